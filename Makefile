@@ -1,0 +1,35 @@
+# A short front for CMake. `make` builds build/tlnmf and the library; ./run WORD installs what is
+# missing first and then calls make with the same word.
+BUILD ?= build
+CMAKE_FLAGS ?=
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+
+.PHONY: all test demo bench install lint format clean
+
+all: $(BUILD)/CMakeCache.txt
+	@cmake --build $(BUILD) -j $(JOBS)
+
+$(BUILD)/CMakeCache.txt:
+	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_FLAGS)
+
+test: all
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+demo: all
+	@examples/demo.sh $(BUILD)/tlnmf
+
+bench: all
+	@bench/run.sh $(BUILD)
+
+install: all
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+lint:
+	@tests/lint.sh
+
+format:
+	@clang-format -i $$(git ls-files '*.c' '*.h')
+
+clean:
+	@rm -rf $(BUILD)

@@ -1,0 +1,278 @@
+/* Reading the command line, from the library's option table and the command's own options. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+cli_common cli_common_values;
+
+static const cli_option common_options[] = {
+    {"o", "FILE", "where the output goes; - is standard output", &cli_common_values.output},
+    {"json", NULL, "print one JSON object on standard output", &cli_common_values.json},
+    {"q", NULL, "no progress and no warnings", &cli_common_values.quiet},
+    {"v", NULL, "say more on standard error", &cli_common_values.verbose},
+};
+enum { COMMON = sizeof common_options / sizeof *common_options };
+
+int cli_fail(const cli_command *command, exit_code code, const char *format, ...)
+{
+    cli_progress_clear();
+    fprintf(stderr, "tlnmf %s: ", command->name);
+    va_list args;
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return code;
+}
+
+int cli_fail_io(const cli_command *command, const io_error *err)
+{
+    return cli_fail(command, err->fault == IO_NO_MEMORY ? EXIT_INTERNAL : (exit_code)err->fault, "%s",
+                    err->text);
+}
+
+int cli_fail_library(const cli_call *call, tlnmf_error error, const char *file)
+{
+    exit_code code = EXIT_INTERNAL;
+    if (error == TLNMF_ERR_OPTION)
+        code = EXIT_USAGE;
+    else if (error == TLNMF_ERR_SHAPE || error == TLNMF_ERR_DATA)
+        code = EXIT_INPUT;
+    return cli_fail(call->command, code, "%s%s%s", file == NULL ? "" : file,
+                    file == NULL ? "" : ": ", tlnmf_message(call->ctx));
+}
+
+/* ---- help -------------------------------------------------------------------------------------------- */
+
+/* Whether `name` is one of the words in command->settings, which begins with a space. */
+static bool takes_setting(const cli_command *command, const char *name)
+{
+    size_t length = strlen(name);
+    const char *at = command->settings;
+    while ((at = strstr(at + 1, name)) != NULL)
+        if (at[-1] == ' ' && at[length] == ' ')
+            return true;
+    return false;
+}
+
+static void print_option(FILE *out, const char *name, const char *argument, const char *help)
+{
+    char head[96];
+    snprintf(head, sizeof head, "%s%s%s%s", strlen(name) == 1 ? "-" : "--", name,
+             argument == NULL ? "" : " ", argument == NULL ? "" : argument);
+    fprintf(out, "  %-26s %s%s", head, strlen(head) > 26 ? "\n                             " : "", help);
+}
+
+static void print_setting(FILE *out, const tlnmf_option_info *option)
+{
+    static const char *const kinds[] = {"INT", "INT", "REAL", NULL, NULL};
+    bool choice = option->type == TLNMF_OPTION_CHOICE;
+    print_option(out, option->name, choice ? option->choices : kinds[option->type], option->help);
+    char text[32];
+    tlnmf_settings defaults;
+    tlnmf_settings_init(&defaults);
+    if (option->type != TLNMF_OPTION_FLAG && option->fallback >= option->low)
+        fprintf(out, " [%s]", choice ? tlnmf_settings_get(&defaults, option->name, text, sizeof text)
+                                     : (snprintf(text, sizeof text, "%g", option->fallback), text));
+    fputc('\n', out);
+}
+
+static void print_help(const cli_call *call)
+{
+    const cli_command *command = call->command;
+    printf("%s\n\nUsage: tlnmf %s\n\nOptions\n", command->purpose, command->usage);
+    for (size_t i = 0; i < call->option_count; i++) {
+        print_option(stdout, call->options[i].name, call->options[i].argument, call->options[i].help);
+        putchar('\n');
+    }
+    for (size_t i = 0; i < tlnmf_option_count(); i++)
+        if (takes_setting(command, tlnmf_option_at(i)->name))
+            print_setting(stdout, tlnmf_option_at(i));
+    for (size_t i = 0; i < COMMON; i++) {
+        print_option(stdout, common_options[i].name, common_options[i].argument,
+                     common_options[i].help);
+        putchar('\n');
+    }
+    printf("\nExamples\n%s", command->examples);
+}
+
+/* ---- parsing ----------------------------------------------------------------------------------------- */
+
+/* The words that are left, and how to take the next one. */
+typedef struct words {
+    int count, next;
+    char **word;
+} words;
+
+static const cli_option *find_option(const cli_call *call, const char *name)
+{
+    for (size_t i = 0; i < call->option_count; i++)
+        if (strcmp(call->options[i].name, name) == 0)
+            return &call->options[i];
+    for (size_t i = 0; i < COMMON; i++)
+        if (strcmp(common_options[i].name, name) == 0)
+            return &common_options[i];
+    return NULL;
+}
+
+static const tlnmf_option_info *find_setting(const cli_call *call, const char *name)
+{
+    for (size_t i = 0; i < tlnmf_option_count(); i++)
+        if (strcmp(tlnmf_option_at(i)->name, name) == 0 && takes_setting(call->command, name))
+            return tlnmf_option_at(i);
+    return NULL;
+}
+
+static bool set_setting(cli_call *call, const char *name, const char *value, int *code)
+{
+    tlnmf_error error = tlnmf_settings_set(call->ctx, &call->settings, name, value);
+    if (error != TLNMF_OK && strcmp(name, "transform") == 0) {
+        call->transform_file = value;
+        return true;
+    }
+    if (error != TLNMF_OK)
+        *code = cli_fail_library(call, error, NULL);
+    return error == TLNMF_OK;
+}
+
+/* One option: `text` is what follows the dashes, perhaps with =value. */
+static bool take_option(cli_call *call, words *w, const char *text, bool is_long, int *code)
+{
+    char name[64];
+    size_t length = strcspn(text, "=");
+    snprintf(name, sizeof name, "%.*s", (int)length, text);
+    const char *value = text[length] == '=' ? text + length + 1 : NULL;
+    if (!is_long && length > 1) { /* -k5 */
+        name[1] = '\0';
+        value = text + 1;
+    }
+    const cli_option *own = find_option(call, name);
+    const tlnmf_option_info *setting = own == NULL ? find_setting(call, name) : NULL;
+    const char *dash = is_long ? "--" : "-";
+    if (own == NULL && setting == NULL) {
+        *code = cli_fail(call->command, EXIT_USAGE, "unknown option %s%s (see tlnmf %s --help)", dash,
+                         name, call->command->name);
+        return false;
+    }
+    bool wants_value = own != NULL ? own->argument != NULL : setting->type != TLNMF_OPTION_FLAG;
+    if (wants_value && value == NULL && w->next < w->count)
+        value = w->word[w->next++];
+    if (wants_value != (value != NULL)) {
+        *code = cli_fail(call->command, EXIT_USAGE, "%s%s %s", dash, name,
+                         wants_value ? "needs a value" : "takes no value");
+        return false;
+    }
+    if (own != NULL)
+        *own->value = value == NULL ? "" : value;
+    else
+        return set_setting(call, name, value == NULL ? "1" : value, code);
+    return true;
+}
+
+static bool take_word(cli_call *call, words *w, bool *only_operands, int *code)
+{
+    const char *word = w->word[w->next++];
+    if (!*only_operands && strcmp(word, "--") == 0) {
+        *only_operands = true;
+        return true;
+    }
+    if (!*only_operands && strncmp(word, "--", 2) == 0)
+        return take_option(call, w, word + 2, true, code);
+    if (!*only_operands && word[0] == '-' && word[1] != '\0')
+        return take_option(call, w, word + 1, false, code);
+    if (call->operand_count == (int)(sizeof call->operands / sizeof *call->operands)) {
+        *code = cli_fail(call->command, EXIT_USAGE, "too many operands: %s", word);
+        return false;
+    }
+    call->operands[call->operand_count++] = word;
+    return true;
+}
+
+static void print_log(tlnmf_log_level level, const char *message, void *user)
+{
+    const cli_command *command = user;
+    if (cli_common_values.quiet != NULL ||
+        (level == TLNMF_LOG_INFO && cli_common_values.verbose == NULL))
+        return;
+    cli_progress_clear();
+    fprintf(stderr, "tlnmf %s: %s%s\n", command->name, level == TLNMF_LOG_WARNING ? "warning: " : "",
+            message);
+}
+
+bool cli_begin(cli_call *call, const cli_command *command, const cli_option *options,
+               size_t option_count, int argc, char **argv, int *code)
+{
+    *call = (cli_call){.command = command, .options = options, .option_count = option_count};
+    cli_common_values = (cli_common){0};
+    tlnmf_settings_init(&call->settings);
+    tlnmf_hooks hooks;
+    tlnmf_hooks_init(&hooks);
+    hooks.log = print_log;
+    hooks.user = (void *)(uintptr_t)command; /* only ever read */
+    if (tlnmf_ctx_create(&hooks, &call->ctx) != TLNMF_OK) {
+        *code = cli_fail(command, EXIT_INTERNAL, "no memory");
+        return false;
+    }
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            print_help(call);
+            *code = EXIT_DONE;
+            return false;
+        }
+    words w = {argc, 1, argv};
+    bool only_operands = false;
+    while (w.next < w.count)
+        if (!take_word(call, &w, &only_operands, code))
+            return false;
+    return true;
+}
+
+void cli_end(cli_call *call)
+{
+    tlnmf_ctx_free(call->ctx);
+}
+
+bool cli_integer(const cli_call *call, const char *name, const char *text, int64_t low, int64_t high,
+                 int64_t fallback, int64_t *value)
+{
+    *value = fallback;
+    if (text == NULL)
+        return true;
+    char *end;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || errno == ERANGE) {
+        cli_fail(call->command, EXIT_USAGE, "%s = %s is not a whole number", name, text);
+        return false;
+    }
+    if (number < low || number > high) {
+        cli_fail(call->command, EXIT_USAGE, "%s = %lld is outside [%lld, %lld]", name, number,
+                 (long long)low, (long long)high);
+        return false;
+    }
+    *value = number;
+    return true;
+}
+
+int cli_check_output(const cli_command *command, const char *path)
+{
+    if (path == NULL || strcmp(path, "-") == 0)
+        return EXIT_DONE;
+    char directory[4096];
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        strcpy(directory, ".");
+    else
+        snprintf(directory, sizeof directory, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+    if (access(directory, F_OK) != 0)
+        return cli_fail(command, EXIT_OUTPUT, "%s: directory %s does not exist", path, directory);
+    if (access(directory, W_OK | X_OK) != 0)
+        return cli_fail(command, EXIT_OUTPUT, "%s: directory %s cannot be written: %s", path, directory,
+                        strerror(errno));
+    return EXIT_DONE;
+}

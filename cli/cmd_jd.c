@@ -1,0 +1,81 @@
+/* tlnmf jd: joint diagonalisation alone. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+static struct {
+    const char *init_phi, *input, *strict;
+} arg;
+
+static const cli_option options[] = {
+    {"init-phi", "FILE", "start from this Phi (M, M)", &arg.init_phi},
+    {"input", "KIND", "what the array is: covariances (N, M, M), data (S, M, N), or auto [auto]",
+     &arg.input},
+    {"strict", NULL, "exit with code 4 unless the run converged", &arg.strict},
+};
+
+static int diagonalise(cli_call *call, const char *input, const char *model)
+{
+    tlnmf_data *data;
+    int code = cli_read_data(call, input, arg.input == NULL ? "auto" : arg.input, &data);
+    if (code != EXIT_DONE)
+        return code;
+    tlnmf_data_info info;
+    tlnmf_data_describe(data, &info);
+    io_array Phi;
+    tlnmf_result *result = NULL;
+    code = cli_read_matrix(call, arg.init_phi != NULL ? arg.init_phi : call->transform_file, "Phi",
+                           info.M, info.M, &Phi);
+    if (code == EXIT_DONE) {
+        tlnmf_start start;
+        tlnmf_start_init(&start);
+        start.Phi = Phi.x;
+        tlnmf_error error = tlnmf_diagonalise(call->ctx, data, &call->settings, &start, cli_progress,
+                                              NULL, &result);
+        cli_result r = {.input = input, .model = model, .data = data, .result = result,
+                        .with_trace = call->settings.trace != 0};
+        code = error == TLNMF_OK ? cli_finish(call, &r, arg.strict != NULL)
+                                 : cli_fail_library(call, error, NULL);
+    }
+    tlnmf_result_free(result);
+    io_array_free(&Phi);
+    tlnmf_data_free(data);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    cli_call call;
+    int code = EXIT_DONE;
+    memset(&arg, 0, sizeof arg);
+    if (cli_begin(&call, &cli_jd, options, sizeof options / sizeof *options, argc, argv, &code)) {
+        const char *model = cli_common_values.output != NULL ? cli_common_values.output : "phi.h5";
+        call.settings.method = TLNMF_METHOD_JD;
+        if (call.operand_count != 1)
+            code = cli_fail(&cli_jd, EXIT_USAGE, "one data file is needed (see tlnmf jd --help)");
+        else if (arg.input != NULL && strcmp(arg.input, "data") != 0 &&
+                 strcmp(arg.input, "covariances") != 0 && strcmp(arg.input, "auto") != 0)
+            code = cli_fail(&cli_jd, EXIT_USAGE, "input = %s is not one of data|covariances|auto",
+                            arg.input);
+        else
+            code = cli_check_output(&cli_jd, model);
+        if (code == EXIT_DONE) {
+            cli_catch_interrupt();
+            code = diagonalise(&call, call.operands[0], model);
+        }
+    }
+    cli_end(&call);
+    return code;
+}
+
+const cli_command cli_jd = {
+    .name = "jd",
+    .usage = "jd COVARIANCES [options]",
+    .purpose = "joint diagonalisation alone: the orthogonal Phi that minimises L",
+    .settings = " eps eps-rel J j-tl grad-tol halvings max-seconds transform starts seed stream threads "
+                "trace ",
+    .examples = "  tlnmf jd covs.npy --eps 1e-8 -o phi.h5\n"
+                "  tlnmf jd data.npy --input data --starts 10\n"
+                "\nThe transform goes to -o FILE [phi.h5].\n",
+    .run = run,
+};

@@ -1,0 +1,92 @@
+/* Ctrl-C and the progress line. */
+#include "cli/cli.h"
+
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number)
+{
+    interrupted = 1;
+    signal(signal_number, SIG_DFL); /* the second one ends the program at once */
+}
+
+void cli_catch_interrupt(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_interrupt;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+bool cli_interrupted(void)
+{
+    return interrupted != 0;
+}
+
+/* What the line shows; the library calls back from one thread at a time. */
+static struct {
+    bool shown;
+    double since, last;
+    int64_t done; /* complete iterations of all starts */
+    double best;
+} line = {.best = INFINITY};
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void cli_progress_clear(void)
+{
+    if (line.shown)
+        fputs("\r\033[K", stderr);
+    line.shown = false;
+}
+
+static void draw(const tlnmf_progress *p, double time)
+{
+    enum { WIDTH = 20 };
+    static const char *const stages[] = {"TL-NMF", "JD", "NMF"};
+    double rate = (double)line.done / fmax(time - line.since, 1e-9);
+    double share = p->iterations > 0 ? (double)p->iteration / (double)p->iterations : 0.0;
+    int filled = (int)(share * WIDTH);
+    char bar[WIDTH + 1];
+    for (int i = 0; i < WIDTH; i++)
+        bar[i] = i < filled ? '#' : '.';
+    bar[WIDTH] = '\0';
+    fprintf(stderr, "\r\033[K%s [%s] ", stages[p->stage], bar);
+    if (p->starts > 1)
+        fprintf(stderr, "start %lld of %lld, ", (long long)p->start + 1, (long long)p->starts);
+    fprintf(stderr, "iteration %lld of %lld, %.4g/s, %s %.10g, at most %.0f s left",
+            (long long)p->iteration, (long long)p->iterations, rate,
+            p->stage == TLNMF_STAGE_JD ? "L" : "best C", p->stage == TLNMF_STAGE_JD ? p->L : line.best,
+            (double)(p->iterations - p->iteration) / fmax(rate, 1e-9));
+    line.shown = true;
+}
+
+int cli_progress(const tlnmf_progress *p, void *user)
+{
+    (void)user;
+    if (p->complete) {
+        line.done++;
+        if (p->C < line.best)
+            line.best = p->C;
+        double time = now();
+        if (line.since == 0.0)
+            line.since = line.last = time;
+        if (cli_common_values.quiet == NULL && isatty(STDERR_FILENO) && time - line.last > 0.1) {
+            line.last = time;
+            draw(p, time);
+        }
+    }
+    return interrupted != 0;
+}

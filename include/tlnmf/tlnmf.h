@@ -1,0 +1,299 @@
+/* tlnmf: transform-learning nonnegative matrix factorisation and joint diagonalisation.
+ *
+ * Given S real matrices Y_s (M x N, frames in columns) the library looks for an orthogonal Phi (M x M)
+ * and nonnegative W (M x K), H (K x N) such that the power V = (1/S) sum_s |Phi Y_s|^2 is close to W H.
+ * The mathematics, with the equation numbers that comments quote, is in docs/spec.md.
+ *
+ * Conventions
+ *   - Matrices are arrays of double in C order (the last index runs fastest): Y[s][m][n], Phi[a][m].
+ *   - A call returns a tlnmf_error; tlnmf_message() then says what was wrong, naming the culprit.
+ *   - Why a run stopped is a tlnmf_outcome and not an error.
+ *   - Who creates frees. The library copies what it keeps. A failed create leaves *out == NULL.
+ *   - No global state: a context holds allocator, log hook and last message. Use one context per
+ *     thread; data objects are read-only after creation and may be shared.
+ *   - Structs that may grow begin with struct_size, which their _init function sets. */
+#ifndef TLNMF_TLNMF_H
+#define TLNMF_TLNMF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define TLNMF_API __attribute__((visibility("default")))
+#else
+#define TLNMF_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TLNMF_VERSION_MAJOR 0
+#define TLNMF_VERSION_MINOR 1
+#define TLNMF_VERSION_PATCH 0
+#define TLNMF_VERSION       "0.1.0"
+
+TLNMF_API const char *tlnmf_version(void); /* of the library that is running */
+TLNMF_API const char *tlnmf_blas(void);    /* the BLAS it runs on, as far as that tells */
+
+/* ---- errors and outcomes: the numbers are pinned ------------------------------------------- */
+
+typedef enum tlnmf_error {
+    TLNMF_OK = 0,
+    TLNMF_ERR_OPTION = 1,    /* an option is out of its range or contradicts another */
+    TLNMF_ERR_SHAPE = 2,     /* arrays whose shapes do not fit together */
+    TLNMF_ERR_DATA = 3,      /* values that cannot be used: NaN, all zeros, not orthogonal, .. */
+    TLNMF_ERR_MEMORY = 4,    /* the allocator returned NULL */
+    TLNMF_ERR_TOO_LARGE = 5, /* a size that BLAS or the address space cannot hold */
+    TLNMF_ERR_NUMERIC = 6,   /* LAPACK failed */
+} tlnmf_error;
+
+typedef enum tlnmf_outcome {
+    TLNMF_NOT_RUN = 0,
+    TLNMF_CONVERGED = 1,   /* the objective changed by less than tol */
+    TLNMF_STATIONARY = 2,  /* the gradient fell below grad_tol */
+    TLNMF_ITERATIONS = 3,  /* all iterations asked for were done */
+    TLNMF_LINE_SEARCH = 4, /* no step along the direction improved the objective */
+    TLNMF_CANCELLED = 5,   /* the progress callback said so */
+    TLNMF_TIME = 6,        /* max_seconds passed */
+} tlnmf_outcome;
+
+TLNMF_API const char *tlnmf_error_name(tlnmf_error error);
+TLNMF_API const char *tlnmf_outcome_name(tlnmf_outcome outcome);
+
+/* ---- the context ----------------------------------------------------------------------------- */
+
+typedef struct tlnmf_ctx tlnmf_ctx;
+
+typedef enum tlnmf_log_level { TLNMF_LOG_WARNING = 1, TLNMF_LOG_INFO = 2 } tlnmf_log_level;
+
+/* Any of the functions may be NULL: malloc and free, and silence. */
+typedef struct tlnmf_hooks {
+    size_t struct_size;
+    void *(*allocate)(size_t bytes, void *user);
+    void (*release)(void *block, void *user);
+    void (*log)(tlnmf_log_level level, const char *message, void *user);
+    void *user;
+} tlnmf_hooks;
+
+TLNMF_API void tlnmf_hooks_init(tlnmf_hooks *hooks);
+TLNMF_API tlnmf_error tlnmf_ctx_create(const tlnmf_hooks *hooks_or_null, tlnmf_ctx **out);
+TLNMF_API void tlnmf_ctx_free(tlnmf_ctx *ctx);
+TLNMF_API const char *tlnmf_message(const tlnmf_ctx *ctx); /* of the last call that failed */
+
+/* ---- settings: one table of options ---------------------------------------------------------- */
+
+typedef enum tlnmf_method {
+    TLNMF_METHOD_TL = 0,  /* minimise C over Phi, W, H                        */
+    TLNMF_METHOD_JD = 1,  /* minimise L over Phi, then I over W, H (JD+NMF)   */
+    TLNMF_METHOD_NMF = 2, /* minimise I over W, H for a transform that stays  */
+} tlnmf_method;
+
+typedef enum tlnmf_solver { TLNMF_SOLVER_PAPER = 0 } tlnmf_solver;
+
+typedef enum tlnmf_transform {
+    TLNMF_TRANSFORM_AUTO = 0, /* random to learn from, DCT-II to keep (method nmf) */
+    TLNMF_TRANSFORM_RANDOM = 1,
+    TLNMF_TRANSFORM_DCT = 2,
+    TLNMF_TRANSFORM_DFT = 3, /* real: cosine and sine rows in pairs */
+    TLNMF_TRANSFORM_IDENTITY = 4,
+} tlnmf_transform;
+
+typedef enum tlnmf_stream {
+    TLNMF_STREAM_OWN = 0,   /* xoshiro256++, one stream per start */
+    TLNMF_STREAM_NUMPY = 1, /* numpy.random.RandomState, all starts from one stream */
+} tlnmf_stream;
+
+/* Set the defaults with tlnmf_settings_init; the meaning, range and default of every field are in
+ * src/options.def, at run time in tlnmf_option_info(). */
+typedef struct tlnmf_settings {
+    size_t struct_size;
+    int64_t k, J, J_tl, J_nmf, starts, halvings, threads;
+    uint64_t seed;
+    double eps, eps_rel, gamma, tol, grad_tol, max_seconds;
+    int32_t method, solver, transform, stream;
+    int32_t exchange, certify, trace;
+} tlnmf_settings;
+
+typedef enum tlnmf_option_type {
+    TLNMF_OPTION_INT = 0,    /* int64_t  */
+    TLNMF_OPTION_SEED = 1,   /* uint64_t */
+    TLNMF_OPTION_REAL = 2,   /* double   */
+    TLNMF_OPTION_FLAG = 3,   /* int32_t, 0 or 1 */
+    TLNMF_OPTION_CHOICE = 4, /* int32_t, one of `choices` in their order */
+} tlnmf_option_type;
+
+typedef struct tlnmf_option_info {
+    const char *name;        /* as in tlnmf_settings_set, and after -- on the command line */
+    const char *field;       /* of tlnmf_settings */
+    tlnmf_option_type type;
+    double low, high;        /* the range, ends included */
+    double fallback;         /* the default */
+    const char *choices;     /* "tl|jd|nmf" or "" */
+    const char *help;
+} tlnmf_option_info;
+
+TLNMF_API void tlnmf_settings_init(tlnmf_settings *settings);
+TLNMF_API size_t tlnmf_option_count(void);
+TLNMF_API const tlnmf_option_info *tlnmf_option_at(size_t index);
+TLNMF_API tlnmf_error tlnmf_settings_set(tlnmf_ctx *ctx, tlnmf_settings *settings, const char *name,
+                                         const char *value);
+/* The value of an option as text that tlnmf_settings_set reads back; NULL for an unknown name. */
+TLNMF_API const char *tlnmf_settings_get(const tlnmf_settings *settings, const char *name,
+                                         char *buffer, size_t size);
+TLNMF_API tlnmf_error tlnmf_settings_check(tlnmf_ctx *ctx, const tlnmf_settings *settings);
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+typedef struct tlnmf_data tlnmf_data;
+
+/* Y[S][M][N]. Only the covariances Sigma_n = (1/S) sum_s y_ns y_ns' matter, so the S columns of a
+ * frame are replaced, exactly, by rank(Sigma_n) columns. */
+TLNMF_API tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, int64_t S,
+                                                   int64_t M, int64_t N, tlnmf_data **out);
+/* Sigma[N][M][M], symmetric and positive semidefinite. */
+TLNMF_API tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, int64_t N,
+                                                  int64_t M, tlnmf_data **out);
+TLNMF_API void tlnmf_data_free(tlnmf_data *data);
+
+typedef struct tlnmf_data_info {
+    size_t struct_size;
+    int64_t M, N, S;     /* S = 0: given as covariances */
+    int64_t columns;     /* after compression; at most N min(S, M) */
+    double mean_power;   /* mean of Y^2 */
+} tlnmf_data_info;
+
+TLNMF_API void tlnmf_data_describe(const tlnmf_data *data, tlnmf_data_info *info);
+
+/* ---- fitting --------------------------------------------------------------------------------- */
+
+/* Where to start; NULL members are drawn or made as the settings say. */
+typedef struct tlnmf_start {
+    size_t struct_size;
+    const double *Phi; /* M x M, orthogonal to 1e-8 (then made orthogonal to rounding) */
+    const double *W;   /* M x K, nonnegative, no zero column; normalised to columns of sum 1 */
+    const double *H;   /* K x N, nonnegative; an entry at zero stays there */
+} tlnmf_start;
+
+TLNMF_API void tlnmf_start_init(tlnmf_start *start);
+
+typedef enum tlnmf_stage {
+    TLNMF_STAGE_TL = 0,  /* outer iterations of TL-NMF: C, L, I and the step are known */
+    TLNMF_STAGE_JD = 1,  /* transform steps of JD: L and the step */
+    TLNMF_STAGE_NMF = 2, /* groups of J_nmf updates at a transform that stays: C, L, I */
+} tlnmf_stage;
+
+/* What a run has come to; C, L, I are NaN where the stage does not have them. */
+typedef struct tlnmf_progress {
+    size_t struct_size;
+    int32_t stage;
+    int32_t complete; /* 1: an iteration is done; 0: asked from inside one */
+    int64_t start, starts, iteration, iterations;
+    double C, L, I, step;
+} tlnmf_progress;
+
+/* Return nonzero to stop: the fit then returns TLNMF_OK, what it has reached, and the outcome
+ * TLNMF_CANCELLED. With several threads it is called by one at a time. */
+typedef int (*tlnmf_callback)(const tlnmf_progress *progress, void *user);
+
+typedef struct tlnmf_result tlnmf_result;
+
+TLNMF_API tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data,
+                                const tlnmf_settings *settings, const tlnmf_start *start_or_null,
+                                tlnmf_callback callback_or_null, void *user, tlnmf_result **out);
+/* Joint diagonalisation alone: minimises L over Phi; the result has no W and H. */
+TLNMF_API tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
+                                        const tlnmf_settings *settings,
+                                        const tlnmf_start *start_or_null,
+                                        tlnmf_callback callback_or_null, void *user,
+                                        tlnmf_result **out);
+TLNMF_API void tlnmf_result_free(tlnmf_result *result);
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+typedef struct tlnmf_info {
+    size_t struct_size;
+    int32_t outcome;
+    int64_t M, N, K; /* K = 0 for tlnmf_diagonalise */
+    double eps;
+    double C, L, I; /* spec (2)-(4); C and I are NaN for tlnmf_diagonalise */
+    /* C - C* is at most this, where C* is the least C there is, if the least L that the run has
+     * found is the least there is. NaN when the run did not look for it (see `certify`). */
+    double certificate;
+    double gradient_norm; /* Frobenius norm of Ganti / 2N, of L for JD, of C otherwise */
+    double orthogonality; /* largest entry of |Phi Phi' - I| */
+    int64_t iterations;   /* outer ones of the start that was kept */
+    int64_t starts, best_start;
+    double cpu_seconds, wall_seconds;
+    double nmf_seconds, transform_seconds; /* wall time of all starts by stage */
+    /* With `exchange`: what both searches reached. Theory says I_tl <= I_jd (Theorem 2 of the paper)
+     * and C_tl <= C_jd; chain = 0 says that a search has not found its minimum. -1: not known. */
+    double C_tl, I_tl, C_jd, L_jd, I_jd;
+    int32_t chain;
+} tlnmf_info;
+
+typedef struct tlnmf_trace_row {
+    int64_t stage, iteration;
+    double C, L, I, step;
+} tlnmf_trace_row;
+
+TLNMF_API void tlnmf_result_describe(const tlnmf_result *result, tlnmf_info *info);
+TLNMF_API const double *tlnmf_result_Phi(const tlnmf_result *result);    /* M x M */
+TLNMF_API const double *tlnmf_result_W(const tlnmf_result *result);      /* M x K, NULL if K = 0 */
+TLNMF_API const double *tlnmf_result_H(const tlnmf_result *result);      /* K x N, NULL if K = 0 */
+TLNMF_API const double *tlnmf_result_energy(const tlnmf_result *result); /* sum_n V_mn, M of them */
+TLNMF_API const tlnmf_trace_row *tlnmf_result_trace(const tlnmf_result *result, int64_t *length);
+
+/* C, L, I of any point, and the gradient Ganti of C over Phi if asked for (M x M, may be NULL). */
+TLNMF_API tlnmf_error tlnmf_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const double *Phi,
+                                     const double *W, const double *H, int64_t K, double eps,
+                                     double *C, double *L, double *I, double *Ganti_or_null);
+
+/* ---- atoms ----------------------------------------------------------------------------------- */
+
+/* A row of Phi fitted by amplitude cos(2 pi frequency m / rate + phase), m = 0 .. M-1. */
+typedef struct tlnmf_atom {
+    int64_t row;
+    double energy;                      /* sum_n V_mn */
+    double frequency, amplitude, phase; /* in Hz if the rate is */
+    double error;                       /* || row - fit ||^2; the row has norm 1 */
+    char note[8];                       /* nearest equal-tempered note, A4 = 440 Hz; "" below C-1 */
+    double cents;                       /* from that note, -50 to 50 */
+} tlnmf_atom;
+
+/* The `count` rows of the largest energy, strongest first. */
+TLNMF_API tlnmf_error tlnmf_result_atoms(tlnmf_ctx *ctx, const tlnmf_result *result, double rate,
+                                         tlnmf_atom *atoms, int64_t count);
+
+/* ---- the paper's data, and fixed transforms ---------------------------------------------------- */
+
+/* Gaussian composite model: Y = Phibar' (randn .* sqrt(Wbar Hbar)), Phibar the DCT-II. Wbar (M x K),
+ * Hbar (K x N) and Vbar = Wbar Hbar may be NULL if not wanted. */
+TLNMF_API tlnmf_error tlnmf_simulate_gcm(tlnmf_ctx *ctx, int64_t S, int64_t M, int64_t N, int64_t K,
+                                         uint64_t seed_truth, uint64_t seed_data,
+                                         tlnmf_stream stream, double *Y, double *Wbar,
+                                         double *Hbar);
+
+enum {
+    TLNMF_NOTES_RATE = 5000,
+    TLNMF_NOTES_LENGTH = 15000,
+    TLNMF_NOTES_M = 200,
+    TLNMF_NOTES_N = 151
+};
+
+/* Two notes, 440 and 466.16 Hz, alone and together. theta holds 2 phases per realisation. Y is
+ * S x 200 x 151 (may be NULL); signal is S x 15000 (may be NULL). */
+TLNMF_API tlnmf_error tlnmf_simulate_notes(tlnmf_ctx *ctx, int64_t S, const double *theta, double *Y,
+                                           double *signal);
+/* Phases uniform in [0, 2 pi), in the order theta[s][note]. */
+TLNMF_API void tlnmf_random_phases(uint64_t seed, tlnmf_stream stream, int64_t count,
+                                   double *theta);
+
+/* DCT, DFT or identity as a matrix, M x M. */
+TLNMF_API tlnmf_error tlnmf_transform_matrix(tlnmf_ctx *ctx, tlnmf_transform kind, int64_t M,
+                                             double *Phi);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,83 @@
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* `data.h5:/Y` is a path and a member, `12:30.npy` a path alone: the colon counts only after the
+ * name of a file that can have members. NULL when out of memory. */
+static char *split_spec(const char *spec, const char **member)
+{
+    const char *colon = strrchr(spec, ':');
+    size_t length = strlen(spec);
+
+    *member = NULL;
+    if (colon) {
+        io_format format = io_format_of_name(spec, (size_t)(colon - spec));
+        if (format == IO_FORMAT_HDF5 || format == IO_FORMAT_MAT) {
+            length = (size_t)(colon - spec);
+            if (colon[1])
+                *member = colon + 1;
+        }
+    }
+    return strndup(spec, length);
+}
+
+bool io_array_read(const char *spec, io_array *out, io_error *err)
+{
+    const char *member;
+    char *path = split_spec(spec, &member);
+    io_source source;
+    bool ok = false;
+
+    *out = (io_array){0};
+    if (!path)
+        return io_no_memory(err, spec);
+    if (io_source_open(path, &source, err)) {
+        if (source.format == IO_FORMAT_NPY)
+            ok = io_npy_read(&source, out, err);
+        else if (source.format == IO_FORMAT_HDF5)
+            ok = io_hdf5_read(&source, member, out, err);
+        else
+            ok = io_mat_read(&source, member, out, err);
+        io_source_close(&source);
+    }
+    if (!ok)
+        io_array_free(out);
+    free(path);
+    return ok;
+}
+
+/* A name without any extension, such as /dev/stdout or a pipe, gets .npy, as `-` does. */
+static bool has_no_extension(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return !strchr(slash ? slash : path, '.');
+}
+
+bool io_array_write(const char *spec, const io_array *array, io_error *err)
+{
+    const char *member;
+    char *path = split_spec(spec, &member);
+
+    if (!path)
+        return io_no_memory(err, spec);
+    io_format format = io_format_of_name(path, strlen(path));
+    bool ok;
+    if (format == IO_FORMAT_HDF5)
+        ok = io_hdf5_write(path, member ? member : "/Y", array, err);
+    else if (format == IO_FORMAT_NPY || has_no_extension(path))
+        ok = io_npy_write(path, array, err);
+    else
+        ok = io_fail(err, IO_NO_OUTPUT, "%s: arrays are written as .npy or .h5", path);
+    free(path);
+    return ok;
+}
+
+void io_array_free(io_array *array)
+{
+    if (!array)
+        return;
+    free(array->x);
+    *array = (io_array){0};
+}

@@ -1,0 +1,58 @@
+/* HDF5 inside this room: what arrays, models and descriptions have in common.
+ *
+ * None of these functions silences HDF5's own messages: their callers run them between
+ * H5E_BEGIN_TRY and H5E_END_TRY, once at the door. */
+#ifndef TLNMF_IO_H5_H
+#define TLNMF_IO_H5_H
+
+#define H5_USE_110_API /* the same calls with every later HDF5 */
+#include <hdf5.h>
+
+#include "internal.h"
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+/* Negative with `err` filled in when it is no HDF5 file; H5Fclose also closes what it left open. */
+hid_t io_h5_open(const io_source *source, io_error *err);
+
+bool io_h5_list(hid_t file, const char *name, io_listing *listing, io_error *err);
+
+/* Opens a dataset of real numbers with 1 to IO_MAX_DIM dimensions and tells its shape;
+ * negative with `err` filled in. H5Dclose when done. */
+hid_t io_h5_dataset(hid_t file, const char *name, const char *path, io_array *shape, io_error *err);
+
+bool io_h5_read(hid_t file, const char *name, const char *path, io_array *out, io_error *err);
+
+/* Elements of an open dataset as `native`, into a buffer the caller has sized by its shape. */
+bool io_h5_fill(hid_t dataset, const char *name, const char *path, hid_t native, void *buffer,
+                io_error *err);
+
+/* ---- building a file in memory ------------------------------------------------------------ */
+
+/* A file under construction. The first failure sticks and io_h5_finish reports it, so that the
+ * calls between need no checks. */
+typedef struct io_h5_out {
+    hid_t file, dcpl, gcpl;
+    const char *culprit; /* NULL while all is well */
+} io_h5_out;
+
+void io_h5_begin(io_h5_out *out);
+void io_h5_group(io_h5_out *out, const char *path);
+void io_h5_put(io_h5_out *out, const char *path, hid_t stored, hid_t native, int ndim,
+               const int64_t *dim, const void *data);
+void io_h5_put_text(io_h5_out *out, const char *path, const char *text);
+void io_h5_attribute(io_h5_out *out, const char *object, const char *name, hid_t stored,
+                     hid_t native, const void *value);
+void io_h5_attribute_text(io_h5_out *out, const char *object, const char *name, const char *text);
+
+/* Publishes the file under `path` and frees everything, whatever happened before. */
+bool io_h5_finish(io_h5_out *out, const char *path, io_error *err);
+
+/* ---- models ------------------------------------------------------------------------------- */
+
+bool io_h5_is_model(hid_t file);
+
+/* The summary of a model, an empty object if it has none; NULL with `err` filled in. */
+json_t *io_h5_summary(hid_t file, const char *name, io_error *err);
+
+#endif

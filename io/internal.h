@@ -1,0 +1,109 @@
+/* What the files of this room share; nobody outside includes it. */
+#ifndef TLNMF_IO_INTERNAL_H
+#define TLNMF_IO_INTERNAL_H
+
+#include "io.h"
+
+#include <stdio.h>
+
+/* ---- sizes -------------------------------------------------------------------------------- */
+
+/* The number of elements of a shape, or -1 when it does not fit in an int64_t. */
+int64_t io_count(int ndim, const int64_t *dim);
+
+/* Room for `count` elements of 8 bytes. A claim beyond the machine's memory is refused before it
+ * is tried: an overcommitting system would grant it and kill the process later. */
+void *io_new_words(const char *name, int64_t count, io_error *err);
+
+/* Visits a column-major array in the order of its storage; each step gives the offset in C order.
+ */
+typedef struct io_walk {
+    int ndim;
+    int64_t dim[IO_MAX_DIM], stride[IO_MAX_DIM], at[IO_MAX_DIM], offset;
+} io_walk;
+
+void io_walk_start(io_walk *walk, int ndim, const int64_t *dim);
+int64_t io_walk_next(io_walk *walk);
+
+bool io_no_memory(io_error *err, const char *name);
+
+/* ---- inputs ------------------------------------------------------------------------------- */
+
+typedef enum io_format {
+    IO_FORMAT_UNKNOWN,
+    IO_FORMAT_NPY,
+    IO_FORMAT_HDF5,
+    IO_FORMAT_MAT
+} io_format;
+
+/* An input as its reader wants it: a regular file by its path, so that only the asked part is read;
+ * a pipe, a device or standard input as bytes. */
+typedef struct io_source {
+    const char *path;
+    const char *name;     /* for messages: the path, or "standard input" */
+    unsigned char *bytes; /* NULL for a regular file */
+    int64_t size;         /* of the file or of the bytes, never 0 */
+    unsigned char head[128];
+    size_t head_size;
+    io_format format; /* by the extension if we know it, else by the first bytes */
+} io_source;
+
+bool io_source_open(const char *path, io_source *out, io_error *err);
+void io_source_close(io_source *source);
+
+/* From its first byte; fclose when done. NULL with `err` filled in. */
+FILE *io_source_stream(const io_source *source, io_error *err);
+
+/* "NAME: WHAT (it starts with ...)" */
+bool io_fail_content(const io_source *source, const char *what, io_error *err);
+
+/* The format that the extension of the first `length` characters of a name stands for. */
+io_format io_format_of_name(const char *name, size_t length);
+
+bool io_has_extension(const char *name, size_t length, const char *extension);
+
+/* Retries interrupted and short writes; false leaves errno. */
+bool io_write_all(int fd, const void *bytes, size_t size);
+
+/* ---- what a file holds -------------------------------------------------------------------- */
+
+enum { IO_LIST_DIM = 32 }; /* HDF5 allows as many */
+
+typedef struct io_entry {
+    char *name;
+    char dtype[16];
+    bool numeric; /* real numbers: io_array_read takes it */
+    int ndim;
+    int64_t dim[IO_LIST_DIM];
+} io_entry;
+
+typedef struct io_listing {
+    size_t count, capacity;
+    io_entry *entry;
+} io_listing;
+
+/* Copies the entry and its name; false when out of memory. */
+bool io_listing_add(io_listing *listing, const io_entry *entry);
+void io_listing_free(io_listing *listing);
+
+/* The one numeric entry, or NULL with an error that names what there is. */
+const char *io_listing_only(const io_listing *listing, const char *name, io_error *err);
+
+/* "NAME: no WHAT MEMBER (it has ...)" */
+bool io_fail_missing(const io_listing *listing, const char *name, const char *what,
+                     const char *member, io_error *err);
+
+/* ---- the formats: a reader, a lister, a writer -------------------------------------------- */
+
+bool io_npy_read(const io_source *source, io_array *out, io_error *err);
+bool io_npy_list(const io_source *source, io_listing *listing, io_error *err);
+bool io_npy_write(const char *path, const io_array *array, io_error *err);
+
+/* `member` names the array, or is NULL for the only one. */
+bool io_hdf5_read(const io_source *source, const char *member, io_array *out, io_error *err);
+bool io_hdf5_write(const char *path, const char *member, const io_array *array, io_error *err);
+
+bool io_mat_read(const io_source *source, const char *member, io_array *out, io_error *err);
+bool io_mat_list(const io_source *source, io_listing *listing, io_error *err);
+
+#endif

@@ -1,0 +1,97 @@
+/* Files in and out: arrays, sound, models. The program's room; the library never includes it.
+ *
+ * A *spec* names an array: `data.npy`, `data.h5:/group/Y`, `data.mat:Y`, or `-` for standard input
+ * (reading) and standard output (writing). Without `:/path` or `:name` a file that holds exactly
+ * one numeric array means that array.
+ *
+ * Every function returns true, or false with `err` filled in; `err->text` names the culprit. */
+#ifndef TLNMF_IO_IO_H
+#define TLNMF_IO_IO_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum io_fault {
+    IO_NONE = 0,
+    IO_BAD_INPUT = 3, /* the numbers are the program's exit codes */
+    IO_NO_OUTPUT = 5,
+    IO_NO_MEMORY = 6,
+} io_fault;
+
+typedef struct io_error {
+    io_fault fault;
+    char text[512];
+} io_error;
+
+/* Fills `err` and returns false, so that a caller can write `return io_fail(...)`. */
+bool io_fail(io_error *err, io_fault fault, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- arrays ------------------------------------------------------------------------------- */
+
+enum { IO_MAX_DIM = 8 };
+
+/* Doubles in C order: the last index runs fastest. */
+typedef struct io_array {
+    int ndim;
+    int64_t dim[IO_MAX_DIM];
+    double *x;
+} io_array;
+
+/* From .npy, HDF5 and .mat: real numbers of any type, as the extension or else the content says.
+ * To .npy (also `-` and names without extension) and HDF5, there under /Y unless the spec says. */
+bool io_array_read(const char *spec, io_array *out, io_error *err);
+bool io_array_write(const char *spec, const io_array *array, io_error *err);
+void io_array_free(io_array *array);
+
+/* ---- whole files -------------------------------------------------------------------------- */
+
+/* Bytes under their final name, all or nothing: written and synced beside it, then renamed.
+ * `-` is standard output; a device or a pipe is written in place. */
+bool io_publish(const char *path, const void *bytes, size_t size, io_error *err);
+
+/* The whole of a file, or of standard input for `-`; free(*bytes) when done. */
+bool io_slurp(const char *path, unsigned char **bytes, size_t *size, io_error *err);
+
+/* ---- sound -------------------------------------------------------------------------------- */
+
+/* Samples x[frame * channels + channel]; the format follows from the extension
+ * (.wav and `-`: 32-bit float without time stamps; .flac: 24 bits, clipped to [-1, 1]). */
+bool io_audio_write(const char *path, const double *x, int64_t frames, int channels, int rate,
+                    io_error *err);
+
+/* ---- models ------------------------------------------------------------------------------- */
+
+typedef struct io_trace_row {
+    int64_t stage, iteration;
+    double C, L, I, step;
+} io_trace_row;
+
+/* What `fit` and `jd` leave behind. K = 0: a transform alone, W and H are NULL. */
+typedef struct io_model {
+    int64_t M, N, K;
+    double *Phi, *W, *H;  /* M x M, M x K, K x N, C order */
+    int64_t trace_length; /* 0: no trace */
+    io_trace_row *trace;
+    json_t *summary; /* what `--json` prints: results, `options`, `data`, versions */
+} io_model;
+
+/* One HDF5 file: datasets /Phi /W /H, /trace/{stage,iteration,C,L,I,step}, the summary as JSON text
+ * in /summary and, for people without a JSON reader, its scalars as attributes of /, and those of
+ * its members `options` and `data` as attributes of /options and /data. The attributes format,
+ * format_version, M, N and K of / are ours and win over members of the summary with these names.
+ * No time stamps. Phi, W and H must be finite, for writing and for reading; the trace need not.
+ * After reading, `summary` is an object, empty if the file has none. */
+bool io_model_write(const char *path, const io_model *model, io_error *err);
+bool io_model_read(const char *path, io_model *out, io_error *err);
+void io_model_free(io_model *model);
+
+/* ---- looking at a file -------------------------------------------------------------------- */
+
+/* What `info` tells of any file we can read: format, arrays with their types and shapes, and for a
+ * model its summary. Returns a new JSON object, or NULL with `err` filled in. */
+json_t *io_describe(const char *path, io_error *err);
+
+#endif

@@ -1,0 +1,408 @@
+#include "h5.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char FORMAT[] = "tlnmf-model";
+enum { FORMAT_VERSION = 1 };
+
+/* The columns of a trace: where each lies in a row and in the file. */
+typedef struct column {
+    const char *path;
+    size_t offset;
+    bool integer;
+} column;
+
+static const column columns[] = {
+    {"/trace/stage", offsetof(io_trace_row, stage), true},
+    {"/trace/iteration", offsetof(io_trace_row, iteration), true},
+    {"/trace/C", offsetof(io_trace_row, C), false},
+    {"/trace/L", offsetof(io_trace_row, L), false},
+    {"/trace/I", offsetof(io_trace_row, I), false},
+    {"/trace/step", offsetof(io_trace_row, step), false},
+};
+enum { COLUMNS = sizeof columns / sizeof columns[0] };
+
+static bool check_finite(const char *name, const char *letter, const double *x, int64_t rows,
+                         int64_t cols, io_fault fault, io_error *err)
+{
+    for (int64_t i = 0; i < rows * cols; i++)
+        if (!isfinite(x[i]))
+            return io_fail(err, fault, "%s: %s[%lld, %lld] is not finite", name, letter,
+                           (long long)(i / cols), (long long)(i % cols));
+    return true;
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+static void put_matrix(io_h5_out *out, const char *path, const double *x, int64_t rows,
+                       int64_t cols)
+{
+    int64_t dim[2] = {rows, cols};
+
+    io_h5_put(out, path, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 2, dim, x);
+}
+
+static void put_integer(io_h5_out *out, const char *object, const char *name, int64_t value)
+{
+    io_h5_attribute(out, object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
+}
+
+static void put_trace(io_h5_out *out, const io_model *model, int64_t *words)
+{
+    io_h5_group(out, "/trace");
+    for (int c = 0; c < COLUMNS; c++) {
+        for (int64_t i = 0; i < model->trace_length; i++)
+            memcpy(&words[i], (const char *)&model->trace[i] + columns[c].offset, 8);
+        io_h5_put(out, columns[c].path, columns[c].integer ? H5T_STD_I64LE : H5T_IEEE_F64LE,
+                  columns[c].integer ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, 1,
+                  &model->trace_length, words);
+    }
+}
+
+static bool is_reserved(const char *key)
+{
+    static const char *const ours[] = {"format", "format_version", "M", "N", "K"};
+
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
+        if (strcmp(key, ours[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The scalars of a JSON object. Long texts stay in /summary alone: HDF5 attributes end at 64 kB. */
+static void put_scalars(io_h5_out *out, const char *object, json_t *from)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(from, key, value)
+    {
+        if (!*key || (strcmp(object, "/") == 0 && is_reserved(key)))
+            continue;
+        if (json_is_integer(value)) {
+            put_integer(out, object, key, json_integer_value(value));
+        } else if (json_is_real(value)) {
+            double x = json_real_value(value);
+            io_h5_attribute(out, object, key, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &x);
+        } else if (json_is_boolean(value)) {
+            int8_t flag = json_is_true(value);
+            io_h5_attribute(out, object, key, H5T_STD_I8LE, H5T_NATIVE_INT8, &flag);
+        } else if (json_is_string(value) && json_string_length(value) < 32768) {
+            io_h5_attribute_text(out, object, key, json_string_value(value));
+        }
+    }
+}
+
+static void put_summary(io_h5_out *out, json_t *summary, const char *text)
+{
+    static const char *const members[] = {"options", "data"};
+
+    io_h5_put_text(out, "/summary", text);
+    put_scalars(out, "/", summary);
+    for (int i = 0; i < 2; i++) {
+        json_t *member = json_object_get(summary, members[i]);
+        char path[16];
+        if (!json_is_object(member))
+            continue;
+        snprintf(path, sizeof path, "/%s", members[i]);
+        io_h5_group(out, path);
+        put_scalars(out, path, member);
+    }
+}
+
+static void put_model(io_h5_out *out, const io_model *model, const char *summary, int64_t *words)
+{
+    io_h5_attribute_text(out, "/", "format", FORMAT);
+    put_integer(out, "/", "format_version", FORMAT_VERSION);
+    put_integer(out, "/", "M", model->M);
+    put_integer(out, "/", "N", model->N);
+    put_integer(out, "/", "K", model->K);
+    put_matrix(out, "/Phi", model->Phi, model->M, model->M);
+    if (model->K > 0) {
+        put_matrix(out, "/W", model->W, model->M, model->K);
+        put_matrix(out, "/H", model->H, model->K, model->N);
+    }
+    if (model->trace_length > 0)
+        put_trace(out, model, words);
+    if (summary)
+        put_summary(out, model->summary, summary);
+}
+
+bool io_model_write(const char *path, const io_model *model, io_error *err)
+{
+    const io_model *m = model;
+    io_h5_out out;
+    bool ok = false;
+
+    if (!check_finite(path, "Phi", m->Phi, m->M, m->M, IO_NO_OUTPUT, err) ||
+        (m->K > 0 && (!check_finite(path, "W", m->W, m->M, m->K, IO_NO_OUTPUT, err) ||
+                      !check_finite(path, "H", m->H, m->K, m->N, IO_NO_OUTPUT, err))))
+        return false;
+    char *summary = m->summary ? json_dumps(m->summary, JSON_INDENT(2)) : NULL;
+    int64_t *words = io_new_words(path, m->trace_length, err);
+    if (m->summary && !summary) {
+        io_no_memory(err, path);
+    } else if (words) {
+        H5E_BEGIN_TRY
+        {
+            io_h5_begin(&out);
+            put_model(&out, m, summary, words);
+            ok = io_h5_finish(&out, path, err);
+        }
+        H5E_END_TRY
+    }
+    free(words);
+    free(summary);
+    return ok;
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static bool has_attribute(hid_t file, const char *name)
+{
+    return H5Aexists(file, name) > 0;
+}
+
+/* The value of an integer attribute of /; false if it is anything else. */
+static bool get_integer(hid_t file, const char *name, int64_t *value)
+{
+    hid_t attribute = has_attribute(file, name) ? H5Aopen(file, name, H5P_DEFAULT) : -1;
+    hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1;
+    hid_t space = attribute >= 0 ? H5Aget_space(attribute) : -1;
+    bool ok = type >= 0 && H5Tget_class(type) == H5T_INTEGER && space >= 0 &&
+              H5Sget_simple_extent_npoints(space) == 1 &&
+              H5Aread(attribute, H5T_NATIVE_INT64, value) >= 0;
+
+    if (space >= 0)
+        H5Sclose(space);
+    if (type >= 0)
+        H5Tclose(type);
+    if (attribute >= 0)
+        H5Aclose(attribute);
+    return ok;
+}
+
+bool io_h5_is_model(hid_t file)
+{
+    hid_t attribute = has_attribute(file, "format") ? H5Aopen(file, "format", H5P_DEFAULT) : -1;
+    hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1;
+    char text[sizeof FORMAT] = "";
+    bool ok = type >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0 &&
+              H5Tget_size(type) == sizeof FORMAT - 1 &&
+              H5Aget_storage_size(attribute) < sizeof text && H5Aread(attribute, type, text) >= 0 &&
+              strcmp(text, FORMAT) == 0;
+
+    if (type >= 0)
+        H5Tclose(type);
+    if (attribute >= 0)
+        H5Aclose(attribute);
+    return ok;
+}
+
+static bool check_format(hid_t file, const char *name, io_error *err)
+{
+    int64_t version;
+
+    if (!io_h5_is_model(file))
+        return io_fail(err, IO_BAD_INPUT, "%s: an HDF5 file, but not a model", name);
+    if (!get_integer(file, "format_version", &version) || version < 1)
+        return io_fail(err, IO_BAD_INPUT, "%s: a model without a valid format version", name);
+    if (version > FORMAT_VERSION)
+        return io_fail(err, IO_BAD_INPUT,
+                       "%s: format version %lld is newer than this program understands (%d)", name,
+                       (long long)version, FORMAT_VERSION);
+    return true;
+}
+
+static bool get_matrix(hid_t file, const char *name, const char *path, int64_t *rows, int64_t *cols,
+                       double **x, io_error *err)
+{
+    io_array array;
+
+    if (!io_h5_read(file, name, path, &array, err))
+        return false;
+    *x = array.x;
+    if (array.ndim != 2 || array.dim[0] == 0 || array.dim[1] == 0)
+        return io_fail(err, IO_BAD_INPUT, "%s: %s is not a matrix", name, path);
+    *rows = array.dim[0];
+    *cols = array.dim[1];
+    return check_finite(name, path + 1, *x, *rows, *cols, IO_BAD_INPUT, err);
+}
+
+static bool get_matrices(hid_t file, const char *name, io_model *m, io_error *err)
+{
+    int64_t rows, cols;
+
+    if (!get_matrix(file, name, "/Phi", &m->M, &cols, &m->Phi, err))
+        return false;
+    if (cols != m->M)
+        return io_fail(err, IO_BAD_INPUT, "%s: Phi is %lld x %lld, not square", name,
+                       (long long)m->M, (long long)cols);
+    bool alone = H5Lexists(file, "/W", H5P_DEFAULT) == 0 && H5Lexists(file, "/H", H5P_DEFAULT) == 0;
+    if (alone) {
+        if (!get_integer(file, "N", &m->N) || m->N < 0)
+            m->N = 0;
+        return true;
+    }
+    if (!get_matrix(file, name, "/W", &rows, &m->K, &m->W, err))
+        return false;
+    if (rows != m->M)
+        return io_fail(err, IO_BAD_INPUT, "%s: W has %lld rows, Phi has %lld", name,
+                       (long long)rows, (long long)m->M);
+    if (!get_matrix(file, name, "/H", &rows, &m->N, &m->H, err))
+        return false;
+    if (rows != m->K)
+        return io_fail(err, IO_BAD_INPUT, "%s: H has %lld rows, W has %lld columns", name,
+                       (long long)rows, (long long)m->K);
+    /* Phi and W stay as they are when frames are cut off, so that only N can tell. */
+    if (get_integer(file, "N", &cols) && cols != m->N)
+        return io_fail(err, IO_BAD_INPUT, "%s: H has %lld columns, N is %lld", name,
+                       (long long)m->N, (long long)cols);
+    return true;
+}
+
+static bool get_column(hid_t file, const char *name, const column *c, io_model *m, int64_t **words,
+                       io_error *err)
+{
+    io_array shape;
+    hid_t dataset = io_h5_dataset(file, name, c->path, &shape, err);
+    bool ok = false;
+
+    if (dataset < 0)
+        return false;
+    if (!m->trace && shape.ndim == 1) { /* the first column says how long they all are */
+        m->trace_length = shape.dim[0];
+        *words = io_new_words(name, m->trace_length, err);
+        m->trace = *words ? calloc((size_t)m->trace_length + 1, sizeof *m->trace) : NULL;
+        if (*words && !m->trace)
+            io_no_memory(err, name);
+    }
+    if (shape.ndim != 1 || shape.dim[0] != m->trace_length)
+        io_fail(err, IO_BAD_INPUT, "%s: %s is not as long as the trace", name, c->path);
+    else if (m->trace)
+        ok = m->trace_length == 0 ||
+             io_h5_fill(dataset, name, c->path, c->integer ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE,
+                        *words, err);
+    H5Dclose(dataset);
+    for (int64_t i = 0; ok && i < m->trace_length; i++)
+        memcpy((char *)&m->trace[i] + c->offset, &(*words)[i], 8);
+    return ok;
+}
+
+static bool get_trace(hid_t file, const char *name, io_model *m, io_error *err)
+{
+    int64_t *words = NULL;
+    bool ok = true;
+
+    if (H5Lexists(file, "/trace", H5P_DEFAULT) <= 0)
+        return true;
+    for (int c = 0; ok && c < COLUMNS; c++)
+        ok = get_column(file, name, &columns[c], m, &words, err);
+    free(words);
+    return ok;
+}
+
+/* The text of /summary, NUL at its end; NULL with `err` filled in. */
+static char *get_text(hid_t file, const char *name, io_error *err)
+{
+    hid_t dataset = H5Dopen2(file, "/summary", H5P_DEFAULT);
+    hid_t type = dataset >= 0 ? H5Dget_type(dataset) : -1;
+    size_t size = type >= 0 ? H5Tget_size(type) : 0;
+    char *text = NULL;
+
+    /* One string of fixed length, all of it in the file: so its size can be trusted. */
+    if (type >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0 &&
+        H5Dget_storage_size(dataset) == size) {
+        text = calloc(size + 1, 1);
+        if (!text)
+            io_no_memory(err, name);
+        else if (!io_h5_fill(dataset, name, "/summary", type, text, err)) {
+            free(text);
+            text = NULL;
+        }
+    } else {
+        io_fail(err, IO_BAD_INPUT, "%s: /summary is not a text", name);
+    }
+    if (type >= 0)
+        H5Tclose(type);
+    if (dataset >= 0)
+        H5Dclose(dataset);
+    return text;
+}
+
+json_t *io_h5_summary(hid_t file, const char *name, io_error *err)
+{
+    json_error_t why;
+
+    if (H5Lexists(file, "/summary", H5P_DEFAULT) <= 0) {
+        json_t *empty = json_object();
+        if (!empty)
+            io_no_memory(err, name);
+        return empty;
+    }
+    char *text = get_text(file, name, err);
+    if (!text)
+        return NULL;
+    json_t *summary = json_loads(text, 0, &why);
+    free(text);
+    if (!summary && !why.text[0]) /* jansson says nothing when it is out of memory */
+        io_no_memory(err, name);
+    else if (!summary)
+        io_fail(err, IO_BAD_INPUT, "%s: /summary is not JSON: %s", name, why.text);
+    else if (!json_is_object(summary)) {
+        io_fail(err, IO_BAD_INPUT, "%s: /summary is not a JSON object", name);
+        json_decref(summary);
+        summary = NULL;
+    }
+    return summary;
+}
+
+static bool get_model(hid_t file, const char *name, io_model *out, io_error *err)
+{
+    if (!check_format(file, name, err) || !get_matrices(file, name, out, err) ||
+        !get_trace(file, name, out, err))
+        return false;
+    out->summary = io_h5_summary(file, name, err);
+    return out->summary != NULL;
+}
+
+bool io_model_read(const char *path, io_model *out, io_error *err)
+{
+    io_source source;
+    bool ok = false;
+
+    *out = (io_model){0};
+    if (!io_source_open(path, &source, err))
+        return false;
+    if (source.format != IO_FORMAT_HDF5) {
+        io_fail(err, IO_BAD_INPUT, "%s: not a model, which is an HDF5 file", source.name);
+    } else {
+        H5E_BEGIN_TRY
+        {
+            hid_t file = io_h5_open(&source, err);
+            ok = file >= 0 && get_model(file, source.name, out, err);
+            if (file >= 0)
+                H5Fclose(file);
+        }
+        H5E_END_TRY
+    }
+    io_source_close(&source);
+    if (!ok)
+        io_model_free(out);
+    return ok;
+}
+
+void io_model_free(io_model *model)
+{
+    if (!model)
+        return;
+    free(model->Phi);
+    free(model->W);
+    free(model->H);
+    free(model->trace);
+    json_decref(model->summary);
+    *model = (io_model){0};
+}

@@ -1,0 +1,256 @@
+#include "internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool io_write_all(int fd, const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes;
+
+    while (size > 0) {
+        ssize_t n = write(fd, at, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        at += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+/* "out" for out/x, "/" for /x, "." for x. */
+static char *directory_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        return strdup(".");
+    return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+static bool cannot_write(const char *path, const char *target, int why, io_error *err)
+{
+    struct stat st;
+    char *directory = why == ENOENT ? directory_of(target) : NULL;
+
+    if (why == ENOMEM)
+        io_no_memory(err, path);
+    else if (directory && stat(directory, &st) != 0)
+        io_fail(err, IO_NO_OUTPUT, "%s: cannot write: %s (directory %s does not exist)", path,
+                strerror(why), directory);
+    else
+        io_fail(err, IO_NO_OUTPUT, "%s: cannot write: %s", path, strerror(why));
+    free(directory);
+    return false;
+}
+
+/* What a symbolic link says, seen from where the link lies; NULL with errno. */
+static char *follow(const char *link)
+{
+    char text[PATH_MAX];
+    ssize_t n = readlink(link, text, sizeof text - 1);
+
+    if (n < 0)
+        return NULL;
+    text[n] = '\0';
+    const char *slash = strrchr(link, '/');
+    size_t prefix = text[0] == '/' || !slash ? 0 : (size_t)(slash - link) + 1;
+    char *path = malloc(prefix + (size_t)n + 1);
+    if (path) {
+        memcpy(path, link, prefix);
+        memcpy(path + prefix, text, (size_t)n + 1);
+    }
+    return path;
+}
+
+/* The file behind all symbolic links, which need not exist yet; NULL with errno. */
+static char *final_path(const char *path)
+{
+    char *at = strdup(path);
+    struct stat st;
+
+    for (int links = 0; at && lstat(at, &st) == 0 && S_ISLNK(st.st_mode); links++) {
+        char *next = links < 40 ? follow(at) : NULL;
+        int why = links < 40 ? errno : ELOOP;
+        free(at);
+        at = next;
+        errno = why;
+    }
+    return at;
+}
+
+/* A new file beside the target. open(2) applies the umask, which mkstemp would not. The name is
+ * cut so that the longest legal name still gives a legal one. */
+static int open_beside(const char *target, char **temporary)
+{
+    const char *slash = strrchr(target, '/');
+    const char *base = slash ? slash + 1 : target;
+    size_t room = strlen(target) + 64;
+    char *path = malloc(room);
+    int fd = -1;
+
+    if (!path)
+        return -1;
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        snprintf(path, room, "%.*s.%.200s.%ld-%d", (int)(base - target), target, base,
+                 (long)getpid(), attempt);
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            break;
+    }
+    if (fd < 0) {
+        int why = errno;
+        free(path);
+        path = NULL;
+        errno = why;
+    }
+    *temporary = path;
+    return fd;
+}
+
+/* The rename is what counts; a file system that cannot sync a directory is no reason to fail. */
+static void sync_directory(const char *target)
+{
+    char *directory = directory_of(target);
+    int fd = directory ? open(directory, O_RDONLY | O_CLOEXEC) : -1;
+
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+    free(directory);
+}
+
+static bool sync_file(int fd)
+{
+    return fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;
+}
+
+/* All or nothing; `old` is the file in the way, whose mode stays. False leaves errno. */
+static bool replace(const char *target, const struct stat *old, const void *bytes, size_t size)
+{
+    char *temporary;
+
+    /* rename(2) would overwrite a write-protected file without asking. */
+    if (old && access(target, W_OK) != 0)
+        return false;
+    int fd = open_beside(target, &temporary);
+    if (fd < 0)
+        return false;
+    bool ok = (!old || fchmod(fd, old->st_mode & 0777) == 0) && io_write_all(fd, bytes, size) &&
+              sync_file(fd);
+    int why = errno;
+    if (close(fd) != 0 && ok) {
+        ok = false;
+        why = errno;
+    }
+    if (ok && rename(temporary, target) != 0) {
+        ok = false;
+        why = errno;
+    }
+    if (ok)
+        sync_directory(target);
+    else
+        unlink(temporary);
+    free(temporary);
+    errno = why;
+    return ok;
+}
+
+static bool write_in_place(const char *path, const void *bytes, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return false;
+    bool ok = io_write_all(fd, bytes, size);
+    int why = errno;
+    if (close(fd) != 0 && ok)
+        return false;
+    errno = why;
+    return ok;
+}
+
+bool io_publish(const char *path, const void *bytes, size_t size, io_error *err)
+{
+    struct stat st;
+
+    if (strcmp(path, "-") == 0)
+        return io_write_all(STDOUT_FILENO, bytes, size) ||
+               cannot_write("standard output", ".", errno, err);
+    bool exists = stat(path, &st) == 0;
+    if (exists && !S_ISREG(st.st_mode))
+        return write_in_place(path, bytes, size) || cannot_write(path, path, errno, err);
+    char *target = final_path(path);
+    if (!target)
+        return cannot_write(path, path, errno, err);
+    bool ok =
+        replace(target, exists ? &st : NULL, bytes, size) || cannot_write(path, target, errno, err);
+    free(target);
+    return ok;
+}
+
+/* Until the end, for sizes nobody announced; false leaves errno. */
+static bool read_all(int fd, size_t room, unsigned char **bytes, size_t *size)
+{
+    unsigned char *buffer = malloc(room);
+    size_t used = 0;
+
+    while (buffer) {
+        if (used == room) {
+            unsigned char *larger = room <= SIZE_MAX / 2 ? realloc(buffer, 2 * room) : NULL;
+            if (!larger)
+                break;
+            buffer = larger;
+            room *= 2;
+        }
+        ssize_t n = read(fd, buffer + used, room - used);
+        if (n == 0) {
+            *bytes = buffer;
+            *size = used;
+            return true;
+        }
+        if (n > 0)
+            used += (size_t)n;
+        else if (errno != EINTR) {
+            int why = errno;
+            free(buffer);
+            errno = why;
+            return false;
+        }
+    }
+    free(buffer);
+    errno = ENOMEM;
+    return false;
+}
+
+bool io_slurp(const char *path, unsigned char **bytes, size_t *size, io_error *err)
+{
+    bool standard = strcmp(path, "-") == 0;
+    const char *name = standard ? "standard input" : path;
+    int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    size_t room = 1 << 16;
+
+    *bytes = NULL;
+    *size = 0;
+    if (fd < 0)
+        return io_fail(err, IO_BAD_INPUT, "%s: %s", name, strerror(errno));
+    /* One byte more than a regular file holds: the read that finds its end needs no growth. */
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        room = (size_t)st.st_size + 1;
+    bool ok = read_all(fd, room, bytes, size);
+    int why = errno;
+    if (!standard)
+        close(fd);
+    if (!ok && why == ENOMEM)
+        return io_no_memory(err, name);
+    return ok || io_fail(err, IO_BAD_INPUT, "%s: %s", name, strerror(why));
+}

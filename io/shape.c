@@ -1,0 +1,68 @@
+#include "internal.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+int64_t io_count(int ndim, const int64_t *dim)
+{
+    int64_t count = 1;
+
+    /* A zero anywhere makes the array empty, however large the rest. */
+    for (int d = 0; d < ndim; d++)
+        if (dim[d] == 0)
+            return 0;
+    for (int d = 0; d < ndim; d++) {
+        if (dim[d] < 0 || count > INT64_MAX / dim[d])
+            return -1;
+        count *= dim[d];
+    }
+    return count;
+}
+
+static double physical_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+
+    return pages > 0 && size > 0 ? (double)pages * (double)size : (double)(SIZE_MAX / 2);
+}
+
+void *io_new_words(const char *name, int64_t count, io_error *err)
+{
+    double have = physical_memory(), need = 8 * (double)count;
+
+    if (need > have) {
+        io_fail(err, IO_NO_MEMORY, "%s: %lld numbers need %.1f GB, this machine has %.1f GB", name,
+                (long long)count, need * 1e-9, have * 1e-9);
+        return NULL;
+    }
+    void *words = malloc(count > 0 ? (size_t)count * 8 : 8);
+    if (!words)
+        io_fail(err, IO_NO_MEMORY, "%s: out of memory for %lld numbers", name, (long long)count);
+    return words;
+}
+
+void io_walk_start(io_walk *walk, int ndim, const int64_t *dim)
+{
+    int64_t stride = 1;
+
+    *walk = (io_walk){.ndim = ndim};
+    for (int d = ndim - 1; d >= 0; d--) {
+        walk->dim[d] = dim[d];
+        walk->stride[d] = stride;
+        stride *= dim[d];
+    }
+}
+
+int64_t io_walk_next(io_walk *walk)
+{
+    int64_t offset = walk->offset;
+
+    for (int d = 0; d < walk->ndim; d++) {
+        walk->offset += walk->stride[d];
+        if (++walk->at[d] < walk->dim[d])
+            break;
+        walk->offset -= walk->dim[d] * walk->stride[d];
+        walk->at[d] = 0;
+    }
+    return offset;
+}

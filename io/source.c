@@ -1,0 +1,132 @@
+#include "internal.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+bool io_has_extension(const char *name, size_t length, const char *extension)
+{
+    size_t n = strlen(extension);
+
+    return length > n && strncasecmp(name + length - n, extension, n) == 0;
+}
+
+io_format io_format_of_name(const char *name, size_t length)
+{
+    static const struct {
+        const char *extension;
+        io_format format;
+    } known[] = {{".npy", IO_FORMAT_NPY},
+                 {".h5", IO_FORMAT_HDF5},
+                 {".hdf5", IO_FORMAT_HDF5},
+                 {".hdf", IO_FORMAT_HDF5},
+                 {".mat", IO_FORMAT_MAT}};
+
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (io_has_extension(name, length, known[i].extension))
+            return known[i].format;
+    return IO_FORMAT_UNKNOWN;
+}
+
+static io_format format_of_content(const io_source *source)
+{
+    static const struct {
+        const char *magic;
+        size_t size;
+        io_format format;
+    } known[] = {{"\x93NUMPY", 6, IO_FORMAT_NPY},
+                 {"\x89HDF\r\n\x1a\n", 8, IO_FORMAT_HDF5},
+                 {"MATLAB", 6, IO_FORMAT_MAT}};
+
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (source->head_size >= known[i].size &&
+            memcmp(source->head, known[i].magic, known[i].size) == 0)
+            return known[i].format;
+    return IO_FORMAT_UNKNOWN;
+}
+
+bool io_fail_content(const io_source *source, const char *what, io_error *err)
+{
+    char word[9];
+    size_t n = 0;
+
+    while (n < sizeof word - 1 && n < source->head_size && isgraph(source->head[n])) {
+        word[n] = (char)source->head[n];
+        n++;
+    }
+    word[n] = '\0';
+    if (n > 0)
+        return io_fail(err, IO_BAD_INPUT, "%s: %s (it starts with \"%s\")", source->name, what,
+                       word);
+    return io_fail(err, IO_BAD_INPUT, "%s: %s (it starts with byte 0x%02x)", source->name, what,
+                   (unsigned)source->head[0]);
+}
+
+static bool read_head(io_source *source, io_error *err)
+{
+    FILE *f = fopen(source->path, "rb");
+
+    if (!f)
+        return io_fail(err, IO_BAD_INPUT, "%s: %s", source->name, strerror(errno));
+    source->head_size = fread(source->head, 1, sizeof source->head, f);
+    bool ok = !ferror(f);
+    int why = errno;
+    fclose(f);
+    return ok || io_fail(err, IO_BAD_INPUT, "%s: %s", source->name, strerror(why));
+}
+
+static bool read_bytes(io_source *source, io_error *err)
+{
+    size_t size;
+
+    if (!io_slurp(source->path, &source->bytes, &size, err))
+        return false;
+    source->size = (int64_t)size;
+    source->head_size = size < sizeof source->head ? size : sizeof source->head;
+    memcpy(source->head, source->bytes, source->head_size);
+    return true;
+}
+
+bool io_source_open(const char *path, io_source *out, io_error *err)
+{
+    bool standard = strcmp(path, "-") == 0;
+    struct stat st = {0};
+
+    *out = (io_source){.path = path, .name = standard ? "standard input" : path};
+    if (!standard && stat(path, &st) != 0)
+        return io_fail(err, IO_BAD_INPUT, "%s: %s", path, strerror(errno));
+    out->size = (int64_t)st.st_size;
+    if (!(!standard && S_ISREG(st.st_mode) ? read_head(out, err) : read_bytes(out, err)))
+        return false;
+    out->format = io_format_of_name(path, strlen(path));
+    if (out->format == IO_FORMAT_UNKNOWN)
+        out->format = format_of_content(out);
+    if (out->head_size == 0)
+        io_fail(err, IO_BAD_INPUT, "%s: empty file", out->name);
+    else if (out->format == IO_FORMAT_UNKNOWN)
+        io_fail_content(out, "neither .npy nor HDF5 nor MATLAB", err);
+    else
+        return true;
+    io_source_close(out);
+    return false;
+}
+
+void io_source_close(io_source *source)
+{
+    free(source->bytes);
+    source->bytes = NULL;
+}
+
+FILE *io_source_stream(const io_source *source, io_error *err)
+{
+    FILE *f = source->bytes ? fmemopen(source->bytes, (size_t)source->size, "rb")
+                            : fopen(source->path, "rb");
+
+    if (!f)
+        io_fail(err, IO_BAD_INPUT, "%s: %s", source->name, strerror(errno));
+    return f;
+}

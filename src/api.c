@@ -1,0 +1,110 @@
+/* The public functions that are not at home in a room of their own: checks and accessors, no maths. */
+#include "search/search.h"
+#include "linalg/linalg.h"
+
+#include <math.h>
+#include <string.h>
+
+void tlnmf_start_init(tlnmf_start *start)
+{
+    *start = (tlnmf_start){.struct_size = sizeof *start};
+}
+
+/* The floor that the settings ask for. */
+static double resolve_eps(const tlnmf_data *data, const tlnmf_settings *opt)
+{
+    return opt->eps > 0.0 ? opt->eps : opt->eps_rel * data->mean_power;
+}
+
+static tlnmf_error check_rank(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K)
+{
+    if (K > data->M * data->N)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "k = %lld is more than the M N = %lld x %lld entries to fit",
+                       (long long)K, (long long)data->M, (long long)data->N);
+    return TLNMF_OK;
+}
+
+tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *settings,
+                      const tlnmf_start *start, tlnmf_callback callback, void *user,
+                      tlnmf_result **out)
+{
+    static const tl_goal goals[] = {TL_GOAL_TL, TL_GOAL_JD, TL_GOAL_NMF};
+    *out = NULL;
+    TRY(tlnmf_settings_check(ctx, settings));
+    TRY(check_rank(ctx, data, settings->k));
+    return tl_search(ctx, data, settings, resolve_eps(data, settings), goals[settings->method],
+                     start, callback, user, out);
+}
+
+tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *settings,
+                              const tlnmf_start *start, tlnmf_callback callback, void *user,
+                              tlnmf_result **out)
+{
+    *out = NULL;
+    tlnmf_settings opt = *settings;
+    opt.k = 1; /* not used, and need not be given */
+    opt.method = TLNMF_METHOD_JD;
+    opt.exchange = 0;
+    TRY(tlnmf_settings_check(ctx, &opt));
+    return tl_search(ctx, data, &opt, resolve_eps(data, &opt), TL_GOAL_DIAGONALISE, start, callback,
+                     user, out);
+}
+
+void tlnmf_result_describe(const tlnmf_result *result, tlnmf_info *info)
+{
+    *info = result->info;
+}
+
+const double *tlnmf_result_Phi(const tlnmf_result *result)
+{
+    return result->Phi;
+}
+
+const double *tlnmf_result_W(const tlnmf_result *result)
+{
+    return result->W;
+}
+
+const double *tlnmf_result_H(const tlnmf_result *result)
+{
+    return result->H;
+}
+
+const double *tlnmf_result_energy(const tlnmf_result *result)
+{
+    return result->energy;
+}
+
+const tlnmf_trace_row *tlnmf_result_trace(const tlnmf_result *result, int64_t *length)
+{
+    *length = result->trace_length;
+    return result->trace_length > 0 ? result->trace : NULL;
+}
+
+tlnmf_error tlnmf_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const double *Phi,
+                           const double *W, const double *H, int64_t K, double eps, double *C,
+                           double *L, double *I, double *Ganti)
+{
+    if (K < 1 || !(eps > 0.0 && isfinite(eps)))
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "K = %lld, eps = %g: K must be at least 1 and eps positive",
+                       (long long)K, eps);
+    tl_model model;
+    TRY(tl_model_create(ctx, data, K, eps, 1.0, &model));
+    int64_t M = data->M;
+    memcpy(model.Phi, Phi, (size_t)(M * M) * sizeof *Phi);
+    memcpy(model.W, W, (size_t)(M * K) * sizeof *W);
+    memcpy(model.H, H, (size_t)(K * data->N) * sizeof *H);
+    tl_model_refresh(&model);
+    tl_values values = tl_model_values(&model);
+    *C = values.C;
+    *L = values.L;
+    *I = values.I;
+    if (Ganti != NULL) {
+        tl_gradient(data, model.X, model.U, model.UX, model.G);
+        for (int64_t a = 0; a < M; a++)
+            for (int64_t b = 0; b < M; b++)
+                Ganti[a * M + b] = 0.5 * (model.G[a * M + b] - model.G[b * M + a]);
+    }
+    tl_model_free(&model);
+    return TLNMF_OK;
+}

@@ -1,0 +1,81 @@
+/* What every room may use: the context, errors, memory, time. Includes nothing above it. */
+#ifndef TLNMF_BASE_BASE_H
+#define TLNMF_BASE_BASE_H
+
+#include "tlnmf/tlnmf.h"
+
+#include <stdbool.h>
+
+struct tlnmf_ctx {
+    tlnmf_hooks hooks;
+    char message[256];
+};
+
+/* Records the message and returns `error`, so that a caller can write `return tl_fail(...)`. */
+tlnmf_error tl_fail(tlnmf_ctx *ctx, tlnmf_error error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Leaves the function with the error, if there is one. */
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        tlnmf_error try_error_ = (call);                                                           \
+        if (try_error_ != TLNMF_OK)                                                                \
+            return try_error_;                                                                     \
+    } while (0)
+
+void tl_log(const tlnmf_ctx *ctx, tlnmf_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+/* 64-byte aligned; NULL on failure. Objects keep a copy of the hooks that made them, so that they
+ * may outlive their context. */
+void *tl_allocate(const tlnmf_hooks *hooks, size_t bytes);
+void tl_release(const tlnmf_hooks *hooks, void *block);
+
+/* One row of a size table: `count` elements of `size` bytes, their address stored at `slot`. */
+typedef struct tl_slot {
+    void *slot; /* address of the pointer to fill in */
+    int64_t count;
+    size_t size;
+} tl_slot;
+
+#define TL_SLOT(pointer, count)                                                                    \
+    {                                                                                              \
+        &(pointer), (count), sizeof *(pointer)                                                     \
+    }
+
+/* One block for a whole table, every part 64-byte aligned and zeroed; a count of 0 gives NULL. On
+ * failure no pointer is touched. `what` is the culprit's name in the message. */
+tlnmf_error tl_arena_create(tlnmf_ctx *ctx, const char *what, const tl_slot *table, size_t rows,
+                            void **block);
+
+#define TL_ARENA(ctx, what, table, block)                                                          \
+    tl_arena_create((ctx), (what), (table), sizeof(table) / sizeof *(table), (block))
+
+/* ---- time ---------------------------------------------------------------------------------- */
+
+double tl_wall_seconds(void);
+double tl_cpu_seconds(void); /* of the process, all threads */
+
+/* ---- hot loops ----------------------------------------------------------------------------- */
+
+/* Compiled once per instruction set and chosen at load time, so that one binary is fast everywhere
+ * without -march. Sanitizers run before the choice can be made, so their builds go without. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(TL_NO_CLONES)
+#define TL_HOT __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define TL_HOT
+#endif
+
+static inline int64_t tl_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t tl_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* Memory comes from the context's allocator, in few large blocks. */
+#include "base/base.h"
+
+#include <string.h>
+
+enum { ALIGNMENT = 64 };
+
+/* The hook need not align, so the block is over-allocated and its true address kept in front. */
+void *tl_allocate(const tlnmf_hooks *hooks, size_t bytes)
+{
+    if (bytes > SIZE_MAX - ALIGNMENT - sizeof(void *))
+        return NULL;
+    unsigned char *raw = hooks->allocate(bytes + ALIGNMENT + sizeof(void *), hooks->user);
+    if (raw == NULL)
+        return NULL;
+    uintptr_t first = (uintptr_t)raw + sizeof(void *);
+    size_t shift = (ALIGNMENT - first % ALIGNMENT) % ALIGNMENT;
+    unsigned char *block = raw + sizeof(void *) + shift;
+    memcpy(block - sizeof(void *), &raw, sizeof raw);
+    return block;
+}
+
+void tl_release(const tlnmf_hooks *hooks, void *block)
+{
+    if (block == NULL)
+        return;
+    void *raw;
+    memcpy(&raw, (unsigned char *)block - sizeof(void *), sizeof raw);
+    hooks->release(raw, hooks->user);
+}
+
+/* Bytes of a part rounded up to the alignment; false if that does not fit a size_t. */
+static bool part_bytes(const tl_slot *part, size_t *bytes)
+{
+    size_t raw;
+    if (part->count < 0 || __builtin_mul_overflow((size_t)part->count, part->size, &raw) ||
+        raw > SIZE_MAX - ALIGNMENT)
+        return false;
+    *bytes = (raw + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return true;
+}
+
+tlnmf_error tl_arena_create(tlnmf_ctx *ctx, const char *what, const tl_slot *table, size_t rows,
+                            void **block)
+{
+    *block = NULL;
+    size_t total = 0;
+    for (size_t i = 0; i < rows; i++) {
+        size_t bytes;
+        if (!part_bytes(&table[i], &bytes) || __builtin_add_overflow(total, bytes, &total))
+            return tl_fail(ctx, TLNMF_ERR_TOO_LARGE, "%s would not fit the address space", what);
+    }
+    unsigned char *base = tl_allocate(&ctx->hooks, total);
+    if (base == NULL)
+        return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for %s (%.1f MB)", what,
+                       (double)total / 1e6);
+    memset(base, 0, total);
+    *block = base;
+    for (size_t i = 0; i < rows; i++) {
+        size_t bytes = 0;
+        part_bytes(&table[i], &bytes);
+        void *part = bytes == 0 ? NULL : base;
+        memcpy(table[i].slot, &part, sizeof part);
+        base += bytes;
+    }
+    return TLNMF_OK;
+}

@@ -1,0 +1,73 @@
+/* Dense linear algebra on matrices in C order. The only room that knows BLAS and LAPACK, and the only
+ * one that narrows sizes to int: tl_check_size() must have accepted every dimension before. */
+#ifndef TLNMF_LINALG_LINALG_H
+#define TLNMF_LINALG_LINALG_H
+
+#include "base/base.h"
+
+/* BLAS and LAPACK count in int: says which size does not fit. */
+tlnmf_error tl_check_size(tlnmf_ctx *ctx, const char *name, int64_t size);
+
+typedef enum tl_op { TL_PLAIN, TL_TRANSPOSED } tl_op;
+
+/* C (m x n) = alpha op(A) op(B) + beta C, inner dimension k; rows are lda, ldb, ldc apart. */
+void tl_gemm(tl_op opA, tl_op opB, int64_t m, int64_t n, int64_t k, double alpha, const double *A,
+             int64_t lda, const double *B, int64_t ldb, double beta, double *C, int64_t ldc);
+/* C (n x n) = alpha A A', A is n x k; both triangles are written. */
+void tl_gram(int64_t n, int64_t k, double alpha, const double *A, double *C);
+
+/* Largest entry of |A A' - I|; `scratch` is M x M. */
+double tl_orthogonality(int64_t M, const double *A, double *scratch);
+
+/* The orthogonal factor of A (M x M, overwritten): U V' where A = U diag(s) V'. */
+tlnmf_error tl_polar(tlnmf_ctx *ctx, int64_t M, double *A);
+
+/* Right singular vectors: A (rows x M, overwritten) = U diag(sigma) Vt. The first min(rows, M) rows of
+ * the result are sigma_i v_i', so that A' A = sum of their outer products; returns them in A. */
+typedef struct tl_svd {
+    int64_t rows, M;
+    double *sigma, *tau, *work, *triangle;
+    int64_t work_length;
+    tlnmf_hooks hooks;
+    void *block;
+} tl_svd;
+
+tlnmf_error tl_svd_create(tlnmf_ctx *ctx, int64_t rows, int64_t M, tl_svd *svd);
+void tl_svd_free(tl_svd *svd);
+/* A: column-major, rows x M, overwritten. *vectors then holds min(rows, M) vectors of length M, vector
+ * i at vectors + i with stride *stride, of length sigma_i once multiplied by sigma[i]. */
+tlnmf_error tl_svd_right(tlnmf_ctx *ctx, tl_svd *svd, double *A, const double **vectors,
+                         int64_t *stride);
+
+/* Eigenvalues (ascending) and vectors of a symmetric matrix: A (M x M) is overwritten by the vectors,
+ * one a row. `work` has tl_eigen_work(M) doubles. */
+int64_t tl_eigen_work(int64_t M);
+tlnmf_error tl_eigen(tlnmf_ctx *ctx, int64_t M, double *A, double *lambda, double *work);
+
+/* Fixed transforms, M x M. */
+void tl_dct(int64_t M, double *Phi); /* orthonormal DCT-II */
+void tl_dft(int64_t M, double *Phi); /* real: mean, cosine and sine pairs, alternating sign */
+void tl_identity(int64_t M, double *Phi);
+
+/* ---- functions of a skew-symmetric matrix ----------------------------------------------------- */
+
+/* Powers of one E, shared by all the steps a that a line search tries. */
+typedef struct tl_skew {
+    int64_t M;
+    const double *E;
+    double norm;      /* at least the spectral norm of E */
+    bool has_E3;      /* E3 is made when first needed */
+    double *E2, *E3;  /* powers */
+    double *s, *t, *u; /* M x M scratch */
+    double *lu_work;
+    int *pivot;
+} tl_skew;
+
+enum { TL_SKEW_SLOTS = 7 };
+/* The rows of the size table that a tl_skew needs. */
+void tl_skew_slots(tl_skew *skew, int64_t M, tl_slot slots[TL_SKEW_SLOTS]);
+void tl_skew_prepare(tl_skew *skew, const double *E);
+void tl_skew_exp(tl_skew *skew, double a, double *out);   /* exp(aE)                        */
+void tl_skew_polar(tl_skew *skew, double a, double *out); /* orthogonal factor of I + aE     */
+
+#endif

@@ -1,0 +1,47 @@
+/* Fixed orthogonal transforms. Angles are reduced as integers first, so that every entry is good to an
+ * ulp at any size. */
+#include "linalg/linalg.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double TWO_PI = 6.283185307179586476925287;
+
+/* cos(2 pi i / n) for any i >= 0. */
+static double cos_of_turn(int64_t i, int64_t n)
+{
+    return cos(TWO_PI * (double)(i % n) / (double)n);
+}
+
+static double sin_of_turn(int64_t i, int64_t n)
+{
+    return sin(TWO_PI * (double)(i % n) / (double)n);
+}
+
+void tl_dct(int64_t M, double *Phi)
+{
+    for (int64_t k = 0; k < M; k++) {
+        double scale = sqrt((k == 0 ? 1.0 : 2.0) / (double)M);
+        for (int64_t m = 0; m < M; m++)
+            Phi[k * M + m] = scale * cos_of_turn((2 * m + 1) * k, 4 * M);
+    }
+}
+
+void tl_dft(int64_t M, double *Phi)
+{
+    for (int64_t row = 0; row < M; row++) {
+        int64_t k = (row + 1) / 2;
+        bool alone = k == 0 || 2 * k == M; /* frequencies whose sine vanishes */
+        bool sine = row % 2 == 0 && !alone;
+        double scale = sqrt((alone ? 1.0 : 2.0) / (double)M);
+        for (int64_t m = 0; m < M; m++)
+            Phi[row * M + m] = scale * (sine ? sin_of_turn(m * k, M) : cos_of_turn(m * k, M));
+    }
+}
+
+void tl_identity(int64_t M, double *Phi)
+{
+    memset(Phi, 0, (size_t)(M * M) * sizeof *Phi);
+    for (int64_t m = 0; m < M; m++)
+        Phi[m * M + m] = 1.0;
+}

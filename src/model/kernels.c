@@ -1,0 +1,164 @@
+#include "model/kernels.h"
+#include "linalg/linalg.h"
+
+#include <math.h>
+#include <string.h>
+
+TL_HOT void tl_power(const tlnmf_data *data, const double *X, double *V)
+{
+    int64_t M = data->M, N = data->N, T = data->T;
+    if (T == N && data->offset[N - 1] == N - 1) { /* one column a frame: S = 1 */
+        for (int64_t i = 0; i < M * N; i++)
+            V[i] = X[i] * X[i];
+        return;
+    }
+    for (int64_t m = 0; m < M; m++)
+        for (int64_t n = 0; n < N; n++) {
+            double sum = 0.0;
+            for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
+                sum += X[m * T + t] * X[m * T + t];
+            V[m * N + n] = sum;
+        }
+}
+
+TL_HOT void tl_inverse(int64_t count, const double *x, double eps, double *out)
+{
+    for (int64_t i = 0; i < count; i++)
+        out[i] = 1.0 / (x[i] + eps);
+}
+
+void tl_weights(int64_t M, int64_t N, int64_t K, const double *W, const double *H, double eps,
+                double *U)
+{
+    tl_gemm(TL_PLAIN, TL_PLAIN, M, N, K, 1.0, W, K, H, N, 0.0, U, N);
+    tl_inverse(M * N, U, eps, U);
+}
+
+/* Sums run in LANES interleaved parts: that is what vector units do, and the same on all of them. */
+enum { LANES = 16 };
+
+TL_HOT double tl_sum_product(int64_t count, const double *x, double shift, const double *y)
+{
+    double part[LANES] = {0.0}, sum = 0.0;
+    int64_t i = 0;
+    for (; i + LANES <= count; i += LANES)
+        for (int64_t j = 0; j < LANES; j++)
+            part[j] += (x[i + j] + shift) * y[i + j];
+    for (; i < count; i++)
+        sum += (x[i] + shift) * y[i];
+    for (int j = 0; j < LANES; j++)
+        sum += part[j];
+    return sum;
+}
+
+/* log prod 2^e m = log(prod m) + (sum e) log 2, with the mantissas m in [1, 2): one logarithm for up to
+ * 512 numbers a lane, and no overflow at any scale. */
+typedef struct log_sum {
+    double mantissa[LANES];
+    int64_t exponent[LANES];
+} log_sum;
+
+enum { LOG_BLOCK = 512 * LANES };
+
+static const uint64_t MANTISSA = 0x000fffffffffffffu, ONE = 0x3ff0000000000000u;
+
+static inline __attribute__((always_inline)) void log_add(double *mantissa, int64_t *exponent,
+                                                          double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    *exponent += (int64_t)(bits >> 52);
+    bits = (bits & MANTISSA) | ONE;
+    double m;
+    memcpy(&m, &bits, sizeof m);
+    *mantissa *= m;
+}
+
+/* The sum over `count` <= LOG_BLOCK numbers. */
+static double log_total(const log_sum *sum, int64_t count)
+{
+    double logs = 0.0;
+    int64_t exponents = -1023 * count;
+    for (int j = 0; j < LANES; j++) {
+        logs += log(sum->mantissa[j]);
+        exponents += sum->exponent[j];
+    }
+    return logs + (double)exponents * 0.693147180559945309417232;
+}
+
+static void log_clear(log_sum *sum)
+{
+    for (int j = 0; j < LANES; j++) {
+        sum->mantissa[j] = 1.0;
+        sum->exponent[j] = 0;
+    }
+}
+
+TL_HOT double tl_sum_log(int64_t count, const double *x, double shift)
+{
+    double total = 0.0;
+    for (int64_t i0 = 0; i0 < count; i0 += LOG_BLOCK) {
+        int64_t end = tl_min(i0 + LOG_BLOCK, count), i = i0;
+        log_sum sum;
+        log_clear(&sum);
+        for (; i + LANES <= end; i += LANES)
+            for (int j = 0; j < LANES; j++)
+                log_add(&sum.mantissa[j], &sum.exponent[j], x[i + j] + shift);
+        for (int j = 0; i < end; i++, j++)
+            log_add(&sum.mantissa[j], &sum.exponent[j], x[i] + shift);
+        total += log_total(&sum, end - i0);
+    }
+    return total;
+}
+
+TL_HOT double tl_divergence(int64_t count, const double *V, double eps, const double *U)
+{
+    double total = 0.0;
+    for (int64_t i0 = 0; i0 < count; i0 += LOG_BLOCK) {
+        int64_t end = tl_min(i0 + LOG_BLOCK, count), i = i0;
+        double part[LANES] = {0.0};
+        log_sum sum;
+        log_clear(&sum);
+        for (; i + LANES <= end; i += LANES)
+            for (int j = 0; j < LANES; j++) {
+                double x = (V[i + j] + eps) * U[i + j];
+                part[j] += x - 1.0;
+                log_add(&sum.mantissa[j], &sum.exponent[j], x);
+            }
+        for (int j = 0; i < end; i++, j++) {
+            double x = (V[i] + eps) * U[i];
+            part[j] += x - 1.0;
+            log_add(&sum.mantissa[j], &sum.exponent[j], x);
+        }
+        for (int j = 0; j < LANES; j++)
+            total += part[j];
+        total -= log_total(&sum, end - i0);
+    }
+    return total;
+}
+
+TL_HOT static void weigh(const tlnmf_data *data, const double *X, const double *U, double *UX)
+{
+    int64_t M = data->M, N = data->N, T = data->T;
+    if (T == N && data->offset[N - 1] == N - 1) {
+        for (int64_t i = 0; i < M * N; i++)
+            UX[i] = U[i] * X[i];
+        return;
+    }
+    for (int64_t m = 0; m < M; m++)
+        for (int64_t n = 0; n < N; n++)
+            for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
+                UX[m * T + t] = U[m * N + n] * X[m * T + t];
+}
+
+void tl_gradient(const tlnmf_data *data, const double *X, const double *U, double *UX, double *G)
+{
+    int64_t M = data->M, T = data->T;
+    weigh(data, X, U, UX);
+    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, T, 2.0, UX, T, X, T, 0.0, G, M);
+}
+
+void tl_gamma(int64_t M, int64_t N, const double *U, const double *V, double *Gamma)
+{
+    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, N, 2.0, U, N, V, N, 0.0, Gamma, M);
+}

@@ -1,0 +1,48 @@
+/* The hot loops. M x N, M x T, .. are matrices in C order; columns of X are grouped by frame as in
+ * tlnmf_data. Every kernel has a plain-loop twin in naive.h, which the tests hold it against. */
+#ifndef TLNMF_MODEL_KERNELS_H
+#define TLNMF_MODEL_KERNELS_H
+
+#include "data/data.h"
+
+/* (1) V_mn = sum of X_mt^2 over the columns t of frame n. Reads X (M x T), writes V (M x N). */
+void tl_power(const tlnmf_data *data, const double *X, double *V);
+
+/* U = 1 / (W H + eps). Reads W (M x K), H (K x N), writes U (M x N). */
+void tl_weights(int64_t M, int64_t N, int64_t K, const double *W, const double *H, double eps,
+                double *U);
+
+/* out = 1 / (x + eps), elementwise. */
+void tl_inverse(int64_t count, const double *x, double eps, double *out);
+
+/* sum (x + shift) y. */
+double tl_sum_product(int64_t count, const double *x, double shift, const double *y);
+
+/* sum log(x + shift); x + shift must be positive and normal. */
+double tl_sum_log(int64_t count, const double *x, double shift);
+
+/* (4) sum f((V + eps) U), f(x) = x - 1 - log x. */
+double tl_divergence(int64_t count, const double *V, double eps, const double *U);
+
+/* (10) G_ab = 2 sum_t U_a,n(t) X_at X_bt. Writes UX (M x T) on the way, and G (M x M). */
+void tl_gradient(const tlnmf_data *data, const double *X, const double *U, double *UX, double *G);
+
+/* (10) Gamma_ab = 2 sum_n U_an V_bn. */
+void tl_gamma(int64_t M, int64_t N, const double *U, const double *V, double *Gamma);
+
+/* ---- multiplicative updates ------------------------------------------------------------------------ */
+
+typedef struct tl_mu {
+    int64_t M, N, K;
+    double gamma;                                /* exponent: 1 or 1/2 */
+    double *num_W, *den_W;                       /* M x K */
+    double *panel_H, *panel_num, *panel_den;     /* K x panel */
+} tl_mu;
+
+enum { TL_MU_SLOTS = 5 };
+void tl_mu_slots(tl_mu *mu, int64_t M, int64_t N, int64_t K, tl_slot slots[TL_MU_SLOTS]);
+
+/* (7)-(9): one update of H, then of W, then the columns of W to sum 1. V is M x N. */
+void tl_mu_update(tl_mu *mu, const double *V, double eps, double *W, double *H);
+
+#endif

@@ -1,0 +1,112 @@
+#include "model/model.h"
+
+#include <math.h>
+#include <string.h>
+
+tlnmf_error tl_model_create(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K, double eps,
+                            double gamma, tl_model *model)
+{
+    int64_t M = data->M, N = data->N, T = data->T;
+    *model = (tl_model){
+        .data = data, .M = M, .N = N, .K = K, .T = T, .eps = eps, .hooks = ctx->hooks};
+    model->mu.gamma = gamma;
+    tl_slot table[14 + TL_SKEW_SLOTS + TL_MU_SLOTS] = {
+        TL_SLOT(model->Phi, M * M), TL_SLOT(model->W, M * K),     TL_SLOT(model->H, K * N),
+        TL_SLOT(model->X, M * T),   TL_SLOT(model->V, M * N),     TL_SLOT(model->U, M * N),
+        TL_SLOT(model->UX, M * T),  TL_SLOT(model->X_new, M * T), TL_SLOT(model->V_new, M * N),
+        TL_SLOT(model->G, M * M),   TL_SLOT(model->Gamma, M * M), TL_SLOT(model->E, M * M),
+        TL_SLOT(model->Q, M * M)};
+    tl_skew_slots(&model->skew, M, table + 13);
+    tl_mu_slots(&model->mu, M, N, K, table + 13 + TL_SKEW_SLOTS);
+    return tl_arena_create(ctx, "the model", table, 13 + TL_SKEW_SLOTS + TL_MU_SLOTS, &model->block);
+}
+
+void tl_model_free(tl_model *model)
+{
+    tl_release(&model->hooks, model->block);
+}
+
+void tl_model_refresh(tl_model *model)
+{
+    int64_t M = model->M, T = model->T;
+    tl_gemm(TL_PLAIN, TL_PLAIN, M, T, M, 1.0, model->Phi, M, model->data->R, T, 0.0, model->X, T);
+    tl_power(model->data, model->X, model->V);
+}
+
+void tl_model_weights_C(tl_model *model)
+{
+    tl_weights(model->M, model->N, model->K, model->W, model->H, model->eps, model->U);
+}
+
+void tl_model_weights_L(tl_model *model)
+{
+    tl_inverse(model->M * model->N, model->V, model->eps, model->U);
+}
+
+double tl_model_C(const tl_model *model)
+{
+    int64_t count = model->M * model->N; /* log(Vhat + eps) = -log U */
+    return tl_sum_product(count, model->V, model->eps, model->U) - tl_sum_log(count, model->U, 0.0);
+}
+
+double tl_model_I(const tl_model *model)
+{
+    return tl_divergence(model->M * model->N, model->V, model->eps, model->U);
+}
+
+double tl_model_L(const tl_model *model)
+{
+    int64_t count = model->M * model->N;
+    return (double)count + tl_sum_log(count, model->V, model->eps);
+}
+
+tl_values tl_model_values(tl_model *model)
+{
+    tl_values values = {.C = NAN, .L = tl_model_L(model), .I = NAN};
+    if (model->K > 0) {
+        tl_model_weights_C(model);
+        values.C = tl_model_C(model);
+        values.I = tl_model_I(model);
+    }
+    return values;
+}
+
+double tl_model_gradient_norm(tl_model *model)
+{
+    int64_t M = model->M;
+    tl_gradient(model->data, model->X, model->U, model->UX, model->G);
+    double sum = 0.0;
+    for (int64_t a = 0; a < M; a++)
+        for (int64_t b = 0; b < a; b++) {
+            double anti = 0.5 * (model->G[a * M + b] - model->G[b * M + a]);
+            sum += 2.0 * anti * anti;
+        }
+    return sqrt(sum) / (2.0 * (double)model->N);
+}
+
+void tl_model_try(tl_model *model, tl_retraction how, double a)
+{
+    int64_t M = model->M, T = model->T;
+    if (how == TL_EXP)
+        tl_skew_exp(&model->skew, a, model->Q);
+    else
+        tl_skew_polar(&model->skew, a, model->Q);
+    tl_gemm(TL_PLAIN, TL_PLAIN, M, T, M, 1.0, model->Q, M, model->X, T, 0.0, model->X_new, T);
+    tl_power(model->data, model->X_new, model->V_new);
+}
+
+static void swap(double **a, double **b)
+{
+    double *keep = *a;
+    *a = *b;
+    *b = keep;
+}
+
+void tl_model_accept(tl_model *model)
+{
+    int64_t M = model->M;
+    tl_gemm(TL_PLAIN, TL_PLAIN, M, M, M, 1.0, model->Q, M, model->Phi, M, 0.0, model->G, M);
+    swap(&model->Phi, &model->G);
+    swap(&model->X, &model->X_new);
+    swap(&model->V, &model->V_new);
+}

@@ -1,0 +1,469 @@
+/* Multi-start search, with the exchange of starts between TL-NMF and JD+NMF (the paper's last
+ * appendix). Starts run in parallel; which one is kept depends on scores and start numbers alone, so
+ * the answer is the same at any number of threads. */
+#include "search/search.h"
+#include "search/starts.h"
+#include "solve/solve.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef enum task { TASK_TL, TASK_JD, TASK_JD_NMF, TASK_NMF } task;
+
+/* One thread's room. Its context is a copy, so that messages do not mix. */
+typedef struct worker {
+    tlnmf_ctx ctx;
+    tl_model model;
+    tlnmf_trace_row *trace;
+    double nmf_seconds, transform_seconds;
+} worker;
+
+/* The final points of a whole batch, as starts for another. */
+typedef struct shelf {
+    double *Phi, *W, *H; /* P of each */
+    tlnmf_hooks hooks;
+    void *block;
+} shelf;
+
+typedef struct search {
+    tlnmf_ctx *ctx;
+    const tlnmf_data *data;
+    const tlnmf_settings *opt;
+    tlnmf_settings to_the_end; /* opt without the tolerance on C, which Algorithm 2 does not test */
+    int64_t M, N, K, P, trace_room;
+    tl_starts starts;
+    tl_monitor monitor;
+    int threads, workers;
+    worker *worker;
+    void *block;
+} search;
+
+/* One solver from many starts: 0 .. P-1 are drawn, P .. 2P-1 stand on a shelf. */
+typedef struct batch {
+    task what;
+    int64_t first, count;
+    const shelf *from;    /* where starts P .. 2P-1 stand */
+    const double *Phi;    /* a transform for all of them, or NULL */
+    shelf *keep;          /* where to put start p's final point, or NULL */
+    tlnmf_result *best;   /* the least score, over all batches that share it */
+} batch;
+
+/* ---- results and shelves ----------------------------------------------------------------------------- */
+
+static tlnmf_error result_create(search *s, int64_t K, tlnmf_result **out)
+{
+    tlnmf_result *result, shell = {.hooks = s->ctx->hooks, .trace_room = s->trace_room};
+    tl_slot table[] = {TL_SLOT(result, 1),           TL_SLOT(shell.Phi, s->M * s->M),
+                       TL_SLOT(shell.W, s->M * K),   TL_SLOT(shell.H, K * s->N),
+                       TL_SLOT(shell.energy, s->M),  TL_SLOT(shell.trace, s->trace_room)};
+    TRY(TL_ARENA(s->ctx, "the result", table, &shell.block));
+    shell.info = (tlnmf_info){.struct_size = sizeof shell.info,
+                              .M = s->M,
+                              .N = s->N,
+                              .K = K,
+                              .C = INFINITY,
+                              .L = INFINITY,
+                              .I = INFINITY,
+                              .starts = s->P,
+                              .best_start = -1,
+                              .certificate = NAN,
+                              .C_tl = NAN,
+                              .I_tl = NAN,
+                              .C_jd = NAN,
+                              .L_jd = NAN,
+                              .I_jd = NAN,
+                              .chain = -1};
+    *result = shell;
+    *out = result;
+    return TLNMF_OK;
+}
+
+void tlnmf_result_free(tlnmf_result *result)
+{
+    if (result != NULL) {
+        tlnmf_hooks hooks = result->hooks;
+        tl_release(&hooks, result->block);
+    }
+}
+
+static tlnmf_error shelf_create(search *s, shelf *out)
+{
+    *out = (shelf){.hooks = s->ctx->hooks};
+    tl_slot table[] = {TL_SLOT(out->Phi, s->P * s->M * s->M), TL_SLOT(out->W, s->P * s->M * s->K),
+                       TL_SLOT(out->H, s->P * s->K * s->N)};
+    return TL_ARENA(s->ctx, "the starts to exchange", table, &out->block);
+}
+
+static void shelf_free(shelf *sh)
+{
+    tl_release(&sh->hooks, sh->block);
+}
+
+static void copy(double *to, const double *from, int64_t count)
+{
+    if (count > 0)
+        memcpy(to, from, (size_t)count * sizeof *to);
+}
+
+static void shelf_put(const search *s, shelf *sh, int64_t p, const tl_model *model)
+{
+    copy(sh->Phi + p * s->M * s->M, model->Phi, s->M * s->M);
+    copy(sh->W + p * s->M * s->K, model->W, s->M * s->K);
+    copy(sh->H + p * s->K * s->N, model->H, s->K * s->N);
+}
+
+static void shelf_take(const search *s, const shelf *sh, int64_t p, tl_model *model)
+{
+    copy(model->Phi, sh->Phi + p * s->M * s->M, s->M * s->M);
+    copy(model->W, sh->W + p * s->M * s->K, s->M * s->K);
+    copy(model->H, sh->H + p * s->K * s->N, s->K * s->N);
+}
+
+/* ---- one start --------------------------------------------------------------------------------------- */
+
+static double score_of(task what, tl_values values)
+{
+    switch (what) {
+    case TASK_TL:
+        return values.C;
+    case TASK_NMF:
+        return values.I;
+    default:
+        return values.L;
+    }
+}
+
+/* Keeps the point if it beats the best, or equals it and came from an earlier start. */
+static void offer(search *s, const batch *b, const worker *w, const tl_run *run, tl_values values)
+{
+    tlnmf_result *best = b->best;
+    omp_set_lock(&s->monitor.lock);
+    double old = score_of(b->what, (tl_values){best->info.C, best->info.L, best->info.I});
+    double score = score_of(b->what, values);
+    bool better = best->info.best_start < 0 || score < old ||
+                  (score == old && run->start < best->info.best_start);
+    if (better) {
+        copy(best->Phi, w->model.Phi, s->M * s->M);
+        copy(best->W, w->model.W, s->M * best->info.K);
+        copy(best->H, w->model.H, best->info.K * s->N);
+        best->info.C = values.C;
+        best->info.L = values.L;
+        best->info.I = values.I;
+        best->info.outcome = (int32_t)run->outcome;
+        best->info.iterations = run->iterations;
+        best->info.best_start = run->start;
+        best->trace_length = run->trace_length;
+        if (run->trace_length > 0)
+            memcpy(best->trace, run->trace, (size_t)run->trace_length * sizeof *run->trace);
+    }
+    omp_unset_lock(&s->monitor.lock);
+}
+
+/* Algorithm 2 from this start: what JD left is what is reported. */
+static void solve_jd_nmf(tl_model *model, tl_run *run)
+{
+    tl_paper_jd(model, run);
+    tl_run jd = *run;
+    tl_nmf(model, run);
+    run->outcome = jd.outcome;
+    run->iterations = jd.iterations;
+    run->trace_length = jd.trace_length;
+}
+
+static void solve(search *s, const batch *b, tl_model *model, tl_run *run)
+{
+    bool by_itself = b->what == TASK_TL || (b->what == TASK_NMF && b->Phi == NULL);
+    run->opt = by_itself ? s->opt : &s->to_the_end;
+    switch (b->what) {
+    case TASK_TL:
+        tl_paper_tl(model, run);
+        break;
+    case TASK_JD:
+        tl_paper_jd(model, run);
+        break;
+    case TASK_JD_NMF:
+        solve_jd_nmf(model, run);
+        break;
+    case TASK_NMF:
+        tl_nmf(model, run);
+        break;
+    }
+}
+
+static tlnmf_error run_start(search *s, const batch *b, worker *w, int64_t p)
+{
+    tl_model *model = &w->model;
+    if (p < s->P)
+        TRY(tl_starts_fill(&w->ctx, &s->starts, p, model));
+    else
+        shelf_take(s, b->from, p - s->P, model);
+    if (b->Phi != NULL)
+        copy(model->Phi, b->Phi, s->M * s->M);
+    tl_model_refresh(model);
+    tl_run run = {
+        .monitor = &s->monitor, .start = p, .trace = w->trace, .trace_room = s->trace_room};
+    solve(s, b, model, &run);
+    tl_model_refresh(model); /* the values that count are those of Phi itself */
+    if (b->keep != NULL)
+        shelf_put(s, b->keep, p - b->first, model);
+    offer(s, b, w, &run, tl_model_values(model));
+    w->nmf_seconds += run.nmf_seconds;
+    w->transform_seconds += run.transform_seconds;
+    return TLNMF_OK;
+}
+
+/* ---- many starts ------------------------------------------------------------------------------------- */
+
+/* After a stop, only a batch that has nothing yet still runs a start (which then ends at once). */
+static bool skip(search *s, const batch *b)
+{
+    if (atomic_load(&s->monitor.stop) == TLNMF_NOT_RUN)
+        return false;
+    omp_set_lock(&s->monitor.lock);
+    bool has = b->best->info.best_start >= 0;
+    omp_unset_lock(&s->monitor.lock);
+    return has;
+}
+
+static tlnmf_error run_batch(search *s, const batch *b)
+{
+    int team = (int)tl_min(s->workers, b->count);
+    int inner = b->count > 1 ? 1 : s->threads; /* many starts: BLAS on one thread inside each */
+    tlnmf_error failed = TLNMF_OK;
+#pragma omp parallel num_threads(team)
+    {
+        omp_set_num_threads(inner); /* of this region's own tasks: nothing outside changes */
+        worker *w = &s->worker[omp_get_thread_num()];
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t i = 0; i < b->count; i++) {
+            if (skip(s, b))
+                continue;
+            tlnmf_error error = run_start(s, b, w, b->first + i);
+            if (error != TLNMF_OK) {
+                omp_set_lock(&s->monitor.lock);
+                failed = error;
+                memcpy(s->ctx->message, w->ctx.message, sizeof s->ctx->message);
+                omp_unset_lock(&s->monitor.lock);
+            }
+        }
+    }
+    return failed;
+}
+
+/* ---- the methods ------------------------------------------------------------------------------------- */
+
+/* NMF at the best Phi of JD, whose trace and outcome are kept in front. */
+static tlnmf_error nmf_after_jd(search *s, const tlnmf_result *jd, const shelf *more, int64_t count,
+                                tlnmf_result *best)
+{
+    TRY(run_batch(s, &(batch){TASK_NMF, 0, count, more, jd->Phi, NULL, best}));
+    int64_t rows = tl_min(best->trace_length, best->trace_room - jd->trace_length);
+    if (rows > 0)
+        memmove(best->trace + jd->trace_length, best->trace, (size_t)rows * sizeof *best->trace);
+    if (jd->trace_length > 0)
+        memcpy(best->trace, jd->trace, (size_t)jd->trace_length * sizeof *best->trace);
+    best->trace_length = jd->trace_length + rows;
+    best->info.outcome = jd->info.outcome;
+    best->info.iterations = jd->info.iterations;
+    best->info.best_start = jd->info.best_start;
+    return TLNMF_OK;
+}
+
+static tlnmf_error search_jd(search *s, tlnmf_result *best)
+{
+    tlnmf_result *jd;
+    TRY(result_create(s, 0, &jd));
+    tlnmf_error error = run_batch(s, &(batch){.what = TASK_JD, .count = s->P, .best = jd});
+    if (error == TLNMF_OK)
+        error = nmf_after_jd(s, jd, NULL, s->P, best);
+    tlnmf_result_free(jd);
+    return error;
+}
+
+/* Both methods from P drawn starts, then each from the other's P results. */
+static tlnmf_error exchange(search *s, shelf *from_tl, shelf *from_jd, tlnmf_result *jd,
+                            tlnmf_result *best_tl, tlnmf_result *best_jd)
+{
+    int64_t P = s->P;
+    TRY(run_batch(s, &(batch){TASK_TL, 0, P, NULL, NULL, from_tl, best_tl}));
+    TRY(run_batch(s, &(batch){TASK_JD_NMF, 0, P, NULL, NULL, from_jd, jd}));
+    TRY(run_batch(s, &(batch){TASK_TL, P, P, from_jd, NULL, NULL, best_tl}));
+    TRY(run_batch(s, &(batch){TASK_JD, P, P, from_tl, NULL, NULL, jd}));
+    return nmf_after_jd(s, jd, from_tl, 2 * P, best_jd);
+}
+
+static tlnmf_error search_exchange(search *s, tlnmf_result *best_tl, tlnmf_result *best_jd)
+{
+    shelf from_tl = {0}, from_jd = {0};
+    tlnmf_result *jd = NULL;
+    tlnmf_error error = shelf_create(s, &from_tl);
+    if (error == TLNMF_OK)
+        error = shelf_create(s, &from_jd);
+    if (error == TLNMF_OK)
+        error = result_create(s, 0, &jd);
+    if (error == TLNMF_OK)
+        error = exchange(s, &from_tl, &from_jd, jd, best_tl, best_jd);
+    tlnmf_result_free(jd);
+    shelf_free(&from_jd);
+    shelf_free(&from_tl);
+    return error;
+}
+
+/* ---- what is reported -------------------------------------------------------------------------------- */
+
+/* The least L that a descent from the present Phi reaches. */
+static double descend_L(search *s, tl_model *model)
+{
+    tl_run run = {.opt = &s->to_the_end, .monitor = &s->monitor};
+    tl_paper_jd(model, &run);
+    return tl_model_L(model);
+}
+
+static void certify(search *s, tl_goal goal, tl_model *model, tlnmf_info *info)
+{
+    if (goal == TL_GOAL_JD)
+        info->certificate = info->C - info->L;
+    else if (goal == TL_GOAL_TL && s->opt->exchange)
+        info->certificate = info->C - fmin(info->L_jd, info->L);
+    else if (goal == TL_GOAL_TL && s->opt->certify)
+        info->certificate = info->C - descend_L(s, model);
+}
+
+/* Everything that follows from the kept (Phi, W, H), computed afresh from them. */
+static void measure(search *s, tl_goal goal, tlnmf_result *result)
+{
+    tl_model *model = &s->worker[0].model;
+    tlnmf_info *info = &result->info;
+    copy(model->Phi, result->Phi, s->M * s->M);
+    copy(model->W, result->W, s->M * info->K);
+    copy(model->H, result->H, info->K * s->N);
+    tl_model_refresh(model);
+    tl_values values = tl_model_values(model);
+    info->C = values.C;
+    info->L = values.L;
+    info->I = values.I;
+    info->eps = model->eps;
+    for (int64_t m = 0; m < s->M; m++)
+        for (int64_t n = 0; n < s->N; n++)
+            result->energy[m] += model->V[m * s->N + n];
+    info->orthogonality = tl_orthogonality(s->M, model->Phi, model->Gamma);
+    if (goal == TL_GOAL_JD || goal == TL_GOAL_DIAGONALISE)
+        tl_model_weights_L(model);
+    info->gradient_norm = tl_model_gradient_norm(model);
+    certify(s, goal, model, info);
+    for (int i = 0; i < s->workers; i++) {
+        info->nmf_seconds += s->worker[i].nmf_seconds;
+        info->transform_seconds += s->worker[i].transform_seconds;
+    }
+}
+
+static void compare(tlnmf_info *info, const tlnmf_info *tl, const tlnmf_info *jd)
+{
+    const double slack = 1e-9; /* relative: what rounding may do to two equal values */
+    info->C_tl = tl->C;
+    info->I_tl = tl->I;
+    info->C_jd = jd->C;
+    info->L_jd = jd->L;
+    info->I_jd = jd->I;
+    info->chain = tl->I <= jd->I * (1.0 + slack) && tl->C <= jd->C + slack * fabs(jd->C) &&
+                  jd->L <= tl->L + slack * fabs(tl->L);
+}
+
+/* ---- setting up -------------------------------------------------------------------------------------- */
+
+static tlnmf_error workers_create(search *s, double eps)
+{
+    tl_slot table[] = {TL_SLOT(s->worker, s->workers)};
+    TRY(TL_ARENA(s->ctx, "the workers", table, &s->block));
+    for (int i = 0; i < s->workers; i++) {
+        worker *w = &s->worker[i];
+        w->ctx = *s->ctx;
+        TRY(tl_model_create(s->ctx, s->data, s->K, eps, s->opt->gamma, &w->model));
+        if (s->trace_room == 0)
+            continue;
+        if ((uint64_t)s->trace_room > SIZE_MAX / sizeof *w->trace)
+            return tl_fail(s->ctx, TLNMF_ERR_TOO_LARGE, "a trace of %lld rows would not fit",
+                           (long long)s->trace_room);
+        w->trace = tl_allocate(&s->ctx->hooks, (size_t)s->trace_room * sizeof *w->trace);
+        if (w->trace == NULL)
+            return tl_fail(s->ctx, TLNMF_ERR_MEMORY, "no memory for a trace of %lld rows",
+                           (long long)s->trace_room);
+    }
+    return TLNMF_OK;
+}
+
+static void workers_free(search *s)
+{
+    for (int i = 0; s->worker != NULL && i < s->workers; i++) {
+        if (s->worker[i].model.block != NULL)
+            tl_model_free(&s->worker[i].model);
+        tl_release(&s->ctx->hooks, s->worker[i].trace);
+    }
+    tl_release(&s->ctx->hooks, s->block);
+}
+
+static tlnmf_error search_goal(search *s, tl_goal goal, tlnmf_result *best, tlnmf_result *other)
+{
+    switch (goal) {
+    case TL_GOAL_TL:
+        if (s->opt->exchange)
+            return search_exchange(s, best, other);
+        return run_batch(s, &(batch){.what = TASK_TL, .count = s->P, .best = best});
+    case TL_GOAL_JD:
+        if (s->opt->exchange)
+            return search_exchange(s, other, best);
+        return search_jd(s, best);
+    case TL_GOAL_NMF:
+        return run_batch(s, &(batch){.what = TASK_NMF, .count = s->P, .best = best});
+    default:
+        return run_batch(s, &(batch){.what = TASK_JD, .count = s->P, .best = best});
+    }
+}
+
+static tlnmf_error search_run(search *s, tl_goal goal, tlnmf_result **out)
+{
+    tlnmf_result *other = NULL;
+    TRY(result_create(s, s->K, out));
+    tlnmf_error error = s->opt->exchange ? result_create(s, s->K, &other) : TLNMF_OK;
+    if (error == TLNMF_OK)
+        error = search_goal(s, goal, *out, other);
+    if (error == TLNMF_OK) {
+        if (other != NULL)
+            compare(&(*out)->info, goal == TL_GOAL_TL ? &(*out)->info : &other->info,
+                    goal == TL_GOAL_TL ? &other->info : &(*out)->info);
+        measure(s, goal, *out);
+    } else {
+        tlnmf_result_free(*out);
+        *out = NULL;
+    }
+    tlnmf_result_free(other);
+    return error;
+}
+
+tlnmf_error tl_search(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt, double eps,
+                      tl_goal goal, const tlnmf_start *start, tlnmf_callback callback, void *user,
+                      tlnmf_result **out)
+{
+    double wall = tl_wall_seconds(), cpu = tl_cpu_seconds();
+    search s = {.ctx = ctx, .data = data, .opt = opt, .to_the_end = *opt, .M = data->M, .N = data->N,
+                .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k, .P = opt->starts};
+    s.to_the_end.tol = 0.0;
+    s.threads = opt->threads > 0 ? (int)opt->threads : omp_get_max_threads();
+    s.workers = (int)tl_min(s.threads, opt->exchange ? 2 * s.P : s.P);
+    s.trace_room = opt->trace ? opt->J * (opt->J_tl + 1) : 0;
+    tl_monitor_init(&s.monitor, opt, callback, user, s.P);
+    tlnmf_error error =
+        tl_starts_create(ctx, data, opt, s.K, goal == TL_GOAL_NMF, start, &s.starts);
+    if (error == TLNMF_OK)
+        error = workers_create(&s, eps);
+    if (error == TLNMF_OK)
+        error = search_run(&s, goal, out);
+    workers_free(&s);
+    tl_starts_free(&s.starts);
+    tl_monitor_done(&s.monitor);
+    if (error == TLNMF_OK) {
+        (*out)->info.wall_seconds = tl_wall_seconds() - wall;
+        (*out)->info.cpu_seconds = tl_cpu_seconds() - cpu;
+    }
+    return error;
+}

@@ -1,0 +1,173 @@
+#include "search/starts.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Phi may be off by what a text file or single precision loses nothing to; more is a mistake. */
+static const double ORTHOGONAL_TO = 1e-8, ORTHOGONAL_ALREADY = 1e-12;
+
+static tlnmf_error check_Phi(tlnmf_ctx *ctx, int64_t M, const double *Phi)
+{
+    for (int64_t i = 0; i < M * M; i++)
+        if (!isfinite(Phi[i]))
+            return tl_fail(ctx, TLNMF_ERR_DATA, "the given Phi is not finite at row %lld, column %lld",
+                           (long long)(i / M), (long long)(i % M));
+    double *scratch;
+    void *block;
+    tl_slot table[] = {TL_SLOT(scratch, M * M)};
+    TRY(TL_ARENA(ctx, "checking Phi", table, &block));
+    double off = tl_orthogonality(M, Phi, scratch);
+    tl_release(&ctx->hooks, block);
+    if (off > ORTHOGONAL_TO)
+        return tl_fail(ctx, TLNMF_ERR_DATA,
+                       "the given Phi is not orthogonal: Phi Phi' differs from I by %.3g (at most %g)",
+                       off, ORTHOGONAL_TO);
+    return TLNMF_OK;
+}
+
+static tlnmf_error check_factor(tlnmf_ctx *ctx, const char *name, int64_t rows, int64_t columns,
+                                const double *x)
+{
+    for (int64_t i = 0; i < rows * columns; i++)
+        if (!(x[i] >= 0.0 && isfinite(x[i])))
+            return tl_fail(ctx, TLNMF_ERR_DATA,
+                           "the given %s must be finite and not negative: row %lld, column %lld is %g",
+                           name, (long long)(i / columns), (long long)(i % columns), x[i]);
+    return TLNMF_OK;
+}
+
+static double column_sum(int64_t M, int64_t K, const double *W, int64_t k)
+{
+    double sum = 0.0;
+    for (int64_t m = 0; m < M; m++)
+        sum += W[m * K + k];
+    return sum;
+}
+
+static tlnmf_error check_given(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K,
+                               const tlnmf_settings *opt, const tlnmf_start *given)
+{
+    if (given->Phi != NULL)
+        TRY(check_Phi(ctx, data->M, given->Phi));
+    if (K > 0 && given->W != NULL) {
+        TRY(check_factor(ctx, "W", data->M, K, given->W));
+        for (int64_t k = 0; k < K; k++)
+            if (!(column_sum(data->M, K, given->W, k) > 0.0))
+                return tl_fail(ctx, TLNMF_ERR_DATA, "column %lld of the given W is all zeros",
+                               (long long)k);
+    }
+    if (K > 0 && given->H != NULL)
+        TRY(check_factor(ctx, "H", K, data->N, given->H));
+    bool all = given->Phi != NULL && (K == 0 || (given->W != NULL && given->H != NULL));
+    if (all && opt->starts > 1)
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "starts = %lld, but the given start leaves nothing to draw",
+                       (long long)opt->starts);
+    return TLNMF_OK;
+}
+
+static void draw(tl_rng *rng, int64_t count, double *x)
+{
+    for (int64_t i = 0; i < count; i++)
+        x[i] = tl_rng_normal(rng);
+}
+
+/* numpy has one stream for all starts: walks it once and notes where each start begins. */
+static tlnmf_error note_streams(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K, tl_starts *starts)
+{
+    tl_slot table[] = {TL_SLOT(starts->streams, starts->opt->starts)};
+    TRY(TL_ARENA(ctx, "the starts' random streams", table, &starts->block));
+    tl_rng rng;
+    tl_rng_seed(&rng, TLNMF_STREAM_NUMPY, starts->opt->seed, 0);
+    int64_t draws = data->M * data->M + data->M * K + K * data->N;
+    for (int64_t p = 0; p < starts->opt->starts; p++) {
+        starts->streams[p] = rng;
+        for (int64_t i = 0; i < draws; i++)
+            tl_rng_normal(&rng);
+    }
+    return TLNMF_OK;
+}
+
+tlnmf_error tl_starts_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
+                             int64_t K, bool keeps_transform, const tlnmf_start *given,
+                             tl_starts *starts)
+{
+    *starts = (tl_starts){.opt = opt, .hooks = ctx->hooks};
+    tlnmf_start_init(&starts->given);
+    if (given != NULL) {
+        if (given->struct_size != sizeof *given)
+            return tl_fail(ctx, TLNMF_ERR_OPTION,
+                           "the start is from another version: use tlnmf_start_init");
+        starts->given = *given;
+        TRY(check_given(ctx, data, K, opt, given));
+    }
+    starts->transform = (tlnmf_transform)opt->transform;
+    if (starts->transform == TLNMF_TRANSFORM_AUTO)
+        starts->transform = keeps_transform ? TLNMF_TRANSFORM_DCT : TLNMF_TRANSFORM_RANDOM;
+    if (opt->stream == TLNMF_STREAM_NUMPY)
+        return note_streams(ctx, data, K, starts);
+    return TLNMF_OK;
+}
+
+void tl_starts_free(tl_starts *starts)
+{
+    tl_release(&starts->hooks, starts->block);
+}
+
+/* Phi holds Gaussian draws on entry, which only TLNMF_TRANSFORM_RANDOM uses. */
+static tlnmf_error fill_Phi(tlnmf_ctx *ctx, const tl_starts *starts, tl_model *model)
+{
+    int64_t M = model->M;
+    if (starts->given.Phi != NULL) {
+        memcpy(model->Phi, starts->given.Phi, (size_t)(M * M) * sizeof(double));
+        return tl_orthogonality(M, model->Phi, model->G) <= ORTHOGONAL_ALREADY
+                   ? TLNMF_OK
+                   : tl_polar(ctx, M, model->Phi);
+    }
+    if (starts->transform == TLNMF_TRANSFORM_RANDOM)
+        return tl_polar(ctx, M, model->Phi);
+    return tlnmf_transform_matrix(ctx, starts->transform, M, model->Phi);
+}
+
+static void shift_magnitudes(int64_t count, double *x)
+{
+    for (int64_t i = 0; i < count; i++)
+        x[i] = fabs(x[i]) + 1.0;
+}
+
+/* Columns of W to sum 1. A given H keeps W H as it is; a drawn one is not touched: that is the recipe. */
+static void normalise_start(tl_model *model, bool rescale_H)
+{
+    for (int64_t k = 0; k < model->K; k++) {
+        double c = column_sum(model->M, model->K, model->W, k);
+        for (int64_t m = 0; m < model->M; m++)
+            model->W[m * model->K + k] /= c;
+        for (int64_t n = 0; rescale_H && n < model->N; n++)
+            model->H[k * model->N + n] *= c;
+    }
+}
+
+tlnmf_error tl_starts_fill(tlnmf_ctx *ctx, const tl_starts *starts, int64_t p, tl_model *model)
+{
+    int64_t M = model->M, N = model->N, K = model->K;
+    tl_rng rng;
+    if (starts->streams != NULL)
+        rng = starts->streams[p];
+    else
+        tl_rng_seed(&rng, TLNMF_STREAM_OWN, starts->opt->seed, (uint64_t)p);
+    /* All three are drawn even where one is given, so that the others do not depend on that. */
+    draw(&rng, M * M, model->Phi);
+    draw(&rng, M * K, model->W);
+    draw(&rng, K * N, model->H);
+    shift_magnitudes(M * K, model->W);
+    shift_magnitudes(K * N, model->H);
+    TRY(fill_Phi(ctx, starts, model));
+    if (K == 0)
+        return TLNMF_OK;
+    if (starts->given.W != NULL)
+        memcpy(model->W, starts->given.W, (size_t)(M * K) * sizeof(double));
+    if (starts->given.H != NULL)
+        memcpy(model->H, starts->given.H, (size_t)(K * N) * sizeof(double));
+    normalise_start(model, starts->given.W != NULL && starts->given.H != NULL);
+    return TLNMF_OK;
+}

@@ -1,0 +1,26 @@
+/* Where runs start: given arrays, fixed transforms, random draws. */
+#ifndef TLNMF_SEARCH_STARTS_H
+#define TLNMF_SEARCH_STARTS_H
+
+#include "base/rng.h"
+#include "model/model.h"
+
+typedef struct tl_starts {
+    const tlnmf_settings *opt;
+    tlnmf_start given;
+    tlnmf_transform transform; /* never AUTO */
+    tl_rng *streams;           /* numpy: where the one stream stands at each start; else NULL */
+    tlnmf_hooks hooks;
+    void *block;
+} tl_starts;
+
+/* Checks the given arrays against the data: shapes are the caller's word, values are looked at. */
+tlnmf_error tl_starts_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
+                             int64_t K, bool keeps_transform, const tlnmf_start *given,
+                             tl_starts *starts);
+void tl_starts_free(tl_starts *starts);
+
+/* Start number p into the model: Phi, W, H (X and V are not refreshed). */
+tlnmf_error tl_starts_fill(tlnmf_ctx *ctx, const tl_starts *starts, int64_t p, tl_model *model);
+
+#endif

@@ -1,0 +1,18 @@
+/* Strong Wolfe line search (Nocedal and Wright, Algorithms 3.5 and 3.6) with the interpolation rules of
+ * scipy.optimize.line_search, on which the reference's steps depend. */
+#ifndef TLNMF_SOLVE_LINESEARCH_H
+#define TLNMF_SOLVE_LINESEARCH_H
+
+#include <stdbool.h>
+
+/* A function of the step. slope(a) is only asked for right after value(a). */
+typedef struct tl_line {
+    double (*value)(void *self, double a);
+    double (*slope)(void *self, double a);
+    void *self;
+} tl_line;
+
+/* The step found, or false when there is none; the last value() asked for was at that step. */
+bool tl_wolfe(const tl_line *line, double value0, double slope0, double *step);
+
+#endif

@@ -1,0 +1,77 @@
+#include "solve/run.h"
+
+#include <math.h>
+
+void tl_monitor_init(tl_monitor *monitor, const tlnmf_settings *opt, tlnmf_callback callback,
+                     void *user, int64_t starts)
+{
+    monitor->callback = callback;
+    monitor->user = user;
+    monitor->starts = starts;
+    monitor->deadline = opt->max_seconds > 0.0 ? tl_wall_seconds() + opt->max_seconds : INFINITY;
+    omp_init_lock(&monitor->lock);
+    atomic_init(&monitor->stop, TLNMF_NOT_RUN);
+}
+
+void tl_monitor_done(tl_monitor *monitor)
+{
+    omp_destroy_lock(&monitor->lock);
+}
+
+static void ask(tl_run *run, const tlnmf_progress *progress)
+{
+    tl_monitor *monitor = run->monitor;
+    if (monitor->callback == NULL)
+        return;
+    omp_set_lock(&monitor->lock);
+    if (atomic_load(&monitor->stop) == TLNMF_NOT_RUN &&
+        monitor->callback(progress, monitor->user) != 0)
+        atomic_store(&monitor->stop, TLNMF_CANCELLED);
+    omp_unset_lock(&monitor->lock);
+}
+
+void tl_run_record(tl_run *run, const tlnmf_trace_row *row, int64_t iterations)
+{
+    if (run->trace_length < run->trace_room)
+        run->trace[run->trace_length++] = *row;
+    tlnmf_progress progress = {.struct_size = sizeof progress,
+                               .stage = (int32_t)row->stage,
+                               .complete = 1,
+                               .start = run->start,
+                               .starts = run->monitor->starts,
+                               .iteration = row->iteration,
+                               .iterations = iterations,
+                               .C = row->C,
+                               .L = row->L,
+                               .I = row->I,
+                               .step = row->step};
+    ask(run, &progress);
+}
+
+bool tl_run_interrupted(tl_run *run, tlnmf_stage stage)
+{
+    tl_monitor *monitor = run->monitor;
+    tlnmf_progress progress = {.struct_size = sizeof progress,
+                               .stage = (int32_t)stage,
+                               .start = run->start,
+                               .starts = monitor->starts,
+                               .C = NAN,
+                               .L = NAN,
+                               .I = NAN,
+                               .step = NAN};
+    ask(run, &progress);
+    if (tl_wall_seconds() > monitor->deadline) {
+        int none = TLNMF_NOT_RUN;
+        atomic_compare_exchange_strong(&monitor->stop, &none, TLNMF_TIME);
+    }
+    int stop = atomic_load(&monitor->stop);
+    if (stop == TLNMF_NOT_RUN)
+        return false;
+    run->outcome = (tlnmf_outcome)stop;
+    return true;
+}
+
+bool tl_run_settled(const tl_run *run, double before, double now)
+{
+    return fabs(before - now) < run->opt->tol * (fabs(before) + fabs(now));
+}

@@ -1,0 +1,46 @@
+/* What a run is asked for, when it has to stop, and what it leaves: the same for all solvers. */
+#ifndef TLNMF_SOLVE_RUN_H
+#define TLNMF_SOLVE_RUN_H
+
+#include "base/base.h"
+
+#include <omp.h>
+#include <stdatomic.h>
+
+/* Shared by all starts of a fit: one callback, one deadline. */
+typedef struct tl_monitor {
+    tlnmf_callback callback;
+    void *user;
+    int64_t starts;
+    double deadline; /* on tl_wall_seconds(); infinite if there is none */
+    omp_lock_t lock; /* one callback at a time */
+    atomic_int stop; /* the tlnmf_outcome that ends all runs, or 0 */
+} tl_monitor;
+
+void tl_monitor_init(tl_monitor *monitor, const tlnmf_settings *opt, tlnmf_callback callback,
+                     void *user, int64_t starts);
+void tl_monitor_done(tl_monitor *monitor);
+
+typedef struct tl_run {
+    const tlnmf_settings *opt;
+    tl_monitor *monitor;
+    int64_t start; /* which of the starts this is */
+    tlnmf_trace_row *trace;
+    int64_t trace_length, trace_room;
+    /* what the solver leaves */
+    tlnmf_outcome outcome;
+    int64_t iterations;
+    double nmf_seconds, transform_seconds;
+} tl_run;
+
+/* Reports a complete iteration: trace and callback. */
+void tl_run_record(tl_run *run, const tlnmf_trace_row *row, int64_t iterations);
+
+/* True when the run has to end now; the outcome is then set. Cheap enough for inner loops: it asks
+ * the callback with complete = 0 and looks at the clock. */
+bool tl_run_interrupted(tl_run *run, tlnmf_stage stage);
+
+/* |now - before| below tol times their size: the reference's test. */
+bool tl_run_settled(const tl_run *run, double before, double now);
+
+#endif
