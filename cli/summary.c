@@ -40,10 +40,12 @@ static json_t *options_json(const cli_call *call)
 static json_t *data_json(const cli_result *r)
 {
     tlnmf_data_info info;
+    tlnmf_info result;
     tlnmf_data_describe(r->data, &info);
+    tlnmf_result_describe(r->result, &result);
     json_t *object = json_pack("{s:s, s:I, s:I, s:I, s:f}", "file", r->input, "M",
-                               (json_int_t)info.M, "N", (json_int_t)info.N, "compressed_columns",
-                               (json_int_t)info.columns, "mean_power", info.mean_power);
+                               (json_int_t)info.M, "N", (json_int_t)info.N, "columns",
+                               (json_int_t)result.columns, "mean_power", info.mean_power);
     if (info.S > 0)
         json_object_set_new(object, "S", json_integer((json_int_t)info.S));
     else
@@ -188,7 +190,7 @@ void cli_print_summary(FILE *out, const cli_call *call, const cli_result *r)
         fprintf(out, ", %lld realisation%s", (long long)data.S, data.S == 1 ? "" : "s");
     else
         fputs(", given as covariances", out);
-    fprintf(out, " (%lld compressed columns)\n", (long long)data.columns);
+    fprintf(out, " (%lld compressed columns)\n", (long long)info.columns);
     if (r->atom_count > 0)
         print_atoms(out, r);
     if (info.K > 0)

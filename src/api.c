@@ -24,6 +24,16 @@ static tlnmf_error check_rank(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K)
     return TLNMF_OK;
 }
 
+/* Data that can be worked on, but not learnt from. */
+static void warn_of_triviality(tlnmf_ctx *ctx, const tlnmf_data *data)
+{
+    if (data->N == 1)
+        tl_log(ctx, TLNMF_LOG_WARNING,
+               "one frame only: W H can always fit it, nothing is learnt from it");
+    if (data->M == 1)
+        tl_log(ctx, TLNMF_LOG_WARNING, "frames of length 1: the transform can only change a sign");
+}
+
 tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *settings,
                       const tlnmf_start *start, tlnmf_callback callback, void *user,
                       tlnmf_result **out)
@@ -32,6 +42,7 @@ tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settin
     *out = NULL;
     TRY(tlnmf_settings_check(ctx, settings));
     TRY(check_rank(ctx, data, settings->k));
+    warn_of_triviality(ctx, data);
     return tl_search(ctx, data, settings, resolve_eps(data, settings), goals[settings->method],
                      start, callback, user, out);
 }
@@ -46,6 +57,7 @@ tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnm
     opt.method = TLNMF_METHOD_JD;
     opt.exchange = 0;
     TRY(tlnmf_settings_check(ctx, &opt));
+    warn_of_triviality(ctx, data);
     return tl_search(ctx, data, &opt, resolve_eps(data, &opt), TL_GOAL_DIAGONALISE, start, callback,
                      user, out);
 }

@@ -214,7 +214,8 @@ TLNMF_API void tlnmf_result_free(tlnmf_result *result);
 typedef struct tlnmf_info {
     size_t struct_size;
     int32_t outcome;
-    int64_t M, N, K; /* K = 0 for tlnmf_diagonalise */
+    int64_t M, N, K;     /* K = 0 for tlnmf_diagonalise */
+    int64_t columns;     /* of the data that this eps can see */
     double eps;
     double C, L, I; /* spec (2)-(4); C and I are NaN for tlnmf_diagonalise */
     /* C - C* is at most this, where C* is the least C there is, if the least L that the run has

@@ -5,6 +5,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 /* Frames are gathered a few at a time, so that one pass over Y reads whole cache lines. */
@@ -33,62 +34,66 @@ static void frames_free(frames *f)
     tl_release(&f->hooks, f->block);
 }
 
-/* `rank` unit vectors of frame n: entry m of vector i is first[i * between + m * along]. */
-typedef struct vectors {
-    int64_t rank, between, along;
-    const double *first;
-} vectors;
-
-/* Keeps vector i times length[i] times `scale` as column i of frame n. */
-static tlnmf_error frames_keep(tlnmf_ctx *ctx, frames *f, int64_t n, vectors v, const double *length,
-                               double scale)
+/* Keeps `rank` vectors of length M, one after the other, as the columns of frame n, times `scale`. */
+static tlnmf_error frames_keep(tlnmf_ctx *ctx, frames *f, int64_t n, int64_t rank,
+                               const double *vectors, double scale)
 {
-    f->rank[n] = v.rank;
-    if (v.rank == 0)
+    f->rank[n] = rank;
+    if (rank == 0)
         return TLNMF_OK;
-    double *out = tl_allocate(&ctx->hooks, (size_t)(v.rank * f->M) * sizeof *out);
+    double *out = tl_allocate(&ctx->hooks, (size_t)(rank * f->M) * sizeof *out);
     if (out == NULL)
         return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for frame %lld", (long long)n);
     f->columns[n] = out;
-    for (int64_t i = 0; i < v.rank; i++)
-        for (int64_t m = 0; m < f->M; m++)
-            out[i * f->M + m] = length[i] * v.first[i * v.between + m * v.along] * scale;
+    for (int64_t i = 0; i < rank * f->M; i++)
+        out[i] = scale * vectors[i];
+    return TLNMF_OK;
+}
+
+/* An object with room for T columns, not filled in yet. */
+static tlnmf_error data_create(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t T, tlnmf_data **out)
+{
+    TRY(tl_check_size(ctx, "the number of compressed columns", T));
+    tlnmf_data *data, shell = {.M = M, .N = N, .T = T, .hooks = ctx->hooks};
+    tl_slot table[] = {TL_SLOT(data, 1), TL_SLOT(shell.offset, N + 1), TL_SLOT(shell.R, M * T)};
+    TRY(TL_ARENA(ctx, "the compressed data", table, &shell.block));
+    *data = shell;
+    *out = data;
     return TLNMF_OK;
 }
 
 /* Lays the columns of all frames side by side. */
 static tlnmf_error frames_pack(tlnmf_ctx *ctx, const frames *f, tlnmf_data **out)
 {
-    int64_t T = 0;
+    int64_t T = 0, t = 0;
     for (int64_t n = 0; n < f->N; n++)
         T += f->rank[n];
-    TRY(tl_check_size(ctx, "the number of compressed columns", T));
-    tlnmf_data *data, shell = {.M = f->M, .N = f->N, .T = T, .hooks = ctx->hooks};
-    tl_slot table[] = {TL_SLOT(data, 1), TL_SLOT(shell.offset, f->N + 1), TL_SLOT(shell.R, f->M * T)};
-    TRY(TL_ARENA(ctx, "the compressed data", table, &shell.block));
-    int64_t t = 0;
+    TRY(data_create(ctx, f->M, f->N, T, out));
     for (int64_t n = 0; n < f->N; n++) {
-        shell.offset[n] = t;
         for (int64_t i = 0; i < f->rank[n]; i++, t++)
             for (int64_t m = 0; m < f->M; m++)
-                shell.R[m * T + t] = f->columns[n][i * f->M + m];
+                (*out)->R[m * T + t] = f->columns[n][i * f->M + m];
+        (*out)->offset[n + 1] = t;
     }
-    shell.offset[f->N] = T;
-    *data = shell;
-    *out = data;
     return TLNMF_OK;
 }
 
-/* Directions whose length is below the rounding of the data themselves carry nothing: a vector y is
- * known to |y| 2^-53, so S of them spread any direction by that much. */
-static int64_t numerical_rank(const double *sigma, int64_t count)
+static double length(int64_t count, const double *x)
 {
-    double total = 0.0;
+    double sum = 0.0;
     for (int64_t i = 0; i < count; i++)
-        total = hypot(total, sigma[i]);
-    int64_t rank = 0;
-    while (rank < count && sigma[rank] > 2.0 * DBL_EPSILON * total)
-        rank++;
+        sum += x[i] * x[i];
+    return sqrt(sum);
+}
+
+/* How many of the vectors stand out of the rounding of the data themselves: a vector y is known to
+ * |y| 2^-53, and what S of them spread in any direction by that much carries nothing. */
+static int64_t numerical_rank(int64_t count, int64_t M, const double *vectors)
+{
+    double whole = length(count * M, vectors);
+    int64_t rank = count;
+    while (rank > 0 && length(M, vectors + (rank - 1) * M) <= 4.0 * DBL_EPSILON * whole)
+        rank--;
     return rank;
 }
 
@@ -103,18 +108,32 @@ static void gather(const double *Y, int64_t S, int64_t M, int64_t N, int64_t n0,
 }
 
 static tlnmf_error compress_many(tlnmf_ctx *ctx, const double *Y, int64_t S, int64_t M, int64_t N,
-                                 frames *f, tl_svd *svd, double *group)
+                                 frames *f, tl_qr *qr, double *group, double *vectors)
 {
     double scale = 1.0 / sqrt((double)S);
     for (int64_t n0 = 0; n0 < N; n0 += GROUP) {
         int64_t count = tl_min(GROUP, N - n0);
         gather(Y, S, M, N, n0, count, group);
         for (int64_t i = 0; i < count; i++) {
-            vectors v = {.between = 1};
-            TRY(tl_svd_right(ctx, svd, group + i * M * S, &v.first, &v.along));
-            v.rank = numerical_rank(svd->sigma, tl_min(S, M));
-            TRY(frames_keep(ctx, f, n0 + i, v, svd->sigma, scale));
+            TRY(tl_qr_rows(ctx, qr, group + i * M * S, vectors));
+            int64_t rank = numerical_rank(tl_min(S, M), M, vectors);
+            TRY(frames_keep(ctx, f, n0 + i, rank, vectors, scale));
         }
+    }
+    return TLNMF_OK;
+}
+
+/* S = 1 is already in the form wanted; nothing is rounded. */
+static tlnmf_error keep_single(tlnmf_ctx *ctx, const double *Y, int64_t M, int64_t N, frames *f,
+                               double *column)
+{
+    for (int64_t n = 0; n < N; n++) {
+        bool silent = true;
+        for (int64_t m = 0; m < M; m++) {
+            column[m] = Y[m * N + n];
+            silent = silent && column[m] == 0.0;
+        }
+        TRY(frames_keep(ctx, f, n, silent ? 0 : 1, column, 1.0));
     }
     return TLNMF_OK;
 }
@@ -122,25 +141,21 @@ static tlnmf_error compress_many(tlnmf_ctx *ctx, const double *Y, int64_t S, int
 static tlnmf_error compress_realisations(tlnmf_ctx *ctx, const double *Y, int64_t S, int64_t M,
                                          int64_t N, frames *f)
 {
-    if (S == 1) { /* already in the form wanted; nothing is rounded */
-        for (int64_t n = 0; n < N; n++) {
-            double largest = 0.0;
-            for (int64_t m = 0; m < M; m++)
-                largest = fmax(largest, fabs(Y[m * N + n]));
-            vectors v = {.rank = largest > 0.0, .first = Y + n, .along = N};
-            TRY(frames_keep(ctx, f, n, v, &(double){1.0}, 1.0));
-        }
-        return TLNMF_OK;
-    }
-    double *group;
+    double *group, *vectors;
     void *block;
-    tl_slot table[] = {TL_SLOT(group, tl_min(GROUP, N) * S * M)};
+    tl_slot table[] = {TL_SLOT(group, S == 1 ? 0 : tl_min(GROUP, N) * S * M),
+                       TL_SLOT(vectors, tl_min(S, M) * M)};
     TRY(TL_ARENA(ctx, "a group of frames", table, &block));
-    tl_svd svd;
-    tlnmf_error error = tl_svd_create(ctx, S, M, &svd);
-    if (error == TLNMF_OK)
-        error = compress_many(ctx, Y, S, M, N, f, &svd, group);
-    tl_svd_free(&svd);
+    tlnmf_error error;
+    if (S == 1) {
+        error = keep_single(ctx, Y, M, N, f, vectors);
+    } else {
+        tl_qr qr;
+        error = tl_qr_create(ctx, S, M, &qr);
+        if (error == TLNMF_OK)
+            error = compress_many(ctx, Y, S, M, N, f, &qr, group, vectors);
+        tl_qr_free(&qr);
+    }
     tl_release(&ctx->hooks, block);
     return error;
 }
@@ -194,7 +209,11 @@ tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, int64_
     frames f;
     tlnmf_error error = frames_create(ctx, M, N, &f);
     if (error == TLNMF_OK)
+#pragma omp parallel num_threads(1)
+    {
+        omp_set_num_threads(1); /* many small factorisations: threads inside them would only cost */
         error = compress_realisations(ctx, Y, S, M, N, &f);
+    }
     if (error == TLNMF_OK)
         error = frames_pack(ctx, &f, out);
     frames_free(&f);
@@ -208,48 +227,49 @@ tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, int64_
 /* ---- covariances -------------------------------------------------------------------------------- */
 
 /* One covariance to vectors: eigenvectors times the roots of the eigenvalues. */
-static tlnmf_error factor_covariance(tlnmf_ctx *ctx, int64_t n, frames *f, double *A, double *lambda,
-                                     double *length, double *work)
+static tlnmf_error factor_covariance(tlnmf_ctx *ctx, int64_t n, frames *f, tl_eigen *eigen, double *A)
 {
     const double slack = 1e-10; /* relative asymmetry and negativity taken for rounding */
-    double largest = 0.0, skew = 0.0;
+    double most = 0.0, skew = 0.0;
     int64_t M = f->M;
     for (int64_t a = 0; a < M; a++)
         for (int64_t b = 0; b <= a; b++) {
-            largest = fmax(largest, fabs(A[a * M + b]));
+            most = fmax(most, fabs(A[a * M + b]));
             skew = fmax(skew, fabs(A[a * M + b] - A[b * M + a]));
             A[a * M + b] = A[b * M + a] = 0.5 * (A[a * M + b] + A[b * M + a]);
         }
-    if (skew > slack * largest)
+    if (skew > slack * most)
         return tl_fail(ctx, TLNMF_ERR_DATA, "covariance %lld is not symmetric (off by %.3g of %.3g)",
-                       (long long)n, skew, largest);
-    TRY(tl_eigen(ctx, M, A, lambda, work));
-    double top = lambda[M - 1];
-    if (lambda[0] < -slack * fmax(top, largest))
+                       (long long)n, skew, most);
+    TRY(tl_eigen_solve(ctx, eigen, A));
+    double least = eigen->lambda[0], top = eigen->lambda[M - 1];
+    if (least < -slack * fmax(top, most))
         return tl_fail(ctx, TLNMF_ERR_DATA,
                        "covariance %lld is not positive semidefinite (least eigenvalue %.3g of %.3g)",
-                       (long long)n, lambda[0], top);
-    vectors v = {.first = A + (M - 1) * M, .between = -M, .along = 1}; /* the largest comes last */
-    while (v.rank < M && lambda[M - 1 - v.rank] > 2.0 * DBL_EPSILON * top)
-        v.rank++;
-    for (int64_t i = 0; i < v.rank; i++)
-        length[i] = sqrt(lambda[M - 1 - i]);
-    return frames_keep(ctx, f, n, v, length, 1.0);
+                       (long long)n, least, top);
+    int64_t rank = 0; /* the largest come last */
+    while (rank < M && eigen->lambda[M - 1 - rank] > 4.0 * DBL_EPSILON * top)
+        rank++;
+    for (int64_t i = M - rank; i < M; i++)
+        for (int64_t m = 0; m < M; m++)
+            A[i * M + m] *= sqrt(eigen->lambda[i]);
+    return frames_keep(ctx, f, n, rank, A + (M - rank) * M, 1.0);
 }
 
 static tlnmf_error factor_covariances(tlnmf_ctx *ctx, const double *Sigma, frames *f)
 {
     int64_t M = f->M;
-    double *A, *lambda, *length, *work;
+    double *A;
     void *block;
-    tl_slot table[] = {TL_SLOT(A, M * M), TL_SLOT(lambda, M), TL_SLOT(length, M),
-                       TL_SLOT(work, tl_eigen_work(M))};
-    TRY(TL_ARENA(ctx, "an eigenvalue decomposition", table, &block));
-    tlnmf_error error = TLNMF_OK;
+    tl_slot table[] = {TL_SLOT(A, M * M)};
+    TRY(TL_ARENA(ctx, "a covariance", table, &block));
+    tl_eigen eigen;
+    tlnmf_error error = tl_eigen_create(ctx, M, &eigen);
     for (int64_t n = 0; n < f->N && error == TLNMF_OK; n++) {
         memcpy(A, Sigma + n * M * M, (size_t)(M * M) * sizeof *A);
-        error = factor_covariance(ctx, n, f, A, lambda, length, work);
+        error = factor_covariance(ctx, n, f, &eigen, A);
     }
+    tl_eigen_free(&eigen);
     tl_release(&ctx->hooks, block);
     return error;
 }
@@ -286,13 +306,51 @@ tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, int
     frames f;
     tlnmf_error error = frames_create(ctx, M, N, &f);
     if (error == TLNMF_OK)
+#pragma omp parallel num_threads(1)
+    {
+        omp_set_num_threads(1);
         error = factor_covariances(ctx, Sigma, &f);
+    }
     if (error == TLNMF_OK)
         error = frames_pack(ctx, &f, out);
     frames_free(&f);
     if (error == TLNMF_OK)
         (*out)->mean_power = mean;
     return error;
+}
+
+/* ---- what the floor can see ------------------------------------------------------------------------ */
+
+static bool is_seen(const tlnmf_data *data, int64_t t, double eps)
+{
+    double square = 0.0;
+    for (int64_t m = 0; m < data->M; m++)
+        square += data->R[m * data->T + t] * data->R[m * data->T + t];
+    return square > 1e-16 * eps;
+}
+
+tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tlnmf_data **out)
+{
+    *out = NULL;
+    int64_t T = 0;
+    for (int64_t t = 0; t < data->T; t++)
+        T += is_seen(data, t, eps);
+    if (T == data->T)
+        return TLNMF_OK;
+    TRY(data_create(ctx, data->M, data->N, T, out));
+    (*out)->S = data->S;
+    (*out)->mean_power = data->mean_power;
+    for (int64_t n = 0, to = 0; n < data->N; n++) {
+        for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++) {
+            if (!is_seen(data, t, eps))
+                continue;
+            for (int64_t m = 0; m < data->M; m++)
+                (*out)->R[m * T + to] = data->R[m * data->T + t];
+            to++;
+        }
+        (*out)->offset[n + 1] = to;
+    }
+    return TLNMF_OK;
 }
 
 /* ---- both ---------------------------------------------------------------------------------------- */

@@ -15,18 +15,15 @@ static void fill_gamma(tl_rng *rng, int64_t count, double *x)
 
 /* Y[s][.][n] = Phibar' (randn .* root[.][n]), Gaussians in the order s, n, m. */
 static void draw_gcm(tl_rng *rng, int64_t S, int64_t M, int64_t N, const double *Phibar,
-                     const double *root, double *x, double *Y)
+                     const double *root, double *x, double *y, double *Y)
 {
     for (int64_t s = 0; s < S; s++)
         for (int64_t n = 0; n < N; n++) {
             for (int64_t m = 0; m < M; m++)
                 x[m] = tl_rng_normal(rng) * root[m * N + n];
-            for (int64_t m = 0; m < M; m++) {
-                double sum = 0.0;
-                for (int64_t a = 0; a < M; a++)
-                    sum += Phibar[a * M + m] * x[a];
-                Y[(s * M + m) * N + n] = sum;
-            }
+            tl_gemv_transposed(M, Phibar, x, y);
+            for (int64_t m = 0; m < M; m++)
+                Y[(s * M + m) * N + n] = y[m];
         }
 }
 
@@ -41,25 +38,24 @@ tlnmf_error tlnmf_simulate_gcm(tlnmf_ctx *ctx, int64_t S, int64_t M, int64_t N, 
         TRY(tl_check_numpy_seed(ctx, seed_truth));
         TRY(tl_check_numpy_seed(ctx, seed_data));
     }
-    double *W, *H, *root, *Phibar, *x;
+    double *W, *H, *root, *Phibar, *x, *y;
     void *block;
     tl_slot table[] = {TL_SLOT(W, M * K), TL_SLOT(H, K * N), TL_SLOT(root, M * N),
-                       TL_SLOT(Phibar, M * M), TL_SLOT(x, M)};
+                       TL_SLOT(Phibar, M * M), TL_SLOT(x, M),  TL_SLOT(y, M)};
+    TRY(tl_check_size(ctx, "M", M));
+    TRY(tl_check_size(ctx, "N", N));
+    TRY(tl_check_size(ctx, "K", K));
     TRY(TL_ARENA(ctx, "the composite model", table, &block));
     tl_rng rng;
     tl_rng_seed(&rng, stream, seed_truth, 0);
     fill_gamma(&rng, M * K, W);
     fill_gamma(&rng, K * N, H);
-    for (int64_t m = 0; m < M; m++)
-        for (int64_t n = 0; n < N; n++) {
-            double v = 0.0;
-            for (int64_t k = 0; k < K; k++)
-                v += W[m * K + k] * H[k * N + n];
-            root[m * N + n] = sqrt(v);
-        }
+    tl_gemm(TL_PLAIN, TL_PLAIN, M, N, K, 1.0, W, K, H, N, 0.0, root, N);
+    for (int64_t i = 0; i < M * N; i++)
+        root[i] = sqrt(root[i]);
     tl_dct(M, Phibar);
     tl_rng_seed(&rng, stream, seed_data, 0);
-    draw_gcm(&rng, S, M, N, Phibar, root, x, Y);
+    draw_gcm(&rng, S, M, N, Phibar, root, x, y, Y);
     for (int64_t i = 0; Wbar != NULL && i < M * K; i++)
         Wbar[i] = W[i];
     for (int64_t i = 0; Hbar != NULL && i < K * N; i++)

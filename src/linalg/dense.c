@@ -43,6 +43,11 @@ void tl_gram(int64_t n, int64_t k, double alpha, const double *A, double *C)
                     C[b * n + a] = C[a * n + b];
 }
 
+void tl_gemv_transposed(int64_t M, const double *A, const double *x, double *y)
+{
+    cblas_dgemv(CblasRowMajor, CblasTrans, (int)M, (int)M, 1.0, A, (int)M, x, 1, 0.0, y, 1);
+}
+
 double tl_orthogonality(int64_t M, const double *A, double *scratch)
 {
     tl_gram(M, M, 1.0, A, scratch);
@@ -83,57 +88,77 @@ tlnmf_error tl_polar(tlnmf_ctx *ctx, int64_t M, double *A)
     return info == 0 ? TLNMF_OK : lapack_failed(ctx, "dgesvd", info);
 }
 
-tlnmf_error tl_svd_create(tlnmf_ctx *ctx, int64_t rows, int64_t M, tl_svd *svd)
+tlnmf_error tl_qr_create(tlnmf_ctx *ctx, int64_t rows, int64_t M, tl_qr *qr)
 {
-    *svd = (tl_svd){.rows = rows, .M = M, .hooks = ctx->hooks};
-    int r = (int)tl_min(rows, M), s = (int)rows, m = (int)M;
-    double query_svd, query_qr = 0.0;
-    LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'N', 'O', r, m, NULL, r, NULL, NULL, r, NULL, m, &query_svd,
-                        -1);
-    if (rows > M)
-        LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, s, m, NULL, s, NULL, &query_qr, -1);
-    svd->work_length = tl_max(work_size(query_svd), work_size(query_qr));
-    tl_slot table[] = {TL_SLOT(svd->work, svd->work_length), TL_SLOT(svd->sigma, r),
-                       TL_SLOT(svd->tau, M), TL_SLOT(svd->triangle, rows > M ? M * M : 0)};
-    return TL_ARENA(ctx, "a singular value decomposition", table, &svd->block);
+    *qr = (tl_qr){.rows = rows, .M = M, .hooks = ctx->hooks};
+    int s = (int)rows, m = (int)M, r = (int)tl_min(rows, M);
+    double plain = 0.0, pivoted = 0.0;
+    LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, s, m, NULL, s, NULL, &plain, -1);
+    LAPACKE_dgeqp3_work(LAPACK_COL_MAJOR, r, m, NULL, r, NULL, NULL, &pivoted, -1);
+    qr->work_length = tl_max(work_size(plain), work_size(pivoted));
+    tl_slot table[] = {TL_SLOT(qr->tau, M), TL_SLOT(qr->work, qr->work_length),
+                       TL_SLOT(qr->triangle, rows > M ? M * M : 0), TL_SLOT(qr->pivot, M)};
+    return TL_ARENA(ctx, "a QR factorisation", table, &qr->block);
 }
 
-void tl_svd_free(tl_svd *svd)
+void tl_qr_free(tl_qr *qr)
 {
-    tl_release(&svd->hooks, svd->block);
+    tl_release(&qr->hooks, qr->block);
 }
 
-tlnmf_error tl_svd_right(tlnmf_ctx *ctx, tl_svd *svd, double *A, const double **vectors,
-                         int64_t *stride)
+/* Entry (i, j) of the upper triangle of a column-major matrix with `rows` rows, 0 below it. */
+static double upper(const double *A, int64_t rows, int64_t i, int64_t j)
 {
-    int s = (int)svd->rows, m = (int)svd->M, r = (int)tl_min(svd->rows, svd->M);
-    int lwork = (int)svd->work_length;
-    if (svd->rows > svd->M) { /* A' A = R' R: only the triangle goes on */
-        int info = LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, s, m, A, s, svd->tau, svd->work, lwork);
+    return i <= j ? A[j * rows + i] : 0.0;
+}
+
+tlnmf_error tl_qr_rows(tlnmf_ctx *ctx, tl_qr *qr, double *A, double *R)
+{
+    int64_t M = qr->M, count = tl_min(qr->rows, M);
+    int m = (int)M, r = (int)count, lwork = (int)qr->work_length;
+    if (qr->rows > M) { /* tall: a plain QR first, which is fast; only its triangle is pivoted */
+        int s = (int)qr->rows;
+        int info = LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, s, m, A, s, qr->tau, qr->work, lwork);
         if (info != 0)
             return lapack_failed(ctx, "dgeqrf", info);
-        for (int64_t j = 0; j < svd->M; j++)
-            for (int64_t i = 0; i < svd->M; i++)
-                svd->triangle[j * svd->M + i] = i <= j ? A[j * svd->rows + i] : 0.0;
-        A = svd->triangle;
+        for (int64_t j = 0; j < M; j++)
+            for (int64_t i = 0; i < M; i++)
+                qr->triangle[j * M + i] = upper(A, qr->rows, i, j);
+        A = qr->triangle;
     }
-    int info = LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'N', 'O', r, m, A, r, svd->sigma, NULL, r, NULL,
-                                   m, svd->work, lwork);
-    *vectors = A;
-    *stride = r;
-    return info == 0 ? TLNMF_OK : lapack_failed(ctx, "dgesvd", info);
+    for (int64_t j = 0; j < M; j++)
+        qr->pivot[j] = 0; /* every column may be moved */
+    int info = LAPACKE_dgeqp3_work(LAPACK_COL_MAJOR, r, m, A, r, qr->pivot, qr->tau, qr->work, lwork);
+    if (info != 0)
+        return lapack_failed(ctx, "dgeqp3", info);
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t j = 0; j < M; j++)
+            R[i * M + qr->pivot[j] - 1] = upper(A, count, i, j);
+    return TLNMF_OK;
 }
 
-int64_t tl_eigen_work(int64_t M)
+tlnmf_error tl_eigen_create(tlnmf_ctx *ctx, int64_t M, tl_eigen *eigen)
 {
-    double query = 0.0;
-    LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'L', (int)M, NULL, (int)M, NULL, &query, -1);
-    return work_size(query);
+    *eigen = (tl_eigen){.M = M, .hooks = ctx->hooks};
+    double work = 0.0;
+    int iwork = 0;
+    LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', (int)M, NULL, (int)M, NULL, &work, -1, &iwork, -1);
+    eigen->work_length = work_size(work);
+    eigen->iwork_length = tl_max(iwork, 1);
+    tl_slot table[] = {TL_SLOT(eigen->lambda, M), TL_SLOT(eigen->work, eigen->work_length),
+                       TL_SLOT(eigen->iwork, eigen->iwork_length)};
+    return TL_ARENA(ctx, "an eigenvalue decomposition", table, &eigen->block);
 }
 
-tlnmf_error tl_eigen(tlnmf_ctx *ctx, int64_t M, double *A, double *lambda, double *work)
+void tl_eigen_free(tl_eigen *eigen)
 {
-    int info = LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'L', (int)M, A, (int)M, lambda, work,
-                                  (int)tl_eigen_work(M));
-    return info == 0 ? TLNMF_OK : lapack_failed(ctx, "dsyev", info);
+    tl_release(&eigen->hooks, eigen->block);
+}
+
+tlnmf_error tl_eigen_solve(tlnmf_ctx *ctx, tl_eigen *eigen, double *A)
+{
+    int m = (int)eigen->M;
+    int info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', m, A, m, eigen->lambda, eigen->work,
+                                   (int)eigen->work_length, eigen->iwork, (int)eigen->iwork_length);
+    return info == 0 ? TLNMF_OK : lapack_failed(ctx, "dsyevd", info);
 }

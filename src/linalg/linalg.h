@@ -16,33 +16,43 @@ void tl_gemm(tl_op opA, tl_op opB, int64_t m, int64_t n, int64_t k, double alpha
 /* C (n x n) = alpha A A', A is n x k; both triangles are written. */
 void tl_gram(int64_t n, int64_t k, double alpha, const double *A, double *C);
 
+/* y = A' x, A is M x M. */
+void tl_gemv_transposed(int64_t M, const double *A, const double *x, double *y);
+
 /* Largest entry of |A A' - I|; `scratch` is M x M. */
 double tl_orthogonality(int64_t M, const double *A, double *scratch);
 
 /* The orthogonal factor of A (M x M, overwritten): U V' where A = U diag(s) V'. */
 tlnmf_error tl_polar(tlnmf_ctx *ctx, int64_t M, double *A);
 
-/* Right singular vectors: A (rows x M, overwritten) = U diag(sigma) Vt. The first min(rows, M) rows of
- * the result are sigma_i v_i', so that A' A = sum of their outer products; returns them in A. */
-typedef struct tl_svd {
-    int64_t rows, M;
-    double *sigma, *tau, *work, *triangle;
-    int64_t work_length;
+/* Room for factoring matrices rows x M. */
+typedef struct tl_qr {
+    int64_t rows, M, work_length;
+    double *tau, *work, *triangle;
+    int *pivot;
     tlnmf_hooks hooks;
     void *block;
-} tl_svd;
+} tl_qr;
 
-tlnmf_error tl_svd_create(tlnmf_ctx *ctx, int64_t rows, int64_t M, tl_svd *svd);
-void tl_svd_free(tl_svd *svd);
-/* A: column-major, rows x M, overwritten. *vectors then holds min(rows, M) vectors of length M, vector
- * i at vectors + i with stride *stride, of length sigma_i once multiplied by sigma[i]. */
-tlnmf_error tl_svd_right(tlnmf_ctx *ctx, tl_svd *svd, double *A, const double **vectors,
-                         int64_t *stride);
+tlnmf_error tl_qr_create(tlnmf_ctx *ctx, int64_t rows, int64_t M, tl_qr *qr);
+void tl_qr_free(tl_qr *qr);
+/* A (column-major, rows x M, overwritten): leaves min(rows, M) vectors r_i, the rows of `R`, of length M,
+ * longest first or nearly so, with A' A = sum r_i r_i' (QR with column pivoting). */
+tlnmf_error tl_qr_rows(tlnmf_ctx *ctx, tl_qr *qr, double *A, double *R);
 
-/* Eigenvalues (ascending) and vectors of a symmetric matrix: A (M x M) is overwritten by the vectors,
- * one a row. `work` has tl_eigen_work(M) doubles. */
-int64_t tl_eigen_work(int64_t M);
-tlnmf_error tl_eigen(tlnmf_ctx *ctx, int64_t M, double *A, double *lambda, double *work);
+/* Room for eigenvalues and vectors of symmetric M x M matrices. */
+typedef struct tl_eigen {
+    int64_t M, work_length, iwork_length;
+    double *lambda, *work;
+    int *iwork;
+    tlnmf_hooks hooks;
+    void *block;
+} tl_eigen;
+
+tlnmf_error tl_eigen_create(tlnmf_ctx *ctx, int64_t M, tl_eigen *eigen);
+void tl_eigen_free(tl_eigen *eigen);
+/* A (overwritten by the vectors, one a row); the values are left in eigen->lambda, rising. */
+tlnmf_error tl_eigen_solve(tlnmf_ctx *ctx, tl_eigen *eigen, double *A);
 
 /* Fixed transforms, M x M. */
 void tl_dct(int64_t M, double *Phi); /* orthonormal DCT-II */

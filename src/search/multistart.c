@@ -33,7 +33,7 @@ typedef struct search {
     int64_t M, N, K, P, trace_room;
     tl_starts starts;
     tl_monitor monitor;
-    int threads, workers;
+    int workers;
     worker *worker;
     void *block;
 } search;
@@ -228,7 +228,7 @@ static bool skip(search *s, const batch *b)
 static tlnmf_error run_batch(search *s, const batch *b)
 {
     int team = (int)tl_min(s->workers, b->count);
-    int inner = b->count > 1 ? 1 : s->threads; /* many starts: BLAS on one thread inside each */
+    int inner = b->count > 1 ? 1 : omp_get_max_threads(); /* many starts: BLAS on one thread in each */
     tlnmf_error failed = TLNMF_OK;
 #pragma omp parallel num_threads(team)
     {
@@ -440,16 +440,23 @@ static tlnmf_error search_run(search *s, tl_goal goal, tlnmf_result **out)
     return error;
 }
 
-tlnmf_error tl_search(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt, double eps,
-                      tl_goal goal, const tlnmf_start *start, tlnmf_callback callback, void *user,
-                      tlnmf_result **out)
+/* Threads inside a matrix product pay from about 2 ms on; below that they cost more than they bring,
+ * and on a busy machine very much more. */
+static const double WORTH_THREADS = 1e8;
+
+static double product_flops(const tlnmf_data *data)
 {
-    double wall = tl_wall_seconds(), cpu = tl_cpu_seconds();
+    return 2.0 * (double)data->M * (double)data->M * (double)tl_max(data->T, data->M);
+}
+
+static tlnmf_error search_trimmed(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
+                                  double eps, int threads, tl_goal goal, const tlnmf_start *start,
+                                  tlnmf_callback callback, void *user, tlnmf_result **out)
+{
     search s = {.ctx = ctx, .data = data, .opt = opt, .to_the_end = *opt, .M = data->M, .N = data->N,
                 .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k, .P = opt->starts};
     s.to_the_end.tol = 0.0;
-    s.threads = opt->threads > 0 ? (int)opt->threads : omp_get_max_threads();
-    s.workers = (int)tl_min(s.threads, opt->exchange ? 2 * s.P : s.P);
+    s.workers = (int)tl_min(threads, opt->exchange ? 2 * s.P : s.P);
     s.trace_room = opt->trace ? opt->J * (opt->J_tl + 1) : 0;
     tl_monitor_init(&s.monitor, opt, callback, user, s.P);
     tlnmf_error error =
@@ -461,9 +468,29 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settin
     workers_free(&s);
     tl_starts_free(&s.starts);
     tl_monitor_done(&s.monitor);
+    return error;
+}
+
+tlnmf_error tl_search(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt, double eps,
+                      tl_goal goal, const tlnmf_start *start, tlnmf_callback callback, void *user,
+                      tlnmf_result **out)
+{
+    double wall = tl_wall_seconds(), cpu = tl_cpu_seconds();
+    tlnmf_data *trimmed;
+    TRY(tl_data_trim(ctx, data, eps, &trimmed));
+    const tlnmf_data *used = trimmed != NULL ? trimmed : data;
+    int threads = opt->threads > 0 ? (int)opt->threads : omp_get_max_threads();
+    tlnmf_error error = TLNMF_OK;
+#pragma omp parallel num_threads(1) /* a region of its own: the caller's settings stay as they are */
+    {
+        omp_set_num_threads(product_flops(used) >= WORTH_THREADS ? threads : 1);
+        error = search_trimmed(ctx, used, opt, eps, threads, goal, start, callback, user, out);
+    }
     if (error == TLNMF_OK) {
+        (*out)->info.columns = used->T;
         (*out)->info.wall_seconds = tl_wall_seconds() - wall;
         (*out)->info.cpu_seconds = tl_cpu_seconds() - cpu;
     }
+    tlnmf_data_free(trimmed);
     return error;
 }

@@ -1,0 +1,22 @@
+#!/bin/sh
+# The paper's music notes, from nothing: simulate, learn the transform, show what it found.
+#   demo.sh PROGRAM [DIRECTORY]
+set -eu
+tlnmf=$1
+dir=${2:-demo-out}
+mkdir -p "$dir"
+
+say() { printf '\n$ %s\n' "$*"; }
+
+say tlnmf simulate notes --seed 7 -o "$dir/notes.npy" --signal "$dir/notes.wav"
+"$tlnmf" simulate notes --seed 7 -o "$dir/notes.npy" --signal "$dir/notes.wav"
+
+say tlnmf fit "$dir/notes.npy" -k 2 --eps 5e-7 --transform dct --rate 5000 --certify -o "$dir/model.h5"
+"$tlnmf" fit "$dir/notes.npy" -k 2 --eps 5e-7 --transform dct --rate 5000 --certify -o "$dir/model.h5"
+
+cat <<EOF
+
+Two notes a semitone apart, 440 and 466.16 Hz with one harmonic each: the transform has found a pair of
+atoms for each of the four frequencies, though no row of the DCT it started from has any of them.
+Listen to $dir/notes.wav; look into the model with: tlnmf info $dir/model.h5
+EOF

@@ -1,0 +1,61 @@
+# Files that are not what they claim to be: exit code 3 and a clear message.
+small_data y.npy
+mkdir directory directory.npy
+: >empty.npy
+: >empty
+echo "1 2 3" >text.npy
+echo "hello" >text
+echo "hello" >text.h5
+echo "hello" >text.mat
+head -c 7 y.npy >start.npy
+head -c 60 y.npy >header.npy
+head -c 200 y.npy >cut.npy
+npy_header claims.npy "(1073741824, 1073741824)" # 2^60
+npy_header overflows.npy "(1073741824, 1073741824, 1073741824)"
+npy_header negative.npy "(-1, 3)"
+npy_header shapeless.npy "3"
+npy_header objects.npy "(1, 1)" "|O"
+npy_header complex.npy "(1, 1)" "<c16" && printf '%16s' >>complex.npy
+tlnmf simulate gcm -o y.h5
+head -c 1000 y.h5 >cut.h5
+mat y.mat Y 2 3 1 2 3 4 5 6
+
+for command in "fit -k 1" jd info; do
+    set -- $command
+    name=$1
+    shift
+    input $name "missing.npy: No such file or directory" missing.npy "$@"
+    input $name "directory: Is a directory" directory "$@"
+    input $name "directory.npy: Is a directory" directory.npy "$@"
+    input $name "empty.npy: empty file" empty.npy "$@"
+    input $name "empty: empty file" empty "$@"
+    input $name "standard input: empty file" - "$@" </dev/null
+    input $name "text.npy: not an .npy file (it starts with \"1\")" text.npy "$@"
+    input $name "text: neither .npy nor HDF5 nor MATLAB (it starts with \"hello\")" text "$@"
+    input $name "text.h5: not an HDF5 file (it starts with \"hello\")" text.h5 "$@"
+    input $name "text.mat: not a MATLAB file (it starts with \"hello\")" text.mat "$@"
+    input $name "start.npy: truncated .npy header" start.npy "$@"
+    input $name "header.npy: truncated .npy header (118 bytes announced, 50 there)" header.npy "$@"
+    input $name "cut.npy: the header claims 12 elements (8 bytes each), the file holds 72 bytes" \
+        cut.npy "$@"
+    input $name "claims.npy: the header claims 1152921504606846976 elements (8 bytes each), the file holds 0 bytes" \
+        claims.npy "$@"
+    input $name "overflows.npy: the header claims more than 9223372036854775807 elements (8 bytes each), the file holds 0 bytes" \
+        overflows.npy "$@"
+    input $name "negative.npy: bad .npy header: a negative dimension" negative.npy "$@"
+    input $name "shapeless.npy: bad .npy header: 'shape' is not a tuple of integers" shapeless.npy "$@"
+    input $name "complex.npy: dtype '<c16' is complex numbers (we read f4, f8, i1-i8, u1-u8)" \
+        complex.npy "$@"
+    input $name "objects.npy: dtype '|O' is Python objects (we read f4, f8, i1-i8, u1-u8)" \
+        objects.npy "$@"
+    input $name "cut.h5: a damaged or unfinished HDF5 file" cut.h5 "$@"
+done
+
+input fit "y.h5: no dataset /nope (it has /Y)" y.h5:/nope -k 1
+input jd "y.h5: no dataset /nope (it has /Y)" y.h5:/nope
+input fit "y.mat: no variable nope (it has Y)" y.mat:nope -k 1
+input fit "missing.h5: No such file or directory" missing.h5:/Y -k 1
+
+tlnmf fit y.npy -k 1 -J 1 >/dev/null
+input fit "model.h5: several arrays, name one as in model.h5:/H (it has /H, /Phi, /W, /summary)" \
+    model.h5 -k 1

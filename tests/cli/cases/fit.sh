@@ -1,0 +1,131 @@
+# fit: what it prints, its JSON, the model file, info.
+small_data y.npy
+version=$(tlnmf --version | sed -n '1s/tlnmf //p')
+hide() # numbers that depend on rounding
+{
+    sed -E '/^  (C|L|I|gradient|orthogonality) /s/-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?/#/g' "$@"
+}
+
+# The text
+expect 0 ... "" tlnmf fit y.npy -k 2 -J 2
+hide "$out" >text
+same_text "y.npy: 4 frames of length 3, 1 realisation (4 compressed columns)
+  C             #
+  L             #
+  I             #
+  eps           0.0104583 (0.01 of the mean power)
+  stopped       iterations after 2 iterations
+  gradient      #   orthogonality #
+  time          0 s (0 s CPU)
+  model         model.h5" text "standard output" "tlnmf fit, numbers hidden"
+
+# JSON, trace and model
+expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --tol 0 --json --trace -o m.h5
+for key in C L I certificate outcome iterations cpu_seconds wall_seconds orthogonality \
+    gradient_norm seed starts version eps; do
+    check "JSON has $key" [ -n "$(json $key)" ]
+done
+cp "$out" fit.json
+check "version" [ "$(json version)" = "$version" ]
+check "outcome" [ "$(json outcome)" = iterations ]
+check "iterations" [ "$(json iterations)" = 30 ]
+check "seed" [ "$(json seed)" = 1 ]
+check "starts" [ "$(json starts)" = 1 ]
+check "times are 0 with SOURCE_DATE_EPOCH" [ "$(json cpu_seconds) $(json wall_seconds)" = "0.0 0.0" ]
+near "orthogonality" "$(json orthogonality)" 0 1e-12
+near "eps, 0.01 of the mean power" "$(json eps)" "$(doubles y.npy 0 12 |
+    awk '{ s += $1 * $1 } END { printf "%.17g", .01 * s / 12 }')" 1e-14
+awk -F '[:,]' '
+    /"trace": \[/ { inside = 1 }
+    /"(C|L|I|iteration|step)":/ { key = $1; gsub(/[ "]/, "", key); value[key] = $2 + 0; seen[key] = 1 }
+    /"step":/ && inside {
+        rows++
+        if (!("C" in seen && "L" in seen && "I" in seen && "iteration" in seen)) wrong("a key is missing")
+        delete seen
+        C = value["C"]; off = C - value["L"] - value["I"]
+        if (off > 1e-9 * abs(C) || -off > 1e-9 * abs(C)) wrong("C is not L + I")
+        if (value["iteration"] != rows) wrong("iterations are not 1, 2, ..")
+        if (rows > 1 && C > last + 1e-12 * abs(last)) wrong("C rises")
+        if (!(value["step"] >= 0)) wrong("a step is negative")
+        last = C }
+    function abs(x) { return x < 0 ? -x : x }
+    function wrong(what) { print "row " rows " of the trace: " what; bad = 1 }
+    END { if (rows != 30) wrong("there should be 30"); exit bad }' fit.json || fail "the trace"
+near "C, with L + I" "$(json C fit.json)" \
+    "$(awk -v L="$(json L fit.json)" -v I="$(json I fit.json)" 'BEGIN { printf "%.17g", L + I }')" 1e-9
+near "C, with that of the trace's end" "$(json C fit.json)" \
+    "$(sed -n 's/^ *"C": \([^,]*\),$/\1/p' fit.json | tail -n 1)" 1e-10
+
+expect 0 ... "" tlnmf info m.h5 --json
+check "format" [ "$(json format)" = tlnmf-model ]
+for key in C L I outcome iterations orthogonality gradient_norm seed starts version; do
+    check "the model's $key is that of the run" [ "$(json $key)" = "$(json $key fit.json)" ]
+done
+expect 0 ... "" tlnmf info m.h5
+sed -E '1s/[0-9]+ bytes/# bytes/; 10q' "$out" >text
+same_text "m.h5: tlnmf-model, # bytes
+  /H                 float64  (2, 4)
+  /Phi               float64  (3, 3)
+  /W                 float64  (3, 2)
+  /trace/C           float64  (30)
+  /trace/I           float64  (30)
+  /trace/L           float64  (30)
+  /trace/iteration   int64    (30)
+  /trace/stage       int64    (30)
+  /trace/step        float64  (30)" text "standard output" "tlnmf info m.h5, the beginning"
+for line in "version +$version" "outcome +iterations" "method +tl" "file +y.npy" "M +3" "N +4" \
+    "seed +1" "threads +0" "blas +.+"; do
+    check "info tells: $line" grep -Eq "^ +$line$" "$out"
+done
+
+# Without SOURCE_DATE_EPOCH there are times.
+expect 0 ... "" env -u SOURCE_DATE_EPOCH tlnmf fit y.npy -k 2 -J 30 --tol 0 --json --no-model
+check "wall_seconds > 0" awk -v t="$(json wall_seconds)" 'BEGIN { exit !(t > 0) }'
+
+# Places: no model, standard output, standard input, HDF5, MATLAB; one result from all of them
+rm -f model.h5
+C=$(json C fit.json)
+same() # ARGUMENT...
+{
+    local
+    expect 0 ... "" tlnmf fit "$@" -k 2 -J 30 --tol 0 --json --no-model
+    [ "$(json C)" = "$C" ] || fail "tlnmf fit $*: C is $(json C), not $C"
+}
+same y.npy
+same - <y.npy
+same y.npy --seed 1 --eps-rel 0.01 --method tl --solver paper
+mat y.mat Y 3 4 1 .3 2 2 -.2 .1 -1 .8 -.4 .5 1 .6
+same y.mat:Y
+same y.mat
+same - <y.mat
+absent model.h5
+tlnmf simulate gcm --m 5 --n 6 -o g.npy
+tlnmf simulate gcm --m 5 --n 6 -o g.h5
+expect 0 ... "" tlnmf fit g.npy -k 2 -J 30 --tol 0 --json --no-model
+C=$(json C)
+same g.h5:/Y
+same g.h5
+same - <g.h5
+expect 0 ... ... tlnmf fit y.npy -k 2 -J 30 --tol 0 --trace -o - # the text moves to standard error
+check "the text is on standard error" grep -q "stopped       iterations after 30" "$err"
+cp "$out" stdout.h5
+expect 0 ... "" tlnmf info stdout.h5
+check "a model on standard output" grep -Eq "^stdout.h5: tlnmf-model" "$out"
+
+# Methods
+expect 0 ... "" tlnmf fit y.npy -k 2 --method jd --json -J 20 --no-model
+check "method jd" grep -q '"method": "jd"' "$out"
+expect 0 ... "" tlnmf fit y.npy -k 2 --method nmf --transform dct --json -J 20 --no-model
+check "method nmf" grep -q '"transform": "dct"' "$out"
+expect 0 ... "" tlnmf fit y.npy -k 2 --exchange --starts 2 --json -J 20 --no-model
+check "exchange" grep -q '"chain_holds": ' "$out"
+check "a certificate" awk -v x="$(json certificate)" 'BEGIN { exit !(x != "null" && x > -1e-9) }'
+expect 0 ... "" tlnmf fit y.npy -k 2 --rate 8000 --atoms 2 -J 2 --no-model
+check "two atoms" [ "$(grep -c ' Hz ' "$out")" -eq 2 ]
+
+# Stopping
+expect 4 ... "" tlnmf fit y.npy -k 2 -J 2 --strict --json -o strict.h5
+check "outcome" [ "$(json outcome)" = iterations ]
+check "--strict keeps what was reached" tlnmf info strict.h5 >/dev/null
+expect 0 ... "" tlnmf fit y.npy -k 2 --tol 0.1 --strict --json
+check "outcome" [ "$(json outcome)" = converged ]

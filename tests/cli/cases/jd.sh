@@ -1,0 +1,34 @@
+# jd: two covariances with the same eigenvectors are diagonalised exactly.
+# A = [[2,1],[1,2]] and B = [[5,-3],[-3,5]] have eigenvalues (3, 1) and (2, 8) for (1,1), (1,-1).
+npy covariances.npy "(2, 2, 2)" 2 1 1 2 5 -3 -3 5
+expect 0 ... "" tlnmf jd covariances.npy --eps 1e-8 --json --trace
+check "a model" [ -f phi.h5 ]
+check "C is null" [ "$(json C)" = null ]
+near "L" "$(json L)" "$(awk 'BEGIN { printf "%.17g", log(3) + log(1) + log(2) + log(8) + 4 }')" 1e-7
+near "orthogonality" "$(json orthogonality)" 0 1e-12
+check "the data are covariances" grep -q '"S": null' "$out"
+L=$(json L)
+expect 0 ... "" tlnmf jd - --eps 1e-8 --json --input covariances <covariances.npy
+check "the same from standard input" [ "$(json L)" = "$L" ]
+expect 0 ... "" tlnmf info phi.h5
+check "Phi alone" grep -Eq '^  /Phi +float64 +\(2, 2\)$' "$out"
+check "no W" eval '! grep -q "/W" "$out"'
+check "what it was" grep -Eq '^ +command +jd$' "$out"
+
+expect 0 ... "" tlnmf jd covariances.npy --eps 1e-8 -o there.h5
+sed -E '/^  (L|gradient|stopped) /s/-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?/#/g
+        s/^(  stopped +)(converged|stationary|line search)/\1WHY/' "$out" >text
+same_text "covariances.npy: 2 frames of length 2, given as covariances (4 compressed columns)
+  L             #
+  eps           1e-08 (2.86e-09 of the mean power)
+  stopped       WHY after # iterations
+  gradient      #   orthogonality #
+  time          0 s (0 s CPU)
+  model         there.h5" text "standard output" "tlnmf jd, numbers hidden"
+
+# Data instead of covariances
+small_data y.npy
+expect 0 ... "" tlnmf jd y.npy --json --input data --starts 3
+check "three starts" [ "$(json starts)" = 3 ]
+expect 4 ... "" tlnmf jd y.npy -J 1 --strict --json
+check "outcome" [ "$(json outcome)" = iterations ]

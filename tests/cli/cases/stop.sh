@@ -1,0 +1,56 @@
+# Stopping from outside: what was reached is saved, and no half file is left.
+tlnmf simulate gcm --s 1 --m 60 --n 200 -o y.npy
+set -m # background jobs shall take SIGINT
+
+# Starts a fit that would take 100 seconds and waits for it to be at work, with its handlers in place.
+begin() # FILE
+{
+    tlnmf fit y.npy -k 5 -J 100000000 --tol 0 --max-seconds 100 --json -o "$1" \
+        >"$out" 2>"$err" &
+    pid=$!
+    for _ in $(seq 200); do
+        mask=$(sed -n 's/^SigCgt:\t*//p' /proc/$pid/status)
+        [ $((0x$mask & 0x4002)) -ne $((0x4002)) ] || break
+        sleep 0.1
+    done
+    sleep 1
+}
+
+for signal in INT TERM; do
+    begin $signal.h5
+    kill -$signal $pid
+    code=0
+    wait $pid || code=$?
+    judge 130 ... "" $code "a fit that gets SIG$signal"
+    check "$signal: outcome in the JSON" [ "$(json outcome)" = cancelled ]
+    C=$(json C)
+    expect 0 ... "" tlnmf info $signal.h5 --json
+    check "$signal: outcome in the model" [ "$(json outcome)" = cancelled ]
+    check "$signal: C in the model" [ "$(json C)" = "$C" ]
+done
+
+# SIGKILL: what was there before is still there, whole.
+cp INT.h5 old.h5
+begin INT.h5
+kill -KILL $pid
+code=0
+wait $pid 2>/dev/null || code=$?
+check "killed" [ $code -eq 137 ]
+check "the old model is untouched" cmp INT.h5 old.h5
+
+# Killed in the middle of writing 32 MB: the name is not there, or the file is whole.
+for _ in 1 2 3; do
+    rm -f big.npy .big.npy.*
+    tlnmf simulate gcm --s 20 --m 400 --n 500 -o big.npy &
+    pid=$!
+    while kill -0 $pid 2>/dev/null && ! compgen -G '.big.npy.*' >/dev/null; do sleep 0.002; done
+    kill -KILL $pid 2>/dev/null || true
+    wait $pid 2>/dev/null || true
+    [ ! -e big.npy ] || check "big.npy is whole" [ "$(stat -c %s big.npy)" -eq 32000128 ]
+done
+
+# The clock; and no progress line, for standard error is not a terminal
+expect 0 ... "" tlnmf fit y.npy -k 5 -J 100000000 --tol 0 --max-seconds 0.5 --json -o time.h5
+check "outcome" [ "$(json outcome)" = time ]
+expect 4 ... "" tlnmf fit y.npy -k 5 -J 100000000 --tol 0 --max-seconds 0.2 --strict --no-model
+check "the text says why" grep -q "^  stopped       time after " "$out"

@@ -1,0 +1,89 @@
+# Mistakes on the command line: exit code 2, the message names the culprit, nothing is written.
+small_data y.npy
+
+# Commands and options
+expect 2 "" "$(tlnmf --help)" tlnmf
+expect 2 "" "tlnmf: there is no command bogus (see tlnmf --help)" tlnmf bogus
+for command in fit jd simulate info; do
+    usage $command "unknown option --bogus (see tlnmf $command --help)" --bogus
+    usage $command "unknown option --bogus (see tlnmf $command --help)" y.npy --bogus=3
+    usage $command "unknown option -x (see tlnmf $command --help)" y.npy -x
+    usage $command "-o needs a value" y.npy -o
+    usage $command "--json takes no value" y.npy --json=yes
+done
+usage fit "--init-w needs a value" y.npy -k 2 --init-w
+usage fit "--trace takes no value" y.npy -k 2 --trace=1
+usage fit "--strict takes no value" y.npy -k 2 --strict=1
+usage info "unknown option -k (see tlnmf info --help)" y.npy -k 2
+
+# Operands
+usage fit "one data file is needed (see tlnmf fit --help)"
+usage fit "one data file is needed (see tlnmf fit --help)" y.npy y.npy -k 2
+usage jd "one data file is needed (see tlnmf jd --help)"
+usage info "one file is needed"
+usage simulate "which data? gcm or notes"
+usage simulate "song is neither gcm nor notes" song -o x.npy
+usage simulate "-o FILE is needed" gcm
+usage simulate "-o FILE is needed" notes
+
+# The rank
+usage fit "-k is needed: the number of components" y.npy
+usage fit "-k needs a value" y.npy -k
+usage fit "k = 0 is outside [1, 10000]" y.npy -k 0
+usage fit "k = -3 is outside [1, 10000]" y.npy -k -3
+usage fit "k = 10001 is outside [1, 10000]" y.npy -k 10001
+usage fit "k = two is not a number" y.npy -k two
+usage fit "k = 2.5 is not a whole number" y.npy -k 2.5
+usage fit "k = nan is outside [1, 10000]" y.npy -k nan
+usage fit "k = 13 is more than the M N = 3 x 4 entries to fit" y.npy -k 13
+
+# The floor
+usage fit "eps = 0 is outside [1e-300, 1e+300]" y.npy -k 2 --eps 0
+usage fit "eps = -1 is outside [1e-300, 1e+300]" y.npy -k 2 --eps -1
+usage fit "eps = nan is outside [1e-300, 1e+300]" y.npy -k 2 --eps nan
+usage fit "eps = inf is outside [1e-300, 1e+300]" y.npy -k 2 --eps inf
+usage fit "eps = small is not a number" y.npy -k 2 --eps small
+usage fit "eps = 1e-8x is not a number" y.npy -k 2 --eps 1e-8x
+usage fit "eps-rel = 0 is outside [1e-30, 1000000]" y.npy -k 2 --eps-rel 0
+usage jd "eps = -1 is outside [1e-300, 1e+300]" y.npy --eps=-1
+
+# Seeds
+usage fit "seed = 4294967296: numpy's stream takes seeds up to 4294967295" \
+    y.npy -k 2 --stream numpy --seed 4294967296
+usage jd "seed = 4294967296: numpy's stream takes seeds up to 4294967295" \
+    y.npy --stream numpy --seed 4294967296
+usage fit "seed = -1 is not a whole number below 2^64" y.npy -k 2 --seed -1
+usage fit "seed = 18446744073709551616 is not a whole number below 2^64" \
+    y.npy -k 2 --seed 18446744073709551616
+
+# Other values
+usage fit "method = pca is not one of tl|jd|nmf" y.npy -k 2 --method pca
+usage fit "solver = newton is not one of paper" y.npy -k 2 --solver newton
+usage fit "stream = matlab is not one of own|numpy" y.npy -k 2 --stream matlab
+usage fit "J = 0 is outside [1, 1000000000]" y.npy -k 2 -J 0
+usage fit "starts = 0 is outside [1, 1000000]" y.npy -k 2 --starts 0
+usage fit "gamma = 2 is outside [0.5, 1]" y.npy -k 2 --gamma 2
+usage fit "input = sound is not one of data|covariances|auto" y.npy -k 2 --input sound
+usage jd "input = sound is not one of data|covariances|auto" y.npy --input sound
+usage fit "rate = 0 is not a positive number" y.npy -k 2 --rate 0
+usage fit "atoms = 4 is outside [1, 3]" y.npy -k 2 --rate 8000 --atoms 4
+usage simulate "s = 0 is outside [1, 1000000000]" gcm --s 0 -o x.npy
+usage simulate "s = many is not a whole number" gcm --s many -o x.npy
+usage simulate "m = -1 is outside [1, 1000000000]" gcm --m -1 -o x.npy
+usage simulate "theta = 1: 2 numbers with commas are needed" notes --theta 1 -o x.npy
+usage simulate "theta = 1,2,3: 2 numbers with commas are needed" notes --theta 1,2,3 -o x.npy
+usage simulate "theta = 1,b: 2 numbers with commas are needed" notes --theta 1,b -o x.npy
+
+# What does not go together
+usage fit "--init-phi and --transform FILE say the same thing twice" \
+    y.npy -k 2 --init-phi a.npy --transform b.npy
+usage fit "--json and the model cannot both go to standard output" y.npy -k 2 --json -o -
+usage fit "exchange is between tl and jd: method nmf has no use of it" \
+    y.npy -k 2 --method nmf --exchange
+npy Phi.npy "(3, 3)" 1 0 0 0 1 0 0 0 1
+npy W.npy "(3, 1)" 1 2 1
+npy H.npy "(1, 4)" 1 2 3 4
+usage fit "starts = 5, but the given start leaves nothing to draw" \
+    y.npy -k 1 --init-phi Phi.npy --init-w W.npy --init-h H.npy --starts 5
+
+absent model.h5 phi.h5 x.npy

@@ -1,0 +1,78 @@
+/* No malloc at all between two iterations, from the library, BLAS, LAPACK or anything else: this program
+ * replaces malloc and counts. (Not built with sanitizers, which replace it themselves.) */
+#include "support.h"
+
+#include <stdatomic.h>
+
+static atomic_llong mallocs;
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *block, size_t size);
+
+void *malloc(size_t size)
+{
+    atomic_fetch_add(&mallocs, 1);
+    return __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    atomic_fetch_add(&mallocs, 1);
+    return __libc_calloc(count, size);
+}
+
+void *realloc(void *block, size_t size)
+{
+    atomic_fetch_add(&mallocs, 1);
+    return __libc_realloc(block, size);
+}
+
+/* Mallocs seen at the end of the second and of the last complete iteration of each stage. */
+typedef struct seen {
+    long long second[3], last[3];
+} seen;
+
+static int look(const tlnmf_progress *progress, void *user)
+{
+    seen *s = user;
+    if (progress->complete && progress->iteration == 2)
+        s->second[progress->stage] = atomic_load(&mallocs);
+    if (progress->complete)
+        s->last[progress->stage] = atomic_load(&mallocs);
+    return 0;
+}
+
+static void loops_do_not_malloc(void **state)
+{
+    (void)state;
+    enum { M = 40, N = 60 };
+    tlnmf_ctx *ctx = new_ctx();
+    double *Y = new_doubles(M * N);
+    assert_ok(ctx, tlnmf_simulate_gcm(ctx, 1, M, N, 3, 1, 1, TLNMF_STREAM_OWN, Y, NULL, NULL));
+    tlnmf_data *data;
+    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 1, M, N, &data));
+    tlnmf_settings opt;
+    tlnmf_settings_init(&opt);
+    opt.k = 3;
+    opt.J = 50;
+    opt.tol = 0.0;
+    opt.threads = 1;
+    for (opt.method = 0; opt.method < 3; opt.method++) {
+        seen s = {{0}, {0}};
+        tlnmf_result *result;
+        assert_ok(ctx, tlnmf_fit(ctx, data, &opt, NULL, look, &s, &result));
+        for (int stage = 0; stage < 3; stage++)
+            assert_int_equal(s.second[stage], s.last[stage]);
+        assert_true(s.last[0] + s.last[1] + s.last[2] > 0);
+        tlnmf_result_free(result);
+    }
+    tlnmf_data_free(data);
+    free(Y);
+    tlnmf_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(loops_do_not_malloc)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,142 @@
+/* The n-th allocation fails, for every n: an error, nothing leaked, *out == NULL. */
+#include "support.h"
+
+/* Counts what is alive, and fails the allocation number `fail_at`. */
+typedef struct meter {
+    int64_t calls, alive, fail_at;
+} meter;
+
+static void *metered_allocate(size_t bytes, void *user)
+{
+    meter *m = user;
+    if (++m->calls == m->fail_at)
+        return NULL;
+    void *block = malloc(bytes);
+    m->alive += block != NULL;
+    return block;
+}
+
+static void metered_release(void *block, void *user)
+{
+    ((meter *)user)->alive--;
+    free(block);
+}
+
+enum { S = 3, M = 4, N = 10, K = 2 };
+
+/* The whole life of a fit; false if something failed for lack of memory. */
+static bool live(meter *m, const double *Y, const tlnmf_settings *opt)
+{
+    tlnmf_hooks hooks;
+    tlnmf_hooks_init(&hooks);
+    hooks.allocate = metered_allocate;
+    hooks.release = metered_release;
+    hooks.user = m;
+    tlnmf_ctx *ctx;
+    if (tlnmf_ctx_create(&hooks, &ctx) != TLNMF_OK) {
+        assert_null(ctx);
+        return false;
+    }
+    tlnmf_data *data;
+    tlnmf_result *result = NULL;
+    tlnmf_error error = tlnmf_data_from_realisations(ctx, Y, S, M, N, &data);
+    if (error == TLNMF_OK)
+        error = tlnmf_fit(ctx, data, opt, NULL, NULL, NULL, &result);
+    else
+        assert_null(data);
+    if (error != TLNMF_OK) {
+        assert_int_equal(error, TLNMF_ERR_MEMORY);
+        assert_non_null(strstr(tlnmf_message(ctx), "no memory for "));
+        assert_null(result);
+    }
+    tlnmf_result_free(result);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+    return error == TLNMF_OK;
+}
+
+static void fail_everywhere(int method, int exchange)
+{
+    tl_rng rng;
+    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
+    double *Y = new_normals(&rng, S * M * N);
+    tlnmf_settings opt;
+    tlnmf_settings_init(&opt);
+    opt.k = K;
+    opt.J = 2;
+    opt.method = method;
+    opt.exchange = exchange;
+    opt.starts = 3;
+    opt.trace = 1;
+    opt.threads = 1; /* the meter counts without locks */
+    opt.stream = exchange ? TLNMF_STREAM_NUMPY : TLNMF_STREAM_OWN;
+    meter all = {0};
+    assert_true(live(&all, Y, &opt));
+    assert_int_equal(all.alive, 0);
+    assert_true(all.calls > 10);
+    for (int64_t n = 1; n <= all.calls; n++) {
+        meter m = {.fail_at = n};
+        assert_false(live(&m, Y, &opt));
+        assert_int_equal(m.alive, 0);
+    }
+    free(Y);
+}
+
+static void tl(void **state)
+{
+    (void)state;
+    fail_everywhere(TLNMF_METHOD_TL, 0);
+}
+
+static void jd(void **state)
+{
+    (void)state;
+    fail_everywhere(TLNMF_METHOD_JD, 0);
+}
+
+static void nmf(void **state)
+{
+    (void)state;
+    fail_everywhere(TLNMF_METHOD_NMF, 0);
+}
+
+static void exchange(void **state)
+{
+    (void)state;
+    fail_everywhere(TLNMF_METHOD_TL, 1);
+}
+
+/* More iterations, not one allocation more. */
+static void iterations_do_not_allocate(void **state)
+{
+    (void)state;
+    tl_rng rng;
+    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
+    double *Y = new_normals(&rng, S * M * N);
+    for (int method = 0; method < 3; method++) {
+        int64_t calls[2];
+        for (int i = 0; i < 2; i++) {
+            tlnmf_settings opt;
+            tlnmf_settings_init(&opt);
+            opt.k = K;
+            opt.J = i == 0 ? 1 : 200;
+            opt.tol = opt.grad_tol = 0.0;
+            opt.method = method;
+            opt.threads = 1;
+            meter m = {0};
+            assert_true(live(&m, Y, &opt));
+            calls[i] = m.calls;
+        }
+        assert_int_equal(calls[0], calls[1]);
+    }
+    free(Y);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tl),       cmocka_unit_test(jd), cmocka_unit_test(nmf),
+        cmocka_unit_test(exchange), cmocka_unit_test(iterations_do_not_allocate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

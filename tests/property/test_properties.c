@@ -1,0 +1,351 @@
+/* What must hold for any problem: each step lowers its objective, Phi stays orthogonal, the identities
+ * of the paper, symmetries, gradients. Values are recomputed from the realisations in plain loops. */
+#include "support.h"
+
+#include "linalg/linalg.h"
+#include "model/model.h"
+#include "model/naive.h"
+
+/* A random small problem; now and then with silent rows, silent frames or repeated frames. */
+typedef struct problem {
+    int64_t S, M, N, K;
+    double *Y;
+    tlnmf_ctx *ctx;
+    tlnmf_data *data;
+    tlnmf_settings opt;
+} problem;
+
+static problem create(uint64_t seed)
+{
+    tl_rng rng;
+    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1000, seed);
+    problem p = {.S = pick(&rng, 1, 6), .M = pick(&rng, 1, 12), .N = pick(&rng, 1, 30)};
+    p.K = pick(&rng, 1, 5);
+    if (p.K > p.M * p.N)
+        p.K = p.M * p.N;
+    p.ctx = new_ctx();
+    p.Y = new_normals(&rng, p.S * p.M * p.N);
+    int64_t kind = pick(&rng, 0, 5);
+    for (int64_t s = 0; s < p.S; s++)
+        for (int64_t m = 0; m < p.M; m++)
+            for (int64_t n = 0; n < p.N; n++) {
+                double *y = &p.Y[(s * p.M + m) * p.N + n];
+                *y *= exp(cos((double)(m + 2 * n))); /* frames and rows of different power */
+                if ((kind == 1 && m == 0 && p.M > 1) || (kind == 2 && n == 0 && p.N > 1))
+                    *y = 0.0;
+                if (kind == 3 && n > 0)
+                    *y = y[-1];
+            }
+    assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, p.Y, p.S, p.M, p.N, &p.data));
+    tlnmf_settings_init(&p.opt);
+    p.opt.k = p.K;
+    p.opt.J = 25;
+    p.opt.trace = 1;
+    p.opt.seed = seed;
+    p.opt.eps_rel = pow(10.0, -1.0 - (double)pick(&rng, 0, 7));
+    p.opt.gamma = pick(&rng, 0, 1) ? 1.0 : 0.5;
+    return p;
+}
+
+static void destroy(problem *p)
+{
+    tlnmf_data_free(p->data);
+    tlnmf_ctx_free(p->ctx);
+    free(p->Y);
+}
+
+/* C, L, I as the definition has them, against what was reported. */
+static void verify(const problem *p, const tlnmf_result *result)
+{
+    tlnmf_info info;
+    tlnmf_result_describe(result, &info);
+    double *V = new_doubles(p->M * p->N);
+    const double *W = tlnmf_result_W(result), *H = tlnmf_result_H(result);
+    tl_naive_power(p->S, p->M, p->N, p->Y, tlnmf_result_Phi(result), V);
+    double scale = fabs(info.C) + fabs(info.L) + (double)(p->M * p->N);
+    /* Tiny V lose digits to cancellation in Phi Y itself: the floor tells how many. */
+    double tolerance = 1e-10 * scale + 1e-13 * scale * largest(p->M * p->N, V) / info.eps;
+    assert_near(info.C, tl_naive_C(p->M, p->N, p->K, V, W, H, info.eps), tolerance);
+    assert_near(info.L, tl_naive_L(p->M, p->N, V, info.eps), tolerance);
+    assert_near(info.I, tl_naive_I(p->M, p->N, p->K, V, W, H, info.eps), tolerance);
+    assert_near(info.C, info.L + info.I, 1e-10 * scale);
+    assert_true(info.outcome != TLNMF_NOT_RUN);
+    double *scratch = new_doubles(p->M * p->M);
+    assert_true(tl_orthogonality(p->M, tlnmf_result_Phi(result), scratch) < 1e-12);
+    free(scratch);
+    free(V);
+}
+
+/* The values that the stage minimises never rise by more than rounding. */
+static void check_descent(const tlnmf_result *result)
+{
+    int64_t length;
+    const tlnmf_trace_row *row = tlnmf_result_trace(result, &length);
+    for (int64_t i = 1; i < length; i++) {
+        if (row[i].stage != row[i - 1].stage)
+            continue;
+        double now = row[i].C, before = row[i - 1].C;
+        if (row[i].stage == TLNMF_STAGE_JD) {
+            now = row[i].L;
+            before = row[i - 1].L;
+        } else if (row[i].stage == TLNMF_STAGE_NMF) {
+            now = row[i].I;
+            before = row[i - 1].I;
+        }
+        assert_true(now <= before + 1e-10 * (1.0 + fabs(before) + fabs(row[i].L)));
+    }
+}
+
+static void every_method_descends_on_200_problems(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        problem p = create(seed);
+        for (p.opt.method = 0; p.opt.method < 3; p.opt.method++) {
+            tlnmf_result *result;
+            assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &p.opt, NULL, NULL, NULL, &result));
+            check_descent(result);
+            verify(&p, result);
+            tlnmf_result_free(result);
+        }
+        destroy(&p);
+    }
+}
+
+static void orthogonal_after_1000_iterations(void **state)
+{
+    (void)state;
+    problem p = create(17);
+    p.opt.J = 1000;
+    p.opt.tol = 0.0;
+    tlnmf_result *result;
+    tlnmf_info info;
+    assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &p.opt, NULL, NULL, NULL, &result));
+    tlnmf_result_describe(result, &info);
+    assert_true(info.orthogonality < 1e-12);
+    tlnmf_result_free(result);
+    destroy(&p);
+}
+
+/* ---- gradients -------------------------------------------------------------------------------------------- */
+
+/* C or L at exp(t E) Phi for the elementary rotation E = e_a e_b' - e_b e_a'. */
+static double along(tl_model *model, const double *Phi, int64_t a, int64_t b, double t, bool L_of_Phi)
+{
+    int64_t M = model->M;
+    memcpy(model->Phi, Phi, (size_t)(M * M) * sizeof *Phi);
+    for (int64_t m = 0; m < M; m++) {
+        model->Phi[a * M + m] = cos(t) * Phi[a * M + m] + sin(t) * Phi[b * M + m];
+        model->Phi[b * M + m] = cos(t) * Phi[b * M + m] - sin(t) * Phi[a * M + m];
+    }
+    tl_model_refresh(model);
+    tl_values values = tl_model_values(model);
+    return L_of_Phi ? values.L : values.C;
+}
+
+/* The derivative along E_ab is <E, G> = G_ab - G_ba. */
+static void gradients_agree_with_differences(void **state)
+{
+    (void)state;
+    const double h = 1e-5;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        problem p = create(seed);
+        tl_model model;
+        tl_rng rng;
+        tl_rng_seed(&rng, TLNMF_STREAM_OWN, seed, 99);
+        assert_ok(p.ctx, tl_model_create(p.ctx, p.data, p.K, 0.1 * p.data->mean_power, 1.0, &model));
+        double *Phi = new_normals(&rng, p.M * p.M);
+        assert_ok(p.ctx, tl_polar(p.ctx, p.M, Phi));
+        for (int64_t i = 0; i < p.M * p.K; i++)
+            model.W[i] = fabs(tl_rng_normal(&rng));
+        for (int64_t i = 0; i < p.K * p.N; i++)
+            model.H[i] = fabs(tl_rng_normal(&rng));
+        for (int objective = 0; objective < 2; objective++) {
+            memcpy(model.Phi, Phi, (size_t)(p.M * p.M) * sizeof *Phi);
+            tl_model_refresh(&model);
+            if (objective == 0)
+                tl_model_weights_C(&model);
+            else
+                tl_model_weights_L(&model);
+            double *G = new_doubles(p.M * p.M);
+            tl_gradient(p.data, model.X, model.U, model.UX, G);
+            double scale = largest(p.M * p.M, G);
+            for (int64_t a = 0; a < p.M; a++)
+                for (int64_t b = 0; b < a; b++) {
+                    double difference = (along(&model, Phi, a, b, h, objective == 1) -
+                                         along(&model, Phi, a, b, -h, objective == 1)) /
+                                        (2.0 * h);
+                    assert_near(G[a * p.M + b] - G[b * p.M + a], difference, 1e-6 * scale);
+                }
+            free(G);
+        }
+        free(Phi);
+        tl_model_free(&model);
+        destroy(&p);
+    }
+}
+
+/* ---- the paper's identities --------------------------------------------------------------------------------- */
+
+/* Determinant of Diag(A) is the product of A's diagonal: eq. (6) needs the covariances, eq. (3) only V. */
+static void lemma_1(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 30; seed++) {
+        problem p = create(seed);
+        double Phi[12 * 12], eps = 0.01 * p.data->mean_power, *V = new_doubles(p.M * p.N);
+        assert_ok(p.ctx, tlnmf_transform_matrix(p.ctx, TLNMF_TRANSFORM_DCT, p.M, Phi));
+        double L = (double)(p.M * p.N);
+        for (int64_t n = 0; n < p.N; n++)
+            for (int64_t m = 0; m < p.M; m++) { /* [Phi (Sigma_n + eps I) Phi']_mm */
+                double d = 0.0;
+                for (int64_t i = 0; i < p.M; i++)
+                    for (int64_t j = 0; j < p.M; j++) {
+                        double sigma = i == j ? eps : 0.0;
+                        for (int64_t s = 0; s < p.S; s++)
+                            sigma += p.Y[(s * p.M + i) * p.N + n] * p.Y[(s * p.M + j) * p.N + n] /
+                                     (double)p.S;
+                        d += Phi[m * p.M + i] * sigma * Phi[m * p.M + j];
+                    }
+                L += log(d);
+            }
+        tl_naive_power(p.S, p.M, p.N, p.Y, Phi, V);
+        assert_near(L, tl_naive_L(p.M, p.N, V, eps), 1e-9 * (fabs(L) + (double)(p.M * p.N)));
+        free(V);
+        destroy(&p);
+    }
+}
+
+/* With K >= min(M, N) an exact factorisation exists, and NMF finds it: I = 0. */
+static void full_rank_fits_exactly(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        problem p = create(seed);
+        int64_t full = p.M < p.N ? p.M : p.N;
+        if (full <= 3 && full > 0) {
+            p.opt.k = p.K = full;
+            p.opt.method = TLNMF_METHOD_NMF;
+            p.opt.J = 20000;
+            p.opt.tol = 0.0;
+            p.opt.trace = 0;
+            p.opt.gamma = 1.0;
+            p.opt.eps_rel = 0.1;
+            /* W = I, H = V is the optimum (or W = V, H = I): start near it. */
+            double *W = new_doubles(p.M * full), *H = new_doubles(full * p.N);
+            for (int64_t i = 0; i < p.M * full; i++)
+                W[i] = p.M == full && i % (full + 1) != 0 ? 1e-3 : 1.0;
+            for (int64_t i = 0; i < full * p.N; i++)
+                H[i] = p.M != full && i / p.N != i % p.N ? 1e-3 : 1.0;
+            tlnmf_start start;
+            tlnmf_start_init(&start);
+            start.W = W;
+            start.H = H;
+            tlnmf_result *result;
+            tlnmf_info info;
+            assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &p.opt, &start, NULL, NULL, &result));
+            tlnmf_result_describe(result, &info);
+            assert_near(info.I, 0.0, 1e-3 * (double)(p.M * p.N));
+            assert_near(info.C, info.L, 1e-3 * (double)(p.M * p.N));
+            tlnmf_result_free(result);
+            free(W);
+            free(H);
+        }
+        destroy(&p);
+    }
+}
+
+/* ---- symmetries --------------------------------------------------------------------------------------------- */
+
+static tlnmf_result *run(problem *p, const double *Y, const tlnmf_start *start)
+{
+    tlnmf_data *data;
+    tlnmf_result *result;
+    assert_ok(p->ctx, tlnmf_data_from_realisations(p->ctx, Y, p->S, p->M, p->N, &data));
+    assert_ok(p->ctx, tlnmf_fit(p->ctx, data, &p->opt, start, NULL, NULL, &result));
+    tlnmf_data_free(data);
+    return result;
+}
+
+/* Frames in the other order: H in the other order. Data rotated by Q: Phi rotated by Q'. Data times c,
+ * eps times c^2: the same Phi and W, H times c^2. */
+static void symmetries(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 40; seed < 60; seed++) {
+        problem p = create(seed);
+        int64_t M = p.M, N = p.N, K = p.K;
+        p.opt.J = 5;
+        p.opt.eps = 0.05 * p.data->mean_power;
+        p.opt.trace = 0;
+        tl_rng rng;
+        tl_rng_seed(&rng, TLNMF_STREAM_OWN, seed, 5);
+        double *W = new_positives(&rng, M * K), *H = new_positives(&rng, K * N),
+               *Q = new_normals(&rng, M * M), *Phi = new_normals(&rng, M * M);
+        double *Z = new_doubles(p.S * M * N), *other_H = new_doubles(K * N), *rotated = new_doubles(M * M);
+        assert_ok(p.ctx, tl_polar(p.ctx, M, Q));
+        assert_ok(p.ctx, tl_polar(p.ctx, M, Phi));
+        tlnmf_start start;
+        tlnmf_start_init(&start);
+        start.Phi = Phi;
+        start.W = W;
+        start.H = H;
+        tlnmf_result *plain = run(&p, p.Y, &start);
+
+        for (int64_t i = 0; i < p.S * M; i++)
+            for (int64_t n = 0; n < N; n++)
+                Z[i * N + n] = p.Y[i * N + N - 1 - n];
+        for (int64_t k = 0; k < K; k++)
+            for (int64_t n = 0; n < N; n++)
+                other_H[k * N + n] = H[k * N + N - 1 - n];
+        start.H = other_H;
+        tlnmf_result *turned = run(&p, Z, &start);
+        double scale = largest(K * N, tlnmf_result_H(plain));
+        for (int64_t k = 0; k < K; k++)
+            for (int64_t n = 0; n < N; n++)
+                assert_near(tlnmf_result_H(turned)[k * N + n],
+                            tlnmf_result_H(plain)[k * N + N - 1 - n], 1e-8 * scale);
+        start.H = H;
+
+        for (int64_t s = 0; s < p.S; s++) /* Z = Q Y, so Phi Q' acts on Z as Phi does on Y */
+            tl_gemm(TL_PLAIN, TL_PLAIN, M, N, M, 1.0, Q, M, p.Y + s * M * N, N, 0.0, Z + s * M * N, N);
+        tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, M, 1.0, Phi, M, Q, M, 0.0, rotated, M);
+        start.Phi = rotated;
+        tlnmf_result *spun = run(&p, Z, &start);
+        tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, M, 1.0, tlnmf_result_Phi(plain), M, Q, M, 0.0, rotated, M);
+        assert_near(largest_difference(M * M, tlnmf_result_Phi(spun), rotated), 0.0, 1e-8);
+        start.Phi = Phi;
+
+        const double c = 1e3;
+        for (int64_t i = 0; i < p.S * M * N; i++)
+            Z[i] = c * p.Y[i];
+        for (int64_t i = 0; i < K * N; i++)
+            other_H[i] = c * c * H[i];
+        start.H = other_H;
+        p.opt.eps *= c * c;
+        tlnmf_result *louder = run(&p, Z, &start);
+        assert_near(largest_difference(M * M, tlnmf_result_Phi(louder), tlnmf_result_Phi(plain)), 0.0,
+                    1e-9);
+
+        tlnmf_result *all[] = {plain, turned, spun, louder};
+        double *blocks[] = {W, H, Q, Phi, Z, other_H, rotated};
+        for (int i = 0; i < 4; i++)
+            tlnmf_result_free(all[i]);
+        for (int i = 0; i < 7; i++)
+            free(blocks[i]);
+        destroy(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_method_descends_on_200_problems),
+        cmocka_unit_test(orthogonal_after_1000_iterations),
+        cmocka_unit_test(gradients_agree_with_differences),
+        cmocka_unit_test(lemma_1),
+        cmocka_unit_test(full_rank_fits_exactly),
+        cmocka_unit_test(symmetries),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

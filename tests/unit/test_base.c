@@ -1,0 +1,107 @@
+/* Random streams, memory, the context. */
+#include "support.h"
+
+/* numpy.random.RandomState(2021): random_sample() three times; RandomState(7).randn(3). */
+static void numpy_stream_is_numpys(void **state)
+{
+    (void)state;
+    const double uniform[3] = {0.6059782788074047, 0.7333693611934982, 0.13894715672839875};
+    const double normal[3] = {1.690525703800356, -0.4659373705408328, 0.0328201636785844};
+    tl_rng rng;
+    tl_rng_seed(&rng, TLNMF_STREAM_NUMPY, 2021, 0);
+    for (int i = 0; i < 3; i++)
+        assert_true(tl_rng_uniform(&rng) == uniform[i]);
+    tl_rng_seed(&rng, TLNMF_STREAM_NUMPY, 7, 0);
+    for (int i = 0; i < 3; i++)
+        assert_close(tl_rng_normal(&rng), normal[i], 3e-16);
+}
+
+static void streams_of_a_seed_differ(void **state)
+{
+    (void)state;
+    tl_rng a, b, c;
+    tl_rng_seed(&a, TLNMF_STREAM_OWN, 1, 0);
+    tl_rng_seed(&b, TLNMF_STREAM_OWN, 1, 1);
+    tl_rng_seed(&c, TLNMF_STREAM_OWN, 1, 0);
+    double x = tl_rng_uniform(&a);
+    assert_true(x != tl_rng_uniform(&b));
+    assert_true(x == tl_rng_uniform(&c));
+}
+
+/* Mean 0, variance 1, fourth moment 3: five standard errors. */
+static void own_normals_have_the_right_moments(void **state)
+{
+    (void)state;
+    enum { COUNT = 1000000 };
+    double mean = 0.0, square = 0.0, fourth = 0.0;
+    tl_rng rng;
+    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 42, 3);
+    for (int i = 0; i < COUNT; i++) {
+        double x = tl_rng_normal(&rng);
+        mean += x / COUNT;
+        square += x * x / COUNT;
+        fourth += x * x * x * x / COUNT;
+    }
+    assert_near(mean, 0.0, 5e-3);
+    assert_near(square, 1.0, 7.1e-3);
+    assert_near(fourth, 3.0, 5.0 * sqrt(96.0 / COUNT));
+}
+
+static void arena_is_aligned_zeroed_and_disjoint(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    char *a, *c;
+    double *b, *none;
+    void *block;
+    tl_slot table[] = {TL_SLOT(a, 3), TL_SLOT(b, 5), TL_SLOT(none, 0), TL_SLOT(c, 1)};
+    assert_ok(ctx, TL_ARENA(ctx, "a test", table, &block));
+    assert_null(none);
+    assert_true((uintptr_t)a % 64 == 0 && (uintptr_t)b % 64 == 0 && (uintptr_t)c % 64 == 0);
+    memset(a, 1, 3);
+    memset(c, 1, 1);
+    for (int i = 0; i < 5; i++)
+        assert_true(b[i] == 0.0);
+    tl_release(&ctx->hooks, block);
+    tl_slot huge[] = {TL_SLOT(b, INT64_MAX / 2)};
+    assert_int_equal(TL_ARENA(ctx, "a test", huge, &block), TLNMF_ERR_TOO_LARGE);
+    assert_string_equal(tlnmf_message(ctx), "a test would not fit the address space");
+    assert_null(block);
+    tlnmf_ctx_free(ctx);
+}
+
+static void names_are_pinned(void **state)
+{
+    (void)state;
+    assert_string_equal(tlnmf_error_name(TLNMF_ERR_NUMERIC), "numeric");
+    assert_string_equal(tlnmf_error_name((tlnmf_error)99), "unknown");
+    assert_string_equal(tlnmf_outcome_name(TLNMF_TIME), "time");
+    assert_string_equal(tlnmf_outcome_name((tlnmf_outcome)-1), "unknown");
+    assert_string_equal(tlnmf_version(), TLNMF_VERSION);
+    assert_true(strlen(tlnmf_blas()) > 0);
+}
+
+static void half_a_pair_of_hooks_is_refused(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx;
+    tlnmf_hooks hooks;
+    tlnmf_hooks_init(&hooks);
+    hooks.release = (void (*)(void *, void *))(uintptr_t)1;
+    assert_int_equal(tlnmf_ctx_create(&hooks, &ctx), TLNMF_ERR_OPTION);
+    assert_null(ctx);
+    tlnmf_ctx_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numpy_stream_is_numpys),
+        cmocka_unit_test(streams_of_a_seed_differ),
+        cmocka_unit_test(own_normals_have_the_right_moments),
+        cmocka_unit_test(arena_is_aligned_zeroed_and_disjoint),
+        cmocka_unit_test(names_are_pinned),
+        cmocka_unit_test(half_a_pair_of_hooks_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

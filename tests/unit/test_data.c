@@ -1,0 +1,213 @@
+/* Compression, covariances, and what data must be refused. */
+#include "support.h"
+
+#include "data/data.h"
+#include "model/naive.h"
+
+/* C, L and the gradient from compressed columns, against the realisations themselves (eps and K are
+ * arbitrary here). */
+static void compression_changes_nothing(void **state)
+{
+    (void)state;
+    static const int64_t S[] = {1, 2, 3, 7, 8, 9, 50, 1000};
+    enum { M = 8, N = 11, K = 3 };
+    const double eps = 1e-6;
+    for (size_t i = 0; i < sizeof S / sizeof *S; i++) {
+        tlnmf_ctx *ctx = new_ctx();
+        tl_rng rng;
+        tl_rng_seed(&rng, TLNMF_STREAM_OWN, 21, i);
+        double *Y = new_normals(&rng, S[i] * M * N), *W = new_positives(&rng, M * K),
+               *H = new_positives(&rng, K * N), Phi[M * M], V[M * N], U[M * N], G[M * M], Ganti[M * M];
+        assert_ok(ctx, tlnmf_transform_matrix(ctx, TLNMF_TRANSFORM_DCT, M, Phi));
+        tlnmf_data *data;
+        assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S[i], M, N, &data));
+        assert_true(data->T <= N * (S[i] < M ? S[i] : M));
+        double C, L, I;
+        assert_ok(ctx, tlnmf_evaluate(ctx, data, Phi, W, H, K, eps, &C, &L, &I, Ganti));
+        tl_naive_power(S[i], M, N, Y, Phi, V);
+        assert_close(C, tl_naive_C(M, N, K, V, W, H, eps), 1e-10);
+        assert_close(L, tl_naive_L(M, N, V, eps), 1e-10);
+        assert_close(I, tl_naive_I(M, N, K, V, W, H, eps), 1e-10);
+        for (int64_t m = 0; m < M; m++)
+            for (int64_t n = 0; n < N; n++) {
+                U[m * N + n] = eps;
+                for (int64_t k = 0; k < K; k++)
+                    U[m * N + n] += W[m * K + k] * H[k * N + n];
+                U[m * N + n] = 1.0 / U[m * N + n];
+            }
+        tl_naive_gradient(S[i], M, N, Y, Phi, U, G);
+        double scale = largest(M * M, G);
+        for (int64_t a = 0; a < M; a++)
+            for (int64_t b = 0; b < M; b++)
+                assert_near(Ganti[a * M + b], 0.5 * (G[a * M + b] - G[b * M + a]), 1e-12 * scale);
+        tlnmf_data_free(data);
+        free(Y);
+        free(W);
+        free(H);
+        tlnmf_ctx_free(ctx);
+    }
+}
+
+/* Realisations that are multiples of r vectors leave r columns, whatever S is; silence leaves none. */
+static void rank_is_found(void **state)
+{
+    (void)state;
+    enum { S = 20, M = 9, N = 4, RANK = 3 };
+    tlnmf_ctx *ctx = new_ctx();
+    tl_rng rng;
+    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 8, 0);
+    double *basis = new_normals(&rng, M * RANK), *Y = new_doubles(S * M * N);
+    for (int64_t s = 0; s < S; s++)
+        for (int64_t n = 0; n < N - 1; n++) /* frame N-1 is silent */
+            for (int64_t r = 0; r < RANK; r++) {
+                double weight = tl_rng_normal(&rng);
+                for (int64_t m = 0; m < M; m++)
+                    Y[(s * M + m) * N + n] += weight * basis[m * RANK + r];
+            }
+    tlnmf_data *data;
+    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S, M, N, &data));
+    assert_int_equal(data->T, RANK * (N - 1));
+    assert_int_equal(data->offset[N] - data->offset[N - 1], 0);
+    tlnmf_data_free(data);
+    free(Y);
+    free(basis);
+    tlnmf_ctx_free(ctx);
+}
+
+static void notes_compress_to_a_few_columns(void **state)
+{
+    (void)state;
+    enum { S = 20 };
+    tlnmf_ctx *ctx = new_ctx();
+    double theta[2 * S], *Y = new_doubles(S * TLNMF_NOTES_M * TLNMF_NOTES_N);
+    tlnmf_random_phases(1, TLNMF_STREAM_OWN, 2 * S, theta);
+    assert_ok(ctx, tlnmf_simulate_notes(ctx, S, theta, Y, NULL));
+    tlnmf_data *data;
+    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S, TLNMF_NOTES_M, TLNMF_NOTES_N, &data));
+    tlnmf_data *trimmed;
+    assert_ok(ctx, tl_data_trim(ctx, data, 5e-7, &trimmed));
+    assert_non_null(trimmed); /* the phases' own rounding is below what the floor sees */
+    for (int64_t n = 0; n < data->N; n++)
+        assert_true(trimmed->offset[n + 1] - trimmed->offset[n] <= 8);
+    tlnmf_data *again;
+    assert_ok(ctx, tl_data_trim(ctx, trimmed, 5e-7, &again));
+    assert_null(again);
+    tlnmf_data_free(trimmed);
+    tlnmf_data_free(data);
+    free(Y);
+    tlnmf_ctx_free(ctx);
+}
+
+/* Given as covariances or as the realisations behind them: the same objective. */
+static void covariances_are_as_good(void **state)
+{
+    (void)state;
+    enum { S = 5, M = 6, N = 7, K = 2 };
+    tlnmf_ctx *ctx = new_ctx();
+    tl_rng rng;
+    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 31, 0);
+    double *Y = new_normals(&rng, S * M * N), Sigma[N * M * M], Phi[M * M];
+    double *W = new_positives(&rng, M * K), *H = new_positives(&rng, K * N);
+    for (int64_t n = 0; n < N; n++)
+        for (int64_t a = 0; a < M; a++)
+            for (int64_t b = 0; b < M; b++) {
+                double sum = 0.0;
+                for (int64_t s = 0; s < S; s++)
+                    sum += Y[(s * M + a) * N + n] * Y[(s * M + b) * N + n];
+                Sigma[(n * M + a) * M + b] = sum / S;
+            }
+    tlnmf_data *from_Y, *from_Sigma;
+    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S, M, N, &from_Y));
+    assert_ok(ctx, tlnmf_data_from_covariances(ctx, Sigma, N, M, &from_Sigma));
+    assert_close(from_Sigma->mean_power, from_Y->mean_power, 1e-14);
+    assert_ok(ctx, tlnmf_transform_matrix(ctx, TLNMF_TRANSFORM_DFT, M, Phi));
+    double C[2], L[2], I[2];
+    assert_ok(ctx, tlnmf_evaluate(ctx, from_Y, Phi, W, H, K, 1e-3, &C[0], &L[0], &I[0], NULL));
+    assert_ok(ctx, tlnmf_evaluate(ctx, from_Sigma, Phi, W, H, K, 1e-3, &C[1], &L[1], &I[1], NULL));
+    assert_close(C[1], C[0], 1e-12);
+    assert_close(L[1], L[0], 1e-12);
+    assert_close(I[1], I[0], 1e-12);
+    tlnmf_data_free(from_Y);
+    tlnmf_data_free(from_Sigma);
+    free(Y);
+    free(W);
+    free(H);
+    tlnmf_ctx_free(ctx);
+}
+
+static void refuse_Y(double *Y, int64_t S, int64_t M, int64_t N, tlnmf_error error, const char *message)
+{
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_data *data = (tlnmf_data *)Y;
+    assert_int_equal(tlnmf_data_from_realisations(ctx, Y, S, M, N, &data), error);
+    assert_string_equal(tlnmf_message(ctx), message);
+    assert_null(data);
+    tlnmf_ctx_free(ctx);
+}
+
+static void unusable_realisations_are_refused(void **state)
+{
+    (void)state;
+    double Y[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, zeros[12] = {0};
+    refuse_Y(Y, 0, 3, 4, TLNMF_ERR_SHAPE, "S (realisations) = 0: there must be at least one");
+    refuse_Y(Y, 1, 0, 4, TLNMF_ERR_SHAPE, "M (frame length) = 0: there must be at least one");
+    refuse_Y(Y, 1, 3, -4, TLNMF_ERR_SHAPE, "N (frames) = -4: there must be at least one");
+    refuse_Y(zeros, 1, 3, 4, TLNMF_ERR_DATA, "the data are all zeros: there is nothing to learn");
+    Y[10] = NAN;
+    refuse_Y(Y, 2, 2, 3, TLNMF_ERR_DATA, "realisation 1, row 1, frame 1 is not finite (nan)");
+    Y[10] = -INFINITY;
+    refuse_Y(Y, 1, 3, 4, TLNMF_ERR_DATA, "realisation 0, row 2, frame 2 is not finite (-inf)");
+    Y[10] = 1e200;
+    refuse_Y(Y, 1, 3, 4, TLNMF_ERR_DATA,
+             "the power of the data does not fit a double (largest entry 1e+200): rescale them");
+}
+
+static void refuse_Sigma(const double *Sigma, const char *message)
+{
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_data *data;
+    assert_int_equal(tlnmf_data_from_covariances(ctx, Sigma, 2, 2, &data), TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(ctx), message);
+    assert_null(data);
+    tlnmf_ctx_free(ctx);
+}
+
+static void unusable_covariances_are_refused(void **state)
+{
+    (void)state;
+    refuse_Sigma((double[]){1, 0, 0, 1, 1, 0.5, 0, 1},
+                 "covariance 1 is not symmetric (off by 0.5 of 1)");
+    refuse_Sigma((double[]){1, 2, 2, 1, 1, 0, 0, 1},
+                 "covariance 0 is not positive semidefinite (least eigenvalue -1 of 3)");
+    refuse_Sigma((double[]){1, 0, 0, NAN, 1, 0, 0, 1},
+                 "covariance 0, row 1, column 1 is not finite (nan)");
+    refuse_Sigma((double[]){0, 0, 0, 0, 0, 0, 0, 0}, "the covariances have a mean power of 0");
+}
+
+static void bad_simulations_are_refused(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    double Y[1];
+    assert_int_equal(tlnmf_simulate_gcm(ctx, 1, 0, 1, 1, 1, 1, TLNMF_STREAM_OWN, Y, NULL, NULL),
+                     TLNMF_ERR_SHAPE);
+    assert_int_equal(
+        tlnmf_simulate_gcm(ctx, 1, 1, 1, 1, 1, (uint64_t)1 << 32, TLNMF_STREAM_NUMPY, Y, NULL, NULL),
+        TLNMF_ERR_OPTION);
+    assert_int_equal(tlnmf_simulate_notes(ctx, 0, Y, NULL, NULL), TLNMF_ERR_SHAPE);
+    tlnmf_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(compression_changes_nothing),
+        cmocka_unit_test(rank_is_found),
+        cmocka_unit_test(notes_compress_to_a_few_columns),
+        cmocka_unit_test(covariances_are_as_good),
+        cmocka_unit_test(unusable_realisations_are_refused),
+        cmocka_unit_test(unusable_covariances_are_refused),
+        cmocka_unit_test(bad_simulations_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,464 @@
+/* The public face of a fit: starts, stops, threads, exchange, atoms, and what it refuses. */
+#include "support.h"
+
+enum { S = 3, M = 8, N = 20, K = 3 };
+
+typedef struct problem {
+    tlnmf_ctx *ctx;
+    tlnmf_data *data;
+    tlnmf_settings opt;
+} problem;
+
+static problem create(void)
+{
+    problem p = {.ctx = new_ctx()};
+    double Y[S * M * N];
+    assert_ok(p.ctx,
+              tlnmf_simulate_gcm(p.ctx, S, M, N, K, 1, 2, TLNMF_STREAM_OWN, Y, NULL, NULL));
+    assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, Y, S, M, N, &p.data));
+    tlnmf_settings_init(&p.opt);
+    p.opt.k = K;
+    p.opt.J = 30;
+    return p;
+}
+
+static void destroy(problem *p)
+{
+    tlnmf_data_free(p->data);
+    tlnmf_ctx_free(p->ctx);
+}
+
+static tlnmf_info fit(problem *p, tlnmf_callback callback, void *user, tlnmf_result **keep)
+{
+    tlnmf_result *result;
+    tlnmf_info info;
+    assert_ok(p->ctx, tlnmf_fit(p->ctx, p->data, &p->opt, NULL, callback, user, &result));
+    tlnmf_result_describe(result, &info);
+    if (keep != NULL)
+        *keep = result;
+    else
+        tlnmf_result_free(result);
+    return info;
+}
+
+static void floor_is_a_fraction_of_the_power(void **state)
+{
+    (void)state;
+    problem p = create();
+    tlnmf_data_info data;
+    tlnmf_data_describe(p.data, &data);
+    assert_close(fit(&p, NULL, NULL, NULL).eps, 1e-2 * data.mean_power, 1e-15);
+    p.opt.eps = 0.125;
+    assert_true(fit(&p, NULL, NULL, NULL).eps == 0.125);
+    destroy(&p);
+}
+
+/* The same bits at 1, 2 and 3 threads, and the best of more starts is no worse. */
+static void threads_change_nothing(void **state)
+{
+    (void)state;
+    for (int method = 0; method < 3; method++) {
+        problem p = create();
+        p.opt.method = method;
+        p.opt.starts = 7;
+        p.opt.exchange = method != TLNMF_METHOD_NMF;
+        tlnmf_result *first;
+        p.opt.threads = 1;
+        tlnmf_info one = fit(&p, NULL, NULL, &first);
+        for (p.opt.threads = 2; p.opt.threads <= 3; p.opt.threads++) {
+            tlnmf_result *again;
+            tlnmf_info info = fit(&p, NULL, NULL, &again);
+            assert_true(info.C == one.C && info.best_start == one.best_start);
+            assert_memory_equal(tlnmf_result_Phi(again), tlnmf_result_Phi(first), sizeof(double) * M * M);
+            assert_memory_equal(tlnmf_result_W(again), tlnmf_result_W(first), sizeof(double) * M * K);
+            assert_memory_equal(tlnmf_result_H(again), tlnmf_result_H(first), sizeof(double) * K * N);
+            tlnmf_result_free(again);
+        }
+        tlnmf_result_free(first);
+        destroy(&p);
+    }
+}
+
+static void more_starts_are_no_worse(void **state)
+{
+    (void)state;
+    problem p = create();
+    double last = INFINITY;
+    for (p.opt.starts = 1; p.opt.starts <= 8; p.opt.starts *= 2) {
+        tlnmf_info info = fit(&p, NULL, NULL, NULL);
+        assert_true(info.C <= last);
+        assert_true(info.best_start >= 0 && info.best_start < p.opt.starts);
+        last = info.C;
+    }
+    destroy(&p);
+}
+
+/* Exchange: both methods' values are reported, each at least as good as without it, and the result is
+ * that of the method asked for. */
+static void exchange_helps_both(void **state)
+{
+    (void)state;
+    problem p = create();
+    p.opt.starts = 4;
+    tlnmf_info tl = fit(&p, NULL, NULL, NULL);
+    p.opt.method = TLNMF_METHOD_JD;
+    tlnmf_info jd = fit(&p, NULL, NULL, NULL);
+    p.opt.exchange = 1;
+    tlnmf_info both_jd = fit(&p, NULL, NULL, NULL);
+    p.opt.method = TLNMF_METHOD_TL;
+    tlnmf_info both_tl = fit(&p, NULL, NULL, NULL);
+    assert_true(both_tl.C <= tl.C && both_jd.L <= jd.L);
+    assert_true(both_tl.C_tl == both_tl.C && both_jd.L_jd == both_jd.L);
+    assert_true(both_tl.C_jd == both_jd.C_jd && both_tl.C_tl == both_jd.C_tl);
+    assert_true(both_tl.chain == 0 || both_tl.chain == 1);
+    assert_close(both_tl.certificate, both_tl.C - fmin(both_tl.L_jd, both_tl.L), 1e-12);
+    assert_true(tl.chain == -1 && isnan(tl.C_jd) && isnan(tl.certificate));
+    destroy(&p);
+}
+
+static void certify_bounds_from_below(void **state)
+{
+    (void)state;
+    problem p = create();
+    p.opt.certify = 1;
+    tlnmf_info info = fit(&p, NULL, NULL, NULL);
+    assert_true(info.certificate >= info.I); /* the descent starts at this L */
+    assert_true(isfinite(info.certificate));
+    destroy(&p);
+}
+
+/* ---- stopping ------------------------------------------------------------------------------------------ */
+
+static int stop_after(const tlnmf_progress *progress, void *user)
+{
+    int *left = user;
+    assert_int_equal(progress->struct_size, sizeof *progress);
+    return --*left <= 0;
+}
+
+static void cancelling_keeps_what_was_reached(void **state)
+{
+    (void)state;
+    for (int method = 0; method < 3; method++)
+        for (int calls = 1; calls < 60; calls += 7) {
+            problem p = create();
+            p.opt.method = method;
+            p.opt.starts = 3;
+            p.opt.threads = 2;
+            int left = calls;
+            tlnmf_info info = fit(&p, stop_after, &left, NULL);
+            assert_true(info.outcome == TLNMF_CANCELLED || method == TLNMF_METHOD_JD);
+            assert_true(isfinite(info.C) && isfinite(info.L) && isfinite(info.I));
+            assert_close(info.C, info.L + info.I, 1e-10);
+            assert_true(info.orthogonality < 1e-13);
+            destroy(&p);
+        }
+}
+
+static void time_ends_a_run(void **state)
+{
+    (void)state;
+    problem p = create();
+    p.opt.method = TLNMF_METHOD_NMF; /* which never stops by itself at tol = 0 */
+    p.opt.J = 1000000000;
+    p.opt.tol = 0.0;
+    p.opt.max_seconds = 0.05;
+    assert_int_equal(fit(&p, NULL, NULL, NULL).outcome, TLNMF_TIME);
+    destroy(&p);
+}
+
+static void stop_reasons_are_told_apart(void **state)
+{
+    (void)state;
+    problem p = create();
+    assert_int_equal(fit(&p, NULL, NULL, NULL).outcome, TLNMF_ITERATIONS);
+    p.opt.J = 100000;
+    p.opt.tol = 1e-7;
+    tlnmf_info info = fit(&p, NULL, NULL, NULL);
+    assert_int_equal(info.outcome, TLNMF_CONVERGED);
+    assert_true(info.iterations < 100000);
+    p.opt.method = TLNMF_METHOD_JD;
+    p.opt.grad_tol = 1e-6;
+    p.opt.J = 1000;
+    info = fit(&p, NULL, NULL, NULL);
+    assert_int_equal(info.outcome, TLNMF_STATIONARY);
+    assert_true(info.gradient_norm <= 1e-6);
+    p.opt.grad_tol = 0.0; /* then rounding ends it */
+    assert_int_equal(fit(&p, NULL, NULL, NULL).outcome, TLNMF_LINE_SEARCH);
+    destroy(&p);
+}
+
+static void traces_are_complete(void **state)
+{
+    (void)state;
+    problem p = create();
+    p.opt.trace = 1;
+    p.opt.tol = 0.0;
+    tlnmf_result *result;
+    int64_t length;
+    fit(&p, NULL, NULL, &result);
+    const tlnmf_trace_row *row = tlnmf_result_trace(result, &length);
+    assert_int_equal(length, p.opt.J);
+    for (int64_t i = 0; i < length; i++) {
+        assert_int_equal(row[i].iteration, i + 1);
+        assert_close(row[i].C, row[i].L + row[i].I, 1e-10);
+        assert_true(row[i].step > 0.0);
+    }
+    tlnmf_result_free(result);
+    p.opt.method = TLNMF_METHOD_JD;
+    fit(&p, NULL, NULL, &result);
+    row = tlnmf_result_trace(result, &length);
+    assert_int_equal(row[0].stage, TLNMF_STAGE_JD);
+    assert_int_equal(row[length - 1].stage, TLNMF_STAGE_NMF);
+    assert_int_equal(row[length - 1].iteration, p.opt.J);
+    tlnmf_result_free(result);
+    destroy(&p);
+}
+
+/* ---- starts -------------------------------------------------------------------------------------------- */
+
+static void refuse(problem *p, const tlnmf_start *start, tlnmf_error error, const char *message)
+{
+    tlnmf_result *result = (tlnmf_result *)p;
+    assert_int_equal(tlnmf_fit(p->ctx, p->data, &p->opt, start, NULL, NULL, &result), error);
+    assert_string_equal(tlnmf_message(p->ctx), message);
+    assert_null(result);
+}
+
+static void bad_starts_are_refused(void **state)
+{
+    (void)state;
+    problem p = create();
+    double Phi[M * M], W[M * K], H[K * N];
+    assert_ok(p.ctx, tlnmf_transform_matrix(p.ctx, TLNMF_TRANSFORM_DCT, M, Phi));
+    for (int i = 0; i < M * K; i++)
+        W[i] = 1.0;
+    for (int i = 0; i < K * N; i++)
+        H[i] = 1.0;
+    tlnmf_start start;
+    tlnmf_start_init(&start);
+    start.Phi = Phi;
+    start.W = W;
+    start.H = H;
+    p.opt.starts = 2;
+    refuse(&p, &start, TLNMF_ERR_OPTION, "starts = 2, but the given start leaves nothing to draw");
+    p.opt.starts = 1;
+    W[4] = -0.5;
+    refuse(&p, &start, TLNMF_ERR_DATA,
+           "the given W must be finite and not negative: row 1, column 1 is -0.5");
+    for (int m = 0; m < M; m++)
+        W[m * K + 1] = 0.0;
+    refuse(&p, &start, TLNMF_ERR_DATA, "column 1 of the given W is all zeros");
+    start.W = NULL;
+    H[N + 3] = NAN;
+    refuse(&p, &start, TLNMF_ERR_DATA,
+           "the given H must be finite and not negative: row 1, column 3 is nan");
+    start.H = NULL;
+    Phi[0] += 1e-3;
+    refuse(&p, &start, TLNMF_ERR_DATA,
+           "the given Phi is not orthogonal: Phi Phi' differs from I by 0.000708 (at most 1e-08)");
+    Phi[5] = INFINITY;
+    refuse(&p, &start, TLNMF_ERR_DATA, "the given Phi is not finite at row 0, column 5");
+    start.struct_size = 1;
+    refuse(&p, &start, TLNMF_ERR_OPTION, "the start is from another version: use tlnmf_start_init");
+    p.opt.k = M * N + 1;
+    refuse(&p, NULL, TLNMF_ERR_OPTION, "k = 161 is more than the M N = 8 x 20 entries to fit");
+    destroy(&p);
+}
+
+/* Scaling the columns of W and the rows of H the other way is the same start; a Phi good to 1e-9 is
+ * made orthogonal. */
+static void starts_are_normalised(void **state)
+{
+    (void)state;
+    problem p = create();
+    tl_rng rng;
+    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 4, 4);
+    double *W = new_positives(&rng, M * K), *H = new_positives(&rng, K * N), Phi[M * M], C[2];
+    assert_ok(p.ctx, tlnmf_transform_matrix(p.ctx, TLNMF_TRANSFORM_DCT, M, Phi));
+    tlnmf_start start;
+    tlnmf_start_init(&start);
+    start.Phi = Phi;
+    start.W = W;
+    start.H = H;
+    for (int i = 0; i < 2; i++) {
+        tlnmf_result *result;
+        tlnmf_info info;
+        assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &p.opt, &start, NULL, NULL, &result));
+        tlnmf_result_describe(result, &info);
+        C[i] = info.C;
+        assert_true(info.orthogonality < 1e-13);
+        for (int64_t k = 0; k < K; k++) {
+            double sum = 0.0;
+            for (int64_t m = 0; m < M; m++)
+                sum += tlnmf_result_W(result)[m * K + k];
+            assert_near(sum, 1.0, 1e-12);
+        }
+        tlnmf_result_free(result);
+        for (int64_t m = 0; m < M; m++)
+            W[m * K + 1] *= 8.0;
+        for (int64_t n = 0; n < N; n++)
+            H[1 * N + n] /= 8.0;
+        Phi[3] += 1e-10;
+    }
+    assert_close(C[1], C[0], 1e-6);
+    free(W);
+    free(H);
+    destroy(&p);
+}
+
+static void masked_activations_stay_zero(void **state)
+{
+    (void)state;
+    problem p = create();
+    double H[K * N];
+    for (int64_t k = 0; k < K; k++)
+        for (int64_t n = 0; n < N; n++)
+            H[k * N + n] = (k + n) % 4 == 0 ? 0.0 : 1.0;
+    tlnmf_start start;
+    tlnmf_start_init(&start);
+    start.H = H;
+    tlnmf_result *result;
+    assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &p.opt, &start, NULL, NULL, &result));
+    for (int64_t i = 0; i < K * N; i++)
+        assert_true((tlnmf_result_H(result)[i] == 0.0) >= (H[i] == 0.0));
+    tlnmf_result_free(result);
+    destroy(&p);
+}
+
+/* ---- diagonalisation, atoms, warnings -------------------------------------------------------------------- */
+
+/* Exact covariances of the composite model are diagonalised by the DCT, up to order and sign. */
+static void diagonalise_finds_the_truth(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    double Y[M * N], W[M * K], H[K * N], Phi[M * M];
+    static double Sigma[N * M * M];
+    assert_ok(ctx, tlnmf_simulate_gcm(ctx, 1, M, N, K, 5, 6, TLNMF_STREAM_OWN, Y, W, H));
+    assert_ok(ctx, tlnmf_transform_matrix(ctx, TLNMF_TRANSFORM_DCT, M, Phi));
+    for (int64_t n = 0; n < N; n++)
+        for (int64_t a = 0; a < M; a++)
+            for (int64_t b = 0; b < M; b++) {
+                double sum = 0.0;
+                for (int64_t m = 0; m < M; m++) {
+                    double v = 0.0;
+                    for (int64_t k = 0; k < K; k++)
+                        v += W[m * K + k] * H[k * N + n];
+                    sum += Phi[m * M + a] * v * Phi[m * M + b];
+                }
+                Sigma[(n * M + a) * M + b] = sum;
+            }
+    tlnmf_data *data;
+    tlnmf_settings opt;
+    tlnmf_result *result;
+    assert_ok(ctx, tlnmf_data_from_covariances(ctx, Sigma, N, M, &data));
+    tlnmf_settings_init(&opt);
+    opt.starts = 5;
+    opt.eps = 1e-8;
+    assert_ok(ctx, tlnmf_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result));
+    assert_null(tlnmf_result_W(result));
+    const double *found = tlnmf_result_Phi(result);
+    for (int64_t a = 0; a < M; a++) {
+        double best = 0.0;
+        for (int64_t b = 0; b < M; b++) {
+            double dot = 0.0;
+            for (int64_t m = 0; m < M; m++)
+                dot += Phi[a * M + m] * found[b * M + m];
+            best = fmax(best, fabs(dot));
+        }
+        assert_near(best, 1.0, 1e-8);
+    }
+    tlnmf_result_free(result);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+}
+
+/* At a fixed DFT the atoms are known: frequency k rate / M, no error. */
+static void atoms_of_the_dft(void **state)
+{
+    (void)state;
+    problem p = create();
+    p.opt.method = TLNMF_METHOD_NMF;
+    p.opt.transform = TLNMF_TRANSFORM_DFT;
+    tlnmf_result *result;
+    tlnmf_atom atoms[M];
+    fit(&p, NULL, NULL, &result);
+    assert_ok(p.ctx, tlnmf_result_atoms(p.ctx, result, 440.0 * M, atoms, M));
+    for (int i = 0; i < M; i++) {
+        double k = (double)((atoms[i].row + 1) / 2);
+        assert_near(atoms[i].error, 0.0, 1e-12);
+        assert_near(atoms[i].frequency, 440.0 * k, k == 0.0 || 2 * k == M ? 0.1 : 1e-4); /* flat ends */
+        assert_true(i == 0 || atoms[i].energy <= atoms[i - 1].energy);
+        if (k == 1.0) {
+            assert_string_equal(atoms[i].note, "A4");
+            assert_near(atoms[i].cents, 0.0, 1e-3);
+        }
+        if (k == 3.0)
+            assert_string_equal(atoms[i].note, "E6");
+    }
+    assert_int_equal(tlnmf_result_atoms(p.ctx, result, 0.0, atoms, 1), TLNMF_ERR_OPTION);
+    assert_int_equal(tlnmf_result_atoms(p.ctx, result, 1.0, atoms, M + 1), TLNMF_ERR_OPTION);
+    tlnmf_result_free(result);
+    destroy(&p);
+}
+
+static void count_warnings(tlnmf_log_level level, const char *message, void *user)
+{
+    assert_true(level == TLNMF_LOG_WARNING && strlen(message) > 10);
+    ++*(int *)user;
+}
+
+static void trivial_shapes_work_with_a_warning(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][2] = {{1, 1}, {1, 9}, {9, 1}};
+    for (size_t i = 0; i < 3; i++) {
+        int warnings = 0;
+        tlnmf_hooks hooks;
+        tlnmf_hooks_init(&hooks);
+        hooks.log = count_warnings;
+        hooks.user = &warnings;
+        tlnmf_ctx *ctx;
+        assert_int_equal(tlnmf_ctx_create(&hooks, &ctx), TLNMF_OK);
+        double Y[9] = {1, -2, 3, 4, 0, 6, -7, 8, 9};
+        tlnmf_data *data;
+        tlnmf_settings opt;
+        assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 1, shapes[i][0], shapes[i][1], &data));
+        tlnmf_settings_init(&opt);
+        opt.k = 1;
+        for (opt.method = 0; opt.method < 3; opt.method++) {
+            tlnmf_result *result;
+            tlnmf_info info;
+            assert_ok(ctx, tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+            tlnmf_result_describe(result, &info);
+            assert_near(info.C, info.L + info.I, 1e-10 * (1.0 + fabs(info.C)));
+            tlnmf_result_free(result);
+        }
+        assert_int_equal(warnings, i == 0 ? 6 : 3);
+        tlnmf_data_free(data);
+        tlnmf_ctx_free(ctx);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(floor_is_a_fraction_of_the_power),
+        cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(more_starts_are_no_worse),
+        cmocka_unit_test(exchange_helps_both),
+        cmocka_unit_test(certify_bounds_from_below),
+        cmocka_unit_test(cancelling_keeps_what_was_reached),
+        cmocka_unit_test(time_ends_a_run),
+        cmocka_unit_test(stop_reasons_are_told_apart),
+        cmocka_unit_test(traces_are_complete),
+        cmocka_unit_test(bad_starts_are_refused),
+        cmocka_unit_test(starts_are_normalised),
+        cmocka_unit_test(masked_activations_stay_zero),
+        cmocka_unit_test(diagonalise_finds_the_truth),
+        cmocka_unit_test(atoms_of_the_dft),
+        cmocka_unit_test(trivial_shapes_work_with_a_warning),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,228 @@
+/* Exponential, orthogonal factor, fixed transforms, decompositions: against plain loops. */
+#include "support.h"
+
+#include "linalg/linalg.h"
+
+static const int64_t sizes[] = {1, 2, 3, 7, 10, 16, 17, 31, 64};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+static void multiply(int64_t M, const double *A, const double *B, double *C)
+{
+    for (int64_t i = 0; i < M; i++)
+        for (int64_t j = 0; j < M; j++) {
+            double sum = 0.0;
+            for (int64_t k = 0; k < M; k++)
+                sum += A[i * M + k] * B[k * M + j];
+            C[i * M + j] = sum;
+        }
+}
+
+/* exp(A) by halving 30 times, a short series, and squaring: slow and obvious. Long double, so that the
+ * squarings cost no digits. */
+static void naive_exp(int64_t M, const double *A, double *out)
+{
+    enum { HALVINGS = 12, TERMS = 14 };
+    int64_t n = M * M;
+    long double *B = malloc((size_t)n * sizeof *B), *T = malloc((size_t)n * sizeof *T),
+                *S = malloc((size_t)n * sizeof *S), *P = malloc((size_t)n * sizeof *P);
+    for (int64_t i = 0; i < n; i++) {
+        B[i] = (long double)A[i] / (1 << HALVINGS);
+        T[i] = S[i] = i % (M + 1) == 0 ? 1.0L : 0.0L;
+    }
+    for (int step = 1; step <= TERMS + HALVINGS; step++) {
+        const long double *left = step <= TERMS ? T : S, *right = step <= TERMS ? B : S;
+        for (int64_t i = 0; i < M; i++)
+            for (int64_t j = 0; j < M; j++) {
+                P[i * M + j] = 0.0L;
+                for (int64_t k = 0; k < M; k++)
+                    P[i * M + j] += left[i * M + k] * right[k * M + j];
+            }
+        for (int64_t i = 0; i < n; i++) {
+            if (step <= TERMS)
+                S[i] += T[i] = P[i] / step;
+            else
+                S[i] = P[i];
+        }
+    }
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (double)S[i];
+    free(B);
+    free(T);
+    free(S);
+    free(P);
+}
+
+typedef struct skew_case {
+    tlnmf_ctx *ctx;
+    tl_skew skew;
+    double *E, *Q, *other, *scratch;
+    void *block;
+} skew_case;
+
+/* A random skew-symmetric E whose entries are of the given size. */
+static skew_case skew_create(int64_t M, double size)
+{
+    skew_case c = {.ctx = new_ctx()};
+    tl_slot table[TL_SKEW_SLOTS];
+    tl_skew_slots(&c.skew, M, table);
+    assert_ok(c.ctx, TL_ARENA(c.ctx, "a test", table, &c.block));
+    tl_rng rng;
+    tl_rng_seed(&rng, TLNMF_STREAM_OWN, (uint64_t)M, 9);
+    c.E = new_doubles(M * M);
+    for (int64_t a = 0; a < M; a++)
+        for (int64_t b = 0; b < a; b++) {
+            c.E[a * M + b] = size * tl_rng_normal(&rng);
+            c.E[b * M + a] = -c.E[a * M + b];
+        }
+    c.Q = new_doubles(M * M);
+    c.other = new_doubles(M * M);
+    c.scratch = new_doubles(M * M);
+    tl_skew_prepare(&c.skew, c.E);
+    return c;
+}
+
+static void skew_destroy(skew_case *c)
+{
+    free(c->E);
+    free(c->Q);
+    free(c->other);
+    free(c->scratch);
+    tl_release(&c->ctx->hooks, c->block);
+    tlnmf_ctx_free(c->ctx);
+}
+
+static void exponential_is_the_series(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SIZES; i++)
+        for (double size = 1e-4; size < 5.0; size *= 10.0)
+            for (double a = 0.25; a <= 1.0; a *= 2.0) {
+                int64_t M = sizes[i];
+                skew_case c = skew_create(M, size);
+                tl_skew_exp(&c.skew, a, c.Q);
+                for (int64_t e = 0; e < M * M; e++)
+                    c.E[e] *= a;
+                naive_exp(M, c.E, c.other);
+                double norm = fmax(1.0, c.skew.norm);
+                assert_near(largest_difference(M * M, c.Q, c.other), 0.0, 3e-14 * norm);
+                assert_true(tl_orthogonality(M, c.Q, c.scratch) < 3e-14 * norm);
+                skew_destroy(&c);
+            }
+}
+
+/* The polar factor of I + aE by its definition: orthogonal, and Q' (I + aE) symmetric positive. */
+static void polar_factor_is_polar(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SIZES; i++)
+        for (double size = 1e-4; size < 500.0; size *= 10.0) {
+            int64_t M = sizes[i];
+            skew_case c = skew_create(M, size);
+            tl_skew_polar(&c.skew, 0.5, c.Q);
+            assert_true(tl_orthogonality(M, c.Q, c.scratch) < 1e-13);
+            double *A = new_doubles(M * M);
+            for (int64_t a = 0; a < M; a++)
+                for (int64_t b = 0; b < M; b++) /* (I + E/2) Q' = sqrt((I + E/2)(I + E/2)') */
+                    for (int64_t k = 0; k < M; k++)
+                        A[a * M + b] +=
+                            (0.5 * c.E[a * M + k] + (a == k ? 1.0 : 0.0)) * c.Q[b * M + k];
+            double scale = 1.0 + c.skew.norm;
+            for (int64_t a = 0; a < M; a++) {
+                assert_true(A[a * M + a] > 0.0);
+                for (int64_t b = 0; b < a; b++)
+                    assert_near(A[a * M + b], A[b * M + a], 1e-13 * scale);
+            }
+            memcpy(c.other, c.E, (size_t)(M * M) * sizeof(double));
+            for (int64_t e = 0; e < M * M; e++)
+                c.other[e] = 0.5 * c.other[e] + (e % (M + 1) == 0 ? 1.0 : 0.0);
+            assert_ok(c.ctx, tl_polar(c.ctx, M, c.other)); /* by singular values */
+            assert_near(largest_difference(M * M, c.Q, c.other), 0.0, 1e-12);
+            free(A);
+            skew_destroy(&c);
+        }
+}
+
+static void fixed_transforms_are_orthogonal(void **state)
+{
+    (void)state;
+    static const tlnmf_transform kinds[] = {TLNMF_TRANSFORM_DCT, TLNMF_TRANSFORM_DFT,
+                                            TLNMF_TRANSFORM_IDENTITY};
+    tlnmf_ctx *ctx = new_ctx();
+    for (int i = 0; i < SIZES; i++)
+        for (int k = 0; k < 3; k++) {
+            int64_t M = sizes[i];
+            double *Phi = new_doubles(M * M), *scratch = new_doubles(M * M);
+            assert_ok(ctx, tlnmf_transform_matrix(ctx, kinds[k], M, Phi));
+            assert_true(tl_orthogonality(M, Phi, scratch) < 1e-14);
+            free(Phi);
+            free(scratch);
+        }
+    double Phi[4];
+    assert_int_equal(tlnmf_transform_matrix(ctx, TLNMF_TRANSFORM_RANDOM, 2, Phi), TLNMF_ERR_OPTION);
+    assert_int_equal(tlnmf_transform_matrix(ctx, TLNMF_TRANSFORM_DCT, 0, Phi), TLNMF_ERR_SHAPE);
+    tlnmf_ctx_free(ctx);
+}
+
+/* A sinusoid of whole periods lives in one pair of DFT rows. */
+static void dft_rows_are_quadrature_pairs(void **state)
+{
+    (void)state;
+    enum { M = 16 };
+    double Phi[M * M];
+    tl_dft(M, Phi);
+    for (int k = 1; k < M / 2; k++) {
+        double inside = 0.0;
+        for (int row = 0; row < M; row++) {
+            double x = 0.0;
+            for (int m = 0; m < M; m++)
+                x += Phi[row * M + m] * cos(2.0 * 3.14159265358979323846 * k * m / M + 0.3);
+            inside += (row == 2 * k - 1 || row == 2 * k) ? x * x : 0.0;
+        }
+        assert_near(inside, M / 2.0, 1e-12);
+    }
+}
+
+static void products_of_gram_and_gemm_agree(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SIZES; i++) {
+        int64_t M = sizes[i];
+        tl_rng rng;
+        tl_rng_seed(&rng, TLNMF_STREAM_OWN, 5, (uint64_t)i);
+        double *A = new_normals(&rng, M * M), *B = new_doubles(M * M), *C = new_doubles(M * M);
+        double *transposed = new_doubles(M * M);
+        for (int64_t a = 0; a < M; a++)
+            for (int64_t b = 0; b < M; b++)
+                transposed[b * M + a] = A[a * M + b];
+        tl_gram(M, M, 2.0, A, B);
+        multiply(M, A, transposed, C);
+        for (int64_t e = 0; e < M * M; e++)
+            assert_near(B[e], 2.0 * C[e], 1e-12);
+        free(A);
+        free(B);
+        free(C);
+        free(transposed);
+    }
+}
+
+static void sizes_beyond_blas_are_refused(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    assert_int_equal(tl_check_size(ctx, "N", (int64_t)1 << 31), TLNMF_ERR_TOO_LARGE);
+    assert_string_equal(tlnmf_message(ctx), "N = 2147483648 is more than BLAS can count (2147483647)");
+    tlnmf_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exponential_is_the_series),
+        cmocka_unit_test(polar_factor_is_polar),
+        cmocka_unit_test(fixed_transforms_are_orthogonal),
+        cmocka_unit_test(dft_rows_are_quadrature_pairs),
+        cmocka_unit_test(products_of_gram_and_gemm_agree),
+        cmocka_unit_test(sizes_beyond_blas_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
