@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 cli_common cli_common_values;
@@ -49,11 +50,11 @@ int cli_fail_library(const cli_call *call, tlnmf_error error, const char *file)
 
 /* ---- help -------------------------------------------------------------------------------------------- */
 
-/* Whether `name` is one of the words in command->settings, which begins with a space. */
-static bool takes_setting(const cli_command *command, const char *name)
+/* Whether `name` is one of the words in command->takes, which begins with a space. */
+static bool takes(const cli_command *command, const char *name)
 {
     size_t length = strlen(name);
-    const char *at = command->settings;
+    const char *at = command->takes;
     while ((at = strstr(at + 1, name)) != NULL)
         if (at[-1] == ' ' && at[length] == ' ')
             return true;
@@ -62,10 +63,14 @@ static bool takes_setting(const cli_command *command, const char *name)
 
 static void print_option(FILE *out, const char *name, const char *argument, const char *help)
 {
-    char head[96];
-    snprintf(head, sizeof head, "%s%s%s%s", strlen(name) == 1 ? "-" : "--", name,
-             argument == NULL ? "" : " ", argument == NULL ? "" : argument);
-    fprintf(out, "  %-26s %s%s", head, strlen(head) > 26 ? "\n                             " : "", help);
+    enum { COLUMN = 26 };
+    const char *gap = argument == NULL ? "" : " ", *dash = strlen(name) == 1 ? "-" : "--";
+    int width = fprintf(out, "  %s%s%s%s", dash, name, gap, argument == NULL ? "" : argument) - 2;
+    if (width > COLUMN) {
+        fputc('\n', out);
+        width = -2;
+    }
+    fprintf(out, "%*s%s", COLUMN - width + 1, "", help);
 }
 
 static void print_setting(FILE *out, const tlnmf_option_info *option)
@@ -91,9 +96,11 @@ static void print_help(const cli_call *call)
         putchar('\n');
     }
     for (size_t i = 0; i < tlnmf_option_count(); i++)
-        if (takes_setting(command, tlnmf_option_at(i)->name))
+        if (takes(command, tlnmf_option_at(i)->name))
             print_setting(stdout, tlnmf_option_at(i));
     for (size_t i = 0; i < COMMON; i++) {
+        if (!takes(command, common_options[i].name))
+            continue;
         print_option(stdout, common_options[i].name, common_options[i].argument,
                      common_options[i].help);
         putchar('\n');
@@ -115,7 +122,7 @@ static const cli_option *find_option(const cli_call *call, const char *name)
         if (strcmp(call->options[i].name, name) == 0)
             return &call->options[i];
     for (size_t i = 0; i < COMMON; i++)
-        if (strcmp(common_options[i].name, name) == 0)
+        if (strcmp(common_options[i].name, name) == 0 && takes(call->command, name))
             return &common_options[i];
     return NULL;
 }
@@ -123,7 +130,7 @@ static const cli_option *find_option(const cli_call *call, const char *name)
 static const tlnmf_option_info *find_setting(const cli_call *call, const char *name)
 {
     for (size_t i = 0; i < tlnmf_option_count(); i++)
-        if (strcmp(tlnmf_option_at(i)->name, name) == 0 && takes_setting(call->command, name))
+        if (strcmp(tlnmf_option_at(i)->name, name) == 0 && takes(call->command, name))
             return tlnmf_option_at(i);
     return NULL;
 }
@@ -131,8 +138,8 @@ static const tlnmf_option_info *find_setting(const cli_call *call, const char *n
 static bool set_setting(cli_call *call, const char *name, const char *value, int *code)
 {
     tlnmf_error error = tlnmf_settings_set(call->ctx, &call->settings, name, value);
-    if (error != TLNMF_OK && strcmp(name, "transform") == 0) {
-        call->transform_file = value;
+    if (error != TLNMF_OK && strcmp(name, "transform") == 0 && strpbrk(value, "./:") != NULL) {
+        call->transform_file = value; /* not a name, but it looks like a file */
         return true;
     }
     if (error != TLNMF_OK)
@@ -263,6 +270,15 @@ int cli_check_output(const cli_command *command, const char *path)
 {
     if (path == NULL || strcmp(path, "-") == 0)
         return EXIT_DONE;
+    struct stat status;
+    if (stat(path, &status) == 0) {
+        if (S_ISDIR(status.st_mode))
+            return cli_fail(command, EXIT_OUTPUT, "%s: is a directory", path);
+        if (access(path, W_OK) != 0)
+            return cli_fail(command, EXIT_OUTPUT, "%s: cannot be written: %s", path, strerror(errno));
+        if (!S_ISREG(status.st_mode)) /* a device is written in place */
+            return EXIT_DONE;
+    }
     char directory[4096];
     const char *slash = strrchr(path, '/');
     if (slash == NULL)
@@ -275,4 +291,30 @@ int cli_check_output(const cli_command *command, const char *path)
         return cli_fail(command, EXIT_OUTPUT, "%s: directory %s cannot be written: %s", path, directory,
                         strerror(errno));
     return EXIT_DONE;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+int cli_check_model(const cli_call *call, const char *model, const char *input_kind,
+                    const char *init_phi)
+{
+    const cli_command *command = call->command;
+    if (call->operand_count != 1)
+        return cli_fail(command, EXIT_USAGE, "one data file is needed (see tlnmf %s --help)",
+                        command->name);
+    if (init_phi != NULL && call->transform_file != NULL)
+        return cli_fail(command, EXIT_USAGE, "--init-phi and --transform FILE say the same thing twice");
+    if (input_kind != NULL && strcmp(input_kind, "data") != 0 &&
+        strcmp(input_kind, "covariances") != 0 && strcmp(input_kind, "auto") != 0)
+        return cli_fail(command, EXIT_USAGE, "input = %s is not one of data|covariances|auto",
+                        input_kind);
+    if (model != NULL && strcmp(model, "-") == 0 && cli_common_values.json != NULL)
+        return cli_fail(command, EXIT_USAGE, "--json and the model cannot both go to standard output");
+    if (model != NULL && (ends_with(model, ".npy") || ends_with(model, ".mat")))
+        return cli_fail(command, EXIT_USAGE, "%s: the model is an HDF5 file, name it .h5", model);
+    return cli_check_output(command, model);
 }

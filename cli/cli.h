@@ -28,7 +28,7 @@ typedef struct cli_option {
 
 typedef struct cli_command {
     const char *name, *usage, *purpose, *examples;
-    const char *settings; /* names of the library's options that it takes, between spaces */
+    const char *takes; /* the library's and the common options that it has, between spaces */
     int (*run)(int argc, char **argv);
 } cli_command;
 
@@ -71,8 +71,11 @@ int cli_fail_library(const cli_call *call, tlnmf_error error, const char *file);
 bool cli_integer(const cli_call *call, const char *name, const char *text, int64_t low, int64_t high,
                  int64_t fallback, int64_t *value);
 
-/* Fails early when the directory of an output does not exist or cannot be written. */
+/* Fails early when an output could not be written: no such directory, no permission. NULL is fine. */
 int cli_check_output(const cli_command *command, const char *path);
+/* What is wrong with -o and the way the data are said to be; for commands that write a model. */
+int cli_check_model(const cli_call *call, const char *model, const char *input_kind,
+                    const char *init_phi);
 
 /* ---- data (data.c) --------------------------------------------------------------------------------- */
 
@@ -109,5 +112,6 @@ void cli_print_summary(FILE *out, const cli_call *call, const cli_result *r);
 /* Writes the model and prints the summary; returns the exit code. */
 int cli_finish(const cli_call *call, const cli_result *r, bool strict);
 bool cli_print_json(const json_t *object);
+json_t *cli_text(const char *text); /* a JSON string even if it is not UTF-8 */
 
 #endif

@@ -104,22 +104,15 @@ static int fit(cli_call *call, const char *input, const char *model)
 /* What is wrong with the options before any file is touched. */
 static int check(cli_call *call, const char *model)
 {
-    const cli_command *command = call->command;
-    if (call->operand_count != 1)
-        return cli_fail(command, EXIT_USAGE, "one data file is needed (see tlnmf fit --help)");
-    if (call->settings.k == 0)
-        return cli_fail(command, EXIT_USAGE, "-k is needed: the number of components");
-    if (arg.init_phi != NULL && call->transform_file != NULL)
-        return cli_fail(command, EXIT_USAGE, "--init-phi and --transform FILE say the same thing twice");
-    if (arg.input != NULL && strcmp(arg.input, "data") != 0 && strcmp(arg.input, "covariances") != 0 &&
-        strcmp(arg.input, "auto") != 0)
-        return cli_fail(command, EXIT_USAGE, "input = %s is not one of data|covariances|auto", arg.input);
-    if (model != NULL && strcmp(model, "-") == 0 && cli_common_values.json != NULL)
-        return cli_fail(command, EXIT_USAGE, "--json and the model cannot both go to standard output");
-    tlnmf_error error = tlnmf_settings_check(call->ctx, &call->settings);
-    if (error != TLNMF_OK)
-        return cli_fail_library(call, error, NULL);
-    return cli_check_output(command, model);
+    if (call->settings.k == 0 && call->operand_count == 1)
+        return cli_fail(call->command, EXIT_USAGE, "-k is needed: the number of components");
+    if (arg.atoms != NULL && arg.rate == NULL)
+        return cli_fail(call->command, EXIT_USAGE, "--atoms needs --rate");
+    int code = cli_check_model(call, model, arg.input, arg.init_phi);
+    tlnmf_error error = TLNMF_OK;
+    if (code == EXIT_DONE)
+        error = tlnmf_settings_check(call->ctx, &call->settings);
+    return error == TLNMF_OK ? code : cli_fail_library(call, error, NULL);
 }
 
 static int run(int argc, char **argv)
@@ -145,8 +138,8 @@ const cli_command cli_fit = {
     .name = "fit",
     .usage = "fit DATA -k K [options]",
     .purpose = "learn a transform and a factorisation from an array (M, N) or (S, M, N)",
-    .settings = " k method solver eps eps-rel J j-tl j-nmf gamma tol grad-tol halvings max-seconds "
-                "transform starts exchange certify seed stream threads trace ",
+    .takes = " k method solver eps eps-rel J j-tl j-nmf gamma tol grad-tol halvings max-seconds "
+                "transform starts exchange certify seed stream threads trace o json q v ",
     .examples =
         "  tlnmf fit data.npy -k 5 -o model.h5\n"
         "  tlnmf fit data.h5:/Y -k 5 --method jd --eps 1e-8 --json --trace\n"

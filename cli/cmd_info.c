@@ -87,7 +87,7 @@ const cli_command cli_info = {
     .name = "info",
     .usage = "info FILE",
     .purpose = "what is in a file: a model, or arrays with their types and shapes",
-    .settings = " ",
+    .takes = " json ",
     .examples = "  tlnmf info model.h5\n  tlnmf info data.npy --json\n",
     .run = run,
 };

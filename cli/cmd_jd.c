@@ -51,14 +51,7 @@ static int run(int argc, char **argv)
     if (cli_begin(&call, &cli_jd, options, sizeof options / sizeof *options, argc, argv, &code)) {
         const char *model = cli_common_values.output != NULL ? cli_common_values.output : "phi.h5";
         call.settings.method = TLNMF_METHOD_JD;
-        if (call.operand_count != 1)
-            code = cli_fail(&cli_jd, EXIT_USAGE, "one data file is needed (see tlnmf jd --help)");
-        else if (arg.input != NULL && strcmp(arg.input, "data") != 0 &&
-                 strcmp(arg.input, "covariances") != 0 && strcmp(arg.input, "auto") != 0)
-            code = cli_fail(&cli_jd, EXIT_USAGE, "input = %s is not one of data|covariances|auto",
-                            arg.input);
-        else
-            code = cli_check_output(&cli_jd, model);
+        code = cli_check_model(&call, model, arg.input, arg.init_phi);
         if (code == EXIT_DONE) {
             cli_catch_interrupt();
             code = diagonalise(&call, call.operands[0], model);
@@ -72,8 +65,8 @@ const cli_command cli_jd = {
     .name = "jd",
     .usage = "jd COVARIANCES [options]",
     .purpose = "joint diagonalisation alone: the orthogonal Phi that minimises L",
-    .settings = " eps eps-rel J j-tl grad-tol halvings max-seconds transform starts seed stream threads "
-                "trace ",
+    .takes = " eps eps-rel J j-tl grad-tol halvings max-seconds transform starts seed stream threads "
+                "trace o json q v ",
     .examples = "  tlnmf jd covs.npy --eps 1e-8 -o phi.h5\n"
                 "  tlnmf jd data.npy --input data --starts 10\n"
                 "\nThe transform goes to -o FILE [phi.h5].\n",

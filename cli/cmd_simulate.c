@@ -105,6 +105,13 @@ static bool parse_phases(const cli_call *call, const char *text, int64_t count, 
     return true;
 }
 
+static int draw_phases(cli_call *call, int64_t count, double *theta)
+{
+    tlnmf_error error = tlnmf_random_phases(call->ctx, call->settings.seed,
+                                            (tlnmf_stream)call->settings.stream, count, theta);
+    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, NULL);
+}
+
 /* Channels interleaved, as sound files want them. */
 static int write_signal(cli_call *call, const double *signal, int64_t S)
 {
@@ -134,7 +141,7 @@ static int simulate_notes(cli_call *call, const char *output)
     if (Y == NULL || theta == NULL || signal == NULL)
         code = cli_fail(call->command, EXIT_INTERNAL, "no memory for %lld realisations", (long long)S);
     else if (arg.theta == NULL)
-        tlnmf_random_phases(call->settings.seed, (tlnmf_stream)call->settings.stream, 2 * S, theta);
+        code = draw_phases(call, 2 * S, theta);
     else if (!parse_phases(call, arg.theta, 2 * S, theta))
         code = EXIT_USAGE;
     if (code == EXIT_DONE) {
@@ -151,23 +158,42 @@ static int simulate_notes(cli_call *call, const char *output)
     return code;
 }
 
+/* The outputs, before anything is made: there is one, all can be written, and at most one goes to
+ * standard output. */
+static int check(const cli_call *call, bool is_gcm)
+{
+    const char *outputs[] = {cli_common_values.output, arg.w, arg.h, arg.signal};
+    int on_stdout = 0, code = EXIT_DONE;
+    if (is_gcm ? arg.signal != NULL || arg.theta != NULL : arg.w != NULL || arg.h != NULL)
+        return cli_fail(call->command, EXIT_USAGE, "%s goes with %s only",
+                        is_gcm ? "--signal or --theta" : "--truth-w or --truth-h",
+                        is_gcm ? "notes" : "gcm");
+    if (cli_common_values.output == NULL && arg.signal == NULL)
+        return cli_fail(call->command, EXIT_USAGE, "-o FILE is needed");
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs && code == EXIT_DONE; i++) {
+        on_stdout += outputs[i] != NULL && strcmp(outputs[i], "-") == 0;
+        code = cli_check_output(call->command, outputs[i]);
+    }
+    if (code == EXIT_DONE && on_stdout > 1)
+        return cli_fail(call->command, EXIT_USAGE, "only one output can go to standard output");
+    return code;
+}
+
 static int run(int argc, char **argv)
 {
     cli_call call;
     int code = EXIT_DONE;
     memset(&arg, 0, sizeof arg);
     if (cli_begin(&call, &cli_simulate, options, sizeof options / sizeof *options, argc, argv, &code)) {
-        const char *output = cli_common_values.output;
-        if (call.operand_count != 1)
+        bool one = call.operand_count == 1;
+        bool is_gcm = one && strcmp(call.operands[0], "gcm") == 0;
+        if (!is_gcm && !(one && strcmp(call.operands[0], "notes") == 0))
             code = cli_fail(&cli_simulate, EXIT_USAGE, "which data? gcm or notes");
-        else if (output == NULL && arg.signal == NULL)
-            code = cli_fail(&cli_simulate, EXIT_USAGE, "-o FILE is needed");
-        else if (strcmp(call.operands[0], "gcm") == 0)
-            code = simulate_gcm(&call, output);
-        else if (strcmp(call.operands[0], "notes") == 0)
-            code = simulate_notes(&call, output);
         else
-            code = cli_fail(&cli_simulate, EXIT_USAGE, "%s is neither gcm nor notes", call.operands[0]);
+            code = check(&call, is_gcm);
+        if (code == EXIT_DONE)
+            code = is_gcm ? simulate_gcm(&call, cli_common_values.output)
+                          : simulate_notes(&call, cli_common_values.output);
     }
     cli_end(&call);
     return code;
@@ -177,7 +203,7 @@ const cli_command cli_simulate = {
     .name = "simulate",
     .usage = "simulate gcm|notes -o FILE [options]",
     .purpose = "make the paper's data: the Gaussian composite model, or two music notes",
-    .settings = " seed stream ",
+    .takes = " seed stream o ",
     .examples =
         "  tlnmf simulate gcm --s 100 --seed-truth 2020 --seed-data 100 --stream numpy -o gcm100.npy\n"
         "  tlnmf simulate notes --s 1 --seed 7 -o notes.npy --signal notes.wav\n"

@@ -12,7 +12,7 @@ static const char *shape_text(const io_array *array, char *text, size_t size)
         used += (size_t)snprintf(text + used, size - used, "%s%lld", i == 0 ? "" : ", ",
                                  (long long)array->dim[i]);
     if (used < size)
-        snprintf(text + used, size - used, ")");
+        snprintf(text + used, size - used, array->ndim == 1 ? ",)" : ")");
     return text;
 }
 
@@ -37,6 +37,17 @@ static bool means_covariances(const io_array *a, const char *kind)
     return a->ndim == 3 && a->dim[1] == a->dim[2] && a->dim[1] > 1 && is_symmetric(a);
 }
 
+/* A stack of square slices that was not taken for covariances may be one that is a little off. */
+static void say_if_square(const cli_call *call, const char *spec, const io_array *a, const char *kind)
+{
+    if (strcmp(kind, "auto") == 0 && a->ndim == 3 && a->dim[1] == a->dim[2] && a->dim[1] > 1 &&
+        cli_common_values.quiet == NULL)
+        fprintf(stderr,
+                "tlnmf %s: warning: %s: the slices are not symmetric, taken as data (S, M, N); --input "
+                "covariances says otherwise\n",
+                call->command->name, spec);
+}
+
 static int make_data(cli_call *call, const char *spec, const char *kind, const io_array *a,
                      tlnmf_data **out)
 {
@@ -50,6 +61,8 @@ static int make_data(cli_call *call, const char *spec, const char *kind, const i
         return cli_fail(call->command, EXIT_INPUT, "%s: shape %s: covariances are (N, M, M)", spec,
                         shape_text(a, shape, sizeof shape));
     tlnmf_error error;
+    if (!covariances)
+        say_if_square(call, spec, a, kind);
     if (covariances)
         error = tlnmf_data_from_covariances(call->ctx, a->x, a->dim[0], a->dim[1], out);
     else

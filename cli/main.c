@@ -21,7 +21,7 @@ static void print_help(FILE *out)
           out);
 }
 
-int main(int argc, char **argv)
+static int choose(int argc, char **argv)
 {
     if (argc < 2) {
         print_help(stderr);
@@ -40,4 +40,14 @@ int main(int argc, char **argv)
             return commands[i]->run(argc - 1, argv + 1);
     fprintf(stderr, "tlnmf: there is no command %s (see tlnmf --help)\n", argv[1]);
     return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    int code = choose(argc, argv);
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_DONE) {
+        fputs("tlnmf: standard output cannot be written\n", stderr);
+        code = EXIT_OUTPUT;
+    }
+    return code;
 }

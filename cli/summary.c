@@ -16,6 +16,28 @@ static json_t *real_or_null(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
+/* File names need not be UTF-8: what is not becomes '?'. */
+json_t *cli_text(const char *text)
+{
+    json_t *string = json_string(text);
+    if (string != NULL)
+        return string;
+    char plain[4096];
+    size_t n = 0;
+    for (; text[n] != '\0' && n + 1 < sizeof plain; n++)
+        plain[n] = (unsigned char)text[n] < 128 ? text[n] : '?';
+    plain[n] = '\0';
+    return json_string(plain);
+}
+
+/* JSON's integers are 63 bits here; a larger seed is a string. */
+static json_t *seed_json(uint64_t seed)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
+    return seed <= INT64_MAX ? json_integer((json_int_t)seed) : json_string(text);
+}
+
 static json_t *options_json(const cli_call *call)
 {
     json_t *object = json_object();
@@ -24,8 +46,10 @@ static json_t *options_json(const cli_call *call)
         const tlnmf_option_info *option = tlnmf_option_at(i);
         const char *value = tlnmf_settings_get(&call->settings, option->name, text, sizeof text);
         json_t *item;
-        if (option->type == TLNMF_OPTION_CHOICE || option->type == TLNMF_OPTION_SEED)
+        if (option->type == TLNMF_OPTION_CHOICE)
             item = json_string(value);
+        else if (option->type == TLNMF_OPTION_SEED)
+            item = seed_json(call->settings.seed);
         else if (option->type == TLNMF_OPTION_REAL)
             item = json_real(strtod(value, NULL));
         else if (option->type == TLNMF_OPTION_FLAG)
@@ -43,7 +67,7 @@ static json_t *data_json(const cli_result *r)
     tlnmf_info result;
     tlnmf_data_describe(r->data, &info);
     tlnmf_result_describe(r->result, &result);
-    json_t *object = json_pack("{s:s, s:I, s:I, s:I, s:f}", "file", r->input, "M",
+    json_t *object = json_pack("{s:o, s:I, s:I, s:I, s:f}", "file", cli_text(r->input), "M",
                                (json_int_t)info.M, "N", (json_int_t)info.N, "columns",
                                (json_int_t)result.columns, "mean_power", info.mean_power);
     if (info.S > 0)
@@ -135,7 +159,7 @@ json_t *cli_summary(const cli_call *call, const cli_result *r)
     json_object_set_new(object, "version", json_string(tlnmf_version()));
     json_object_set_new(object, "command", json_string(call->command->name));
     add_values(object, &info);
-    json_object_set_new(object, "seed", json_integer((json_int_t)call->settings.seed));
+    json_object_set_new(object, "seed", seed_json(call->settings.seed));
     json_object_set_new(object, "blas", json_string(tlnmf_blas()));
     if (info.chain >= 0)
         json_object_set_new(object, "exchange", exchange_json(&info));
@@ -144,7 +168,7 @@ json_t *cli_summary(const cli_call *call, const cli_result *r)
     json_object_set_new(object, "options", options_json(call));
     json_object_set_new(object, "data", data_json(r));
     if (r->model != NULL)
-        json_object_set_new(object, "model", json_string(r->model));
+        json_object_set_new(object, "model", cli_text(r->model));
     return object;
 }
 
@@ -177,6 +201,27 @@ static void print_exchange(FILE *out, const tlnmf_info *info)
               out);
 }
 
+static const char *plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static const char *stop_words(tlnmf_outcome outcome)
+{
+    switch (outcome) {
+    case TLNMF_CONVERGED:
+        return "converged: C no longer changes";
+    case TLNMF_STATIONARY:
+        return "converged: the gradient vanishes";
+    case TLNMF_ITERATIONS:
+        return "all iterations done";
+    case TLNMF_LINE_SEARCH:
+        return "no step improves any more";
+    default:
+        return tlnmf_outcome_name(outcome);
+    }
+}
+
 void cli_print_summary(FILE *out, const cli_call *call, const cli_result *r)
 {
     char method[16];
@@ -185,12 +230,13 @@ void cli_print_summary(FILE *out, const cli_call *call, const cli_result *r)
     tlnmf_result_describe(r->result, &info);
     tlnmf_data_describe(r->data, &data);
     tlnmf_settings_get(&call->settings, "method", method, sizeof method);
-    fprintf(out, "%s: %lld frames of length %lld", r->input, (long long)data.N, (long long)data.M);
+    fprintf(out, "%s: %lld frame%s of length %lld", r->input, (long long)data.N, plural(data.N),
+            (long long)data.M);
     if (data.S > 0)
-        fprintf(out, ", %lld realisation%s", (long long)data.S, data.S == 1 ? "" : "s");
+        fprintf(out, ", %lld realisation%s", (long long)data.S, plural(data.S));
     else
         fputs(", given as covariances", out);
-    fprintf(out, " (%lld compressed columns)\n", (long long)info.columns);
+    fprintf(out, " (%lld compressed column%s)\n", (long long)info.columns, plural(info.columns));
     if (r->atom_count > 0)
         print_atoms(out, r);
     if (info.K > 0)
@@ -205,10 +251,10 @@ void cli_print_summary(FILE *out, const cli_call *call, const cli_result *r)
                 info.certificate, info.C - info.certificate);
     fprintf(out, "  eps           %.6g (%.3g of the mean power)\n", info.eps,
             info.eps / data.mean_power);
-    fprintf(out, "  stopped       %s after %lld iterations",
-            tlnmf_outcome_name((tlnmf_outcome)info.outcome), (long long)info.iterations);
+    fprintf(out, "  stopped       %s (iteration %lld)", stop_words((tlnmf_outcome)info.outcome),
+            (long long)info.iterations);
     if (info.starts > 1)
-        fprintf(out, " (start %lld, the best of %lld)", (long long)info.best_start + 1,
+        fprintf(out, ", start %lld, the best of %lld", (long long)info.best_start + 1,
                 (long long)info.starts);
     fprintf(out, "\n  gradient      %.3g   orthogonality %.2g\n", info.gradient_norm,
             info.orthogonality);
@@ -264,27 +310,31 @@ static int exit_for(const tlnmf_info *info, bool strict)
     return strict && !converged ? EXIT_NOT_CONVERGED : EXIT_DONE;
 }
 
-int cli_finish(const cli_call *call, const cli_result *r, bool strict)
+int cli_finish(const cli_call *call, const cli_result *given, bool strict)
 {
+    cli_result r = *given;
     tlnmf_info info;
-    tlnmf_result_describe(r->result, &info);
+    tlnmf_result_describe(r.result, &info);
     cli_progress_clear();
-    json_t *summary = cli_summary(call, r);
+    json_t *summary = cli_summary(call, &r);
     io_error err = {.fault = IO_NONE};
-    bool to_stdout = r->model != NULL && strcmp(r->model, "-") == 0;
-    if (r->model != NULL)
-        write_model(r, summary, &err);
+    bool to_stdout = r.model != NULL && strcmp(r.model, "-") == 0;
+    if (r.model != NULL && !write_model(&r, summary, &err)) {
+        json_object_del(summary, "model"); /* the result is told all the same */
+        r.model = NULL;
+    }
+    bool printed = true;
     if (cli_common_values.json != NULL) {
-        if (r->with_trace)
-            json_object_set_new(summary, "trace", trace_json(r));
-        if (!cli_print_json(summary) && err.fault == IO_NONE)
-            io_fail(&err, IO_NO_OUTPUT, "standard output cannot be written");
+        if (r.with_trace)
+            json_object_set_new(summary, "trace", trace_json(&r));
+        printed = cli_print_json(summary);
     } else {
-        cli_print_summary(to_stdout ? stderr : stdout, call, r);
-        if (fflush(stdout) != 0 && err.fault == IO_NONE)
-            io_fail(&err, IO_NO_OUTPUT, "standard output cannot be written");
+        cli_print_summary(to_stdout ? stderr : stdout, call, &r);
+        printed = fflush(stdout) == 0;
     }
     json_decref(summary);
+    if (!printed && err.fault == IO_NONE)
+        io_fail(&err, IO_NO_OUTPUT, "standard output cannot be written");
     if (err.fault != IO_NONE)
         return cli_fail_io(call->command, &err);
     return exit_for(&info, strict);

@@ -105,8 +105,9 @@ int main(void)
     settings.transform = TLNMF_TRANSFORM_DCT;
     if (tlnmf_ctx_create(NULL, &ctx) != TLNMF_OK)
         return 1;
-    tlnmf_random_phases(7, TLNMF_STREAM_OWN, 2, theta);
-    tlnmf_error error = tlnmf_simulate_notes(ctx, 1, theta, Y, NULL);
+    tlnmf_error error = tlnmf_random_phases(ctx, 7, TLNMF_STREAM_OWN, 2, theta);
+    if (error == TLNMF_OK)
+        error = tlnmf_simulate_notes(ctx, 1, theta, Y, NULL);
     if (error == TLNMF_OK)
         error = tlnmf_data_from_realisations(ctx, Y, 1, M, N, &data);
     if (error == TLNMF_OK)

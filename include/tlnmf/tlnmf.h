@@ -287,8 +287,8 @@ enum {
 TLNMF_API tlnmf_error tlnmf_simulate_notes(tlnmf_ctx *ctx, int64_t S, const double *theta, double *Y,
                                            double *signal);
 /* Phases uniform in [0, 2 pi), in the order theta[s][note]. */
-TLNMF_API void tlnmf_random_phases(uint64_t seed, tlnmf_stream stream, int64_t count,
-                                   double *theta);
+TLNMF_API tlnmf_error tlnmf_random_phases(tlnmf_ctx *ctx, uint64_t seed, tlnmf_stream stream,
+                                          int64_t count, double *theta);
 
 /* DCT, DFT or identity as a matrix, M x M. */
 TLNMF_API tlnmf_error tlnmf_transform_matrix(tlnmf_ctx *ctx, tlnmf_transform kind, int64_t M,

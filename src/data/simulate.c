@@ -120,12 +120,16 @@ tlnmf_error tlnmf_simulate_notes(tlnmf_ctx *ctx, int64_t S, const double *theta,
     return TLNMF_OK;
 }
 
-void tlnmf_random_phases(uint64_t seed, tlnmf_stream stream, int64_t count, double *theta)
+tlnmf_error tlnmf_random_phases(tlnmf_ctx *ctx, uint64_t seed, tlnmf_stream stream, int64_t count,
+                                double *theta)
 {
+    if (stream == TLNMF_STREAM_NUMPY)
+        TRY(tl_check_numpy_seed(ctx, seed));
     tl_rng rng;
     tl_rng_seed(&rng, stream, seed, 0);
     for (int64_t i = 0; i < count; i++)
         theta[i] = TWO_PI * tl_rng_uniform(&rng);
+    return TLNMF_OK;
 }
 
 tlnmf_error tlnmf_transform_matrix(tlnmf_ctx *ctx, tlnmf_transform kind, int64_t M, double *Phi)

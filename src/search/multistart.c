@@ -156,6 +156,9 @@ static void offer(search *s, const batch *b, const worker *w, const tl_run *run,
         if (run->trace_length > 0)
             memcpy(best->trace, run->trace, (size_t)run->trace_length * sizeof *run->trace);
     }
+    tl_log(s->ctx, TLNMF_LOG_INFO, "start %lld: C %.12g, L %.12g, I %.8g (%s, iteration %lld)%s",
+           (long long)run->start + 1, values.C, values.L, values.I, tlnmf_outcome_name(run->outcome),
+           (long long)run->iterations, better ? ", the best so far" : "");
     omp_unset_lock(&s->monitor.lock);
 }
 

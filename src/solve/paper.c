@@ -49,23 +49,28 @@ static double slope_along(void *self, double a)
     return tl_sum_product(model->M * model->M, model->E, 0.0, model->G);
 }
 
-/* One quasi-Newton step on C over Phi (10), (11). U must be that of C. False if no step was found. */
-static bool step_C(tl_model *model, double *step)
+/* One quasi-Newton step on C over Phi (10), (11). U must be that of C. False, with the outcome set, if
+ * there is none. */
+static bool step_C(tl_model *model, tl_run *run, double *step)
 {
     tl_gradient(model->data, model->X, model->U, model->UX, model->G);
     tl_gamma(model->M, model->N, model->U, model->V, model->Gamma);
     double slope = direction(model, 1.0, 0.0, 0.0);
-    if (!(slope < 0.0))
+    if (!(slope < 0.0)) { /* E = 0 */
+        run->outcome = TLNMF_STATIONARY;
         return false;
+    }
     tl_skew_prepare(&model->skew, model->E);
     int64_t count = model->M * model->N;
     tl_search search = {model, -tl_sum_log(count, model->U, 0.0)};
     double C = tl_sum_product(count, model->V, model->eps, model->U) + search.logs;
     tl_line line = {C_along, slope_along, &search};
-    if (!tl_wolfe(&line, C, slope, step))
-        return false;
-    tl_model_accept(model);
-    return true;
+    bool found = tl_wolfe(&line, C, slope, step);
+    if (found)
+        tl_model_accept(model);
+    else
+        run->outcome = TLNMF_LINE_SEARCH;
+    return found;
 }
 
 static bool updates(tl_model *model, tl_run *run, tlnmf_stage stage)
@@ -86,13 +91,8 @@ static bool transform_C(tl_model *model, tl_run *run, double *step)
     double since = tl_wall_seconds();
     bool go_on = true;
     tl_model_weights_C(model);
-    for (int64_t i = 0; i < run->opt->J_tl && go_on; i++) {
-        go_on = step_C(model, step);
-        if (!go_on)
-            run->outcome = TLNMF_LINE_SEARCH;
-        else
-            go_on = !tl_run_interrupted(run, TLNMF_STAGE_TL);
-    }
+    for (int64_t i = 0; i < run->opt->J_tl && go_on; i++)
+        go_on = step_C(model, run, step) && !tl_run_interrupted(run, TLNMF_STAGE_TL);
     run->transform_seconds += tl_wall_seconds() - since;
     return go_on;
 }

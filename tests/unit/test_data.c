@@ -80,7 +80,7 @@ static void notes_compress_to_a_few_columns(void **state)
     enum { S = 20 };
     tlnmf_ctx *ctx = new_ctx();
     double theta[2 * S], *Y = new_doubles(S * TLNMF_NOTES_M * TLNMF_NOTES_N);
-    tlnmf_random_phases(1, TLNMF_STREAM_OWN, 2 * S, theta);
+    assert_ok(ctx, tlnmf_random_phases(ctx, 1, TLNMF_STREAM_OWN, 2 * S, theta));
     assert_ok(ctx, tlnmf_simulate_notes(ctx, S, theta, Y, NULL));
     tlnmf_data *data;
     assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S, TLNMF_NOTES_M, TLNMF_NOTES_N, &data));
@@ -195,6 +195,8 @@ static void bad_simulations_are_refused(void **state)
         tlnmf_simulate_gcm(ctx, 1, 1, 1, 1, 1, (uint64_t)1 << 32, TLNMF_STREAM_NUMPY, Y, NULL, NULL),
         TLNMF_ERR_OPTION);
     assert_int_equal(tlnmf_simulate_notes(ctx, 0, Y, NULL, NULL), TLNMF_ERR_SHAPE);
+    assert_int_equal(tlnmf_random_phases(ctx, (uint64_t)1 << 32, TLNMF_STREAM_NUMPY, 1, Y),
+                     TLNMF_ERR_OPTION);
     tlnmf_ctx_free(ctx);
 }
 
