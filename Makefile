@@ -4,13 +4,15 @@ BUILD ?= build
 CMAKE_FLAGS ?=
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
+MAKEFLAGS += --no-print-directory
 
 .PHONY: all test demo bench install lint format clean
 
-all: $(BUILD)/CMakeCache.txt
+all: $(BUILD)/cmake_install.cmake
 	@cmake --build $(BUILD) -j $(JOBS)
 
-$(BUILD)/CMakeCache.txt:
+# Written last, by a configuration that succeeded.
+$(BUILD)/cmake_install.cmake:
 	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_FLAGS)
 
 test: all

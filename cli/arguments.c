@@ -28,13 +28,13 @@ int cli_fail(const cli_command *command, exit_code code, const char *format, ...
     vfprintf(stderr, format, args);
     va_end(args);
     fputc('\n', stderr);
-    return code;
+    return (int)code;
 }
 
 int cli_fail_io(const cli_command *command, const io_error *err)
 {
-    return cli_fail(command, err->fault == IO_NO_MEMORY ? EXIT_INTERNAL : (exit_code)err->fault, "%s",
-                    err->text);
+    return cli_fail(command, err->fault == IO_NO_MEMORY ? EXIT_INTERNAL : (exit_code)err->fault,
+                    "%s", err->text);
 }
 
 int cli_fail_library(const cli_call *call, tlnmf_error error, const char *file)
@@ -48,7 +48,8 @@ int cli_fail_library(const cli_call *call, tlnmf_error error, const char *file)
                     file == NULL ? "" : ": ", tlnmf_message(call->ctx));
 }
 
-/* ---- help -------------------------------------------------------------------------------------------- */
+/* ---- help
+ * -------------------------------------------------------------------------------------------- */
 
 /* Whether `name` is one of the words in command->takes, which begins with a space. */
 static bool takes(const cli_command *command, const char *name)
@@ -82,8 +83,9 @@ static void print_setting(FILE *out, const tlnmf_option_info *option)
     tlnmf_settings defaults;
     tlnmf_settings_init(&defaults);
     if (option->type != TLNMF_OPTION_FLAG && option->fallback >= option->low)
-        fprintf(out, " [%s]", choice ? tlnmf_settings_get(&defaults, option->name, text, sizeof text)
-                                     : (snprintf(text, sizeof text, "%g", option->fallback), text));
+        fprintf(out, " [%s]",
+                choice ? tlnmf_settings_get(&defaults, option->name, text, sizeof text)
+                       : (snprintf(text, sizeof text, "%g", option->fallback), text));
     fputc('\n', out);
 }
 
@@ -92,7 +94,8 @@ static void print_help(const cli_call *call)
     const cli_command *command = call->command;
     printf("%s\n\nUsage: tlnmf %s\n\nOptions\n", command->purpose, command->usage);
     for (size_t i = 0; i < call->option_count; i++) {
-        print_option(stdout, call->options[i].name, call->options[i].argument, call->options[i].help);
+        print_option(stdout, call->options[i].name, call->options[i].argument,
+                     call->options[i].help);
         putchar('\n');
     }
     for (size_t i = 0; i < tlnmf_option_count(); i++)
@@ -108,7 +111,8 @@ static void print_help(const cli_call *call)
     printf("\nExamples\n%s", command->examples);
 }
 
-/* ---- parsing ----------------------------------------------------------------------------------------- */
+/* ---- parsing
+ * ----------------------------------------------------------------------------------------- */
 
 /* The words that are left, and how to take the next one. */
 typedef struct words {
@@ -162,8 +166,8 @@ static bool take_option(cli_call *call, words *w, const char *text, bool is_long
     const tlnmf_option_info *setting = own == NULL ? find_setting(call, name) : NULL;
     const char *dash = is_long ? "--" : "-";
     if (own == NULL && setting == NULL) {
-        *code = cli_fail(call->command, EXIT_USAGE, "unknown option %s%s (see tlnmf %s --help)", dash,
-                         name, call->command->name);
+        *code = cli_fail(call->command, EXIT_USAGE, "unknown option %s%s (see tlnmf %s --help)",
+                         dash, name, call->command->name);
         return false;
     }
     bool wants_value = own != NULL ? own->argument != NULL : setting->type != TLNMF_OPTION_FLAG;
@@ -207,8 +211,8 @@ static void print_log(tlnmf_log_level level, const char *message, void *user)
         (level == TLNMF_LOG_INFO && cli_common_values.verbose == NULL))
         return;
     cli_progress_clear();
-    fprintf(stderr, "tlnmf %s: %s%s\n", command->name, level == TLNMF_LOG_WARNING ? "warning: " : "",
-            message);
+    fprintf(stderr, "tlnmf %s: %s%s\n", command->name,
+            level == TLNMF_LOG_WARNING ? "warning: " : "", message);
 }
 
 bool cli_begin(cli_call *call, const cli_command *command, const cli_option *options,
@@ -244,8 +248,8 @@ void cli_end(cli_call *call)
     tlnmf_ctx_free(call->ctx);
 }
 
-bool cli_integer(const cli_call *call, const char *name, const char *text, int64_t low, int64_t high,
-                 int64_t fallback, int64_t *value)
+bool cli_integer(const cli_call *call, const char *name, const char *text, int64_t low,
+                 int64_t high, int64_t fallback, int64_t *value)
 {
     *value = fallback;
     if (text == NULL)
@@ -275,7 +279,8 @@ int cli_check_output(const cli_command *command, const char *path)
         if (S_ISDIR(status.st_mode))
             return cli_fail(command, EXIT_OUTPUT, "%s: is a directory", path);
         if (access(path, W_OK) != 0)
-            return cli_fail(command, EXIT_OUTPUT, "%s: cannot be written: %s", path, strerror(errno));
+            return cli_fail(command, EXIT_OUTPUT, "%s: cannot be written: %s", path,
+                            strerror(errno));
         if (!S_ISREG(status.st_mode)) /* a device is written in place */
             return EXIT_DONE;
     }
@@ -284,12 +289,13 @@ int cli_check_output(const cli_command *command, const char *path)
     if (slash == NULL)
         strcpy(directory, ".");
     else
-        snprintf(directory, sizeof directory, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+        snprintf(directory, sizeof directory, "%.*s", slash == path ? 1 : (int)(slash - path),
+                 path);
     if (access(directory, F_OK) != 0)
         return cli_fail(command, EXIT_OUTPUT, "%s: directory %s does not exist", path, directory);
     if (access(directory, W_OK | X_OK) != 0)
-        return cli_fail(command, EXIT_OUTPUT, "%s: directory %s cannot be written: %s", path, directory,
-                        strerror(errno));
+        return cli_fail(command, EXIT_OUTPUT, "%s: directory %s cannot be written: %s", path,
+                        directory, strerror(errno));
     return EXIT_DONE;
 }
 
@@ -307,13 +313,15 @@ int cli_check_model(const cli_call *call, const char *model, const char *input_k
         return cli_fail(command, EXIT_USAGE, "one data file is needed (see tlnmf %s --help)",
                         command->name);
     if (init_phi != NULL && call->transform_file != NULL)
-        return cli_fail(command, EXIT_USAGE, "--init-phi and --transform FILE say the same thing twice");
+        return cli_fail(command, EXIT_USAGE,
+                        "--init-phi and --transform FILE say the same thing twice");
     if (input_kind != NULL && strcmp(input_kind, "data") != 0 &&
         strcmp(input_kind, "covariances") != 0 && strcmp(input_kind, "auto") != 0)
         return cli_fail(command, EXIT_USAGE, "input = %s is not one of data|covariances|auto",
                         input_kind);
     if (model != NULL && strcmp(model, "-") == 0 && cli_common_values.json != NULL)
-        return cli_fail(command, EXIT_USAGE, "--json and the model cannot both go to standard output");
+        return cli_fail(command, EXIT_USAGE,
+                        "--json and the model cannot both go to standard output");
     if (model != NULL && (ends_with(model, ".npy") || ends_with(model, ".mat")))
         return cli_fail(command, EXIT_USAGE, "%s: the model is an HDF5 file, name it .h5", model);
     return cli_check_output(command, model);

@@ -23,7 +23,7 @@ typedef struct cli_option {
     const char *name;     /* --name, or -n when it is one letter */
     const char *argument; /* what --help calls its value; NULL: it takes none */
     const char *help;
-    const char **value;   /* receives the text, "" for an option without value */
+    const char **value; /* receives the text, "" for an option without value */
 } cli_option;
 
 typedef struct cli_command {
@@ -52,9 +52,11 @@ typedef struct cli_common {
 } cli_common;
 extern cli_common cli_common_values;
 
-/* ---- arguments (arguments.c) ----------------------------------------------------------------------- */
+/* ---- arguments (arguments.c)
+ * ----------------------------------------------------------------------- */
 
-/* Creates the context and reads the arguments. Returns false when the command is over, with *code set:
+/* Creates the context and reads the arguments. Returns false when the command is over, with *code
+ * set:
  * --help, or a mistake that has been reported. cli_end() frees what there is in either case. */
 bool cli_begin(cli_call *call, const cli_command *command, const cli_option *options,
                size_t option_count, int argc, char **argv, int *code);
@@ -68,26 +70,30 @@ int cli_fail_io(const cli_command *command, const io_error *err);
 int cli_fail_library(const cli_call *call, tlnmf_error error, const char *file);
 
 /* A whole number from an option's text, or from `fallback` when it was not given. */
-bool cli_integer(const cli_call *call, const char *name, const char *text, int64_t low, int64_t high,
-                 int64_t fallback, int64_t *value);
+bool cli_integer(const cli_call *call, const char *name, const char *text, int64_t low,
+                 int64_t high, int64_t fallback, int64_t *value);
 
-/* Fails early when an output could not be written: no such directory, no permission. NULL is fine. */
+/* Fails early when an output could not be written: no such directory, no permission. NULL is fine.
+ */
 int cli_check_output(const cli_command *command, const char *path);
 /* What is wrong with -o and the way the data are said to be; for commands that write a model. */
 int cli_check_model(const cli_call *call, const char *model, const char *input_kind,
                     const char *init_phi);
 
-/* ---- data (data.c) --------------------------------------------------------------------------------- */
+/* ---- data (data.c)
+ * --------------------------------------------------------------------------------- */
 
 /* Reads an array and turns it into data: 2-D is one realisation, 3-D is (S, M, N), or covariances
- * (N, M, M) if `kind` says so: "data", "covariances", or "auto" by whether the slices are symmetric. */
+ * (N, M, M) if `kind` says so: "data", "covariances", or "auto" by whether the slices are
+ * symmetric. */
 int cli_read_data(cli_call *call, const char *spec, const char *kind, tlnmf_data **out);
 
 /* Reads a matrix of the given shape, e.g. a start; `name` is what it is for. */
 int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t rows,
                     int64_t columns, io_array *out);
 
-/* ---- progress and Ctrl-C (progress.c) -------------------------------------------------------------- */
+/* ---- progress and Ctrl-C (progress.c)
+ * -------------------------------------------------------------- */
 
 /* Ctrl-C once: stop cleanly; twice: at once. */
 void cli_catch_interrupt(void);
@@ -95,10 +101,11 @@ bool cli_interrupted(void);
 int cli_progress(const tlnmf_progress *progress, void *user); /* a tlnmf_callback; user is NULL */
 void cli_progress_clear(void);
 
-/* ---- results (summary.c) --------------------------------------------------------------------------- */
+/* ---- results (summary.c)
+ * --------------------------------------------------------------------------- */
 
 typedef struct cli_result {
-    const char *input, *model;  /* file names; model is NULL when none is written */
+    const char *input, *model; /* file names; model is NULL when none is written */
     const tlnmf_data *data;
     const tlnmf_result *result;
     tlnmf_atom *atoms;

@@ -62,8 +62,8 @@ static int find_atoms(cli_call *call, int64_t M, cli_result *r)
 static int fit_and_finish(cli_call *call, cli_result *r, const tlnmf_start *start)
 {
     tlnmf_result *result;
-    tlnmf_error error = tlnmf_fit(call->ctx, r->data, &call->settings, start, cli_progress, NULL,
-                                  &result);
+    tlnmf_error error =
+        tlnmf_fit(call->ctx, r->data, &call->settings, start, cli_progress, NULL, &result);
     if (error == TLNMF_OK && r->atom_count > 0)
         error = tlnmf_result_atoms(call->ctx, result, r->rate, r->atoms, r->atom_count);
     r->result = result;
@@ -83,8 +83,8 @@ static int fit(cli_call *call, const char *input, const char *model)
     tlnmf_data_describe(data, &info);
     given g;
     code = read_given(call, &info, &g);
-    cli_result r = {.input = input, .model = model, .data = data,
-                    .with_trace = call->settings.trace != 0};
+    cli_result r = {
+        .input = input, .model = model, .data = data, .with_trace = call->settings.trace != 0};
     if (code == EXIT_DONE)
         code = find_atoms(call, info.M, &r);
     if (code == EXIT_DONE) {
@@ -121,7 +121,8 @@ static int run(int argc, char **argv)
     int code = EXIT_DONE;
     memset(&arg, 0, sizeof arg);
     if (cli_begin(&call, &cli_fit, options, sizeof options / sizeof *options, argc, argv, &code)) {
-        const char *model = cli_common_values.output != NULL ? cli_common_values.output : "model.h5";
+        const char *model =
+            cli_common_values.output != NULL ? cli_common_values.output : "model.h5";
         if (arg.no_model != NULL)
             model = NULL;
         code = check(&call, model);
@@ -139,14 +140,14 @@ const cli_command cli_fit = {
     .usage = "fit DATA -k K [options]",
     .purpose = "learn a transform and a factorisation from an array (M, N) or (S, M, N)",
     .takes = " k method solver eps eps-rel J j-tl j-nmf gamma tol grad-tol halvings max-seconds "
-                "transform starts exchange certify seed stream threads trace o json q v ",
-    .examples =
-        "  tlnmf fit data.npy -k 5 -o model.h5\n"
-        "  tlnmf fit data.h5:/Y -k 5 --method jd --eps 1e-8 --json --trace\n"
-        "  tlnmf fit data.mat:Y -k 2 --method nmf --transform dct\n"
-        "  tlnmf fit data.npy -k 5 --starts 20 --seed 1 --exchange\n"
-        "  tlnmf fit notes.npy -k 2 --eps 5e-7 --rate 5000\n"
-        "\nDATA is .npy, HDF5 (file.h5:/path) or MATLAB (file.mat:name); - is standard input. The model\n"
-        "goes to -o FILE [model.h5].\n",
+             "transform starts exchange certify seed stream threads trace o json q v ",
+    .examples = "  tlnmf fit data.npy -k 5 -o model.h5\n"
+                "  tlnmf fit data.h5:/Y -k 5 --method jd --eps 1e-8 --json --trace\n"
+                "  tlnmf fit data.mat:Y -k 2 --method nmf --transform dct\n"
+                "  tlnmf fit data.npy -k 5 --starts 20 --seed 1 --exchange\n"
+                "  tlnmf fit notes.npy -k 2 --eps 5e-7 --rate 5000\n"
+                "\nDATA is .npy, HDF5 (file.h5:/path) or MATLAB (file.mat:name); - is standard "
+                "input. The model\n"
+                "goes to -o FILE [model.h5].\n",
     .run = run,
 };

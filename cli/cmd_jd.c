@@ -30,9 +30,12 @@ static int diagonalise(cli_call *call, const char *input, const char *model)
         tlnmf_start start;
         tlnmf_start_init(&start);
         start.Phi = Phi.x;
-        tlnmf_error error = tlnmf_diagonalise(call->ctx, data, &call->settings, &start, cli_progress,
-                                              NULL, &result);
-        cli_result r = {.input = input, .model = model, .data = data, .result = result,
+        tlnmf_error error = tlnmf_diagonalise(call->ctx, data, &call->settings, &start,
+                                              cli_progress, NULL, &result);
+        cli_result r = {.input = input,
+                        .model = model,
+                        .data = data,
+                        .result = result,
                         .with_trace = call->settings.trace != 0};
         code = error == TLNMF_OK ? cli_finish(call, &r, arg.strict != NULL)
                                  : cli_fail_library(call, error, NULL);
@@ -65,8 +68,9 @@ const cli_command cli_jd = {
     .name = "jd",
     .usage = "jd COVARIANCES [options]",
     .purpose = "joint diagonalisation alone: the orthogonal Phi that minimises L",
-    .takes = " eps eps-rel J j-tl grad-tol halvings max-seconds transform starts seed stream threads "
-                "trace o json q v ",
+    .takes =
+        " eps eps-rel J j-tl grad-tol halvings max-seconds transform starts seed stream threads "
+        "trace o json q v ",
     .examples = "  tlnmf jd covs.npy --eps 1e-8 -o phi.h5\n"
                 "  tlnmf jd data.npy --input data --starts 10\n"
                 "\nThe transform goes to -o FILE [phi.h5].\n",

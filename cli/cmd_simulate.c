@@ -30,7 +30,8 @@ static int write_array(cli_call *call, const char *path, io_array array)
     return cli_fail_io(call->command, &err);
 }
 
-/* ---- gcm --------------------------------------------------------------------------------------------- */
+/* ---- gcm
+ * --------------------------------------------------------------------------------------------- */
 
 typedef struct gcm_sizes {
     int64_t S, M, N, K, seed_truth, seed_data;
@@ -68,9 +69,9 @@ static int simulate_gcm(cli_call *call, const char *output)
         code = cli_fail(call->command, EXIT_INTERNAL, "no memory for %lld x %lld x %lld numbers",
                         (long long)z.S, (long long)z.M, (long long)z.N);
     } else {
-        tlnmf_error error = tlnmf_simulate_gcm(
-            call->ctx, z.S, z.M, z.N, z.K, (uint64_t)z.seed_truth, (uint64_t)z.seed_data,
-            (tlnmf_stream)call->settings.stream, Y, W, H);
+        tlnmf_error error =
+            tlnmf_simulate_gcm(call->ctx, z.S, z.M, z.N, z.K, (uint64_t)z.seed_truth,
+                               (uint64_t)z.seed_data, (tlnmf_stream)call->settings.stream, Y, W, H);
         code = error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, NULL);
     }
     if (code == EXIT_DONE)
@@ -85,7 +86,8 @@ static int simulate_gcm(cli_call *call, const char *output)
     return code;
 }
 
-/* ---- notes ------------------------------------------------------------------------------------------- */
+/* ---- notes
+ * ------------------------------------------------------------------------------------------- */
 
 /* "a,b,c,d" to exactly `count` numbers. */
 static bool parse_phases(const cli_call *call, const char *text, int64_t count, double *theta)
@@ -96,8 +98,8 @@ static bool parse_phases(const cli_call *call, const char *text, int64_t count, 
         theta[i] = strtod(at, &end);
         bool last = i + 1 == count;
         if (end == at || *end != (last ? '\0' : ',') || !(theta[i] > -1e9 && theta[i] < 1e9)) {
-            cli_fail(call->command, EXIT_USAGE, "theta = %s: %lld numbers with commas are needed", text,
-                     (long long)count);
+            cli_fail(call->command, EXIT_USAGE, "theta = %s: %lld numbers with commas are needed",
+                     text, (long long)count);
             return false;
         }
         at = end + 1;
@@ -139,7 +141,8 @@ static int simulate_notes(cli_call *call, const char *output)
     double *signal = doubles(S, TLNMF_NOTES_LENGTH, 1);
     int code = EXIT_DONE;
     if (Y == NULL || theta == NULL || signal == NULL)
-        code = cli_fail(call->command, EXIT_INTERNAL, "no memory for %lld realisations", (long long)S);
+        code =
+            cli_fail(call->command, EXIT_INTERNAL, "no memory for %lld realisations", (long long)S);
     else if (arg.theta == NULL)
         code = draw_phases(call, 2 * S, theta);
     else if (!parse_phases(call, arg.theta, 2 * S, theta))
@@ -184,7 +187,8 @@ static int run(int argc, char **argv)
     cli_call call;
     int code = EXIT_DONE;
     memset(&arg, 0, sizeof arg);
-    if (cli_begin(&call, &cli_simulate, options, sizeof options / sizeof *options, argc, argv, &code)) {
+    if (cli_begin(&call, &cli_simulate, options, sizeof options / sizeof *options, argc, argv,
+                  &code)) {
         bool one = call.operand_count == 1;
         bool is_gcm = one && strcmp(call.operands[0], "gcm") == 0;
         if (!is_gcm && !(one && strcmp(call.operands[0], "notes") == 0))
@@ -204,9 +208,9 @@ const cli_command cli_simulate = {
     .usage = "simulate gcm|notes -o FILE [options]",
     .purpose = "make the paper's data: the Gaussian composite model, or two music notes",
     .takes = " seed stream o ",
-    .examples =
-        "  tlnmf simulate gcm --s 100 --seed-truth 2020 --seed-data 100 --stream numpy -o gcm100.npy\n"
-        "  tlnmf simulate notes --s 1 --seed 7 -o notes.npy --signal notes.wav\n"
-        "  tlnmf simulate notes --theta 4.566139588724956,5.105464657836703 -o notes.npy\n",
+    .examples = "  tlnmf simulate gcm --s 100 --seed-truth 2020 --seed-data 100 --stream numpy -o "
+                "gcm100.npy\n"
+                "  tlnmf simulate notes --s 1 --seed 7 -o notes.npy --signal notes.wav\n"
+                "  tlnmf simulate notes --theta 4.566139588724956,5.105464657836703 -o notes.npy\n",
     .run = run,
 };

@@ -38,14 +38,16 @@ static bool means_covariances(const io_array *a, const char *kind)
 }
 
 /* A stack of square slices that was not taken for covariances may be one that is a little off. */
-static void say_if_square(const cli_call *call, const char *spec, const io_array *a, const char *kind)
+static void say_if_square(const cli_call *call, const char *spec, const io_array *a,
+                          const char *kind)
 {
     if (strcmp(kind, "auto") == 0 && a->ndim == 3 && a->dim[1] == a->dim[2] && a->dim[1] > 1 &&
         cli_common_values.quiet == NULL)
-        fprintf(stderr,
-                "tlnmf %s: warning: %s: the slices are not symmetric, taken as data (S, M, N); --input "
-                "covariances says otherwise\n",
-                call->command->name, spec);
+        fprintf(
+            stderr,
+            "tlnmf %s: warning: %s: the slices are not symmetric, taken as data (S, M, N); --input "
+            "covariances says otherwise\n",
+            call->command->name, spec);
 }
 
 static int make_data(cli_call *call, const char *spec, const char *kind, const io_array *a,
@@ -96,5 +98,6 @@ int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t 
         return EXIT_DONE;
     char shape[128];
     return cli_fail(call->command, EXIT_INPUT, "%s: shape %s, but %s must be (%lld, %lld)", spec,
-                    shape_text(out, shape, sizeof shape), name, (long long)rows, (long long)columns);
+                    shape_text(out, shape, sizeof shape), name, (long long)rows,
+                    (long long)columns);
 }

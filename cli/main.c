@@ -12,13 +12,14 @@ static void print_help(FILE *out)
             tlnmf_version());
     for (int i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->purpose);
-    fputs("\nTry\n"
-          "  tlnmf simulate notes --seed 7 -o notes.npy\n"
-          "  tlnmf fit notes.npy -k 2 --eps 5e-7 --rate 5000 --starts 8\n"
-          "\n`tlnmf COMMAND --help` tells more. Exit codes: 0 done, 1 no memory or LAPACK failed,\n"
-          "2 usage, 3 bad input, 4 did not converge (with --strict), 5 output could not be written,\n"
-          "130 interrupted (what was reached is saved).\n",
-          out);
+    fputs(
+        "\nTry\n"
+        "  tlnmf simulate notes --seed 7 -o notes.npy\n"
+        "  tlnmf fit notes.npy -k 2 --eps 5e-7 --rate 5000 --starts 8\n"
+        "\n`tlnmf COMMAND --help` tells more. Exit codes: 0 done, 1 no memory or LAPACK failed,\n"
+        "2 usage, 3 bad input, 4 did not converge (with --strict), 5 output could not be written,\n"
+        "130 interrupted (what was reached is saved).\n",
+        out);
 }
 
 static int choose(int argc, char **argv)
@@ -27,7 +28,8 @@ static int choose(int argc, char **argv)
         print_help(stderr);
         return EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
         print_help(stdout);
         return EXIT_DONE;
     }

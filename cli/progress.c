@@ -68,7 +68,8 @@ static void draw(const tlnmf_progress *p, double time)
         fprintf(stderr, "start %lld of %lld, ", (long long)p->start + 1, (long long)p->starts);
     fprintf(stderr, "iteration %lld of %lld, %.4g/s, %s %.10g, at most %.0f s left",
             (long long)p->iteration, (long long)p->iterations, rate,
-            p->stage == TLNMF_STAGE_JD ? "L" : "best C", p->stage == TLNMF_STAGE_JD ? p->L : line.best,
+            p->stage == TLNMF_STAGE_JD ? "L" : "best C",
+            p->stage == TLNMF_STAGE_JD ? p->L : line.best,
             (double)(p->iterations - p->iteration) / fmax(rate, 1e-9));
     line.shown = true;
 }

@@ -101,11 +101,11 @@ static json_t *atoms_json(const cli_result *r)
     json_t *array = json_array();
     for (int64_t i = 0; i < r->atom_count; i++) {
         const tlnmf_atom *a = &r->atoms[i];
-        json_array_append_new(
-            array, json_pack("{s:I, s:f, s:f, s:s, s:f, s:f, s:f, s:f}", "row", (json_int_t)a->row,
-                             "energy", a->energy, "frequency", a->frequency, "note", a->note, "cents",
-                             a->cents, "amplitude", a->amplitude, "phase", a->phase, "error",
-                             a->error));
+        json_array_append_new(array, json_pack("{s:I, s:f, s:f, s:s, s:f, s:f, s:f, s:f}", "row",
+                                               (json_int_t)a->row, "energy", a->energy, "frequency",
+                                               a->frequency, "note", a->note, "cents", a->cents,
+                                               "amplitude", a->amplitude, "phase", a->phase,
+                                               "error", a->error));
     }
     return array;
 }
@@ -126,7 +126,8 @@ static const char *certificate_words(const tlnmf_info *info)
 {
     return isnan(info->certificate)
                ? "not looked for: --certify or --exchange find a least L to compare with"
-               : "C is at most this far above the least possible, if the least L found is the least "
+               : "C is at most this far above the least possible, if the least L found is the "
+                 "least "
                  "there is";
 }
 
@@ -172,7 +173,8 @@ json_t *cli_summary(const cli_call *call, const cli_result *r)
     return object;
 }
 
-/* ---- text -------------------------------------------------------------------------------------------- */
+/* ---- text
+ * -------------------------------------------------------------------------------------------- */
 
 static void print_atoms(FILE *out, const cli_result *r)
 {
@@ -240,8 +242,8 @@ void cli_print_summary(FILE *out, const cli_call *call, const cli_result *r)
     if (r->atom_count > 0)
         print_atoms(out, r);
     if (info.K > 0)
-        fprintf(out, "  C             %.12g\n  L             %.12g\n  I             %.10g\n", info.C,
-                info.L, info.I);
+        fprintf(out, "  C             %.12g\n  L             %.12g\n  I             %.10g\n",
+                info.C, info.L, info.I);
     else
         fprintf(out, "  L             %.12g\n", info.L);
     if (info.chain >= 0)
@@ -264,7 +266,8 @@ void cli_print_summary(FILE *out, const cli_call *call, const cli_result *r)
         fprintf(out, "  model         %s\n", r->model);
 }
 
-/* ---- files ------------------------------------------------------------------------------------------- */
+/* ---- files
+ * ------------------------------------------------------------------------------------------- */
 
 bool cli_print_json(const json_t *object)
 {

@@ -1,6 +1,6 @@
-/* Learns the transform of the paper's music notes and draws it: the eight strongest atoms, the columns
- * of W over frequency and the rows of H over time, as an SVG picture on standard output. It made the
- * picture in the README:  build/examples/draw_atoms > docs/notes.svg                                  */
+/* Learns the transform of the paper's music notes and draws it: the eight strongest atoms, the
+ * columns of W over frequency and the rows of H over time, as an SVG picture on standard output. It
+ * made the picture in the README:  build/examples/draw_atoms > docs/notes.svg */
 #include <tlnmf/tlnmf.h>
 
 #include <math.h>
@@ -43,7 +43,8 @@ static void draw_atoms(const tlnmf_result *result, const tlnmf_atom *atoms)
 {
     label(20, 24, "start", "Eight strongest atoms (rows of &#934;), 40 ms each");
     for (int i = 0; i < ATOMS; i++) {
-        double left = 20 + 225 * (i % 4), top = 34 + 110 * (i / 4);
+        int row = i / 4, column = i % 4;
+        double left = 20 + 225 * column, top = 34 + 110 * row;
         char text[64];
         box(left, top, 210, 80);
         curve(tlnmf_result_Phi(result) + atoms[i].row * M, M, -0.13, 0.13, left, top, 210, 80,
@@ -83,7 +84,7 @@ static void draw_factors(const tlnmf_result *result, const tlnmf_atom *atoms)
     label(left, 274, "start", "H: activation over 3 seconds");
     box(left, 284, width - 25, 100);
     for (int k = 0; k < K; k++)
-        curve(H + k * N, N, 0.0, 1.05 * top, left, 284, width - 25, 100,
+        curve(H + (ptrdiff_t)k * N, N, 0.0, 1.05 * top, left, 284, width - 25, 100,
               colours[note_of_component(result, atoms, k)]);
     label(left, 400, "start", "A alone");
     label(left + 202, 400, "middle", "A# alone");
@@ -115,7 +116,8 @@ int main(void)
     if (error == TLNMF_OK)
         error = tlnmf_result_atoms(ctx, result, TLNMF_NOTES_RATE, atoms, ATOMS);
     if (error == TLNMF_OK) {
-        printf("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 920 410' font-family='sans-serif' "
+        printf("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 920 410' "
+               "font-family='sans-serif' "
                "font-size='13' fill='#333'>\n<rect width='920' height='410' fill='white'/>\n");
         draw_atoms(result, atoms);
         draw_factors(result, atoms);

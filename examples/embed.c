@@ -1,6 +1,6 @@
 /* The smallest whole use of the library: data in, a factorisation out.
  *
- *     cc embed.c $(pkg-config --cflags --libs tlnmf) -o embed                                        */
+ *     cc embed.c $(pkg-config --cflags --libs tlnmf) -o embed */
 #include <tlnmf/tlnmf.h>
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Progress, cancelling and an own allocator: what a program with a window or a memory budget needs. */
+/* Progress, cancelling and an own allocator: what a program with a window or a memory budget needs.
+ */
 #include <tlnmf/tlnmf.h>
 
 #include <stdio.h>
@@ -53,8 +54,7 @@ int main(void)
     settings.threads = 1; /* so that the counter needs no lock */
     if (tlnmf_ctx_create(&hooks, &ctx) != TLNMF_OK)
         return 1;
-    tlnmf_error error =
-        tlnmf_simulate_gcm(ctx, 1, M, N, K, 1, 2, TLNMF_STREAM_OWN, Y, NULL, NULL);
+    tlnmf_error error = tlnmf_simulate_gcm(ctx, 1, M, N, K, 1, 2, TLNMF_STREAM_OWN, Y, NULL, NULL);
     if (error == TLNMF_OK)
         error = tlnmf_data_from_realisations(ctx, Y, 1, M, N, &data);
     if (error == TLNMF_OK)

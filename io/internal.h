@@ -25,7 +25,7 @@ typedef struct io_walk {
 void io_walk_start(io_walk *walk, int ndim, const int64_t *dim);
 int64_t io_walk_next(io_walk *walk);
 
-bool io_no_memory(io_error *err, const char *name);
+#define io_no_memory(err, name) io_fail(err, IO_NO_MEMORY, "%s: out of memory", name)
 
 /* ---- inputs ------------------------------------------------------------------------------- */
 
@@ -90,8 +90,9 @@ void io_listing_free(io_listing *listing);
 const char *io_listing_only(const io_listing *listing, const char *name, io_error *err);
 
 /* "NAME: no WHAT MEMBER (it has ...)" */
-bool io_fail_missing(const io_listing *listing, const char *name, const char *what,
-                     const char *member, io_error *err);
+#define io_fail_missing(...) (io_set_missing(__VA_ARGS__), io_false())
+void io_set_missing(const io_listing *listing, const char *name, const char *what,
+                    const char *member, io_error *err);
 
 /* ---- the formats: a reader, a lister, a writer -------------------------------------------- */
 

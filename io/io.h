@@ -25,9 +25,15 @@ typedef struct io_error {
     char text[512];
 } io_error;
 
-/* Fills `err` and returns false, so that a caller can write `return io_fail(...)`. */
-bool io_fail(io_error *err, io_fault fault, const char *format, ...)
+/* Fills `err` and is false, so that a caller can write `return io_fail(...)`. A macro, so that
+ * static analysis of one file sees that it is. */
+#define io_fail(...) (io_set_error(__VA_ARGS__), io_false())
+void io_set_error(io_error *err, io_fault fault, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+static inline bool io_false(void)
+{
+    return false;
+}
 
 /* ---- arrays ------------------------------------------------------------------------------- */
 

@@ -63,11 +63,11 @@ const char *io_listing_only(const io_listing *listing, const char *name, io_erro
     return NULL;
 }
 
-bool io_fail_missing(const io_listing *listing, const char *name, const char *what,
-                     const char *member, io_error *err)
+void io_set_missing(const io_listing *listing, const char *name, const char *what,
+                    const char *member, io_error *err)
 {
     char have[400];
 
     tell(listing, have, sizeof have);
-    return io_fail(err, IO_BAD_INPUT, "%s: no %s %s (%s)", name, what, member, have);
+    io_set_error(err, IO_BAD_INPUT, "%s: no %s %s (%s)", name, what, member, have);
 }

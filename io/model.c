@@ -287,7 +287,7 @@ static bool get_column(hid_t file, const char *name, const column *c, io_model *
              io_h5_fill(dataset, name, c->path, c->integer ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE,
                         *words, err);
     H5Dclose(dataset);
-    for (int64_t i = 0; ok && i < m->trace_length; i++)
+    for (int64_t i = 0; ok && *words && i < m->trace_length; i++)
         memcpy((char *)&m->trace[i] + c->offset, &(*words)[i], 8);
     return ok;
 }

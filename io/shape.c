@@ -12,7 +12,7 @@ int64_t io_count(int ndim, const int64_t *dim)
         if (dim[d] == 0)
             return 0;
     for (int d = 0; d < ndim; d++) {
-        if (dim[d] < 0 || count > INT64_MAX / dim[d])
+        if (dim[d] <= 0 || count > INT64_MAX / dim[d])
             return -1;
         count *= dim[d];
     }

@@ -1,6 +1,7 @@
-/* The public functions that are not at home in a room of their own: checks and accessors, no maths. */
-#include "search/search.h"
+/* The public functions that are not at home in a room of their own: checks and accessors, no maths.
+ */
 #include "linalg/linalg.h"
+#include "search/search.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,8 +20,9 @@ static double resolve_eps(const tlnmf_data *data, const tlnmf_settings *opt)
 static tlnmf_error check_rank(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K)
 {
     if (K > data->M * data->N)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "k = %lld is more than the M N = %lld x %lld entries to fit",
-                       (long long)K, (long long)data->M, (long long)data->N);
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "k = %lld is more than the M N = %lld x %lld entries to fit", (long long)K,
+                       (long long)data->M, (long long)data->N);
     return TLNMF_OK;
 }
 
@@ -47,9 +49,9 @@ tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settin
                      start, callback, user, out);
 }
 
-tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *settings,
-                              const tlnmf_start *start, tlnmf_callback callback, void *user,
-                              tlnmf_result **out)
+tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
+                              const tlnmf_settings *settings, const tlnmf_start *start,
+                              tlnmf_callback callback, void *user, tlnmf_result **out)
 {
     *out = NULL;
     tlnmf_settings opt = *settings;
@@ -98,8 +100,9 @@ tlnmf_error tlnmf_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const double 
                            double *L, double *I, double *Ganti)
 {
     if (K < 1 || !(eps > 0.0 && isfinite(eps)))
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "K = %lld, eps = %g: K must be at least 1 and eps positive",
-                       (long long)K, eps);
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "K = %lld, eps = %g: K must be at least 1 and eps positive", (long long)K,
+                       eps);
     tl_model model;
     TRY(tl_model_create(ctx, data, K, eps, 1.0, &model));
     int64_t M = data->M;

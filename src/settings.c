@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPTION(name, field, type, low, high, fallback, unset, choices, help)                       \
+#define OPTION(name, field, type, low, high, fallback, unset, choices, help) \
     {name, #field, TLNMF_OPTION_##type, low, high, fallback, choices, help},
 static const tlnmf_option_info options[] = {
 #include "options.def"
 };
 #undef OPTION
 
-#define OPTION(name, field, type, low, high, fallback, unset, choices, help)                       \
+#define OPTION(name, field, type, low, high, fallback, unset, choices, help) \
     {offsetof(tlnmf_settings, field), unset},
 static const struct {
     size_t offset;
@@ -44,7 +44,8 @@ static size_t find(const char *name)
     return i;
 }
 
-/* Numbers of every type pass through a double here; seeds, which need 64 bits, have their own path. */
+/* Numbers of every type pass through a double here; seeds, which need 64 bits, have their own path.
+ */
 static double get_number(const tlnmf_settings *settings, size_t i)
 {
     const char *at = (const char *)settings + places[i].offset;
@@ -143,8 +144,7 @@ tlnmf_error tlnmf_settings_set(tlnmf_ctx *ctx, tlnmf_settings *settings, const c
     if (i == COUNT)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "there is no option named %s", name);
     if (options[i].type == TLNMF_OPTION_SEED)
-        return parse_seed(ctx, value,
-                          (uint64_t *)(void *)((char *)settings + places[i].offset));
+        return parse_seed(ctx, value, (uint64_t *)(void *)((char *)settings + places[i].offset));
     double number = 0.0;
     if (options[i].type == TLNMF_OPTION_CHOICE)
         TRY(parse_choice(ctx, &options[i], value, &number));
@@ -170,7 +170,8 @@ const char *tlnmf_settings_get(const tlnmf_settings *settings, const char *name,
             at = strchr(at, '|');
             at = at == NULL ? NULL : at + 1;
         }
-        snprintf(buffer, size, "%.*s", at == NULL ? 0 : (int)strcspn(at, "|"), at == NULL ? "" : at);
+        snprintf(buffer, size, "%.*s", at == NULL ? 0 : (int)strcspn(at, "|"),
+                 at == NULL ? "" : at);
     } else {
         snprintf(buffer, size, "%.17g", number);
     }
@@ -190,6 +191,7 @@ tlnmf_error tlnmf_settings_check(tlnmf_ctx *ctx, const tlnmf_settings *settings)
     if (settings->stream == TLNMF_STREAM_NUMPY)
         TRY(tl_check_numpy_seed(ctx, settings->seed));
     if (settings->exchange && settings->method == TLNMF_METHOD_NMF)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "exchange is between tl and jd: method nmf has no use of it");
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "exchange is between tl and jd: method nmf has no use of it");
     return TLNMF_OK;
 }

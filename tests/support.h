@@ -18,20 +18,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define assert_ok(ctx, call)                                                                       \
-    do {                                                                                           \
-        tlnmf_error error_ = (call);                                                               \
-        if (error_ != TLNMF_OK)                                                                    \
-            fail_msg("%s: %s (%s)", #call, tlnmf_message(ctx), tlnmf_error_name(error_));           \
+#define assert_ok(ctx, call)                                                              \
+    do {                                                                                  \
+        tlnmf_error error_ = (call);                                                      \
+        if (error_ != TLNMF_OK)                                                           \
+            fail_msg("%s: %s (%s)", #call, tlnmf_message(ctx), tlnmf_error_name(error_)); \
     } while (0)
 
 /* |a - b| <= tolerance, absolute; NaN fails. */
-#define assert_near(a, b, tolerance)                                                               \
-    do {                                                                                           \
-        double a_ = (a), b_ = (b), tolerance_ = (tolerance);                                       \
-        if (!(fabs(a_ - b_) <= tolerance_))                                                        \
-            fail_msg("%s = %.17g, %s = %.17g: differ by %.3g, more than %.3g", #a, a_, #b, b_,      \
-                     fabs(a_ - b_), tolerance_);                                                   \
+#define assert_near(a, b, tolerance)                                                           \
+    do {                                                                                       \
+        double a_ = (a), b_ = (b), tolerance_ = (tolerance);                                   \
+        if (!(fabs(a_ - b_) <= tolerance_))                                                    \
+            fail_msg("%s = %.17g, %s = %.17g: differ by %.3g, more than %.3g", #a, a_, #b, b_, \
+                     fabs(a_ - b_), tolerance_);                                               \
     } while (0)
 
 /* |a - b| <= tolerance |b|. */

@@ -1,11 +1,12 @@
 /* tlnmf: transform-learning nonnegative matrix factorisation and joint diagonalisation.
  *
- * Given S real matrices Y_s (M x N, frames in columns) the library looks for an orthogonal Phi (M x M)
- * and nonnegative W (M x K), H (K x N) such that the power V = (1/S) sum_s |Phi Y_s|^2 is close to W H.
- * The mathematics, with the equation numbers that comments quote, is in docs/spec.md.
+ * Given S real matrices Y_s (M x N, frames in columns) the library looks for an orthogonal Phi (M x
+ * M) and nonnegative W (M x K), H (K x N) such that the power V = (1/S) sum_s |Phi Y_s|^2 is close
+ * to W H. The mathematics, with the equation numbers that comments quote, is in docs/spec.md.
  *
  * Conventions
- *   - Matrices are arrays of double in C order (the last index runs fastest): Y[s][m][n], Phi[a][m].
+ *   - Matrices are arrays of double in C order (the last index runs fastest): Y[s][m][n],
+ * Phi[a][m].
  *   - A call returns a tlnmf_error; tlnmf_message() then says what was wrong, naming the culprit.
  *   - Why a run stopped is a tlnmf_outcome and not an error.
  *   - Who creates frees. The library copies what it keeps. A failed create leaves *out == NULL.
@@ -124,12 +125,12 @@ typedef enum tlnmf_option_type {
 } tlnmf_option_type;
 
 typedef struct tlnmf_option_info {
-    const char *name;        /* as in tlnmf_settings_set, and after -- on the command line */
-    const char *field;       /* of tlnmf_settings */
+    const char *name;  /* as in tlnmf_settings_set, and after -- on the command line */
+    const char *field; /* of tlnmf_settings */
     tlnmf_option_type type;
-    double low, high;        /* the range, ends included */
-    double fallback;         /* the default */
-    const char *choices;     /* "tl|jd|nmf" or "" */
+    double low, high;    /* the range, ends included */
+    double fallback;     /* the default */
+    const char *choices; /* "tl|jd|nmf" or "" */
     const char *help;
 } tlnmf_option_info;
 
@@ -158,9 +159,9 @@ TLNMF_API void tlnmf_data_free(tlnmf_data *data);
 
 typedef struct tlnmf_data_info {
     size_t struct_size;
-    int64_t M, N, S;     /* S = 0: given as covariances */
-    int64_t columns;     /* after compression; at most N min(S, M) */
-    double mean_power;   /* mean of Y^2 */
+    int64_t M, N, S;   /* S = 0: given as covariances */
+    int64_t columns;   /* after compression; at most N min(S, M) */
+    double mean_power; /* mean of Y^2 */
 } tlnmf_data_info;
 
 TLNMF_API void tlnmf_data_describe(const tlnmf_data *data, tlnmf_data_info *info);
@@ -214,8 +215,8 @@ TLNMF_API void tlnmf_result_free(tlnmf_result *result);
 typedef struct tlnmf_info {
     size_t struct_size;
     int32_t outcome;
-    int64_t M, N, K;     /* K = 0 for tlnmf_diagonalise */
-    int64_t columns;     /* of the data that this eps can see */
+    int64_t M, N, K; /* K = 0 for tlnmf_diagonalise */
+    int64_t columns; /* of the data that this eps can see */
     double eps;
     double C, L, I; /* spec (2)-(4); C and I are NaN for tlnmf_diagonalise */
     /* C - C* is at most this, where C* is the least C there is, if the least L that the run has
@@ -227,8 +228,9 @@ typedef struct tlnmf_info {
     int64_t starts, best_start;
     double cpu_seconds, wall_seconds;
     double nmf_seconds, transform_seconds; /* wall time of all starts by stage */
-    /* With `exchange`: what both searches reached. Theory says I_tl <= I_jd (Theorem 2 of the paper)
-     * and C_tl <= C_jd; chain = 0 says that a search has not found its minimum. -1: not known. */
+    /* With `exchange`: what both searches reached. Theory says I_tl <= I_jd (Theorem 2 of the
+     * paper) and C_tl <= C_jd; chain = 0 says that a search has not found its minimum. -1: not
+     * known. */
     double C_tl, I_tl, C_jd, L_jd, I_jd;
     int32_t chain;
 } tlnmf_info;
@@ -266,10 +268,11 @@ typedef struct tlnmf_atom {
 TLNMF_API tlnmf_error tlnmf_result_atoms(tlnmf_ctx *ctx, const tlnmf_result *result, double rate,
                                          tlnmf_atom *atoms, int64_t count);
 
-/* ---- the paper's data, and fixed transforms ---------------------------------------------------- */
+/* ---- the paper's data, and fixed transforms ----------------------------------------------------
+ */
 
-/* Gaussian composite model: Y = Phibar' (randn .* sqrt(Wbar Hbar)), Phibar the DCT-II. Wbar (M x K),
- * Hbar (K x N) and Vbar = Wbar Hbar may be NULL if not wanted. */
+/* Gaussian composite model: Y = Phibar' (randn .* sqrt(Wbar Hbar)), Phibar the DCT-II. Wbar (M x
+ * K), Hbar (K x N) and Vbar = Wbar Hbar may be NULL if not wanted. */
 TLNMF_API tlnmf_error tlnmf_simulate_gcm(tlnmf_ctx *ctx, int64_t S, int64_t M, int64_t N, int64_t K,
                                          uint64_t seed_truth, uint64_t seed_data,
                                          tlnmf_stream stream, double *Y, double *Wbar,
@@ -284,8 +287,8 @@ enum {
 
 /* Two notes, 440 and 466.16 Hz, alone and together. theta holds 2 phases per realisation. Y is
  * S x 200 x 151 (may be NULL); signal is S x 15000 (may be NULL). */
-TLNMF_API tlnmf_error tlnmf_simulate_notes(tlnmf_ctx *ctx, int64_t S, const double *theta, double *Y,
-                                           double *signal);
+TLNMF_API tlnmf_error tlnmf_simulate_notes(tlnmf_ctx *ctx, int64_t S, const double *theta,
+                                           double *Y, double *signal);
 /* Phases uniform in [0, 2 pi), in the order theta[s][note]. */
 TLNMF_API tlnmf_error tlnmf_random_phases(tlnmf_ctx *ctx, uint64_t seed, tlnmf_stream stream,
                                           int64_t count, double *theta);

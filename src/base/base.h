@@ -16,11 +16,11 @@ tlnmf_error tl_fail(tlnmf_ctx *ctx, tlnmf_error error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Leaves the function with the error, if there is one. */
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        tlnmf_error try_error_ = (call);                                                           \
-        if (try_error_ != TLNMF_OK)                                                                \
-            return try_error_;                                                                     \
+#define TRY(call)                        \
+    do {                                 \
+        tlnmf_error try_error_ = (call); \
+        if (try_error_ != TLNMF_OK)      \
+            return try_error_;           \
     } while (0)
 
 void tl_log(const tlnmf_ctx *ctx, tlnmf_log_level level, const char *format, ...)
@@ -40,9 +40,9 @@ typedef struct tl_slot {
     size_t size;
 } tl_slot;
 
-#define TL_SLOT(pointer, count)                                                                    \
-    {                                                                                              \
-        &(pointer), (count), sizeof *(pointer)                                                     \
+#define TL_SLOT(pointer, count)                \
+    {                                          \
+        &(pointer), (count), sizeof *(pointer) \
     }
 
 /* One block for a whole table, every part 64-byte aligned and zeroed; a count of 0 gives NULL. On
@@ -50,7 +50,7 @@ typedef struct tl_slot {
 tlnmf_error tl_arena_create(tlnmf_ctx *ctx, const char *what, const tl_slot *table, size_t rows,
                             void **block);
 
-#define TL_ARENA(ctx, what, table, block)                                                          \
+#define TL_ARENA(ctx, what, table, block) \
     tl_arena_create((ctx), (what), (table), sizeof(table) / sizeof *(table), (block))
 
 /* ---- time ---------------------------------------------------------------------------------- */

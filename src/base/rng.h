@@ -1,10 +1,10 @@
 /* Two random streams behind one face.
  *
- * TLNMF_STREAM_NUMPY is numpy.random.RandomState (MT19937 with init_genrand seeding), draw for draw,
- * so that the reference's data and starts can be made again.
- * TLNMF_STREAM_OWN is xoshiro256++ (Blackman and Vigna), seeded by SplitMix64 from (seed, stream): 32
- * bytes of state, fast, and every start has a stream of its own that depends on no other, which is
- * what makes a multi-start search the same at any number of threads. */
+ * TLNMF_STREAM_NUMPY is numpy.random.RandomState (MT19937 with init_genrand seeding), draw for
+ * draw, so that the reference's data and starts can be made again. TLNMF_STREAM_OWN is xoshiro256++
+ * (Blackman and Vigna), seeded by SplitMix64 from (seed, stream): 32 bytes of state, fast, and
+ * every start has a stream of its own that depends on no other, which is what makes a multi-start
+ * search the same at any number of threads. */
 #ifndef TLNMF_BASE_RNG_H
 #define TLNMF_BASE_RNG_H
 

@@ -1,5 +1,5 @@
-/* Exact compression (docs/spec.md): C and L see the data only through Sigma_n, so the S columns of a
- * frame become rank(Sigma_n) columns with the same outer product. */
+/* Exact compression (docs/spec.md): C and L see the data only through Sigma_n, so the S columns of
+ * a frame become rank(Sigma_n) columns with the same outer product. */
 #include "data/data.h"
 #include "linalg/linalg.h"
 
@@ -34,7 +34,8 @@ static void frames_free(frames *f)
     tl_release(&f->hooks, f->block);
 }
 
-/* Keeps `rank` vectors of length M, one after the other, as the columns of frame n, times `scale`. */
+/* Keeps `rank` vectors of length M, one after the other, as the columns of frame n, times `scale`.
+ */
 static tlnmf_error frames_keep(tlnmf_ctx *ctx, frames *f, int64_t n, int64_t rank,
                                const double *vectors, double scale)
 {
@@ -191,9 +192,10 @@ static tlnmf_error measure_power(tlnmf_ctx *ctx, const double *Y, int64_t S, int
     if (largest == 0.0)
         return tl_fail(ctx, TLNMF_ERR_DATA, "the data are all zeros: there is nothing to learn");
     if (!(isfinite(*mean) && *mean >= DBL_MIN))
-        return tl_fail(ctx, TLNMF_ERR_DATA,
-                       "the power of the data does not fit a double (largest entry %g): rescale them",
-                       largest);
+        return tl_fail(
+            ctx, TLNMF_ERR_DATA,
+            "the power of the data does not fit a double (largest entry %g): rescale them",
+            largest);
     return TLNMF_OK;
 }
 
@@ -224,10 +226,12 @@ tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, int64_
     return TLNMF_OK;
 }
 
-/* ---- covariances -------------------------------------------------------------------------------- */
+/* ---- covariances --------------------------------------------------------------------------------
+ */
 
 /* One covariance to vectors: eigenvectors times the roots of the eigenvalues. */
-static tlnmf_error factor_covariance(tlnmf_ctx *ctx, int64_t n, frames *f, tl_eigen *eigen, double *A)
+static tlnmf_error factor_covariance(tlnmf_ctx *ctx, int64_t n, frames *f, tl_eigen *eigen,
+                                     double *A)
 {
     const double slack = 1e-10; /* relative asymmetry and negativity taken for rounding */
     double most = 0.0, skew = 0.0;
@@ -239,14 +243,16 @@ static tlnmf_error factor_covariance(tlnmf_ctx *ctx, int64_t n, frames *f, tl_ei
             A[a * M + b] = A[b * M + a] = 0.5 * (A[a * M + b] + A[b * M + a]);
         }
     if (skew > slack * most)
-        return tl_fail(ctx, TLNMF_ERR_DATA, "covariance %lld is not symmetric (off by %.3g of %.3g)",
-                       (long long)n, skew, most);
+        return tl_fail(ctx, TLNMF_ERR_DATA,
+                       "covariance %lld is not symmetric (off by %.3g of %.3g)", (long long)n, skew,
+                       most);
     TRY(tl_eigen_solve(ctx, eigen, A));
     double least = eigen->lambda[0], top = eigen->lambda[M - 1];
     if (least < -slack * fmax(top, most))
-        return tl_fail(ctx, TLNMF_ERR_DATA,
-                       "covariance %lld is not positive semidefinite (least eigenvalue %.3g of %.3g)",
-                       (long long)n, least, top);
+        return tl_fail(
+            ctx, TLNMF_ERR_DATA,
+            "covariance %lld is not positive semidefinite (least eigenvalue %.3g of %.3g)",
+            (long long)n, least, top);
     int64_t rank = 0; /* the largest come last */
     while (rank < M && eigen->lambda[M - 1 - rank] > 4.0 * DBL_EPSILON * top)
         rank++;
@@ -319,7 +325,8 @@ tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, int
     return error;
 }
 
-/* ---- what the floor can see ------------------------------------------------------------------------ */
+/* ---- what the floor can see
+ * ------------------------------------------------------------------------ */
 
 static bool is_seen(const tlnmf_data *data, int64_t t, double eps)
 {
@@ -353,7 +360,8 @@ tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tln
     return TLNMF_OK;
 }
 
-/* ---- both ---------------------------------------------------------------------------------------- */
+/* ---- both
+ * ---------------------------------------------------------------------------------------- */
 
 void tlnmf_data_free(tlnmf_data *data)
 {

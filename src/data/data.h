@@ -4,8 +4,9 @@
 
 #include "base/base.h"
 
-/* R_n R_n' = Sigma_n for every frame: columns offset[n] .. offset[n+1]-1 of R belong to frame n, and
- * the 1/sqrt(S) is folded in, so that V_mn is the sum of squares of row m over those columns. */
+/* R_n R_n' = Sigma_n for every frame: columns offset[n] .. offset[n+1]-1 of R belong to frame n,
+ * and the 1/sqrt(S) is folded in, so that V_mn is the sum of squares of row m over those columns.
+ */
 struct tlnmf_data {
     int64_t M, N, S;
     int64_t T;       /* columns in all */
@@ -16,8 +17,8 @@ struct tlnmf_data {
     void *block;
 };
 
-/* Columns too short for the floor to see, |r|^2 <= 1e-16 eps, are left out: no V changes by more than
- * that. *out is NULL when there are none (and then `data` itself is as short as it gets). */
+/* Columns too short for the floor to see, |r|^2 <= 1e-16 eps, are left out: no V changes by more
+ * than that. *out is NULL when there are none (and then `data` itself is as short as it gets). */
 tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tlnmf_data **out);
 
 #endif

@@ -32,16 +32,17 @@ tlnmf_error tlnmf_simulate_gcm(tlnmf_ctx *ctx, int64_t S, int64_t M, int64_t N, 
                                double *Y, double *Wbar, double *Hbar)
 {
     if (S < 1 || M < 1 || N < 1 || K < 1)
-        return tl_fail(ctx, TLNMF_ERR_SHAPE, "S = %lld, M = %lld, N = %lld, K = %lld: at least 1 each",
-                       (long long)S, (long long)M, (long long)N, (long long)K);
+        return tl_fail(ctx, TLNMF_ERR_SHAPE,
+                       "S = %lld, M = %lld, N = %lld, K = %lld: at least 1 each", (long long)S,
+                       (long long)M, (long long)N, (long long)K);
     if (stream == TLNMF_STREAM_NUMPY) {
         TRY(tl_check_numpy_seed(ctx, seed_truth));
         TRY(tl_check_numpy_seed(ctx, seed_data));
     }
     double *W, *H, *root, *Phibar, *x, *y;
     void *block;
-    tl_slot table[] = {TL_SLOT(W, M * K), TL_SLOT(H, K * N), TL_SLOT(root, M * N),
-                       TL_SLOT(Phibar, M * M), TL_SLOT(x, M),  TL_SLOT(y, M)};
+    tl_slot table[] = {TL_SLOT(W, M * K),      TL_SLOT(H, K * N), TL_SLOT(root, M * N),
+                       TL_SLOT(Phibar, M * M), TL_SLOT(x, M),     TL_SLOT(y, M)};
     TRY(tl_check_size(ctx, "M", M));
     TRY(tl_check_size(ctx, "N", N));
     TRY(tl_check_size(ctx, "K", K));
@@ -64,9 +65,15 @@ tlnmf_error tlnmf_simulate_gcm(tlnmf_ctx *ctx, int64_t S, int64_t M, int64_t N, 
     return TLNMF_OK;
 }
 
-/* ---- music notes ---------------------------------------------------------------------------------- */
+/* ---- music notes
+ * ---------------------------------------------------------------------------------- */
 
-enum { RATE = TLNMF_NOTES_RATE, LENGTH = TLNMF_NOTES_LENGTH, M_ = TLNMF_NOTES_M, N_ = TLNMF_NOTES_N };
+enum {
+    RATE = TLNMF_NOTES_RATE,
+    LENGTH = TLNMF_NOTES_LENGTH,
+    M_ = TLNMF_NOTES_M,
+    N_ = TLNMF_NOTES_N
+};
 
 /* A smooth bump over each second that the note plays in, at sample t = 1 .. LENGTH. */
 static double envelope(int note, int64_t t)

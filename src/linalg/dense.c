@@ -11,7 +11,8 @@ extern char *openblas_get_config(void) __attribute__((weak));
 
 const char *tlnmf_blas(void)
 {
-    return openblas_get_config != NULL ? openblas_get_config() : "a BLAS that does not tell its name";
+    return openblas_get_config != NULL ? openblas_get_config()
+                                       : "a BLAS that does not tell its name";
 }
 
 tlnmf_error tl_check_size(tlnmf_ctx *ctx, const char *name, int64_t size)
@@ -83,7 +84,8 @@ tlnmf_error tl_polar(tlnmf_ctx *ctx, int64_t M, double *A)
     int info = LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'A', 'A', m, m, A, m, sigma, U, m, Vt, m, work,
                                    (int)lwork);
     if (info == 0)
-        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, m, m, 1.0, U, m, Vt, m, 0.0, A, m);
+        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, m, m, 1.0, U, m, Vt, m, 0.0, A,
+                    m);
     tl_release(&ctx->hooks, block);
     return info == 0 ? TLNMF_OK : lapack_failed(ctx, "dgesvd", info);
 }
@@ -128,7 +130,8 @@ tlnmf_error tl_qr_rows(tlnmf_ctx *ctx, tl_qr *qr, double *A, double *R)
     }
     for (int64_t j = 0; j < M; j++)
         qr->pivot[j] = 0; /* every column may be moved */
-    int info = LAPACKE_dgeqp3_work(LAPACK_COL_MAJOR, r, m, A, r, qr->pivot, qr->tau, qr->work, lwork);
+    int info =
+        LAPACKE_dgeqp3_work(LAPACK_COL_MAJOR, r, m, A, r, qr->pivot, qr->tau, qr->work, lwork);
     if (info != 0)
         return lapack_failed(ctx, "dgeqp3", info);
     for (int64_t i = 0; i < count; i++)
@@ -142,7 +145,8 @@ tlnmf_error tl_eigen_create(tlnmf_ctx *ctx, int64_t M, tl_eigen *eigen)
     *eigen = (tl_eigen){.M = M, .hooks = ctx->hooks};
     double work = 0.0;
     int iwork = 0;
-    LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', (int)M, NULL, (int)M, NULL, &work, -1, &iwork, -1);
+    LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', (int)M, NULL, (int)M, NULL, &work, -1, &iwork,
+                        -1);
     eigen->work_length = work_size(work);
     eigen->iwork_length = tl_max(iwork, 1);
     tl_slot table[] = {TL_SLOT(eigen->lambda, M), TL_SLOT(eigen->work, eigen->work_length),

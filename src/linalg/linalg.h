@@ -1,5 +1,5 @@
-/* Dense linear algebra on matrices in C order. The only room that knows BLAS and LAPACK, and the only
- * one that narrows sizes to int: tl_check_size() must have accepted every dimension before. */
+/* Dense linear algebra on matrices in C order. The only room that knows BLAS and LAPACK, and the
+ * only one that narrows sizes to int: tl_check_size() must have accepted every dimension before. */
 #ifndef TLNMF_LINALG_LINALG_H
 #define TLNMF_LINALG_LINALG_H
 
@@ -36,8 +36,8 @@ typedef struct tl_qr {
 
 tlnmf_error tl_qr_create(tlnmf_ctx *ctx, int64_t rows, int64_t M, tl_qr *qr);
 void tl_qr_free(tl_qr *qr);
-/* A (column-major, rows x M, overwritten): leaves min(rows, M) vectors r_i, the rows of `R`, of length M,
- * longest first or nearly so, with A' A = sum r_i r_i' (QR with column pivoting). */
+/* A (column-major, rows x M, overwritten): leaves min(rows, M) vectors r_i, the rows of `R`, of
+ * length M, longest first or nearly so, with A' A = sum r_i r_i' (QR with column pivoting). */
 tlnmf_error tl_qr_rows(tlnmf_ctx *ctx, tl_qr *qr, double *A, double *R);
 
 /* Room for eigenvalues and vectors of symmetric M x M matrices. */
@@ -59,15 +59,16 @@ void tl_dct(int64_t M, double *Phi); /* orthonormal DCT-II */
 void tl_dft(int64_t M, double *Phi); /* real: mean, cosine and sine pairs, alternating sign */
 void tl_identity(int64_t M, double *Phi);
 
-/* ---- functions of a skew-symmetric matrix ----------------------------------------------------- */
+/* ---- functions of a skew-symmetric matrix -----------------------------------------------------
+ */
 
 /* Powers of one E, shared by all the steps a that a line search tries. */
 typedef struct tl_skew {
     int64_t M;
     const double *E;
-    double norm;      /* at least the spectral norm of E */
-    bool has_E3;      /* E3 is made when first needed */
-    double *E2, *E3;  /* powers */
+    double norm;       /* at least the spectral norm of E */
+    bool has_E3;       /* E3 is made when first needed */
+    double *E2, *E3;   /* powers */
     double *s, *t, *u; /* M x M scratch */
     double *lu_work;
     int *pivot;

@@ -1,8 +1,9 @@
 /* exp(aE) and the orthogonal factor of I + aE for a skew-symmetric E.
  *
  * exp: Taylor polynomials of degree 8 and 12 in the factored forms of Bader, Blanes and Casas
- * (Mathematics 7, 2019, 1174), which take 3 and 4 matrix products, the first of them half price since
- * E^2 = -E E'; longer steps are halved first and squared after. All steps a share E^2 and E^3.
+ * (Mathematics 7, 2019, 1174), which take 3 and 4 matrix products, the first of them half price
+ * since E^2 = -E E'; longer steps are halved first and squared after. All steps a share E^2 and
+ * E^3.
  *
  * Orthogonal factor: Newton's iteration with scaling (Higham 1986; Byers and Xu 2008) until the
  * singular values are close together, then Newton-Schulz of order 3, which is products alone. */
@@ -38,7 +39,8 @@ TL_HOT static double norm1(int64_t M, const double *A)
     return worst;
 }
 
-static void multiply(int64_t M, double alpha, const double *A, const double *B, double beta, double *C)
+static void multiply(int64_t M, double alpha, const double *A, const double *B, double beta,
+                     double *C)
 {
     tl_gemm(TL_PLAIN, TL_PLAIN, M, M, M, alpha, A, M, B, M, beta, C, M);
 }
@@ -51,10 +53,10 @@ void tl_skew_prepare(tl_skew *skew, const double *E)
     skew->norm = fmin(norm1(skew->M, E), sqrt(norm1(skew->M, skew->E2)));
 }
 
-/* out = c[0] I + c[1] aE + c[2] (aE)^2 + c[3] (aE)^3 + d B; E3 and B are not touched where their
- * coefficient is 0. */
-TL_HOT static void blend(const tl_skew *skew, double a, const double c[4], double d, const double *B,
-                         double *out)
+/* out = c[0] I + c[1] aE + c[2] (aE)^2 + c[3] (aE)^3 + d B; E3 is not touched where its
+ * coefficient is 0, and B may be NULL. */
+TL_HOT static void blend(const tl_skew *skew, double a, const double c[4], double d,
+                         const double *B, double *out)
 {
     int64_t M = skew->M;
     const double *E = skew->E, *E2 = skew->E2, *E3 = skew->E3;
@@ -65,7 +67,7 @@ TL_HOT static void blend(const tl_skew *skew, double a, const double c[4], doubl
     else
         for (int64_t i = 0; i < M * M; i++)
             out[i] = c1 * E[i] + c2 * E2[i] + c3 * E3[i];
-    if (d != 0.0)
+    if (B != NULL)
         for (int64_t i = 0; i < M * M; i++)
             out[i] += d * B[i];
     for (int64_t m = 0; m < M; m++)
@@ -119,8 +121,8 @@ static void newton_step(tl_skew *skew, double gamma, double *Q)
     double *inverse = skew->s;
     for (int64_t i = 0; i < M * M; i++)
         inverse[i] = Q[i] *= gamma;
-    /* Read in C order, column-major LAPACK's result is the inverse of Q; its transpose is wanted. The
-     * singular values are far from 0, so that it cannot fail. */
+    /* Read in C order, column-major LAPACK's result is the inverse of Q; its transpose is wanted.
+     * The singular values are far from 0, so that it cannot fail. */
     LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, m, m, inverse, m, skew->pivot);
     LAPACKE_dgetri_work(LAPACK_COL_MAJOR, m, inverse, m, skew->pivot, skew->lu_work, m * LU_BLOCK);
     enum { TILE = 16 };
@@ -184,8 +186,8 @@ void tl_skew_polar(tl_skew *skew, double a, double *Q)
         Q[i] = a * skew->E[i];
     for (int64_t m = 0; m < M; m++)
         Q[m * M + m] += 1.0;
-    /* The singular values lie in [1, ratio]; a scaled Newton step takes the square root of the ratio
-     * and then some. */
+    /* The singular values lie in [1, ratio]; a scaled Newton step takes the square root of the
+     * ratio and then some. */
     double ratio = hypot(1.0, a * skew->norm);
     while (ratio > 1.2) {
         newton_step(skew, 1.0 / sqrt(ratio), Q);

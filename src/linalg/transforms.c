@@ -1,5 +1,5 @@
-/* Fixed orthogonal transforms. Angles are reduced as integers first, so that every entry is good to an
- * ulp at any size. */
+/* Fixed orthogonal transforms. Angles are reduced as integers first, so that every entry is good to
+ * an ulp at any size. */
 #include "linalg/linalg.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* Rows of Phi as sinusoids (the paper's Table II): least squares in amplitude, phase and frequency. */
+/* Rows of Phi as sinusoids (the paper's Table II): least squares in amplitude, phase and frequency.
+ */
 #include "search/search.h"
 
 #include <math.h>
@@ -38,7 +39,8 @@ static sinusoid fit_at(int64_t M, const double *row, double w)
 static sinusoid refine(int64_t M, const double *row, double lo, double hi)
 {
     const double golden = 0.6180339887498949;
-    sinusoid a = fit_at(M, row, hi - golden * (hi - lo)), b = fit_at(M, row, lo + golden * (hi - lo));
+    sinusoid a = fit_at(M, row, hi - golden * (hi - lo)),
+             b = fit_at(M, row, lo + golden * (hi - lo));
     for (int i = 0; i < 60; i++) {
         if (a.explained >= b.explained) {
             hi = b.w;
@@ -106,8 +108,8 @@ tlnmf_error tlnmf_result_atoms(tlnmf_ctx *ctx, const tlnmf_result *result, doubl
     if (!(rate > 0.0 && isfinite(rate)))
         return tl_fail(ctx, TLNMF_ERR_OPTION, "rate = %g must be positive", rate);
     if (count < 0 || count > M)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "%lld atoms asked for, there are %lld", (long long)count,
-                       (long long)M);
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "%lld atoms asked for, there are %lld",
+                       (long long)count, (long long)M);
     double last = INFINITY;
     int64_t last_row = -1;
     for (int64_t i = 0; i < count; i++) { /* the next in the order (energy falling, row rising) */

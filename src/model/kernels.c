@@ -34,7 +34,8 @@ void tl_weights(int64_t M, int64_t N, int64_t K, const double *W, const double *
     tl_inverse(M * N, U, eps, U);
 }
 
-/* Sums run in LANES interleaved parts: that is what vector units do, and the same on all of them. */
+/* Sums run in LANES interleaved parts: that is what vector units do, and the same on all of them.
+ */
 enum { LANES = 16 };
 
 TL_HOT double tl_sum_product(int64_t count, const double *x, double shift, const double *y)
@@ -51,8 +52,8 @@ TL_HOT double tl_sum_product(int64_t count, const double *x, double shift, const
     return sum;
 }
 
-/* log prod 2^e m = log(prod m) + (sum e) log 2, with the mantissas m in [1, 2): one logarithm for up to
- * 512 numbers a lane, and no overflow at any scale. */
+/* log prod 2^e m = log(prod m) + (sum e) log 2, with the mantissas m in [1, 2): one logarithm for
+ * up to 512 numbers a lane, and no overflow at any scale. */
 typedef struct log_sum {
     double mantissa[LANES];
     int64_t exponent[LANES];

@@ -30,13 +30,14 @@ void tl_gradient(const tlnmf_data *data, const double *X, const double *U, doubl
 /* (10) Gamma_ab = 2 sum_n U_an V_bn. */
 void tl_gamma(int64_t M, int64_t N, const double *U, const double *V, double *Gamma);
 
-/* ---- multiplicative updates ------------------------------------------------------------------------ */
+/* ---- multiplicative updates
+ * ------------------------------------------------------------------------ */
 
 typedef struct tl_mu {
     int64_t M, N, K;
-    double gamma;                                /* exponent: 1 or 1/2 */
-    double *num_W, *den_W;                       /* M x K */
-    double *panel_H, *panel_num, *panel_den;     /* K x panel */
+    double gamma;                            /* exponent: 1 or 1/2 */
+    double *num_W, *den_W;                   /* M x K */
+    double *panel_H, *panel_num, *panel_den; /* K x panel */
 } tl_mu;
 
 enum { TL_MU_SLOTS = 5 };

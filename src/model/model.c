@@ -7,8 +7,8 @@ tlnmf_error tl_model_create(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K, d
                             double gamma, tl_model *model)
 {
     int64_t M = data->M, N = data->N, T = data->T;
-    *model = (tl_model){
-        .data = data, .M = M, .N = N, .K = K, .T = T, .eps = eps, .hooks = ctx->hooks};
+    *model =
+        (tl_model){.data = data, .M = M, .N = N, .K = K, .T = T, .eps = eps, .hooks = ctx->hooks};
     model->mu.gamma = gamma;
     tl_slot table[14 + TL_SKEW_SLOTS + TL_MU_SLOTS] = {
         TL_SLOT(model->Phi, M * M), TL_SLOT(model->W, M * K),     TL_SLOT(model->H, K * N),
@@ -18,7 +18,8 @@ tlnmf_error tl_model_create(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K, d
         TL_SLOT(model->Q, M * M)};
     tl_skew_slots(&model->skew, M, table + 13);
     tl_mu_slots(&model->mu, M, N, K, table + 13 + TL_SKEW_SLOTS);
-    return tl_arena_create(ctx, "the model", table, 13 + TL_SKEW_SLOTS + TL_MU_SLOTS, &model->block);
+    return tl_arena_create(ctx, "the model", table, 13 + TL_SKEW_SLOTS + TL_MU_SLOTS,
+                           &model->block);
 }
 
 void tl_model_free(tl_model *model)

@@ -1,5 +1,5 @@
-/* The state of one run: an iterate (Phi, W, H), what follows from it (X, V, U), and all the room that
- * a solver needs, allocated once. */
+/* The state of one run: an iterate (Phi, W, H), what follows from it (X, V, U), and all the room
+ * that a solver needs, allocated once. */
 #ifndef TLNMF_MODEL_MODEL_H
 #define TLNMF_MODEL_MODEL_H
 
@@ -15,7 +15,7 @@ typedef struct tl_model {
     double *X, *V; /* Phi R (M x T) and its power (M x N): kept in step with Phi */
     double *U;     /* weights (M x N): 1/(W H + eps) or 1/(V + eps), whichever was asked for last */
     double *UX;    /* M x T scratch of the gradient */
-    double *X_new, *V_new; /* of the step being tried */
+    double *X_new, *V_new;     /* of the step being tried */
     double *G, *Gamma, *E, *Q; /* M x M: (10), the direction, the rotation being tried */
     tl_skew skew;
     tl_mu mu;
@@ -40,12 +40,14 @@ void tl_model_weights_L(tl_model *model); /* U = 1/(V + eps):   those of L's    
 double tl_model_C(const tl_model *model); /* (2); U must be that of C */
 double tl_model_I(const tl_model *model); /* (4); U must be that of C */
 double tl_model_L(const tl_model *model); /* (3) */
-tl_values tl_model_values(tl_model *model); /* all three, setting U to that of C; C, I NaN if K = 0 */
+tl_values
+tl_model_values(tl_model *model); /* all three, setting U to that of C; C, I NaN if K = 0 */
 
 /* Norm of the antisymmetric part of the gradient, ||Ganti||_F / 2N, for the weights in U. */
 double tl_model_gradient_norm(tl_model *model);
 
-/* ---- a step along E, in parts ---------------------------------------------------------------------- */
+/* ---- a step along E, in parts
+ * ---------------------------------------------------------------------- */
 
 typedef enum tl_retraction { TL_EXP, TL_POLAR } tl_retraction;
 

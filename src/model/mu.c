@@ -1,5 +1,5 @@
-/* Multiplicative updates (7)-(9), a panel of columns at a time: a panel of V stays in cache while H is
- * updated from it and its share of the sums for W is taken with the new H, so V is read once. */
+/* Multiplicative updates (7)-(9), a panel of columns at a time: a panel of V stays in cache while H
+ * is updated from it and its share of the sums for W is taken with the new H, so V is read once. */
 #include "model/kernels.h"
 
 #include <math.h>
@@ -90,10 +90,10 @@ sums_for_W(int64_t M, int64_t N, int64_t K, int64_t width, const double *restric
     }
 }
 
-/* The update of H for one panel, and its part of the sums for W. V points at the panel's first column. */
-static inline __attribute__((always_inline)) void panel_update(tl_mu *mu, int64_t K, int64_t width,
-                                                               const double *V, double eps,
-                                                               const double *W)
+/* The update of H for one panel, and its part of the sums for W. V points at the panel's first
+ * column. */
+static inline __attribute__((always_inline)) void
+panel_update(tl_mu *mu, int64_t K, int64_t width, const double *V, double eps, const double *W)
 {
     double *num = mu->panel_num, *den = mu->panel_den, *h = mu->panel_H;
     memset(num, 0, (size_t)(K * PANEL) * sizeof *num);
@@ -104,7 +104,8 @@ static inline __attribute__((always_inline)) void panel_update(tl_mu *mu, int64_
     sums_for_W(mu->M, mu->N, K, width, V, eps, W, h, mu->num_W, mu->den_W);
 }
 
-/* Width and small ranks are spelt out as constants, which lets the compiler keep sums in registers. */
+/* Width and small ranks are spelt out as constants, which lets the compiler keep sums in registers.
+ */
 TL_HOT static void update_panel(tl_mu *mu, int64_t width, const double *V, double eps,
                                 const double *W)
 {

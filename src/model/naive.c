@@ -32,8 +32,8 @@ void tl_naive_power(int64_t S, int64_t M, int64_t N, const double *Y, const doub
         }
 }
 
-double tl_naive_C(int64_t M, int64_t N, int64_t K, const double *V, const double *W, const double *H,
-                  double eps)
+double tl_naive_C(int64_t M, int64_t N, int64_t K, const double *V, const double *W,
+                  const double *H, double eps)
 {
     double C = 0.0;
     for (int64_t m = 0; m < M; m++)
@@ -52,8 +52,8 @@ double tl_naive_L(int64_t M, int64_t N, const double *V, double eps)
     return L;
 }
 
-double tl_naive_I(int64_t M, int64_t N, int64_t K, const double *V, const double *W, const double *H,
-                  double eps)
+double tl_naive_I(int64_t M, int64_t N, int64_t K, const double *V, const double *W,
+                  const double *H, double eps)
 {
     double I = 0.0;
     for (int64_t m = 0; m < M; m++)

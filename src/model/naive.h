@@ -1,5 +1,5 @@
-/* The equations of docs/spec.md as plain loops: slow, obvious, and what the tests compare with. They
- * work on the realisations themselves, Y[S][M][N], not on compressed columns. */
+/* The equations of docs/spec.md as plain loops: slow, obvious, and what the tests compare with.
+ * They work on the realisations themselves, Y[S][M][N], not on compressed columns. */
 #ifndef TLNMF_MODEL_NAIVE_H
 #define TLNMF_MODEL_NAIVE_H
 
@@ -8,11 +8,11 @@
 /* (1) */
 void tl_naive_power(int64_t S, int64_t M, int64_t N, const double *Y, const double *Phi, double *V);
 /* (2), (3), (4) */
-double tl_naive_C(int64_t M, int64_t N, int64_t K, const double *V, const double *W, const double *H,
-                  double eps);
+double tl_naive_C(int64_t M, int64_t N, int64_t K, const double *V, const double *W,
+                  const double *H, double eps);
 double tl_naive_L(int64_t M, int64_t N, const double *V, double eps);
-double tl_naive_I(int64_t M, int64_t N, int64_t K, const double *V, const double *W, const double *H,
-                  double eps);
+double tl_naive_I(int64_t M, int64_t N, int64_t K, const double *V, const double *W,
+                  const double *H, double eps);
 /* (10) */
 void tl_naive_gradient(int64_t S, int64_t M, int64_t N, const double *Y, const double *Phi,
                        const double *U, double *G);

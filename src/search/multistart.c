@@ -1,6 +1,6 @@
 /* Multi-start search, with the exchange of starts between TL-NMF and JD+NMF (the paper's last
- * appendix). Starts run in parallel; which one is kept depends on scores and start numbers alone, so
- * the answer is the same at any number of threads. */
+ * appendix). Starts run in parallel; which one is kept depends on scores and start numbers alone,
+ * so the answer is the same at any number of threads. */
 #include "search/search.h"
 #include "search/starts.h"
 #include "solve/solve.h"
@@ -42,20 +42,21 @@ typedef struct search {
 typedef struct batch {
     task what;
     int64_t first, count;
-    const shelf *from;    /* where starts P .. 2P-1 stand */
-    const double *Phi;    /* a transform for all of them, or NULL */
-    shelf *keep;          /* where to put start p's final point, or NULL */
-    tlnmf_result *best;   /* the least score, over all batches that share it */
+    const shelf *from;  /* where starts P .. 2P-1 stand */
+    const double *Phi;  /* a transform for all of them, or NULL */
+    shelf *keep;        /* where to put start p's final point, or NULL */
+    tlnmf_result *best; /* the least score, over all batches that share it */
 } batch;
 
-/* ---- results and shelves ----------------------------------------------------------------------------- */
+/* ---- results and shelves
+ * ----------------------------------------------------------------------------- */
 
 static tlnmf_error result_create(search *s, int64_t K, tlnmf_result **out)
 {
     tlnmf_result *result, shell = {.hooks = s->ctx->hooks, .trace_room = s->trace_room};
-    tl_slot table[] = {TL_SLOT(result, 1),           TL_SLOT(shell.Phi, s->M * s->M),
-                       TL_SLOT(shell.W, s->M * K),   TL_SLOT(shell.H, K * s->N),
-                       TL_SLOT(shell.energy, s->M),  TL_SLOT(shell.trace, s->trace_room)};
+    tl_slot table[] = {TL_SLOT(result, 1),          TL_SLOT(shell.Phi, s->M * s->M),
+                       TL_SLOT(shell.W, s->M * K),  TL_SLOT(shell.H, K * s->N),
+                       TL_SLOT(shell.energy, s->M), TL_SLOT(shell.trace, s->trace_room)};
     TRY(TL_ARENA(s->ctx, "the result", table, &shell.block));
     shell.info = (tlnmf_info){.struct_size = sizeof shell.info,
                               .M = s->M,
@@ -119,7 +120,8 @@ static void shelf_take(const search *s, const shelf *sh, int64_t p, tl_model *mo
     copy(model->H, sh->H + p * s->K * s->N, s->K * s->N);
 }
 
-/* ---- one start --------------------------------------------------------------------------------------- */
+/* ---- one start
+ * --------------------------------------------------------------------------------------- */
 
 static double score_of(task what, tl_values values)
 {
@@ -157,8 +159,9 @@ static void offer(search *s, const batch *b, const worker *w, const tl_run *run,
             memcpy(best->trace, run->trace, (size_t)run->trace_length * sizeof *run->trace);
     }
     tl_log(s->ctx, TLNMF_LOG_INFO, "start %lld: C %.12g, L %.12g, I %.8g (%s, iteration %lld)%s",
-           (long long)run->start + 1, values.C, values.L, values.I, tlnmf_outcome_name(run->outcome),
-           (long long)run->iterations, better ? ", the best so far" : "");
+           (long long)run->start + 1, values.C, values.L, values.I,
+           tlnmf_outcome_name(run->outcome), (long long)run->iterations,
+           better ? ", the best so far" : "");
     omp_unset_lock(&s->monitor.lock);
 }
 
@@ -215,7 +218,8 @@ static tlnmf_error run_start(search *s, const batch *b, worker *w, int64_t p)
     return TLNMF_OK;
 }
 
-/* ---- many starts ------------------------------------------------------------------------------------- */
+/* ---- many starts
+ * ------------------------------------------------------------------------------------- */
 
 /* After a stop, only a batch that has nothing yet still runs a start (which then ends at once). */
 static bool skip(search *s, const batch *b)
@@ -231,7 +235,8 @@ static bool skip(search *s, const batch *b)
 static tlnmf_error run_batch(search *s, const batch *b)
 {
     int team = (int)tl_min(s->workers, b->count);
-    int inner = b->count > 1 ? 1 : omp_get_max_threads(); /* many starts: BLAS on one thread in each */
+    int inner =
+        b->count > 1 ? 1 : omp_get_max_threads(); /* many starts: BLAS on one thread in each */
     tlnmf_error failed = TLNMF_OK;
 #pragma omp parallel num_threads(team)
     {
@@ -253,7 +258,8 @@ static tlnmf_error run_batch(search *s, const batch *b)
     return failed;
 }
 
-/* ---- the methods ------------------------------------------------------------------------------------- */
+/* ---- the methods
+ * ------------------------------------------------------------------------------------- */
 
 /* NMF at the best Phi of JD, whose trace and outcome are kept in front. */
 static tlnmf_error nmf_after_jd(search *s, const tlnmf_result *jd, const shelf *more, int64_t count,
@@ -312,7 +318,8 @@ static tlnmf_error search_exchange(search *s, tlnmf_result *best_tl, tlnmf_resul
     return error;
 }
 
-/* ---- what is reported -------------------------------------------------------------------------------- */
+/* ---- what is reported
+ * -------------------------------------------------------------------------------- */
 
 /* The least L that a descent from the present Phi reaches. */
 static double descend_L(search *s, tl_model *model)
@@ -372,7 +379,8 @@ static void compare(tlnmf_info *info, const tlnmf_info *tl, const tlnmf_info *jd
                   jd->L <= tl->L + slack * fabs(tl->L);
 }
 
-/* ---- setting up -------------------------------------------------------------------------------------- */
+/* ---- setting up
+ * -------------------------------------------------------------------------------------- */
 
 static tlnmf_error workers_create(search *s, double eps)
 {
@@ -443,8 +451,8 @@ static tlnmf_error search_run(search *s, tl_goal goal, tlnmf_result **out)
     return error;
 }
 
-/* Threads inside a matrix product pay from about 2 ms on; below that they cost more than they bring,
- * and on a busy machine very much more. */
+/* Threads inside a matrix product pay from about 2 ms on; below that they cost more than they
+ * bring, and on a busy machine very much more. */
 static const double WORTH_THREADS = 1e8;
 
 static double product_flops(const tlnmf_data *data)
@@ -456,8 +464,14 @@ static tlnmf_error search_trimmed(tlnmf_ctx *ctx, const tlnmf_data *data, const 
                                   double eps, int threads, tl_goal goal, const tlnmf_start *start,
                                   tlnmf_callback callback, void *user, tlnmf_result **out)
 {
-    search s = {.ctx = ctx, .data = data, .opt = opt, .to_the_end = *opt, .M = data->M, .N = data->N,
-                .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k, .P = opt->starts};
+    search s = {.ctx = ctx,
+                .data = data,
+                .opt = opt,
+                .to_the_end = *opt,
+                .M = data->M,
+                .N = data->N,
+                .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k,
+                .P = opt->starts};
     s.to_the_end.tol = 0.0;
     s.workers = (int)tl_min(threads, opt->exchange ? 2 * s.P : s.P);
     s.trace_room = opt->trace ? opt->J * (opt->J_tl + 1) : 0;
@@ -484,7 +498,8 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settin
     const tlnmf_data *used = trimmed != NULL ? trimmed : data;
     int threads = opt->threads > 0 ? (int)opt->threads : omp_get_max_threads();
     tlnmf_error error = TLNMF_OK;
-#pragma omp parallel num_threads(1) /* a region of its own: the caller's settings stay as they are */
+#pragma omp parallel num_threads( \
+    1) /* a region of its own: the caller's settings stay as they are */
     {
         omp_set_num_threads(product_flops(used) >= WORTH_THREADS ? threads : 1);
         error = search_trimmed(ctx, used, opt, eps, threads, goal, start, callback, user, out);

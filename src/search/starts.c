@@ -10,7 +10,8 @@ static tlnmf_error check_Phi(tlnmf_ctx *ctx, int64_t M, const double *Phi)
 {
     for (int64_t i = 0; i < M * M; i++)
         if (!isfinite(Phi[i]))
-            return tl_fail(ctx, TLNMF_ERR_DATA, "the given Phi is not finite at row %lld, column %lld",
+            return tl_fail(ctx, TLNMF_ERR_DATA,
+                           "the given Phi is not finite at row %lld, column %lld",
                            (long long)(i / M), (long long)(i % M));
     double *scratch;
     void *block;
@@ -19,9 +20,10 @@ static tlnmf_error check_Phi(tlnmf_ctx *ctx, int64_t M, const double *Phi)
     double off = tl_orthogonality(M, Phi, scratch);
     tl_release(&ctx->hooks, block);
     if (off > ORTHOGONAL_TO)
-        return tl_fail(ctx, TLNMF_ERR_DATA,
-                       "the given Phi is not orthogonal: Phi Phi' differs from I by %.3g (at most %g)",
-                       off, ORTHOGONAL_TO);
+        return tl_fail(
+            ctx, TLNMF_ERR_DATA,
+            "the given Phi is not orthogonal: Phi Phi' differs from I by %.3g (at most %g)", off,
+            ORTHOGONAL_TO);
     return TLNMF_OK;
 }
 
@@ -30,9 +32,10 @@ static tlnmf_error check_factor(tlnmf_ctx *ctx, const char *name, int64_t rows, 
 {
     for (int64_t i = 0; i < rows * columns; i++)
         if (!(x[i] >= 0.0 && isfinite(x[i])))
-            return tl_fail(ctx, TLNMF_ERR_DATA,
-                           "the given %s must be finite and not negative: row %lld, column %lld is %g",
-                           name, (long long)(i / columns), (long long)(i % columns), x[i]);
+            return tl_fail(
+                ctx, TLNMF_ERR_DATA,
+                "the given %s must be finite and not negative: row %lld, column %lld is %g", name,
+                (long long)(i / columns), (long long)(i % columns), x[i]);
     return TLNMF_OK;
 }
 
@@ -73,7 +76,8 @@ static void draw(tl_rng *rng, int64_t count, double *x)
 }
 
 /* numpy has one stream for all starts: walks it once and notes where each start begins. */
-static tlnmf_error note_streams(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K, tl_starts *starts)
+static tlnmf_error note_streams(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K,
+                                tl_starts *starts)
 {
     tl_slot table[] = {TL_SLOT(starts->streams, starts->opt->starts)};
     TRY(TL_ARENA(ctx, "the starts' random streams", table, &starts->block));
@@ -135,7 +139,8 @@ static void shift_magnitudes(int64_t count, double *x)
         x[i] = fabs(x[i]) + 1.0;
 }
 
-/* Columns of W to sum 1. A given H keeps W H as it is; a drawn one is not touched: that is the recipe. */
+/* Columns of W to sum 1. A given H keeps W H as it is; a drawn one is not touched: that is the
+ * recipe. */
 static void normalise_start(tl_model *model, bool rescale_H)
 {
     for (int64_t k = 0; k < model->K; k++) {

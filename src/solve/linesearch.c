@@ -32,8 +32,8 @@ static double quadratic_minimum(point p, point q)
     return isfinite(a) ? a : NAN;
 }
 
-/* The next step inside the bracket: cubic, else quadratic, else the middle. `width` keeps its sign, so
- * that with low > high the margin lies outside the bracket: that is what scipy does. */
+/* The next step inside the bracket: cubic, else quadratic, else the middle. `width` keeps its sign,
+ * so that with low > high the margin lies outside the bracket: that is what scipy does. */
 static double interpolate(point low, point high, point older, bool has_older)
 {
     double width = high.a - low.a;
@@ -82,7 +82,8 @@ bool tl_wolfe(const tl_line *line, double value0, double slope0, double *step)
     point zero = {0.0, value0, slope0}, before = zero, now = {.a = 1.0};
     now.value = line->value(line->self, now.a);
     for (int i = 0; i < MOST_DOUBLINGS; i++) {
-        if (now.value > zero.value + C1 * now.a * zero.slope || (i > 0 && now.value >= before.value))
+        if (now.value > zero.value + C1 * now.a * zero.slope ||
+            (i > 0 && now.value >= before.value))
             return zoom(line, zero, before, now, step);
         now.slope = line->slope(line->self, now.a);
         if (fabs(now.slope) <= -C2 * zero.slope) {

@@ -1,5 +1,5 @@
-/* Strong Wolfe line search (Nocedal and Wright, Algorithms 3.5 and 3.6) with the interpolation rules of
- * scipy.optimize.line_search, on which the reference's steps depend. */
+/* Strong Wolfe line search (Nocedal and Wright, Algorithms 3.5 and 3.6) with the interpolation
+ * rules of scipy.optimize.line_search, on which the reference's steps depend. */
 #ifndef TLNMF_SOLVE_LINESEARCH_H
 #define TLNMF_SOLVE_LINESEARCH_H
 

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-/* E = -Ganti ./ (Gsym - shift), 0 where the denominator is at most `least`, from G and Gamma scaled by
- * `scale`: (11) and (12). Returns <E, G>, the slope of the objective along E. */
+/* E = -Ganti ./ (Gsym - shift), 0 where the denominator is at most `least`, from G and Gamma scaled
+ * by `scale`: (11) and (12). Returns <E, G>, the slope of the objective along E. */
 static double direction(tl_model *model, double scale, double shift, double least)
 {
     int64_t M = model->M;
@@ -14,7 +14,8 @@ static double direction(tl_model *model, double scale, double shift, double leas
         model->E[a * M + a] = 0.0;
         for (int64_t b = 0; b < a; b++) {
             double G_anti = 0.5 * scale * (model->G[a * M + b] - model->G[b * M + a]);
-            double G_sym = 0.5 * scale * (model->Gamma[a * M + b] + model->Gamma[b * M + a]) - shift;
+            double G_sym =
+                0.5 * scale * (model->Gamma[a * M + b] + model->Gamma[b * M + a]) - shift;
             double e = G_sym > least ? -G_anti / G_sym : 0.0;
             model->E[a * M + b] = e;
             model->E[b * M + a] = -e;
@@ -24,7 +25,8 @@ static double direction(tl_model *model, double scale, double shift, double leas
     return slope;
 }
 
-/* ---- TL-NMF ------------------------------------------------------------------------------------------ */
+/* ---- TL-NMF
+ * ------------------------------------------------------------------------------------------ */
 
 /* C along exp(aE) Phi at fixed W, H. */
 typedef struct tl_search {
@@ -49,8 +51,8 @@ static double slope_along(void *self, double a)
     return tl_sum_product(model->M * model->M, model->E, 0.0, model->G);
 }
 
-/* One quasi-Newton step on C over Phi (10), (11). U must be that of C. False, with the outcome set, if
- * there is none. */
+/* One quasi-Newton step on C over Phi (10), (11). U must be that of C. False, with the outcome set,
+ * if there is none. */
 static bool step_C(tl_model *model, tl_run *run, double *step)
 {
     tl_gradient(model->data, model->X, model->U, model->UX, model->G);
@@ -105,14 +107,16 @@ void tl_paper_tl(tl_model *model, tl_run *run)
     run->outcome = TLNMF_ITERATIONS;
     for (int64_t j = 1; j <= J; j++) {
         double before = C, step = NAN;
-        if (!updates(model, run, TLNMF_STAGE_TL))      /* (7)-(9)     */
+        if (!updates(model, run, TLNMF_STAGE_TL)) /* (7)-(9)     */
             break;
-        bool go_on = transform_C(model, run, &step);   /* (10), (11)  */
+        bool go_on = transform_C(model, run, &step); /* (10), (11)  */
         C = tl_model_C(model);
         run->iterations = j;
         bool full = run->trace_room > 0;
-        tl_run_record(run, &(tlnmf_trace_row){TLNMF_STAGE_TL, j, C, full ? tl_model_L(model) : NAN,
-                                              full ? tl_model_I(model) : NAN, step}, J);
+        tl_run_record(run,
+                      &(tlnmf_trace_row){TLNMF_STAGE_TL, j, C, full ? tl_model_L(model) : NAN,
+                                         full ? tl_model_I(model) : NAN, step},
+                      J);
         if (!go_on || tl_run_interrupted(run, TLNMF_STAGE_TL))
             break;
         if (tl_run_settled(run, before, C)) {
@@ -122,7 +126,8 @@ void tl_paper_tl(tl_model *model, tl_run *run)
     }
 }
 
-/* ---- JD ---------------------------------------------------------------------------------------------- */
+/* ---- JD
+ * ---------------------------------------------------------------------------------------------- */
 
 /* Gamma of JD has V + eps where that of TL-NMF has V: adds 2 eps sum_n U_an to row a. */
 static void add_floor(tl_model *model)
@@ -186,7 +191,8 @@ void tl_paper_jd(tl_model *model, tl_run *run)
     run->transform_seconds += tl_wall_seconds() - since;
 }
 
-/* ---- NMF --------------------------------------------------------------------------------------------- */
+/* ---- NMF
+ * --------------------------------------------------------------------------------------------- */
 
 void tl_nmf(tl_model *model, tl_run *run)
 {

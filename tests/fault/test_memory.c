@@ -135,8 +135,11 @@ static void iterations_do_not_allocate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tl),       cmocka_unit_test(jd), cmocka_unit_test(nmf),
-        cmocka_unit_test(exchange), cmocka_unit_test(iterations_do_not_allocate),
+        cmocka_unit_test(tl),
+        cmocka_unit_test(jd),
+        cmocka_unit_test(nmf),
+        cmocka_unit_test(exchange),
+        cmocka_unit_test(iterations_do_not_allocate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* Numbers of the reference implementation (the authors' Python, completed where its published code lacks
- * parts), start 1 of each data set; see docs/spec.md for the recipes. Data, not code: not formatted. */
+/* Numbers of the reference implementation (the authors' Python, completed where its published code
+ * lacks parts), start 1 of each data set; see docs/spec.md for the recipes. Data, not code: not
+ * formatted. */
 /* clang-format off */
 #ifndef TLNMF_TESTS_GOLDEN_REFERENCE_H
 #define TLNMF_TESTS_GOLDEN_REFERENCE_H

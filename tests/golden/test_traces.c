@@ -25,7 +25,8 @@ enum { M = 10, N = 50, K = 5 };
 static double *gcm(tlnmf_ctx *ctx, int64_t S)
 {
     double *Y = new_doubles(S * M * N);
-    assert_ok(ctx, tlnmf_simulate_gcm(ctx, S, M, N, K, 2020, 100, TLNMF_STREAM_NUMPY, Y, NULL, NULL));
+    assert_ok(ctx,
+              tlnmf_simulate_gcm(ctx, S, M, N, K, 2020, 100, TLNMF_STREAM_NUMPY, Y, NULL, NULL));
     return Y;
 }
 
@@ -108,7 +109,8 @@ static void starts_are_the_references(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* ---- traces -------------------------------------------------------------------------------------------- */
+/* ---- traces
+ * -------------------------------------------------------------------------------------------- */
 
 typedef struct fitted {
     tlnmf_ctx *ctx;
@@ -132,7 +134,7 @@ static fitted fit(bool is_notes, int64_t S, tlnmf_method method, int64_t J)
     opt.eps = is_notes ? 5e-7 : 1e-8;
     opt.seed = is_notes ? 100 : 2021;
     opt.halvings = is_notes ? 10 : 30;
-    opt.method = method;
+    opt.method = (int32_t)method;
     opt.J = J;
     opt.stream = TLNMF_STREAM_NUMPY;
     opt.trace = 1;
@@ -185,8 +187,8 @@ static void tl_follows_notes(void **state)
     fitted_free(&f);
 }
 
-/* Each J is a run of its own: J transform steps, then 10 J updates from the start. At S = 1 rounding
- * alone moves these values by 1e-6 (V comes near eps), at S = 100 by 5e-13. */
+/* Each J is a run of its own: J transform steps, then 10 J updates from the start. At S = 1
+ * rounding alone moves these values by 1e-6 (V comes near eps), at S = 100 by 5e-13. */
 static void check_gcm_jd(int64_t S, const double (*golden)[3], double tolerance)
 {
     for (int i = 0; i < 10; i++) {
@@ -240,11 +242,11 @@ static void ten_realisations_of_notes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(truth_is_the_references), cmocka_unit_test(data_are_the_references),
+        cmocka_unit_test(truth_is_the_references),   cmocka_unit_test(data_are_the_references),
         cmocka_unit_test(starts_are_the_references), cmocka_unit_test(tl_follows_gcm_S1),
-        cmocka_unit_test(tl_follows_gcm_S100),     cmocka_unit_test(tl_follows_notes),
-        cmocka_unit_test(jd_follows_gcm_S100),     cmocka_unit_test(jd_follows_gcm_S1),
-        cmocka_unit_test(jd_follows_notes),        cmocka_unit_test(ten_realisations_of_notes),
+        cmocka_unit_test(tl_follows_gcm_S100),       cmocka_unit_test(tl_follows_notes),
+        cmocka_unit_test(jd_follows_gcm_S100),       cmocka_unit_test(jd_follows_gcm_S1),
+        cmocka_unit_test(jd_follows_notes),          cmocka_unit_test(ten_realisations_of_notes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* What must hold for any problem: each step lowers its objective, Phi stays orthogonal, the identities
- * of the paper, symmetries, gradients. Values are recomputed from the realisations in plain loops. */
+/* What must hold for any problem: each step lowers its objective, Phi stays orthogonal, the
+ * identities of the paper, symmetries, gradients. Values are recomputed from the realisations in
+ * plain loops. */
 #include "support.h"
 
 #include "linalg/linalg.h"
@@ -127,10 +128,12 @@ static void orthogonal_after_1000_iterations(void **state)
     destroy(&p);
 }
 
-/* ---- gradients -------------------------------------------------------------------------------------------- */
+/* ---- gradients
+ * -------------------------------------------------------------------------------------------- */
 
 /* C or L at exp(t E) Phi for the elementary rotation E = e_a e_b' - e_b e_a'. */
-static double along(tl_model *model, const double *Phi, int64_t a, int64_t b, double t, bool L_of_Phi)
+static double along(tl_model *model, const double *Phi, int64_t a, int64_t b, double t,
+                    bool L_of_Phi)
 {
     int64_t M = model->M;
     memcpy(model->Phi, Phi, (size_t)(M * M) * sizeof *Phi);
@@ -153,7 +156,8 @@ static void gradients_agree_with_differences(void **state)
         tl_model model;
         tl_rng rng;
         tl_rng_seed(&rng, TLNMF_STREAM_OWN, seed, 99);
-        assert_ok(p.ctx, tl_model_create(p.ctx, p.data, p.K, 0.1 * p.data->mean_power, 1.0, &model));
+        assert_ok(p.ctx,
+                  tl_model_create(p.ctx, p.data, p.K, 0.1 * p.data->mean_power, 1.0, &model));
         double *Phi = new_normals(&rng, p.M * p.M);
         assert_ok(p.ctx, tl_polar(p.ctx, p.M, Phi));
         for (int64_t i = 0; i < p.M * p.K; i++)
@@ -185,9 +189,11 @@ static void gradients_agree_with_differences(void **state)
     }
 }
 
-/* ---- the paper's identities --------------------------------------------------------------------------------- */
+/* ---- the paper's identities
+ * --------------------------------------------------------------------------------- */
 
-/* Determinant of Diag(A) is the product of A's diagonal: eq. (6) needs the covariances, eq. (3) only V. */
+/* Determinant of Diag(A) is the product of A's diagonal: eq. (6) needs the covariances, eq. (3)
+ * only V. */
 static void lemma_1(void **state)
 {
     (void)state;
@@ -255,7 +261,8 @@ static void full_rank_fits_exactly(void **state)
     }
 }
 
-/* ---- symmetries --------------------------------------------------------------------------------------------- */
+/* ---- symmetries
+ * --------------------------------------------------------------------------------------------- */
 
 static tlnmf_result *run(problem *p, const double *Y, const tlnmf_start *start)
 {
@@ -267,8 +274,8 @@ static tlnmf_result *run(problem *p, const double *Y, const tlnmf_start *start)
     return result;
 }
 
-/* Frames in the other order: H in the other order. Data rotated by Q: Phi rotated by Q'. Data times c,
- * eps times c^2: the same Phi and W, H times c^2. */
+/* Frames in the other order: H in the other order. Data rotated by Q: Phi rotated by Q'. Data times
+ * c, eps times c^2: the same Phi and W, H times c^2. */
 static void symmetries(void **state)
 {
     (void)state;
@@ -282,7 +289,8 @@ static void symmetries(void **state)
         tl_rng_seed(&rng, TLNMF_STREAM_OWN, seed, 5);
         double *W = new_positives(&rng, M * K), *H = new_positives(&rng, K * N),
                *Q = new_normals(&rng, M * M), *Phi = new_normals(&rng, M * M);
-        double *Z = new_doubles(p.S * M * N), *other_H = new_doubles(K * N), *rotated = new_doubles(M * M);
+        double *Z = new_doubles(p.S * M * N), *other_H = new_doubles(K * N),
+               *rotated = new_doubles(M * M);
         assert_ok(p.ctx, tl_polar(p.ctx, M, Q));
         assert_ok(p.ctx, tl_polar(p.ctx, M, Phi));
         tlnmf_start start;
@@ -308,11 +316,13 @@ static void symmetries(void **state)
         start.H = H;
 
         for (int64_t s = 0; s < p.S; s++) /* Z = Q Y, so Phi Q' acts on Z as Phi does on Y */
-            tl_gemm(TL_PLAIN, TL_PLAIN, M, N, M, 1.0, Q, M, p.Y + s * M * N, N, 0.0, Z + s * M * N, N);
+            tl_gemm(TL_PLAIN, TL_PLAIN, M, N, M, 1.0, Q, M, p.Y + s * M * N, N, 0.0, Z + s * M * N,
+                    N);
         tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, M, 1.0, Phi, M, Q, M, 0.0, rotated, M);
         start.Phi = rotated;
         tlnmf_result *spun = run(&p, Z, &start);
-        tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, M, 1.0, tlnmf_result_Phi(plain), M, Q, M, 0.0, rotated, M);
+        tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, M, 1.0, tlnmf_result_Phi(plain), M, Q, M, 0.0,
+                rotated, M);
         assert_near(largest_difference(M * M, tlnmf_result_Phi(spun), rotated), 0.0, 1e-8);
         start.Phi = Phi;
 
@@ -324,8 +334,8 @@ static void symmetries(void **state)
         start.H = other_H;
         p.opt.eps *= c * c;
         tlnmf_result *louder = run(&p, Z, &start);
-        assert_near(largest_difference(M * M, tlnmf_result_Phi(louder), tlnmf_result_Phi(plain)), 0.0,
-                    1e-9);
+        assert_near(largest_difference(M * M, tlnmf_result_Phi(louder), tlnmf_result_Phi(plain)),
+                    0.0, 1e-9);
 
         tlnmf_result *all[] = {plain, turned, spun, louder};
         double *blocks[] = {W, H, Q, Phi, Z, other_H, rotated};

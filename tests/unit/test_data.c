@@ -17,7 +17,8 @@ static void compression_changes_nothing(void **state)
         tl_rng rng;
         tl_rng_seed(&rng, TLNMF_STREAM_OWN, 21, i);
         double *Y = new_normals(&rng, S[i] * M * N), *W = new_positives(&rng, M * K),
-               *H = new_positives(&rng, K * N), Phi[M * M], V[M * N], U[M * N], G[M * M], Ganti[M * M];
+               *H = new_positives(&rng, K * N), Phi[M * M], V[M * N], U[M * N], G[M * M],
+               Ganti[M * M];
         assert_ok(ctx, tlnmf_transform_matrix(ctx, TLNMF_TRANSFORM_DCT, M, Phi));
         tlnmf_data *data;
         assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S[i], M, N, &data));
@@ -48,7 +49,8 @@ static void compression_changes_nothing(void **state)
     }
 }
 
-/* Realisations that are multiples of r vectors leave r columns, whatever S is; silence leaves none. */
+/* Realisations that are multiples of r vectors leave r columns, whatever S is; silence leaves none.
+ */
 static void rank_is_found(void **state)
 {
     (void)state;
@@ -135,7 +137,8 @@ static void covariances_are_as_good(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-static void refuse_Y(double *Y, int64_t S, int64_t M, int64_t N, tlnmf_error error, const char *message)
+static void refuse_Y(double *Y, int64_t S, int64_t M, int64_t N, tlnmf_error error,
+                     const char *message)
 {
     tlnmf_ctx *ctx = new_ctx();
     tlnmf_data *data = (tlnmf_data *)Y;
@@ -191,9 +194,9 @@ static void bad_simulations_are_refused(void **state)
     double Y[1];
     assert_int_equal(tlnmf_simulate_gcm(ctx, 1, 0, 1, 1, 1, 1, TLNMF_STREAM_OWN, Y, NULL, NULL),
                      TLNMF_ERR_SHAPE);
-    assert_int_equal(
-        tlnmf_simulate_gcm(ctx, 1, 1, 1, 1, 1, (uint64_t)1 << 32, TLNMF_STREAM_NUMPY, Y, NULL, NULL),
-        TLNMF_ERR_OPTION);
+    assert_int_equal(tlnmf_simulate_gcm(ctx, 1, 1, 1, 1, 1, (uint64_t)1 << 32, TLNMF_STREAM_NUMPY,
+                                        Y, NULL, NULL),
+                     TLNMF_ERR_OPTION);
     assert_int_equal(tlnmf_simulate_notes(ctx, 0, Y, NULL, NULL), TLNMF_ERR_SHAPE);
     assert_int_equal(tlnmf_random_phases(ctx, (uint64_t)1 << 32, TLNMF_STREAM_NUMPY, 1, Y),
                      TLNMF_ERR_OPTION);

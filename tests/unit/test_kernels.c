@@ -7,9 +7,9 @@
 
 /* S, M, N, K: ones, primes, one off the panel of 32, more components than rows. */
 static const int64_t shapes[][4] = {
-    {1, 1, 1, 1},    {1, 2, 3, 1},    {1, 7, 13, 3},  {3, 5, 31, 2},  {2, 11, 32, 4},
-    {4, 10, 33, 5},  {10, 17, 64, 6}, {1, 31, 65, 2}, {2, 3, 97, 11}, {30, 13, 7, 20},
-    {1, 40, 151, 1}, {1, 16, 96, 3},
+    {1, 1, 1, 1},   {1, 2, 3, 1},    {1, 7, 13, 3},   {3, 5, 31, 2},
+    {2, 11, 32, 4}, {4, 10, 33, 5},  {10, 17, 64, 6}, {1, 31, 65, 2},
+    {2, 3, 97, 11}, {30, 13, 7, 20}, {1, 40, 151, 1}, {1, 16, 96, 3},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -69,7 +69,8 @@ static void power(void **state)
     (void)state;
     for (int i = 0; i < SHAPES; i++) {
         problem p = create(i);
-        assert_near(largest_difference(p.M * p.N, p.model.V, p.V), 0.0, 1e-13 * largest(p.M * p.N, p.V));
+        assert_near(largest_difference(p.M * p.N, p.model.V, p.V), 0.0,
+                    1e-13 * largest(p.M * p.N, p.V));
         destroy(&p);
     }
 }
@@ -174,8 +175,12 @@ static void sum_of_logs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(power),   cmocka_unit_test(objectives),        cmocka_unit_test(gradient_and_gamma),
-        cmocka_unit_test(updates), cmocka_unit_test(updates_keep_zeros), cmocka_unit_test(sum_of_logs),
+        cmocka_unit_test(power),
+        cmocka_unit_test(objectives),
+        cmocka_unit_test(gradient_and_gamma),
+        cmocka_unit_test(updates),
+        cmocka_unit_test(updates_keep_zeros),
+        cmocka_unit_test(sum_of_logs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

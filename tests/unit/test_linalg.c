@@ -17,8 +17,8 @@ static void multiply(int64_t M, const double *A, const double *B, double *C)
         }
 }
 
-/* exp(A) by halving 30 times, a short series, and squaring: slow and obvious. Long double, so that the
- * squarings cost no digits. */
+/* exp(A) by halving 30 times, a short series, and squaring: slow and obvious. Long double, so that
+ * the squarings cost no digits. */
 static void naive_exp(int64_t M, const double *A, double *out)
 {
     enum { HALVINGS = 12, TERMS = 14 };
@@ -210,7 +210,8 @@ static void sizes_beyond_blas_are_refused(void **state)
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
     assert_int_equal(tl_check_size(ctx, "N", (int64_t)1 << 31), TLNMF_ERR_TOO_LARGE);
-    assert_string_equal(tlnmf_message(ctx), "N = 2147483648 is more than BLAS can count (2147483647)");
+    assert_string_equal(tlnmf_message(ctx),
+                        "N = 2147483648 is more than BLAS can count (2147483647)");
     tlnmf_ctx_free(ctx);
 }
 

@@ -18,8 +18,8 @@ static void defaults_are_the_tables(void **state)
 static void every_field_is_in_the_table(void **state)
 {
     (void)state;
-    static const size_t sizes[] = {sizeof(int64_t), sizeof(uint64_t), sizeof(double), sizeof(int32_t),
-                                   sizeof(int32_t)};
+    static const size_t sizes[] = {sizeof(int64_t), sizeof(uint64_t), sizeof(double),
+                                   sizeof(int32_t), sizeof(int32_t)};
     size_t bytes = sizeof(size_t);
     for (size_t i = 0; i < tlnmf_option_count(); i++)
         bytes += sizes[tlnmf_option_at(i)->type];
@@ -30,8 +30,8 @@ static void values_survive_set_and_get(void **state)
 {
     (void)state;
     static const char *const pairs[][2] = {
-        {"k", "7"},          {"method", "jd"},         {"eps", "5.0000000000000004e-08"},
-        {"exchange", "1"},   {"stream", "numpy"},      {"seed", "18446744073709551615"},
+        {"k", "7"},           {"method", "jd"},        {"eps", "5.0000000000000004e-08"},
+        {"exchange", "1"},    {"stream", "numpy"},     {"seed", "18446744073709551615"},
         {"transform", "dft"}, {"max-seconds", "0.25"}, {"gamma", "0.5"},
     };
     tlnmf_ctx *ctx = new_ctx();
@@ -115,8 +115,10 @@ static void checks_cover_the_struct_itself(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_are_the_tables),    cmocka_unit_test(every_field_is_in_the_table),
-        cmocka_unit_test(values_survive_set_and_get), cmocka_unit_test(bad_values_are_named),
+        cmocka_unit_test(defaults_are_the_tables),
+        cmocka_unit_test(every_field_is_in_the_table),
+        cmocka_unit_test(values_survive_set_and_get),
+        cmocka_unit_test(bad_values_are_named),
         cmocka_unit_test(checks_cover_the_struct_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
