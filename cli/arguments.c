@@ -274,6 +274,8 @@ int cli_check_output(const cli_command *command, const char *path)
 {
     if (path == NULL || strcmp(path, "-") == 0)
         return EXIT_DONE;
+    if (path[0] == '\0')
+        return cli_fail(command, EXIT_OUTPUT, "an output has an empty name");
     struct stat status;
     if (stat(path, &status) == 0) {
         if (S_ISDIR(status.st_mode))

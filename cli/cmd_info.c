@@ -47,7 +47,7 @@ static void print_arrays(const json_t *arrays)
         for (size_t d = 0; d < json_array_size(shape); d++)
             printf("%s%lld", d == 0 ? "" : ", ",
                    (long long)json_integer_value(json_array_get(shape, d)));
-        puts(")");
+        puts(json_array_size(shape) == 1 ? ",)" : ")");
     }
 }
 

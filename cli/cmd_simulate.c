@@ -5,7 +5,7 @@
 #include <string.h>
 
 static struct {
-    const char *s, *m, *n, *kbar, *seed_truth, *seed_data, *theta, *signal, *w, *h;
+    const char *s, *m, *n, *kbar, *seed_truth, *seed_data, *seed, *theta, *signal, *w, *h;
 } arg;
 
 static const cli_option options[] = {
@@ -17,8 +17,8 @@ static const cli_option options[] = {
     {"seed-data", "INT", "gcm: seed of the realisations [100]", &arg.seed_data},
     {"truth-w", "FILE", "gcm: write Wbar here", &arg.w},
     {"truth-h", "FILE", "gcm: write Hbar here", &arg.h},
-    {"theta", "A,B,..", "notes: two phases a realisation, instead of drawing them from --seed",
-     &arg.theta},
+    {"seed", "INT", "notes: seed of the phases [1]", &arg.seed},
+    {"theta", "A,B,..", "notes: two phases a realisation, instead of drawing them", &arg.theta},
     {"signal", "FILE", "notes: write the sound, one channel a realisation", &arg.signal},
 };
 
@@ -75,11 +75,11 @@ static int simulate_gcm(cli_call *call, const char *output)
         code = error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, NULL);
     }
     if (code == EXIT_DONE)
-        code = write_array(call, output, (io_array){3, {z.S, z.M, z.N}, Y});
-    if (code == EXIT_DONE)
         code = write_array(call, arg.w, (io_array){2, {z.M, z.K}, W});
     if (code == EXIT_DONE)
         code = write_array(call, arg.h, (io_array){2, {z.K, z.N}, H});
+    if (code == EXIT_DONE) /* last: when it is there, all of it is */
+        code = write_array(call, output, (io_array){3, {z.S, z.M, z.N}, Y});
     free(Y);
     free(W);
     free(H);
@@ -109,8 +109,12 @@ static bool parse_phases(const cli_call *call, const char *text, int64_t count, 
 
 static int draw_phases(cli_call *call, int64_t count, double *theta)
 {
-    tlnmf_error error = tlnmf_random_phases(call->ctx, call->settings.seed,
-                                            (tlnmf_stream)call->settings.stream, count, theta);
+    tlnmf_error error = TLNMF_OK;
+    if (arg.seed != NULL)
+        error = tlnmf_settings_set(call->ctx, &call->settings, "seed", arg.seed);
+    if (error == TLNMF_OK)
+        error = tlnmf_random_phases(call->ctx, call->settings.seed,
+                                    (tlnmf_stream)call->settings.stream, count, theta);
     return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, NULL);
 }
 
@@ -161,25 +165,46 @@ static int simulate_notes(cli_call *call, const char *output)
     return code;
 }
 
-/* The outputs, before anything is made: there is one, all can be written, and at most one goes to
- * standard output. */
+/* An option that only the other data set has. */
+static const char *misplaced(bool is_gcm)
+{
+    const struct {
+        const char *name, *value;
+        bool of_gcm;
+    } own[] = {
+        {"m", arg.m, true},          {"n", arg.n, true},
+        {"kbar", arg.kbar, true},    {"seed-truth", arg.seed_truth, true},
+        {"truth-w", arg.w, true},    {"seed-data", arg.seed_data, true},
+        {"truth-h", arg.h, true},    {"seed", arg.seed, false},
+        {"theta", arg.theta, false}, {"signal", arg.signal, false},
+    };
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (own[i].value != NULL && own[i].of_gcm != is_gcm)
+            return own[i].name;
+    return NULL;
+}
+
+/* Before anything is made: the outputs are there, different, and can be written. */
 static int check(const cli_call *call, bool is_gcm)
 {
     const char *outputs[] = {cli_common_values.output, arg.w, arg.h, arg.signal};
-    int on_stdout = 0, code = EXIT_DONE;
-    if (is_gcm ? arg.signal != NULL || arg.theta != NULL : arg.w != NULL || arg.h != NULL)
-        return cli_fail(call->command, EXIT_USAGE, "%s goes with %s only",
-                        is_gcm ? "--signal or --theta" : "--truth-w or --truth-h",
-                        is_gcm ? "notes" : "gcm");
+    enum { OUTPUTS = sizeof outputs / sizeof *outputs };
+    const char *stray = misplaced(is_gcm);
+    if (stray != NULL)
+        return cli_fail(call->command, EXIT_USAGE, "%s%s goes with %s only",
+                        strlen(stray) == 1 ? "-" : "--", stray, is_gcm ? "notes" : "gcm");
     if (cli_common_values.output == NULL && arg.signal == NULL)
         return cli_fail(call->command, EXIT_USAGE, "-o FILE is needed");
-    for (size_t i = 0; i < sizeof outputs / sizeof *outputs && code == EXIT_DONE; i++) {
-        on_stdout += outputs[i] != NULL && strcmp(outputs[i], "-") == 0;
-        code = cli_check_output(call->command, outputs[i]);
+    for (int i = 0; i < OUTPUTS; i++) {
+        int code = cli_check_output(call->command, outputs[i]);
+        if (code != EXIT_DONE)
+            return code;
+        for (int j = 0; j < i; j++)
+            if (outputs[i] != NULL && outputs[j] != NULL && strcmp(outputs[i], outputs[j]) == 0)
+                return cli_fail(call->command, EXIT_USAGE, "%s is named for two outputs",
+                                outputs[i]);
     }
-    if (code == EXIT_DONE && on_stdout > 1)
-        return cli_fail(call->command, EXIT_USAGE, "only one output can go to standard output");
-    return code;
+    return EXIT_DONE;
 }
 
 static int run(int argc, char **argv)
@@ -207,7 +232,7 @@ const cli_command cli_simulate = {
     .name = "simulate",
     .usage = "simulate gcm|notes -o FILE [options]",
     .purpose = "make the paper's data: the Gaussian composite model, or two music notes",
-    .takes = " seed stream o ",
+    .takes = " stream o ",
     .examples = "  tlnmf simulate gcm --s 100 --seed-truth 2020 --seed-data 100 --stream numpy -o "
                 "gcm100.npy\n"
                 "  tlnmf simulate notes --s 1 --seed 7 -o notes.npy --signal notes.wav\n"

@@ -29,7 +29,6 @@ typedef struct search {
     tlnmf_ctx *ctx;
     const tlnmf_data *data;
     const tlnmf_settings *opt;
-    tlnmf_settings to_the_end; /* opt without the tolerance on C, which Algorithm 2 does not test */
     int64_t M, N, K, P, trace_room;
     tl_starts starts;
     tl_monitor monitor;
@@ -158,10 +157,11 @@ static void offer(search *s, const batch *b, const worker *w, const tl_run *run,
         if (run->trace_length > 0)
             memcpy(best->trace, run->trace, (size_t)run->trace_length * sizeof *run->trace);
     }
-    tl_log(s->ctx, TLNMF_LOG_INFO, "start %lld: C %.12g, L %.12g, I %.8g (%s, iteration %lld)%s",
-           (long long)run->start + 1, values.C, values.L, values.I,
-           tlnmf_outcome_name(run->outcome), (long long)run->iterations,
-           better ? ", the best so far" : "");
+    static const char *const names[] = {"TL-NMF", "JD", "JD+NMF", "NMF"};
+    tl_log(s->ctx, TLNMF_LOG_INFO, "%s from start %lld: %c = %.12g, %s after %lld iterations%s",
+           names[b->what], (long long)run->start + 1, "CLLI"[b->what], score,
+           tlnmf_outcome_name(run->outcome), (long long)run -> iterations,
+           better ? ", the best" : "");
     omp_unset_lock(&s->monitor.lock);
 }
 
@@ -176,10 +176,9 @@ static void solve_jd_nmf(tl_model *model, tl_run *run)
     run->trace_length = jd.trace_length;
 }
 
-static void solve(search *s, const batch *b, tl_model *model, tl_run *run)
+static void solve(const batch *b, tl_model *model, tl_run *run)
 {
-    bool by_itself = b->what == TASK_TL || (b->what == TASK_NMF && b->Phi == NULL);
-    run->opt = by_itself ? s->opt : &s->to_the_end;
+    run->to_the_end = b->what == TASK_JD_NMF || b->Phi != NULL; /* Algorithm 2 */
     switch (b->what) {
     case TASK_TL:
         tl_paper_tl(model, run);
@@ -206,9 +205,12 @@ static tlnmf_error run_start(search *s, const batch *b, worker *w, int64_t p)
     if (b->Phi != NULL)
         copy(model->Phi, b->Phi, s->M * s->M);
     tl_model_refresh(model);
-    tl_run run = {
-        .monitor = &s->monitor, .start = p, .trace = w->trace, .trace_room = s->trace_room};
-    solve(s, b, model, &run);
+    tl_run run = {.opt = s->opt,
+                  .monitor = &s->monitor,
+                  .start = p,
+                  .trace = w->trace,
+                  .trace_room = s->trace_room};
+    solve(b, model, &run);
     tl_model_refresh(model); /* the values that count are those of Phi itself */
     if (b->keep != NULL)
         shelf_put(s, b->keep, p - b->first, model);
@@ -272,7 +274,8 @@ static tlnmf_error nmf_after_jd(search *s, const tlnmf_result *jd, const shelf *
     if (jd->trace_length > 0)
         memcpy(best->trace, jd->trace, (size_t)jd->trace_length * sizeof *best->trace);
     best->trace_length = jd->trace_length + rows;
-    best->info.outcome = jd->info.outcome;
+    if (best->info.outcome == TLNMF_CONVERGED) /* then the run is as good as its diagonalisation */
+        best->info.outcome = jd->info.outcome;
     best->info.iterations = jd->info.iterations;
     best->info.best_start = jd->info.best_start;
     return TLNMF_OK;
@@ -324,7 +327,7 @@ static tlnmf_error search_exchange(search *s, tlnmf_result *best_tl, tlnmf_resul
 /* The least L that a descent from the present Phi reaches. */
 static double descend_L(search *s, tl_model *model)
 {
-    tl_run run = {.opt = &s->to_the_end, .monitor = &s->monitor};
+    tl_run run = {.opt = s->opt, .monitor = &s->monitor};
     tl_paper_jd(model, &run);
     return tl_model_L(model);
 }
@@ -467,12 +470,11 @@ static tlnmf_error search_trimmed(tlnmf_ctx *ctx, const tlnmf_data *data, const 
     search s = {.ctx = ctx,
                 .data = data,
                 .opt = opt,
-                .to_the_end = *opt,
+
                 .M = data->M,
                 .N = data->N,
                 .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k,
                 .P = opt->starts};
-    s.to_the_end.tol = 0.0;
     s.workers = (int)tl_min(threads, opt->exchange ? 2 * s.P : s.P);
     s.trace_room = opt->trace ? opt->J * (opt->J_tl + 1) : 0;
     tl_monitor_init(&s.monitor, opt, callback, user, s.P);

@@ -51,16 +51,16 @@ static double slope_along(void *self, double a)
     return tl_sum_product(model->M * model->M, model->E, 0.0, model->G);
 }
 
-/* One quasi-Newton step on C over Phi (10), (11). U must be that of C. False, with the outcome set,
- * if there is none. */
-static bool step_C(tl_model *model, tl_run *run, double *step)
+/* One quasi-Newton step on C over Phi (10), (11). U must be that of C. False if there is none,
+ * though the direction descends. */
+static bool step_C(tl_model *model, double *step)
 {
     tl_gradient(model->data, model->X, model->U, model->UX, model->G);
     tl_gamma(model->M, model->N, model->U, model->V, model->Gamma);
     double slope = direction(model, 1.0, 0.0, 0.0);
-    if (!(slope < 0.0)) { /* E = 0 */
-        run->outcome = TLNMF_STATIONARY;
-        return false;
+    if (!(slope < 0.0)) { /* E = 0: Phi stays, W and H may still move */
+        *step = 0.0;
+        return true;
     }
     tl_skew_prepare(&model->skew, model->E);
     int64_t count = model->M * model->N;
@@ -70,8 +70,6 @@ static bool step_C(tl_model *model, tl_run *run, double *step)
     bool found = tl_wolfe(&line, C, slope, step);
     if (found)
         tl_model_accept(model);
-    else
-        run->outcome = TLNMF_LINE_SEARCH;
     return found;
 }
 
@@ -93,8 +91,13 @@ static bool transform_C(tl_model *model, tl_run *run, double *step)
     double since = tl_wall_seconds();
     bool go_on = true;
     tl_model_weights_C(model);
-    for (int64_t i = 0; i < run->opt->J_tl && go_on; i++)
-        go_on = step_C(model, run, step) && !tl_run_interrupted(run, TLNMF_STAGE_TL);
+    for (int64_t i = 0; i < run->opt->J_tl && go_on; i++) {
+        go_on = step_C(model, step);
+        if (!go_on)
+            run->outcome = TLNMF_LINE_SEARCH;
+        else
+            go_on = !tl_run_interrupted(run, TLNMF_STAGE_TL);
+    }
     run->transform_seconds += tl_wall_seconds() - since;
     return go_on;
 }
@@ -198,7 +201,6 @@ void tl_nmf(tl_model *model, tl_run *run)
 {
     int64_t J = run->opt->J;
     double L = tl_model_L(model), C = INFINITY;
-    run->outcome = TLNMF_ITERATIONS;
     for (int64_t j = 1; j <= J; j++) {
         double before = C;
         bool go_on = updates(model, run, TLNMF_STAGE_NMF);
@@ -208,9 +210,9 @@ void tl_nmf(tl_model *model, tl_run *run)
         tl_run_record(run, &(tlnmf_trace_row){TLNMF_STAGE_NMF, j, C, L, tl_model_I(model), NAN}, J);
         if (!go_on)
             break;
-        if (j > 1 && tl_run_settled(run, before, C)) {
-            run->outcome = TLNMF_CONVERGED;
+        bool settled = j > 1 && tl_run_settled(run, before, C);
+        run->outcome = settled ? TLNMF_CONVERGED : TLNMF_ITERATIONS;
+        if (settled && !run->to_the_end)
             break;
-        }
     }
 }

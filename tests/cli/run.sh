@@ -11,7 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 [ $# -ge 1 ] && program=$(realpath -e -- "$1") && [ -x "$program" ] && [ -f "$program" ] ||
     { echo "usage: $0 PROGRAM [case...]" >&2; exit 2; }
 shift
-[ $# -gt 0 ] || set -- $(cd "$here/cases" && ls | sed -n '/^open-/d; s/\.sh$//p')
+[ $# -gt 0 ] || set -- $(cd "$here/cases" && ls | sed -n 's/\.sh$//p')
 
 export LC_ALL=C SOURCE_DATE_EPOCH=0 GOLDEN=$here/golden UPDATE=${UPDATE:-}
 root=$(mktemp -d "${TMPDIR:-/tmp}/tlnmf-cli.XXXXXX") || exit 2

@@ -14,7 +14,7 @@ same_text "y.npy: 4 frames of length 3, 1 realisation (4 compressed columns)
   L             #
   I             #
   eps           0.0104583 (0.01 of the mean power)
-  stopped       iterations after 2 iterations
+  stopped       all iterations done (iteration 2)
   gradient      #   orthogonality #
   time          0 s (0 s CPU)
   model         model.h5" text "standard output" "tlnmf fit, numbers hidden"
@@ -67,12 +67,12 @@ same_text "m.h5: tlnmf-model, # bytes
   /H                 float64  (2, 4)
   /Phi               float64  (3, 3)
   /W                 float64  (3, 2)
-  /trace/C           float64  (30)
-  /trace/I           float64  (30)
-  /trace/L           float64  (30)
-  /trace/iteration   int64    (30)
-  /trace/stage       int64    (30)
-  /trace/step        float64  (30)" text "standard output" "tlnmf info m.h5, the beginning"
+  /trace/C           float64  (30,)
+  /trace/I           float64  (30,)
+  /trace/L           float64  (30,)
+  /trace/iteration   int64    (30,)
+  /trace/stage       int64    (30,)
+  /trace/step        float64  (30,)" text "standard output" "tlnmf info m.h5, the beginning"
 for line in "version +$version" "outcome +iterations" "method +tl" "file +y.npy" "M +3" "N +4" \
     "seed +1" "threads +0" "blas +.+"; do
     check "info tells: $line" grep -Eq "^ +$line$" "$out"
@@ -107,10 +107,49 @@ same g.h5:/Y
 same g.h5
 same - <g.h5
 expect 0 ... ... tlnmf fit y.npy -k 2 -J 30 --tol 0 --trace -o - # the text moves to standard error
-check "the text is on standard error" grep -q "stopped       iterations after 30" "$err"
+check "the text is on standard error" grep -q "^  stopped       all iterations done (iteration 30)$" "$err"
 cp "$out" stdout.h5
 expect 0 ... "" tlnmf info stdout.h5
 check "a model on standard output" grep -Eq "^stdout.h5: tlnmf-model" "$out"
+
+# The largest seed, which is more than JSON's integers hold
+expect 0 ... "" tlnmf fit y.npy -k 1 -J 1 --json --seed 18446744073709551615 -o seed.h5
+check "seed in the JSON is $(json seed)" [ "$(json seed)" = 18446744073709551615 ]
+expect 0 ... "" tlnmf info seed.h5
+check "seed in the model" grep -Eq "^ +seed +18446744073709551615$" "$out"
+
+# Names that are not UTF-8: what is not ASCII becomes ? in the JSON, which is whole
+if cp y.npy $'\xff.npy' 2>/dev/null; then
+    expect 0 ... "" tlnmf fit $'\xff.npy' -k 1 -J 1 --json -o $'\xff.h5'
+    check "JSON has M" [ "$(json M)" = 3 ]
+    check "JSON names the data" [ "$(json file)" = "?.npy" ]
+    check "JSON names the model" [ "$(json model)" = "?.h5" ]
+    expect 0 ... "" tlnmf info $'\xff.h5' --json
+    check "the model has M" [ "$(json M)" = 3 ]
+    check "info names the model" [ "$(json file)" = "?.h5" ]
+else
+    skip "names that are not UTF-8 (the file system has none)"
+fi
+
+# Several starts: -v has a line for each, and the text and the JSON agree with them.
+expect 0 ... ... tlnmf fit y.npy -k 2 -J 2 --tol 0 --starts 3 --threads 1 --no-model -v
+number='-?[0-9.]+(e[-+][0-9]+)?'
+for start in 1 2 3; do
+    check "-v tells of start $start" [ "$(grep -Ec "^tlnmf fit: TL-NMF from start $start: C = $number, \
+iterations after 2 iterations(, the best)?$" "$err")" -eq 1 ]
+done
+check "-v has a line for each start" [ "$(wc -l <"$err")" -eq 3 ]
+best=$(sed -n 's/^tlnmf fit: TL-NMF from start \([0-9]*\): .*, the best$/\1/p' "$err" | tail -n 1)
+C=$(sed -n "s/^tlnmf fit: TL-NMF from start $best: C = \([^,]*\),.*/\1/p" "$err")
+check "the text names the best start" \
+    grep -q "^  stopped       all iterations done (iteration 2), start $best, the best of 3$" "$out"
+check "the text has its C" grep -q "^  C             $C$" "$out"
+expect 0 ... "" tlnmf fit y.npy -k 2 -J 2 --tol 0 --starts 3 --no-model -v -q --json
+check "best_start in the JSON" [ "$(json best_start)" -eq $((best - 1)) ] # from 0
+near "C in the JSON" "$(json C)" "$C" 1e-11
+expect 0 ... ... tlnmf fit y.npy -k 2 -J 2 --no-model -v --json
+check "-v, one start" [ "$(grep -c "^tlnmf fit: TL-NMF from start 1: " "$err")" -eq 1 ]
+check "-v leaves standard output to the JSON" [ "$(head -n 1 "$out")" = "{" ]
 
 # Methods
 expect 0 ... "" tlnmf fit y.npy -k 2 --method jd --json -J 20 --no-model
@@ -129,3 +168,6 @@ check "outcome" [ "$(json outcome)" = iterations ]
 check "--strict keeps what was reached" tlnmf info strict.h5 >/dev/null
 expect 0 ... "" tlnmf fit y.npy -k 2 --tol 0.1 --strict --json
 check "outcome" [ "$(json outcome)" = converged ]
+expect 0 ... "" tlnmf fit y.npy -k 2 --tol 0.1 --strict --no-model
+check "the text says why" \
+    grep -Eq "^  stopped       converged: C no longer changes \(iteration [0-9]+\)$" "$out"

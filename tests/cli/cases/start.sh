@@ -21,9 +21,12 @@ input jd "H.npy: shape (2, 4), but Phi must be (3, 3)" y.npy --init-phi H.npy
 input fit "H.npy: shape (2, 4), but W must be (3, 2)" y.npy -k 2 --init-w H.npy
 input fit "W.npy: shape (3, 2), but H must be (2, 4)" y.npy -k 2 --init-h W.npy
 input fit "W.npy: shape (3, 2), but W must be (3, 1)" y.npy -k 1 --init-w W.npy
-input fit "vector.npy: shape (3), but H must be (2, 4)" y.npy -k 2 --init-h vector.npy
+input fit "vector.npy: shape (3,), but H must be (2, 4)" y.npy -k 2 --init-h vector.npy
 input fit "missing.npy: No such file or directory" y.npy -k 2 --init-phi missing.npy
 input fit "missing.npy: No such file or directory" y.npy -k 2 --transform missing.npy
+input jd "missing.npy: No such file or directory" y.npy --transform missing.npy
+input fit "./dct: No such file or directory" y.npy -k 2 --transform ./dct
+input fit "missing:Phi: No such file or directory" y.npy -k 2 --transform missing:Phi
 
 # The file's name may come first.
 named() # FILE MESSAGE OPTION
@@ -60,3 +63,11 @@ expect 0 ... "" tlnmf fit y.npy -k 2 --json --method nmf --transform Phi.npy --n
 check "the same L" [ "$(json L)" = "$L" ]
 expect 0 ... "" tlnmf fit y.npy -k 2 --json --method nmf --transform identity --no-model
 near "L of a permutation, with L of the identity" "$(json L)" "$L" 1e-12
+
+# What --transform takes for a file: a name with . or / or : that is not one of its words
+cp Phi.npy Phi
+usage fit "transform = Phi is not one of auto|random|dct|dft|identity" y.npy -k 2 --transform Phi
+expect 0 ... "" tlnmf fit y.npy -k 2 --json --method nmf --transform ./Phi -o nmf.h5
+check "the same L" [ "$(json L)" = "$L" ]
+expect 0 ... "" tlnmf fit y.npy -k 2 --json --method nmf --transform nmf.h5:/Phi --no-model
+check "the same L" [ "$(json L)" = "$L" ]

@@ -53,4 +53,4 @@ done
 expect 0 ... "" tlnmf fit y.npy -k 5 -J 100000000 --tol 0 --max-seconds 0.5 --json -o time.h5
 check "outcome" [ "$(json outcome)" = time ]
 expect 4 ... "" tlnmf fit y.npy -k 5 -J 100000000 --tol 0 --max-seconds 0.2 --strict --no-model
-check "the text says why" grep -q "^  stopped       time after " "$out"
+check "the text says why" grep -Eq "^  stopped       time \(iteration [0-9]+\)$" "$out"

@@ -8,9 +8,20 @@ for command in fit jd simulate info; do
     usage $command "unknown option --bogus (see tlnmf $command --help)" --bogus
     usage $command "unknown option --bogus (see tlnmf $command --help)" y.npy --bogus=3
     usage $command "unknown option -x (see tlnmf $command --help)" y.npy -x
+done
+for command in fit jd simulate; do
     usage $command "-o needs a value" y.npy -o
+done
+for command in fit jd info; do
     usage $command "--json takes no value" y.npy --json=yes
 done
+for option in --json -q -v; do # what a command does not use, it does not take
+    usage simulate "unknown option $option (see tlnmf simulate --help)" gcm -o x.npy $option
+done
+for option in -o -q -v; do
+    usage info "unknown option $option (see tlnmf info --help)" y.npy $option x.npy
+done
+usage jd "unknown option --no-model (see tlnmf jd --help)" y.npy --no-model
 usage fit "--init-w needs a value" y.npy -k 2 --init-w
 usage fit "--trace takes no value" y.npy -k 2 --trace=1
 usage fit "--strict takes no value" y.npy -k 2 --strict=1
@@ -22,7 +33,8 @@ usage fit "one data file is needed (see tlnmf fit --help)" y.npy y.npy -k 2
 usage jd "one data file is needed (see tlnmf jd --help)"
 usage info "one file is needed"
 usage simulate "which data? gcm or notes"
-usage simulate "song is neither gcm nor notes" song -o x.npy
+usage simulate "which data? gcm or notes" song -o x.npy
+usage simulate "which data? gcm or notes" gcm notes -o x.npy
 usage simulate "-o FILE is needed" gcm
 usage simulate "-o FILE is needed" notes
 
@@ -52,6 +64,12 @@ usage fit "seed = 4294967296: numpy's stream takes seeds up to 4294967295" \
     y.npy -k 2 --stream numpy --seed 4294967296
 usage jd "seed = 4294967296: numpy's stream takes seeds up to 4294967295" \
     y.npy --stream numpy --seed 4294967296
+usage simulate "seed = 4294967296: numpy's stream takes seeds up to 4294967295" \
+    notes --stream numpy --seed 4294967296 -o x.npy
+for seed in --seed-truth --seed-data; do
+    usage simulate "seed = 4294967296: numpy's stream takes seeds up to 4294967295" \
+        gcm --stream numpy $seed 4294967296 -o x.npy
+done
 usage fit "seed = -1 is not a whole number below 2^64" y.npy -k 2 --seed -1
 usage fit "seed = 18446744073709551616 is not a whole number below 2^64" \
     y.npy -k 2 --seed 18446744073709551616
@@ -59,6 +77,8 @@ usage fit "seed = 18446744073709551616 is not a whole number below 2^64" \
 # Other values
 usage fit "method = pca is not one of tl|jd|nmf" y.npy -k 2 --method pca
 usage fit "solver = newton is not one of paper" y.npy -k 2 --solver newton
+usage fit "transform = dtc is not one of auto|random|dct|dft|identity" y.npy -k 2 --transform dtc
+usage jd "transform = dtc is not one of auto|random|dct|dft|identity" y.npy --transform dtc
 usage fit "stream = matlab is not one of own|numpy" y.npy -k 2 --stream matlab
 usage fit "J = 0 is outside [1, 1000000000]" y.npy -k 2 -J 0
 usage fit "starts = 0 is outside [1, 1000000]" y.npy -k 2 --starts 0
@@ -66,6 +86,7 @@ usage fit "gamma = 2 is outside [0.5, 1]" y.npy -k 2 --gamma 2
 usage fit "input = sound is not one of data|covariances|auto" y.npy -k 2 --input sound
 usage jd "input = sound is not one of data|covariances|auto" y.npy --input sound
 usage fit "rate = 0 is not a positive number" y.npy -k 2 --rate 0
+usage fit "--atoms needs --rate" y.npy -k 2 --atoms 2
 usage fit "atoms = 4 is outside [1, 3]" y.npy -k 2 --rate 8000 --atoms 4
 usage simulate "s = 0 is outside [1, 1000000000]" gcm --s 0 -o x.npy
 usage simulate "s = many is not a whole number" gcm --s many -o x.npy
@@ -77,7 +98,24 @@ usage simulate "theta = 1,b: 2 numbers with commas are needed" notes --theta 1,b
 # What does not go together
 usage fit "--init-phi and --transform FILE say the same thing twice" \
     y.npy -k 2 --init-phi a.npy --transform b.npy
+usage jd "--init-phi and --transform FILE say the same thing twice" \
+    y.npy --init-phi a.npy --transform b.npy
 usage fit "--json and the model cannot both go to standard output" y.npy -k 2 --json -o -
+usage jd "--json and the model cannot both go to standard output" y.npy --json -o -
+for name in x.npy x.mat; do # names that other programs would read as something else
+    usage fit "$name: the model is an HDF5 file, name it .h5" y.npy -k 2 -o $name
+    usage jd "$name: the model is an HDF5 file, name it .h5" y.npy -o $name
+done
+usage simulate "--signal goes with notes only" gcm --signal x.wav
+usage simulate "--theta goes with notes only" gcm --theta 1,2 -o x.npy
+usage simulate "--seed goes with notes only" gcm --seed 3 -o x.npy
+usage simulate "--truth-w goes with gcm only" notes --truth-w x.npy -o x.npy
+usage simulate "--truth-h goes with gcm only" notes --truth-h x.npy -o x.npy
+usage simulate "-m goes with gcm only" notes --m 3 -o x.npy
+usage simulate "--seed-data goes with gcm only" notes --seed-data 3 -o x.npy
+usage simulate "- is named for two outputs" gcm -o - --truth-w -
+usage simulate "- is named for two outputs" notes -o - --signal -
+usage simulate "y2.npy is named for two outputs" gcm -o y2.npy --truth-h y2.npy
 usage fit "exchange is between tl and jd: method nmf has no use of it" \
     y.npy -k 2 --method nmf --exchange
 npy Phi.npy "(3, 3)" 1 0 0 0 1 0 0 0 1
@@ -86,4 +124,4 @@ npy H.npy "(1, 4)" 1 2 3 4
 usage fit "starts = 5, but the given start leaves nothing to draw" \
     y.npy -k 1 --init-phi Phi.npy --init-w W.npy --init-h H.npy --starts 5
 
-absent model.h5 phi.h5 x.npy
+absent model.h5 phi.h5 x.npy x.mat x.wav

@@ -1,0 +1,28 @@
+# The progress line: it is for terminals, and it is gone when the result comes.
+export SHELL=/bin/sh # what script runs commands with
+
+on_terminal() # COMMAND...: both streams are the terminal's, and come to $out with \r for line breaks
+{
+    expect 0 ... ... timeout 60 script -qec "$*" /dev/null
+    tr '\r' '\n' <"$out" >lines
+}
+
+if script -qec true /dev/null >/dev/null 2>&1; then
+    tlnmf simulate gcm --m 60 --n 200 -o y.npy
+    long="-J 100000000 --max-seconds"
+    erase=$'\e\\[K'
+    on_terminal tlnmf fit y.npy -k 5 --tol 0 --no-model $long 2
+    check "the line" grep -Eq "${erase}TL-NMF \[\.{20}\] iteration [0-9]+ of 100000000, [0-9.e+]+/s, \
+best C -?[0-9.e+]+, at most [0-9]+ s left$" lines
+    check "the text takes its place" grep -q "^${erase}y.npy: 200 frames of length 60" lines
+    check "the text is whole" grep -Eq "^  stopped       time \(iteration [0-9]+\)$" lines
+
+    on_terminal tlnmf jd y.npy --grad-tol 0 $long 1
+    check "jd has L" grep -Eq "${erase}JD .* iteration [0-9]+ of 100000000, .*, L -?[0-9.e+]+," lines
+
+    on_terminal tlnmf fit y.npy -k 5 --tol 0 --no-model $long 1 -q
+    check "-q: no line" eval '! grep -q "best C" lines'
+    check "-q: the text all the same" grep -q "^y.npy: 200 frames of length 60" lines
+else
+    skip "the progress line (no script(1), or no terminal to be had)"
+fi
