@@ -307,6 +307,22 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
+/* Whether `spec`, which may end in :/path or :name, and `path` are one regular file. */
+static bool is_same_file(const char *spec, const char *path)
+{
+    char file[4096];
+    struct stat a, b;
+    snprintf(file, sizeof file, "%s", spec);
+    char *colon = strrchr(file, ':');
+    bool found = stat(file, &a) == 0;
+    if (!found && colon != NULL) {
+        *colon = '\0';
+        found = stat(file, &a) == 0;
+    }
+    return found && stat(path, &b) == 0 && S_ISREG(b.st_mode) && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
 int cli_check_model(const cli_call *call, const char *model, const char *input_kind,
                     const char *init_phi)
 {
@@ -326,5 +342,7 @@ int cli_check_model(const cli_call *call, const char *model, const char *input_k
                         "--json and the model cannot both go to standard output");
     if (model != NULL && (ends_with(model, ".npy") || ends_with(model, ".mat")))
         return cli_fail(command, EXIT_USAGE, "%s: the model is an HDF5 file, name it .h5", model);
+    if (model != NULL && is_same_file(call->operands[0], model))
+        return cli_fail(command, EXIT_USAGE, "%s: the model would replace its own data", model);
     return cli_check_output(command, model);
 }

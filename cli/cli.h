@@ -76,7 +76,8 @@ bool cli_integer(const cli_call *call, const char *name, const char *text, int64
 /* Fails early when an output could not be written: no such directory, no permission. NULL is fine.
  */
 int cli_check_output(const cli_command *command, const char *path);
-/* What is wrong with -o and the way the data are said to be; for commands that write a model. */
+/* What is wrong with -o and the way the data are said to be; for commands that write a model. The
+ * model must not replace the data it comes from. */
 int cli_check_model(const cli_call *call, const char *model, const char *input_kind,
                     const char *init_phi);
 
@@ -97,7 +98,6 @@ int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t 
 
 /* Ctrl-C once: stop cleanly; twice: at once. */
 void cli_catch_interrupt(void);
-bool cli_interrupted(void);
 int cli_progress(const tlnmf_progress *progress, void *user); /* a tlnmf_callback; user is NULL */
 void cli_progress_clear(void);
 
@@ -112,6 +112,7 @@ typedef struct cli_result {
     int64_t atom_count;
     double rate;
     bool with_trace;
+    const char *kind, *init_phi, *init_w, *init_h; /* as given, for the record; may be NULL */
 } cli_result;
 
 json_t *cli_summary(const cli_call *call, const cli_result *r); /* NULL: no memory */

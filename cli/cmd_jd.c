@@ -36,7 +36,9 @@ static int diagonalise(cli_call *call, const char *input, const char *model)
                         .model = model,
                         .data = data,
                         .result = result,
-                        .with_trace = call->settings.trace != 0};
+                        .with_trace = call->settings.trace != 0,
+                        .kind = arg.input,
+                        .init_phi = arg.init_phi != NULL ? arg.init_phi : call->transform_file};
         code = error == TLNMF_OK ? cli_finish(call, &r, arg.strict != NULL)
                                  : cli_fail_library(call, error, NULL);
     }

@@ -34,14 +34,14 @@ static bool means_covariances(const io_array *a, const char *kind)
 {
     if (strcmp(kind, "auto") != 0)
         return strcmp(kind, "covariances") == 0;
-    return a->ndim == 3 && a->dim[1] == a->dim[2] && a->dim[1] > 1 && is_symmetric(a);
+    return a->ndim == 3 && a->dim[1] == a->dim[2] && is_symmetric(a);
 }
 
 /* A stack of square slices that was not taken for covariances may be one that is a little off. */
 static void say_if_square(const cli_call *call, const char *spec, const io_array *a,
                           const char *kind)
 {
-    if (strcmp(kind, "auto") == 0 && a->ndim == 3 && a->dim[1] == a->dim[2] && a->dim[1] > 1 &&
+    if (strcmp(kind, "auto") == 0 && a->ndim == 3 && a->dim[1] == a->dim[2] &&
         cli_common_values.quiet == NULL)
         fprintf(
             stderr,

@@ -25,11 +25,6 @@ void cli_catch_interrupt(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
-bool cli_interrupted(void)
-{
-    return interrupted != 0;
-}
-
 /* What the line shows; the library calls back from one thread at a time. */
 static struct {
     bool shown;

@@ -77,6 +77,20 @@ static json_t *data_json(const cli_result *r)
     return object;
 }
 
+/* What was not drawn or made but given, and as what the array was read. */
+static json_t *given_json(const cli_result *r)
+{
+    const char *const parts[][2] = {{"input", r->kind},
+                                    {"init-phi", r->init_phi},
+                                    {"init-w", r->init_w},
+                                    {"init-h", r->init_h}};
+    json_t *object = json_object();
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i][1] != NULL)
+            json_object_set_new(object, parts[i][0], cli_text(parts[i][1]));
+    return object;
+}
+
 static json_t *trace_json(const cli_result *r)
 {
     static const char *const stages[] = {"tl", "jd", "nmf"};
@@ -168,6 +182,7 @@ json_t *cli_summary(const cli_call *call, const cli_result *r)
         json_object_set_new(object, "atoms", atoms_json(r));
     json_object_set_new(object, "options", options_json(call));
     json_object_set_new(object, "data", data_json(r));
+    json_object_set_new(object, "given", given_json(r));
     if (r->model != NULL)
         json_object_set_new(object, "model", cli_text(r->model));
     return object;
@@ -188,7 +203,8 @@ static void print_atoms(FILE *out, const cli_result *r)
     for (int64_t i = 0; i < r->atom_count; i++) {
         const tlnmf_atom *a = &r->atoms[i];
         fprintf(out, "  %3lld  %8.2f Hz   %-5s  %+6.1f   %5.3f   %5.1f %%\n", (long long)a->row,
-                a->frequency, a->note, a->cents, a->error, 100.0 * a->energy / total);
+                a->frequency, a->note, a->cents, a->error,
+                total > 0.0 ? 100.0 * a->energy / total : 0.0);
     }
     fputc('\n', out);
 }

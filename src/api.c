@@ -11,10 +11,16 @@ void tlnmf_start_init(tlnmf_start *start)
     *start = (tlnmf_start){.struct_size = sizeof *start};
 }
 
-/* The floor that the settings ask for. */
-static double resolve_eps(const tlnmf_data *data, const tlnmf_settings *opt)
+/* The floor that the settings ask for; a part of the power must hold to the range of eps, too. */
+static tlnmf_error resolve_eps(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
+                               double *eps)
 {
-    return opt->eps > 0.0 ? opt->eps : opt->eps_rel * data->mean_power;
+    *eps = opt->eps > 0.0 ? opt->eps : opt->eps_rel * data->mean_power;
+    if (!(*eps >= 1e-300 && *eps <= 1e300))
+        return tl_fail(ctx, TLNMF_ERR_DATA,
+                       "eps-rel = %g of a mean power of %g is no usable floor: rescale the data",
+                       opt->eps_rel, data->mean_power);
+    return TLNMF_OK;
 }
 
 static tlnmf_error check_rank(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K)
@@ -45,8 +51,9 @@ tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settin
     TRY(tlnmf_settings_check(ctx, settings));
     TRY(check_rank(ctx, data, settings->k));
     warn_of_triviality(ctx, data);
-    return tl_search(ctx, data, settings, resolve_eps(data, settings), goals[settings->method],
-                     start, callback, user, out);
+    double eps;
+    TRY(resolve_eps(ctx, data, settings, &eps));
+    return tl_search(ctx, data, settings, eps, goals[settings->method], start, callback, user, out);
 }
 
 tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
@@ -54,19 +61,21 @@ tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
                               tlnmf_callback callback, void *user, tlnmf_result **out)
 {
     *out = NULL;
+    TRY(tl_check_struct_size(ctx, settings));
     tlnmf_settings opt = *settings;
     opt.k = 1; /* not used, and need not be given */
     opt.method = TLNMF_METHOD_JD;
-    opt.exchange = 0;
+    opt.exchange = opt.certify = 0;
     TRY(tlnmf_settings_check(ctx, &opt));
     warn_of_triviality(ctx, data);
-    return tl_search(ctx, data, &opt, resolve_eps(data, &opt), TL_GOAL_DIAGONALISE, start, callback,
-                     user, out);
+    double eps;
+    TRY(resolve_eps(ctx, data, &opt, &eps));
+    return tl_search(ctx, data, &opt, eps, TL_GOAL_DIAGONALISE, start, callback, user, out);
 }
 
-void tlnmf_result_describe(const tlnmf_result *result, tlnmf_info *info)
+void tlnmf_result_describe_sized(const tlnmf_result *result, tlnmf_info *info, size_t size)
 {
-    *info = result->info;
+    memcpy(info, &result->info, size < sizeof *info ? size : sizeof *info);
 }
 
 const double *tlnmf_result_Phi(const tlnmf_result *result)
@@ -95,14 +104,27 @@ const tlnmf_trace_row *tlnmf_result_trace(const tlnmf_result *result, int64_t *l
     return result->trace_length > 0 ? result->trace : NULL;
 }
 
+/* All finite, and none negative if `nonnegative`. */
+static bool is_usable(int64_t count, const double *x, bool nonnegative)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!isfinite(x[i]) || (nonnegative && x[i] < 0.0))
+            return false;
+    return true;
+}
+
 tlnmf_error tlnmf_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const double *Phi,
                            const double *W, const double *H, int64_t K, double eps, double *C,
                            double *L, double *I, double *Ganti)
 {
-    if (K < 1 || !(eps > 0.0 && isfinite(eps)))
+    if (K < 1 || !(eps >= 1e-300 && eps <= 1e300))
         return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "K = %lld, eps = %g: K must be at least 1 and eps positive", (long long)K,
-                       eps);
+                       "K = %lld, eps = %g: K must be at least 1, eps in [1e-300, 1e+300]",
+                       (long long)K, eps);
+    TRY(tl_check_size(ctx, "K", K));
+    if (!is_usable(data->M * data->M, Phi, false) || !is_usable(data->M * K, W, true) ||
+        !is_usable(K * data->N, H, true))
+        return tl_fail(ctx, TLNMF_ERR_DATA, "Phi, W, H must be finite, W and H not negative");
     tl_model model;
     TRY(tl_model_create(ctx, data, K, eps, 1.0, &model));
     int64_t M = data->M;

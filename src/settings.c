@@ -178,11 +178,17 @@ const char *tlnmf_settings_get(const tlnmf_settings *settings, const char *name,
     return buffer;
 }
 
-tlnmf_error tlnmf_settings_check(tlnmf_ctx *ctx, const tlnmf_settings *settings)
+tlnmf_error tl_check_struct_size(tlnmf_ctx *ctx, const tlnmf_settings *settings)
 {
     if (settings->struct_size != sizeof *settings)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "the settings are from another version: use tlnmf_settings_init");
+    return TLNMF_OK;
+}
+
+tlnmf_error tlnmf_settings_check(tlnmf_ctx *ctx, const tlnmf_settings *settings)
+{
+    TRY(tl_check_struct_size(ctx, settings));
     for (size_t i = 0; i < COUNT; i++) {
         double value = get_number(settings, i);
         if (!(places[i].unset && value == options[i].fallback))
@@ -193,5 +199,7 @@ tlnmf_error tlnmf_settings_check(tlnmf_ctx *ctx, const tlnmf_settings *settings)
     if (settings->exchange && settings->method == TLNMF_METHOD_NMF)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "exchange is between tl and jd: method nmf has no use of it");
+    if (settings->certify && settings->method != TLNMF_METHOD_TL)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "certify is for method tl");
     return TLNMF_OK;
 }

@@ -12,7 +12,8 @@
  *   - Who creates frees. The library copies what it keeps. A failed create leaves *out == NULL.
  *   - No global state: a context holds allocator, log hook and last message. Use one context per
  *     thread; data objects are read-only after creation and may be shared.
- *   - Structs that may grow begin with struct_size, which their _init function sets. */
+ *   - Structs that may grow: those that you fill in begin with struct_size, which their _init
+ * function sets; those that you receive are filled in as far as your version knows them. */
 #ifndef TLNMF_TLNMF_H
 #define TLNMF_TLNMF_H
 
@@ -68,7 +69,8 @@ typedef struct tlnmf_ctx tlnmf_ctx;
 
 typedef enum tlnmf_log_level { TLNMF_LOG_WARNING = 1, TLNMF_LOG_INFO = 2 } tlnmf_log_level;
 
-/* Any of the functions may be NULL: malloc and free, and silence. */
+/* Any of the functions may be NULL: malloc and free, and silence. With `threads` above 1 the
+ * allocator is called from several threads at once; the log hook never is. */
 typedef struct tlnmf_hooks {
     size_t struct_size;
     void *(*allocate)(size_t bytes, void *user);
@@ -106,7 +108,7 @@ typedef enum tlnmf_stream {
 } tlnmf_stream;
 
 /* Set the defaults with tlnmf_settings_init; the meaning, range and default of every field are in
- * src/options.def, at run time in tlnmf_option_info(). */
+ * src/options.def, at run time in tlnmf_option_at(). */
 typedef struct tlnmf_settings {
     size_t struct_size;
     int64_t k, J, J_tl, J_nmf, starts, halvings, threads;
@@ -139,7 +141,8 @@ TLNMF_API size_t tlnmf_option_count(void);
 TLNMF_API const tlnmf_option_info *tlnmf_option_at(size_t index);
 TLNMF_API tlnmf_error tlnmf_settings_set(tlnmf_ctx *ctx, tlnmf_settings *settings, const char *name,
                                          const char *value);
-/* The value of an option as text that tlnmf_settings_set reads back; NULL for an unknown name. */
+/* The value of an option as text, which tlnmf_settings_set reads back if it is in range (the
+ * default of eps, 0, means that it is not set and is not); NULL for an unknown name. */
 TLNMF_API const char *tlnmf_settings_get(const tlnmf_settings *settings, const char *name,
                                          char *buffer, size_t size);
 TLNMF_API tlnmf_error tlnmf_settings_check(tlnmf_ctx *ctx, const tlnmf_settings *settings);
@@ -158,13 +161,14 @@ TLNMF_API tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *
 TLNMF_API void tlnmf_data_free(tlnmf_data *data);
 
 typedef struct tlnmf_data_info {
-    size_t struct_size;
     int64_t M, N, S;   /* S = 0: given as covariances */
     int64_t columns;   /* after compression; at most N min(S, M) */
     double mean_power; /* mean of Y^2 */
 } tlnmf_data_info;
 
-TLNMF_API void tlnmf_data_describe(const tlnmf_data *data, tlnmf_data_info *info);
+TLNMF_API void tlnmf_data_describe_sized(const tlnmf_data *data, tlnmf_data_info *info,
+                                         size_t size);
+#define tlnmf_data_describe(data, info) tlnmf_data_describe_sized(data, info, sizeof *(info))
 
 /* ---- fitting --------------------------------------------------------------------------------- */
 
@@ -179,7 +183,7 @@ typedef struct tlnmf_start {
 TLNMF_API void tlnmf_start_init(tlnmf_start *start);
 
 typedef enum tlnmf_stage {
-    TLNMF_STAGE_TL = 0,  /* outer iterations of TL-NMF: C, L, I and the step are known */
+    TLNMF_STAGE_TL = 0,  /* outer iterations of TL-NMF: C and the step; L, I if traced */
     TLNMF_STAGE_JD = 1,  /* transform steps of JD: L and the step */
     TLNMF_STAGE_NMF = 2, /* groups of J_nmf updates at a transform that stays: C, L, I */
 } tlnmf_stage;
@@ -213,7 +217,6 @@ TLNMF_API void tlnmf_result_free(tlnmf_result *result);
 /* ---- results --------------------------------------------------------------------------------- */
 
 typedef struct tlnmf_info {
-    size_t struct_size;
     int32_t outcome;
     int64_t M, N, K; /* K = 0 for tlnmf_diagonalise */
     int64_t columns; /* of the data that this eps can see */
@@ -240,7 +243,10 @@ typedef struct tlnmf_trace_row {
     double C, L, I, step;
 } tlnmf_trace_row;
 
-TLNMF_API void tlnmf_result_describe(const tlnmf_result *result, tlnmf_info *info);
+TLNMF_API void tlnmf_result_describe_sized(const tlnmf_result *result, tlnmf_info *info,
+                                           size_t size);
+#define tlnmf_result_describe(result, info) \
+    tlnmf_result_describe_sized(result, info, sizeof *(info))
 TLNMF_API const double *tlnmf_result_Phi(const tlnmf_result *result);    /* M x M */
 TLNMF_API const double *tlnmf_result_W(const tlnmf_result *result);      /* M x K, NULL if K = 0 */
 TLNMF_API const double *tlnmf_result_H(const tlnmf_result *result);      /* K x N, NULL if K = 0 */
@@ -272,7 +278,7 @@ TLNMF_API tlnmf_error tlnmf_result_atoms(tlnmf_ctx *ctx, const tlnmf_result *res
  */
 
 /* Gaussian composite model: Y = Phibar' (randn .* sqrt(Wbar Hbar)), Phibar the DCT-II. Wbar (M x
- * K), Hbar (K x N) and Vbar = Wbar Hbar may be NULL if not wanted. */
+ * K), Hbar (K x N) may be NULL if not wanted. */
 TLNMF_API tlnmf_error tlnmf_simulate_gcm(tlnmf_ctx *ctx, int64_t S, int64_t M, int64_t N, int64_t K,
                                          uint64_t seed_truth, uint64_t seed_data,
                                          tlnmf_stream stream, double *Y, double *Wbar,

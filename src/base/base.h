@@ -26,6 +26,9 @@ tlnmf_error tl_fail(tlnmf_ctx *ctx, tlnmf_error error, const char *format, ...)
 void tl_log(const tlnmf_ctx *ctx, tlnmf_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Whether the settings are of this version's shape. */
+tlnmf_error tl_check_struct_size(tlnmf_ctx *ctx, const tlnmf_settings *settings);
+
 /* ---- memory -------------------------------------------------------------------------------- */
 
 /* 64-byte aligned; NULL on failure. Objects keep a copy of the hooks that made them, so that they

@@ -371,12 +371,12 @@ void tlnmf_data_free(tlnmf_data *data)
     }
 }
 
-void tlnmf_data_describe(const tlnmf_data *data, tlnmf_data_info *info)
+void tlnmf_data_describe_sized(const tlnmf_data *data, tlnmf_data_info *info, size_t size)
 {
-    *info = (tlnmf_data_info){.struct_size = sizeof *info,
-                              .M = data->M,
-                              .N = data->N,
-                              .S = data->S,
-                              .columns = data->T,
-                              .mean_power = data->mean_power};
+    tlnmf_data_info whole = {.M = data->M,
+                             .N = data->N,
+                             .S = data->S,
+                             .columns = data->T,
+                             .mean_power = data->mean_power};
+    memcpy(info, &whole, size < sizeof whole ? size : sizeof whole);
 }

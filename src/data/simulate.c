@@ -39,13 +39,14 @@ tlnmf_error tlnmf_simulate_gcm(tlnmf_ctx *ctx, int64_t S, int64_t M, int64_t N, 
         TRY(tl_check_numpy_seed(ctx, seed_truth));
         TRY(tl_check_numpy_seed(ctx, seed_data));
     }
+    TRY(tl_check_size(ctx, "S", S));
+    TRY(tl_check_size(ctx, "M", M));
+    TRY(tl_check_size(ctx, "N", N));
+    TRY(tl_check_size(ctx, "K", K));
     double *W, *H, *root, *Phibar, *x, *y;
     void *block;
     tl_slot table[] = {TL_SLOT(W, M * K),      TL_SLOT(H, K * N), TL_SLOT(root, M * N),
                        TL_SLOT(Phibar, M * M), TL_SLOT(x, M),     TL_SLOT(y, M)};
-    TRY(tl_check_size(ctx, "M", M));
-    TRY(tl_check_size(ctx, "N", N));
-    TRY(tl_check_size(ctx, "K", K));
     TRY(TL_ARENA(ctx, "the composite model", table, &block));
     tl_rng rng;
     tl_rng_seed(&rng, stream, seed_truth, 0);

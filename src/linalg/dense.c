@@ -26,6 +26,14 @@ tlnmf_error tl_check_size(tlnmf_ctx *ctx, const char *name, int64_t size)
 void tl_gemm(tl_op opA, tl_op opB, int64_t m, int64_t n, int64_t k, double alpha, const double *A,
              int64_t lda, const double *B, int64_t ldb, double beta, double *C, int64_t ldc)
 {
+    if (m == 0 || n == 0)
+        return;
+    if (k == 0) { /* some BLAS refuse the leading dimension 0 that comes with it */
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < n; j++)
+                C[i * ldc + j] = beta == 0.0 ? 0.0 : beta * C[i * ldc + j];
+        return;
+    }
     cblas_dgemm(CblasRowMajor, opA == TL_PLAIN ? CblasNoTrans : CblasTrans,
                 opB == TL_PLAIN ? CblasNoTrans : CblasTrans, (int)m, (int)n, (int)k, alpha, A,
                 (int)lda, B, (int)ldb, beta, C, (int)ldc);

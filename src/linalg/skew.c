@@ -189,7 +189,7 @@ void tl_skew_polar(tl_skew *skew, double a, double *Q)
     /* The singular values lie in [1, ratio]; a scaled Newton step takes the square root of the
      * ratio and then some. */
     double ratio = hypot(1.0, a * skew->norm);
-    while (ratio > 1.2) {
+    for (int i = 0; i < 100 && ratio > 1.2; i++) {
         newton_step(skew, 1.0 / sqrt(ratio), Q);
         ratio = 0.5 * (sqrt(ratio) + 1.0 / sqrt(ratio));
     }

@@ -10,16 +10,16 @@ tlnmf_error tl_model_create(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K, d
     *model =
         (tl_model){.data = data, .M = M, .N = N, .K = K, .T = T, .eps = eps, .hooks = ctx->hooks};
     model->mu.gamma = gamma;
-    tl_slot table[14 + TL_SKEW_SLOTS + TL_MU_SLOTS] = {
+    enum { OWN = 13 };
+    tl_slot table[OWN + TL_SKEW_SLOTS + TL_MU_SLOTS] = {
         TL_SLOT(model->Phi, M * M), TL_SLOT(model->W, M * K),     TL_SLOT(model->H, K * N),
         TL_SLOT(model->X, M * T),   TL_SLOT(model->V, M * N),     TL_SLOT(model->U, M * N),
         TL_SLOT(model->UX, M * T),  TL_SLOT(model->X_new, M * T), TL_SLOT(model->V_new, M * N),
         TL_SLOT(model->G, M * M),   TL_SLOT(model->Gamma, M * M), TL_SLOT(model->E, M * M),
         TL_SLOT(model->Q, M * M)};
-    tl_skew_slots(&model->skew, M, table + 13);
-    tl_mu_slots(&model->mu, M, N, K, table + 13 + TL_SKEW_SLOTS);
-    return tl_arena_create(ctx, "the model", table, 13 + TL_SKEW_SLOTS + TL_MU_SLOTS,
-                           &model->block);
+    tl_skew_slots(&model->skew, M, table + OWN);
+    tl_mu_slots(&model->mu, M, N, K, table + OWN + TL_SKEW_SLOTS);
+    return TL_ARENA(ctx, "the model", table, &model->block);
 }
 
 void tl_model_free(tl_model *model)

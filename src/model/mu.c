@@ -30,7 +30,9 @@ static inline __attribute__((always_inline)) double scaled(double x, double num,
                                                            double gamma)
 {
     double ratio = den > 0.0 ? num / den : 1.0;
-    return x * (gamma == 1.0 ? ratio : sqrt(ratio));
+    if (gamma == 1.0)
+        return x * ratio;
+    return x * (gamma == 0.5 ? sqrt(ratio) : pow(ratio, gamma));
 }
 
 /* For one row of V: B = 1 / (w h + eps), A = (v + eps) B^2; `width` columns. */

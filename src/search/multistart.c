@@ -47,44 +47,8 @@ typedef struct batch {
     tlnmf_result *best; /* the least score, over all batches that share it */
 } batch;
 
-/* ---- results and shelves
- * ----------------------------------------------------------------------------- */
-
-static tlnmf_error result_create(search *s, int64_t K, tlnmf_result **out)
-{
-    tlnmf_result *result, shell = {.hooks = s->ctx->hooks, .trace_room = s->trace_room};
-    tl_slot table[] = {TL_SLOT(result, 1),          TL_SLOT(shell.Phi, s->M * s->M),
-                       TL_SLOT(shell.W, s->M * K),  TL_SLOT(shell.H, K * s->N),
-                       TL_SLOT(shell.energy, s->M), TL_SLOT(shell.trace, s->trace_room)};
-    TRY(TL_ARENA(s->ctx, "the result", table, &shell.block));
-    shell.info = (tlnmf_info){.struct_size = sizeof shell.info,
-                              .M = s->M,
-                              .N = s->N,
-                              .K = K,
-                              .C = INFINITY,
-                              .L = INFINITY,
-                              .I = INFINITY,
-                              .starts = s->P,
-                              .best_start = -1,
-                              .certificate = NAN,
-                              .C_tl = NAN,
-                              .I_tl = NAN,
-                              .C_jd = NAN,
-                              .L_jd = NAN,
-                              .I_jd = NAN,
-                              .chain = -1};
-    *result = shell;
-    *out = result;
-    return TLNMF_OK;
-}
-
-void tlnmf_result_free(tlnmf_result *result)
-{
-    if (result != NULL) {
-        tlnmf_hooks hooks = result->hooks;
-        tl_release(&hooks, result->block);
-    }
-}
+/* ---- shelves
+ * ------------------------------------------------------------------------------------------ */
 
 static tlnmf_error shelf_create(search *s, shelf *out)
 {
@@ -214,7 +178,11 @@ static tlnmf_error run_start(search *s, const batch *b, worker *w, int64_t p)
     tl_model_refresh(model); /* the values that count are those of Phi itself */
     if (b->keep != NULL)
         shelf_put(s, b->keep, p - b->first, model);
-    offer(s, b, w, &run, tl_model_values(model));
+    tl_values values = tl_model_values(model);
+    if (!isfinite(values.L) || (model->K > 0 && !isfinite(values.C)))
+        return tl_fail(&w->ctx, TLNMF_ERR_NUMERIC, "start %lld ended with C = %g, L = %g",
+                       (long long)p + 1, values.C, values.L);
+    offer(s, b, w, &run, values);
     w->nmf_seconds += run.nmf_seconds;
     w->transform_seconds += run.transform_seconds;
     return TLNMF_OK;
@@ -284,7 +252,7 @@ static tlnmf_error nmf_after_jd(search *s, const tlnmf_result *jd, const shelf *
 static tlnmf_error search_jd(search *s, tlnmf_result *best)
 {
     tlnmf_result *jd;
-    TRY(result_create(s, 0, &jd));
+    TRY(tl_result_create(s->ctx, s->data, s->opt, 0, s->trace_room, &jd));
     tlnmf_error error = run_batch(s, &(batch){.what = TASK_JD, .count = s->P, .best = jd});
     if (error == TLNMF_OK)
         error = nmf_after_jd(s, jd, NULL, s->P, best);
@@ -312,74 +280,13 @@ static tlnmf_error search_exchange(search *s, tlnmf_result *best_tl, tlnmf_resul
     if (error == TLNMF_OK)
         error = shelf_create(s, &from_jd);
     if (error == TLNMF_OK)
-        error = result_create(s, 0, &jd);
+        error = tl_result_create(s->ctx, s->data, s->opt, 0, s->trace_room, &jd);
     if (error == TLNMF_OK)
         error = exchange(s, &from_tl, &from_jd, jd, best_tl, best_jd);
     tlnmf_result_free(jd);
     shelf_free(&from_jd);
     shelf_free(&from_tl);
     return error;
-}
-
-/* ---- what is reported
- * -------------------------------------------------------------------------------- */
-
-/* The least L that a descent from the present Phi reaches. */
-static double descend_L(search *s, tl_model *model)
-{
-    tl_run run = {.opt = s->opt, .monitor = &s->monitor};
-    tl_paper_jd(model, &run);
-    return tl_model_L(model);
-}
-
-static void certify(search *s, tl_goal goal, tl_model *model, tlnmf_info *info)
-{
-    if (goal == TL_GOAL_JD)
-        info->certificate = info->C - info->L;
-    else if (goal == TL_GOAL_TL && s->opt->exchange)
-        info->certificate = info->C - fmin(info->L_jd, info->L);
-    else if (goal == TL_GOAL_TL && s->opt->certify)
-        info->certificate = info->C - descend_L(s, model);
-}
-
-/* Everything that follows from the kept (Phi, W, H), computed afresh from them. */
-static void measure(search *s, tl_goal goal, tlnmf_result *result)
-{
-    tl_model *model = &s->worker[0].model;
-    tlnmf_info *info = &result->info;
-    copy(model->Phi, result->Phi, s->M * s->M);
-    copy(model->W, result->W, s->M * info->K);
-    copy(model->H, result->H, info->K * s->N);
-    tl_model_refresh(model);
-    tl_values values = tl_model_values(model);
-    info->C = values.C;
-    info->L = values.L;
-    info->I = values.I;
-    info->eps = model->eps;
-    for (int64_t m = 0; m < s->M; m++)
-        for (int64_t n = 0; n < s->N; n++)
-            result->energy[m] += model->V[m * s->N + n];
-    info->orthogonality = tl_orthogonality(s->M, model->Phi, model->Gamma);
-    if (goal == TL_GOAL_JD || goal == TL_GOAL_DIAGONALISE)
-        tl_model_weights_L(model);
-    info->gradient_norm = tl_model_gradient_norm(model);
-    certify(s, goal, model, info);
-    for (int i = 0; i < s->workers; i++) {
-        info->nmf_seconds += s->worker[i].nmf_seconds;
-        info->transform_seconds += s->worker[i].transform_seconds;
-    }
-}
-
-static void compare(tlnmf_info *info, const tlnmf_info *tl, const tlnmf_info *jd)
-{
-    const double slack = 1e-9; /* relative: what rounding may do to two equal values */
-    info->C_tl = tl->C;
-    info->I_tl = tl->I;
-    info->C_jd = jd->C;
-    info->L_jd = jd->L;
-    info->I_jd = jd->I;
-    info->chain = tl->I <= jd->I * (1.0 + slack) && tl->C <= jd->C + slack * fabs(jd->C) &&
-                  jd->L <= tl->L + slack * fabs(tl->L);
 }
 
 /* ---- setting up
@@ -393,15 +300,7 @@ static tlnmf_error workers_create(search *s, double eps)
         worker *w = &s->worker[i];
         w->ctx = *s->ctx;
         TRY(tl_model_create(s->ctx, s->data, s->K, eps, s->opt->gamma, &w->model));
-        if (s->trace_room == 0)
-            continue;
-        if ((uint64_t)s->trace_room > SIZE_MAX / sizeof *w->trace)
-            return tl_fail(s->ctx, TLNMF_ERR_TOO_LARGE, "a trace of %lld rows would not fit",
-                           (long long)s->trace_room);
-        w->trace = tl_allocate(&s->ctx->hooks, (size_t)s->trace_room * sizeof *w->trace);
-        if (w->trace == NULL)
-            return tl_fail(s->ctx, TLNMF_ERR_MEMORY, "no memory for a trace of %lld rows",
-                           (long long)s->trace_room);
+        TRY(tl_trace_create(s->ctx, s->trace_room, &w->trace));
     }
     return TLNMF_OK;
 }
@@ -434,18 +333,32 @@ static tlnmf_error search_goal(search *s, tl_goal goal, tlnmf_result *best, tlnm
     }
 }
 
+static void report(search *s, tl_goal goal, tlnmf_result *result)
+{
+    tl_result_measure(result, goal, s->opt, &s->monitor, &s->worker[0].model);
+    for (int i = 0; i < s->workers; i++) {
+        result->info.nmf_seconds += s->worker[i].nmf_seconds;
+        result->info.transform_seconds += s->worker[i].transform_seconds;
+    }
+    int stop = atomic_load(&s->monitor.stop);
+    if (stop != TLNMF_NOT_RUN) /* the search as a whole was stopped, whichever start was kept */
+        result->info.outcome = stop;
+}
+
 static tlnmf_error search_run(search *s, tl_goal goal, tlnmf_result **out)
 {
     tlnmf_result *other = NULL;
-    TRY(result_create(s, s->K, out));
-    tlnmf_error error = s->opt->exchange ? result_create(s, s->K, &other) : TLNMF_OK;
+    TRY(tl_result_create(s->ctx, s->data, s->opt, s->K, s->trace_room, out));
+    tlnmf_error error = TLNMF_OK;
+    if (s->opt->exchange)
+        error = tl_result_create(s->ctx, s->data, s->opt, s->K, s->trace_room, &other);
     if (error == TLNMF_OK)
         error = search_goal(s, goal, *out, other);
     if (error == TLNMF_OK) {
         if (other != NULL)
-            compare(&(*out)->info, goal == TL_GOAL_TL ? &(*out)->info : &other->info,
-                    goal == TL_GOAL_TL ? &other->info : &(*out)->info);
-        measure(s, goal, *out);
+            tl_result_compare(&(*out)->info, goal == TL_GOAL_TL ? &(*out)->info : &other->info,
+                              goal == TL_GOAL_TL ? &other->info : &(*out)->info);
+        report(s, goal, *out);
     } else {
         tlnmf_result_free(*out);
         *out = NULL;
@@ -463,6 +376,13 @@ static double product_flops(const tlnmf_data *data)
     return 2.0 * (double)data->M * (double)data->M * (double)tl_max(data->T, data->M);
 }
 
+/* The most rows that a trace can have. */
+static int64_t trace_rows(const tlnmf_settings *opt, tl_goal goal)
+{
+    bool diagonalises = goal == TL_GOAL_JD || goal == TL_GOAL_DIAGONALISE || opt->exchange;
+    return opt->J + (diagonalises ? opt->J * opt->J_tl : 0);
+}
+
 static tlnmf_error search_trimmed(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
                                   double eps, int threads, tl_goal goal, const tlnmf_start *start,
                                   tlnmf_callback callback, void *user, tlnmf_result **out)
@@ -476,12 +396,12 @@ static tlnmf_error search_trimmed(tlnmf_ctx *ctx, const tlnmf_data *data, const 
                 .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k,
                 .P = opt->starts};
     s.workers = (int)tl_min(threads, opt->exchange ? 2 * s.P : s.P);
-    s.trace_room = opt->trace ? opt->J * (opt->J_tl + 1) : 0;
-    tl_monitor_init(&s.monitor, opt, callback, user, s.P);
+    s.trace_room = opt->trace ? trace_rows(opt, goal) : 0;
     tlnmf_error error =
         tl_starts_create(ctx, data, opt, s.K, goal == TL_GOAL_NMF, start, &s.starts);
     if (error == TLNMF_OK)
         error = workers_create(&s, eps);
+    tl_monitor_init(&s.monitor, opt, callback, user, opt->exchange ? 2 * s.P : s.P);
     if (error == TLNMF_OK)
         error = search_run(&s, goal, out);
     workers_free(&s);

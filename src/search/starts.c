@@ -133,10 +133,20 @@ static tlnmf_error fill_Phi(tlnmf_ctx *ctx, const tl_starts *starts, tl_model *m
     return tlnmf_transform_matrix(ctx, starts->transform, M, model->Phi);
 }
 
-static void shift_magnitudes(int64_t count, double *x)
+static void shift_magnitudes(int64_t count, double scale, double *x)
 {
     for (int64_t i = 0; i < count; i++)
-        x[i] = fabs(x[i]) + 1.0;
+        x[i] = scale * (fabs(x[i]) + 1.0);
+}
+
+/* The recipe's H knows no units. Ours is scaled so that W H has the power of the data, whatever
+ * that is; numpy's stream stays with the recipe. */
+static double scale_of_H(const tl_starts *starts, const tl_model *model)
+{
+    const double mean_draw = 1.7978845608028654; /* of |randn| + 1 */
+    if (starts->opt->stream == TLNMF_STREAM_NUMPY)
+        return 1.0;
+    return model->data->mean_power * (double)model->M / ((double)model->K * mean_draw);
 }
 
 /* Columns of W to sum 1. A given H keeps W H as it is; a drawn one is not touched: that is the
@@ -164,8 +174,8 @@ tlnmf_error tl_starts_fill(tlnmf_ctx *ctx, const tl_starts *starts, int64_t p, t
     draw(&rng, M * M, model->Phi);
     draw(&rng, M * K, model->W);
     draw(&rng, K * N, model->H);
-    shift_magnitudes(M * K, model->W);
-    shift_magnitudes(K * N, model->H);
+    shift_magnitudes(M * K, 1.0, model->W);
+    shift_magnitudes(K * N, K > 0 ? scale_of_H(starts, model) : 1.0, model->H);
     TRY(fill_Phi(ctx, starts, model));
     if (K == 0)
         return TLNMF_OK;

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* Rows are taken in blocks: both blocks of a pair stay in cache while all their pairs turn, and a block
- * offers as many pairs at a time that share no row, whose latencies then overlap. */
+/* Rows are taken in blocks: both blocks of a pair stay in cache while all their pairs turn, and a
+ * block offers as many pairs at a time that share no row, whose latencies then overlap. */
 enum { BLOCK = 8 };
 
 /* Up to BLOCK disjoint pairs of rows (a, b) and their angles. */
@@ -28,9 +28,9 @@ pair_sums(int64_t T, const double *restrict xa, const double *restrict xb,
     *D_out = D;
 }
 
-/* With x_a' = c x_a + s x_b, x_b' = c x_b - s x_a the sum is const + (p/2) cos 2t + D sin 2t, least at
- * cos 2t = -p/2r, sin 2t = -D/r. The angle is halved from the larger of c and s, which loses no digits.
- * Returns by how much the sums fall; where that is rounding, c = 1 and s = 0. */
+/* With x_a' = c x_a + s x_b, x_b' = c x_b - s x_a the sum is const + (p/2) cos 2t + D sin 2t, least
+ * at cos 2t = -p/2r, sin 2t = -D/r. The angle is halved from the larger of c and s, which loses no
+ * digits. Returns by how much the sums fall; where that is rounding, c = 1 and s = 0. */
 static inline __attribute__((always_inline)) double solve_angles(group *g, double least)
 {
     double total = 0.0;
@@ -74,7 +74,8 @@ TL_HOT static double rotate(tl_model *model, const double *U, double least, grou
     return gain;
 }
 
-/* All pairs with one row in each of two different blocks: round by round, each row once in a round. */
+/* All pairs with one row in each of two different blocks: round by round, each row once in a round.
+ */
 static double turn_blocks(tl_model *model, const double *U, double least, int64_t a0, int64_t b0)
 {
     int64_t M = model->M, rows = tl_min(BLOCK, M - b0); /* only the last block may be short */

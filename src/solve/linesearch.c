@@ -56,7 +56,7 @@ static bool zoom(const tl_line *line, point zero, point low, point high, double 
     for (int i = 0; i <= MOST_ZOOMS; i++) {
         point p = {.a = interpolate(low, high, older, i > 0)};
         p.value = line->value(line->self, p.a);
-        if (p.value > zero.value + C1 * p.a * zero.slope || p.value >= low.value) {
+        if (!(p.value <= zero.value + C1 * p.a * zero.slope && p.value < low.value)) { /* or NaN */
             older = high;
             high = p;
             continue;
@@ -82,7 +82,7 @@ bool tl_wolfe(const tl_line *line, double value0, double slope0, double *step)
     point zero = {0.0, value0, slope0}, before = zero, now = {.a = 1.0};
     now.value = line->value(line->self, now.a);
     for (int i = 0; i < MOST_DOUBLINGS; i++) {
-        if (now.value > zero.value + C1 * now.a * zero.slope ||
+        if (!(now.value <= zero.value + C1 * now.a * zero.slope) ||
             (i > 0 && now.value >= before.value))
             return zoom(line, zero, before, now, step);
         now.slope = line->slope(line->self, now.a);

@@ -58,7 +58,7 @@ static bool step_C(tl_model *model, double *step)
     tl_gradient(model->data, model->X, model->U, model->UX, model->G);
     tl_gamma(model->M, model->N, model->U, model->V, model->Gamma);
     double slope = direction(model, 1.0, 0.0, 0.0);
-    if (!(slope < 0.0)) { /* E = 0: Phi stays, W and H may still move */
+    if (slope == 0.0) { /* E = 0: Phi stays, W and H may still move */
         *step = 0.0;
         return true;
     }

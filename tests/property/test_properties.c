@@ -223,7 +223,27 @@ static void lemma_1(void **state)
     }
 }
 
-/* With K >= min(M, N) an exact factorisation exists, and NMF finds it: I = 0. */
+/* With K >= min(M, N) an exact factorisation exists: W = I, H = V has I = 0 and so C = L. */
+static void full_rank_has_an_exact_factorisation(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        problem p = create(seed);
+        double Phi[12 * 12], *W = new_doubles(p.M * p.M), *V = new_doubles(p.M * p.N), C, L, I;
+        assert_ok(p.ctx, tlnmf_transform_matrix(p.ctx, TLNMF_TRANSFORM_DCT, p.M, Phi));
+        tl_identity(p.M, W);
+        tl_naive_power(p.S, p.M, p.N, p.Y, Phi, V);
+        double eps = 0.1 * p.data->mean_power;
+        assert_ok(p.ctx, tlnmf_evaluate(p.ctx, p.data, Phi, W, V, p.M, eps, &C, &L, &I, NULL));
+        assert_near(I, 0.0, 1e-12 * (double)(p.M * p.N));
+        assert_near(C, L, 1e-12 * (fabs(L) + (double)(p.M * p.N)));
+        free(W);
+        free(V);
+        destroy(&p);
+    }
+}
+
+/* And the updates find it, where they start near it. */
 static void full_rank_fits_exactly(void **state)
 {
     (void)state;
@@ -355,6 +375,7 @@ int main(void)
         cmocka_unit_test(orthogonal_after_1000_iterations),
         cmocka_unit_test(gradients_agree_with_differences),
         cmocka_unit_test(lemma_1),
+        cmocka_unit_test(full_rank_has_an_exact_factorisation),
         cmocka_unit_test(full_rank_fits_exactly),
         cmocka_unit_test(symmetries),
     };

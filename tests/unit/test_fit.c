@@ -150,12 +150,27 @@ static void cancelling_keeps_what_was_reached(void **state)
             p.opt.threads = 2;
             int left = calls;
             tlnmf_info info = fit(&p, stop_after, &left, NULL);
-            assert_true(info.outcome == TLNMF_CANCELLED || method == TLNMF_METHOD_JD);
+            assert_int_equal(info.outcome, TLNMF_CANCELLED);
             assert_true(isfinite(info.C) && isfinite(info.L) && isfinite(info.I));
             assert_close(info.C, info.L + info.I, 1e-10);
             assert_true(info.orthogonality < 1e-13);
             destroy(&p);
         }
+}
+
+/* Also when the start that is kept had finished before. */
+static void cancelling_a_later_start_is_told(void **state)
+{
+    (void)state;
+    problem p = create();
+    p.opt.starts = 50;
+    p.opt.J = 3;
+    p.opt.threads = 1;
+    int left = 200;
+    tlnmf_info info = fit(&p, stop_after, &left, NULL);
+    assert_int_equal(info.outcome, TLNMF_CANCELLED);
+    assert_true(info.best_start >= 0);
+    destroy(&p);
 }
 
 static void time_ends_a_run(void **state)
@@ -215,6 +230,77 @@ static void traces_are_complete(void **state)
     assert_int_equal(row[length - 1].stage, TLNMF_STAGE_NMF);
     assert_int_equal(row[length - 1].iteration, p.opt.J);
     tlnmf_result_free(result);
+    destroy(&p);
+}
+
+static void every_gamma_is_itself(void **state)
+{
+    (void)state;
+    problem p = create();
+    double C[3];
+    for (int i = 0; i < 3; i++) {
+        p.opt.gamma = 0.5 + 0.25 * i;
+        C[i] = fit(&p, NULL, NULL, NULL).C;
+    }
+    assert_true(C[0] != C[1] && C[1] != C[2] && C[0] != C[2]);
+    destroy(&p);
+}
+
+/* A floor so high that it sees no column at all: nothing to learn, and nothing breaks. */
+static void a_floor_above_everything(void **state)
+{
+    (void)state;
+    problem p = create();
+    p.opt.eps = 1e30;
+    for (p.opt.method = 0; p.opt.method < 3; p.opt.method++) {
+        tlnmf_info info = fit(&p, NULL, NULL, NULL);
+        assert_int_equal(info.columns, 0);
+        assert_close(info.C, info.L + info.I, 1e-10);
+    }
+    destroy(&p);
+}
+
+static void a_floor_below_everything_is_refused(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    double Y[4] = {1e-150, 2e-150, 3e-150, 1e-150};
+    tlnmf_data *data;
+    tlnmf_result *result;
+    tlnmf_settings opt;
+    tlnmf_settings_init(&opt);
+    opt.k = 1;
+    opt.eps_rel = 1e-30;
+    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 1, 2, 2, &data));
+    assert_int_equal(tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_DATA);
+    assert_non_null(strstr(tlnmf_message(ctx), "is no usable floor"));
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+}
+
+static void evaluate_refuses_nonsense(void **state)
+{
+    (void)state;
+    problem p = create();
+    double Phi[M * M], W[M * K], H[K * N], C, L, I;
+    assert_ok(p.ctx, tlnmf_transform_matrix(p.ctx, TLNMF_TRANSFORM_DCT, M, Phi));
+    for (int i = 0; i < M * K; i++)
+        W[i] = 1.0;
+    for (int i = 0; i < K * N; i++)
+        H[i] = 1.0;
+    assert_ok(p.ctx, tlnmf_evaluate(p.ctx, p.data, Phi, W, H, K, 1.0, &C, &L, &I, NULL));
+    assert_int_equal(
+        tlnmf_evaluate(p.ctx, p.data, Phi, W, H, (int64_t)1 << 62, 1.0, &C, &L, &I, NULL),
+        TLNMF_ERR_TOO_LARGE);
+    assert_int_equal(tlnmf_evaluate(p.ctx, p.data, Phi, W, H, K, NAN, &C, &L, &I, NULL),
+                     TLNMF_ERR_OPTION);
+    W[3] = -5.0;
+    assert_int_equal(tlnmf_evaluate(p.ctx, p.data, Phi, W, H, K, 1.0, &C, &L, &I, NULL),
+                     TLNMF_ERR_DATA);
+    W[3] = 5.0;
+    Phi[0] = NAN;
+    assert_int_equal(tlnmf_evaluate(p.ctx, p.data, Phi, W, H, K, 1.0, &C, &L, &I, NULL),
+                     TLNMF_ERR_DATA);
     destroy(&p);
 }
 
@@ -457,7 +543,12 @@ int main(void)
         cmocka_unit_test(exchange_helps_both),
         cmocka_unit_test(certify_bounds_from_below),
         cmocka_unit_test(cancelling_keeps_what_was_reached),
+        cmocka_unit_test(cancelling_a_later_start_is_told),
         cmocka_unit_test(time_ends_a_run),
+        cmocka_unit_test(every_gamma_is_itself),
+        cmocka_unit_test(a_floor_above_everything),
+        cmocka_unit_test(a_floor_below_everything_is_refused),
+        cmocka_unit_test(evaluate_refuses_nonsense),
         cmocka_unit_test(stop_reasons_are_told_apart),
         cmocka_unit_test(traces_are_complete),
         cmocka_unit_test(bad_starts_are_refused),

@@ -58,4 +58,4 @@ input fit "missing.h5: No such file or directory" missing.h5:/Y -k 1
 
 tlnmf fit y.npy -k 1 -J 1 >/dev/null
 input fit "model.h5: several arrays, name one as in model.h5:/H (it has /H, /Phi, /W, /summary)" \
-    model.h5 -k 1
+    model.h5 -k 1 --no-model

@@ -116,6 +116,10 @@ usage simulate "--seed-data goes with gcm only" notes --seed-data 3 -o x.npy
 usage simulate "- is named for two outputs" gcm -o - --truth-w -
 usage simulate "- is named for two outputs" notes -o - --signal -
 usage simulate "y2.npy is named for two outputs" gcm -o y2.npy --truth-h y2.npy
+tlnmf simulate gcm -o in.h5
+usage fit "in.h5: the model would replace its own data" in.h5 -k 2 -o in.h5
+usage fit "in.h5: the model would replace its own data" in.h5:/Y -k 2 -o in.h5
+usage fit "certify is for method tl" y.npy -k 2 --method nmf --certify
 usage fit "exchange is between tl and jd: method nmf has no use of it" \
     y.npy -k 2 --method nmf --exchange
 npy Phi.npy "(3, 3)" 1 0 0 0 1 0 0 0 1

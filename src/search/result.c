@@ -1,0 +1,129 @@
+/* The result of a fit: made, measured, compared. */
+#include "search/search.h"
+#include "solve/solve.h"
+
+#include <math.h>
+#include <string.h>
+
+tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tlnmf_trace_row **out)
+{
+    *out = NULL;
+    if (rows == 0)
+        return TLNMF_OK;
+    size_t bytes;
+    if (__builtin_mul_overflow((size_t)rows, sizeof **out, &bytes))
+        return tl_fail(ctx, TLNMF_ERR_TOO_LARGE, "a trace of %lld rows would not fit",
+                       (long long)rows);
+    *out = tl_allocate(&ctx->hooks, bytes); /* not cleared: only the rows in use take up memory */
+    if (*out == NULL)
+        return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for a trace of %lld rows", (long long)rows);
+    return TLNMF_OK;
+}
+
+tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
+                             int64_t K, int64_t trace_room, tlnmf_result **out)
+{
+    int64_t M = data->M, N = data->N;
+    tlnmf_result *result, shell = {.hooks = ctx->hooks, .trace_room = trace_room};
+    *out = NULL;
+    tl_slot table[] = {TL_SLOT(result, 1), TL_SLOT(shell.Phi, M * M), TL_SLOT(shell.W, M * K),
+                       TL_SLOT(shell.H, K * N), TL_SLOT(shell.energy, M)};
+    TRY(TL_ARENA(ctx, "the result", table, &shell.block));
+    tlnmf_error error = tl_trace_create(ctx, trace_room, &shell.trace);
+    if (error != TLNMF_OK) {
+        tl_release(&ctx->hooks, shell.block);
+        return error;
+    }
+    shell.info = (tlnmf_info){.M = M,
+                              .N = N,
+                              .K = K,
+                              .C = INFINITY,
+                              .L = INFINITY,
+                              .I = INFINITY,
+                              .starts = opt->exchange ? 2 * opt->starts : opt->starts,
+                              .best_start = -1,
+                              .certificate = NAN,
+                              .C_tl = NAN,
+                              .I_tl = NAN,
+                              .C_jd = NAN,
+                              .L_jd = NAN,
+                              .I_jd = NAN,
+                              .chain = -1};
+    *result = shell;
+    *out = result;
+    return TLNMF_OK;
+}
+
+void tlnmf_result_free(tlnmf_result *result)
+{
+    if (result == NULL)
+        return;
+    tlnmf_hooks hooks = result->hooks; /* the block holds the object itself */
+    tl_release(&hooks, result->trace);
+    tl_release(&hooks, result->block);
+}
+
+static void copy(double *to, const double *from, int64_t count)
+{
+    if (count > 0)
+        memcpy(to, from, (size_t)count * sizeof *to);
+}
+
+/* ---- what is reported
+ * -------------------------------------------------------------------------------- */
+
+/* The least L that a descent from the present Phi reaches. */
+static double descend_L(const tlnmf_settings *opt, tl_monitor *monitor, tl_model *model)
+{
+    tl_run run = {.opt = opt, .monitor = monitor};
+    tl_paper_jd(model, &run);
+    return tl_model_L(model);
+}
+
+static void certify(tlnmf_info *info, tl_goal goal, const tlnmf_settings *opt, tl_monitor *monitor,
+                    tl_model *model)
+{
+    if (goal == TL_GOAL_JD)
+        info->certificate = info->C - info->L;
+    else if (goal == TL_GOAL_TL && opt->exchange)
+        info->certificate = info->C - fmin(info->L_jd, info->L);
+    else if (goal == TL_GOAL_TL && opt->certify)
+        info->certificate = info->C - descend_L(opt, monitor, model);
+}
+
+/* Everything that follows from the kept (Phi, W, H), computed afresh from them. */
+void tl_result_measure(tlnmf_result *result, tl_goal goal, const tlnmf_settings *opt,
+                       tl_monitor *monitor, tl_model *model)
+{
+    int64_t M = model->M, N = model->N;
+    tlnmf_info *info = &result->info;
+    copy(model->Phi, result->Phi, M * M);
+    copy(model->W, result->W, M * info->K);
+    copy(model->H, result->H, info->K * N);
+    tl_model_refresh(model);
+    tl_values values = tl_model_values(model);
+    info->C = values.C;
+    info->L = values.L;
+    info->I = values.I;
+    info->eps = model->eps;
+    for (int64_t m = 0; m < M; m++)
+        for (int64_t n = 0; n < N; n++)
+            result->energy[m] += model->V[m * N + n];
+    info->orthogonality = tl_orthogonality(M, model->Phi, model->Gamma);
+    if (goal == TL_GOAL_JD || goal == TL_GOAL_DIAGONALISE)
+        tl_model_weights_L(model);
+    info->gradient_norm = tl_model_gradient_norm(model);
+    certify(info, goal, opt, monitor, model);
+}
+
+void tl_result_compare(tlnmf_info *info, const tlnmf_info *tl, const tlnmf_info *jd)
+{
+    const double slack = 1e-9; /* relative: what rounding may do to two equal values */
+    info->C_tl = tl->C;
+    info->I_tl = tl->I;
+    info->C_jd = jd->C;
+    info->L_jd = jd->L;
+    info->I_jd = jd->I;
+    info->chain = tl->I <= jd->I * (1.0 + slack) && tl->C <= jd->C + slack * fabs(jd->C) &&
+                  jd->L <= tl->L + slack * fabs(tl->L);
+}

@@ -1,0 +1,292 @@
+#include "solve/joint.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The metric is renewed every so often: it changes slowly, and Gamma costs a product. The objective has
+ * settled when it changed by less than tol CALM times running. */
+enum { RENEW = 5, CALM = 3, MOST_HALVINGS = 30 };
+
+tlnmf_error tl_joint_create(tlnmf_ctx *ctx, const tl_model *model, int64_t K, tl_joint *joint)
+{
+    int64_t M = model->M, N = model->N, entries = K > 0 ? M * N : 0;
+    *joint = (tl_joint){.K = K, .hooks = ctx->hooks};
+    joint->triangle = M * (M - 1) / 2;
+    joint->size = joint->triangle + M * K + K * N;
+    enum { OWN = 11 };
+    tl_slot table[OWN + TL_LBFGS_SLOTS] = {
+        TL_SLOT(joint->gradient, joint->size),  TL_SLOT(joint->before, joint->size),
+        TL_SLOT(joint->direction, joint->size), TL_SLOT(joint->metric, joint->size),
+        TL_SLOT(joint->P, M * K),               TL_SLOT(joint->Q, K * N),
+        TL_SLOT(joint->W_new, M * K),           TL_SLOT(joint->H_new, K * N),
+        TL_SLOT(joint->D, entries),             TL_SLOT(joint->U_new, entries),
+        TL_SLOT(joint->mu, M * K + K * N)};
+    tl_lbfgs_slots(&joint->lbfgs, joint->size, table + OWN);
+    return TL_ARENA(ctx, "the joint solver", table, &joint->block);
+}
+
+void tl_joint_free(tl_joint *joint)
+{
+    tl_release(&joint->hooks, joint->block);
+}
+
+/* ---- gradient ---------------------------------------------------------------------------------------- */
+
+/* Along e_ab the derivative is <E, G> = G_ab - G_ba. */
+static void gradient_of_Phi(tl_model *model, double *out)
+{
+    int64_t M = model->M;
+    tl_gradient(model->data, model->X, model->U, model->UX, model->G);
+    for (int64_t a = 0; a < M; a++)
+        for (int64_t b = 0; b < a; b++)
+            *out++ = model->G[a * M + b] - model->G[b * M + a];
+}
+
+static void multiply_by(int64_t count, const double *x, double *out)
+{
+    for (int64_t i = 0; i < count; i++)
+        out[i] *= x[i];
+}
+
+/* dC/dVhat = D = U - (V + eps) U^2, so dC/dP = 2 P .* (D H') and dC/dQ = 2 Q .* (W' D). */
+static void gradient_of_factors(const tl_model *model, tl_joint *joint, double *out)
+{
+    int64_t M = model->M, N = model->N, K = model->K;
+    const double *U = model->U, *V = model->V;
+    for (int64_t i = 0; i < M * N; i++)
+        joint->D[i] = U[i] - (V[i] + model->eps) * U[i] * U[i];
+    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, K, N, 2.0, joint->D, N, model->H, N, 0.0, out, K);
+    multiply_by(M * K, joint->P, out);
+    out += M * K;
+    tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, M, 2.0, model->W, K, joint->D, N, 0.0, out, N);
+    multiply_by(K * N, joint->Q, out);
+}
+
+static void gradient(tl_model *model, tl_joint *joint)
+{
+    gradient_of_Phi(model, joint->gradient);
+    if (joint->K > 0)
+        gradient_of_factors(model, joint, joint->gradient + joint->triangle);
+}
+
+/* ---- metric ------------------------------------------------------------------------------------------ */
+
+/* A coordinate without any curvature (silent rows, a dead component) may have any metric. */
+static double positive(double x)
+{
+    return x > 0.0 ? x : 1.0;
+}
+
+/* (13), the second derivative along e_ab at fixed weights, floored where it is small or negative. */
+static void metric_of_Phi(tl_model *model, double *out)
+{
+    int64_t M = model->M;
+    const double *Gamma = model->Gamma;
+    tl_gamma(M, model->N, model->U, model->V, model->Gamma);
+    for (int64_t a = 0; a < M; a++)
+        for (int64_t b = 0; b < a; b++) {
+            double cross = Gamma[a * M + b] + Gamma[b * M + a];
+            double exact = cross - Gamma[a * M + a] - Gamma[b * M + b];
+            *out++ = positive(fmax(exact, 0.1 * cross));
+        }
+}
+
+static void square(int64_t count, const double *x, double *out)
+{
+    for (int64_t i = 0; i < count; i++)
+        out[i] = x[i] * x[i];
+}
+
+/* The larger of the expected Hessian, 4 W .* (U^2 (H^2)'), and 0.3 of the metric that multiplicative
+ * updates amount to, 4 U H'; the same for H. */
+static void metric_of_factors(const tl_model *model, tl_joint *joint, double *out)
+{
+    int64_t M = model->M, N = model->N, K = model->K;
+    double *U2 = joint->D, *W2 = joint->W_new, *H2 = joint->H_new, *mu = joint->mu;
+    double *out_H = out + M * K, *mu_H = mu + M * K;
+    square(M * N, model->U, U2);
+    square(M * K, model->W, W2);
+    square(K * N, model->H, H2);
+    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, K, N, 4.0, U2, N, H2, N, 0.0, out, K);
+    tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, M, 4.0, W2, K, U2, N, 0.0, out_H, N);
+    multiply_by(M * K, model->W, out);
+    multiply_by(K * N, model->H, out_H);
+    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, K, N, 1.2, model->U, N, model->H, N, 0.0, mu, K);
+    tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, M, 1.2, model->W, K, model->U, N, 0.0, mu_H, N);
+    for (int64_t i = 0; i < M * K + K * N; i++)
+        out[i] = positive(fmax(out[i], mu[i]));
+}
+
+static void metric(tl_model *model, tl_joint *joint)
+{
+    metric_of_Phi(model, joint->metric);
+    if (joint->K > 0)
+        metric_of_factors(model, joint, joint->metric + joint->triangle);
+}
+
+/* sqrt(g' D^-1 g / MN) */
+static double scaled_norm(const tl_model *model, const tl_joint *joint)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < joint->size; i++)
+        sum += joint->gradient[i] * joint->gradient[i] / joint->metric[i];
+    return sqrt(sum / ((double)model->M * (double)model->N));
+}
+
+/* ---- a step ------------------------------------------------------------------------------------------ */
+
+/* The direction's part of Phi as a skew-symmetric matrix, ready for all steps along it. */
+static void unpack(tl_model *model, tl_joint *joint)
+{
+    int64_t M = model->M;
+    const double *e = joint->direction;
+    for (int64_t a = 0; a < M; a++) {
+        model->E[a * M + a] = 0.0;
+        for (int64_t b = 0; b < a; b++, e++) {
+            model->E[a * M + b] = *e;
+            model->E[b * M + a] = -*e;
+        }
+    }
+    tl_skew_prepare(&model->skew, model->E);
+}
+
+/* out = (x + a d)^2 */
+static void move(int64_t count, const double *x, double a, const double *d, double *out)
+{
+    for (int64_t i = 0; i < count; i++)
+        out[i] = (x[i] + a * d[i]) * (x[i] + a * d[i]);
+}
+
+static double value_at(tl_model *model, tl_joint *joint, double a)
+{
+    int64_t M = model->M, N = model->N, K = joint->K, count = M * N;
+    tl_model_try(model, TL_EXP, a);
+    if (K == 0)
+        return (double)count + tl_sum_log(count, model->V_new, model->eps);
+    const double *d = joint->direction + joint->triangle;
+    move(M * K, joint->P, a, d, joint->W_new);
+    move(K * N, joint->Q, a, d + M * K, joint->H_new);
+    tl_weights(M, N, K, joint->W_new, joint->H_new, model->eps, joint->U_new);
+    return tl_sum_product(count, model->V_new, model->eps, joint->U_new) -
+           tl_sum_log(count, joint->U_new, 0.0);
+}
+
+static void advance(int64_t count, double a, const double *d, double *x)
+{
+    for (int64_t i = 0; i < count; i++)
+        x[i] += a * d[i];
+}
+
+static void accept(tl_model *model, tl_joint *joint, double a)
+{
+    int64_t M = model->M, N = model->N, K = joint->K;
+    tl_model_accept(model);
+    if (K == 0) {
+        tl_model_weights_L(model);
+        return;
+    }
+    const double *d = joint->direction + joint->triangle;
+    advance(M * K, a, d, joint->P);
+    advance(K * N, a, d + M * K, joint->Q);
+    memcpy(model->W, joint->W_new, (size_t)(M * K) * sizeof *model->W);
+    memcpy(model->H, joint->H_new, (size_t)(K * N) * sizeof *model->H);
+    memcpy(model->U, joint->U_new, (size_t)(M * N) * sizeof *model->U);
+}
+
+/* Halves the step until the objective falls enough (Armijo); 0 if it never does. */
+static double backtrack(tl_model *model, tl_joint *joint, double slope, double *value)
+{
+    double a = 1.0;
+    for (int i = 0; i < MOST_HALVINGS; i++, a *= 0.5) {
+        double now = value_at(model, joint, a);
+        if (now <= *value + 1e-4 * a * slope && now < *value) {
+            *value = now;
+            return a;
+        }
+    }
+    return 0.0;
+}
+
+/* One step; false when even the plain preconditioned gradient leads nowhere. */
+static bool step(tl_model *model, tl_joint *joint, double *value, double *a)
+{
+    for (;;) {
+        double slope = tl_lbfgs_direction(&joint->lbfgs, joint->gradient, joint->metric,
+                                          joint->direction);
+        unpack(model, joint);
+        *a = slope < 0.0 ? backtrack(model, joint, slope, value) : 0.0;
+        if (*a > 0.0)
+            break;
+        if (joint->lbfgs.count == 0)
+            return false;
+        tl_lbfgs_forget(&joint->lbfgs);
+    }
+    accept(model, joint, *a);
+    double *swap = joint->before;
+    joint->before = joint->gradient;
+    joint->gradient = swap;
+    gradient(model, joint);
+    tl_lbfgs_learn(&joint->lbfgs, *a, joint->direction, joint->before, joint->gradient);
+    return true;
+}
+
+/* ---- the loop ---------------------------------------------------------------------------------------- */
+
+static double begin(tl_model *model, tl_joint *joint)
+{
+    tl_lbfgs_forget(&joint->lbfgs);
+    if (joint->K == 0) {
+        tl_model_weights_L(model);
+        return tl_model_L(model);
+    }
+    for (int64_t i = 0; i < model->M * model->K; i++)
+        joint->P[i] = sqrt(model->W[i]);
+    for (int64_t i = 0; i < model->K * model->N; i++)
+        joint->Q[i] = sqrt(model->H[i]);
+    tl_model_weights_C(model);
+    return tl_model_C(model);
+}
+
+static void record(tl_model *model, const tl_joint *joint, tl_run *run, int64_t last, double value,
+                   double a)
+{
+    bool is_C = joint->K > 0, full = run->trace_room > 0 && is_C;
+    tl_run_record(run,
+                  &(tlnmf_trace_row){is_C ? TLNMF_STAGE_TL : TLNMF_STAGE_JD, run->iterations,
+                                     is_C ? value : NAN,
+                                     full ? tl_model_L(model) : (is_C ? NAN : value),
+                                     full ? tl_model_I(model) : NAN, a},
+                  last);
+}
+
+void tl_joint_minimise(tl_model *model, tl_joint *joint, tl_run *run, int64_t last)
+{
+    tlnmf_stage stage = joint->K > 0 ? TLNMF_STAGE_TL : TLNMF_STAGE_JD;
+    double since = tl_wall_seconds(), value = begin(model, joint), a;
+    int calm = 0;
+    gradient(model, joint);
+    run->outcome = TLNMF_ITERATIONS;
+    for (int i = 0; run->iterations < last; i++) {
+        if (i % RENEW == 0)
+            metric(model, joint);
+        if (scaled_norm(model, joint) <= run->opt->grad_tol) {
+            run->outcome = TLNMF_STATIONARY;
+            break;
+        }
+        double before = value;
+        if (!step(model, joint, &value, &a)) {
+            run->outcome = TLNMF_LINE_SEARCH;
+            break;
+        }
+        run->iterations++;
+        record(model, joint, run, last, value, a);
+        if (tl_run_interrupted(run, stage))
+            break;
+        calm = tl_run_settled(run, before, value) ? calm + 1 : 0;
+        if (calm == CALM) {
+            run->outcome = TLNMF_CONVERGED;
+            break;
+        }
+    }
+    run->transform_seconds += tl_wall_seconds() - since;
+}
