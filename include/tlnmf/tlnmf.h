@@ -92,7 +92,10 @@ typedef enum tlnmf_method {
     TLNMF_METHOD_NMF = 2, /* minimise I over W, H for a transform that stays  */
 } tlnmf_method;
 
-typedef enum tlnmf_solver { TLNMF_SOLVER_PAPER = 0 } tlnmf_solver;
+typedef enum tlnmf_solver {
+    TLNMF_SOLVER_FAST = 0,  /* Jacobi sweeps, then L-BFGS */
+    TLNMF_SOLVER_PAPER = 1, /* the paper's algorithms to the letter */
+} tlnmf_solver;
 
 typedef enum tlnmf_transform {
     TLNMF_TRANSFORM_AUTO = 0, /* random to learn from, DCT-II to keep (method nmf) */

@@ -43,6 +43,9 @@ typedef struct tl_mu {
 enum { TL_MU_SLOTS = 5 };
 void tl_mu_slots(tl_mu *mu, int64_t M, int64_t N, int64_t K, tl_slot slots[TL_MU_SLOTS]);
 
+/* (9) The columns of W to sum 1, W H unchanged; a column that has died stays as it is. */
+void tl_normalise(int64_t M, int64_t N, int64_t K, double *W, double *H);
+
 /* (7)-(9): one update of H, then of W, then the columns of W to sum 1. V is M x N. */
 void tl_mu_update(tl_mu *mu, const double *V, double eps, double *W, double *H);
 

@@ -123,8 +123,7 @@ TL_HOT static void update_panel(tl_mu *mu, int64_t width, const double *V, doubl
         panel_update(mu, mu->K, PANEL, V, eps, W);
 }
 
-/* (9) The columns of W to sum 1; a column that has died stays as it is. */
-static void normalise(int64_t M, int64_t N, int64_t K, double *W, double *H)
+void tl_normalise(int64_t M, int64_t N, int64_t K, double *W, double *H)
 {
     for (int64_t k = 0; k < K; k++) {
         double c = 0.0;
@@ -154,5 +153,5 @@ void tl_mu_update(tl_mu *mu, const double *V, double eps, double *W, double *H)
     }
     for (int64_t i = 0; i < M * K; i++)
         W[i] = scaled(W[i], mu->num_W[i], mu->den_W[i], mu->gamma);
-    normalise(M, N, K, W, H);
+    tl_normalise(M, N, K, W, H);
 }

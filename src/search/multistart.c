@@ -3,7 +3,7 @@
  * so the answer is the same at any number of threads. */
 #include "search/search.h"
 #include "search/starts.h"
-#include "solve/solve.h"
+#include "solve/solver.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@ typedef enum task { TASK_TL, TASK_JD, TASK_JD_NMF, TASK_NMF } task;
 /* One thread's room. Its context is a copy, so that messages do not mix. */
 typedef struct worker {
     tlnmf_ctx ctx;
-    tl_model model;
+    tl_solver solver;
     tlnmf_trace_row *trace;
     double nmf_seconds, transform_seconds;
 } worker;
@@ -108,9 +108,9 @@ static void offer(search *s, const batch *b, const worker *w, const tl_run *run,
     bool better = best->info.best_start < 0 || score < old ||
                   (score == old && run->start < best->info.best_start);
     if (better) {
-        copy(best->Phi, w->model.Phi, s->M * s->M);
-        copy(best->W, w->model.W, s->M * best->info.K);
-        copy(best->H, w->model.H, best->info.K * s->N);
+        copy(best->Phi, w->solver.model.Phi, s->M * s->M);
+        copy(best->W, w->solver.model.W, s->M * best->info.K);
+        copy(best->H, w->solver.model.H, best->info.K * s->N);
         best->info.C = values.C;
         best->info.L = values.L;
         best->info.I = values.I;
@@ -130,38 +130,39 @@ static void offer(search *s, const batch *b, const worker *w, const tl_run *run,
 }
 
 /* Algorithm 2 from this start: what JD left is what is reported. */
-static void solve_jd_nmf(tl_model *model, tl_run *run)
+static void solve_jd_nmf(tl_solver *solver, tl_run *run)
 {
-    tl_paper_jd(model, run);
+    tl_solve_jd(solver, run);
     tl_run jd = *run;
-    tl_nmf(model, run);
+    run->iterations = 0;
+    tl_solve_nmf(solver, run);
     run->outcome = jd.outcome;
     run->iterations = jd.iterations;
     run->trace_length = jd.trace_length;
 }
 
-static void solve(const batch *b, tl_model *model, tl_run *run)
+static void solve(const batch *b, tl_solver *solver, tl_run *run)
 {
     run->to_the_end = b->what == TASK_JD_NMF || b->Phi != NULL; /* Algorithm 2 */
     switch (b->what) {
     case TASK_TL:
-        tl_paper_tl(model, run);
+        tl_solve_tl(solver, run);
         break;
     case TASK_JD:
-        tl_paper_jd(model, run);
+        tl_solve_jd(solver, run);
         break;
     case TASK_JD_NMF:
-        solve_jd_nmf(model, run);
+        solve_jd_nmf(solver, run);
         break;
     case TASK_NMF:
-        tl_nmf(model, run);
+        tl_solve_nmf(solver, run);
         break;
     }
 }
 
 static tlnmf_error run_start(search *s, const batch *b, worker *w, int64_t p)
 {
-    tl_model *model = &w->model;
+    tl_model *model = &w->solver.model;
     if (p < s->P)
         TRY(tl_starts_fill(&w->ctx, &s->starts, p, model));
     else
@@ -174,7 +175,7 @@ static tlnmf_error run_start(search *s, const batch *b, worker *w, int64_t p)
                   .start = p,
                   .trace = w->trace,
                   .trace_room = s->trace_room};
-    solve(b, model, &run);
+    solve(b, &w->solver, &run);
     tl_model_refresh(model); /* the values that count are those of Phi itself */
     if (b->keep != NULL)
         shelf_put(s, b->keep, p - b->first, model);
@@ -292,14 +293,14 @@ static tlnmf_error search_exchange(search *s, tlnmf_result *best_tl, tlnmf_resul
 /* ---- setting up
  * -------------------------------------------------------------------------------------- */
 
-static tlnmf_error workers_create(search *s, double eps)
+static tlnmf_error workers_create(search *s, double eps, int problems)
 {
     tl_slot table[] = {TL_SLOT(s->worker, s->workers)};
     TRY(TL_ARENA(s->ctx, "the workers", table, &s->block));
     for (int i = 0; i < s->workers; i++) {
         worker *w = &s->worker[i];
         w->ctx = *s->ctx;
-        TRY(tl_model_create(s->ctx, s->data, s->K, eps, s->opt->gamma, &w->model));
+        TRY(tl_solver_create(s->ctx, s->data, s->opt, eps, s->K, problems, &w->solver));
         TRY(tl_trace_create(s->ctx, s->trace_room, &w->trace));
     }
     return TLNMF_OK;
@@ -308,8 +309,7 @@ static tlnmf_error workers_create(search *s, double eps)
 static void workers_free(search *s)
 {
     for (int i = 0; s->worker != NULL && i < s->workers; i++) {
-        if (s->worker[i].model.block != NULL)
-            tl_model_free(&s->worker[i].model);
+        tl_solver_free(&s->worker[i].solver);
         tl_release(&s->ctx->hooks, s->worker[i].trace);
     }
     tl_release(&s->ctx->hooks, s->block);
@@ -335,7 +335,7 @@ static tlnmf_error search_goal(search *s, tl_goal goal, tlnmf_result *best, tlnm
 
 static void report(search *s, tl_goal goal, tlnmf_result *result)
 {
-    tl_result_measure(result, goal, s->opt, &s->monitor, &s->worker[0].model);
+    tl_result_measure(result, goal, s->opt, &s->monitor, &s->worker[0].solver);
     for (int i = 0; i < s->workers; i++) {
         result->info.nmf_seconds += s->worker[i].nmf_seconds;
         result->info.transform_seconds += s->worker[i].transform_seconds;
@@ -383,6 +383,15 @@ static int64_t trace_rows(const tlnmf_settings *opt, tl_goal goal)
     return opt->J + (diagonalises ? opt->J * opt->J_tl : 0);
 }
 
+/* The problems that a goal needs solvers for. */
+static int problems_of(const tlnmf_settings *opt, tl_goal goal)
+{
+    static const int of_goal[] = {TL_FOR_TL, TL_FOR_JD | TL_FOR_NMF, TL_FOR_NMF, TL_FOR_JD};
+    if (opt->exchange)
+        return TL_FOR_TL | TL_FOR_JD | TL_FOR_NMF;
+    return of_goal[goal] | (opt->certify ? TL_FOR_JD : 0);
+}
+
 static tlnmf_error search_trimmed(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
                                   double eps, int threads, tl_goal goal, const tlnmf_start *start,
                                   tlnmf_callback callback, void *user, tlnmf_result **out)
@@ -400,7 +409,7 @@ static tlnmf_error search_trimmed(tlnmf_ctx *ctx, const tlnmf_data *data, const 
     tlnmf_error error =
         tl_starts_create(ctx, data, opt, s.K, goal == TL_GOAL_NMF, start, &s.starts);
     if (error == TLNMF_OK)
-        error = workers_create(&s, eps);
+        error = workers_create(&s, eps, problems_of(opt, goal));
     tl_monitor_init(&s.monitor, opt, callback, user, opt->exchange ? 2 * s.P : s.P);
     if (error == TLNMF_OK)
         error = search_run(&s, goal, out);

@@ -1,6 +1,5 @@
 /* The result of a fit: made, measured, compared. */
 #include "search/search.h"
-#include "solve/solve.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,7 +15,8 @@ tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tlnmf_trace_row **out)
                        (long long)rows);
     *out = tl_allocate(&ctx->hooks, bytes); /* not cleared: only the rows in use take up memory */
     if (*out == NULL)
-        return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for a trace of %lld rows", (long long)rows);
+        return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for a trace of %lld rows",
+                       (long long)rows);
     return TLNMF_OK;
 }
 
@@ -73,28 +73,29 @@ static void copy(double *to, const double *from, int64_t count)
  * -------------------------------------------------------------------------------- */
 
 /* The least L that a descent from the present Phi reaches. */
-static double descend_L(const tlnmf_settings *opt, tl_monitor *monitor, tl_model *model)
+static double descend_L(const tlnmf_settings *opt, tl_monitor *monitor, tl_solver *solver)
 {
     tl_run run = {.opt = opt, .monitor = monitor};
-    tl_paper_jd(model, &run);
-    return tl_model_L(model);
+    tl_solve_jd(solver, &run);
+    return tl_model_L(&solver->model);
 }
 
 static void certify(tlnmf_info *info, tl_goal goal, const tlnmf_settings *opt, tl_monitor *monitor,
-                    tl_model *model)
+                    tl_solver *solver)
 {
     if (goal == TL_GOAL_JD)
         info->certificate = info->C - info->L;
     else if (goal == TL_GOAL_TL && opt->exchange)
         info->certificate = info->C - fmin(info->L_jd, info->L);
     else if (goal == TL_GOAL_TL && opt->certify)
-        info->certificate = info->C - descend_L(opt, monitor, model);
+        info->certificate = info->C - descend_L(opt, monitor, solver);
 }
 
 /* Everything that follows from the kept (Phi, W, H), computed afresh from them. */
 void tl_result_measure(tlnmf_result *result, tl_goal goal, const tlnmf_settings *opt,
-                       tl_monitor *monitor, tl_model *model)
+                       tl_monitor *monitor, tl_solver *solver)
 {
+    tl_model *model = &solver->model;
     int64_t M = model->M, N = model->N;
     tlnmf_info *info = &result->info;
     copy(model->Phi, result->Phi, M * M);
@@ -113,7 +114,7 @@ void tl_result_measure(tlnmf_result *result, tl_goal goal, const tlnmf_settings 
     if (goal == TL_GOAL_JD || goal == TL_GOAL_DIAGONALISE)
         tl_model_weights_L(model);
     info->gradient_norm = tl_model_gradient_norm(model);
-    certify(info, goal, opt, monitor, model);
+    certify(info, goal, opt, monitor, solver);
 }
 
 void tl_result_compare(tlnmf_info *info, const tlnmf_info *tl, const tlnmf_info *jd)

@@ -3,7 +3,7 @@
 #define TLNMF_SEARCH_SEARCH_H
 
 #include "model/model.h"
-#include "solve/run.h"
+#include "solve/solver.h"
 
 struct tlnmf_result {
     tlnmf_info info;
@@ -25,9 +25,9 @@ tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tlnmf_trace_row **out)
 /* Empty: best_start is -1 and every value infinite or unknown. K = 0: no W and H. */
 tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
                              int64_t K, int64_t trace_room, tlnmf_result **out);
-/* Fills in what follows from the kept Phi, W, H; the model is used as scratch. */
+/* Fills in what follows from the kept Phi, W, H; the solver is used as scratch. */
 void tl_result_measure(tlnmf_result *result, tl_goal goal, const tlnmf_settings *opt,
-                       tl_monitor *monitor, tl_model *model);
+                       tl_monitor *monitor, tl_solver *solver);
 /* What both searches of an exchange have reached, and whether the paper's inequalities hold. */
 void tl_result_compare(tlnmf_info *info, const tlnmf_info *tl, const tlnmf_info *jd);
 

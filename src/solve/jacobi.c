@@ -6,6 +6,10 @@
  * block offers as many pairs at a time that share no row, whose latencies then overlap. */
 enum { BLOCK = 8 };
 
+/* Sum U V is about N a row. A gain of less than this part of it is not worth a turn, whose angle
+ * would be mostly rounding. */
+static const double TRIFLE = 1e-8;
+
 /* Up to BLOCK disjoint pairs of rows (a, b) and their angles. */
 typedef struct group {
     int64_t count, a[BLOCK], b[BLOCK];
@@ -37,7 +41,7 @@ static inline __attribute__((always_inline)) double solve_angles(group *g, doubl
     for (int64_t i = 0; i < g->count; i++) {
         double r = sqrt(0.25 * g->p[i] * g->p[i] + g->D[i] * g->D[i]);
         double gain = 0.5 * g->p[i] + r;
-        bool turns = gain > 1e-16 * r && gain > least;
+        bool turns = gain > least && gain > 1e-16 * r;
         double cos2 = turns ? -0.5 * g->p[i] / r : 1.0, sin2 = turns ? -g->D[i] / r : 0.0;
         double large = sqrt(0.5 * (1.0 + fabs(cos2))), small = 0.5 * fabs(sin2) / large;
         g->c[i] = cos2 >= 0.0 ? large : small;
@@ -131,6 +135,7 @@ double tl_jacobi_sweep(tl_model *model, double least)
 {
     const double *U = spread_weights(model);
     double gain = 0.0;
+    least = fmax(least, TRIFLE * (double)model->N);
     for (int64_t a0 = 0; a0 < model->M; a0 += BLOCK) {
         gain += turn_within(model, U, least, a0);
         for (int64_t b0 = a0 + BLOCK; b0 < model->M; b0 += BLOCK)

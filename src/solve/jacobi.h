@@ -5,7 +5,8 @@
 #include "model/model.h"
 
 /* (14) for all pairs (a, b): rotates rows a, b of X and Phi to the least of sum U V over that
- * angle. Reads U, writes X, Phi and V. Returns by how much sum U V fell. */
+ * angle. Reads U, writes X, Phi and V. A pair that would gain less than `least` is left as it is.
+ * Returns by how much sum U V fell. */
 double tl_jacobi_sweep(tl_model *model, double least);
 
 #endif

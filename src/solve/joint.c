@@ -3,24 +3,30 @@
 #include <math.h>
 #include <string.h>
 
-/* The metric is renewed every so often: it changes slowly, and Gamma costs a product. The objective has
- * settled when it changed by less than tol CALM times running. */
-enum { RENEW = 5, CALM = 3, MOST_HALVINGS = 30 };
+/* The metric is renewed every so often: it changes slowly, and Gamma costs a product. The objective
+ * has settled when it changed by less than tol CALM times running. */
+enum { RENEW = 5, CALM = 3, MOST_HALVINGS = 30, MOST_REVIVALS = 5 };
 
-tlnmf_error tl_joint_create(tlnmf_ctx *ctx, const tl_model *model, int64_t K, tl_joint *joint)
+tlnmf_error tl_joint_create(tlnmf_ctx *ctx, const tl_model *model, tl_joint_over over,
+                            tl_joint *joint)
 {
-    int64_t M = model->M, N = model->N, entries = K > 0 ? M * N : 0;
-    *joint = (tl_joint){.K = K, .hooks = ctx->hooks};
-    joint->triangle = M * (M - 1) / 2;
-    joint->size = joint->triangle + M * K + K * N;
+    int64_t M = model->M, N = model->N, K = over == TL_JOINT_PHI ? 0 : model->K;
+    int64_t count = K > 0 ? M * N : 0;
+    *joint = (tl_joint){.over = over, .entries = M * K + K * N, .hooks = ctx->hooks};
+    joint->triangle = over == TL_JOINT_FACTORS ? 0 : M * (M - 1) / 2;
+    joint->size = joint->triangle + joint->entries;
     enum { OWN = 11 };
-    tl_slot table[OWN + TL_LBFGS_SLOTS] = {
-        TL_SLOT(joint->gradient, joint->size),  TL_SLOT(joint->before, joint->size),
-        TL_SLOT(joint->direction, joint->size), TL_SLOT(joint->metric, joint->size),
-        TL_SLOT(joint->P, M * K),               TL_SLOT(joint->Q, K * N),
-        TL_SLOT(joint->W_new, M * K),           TL_SLOT(joint->H_new, K * N),
-        TL_SLOT(joint->D, entries),             TL_SLOT(joint->U_new, entries),
-        TL_SLOT(joint->mu, M * K + K * N)};
+    tl_slot table[OWN + TL_LBFGS_SLOTS] = {TL_SLOT(joint->gradient, joint->size),
+                                           TL_SLOT(joint->before, joint->size),
+                                           TL_SLOT(joint->direction, joint->size),
+                                           TL_SLOT(joint->metric, joint->size),
+                                           TL_SLOT(joint->P, M * K),
+                                           TL_SLOT(joint->Q, K * N),
+                                           TL_SLOT(joint->W_new, M * K),
+                                           TL_SLOT(joint->H_new, K * N),
+                                           TL_SLOT(joint->D, count),
+                                           TL_SLOT(joint->U_new, count),
+                                           TL_SLOT(joint->mu, joint->entries)};
     tl_lbfgs_slots(&joint->lbfgs, joint->size, table + OWN);
     return TL_ARENA(ctx, "the joint solver", table, &joint->block);
 }
@@ -30,7 +36,8 @@ void tl_joint_free(tl_joint *joint)
     tl_release(&joint->hooks, joint->block);
 }
 
-/* ---- gradient ---------------------------------------------------------------------------------------- */
+/* ---- gradient
+ * ---------------------------------------------------------------------------------------- */
 
 /* Along e_ab the derivative is <E, G> = G_ab - G_ba. */
 static void gradient_of_Phi(tl_model *model, double *out)
@@ -64,12 +71,14 @@ static void gradient_of_factors(const tl_model *model, tl_joint *joint, double *
 
 static void gradient(tl_model *model, tl_joint *joint)
 {
-    gradient_of_Phi(model, joint->gradient);
-    if (joint->K > 0)
+    if (joint->triangle > 0)
+        gradient_of_Phi(model, joint->gradient);
+    if (joint->entries > 0)
         gradient_of_factors(model, joint, joint->gradient + joint->triangle);
 }
 
-/* ---- metric ------------------------------------------------------------------------------------------ */
+/* ---- metric
+ * ------------------------------------------------------------------------------------------ */
 
 /* A coordinate without any curvature (silent rows, a dead component) may have any metric. */
 static double positive(double x)
@@ -77,7 +86,8 @@ static double positive(double x)
     return x > 0.0 ? x : 1.0;
 }
 
-/* (13), the second derivative along e_ab at fixed weights, floored where it is small or negative. */
+/* (13), the second derivative along e_ab at fixed weights, floored where it is small or negative.
+ */
 static void metric_of_Phi(tl_model *model, double *out)
 {
     int64_t M = model->M;
@@ -97,8 +107,8 @@ static void square(int64_t count, const double *x, double *out)
         out[i] = x[i] * x[i];
 }
 
-/* The larger of the expected Hessian, 4 W .* (U^2 (H^2)'), and 0.3 of the metric that multiplicative
- * updates amount to, 4 U H'; the same for H. */
+/* The larger of the expected Hessian, 4 W .* (U^2 (H^2)'), and 0.3 of the metric that
+ * multiplicative updates amount to, 4 U H'; the same for H. */
 static void metric_of_factors(const tl_model *model, tl_joint *joint, double *out)
 {
     int64_t M = model->M, N = model->N, K = model->K;
@@ -119,8 +129,9 @@ static void metric_of_factors(const tl_model *model, tl_joint *joint, double *ou
 
 static void metric(tl_model *model, tl_joint *joint)
 {
-    metric_of_Phi(model, joint->metric);
-    if (joint->K > 0)
+    if (joint->triangle > 0)
+        metric_of_Phi(model, joint->metric);
+    if (joint->entries > 0)
         metric_of_factors(model, joint, joint->metric + joint->triangle);
 }
 
@@ -133,7 +144,8 @@ static double scaled_norm(const tl_model *model, const tl_joint *joint)
     return sqrt(sum / ((double)model->M * (double)model->N));
 }
 
-/* ---- a step ------------------------------------------------------------------------------------------ */
+/* ---- a step
+ * ------------------------------------------------------------------------------------------ */
 
 /* The direction's part of Phi as a skew-symmetric matrix, ready for all steps along it. */
 static void unpack(tl_model *model, tl_joint *joint)
@@ -159,15 +171,19 @@ static void move(int64_t count, const double *x, double a, const double *d, doub
 
 static double value_at(tl_model *model, tl_joint *joint, double a)
 {
-    int64_t M = model->M, N = model->N, K = joint->K, count = M * N;
-    tl_model_try(model, TL_EXP, a);
-    if (K == 0)
-        return (double)count + tl_sum_log(count, model->V_new, model->eps);
+    int64_t M = model->M, N = model->N, K = model->K, count = M * N;
+    const double *V = model->V;
+    if (joint->triangle > 0) {
+        tl_model_try(model, TL_EXP, a);
+        V = model->V_new;
+    }
+    if (joint->over == TL_JOINT_PHI)
+        return (double)count + tl_sum_log(count, V, model->eps);
     const double *d = joint->direction + joint->triangle;
     move(M * K, joint->P, a, d, joint->W_new);
     move(K * N, joint->Q, a, d + M * K, joint->H_new);
     tl_weights(M, N, K, joint->W_new, joint->H_new, model->eps, joint->U_new);
-    return tl_sum_product(count, model->V_new, model->eps, joint->U_new) -
+    return tl_sum_product(count, V, model->eps, joint->U_new) -
            tl_sum_log(count, joint->U_new, 0.0);
 }
 
@@ -179,9 +195,10 @@ static void advance(int64_t count, double a, const double *d, double *x)
 
 static void accept(tl_model *model, tl_joint *joint, double a)
 {
-    int64_t M = model->M, N = model->N, K = joint->K;
-    tl_model_accept(model);
-    if (K == 0) {
+    int64_t M = model->M, N = model->N, K = model->K;
+    if (joint->triangle > 0)
+        tl_model_accept(model);
+    if (joint->over == TL_JOINT_PHI) {
         tl_model_weights_L(model);
         return;
     }
@@ -193,10 +210,11 @@ static void accept(tl_model *model, tl_joint *joint, double a)
     memcpy(model->U, joint->U_new, (size_t)(M * N) * sizeof *model->U);
 }
 
-/* Halves the step until the objective falls enough (Armijo); 0 if it never does. */
+/* Halves the step until the objective falls enough (Armijo); 0 if it never does. The first one
+ * turns no plane by more than a radian. */
 static double backtrack(tl_model *model, tl_joint *joint, double slope, double *value)
 {
-    double a = 1.0;
+    double a = joint->triangle > 0 ? fmin(1.0, 1.0 / model->skew.norm) : 1.0;
     for (int i = 0; i < MOST_HALVINGS; i++, a *= 0.5) {
         double now = value_at(model, joint, a);
         if (now <= *value + 1e-4 * a * slope && now < *value) {
@@ -211,9 +229,10 @@ static double backtrack(tl_model *model, tl_joint *joint, double slope, double *
 static bool step(tl_model *model, tl_joint *joint, double *value, double *a)
 {
     for (;;) {
-        double slope = tl_lbfgs_direction(&joint->lbfgs, joint->gradient, joint->metric,
-                                          joint->direction);
-        unpack(model, joint);
+        double slope =
+            tl_lbfgs_direction(&joint->lbfgs, joint->gradient, joint->metric, joint->direction);
+        if (joint->triangle > 0)
+            unpack(model, joint);
         *a = slope < 0.0 ? backtrack(model, joint, slope, value) : 0.0;
         if (*a > 0.0)
             break;
@@ -230,12 +249,58 @@ static bool step(tl_model *model, tl_joint *joint, double *value, double *a)
     return true;
 }
 
-/* ---- the loop ---------------------------------------------------------------------------------------- */
+/* ---- zeros
+ * ------------------------------------------------------------------------------------------- */
+
+/* P = 0 has no gradient even where W would like to grow: dC/dP = 2 P dC/dW. Entries that have come
+ * close to 0 while dC/dW is negative are set to half a Newton step. Exact zeros are the caller's
+ * and stay. Returns how much lower C could get by that, to first order. */
+static double revive_factor(int64_t count, const double *gradient, const double *expected,
+                            const double *x, double *root)
+{
+    double promise = 0.0;
+    for (int64_t i = 0; i < count; i++) {
+        if (root[i] == 0.0 || !(expected[i] > 0.0))
+            continue;
+        double slope = gradient[i] / (2.0 * root[i]); /* dC/dx */
+        double better = -0.5 * slope / expected[i];
+        if (better > 10.0 * x[i]) {
+            promise -= slope * better;
+            root[i] = sqrt(better);
+        }
+    }
+    return promise;
+}
+
+/* True if something was worth reviving; W, H and U are then the new ones. */
+static bool revive(tl_model *model, tl_joint *joint, const tl_run *run)
+{
+    int64_t M = model->M, N = model->N, K = model->K;
+    if (joint->over == TL_JOINT_PHI)
+        return false;
+    double *U2 = joint->D, *W2 = joint->W_new, *H2 = joint->H_new, *expected = joint->mu;
+    const double *g = joint->gradient + joint->triangle;
+    square(M * N, model->U, U2);
+    square(M * K, model->W, W2);
+    square(K * N, model->H, H2);
+    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, K, N, 1.0, U2, N, H2, N, 0.0, expected, K);
+    tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, M, 1.0, W2, K, U2, N, 0.0, expected + M * K, N);
+    double promise = revive_factor(M * K, g, expected, model->W, joint->P) +
+                     revive_factor(K * N, g + M * K, expected + M * K, model->H, joint->Q);
+    if (!(promise > fmax(run->opt->tol, 1e-14) * fabs(tl_model_C(model))))
+        return false;
+    square(M * K, joint->P, model->W);
+    square(K * N, joint->Q, model->H);
+    return true;
+}
+
+/* ---- the loop
+ * ---------------------------------------------------------------------------------------- */
 
 static double begin(tl_model *model, tl_joint *joint)
 {
     tl_lbfgs_forget(&joint->lbfgs);
-    if (joint->K == 0) {
+    if (joint->over == TL_JOINT_PHI) {
         tl_model_weights_L(model);
         return tl_model_L(model);
     }
@@ -250,19 +315,23 @@ static double begin(tl_model *model, tl_joint *joint)
 static void record(tl_model *model, const tl_joint *joint, tl_run *run, int64_t last, double value,
                    double a)
 {
-    bool is_C = joint->K > 0, full = run->trace_room > 0 && is_C;
-    tl_run_record(run,
-                  &(tlnmf_trace_row){is_C ? TLNMF_STAGE_TL : TLNMF_STAGE_JD, run->iterations,
-                                     is_C ? value : NAN,
-                                     full ? tl_model_L(model) : (is_C ? NAN : value),
-                                     full ? tl_model_I(model) : NAN, a},
-                  last);
+    static const tlnmf_stage stages[] = {TLNMF_STAGE_TL, TLNMF_STAGE_JD, TLNMF_STAGE_NMF};
+    tlnmf_trace_row row = {stages[joint->over], run->iterations, NAN, NAN, NAN, a};
+    if (joint->over == TL_JOINT_PHI) {
+        row.L = value;
+    } else {
+        row.C = value;
+        if (run->trace_room > 0) {
+            row.L = tl_model_L(model);
+            row.I = tl_model_I(model);
+        }
+    }
+    tl_run_record(run, &row, last);
 }
 
-void tl_joint_minimise(tl_model *model, tl_joint *joint, tl_run *run, int64_t last)
+static void descend(tl_model *model, tl_joint *joint, tl_run *run, int64_t last)
 {
-    tlnmf_stage stage = joint->K > 0 ? TLNMF_STAGE_TL : TLNMF_STAGE_JD;
-    double since = tl_wall_seconds(), value = begin(model, joint), a;
+    double value = begin(model, joint), a;
     int calm = 0;
     gradient(model, joint);
     run->outcome = TLNMF_ITERATIONS;
@@ -280,7 +349,7 @@ void tl_joint_minimise(tl_model *model, tl_joint *joint, tl_run *run, int64_t la
         }
         run->iterations++;
         record(model, joint, run, last, value, a);
-        if (tl_run_interrupted(run, stage))
+        if (tl_run_interrupted(run, TLNMF_STAGE_TL))
             break;
         calm = tl_run_settled(run, before, value) ? calm + 1 : 0;
         if (calm == CALM) {
@@ -288,5 +357,26 @@ void tl_joint_minimise(tl_model *model, tl_joint *joint, tl_run *run, int64_t la
             break;
         }
     }
-    run->transform_seconds += tl_wall_seconds() - since;
+}
+
+static bool was_stopped(const tl_run *run)
+{
+    return run->outcome == TLNMF_CANCELLED || run->outcome == TLNMF_TIME;
+}
+
+void tl_joint_minimise(tl_model *model, tl_joint *joint, tl_run *run, int64_t last)
+{
+    double since = tl_wall_seconds();
+    descend(model, joint, run, last);
+    for (int i = 0; i < MOST_REVIVALS && run->iterations < last && !was_stopped(run) &&
+                    revive(model, joint, run);
+         i++)
+        descend(model, joint, run, last);
+    if (joint->entries > 0)
+        tl_normalise(model->M, model->N, model->K, model->W, model->H);
+    double spent = tl_wall_seconds() - since;
+    if (joint->over == TL_JOINT_FACTORS)
+        run->nmf_seconds += spent;
+    else
+        run->transform_seconds += spent;
 }

@@ -1,7 +1,8 @@
-/* L-BFGS over (Phi, sqrt W, sqrt H) together, or over Phi alone for L.
+/* L-BFGS over (Phi, sqrt W, sqrt H) together, over Phi alone, or over sqrt W, sqrt H alone.
  *
- * Coordinates: the lower triangle of the skew-symmetric E in exp(E) Phi, at the present Phi; then the
- * entries of P and Q with W = P.^2, H = Q.^2, which keeps W and H nonnegative without bounds. */
+ * Coordinates: the lower triangle of the skew-symmetric E in exp(E) Phi, at the present Phi; then
+ * the entries of P and Q with W = P.^2, H = Q.^2, which keeps W and H nonnegative without bounds.
+ */
 #ifndef TLNMF_SOLVE_JOINT_H
 #define TLNMF_SOLVE_JOINT_H
 
@@ -9,24 +10,31 @@
 #include "solve/lbfgs.h"
 #include "solve/run.h"
 
+typedef enum tl_joint_over {
+    TL_JOINT_ALL,     /* minimises C */
+    TL_JOINT_PHI,     /* minimises L */
+    TL_JOINT_FACTORS, /* minimises I: Phi stays */
+} tl_joint_over;
+
 typedef struct tl_joint {
-    int64_t K;                                       /* 0: Phi alone, minimising L */
-    int64_t triangle, size;                          /* coordinates of Phi, of all */
-    double *gradient, *before, *direction, *metric;  /* size */
-    double *P, *Q, *W_new, *H_new;                   /* M x K, K x N */
-    double *D, *U_new;                               /* M x N */
-    double *mu;                                      /* M x K and K x N: scratch of the metric */
+    tl_joint_over over;
+    int64_t triangle, entries, size;                /* coordinates of Phi, of W and H, of all */
+    double *gradient, *before, *direction, *metric; /* size */
+    double *P, *Q, *W_new, *H_new;                  /* M x K, K x N */
+    double *D, *U_new;                              /* M x N */
+    double *mu;                                     /* M x K and K x N: scratch of the metric */
     tl_lbfgs lbfgs;
     tlnmf_hooks hooks;
     void *block;
 } tl_joint;
 
-tlnmf_error tl_joint_create(tlnmf_ctx *ctx, const tl_model *model, int64_t K, tl_joint *joint);
+tlnmf_error tl_joint_create(tlnmf_ctx *ctx, const tl_model *model, tl_joint_over over,
+                            tl_joint *joint);
 void tl_joint_free(tl_joint *joint);
 
-/* From the model's point, which it leaves at the end, up to iteration `last` of the run. It stops when
- * sqrt(g' D^-1 g / MN) <= grad_tol, D being the metric: half its square times MN is about how much lower
- * the objective could still go, so that it means the same at every size and scale. */
+/* From the model's point, which it leaves at the end, up to iteration `last` of the run. It stops
+ * when sqrt(g' D^-1 g / MN) <= grad_tol, D being the metric: half its square times MN is about how
+ * much lower the objective could still go, so that it means the same at every size and scale. */
 void tl_joint_minimise(tl_model *model, tl_joint *joint, tl_run *run, int64_t last);
 
 #endif

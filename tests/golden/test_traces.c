@@ -138,6 +138,7 @@ static fitted fit(bool is_notes, int64_t S, tlnmf_method method, int64_t J)
     opt.J = J;
     opt.stream = TLNMF_STREAM_NUMPY;
     opt.trace = 1;
+    opt.solver = TLNMF_SOLVER_PAPER;
     assert_ok(f.ctx, tlnmf_fit(f.ctx, f.data, &opt, NULL, NULL, NULL, &f.result));
     tlnmf_result_describe(f.result, &f.info);
     f.trace = tlnmf_result_trace(f.result, &f.length);

@@ -103,7 +103,9 @@ static void every_method_descends_on_200_problems(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 200; seed++) {
         problem p = create(seed);
-        for (p.opt.method = 0; p.opt.method < 3; p.opt.method++) {
+        for (int which = 0; which < 6; which++) { /* three methods by two solvers */
+            p.opt.method = which % 3;
+            p.opt.solver = which / 3;
             tlnmf_result *result;
             assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &p.opt, NULL, NULL, NULL, &result));
             check_descent(result);

@@ -177,7 +177,8 @@ static void time_ends_a_run(void **state)
 {
     (void)state;
     problem p = create();
-    p.opt.method = TLNMF_METHOD_NMF; /* which never stops by itself at tol = 0 */
+    p.opt.method = TLNMF_METHOD_NMF; /* in paper mode it never stops by itself at tol = 0 */
+    p.opt.solver = TLNMF_SOLVER_PAPER;
     p.opt.J = 1000000000;
     p.opt.tol = 0.0;
     p.opt.max_seconds = 0.05;
@@ -189,6 +190,7 @@ static void stop_reasons_are_told_apart(void **state)
 {
     (void)state;
     problem p = create();
+    p.opt.solver = TLNMF_SOLVER_PAPER;
     assert_int_equal(fit(&p, NULL, NULL, NULL).outcome, TLNMF_ITERATIONS);
     p.opt.J = 100000;
     p.opt.tol = 1e-7;
@@ -210,6 +212,7 @@ static void traces_are_complete(void **state)
 {
     (void)state;
     problem p = create();
+    p.opt.solver = TLNMF_SOLVER_PAPER;
     p.opt.trace = 1;
     p.opt.tol = 0.0;
     tlnmf_result *result;

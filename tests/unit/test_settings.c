@@ -6,7 +6,7 @@ static void defaults_are_the_tables(void **state)
     (void)state;
     tlnmf_settings opt;
     tlnmf_settings_init(&opt);
-    assert_int_equal(opt.J, 200);
+    assert_int_equal(opt.J, 1000);
     assert_int_equal(opt.J_nmf, 10);
     assert_int_equal(opt.method, TLNMF_METHOD_TL);
     assert_true(opt.tol == 1e-12);

@@ -93,7 +93,7 @@ same() # ARGUMENT...
 }
 same y.npy
 same - <y.npy
-same y.npy --seed 1 --eps-rel 0.01 --method tl --solver paper
+same y.npy --seed 1 --eps-rel 0.01 --method tl --solver fast
 mat y.mat Y 3 4 1 .3 2 2 -.2 .1 -1 .8 -.4 .5 1 .6
 same y.mat:Y
 same y.mat

@@ -11,16 +11,16 @@ if script -qec true /dev/null >/dev/null 2>&1; then
     tlnmf simulate gcm --m 60 --n 200 -o y.npy
     long="-J 100000000 --max-seconds"
     erase=$'\e\\[K'
-    on_terminal tlnmf fit y.npy -k 5 --tol 0 --no-model $long 2
+    on_terminal tlnmf fit y.npy -k 5 --solver paper --tol 0 --no-model $long 2
     check "the line" grep -Eq "${erase}TL-NMF \[\.{20}\] iteration [0-9]+ of 100000000, [0-9.e+]+/s, \
 best C -?[0-9.e+]+, at most [0-9]+ s left$" lines
     check "the text takes its place" grep -q "^${erase}y.npy: 200 frames of length 60" lines
     check "the text is whole" grep -Eq "^  stopped       time \(iteration [0-9]+\)$" lines
 
-    on_terminal tlnmf jd y.npy --grad-tol 0 $long 1
-    check "jd has L" grep -Eq "${erase}JD .* iteration [0-9]+ of 100000000, .*, L -?[0-9.e+]+," lines
+    on_terminal tlnmf fit y.npy -k 5 --method nmf --solver paper --tol 0 --no-model $long 1
+    check "nmf has C" grep -Eq "${erase}NMF .* iteration [0-9]+ of 100000000, .*, best C -?[0-9.e+]+," lines
 
-    on_terminal tlnmf fit y.npy -k 5 --tol 0 --no-model $long 1 -q
+    on_terminal tlnmf fit y.npy -k 5 --solver paper --tol 0 --no-model $long 1 -q
     check "-q: no line" eval '! grep -q "best C" lines'
     check "-q: the text all the same" grep -q "^y.npy: 200 frames of length 60" lines
 else

@@ -5,7 +5,7 @@ set -m # background jobs shall take SIGINT
 # Starts a fit that would take 100 seconds and waits for it to be at work, with its handlers in place.
 begin() # FILE
 {
-    tlnmf fit y.npy -k 5 -J 100000000 --tol 0 --max-seconds 100 --json -o "$1" \
+    tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 100 --json -o "$1" \
         >"$out" 2>"$err" &
     pid=$!
     for _ in $(seq 200); do
@@ -50,7 +50,7 @@ for _ in 1 2 3; do
 done
 
 # The clock; and no progress line, for standard error is not a terminal
-expect 0 ... "" tlnmf fit y.npy -k 5 -J 100000000 --tol 0 --max-seconds 0.5 --json -o time.h5
+expect 0 ... "" tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 0.5 --json -o time.h5
 check "outcome" [ "$(json outcome)" = time ]
-expect 4 ... "" tlnmf fit y.npy -k 5 -J 100000000 --tol 0 --max-seconds 0.2 --strict --no-model
+expect 4 ... "" tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 0.2 --strict --no-model
 check "the text says why" grep -Eq "^  stopped       time \(iteration [0-9]+\)$" "$out"
