@@ -173,6 +173,7 @@ static tlnmf_error run_start(search *s, const batch *b, worker *w, int64_t p)
     tl_run run = {.opt = s->opt,
                   .monitor = &s->monitor,
                   .start = p,
+                  .roams = p < s->P && tl_starts_draw_Phi(&s->starts),
                   .trace = w->trace,
                   .trace_room = s->trace_room};
     solve(b, &w->solver, &run);

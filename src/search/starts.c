@@ -118,6 +118,11 @@ void tl_starts_free(tl_starts *starts)
     tl_release(&starts->hooks, starts->block);
 }
 
+bool tl_starts_draw_Phi(const tl_starts *starts)
+{
+    return starts->given.Phi == NULL && starts->transform == TLNMF_TRANSFORM_RANDOM;
+}
+
 /* Phi holds Gaussian draws on entry, which only TLNMF_TRANSFORM_RANDOM uses. */
 static tlnmf_error fill_Phi(tlnmf_ctx *ctx, const tl_starts *starts, tl_model *model)
 {

@@ -20,6 +20,9 @@ tlnmf_error tl_starts_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf
                              tl_starts *starts);
 void tl_starts_free(tl_starts *starts);
 
+/* Whether the starts' Phi are random. */
+bool tl_starts_draw_Phi(const tl_starts *starts);
+
 /* Start number p into the model: Phi, W, H (X and V are not refreshed). */
 tlnmf_error tl_starts_fill(tlnmf_ctx *ctx, const tl_starts *starts, int64_t p, tl_model *model);
 

@@ -24,7 +24,8 @@ void tl_monitor_done(tl_monitor *monitor);
 typedef struct tl_run {
     const tlnmf_settings *opt;
     tl_monitor *monitor;
-    int64_t start;   /* which of the starts this is */
+    int64_t start; /* which of the starts this is */
+    bool roams;    /* the start is a random one: the way to a minimum need not lead down from it */
     bool to_the_end; /* all updates of NMF, as in Algorithm 2, even when C no longer changes */
     tlnmf_trace_row *trace;
     int64_t trace_length, trace_room;

@@ -88,6 +88,8 @@ static void check_descent(const tlnmf_result *result)
             continue;
         double now = row[i].C, before = row[i - 1].C;
         if (row[i].stage == TLNMF_STAGE_JD) {
+            if (isnan(row[i].step)) /* a sweep at a higher floor */
+                continue;
             now = row[i].L;
             before = row[i - 1].L;
         } else if (row[i].stage == TLNMF_STAGE_NMF) {
