@@ -70,9 +70,10 @@ const cli_command cli_jd = {
     .name = "jd",
     .usage = "jd COVARIANCES [options]",
     .purpose = "joint diagonalisation alone: the orthogonal Phi that minimises L",
-    .takes =
-        " eps eps-rel J j-tl grad-tol halvings max-seconds transform starts seed stream threads "
-        "trace o json q v ",
+    .takes = " solver eps eps-rel J j-tl tol grad-tol halvings max-seconds transform starts "
+             "continuation seed "
+             "stream threads "
+             "trace o json q v ",
     .examples = "  tlnmf jd covs.npy --eps 1e-8 -o phi.h5\n"
                 "  tlnmf jd data.npy --input data --starts 10\n"
                 "\nThe transform goes to -o FILE [phi.h5].\n",

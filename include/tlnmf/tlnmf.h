@@ -114,11 +114,11 @@ typedef enum tlnmf_stream {
  * src/options.def, at run time in tlnmf_option_at(). */
 typedef struct tlnmf_settings {
     size_t struct_size;
-    int64_t k, J, J_tl, J_nmf, starts, halvings, threads;
+    int64_t k, J, J_tl, J_nmf, starts, hops, halvings, threads;
     uint64_t seed;
     double eps, eps_rel, gamma, tol, grad_tol, max_seconds;
     int32_t method, solver, transform, stream;
-    int32_t exchange, certify, trace;
+    int32_t exchange, certify, continuation, trace;
 } tlnmf_settings;
 
 typedef enum tlnmf_option_type {

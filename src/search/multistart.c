@@ -1,6 +1,7 @@
 /* Multi-start search, with the exchange of starts between TL-NMF and JD+NMF (the paper's last
  * appendix). Starts run in parallel; which one is kept depends on scores and start numbers alone,
  * so the answer is the same at any number of threads. */
+#include "search/hop.h"
 #include "search/search.h"
 #include "search/starts.h"
 #include "solve/solver.h"
@@ -14,6 +15,7 @@ typedef enum task { TASK_TL, TASK_JD, TASK_JD_NMF, TASK_NMF } task;
 typedef struct worker {
     tlnmf_ctx ctx;
     tl_solver solver;
+    tl_hop hop;
     tlnmf_trace_row *trace;
     double nmf_seconds, transform_seconds;
 } worker;
@@ -177,6 +179,8 @@ static tlnmf_error run_start(search *s, const batch *b, worker *w, int64_t p)
                   .trace = w->trace,
                   .trace_room = s->trace_room};
     solve(b, &w->solver, &run);
+    if (b->what == TASK_TL && run.roams && w->hop.hops > 0)
+        tl_hop_search(&w->hop, &w->solver, &run, s->opt->seed);
     tl_model_refresh(model); /* the values that count are those of Phi itself */
     if (b->keep != NULL)
         shelf_put(s, b->keep, p - b->first, model);
@@ -298,10 +302,12 @@ static tlnmf_error workers_create(search *s, double eps, int problems)
 {
     tl_slot table[] = {TL_SLOT(s->worker, s->workers)};
     TRY(TL_ARENA(s->ctx, "the workers", table, &s->block));
+    int64_t hops = (problems & TL_FOR_TL) ? tl_hop_count(s->opt, s->data, s->K) : 0;
     for (int i = 0; i < s->workers; i++) {
         worker *w = &s->worker[i];
         w->ctx = *s->ctx;
         TRY(tl_solver_create(s->ctx, s->data, s->opt, eps, s->K, problems, &w->solver));
+        TRY(tl_hop_create(s->ctx, &w->solver.model, hops, &w->hop));
         TRY(tl_trace_create(s->ctx, s->trace_room, &w->trace));
     }
     return TLNMF_OK;
@@ -310,6 +316,7 @@ static tlnmf_error workers_create(search *s, double eps, int problems)
 static void workers_free(search *s)
 {
     for (int i = 0; s->worker != NULL && i < s->workers; i++) {
+        tl_hop_free(&s->worker[i].hop);
         tl_solver_free(&s->worker[i].solver);
         tl_release(&s->ctx->hooks, s->worker[i].trace);
     }
@@ -377,11 +384,11 @@ static double product_flops(const tlnmf_data *data)
     return 2.0 * (double)data->M * (double)data->M * (double)tl_max(data->T, data->M);
 }
 
-/* The most rows that a trace can have. */
+/* The most rows that a trace can have: iterations, and one for where hops led. */
 static int64_t trace_rows(const tlnmf_settings *opt, tl_goal goal)
 {
     bool diagonalises = goal == TL_GOAL_JD || goal == TL_GOAL_DIAGONALISE || opt->exchange;
-    return opt->J + (diagonalises ? opt->J * opt->J_tl : 0);
+    return opt->J + 1 + (diagonalises ? opt->J * opt->J_tl : 0);
 }
 
 /* The problems that a goal needs solvers for. */

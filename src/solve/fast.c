@@ -44,10 +44,37 @@ static bool sweeps_C(tl_model *model, tl_run *run)
     return true;
 }
 
+/* Down from a floor above the mean power by 10^-1/2 at a time, with a short descent at each: at a
+ * high floor the landscape is smooth, and its minimum is followed down. The sweeps before are of
+ * the top floor. False, with the outcome set, when the run has to end. */
+static bool descend_floor(tl_model *model, tl_joint *joint, tl_run *run)
+{
+    enum { EACH = 50 };
+    const double eps = model->eps, top = 1.5 * model->data->mean_power;
+    bool go_on = true;
+    for (double floor = top; floor > eps && go_on; floor *= sqrt(0.1)) {
+        tl_run stage = {
+            .opt = run->opt, .monitor = run->monitor, .start = run->start, .quiet = true};
+        model->eps = floor;
+        go_on = floor < top || joint->over == TL_JOINT_PHI || sweeps_C(model, &stage);
+        stage.iterations = 0;
+        if (go_on)
+            tl_joint_minimise(model, joint, &stage, EACH);
+        go_on = go_on && stage.outcome != TLNMF_CANCELLED && stage.outcome != TLNMF_TIME;
+        run->nmf_seconds += stage.nmf_seconds;
+        run->transform_seconds += stage.transform_seconds;
+        if (!go_on)
+            run->outcome = stage.outcome;
+    }
+    model->eps = eps;
+    return go_on;
+}
+
 void tl_fast_tl(tl_model *model, tl_joint *joint, tl_run *run)
 {
     run->outcome = TLNMF_ITERATIONS;
-    if (sweeps_C(model, run))
+    bool from_above = run->opt->continuation && run->roams;
+    if (from_above ? descend_floor(model, joint, run) : sweeps_C(model, run))
         tl_joint_minimise(model, joint, run, run->opt->J);
 }
 
@@ -77,7 +104,12 @@ static bool sweeps_L(tl_model *model, tl_run *run)
 void tl_fast_jd(tl_model *model, tl_joint *joint, tl_run *run)
 {
     run->outcome = TLNMF_ITERATIONS;
-    if (!run->roams || sweeps_L(model, run))
+    bool go_on = true;
+    if (run->roams && run->opt->continuation)
+        go_on = descend_floor(model, joint, run);
+    else if (run->roams)
+        go_on = sweeps_L(model, run);
+    if (go_on)
         tl_joint_minimise(model, joint, run, run->opt->J);
 }
 

@@ -32,6 +32,8 @@ static void ask(tl_run *run, const tlnmf_progress *progress)
 
 void tl_run_record(tl_run *run, const tlnmf_trace_row *row, int64_t iterations)
 {
+    if (run->quiet)
+        return;
     if (run->trace_length < run->trace_room)
         run->trace[run->trace_length++] = *row;
     tlnmf_progress progress = {.struct_size = sizeof progress,
