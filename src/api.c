@@ -11,12 +11,12 @@ void tlnmf_start_init(tlnmf_start *start)
     *start = (tlnmf_start){.struct_size = sizeof *start};
 }
 
-/* The floor that the settings ask for; a part of the power must hold to the range of eps, too. */
+/* The floor that the settings ask for. */
 static tlnmf_error resolve_eps(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
                                double *eps)
 {
     *eps = opt->eps > 0.0 ? opt->eps : opt->eps_rel * data->mean_power;
-    if (!(*eps >= 1e-300 && *eps <= 1e300))
+    if (!(*eps >= 1e-304 && *eps <= 1e304)) /* 1 / eps must not overflow, nor sums of it */
         return tl_fail(ctx, TLNMF_ERR_DATA,
                        "eps-rel = %g of a mean power of %g is no usable floor: rescale the data",
                        opt->eps_rel, data->mean_power);

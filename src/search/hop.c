@@ -87,6 +87,7 @@ void tl_hop_search(tl_hop *hop, tl_solver *solver, tl_run *run, uint64_t seed)
     tl_rng rng;
     tl_rng_seed(&rng, TLNMF_STREAM_OWN, seed, apart + (uint64_t)run->start);
     double first = C_of(model), best = first;
+    int64_t descended = run->iterations;
     save(hop, model);
     for (int64_t i = 0; i < hop->hops && !tl_run_interrupted(run, TLNMF_STAGE_TL); i++) {
         tl_run again = {
@@ -110,7 +111,7 @@ void tl_hop_search(tl_hop *hop, tl_solver *solver, tl_run *run, uint64_t seed)
     if (best <
         first) { /* the trace is that of the first descent; its last row says where hops led */
         tl_values v = tl_model_values(model);
-        tl_run_record(run, &(tlnmf_trace_row){TLNMF_STAGE_TL, run->iterations, v.C, v.L, v.I, NAN},
+        tl_run_record(run, &(tlnmf_trace_row){TLNMF_STAGE_TL, descended + 1, v.C, v.L, v.I, NAN},
                       run->opt->J);
     }
 }

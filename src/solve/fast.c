@@ -44,15 +44,29 @@ static bool sweeps_C(tl_model *model, tl_run *run)
     return true;
 }
 
-/* Down from a floor above the mean power by 10^-1/2 at a time, with a short descent at each: at a
- * high floor the landscape is smooth, and its minimum is followed down. The sweeps before are of
- * the top floor. False, with the outcome set, when the run has to end. */
+/* Where continuation begins. Much higher, and all starts end in the same few minima; much lower,
+ * and it changes nothing. */
+static double top_floor(const tl_model *model)
+{
+    return 0.05 * model->data->mean_power;
+}
+
+/* Whether a run comes down from the top floor: only from random starts, and only if there is a way.
+ */
+static bool comes_from_above(const tl_model *model, const tl_run *run)
+{
+    return run->opt->continuation && run->roams && model->eps < top_floor(model);
+}
+
+/* From the top floor down to eps by 10^-0.2 at a time, with a short descent at each: at a high
+ * floor the landscape is smooth, and its minimum is followed down. False, with the outcome set,
+ * when the run has to end. */
 static bool descend_floor(tl_model *model, tl_joint *joint, tl_run *run)
 {
     enum { EACH = 50 };
-    const double eps = model->eps, top = 1.5 * model->data->mean_power;
+    const double eps = model->eps, top = top_floor(model);
     bool go_on = true;
-    for (double floor = top; floor > eps && go_on; floor *= sqrt(0.1)) {
+    for (double floor = top; floor > eps && go_on; floor *= pow(10.0, -0.2)) {
         tl_run stage = {
             .opt = run->opt, .monitor = run->monitor, .start = run->start, .quiet = true};
         model->eps = floor;
@@ -73,8 +87,7 @@ static bool descend_floor(tl_model *model, tl_joint *joint, tl_run *run)
 void tl_fast_tl(tl_model *model, tl_joint *joint, tl_run *run)
 {
     run->outcome = TLNMF_ITERATIONS;
-    bool from_above = run->opt->continuation && run->roams;
-    if (from_above ? descend_floor(model, joint, run) : sweeps_C(model, run))
+    if (comes_from_above(model, run) ? descend_floor(model, joint, run) : sweeps_C(model, run))
         tl_joint_minimise(model, joint, run, run->opt->J);
 }
 
@@ -105,7 +118,7 @@ void tl_fast_jd(tl_model *model, tl_joint *joint, tl_run *run)
 {
     run->outcome = TLNMF_ITERATIONS;
     bool go_on = true;
-    if (run->roams && run->opt->continuation)
+    if (comes_from_above(model, run))
         go_on = descend_floor(model, joint, run);
     else if (run->roams)
         go_on = sweeps_L(model, run);

@@ -269,6 +269,119 @@ static void fast_is_no_worse_than_paper(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+/* One realisation and a small floor, the hardest data there is: coming down from a high floor ends
+ * far below the paper's search (1229 over 200 runs, docs/benchmarks.md), for both methods. */
+static void continuation_goes_lower(void **state)
+{
+    (void)state;
+    enum { M = 10, N = 50, K = 5 };
+    tlnmf_ctx *ctx = new_ctx();
+    double Y[M * N];
+    tlnmf_data *data;
+    tlnmf_result *result;
+    tlnmf_info info;
+    assert_ok(ctx,
+              tlnmf_simulate_gcm(ctx, 1, M, N, K, 2020, 100, TLNMF_STREAM_NUMPY, Y, NULL, NULL));
+    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 1, M, N, &data));
+    tlnmf_settings opt;
+    tlnmf_settings_init(&opt);
+    opt.k = K;
+    opt.eps = 1e-8;
+    opt.starts = 40;
+    opt.hops = 0;
+    opt.continuation = 1;
+    assert_ok(ctx, tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+    tlnmf_result_describe(result, &info);
+    assert_true(info.C < 700.0);
+    assert_true(info.eps == 1e-8);
+    assert_close(info.C, info.L + info.I, 1e-10);
+    tlnmf_result_free(result);
+    assert_ok(ctx, tlnmf_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result));
+    tlnmf_result_describe(result, &info);
+    assert_true(info.L < 100.0); /* the paper's search: 816 */
+    tlnmf_result_free(result);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+}
+
+/* Hops never end higher, and the same seed hops the same way at any number of threads. */
+static void hops_only_help(void **state)
+{
+    (void)state;
+    enum { S = 2, M = 6, N = 20, K = 3 };
+    tlnmf_ctx *ctx = new_ctx();
+    double Y[S * M * N], C[3];
+    tlnmf_data *data;
+    assert_ok(ctx, tlnmf_simulate_gcm(ctx, S, M, N, K, 5, 6, TLNMF_STREAM_OWN, Y, NULL, NULL));
+    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S, M, N, &data));
+    tlnmf_settings opt;
+    tlnmf_settings_init(&opt);
+    opt.k = K;
+    opt.starts = 4;
+    for (int i = 0; i < 3; i++) {
+        tlnmf_result *result;
+        tlnmf_info info;
+        opt.hops = i == 0 ? 0 : 5;
+        opt.threads = i == 2 ? 3 : 1;
+        assert_ok(ctx, tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+        tlnmf_result_describe(result, &info);
+        C[i] = info.C;
+        tlnmf_result_free(result);
+    }
+    assert_true(C[1] <= C[0]);
+    assert_true(C[1] == C[2]);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+}
+
+/* Random problems of all shapes, with silence, repetition and scales from 1e-150 to 1e150: an end
+ * that is finite and has a reason. */
+static void anything_goes(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 1000; seed++) {
+        tl_rng rng;
+        tl_rng_seed(&rng, TLNMF_STREAM_OWN, 4242, seed);
+        int64_t M = pick(&rng, 1, 40), N = pick(&rng, 1, 40),
+                S = pick(&rng, 1, seed % 10 == 0 ? 60 : 4);
+        int64_t K = pick(&rng, 1, 8), kind = pick(&rng, 0, 5);
+        double scale = kind == 4 ? 1e150 : kind == 5 ? 1e-150 : 1.0;
+        double *Y = new_normals(&rng, S * M * N);
+        for (int64_t i = 0; i < S * M; i++)
+            for (int64_t n = 0; n < N; n++) {
+                double *y = &Y[i * N + n];
+                *y *= scale;
+                if ((kind == 1 && i % M == 0 && M > 1) || (kind == 2 && n % 3 == 0 && N > 1))
+                    *y = 0.0;
+                if (kind == 3)
+                    *y = Y[i * N];
+            }
+        tlnmf_ctx *ctx = new_ctx();
+        tlnmf_data *data;
+        tlnmf_result *result;
+        tlnmf_info info;
+        tlnmf_settings opt;
+        tlnmf_settings_init(&opt);
+        opt.k = K < M * N ? K : M * N;
+        opt.J = 40;
+        opt.hops = 0;
+        opt.seed = seed;
+        opt.method = (int32_t)(seed % 3);
+        opt.continuation = seed % 7 == 0;
+        assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S, M, N, &data));
+        assert_ok(ctx, tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+        tlnmf_result_describe(result, &info);
+        assert_true(isfinite(info.C) && isfinite(info.L) && info.outcome != TLNMF_NOT_RUN);
+        assert_near(info.C, info.L + info.I,
+                    1e-10 * (fabs(info.C) + fabs(info.L) + (double)(M * N)));
+        assert_true(info.orthogonality < 1e-12);
+        tlnmf_result_free(result);
+        tlnmf_data_free(data);
+        tlnmf_ctx_free(ctx);
+        free(Y);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +392,9 @@ int main(void)
         cmocka_unit_test(the_joint_solver_ends_at_a_minimum),
         cmocka_unit_test(zeros_come_back_unless_they_are_exact),
         cmocka_unit_test(fast_is_no_worse_than_paper),
+        cmocka_unit_test(continuation_goes_lower),
+        cmocka_unit_test(hops_only_help),
+        cmocka_unit_test(anything_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

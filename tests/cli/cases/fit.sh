@@ -20,7 +20,7 @@ same_text "y.npy: 4 frames of length 3, 1 realisation (4 compressed columns)
   model         model.h5" text "standard output" "tlnmf fit, numbers hidden"
 
 # JSON, trace and model
-expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --tol 0 --json --trace -o m.h5
+expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --tol 0 --hops 0 --json --trace -o m.h5
 for key in C L I certificate outcome iterations cpu_seconds wall_seconds orthogonality \
     gradient_norm seed starts version eps; do
     check "JSON has $key" [ -n "$(json $key)" ]
@@ -88,7 +88,7 @@ C=$(json C fit.json)
 same() # ARGUMENT...
 {
     local
-    expect 0 ... "" tlnmf fit "$@" -k 2 -J 30 --tol 0 --json --no-model
+    expect 0 ... "" tlnmf fit "$@" -k 2 -J 30 --tol 0 --hops 0 --json --no-model
     [ "$(json C)" = "$C" ] || fail "tlnmf fit $*: C is $(json C), not $C"
 }
 same y.npy
