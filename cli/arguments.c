@@ -48,8 +48,7 @@ int cli_fail_library(const cli_call *call, tlnmf_error error, const char *file)
                     file == NULL ? "" : ": ", tlnmf_message(call->ctx));
 }
 
-/* ---- help
- * -------------------------------------------------------------------------------------------- */
+/* ---- help ------------------------------------------------------------------------------------ */
 
 /* Whether `name` is one of the words in command->takes, which begins with a space. */
 static bool takes(const cli_command *command, const char *name)
@@ -111,8 +110,7 @@ static void print_help(const cli_call *call)
     printf("\nExamples\n%s", command->examples);
 }
 
-/* ---- parsing
- * ----------------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 /* The words that are left, and how to take the next one. */
 typedef struct words {

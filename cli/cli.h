@@ -52,8 +52,7 @@ typedef struct cli_common {
 } cli_common;
 extern cli_common cli_common_values;
 
-/* ---- arguments (arguments.c)
- * ----------------------------------------------------------------------- */
+/* ---- arguments (arguments.c) ----------------------------------------------------------------- */
 
 /* Creates the context and reads the arguments. Returns false when the command is over, with *code
  * set:
@@ -81,8 +80,7 @@ int cli_check_output(const cli_command *command, const char *path);
 int cli_check_model(const cli_call *call, const char *model, const char *input_kind,
                     const char *init_phi);
 
-/* ---- data (data.c)
- * --------------------------------------------------------------------------------- */
+/* ---- data (data.c) --------------------------------------------------------------------------- */
 
 /* Reads an array and turns it into data: 2-D is one realisation, 3-D is (S, M, N), or covariances
  * (N, M, M) if `kind` says so: "data", "covariances", or "auto" by whether the slices are
@@ -93,16 +91,14 @@ int cli_read_data(cli_call *call, const char *spec, const char *kind, tlnmf_data
 int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t rows,
                     int64_t columns, io_array *out);
 
-/* ---- progress and Ctrl-C (progress.c)
- * -------------------------------------------------------------- */
+/* ---- progress and Ctrl-C (progress.c) -------------------------------------------------------- */
 
 /* Ctrl-C once: stop cleanly; twice: at once. */
 void cli_catch_interrupt(void);
 int cli_progress(const tlnmf_progress *progress, void *user); /* a tlnmf_callback; user is NULL */
 void cli_progress_clear(void);
 
-/* ---- results (summary.c)
- * --------------------------------------------------------------------------- */
+/* ---- results (summary.c) --------------------------------------------------------------------- */
 
 typedef struct cli_result {
     const char *input, *model; /* file names; model is NULL when none is written */

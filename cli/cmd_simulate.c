@@ -30,8 +30,7 @@ static int write_array(cli_call *call, const char *path, io_array array)
     return cli_fail_io(call->command, &err);
 }
 
-/* ---- gcm
- * --------------------------------------------------------------------------------------------- */
+/* ---- gcm ------------------------------------------------------------------------------------- */
 
 typedef struct gcm_sizes {
     int64_t S, M, N, K, seed_truth, seed_data;
@@ -86,8 +85,7 @@ static int simulate_gcm(cli_call *call, const char *output)
     return code;
 }
 
-/* ---- notes
- * ------------------------------------------------------------------------------------------- */
+/* ---- notes ----------------------------------------------------------------------------------- */
 
 /* "a,b,c,d" to exactly `count` numbers. */
 static bool parse_phases(const cli_call *call, const char *text, int64_t count, double *theta)

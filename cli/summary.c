@@ -188,8 +188,7 @@ json_t *cli_summary(const cli_call *call, const cli_result *r)
     return object;
 }
 
-/* ---- text
- * -------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void print_atoms(FILE *out, const cli_result *r)
 {
@@ -282,8 +281,7 @@ void cli_print_summary(FILE *out, const cli_call *call, const cli_result *r)
         fprintf(out, "  model         %s\n", r->model);
 }
 
-/* ---- files
- * ------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 bool cli_print_json(const json_t *object)
 {

@@ -325,8 +325,7 @@ tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, int
     return error;
 }
 
-/* ---- what the floor can see
- * ------------------------------------------------------------------------ */
+/* ---- what the floor can see ------------------------------------------------------------------ */
 
 static bool is_seen(const tlnmf_data *data, int64_t t, double eps)
 {
@@ -360,8 +359,7 @@ tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tln
     return TLNMF_OK;
 }
 
-/* ---- both
- * ---------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 void tlnmf_data_free(tlnmf_data *data)
 {

@@ -66,8 +66,7 @@ tlnmf_error tlnmf_simulate_gcm(tlnmf_ctx *ctx, int64_t S, int64_t M, int64_t N, 
     return TLNMF_OK;
 }
 
-/* ---- music notes
- * ---------------------------------------------------------------------------------- */
+/* ---- music notes ----------------------------------------------------------------------------- */
 
 enum {
     RATE = TLNMF_NOTES_RATE,

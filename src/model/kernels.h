@@ -30,8 +30,7 @@ void tl_gradient(const tlnmf_data *data, const double *X, const double *U, doubl
 /* (10) Gamma_ab = 2 sum_n U_an V_bn. */
 void tl_gamma(int64_t M, int64_t N, const double *U, const double *V, double *Gamma);
 
-/* ---- multiplicative updates
- * ------------------------------------------------------------------------ */
+/* ---- multiplicative updates ------------------------------------------------------------------ */
 
 typedef struct tl_mu {
     int64_t M, N, K;

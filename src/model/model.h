@@ -46,8 +46,7 @@ tl_model_values(tl_model *model); /* all three, setting U to that of C; C, I NaN
 /* Norm of the antisymmetric part of the gradient, ||Ganti||_F / 2N, for the weights in U. */
 double tl_model_gradient_norm(tl_model *model);
 
-/* ---- a step along E, in parts
- * ---------------------------------------------------------------------- */
+/* ---- a step along E, in parts ---------------------------------------------------------------- */
 
 typedef enum tl_retraction { TL_EXP, TL_POLAR } tl_retraction;
 

@@ -3,13 +3,18 @@
 #include <math.h>
 #include <string.h>
 
+bool tl_is_small(const tlnmf_data *data, int64_t K)
+{
+    enum { SMALL = 2000 }; /* unknowns */
+    return data->M * data->M + (data->M + data->N) * K <= SMALL;
+}
+
 int64_t tl_hop_count(const tlnmf_settings *opt, const tlnmf_data *data, int64_t K)
 {
-    enum { FEW = 3, SMALL = 2000 };
+    enum { FEW = 3 };
     if (opt->hops >= 0)
         return opt->hops;
-    int64_t unknowns = data->M * data->M + (data->M + data->N) * K;
-    return opt->solver == TLNMF_SOLVER_FAST && unknowns <= SMALL ? FEW : 0;
+    return opt->solver == TLNMF_SOLVER_FAST && tl_is_small(data, K) ? FEW : 0;
 }
 
 tlnmf_error tl_hop_create(tlnmf_ctx *ctx, const tl_model *model, int64_t hops, tl_hop *hop)

@@ -13,6 +13,9 @@ typedef struct tl_hop {
     void *block;
 } tl_hop;
 
+/* Whether descents cost next to nothing. */
+bool tl_is_small(const tlnmf_data *data, int64_t K);
+
 /* How many hops the settings ask for: what was given, else a few where the problem is small. */
 int64_t tl_hop_count(const tlnmf_settings *opt, const tlnmf_data *data, int64_t K);
 

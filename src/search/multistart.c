@@ -31,6 +31,7 @@ typedef struct search {
     tlnmf_ctx *ctx;
     const tlnmf_data *data;
     const tlnmf_settings *opt;
+    tlnmf_settings quick; /* opt with a tolerance that is enough to rank starts by */
     int64_t M, N, K, P, trace_room;
     tl_starts starts;
     tl_monitor monitor;
@@ -47,10 +48,10 @@ typedef struct batch {
     const double *Phi;  /* a transform for all of them, or NULL */
     shelf *keep;        /* where to put start p's final point, or NULL */
     tlnmf_result *best; /* the least score, over all batches that share it */
+    bool quick;         /* the best is polished later */
 } batch;
 
-/* ---- shelves
- * ------------------------------------------------------------------------------------------ */
+/* ---- shelves --------------------------------------------------------------------------------- */
 
 static tlnmf_error shelf_create(search *s, shelf *out)
 {
@@ -85,8 +86,7 @@ static void shelf_take(const search *s, const shelf *sh, int64_t p, tl_model *mo
     copy(model->H, sh->H + p * s->K * s->N, s->K * s->N);
 }
 
-/* ---- one start
- * --------------------------------------------------------------------------------------- */
+/* ---- one start ------------------------------------------------------------------------------- */
 
 static double score_of(task what, tl_values values)
 {
@@ -172,7 +172,7 @@ static tlnmf_error run_start(search *s, const batch *b, worker *w, int64_t p)
     if (b->Phi != NULL)
         copy(model->Phi, b->Phi, s->M * s->M);
     tl_model_refresh(model);
-    tl_run run = {.opt = s->opt,
+    tl_run run = {.opt = b->quick ? &s->quick : s->opt,
                   .monitor = &s->monitor,
                   .start = p,
                   .roams = p < s->P && tl_starts_draw_Phi(&s->starts),
@@ -194,8 +194,7 @@ static tlnmf_error run_start(search *s, const batch *b, worker *w, int64_t p)
     return TLNMF_OK;
 }
 
-/* ---- many starts
- * ------------------------------------------------------------------------------------- */
+/* ---- many starts ----------------------------------------------------------------------------- */
 
 /* After a stop, only a batch that has nothing yet still runs a start (which then ends at once). */
 static bool skip(search *s, const batch *b)
@@ -234,14 +233,14 @@ static tlnmf_error run_batch(search *s, const batch *b)
     return failed;
 }
 
-/* ---- the methods
- * ------------------------------------------------------------------------------------- */
+/* ---- the methods ----------------------------------------------------------------------------- */
 
 /* NMF at the best Phi of JD, whose trace and outcome are kept in front. */
 static tlnmf_error nmf_after_jd(search *s, const tlnmf_result *jd, const shelf *more, int64_t count,
                                 tlnmf_result *best)
 {
-    TRY(run_batch(s, &(batch){TASK_NMF, 0, count, more, jd->Phi, NULL, best}));
+    TRY(run_batch(
+        s, &(batch){.what = TASK_NMF, .count = count, .from = more, .Phi = jd->Phi, .best = best}));
     int64_t rows = tl_min(best->trace_length, best->trace_room - jd->trace_length);
     if (rows > 0)
         memmove(best->trace + jd->trace_length, best->trace, (size_t)rows * sizeof *best->trace);
@@ -252,6 +251,46 @@ static tlnmf_error nmf_after_jd(search *s, const tlnmf_result *jd, const shelf *
         best->info.outcome = jd->info.outcome;
     best->info.iterations = jd->info.iterations;
     best->info.best_start = jd->info.best_start;
+    return TLNMF_OK;
+}
+
+/* Goes on from the best point to the tolerance that was asked for. */
+static void polish(search *s, tlnmf_result *best)
+{
+    tl_solver *solver = &s->worker[0].solver;
+    tl_run run = {.opt = s->opt,
+                  .monitor = &s->monitor,
+                  .start = best->info.best_start,
+                  .iterations = best->info.iterations,
+                  .trace = best->trace,
+                  .trace_length = best->trace_length,
+                  .trace_room = best->trace_room};
+    copy(solver->model.Phi, best->Phi, s->M * s->M);
+    copy(solver->model.W, best->W, s->M * s->K);
+    copy(solver->model.H, best->H, s->K * s->N);
+    tl_model_refresh(&solver->model);
+    tl_joint_minimise(&solver->model, &solver->all, &run, s->opt->J);
+    copy(best->Phi, solver->model.Phi, s->M * s->M);
+    copy(best->W, solver->model.W, s->M * s->K);
+    copy(best->H, solver->model.H, s->K * s->N);
+    best->info.outcome = (int32_t)run.outcome;
+    best->info.iterations = run.iterations;
+    best->trace_length = run.trace_length;
+    s->worker[0].transform_seconds += run.transform_seconds;
+}
+
+/* Fast and large: all starts just far enough to rank them, then the best to the end. A small
+ * problem's starts are cheap and its minima close together, so that each goes to the end. */
+static tlnmf_error search_tl(search *s, tlnmf_result *best)
+{
+    const double enough = 1e-9;
+    bool quick =
+        s->opt->solver == TLNMF_SOLVER_FAST && s->opt->tol < enough && !tl_is_small(s->data, s->K);
+    s->quick = *s->opt;
+    s->quick.tol = enough;
+    TRY(run_batch(s, &(batch){.what = TASK_TL, .count = s->P, .best = best, .quick = quick}));
+    if (quick && atomic_load(&s->monitor.stop) == TLNMF_NOT_RUN)
+        polish(s, best);
     return TLNMF_OK;
 }
 
@@ -271,10 +310,12 @@ static tlnmf_error exchange(search *s, shelf *from_tl, shelf *from_jd, tlnmf_res
                             tlnmf_result *best_tl, tlnmf_result *best_jd)
 {
     int64_t P = s->P;
-    TRY(run_batch(s, &(batch){TASK_TL, 0, P, NULL, NULL, from_tl, best_tl}));
-    TRY(run_batch(s, &(batch){TASK_JD_NMF, 0, P, NULL, NULL, from_jd, jd}));
-    TRY(run_batch(s, &(batch){TASK_TL, P, P, from_jd, NULL, NULL, best_tl}));
-    TRY(run_batch(s, &(batch){TASK_JD, P, P, from_tl, NULL, NULL, jd}));
+    TRY(run_batch(s, &(batch){.what = TASK_TL, .count = P, .keep = from_tl, .best = best_tl}));
+    TRY(run_batch(s, &(batch){.what = TASK_JD_NMF, .count = P, .keep = from_jd, .best = jd}));
+    TRY(run_batch(
+        s, &(batch){.what = TASK_TL, .first = P, .count = P, .from = from_jd, .best = best_tl}));
+    TRY(run_batch(s,
+                  &(batch){.what = TASK_JD, .first = P, .count = P, .from = from_tl, .best = jd}));
     return nmf_after_jd(s, jd, from_tl, 2 * P, best_jd);
 }
 
@@ -295,8 +336,7 @@ static tlnmf_error search_exchange(search *s, tlnmf_result *best_tl, tlnmf_resul
     return error;
 }
 
-/* ---- setting up
- * -------------------------------------------------------------------------------------- */
+/* ---- setting up ------------------------------------------------------------------------------ */
 
 static tlnmf_error workers_create(search *s, double eps, int problems)
 {
@@ -329,7 +369,7 @@ static tlnmf_error search_goal(search *s, tl_goal goal, tlnmf_result *best, tlnm
     case TL_GOAL_TL:
         if (s->opt->exchange)
             return search_exchange(s, best, other);
-        return run_batch(s, &(batch){.what = TASK_TL, .count = s->P, .best = best});
+        return search_tl(s, best);
     case TL_GOAL_JD:
         if (s->opt->exchange)
             return search_exchange(s, other, best);

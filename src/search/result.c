@@ -69,8 +69,7 @@ static void copy(double *to, const double *from, int64_t count)
         memcpy(to, from, (size_t)count * sizeof *to);
 }
 
-/* ---- what is reported
- * -------------------------------------------------------------------------------- */
+/* ---- what is reported ------------------------------------------------------------------------ */
 
 /* The least L that a descent from the present Phi reaches. */
 static double descend_L(const tlnmf_settings *opt, tl_monitor *monitor, tl_solver *solver)

@@ -17,8 +17,7 @@ struct tlnmf_result {
 /* What to minimise: the methods of a fit, or L alone. */
 typedef enum tl_goal { TL_GOAL_TL, TL_GOAL_JD, TL_GOAL_NMF, TL_GOAL_DIAGONALISE } tl_goal;
 
-/* ---- results (result.c)
- * ------------------------------------------------------------------------------ */
+/* ---- results (result.c) ---------------------------------------------------------------------- */
 
 /* Room for a trace; NULL for none. */
 tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tlnmf_trace_row **out);
@@ -31,8 +30,7 @@ void tl_result_measure(tlnmf_result *result, tl_goal goal, const tlnmf_settings 
 /* What both searches of an exchange have reached, and whether the paper's inequalities hold. */
 void tl_result_compare(tlnmf_info *info, const tlnmf_info *tl, const tlnmf_info *jd);
 
-/* ---- the search (multistart.c)
- * ------------------------------------------------------------------------ */
+/* ---- the search (multistart.c) --------------------------------------------------------------- */
 
 /* `opt` has been checked and `eps` resolved; `start` may be NULL. */
 tlnmf_error tl_search(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt, double eps,

@@ -36,8 +36,7 @@ void tl_joint_free(tl_joint *joint)
     tl_release(&joint->hooks, joint->block);
 }
 
-/* ---- gradient
- * ---------------------------------------------------------------------------------------- */
+/* ---- gradient -------------------------------------------------------------------------------- */
 
 /* Along e_ab the derivative is <E, G> = G_ab - G_ba. */
 static void gradient_of_Phi(tl_model *model, double *out)
@@ -77,8 +76,7 @@ static void gradient(tl_model *model, tl_joint *joint)
         gradient_of_factors(model, joint, joint->gradient + joint->triangle);
 }
 
-/* ---- metric
- * ------------------------------------------------------------------------------------------ */
+/* ---- metric ---------------------------------------------------------------------------------- */
 
 /* A coordinate without any curvature (silent rows, a dead component) may have any metric. */
 static double positive(double x)
@@ -144,8 +142,7 @@ static double scaled_norm(const tl_model *model, const tl_joint *joint)
     return sqrt(sum / ((double)model->M * (double)model->N));
 }
 
-/* ---- a step
- * ------------------------------------------------------------------------------------------ */
+/* ---- a step ---------------------------------------------------------------------------------- */
 
 /* The direction's part of Phi as a skew-symmetric matrix, ready for all steps along it. */
 static void unpack(tl_model *model, tl_joint *joint)
@@ -249,8 +246,7 @@ static bool step(tl_model *model, tl_joint *joint, double *value, double *a)
     return true;
 }
 
-/* ---- zeros
- * ------------------------------------------------------------------------------------------- */
+/* ---- zeros ----------------------------------------------------------------------------------- */
 
 /* P = 0 has no gradient even where W would like to grow: dC/dP = 2 P dC/dW. Entries that have come
  * close to 0 while dC/dW is negative are set to half a Newton step. Exact zeros are the caller's
@@ -294,8 +290,7 @@ static bool revive(tl_model *model, tl_joint *joint, const tl_run *run)
     return true;
 }
 
-/* ---- the loop
- * ---------------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static double begin(tl_model *model, tl_joint *joint)
 {

@@ -25,8 +25,7 @@ static double direction(tl_model *model, double scale, double shift, double leas
     return slope;
 }
 
-/* ---- TL-NMF
- * ------------------------------------------------------------------------------------------ */
+/* ---- TL-NMF ---------------------------------------------------------------------------------- */
 
 /* C along exp(aE) Phi at fixed W, H. */
 typedef struct tl_search {
@@ -129,8 +128,7 @@ void tl_paper_tl(tl_model *model, tl_run *run)
     }
 }
 
-/* ---- JD
- * ---------------------------------------------------------------------------------------------- */
+/* ---- JD -------------------------------------------------------------------------------------- */
 
 /* Gamma of JD has V + eps where that of TL-NMF has V: adds 2 eps sum_n U_an to row a. */
 static void add_floor(tl_model *model)
@@ -194,8 +192,7 @@ void tl_paper_jd(tl_model *model, tl_run *run)
     run->transform_seconds += tl_wall_seconds() - since;
 }
 
-/* ---- NMF
- * --------------------------------------------------------------------------------------------- */
+/* ---- NMF ------------------------------------------------------------------------------------- */
 
 void tl_nmf(tl_model *model, tl_run *run)
 {

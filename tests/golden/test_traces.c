@@ -109,8 +109,7 @@ static void starts_are_the_references(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* ---- traces
- * -------------------------------------------------------------------------------------------- */
+/* ---- traces ---------------------------------------------------------------------------------- */
 
 typedef struct fitted {
     tlnmf_ctx *ctx;

@@ -133,8 +133,7 @@ static void orthogonal_after_1000_iterations(void **state)
     destroy(&p);
 }
 
-/* ---- gradients
- * -------------------------------------------------------------------------------------------- */
+/* ---- gradients ------------------------------------------------------------------------------- */
 
 /* C or L at exp(t E) Phi for the elementary rotation E = e_a e_b' - e_b e_a'. */
 static double along(tl_model *model, const double *Phi, int64_t a, int64_t b, double t,
@@ -194,8 +193,7 @@ static void gradients_agree_with_differences(void **state)
     }
 }
 
-/* ---- the paper's identities
- * --------------------------------------------------------------------------------- */
+/* ---- the paper's identities ------------------------------------------------------------------ */
 
 /* Determinant of Diag(A) is the product of A's diagonal: eq. (6) needs the covariances, eq. (3)
  * only V. */
@@ -286,8 +284,7 @@ static void full_rank_fits_exactly(void **state)
     }
 }
 
-/* ---- symmetries
- * --------------------------------------------------------------------------------------------- */
+/* ---- symmetries ------------------------------------------------------------------------------ */
 
 static tlnmf_result *run(problem *p, const double *Y, const tlnmf_start *start)
 {

@@ -129,8 +129,7 @@ static void certify_bounds_from_below(void **state)
     destroy(&p);
 }
 
-/* ---- stopping
- * ------------------------------------------------------------------------------------------ */
+/* ---- stopping -------------------------------------------------------------------------------- */
 
 static int stop_after(const tlnmf_progress *progress, void *user)
 {
@@ -307,8 +306,7 @@ static void evaluate_refuses_nonsense(void **state)
     destroy(&p);
 }
 
-/* ---- starts
- * -------------------------------------------------------------------------------------------- */
+/* ---- starts ---------------------------------------------------------------------------------- */
 
 static void refuse(problem *p, const tlnmf_start *start, tlnmf_error error, const char *message)
 {
@@ -419,8 +417,7 @@ static void masked_activations_stay_zero(void **state)
     destroy(&p);
 }
 
-/* ---- diagonalisation, atoms, warnings
- * -------------------------------------------------------------------- */
+/* ---- diagonalisation, atoms, warnings -------------------------------------------------------- */
 
 /* Exact covariances of the composite model are diagonalised by the DCT, up to order and sign. */
 static void diagonalise_finds_the_truth(void **state)
