@@ -34,18 +34,22 @@ void tl_gamma(int64_t M, int64_t N, const double *U, const double *V, double *Ga
 
 typedef struct tl_mu {
     int64_t M, N, K;
-    double gamma;                            /* exponent: 1 or 1/2 */
-    double *num_W, *den_W;                   /* M x K */
-    double *panel_H, *panel_num, *panel_den; /* K x panel */
+    double gamma;                        /* exponent: 1 as in the paper, or 1/2 */
+    const double *V;                     /* M x N, as given to tl_mu_begin */
+    double *V_turned;                    /* N x M */
+    double *W_turned, *H_turned;         /* K x M, N x K */
+    double *panel_V, *panel, *num, *den; /* of the columns at work */
 } tl_mu;
 
-enum { TL_MU_SLOTS = 5 };
+enum { TL_MU_SLOTS = 7 };
 void tl_mu_slots(tl_mu *mu, int64_t M, int64_t N, int64_t K, tl_slot slots[TL_MU_SLOTS]);
 
 /* (9) The columns of W to sum 1, W H unchanged; a column that has died stays as it is. */
 void tl_normalise(int64_t M, int64_t N, int64_t K, double *W, double *H);
 
-/* (7)-(9): one update of H, then of W, then the columns of W to sum 1. V is M x N. */
-void tl_mu_update(tl_mu *mu, const double *V, double eps, double *W, double *H);
+/* Takes note of V (M x N), which must stay as it is during the updates that follow. */
+void tl_mu_begin(tl_mu *mu, const double *V);
+/* (7)-(9): one update of H, then of W, then the columns of W to sum 1. */
+void tl_mu_update(tl_mu *mu, double eps, double *W, double *H);
 
 #endif

@@ -1,11 +1,19 @@
-/* Multiplicative updates (7)-(9), a panel of columns at a time: a panel of V stays in cache while H
- * is updated from it and its share of the sums for W is taken with the new H, so V is read once. */
+/* Multiplicative updates (7)-(9).
+ *
+ * The update of H reads V by columns, that of W by rows. V' is kept beside V, so that both are the
+ * same computation with the roles exchanged: `right` (K x columns) is updated from V (rows x
+ * columns) and `left` (rows x K). It goes panel by panel of columns, eight rows by eight columns at
+ * a time: a lane of columns for each row, so that sums over rows need no reduction and stay in
+ * cache, and every number that is loaded is used eight times. */
 #include "model/kernels.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { PANEL = 32 };
+enum { LANE = 8, ROWS = 8, BLOCKS = 4, PANEL = LANE * BLOCKS };
+
+/* Eight columns of one row, wherever they stand. */
+typedef double lane __attribute__((vector_size(LANE * sizeof(double)), aligned(sizeof(double))));
 
 void tl_mu_slots(tl_mu *mu, int64_t M, int64_t N, int64_t K, tl_slot slots[TL_MU_SLOTS])
 {
@@ -15,11 +23,13 @@ void tl_mu_slots(tl_mu *mu, int64_t M, int64_t N, int64_t K, tl_slot slots[TL_MU
     struct {
         double **part;
         int64_t count;
-    } parts[TL_MU_SLOTS] = {{&mu->num_W, M * K},
-                            {&mu->den_W, M * K},
-                            {&mu->panel_H, K * PANEL},
-                            {&mu->panel_num, K * PANEL},
-                            {&mu->panel_den, K * PANEL}};
+    } parts[TL_MU_SLOTS] = {{&mu->V_turned, K > 0 ? M * N : 0},
+                            {&mu->W_turned, K * M},
+                            {&mu->H_turned, N * K},
+                            {&mu->panel_V, ROWS * PANEL},
+                            {&mu->panel, K * PANEL},
+                            {&mu->num, K * PANEL},
+                            {&mu->den, K * PANEL}};
     for (int i = 0; i < TL_MU_SLOTS; i++)
         slots[i] = (tl_slot){parts[i].part, parts[i].count, sizeof(double)};
 }
@@ -35,92 +45,93 @@ static inline __attribute__((always_inline)) double scaled(double x, double num,
     return x * (gamma == 0.5 ? sqrt(ratio) : pow(ratio, gamma));
 }
 
-/* For one row of V: B = 1 / (w h + eps), A = (v + eps) B^2; `width` columns. */
-static inline __attribute__((always_inline)) void
-row_ratios(int64_t K, int64_t width, const double *restrict w, const double *restrict h,
-           const double *restrict v, double eps, double *restrict A, double *restrict B)
+/* A macro, since vectors that pass through functions would tie the ABI to the instruction set. */
+#define LOAD(x)     (*(const lane *)(const void *)(x))
+#define STORE(x, v) (*(lane *)(void *)(x) = (v))
+
+/* `rows` <= ROWS rows of V, `stride` apart, by one lane of columns: B = 1 / (left right + eps),
+ * A = (V + eps) B^2, num += left' A, den += left' B. */
+static inline __attribute__((always_inline)) void block(int64_t rows, int64_t K, const double *V,
+                                                        int64_t stride, double eps,
+                                                        const double *left, const double *right,
+                                                        double *num, double *den)
 {
-    double vhat[PANEL];
-    for (int64_t j = 0; j < width; j++)
-        vhat[j] = eps;
+    lane A[ROWS], B[ROWS];
+    for (int64_t i = 0; i < rows; i++)
+        B[i] = (lane){0} + eps;
+    for (int64_t k = 0; k < K; k++) {
+        lane h = LOAD(right + k * PANEL);
+        for (int64_t i = 0; i < rows; i++)
+            B[i] += left[i * K + k] * h;
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        B[i] = 1.0 / B[i];
+        A[i] = (LOAD(V + i * stride) + eps) * B[i] * B[i];
+    }
+    for (int64_t k = 0; k < K; k++) {
+        lane n = LOAD(num + k * PANEL), d = LOAD(den + k * PANEL);
+        for (int64_t i = 0; i < rows; i++) {
+            n += left[i * K + k] * A[i];
+            d += left[i * K + k] * B[i];
+        }
+        STORE(num + k * PANEL, n);
+        STORE(den + k * PANEL, d);
+    }
+}
+
+/* All blocks of some rows. A panel at the right edge, whose columns do not fill their lanes, is
+ * copied first; what stands beyond its edge is not used by anyone. */
+static inline __attribute__((always_inline)) void row_of_blocks(tl_mu *mu, int64_t rows,
+                                                                int64_t width, const double *V,
+                                                                int64_t stride, double eps,
+                                                                const double *left)
+{
+    if (width < PANEL) {
+        for (int64_t i = 0; i < rows; i++)
+            memcpy(mu->panel_V + i * PANEL, V + i * stride, (size_t)width * sizeof *V);
+        V = mu->panel_V;
+        stride = PANEL;
+    }
+    for (int64_t j = 0; j < width; j += LANE)
+        block(rows, mu->K, V + j, stride, eps, left, mu->panel + j, mu->num + j, mu->den + j);
+}
+
+/* One panel of `right`: its sums over all rows, then its update. */
+TL_HOT static void update_panel(tl_mu *mu, int64_t rows, int64_t columns, int64_t width,
+                                const double *V, double eps, const double *left, double *right)
+{
+    int64_t K = mu->K, r = 0;
+    size_t bytes = (size_t)(K * PANEL) * sizeof(double);
+    for (int64_t k = 0; k < K; k++)
+        memcpy(mu->panel + k * PANEL, right + k * columns, (size_t)width * sizeof *right);
+    memset(mu->num, 0, bytes);
+    memset(mu->den, 0, bytes);
+    for (; r + ROWS <= rows; r += ROWS)
+        row_of_blocks(mu, ROWS, width, V + r * columns, columns, eps, left + r * K);
+    for (; r < rows; r++)
+        row_of_blocks(mu, 1, width, V + r * columns, columns, eps, left + r * K);
     for (int64_t k = 0; k < K; k++)
         for (int64_t j = 0; j < width; j++)
-            vhat[j] += w[k] * h[k * PANEL + j];
-    for (int64_t j = 0; j < width; j++) {
-        B[j] = 1.0 / vhat[j];
-        A[j] = (v[j] + eps) * B[j] * B[j];
-    }
+            right[k * columns + j] = scaled(right[k * columns + j], mu->num[k * PANEL + j],
+                                            mu->den[k * PANEL + j], mu->gamma);
 }
 
-/* Sums for H over all rows: num = W' A, den = W' B (K x PANEL each). */
-static inline __attribute__((always_inline)) void
-sums_for_H(int64_t M, int64_t N, int64_t K, int64_t width, const double *restrict V, double eps,
-           const double *restrict W, const double *restrict h, double *restrict num,
-           double *restrict den)
+static void update(tl_mu *mu, int64_t rows, int64_t columns, const double *V, double eps,
+                   const double *left, double *right)
 {
-    double A[PANEL], B[PANEL];
-    for (int64_t m = 0; m < M; m++) {
-        const double *w = W + m * K;
-        row_ratios(K, width, w, h, V + m * N, eps, A, B);
-        for (int64_t k = 0; k < K; k++)
-            for (int64_t j = 0; j < width; j++) {
-                num[k * PANEL + j] += w[k] * A[j];
-                den[k * PANEL + j] += w[k] * B[j];
-            }
-    }
+    for (int64_t j = 0; j < columns; j += PANEL)
+        update_panel(mu, rows, columns, tl_min(PANEL, columns - j), V + j, eps, left, right + j);
 }
 
-/* This panel's part of the sums for W: num_W += A H', den_W += B H'. */
-static inline __attribute__((always_inline)) void
-sums_for_W(int64_t M, int64_t N, int64_t K, int64_t width, const double *restrict V, double eps,
-           const double *restrict W, const double *restrict h, double *restrict num_W,
-           double *restrict den_W)
+/* out (columns x rows) = A' (A is rows x columns), in tiles that fit the cache. */
+static void turn(int64_t rows, int64_t columns, const double *A, double *out)
 {
-    double A[PANEL], B[PANEL];
-    for (int64_t m = 0; m < M; m++) {
-        row_ratios(K, width, W + m * K, h, V + m * N, eps, A, B);
-        for (int64_t k = 0; k < K; k++) {
-            double sum_A = 0.0, sum_B = 0.0;
-#pragma omp simd reduction(+ : sum_A, sum_B)
-            for (int64_t j = 0; j < width; j++) {
-                sum_A += A[j] * h[k * PANEL + j];
-                sum_B += B[j] * h[k * PANEL + j];
-            }
-            num_W[m * K + k] += sum_A;
-            den_W[m * K + k] += sum_B;
-        }
-    }
-}
-
-/* The update of H for one panel, and its part of the sums for W. V points at the panel's first
- * column. */
-static inline __attribute__((always_inline)) void
-panel_update(tl_mu *mu, int64_t K, int64_t width, const double *V, double eps, const double *W)
-{
-    double *num = mu->panel_num, *den = mu->panel_den, *h = mu->panel_H;
-    memset(num, 0, (size_t)(K * PANEL) * sizeof *num);
-    memset(den, 0, (size_t)(K * PANEL) * sizeof *den);
-    sums_for_H(mu->M, mu->N, K, width, V, eps, W, h, num, den);
-    for (int64_t i = 0; i < K * PANEL; i++)
-        h[i] = scaled(h[i], num[i], den[i], mu->gamma);
-    sums_for_W(mu->M, mu->N, K, width, V, eps, W, h, mu->num_W, mu->den_W);
-}
-
-/* Width and small ranks are spelt out as constants, which lets the compiler keep sums in registers.
- */
-TL_HOT static void update_panel(tl_mu *mu, int64_t width, const double *V, double eps,
-                                const double *W)
-{
-    if (width < PANEL)
-        panel_update(mu, mu->K, width, V, eps, W);
-    else if (mu->K == 1)
-        panel_update(mu, 1, PANEL, V, eps, W);
-    else if (mu->K == 2)
-        panel_update(mu, 2, PANEL, V, eps, W);
-    else if (mu->K == 3)
-        panel_update(mu, 3, PANEL, V, eps, W);
-    else
-        panel_update(mu, mu->K, PANEL, V, eps, W);
+    enum { TILE = 16 };
+    for (int64_t r0 = 0; r0 < rows; r0 += TILE)
+        for (int64_t c0 = 0; c0 < columns; c0 += TILE)
+            for (int64_t c = c0; c < tl_min(c0 + TILE, columns); c++)
+                for (int64_t r = r0; r < tl_min(r0 + TILE, rows); r++)
+                    out[c * rows + r] = A[r * columns + c];
 }
 
 void tl_normalise(int64_t M, int64_t N, int64_t K, double *W, double *H)
@@ -138,20 +149,19 @@ void tl_normalise(int64_t M, int64_t N, int64_t K, double *W, double *H)
     }
 }
 
-void tl_mu_update(tl_mu *mu, const double *V, double eps, double *W, double *H)
+void tl_mu_begin(tl_mu *mu, const double *V)
+{
+    mu->V = V;
+    turn(mu->M, mu->N, V, mu->V_turned);
+}
+
+void tl_mu_update(tl_mu *mu, double eps, double *W, double *H)
 {
     int64_t M = mu->M, N = mu->N, K = mu->K;
-    memset(mu->num_W, 0, (size_t)(M * K) * sizeof *W);
-    memset(mu->den_W, 0, (size_t)(M * K) * sizeof *W);
-    for (int64_t n0 = 0; n0 < N; n0 += PANEL) {
-        int64_t width = tl_min(PANEL, N - n0);
-        for (int64_t k = 0; k < K; k++)
-            memcpy(mu->panel_H + k * PANEL, H + k * N + n0, (size_t)width * sizeof *H);
-        update_panel(mu, width, V + n0, eps, W);
-        for (int64_t k = 0; k < K; k++)
-            memcpy(H + k * N + n0, mu->panel_H + k * PANEL, (size_t)width * sizeof *H);
-    }
-    for (int64_t i = 0; i < M * K; i++)
-        W[i] = scaled(W[i], mu->num_W[i], mu->den_W[i], mu->gamma);
+    update(mu, M, N, mu->V, eps, W, H);
+    turn(M, K, W, mu->W_turned);
+    turn(K, N, H, mu->H_turned);
+    update(mu, N, M, mu->V_turned, eps, mu->H_turned, mu->W_turned);
+    turn(K, M, mu->W_turned, W);
     tl_normalise(M, N, K, W, H);
 }

@@ -24,8 +24,9 @@ static bool sweeps_C(tl_model *model, tl_run *run)
     double gain = 0.0;
     for (int64_t i = 0; i < SWEEPS && run->iterations < run->opt->J; i++) {
         double since = tl_wall_seconds();
+        tl_mu_begin(&model->mu, model->V);
         for (int u = 0; u < UPDATES; u++)
-            tl_mu_update(&model->mu, model->V, model->eps, model->W, model->H);
+            tl_mu_update(&model->mu, model->eps, model->W, model->H);
         double between = tl_wall_seconds();
         tl_model_weights_C(model);
         gain = tl_jacobi_sweep(model, least_gain(model, gain));
@@ -129,8 +130,9 @@ void tl_fast_jd(tl_model *model, tl_joint *joint, tl_run *run)
 void tl_fast_nmf(tl_model *model, tl_joint *joint, tl_run *run)
 {
     double since = tl_wall_seconds();
+    tl_mu_begin(&model->mu, model->V);
     for (int64_t u = 0; u < run->opt->J_nmf; u++)
-        tl_mu_update(&model->mu, model->V, model->eps, model->W, model->H);
+        tl_mu_update(&model->mu, model->eps, model->W, model->H);
     run->nmf_seconds += tl_wall_seconds() - since;
     tl_joint_minimise(model, joint, run, run->opt->J);
 }

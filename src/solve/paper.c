@@ -76,8 +76,9 @@ static bool updates(tl_model *model, tl_run *run, tlnmf_stage stage)
 {
     double since = tl_wall_seconds();
     bool go_on = true;
+    tl_mu_begin(&model->mu, model->V);
     for (int64_t i = 0; i < run->opt->J_nmf && go_on; i++) {
-        tl_mu_update(&model->mu, model->V, model->eps, model->W, model->H);
+        tl_mu_update(&model->mu, model->eps, model->W, model->H);
         go_on = !tl_run_interrupted(run, stage);
     }
     run->nmf_seconds += tl_wall_seconds() - since;
