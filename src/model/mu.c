@@ -26,7 +26,7 @@ void tl_mu_slots(tl_mu *mu, int64_t M, int64_t N, int64_t K, tl_slot slots[TL_MU
     } parts[TL_MU_SLOTS] = {{&mu->V_turned, K > 0 ? M * N : 0},
                             {&mu->W_turned, K * M},
                             {&mu->H_turned, N * K},
-                            {&mu->panel_V, ROWS * PANEL},
+                            {&mu->panel_V, (int64_t)ROWS * PANEL},
                             {&mu->panel, K * PANEL},
                             {&mu->num, K * PANEL},
                             {&mu->den, K * PANEL}};
