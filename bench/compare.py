@@ -51,7 +51,8 @@ def run(program, command, path, *words):
 
 def fit(program, data, path, *words):
     d = reference.DATA[data]
-    return run(program, "fit", path, "-k", d["K"], "--eps", repr(d["eps"]), "--no-model", *words)
+    method = [] if "--method" in words else ["--method", "tl"]
+    return run(program, "fit", path, "-k", d["K"], "--eps", repr(d["eps"]), "--no-model", *method, *words)
 
 
 def median_cpu(runs):
@@ -77,6 +78,8 @@ def time_to(program, data, path, value, key, repeat, *words):
     d = reference.DATA[data]
     words = [*words, "--seed", d["seed_start"], "--stream", "numpy"]
     stage = "tl" if key == "C" else "jd"
+    if "--method" not in words:
+        words += ["--method", stage]
     trace = [r for r in fit(program, data, path, *words, "-J", 300, "--trace")["trace"] if r["stage"] == stage]
     J = next((i + 1 for i, r in enumerate(trace) if r[key] <= value), None)
     if J is None:
@@ -94,7 +97,7 @@ def starts_that_reach(program, data, path, value, starts):
     """How many of the reference's starts end at C <= value, and CPU seconds a start."""
     d = reference.DATA[data]
     out = subprocess.run([program, "fit", path, "-k", str(d["K"]), "--eps", repr(d["eps"]), "--starts", str(starts),
-                          "--seed", str(d["seed_start"]), "--stream", "numpy", "--threads", "1", "--no-model", "-v",
+                          "--seed", str(d["seed_start"]), "--stream", "numpy", "--threads", "1", "--no-model", "-v", "--method", "tl",
                           "--json"], check=True, capture_output=True, text=True)
     ends = [float(line.split("C = ")[1].split(",")[0]) for line in out.stderr.splitlines() if "C = " in line]
     return sum(C <= value for C in ends), json.loads(out.stdout)["cpu_seconds"] / starts

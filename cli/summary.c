@@ -166,6 +166,8 @@ static void add_values(json_t *object, const tlnmf_info *info)
     json_object_set_new(object, "transform_seconds", json_real(seconds(info->transform_seconds)));
 }
 
+static const char *const method_names[] = {"tl", "jd", "nmf"};
+
 json_t *cli_summary(const cli_call *call, const cli_result *r)
 {
     tlnmf_info info;
@@ -173,6 +175,7 @@ json_t *cli_summary(const cli_call *call, const cli_result *r)
     json_t *object = json_object();
     json_object_set_new(object, "version", json_string(tlnmf_version()));
     json_object_set_new(object, "command", json_string(call->command->name));
+    json_object_set_new(object, "method", json_string(method_names[info.method]));
     add_values(object, &info);
     json_object_set_new(object, "seed", seed_json(call->settings.seed));
     json_object_set_new(object, "blas", json_string(tlnmf_blas()));
@@ -213,9 +216,19 @@ static void print_exchange(FILE *out, const tlnmf_info *info)
     fprintf(out, "  TL-NMF        C %.10g   I %.6g\n  JD+NMF        C %.10g   I %.6g\n", info->C_tl,
             info->I_tl, info->C_jd, info->I_jd);
     if (info->chain == 0)
-        fputs("                I(TL-NMF) <= I(JD+NMF) does not hold: a search has not found its "
-              "minimum; try more starts\n",
+        fputs("                the order of theory (TL-NMF has the lesser C and I, JD the lesser "
+              "L) does not\n"
+              "                hold: a search has not found its minimum, try more starts\n",
               out);
+}
+
+/* What --method auto chose, and why. */
+static void print_choice(FILE *out, const tlnmf_info *info)
+{
+    if (info->method == TLNMF_METHOD_JD)
+        fprintf(out, "  method        JD+NMF: TL-NMF could lower C by %.3g at most\n", info->I);
+    else
+        fprintf(out, "  method        TL-NMF: JD+NMF left I = %.6g to gain from\n", info->I_jd);
 }
 
 static const char *plural(int64_t count)
@@ -241,12 +254,10 @@ static const char *stop_words(tlnmf_outcome outcome)
 
 void cli_print_summary(FILE *out, const cli_call *call, const cli_result *r)
 {
-    char method[16];
     tlnmf_info info;
     tlnmf_data_info data;
     tlnmf_result_describe(r->result, &info);
     tlnmf_data_describe(r->data, &data);
-    tlnmf_settings_get(&call->settings, "method", method, sizeof method);
     fprintf(out, "%s: %lld frame%s of length %lld", r->input, (long long)data.N, plural(data.N),
             (long long)data.M);
     if (data.S > 0)
@@ -261,6 +272,8 @@ void cli_print_summary(FILE *out, const cli_call *call, const cli_result *r)
                 info.C, info.L, info.I);
     else
         fprintf(out, "  L             %.12g\n", info.L);
+    if (call->settings.method == TLNMF_METHOD_AUTO)
+        print_choice(out, &info);
     if (info.chain >= 0)
         print_exchange(out, &info);
     if (isfinite(info.certificate))

@@ -103,6 +103,7 @@ int main(void)
     tlnmf_settings_init(&settings);
     settings.k = K;
     settings.eps = 5e-7;
+    settings.method = TLNMF_METHOD_TL;
     settings.transform = TLNMF_TRANSFORM_DCT;
     if (tlnmf_ctx_create(NULL, &ctx) != TLNMF_OK)
         return 1;

@@ -46,14 +46,17 @@ tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settin
                       const tlnmf_start *start, tlnmf_callback callback, void *user,
                       tlnmf_result **out)
 {
-    static const tl_goal goals[] = {TL_GOAL_TL, TL_GOAL_JD, TL_GOAL_NMF};
+    static const tl_goal goals[] = {TL_GOAL_TL, TL_GOAL_JD, TL_GOAL_NMF, TL_GOAL_AUTO};
     *out = NULL;
     TRY(tlnmf_settings_check(ctx, settings));
     TRY(check_rank(ctx, data, settings->k));
     warn_of_triviality(ctx, data);
     double eps;
     TRY(resolve_eps(ctx, data, settings, &eps));
-    return tl_search(ctx, data, settings, eps, goals[settings->method], start, callback, user, out);
+    tl_goal goal = goals[settings->method];
+    if (goal == TL_GOAL_AUTO && settings->exchange) /* which does both anyway */
+        goal = TL_GOAL_TL;
+    return tl_search(ctx, data, settings, eps, goal, start, callback, user, out);
 }
 
 tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,

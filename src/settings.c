@@ -201,7 +201,8 @@ tlnmf_error tlnmf_settings_check(tlnmf_ctx *ctx, const tlnmf_settings *settings)
                        "exchange is between tl and jd: method nmf has no use of it");
     if (settings->continuation && settings->solver != TLNMF_SOLVER_FAST)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "continuation is for solver fast");
-    if (settings->certify && settings->method != TLNMF_METHOD_TL)
+    if (settings->certify && settings->method != TLNMF_METHOD_TL &&
+        settings->method != TLNMF_METHOD_AUTO)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "certify is for method tl");
     return TLNMF_OK;
 }

@@ -87,9 +87,10 @@ TLNMF_API const char *tlnmf_message(const tlnmf_ctx *ctx); /* of the last call t
 /* ---- settings: one table of options ---------------------------------------------------------- */
 
 typedef enum tlnmf_method {
-    TLNMF_METHOD_TL = 0,  /* minimise C over Phi, W, H                        */
-    TLNMF_METHOD_JD = 1,  /* minimise L over Phi, then I over W, H (JD+NMF)   */
-    TLNMF_METHOD_NMF = 2, /* minimise I over W, H for a transform that stays  */
+    TLNMF_METHOD_TL = 0,   /* minimise C over Phi, W, H                        */
+    TLNMF_METHOD_JD = 1,   /* minimise L over Phi, then I over W, H (JD+NMF)   */
+    TLNMF_METHOD_NMF = 2,  /* minimise I over W, H for a transform that stays  */
+    TLNMF_METHOD_AUTO = 3, /* JD+NMF; then TL-NMF, if that could gain something */
 } tlnmf_method;
 
 typedef enum tlnmf_solver {
@@ -221,6 +222,7 @@ TLNMF_API void tlnmf_result_free(tlnmf_result *result);
 
 typedef struct tlnmf_info {
     int32_t outcome;
+    int32_t method;  /* never AUTO: the one that the result is of */
     int64_t M, N, K; /* K = 0 for tlnmf_diagonalise */
     int64_t columns; /* of the data that this eps can see */
     double eps;

@@ -3,6 +3,7 @@
  * so the answer is the same at any number of threads. */
 #include "search/hop.h"
 #include "search/search.h"
+#include "search/shelf.h"
 #include "search/starts.h"
 #include "solve/solver.h"
 
@@ -19,13 +20,6 @@ typedef struct worker {
     tlnmf_trace_row *trace;
     double nmf_seconds, transform_seconds;
 } worker;
-
-/* The final points of a whole batch, as starts for another. */
-typedef struct shelf {
-    double *Phi, *W, *H; /* P of each */
-    tlnmf_hooks hooks;
-    void *block;
-} shelf;
 
 typedef struct search {
     tlnmf_ctx *ctx;
@@ -44,46 +38,17 @@ typedef struct search {
 typedef struct batch {
     task what;
     int64_t first, count;
-    const shelf *from;  /* where starts P .. 2P-1 stand */
-    const double *Phi;  /* a transform for all of them, or NULL */
-    shelf *keep;        /* where to put start p's final point, or NULL */
-    tlnmf_result *best; /* the least score, over all batches that share it */
-    bool quick;         /* the best is polished later */
+    const tl_shelf *from; /* where starts P .. 2P-1 stand */
+    const double *Phi;    /* a transform for all of them, or NULL */
+    tl_shelf *keep;       /* where to put start p's final point, or NULL */
+    tlnmf_result *best;   /* the least score, over all batches that share it */
+    bool quick;           /* the best is polished later */
 } batch;
-
-/* ---- shelves --------------------------------------------------------------------------------- */
-
-static tlnmf_error shelf_create(search *s, shelf *out)
-{
-    *out = (shelf){.hooks = s->ctx->hooks};
-    tl_slot table[] = {TL_SLOT(out->Phi, s->P * s->M * s->M), TL_SLOT(out->W, s->P * s->M * s->K),
-                       TL_SLOT(out->H, s->P * s->K * s->N)};
-    return TL_ARENA(s->ctx, "the starts to exchange", table, &out->block);
-}
-
-static void shelf_free(shelf *sh)
-{
-    tl_release(&sh->hooks, sh->block);
-}
 
 static void copy(double *to, const double *from, int64_t count)
 {
     if (count > 0)
         memcpy(to, from, (size_t)count * sizeof *to);
-}
-
-static void shelf_put(const search *s, shelf *sh, int64_t p, const tl_model *model)
-{
-    copy(sh->Phi + p * s->M * s->M, model->Phi, s->M * s->M);
-    copy(sh->W + p * s->M * s->K, model->W, s->M * s->K);
-    copy(sh->H + p * s->K * s->N, model->H, s->K * s->N);
-}
-
-static void shelf_take(const search *s, const shelf *sh, int64_t p, tl_model *model)
-{
-    copy(model->Phi, sh->Phi + p * s->M * s->M, s->M * s->M);
-    copy(model->W, sh->W + p * s->M * s->K, s->M * s->K);
-    copy(model->H, sh->H + p * s->K * s->N, s->K * s->N);
 }
 
 /* ---- one start ------------------------------------------------------------------------------- */
@@ -168,7 +133,7 @@ static tlnmf_error run_start(search *s, const batch *b, worker *w, int64_t p)
     if (p < s->P)
         TRY(tl_starts_fill(&w->ctx, &s->starts, p, model));
     else
-        shelf_take(s, b->from, p - s->P, model);
+        tl_shelf_take(b->from, p - s->P, model);
     if (b->Phi != NULL)
         copy(model->Phi, b->Phi, s->M * s->M);
     tl_model_refresh(model);
@@ -183,7 +148,7 @@ static tlnmf_error run_start(search *s, const batch *b, worker *w, int64_t p)
         tl_hop_search(&w->hop, &w->solver, &run, s->opt->seed);
     tl_model_refresh(model); /* the values that count are those of Phi itself */
     if (b->keep != NULL)
-        shelf_put(s, b->keep, p - b->first, model);
+        tl_shelf_put(b->keep, p - b->first, model);
     tl_values values = tl_model_values(model);
     if (!isfinite(values.L) || (model->K > 0 && !isfinite(values.C)))
         return tl_fail(&w->ctx, TLNMF_ERR_NUMERIC, "start %lld ended with C = %g, L = %g",
@@ -236,8 +201,8 @@ static tlnmf_error run_batch(search *s, const batch *b)
 /* ---- the methods ----------------------------------------------------------------------------- */
 
 /* NMF at the best Phi of JD, whose trace and outcome are kept in front. */
-static tlnmf_error nmf_after_jd(search *s, const tlnmf_result *jd, const shelf *more, int64_t count,
-                                tlnmf_result *best)
+static tlnmf_error nmf_after_jd(search *s, const tlnmf_result *jd, const tl_shelf *more,
+                                int64_t count, tlnmf_result *best)
 {
     TRY(run_batch(
         s, &(batch){.what = TASK_NMF, .count = count, .from = more, .Phi = jd->Phi, .best = best}));
@@ -306,7 +271,7 @@ static tlnmf_error search_jd(search *s, tlnmf_result *best)
 }
 
 /* Both methods from P drawn starts, then each from the other's P results. */
-static tlnmf_error exchange(search *s, shelf *from_tl, shelf *from_jd, tlnmf_result *jd,
+static tlnmf_error exchange(search *s, tl_shelf *from_tl, tl_shelf *from_jd, tlnmf_result *jd,
                             tlnmf_result *best_tl, tlnmf_result *best_jd)
 {
     int64_t P = s->P;
@@ -321,18 +286,18 @@ static tlnmf_error exchange(search *s, shelf *from_tl, shelf *from_jd, tlnmf_res
 
 static tlnmf_error search_exchange(search *s, tlnmf_result *best_tl, tlnmf_result *best_jd)
 {
-    shelf from_tl = {0}, from_jd = {0};
+    tl_shelf from_tl = {0}, from_jd = {0};
     tlnmf_result *jd = NULL;
-    tlnmf_error error = shelf_create(s, &from_tl);
+    tlnmf_error error = tl_shelf_create(s->ctx, s->data, s->K, s->P, &from_tl);
     if (error == TLNMF_OK)
-        error = shelf_create(s, &from_jd);
+        error = tl_shelf_create(s->ctx, s->data, s->K, s->P, &from_jd);
     if (error == TLNMF_OK)
         error = tl_result_create(s->ctx, s->data, s->opt, 0, s->trace_room, &jd);
     if (error == TLNMF_OK)
         error = exchange(s, &from_tl, &from_jd, jd, best_tl, best_jd);
     tlnmf_result_free(jd);
-    shelf_free(&from_jd);
-    shelf_free(&from_tl);
+    tl_shelf_free(&from_jd);
+    tl_shelf_free(&from_tl);
     return error;
 }
 
@@ -361,6 +326,37 @@ static void workers_free(search *s)
         tl_release(&s->ctx->hooks, s->worker[i].trace);
     }
     tl_release(&s->ctx->hooks, s->block);
+}
+
+/* TL-NMF from the point that JD+NMF reached, then from the drawn starts. */
+static tlnmf_error search_tl_from(search *s, const tlnmf_result *jd, tlnmf_result *best)
+{
+    tl_shelf shelf;
+    TRY(tl_shelf_create(s->ctx, s->data, s->K, 1, &shelf));
+    copy(shelf.Phi, jd->Phi, s->M * s->M);
+    copy(shelf.W, jd->W, s->M * s->K);
+    copy(shelf.H, jd->H, s->K * s->N);
+    tlnmf_error error = run_batch(
+        s, &(batch){.what = TASK_TL, .first = s->P, .count = 1, .from = &shelf, .best = best});
+    tl_shelf_free(&shelf);
+    return error == TLNMF_OK ? search_tl(s, best) : error;
+}
+
+/* JD+NMF first, which is cheap. C - C* is at most its I if its L is the least there is: where that
+ * is next to nothing it is the answer, else TL-NMF has something to gain. */
+static tlnmf_error search_auto(search *s, tl_goal *goal, tlnmf_result **best, tlnmf_result **other)
+{
+    const double worth = 1e-3; /* of I, per entry of V */
+    TRY(search_jd(s, *other));
+    if ((*other)->info.I > worth * (double)s->M * (double)s->N) {
+        *goal = TL_GOAL_TL;
+        return search_tl_from(s, *other, *best);
+    }
+    *goal = TL_GOAL_JD;
+    tlnmf_result *jd = *other;
+    *other = *best;
+    *best = jd;
+    return TLNMF_OK;
 }
 
 static tlnmf_error search_goal(search *s, tl_goal goal, tlnmf_result *best, tlnmf_result *other)
@@ -395,17 +391,20 @@ static void report(search *s, tl_goal goal, tlnmf_result *result)
 
 static tlnmf_error search_run(search *s, tl_goal goal, tlnmf_result **out)
 {
+    bool is_auto = goal == TL_GOAL_AUTO;
     tlnmf_result *other = NULL;
     TRY(tl_result_create(s->ctx, s->data, s->opt, s->K, s->trace_room, out));
     tlnmf_error error = TLNMF_OK;
-    if (s->opt->exchange)
+    if (s->opt->exchange || is_auto)
         error = tl_result_create(s->ctx, s->data, s->opt, s->K, s->trace_room, &other);
     if (error == TLNMF_OK)
-        error = search_goal(s, goal, *out, other);
+        error = is_auto ? search_auto(s, &goal, out, &other) : search_goal(s, goal, *out, other);
     if (error == TLNMF_OK) {
-        if (other != NULL)
-            tl_result_compare(&(*out)->info, goal == TL_GOAL_TL ? &(*out)->info : &other->info,
-                              goal == TL_GOAL_TL ? &other->info : &(*out)->info);
+        tlnmf_info *info = &(*out)->info;
+        if (goal == TL_GOAL_TL && other != NULL)
+            tl_result_compare(info, info, &other->info);
+        else if (s->opt->exchange)
+            tl_result_compare(info, &other->info, info);
         report(s, goal, *out);
     } else {
         tlnmf_result_free(*out);
@@ -427,15 +426,15 @@ static double product_flops(const tlnmf_data *data)
 /* The most rows that a trace can have: iterations, and one for where hops led. */
 static int64_t trace_rows(const tlnmf_settings *opt, tl_goal goal)
 {
-    bool diagonalises = goal == TL_GOAL_JD || goal == TL_GOAL_DIAGONALISE || opt->exchange;
-    return opt->J + 1 + (diagonalises ? opt->J * opt->J_tl : 0);
+    bool diagonalises = goal != TL_GOAL_TL && goal != TL_GOAL_NMF;
+    return opt->J + 1 + (diagonalises || opt->exchange ? opt->J * opt->J_tl : 0);
 }
 
 /* The problems that a goal needs solvers for. */
 static int problems_of(const tlnmf_settings *opt, tl_goal goal)
 {
     static const int of_goal[] = {TL_FOR_TL, TL_FOR_JD | TL_FOR_NMF, TL_FOR_NMF, TL_FOR_JD};
-    if (opt->exchange)
+    if (opt->exchange || goal == TL_GOAL_AUTO)
         return TL_FOR_TL | TL_FOR_JD | TL_FOR_NMF;
     return of_goal[goal] | (opt->certify ? TL_FOR_JD : 0);
 }

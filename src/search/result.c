@@ -84,7 +84,7 @@ static void certify(tlnmf_info *info, tl_goal goal, const tlnmf_settings *opt, t
 {
     if (goal == TL_GOAL_JD)
         info->certificate = info->C - info->L;
-    else if (goal == TL_GOAL_TL && opt->exchange)
+    else if (goal == TL_GOAL_TL && isfinite(info->L_jd))
         info->certificate = info->C - fmin(info->L_jd, info->L);
     else if (goal == TL_GOAL_TL && opt->certify)
         info->certificate = info->C - descend_L(opt, monitor, solver);
@@ -105,6 +105,9 @@ void tl_result_measure(tlnmf_result *result, tl_goal goal, const tlnmf_settings 
     info->C = values.C;
     info->L = values.L;
     info->I = values.I;
+    static const tlnmf_method methods[] = {TLNMF_METHOD_TL, TLNMF_METHOD_JD, TLNMF_METHOD_NMF,
+                                           TLNMF_METHOD_JD};
+    info->method = methods[goal];
     info->eps = model->eps;
     for (int64_t m = 0; m < M; m++)
         for (int64_t n = 0; n < N; n++)

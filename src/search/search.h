@@ -15,7 +15,13 @@ struct tlnmf_result {
 };
 
 /* What to minimise: the methods of a fit, or L alone. */
-typedef enum tl_goal { TL_GOAL_TL, TL_GOAL_JD, TL_GOAL_NMF, TL_GOAL_DIAGONALISE } tl_goal;
+typedef enum tl_goal {
+    TL_GOAL_TL,
+    TL_GOAL_JD,
+    TL_GOAL_NMF,
+    TL_GOAL_DIAGONALISE,
+    TL_GOAL_AUTO, /* becomes one of the first two */
+} tl_goal;
 
 /* ---- results (result.c) ---------------------------------------------------------------------- */
 

@@ -42,6 +42,7 @@ static problem create(uint64_t seed)
     tlnmf_settings_init(&p.opt);
     p.opt.k = p.K;
     p.opt.J = 25;
+    p.opt.method = TLNMF_METHOD_TL;
     p.opt.trace = 1;
     p.opt.seed = seed;
     p.opt.eps_rel = pow(10.0, -1.0 - (double)pick(&rng, 0, 7));

@@ -290,6 +290,7 @@ static void continuation_goes_lower(void **state)
     opt.starts = 40;
     opt.hops = 0;
     opt.continuation = 1;
+    opt.method = TLNMF_METHOD_TL;
     assert_ok(ctx, tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
     tlnmf_result_describe(result, &info);
     assert_true(info.C < 700.0);
@@ -318,6 +319,7 @@ static void hops_only_help(void **state)
     tlnmf_settings_init(&opt);
     opt.k = K;
     opt.starts = 4;
+    opt.method = TLNMF_METHOD_TL;
     for (int i = 0; i < 3; i++) {
         tlnmf_result *result;
         tlnmf_info info;
@@ -332,6 +334,44 @@ static void hops_only_help(void **state)
     assert_true(C[1] == C[2]);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
+}
+
+/* Auto is TL-NMF where there is something to gain, and then no worse than JD+NMF; else JD+NMF
+ * itself. */
+static void auto_chooses_by_the_certificate(void **state)
+{
+    (void)state;
+    enum { M = 5, N = 15, K = 2 };
+    static const int64_t S[] = {2, 4000};
+    for (int i = 0; i < 2; i++) {
+        tlnmf_ctx *ctx = new_ctx();
+        double *Y = new_doubles(S[i] * M * N), C[2];
+        tlnmf_data *data;
+        tlnmf_result *result;
+        tlnmf_info info;
+        assert_ok(ctx,
+                  tlnmf_simulate_gcm(ctx, S[i], M, N, K, 3, 4, TLNMF_STREAM_OWN, Y, NULL, NULL));
+        assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S[i], M, N, &data));
+        tlnmf_settings opt;
+        tlnmf_settings_init(&opt);
+        opt.k = K;
+        opt.eps = 1e-6;
+        opt.starts = 4;
+        for (int method = 0; method < 2; method++) {
+            opt.method = method == 0 ? TLNMF_METHOD_AUTO : TLNMF_METHOD_JD;
+            assert_ok(ctx, tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+            tlnmf_result_describe(result, &info);
+            C[method] = info.C;
+            assert_true(isfinite(info.certificate));
+            if (method == 0)
+                assert_int_equal(info.method, i == 0 ? TLNMF_METHOD_TL : TLNMF_METHOD_JD);
+            tlnmf_result_free(result);
+        }
+        assert_true(C[0] <= C[1]);
+        tlnmf_data_free(data);
+        free(Y);
+        tlnmf_ctx_free(ctx);
+    }
 }
 
 /* Random problems of all shapes, with silence, repetition and scales from 1e-150 to 1e150: an end
@@ -394,6 +434,7 @@ int main(void)
         cmocka_unit_test(fast_is_no_worse_than_paper),
         cmocka_unit_test(continuation_goes_lower),
         cmocka_unit_test(hops_only_help),
+        cmocka_unit_test(auto_chooses_by_the_certificate),
         cmocka_unit_test(anything_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

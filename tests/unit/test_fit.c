@@ -18,6 +18,7 @@ static problem create(void)
     tlnmf_settings_init(&p.opt);
     p.opt.k = K;
     p.opt.J = 30;
+    p.opt.method = TLNMF_METHOD_TL;
     return p;
 }
 

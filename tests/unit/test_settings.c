@@ -8,7 +8,7 @@ static void defaults_are_the_tables(void **state)
     tlnmf_settings_init(&opt);
     assert_int_equal(opt.J, 1000);
     assert_int_equal(opt.J_nmf, 10);
-    assert_int_equal(opt.method, TLNMF_METHOD_TL);
+    assert_int_equal(opt.method, TLNMF_METHOD_AUTO);
     assert_true(opt.tol == 1e-12);
     assert_int_equal(opt.seed, 1);
     assert_null(tlnmf_option_at(tlnmf_option_count()));
@@ -61,9 +61,9 @@ static void bad_values_are_named(void **state)
         {"eps", "-1", "eps = -1 is outside [1e-300, 1e+300]"},
         {"eps", "nan", "eps = nan is outside [1e-300, 1e+300]"},
         {"eps", "inf", "eps = inf is outside [1e-300, 1e+300]"},
-        {"method", "foo", "method = foo is not one of tl|jd|nmf"},
-        {"method", "", "method =  is not one of tl|jd|nmf"},
-        {"method", "t", "method = t is not one of tl|jd|nmf"},
+        {"method", "foo", "method = foo is not one of tl|jd|nmf|auto"},
+        {"method", "", "method =  is not one of tl|jd|nmf|auto"},
+        {"method", "t", "method = t is not one of tl|jd|nmf|auto"},
         {"seed", "-1", "seed = -1 is not a whole number below 2^64"},
         {"seed", "18446744073709551616",
          "seed = 18446744073709551616 is not a whole number below 2^64"},

@@ -7,7 +7,7 @@ hide() # numbers that depend on rounding
 }
 
 # The text
-expect 0 ... "" tlnmf fit y.npy -k 2 -J 2
+expect 0 ... "" tlnmf fit y.npy -k 2 -J 2 --method tl
 hide "$out" >text
 same_text "y.npy: 4 frames of length 3, 1 realisation (4 compressed columns)
   C             #
@@ -18,6 +18,15 @@ same_text "y.npy: 4 frames of length 3, 1 realisation (4 compressed columns)
   gradient      #   orthogonality #
   time          0 s (0 s CPU)
   model         model.h5" text "standard output" "tlnmf fit, numbers hidden"
+
+# --method auto says which and why: here TL-NMF; many realisations of the model that fits them, JD+NMF.
+expect 0 ... "" tlnmf fit y.npy -k 2 --no-model
+check "TL-NMF, and why" grep -Eq "^  method        TL-NMF: JD\+NMF left I = [0-9.e+-]+ to gain from$" "$out"
+tlnmf simulate gcm --s 3000 --m 4 --n 12 --kbar 2 -o many.npy
+expect 0 ... "" tlnmf fit many.npy -k 2 --starts 3 --no-model
+check "JD+NMF, and why" grep -Eq "^  method        JD\+NMF: TL-NMF could lower C by [0-9.e+-]+ at most$" "$out"
+expect 0 ... "" tlnmf fit many.npy -k 2 --starts 3 --no-model --json
+check "method in the JSON" [ "$(json method)" = jd ]
 
 # JSON, trace and model
 expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --tol 0 --hops 0 --json --trace -o m.h5
@@ -93,7 +102,7 @@ same() # ARGUMENT...
 }
 same y.npy
 same - <y.npy
-same y.npy --seed 1 --eps-rel 0.01 --method tl --solver fast
+same y.npy --seed 1 --eps-rel 0.01 --method auto --solver fast
 mat y.mat Y 3 4 1 .3 2 2 -.2 .1 -1 .8 -.4 .5 1 .6
 same y.mat:Y
 same y.mat
@@ -132,7 +141,7 @@ else
 fi
 
 # Several starts: -v has a line for each, and the text and the JSON agree with them.
-expect 0 ... ... tlnmf fit y.npy -k 2 -J 2 --tol 0 --starts 3 --threads 1 --no-model -v
+expect 0 ... ... tlnmf fit y.npy -k 2 --method tl -J 2 --tol 0 --starts 3 --threads 1 --no-model -v
 number='-?[0-9.]+(e[-+][0-9]+)?'
 for start in 1 2 3; do
     check "-v tells of start $start" [ "$(grep -Ec "^tlnmf fit: TL-NMF from start $start: C = $number, \
@@ -144,7 +153,7 @@ C=$(sed -n "s/^tlnmf fit: TL-NMF from start $best: C = \([^,]*\),.*/\1/p" "$err"
 check "the text names the best start" \
     grep -q "^  stopped       all iterations done (iteration 2), start $best, the best of 3$" "$out"
 check "the text has its C" grep -q "^  C             $C$" "$out"
-expect 0 ... "" tlnmf fit y.npy -k 2 -J 2 --tol 0 --starts 3 --no-model -v -q --json
+expect 0 ... "" tlnmf fit y.npy -k 2 --method tl -J 2 --tol 0 --starts 3 --no-model -v -q --json
 check "best_start in the JSON" [ "$(json best_start)" -eq $((best - 1)) ] # from 0
 near "C in the JSON" "$(json C)" "$C" 1e-11
 expect 0 ... ... tlnmf fit y.npy -k 2 -J 2 --no-model -v --json

@@ -11,7 +11,7 @@ if script -qec true /dev/null >/dev/null 2>&1; then
     tlnmf simulate gcm --m 60 --n 200 -o y.npy
     long="-J 100000000 --max-seconds"
     erase=$'\e\\[K'
-    on_terminal tlnmf fit y.npy -k 5 --solver paper --tol 0 --no-model $long 2
+    on_terminal tlnmf fit y.npy -k 5 --method tl --solver paper --tol 0 --no-model $long 2
     check "the line" grep -Eq "${erase}TL-NMF \[\.{20}\] iteration [0-9]+ of 100000000, [0-9.e+]+/s, \
 best C -?[0-9.e+]+, at most [0-9]+ s left$" lines
     check "the text takes its place" grep -q "^${erase}y.npy: 200 frames of length 60" lines

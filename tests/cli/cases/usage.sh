@@ -75,7 +75,7 @@ usage fit "seed = 18446744073709551616 is not a whole number below 2^64" \
     y.npy -k 2 --seed 18446744073709551616
 
 # Other values
-usage fit "method = pca is not one of tl|jd|nmf" y.npy -k 2 --method pca
+usage fit "method = pca is not one of tl|jd|nmf|auto" y.npy -k 2 --method pca
 usage fit "solver = newton is not one of fast|paper" y.npy -k 2 --solver newton
 usage fit "transform = dtc is not one of auto|random|dct|dft|identity" y.npy -k 2 --transform dtc
 usage jd "transform = dtc is not one of auto|random|dct|dft|identity" y.npy --transform dtc
