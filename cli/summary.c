@@ -240,7 +240,7 @@ static const char *stop_words(tlnmf_outcome outcome)
 {
     switch (outcome) {
     case TLNMF_CONVERGED:
-        return "converged: C no longer changes";
+        return "converged: no longer changes";
     case TLNMF_STATIONARY:
         return "converged: the gradient vanishes";
     case TLNMF_ITERATIONS:

@@ -63,6 +63,13 @@ static tlnmf_error data_create(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t T, 
     return TLNMF_OK;
 }
 
+static void note_one_each(tlnmf_data *data)
+{
+    data->one_each = true;
+    for (int64_t n = 0; n <= data->N; n++)
+        data->one_each = data->one_each && data->offset[n] == n;
+}
+
 /* Lays the columns of all frames side by side. */
 static tlnmf_error frames_pack(tlnmf_ctx *ctx, const frames *f, tlnmf_data **out)
 {
@@ -76,6 +83,7 @@ static tlnmf_error frames_pack(tlnmf_ctx *ctx, const frames *f, tlnmf_data **out
                 (*out)->R[m * T + t] = f->columns[n][i * f->M + m];
         (*out)->offset[n + 1] = t;
     }
+    note_one_each(*out);
     return TLNMF_OK;
 }
 
@@ -356,6 +364,7 @@ tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tln
         }
         (*out)->offset[n + 1] = to;
     }
+    note_one_each(*out);
     return TLNMF_OK;
 }
 

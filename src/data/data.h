@@ -12,16 +12,11 @@ struct tlnmf_data {
     int64_t T;       /* columns in all */
     int64_t *offset; /* N + 1 */
     double *R;       /* M x T */
+    bool one_each; /* exactly one column a frame (S = 1 without silence): X and V have one shape */
     double mean_power;
     tlnmf_hooks hooks;
     void *block;
 };
-
-/* S = 1 without silence: X and V have the same shape. */
-static inline bool tl_one_column_a_frame(const tlnmf_data *data)
-{
-    return data->T == data->N && data->offset[data->N - 1] == data->N - 1;
-}
 
 /* Columns too short for the floor to see, |r|^2 <= 1e-16 eps, are left out: no V changes by more
  * than that. *out is NULL when there are none (and then `data` itself is as short as it gets). */

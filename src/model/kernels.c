@@ -7,7 +7,7 @@
 TL_HOT void tl_power(const tlnmf_data *data, const double *X, double *V)
 {
     int64_t M = data->M, N = data->N, T = data->T;
-    if (tl_one_column_a_frame(data)) {
+    if (data->one_each) {
         for (int64_t i = 0; i < M * N; i++)
             V[i] = X[i] * X[i];
         return;
@@ -141,7 +141,7 @@ TL_HOT double tl_divergence(int64_t count, const double *V, double eps, const do
 TL_HOT static void weigh(const tlnmf_data *data, const double *X, const double *U, double *UX)
 {
     int64_t M = data->M, N = data->N, T = data->T;
-    if (tl_one_column_a_frame(data)) {
+    if (data->one_each) {
         for (int64_t i = 0; i < M * N; i++)
             UX[i] = U[i] * X[i];
         return;

@@ -62,7 +62,7 @@ static void kick_factor(tl_rng *rng, int64_t count, double *x)
             x[i] = (x[i] + 0.01 * mean) * exp(tl_rng_normal(rng));
 }
 
-/* A random rotation of about a radian in every plane. */
+/* A random rotation by angles of about 3/sqrt(M): every row ends up far from where it was. */
 static void kick_Phi(tl_rng *rng, tl_model *model)
 {
     int64_t M = model->M;
@@ -92,7 +92,6 @@ void tl_hop_search(tl_hop *hop, tl_solver *solver, tl_run *run, uint64_t seed)
     tl_rng rng;
     tl_rng_seed(&rng, TLNMF_STREAM_OWN, seed, apart + (uint64_t)run->start);
     double first = C_of(model), best = first;
-    int64_t descended = run->iterations;
     save(hop, model);
     for (int64_t i = 0; i < hop->hops && !tl_run_interrupted(run, TLNMF_STAGE_TL); i++) {
         tl_run again = {
@@ -106,17 +105,16 @@ void tl_hop_search(tl_hop *hop, tl_solver *solver, tl_run *run, uint64_t seed)
             best = C;
             save(hop, model);
             run->outcome = again.outcome;
-            run->iterations = again.iterations;
         } else {
             restore(hop, model);
         }
         run->nmf_seconds += again.nmf_seconds;
         run->transform_seconds += again.transform_seconds;
     }
-    if (best <
-        first) { /* the trace is that of the first descent; its last row says where hops led */
+    if (best < first) { /* one row for where all hops together led */
         tl_values v = tl_model_values(model);
-        tl_run_record(run, &(tlnmf_trace_row){TLNMF_STAGE_TL, descended + 1, v.C, v.L, v.I, NAN},
+        tl_run_record(run,
+                      &(tlnmf_trace_row){TLNMF_STAGE_TL, ++run->iterations, v.C, v.L, v.I, NAN},
                       run->opt->J);
     }
 }

@@ -150,7 +150,10 @@ static tlnmf_error run_start(search *s, const batch *b, worker *w, int64_t p)
     if (b->keep != NULL)
         tl_shelf_put(b->keep, p - b->first, model);
     tl_values values = tl_model_values(model);
-    if (!isfinite(values.L) || (model->K > 0 && !isfinite(values.C)))
+    double power = 0.0; /* NaN and Inf show in it, as they do not in a sum of logarithms */
+    for (int64_t i = 0; i < s->M * s->N; i++)
+        power += model->V[i];
+    if (!isfinite(power) || (model->K > 0 && !isfinite(values.C)))
         return tl_fail(&w->ctx, TLNMF_ERR_NUMERIC, "start %lld ended with C = %g, L = %g",
                        (long long)p + 1, values.C, values.L);
     offer(s, b, w, &run, values);
@@ -212,7 +215,8 @@ static tlnmf_error nmf_after_jd(search *s, const tlnmf_result *jd, const tl_shel
     if (jd->trace_length > 0)
         memcpy(best->trace, jd->trace, (size_t)jd->trace_length * sizeof *best->trace);
     best->trace_length = jd->trace_length + rows;
-    if (best->info.outcome == TLNMF_CONVERGED) /* then the run is as good as its diagonalisation */
+    if (best->info.outcome == TLNMF_CONVERGED || best->info.outcome == TLNMF_STATIONARY)
+        /* then the run is as good as its diagonalisation */
         best->info.outcome = jd->info.outcome;
     best->info.iterations = jd->info.iterations;
     best->info.best_start = jd->info.best_start;
@@ -238,6 +242,11 @@ static void polish(search *s, tlnmf_result *best)
     copy(best->Phi, solver->model.Phi, s->M * s->M);
     copy(best->W, solver->model.W, s->M * s->K);
     copy(best->H, solver->model.H, s->K * s->N);
+    tl_model_refresh(&solver->model);
+    tl_values values = tl_model_values(&solver->model);
+    best->info.C = values.C;
+    best->info.L = values.L;
+    best->info.I = values.I;
     best->info.outcome = (int32_t)run.outcome;
     best->info.iterations = run.iterations;
     best->trace_length = run.trace_length;
@@ -479,7 +488,7 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settin
 #pragma omp parallel num_threads( \
     1) /* a region of its own: the caller's settings stay as they are */
     {
-        omp_set_num_threads(product_flops(used) >= WORTH_THREADS ? threads : 1);
+        omp_set_num_threads(opt->starts == 1 && product_flops(used) >= WORTH_THREADS ? threads : 1);
         error = search_trimmed(ctx, used, opt, eps, threads, goal, start, callback, user, out);
     }
     if (error == TLNMF_OK) {

@@ -86,7 +86,7 @@ static void certify(tlnmf_info *info, tl_goal goal, const tlnmf_settings *opt, t
         info->certificate = info->C - info->L;
     else if (goal == TL_GOAL_TL && isfinite(info->L_jd))
         info->certificate = info->C - fmin(info->L_jd, info->L);
-    else if (goal == TL_GOAL_TL && opt->certify)
+    else if (goal == TL_GOAL_TL && opt->certify && atomic_load(&monitor->stop) == TLNMF_NOT_RUN)
         info->certificate = info->C - descend_L(opt, monitor, solver);
 }
 

@@ -6,7 +6,7 @@
 
 /* Few updates between sweeps early on decide the basin: with 1 or 2 the good minimum of the music
  * notes is found from most starts, with 10 from few (docs/benchmarks.md). */
-enum { SWEEPS = 15, UPDATES = 2, JD_SWEEPS = 10 };
+enum { SWEEPS = 15, UPDATES = 2, JD_SWEEPS = 10, NMF_UPDATES = 10 };
 
 /* Pairs that gain less than this part of the last sweep's mean gain are left for later. */
 static const double SKIP = 1e-2;
@@ -131,7 +131,7 @@ void tl_fast_nmf(tl_model *model, tl_joint *joint, tl_run *run)
 {
     double since = tl_wall_seconds();
     tl_mu_begin(&model->mu, model->V);
-    for (int64_t u = 0; u < run->opt->J_nmf; u++)
+    for (int64_t u = 0; u < NMF_UPDATES; u++)
         tl_mu_update(&model->mu, model->eps, model->W, model->H);
     run->nmf_seconds += tl_wall_seconds() - since;
     tl_joint_minimise(model, joint, run, run->opt->J);

@@ -122,7 +122,7 @@ static double turn_within(tl_model *model, const double *U, double least, int64_
 static const double *spread_weights(tl_model *model)
 {
     const tlnmf_data *data = model->data;
-    if (tl_one_column_a_frame(data))
+    if (data->one_each)
         return model->U;
     for (int64_t m = 0; m < model->M; m++)
         for (int64_t n = 0; n < model->N; n++)

@@ -133,6 +133,13 @@ static void metric(tl_model *model, tl_joint *joint)
         metric_of_factors(model, joint, joint->metric + joint->triangle);
 }
 
+/* Whether the objective has changed by less than tol. Its natural size is some ten nats an entry of
+ * V: its own value would do as a measure, but that depends on the units of the data. */
+static bool has_settled(const tl_model *model, const tl_run *run, double before, double now)
+{
+    return fabs(before - now) < 10.0 * run->opt->tol * (double)model->M * (double)model->N;
+}
+
 /* sqrt(g' D^-1 g / MN) */
 static double scaled_norm(const tl_model *model, const tl_joint *joint)
 {
@@ -242,52 +249,71 @@ static bool step(tl_model *model, tl_joint *joint, double *value, double *a)
     joint->before = joint->gradient;
     joint->gradient = swap;
     gradient(model, joint);
-    tl_lbfgs_learn(&joint->lbfgs, *a, joint->direction, joint->before, joint->gradient);
+    tl_lbfgs_learn(&joint->lbfgs, *a, joint->direction, joint->before, joint->gradient,
+                   joint->metric);
     return true;
 }
 
 /* ---- zeros ----------------------------------------------------------------------------------- */
 
 /* P = 0 has no gradient even where W would like to grow: dC/dP = 2 P dC/dW. Entries that have come
- * close to 0 while dC/dW is negative are set to half a Newton step. Exact zeros are the caller's
- * and stay. Returns how much lower C could get by that, to first order. */
-static double revive_factor(int64_t count, const double *gradient, const double *expected,
-                            const double *x, double *root)
+ * close to 0 while dC/dW is negative are set to `part` of half a Newton step. Exact zeros are the
+ * caller's and stay. Returns how many there are. */
+static int64_t revive_entries(int64_t count, const double *gradient, const double *expected,
+                              const double *x, const double *root, double part, double *out)
 {
-    double promise = 0.0;
+    int64_t revived = 0;
     for (int64_t i = 0; i < count; i++) {
+        out[i] = x[i];
         if (root[i] == 0.0 || !(expected[i] > 0.0))
             continue;
         double slope = gradient[i] / (2.0 * root[i]); /* dC/dx */
-        double better = -0.5 * slope / expected[i];
+        double better = -0.5 * part * slope / expected[i];
         if (better > 10.0 * x[i]) {
-            promise -= slope * better;
-            root[i] = sqrt(better);
+            out[i] = better;
+            revived++;
         }
     }
-    return promise;
+    return revived;
 }
 
-/* True if something was worth reviving; W, H and U are then the new ones. */
+/* One factor at a time, less and less of it until C falls by more than tol; false, with everything
+ * as it was, if it does not. `expected` holds the expected curvature of W and of H. */
+static bool revive_factor(tl_model *model, tl_joint *joint, const tl_run *run, bool is_W)
+{
+    int64_t M = model->M, N = model->N, K = model->K, count = is_W ? M * K : K * N;
+    int64_t first = is_W ? 0 : M * K;
+    double *x = is_W ? model->W : model->H, *out = is_W ? joint->W_new : joint->H_new;
+    const double *root = is_W ? joint->P : joint->Q;
+    const double *g = joint->gradient + joint->triangle + first, *expected = joint->mu + first;
+    double C = tl_model_C(model);
+    for (double part = 1.0; part > 1e-3; part *= 0.25) {
+        if (revive_entries(count, g, expected, x, root, part, out) == 0)
+            return false;
+        tl_weights(M, N, K, is_W ? out : model->W, is_W ? model->H : out, model->eps, joint->U_new);
+        double now = tl_sum_product(M * N, model->V, model->eps, joint->U_new) -
+                     tl_sum_log(M * N, joint->U_new, 0.0);
+        if (now < C && !has_settled(model, run, C, now)) {
+            memcpy(x, out, (size_t)count * sizeof *x);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* True if something was revived, to the good: W or H is then the new one, and C lower. */
 static bool revive(tl_model *model, tl_joint *joint, const tl_run *run)
 {
     int64_t M = model->M, N = model->N, K = model->K;
     if (joint->over == TL_JOINT_PHI)
         return false;
     double *U2 = joint->D, *W2 = joint->W_new, *H2 = joint->H_new, *expected = joint->mu;
-    const double *g = joint->gradient + joint->triangle;
     square(M * N, model->U, U2);
     square(M * K, model->W, W2);
     square(K * N, model->H, H2);
     tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, K, N, 1.0, U2, N, H2, N, 0.0, expected, K);
     tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, M, 1.0, W2, K, U2, N, 0.0, expected + M * K, N);
-    double promise = revive_factor(M * K, g, expected, model->W, joint->P) +
-                     revive_factor(K * N, g + M * K, expected + M * K, model->H, joint->Q);
-    if (!(promise > fmax(run->opt->tol, 1e-14) * fabs(tl_model_C(model))))
-        return false;
-    square(M * K, joint->P, model->W);
-    square(K * N, joint->Q, model->H);
-    return true;
+    return revive_factor(model, joint, run, true) || revive_factor(model, joint, run, false);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
@@ -307,10 +333,11 @@ static double begin(tl_model *model, tl_joint *joint)
     return tl_model_C(model);
 }
 
+static const tlnmf_stage stages[] = {TLNMF_STAGE_TL, TLNMF_STAGE_JD, TLNMF_STAGE_NMF};
+
 static void record(tl_model *model, const tl_joint *joint, tl_run *run, int64_t last, double value,
                    double a)
 {
-    static const tlnmf_stage stages[] = {TLNMF_STAGE_TL, TLNMF_STAGE_JD, TLNMF_STAGE_NMF};
     tlnmf_trace_row row = {stages[joint->over], run->iterations, NAN, NAN, NAN, a};
     if (joint->over == TL_JOINT_PHI) {
         row.L = value;
@@ -344,9 +371,9 @@ static void descend(tl_model *model, tl_joint *joint, tl_run *run, int64_t last)
         }
         run->iterations++;
         record(model, joint, run, last, value, a);
-        if (tl_run_interrupted(run, TLNMF_STAGE_TL))
+        if (tl_run_interrupted(run, stages[joint->over]))
             break;
-        calm = tl_run_settled(run, before, value) ? calm + 1 : 0;
+        calm = has_settled(model, run, before, value) ? calm + 1 : 0;
         if (calm == CALM) {
             run->outcome = TLNMF_CONVERGED;
             break;

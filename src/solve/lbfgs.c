@@ -31,16 +31,19 @@ TL_HOT static void add(int64_t n, double c, const double *restrict a, double *re
 }
 
 void tl_lbfgs_learn(tl_lbfgs *lbfgs, double step, const double *direction, const double *before,
-                    const double *gradient)
+                    const double *gradient, const double *metric)
 {
     int64_t n = lbfgs->size;
     double *s = lbfgs->s + lbfgs->next * n, *y = lbfgs->y + lbfgs->next * n;
+    double ss = 0.0, yy = 0.0;
     for (int64_t i = 0; i < n; i++) {
         s[i] = step * direction[i];
         y[i] = gradient[i] - before[i];
+        ss += s[i] * s[i] * metric[i];
+        yy += y[i] * y[i] / metric[i];
     }
     double curvature = dot(n, s, y);
-    if (!(curvature > 1e-14 * sqrt(dot(n, s, s) * dot(n, y, y))))
+    if (!(curvature > 1e-14 * sqrt(ss * yy)))
         return;
     lbfgs->rho[lbfgs->next] = 1.0 / curvature;
     lbfgs->next = (lbfgs->next + 1) % TL_LBFGS_MEMORY;

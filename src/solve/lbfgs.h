@@ -17,9 +17,10 @@ typedef struct tl_lbfgs {
 void tl_lbfgs_slots(tl_lbfgs *lbfgs, int64_t size, tl_slot slots[TL_LBFGS_SLOTS]);
 void tl_lbfgs_forget(tl_lbfgs *lbfgs);
 
-/* Remembers s = step * direction and y = gradient - before, unless s'y is not positive. */
+/* Remembers s = step * direction and y = gradient - before, unless s'y is not positive; what counts
+ * as positive is measured in the metric, since coordinates have different units. */
 void tl_lbfgs_learn(tl_lbfgs *lbfgs, double step, const double *direction, const double *before,
-                    const double *gradient);
+                    const double *gradient, const double *metric);
 
 /* direction = -(approximate inverse Hessian) gradient; `metric` is the diagonal that it starts
  * from. Returns the slope along it, direction' gradient. */

@@ -76,6 +76,34 @@ static void rank_is_found(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+/* As many columns as frames, but two in one frame and none in another. */
+static void columns_that_only_add_up_are_not_one_each(void **state)
+{
+    (void)state;
+    enum { S = 2, M = 3, N = 3, K = 1 };
+    tlnmf_ctx *ctx = new_ctx();
+    double Y[S * M * N], Phi[M * M], W[M], H[N], V[M * N], C, L, I;
+    tl_rng rng;
+    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 9, 0);
+    for (int i = 0; i < S * M * N; i++)
+        Y[i] = i % N == 1 ? 0.0 : tl_rng_normal(&rng); /* frame 1 is silent */
+    for (int m = 0; m < M; m++)
+        Y[(M + m) * N + 2] = Y[m * N + 2]; /* frame 2 is the same in both */
+    tlnmf_data *data;
+    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S, M, N, &data));
+    assert_int_equal(data->T, N);
+    assert_false(data->one_each);
+    assert_ok(ctx, tlnmf_transform_matrix(ctx, TLNMF_TRANSFORM_DCT, M, Phi));
+    for (int i = 0; i < 3; i++)
+        W[i] = H[i] = 1.0 + i;
+    tl_naive_power(S, M, N, Y, Phi, V);
+    assert_ok(ctx, tlnmf_evaluate(ctx, data, Phi, W, H, K, 1e-3, &C, &L, &I, NULL));
+    assert_close(C, tl_naive_C(M, N, K, V, W, H, 1e-3), 1e-12);
+    assert_close(L, tl_naive_L(M, N, V, 1e-3), 1e-12);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+}
+
 static void notes_compress_to_a_few_columns(void **state)
 {
     (void)state;
@@ -208,6 +236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compression_changes_nothing),
         cmocka_unit_test(rank_is_found),
+        cmocka_unit_test(columns_that_only_add_up_are_not_one_each),
         cmocka_unit_test(notes_compress_to_a_few_columns),
         cmocka_unit_test(covariances_are_as_good),
         cmocka_unit_test(unusable_realisations_are_refused),

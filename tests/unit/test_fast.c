@@ -165,7 +165,7 @@ static void lbfgs_solves_a_quadratic(void **state)
             x[i] += a * d[i];
             g[i] = pow(10.0, 3.0 * i / (n - 1)) * x[i];
         }
-        tl_lbfgs_learn(&lbfgs, a, d, before, g);
+        tl_lbfgs_learn(&lbfgs, a, d, before, g, metric);
     }
     assert_near(largest(n, x), 0.0, 1e-9);
     tl_release(&ctx->hooks, block);
@@ -227,6 +227,78 @@ static void zeros_come_back_unless_they_are_exact(void **state)
     assert_true(p.model.W[big] == 0.0);
     tl_joint_free(&joint);
     destroy(&p);
+}
+
+/* A start with one component all but dead, of the wrong size and in the wrong place: revival may
+ * only help. */
+static void C_never_rises_from_a_bad_start(void **state)
+{
+    (void)state;
+    enum { S = 2, M = 20, N = 30, K = 3 };
+    tlnmf_ctx *ctx = new_ctx();
+    double *Y = new_doubles(S * M * N), H[K * N];
+    tlnmf_data *data;
+    assert_ok(ctx, tlnmf_simulate_gcm(ctx, S, M, N, K, 8, 9, TLNMF_STREAM_OWN, Y, NULL, NULL));
+    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S, M, N, &data));
+    for (int i = 0; i < K * N; i++)
+        H[i] = i < N ? 300.0 : 1e-200;
+    tlnmf_start start;
+    tlnmf_start_init(&start);
+    start.H = H;
+    tlnmf_settings opt;
+    tlnmf_settings_init(&opt);
+    opt.k = K;
+    opt.trace = 1;
+    opt.tol = 1e-6;
+    opt.hops = 0;
+    for (opt.method = 0; opt.method < 3; opt.method += 2) { /* tl, nmf */
+        tlnmf_result *result;
+        int64_t length;
+        assert_ok(ctx, tlnmf_fit(ctx, data, &opt, &start, NULL, NULL, &result));
+        const tlnmf_trace_row *row = tlnmf_result_trace(result, &length);
+        for (int64_t i = 1; i < length; i++)
+            assert_true(row[i].C <= row[i - 1].C + 1e-10 * fabs(row[i].C));
+        tlnmf_result_free(result);
+    }
+    tlnmf_data_free(data);
+    free(Y);
+    tlnmf_ctx_free(ctx);
+}
+
+/* The same data in other units: the same minimum, C shifted by MN log c^2. */
+static void units_do_not_matter(void **state)
+{
+    (void)state;
+    enum { S = 3, M = 8, N = 30, K = 3 };
+    static const double scales[] = {1.0, 1e-50, 1e-10, 1e10, 1e50};
+    tlnmf_ctx *ctx = new_ctx();
+    double *Y = new_doubles(S * M * N), *Z = new_doubles(S * M * N), first = 0.0;
+    assert_ok(ctx, tlnmf_simulate_gcm(ctx, S, M, N, K, 8, 9, TLNMF_STREAM_OWN, Y, NULL, NULL));
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
+        tlnmf_data *data;
+        tlnmf_result *result;
+        tlnmf_info info;
+        tlnmf_settings opt;
+        for (int e = 0; e < S * M * N; e++)
+            Z[e] = scales[i] * Y[e];
+        assert_ok(ctx, tlnmf_data_from_realisations(ctx, Z, S, M, N, &data));
+        tlnmf_settings_init(&opt);
+        opt.k = K;
+        opt.J = 5000;
+        opt.starts = 5;
+        opt.method = TLNMF_METHOD_TL;
+        assert_ok(ctx, tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+        tlnmf_result_describe(result, &info);
+        double shifted = info.C - 2.0 * M * N * log(scales[i]);
+        if (i == 0)
+            first = shifted;
+        assert_near(shifted, first, 1e-4 * fabs(first));
+        tlnmf_result_free(result);
+        tlnmf_data_free(data);
+    }
+    free(Y);
+    free(Z);
+    tlnmf_ctx_free(ctx);
 }
 
 /* On the reference's own data the fast solver ends no higher than the paper's from the same starts,
@@ -431,6 +503,8 @@ int main(void)
         cmocka_unit_test(lbfgs_solves_a_quadratic),
         cmocka_unit_test(the_joint_solver_ends_at_a_minimum),
         cmocka_unit_test(zeros_come_back_unless_they_are_exact),
+        cmocka_unit_test(C_never_rises_from_a_bad_start),
+        cmocka_unit_test(units_do_not_matter),
         cmocka_unit_test(fast_is_no_worse_than_paper),
         cmocka_unit_test(continuation_goes_lower),
         cmocka_unit_test(hops_only_help),
