@@ -238,7 +238,7 @@ static void polish(search *s, tlnmf_result *best)
     copy(solver->model.W, best->W, s->M * s->K);
     copy(solver->model.H, best->H, s->K * s->N);
     tl_model_refresh(&solver->model);
-    tl_joint_minimise(&solver->model, &solver->all, &run, s->opt->J);
+    tl_joint_minimise(&solver->model, &solver->joint, TL_JOINT_ALL, &run, s->opt->J);
     copy(best->Phi, solver->model.Phi, s->M * s->M);
     copy(best->W, solver->model.W, s->M * s->K);
     copy(best->H, solver->model.H, s->K * s->N);
@@ -312,15 +312,16 @@ static tlnmf_error search_exchange(search *s, tlnmf_result *best_tl, tlnmf_resul
 
 /* ---- setting up ------------------------------------------------------------------------------ */
 
-static tlnmf_error workers_create(search *s, double eps, int problems)
+static tlnmf_error workers_create(search *s, double eps, tl_goal goal)
 {
     tl_slot table[] = {TL_SLOT(s->worker, s->workers)};
     TRY(TL_ARENA(s->ctx, "the workers", table, &s->block));
-    int64_t hops = (problems & TL_FOR_TL) ? tl_hop_count(s->opt, s->data, s->K) : 0;
+    bool learns = goal == TL_GOAL_TL || goal == TL_GOAL_AUTO || s->opt->exchange;
+    int64_t hops = learns ? tl_hop_count(s->opt, s->data, s->K) : 0;
     for (int i = 0; i < s->workers; i++) {
         worker *w = &s->worker[i];
         w->ctx = *s->ctx;
-        TRY(tl_solver_create(s->ctx, s->data, s->opt, eps, s->K, problems, &w->solver));
+        TRY(tl_solver_create(s->ctx, s->data, s->opt, eps, s->K, goal != TL_GOAL_NMF, &w->solver));
         TRY(tl_hop_create(s->ctx, &w->solver.model, hops, &w->hop));
         TRY(tl_trace_create(s->ctx, s->trace_room, &w->trace));
     }
@@ -439,15 +440,6 @@ static int64_t trace_rows(const tlnmf_settings *opt, tl_goal goal)
     return opt->J + 1 + (diagonalises || opt->exchange ? opt->J * opt->J_tl : 0);
 }
 
-/* The problems that a goal needs solvers for. */
-static int problems_of(const tlnmf_settings *opt, tl_goal goal)
-{
-    static const int of_goal[] = {TL_FOR_TL, TL_FOR_JD | TL_FOR_NMF, TL_FOR_NMF, TL_FOR_JD};
-    if (opt->exchange || goal == TL_GOAL_AUTO)
-        return TL_FOR_TL | TL_FOR_JD | TL_FOR_NMF;
-    return of_goal[goal] | (opt->certify ? TL_FOR_JD : 0);
-}
-
 static tlnmf_error search_trimmed(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
                                   double eps, int threads, tl_goal goal, const tlnmf_start *start,
                                   tlnmf_callback callback, void *user, tlnmf_result **out)
@@ -465,7 +457,7 @@ static tlnmf_error search_trimmed(tlnmf_ctx *ctx, const tlnmf_data *data, const 
     tlnmf_error error =
         tl_starts_create(ctx, data, opt, s.K, goal == TL_GOAL_NMF, start, &s.starts);
     if (error == TLNMF_OK)
-        error = workers_create(&s, eps, problems_of(opt, goal));
+        error = workers_create(&s, eps, goal);
     tl_monitor_init(&s.monitor, opt, callback, user, opt->exchange ? 2 * s.P : s.P);
     if (error == TLNMF_OK)
         error = search_run(&s, goal, out);

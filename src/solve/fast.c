@@ -62,7 +62,7 @@ static bool comes_from_above(const tl_model *model, const tl_run *run)
 /* From the top floor down to eps by 10^-0.2 at a time, with a short descent at each: at a high
  * floor the landscape is smooth, and its minimum is followed down. False, with the outcome set,
  * when the run has to end. */
-static bool descend_floor(tl_model *model, tl_joint *joint, tl_run *run)
+static bool descend_floor(tl_model *model, tl_joint *joint, tl_joint_over over, tl_run *run)
 {
     enum { EACH = 50 };
     const double eps = model->eps, top = top_floor(model);
@@ -71,10 +71,10 @@ static bool descend_floor(tl_model *model, tl_joint *joint, tl_run *run)
         tl_run stage = {
             .opt = run->opt, .monitor = run->monitor, .start = run->start, .quiet = true};
         model->eps = floor;
-        go_on = floor < top || joint->over == TL_JOINT_PHI || sweeps_C(model, &stage);
+        go_on = floor < top || over == TL_JOINT_PHI || sweeps_C(model, &stage);
         stage.iterations = 0;
         if (go_on)
-            tl_joint_minimise(model, joint, &stage, EACH);
+            tl_joint_minimise(model, joint, over, &stage, EACH);
         go_on = go_on && stage.outcome != TLNMF_CANCELLED && stage.outcome != TLNMF_TIME;
         run->nmf_seconds += stage.nmf_seconds;
         run->transform_seconds += stage.transform_seconds;
@@ -88,8 +88,9 @@ static bool descend_floor(tl_model *model, tl_joint *joint, tl_run *run)
 void tl_fast_tl(tl_model *model, tl_joint *joint, tl_run *run)
 {
     run->outcome = TLNMF_ITERATIONS;
-    if (comes_from_above(model, run) ? descend_floor(model, joint, run) : sweeps_C(model, run))
-        tl_joint_minimise(model, joint, run, run->opt->J);
+    if (comes_from_above(model, run) ? descend_floor(model, joint, TL_JOINT_ALL, run)
+                                     : sweeps_C(model, run))
+        tl_joint_minimise(model, joint, TL_JOINT_ALL, run, run->opt->J);
 }
 
 /* Sweeps on L with a floor that comes down to eps by 10^-0.2 each. Weights 1/(V + floor) are those
@@ -120,11 +121,11 @@ void tl_fast_jd(tl_model *model, tl_joint *joint, tl_run *run)
     run->outcome = TLNMF_ITERATIONS;
     bool go_on = true;
     if (comes_from_above(model, run))
-        go_on = descend_floor(model, joint, run);
+        go_on = descend_floor(model, joint, TL_JOINT_PHI, run);
     else if (run->roams)
         go_on = sweeps_L(model, run);
     if (go_on)
-        tl_joint_minimise(model, joint, run, run->opt->J);
+        tl_joint_minimise(model, joint, TL_JOINT_PHI, run, run->opt->J);
 }
 
 void tl_fast_nmf(tl_model *model, tl_joint *joint, tl_run *run)
@@ -134,5 +135,5 @@ void tl_fast_nmf(tl_model *model, tl_joint *joint, tl_run *run)
     for (int64_t u = 0; u < NMF_UPDATES; u++)
         tl_mu_update(&model->mu, model->eps, model->W, model->H);
     run->nmf_seconds += tl_wall_seconds() - since;
-    tl_joint_minimise(model, joint, run, run->opt->J);
+    tl_joint_minimise(model, joint, TL_JOINT_FACTORS, run, run->opt->J);
 }

@@ -7,28 +7,31 @@
  * has settled when it changed by less than tol CALM times running. */
 enum { RENEW = 5, CALM = 3, MOST_HALVINGS = 30, MOST_REVIVALS = 5 };
 
-tlnmf_error tl_joint_create(tlnmf_ctx *ctx, const tl_model *model, tl_joint_over over,
-                            tl_joint *joint)
+tlnmf_error tl_joint_create(tlnmf_ctx *ctx, const tl_model *model, bool turns_Phi, tl_joint *joint)
 {
-    int64_t M = model->M, N = model->N, K = over == TL_JOINT_PHI ? 0 : model->K;
-    int64_t count = K > 0 ? M * N : 0;
-    *joint = (tl_joint){.over = over, .entries = M * K + K * N, .hooks = ctx->hooks};
-    joint->triangle = over == TL_JOINT_FACTORS ? 0 : M * (M - 1) / 2;
-    joint->size = joint->triangle + joint->entries;
+    int64_t M = model->M, N = model->N, K = model->K;
+    int64_t size = (turns_Phi ? M * (M - 1) / 2 : 0) + M * K + K * N, count = K > 0 ? M * N : 0;
+    *joint = (tl_joint){.hooks = ctx->hooks};
     enum { OWN = 11 };
-    tl_slot table[OWN + TL_LBFGS_SLOTS] = {TL_SLOT(joint->gradient, joint->size),
-                                           TL_SLOT(joint->before, joint->size),
-                                           TL_SLOT(joint->direction, joint->size),
-                                           TL_SLOT(joint->metric, joint->size),
-                                           TL_SLOT(joint->P, M * K),
-                                           TL_SLOT(joint->Q, K * N),
-                                           TL_SLOT(joint->W_new, M * K),
-                                           TL_SLOT(joint->H_new, K * N),
-                                           TL_SLOT(joint->D, count),
-                                           TL_SLOT(joint->U_new, count),
-                                           TL_SLOT(joint->mu, joint->entries)};
-    tl_lbfgs_slots(&joint->lbfgs, joint->size, table + OWN);
+    tl_slot table[OWN + TL_LBFGS_SLOTS] = {
+        TL_SLOT(joint->gradient, size),   TL_SLOT(joint->before, size),
+        TL_SLOT(joint->direction, size),  TL_SLOT(joint->metric, size),
+        TL_SLOT(joint->P, M * K),         TL_SLOT(joint->Q, K * N),
+        TL_SLOT(joint->W_new, M * K),     TL_SLOT(joint->H_new, K * N),
+        TL_SLOT(joint->D, count),         TL_SLOT(joint->U_new, count),
+        TL_SLOT(joint->mu, M * K + K * N)};
+    tl_lbfgs_slots(&joint->lbfgs, size, table + OWN);
     return TL_ARENA(ctx, "the joint solver", table, &joint->block);
+}
+
+/* The sizes of a run over these coordinates, which fit into the room there is. */
+static void choose(tl_joint *joint, const tl_model *model, tl_joint_over over)
+{
+    int64_t M = model->M, N = model->N, K = model->K;
+    joint->over = over;
+    joint->triangle = over == TL_JOINT_FACTORS ? 0 : M * (M - 1) / 2;
+    joint->entries = over == TL_JOINT_PHI ? 0 : M * K + K * N;
+    joint->size = joint->lbfgs.size = joint->triangle + joint->entries;
 }
 
 void tl_joint_free(tl_joint *joint)
@@ -386,9 +389,11 @@ static bool was_stopped(const tl_run *run)
     return run->outcome == TLNMF_CANCELLED || run->outcome == TLNMF_TIME;
 }
 
-void tl_joint_minimise(tl_model *model, tl_joint *joint, tl_run *run, int64_t last)
+void tl_joint_minimise(tl_model *model, tl_joint *joint, tl_joint_over over, tl_run *run,
+                       int64_t last)
 {
     double since = tl_wall_seconds();
+    choose(joint, model, over);
     descend(model, joint, run, last);
     for (int i = 0; i < MOST_REVIVALS && run->iterations < last && !was_stopped(run) &&
                     revive(model, joint, run);

@@ -17,7 +17,7 @@ typedef enum tl_joint_over {
 } tl_joint_over;
 
 typedef struct tl_joint {
-    tl_joint_over over;
+    tl_joint_over over;                             /* of the run at hand, and so are the sizes */
     int64_t triangle, entries, size;                /* coordinates of Phi, of W and H, of all */
     double *gradient, *before, *direction, *metric; /* size */
     double *P, *Q, *W_new, *H_new;                  /* M x K, K x N */
@@ -28,13 +28,14 @@ typedef struct tl_joint {
     void *block;
 } tl_joint;
 
-tlnmf_error tl_joint_create(tlnmf_ctx *ctx, const tl_model *model, tl_joint_over over,
-                            tl_joint *joint);
+/* One room for all three: `turns_Phi` = false leaves out what only Phi needs. */
+tlnmf_error tl_joint_create(tlnmf_ctx *ctx, const tl_model *model, bool turns_Phi, tl_joint *joint);
 void tl_joint_free(tl_joint *joint);
 
 /* From the model's point, which it leaves at the end, up to iteration `last` of the run. It stops
  * when sqrt(g' D^-1 g / MN) <= grad_tol, D being the metric: half its square times MN is about how
  * much lower the objective could still go, so that it means the same at every size and scale. */
-void tl_joint_minimise(tl_model *model, tl_joint *joint, tl_run *run, int64_t last);
+void tl_joint_minimise(tl_model *model, tl_joint *joint, tl_joint_over over, tl_run *run,
+                       int64_t last);
 
 #endif

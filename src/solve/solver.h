@@ -6,17 +6,15 @@
 #include "solve/joint.h"
 #include "solve/run.h"
 
-/* Which problems a solver is for: bits. */
-enum { TL_FOR_TL = 1, TL_FOR_JD = 2, TL_FOR_NMF = 4 };
-
 typedef struct tl_solver {
     tlnmf_solver kind;
     tl_model model;
-    tl_joint all, phi, factors; /* fast only, and only those asked for */
+    tl_joint joint; /* fast only */
 } tl_solver;
 
+/* `turns_Phi` = false: for NMF only. */
 tlnmf_error tl_solver_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
-                             double eps, int64_t K, int problems, tl_solver *solver);
+                             double eps, int64_t K, bool turns_Phi, tl_solver *solver);
 void tl_solver_free(tl_solver *solver);
 
 /* From the model's point, which they leave at the end. */

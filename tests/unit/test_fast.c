@@ -181,11 +181,11 @@ static void the_joint_solver_ends_at_a_minimum(void **state)
         problem p;
         create(&p, seed, 20, 6, 25, 2);
         tl_joint joint;
-        assert_ok(p.ctx, tl_joint_create(p.ctx, &p.model, TL_JOINT_ALL, &joint));
+        assert_ok(p.ctx, tl_joint_create(p.ctx, &p.model, true, &joint));
         p.opt.tol = 0.0;
         p.opt.grad_tol = 1e-9;
         tl_run run = {.opt = &p.opt, .monitor = &p.monitor};
-        tl_joint_minimise(&p.model, &joint, &run, 5000);
+        tl_joint_minimise(&p.model, &joint, TL_JOINT_ALL, &run, 5000);
         double C = tl_model_values(&p.model).C;
         double *parts[] = {p.model.W, p.model.H};
         int64_t counts[] = {p.M * p.K, p.K * p.N};
@@ -209,9 +209,9 @@ static void zeros_come_back_unless_they_are_exact(void **state)
     problem p;
     create(&p, 3, 20, 6, 25, 2);
     tl_joint joint;
-    assert_ok(p.ctx, tl_joint_create(p.ctx, &p.model, TL_JOINT_FACTORS, &joint));
+    assert_ok(p.ctx, tl_joint_create(p.ctx, &p.model, false, &joint));
     tl_run run = {.opt = &p.opt, .monitor = &p.monitor};
-    tl_joint_minimise(&p.model, &joint, &run, 2000);
+    tl_joint_minimise(&p.model, &joint, TL_JOINT_FACTORS, &run, 2000);
     double C = tl_model_values(&p.model).C;
     int64_t big = 0;
     for (int64_t i = 0; i < p.M * p.K; i++)
@@ -219,11 +219,11 @@ static void zeros_come_back_unless_they_are_exact(void **state)
             big = i;
     p.model.W[big] = 1e-30;
     run = (tl_run){.opt = &p.opt, .monitor = &p.monitor};
-    tl_joint_minimise(&p.model, &joint, &run, 2000);
+    tl_joint_minimise(&p.model, &joint, TL_JOINT_FACTORS, &run, 2000);
     assert_near(tl_model_values(&p.model).C, C, 1e-6 * fabs(C));
     p.model.W[big] = 0.0;
     run = (tl_run){.opt = &p.opt, .monitor = &p.monitor};
-    tl_joint_minimise(&p.model, &joint, &run, 2000);
+    tl_joint_minimise(&p.model, &joint, TL_JOINT_FACTORS, &run, 2000);
     assert_true(p.model.W[big] == 0.0);
     tl_joint_free(&joint);
     destroy(&p);
