@@ -8,6 +8,7 @@ Both run on one thread and are timed in CPU seconds, the solver alone.
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import tempfile
@@ -141,6 +142,16 @@ def main():
     p.add_argument("--json", help="write the figures here, too")
     args = p.parse_args()
     rows, lines = [], []
+    kernels = subprocess.run([os.path.join(os.path.dirname(args.program), "bench", "kernels")], check=True,
+                             capture_output=True, text=True).stdout
+    kernels = json.loads(kernels)
+    print("kernels                mu ms   numpy ms   ratio   dgemm GF/s")
+    for name, k in kernels.items():
+        if name != "blas":
+            M, N, K = (int(x) for x in re.findall(r"\d+", name))
+            k["numpy_mu"] = reference.time_mu(M, N, K, 200 if M < 1000 else 5)["ms_per_update"]
+            print(f"{name:20} {k['mu']:8.4f}   {k['numpy_mu']:8.4f}   {k['numpy_mu'] / k['mu']:5.1f}   {k['gemm_GFlops']:6.1f}")
+    print()
     print("paper mode                numpy s    tlnmf s    ratio    C numpy - C tlnmf")
     with tempfile.TemporaryDirectory() as folder:
         for case in CASES:
@@ -155,7 +166,7 @@ def main():
             print(line, flush=True)
     if args.json:
         with open(args.json, "w") as f:
-            json.dump({"paper": rows, "fast": lines}, f, indent=1)
+            json.dump({"kernels": kernels, "paper": rows, "fast": lines}, f, indent=1)
 
 
 if __name__ == "__main__":

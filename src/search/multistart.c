@@ -89,10 +89,11 @@ static void offer(search *s, const batch *b, const worker *w, const tl_run *run,
             memcpy(best->trace, run->trace, (size_t)run->trace_length * sizeof *run->trace);
     }
     static const char *const names[] = {"TL-NMF", "JD", "JD+NMF", "NMF"};
-    tl_log(s->ctx, TLNMF_LOG_INFO, "%s from start %lld: %c = %.12g, %s after %lld iterations%s",
-           names[b->what], (long long)run->start + 1, "CLLI"[b->what], score,
-           tlnmf_outcome_name(run->outcome), (long long)run -> iterations,
-           better ? ", the best" : "");
+    static const char *const scores[] = {"C", "L", "L", "I"}; /* what score_of() looks at */
+    long long start = run->start + 1, iterations = run->iterations;
+    tl_log(s->ctx, TLNMF_LOG_INFO, "%s from start %lld: %s = %.12g, %s after %lld iterations%s",
+           names[b->what], start, scores[b->what], score, tlnmf_outcome_name(run->outcome),
+           iterations, better ? ", the best" : "");
     omp_unset_lock(&s->monitor.lock);
 }
 
@@ -178,8 +179,8 @@ static bool skip(search *s, const batch *b)
 static tlnmf_error run_batch(search *s, const batch *b)
 {
     int team = (int)tl_min(s->workers, b->count);
-    int inner =
-        b->count > 1 ? 1 : omp_get_max_threads(); /* many starts: BLAS on one thread in each */
+    /* Many starts: BLAS on one thread in each. */
+    int inner = b->count > 1 ? 1 : omp_get_max_threads();
     tlnmf_error failed = TLNMF_OK;
 #pragma omp parallel num_threads(team)
     {
