@@ -107,7 +107,7 @@ void tl_result_measure(tlnmf_result *result, tl_goal goal, const tlnmf_settings 
     info->I = values.I;
     static const tlnmf_method methods[] = {TLNMF_METHOD_TL, TLNMF_METHOD_JD, TLNMF_METHOD_NMF,
                                            TLNMF_METHOD_JD};
-    info->method = methods[goal];
+    info->method = (int32_t)methods[goal];
     info->eps = model->eps;
     for (int64_t m = 0; m < M; m++)
         for (int64_t n = 0; n < N; n++)

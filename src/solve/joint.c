@@ -290,7 +290,8 @@ static bool revive_factor(tl_model *model, tl_joint *joint, const tl_run *run, b
     const double *root = is_W ? joint->P : joint->Q;
     const double *g = joint->gradient + joint->triangle + first, *expected = joint->mu + first;
     double C = tl_model_C(model);
-    for (double part = 1.0; part > 1e-3; part *= 0.25) {
+    double part = 1.0;
+    for (int i = 0; i < 5; i++, part *= 0.25) {
         if (revive_entries(count, g, expected, x, root, part, out) == 0)
             return false;
         tl_weights(M, N, K, is_W ? out : model->W, is_W ? model->H : out, model->eps, joint->U_new);
