@@ -240,7 +240,7 @@ static const char *stop_words(tlnmf_outcome outcome)
 {
     switch (outcome) {
     case TLNMF_CONVERGED:
-        return "converged: no longer changes";
+        return "converged: the objective no longer changes";
     case TLNMF_STATIONARY:
         return "converged: the gradient vanishes";
     case TLNMF_ITERATIONS:
@@ -283,7 +283,9 @@ void cli_print_summary(FILE *out, const cli_call *call, const cli_result *r)
             info.eps / data.mean_power);
     fprintf(out, "  stopped       %s (iteration %lld)", stop_words((tlnmf_outcome)info.outcome),
             (long long)info.iterations);
-    if (info.starts > 1)
+    if (info.best_start >= info.starts) /* --method auto */
+        fputs(", from where JD+NMF ended", out);
+    else if (info.starts > 1)
         fprintf(out, ", start %lld, the best of %lld", (long long)info.best_start + 1,
                 (long long)info.starts);
     fprintf(out, "\n  gradient      %.3g   orthogonality %.2g\n", info.gradient_norm,

@@ -115,7 +115,7 @@ C=$(json C)
 same g.h5:/Y
 same g.h5
 same - <g.h5
-expect 0 ... ... tlnmf fit y.npy -k 2 -J 30 --tol 0 --hops 0 --trace -o - # the text moves to standard error
+expect 0 ... ... tlnmf fit y.npy -k 2 --method tl -J 30 --tol 0 --hops 0 --trace -o - # the text moves to standard error
 check "the text is on standard error" grep -q "^  stopped       all iterations done (iteration 30)$" "$err"
 cp "$out" stdout.h5
 expect 0 ... "" tlnmf info stdout.h5
@@ -179,4 +179,4 @@ expect 0 ... "" tlnmf fit y.npy -k 2 --tol 0.1 --strict --json
 check "outcome" [ "$(json outcome)" = converged ]
 expect 0 ... "" tlnmf fit y.npy -k 2 --tol 0.1 --strict --no-model
 check "the text says why" \
-    grep -Eq "^  stopped       converged: no longer changes \(iteration [0-9]+\)$" "$out"
+    grep -Eq "^  stopped       converged: the objective no longer changes \(iteration [0-9]+\)$" "$out"

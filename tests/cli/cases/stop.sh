@@ -52,5 +52,5 @@ done
 # The clock; and no progress line, for standard error is not a terminal
 expect 0 ... "" tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 0.5 --json -o time.h5
 check "outcome" [ "$(json outcome)" = time ]
-expect 4 ... "" tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 0.2 --strict --no-model
+expect 4 ... "" tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 0.2 --method tl --strict --no-model
 check "the text says why" grep -Eq "^  stopped       time \(iteration [0-9]+\)$" "$out"
