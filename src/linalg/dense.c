@@ -78,7 +78,8 @@ static tlnmf_error lapack_failed(tlnmf_ctx *ctx, const char *routine, int info)
     return tl_fail(ctx, TLNMF_ERR_NUMERIC, "LAPACK's %s failed (info = %d)", routine, info);
 }
 
-tlnmf_error tl_polar(tlnmf_ctx *ctx, int64_t M, double *A)
+/* By singular values: always works, slowly. */
+static tlnmf_error polar_by_svd(tlnmf_ctx *ctx, int64_t M, double *A)
 {
     int m = (int)M;
     double query, *work, *sigma, *U, *Vt;
@@ -96,6 +97,52 @@ tlnmf_error tl_polar(tlnmf_ctx *ctx, int64_t M, double *A)
                     m);
     tl_release(&ctx->hooks, block);
     return info == 0 ? TLNMF_OK : lapack_failed(ctx, "dgesvd", info);
+}
+
+/* Newton's iteration with Higham's scaling (1986), X <- (g X + (g X)^-T) / 2, g^2 = |X^-1| / |X|,
+ * until X stands still; false if A is singular or it does not come to rest. `inverse` is M x M,
+ * `work` 64 M. */
+static bool polar_by_newton(int64_t M, double *X, double *inverse, double *work, int *pivot)
+{
+    enum { MOST = 40 };
+    int m = (int)M;
+    for (int it = 0; it < MOST; it++) {
+        cblas_dcopy((int)(M * M), X, 1, inverse, 1);
+        if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, m, m, inverse, m, pivot) != 0 ||
+            LAPACKE_dgetri_work(LAPACK_COL_MAJOR, m, inverse, m, pivot, work, 64 * m) != 0)
+            return false;
+        double size = cblas_dnrm2((int)(M * M), X, 1);
+        double g = sqrt(cblas_dnrm2((int)(M * M), inverse, 1) / size), change = 0.0;
+        for (int64_t a = 0; a < M; a++)
+            for (int64_t b = 0; b < M; b++) {
+                double now = 0.5 * (g * X[a * M + b] + inverse[b * M + a] / g);
+                change += (now - X[a * M + b]) * (now - X[a * M + b]);
+                X[a * M + b] = now;
+            }
+        if (sqrt(change) <= 1e-8 * size) /* squared by the step just taken */
+            return true;
+        if (!isfinite(change))
+            return false;
+    }
+    return false;
+}
+
+tlnmf_error tl_polar(tlnmf_ctx *ctx, int64_t M, double *A)
+{
+    double *X, *inverse, *work;
+    int *pivot;
+    void *block;
+    if (M > 40000) /* entries are counted in int below */
+        return polar_by_svd(ctx, M, A);
+    tl_slot table[] = {TL_SLOT(X, M * M), TL_SLOT(inverse, M * M), TL_SLOT(work, 64 * M),
+                       TL_SLOT(pivot, M)};
+    TRY(TL_ARENA(ctx, "a polar factor", table, &block));
+    cblas_dcopy((int)(M * M), A, 1, X, 1);
+    bool found = polar_by_newton(M, X, inverse, work, pivot);
+    if (found)
+        cblas_dcopy((int)(M * M), X, 1, A, 1);
+    tl_release(&ctx->hooks, block);
+    return found ? TLNMF_OK : polar_by_svd(ctx, M, A);
 }
 
 tlnmf_error tl_qr_create(tlnmf_ctx *ctx, int64_t rows, int64_t M, tl_qr *qr)

@@ -22,7 +22,8 @@ void tl_gemv_transposed(int64_t M, const double *A, const double *x, double *y);
 /* Largest entry of |A A' - I|; `scratch` is M x M. */
 double tl_orthogonality(int64_t M, const double *A, double *scratch);
 
-/* The orthogonal factor of A (M x M, overwritten): U V' where A = U diag(s) V'. */
+/* The orthogonal factor of A (M x M, overwritten): U V' where A = U diag(s) V'. A singular A has
+ * several, and gets one of them. */
 tlnmf_error tl_polar(tlnmf_ctx *ctx, int64_t M, double *A);
 
 /* Room for factoring matrices rows x M. */

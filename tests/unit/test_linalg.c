@@ -142,6 +142,40 @@ static void polar_factor_is_polar(void **state)
         }
 }
 
+/* Any matrix: the factor is orthogonal, and what it leaves of A is symmetric and positive. */
+static void polar_factor_of_any_matrix(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    for (int i = 0; i < SIZES; i++)
+        for (int kind = 0; kind < 3; kind++) {
+            int64_t M = sizes[i];
+            tl_rng rng;
+            tl_rng_seed(&rng, TLNMF_STREAM_OWN, 6, (uint64_t)i);
+            double *A = new_normals(&rng, M * M), *Q = new_doubles(M * M),
+                   *scratch = new_doubles(M * M);
+            for (int64_t e = 0; e < M * M; e++) {
+                if (kind == 1)
+                    A[e] *= pow(10.0, -8.0 * (double)(e / M) / (double)M); /* badly scaled rows */
+                if (kind == 2 && e / M == M - 1)
+                    A[e] = M > 1 ? A[e - M] : 0.0; /* singular */
+            }
+            memcpy(Q, A, (size_t)(M * M) * sizeof *Q);
+            assert_ok(ctx, tl_polar(ctx, M, Q));
+            assert_true(tl_orthogonality(M, Q, scratch) < 1e-13);
+            tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, M, 1.0, A, M, Q, M, 0.0, scratch, M);
+            for (int64_t a = 0; a < M; a++) {
+                assert_true(scratch[a * M + a] > -1e-12);
+                for (int64_t b = 0; b < a; b++)
+                    assert_near(scratch[a * M + b], scratch[b * M + a], 1e-12 * (double)M);
+            }
+            free(A);
+            free(Q);
+            free(scratch);
+        }
+    tlnmf_ctx_free(ctx);
+}
+
 static void fixed_transforms_are_orthogonal(void **state)
 {
     (void)state;
@@ -220,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exponential_is_the_series),
         cmocka_unit_test(polar_factor_is_polar),
+        cmocka_unit_test(polar_factor_of_any_matrix),
         cmocka_unit_test(fixed_transforms_are_orthogonal),
         cmocka_unit_test(dft_rows_are_quadrature_pairs),
         cmocka_unit_test(products_of_gram_and_gemm_agree),
