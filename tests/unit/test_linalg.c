@@ -155,9 +155,10 @@ static void polar_factor_of_any_matrix(void **state)
             double *A = new_normals(&rng, M * M), *Q = new_doubles(M * M),
                    *scratch = new_doubles(M * M);
             for (int64_t e = 0; e < M * M; e++) {
+                int64_t row = e / M;
                 if (kind == 1)
-                    A[e] *= pow(10.0, -8.0 * (double)(e / M) / (double)M); /* badly scaled rows */
-                if (kind == 2 && e / M == M - 1)
+                    A[e] *= pow(10.0, -8.0 * (double)row / (double)M); /* badly scaled rows */
+                if (kind == 2 && row == M - 1)
                     A[e] = M > 1 ? A[e - M] : 0.0; /* singular */
             }
             memcpy(Q, A, (size_t)(M * M) * sizeof *Q);
