@@ -31,12 +31,16 @@ static void given_free(given *g)
     io_array_free(&g->H);
 }
 
+static const char *phi_file(const cli_call *call)
+{
+    return arg.init_phi != NULL ? arg.init_phi : call->transform_file;
+}
+
 static int read_given(cli_call *call, const tlnmf_data_info *info, given *g)
 {
     int64_t M = info->M, N = info->N, K = call->settings.k;
-    const char *Phi = arg.init_phi != NULL ? arg.init_phi : call->transform_file;
     *g = (given){0};
-    int code = cli_read_matrix(call, Phi, "Phi", M, M, &g->Phi);
+    int code = cli_read_matrix(call, phi_file(call), "Phi", M, M, &g->Phi);
     if (code == EXIT_DONE)
         code = cli_read_matrix(call, arg.init_w, "W", M, K, &g->W);
     if (code == EXIT_DONE)
@@ -83,8 +87,14 @@ static int fit(cli_call *call, const char *input, const char *model)
     tlnmf_data_describe(data, &info);
     given g;
     code = read_given(call, &info, &g);
-    cli_result r = {
-        .input = input, .model = model, .data = data, .with_trace = call->settings.trace != 0};
+    cli_result r = {.input = input,
+                    .model = model,
+                    .data = data,
+                    .with_trace = call->settings.trace != 0,
+                    .kind = arg.input,
+                    .init_phi = phi_file(call),
+                    .init_w = arg.init_w,
+                    .init_h = arg.init_h};
     if (code == EXIT_DONE)
         code = find_atoms(call, info.M, &r);
     if (code == EXIT_DONE) {

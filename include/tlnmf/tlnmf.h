@@ -136,7 +136,7 @@ typedef struct tlnmf_option_info {
     tlnmf_option_type type;
     double low, high;    /* the range, ends included */
     double fallback;     /* the default */
-    const char *choices; /* "tl|jd|nmf" or "" */
+    const char *choices; /* "fast|paper" or "" */
     const char *help;
 } tlnmf_option_info;
 
@@ -189,7 +189,7 @@ TLNMF_API void tlnmf_start_init(tlnmf_start *start);
 typedef enum tlnmf_stage {
     TLNMF_STAGE_TL = 0,  /* outer iterations of TL-NMF: C and the step; L, I if traced */
     TLNMF_STAGE_JD = 1,  /* transform steps of JD: L and the step */
-    TLNMF_STAGE_NMF = 2, /* groups of J_nmf updates at a transform that stays: C, L, I */
+    TLNMF_STAGE_NMF = 2, /* paper: J_nmf updates at a Phi that stays; fast: one step; C, L, I */
 } tlnmf_stage;
 
 /* What a run has come to; C, L, I are NaN where the stage does not have them. */
@@ -236,9 +236,9 @@ typedef struct tlnmf_info {
     int64_t starts, best_start; /* from 0; `starts` itself: from JD+NMF's end (auto) */
     double cpu_seconds, wall_seconds;
     double nmf_seconds, transform_seconds; /* wall time of all starts by stage */
-    /* With `exchange`: what both searches reached. Theory says I_tl <= I_jd (Theorem 2 of the
-     * paper) and C_tl <= C_jd; chain = 0 says that a search has not found its minimum. -1: not
-     * known. */
+    /* With `exchange` or where auto chose TL-NMF: what both searches reached. Theory says I_tl <=
+     * I_jd (Theorem 2 of the paper) and C_tl <= C_jd; chain = 0 says that a search has not found
+     * its minimum. -1: not known. */
     double C_tl, I_tl, C_jd, L_jd, I_jd;
     int32_t chain;
 } tlnmf_info;
@@ -279,8 +279,7 @@ typedef struct tlnmf_atom {
 TLNMF_API tlnmf_error tlnmf_result_atoms(tlnmf_ctx *ctx, const tlnmf_result *result, double rate,
                                          tlnmf_atom *atoms, int64_t count);
 
-/* ---- the paper's data, and fixed transforms ----------------------------------------------------
- */
+/* ---- the paper's data, and fixed transforms -------------------------------------------------- */
 
 /* Gaussian composite model: Y = Phibar' (randn .* sqrt(Wbar Hbar)), Phibar the DCT-II. Wbar (M x
  * K), Hbar (K x N) may be NULL if not wanted. */

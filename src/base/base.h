@@ -5,6 +5,7 @@
 #include "tlnmf/tlnmf.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 struct tlnmf_ctx {
     tlnmf_hooks hooks;
@@ -70,6 +71,12 @@ double tl_cpu_seconds(void); /* of the process, all threads */
 #else
 #define TL_HOT
 #endif
+
+static inline void tl_copy(double *to, const double *from, int64_t count)
+{
+    if (count > 0) /* neither may be NULL otherwise */
+        memcpy(to, from, (size_t)count * sizeof *to);
+}
 
 static inline int64_t tl_min(int64_t a, int64_t b)
 {

@@ -1,7 +1,6 @@
 #include "search/hop.h"
 
 #include <math.h>
-#include <string.h>
 
 bool tl_is_small(const tlnmf_data *data, int64_t K)
 {
@@ -15,39 +14,6 @@ int64_t tl_hop_count(const tlnmf_settings *opt, const tlnmf_data *data, int64_t 
     if (opt->hops >= 0)
         return opt->hops;
     return opt->solver == TLNMF_SOLVER_FAST && tl_is_small(data, K) ? FEW : 0;
-}
-
-tlnmf_error tl_hop_create(tlnmf_ctx *ctx, const tl_model *model, int64_t hops, tl_hop *hop)
-{
-    int64_t M = model->M, N = model->N, K = model->K;
-    *hop = (tl_hop){.hops = hops, .hooks = ctx->hooks};
-    if (hops == 0)
-        return TLNMF_OK;
-    tl_slot table[] = {TL_SLOT(hop->Phi, M * M), TL_SLOT(hop->W, M * K), TL_SLOT(hop->H, K * N)};
-    return TL_ARENA(ctx, "basin hopping", table, &hop->block);
-}
-
-void tl_hop_free(tl_hop *hop)
-{
-    if (hop->block != NULL)
-        tl_release(&hop->hooks, hop->block);
-}
-
-static void save(tl_hop *hop, const tl_model *model)
-{
-    int64_t M = model->M, N = model->N, K = model->K;
-    memcpy(hop->Phi, model->Phi, (size_t)(M * M) * sizeof(double));
-    memcpy(hop->W, model->W, (size_t)(M * K) * sizeof(double));
-    memcpy(hop->H, model->H, (size_t)(K * N) * sizeof(double));
-}
-
-static void restore(const tl_hop *hop, tl_model *model)
-{
-    int64_t M = model->M, N = model->N, K = model->K;
-    memcpy(model->Phi, hop->Phi, (size_t)(M * M) * sizeof(double));
-    memcpy(model->W, hop->W, (size_t)(M * K) * sizeof(double));
-    memcpy(model->H, hop->H, (size_t)(K * N) * sizeof(double));
-    tl_model_refresh(model);
 }
 
 /* Entries times e^randn, after a hundredth of their mean, so that small ones move, too; zeros stay.
@@ -85,15 +51,16 @@ static double C_of(tl_model *model)
     return tl_model_C(model);
 }
 
-void tl_hop_search(tl_hop *hop, tl_solver *solver, tl_run *run, uint64_t seed)
+void tl_hop_search(int64_t hops, tl_shelf *best_point, tl_solver *solver, tl_run *run,
+                   uint64_t seed)
 {
     const uint64_t apart = (uint64_t)1 << 40; /* from the streams that the starts are drawn from */
     tl_model *model = &solver->model;
     tl_rng rng;
     tl_rng_seed(&rng, TLNMF_STREAM_OWN, seed, apart + (uint64_t)run->start);
     double first = C_of(model), best = first;
-    save(hop, model);
-    for (int64_t i = 0; i < hop->hops && !tl_run_interrupted(run, TLNMF_STAGE_TL); i++) {
+    tl_shelf_put(best_point, 0, model);
+    for (int64_t i = 0; i < hops && !tl_run_interrupted(run, TLNMF_STAGE_TL); i++) {
         tl_run again = {
             .opt = run->opt, .monitor = run->monitor, .start = run->start, .quiet = true};
         kick_factor(&rng, model->M * model->K, model->W);
@@ -103,10 +70,11 @@ void tl_hop_search(tl_hop *hop, tl_solver *solver, tl_run *run, uint64_t seed)
         double C = C_of(model);
         if (C < best) {
             best = C;
-            save(hop, model);
+            tl_shelf_put(best_point, 0, model);
             run->outcome = again.outcome;
         } else {
-            restore(hop, model);
+            tl_shelf_take(best_point, 0, model);
+            tl_model_refresh(model);
         }
         run->nmf_seconds += again.nmf_seconds;
         run->transform_seconds += again.transform_seconds;

@@ -16,7 +16,7 @@ typedef enum task { TASK_TL, TASK_JD, TASK_JD_NMF, TASK_NMF } task;
 typedef struct worker {
     tlnmf_ctx ctx;
     tl_solver solver;
-    tl_hop hop;
+    tl_shelf hop; /* where hops keep their best, if there are any */
     tlnmf_trace_row *trace;
     double nmf_seconds, transform_seconds;
 } worker;
@@ -29,6 +29,7 @@ typedef struct search {
     int64_t M, N, K, P, trace_room;
     tl_starts starts;
     tl_monitor monitor;
+    int64_t hops;
     int workers;
     worker *worker;
     void *block;
@@ -44,12 +45,6 @@ typedef struct batch {
     tlnmf_result *best;   /* the least score, over all batches that share it */
     bool quick;           /* the best is polished later */
 } batch;
-
-static void copy(double *to, const double *from, int64_t count)
-{
-    if (count > 0)
-        memcpy(to, from, (size_t)count * sizeof *to);
-}
 
 /* ---- one start ------------------------------------------------------------------------------- */
 
@@ -75,12 +70,7 @@ static void offer(search *s, const batch *b, const worker *w, const tl_run *run,
     bool better = best->info.best_start < 0 || score < old ||
                   (score == old && run->start < best->info.best_start);
     if (better) {
-        copy(best->Phi, w->solver.model.Phi, s->M * s->M);
-        copy(best->W, w->solver.model.W, s->M * best->info.K);
-        copy(best->H, w->solver.model.H, best->info.K * s->N);
-        best->info.C = values.C;
-        best->info.L = values.L;
-        best->info.I = values.I;
+        tl_result_store(best, &w->solver.model, values);
         best->info.outcome = (int32_t)run->outcome;
         best->info.iterations = run->iterations;
         best->info.best_start = run->start;
@@ -136,7 +126,7 @@ static tlnmf_error run_start(search *s, const batch *b, worker *w, int64_t p)
     else
         tl_shelf_take(b->from, p - s->P, model);
     if (b->Phi != NULL)
-        copy(model->Phi, b->Phi, s->M * s->M);
+        tl_copy(model->Phi, b->Phi, s->M * s->M);
     tl_model_refresh(model);
     tl_run run = {.opt = b->quick ? &s->quick : s->opt,
                   .monitor = &s->monitor,
@@ -145,8 +135,8 @@ static tlnmf_error run_start(search *s, const batch *b, worker *w, int64_t p)
                   .trace = w->trace,
                   .trace_room = s->trace_room};
     solve(b, &w->solver, &run);
-    if (b->what == TASK_TL && run.roams && w->hop.hops > 0)
-        tl_hop_search(&w->hop, &w->solver, &run, s->opt->seed);
+    if (b->what == TASK_TL && run.roams && s->hops > 0)
+        tl_hop_search(s->hops, &w->hop, &w->solver, &run, s->opt->seed);
     tl_model_refresh(model); /* the values that count are those of Phi itself */
     if (b->keep != NULL)
         tl_shelf_put(b->keep, p - b->first, model);
@@ -235,19 +225,10 @@ static void polish(search *s, tlnmf_result *best)
                   .trace = best->trace,
                   .trace_length = best->trace_length,
                   .trace_room = best->trace_room};
-    copy(solver->model.Phi, best->Phi, s->M * s->M);
-    copy(solver->model.W, best->W, s->M * s->K);
-    copy(solver->model.H, best->H, s->K * s->N);
-    tl_model_refresh(&solver->model);
+    tl_result_load(best, &solver->model);
     tl_joint_minimise(&solver->model, &solver->joint, TL_JOINT_ALL, &run, s->opt->J);
-    copy(best->Phi, solver->model.Phi, s->M * s->M);
-    copy(best->W, solver->model.W, s->M * s->K);
-    copy(best->H, solver->model.H, s->K * s->N);
     tl_model_refresh(&solver->model);
-    tl_values values = tl_model_values(&solver->model);
-    best->info.C = values.C;
-    best->info.L = values.L;
-    best->info.I = values.I;
+    tl_result_store(best, &solver->model, tl_model_values(&solver->model));
     best->info.outcome = (int32_t)run.outcome;
     best->info.iterations = run.iterations;
     best->trace_length = run.trace_length;
@@ -318,12 +299,13 @@ static tlnmf_error workers_create(search *s, double eps, tl_goal goal)
     tl_slot table[] = {TL_SLOT(s->worker, s->workers)};
     TRY(TL_ARENA(s->ctx, "the workers", table, &s->block));
     bool learns = goal == TL_GOAL_TL || goal == TL_GOAL_AUTO || s->opt->exchange;
-    int64_t hops = learns ? tl_hop_count(s->opt, s->data, s->K) : 0;
+    s->hops = learns ? tl_hop_count(s->opt, s->data, s->K) : 0;
     for (int i = 0; i < s->workers; i++) {
         worker *w = &s->worker[i];
         w->ctx = *s->ctx;
         TRY(tl_solver_create(s->ctx, s->data, s->opt, eps, s->K, goal != TL_GOAL_NMF, &w->solver));
-        TRY(tl_hop_create(s->ctx, &w->solver.model, hops, &w->hop));
+        if (s->hops > 0)
+            TRY(tl_shelf_create(s->ctx, s->data, s->K, 1, &w->hop));
         TRY(tl_trace_create(s->ctx, s->trace_room, &w->trace));
     }
     return TLNMF_OK;
@@ -332,7 +314,7 @@ static tlnmf_error workers_create(search *s, double eps, tl_goal goal)
 static void workers_free(search *s)
 {
     for (int i = 0; s->worker != NULL && i < s->workers; i++) {
-        tl_hop_free(&s->worker[i].hop);
+        tl_shelf_free(&s->worker[i].hop);
         tl_solver_free(&s->worker[i].solver);
         tl_release(&s->ctx->hooks, s->worker[i].trace);
     }
@@ -344,9 +326,8 @@ static tlnmf_error search_tl_from(search *s, const tlnmf_result *jd, tlnmf_resul
 {
     tl_shelf shelf;
     TRY(tl_shelf_create(s->ctx, s->data, s->K, 1, &shelf));
-    copy(shelf.Phi, jd->Phi, s->M * s->M);
-    copy(shelf.W, jd->W, s->M * s->K);
-    copy(shelf.H, jd->H, s->K * s->N);
+    tl_result_load(jd, &s->worker[0].solver.model);
+    tl_shelf_put(&shelf, 0, &s->worker[0].solver.model);
     tlnmf_error error = run_batch(
         s, &(batch){.what = TASK_TL, .first = s->P, .count = 1, .from = &shelf, .best = best});
     tl_shelf_free(&shelf);
@@ -448,7 +429,6 @@ static tlnmf_error search_trimmed(tlnmf_ctx *ctx, const tlnmf_data *data, const 
     search s = {.ctx = ctx,
                 .data = data,
                 .opt = opt,
-
                 .M = data->M,
                 .N = data->N,
                 .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k,

@@ -2,7 +2,6 @@
 #include "search/search.h"
 
 #include <math.h>
-#include <string.h>
 
 tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tlnmf_trace_row **out)
 {
@@ -63,10 +62,24 @@ void tlnmf_result_free(tlnmf_result *result)
     tl_release(&hooks, result->block);
 }
 
-static void copy(double *to, const double *from, int64_t count)
+void tl_result_load(const tlnmf_result *result, tl_model *model)
 {
-    if (count > 0)
-        memcpy(to, from, (size_t)count * sizeof *to);
+    int64_t M = model->M, N = model->N, K = result->info.K;
+    tl_copy(model->Phi, result->Phi, M * M);
+    tl_copy(model->W, result->W, M * K);
+    tl_copy(model->H, result->H, K * N);
+    tl_model_refresh(model);
+}
+
+void tl_result_store(tlnmf_result *result, const tl_model *model, tl_values values)
+{
+    int64_t M = model->M, N = model->N, K = result->info.K;
+    tl_copy(result->Phi, model->Phi, M * M);
+    tl_copy(result->W, model->W, M * K);
+    tl_copy(result->H, model->H, K * N);
+    result->info.C = values.C;
+    result->info.L = values.L;
+    result->info.I = values.I;
 }
 
 /* ---- what is reported ------------------------------------------------------------------------ */
@@ -97,14 +110,8 @@ void tl_result_measure(tlnmf_result *result, tl_goal goal, const tlnmf_settings 
     tl_model *model = &solver->model;
     int64_t M = model->M, N = model->N;
     tlnmf_info *info = &result->info;
-    copy(model->Phi, result->Phi, M * M);
-    copy(model->W, result->W, M * info->K);
-    copy(model->H, result->H, info->K * N);
-    tl_model_refresh(model);
-    tl_values values = tl_model_values(model);
-    info->C = values.C;
-    info->L = values.L;
-    info->I = values.I;
+    tl_result_load(result, model);
+    tl_result_store(result, model, tl_model_values(model));
     static const tlnmf_method methods[] = {TLNMF_METHOD_TL, TLNMF_METHOD_JD, TLNMF_METHOD_NMF,
                                            TLNMF_METHOD_JD};
     info->method = (int32_t)methods[goal];

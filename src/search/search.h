@@ -30,6 +30,9 @@ tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tlnmf_trace_row **out)
 /* Empty: best_start is -1 and every value infinite or unknown. K = 0: no W and H. */
 tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
                              int64_t K, int64_t trace_room, tlnmf_result **out);
+/* The kept point to a model, X and V included; a model's point, with its values, to be kept. */
+void tl_result_load(const tlnmf_result *result, tl_model *model);
+void tl_result_store(tlnmf_result *result, const tl_model *model, tl_values values);
 /* Fills in what follows from the kept Phi, W, H; the solver is used as scratch. */
 void tl_result_measure(tlnmf_result *result, tl_goal goal, const tlnmf_settings *opt,
                        tl_monitor *monitor, tl_solver *solver);

@@ -1,7 +1,5 @@
 #include "search/shelf.h"
 
-#include <string.h>
-
 tlnmf_error tl_shelf_create(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K, int64_t count,
                             tl_shelf *shelf)
 {
@@ -18,23 +16,18 @@ void tl_shelf_free(tl_shelf *shelf)
         tl_release(&shelf->hooks, shelf->block);
 }
 
-static void copy(double *to, const double *from, int64_t count)
-{
-    memcpy(to, from, (size_t)count * sizeof *to);
-}
-
 void tl_shelf_put(tl_shelf *shelf, int64_t place, const tl_model *model)
 {
     int64_t M = model->M, N = model->N, K = model->K;
-    copy(shelf->Phi + place * M * M, model->Phi, M * M);
-    copy(shelf->W + place * M * K, model->W, M * K);
-    copy(shelf->H + place * K * N, model->H, K * N);
+    tl_copy(shelf->Phi + place * M * M, model->Phi, M * M);
+    tl_copy(shelf->W + place * M * K, model->W, M * K);
+    tl_copy(shelf->H + place * K * N, model->H, K * N);
 }
 
 void tl_shelf_take(const tl_shelf *shelf, int64_t place, tl_model *model)
 {
     int64_t M = model->M, N = model->N, K = model->K;
-    copy(model->Phi, shelf->Phi + place * M * M, M * M);
-    copy(model->W, shelf->W + place * M * K, M * K);
-    copy(model->H, shelf->H + place * K * N, K * N);
+    tl_copy(model->Phi, shelf->Phi + place * M * M, M * M);
+    tl_copy(model->W, shelf->W + place * M * K, M * K);
+    tl_copy(model->H, shelf->H + place * K * N, K * N);
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Phi may be off by what a text file or single precision loses nothing to; more is a mistake. */
+/* Phi may be off by what nine printed digits lose; more is a mistake. */
 static const double ORTHOGONAL_TO = 1e-8, ORTHOGONAL_ALREADY = 1e-12;
 
 static tlnmf_error check_Phi(tlnmf_ctx *ctx, int64_t M, const double *Phi)

@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* Few updates between sweeps early on decide the basin: with 1 or 2 the good minimum of the music
- * notes is found from most starts, with 10 from few (docs/benchmarks.md). */
+ * notes is found from most starts, with 3 from fewer (docs/benchmarks.md). */
 enum { SWEEPS = 15, UPDATES = 2, JD_SWEEPS = 10, NMF_UPDATES = 10 };
 
 /* Pairs that gain less than this part of the last sweep's mean gain are left for later. */

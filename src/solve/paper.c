@@ -28,14 +28,14 @@ static double direction(tl_model *model, double scale, double shift, double leas
 /* ---- TL-NMF ---------------------------------------------------------------------------------- */
 
 /* C along exp(aE) Phi at fixed W, H. */
-typedef struct tl_search {
+typedef struct line_of_C {
     tl_model *model;
     double logs; /* sum log(Vhat + eps): the part of C that a does not change */
-} tl_search;
+} line_of_C;
 
 static double C_along(void *self, double a)
 {
-    tl_search *search = self;
+    line_of_C *search = self;
     tl_model *model = search->model;
     tl_model_try(model, TL_EXP, a);
     return tl_sum_product(model->M * model->N, model->V_new, model->eps, model->U) + search->logs;
@@ -45,7 +45,7 @@ static double C_along(void *self, double a)
 static double slope_along(void *self, double a)
 {
     (void)a;
-    tl_model *model = ((tl_search *)self)->model;
+    tl_model *model = ((line_of_C *)self)->model;
     tl_gradient(model->data, model->X_new, model->U, model->UX, model->G);
     return tl_sum_product(model->M * model->M, model->E, 0.0, model->G);
 }
@@ -63,7 +63,7 @@ static bool step_C(tl_model *model, double *step)
     }
     tl_skew_prepare(&model->skew, model->E);
     int64_t count = model->M * model->N;
-    tl_search search = {model, -tl_sum_log(count, model->U, 0.0)};
+    line_of_C search = {model, -tl_sum_log(count, model->U, 0.0)};
     double C = tl_sum_product(count, model->V, model->eps, model->U) + search.logs;
     tl_line line = {C_along, slope_along, &search};
     bool found = tl_wolfe(&line, C, slope, step);

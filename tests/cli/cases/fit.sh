@@ -28,6 +28,12 @@ check "JD+NMF, and why" grep -Eq "^  method        JD\+NMF: TL-NMF could lower C
 expect 0 ... "" tlnmf fit many.npy -k 2 --starts 3 --no-model --json
 check "method in the JSON" [ "$(json method)" = jd ]
 
+# What was given is on record.
+npy given.npy "(3, 3)" 1 0 0 0 1 0 0 0 1
+expect 0 ... "" tlnmf fit y.npy -k 2 --input data --transform given.npy --no-model --json
+check "the file of Phi" [ "$(json init-phi)" = given.npy ]
+check "the kind of input" [ "$(json input)" = data ]
+
 # JSON, trace and model
 expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --tol 0 --hops 0 --json --trace -o m.h5
 for key in C L I certificate outcome iterations cpu_seconds wall_seconds orthogonality \
