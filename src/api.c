@@ -1,5 +1,4 @@
-/* The public functions that are not at home in a room of their own: checks and accessors, no maths.
- */
+/* Public functions that have no room of their own: checks and accessors, no maths. */
 #include "linalg/linalg.h"
 #include "search/search.h"
 

@@ -44,8 +44,7 @@ static size_t find(const char *name)
     return i;
 }
 
-/* Numbers of every type pass through a double here; seeds, which need 64 bits, have their own path.
- */
+/* Numbers of every type pass through a double here, but for seeds, which need 64 bits. */
 static double get_number(const tlnmf_settings *settings, size_t i)
 {
     const char *at = (const char *)settings + places[i].offset;

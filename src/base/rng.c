@@ -2,8 +2,7 @@
 
 #include <math.h>
 
-/* ---- MT19937 (Matsumoto and Nishimura), as numpy's RandomState seeds and reads it -------------
- */
+/* ---- MT19937 (Matsumoto and Nishimura), as numpy's RandomState seeds and reads it ------------ */
 
 static void mt_seed(tl_rng *rng, uint32_t seed)
 {
@@ -34,8 +33,7 @@ static uint32_t mt_next(tl_rng *rng)
     return y ^ (y >> 18);
 }
 
-/* ---- xoshiro256++ -----------------------------------------------------------------------------
- */
+/* ---- xoshiro256++ ---------------------------------------------------------------------------- */
 
 static uint64_t splitmix64(uint64_t *state)
 {
@@ -72,8 +70,7 @@ static uint64_t xo_next(uint64_t *s)
     return result;
 }
 
-/* ---- both -------------------------------------------------------------------------------------
- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 void tl_rng_seed(tl_rng *rng, tlnmf_stream kind, uint64_t seed, uint64_t stream)
 {

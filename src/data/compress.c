@@ -34,8 +34,7 @@ static void frames_free(frames *f)
     tl_release(&f->hooks, f->block);
 }
 
-/* Keeps `rank` vectors of length M, one after the other, as the columns of frame n, times `scale`.
- */
+/* Keeps `rank` vectors of length M, one after the other, times `scale`, as columns of frame n. */
 static tlnmf_error frames_keep(tlnmf_ctx *ctx, frames *f, int64_t n, int64_t rank,
                                const double *vectors, double scale)
 {
@@ -234,8 +233,7 @@ tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, int64_
     return TLNMF_OK;
 }
 
-/* ---- covariances --------------------------------------------------------------------------------
- */
+/* ---- covariances ----------------------------------------------------------------------------- */
 
 /* One covariance to vectors: eigenvectors times the roots of the eigenvalues. */
 static tlnmf_error factor_covariance(tlnmf_ctx *ctx, int64_t n, frames *f, tl_eigen *eigen,

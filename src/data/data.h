@@ -5,8 +5,7 @@
 #include "base/base.h"
 
 /* R_n R_n' = Sigma_n for every frame: columns offset[n] .. offset[n+1]-1 of R belong to frame n,
- * and the 1/sqrt(S) is folded in, so that V_mn is the sum of squares of row m over those columns.
- */
+ * and the 1/sqrt(S) is folded in, so that V_mn is the sum of squares of row m over those columns */
 struct tlnmf_data {
     int64_t M, N, S;
     int64_t T;       /* columns in all */

@@ -99,30 +99,42 @@ static tlnmf_error polar_by_svd(tlnmf_ctx *ctx, int64_t M, double *A)
     return info == 0 ? TLNMF_OK : lapack_failed(ctx, "dgesvd", info);
 }
 
-/* Newton's iteration with Higham's scaling (1986), X <- (g X + (g X)^-T) / 2, g^2 = |X^-1| / |X|,
- * until X stands still; false if A is singular or it does not come to rest. `inverse` is M x M,
- * `work` 64 M. */
+bool tl_polar_step(int64_t M, double g, double *X, double *inverse, double *work, int *pivot,
+                   double *change)
+{
+    enum { TILE = 16 };
+    int m = (int)M;
+    tl_copy(inverse, X, M * M);
+    /* Column-major LAPACK inverts X'; read in C order that is the inverse of X. */
+    if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, m, m, inverse, m, pivot) != 0 ||
+        LAPACKE_dgetri_work(LAPACK_COL_MAJOR, m, inverse, m, pivot, work, m * TL_LU_BLOCK) != 0)
+        return false;
+    if (g == 0.0)
+        g = sqrt(cblas_dnrm2((int)(M * M), inverse, 1) / cblas_dnrm2((int)(M * M), X, 1));
+    double sum = 0.0;
+    for (int64_t a0 = 0; a0 < M; a0 += TILE)
+        for (int64_t b0 = 0; b0 < M; b0 += TILE)
+            for (int64_t a = a0; a < tl_min(a0 + TILE, M); a++)
+                for (int64_t b = b0; b < tl_min(b0 + TILE, M); b++) {
+                    double now = 0.5 * (g * X[a * M + b] + inverse[b * M + a] / g);
+                    sum += (now - X[a * M + b]) * (now - X[a * M + b]);
+                    X[a * M + b] = now;
+                }
+    *change = sqrt(sum);
+    return isfinite(sum);
+}
+
+/* Newton's iteration until X stands still; false if A is singular or it does not come to rest. */
 static bool polar_by_newton(int64_t M, double *X, double *inverse, double *work, int *pivot)
 {
     enum { MOST = 40 };
-    int m = (int)M;
+    const double size = sqrt((double)M); /* of an orthogonal matrix */
     for (int it = 0; it < MOST; it++) {
-        cblas_dcopy((int)(M * M), X, 1, inverse, 1);
-        if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, m, m, inverse, m, pivot) != 0 ||
-            LAPACKE_dgetri_work(LAPACK_COL_MAJOR, m, inverse, m, pivot, work, 64 * m) != 0)
+        double change;
+        if (!tl_polar_step(M, 0.0, X, inverse, work, pivot, &change))
             return false;
-        double size = cblas_dnrm2((int)(M * M), X, 1);
-        double g = sqrt(cblas_dnrm2((int)(M * M), inverse, 1) / size), change = 0.0;
-        for (int64_t a = 0; a < M; a++)
-            for (int64_t b = 0; b < M; b++) {
-                double now = 0.5 * (g * X[a * M + b] + inverse[b * M + a] / g);
-                change += (now - X[a * M + b]) * (now - X[a * M + b]);
-                X[a * M + b] = now;
-            }
-        if (sqrt(change) <= 1e-8 * size) /* squared by the step just taken */
+        if (change <= 1e-8 * size) /* squared by the step just taken */
             return true;
-        if (!isfinite(change))
-            return false;
     }
     return false;
 }
@@ -134,13 +146,13 @@ tlnmf_error tl_polar(tlnmf_ctx *ctx, int64_t M, double *A)
     void *block;
     if (M > 40000) /* entries are counted in int below */
         return polar_by_svd(ctx, M, A);
-    tl_slot table[] = {TL_SLOT(X, M * M), TL_SLOT(inverse, M * M), TL_SLOT(work, 64 * M),
+    tl_slot table[] = {TL_SLOT(X, M * M), TL_SLOT(inverse, M * M), TL_SLOT(work, TL_LU_BLOCK * M),
                        TL_SLOT(pivot, M)};
     TRY(TL_ARENA(ctx, "a polar factor", table, &block));
-    cblas_dcopy((int)(M * M), A, 1, X, 1);
+    tl_copy(X, A, M * M);
     bool found = polar_by_newton(M, X, inverse, work, pivot);
     if (found)
-        cblas_dcopy((int)(M * M), X, 1, A, 1);
+        tl_copy(A, X, M * M);
     tl_release(&ctx->hooks, block);
     return found ? TLNMF_OK : polar_by_svd(ctx, M, A);
 }

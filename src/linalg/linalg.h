@@ -25,6 +25,12 @@ double tl_orthogonality(int64_t M, const double *A, double *scratch);
 /* The orthogonal factor of A (M x M, overwritten): U V' where A = U diag(s) V'. A singular A has
  * several, and gets one of them. */
 tlnmf_error tl_polar(tlnmf_ctx *ctx, int64_t M, double *A);
+/* One step of Newton's iteration towards it, X <- (g X + (g X)^-T) / 2; g = 0 chooses Higham's
+ * scale (1986), g^2 = |X^-1| / |X|. `inverse` is M x M, `work` TL_LU_BLOCK M, `pivot` M. False if X
+ * is singular; *change is the Frobenius norm of the step. */
+enum { TL_LU_BLOCK = 64 };
+bool tl_polar_step(int64_t M, double g, double *X, double *inverse, double *work, int *pivot,
+                   double *change);
 
 /* Room for factoring matrices rows x M. */
 typedef struct tl_qr {
@@ -60,8 +66,7 @@ void tl_dct(int64_t M, double *Phi); /* orthonormal DCT-II */
 void tl_dft(int64_t M, double *Phi); /* real: mean, cosine and sine pairs, alternating sign */
 void tl_identity(int64_t M, double *Phi);
 
-/* ---- functions of a skew-symmetric matrix -----------------------------------------------------
- */
+/* ---- functions of a skew-symmetric matrix ---------------------------------------------------- */
 
 /* Powers of one E, shared by all the steps a that a line search tries. */
 typedef struct tl_skew {

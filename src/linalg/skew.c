@@ -9,11 +9,7 @@
  * singular values are close together, then Newton-Schulz of order 3, which is products alone. */
 #include "linalg/linalg.h"
 
-#include <cblas.h>
-#include <lapacke.h>
 #include <math.h>
-
-enum { LU_BLOCK = 64 };
 
 void tl_skew_slots(tl_skew *skew, int64_t M, tl_slot slots[TL_SKEW_SLOTS])
 {
@@ -21,7 +17,7 @@ void tl_skew_slots(tl_skew *skew, int64_t M, tl_slot slots[TL_SKEW_SLOTS])
     double **parts[] = {&skew->E2, &skew->E3, &skew->s, &skew->t, &skew->u};
     for (int i = 0; i < 5; i++)
         slots[i] = (tl_slot){parts[i], M * M, sizeof(double)};
-    slots[5] = (tl_slot){&skew->lu_work, M * LU_BLOCK, sizeof(double)};
+    slots[5] = (tl_slot){&skew->lu_work, M * TL_LU_BLOCK, sizeof(double)};
     slots[6] = (tl_slot){&skew->pivot, M, sizeof(int)};
 }
 
@@ -113,26 +109,6 @@ static void taylor12(tl_skew *skew, double a, double *out)
     multiply(skew->M, 1.0, skew->u, A6, 1.0, out);
 }
 
-/* Q <- (gamma Q + (gamma Q)^-T) / 2. */
-static void newton_step(tl_skew *skew, double gamma, double *Q)
-{
-    int64_t M = skew->M;
-    int m = (int)M;
-    double *inverse = skew->s;
-    for (int64_t i = 0; i < M * M; i++)
-        inverse[i] = Q[i] *= gamma;
-    /* Read in C order, column-major LAPACK's result is the inverse of Q; its transpose is wanted.
-     * The singular values are far from 0, so that it cannot fail. */
-    LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, m, m, inverse, m, skew->pivot);
-    LAPACKE_dgetri_work(LAPACK_COL_MAJOR, m, inverse, m, skew->pivot, skew->lu_work, m * LU_BLOCK);
-    enum { TILE = 16 };
-    for (int64_t a0 = 0; a0 < M; a0 += TILE)
-        for (int64_t b0 = 0; b0 < M; b0 += TILE)
-            for (int64_t a = a0; a < tl_min(a0 + TILE, M); a++)
-                for (int64_t b = b0; b < tl_min(b0 + TILE, M); b++)
-                    Q[a * M + b] = 0.5 * (Q[a * M + b] + inverse[b * M + a]);
-}
-
 /* R = I - Q Q'. */
 static void defect(tl_skew *skew, const double *Q, double *R)
 {
@@ -175,7 +151,7 @@ void tl_skew_exp(tl_skew *skew, double a, double *out)
         taylor12(skew, a, out);
     for (int i = 0; i < doublings; i++) {
         multiply(skew->M, 1.0, out, out, 0.0, skew->s);
-        cblas_dcopy((int)(skew->M * skew->M), skew->s, 1, out, 1);
+        tl_copy(out, skew->s, skew->M * skew->M);
     }
 }
 
@@ -190,7 +166,8 @@ void tl_skew_polar(tl_skew *skew, double a, double *Q)
      * ratio and then some. */
     double ratio = hypot(1.0, a * skew->norm);
     for (int i = 0; i < 100 && ratio > 1.2; i++) {
-        newton_step(skew, 1.0 / sqrt(ratio), Q);
+        double change; /* the singular values are far from 0: a step cannot fail */
+        tl_polar_step(M, 1.0 / sqrt(ratio), Q, skew->s, skew->lu_work, skew->pivot, &change);
         ratio = 0.5 * (sqrt(ratio) + 1.0 / sqrt(ratio));
     }
     /* Centred: the squares in [2 / (1 + ratio^2), 2 ratio^2 / (1 + ratio^2)]. */

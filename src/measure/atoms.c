@@ -1,5 +1,4 @@
-/* Rows of Phi as sinusoids (the paper's Table II): least squares in amplitude, phase and frequency.
- */
+/* Rows of Phi as sinusoids (the paper's Table II): amplitude, phase, frequency by least squares. */
 #include "search/search.h"
 
 #include <math.h>

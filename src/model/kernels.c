@@ -34,8 +34,7 @@ void tl_weights(int64_t M, int64_t N, int64_t K, const double *W, const double *
     tl_inverse(M * N, U, eps, U);
 }
 
-/* Sums run in LANES interleaved parts: that is what vector units do, and the same on all of them.
- */
+/* Sums run in LANES interleaved parts: that is what vector units do, and the same on all of them */
 enum { LANES = 16 };
 
 TL_HOT double tl_sum_product(int64_t count, const double *x, double shift, const double *y)

@@ -16,8 +16,7 @@ int64_t tl_hop_count(const tlnmf_settings *opt, const tlnmf_data *data, int64_t 
     return opt->solver == TLNMF_SOLVER_FAST && tl_is_small(data, K) ? FEW : 0;
 }
 
-/* Entries times e^randn, after a hundredth of their mean, so that small ones move, too; zeros stay.
- */
+/* Entries, and a hundredth of their mean so that small ones move, times e^randn; zeros stay. */
 static void kick_factor(tl_rng *rng, int64_t count, double *x)
 {
     double mean = 0.0;

@@ -52,8 +52,7 @@ static double top_floor(const tl_model *model)
     return 0.05 * model->data->mean_power;
 }
 
-/* Whether a run comes down from the top floor: only from random starts, and only if there is a way.
- */
+/* Whether a run comes down from the top floor: from random starts only, if there is a way. */
 static bool comes_from_above(const tl_model *model, const tl_run *run)
 {
     return run->opt->continuation && run->roams && model->eps < top_floor(model);

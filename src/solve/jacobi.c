@@ -78,8 +78,7 @@ TL_HOT static double rotate(tl_model *model, const double *U, double least, grou
     return gain;
 }
 
-/* All pairs with one row in each of two different blocks: round by round, each row once in a round.
- */
+/* All pairs with one row in each of two blocks: in rounds, each row once in a round. */
 static double turn_blocks(tl_model *model, const double *U, double least, int64_t a0, int64_t b0)
 {
     int64_t M = model->M, rows = tl_min(BLOCK, M - b0); /* only the last block may be short */

@@ -87,8 +87,7 @@ static double positive(double x)
     return x > 0.0 ? x : 1.0;
 }
 
-/* (13), the second derivative along e_ab at fixed weights, floored where it is small or negative.
- */
+/* (13), the second derivative along e_ab at fixed weights, floored where it is small or negative */
 static void metric_of_Phi(tl_model *model, double *out)
 {
     int64_t M = model->M;

@@ -1,8 +1,7 @@
 /* L-BFGS over (Phi, sqrt W, sqrt H) together, over Phi alone, or over sqrt W, sqrt H alone.
  *
  * Coordinates: the lower triangle of the skew-symmetric E in exp(E) Phi, at the present Phi; then
- * the entries of P and Q with W = P.^2, H = Q.^2, which keeps W and H nonnegative without bounds.
- */
+ * the entries of P and Q with W = P.^2, H = Q.^2, which keeps W and H nonnegative without bounds */
 #ifndef TLNMF_SOLVE_JOINT_H
 #define TLNMF_SOLVE_JOINT_H
 

@@ -13,8 +13,7 @@ void tl_paper_jd(tl_model *model, tl_run *run);
 /* Algorithm 3: J x J_nmf updates of W, H at a transform that stays. */
 void tl_nmf(tl_model *model, tl_run *run);
 
-/* The same three problems, fast: sweeps or updates first, then L-BFGS. At most J iterations in all.
- */
+/* The same three problems, fast: sweeps or updates, then L-BFGS; at most J iterations in all. */
 void tl_fast_tl(tl_model *model, tl_joint *joint, tl_run *run);
 void tl_fast_jd(tl_model *model, tl_joint *joint, tl_run *run);
 void tl_fast_nmf(tl_model *model, tl_joint *joint, tl_run *run);

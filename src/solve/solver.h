@@ -1,5 +1,4 @@
-/* One start's worth of room for any of the three problems, by the paper's solvers or the fast ones.
- */
+/* One start's room for any of the three problems, by the paper's solvers or the fast ones. */
 #ifndef TLNMF_SOLVE_SOLVER_H
 #define TLNMF_SOLVE_SOLVER_H
 
