@@ -82,7 +82,7 @@ static void run_sweep(bed *b)
 static void run_exp(bed *b)
 {
     tl_skew_prepare(&b->model.skew, b->model.E);
-    tl_skew_exp(&b->model.skew, 1.0, b->model.Q);
+    tl_skew_exp(&b->model.skew, 1.0, b->model.G);
 }
 
 static void run_logs(bed *b)
@@ -93,7 +93,7 @@ static void run_logs(bed *b)
 static void run_gemm(bed *b)
 {
     tl_gemm(TL_PLAIN, TL_PLAIN, b->M, b->M, b->M, 1.0, b->model.G, b->M, b->model.Gamma, b->M, 0.0,
-            b->model.Q, b->M);
+            b->model.skew.s, b->M);
 }
 
 static void bed_create(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t K, bed *b)
@@ -119,7 +119,7 @@ static void bed_create(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t K, bed *b)
     tl_identity(M, b->model.Phi);
     tl_model_refresh(&b->model);
     tl_model_weights_C(&b->model);
-    tl_mu_begin(&b->model.mu, b->model.V);
+    tl_mu_begin(&b->model.mu, b->model.V, b->model.U);
     memcpy(b->naive_V, b->model.V, (size_t)(M * N) * sizeof *b->Y);
     for (int64_t i = 0; i < M; i++)
         for (int64_t j = 0; j < i; j++)

@@ -54,6 +54,10 @@ typedef struct tl_slot {
 tlnmf_error tl_arena_create(tlnmf_ctx *ctx, const char *what, const tl_slot *table, size_t rows,
                             void **block);
 
+/* Bytes of that block; SIZE_MAX if it would not fit the address space. */
+size_t tl_arena_bytes(const tl_slot *table, size_t rows);
+
+#define TL_ARENA_BYTES(table) tl_arena_bytes((table), sizeof(table) / sizeof *(table))
 #define TL_ARENA(ctx, what, table, block) \
     tl_arena_create((ctx), (what), (table), sizeof(table) / sizeof *(table), (block))
 

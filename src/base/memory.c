@@ -40,16 +40,24 @@ static bool part_bytes(const tl_slot *part, size_t *bytes)
     return true;
 }
 
-tlnmf_error tl_arena_create(tlnmf_ctx *ctx, const char *what, const tl_slot *table, size_t rows,
-                            void **block)
+size_t tl_arena_bytes(const tl_slot *table, size_t rows)
 {
-    *block = NULL;
     size_t total = 0;
     for (size_t i = 0; i < rows; i++) {
         size_t bytes;
         if (!part_bytes(&table[i], &bytes) || __builtin_add_overflow(total, bytes, &total))
-            return tl_fail(ctx, TLNMF_ERR_TOO_LARGE, "%s would not fit the address space", what);
+            return SIZE_MAX;
     }
+    return total;
+}
+
+tlnmf_error tl_arena_create(tlnmf_ctx *ctx, const char *what, const tl_slot *table, size_t rows,
+                            void **block)
+{
+    *block = NULL;
+    size_t total = tl_arena_bytes(table, rows);
+    if (total == SIZE_MAX)
+        return tl_fail(ctx, TLNMF_ERR_TOO_LARGE, "%s would not fit the address space", what);
     unsigned char *base = tl_allocate(&ctx->hooks, total);
     if (base == NULL)
         return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for %s (%.1f MB)", what,

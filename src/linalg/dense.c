@@ -139,22 +139,28 @@ static bool polar_by_newton(int64_t M, double *X, double *inverse, double *work,
     return false;
 }
 
+tlnmf_error tl_polar_with(tlnmf_ctx *ctx, tl_skew *room, double *A)
+{
+    int64_t M = room->M;
+    double *X = room->s;
+    tl_copy(X, A, M * M);
+    /* Entries are counted in int there. */
+    if (M > 40000 || !polar_by_newton(M, X, room->t, room->lu_work, room->pivot))
+        return polar_by_svd(ctx, M, A);
+    tl_copy(A, X, M * M);
+    return TLNMF_OK;
+}
+
 tlnmf_error tl_polar(tlnmf_ctx *ctx, int64_t M, double *A)
 {
-    double *X, *inverse, *work;
-    int *pivot;
+    tl_skew room;
+    tl_slot table[TL_SKEW_SLOTS];
     void *block;
-    if (M > 40000) /* entries are counted in int below */
-        return polar_by_svd(ctx, M, A);
-    tl_slot table[] = {TL_SLOT(X, M * M), TL_SLOT(inverse, M * M), TL_SLOT(work, TL_LU_BLOCK * M),
-                       TL_SLOT(pivot, M)};
+    tl_skew_slots(&room, M, table);
     TRY(TL_ARENA(ctx, "a polar factor", table, &block));
-    tl_copy(X, A, M * M);
-    bool found = polar_by_newton(M, X, inverse, work, pivot);
-    if (found)
-        tl_copy(A, X, M * M);
+    tlnmf_error error = tl_polar_with(ctx, &room, A);
     tl_release(&ctx->hooks, block);
-    return found ? TLNMF_OK : polar_by_svd(ctx, M, A);
+    return error;
 }
 
 tlnmf_error tl_qr_create(tlnmf_ctx *ctx, int64_t rows, int64_t M, tl_qr *qr)

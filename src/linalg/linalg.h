@@ -72,19 +72,22 @@ void tl_identity(int64_t M, double *Phi);
 typedef struct tl_skew {
     int64_t M;
     const double *E;
-    double norm;       /* at least the spectral norm of E */
-    bool has_E3;       /* E3 is made when first needed */
-    double *E2, *E3;   /* powers */
-    double *s, *t, *u; /* M x M scratch */
+    double norm;   /* at least the spectral norm of E */
+    double *E2;    /* E E; the polar factor takes its room */
+    double *s, *t; /* M x M scratch, free between calls */
     double *lu_work;
     int *pivot;
 } tl_skew;
 
-enum { TL_SKEW_SLOTS = 7 };
+enum { TL_SKEW_SLOTS = 5 };
 /* The rows of the size table that a tl_skew needs. */
 void tl_skew_slots(tl_skew *skew, int64_t M, tl_slot slots[TL_SKEW_SLOTS]);
 void tl_skew_prepare(tl_skew *skew, const double *E);
-void tl_skew_exp(tl_skew *skew, double a, double *out);   /* exp(aE)                        */
-void tl_skew_polar(tl_skew *skew, double a, double *out); /* orthogonal factor of I + aE     */
+/* exp(aE), or the orthogonal factor of I + aE: for any number of steps a, but not both of one E. */
+void tl_skew_exp(tl_skew *skew, double a, double *out);
+void tl_skew_polar(tl_skew *skew, double a, double *out);
+
+/* tl_polar in the room of a tl_skew; only an A that is nearly singular takes memory then. */
+tlnmf_error tl_polar_with(tlnmf_ctx *ctx, tl_skew *room, double *A);
 
 #endif

@@ -2,8 +2,7 @@
  *
  * exp: Taylor polynomials of degree 8 and 12 in the factored forms of Bader, Blanes and Casas
  * (Mathematics 7, 2019, 1174), which take 3 and 4 matrix products, the first of them half price
- * since E^2 = -E E'; longer steps are halved first and squared after. All steps a share E^2 and
- * E^3.
+ * since E^2 = -E E'; longer steps are halved first and squared after. All steps a share E^2.
  *
  * Orthogonal factor: Newton's iteration with scaling (Higham 1986; Byers and Xu 2008) until the
  * singular values are close together, then Newton-Schulz of order 3, which is products alone. */
@@ -14,11 +13,11 @@
 void tl_skew_slots(tl_skew *skew, int64_t M, tl_slot slots[TL_SKEW_SLOTS])
 {
     skew->M = M;
-    double **parts[] = {&skew->E2, &skew->E3, &skew->s, &skew->t, &skew->u};
-    for (int i = 0; i < 5; i++)
+    double **parts[] = {&skew->E2, &skew->s, &skew->t};
+    for (int i = 0; i < 3; i++)
         slots[i] = (tl_slot){parts[i], M * M, sizeof(double)};
-    slots[5] = (tl_slot){&skew->lu_work, M * TL_LU_BLOCK, sizeof(double)};
-    slots[6] = (tl_slot){&skew->pivot, M, sizeof(int)};
+    slots[3] = (tl_slot){&skew->lu_work, M * TL_LU_BLOCK, sizeof(double)};
+    slots[4] = (tl_slot){&skew->pivot, M, sizeof(int)};
 }
 
 /* Largest row sum of |A|. */
@@ -44,28 +43,23 @@ static void multiply(int64_t M, double alpha, const double *A, const double *B, 
 void tl_skew_prepare(tl_skew *skew, const double *E)
 {
     skew->E = E;
-    skew->has_E3 = false;
     tl_gram(skew->M, skew->M, -1.0, E, skew->E2);
     skew->norm = fmin(norm1(skew->M, E), sqrt(norm1(skew->M, skew->E2)));
 }
 
-/* out = c[0] I + c[1] aE + c[2] (aE)^2 + c[3] (aE)^3 + d B; E3 is not touched where its
- * coefficient is 0, and B may be NULL. */
-TL_HOT static void blend(const tl_skew *skew, double a, const double c[4], double d,
+/* out = c[0] I + c[1] aE + c[2] (aE)^2 + d B; B may be NULL, or `out` itself. */
+TL_HOT static void blend(const tl_skew *skew, double a, const double c[3], double d,
                          const double *B, double *out)
 {
     int64_t M = skew->M;
-    const double *E = skew->E, *E2 = skew->E2, *E3 = skew->E3;
-    double c1 = c[1] * a, c2 = c[2] * a * a, c3 = c[3] * a * a * a;
-    if (c3 == 0.0)
+    const double *E = skew->E, *E2 = skew->E2;
+    double c1 = c[1] * a, c2 = c[2] * a * a;
+    if (B == NULL)
         for (int64_t i = 0; i < M * M; i++)
             out[i] = c1 * E[i] + c2 * E2[i];
     else
         for (int64_t i = 0; i < M * M; i++)
-            out[i] = c1 * E[i] + c2 * E2[i] + c3 * E3[i];
-    if (B != NULL)
-        for (int64_t i = 0; i < M * M; i++)
-            out[i] += d * B[i];
+            out[i] = c1 * E[i] + c2 * E2[i] + d * B[i];
     for (int64_t m = 0; m < M; m++)
         out[m * M + m] += c[0];
 }
@@ -79,15 +73,16 @@ static void taylor8(tl_skew *skew, double a, double *out)
     const double x6 = 11.0 * (-9.0 + r) / (5040.0 * x3), x7 = (89.0 - r) / (5040.0 * x3 * x3);
     const double y2 = (857.0 - 58.0 * r) / 630.0;
     double *A4 = skew->t;
-    blend(skew, a, (double[]){0.0, x1, x2, 0.0}, 0.0, NULL, skew->s);
+    blend(skew, a, (double[]){0.0, x1, x2}, 0.0, NULL, skew->s);
     multiply(skew->M, a * a, skew->E2, skew->s, 0.0, A4);
-    blend(skew, a, (double[]){x4, x5, x6, 0.0}, x7, A4, skew->u);
-    blend(skew, a, (double[]){0.0, 0.0, x3, 0.0}, 1.0, A4, skew->s);
-    blend(skew, a, (double[]){1.0, 1.0, y2, 0.0}, 0.0, NULL, out);
-    multiply(skew->M, 1.0, skew->s, skew->u, 1.0, out);
+    blend(skew, a, (double[]){x4, x5, x6}, x7, A4, skew->s);
+    blend(skew, a, (double[]){0.0, 0.0, x3}, 1.0, A4, A4);
+    blend(skew, a, (double[]){1.0, 1.0, y2}, 0.0, NULL, out);
+    multiply(skew->M, 1.0, A4, skew->s, 1.0, out);
 }
 
-/* A6 = B3 + B4^2; T12 = B1 + (B2 + A6) A6, each B a cubic in A. */
+/* A6 = B3 + B4^2; T12 = B1 + (B2 + A6) A6, each B a cubic in A. E^3 stands in `out` until B1 takes
+ * its place. */
 static void taylor12(tl_skew *skew, double a, double *out)
 {
     static const double B1[] = {-0.01860232051462055322, -0.00500702322573317730,
@@ -97,16 +92,17 @@ static void taylor12(tl_skew *skew, double a, double *out)
                                 0.16563516943672741501, 0.01078627793157924250},
                         B4[] = {0.0, -0.13181061013830184015, -0.02027855540589259079,
                                 -0.00675951846863086359};
-    if (!skew->has_E3)
-        multiply(skew->M, 1.0, skew->E2, skew->E, 0.0, skew->E3);
-    skew->has_E3 = true;
-    blend(skew, a, B4, 0.0, NULL, skew->s);
-    double *A6 = skew->t;
-    blend(skew, a, B3, 0.0, NULL, A6);
-    multiply(skew->M, 1.0, skew->s, skew->s, 1.0, A6);
-    blend(skew, a, B2, 1.0, A6, skew->u);
-    blend(skew, a, B1, 0.0, NULL, out);
-    multiply(skew->M, 1.0, skew->u, A6, 1.0, out);
+    int64_t M = skew->M;
+    double a3 = a * a * a, *A6 = skew->t, *s = skew->s;
+    multiply(M, 1.0, skew->E2, skew->E, 0.0, out);
+    blend(skew, a, B4, B4[3] * a3, out, s);
+    blend(skew, a, B3, B3[3] * a3, out, A6);
+    multiply(M, 1.0, s, s, 1.0, A6);
+    blend(skew, a, B2, B2[3] * a3, out, s);
+    for (int64_t i = 0; i < M * M; i++)
+        s[i] += A6[i];
+    blend(skew, a, B1, B1[3] * a3, out, out);
+    multiply(M, 1.0, s, A6, 1.0, out);
 }
 
 /* R = I - Q Q'. */
@@ -123,7 +119,7 @@ static void newton_schulz(tl_skew *skew, double *Q)
 {
     enum { MOST = 50 };
     int64_t M = skew->M;
-    double *R = skew->t, *series = skew->u;
+    double *R = skew->t, *series = skew->E2;
     double size = 1.0;
     for (int i = 0; i < MOST && size > 1e-5; i++) { /* 1e-5 cubed is below rounding */
         defect(skew, Q, R);

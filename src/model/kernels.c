@@ -137,25 +137,57 @@ TL_HOT double tl_divergence(int64_t count, const double *V, double eps, const do
     return total;
 }
 
-TL_HOT static void weigh(const tlnmf_data *data, const double *X, const double *U, double *UX)
+/* The gradient takes the columns in panels of whole frames, which BLAS does as well on as on all at
+ * once. */
+enum { PANEL = 512 };
+
+int64_t tl_gradient_room(const tlnmf_data *data)
+{
+    int64_t widest = tl_min(data->T, PANEL);
+    for (int64_t n = 0; n < data->N; n++)
+        widest = tl_max(widest, data->offset[n + 1] - data->offset[n]);
+    return data->M * widest;
+}
+
+/* UX (M x width) = the columns of frames first .. last - 1, times the weights. */
+TL_HOT static void weigh(const tlnmf_data *data, const double *X, const double *U, int64_t first,
+                         int64_t last, double *UX)
 {
     int64_t M = data->M, N = data->N, T = data->T;
-    if (data->one_each) {
-        for (int64_t i = 0; i < M * N; i++)
-            UX[i] = U[i] * X[i];
-        return;
+    const int64_t *offset = data->offset, t0 = offset[first], width = offset[last] - t0;
+    for (int64_t m = 0; m < M; m++) {
+        const double *x = X + m * T + t0, *u = U + m * N;
+        double *out = UX + m * width;
+        if (data->one_each) {
+            for (int64_t i = 0; i < width; i++)
+                out[i] = u[first + i] * x[i];
+            continue;
+        }
+        for (int64_t n = first; n < last; n++)
+            for (int64_t i = offset[n] - t0; i < offset[n + 1] - t0; i++)
+                out[i] = u[n] * x[i];
     }
-    for (int64_t m = 0; m < M; m++)
-        for (int64_t n = 0; n < N; n++)
-            for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
-                UX[m * T + t] = U[m * N + n] * X[m * T + t];
+}
+
+/* The first frame that does not fit the panel that begins with frame `first`. */
+static int64_t panel_end(const tlnmf_data *data, int64_t first)
+{
+    int64_t last = first + 1;
+    while (last < data->N && data->offset[last + 1] - data->offset[first] <= PANEL)
+        last++;
+    return last;
 }
 
 void tl_gradient(const tlnmf_data *data, const double *X, const double *U, double *UX, double *G)
 {
     int64_t M = data->M, T = data->T;
-    weigh(data, X, U, UX);
-    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, T, 2.0, UX, T, X, T, 0.0, G, M);
+    for (int64_t first = 0, last; first < data->N; first = last) {
+        last = panel_end(data, first);
+        int64_t t0 = data->offset[first], width = data->offset[last] - t0;
+        weigh(data, X, U, first, last, UX);
+        tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, width, 2.0, UX, width, X + t0, T,
+                first > 0 ? 1.0 : 0.0, G, M);
+    }
 }
 
 void tl_gamma(int64_t M, int64_t N, const double *U, const double *V, double *Gamma)

@@ -24,7 +24,9 @@ double tl_sum_log(int64_t count, const double *x, double shift);
 /* (4) sum f((V + eps) U), f(x) = x - 1 - log x. */
 double tl_divergence(int64_t count, const double *V, double eps, const double *U);
 
-/* (10) G_ab = 2 sum_t U_a,n(t) X_at X_bt. Writes UX (M x T) on the way, and G (M x M). */
+/* (10) G_ab = 2 sum_t U_a,n(t) X_at X_bt. Writes G (M x M), and on the way UX, which has
+ * tl_gradient_room() numbers. */
+int64_t tl_gradient_room(const tlnmf_data *data);
 void tl_gradient(const tlnmf_data *data, const double *X, const double *U, double *UX, double *G);
 
 /* (10) Gamma_ab = 2 sum_n U_an V_bn. */
@@ -35,20 +37,20 @@ void tl_gamma(int64_t M, int64_t N, const double *U, const double *V, double *Ga
 typedef struct tl_mu {
     int64_t M, N, K;
     double gamma;                        /* exponent: 1 as in the paper, or 1/2 */
-    const double *V;                     /* M x N, as given to tl_mu_begin */
-    double *V_turned;                    /* N x M */
+    const double *V, *V_turned;          /* M x N and N x M, as given to tl_mu_begin */
     double *W_turned, *H_turned;         /* K x M, N x K */
     double *panel_V, *panel, *num, *den; /* of the columns at work */
 } tl_mu;
 
-enum { TL_MU_SLOTS = 7 };
+enum { TL_MU_SLOTS = 6 };
 void tl_mu_slots(tl_mu *mu, int64_t M, int64_t N, int64_t K, tl_slot slots[TL_MU_SLOTS]);
 
 /* (9) The columns of W to sum 1, W H unchanged; a column that has died stays as it is. */
 void tl_normalise(int64_t M, int64_t N, int64_t K, double *W, double *H);
 
-/* Takes note of V (M x N), which must stay as it is during the updates that follow. */
-void tl_mu_begin(tl_mu *mu, const double *V);
+/* Takes note of V (M x N) and writes V' to `turned`; both must stay as they are during the updates
+ * that follow. */
+void tl_mu_begin(tl_mu *mu, const double *V, double *turned);
 /* (7)-(9): one update of H, then of W, then the columns of W to sum 1. */
 void tl_mu_update(tl_mu *mu, double eps, double *W, double *H);
 

@@ -3,6 +3,13 @@
 #include <math.h>
 #include <string.h>
 
+/* What the gradient and sweeps need; where a frame is a column, a sweep reads U itself. */
+static int64_t scratch_room(const tlnmf_data *data)
+{
+    int64_t sweep = data->one_each ? 0 : 2 * TL_SWEEP_BLOCK * data->T;
+    return tl_max(tl_gradient_room(data), sweep);
+}
+
 tlnmf_error tl_model_create(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K, double eps,
                             double gamma, tl_model *model)
 {
@@ -10,16 +17,21 @@ tlnmf_error tl_model_create(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K, d
     *model =
         (tl_model){.data = data, .M = M, .N = N, .K = K, .T = T, .eps = eps, .hooks = ctx->hooks};
     model->mu.gamma = gamma;
-    enum { OWN = 13 };
-    tl_slot table[OWN + TL_SKEW_SLOTS + TL_MU_SLOTS] = {
-        TL_SLOT(model->Phi, M * M), TL_SLOT(model->W, M * K),     TL_SLOT(model->H, K * N),
-        TL_SLOT(model->X, M * T),   TL_SLOT(model->V, M * N),     TL_SLOT(model->U, M * N),
-        TL_SLOT(model->UX, M * T),  TL_SLOT(model->X_new, M * T), TL_SLOT(model->V_new, M * N),
-        TL_SLOT(model->G, M * M),   TL_SLOT(model->Gamma, M * M), TL_SLOT(model->E, M * M),
-        TL_SLOT(model->Q, M * M)};
+    enum { OWN = 9 };
+    tl_slot table[OWN + TL_SKEW_SLOTS + TL_MU_SLOTS] = {TL_SLOT(model->Phi, M * M),
+                                                        TL_SLOT(model->W, M * K),
+                                                        TL_SLOT(model->H, K * N),
+                                                        TL_SLOT(model->X, M * T),
+                                                        TL_SLOT(model->V, M * N),
+                                                        TL_SLOT(model->U, M * N),
+                                                        TL_SLOT(model->G, M * M),
+                                                        TL_SLOT(model->E, M * M),
+                                                        TL_SLOT(model->UX, scratch_room(data))};
     tl_skew_slots(&model->skew, M, table + OWN);
     tl_mu_slots(&model->mu, M, N, K, table + OWN + TL_SKEW_SLOTS);
-    return TL_ARENA(ctx, "the model", table, &model->block);
+    TRY(TL_ARENA(ctx, "the model", table, &model->block));
+    model->Gamma = model->skew.t;
+    return TLNMF_OK;
 }
 
 void tl_model_free(tl_model *model)
@@ -88,26 +100,19 @@ double tl_model_gradient_norm(tl_model *model)
 void tl_model_try(tl_model *model, tl_retraction how, double a)
 {
     int64_t M = model->M, T = model->T;
+    double *Q = model->G, *Phi_new = model->skew.s;
     if (how == TL_EXP)
-        tl_skew_exp(&model->skew, a, model->Q);
+        tl_skew_exp(&model->skew, a, Q);
     else
-        tl_skew_polar(&model->skew, a, model->Q);
-    tl_gemm(TL_PLAIN, TL_PLAIN, M, T, M, 1.0, model->Q, M, model->X, T, 0.0, model->X_new, T);
-    tl_power(model->data, model->X_new, model->V_new);
-}
-
-static void swap(double **a, double **b)
-{
-    double *keep = *a;
-    *a = *b;
-    *b = keep;
+        tl_skew_polar(&model->skew, a, Q);
+    tl_gemm(TL_PLAIN, TL_PLAIN, M, M, M, 1.0, Q, M, model->Phi, M, 0.0, Phi_new, M);
+    tl_gemm(TL_PLAIN, TL_PLAIN, M, T, M, 1.0, Phi_new, M, model->data->R, T, 0.0, model->X, T);
+    tl_power(model->data, model->X, model->V);
 }
 
 void tl_model_accept(tl_model *model)
 {
-    int64_t M = model->M;
-    tl_gemm(TL_PLAIN, TL_PLAIN, M, M, M, 1.0, model->Q, M, model->Phi, M, 0.0, model->G, M);
-    swap(&model->Phi, &model->G);
-    swap(&model->X, &model->X_new);
-    swap(&model->V, &model->V_new);
+    double *Phi_new = model->skew.s;
+    model->skew.s = model->Phi;
+    model->Phi = Phi_new;
 }

@@ -12,11 +12,12 @@ typedef struct tl_model {
     int64_t M, N, K, T; /* K = 0: no W and H, only joint diagonalisation */
     double eps;
     double *Phi, *W, *H;
-    double *X, *V; /* Phi R (M x T) and its power (M x N): kept in step with Phi */
-    double *U;     /* weights (M x N): 1/(W H + eps) or 1/(V + eps), whichever was asked for last */
-    double *UX;    /* M x T scratch of the gradient */
-    double *X_new, *V_new;     /* of the step being tried */
-    double *G, *Gamma, *E, *Q; /* M x M: (10), the direction, the rotation being tried */
+    double *X, *V; /* Phi R (M x T) and its power (M x N), of Phi or of the step being tried */
+    double *U;     /* weights (M x N): 1/(W H + eps) or 1/(V + eps), whichever was asked for last;
+                      room for V' while W and H are updated */
+    double *UX;    /* scratch of the gradient and of sweeps */
+    double *G, *E; /* M x M: (10), then the rotation being tried; the direction */
+    double *Gamma; /* M x M: (10); scratch of `skew`, gone once a step is tried */
     tl_skew skew;
     tl_mu mu;
     tlnmf_hooks hooks;
@@ -26,6 +27,9 @@ typedef struct tl_model {
 typedef struct tl_values {
     double C, L, I;
 } tl_values;
+
+/* Rows whose weights a sweep lays out column by column at a time: two blocks. */
+enum { TL_SWEEP_BLOCK = 8 };
 
 tlnmf_error tl_model_create(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K, double eps,
                             double gamma, tl_model *model);
@@ -50,7 +54,9 @@ double tl_model_gradient_norm(tl_model *model);
 
 typedef enum tl_retraction { TL_EXP, TL_POLAR } tl_retraction;
 
-void tl_model_try(tl_model *model, tl_retraction how, double a); /* Q, X_new = Q X, V_new */
-void tl_model_accept(tl_model *model);                           /* Phi, X, V become the new ones */
+/* X and V of the Phi at step a. Another step may be tried then, or this one kept, or, by
+ * tl_model_refresh, none: there is one X, since a second would be a third of a fit's memory. */
+void tl_model_try(tl_model *model, tl_retraction how, double a);
+void tl_model_accept(tl_model *model); /* Phi becomes that of the step last tried */
 
 #endif

@@ -23,13 +23,9 @@ void tl_mu_slots(tl_mu *mu, int64_t M, int64_t N, int64_t K, tl_slot slots[TL_MU
     struct {
         double **part;
         int64_t count;
-    } parts[TL_MU_SLOTS] = {{&mu->V_turned, K > 0 ? M * N : 0},
-                            {&mu->W_turned, K * M},
-                            {&mu->H_turned, N * K},
-                            {&mu->panel_V, (int64_t)ROWS * PANEL},
-                            {&mu->panel, K * PANEL},
-                            {&mu->num, K * PANEL},
-                            {&mu->den, K * PANEL}};
+    } parts[TL_MU_SLOTS] = {
+        {&mu->W_turned, K * M},  {&mu->H_turned, N * K}, {&mu->panel_V, (int64_t)ROWS * PANEL},
+        {&mu->panel, K * PANEL}, {&mu->num, K * PANEL},  {&mu->den, K * PANEL}};
     for (int i = 0; i < TL_MU_SLOTS; i++)
         slots[i] = (tl_slot){parts[i].part, parts[i].count, sizeof(double)};
 }
@@ -149,10 +145,11 @@ void tl_normalise(int64_t M, int64_t N, int64_t K, double *W, double *H)
     }
 }
 
-void tl_mu_begin(tl_mu *mu, const double *V)
+void tl_mu_begin(tl_mu *mu, const double *V, double *turned)
 {
     mu->V = V;
-    turn(mu->M, mu->N, V, mu->V_turned);
+    mu->V_turned = turned;
+    turn(mu->M, mu->N, V, turned);
 }
 
 void tl_mu_update(tl_mu *mu, double eps, double *W, double *H)

@@ -24,7 +24,7 @@ static bool sweeps_C(tl_model *model, tl_run *run)
     double gain = 0.0;
     for (int64_t i = 0; i < SWEEPS && run->iterations < run->opt->J; i++) {
         double since = tl_wall_seconds();
-        tl_mu_begin(&model->mu, model->V);
+        tl_mu_begin(&model->mu, model->V, model->U);
         for (int u = 0; u < UPDATES; u++)
             tl_mu_update(&model->mu, model->eps, model->W, model->H);
         double between = tl_wall_seconds();
@@ -130,7 +130,7 @@ void tl_fast_jd(tl_model *model, tl_joint *joint, tl_run *run)
 void tl_fast_nmf(tl_model *model, tl_joint *joint, tl_run *run)
 {
     double since = tl_wall_seconds();
-    tl_mu_begin(&model->mu, model->V);
+    tl_mu_begin(&model->mu, model->V, model->U);
     for (int64_t u = 0; u < NMF_UPDATES; u++)
         tl_mu_update(&model->mu, model->eps, model->W, model->H);
     run->nmf_seconds += tl_wall_seconds() - since;

@@ -4,7 +4,7 @@
 
 /* Rows are taken in blocks: both blocks of a pair stay in cache while all their pairs turn, and a
  * block offers as many pairs at a time that share no row, whose latencies then overlap. */
-enum { BLOCK = 8 };
+enum { BLOCK = TL_SWEEP_BLOCK };
 
 /* Sum U V is about N a row. A gain of less than this part of it is not worth a turn, whose angle
  * would be mostly rounding. */
@@ -62,13 +62,24 @@ static inline __attribute__((always_inline)) void turn(int64_t count, double c, 
     }
 }
 
-TL_HOT static double rotate(tl_model *model, const double *U, double least, group *g)
+/* Two blocks of rows at work, which begin with rows a0 and b0, and the weights of these rows, T
+ * apart. */
+typedef struct blocks {
+    tl_model *model;
+    double least; /* gain for which a pair is turned */
+    int64_t a0, b0;
+    const double *Ua, *Ub;
+} blocks;
+
+TL_HOT static double rotate(const blocks *at, group *g)
 {
+    tl_model *model = at->model;
     int64_t M = model->M, T = model->T;
     for (int64_t i = 0; i < g->count; i++)
-        pair_sums(T, model->X + g->a[i] * T, model->X + g->b[i] * T, U + g->a[i] * T,
-                  U + g->b[i] * T, &g->p[i], &g->D[i]);
-    double gain = solve_angles(g, least);
+        pair_sums(T, model->X + g->a[i] * T, model->X + g->b[i] * T,
+                  at->Ua + (g->a[i] - at->a0) * T, at->Ub + (g->b[i] - at->b0) * T, &g->p[i],
+                  &g->D[i]);
+    double gain = solve_angles(g, at->least);
     for (int64_t i = 0; i < g->count; i++) {
         if (g->s[i] == 0.0)
             continue;
@@ -78,10 +89,10 @@ TL_HOT static double rotate(tl_model *model, const double *U, double least, grou
     return gain;
 }
 
-/* All pairs with one row in each of two blocks: in rounds, each row once in a round. */
-static double turn_blocks(tl_model *model, const double *U, double least, int64_t a0, int64_t b0)
+/* All pairs with one row in each of the blocks: in rounds, each row once in a round. */
+static double turn_between(const blocks *at)
 {
-    int64_t M = model->M, rows = tl_min(BLOCK, M - b0); /* only the last block may be short */
+    int64_t rows = tl_min(BLOCK, at->model->M - at->b0); /* only the last block may be short */
     double gain = 0.0;
     for (int64_t shift = 0; shift < BLOCK; shift++) {
         group g = {.count = 0};
@@ -89,18 +100,18 @@ static double turn_blocks(tl_model *model, const double *U, double least, int64_
             int64_t j = (i + shift) % BLOCK;
             if (j >= rows)
                 continue;
-            g.a[g.count] = a0 + i;
-            g.b[g.count++] = b0 + j;
+            g.a[g.count] = at->a0 + i;
+            g.b[g.count++] = at->b0 + j;
         }
-        gain += rotate(model, U, least, &g);
+        gain += rotate(at, &g);
     }
     return gain;
 }
 
-/* All pairs inside one block: the circle method of a round-robin tournament. */
-static double turn_within(tl_model *model, const double *U, double least, int64_t a0)
+/* All pairs inside one block, b0 = a0: the circle method of a round-robin tournament. */
+static double turn_within(const blocks *at)
 {
-    int64_t rows = tl_min(BLOCK, model->M - a0);
+    int64_t a0 = at->a0, rows = tl_min(BLOCK, at->model->M - a0);
     double gain = 0.0;
     for (int64_t round = 0; round < BLOCK - 1; round++) {
         group g = {.count = 0};
@@ -112,33 +123,39 @@ static double turn_within(tl_model *model, const double *U, double least, int64_
             g.a[g.count] = a0 + tl_min(j, k);
             g.b[g.count++] = a0 + tl_max(j, k);
         }
-        gain += rotate(model, U, least, &g);
+        gain += rotate(at, &g);
     }
     return gain;
 }
 
-/* The weights of frame n for each of its columns; U itself where every frame has one. */
-static const double *spread_weights(tl_model *model)
+/* The weights of a block's rows: those of frame n for each of its columns, laid out in `room`; U
+ * itself where every frame has one. */
+static const double *spread(const tl_model *model, int64_t row, double *room)
 {
     const tlnmf_data *data = model->data;
     if (data->one_each)
-        return model->U;
-    for (int64_t m = 0; m < model->M; m++)
+        return model->U + row * model->N;
+    double *out = room;
+    for (int64_t m = row; m < tl_min(row + BLOCK, model->M); m++)
         for (int64_t n = 0; n < model->N; n++)
             for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
-                model->UX[m * model->T + t] = model->U[m * model->N + n];
-    return model->UX;
+                *out++ = model->U[m * model->N + n];
+    return room;
 }
 
 double tl_jacobi_sweep(tl_model *model, double least)
 {
-    const double *U = spread_weights(model);
     double gain = 0.0;
-    least = fmax(least, TRIFLE * (double)model->N);
-    for (int64_t a0 = 0; a0 < model->M; a0 += BLOCK) {
-        gain += turn_within(model, U, least, a0);
-        for (int64_t b0 = a0 + BLOCK; b0 < model->M; b0 += BLOCK)
-            gain += turn_blocks(model, U, least, a0, b0);
+    double *room_a = model->UX, *room_b = model->UX + BLOCK * model->T;
+    blocks at = {.model = model, .least = fmax(least, TRIFLE * (double)model->N)};
+    for (at.a0 = 0; at.a0 < model->M; at.a0 += BLOCK) {
+        at.b0 = at.a0;
+        at.Ua = at.Ub = spread(model, at.a0, room_a);
+        gain += turn_within(&at);
+        for (at.b0 = at.a0 + BLOCK; at.b0 < model->M; at.b0 += BLOCK) {
+            at.Ub = spread(model, at.b0, room_b);
+            gain += turn_between(&at);
+        }
     }
     tl_power(model->data, model->X, model->V);
     return gain;

@@ -10,16 +10,14 @@ enum { RENEW = 5, CALM = 3, MOST_HALVINGS = 30, MOST_REVIVALS = 5 };
 tlnmf_error tl_joint_create(tlnmf_ctx *ctx, const tl_model *model, bool turns_Phi, tl_joint *joint)
 {
     int64_t M = model->M, N = model->N, K = model->K;
-    int64_t size = (turns_Phi ? M * (M - 1) / 2 : 0) + M * K + K * N, count = K > 0 ? M * N : 0;
+    int64_t size = (turns_Phi ? M * (M - 1) / 2 : 0) + M * K + K * N;
     *joint = (tl_joint){.hooks = ctx->hooks};
-    enum { OWN = 11 };
+    enum { OWN = 8 };
     tl_slot table[OWN + TL_LBFGS_SLOTS] = {
-        TL_SLOT(joint->gradient, size),   TL_SLOT(joint->before, size),
-        TL_SLOT(joint->direction, size),  TL_SLOT(joint->metric, size),
-        TL_SLOT(joint->P, M * K),         TL_SLOT(joint->Q, K * N),
-        TL_SLOT(joint->W_new, M * K),     TL_SLOT(joint->H_new, K * N),
-        TL_SLOT(joint->D, count),         TL_SLOT(joint->U_new, count),
-        TL_SLOT(joint->mu, M * K + K * N)};
+        TL_SLOT(joint->gradient, size), TL_SLOT(joint->direction, size),
+        TL_SLOT(joint->metric, size),   TL_SLOT(joint->P, M * K),
+        TL_SLOT(joint->Q, K * N),       TL_SLOT(joint->W_new, M * K),
+        TL_SLOT(joint->H_new, K * N),   TL_SLOT(joint->mu, M * K + K * N)};
     tl_lbfgs_slots(&joint->lbfgs, size, table + OWN);
     return TL_ARENA(ctx, "the joint solver", table, &joint->block);
 }
@@ -57,18 +55,20 @@ static void multiply_by(int64_t count, const double *x, double *out)
         out[i] *= x[i];
 }
 
-/* dC/dVhat = D = U - (V + eps) U^2, so dC/dP = 2 P .* (D H') and dC/dQ = 2 Q .* (W' D). */
-static void gradient_of_factors(const tl_model *model, tl_joint *joint, double *out)
+/* dC/dVhat = D = U - (V + eps) U^2, so dC/dP = 2 P .* (D H') and dC/dQ = 2 Q .* (W' D). D takes
+ * the place of U for as long, since U is quickly made again. */
+static void gradient_of_factors(tl_model *model, const tl_joint *joint, double *out)
 {
     int64_t M = model->M, N = model->N, K = model->K;
-    const double *U = model->U, *V = model->V;
+    double *D = model->U;
     for (int64_t i = 0; i < M * N; i++)
-        joint->D[i] = U[i] - (V[i] + model->eps) * U[i] * U[i];
-    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, K, N, 2.0, joint->D, N, model->H, N, 0.0, out, K);
+        D[i] -= (model->V[i] + model->eps) * D[i] * D[i];
+    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, K, N, 2.0, D, N, model->H, N, 0.0, out, K);
     multiply_by(M * K, joint->P, out);
     out += M * K;
-    tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, M, 2.0, model->W, K, joint->D, N, 0.0, out, N);
+    tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, M, 2.0 * joint->unit, model->W, K, D, N, 0.0, out, N);
     multiply_by(K * N, joint->Q, out);
+    tl_model_weights_C(model);
 }
 
 static void gradient(tl_model *model, tl_joint *joint)
@@ -107,24 +107,35 @@ static void square(int64_t count, const double *x, double *out)
         out[i] = x[i] * x[i];
 }
 
-/* The larger of the expected Hessian, 4 W .* (U^2 (H^2)'), and 0.3 of the metric that
- * multiplicative updates amount to, 4 U H'; the same for H. */
-static void metric_of_factors(const tl_model *model, tl_joint *joint, double *out)
+/* The diagonal of C's expected Hessian over W and H: U^2 (H^2)' and (W^2)' U^2. U^2 takes the place
+ * of U for as long. */
+static void expected_curvature(tl_model *model, tl_joint *joint, double *out)
 {
     int64_t M = model->M, N = model->N, K = model->K;
-    double *U2 = joint->D, *W2 = joint->W_new, *H2 = joint->H_new, *mu = joint->mu;
-    double *out_H = out + M * K, *mu_H = mu + M * K;
+    double *U2 = model->U, *W2 = joint->W_new, *H2 = joint->H_new;
     square(M * N, model->U, U2);
     square(M * K, model->W, W2);
     square(K * N, model->H, H2);
-    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, K, N, 4.0, U2, N, H2, N, 0.0, out, K);
-    tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, M, 4.0, W2, K, U2, N, 0.0, out_H, N);
-    multiply_by(M * K, model->W, out);
-    multiply_by(K * N, model->H, out_H);
+    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, K, N, 1.0, U2, N, H2, N, 0.0, out, K);
+    tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, M, 1.0, W2, K, U2, N, 0.0, out + M * K, N);
+    tl_model_weights_C(model);
+}
+
+/* The larger of the expected Hessian, 4 W .* (U^2 (H^2)'), and 0.3 of the metric that
+ * multiplicative updates amount to, 4 U H'; the same for H. */
+static void metric_of_factors(tl_model *model, tl_joint *joint, double *out)
+{
+    int64_t M = model->M, N = model->N, K = model->K;
+    double *mu = joint->mu, *mu_H = mu + M * K;
     tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, K, N, 1.2, model->U, N, model->H, N, 0.0, mu, K);
     tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, M, 1.2, model->W, K, model->U, N, 0.0, mu_H, N);
-    for (int64_t i = 0; i < M * K + K * N; i++)
-        out[i] = positive(fmax(out[i], mu[i]));
+    expected_curvature(model, joint, out);
+    multiply_by(M * K, model->W, out);
+    multiply_by(K * N, model->H, out + M * K);
+    for (int64_t i = 0; i < M * K + K * N; i++) {
+        double unit = i < M * K ? 1.0 : joint->unit;
+        out[i] = positive(unit * unit * fmax(4.0 * out[i], mu[i]));
+    }
 }
 
 static void metric(tl_model *model, tl_joint *joint)
@@ -177,20 +188,16 @@ static void move(int64_t count, const double *x, double a, const double *d, doub
 
 static double value_at(tl_model *model, tl_joint *joint, double a)
 {
-    int64_t M = model->M, N = model->N, K = model->K, count = M * N;
-    const double *V = model->V;
-    if (joint->triangle > 0) {
+    int64_t M = model->M, N = model->N, K = model->K;
+    if (joint->triangle > 0)
         tl_model_try(model, TL_EXP, a);
-        V = model->V_new;
-    }
     if (joint->over == TL_JOINT_PHI)
-        return (double)count + tl_sum_log(count, V, model->eps);
+        return tl_model_L(model);
     const double *d = joint->direction + joint->triangle;
     move(M * K, joint->P, a, d, joint->W_new);
-    move(K * N, joint->Q, a, d + M * K, joint->H_new);
-    tl_weights(M, N, K, joint->W_new, joint->H_new, model->eps, joint->U_new);
-    return tl_sum_product(count, V, model->eps, joint->U_new) -
-           tl_sum_log(count, joint->U_new, 0.0);
+    move(K * N, joint->Q, a * joint->unit, d + M * K, joint->H_new);
+    tl_weights(M, N, K, joint->W_new, joint->H_new, model->eps, model->U);
+    return tl_model_C(model);
 }
 
 static void advance(int64_t count, double a, const double *d, double *x)
@@ -210,10 +217,9 @@ static void accept(tl_model *model, tl_joint *joint, double a)
     }
     const double *d = joint->direction + joint->triangle;
     advance(M * K, a, d, joint->P);
-    advance(K * N, a, d + M * K, joint->Q);
+    advance(K * N, a * joint->unit, d + M * K, joint->Q);
     memcpy(model->W, joint->W_new, (size_t)(M * K) * sizeof *model->W);
     memcpy(model->H, joint->H_new, (size_t)(K * N) * sizeof *model->H);
-    memcpy(model->U, joint->U_new, (size_t)(M * N) * sizeof *model->U);
 }
 
 /* Halves the step until the objective falls enough (Armijo); 0 if it never does. The first one
@@ -231,6 +237,17 @@ static double backtrack(tl_model *model, tl_joint *joint, double slope, double *
     return 0.0;
 }
 
+/* X, V and U of the point that the run is at, after steps that led nowhere. */
+static void restore(tl_model *model, const tl_joint *joint)
+{
+    if (joint->triangle > 0)
+        tl_model_refresh(model);
+    if (joint->over == TL_JOINT_PHI)
+        tl_model_weights_L(model);
+    else
+        tl_model_weights_C(model);
+}
+
 /* One step; false when even the plain preconditioned gradient leads nowhere. */
 static bool step(tl_model *model, tl_joint *joint, double *value, double *a)
 {
@@ -242,17 +259,19 @@ static bool step(tl_model *model, tl_joint *joint, double *value, double *a)
         *a = slope < 0.0 ? backtrack(model, joint, slope, value) : 0.0;
         if (*a > 0.0)
             break;
-        if (joint->lbfgs.count == 0)
+        if (joint->lbfgs.count == 0) {
+            restore(model, joint);
             return false;
+        }
         tl_lbfgs_forget(&joint->lbfgs);
     }
     accept(model, joint, *a);
-    double *swap = joint->before;
-    joint->before = joint->gradient;
-    joint->gradient = swap;
+    tl_lbfgs_step(&joint->lbfgs, *a, joint->direction);
+    double *before = joint->gradient;
+    joint->gradient = joint->direction; /* its room */
+    joint->direction = before;
     gradient(model, joint);
-    tl_lbfgs_learn(&joint->lbfgs, *a, joint->direction, joint->before, joint->gradient,
-                   joint->metric);
+    tl_lbfgs_learn(&joint->lbfgs, before, joint->gradient, joint->metric);
     return true;
 }
 
@@ -262,14 +281,15 @@ static bool step(tl_model *model, tl_joint *joint, double *value, double *a)
  * close to 0 while dC/dW is negative are set to `part` of half a Newton step. Exact zeros are the
  * caller's and stay. Returns how many there are. */
 static int64_t revive_entries(int64_t count, const double *gradient, const double *expected,
-                              const double *x, const double *root, double part, double *out)
+                              const double *x, const double *root, double unit, double part,
+                              double *out)
 {
     int64_t revived = 0;
     for (int64_t i = 0; i < count; i++) {
         out[i] = x[i];
         if (root[i] == 0.0 || !(expected[i] > 0.0))
             continue;
-        double slope = gradient[i] / (2.0 * root[i]); /* dC/dx */
+        double slope = gradient[i] / (2.0 * unit * root[i]); /* dC/dx */
         double better = -0.5 * part * slope / expected[i];
         if (better > 10.0 * x[i]) {
             out[i] = better;
@@ -279,8 +299,8 @@ static int64_t revive_entries(int64_t count, const double *gradient, const doubl
     return revived;
 }
 
-/* One factor at a time, less and less of it until C falls by more than tol; false, with everything
- * as it was, if it does not. `expected` holds the expected curvature of W and of H. */
+/* One factor at a time, less and less of it until C falls by more than tol; false, with W and
+ * H as they were, if it does not. `expected` holds the expected curvature of W and of H. */
 static bool revive_factor(tl_model *model, tl_joint *joint, const tl_run *run, bool is_W)
 {
     int64_t M = model->M, N = model->N, K = model->K, count = is_W ? M * K : K * N;
@@ -288,14 +308,13 @@ static bool revive_factor(tl_model *model, tl_joint *joint, const tl_run *run, b
     double *x = is_W ? model->W : model->H, *out = is_W ? joint->W_new : joint->H_new;
     const double *root = is_W ? joint->P : joint->Q;
     const double *g = joint->gradient + joint->triangle + first, *expected = joint->mu + first;
-    double C = tl_model_C(model);
-    double part = 1.0;
+    tl_model_weights_C(model);
+    double C = tl_model_C(model), part = 1.0;
     for (int i = 0; i < 5; i++, part *= 0.25) {
-        if (revive_entries(count, g, expected, x, root, part, out) == 0)
+        if (revive_entries(count, g, expected, x, root, is_W ? 1.0 : joint->unit, part, out) == 0)
             return false;
-        tl_weights(M, N, K, is_W ? out : model->W, is_W ? model->H : out, model->eps, joint->U_new);
-        double now = tl_sum_product(M * N, model->V, model->eps, joint->U_new) -
-                     tl_sum_log(M * N, joint->U_new, 0.0);
+        tl_weights(M, N, K, is_W ? out : model->W, is_W ? model->H : out, model->eps, model->U);
+        double now = tl_model_C(model);
         if (now < C && !has_settled(model, run, C, now)) {
             memcpy(x, out, (size_t)count * sizeof *x);
             return true;
@@ -307,15 +326,9 @@ static bool revive_factor(tl_model *model, tl_joint *joint, const tl_run *run, b
 /* True if something was revived, to the good: W or H is then the new one, and C lower. */
 static bool revive(tl_model *model, tl_joint *joint, const tl_run *run)
 {
-    int64_t M = model->M, N = model->N, K = model->K;
     if (joint->over == TL_JOINT_PHI)
         return false;
-    double *U2 = joint->D, *W2 = joint->W_new, *H2 = joint->H_new, *expected = joint->mu;
-    square(M * N, model->U, U2);
-    square(M * K, model->W, W2);
-    square(K * N, model->H, H2);
-    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, K, N, 1.0, U2, N, H2, N, 0.0, expected, K);
-    tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, M, 1.0, W2, K, U2, N, 0.0, expected + M * K, N);
+    expected_curvature(model, joint, joint->mu);
     return revive_factor(model, joint, run, true) || revive_factor(model, joint, run, false);
 }
 
@@ -330,8 +343,12 @@ static double begin(tl_model *model, tl_joint *joint)
     }
     for (int64_t i = 0; i < model->M * model->K; i++)
         joint->P[i] = sqrt(model->W[i]);
-    for (int64_t i = 0; i < model->K * model->N; i++)
+    joint->unit = 0.0;
+    for (int64_t i = 0; i < model->K * model->N; i++) {
         joint->Q[i] = sqrt(model->H[i]);
+        joint->unit = fmax(joint->unit, joint->Q[i]);
+    }
+    joint->unit = positive(joint->unit);
     tl_model_weights_C(model);
     return tl_model_C(model);
 }

@@ -1,7 +1,9 @@
 /* L-BFGS over (Phi, sqrt W, sqrt H) together, over Phi alone, or over sqrt W, sqrt H alone.
  *
  * Coordinates: the lower triangle of the skew-symmetric E in exp(E) Phi, at the present Phi; then
- * the entries of P and Q with W = P.^2, H = Q.^2, which keeps W and H nonnegative without bounds */
+ * the entries of P and Q / unit with W = P.^2, H = Q.^2, which keeps W and H nonnegative without
+ * bounds. The unit is the largest entry of Q, so that coordinates are near 1 at any scale of data.
+ */
 #ifndef TLNMF_SOLVE_JOINT_H
 #define TLNMF_SOLVE_JOINT_H
 
@@ -16,12 +18,12 @@ typedef enum tl_joint_over {
 } tl_joint_over;
 
 typedef struct tl_joint {
-    tl_joint_over over;                             /* of the run at hand, and so are the sizes */
-    int64_t triangle, entries, size;                /* coordinates of Phi, of W and H, of all */
-    double *gradient, *before, *direction, *metric; /* size */
-    double *P, *Q, *W_new, *H_new;                  /* M x K, K x N */
-    double *D, *U_new;                              /* M x N */
-    double *mu;                                     /* M x K and K x N: scratch of the metric */
+    tl_joint_over over;                    /* of the run at hand, and so are the sizes */
+    int64_t triangle, entries, size;       /* coordinates of Phi, of W and H, of all */
+    double *gradient, *direction, *metric; /* size */
+    double unit;
+    double *P, *Q, *W_new, *H_new; /* M x K, K x N */
+    double *mu;                    /* M x K and K x N: scratch of the metric */
     tl_lbfgs lbfgs;
     tlnmf_hooks hooks;
     void *block;

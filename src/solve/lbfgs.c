@@ -4,9 +4,11 @@
 
 void tl_lbfgs_slots(tl_lbfgs *lbfgs, int64_t size, tl_slot slots[TL_LBFGS_SLOTS])
 {
+    enum { FEW = 5, LARGE = 1 << 18 }; /* more pairs pay, but not at the price of their memory */
     lbfgs->size = size;
-    slots[0] = (tl_slot){&lbfgs->s, TL_LBFGS_MEMORY * size, sizeof(double)};
-    slots[1] = (tl_slot){&lbfgs->y, TL_LBFGS_MEMORY * size, sizeof(double)};
+    lbfgs->memory = size < LARGE ? TL_LBFGS_MOST : FEW;
+    slots[0] = (tl_slot){&lbfgs->s, lbfgs->memory * size, sizeof(float)};
+    slots[1] = (tl_slot){&lbfgs->y, lbfgs->memory * size, sizeof(float)};
     tl_lbfgs_forget(lbfgs);
 }
 
@@ -15,53 +17,61 @@ void tl_lbfgs_forget(tl_lbfgs *lbfgs)
     lbfgs->count = lbfgs->next = 0;
 }
 
-TL_HOT static double dot(int64_t n, const double *restrict a, const double *restrict b)
+TL_HOT static double dot(int64_t n, const float *restrict a, const double *restrict b)
 {
     double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
+        sum += (double)a[i] * b[i];
     return sum;
 }
 
-TL_HOT static void add(int64_t n, double c, const double *restrict a, double *restrict b)
+TL_HOT static void add(int64_t n, double c, const float *restrict a, double *restrict b)
 {
     for (int64_t i = 0; i < n; i++)
-        b[i] += c * a[i];
+        b[i] += c * (double)a[i];
 }
 
-void tl_lbfgs_learn(tl_lbfgs *lbfgs, double step, const double *direction, const double *before,
-                    const double *gradient, const double *metric)
+void tl_lbfgs_step(tl_lbfgs *lbfgs, double step, const double *direction)
+{
+    float *s = lbfgs->s + lbfgs->next * lbfgs->size;
+    for (int64_t i = 0; i < lbfgs->size; i++)
+        s[i] = (float)(step * direction[i]);
+}
+
+void tl_lbfgs_learn(tl_lbfgs *lbfgs, const double *before, const double *gradient,
+                    const double *metric)
 {
     int64_t n = lbfgs->size;
-    double *s = lbfgs->s + lbfgs->next * n, *y = lbfgs->y + lbfgs->next * n;
-    double ss = 0.0, yy = 0.0;
+    const float *s = lbfgs->s + lbfgs->next * n;
+    float *y = lbfgs->y + lbfgs->next * n;
+    double ss = 0.0, yy = 0.0, sy = 0.0;
     for (int64_t i = 0; i < n; i++) {
-        s[i] = step * direction[i];
-        y[i] = gradient[i] - before[i];
-        ss += s[i] * s[i] * metric[i];
-        yy += y[i] * y[i] / metric[i];
+        double change = gradient[i] - before[i], d = (double)s[i];
+        y[i] = (float)change;
+        ss += d * d * metric[i];
+        yy += change * change / metric[i];
+        sy += d * (double)y[i];
     }
-    double curvature = dot(n, s, y);
-    if (!(curvature > 1e-14 * sqrt(ss * yy)))
+    if (!(sy > 1e-14 * sqrt(ss * yy)))
         return;
-    lbfgs->rho[lbfgs->next] = 1.0 / curvature;
-    lbfgs->next = (lbfgs->next + 1) % TL_LBFGS_MEMORY;
-    if (lbfgs->count < TL_LBFGS_MEMORY)
+    lbfgs->rho[lbfgs->next] = 1.0 / sy;
+    lbfgs->next = (lbfgs->next + 1) % lbfgs->memory;
+    if (lbfgs->count < lbfgs->memory)
         lbfgs->count++;
 }
 
 /* The place of the pair learnt `age` steps ago, 0 being the latest. */
 static int place(const tl_lbfgs *lbfgs, int age)
 {
-    return (lbfgs->next - 1 - age + 2 * TL_LBFGS_MEMORY) % TL_LBFGS_MEMORY;
+    return (lbfgs->next - 1 - age + 2 * lbfgs->memory) % lbfgs->memory;
 }
 
 double tl_lbfgs_direction(const tl_lbfgs *lbfgs, const double *gradient, const double *metric,
                           double *direction)
 {
     int64_t n = lbfgs->size;
-    double alpha[TL_LBFGS_MEMORY];
+    double alpha[TL_LBFGS_MOST];
     for (int64_t i = 0; i < n; i++)
         direction[i] = -gradient[i];
     for (int age = 0; age < lbfgs->count; age++) {
@@ -76,5 +86,8 @@ double tl_lbfgs_direction(const tl_lbfgs *lbfgs, const double *gradient, const d
         double beta = lbfgs->rho[i] * dot(n, lbfgs->y + i * n, direction);
         add(n, alpha[age] - beta, lbfgs->s + i * n, direction);
     }
-    return dot(n, gradient, direction);
+    double slope = 0.0;
+    for (int64_t i = 0; i < n; i++)
+        slope += gradient[i] * direction[i];
+    return slope;
 }

@@ -38,7 +38,7 @@ static double C_along(void *self, double a)
     line_of_C *search = self;
     tl_model *model = search->model;
     tl_model_try(model, TL_EXP, a);
-    return tl_sum_product(model->M * model->N, model->V_new, model->eps, model->U) + search->logs;
+    return tl_sum_product(model->M * model->N, model->V, model->eps, model->U) + search->logs;
 }
 
 /* <E, G> at the step last tried. */
@@ -46,7 +46,7 @@ static double slope_along(void *self, double a)
 {
     (void)a;
     tl_model *model = ((line_of_C *)self)->model;
-    tl_gradient(model->data, model->X_new, model->U, model->UX, model->G);
+    tl_gradient(model->data, model->X, model->U, model->UX, model->G);
     return tl_sum_product(model->M * model->M, model->E, 0.0, model->G);
 }
 
@@ -69,6 +69,8 @@ static bool step_C(tl_model *model, double *step)
     bool found = tl_wolfe(&line, C, slope, step);
     if (found)
         tl_model_accept(model);
+    else
+        tl_model_refresh(model);
     return found;
 }
 
@@ -76,7 +78,7 @@ static bool updates(tl_model *model, tl_run *run, tlnmf_stage stage)
 {
     double since = tl_wall_seconds();
     bool go_on = true;
-    tl_mu_begin(&model->mu, model->V);
+    tl_mu_begin(&model->mu, model->V, model->U);
     for (int64_t i = 0; i < run->opt->J_nmf && go_on; i++) {
         tl_mu_update(&model->mu, model->eps, model->W, model->H);
         go_on = !tl_run_interrupted(run, stage);
@@ -151,13 +153,14 @@ static bool halve(tl_model *model, int64_t most, double *L, double *step)
     *step = 1.0;
     for (int64_t i = 0; i < most; i++, *step *= 0.5) {
         tl_model_try(model, TL_POLAR, *step);
-        double L_new = (double)count + tl_sum_log(count, model->V_new, model->eps);
+        double L_new = (double)count + tl_sum_log(count, model->V, model->eps);
         if (L_new < *L) {
             *L = L_new;
             tl_model_accept(model);
             return true;
         }
     }
+    tl_model_refresh(model);
     return false;
 }
 

@@ -165,7 +165,8 @@ static void lbfgs_solves_a_quadratic(void **state)
             x[i] += a * d[i];
             g[i] = pow(10.0, 3.0 * i / (n - 1)) * x[i];
         }
-        tl_lbfgs_learn(&lbfgs, a, d, before, g, metric);
+        tl_lbfgs_step(&lbfgs, a, d);
+        tl_lbfgs_learn(&lbfgs, before, g, metric);
     }
     assert_near(largest(n, x), 0.0, 1e-9);
     tl_release(&ctx->hooks, block);

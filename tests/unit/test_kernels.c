@@ -120,7 +120,7 @@ static void updates(void **state)
             memcpy(W, p.model.W, (size_t)(p.M * p.K) * sizeof *W);
             memcpy(H, p.model.H, (size_t)(p.K * p.N) * sizeof *H);
             p.model.mu.gamma = gamma;
-            tl_mu_begin(&p.model.mu, p.model.V);
+            tl_mu_begin(&p.model.mu, p.model.V, p.model.U);
             for (int step = 0; step < 3; step++) {
                 tl_mu_update(&p.model.mu, p.eps, p.model.W, p.model.H);
                 tl_naive_mu(p.M, p.N, p.K, gamma, p.V, p.eps, W, H);
@@ -142,7 +142,7 @@ static void updates_keep_zeros(void **state)
     for (int64_t m = 0; m < p.M; m++)
         p.model.W[m * p.K + 2] = 0.0;
     p.model.W[0] = 0.0;
-    tl_mu_begin(&p.model.mu, p.model.V);
+    tl_mu_begin(&p.model.mu, p.model.V, p.model.U);
     for (int step = 0; step < 20; step++)
         tl_mu_update(&p.model.mu, p.eps, p.model.W, p.model.H);
     assert_true(p.model.W[0] == 0.0);
