@@ -90,6 +90,15 @@ int cli_read_data(cli_call *call, const char *spec, const char *kind, tlnmf_data
 int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t rows,
                     int64_t columns, io_array *out);
 
+/* ---- memory (memory.c) ----------------------------------------------------------------------- */
+
+/* Says how much memory will be taken beside what is held already, with -v or on a terminal; fails
+ * if the machine, the container or ulimit does not have it. */
+int cli_check_memory(const cli_call *call, double bytes);
+/* The same for a fit of the data with the call's settings. */
+int cli_check_fit_memory(const cli_call *call, const tlnmf_data *data);
+const char *cli_bytes(double bytes, char *text, size_t size); /* "1.2 GB" */
+
 /* ---- progress and Ctrl-C (progress.c) -------------------------------------------------------- */
 
 /* Ctrl-C once: stop cleanly; twice: at once. */

@@ -97,6 +97,8 @@ static int fit(cli_call *call, const char *input, const char *model)
                     .init_h = arg.init_h};
     if (code == EXIT_DONE)
         code = find_atoms(call, info.M, &r);
+    if (code == EXIT_DONE)
+        code = cli_check_fit_memory(call, data);
     if (code == EXIT_DONE) {
         tlnmf_start start;
         tlnmf_start_init(&start);

@@ -26,6 +26,8 @@ static int diagonalise(cli_call *call, const char *input, const char *model)
     tlnmf_result *result = NULL;
     code = cli_read_matrix(call, arg.init_phi != NULL ? arg.init_phi : call->transform_file, "Phi",
                            info.M, info.M, &Phi);
+    if (code == EXIT_DONE)
+        code = cli_check_fit_memory(call, data);
     if (code == EXIT_DONE) {
         tlnmf_start start;
         tlnmf_start_init(&start);

@@ -1,6 +1,6 @@
 /* Public functions that have no room of their own: checks and accessors, no maths. */
 #include "linalg/linalg.h"
-#include "search/search.h"
+#include "search/plan.h"
 
 #include <math.h>
 #include <string.h>
@@ -41,38 +41,73 @@ static void warn_of_triviality(tlnmf_ctx *ctx, const tlnmf_data *data)
         tl_log(ctx, TLNMF_LOG_WARNING, "frames of length 1: the transform can only change a sign");
 }
 
+/* The settings of one call, checked, and what follows from them. */
+typedef struct task {
+    tlnmf_settings opt;
+    tl_goal goal;
+    double eps;
+} task;
+
+static tlnmf_error prepare_fit(tlnmf_ctx *ctx, const tlnmf_data *data,
+                               const tlnmf_settings *settings, task *t)
+{
+    static const tl_goal goals[] = {TL_GOAL_TL, TL_GOAL_JD, TL_GOAL_NMF, TL_GOAL_AUTO};
+    TRY(tlnmf_settings_check(ctx, settings));
+    TRY(check_rank(ctx, data, settings->k));
+    t->opt = *settings;
+    t->goal = goals[settings->method];
+    if (t->goal == TL_GOAL_AUTO && settings->exchange) /* which does both anyway */
+        t->goal = TL_GOAL_TL;
+    return resolve_eps(ctx, data, settings, &t->eps);
+}
+
+static tlnmf_error prepare_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
+                                       const tlnmf_settings *settings, task *t)
+{
+    TRY(tl_check_struct_size(ctx, settings));
+    t->opt = *settings;
+    t->opt.k = 1; /* not used, and need not be given */
+    t->opt.method = TLNMF_METHOD_JD;
+    t->opt.exchange = t->opt.certify = 0;
+    t->goal = TL_GOAL_DIAGONALISE;
+    TRY(tlnmf_settings_check(ctx, &t->opt));
+    return resolve_eps(ctx, data, &t->opt, &t->eps);
+}
+
 tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *settings,
                       const tlnmf_start *start, tlnmf_callback callback, void *user,
                       tlnmf_result **out)
 {
-    static const tl_goal goals[] = {TL_GOAL_TL, TL_GOAL_JD, TL_GOAL_NMF, TL_GOAL_AUTO};
+    task t;
     *out = NULL;
-    TRY(tlnmf_settings_check(ctx, settings));
-    TRY(check_rank(ctx, data, settings->k));
+    TRY(prepare_fit(ctx, data, settings, &t));
     warn_of_triviality(ctx, data);
-    double eps;
-    TRY(resolve_eps(ctx, data, settings, &eps));
-    tl_goal goal = goals[settings->method];
-    if (goal == TL_GOAL_AUTO && settings->exchange) /* which does both anyway */
-        goal = TL_GOAL_TL;
-    return tl_search(ctx, data, settings, eps, goal, start, callback, user, out);
+    return tl_search(ctx, data, &t.opt, t.eps, t.goal, start, callback, user, out);
 }
 
 tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
                               const tlnmf_settings *settings, const tlnmf_start *start,
                               tlnmf_callback callback, void *user, tlnmf_result **out)
 {
+    task t;
     *out = NULL;
-    TRY(tl_check_struct_size(ctx, settings));
-    tlnmf_settings opt = *settings;
-    opt.k = 1; /* not used, and need not be given */
-    opt.method = TLNMF_METHOD_JD;
-    opt.exchange = opt.certify = 0;
-    TRY(tlnmf_settings_check(ctx, &opt));
+    TRY(prepare_diagonalise(ctx, data, settings, &t));
     warn_of_triviality(ctx, data);
-    double eps;
-    TRY(resolve_eps(ctx, data, &opt, &eps));
-    return tl_search(ctx, data, &opt, eps, TL_GOAL_DIAGONALISE, start, callback, user, out);
+    return tl_search(ctx, data, &t.opt, t.eps, t.goal, start, callback, user, out);
+}
+
+tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *settings,
+                         double *bytes)
+{
+    task t;
+    *bytes = 0.0;
+    if (settings->struct_size == sizeof *settings && settings->k == 0)
+        TRY(prepare_diagonalise(ctx, data, settings, &t));
+    else
+        TRY(prepare_fit(ctx, data, settings, &t));
+    tl_plan plan = tl_plan_make(data, &t.opt, t.goal);
+    *bytes = tl_plan_bytes(&plan, data, &t.opt, t.eps);
+    return TLNMF_OK;
 }
 
 void tlnmf_result_describe_sized(const tlnmf_result *result, tlnmf_info *info, size_t size)

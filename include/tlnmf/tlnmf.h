@@ -216,6 +216,10 @@ TLNMF_API tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
                                         const tlnmf_start *start_or_null,
                                         tlnmf_callback callback_or_null, void *user,
                                         tlnmf_result **out);
+/* The most that tlnmf_fit with these settings allocates, beside the data; k = 0: tlnmf_diagonalise.
+ * It grows with the starts that run at a time, of which there are `threads` at most. */
+TLNMF_API tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data,
+                                   const tlnmf_settings *settings, double *bytes);
 TLNMF_API void tlnmf_result_free(tlnmf_result *result);
 
 /* ---- results --------------------------------------------------------------------------------- */

@@ -341,12 +341,23 @@ static bool is_seen(const tlnmf_data *data, int64_t t, double eps)
     return square > 1e-16 * eps;
 }
 
-tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tlnmf_data **out)
+static int64_t seen_columns(const tlnmf_data *data, double eps)
 {
-    *out = NULL;
     int64_t T = 0;
     for (int64_t t = 0; t < data->T; t++)
         T += is_seen(data, t, eps);
+    return T;
+}
+
+bool tl_data_is_trim(const tlnmf_data *data, double eps)
+{
+    return seen_columns(data, eps) == data->T;
+}
+
+tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tlnmf_data **out)
+{
+    *out = NULL;
+    int64_t T = seen_columns(data, eps);
     if (T == data->T)
         return TLNMF_OK;
     TRY(data_create(ctx, data->M, data->N, T, out));

@@ -19,6 +19,7 @@ struct tlnmf_data {
 
 /* Columns too short for the floor to see, |r|^2 <= 1e-16 eps, are left out: no V changes by more
  * than that. *out is NULL when there are none (and then `data` itself is as short as it gets). */
+bool tl_data_is_trim(const tlnmf_data *data, double eps);
 tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tlnmf_data **out);
 
 #endif

@@ -10,25 +10,42 @@ static int64_t scratch_room(const tlnmf_data *data)
     return tl_max(tl_gradient_room(data), sweep);
 }
 
+enum { OWN_SLOTS = 9, SLOTS = OWN_SLOTS + TL_SKEW_SLOTS + TL_MU_SLOTS };
+
+/* Sets the sizes, and the table of what they need. */
+static void lay_out(tl_model *model, const tlnmf_data *data, int64_t K, tl_slot table[SLOTS])
+{
+    int64_t M = model->M = data->M, N = model->N = data->N, T = model->T = data->T;
+    model->K = K;
+    const tl_slot own[OWN_SLOTS] = {TL_SLOT(model->Phi, M * M),
+                                    TL_SLOT(model->W, M * K),
+                                    TL_SLOT(model->H, K * N),
+                                    TL_SLOT(model->X, M * T),
+                                    TL_SLOT(model->V, M * N),
+                                    TL_SLOT(model->U, M * N),
+                                    TL_SLOT(model->G, M * M),
+                                    TL_SLOT(model->E, M * M),
+                                    TL_SLOT(model->UX, scratch_room(data))};
+    memcpy(table, own, sizeof own);
+    tl_skew_slots(&model->skew, M, table + OWN_SLOTS);
+    tl_mu_slots(&model->mu, M, N, K, table + OWN_SLOTS + TL_SKEW_SLOTS);
+}
+
+size_t tl_model_bytes(const tlnmf_data *data, int64_t K)
+{
+    tl_model model;
+    tl_slot table[SLOTS];
+    lay_out(&model, data, K, table);
+    return TL_ARENA_BYTES(table);
+}
+
 tlnmf_error tl_model_create(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K, double eps,
                             double gamma, tl_model *model)
 {
-    int64_t M = data->M, N = data->N, T = data->T;
-    *model =
-        (tl_model){.data = data, .M = M, .N = N, .K = K, .T = T, .eps = eps, .hooks = ctx->hooks};
+    *model = (tl_model){.data = data, .eps = eps, .hooks = ctx->hooks};
+    tl_slot table[SLOTS];
+    lay_out(model, data, K, table);
     model->mu.gamma = gamma;
-    enum { OWN = 9 };
-    tl_slot table[OWN + TL_SKEW_SLOTS + TL_MU_SLOTS] = {TL_SLOT(model->Phi, M * M),
-                                                        TL_SLOT(model->W, M * K),
-                                                        TL_SLOT(model->H, K * N),
-                                                        TL_SLOT(model->X, M * T),
-                                                        TL_SLOT(model->V, M * N),
-                                                        TL_SLOT(model->U, M * N),
-                                                        TL_SLOT(model->G, M * M),
-                                                        TL_SLOT(model->E, M * M),
-                                                        TL_SLOT(model->UX, scratch_room(data))};
-    tl_skew_slots(&model->skew, M, table + OWN);
-    tl_mu_slots(&model->mu, M, N, K, table + OWN + TL_SKEW_SLOTS);
     TRY(TL_ARENA(ctx, "the model", table, &model->block));
     model->Gamma = model->skew.t;
     return TLNMF_OK;

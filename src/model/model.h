@@ -33,6 +33,7 @@ enum { TL_SWEEP_BLOCK = 8 };
 
 tlnmf_error tl_model_create(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K, double eps,
                             double gamma, tl_model *model);
+size_t tl_model_bytes(const tlnmf_data *data, int64_t K); /* that it takes up */
 void tl_model_free(tl_model *model);
 
 /* X and V from Phi; to be called whenever Phi was set from outside. */

@@ -2,7 +2,7 @@
  * appendix). Starts run in parallel; which one is kept depends on scores and start numbers alone,
  * so the answer is the same at any number of threads. */
 #include "search/hop.h"
-#include "search/search.h"
+#include "search/plan.h"
 #include "search/shelf.h"
 #include "search/starts.h"
 #include "solve/solver.h"
@@ -26,11 +26,10 @@ typedef struct search {
     const tlnmf_data *data;
     const tlnmf_settings *opt;
     tlnmf_settings quick; /* opt with a tolerance that is enough to rank starts by */
-    int64_t M, N, K, P, trace_room;
+    const tl_plan *plan;
+    int64_t M, N, K, P; /* of the data and of the plan */
     tl_starts starts;
     tl_monitor monitor;
-    int64_t hops;
-    int workers;
     worker *worker;
     void *block;
 } search;
@@ -133,10 +132,10 @@ static tlnmf_error run_start(search *s, const batch *b, worker *w, int64_t p)
                   .start = p,
                   .roams = p < s->P && tl_starts_draw_Phi(&s->starts),
                   .trace = w->trace,
-                  .trace_room = s->trace_room};
+                  .trace_room = s->plan->trace_room};
     solve(b, &w->solver, &run);
-    if (b->what == TASK_TL && run.roams && s->hops > 0)
-        tl_hop_search(s->hops, &w->hop, &w->solver, &run, s->opt->seed);
+    if (b->what == TASK_TL && run.roams && s->plan->hops > 0)
+        tl_hop_search(s->plan->hops, &w->hop, &w->solver, &run, s->opt->seed);
     tl_model_refresh(model); /* the values that count are those of Phi itself */
     if (b->keep != NULL)
         tl_shelf_put(b->keep, p - b->first, model);
@@ -168,7 +167,7 @@ static bool skip(search *s, const batch *b)
 
 static tlnmf_error run_batch(search *s, const batch *b)
 {
-    int team = (int)tl_min(s->workers, b->count);
+    int team = (int)tl_min(s->plan->workers, b->count);
     /* Many starts: BLAS on one thread in each. */
     int inner = b->count > 1 ? 1 : omp_get_max_threads();
     tlnmf_error failed = TLNMF_OK;
@@ -253,7 +252,7 @@ static tlnmf_error search_tl(search *s, tlnmf_result *best)
 static tlnmf_error search_jd(search *s, tlnmf_result *best)
 {
     tlnmf_result *jd;
-    TRY(tl_result_create(s->ctx, s->data, s->opt, 0, s->trace_room, &jd));
+    TRY(tl_result_create(s->ctx, s->data, s->opt, 0, s->plan->trace_room, &jd));
     tlnmf_error error = run_batch(s, &(batch){.what = TASK_JD, .count = s->P, .best = jd});
     if (error == TLNMF_OK)
         error = nmf_after_jd(s, jd, NULL, s->P, best);
@@ -283,7 +282,7 @@ static tlnmf_error search_exchange(search *s, tlnmf_result *best_tl, tlnmf_resul
     if (error == TLNMF_OK)
         error = tl_shelf_create(s->ctx, s->data, s->K, s->P, &from_jd);
     if (error == TLNMF_OK)
-        error = tl_result_create(s->ctx, s->data, s->opt, 0, s->trace_room, &jd);
+        error = tl_result_create(s->ctx, s->data, s->opt, 0, s->plan->trace_room, &jd);
     if (error == TLNMF_OK)
         error = exchange(s, &from_tl, &from_jd, jd, best_tl, best_jd);
     tlnmf_result_free(jd);
@@ -294,26 +293,25 @@ static tlnmf_error search_exchange(search *s, tlnmf_result *best_tl, tlnmf_resul
 
 /* ---- setting up ------------------------------------------------------------------------------ */
 
-static tlnmf_error workers_create(search *s, double eps, tl_goal goal)
+static tlnmf_error workers_create(search *s, double eps)
 {
-    tl_slot table[] = {TL_SLOT(s->worker, s->workers)};
+    tl_slot table[] = {TL_SLOT(s->worker, s->plan->workers)};
     TRY(TL_ARENA(s->ctx, "the workers", table, &s->block));
-    bool learns = goal == TL_GOAL_TL || goal == TL_GOAL_AUTO || s->opt->exchange;
-    s->hops = learns ? tl_hop_count(s->opt, s->data, s->K) : 0;
-    for (int i = 0; i < s->workers; i++) {
+    for (int i = 0; i < s->plan->workers; i++) {
         worker *w = &s->worker[i];
         w->ctx = *s->ctx;
-        TRY(tl_solver_create(s->ctx, s->data, s->opt, eps, s->K, goal != TL_GOAL_NMF, &w->solver));
-        if (s->hops > 0)
+        TRY(tl_solver_create(s->ctx, s->data, s->opt, eps, s->K, s->plan->goal != TL_GOAL_NMF,
+                             &w->solver));
+        if (s->plan->hops > 0)
             TRY(tl_shelf_create(s->ctx, s->data, s->K, 1, &w->hop));
-        TRY(tl_trace_create(s->ctx, s->trace_room, &w->trace));
+        TRY(tl_trace_create(s->ctx, s->plan->trace_room, &w->trace));
     }
     return TLNMF_OK;
 }
 
 static void workers_free(search *s)
 {
-    for (int i = 0; s->worker != NULL && i < s->workers; i++) {
+    for (int i = 0; s->worker != NULL && i < s->plan->workers; i++) {
         tl_shelf_free(&s->worker[i].hop);
         tl_solver_free(&s->worker[i].solver);
         tl_release(&s->ctx->hooks, s->worker[i].trace);
@@ -372,7 +370,7 @@ static tlnmf_error search_goal(search *s, tl_goal goal, tlnmf_result *best, tlnm
 static void report(search *s, tl_goal goal, tlnmf_result *result)
 {
     tl_result_measure(result, goal, s->opt, &s->monitor, &s->worker[0].solver);
-    for (int i = 0; i < s->workers; i++) {
+    for (int i = 0; i < s->plan->workers; i++) {
         result->info.nmf_seconds += s->worker[i].nmf_seconds;
         result->info.transform_seconds += s->worker[i].transform_seconds;
     }
@@ -385,10 +383,10 @@ static tlnmf_error search_run(search *s, tl_goal goal, tlnmf_result **out)
 {
     bool is_auto = goal == TL_GOAL_AUTO;
     tlnmf_result *other = NULL;
-    TRY(tl_result_create(s->ctx, s->data, s->opt, s->K, s->trace_room, out));
+    TRY(tl_result_create(s->ctx, s->data, s->opt, s->K, s->plan->trace_room, out));
     tlnmf_error error = TLNMF_OK;
     if (s->opt->exchange || is_auto)
-        error = tl_result_create(s->ctx, s->data, s->opt, s->K, s->trace_room, &other);
+        error = tl_result_create(s->ctx, s->data, s->opt, s->K, s->plan->trace_room, &other);
     if (error == TLNMF_OK)
         error = is_auto ? search_auto(s, &goal, out, &other) : search_goal(s, goal, *out, other);
     if (error == TLNMF_OK) {
@@ -406,42 +404,25 @@ static tlnmf_error search_run(search *s, tl_goal goal, tlnmf_result **out)
     return error;
 }
 
-/* Threads inside a matrix product pay from about 2 ms on; below that they cost more than they
- * bring, and on a busy machine very much more. */
-static const double WORTH_THREADS = 1e8;
-
-static double product_flops(const tlnmf_data *data)
-{
-    return 2.0 * (double)data->M * (double)data->M * (double)tl_max(data->T, data->M);
-}
-
-/* The most rows that a trace can have: iterations, and one for where hops led. */
-static int64_t trace_rows(const tlnmf_settings *opt, tl_goal goal)
-{
-    bool diagonalises = goal != TL_GOAL_TL && goal != TL_GOAL_NMF;
-    return opt->J + 1 + (diagonalises || opt->exchange ? opt->J * opt->J_tl : 0);
-}
-
 static tlnmf_error search_trimmed(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
-                                  double eps, int threads, tl_goal goal, const tlnmf_start *start,
+                                  double eps, const tl_plan *plan, const tlnmf_start *start,
                                   tlnmf_callback callback, void *user, tlnmf_result **out)
 {
     search s = {.ctx = ctx,
                 .data = data,
                 .opt = opt,
+                .plan = plan,
                 .M = data->M,
                 .N = data->N,
-                .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k,
-                .P = opt->starts};
-    s.workers = (int)tl_min(threads, opt->exchange ? 2 * s.P : s.P);
-    s.trace_room = opt->trace ? trace_rows(opt, goal) : 0;
+                .K = plan->K,
+                .P = plan->P};
     tlnmf_error error =
-        tl_starts_create(ctx, data, opt, s.K, goal == TL_GOAL_NMF, start, &s.starts);
+        tl_starts_create(ctx, data, opt, s.K, plan->goal == TL_GOAL_NMF, start, &s.starts);
     if (error == TLNMF_OK)
-        error = workers_create(&s, eps, goal);
+        error = workers_create(&s, eps);
     tl_monitor_init(&s.monitor, opt, callback, user, opt->exchange ? 2 * s.P : s.P);
     if (error == TLNMF_OK)
-        error = search_run(&s, goal, out);
+        error = search_run(&s, plan->goal, out);
     workers_free(&s);
     tl_starts_free(&s.starts);
     tl_monitor_done(&s.monitor);
@@ -456,13 +437,13 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settin
     tlnmf_data *trimmed;
     TRY(tl_data_trim(ctx, data, eps, &trimmed));
     const tlnmf_data *used = trimmed != NULL ? trimmed : data;
-    int threads = opt->threads > 0 ? (int)opt->threads : omp_get_max_threads();
+    const tl_plan plan = tl_plan_make(used, opt, goal);
     tlnmf_error error = TLNMF_OK;
 #pragma omp parallel num_threads( \
     1) /* a region of its own: the caller's settings stay as they are */
     {
-        omp_set_num_threads(opt->starts == 1 && product_flops(used) >= WORTH_THREADS ? threads : 1);
-        error = search_trimmed(ctx, used, opt, eps, threads, goal, start, callback, user, out);
+        omp_set_num_threads(plan.blas_threads);
+        error = search_trimmed(ctx, used, opt, eps, &plan, start, callback, user, out);
     }
     if (error == TLNMF_OK) {
         (*out)->info.columns = used->T;

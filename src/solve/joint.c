@@ -7,18 +7,34 @@
  * has settled when it changed by less than tol CALM times running. */
 enum { RENEW = 5, CALM = 3, MOST_HALVINGS = 30, MOST_REVIVALS = 5 };
 
-tlnmf_error tl_joint_create(tlnmf_ctx *ctx, const tl_model *model, bool turns_Phi, tl_joint *joint)
+enum { OWN_SLOTS = 8, SLOTS = OWN_SLOTS + TL_LBFGS_SLOTS };
+
+static void lay_out(tl_joint *joint, int64_t M, int64_t N, int64_t K, bool turns_Phi,
+                    tl_slot table[SLOTS])
 {
-    int64_t M = model->M, N = model->N, K = model->K;
     int64_t size = (turns_Phi ? M * (M - 1) / 2 : 0) + M * K + K * N;
-    *joint = (tl_joint){.hooks = ctx->hooks};
-    enum { OWN = 8 };
-    tl_slot table[OWN + TL_LBFGS_SLOTS] = {
+    const tl_slot own[OWN_SLOTS] = {
         TL_SLOT(joint->gradient, size), TL_SLOT(joint->direction, size),
         TL_SLOT(joint->metric, size),   TL_SLOT(joint->P, M * K),
         TL_SLOT(joint->Q, K * N),       TL_SLOT(joint->W_new, M * K),
         TL_SLOT(joint->H_new, K * N),   TL_SLOT(joint->mu, M * K + K * N)};
-    tl_lbfgs_slots(&joint->lbfgs, size, table + OWN);
+    memcpy(table, own, sizeof own);
+    tl_lbfgs_slots(&joint->lbfgs, size, table + OWN_SLOTS);
+}
+
+size_t tl_joint_bytes(const tlnmf_data *data, int64_t K, bool turns_Phi)
+{
+    tl_joint joint;
+    tl_slot table[SLOTS];
+    lay_out(&joint, data->M, data->N, K, turns_Phi, table);
+    return TL_ARENA_BYTES(table);
+}
+
+tlnmf_error tl_joint_create(tlnmf_ctx *ctx, const tl_model *model, bool turns_Phi, tl_joint *joint)
+{
+    *joint = (tl_joint){.hooks = ctx->hooks};
+    tl_slot table[SLOTS];
+    lay_out(joint, model->M, model->N, model->K, turns_Phi, table);
     return TL_ARENA(ctx, "the joint solver", table, &joint->block);
 }
 

@@ -31,6 +31,7 @@ typedef struct tl_joint {
 
 /* One room for all three: `turns_Phi` = false leaves out what only Phi needs. */
 tlnmf_error tl_joint_create(tlnmf_ctx *ctx, const tl_model *model, bool turns_Phi, tl_joint *joint);
+size_t tl_joint_bytes(const tlnmf_data *data, int64_t K, bool turns_Phi); /* that it takes up */
 void tl_joint_free(tl_joint *joint);
 
 /* From the model's point, which it leaves at the end, up to iteration `last` of the run. It stops

@@ -15,6 +15,12 @@ tlnmf_error tl_solver_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf
     return error;
 }
 
+double tl_solver_bytes(const tlnmf_data *data, const tlnmf_settings *opt, int64_t K, bool turns_Phi)
+{
+    double joint = (double)tl_joint_bytes(data, K, turns_Phi);
+    return (double)tl_model_bytes(data, K) + (opt->solver == TLNMF_SOLVER_FAST ? joint : 0.0);
+}
+
 void tl_solver_free(tl_solver *solver)
 {
     if (solver->joint.block != NULL)

@@ -1,9 +1,12 @@
 /* The n-th allocation fails, for every n: an error, nothing leaked, *out == NULL. */
 #include "support.h"
 
+#include <malloc.h>
+
 /* Counts what is alive, and fails the allocation number `fail_at`. */
 typedef struct meter {
     int64_t calls, alive, fail_at;
+    size_t bytes, most; /* alive now, and at most */
 } meter;
 
 static void *metered_allocate(size_t bytes, void *user)
@@ -12,13 +15,19 @@ static void *metered_allocate(size_t bytes, void *user)
     if (++m->calls == m->fail_at)
         return NULL;
     void *block = malloc(bytes);
-    m->alive += block != NULL;
+    if (block == NULL)
+        return NULL;
+    m->alive++;
+    m->bytes += malloc_usable_size(block);
+    m->most = m->bytes > m->most ? m->bytes : m->most;
     return block;
 }
 
 static void metered_release(void *block, void *user)
 {
-    ((meter *)user)->alive--;
+    meter *m = user;
+    m->alive--;
+    m->bytes -= malloc_usable_size(block);
     free(block);
 }
 
@@ -132,6 +141,57 @@ static void iterations_do_not_allocate(void **state)
     free(Y);
 }
 
+/* What tlnmf_memory says is what a fit takes at most, and not much more than that. */
+static void memory_is_as_said(void **state)
+{
+    (void)state;
+    enum { LARGE_M = 40, LARGE_N = 70 };
+    tl_rng rng;
+    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
+    double *Y = new_normals(&rng, S * LARGE_M * LARGE_N);
+    for (int i = 0; i < 14; i++) {
+        meter m = {0};
+        tlnmf_hooks hooks;
+        tlnmf_hooks_init(&hooks);
+        hooks.allocate = metered_allocate;
+        hooks.release = metered_release;
+        hooks.user = &m;
+        tlnmf_ctx *ctx;
+        assert_int_equal(tlnmf_ctx_create(&hooks, &ctx), TLNMF_OK);
+        tlnmf_settings opt;
+        tlnmf_settings_init(&opt);
+        opt.k = i < 12 ? 30 : 0;
+        opt.method = i % 4;
+        opt.exchange = i >= 4 && i < 8 && opt.method != TLNMF_METHOD_NMF;
+        opt.solver = i >= 8 ? TLNMF_SOLVER_PAPER : TLNMF_SOLVER_FAST;
+        opt.trace = i % 2;
+        if (i == 0)
+            opt.hops = 2;
+        opt.stream = i % 5 == 1 ? TLNMF_STREAM_NUMPY : TLNMF_STREAM_OWN;
+        opt.starts = 4;
+        opt.J = 3;
+        opt.threads = 1;
+        tlnmf_data *data;
+        tlnmf_result *result;
+        assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S, LARGE_M, LARGE_N, &data));
+        size_t before = m.bytes;
+        m.most = before;
+        double said;
+        assert_ok(ctx, tlnmf_memory(ctx, data, &opt, &said));
+        if (opt.k > 0)
+            assert_ok(ctx, tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+        else
+            assert_ok(ctx, tlnmf_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result));
+        double taken = (double)(m.most - before);
+        if (!(taken <= said && taken >= 0.8 * said))
+            fail_msg("case %d: said %.0f bytes, taken %.0f", i, said, taken);
+        tlnmf_result_free(result);
+        tlnmf_data_free(data);
+        tlnmf_ctx_free(ctx);
+    }
+    free(Y);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +200,7 @@ int main(void)
         cmocka_unit_test(nmf),
         cmocka_unit_test(exchange),
         cmocka_unit_test(iterations_do_not_allocate),
+        cmocka_unit_test(memory_is_as_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,7 +153,8 @@ for start in 1 2 3; do
     check "-v tells of start $start" [ "$(grep -Ec "^tlnmf fit: TL-NMF from start $start: C = $number, \
 iterations after 2 iterations(, the best)?$" "$err")" -eq 1 ]
 done
-check "-v has a line for each start" [ "$(wc -l <"$err")" -eq 3 ]
+check "-v tells how much memory it takes" [ "$(grep -c "^tlnmf fit: takes about [0-9.]* MB of memory$" "$err")" -eq 1 ]
+check "-v has that and a line for each start" [ "$(wc -l <"$err")" -eq 4 ]
 best=$(sed -n 's/^tlnmf fit: TL-NMF from start \([0-9]*\): .*, the best$/\1/p' "$err" | tail -n 1)
 C=$(sed -n "s/^tlnmf fit: TL-NMF from start $best: C = \([^,]*\),.*/\1/p" "$err")
 check "the text names the best start" \

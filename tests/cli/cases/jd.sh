@@ -33,7 +33,8 @@ expect 0 ... ... tlnmf jd y.npy --starts 3 -v
 for start in 1 2 3; do
     check "-v tells of start $start" [ "$(grep -c "^tlnmf jd: JD from start $start: " "$err")" -eq 1 ]
 done
-check "-v has a line for each start" [ "$(wc -l <"$err")" -eq 3 ]
+check "-v tells how much memory it takes" [ "$(grep -c "^tlnmf jd: takes about [0-9.]* MB of memory$" "$err")" -eq 1 ]
+check "-v has that and a line for each start" [ "$(wc -l <"$err")" -eq 4 ]
 check "the best start" grep -Eq "^  stopped .* \(iteration [0-9]+\), start [1-3], the best of 3$" "$out"
 expect 4 ... "" tlnmf jd y.npy -J 1 --strict --json
 check "outcome" [ "$(json outcome)" = iterations ]

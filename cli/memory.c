@@ -1,0 +1,96 @@
+/* How much memory a run takes, said before it starts; what the machine does not have is refused. */
+#include "cli/cli.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* What the program and the BLAS take up themselves. */
+static const double BASE = 30e6;
+
+/* The number in a file of one line, e.g. of a control group; infinite if there is none ("max"). */
+static double number_in(const char *path)
+{
+    double number = INFINITY;
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return number;
+    if (fscanf(file, "%lf", &number) != 1)
+        number = INFINITY;
+    fclose(file);
+    return number;
+}
+
+/* Linux's estimate of what can be had without swapping. */
+static double machine_has(void)
+{
+    FILE *file = fopen("/proc/meminfo", "r");
+    if (file == NULL)
+        return INFINITY;
+    char line[128];
+    double kilobytes = INFINITY;
+    while (fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "MemAvailable: %lf kB", &kilobytes) == 1)
+            break;
+    fclose(file);
+    return 1024.0 * kilobytes;
+}
+
+/* What the control group still allows: containers see the whole machine in /proc/meminfo. */
+static double group_has(void)
+{
+    double limit = number_in("/sys/fs/cgroup/memory.max");
+    double used = number_in("/sys/fs/cgroup/memory.current");
+    return isfinite(limit) && isfinite(used) ? fmax(limit - used, 0.0) : INFINITY;
+}
+
+/* What ulimit -v still allows; /proc/self/statm begins with the address space in use, in pages. */
+static double process_has(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return INFINITY;
+    double used = number_in("/proc/self/statm") * (double)sysconf(_SC_PAGESIZE);
+    return isfinite(used) ? fmax((double)limit.rlim_cur - used, 0.0) : INFINITY;
+}
+
+const char *cli_bytes(double bytes, char *text, size_t size)
+{
+    static const char *const units[] = {"kB", "MB", "GB", "TB"};
+    int unit = 0;
+    double number = bytes / 1e3;
+    for (; number >= 999.5 && unit < 3; unit++)
+        number /= 1e3;
+    snprintf(text, size, "%.3g %s", number, units[unit]);
+    return text;
+}
+
+static const char *advice(const tlnmf_settings *settings)
+{
+    if (settings->starts == 1)
+        return "";
+    return settings->exchange ? ": fewer --starts take less" : ": --threads 1 takes less";
+}
+
+int cli_check_memory(const cli_call *call, double bytes)
+{
+    char needs[32], has[32];
+    double available = fmin(machine_has(), fmin(group_has(), process_has()));
+    cli_bytes(bytes + BASE, needs, sizeof needs);
+    if (bytes + BASE > available)
+        return cli_fail(call->command, EXIT_INTERNAL,
+                        "this would take about %s of memory, and %s are free%s", needs,
+                        cli_bytes(available, has, sizeof has), advice(&call->settings));
+    if (cli_common_values.quiet == NULL &&
+        (cli_common_values.verbose != NULL || isatty(STDERR_FILENO)))
+        fprintf(stderr, "tlnmf %s: takes about %s of memory\n", call->command->name, needs);
+    return EXIT_DONE;
+}
+
+int cli_check_fit_memory(const cli_call *call, const tlnmf_data *data)
+{
+    double bytes;
+    tlnmf_error error = tlnmf_memory(call->ctx, data, &call->settings, &bytes);
+    return error == TLNMF_OK ? cli_check_memory(call, bytes) : cli_fail_library(call, error, NULL);
+}

@@ -1,0 +1,55 @@
+#include "search/plan.h"
+#include "search/hop.h"
+
+#include <omp.h>
+
+/* Threads inside a matrix product pay from about 2 ms on; below that they cost more than they
+ * bring, and on a busy machine very much more. */
+static const double WORTH_THREADS = 1e8;
+
+static double product_flops(const tlnmf_data *data)
+{
+    return 2.0 * (double)data->M * (double)data->M * (double)tl_max(data->T, data->M);
+}
+
+/* The most rows that a trace can have: iterations, and one for where hops led. */
+static int64_t trace_rows(const tlnmf_settings *opt, tl_goal goal)
+{
+    bool diagonalises = goal != TL_GOAL_TL && goal != TL_GOAL_NMF;
+    return opt->J + 1 + (diagonalises || opt->exchange ? opt->J * opt->J_tl : 0);
+}
+
+tl_plan tl_plan_make(const tlnmf_data *data, const tlnmf_settings *opt, tl_goal goal)
+{
+    int threads = opt->threads > 0 ? (int)opt->threads : omp_get_max_threads();
+    bool learns = goal == TL_GOAL_TL || goal == TL_GOAL_AUTO || opt->exchange;
+    tl_plan plan = {.goal = goal, .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k, .P = opt->starts};
+    plan.hops = learns ? tl_hop_count(opt, data, plan.K) : 0;
+    plan.trace_room = opt->trace ? trace_rows(opt, goal) : 0;
+    plan.workers = (int)tl_min(threads, opt->exchange ? 2 * plan.P : plan.P);
+    plan.blas_threads = opt->starts == 1 && product_flops(data) >= WORTH_THREADS ? threads : 1;
+    return plan;
+}
+
+double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tlnmf_settings *opt,
+                     double eps)
+{
+    double M = (double)data->M, N = (double)data->N, K = (double)plan->K;
+    double word = sizeof(double), trace = (double)plan->trace_room * sizeof(tlnmf_trace_row);
+    double point = word * (M * M + K * (M + N)), transform = word * M * M;
+    bool both = opt->exchange || plan->goal == TL_GOAL_AUTO;
+    double worker = tl_solver_bytes(data, opt, plan->K, plan->goal != TL_GOAL_NMF) + trace +
+                    (plan->hops > 0 ? point : 0.0);
+    double results = (both ? 2.0 : 1.0) * (point + trace);
+    if (both || plan->goal == TL_GOAL_JD) /* JD's transform, before its W and H */
+        results += transform + trace;
+    double shelves = 0.0;
+    if (opt->exchange)
+        shelves = 2.0 * (double)plan->P * point;
+    else if (plan->goal == TL_GOAL_AUTO)
+        shelves = point;
+    double streams = opt->stream == TLNMF_STREAM_NUMPY ? (double)plan->P * sizeof(tl_rng) : 0.0;
+    double trimmed = tl_data_is_trim(data, eps) ? 0.0 : word * (M * (double)data->T + N);
+    double rest = 64e3; /* headers, alignment */
+    return plan->workers * worker + results + shelves + streams + trimmed + rest;
+}

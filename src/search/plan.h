@@ -1,0 +1,23 @@
+/* How a fit goes about its starts, settled before anything is allocated: so that it can be said how
+ * much memory it will take. */
+#ifndef TLNMF_SEARCH_PLAN_H
+#define TLNMF_SEARCH_PLAN_H
+
+#include "search/search.h"
+
+typedef struct tl_plan {
+    tl_goal goal;
+    int64_t K, P;       /* rank, 0 for L alone; starts that are drawn */
+    int64_t hops;       /* of each start */
+    int64_t trace_room; /* the most rows that a trace can have; 0: none is kept */
+    int workers;        /* starts that run at a time */
+    int blas_threads;   /* inside a matrix product, where one start runs alone */
+} tl_plan;
+
+tl_plan tl_plan_make(const tlnmf_data *data, const tlnmf_settings *opt, tl_goal goal);
+
+/* The most that tl_search allocates at a time. */
+double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tlnmf_settings *opt,
+                     double eps);
+
+#endif
