@@ -66,12 +66,12 @@ static void run_naive_mu(bed *b)
 
 static void run_gradient(bed *b)
 {
-    tl_gradient(b->data, b->model.X, b->model.U, b->model.UX, b->model.G);
+    tl_gradient(b->data, NULL, b->model.X, b->model.U, b->model.UX, b->model.G);
 }
 
 static void run_gamma(bed *b)
 {
-    tl_gamma(b->M, b->N, b->model.U, b->model.V, b->model.Gamma);
+    tl_gamma(NULL, b->M, b->N, b->model.U, b->model.V, b->model.Gamma);
 }
 
 static void run_sweep(bed *b)

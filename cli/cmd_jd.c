@@ -73,7 +73,7 @@ const cli_command cli_jd = {
     .usage = "jd COVARIANCES [options]",
     .purpose = "joint diagonalisation alone: the orthogonal Phi that minimises L",
     .takes = " solver eps eps-rel J j-tl tol grad-tol halvings max-seconds transform starts "
-             "continuation seed stream threads trace o json q v ",
+             "continuation precision seed stream threads trace o json q v ",
     .examples = "  tlnmf jd covs.npy --eps 1e-8 -o phi.h5\n"
                 "  tlnmf jd data.npy --input data --starts 10\n"
                 "\nThe transform goes to -o FILE [phi.h5].\n",

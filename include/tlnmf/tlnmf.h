@@ -98,6 +98,11 @@ typedef enum tlnmf_solver {
     TLNMF_SOLVER_PAPER = 1, /* the paper's algorithms to the letter */
 } tlnmf_solver;
 
+typedef enum tlnmf_precision {
+    TLNMF_PRECISION_DOUBLE = 0,
+    TLNMF_PRECISION_MIXED = 1, /* matrix products in single on the way, in double at the end */
+} tlnmf_precision;
+
 typedef enum tlnmf_transform {
     TLNMF_TRANSFORM_AUTO = 0, /* random to learn from, DCT-II to keep (method nmf) */
     TLNMF_TRANSFORM_RANDOM = 1,
@@ -120,6 +125,7 @@ typedef struct tlnmf_settings {
     double eps, eps_rel, gamma, tol, grad_tol, max_seconds;
     int32_t method, solver, transform, stream;
     int32_t exchange, certify, continuation, trace;
+    int32_t precision;
 } tlnmf_settings;
 
 typedef enum tlnmf_option_type {

@@ -377,6 +377,19 @@ tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tln
     return TLNMF_OK;
 }
 
+double tl_data_longest(const tlnmf_data *data)
+{
+    double longest = 0.0;
+    for (int64_t n = 0; n < data->N; n++) {
+        double sum = 0.0;
+        for (int64_t m = 0; m < data->M; m++)
+            for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
+                sum += data->R[m * data->T + t] * data->R[m * data->T + t];
+        longest = fmax(longest, sqrt(sum));
+    }
+    return longest;
+}
+
 /* ---- both ------------------------------------------------------------------------------------ */
 
 void tlnmf_data_free(tlnmf_data *data)

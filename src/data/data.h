@@ -22,4 +22,7 @@ struct tlnmf_data {
 bool tl_data_is_trim(const tlnmf_data *data, double eps);
 tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tlnmf_data **out);
 
+/* The largest norm of a frame, sqrt(trace Sigma_n). */
+double tl_data_longest(const tlnmf_data *data);
+
 #endif

@@ -13,6 +13,23 @@ typedef enum tl_op { TL_PLAIN, TL_TRANSPOSED } tl_op;
 /* C (m x n) = alpha op(A) op(B) + beta C, inner dimension k; rows are lda, ldb, ldc apart. */
 void tl_gemm(tl_op opA, tl_op opB, int64_t m, int64_t n, int64_t k, double alpha, const double *A,
              int64_t lda, const double *B, int64_t ldb, double beta, double *C, int64_t ldc);
+/* Room for products in single precision: of A (up to M x inner) with B. */
+typedef struct tl_single {
+    int64_t M, inner;
+    float *A, *B, *C;
+    tlnmf_hooks hooks;
+    void *block;
+} tl_single;
+
+tlnmf_error tl_single_create(tlnmf_ctx *ctx, int64_t M, int64_t inner, tl_single *single);
+size_t tl_single_bytes(int64_t M, int64_t inner); /* that it takes up */
+void tl_single_free(tl_single *single);
+/* C (m x n) = alpha A op(B) + beta C in single precision, or if `single` is NULL in double. C may
+ * be neither A nor B. */
+void tl_product(const tl_single *single, tl_op opB, int64_t m, int64_t n, int64_t k, double alpha,
+                const double *A, int64_t lda, const double *B, int64_t ldb, double beta, double *C,
+                int64_t ldc);
+
 /* C (n x n) = alpha A A', A is n x k; both triangles are written. */
 void tl_gram(int64_t n, int64_t k, double alpha, const double *A, double *C);
 
@@ -71,6 +88,7 @@ void tl_identity(int64_t M, double *Phi);
 /* Powers of one E, shared by all the steps a that a line search tries. */
 typedef struct tl_skew {
     int64_t M;
+    const tl_single *single; /* the precision of products; NULL: double */
     const double *E;
     double norm;   /* at least the spectral norm of E */
     double *E2;    /* E E; the polar factor takes its room */
@@ -86,6 +104,8 @@ void tl_skew_prepare(tl_skew *skew, const double *E);
 /* exp(aE), or the orthogonal factor of I + aE: for any number of steps a, but not both of one E. */
 void tl_skew_exp(tl_skew *skew, double a, double *out);
 void tl_skew_polar(tl_skew *skew, double a, double *out);
+/* Q, nearly orthogonal, becomes orthogonal to rounding. */
+void tl_skew_orthogonalise(tl_skew *skew, double *Q);
 
 /* tl_polar in the room of a tl_skew; only an A that is nearly singular takes memory then. */
 tlnmf_error tl_polar_with(tlnmf_ctx *ctx, tl_skew *room, double *A);

@@ -13,6 +13,7 @@
 void tl_skew_slots(tl_skew *skew, int64_t M, tl_slot slots[TL_SKEW_SLOTS])
 {
     skew->M = M;
+    skew->single = NULL;
     double **parts[] = {&skew->E2, &skew->s, &skew->t};
     for (int i = 0; i < 3; i++)
         slots[i] = (tl_slot){parts[i], M * M, sizeof(double)};
@@ -34,16 +35,27 @@ TL_HOT static double norm1(int64_t M, const double *A)
     return worst;
 }
 
-static void multiply(int64_t M, double alpha, const double *A, const double *B, double beta,
-                     double *C)
+static void multiply(const tl_skew *skew, double alpha, const double *A, const double *B,
+                     double beta, double *C)
 {
-    tl_gemm(TL_PLAIN, TL_PLAIN, M, M, M, alpha, A, M, B, M, beta, C, M);
+    int64_t M = skew->M;
+    tl_product(skew->single, TL_PLAIN, M, M, M, alpha, A, M, B, M, beta, C, M);
+}
+
+/* C = alpha A A' */
+static void gram(const tl_skew *skew, double alpha, const double *A, double *C)
+{
+    int64_t M = skew->M;
+    if (skew->single == NULL)
+        tl_gram(M, M, alpha, A, C);
+    else
+        tl_product(skew->single, TL_TRANSPOSED, M, M, M, alpha, A, M, A, M, 0.0, C, M);
 }
 
 void tl_skew_prepare(tl_skew *skew, const double *E)
 {
     skew->E = E;
-    tl_gram(skew->M, skew->M, -1.0, E, skew->E2);
+    gram(skew, -1.0, E, skew->E2);
     skew->norm = fmin(norm1(skew->M, E), sqrt(norm1(skew->M, skew->E2)));
 }
 
@@ -74,11 +86,11 @@ static void taylor8(tl_skew *skew, double a, double *out)
     const double y2 = (857.0 - 58.0 * r) / 630.0;
     double *A4 = skew->t;
     blend(skew, a, (double[]){0.0, x1, x2}, 0.0, NULL, skew->s);
-    multiply(skew->M, a * a, skew->E2, skew->s, 0.0, A4);
+    multiply(skew, a * a, skew->E2, skew->s, 0.0, A4);
     blend(skew, a, (double[]){x4, x5, x6}, x7, A4, skew->s);
     blend(skew, a, (double[]){0.0, 0.0, x3}, 1.0, A4, A4);
     blend(skew, a, (double[]){1.0, 1.0, y2}, 0.0, NULL, out);
-    multiply(skew->M, 1.0, A4, skew->s, 1.0, out);
+    multiply(skew, 1.0, A4, skew->s, 1.0, out);
 }
 
 /* A6 = B3 + B4^2; T12 = B1 + (B2 + A6) A6, each B a cubic in A. E^3 stands in `out` until B1 takes
@@ -94,28 +106,28 @@ static void taylor12(tl_skew *skew, double a, double *out)
                                 -0.00675951846863086359};
     int64_t M = skew->M;
     double a3 = a * a * a, *A6 = skew->t, *s = skew->s;
-    multiply(M, 1.0, skew->E2, skew->E, 0.0, out);
+    multiply(skew, 1.0, skew->E2, skew->E, 0.0, out);
     blend(skew, a, B4, B4[3] * a3, out, s);
     blend(skew, a, B3, B3[3] * a3, out, A6);
-    multiply(M, 1.0, s, s, 1.0, A6);
+    multiply(skew, 1.0, s, s, 1.0, A6);
     blend(skew, a, B2, B2[3] * a3, out, s);
     for (int64_t i = 0; i < M * M; i++)
         s[i] += A6[i];
     blend(skew, a, B1, B1[3] * a3, out, out);
-    multiply(M, 1.0, s, A6, 1.0, out);
+    multiply(skew, 1.0, s, A6, 1.0, out);
 }
 
 /* R = I - Q Q'. */
 static void defect(tl_skew *skew, const double *Q, double *R)
 {
     int64_t M = skew->M;
-    tl_gram(M, M, -1.0, Q, R);
+    gram(skew, -1.0, Q, R);
     for (int64_t m = 0; m < M; m++)
         R[m * M + m] += 1.0;
 }
 
 /* Q <- (I + R/2 + 3/8 R^2) Q, the beginning of (I - R)^(-1/2) Q, until R is rounding. */
-static void newton_schulz(tl_skew *skew, double *Q)
+void tl_skew_orthogonalise(tl_skew *skew, double *Q)
 {
     enum { MOST = 50 };
     int64_t M = skew->M;
@@ -124,10 +136,10 @@ static void newton_schulz(tl_skew *skew, double *Q)
     for (int i = 0; i < MOST && size > 1e-5; i++) { /* 1e-5 cubed is below rounding */
         defect(skew, Q, R);
         size = norm1(M, R);
-        tl_gram(M, M, 0.375, R, series);
+        gram(skew, 0.375, R, series);
         for (int64_t e = 0; e < M * M; e++)
             series[e] += 0.5 * R[e];
-        multiply(M, 1.0, series, Q, 0.0, skew->s);
+        multiply(skew, 1.0, series, Q, 0.0, skew->s);
         for (int64_t e = 0; e < M * M; e++)
             Q[e] += skew->s[e];
     }
@@ -146,7 +158,7 @@ void tl_skew_exp(tl_skew *skew, double a, double *out)
     else
         taylor12(skew, a, out);
     for (int i = 0; i < doublings; i++) {
-        multiply(skew->M, 1.0, out, out, 0.0, skew->s);
+        multiply(skew, 1.0, out, out, 0.0, skew->s);
         tl_copy(out, skew->s, skew->M * skew->M);
     }
 }
@@ -170,5 +182,5 @@ void tl_skew_polar(tl_skew *skew, double a, double *Q)
     double scale = sqrt(2.0 / (1.0 + ratio * ratio));
     for (int64_t i = 0; i < M * M; i++)
         Q[i] *= scale;
-    newton_schulz(skew, Q);
+    tl_skew_orthogonalise(skew, Q);
 }

@@ -1,5 +1,4 @@
 #include "model/kernels.h"
-#include "linalg/linalg.h"
 
 #include <math.h>
 #include <string.h>
@@ -178,19 +177,21 @@ static int64_t panel_end(const tlnmf_data *data, int64_t first)
     return last;
 }
 
-void tl_gradient(const tlnmf_data *data, const double *X, const double *U, double *UX, double *G)
+void tl_gradient(const tlnmf_data *data, const tl_single *single, const double *X, const double *U,
+                 double *UX, double *G)
 {
     int64_t M = data->M, T = data->T;
     for (int64_t first = 0, last; first < data->N; first = last) {
         last = panel_end(data, first);
         int64_t t0 = data->offset[first], width = data->offset[last] - t0;
         weigh(data, X, U, first, last, UX);
-        tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, width, 2.0, UX, width, X + t0, T,
-                first > 0 ? 1.0 : 0.0, G, M);
+        tl_product(single, TL_TRANSPOSED, M, M, width, 2.0, UX, width, X + t0, T,
+                   first > 0 ? 1.0 : 0.0, G, M);
     }
 }
 
-void tl_gamma(int64_t M, int64_t N, const double *U, const double *V, double *Gamma)
+void tl_gamma(const tl_single *single, int64_t M, int64_t N, const double *U, const double *V,
+              double *Gamma)
 {
-    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, N, 2.0, U, N, V, N, 0.0, Gamma, M);
+    tl_product(single, TL_TRANSPOSED, M, M, N, 2.0, U, N, V, N, 0.0, Gamma, M);
 }

@@ -4,6 +4,7 @@
 #define TLNMF_MODEL_KERNELS_H
 
 #include "data/data.h"
+#include "linalg/linalg.h"
 
 /* (1) V_mn = sum of X_mt^2 over the columns t of frame n. Reads X (M x T), writes V (M x N). */
 void tl_power(const tlnmf_data *data, const double *X, double *V);
@@ -25,12 +26,14 @@ double tl_sum_log(int64_t count, const double *x, double shift);
 double tl_divergence(int64_t count, const double *V, double eps, const double *U);
 
 /* (10) G_ab = 2 sum_t U_a,n(t) X_at X_bt. Writes G (M x M), and on the way UX, which has
- * tl_gradient_room() numbers. */
+ * tl_gradient_room() numbers. `single`: see tl_product. */
 int64_t tl_gradient_room(const tlnmf_data *data);
-void tl_gradient(const tlnmf_data *data, const double *X, const double *U, double *UX, double *G);
+void tl_gradient(const tlnmf_data *data, const tl_single *single, const double *X, const double *U,
+                 double *UX, double *G);
 
 /* (10) Gamma_ab = 2 sum_n U_an V_bn. */
-void tl_gamma(int64_t M, int64_t N, const double *U, const double *V, double *Gamma);
+void tl_gamma(const tl_single *single, int64_t M, int64_t N, const double *U, const double *V,
+              double *Gamma);
 
 /* ---- multiplicative updates ------------------------------------------------------------------ */
 

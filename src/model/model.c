@@ -104,7 +104,7 @@ tl_values tl_model_values(tl_model *model)
 double tl_model_gradient_norm(tl_model *model)
 {
     int64_t M = model->M;
-    tl_gradient(model->data, model->X, model->U, model->UX, model->G);
+    tl_gradient(model->data, model->skew.single, model->X, model->U, model->UX, model->G);
     double sum = 0.0;
     for (int64_t a = 0; a < M; a++)
         for (int64_t b = 0; b < a; b++) {
@@ -117,14 +117,35 @@ double tl_model_gradient_norm(tl_model *model)
 void tl_model_try(tl_model *model, tl_retraction how, double a)
 {
     int64_t M = model->M, T = model->T;
+    const tl_single *single = model->skew.single;
     double *Q = model->G, *Phi_new = model->skew.s;
     if (how == TL_EXP)
         tl_skew_exp(&model->skew, a, Q);
     else
         tl_skew_polar(&model->skew, a, Q);
-    tl_gemm(TL_PLAIN, TL_PLAIN, M, M, M, 1.0, Q, M, model->Phi, M, 0.0, Phi_new, M);
-    tl_gemm(TL_PLAIN, TL_PLAIN, M, T, M, 1.0, Phi_new, M, model->data->R, T, 0.0, model->X, T);
+    /* Phi + (Q - I) Phi: what is rounded is the change, so that single precision turns Phi to
+     * nearly orthogonal rows even after many steps. */
+    for (int64_t m = 0; m < M; m++)
+        Q[m * M + m] -= 1.0;
+    tl_copy(Phi_new, model->Phi, M * M);
+    tl_product(single, TL_PLAIN, M, M, M, 1.0, Q, M, model->Phi, M, 1.0, Phi_new, M);
+    tl_product(single, TL_PLAIN, M, T, M, 1.0, Phi_new, M, model->data->R, T, 0.0, model->X, T);
     tl_power(model->data, model->X, model->V);
+}
+
+int64_t tl_model_inner(const tlnmf_data *data)
+{
+    return tl_max(tl_max(data->M, data->N), tl_gradient_room(data) / tl_max(data->M, 1));
+}
+
+void tl_model_use_single(tl_model *model, const tl_single *single)
+{
+    bool back = model->skew.single != NULL && single == NULL;
+    model->skew.single = single;
+    if (back) {
+        tl_skew_orthogonalise(&model->skew, model->Phi);
+        tl_model_refresh(model);
+    }
 }
 
 void tl_model_accept(tl_model *model)

@@ -51,6 +51,12 @@ tl_model_values(tl_model *model); /* all three, setting U to that of C; C, I NaN
 /* Norm of the antisymmetric part of the gradient, ||Ganti||_F / 2N, for the weights in U. */
 double tl_model_gradient_norm(tl_model *model);
 
+/* From now on products in single precision; back to double with NULL, when Phi is made orthogonal
+ * and X and V are computed afresh. Sums, C, L and I are always in double. */
+void tl_model_use_single(tl_model *model, const tl_single *single);
+/* `inner` of a tl_single for this model. */
+int64_t tl_model_inner(const tlnmf_data *data);
+
 /* ---- a step along E, in parts ---------------------------------------------------------------- */
 
 typedef enum tl_retraction { TL_EXP, TL_POLAR } tl_retraction;

@@ -84,12 +84,33 @@ static bool descend_floor(tl_model *model, tl_joint *joint, tl_joint_over over, 
     return go_on;
 }
 
+/* L-BFGS; in mixed precision first with single products, as far down as these can tell steps
+ * apart, and then to the end in double. */
+static void minimise(tl_model *model, tl_joint *joint, tl_joint_over over, tl_run *run)
+{
+    const double blurred = 1e-9; /* tolerance below which C's changes drown in rounding */
+    if (joint->single != NULL && run->iterations < run->opt->J) {
+        const tlnmf_settings *opt = run->opt;
+        tlnmf_settings rough = *opt;
+        rough.tol = fmax(opt->tol, blurred);
+        rough.grad_tol = fmax(opt->grad_tol, sqrt(blurred));
+        run->opt = &rough;
+        tl_model_use_single(model, joint->single);
+        tl_joint_minimise(model, joint, over, run, opt->J);
+        tl_model_use_single(model, NULL);
+        run->opt = opt;
+        if (run->outcome == TLNMF_CANCELLED || run->outcome == TLNMF_TIME)
+            return;
+    }
+    tl_joint_minimise(model, joint, over, run, run->opt->J);
+}
+
 void tl_fast_tl(tl_model *model, tl_joint *joint, tl_run *run)
 {
     run->outcome = TLNMF_ITERATIONS;
     if (comes_from_above(model, run) ? descend_floor(model, joint, TL_JOINT_ALL, run)
                                      : sweeps_C(model, run))
-        tl_joint_minimise(model, joint, TL_JOINT_ALL, run, run->opt->J);
+        minimise(model, joint, TL_JOINT_ALL, run);
 }
 
 /* Sweeps on L with a floor that comes down to eps by 10^-0.2 each. Weights 1/(V + floor) are those
@@ -124,7 +145,7 @@ void tl_fast_jd(tl_model *model, tl_joint *joint, tl_run *run)
     else if (run->roams)
         go_on = sweeps_L(model, run);
     if (go_on)
-        tl_joint_minimise(model, joint, TL_JOINT_PHI, run, run->opt->J);
+        minimise(model, joint, TL_JOINT_PHI, run);
 }
 
 void tl_fast_nmf(tl_model *model, tl_joint *joint, tl_run *run)

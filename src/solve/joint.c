@@ -59,7 +59,7 @@ void tl_joint_free(tl_joint *joint)
 static void gradient_of_Phi(tl_model *model, double *out)
 {
     int64_t M = model->M;
-    tl_gradient(model->data, model->X, model->U, model->UX, model->G);
+    tl_gradient(model->data, model->skew.single, model->X, model->U, model->UX, model->G);
     for (int64_t a = 0; a < M; a++)
         for (int64_t b = 0; b < a; b++)
             *out++ = model->G[a * M + b] - model->G[b * M + a];
@@ -108,7 +108,7 @@ static void metric_of_Phi(tl_model *model, double *out)
 {
     int64_t M = model->M;
     const double *Gamma = model->Gamma;
-    tl_gamma(M, model->N, model->U, model->V, model->Gamma);
+    tl_gamma(model->skew.single, M, model->N, model->U, model->V, model->Gamma);
     for (int64_t a = 0; a < M; a++)
         for (int64_t b = 0; b < a; b++) {
             double cross = Gamma[a * M + b] + Gamma[b * M + a];

@@ -46,7 +46,7 @@ static double slope_along(void *self, double a)
 {
     (void)a;
     tl_model *model = ((line_of_C *)self)->model;
-    tl_gradient(model->data, model->X, model->U, model->UX, model->G);
+    tl_gradient(model->data, model->skew.single, model->X, model->U, model->UX, model->G);
     return tl_sum_product(model->M * model->M, model->E, 0.0, model->G);
 }
 
@@ -54,8 +54,8 @@ static double slope_along(void *self, double a)
  * though the direction descends. */
 static bool step_C(tl_model *model, double *step)
 {
-    tl_gradient(model->data, model->X, model->U, model->UX, model->G);
-    tl_gamma(model->M, model->N, model->U, model->V, model->Gamma);
+    tl_gradient(model->data, model->skew.single, model->X, model->U, model->UX, model->G);
+    tl_gamma(model->skew.single, model->M, model->N, model->U, model->V, model->Gamma);
     double slope = direction(model, 1.0, 0.0, 0.0);
     if (slope == 0.0) { /* E = 0: Phi stays, W and H may still move */
         *step = 0.0;
@@ -172,7 +172,7 @@ static bool step_L(tl_model *model, tl_run *run, double *L, double *step)
         run->outcome = TLNMF_STATIONARY;
         return false;
     }
-    tl_gamma(model->M, model->N, model->U, model->V, model->Gamma);
+    tl_gamma(model->skew.single, model->M, model->N, model->U, model->V, model->Gamma);
     add_floor(model);
     direction(model, 0.5 / (double)model->N, 1.0, 1e-9);
     if (!halve(model, run->opt->halvings, L, step)) {

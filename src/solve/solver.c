@@ -8,6 +8,10 @@ tlnmf_error tl_solver_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf
     tlnmf_error error = tl_model_create(ctx, data, K, eps, opt->gamma, &solver->model);
     if (error == TLNMF_OK && solver->kind == TLNMF_SOLVER_FAST)
         error = tl_joint_create(ctx, &solver->model, turns_Phi, &solver->joint);
+    if (error == TLNMF_OK && opt->precision == TLNMF_PRECISION_MIXED) {
+        error = tl_single_create(ctx, data->M, tl_model_inner(data), &solver->single);
+        solver->joint.single = &solver->single;
+    }
     if (error != TLNMF_OK) {
         tl_solver_free(solver);
         *solver = (tl_solver){0};
@@ -17,12 +21,18 @@ tlnmf_error tl_solver_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf
 
 double tl_solver_bytes(const tlnmf_data *data, const tlnmf_settings *opt, int64_t K, bool turns_Phi)
 {
-    double joint = (double)tl_joint_bytes(data, K, turns_Phi);
-    return (double)tl_model_bytes(data, K) + (opt->solver == TLNMF_SOLVER_FAST ? joint : 0.0);
+    double bytes = (double)tl_model_bytes(data, K);
+    if (opt->solver == TLNMF_SOLVER_FAST)
+        bytes += (double)tl_joint_bytes(data, K, turns_Phi);
+    if (opt->precision == TLNMF_PRECISION_MIXED)
+        bytes += (double)tl_single_bytes(data->M, tl_model_inner(data));
+    return bytes;
 }
 
 void tl_solver_free(tl_solver *solver)
 {
+    if (solver->single.block != NULL)
+        tl_single_free(&solver->single);
     if (solver->joint.block != NULL)
         tl_joint_free(&solver->joint);
     if (solver->model.block != NULL)
