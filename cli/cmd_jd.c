@@ -4,15 +4,36 @@
 #include <string.h>
 
 static struct {
-    const char *init_phi, *input, *strict;
+    const char *init_phi, *input, *weights, *strict;
 } arg;
 
 static const cli_option options[] = {
     {"init-phi", "FILE", "start from this Phi (M, M)", &arg.init_phi},
     {"input", "KIND", "what the array is: covariances (N, M, M), data (S, M, N), or auto [auto]",
      &arg.input},
+    {"weights", "FILE", "how much each of the N frames counts (only ratios matter)", &arg.weights},
     {"strict", NULL, "exit with code 4 unless the run converged", &arg.strict},
 };
+
+static int read_weights(cli_call *call, int64_t N, tlnmf_data *data)
+{
+    io_error err;
+    io_array array;
+    if (arg.weights == NULL)
+        return EXIT_DONE;
+    if (!io_array_read(arg.weights, &array, &err))
+        return cli_fail_io(call->command, &err);
+    int code;
+    if (array.ndim != 1 || array.dim[0] != N) {
+        code = cli_fail(call->command, EXIT_INPUT, "%s: weights must have the shape (%lld,)",
+                        arg.weights, (long long)N);
+    } else {
+        tlnmf_error error = tlnmf_data_set_weights(call->ctx, data, array.x);
+        code = error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, arg.weights);
+    }
+    io_array_free(&array);
+    return code;
+}
 
 static int diagonalise(cli_call *call, const char *input, const char *model)
 {
@@ -27,6 +48,8 @@ static int diagonalise(cli_call *call, const char *input, const char *model)
     code = cli_read_matrix(call, arg.init_phi != NULL ? arg.init_phi : call->transform_file, "Phi",
                            info.M, info.M, &Phi);
     if (code == EXIT_DONE)
+        code = read_weights(call, info.N, data);
+    if (code == EXIT_DONE)
         code = cli_check_fit_memory(call, data);
     if (code == EXIT_DONE) {
         tlnmf_start start;
@@ -40,6 +63,7 @@ static int diagonalise(cli_call *call, const char *input, const char *model)
                         .result = result,
                         .with_trace = call->settings.trace != 0,
                         .kind = arg.input,
+                        .weights = arg.weights,
                         .init_phi = arg.init_phi != NULL ? arg.init_phi : call->transform_file};
         code = error == TLNMF_OK ? cli_finish(call, &r, arg.strict != NULL)
                                  : cli_fail_library(call, error, NULL);

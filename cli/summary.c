@@ -83,7 +83,8 @@ static json_t *given_json(const cli_result *r)
     const char *const parts[][2] = {{"input", r->kind},
                                     {"init-phi", r->init_phi},
                                     {"init-w", r->init_w},
-                                    {"init-h", r->init_h}};
+                                    {"init-h", r->init_h},
+                                    {"weights", r->weights}};
     json_t *object = json_object();
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i][1] != NULL)

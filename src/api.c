@@ -69,6 +69,9 @@ static tlnmf_error prepare_fit(tlnmf_ctx *ctx, const tlnmf_data *data,
     static const tl_goal goals[] = {TL_GOAL_TL, TL_GOAL_JD, TL_GOAL_NMF, TL_GOAL_AUTO};
     TRY(tlnmf_settings_check(ctx, settings));
     TRY(check_rank(ctx, data, settings->k));
+    if (data->weighted)
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "frames have weights in joint diagonalisation alone: C has none");
     t->opt = *settings;
     t->goal = goals[settings->method];
     if (t->goal == TL_GOAL_AUTO && settings->exchange) /* which does both anyway */
@@ -87,6 +90,8 @@ static tlnmf_error prepare_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
     t->opt.exchange = t->opt.certify = 0;
     t->goal = TL_GOAL_DIAGONALISE;
     TRY(tlnmf_settings_check(ctx, &t->opt));
+    if (data->weighted && t->opt.solver != TLNMF_SOLVER_FAST)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "weights of frames are for solver fast");
     TRY(resolve_eps(ctx, data, &t->opt, &t->eps));
     return check_precision(ctx, data, &t->opt, t->eps);
 }

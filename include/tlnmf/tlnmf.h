@@ -168,6 +168,10 @@ TLNMF_API tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double 
 /* Sigma[N][M][M], symmetric and positive semidefinite. */
 TLNMF_API tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, int64_t N,
                                                   int64_t M, tlnmf_data **out);
+/* Weights of the N frames in joint diagonalisation, not negative and not all 0; only their ratios
+ * matter. For tlnmf_diagonalise with solver fast; to be set before the data are shared. */
+TLNMF_API tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data,
+                                             const double *weights);
 TLNMF_API void tlnmf_data_free(tlnmf_data *data);
 
 typedef struct tlnmf_data_info {

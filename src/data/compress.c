@@ -55,7 +55,8 @@ static tlnmf_error data_create(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t T, 
 {
     TRY(tl_check_size(ctx, "the number of compressed columns", T));
     tlnmf_data *data, shell = {.M = M, .N = N, .T = T, .hooks = ctx->hooks};
-    tl_slot table[] = {TL_SLOT(data, 1), TL_SLOT(shell.offset, N + 1), TL_SLOT(shell.R, M * T)};
+    tl_slot table[] = {TL_SLOT(data, 1), TL_SLOT(shell.offset, N + 1), TL_SLOT(shell.weight, N),
+                       TL_SLOT(shell.R, M * T)};
     TRY(TL_ARENA(ctx, "the compressed data", table, &shell.block));
     *data = shell;
     *out = data;
@@ -362,6 +363,8 @@ tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tln
         return TLNMF_OK;
     TRY(data_create(ctx, data->M, data->N, T, out));
     (*out)->S = data->S;
+    (*out)->weighted = data->weighted;
+    tl_copy((*out)->weight, data->weight, data->N);
     (*out)->mean_power = data->mean_power;
     for (int64_t n = 0, to = 0; n < data->N; n++) {
         for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++) {
@@ -391,6 +394,23 @@ double tl_data_longest(const tlnmf_data *data)
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
+
+tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data, const double *weights)
+{
+    double sum = 0.0;
+    for (int64_t n = 0; n < data->N; n++) {
+        if (!(weights[n] >= 0.0 && weights[n] <= DBL_MAX))
+            return tl_fail(ctx, TLNMF_ERR_DATA, "the weight of frame %lld is %g", (long long)n,
+                           weights[n]);
+        sum += weights[n] / (double)data->N;
+    }
+    if (!(sum > 0.0 && sum <= DBL_MAX))
+        return tl_fail(ctx, TLNMF_ERR_DATA, "the weights of the frames have the mean %g", sum);
+    data->weighted = true;
+    for (int64_t n = 0; n < data->N; n++)
+        data->weight[n] = weights[n] / sum;
+    return TLNMF_OK;
+}
 
 void tlnmf_data_free(tlnmf_data *data)
 {

@@ -68,9 +68,18 @@ void tl_model_weights_C(tl_model *model)
     tl_weights(model->M, model->N, model->K, model->W, model->H, model->eps, model->U);
 }
 
+void tl_model_weights_L_at(tl_model *model, double floor)
+{
+    int64_t N = model->N;
+    tl_inverse(model->M * N, model->V, floor, model->U);
+    for (int64_t m = 0; model->data->weighted && m < model->M; m++)
+        for (int64_t n = 0; n < N; n++)
+            model->U[m * N + n] *= model->data->weight[n];
+}
+
 void tl_model_weights_L(tl_model *model)
 {
-    tl_inverse(model->M * model->N, model->V, model->eps, model->U);
+    tl_model_weights_L_at(model, model->eps);
 }
 
 double tl_model_C(const tl_model *model)
@@ -86,8 +95,14 @@ double tl_model_I(const tl_model *model)
 
 double tl_model_L(const tl_model *model)
 {
-    int64_t count = model->M * model->N;
-    return (double)count + tl_sum_log(count, model->V, model->eps);
+    int64_t N = model->N, count = model->M * N;
+    if (!model->data->weighted)
+        return (double)count + tl_sum_log(count, model->V, model->eps);
+    double sum = (double)count;
+    for (int64_t m = 0; m < model->M; m++)
+        for (int64_t n = 0; n < N; n++)
+            sum += model->data->weight[n] * log(model->V[m * N + n] + model->eps);
+    return sum;
 }
 
 tl_values tl_model_values(tl_model *model)

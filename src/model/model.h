@@ -40,11 +40,12 @@ void tl_model_free(tl_model *model);
 void tl_model_refresh(tl_model *model);
 
 void tl_model_weights_C(tl_model *model); /* U = 1/(W H + eps): the weights of C's gradient */
-void tl_model_weights_L(tl_model *model); /* U = 1/(V + eps):   those of L's                */
+void tl_model_weights_L(tl_model *model); /* U = w_n/(V + eps): those of L's                */
+void tl_model_weights_L_at(tl_model *model, double floor); /* of L with this floor for eps */
 
 double tl_model_C(const tl_model *model); /* (2); U must be that of C */
 double tl_model_I(const tl_model *model); /* (4); U must be that of C */
-double tl_model_L(const tl_model *model); /* (3) */
+double tl_model_L(const tl_model *model); /* (3), or (15) where frames have weights */
 tl_values
 tl_model_values(tl_model *model); /* all three, setting U to that of C; C, I NaN if K = 0 */
 

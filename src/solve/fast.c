@@ -123,7 +123,7 @@ static bool sweeps_L(tl_model *model, tl_run *run)
     bool go_on = true;
     for (int64_t i = 0; i < JD_SWEEPS && run->iterations < run->opt->J && go_on; i++) {
         double floor = model->eps * pow(10.0, 0.2 * (double)(JD_SWEEPS - 1 - i));
-        tl_inverse(model->M * model->N, model->V, floor, model->U);
+        tl_model_weights_L_at(model, floor);
         gain = tl_jacobi_sweep(model, least_gain(model, gain));
         run->iterations++;
         tl_run_record(
