@@ -37,8 +37,16 @@ static tlnmf_error check_precision(tlnmf_ctx *ctx, const tlnmf_data *data,
                                    const tlnmf_settings *opt, double eps)
 {
     const double most = 1e-3;
+    if (opt->precision != TLNMF_PRECISION_MIXED)
+        return TLNMF_OK;
     double longest = tl_data_longest(data), blur = 6e-8 * longest / sqrt(eps);
-    if (opt->precision == TLNMF_PRECISION_MIXED && !(blur < most))
+    if (!(eps >= 1e-30 && longest <= 1e15))
+        return tl_fail(
+            ctx, TLNMF_ERR_OPTION,
+            "precision mixed: eps = %.3g and frames as long as %.3g do not fit the range "
+            "of single precision: rescale the data",
+            eps, longest);
+    if (!(blur < most))
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "precision mixed: single precision would blur V: 6e-8 x %.3g (the longest "
                        "frame) / sqrt(eps = %.3g) is %.2g, not below %g",

@@ -148,21 +148,6 @@ void tl_model_try(tl_model *model, tl_retraction how, double a)
     tl_power(model->data, model->X, model->V);
 }
 
-int64_t tl_model_inner(const tlnmf_data *data)
-{
-    return tl_max(tl_max(data->M, data->N), tl_gradient_room(data) / tl_max(data->M, 1));
-}
-
-void tl_model_use_single(tl_model *model, const tl_single *single)
-{
-    bool back = model->skew.single != NULL && single == NULL;
-    model->skew.single = single;
-    if (back) {
-        tl_skew_orthogonalise(&model->skew, model->Phi);
-        tl_model_refresh(model);
-    }
-}
-
 void tl_model_accept(tl_model *model)
 {
     double *Phi_new = model->skew.s;

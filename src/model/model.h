@@ -7,6 +7,16 @@
 #include "linalg/linalg.h"
 #include "model/kernels.h"
 
+/* Room for a run in single precision: products, and X, Phi and weights for sweeps, whose rows are
+ * padded to whole vectors. */
+typedef struct tl_mixed {
+    tl_single products;
+    int64_t X_stride, Phi_stride;
+    float *X, *Phi, *U; /* M rows, M rows, 2 TL_SWEEP_BLOCK rows as long as those of X */
+    tlnmf_hooks hooks;
+    void *block;
+} tl_mixed;
+
 typedef struct tl_model {
     const tlnmf_data *data;
     int64_t M, N, K, T; /* K = 0: no W and H, only joint diagonalisation */
@@ -19,6 +29,7 @@ typedef struct tl_model {
     double *G, *E; /* M x M: (10), then the rotation being tried; the direction */
     double *Gamma; /* M x M: (10); scratch of `skew`, gone once a step is tried */
     tl_skew skew;
+    const tl_mixed *mixed; /* at work in single precision; NULL: in double */
     tl_mu mu;
     tlnmf_hooks hooks;
     void *block;
@@ -52,11 +63,15 @@ tl_model_values(tl_model *model); /* all three, setting U to that of C; C, I NaN
 /* Norm of the antisymmetric part of the gradient, ||Ganti||_F / 2N, for the weights in U. */
 double tl_model_gradient_norm(tl_model *model);
 
-/* From now on products in single precision; back to double with NULL, when Phi is made orthogonal
- * and X and V are computed afresh. Sums, C, L and I are always in double. */
-void tl_model_use_single(tl_model *model, const tl_single *single);
-/* `inner` of a tl_single for this model. */
-int64_t tl_model_inner(const tlnmf_data *data);
+/* ---- mixed precision ------------------------------------------------------------------------- */
+
+tlnmf_error tl_mixed_create(tlnmf_ctx *ctx, const tlnmf_data *data, tl_mixed *mixed);
+size_t tl_mixed_bytes(const tlnmf_data *data); /* that it takes up */
+void tl_mixed_free(tl_mixed *mixed);
+
+/* From now on in single precision; back to double with NULL, when Phi is made orthogonal and X and
+ * V are computed afresh. Sums, C, L and I are always in double. */
+void tl_model_use(tl_model *model, const tl_mixed *mixed_or_null);
 
 /* ---- a step along E, in parts ---------------------------------------------------------------- */
 

@@ -84,21 +84,20 @@ static bool descend_floor(tl_model *model, tl_joint *joint, tl_joint_over over, 
     return go_on;
 }
 
-/* L-BFGS; in mixed precision first with single products, as far down as these can tell steps
- * apart, and then to the end in double. */
+/* L-BFGS. A model in single precision goes down as far as that can tell steps apart, and then to
+ * the end in double. */
 static void minimise(tl_model *model, tl_joint *joint, tl_joint_over over, tl_run *run)
 {
     const double blurred = 1e-9; /* tolerance below which C's changes drown in rounding */
-    if (joint->single != NULL && run->iterations < run->opt->J) {
+    if (model->mixed != NULL) {
         const tlnmf_settings *opt = run->opt;
         tlnmf_settings rough = *opt;
         rough.tol = fmax(opt->tol, blurred);
         rough.grad_tol = fmax(opt->grad_tol, sqrt(blurred));
         run->opt = &rough;
-        tl_model_use_single(model, joint->single);
         tl_joint_minimise(model, joint, over, run, opt->J);
-        tl_model_use_single(model, NULL);
         run->opt = opt;
+        tl_model_use(model, NULL);
         if (run->outcome == TLNMF_CANCELLED || run->outcome == TLNMF_TIME)
             return;
     }
@@ -108,9 +107,11 @@ static void minimise(tl_model *model, tl_joint *joint, tl_joint_over over, tl_ru
 void tl_fast_tl(tl_model *model, tl_joint *joint, tl_run *run)
 {
     run->outcome = TLNMF_ITERATIONS;
+    tl_model_use(model, joint->mixed);
     if (comes_from_above(model, run) ? descend_floor(model, joint, TL_JOINT_ALL, run)
                                      : sweeps_C(model, run))
         minimise(model, joint, TL_JOINT_ALL, run);
+    tl_model_use(model, NULL);
 }
 
 /* Sweeps on L with a floor that comes down to eps by 10^-0.2 each. Weights 1/(V + floor) are those
@@ -140,12 +141,14 @@ void tl_fast_jd(tl_model *model, tl_joint *joint, tl_run *run)
 {
     run->outcome = TLNMF_ITERATIONS;
     bool go_on = true;
+    tl_model_use(model, joint->mixed);
     if (comes_from_above(model, run))
         go_on = descend_floor(model, joint, TL_JOINT_PHI, run);
     else if (run->roams)
         go_on = sweeps_L(model, run);
     if (go_on)
         minimise(model, joint, TL_JOINT_PHI, run);
+    tl_model_use(model, NULL);
 }
 
 void tl_fast_nmf(tl_model *model, tl_joint *joint, tl_run *run)

@@ -16,21 +16,35 @@ typedef struct group {
     double p[BLOCK], D[BLOCK], c[BLOCK], s[BLOCK];
 } group;
 
-/* (14): p and D of one pair; x and u are rows of X and of the weights, T long. */
-static inline __attribute__((always_inline)) void
-pair_sums(int64_t T, const double *restrict xa, const double *restrict xb,
-          const double *restrict ua, const double *restrict ub, double *p_out, double *D_out)
-{
-    double p = 0.0, D = 0.0;
-#pragma omp simd reduction(+ : p, D)
-    for (int64_t t = 0; t < T; t++) {
-        double d = ua[t] - ub[t];
-        p += d * (xa[t] - xb[t]) * (xa[t] + xb[t]);
-        D += d * xa[t] * xb[t];
+/* The two loops, in both precisions. (14): p and D of one pair; x and u are rows of X and of the
+ * weights. Then its turn, of rows of X and of Phi. */
+#define LOOPS(real, precision)                                                                     \
+    static inline __attribute__((always_inline)) void pair_sums_##precision(                       \
+        int64_t length, const real *restrict xa, const real *restrict xb, const real *restrict ua, \
+        const real *restrict ub, double *p_out, double *D_out)                                     \
+    {                                                                                              \
+        real p = 0, D = 0;                                                                         \
+        _Pragma("omp simd reduction(+ : p, D)") for (int64_t t = 0; t < length; t++)               \
+        {                                                                                          \
+            real d = ua[t] - ub[t];                                                                \
+            p += d * (xa[t] - xb[t]) * (xa[t] + xb[t]);                                            \
+            D += d * xa[t] * xb[t];                                                                \
+        }                                                                                          \
+        *p_out = (double)p;                                                                        \
+        *D_out = (double)D;                                                                        \
+    }                                                                                              \
+    static inline __attribute__((always_inline)) void turn_##precision(                            \
+        int64_t length, real c, real s, real *restrict a, real *restrict b)                        \
+    {                                                                                              \
+        _Pragma("omp simd") for (int64_t i = 0; i < length; i++)                                   \
+        {                                                                                          \
+            real x = a[i], y = b[i];                                                               \
+            a[i] = c * x + s * y;                                                                  \
+            b[i] = c * y - s * x;                                                                  \
+        }                                                                                          \
     }
-    *p_out = p;
-    *D_out = D;
-}
+LOOPS(double, double)
+LOOPS(float, single)
 
 /* With x_a' = c x_a + s x_b, x_b' = c x_b - s x_a the sum is const + (p/2) cos 2t + D sin 2t, least
  * at cos 2t = -p/2r, sin 2t = -D/r. The angle is halved from the larger of c and s, which loses no
@@ -51,42 +65,55 @@ static inline __attribute__((always_inline)) double solve_angles(group *g, doubl
     return total;
 }
 
-static inline __attribute__((always_inline)) void turn(int64_t count, double c, double s,
-                                                       double *restrict a, double *restrict b)
-{
-#pragma omp simd
-    for (int64_t i = 0; i < count; i++) {
-        double x = a[i], y = b[i];
-        a[i] = c * x + s * y;
-        b[i] = c * y - s * x;
-    }
-}
-
-/* Two blocks of rows at work, which begin with rows a0 and b0, and the weights of these rows, T
- * apart. */
+/* Two blocks of rows at work, which begin with rows a0 and b0, and the weights of these rows. */
 typedef struct blocks {
     tl_model *model;
     double least; /* gain for which a pair is turned */
     int64_t a0, b0;
-    const double *Ua, *Ub;
+    const double *Ua, *Ub; /* T apart; where the model is in single precision, see tl_mixed */
 } blocks;
 
-TL_HOT static double rotate(const blocks *at, group *g)
+TL_HOT static double rotate_double(const blocks *at, group *g)
 {
     tl_model *model = at->model;
     int64_t M = model->M, T = model->T;
     for (int64_t i = 0; i < g->count; i++)
-        pair_sums(T, model->X + g->a[i] * T, model->X + g->b[i] * T,
-                  at->Ua + (g->a[i] - at->a0) * T, at->Ub + (g->b[i] - at->b0) * T, &g->p[i],
-                  &g->D[i]);
+        pair_sums_double(T, model->X + g->a[i] * T, model->X + g->b[i] * T,
+                         at->Ua + (g->a[i] - at->a0) * T, at->Ub + (g->b[i] - at->b0) * T, &g->p[i],
+                         &g->D[i]);
     double gain = solve_angles(g, at->least);
     for (int64_t i = 0; i < g->count; i++) {
         if (g->s[i] == 0.0)
             continue;
-        turn(T, g->c[i], g->s[i], model->X + g->a[i] * T, model->X + g->b[i] * T);
-        turn(M, g->c[i], g->s[i], model->Phi + g->a[i] * M, model->Phi + g->b[i] * M);
+        turn_double(T, g->c[i], g->s[i], model->X + g->a[i] * T, model->X + g->b[i] * T);
+        turn_double(M, g->c[i], g->s[i], model->Phi + g->a[i] * M, model->Phi + g->b[i] * M);
     }
     return gain;
+}
+
+TL_HOT static double rotate_single(const blocks *at, group *g)
+{
+    const tl_mixed *mixed = at->model->mixed;
+    int64_t M = mixed->Phi_stride, T = mixed->X_stride;
+    const float *Ua = mixed->U, *Ub = at->b0 == at->a0 ? Ua : Ua + BLOCK * T;
+    for (int64_t i = 0; i < g->count; i++)
+        pair_sums_single(T, mixed->X + g->a[i] * T, mixed->X + g->b[i] * T,
+                         Ua + (g->a[i] - at->a0) * T, Ub + (g->b[i] - at->b0) * T, &g->p[i],
+                         &g->D[i]);
+    double gain = solve_angles(g, at->least);
+    for (int64_t i = 0; i < g->count; i++) {
+        if (g->s[i] == 0.0)
+            continue;
+        float c = (float)g->c[i], s = (float)g->s[i];
+        turn_single(T, c, s, mixed->X + g->a[i] * T, mixed->X + g->b[i] * T);
+        turn_single(M, c, s, mixed->Phi + g->a[i] * M, mixed->Phi + g->b[i] * M);
+    }
+    return gain;
+}
+
+static double rotate(const blocks *at, group *g)
+{
+    return at->model->mixed != NULL ? rotate_single(at, g) : rotate_double(at, g);
 }
 
 /* All pairs with one row in each of the blocks: in rounds, each row once in a round. */
@@ -128,9 +155,11 @@ static double turn_within(const blocks *at)
     return gain;
 }
 
+/* ---- a sweep --------------------------------------------------------------------------------- */
+
 /* The weights of a block's rows: those of frame n for each of its columns, laid out in `room`; U
  * itself where every frame has one. */
-static const double *spread(const tl_model *model, int64_t row, double *room)
+static const double *spread_double(const tl_model *model, int64_t row, double *room)
 {
     const tlnmf_data *data = model->data;
     if (data->one_each)
@@ -143,20 +172,85 @@ static const double *spread(const tl_model *model, int64_t row, double *room)
     return room;
 }
 
-double tl_jacobi_sweep(tl_model *model, double least)
+TL_HOT static void spread_single(const tl_model *model, int64_t row, float *room)
+{
+    const tlnmf_data *data = model->data;
+    for (int64_t m = row; m < tl_min(row + BLOCK, model->M); m++, room += model->mixed->X_stride) {
+        const double *u = model->U + m * model->N;
+        if (data->one_each) {
+            for (int64_t n = 0; n < model->N; n++)
+                room[n] = (float)u[n];
+            continue;
+        }
+        for (int64_t n = 0; n < model->N; n++)
+            for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
+                room[t] = (float)u[n];
+    }
+}
+
+/* The weights of the rows from a0 on, or of those from b0 on. */
+static void spread(blocks *at, bool is_b)
+{
+    const tl_model *model = at->model;
+    int64_t row = is_b ? at->b0 : at->a0;
+    if (model->mixed != NULL) {
+        spread_single(model, row, model->mixed->U + (is_b ? BLOCK * model->mixed->X_stride : 0));
+        return;
+    }
+    const double *U = spread_double(model, row, model->UX + (is_b ? BLOCK * model->T : 0));
+    at->Ub = U;
+    if (!is_b)
+        at->Ua = U;
+}
+
+static double turn_all(tl_model *model, double least)
 {
     double gain = 0.0;
-    double *room_a = model->UX, *room_b = model->UX + BLOCK * model->T;
     blocks at = {.model = model, .least = fmax(least, TRIFLE * (double)model->N)};
     for (at.a0 = 0; at.a0 < model->M; at.a0 += BLOCK) {
         at.b0 = at.a0;
-        at.Ua = at.Ub = spread(model, at.a0, room_a);
+        spread(&at, false);
         gain += turn_within(&at);
         for (at.b0 = at.a0 + BLOCK; at.b0 < model->M; at.b0 += BLOCK) {
-            at.Ub = spread(model, at.b0, room_b);
+            spread(&at, true);
             gain += turn_between(&at);
         }
     }
+    return gain;
+}
+
+/* Into the room for single precision, and back; padding stays zero. */
+static void round_rows(const tl_model *model)
+{
+    const tl_mixed *mixed = model->mixed;
+    int64_t M = model->M, T = model->T;
+    for (int64_t m = 0; m < M; m++) {
+        for (int64_t t = 0; t < T; t++)
+            mixed->X[m * mixed->X_stride + t] = (float)model->X[m * T + t];
+        for (int64_t b = 0; b < M; b++)
+            mixed->Phi[m * mixed->Phi_stride + b] = (float)model->Phi[m * M + b];
+    }
+}
+
+static void return_rows(tl_model *model)
+{
+    const tl_mixed *mixed = model->mixed;
+    int64_t M = model->M, T = model->T;
+    for (int64_t m = 0; m < M; m++) {
+        for (int64_t t = 0; t < T; t++)
+            model->X[m * T + t] = (double)mixed->X[m * mixed->X_stride + t];
+        for (int64_t b = 0; b < M; b++)
+            model->Phi[m * M + b] = (double)mixed->Phi[m * mixed->Phi_stride + b];
+    }
+}
+
+double tl_jacobi_sweep(tl_model *model, double least)
+{
+    if (model->mixed != NULL)
+        round_rows(model);
+    double gain = turn_all(model, least);
+    if (model->mixed != NULL)
+        return_rows(model);
     tl_power(model->data, model->X, model->V);
     return gain;
 }

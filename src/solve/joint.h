@@ -25,7 +25,7 @@ typedef struct tl_joint {
     double *P, *Q, *W_new, *H_new; /* M x K, K x N */
     double *mu;                    /* M x K and K x N: scratch of the metric */
     tl_lbfgs lbfgs;
-    const tl_single *single; /* for the way down, if mixed precision was asked for; else NULL */
+    const tl_mixed *mixed; /* for the way down, if mixed precision was asked for; else NULL */
     tlnmf_hooks hooks;
     void *block;
 } tl_joint;

@@ -9,8 +9,8 @@ tlnmf_error tl_solver_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf
     if (error == TLNMF_OK && solver->kind == TLNMF_SOLVER_FAST)
         error = tl_joint_create(ctx, &solver->model, turns_Phi, &solver->joint);
     if (error == TLNMF_OK && opt->precision == TLNMF_PRECISION_MIXED) {
-        error = tl_single_create(ctx, data->M, tl_model_inner(data), &solver->single);
-        solver->joint.single = &solver->single;
+        error = tl_mixed_create(ctx, data, &solver->mixed);
+        solver->joint.mixed = &solver->mixed;
     }
     if (error != TLNMF_OK) {
         tl_solver_free(solver);
@@ -25,14 +25,13 @@ double tl_solver_bytes(const tlnmf_data *data, const tlnmf_settings *opt, int64_
     if (opt->solver == TLNMF_SOLVER_FAST)
         bytes += (double)tl_joint_bytes(data, K, turns_Phi);
     if (opt->precision == TLNMF_PRECISION_MIXED)
-        bytes += (double)tl_single_bytes(data->M, tl_model_inner(data));
+        bytes += (double)tl_mixed_bytes(data);
     return bytes;
 }
 
 void tl_solver_free(tl_solver *solver)
 {
-    if (solver->single.block != NULL)
-        tl_single_free(&solver->single);
+    tl_mixed_free(&solver->mixed);
     if (solver->joint.block != NULL)
         tl_joint_free(&solver->joint);
     if (solver->model.block != NULL)

@@ -8,8 +8,8 @@
 typedef struct tl_solver {
     tlnmf_solver kind;
     tl_model model;
-    tl_joint joint;   /* fast only */
-    tl_single single; /* mixed precision only */
+    tl_joint joint; /* fast only */
+    tl_mixed mixed; /* mixed precision only */
 } tl_solver;
 
 /* `turns_Phi` = false: for NMF only. */

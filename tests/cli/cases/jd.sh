@@ -49,3 +49,25 @@ expect 0 ... "tlnmf fit: warning: $off" tlnmf fit off.npy -k 1 -J 2 --input auto
 expect 0 ... "" tlnmf jd off.npy -q
 expect 0 ... "" tlnmf jd off.npy --input data
 expect 0 ... "" tlnmf fit off.npy -k 1 -J 2 --no-model # data is what fit takes
+
+# Weights of frames: only ratios matter; what cannot be a weight is named.
+npy even.npy "(4,)" 3 3 3 3
+npy uneven.npy "(4,)" 1 0 2 1
+npy negative.npy "(4,)" 1 0 -2 1
+npy short.npy "(3,)" 1 1 1
+expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json
+plain=$(json L)
+expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json --weights even.npy
+near "even weights change nothing" "$(json L)" "$plain" 1e-9
+check "the weights are on record" [ "$(json given.weights)" = even.npy ]
+expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json --weights uneven.npy
+check "uneven ones do" [ "$(json L)" != "$plain" ]
+expect 3 "" "tlnmf jd: negative.npy: the weight of frame 2 is -2" tlnmf jd y.npy --weights negative.npy
+expect 3 "" "tlnmf jd: short.npy: weights must have the shape (4,)" tlnmf jd y.npy --weights short.npy
+expect 2 "" "tlnmf jd: weights of frames are for solver fast" tlnmf jd y.npy --weights even.npy --solver paper
+
+# Mixed precision
+expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json --precision mixed
+near "the same L" "$(json L)" "$plain" 1e-9
+expect 2 "" ... tlnmf jd y.npy --eps 1e-9 --precision mixed
+check "the reason" grep -q "single precision would blur V" "$err"
