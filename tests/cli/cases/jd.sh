@@ -59,7 +59,7 @@ expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json
 plain=$(json L)
 expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json --weights even.npy
 near "even weights change nothing" "$(json L)" "$plain" 1e-9
-check "the weights are on record" [ "$(json given.weights)" = even.npy ]
+check "the weights are on record" grep -q '"weights": "even.npy"' "$out"
 expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json --weights uneven.npy
 check "uneven ones do" [ "$(json L)" != "$plain" ]
 expect 3 "" "tlnmf jd: negative.npy: the weight of frame 2 is -2" tlnmf jd y.npy --weights negative.npy
