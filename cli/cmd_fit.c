@@ -151,9 +151,10 @@ const cli_command cli_fit = {
     .name = "fit",
     .usage = "fit DATA -k K [options]",
     .purpose = "learn a transform and a factorisation from an array (M, N) or (S, M, N)",
-    .takes = " k method solver eps eps-rel J j-tl j-nmf gamma tol grad-tol halvings max-seconds "
-             "transform starts hops continuation exchange certify precision seed stream threads "
-             "trace o json q v ",
+    .takes =
+        " k method solver eps eps-rel J j-tl j-nmf gamma tol grad-tol halvings max-seconds "
+        "transform starts hops continuation exchange certify newton precision seed stream threads "
+        "trace o json q v ",
     .examples = "  tlnmf fit data.npy -k 5 -o model.h5\n"
                 "  tlnmf fit data.h5:/Y -k 5 --method jd --eps 1e-8 --json --trace\n"
                 "  tlnmf fit data.mat:Y -k 2 --method nmf --transform dct\n"

@@ -77,6 +77,9 @@ static tlnmf_error prepare_fit(tlnmf_ctx *ctx, const tlnmf_data *data,
     static const tl_goal goals[] = {TL_GOAL_TL, TL_GOAL_JD, TL_GOAL_NMF, TL_GOAL_AUTO};
     TRY(tlnmf_settings_check(ctx, settings));
     TRY(check_rank(ctx, data, settings->k));
+    if (settings->newton && data->M > TL_NEWTON_MOST_M)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "newton is for frames of length %d at most, not %lld",
+                       TL_NEWTON_MOST_M, (long long)data->M);
     if (data->weighted)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "frames have weights in joint diagonalisation alone: C has none");

@@ -198,9 +198,10 @@ tlnmf_error tlnmf_settings_check(tlnmf_ctx *ctx, const tlnmf_settings *settings)
     if (settings->exchange && settings->method == TLNMF_METHOD_NMF)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "exchange is between tl and jd: method nmf has no use of it");
-    bool may_hop = settings->solver == TLNMF_SOLVER_FAST &&
-                   (settings->method == TLNMF_METHOD_TL || settings->method == TLNMF_METHOD_AUTO);
-    if (settings->hops > 0 && !may_hop)
+    bool learns_fast =
+        settings->solver == TLNMF_SOLVER_FAST &&
+        (settings->method == TLNMF_METHOD_TL || settings->method == TLNMF_METHOD_AUTO);
+    if (settings->hops > 0 && !learns_fast)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "hops are for solver fast and methods tl and auto");
     if (settings->continuation && settings->solver != TLNMF_SOLVER_FAST)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "continuation is for solver fast");
@@ -208,6 +209,9 @@ tlnmf_error tlnmf_settings_check(tlnmf_ctx *ctx, const tlnmf_settings *settings)
         (settings->solver != TLNMF_SOLVER_FAST || settings->method == TLNMF_METHOD_NMF))
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "precision mixed is for solver fast and methods that learn a transform");
+    if (settings->newton && (!learns_fast || settings->exchange))
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "newton is for solver fast and methods tl and auto, without exchange");
     if (settings->certify && settings->method != TLNMF_METHOD_TL &&
         settings->method != TLNMF_METHOD_AUTO)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "certify is for method tl");

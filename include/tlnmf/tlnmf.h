@@ -125,7 +125,7 @@ typedef struct tlnmf_settings {
     double eps, eps_rel, gamma, tol, grad_tol, max_seconds;
     int32_t method, solver, transform, stream;
     int32_t exchange, certify, continuation, trace;
-    int32_t precision;
+    int32_t precision, newton;
 } tlnmf_settings;
 
 typedef enum tlnmf_option_type {

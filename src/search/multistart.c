@@ -222,12 +222,13 @@ static void polish(search *s, tlnmf_result *best)
     tl_run run = {.opt = s->opt,
                   .monitor = &s->monitor,
                   .start = best->info.best_start,
+                  .newton = s->opt->newton != 0,
                   .iterations = best->info.iterations,
                   .trace = best->trace,
                   .trace_length = best->trace_length,
                   .trace_room = best->trace_room};
     tl_result_load(best, &solver->model);
-    tl_joint_minimise(&solver->model, &solver->joint, TL_JOINT_ALL, &run, s->opt->J);
+    tl_descend(&solver->model, &solver->joint, TL_JOINT_ALL, &run, s->opt->J);
     tl_model_refresh(&solver->model);
     tl_result_store(best, &solver->model, tl_model_values(&solver->model));
     best->info.outcome = (int32_t)run.outcome;
@@ -246,7 +247,7 @@ static tlnmf_error search_tl(search *s, tlnmf_result *best)
     s->quick = *s->opt;
     s->quick.tol = enough;
     TRY(run_batch(s, &(batch){.what = TASK_TL, .count = s->P, .best = best, .quick = quick}));
-    if (quick && atomic_load(&s->monitor.stop) == TLNMF_NOT_RUN)
+    if ((quick || s->opt->newton) && atomic_load(&s->monitor.stop) == TLNMF_NOT_RUN)
         polish(s, best);
     return TLNMF_OK;
 }

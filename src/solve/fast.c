@@ -73,7 +73,7 @@ static bool descend_floor(tl_model *model, tl_joint *joint, tl_joint_over over, 
         go_on = floor < top || over == TL_JOINT_PHI || sweeps_C(model, &stage);
         stage.iterations = 0;
         if (go_on)
-            tl_joint_minimise(model, joint, over, &stage, EACH);
+            tl_descend(model, joint, over, &stage, EACH);
         go_on = go_on && stage.outcome != TLNMF_CANCELLED && stage.outcome != TLNMF_TIME;
         run->nmf_seconds += stage.nmf_seconds;
         run->transform_seconds += stage.transform_seconds;
@@ -95,13 +95,13 @@ static void minimise(tl_model *model, tl_joint *joint, tl_joint_over over, tl_ru
         rough.tol = fmax(opt->tol, blurred);
         rough.grad_tol = fmax(opt->grad_tol, sqrt(blurred));
         run->opt = &rough;
-        tl_joint_minimise(model, joint, over, run, opt->J);
+        tl_descend(model, joint, over, run, opt->J);
         run->opt = opt;
         tl_model_use(model, NULL);
         if (run->outcome == TLNMF_CANCELLED || run->outcome == TLNMF_TIME)
             return;
     }
-    tl_joint_minimise(model, joint, over, run, run->opt->J);
+    tl_descend(model, joint, over, run, run->opt->J);
 }
 
 void tl_fast_tl(tl_model *model, tl_joint *joint, tl_run *run)
@@ -158,5 +158,5 @@ void tl_fast_nmf(tl_model *model, tl_joint *joint, tl_run *run)
     for (int64_t u = 0; u < NMF_UPDATES; u++)
         tl_mu_update(&model->mu, model->eps, model->W, model->H);
     run->nmf_seconds += tl_wall_seconds() - since;
-    tl_joint_minimise(model, joint, TL_JOINT_FACTORS, run, run->opt->J);
+    tl_descend(model, joint, TL_JOINT_FACTORS, run, run->opt->J);
 }

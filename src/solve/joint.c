@@ -3,11 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The metric is renewed every so often: it changes slowly, and Gamma costs a product. The objective
- * has settled when it changed by less than tol CALM times running. */
-enum { RENEW = 5, CALM = 3, MOST_HALVINGS = 30, MOST_REVIVALS = 5 };
-
-enum { OWN_SLOTS = 8, SLOTS = OWN_SLOTS + TL_LBFGS_SLOTS };
+enum { OWN_SLOTS = 8, SLOTS = OWN_SLOTS + TL_LBFGS_SLOTS + TL_NEWTON_SLOTS };
 
 static void lay_out(tl_joint *joint, int64_t M, int64_t N, int64_t K, bool turns_Phi,
                     tl_slot table[SLOTS])
@@ -20,6 +16,7 @@ static void lay_out(tl_joint *joint, int64_t M, int64_t N, int64_t K, bool turns
         TL_SLOT(joint->H_new, K * N),   TL_SLOT(joint->mu, M * K + K * N)};
     memcpy(table, own, sizeof own);
     tl_lbfgs_slots(&joint->lbfgs, size, table + OWN_SLOTS);
+    tl_newton_slots(&joint->newton, size, M, N, K, table + OWN_SLOTS + TL_LBFGS_SLOTS);
 }
 
 size_t tl_joint_bytes(const tlnmf_data *data, int64_t K, bool turns_Phi)
@@ -39,7 +36,7 @@ tlnmf_error tl_joint_create(tlnmf_ctx *ctx, const tl_model *model, bool turns_Ph
 }
 
 /* The sizes of a run over these coordinates, which fit into the room there is. */
-static void choose(tl_joint *joint, const tl_model *model, tl_joint_over over)
+void tl_joint_choose(tl_joint *joint, const tl_model *model, tl_joint_over over)
 {
     int64_t M = model->M, N = model->N, K = model->K;
     joint->over = over;
@@ -87,7 +84,7 @@ static void gradient_of_factors(tl_model *model, const tl_joint *joint, double *
     tl_model_weights_C(model);
 }
 
-static void gradient(tl_model *model, tl_joint *joint)
+void tl_joint_gradient(tl_model *model, tl_joint *joint)
 {
     if (joint->triangle > 0)
         gradient_of_Phi(model, joint->gradient);
@@ -125,7 +122,7 @@ static void square(int64_t count, const double *x, double *out)
 
 /* The diagonal of C's expected Hessian over W and H: U^2 (H^2)' and (W^2)' U^2. U^2 takes the place
  * of U for as long. */
-static void expected_curvature(tl_model *model, tl_joint *joint, double *out)
+void tl_joint_curvature(tl_model *model, tl_joint *joint, double *out)
 {
     int64_t M = model->M, N = model->N, K = model->K;
     double *U2 = model->U, *W2 = joint->W_new, *H2 = joint->H_new;
@@ -145,7 +142,7 @@ static void metric_of_factors(tl_model *model, tl_joint *joint, double *out)
     double *mu = joint->mu, *mu_H = mu + M * K;
     tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, K, N, 1.2, model->U, N, model->H, N, 0.0, mu, K);
     tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, M, 1.2, model->W, K, model->U, N, 0.0, mu_H, N);
-    expected_curvature(model, joint, out);
+    tl_joint_curvature(model, joint, out);
     multiply_by(M * K, model->W, out);
     multiply_by(K * N, model->H, out + M * K);
     for (int64_t i = 0; i < M * K + K * N; i++) {
@@ -154,7 +151,7 @@ static void metric_of_factors(tl_model *model, tl_joint *joint, double *out)
     }
 }
 
-static void metric(tl_model *model, tl_joint *joint)
+void tl_joint_metric(tl_model *model, tl_joint *joint)
 {
     if (joint->triangle > 0)
         metric_of_Phi(model, joint->metric);
@@ -162,27 +159,31 @@ static void metric(tl_model *model, tl_joint *joint)
         metric_of_factors(model, joint, joint->metric + joint->triangle);
 }
 
-/* Whether the objective has changed by less than tol. Its natural size is some ten nats an entry of
- * V: its own value would do as a measure, but that depends on the units of the data. */
-static bool has_settled(const tl_model *model, const tl_run *run, double before, double now)
-{
-    return fabs(before - now) < 10.0 * run->opt->tol * (double)model->M * (double)model->N;
-}
-
-/* sqrt(g' D^-1 g / MN) */
-static double scaled_norm(const tl_model *model, const tl_joint *joint)
-{
-    double sum = 0.0;
-    for (int64_t i = 0; i < joint->size; i++)
-        sum += joint->gradient[i] * joint->gradient[i] / joint->metric[i];
-    return sqrt(sum / ((double)model->M * (double)model->N));
-}
-
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-/* The direction's part of Phi as a skew-symmetric matrix, ready for all steps along it. */
-static void unpack(tl_model *model, tl_joint *joint)
+double tl_joint_begin(tl_model *model, tl_joint *joint)
 {
+    if (joint->over == TL_JOINT_PHI) {
+        tl_model_weights_L(model);
+        return tl_model_L(model);
+    }
+    for (int64_t i = 0; i < model->M * model->K; i++)
+        joint->P[i] = sqrt(model->W[i]);
+    joint->unit = 0.0;
+    for (int64_t i = 0; i < model->K * model->N; i++) {
+        joint->Q[i] = sqrt(model->H[i]);
+        joint->unit = fmax(joint->unit, joint->Q[i]);
+    }
+    joint->unit = positive(joint->unit);
+    tl_model_weights_C(model);
+    return tl_model_C(model);
+}
+
+/* The direction's part of Phi as a skew-symmetric matrix, ready for all steps along it. */
+void tl_joint_aim(tl_model *model, tl_joint *joint)
+{
+    if (joint->triangle == 0)
+        return;
     int64_t M = model->M;
     const double *e = joint->direction;
     for (int64_t a = 0; a < M; a++) {
@@ -202,7 +203,7 @@ static void move(int64_t count, const double *x, double a, const double *d, doub
         out[i] = (x[i] + a * d[i]) * (x[i] + a * d[i]);
 }
 
-static double value_at(tl_model *model, tl_joint *joint, double a)
+double tl_joint_value(tl_model *model, tl_joint *joint, double a)
 {
     int64_t M = model->M, N = model->N, K = model->K;
     if (joint->triangle > 0)
@@ -222,7 +223,7 @@ static void advance(int64_t count, double a, const double *d, double *x)
         x[i] += a * d[i];
 }
 
-static void accept(tl_model *model, tl_joint *joint, double a)
+void tl_joint_accept(tl_model *model, tl_joint *joint, double a)
 {
     int64_t M = model->M, N = model->N, K = model->K;
     if (joint->triangle > 0)
@@ -238,23 +239,8 @@ static void accept(tl_model *model, tl_joint *joint, double a)
     memcpy(model->H, joint->H_new, (size_t)(K * N) * sizeof *model->H);
 }
 
-/* Halves the step until the objective falls enough (Armijo); 0 if it never does. The first one
- * turns no plane by more than a radian. */
-static double backtrack(tl_model *model, tl_joint *joint, double slope, double *value)
-{
-    double a = joint->triangle > 0 ? fmin(1.0, 1.0 / model->skew.norm) : 1.0;
-    for (int i = 0; i < MOST_HALVINGS; i++, a *= 0.5) {
-        double now = value_at(model, joint, a);
-        if (now <= *value + 1e-4 * a * slope && now < *value) {
-            *value = now;
-            return a;
-        }
-    }
-    return 0.0;
-}
-
 /* X, V and U of the point that the run is at, after steps that led nowhere. */
-static void restore(tl_model *model, const tl_joint *joint)
+void tl_joint_restore(tl_model *model, const tl_joint *joint)
 {
     if (joint->triangle > 0)
         tl_model_refresh(model);
@@ -262,181 +248,4 @@ static void restore(tl_model *model, const tl_joint *joint)
         tl_model_weights_L(model);
     else
         tl_model_weights_C(model);
-}
-
-/* One step; false when even the plain preconditioned gradient leads nowhere. */
-static bool step(tl_model *model, tl_joint *joint, double *value, double *a)
-{
-    for (;;) {
-        double slope =
-            tl_lbfgs_direction(&joint->lbfgs, joint->gradient, joint->metric, joint->direction);
-        if (joint->triangle > 0)
-            unpack(model, joint);
-        *a = slope < 0.0 ? backtrack(model, joint, slope, value) : 0.0;
-        if (*a > 0.0)
-            break;
-        if (joint->lbfgs.count == 0) {
-            restore(model, joint);
-            return false;
-        }
-        tl_lbfgs_forget(&joint->lbfgs);
-    }
-    accept(model, joint, *a);
-    tl_lbfgs_step(&joint->lbfgs, *a, joint->direction);
-    double *before = joint->gradient;
-    joint->gradient = joint->direction; /* its room */
-    joint->direction = before;
-    gradient(model, joint);
-    tl_lbfgs_learn(&joint->lbfgs, before, joint->gradient, joint->metric);
-    return true;
-}
-
-/* ---- zeros ----------------------------------------------------------------------------------- */
-
-/* P = 0 has no gradient even where W would like to grow: dC/dP = 2 P dC/dW. Entries that have come
- * close to 0 while dC/dW is negative are set to `part` of half a Newton step. Exact zeros are the
- * caller's and stay. Returns how many there are. */
-static int64_t revive_entries(int64_t count, const double *gradient, const double *expected,
-                              const double *x, const double *root, double unit, double part,
-                              double *out)
-{
-    int64_t revived = 0;
-    for (int64_t i = 0; i < count; i++) {
-        out[i] = x[i];
-        if (root[i] == 0.0 || !(expected[i] > 0.0))
-            continue;
-        double slope = gradient[i] / (2.0 * unit * root[i]); /* dC/dx */
-        double better = -0.5 * part * slope / expected[i];
-        if (better > 10.0 * x[i]) {
-            out[i] = better;
-            revived++;
-        }
-    }
-    return revived;
-}
-
-/* One factor at a time, less and less of it until C falls by more than tol; false, with W and
- * H as they were, if it does not. `expected` holds the expected curvature of W and of H. */
-static bool revive_factor(tl_model *model, tl_joint *joint, const tl_run *run, bool is_W)
-{
-    int64_t M = model->M, N = model->N, K = model->K, count = is_W ? M * K : K * N;
-    int64_t first = is_W ? 0 : M * K;
-    double *x = is_W ? model->W : model->H, *out = is_W ? joint->W_new : joint->H_new;
-    const double *root = is_W ? joint->P : joint->Q;
-    const double *g = joint->gradient + joint->triangle + first, *expected = joint->mu + first;
-    tl_model_weights_C(model);
-    double C = tl_model_C(model), part = 1.0;
-    for (int i = 0; i < 5; i++, part *= 0.25) {
-        if (revive_entries(count, g, expected, x, root, is_W ? 1.0 : joint->unit, part, out) == 0)
-            return false;
-        tl_weights(M, N, K, is_W ? out : model->W, is_W ? model->H : out, model->eps, model->U);
-        double now = tl_model_C(model);
-        if (now < C && !has_settled(model, run, C, now)) {
-            memcpy(x, out, (size_t)count * sizeof *x);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* True if something was revived, to the good: W or H is then the new one, and C lower. */
-static bool revive(tl_model *model, tl_joint *joint, const tl_run *run)
-{
-    if (joint->over == TL_JOINT_PHI)
-        return false;
-    expected_curvature(model, joint, joint->mu);
-    return revive_factor(model, joint, run, true) || revive_factor(model, joint, run, false);
-}
-
-/* ---- the loop -------------------------------------------------------------------------------- */
-
-static double begin(tl_model *model, tl_joint *joint)
-{
-    tl_lbfgs_forget(&joint->lbfgs);
-    if (joint->over == TL_JOINT_PHI) {
-        tl_model_weights_L(model);
-        return tl_model_L(model);
-    }
-    for (int64_t i = 0; i < model->M * model->K; i++)
-        joint->P[i] = sqrt(model->W[i]);
-    joint->unit = 0.0;
-    for (int64_t i = 0; i < model->K * model->N; i++) {
-        joint->Q[i] = sqrt(model->H[i]);
-        joint->unit = fmax(joint->unit, joint->Q[i]);
-    }
-    joint->unit = positive(joint->unit);
-    tl_model_weights_C(model);
-    return tl_model_C(model);
-}
-
-static const tlnmf_stage stages[] = {TLNMF_STAGE_TL, TLNMF_STAGE_JD, TLNMF_STAGE_NMF};
-
-static void record(tl_model *model, const tl_joint *joint, tl_run *run, int64_t last, double value,
-                   double a)
-{
-    tlnmf_trace_row row = {stages[joint->over], run->iterations, NAN, NAN, NAN, a};
-    if (joint->over == TL_JOINT_PHI) {
-        row.L = value;
-    } else {
-        row.C = value;
-        if (run->trace_room > 0) {
-            row.L = tl_model_L(model);
-            row.I = tl_model_I(model);
-        }
-    }
-    tl_run_record(run, &row, last);
-}
-
-static void descend(tl_model *model, tl_joint *joint, tl_run *run, int64_t last)
-{
-    double value = begin(model, joint), a;
-    int calm = 0;
-    gradient(model, joint);
-    run->outcome = TLNMF_ITERATIONS;
-    for (int i = 0; run->iterations < last; i++) {
-        if (i % RENEW == 0)
-            metric(model, joint);
-        if (scaled_norm(model, joint) <= run->opt->grad_tol) {
-            run->outcome = TLNMF_STATIONARY;
-            break;
-        }
-        double before = value;
-        if (!step(model, joint, &value, &a)) {
-            run->outcome = TLNMF_LINE_SEARCH;
-            break;
-        }
-        run->iterations++;
-        record(model, joint, run, last, value, a);
-        if (tl_run_interrupted(run, stages[joint->over]))
-            break;
-        calm = has_settled(model, run, before, value) ? calm + 1 : 0;
-        if (calm == CALM) {
-            run->outcome = TLNMF_CONVERGED;
-            break;
-        }
-    }
-}
-
-static bool was_stopped(const tl_run *run)
-{
-    return run->outcome == TLNMF_CANCELLED || run->outcome == TLNMF_TIME;
-}
-
-void tl_joint_minimise(tl_model *model, tl_joint *joint, tl_joint_over over, tl_run *run,
-                       int64_t last)
-{
-    double since = tl_wall_seconds();
-    choose(joint, model, over);
-    descend(model, joint, run, last);
-    for (int i = 0; i < MOST_REVIVALS && run->iterations < last && !was_stopped(run) &&
-                    revive(model, joint, run);
-         i++)
-        descend(model, joint, run, last);
-    if (joint->entries > 0)
-        tl_normalise(model->M, model->N, model->K, model->W, model->H);
-    double spent = tl_wall_seconds() - since;
-    if (joint->over == TL_JOINT_FACTORS)
-        run->nmf_seconds += spent;
-    else
-        run->transform_seconds += spent;
 }

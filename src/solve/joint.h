@@ -1,6 +1,5 @@
-/* L-BFGS over (Phi, sqrt W, sqrt H) together, over Phi alone, or over sqrt W, sqrt H alone.
- *
- * Coordinates: the lower triangle of the skew-symmetric E in exp(E) Phi, at the present Phi; then
+/* Coordinates for descents over (Phi, sqrt W, sqrt H) together, over Phi alone, or over sqrt W,
+ * sqrt H alone: the lower triangle of the skew-symmetric E in exp(E) Phi, at the present Phi; then
  * the entries of P and Q / unit with W = P.^2, H = Q.^2, which keeps W and H nonnegative without
  * bounds. The unit is the largest entry of Q, so that coordinates are near 1 at any scale of data.
  */
@@ -9,7 +8,7 @@
 
 #include "model/model.h"
 #include "solve/lbfgs.h"
-#include "solve/run.h"
+#include "solve/newton.h"
 
 typedef enum tl_joint_over {
     TL_JOINT_ALL,     /* minimises C */
@@ -25,6 +24,7 @@ typedef struct tl_joint {
     double *P, *Q, *W_new, *H_new; /* M x K, K x N */
     double *mu;                    /* M x K and K x N: scratch of the metric */
     tl_lbfgs lbfgs;
+    tl_newton newton;
     const tl_mixed *mixed; /* for the way down, if mixed precision was asked for; else NULL */
     tlnmf_hooks hooks;
     void *block;
@@ -35,10 +35,24 @@ tlnmf_error tl_joint_create(tlnmf_ctx *ctx, const tl_model *model, bool turns_Ph
 size_t tl_joint_bytes(const tlnmf_data *data, int64_t K, bool turns_Phi); /* that it takes up */
 void tl_joint_free(tl_joint *joint);
 
-/* From the model's point, which it leaves at the end, up to iteration `last` of the run. It stops
- * when sqrt(g' D^-1 g / MN) <= grad_tol, D being the metric: half its square times MN is about how
- * much lower the objective could still go, so that it means the same at every size and scale. */
-void tl_joint_minimise(tl_model *model, tl_joint *joint, tl_joint_over over, tl_run *run,
-                       int64_t last);
+/* ---- a point and what is around it ----------------------------------------------------------- */
+
+/* Which coordinates a run is over, and so their number. */
+void tl_joint_choose(tl_joint *joint, const tl_model *model, tl_joint_over over);
+/* Takes up the model's W and H; sets U. Returns the objective. */
+double tl_joint_begin(tl_model *model, tl_joint *joint);
+void tl_joint_gradient(tl_model *model, tl_joint *joint); /* at the model's point */
+void tl_joint_metric(tl_model *model, tl_joint *joint); /* positive; about the Hessian's diagonal */
+/* The diagonal of C's expected Hessian over W and H (M x K, then K x N). */
+void tl_joint_curvature(tl_model *model, tl_joint *joint, double *out);
+
+/* ---- a step along joint->direction, in parts ------------------------------------------------- */
+
+void tl_joint_aim(tl_model *model, tl_joint *joint); /* before the first step along a direction */
+/* The objective at step a; X, V and U are then of that step. */
+double tl_joint_value(tl_model *model, tl_joint *joint, double a);
+void tl_joint_accept(tl_model *model, tl_joint *joint, double a); /* the step last tried */
+/* X, V and U of the point that the run is at, after steps that led nowhere. */
+void tl_joint_restore(tl_model *model, const tl_joint *joint);
 
 #endif

@@ -26,6 +26,7 @@ typedef struct tl_run {
     tl_monitor *monitor;
     int64_t start; /* which of the starts this is */
     bool roams;    /* the start is a random one: the way to a minimum need not lead down from it */
+    bool newton;   /* Newton's steps near a minimum: for small problems, slow but exact */
     bool quiet;    /* neither trace nor progress: a descent inside another */
     bool to_the_end; /* all updates of NMF, as in Algorithm 2, even when C no longer changes */
     tlnmf_trace_row *trace;

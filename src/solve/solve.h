@@ -3,7 +3,7 @@
 #define TLNMF_SOLVE_SOLVE_H
 
 #include "model/model.h"
-#include "solve/joint.h"
+#include "solve/descent.h"
 #include "solve/run.h"
 
 /* Algorithm 1: J x (J_nmf updates of W, H and J_tl transform steps). */

@@ -2,7 +2,7 @@
 #ifndef TLNMF_SOLVE_SOLVER_H
 #define TLNMF_SOLVE_SOLVER_H
 
-#include "solve/joint.h"
+#include "solve/descent.h"
 #include "solve/run.h"
 
 typedef struct tl_solver {

@@ -3,8 +3,8 @@
 #include "support.h"
 
 #include "linalg/linalg.h"
+#include "solve/descent.h"
 #include "solve/jacobi.h"
-#include "solve/joint.h"
 #include "solve/solver.h"
 
 typedef struct problem {
@@ -186,7 +186,7 @@ static void the_joint_solver_ends_at_a_minimum(void **state)
         p.opt.tol = 0.0;
         p.opt.grad_tol = 1e-9;
         tl_run run = {.opt = &p.opt, .monitor = &p.monitor};
-        tl_joint_minimise(&p.model, &joint, TL_JOINT_ALL, &run, 5000);
+        tl_descend(&p.model, &joint, TL_JOINT_ALL, &run, 5000);
         double C = tl_model_values(&p.model).C;
         double *parts[] = {p.model.W, p.model.H};
         int64_t counts[] = {p.M * p.K, p.K * p.N};
@@ -212,7 +212,7 @@ static void zeros_come_back_unless_they_are_exact(void **state)
     tl_joint joint;
     assert_ok(p.ctx, tl_joint_create(p.ctx, &p.model, false, &joint));
     tl_run run = {.opt = &p.opt, .monitor = &p.monitor};
-    tl_joint_minimise(&p.model, &joint, TL_JOINT_FACTORS, &run, 2000);
+    tl_descend(&p.model, &joint, TL_JOINT_FACTORS, &run, 2000);
     double C = tl_model_values(&p.model).C;
     int64_t big = 0;
     for (int64_t i = 0; i < p.M * p.K; i++)
@@ -220,11 +220,11 @@ static void zeros_come_back_unless_they_are_exact(void **state)
             big = i;
     p.model.W[big] = 1e-30;
     run = (tl_run){.opt = &p.opt, .monitor = &p.monitor};
-    tl_joint_minimise(&p.model, &joint, TL_JOINT_FACTORS, &run, 2000);
+    tl_descend(&p.model, &joint, TL_JOINT_FACTORS, &run, 2000);
     assert_near(tl_model_values(&p.model).C, C, 1e-6 * fabs(C));
     p.model.W[big] = 0.0;
     run = (tl_run){.opt = &p.opt, .monitor = &p.monitor};
-    tl_joint_minimise(&p.model, &joint, TL_JOINT_FACTORS, &run, 2000);
+    tl_descend(&p.model, &joint, TL_JOINT_FACTORS, &run, 2000);
     assert_true(p.model.W[big] == 0.0);
     tl_joint_free(&joint);
     destroy(&p);
@@ -495,6 +495,67 @@ static void anything_goes(void **state)
     }
 }
 
+/* Newton's steps end where the gradient is rounding, and lower than L-BFGS does, if by little. */
+static void newton_finds_the_last_digits(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 4; seed++) {
+        problem p;
+        create(&p, seed, 20, 8, 30, 3);
+        p.opt.starts = 2;
+        p.opt.hops = 0;
+        p.opt.method = TLNMF_METHOD_TL;
+        p.opt.threads = 1;
+        tlnmf_info info[2];
+        for (int newton = 0; newton < 2; newton++) {
+            tlnmf_result *result;
+            p.opt.newton = newton;
+            p.opt.tol = newton ? 0.0 : 1e-12;
+            p.opt.grad_tol = newton ? 1e-11 : 1e-7;
+            p.opt.J = 3000;
+            assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &p.opt, NULL, NULL, NULL, &result));
+            tlnmf_result_describe(result, &info[newton]);
+            tlnmf_result_free(result);
+        }
+        assert_true(info[1].C <= info[0].C + 1e-12 * fabs(info[0].C));
+        assert_near(info[1].C, info[0].C, 1e-4);
+        assert_true(info[1].outcome == TLNMF_STATIONARY || info[1].outcome == TLNMF_LINE_SEARCH);
+        assert_true(info[1].gradient_norm < 1e-8);
+        destroy(&p);
+    }
+}
+
+/* From anywhere, over any coordinates: each step lowers the objective, and leaves X, V and U in
+ * step with the point. */
+static void newton_steps_only_descend(void **state)
+{
+    (void)state;
+    problem p;
+    create(&p, 9, 15, 6, 20, 2);
+    tl_joint joint;
+    assert_ok(p.ctx, tl_joint_create(p.ctx, &p.model, true, &joint));
+    for (int over = TL_JOINT_ALL; over <= TL_JOINT_FACTORS; over++) {
+        tl_joint_choose(&joint, &p.model, (tl_joint_over)over);
+        double value = tl_joint_begin(&p.model, &joint), length;
+        joint.newton.radius = 0.0;
+        for (int i = 0; i < 10; i++) {
+            double before = value;
+            tl_joint_gradient(&p.model, &joint);
+            tl_joint_metric(&p.model, &joint);
+            if (!tl_newton_step(&p.model, &joint, &value, &length))
+                break;
+            assert_true(value < before);
+            tl_values v = tl_model_values(&p.model);
+            double now = over == TL_JOINT_PHI ? v.L : v.C;
+            assert_near(now, value, 1e-10 * fabs(value));
+            if (over == TL_JOINT_PHI)
+                tl_model_weights_L(&p.model);
+        }
+    }
+    tl_joint_free(&joint);
+    destroy(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -510,6 +571,8 @@ int main(void)
         cmocka_unit_test(continuation_goes_lower),
         cmocka_unit_test(hops_only_help),
         cmocka_unit_test(auto_chooses_by_the_certificate),
+        cmocka_unit_test(newton_finds_the_last_digits),
+        cmocka_unit_test(newton_steps_only_descend),
         cmocka_unit_test(anything_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
