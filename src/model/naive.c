@@ -32,6 +32,16 @@ void tl_naive_power(int64_t S, int64_t M, int64_t N, const double *Y, const doub
         }
 }
 
+void tl_naive_power_of(int64_t S, int64_t M, int64_t N, const double *X, double *V)
+{
+    for (int64_t i = 0; i < M * N; i++) {
+        double sum = 0.0;
+        for (int64_t s = 0; s < S; s++)
+            sum += X[s * M * N + i] * X[s * M * N + i];
+        V[i] = sum / (double)S;
+    }
+}
+
 void tl_naive_weights(int64_t M, int64_t N, int64_t K, const double *W, const double *H, double eps,
                       double *U)
 {

@@ -5,8 +5,9 @@
 
 #include <stdint.h>
 
-/* (1) */
+/* (1), from Y and Phi, and from X = Phi Y, S x M x N */
 void tl_naive_power(int64_t S, int64_t M, int64_t N, const double *Y, const double *Phi, double *V);
+void tl_naive_power_of(int64_t S, int64_t M, int64_t N, const double *X, double *V);
 /* 1 / (W H + eps) */
 void tl_naive_weights(int64_t M, int64_t N, int64_t K, const double *W, const double *H, double eps,
                       double *U);
