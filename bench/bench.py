@@ -34,7 +34,7 @@ class Bench:
 
     def kernels(self):
         report = self.program.tool("kernels", *["--quick"] * self.quick)
-        numpy_kernels.add_times(report["kernels"])
+        numpy_kernels.add_times(report["kernels"], 0.03 if self.quick else 0.3)
         table(f"Kernels: dgemm {report['gemm_flops'] / 1e9:.1f} GF/s, memory {report['read_bytes'] / 1e9:.1f} GB/s, "
               f"{report['blas']}", numpy_kernels.HEAD, list(numpy_kernels.rows(report)))
         return report
@@ -74,7 +74,7 @@ class Bench:
         return results
 
     def threads(self):
-        results = solvers.threads(self.program, self.repeat, 8 if self.quick else 100)
+        results = solvers.threads(self.program, self.repeat, 8 if self.quick else 40)
         table("Threads", solvers.THREADS_HEAD, solvers.threads_rows(results))
         return results
 

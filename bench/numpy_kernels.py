@@ -82,7 +82,7 @@ KERNELS = {
 }
 
 
-def milliseconds(run, p, most=100, enough=0.3):
+def milliseconds(run, p, enough, most=100):
     """Median CPU milliseconds of a call: as many calls as `enough` seconds hold, but one at least."""
     times = []
     while len(times) < most and sum(times) < enough:
@@ -92,7 +92,7 @@ def milliseconds(run, p, most=100, enough=0.3):
     return 1e3 * statistics.median(times)
 
 
-def add_times(kernels):
+def add_times(kernels, enough):
     """Adds numpy_ms to each row; a sweep of large matrices would take minutes and is left out."""
     problems = {}
     for k in kernels:
@@ -101,7 +101,8 @@ def add_times(kernels):
             continue
         if shape not in problems:
             problems = {shape: Problem(*shape)}  # one at a time: they are large
-        k["numpy_ms"] = milliseconds(KERNELS[k["kernel"]], problems[shape]) / PER_CALL.get(k["kernel"], 1)
+        ms = milliseconds(KERNELS[k["kernel"]], problems[shape], enough)
+        k["numpy_ms"] = ms / PER_CALL.get(k["kernel"], 1)
 
 
 def rows(report):
