@@ -42,7 +42,8 @@ class Bench:
     def iteration(self):
         r = self.program.tool("iteration", *([128, 200, 5, 6] if self.quick else []))
         for name, extra in ("gemm_percent", 0.0), ("percent_with_updates", r["update_flops"]):
-            r[name] = 100 * statistics.median((i["gemm_flops"] + extra) / i["seconds"] for i in r["iterations"]) / r["gemm_rate"]
+            rate = statistics.median((i["gemm_flops"] + extra) / i["seconds"] for i in r["iterations"])
+            r[name] = 100 * rate / r["gemm_rate"]
         seconds = statistics.median(i["seconds"] for i in r["iterations"])
         table("One outer iteration of paper mode, TL-NMF (10 updates and a transform step), the median of "
               f"{len(r['iterations'])}", ["size", "s", "% dgemm: BLAS products", "and those of the updates"],
@@ -86,7 +87,7 @@ class Bench:
 
     def memory(self):
         results = growth.measure_memory(self.program, self.quick)
-        table("Peak memory of one start", growth.MEMORY_HEAD, growth.memory_rows(results))
+        table("Peak memory of the starts that run at a time", growth.MEMORY_HEAD, growth.memory_rows(results))
         return results
 
     def figure2(self):

@@ -30,9 +30,10 @@ static double *filled(tlnmf_ctx *ctx, int64_t count, int64_t length)
 
 double machine_gemm(tlnmf_ctx *ctx, int64_t n)
 {
-    double times[REPEATS], *A = filled(ctx, 3, n * n), *B = A + n * n, *C = B + n * n;
+    double times[REPEATS], *A = filled(ctx, 3, n * n);
     if (A == NULL)
         return NAN;
+    double *B = A + n * n, *C = B + n * n;
     for (int i = -1; i < REPEATS; i++) { /* the first one warms up */
         double since = tl_cpu_seconds();
         tl_gemm(TL_PLAIN, TL_PLAIN, n, n, n, 1.0, A, n, B, n, 0.0, C, n);
