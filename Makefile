@@ -22,7 +22,7 @@ demo: all
 	@examples/demo.sh $(BUILD)/tlnmf
 
 bench: all
-	@bench/run.sh $(BUILD)
+	@bench/run.sh $(BUILD) --json $(BUILD)/bench.json $(if $(QUICK),--quick) $(if $(FULL),--full)
 
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)

@@ -1,13 +1,17 @@
 #!/bin/sh
-# make bench: ours against numpy, in one run. Needs a python3 with numpy and scipy.
-#   run.sh BUILD
+# make bench: ours against plain loops, numpy and scikit-learn, in one run. Needs a python3 with numpy
+# and scipy; exit code 77 says that there is none.
+#   run.sh BUILD [OPTION of bench.py..]
 set -eu
 build=$1
+shift
 here=$(dirname "$0")
-for python in python3 /usr/bin/python3; do
-    if "$python" -c 'import numpy, scipy' 2>/dev/null; then
-        exec "$python" "$here/compare.py" "$build/tlnmf" --json "$build/bench.json"
-    fi
+for modules in numpy,scipy,sklearn numpy,scipy; do
+    for python in python3 /usr/bin/python3; do
+        if "$python" -c "import $modules" 2>/dev/null; then
+            exec "$python" "$here/bench.py" "$build" "$@"
+        fi
+    done
 done
 echo "bench: no python3 with numpy and scipy (Debian: python3-numpy python3-scipy; ./run bench installs them)" >&2
-exit 1
+exit 77

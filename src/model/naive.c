@@ -32,6 +32,24 @@ void tl_naive_power(int64_t S, int64_t M, int64_t N, const double *Y, const doub
         }
 }
 
+void tl_naive_power_of(int64_t S, int64_t M, int64_t N, const double *X, double *V)
+{
+    for (int64_t i = 0; i < M * N; i++) {
+        double sum = 0.0;
+        for (int64_t s = 0; s < S; s++)
+            sum += X[s * M * N + i] * X[s * M * N + i];
+        V[i] = sum / (double)S;
+    }
+}
+
+void tl_naive_weights(int64_t M, int64_t N, int64_t K, const double *W, const double *H, double eps,
+                      double *U)
+{
+    for (int64_t m = 0; m < M; m++)
+        for (int64_t n = 0; n < N; n++)
+            U[m * N + n] = 1.0 / (vhat_at(m, n, N, K, W, H) + eps);
+}
+
 double tl_naive_C(int64_t M, int64_t N, int64_t K, const double *V, const double *W,
                   const double *H, double eps)
 {
@@ -67,13 +85,16 @@ double tl_naive_I(int64_t M, int64_t N, int64_t K, const double *V, const double
 void tl_naive_gradient(int64_t S, int64_t M, int64_t N, const double *Y, const double *Phi,
                        const double *U, double *G)
 {
-    for (int64_t a = 0; a < M; a++)
-        for (int64_t b = 0; b < M; b++) {
-            double sum = 0.0;
-            for (int64_t s = 0; s < S; s++)
-                for (int64_t n = 0; n < N; n++)
-                    sum += U[a * N + n] * x_at(s, a, n, M, N, Y, Phi) * x_at(s, b, n, M, N, Y, Phi);
-            G[a * M + b] = 2.0 * sum / (double)S;
+    double x[M];
+    for (int64_t i = 0; i < M * M; i++)
+        G[i] = 0.0;
+    for (int64_t s = 0; s < S; s++)
+        for (int64_t n = 0; n < N; n++) {
+            for (int64_t a = 0; a < M; a++)
+                x[a] = x_at(s, a, n, M, N, Y, Phi);
+            for (int64_t a = 0; a < M; a++)
+                for (int64_t b = 0; b < M; b++)
+                    G[a * M + b] += 2.0 / (double)S * U[a * N + n] * x[a] * x[b];
         }
 }
 
@@ -127,5 +148,159 @@ void tl_naive_mu(int64_t M, int64_t N, int64_t K, double gamma, const double *V,
             W[m * K + k] /= c;
         for (int64_t n = 0; c > 0.0 && n < N; n++)
             H[k * N + n] *= c;
+    }
+}
+
+/* (14) by the angle itself: sum U V is const + p/2 cos 2t + D sin 2t. */
+static double best_angle(int64_t T, const double *xa, const double *xb, const double *ua,
+                         const double *ub)
+{
+    double p = 0.0, D = 0.0;
+    for (int64_t t = 0; t < T; t++) {
+        p += (ua[t] - ub[t]) * (xa[t] * xa[t] - xb[t] * xb[t]);
+        D += (ua[t] - ub[t]) * xa[t] * xb[t];
+    }
+    return 0.5 * atan2(-D, -0.5 * p);
+}
+
+static void turn(int64_t count, double angle, double *a, double *b)
+{
+    for (int64_t i = 0; i < count; i++) {
+        double x = a[i], y = b[i];
+        a[i] = cos(angle) * x + sin(angle) * y;
+        b[i] = cos(angle) * y - sin(angle) * x;
+    }
+}
+
+void tl_naive_sweep(int64_t M, int64_t T, const double *U, double *X, double *Phi)
+{
+    for (int64_t a = 0; a < M; a++)
+        for (int64_t b = a + 1; b < M; b++) {
+            double angle = best_angle(T, X + a * T, X + b * T, U + a * T, U + b * T);
+            turn(T, angle, X + a * T, X + b * T);
+            turn(M, angle, Phi + a * M, Phi + b * M);
+        }
+}
+
+/* C = A B, all M x M. */
+static void multiply(int64_t M, const double *A, const double *B, double *C)
+{
+    for (int64_t a = 0; a < M; a++)
+        for (int64_t b = 0; b < M; b++) {
+            double sum = 0.0;
+            for (int64_t i = 0; i < M; i++)
+                sum += A[a * M + i] * B[i * M + b];
+            C[a * M + b] = sum;
+        }
+}
+
+static double largest_row_sum(int64_t M, const double *A)
+{
+    double worst = 0.0;
+    for (int64_t a = 0; a < M; a++) {
+        double sum = 0.0;
+        for (int64_t b = 0; b < M; b++)
+            sum += fabs(A[a * M + b]);
+        worst = fmax(worst, sum);
+    }
+    return worst;
+}
+
+void tl_naive_exp(int64_t M, const double *E, double *out, double *scratch)
+{
+    enum { TERMS = 20 };
+    double norm = largest_row_sum(M, E), scale = 1.0;
+    int squarings = 0;
+    for (; norm * scale > 0.5; squarings++)
+        scale *= 0.5;
+    for (int64_t i = 0; i < M * M; i++)
+        out[i] = i % (M + 1) == 0 ? 1.0 : 0.0;
+    for (int term = TERMS; term > 0; term--) { /* out <- I + (E / term) out */
+        multiply(M, E, out, scratch);
+        for (int64_t i = 0; i < M * M; i++)
+            out[i] = scale / term * scratch[i] + (i % (M + 1) == 0 ? 1.0 : 0.0);
+    }
+    for (; squarings > 0; squarings--) {
+        multiply(M, out, out, scratch);
+        for (int64_t i = 0; i < M * M; i++)
+            out[i] = scratch[i];
+    }
+}
+
+/* A to its inverse by Gauss and Jordan, without pivoting: what it is given is I + E. */
+static void invert(int64_t M, double *A)
+{
+    for (int64_t i = 0; i < M; i++) {
+        double pivot = A[i * M + i];
+        A[i * M + i] = 1.0;
+        for (int64_t b = 0; b < M; b++)
+            A[i * M + b] /= pivot;
+        for (int64_t a = 0; a < M; a++) {
+            double factor = A[a * M + i];
+            if (a == i)
+                continue;
+            A[a * M + i] = 0.0;
+            for (int64_t b = 0; b < M; b++)
+                A[a * M + b] -= factor * A[i * M + b];
+        }
+    }
+}
+
+/* Newton's iteration, until its quadratic convergence is done. */
+void tl_naive_polar(int64_t M, const double *E, double *out, double *scratch)
+{
+    double change = 1.0;
+    for (int64_t i = 0; i < M * M; i++)
+        out[i] = E[i] + (i % (M + 1) == 0 ? 1.0 : 0.0);
+    while (change > 1e-9) {
+        for (int64_t i = 0; i < M * M; i++)
+            scratch[i] = out[i];
+        invert(M, scratch);
+        change = 0.0;
+        for (int64_t a = 0; a < M; a++)
+            for (int64_t b = 0; b < M; b++) {
+                double now = 0.5 * (out[a * M + b] + scratch[b * M + a]);
+                change = fmax(change, fabs(now - out[a * M + b]));
+                out[a * M + b] = now;
+            }
+    }
+}
+
+/* The column of A (S x M) with the largest sum of squares, which goes to *square. */
+static int64_t longest_column(int64_t S, int64_t M, const double *A, double *square)
+{
+    int64_t best = 0;
+    *square = -1.0;
+    for (int64_t m = 0; m < M; m++) {
+        double sum = 0.0;
+        for (int64_t s = 0; s < S; s++)
+            sum += A[s * M + m] * A[s * M + m];
+        if (sum > *square) {
+            *square = sum;
+            best = m;
+        }
+    }
+    return best;
+}
+
+void tl_naive_compress(int64_t S, int64_t M, int64_t N, int64_t n, const double *Y, double *rows,
+                       double *scratch)
+{
+    double *A = scratch, *q = scratch + S * M;
+    for (int64_t i = 0; i < S * M; i++)
+        A[i] = Y[i * N + n] / sqrt((double)S);
+    for (int64_t i = 0; i < (S < M ? S : M); i++) {
+        double square;
+        int64_t pivot = longest_column(S, M, A, &square);
+        for (int64_t s = 0; s < S; s++)
+            q[s] = square > 0.0 ? A[s * M + pivot] / sqrt(square) : 0.0;
+        for (int64_t m = 0; m < M; m++) {
+            double r = 0.0;
+            for (int64_t s = 0; s < S; s++)
+                r += q[s] * A[s * M + m];
+            for (int64_t s = 0; s < S; s++)
+                A[s * M + m] -= r * q[s];
+            rows[i * M + m] = r;
+        }
     }
 }

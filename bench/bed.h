@@ -1,0 +1,48 @@
+/* A problem of a given shape with everything that the kernels and their twins read and write. */
+#ifndef TLNMF_BENCH_BED_H
+#define TLNMF_BENCH_BED_H
+
+#include "linalg/linalg.h"
+#include "model/model.h"
+
+typedef struct shape {
+    int64_t M, N, K, S;
+    /* Each frame has two rows that are not zero, and weights so that only these two turn against
+     * each other: a sweep in whatever order then gives the same Phi. */
+    bool apart;
+} shape;
+
+/* What one of the two, a kernel or its twin, has computed. */
+typedef struct outputs {
+    double *V, *U, *W, *H; /* M x N, M x N, M x K, K x N */
+    double *Phi, *G, *Q;   /* M x M */
+    double value;
+} outputs;
+
+typedef struct bed {
+    shape is;
+    int64_t T; /* compressed columns */
+    tlnmf_ctx *ctx;
+    double eps;
+    double *Y;               /* S x M x N */
+    double *Phi, *W, *H;     /* where every run begins */
+    double *X, *V, *U;       /* and what follows from it */
+    double *E, *E_long;      /* skew-symmetric, of norms about 0.01 and 10 */
+    double *UX, *V_turned, *M_scratch;  /* M x T, M x M */
+    double *twin_X, *twin_U; /* M x T */
+    double *rows, *frame;    /* of the twin of the compression */
+    tlnmf_data *data, *again;
+    tl_model model;
+    tl_mu mu;
+    tl_skew skew;
+    outputs fast, twin;
+    void *block, *parts;
+} bed;
+
+/* Ends the program when there is no memory. */
+void bed_create(tlnmf_ctx *ctx, shape is, bed *b);
+void bed_free(bed *b);
+/* Both sides back to the beginning. */
+void bed_reset(bed *b);
+
+#endif

@@ -1,0 +1,83 @@
+/* Whole outer iterations of paper mode, TL-NMF: how much of their time is matrix products.
+ *
+ *     build/bench/iteration [M N K J]     default 1024 2000 10 10; one JSON object
+ *
+ * Products that go through BLAS are counted as they happen, trial steps of the line search and all;
+ * the updates' own, 12 M N K each (see jobs.c), are given beside them. CPU time, one thread; the
+ * clock is read in the public callback. */
+#include "base/base.h"
+#include "flops.h"
+#include "machine.h"
+
+#include <inttypes.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct watch {
+    double seconds, flops; /* at the end of the iteration before */
+    bool running;
+} watch;
+
+static int tick(const tlnmf_progress *progress, void *user)
+{
+    watch *w = user;
+    if (!progress->complete || progress->stage != TLNMF_STAGE_TL)
+        return 0;
+    double now = tl_cpu_seconds(), flops = flops_so_far();
+    if (w->running)
+        printf("%s\n  {\"seconds\": %.6g, \"gemm_flops\": %.8g, \"step\": %.6g}",
+               progress->iteration > 2 ? "," : "", now - w->seconds, flops - w->flops,
+               progress->step);
+    *w = (watch){tl_cpu_seconds(), flops, true};
+    return 0;
+}
+
+static tlnmf_error run(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t K, int64_t J, double *Y)
+{
+    tlnmf_settings opt;
+    tlnmf_settings_init(&opt);
+    opt.k = K;
+    opt.J = J;
+    opt.method = TLNMF_METHOD_TL;
+    opt.solver = TLNMF_SOLVER_PAPER;
+    opt.threads = 1;
+    /* From near the end: line searches that take one trial, as most do. */
+    opt.transform = TLNMF_TRANSFORM_DCT;
+    tlnmf_data *data = NULL;
+    tlnmf_result *result = NULL;
+    watch w = {.running = false};
+    TRY(tlnmf_simulate_gcm(ctx, 1, M, N, K, 1, 2, TLNMF_STREAM_OWN, Y, NULL, NULL));
+    TRY(tlnmf_data_from_realisations(ctx, Y, 1, M, N, &data));
+    printf("{\"M\": %" PRId64 ", \"N\": %" PRId64 ", \"K\": %" PRId64
+           ", \"update_flops\": %.8g, \"gemm_rate\": %.6g, \"iterations\": [",
+           M, N, K, 12.0 * (double)(M * N * K * opt.J_nmf), machine_gemm(ctx, tl_min(M, 1024)));
+    tlnmf_error error = tlnmf_fit(ctx, data, &opt, NULL, tick, &w, &result);
+    printf("\n]}\n");
+    tlnmf_result_free(result);
+    tlnmf_data_free(data);
+    return error;
+}
+
+int main(int argc, char **argv)
+{
+    int64_t size[4] = {1024, 2000, 10, 10};
+    for (int i = 0; i < 4 && i + 1 < argc; i++)
+        size[i] = strtoll(argv[i + 1], NULL, 10);
+    if (size[0] < 1 || size[1] < 1 || size[2] < 1 || size[3] < 2) {
+        fprintf(stderr, "usage: iteration [M N K J], J at least 2\n");
+        return 2;
+    }
+    tlnmf_ctx *ctx;
+    if (tlnmf_ctx_create(NULL, &ctx) != TLNMF_OK)
+        return 1;
+    omp_set_num_threads(1); /* for the rate of products; the fit sees to its own */
+    double *Y = tl_allocate(&ctx->hooks, (size_t)(size[0] * size[1]) * sizeof *Y);
+    tlnmf_error error = Y == NULL ? tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for the data")
+                                  : run(ctx, size[0], size[1], size[2], size[3], Y);
+    if (error != TLNMF_OK)
+        fprintf(stderr, "bench: %s\n", tlnmf_message(ctx));
+    tl_release(&ctx->hooks, Y);
+    tlnmf_ctx_free(ctx);
+    return error == TLNMF_OK ? 0 : 1;
+}
