@@ -59,18 +59,35 @@ static void fill_weights_apart(bed *b, tl_rng *rng)
 static void allocate_inputs(bed *b)
 {
     int64_t M = b->is.M, N = b->is.N, K = b->is.K, S = b->is.S, T = b->T;
-    tl_slot table[] = {
-        TL_SLOT(b->Phi, M * M),       TL_SLOT(b->W, M * K),         TL_SLOT(b->H, K * N),
-        TL_SLOT(b->X, M * T),         TL_SLOT(b->V, M * N),         TL_SLOT(b->U, M * N),
-        TL_SLOT(b->E, M * M),         TL_SLOT(b->E_long, M * M),    TL_SLOT(b->UX, tl_gradient_room(b->data)),
-        TL_SLOT(b->V_turned, N * M),
-        TL_SLOT(b->M_scratch, M * M), TL_SLOT(b->twin_X, M * T),    TL_SLOT(b->twin_U, M * T),
-        TL_SLOT(b->rows, S * M),      TL_SLOT(b->frame, S * M + S), TL_SLOT(b->fast.V, M * N),
-        TL_SLOT(b->twin.V, M * N),    TL_SLOT(b->fast.U, M * N),    TL_SLOT(b->twin.U, M * N),
-        TL_SLOT(b->fast.W, M * K),    TL_SLOT(b->twin.W, M * K),    TL_SLOT(b->fast.H, K * N),
-        TL_SLOT(b->twin.H, K * N),    TL_SLOT(b->fast.Phi, M * M),  TL_SLOT(b->twin.Phi, M * M),
-        TL_SLOT(b->fast.G, M * M),    TL_SLOT(b->twin.G, M * M),    TL_SLOT(b->fast.Q, M * M),
-        TL_SLOT(b->twin.Q, M * M)};
+    tl_slot table[] = {TL_SLOT(b->Phi, M * M),
+                       TL_SLOT(b->W, M * K),
+                       TL_SLOT(b->H, K * N),
+                       TL_SLOT(b->X, M * T),
+                       TL_SLOT(b->V, M * N),
+                       TL_SLOT(b->U, M * N),
+                       TL_SLOT(b->E, M * M),
+                       TL_SLOT(b->E_long, M * M),
+                       TL_SLOT(b->UX, tl_gradient_room(b->data)),
+                       TL_SLOT(b->V_turned, N * M),
+                       TL_SLOT(b->M_scratch, M * M),
+                       TL_SLOT(b->twin_X, M * T),
+                       TL_SLOT(b->twin_U, M * T),
+                       TL_SLOT(b->rows, S * M),
+                       TL_SLOT(b->frame, S * M + S),
+                       TL_SLOT(b->fast.V, M * N),
+                       TL_SLOT(b->twin.V, M * N),
+                       TL_SLOT(b->fast.U, M * N),
+                       TL_SLOT(b->twin.U, M * N),
+                       TL_SLOT(b->fast.W, M * K),
+                       TL_SLOT(b->twin.W, M * K),
+                       TL_SLOT(b->fast.H, K * N),
+                       TL_SLOT(b->twin.H, K * N),
+                       TL_SLOT(b->fast.Phi, M * M),
+                       TL_SLOT(b->twin.Phi, M * M),
+                       TL_SLOT(b->fast.G, M * M),
+                       TL_SLOT(b->twin.G, M * M),
+                       TL_SLOT(b->fast.Q, M * M),
+                       TL_SLOT(b->twin.Q, M * M)};
     must(b->ctx, TL_ARENA(b->ctx, "the bench", table, &b->block));
 }
 

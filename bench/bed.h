@@ -24,13 +24,13 @@ typedef struct bed {
     int64_t T; /* compressed columns */
     tlnmf_ctx *ctx;
     double eps;
-    double *Y;               /* S x M x N */
-    double *Phi, *W, *H;     /* where every run begins */
-    double *X, *V, *U;       /* and what follows from it */
-    double *E, *E_long;      /* skew-symmetric, of norms about 0.01 and 10 */
-    double *UX, *V_turned, *M_scratch;  /* M x T, M x M */
-    double *twin_X, *twin_U; /* M x T */
-    double *rows, *frame;    /* of the twin of the compression */
+    double *Y;                         /* S x M x N */
+    double *Phi, *W, *H;               /* where every run begins */
+    double *X, *V, *U;                 /* and what follows from it */
+    double *E, *E_long;                /* skew-symmetric, of norms about 0.01 and 10 */
+    double *UX, *V_turned, *M_scratch; /* scratch of the gradient, V (N x M), M x M */
+    double *twin_X, *twin_U;           /* M x T */
+    double *rows, *frame;              /* of the twin of the compression */
     tlnmf_data *data, *again;
     tl_model model;
     tl_mu mu;

@@ -53,8 +53,9 @@ TL_HOT double tl_sum_product(int64_t count, const double *x, double shift, const
 /* log prod 2^e m = log(prod m) + (sum e) log 2, with the mantissas m in [1, 2): one logarithm for
  * up to 512 numbers a lane, and no overflow at any scale. */
 typedef struct log_sum {
-    double mantissa[LANES];
-    int64_t exponent[LANES];
+    double mantissa[LANES],
+        last_mantissa; /* the last: of numbers that fill no whole row of lanes */
+    int64_t exponent[LANES], last_exponent;
 } log_sum;
 
 enum { LOG_BLOCK = 512 * LANES };
@@ -74,10 +75,10 @@ static inline __attribute__((always_inline)) void log_add(double *mantissa, int6
 }
 
 /* The sum over `count` <= LOG_BLOCK numbers. */
-static double log_total(const log_sum *sum, int64_t count)
+static inline __attribute__((always_inline)) double log_total(const log_sum *sum, int64_t count)
 {
-    double logs = 0.0;
-    int64_t exponents = -1023 * count;
+    double logs = log(sum->last_mantissa);
+    int64_t exponents = sum->last_exponent - 1023 * count;
     for (int j = 0; j < LANES; j++) {
         logs += log(sum->mantissa[j]);
         exponents += sum->exponent[j];
@@ -85,12 +86,14 @@ static double log_total(const log_sum *sum, int64_t count)
     return logs + (double)exponents * 0.693147180559945309417232;
 }
 
-static void log_clear(log_sum *sum)
+static inline __attribute__((always_inline)) void log_clear(log_sum *sum)
 {
     for (int j = 0; j < LANES; j++) {
         sum->mantissa[j] = 1.0;
         sum->exponent[j] = 0;
     }
+    sum->last_mantissa = 1.0;
+    sum->last_exponent = 0;
 }
 
 TL_HOT double tl_sum_log(int64_t count, const double *x, double shift)
@@ -103,8 +106,8 @@ TL_HOT double tl_sum_log(int64_t count, const double *x, double shift)
         for (; i + LANES <= end; i += LANES)
             for (int j = 0; j < LANES; j++)
                 log_add(&sum.mantissa[j], &sum.exponent[j], x[i + j] + shift);
-        for (int j = 0; i < end; i++, j++)
-            log_add(&sum.mantissa[j], &sum.exponent[j], x[i] + shift);
+        for (; i < end; i++)
+            log_add(&sum.last_mantissa, &sum.last_exponent, x[i] + shift);
         total += log_total(&sum, end - i0);
     }
     return total;
@@ -124,10 +127,10 @@ TL_HOT double tl_divergence(int64_t count, const double *V, double eps, const do
                 part[j] += x - 1.0;
                 log_add(&sum.mantissa[j], &sum.exponent[j], x);
             }
-        for (int j = 0; i < end; i++, j++) {
+        for (; i < end; i++) {
             double x = (V[i] + eps) * U[i];
-            part[j] += x - 1.0;
-            log_add(&sum.mantissa[j], &sum.exponent[j], x);
+            total += x - 1.0;
+            log_add(&sum.last_mantissa, &sum.last_exponent, x);
         }
         for (int j = 0; j < LANES; j++)
             total += part[j];
