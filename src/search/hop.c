@@ -10,7 +10,7 @@ bool tl_is_small(const tlnmf_data *data, int64_t K)
 
 int64_t tl_hop_count(const tlnmf_settings *opt, const tlnmf_data *data, int64_t K)
 {
-    enum { FEW = 3 };
+    enum { FEW = 4 };
     if (opt->hops >= 0)
         return opt->hops;
     return opt->solver == TLNMF_SOLVER_FAST && tl_is_small(data, K) ? FEW : 0;
