@@ -19,16 +19,31 @@ static const cli_option common_options[] = {
 };
 enum { COMMON = sizeof common_options / sizeof *common_options };
 
-int cli_fail(const cli_command *command, exit_code code, const char *format, ...)
+static void say(const cli_command *command, const char *kind, const char *format, va_list args)
 {
     cli_progress_clear();
-    fprintf(stderr, "tlnmf %s: ", command->name);
+    fprintf(stderr, "tlnmf %s: %s", command->name, kind);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+}
+
+int cli_fail(const cli_command *command, exit_code code, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    say(command, "", format, args);
     va_end(args);
-    fputc('\n', stderr);
     return (int)code;
+}
+
+void cli_warn(const cli_command *command, const char *format, ...)
+{
+    if (cli_common_values.quiet != NULL)
+        return;
+    va_list args;
+    va_start(args, format);
+    say(command, "warning: ", format, args);
+    va_end(args);
 }
 
 int cli_fail_io(const cli_command *command, const io_error *err)

@@ -64,6 +64,9 @@ void cli_end(cli_call *call);
 /* Prints `tlnmf COMMAND: message` on stderr and returns the code. */
 int cli_fail(const cli_command *command, exit_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same with "warning: " before the message; nothing with -q. */
+void cli_warn(const cli_command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 int cli_fail_io(const cli_command *command, const io_error *err);
 /* For an error of the library; `file` names what was being worked on, or NULL. */
 int cli_fail_library(const cli_call *call, tlnmf_error error, const char *file);

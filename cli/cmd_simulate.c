@@ -128,10 +128,16 @@ static int write_signal(cli_call *call, const double *signal, int64_t S)
         for (int64_t t = 0; t < TLNMF_NOTES_LENGTH; t++)
             frames[t * S + s] = signal[s * TLNMF_NOTES_LENGTH + t];
     io_error err;
-    bool written =
-        io_audio_write(arg.signal, frames, TLNMF_NOTES_LENGTH, (int)S, TLNMF_NOTES_RATE, &err);
+    int64_t clipped = 0;
+    bool written = io_audio_write(arg.signal, frames, TLNMF_NOTES_LENGTH, (int)S, TLNMF_NOTES_RATE,
+                                  &clipped, &err);
     free(frames);
-    return written ? EXIT_DONE : cli_fail_io(call->command, &err);
+    if (!written)
+        return cli_fail_io(call->command, &err);
+    if (clipped > 0)
+        cli_warn(call->command, "%s: %lld samples were clipped (a .wav file has room for them)",
+                 arg.signal, (long long)clipped);
+    return EXIT_DONE;
 }
 
 static int simulate_notes(cli_call *call, const char *output)

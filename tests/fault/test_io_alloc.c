@@ -109,7 +109,7 @@ static bool read_model(const char *path, io_error *err)
 
 static bool write_audio(const char *path, io_error *err)
 {
-    return io_audio_write(path, numbers, 3, 2, 8000, err);
+    return io_audio_write(path, numbers, 3, 2, 8000, NULL, err);
 }
 
 static bool read_pipe(const char *path, io_error *err)
