@@ -85,6 +85,18 @@ void io_output_abort(io_output *output);
 #define io_output_failed(...) (io_output_set_error(__VA_ARGS__), io_false())
 void io_output_set_error(const io_output *output, int why, io_error *err);
 
+/* ---- bytes that grow ---------------------------------------------------------------------- */
+
+typedef struct io_buffer {
+    unsigned char *bytes;
+    size_t size, capacity;
+    bool failed; /* out of memory: what was added since is lost */
+} io_buffer;
+
+void io_buffer_add(io_buffer *buffer, const void *bytes, size_t size);
+/* Publishes and frees; `ok` = false only frees and is false. */
+bool io_buffer_publish(io_buffer *buffer, bool ok, const char *path, io_error *err);
+
 /* ---- what a file holds -------------------------------------------------------------------- */
 
 enum { IO_LIST_DIM = 32 }; /* HDF5 allows as many */

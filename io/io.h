@@ -117,6 +117,50 @@ void io_audio_abort(io_audio_writer *writer); /* NULL is fine */
 bool io_audio_write(const char *path, const double *x, int64_t frames, int channels, int rate,
                     int64_t *clipped, io_error *err);
 
+/* ---- label tracks ------------------------------------------------------------------------- */
+
+/* Seconds; start == end is a point. The name is UTF-8, as it was in the file, perhaps empty. */
+typedef struct io_label {
+    double start, end;
+    char *name;
+} io_label;
+
+typedef struct io_labels {
+    int64_t count;
+    io_label *label;
+} io_labels;
+
+/* Audacity's: a line `start TAB end TAB name` each; lines that start with a backslash (the spectral
+ * range of the label before) and empty lines are passed over. Times may have a decimal comma. A
+ * message names the line. `-` is standard input. A track without labels is refused. */
+bool io_labels_read(const char *path, io_labels *out, io_error *err);
+bool io_labels_write(const char *path, const io_labels *labels, io_error *err);
+void io_labels_free(io_labels *labels);
+
+/* A name for a file without extension from each of the names: no directory, no control character,
+ * nothing that Windows reserves, not empty, at most 120 bytes, and no two that differ only in the
+ * case of ASCII letters. stems[i] is the caller's to free(); all are NULL on failure. */
+bool io_safe_stems(const char *const *names, int64_t count, char **stems, io_error *err);
+
+/* ---- MIDI --------------------------------------------------------------------------------- */
+
+typedef struct io_note {
+    double start, end; /* seconds */
+    int key, velocity; /* 0 .. 127 (60 is middle C), 1 .. 127 */
+} io_note;
+
+typedef struct io_midi_track {
+    const char *name; /* may be NULL */
+    int channel;      /* 0 .. 15 */
+    int64_t count;
+    const io_note *note; /* in any order */
+} io_midi_track;
+
+/* A Standard MIDI File of format 1, 960 ticks a beat: a track with the tempo, then these. A note
+ * ends where the next one on the same key begins. */
+bool io_midi_write(const char *path, double beats_per_minute, const io_midi_track *track,
+                   int64_t tracks, io_error *err);
+
 /* ---- models ------------------------------------------------------------------------------- */
 
 typedef struct io_trace_row {
