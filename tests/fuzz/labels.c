@@ -48,8 +48,7 @@ bool fuzz_seed(int number, const char *path)
 {
     static const char *const seeds[] = {
         "0.000000\t1.000000\tpiano\n1.500000\t2.250000\tfl\xc3\xbcte\n",
-        "\xef\xbb\xbf"
-        "0,5\t1,5\t../x\r\n\\\t100.0\t2000.0\r\n2e0\t2\t\r\n\r\n3\t4",
+        "\xef\xbb\xbf\x30,5\t1,5\t../x\r\n\\\t100.0\t2000.0\r\n2e0\t2\t\r\n\r\n3\t4",
         "1\t2\tcon\n2\t3\t\xf0\x9f\x8e\xb5\n",
     };
 

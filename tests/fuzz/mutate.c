@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 /* Damaged files claim absurd sizes: an allocation that fails is what we want to see. */
-const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1:max_allocation_size_mb=512";
