@@ -19,16 +19,31 @@ static const cli_option common_options[] = {
 };
 enum { COMMON = sizeof common_options / sizeof *common_options };
 
-int cli_fail(const cli_command *command, exit_code code, const char *format, ...)
+static void say(const cli_command *command, const char *kind, const char *format, va_list args)
 {
     cli_progress_clear();
-    fprintf(stderr, "tlnmf %s: ", command->name);
+    fprintf(stderr, "tlnmf %s: %s", command->name, kind);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+}
+
+int cli_fail(const cli_command *command, exit_code code, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    say(command, "", format, args);
     va_end(args);
-    fputc('\n', stderr);
     return (int)code;
+}
+
+void cli_warn(const cli_command *command, const char *format, ...)
+{
+    if (cli_common_values.quiet != NULL)
+        return;
+    va_list args;
+    va_start(args, format);
+    say(command, "warning: ", format, args);
+    va_end(args);
 }
 
 int cli_fail_io(const cli_command *command, const io_error *err)
@@ -149,6 +164,35 @@ static bool set_setting(cli_call *call, const char *name, const char *value, int
     return error == TLNMF_OK;
 }
 
+static bool is_list(const cli_option *option)
+{
+    size_t length = option->argument == NULL ? 0 : strlen(option->argument);
+    return length > 3 && strcmp(option->argument + length - 3, "...") == 0;
+}
+
+/* The value after `=`, or the words up to the next option; again and again if need be. */
+static bool take_list(cli_call *call, words *w, const cli_option *option, const char *value,
+                      int *code)
+{
+    int count = 0, before;
+    while (option->value[count] != NULL)
+        count++;
+    before = count;
+    while (count < CLI_LIST) {
+        if (value == NULL && w->next < w->count &&
+            (w->word[w->next][0] != '-' || w->word[w->next][1] == '\0'))
+            value = w->word[w->next++];
+        if (value == NULL)
+            break;
+        option->value[count++] = value;
+        value = NULL;
+    }
+    if (count == before || count == CLI_LIST)
+        *code = cli_fail(call->command, EXIT_USAGE, "--%s %s", option->name,
+                         count == before ? "needs a value" : "has too many values");
+    return count > before && count < CLI_LIST;
+}
+
 /* One option: `text` is what follows the dashes, perhaps with =value. */
 static bool take_option(cli_call *call, words *w, const char *text, bool is_long, int *code)
 {
@@ -168,6 +212,8 @@ static bool take_option(cli_call *call, words *w, const char *text, bool is_long
                          dash, name, call->command->name);
         return false;
     }
+    if (own != NULL && is_list(own))
+        return take_list(call, w, own, value, code);
     bool wants_value = own != NULL ? own->argument != NULL : setting->type != TLNMF_OPTION_FLAG;
     if (wants_value && value == NULL && w->next < w->count)
         value = w->word[w->next++];

@@ -18,12 +18,15 @@ typedef enum exit_code {
     EXIT_INTERRUPTED = 130,
 } exit_code;
 
+enum { CLI_LIST = 64 };
+
 /* An option of the program's own, beside those of the library's table. */
 typedef struct cli_option {
     const char *name;     /* --name, or -n when it is one letter */
     const char *argument; /* what --help calls its value; NULL: it takes none */
     const char *help;
-    const char **value; /* receives the text, "" for an option without value */
+    const char **value; /* receives the text, "" for an option without value; an option with several
+                           (its argument ends in "...") has CLI_LIST + 1 of them, the last NULL */
 } cli_option;
 
 typedef struct cli_command {
@@ -44,7 +47,7 @@ typedef struct cli_call {
     const char *transform_file; /* --transform with something that is not a name */
 } cli_call;
 
-extern const cli_command cli_fit, cli_jd, cli_simulate, cli_info;
+extern const cli_command cli_fit, cli_jd, cli_simulate, cli_eval, cli_info;
 
 /* The options that every command has. */
 typedef struct cli_common {
@@ -64,6 +67,9 @@ void cli_end(cli_call *call);
 /* Prints `tlnmf COMMAND: message` on stderr and returns the code. */
 int cli_fail(const cli_command *command, exit_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same with "warning: " before the message; nothing with -q. */
+void cli_warn(const cli_command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 int cli_fail_io(const cli_command *command, const io_error *err);
 /* For an error of the library; `file` names what was being worked on, or NULL. */
 int cli_fail_library(const cli_call *call, tlnmf_error error, const char *file);
@@ -125,6 +131,7 @@ void cli_print_summary(FILE *out, const cli_call *call, const cli_result *r);
 /* Writes the model and prints the summary; returns the exit code. */
 int cli_finish(const cli_call *call, const cli_result *r, bool strict);
 bool cli_print_json(const json_t *object);
+json_t *cli_real(double x);         /* null where it is not finite */
 json_t *cli_text(const char *text); /* a JSON string even if it is not UTF-8 */
 
 #endif

@@ -11,7 +11,7 @@ static double seconds(double value)
     return getenv("SOURCE_DATE_EPOCH") != NULL ? 0.0 : value;
 }
 
-static json_t *real_or_null(double x)
+json_t *cli_real(double x)
 {
     return isfinite(x) ? json_real(x) : json_null();
 }
@@ -102,10 +102,10 @@ static json_t *trace_json(const cli_result *r)
         json_t *object = json_object();
         json_object_set_new(object, "stage", json_string(stages[row[i].stage]));
         json_object_set_new(object, "iteration", json_integer((json_int_t)row[i].iteration));
-        json_object_set_new(object, "C", real_or_null(row[i].C));
-        json_object_set_new(object, "L", real_or_null(row[i].L));
-        json_object_set_new(object, "I", real_or_null(row[i].I));
-        json_object_set_new(object, "step", real_or_null(row[i].step));
+        json_object_set_new(object, "C", cli_real(row[i].C));
+        json_object_set_new(object, "L", cli_real(row[i].L));
+        json_object_set_new(object, "I", cli_real(row[i].I));
+        json_object_set_new(object, "step", cli_real(row[i].step));
         json_array_append_new(array, object);
     }
     return array;
@@ -128,11 +128,11 @@ static json_t *atoms_json(const cli_result *r)
 static json_t *exchange_json(const tlnmf_info *info)
 {
     json_t *object = json_object();
-    json_object_set_new(object, "C_tl", real_or_null(info->C_tl));
-    json_object_set_new(object, "I_tl", real_or_null(info->I_tl));
-    json_object_set_new(object, "C_jd", real_or_null(info->C_jd));
-    json_object_set_new(object, "L_jd", real_or_null(info->L_jd));
-    json_object_set_new(object, "I_jd", real_or_null(info->I_jd));
+    json_object_set_new(object, "C_tl", cli_real(info->C_tl));
+    json_object_set_new(object, "I_tl", cli_real(info->I_tl));
+    json_object_set_new(object, "C_jd", cli_real(info->C_jd));
+    json_object_set_new(object, "L_jd", cli_real(info->L_jd));
+    json_object_set_new(object, "I_jd", cli_real(info->I_jd));
     json_object_set_new(object, "chain_holds", json_boolean(info->chain == 1));
     return object;
 }
@@ -148,17 +148,17 @@ static const char *certificate_words(const tlnmf_info *info)
 
 static void add_values(json_t *object, const tlnmf_info *info)
 {
-    json_object_set_new(object, "C", real_or_null(info->C));
-    json_object_set_new(object, "L", real_or_null(info->L));
-    json_object_set_new(object, "I", real_or_null(info->I));
-    json_object_set_new(object, "certificate", real_or_null(info->certificate));
+    json_object_set_new(object, "C", cli_real(info->C));
+    json_object_set_new(object, "L", cli_real(info->L));
+    json_object_set_new(object, "I", cli_real(info->I));
+    json_object_set_new(object, "certificate", cli_real(info->certificate));
     json_object_set_new(object, "certificate_means", json_string(certificate_words(info)));
     json_object_set_new(object, "outcome",
                         json_string(tlnmf_outcome_name((tlnmf_outcome)info->outcome)));
     json_object_set_new(object, "iterations", json_integer((json_int_t)info->iterations));
     json_object_set_new(object, "eps", json_real(info->eps));
     json_object_set_new(object, "orthogonality", json_real(info->orthogonality));
-    json_object_set_new(object, "gradient_norm", real_or_null(info->gradient_norm));
+    json_object_set_new(object, "gradient_norm", cli_real(info->gradient_norm));
     json_object_set_new(object, "starts", json_integer((json_int_t)info->starts));
     json_object_set_new(object, "best_start", json_integer((json_int_t)info->best_start));
     json_object_set_new(object, "cpu_seconds", json_real(seconds(info->cpu_seconds)));

@@ -49,6 +49,8 @@ typedef struct io_source {
 } io_source;
 
 bool io_source_open(const char *path, io_source *out, io_error *err);
+/* Without asking what format it is. */
+bool io_source_look(const char *path, io_source *out, io_error *err);
 void io_source_close(io_source *source);
 
 /* From its first byte; fclose when done. NULL with `err` filled in. */
@@ -64,6 +66,37 @@ bool io_has_extension(const char *name, size_t length, const char *extension);
 
 /* Retries interrupted and short writes; false leaves errno. */
 bool io_write_all(int fd, const void *bytes, size_t size);
+
+/* ---- outputs ------------------------------------------------------------------------------ */
+
+/* The one atomic writer: a temporary beside the target, synced and renamed by the commit. Standard
+ * output, devices and pipes are written in place (`temporary` is NULL) and cannot seek. */
+typedef struct io_output {
+    const char *path, *name; /* the name is for messages */
+    char *target, *temporary;
+    int fd;
+    bool standard; /* output: not ours to close */
+} io_output;
+
+/* `path` must outlive the output. Each failure fills in `err` and leaves nothing behind. */
+bool io_output_open(const char *path, io_output *out, io_error *err);
+bool io_output_commit(io_output *output, io_error *err);
+void io_output_abort(io_output *output);
+/* After a failed write: the message for errno = why. */
+#define io_output_failed(...) (io_output_set_error(__VA_ARGS__), io_false())
+void io_output_set_error(const io_output *output, int why, io_error *err);
+
+/* ---- bytes that grow ---------------------------------------------------------------------- */
+
+typedef struct io_buffer {
+    unsigned char *bytes;
+    size_t size, capacity;
+    bool failed; /* out of memory: what was added since is lost */
+} io_buffer;
+
+void io_buffer_add(io_buffer *buffer, const void *bytes, size_t size);
+/* Publishes and frees; `ok` = false only frees and is false. */
+bool io_buffer_publish(io_buffer *buffer, bool ok, const char *path, io_error *err);
 
 /* ---- what a file holds -------------------------------------------------------------------- */
 

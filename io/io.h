@@ -63,10 +63,103 @@ bool io_slurp(const char *path, unsigned char **bytes, size_t *size, io_error *e
 
 /* ---- sound -------------------------------------------------------------------------------- */
 
-/* Samples x[frame * channels + channel]; the format follows from the extension
- * (.wav and `-`: 32-bit float without time stamps; .flac: 24 bits, clipped to [-1, 1]). */
+/* Samples are x[frame * channels + channel], full scale is [-1, 1]. `format` is libsndfile's format
+ * word (container | sample format); io/io.h's users pass it on and need not look inside. */
+typedef struct io_audio_info {
+    int64_t frames;
+    int channels, rate, format;
+} io_audio_info;
+
+typedef struct io_audio {
+    int64_t frames;
+    int channels, rate;
+    int format;
+    double *x;
+} io_audio;
+
+/* The whole of a sound file in any format of libsndfile, or of standard input for `-`. Refused with
+ * a message: no sound, no samples, a file cut short, a sample that is not finite. What is allocated
+ * follows what has been read, never the header alone. */
+bool io_audio_read(const char *path, io_audio *out, io_error *err);
+void io_audio_free(io_audio *audio);
+
+/* The same, block by block. Where a header cannot be trusted (compressed formats) opening decodes
+ * the file once to count its frames, so that info->frames is what can be read. */
+typedef struct io_audio_reader io_audio_reader;
+bool io_audio_open(const char *path, io_audio_reader **out, io_audio_info *info, io_error *err);
+/* Exactly `frames` frames from number `first` on, or an error; each sample is finite. */
+bool io_audio_read_at(io_audio_reader *reader, int64_t first, int64_t frames, double *x,
+                      io_error *err);
+void io_audio_close(io_audio_reader *reader); /* NULL is fine */
+
+/* The format in which `path` (.wav, .flac, .w64; `-` is .wav) holds sound that came as `like`:
+ * whole numbers stay whole numbers of at least as many bits, floating point stays so where the
+ * container has it, lossy formats become 32-bit floats, and a .wav too large for its 32-bit sizes
+ * is an RF64. 0 with `err` filled in for another extension. */
+int io_audio_format_like(const char *path, int like, int64_t frames, int channels, io_error *err);
+/* 2^-(bits - 1), or 0 for floating point: how far apart two values of a format are. */
+double io_audio_step(int format);
+
+/* Writing block by block, all or nothing: beside the final name until the commit. Samples are
+ * rounded to nearest, without dither, and clipped where the format ends: the writer counts how many
+ * were. No time stamps. info->frames only says how large the file will be. */
+typedef struct io_audio_writer io_audio_writer;
+bool io_audio_create(const char *path, const io_audio_info *info, io_audio_writer **out,
+                     io_error *err);
+bool io_audio_append(io_audio_writer *writer, const double *x, int64_t frames, io_error *err);
+int64_t io_audio_clipped(const io_audio_writer *writer);
+/* Either ends the writer, also when the commit fails. */
+bool io_audio_commit(io_audio_writer *writer, io_error *err);
+void io_audio_abort(io_audio_writer *writer); /* NULL is fine */
+
+/* All at once; the format follows from the extension (.wav and `-`: 32-bit float; .flac: 24 bits;
+ * .w64: 32-bit float). *clipped, if asked for, is the number of samples that did not fit. */
 bool io_audio_write(const char *path, const double *x, int64_t frames, int channels, int rate,
-                    io_error *err);
+                    int64_t *clipped, io_error *err);
+
+/* ---- label tracks ------------------------------------------------------------------------- */
+
+/* Seconds; start == end is a point. The name is UTF-8, as it was in the file, perhaps empty. */
+typedef struct io_label {
+    double start, end;
+    char *name;
+} io_label;
+
+typedef struct io_labels {
+    int64_t count;
+    io_label *label;
+} io_labels;
+
+/* Audacity's: a line `start TAB end TAB name` each; lines that start with a backslash (the spectral
+ * range of the label before) and empty lines are passed over. Times may have a decimal comma. A
+ * message names the line. `-` is standard input. A track without labels is refused. */
+bool io_labels_read(const char *path, io_labels *out, io_error *err);
+bool io_labels_write(const char *path, const io_labels *labels, io_error *err);
+void io_labels_free(io_labels *labels);
+
+/* A name for a file without extension from each of the names: no directory, no control character,
+ * nothing that Windows reserves, not empty, at most 120 bytes, and no two that differ only in the
+ * case of ASCII letters. stems[i] is the caller's to free(); all are NULL on failure. */
+bool io_safe_stems(const char *const *names, int64_t count, char **stems, io_error *err);
+
+/* ---- MIDI --------------------------------------------------------------------------------- */
+
+typedef struct io_note {
+    double start, end; /* seconds */
+    int key, velocity; /* 0 .. 127 (60 is middle C), 1 .. 127 */
+} io_note;
+
+typedef struct io_midi_track {
+    const char *name; /* may be NULL */
+    int channel;      /* 0 .. 15 */
+    int64_t count;
+    const io_note *note; /* in any order */
+} io_midi_track;
+
+/* A Standard MIDI File of format 1, 960 ticks a beat: a track with the tempo, then these. A note
+ * ends where the next one on the same key begins. */
+bool io_midi_write(const char *path, double beats_per_minute, const io_midi_track *track,
+                   int64_t tracks, io_error *err);
 
 /* ---- models ------------------------------------------------------------------------------- */
 

@@ -35,20 +35,20 @@ static char *directory_of(const char *path)
     return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-static bool cannot_write(const char *path, const char *target, int why, io_error *err)
+void io_output_set_error(const io_output *output, int why, io_error *err)
 {
     struct stat st;
+    const char *target = output->target ? output->target : output->path;
     char *directory = why == ENOENT ? directory_of(target) : NULL;
 
     if (why == ENOMEM)
-        io_no_memory(err, path);
+        io_no_memory(err, output->name);
     else if (directory && stat(directory, &st) != 0)
-        io_fail(err, IO_NO_OUTPUT, "%s: cannot write: %s (directory %s does not exist)", path,
-                strerror(why), directory);
+        io_fail(err, IO_NO_OUTPUT, "%s: cannot write: %s (directory %s does not exist)",
+                output->name, strerror(why), directory);
     else
-        io_fail(err, IO_NO_OUTPUT, "%s: cannot write: %s", path, strerror(why));
+        io_fail(err, IO_NO_OUTPUT, "%s: cannot write: %s", output->name, strerror(why));
     free(directory);
-    return false;
 }
 
 /* What a symbolic link says, seen from where the link lies; NULL with errno. */
@@ -86,33 +86,32 @@ static char *final_path(const char *path)
     return at;
 }
 
-/* A new file beside the target. open(2) applies the umask, which mkstemp would not. The name is
- * cut so that the longest legal name still gives a legal one. */
-static int open_beside(const char *target, char **temporary)
+/* A new file beside the target; false leaves errno. open(2) applies the umask, which mkstemp would
+ * not. The name is cut so that the longest legal name still gives a legal one. */
+static bool open_beside(io_output *output)
 {
-    const char *slash = strrchr(target, '/');
+    const char *target = output->target, *slash = strrchr(target, '/');
     const char *base = slash ? slash + 1 : target;
     size_t room = strlen(target) + 64;
     char *path = malloc(room);
     int fd = -1;
 
-    if (!path)
-        return -1;
-    for (int attempt = 0; attempt < 1000; attempt++) {
+    for (int attempt = 0; path && attempt < 1000; attempt++) {
         snprintf(path, room, "%.*s.%.200s.%ld-%d", (int)(base - target), target, base,
                  (long)getpid(), attempt);
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0 || errno != EEXIST)
             break;
     }
-    if (fd < 0) {
-        int why = errno;
-        free(path);
-        path = NULL;
-        errno = why;
+    if (fd >= 0) {
+        output->temporary = path;
+        output->fd = fd;
+        return true;
     }
-    *temporary = path;
-    return fd;
+    int why = errno;
+    free(path);
+    errno = why;
+    return false;
 }
 
 /* The rename is what counts; a file system that cannot sync a directory is no reason to fail. */
@@ -133,68 +132,84 @@ static bool sync_file(int fd)
     return fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;
 }
 
-/* All or nothing; `old` is the file in the way, whose mode stays. False leaves errno. */
-static bool replace(const char *target, const struct stat *old, const void *bytes, size_t size)
+/* `old` is the file in the way, whose mode stays. False leaves errno. */
+static bool open_temporary(io_output *output, const struct stat *old)
 {
-    char *temporary;
-
+    output->target = final_path(output->path);
     /* rename(2) would overwrite a write-protected file without asking. */
-    if (old && access(target, W_OK) != 0)
+    if (!output->target || (old && access(output->target, W_OK) != 0))
         return false;
-    int fd = open_beside(target, &temporary);
-    if (fd < 0)
-        return false;
-    bool ok = (!old || fchmod(fd, old->st_mode & 0777) == 0) && io_write_all(fd, bytes, size) &&
-              sync_file(fd);
-    int why = errno;
-    if (close(fd) != 0 && ok) {
-        ok = false;
-        why = errno;
-    }
-    if (ok && rename(temporary, target) != 0) {
-        ok = false;
-        why = errno;
-    }
-    if (ok)
-        sync_directory(target);
-    else
-        unlink(temporary);
-    free(temporary);
-    errno = why;
-    return ok;
+    return open_beside(output) && (!old || fchmod(output->fd, old->st_mode & 0777) == 0);
 }
 
-static bool write_in_place(const char *path, const void *bytes, size_t size)
+bool io_output_open(const char *path, io_output *out, io_error *err)
 {
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool standard = strcmp(path, "-") == 0;
+    struct stat st;
 
-    if (fd < 0)
-        return false;
-    bool ok = io_write_all(fd, bytes, size);
+    *out = (io_output){.path = path, .name = standard ? "standard output" : path, .fd = -1};
+    out->standard = standard;
+    if (standard) {
+        out->fd = STDOUT_FILENO;
+        return true;
+    }
+    bool exists = stat(path, &st) == 0, in_place = exists && !S_ISREG(st.st_mode);
+    if (in_place)
+        out->fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (in_place ? out->fd >= 0 : open_temporary(out, exists ? &st : NULL))
+        return true;
     int why = errno;
-    if (close(fd) != 0 && ok)
-        return false;
-    errno = why;
+    io_output_set_error(out, why, err);
+    io_output_abort(out);
+    return false;
+}
+
+void io_output_abort(io_output *output)
+{
+    if (output->fd >= 0 && !output->standard)
+        close(output->fd);
+    if (output->temporary)
+        unlink(output->temporary);
+    free(output->temporary);
+    free(output->target);
+    *output = (io_output){.fd = -1};
+}
+
+bool io_output_commit(io_output *output, io_error *err)
+{
+    bool ok = !output->temporary || sync_file(output->fd);
+    int why = errno;
+
+    if (!output->standard && close(output->fd) != 0 && ok) {
+        ok = false;
+        why = errno;
+    }
+    output->fd = -1;
+    if (ok && output->temporary && rename(output->temporary, output->target) != 0) {
+        ok = false;
+        why = errno;
+    }
+    if (ok && output->temporary) {
+        sync_directory(output->target);
+        free(output->temporary);
+        output->temporary = NULL;
+    } else if (!ok)
+        io_output_set_error(output, why, err);
+    io_output_abort(output);
     return ok;
 }
 
 bool io_publish(const char *path, const void *bytes, size_t size, io_error *err)
 {
-    struct stat st;
+    io_output output;
 
-    if (strcmp(path, "-") == 0)
-        return io_write_all(STDOUT_FILENO, bytes, size) ||
-               cannot_write("standard output", ".", errno, err);
-    bool exists = stat(path, &st) == 0;
-    if (exists && !S_ISREG(st.st_mode))
-        return write_in_place(path, bytes, size) || cannot_write(path, path, errno, err);
-    char *target = final_path(path);
-    if (!target)
-        return cannot_write(path, path, errno, err);
-    bool ok =
-        replace(target, exists ? &st : NULL, bytes, size) || cannot_write(path, target, errno, err);
-    free(target);
-    return ok;
+    if (!io_output_open(path, &output, err))
+        return false;
+    if (io_write_all(output.fd, bytes, size))
+        return io_output_commit(&output, err);
+    io_output_set_error(&output, errno, err);
+    io_output_abort(&output);
+    return false;
 }
 
 /* Until the end, for sizes nobody announced; false leaves errno. */

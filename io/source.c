@@ -91,7 +91,7 @@ static bool read_bytes(io_source *source, io_error *err)
     return true;
 }
 
-bool io_source_open(const char *path, io_source *out, io_error *err)
+bool io_source_look(const char *path, io_source *out, io_error *err)
 {
     bool standard = strcmp(path, "-") == 0;
     struct stat st = {0};
@@ -102,15 +102,22 @@ bool io_source_open(const char *path, io_source *out, io_error *err)
     out->size = (int64_t)st.st_size;
     if (!(!standard && S_ISREG(st.st_mode) ? read_head(out, err) : read_bytes(out, err)))
         return false;
+    if (out->head_size > 0)
+        return true;
+    io_source_close(out);
+    return io_fail(err, IO_BAD_INPUT, "%s: empty file", out->name);
+}
+
+bool io_source_open(const char *path, io_source *out, io_error *err)
+{
+    if (!io_source_look(path, out, err))
+        return false;
     out->format = io_format_of_name(path, strlen(path));
     if (out->format == IO_FORMAT_UNKNOWN)
         out->format = format_of_content(out);
-    if (out->head_size == 0)
-        io_fail(err, IO_BAD_INPUT, "%s: empty file", out->name);
-    else if (out->format == IO_FORMAT_UNKNOWN)
-        io_fail_content(out, "neither .npy nor HDF5 nor MATLAB", err);
-    else
+    if (out->format != IO_FORMAT_UNKNOWN)
         return true;
+    io_fail_content(out, "neither .npy nor HDF5 nor MATLAB", err);
     io_source_close(out);
     return false;
 }

@@ -109,7 +109,52 @@ static bool read_model(const char *path, io_error *err)
 
 static bool write_audio(const char *path, io_error *err)
 {
-    return io_audio_write(path, numbers, 3, 2, 8000, err);
+    return io_audio_write(path, numbers, 3, 2, 8000, NULL, err);
+}
+
+static bool read_audio(const char *path, io_error *err)
+{
+    io_audio audio;
+    bool ok = io_audio_read(path, &audio, err);
+
+    io_audio_free(&audio);
+    return ok;
+}
+
+static bool read_labels(const char *path, io_error *err)
+{
+    io_labels labels;
+    bool ok = io_labels_read(path, &labels, err);
+
+    io_labels_free(&labels);
+    return ok;
+}
+
+static bool write_labels(const char *path, io_error *err)
+{
+    io_label label[] = {{0, 1, "one"}, {1, 2, "two"}};
+    io_labels labels = {2, label};
+
+    return io_labels_write(path, &labels, err);
+}
+
+static bool name_stems(const char *name, io_error *err)
+{
+    const char *const names[] = {name, name, ""};
+    char *stems[3];
+    bool ok = io_safe_stems(names, 3, stems, err);
+
+    for (int i = 0; i < 3; i++)
+        free(stems[i]);
+    return ok;
+}
+
+static bool write_midi(const char *path, io_error *err)
+{
+    const io_note notes[] = {{0, 1, 60, 1}, {1, 2, 61, 1}};
+    const io_midi_track track = {"piano", 0, 2, notes};
+
+    return io_midi_write(path, 120, &track, 1, err);
 }
 
 static bool read_pipe(const char *path, io_error *err)
@@ -180,6 +225,19 @@ static void test_audio(void **state)
     (void)state;
     exhaust(write_audio, "x.wav");
     exhaust(write_audio, "x.flac");
+    assert_int_equal(symlink("/dev/null", "null.wav"), 0); /* put together in memory */
+    exhaust(write_audio, "null.wav");
+    exhaust(read_audio, "x.wav");
+    exhaust(read_audio, "x.flac");
+}
+
+static void test_labels(void **state)
+{
+    (void)state;
+    exhaust(write_labels, "x.txt");
+    exhaust(read_labels, "x.txt");
+    exhaust(name_stems, "piano");
+    exhaust(write_midi, "x.mid");
 }
 
 int main(void)
@@ -188,6 +246,7 @@ int main(void)
         cmocka_unit_test(test_arrays),
         cmocka_unit_test(test_models),
         cmocka_unit_test(test_audio),
+        cmocka_unit_test(test_labels),
     };
 
     /* jansson must run out of memory too; cmocka comes with none of its own. */

@@ -77,6 +77,6 @@ check "the model is written all the same" tlnmf info model.h5 >/dev/null
 
 # Kinds of file
 expect 5 "" "tlnmf simulate: x.csv: arrays are written as .npy or .h5" tlnmf simulate gcm -o x.csv
-expect 5 "" "tlnmf simulate: x.mp3: sound is written as .wav or .flac" \
+expect 5 "" "tlnmf simulate: x.mp3: sound is written as .wav, .flac or .w64" \
     tlnmf simulate notes --signal x.mp3
 absent x.csv x.mp3

@@ -1,0 +1,87 @@
+/* Symmetric systems that may be singular. */
+#include "linalg/linalg.h"
+
+#include <cblas.h>
+#include <float.h>
+#include <lapacke.h>
+#include <math.h>
+#include <omp.h>
+
+/* LL' = A in the lower triangle as column-major LAPACK sees it, where its pivoted factorisation is
+ * the faster one. False if A is not safely positive: a pivot that is nothing but rounding would be
+ * divided by. */
+static bool factor_plain(int n, double *A, double tol)
+{
+    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, A, n) != 0)
+        return false;
+    for (int64_t i = 0; i < n; i++)
+        if (!(A[i * n + i] * A[i * n + i] > tol))
+            return false;
+    return true;
+}
+
+static void solve_triangles(int n, int rank, const double *L, int64_t count, double *B)
+{
+    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, rank, (int)count,
+                1.0, L, n, B, n);
+    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, rank, (int)count,
+                1.0, L, n, B, n);
+}
+
+/* P'AP = LL' with as many columns as A has directions above tol; the others get nothing. */
+static tlnmf_error solve_pivoted(tlnmf_ctx *ctx, int n, double *A, double tol, int64_t count,
+                                 double *B)
+{
+    int *pivot, rank = 0;
+    double *work, *b;
+    tl_slot table[] = {TL_SLOT(pivot, n), TL_SLOT(work, 2 * (int64_t)n), TL_SLOT(b, n)};
+    void *block;
+    TRY(TL_ARENA(ctx, "a pivoted factorisation", table, &block));
+    int info = LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', n, A, n, pivot, &rank, tol, work);
+    for (int64_t k = 0; info >= 0 && k < count; k++) {
+        for (int64_t i = 0; i < n; i++)
+            b[i] = i < rank ? B[k * n + pivot[i] - 1] : 0.0;
+        solve_triangles(n, rank, A, 1, b);
+        for (int64_t i = 0; i < n; i++)
+            B[k * n + pivot[i] - 1] = b[i];
+    }
+    tl_release(&ctx->hooks, block);
+    return info >= 0 ? TLNMF_OK
+                     : tl_fail(ctx, TLNMF_ERR_NUMERIC, "LAPACK's dpstrf failed (info = %d)", info);
+}
+
+/* B becomes the solutions; `copy` is n x n. */
+static tlnmf_error solve(tlnmf_ctx *ctx, int n, double *A, double *copy, int64_t count, double *B)
+{
+    double largest = 0.0;
+    for (int64_t i = 0; i < n; i++)
+        largest = fmax(largest, A[i * n + i]);
+    double tol = (double)n * DBL_EPSILON * largest;
+    tl_copy(copy, A, (int64_t)n * n);
+    if (!factor_plain(n, copy, tol))
+        return solve_pivoted(ctx, n, A, tol, count, B);
+    solve_triangles(n, n, copy, count, B);
+    return TLNMF_OK;
+}
+
+tlnmf_error tl_solve_semidefinite(tlnmf_ctx *ctx, int64_t n, double *A, int64_t count, double *B)
+{
+    enum { WORTH_THREADS = 4096 };
+    TRY(tl_check_size(ctx, "n", n));
+    TRY(tl_check_size(ctx, "count", count));
+    double *copy;
+    tl_slot table[] = {TL_SLOT(copy, n * n)};
+    void *block;
+    TRY(TL_ARENA(ctx, "a symmetric system", table, &block));
+    tlnmf_error error = TLNMF_OK;
+    /* Threads gain little below, and wait for each other where the cores are busy. The region keeps
+     * the setting from whoever calls. */
+#pragma omp parallel num_threads(1)
+    {
+        if (n < WORTH_THREADS)
+            omp_set_num_threads(1);
+        error = solve(ctx, (int)n, A, copy, count, B);
+    }
+    tl_release(&ctx->hooks, block);
+    return error;
+}
