@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -9,15 +10,23 @@
 /* What the program and the BLAS take up themselves. */
 static const double BASE = 30e6;
 
-/* The number in a file of one line, e.g. of a control group; infinite if there is none ("max"). */
-static double number_in(const char *path)
+/* The number after `name` at the beginning of a line of the file, e.g. of a control group's;
+ * infinite if there is none ("max"). */
+static double number_in(const char *path, const char *name)
 {
-    double number = INFINITY;
     FILE *file = fopen(path, "r");
     if (file == NULL)
-        return number;
-    if (fscanf(file, "%lf", &number) != 1)
-        number = INFINITY;
+        return INFINITY;
+    char line[128];
+    double number = INFINITY;
+    while (isinf(number) && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, name, strlen(name)) != 0)
+            continue;
+        char *end, *text = line + strlen(name);
+        double value = strtod(text, &end);
+        if (end != text)
+            number = value;
+    }
     fclose(file);
     return number;
 }
@@ -25,23 +34,14 @@ static double number_in(const char *path)
 /* Linux's estimate of what can be had without swapping. */
 static double machine_has(void)
 {
-    FILE *file = fopen("/proc/meminfo", "r");
-    if (file == NULL)
-        return INFINITY;
-    char line[128];
-    double kilobytes = INFINITY;
-    while (fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "MemAvailable: %lf kB", &kilobytes) == 1)
-            break;
-    fclose(file);
-    return 1024.0 * kilobytes;
+    return 1024.0 * number_in("/proc/meminfo", "MemAvailable:");
 }
 
 /* What the control group still allows: containers see the whole machine in /proc/meminfo. */
 static double group_has(void)
 {
-    double limit = number_in("/sys/fs/cgroup/memory.max");
-    double used = number_in("/sys/fs/cgroup/memory.current");
+    double limit = number_in("/sys/fs/cgroup/memory.max", "");
+    double used = number_in("/sys/fs/cgroup/memory.current", "");
     return isfinite(limit) && isfinite(used) ? fmax(limit - used, 0.0) : INFINITY;
 }
 
@@ -51,7 +51,7 @@ static double process_has(void)
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return INFINITY;
-    double used = number_in("/proc/self/statm") * (double)sysconf(_SC_PAGESIZE);
+    double used = number_in("/proc/self/statm", "") * (double)sysconf(_SC_PAGESIZE);
     return isfinite(used) ? fmax((double)limit.rlim_cur - used, 0.0) : INFINITY;
 }
 

@@ -111,7 +111,7 @@ tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settin
                       const tlnmf_start *start, tlnmf_callback callback, void *user,
                       tlnmf_result **out)
 {
-    task t;
+    task t = {0};
     *out = NULL;
     TRY(prepare_fit(ctx, data, settings, &t));
     warn_of_triviality(ctx, data);
@@ -122,7 +122,7 @@ tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
                               const tlnmf_settings *settings, const tlnmf_start *start,
                               tlnmf_callback callback, void *user, tlnmf_result **out)
 {
-    task t;
+    task t = {0};
     *out = NULL;
     TRY(prepare_diagonalise(ctx, data, settings, &t));
     warn_of_triviality(ctx, data);
@@ -132,7 +132,7 @@ tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
 tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *settings,
                          double *bytes)
 {
-    task t;
+    task t = {0};
     *bytes = 0.0;
     if (settings->struct_size == sizeof *settings && settings->k == 0)
         TRY(prepare_diagonalise(ctx, data, settings, &t));

@@ -20,7 +20,7 @@ static void lay_out(tl_mixed *mixed, const tlnmf_data *data, tl_slot table[3])
     mixed->Phi_stride = padded(M);
     const tl_slot parts[] = {TL_SLOT(mixed->X, M * mixed->X_stride),
                              TL_SLOT(mixed->Phi, M * mixed->Phi_stride),
-                             TL_SLOT(mixed->U, 2 * TL_SWEEP_BLOCK * mixed->X_stride)};
+                             TL_SLOT(mixed->U, (int64_t)2 * TL_SWEEP_BLOCK * mixed->X_stride)};
     memcpy(table, parts, sizeof parts);
 }
 

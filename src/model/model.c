@@ -6,7 +6,7 @@
 /* What the gradient and sweeps need; where a frame is a column, a sweep reads U itself. */
 static int64_t scratch_room(const tlnmf_data *data)
 {
-    int64_t sweep = data->one_each ? 0 : 2 * TL_SWEEP_BLOCK * data->T;
+    int64_t sweep = data->one_each ? 0 : (int64_t)2 * TL_SWEEP_BLOCK * data->T;
     return tl_max(tl_gradient_room(data), sweep);
 }
 

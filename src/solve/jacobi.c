@@ -18,6 +18,7 @@ typedef struct group {
 
 /* The two loops, in both precisions. (14): p and D of one pair; x and u are rows of X and of the
  * weights. Then its turn, of rows of X and of Phi. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): `real` is a type */
 #define LOOPS(real, precision)                                                                     \
     static inline __attribute__((always_inline)) void pair_sums_##precision(                       \
         int64_t length, const real *restrict xa, const real *restrict xb, const real *restrict ua, \
@@ -43,6 +44,7 @@ typedef struct group {
             b[i] = c * y - s * x;                                                                  \
         }                                                                                          \
     }
+/* NOLINTEND(bugprone-macro-parentheses) */
 LOOPS(double, double)
 LOOPS(float, single)
 
