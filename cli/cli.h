@@ -42,9 +42,10 @@ typedef struct cli_call {
     int operand_count;
     const char *operands[8];
     const char *transform_file; /* --transform with something that is not a name */
+    int64_t block, moving;      /* neighbouring frames as realisations; 0: not asked for */
 } cli_call;
 
-extern const cli_command cli_fit, cli_jd, cli_simulate, cli_info;
+extern const cli_command cli_fit, cli_jd, cli_simulate, cli_info, cli_reproduce;
 
 /* The options that every command has. */
 typedef struct cli_common {
@@ -96,6 +97,8 @@ int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t 
 void cli_catch_interrupt(void);
 int cli_progress(const tlnmf_progress *progress, void *user); /* a tlnmf_callback; user is NULL */
 void cli_progress_clear(void);
+bool cli_interrupted(void);               /* whether Ctrl-C or SIGTERM has come */
+void cli_progress_show(const char *text); /* a line of one's own, at most ten times a second */
 
 /* ---- results (summary.c) --------------------------------------------------------------------- */
 

@@ -300,8 +300,8 @@ TLNMF_API tlnmf_error tlnmf_result_atoms(tlnmf_ctx *ctx, const tlnmf_result *res
 
 /* ---- against the truth ----------------------------------------------------------------------- */
 
-/* Q(Phi) = D_eps(V | Vbar), spec (17): V is the power of Phi on the data, Vbar that on `truth`, data
- * of the same M and N whose covariances are the true ones. */
+/* Q(Phi) = D_eps(V | Vbar), spec (17): V is the power of Phi on the data, Vbar that on `truth`,
+ * data of the same M and N whose covariances are the true ones. */
 TLNMF_API tlnmf_error tlnmf_theory_Q(tlnmf_ctx *ctx, const tlnmf_data *data,
                                      const tlnmf_data *truth, const double *Phi, double eps,
                                      double *Q);

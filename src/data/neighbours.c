@@ -1,5 +1,5 @@
-/* Neighbouring frames as realisations of one another: the local averages that the paper's conclusion
- * proposes for S = 1. */
+/* Neighbouring frames as realisations of one another: the local averages that the paper's
+ * conclusion proposes for S = 1. */
 #include "data/data.h"
 #include "linalg/linalg.h"
 
@@ -44,8 +44,9 @@ tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y, int64_t 
     if (kind != TLNMF_NEIGHBOURS_BLOCKS && kind != TLNMF_NEIGHBOURS_MOVING)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "there is no kind %d of neighbours", (int)kind);
     if (B < 1 || B > N)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "%s = %lld is outside [1, %lld], the frames there are",
-                       name, (long long)B, (long long)N);
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "%s = %lld is outside [1, %lld], the frames there are", name, (long long)B,
+                       (long long)N);
     TRY(tl_check_size(ctx, "S", S));
     TRY(tl_check_size(ctx, "S times the neighbours", S * B));
     int64_t frames = kind == TLNMF_NEIGHBOURS_BLOCKS ? (N + B - 1) / B : N, count;

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* Potentials u, v with u_i + v_j <= cost_ij, equal on the assigned pairs; index 0 of the columns is a
- * column that does not exist, from which each path begins. */
+/* Potentials u, v with u_i + v_j <= cost_ij, equal on the assigned pairs; index 0 of the columns is
+ * a column that does not exist, from which each path begins. */
 typedef struct hungarian {
     int64_t n;
     const double *cost;

@@ -16,9 +16,9 @@ static tlnmf_error check_pair(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnm
                               const double *Phi, double eps)
 {
     if (data->M != truth->M || data->N != truth->N)
-        return tl_fail(ctx, TLNMF_ERR_SHAPE,
-                       "the data are %lld x %lld, the truth is %lld x %lld", (long long)data->M,
-                       (long long)data->N, (long long)truth->M, (long long)truth->N);
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "the data are %lld x %lld, the truth is %lld x %lld",
+                       (long long)data->M, (long long)data->N, (long long)truth->M,
+                       (long long)truth->N);
     if (!(eps >= 1e-300 && eps <= 1e300))
         return tl_fail(ctx, TLNMF_ERR_OPTION, "eps = %g is outside [1e-300, 1e+300]", eps);
     for (int64_t i = 0; i < data->M * data->M; i++)
@@ -73,8 +73,8 @@ static void slope(pair *p, double *out)
     int64_t M = p->M;
     for (int64_t a = 0; a < M; a++)
         for (int64_t b = 0; b < a; b++)
-            *out++ = data->G[b * M + a] - data->G[a * M + b] + truth->G[b * M + a] -
-                     truth->G[a * M + b];
+            *out++ =
+                data->G[b * M + a] - data->G[a * M + b] + truth->G[b * M + a] - truth->G[a * M + b];
 }
 
 /* Q after the step `a` along E of the data's model, which is not taken yet. */
