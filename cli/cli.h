@@ -110,7 +110,7 @@ typedef struct cli_result {
     int64_t atom_count;
     double rate;
     bool with_trace;
-    const char *kind, *init_phi, *init_w, *init_h; /* as given, for the record; may be NULL */
+    const char *kind, *init_phi, *init_w, *init_h, *block, *moving; /* as given; may be NULL */
 } cli_result;
 
 json_t *cli_summary(const cli_call *call, const cli_result *r); /* NULL: no memory */

@@ -40,7 +40,7 @@ static void fit_axis(axis *a, const plot_panel *p, bool is_x, double low, double
             high = 10.0;
         }
         if (!a->log) {
-            double room = is_x ? 0.0 : 0.05 * (high - low);
+            double room = 0.05 * (high - low);
             low -= room;
             high += room;
         }
@@ -195,6 +195,21 @@ static void draw_labels(FILE *out, const plot_panel *p)
     fputs("</g>\n", out);
 }
 
+/* A nested picture of the frame's size cuts off what lies outside; marks on the edge stay whole. */
+static void draw_inside(FILE *out, const plot_panel *p, const axis *x, const axis *y,
+                        const plot_series *s)
+{
+    double room = s->style == PLOT_LINE || s->style == PLOT_DASHED ? 0.0 : 6.0;
+    double left = p->left - room, top = p->top - room;
+    double width = p->width + 2.0 * room, height = p->height + 2.0 * room;
+    fprintf(out,
+            "<svg x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+            "viewBox=\"%.1f %.1f %.1f %.1f\">\n",
+            left, top, width, height, left, top, width, height);
+    draw_series(out, x, y, s);
+    fputs("</svg>\n", out);
+}
+
 void plot_draw(FILE *out, const plot_panel *p)
 {
     double right = p->left + p->width, bottom = p->top + p->height;
@@ -206,17 +221,12 @@ void plot_draw(FILE *out, const plot_panel *p)
         draw_ticks(out, p, &x, true);
         draw_ticks(out, p, &y, false);
     }
-    /* A nested picture of the frame's size cuts off what lies outside. */
     fprintf(out,
             "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"none\" "
-            "stroke=\"%s\"/>\n<svg x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
-            "viewBox=\"%.1f %.1f %.1f %.1f\">\n",
-            p->left, p->top, p->width, p->height, p->bare ? "#ccc" : "#444", p->left - 6.0,
-            p->top - 6.0, p->width + 12.0, p->height + 12.0, p->left - 6.0, p->top - 6.0,
-            p->width + 12.0, p->height + 12.0);
+            "stroke=\"%s\"/>\n",
+            p->left, p->top, p->width, p->height, p->bare ? "#ccc" : "#444");
     for (int s = 0; s < p->series_count; s++)
-        draw_series(out, &x, &y, &p->series[s]);
-    fputs("</svg>\n", out);
+        draw_inside(out, p, &x, &y, &p->series[s]);
     draw_labels(out, p);
     draw_legend(out, p);
 }

@@ -9,11 +9,10 @@ static const char *const kinds[] = {"block", "moving"};
 
 static int64_t list_B(const rep *r, int64_t B[MOST_B])
 {
-    static const int64_t full[MOST_B] = {1, 2, 3, 5, 8, 12}, quick[] = {1, 4};
-    int64_t count = r->quick ? 2 : MOST_B;
-    for (int64_t i = 0; i < count; i++)
-        B[i] = r->quick ? quick[i] : full[i];
-    return count;
+    static const int64_t full[MOST_B] = {1, 2, 3, 5, 8, 12};
+    for (int64_t i = 0; i < MOST_B; i++)
+        B[i] = r->quick ? 4 : full[i];
+    return r->quick ? 1 : MOST_B;
 }
 
 static int64_t most_K(const rep *r)

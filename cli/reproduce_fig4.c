@@ -9,8 +9,8 @@ enum { MOST_J = 40, FIG4_S = 100 };
 /* The values of J to look at: all of the first ten, then fewer. */
 static int64_t list_J(const rep *r, rep_set set, double J[MOST_J])
 {
-    int64_t last = r->quick ? 10 : set == REP_GCM ? 100 : 50, count = 0;
-    for (int64_t j = 1; j <= last && count < MOST_J; j += j < 10 ? 1 : j < 50 ? 2 : 5)
+    int64_t last = r->quick ? 6 : set == REP_GCM ? 100 : 50, count = 0;
+    for (int64_t j = 1; j <= last && count < MOST_J; j += j < 10 && !r->quick ? 1 : 5)
         J[count++] = (double)j;
     return count;
 }
@@ -141,7 +141,7 @@ static rep_cell start_cell(const rep *r, rep_set set)
 
 static rep_cell curve_cell(const rep *r, rep_set set)
 {
-    rep_cell cell = {.run = run_curve, .set = set, .cost = set == REP_GCM ? 0.5 : 8.0};
+    rep_cell cell = {.run = run_curve, .set = set, .cost = set == REP_GCM ? 0.5 : 15.0};
     snprintf(cell.name, sizeof cell.name, "curve-%s-S100", rep_protocol_of(r, set).name);
     cell.cost *= r->quick ? 0.1 : 1.0;
     return cell;

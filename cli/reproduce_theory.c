@@ -237,8 +237,8 @@ static void draw(FILE *out, const void *of)
                                  .y_label = "Q, I (divergence)",
                                  .x_log = true,
                                  .y_log = true,
-                                 .x_low = 1.0,
-                                 .x_high = 5000.0,
+                                 .x_low = 0.7,
+                                 .x_high = 7000.0,
                                  .y_low = 1e-3,
                                  .y_high = 1e5,
                                  .legend = PLOT_LOWER_LEFT,
@@ -275,8 +275,8 @@ static void rows_of_S(rep *r, int64_t S, double row[COLUMNS])
         rep_row_add(r, "theory", bound, most, most < bound, "below the bound of Theorem 4",
                     "S=%lld: largest Q found, bound at 95 %%", s);
     rep_row_add(r, "theory", 0.0, rep_number(cell, "lemma1"),
-                fabs(rep_number(cell, "lemma1")) < 1e-6, "Lemma 1", "S=%lld: L by covariances - L",
-                s);
+                fabs(rep_number(cell, "lemma1")) < 1e-5, "Lemma 1, to 1e-5",
+                "S=%lld: L by covariances - L", s);
     rep_row_add(r, "theory", NAN, rep_number(cell, "distance_tl"), true, "",
                 "S=%lld: distance of TL-NMF's Phi to Phibar", s);
     const double values[COLUMNS] = {(double)S,
