@@ -57,7 +57,7 @@ tlnmf_settings rep_settings(const rep *r, rep_set set, tlnmf_solver solver, int6
         opt.grad_tol = 0.0; /* all J steps of JD: the reference's test never holds */
         opt.handover = 1000;
     } else {
-        opt.J = r->quick ? 60 : opt.J;
+        opt.J = r->quick ? 20 : opt.J;
         opt.continuation = set == REP_GCM && S == 1;
     }
     return opt;
@@ -270,43 +270,53 @@ void rep_put_search(json_t *out, const tlnmf_result *tl)
     json_object_set_new(out, "gradient_jd", json_real(jd.gradient_norm));
 }
 
-/* The strongest rows with their fits, W in the same order, and H. */
+/* W with its rows in the order of the energies of Phi's, the largest first. */
+static json_t *sorted_W(const tlnmf_result *result, const tlnmf_info *info)
+{
+    const double *energy = tlnmf_result_energy(result), *W = tlnmf_result_W(result);
+    json_t *array = json_array();
+    double last = INFINITY;
+    int64_t last_row = -1;
+    for (int64_t i = 0; i < info->M; i++) {
+        int64_t next = -1;
+        for (int64_t m = 0; m < info->M; m++) {
+            bool after = energy[m] < last || (energy[m] == last && m > last_row);
+            if (after && (next < 0 || energy[m] > energy[next]))
+                next = m;
+        }
+        for (int64_t k = 0; k < info->K && next >= 0; k++)
+            json_array_append_new(array, json_real(W[next * info->K + k]));
+        last = next < 0 ? last : energy[next];
+        last_row = next;
+    }
+    return array;
+}
+
+/* The strongest rows with their fits, W in the order of energies, and H. */
 int rep_put_atoms(rep *r, json_t *out, const char *key, const tlnmf_result *result)
 {
     tlnmf_info info;
+    tlnmf_atom atoms[REP_ATOMS];
+    double frequency[REP_ATOMS], wrong[REP_ATOMS];
     tlnmf_result_describe(result, &info);
-    tlnmf_atom *atoms = calloc((size_t)info.M, sizeof *atoms);
-    double *W = doubles(info.M * info.K), frequency[REP_ATOMS], wrong[REP_ATOMS];
-    json_t *rows = json_array(), *object = json_object();
-    int code = atoms == NULL || W == NULL ? rep_no_memory(r) : EXIT_DONE;
-    tlnmf_error error = TLNMF_OK;
-    if (code == EXIT_DONE)
-        error = tlnmf_result_atoms(r->call->ctx, result, TLNMF_NOTES_RATE, atoms, info.M);
+    tlnmf_error error =
+        tlnmf_result_atoms(r->call->ctx, result, TLNMF_NOTES_RATE, atoms, REP_ATOMS);
     if (error != TLNMF_OK)
-        code = rep_fail(r, error);
-    for (int64_t i = 0; code == EXIT_DONE && i < info.M; i++) {
-        memcpy(W + i * info.K, tlnmf_result_W(result) + atoms[i].row * info.K,
-               (size_t)info.K * sizeof *W);
-        if (i >= REP_ATOMS)
-            continue;
+        return rep_fail(r, error);
+    json_t *rows = json_array(), *object = json_object();
+    for (int i = 0; i < REP_ATOMS; i++) {
         frequency[i] = atoms[i].frequency;
         wrong[i] = atoms[i].error;
         json_array_append_new(
             rows, rep_numbers(tlnmf_result_Phi(result) + atoms[i].row * info.M, info.M));
     }
-    if (code == EXIT_DONE) {
-        json_object_set_new(object, "frequency", rep_numbers(frequency, REP_ATOMS));
-        json_object_set_new(object, "error", rep_numbers(wrong, REP_ATOMS));
-        json_object_set(object, "rows", rows);
-        json_object_set_new(object, "W", rep_numbers(W, info.M * info.K));
-        json_object_set_new(object, "H", rep_numbers(tlnmf_result_H(result), info.K * info.N));
-        json_object_set(out, key, object);
-    }
-    json_decref(object);
-    json_decref(rows);
-    free(W);
-    free(atoms);
-    return code;
+    json_object_set_new(object, "frequency", rep_numbers(frequency, REP_ATOMS));
+    json_object_set_new(object, "error", rep_numbers(wrong, REP_ATOMS));
+    json_object_set_new(object, "rows", rows);
+    json_object_set_new(object, "W", sorted_W(result, &info));
+    json_object_set_new(object, "H", rep_numbers(tlnmf_result_H(result), info.K * info.N));
+    json_object_set_new(out, key, object);
+    return EXIT_DONE;
 }
 
 static int run_search(rep *r, const rep_cell *cell, json_t *out)

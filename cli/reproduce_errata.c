@@ -10,66 +10,90 @@ static const double EPS_GCM = 1e-8, EPS_NOTES = 5e-7;
 /* ---- Algorithm 3 lacks eps in its numerator ----------------------------------------------------
  */
 
-/* One update (7)-(9) in plain loops, with V + `shift` in the numerator: eps, or 0 as printed. */
-static void update(int64_t M, int64_t N, int64_t K, const double *V, double shift, double eps,
-                   double *W, double *H)
+enum { NM = TLNMF_NOTES_M, NN = TLNMF_NOTES_N, NK = 2 };
+
+typedef struct factors {
+    double V[NM * NN], W[NM * NK], H[NK * NN];
+    double num[NM * NK + NK * NN], den[NM * NK + NK * NN]; /* of H, then of W */
+} factors;
+
+static double model_at(const factors *f, int m, int n)
 {
-    for (int turn = 0; turn < 2; turn++) { /* H, then W at the new H */
-        int64_t rows = turn == 0 ? K : M, columns = turn == 0 ? N : K;
-        double *num = calloc((size_t)(2 * rows * columns), sizeof *num),
-               *den = num + rows * columns;
-        for (int64_t m = 0; num != NULL && m < M; m++)
-            for (int64_t n = 0; n < N; n++) {
-                double Vhat = eps;
-                for (int64_t k = 0; k < K; k++)
-                    Vhat += W[m * K + k] * H[k * N + n];
-                double a = (V[m * N + n] + shift) / (Vhat * Vhat), b = 1.0 / Vhat;
-                for (int64_t k = 0; k < K; k++) {
-                    int64_t at = turn == 0 ? k * N + n : m * K + k;
-                    double other = turn == 0 ? W[m * K + k] : H[k * N + n];
-                    num[at] += other * a;
-                    den[at] += other * b;
-                }
+    double Vhat = EPS_NOTES;
+    for (int k = 0; k < NK; k++)
+        Vhat += f->W[m * NK + k] * f->H[k * NN + n];
+    return Vhat;
+}
+
+/* (7) or (8) in plain loops, with V + `shift` in the numerator: eps, or 0 as printed. */
+static void update_one(factors *f, bool is_H, double shift)
+{
+    memset(f->num, 0, sizeof f->num);
+    memset(f->den, 0, sizeof f->den);
+    for (int m = 0; m < NM; m++)
+        for (int n = 0; n < NN; n++) {
+            double Vhat = model_at(f, m, n);
+            for (int k = 0; k < NK; k++) {
+                int at = is_H ? k * NN + n : m * NK + k;
+                double other = is_H ? f->W[m * NK + k] : f->H[k * NN + n];
+                f->num[at] += other * (f->V[m * NN + n] + shift) / (Vhat * Vhat);
+                f->den[at] += other / Vhat;
             }
-        double *x = turn == 0 ? H : W;
-        for (int64_t i = 0; num != NULL && i < rows * columns; i++)
-            x[i] *= den[i] > 0.0 ? num[i] / den[i] : 0.0;
-        free(num);
-    }
-    for (int64_t k = 0; k < K; k++) {
+        }
+    double *x = is_H ? f->H : f->W;
+    for (int i = 0; i < (is_H ? NK * NN : NM * NK); i++)
+        x[i] *= f->den[i] > 0.0 ? f->num[i] / f->den[i] : 0.0;
+}
+
+/* (9) */
+static void normalise(factors *f)
+{
+    for (int k = 0; k < NK; k++) {
         double sum = 0.0;
-        for (int64_t m = 0; m < M; m++)
-            sum += W[m * K + k];
-        for (int64_t m = 0; m < M; m++)
-            W[m * K + k] /= sum;
-        for (int64_t n = 0; n < N; n++)
-            H[k * N + n] *= sum;
+        for (int m = 0; m < NM; m++)
+            sum += f->W[m * NK + k];
+        for (int m = 0; m < NM; m++)
+            f->W[m * NK + k] /= sum;
+        for (int n = 0; n < NN; n++)
+            f->H[k * NN + n] *= sum;
     }
 }
 
-/* I after each of `updates` updates: how often it rises by more than rounding, and where it ends.
- */
-static int follow(rep *r, const tlnmf_data *data, double *Phi, double shift, int updates,
-                  int *increases, double *I)
+/* (4) */
+static double divergence(const factors *f)
 {
-    enum { M = TLNMF_NOTES_M, N = TLNMF_NOTES_N, K = 2 };
-    double *W = Phi + M * M, *H = W + M * K, *V = H + K * N, *Y = V + M * N, C, L,
-           before = INFINITY;
-    memset(V, 0, M * N * sizeof *V);
-    for (int64_t m = 0; m < M; m++)
-        for (int64_t n = 0; n < N; n++) {
-            double x = 0.0;
-            for (int64_t i = 0; i < M; i++)
-                x += Phi[m * M + i] * Y[i * N + n];
-            V[m * N + n] = x * x;
+    double I = 0.0;
+    for (int m = 0; m < NM; m++)
+        for (int n = 0; n < NN; n++) {
+            double x = (f->V[m * NN + n] + EPS_NOTES) / model_at(f, m, n);
+            I += x - log(x) - 1.0;
         }
+    return I;
+}
+
+/* The power of Phi on the notes at S = 1. */
+static void power(const double *Phi, const double *Y, double *V)
+{
+    for (int m = 0; m < NM; m++)
+        for (int n = 0; n < NN; n++) {
+            double x = 0.0;
+            for (int i = 0; i < NM; i++)
+                x += Phi[m * NM + i] * Y[i * NN + n];
+            V[m * NN + n] = x * x;
+        }
+}
+
+/* How often I rises by more than rounding, and where it ends. */
+static int follow(rep *r, factors *f, double shift, int *increases, double *I)
+{
+    int updates = r->quick ? 20 : 1000;
+    double before = INFINITY;
     *increases = 0;
     for (int u = 0; u < updates; u++) {
-        update(M, N, K, V, shift, EPS_NOTES, W, H);
-        tlnmf_error error =
-            tlnmf_evaluate(r->call->ctx, data, Phi, W, H, K, EPS_NOTES, &C, &L, I, NULL);
-        if (error != TLNMF_OK)
-            return rep_fail(r, error);
+        update_one(f, true, shift);
+        update_one(f, false, shift);
+        normalise(f);
+        *I = divergence(f);
         *increases += *I > before * (1.0 + 1e-12);
         before = *I;
         if (rep_progress(NULL, r))
@@ -78,46 +102,50 @@ static int follow(rep *r, const tlnmf_data *data, double *Phi, double shift, int
     return EXIT_DONE;
 }
 
-/* At JD's Phi of the first start, notes, S = 1. */
-static int run_updates(rep *r, const rep_cell *cell, json_t *out)
+/* Both kinds of updates from the first start's W and H, at the Phi that JD ends at from there. */
+static int follow_both(rep *r, const tlnmf_data *data, const double *Y, double *Phi, factors *f,
+                       json_t *out)
 {
-    enum { M = TLNMF_NOTES_M, N = TLNMF_NOTES_N, K = 2, ROOM = M * M + M * K + K * N + 2 * M * N };
     static const char *const keys[2][2] = {{"increases_printed", "I_printed"}, {"increases", "I"}};
-    tlnmf_data *data;
-    tlnmf_result *jd = NULL;
-    double *room = malloc(ROOM * sizeof *room), *Y = rep_notes(r);
-    (void)cell;
-    int code = room == NULL || Y == NULL ? rep_no_memory(r) : rep_data(r, REP_NOTES, 1, &data);
     tlnmf_settings opt = rep_settings(r, REP_NOTES, TLNMF_SOLVER_PAPER, 1);
+    tlnmf_result *jd;
     opt.exchange = 0;
     opt.handover = 0;
     opt.starts = 1;
     opt.method = TLNMF_METHOD_JD;
-    if (code != EXIT_DONE) {
-        free(room);
-        free(Y);
+    int code = rep_fit(r, data, &opt, NULL, &jd);
+    if (code != EXIT_DONE)
         return code;
-    }
-    code = rep_fit(r, data, &opt, NULL, &jd);
+    power(tlnmf_result_Phi(jd), Y, f->V);
+    tlnmf_result_free(jd);
     for (int i = 0; i < 2 && code == EXIT_DONE; i++) {
-        int increases;
-        double I, *Phi = room, *W = room + M * M, *H = W + M * K;
-        tlnmf_error error = tlnmf_draw_start(r->call->ctx, data, &opt, 0, Phi, W, H);
-        if (error != TLNMF_OK) {
-            code = rep_fail(r, error);
-            break;
-        }
-        memcpy(Phi, tlnmf_result_Phi(jd), M * M * sizeof *Phi);
-        memcpy(H + K * N + M * N, Y, M * N * sizeof *Y);
-        code =
-            follow(r, data, room, i == 0 ? 0.0 : EPS_NOTES, r->quick ? 20 : 1000, &increases, &I);
+        int increases = 0;
+        double I = NAN;
+        tlnmf_error error = tlnmf_draw_start(r->call->ctx, data, &opt, 0, Phi, f->W, f->H);
+        code = error == TLNMF_OK ? follow(r, f, i == 0 ? 0.0 : EPS_NOTES, &increases, &I)
+                                 : rep_fail(r, error);
+        if (code != EXIT_DONE)
+            return code;
         json_object_set_new(out, keys[i][0], json_integer(increases));
         json_object_set_new(out, keys[i][1], json_real(I));
     }
-    tlnmf_result_free(jd);
+    return code;
+}
+
+static int run_updates(rep *r, const rep_cell *cell, json_t *out)
+{
+    tlnmf_data *data = NULL;
+    factors *f = malloc(sizeof *f);
+    double *Phi = malloc(sizeof(double) * NM * NM), *Y = rep_notes(r);
+    (void)cell;
+    int code =
+        f == NULL || Phi == NULL || Y == NULL ? rep_no_memory(r) : rep_data(r, REP_NOTES, 1, &data);
+    if (code == EXIT_DONE)
+        code = follow_both(r, data, Y, Phi, f, out);
     tlnmf_data_free(data);
-    free(room);
     free(Y);
+    free(Phi);
+    free(f);
     return code;
 }
 
