@@ -5,10 +5,11 @@
 #include <string.h>
 
 static struct {
-    const char *quick, *solver, *data;
+    const char *folder, *quick, *solver, *data;
 } arg;
 
 static const cli_option options[] = {
+    {"o", "FOLDER", "where results go; what is finished there is not done again", &arg.folder},
     {"quick", NULL, "a small version of everything, in under a minute", &arg.quick},
     {"solver", "WHICH", "fig2: fast, paper or both [both]", &arg.solver},
     {"data", "WHICH", "fig2, fig4: gcm, notes or both [both]", &arg.data},
@@ -89,7 +90,7 @@ static int run(int argc, char **argv)
     memset(&arg, 0, sizeof arg);
     if (cli_begin(&call, &cli_reproduce, options, sizeof options / sizeof *options, argc, argv,
                   &code)) {
-        rep r = {.call = &call, .folder = cli_common_values.output, .quick = arg.quick != NULL};
+        rep r = {.call = &call, .folder = arg.folder, .quick = arg.quick != NULL};
         bool chosen[EXPERIMENTS] = {false};
         code = choose_experiments(&call, chosen);
         if (code == EXIT_DONE && (r.folder == NULL || r.folder[0] == '\0'))
@@ -112,7 +113,7 @@ const cli_command cli_reproduce = {
     .name = "reproduce",
     .usage = "reproduce EXPERIMENT... -o FOLDER [options]",
     .purpose = "run the paper's experiments and lay the results beside the published numbers",
-    .takes = " threads o json q v ",
+    .takes = " threads json q v ",
     .examples =
         "  tlnmf reproduce all -o results\n"
         "  tlnmf reproduce fig2 --data gcm --solver paper -o results\n"

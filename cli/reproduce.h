@@ -117,8 +117,9 @@ void rep_row_add(rep *r, const char *experiment, double published, double ours, 
 /* A file of columns: one header line, then the rows. */
 int rep_csv(rep *r, const char *name, const char *header, int64_t rows, int columns,
             const double *values);
-typedef void (*rep_drawing)(FILE *out, const void *of);
-int rep_picture(rep *r, const char *name, rep_drawing draw, const void *of);
+/* A file whose text a function writes. */
+typedef void (*rep_writer)(FILE *out, const void *of);
+int rep_file(rep *r, const char *name, rep_writer write, const void *of);
 int rep_summary(rep *r, json_t *chosen);
 bool rep_is_close(double a, double b, double relative);
 

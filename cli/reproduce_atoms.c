@@ -190,7 +190,7 @@ static int report_fig3(rep *r)
     if (code == EXIT_DONE)
         code = write_factor(r, all, false);
     if (code == EXIT_DONE)
-        code = rep_picture(r, "fig3.svg", draw, all);
+        code = rep_file(r, "fig3.svg", draw, all);
     free(all);
     return code;
 }

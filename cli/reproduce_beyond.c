@@ -254,7 +254,7 @@ static int report(rep *r)
     if (code == EXIT_DONE)
         code = rep_csv(r, "beyond-rank.csv", "K,I_jd,I_tl,gap,distance_tl,distance_jd", t.K_count,
                        RANK, t.rank[0]);
-    return code == EXIT_DONE ? rep_picture(r, "beyond.svg", draw, &t) : code;
+    return code == EXIT_DONE ? rep_file(r, "beyond.svg", draw, &t) : code;
 }
 
 const rep_experiment rep_beyond = {"beyond", "local averages at S=1, and ranks below the true one",

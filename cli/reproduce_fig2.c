@@ -232,7 +232,7 @@ static int report(rep *r)
         char name[32];
         snprintf(name, sizeof name, "fig2-%s.svg", solver_names[solver]);
         if (code == EXIT_DONE)
-            code = rep_picture(r, name, draw, both);
+            code = rep_file(r, name, draw, both);
     }
     return code;
 }

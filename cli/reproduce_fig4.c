@@ -244,7 +244,7 @@ static int report(rep *r)
     for (int set = 0; set < REP_SETS && code == EXIT_DONE; set++)
         if (r->uses_set[set])
             code = report_set(r, (rep_set)set, &both[set]);
-    return code == EXIT_DONE ? rep_picture(r, "fig4.svg", draw, both) : code;
+    return code == EXIT_DONE ? rep_file(r, "fig4.svg", draw, both) : code;
 }
 
 const rep_experiment rep_fig4 = {"fig4", "C against J at S=100, both methods from one start", plan,

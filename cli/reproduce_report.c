@@ -92,14 +92,14 @@ int rep_csv(rep *r, const char *name, const char *header, int64_t rows, int colu
     return publish_stream(r, name, out, &bytes, &size);
 }
 
-int rep_picture(rep *r, const char *name, rep_drawing draw, const void *of)
+int rep_file(rep *r, const char *name, rep_writer write, const void *of)
 {
     char *bytes = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&bytes, &size);
     if (out == NULL)
         return rep_no_memory(r);
-    draw(out, of);
+    write(out, of);
     return publish_stream(r, name, out, &bytes, &size);
 }
 
@@ -114,8 +114,9 @@ static void print_number(FILE *out, double x)
         fputs("  |", out);
 }
 
-static void print_table(FILE *out, const rep *r)
+static void write_table(FILE *out, const void *of)
 {
+    const rep *r = of;
     int held = 0, claims = 0;
     fprintf(out, "# The paper's experiments, %s\n\n", r->quick ? "the quick version" : "in full");
     fprintf(out, "tlnmf %s, %s\n\n", tlnmf_version(), tlnmf_blas());
@@ -165,6 +166,12 @@ static json_t *table_json(const rep *r)
     return table;
 }
 
+static void write_json(FILE *out, const void *of)
+{
+    json_dumpf(of, out, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    fputc('\n', out);
+}
+
 int rep_summary(rep *r, json_t *chosen)
 {
     json_t *seconds = json_object();
@@ -176,23 +183,13 @@ int rep_summary(rep *r, json_t *chosen)
                             table_json(r), "seconds", seconds);
     if (all == NULL)
         return rep_no_memory(r);
-    char *text = json_dumps(all, JSON_INDENT(1) | JSON_REAL_PRECISION(17)), *page = NULL;
-    size_t size = 0;
-    FILE *out = text == NULL ? NULL : open_memstream(&page, &size);
-    int code = EXIT_DONE;
-    if (out == NULL) {
-        code = rep_no_memory(r);
-    } else {
-        print_table(out, r);
-        code = publish_stream(r, "summary.md", out, &page, &size);
-    }
+    int code = rep_file(r, "summary.md", write_table, r);
     if (code == EXIT_DONE)
-        code = rep_publish(r, "summary.json", text, strlen(text));
+        code = rep_file(r, "summary.json", write_json, all);
     if (code == EXIT_DONE && cli_common_values.json != NULL)
         code = cli_print_json(all) ? EXIT_DONE : rep_no_memory(r);
     else if (code == EXIT_DONE)
-        print_table(stdout, r);
-    free(text);
+        write_table(stdout, r);
     json_decref(all);
     return code;
 }

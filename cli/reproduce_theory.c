@@ -327,7 +327,7 @@ static int report(rep *r)
     coincidence_rows(r);
     int code = rep_csv(r, "theory.csv", "S,Q_bar,Q_tl,Q_jd,Q_most,bound,asymptote,I_tl,I_jd",
                        t.count, COLUMNS, t.at[0]);
-    return code == EXIT_DONE ? rep_picture(r, "theory.svg", draw, &t) : code;
+    return code == EXIT_DONE ? rep_file(r, "theory.svg", draw, &t) : code;
 }
 
 const rep_experiment rep_theory = {"theory", "Q_S, its bounds, and where both problems are one",
