@@ -57,8 +57,7 @@ typedef struct rep_experiment {
 extern const rep_experiment rep_fig2, rep_fig3, rep_table2, rep_fig4, rep_theory, rep_beyond,
     rep_errata;
 
-/* ---- cells (reproduce_cells.c) ----------------------------------------------------------------
- */
+/* ---- cells (reproduce_cells.c) --------------------------------------------------------------- */
 
 /* Adds a cell unless one of its name is there already. */
 void rep_add(rep *r, const rep_cell *cell);
@@ -73,8 +72,7 @@ int rep_no_memory(const rep *r);
 /* Bytes to a file of the folder. */
 int rep_publish(rep *r, const char *name, const char *bytes, size_t size);
 
-/* ---- data and settings (reproduce_data.c) -----------------------------------------------------
- */
+/* ---- data and settings (reproduce_data.c) ---------------------------------------------------- */
 
 typedef struct rep_protocol {
     const char *name;
@@ -103,8 +101,7 @@ rep_cell rep_search_cell(const rep *r, rep_set set, int64_t S, tlnmf_solver solv
 void rep_put_search(json_t *out, const tlnmf_result *tl);
 int rep_put_atoms(rep *r, json_t *out, const char *key, const tlnmf_result *result);
 
-/* ---- numbers in JSON, tables, files (reproduce_report.c) --------------------------------------
- */
+/* ---- numbers in JSON, tables, files (reproduce_report.c) ------------------------------------- */
 
 json_t *rep_numbers(const double *x, int64_t count);
 /* A number of an object, NaN if it is not there. */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { CASES = 4, M = TLNMF_NOTES_M, N = TLNMF_NOTES_N, K = 2 };
+enum { CASES = 4, M = TLNMF_NOTES_M, N = TLNMF_NOTES_N, K = 2, W_SIZE = M * K, H_SIZE = K * N };
 
 /* In the paper's order: above S = 1, below S = 100; TL-NMF left, JD+NMF right. */
 static const struct {
@@ -22,7 +22,7 @@ static const double published_error[2][REP_ATOMS] = {
 
 typedef struct atoms {
     double frequency[REP_ATOMS], error[REP_ATOMS];
-    double rows[REP_ATOMS * M], W[M * K], H[K * N];
+    double rows[REP_ATOMS][M], W[W_SIZE], H[H_SIZE];
 } atoms;
 
 static void plan(rep *r)
@@ -39,13 +39,13 @@ static void collect(const rep *r, int i, atoms *a)
     const json_t *object = json_object_get(rep_result(r, cell.name), cases[i].key);
     rep_array(object, "frequency", a->frequency, REP_ATOMS);
     rep_array(object, "error", a->error, REP_ATOMS);
-    rep_array(object, "W", a->W, M * K);
-    rep_array(object, "H", a->H, K * N);
+    rep_array(object, "W", a->W, W_SIZE);
+    rep_array(object, "H", a->H, H_SIZE);
     const json_t *rows = json_object_get(object, "rows");
     for (size_t row = 0; row < REP_ATOMS; row++)
         for (size_t m = 0; m < M; m++) {
             const json_t *value = json_array_get(json_array_get(rows, row), m);
-            a->rows[row * M + m] = json_is_number(value) ? json_number_value(value) : NAN;
+            a->rows[row][m] = json_is_number(value) ? json_number_value(value) : NAN;
         }
 }
 
@@ -57,20 +57,18 @@ static atoms *collect_all(const rep *r)
     return all;
 }
 
-/* ---- Figure 3 ----------------------------------------------------------------------------------
- */
+/* ---- Figure 3 -------------------------------------------------------------------------------- */
 
 static double frame_numbers[N], row_numbers[M];
 
 static void draw_atoms(FILE *out, const atoms *a, double left, double top)
 {
-    enum { ACROSS = 2 };
     for (int i = 0; i < REP_ATOMS; i++) {
         char title[48];
         snprintf(title, sizeof title, "%.2f Hz, error %.2f", a->frequency[i], a->error[i]);
-        const plot_series series = {NULL, "#1f4e9c", PLOT_LINE, M, row_numbers, a->rows + i * M};
-        plot_draw(out, &(plot_panel){.left = left + 235.0 * (i % ACROSS),
-                                     .top = top + 72.0 * (double)(i / ACROSS),
+        const plot_series series = {NULL, "#1f4e9c", PLOT_LINE, M, row_numbers, a->rows[i]};
+        plot_draw(out, &(plot_panel){.left = left + 235.0 * (i & 1),
+                                     .top = top + 72.0 * (i >> 1),
                                      .width = 220.0,
                                      .height = 46.0,
                                      .title = title,
@@ -122,7 +120,7 @@ static void draw(FILE *out, const void *of)
         row_numbers[m] = m;
     plot_begin(out, 1010.0, 1240.0);
     for (int i = 0; i < CASES; i++) {
-        double left = 20.0 + 505.0 * (i % 2), top = 55.0 + 610.0 * (double)(i / 2);
+        double left = 20.0 + 505.0 * (i & 1), top = 55.0 + 610.0 * (i >> 1);
         char title[48];
         snprintf(title, sizeof title, "%s, S = %lld", cases[i].name, (long long)cases[i].S);
         plot_text(out, left + 230.0, top - 32.0, "middle", 16.0, title);
@@ -147,7 +145,7 @@ static int write_atoms(rep *r, const atoms *all)
     for (int64_t m = 0; m < M; m++) {
         values[m * COLUMNS] = (double)m;
         for (int j = 0; j < CASES * REP_ATOMS; j++)
-            values[m * COLUMNS + 1 + j] = all[j / REP_ATOMS].rows[(j % REP_ATOMS) * M + m];
+            values[m * COLUMNS + 1 + j] = all[j / REP_ATOMS].rows[j % REP_ATOMS][m];
     }
     int code = rep_csv(r, "fig3-atoms.csv", header, M, COLUMNS, values);
     free(values);
@@ -164,8 +162,8 @@ static int write_factor(rep *r, const atoms *all, bool is_W)
         return rep_no_memory(r);
     for (int64_t i = 0; i < length; i++) {
         values[i * COLUMNS] = (double)i;
-        for (int c = 0; c < CASES; c++)
-            for (int k = 0; k < K; k++)
+        for (int64_t c = 0; c < CASES; c++)
+            for (int64_t k = 0; k < K; k++)
                 values[i * COLUMNS + 1 + c * K + k] =
                     is_W ? all[c].W[i * K + k] : all[c].H[k * N + i];
     }
@@ -195,8 +193,7 @@ static int report_fig3(rep *r)
     return code;
 }
 
-/* ---- Table II, and the angles ------------------------------------------------------------------
- */
+/* ---- Table II, and the angles ---------------------------------------------------------------- */
 
 static double largest(const double *x)
 {
@@ -262,8 +259,8 @@ static int angle_rows(rep *r, const atoms *all)
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         double angle[REP_ATOMS], sum = 0.0;
         int a = pairs[i].a, b = pairs[i].b;
-        tlnmf_error error =
-            tlnmf_principal_angles(r->call->ctx, REP_ATOMS, M, all[a].rows, all[b].rows, angle);
+        tlnmf_error error = tlnmf_principal_angles(r->call->ctx, REP_ATOMS, M, all[a].rows[0],
+                                                   all[b].rows[0], angle);
         if (error != TLNMF_OK)
             return rep_fail(r, error);
         for (int j = 0; j < REP_ATOMS; j++)
@@ -282,9 +279,9 @@ static int write_table(rep *r, const atoms *all)
 {
     enum { COLUMNS = 1 + 2 * CASES };
     double values[REP_ATOMS * COLUMNS];
-    for (int i = 0; i < REP_ATOMS; i++) {
-        values[i * COLUMNS] = i + 1;
-        for (int c = 0; c < CASES; c++) {
+    for (int64_t i = 0; i < REP_ATOMS; i++) {
+        values[i * COLUMNS] = (double)(i + 1);
+        for (int64_t c = 0; c < CASES; c++) {
             values[i * COLUMNS + 1 + 2 * c] = all[c].frequency[i];
             values[i * COLUMNS + 2 + 2 * c] = all[c].error[i];
         }

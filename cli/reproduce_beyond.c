@@ -20,8 +20,7 @@ static int64_t most_K(const rep *r)
     return r->quick ? 2 : MOST_K;
 }
 
-/* ---- cells -------------------------------------------------------------------------------------
- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 static int run_local(rep *r, const rep_cell *cell, json_t *out)
 {
@@ -62,7 +61,7 @@ static int run_rank(rep *r, const rep_cell *cell, json_t *out)
 {
     tlnmf_data *data;
     tlnmf_result *result = NULL;
-    double Phibar[100], distance[2];
+    double Phibar[100], distance[2] = {NAN, NAN};
     int code = rep_data(r, REP_GCM, RANK_S, &data);
     if (code == EXIT_DONE) {
         tlnmf_settings opt = rep_settings(r, REP_GCM, TLNMF_SOLVER_FAST, RANK_S);
@@ -111,8 +110,7 @@ static void plan(rep *r)
     }
 }
 
-/* ---- report ------------------------------------------------------------------------------------
- */
+/* ---- report ---------------------------------------------------------------------------------- */
 
 enum { LOCAL = 6, RANK = 6 };
 typedef struct tables {

@@ -32,8 +32,7 @@ int rep_publish(rep *r, const char *name, const char *bytes, size_t size)
     return io_publish(path, bytes, size, &err) ? EXIT_DONE : cli_fail_io(r->call->command, &err);
 }
 
-/* ---- the plan ---------------------------------------------------------------------------------
- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
 static rep_cell *find(const rep *r, const char *name)
 {
@@ -66,8 +65,7 @@ const json_t *rep_result(const rep *r, const char *name)
     return cell == NULL ? NULL : cell->result;
 }
 
-/* ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* The object of a JSON file of the folder; *out is NULL when there is no such file. */
 static int load(rep *r, const char *name, json_t **out)
@@ -192,8 +190,7 @@ int rep_open(rep *r)
     return code;
 }
 
-/* ---- running ----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static double now(void)
 {

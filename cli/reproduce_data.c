@@ -63,8 +63,7 @@ tlnmf_settings rep_settings(const rep *r, rep_set set, tlnmf_solver solver, int6
     return opt;
 }
 
-/* ---- data -------------------------------------------------------------------------------------
- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 static double *doubles(int64_t count)
 {
@@ -125,11 +124,11 @@ int rep_truth(rep *r, tlnmf_data **out)
 }
 
 /* cos, sin of theta and 2 theta of both notes: the frames are linear in these eight numbers. */
-enum { TRIG = 8, NOTE_SIZE = TLNMF_NOTES_M * TLNMF_NOTES_N };
+enum { TRIG = 8, NOTE_SIZE = TLNMF_NOTES_M * TLNMF_NOTES_N, BASIS_SIZE = TRIG * NOTE_SIZE };
 
 static void trig(const double theta[2], double c[TRIG])
 {
-    for (int i = 0; i < 2; i++) {
+    for (int64_t i = 0; i < 2; i++) {
         c[4 * i] = cos(theta[i]);
         c[4 * i + 1] = sin(theta[i]);
         c[4 * i + 2] = cos(2.0 * theta[i]);
@@ -141,8 +140,8 @@ static void trig(const double theta[2], double c[TRIG])
  * over eight phases of one note, the other's being constant and so without effect. */
 static tlnmf_error note_basis(tlnmf_ctx *ctx, double *Y, double *basis)
 {
-    memset(basis, 0, TRIG * NOTE_SIZE * sizeof *basis);
-    for (int note = 0; note < 2; note++)
+    memset(basis, 0, BASIS_SIZE * sizeof *basis);
+    for (int64_t note = 0; note < 2; note++)
         for (int j = 0; j < TRIG; j++) {
             double theta[2] = {0.0, 0.0}, c[TRIG];
             theta[note] = 6.283185307179586 * j / TRIG;
@@ -150,7 +149,7 @@ static tlnmf_error note_basis(tlnmf_ctx *ctx, double *Y, double *basis)
             if (error != TLNMF_OK)
                 return error;
             trig(theta, c);
-            for (int i = 4 * note; i < 4 * note + 4; i++)
+            for (int64_t i = 4 * note; i < 4 * note + 4; i++)
                 for (int64_t e = 0; e < NOTE_SIZE; e++)
                     basis[i * NOTE_SIZE + e] += 0.25 * c[i] * Y[e];
         }
@@ -183,7 +182,7 @@ static tlnmf_error many_notes(tlnmf_ctx *ctx, int64_t S, const double *theta, do
     double F[TRIG][TRIG];
     tlnmf_error error = note_basis(ctx, Y, basis);
     factor_phases(S, theta, F);
-    for (int64_t e = 0; error == TLNMF_OK && e < TRIG * NOTE_SIZE; e++) {
+    for (int64_t e = 0; error == TLNMF_OK && e < BASIS_SIZE; e++) {
         int64_t j = e / NOTE_SIZE;
         Y[e] = 0.0;
         for (int64_t i = j; i < TRIG; i++)
@@ -194,10 +193,10 @@ static tlnmf_error many_notes(tlnmf_ctx *ctx, int64_t S, const double *theta, do
 
 static int notes(rep *r, int64_t S, tlnmf_data **out)
 {
-    enum { DIRECTLY = KNOWN_PHASES / 2 };
+    enum { DIRECTLY = KNOWN_PHASES / 2, DIRECT_SIZE = DIRECTLY * NOTE_SIZE };
     tlnmf_ctx *ctx = r->call->ctx;
     int64_t count = S <= DIRECTLY ? S : TRIG;
-    double *theta = doubles(2 * S + KNOWN_PHASES), *Y = doubles(2 * DIRECTLY * NOTE_SIZE);
+    double *theta = doubles(2 * S + KNOWN_PHASES), *Y = doubles(DIRECT_SIZE + BASIS_SIZE);
     tlnmf_error error = TLNMF_OK;
     if (theta == NULL || Y == NULL) {
         free(theta);
@@ -210,7 +209,7 @@ static int notes(rep *r, int64_t S, tlnmf_data **out)
                                     theta + KNOWN_PHASES);
     if (error == TLNMF_OK)
         error = S <= DIRECTLY ? tlnmf_simulate_notes(ctx, S, theta, Y, NULL)
-                              : many_notes(ctx, S, theta, Y, Y + DIRECTLY * NOTE_SIZE);
+                              : many_notes(ctx, S, theta, Y, Y + DIRECT_SIZE);
     if (error == TLNMF_OK)
         error = tlnmf_data_from_realisations(ctx, Y, count, TLNMF_NOTES_M, TLNMF_NOTES_N, out);
     free(theta);
@@ -234,8 +233,7 @@ int rep_data(rep *r, rep_set set, int64_t S, tlnmf_data **out)
     return set == REP_GCM ? gcm(r, S, out) : notes(r, S, out);
 }
 
-/* ---- the search of Figure 2 --------------------------------------------------------------------
- */
+/* ---- the search of Figure 2 ------------------------------------------------------------------ */
 
 int rep_fit(rep *r, const tlnmf_data *data, const tlnmf_settings *opt, const tlnmf_start *start,
             tlnmf_result **out)

@@ -7,8 +7,7 @@
 
 static const double EPS_GCM = 1e-8, EPS_NOTES = 5e-7;
 
-/* ---- Algorithm 3 lacks eps in its numerator ----------------------------------------------------
- */
+/* ---- Algorithm 3 lacks eps in its numerator -------------------------------------------------- */
 
 enum { NM = TLNMF_NOTES_M, NN = TLNMF_NOTES_N, NK = 2 };
 
@@ -138,10 +137,14 @@ static int run_updates(rep *r, const rep_cell *cell, json_t *out)
     factors *f = malloc(sizeof *f);
     double *Phi = malloc(sizeof(double) * NM * NM), *Y = rep_notes(r);
     (void)cell;
-    int code =
-        f == NULL || Phi == NULL || Y == NULL ? rep_no_memory(r) : rep_data(r, REP_NOTES, 1, &data);
-    if (code == EXIT_DONE)
-        code = follow_both(r, data, Y, Phi, f, out);
+    int code = EXIT_DONE;
+    if (f != NULL && Phi != NULL && Y != NULL) {
+        code = rep_data(r, REP_NOTES, 1, &data);
+        if (code == EXIT_DONE)
+            code = follow_both(r, data, Y, Phi, f, out);
+    } else {
+        code = rep_no_memory(r);
+    }
     tlnmf_data_free(data);
     free(Y);
     free(Phi);
@@ -149,8 +152,7 @@ static int run_updates(rep *r, const rep_cell *cell, json_t *out)
     return code;
 }
 
-/* ---- GCM: the TL Hessian, JD's stop, nested data -----------------------------------------------
- */
+/* ---- GCM: the TL Hessian, JD's stop, nested data --------------------------------------------- */
 
 enum { M = 10, N = 50, K = 5, SQUARE = M * M };
 
@@ -185,7 +187,6 @@ static int gamma_of(rep *r, int64_t S, const double *Phi, const double *W, const
                 V[m][n] += x * x / (double)S;
             }
     free(Y);
-    memset(Gamma, 0, M * sizeof *Gamma);
     for (int a = 0; a < M; a++)
         for (int n = 0; n < N; n++) {
             double Vhat = EPS_GCM;
@@ -204,7 +205,7 @@ static int compare_diagonals(rep *r, const tlnmf_data *data, int64_t S, const tl
 {
     const double *Phi = tlnmf_result_Phi(tl), *W = tlnmf_result_W(tl), *H = tlnmf_result_H(tl);
     const double h = 1e-3;
-    double Gamma[M][M], paper = 0.0, exact = 0.0, size = 0.0;
+    double Gamma[M][M] = {{0.0}}, paper = 0.0, exact = 0.0, size = 0.0;
     int code = gamma_of(r, S, Phi, W, H, Gamma);
     for (int a = 0; a < M && code == EXIT_DONE; a++)
         for (int b = 0; b < a && code == EXIT_DONE; b++) {
@@ -288,19 +289,19 @@ static int run_at_end(rep *r, const rep_cell *cell, json_t *out)
 /* The largest difference between the data of S = 10 and the beginning of those of S = 100. */
 static int run_nested(rep *r, const rep_cell *cell, json_t *out)
 {
-    enum { FEW = 10, MANY = 100 };
+    enum { FEW = 10, MANY = 100, FEW_SIZE = FEW * M * N };
     double *few = malloc(sizeof(double) * (FEW + MANY) * M * N), most = 0.0;
     (void)cell;
     if (few == NULL)
         return rep_no_memory(r);
-    double *many = few + FEW * M * N;
+    double *many = few + FEW_SIZE;
     tlnmf_ctx *ctx = r->call->ctx;
     tlnmf_error error =
         tlnmf_simulate_gcm(ctx, FEW, M, N, K, 2020, 100, TLNMF_STREAM_NUMPY, few, NULL, NULL);
     if (error == TLNMF_OK)
         error =
             tlnmf_simulate_gcm(ctx, MANY, M, N, K, 2020, 100, TLNMF_STREAM_NUMPY, many, NULL, NULL);
-    for (int i = 0; error == TLNMF_OK && i < FEW * M * N; i++)
+    for (int i = 0; error == TLNMF_OK && i < FEW_SIZE; i++)
         most = fmax(most, fabs(few[i] - many[i]));
     free(few);
     json_object_set_new(out, "difference", json_real(most));

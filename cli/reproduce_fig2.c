@@ -66,8 +66,7 @@ static curves collect(const rep *r, rep_set set, tlnmf_solver solver)
     return c;
 }
 
-/* ---- rows of the table -------------------------------------------------------------------------
- */
+/* ---- rows of the table ----------------------------------------------------------------------- */
 
 /* Of log y against log S by least squares, from S = 10 on: at S = 1 nothing is asymptotic. */
 static double slope(const curves *c, const double *y)
@@ -151,8 +150,7 @@ static void fast_rows(rep *r, rep_set set, const curves *c)
     }
 }
 
-/* ---- files -------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int write_columns(rep *r, const curves *c, const char *set, const char *solver)
 {

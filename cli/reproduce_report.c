@@ -59,8 +59,7 @@ void rep_row_add(rep *r, const char *experiment, double published, double ours, 
     va_end(args);
 }
 
-/* ---- files -------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* Closes what open_memstream opened and publishes its bytes. */
 static int publish_stream(rep *r, const char *name, FILE *out, char **bytes, const size_t *size)
@@ -103,8 +102,7 @@ int rep_file(rep *r, const char *name, rep_writer write, const void *of)
     return publish_stream(r, name, out, &bytes, &size);
 }
 
-/* ---- the table ---------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static void print_number(FILE *out, double x)
 {

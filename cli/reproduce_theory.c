@@ -16,8 +16,7 @@ static double t_of_confidence(void)
 
 static rep_cell theory_cell(const rep *r, int64_t S);
 
-/* ---- cells -------------------------------------------------------------------------------------
- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 /* Lemma 1 by plain loops over covariances: MN + sum_n log det Diag(Phi (Sigma_n + eps I) Phi'). */
 static int lemma1(rep *r, int64_t S, const double *Phi, double *L)
@@ -78,7 +77,7 @@ static int measure(rep *r, const rep_cell *cell, const tlnmf_data *data, const t
     const json_t *search =
         rep_result(r, rep_search_cell(r, REP_GCM, cell->S, TLNMF_SOLVER_FAST).name);
     tlnmf_ctx *ctx = r->call->ctx;
-    double Phi[3][SQUARE], Q, distance, L, most;
+    double Phi[3][SQUARE], Q = NAN, distance = NAN, L = NAN, most = NAN;
     double eps = rep_protocol_of(r, REP_GCM).eps;
     tlnmf_error error = tlnmf_transform_matrix(ctx, TLNMF_TRANSFORM_DCT, M, Phi[0]);
     rep_array(search, "Phi_tl", Phi[1], SQUARE);
@@ -192,8 +191,7 @@ static void plan(rep *r)
     rep_add(r, &(rep_cell){.name = "theory-infinite", .run = run_infinite, .cost = 1.0});
 }
 
-/* ---- report ------------------------------------------------------------------------------------
- */
+/* ---- report ---------------------------------------------------------------------------------- */
 
 enum { COLUMNS = 9 };
 typedef struct table {

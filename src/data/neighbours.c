@@ -52,7 +52,7 @@ tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y, int64_t 
     int64_t frames = kind == TLNMF_NEIGHBOURS_BLOCKS ? (N + B - 1) / B : N, count;
     if (__builtin_mul_overflow(S * B, M, &count) || __builtin_mul_overflow(count, frames, &count))
         return tl_fail(ctx, TLNMF_ERR_TOO_LARGE, "%lld x %lld x %lld numbers would not fit",
-                       (long long)(S * B), (long long)M, (long long)frames);
+                       (long long)S * (long long)B, (long long)M, (long long)frames);
     double *laid;
     void *block;
     tl_slot table[] = {TL_SLOT(laid, count)};

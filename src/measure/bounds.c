@@ -6,8 +6,10 @@
 double tl_digamma(double x)
 {
     double sum = 0.0;
-    for (; x < 12.0; x += 1.0) /* psi(x) = psi(x + 1) - 1 / x */
-        sum -= 1.0 / x;
+    int shift = x < 12.0 ? (int)ceil(12.0 - x) : 0; /* psi(x) = psi(x + 1) - 1 / x */
+    for (int i = 0; i < shift; i++)
+        sum -= 1.0 / (x + i);
+    x += shift;
     double y = 1.0 / (x * x); /* Abramowitz and Stegun 6.3.18 */
     double tail =
         y * (1.0 / 12 - y * (1.0 / 120 - y * (1.0 / 252 - y * (1.0 / 240 - y * (1.0 / 132)))));

@@ -406,7 +406,7 @@ static tlnmf_error search_run(search *s, tl_goal goal, tlnmf_result **out)
         else if (s->opt->exchange)
             tl_result_compare(info, &other->info, info);
         report(s, goal, *out);
-        if (s->opt->exchange) { /* the caller may ask for it */
+        if (s->opt->exchange && other != NULL) { /* the caller may ask for it */
             tl_result_compare(&other->info, goal == TL_GOAL_TL ? info : &other->info,
                               goal == TL_GOAL_TL ? &other->info : info);
             report(s, goal == TL_GOAL_TL ? TL_GOAL_JD : TL_GOAL_TL, other);

@@ -27,8 +27,7 @@ static double *new_orthogonal(tlnmf_ctx *ctx, int64_t M)
     return A;
 }
 
-/* ---- numbers -----------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static void digamma_has_its_known_values(void **state)
 {
@@ -54,8 +53,7 @@ static void bounds_are_the_formulas(void **state)
     assert_close(tlnmf_theory_asymptote(1, 1, 2), 0.57721566490153286, 1e-13);
 }
 
-/* ---- assignment --------------------------------------------------------------------------------
- */
+/* ---- assignment ------------------------------------------------------------------------------ */
 
 static double best_by_trying(int64_t n, const double *cost, int64_t row, unsigned taken)
 {
@@ -94,8 +92,7 @@ static void assignments_are_the_best(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* ---- transforms --------------------------------------------------------------------------------
- */
+/* ---- transforms ------------------------------------------------------------------------------ */
 
 static void distance_sees_no_order_and_no_sign(void **state)
 {
@@ -148,8 +145,7 @@ static void angles_are_those_turned_by(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* ---- Q_S ---------------------------------------------------------------------------------------
- */
+/* ---- Q_S ------------------------------------------------------------------------------------- */
 
 enum { QM = 4, QN = 6, QS = 3 };
 
@@ -254,8 +250,7 @@ static void climbing_ends_on_a_top(void **state)
     }
 }
 
-/* ---- neighbours --------------------------------------------------------------------------------
- */
+/* ---- neighbours ------------------------------------------------------------------------------ */
 
 /* L of data whose covariances are averages over frames, by plain loops: spec (15), (16). */
 static double plain_L(const double *Y, int S, int M, int N, bool moving, int B, const double *Phi,
@@ -324,8 +319,7 @@ static void neighbours_are_averages(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* ---- starts, and both results of an exchange ---------------------------------------------------
- */
+/* ---- starts, and both results of an exchange ------------------------------------------------- */
 
 static void a_drawn_start_is_that_of_the_search(void **state)
 {
