@@ -51,7 +51,7 @@ static int climb_all(rep *r, const tlnmf_data *data, const tlnmf_data *truth, in
 {
     tlnmf_settings opt = rep_settings(r, REP_GCM, TLNMF_SOLVER_FAST, S);
     tlnmf_ctx *ctx = r->call->ctx;
-    int64_t starts = r->quick ? 2 : 40;
+    int64_t starts = r->quick ? 2 : 400;
     opt.starts = starts;
     *most = -INFINITY;
     for (int64_t p = 0; p < starts + given_count; p++) {
@@ -173,7 +173,7 @@ static int run_infinite(rep *r, const rep_cell *cell, json_t *out)
 
 static rep_cell theory_cell(const rep *r, int64_t S)
 {
-    rep_cell cell = {.run = run_theory, .S = S, .cost = r->quick ? 0.2 : 4.0};
+    rep_cell cell = {.run = run_theory, .S = S, .cost = r->quick ? 0.1 : 3.0};
     snprintf(cell.name, sizeof cell.name, "theory-gcm-S%lld", (long long)S);
     return cell;
 }
