@@ -112,15 +112,17 @@ static int make_folder(const rep *r, const char *path)
                     errno == EEXIST ? "there is a file of that name" : strerror(errno));
 }
 
+/* Hidden files do not count: a run that was killed while writing may have left one. */
 static bool is_empty(const char *path)
 {
     DIR *folder = opendir(path);
-    int entries = 0;
-    while (folder != NULL && readdir(folder) != NULL)
-        entries++;
+    const struct dirent *entry;
+    bool empty = true;
+    while (folder != NULL && (entry = readdir(folder)) != NULL)
+        empty = empty && entry->d_name[0] == '.';
     if (folder != NULL)
         closedir(folder);
-    return entries <= 2; /* . and .. */
+    return empty;
 }
 
 static json_t *manifest(const rep *r)

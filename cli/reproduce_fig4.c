@@ -96,7 +96,8 @@ static int run_curve_from(rep *r, const rep_cell *cell, const tlnmf_data *data, 
     double J[MOST_J], C_tl[MOST_J], C_jd[MOST_J];
     int64_t count = list_J(r, cell->set, J);
     tlnmf_error error =
-        tlnmf_draw_start(r->call->ctx, data, &opt, (int64_t)rep_number(chosen, "start"), Phi, W, H);
+        tlnmf_draw_start(r->call->ctx, data, &opt,
+                         (int64_t)json_integer_value(json_object_get(chosen, "start")), Phi, W, H);
     if (error != TLNMF_OK)
         return rep_fail(r, error);
     tlnmf_start start;

@@ -38,7 +38,6 @@ expect 0 ... "" tlnmf reproduce $experiments --quick -o killed --threads 1
 for file in $(cd whole && ls -p | grep -v /); do
     check "$file is the same after three kills, at another number of threads" cmp whole/$file killed/$file
 done
-check "nothing of the kills is left" sh -c '! ls -A killed killed/cells | grep "^\."'
 
 # Again: nothing is computed, the JSON is the summary's
 expect 0 ... "" tlnmf reproduce $experiments --quick -o killed --json
@@ -71,7 +70,7 @@ head -c 20 whole/cells/$cell >cut && cp cut whole/cells/$cell
 input reproduce "whole/cells/$cell: is not a JSON object: remove it" $experiments --quick -o whole
 echo '[1]' >whole/manifest.json
 input reproduce "whole/manifest.json: is not a JSON object: remove it" $experiments --quick -o whole
-mkdir full && touch full/mine
+mkdir full && touch full/.manifest.json.1-0 full/mine # the first may be a killed run's, the second is not
 expect 5 "" "tlnmf reproduce: full: is not empty, and no folder of results: choose another -o" \
     tlnmf reproduce fig2 -o full
 touch file
