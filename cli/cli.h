@@ -45,9 +45,10 @@ typedef struct cli_call {
     int operand_count;
     const char *operands[8];
     const char *transform_file; /* --transform with something that is not a name */
+    int64_t block, moving;      /* neighbouring frames as realisations; 0: not asked for */
 } cli_call;
 
-extern const cli_command cli_fit, cli_jd, cli_simulate, cli_eval, cli_info;
+extern const cli_command cli_fit, cli_jd, cli_simulate, cli_eval, cli_reproduce, cli_info;
 
 /* The options that every command has. */
 typedef struct cli_common {
@@ -111,6 +112,8 @@ const char *cli_bytes(double bytes, char *text, size_t size); /* "1.2 GB" */
 void cli_catch_interrupt(void);
 int cli_progress(const tlnmf_progress *progress, void *user); /* a tlnmf_callback; user is NULL */
 void cli_progress_clear(void);
+bool cli_interrupted(void);               /* whether Ctrl-C or SIGTERM has come */
+void cli_progress_show(const char *text); /* a line of one's own, at most ten times a second */
 
 /* ---- results (summary.c) --------------------------------------------------------------------- */
 
@@ -122,8 +125,8 @@ typedef struct cli_result {
     int64_t atom_count;
     double rate;
     bool with_trace;
-    const char *kind, *init_phi, *init_w, *init_h,
-        *weights; /* as given, for the record; may be NULL */
+    const char *kind, *init_phi, *init_w, *init_h, *weights, *block,
+        *moving; /* as given, for the record; may be NULL */
 } cli_result;
 
 json_t *cli_summary(const cli_call *call, const cli_result *r); /* NULL: no memory */

@@ -5,7 +5,8 @@
 #include <string.h>
 
 static struct {
-    const char *init_phi, *init_w, *init_h, *rate, *atoms, *no_model, *strict, *input;
+    const char *init_phi, *init_w, *init_h, *rate, *atoms, *no_model, *strict, *input, *block,
+        *moving;
 } arg;
 
 static const cli_option options[] = {
@@ -13,6 +14,8 @@ static const cli_option options[] = {
     {"init-w", "FILE", "start from this W (M, K)", &arg.init_w},
     {"init-h", "FILE", "start from this H (K, N); zeros stay zero", &arg.init_h},
     {"input", "KIND", "what the array is: data, covariances or auto [data]", &arg.input},
+    {"block", "INT", "take each so many frames for realisations of one frame", &arg.block},
+    {"moving", "INT", "take the so many frames around each for realisations of it", &arg.moving},
     {"rate", "HZ", "sampling rate: prints the strongest atoms with their frequencies", &arg.rate},
     {"atoms", "INT", "how many of them [8]", &arg.atoms},
     {"no-model", NULL, "write no model file", &arg.no_model},
@@ -92,6 +95,8 @@ static int fit(cli_call *call, const char *input, const char *model)
                     .data = data,
                     .with_trace = call->settings.trace != 0,
                     .kind = arg.input,
+                    .block = arg.block,
+                    .moving = arg.moving,
                     .init_phi = phi_file(call),
                     .init_w = arg.init_w,
                     .init_h = arg.init_h};
@@ -120,6 +125,12 @@ static int check(cli_call *call, const char *model)
         return cli_fail(call->command, EXIT_USAGE, "-k is needed: the number of components");
     if (arg.atoms != NULL && arg.rate == NULL)
         return cli_fail(call->command, EXIT_USAGE, "--atoms needs --rate");
+    if (arg.block != NULL && arg.moving != NULL)
+        return cli_fail(call->command, EXIT_USAGE, "--block and --moving: one of them");
+    const int64_t most = 1000000000;
+    if (!cli_integer(call, "block", arg.block, 1, most, 0, &call->block) ||
+        !cli_integer(call, "moving", arg.moving, 1, most, 0, &call->moving))
+        return EXIT_USAGE;
     int code = cli_check_model(call, model, arg.input, arg.init_phi);
     tlnmf_error error = TLNMF_OK;
     if (code == EXIT_DONE)
@@ -151,15 +162,15 @@ const cli_command cli_fit = {
     .name = "fit",
     .usage = "fit DATA -k K [options]",
     .purpose = "learn a transform and a factorisation from an array (M, N) or (S, M, N)",
-    .takes =
-        " k method solver eps eps-rel J j-tl j-nmf gamma tol grad-tol halvings max-seconds "
-        "transform starts hops continuation exchange certify newton precision seed stream threads "
-        "trace o json q v ",
+    .takes = " k method solver eps eps-rel J j-tl j-nmf gamma tol grad-tol halvings max-seconds "
+             "transform starts hops continuation exchange handover certify newton precision "
+             "seed stream threads trace o json q v ",
     .examples = "  tlnmf fit data.npy -k 5 -o model.h5\n"
                 "  tlnmf fit data.h5:/Y -k 5 --method jd --eps 1e-8 --json --trace\n"
                 "  tlnmf fit data.mat:Y -k 2 --method nmf --transform dct\n"
                 "  tlnmf fit data.npy -k 5 --starts 20 --seed 1 --exchange\n"
                 "  tlnmf fit notes.npy -k 2 --eps 5e-7 --rate 5000\n"
+                "  tlnmf fit notes.npy -k 2 --eps 5e-7 --rate 5000 --block 4\n"
                 "\nDATA is .npy, HDF5 (file.h5:/path) or MATLAB (file.mat:name); - is standard "
                 "input. The model\n"
                 "goes to -o FILE [model.h5].\n",

@@ -62,14 +62,22 @@ static int make_data(cli_call *call, const char *spec, const char *kind, const i
     if (covariances && (a->ndim != 3 || a->dim[1] != a->dim[2]))
         return cli_fail(call->command, EXIT_INPUT, "%s: shape %s: covariances are (N, M, M)", spec,
                         shape_text(a, shape, sizeof shape));
-    tlnmf_error error;
+    if (covariances && call->block + call->moving > 0)
+        return cli_fail(call->command, EXIT_USAGE, "--%s is for data, %s has covariances",
+                        call->block > 0 ? "block" : "moving", spec);
     if (!covariances)
         say_if_square(call, spec, a, kind);
+    tlnmf_error error;
+    int64_t S = a->ndim == 3 ? a->dim[0] : 1, M = a->dim[a->ndim - 2], N = a->dim[a->ndim - 1];
     if (covariances)
         error = tlnmf_data_from_covariances(call->ctx, a->x, a->dim[0], a->dim[1], out);
+    else if (call->block + call->moving > 0)
+        error = tlnmf_data_from_neighbours(call->ctx, a->x, S, M, N,
+                                           call->block > 0 ? TLNMF_NEIGHBOURS_BLOCKS
+                                                           : TLNMF_NEIGHBOURS_MOVING,
+                                           call->block + call->moving, out);
     else
-        error = tlnmf_data_from_realisations(call->ctx, a->x, a->ndim == 3 ? a->dim[0] : 1,
-                                             a->dim[a->ndim - 2], a->dim[a->ndim - 1], out);
+        error = tlnmf_data_from_realisations(call->ctx, a->x, S, M, N, out);
     return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, spec);
 }
 

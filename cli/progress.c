@@ -47,6 +47,22 @@ void cli_progress_clear(void)
     line.shown = false;
 }
 
+bool cli_interrupted(void)
+{
+    return interrupted != 0;
+}
+
+void cli_progress_show(const char *text)
+{
+    double time = now();
+    if (cli_common_values.quiet != NULL || !isatty(STDERR_FILENO) || time - line.last < 0.1)
+        return;
+    line.last = time;
+    fprintf(stderr, "\r\033[K%s", text);
+    fflush(stderr);
+    line.shown = true;
+}
+
 static void draw(const tlnmf_progress *p, double time)
 {
     enum { WIDTH = 20 };

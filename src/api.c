@@ -168,6 +168,11 @@ const double *tlnmf_result_energy(const tlnmf_result *result)
     return result->energy;
 }
 
+const tlnmf_result *tlnmf_result_other(const tlnmf_result *result)
+{
+    return result->other;
+}
+
 const tlnmf_trace_row *tlnmf_result_trace(const tlnmf_result *result, int64_t *length)
 {
     *length = result->trace_length;

@@ -120,7 +120,7 @@ typedef enum tlnmf_stream {
  * src/options.def, at run time in tlnmf_option_at(). */
 typedef struct tlnmf_settings {
     size_t struct_size;
-    int64_t k, J, J_tl, J_nmf, starts, hops, halvings, threads;
+    int64_t k, J, J_tl, J_nmf, starts, hops, halvings, handover, threads;
     uint64_t seed;
     double eps, eps_rel, gamma, tol, grad_tol, max_seconds;
     int32_t method, solver, transform, stream;
@@ -168,6 +168,17 @@ TLNMF_API tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double 
 /* Sigma[N][M][M], symmetric and positive semidefinite. */
 TLNMF_API tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, int64_t N,
                                                   int64_t M, tlnmf_data **out);
+/* Neighbouring frames as realisations of one another (spec (15), (16)), for data that change slowly
+ * from frame to frame. BLOCKS: each B frames become one, of S B realisations. MOVING: a frame for
+ * each, of the B frames around it. At the ends there are fewer. */
+typedef enum tlnmf_neighbours {
+    TLNMF_NEIGHBOURS_BLOCKS = 0,
+    TLNMF_NEIGHBOURS_MOVING = 1,
+} tlnmf_neighbours;
+
+TLNMF_API tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y, int64_t S,
+                                                 int64_t M, int64_t N, tlnmf_neighbours kind,
+                                                 int64_t B, tlnmf_data **out);
 /* Weights of the N frames in joint diagonalisation, not negative and not all 0; only their ratios
  * matter. For tlnmf_diagonalise with solver fast; to be set before the data are shared. */
 TLNMF_API tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data,
@@ -195,6 +206,10 @@ typedef struct tlnmf_start {
 } tlnmf_start;
 
 TLNMF_API void tlnmf_start_init(tlnmf_start *start);
+/* Start number p (from 0) of a search with these settings: Phi (M x M), W (M x K), H (K x N). */
+TLNMF_API tlnmf_error tlnmf_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data,
+                                       const tlnmf_settings *settings, int64_t p, double *Phi,
+                                       double *W, double *H);
 
 typedef enum tlnmf_stage {
     TLNMF_STAGE_TL = 0,  /* outer iterations of TL-NMF: C and the step; L, I if traced */
@@ -270,6 +285,9 @@ TLNMF_API const double *tlnmf_result_Phi(const tlnmf_result *result);    /* M x 
 TLNMF_API const double *tlnmf_result_W(const tlnmf_result *result);      /* M x K, NULL if K = 0 */
 TLNMF_API const double *tlnmf_result_H(const tlnmf_result *result);      /* K x N, NULL if K = 0 */
 TLNMF_API const double *tlnmf_result_energy(const tlnmf_result *result); /* sum_n V_mn, M of them */
+/* With `exchange`: what the other of TL-NMF and JD+NMF has reached; else NULL. It belongs to the
+ * result and ends with it. */
+TLNMF_API const tlnmf_result *tlnmf_result_other(const tlnmf_result *result);
 TLNMF_API const tlnmf_trace_row *tlnmf_result_trace(const tlnmf_result *result, int64_t *length);
 
 /* C, L, I of any point, and the gradient Ganti of C over Phi if asked for (M x M, may be NULL). */
@@ -292,6 +310,33 @@ typedef struct tlnmf_atom {
 /* The `count` rows of the largest energy, strongest first. */
 TLNMF_API tlnmf_error tlnmf_result_atoms(tlnmf_ctx *ctx, const tlnmf_result *result, double rate,
                                          tlnmf_atom *atoms, int64_t count);
+
+/* ---- against the truth ----------------------------------------------------------------------- */
+
+/* Q(Phi) = D_eps(V | Vbar), spec (17): V is the power of Phi on the data, Vbar that on `truth`,
+ * data of the same M and N whose covariances are the true ones. */
+TLNMF_API tlnmf_error tlnmf_theory_Q(tlnmf_ctx *ctx, const tlnmf_data *data,
+                                     const tlnmf_data *truth, const double *Phi, double eps,
+                                     double *Q);
+/* Climbs on Q from Phi, which is replaced by where that ends: Q there is a lower bound of the
+ * largest Q. At most `iterations` steps. */
+TLNMF_API tlnmf_error tlnmf_theory_climb(tlnmf_ctx *ctx, const tlnmf_data *data,
+                                         const tlnmf_data *truth, double eps, int64_t iterations,
+                                         double *Phi, double *Q);
+/* Theorem 4, spec (18): the largest Q is below this with at least that probability; infinite for an
+ * S that it does not apply to. */
+TLNMF_API double tlnmf_theory_bound(int64_t M, int64_t N, int64_t S, double t);
+TLNMF_API double tlnmf_theory_probability(int64_t N, double t);
+/* Remark 6, spec (19): about Q(Phibar) for S Gaussian realisations. */
+TLNMF_API double tlnmf_theory_asymptote(int64_t M, int64_t N, int64_t S);
+
+/* |Phi - P Phibar|_F for the order and signs P of the rows of Phibar that make it least, (20). */
+TLNMF_API tlnmf_error tlnmf_transform_distance(tlnmf_ctx *ctx, int64_t M, const double *Phi,
+                                               const double *Phibar, double *distance);
+/* The principal angles between the spans of A's and B's rows (count x M, orthonormal), in radians,
+ * the smallest first, (21). */
+TLNMF_API tlnmf_error tlnmf_principal_angles(tlnmf_ctx *ctx, int64_t count, int64_t M,
+                                             const double *A, const double *B, double *angles);
 
 /* ---- the paper's data, and fixed transforms -------------------------------------------------- */
 

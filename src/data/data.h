@@ -12,7 +12,7 @@ struct tlnmf_data {
     int64_t *offset; /* N + 1 */
     double *R;       /* M x T */
     bool one_each;  /* exactly one column a frame (S = 1 without silence): X and V have one shape */
-    bool weighted;  /* frames count differently in L: (15) */
+    bool weighted;  /* frames count differently in L: (3w) */
     double *weight; /* N, of mean 1 */
     double mean_power;
     tlnmf_hooks hooks;

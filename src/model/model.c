@@ -148,6 +148,14 @@ void tl_model_try(tl_model *model, tl_retraction how, double a)
     tl_power(model->data, model->X, model->V);
 }
 
+void tl_model_try_Phi(tl_model *model, const double *Phi)
+{
+    int64_t M = model->M, T = model->T;
+    tl_copy(model->skew.s, Phi, M * M);
+    tl_gemm(TL_PLAIN, TL_PLAIN, M, T, M, 1.0, Phi, M, model->data->R, T, 0.0, model->X, T);
+    tl_power(model->data, model->X, model->V);
+}
+
 void tl_model_accept(tl_model *model)
 {
     double *Phi_new = model->skew.s;

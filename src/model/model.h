@@ -56,7 +56,7 @@ void tl_model_weights_L_at(tl_model *model, double floor); /* of L with this flo
 
 double tl_model_C(const tl_model *model); /* (2); U must be that of C */
 double tl_model_I(const tl_model *model); /* (4); U must be that of C */
-double tl_model_L(const tl_model *model); /* (3), or (15) where frames have weights */
+double tl_model_L(const tl_model *model); /* (3), or (3w) where frames have weights */
 tl_values
 tl_model_values(tl_model *model); /* all three, setting U to that of C; C, I NaN if K = 0 */
 
@@ -80,6 +80,8 @@ typedef enum tl_retraction { TL_EXP, TL_POLAR } tl_retraction;
 /* X and V of the Phi at step a. Another step may be tried then, or this one kept, or, by
  * tl_model_refresh, none: there is one X, since a second would be a third of a fit's memory. */
 void tl_model_try(tl_model *model, tl_retraction how, double a);
+/* The same for a Phi from elsewhere. */
+void tl_model_try_Phi(tl_model *model, const double *Phi);
 void tl_model_accept(tl_model *model); /* Phi becomes that of the step last tried */
 
 #endif

@@ -86,13 +86,21 @@ static void offer(search *s, const batch *b, const worker *w, const tl_run *run,
     omp_unset_lock(&s->monitor.lock);
 }
 
-/* Algorithm 2 from this start: what JD left is what is reported. */
+/* Algorithm 2 from this start, perhaps with fewer updates (handover): what JD left is what is
+ * reported. */
 static void solve_jd_nmf(tl_solver *solver, tl_run *run)
 {
     tl_solve_jd(solver, run);
     tl_run jd = *run;
+    tlnmf_settings opt = *run->opt;
+    if (opt.handover > 0) {
+        opt.J = opt.handover;
+        opt.J_nmf = 1;
+    }
+    run->opt = &opt;
     run->iterations = 0;
     tl_solve_nmf(solver, run);
+    run->opt = jd.opt;
     run->outcome = jd.outcome;
     run->iterations = jd.iterations;
     run->trace_length = jd.trace_length;
@@ -399,6 +407,13 @@ static tlnmf_error search_run(search *s, tl_goal goal, tlnmf_result **out)
         else if (s->opt->exchange)
             tl_result_compare(info, &other->info, info);
         report(s, goal, *out);
+        if (s->opt->exchange && other != NULL) { /* the caller may ask for it */
+            tl_result_compare(&other->info, goal == TL_GOAL_TL ? info : &other->info,
+                              goal == TL_GOAL_TL ? &other->info : info);
+            report(s, goal == TL_GOAL_TL ? TL_GOAL_JD : TL_GOAL_TL, other);
+            (*out)->other = other;
+            return TLNMF_OK;
+        }
     } else {
         tlnmf_result_free(*out);
         *out = NULL;

@@ -57,6 +57,7 @@ void tlnmf_result_free(tlnmf_result *result)
 {
     if (result == NULL)
         return;
+    tlnmf_result_free(result->other);
     tlnmf_hooks hooks = result->hooks; /* the block holds the object itself */
     tl_release(&hooks, result->trace);
     tl_release(&hooks, result->block);

@@ -10,6 +10,7 @@ struct tlnmf_result {
     double *Phi, *W, *H, *energy;
     tlnmf_trace_row *trace;
     int64_t trace_length, trace_room;
+    tlnmf_result *other; /* of an exchange: the other method's; NULL if there is none */
     tlnmf_hooks hooks;
     void *block;
 };

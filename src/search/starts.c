@@ -191,3 +191,27 @@ tlnmf_error tl_starts_fill(tlnmf_ctx *ctx, const tl_starts *starts, int64_t p, t
     normalise_start(model, starts->given.W != NULL && starts->given.H != NULL);
     return TLNMF_OK;
 }
+
+tlnmf_error tlnmf_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *settings,
+                             int64_t p, double *Phi, double *W, double *H)
+{
+    TRY(tlnmf_settings_check(ctx, settings));
+    if (p < 0 || p >= settings->starts)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "start %lld of %lld does not exist", (long long)p,
+                       (long long)settings->starts);
+    int64_t M = data->M, N = data->N, K = settings->k;
+    tl_starts starts;
+    tl_model model = {0};
+    TRY(tl_model_create(ctx, data, K, 1.0, 1.0, &model));
+    tlnmf_error error = tl_starts_create(ctx, data, settings, K, false, NULL, &starts);
+    if (error == TLNMF_OK)
+        error = tl_starts_fill(ctx, &starts, p, &model);
+    if (error == TLNMF_OK) {
+        tl_copy(Phi, model.Phi, M * M);
+        tl_copy(W, model.W, M * K);
+        tl_copy(H, model.H, K * N);
+    }
+    tl_starts_free(&starts);
+    tl_model_free(&model);
+    return error;
+}

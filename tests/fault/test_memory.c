@@ -91,6 +91,62 @@ static void fail_everywhere(int method, int exchange)
     free(Y);
 }
 
+/* Neighbouring frames, a start, an ascent, distances: the whole life of what measures use. */
+static bool live_measures(meter *m, const double *Y)
+{
+    tlnmf_hooks hooks;
+    tlnmf_hooks_init(&hooks);
+    hooks.allocate = metered_allocate;
+    hooks.release = metered_release;
+    hooks.user = m;
+    tlnmf_ctx *ctx;
+    if (tlnmf_ctx_create(&hooks, &ctx) != TLNMF_OK)
+        return false;
+    tlnmf_settings opt;
+    tlnmf_settings_init(&opt);
+    opt.k = K;
+    tlnmf_data *data, *truth = NULL;
+    double Phi[M * M] = {0.0}, moved[M * M], W[M * K], H[K * N], angles[2], value;
+    tlnmf_error error =
+        tlnmf_data_from_neighbours(ctx, Y, S, M, N, TLNMF_NEIGHBOURS_MOVING, 3, &data);
+    if (error == TLNMF_OK)
+        error = tlnmf_data_from_realisations(ctx, Y, S, M, N, &truth);
+    if (error == TLNMF_OK)
+        error = tlnmf_draw_start(ctx, data, &opt, 0, Phi, W, H);
+    memcpy(moved, Phi, sizeof moved);
+    if (error == TLNMF_OK)
+        error = tlnmf_theory_climb(ctx, data, truth, 0.1, 20, moved, &value);
+    if (error == TLNMF_OK)
+        error = tlnmf_transform_distance(ctx, M, moved, Phi, &value);
+    if (error == TLNMF_OK)
+        error = tlnmf_principal_angles(ctx, 2, M, moved, Phi, angles);
+    if (error != TLNMF_OK) {
+        assert_int_equal(error, TLNMF_ERR_MEMORY);
+        assert_non_null(strstr(tlnmf_message(ctx), "no memory for "));
+    }
+    tlnmf_data_free(truth);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+    return error == TLNMF_OK;
+}
+
+static void measures(void **state)
+{
+    (void)state;
+    tl_rng rng;
+    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
+    double *Y = new_normals(&rng, S * M * N);
+    meter all = {0};
+    assert_true(live_measures(&all, Y));
+    assert_int_equal(all.alive, 0);
+    for (int64_t n = 1; n <= all.calls; n++) {
+        meter m = {.fail_at = n};
+        assert_false(live_measures(&m, Y));
+        assert_int_equal(m.alive, 0);
+    }
+    free(Y);
+}
+
 static void tl(void **state)
 {
     (void)state;
@@ -199,6 +255,7 @@ int main(void)
         cmocka_unit_test(jd),
         cmocka_unit_test(nmf),
         cmocka_unit_test(exchange),
+        cmocka_unit_test(measures),
         cmocka_unit_test(iterations_do_not_allocate),
         cmocka_unit_test(memory_is_as_said),
     };

@@ -34,6 +34,19 @@ expect 0 ... "" tlnmf fit y.npy -k 2 --input data --transform given.npy --no-mod
 check "the file of Phi" [ "$(json init-phi)" = given.npy ]
 check "the kind of input" [ "$(json input)" = data ]
 
+# Neighbouring frames as realisations: blocks shorten the data, moving averages do not.
+expect 0 ... "" tlnmf fit y.npy -k 1 --block 3 --no-model --json
+check "4 frames in blocks of 3" [ "$(json N) $(json S)" = "2 3" ]
+check "the block is on record" [ "$(json block)" = 3 ]
+expect 0 ... "" tlnmf fit y.npy -k 1 --moving 3 --no-model --json
+check "4 moving frames" [ "$(json N) $(json S)" = "4 3" ]
+expect 0 ... "" tlnmf fit y.npy -k 2 --no-model --json
+C=$(json C)
+expect 0 ... "" tlnmf fit y.npy -k 2 --no-model --json --moving 1
+check "an average over one frame is the frame" [ "$(json C)" = "$C" ]
+npy cov.npy "(2, 2, 2)" 1 0 0 1 2 0 0 1
+usage fit "--block is for data, cov.npy has covariances" cov.npy -k 1 --input covariances --block 2
+
 # JSON, trace and model
 expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --tol 0 --hops 0 --json --trace -o m.h5
 for key in C L I certificate outcome iterations cpu_seconds wall_seconds orthogonality \

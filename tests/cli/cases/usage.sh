@@ -86,6 +86,10 @@ usage fit "gamma = 2 is outside [0.5, 1]" y.npy -k 2 --gamma 2
 usage fit "input = sound is not one of data|covariances|auto" y.npy -k 2 --input sound
 usage jd "input = sound is not one of data|covariances|auto" y.npy --input sound
 usage fit "rate = 0 is not a positive number" y.npy -k 2 --rate 0
+usage fit "block = 0 is outside [1, 1000000000]" y.npy -k 2 --block 0
+usage fit "moving = few is not a whole number" y.npy -k 2 --moving few
+usage fit "y.npy: block = 5 is outside [1, 4], the frames there are" y.npy -k 2 --block 5
+usage fit "--block and --moving: one of them" y.npy -k 2 --block 2 --moving 2
 usage fit "--atoms needs --rate" y.npy -k 2 --atoms 2
 usage fit "atoms = 4 is outside [1, 3]" y.npy -k 2 --rate 8000 --atoms 4
 usage simulate "s = 0 is outside [1, 1000000000]" gcm --s 0 -o x.npy

@@ -1,0 +1,88 @@
+/* How far two transforms are from each other: row by row, or the spaces that rows span. */
+#include "linalg/linalg.h"
+#include "measure/measure.h"
+
+#include <math.h>
+
+static tlnmf_error check_finite(tlnmf_ctx *ctx, int64_t count, const double *x)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!isfinite(x[i]))
+            return tl_fail(ctx, TLNMF_ERR_DATA, "a transform has an entry that is not finite");
+    return TLNMF_OK;
+}
+
+/* (20) The rows that belong together are those with the largest sum of |<phi_i, phibar_j>|, since
+ * |phi - s phibar|^2 = 2 - 2 s <phi, phibar> for rows of norm 1. */
+static double distance_of(int64_t M, const double *Phi, const double *Phibar, const double *product,
+                          const int64_t *match)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < M; i++) {
+        double sign = product[i * M + match[i]] > 0.0 ? 1.0 : -1.0; /* product is -Phi Phibar' */
+        for (int64_t m = 0; m < M; m++) {
+            double d = Phi[i * M + m] + sign * Phibar[match[i] * M + m];
+            sum += d * d;
+        }
+    }
+    return sqrt(sum);
+}
+
+tlnmf_error tlnmf_transform_distance(tlnmf_ctx *ctx, int64_t M, const double *Phi,
+                                     const double *Phibar, double *distance)
+{
+    if (M < 1)
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "M = %lld: at least 1", (long long)M);
+    TRY(tl_check_size(ctx, "M", M));
+    TRY(check_finite(ctx, M * M, Phi));
+    TRY(check_finite(ctx, M * M, Phibar));
+    double *product, *cost;
+    int64_t *match;
+    void *block;
+    tl_slot table[] = {TL_SLOT(product, M * M), TL_SLOT(cost, M * M), TL_SLOT(match, M)};
+    TRY(TL_ARENA(ctx, "a distance", table, &block));
+    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, M, -1.0, Phi, M, Phibar, M, 0.0, product, M);
+    for (int64_t i = 0; i < M * M; i++)
+        cost[i] = -fabs(product[i]);
+    tlnmf_error error = tl_assign(ctx, M, cost, match);
+    if (error == TLNMF_OK)
+        *distance = distance_of(M, Phi, Phibar, product, match);
+    tl_release(&ctx->hooks, block);
+    return error;
+}
+
+/* (21) The squared sines are the eigenvalues of D D', D = B - B A' A: exact for small angles, where
+ * cosines would all be 1. */
+static tlnmf_error angles_of(tlnmf_ctx *ctx, int64_t count, int64_t M, const double *A,
+                             const double *B, double *D, double *small, double *angles)
+{
+    tl_gemm(TL_PLAIN, TL_TRANSPOSED, count, count, M, 1.0, B, M, A, M, 0.0, small, count);
+    tl_copy(D, B, count * M);
+    tl_gemm(TL_PLAIN, TL_PLAIN, count, M, count, -1.0, small, count, A, M, 1.0, D, M);
+    tl_gram(count, M, 1.0, D, small);
+    tl_eigen eigen;
+    TRY(tl_eigen_create(ctx, count, &eigen));
+    tlnmf_error error = tl_eigen_solve(ctx, &eigen, small);
+    for (int64_t i = 0; error == TLNMF_OK && i < count; i++)
+        angles[i] = asin(sqrt(fmin(1.0, fmax(0.0, eigen.lambda[i]))));
+    tl_eigen_free(&eigen);
+    return error;
+}
+
+tlnmf_error tlnmf_principal_angles(tlnmf_ctx *ctx, int64_t count, int64_t M, const double *A,
+                                   const double *B, double *angles)
+{
+    if (count < 1 || count > M)
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "%lld rows of length %lld: from 1 to that many",
+                       (long long)count, (long long)M);
+    TRY(tl_check_size(ctx, "M", M));
+    TRY(check_finite(ctx, count * M, A));
+    TRY(check_finite(ctx, count * M, B));
+    double *D, *small;
+    void *block;
+    tl_slot table[] = {TL_SLOT(D, count * M), TL_SLOT(small, count * count)};
+    TRY(TL_ARENA(ctx, "principal angles", table, &block));
+    tlnmf_error error = angles_of(ctx, count, M, A, B, D, small, angles);
+    tl_release(&ctx->hooks, block);
+    return error;
+}
