@@ -83,6 +83,10 @@ tlnmf_error tl_eigen_solve(tlnmf_ctx *ctx, tl_eigen *eigen, double *A);
  * new (Cholesky with pivoting): A x is then the nearest to b there is, and x stays bounded. */
 tlnmf_error tl_solve_semidefinite(tlnmf_ctx *ctx, int64_t n, double *A, int64_t count, double *B);
 
+/* The assignment of n rows to n columns with the least sum of cost[row * n + column] (the Hungarian
+ * method, O(n^3)); column_of_row receives it. The costs must be finite. */
+tlnmf_error tl_assign(tlnmf_ctx *ctx, int64_t n, const double *cost, int64_t *column_of_row);
+
 /* Fixed transforms, M x M. */
 void tl_dct(int64_t M, double *Phi); /* orthonormal DCT-II */
 void tl_dft(int64_t M, double *Phi); /* real: mean, cosine and sine pairs, alternating sign */

@@ -1,6 +1,5 @@
 /* How far two transforms are from each other: row by row, or the spaces that rows span. */
 #include "linalg/linalg.h"
-#include "measure/measure.h"
 
 #include <math.h>
 

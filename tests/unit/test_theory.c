@@ -1,6 +1,7 @@
 /* Measures against the truth, and neighbouring frames: against plain loops and known values. */
 #include "support.h"
 
+#include "linalg/linalg.h"
 #include "measure/measure.h"
 
 static tl_rng rng;

@@ -1,5 +1,5 @@
 /* The assignment problem by shortest augmenting paths (Jonker and Volgenant, 1987). */
-#include "measure/measure.h"
+#include "linalg/linalg.h"
 
 #include <math.h>
 
