@@ -37,12 +37,26 @@ static double machine_has(void)
     return 1024.0 * number_in("/proc/meminfo", "MemAvailable:");
 }
 
-/* What the control group still allows: containers see the whole machine in /proc/meminfo. */
+/* What a control group still allows, from its files; what it holds of cached files can be had. */
+static double left_of(const char *limit_file, const char *used_file, const char *stat_file,
+                      const char *cached_name)
+{
+    double limit = number_in(limit_file, ""), used = number_in(used_file, "");
+    double cached = number_in(stat_file, cached_name);
+    if (!isfinite(limit) || !isfinite(used))
+        return INFINITY;
+    return fmax(limit - used + (isfinite(cached) ? cached : 0.0), 0.0);
+}
+
+/* Containers see the whole machine in /proc/meminfo, and their limit in one of two places. */
 static double group_has(void)
 {
-    double limit = number_in("/sys/fs/cgroup/memory.max", "");
-    double used = number_in("/sys/fs/cgroup/memory.current", "");
-    return isfinite(limit) && isfinite(used) ? fmax(limit - used, 0.0) : INFINITY;
+    double v2 = left_of("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current",
+                        "/sys/fs/cgroup/memory.stat", "inactive_file ");
+    double v1 = left_of("/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+                        "/sys/fs/cgroup/memory/memory.stat", "total_inactive_file ");
+    return fmin(v1, v2);
 }
 
 /* What ulimit -v still allows; /proc/self/statm begins with the address space in use, in pages. */

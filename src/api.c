@@ -10,12 +10,18 @@ void tlnmf_start_init(tlnmf_start *start)
     *start = (tlnmf_start){.struct_size = sizeof *start};
 }
 
+/* 1 / eps must not overflow, nor sums of it. */
+static bool is_floor(double eps)
+{
+    return eps >= 1e-304 && eps <= 1e304;
+}
+
 /* The floor that the settings ask for. */
 static tlnmf_error resolve_eps(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
                                double *eps)
 {
     *eps = opt->eps > 0.0 ? opt->eps : opt->eps_rel * data->mean_power;
-    if (!(*eps >= 1e-304 && *eps <= 1e304)) /* 1 / eps must not overflow, nor sums of it */
+    if (!is_floor(*eps))
         return tl_fail(ctx, TLNMF_ERR_DATA,
                        "eps-rel = %g of a mean power of %g is no usable floor: rescale the data",
                        opt->eps_rel, data->mean_power);
@@ -192,10 +198,12 @@ tlnmf_error tlnmf_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const double 
                            const double *W, const double *H, int64_t K, double eps, double *C,
                            double *L, double *I, double *Ganti)
 {
-    if (K < 1 || !(eps >= 1e-300 && eps <= 1e300))
+    if (K < 1 || !is_floor(eps))
         return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "K = %lld, eps = %g: K must be at least 1, eps in [1e-300, 1e+300]",
+                       "K = %lld, eps = %g: K must be at least 1, eps in [1e-304, 1e+304]",
                        (long long)K, eps);
+    if (data->weighted)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "C = L + I holds for frames without weights");
     TRY(tl_check_size(ctx, "K", K));
     if (!is_usable(data->M * data->M, Phi, false) || !is_usable(data->M * K, W, true) ||
         !is_usable(K * data->N, H, true))

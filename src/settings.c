@@ -203,8 +203,10 @@ tlnmf_error tlnmf_settings_check(tlnmf_ctx *ctx, const tlnmf_settings *settings)
         (settings->method == TLNMF_METHOD_TL || settings->method == TLNMF_METHOD_AUTO);
     if (settings->hops > 0 && !learns_fast)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "hops are for solver fast and methods tl and auto");
-    if (settings->continuation && settings->solver != TLNMF_SOLVER_FAST)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "continuation is for solver fast");
+    if (settings->continuation &&
+        (settings->solver != TLNMF_SOLVER_FAST || settings->method == TLNMF_METHOD_NMF))
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "continuation is for solver fast and methods that learn a transform");
     if (settings->precision == TLNMF_PRECISION_MIXED &&
         (settings->solver != TLNMF_SOLVER_FAST || settings->method == TLNMF_METHOD_NMF))
         return tl_fail(ctx, TLNMF_ERR_OPTION,

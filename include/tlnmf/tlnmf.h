@@ -180,7 +180,8 @@ TLNMF_API tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y
                                                  int64_t M, int64_t N, tlnmf_neighbours kind,
                                                  int64_t B, tlnmf_data **out);
 /* Weights of the N frames in joint diagonalisation, not negative and not all 0; only their ratios
- * matter. For tlnmf_diagonalise with solver fast; to be set before the data are shared. */
+ * matter; NULL: none. For tlnmf_diagonalise with solver fast; to be set before the data are
+ * shared. */
 TLNMF_API tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data,
                                              const double *weights);
 TLNMF_API void tlnmf_data_free(tlnmf_data *data);
@@ -241,8 +242,9 @@ TLNMF_API tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
                                         const tlnmf_start *start_or_null,
                                         tlnmf_callback callback_or_null, void *user,
                                         tlnmf_result **out);
-/* The most that tlnmf_fit with these settings allocates, beside the data; k = 0: tlnmf_diagonalise.
- * It grows with the starts that run at a time, of which there are `threads` at most. */
+/* The most that tlnmf_fit with these settings takes up, beside the data and the rows of a trace (48
+ * bytes an iteration, as they come); k = 0: tlnmf_diagonalise. It grows with the starts that run at
+ * a time, of which there are `threads` at most. */
 TLNMF_API tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data,
                                    const tlnmf_settings *settings, double *bytes);
 TLNMF_API void tlnmf_result_free(tlnmf_result *result);

@@ -398,6 +398,10 @@ double tl_data_longest(const tlnmf_data *data)
 tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data, const double *weights)
 {
     double sum = 0.0;
+    if (weights == NULL) {
+        data->weighted = false;
+        return TLNMF_OK;
+    }
     for (int64_t n = 0; n < data->N; n++) {
         if (!(weights[n] >= 0.0 && weights[n] <= DBL_MAX))
             return tl_fail(ctx, TLNMF_ERR_DATA, "the weight of frame %lld is %g", (long long)n,

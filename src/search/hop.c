@@ -82,6 +82,6 @@ void tl_hop_search(int64_t hops, tl_shelf *best_point, tl_solver *solver, tl_run
         tl_values v = tl_model_values(model);
         tl_run_record(run,
                       &(tlnmf_trace_row){TLNMF_STAGE_TL, ++run->iterations, v.C, v.L, v.I, NAN},
-                      run->opt->J);
+                      tl_max(run->opt->J, run->iterations));
     }
 }

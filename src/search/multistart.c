@@ -125,6 +125,14 @@ static void solve(const batch *b, tl_solver *solver, tl_run *run)
     }
 }
 
+static double sum_of(int64_t count, const double *x)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < count; i++)
+        sum += x[i];
+    return sum;
+}
+
 static tlnmf_error run_start(search *s, const batch *b, worker *w, int64_t p)
 {
     tl_model *model = &w->solver.model;
@@ -150,10 +158,10 @@ static tlnmf_error run_start(search *s, const batch *b, worker *w, int64_t p)
     if (b->keep != NULL)
         tl_shelf_put(b->keep, p - b->first, model);
     tl_values values = tl_model_values(model);
-    double power = 0.0; /* NaN and Inf show in it, as they do not in a sum of logarithms */
-    for (int64_t i = 0; i < s->M * s->N; i++)
-        power += model->V[i];
-    if (!isfinite(power) || (model->K > 0 && !isfinite(values.C)))
+    /* NaN and Inf show in sums, as they do not in sums of logarithms. */
+    double sums = sum_of(s->M * s->N, model->V) + sum_of(s->M * s->K, model->W) +
+                  sum_of(s->K * s->N, model->H);
+    if (!isfinite(sums) || (model->K > 0 && !isfinite(values.C)))
         return tl_fail(&w->ctx, TLNMF_ERR_NUMERIC, "start %lld ended with C = %g, L = %g",
                        (long long)p + 1, values.C, values.L);
     offer(s, b, w, &run, values);

@@ -35,21 +35,28 @@ double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tlnmf_se
                      double eps)
 {
     double M = (double)data->M, N = (double)data->N, K = (double)plan->K;
-    double word = sizeof(double), trace = (double)plan->trace_room * sizeof(tlnmf_trace_row);
+    double word = sizeof(double);
     double point = word * (M * M + K * (M + N)), transform = word * M * M;
     bool both = opt->exchange || plan->goal == TL_GOAL_AUTO;
-    double worker = tl_solver_bytes(data, opt, plan->K, plan->goal != TL_GOAL_NMF) + trace +
+    /* Without frames below the floor there is a copy of the data, and more than one column a frame.
+     */
+    tlnmf_data shape = *data;
+    double trimmed = 0.0;
+    if (!tl_data_is_trim(data, eps)) {
+        shape.one_each = false;
+        trimmed = word * (M * (double)data->T + 2.0 * N);
+    }
+    double worker = tl_solver_bytes(&shape, opt, plan->K, plan->goal != TL_GOAL_NMF) +
                     (plan->hops > 0 ? point : 0.0);
-    double results = (both ? 2.0 : 1.0) * (point + trace);
+    double results = (both ? 2.0 : 1.0) * point;
     if (both || plan->goal == TL_GOAL_JD) /* JD's transform, before its W and H */
-        results += transform + trace;
+        results += transform;
     double shelves = 0.0;
     if (opt->exchange)
         shelves = 2.0 * (double)plan->P * point;
     else if (plan->goal == TL_GOAL_AUTO)
         shelves = point;
     double streams = opt->stream == TLNMF_STREAM_NUMPY ? (double)plan->P * sizeof(tl_rng) : 0.0;
-    double trimmed = tl_data_is_trim(data, eps) ? 0.0 : word * (M * (double)data->T + N);
-    double rest = 64e3; /* headers, alignment */
-    return plan->workers * worker + results + shelves + streams + trimmed + rest;
+    double rest = 64e3, each = 4096.0; /* headers, alignment, what a worker is itself */
+    return plan->workers * (worker + each) + results + shelves + streams + trimmed + rest;
 }

@@ -102,6 +102,8 @@ static void certify(tlnmf_info *info, tl_goal goal, const tlnmf_settings *opt, t
         info->certificate = info->C - fmin(info->L_jd, info->L);
     else if (goal == TL_GOAL_TL && opt->certify && atomic_load(&monitor->stop) == TLNMF_NOT_RUN)
         info->certificate = info->C - descend_L(opt, monitor, solver);
+    if (atomic_load(&monitor->stop) != TLNMF_NOT_RUN && !isfinite(info->L_jd) && goal == TL_GOAL_TL)
+        info->certificate = NAN; /* cut short: the least L may lie lower */
 }
 
 /* Everything that follows from the kept (Phi, W, H), computed afresh from them. */

@@ -83,7 +83,7 @@ static int64_t revive_entries(int64_t count, const double *gradient, const doubl
         if (root[i] == 0.0 || !(expected[i] > 0.0))
             continue;
         double slope = gradient[i] / (2.0 * unit * root[i]); /* dC/dx */
-        double better = -0.5 * part * slope / expected[i];
+        double better = -0.5 * part * (slope * unit * unit) / expected[i] * unit * unit;
         if (better > 10.0 * x[i]) {
             out[i] = better;
             revived++;
@@ -152,10 +152,10 @@ static bool is_near(const tl_model *model, const tl_joint *joint, const tl_run *
     return run->newton && scaled_norm(model, joint) <= near;
 }
 
-static bool newton_step(tl_model *model, tl_joint *joint, double *value, double *a)
+static bool newton_step(tl_model *model, tl_joint *joint, tl_run *run, double *value, double *a)
 {
     tl_joint_metric(model, joint);
-    if (!tl_newton_step(model, joint, value, a))
+    if (!tl_newton_step(model, joint, run, value, a))
         return false;
     tl_lbfgs_forget(&joint->lbfgs);
     return true;
@@ -177,7 +177,7 @@ static void descend(tl_model *model, tl_joint *joint, tl_run *run, int64_t last)
             break;
         }
         double before = value;
-        bool moved = is_near(model, joint, run) && newton_step(model, joint, &value, &a);
+        bool moved = is_near(model, joint, run) && newton_step(model, joint, run, &value, &a);
         if (!moved && !step(model, joint, &value, &a)) {
             run->outcome = TLNMF_LINE_SEARCH;
             break;

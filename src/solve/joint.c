@@ -5,10 +5,10 @@
 
 enum { OWN_SLOTS = 8, SLOTS = OWN_SLOTS + TL_LBFGS_SLOTS + TL_NEWTON_SLOTS };
 
-static void lay_out(tl_joint *joint, int64_t M, int64_t N, int64_t K, bool turns_Phi,
+static void lay_out(tl_joint *joint, int64_t M, int64_t N, int64_t K, tl_joint_for what,
                     tl_slot table[SLOTS])
 {
-    int64_t size = (turns_Phi ? M * (M - 1) / 2 : 0) + M * K + K * N;
+    int64_t size = (what.turns_Phi ? M * (M - 1) / 2 : 0) + M * K + K * N;
     const tl_slot own[OWN_SLOTS] = {
         TL_SLOT(joint->gradient, size), TL_SLOT(joint->direction, size),
         TL_SLOT(joint->metric, size),   TL_SLOT(joint->P, M * K),
@@ -16,22 +16,24 @@ static void lay_out(tl_joint *joint, int64_t M, int64_t N, int64_t K, bool turns
         TL_SLOT(joint->H_new, K * N),   TL_SLOT(joint->mu, M * K + K * N)};
     memcpy(table, own, sizeof own);
     tl_lbfgs_slots(&joint->lbfgs, size, table + OWN_SLOTS);
-    tl_newton_slots(&joint->newton, size, M, N, K, table + OWN_SLOTS + TL_LBFGS_SLOTS);
+    tl_newton_slots(&joint->newton, what.newton ? size : 0, what.newton ? M * K : 0,
+                    what.newton ? K * N : 0, table + OWN_SLOTS + TL_LBFGS_SLOTS);
 }
 
-size_t tl_joint_bytes(const tlnmf_data *data, int64_t K, bool turns_Phi)
+size_t tl_joint_bytes(const tlnmf_data *data, int64_t K, tl_joint_for what)
 {
     tl_joint joint;
     tl_slot table[SLOTS];
-    lay_out(&joint, data->M, data->N, K, turns_Phi, table);
+    lay_out(&joint, data->M, data->N, K, what, table);
     return TL_ARENA_BYTES(table);
 }
 
-tlnmf_error tl_joint_create(tlnmf_ctx *ctx, const tl_model *model, bool turns_Phi, tl_joint *joint)
+tlnmf_error tl_joint_create(tlnmf_ctx *ctx, const tl_model *model, tl_joint_for what,
+                            tl_joint *joint)
 {
     *joint = (tl_joint){.hooks = ctx->hooks};
     tl_slot table[SLOTS];
-    lay_out(joint, model->M, model->N, model->K, turns_Phi, table);
+    lay_out(joint, model->M, model->N, model->K, what, table);
     return TL_ARENA(ctx, "the joint solver", table, &joint->block);
 }
 
@@ -114,41 +116,41 @@ static void metric_of_Phi(tl_model *model, double *out)
         }
 }
 
-static void square(int64_t count, const double *x, double *out)
+static void square(int64_t count, double scale, const double *x, double *out)
 {
     for (int64_t i = 0; i < count; i++)
-        out[i] = x[i] * x[i];
+        out[i] = (scale * x[i]) * (scale * x[i]);
 }
 
-/* The diagonal of C's expected Hessian over W and H: U^2 (H^2)' and (W^2)' U^2. U^2 takes the place
- * of U for as long. */
+/* U^2 (H^2)' and (W^2)' U^2, with H and 1/U in units of unit^2, since squares of what they are may
+ * overflow. U^2 takes the place of U for as long. */
 void tl_joint_curvature(tl_model *model, tl_joint *joint, double *out)
 {
     int64_t M = model->M, N = model->N, K = model->K;
     double *U2 = model->U, *W2 = joint->W_new, *H2 = joint->H_new;
-    square(M * N, model->U, U2);
-    square(M * K, model->W, W2);
-    square(K * N, model->H, H2);
+    double unit = joint->unit * joint->unit;
+    square(M * N, unit, model->U, U2);
+    square(M * K, 1.0, model->W, W2);
+    square(K * N, 1.0 / unit, model->H, H2);
     tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, K, N, 1.0, U2, N, H2, N, 0.0, out, K);
     tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, M, 1.0, W2, K, U2, N, 0.0, out + M * K, N);
     tl_model_weights_C(model);
 }
 
 /* The larger of the expected Hessian, 4 W .* (U^2 (H^2)'), and 0.3 of the metric that
- * multiplicative updates amount to, 4 U H'; the same for H. */
+ * multiplicative updates amount to, 4 U H'; the same for H, whose coordinate is Q / unit. */
 static void metric_of_factors(tl_model *model, tl_joint *joint, double *out)
 {
     int64_t M = model->M, N = model->N, K = model->K;
-    double *mu = joint->mu, *mu_H = mu + M * K;
+    double *mu = joint->mu, *out_H = out + M * K, *mu_H = mu + M * K;
+    double unit = joint->unit * joint->unit;
     tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, K, N, 1.2, model->U, N, model->H, N, 0.0, mu, K);
-    tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, M, 1.2, model->W, K, model->U, N, 0.0, mu_H, N);
+    tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, M, 1.2 * unit, model->W, K, model->U, N, 0.0, mu_H, N);
     tl_joint_curvature(model, joint, out);
-    multiply_by(M * K, model->W, out);
-    multiply_by(K * N, model->H, out + M * K);
-    for (int64_t i = 0; i < M * K + K * N; i++) {
-        double unit = i < M * K ? 1.0 : joint->unit;
-        out[i] = positive(unit * unit * fmax(4.0 * out[i], mu[i]));
-    }
+    for (int64_t i = 0; i < M * K; i++)
+        out[i] = positive(fmax(4.0 * model->W[i] * out[i], mu[i]));
+    for (int64_t i = 0; i < K * N; i++)
+        out_H[i] = positive(fmax(4.0 * (model->H[i] / unit) * out_H[i], mu_H[i]));
 }
 
 void tl_joint_metric(tl_model *model, tl_joint *joint)

@@ -30,9 +30,14 @@ typedef struct tl_joint {
     void *block;
 } tl_joint;
 
-/* One room for all three: `turns_Phi` = false leaves out what only Phi needs. */
-tlnmf_error tl_joint_create(tlnmf_ctx *ctx, const tl_model *model, bool turns_Phi, tl_joint *joint);
-size_t tl_joint_bytes(const tlnmf_data *data, int64_t K, bool turns_Phi); /* that it takes up */
+/* What a room is for: `turns_Phi` = false leaves out what only Phi needs. */
+typedef struct tl_joint_for {
+    bool turns_Phi, newton;
+} tl_joint_for;
+
+tlnmf_error tl_joint_create(tlnmf_ctx *ctx, const tl_model *model, tl_joint_for what,
+                            tl_joint *joint);
+size_t tl_joint_bytes(const tlnmf_data *data, int64_t K, tl_joint_for what); /* that it takes up */
 void tl_joint_free(tl_joint *joint);
 
 /* ---- a point and what is around it ----------------------------------------------------------- */
@@ -43,7 +48,7 @@ void tl_joint_choose(tl_joint *joint, const tl_model *model, tl_joint_over over)
 double tl_joint_begin(tl_model *model, tl_joint *joint);
 void tl_joint_gradient(tl_model *model, tl_joint *joint); /* at the model's point */
 void tl_joint_metric(tl_model *model, tl_joint *joint); /* positive; about the Hessian's diagonal */
-/* The diagonal of C's expected Hessian over W and H (M x K, then K x N). */
+/* The diagonal of C's expected Hessian over W, and over H times unit^4 (M x K, then K x N). */
 void tl_joint_curvature(tl_model *model, tl_joint *joint, double *out);
 
 /* ---- a step along joint->direction, in parts ------------------------------------------------- */

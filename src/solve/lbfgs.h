@@ -1,18 +1,20 @@
 /* Limited-memory BFGS directions on a flat vector, with a diagonal metric (Nocedal and
- * Wright, 7.4). The pairs are kept in single precision: they only shape the direction, and take up
- * most of a solver's memory. */
+ * Wright, 7.4). Where there are many coordinates the pairs are kept in single precision and are
+ * fewer: they only shape the direction, and would take up most of a solver's memory. */
 #ifndef TLNMF_SOLVE_LBFGS_H
 #define TLNMF_SOLVE_LBFGS_H
 
 #include "base/base.h"
 
-enum { TL_LBFGS_MOST = 10, TL_LBFGS_SLOTS = 2 };
+enum { TL_LBFGS_MOST = 10, TL_LBFGS_SLOTS = 4 };
 
 typedef struct tl_lbfgs {
     int64_t size;
     int memory;      /* pairs there is room for */
     int count, next; /* pairs held, where the next goes */
-    float *s, *y;    /* memory x size: steps and changes of the gradient */
+    /* memory x size: steps and changes of the gradient, in one precision or the other */
+    double *s, *y;
+    float *s_single, *y_single;
     double rho[TL_LBFGS_MOST];
 } tl_lbfgs;
 

@@ -3,19 +3,14 @@
 
 #include <math.h>
 
-void tl_newton_slots(tl_newton *newton, int64_t size, int64_t M, int64_t N, int64_t K,
+void tl_newton_slots(tl_newton *newton, int64_t size, int64_t MK, int64_t KN,
                      tl_slot slots[TL_NEWTON_SLOTS])
 {
-    int64_t small = M <= TL_NEWTON_MOST_M ? 1 : 0;
-    struct {
-        double **part;
-        int64_t count;
-    } parts[TL_NEWTON_SLOTS] = {
-        {&newton->step, size}, {&newton->residual, size}, {&newton->d, size},
-        {&newton->Hd, size},   {&newton->gradient, size}, {&newton->P, M * K},
-        {&newton->Q, K * N},   {&newton->W, M * K},       {&newton->H, K * N}};
-    for (int i = 0; i < TL_NEWTON_SLOTS; i++)
-        slots[i] = (tl_slot){parts[i].part, small * parts[i].count, sizeof(double)};
+    const tl_slot parts[] = {TL_SLOT(newton->step, size), TL_SLOT(newton->residual, size),
+                             TL_SLOT(newton->d, size),    TL_SLOT(newton->Hd, size),
+                             TL_SLOT(newton->P, MK),      TL_SLOT(newton->Q, KN),
+                             TL_SLOT(newton->W, MK),      TL_SLOT(newton->H, KN)};
+    memcpy(slots, parts, sizeof parts);
     newton->radius = 0.0;
 }
 
@@ -99,9 +94,15 @@ static double to_the_edge(int64_t n, const double *D, const tl_newton *newton)
     return (root - sd) / dd;
 }
 
+/* Asked often, since a step may take seconds. */
+static bool stopped(const tl_joint *joint, tl_run *run)
+{
+    return tl_run_interrupted(run, joint->over == TL_JOINT_PHI ? TLNMF_STAGE_JD : TLNMF_STAGE_TL);
+}
+
 /* Steihaug's conjugate gradients: `step` lowers g's + s'Hs/2 inside the region. Returns by how much
  * the model says that the objective falls (negative). */
-static double solve_model(tl_model *model, tl_joint *joint, tl_newton *newton)
+static double solve_model(tl_model *model, tl_joint *joint, tl_newton *newton, tl_run *run)
 {
     enum { MOST = 200 };
     int64_t n = joint->size;
@@ -113,7 +114,7 @@ static double solve_model(tl_model *model, tl_joint *joint, tl_newton *newton)
         newton->step[i] = 0.0;
         newton->d[i] = -joint->gradient[i] / D[i];
     }
-    for (int it = 0; it < MOST && sqrt(rr) > enough; it++) {
+    for (int it = 0; it < MOST && sqrt(rr) > enough && !stopped(joint, run); it++) {
         hessian_times(model, joint, newton);
         double curvature = dot(n, newton->d, newton->Hd),
                along = dot(n, newton->residual, newton->d);
@@ -155,7 +156,7 @@ static bool try_step(tl_model *model, tl_joint *joint, tl_newton *newton, double
     return true;
 }
 
-bool tl_newton_step(tl_model *model, tl_joint *joint, double *value, double *length)
+bool tl_newton_step(tl_model *model, tl_joint *joint, tl_run *run, double *value, double *length)
 {
     enum { MOST = 5 };
     tl_newton *newton = &joint->newton;
@@ -165,7 +166,9 @@ bool tl_newton_step(tl_model *model, tl_joint *joint, double *value, double *len
     if (newton->radius == 0.0)
         newton->radius = 10.0 * whole;
     for (int i = 0; i < MOST && newton->radius > 0.0; i++) {
-        double fall = solve_model(model, joint, newton);
+        double fall = solve_model(model, joint, newton, run);
+        if (stopped(joint, run))
+            break;
         if (try_step(model, joint, newton, fall, value, length))
             return true;
     }

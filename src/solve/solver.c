@@ -1,13 +1,18 @@
 #include "solve/solver.h"
 #include "solve/solve.h"
 
+static tl_joint_for room_for(const tlnmf_settings *opt, bool turns_Phi)
+{
+    return (tl_joint_for){.turns_Phi = turns_Phi, .newton = opt->newton != 0};
+}
+
 tlnmf_error tl_solver_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
                              double eps, int64_t K, bool turns_Phi, tl_solver *solver)
 {
     *solver = (tl_solver){.kind = (tlnmf_solver)opt->solver};
     tlnmf_error error = tl_model_create(ctx, data, K, eps, opt->gamma, &solver->model);
     if (error == TLNMF_OK && solver->kind == TLNMF_SOLVER_FAST)
-        error = tl_joint_create(ctx, &solver->model, turns_Phi, &solver->joint);
+        error = tl_joint_create(ctx, &solver->model, room_for(opt, turns_Phi), &solver->joint);
     if (error == TLNMF_OK && opt->precision == TLNMF_PRECISION_MIXED) {
         error = tl_mixed_create(ctx, data, &solver->mixed);
         solver->joint.mixed = &solver->mixed;
@@ -23,7 +28,7 @@ double tl_solver_bytes(const tlnmf_data *data, const tlnmf_settings *opt, int64_
 {
     double bytes = (double)tl_model_bytes(data, K);
     if (opt->solver == TLNMF_SOLVER_FAST)
-        bytes += (double)tl_joint_bytes(data, K, turns_Phi);
+        bytes += (double)tl_joint_bytes(data, K, room_for(opt, turns_Phi));
     if (opt->precision == TLNMF_PRECISION_MIXED)
         bytes += (double)tl_mixed_bytes(data);
     return bytes;

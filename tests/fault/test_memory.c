@@ -205,7 +205,7 @@ static void memory_is_as_said(void **state)
     tl_rng rng;
     tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
     double *Y = new_normals(&rng, S * LARGE_M * LARGE_N);
-    for (int i = 0; i < 14; i++) {
+    for (int i = 0; i < 18; i++) {
         meter m = {0};
         tlnmf_hooks hooks;
         tlnmf_hooks_init(&hooks);
@@ -216,10 +216,16 @@ static void memory_is_as_said(void **state)
         assert_int_equal(tlnmf_ctx_create(&hooks, &ctx), TLNMF_OK);
         tlnmf_settings opt;
         tlnmf_settings_init(&opt);
-        opt.k = i < 12 ? 30 : 0;
-        opt.method = i % 4;
+        opt.k = i < 12 || i >= 14 ? 30 : 0;
+        opt.method = i < 14 ? i % 4 : TLNMF_METHOD_TL;
         opt.exchange = i >= 4 && i < 8 && opt.method != TLNMF_METHOD_NMF;
-        opt.solver = i >= 8 ? TLNMF_SOLVER_PAPER : TLNMF_SOLVER_FAST;
+        opt.solver = i >= 8 && i < 14 ? TLNMF_SOLVER_PAPER : TLNMF_SOLVER_FAST;
+        opt.precision = i == 14 || i == 17 ? TLNMF_PRECISION_MIXED : TLNMF_PRECISION_DOUBLE;
+        opt.newton = i == 15;
+        if (i == 16) /* from here on one frame is below the floor */
+            for (int64_t row = 0; row < S * LARGE_M; row++)
+                Y[row * LARGE_N] *= 1e-20;
+        const int64_t realisations = i < 16 ? S : 1;
         opt.trace = i % 2;
         if (i == 0)
             opt.hops = 2;
@@ -229,7 +235,7 @@ static void memory_is_as_said(void **state)
         opt.threads = 1;
         tlnmf_data *data;
         tlnmf_result *result;
-        assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S, LARGE_M, LARGE_N, &data));
+        assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, realisations, LARGE_M, LARGE_N, &data));
         size_t before = m.bytes;
         m.most = before;
         double said;

@@ -5,6 +5,7 @@
 #include "linalg/linalg.h"
 #include "solve/descent.h"
 #include "solve/jacobi.h"
+#include "solve/solve.h"
 #include "solve/solver.h"
 
 typedef struct problem {
@@ -182,7 +183,7 @@ static void the_joint_solver_ends_at_a_minimum(void **state)
         problem p;
         create(&p, seed, 20, 6, 25, 2);
         tl_joint joint;
-        assert_ok(p.ctx, tl_joint_create(p.ctx, &p.model, true, &joint));
+        assert_ok(p.ctx, tl_joint_create(p.ctx, &p.model, (tl_joint_for){true, true}, &joint));
         p.opt.tol = 0.0;
         p.opt.grad_tol = 1e-9;
         tl_run run = {.opt = &p.opt, .monitor = &p.monitor};
@@ -210,7 +211,7 @@ static void zeros_come_back_unless_they_are_exact(void **state)
     problem p;
     create(&p, 3, 20, 6, 25, 2);
     tl_joint joint;
-    assert_ok(p.ctx, tl_joint_create(p.ctx, &p.model, false, &joint));
+    assert_ok(p.ctx, tl_joint_create(p.ctx, &p.model, (tl_joint_for){false, true}, &joint));
     tl_run run = {.opt = &p.opt, .monitor = &p.monitor};
     tl_descend(&p.model, &joint, TL_JOINT_FACTORS, &run, 2000);
     double C = tl_model_values(&p.model).C;
@@ -480,7 +481,7 @@ static void anything_goes(void **state)
         opt.hops = 0;
         opt.seed = seed;
         opt.method = (int32_t)(seed % 3);
-        opt.continuation = seed % 7 == 0;
+        opt.continuation = seed % 7 == 0 && opt.method != TLNMF_METHOD_NMF;
         assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S, M, N, &data));
         assert_ok(ctx, tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
         tlnmf_result_describe(result, &info);
@@ -525,6 +526,24 @@ static void newton_finds_the_last_digits(void **state)
     }
 }
 
+/* X and V are those of Phi, and U of what the run was over: as if computed afresh. */
+static void assert_in_step(problem *p, bool over_L)
+{
+    int64_t MT = p->M * p->model.T, MN = p->M * p->N;
+    double *X = new_doubles(MT), *U = new_doubles(MN);
+    memcpy(X, p->model.X, (size_t)MT * sizeof *X);
+    memcpy(U, p->model.U, (size_t)MN * sizeof *U);
+    tl_model_refresh(&p->model);
+    if (over_L)
+        tl_model_weights_L(&p->model);
+    else
+        tl_model_weights_C(&p->model);
+    assert_near(largest_difference(MT, X, p->model.X), 0.0, 1e-11 * largest(MT, X));
+    assert_near(largest_difference(MN, U, p->model.U), 0.0, 1e-9 * largest(MN, U));
+    free(X);
+    free(U);
+}
+
 /* From anywhere, over any coordinates: each step lowers the objective, and leaves X, V and U in
  * step with the point. */
 static void newton_steps_only_descend(void **state)
@@ -533,27 +552,101 @@ static void newton_steps_only_descend(void **state)
     problem p;
     create(&p, 9, 15, 6, 20, 2);
     tl_joint joint;
-    assert_ok(p.ctx, tl_joint_create(p.ctx, &p.model, true, &joint));
+    assert_ok(p.ctx, tl_joint_create(p.ctx, &p.model, (tl_joint_for){true, true}, &joint));
+    tl_run run = {.opt = &p.opt, .monitor = &p.monitor};
     for (int over = TL_JOINT_ALL; over <= TL_JOINT_FACTORS; over++) {
         tl_joint_choose(&joint, &p.model, (tl_joint_over)over);
         double value = tl_joint_begin(&p.model, &joint), length;
         joint.newton.radius = 0.0;
-        for (int i = 0; i < 10; i++) {
+        int steps = 0;
+        for (; steps < 5; steps++) {
             double before = value;
             tl_joint_gradient(&p.model, &joint);
             tl_joint_metric(&p.model, &joint);
-            if (!tl_newton_step(&p.model, &joint, &value, &length))
+            if (!tl_newton_step(&p.model, &joint, &run, &value, &length))
                 break;
             assert_true(value < before);
-            tl_values v = tl_model_values(&p.model);
-            double now = over == TL_JOINT_PHI ? v.L : v.C;
-            assert_near(now, value, 1e-10 * fabs(value));
-            if (over == TL_JOINT_PHI)
-                tl_model_weights_L(&p.model);
+            assert_in_step(&p, over == TL_JOINT_PHI);
+            assert_near(over == TL_JOINT_PHI ? tl_model_L(&p.model) : tl_model_C(&p.model), value,
+                        1e-10 * fabs(value));
         }
+        assert_int_equal(steps, 5);
+        /* Uphill there is none: everything stays as it was. */
+        for (int64_t i = 0; i < joint.size; i++)
+            joint.gradient[i] = -joint.gradient[i];
+        double before = value;
+        assert_false(tl_newton_step(&p.model, &joint, &run, &value, &length));
+        assert_true(value == before);
+        assert_in_step(&p, over == TL_JOINT_PHI);
     }
     tl_joint_free(&joint);
     destroy(&p);
+}
+
+/* Where no step leads further, a run leaves V of the point that it is at. */
+static void failed_searches_leave_no_trace(void **state)
+{
+    (void)state;
+    for (int what = 0; what < 5; what++) {
+        problem p;
+        create(&p, 3, 6, 7, 15, 2);
+        p.opt.tol = p.opt.grad_tol = 0.0;
+        p.opt.J = 100000;
+        p.opt.halvings = 1;
+        tl_joint joint;
+        assert_ok(p.ctx, tl_joint_create(p.ctx, &p.model, (tl_joint_for){true, false}, &joint));
+        tl_run run = {.opt = &p.opt, .monitor = &p.monitor};
+        if (what < 3)
+            tl_descend(&p.model, &joint, (tl_joint_over)what, &run, p.opt.J);
+        else if (what == 3)
+            tl_paper_jd(&p.model, &run);
+        else
+            tl_paper_tl(&p.model, &run);
+        assert_int_equal(run.outcome, TLNMF_LINE_SEARCH);
+        double *V = new_doubles(p.M * p.N);
+        memcpy(V, p.model.V, (size_t)(p.M * p.N) * sizeof *V);
+        tl_model_refresh(&p.model);
+        assert_near(largest_difference(p.M * p.N, V, p.model.V), 0.0,
+                    1e-11 * largest(p.M * p.N, V));
+        free(V);
+        tl_joint_free(&joint);
+        destroy(&p);
+    }
+}
+
+/* Data times c and eps times c^2, at equal iterations: the same Phi, at any scale. */
+static void scale_does_not_matter(void **state)
+{
+    (void)state;
+    static const double scales[] = {1e-120, 1e-30, 3.0, 1e40, 1e120};
+    enum { S = 5, M = 12, N = 40, K = 3 };
+    tlnmf_ctx *ctx = new_ctx();
+    double *Y = new_doubles(S * M * N), *scaled = new_doubles(S * M * N), Phi[M * M];
+    assert_ok(ctx, tlnmf_simulate_gcm(ctx, S, M, N, K, 1, 2, TLNMF_STREAM_OWN, Y, NULL, NULL));
+    for (int i = -1; i < 5; i++) {
+        double c = i < 0 ? 1.0 : scales[i];
+        for (int64_t e = 0; e < S * M * N; e++)
+            scaled[e] = c * Y[e];
+        tlnmf_settings opt;
+        tlnmf_settings_init(&opt);
+        opt.k = K;
+        opt.method = TLNMF_METHOD_TL;
+        opt.hops = 0;
+        opt.J = 25;
+        opt.tol = opt.grad_tol = 0.0;
+        tlnmf_data *data;
+        tlnmf_result *result;
+        assert_ok(ctx, tlnmf_data_from_realisations(ctx, scaled, S, M, N, &data));
+        assert_ok(ctx, tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+        if (i < 0)
+            memcpy(Phi, tlnmf_result_Phi(result), sizeof Phi);
+        assert_near(largest_difference(M * M, Phi, tlnmf_result_Phi(result)), 0.0, 1e-9);
+        tlnmf_result_free(result);
+        tlnmf_data_free(data);
+    }
+    free(Y);
+    free(scaled);
+    tlnmf_ctx_free(ctx);
 }
 
 int main(void)
@@ -573,6 +666,8 @@ int main(void)
         cmocka_unit_test(auto_chooses_by_the_certificate),
         cmocka_unit_test(newton_finds_the_last_digits),
         cmocka_unit_test(newton_steps_only_descend),
+        cmocka_unit_test(failed_searches_leave_no_trace),
+        cmocka_unit_test(scale_does_not_matter),
         cmocka_unit_test(anything_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
