@@ -51,5 +51,7 @@ void tl_normalise(int64_t M, int64_t N, int64_t K, double *W, double *H);
 void tl_mu_begin(tl_mu *mu, const double *V);
 /* (7)-(9): one update of H, then of W, then the columns of W to sum 1. */
 void tl_mu_update(tl_mu *mu, double eps, double *W, double *H);
+/* (7) alone: W stays. */
+void tl_mu_update_H(tl_mu *mu, double eps, const double *W, double *H);
 
 #endif

@@ -1,0 +1,548 @@
+/* Learning Phi and W from a recording: candidates, and the choice among them. */
+#include "separate/separate.h"
+#include "base/rng.h"
+
+#include <math.h>
+#include <omp.h>
+
+enum { UPDATES = 60, UPDATES_AFTER = 10, MOST_PER_SOURCE = 3, BAND_MOST = 400, BAND_LEAST = 32 };
+/* The energy that may lie outside the rows that are learnt. */
+static const double OUTSIDE = 5e-3;
+/* Decibels that a candidate must gain to be preferred: learning over a fixed transform, and each
+ * component a source over one less (docs/separation.md). */
+static const double MARGIN_LEARNT = 0.3, MARGIN_COMPONENT = 0.2;
+
+/* One way to separate: what is fitted, and on which frames. */
+typedef struct recipe {
+    tlnmf_window window;
+    tlnmf_basis basis;
+    tlnmf_method method;
+    int64_t per_source;
+} recipe;
+
+typedef struct learner {
+    tlnmf_ctx *ctx;
+    const tlnmf_separate_options *opt;
+    const tl_scene *scene;
+    tl_remix remix;
+    tlnmf_callback callback;
+    void *user;
+    bool stopped;
+    int64_t M, L, C;
+    /* the window and transform at work, and what follows from them */
+    bool analysed;
+    tlnmf_window window;
+    tlnmf_basis basis;
+    tl_framing framing;
+    double mean_power, eps;
+    double *Phi0, *Phi, *V; /* M x M, M x M, M x L */
+    double *W, *H, *W_try, *H_try;
+    tl_mu mu;
+    tlnmf_separator *best;
+    double best_merit;
+    int64_t candidates, planned;
+    tlnmf_hooks hooks;
+    void *block;
+} learner;
+
+/* ---- progress -------------------------------------------------------------------------------- */
+
+static int relay(const tlnmf_progress *progress, void *self)
+{
+    learner *l = self;
+    if (l->callback != NULL && l->callback(progress, l->user) != 0)
+        l->stopped = true;
+    return l->stopped;
+}
+
+static void report(learner *l, double C)
+{
+    relay(&(tlnmf_progress){.struct_size = sizeof(tlnmf_progress),
+                            .stage = TLNMF_STAGE_CHOOSE,
+                            .complete = 1,
+                            .starts = 1,
+                            .iteration = l->candidates,
+                            .iterations = l->planned,
+                            .C = C,
+                            .L = NAN,
+                            .I = NAN,
+                            .step = NAN},
+          l);
+}
+
+/* ---- analysis -------------------------------------------------------------------------------- */
+
+/* Visits the scene in blocks: Y, X and V of each; V is collected, and the first `band` rows of X go
+ * to `X_band` (S C x band x L) if that is wanted. */
+static void analyse_with(learner *l, tl_engine *engine, const double *Phi, int64_t band,
+                         double *X_band)
+{
+    engine->Phi = Phi;
+    for (int64_t i0 = 0; i0 < l->L; i0 += engine->most) {
+        int64_t count = tl_min(engine->most, l->L - i0), each = engine->each;
+        for (int64_t i = 0; i < count; i++) {
+            tl_stretch x = tl_scene_stretch(l->scene, i0 + i);
+            tl_engine_put(engine, &x, l->scene->n[i0 + i], i, count);
+        }
+        tl_engine_transform(engine, count);
+        for (int64_t m = 0; m < l->M; m++)
+            tl_copy(l->V + m * l->L + i0, engine->V + m * count, count);
+        for (int64_t m = 0; m < band; m++)
+            for (int64_t i = 0; i < count; i++)
+                for (int64_t t = 0; t < each; t++)
+                    X_band[(t * band + m) * l->L + i0 + i] =
+                        engine->X[(m * count + i) * each + t];
+    }
+}
+
+/* The window and the transform, unless they are those of the last candidate. */
+static tlnmf_error set_basis(learner *l, const recipe *r)
+{
+    if (l->analysed && l->window == r->window && l->basis == r->basis)
+        return TLNMF_OK;
+    tlnmf_frames frames = l->opt->frames;
+    frames.window = (int32_t)r->window;
+    tl_framing_free(&l->framing);
+    l->analysed = false;
+    TRY(tl_framing_create(l->ctx, &frames, &l->framing));
+    if (r->basis == TLNMF_BASIS_DCT)
+        tl_dct(l->M, l->Phi0);
+    else
+        tl_dft(l->M, l->Phi0);
+    l->window = r->window;
+    l->basis = r->basis;
+    return TLNMF_OK;
+}
+
+static tlnmf_error analyse(learner *l, const recipe *r, tl_engine *engine)
+{
+    TRY(set_basis(l, r));
+    if (l->analysed)
+        return TLNMF_OK;
+    engine->paired = r->basis == TLNMF_BASIS_STFT;
+    analyse_with(l, engine, l->Phi0, 0, NULL);
+    double sum = 0.0;
+    for (int64_t i = 0; i < l->M * l->L; i++)
+        sum += l->V[i];
+    l->mean_power = sum / ((double)l->M * (double)l->L);
+    l->eps = l->opt->eps_rel * l->mean_power;
+    if (!(l->eps >= 1e-290 && l->eps <= 1e290))
+        return tl_fail(l->ctx, TLNMF_ERR_DATA, "eps-rel = %g of a mean power of %g is no usable floor",
+                       l->opt->eps_rel, l->mean_power);
+    l->analysed = true;
+    return TLNMF_OK;
+}
+
+/* ---- NMF at a transform that stays ----------------------------------------------------------- */
+
+static int64_t rank_of(const learner *l, const recipe *r)
+{
+    return l->opt->sources * r->per_source;
+}
+
+/* W is nearly flat where spans tell the sources apart, and rough where nothing else does. */
+static void draw_start(learner *l, const recipe *r, uint64_t start, double *W, double *H)
+{
+    int64_t K = rank_of(l, r), P = r->per_source;
+    bool blind = l->scene->spans == NULL;
+    tl_rng rng;
+    tl_rng_seed(&rng, TLNMF_STREAM_OWN, l->opt->seed, start);
+    for (int64_t i = 0; i < l->M * K; i++)
+        W[i] = 1.0 + (blind ? fabs(tl_rng_normal(&rng)) : 0.2 * tl_rng_uniform(&rng));
+    for (int64_t k = 0; k < K; k++)
+        for (int64_t i = 0; i < l->L; i++) {
+            double h = 1.0 + (blind ? fabs(tl_rng_normal(&rng)) : 0.1 * tl_rng_uniform(&rng));
+            bool active = l->scene->active[i] >> (k / P) & 1;
+            H[k * l->L + i] = active ? h * l->mean_power / (double)K : 0.0;
+        }
+    tl_normalise(l->M, l->L, K, W, H);
+}
+
+/* (2) at the V of now. */
+static double objective(const learner *l, int64_t K, const double *W, const double *H, double *U)
+{
+    tl_weights(l->M, l->L, K, W, H, l->eps, U);
+    int64_t count = l->M * l->L;
+    return tl_sum_product(count, l->V, l->eps, U) - tl_sum_log(count, U, 0.0);
+}
+
+static void update(learner *l, int64_t K, int updates, double *W, double *H)
+{
+    l->mu.K = K;
+    tl_mu_begin(&l->mu, l->V);
+    for (int i = 0; i < updates; i++)
+        tl_mu_update(&l->mu, l->eps, W, H);
+}
+
+/* W, H from the best of the starts; guided starts are all alike, so one is enough. */
+static double fit_factors(learner *l, const recipe *r, double *U)
+{
+    int64_t K = rank_of(l, r), starts = l->scene->spans == NULL ? l->opt->starts : 1;
+    double best = INFINITY;
+    for (int64_t s = 0; s < starts && !(s > 0 && l->stopped); s++) {
+        draw_start(l, r, (uint64_t)s, l->W_try, l->H_try);
+        update(l, K, UPDATES, l->W_try, l->H_try);
+        double C = objective(l, K, l->W_try, l->H_try, U);
+        if (C < best) {
+            best = C;
+            tl_copy(l->W, l->W_try, l->M * K);
+            tl_copy(l->H, l->H_try, K * l->L);
+        }
+    }
+    return best;
+}
+
+/* ---- learning -------------------------------------------------------------------------------- */
+
+/* Rows are in order of frequency: the first so many that leave little energy outside. */
+static int64_t choose_band(const learner *l)
+{
+    if (l->opt->band > 0)
+        return tl_min(l->opt->band, l->M);
+    double total = 0.0, outside = 0.0;
+    for (int64_t i = 0; i < l->M * l->L; i++)
+        total += l->V[i];
+    int64_t m = l->M;
+    for (; m > BAND_LEAST; m--) {
+        for (int64_t i = 0; i < l->L; i++)
+            outside += l->V[(m - 1) * l->L + i];
+        if (outside > OUTSIDE * total)
+            break;
+    }
+    return tl_min(tl_min(m, l->M), BAND_MOST);
+}
+
+/* The settings of a short, gentle descent from the start that is given. */
+static tlnmf_settings short_descent(const learner *l, const recipe *r)
+{
+    tlnmf_settings s;
+    tlnmf_settings_init(&s);
+    s.k = rank_of(l, r);
+    s.method = r->method == TLNMF_METHOD_JD ? TLNMF_METHOD_JD : TLNMF_METHOD_TL;
+    s.solver = TLNMF_SOLVER_PAPER;
+    s.J = l->opt->J;
+    s.eps = l->eps;
+    s.threads = l->opt->threads;
+    return s;
+}
+
+/* Scales between W of all rows and that of the first `band`, whose columns sum to 1. */
+static void take_rows(const learner *l, int64_t K, int64_t band, const double *W_band,
+                      const double *H_band)
+{
+    for (int64_t k = 0; k < K; k++) {
+        double c = 0.0;
+        for (int64_t m = 0; m < band; m++)
+            c += l->W[m * K + k];
+        for (int64_t m = 0; m < band; m++)
+            l->W[m * K + k] = W_band[m * K + k] * c;
+        for (int64_t i = 0; c > 0.0 && i < l->L; i++)
+            l->H[k * l->L + i] = H_band[k * l->L + i] / c;
+    }
+    tl_normalise(l->M, l->L, K, l->W, l->H);
+}
+
+/* Phi = diag(Q, I) Phi0, then V, W, H go along: (19). */
+static void accept(learner *l, const recipe *r, int64_t band, const tlnmf_result *result,
+                   tl_engine *engine)
+{
+    int64_t M = l->M, K = rank_of(l, r);
+    tl_copy(l->Phi, l->Phi0, M * M);
+    tl_gemm(TL_PLAIN, TL_PLAIN, band, M, band, 1.0, tlnmf_result_Phi(result), band, l->Phi0, M, 0.0,
+            l->Phi, M);
+    take_rows(l, K, band, tlnmf_result_W(result), tlnmf_result_H(result));
+    analyse_with(l, engine, l->Phi, 0, NULL);
+    l->analysed = false; /* V is no longer that of Phi0 */
+    update(l, K, UPDATES_AFTER, l->W, l->H);
+}
+
+/* Turns the rows that hold the energy so that W H fits better. */
+static tlnmf_error turn(learner *l, const recipe *r, tl_engine *engine, int64_t *band_out)
+{
+    int64_t band = choose_band(l), each = engine->each;
+    double *X, *identity;
+    void *block;
+    tl_slot table[] = {TL_SLOT(X, each * band * l->L), TL_SLOT(identity, band * band)};
+    TRY(TL_ARENA(l->ctx, "the frames to learn from", table, &block));
+    analyse_with(l, engine, l->Phi0, band, X);
+    tl_identity(band, identity);
+    tlnmf_data *data = NULL;
+    tlnmf_result *result = NULL;
+    tlnmf_settings settings = short_descent(l, r);
+    tlnmf_start start;
+    tlnmf_start_init(&start);
+    start.Phi = identity;
+    start.W = l->W; /* its first rows: W is M x K in C order */
+    start.H = l->H;
+    tlnmf_error error = tlnmf_data_from_realisations(l->ctx, X, each, band, l->L, &data);
+    if (error == TLNMF_OK)
+        error = tlnmf_fit(l->ctx, data, &settings, &start, relay, l, &result);
+    if (error == TLNMF_OK)
+        accept(l, r, band, result, engine);
+    tlnmf_result_free(result);
+    tlnmf_data_free(data);
+    tl_release(&l->ctx->hooks, block);
+    *band_out = band;
+    return error;
+}
+
+/* ---- candidates ------------------------------------------------------------------------------ */
+
+static tlnmf_error keep(learner *l, const recipe *r, const double *Phi, int64_t band, double score,
+                        double C)
+{
+    int64_t K = rank_of(l, r);
+    tlnmf_separator *fresh;
+    TRY(tl_separator_new(l->ctx, l->M, K, &fresh));
+    tl_copy(fresh->Phi, Phi, l->M * l->M);
+    tl_copy(fresh->W, l->W, l->M * K);
+    fresh->info = (tlnmf_separator_info){.frames = l->framing.f,
+                                         .sources = l->opt->sources,
+                                         .per_source = r->per_source,
+                                         .method = (int32_t)r->method,
+                                         .basis = (int32_t)r->basis,
+                                         .eps = l->eps,
+                                         .mean_power = l->mean_power,
+                                         .score = score,
+                                         .C = C,
+                                         .learn_frames = l->L,
+                                         .band = band,
+                                         .remixes = l->remix.count};
+    tlnmf_separator_free(l->best);
+    l->best = fresh;
+    return TLNMF_OK;
+}
+
+static tlnmf_error try_with(learner *l, const recipe *r, tl_engine *engine)
+{
+    int64_t band = 0;
+    TRY(analyse(l, r, engine));
+    double C = fit_factors(l, r, l->Phi); /* as scratch */
+    bool learns = r->method != TLNMF_METHOD_NMF;
+    if (learns) {
+        TRY(turn(l, r, engine, &band));
+        C = objective(l, rank_of(l, r), l->W, l->H, l->H_try);
+    }
+    engine->Phi = learns ? l->Phi : l->Phi0;
+    engine->W = l->W;
+    engine->eps = l->eps;
+    double score = l->remix.count > 0 ? tl_remix_judge(&l->remix, engine, r->per_source) : NAN;
+    double merit = score - (learns ? MARGIN_LEARNT : 0.0) -
+                   MARGIN_COMPONENT * (double)(r->per_source - 1);
+    l->candidates++;
+    if (l->best == NULL || merit > l->best_merit) {
+        l->best_merit = merit;
+        TRY(keep(l, r, engine->Phi, band, score, C));
+    }
+    static const char *const bases[] = {"auto", "DCT", "DFT", "STFT"};
+    tl_log(l->ctx, TLNMF_LOG_INFO, "%s %s, %s window, %lld a source: %.2f dB on remixes, C = %.8g",
+           learns ? "learnt from" : "fixed", bases[r->basis], tlnmf_window_name(r->window),
+           (long long)r->per_source, score, C);
+    report(l, C);
+    return TLNMF_OK;
+}
+
+/* Nothing, once there is something to keep and the caller has had enough. */
+static tlnmf_error try_recipe(learner *l, recipe r)
+{
+    if (l->stopped && l->best != NULL)
+        return TLNMF_OK;
+    tl_engine engine;
+    TRY(set_basis(l, &r));
+    TRY(tl_engine_create(l->ctx, &l->framing, rank_of(l, &r), l->C, &engine));
+    tlnmf_error error = try_with(l, &r, &engine);
+    tl_engine_free(&engine);
+    return error;
+}
+
+/* ---- the plan -------------------------------------------------------------------------------- */
+
+/* What the options leave open. */
+typedef struct plan {
+    tlnmf_window window[2];
+    tlnmf_basis fixed[2], learnt[2];
+    int windows, fixed_count, learnt_count;
+    int64_t P_low, P_high;
+    tlnmf_method method; /* TL or JD, of what is learnt */
+    bool fixes, learns;
+} plan;
+
+static plan make_plan(const learner *l)
+{
+    const tlnmf_separate_options *opt = l->opt;
+    bool judged = l->remix.count > 0, open = opt->basis == TLNMF_BASIS_AUTO;
+    plan p = {.window = {(tlnmf_window)opt->frames.window, TLNMF_WINDOW_SINE},
+              .fixed = {TLNMF_BASIS_STFT, TLNMF_BASIS_DCT},
+              .learnt = {TLNMF_BASIS_DCT, TLNMF_BASIS_DFT},
+              .windows = 1,
+              .fixed_count = judged && open ? 2 : 1,
+              .learnt_count = judged && open ? 2 : 1,
+              .P_low = tl_max(1, opt->per_source),
+              .P_high = tl_max(judged && opt->per_source == 0 ? MOST_PER_SOURCE : 1,
+                               opt->per_source),
+              .method = opt->method == TLNMF_METHOD_JD ? TLNMF_METHOD_JD : TLNMF_METHOD_TL,
+              .learns = opt->method != TLNMF_METHOD_NMF,
+              .fixes = opt->method == TLNMF_METHOD_NMF ||
+                       (opt->method == TLNMF_METHOD_AUTO && judged)};
+    if (!open) {
+        p.fixed[0] = (tlnmf_basis)opt->basis;
+        p.learnt[0] = opt->basis == TLNMF_BASIS_DCT ? TLNMF_BASIS_DCT : TLNMF_BASIS_DFT;
+    }
+    if (opt->any_window && p.window[0] != TLNMF_WINDOW_SINE) {
+        if (judged)
+            p.windows = 2;
+        else if (!p.learns) /* leakage matters where the transform is fixed */
+            p.window[0] = TLNMF_WINDOW_SINE;
+    }
+    return p;
+}
+
+static tlnmf_error try_fixed(learner *l, const plan *p)
+{
+    for (int w = 0; w < p->windows; w++)
+        for (int b = 0; b < p->fixed_count; b++)
+            for (int64_t P = p->P_low; P <= p->P_high; P++)
+                TRY(try_recipe(l, (recipe){p->window[w], p->fixed[b], TLNMF_METHOD_NMF, P}));
+    return TLNMF_OK;
+}
+
+/* With the components a source that served the fixed transforms best, and with the fewest; with all
+ * numbers of them where no fixed transform was tried. */
+static tlnmf_error try_learnt(learner *l, const plan *p)
+{
+    int64_t best = p->fixes ? l->best->info.per_source : 0;
+    for (int b = 0; b < p->learnt_count; b++)
+        for (int64_t P = p->P_low; P <= p->P_high; P++)
+            if (best == 0 || P == best || P == p->P_low)
+                TRY(try_recipe(l, (recipe){p->window[0], p->learnt[b], p->method, P}));
+    return TLNMF_OK;
+}
+
+static tlnmf_error try_all(learner *l)
+{
+    plan p = make_plan(l);
+    int64_t P = p.P_high - p.P_low + 1;
+    l->planned = (p.fixes ? P * p.windows * p.fixed_count : 0) +
+                 (p.learns ? p.learnt_count * (p.fixes ? tl_min(2, P) : P) : 0);
+    if (p.fixes)
+        TRY(try_fixed(l, &p));
+    return p.learns ? try_learnt(l, &p) : TLNMF_OK;
+}
+
+/* ---- the call -------------------------------------------------------------------------------- */
+
+static tlnmf_error check_options(tlnmf_ctx *ctx, const tlnmf_separate_options *opt, bool guided)
+{
+    const struct {
+        const char *name;
+        int64_t value, low, high;
+    } ranges[] = {{"k", opt->sources, 1, TLNMF_SOURCES_MAX},
+                  {"per-source", opt->per_source, 0, TLNMF_PER_SOURCE_MAX},
+                  {"release", opt->release, 0, (int64_t)1 << 40},
+                  {"learn-columns", opt->learn_frames, 1, 1000000},
+                  {"band", opt->band, 0, (int64_t)1 << 20},
+                  {"J", opt->J, 1, 1000000},
+                  {"starts", opt->starts, 1, 1000000},
+                  {"threads", opt->threads, 0, 4096},
+                  {"method", opt->method, TLNMF_METHOD_TL, TLNMF_METHOD_AUTO},
+                  {"basis", opt->basis, TLNMF_BASIS_AUTO, TLNMF_BASIS_STFT}};
+    if (opt->struct_size != sizeof *opt)
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "the options are from another version: use tlnmf_separate_init");
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (ranges[i].value < ranges[i].low || ranges[i].value > ranges[i].high)
+            return tl_fail(ctx, TLNMF_ERR_OPTION, "%s = %lld is outside [%lld, %lld]",
+                           ranges[i].name, (long long)ranges[i].value, (long long)ranges[i].low,
+                           (long long)ranges[i].high);
+    if (!(opt->eps_rel >= 1e-30 && opt->eps_rel <= 1e6))
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "eps-rel = %g is outside [1e-30, 1e+06]",
+                       opt->eps_rel);
+    if (!guided && opt->per_source > 1)
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "per-source = %lld: without labels nothing says which components belong "
+                       "together",
+                       (long long)opt->per_source);
+    return tlnmf_frames_check(ctx, &opt->frames);
+}
+
+/* So many components need as many frames to be told apart at all. */
+static tlnmf_error check_rank(tlnmf_ctx *ctx, const tl_scene *scene,
+                              const tlnmf_separate_options *opt)
+{
+    int64_t K = opt->sources * tl_max(1, opt->per_source);
+    if (K > scene->L)
+        return tl_fail(ctx, TLNMF_ERR_DATA,
+                       "%lld components cannot be told apart in %lld frames: the sound is too "
+                       "short, or the frames are too long",
+                       (long long)K, (long long)scene->L);
+    return TLNMF_OK;
+}
+
+static tlnmf_error learner_create(learner *l)
+{
+    int64_t M = l->M, L = l->L, most = tl_max(MOST_PER_SOURCE, l->opt->per_source);
+    int64_t K = l->opt->sources * most, scratch = tl_max(M * M, M * L);
+    tl_slot table[7 + TL_MU_SLOTS] = {
+        TL_SLOT(l->Phi0, M * M),  TL_SLOT(l->Phi, scratch),
+        TL_SLOT(l->V, M * L),     TL_SLOT(l->W, M * K),
+        TL_SLOT(l->H, K * L),     TL_SLOT(l->W_try, M * K),
+        TL_SLOT(l->H_try, tl_max(K * L, M * L))};
+    l->mu.gamma = 1.0;
+    tl_mu_slots(&l->mu, M, L, K, table + 7);
+    TRY(tl_check_size(l->ctx, "M", M));
+    TRY(tl_check_size(l->ctx, "the frames to learn from", L));
+    return TL_ARENA(l->ctx, "learning", table, &l->block);
+}
+
+static tlnmf_error learn_scene(tlnmf_ctx *ctx, const tl_scene *scene,
+                               const tlnmf_separate_options *opt, tlnmf_callback callback,
+                               void *user, tlnmf_separator **out)
+{
+    learner l = {.ctx = ctx,
+                 .opt = opt,
+                 .scene = scene,
+                 .callback = callback,
+                 .user = user,
+                 .M = opt->frames.M,
+                 .L = scene->L,
+                 .C = scene->sound->channels,
+                 .hooks = ctx->hooks,
+                 .framing = {.hooks = ctx->hooks}};
+    TRY(check_rank(ctx, scene, opt));
+    TRY(tl_remix_create(ctx, scene, opt->sources, opt->release, &l.remix));
+    tlnmf_error error = learner_create(&l);
+    if (error == TLNMF_OK)
+        error = try_all(&l);
+    tl_framing_free(&l.framing);
+    tl_release(&ctx->hooks, l.block);
+    tl_remix_free(&l.remix);
+    if (error == TLNMF_OK) {
+        l.best->info.candidates = l.candidates;
+        l.best->info.outcome = l.stopped ? TLNMF_CANCELLED : TLNMF_ITERATIONS;
+        *out = l.best;
+    } else {
+        tlnmf_separator_free(l.best);
+    }
+    return error;
+}
+
+tlnmf_error tlnmf_separator_learn(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tlnmf_span *spans,
+                                  int64_t span_count, const tlnmf_separate_options *opt,
+                                  tlnmf_callback callback, void *user, tlnmf_separator **out)
+{
+    *out = NULL;
+    TRY(check_options(ctx, opt, spans != NULL));
+    TRY(tl_sound_check(ctx, sound));
+    TRY(tl_spans_check(ctx, spans, span_count, opt->sources));
+    tl_scene scene;
+    TRY(tl_scene_create(ctx, sound, spans, span_count, opt, &scene));
+    int threads = opt->threads > 0 ? (int)opt->threads : omp_get_max_threads();
+    tlnmf_error error = TLNMF_OK;
+#pragma omp parallel num_threads(1) /* a region of its own: the caller's settings stay */
+    {
+        omp_set_num_threads(threads);
+        error = learn_scene(ctx, &scene, opt, callback, user, out);
+    }
+    tl_scene_free(&scene);
+    return error;
+}
