@@ -41,8 +41,9 @@ enum { AUDIO_FILTER = 512, AUDIO_FILTER_MAX = 4096 };
 
 /* SDR, SIR, SAR of BSS Eval 3 with distortion filters of `filter` taps, and SI-SDR.
  * match[r] is the estimate of reference r: r itself, or with `permute` that of the assignment with
- * the largest mean SIR. scores[r * (channels + 1) + c] is that of channel c, and for c = channels
- * that of all channels together: energies are summed before ratios are taken. */
+ * the largest mean SIR (SDR, if only one reference is not silent). scores[r * (channels + 1) + c]
+ * is that of channel c, and for c = channels that of all channels together: energies are summed
+ * before ratios are taken. */
 tlnmf_error audio_evaluate(tlnmf_ctx *ctx, const audio_separation *separation, int64_t filter,
                            bool permute, int64_t *match, audio_score *scores);
 

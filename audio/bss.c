@@ -13,7 +13,7 @@ typedef struct evaluation {
     double *reference_scale, *estimate_scale;
     bool *reference_silent, *estimate_silent; /* n x (channels + 1), the last: all channels */
     bss_energies *energies;                   /* (channels + 1) x n x n: estimate, reference */
-    double *sir;                              /* n x n: reference, estimate */
+    double *wish;                             /* n x n: reference, estimate */
     void *block;
 } evaluation;
 
@@ -52,7 +52,7 @@ static tlnmf_error create(tlnmf_ctx *ctx, const audio_separation *in, evaluation
                        TL_SLOT(ev->reference_silent, n * (channels + 1)),
                        TL_SLOT(ev->estimate_silent, n * (channels + 1)),
                        TL_SLOT(ev->energies, (channels + 1) * n * n),
-                       TL_SLOT(ev->sir, n * n)};
+                       TL_SLOT(ev->wish, n * n)};
     TRY(TL_ARENA(ctx, "the scores", table, &ev->block));
     for (int64_t i = 0; i < n; i++) {
         look_at(in, in->reference[i], &ev->reference_scale[i],
@@ -91,21 +91,35 @@ static tlnmf_error measure(tlnmf_ctx *ctx, evaluation *ev, int64_t filter)
     return TLNMF_OK;
 }
 
-/* By the mean SIR of all channels together. A silent reference has no wish; a silent estimate is
- * what everybody else wants least. */
+/* How many references are not silent in a channel, or in all for c = channels. */
+static int64_t count_sounding(const evaluation *ev, int c)
+{
+    int64_t count = 0;
+    for (int64_t r = 0; r < ev->n; r++)
+        count += !ev->reference_silent[r * (ev->in->channels + 1) + c];
+    return count;
+}
+
+/* By the mean SIR of all channels together, or by SDR if only one reference sounds and nothing can
+ * interfere. A silent reference has no wish; a silent estimate is what everybody else wants least.
+ */
 static tlnmf_error permute(tlnmf_ctx *ctx, evaluation *ev, int64_t *match)
 {
     int64_t n = ev->n, channels = ev->in->channels;
+    bool interferes = count_sounding(ev, ev->in->channels) > 1;
+    const bool *no_reference = ev->reference_silent + channels,
+               *no_estimate = ev->estimate_silent + channels;
     for (int64_t r = 0; r < n; r++)
         for (int64_t e = 0; e < n; e++) {
             const bss_energies *x = ev->energies + channels * n * n + e * n + r;
-            bool silent = ev->reference_silent[r * (channels + 1) + channels];
-            bool missing = ev->estimate_silent[e * (channels + 1) + channels];
-            ev->sir[r * n + e] = silent    ? 0.0
-                                 : missing ? -INFINITY
-                                           : decibels(x->target, x->interference);
+            double score = decibels(x->target, interferes ? x->interference : x->rest);
+            if (no_reference[r * (channels + 1)])
+                score = 0.0;
+            else if (no_estimate[e * (channels + 1)])
+                score = -INFINITY;
+            ev->wish[r * n + e] = score;
         }
-    return audio_assign(ctx, n, ev->sir, match);
+    return audio_assign(ctx, n, ev->wish, match);
 }
 
 /* docs/spec.md (S4): e against a r with the best a, over channels first .. last - 1. */
@@ -141,7 +155,7 @@ static audio_score score_of(const evaluation *ev, int64_t r, int64_t e, int c)
         return score;
     const bss_energies *x = ev->energies + (c * ev->n + e) * ev->n + r;
     score.sdr = decibels(x->target, x->rest);
-    score.sir = ev->n == 1 ? INFINITY : decibels(x->target, x->interference);
+    score.sir = count_sounding(ev, c) > 1 ? decibels(x->target, x->interference) : INFINITY;
     score.sar = decibels(x->projection, x->artifacts);
     score.si_sdr = c < channels ? si_sdr(ev, r, e, c, c + 1) : si_sdr(ev, r, e, 0, channels);
     return score;

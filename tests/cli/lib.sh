@@ -152,6 +152,22 @@ mat() # FILE NAME(at most 8 letters) ROWS COLUMNS VALUE...
     } >"$file"
 }
 
+# Sound in a .wav file of doubles, channels side by side; nan and inf can be samples, too.
+wav() # FILE RATE CHANNELS VALUE...
+{
+    local file=$1 rate=$2 channels=$3
+    shift 3
+    {
+        printf RIFF
+        words $((36 + 8 * $#))
+        printf 'WAVEfmt '
+        words 16 $((3 | channels << 16)) "$rate" $((8 * rate * channels)) $((8 * channels | 64 << 16))
+        printf data
+        words $((8 * $#))
+        [ $# -eq 0 ] || printf '%b' "$(encode "$@")"
+    } >"$file"
+}
+
 words() # INTEGER...: little-endian, 32 bits
 {
     local x

@@ -250,6 +250,47 @@ static void sizes_beyond_blas_are_refused(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+/* A = F F' of rank r: the solution gives back every b in the range of A, and its own row when A is
+ * regular. */
+static void semidefinite_systems(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    tl_rng rng;
+    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 5, 1);
+    for (int i = 0; i < SIZES; i++) {
+        int64_t n = sizes[i];
+        for (int64_t rank = 0; rank <= n; rank += 1 + n / 3) {
+            enum { COUNT = 3 };
+            double *F = new_normals(&rng, n * n), *A = new_doubles(n * n);
+            double *x = new_normals(&rng, COUNT * n), *b = new_doubles(COUNT * n);
+            for (int64_t a = 0; a < n; a++)
+                for (int64_t c = 0; c < n; c++)
+                    for (int64_t k = 0; k < rank; k++)
+                        A[a * n + c] += F[a * n + k] * F[c * n + k];
+            for (int64_t k = 0; k < COUNT; k++)
+                for (int64_t a = 0; a < n; a++)
+                    for (int64_t c = 0; c < n; c++)
+                        b[k * n + a] += A[a * n + c] * x[k * n + c];
+            tl_copy(F, A, n * n);
+            tl_copy(x, b, COUNT * n);
+            assert_ok(ctx, tl_solve_semidefinite(ctx, n, F, COUNT, x));
+            for (int64_t k = 0; k < COUNT; k++)
+                for (int64_t a = 0; a < n; a++) {
+                    double sum = 0.0;
+                    for (int64_t c = 0; c < n; c++)
+                        sum += A[a * n + c] * x[k * n + c];
+                    assert_near(sum, b[k * n + a], 1e-9 * (1.0 + largest(COUNT * n, b)));
+                }
+            free(F);
+            free(A);
+            free(x);
+            free(b);
+        }
+    }
+    tlnmf_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +300,7 @@ int main(void)
         cmocka_unit_test(fixed_transforms_are_orthogonal),
         cmocka_unit_test(dft_rows_are_quadrature_pairs),
         cmocka_unit_test(products_of_gram_and_gemm_agree),
+        cmocka_unit_test(semidefinite_systems),
         cmocka_unit_test(sizes_beyond_blas_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

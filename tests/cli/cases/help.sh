@@ -16,13 +16,13 @@ golden() # NAME ARGUMENT...
 golden help --help
 golden help -h
 golden help help
-for command in fit jd simulate info; do
+for command in fit jd simulate eval info; do
     golden help-$command $command --help
     golden help-$command $command -h
     golden help-$command $command missing.npy --help # whatever else is there
     case $command in # the common options that it uses, and no others
     simulate) common=" -o " ;;
-    info) common=" --json " ;;
+    eval | info) common=" --json " ;;
     *) common=" -o --json -q -v " ;;
     esac
     for option in -o --json -q -v; do

@@ -4,7 +4,7 @@ small_data y.npy
 # Commands and options
 expect 2 "" "$(tlnmf --help)" tlnmf
 expect 2 "" "tlnmf: there is no command bogus (see tlnmf --help)" tlnmf bogus
-for command in fit jd simulate info; do
+for command in fit jd simulate eval info; do
     usage $command "unknown option --bogus (see tlnmf $command --help)" --bogus
     usage $command "unknown option --bogus (see tlnmf $command --help)" y.npy --bogus=3
     usage $command "unknown option -x (see tlnmf $command --help)" y.npy -x

@@ -1,0 +1,96 @@
+# Scores of a separation. With a filter of one tap they can be worked out by hand: x is a, a tenth
+# of b and a hundredth of what neither has; y likewise.
+wav a.wav 8000 1 1 0 0 0
+wav b.wav 8000 1 0 1 0 0
+wav x.wav 8000 1 1 .1 .01 0
+wav y.wav 8000 1 .1 1 0 .01
+wav zero.wav 8000 1 0 0 0 0
+table='reference  estimate       SDR      SIR      SAR   SI-SDR  (dB)
+a.wav      x.wav        19.96    20.00    40.04    19.96
+b.wav      y.wav        19.96    20.00    40.04    19.96
+mean                    19.96    20.00    40.04    19.96'
+expect 0 "$table" "" tlnmf eval --ref a.wav b.wav --est x.wav y.wav --filter 1
+expect 0 "$table" "" tlnmf eval --filter=1 --est y.wav x.wav --ref a.wav b.wav
+expect 0 "$table" "" tlnmf eval --ref a.wav --est y.wav --filter 1 --ref=b.wav --est x.wav
+expect 0 'reference  estimate       SDR      SIR      SAR   SI-SDR  (dB)
+a.wav      y.wav       -20.00   -20.00    40.04   -20.00
+b.wav      x.wav       -20.00   -20.00    40.04   -20.00
+mean                   -20.00   -20.00    40.04   -20.00' "" \
+    tlnmf eval --filter 1 --est y.wav x.wav --ref a.wav b.wav --no-permutation
+expect 0 'reference  estimate       SDR      SIR      SAR   SI-SDR  (dB)
+a.wav      x.wav        19.96      inf    19.96    19.96' "" \
+    tlnmf eval --filter 1 --ref a.wav --est x.wav
+expect 0 'reference  estimate       SDR      SIR      SAR   SI-SDR  (dB)
+a.wav      x.wav        19.96      inf    19.96    19.96
+zero.wav   y.wav       silent reference
+mean                    19.96      inf    19.96    19.96' "" \
+    tlnmf eval --filter 1 --ref a.wav zero.wav --est y.wav x.wav
+expect 0 'reference  estimate       SDR      SIR      SAR   SI-SDR  (dB)
+a.wav      zero.wav    silent estimate' "" tlnmf eval --ref a.wav --est zero.wav
+
+# JSON: the same in full
+expect 0 ... "" tlnmf eval --ref a.wav b.wav --est y.wav x.wav --filter 1 --json
+check "valid" grep -q '^}$' "$out"
+near sdr "$(json sdr)" 19.95678626217357 1e-12
+near sir "$(json sir)" 20 1e-12
+near sar "$(json sar)" 40.04321373782643 1e-12
+near si_sdr "$(json si_sdr)" 19.95678626217357 1e-12
+check "the estimate" [ "$(json estimate)" = x.wav ]
+check "the permutation" grep -A 3 '"permutation"' "$out" | tr -d ' \n' | grep -qx '"permutation":\[1,0\],' # 1, 0
+check "the filter" [ "$(json filter)" = 1 ]
+expect 0 ... "" tlnmf eval --ref a.wav --est zero.wav --json
+check "the state" [ "$(json state)" = "silent estimate" ]
+check "no figure" [ "$(json sdr)" = null ]
+
+# Channels, each and together
+wav stereo-a.wav 8000 2 1 1 0 0 0 0 0 0
+wav stereo-x.wav 8000 2 1 1 0 .1 .1 0 0 0
+expect 0 'reference     estimate           SDR      SIR      SAR   SI-SDR  (dB)
+stereo-a.wav  stereo-x.wav     20.00      inf    20.00    20.00
+  channel 0                    20.00      inf    20.00    20.00
+  channel 1                    20.00      inf    20.00    20.00' "" \
+    tlnmf eval --ref stereo-a.wav --est stereo-x.wav --filter 1
+
+# Standard input
+expect 0 "$table" "" bash -c 'tlnmf eval --filter 1 --ref a.wav b.wav --est x.wav - <y.wav |
+    sed "s/-    /y.wav/"'
+usage eval "standard input can be read once only" --ref - --est -
+
+# Mistakes
+usage eval "--ref FILE... and --est FILE... are needed"
+usage eval "--ref FILE... and --est FILE... are needed" --ref a.wav
+usage eval "--ref needs a value" --ref --est x.wav
+usage eval "a.wav: is it one of --ref or of --est?" --filter 3 a.wav --ref a.wav --est x.wav
+usage eval "2 references and 1 estimate: there must be one estimate a reference" \
+    --ref a.wav b.wav --est x.wav
+usage eval "1 reference and 2 estimates: there must be one estimate a reference" \
+    --ref a.wav --est x.wav y.wav
+usage eval "filter = 0 is outside [1, 4096]" --ref a.wav --est x.wav --filter 0
+usage eval "filter = many is not a whole number" --ref a.wav --est x.wav --filter many
+usage eval "--no-permutation takes no value" --ref a.wav --est x.wav --no-permutation=1
+usage eval "--ref has too many values" --ref $(seq 100)
+
+# Input that does not fit or cannot be read
+wav fast.wav 16000 1 1 0 0 0
+wav long.wav 8000 1 1 0 0 0 0
+wav none.wav 8000 1
+wav nan.wav 8000 2 1 0 0 nan
+wav inf.wav 8000 1 1 -inf
+head -c 60 a.wav >cut.wav
+echo hello >text.wav
+: >empty.wav
+input eval "fast.wav: its rate is 16000 Hz, that of a.wav is 8000 Hz" --ref a.wav --est fast.wav
+input eval "stereo-a.wav: channels: 2, but 1 in a.wav" --ref a.wav --est stereo-a.wav
+input eval "long.wav: it has 5 frames, a.wav has 4: cut them to the same length" \
+    --ref a.wav --est long.wav
+input eval "none.wav: holds no samples" --ref none.wav --est x.wav
+input eval "nan.wav: frame 1, channel 1 is not finite" --ref nan.wav --est x.wav
+input eval "inf.wav: frame 1, channel 0 is not finite" --ref a.wav --est inf.wav
+input eval "cut.wav: cut short: its header promises 68 bytes, 52 are there" --ref cut.wav --est x.wav
+input eval "text.wav: not a sound file that can be read (it starts with \"hello\")" \
+    --ref text.wav --est x.wav
+input eval "empty.wav: empty file" --ref empty.wav --est x.wav
+input eval ".: Is a directory" --ref . --est x.wav
+input eval "missing.wav: No such file or directory" --ref missing.wav --est x.wav
+expect 5 "" "tlnmf: standard output cannot be written" \
+    bash -c 'tlnmf eval --ref a.wav --est x.wav >/dev/full'

@@ -1,0 +1,88 @@
+/* Feeds a fuzz target with damaged copies of its seeds, the same ones every time. */
+#include "io/io.h"
+
+#include "fuzz.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* Damaged files claim absurd sizes: an allocation that fails is what we want to see. */
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1:max_allocation_size_mb=512";
+}
+
+static uint32_t next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33);
+}
+
+/* Bytes changed, cut off, doubled, set to the numbers that programs stumble over. The header is hit
+ * more often than the rest. Returns the new size; `copy` has room for twice the old one. */
+static size_t damage(const unsigned char *bytes, size_t size, unsigned char *copy, uint64_t *state)
+{
+    static const unsigned char odd[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
+
+    memcpy(copy, bytes, size);
+    for (uint32_t times = 1 + next_random(state) % 4; times > 0 && size > 0; times--) {
+        size_t near = size < 128 ? size : 128;
+        size_t at = next_random(state) % (next_random(state) % 3 ? near : size);
+        switch (next_random(state) % 8) {
+        case 0:
+            size = at;
+            break;
+        case 1: { /* a part again, in place of what follows */
+            size_t length = next_random(state) % (size - at) + 1;
+            memmove(copy + at + length / 2, copy + at, length - length / 2);
+            break;
+        }
+        case 2:
+            memset(copy + at, odd[next_random(state) % sizeof odd], size - at < 4 ? size - at : 4);
+            break;
+        case 3:
+            copy[at] ^= (unsigned char)(1u << next_random(state) % 8);
+            break;
+        case 4:
+            copy[at] = odd[next_random(state) % sizeof odd];
+            break;
+        default:
+            copy[at] = (unsigned char)next_random(state);
+        }
+    }
+    return size;
+}
+
+static void feed(const char *path, int rounds, uint64_t *state)
+{
+    unsigned char *bytes;
+    size_t size;
+    io_error err;
+
+    FUZZ_CHECK(io_slurp(path, &bytes, &size, &err));
+    unsigned char *copy = malloc(2 * size + 1);
+    FUZZ_CHECK(copy != NULL);
+    LLVMFuzzerTestOneInput(bytes, size);
+    for (int i = 0; i < rounds; i++)
+        LLVMFuzzerTestOneInput(copy, damage(bytes, size, copy, state));
+    free(copy);
+    free(bytes);
+}
+
+int main(int argc, char **argv)
+{
+    const char *base = getenv("TMPDIR");
+    char directory[4096];
+    uint64_t state = 20060101;
+    int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 200;
+
+    snprintf(directory, sizeof directory, "%s/tlnmf-fuzz.XXXXXX", base && *base ? base : "/tmp");
+    FUZZ_CHECK(mkdtemp(directory) && chdir(directory) == 0);
+    for (int seed = 0; fuzz_seed(seed, "seed"); seed++)
+        feed("seed", rounds, &state);
+    static const char *const files[] = {"seed", "sound.fuzz", "labels.fuzz", "copy.fuzz"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        unlink(files[i]);
+    return chdir("/") == 0 && rmdir(directory) == 0 ? 0 : 1;
+}
