@@ -257,7 +257,7 @@ const cli_command cli_separate = {
     .name = "separate",
     .usage = "separate SOUND (-k INT | --labels FILE) -o DIR [options]",
     .purpose = "take a recording apart: one sound file a source",
-    .takes = " k method eps-rel seed threads o json ",
+    .takes = " k method eps-rel seed threads o json q v ",
     .examples = "  tlnmf separate duet.wav -k 2 -o stems\n"
                 "  tlnmf separate duet.wav --labels duet.txt -o stems\n"
                 "  tlnmf separate duet.wav --labels duet.txt --method nmf --transform stft -o fixed\n",

@@ -50,7 +50,7 @@ int cli_cast_blind(const cli_command *command, int64_t sources, cli_cast *cast)
     bool done = cast->name != NULL;
     for (int64_t k = 0; done && k < sources; k++) {
         char text[32];
-        snprintf(text, sizeof text, "source %lld", (long long)k + 1);
+        snprintf(text, sizeof text, "source_%lld", (long long)k + 1);
         done = add_name(cast, text);
     }
     return done ? EXIT_DONE : cli_fail(command, EXIT_INTERNAL, "no memory for the sources' names");

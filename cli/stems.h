@@ -21,7 +21,7 @@ void cli_sound_close(cli_sound *sound);
 /* The sources' names, and when they sound; blind separation has no spans. */
 typedef struct cli_cast {
     int64_t sources;
-    char **name; /* as in the label track, or "source 1", .. */
+    char **name; /* as in the label track, or "source_1", .. */
     tlnmf_span *span;
     int64_t span_count;
 } cli_cast;

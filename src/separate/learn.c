@@ -39,7 +39,7 @@ typedef struct learner {
     double *W, *H, *W_try, *H_try;
     tl_mu mu;
     tlnmf_separator *best;
-    double best_merit;
+    double best_merit, last_score;
     int64_t candidates, planned;
     tlnmf_hooks hooks;
     void *block;
@@ -330,6 +330,7 @@ static tlnmf_error try_with(learner *l, const recipe *r, tl_engine *engine)
     double merit = score - (learns ? MARGIN_LEARNT : 0.0) -
                    MARGIN_COMPONENT * (double)(r->per_source - 1);
     l->candidates++;
+    l->last_score = score;
     if (l->best == NULL || merit > l->best_merit) {
         l->best_merit = merit;
         TRY(keep(l, r, engine->Phi, band, score, C));
@@ -406,15 +407,23 @@ static tlnmf_error try_fixed(learner *l, const plan *p)
     return TLNMF_OK;
 }
 
-/* With the components a source that served the fixed transforms best, and with the fewest; with all
- * numbers of them where no fixed transform was tried. */
+/* From each transform with the fewest components a source; then, from the better of them, with as
+ * many as served the fixed transforms best, or with all numbers of them if none was tried. */
 static tlnmf_error try_learnt(learner *l, const plan *p)
 {
-    int64_t best = p->fixes ? l->best->info.per_source : 0;
-    for (int b = 0; b < p->learnt_count; b++)
-        for (int64_t P = p->P_low; P <= p->P_high; P++)
-            if (best == 0 || P == best || P == p->P_low)
-                TRY(try_recipe(l, (recipe){p->window[0], p->learnt[b], p->method, P}));
+    int64_t P_fixed = p->fixes ? l->best->info.per_source : 0;
+    double most = -INFINITY;
+    int better = 0;
+    for (int b = 0; b < p->learnt_count; b++) {
+        TRY(try_recipe(l, (recipe){p->window[0], p->learnt[b], p->method, p->P_low}));
+        if (l->last_score > most) {
+            most = l->last_score;
+            better = b;
+        }
+    }
+    for (int64_t P = p->P_low + 1; P <= p->P_high; P++)
+        if (P_fixed == 0 || P == P_fixed)
+            TRY(try_recipe(l, (recipe){p->window[0], p->learnt[better], p->method, P}));
     return TLNMF_OK;
 }
 
@@ -423,7 +432,7 @@ static tlnmf_error try_all(learner *l)
     plan p = make_plan(l);
     int64_t P = p.P_high - p.P_low + 1;
     l->planned = (p.fixes ? P * p.windows * p.fixed_count : 0) +
-                 (p.learns ? p.learnt_count * (p.fixes ? tl_min(2, P) : P) : 0);
+                 (p.learns ? p.learnt_count + (p.fixes ? tl_min(1, P - 1) : P - 1) : 0);
     if (p.fixes)
         TRY(try_fixed(l, &p));
     return p.learns ? try_learnt(l, &p) : TLNMF_OK;
