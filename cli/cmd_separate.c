@@ -234,6 +234,7 @@ static int separate(cli_call *call, const char *path)
         stems.release = opt.release;
         code = learn_and_write(call, &sound, &cast, &opt, &stems);
     }
+    cli_stems_end(&stems, code);
     cli_cast_free(&cast);
     cli_sound_close(&sound);
     return code;

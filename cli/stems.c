@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { PATH = 4096, OUTPUTS_MAX = TLNMF_SOURCES_MAX * TLNMF_PER_SOURCE_MAX + 1 };
 
@@ -52,7 +53,8 @@ int cli_stems_check(const cli_command *command, cli_stems *stems)
     if (stems->directory == NULL || stems->directory[0] == '\0')
         return cli_fail(command, EXIT_USAGE, "-o DIR is needed: where do the stems go?");
     stems->residual = stems->keep != NULL;
-    if (mkdir(stems->directory, 0777) == 0)
+    stems->created = mkdir(stems->directory, 0777) == 0;
+    if (stems->created)
         return EXIT_DONE;
     if (errno != EEXIST)
         return cli_fail(command, EXIT_OUTPUT, "%s: %s", stems->directory, strerror(errno));
@@ -66,6 +68,12 @@ int cli_stems_check(const cli_command *command, cli_stems *stems)
                         "%s: there are files in it already; --force writes beside and over them",
                         stems->directory);
     return EXIT_DONE;
+}
+
+void cli_stems_end(const cli_stems *stems, int code)
+{
+    if (code != EXIT_DONE && stems->created)
+        rmdir(stems->directory); /* which does nothing if there is something in it */
 }
 
 /* ---- writing ---------------------------------------------------------------------------------- */

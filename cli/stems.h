@@ -38,12 +38,15 @@ void cli_cast_free(cli_cast *cast);
 typedef struct cli_stems {
     const char *directory, *format, *gain, *activations, *keep;
     bool components, residual, force;
+    bool created;    /* the directory was made here: it goes if nothing came of it */
     int64_t release; /* samples */
     double eps;      /* 0: that of the model */
 } cli_stems;
 
 /* -o DIR is given, there or can be made, and empty unless --force; the other words are known. */
 int cli_stems_check(const cli_command *command, cli_stems *stems);
+/* Takes an empty directory away again that was made for nothing. */
+void cli_stems_end(const cli_stems *stems, int code);
 /* Runs the separator over the sound, writes stems, activations, the model and summary.json, and
  * prints the summary. `about` has what the command knows already; it is released. */
 int cli_stems_make(cli_call *call, const tlnmf_separator *separator, cli_sound *sound,

@@ -10,7 +10,7 @@ enum { UPDATES = 60, UPDATES_AFTER = 10, MOST_PER_SOURCE = 3, BAND_MOST = 400, B
 static const double OUTSIDE = 5e-3;
 /* Decibels that a candidate must gain to be preferred: learning over a fixed transform, and each
  * component a source over one less (docs/separation.md). */
-static const double MARGIN_LEARNT = 0.3, MARGIN_COMPONENT = 0.2;
+static const double MARGIN_LEARNT = 0.7, MARGIN_COMPONENT = 0.2;
 
 /* One way to separate: what is fitted, and on which frames. */
 typedef struct recipe {

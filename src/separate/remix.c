@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { RUNS = 256, SHORTEST = 4, LONGEST = 64 }; /* the last two in frames' lengths */
+enum { TRIM = 0, RUNS = 256, SHORTEST = 4, LONGEST = 64 }; /* the last two in frames' lengths */
 
 /* Samples in which the same sources sound throughout. */
 typedef struct run {
@@ -41,7 +41,7 @@ static uint64_t sources_at(const tl_scene *scene, int64_t t)
 static int64_t find_runs(const tl_scene *scene, int64_t release, int64_t *edge, run *runs)
 {
     int64_t edges = 0, count = 0, length = scene->sound->length;
-    uint64_t before = 0;
+    (void)release; uint64_t before = 0;
     edge[edges++] = 0;
     for (int64_t i = 0; i < scene->span_count; i++) {
         edge[edges++] = tl_min(tl_max(scene->spans[i].start, 0), length);
@@ -66,7 +66,7 @@ static int64_t find_runs(const tl_scene *scene, int64_t release, int64_t *edge, 
         if (keep)
             runs[count++] = open;
         before = open.sources;
-        open = (run){edge[i] + (before != 0 ? release / 2 : 0), edge[i], now};
+        open = (run){edge[i] + (before != 0 ? TRIM : 0), edge[i], now};
     }
     qsort(runs, (size_t)count, sizeof *runs, longest_first);
     return count;
