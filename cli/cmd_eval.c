@@ -105,9 +105,12 @@ static int evaluate(const cli_call *call, evaluation *ev)
                                    .channels = ev->sound[0].channels,
                                    .reference = x,
                                    .estimate = x + ev->n};
-    ev->score = calloc((size_t)(ev->n * (separation.channels + 1)), sizeof *ev->score);
-    if (ev->score == NULL)
-        return cli_fail(&cli_eval, EXIT_INTERNAL, "no memory");
+    size_t count = (size_t)ev->n * (size_t)(separation.channels + 1);
+    ev->score = count == 0 ? NULL : calloc(count, sizeof *ev->score);
+    if (ev->score == NULL) {
+        cli_fail(&cli_eval, EXIT_INTERNAL, "no memory");
+        return EXIT_INTERNAL;
+    }
     tlnmf_error error =
         audio_evaluate(call->ctx, &separation, ev->filter, arg.fixed == NULL, ev->match, ev->score);
     return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, NULL);
@@ -215,27 +218,32 @@ static int print(const evaluation *ev)
                    : cli_fail(&cli_eval, EXIT_OUTPUT, "standard output cannot be written");
 }
 
+static int work(const cli_call *call)
+{
+    evaluation *ev = calloc(1, sizeof *ev);
+    if (ev == NULL)
+        return cli_fail(&cli_eval, EXIT_INTERNAL, "no memory");
+    int code = check_arguments(call, ev);
+    if (code == EXIT_DONE)
+        code = read_all(ev);
+    if (code == EXIT_DONE)
+        code = evaluate(call, ev);
+    if (code == EXIT_DONE)
+        code = print(ev);
+    for (int64_t i = 0; i < 2 * ev->n; i++)
+        io_audio_free(&ev->sound[i]);
+    free(ev->score);
+    free(ev);
+    return code;
+}
+
 static int run(int argc, char **argv)
 {
     cli_call call;
     int code = EXIT_DONE;
     memset(&arg, 0, sizeof arg);
-    evaluation *ev = calloc(1, sizeof *ev);
-    if (cli_begin(&call, &cli_eval, options, sizeof options / sizeof *options, argc, argv, &code)) {
-        code = ev == NULL ? cli_fail(&cli_eval, EXIT_INTERNAL, "no memory")
-                          : check_arguments(&call, ev);
-        if (code == EXIT_DONE)
-            code = read_all(ev);
-        if (code == EXIT_DONE)
-            code = evaluate(&call, ev);
-        if (code == EXIT_DONE)
-            code = print(ev);
-    }
-    for (int64_t i = 0; ev != NULL && i < 2 * ev->n; i++)
-        io_audio_free(&ev->sound[i]);
-    if (ev != NULL)
-        free(ev->score);
-    free(ev);
+    if (cli_begin(&call, &cli_eval, options, sizeof options / sizeof *options, argc, argv, &code))
+        code = work(&call);
     cli_end(&call);
     return code;
 }

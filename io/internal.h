@@ -75,6 +75,7 @@ typedef struct io_output {
     const char *path, *name; /* the name is for messages */
     char *target, *temporary;
     int fd;
+    bool standard; /* output: not ours to close */
 } io_output;
 
 /* `path` must outlive the output. Each failure fills in `err` and leaves nothing behind. */

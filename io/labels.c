@@ -112,10 +112,11 @@ static bool add_label(reader *r, double start, double end, const char *name, io_
         r->labels.label = larger;
         r->capacity = capacity;
     }
-    char *copy = strdup(name);
-    if (!copy)
+    io_label *label = &r->labels.label[r->labels.count];
+    *label = (io_label){start, end, strdup(name)};
+    if (!label->name)
         return io_no_memory(err, r->name);
-    r->labels.label[r->labels.count++] = (io_label){start, end, copy};
+    r->labels.count++;
     return true;
 }
 
@@ -268,7 +269,7 @@ static void make_safe(const char *name, char *stem)
     for (size_t n = strlen(stem); n > 0 && (stem[n - 1] == ' ' || stem[n - 1] == '.'); n--)
         stem[n - 1] = '\0';
     if (stem[0] == '\0')
-        strcpy(stem, "source");
+        snprintf(stem, STEM + 2, "source");
     if (is_reserved(stem)) {
         cut(stem, STEM - 1);
         memmove(stem + 1, stem, strlen(stem) + 1);

@@ -86,33 +86,32 @@ static char *final_path(const char *path)
     return at;
 }
 
-/* A new file beside the target. open(2) applies the umask, which mkstemp would not. The name is
- * cut so that the longest legal name still gives a legal one. */
-static int open_beside(const char *target, char **temporary)
+/* A new file beside the target; false leaves errno. open(2) applies the umask, which mkstemp would
+ * not. The name is cut so that the longest legal name still gives a legal one. */
+static bool open_beside(io_output *output)
 {
-    const char *slash = strrchr(target, '/');
+    const char *target = output->target, *slash = strrchr(target, '/');
     const char *base = slash ? slash + 1 : target;
     size_t room = strlen(target) + 64;
     char *path = malloc(room);
     int fd = -1;
 
-    if (!path)
-        return -1;
-    for (int attempt = 0; attempt < 1000; attempt++) {
+    for (int attempt = 0; path && attempt < 1000; attempt++) {
         snprintf(path, room, "%.*s.%.200s.%ld-%d", (int)(base - target), target, base,
                  (long)getpid(), attempt);
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0 || errno != EEXIST)
             break;
     }
-    if (fd < 0) {
-        int why = errno;
-        free(path);
-        path = NULL;
-        errno = why;
+    if (fd >= 0) {
+        output->temporary = path;
+        output->fd = fd;
+        return true;
     }
-    *temporary = path;
-    return fd;
+    int why = errno;
+    free(path);
+    errno = why;
+    return false;
 }
 
 /* The rename is what counts; a file system that cannot sync a directory is no reason to fail. */
@@ -140,8 +139,7 @@ static bool open_temporary(io_output *output, const struct stat *old)
     /* rename(2) would overwrite a write-protected file without asking. */
     if (!output->target || (old && access(output->target, W_OK) != 0))
         return false;
-    output->fd = open_beside(output->target, &output->temporary);
-    return output->fd >= 0 && (!old || fchmod(output->fd, old->st_mode & 0777) == 0);
+    return open_beside(output) && (!old || fchmod(output->fd, old->st_mode & 0777) == 0);
 }
 
 bool io_output_open(const char *path, io_output *out, io_error *err)
@@ -150,6 +148,7 @@ bool io_output_open(const char *path, io_output *out, io_error *err)
     struct stat st;
 
     *out = (io_output){.path = path, .name = standard ? "standard output" : path, .fd = -1};
+    out->standard = standard;
     if (standard) {
         out->fd = STDOUT_FILENO;
         return true;
@@ -167,7 +166,7 @@ bool io_output_open(const char *path, io_output *out, io_error *err)
 
 void io_output_abort(io_output *output)
 {
-    if (output->fd >= 0 && output->fd != STDOUT_FILENO)
+    if (output->fd >= 0 && !output->standard)
         close(output->fd);
     if (output->temporary)
         unlink(output->temporary);
@@ -181,7 +180,7 @@ bool io_output_commit(io_output *output, io_error *err)
     bool ok = !output->temporary || sync_file(output->fd);
     int why = errno;
 
-    if (output->fd != STDOUT_FILENO && close(output->fd) != 0 && ok) {
+    if (!output->standard && close(output->fd) != 0 && ok) {
         ok = false;
         why = errno;
     }

@@ -61,9 +61,9 @@ void tl_eigen_free(tl_eigen *eigen);
 /* A (overwritten by the vectors, one a row); the values are left in eigen->lambda, rising. */
 tlnmf_error tl_eigen_solve(tlnmf_ctx *ctx, tl_eigen *eigen, double *A);
 
-/* A (n x n, symmetric, nonnegative definite, overwritten) x = b for each of the `count` rows b of B,
- * which become the x. Where A is singular to rounding, x has zeros for the rows that say nothing new
- * (Cholesky with pivoting): A x is then the nearest to b there is, and x stays bounded. */
+/* A (n x n, symmetric, nonnegative definite, overwritten) x = b for each of the `count` rows b of
+ * B, which become the x. Where A is singular to rounding, x has zeros for the rows that say nothing
+ * new (Cholesky with pivoting): A x is then the nearest to b there is, and x stays bounded. */
 tlnmf_error tl_solve_semidefinite(tlnmf_ctx *ctx, int64_t n, double *A, int64_t count, double *B);
 
 /* Fixed transforms, M x M. */

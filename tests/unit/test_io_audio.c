@@ -163,7 +163,7 @@ static void test_exact(void **state)
     make_sound();
     sound[10] = 0.999;
     for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
-        io_audio first, second;
+        io_audio first = {0}, second = {0};
         io_error err;
         for (int pass = 0; pass < 2; pass++) {
             const double *x = pass ? first.x : sound;

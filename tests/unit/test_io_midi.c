@@ -141,7 +141,7 @@ static void test_overlap(void **state)
 {
     const io_note notes[] = {{0, 10, 60, 1}, {1, 2, 60, 2}, {1, 3, 60, 3}, {2.5, 2.5, 60, 4}};
     const io_midi_track track = {NULL, 3, 4, notes};
-    io_note got[4];
+    io_note got[4] = {0};
     io_error err;
     size_t size;
 
