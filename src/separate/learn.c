@@ -1,61 +1,27 @@
-/* Learning Phi and W from a recording: candidates, and the choice among them. */
-#include "separate/separate.h"
+/* One candidate: NMF at a fixed transform, then perhaps a short descent that turns it. */
+#include "separate/learn.h"
 #include "base/rng.h"
 
 #include <math.h>
-#include <omp.h>
 
-enum { UPDATES = 60, UPDATES_AFTER = 10, MOST_PER_SOURCE = 3, BAND_MOST = 400, BAND_LEAST = 32 };
+enum { UPDATES = 60, UPDATES_AFTER = 10, BAND_MOST = 400, BAND_LEAST = 32 };
 /* The energy that may lie outside the rows that are learnt. */
 static const double OUTSIDE = 5e-3;
 /* Decibels that a candidate must gain to be preferred: learning over a fixed transform, and each
  * component a source over one less (docs/separation.md). */
 static const double MARGIN_LEARNT = 0.7, MARGIN_COMPONENT = 0.2;
 
-/* One way to separate: what is fitted, and on which frames. */
-typedef struct recipe {
-    tlnmf_window window;
-    tlnmf_basis basis;
-    tlnmf_method method;
-    int64_t per_source;
-} recipe;
-
-typedef struct learner {
-    tlnmf_ctx *ctx;
-    const tlnmf_separate_options *opt;
-    const tl_scene *scene;
-    tl_remix remix;
-    tlnmf_callback callback;
-    void *user;
-    bool stopped;
-    int64_t M, L, C;
-    /* the window and transform at work, and what follows from them */
-    bool analysed;
-    tlnmf_window window;
-    tlnmf_basis basis;
-    tl_framing framing;
-    double mean_power, eps;
-    double *Phi0, *Phi, *V; /* M x M, M x M, M x L */
-    double *W, *H, *W_try, *H_try;
-    tl_mu mu;
-    tlnmf_separator *best;
-    double best_merit, last_score;
-    int64_t candidates, planned;
-    tlnmf_hooks hooks;
-    void *block;
-} learner;
-
 /* ---- progress -------------------------------------------------------------------------------- */
 
 static int relay(const tlnmf_progress *progress, void *self)
 {
-    learner *l = self;
+    tl_learner *l = self;
     if (l->callback != NULL && l->callback(progress, l->user) != 0)
         l->stopped = true;
     return l->stopped;
 }
 
-static void report(learner *l, double C)
+static void report(tl_learner *l, double C)
 {
     relay(&(tlnmf_progress){.struct_size = sizeof(tlnmf_progress),
                             .stage = TLNMF_STAGE_CHOOSE,
@@ -74,7 +40,7 @@ static void report(learner *l, double C)
 
 /* Visits the scene in blocks: Y, X and V of each; V is collected, and the first `band` rows of X go
  * to `X_band` (S C x band x L) if that is wanted. */
-static void analyse_with(learner *l, tl_engine *engine, const double *Phi, int64_t band,
+static void analyse_with(tl_learner *l, tl_engine *engine, const double *Phi, int64_t band,
                          double *X_band)
 {
     engine->Phi = Phi;
@@ -96,7 +62,7 @@ static void analyse_with(learner *l, tl_engine *engine, const double *Phi, int64
 }
 
 /* The window and the transform, unless they are those of the last candidate. */
-static tlnmf_error set_basis(learner *l, const recipe *r)
+static tlnmf_error set_basis(tl_learner *l, const tl_recipe *r)
 {
     if (l->analysed && l->window == r->window && l->basis == r->basis)
         return TLNMF_OK;
@@ -114,7 +80,7 @@ static tlnmf_error set_basis(learner *l, const recipe *r)
     return TLNMF_OK;
 }
 
-static tlnmf_error analyse(learner *l, const recipe *r, tl_engine *engine)
+static tlnmf_error analyse(tl_learner *l, const tl_recipe *r, tl_engine *engine)
 {
     TRY(set_basis(l, r));
     if (l->analysed)
@@ -135,13 +101,13 @@ static tlnmf_error analyse(learner *l, const recipe *r, tl_engine *engine)
 
 /* ---- NMF at a transform that stays ----------------------------------------------------------- */
 
-static int64_t rank_of(const learner *l, const recipe *r)
+static int64_t rank_of(const tl_learner *l, const tl_recipe *r)
 {
     return l->opt->sources * r->per_source;
 }
 
 /* W is nearly flat where spans tell the sources apart, and rough where nothing else does. */
-static void draw_start(learner *l, const recipe *r, uint64_t start, double *W, double *H)
+static void draw_start(tl_learner *l, const tl_recipe *r, uint64_t start, double *W, double *H)
 {
     int64_t K = rank_of(l, r), P = r->per_source;
     bool blind = l->scene->spans == NULL;
@@ -159,14 +125,14 @@ static void draw_start(learner *l, const recipe *r, uint64_t start, double *W, d
 }
 
 /* (2) at the V of now. */
-static double objective(const learner *l, int64_t K, const double *W, const double *H, double *U)
+static double objective(const tl_learner *l, int64_t K, const double *W, const double *H, double *U)
 {
     tl_weights(l->M, l->L, K, W, H, l->eps, U);
     int64_t count = l->M * l->L;
     return tl_sum_product(count, l->V, l->eps, U) - tl_sum_log(count, U, 0.0);
 }
 
-static void update(learner *l, int64_t K, int updates, double *W, double *H)
+static void update(tl_learner *l, int64_t K, int updates, double *W, double *H)
 {
     l->mu.K = K;
     tl_mu_begin(&l->mu, l->V);
@@ -175,7 +141,7 @@ static void update(learner *l, int64_t K, int updates, double *W, double *H)
 }
 
 /* W, H from the best of the starts; guided starts are all alike, so one is enough. */
-static double fit_factors(learner *l, const recipe *r, double *U)
+static double fit_factors(tl_learner *l, const tl_recipe *r, double *U)
 {
     int64_t K = rank_of(l, r), starts = l->scene->spans == NULL ? l->opt->starts : 1;
     double best = INFINITY;
@@ -195,7 +161,7 @@ static double fit_factors(learner *l, const recipe *r, double *U)
 /* ---- learning -------------------------------------------------------------------------------- */
 
 /* Rows are in order of frequency: the first so many that leave little energy outside. */
-static int64_t choose_band(const learner *l)
+static int64_t choose_band(const tl_learner *l)
 {
     if (l->opt->band > 0)
         return tl_min(l->opt->band, l->M);
@@ -213,7 +179,7 @@ static int64_t choose_band(const learner *l)
 }
 
 /* The settings of a short, gentle descent from the start that is given. */
-static tlnmf_settings short_descent(const learner *l, const recipe *r)
+static tlnmf_settings short_descent(const tl_learner *l, const tl_recipe *r)
 {
     tlnmf_settings s;
     tlnmf_settings_init(&s);
@@ -227,7 +193,7 @@ static tlnmf_settings short_descent(const learner *l, const recipe *r)
 }
 
 /* Scales between W of all rows and that of the first `band`, whose columns sum to 1. */
-static void take_rows(const learner *l, int64_t K, int64_t band, const double *W_band,
+static void take_rows(const tl_learner *l, int64_t K, int64_t band, const double *W_band,
                       const double *H_band)
 {
     for (int64_t k = 0; k < K; k++) {
@@ -243,7 +209,7 @@ static void take_rows(const learner *l, int64_t K, int64_t band, const double *W
 }
 
 /* Phi = diag(Q, I) Phi0, then V, W, H go along: (19). */
-static void accept(learner *l, const recipe *r, int64_t band, const tlnmf_result *result,
+static void accept(tl_learner *l, const tl_recipe *r, int64_t band, const tlnmf_result *result,
                    tl_engine *engine)
 {
     int64_t M = l->M, K = rank_of(l, r);
@@ -257,7 +223,7 @@ static void accept(learner *l, const recipe *r, int64_t band, const tlnmf_result
 }
 
 /* Turns the rows that hold the energy so that W H fits better. */
-static tlnmf_error turn(learner *l, const recipe *r, tl_engine *engine, int64_t *band_out)
+static tlnmf_error turn(tl_learner *l, const tl_recipe *r, tl_engine *engine, int64_t *band_out)
 {
     int64_t band = choose_band(l), each = engine->each;
     double *X, *identity;
@@ -288,7 +254,7 @@ static tlnmf_error turn(learner *l, const recipe *r, tl_engine *engine, int64_t 
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
-static tlnmf_error keep(learner *l, const recipe *r, const double *Phi, int64_t band, double score,
+static tlnmf_error keep(tl_learner *l, const tl_recipe *r, const double *Phi, int64_t band, double score,
                         double C)
 {
     int64_t K = rank_of(l, r);
@@ -313,7 +279,7 @@ static tlnmf_error keep(learner *l, const recipe *r, const double *Phi, int64_t 
     return TLNMF_OK;
 }
 
-static tlnmf_error try_with(learner *l, const recipe *r, tl_engine *engine)
+static tlnmf_error try_with(tl_learner *l, const tl_recipe *r, tl_engine *engine)
 {
     int64_t band = 0;
     TRY(analyse(l, r, engine));
@@ -343,8 +309,7 @@ static tlnmf_error try_with(learner *l, const recipe *r, tl_engine *engine)
     return TLNMF_OK;
 }
 
-/* Nothing, once there is something to keep and the caller has had enough. */
-static tlnmf_error try_recipe(learner *l, recipe r)
+tlnmf_error tl_try(tl_learner *l, tl_recipe r)
 {
     if (l->stopped && l->best != NULL)
         return TLNMF_OK;
@@ -356,140 +321,11 @@ static tlnmf_error try_recipe(learner *l, recipe r)
     return error;
 }
 
-/* ---- the plan -------------------------------------------------------------------------------- */
+/* ---- room ---------------------------------------------------------------------------------- */
 
-/* What the options leave open. */
-typedef struct plan {
-    tlnmf_window window[2];
-    tlnmf_basis fixed[2], learnt[2];
-    int windows, fixed_count, learnt_count;
-    int64_t P_low, P_high;
-    tlnmf_method method; /* TL or JD, of what is learnt */
-    bool fixes, learns;
-} plan;
-
-static plan make_plan(const learner *l)
+tlnmf_error tl_learner_create(tl_learner *l)
 {
-    const tlnmf_separate_options *opt = l->opt;
-    bool judged = l->remix.count > 0, open = opt->basis == TLNMF_BASIS_AUTO;
-    plan p = {.window = {(tlnmf_window)opt->frames.window, TLNMF_WINDOW_SINE},
-              .fixed = {TLNMF_BASIS_STFT, TLNMF_BASIS_DCT},
-              .learnt = {TLNMF_BASIS_DCT, TLNMF_BASIS_DFT},
-              .windows = 1,
-              .fixed_count = judged && open ? 2 : 1,
-              .learnt_count = judged && open ? 2 : 1,
-              .P_low = tl_max(1, opt->per_source),
-              .P_high = tl_max(judged && opt->per_source == 0 ? MOST_PER_SOURCE : 1,
-                               opt->per_source),
-              .method = opt->method == TLNMF_METHOD_JD ? TLNMF_METHOD_JD : TLNMF_METHOD_TL,
-              .learns = opt->method != TLNMF_METHOD_NMF,
-              .fixes = opt->method == TLNMF_METHOD_NMF ||
-                       (opt->method == TLNMF_METHOD_AUTO && judged)};
-    if (!open) {
-        p.fixed[0] = (tlnmf_basis)opt->basis;
-        p.learnt[0] = opt->basis == TLNMF_BASIS_DCT ? TLNMF_BASIS_DCT : TLNMF_BASIS_DFT;
-    }
-    if (opt->any_window && p.window[0] != TLNMF_WINDOW_SINE) {
-        if (judged)
-            p.windows = 2;
-        else if (!p.learns) /* leakage matters where the transform is fixed */
-            p.window[0] = TLNMF_WINDOW_SINE;
-    }
-    return p;
-}
-
-static tlnmf_error try_fixed(learner *l, const plan *p)
-{
-    for (int w = 0; w < p->windows; w++)
-        for (int b = 0; b < p->fixed_count; b++)
-            for (int64_t P = p->P_low; P <= p->P_high; P++)
-                TRY(try_recipe(l, (recipe){p->window[w], p->fixed[b], TLNMF_METHOD_NMF, P}));
-    return TLNMF_OK;
-}
-
-/* From each transform with the fewest components a source; then, from the better of them, with as
- * many as served the fixed transforms best, or with all numbers of them if none was tried. */
-static tlnmf_error try_learnt(learner *l, const plan *p)
-{
-    int64_t P_fixed = p->fixes ? l->best->info.per_source : 0;
-    double most = -INFINITY;
-    int better = 0;
-    for (int b = 0; b < p->learnt_count; b++) {
-        TRY(try_recipe(l, (recipe){p->window[0], p->learnt[b], p->method, p->P_low}));
-        if (l->last_score > most) {
-            most = l->last_score;
-            better = b;
-        }
-    }
-    for (int64_t P = p->P_low + 1; P <= p->P_high; P++)
-        if (P_fixed == 0 || P == P_fixed)
-            TRY(try_recipe(l, (recipe){p->window[0], p->learnt[better], p->method, P}));
-    return TLNMF_OK;
-}
-
-static tlnmf_error try_all(learner *l)
-{
-    plan p = make_plan(l);
-    int64_t P = p.P_high - p.P_low + 1;
-    l->planned = (p.fixes ? P * p.windows * p.fixed_count : 0) +
-                 (p.learns ? p.learnt_count + (p.fixes ? tl_min(1, P - 1) : P - 1) : 0);
-    if (p.fixes)
-        TRY(try_fixed(l, &p));
-    return p.learns ? try_learnt(l, &p) : TLNMF_OK;
-}
-
-/* ---- the call -------------------------------------------------------------------------------- */
-
-static tlnmf_error check_options(tlnmf_ctx *ctx, const tlnmf_separate_options *opt, bool guided)
-{
-    const struct {
-        const char *name;
-        int64_t value, low, high;
-    } ranges[] = {{"k", opt->sources, 1, TLNMF_SOURCES_MAX},
-                  {"per-source", opt->per_source, 0, TLNMF_PER_SOURCE_MAX},
-                  {"release", opt->release, 0, (int64_t)1 << 40},
-                  {"learn-columns", opt->learn_frames, 1, 1000000},
-                  {"band", opt->band, 0, (int64_t)1 << 20},
-                  {"J", opt->J, 1, 1000000},
-                  {"starts", opt->starts, 1, 1000000},
-                  {"threads", opt->threads, 0, 4096},
-                  {"method", opt->method, TLNMF_METHOD_TL, TLNMF_METHOD_AUTO},
-                  {"basis", opt->basis, TLNMF_BASIS_AUTO, TLNMF_BASIS_STFT}};
-    if (opt->struct_size != sizeof *opt)
-        return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "the options are from another version: use tlnmf_separate_init");
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-        if (ranges[i].value < ranges[i].low || ranges[i].value > ranges[i].high)
-            return tl_fail(ctx, TLNMF_ERR_OPTION, "%s = %lld is outside [%lld, %lld]",
-                           ranges[i].name, (long long)ranges[i].value, (long long)ranges[i].low,
-                           (long long)ranges[i].high);
-    if (!(opt->eps_rel >= 1e-30 && opt->eps_rel <= 1e6))
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "eps-rel = %g is outside [1e-30, 1e+06]",
-                       opt->eps_rel);
-    if (!guided && opt->per_source > 1)
-        return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "per-source = %lld: without labels nothing says which components belong "
-                       "together",
-                       (long long)opt->per_source);
-    return tlnmf_frames_check(ctx, &opt->frames);
-}
-
-/* So many components need as many frames to be told apart at all. */
-static tlnmf_error check_rank(tlnmf_ctx *ctx, const tl_scene *scene,
-                              const tlnmf_separate_options *opt)
-{
-    int64_t K = opt->sources * tl_max(1, opt->per_source);
-    if (K > scene->L)
-        return tl_fail(ctx, TLNMF_ERR_DATA,
-                       "%lld components cannot be told apart in %lld frames: the sound is too "
-                       "short, or the frames are too long",
-                       (long long)K, (long long)scene->L);
-    return TLNMF_OK;
-}
-
-static tlnmf_error learner_create(learner *l)
-{
-    int64_t M = l->M, L = l->L, most = tl_max(MOST_PER_SOURCE, l->opt->per_source);
+    int64_t M = l->M, L = l->L, most = tl_max(TL_MOST_PER_SOURCE, l->opt->per_source);
     int64_t K = l->opt->sources * most, scratch = tl_max(M * M, M * L);
     tl_slot table[7 + TL_MU_SLOTS] = {
         TL_SLOT(l->Phi0, M * M),  TL_SLOT(l->Phi, scratch),
@@ -503,55 +339,8 @@ static tlnmf_error learner_create(learner *l)
     return TL_ARENA(l->ctx, "learning", table, &l->block);
 }
 
-static tlnmf_error learn_scene(tlnmf_ctx *ctx, const tl_scene *scene,
-                               const tlnmf_separate_options *opt, tlnmf_callback callback,
-                               void *user, tlnmf_separator **out)
+void tl_learner_free(tl_learner *l)
 {
-    learner l = {.ctx = ctx,
-                 .opt = opt,
-                 .scene = scene,
-                 .callback = callback,
-                 .user = user,
-                 .M = opt->frames.M,
-                 .L = scene->L,
-                 .C = scene->sound->channels,
-                 .hooks = ctx->hooks,
-                 .framing = {.hooks = ctx->hooks}};
-    TRY(check_rank(ctx, scene, opt));
-    TRY(tl_remix_create(ctx, scene, opt->sources, opt->release, &l.remix));
-    tlnmf_error error = learner_create(&l);
-    if (error == TLNMF_OK)
-        error = try_all(&l);
-    tl_framing_free(&l.framing);
-    tl_release(&ctx->hooks, l.block);
-    tl_remix_free(&l.remix);
-    if (error == TLNMF_OK) {
-        l.best->info.candidates = l.candidates;
-        l.best->info.outcome = l.stopped ? TLNMF_CANCELLED : TLNMF_ITERATIONS;
-        *out = l.best;
-    } else {
-        tlnmf_separator_free(l.best);
-    }
-    return error;
-}
-
-tlnmf_error tlnmf_separator_learn(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tlnmf_span *spans,
-                                  int64_t span_count, const tlnmf_separate_options *opt,
-                                  tlnmf_callback callback, void *user, tlnmf_separator **out)
-{
-    *out = NULL;
-    TRY(check_options(ctx, opt, spans != NULL));
-    TRY(tl_sound_check(ctx, sound));
-    TRY(tl_spans_check(ctx, spans, span_count, opt->sources));
-    tl_scene scene;
-    TRY(tl_scene_create(ctx, sound, spans, span_count, opt, &scene));
-    int threads = opt->threads > 0 ? (int)opt->threads : omp_get_max_threads();
-    tlnmf_error error = TLNMF_OK;
-#pragma omp parallel num_threads(1) /* a region of its own: the caller's settings stay */
-    {
-        omp_set_num_threads(threads);
-        error = learn_scene(ctx, &scene, opt, callback, user, out);
-    }
-    tl_scene_free(&scene);
-    return error;
+    tl_framing_free(&l->framing);
+    tl_release(&l->hooks, l->block);
 }
