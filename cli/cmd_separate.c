@@ -19,7 +19,7 @@ static const cli_option options[] = {
      &arg.per_source},
     {"transform", "NAME", "stft, dct or dft: where learning starts, or what is kept [the best]",
      &arg.transform},
-    {"frame", "LENGTH", "of a frame, in samples or like 40ms [40ms]", &arg.frame},
+    {"frame", "LENGTH", "of a frame, in samples or like 40ms [40ms, or 80ms if it is better]", &arg.frame},
     {"hop", "LENGTH", "from one frame to the next [half a frame]", &arg.hop},
     {"shifts", "INT", "displaced frames that share H [8]", &arg.shifts},
     {"window", "NAME", "tukey, sine, hann, rectangular or kaiser [tukey, or sine if it is better]",
@@ -98,6 +98,7 @@ static bool read_frames(const cli_call *call, int rate, tlnmf_separate_options *
     if (!samples("frame", arg.frame != NULL ? arg.frame : "40ms", rate, &f->M))
         return false;
     f->hop = f->M > 1 ? f->M / 2 : 1;
+    opt->any_length = arg.frame == NULL && arg.hop == NULL;
     if (arg.hop != NULL && !samples("hop", arg.hop, rate, &f->hop))
         return false;
     if (arg.window != NULL) {

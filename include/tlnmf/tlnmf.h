@@ -387,6 +387,7 @@ typedef struct tlnmf_separate_options {
     int32_t method;      /* TL, JD, NMF, or AUTO: learnt or not, whichever separates best */
     int32_t basis;       /* where learning starts, or what is kept */
     int32_t any_window;  /* 1: frames.window may be replaced by the sine window */
+    int32_t any_length;  /* 1: frames and hop may be twice as long */
 } tlnmf_separate_options;
 
 TLNMF_API void tlnmf_separate_init(tlnmf_separate_options *options);

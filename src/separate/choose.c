@@ -4,35 +4,33 @@
 #include <math.h>
 #include <omp.h>
 
-/* ---- the plan -------------------------------------------------------------------------------- */
-
 /* What the options leave open. */
 typedef struct plan {
     tlnmf_window window[2];
     tlnmf_basis fixed[2], learnt[2];
     int windows, fixed_count, learnt_count;
+    int lengths; /* of frames: 2 if twice as long ones are tried, too */
     int64_t P_low, P_high;
     tlnmf_method method; /* TL or JD, of what is learnt */
     bool fixes, learns;
 } plan;
 
-static plan make_plan(const tl_learner *l)
+static plan make_plan(const tlnmf_separate_options *opt, bool judged)
 {
-    const tlnmf_separate_options *opt = l->opt;
-    bool judged = l->remix.count > 0, open = opt->basis == TLNMF_BASIS_AUTO;
+    bool open = opt->basis == TLNMF_BASIS_AUTO, automatic = opt->method == TLNMF_METHOD_AUTO;
     plan p = {.window = {(tlnmf_window)opt->frames.window, TLNMF_WINDOW_SINE},
               .fixed = {TLNMF_BASIS_STFT, TLNMF_BASIS_DCT},
               .learnt = {TLNMF_BASIS_DCT, TLNMF_BASIS_DFT},
               .windows = 1,
               .fixed_count = judged && open ? 2 : 1,
               .learnt_count = judged && open ? 2 : 1,
+              .lengths = judged && automatic && opt->any_length ? 2 : 1,
               .P_low = tl_max(1, opt->per_source),
               .P_high = tl_max(judged && opt->per_source == 0 ? TL_MOST_PER_SOURCE : 1,
                                opt->per_source),
               .method = opt->method == TLNMF_METHOD_JD ? TLNMF_METHOD_JD : TLNMF_METHOD_TL,
               .learns = opt->method != TLNMF_METHOD_NMF,
-              .fixes = opt->method == TLNMF_METHOD_NMF ||
-                       (opt->method == TLNMF_METHOD_AUTO && judged)};
+              .fixes = opt->method == TLNMF_METHOD_NMF || (automatic && judged)};
     if (!open) {
         p.fixed[0] = (tlnmf_basis)opt->basis;
         p.learnt[0] = opt->basis == TLNMF_BASIS_DCT ? TLNMF_BASIS_DCT : TLNMF_BASIS_DFT;
@@ -46,47 +44,63 @@ static plan make_plan(const tl_learner *l)
     return p;
 }
 
-static tlnmf_error try_fixed(tl_learner *l, const plan *p)
+/* ---- the candidates ---------------------------------------------------------------------------- */
+
+/* Every window and transform with the fewest components a source, then more of them in the best. */
+static tlnmf_error try_fixed(tl_choice *choice, tl_learner *l, const plan *p)
 {
-    for (int w = 0; w < p->windows; w++)
-        for (int b = 0; b < p->fixed_count; b++)
-            for (int64_t P = p->P_low; P <= p->P_high; P++)
-                TRY(tl_try(l, (tl_recipe){p->window[w], p->fixed[b], TLNMF_METHOD_NMF, P}));
+    for (int length = 0; length < p->lengths; length++)
+        for (int w = 0; w < p->windows; w++)
+            for (int b = 0; b < p->fixed_count; b++)
+                TRY(tl_try(&l[length], (tl_recipe){p->window[w], p->fixed[b], TLNMF_METHOD_NMF,
+                                                   p->P_low}));
+    tlnmf_separator_info best = choice->best->info;
+    int length = best.frames.M == l[0].M ? 0 : 1;
+    for (int64_t P = p->P_low + 1; P <= p->P_high; P++)
+        TRY(tl_try(&l[length], (tl_recipe){(tlnmf_window)best.frames.window,
+                                           (tlnmf_basis)best.basis, TLNMF_METHOD_NMF, P}));
     return TLNMF_OK;
 }
 
-/* From each transform with the fewest components a source; then, from the better of them, with as
- * many as served the fixed transforms best, or with all numbers of them if none was tried. */
-static tlnmf_error try_learnt(tl_learner *l, const plan *p)
+/* From each transform with the fewest components a source; at twice the length from the better of
+ * them, if that served the fixed transforms best; then in the best of these with as many components
+ * as served the fixed transforms best, or with all numbers of them if none was tried. */
+static tlnmf_error try_learnt(tl_choice *choice, tl_learner *l, const plan *p)
 {
-    int64_t P_fixed = p->fixes ? l->best->info.per_source : 0;
+    int64_t P_fixed = p->fixes ? choice->best->info.per_source : 0;
+    bool longer = p->fixes && choice->best->info.frames.M != l[0].M;
     double most = -INFINITY;
-    int better = 0;
+    int better = 0, length = 0;
     for (int b = 0; b < p->learnt_count; b++) {
-        TRY(tl_try(l, (tl_recipe){p->window[0], p->learnt[b], p->method, p->P_low}));
-        if (l->last_score > most) {
-            most = l->last_score;
+        TRY(tl_try(&l[0], (tl_recipe){p->window[0], p->learnt[b], p->method, p->P_low}));
+        if (choice->last_score > most) {
+            most = choice->last_score;
             better = b;
         }
     }
+    if (longer) {
+        TRY(tl_try(&l[1], (tl_recipe){p->window[0], p->learnt[better], p->method, p->P_low}));
+        length = choice->last_score > most ? 1 : 0;
+    }
     for (int64_t P = p->P_low + 1; P <= p->P_high; P++)
         if (P_fixed == 0 || P == P_fixed)
-            TRY(tl_try(l, (tl_recipe){p->window[0], p->learnt[better], p->method, P}));
+            TRY(tl_try(&l[length], (tl_recipe){p->window[0], p->learnt[better], p->method, P}));
     return TLNMF_OK;
 }
 
-static tlnmf_error try_all(tl_learner *l)
+static tlnmf_error try_all(tl_choice *choice, tl_learner *l, const plan *p)
 {
-    plan p = make_plan(l);
-    int64_t P = p.P_high - p.P_low + 1;
-    l->planned = (p.fixes ? P * p.windows * p.fixed_count : 0) +
-                 (p.learns ? p.learnt_count + (p.fixes ? tl_min(1, P - 1) : P - 1) : 0);
-    if (p.fixes)
-        TRY(try_fixed(l, &p));
-    return p.learns ? try_learnt(l, &p) : TLNMF_OK;
+    int64_t more = p->P_high - p->P_low;
+    choice->planned = (p->fixes ? more + p->lengths * p->windows * p->fixed_count : 0) +
+                      (p->learns ? p->learnt_count + (p->lengths - 1) +
+                                       (p->fixes ? tl_min(1, more) : more)
+                                 : 0);
+    if (p->fixes)
+        TRY(try_fixed(choice, l, p));
+    return p->learns ? try_learnt(choice, l, p) : TLNMF_OK;
 }
 
-/* ---- the call -------------------------------------------------------------------------------- */
+/* ---- the call ---------------------------------------------------------------------------------- */
 
 static tlnmf_error check_options(tlnmf_ctx *ctx, const tlnmf_separate_options *opt, bool guided)
 {
@@ -135,35 +149,23 @@ static tlnmf_error check_rank(tlnmf_ctx *ctx, const tl_scene *scene,
     return TLNMF_OK;
 }
 
-static tlnmf_error learn_scene(tlnmf_ctx *ctx, const tl_scene *scene,
-                               const tlnmf_separate_options *opt, tlnmf_callback callback,
-                               void *user, tlnmf_separator **out)
+/* Learners for the frame length asked for and, if it is open, for twice that; the remixes are made
+ * from the first and judge both. */
+static tlnmf_error learn_all(tl_choice *choice, const tlnmf_sound *sound, const tlnmf_span *spans,
+                             int64_t span_count, tl_learner l[2])
 {
-    tl_learner l = {.ctx = ctx,
-                 .opt = opt,
-                 .scene = scene,
-                 .callback = callback,
-                 .user = user,
-                 .M = opt->frames.M,
-                 .L = scene->L,
-                 .C = scene->sound->channels,
-                 .hooks = ctx->hooks,
-                 .framing = {.hooks = ctx->hooks}};
-    TRY(check_rank(ctx, scene, opt));
-    TRY(tl_remix_create(ctx, scene, opt->sources, opt->release, &l.remix));
-    tlnmf_error error = tl_learner_create(&l);
-    if (error == TLNMF_OK)
-        error = try_all(&l);
-    tl_learner_free(&l);
-    tl_remix_free(&l.remix);
-    if (error == TLNMF_OK) {
-        l.best->info.candidates = l.candidates;
-        l.best->info.outcome = l.stopped ? TLNMF_CANCELLED : TLNMF_ITERATIONS;
-        *out = l.best;
-    } else {
-        tlnmf_separator_free(l.best);
+    const tlnmf_separate_options *opt = choice->opt;
+    tlnmf_frames frames = opt->frames;
+    TRY(tl_learner_create(choice, sound, spans, span_count, &frames, &l[0]));
+    TRY(check_rank(choice->ctx, &l[0].scene, opt));
+    TRY(tl_remix_create(choice->ctx, &l[0].scene, opt->sources, &choice->remix));
+    plan p = make_plan(opt, choice->remix.count > 0);
+    if (p.lengths == 2) {
+        frames.M *= 2;
+        frames.hop *= 2;
+        TRY(tl_learner_create(choice, sound, spans, span_count, &frames, &l[1]));
     }
-    return error;
+    return try_all(choice, l, &p);
 }
 
 tlnmf_error tlnmf_separator_learn(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tlnmf_span *spans,
@@ -174,15 +176,28 @@ tlnmf_error tlnmf_separator_learn(tlnmf_ctx *ctx, const tlnmf_sound *sound, cons
     TRY(check_options(ctx, opt, spans != NULL));
     TRY(tl_sound_check(ctx, sound));
     TRY(tl_spans_check(ctx, spans, span_count, opt->sources));
-    tl_scene scene;
-    TRY(tl_scene_create(ctx, sound, spans, span_count, opt, &scene));
+    tl_choice choice = {.ctx = ctx,
+                        .opt = opt,
+                        .callback = callback,
+                        .user = user,
+                        .remix = {.hooks = ctx->hooks}};
+    tl_learner learner[2] = {{.hooks = ctx->hooks}, {.hooks = ctx->hooks}};
     int threads = opt->threads > 0 ? (int)opt->threads : omp_get_max_threads();
     tlnmf_error error = TLNMF_OK;
 #pragma omp parallel num_threads(1) /* a region of its own: the caller's settings stay */
     {
         omp_set_num_threads(threads);
-        error = learn_scene(ctx, &scene, opt, callback, user, out);
+        error = learn_all(&choice, sound, spans, span_count, learner);
     }
-    tl_scene_free(&scene);
+    for (int i = 0; i < 2; i++)
+        tl_learner_free(&learner[i]);
+    tl_remix_free(&choice.remix);
+    if (error == TLNMF_OK) {
+        choice.best->info.candidates = choice.candidates;
+        choice.best->info.outcome = choice.stopped ? TLNMF_CANCELLED : TLNMF_ITERATIONS;
+        *out = choice.best;
+    } else {
+        tlnmf_separator_free(choice.best);
+    }
     return error;
 }

@@ -7,33 +7,33 @@
 enum { UPDATES = 60, UPDATES_AFTER = 10, BAND_MOST = 400, BAND_LEAST = 32 };
 /* The energy that may lie outside the rows that are learnt. */
 static const double OUTSIDE = 5e-3;
-/* Decibels that a candidate must gain to be preferred: learning over a fixed transform, and each
- * component a source over one less (docs/separation.md). */
-static const double MARGIN_LEARNT = 0.7, MARGIN_COMPONENT = 0.2;
+/* Decibels that a candidate must gain to be preferred: learning over a fixed transform, each
+ * component a source over one less, and frames of twice the length (docs/separation.md). */
+static const double MARGIN_LEARNT = 0.7, MARGIN_COMPONENT = 0.2, MARGIN_LENGTH = 1.0;
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
 static int relay(const tlnmf_progress *progress, void *self)
 {
-    tl_learner *l = self;
-    if (l->callback != NULL && l->callback(progress, l->user) != 0)
-        l->stopped = true;
-    return l->stopped;
+    tl_choice *choice = self;
+    if (choice->callback != NULL && choice->callback(progress, choice->user) != 0)
+        choice->stopped = true;
+    return choice->stopped;
 }
 
-static void report(tl_learner *l, double C)
+static void report(tl_choice *choice, double C)
 {
     relay(&(tlnmf_progress){.struct_size = sizeof(tlnmf_progress),
                             .stage = TLNMF_STAGE_CHOOSE,
                             .complete = 1,
                             .starts = 1,
-                            .iteration = l->candidates,
-                            .iterations = l->planned,
+                            .iteration = choice->candidates,
+                            .iterations = choice->planned,
                             .C = C,
                             .L = NAN,
                             .I = NAN,
                             .step = NAN},
-          l);
+          choice);
 }
 
 /* ---- analysis -------------------------------------------------------------------------------- */
@@ -47,8 +47,8 @@ static void analyse_with(tl_learner *l, tl_engine *engine, const double *Phi, in
     for (int64_t i0 = 0; i0 < l->L; i0 += engine->most) {
         int64_t count = tl_min(engine->most, l->L - i0), each = engine->each;
         for (int64_t i = 0; i < count; i++) {
-            tl_stretch x = tl_scene_stretch(l->scene, i0 + i);
-            tl_engine_put(engine, &x, l->scene->n[i0 + i], i, count);
+            tl_stretch x = tl_scene_stretch(&l->scene, i0 + i);
+            tl_engine_put(engine, &x, l->scene.n[i0 + i], i, count);
         }
         tl_engine_transform(engine, count);
         for (int64_t m = 0; m < l->M; m++)
@@ -66,7 +66,7 @@ static tlnmf_error set_basis(tl_learner *l, const tl_recipe *r)
 {
     if (l->analysed && l->window == r->window && l->basis == r->basis)
         return TLNMF_OK;
-    tlnmf_frames frames = l->opt->frames;
+    tlnmf_frames frames = l->scene.frames;
     frames.window = (int32_t)r->window;
     tl_framing_free(&l->framing);
     l->analysed = false;
@@ -110,7 +110,7 @@ static int64_t rank_of(const tl_learner *l, const tl_recipe *r)
 static void draw_start(tl_learner *l, const tl_recipe *r, uint64_t start, double *W, double *H)
 {
     int64_t K = rank_of(l, r), P = r->per_source;
-    bool blind = l->scene->spans == NULL;
+    bool blind = l->scene.spans == NULL;
     tl_rng rng;
     tl_rng_seed(&rng, TLNMF_STREAM_OWN, l->opt->seed, start);
     for (int64_t i = 0; i < l->M * K; i++)
@@ -118,7 +118,7 @@ static void draw_start(tl_learner *l, const tl_recipe *r, uint64_t start, double
     for (int64_t k = 0; k < K; k++)
         for (int64_t i = 0; i < l->L; i++) {
             double h = 1.0 + (blind ? fabs(tl_rng_normal(&rng)) : 0.1 * tl_rng_uniform(&rng));
-            bool active = l->scene->active[i] >> (k / P) & 1;
+            bool active = l->scene.active[i] >> (k / P) & 1;
             H[k * l->L + i] = active ? h * l->mean_power / (double)K : 0.0;
         }
     tl_normalise(l->M, l->L, K, W, H);
@@ -143,9 +143,9 @@ static void update(tl_learner *l, int64_t K, int updates, double *W, double *H)
 /* W, H from the best of the starts; guided starts are all alike, so one is enough. */
 static double fit_factors(tl_learner *l, const tl_recipe *r, double *U)
 {
-    int64_t K = rank_of(l, r), starts = l->scene->spans == NULL ? l->opt->starts : 1;
+    int64_t K = rank_of(l, r), starts = l->scene.spans == NULL ? l->opt->starts : 1;
     double best = INFINITY;
-    for (int64_t s = 0; s < starts && !(s > 0 && l->stopped); s++) {
+    for (int64_t s = 0; s < starts && !(s > 0 && l->choice->stopped); s++) {
         draw_start(l, r, (uint64_t)s, l->W_try, l->H_try);
         update(l, K, UPDATES, l->W_try, l->H_try);
         double C = objective(l, K, l->W_try, l->H_try, U);
@@ -242,7 +242,7 @@ static tlnmf_error turn(tl_learner *l, const tl_recipe *r, tl_engine *engine, in
     start.H = l->H;
     tlnmf_error error = tlnmf_data_from_realisations(l->ctx, X, each, band, l->L, &data);
     if (error == TLNMF_OK)
-        error = tlnmf_fit(l->ctx, data, &settings, &start, relay, l, &result);
+        error = tlnmf_fit(l->ctx, data, &settings, &start, relay, l->choice, &result);
     if (error == TLNMF_OK)
         accept(l, r, band, result, engine);
     tlnmf_result_free(result);
@@ -273,9 +273,9 @@ static tlnmf_error keep(tl_learner *l, const tl_recipe *r, const double *Phi, in
                                          .C = C,
                                          .learn_frames = l->L,
                                          .band = band,
-                                         .remixes = l->remix.count};
-    tlnmf_separator_free(l->best);
-    l->best = fresh;
+                                         .remixes = l->choice->remix.count};
+    tlnmf_separator_free(l->choice->best);
+    l->choice->best = fresh;
     return TLNMF_OK;
 }
 
@@ -292,26 +292,28 @@ static tlnmf_error try_with(tl_learner *l, const tl_recipe *r, tl_engine *engine
     engine->Phi = learns ? l->Phi : l->Phi0;
     engine->W = l->W;
     engine->eps = l->eps;
-    double score = l->remix.count > 0 ? tl_remix_judge(&l->remix, engine, r->per_source) : NAN;
+    tl_choice *choice = l->choice;
+    double score = tl_remix_judge(&choice->remix, engine, r->per_source);
     double merit = score - (learns ? MARGIN_LEARNT : 0.0) -
+                   (l->M > l->opt->frames.M ? MARGIN_LENGTH : 0.0) -
                    MARGIN_COMPONENT * (double)(r->per_source - 1);
-    l->candidates++;
-    l->last_score = score;
-    if (l->best == NULL || merit > l->best_merit) {
-        l->best_merit = merit;
+    choice->candidates++;
+    choice->last_score = score;
+    if (choice->best == NULL || merit > choice->best_merit) {
+        choice->best_merit = merit;
         TRY(keep(l, r, engine->Phi, band, score, C));
     }
     static const char *const bases[] = {"auto", "DCT", "DFT", "STFT"};
-    tl_log(l->ctx, TLNMF_LOG_INFO, "%s %s, %s window, %lld a source: %.2f dB on remixes, C = %.8g",
+    tl_log(l->ctx, TLNMF_LOG_INFO, "%s %s, %s window, frames of %lld, %lld a source: %.2f dB on remixes, C = %.8g",
            learns ? "learnt from" : "fixed", bases[r->basis], tlnmf_window_name(r->window),
-           (long long)r->per_source, score, C);
-    report(l, C);
+           (long long)l->M, (long long)r->per_source, score, C);
+    report(choice, C);
     return TLNMF_OK;
 }
 
 tlnmf_error tl_try(tl_learner *l, tl_recipe r)
 {
-    if (l->stopped && l->best != NULL)
+    if (l->choice->stopped && l->choice->best != NULL)
         return TLNMF_OK;
     tl_engine engine;
     TRY(set_basis(l, &r));
@@ -323,14 +325,13 @@ tlnmf_error tl_try(tl_learner *l, tl_recipe r)
 
 /* ---- room ---------------------------------------------------------------------------------- */
 
-tlnmf_error tl_learner_create(tl_learner *l)
+static tlnmf_error make_room(tl_learner *l)
 {
     int64_t M = l->M, L = l->L, most = tl_max(TL_MOST_PER_SOURCE, l->opt->per_source);
     int64_t K = l->opt->sources * most, scratch = tl_max(M * M, M * L);
     tl_slot table[7 + TL_MU_SLOTS] = {
-        TL_SLOT(l->Phi0, M * M),  TL_SLOT(l->Phi, scratch),
-        TL_SLOT(l->V, M * L),     TL_SLOT(l->W, M * K),
-        TL_SLOT(l->H, K * L),     TL_SLOT(l->W_try, M * K),
+        TL_SLOT(l->Phi0, M * M), TL_SLOT(l->Phi, scratch), TL_SLOT(l->V, M * L),
+        TL_SLOT(l->W, M * K),    TL_SLOT(l->H, K * L),     TL_SLOT(l->W_try, M * K),
         TL_SLOT(l->H_try, tl_max(K * L, M * L))};
     l->mu.gamma = 1.0;
     tl_mu_slots(&l->mu, M, L, K, table + 7);
@@ -339,8 +340,29 @@ tlnmf_error tl_learner_create(tl_learner *l)
     return TL_ARENA(l->ctx, "learning", table, &l->block);
 }
 
+tlnmf_error tl_learner_create(tl_choice *choice, const tlnmf_sound *sound, const tlnmf_span *spans,
+                              int64_t span_count, const tlnmf_frames *frames, tl_learner *l)
+{
+    tlnmf_ctx *ctx = choice->ctx;
+    *l = (tl_learner){.ctx = ctx,
+                      .opt = choice->opt,
+                      .choice = choice,
+                      .M = frames->M,
+                      .C = sound->channels,
+                      .framing = {.hooks = ctx->hooks},
+                      .hooks = ctx->hooks};
+    TRY(tl_scene_create(ctx, sound, spans, span_count, choice->opt, frames, &l->scene));
+    l->L = l->scene.L;
+    tlnmf_error error = make_room(l);
+    if (error != TLNMF_OK)
+        tl_learner_free(l);
+    return error;
+}
+
 void tl_learner_free(tl_learner *l)
 {
     tl_framing_free(&l->framing);
     tl_release(&l->hooks, l->block);
+    l->block = NULL;
+    tl_scene_free(&l->scene);
 }

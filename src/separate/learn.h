@@ -14,15 +14,26 @@ typedef struct tl_recipe {
     int64_t per_source;
 } tl_recipe;
 
-typedef struct tl_learner {
+/* What all candidates share: how they are judged, and the best of them. */
+typedef struct tl_choice {
     tlnmf_ctx *ctx;
     const tlnmf_separate_options *opt;
-    const tl_scene *scene;
-    tl_remix remix;
     tlnmf_callback callback;
     void *user;
     bool stopped;
-    int64_t M, L, C;
+    tl_remix remix;
+    tlnmf_separator *best;
+    double best_merit, last_score;
+    int64_t candidates, planned;
+} tl_choice;
+
+/* Candidates of one frame length. */
+typedef struct tl_learner {
+    tlnmf_ctx *ctx;
+    const tlnmf_separate_options *opt;
+    tl_choice *choice;
+    tl_scene scene;
+    int64_t M, L, C; /* L: frames to learn from; C: channels */
     /* the window and transform at work, and what follows from them */
     bool analysed;
     tlnmf_window window;
@@ -32,15 +43,13 @@ typedef struct tl_learner {
     double *Phi0, *Phi, *V; /* M x M, M x M, M x L */
     double *W, *H, *W_try, *H_try;
     tl_mu mu;
-    tlnmf_separator *best;
-    double best_merit, last_score;
-    int64_t candidates, planned;
     tlnmf_hooks hooks;
     void *block;
 } tl_learner;
 
-/* Room for all candidates; the members above `analysed` are set, and the remixes are made. */
-tlnmf_error tl_learner_create(tl_learner *l);
+/* With a scene of these frames. */
+tlnmf_error tl_learner_create(tl_choice *choice, const tlnmf_sound *sound, const tlnmf_span *spans,
+                              int64_t span_count, const tlnmf_frames *frames, tl_learner *l);
 void tl_learner_free(tl_learner *l);
 
 /* Fits one candidate, judges it, and keeps it if it is the best. Nothing, once there is something

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { TRIM = 0, RUNS = 256, SHORTEST = 4, LONGEST = 64 }; /* the last two in frames' lengths */
+enum { RUNS = 256, SHORTEST = 4, LONGEST = 64 }; /* the last two in frames' lengths */
 
 /* Samples in which the same sources sound throughout. */
 typedef struct run {
@@ -36,12 +36,12 @@ static uint64_t sources_at(const tl_scene *scene, int64_t t)
     return set;
 }
 
-/* The longest runs, at most RUNS, without what may still ring from the one before. `edge` is
- * scratch for 2 span_count + 2 numbers. */
-static int64_t find_runs(const tl_scene *scene, int64_t release, int64_t *edge, run *runs)
+/* The longest runs, at most RUNS; `edge` is scratch for 2 span_count + 2 numbers. What still rings
+ * from before at a run's beginning stays in: it costs all candidates the same, and without the
+ * beginning there would be no attack to judge by. */
+static int64_t find_runs(const tl_scene *scene, int64_t *edge, run *runs)
 {
     int64_t edges = 0, count = 0, length = scene->sound->length;
-    (void)release; uint64_t before = 0;
     edge[edges++] = 0;
     for (int64_t i = 0; i < scene->span_count; i++) {
         edge[edges++] = tl_min(tl_max(scene->spans[i].start, 0), length);
@@ -65,8 +65,7 @@ static int64_t find_runs(const tl_scene *scene, int64_t release, int64_t *edge, 
         }
         if (keep)
             runs[count++] = open;
-        before = open.sources;
-        open = (run){edge[i] + (before != 0 ? TRIM : 0), edge[i], now};
+        open = (run){edge[i], edge[i], now};
     }
     qsort(runs, (size_t)count, sizeof *runs, longest_first);
     return count;
@@ -119,8 +118,7 @@ static tlnmf_error read_pairs(tlnmf_ctx *ctx, const tl_scene *scene,
     return TLNMF_OK;
 }
 
-tlnmf_error tl_remix_create(tlnmf_ctx *ctx, const tl_scene *scene, int64_t sources, int64_t release,
-                            tl_remix *remix)
+tlnmf_error tl_remix_create(tlnmf_ctx *ctx, const tl_scene *scene, int64_t sources, tl_remix *remix)
 {
     *remix = (tl_remix){.channels = scene->sound->channels, .hooks = ctx->hooks};
     if (scene->spans == NULL || sources < 2)
@@ -130,7 +128,7 @@ tlnmf_error tl_remix_create(tlnmf_ctx *ctx, const tl_scene *scene, int64_t sourc
     void *scratch;
     tl_slot table[] = {TL_SLOT(edge, 2 * scene->span_count + 2), TL_SLOT(runs, RUNS)};
     TRY(TL_ARENA(ctx, "the spans' edges", table, &scratch));
-    int64_t count = find_runs(scene, release, edge, runs);
+    int64_t count = find_runs(scene, edge, runs);
     remix->count = find_pairs(scene, count, runs, remix, start);
     tl_release(&ctx->hooks, scratch);
     tlnmf_error error = remix->count > 0 ? read_pairs(ctx, scene, start, remix) : TLNMF_OK;

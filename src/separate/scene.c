@@ -157,15 +157,16 @@ static tlnmf_error fill(tlnmf_ctx *ctx, tl_scene *scene, const tlnmf_separate_op
 }
 
 tlnmf_error tl_scene_create(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tlnmf_span *spans,
-                            int64_t span_count, const tlnmf_separate_options *opt, tl_scene *scene)
+                            int64_t span_count, const tlnmf_separate_options *opt,
+                            const tlnmf_frames *frames, tl_scene *scene)
 {
     *scene = (tl_scene){.sound = sound,
                         .spans = spans,
                         .span_count = span_count,
-                        .frames = opt->frames,
+                        .frames = *frames,
                         .hooks = ctx->hooks};
-    int64_t N = tlnmf_frames_count(&opt->frames, sound->length);
-    int64_t each = (opt->frames.M + opt->frames.hop - 1) * sound->channels;
+    int64_t N = tlnmf_frames_count(frames, sound->length);
+    int64_t each = (frames->M + frames->hop - 1) * sound->channels;
     scene->L = tl_min(N, opt->learn_frames);
     tl_slot table[] = {TL_SLOT(scene->n, scene->L), TL_SLOT(scene->active, scene->L),
                        TL_SLOT(scene->samples, scene->L * each)};

@@ -42,7 +42,8 @@ typedef struct tl_scene {
 } tl_scene;
 
 tlnmf_error tl_scene_create(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tlnmf_span *spans,
-                            int64_t span_count, const tlnmf_separate_options *opt, tl_scene *scene);
+                            int64_t span_count, const tlnmf_separate_options *opt,
+                            const tlnmf_frames *frames, tl_scene *scene);
 void tl_scene_free(tl_scene *scene);
 tl_stretch tl_scene_stretch(const tl_scene *scene, int64_t i); /* frame i's samples */
 
@@ -109,7 +110,7 @@ typedef struct tl_remix {
     void *block;
 } tl_remix;
 
-tlnmf_error tl_remix_create(tlnmf_ctx *ctx, const tl_scene *scene, int64_t sources, int64_t release,
+tlnmf_error tl_remix_create(tlnmf_ctx *ctx, const tl_scene *scene, int64_t sources,
                             tl_remix *remix);
 void tl_remix_free(tl_remix *remix);
 /* Mean SI-SDR of the parts that the engine, with its Phi and W, gets out of the mixtures. */

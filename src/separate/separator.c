@@ -13,7 +13,8 @@ void tlnmf_separate_init(tlnmf_separate_options *options)
                                         .eps_rel = 1e-2,
                                         .method = TLNMF_METHOD_AUTO,
                                         .basis = TLNMF_BASIS_AUTO,
-                                        .any_window = 1};
+                                        .any_window = 1,
+                                        .any_length = 1};
     tlnmf_frames_init(&options->frames);
 }
 
@@ -97,14 +98,15 @@ const double *tlnmf_separator_W(const tlnmf_separator *separator)
 double tlnmf_separate_memory(const tlnmf_separate_options *opt, int64_t length, int64_t channels)
 {
     const tlnmf_frames *f = &opt->frames;
-    double M = (double)f->M, C = (double)channels, S = (double)f->shifts;
+    double longer = opt->any_length && opt->method == TLNMF_METHOD_AUTO ? 2.0 : 1.0;
+    double M = longer * (double)f->M, C = (double)channels, S = (double)f->shifts;
     double N = (double)tlnmf_frames_count(f, length);
     double L = fmin(N, (double)opt->learn_frames);
     double band = opt->band > 0 ? (double)opt->band : fmin(M, 400.0);
     double K = (double)opt->sources * (opt->per_source > 0 ? (double)opt->per_source : 3.0);
     double columns = fmax(512.0, S * C);
     double scene = L * (M + (double)f->hop) * C, factors = 4.0 * (M * L + (M + L) * K);
-    double transforms = 6.0 * M * M, block = 3.0 * M * columns;
+    double transforms = (4.0 + 2.0 * longer) * M * M, block = 3.0 * M * columns;
     double learning = opt->method == TLNMF_METHOD_NMF
                           ? 0.0
                           : band * L * (S * C + 6.0 * fmin(S * C, band)) + 14.0 * band * band;
