@@ -14,7 +14,8 @@ typedef struct stretch {
     double start, end, peak; /* seconds; of H */
 } stretch;
 
-/* ---- from H to stretches ---------------------------------------------------------------------- */
+/* ---- from H to stretches ----------------------------------------------------------------------
+ */
 
 static double level(const tlnmf_separator_info *info, const double *H, int64_t N, int64_t source,
                     int64_t n)
@@ -53,10 +54,11 @@ static int64_t find_stretches(const tlnmf_separator_info *info, const double *H,
     return count;
 }
 
-/* ---- pitch ------------------------------------------------------------------------------------ */
+/* ---- pitch ------------------------------------------------------------------------------------
+ */
 
-/* The power of a source's average sound at one frequency: sum_m w_m |sum_t Phi_mt e^(-2 pi i f t)|^2,
- * over the rows that hold most of it. */
+/* The power of a source's average sound at one frequency: sum_m w_m |sum_t Phi_mt e^(-2 pi i f
+ * t)|^2, over the rows that hold most of it. */
 static double power_at(const double *Phi, const double *w, int64_t M, double f)
 {
     double sum = 0.0, step = 2.0 * 3.14159265358979323846 * f;
@@ -104,8 +106,8 @@ static int find_key(const tlnmf_separator *separator, const tlnmf_separator_info
     for (int key = LOWEST_KEY; key <= HIGHEST_KEY; key++) {
         double f0 = 440.0 * pow(2.0, (key - 69) / 12.0) / rate, sum = 0.0, weight = 1.0;
         for (int h = 1; h <= HARMONICS && f0 * h < 0.5; h++, weight *= 0.7)
-            sum += weight * sqrt(power_at(tlnmf_separator_Phi(separator), w, info->frames.M,
-                                          f0 * h));
+            sum +=
+                weight * sqrt(power_at(tlnmf_separator_Phi(separator), w, info->frames.M, f0 * h));
         if (sum > most) {
             most = sum;
             best = key;
@@ -114,7 +116,8 @@ static int find_key(const tlnmf_separator *separator, const tlnmf_separator_info
     return best;
 }
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- files ------------------------------------------------------------------------------------
+ */
 
 /* All stretches of all sources, `each` places a source. */
 typedef struct activity {
@@ -176,8 +179,8 @@ bool cli_activations_write(const tlnmf_separator *separator, const cli_cast *cas
     tlnmf_separator_info info;
     tlnmf_separator_describe(separator, &info);
     bool midi = strcmp(stems->activations, "midi") == 0;
-    int size = snprintf(path, path_size, "%s/activations.%s", stems->directory,
-                        midi ? "mid" : "txt");
+    int size =
+        snprintf(path, path_size, "%s/activations.%s", stems->directory, midi ? "mid" : "txt");
     if (size < 0 || (size_t)size >= path_size)
         return io_fail(err, IO_NO_OUTPUT, "%s: the name is too long", stems->directory);
     activity a = {.each = N + 1, .count = calloc((size_t)cast->sources, sizeof *a.count)};

@@ -47,8 +47,7 @@ typedef struct cli_call {
     const char *transform_file; /* --transform with something that is not a name */
 } cli_call;
 
-extern const cli_command cli_fit, cli_jd, cli_simulate, cli_eval, cli_separate, cli_apply,
-    cli_info;
+extern const cli_command cli_fit, cli_jd, cli_simulate, cli_eval, cli_separate, cli_apply, cli_info;
 
 /* The options that every command has. */
 typedef struct cli_common {

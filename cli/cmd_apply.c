@@ -171,8 +171,8 @@ static int apply_to(cli_call *call, const char *model, cli_sound *sound, const l
     if (code == EXIT_DONE)
         code = scale_floor(call, sound, l, stems);
     if (code == EXIT_DONE)
-        code = cli_stems_make(call, l->separator, sound, &cast, stems,
-                              about(call, model, l->power));
+        code =
+            cli_stems_make(call, l->separator, sound, &cast, stems, about(call, model, l->power));
     cli_stems_end(stems, code);
     if (cast.name != l->name)
         cli_cast_free(&cast);

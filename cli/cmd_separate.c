@@ -7,19 +7,25 @@
 #include <unistd.h>
 
 static struct {
-    const char *labels, *per_source, *frame, *hop, *window, *taper, *beta, *shifts, *rate;
+    const char *k, *method, *labels, *per_source, *frame, *hop, *window, *taper, *beta, *shifts,
+        *rate;
     const char *transform, *learn, *iterations, *starts, *release;
     const char *keep, *components, *activations, *gain, *format, *force;
 } arg;
 
 static const cli_option options[] = {
+    {"k", "INT", "how many sources, where no labels name them", &arg.k},
     {"labels", "FILE", "an Audacity label track: when each source sounds; stems are named after it",
      &arg.labels},
     {"per-source", "INT", "components a source [1 to 3, whichever separates best]",
      &arg.per_source},
+    {"method", "NAME",
+     "tl or jd: learn the transform; nmf: keep it; auto: whichever separates best [auto]",
+     &arg.method},
     {"transform", "NAME", "stft, dct or dft: where learning starts, or what is kept [the best]",
      &arg.transform},
-    {"frame", "LENGTH", "of a frame, in samples or like 40ms [40ms, or 80ms if it is better]", &arg.frame},
+    {"frame", "LENGTH", "of a frame, in samples or like 40ms [40ms, or 80ms if it is better]",
+     &arg.frame},
     {"hop", "LENGTH", "from one frame to the next [half a frame]", &arg.hop},
     {"shifts", "INT", "displaced frames that share H [8]", &arg.shifts},
     {"window", "NAME", "tukey, sine, hann, rectangular or kaiser [tukey, or sine if it is better]",
@@ -40,7 +46,8 @@ static const cli_option options[] = {
     {"force", NULL, "write into a directory that is not empty", &arg.force},
 };
 
-/* ---- numbers ---------------------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------------------
+ */
 
 /* A real number from an option's text, or `fallback`. */
 static bool real(const char *name, const char *text, double low, double high, double fallback,
@@ -115,15 +122,17 @@ static bool read_frames(const cli_call *call, int rate, tlnmf_separate_options *
 static bool read_options(const cli_call *call, int rate, tlnmf_separate_options *opt)
 {
     static const char *const bases[] = {"auto", "dct", "dft", "stft"};
+    static const char *const methods[] = {"tl", "jd", "nmf", "auto"};
     double release, low_rate;
     tlnmf_separate_init(opt);
-    opt->sources = call->settings.k;
     opt->threads = call->settings.threads;
     opt->seed = call->settings.seed;
     opt->eps_rel = call->settings.eps_rel;
-    opt->method = call->settings.method;
-    opt->basis = arg.transform == NULL ? TLNMF_BASIS_AUTO : choice("transform", arg.transform, bases, 4);
-    if (opt->basis < 0 || !read_frames(call, rate, opt) ||
+    if (arg.method != NULL)
+        opt->method = choice("method", arg.method, methods, 4);
+    if (arg.transform != NULL && opt->method >= 0)
+        opt->basis = choice("transform", arg.transform, bases, 4);
+    if (opt->method < 0 || opt->basis < 0 || !read_frames(call, rate, opt) ||
         !cli_integer(call, "per-source", arg.per_source, 1, TLNMF_PER_SOURCE_MAX, 0,
                      &opt->per_source) ||
         !cli_integer(call, "learn-columns", arg.learn, 1, 1000000, opt->learn_frames,
@@ -135,12 +144,13 @@ static bool read_options(const cli_call *call, int rate, tlnmf_separate_options 
         return false;
     opt->release = (int64_t)floor(release * rate + 0.5);
     if (low_rate > 0) /* rows are in order of frequency, up to half the rate */
-        opt->band = (int64_t)fmax(1.0, fmin((double)opt->frames.M,
-                                            floor((double)opt->frames.M * low_rate / rate)));
+        opt->band = (int64_t)fmax(
+            1.0, fmin((double)opt->frames.M, floor((double)opt->frames.M * low_rate / rate)));
     return true;
 }
 
-/* ---- memory ----------------------------------------------------------------------------------- */
+/* ---- memory -----------------------------------------------------------------------------------
+ */
 
 static int check_memory(const tlnmf_separate_options *opt, const cli_sound *sound)
 {
@@ -157,7 +167,8 @@ static int check_memory(const tlnmf_separate_options *opt, const cli_sound *soun
                     sound->path, need / MiB, have / MiB);
 }
 
-/* ---- the command ------------------------------------------------------------------------------ */
+/* ---- the command ------------------------------------------------------------------------------
+ */
 
 static json_t *about(const cli_call *call, const tlnmf_separate_options *opt, double power)
 {
@@ -219,7 +230,10 @@ static int separate(cli_call *call, const char *path)
                        .keep = arg.keep,
                        .components = arg.components != NULL,
                        .force = arg.force != NULL};
-    if (arg.labels == NULL && call->settings.k == 0)
+    int64_t k = 0;
+    if (!cli_integer(call, "k", arg.k, 1, TLNMF_SOURCES_MAX, 0, &k))
+        return EXIT_USAGE;
+    if (arg.labels == NULL && k == 0)
         return cli_fail(call->command, EXIT_USAGE,
                         "how many sources? -k INT, or --labels FILE that names them");
     int code = cli_sound_open(call->command, path, &sound);
@@ -227,8 +241,8 @@ static int separate(cli_call *call, const char *path)
         code = EXIT_USAGE;
     if (code == EXIT_DONE)
         code = arg.labels == NULL
-                   ? cli_cast_blind(call->command, call->settings.k, &cast)
-                   : cli_cast_read(call->command, arg.labels, &sound, call->settings.k, NULL, &cast);
+                   ? cli_cast_blind(call->command, k, &cast)
+                   : cli_cast_read(call->command, arg.labels, &sound, k, NULL, &cast);
     if (code == EXIT_DONE)
         code = cli_stems_check(call->command, &stems);
     if (code == EXIT_DONE) {
@@ -259,9 +273,10 @@ const cli_command cli_separate = {
     .name = "separate",
     .usage = "separate SOUND (-k INT | --labels FILE) -o DIR [options]",
     .purpose = "take a recording apart: one sound file a source",
-    .takes = " k method eps-rel seed threads o json q v ",
-    .examples = "  tlnmf separate duet.wav -k 2 -o stems\n"
-                "  tlnmf separate duet.wav --labels duet.txt -o stems\n"
-                "  tlnmf separate duet.wav --labels duet.txt --method nmf --transform stft -o fixed\n",
+    .takes = " eps-rel seed threads o json q v ",
+    .examples =
+        "  tlnmf separate duet.wav -k 2 -o stems\n"
+        "  tlnmf separate duet.wav --labels duet.txt -o stems\n"
+        "  tlnmf separate duet.wav --labels duet.txt --method nmf --transform stft -o fixed\n",
     .run = run,
 };

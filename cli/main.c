@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const cli_command *const commands[] = {&cli_separate, &cli_apply, &cli_eval, &cli_fit,
+static const cli_command *const commands[] = {&cli_separate, &cli_apply,    &cli_eval, &cli_fit,
                                               &cli_jd,       &cli_simulate, &cli_info};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

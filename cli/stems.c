@@ -11,7 +11,8 @@
 
 enum { PATH = 4096, OUTPUTS_MAX = TLNMF_SOURCES_MAX * TLNMF_PER_SOURCE_MAX + 1 };
 
-/* ---- the directory ---------------------------------------------------------------------------- */
+/* ---- the directory ----------------------------------------------------------------------------
+ */
 
 static bool is_empty(DIR *directory)
 {
@@ -76,7 +77,8 @@ void cli_stems_end(const cli_stems *stems, int code)
         rmdir(stems->directory); /* which does nothing if there is something in it */
 }
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------
+ */
 
 typedef struct outputs {
     const cli_command *command;
@@ -84,8 +86,8 @@ typedef struct outputs {
     int64_t count;
     char *stem[OUTPUTS_MAX]; /* names of files without extension */
     io_audio_writer *writer[OUTPUTS_MAX];
-    double step;  /* of the samples' format; 0: floating point */
-    double gain;  /* 1, or what keeps all stems within full scale */
+    double step; /* of the samples' format; 0: floating point */
+    double gain; /* 1, or what keeps all stems within full scale */
     double peak;
     bool measures; /* only the peak is wanted */
     double *owed;  /* by how much rounding has moved the outputs of this block so far */
@@ -192,8 +194,8 @@ static bool open_writers(outputs *o, const cli_stems *stems)
     for (int64_t i = 0; i < o->count; i++) {
         if (path_of(stems, o->stem[i], stems->format, path) == NULL)
             return io_fail(&o->err, IO_NO_OUTPUT, "%s: the name is too long", stems->directory);
-        info.format = io_audio_format_like(path, o->sound->info.format, info.frames, info.channels,
-                                           &o->err);
+        info.format =
+            io_audio_format_like(path, o->sound->info.format, info.frames, info.channels, &o->err);
         if (info.format == 0 || !io_audio_create(path, &info, &o->writer[i], &o->err))
             return false;
     }
@@ -213,7 +215,8 @@ static bool commit(outputs *o, int64_t *clipped)
     return true;
 }
 
-/* ---- the run ---------------------------------------------------------------------------------- */
+/* ---- the run ----------------------------------------------------------------------------------
+ */
 
 static int fail_run(const cli_call *call, tlnmf_error error, const outputs *o,
                     const cli_sound *sound)
@@ -268,7 +271,8 @@ static int run_all(cli_call *call, const tlnmf_separator *separator, cli_sound *
     return run_once(call, separator, sound, cast, stems, o, H);
 }
 
-/* ---- model and summary ------------------------------------------------------------------------ */
+/* ---- model and summary ------------------------------------------------------------------------
+ */
 
 static json_t *separation_json(const tlnmf_separator *separator, const cli_sound *sound,
                                const cli_cast *cast)
@@ -337,8 +341,8 @@ static bool write_json(const char *path, const json_t *summary, io_error *err)
     return done;
 }
 
-static void print_summary(const outputs *o, const cli_stems *stems, const tlnmf_separator *separator,
-                          const cli_sound *sound)
+static void print_summary(const outputs *o, const cli_stems *stems,
+                          const tlnmf_separator *separator, const cli_sound *sound)
 {
     static const char *const bases[] = {"", "DCT", "DFT", "STFT"};
     tlnmf_separator_info s;

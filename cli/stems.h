@@ -5,7 +5,8 @@
 
 #include "cli/cli.h"
 
-/* ---- sound, labels, names (sound.c) ----------------------------------------------------------- */
+/* ---- sound, labels, names (sound.c) -----------------------------------------------------------
+ */
 
 typedef struct cli_sound {
     const char *path;
@@ -32,7 +33,8 @@ int cli_cast_read(const cli_command *command, const char *labels, const cli_soun
                   int64_t sources, char *const *names, cli_cast *cast);
 void cli_cast_free(cli_cast *cast);
 
-/* ---- the outputs (stems.c) -------------------------------------------------------------------- */
+/* ---- the outputs (stems.c) --------------------------------------------------------------------
+ */
 
 /* How stems are to be written. */
 typedef struct cli_stems {
@@ -52,7 +54,8 @@ void cli_stems_end(const cli_stems *stems, int code);
 int cli_stems_make(cli_call *call, const tlnmf_separator *separator, cli_sound *sound,
                    const cli_cast *cast, const cli_stems *stems, json_t *about);
 
-/* ---- activations (activations.c) -------------------------------------------------------------- */
+/* ---- activations (activations.c) --------------------------------------------------------------
+ */
 
 /* H (K x N) as a label track or a MIDI file in the directory. */
 bool cli_activations_write(const tlnmf_separator *separator, const cli_cast *cast,

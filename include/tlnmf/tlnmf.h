@@ -187,9 +187,9 @@ typedef struct tlnmf_start {
 TLNMF_API void tlnmf_start_init(tlnmf_start *start);
 
 typedef enum tlnmf_stage {
-    TLNMF_STAGE_TL = 0,  /* outer iterations of TL-NMF: C and the step; L, I if traced */
-    TLNMF_STAGE_JD = 1,  /* transform steps of JD: L and the step */
-    TLNMF_STAGE_NMF = 2, /* paper: J_nmf updates at a Phi that stays; fast: one step; C, L, I */
+    TLNMF_STAGE_TL = 0,     /* outer iterations of TL-NMF: C and the step; L, I if traced */
+    TLNMF_STAGE_JD = 1,     /* transform steps of JD: L and the step */
+    TLNMF_STAGE_NMF = 2,    /* paper: J_nmf updates at a Phi that stays; fast: one step; C, L, I */
     TLNMF_STAGE_CHOOSE = 3, /* candidates that a separation has compared */
     TLNMF_STAGE_STEMS = 4,  /* frames that have been separated */
 } tlnmf_stage;
@@ -348,7 +348,8 @@ TLNMF_API tlnmf_error tlnmf_frames_synthesise(tlnmf_ctx *ctx, const tlnmf_frames
 
 /* Sound that is asked for piece by piece, so that it need not be in memory. x holds `count` frames
  * of all channels, x[frame * channels + channel]. A function that returns nonzero ends the call,
- * which then returns TLNMF_ERR_DATA with the message that the sound could not be read or written. */
+ * which then returns TLNMF_ERR_DATA with the message that the sound could not be read or written.
+ */
 typedef struct tlnmf_sound {
     size_t struct_size;
     int64_t length, channels;
@@ -383,11 +384,11 @@ typedef struct tlnmf_separate_options {
     int64_t starts;       /* random starts where there are no spans */
     int64_t threads;      /* 0: all there are */
     uint64_t seed;
-    double eps_rel;      /* the floor as a fraction of the mean power of the frames */
-    int32_t method;      /* TL, JD, NMF, or AUTO: learnt or not, whichever separates best */
-    int32_t basis;       /* where learning starts, or what is kept */
-    int32_t any_window;  /* 1: frames.window may be replaced by the sine window */
-    int32_t any_length;  /* 1: frames and hop may be twice as long */
+    double eps_rel;     /* the floor as a fraction of the mean power of the frames */
+    int32_t method;     /* TL, JD, NMF, or AUTO: learnt or not, whichever separates best */
+    int32_t basis;      /* where learning starts, or what is kept */
+    int32_t any_window; /* 1: frames.window may be replaced by the sine window */
+    int32_t any_length; /* 1: frames and hop may be twice as long */
 } tlnmf_separate_options;
 
 TLNMF_API void tlnmf_separate_init(tlnmf_separate_options *options);

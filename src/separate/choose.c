@@ -26,8 +26,8 @@ static plan make_plan(const tlnmf_separate_options *opt, bool judged)
               .learnt_count = judged && open ? 2 : 1,
               .lengths = judged && automatic && opt->any_length ? 2 : 1,
               .P_low = tl_max(1, opt->per_source),
-              .P_high = tl_max(judged && opt->per_source == 0 ? TL_MOST_PER_SOURCE : 1,
-                               opt->per_source),
+              .P_high =
+                  tl_max(judged && opt->per_source == 0 ? TL_MOST_PER_SOURCE : 1, opt->per_source),
               .method = opt->method == TLNMF_METHOD_JD ? TLNMF_METHOD_JD : TLNMF_METHOD_TL,
               .learns = opt->method != TLNMF_METHOD_NMF,
               .fixes = opt->method == TLNMF_METHOD_NMF || (automatic && judged)};
@@ -44,7 +44,8 @@ static plan make_plan(const tlnmf_separate_options *opt, bool judged)
     return p;
 }
 
-/* ---- the candidates ---------------------------------------------------------------------------- */
+/* ---- the candidates ----------------------------------------------------------------------------
+ */
 
 /* Every window and transform with the fewest components a source, then more of them in the best. */
 static tlnmf_error try_fixed(tl_choice *choice, tl_learner *l, const plan *p)
@@ -52,8 +53,8 @@ static tlnmf_error try_fixed(tl_choice *choice, tl_learner *l, const plan *p)
     for (int length = 0; length < p->lengths; length++)
         for (int w = 0; w < p->windows; w++)
             for (int b = 0; b < p->fixed_count; b++)
-                TRY(tl_try(&l[length], (tl_recipe){p->window[w], p->fixed[b], TLNMF_METHOD_NMF,
-                                                   p->P_low}));
+                TRY(tl_try(&l[length],
+                           (tl_recipe){p->window[w], p->fixed[b], TLNMF_METHOD_NMF, p->P_low}));
     tlnmf_separator_info best = choice->best->info;
     int length = best.frames.M == l[0].M ? 0 : 1;
     for (int64_t P = p->P_low + 1; P <= p->P_high; P++)
@@ -91,16 +92,16 @@ static tlnmf_error try_learnt(tl_choice *choice, tl_learner *l, const plan *p)
 static tlnmf_error try_all(tl_choice *choice, tl_learner *l, const plan *p)
 {
     int64_t more = p->P_high - p->P_low;
-    choice->planned = (p->fixes ? more + p->lengths * p->windows * p->fixed_count : 0) +
-                      (p->learns ? p->learnt_count + (p->lengths - 1) +
-                                       (p->fixes ? tl_min(1, more) : more)
-                                 : 0);
+    choice->planned =
+        (p->fixes ? more + p->lengths * p->windows * p->fixed_count : 0) +
+        (p->learns ? p->learnt_count + (p->lengths - 1) + (p->fixes ? tl_min(1, more) : more) : 0);
     if (p->fixes)
         TRY(try_fixed(choice, l, p));
     return p->learns ? try_learnt(choice, l, p) : TLNMF_OK;
 }
 
-/* ---- the call ---------------------------------------------------------------------------------- */
+/* ---- the call ----------------------------------------------------------------------------------
+ */
 
 static tlnmf_error check_options(tlnmf_ctx *ctx, const tlnmf_separate_options *opt, bool guided)
 {
@@ -176,11 +177,8 @@ tlnmf_error tlnmf_separator_learn(tlnmf_ctx *ctx, const tlnmf_sound *sound, cons
     TRY(check_options(ctx, opt, spans != NULL));
     TRY(tl_sound_check(ctx, sound));
     TRY(tl_spans_check(ctx, spans, span_count, opt->sources));
-    tl_choice choice = {.ctx = ctx,
-                        .opt = opt,
-                        .callback = callback,
-                        .user = user,
-                        .remix = {.hooks = ctx->hooks}};
+    tl_choice choice = {
+        .ctx = ctx, .opt = opt, .callback = callback, .user = user, .remix = {.hooks = ctx->hooks}};
     tl_learner learner[2] = {{.hooks = ctx->hooks}, {.hooks = ctx->hooks}};
     int threads = opt->threads > 0 ? (int)opt->threads : omp_get_max_threads();
     tlnmf_error error = TLNMF_OK;

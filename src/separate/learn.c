@@ -56,8 +56,7 @@ static void analyse_with(tl_learner *l, tl_engine *engine, const double *Phi, in
         for (int64_t m = 0; m < band; m++)
             for (int64_t i = 0; i < count; i++)
                 for (int64_t t = 0; t < each; t++)
-                    X_band[(t * band + m) * l->L + i0 + i] =
-                        engine->X[(m * count + i) * each + t];
+                    X_band[(t * band + m) * l->L + i0 + i] = engine->X[(m * count + i) * each + t];
     }
 }
 
@@ -93,8 +92,9 @@ static tlnmf_error analyse(tl_learner *l, const tl_recipe *r, tl_engine *engine)
     l->mean_power = sum / ((double)l->M * (double)l->L);
     l->eps = l->opt->eps_rel * l->mean_power;
     if (!(l->eps >= 1e-290 && l->eps <= 1e290))
-        return tl_fail(l->ctx, TLNMF_ERR_DATA, "eps-rel = %g of a mean power of %g is no usable floor",
-                       l->opt->eps_rel, l->mean_power);
+        return tl_fail(l->ctx, TLNMF_ERR_DATA,
+                       "eps-rel = %g of a mean power of %g is no usable floor", l->opt->eps_rel,
+                       l->mean_power);
     l->analysed = true;
     return TLNMF_OK;
 }
@@ -254,8 +254,8 @@ static tlnmf_error turn(tl_learner *l, const tl_recipe *r, tl_engine *engine, in
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
-static tlnmf_error keep(tl_learner *l, const tl_recipe *r, const double *Phi, int64_t band, double score,
-                        double C)
+static tlnmf_error keep(tl_learner *l, const tl_recipe *r, const double *Phi, int64_t band,
+                        double score, double C)
 {
     int64_t K = rank_of(l, r);
     tlnmf_separator *fresh;
@@ -304,7 +304,8 @@ static tlnmf_error try_with(tl_learner *l, const tl_recipe *r, tl_engine *engine
         TRY(keep(l, r, engine->Phi, band, score, C));
     }
     static const char *const bases[] = {"auto", "DCT", "DFT", "STFT"};
-    tl_log(l->ctx, TLNMF_LOG_INFO, "%s %s, %s window, frames of %lld, %lld a source: %.2f dB on remixes, C = %.8g",
+    tl_log(l->ctx, TLNMF_LOG_INFO,
+           "%s %s, %s window, frames of %lld, %lld a source: %.2f dB on remixes, C = %.8g",
            learns ? "learnt from" : "fixed", bases[r->basis], tlnmf_window_name(r->window),
            (long long)l->M, (long long)r->per_source, score, C);
     report(choice, C);
@@ -329,10 +330,13 @@ static tlnmf_error make_room(tl_learner *l)
 {
     int64_t M = l->M, L = l->L, most = tl_max(TL_MOST_PER_SOURCE, l->opt->per_source);
     int64_t K = l->opt->sources * most, scratch = tl_max(M * M, M * L);
-    tl_slot table[7 + TL_MU_SLOTS] = {
-        TL_SLOT(l->Phi0, M * M), TL_SLOT(l->Phi, scratch), TL_SLOT(l->V, M * L),
-        TL_SLOT(l->W, M * K),    TL_SLOT(l->H, K * L),     TL_SLOT(l->W_try, M * K),
-        TL_SLOT(l->H_try, tl_max(K * L, M * L))};
+    tl_slot table[7 + TL_MU_SLOTS] = {TL_SLOT(l->Phi0, M * M),
+                                      TL_SLOT(l->Phi, scratch),
+                                      TL_SLOT(l->V, M * L),
+                                      TL_SLOT(l->W, M * K),
+                                      TL_SLOT(l->H, K * L),
+                                      TL_SLOT(l->W_try, M * K),
+                                      TL_SLOT(l->H_try, tl_max(K * L, M * L))};
     l->mu.gamma = 1.0;
     tl_mu_slots(&l->mu, M, L, K, table + 7);
     TRY(tl_check_size(l->ctx, "M", M));

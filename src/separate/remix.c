@@ -88,16 +88,15 @@ static int64_t find_pairs(const tl_scene *scene, int64_t runs, const run *r, tl_
                 continue;
             remix->pair[count].sources[0] = r[i].sources;
             remix->pair[count].sources[1] = r[j].sources;
-            remix->pair[count].length =
-                tl_min(r[j].end - r[j].start, LONGEST * scene->frames.M);
+            remix->pair[count].length = tl_min(r[j].end - r[j].start, LONGEST * scene->frames.M);
             start[count][0] = r[i].start;
             start[count++][1] = r[j].start;
         }
     return count;
 }
 
-static tlnmf_error read_pairs(tlnmf_ctx *ctx, const tl_scene *scene,
-                              int64_t start[TL_REMIXES][2], tl_remix *remix)
+static tlnmf_error read_pairs(tlnmf_ctx *ctx, const tl_scene *scene, int64_t start[TL_REMIXES][2],
+                              tl_remix *remix)
 {
     int64_t C = remix->channels, most = 0;
     tl_slot table[2 * TL_REMIXES + 2];

@@ -13,11 +13,11 @@ typedef struct job {
     tl_framing framing;
     tl_engine engine;
     int64_t N, outputs;
-    int64_t done;      /* samples before this have been written */
-    int64_t room;      /* frames of sound in the buffers */
-    double *in;        /* the sound of a block */
-    double *out;       /* outputs - 1 sums of frames, each `room` long, from `done` on */
-    double *last;      /* the last output: what the others leave */
+    int64_t done; /* samples before this have been written */
+    int64_t room; /* frames of sound in the buffers */
+    double *in;   /* the sound of a block */
+    double *out;  /* outputs - 1 sums of frames, each `room` long, from `done` on */
+    double *last; /* the last output: what the others leave */
     uint64_t *active;
     void *block;
 } job;
@@ -38,7 +38,8 @@ static tlnmf_error check_job(tlnmf_ctx *ctx, const tlnmf_separator *separator,
     if (!(run->eps == 0.0 || (run->eps >= 1e-300 && run->eps <= 1e300)))
         return tl_fail(ctx, TLNMF_ERR_OPTION, "eps = %g is outside [1e-300, 1e+300]", run->eps);
     if (run->release < 0)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "release = %lld is negative", (long long)run->release);
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "release = %lld is negative",
+                       (long long)run->release);
     return TLNMF_OK;
 }
 
@@ -160,8 +161,7 @@ static tlnmf_error run_blocks(job *j, tlnmf_callback callback, void *user, tlnmf
         TRY(separate_block(j, n, count));
         bool end = n + count == j->N;
         /* the next frame begins here at its earliest shift; the last block has all there is */
-        int64_t until =
-            end ? j->sound->length : tl_frame_first(f, n + count) - f->hop + 1;
+        int64_t until = end ? j->sound->length : tl_frame_first(f, n + count) - f->hop + 1;
         TRY(flush(j, until));
         tlnmf_progress progress = {.struct_size = sizeof progress,
                                    .stage = TLNMF_STAGE_STEMS,

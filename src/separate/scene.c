@@ -56,8 +56,8 @@ uint64_t tl_active_in(const tlnmf_frames *frames, const tlnmf_span *spans, int64
 /* ---- choosing frames ------------------------------------------------------------------------- */
 
 /* The energy of every hop of the sound, which is read through once; blocks of many hops. */
-static tlnmf_error hop_energies(tlnmf_ctx *ctx, const tlnmf_sound *sound, int64_t hop, double *energy,
-                                int64_t hops)
+static tlnmf_error hop_energies(tlnmf_ctx *ctx, const tlnmf_sound *sound, int64_t hop,
+                                double *energy, int64_t hops)
 {
     int64_t each = tl_max(1, 65536 / (hop * sound->channels)), C = sound->channels;
     tl_stretch block = {.channels = C};

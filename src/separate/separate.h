@@ -56,13 +56,13 @@ typedef struct tl_engine {
     int64_t each; /* columns a frame: shifts times channels */
     const double *Phi, *W;
     double eps;
-    bool paired;     /* cosine and sine rows of the DFT share their power: STFT */
-    double *Y, *X;   /* M x (most each): frames and their coefficients */
-    double *V, *H;   /* M x most, K x most */
-    double *Vhat;    /* M x most: W H + eps */
-    double *mask;    /* M x most */
-    double *H_part;  /* K x most: one output's rows of H */
-    double *Z;       /* M x (most each): one output's frames */
+    bool paired;    /* cosine and sine rows of the DFT share their power: STFT */
+    double *Y, *X;  /* M x (most each): frames and their coefficients */
+    double *V, *H;  /* M x most, K x most */
+    double *Vhat;   /* M x most: W H + eps */
+    double *mask;   /* M x most */
+    double *H_part; /* K x most: one output's rows of H */
+    double *Z;      /* M x (most each): one output's frames */
     tl_mu mu;
     tlnmf_hooks hooks;
     void *block;

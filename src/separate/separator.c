@@ -70,8 +70,8 @@ tlnmf_error tlnmf_separator_create(tlnmf_ctx *ctx, const tlnmf_separator_info *i
     double off = tl_orthogonality(M, Phi, scratch);
     tl_release(&ctx->hooks, block);
     if (!(off <= 1e-8))
-        return tl_fail(ctx, TLNMF_ERR_DATA, "Phi is not orthogonal: Phi Phi' differs from I by %.3g",
-                       off);
+        return tl_fail(ctx, TLNMF_ERR_DATA,
+                       "Phi is not orthogonal: Phi Phi' differs from I by %.3g", off);
     TRY(tl_separator_new(ctx, M, K, out));
     (*out)->info = *info;
     tl_copy((*out)->Phi, Phi, M * M);

@@ -139,8 +139,7 @@ static bool separate(meter *m, double *x)
     opt.J = 1;
     opt.threads = 1;
     tlnmf_separator *separator;
-    tlnmf_error error =
-        tlnmf_separator_learn(ctx, &sound, spans, 4, &opt, NULL, NULL, &separator);
+    tlnmf_error error = tlnmf_separator_learn(ctx, &sound, spans, 4, &opt, NULL, NULL, &separator);
     if (error == TLNMF_OK) {
         static double stem[2][LENGTH];
         double *stems[2] = {stem[0], stem[1]};
@@ -205,12 +204,9 @@ static void iterations_do_not_allocate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tl),
-        cmocka_unit_test(jd),
-        cmocka_unit_test(nmf),
-        cmocka_unit_test(exchange),
-        cmocka_unit_test(separation),
-        cmocka_unit_test(iterations_do_not_allocate),
+        cmocka_unit_test(tl),         cmocka_unit_test(jd),
+        cmocka_unit_test(nmf),        cmocka_unit_test(exchange),
+        cmocka_unit_test(separation), cmocka_unit_test(iterations_do_not_allocate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

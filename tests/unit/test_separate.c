@@ -31,10 +31,8 @@ static double si_sdr(const double *truth, const double *estimate)
     return 10.0 * log10(te * te / tt / (ee - te * te / tt));
 }
 
-static const tlnmf_span NOTES[] = {{0, RATE, 0},
-                                   {RATE, 2 * RATE, 1},
-                                   {2 * RATE, 3 * RATE, 0},
-                                   {2 * RATE, 3 * RATE, 1}};
+static const tlnmf_span NOTES[] = {
+    {0, RATE, 0}, {RATE, 2 * RATE, 1}, {2 * RATE, 3 * RATE, 0}, {2 * RATE, 3 * RATE, 1}};
 
 typedef struct memory {
     const double *x;
@@ -144,8 +142,8 @@ static void notes_are_found_blindly(void **state)
 /* ---- masks against plain loops --------------------------------------------------------------- */
 
 /* (16), straight from the definition: one frame at a time, H as the run reports it. */
-static void naive_stem(const tlnmf_separator *separator, const double *x, const double *H, int64_t N,
-                       int source, double *stem)
+static void naive_stem(const tlnmf_separator *separator, const double *x, const double *H,
+                       int64_t N, int source, double *stem)
 {
     tlnmf_separator_info info;
     tlnmf_separator_describe(separator, &info);
@@ -336,16 +334,16 @@ static void it_can_be_stopped(void **state)
     tlnmf_sound sound = {sizeof sound, LENGTH, 1, read_memory, &m};
     tlnmf_separator *separator;
     int calls = 0;
-    assert_ok(ctx, tlnmf_separator_learn(ctx, &sound, NOTES, 4, &opt, stop_at_once, &calls,
-                                         &separator));
+    assert_ok(ctx,
+              tlnmf_separator_learn(ctx, &sound, NOTES, 4, &opt, stop_at_once, &calls, &separator));
     tlnmf_separator_info info;
     tlnmf_separator_describe(separator, &info);
     assert_int_equal(info.outcome, TLNMF_CANCELLED);
     assert_int_equal(info.candidates, 1);
     tlnmf_separate_run run = guided_run();
     tlnmf_outcome outcome;
-    assert_ok(ctx, tlnmf_separator_run(ctx, separator, &sound, &run, stop_at_once, &calls,
-                                       &outcome));
+    assert_ok(ctx,
+              tlnmf_separator_run(ctx, separator, &sound, &run, stop_at_once, &calls, &outcome));
     assert_int_equal(outcome, TLNMF_CANCELLED);
     assert_int_equal(calls, 2);
     tlnmf_separator_free(separator);
@@ -366,8 +364,8 @@ static void refuse(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tlnmf_span *s
                    const tlnmf_separate_options *opt, tlnmf_error error, const char *message)
 {
     tlnmf_separator *separator = (tlnmf_separator *)1;
-    assert_int_equal(
-        tlnmf_separator_learn(ctx, sound, spans, count, opt, NULL, NULL, &separator), error);
+    assert_int_equal(tlnmf_separator_learn(ctx, sound, spans, count, opt, NULL, NULL, &separator),
+                     error);
     assert_null(separator);
     if (strstr(tlnmf_message(ctx), message) == NULL)
         fail_msg("\"%s\" instead of \"%s\"", tlnmf_message(ctx), message);
@@ -425,8 +423,7 @@ static void small_sounds_work(void **state)
         tlnmf_separator *separator;
         tlnmf_separate_run run;
         tlnmf_separate_run_init(&run);
-        assert_ok(ctx,
-                  tlnmf_separator_learn(ctx, &sound, NULL, 0, &opt, NULL, NULL, &separator));
+        assert_ok(ctx, tlnmf_separator_learn(ctx, &sound, NULL, 0, &opt, NULL, NULL, &separator));
         assert_ok(ctx, tlnmf_separate_array(ctx, separator, x, lengths[i], 1, &run, stems));
         for (int64_t t = 0; t < lengths[i]; t++)
             assert_near(a[t] + b[t], 0.25, 1e-15);
