@@ -227,6 +227,7 @@ static tlnmf_error open_public(tlnmf_ctx *ctx, const tlnmf_frames *frames, int64
         tl_framing_free(framing);
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "a signal of %lld samples", (long long)length);
     }
+    *block = NULL;
     tl_slot table[] = {{column, frames->M * frames->shifts, sizeof **column}};
     tlnmf_error error = TL_ARENA(ctx, "a frame", table, block);
     if (error != TLNMF_OK)

@@ -91,10 +91,12 @@ static tlnmf_error try_learnt(tl_choice *choice, tl_learner *l, const plan *p)
 
 static tlnmf_error try_all(tl_choice *choice, tl_learner *l, const plan *p)
 {
-    int64_t more = p->P_high - p->P_low;
-    choice->planned =
-        (p->fixes ? more + p->lengths * p->windows * p->fixed_count : 0) +
-        (p->learns ? p->learnt_count + (p->lengths - 1) + (p->fixes ? tl_min(1, more) : more) : 0);
+    int64_t more = p->P_high - p->P_low, pairs = p->windows;
+    pairs *= p->fixed_count;
+    if (p->fixes)
+        choice->planned += more + p->lengths * pairs;
+    if (p->learns)
+        choice->planned += p->learnt_count + p->lengths - 1 + (p->fixes ? tl_min(1, more) : more);
     if (p->fixes)
         TRY(try_fixed(choice, l, p));
     return p->learns ? try_learnt(choice, l, p) : TLNMF_OK;

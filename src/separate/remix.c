@@ -99,15 +99,16 @@ static tlnmf_error read_pairs(tlnmf_ctx *ctx, const tl_scene *scene, int64_t sta
                               tl_remix *remix)
 {
     int64_t C = remix->channels, most = 0;
-    tl_slot table[2 * TL_REMIXES + 2];
+    enum { PARTS = 2 * TL_REMIXES };
+    tl_slot table[PARTS + 2];
     for (int64_t p = 0; p < TL_REMIXES; p++)
         for (int i = 0; i < 2; i++) {
             int64_t length = p < remix->count ? remix->pair[p].length : 0;
             table[2 * p + i] = (tl_slot)TL_SLOT(remix->pair[p].x[i], length * C);
             most = tl_max(most, length);
         }
-    table[2 * TL_REMIXES] = (tl_slot)TL_SLOT(remix->mix, most * C);
-    table[2 * TL_REMIXES + 1] = (tl_slot)TL_SLOT(remix->part, most * C);
+    table[PARTS] = (tl_slot)TL_SLOT(remix->mix, most * C);
+    table[PARTS + 1] = (tl_slot)TL_SLOT(remix->part, most * C);
     TRY(TL_ARENA(ctx, "the remixes", table, &remix->block));
     for (int64_t p = 0; p < remix->count; p++)
         for (int i = 0; i < 2; i++) {

@@ -23,9 +23,11 @@ tlnmf_error tl_sound_read(tlnmf_ctx *ctx, const tlnmf_sound *sound, tl_stretch *
     if (sound->read(from, to - from, stretch->x + (from - stretch->first) * C, sound->user) != 0)
         return tl_fail(ctx, TLNMF_ERR_DATA, "the sound could not be read");
     for (int64_t i = 0; i < stretch->length * C; i++)
-        if (!isfinite(stretch->x[i]))
-            return tl_fail(ctx, TLNMF_ERR_DATA, "frame %lld, channel %lld is not finite",
-                           (long long)(stretch->first + i / C), (long long)(i % C));
+        if (!isfinite(stretch->x[i])) {
+            long long frame = stretch->first + i / C, channel = i % C;
+            return tl_fail(ctx, TLNMF_ERR_DATA, "frame %lld, channel %lld is not finite", frame,
+                           channel);
+        }
     return TLNMF_OK;
 }
 

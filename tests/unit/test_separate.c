@@ -414,7 +414,7 @@ static void small_sounds_work(void **state)
     tlnmf_ctx *ctx = new_ctx();
     static const int64_t lengths[] = {1, 7, 199};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        double x[199], a[199], b[199], *stems[2] = {a, b};
+        double x[199], a[199] = {0.0}, b[199] = {0.0}, *stems[2] = {a, b};
         for (int t = 0; t < 199; t++)
             x[t] = 0.25;
         memory m = {x, 1};
