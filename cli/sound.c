@@ -41,8 +41,11 @@ void cli_cast_free(cli_cast *cast)
 
 static bool add_name(cli_cast *cast, const char *name)
 {
-    cast->name[cast->sources] = strdup(name);
-    return cast->name[cast->sources++] != NULL;
+    char *copy = strdup(name);
+    if (copy == NULL)
+        return false;
+    cast->name[cast->sources++] = copy;
+    return true;
 }
 
 int cli_cast_blind(const cli_command *command, int64_t sources, cli_cast *cast)
@@ -116,6 +119,34 @@ static int check_heard(const cli_command *command, const char *path, const cli_c
     return EXIT_DONE;
 }
 
+/* The names that are given, and room for the rest. */
+static bool open_cast(int64_t labels, int64_t sources, char *const *names, cli_cast *cast)
+{
+    *cast = (cli_cast){.name = calloc(TLNMF_SOURCES_MAX, sizeof *cast->name),
+                       .span = calloc((size_t)labels, sizeof *cast->span)};
+    if (cast->name == NULL || cast->span == NULL)
+        return false;
+    for (int64_t k = 0; names != NULL && k < sources; k++)
+        if (!add_name(cast, names[k]))
+            return false;
+    return true;
+}
+
+static int fill_cast(const cli_command *command, const char *path, const cli_sound *sound,
+                     const io_labels *labels, int64_t sources, bool names_given, cli_cast *cast)
+{
+    int code = EXIT_DONE;
+    for (int64_t i = 0; code == EXIT_DONE && i < labels->count; i++)
+        code = add_label(command, path, sound, &labels->label[i], names_given, cast);
+    if (code == EXIT_DONE && !names_given)
+        code = check_heard(command, path, cast);
+    if (code == EXIT_DONE && sources > 0 && cast->sources != sources)
+        code = cli_fail(command, EXIT_USAGE, "k = %lld, but %s names %lld source%s",
+                        (long long)sources, path, (long long)cast->sources,
+                        cast->sources == 1 ? "" : "s");
+    return code;
+}
+
 int cli_cast_read(const cli_command *command, const char *path, const cli_sound *sound,
                   int64_t sources, char *const *names, cli_cast *cast)
 {
@@ -124,23 +155,10 @@ int cli_cast_read(const cli_command *command, const char *path, const cli_sound 
     *cast = (cli_cast){0};
     if (!io_labels_read(path, &labels, &err))
         return cli_fail_io(command, &err);
-    cast->name = calloc(TLNMF_SOURCES_MAX, sizeof *cast->name);
-    cast->span = calloc((size_t)labels.count, sizeof *cast->span);
-    int code = EXIT_DONE;
-    bool memory = cast->name != NULL && cast->span != NULL;
-    for (int64_t k = 0; memory && names != NULL && k < sources; k++)
-        memory = add_name(cast, names[k]);
-    if (!memory)
-        code = cli_fail(command, EXIT_INTERNAL, "%s: no memory for the labels", path);
-    for (int64_t i = 0; code == EXIT_DONE && i < labels.count; i++)
-        code = add_label(command, path, sound, &labels.label[i], names != NULL, cast);
+    int code = open_cast(labels.count, sources, names, cast)
+                   ? fill_cast(command, path, sound, &labels, sources, names != NULL, cast)
+                   : cli_fail(command, EXIT_INTERNAL, "%s: no memory for the labels", path);
     io_labels_free(&labels);
-    if (code == EXIT_DONE && names == NULL)
-        code = check_heard(command, path, cast);
-    if (code == EXIT_DONE && sources > 0 && cast->sources != sources)
-        code = cli_fail(command, EXIT_USAGE, "k = %lld, but %s names %lld source%s",
-                        (long long)sources, path, (long long)cast->sources,
-                        cast->sources == 1 ? "" : "s");
     if (code != EXIT_DONE)
         cli_cast_free(cast);
     return code;

@@ -227,7 +227,6 @@ static tlnmf_error open_public(tlnmf_ctx *ctx, const tlnmf_frames *frames, int64
         tl_framing_free(framing);
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "a signal of %lld samples", (long long)length);
     }
-    *block = NULL;
     tl_slot table[] = {{column, frames->M * frames->shifts, sizeof **column}};
     tlnmf_error error = TL_ARENA(ctx, "a frame", table, block);
     if (error != TLNMF_OK)
@@ -239,8 +238,8 @@ tlnmf_error tlnmf_frames_analyse(tlnmf_ctx *ctx, const tlnmf_frames *frames, con
                                  int64_t length, double *Y)
 {
     tl_framing framing;
-    double *column;
-    void *block;
+    double *column = NULL;
+    void *block = NULL;
     TRY(open_public(ctx, frames, length, &framing, &column, &block));
     int64_t N = tlnmf_frames_count(frames, length);
     tl_stretch signal = {0, length, 1, (double *)(uintptr_t)x}; /* only read */
@@ -257,8 +256,8 @@ tlnmf_error tlnmf_frames_synthesise(tlnmf_ctx *ctx, const tlnmf_frames *frames, 
                                     int64_t length, double *x)
 {
     tl_framing framing;
-    double *column;
-    void *block;
+    double *column = NULL;
+    void *block = NULL;
     TRY(open_public(ctx, frames, length, &framing, &column, &block));
     int64_t N = tlnmf_frames_count(frames, length);
     tl_stretch signal = {0, length, 1, x};
