@@ -48,7 +48,8 @@ typedef struct cli_call {
     int64_t block, moving;      /* neighbouring frames as realisations; 0: not asked for */
 } cli_call;
 
-extern const cli_command cli_fit, cli_jd, cli_simulate, cli_eval, cli_reproduce, cli_info;
+extern const cli_command cli_separate, cli_apply, cli_eval, cli_fit, cli_jd, cli_simulate,
+    cli_reproduce, cli_info;
 
 /* The options that every command has. */
 typedef struct cli_common {
@@ -134,6 +135,7 @@ void cli_print_summary(FILE *out, const cli_call *call, const cli_result *r);
 /* Writes the model and prints the summary; returns the exit code. */
 int cli_finish(const cli_call *call, const cli_result *r, bool strict);
 bool cli_print_json(const json_t *object);
+json_t *cli_seed(uint64_t seed);    /* a string where an integer cannot hold it */
 json_t *cli_real(double x);         /* null where it is not finite */
 json_t *cli_text(const char *text); /* a JSON string even if it is not UTF-8 */
 

@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-static const cli_command *const commands[] = {&cli_fit,  &cli_jd,        &cli_simulate,
-                                              &cli_eval, &cli_reproduce, &cli_info};
+static const cli_command *const commands[] = {&cli_separate,  &cli_apply, &cli_eval,
+                                              &cli_fit,       &cli_jd,    &cli_simulate,
+                                              &cli_reproduce, &cli_info};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(FILE *out)

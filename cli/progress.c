@@ -66,7 +66,7 @@ void cli_progress_show(const char *text)
 static void draw(const tlnmf_progress *p, double time)
 {
     enum { WIDTH = 20 };
-    static const char *const stages[] = {"TL-NMF", "JD", "NMF"};
+    static const char *const stages[] = {"TL-NMF", "JD", "NMF", "choosing", "stems"};
     double rate = (double)line.done / fmax(time - line.since, 1e-9);
     double share = p->iterations > 0 ? (double)p->iteration / (double)p->iterations : 0.0;
     int filled = (int)(share * WIDTH);

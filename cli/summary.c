@@ -31,7 +31,7 @@ json_t *cli_text(const char *text)
 }
 
 /* JSON's integers are 63 bits here; a larger seed is a string. */
-static json_t *seed_json(uint64_t seed)
+json_t *cli_seed(uint64_t seed)
 {
     char text[32];
     snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
@@ -49,7 +49,7 @@ static json_t *options_json(const cli_call *call)
         if (option->type == TLNMF_OPTION_CHOICE)
             item = json_string(value);
         else if (option->type == TLNMF_OPTION_SEED)
-            item = seed_json(call->settings.seed);
+            item = cli_seed(call->settings.seed);
         else if (option->type == TLNMF_OPTION_REAL)
             item = json_real(strtod(value, NULL));
         else if (option->type == TLNMF_OPTION_FLAG)
@@ -177,7 +177,7 @@ json_t *cli_summary(const cli_call *call, const cli_result *r)
     json_object_set_new(object, "command", json_string(call->command->name));
     json_object_set_new(object, "method", json_string(method_names[info.method]));
     add_values(object, &info);
-    json_object_set_new(object, "seed", seed_json(call->settings.seed));
+    json_object_set_new(object, "seed", cli_seed(call->settings.seed));
     json_object_set_new(object, "blas", json_string(tlnmf_blas()));
     if (info.chain >= 0)
         json_object_set_new(object, "exchange", exchange_json(&info));

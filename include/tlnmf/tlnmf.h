@@ -213,9 +213,11 @@ TLNMF_API tlnmf_error tlnmf_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data,
                                        double *W, double *H);
 
 typedef enum tlnmf_stage {
-    TLNMF_STAGE_TL = 0,  /* outer iterations of TL-NMF: C and the step; L, I if traced */
-    TLNMF_STAGE_JD = 1,  /* transform steps of JD: L and the step */
-    TLNMF_STAGE_NMF = 2, /* paper: J_nmf updates at a Phi that stays; fast: one step; C, L, I */
+    TLNMF_STAGE_TL = 0,     /* outer iterations of TL-NMF: C and the step; L, I if traced */
+    TLNMF_STAGE_JD = 1,     /* transform steps of JD: L and the step */
+    TLNMF_STAGE_NMF = 2,    /* paper: J_nmf updates at a Phi that stays; fast: one step; C, L, I */
+    TLNMF_STAGE_CHOOSE = 3, /* candidates that a separation has compared */
+    TLNMF_STAGE_STEMS = 4,  /* frames that have been separated */
 } tlnmf_stage;
 
 /* What a run has come to; C, L, I are NaN where the stage does not have them. */
@@ -367,6 +369,162 @@ TLNMF_API tlnmf_error tlnmf_random_phases(tlnmf_ctx *ctx, uint64_t seed, tlnmf_s
 /* DCT, DFT or identity as a matrix, M x M. */
 TLNMF_API tlnmf_error tlnmf_transform_matrix(tlnmf_ctx *ctx, tlnmf_transform kind, int64_t M,
                                              double *Phi);
+
+/* ---- frames of a signal ---------------------------------------------------------------------- */
+
+typedef enum tlnmf_window {
+    TLNMF_WINDOW_TUKEY = 0,
+    TLNMF_WINDOW_SINE = 1,
+    TLNMF_WINDOW_HANN = 2,
+    TLNMF_WINDOW_RECTANGULAR = 3,
+    TLNMF_WINDOW_KAISER = 4,
+} tlnmf_window;
+
+TLNMF_API const char *tlnmf_window_name(tlnmf_window window);
+
+/* Frames of M samples every `hop` samples, and those frames displaced by s hop / shifts, which are
+ * realisations that share H. */
+typedef struct tlnmf_frames {
+    size_t struct_size;
+    int64_t M, hop, shifts;
+    int32_t window;
+    double taper; /* Tukey: the part of the frame that is not flat */
+    double beta;  /* Kaiser */
+} tlnmf_frames;
+
+TLNMF_API void tlnmf_frames_init(tlnmf_frames *frames); /* all but M and hop */
+/* Whether they give a signal back, with a message that names window and hop if they do not. */
+TLNMF_API tlnmf_error tlnmf_frames_check(tlnmf_ctx *ctx, const tlnmf_frames *frames);
+/* How many frames N a signal of so many samples has, with zeros before and after it. */
+TLNMF_API int64_t tlnmf_frames_count(const tlnmf_frames *frames, int64_t length);
+TLNMF_API tlnmf_error tlnmf_frames_window(tlnmf_ctx *ctx, const tlnmf_frames *frames, double *w);
+/* Y[shifts][M][N], as tlnmf_data_from_realisations takes it. */
+TLNMF_API tlnmf_error tlnmf_frames_analyse(tlnmf_ctx *ctx, const tlnmf_frames *frames,
+                                           const double *x, int64_t length, double *Y);
+/* The signal back, by weighted overlap-add over frames and shifts, exact to rounding. */
+TLNMF_API tlnmf_error tlnmf_frames_synthesise(tlnmf_ctx *ctx, const tlnmf_frames *frames,
+                                              const double *Y, int64_t length, double *x);
+
+/* ---- separation of a recording --------------------------------------------------------------- */
+
+/* Sound that is asked for piece by piece, so that it need not be in memory. x holds `count` frames
+ * of all channels, x[frame * channels + channel]. A function that returns nonzero ends the call,
+ * which then returns TLNMF_ERR_DATA with the message that the sound could not be read or written.
+ */
+typedef struct tlnmf_sound {
+    size_t struct_size;
+    int64_t length, channels;
+    int (*read)(int64_t first, int64_t count, double *x, void *user);
+    void *user;
+} tlnmf_sound;
+
+/* Source number `source` sounds from sample `start` to before sample `end`. */
+typedef struct tlnmf_span {
+    int64_t start, end, source;
+} tlnmf_span;
+
+typedef enum tlnmf_basis {
+    TLNMF_BASIS_AUTO = 0, /* whatever separates the recording's own parts best */
+    TLNMF_BASIS_DCT = 1,
+    TLNMF_BASIS_DFT = 2,
+    TLNMF_BASIS_STFT = 3, /* the DFT with one power for cosine and sine */
+} tlnmf_basis;
+
+enum { TLNMF_SOURCES_MAX = 64, TLNMF_PER_SOURCE_MAX = 16 };
+
+/* Set the defaults with tlnmf_separate_init; M, hop and sources must be given. */
+typedef struct tlnmf_separate_options {
+    size_t struct_size;
+    tlnmf_frames frames;
+    int64_t sources;
+    int64_t per_source;   /* components a source; 0: 1 to 3, whichever separates best */
+    int64_t release;      /* samples that a source may go on sounding after its span */
+    int64_t learn_frames; /* learn from at most this many frames */
+    int64_t band;         /* rows of the transform that are learnt; 0: those that hold the energy */
+    int64_t J;            /* outer iterations of learning */
+    int64_t starts;       /* random starts where there are no spans */
+    int64_t threads;      /* 0: all there are */
+    uint64_t seed;
+    double eps_rel;     /* the floor as a fraction of the mean power of the frames */
+    int32_t method;     /* TL, JD, NMF, or AUTO: learnt or not, whichever separates best */
+    int32_t basis;      /* where learning starts, or what is kept */
+    int32_t any_window; /* 1: frames.window may be replaced by the sine window */
+    int32_t any_length; /* 1: frames and hop may be twice as long */
+} tlnmf_separate_options;
+
+TLNMF_API void tlnmf_separate_init(tlnmf_separate_options *options);
+
+/* What has been learnt: Phi, W and what goes with them. */
+typedef struct tlnmf_separator tlnmf_separator;
+
+typedef struct tlnmf_separator_info {
+    tlnmf_frames frames;
+    int64_t sources, per_source;
+    int32_t method;        /* TL, JD or NMF */
+    int32_t basis;         /* never AUTO */
+    double eps;            /* the floor */
+    double mean_power;     /* of the windowed frames that it was learnt from */
+    double score;          /* SI-SDR in dB on remixed parts of the recording; NaN: there are none */
+    double C;              /* of the frames learnt from */
+    int64_t learn_frames;  /* how many frames were learnt from */
+    int64_t band, remixes; /* rows learnt; how many pairs of parts the score is of */
+    int64_t candidates;    /* what was compared */
+    int32_t outcome;       /* CANCELLED or NOT_RUN */
+} tlnmf_separator_info;
+
+/* Learns Phi and W from sound. Without spans (NULL, 0) the sources are found blindly. The progress
+ * counts candidates (TLNMF_STAGE_CHOOSE) and the iterations of each. */
+TLNMF_API tlnmf_error tlnmf_separator_learn(tlnmf_ctx *ctx, const tlnmf_sound *sound,
+                                            const tlnmf_span *spans, int64_t span_count,
+                                            const tlnmf_separate_options *options,
+                                            tlnmf_callback callback_or_null, void *user,
+                                            tlnmf_separator **out);
+/* From a Phi (M x M) and W (M x sources per_source) learnt before; frames, sources, per_source,
+ * basis, eps, mean_power are taken from `info`. */
+TLNMF_API tlnmf_error tlnmf_separator_create(tlnmf_ctx *ctx, const tlnmf_separator_info *info,
+                                             const double *Phi, const double *W,
+                                             tlnmf_separator **out);
+TLNMF_API void tlnmf_separator_free(tlnmf_separator *separator);
+TLNMF_API void tlnmf_separator_describe_sized(const tlnmf_separator *separator,
+                                              tlnmf_separator_info *info, size_t size);
+#define tlnmf_separator_describe(separator, info) \
+    tlnmf_separator_describe_sized(separator, info, sizeof *(info))
+TLNMF_API const double *tlnmf_separator_Phi(const tlnmf_separator *separator); /* M x M */
+TLNMF_API const double *tlnmf_separator_W(const tlnmf_separator *separator);   /* M x K */
+
+/* How to take a sound apart. Outputs are numbered: the sources, or all components with
+ * `components`; then the residual if there is one. They sum to the sound. */
+typedef struct tlnmf_separate_run {
+    size_t struct_size;
+    const tlnmf_span *spans; /* NULL: every source may sound at any time */
+    int64_t span_count, release;
+    double eps;         /* 0: the separator's */
+    int32_t components; /* 1: an output a component */
+    int32_t residual;   /* 1: what no source explains is an output of its own */
+    int64_t threads;
+    /* Receives each output once, from its first frame to its last; NULL if only H is wanted. */
+    int (*write)(int64_t output, int64_t first, int64_t count, const double *x, void *user);
+    void *user;
+    double *H; /* K x N, N = tlnmf_frames_count(..); NULL if not wanted */
+} tlnmf_separate_run;
+
+TLNMF_API void tlnmf_separate_run_init(tlnmf_separate_run *run);
+/* Block by block; the memory does not depend on the length (but for H). H is fitted with Phi and W
+ * as they are; sources are zero in H outside their spans. The callback counts frames
+ * (TLNMF_STAGE_STEMS); stopped by it, the call returns TLNMF_OK and *outcome is CANCELLED. */
+TLNMF_API tlnmf_error tlnmf_separator_run(tlnmf_ctx *ctx, const tlnmf_separator *separator,
+                                          const tlnmf_sound *sound, const tlnmf_separate_run *run,
+                                          tlnmf_callback callback_or_null, void *user,
+                                          tlnmf_outcome *outcome);
+/* The same for arrays: x and stems[output] have length * channels numbers each. */
+TLNMF_API tlnmf_error tlnmf_separate_array(tlnmf_ctx *ctx, const tlnmf_separator *separator,
+                                           const double *x, int64_t length, int64_t channels,
+                                           const tlnmf_separate_run *run, double *const *stems);
+/* Mean of the squared samples of a sound. */
+TLNMF_API tlnmf_error tlnmf_sound_power(tlnmf_ctx *ctx, const tlnmf_sound *sound, double *power);
+/* Bytes that learning and separating will take, about. */
+TLNMF_API double tlnmf_separate_memory(const tlnmf_separate_options *options, int64_t length,
+                                       int64_t channels);
 
 #ifdef __cplusplus
 }

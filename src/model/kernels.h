@@ -52,9 +52,11 @@ void tl_mu_slots(tl_mu *mu, int64_t M, int64_t N, int64_t K, tl_slot slots[TL_MU
 void tl_normalise(int64_t M, int64_t N, int64_t K, double *W, double *H);
 
 /* Takes note of V (M x N) and writes V' to `turned`; both must stay as they are during the updates
- * that follow. */
+ * that follow. NULL is enough for updates of H alone. */
 void tl_mu_begin(tl_mu *mu, const double *V, double *turned);
 /* (7)-(9): one update of H, then of W, then the columns of W to sum 1. */
 void tl_mu_update(tl_mu *mu, double eps, double *W, double *H);
+/* (7) alone: W stays. */
+void tl_mu_update_H(tl_mu *mu, double eps, const double *W, double *H);
 
 #endif

@@ -149,13 +149,19 @@ void tl_mu_begin(tl_mu *mu, const double *V, double *turned)
 {
     mu->V = V;
     mu->V_turned = turned;
-    turn(mu->M, mu->N, V, turned);
+    if (turned != NULL)
+        turn(mu->M, mu->N, V, turned);
+}
+
+void tl_mu_update_H(tl_mu *mu, double eps, const double *W, double *H)
+{
+    update(mu, mu->M, mu->N, mu->V, eps, W, H);
 }
 
 void tl_mu_update(tl_mu *mu, double eps, double *W, double *H)
 {
     int64_t M = mu->M, N = mu->N, K = mu->K;
-    update(mu, M, N, mu->V, eps, W, H);
+    tl_mu_update_H(mu, eps, W, H);
     turn(M, K, W, mu->W_turned);
     turn(K, N, H, mu->H_turned);
     update(mu, N, M, mu->V_turned, eps, mu->H_turned, mu->W_turned);

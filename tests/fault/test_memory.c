@@ -171,6 +171,75 @@ static void exchange(void **state)
     fail_everywhere(TLNMF_METHOD_TL, 1);
 }
 
+/* ---- separation ----------------------------------------------------------------------------- */
+
+enum { LENGTH = 600 };
+
+static int read_noise(int64_t first, int64_t count, double *x, void *user)
+{
+    memcpy(x, (const double *)user + first, (size_t)count * sizeof *x);
+    return 0;
+}
+
+/* Learns from noise with two sources and takes it apart; false for lack of memory. */
+static bool separate(meter *m, double *x)
+{
+    static const tlnmf_span spans[] = {{0, 200, 0}, {200, 400, 1}, {400, 600, 0}, {400, 600, 1}};
+    tlnmf_hooks hooks;
+    tlnmf_hooks_init(&hooks);
+    hooks.allocate = metered_allocate;
+    hooks.release = metered_release;
+    hooks.user = m;
+    tlnmf_ctx *ctx;
+    if (tlnmf_ctx_create(&hooks, &ctx) != TLNMF_OK)
+        return false;
+    tlnmf_sound sound = {sizeof sound, LENGTH, 1, read_noise, x};
+    tlnmf_separate_options opt;
+    tlnmf_separate_init(&opt);
+    opt.frames.M = 16;
+    opt.frames.hop = 8;
+    opt.frames.shifts = 2;
+    opt.sources = 2;
+    opt.learn_frames = 50; /* fewer than there are: energies are looked at */
+    opt.J = 1;
+    opt.threads = 1;
+    tlnmf_separator *separator;
+    tlnmf_error error = tlnmf_separator_learn(ctx, &sound, spans, 4, &opt, NULL, NULL, &separator);
+    if (error == TLNMF_OK) {
+        static double stem[2][LENGTH];
+        double *stems[2] = {stem[0], stem[1]};
+        tlnmf_separate_run run;
+        tlnmf_separate_run_init(&run);
+        run.threads = 1;
+        error = tlnmf_separate_array(ctx, separator, x, LENGTH, 1, &run, stems);
+    } else {
+        assert_null(separator);
+    }
+    if (error != TLNMF_OK)
+        assert_int_equal(error, TLNMF_ERR_MEMORY);
+    tlnmf_separator_free(separator);
+    tlnmf_ctx_free(ctx);
+    return error == TLNMF_OK;
+}
+
+static void separation(void **state)
+{
+    (void)state;
+    tl_rng rng;
+    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
+    double *x = new_normals(&rng, LENGTH);
+    meter all = {0};
+    assert_true(separate(&all, x));
+    assert_int_equal(all.alive, 0);
+    assert_true(all.calls > 50);
+    for (int64_t n = 1; n <= all.calls; n++) {
+        meter m = {.fail_at = n};
+        assert_false(separate(&m, x));
+        assert_int_equal(m.alive, 0);
+    }
+    free(x);
+}
+
 /* More iterations, not one allocation more. */
 static void iterations_do_not_allocate(void **state)
 {
@@ -262,6 +331,7 @@ int main(void)
         cmocka_unit_test(nmf),
         cmocka_unit_test(exchange),
         cmocka_unit_test(measures),
+        cmocka_unit_test(separation),
         cmocka_unit_test(iterations_do_not_allocate),
         cmocka_unit_test(memory_is_as_said),
     };

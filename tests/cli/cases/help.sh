@@ -16,7 +16,7 @@ golden() # NAME ARGUMENT...
 golden help --help
 golden help -h
 golden help help
-for command in fit jd simulate eval reproduce info; do
+for command in separate apply eval fit jd simulate reproduce info; do
     golden help-$command $command --help
     golden help-$command $command -h
     golden help-$command $command missing.npy --help # whatever else is there

@@ -1,0 +1,273 @@
+#include "data/frames.h"
+
+#include <math.h>
+
+static const double PI = 3.14159265358979323846;
+
+void tlnmf_frames_init(tlnmf_frames *frames)
+{
+    *frames = (tlnmf_frames){.struct_size = sizeof *frames,
+                             .M = 0,
+                             .hop = 0,
+                             .shifts = 8,
+                             .window = TLNMF_WINDOW_TUKEY,
+                             .taper = 0.1,
+                             .beta = 8.0};
+}
+
+const char *tlnmf_window_name(tlnmf_window window)
+{
+    static const char *const names[] = {"tukey", "sine", "hann", "rectangular", "kaiser"};
+    return (int)window >= 0 && (int)window < 5 ? names[window] : "unknown";
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+/* Modified Bessel function of order 0, by its power series. */
+static double bessel_0(double x)
+{
+    double sum = 1.0, term = 1.0;
+    for (int k = 1; term > 1e-17 * sum; k++) {
+        double factor = 0.5 * x / (double)k;
+        term *= factor * factor;
+        sum += term;
+    }
+    return sum;
+}
+
+/* At p = (m + 1/2) / M, so that windows are symmetric and none is zero at its ends. */
+static double window_at(const tlnmf_frames *f, double p)
+{
+    double edge = fmin(p, 1.0 - p), centred = 2.0 * p - 1.0;
+    switch (f->window) {
+    case TLNMF_WINDOW_TUKEY:
+        return edge < 0.5 * f->taper ? 0.5 - 0.5 * cos(2.0 * PI * edge / f->taper) : 1.0;
+    case TLNMF_WINDOW_SINE:
+        return sin(PI * p);
+    case TLNMF_WINDOW_HANN:
+        return 0.5 - 0.5 * cos(2.0 * PI * p);
+    case TLNMF_WINDOW_KAISER:
+        return bessel_0(f->beta * sqrt(fmax(0.0, 1.0 - centred * centred))) / bessel_0(f->beta);
+    default:
+        return 1.0;
+    }
+}
+
+static tlnmf_error check_ranges(tlnmf_ctx *ctx, const tlnmf_frames *f)
+{
+    const int64_t longest = (int64_t)1 << 20;
+    if (f->struct_size != sizeof *f)
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "the frames are from another version: use tlnmf_frames_init");
+    if (f->M < 2 || f->M > longest)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "frame = %lld samples is outside [2, %lld]",
+                       (long long)f->M, (long long)longest);
+    if (f->hop < 1 || f->hop > f->M)
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "hop = %lld samples is outside [1, %lld], the length of a frame: the sound "
+                       "between frames would be lost",
+                       (long long)f->hop, (long long)f->M);
+    if (f->shifts < 1 || f->shifts > f->hop)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "shifts = %lld is outside [1, %lld], the hop",
+                       (long long)f->shifts, (long long)f->hop);
+    if (f->window < TLNMF_WINDOW_TUKEY || f->window > TLNMF_WINDOW_KAISER)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "window = %d is not one of the five", (int)f->window);
+    if (!(f->taper >= 0.0 && f->taper <= 1.0))
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "taper = %g is outside [0, 1]", f->taper);
+    if (!(f->beta >= 0.0 && f->beta <= 100.0))
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "beta = %g is outside [0, 100]", f->beta);
+    return TLNMF_OK;
+}
+
+/* (17): the sum of squared windows over all frames and shifts is periodic with the hop. */
+static tlnmf_error invert_sums(tlnmf_ctx *ctx, tl_framing *framing)
+{
+    const tlnmf_frames *f = &framing->f;
+    double most = 0.0, least = INFINITY;
+    for (int64_t s = 0; s < f->shifts; s++)
+        for (int64_t m = 0; m < f->M; m++) {
+            int64_t t = m - f->M - tl_shift_offset(f, s); /* of any frame, up to hops */
+            t = (t % f->hop + f->hop) % f->hop;
+            framing->inverse[t] += framing->w[m] * framing->w[m];
+        }
+    for (int64_t t = 0; t < f->hop; t++) {
+        most = fmax(most, framing->inverse[t]);
+        least = fmin(least, framing->inverse[t]);
+        framing->inverse[t] = 1.0 / framing->inverse[t];
+    }
+    const double worst = 1e-3; /* rounding would be amplified by the root of its inverse */
+    if (!(least >= worst * most))
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "window %s with hop %lld of %lld samples does not give the sound back: "
+                       "between frames it is weighted by %.2g only; take a smaller hop",
+                       tlnmf_window_name((tlnmf_window)f->window), (long long)f->hop,
+                       (long long)f->M, sqrt(least / most));
+    return TLNMF_OK;
+}
+
+tlnmf_error tl_framing_create(tlnmf_ctx *ctx, const tlnmf_frames *frames, tl_framing *framing)
+{
+    *framing = (tl_framing){.hooks = ctx->hooks};
+    TRY(check_ranges(ctx, frames));
+    framing->f = *frames;
+    tl_slot table[] = {TL_SLOT(framing->w, frames->M), TL_SLOT(framing->inverse, frames->hop)};
+    TRY(TL_ARENA(ctx, "the window", table, &framing->block));
+    for (int64_t m = 0; m < frames->M; m++)
+        framing->w[m] = window_at(frames, ((double)m + 0.5) / (double)frames->M);
+    tlnmf_error error = invert_sums(ctx, framing);
+    if (error != TLNMF_OK)
+        tl_framing_free(framing);
+    return error;
+}
+
+void tl_framing_free(tl_framing *framing)
+{
+    tl_release(&framing->hooks, framing->block);
+    framing->block = NULL;
+}
+
+/* ---- analysis and synthesis ------------------------------------------------------------------ */
+
+/* The samples m of a frame that begins at `begin` for which the stretch has something. */
+static void overlap(const tl_stretch *x, int64_t begin, int64_t M, int64_t *from, int64_t *to)
+{
+    *from = tl_max(0, x->first - begin);
+    *to = tl_min(M, x->first + x->length - begin);
+}
+
+void tl_frame_cut(const tl_framing *framing, const tl_stretch *x, int64_t n, int64_t columns,
+                  double *Y)
+{
+    const tlnmf_frames *f = &framing->f;
+    int64_t C = x->channels, from, to;
+    for (int64_t m = 0; m < f->M; m++)
+        memset(Y + m * columns, 0, (size_t)(f->shifts * C) * sizeof *Y);
+    for (int64_t s = 0; s < f->shifts; s++) {
+        int64_t begin = tl_frame_first(f, n) - tl_shift_offset(f, s);
+        overlap(x, begin, f->M, &from, &to);
+        for (int64_t m = from; m < to; m++)
+            for (int64_t c = 0; c < C; c++)
+                Y[m * columns + s * C + c] = framing->w[m] * x->x[(begin + m - x->first) * C + c];
+    }
+}
+
+void tl_frame_add(const tl_framing *framing, const double *Y, int64_t n, int64_t columns,
+                  tl_stretch *y)
+{
+    const tlnmf_frames *f = &framing->f;
+    int64_t C = y->channels, from, to;
+    for (int64_t s = 0; s < f->shifts; s++) {
+        int64_t begin = tl_frame_first(f, n) - tl_shift_offset(f, s);
+        overlap(y, begin, f->M, &from, &to);
+        for (int64_t m = from; m < to; m++)
+            for (int64_t c = 0; c < C; c++)
+                y->x[(begin + m - y->first) * C + c] += framing->w[m] * Y[m * columns + s * C + c];
+    }
+}
+
+void tl_frames_divide(const tl_framing *framing, tl_stretch *y)
+{
+    int64_t hop = framing->f.hop;
+    for (int64_t t = 0; t < y->length; t++) {
+        double inverse = framing->inverse[((y->first + t) % hop + hop) % hop];
+        for (int64_t c = 0; c < y->channels; c++)
+            y->x[t * y->channels + c] *= inverse;
+    }
+}
+
+/* ---- the public face ------------------------------------------------------------------------- */
+
+tlnmf_error tlnmf_frames_check(tlnmf_ctx *ctx, const tlnmf_frames *frames)
+{
+    tl_framing framing;
+    tlnmf_error error = tl_framing_create(ctx, frames, &framing);
+    if (error == TLNMF_OK)
+        tl_framing_free(&framing);
+    return error;
+}
+
+int64_t tlnmf_frames_count(const tlnmf_frames *f, int64_t length)
+{
+    if (length < 1)
+        return 0;
+    int64_t latest = tl_shift_offset(f, f->shifts - 1);
+    return (length - 1 + f->M - f->hop + latest) / f->hop + 1;
+}
+
+tlnmf_error tlnmf_frames_window(tlnmf_ctx *ctx, const tlnmf_frames *frames, double *w)
+{
+    tl_framing framing;
+    TRY(tl_framing_create(ctx, frames, &framing));
+    tl_copy(w, framing.w, frames->M);
+    tl_framing_free(&framing);
+    return TLNMF_OK;
+}
+
+/* Between Y[S][M][N] and the columns of tl_frame_cut(), one frame at a time. */
+static void spread(const tlnmf_frames *f, int64_t N, int64_t n, const double *column, double *Y)
+{
+    for (int64_t s = 0; s < f->shifts; s++)
+        for (int64_t m = 0; m < f->M; m++)
+            Y[(s * f->M + m) * N + n] = column[m * f->shifts + s];
+}
+
+static void collect(const tlnmf_frames *f, int64_t N, int64_t n, const double *Y, double *column)
+{
+    for (int64_t s = 0; s < f->shifts; s++)
+        for (int64_t m = 0; m < f->M; m++)
+            column[m * f->shifts + s] = Y[(s * f->M + m) * N + n];
+}
+
+/* Room for one frame of all shifts beside the framing. */
+static tlnmf_error open_public(tlnmf_ctx *ctx, const tlnmf_frames *frames, int64_t length,
+                               tl_framing *framing, double **column, void **block)
+{
+    TRY(tl_framing_create(ctx, frames, framing));
+    if (length < 1) {
+        tl_framing_free(framing);
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "a signal of %lld samples", (long long)length);
+    }
+    tl_slot table[] = {{column, frames->M * frames->shifts, sizeof **column}};
+    tlnmf_error error = TL_ARENA(ctx, "a frame", table, block);
+    if (error != TLNMF_OK)
+        tl_framing_free(framing);
+    return error;
+}
+
+tlnmf_error tlnmf_frames_analyse(tlnmf_ctx *ctx, const tlnmf_frames *frames, const double *x,
+                                 int64_t length, double *Y)
+{
+    tl_framing framing;
+    double *column = NULL;
+    void *block = NULL;
+    TRY(open_public(ctx, frames, length, &framing, &column, &block));
+    int64_t N = tlnmf_frames_count(frames, length);
+    tl_stretch signal = {0, length, 1, (double *)(uintptr_t)x}; /* only read */
+    for (int64_t n = 0; n < N; n++) {
+        tl_frame_cut(&framing, &signal, n, frames->shifts, column);
+        spread(frames, N, n, column, Y);
+    }
+    tl_release(&ctx->hooks, block);
+    tl_framing_free(&framing);
+    return TLNMF_OK;
+}
+
+tlnmf_error tlnmf_frames_synthesise(tlnmf_ctx *ctx, const tlnmf_frames *frames, const double *Y,
+                                    int64_t length, double *x)
+{
+    tl_framing framing;
+    double *column = NULL;
+    void *block = NULL;
+    TRY(open_public(ctx, frames, length, &framing, &column, &block));
+    int64_t N = tlnmf_frames_count(frames, length);
+    tl_stretch signal = {0, length, 1, x};
+    memset(x, 0, (size_t)length * sizeof *x);
+    for (int64_t n = 0; n < N; n++) {
+        collect(frames, N, n, Y, column);
+        tl_frame_add(&framing, column, n, frames->shifts, &signal);
+    }
+    tl_frames_divide(&framing, &signal);
+    tl_release(&ctx->hooks, block);
+    tl_framing_free(&framing);
+    return TLNMF_OK;
+}

@@ -1,0 +1,156 @@
+# Stems: their files, names and sums, and every input that can be bad.
+tlnmf simulate notes --theta 1,2 --signal notes.wav
+printf '0\t1\tlow A\n1\t2\thigh\n2\t3\tlow A\n2\t3\thigh\n' >notes.txt
+
+# ---- what is written -----------------------------------------------------------------------------
+expect 0 "notes.wav: 3 s, 1 channel, 5000 Hz
+  transform     learnt from the DCT, tukey window, frames of 200 samples every 100, 8 shifts
+  components    1 a source
+  learnt from   152 frames
+  stems         blind/source_1.wav
+                blind/source_2.wav" "" tlnmf separate notes.wav -k 2 -o blind --starts 2
+check "the files" [ "$(ls blind | tr '\n' ' ')" = "model.h5 source_1.wav source_2.wav summary.json " ]
+
+expect 0 ... "" tlnmf separate notes.wav --labels notes.txt --method tl --transform dct --per-source 1 \
+    -o stems --json --activations labels
+check "JSON is the summary" cmp "$out" stems/summary.json
+check "named after the labels" [ -f "stems/low A.wav" -a -f stems/high.wav ]
+check "the window" [ "$(json window)" = tukey ]
+check "the frame" [ "$(json frame)" = 200 ]
+check "one candidate" [ "$(json candidates)" = 1 ]
+near "the score of the remix" "$(json remix_si_sdr)" 41 0.1
+expect 0 ... "" tlnmf info stems/model.h5
+check "the model" grep -q 'separate' "$out"
+check "activations" [ "$(cut -f 3 stems/activations.txt | sort | uniq -c | tr -s ' ' | tr '\n' ';')" = \
+    " 2 high; 2 low A;" ] # each of them alone, and both together at the end
+mv stems again
+expect 0 ... "" tlnmf separate notes.wav --labels notes.txt --method tl --transform dct --per-source 1 \
+    -o stems --json --activations midi
+check "MIDI" [ "$(head -c 4 stems/activations.mid)" = MThd ]
+rm -r stems
+expect 0 ... "" tlnmf separate notes.wav --labels notes.txt --method tl --transform dct --per-source 1 \
+    -o stems --json --activations labels
+check "the same model again" cmp stems/model.h5 again/model.h5
+check "the same stems again" cmp stems/high.wav again/high.wav
+
+# A second recording: the notes once more, from the model
+expect 0 ... "" tlnmf apply stems/model.h5 notes.wav --labels notes.txt -o applied
+check "apply gives the same stems" cmp stems/high.wav applied/high.wav
+expect 0 ... "" tlnmf apply stems/model.h5 notes.wav -o free --format flac
+check "names from the model" [ -f "free/low A.flac" -a -f free/high.flac ]
+
+# ---- sums ----------------------------------------------------------------------------------------
+# The 2000 samples of 64 bits that end a file
+samples() # FILE
+{
+    tail -c 16000 "$1" | od -An -v -w8 -t f8 | tr -d ' '
+}
+# A mixture of two tones in 64-bit floats, its stems summed
+awk 'BEGIN { for (t = 0; t < 2000; t++) print .3 * sin(t * .4) * (t < 1400) + .2 * sin(t * .9) * (t > 600) }' >tones
+wav tones.wav 4000 1 $(cat tones)
+printf '0\t0.35\ta\n0.15\t0.5\tb\n' >tones.txt
+expect 0 ... "" tlnmf separate tones.wav --labels tones.txt -o sum --components --per-source 2 --keep residual
+check "the files" [ "$(cd sum && ls ./*.wav | tr '\n' ' ')" = "./a 1.wav ./a 2.wav ./b 1.wav ./b 2.wav ./residual.wav " ]
+paste <(samples tones.wav) <(samples "sum/a 1.wav") <(samples "sum/a 2.wav") <(samples "sum/b 1.wav") \
+    <(samples "sum/b 2.wav") <(samples sum/residual.wav) | awk '
+    { off = $1 - $2 - $3 - $4 - $5 - $6; if (off < 0) off = -off; if (off > worst) worst = off; n++ }
+    END { print n, worst; exit !(n == 2000 && worst < 1e-12) }' >sums ||
+    fail "the stems do not sum to the input: $(cat sums)"
+
+# ---- options -------------------------------------------------------------------------------------
+usage separate "one sound file is needed"
+usage separate "how many sources? -k INT, or --labels FILE that names them" notes.wav -o x
+usage separate "-o DIR is needed: where do the stems go?" notes.wav -k 2
+usage separate "k = 70 is outside [1, 64]" notes.wav -k 70 -o x
+usage separate "k = 3, but notes.txt names 2 sources" notes.wav -k 3 --labels notes.txt -o x
+usage separate "per-source = 2: without labels nothing says which components belong together" \
+    notes.wav -k 2 --per-source 2 -o x
+usage separate "window = round is not one of tukey|sine|hann|rectangular|kaiser" notes.wav -k 2 --window round -o x
+usage separate "transform = wavelet is not one of auto|dct|dft|stft" notes.wav -k 2 --transform wavelet -o x
+usage separate "gain = loud is not one of none|safe" notes.wav -k 2 --gain loud -o x
+usage separate "frame = 7.5 is no number of samples, or like 40ms, that comes to at least one at 5000 Hz" \
+    notes.wav -k 2 --frame 7.5 -o x
+usage separate "hop = 201 samples is outside [1, 200], the length of a frame: the sound between frames would be lost" \
+    notes.wav -k 2 --hop 201 -o x
+usage separate "window hann with hop 200 of 200 samples does not give the sound back: between frames it is weighted by 6.2e-05 only; take a smaller hop" \
+    notes.wav -k 2 --window hann --hop 200 --shifts 1 -o x
+usage separate "release = soon is not a number in [0, 1e+06]" notes.wav -k 2 --release soon -o x
+absent x
+
+# ---- bad sound -----------------------------------------------------------------------------------
+wav empty.wav 8000 1
+input separate "empty.wav: holds no samples" empty.wav -k 2 -o x
+input separate "gone.wav: No such file or directory" gone.wav -k 2 -o x
+wav silent.wav 8000 1 $(printf '0 %.0s' $(seq 500))
+input separate "silent.wav: it is silent: there is nothing to learn from" silent.wav -k 2 -o x
+wav nan.wav 8000 1 .1 .2 nan .4
+input separate "nan.wav: frame 2, channel 0 is not finite" nan.wav -k 2 -o x
+head -c 2000 tones.wav >cut.wav
+input separate "cut.wav: cut short: its header promises 16036 bytes, 1992 are there" cut.wav -k 2 -o x
+printf hello >text.wav
+input separate 'text.wav: not a sound file that can be read (it starts with "hello")' text.wav -k 2 -o x
+wav slow.wav 1 1 $(seq 50)
+usage separate "frame = 40ms is no number of samples, or like 40ms, that comes to at least one at 1 Hz" slow.wav -k 2 -o x
+wav quick.wav 10000000 1 $(seq 50)
+expect 1 "" ... tlnmf separate quick.wav -k 2 -o x
+check "what it would need" grep -q 'quick.wav: about [0-9]* MiB of memory would be needed, the machine has' "$err"
+wav short.wav 8000 1 .1 .2 -.1
+input separate "short.wav: 30 components cannot be told apart in 2 frames: the sound is too short, or the frames are too long" \
+    short.wav -k 30 -o x
+absent x
+
+# odd, but sound: shorter than a frame, a constant, a clipped square wave, many channels
+expect 0 ... "" tlnmf separate short.wav -k 2 -o short
+wav constant.wav 8000 1 $(printf '.5 %.0s' $(seq 900))
+expect 0 ... "" tlnmf separate constant.wav -k 2 -o constant
+wav square.wav 8000 1 $(for i in $(seq 60); do printf '1 1 1 1 1 1 1 1 -1 -1 -1 -1 -1 -1 -1 -1 '; done)
+expect 0 ... "" tlnmf separate square.wav -k 2 -o square --gain safe
+wav many.wav 8000 64 $(awk 'BEGIN { for (i = 0; i < 64 * 400; i++) print sin(i * i * .01) * .5 }')
+expect 0 ... "" tlnmf separate many.wav -k 2 -o many --shifts 2
+check "64 channels" [ "$(od -An -t u2 -j 22 -N 2 many/source_1.wav | tr -d ' ')" -eq 64 ]
+
+# ---- bad labels ----------------------------------------------------------------------------------
+labels() # MESSAGE TEXT
+{
+    printf '%b' "$2" >l.txt
+    input separate "l.txt: $1" notes.wav --labels l.txt -o x
+}
+labels "there are no labels" ""
+labels "line 1: a time is negative: -1" '-1\t1\ta\n'
+labels "line 1: not UTF-8 text" '0\t1\t\xff\xfe\n'
+labels "line 1: the label ends before it starts" '2\t1\ta\n'
+labels "the label at 0 s has no name: which source is it?" '0\t1\t\n'
+printf '0\t1\ta\n5\t6\tb\n' >l.txt
+expect 3 "" 'tlnmf separate: warning: l.txt: the label "b" ends at 6 s, the sound at 3 s
+tlnmf separate: l.txt: "b" never sounds: its labels have no length or lie past the end of the sound' \
+    tlnmf separate notes.wav --labels l.txt -o x
+labels '"b" never sounds: its labels have no length or lie past the end of the sound' '0\t1\ta\n1\t1\tb\n'
+absent x
+printf '0\t1\t../x\n0.5\t2\t/etc/y\n1\t9\t../x\n' >paths.txt
+expect 0 ... 'tlnmf separate: warning: paths.txt: the label "../x" ends at 9 s, the sound at 3 s' \
+    tlnmf separate notes.wav --labels paths.txt --method nmf --per-source 1 -o paths
+check "no way out of the directory" [ "$(ls paths | tr '\n' ' ')" = "_etc_y.wav _x.wav model.h5 summary.json " ]
+
+# ---- outputs -------------------------------------------------------------------------------------
+expect 5 "" "tlnmf separate: stems: there are files in it already; --force writes beside and over them" \
+    tlnmf separate notes.wav -k 2 -o stems
+expect 0 ... "" tlnmf separate notes.wav -k 2 -o stems --force --method nmf --format flac
+check "beside what was there" [ -f stems/high.wav -a -f stems/source_1.flac ]
+expect 5 "" "tlnmf separate: notes.txt: Not a directory" tlnmf separate notes.wav -k 2 -o notes.txt
+expect 5 "" "tlnmf separate: no/dir: No such file or directory" tlnmf separate notes.wav -k 2 -o no/dir
+# no room for the stems: 8 blocks of 512 or 1024 bytes
+expect 5 "" ... bash -c "ulimit -f 8; trap '' XFSZ; exec tlnmf separate notes.wav -k 2 --method nmf -o full"
+check "why" grep -q 'tlnmf separate: .*full' "$err"
+absent full
+
+# ---- apply ---------------------------------------------------------------------------------------
+usage apply "a model and a sound file are needed" stems/model.h5
+input apply "tones.wav: its rate is 4000 Hz, the model was learnt at 5000 Hz: resample it first" \
+    again/model.h5 tones.wav -o x
+printf '0\t1\tlow B\n' >b.txt
+input apply 'b.txt: the model knows no source "low B"' again/model.h5 notes.wav --labels b.txt -o x
+small_data y.npy
+tlnmf fit y.npy -k 2 -o fit.h5 -q >/dev/null
+input apply 'fit.h5: this model is not one of `tlnmf separate`: it does not say how its frames were made' \
+    fit.h5 notes.wav -o x
+absent x
