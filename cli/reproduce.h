@@ -96,6 +96,9 @@ double *rep_notes(rep *r);
 int rep_fit(rep *r, const tlnmf_data *data, const tlnmf_settings *opt, const tlnmf_start *start,
             tlnmf_result **out);
 
+/* A search with exchange on GCM data, which it frees: what both methods reached, and how far from
+ * Phibar. */
+int rep_search_gcm(rep *r, tlnmf_data *data, const tlnmf_settings *opt, json_t *out);
 /* The search of Figure 2 as a cell: "search-gcm-S10-fast". */
 rep_cell rep_search_cell(const rep *r, rep_set set, int64_t S, tlnmf_solver solver);
 void rep_put_search(json_t *out, const tlnmf_result *tl);

@@ -59,34 +59,12 @@ static rep_cell local_cell(const rep *r, tlnmf_neighbours kind, int64_t B)
 
 static int run_rank(rep *r, const rep_cell *cell, json_t *out)
 {
+    tlnmf_settings opt = rep_settings(r, REP_GCM, TLNMF_SOLVER_FAST, RANK_S);
+    opt.k = cell->K;
+    opt.starts = r->quick ? 2 : 20;
     tlnmf_data *data;
-    tlnmf_result *result = NULL;
-    double Phibar[100], distance[2] = {NAN, NAN};
     int code = rep_data(r, REP_GCM, RANK_S, &data);
-    if (code == EXIT_DONE) {
-        tlnmf_settings opt = rep_settings(r, REP_GCM, TLNMF_SOLVER_FAST, RANK_S);
-        opt.k = cell->K;
-        opt.starts = r->quick ? 2 : 20;
-        code = rep_fit(r, data, &opt, NULL, &result);
-    }
-    if (code == EXIT_DONE) {
-        tlnmf_ctx *ctx = r->call->ctx;
-        const tlnmf_result *both[2] = {result, tlnmf_result_other(result)};
-        tlnmf_error error = tlnmf_transform_matrix(ctx, TLNMF_TRANSFORM_DCT, 10, Phibar);
-        for (int i = 0; error == TLNMF_OK && i < 2; i++)
-            error =
-                tlnmf_transform_distance(ctx, 10, tlnmf_result_Phi(both[i]), Phibar, &distance[i]);
-        if (error != TLNMF_OK)
-            code = rep_fail(r, error);
-    }
-    if (code == EXIT_DONE) {
-        rep_put_search(out, result);
-        json_object_set_new(out, "distance_tl", json_real(distance[0]));
-        json_object_set_new(out, "distance_jd", json_real(distance[1]));
-    }
-    tlnmf_result_free(result);
-    tlnmf_data_free(data);
-    return code;
+    return code == EXIT_DONE ? rep_search_gcm(r, data, &opt, out) : code;
 }
 
 static rep_cell rank_cell(const rep *r, int64_t K)

@@ -317,6 +317,36 @@ int rep_put_atoms(rep *r, json_t *out, const char *key, const tlnmf_result *resu
     return EXIT_DONE;
 }
 
+/* How far both results of an exchange are from Phibar, the DCT. */
+static int put_distances(rep *r, json_t *out, const tlnmf_result *tl)
+{
+    enum { M = 10 };
+    double Phibar[M * M], distance[2] = {NAN, NAN};
+    tlnmf_ctx *ctx = r->call->ctx;
+    const tlnmf_result *both[2] = {tl, tlnmf_result_other(tl)};
+    tlnmf_error error = tlnmf_transform_matrix(ctx, TLNMF_TRANSFORM_DCT, M, Phibar);
+    for (int i = 0; error == TLNMF_OK && i < 2; i++)
+        error = tlnmf_transform_distance(ctx, M, tlnmf_result_Phi(both[i]), Phibar, &distance[i]);
+    if (error != TLNMF_OK)
+        return rep_fail(r, error);
+    json_object_set_new(out, "distance_tl", json_real(distance[0]));
+    json_object_set_new(out, "distance_jd", json_real(distance[1]));
+    return EXIT_DONE;
+}
+
+int rep_search_gcm(rep *r, tlnmf_data *data, const tlnmf_settings *opt, json_t *out)
+{
+    tlnmf_result *tl = NULL;
+    int code = rep_fit(r, data, opt, NULL, &tl);
+    if (code == EXIT_DONE) {
+        rep_put_search(out, tl);
+        code = put_distances(r, out, tl);
+    }
+    tlnmf_result_free(tl);
+    tlnmf_data_free(data);
+    return code;
+}
+
 static int run_search(rep *r, const rep_cell *cell, json_t *out)
 {
     tlnmf_data *data;

@@ -311,20 +311,12 @@ static int run_nested(rep *r, const rep_cell *cell, json_t *out)
 /* The exchange with all J J_nmf updates of Algorithm 2 before TL-NMF starts from JD's results. */
 static int run_handover(rep *r, const rep_cell *cell, json_t *out)
 {
-    tlnmf_data *data;
-    tlnmf_result *result = NULL;
     (void)cell;
+    tlnmf_settings opt = rep_settings(r, REP_GCM, TLNMF_SOLVER_PAPER, 10);
+    opt.handover = 0;
+    tlnmf_data *data;
     int code = rep_data(r, REP_GCM, 10, &data);
-    if (code == EXIT_DONE) {
-        tlnmf_settings opt = rep_settings(r, REP_GCM, TLNMF_SOLVER_PAPER, 10);
-        opt.handover = 0;
-        code = rep_fit(r, data, &opt, NULL, &result);
-    }
-    if (code == EXIT_DONE)
-        rep_put_search(out, result);
-    tlnmf_result_free(result);
-    tlnmf_data_free(data);
-    return code;
+    return code == EXIT_DONE ? rep_search_gcm(r, data, &opt, out) : code;
 }
 
 static void plan(rep *r)

@@ -120,55 +120,25 @@ static int run_theory(rep *r, const rep_cell *cell, json_t *out)
 /* K = min(M, N), S = 10: W H can be any V. */
 static int run_full_rank(rep *r, const rep_cell *cell, json_t *out)
 {
-    tlnmf_data *data;
-    tlnmf_result *result = NULL;
     (void)cell;
+    tlnmf_settings opt = rep_settings(r, REP_GCM, TLNMF_SOLVER_FAST, 10);
+    opt.k = M;
+    opt.starts = r->quick ? 2 : 10;
+    tlnmf_data *data;
     int code = rep_data(r, REP_GCM, 10, &data);
-    if (code == EXIT_DONE) {
-        tlnmf_settings opt = rep_settings(r, REP_GCM, TLNMF_SOLVER_FAST, 10);
-        opt.k = M;
-        opt.starts = r->quick ? 2 : 10;
-        code = rep_fit(r, data, &opt, NULL, &result);
-    }
-    if (code == EXIT_DONE)
-        rep_put_search(out, result);
-    tlnmf_result_free(result);
-    tlnmf_data_free(data);
-    return code;
+    return code == EXIT_DONE ? rep_search_gcm(r, data, &opt, out) : code;
 }
 
 /* The true covariances: S is infinite. */
 static int run_infinite(rep *r, const rep_cell *cell, json_t *out)
 {
-    tlnmf_data *data = NULL;
-    tlnmf_result *result = NULL;
     (void)cell;
+    tlnmf_settings opt = rep_settings(r, REP_GCM, TLNMF_SOLVER_FAST, 10);
+    opt.starts = r->quick ? 2 : 20;
+    opt.J = 2000;
+    tlnmf_data *data = NULL;
     int code = rep_truth(r, &data);
-    if (code == EXIT_DONE) {
-        tlnmf_settings opt = rep_settings(r, REP_GCM, TLNMF_SOLVER_FAST, 10);
-        opt.starts = r->quick ? 2 : 20;
-        opt.J = 2000;
-        code = rep_fit(r, data, &opt, NULL, &result);
-    }
-    if (code == EXIT_DONE) {
-        double Phibar[SQUARE], distance[2];
-        tlnmf_ctx *ctx = r->call->ctx;
-        const tlnmf_result *both[2] = {result, tlnmf_result_other(result)};
-        tlnmf_error error = tlnmf_transform_matrix(ctx, TLNMF_TRANSFORM_DCT, M, Phibar);
-        for (int i = 0; error == TLNMF_OK && i < 2; i++)
-            error =
-                tlnmf_transform_distance(ctx, M, tlnmf_result_Phi(both[i]), Phibar, &distance[i]);
-        if (error != TLNMF_OK) {
-            code = rep_fail(r, error);
-        } else {
-            rep_put_search(out, result);
-            json_object_set_new(out, "distance_tl", json_real(distance[0]));
-            json_object_set_new(out, "distance_jd", json_real(distance[1]));
-        }
-    }
-    tlnmf_result_free(result);
-    tlnmf_data_free(data);
-    return code;
+    return code == EXIT_DONE ? rep_search_gcm(r, data, &opt, out) : code;
 }
 
 static rep_cell theory_cell(const rep *r, int64_t S)

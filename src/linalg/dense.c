@@ -67,6 +67,22 @@ double tl_orthogonality(int64_t M, const double *A, double *scratch)
     return worst;
 }
 
+tlnmf_error tl_check_orthogonal(tlnmf_ctx *ctx, const char *name, int64_t M, const double *A)
+{
+    const double most = 1e-8; /* what nine printed digits lose; more is a mistake */
+    double *scratch;
+    void *block;
+    tl_slot table[] = {TL_SLOT(scratch, M * M)};
+    TRY(TL_ARENA(ctx, "checking Phi", table, &block));
+    double off = tl_orthogonality(M, A, scratch);
+    tl_release(&ctx->hooks, block);
+    if (!(off <= most))
+        return tl_fail(ctx, TLNMF_ERR_DATA,
+                       "%s is not orthogonal: Phi Phi' differs from I by %.3g (at most %g)", name,
+                       off, most);
+    return TLNMF_OK;
+}
+
 /* The size that a LAPACK query left in `answer`. */
 static int64_t work_size(double answer)
 {

@@ -39,6 +39,9 @@ void tl_gemv_transposed(int64_t M, const double *A, const double *x, double *y);
 /* Largest entry of |A A' - I|; `scratch` is M x M. */
 double tl_orthogonality(int64_t M, const double *A, double *scratch);
 
+/* Whether A may pass for orthogonal; `name` is what the message calls it. */
+tlnmf_error tl_check_orthogonal(tlnmf_ctx *ctx, const char *name, int64_t M, const double *A);
+
 /* The orthogonal factor of A (M x M, overwritten): U V' where A = U diag(s) V'. A singular A has
  * several, and gets one of them. */
 tlnmf_error tl_polar(tlnmf_ctx *ctx, int64_t M, double *A);

@@ -3,8 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Phi may be off by what nine printed digits lose; more is a mistake. */
-static const double ORTHOGONAL_TO = 1e-8, ORTHOGONAL_ALREADY = 1e-12;
+static const double ORTHOGONAL_ALREADY = 1e-12;
 
 static tlnmf_error check_Phi(tlnmf_ctx *ctx, int64_t M, const double *Phi)
 {
@@ -13,18 +12,7 @@ static tlnmf_error check_Phi(tlnmf_ctx *ctx, int64_t M, const double *Phi)
             return tl_fail(ctx, TLNMF_ERR_DATA,
                            "the given Phi is not finite at row %lld, column %lld",
                            (long long)(i / M), (long long)(i % M));
-    double *scratch;
-    void *block;
-    tl_slot table[] = {TL_SLOT(scratch, M * M)};
-    TRY(TL_ARENA(ctx, "checking Phi", table, &block));
-    double off = tl_orthogonality(M, Phi, scratch);
-    tl_release(&ctx->hooks, block);
-    if (off > ORTHOGONAL_TO)
-        return tl_fail(
-            ctx, TLNMF_ERR_DATA,
-            "the given Phi is not orthogonal: Phi Phi' differs from I by %.3g (at most %g)", off,
-            ORTHOGONAL_TO);
-    return TLNMF_OK;
+    return tl_check_orthogonal(ctx, "the given Phi", M, Phi);
 }
 
 static tlnmf_error check_factor(tlnmf_ctx *ctx, const char *name, int64_t rows, int64_t columns,

@@ -63,15 +63,7 @@ tlnmf_error tlnmf_separator_create(tlnmf_ctx *ctx, const tlnmf_separator_info *i
     for (int64_t i = 0; i < M * K; i++)
         if (!(W[i] >= 0.0 && isfinite(W[i])))
             return tl_fail(ctx, TLNMF_ERR_DATA, "W must be finite and not negative");
-    double *scratch;
-    void *block;
-    tl_slot table[] = {TL_SLOT(scratch, M * M)};
-    TRY(TL_ARENA(ctx, "checking Phi", table, &block));
-    double off = tl_orthogonality(M, Phi, scratch);
-    tl_release(&ctx->hooks, block);
-    if (!(off <= 1e-8))
-        return tl_fail(ctx, TLNMF_ERR_DATA,
-                       "Phi is not orthogonal: Phi Phi' differs from I by %.3g", off);
+    TRY(tl_check_orthogonal(ctx, "Phi", M, Phi));
     TRY(tl_separator_new(ctx, M, K, out));
     (*out)->info = *info;
     tl_copy((*out)->Phi, Phi, M * M);
