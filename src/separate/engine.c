@@ -50,19 +50,19 @@ static void share_power(int64_t M, int64_t count, double *V)
         }
 }
 
-void tl_engine_transform(tl_engine *engine, int64_t count)
+void tl_engine_transform(tl_engine *engine, int64_t rows, int64_t count)
 {
     int64_t M = engine->M, each = engine->each, T = count * each;
-    tl_gemm(TL_PLAIN, TL_PLAIN, M, T, M, 1.0, engine->Phi, M, engine->Y, T, 0.0, engine->X, T);
+    tl_gemm(TL_PLAIN, TL_PLAIN, rows, T, M, 1.0, engine->Phi, M, engine->Y, T, 0.0, engine->X, T);
     double scale = 1.0 / (double)each;
-    for (int64_t i = 0; i < M * count; i++) {
+    for (int64_t i = 0; i < rows * count; i++) {
         double sum = 0.0;
         for (int64_t t = 0; t < each; t++)
             sum += engine->X[i * each + t] * engine->X[i * each + t];
         engine->V[i] = scale * sum;
     }
     if (engine->paired)
-        share_power(M, count, engine->V);
+        share_power(rows, count, engine->V);
 }
 
 void tl_engine_fit_H(tl_engine *engine, int64_t count, int64_t per_source, const uint64_t *active)

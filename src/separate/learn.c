@@ -38,10 +38,10 @@ static void report(tl_choice *choice, double C)
 
 /* ---- analysis -------------------------------------------------------------------------------- */
 
-/* Visits the scene in blocks: Y, X and V of each; V is collected, and the first `band` rows of X go
- * to `X_band` (S C x band x L) if that is wanted. */
-static void analyse_with(tl_learner *l, tl_engine *engine, const double *Phi, int64_t band,
-                         double *X_band)
+/* Visits the scene in blocks: the first `rows` rows of X and V; V is collected, and X goes to
+ * `X_rows` (S C x rows x L) if that is wanted. */
+static void analyse_with(tl_learner *l, tl_engine *engine, const double *Phi, int64_t rows,
+                         double *X_rows)
 {
     engine->Phi = Phi;
     for (int64_t i0 = 0; i0 < l->L; i0 += engine->most) {
@@ -50,13 +50,13 @@ static void analyse_with(tl_learner *l, tl_engine *engine, const double *Phi, in
             tl_stretch x = tl_scene_stretch(&l->scene, i0 + i);
             tl_engine_put(engine, &x, l->scene.n[i0 + i], i, count);
         }
-        tl_engine_transform(engine, count);
-        for (int64_t m = 0; m < l->M; m++)
+        tl_engine_transform(engine, rows, count);
+        for (int64_t m = 0; m < rows; m++)
             tl_copy(l->V + m * l->L + i0, engine->V + m * count, count);
-        for (int64_t m = 0; m < band; m++)
+        for (int64_t m = 0; X_rows != NULL && m < rows; m++)
             for (int64_t i = 0; i < count; i++)
                 for (int64_t t = 0; t < each; t++)
-                    X_band[(t * band + m) * l->L + i0 + i] = engine->X[(m * count + i) * each + t];
+                    X_rows[(t * rows + m) * l->L + i0 + i] = engine->X[(m * count + i) * each + t];
     }
 }
 
@@ -82,10 +82,10 @@ static tlnmf_error set_basis(tl_learner *l, const tl_recipe *r)
 static tlnmf_error analyse(tl_learner *l, const tl_recipe *r, tl_engine *engine)
 {
     TRY(set_basis(l, r));
+    engine->paired = r->basis == TLNMF_BASIS_STFT;
     if (l->analysed)
         return TLNMF_OK;
-    engine->paired = r->basis == TLNMF_BASIS_STFT;
-    analyse_with(l, engine, l->Phi0, 0, NULL);
+    analyse_with(l, engine, l->Phi0, l->M, NULL);
     double sum = 0.0;
     for (int64_t i = 0; i < l->M * l->L; i++)
         sum += l->V[i];
@@ -115,6 +115,9 @@ static void draw_start(tl_learner *l, const tl_recipe *r, uint64_t start, double
     tl_rng_seed(&rng, TLNMF_STREAM_OWN, l->opt->seed, start);
     for (int64_t i = 0; i < l->M * K; i++)
         W[i] = 1.0 + (blind ? fabs(tl_rng_normal(&rng)) : 0.2 * tl_rng_uniform(&rng));
+    if (r->basis == TLNMF_BASIS_STFT) /* (18): cosine and sine start, and stay, alike */
+        for (int64_t m = 1; m + 1 < l->M; m += 2)
+            tl_copy(W + (m + 1) * K, W + m * K, K);
     for (int64_t k = 0; k < K; k++)
         for (int64_t i = 0; i < l->L; i++) {
             double h = 1.0 + (blind ? fabs(tl_rng_normal(&rng)) : 0.1 * tl_rng_uniform(&rng));
@@ -217,8 +220,8 @@ static void accept(tl_learner *l, const tl_recipe *r, int64_t band, const tlnmf_
     tl_gemm(TL_PLAIN, TL_PLAIN, band, M, band, 1.0, tlnmf_result_Phi(result), band, l->Phi0, M, 0.0,
             l->Phi, M);
     take_rows(l, K, band, tlnmf_result_W(result), tlnmf_result_H(result));
-    analyse_with(l, engine, l->Phi, 0, NULL);
-    l->analysed = false; /* V is no longer that of Phi0 */
+    analyse_with(l, engine, l->Phi, band, NULL); /* the other rows stay */
+    l->analysed = false;                         /* V is no longer that of Phi0 */
     update(l, K, UPDATES_AFTER, l->W, l->H);
 }
 

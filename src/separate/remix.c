@@ -178,7 +178,7 @@ static void take_apart(const tl_remix *remix, int64_t p, tl_engine *engine, int6
         int64_t count = tl_min(most, N - n);
         for (int64_t i = 0; i < count; i++)
             tl_engine_put(engine, &mix, n + i, i, count);
-        tl_engine_transform(engine, count);
+        tl_engine_transform(engine, engine->M, count);
         tl_engine_fit_H(engine, count, per_source, active);
         tl_engine_weigh(engine, count);
         if (tl_engine_part(engine, count, &first))

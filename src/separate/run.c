@@ -105,7 +105,7 @@ static tlnmf_error separate_block(job *j, int64_t n, int64_t count)
         j->active[i] = tl_active_in(f, j->run->spans, j->run->span_count, j->run->release,
                                     j->separator->info.sources, n + i);
     }
-    tl_engine_transform(&j->engine, count);
+    tl_engine_transform(&j->engine, j->engine.M, count);
     tl_engine_fit_H(&j->engine, count, j->separator->info.per_source, j->active);
     keep_H(j, n, count);
     if (j->run->write == NULL)

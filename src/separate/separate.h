@@ -72,9 +72,10 @@ tlnmf_error tl_engine_create(tlnmf_ctx *ctx, const tl_framing *framing, int64_t 
                              tl_engine *engine);
 void tl_engine_free(tl_engine *engine);
 
-/* Frame n of a stretch to place i of a block of `count`; then X and V of all `count`. */
+/* Frame n of a stretch to place i of a block of `count`; then the first
+ * `rows` rows of X and V of all `count`. */
 void tl_engine_put(tl_engine *engine, const tl_stretch *x, int64_t n, int64_t i, int64_t count);
-void tl_engine_transform(tl_engine *engine, int64_t count);
+void tl_engine_transform(tl_engine *engine, int64_t rows, int64_t count);
 /* H with Phi and W as they are, from `active` sources (a bit each) per frame: (7). */
 void tl_engine_fit_H(tl_engine *engine, int64_t count, int64_t per_source, const uint64_t *active);
 
