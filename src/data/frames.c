@@ -79,7 +79,7 @@ static tlnmf_error check_ranges(tlnmf_ctx *ctx, const tlnmf_frames *f)
     return TLNMF_OK;
 }
 
-/* (17): the sum of squared windows over all frames and shifts is periodic with the hop. */
+/* (24): the sum of squared windows over all frames and shifts is periodic with the hop. */
 static tlnmf_error invert_sums(tlnmf_ctx *ctx, tl_framing *framing)
 {
     const tlnmf_frames *f = &framing->f;

@@ -11,7 +11,7 @@
 typedef struct tl_framing {
     tlnmf_frames f;
     double *w;       /* M */
-    double *inverse; /* hop: 1 / sum of w^2 over the frames and shifts that hold a sample, (17) */
+    double *inverse; /* hop: 1 / sum of w^2 over the frames and shifts that hold a sample, (24) */
     tlnmf_hooks hooks;
     void *block;
 } tl_framing;
@@ -44,7 +44,7 @@ void tl_frame_cut(const tl_framing *framing, const tl_stretch *x, int64_t n, int
 /* Adds them back, windowed again; what lies outside the stretch is dropped. */
 void tl_frame_add(const tl_framing *framing, const double *Y, int64_t n, int64_t columns,
                   tl_stretch *y);
-/* Divides samples first .. first+length-1, to which all their frames have been added: (17). */
+/* Divides samples first .. first+length-1, to which all their frames have been added: (24). */
 void tl_frames_divide(const tl_framing *framing, tl_stretch *y);
 
 #endif

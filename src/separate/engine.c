@@ -40,7 +40,7 @@ void tl_engine_put(tl_engine *engine, const tl_stretch *x, int64_t n, int64_t i,
     tl_frame_cut(engine->framing, x, n, count * engine->each, engine->Y + i * engine->each);
 }
 
-/* The mean of rows 2j-1 and 2j, cosine and sine of one frequency: (18). */
+/* The mean of rows 2j-1 and 2j, cosine and sine of one frequency: (25). */
 static void share_power(int64_t M, int64_t count, double *V)
 {
     for (int64_t m = 1; m + 1 < M; m += 2)
@@ -114,7 +114,7 @@ static bool pick(tl_engine *engine, int64_t count, const tl_part *part)
     return sum > 0.0;
 }
 
-/* The part of the floor that goes with frame n: (16). */
+/* The part of the floor that goes with frame n: (23). */
 static double floor_share(const tl_engine *engine, int64_t count, const tl_part *part, int64_t n)
 {
     if (part->no_floor)

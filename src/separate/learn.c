@@ -115,7 +115,7 @@ static void draw_start(tl_learner *l, const tl_recipe *r, uint64_t start, double
     tl_rng_seed(&rng, TLNMF_STREAM_OWN, l->opt->seed, start);
     for (int64_t i = 0; i < l->M * K; i++)
         W[i] = 1.0 + (blind ? fabs(tl_rng_normal(&rng)) : 0.2 * tl_rng_uniform(&rng));
-    if (r->basis == TLNMF_BASIS_STFT) /* (18): cosine and sine start, and stay, alike */
+    if (r->basis == TLNMF_BASIS_STFT) /* (25): cosine and sine start, and stay, alike */
         for (int64_t m = 1; m + 1 < l->M; m += 2)
             tl_copy(W + (m + 1) * K, W + m * K, K);
     for (int64_t k = 0; k < K; k++)
@@ -211,7 +211,7 @@ static void take_rows(const tl_learner *l, int64_t K, int64_t band, const double
     tl_normalise(l->M, l->L, K, l->W, l->H);
 }
 
-/* Phi = diag(Q, I) Phi0, then V, W, H go along: (19). */
+/* Phi = diag(Q, I) Phi0, then V, W, H go along: (26). */
 static void accept(tl_learner *l, const tl_recipe *r, int64_t band, const tlnmf_result *result,
                    tl_engine *engine)
 {

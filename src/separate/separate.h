@@ -85,10 +85,10 @@ typedef struct tl_part {
     int64_t per_source; /* components of each of them */
     int64_t first, members;
     double floor_share; /* of the floor where H is all zero: 1 / outputs */
-    bool no_floor;      /* the floor belongs to the residual: (16) */
+    bool no_floor;      /* the floor belongs to the residual: (23) */
 } tl_part;
 
-/* The part's share of every coefficient, (16), back to frames, left in Z. False if it is all zero.
+/* The part's share of every coefficient, (23), back to frames, left in Z. False if it is all zero.
  * tl_engine_weigh must have been called after H was fitted. */
 void tl_engine_weigh(tl_engine *engine, int64_t count);
 bool tl_engine_part(tl_engine *engine, int64_t count, const tl_part *part);

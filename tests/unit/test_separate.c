@@ -141,7 +141,7 @@ static void notes_are_found_blindly(void **state)
 
 /* ---- masks against plain loops --------------------------------------------------------------- */
 
-/* (16), straight from the definition: one frame at a time, H as the run reports it. */
+/* (23), straight from the definition: one frame at a time, H as the run reports it. */
 static void naive_stem(const tlnmf_separator *separator, const double *x, const double *H,
                        int64_t N, int source, double *stem)
 {
