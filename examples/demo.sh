@@ -1,5 +1,6 @@
 #!/bin/sh
-# The paper's music notes, from nothing: simulate, learn the transform, show what it found.
+# The paper's music notes, from nothing: simulate, learn the transform, show what it found. Then a
+# recording of a piano, taken apart.
 #   demo.sh PROGRAM [DIRECTORY]
 set -eu
 tlnmf=$1
@@ -19,4 +20,20 @@ cat <<EOF
 Two notes a semitone apart, 440 and 466.16 Hz with one harmonic each: the transform has found a pair of
 atoms for each of the four frequencies, though no row of the DCT it started from has any of them.
 Listen to $dir/notes.wav; look into the model with: tlnmf info $dir/model.h5
+
+Now a recording: two piano notes a semitone apart, one after the other and then together.
+EOF
+
+piano=$(dirname "$0")/../tests/audio/piano_a4_as4
+say tlnmf separate "$piano/mix.flac" -k 2 -o "$dir/stems" --force
+"$tlnmf" separate "$piano/mix.flac" -k 2 -o "$dir/stems" --force
+
+set -- --ref "$piano/piano_a4.flac" "$piano/piano_as4.flac" \
+    --est "$dir/stems/source_1.wav" "$dir/stems/source_2.wav"
+say tlnmf eval "$@"
+"$tlnmf" eval "$@"
+
+cat <<EOF
+
+Nothing told the program when which note plays. Listen to $dir/stems/source_1.wav and source_2.wav.
 EOF
