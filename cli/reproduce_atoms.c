@@ -195,11 +195,12 @@ static int report_fig3(rep *r)
 
 /* ---- Table II, and the angles ---------------------------------------------------------------- */
 
+/* NaN, if one of them is. */
 static double largest(const double *x)
 {
     double most = x[0];
     for (int i = 1; i < REP_ATOMS; i++)
-        most = fmax(most, x[i]);
+        most = x[i] <= most ? most : x[i];
     return most;
 }
 
@@ -216,7 +217,8 @@ static double frequency_error(const atoms *a)
             if (fabs(a->frequency[i] - notes[j]) < fabs(a->frequency[i] - notes[best]))
                 best = j;
         count[best]++;
-        worst = fmax(worst, fabs(a->frequency[i] - notes[best]));
+        worst = fabs(a->frequency[i] - notes[best]) <= worst ? worst
+                                                             : fabs(a->frequency[i] - notes[best]);
     }
     for (int j = 0; j < 4; j++)
         worst = count[j] == 2 ? worst : INFINITY;
@@ -234,7 +236,7 @@ static void atom_rows(rep *r, const atoms *all)
         }
     double off = frequency_error(&all[0]), worst = largest(all[0].error), least = INFINITY;
     for (int i = 0; i < REP_ATOMS; i++)
-        least = fmin(least, all[1].error[i]);
+        least = all[1].error[i] >= least ? least : all[1].error[i];
     bool full = !r->quick;
     rep_row_add(r, "table2", 0.35, off, off <= 0.6,
                 full ? "two atoms a frequency, within 0.6 Hz" : "",

@@ -67,38 +67,136 @@ const json_t *rep_result(const rep *r, const char *name)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+/* The bytes of a file of the folder; *bytes is NULL when there is no such file. */
+static int read_file(rep *r, const char *name, char *path, size_t room, unsigned char **bytes,
+                     size_t *size)
+{
+    struct stat status;
+    io_error err;
+    *bytes = NULL;
+    path_of(r, name, path, room);
+    if (lstat(path, &status) != 0 && errno == ENOENT)
+        return EXIT_DONE;
+    if (!S_ISREG(status.st_mode))
+        return cli_fail(r->call->command, EXIT_INPUT, "%s: is not a file: remove it", path);
+    return io_slurp(path, bytes, size, &err) ? EXIT_DONE : cli_fail_io(r->call->command, &err);
+}
+
+static json_t *parse(const unsigned char *bytes, size_t size)
+{
+    json_error_t why;
+    json_t *object = json_loadb((const char *)bytes, size, JSON_REJECT_DUPLICATES, &why);
+    if (json_is_object(object))
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
 /* The object of a JSON file of the folder; *out is NULL when there is no such file. */
 static int load(rep *r, const char *name, json_t **out)
 {
     char path[4096];
-    struct stat status;
     unsigned char *bytes;
     size_t size;
-    io_error err;
     *out = NULL;
-    path_of(r, name, path, sizeof path);
-    if (stat(path, &status) != 0 && errno == ENOENT)
-        return EXIT_DONE;
-    if (!io_slurp(path, &bytes, &size, &err))
-        return cli_fail_io(r->call->command, &err);
-    json_error_t why;
-    *out = json_loadb((const char *)bytes, size, JSON_REJECT_DUPLICATES, &why);
+    int code = read_file(r, name, path, sizeof path, &bytes, &size);
+    if (code != EXIT_DONE || bytes == NULL)
+        return code;
+    *out = parse(bytes, size);
     free(bytes);
-    if (json_is_object(*out))
-        return EXIT_DONE;
-    json_decref(*out);
-    *out = NULL;
-    return cli_fail(r->call->command, EXIT_INPUT, "%s: is not a JSON object: remove it", path);
+    return *out != NULL ? EXIT_DONE
+                        : cli_fail(r->call->command, EXIT_INPUT,
+                                   "%s: is not a JSON object: remove it", path);
+}
+
+static char *text_of(const json_t *object)
+{
+    return json_dumps(object, JSON_INDENT(1) | JSON_REAL_PRECISION(17) | JSON_SORT_KEYS);
 }
 
 static int store(rep *r, const char *name, const json_t *object)
 {
-    char *text = json_dumps(object, JSON_INDENT(1) | JSON_REAL_PRECISION(17) | JSON_SORT_KEYS);
+    char *text = text_of(object);
     if (text == NULL)
         return rep_no_memory(r);
     int code = rep_publish(r, name, text, strlen(text));
     free(text);
     return code;
+}
+
+/* The checksum of POSIX's cksum. */
+static uint32_t add_byte(uint32_t sum, unsigned char byte)
+{
+    sum ^= (uint32_t)byte << 24;
+    for (int bit = 0; bit < 8; bit++)
+        sum = sum << 1 ^ (sum >> 31 != 0 ? 0x04c11db7u : 0u);
+    return sum;
+}
+
+static uint32_t checksum(const unsigned char *bytes, size_t size)
+{
+    uint32_t sum = 0;
+    for (size_t i = 0; i < size; i++)
+        sum = add_byte(sum, bytes[i]);
+    for (size_t length = size; length > 0; length >>= 8)
+        sum = add_byte(sum, (unsigned char)(length & 0xff));
+    return ~sum;
+}
+
+/* A cell's file: one line with its name and the checksum of the lines that follow, which hold the
+ * result. What was computed once decides claims for ever, so that it must be what it was. */
+static int store_cell(rep *r, const rep_cell *cell)
+{
+    char *text = text_of(cell->result), *whole = NULL, name[128];
+    size_t room = text == NULL ? 0 : strlen(text) + 256;
+    if (room > 0)
+        whole = malloc(room);
+    int code = EXIT_INTERNAL;
+    if (whole != NULL) {
+        int head = snprintf(whole, room, "\"result\": %s}\n", text);
+        uint32_t sum = checksum((unsigned char *)whole, (size_t)head);
+        head = snprintf(whole, room, "{\"cell\": \"%s\", \"check\": %lu,\n\"result\": %s}\n",
+                        cell->name, (unsigned long)sum, text);
+        snprintf(name, sizeof name, "cells/%s.json", cell->name);
+        code = rep_publish(r, name, whole, (size_t)head);
+    } else {
+        rep_no_memory(r);
+    }
+    free(whole);
+    free(text);
+    return code;
+}
+
+/* The cell that is in these bytes, or NULL. */
+static json_t *open_cell(const rep_cell *cell, const unsigned char *bytes, size_t size)
+{
+    json_t *whole = parse(bytes, size), *result = NULL;
+    const unsigned char *line = memchr(bytes, '\n', size);
+    const char *name = json_string_value(json_object_get(whole, "cell"));
+    if (line != NULL && name != NULL && strcmp(name, cell->name) == 0) {
+        size_t rest = size - (size_t)(line + 1 - bytes);
+        const json_t *sum = json_object_get(whole, "check");
+        if (json_is_integer(sum) && json_integer_value(sum) == (json_int_t)checksum(line + 1, rest))
+            result = json_incref(json_object_get(whole, "result"));
+    }
+    json_decref(whole);
+    return result;
+}
+
+static int load_cell(rep *r, rep_cell *cell)
+{
+    char path[4096], name[128];
+    unsigned char *bytes;
+    size_t size;
+    snprintf(name, sizeof name, "cells/%s.json", cell->name);
+    int code = read_file(r, name, path, sizeof path, &bytes, &size);
+    if (code != EXIT_DONE || bytes == NULL)
+        return code;
+    cell->result = open_cell(cell, bytes, size);
+    free(bytes);
+    if (json_is_object(cell->result))
+        return EXIT_DONE;
+    return cli_fail(r->call->command, EXIT_INPUT, "%s: is damaged: remove it", path);
 }
 
 static int make_folder(const rep *r, const char *path)
@@ -117,7 +215,7 @@ static bool is_empty(const char *path)
 {
     DIR *folder = opendir(path);
     const struct dirent *entry;
-    bool empty = true;
+    bool empty = folder != NULL;
     while (folder != NULL && (entry = readdir(folder)) != NULL)
         empty = empty && entry->d_name[0] == '.';
     if (folder != NULL)
@@ -127,8 +225,10 @@ static bool is_empty(const char *path)
 
 static json_t *manifest(const rep *r)
 {
-    return json_pack("{s:s, s:s, s:b}", "format", "tlnmf reproduce", "version", tlnmf_version(),
-                     "quick", r->quick);
+    enum { REVISION = 2 }; /* to be raised when a change alters results within a version */
+    return json_pack("{s:s, s:s, s:i, s:s, s:b}", "format", "tlnmf reproduce", "version",
+                     tlnmf_version(), "revision", REVISION, "blas", tlnmf_blas(), "quick",
+                     r->quick);
 }
 
 /* Results of another version or kind of run do not belong together with ours. */
@@ -184,11 +284,8 @@ int rep_open(rep *r)
     path_of(r, "cells", path, sizeof path);
     if (code == EXIT_DONE)
         code = make_folder(r, path);
-    for (int i = 0; code == EXIT_DONE && i < r->cell_count; i++) {
-        char name[128];
-        snprintf(name, sizeof name, "cells/%s.json", r->cells[i].name);
-        code = load(r, name, &r->cells[i].result);
-    }
+    for (int i = 0; code == EXIT_DONE && i < r->cell_count; i++)
+        code = load_cell(r, &r->cells[i]);
     return code;
 }
 
@@ -237,13 +334,11 @@ static int run_cell(rep *r, rep_cell *cell)
     int code = cell->run(r, cell, out);
     double seconds = getenv("SOURCE_DATE_EPOCH") != NULL ? 0.0 : now() - since;
     json_object_set_new(out, "seconds", json_real(seconds));
-    if (code == EXIT_DONE) {
-        char name[128];
-        snprintf(name, sizeof name, "cells/%s.json", cell->name);
-        code = store(r, name, out);
-    }
     r->cost_done += cell->cost;
-    cell->result = code == EXIT_DONE ? json_incref(out) : NULL;
+    if (code == EXIT_DONE) {
+        cell->result = json_incref(out);
+        code = store_cell(r, cell);
+    }
     if (code == EXIT_DONE && cli_common_values.verbose != NULL) {
         cli_progress_clear();
         fprintf(stderr, "tlnmf reproduce: %s, %.1f s\n", cell->name, seconds);

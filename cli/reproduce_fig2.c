@@ -139,7 +139,8 @@ static void fast_rows(rep *r, rep_set set, const curves *c)
         bool first = set == REP_GCM && S == 1.0;
         rep_row_add(r, "fig2", first ? 1249.15 : NAN, c->C_tl[i],
                     !(c->C_tl[i] > theirs) && !(first && c->C_tl[i] > 1249.15),
-                    isfinite(theirs) && !r->quick ? "C not above the paper's search" : "",
+                    (first || isfinite(theirs)) && !r->quick ? "C not above the paper's search"
+                                                             : "",
                     "%s, fast, S=%.0f: C(TL-NMF)", name, S);
         rep_row_add(r, "fig2", published[set].C_gap[place_of((int64_t)S)], c->C_jd[i] - c->C_tl[i],
                     c->C_jd[i] >= c->C_tl[i], "C(TL) <= C(JD+NMF)",

@@ -50,8 +50,10 @@ void rep_row_add(rep *r, const char *experiment, double published, double ours, 
         r->row_room = room;
     }
     rep_row *row = &r->rows[r->row_count++];
-    *row =
-        (rep_row){.experiment = experiment, .published = published, .ours = ours, .holds = holds};
+    *row = (rep_row){.experiment = experiment,
+                     .published = published,
+                     .ours = ours,
+                     .holds = holds && isfinite(ours)};
     snprintf(row->claim, sizeof row->claim, "%s", claim);
     va_list args;
     va_start(args, format);
@@ -185,7 +187,9 @@ int rep_summary(rep *r, json_t *chosen)
     if (code == EXIT_DONE)
         code = rep_file(r, "summary.json", write_json, all);
     if (code == EXIT_DONE && cli_common_values.json != NULL)
-        code = cli_print_json(all) ? EXIT_DONE : rep_no_memory(r);
+        code = cli_print_json(all)
+                   ? EXIT_DONE
+                   : cli_fail(r->call->command, EXIT_OUTPUT, "standard output cannot be written");
     else if (code == EXIT_DONE)
         write_table(stdout, r);
     json_decref(all);

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { M = 10, N = 50, SQUARE = M * M };
 static const double CONFIDENCE = 0.95;
@@ -73,16 +74,20 @@ static int climb_all(rep *r, const tlnmf_data *data, const tlnmf_data *truth, in
 static int measure(rep *r, const rep_cell *cell, const tlnmf_data *data, const tlnmf_data *truth,
                    json_t *out)
 {
-    static const char *const names[] = {"bar", "tl", "jd"};
+    enum { OWN = 3, ALL = 4 }; /* those of fast mode, and JD's of paper mode */
+    static const char *const names[ALL] = {"bar", "tl", "jd", "paper_jd"};
     const json_t *search =
         rep_result(r, rep_search_cell(r, REP_GCM, cell->S, TLNMF_SOLVER_FAST).name);
+    const json_t *paper =
+        rep_result(r, rep_search_cell(r, REP_GCM, cell->S, TLNMF_SOLVER_PAPER).name);
     tlnmf_ctx *ctx = r->call->ctx;
-    double Phi[3][SQUARE], Q = NAN, distance = NAN, L = NAN, most = NAN;
+    double Phi[ALL][SQUARE], Q = NAN, distance = NAN, L = NAN, most = NAN;
     double eps = rep_protocol_of(r, REP_GCM).eps;
     tlnmf_error error = tlnmf_transform_matrix(ctx, TLNMF_TRANSFORM_DCT, M, Phi[0]);
     rep_array(search, "Phi_tl", Phi[1], SQUARE);
     rep_array(search, "Phi_jd", Phi[2], SQUARE);
-    for (int i = 0; error == TLNMF_OK && i < 3; i++) {
+    rep_array(paper, "Phi_jd", Phi[3], SQUARE);
+    for (int i = 0; error == TLNMF_OK && i < ALL; i++) {
         char key[32];
         error = tlnmf_theory_Q(ctx, data, truth, Phi[i], eps, &Q);
         if (error == TLNMF_OK)
@@ -96,7 +101,7 @@ static int measure(rep *r, const rep_cell *cell, const tlnmf_data *data, const t
         return rep_fail(r, error);
     int code = lemma1(r, cell->S, Phi[1], &L);
     if (code == EXIT_DONE)
-        code = climb_all(r, data, truth, cell->S, Phi, 3, &most);
+        code = climb_all(r, data, truth, cell->S, Phi, OWN, &most);
     if (code == EXIT_DONE) {
         json_object_set_new(out, "lemma1", json_real(L - rep_number(search, "L_tl")));
         json_object_set_new(out, "Q_most", json_real(most));
@@ -153,8 +158,10 @@ static void plan(rep *r)
     rep_protocol p = rep_protocol_of(r, REP_GCM);
     for (int i = 0; i < REP_MOST_S && p.S[i] > 0; i++) {
         rep_cell search = rep_search_cell(r, REP_GCM, p.S[i], TLNMF_SOLVER_FAST);
+        rep_cell paper = rep_search_cell(r, REP_GCM, p.S[i], TLNMF_SOLVER_PAPER);
         rep_cell cell = theory_cell(r, p.S[i]);
         rep_add(r, &search);
+        rep_add(r, &paper);
         rep_add(r, &cell);
     }
     rep_add(r, &(rep_cell){.name = "theory-full-rank", .run = run_full_rank, .cost = 1.0});
@@ -222,15 +229,16 @@ static void rows_of_S(rep *r, int64_t S, double row[COLUMNS])
     const json_t *search = rep_result(r, rep_search_cell(r, REP_GCM, S, TLNMF_SOLVER_FAST).name);
     const json_t *cell = rep_result(r, theory_cell(r, S).name);
     double t = t_of_confidence(), Q_jd = rep_number(cell, "Q_jd"),
-           most = rep_number(cell, "Q_most");
+           Q_paper = rep_number(cell, "Q_paper_jd"), most = rep_number(cell, "Q_most");
     double I_tl = rep_number(search, "I_tl"), I_jd = rep_number(search, "I_jd"), published = NAN;
     double bound = tlnmf_theory_bound(M, N, S, t), guess = tlnmf_theory_asymptote(M, N, S);
     long long s = (long long)S;
     for (size_t i = 0; i < sizeof published_Q / sizeof *published_Q; i++)
         published = published_Q[i][0] == (double)S ? published_Q[i][1] : published;
     bool full = !r->quick;
-    rep_row_add(r, "theory", published, Q_jd, rep_is_close(Q_jd, published, 1e-3),
-                full && S >= 100 ? "within 1e-3" : "", "S=%lld: Q at Phi of JD+NMF", s);
+    rep_row_add(r, "theory", published, Q_paper, rep_is_close(Q_paper, published, 1e-3),
+                full && S > 1 ? "within 1e-3" : "", "S=%lld: Q at Phi of JD+NMF, paper mode", s);
+    rep_row_add(r, "theory", NAN, Q_jd, true, "", "S=%lld: Q at Phi of JD+NMF, fast mode", s);
     rep_row_add(r, "theory", NAN, rep_number(cell, "Q_tl"), true, "", "S=%lld: Q at Phi of TL-NMF",
                 s);
     rep_row_add(r, "theory", guess, rep_number(cell, "Q_bar"),
@@ -243,7 +251,7 @@ static void rows_of_S(rep *r, int64_t S, double row[COLUMNS])
         rep_row_add(r, "theory", bound, most, most < bound, "below the bound of Theorem 4",
                     "S=%lld: largest Q found, bound at 95 %%", s);
     rep_row_add(r, "theory", 0.0, rep_number(cell, "lemma1"),
-                fabs(rep_number(cell, "lemma1")) < 1e-5, "Lemma 1, to 1e-5",
+                fabs(rep_number(cell, "lemma1")) < 1e-4, "Lemma 1, to 1e-4",
                 "S=%lld: L by covariances - L", s);
     rep_row_add(r, "theory", NAN, rep_number(cell, "distance_tl"), true, "",
                 "S=%lld: distance of TL-NMF's Phi to Phibar", s);
@@ -258,6 +266,24 @@ static void rows_of_S(rep *r, int64_t S, double row[COLUMNS])
                                     I_jd};
     for (int j = 0; j < COLUMNS; j++)
         row[j] = values[j];
+}
+
+/* The chain of inequalities, on every search there is: those of paper mode may fail, since they may
+ * miss their minima. */
+static void chain_rows(rep *r)
+{
+    double failed[2] = {0.0, 0.0};
+    for (int i = 0; i < r->cell_count; i++) {
+        const json_t *chain = json_object_get(r->cells[i].result, "chain");
+        bool is_paper = strstr(r->cells[i].name, "-paper") != NULL ||
+                        strcmp(r->cells[i].name, "errata-handover") == 0;
+        failed[is_paper] += json_is_false(chain) ? 1.0 : 0.0;
+    }
+    rep_row_add(r, "theory", 0.0, failed[0], failed[0] == 0.0,
+                r->quick ? "" : "Theorem 2 on every search",
+                "searches of fast mode whose chain of inequalities fails");
+    rep_row_add(r, "theory", NAN, failed[1], true, "",
+                "searches of paper mode whose chain of inequalities fails");
 }
 
 static void coincidence_rows(rep *r)
@@ -293,6 +319,7 @@ static int report(rep *r)
     for (int i = 0; i < REP_MOST_S && p.S[i] > 0; i++, t.count++)
         rows_of_S(r, p.S[i], t.at[i]);
     coincidence_rows(r);
+    chain_rows(r);
     int code = rep_csv(r, "theory.csv", "S,Q_bar,Q_tl,Q_jd,Q_most,bound,asymptote,I_tl,I_jd",
                        t.count, COLUMNS, t.at[0]);
     return code == EXIT_DONE ? rep_file(r, "theory.svg", draw, &t) : code;

@@ -266,7 +266,7 @@ typedef struct tlnmf_info {
     double gradient_norm;       /* Frobenius norm of Ganti / 2N, of L for JD, of C otherwise */
     double orthogonality;       /* largest entry of |Phi Phi' - I| */
     int64_t iterations;         /* outer ones of the start that was kept; JD: transform steps */
-    int64_t starts, best_start; /* from 0; `starts` itself: from JD+NMF's end (auto) */
+    int64_t starts, best_start; /* from 0; `starts` itself: from JD+NMF's end */
     double cpu_seconds, wall_seconds;
     double nmf_seconds, transform_seconds; /* wall time of all starts by stage */
     /* With `exchange` or where auto chose TL-NMF: what both searches reached. Theory says I_tl <=

@@ -38,11 +38,12 @@ typedef struct search {
 typedef struct batch {
     task what;
     int64_t first, count;
-    const tl_shelf *from; /* where starts P .. 2P-1 stand */
-    const double *Phi;    /* a transform for all of them, or NULL */
-    tl_shelf *keep;       /* where to put start p's final point, or NULL */
-    tlnmf_result *best;   /* the least score, over all batches that share it */
-    bool quick;           /* the best is polished later */
+    const tl_shelf *from; /* where starts from number `from_first`, or P, on stand */
+    int64_t from_first;
+    const double *Phi;  /* a transform for all of them, or NULL */
+    tl_shelf *keep;     /* where to put start p's final point, or NULL */
+    tlnmf_result *best; /* the least score, over all batches that share it */
+    bool quick;         /* the best is polished later */
 } batch;
 
 /* ---- one start ------------------------------------------------------------------------------- */
@@ -139,7 +140,7 @@ static tlnmf_error run_start(search *s, const batch *b, worker *w, int64_t p)
     if (p < s->P)
         TRY(tl_starts_fill(&w->ctx, &s->starts, p, model));
     else
-        tl_shelf_take(b->from, p - s->P, model);
+        tl_shelf_take(b->from, p - tl_max(b->from_first, s->P), model);
     if (b->Phi != NULL)
         tl_copy(model->Phi, b->Phi, s->M * s->M);
     tl_model_refresh(model);
@@ -279,6 +280,23 @@ static tlnmf_error search_jd(search *s, tlnmf_result *best)
     return error;
 }
 
+/* TL-NMF from the point that JD+NMF reached, as start number p. */
+static tlnmf_error tl_from(search *s, const tlnmf_result *jd, int64_t p, tlnmf_result *best)
+{
+    tl_shelf shelf;
+    TRY(tl_shelf_create(s->ctx, s->data, s->K, 1, &shelf));
+    tl_result_load(jd, &s->worker[0].solver.model);
+    tl_shelf_put(&shelf, 0, &s->worker[0].solver.model);
+    tlnmf_error error = run_batch(s, &(batch){.what = TASK_TL,
+                                              .first = p,
+                                              .count = 1,
+                                              .from = &shelf,
+                                              .from_first = p,
+                                              .best = best});
+    tl_shelf_free(&shelf);
+    return error;
+}
+
 /* Both methods from P drawn starts, then each from the other's P results. */
 static tlnmf_error exchange(search *s, tl_shelf *from_tl, tl_shelf *from_jd, tlnmf_result *jd,
                             tlnmf_result *best_tl, tlnmf_result *best_jd)
@@ -290,7 +308,9 @@ static tlnmf_error exchange(search *s, tl_shelf *from_tl, tl_shelf *from_jd, tln
         s, &(batch){.what = TASK_TL, .first = P, .count = P, .from = from_jd, .best = best_tl}));
     TRY(run_batch(s,
                   &(batch){.what = TASK_JD, .first = P, .count = P, .from = from_tl, .best = jd}));
-    return nmf_after_jd(s, jd, from_tl, 2 * P, best_jd);
+    TRY(nmf_after_jd(s, jd, from_tl, 2 * P, best_jd));
+    /* Fast: TL-NMF is never above JD+NMF, since it also descends from there. */
+    return s->opt->solver == TLNMF_SOLVER_FAST ? tl_from(s, best_jd, 2 * P, best_tl) : TLNMF_OK;
 }
 
 static tlnmf_error search_exchange(search *s, tlnmf_result *best_tl, tlnmf_result *best_jd)
@@ -338,19 +358,6 @@ static void workers_free(search *s)
     tl_release(&s->ctx->hooks, s->block);
 }
 
-/* TL-NMF from the point that JD+NMF reached, then from the drawn starts. */
-static tlnmf_error search_tl_from(search *s, const tlnmf_result *jd, tlnmf_result *best)
-{
-    tl_shelf shelf;
-    TRY(tl_shelf_create(s->ctx, s->data, s->K, 1, &shelf));
-    tl_result_load(jd, &s->worker[0].solver.model);
-    tl_shelf_put(&shelf, 0, &s->worker[0].solver.model);
-    tlnmf_error error = run_batch(
-        s, &(batch){.what = TASK_TL, .first = s->P, .count = 1, .from = &shelf, .best = best});
-    tl_shelf_free(&shelf);
-    return error == TLNMF_OK ? search_tl(s, best) : error;
-}
-
 /* JD+NMF first, which is cheap. C - C* is at most its I if its L is the least there is: where that
  * is next to nothing it is the answer, else TL-NMF has something to gain. */
 static tlnmf_error search_auto(search *s, tl_goal *goal, tlnmf_result **best, tlnmf_result **other)
@@ -359,7 +366,8 @@ static tlnmf_error search_auto(search *s, tl_goal *goal, tlnmf_result **best, tl
     TRY(search_jd(s, *other));
     if ((*other)->info.I > worth * (double)s->M * (double)s->N) {
         *goal = TL_GOAL_TL;
-        return search_tl_from(s, *other, *best);
+        TRY(tl_from(s, *other, s->P, *best));
+        return search_tl(s, *best);
     }
     *goal = TL_GOAL_JD;
     tlnmf_result *jd = *other;
@@ -471,10 +479,10 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settin
         omp_set_num_threads(plan.blas_threads);
         error = search_trimmed(ctx, used, opt, eps, &plan, start, callback, user, out);
     }
-    if (error == TLNMF_OK) {
-        (*out)->info.columns = used->T;
-        (*out)->info.wall_seconds = tl_wall_seconds() - wall;
-        (*out)->info.cpu_seconds = tl_cpu_seconds() - cpu;
+    for (tlnmf_result *result = *out; error == TLNMF_OK && result != NULL; result = result->other) {
+        result->info.columns = used->T;
+        result->info.wall_seconds = tl_wall_seconds() - wall;
+        result->info.cpu_seconds = tl_cpu_seconds() - cpu;
     }
     tlnmf_data_free(trimmed);
     return error;

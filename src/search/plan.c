@@ -53,7 +53,7 @@ double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tlnmf_se
         results += transform;
     double shelves = 0.0;
     if (opt->exchange)
-        shelves = 2.0 * (double)plan->P * point;
+        shelves = (2.0 * (double)plan->P + 1.0) * point;
     else if (plan->goal == TL_GOAL_AUTO)
         shelves = point;
     double streams = opt->stream == TLNMF_STREAM_NUMPY ? (double)plan->P * sizeof(tl_rng) : 0.0;

@@ -131,12 +131,13 @@ void tl_result_measure(tlnmf_result *result, tl_goal goal, const tlnmf_settings 
 
 void tl_result_compare(tlnmf_info *info, const tlnmf_info *tl, const tlnmf_info *jd)
 {
-    const double slack = 1e-9; /* relative: what rounding may do to two equal values */
+    /* What rounding may do to two equal values: I is a difference of C and L. */
+    const double slack = 1e-9, rounding = slack * (fabs(jd->C) + fabs(jd->L));
     info->C_tl = tl->C;
     info->I_tl = tl->I;
     info->C_jd = jd->C;
     info->L_jd = jd->L;
     info->I_jd = jd->I;
-    info->chain = tl->I <= jd->I * (1.0 + slack) && tl->C <= jd->C + slack * fabs(jd->C) &&
-                  jd->L <= tl->L + slack * fabs(tl->L);
+    info->chain =
+        tl->I <= jd->I + rounding && tl->C <= jd->C + rounding && jd->L <= tl->L + rounding;
 }

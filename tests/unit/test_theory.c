@@ -399,6 +399,37 @@ static void an_exchange_has_both_results(void **state)
     free_problem(&p);
 }
 
+/* The updates of W and H before TL-NMF starts from JD's results: all J J_nmf, or as many as said.
+ */
+static void handover_counts_updates(void **state)
+{
+    (void)state;
+    problem p = new_problem();
+    tlnmf_settings opt;
+    tlnmf_settings_init(&opt);
+    opt.k = 2;
+    opt.eps = p.eps;
+    opt.starts = 2;
+    opt.exchange = 1;
+    opt.solver = TLNMF_SOLVER_PAPER;
+    opt.method = TLNMF_METHOD_TL;
+    opt.J = 4;
+    opt.J_nmf = 3;
+    double I[3];
+    for (int i = 0; i < 3; i++) {
+        tlnmf_result *result;
+        tlnmf_info info;
+        opt.handover = (int64_t[]){0, 12, 1}[i];
+        assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &opt, NULL, NULL, NULL, &result));
+        tlnmf_result_describe(result, &info);
+        I[i] = info.C;
+        tlnmf_result_free(result);
+    }
+    assert_near(I[0], I[1], 1e-12 * fabs(I[0]));
+    assert_true(fabs(I[0] - I[2]) > 1e-6);
+    free_problem(&p);
+}
+
 int main(void)
 {
     tl_rng_seed(&rng, TLNMF_STREAM_OWN, 4, 0);
@@ -413,6 +444,7 @@ int main(void)
         cmocka_unit_test(neighbours_are_averages),
         cmocka_unit_test(a_drawn_start_is_that_of_the_search),
         cmocka_unit_test(an_exchange_has_both_results),
+        cmocka_unit_test(handover_counts_updates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

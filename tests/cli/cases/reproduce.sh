@@ -65,9 +65,34 @@ input reproduce "whole: its results have quick = true, this run has false: choos
 sed 's/"version": "[^"]*"/"version": "0.0.1"/' whole/manifest.json >old && cp old killed/manifest.json
 input reproduce "killed: its results have version = \"0.0.1\", this run has \"$(tlnmf --version |
     sed -n '1s/tlnmf //p')\": choose another -o" fig2 --quick -o killed
+
+# A claim can fail: a cell with another number, and the checksum that belongs to it.
+forge() # CELL EDIT
+{
+    tail -n +2 whole/cells/$1.json | sed "$2" >body
+    printf '{"cell": "%s", "check": %s,\n' "$1" "$(cksum <body | cut -d ' ' -f 1)" | cat - body >whole/cells/$1.json
+}
+cp -r whole saved
+forge search-gcm-S10-fast 's/"C_tl": [0-9.]*/"C_tl": 99999.5/'
+expect 0 ... "" tlnmf reproduce $experiments --quick -o whole
+check "C(TL) <= C(JD+NMF) does not hold" grep -q "| gcm, fast, S=10: C(JD+NMF) - C(TL-NMF) .*| \*\*no\*\* |" whole/summary.md
+check "and is not counted" sh -c '! grep -Eq "^([0-9]+) of \1 claims hold" whole/summary.md'
+forge search-gcm-S10-fast 's/"C_tl": [0-9.]*/"C_tl": null/'
+expect 0 ... "" tlnmf reproduce $experiments --quick -o whole
+check "nor does it without a number" sh -c '! grep -Eq "^([0-9]+) of \1 claims hold" whole/summary.md'
+rm -r whole && mv saved whole
+
+# Cells that are not what was stored
 cell=$(ls whole/cells | head -n 1)
-head -c 20 whole/cells/$cell >cut && cp cut whole/cells/$cell
-input reproduce "whole/cells/$cell: is not a JSON object: remove it" $experiments --quick -o whole
+cp whole/cells/$cell kept
+sed 's/[1-9]/7/' kept >whole/cells/$cell
+input reproduce "whole/cells/$cell: is damaged: remove it" $experiments --quick -o whole
+head -c 20 kept >whole/cells/$cell
+input reproduce "whole/cells/$cell: is damaged: remove it" $experiments --quick -o whole
+echo '{}' >whole/cells/$cell
+input reproduce "whole/cells/$cell: is damaged: remove it" $experiments --quick -o whole
+cp whole/cells/$(ls whole/cells | tail -n 1) whole/cells/$cell
+input reproduce "whole/cells/$cell: is damaged: remove it" $experiments --quick -o whole
 echo '[1]' >whole/manifest.json
 input reproduce "whole/manifest.json: is not a JSON object: remove it" $experiments --quick -o whole
 mkdir full && touch full/.manifest.json.1-0 full/mine # the first may be a killed run's, the second is not
