@@ -7,8 +7,10 @@
 
 enum { PATH = 4096, HARMONICS = 8, LOWEST_KEY = 21, HIGHEST_KEY = 108 };
 
-/* A source sounds where H is above this part of its largest: 20 dB below it. */
+/* A source sounds where H is above this part of its largest: 20 dB below it. Shorter breaks than
+ * so many frames are none, and neither are such sounds. */
 static const double THRESHOLD = 1e-2;
+enum { BREAK = 3, SHORTEST = 2 };
 
 typedef struct stretch {
     double start, end, peak; /* seconds; of H */
@@ -26,7 +28,14 @@ static double level(const tlnmf_separator_info *info, const double *H, int64_t N
     return sum;
 }
 
-/* Up to N stretches of one source; frame n stands for the hop in its middle. */
+/* Frame n stands for the hop in its middle: where that begins. */
+static double time_of(const tlnmf_frames *f, int64_t n, int rate, double end)
+{
+    double middle = (double)((n + 1) * f->hop) - 0.5 * (double)(f->M + f->hop);
+    return fmin(end, fmax(0.0, (middle - 0.5 * (double)f->hop) / rate));
+}
+
+/* Up to N stretches of one source. */
 static int64_t find_stretches(const tlnmf_separator_info *info, const double *H, int64_t N,
                               int64_t source, int rate, int64_t length, stretch *out)
 {
@@ -35,21 +44,18 @@ static int64_t find_stretches(const tlnmf_separator_info *info, const double *H,
     int64_t count = 0;
     for (int64_t n = 0; n < N; n++)
         most = fmax(most, level(info, H, N, source, n));
-    bool open = false;
-    for (int64_t n = 0; n <= N; n++) {
+    int64_t last = -BREAK - 1, first = 0; /* frames of the stretch at hand */
+    for (int64_t n = 0; n <= N + BREAK; n++) {
         double h = n < N ? level(info, H, N, source, n) : 0.0;
-        bool sounds = h > THRESHOLD * most;
-        double middle = (double)((n + 1) * f->hop) - 0.5 * (double)(f->M + f->hop);
-        double time = fmin(end, fmax(0.0, (middle - 0.5 * (double)f->hop) / rate));
-        if (sounds && !open)
-            out[count] = (stretch){time, time, 0.0};
-        if (sounds)
+        if (h > THRESHOLD * most) {
+            if (n - last > BREAK)
+                out[count] = (stretch){time_of(f, first = n, rate, end), 0.0, 0.0};
             out[count].peak = fmax(out[count].peak, h);
-        if (!sounds && open) {
-            out[count].end = time;
-            count += time > out[count].start;
+            last = n;
+        } else if (last >= 0 && n - last == BREAK) {
+            out[count].end = time_of(f, last + 1, rate, end);
+            count += last + 1 - first >= SHORTEST && out[count].end > out[count].start;
         }
-        open = sounds;
     }
     return count;
 }
@@ -162,7 +168,9 @@ static bool write_midi(const char *path, const tlnmf_separator *separator, const
             note[k * a->each + i] =
                 (io_note){s->start, s->end, key, (int)fmax(1.0, 127.0 * sqrt(s->peak / most))};
         }
-        track[k] = (io_midi_track){cast->name[k], (int)(k % 16), a->count[k], note + k * a->each};
+        track[k] = (io_midi_track){cast->name[k],
+                                   (int)(k % 15 < 9 ? k % 15 : k % 15 + 1) /* 9 is the drums' */,
+                                   a->count[k], note + k * a->each};
     }
     done = done ? io_midi_write(path, 120.0, track, cast->sources, err)
                 : io_fail(err, IO_NO_MEMORY, "%s: out of memory", path);

@@ -112,6 +112,7 @@ const char *cli_bytes(double bytes, char *text, size_t size); /* "1.2 GB" */
 /* Ctrl-C once: stop cleanly; twice: at once. */
 void cli_catch_interrupt(void);
 int cli_progress(const tlnmf_progress *progress, void *user); /* a tlnmf_callback; user is NULL */
+int cli_sound_progress(const tlnmf_progress *progress, void *user); /* the same for a separation */
 void cli_progress_clear(void);
 bool cli_interrupted(void);               /* whether Ctrl-C or SIGTERM has come */
 void cli_progress_show(const char *text); /* a line of one's own, at most ten times a second */

@@ -94,11 +94,14 @@ static int make_separator(cli_call *call, const char *path, const io_model *mode
                         "frames were made",
                         path);
     describe(s, &info);
-    if (info.frames.M != model->M || info.sources * info.per_source != model->K || model->K < 1)
+    int64_t rate = whole(s, "rate");
+    if (info.frames.M != model->M || info.sources < 1 || info.per_source < 1 ||
+        info.per_source > model->K || info.sources > model->K / info.per_source ||
+        info.sources * info.per_source != model->K || rate < 1 || rate > INT32_MAX)
         return cli_fail(call->command, EXIT_INPUT,
                         "%s: its arrays are not those that its summary describes", path);
     l->sources = info.sources;
-    l->rate = (int)whole(s, "rate");
+    l->rate = (int)rate;
     l->power = number(model->summary, "power");
     if (!copy_names(s, l))
         return cli_fail(call->command, EXIT_INTERNAL, "no memory for the sources' names");
@@ -166,7 +169,7 @@ static int apply_to(cli_call *call, const char *model, cli_sound *sound, const l
     else
         cast = (cli_cast){.sources = l->sources, .name = l->name};
     if (code == EXIT_DONE)
-        code = cli_stems_check(call->command, stems);
+        code = cli_stems_check(call->command, stems, sound);
     cli_catch_interrupt();
     if (code == EXIT_DONE)
         code = scale_floor(call, sound, l, stems);

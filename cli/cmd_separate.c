@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct {
     const char *k, *method, *labels, *per_source, *frame, *hop, *window, *taper, *beta, *shifts,
@@ -149,24 +148,6 @@ static bool read_options(const cli_call *call, int rate, tlnmf_separate_options 
     return true;
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
-
-static int check_memory(const tlnmf_separate_options *opt, const cli_sound *sound)
-{
-    double need = tlnmf_separate_memory(opt, sound->info.frames, sound->info.channels);
-    double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    const double MiB = 1024.0 * 1024.0;
-    if (cli_common_values.verbose != NULL)
-        fprintf(stderr, "tlnmf separate: about %.0f MiB of memory\n", ceil(need / MiB));
-    if (need <= have)
-        return EXIT_DONE;
-    return cli_fail(&cli_separate, EXIT_INTERNAL,
-                    "%s: about %.0f MiB of memory would be needed, the machine has %.0f: take "
-                    "shorter frames (--frame) or fewer of them (--learn-columns)",
-                    sound->path, need / MiB, have / MiB);
-}
-
 /* ---- the command ------------------------------------------------------------------------------
  */
 
@@ -199,14 +180,15 @@ static int learn_and_write(cli_call *call, cli_sound *sound, const cli_cast *cas
     tlnmf_separator *separator;
     double power;
     opt->sources = cast->sources;
-    int code = check_memory(opt, sound);
+    int code = cli_check_memory(
+        call, tlnmf_separate_memory(opt, sound->info.frames, sound->info.channels));
     if (code != EXIT_DONE)
         return code;
     cli_catch_interrupt();
     tlnmf_error error = tlnmf_sound_power(call->ctx, &sound->sound, &power);
     if (error == TLNMF_OK)
         error = tlnmf_separator_learn(call->ctx, &sound->sound, cast->span, cast->span_count, opt,
-                                      cli_progress, NULL, &separator);
+                                      cli_sound_progress, NULL, &separator);
     if (error != TLNMF_OK)
         return fail_learning(call, error, sound);
     tlnmf_separator_info info;
@@ -244,7 +226,7 @@ static int separate(cli_call *call, const char *path)
                    ? cli_cast_blind(call->command, k, &cast)
                    : cli_cast_read(call->command, arg.labels, &sound, k, NULL, &cast);
     if (code == EXIT_DONE)
-        code = cli_stems_check(call->command, &stems);
+        code = cli_stems_check(call->command, &stems, &sound);
     if (code == EXIT_DONE) {
         stems.release = opt.release;
         code = learn_and_write(call, &sound, &cast, &opt, &stems);

@@ -66,7 +66,7 @@ void cli_progress_show(const char *text)
 static void draw(const tlnmf_progress *p, double time)
 {
     enum { WIDTH = 20 };
-    static const char *const stages[] = {"TL-NMF", "JD", "NMF", "choosing", "stems"};
+    static const char *const stages[] = {"TL-NMF", "JD", "NMF"};
     double rate = (double)line.done / fmax(time - line.since, 1e-9);
     double share = p->iterations > 0 ? (double)p->iteration / (double)p->iterations : 0.0;
     int filled = (int)(share * WIDTH);
@@ -100,5 +100,41 @@ int cli_progress(const tlnmf_progress *p, void *user)
             draw(p, time);
         }
     }
+    return interrupted != 0;
+}
+
+/* What the line of a separation shows: candidates first, then the frames of the stems. */
+static struct {
+    int32_t stage;
+    double since; /* of the candidates, or of the stems */
+    int64_t done, planned;
+} separation;
+
+int cli_sound_progress(const tlnmf_progress *p, void *user)
+{
+    (void)user;
+    if (!p->complete)
+        return interrupted != 0;
+    bool stems = p->stage == TLNMF_STAGE_STEMS;
+    double time = now();
+    if (separation.since == 0.0 || (stems && separation.stage != TLNMF_STAGE_STEMS))
+        separation.since = time;
+    separation.stage = p->stage;
+    if (stems || p->stage == TLNMF_STAGE_CHOOSE) {
+        separation.done = p->iteration;
+        separation.planned = p->iterations;
+    }
+    double share = (double)separation.done / fmax((double)separation.planned, 1.0);
+    double left = (time - separation.since) * (1.0 - share) / fmax(share, 1e-9);
+    char text[160];
+    if (stems)
+        snprintf(text, sizeof text, "stems: %.0f %%, about %.0f s left", 100.0 * share, left);
+    else if (separation.done == 0)
+        snprintf(text, sizeof text, "learning, C = %.8g", p->C);
+    else
+        snprintf(text, sizeof text,
+                 "learning: %lld of %lld candidates, the last with C = %.8g, about %.0f s left",
+                 (long long)separation.done, (long long)separation.planned, p->C, left);
+    cli_progress_show(text);
     return interrupted != 0;
 }

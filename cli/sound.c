@@ -140,6 +140,8 @@ static int fill_cast(const cli_command *command, const char *path, const cli_sou
         code = add_label(command, path, sound, &labels->label[i], names_given, cast);
     if (code == EXIT_DONE && !names_given)
         code = check_heard(command, path, cast);
+    if (code == EXIT_DONE && cast->span_count == 0)
+        code = cli_fail(command, EXIT_INPUT, "%s: none of its labels lies inside the sound", path);
     if (code == EXIT_DONE && sources > 0 && cast->sources != sources)
         code = cli_fail(command, EXIT_USAGE, "k = %lld, but %s names %lld source%s",
                         (long long)sources, path, (long long)cast->sources,

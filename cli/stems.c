@@ -25,9 +25,9 @@ static bool is_empty(DIR *directory)
 
 static bool is_word(const char *word, const char *words)
 {
-    size_t length = strlen(word);
-    const char *at = strstr(words, word);
-    return length > 0 && at != NULL && at[-1] == '|' && at[length] == '|';
+    char whole[32];
+    int length = snprintf(whole, sizeof whole, "|%s|", word);
+    return length < (int)sizeof whole && strchr(word, '|') == NULL && strstr(words, whole) != NULL;
 }
 
 static int check_words(const cli_command *command, const cli_stems *stems)
@@ -46,9 +46,23 @@ static int check_words(const cli_command *command, const cli_stems *stems)
     return EXIT_DONE;
 }
 
-int cli_stems_check(const cli_command *command, cli_stems *stems)
+/* Whether the format can have stems like the sound: FLAC has eight channels at most. */
+static int check_format(const cli_command *command, const cli_stems *stems, const cli_sound *sound)
+{
+    char name[32];
+    io_error err;
+    snprintf(name, sizeof name, "stem.%s", stems->format);
+    return io_audio_format_like(name, sound->info.format, sound->info.frames, sound->info.channels,
+                                &err) != 0
+               ? EXIT_DONE
+               : cli_fail_io(command, &err);
+}
+
+int cli_stems_check(const cli_command *command, cli_stems *stems, const cli_sound *sound)
 {
     int code = check_words(command, stems);
+    if (code == EXIT_DONE)
+        code = check_format(command, stems, sound);
     if (code != EXIT_DONE)
         return code;
     if (stems->directory == NULL || stems->directory[0] == '\0')
@@ -64,6 +78,8 @@ int cli_stems_check(const cli_command *command, cli_stems *stems)
         return cli_fail(command, EXIT_OUTPUT, "%s: %s", stems->directory, strerror(errno));
     bool empty = is_empty(directory);
     closedir(directory);
+    if (access(stems->directory, W_OK | X_OK) != 0)
+        return cli_fail(command, EXIT_OUTPUT, "%s: %s", stems->directory, strerror(errno));
     if (!empty && !stems->force)
         return cli_fail(command, EXIT_OUTPUT,
                         "%s: there are files in it already; --force writes beside and over them",
@@ -86,8 +102,9 @@ typedef struct outputs {
     int64_t count;
     char *stem[OUTPUTS_MAX]; /* names of files without extension */
     io_audio_writer *writer[OUTPUTS_MAX];
-    double step; /* of the samples' format; 0: floating point */
-    double gain; /* 1, or what keeps all stems within full scale */
+    int64_t committed; /* of them */
+    double step;       /* of the samples' format; 0: floating point */
+    double gain;       /* 1, or what keeps all stems within full scale */
     double peak;
     bool measures; /* only the peak is wanted */
     double *owed;  /* by how much rounding has moved the outputs of this block so far */
@@ -187,6 +204,12 @@ static bool name_outputs(outputs *o, const tlnmf_separator_info *info, const cli
     return done;
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 static bool open_writers(outputs *o, const cli_stems *stems)
 {
     char path[PATH];
@@ -194,6 +217,8 @@ static bool open_writers(outputs *o, const cli_stems *stems)
     for (int64_t i = 0; i < o->count; i++) {
         if (path_of(stems, o->stem[i], stems->format, path) == NULL)
             return io_fail(&o->err, IO_NO_OUTPUT, "%s: the name is too long", stems->directory);
+        if (is_same_file(path, o->sound->path))
+            return io_fail(&o->err, IO_NO_OUTPUT, "%s: this is the recording itself", path);
         info.format =
             io_audio_format_like(path, o->sound->info.format, info.frames, info.channels, &o->err);
         if (info.format == 0 || !io_audio_create(path, &info, &o->writer[i], &o->err))
@@ -211,8 +236,23 @@ static bool commit(outputs *o, int64_t *clipped)
         o->writer[i] = NULL; /* the commit ends it either way */
         if (!io_audio_commit(writer, &o->err))
             return false;
+        o->committed = i + 1;
     }
     return true;
+}
+
+/* Stems without what goes with them are not a result: a full disk leaves nothing behind. */
+static void take_back(const outputs *o, const cli_stems *stems)
+{
+    char path[PATH];
+    for (int64_t i = 0; i < o->committed; i++)
+        if (path_of(stems, o->stem[i], stems->format, path) != NULL)
+            unlink(path);
+    static const char *const rest[][2] = {
+        {"activations", "txt"}, {"activations", "mid"}, {"model", "h5"}};
+    for (size_t i = 0; stems->created && i < sizeof rest / sizeof *rest; i++)
+        if (path_of(stems, rest[i][0], rest[i][1], path) != NULL)
+            unlink(path);
 }
 
 /* ---- the run ----------------------------------------------------------------------------------
@@ -244,8 +284,8 @@ static int run_once(cli_call *call, const tlnmf_separator *separator, cli_sound 
     run.write = write_output;
     run.user = o;
     run.H = H;
-    tlnmf_error error = tlnmf_separator_run(call->ctx, separator, &sound->sound, &run, cli_progress,
-                                            NULL, &outcome);
+    tlnmf_error error = tlnmf_separator_run(call->ctx, separator, &sound->sound, &run,
+                                            cli_sound_progress, NULL, &outcome);
     if (error != TLNMF_OK)
         return fail_run(call, error, o, sound);
     if (outcome == TLNMF_CANCELLED)
@@ -258,16 +298,18 @@ static int run_all(cli_call *call, const tlnmf_separator *separator, cli_sound *
                    const cli_cast *cast, const cli_stems *stems, outputs *o, double *H)
 {
     o->gain = 1.0;
+    if (!open_writers(o, stems))
+        return cli_fail_io(call->command, &o->err);
     if (stems->gain != NULL && strcmp(stems->gain, "safe") == 0) {
         o->measures = true;
         int code = run_once(call, separator, sound, cast, stems, o, NULL);
         if (code != EXIT_DONE)
             return code;
         o->measures = false;
-        o->gain = o->peak > 1.0 ? (1.0 - 1e-6) / o->peak : 1.0;
+        /* The last stem takes what the others' rounding has left: half a step of each. */
+        double most = 1.0 - o->step * (1.0 + 0.5 * (double)o->count);
+        o->gain = o->peak > most && most > 0.0 ? most / o->peak : 1.0;
     }
-    if (!open_writers(o, stems))
-        return cli_fail_io(call->command, &o->err);
     return run_once(call, separator, sound, cast, stems, o, H);
 }
 
@@ -437,6 +479,8 @@ int cli_stems_make(cli_call *call, const tlnmf_separator *separator, cli_sound *
             code = run_all(call, separator, sound, cast, stems, o, H);
         if (code == EXIT_DONE)
             code = publish(call, separator, sound, cast, stems, o, H, N, about);
+        if (code != EXIT_DONE)
+            take_back(o, stems);
         outputs_free(o);
     }
     json_decref(about);

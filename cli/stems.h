@@ -45,8 +45,9 @@ typedef struct cli_stems {
     double eps;      /* 0: that of the model */
 } cli_stems;
 
-/* -o DIR is given, there or can be made, and empty unless --force; the other words are known. */
-int cli_stems_check(const cli_command *command, cli_stems *stems);
+/* -o DIR is given, there or can be made, and empty unless --force; the other words are known, and
+ * the format can hold stems like the sound. */
+int cli_stems_check(const cli_command *command, cli_stems *stems, const cli_sound *sound);
 /* Takes an empty directory away again that was made for nothing. */
 void cli_stems_end(const cli_stems *stems, int code);
 /* Runs the separator over the sound, writes stems, activations, the model and summary.json, and

@@ -205,9 +205,10 @@ static int quantise(io_audio_writer *writer, double x)
 static bool write_whole_numbers(io_audio_writer *writer, const double *x, int64_t count)
 {
     int block[BLOCK];
+    int64_t most = BLOCK / writer->channels * writer->channels; /* libsndfile wants whole frames */
 
     for (int64_t done = 0; done < count;) {
-        int64_t n = count - done < BLOCK ? count - done : BLOCK;
+        int64_t n = count - done < most ? count - done : most;
         for (int64_t i = 0; i < n; i++)
             block[i] = quantise(writer, x[done + i]);
         if (sf_write_int(writer->sound, block, n) != n)

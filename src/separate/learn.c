@@ -166,8 +166,8 @@ static double fit_factors(tl_learner *l, const tl_recipe *r, double *U)
 /* Rows are in order of frequency: the first so many that leave little energy outside. */
 static int64_t choose_band(const tl_learner *l)
 {
-    if (l->opt->band > 0)
-        return tl_min(l->opt->band, l->M);
+    if (l->opt->band > 0) /* of frames as long as the options say: longer ones have more rows */
+        return tl_min(tl_max(1, l->opt->band * l->M / l->opt->frames.M), l->M);
     double total = 0.0, outside = 0.0;
     for (int64_t i = 0; i < l->M * l->L; i++)
         total += l->V[i];

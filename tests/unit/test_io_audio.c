@@ -187,6 +187,30 @@ static void test_exact(void **state)
     }
 }
 
+/* Long blocks of any number of channels, of whole numbers and not. */
+static void test_many_channels(void **state)
+{
+    (void)state;
+    enum { LONG = 5000 };
+    double *x = calloc(LONG * 7, sizeof *x);
+    assert_non_null(x);
+    for (int i = 0; i < LONG * 7; i++)
+        x[i] = (double)(i % 1999 - 999) / 1024.0;
+    for (int channels = 1; channels <= 7; channels++)
+        for (size_t i = 0; i < 4; i++) {
+            io_audio read = {0};
+            io_error err;
+            io_audio_writer *writer = start("many.snd", written[i], channels);
+            if (!io_audio_append(writer, x, LONG, &err) || !io_audio_commit(writer, &err) ||
+                !io_audio_read("many.snd", &read, &err))
+                fail_msg("%d channels: %s", channels, err.text);
+            assert_int_equal(read.frames, LONG);
+            assert_memory_equal(read.x, x, sizeof *x * (size_t)(LONG * channels));
+            io_audio_free(&read);
+        }
+    free(x);
+}
+
 static void test_clipping_is_counted(void **state)
 {
     static const double x[] = {0.5, 1, -1, 1.5, -1.5, 1 - 0x1p-15, -1 - 0x1p-17, 1e300};
@@ -321,11 +345,17 @@ static void test_standard_output(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_formats),        cmocka_unit_test(test_same_bytes),
-        cmocka_unit_test(test_errors),         cmocka_unit_test(test_format_choice),
-        cmocka_unit_test(test_exact),          cmocka_unit_test(test_clipping_is_counted),
-        cmocka_unit_test(test_all_or_nothing), cmocka_unit_test(test_no_room),
-        cmocka_unit_test(test_create_errors),  cmocka_unit_test(test_standard_output),
+        cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_format_choice),
+        cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_many_channels),
+        cmocka_unit_test(test_clipping_is_counted),
+        cmocka_unit_test(test_all_or_nothing),
+        cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_create_errors),
+        cmocka_unit_test(test_standard_output),
     };
 
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);
