@@ -62,7 +62,7 @@ def stage_seconds(r):
     return (r["nmf_seconds"] + r["transform_seconds"]) * r["cpu_seconds"] / r["wall_seconds"]
 
 
-def time_to(program, data, S, value, key, repeat):
+def time_to(program, data, S, value, key, repeat, precision):
     """Seconds of the fast solver from start 1 until C or L falls to a value, and the iterations.
 
     The reference's time is its iterations' alone, so ours is, too. The start is drawn, not given: the solver roams only
@@ -72,16 +72,17 @@ def time_to(program, data, S, value, key, repeat):
 
     def solve(*words):
         if key == "C":
-            return program.fit_paper_data(data, path, *numpy_stream(data), *words)
-        return program.run("jd", path, "--eps", eps, "-o", os.devnull, *numpy_stream(data), *words)
+            return program.fit_paper_data(data, path, *numpy_stream(data), "--precision", precision, *words)
+        return program.run("jd", path, "--eps", eps, "-o", os.devnull, *numpy_stream(data), "--precision", precision, *words)
 
     trace = solve("-J", 300, "--trace")["trace"]
     J = next((i for i, r in enumerate(trace, 1) if r[key] <= value), None)
     return (None, None) if J is None else (statistics.median(stage_seconds(solve("-J", J)) for _ in range(repeat)), J)
 
 
-def row_to(program, data, S, value, key, repeat, what, reference_seconds):
-    s, J = time_to(program, data, S, value, key, repeat)
+def row_to(program, data, S, value, key, repeat, what, reference_seconds, precision="double"):
+    s, J = time_to(program, data, S, value, key, repeat, precision)
+    what += ", mixed" if precision == "mixed" else ""
     return dict(what=f"{what}, start 1, to {key} <= {value}", value=J and f"{J} iterations", seconds=s,
                 against=reference_seconds, ratio=s and reference_seconds and reference_seconds / s)
 
@@ -120,12 +121,14 @@ def fast_rows(program, seconds, repeat, quick):
     """`seconds`: those of the reference, by the case of compare_paper."""
     tl = seconds.get("notes S=1 tl J=100")
     yield row_to(program, "notes", 1, -405075.617, "C", repeat, "notes S=1", tl)
+    yield row_to(program, "notes", 1, -405075.617, "C", repeat, "notes S=1", tl, "mixed")
     yield row_reach(program, "gcm", 100, 1835.61474, 20, "GCM S=100", seconds.get("gcm S=100 tl J=1000"))
     if quick:
         return
     jd = seconds["notes S=1 jd J=100"]
     yield row_reach(program, "notes", 1, -405498.0, 16, "notes S=1", tl / 5)  # 20 iterations of the reference
     yield row_to(program, "notes", 10, -405529.072, "L", repeat, "JD, notes S=10", jd)
+    yield row_to(program, "notes", 10, -405529.072, "L", repeat, "JD, notes S=10", jd, "mixed")
     yield row_to(program, "notes", 1, -406201.454, "L", repeat, "JD, notes S=1", jd)
     yield row_many_realisations(program, repeat)
     yield from hard_rows(program)
