@@ -1,20 +1,11 @@
-/* Numbers from sound: resampling, Fourier transforms, scores of a separation. The program's room,
- * as io is; it knows no files. Signals are x[frame * channels + channel]. */
+/* Numbers from sound: Fourier transforms, scores of a separation. The program's room, as io is; it
+ * knows no files. Signals are x[frame * channels + channel]. */
 #ifndef TLNMF_AUDIO_AUDIO_H
 #define TLNMF_AUDIO_AUDIO_H
 
 #include "tlnmf/tlnmf.h"
 
 #include <stdbool.h>
-
-/* ---- resampling (resample.c) ----------------------------------------------------------------- */
-
-/* Frames at rate `to` that last as long as `frames` at rate `from`, rounded up. */
-int64_t audio_resampled_length(int64_t frames, int from, int to);
-/* Band-limited interpolation (libsamplerate's best, 24 bits); y has audio_resampled_length frames
- * and starts when x does. Rates may differ by a factor of 256 at most. */
-tlnmf_error audio_resample(tlnmf_ctx *ctx, const double *x, int64_t frames, int channels, int from,
-                           int to, double *y);
 
 /* ---- scores (bss.c) -------------------------------------------------------------------------- */
 

@@ -33,7 +33,8 @@ static const cli_option options[] = {
     {"beta", "REAL", "of the Kaiser window [8]", &arg.beta},
     {"rate", "HZ", "learn the transform below half of this only [where the energy is]", &arg.rate},
     {"learn-columns", "INT", "learn from at most so many frames [600]", &arg.learn},
-    {"iterations", "INT", "of learning the transform [10]", &arg.iterations},
+    {"iterations", "INT",
+     "of learning the transform [10, or half or twice as many if that is better]", &arg.iterations},
     {"starts", "INT", "random starts without labels [8]", &arg.starts},
     {"release", "SECONDS", "how long a source may sound on after its label [0.2]", &arg.release},
     {"keep", "WHAT", "residual: what no source explains is a stem of its own", &arg.keep},
@@ -141,6 +142,7 @@ static bool read_options(const cli_call *call, int rate, tlnmf_separate_options 
         !real("release", arg.release, 0, 1e6, 0.2, &release) ||
         !real("rate", arg.rate, 1, 1e9, 0, &low_rate))
         return false;
+    opt->any_J = arg.iterations == NULL;
     opt->release = (int64_t)floor(release * rate + 0.5);
     if (low_rate > 0) /* rows are in order of frequency, up to half the rate */
         opt->band = (int64_t)fmax(
@@ -161,7 +163,6 @@ static json_t *about(const cli_call *call, const tlnmf_separate_options *opt, do
     json_object_set_new(object, "power", json_real(power));
     json_object_set_new(object, "labels", arg.labels ? cli_text(arg.labels) : json_null());
     json_object_set_new(object, "release", json_integer((json_int_t)opt->release));
-    json_object_set_new(object, "iterations", json_integer((json_int_t)opt->J));
     json_object_set_new(object, "eps_rel", json_real(opt->eps_rel));
     json_object_set_new(object, "learn_columns", json_integer((json_int_t)opt->learn_frames));
     return object;

@@ -345,6 +345,7 @@ static json_t *separation_json(const tlnmf_separator *separator, const cli_sound
     json_object_set_new(object, "candidates", json_integer((json_int_t)s.candidates));
     json_object_set_new(object, "learn_frames", json_integer((json_int_t)s.learn_frames));
     json_object_set_new(object, "band", json_integer((json_int_t)s.band));
+    json_object_set_new(object, "iterations", json_integer((json_int_t)s.J));
     json_object_set_new(object, "C", cli_real(s.C));
     return object;
 }

@@ -205,7 +205,8 @@ static int quantise(io_audio_writer *writer, double x)
 static bool write_whole_numbers(io_audio_writer *writer, const double *x, int64_t count)
 {
     int block[BLOCK];
-    int64_t most = BLOCK / writer->channels * writer->channels; /* libsndfile wants whole frames */
+    int64_t most =
+        (int64_t)(BLOCK / writer->channels) * writer->channels; /* libsndfile wants whole frames */
 
     for (int64_t done = 0; done < count;) {
         int64_t n = count - done < most ? count - done : most;

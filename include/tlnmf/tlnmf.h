@@ -450,6 +450,7 @@ typedef struct tlnmf_separate_options {
     int32_t basis;      /* where learning starts, or what is kept */
     int32_t any_window; /* 1: frames.window may be replaced by the sine window */
     int32_t any_length; /* 1: frames and hop may be twice as long */
+    int32_t any_J;      /* 1: half or twice the iterations, if that separates better */
 } tlnmf_separate_options;
 
 TLNMF_API void tlnmf_separate_init(tlnmf_separate_options *options);
@@ -469,6 +470,7 @@ typedef struct tlnmf_separator_info {
     int64_t learn_frames;  /* how many frames were learnt from */
     int64_t band, remixes; /* rows learnt; how many pairs of parts the score is of */
     int64_t candidates;    /* what was compared */
+    int64_t J;             /* iterations of learning; 0: the transform is fixed */
     int32_t outcome;       /* CANCELLED or NOT_RUN */
 } tlnmf_separator_info;
 

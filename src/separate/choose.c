@@ -54,12 +54,12 @@ static tlnmf_error try_fixed(tl_choice *choice, tl_learner *l, const plan *p)
         for (int w = 0; w < p->windows; w++)
             for (int b = 0; b < p->fixed_count; b++)
                 TRY(tl_try(&l[length],
-                           (tl_recipe){p->window[w], p->fixed[b], TLNMF_METHOD_NMF, p->P_low}));
+                           (tl_recipe){p->window[w], p->fixed[b], TLNMF_METHOD_NMF, p->P_low, 0}));
     tlnmf_separator_info best = choice->best->info;
     int length = best.frames.M == l[0].M ? 0 : 1;
     for (int64_t P = p->P_low + 1; P <= p->P_high; P++)
         TRY(tl_try(&l[length], (tl_recipe){(tlnmf_window)best.frames.window,
-                                           (tlnmf_basis)best.basis, TLNMF_METHOD_NMF, P}));
+                                           (tlnmf_basis)best.basis, TLNMF_METHOD_NMF, P, 0}));
     return TLNMF_OK;
 }
 
@@ -73,20 +73,35 @@ static tlnmf_error try_learnt(tl_choice *choice, tl_learner *l, const plan *p)
     double most = -INFINITY;
     int better = 0, length = 0;
     for (int b = 0; b < p->learnt_count; b++) {
-        TRY(tl_try(&l[0], (tl_recipe){p->window[0], p->learnt[b], p->method, p->P_low}));
+        TRY(tl_try(&l[0], (tl_recipe){p->window[0], p->learnt[b], p->method, p->P_low, 0}));
         if (choice->last_score > most) {
             most = choice->last_score;
             better = b;
         }
     }
     if (longer) {
-        TRY(tl_try(&l[1], (tl_recipe){p->window[0], p->learnt[better], p->method, p->P_low}));
+        TRY(tl_try(&l[1], (tl_recipe){p->window[0], p->learnt[better], p->method, p->P_low, 0}));
         length = choice->last_score > most ? 1 : 0;
     }
     for (int64_t P = p->P_low + 1; P <= p->P_high; P++)
         if (P_fixed == 0 || P == P_fixed)
-            TRY(tl_try(&l[length], (tl_recipe){p->window[0], p->learnt[better], p->method, P}));
+            TRY(tl_try(&l[length], (tl_recipe){p->window[0], p->learnt[better], p->method, P, 0}));
     return TLNMF_OK;
+}
+
+/* When to stop: half and twice the iterations of the best, if it is a learnt one. */
+static tlnmf_error try_iterations(tl_choice *choice, tl_learner *l)
+{
+    tlnmf_separator_info best = choice->best->info;
+    if (best.method == TLNMF_METHOD_NMF || best.remixes == 0 || !choice->opt->any_J)
+        return TLNMF_OK;
+    tl_recipe recipe = {(tlnmf_window)best.frames.window, (tlnmf_basis)best.basis,
+                        (tlnmf_method)best.method, best.per_source, tl_max(1, best.J / 2)};
+    int length = best.frames.M == l[0].M ? 0 : 1;
+    choice->planned += 2;
+    TRY(tl_try(&l[length], recipe));
+    recipe.J = 2 * best.J;
+    return tl_try(&l[length], recipe);
 }
 
 static tlnmf_error try_all(tl_choice *choice, tl_learner *l, const plan *p)
@@ -99,7 +114,9 @@ static tlnmf_error try_all(tl_choice *choice, tl_learner *l, const plan *p)
         choice->planned += p->learnt_count + p->lengths - 1 + (p->fixes ? tl_min(1, more) : more);
     if (p->fixes)
         TRY(try_fixed(choice, l, p));
-    return p->learns ? try_learnt(choice, l, p) : TLNMF_OK;
+    if (p->learns)
+        TRY(try_learnt(choice, l, p));
+    return try_iterations(choice, l);
 }
 
 /* ---- the call ----------------------------------------------------------------------------------

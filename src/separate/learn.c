@@ -8,8 +8,10 @@ enum { UPDATES = 60, UPDATES_AFTER = 10, BAND_MOST = 400, BAND_LEAST = 32 };
 /* The energy that may lie outside the rows that are learnt. */
 static const double OUTSIDE = 5e-3;
 /* Decibels that a candidate must gain to be preferred: learning over a fixed transform, each
- * component a source over one less, and frames of twice the length (docs/separation.md). */
-static const double MARGIN_LEARNT = 0.7, MARGIN_COMPONENT = 0.2, MARGIN_LENGTH = 1.0;
+ * component a source over one less, frames of twice the length, and other numbers of iterations
+ * (docs/separation.md). */
+static const double MARGIN_LEARNT = 0.7, MARGIN_COMPONENT = 0.2, MARGIN_LENGTH = 1.0,
+                    MARGIN_ITERATIONS = 0.1;
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
@@ -181,6 +183,11 @@ static int64_t choose_band(const tl_learner *l)
     return tl_min(tl_min(m, l->M), BAND_MOST);
 }
 
+static int64_t iterations_of(const tl_learner *l, const tl_recipe *r)
+{
+    return r->J > 0 ? r->J : l->opt->J;
+}
+
 /* The settings of a short, gentle descent from the start that is given. */
 static tlnmf_settings short_descent(const tl_learner *l, const tl_recipe *r)
 {
@@ -189,7 +196,7 @@ static tlnmf_settings short_descent(const tl_learner *l, const tl_recipe *r)
     s.k = rank_of(l, r);
     s.method = r->method == TLNMF_METHOD_JD ? TLNMF_METHOD_JD : TLNMF_METHOD_TL;
     s.solver = TLNMF_SOLVER_PAPER;
-    s.J = l->opt->J;
+    s.J = iterations_of(l, r);
     s.eps = l->eps;
     s.threads = l->opt->threads;
     return s;
@@ -265,18 +272,20 @@ static tlnmf_error keep(tl_learner *l, const tl_recipe *r, const double *Phi, in
     TRY(tl_separator_new(l->ctx, l->M, K, &fresh));
     tl_copy(fresh->Phi, Phi, l->M * l->M);
     tl_copy(fresh->W, l->W, l->M * K);
-    fresh->info = (tlnmf_separator_info){.frames = l->framing.f,
-                                         .sources = l->opt->sources,
-                                         .per_source = r->per_source,
-                                         .method = (int32_t)r->method,
-                                         .basis = (int32_t)r->basis,
-                                         .eps = l->eps,
-                                         .mean_power = l->mean_power,
-                                         .score = score,
-                                         .C = C,
-                                         .learn_frames = l->L,
-                                         .band = band,
-                                         .remixes = l->choice->remix.count};
+    fresh->info =
+        (tlnmf_separator_info){.frames = l->framing.f,
+                               .sources = l->opt->sources,
+                               .per_source = r->per_source,
+                               .method = (int32_t)r->method,
+                               .basis = (int32_t)r->basis,
+                               .eps = l->eps,
+                               .mean_power = l->mean_power,
+                               .score = score,
+                               .C = C,
+                               .learn_frames = l->L,
+                               .band = band,
+                               .remixes = l->choice->remix.count,
+                               .J = r->method == TLNMF_METHOD_NMF ? 0 : iterations_of(l, r)};
     tlnmf_separator_free(l->choice->best);
     l->choice->best = fresh;
     return TLNMF_OK;
@@ -297,9 +306,9 @@ static tlnmf_error try_with(tl_learner *l, const tl_recipe *r, tl_engine *engine
     engine->eps = l->eps;
     tl_choice *choice = l->choice;
     double score = tl_remix_judge(&choice->remix, engine, r->per_source);
-    double merit = score - (learns ? MARGIN_LEARNT : 0.0) -
-                   (l->M > l->opt->frames.M ? MARGIN_LENGTH : 0.0) -
-                   MARGIN_COMPONENT * (double)(r->per_source - 1);
+    double merit =
+        score - (learns ? MARGIN_LEARNT : 0.0) - (l->M > l->opt->frames.M ? MARGIN_LENGTH : 0.0) -
+        (r->J > 0 ? MARGIN_ITERATIONS : 0.0) - MARGIN_COMPONENT * (double)(r->per_source - 1);
     choice->candidates++;
     choice->last_score = score;
     if (choice->best == NULL || merit > choice->best_merit) {

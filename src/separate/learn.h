@@ -12,6 +12,7 @@ typedef struct tl_recipe {
     tlnmf_basis basis;
     tlnmf_method method;
     int64_t per_source;
+    int64_t J; /* iterations of learning; 0: as many as the options say */
 } tl_recipe;
 
 /* What all candidates share: how they are judged, and the best of them. */

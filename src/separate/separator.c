@@ -14,7 +14,8 @@ void tlnmf_separate_init(tlnmf_separate_options *options)
                                         .method = TLNMF_METHOD_AUTO,
                                         .basis = TLNMF_BASIS_AUTO,
                                         .any_window = 1,
-                                        .any_length = 1};
+                                        .any_length = 1,
+                                        .any_J = 1};
     tlnmf_frames_init(&options->frames);
 }
 

@@ -29,7 +29,7 @@ dynamic=$(LC_ALL=C objdump -p "$library") || exit 1
 found=$(echo "$dynamic" | awk '$1 == "SONAME" {print $2}')
 [ "$found" = "$soname" ] || complain "SONAME should be $soname, is" "${found:-none}"
 complain "needs libraries of the program" \
-    "$(echo "$dynamic" | awk '$1 == "NEEDED" {print $2}' | grep -iE 'hdf5|sndfile|jansson|matio|samplerate')"
+    "$(echo "$dynamic" | awk '$1 == "NEEDED" {print $2}' | grep -iE 'hdf5|sndfile|jansson|matio')"
 
 complain "uses" "$(nm -D --undefined-only "$library" | awk '{sub(/@.*/, "", $2); print $2}' | grep -xE \
     '(__)?v?f?printf(_chk)?|f?puts|f?putc|putchar|perror|fwrite|_?exit|_Exit|abort|fopen(64)?|(secure_)?getenv|system')"

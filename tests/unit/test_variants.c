@@ -20,7 +20,7 @@ static tlnmf_result *diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, tlnmf_t
     tlnmf_settings_init(&opt);
     opt.eps = 0.1;
     opt.tol = 1e-15;
-    opt.transform = transform;
+    opt.transform = (int32_t)transform;
     tlnmf_result *result;
     assert_ok(ctx, tlnmf_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result));
     return result;

@@ -12,13 +12,16 @@ expect 0 "notes.wav: 3 s, 1 channel, 5000 Hz
 check "the files" [ "$(ls blind | tr '\n' ' ')" = "model.h5 source_1.wav source_2.wav summary.json " ]
 
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt --method tl --transform dct --per-source 1 \
-    -o stems --json --activations labels
+    --iterations 10 -o stems --json --activations labels
 check "JSON is the summary" cmp "$out" stems/summary.json
 check "named after the labels" [ -f "stems/low A.wav" -a -f stems/high.wav ]
 check "the window" [ "$(json window)" = tukey ]
 check "the frame" [ "$(json frame)" = 200 ]
 check "one candidate" [ "$(json candidates)" = 1 ]
+check "as many iterations as were asked for" [ "$(json iterations)" = 10 ]
 near "the score of the remix" "$(json remix_si_sdr)" 41 0.1
+expect 0 ... "" tlnmf separate notes.wav --labels notes.txt --method tl --transform dct --per-source 1 -o when --json
+check "half and twice the iterations are tried" [ "$(json candidates)" = 3 ]
 expect 0 ... "" tlnmf info stems/model.h5
 check "the model" grep -q 'separate' "$out"
 check "activations" [ "$(cut -f 3 stems/activations.txt | sort | uniq -c | tr -s ' ' | tr '\n' ';')" = \
@@ -29,7 +32,7 @@ expect 0 ... "" tlnmf separate notes.wav --labels notes.txt --method tl --transf
 check "MIDI" [ "$(head -c 4 stems/activations.mid)" = MThd ]
 rm -r stems
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt --method tl --transform dct --per-source 1 \
-    -o stems --json --activations labels
+    --iterations 10 -o stems --json --activations labels
 check "the same model again" cmp stems/model.h5 again/model.h5
 check "the same stems again" cmp stems/high.wav again/high.wav
 
