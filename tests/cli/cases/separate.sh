@@ -151,6 +151,10 @@ expect 5 "" "tlnmf separate: no/dir: No such file or directory" tlnmf separate n
 expect 5 "" ... bash -c "ulimit -f 8; trap '' XFSZ; exec tlnmf separate notes.wav -k 2 --method nmf -o full"
 check "why" grep -q 'tlnmf separate: .*full' "$err"
 absent full
+# room for the stems (60 kB each), not for the model (320 kB): nothing stays
+expect 5 "" ... bash -c "ulimit -f 150; trap '' XFSZ; exec tlnmf separate notes.wav -k 2 --method nmf -o full"
+check "why" grep -q 'tlnmf separate: full/model.h5' "$err"
+absent full
 
 # ---- apply ---------------------------------------------------------------------------------------
 usage apply "a model and a sound file are needed" stems/model.h5
