@@ -6,19 +6,13 @@
 #include <string.h>
 
 static struct {
-    const char *labels, *release, *keep, *components, *activations, *gain, *format, *force;
+    const char *labels;
+    cli_stem_words stems;
 } arg;
 
 static const cli_option options[] = {
     {"labels", "FILE", "when each of the model's sources sounds in this recording", &arg.labels},
-    {"release", "SECONDS", "how long a source may sound on after its label [0.2]", &arg.release},
-    {"keep", "WHAT", "residual: what no source explains is a stem of its own", &arg.keep},
-    {"components", NULL, "a stem for each component of a source", &arg.components},
-    {"activations", "KIND", "labels or midi: write when the sources sound", &arg.activations},
-    {"gain", "KIND", "none, or safe: scale all stems alike so that none is clipped [none]",
-     &arg.gain},
-    {"format", "NAME", "of the stems: wav, flac or w64 [wav]", &arg.format},
-    {"force", NULL, "write into a directory that is not empty", &arg.force},
+    CLI_STEM_OPTIONS(arg.stems),
 };
 
 /* A model of `separate`, as its summary describes it. */
@@ -186,27 +180,14 @@ static int apply(cli_call *call)
 {
     learnt l = {0};
     cli_sound sound = {0};
-    double release = 0.2;
-    char *end = NULL;
-    if (arg.release != NULL)
-        release = strtod(arg.release, &end);
-    if (end != NULL && (end == arg.release || *end != '\0' || !(release >= 0.0 && release <= 1e6)))
-        return cli_fail(call->command, EXIT_USAGE, "release = %s is not a number in [0, 1e+06]",
-                        arg.release);
-    cli_stems stems = {.directory = cli_common_values.output,
-                       .format = arg.format != NULL ? arg.format : "wav",
-                       .gain = arg.gain,
-                       .activations = arg.activations,
-                       .keep = arg.keep,
-                       .components = arg.components != NULL,
-                       .force = arg.force != NULL};
+    cli_stems stems = {0};
     int code = read_model(call, call->operands[0], &l);
     if (code == EXIT_DONE)
         code = cli_sound_open(call->command, call->operands[1], &sound);
-    if (code == EXIT_DONE) {
-        stems.release = (int64_t)floor(release * sound.info.rate + 0.5);
+    if (code == EXIT_DONE && !cli_stems_read(call->command, &arg.stems, sound.info.rate, &stems))
+        code = EXIT_USAGE;
+    if (code == EXIT_DONE)
         code = apply_to(call, call->operands[0], &sound, &l, &stems);
-    }
     cli_sound_close(&sound);
     tlnmf_separator_free(l.separator);
     for (int64_t k = 0; l.name != NULL && k < l.sources; k++)

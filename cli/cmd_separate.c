@@ -8,8 +8,8 @@
 static struct {
     const char *k, *method, *labels, *per_source, *frame, *hop, *window, *taper, *beta, *shifts,
         *rate;
-    const char *transform, *learn, *iterations, *starts, *release;
-    const char *keep, *components, *activations, *gain, *format, *force;
+    const char *transform, *learn, *iterations, *starts;
+    cli_stem_words stems;
 } arg;
 
 static const cli_option options[] = {
@@ -36,14 +36,7 @@ static const cli_option options[] = {
     {"iterations", "INT",
      "of learning the transform [10, or half or twice as many if that is better]", &arg.iterations},
     {"starts", "INT", "random starts without labels [8]", &arg.starts},
-    {"release", "SECONDS", "how long a source may sound on after its label [0.2]", &arg.release},
-    {"keep", "WHAT", "residual: what no source explains is a stem of its own", &arg.keep},
-    {"components", NULL, "a stem for each component of a source", &arg.components},
-    {"activations", "KIND", "labels or midi: write when the sources sound", &arg.activations},
-    {"gain", "KIND", "none, or safe: scale all stems alike so that none is clipped [none]",
-     &arg.gain},
-    {"format", "NAME", "of the stems: wav, flac or w64 [wav]", &arg.format},
-    {"force", NULL, "write into a directory that is not empty", &arg.force},
+    CLI_STEM_OPTIONS(arg.stems),
 };
 
 /* ---- numbers ----------------------------------------------------------------------------------
@@ -123,7 +116,7 @@ static bool read_options(const cli_call *call, int rate, tlnmf_separate_options 
 {
     static const char *const bases[] = {"auto", "dct", "dft", "stft"};
     static const char *const methods[] = {"tl", "jd", "nmf", "auto"};
-    double release, low_rate;
+    double low_rate;
     tlnmf_separate_init(opt);
     opt->threads = call->settings.threads;
     opt->seed = call->settings.seed;
@@ -139,11 +132,9 @@ static bool read_options(const cli_call *call, int rate, tlnmf_separate_options 
                      &opt->learn_frames) ||
         !cli_integer(call, "iterations", arg.iterations, 1, 1000000, opt->J, &opt->J) ||
         !cli_integer(call, "starts", arg.starts, 1, 1000000, opt->starts, &opt->starts) ||
-        !real("release", arg.release, 0, 1e6, 0.2, &release) ||
         !real("rate", arg.rate, 1, 1e9, 0, &low_rate))
         return false;
     opt->any_J = arg.iterations == NULL;
-    opt->release = (int64_t)floor(release * rate + 0.5);
     if (low_rate > 0) /* rows are in order of frequency, up to half the rate */
         opt->band = (int64_t)fmax(
             1.0, fmin((double)opt->frames.M, floor((double)opt->frames.M * low_rate / rate)));
@@ -206,13 +197,7 @@ static int separate(cli_call *call, const char *path)
     cli_sound sound;
     cli_cast cast = {0};
     tlnmf_separate_options opt;
-    cli_stems stems = {.directory = cli_common_values.output,
-                       .format = arg.format != NULL ? arg.format : "wav",
-                       .gain = arg.gain,
-                       .activations = arg.activations,
-                       .keep = arg.keep,
-                       .components = arg.components != NULL,
-                       .force = arg.force != NULL};
+    cli_stems stems = {0};
     int64_t k = 0;
     if (!cli_integer(call, "k", arg.k, 1, TLNMF_SOURCES_MAX, 0, &k))
         return EXIT_USAGE;
@@ -220,7 +205,8 @@ static int separate(cli_call *call, const char *path)
         return cli_fail(call->command, EXIT_USAGE,
                         "how many sources? -k INT, or --labels FILE that names them");
     int code = cli_sound_open(call->command, path, &sound);
-    if (code == EXIT_DONE && !read_options(call, sound.info.rate, &opt))
+    if (code == EXIT_DONE && !(read_options(call, sound.info.rate, &opt) &&
+                               cli_stems_read(call->command, &arg.stems, sound.info.rate, &stems)))
         code = EXIT_USAGE;
     if (code == EXIT_DONE)
         code = arg.labels == NULL
@@ -229,7 +215,7 @@ static int separate(cli_call *call, const char *path)
     if (code == EXIT_DONE)
         code = cli_stems_check(call->command, &stems, &sound);
     if (code == EXIT_DONE) {
-        stems.release = opt.release;
+        opt.release = stems.release;
         code = learn_and_write(call, &sound, &cast, &opt, &stems);
     }
     cli_stems_end(&stems, code);

@@ -45,6 +45,29 @@ typedef struct cli_stems {
     double eps;      /* 0: that of the model */
 } cli_stems;
 
+/* The options that both commands have, as given: rows of their tables, and what they come to. */
+typedef struct cli_stem_words {
+    const char *release, *keep, *components, *activations, *gain, *format, *force;
+} cli_stem_words;
+
+#define CLI_STEM_OPTIONS(words)                                                                    \
+    {"release", "SECONDS", "how long a source may sound on after its label [0.2]",                 \
+     &(words).release},                                                                            \
+        {"keep", "WHAT", "residual: what no source explains is a stem of its own", &(words).keep}, \
+        {"components", NULL, "a stem for each component of a source", &(words).components},        \
+        {"activations", "KIND", "labels or midi: write when the sources sound",                    \
+         &(words).activations},                                                                    \
+        {"gain", "KIND", "none, or safe: scale all stems alike so that none is clipped [none]",    \
+         &(words).gain},                                                                           \
+        {"format", "NAME", "of the stems: wav, flac or w64 [wav]", &(words).format},               \
+    {                                                                                              \
+        "force", NULL, "write into a directory that is not empty", &(words).force                  \
+    }
+
+/* From the words; `release` in samples at this rate. False after a message. */
+bool cli_stems_read(const cli_command *command, const cli_stem_words *words, int rate,
+                    cli_stems *stems);
+
 /* -o DIR is given, there or can be made, and empty unless --force; the other words are known, and
  * the format can hold stems like the sound. */
 int cli_stems_check(const cli_command *command, cli_stems *stems, const cli_sound *sound);
