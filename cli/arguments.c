@@ -314,6 +314,20 @@ bool cli_integer(const cli_call *call, const char *name, const char *text, int64
     return true;
 }
 
+bool cli_number(const cli_command *command, const char *name, const char *text, double low,
+                double high, double fallback, double *value)
+{
+    *value = fallback;
+    if (text == NULL)
+        return true;
+    char *end;
+    *value = strtod(text, &end);
+    if (end != text && *end == '\0' && *value >= low && *value <= high)
+        return true;
+    cli_fail(command, EXIT_USAGE, "%s = %s is not a number in [%g, %g]", name, text, low, high);
+    return false;
+}
+
 int cli_check_output(const cli_command *command, const char *path)
 {
     if (path == NULL || strcmp(path, "-") == 0)

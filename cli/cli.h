@@ -80,6 +80,10 @@ int cli_fail_library(const cli_call *call, tlnmf_error error, const char *file);
 bool cli_integer(const cli_call *call, const char *name, const char *text, int64_t low,
                  int64_t high, int64_t fallback, int64_t *value);
 
+/* The same for a real number. */
+bool cli_number(const cli_command *command, const char *name, const char *text, double low,
+                double high, double fallback, double *value);
+
 /* Fails early when an output could not be written: no directory, no permission. NULL is fine. */
 int cli_check_output(const cli_command *command, const char *path);
 /* What is wrong with -o and the way the data are said to be; for commands that write a model. The

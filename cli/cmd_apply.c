@@ -213,7 +213,7 @@ const cli_command cli_apply = {
     .name = "apply",
     .usage = "apply MODEL SOUND -o DIR [options]",
     .purpose = "take another recording apart with a model of `separate`; H alone is fitted",
-    .takes = " threads o json q v ",
+    .takes = " threads json q v ",
     .examples = "  tlnmf separate take1.wav --labels take1.txt -o stems1\n"
                 "  tlnmf apply stems1/model.h5 take2.wav -o stems2\n",
     .run = run,

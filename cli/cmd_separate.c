@@ -42,22 +42,6 @@ static const cli_option options[] = {
 /* ---- numbers ----------------------------------------------------------------------------------
  */
 
-/* A real number from an option's text, or `fallback`. */
-static bool real(const char *name, const char *text, double low, double high, double fallback,
-                 double *value)
-{
-    *value = fallback;
-    if (text == NULL)
-        return true;
-    char *end;
-    *value = strtod(text, &end);
-    if (end != text && *end == '\0' && *value >= low && *value <= high)
-        return true;
-    cli_fail(&cli_separate, EXIT_USAGE, "%s = %s is not a number in [%g, %g]", name, text, low,
-             high);
-    return false;
-}
-
 /* "40ms" or "882" to samples. */
 static bool samples(const char *name, const char *text, int rate, int64_t *value)
 {
@@ -108,8 +92,8 @@ static bool read_frames(const cli_call *call, int rate, tlnmf_separate_options *
     int64_t shifts = f->hop < 8 ? f->hop : 8;
     return f->window >= 0 &&
            cli_integer(call, "shifts", arg.shifts, 1, 1000000, shifts, &f->shifts) &&
-           real("taper", arg.taper, 0, 1, f->taper, &f->taper) &&
-           real("beta", arg.beta, 0, 100, f->beta, &f->beta);
+           cli_number(call->command, "taper", arg.taper, 0, 1, f->taper, &f->taper) &&
+           cli_number(call->command, "beta", arg.beta, 0, 100, f->beta, &f->beta);
 }
 
 static bool read_options(const cli_call *call, int rate, tlnmf_separate_options *opt)
@@ -132,7 +116,7 @@ static bool read_options(const cli_call *call, int rate, tlnmf_separate_options 
                      &opt->learn_frames) ||
         !cli_integer(call, "iterations", arg.iterations, 1, 1000000, opt->J, &opt->J) ||
         !cli_integer(call, "starts", arg.starts, 1, 1000000, opt->starts, &opt->starts) ||
-        !real("rate", arg.rate, 1, 1e9, 0, &low_rate))
+        !cli_number(call->command, "rate", arg.rate, 1, 1e9, 0, &low_rate))
         return false;
     opt->any_J = arg.iterations == NULL;
     if (low_rate > 0) /* rows are in order of frequency, up to half the rate */
@@ -242,7 +226,7 @@ const cli_command cli_separate = {
     .name = "separate",
     .usage = "separate SOUND (-k INT | --labels FILE) -o DIR [options]",
     .purpose = "take a recording apart: one sound file a source",
-    .takes = " eps-rel seed threads o json q v ",
+    .takes = " eps-rel seed threads json q v ",
     .examples =
         "  tlnmf separate duet.wav -k 2 -o stems\n"
         "  tlnmf separate duet.wav --labels duet.txt -o stems\n"

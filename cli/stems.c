@@ -14,8 +14,7 @@ enum { PATH = 4096, OUTPUTS_MAX = TLNMF_SOURCES_MAX * TLNMF_PER_SOURCE_MAX + 1 }
 bool cli_stems_read(const cli_command *command, const cli_stem_words *words, int rate,
                     cli_stems *stems)
 {
-    double release = 0.2;
-    char *end = NULL;
+    double release;
     *stems = (cli_stems){.directory = cli_common_values.output,
                          .format = words->format != NULL ? words->format : "wav",
                          .gain = words->gain,
@@ -23,13 +22,8 @@ bool cli_stems_read(const cli_command *command, const cli_stem_words *words, int
                          .keep = words->keep,
                          .components = words->components != NULL,
                          .force = words->force != NULL};
-    if (words->release != NULL)
-        release = strtod(words->release, &end);
-    if (end != NULL &&
-        (end == words->release || *end != '\0' || !(release >= 0.0 && release <= 1e6))) {
-        cli_fail(command, EXIT_USAGE, "release = %s is not a number in [0, 1e+06]", words->release);
+    if (!cli_number(command, "release", words->release, 0, 1e6, 0.2, &release))
         return false;
-    }
     stems->release = (int64_t)floor(release * rate + 0.5);
     return true;
 }

@@ -51,8 +51,9 @@ typedef struct cli_stem_words {
 } cli_stem_words;
 
 #define CLI_STEM_OPTIONS(words)                                                                    \
-    {"release", "SECONDS", "how long a source may sound on after its label [0.2]",                 \
-     &(words).release},                                                                            \
+    {"o", "DIR", "where the stems go: it is made if need be", &cli_common_values.output},          \
+        {"release", "SECONDS", "how long a source may sound on after its label [0.2]",             \
+         &(words).release},                                                                        \
         {"keep", "WHAT", "residual: what no source explains is a stem of its own", &(words).keep}, \
         {"components", NULL, "a stem for each component of a source", &(words).components},        \
         {"activations", "KIND", "labels or midi: write when the sources sound",                    \

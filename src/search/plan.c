@@ -38,7 +38,7 @@ double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tlnmf_se
     double word = sizeof(double);
     double point = word * (M * M + K * (M + N)), transform = word * M * M;
     bool both = opt->exchange || plan->goal == TL_GOAL_AUTO;
-    /* Without frames below the floor there is a copy of the data, and more than one column a frame.
+    /* Columns below the floor: the search works on a copy without them, where frames may be empty.
      */
     tlnmf_data shape = *data;
     double trimmed = 0.0;

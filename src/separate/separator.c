@@ -57,9 +57,9 @@ static tlnmf_error check_info(tlnmf_ctx *ctx, const tlnmf_separator_info *info)
 tlnmf_error tlnmf_separator_create(tlnmf_ctx *ctx, const tlnmf_separator_info *info,
                                    const double *Phi, const double *W, tlnmf_separator **out)
 {
-    int64_t M = info->frames.M, K = info->sources * info->per_source;
     *out = NULL;
-    TRY(check_info(ctx, info));
+    TRY(check_info(ctx, info)); /* so that K does not overflow */
+    int64_t M = info->frames.M, K = info->sources * info->per_source;
     TRY(tl_check_size(ctx, "M", M));
     for (int64_t i = 0; i < M * K; i++)
         if (!(W[i] >= 0.0 && isfinite(W[i])))

@@ -22,7 +22,7 @@ static double dot(int64_t n, const double *a, const double *b)
     return sum;
 }
 
-/* sum a D b, or with D^-1 for D */
+/* a' D b, and below a' D^-1 b */
 static double metric_dot(int64_t n, const double *D, const double *a, const double *b)
 {
     double sum = 0.0;

@@ -34,8 +34,9 @@ static void metered_release(void *block, void *user)
 enum { S = 3, M = 4, N = 10, K = 2 };
 
 /* The whole life of a fit; false if something failed for lack of memory. */
-static bool live(meter *m, const double *Y, const tlnmf_settings *opt)
+static bool live(meter *m, const double *Y, const void *settings)
 {
+    const tlnmf_settings *opt = settings;
     tlnmf_hooks hooks;
     tlnmf_hooks_init(&hooks);
     hooks.allocate = metered_allocate;
@@ -64,6 +65,23 @@ static bool live(meter *m, const double *Y, const tlnmf_settings *opt)
     return error == TLNMF_OK;
 }
 
+/* A whole life of something, on these numbers; false if it ended for lack of memory. */
+typedef bool (*life)(meter *m, const double *x, const void *settings);
+
+/* Each allocation fails in turn: every life ends well. */
+static void fail_each(life one, const double *x, const void *settings, int64_t least)
+{
+    meter all = {0};
+    assert_true(one(&all, x, settings));
+    assert_int_equal(all.alive, 0);
+    assert_true(all.calls > least);
+    for (int64_t n = 1; n <= all.calls; n++) {
+        meter m = {.fail_at = n};
+        assert_false(one(&m, x, settings));
+        assert_int_equal(m.alive, 0);
+    }
+}
+
 static void fail_everywhere(int method, int exchange)
 {
     tl_rng rng;
@@ -79,21 +97,14 @@ static void fail_everywhere(int method, int exchange)
     opt.trace = 1;
     opt.threads = 1; /* the meter counts without locks */
     opt.stream = exchange ? TLNMF_STREAM_NUMPY : TLNMF_STREAM_OWN;
-    meter all = {0};
-    assert_true(live(&all, Y, &opt));
-    assert_int_equal(all.alive, 0);
-    assert_true(all.calls > 10);
-    for (int64_t n = 1; n <= all.calls; n++) {
-        meter m = {.fail_at = n};
-        assert_false(live(&m, Y, &opt));
-        assert_int_equal(m.alive, 0);
-    }
+    fail_each(live, Y, &opt, 10);
     free(Y);
 }
 
 /* Neighbouring frames, a start, an ascent, distances: the whole life of what measures use. */
-static bool live_measures(meter *m, const double *Y)
+static bool live_measures(meter *m, const double *Y, const void *settings)
 {
+    (void)settings;
     tlnmf_hooks hooks;
     tlnmf_hooks_init(&hooks);
     hooks.allocate = metered_allocate;
@@ -136,14 +147,7 @@ static void measures(void **state)
     tl_rng rng;
     tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
     double *Y = new_normals(&rng, S * M * N);
-    meter all = {0};
-    assert_true(live_measures(&all, Y));
-    assert_int_equal(all.alive, 0);
-    for (int64_t n = 1; n <= all.calls; n++) {
-        meter m = {.fail_at = n};
-        assert_false(live_measures(&m, Y));
-        assert_int_equal(m.alive, 0);
-    }
+    fail_each(live_measures, Y, NULL, 10);
     free(Y);
 }
 
@@ -182,8 +186,9 @@ static int read_noise(int64_t first, int64_t count, double *x, void *user)
 }
 
 /* Learns from noise with two sources and takes it apart; false for lack of memory. */
-static bool separate(meter *m, double *x)
+static bool separate(meter *m, const double *x, const void *settings)
 {
+    (void)settings;
     static const tlnmf_span spans[] = {{0, 200, 0}, {200, 400, 1}, {400, 600, 0}, {400, 600, 1}};
     tlnmf_hooks hooks;
     tlnmf_hooks_init(&hooks);
@@ -193,7 +198,7 @@ static bool separate(meter *m, double *x)
     tlnmf_ctx *ctx;
     if (tlnmf_ctx_create(&hooks, &ctx) != TLNMF_OK)
         return false;
-    tlnmf_sound sound = {sizeof sound, LENGTH, 1, read_noise, x};
+    tlnmf_sound sound = {sizeof sound, LENGTH, 1, read_noise, (void *)(uintptr_t)x}; /* only read */
     tlnmf_separate_options opt;
     tlnmf_separate_init(&opt);
     opt.frames.M = 16;
@@ -228,15 +233,7 @@ static void separation(void **state)
     tl_rng rng;
     tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
     double *x = new_normals(&rng, LENGTH);
-    meter all = {0};
-    assert_true(separate(&all, x));
-    assert_int_equal(all.alive, 0);
-    assert_true(all.calls > 50);
-    for (int64_t n = 1; n <= all.calls; n++) {
-        meter m = {.fail_at = n};
-        assert_false(separate(&m, x));
-        assert_int_equal(m.alive, 0);
-    }
+    fail_each(separate, x, NULL, 50);
     free(x);
 }
 

@@ -361,17 +361,23 @@ static void a_drawn_start_is_that_of_the_search(void **state)
     free_problem(&p);
 }
 
+static tlnmf_settings exchange_of(const problem *p)
+{
+    tlnmf_settings opt;
+    tlnmf_settings_init(&opt);
+    opt.k = 2;
+    opt.eps = p->eps;
+    opt.starts = 3;
+    opt.exchange = 1;
+    opt.J = 30;
+    return opt;
+}
+
 static void an_exchange_has_both_results(void **state)
 {
     (void)state;
     problem p = new_problem();
-    tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
-    opt.k = 2;
-    opt.eps = p.eps;
-    opt.starts = 3;
-    opt.exchange = 1;
-    opt.J = 30;
+    tlnmf_settings opt = exchange_of(&p);
     for (int solver = 0; solver < 2; solver++)
         for (int method = TLNMF_METHOD_TL; method <= TLNMF_METHOD_JD; method++) {
             tlnmf_result *result;
@@ -405,28 +411,23 @@ static void handover_counts_updates(void **state)
 {
     (void)state;
     problem p = new_problem();
-    tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
-    opt.k = 2;
-    opt.eps = p.eps;
-    opt.starts = 2;
-    opt.exchange = 1;
+    tlnmf_settings opt = exchange_of(&p);
     opt.solver = TLNMF_SOLVER_PAPER;
     opt.method = TLNMF_METHOD_TL;
     opt.J = 4;
     opt.J_nmf = 3;
-    double I[3];
+    double C[3];
     for (int i = 0; i < 3; i++) {
         tlnmf_result *result;
         tlnmf_info info;
         opt.handover = (int64_t[]){0, 12, 1}[i];
         assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &opt, NULL, NULL, NULL, &result));
         tlnmf_result_describe(result, &info);
-        I[i] = info.C;
+        C[i] = info.C;
         tlnmf_result_free(result);
     }
-    assert_near(I[0], I[1], 1e-12 * fabs(I[0]));
-    assert_true(fabs(I[0] - I[2]) > 1e-6);
+    assert_near(C[0], C[1], 1e-12 * fabs(C[0]));
+    assert_true(fabs(C[0] - C[2]) > 1e-6);
     free_problem(&p);
 }
 

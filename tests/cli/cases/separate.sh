@@ -88,12 +88,24 @@ wav silent.wav 8000 1 $(printf '0 %.0s' $(seq 500))
 input separate "silent.wav: it is silent: there is nothing to learn from" silent.wav -k 2 -o x
 wav nan.wav 8000 1 .1 .2 nan .4
 input separate "nan.wav: frame 2, channel 0 is not finite" nan.wav -k 2 -o x
-# Channels that do not divide a block; samples near full scale; a disk that is full after the stems
+# An odd number of channels
 wav three.wav 8000 3 $(awk 'BEGIN { for (i = 0; i < 30000; i++) print 0.5 * sin(i * i / 9000) }')
 expect 0 ... "" tlnmf separate three.wav -k 2 --method nmf --shifts 1 -o three
 check "three channels in, three out" grep -q '"channels": 3' three/summary.json
 usage separate 'format = |wav is not one of wav|flac|w64' three.wav -k 2 -o x --format '|wav'
 usage separate 'gain = none|safe is not one of none|safe' three.wav -k 2 -o x --gain 'none|safe'
+# Louder than the format: clipped and counted, or scaled
+wav loud.wav 8000 1 $(awk 'BEGIN { for (i = 0; i < 4000; i++) print 1.5 * sin(i / 3) }')
+expect 0 ... ... tlnmf separate loud.wav -k 1 --method nmf --shifts 1 --format flac -o loud --json
+check "clipped samples are counted" [ "$(json clipped)" -gt 100 ]
+check "and said" grep -q "samples of the stems were clipped: --gain safe scales them all instead" "$err"
+expect 0 ... "" tlnmf separate loud.wav -k 1 --method nmf --shifts 1 --format flac -o safe --json --gain safe
+check "none is clipped" [ "$(json clipped)" -eq 0 ]
+near "by the gain" "$(json gain)" 0.66667 1e-3
+mkdir own && cp loud.wav own/source_1.wav
+expect 5 "" "tlnmf separate: own/source_1.wav: this is the recording itself" \
+    tlnmf separate own/source_1.wav -k 1 --method nmf --shifts 1 -o own --force
+check "which is still there" cmp loud.wav own/source_1.wav
 head -c 2000 tones.wav >cut.wav
 input separate "cut.wav: cut short: its header promises 16036 bytes, 1992 are there" cut.wav -k 2 -o x
 printf hello >text.wav
