@@ -1,5 +1,5 @@
 /* tlnmf apply: what has been learnt, on another recording. */
-#include "cli/stems.h"
+#include "cli/stems/stems.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* tlnmf eval: how good a separation is. */
-#include "audio/audio.h"
 #include "cli/cli.h"
+#include "score/score.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ typedef struct evaluation {
     int64_t filter;
     io_audio sound[2 * CLI_LIST]; /* references, then estimates */
     int64_t match[CLI_LIST];
-    audio_score *score; /* n x (channels + 1), the last for all channels together */
+    tl_score *score; /* n x (channels + 1), the last for all channels together */
 } evaluation;
 
 static const char *name_of(const evaluation *ev, int64_t i)
@@ -59,7 +59,8 @@ static int check_arguments(const cli_call *call, evaluation *ev)
         pipes += strcmp(name_of(ev, i), "-") == 0;
     if (pipes > 1)
         return cli_fail(&cli_eval, EXIT_USAGE, "standard input can be read once only");
-    return cli_integer(call, "filter", arg.filter, 1, AUDIO_FILTER_MAX, AUDIO_FILTER, &ev->filter)
+    return cli_integer(call, "filter", arg.filter, 1, TL_SCORE_FILTER_MAX, TL_SCORE_FILTER,
+                       &ev->filter)
                ? EXIT_DONE
                : EXIT_USAGE;
 }
@@ -100,7 +101,7 @@ static int evaluate(const cli_call *call, evaluation *ev)
     const double *x[2 * CLI_LIST];
     for (int64_t i = 0; i < 2 * ev->n; i++)
         x[i] = ev->sound[i].x;
-    audio_separation separation = {.sources = ev->n,
+    tl_score_signals separation = {.sources = ev->n,
                                    .frames = ev->sound[0].frames,
                                    .channels = ev->sound[0].channels,
                                    .reference = x,
@@ -111,8 +112,8 @@ static int evaluate(const cli_call *call, evaluation *ev)
         cli_fail(&cli_eval, EXIT_INTERNAL, "no memory");
         return EXIT_INTERNAL;
     }
-    tlnmf_error error =
-        audio_evaluate(call->ctx, &separation, ev->filter, arg.fixed == NULL, ev->match, ev->score);
+    tlnmf_error error = tl_score_evaluate(call->ctx, &separation, ev->filter, arg.fixed == NULL,
+                                          ev->match, ev->score);
     return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, NULL);
 }
 
@@ -120,7 +121,7 @@ static int evaluate(const cli_call *call, evaluation *ev)
 
 static const char *const states[] = {"scored", "silent reference", "silent estimate"};
 
-static void put_scores(json_t *object, const audio_score *score)
+static void put_scores(json_t *object, const tl_score *score)
 {
     json_object_set_new(object, "sdr", cli_real(score->sdr));
     json_object_set_new(object, "sir", cli_real(score->sir));
@@ -131,7 +132,7 @@ static void put_scores(json_t *object, const audio_score *score)
 static json_t *source_json(const evaluation *ev, int64_t r)
 {
     int channels = ev->sound[0].channels;
-    const audio_score *score = ev->score + r * (channels + 1);
+    const tl_score *score = ev->score + r * (channels + 1);
     json_t *source = json_object(), *each = json_array();
     json_object_set_new(source, "reference", cli_text(name_of(ev, r)));
     json_object_set_new(source, "estimate", cli_text(name_of(ev, ev->n + ev->match[r])));
@@ -147,7 +148,7 @@ static json_t *source_json(const evaluation *ev, int64_t r)
     return source;
 }
 
-static json_t *result_json(const evaluation *ev, const audio_score *mean)
+static json_t *result_json(const evaluation *ev, const tl_score *mean)
 {
     const io_audio *sound = &ev->sound[0];
     json_t *object = json_object(), *sources = json_array(), *permutation = json_array(),
@@ -169,15 +170,15 @@ static json_t *result_json(const evaluation *ev, const audio_score *mean)
     return object;
 }
 
-static void print_scores(const audio_score *score)
+static void print_scores(const tl_score *score)
 {
-    if (score->state != AUDIO_SCORED)
+    if (score->state != TL_SCORED)
         printf("   %s\n", states[score->state]);
     else
         printf(" %8.2f %8.2f %8.2f %8.2f\n", score->sdr, score->sir, score->sar, score->si_sdr);
 }
 
-static void print_table(const evaluation *ev, const audio_score *mean)
+static void print_table(const evaluation *ev, const tl_score *mean)
 {
     int channels = ev->sound[0].channels, wide[2] = {9, 8}; /* the words of the heading */
     for (int64_t i = 0; i < 2 * ev->n; i++) {
@@ -187,7 +188,7 @@ static void print_table(const evaluation *ev, const audio_score *mean)
     printf("%-*s  %-*s  %8s %8s %8s %8s  (dB)\n", wide[0], "reference", wide[1], "estimate", "SDR",
            "SIR", "SAR", "SI-SDR");
     for (int64_t r = 0; r < ev->n; r++) {
-        const audio_score *score = ev->score + r * (channels + 1);
+        const tl_score *score = ev->score + r * (channels + 1);
         printf("%-*s  %-*s ", wide[0], name_of(ev, r), wide[1], name_of(ev, ev->n + ev->match[r]));
         print_scores(&score[channels]);
         for (int c = 0; channels > 1 && c < channels; c++) {
@@ -206,7 +207,7 @@ static void print_table(const evaluation *ev, const audio_score *mean)
 static int print(const evaluation *ev)
 {
     int channels = ev->sound[0].channels;
-    audio_score mean = audio_mean_score(ev->n, channels + 1, ev->score + channels);
+    tl_score mean = tl_score_mean(ev->n, channels + 1, ev->score + channels);
     if (cli_common_values.json == NULL) {
         print_table(ev, &mean);
         return EXIT_DONE;

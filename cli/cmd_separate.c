@@ -1,5 +1,5 @@
 /* tlnmf separate: a recording in, its sources out. */
-#include "cli/stems.h"
+#include "cli/stems/stems.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -24,7 +24,7 @@ Listen to $dir/notes.wav; look into the model with: tlnmf info $dir/model.h5
 Now a recording: two piano notes a semitone apart, one after the other and then together.
 EOF
 
-piano=$(dirname "$0")/../tests/audio/piano_a4_as4
+piano=$(dirname "$0")/../tests/recordings/piano_a4_as4
 say tlnmf separate "$piano/mix.flac" -k 2 -o "$dir/stems" --force
 "$tlnmf" separate "$piano/mix.flac" -k 2 -o "$dir/stems" --force
 

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-void tlnmf_start_init(tlnmf_start *start)
+void tlnmf_start_init(tl_start *start)
 {
-    *start = (tlnmf_start){.struct_size = sizeof *start};
+    *start = (tl_start){.struct_size = sizeof *start};
 }
 
 /* 1 / eps must not overflow, nor sums of it. */
@@ -17,7 +17,7 @@ static bool is_floor(double eps)
 }
 
 /* The floor that the settings ask for. */
-static tlnmf_error resolve_eps(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
+static tlnmf_error resolve_eps(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                                double *eps)
 {
     *eps = opt->eps > 0.0 ? opt->eps : opt->eps_rel * data->mean_power;
@@ -39,8 +39,8 @@ static tlnmf_error check_rank(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K)
 
 /* X in single precision is off by 6e-8 of a frame's norm. Next to sqrt(eps), below which V does not
  * matter, that must be little: measured on the paper's data, C is then good to 1e-5. */
-static tlnmf_error check_precision(tlnmf_ctx *ctx, const tlnmf_data *data,
-                                   const tlnmf_settings *opt, double eps)
+static tlnmf_error check_precision(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
+                                   double eps)
 {
     const double most = 1e-3;
     if (opt->precision != TLNMF_PRECISION_MIXED)
@@ -72,13 +72,13 @@ static void warn_of_triviality(tlnmf_ctx *ctx, const tlnmf_data *data)
 
 /* The settings of one call, checked, and what follows from them. */
 typedef struct task {
-    tlnmf_settings opt;
+    tl_settings opt;
     tl_goal goal;
     double eps;
 } task;
 
-static tlnmf_error prepare_fit(tlnmf_ctx *ctx, const tlnmf_data *data,
-                               const tlnmf_settings *settings, task *t)
+static tlnmf_error prepare_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                               task *t)
 {
     static const tl_goal goals[] = {TL_GOAL_TL, TL_GOAL_JD, TL_GOAL_NMF, TL_GOAL_AUTO};
     TRY(tlnmf_settings_check(ctx, settings));
@@ -98,7 +98,7 @@ static tlnmf_error prepare_fit(tlnmf_ctx *ctx, const tlnmf_data *data,
 }
 
 static tlnmf_error prepare_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
-                                       const tlnmf_settings *settings, task *t)
+                                       const tl_settings *settings, task *t)
 {
     TRY(tl_check_struct_size(ctx, settings));
     t->opt = *settings;
@@ -113,8 +113,8 @@ static tlnmf_error prepare_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
     return check_precision(ctx, data, &t->opt, t->eps);
 }
 
-tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *settings,
-                      const tlnmf_start *start, tlnmf_callback callback, void *user,
+tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                      const tl_start *start, tlnmf_callback callback, void *user,
                       tlnmf_result **out)
 {
     task t = {0};
@@ -124,9 +124,9 @@ tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settin
     return tl_search(ctx, data, &t.opt, t.eps, t.goal, start, callback, user, out);
 }
 
-tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
-                              const tlnmf_settings *settings, const tlnmf_start *start,
-                              tlnmf_callback callback, void *user, tlnmf_result **out)
+tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                              const tl_start *start, tlnmf_callback callback, void *user,
+                              tlnmf_result **out)
 {
     task t = {0};
     *out = NULL;
@@ -135,7 +135,7 @@ tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
     return tl_search(ctx, data, &t.opt, t.eps, t.goal, start, callback, user, out);
 }
 
-tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *settings,
+tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                          double *bytes)
 {
     task t = {0};
@@ -149,7 +149,7 @@ tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_set
     return TLNMF_OK;
 }
 
-void tlnmf_result_describe_sized(const tlnmf_result *result, tlnmf_info *info, size_t size)
+void tlnmf_result_describe_sized(const tlnmf_result *result, tl_info *info, size_t size)
 {
     memcpy(info, &result->info, size < sizeof *info ? size : sizeof *info);
 }
@@ -179,7 +179,7 @@ const tlnmf_result *tlnmf_result_other(const tlnmf_result *result)
     return result->other;
 }
 
-const tlnmf_trace_row *tlnmf_result_trace(const tlnmf_result *result, int64_t *length)
+const tl_trace_row *tlnmf_result_trace(const tlnmf_result *result, int64_t *length)
 {
     *length = result->trace_length;
     return result->trace_length > 0 ? result->trace : NULL;

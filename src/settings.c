@@ -15,7 +15,7 @@ static const tlnmf_option_info options[] = {
 #undef OPTION
 
 #define OPTION(name, field, type, low, high, fallback, unset, choices, help) \
-    {offsetof(tlnmf_settings, field), unset},
+    {offsetof(tl_settings, field), unset},
 static const struct {
     size_t offset;
     bool unset; /* the default means "not given" and is allowed outside the range */
@@ -45,7 +45,7 @@ static size_t find(const char *name)
 }
 
 /* Numbers of every type pass through a double here, but for seeds, which need 64 bits. */
-static double get_number(const tlnmf_settings *settings, size_t i)
+static double get_number(const tl_settings *settings, size_t i)
 {
     const char *at = (const char *)settings + places[i].offset;
     switch (options[i].type) {
@@ -60,7 +60,7 @@ static double get_number(const tlnmf_settings *settings, size_t i)
     }
 }
 
-static void put_number(tlnmf_settings *settings, size_t i, double value)
+static void put_number(tl_settings *settings, size_t i, double value)
 {
     char *at = (char *)settings + places[i].offset;
     switch (options[i].type) {
@@ -79,9 +79,9 @@ static void put_number(tlnmf_settings *settings, size_t i, double value)
     }
 }
 
-void tlnmf_settings_init(tlnmf_settings *settings)
+void tlnmf_settings_init(tl_settings *settings)
 {
-    *settings = (tlnmf_settings){.struct_size = sizeof *settings};
+    *settings = (tl_settings){.struct_size = sizeof *settings};
     for (size_t i = 0; i < COUNT; i++)
         put_number(settings, i, options[i].fallback);
 }
@@ -136,7 +136,7 @@ static tlnmf_error parse_seed(tlnmf_ctx *ctx, const char *value, uint64_t *seed)
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_settings_set(tlnmf_ctx *ctx, tlnmf_settings *settings, const char *name,
+tlnmf_error tlnmf_settings_set(tlnmf_ctx *ctx, tl_settings *settings, const char *name,
                                const char *value)
 {
     size_t i = find(name);
@@ -154,7 +154,7 @@ tlnmf_error tlnmf_settings_set(tlnmf_ctx *ctx, tlnmf_settings *settings, const c
     return TLNMF_OK;
 }
 
-const char *tlnmf_settings_get(const tlnmf_settings *settings, const char *name, char *buffer,
+const char *tlnmf_settings_get(const tl_settings *settings, const char *name, char *buffer,
                                size_t size)
 {
     size_t i = find(name);
@@ -177,7 +177,7 @@ const char *tlnmf_settings_get(const tlnmf_settings *settings, const char *name,
     return buffer;
 }
 
-tlnmf_error tl_check_struct_size(tlnmf_ctx *ctx, const tlnmf_settings *settings)
+tlnmf_error tl_check_struct_size(tlnmf_ctx *ctx, const tl_settings *settings)
 {
     if (settings->struct_size != sizeof *settings)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
@@ -185,7 +185,7 @@ tlnmf_error tl_check_struct_size(tlnmf_ctx *ctx, const tlnmf_settings *settings)
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_settings_check(tlnmf_ctx *ctx, const tlnmf_settings *settings)
+tlnmf_error tlnmf_settings_check(tlnmf_ctx *ctx, const tl_settings *settings)
 {
     TRY(tl_check_struct_size(ctx, settings));
     for (size_t i = 0; i < COUNT; i++) {

@@ -7,6 +7,20 @@
 #include <stdbool.h>
 #include <string.h>
 
+typedef tlnmf_settings tl_settings;
+typedef tlnmf_info tl_info;
+typedef tlnmf_trace_row tl_trace_row;
+typedef tlnmf_progress tl_progress;
+typedef tlnmf_start tl_start;
+typedef tlnmf_frames tl_frames;
+typedef tlnmf_span tl_span;
+typedef tlnmf_sound tl_sound;
+typedef tlnmf_separate_options tl_separate_options;
+typedef tlnmf_separator_info tl_separator_info;
+typedef tlnmf_separate_run tl_separate_run;
+typedef tlnmf_data_info tl_data_info;
+typedef tlnmf_atom tl_atom;
+
 struct tlnmf_ctx {
     tlnmf_hooks hooks;
     char message[256];
@@ -28,7 +42,7 @@ void tl_log(const tlnmf_ctx *ctx, tlnmf_log_level level, const char *format, ...
     __attribute__((format(printf, 3, 4)));
 
 /* Whether the settings are of this version's shape. */
-tlnmf_error tl_check_struct_size(tlnmf_ctx *ctx, const tlnmf_settings *settings);
+tlnmf_error tl_check_struct_size(tlnmf_ctx *ctx, const tl_settings *settings);
 
 /* ---- memory -------------------------------------------------------------------------------- */
 

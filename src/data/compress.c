@@ -424,12 +424,12 @@ void tlnmf_data_free(tlnmf_data *data)
     }
 }
 
-void tlnmf_data_describe_sized(const tlnmf_data *data, tlnmf_data_info *info, size_t size)
+void tlnmf_data_describe_sized(const tlnmf_data *data, tl_data_info *info, size_t size)
 {
-    tlnmf_data_info whole = {.M = data->M,
-                             .N = data->N,
-                             .S = data->S,
-                             .columns = data->T,
-                             .mean_power = data->mean_power};
+    tl_data_info whole = {.M = data->M,
+                          .N = data->N,
+                          .S = data->S,
+                          .columns = data->T,
+                          .mean_power = data->mean_power};
     memcpy(info, &whole, size < sizeof whole ? size : sizeof whole);
 }

@@ -4,15 +4,15 @@
 
 static const double PI = 3.14159265358979323846;
 
-void tlnmf_frames_init(tlnmf_frames *frames)
+void tlnmf_frames_init(tl_frames *frames)
 {
-    *frames = (tlnmf_frames){.struct_size = sizeof *frames,
-                             .M = 0,
-                             .hop = 0,
-                             .shifts = 8,
-                             .window = TLNMF_WINDOW_TUKEY,
-                             .taper = 0.1,
-                             .beta = 8.0};
+    *frames = (tl_frames){.struct_size = sizeof *frames,
+                          .M = 0,
+                          .hop = 0,
+                          .shifts = 8,
+                          .window = TLNMF_WINDOW_TUKEY,
+                          .taper = 0.1,
+                          .beta = 8.0};
 }
 
 const char *tlnmf_window_name(tlnmf_window window)
@@ -36,7 +36,7 @@ static double bessel_0(double x)
 }
 
 /* At p = (m + 1/2) / M, so that windows are symmetric and none is zero at its ends. */
-static double window_at(const tlnmf_frames *f, double p)
+static double window_at(const tl_frames *f, double p)
 {
     double edge = fmin(p, 1.0 - p), centred = 2.0 * p - 1.0;
     switch (f->window) {
@@ -53,7 +53,7 @@ static double window_at(const tlnmf_frames *f, double p)
     }
 }
 
-static tlnmf_error check_ranges(tlnmf_ctx *ctx, const tlnmf_frames *f)
+static tlnmf_error check_ranges(tlnmf_ctx *ctx, const tl_frames *f)
 {
     const int64_t longest = (int64_t)1 << 20;
     if (f->struct_size != sizeof *f)
@@ -82,7 +82,7 @@ static tlnmf_error check_ranges(tlnmf_ctx *ctx, const tlnmf_frames *f)
 /* (24): the sum of squared windows over all frames and shifts is periodic with the hop. */
 static tlnmf_error invert_sums(tlnmf_ctx *ctx, tl_framing *framing)
 {
-    const tlnmf_frames *f = &framing->f;
+    const tl_frames *f = &framing->f;
     double most = 0.0, least = INFINITY;
     for (int64_t s = 0; s < f->shifts; s++)
         for (int64_t m = 0; m < f->M; m++) {
@@ -105,7 +105,7 @@ static tlnmf_error invert_sums(tlnmf_ctx *ctx, tl_framing *framing)
     return TLNMF_OK;
 }
 
-tlnmf_error tl_framing_create(tlnmf_ctx *ctx, const tlnmf_frames *frames, tl_framing *framing)
+tlnmf_error tl_framing_create(tlnmf_ctx *ctx, const tl_frames *frames, tl_framing *framing)
 {
     *framing = (tl_framing){.hooks = ctx->hooks};
     TRY(check_ranges(ctx, frames));
@@ -138,7 +138,7 @@ static void overlap(const tl_stretch *x, int64_t begin, int64_t M, int64_t *from
 void tl_frame_cut(const tl_framing *framing, const tl_stretch *x, int64_t n, int64_t columns,
                   double *Y)
 {
-    const tlnmf_frames *f = &framing->f;
+    const tl_frames *f = &framing->f;
     int64_t C = x->channels, from, to;
     for (int64_t m = 0; m < f->M; m++)
         memset(Y + m * columns, 0, (size_t)(f->shifts * C) * sizeof *Y);
@@ -154,7 +154,7 @@ void tl_frame_cut(const tl_framing *framing, const tl_stretch *x, int64_t n, int
 void tl_frame_add(const tl_framing *framing, const double *Y, int64_t n, int64_t columns,
                   tl_stretch *y)
 {
-    const tlnmf_frames *f = &framing->f;
+    const tl_frames *f = &framing->f;
     int64_t C = y->channels, from, to;
     for (int64_t s = 0; s < f->shifts; s++) {
         int64_t begin = tl_frame_first(f, n) - tl_shift_offset(f, s);
@@ -177,7 +177,7 @@ void tl_frames_divide(const tl_framing *framing, tl_stretch *y)
 
 /* ---- the public face ------------------------------------------------------------------------- */
 
-tlnmf_error tlnmf_frames_check(tlnmf_ctx *ctx, const tlnmf_frames *frames)
+tlnmf_error tlnmf_frames_check(tlnmf_ctx *ctx, const tl_frames *frames)
 {
     tl_framing framing;
     tlnmf_error error = tl_framing_create(ctx, frames, &framing);
@@ -186,7 +186,7 @@ tlnmf_error tlnmf_frames_check(tlnmf_ctx *ctx, const tlnmf_frames *frames)
     return error;
 }
 
-int64_t tlnmf_frames_count(const tlnmf_frames *f, int64_t length)
+int64_t tlnmf_frames_count(const tl_frames *f, int64_t length)
 {
     if (length < 1)
         return 0;
@@ -194,7 +194,7 @@ int64_t tlnmf_frames_count(const tlnmf_frames *f, int64_t length)
     return (length - 1 + f->M - f->hop + latest) / f->hop + 1;
 }
 
-tlnmf_error tlnmf_frames_window(tlnmf_ctx *ctx, const tlnmf_frames *frames, double *w)
+tlnmf_error tlnmf_frames_window(tlnmf_ctx *ctx, const tl_frames *frames, double *w)
 {
     tl_framing framing;
     TRY(tl_framing_create(ctx, frames, &framing));
@@ -204,14 +204,14 @@ tlnmf_error tlnmf_frames_window(tlnmf_ctx *ctx, const tlnmf_frames *frames, doub
 }
 
 /* Between Y[S][M][N] and the columns of tl_frame_cut(), one frame at a time. */
-static void spread(const tlnmf_frames *f, int64_t N, int64_t n, const double *column, double *Y)
+static void spread(const tl_frames *f, int64_t N, int64_t n, const double *column, double *Y)
 {
     for (int64_t s = 0; s < f->shifts; s++)
         for (int64_t m = 0; m < f->M; m++)
             Y[(s * f->M + m) * N + n] = column[m * f->shifts + s];
 }
 
-static void collect(const tlnmf_frames *f, int64_t N, int64_t n, const double *Y, double *column)
+static void collect(const tl_frames *f, int64_t N, int64_t n, const double *Y, double *column)
 {
     for (int64_t s = 0; s < f->shifts; s++)
         for (int64_t m = 0; m < f->M; m++)
@@ -219,7 +219,7 @@ static void collect(const tlnmf_frames *f, int64_t N, int64_t n, const double *Y
 }
 
 /* Room for one frame of all shifts beside the framing. */
-static tlnmf_error open_public(tlnmf_ctx *ctx, const tlnmf_frames *frames, int64_t length,
+static tlnmf_error open_public(tlnmf_ctx *ctx, const tl_frames *frames, int64_t length,
                                tl_framing *framing, double **column, void **block)
 {
     TRY(tl_framing_create(ctx, frames, framing));
@@ -234,7 +234,7 @@ static tlnmf_error open_public(tlnmf_ctx *ctx, const tlnmf_frames *frames, int64
     return error;
 }
 
-tlnmf_error tlnmf_frames_analyse(tlnmf_ctx *ctx, const tlnmf_frames *frames, const double *x,
+tlnmf_error tlnmf_frames_analyse(tlnmf_ctx *ctx, const tl_frames *frames, const double *x,
                                  int64_t length, double *Y)
 {
     tl_framing framing;
@@ -252,7 +252,7 @@ tlnmf_error tlnmf_frames_analyse(tlnmf_ctx *ctx, const tlnmf_frames *frames, con
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_frames_synthesise(tlnmf_ctx *ctx, const tlnmf_frames *frames, const double *Y,
+tlnmf_error tlnmf_frames_synthesise(tlnmf_ctx *ctx, const tl_frames *frames, const double *Y,
                                     int64_t length, double *x)
 {
     tl_framing framing;

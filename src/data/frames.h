@@ -7,26 +7,26 @@
 
 #include "base/base.h"
 
-/* A checked tlnmf_frames with its window, made once. */
+/* A checked tl_frames with its window, made once. */
 typedef struct tl_framing {
-    tlnmf_frames f;
+    tl_frames f;
     double *w;       /* M */
     double *inverse; /* hop: 1 / sum of w^2 over the frames and shifts that hold a sample, (24) */
     tlnmf_hooks hooks;
     void *block;
 } tl_framing;
 
-tlnmf_error tl_framing_create(tlnmf_ctx *ctx, const tlnmf_frames *frames, tl_framing *framing);
+tlnmf_error tl_framing_create(tlnmf_ctx *ctx, const tl_frames *frames, tl_framing *framing);
 void tl_framing_free(tl_framing *framing);
 
-static inline int64_t tl_shift_offset(const tlnmf_frames *f, int64_t s)
+static inline int64_t tl_shift_offset(const tl_frames *f, int64_t s)
 {
     return s * f->hop / f->shifts;
 }
 
 /* The first sample of frame n at shift 0; the frame's samples at any shift lie in
  * [first - hop + 1, first + M). */
-static inline int64_t tl_frame_first(const tlnmf_frames *f, int64_t n)
+static inline int64_t tl_frame_first(const tl_frames *f, int64_t n)
 {
     return (n + 1) * f->hop - f->M;
 }

@@ -69,7 +69,7 @@ static sinusoid fit_row(int64_t M, const double *row)
     return fine.explained > best.explained ? fine : best;
 }
 
-static void name_note(tlnmf_atom *atom)
+static void name_note(tl_atom *atom)
 {
     static const char *const names[12] = {"C",  "C#", "D",  "D#", "E",  "F",
                                           "F#", "G",  "G#", "A",  "A#", "B"};
@@ -82,16 +82,16 @@ static void name_note(tlnmf_atom *atom)
     snprintf(atom->note, sizeof atom->note, "%s%d", names[nearest % 12], (int)(nearest / 12) - 1);
 }
 
-static tlnmf_atom describe(const tlnmf_result *result, int64_t row, double rate)
+static tl_atom describe(const tlnmf_result *result, int64_t row, double rate)
 {
     int64_t M = result->info.M;
     const double *phi = result->Phi + row * M;
     sinusoid fit = fit_row(M, phi);
-    tlnmf_atom atom = {.row = row,
-                       .energy = result->energy[row],
-                       .frequency = fit.w * rate / TWO_PI,
-                       .amplitude = hypot(fit.p, fit.q),
-                       .phase = atan2(-fit.q, fit.p)};
+    tl_atom atom = {.row = row,
+                    .energy = result->energy[row],
+                    .frequency = fit.w * rate / TWO_PI,
+                    .amplitude = hypot(fit.p, fit.q),
+                    .phase = atan2(-fit.q, fit.p)};
     for (int64_t m = 0; m < M; m++) {
         double error = phi[m] - atom.amplitude * cos(fit.w * (double)m + atom.phase);
         atom.error += error * error;
@@ -101,7 +101,7 @@ static tlnmf_atom describe(const tlnmf_result *result, int64_t row, double rate)
 }
 
 tlnmf_error tlnmf_result_atoms(tlnmf_ctx *ctx, const tlnmf_result *result, double rate,
-                               tlnmf_atom *atoms, int64_t count)
+                               tl_atom *atoms, int64_t count)
 {
     int64_t M = result->info.M;
     if (!(rate > 0.0 && isfinite(rate)))

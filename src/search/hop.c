@@ -8,7 +8,7 @@ bool tl_is_small(const tlnmf_data *data, int64_t K)
     return data->M * data->M + (data->M + data->N) * K <= SMALL;
 }
 
-int64_t tl_hop_count(const tlnmf_settings *opt, const tlnmf_data *data, int64_t K)
+int64_t tl_hop_count(const tl_settings *opt, const tlnmf_data *data, int64_t K)
 {
     enum { FEW = 4 };
     if (opt->hops >= 0)
@@ -80,8 +80,7 @@ void tl_hop_search(int64_t hops, tl_shelf *best_point, tl_solver *solver, tl_run
     }
     if (best < first) { /* one row for where all hops together led */
         tl_values v = tl_model_values(model);
-        tl_run_record(run,
-                      &(tlnmf_trace_row){TLNMF_STAGE_TL, ++run->iterations, v.C, v.L, v.I, NAN},
+        tl_run_record(run, &(tl_trace_row){TLNMF_STAGE_TL, ++run->iterations, v.C, v.L, v.I, NAN},
                       tl_max(run->opt->J, run->iterations));
     }
 }

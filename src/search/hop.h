@@ -11,7 +11,7 @@
 bool tl_is_small(const tlnmf_data *data, int64_t K);
 
 /* How many hops the settings ask for: what was given, else a few where the problem is small. */
-int64_t tl_hop_count(const tlnmf_settings *opt, const tlnmf_data *data, int64_t K);
+int64_t tl_hop_count(const tl_settings *opt, const tlnmf_data *data, int64_t K);
 
 /* From the minimum that the solver stands at, on C; the shelf has one place, for the best so far.
  * The kicks depend on seed and start alone. */

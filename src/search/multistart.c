@@ -17,15 +17,15 @@ typedef struct worker {
     tlnmf_ctx ctx;
     tl_solver solver;
     tl_shelf hop; /* where hops keep their best, if there are any */
-    tlnmf_trace_row *trace;
+    tl_trace_row *trace;
     double nmf_seconds, transform_seconds;
 } worker;
 
 typedef struct search {
     tlnmf_ctx *ctx;
     const tlnmf_data *data;
-    const tlnmf_settings *opt;
-    tlnmf_settings quick; /* opt with a tolerance that is enough to rank starts by */
+    const tl_settings *opt;
+    tl_settings quick; /* opt with a tolerance that is enough to rank starts by */
     const tl_plan *plan;
     int64_t M, N, K, P; /* of the data and of the plan */
     tl_starts starts;
@@ -93,7 +93,7 @@ static void solve_jd_nmf(tl_solver *solver, tl_run *run)
 {
     tl_solve_jd(solver, run);
     tl_run jd = *run;
-    tlnmf_settings opt = *run->opt;
+    tl_settings opt = *run->opt;
     if (opt.handover > 0) {
         opt.J = opt.handover;
         opt.J_nmf = 1;
@@ -417,7 +417,7 @@ static tlnmf_error search_run(search *s, tl_goal goal, tlnmf_result **out)
     if (error == TLNMF_OK)
         error = is_auto ? search_auto(s, &goal, out, &other) : search_goal(s, goal, *out, other);
     if (error == TLNMF_OK) {
-        tlnmf_info *info = &(*out)->info;
+        tl_info *info = &(*out)->info;
         if (goal == TL_GOAL_TL && other != NULL)
             tl_result_compare(info, info, &other->info);
         else if (s->opt->exchange)
@@ -438,8 +438,8 @@ static tlnmf_error search_run(search *s, tl_goal goal, tlnmf_result **out)
     return error;
 }
 
-static tlnmf_error search_trimmed(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
-                                  double eps, const tl_plan *plan, const tlnmf_start *start,
+static tlnmf_error search_trimmed(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
+                                  double eps, const tl_plan *plan, const tl_start *start,
                                   tlnmf_callback callback, void *user, tlnmf_result **out)
 {
     search s = {.ctx = ctx,
@@ -463,8 +463,8 @@ static tlnmf_error search_trimmed(tlnmf_ctx *ctx, const tlnmf_data *data, const 
     return error;
 }
 
-tlnmf_error tl_search(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt, double eps,
-                      tl_goal goal, const tlnmf_start *start, tlnmf_callback callback, void *user,
+tlnmf_error tl_search(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt, double eps,
+                      tl_goal goal, const tl_start *start, tlnmf_callback callback, void *user,
                       tlnmf_result **out)
 {
     double wall = tl_wall_seconds(), cpu = tl_cpu_seconds();

@@ -13,13 +13,13 @@ static double product_flops(const tlnmf_data *data)
 }
 
 /* The most rows that a trace can have: iterations, and one for where hops led. */
-static int64_t trace_rows(const tlnmf_settings *opt, tl_goal goal)
+static int64_t trace_rows(const tl_settings *opt, tl_goal goal)
 {
     bool diagonalises = goal != TL_GOAL_TL && goal != TL_GOAL_NMF;
     return opt->J + 1 + (diagonalises || opt->exchange ? opt->J * opt->J_tl : 0);
 }
 
-tl_plan tl_plan_make(const tlnmf_data *data, const tlnmf_settings *opt, tl_goal goal)
+tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goal)
 {
     int threads = opt->threads > 0 ? (int)opt->threads : omp_get_max_threads();
     bool learns = goal == TL_GOAL_TL || goal == TL_GOAL_AUTO || opt->exchange;
@@ -31,7 +31,7 @@ tl_plan tl_plan_make(const tlnmf_data *data, const tlnmf_settings *opt, tl_goal 
     return plan;
 }
 
-double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tlnmf_settings *opt,
+double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_settings *opt,
                      double eps)
 {
     double M = (double)data->M, N = (double)data->N, K = (double)plan->K;

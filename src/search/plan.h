@@ -14,10 +14,10 @@ typedef struct tl_plan {
     int blas_threads;   /* inside a matrix product, where one start runs alone */
 } tl_plan;
 
-tl_plan tl_plan_make(const tlnmf_data *data, const tlnmf_settings *opt, tl_goal goal);
+tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goal);
 
 /* The most that tl_search allocates at a time. */
-double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tlnmf_settings *opt,
+double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_settings *opt,
                      double eps);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tlnmf_trace_row **out)
+tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tl_trace_row **out)
 {
     *out = NULL;
     if (rows == 0)
@@ -19,7 +19,7 @@ tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tlnmf_trace_row **out)
     return TLNMF_OK;
 }
 
-tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
+tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                              int64_t K, int64_t trace_room, tlnmf_result **out)
 {
     int64_t M = data->M, N = data->N;
@@ -33,21 +33,21 @@ tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf
         tl_release(&ctx->hooks, shell.block);
         return error;
     }
-    shell.info = (tlnmf_info){.M = M,
-                              .N = N,
-                              .K = K,
-                              .C = INFINITY,
-                              .L = INFINITY,
-                              .I = INFINITY,
-                              .starts = opt->exchange ? 2 * opt->starts : opt->starts,
-                              .best_start = -1,
-                              .certificate = NAN,
-                              .C_tl = NAN,
-                              .I_tl = NAN,
-                              .C_jd = NAN,
-                              .L_jd = NAN,
-                              .I_jd = NAN,
-                              .chain = -1};
+    shell.info = (tl_info){.M = M,
+                           .N = N,
+                           .K = K,
+                           .C = INFINITY,
+                           .L = INFINITY,
+                           .I = INFINITY,
+                           .starts = opt->exchange ? 2 * opt->starts : opt->starts,
+                           .best_start = -1,
+                           .certificate = NAN,
+                           .C_tl = NAN,
+                           .I_tl = NAN,
+                           .C_jd = NAN,
+                           .L_jd = NAN,
+                           .I_jd = NAN,
+                           .chain = -1};
     *result = shell;
     *out = result;
     return TLNMF_OK;
@@ -86,14 +86,14 @@ void tl_result_store(tlnmf_result *result, const tl_model *model, tl_values valu
 /* ---- what is reported ------------------------------------------------------------------------ */
 
 /* The least L that a descent from the present Phi reaches. */
-static double descend_L(const tlnmf_settings *opt, tl_monitor *monitor, tl_solver *solver)
+static double descend_L(const tl_settings *opt, tl_monitor *monitor, tl_solver *solver)
 {
     tl_run run = {.opt = opt, .monitor = monitor};
     tl_solve_jd(solver, &run);
     return tl_model_L(&solver->model);
 }
 
-static void certify(tlnmf_info *info, tl_goal goal, const tlnmf_settings *opt, tl_monitor *monitor,
+static void certify(tl_info *info, tl_goal goal, const tl_settings *opt, tl_monitor *monitor,
                     tl_solver *solver)
 {
     if (goal == TL_GOAL_JD)
@@ -107,12 +107,12 @@ static void certify(tlnmf_info *info, tl_goal goal, const tlnmf_settings *opt, t
 }
 
 /* Everything that follows from the kept (Phi, W, H), computed afresh from them. */
-void tl_result_measure(tlnmf_result *result, tl_goal goal, const tlnmf_settings *opt,
+void tl_result_measure(tlnmf_result *result, tl_goal goal, const tl_settings *opt,
                        tl_monitor *monitor, tl_solver *solver)
 {
     tl_model *model = &solver->model;
     int64_t M = model->M, N = model->N;
-    tlnmf_info *info = &result->info;
+    tl_info *info = &result->info;
     tl_result_load(result, model);
     tl_result_store(result, model, tl_model_values(model));
     static const tlnmf_method methods[] = {TLNMF_METHOD_TL, TLNMF_METHOD_JD, TLNMF_METHOD_NMF,
@@ -129,7 +129,7 @@ void tl_result_measure(tlnmf_result *result, tl_goal goal, const tlnmf_settings 
     certify(info, goal, opt, monitor, solver);
 }
 
-void tl_result_compare(tlnmf_info *info, const tlnmf_info *tl, const tlnmf_info *jd)
+void tl_result_compare(tl_info *info, const tl_info *tl, const tl_info *jd)
 {
     /* What rounding may do to two equal values: I is a difference of C and L. */
     const double slack = 1e-9, rounding = slack * (fabs(jd->C) + fabs(jd->L));

@@ -6,9 +6,9 @@
 #include "solve/solver.h"
 
 struct tlnmf_result {
-    tlnmf_info info;
+    tl_info info;
     double *Phi, *W, *H, *energy;
-    tlnmf_trace_row *trace;
+    tl_trace_row *trace;
     int64_t trace_length, trace_room;
     tlnmf_result *other; /* of an exchange: the other method's; NULL if there is none */
     tlnmf_hooks hooks;
@@ -27,24 +27,24 @@ typedef enum tl_goal {
 /* ---- results (result.c) ---------------------------------------------------------------------- */
 
 /* Room for a trace; NULL for none. */
-tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tlnmf_trace_row **out);
+tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tl_trace_row **out);
 /* Empty: best_start is -1 and every value infinite or unknown. K = 0: no W and H. */
-tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
+tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                              int64_t K, int64_t trace_room, tlnmf_result **out);
 /* The kept point to a model, X and V included; a model's point, with its values, to be kept. */
 void tl_result_load(const tlnmf_result *result, tl_model *model);
 void tl_result_store(tlnmf_result *result, const tl_model *model, tl_values values);
 /* Fills in what follows from the kept Phi, W, H; the solver is used as scratch. */
-void tl_result_measure(tlnmf_result *result, tl_goal goal, const tlnmf_settings *opt,
+void tl_result_measure(tlnmf_result *result, tl_goal goal, const tl_settings *opt,
                        tl_monitor *monitor, tl_solver *solver);
 /* What both searches of an exchange have reached, and whether the paper's inequalities hold. */
-void tl_result_compare(tlnmf_info *info, const tlnmf_info *tl, const tlnmf_info *jd);
+void tl_result_compare(tl_info *info, const tl_info *tl, const tl_info *jd);
 
 /* ---- the search (multistart.c) --------------------------------------------------------------- */
 
 /* `opt` has been checked and `eps` resolved; `start` may be NULL. */
-tlnmf_error tl_search(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt, double eps,
-                      tl_goal goal, const tlnmf_start *start, tlnmf_callback callback, void *user,
+tlnmf_error tl_search(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt, double eps,
+                      tl_goal goal, const tl_start *start, tlnmf_callback callback, void *user,
                       tlnmf_result **out);
 
 #endif

@@ -36,7 +36,7 @@ static double column_sum(int64_t M, int64_t K, const double *W, int64_t k)
 }
 
 static tlnmf_error check_given(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K,
-                               const tlnmf_settings *opt, const tlnmf_start *given)
+                               const tl_settings *opt, const tl_start *given)
 {
     if (given->Phi != NULL)
         TRY(check_Phi(ctx, data->M, given->Phi));
@@ -80,8 +80,8 @@ static tlnmf_error note_streams(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t 
     return TLNMF_OK;
 }
 
-tlnmf_error tl_starts_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
-                             int64_t K, bool keeps_transform, const tlnmf_start *given,
+tlnmf_error tl_starts_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
+                             int64_t K, bool keeps_transform, const tl_start *given,
                              tl_starts *starts)
 {
     *starts = (tl_starts){.opt = opt, .hooks = ctx->hooks};
@@ -180,7 +180,7 @@ tlnmf_error tl_starts_fill(tlnmf_ctx *ctx, const tl_starts *starts, int64_t p, t
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *settings,
+tlnmf_error tlnmf_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                              int64_t p, double *Phi, double *W, double *H)
 {
     TRY(tlnmf_settings_check(ctx, settings));

@@ -6,8 +6,8 @@
 #include "model/model.h"
 
 typedef struct tl_starts {
-    const tlnmf_settings *opt;
-    tlnmf_start given;
+    const tl_settings *opt;
+    tl_start given;
     tlnmf_transform transform; /* never AUTO */
     tl_rng *streams;           /* numpy: where the one stream stands at each start; else NULL */
     tlnmf_hooks hooks;
@@ -15,8 +15,8 @@ typedef struct tl_starts {
 } tl_starts;
 
 /* Checks the given arrays against the data: shapes are the caller's word, values are looked at. */
-tlnmf_error tl_starts_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
-                             int64_t K, bool keeps_transform, const tlnmf_start *given,
+tlnmf_error tl_starts_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
+                             int64_t K, bool keeps_transform, const tl_start *given,
                              tl_starts *starts);
 void tl_starts_free(tl_starts *starts);
 

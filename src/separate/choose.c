@@ -15,7 +15,7 @@ typedef struct plan {
     bool fixes, learns;
 } plan;
 
-static plan make_plan(const tlnmf_separate_options *opt, bool judged)
+static plan make_plan(const tl_separate_options *opt, bool judged)
 {
     bool open = opt->basis == TLNMF_BASIS_AUTO, automatic = opt->method == TLNMF_METHOD_AUTO;
     plan p = {.window = {(tlnmf_window)opt->frames.window, TLNMF_WINDOW_SINE},
@@ -55,7 +55,7 @@ static tlnmf_error try_fixed(tl_choice *choice, tl_learner *l, const plan *p)
             for (int b = 0; b < p->fixed_count; b++)
                 TRY(tl_try(&l[length],
                            (tl_recipe){p->window[w], p->fixed[b], TLNMF_METHOD_NMF, p->P_low, 0}));
-    tlnmf_separator_info best = choice->best->info;
+    tl_separator_info best = choice->best->info;
     int length = best.frames.M == l[0].M ? 0 : 1;
     for (int64_t P = p->P_low + 1; P <= p->P_high; P++)
         TRY(tl_try(&l[length], (tl_recipe){(tlnmf_window)best.frames.window,
@@ -92,7 +92,7 @@ static tlnmf_error try_learnt(tl_choice *choice, tl_learner *l, const plan *p)
 /* When to stop: half and twice the iterations of the best, if it is a learnt one. */
 static tlnmf_error try_iterations(tl_choice *choice, tl_learner *l)
 {
-    tlnmf_separator_info best = choice->best->info;
+    tl_separator_info best = choice->best->info;
     if (best.method == TLNMF_METHOD_NMF || best.remixes == 0 || !choice->opt->any_J)
         return TLNMF_OK;
     tl_recipe recipe = {(tlnmf_window)best.frames.window, (tlnmf_basis)best.basis,
@@ -122,7 +122,7 @@ static tlnmf_error try_all(tl_choice *choice, tl_learner *l, const plan *p)
 /* ---- the call ----------------------------------------------------------------------------------
  */
 
-static tlnmf_error check_options(tlnmf_ctx *ctx, const tlnmf_separate_options *opt, bool guided)
+static tlnmf_error check_options(tlnmf_ctx *ctx, const tl_separate_options *opt, bool guided)
 {
     const struct {
         const char *name;
@@ -157,8 +157,7 @@ static tlnmf_error check_options(tlnmf_ctx *ctx, const tlnmf_separate_options *o
 }
 
 /* So many components need as many frames to be told apart at all. */
-static tlnmf_error check_rank(tlnmf_ctx *ctx, const tl_scene *scene,
-                              const tlnmf_separate_options *opt)
+static tlnmf_error check_rank(tlnmf_ctx *ctx, const tl_scene *scene, const tl_separate_options *opt)
 {
     int64_t K = opt->sources * tl_max(1, opt->per_source);
     if (K > scene->L)
@@ -171,11 +170,11 @@ static tlnmf_error check_rank(tlnmf_ctx *ctx, const tl_scene *scene,
 
 /* Learners for the frame length asked for and, if it is open, for twice that; the remixes are made
  * from the first and judge both. */
-static tlnmf_error learn_all(tl_choice *choice, const tlnmf_sound *sound, const tlnmf_span *spans,
+static tlnmf_error learn_all(tl_choice *choice, const tl_sound *sound, const tl_span *spans,
                              int64_t span_count, tl_learner l[2])
 {
-    const tlnmf_separate_options *opt = choice->opt;
-    tlnmf_frames frames = opt->frames;
+    const tl_separate_options *opt = choice->opt;
+    tl_frames frames = opt->frames;
     TRY(tl_learner_create(choice, sound, spans, span_count, &frames, &l[0]));
     TRY(check_rank(choice->ctx, &l[0].scene, opt));
     TRY(tl_remix_create(choice->ctx, &l[0].scene, opt->sources, &choice->remix));
@@ -188,8 +187,8 @@ static tlnmf_error learn_all(tl_choice *choice, const tlnmf_sound *sound, const 
     return try_all(choice, l, &p);
 }
 
-tlnmf_error tlnmf_separator_learn(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tlnmf_span *spans,
-                                  int64_t span_count, const tlnmf_separate_options *opt,
+tlnmf_error tlnmf_separator_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
+                                  int64_t span_count, const tl_separate_options *opt,
                                   tlnmf_callback callback, void *user, tlnmf_separator **out)
 {
     *out = NULL;

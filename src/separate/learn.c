@@ -15,7 +15,7 @@ static const double MARGIN_LEARNT = 0.7, MARGIN_COMPONENT = 0.2, MARGIN_LENGTH =
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
-static int relay(const tlnmf_progress *progress, void *self)
+static int relay(const tl_progress *progress, void *self)
 {
     tl_choice *choice = self;
     if (choice->callback != NULL && choice->callback(progress, choice->user) != 0)
@@ -25,16 +25,16 @@ static int relay(const tlnmf_progress *progress, void *self)
 
 static void report(tl_choice *choice, double C)
 {
-    relay(&(tlnmf_progress){.struct_size = sizeof(tlnmf_progress),
-                            .stage = TLNMF_STAGE_CHOOSE,
-                            .complete = 1,
-                            .starts = 1,
-                            .iteration = choice->candidates,
-                            .iterations = choice->planned,
-                            .C = C,
-                            .L = NAN,
-                            .I = NAN,
-                            .step = NAN},
+    relay(&(tl_progress){.struct_size = sizeof(tl_progress),
+                         .stage = TLNMF_STAGE_CHOOSE,
+                         .complete = 1,
+                         .starts = 1,
+                         .iteration = choice->candidates,
+                         .iterations = choice->planned,
+                         .C = C,
+                         .L = NAN,
+                         .I = NAN,
+                         .step = NAN},
           choice);
 }
 
@@ -67,7 +67,7 @@ static tlnmf_error set_basis(tl_learner *l, const tl_recipe *r)
 {
     if (l->analysed && l->window == r->window && l->basis == r->basis)
         return TLNMF_OK;
-    tlnmf_frames frames = l->scene.frames;
+    tl_frames frames = l->scene.frames;
     frames.window = (int32_t)r->window;
     tl_framing_free(&l->framing);
     l->analysed = false;
@@ -189,9 +189,9 @@ static int64_t iterations_of(const tl_learner *l, const tl_recipe *r)
 }
 
 /* The settings of a short, gentle descent from the start that is given. */
-static tlnmf_settings short_descent(const tl_learner *l, const tl_recipe *r)
+static tl_settings short_descent(const tl_learner *l, const tl_recipe *r)
 {
-    tlnmf_settings s;
+    tl_settings s;
     tlnmf_settings_init(&s);
     s.k = rank_of(l, r);
     s.method = r->method == TLNMF_METHOD_JD ? TLNMF_METHOD_JD : TLNMF_METHOD_TL;
@@ -244,8 +244,8 @@ static tlnmf_error turn(tl_learner *l, const tl_recipe *r, tl_engine *engine, in
     tl_identity(band, identity);
     tlnmf_data *data = NULL;
     tlnmf_result *result = NULL;
-    tlnmf_settings settings = short_descent(l, r);
-    tlnmf_start start;
+    tl_settings settings = short_descent(l, r);
+    tl_start start;
     tlnmf_start_init(&start);
     start.Phi = identity;
     start.W = l->W; /* its first rows: W is M x K in C order */
@@ -272,20 +272,19 @@ static tlnmf_error keep(tl_learner *l, const tl_recipe *r, const double *Phi, in
     TRY(tl_separator_new(l->ctx, l->M, K, &fresh));
     tl_copy(fresh->Phi, Phi, l->M * l->M);
     tl_copy(fresh->W, l->W, l->M * K);
-    fresh->info =
-        (tlnmf_separator_info){.frames = l->framing.f,
-                               .sources = l->opt->sources,
-                               .per_source = r->per_source,
-                               .method = (int32_t)r->method,
-                               .basis = (int32_t)r->basis,
-                               .eps = l->eps,
-                               .mean_power = l->mean_power,
-                               .score = score,
-                               .C = C,
-                               .learn_frames = l->L,
-                               .band = band,
-                               .remixes = l->choice->remix.count,
-                               .J = r->method == TLNMF_METHOD_NMF ? 0 : iterations_of(l, r)};
+    fresh->info = (tl_separator_info){.frames = l->framing.f,
+                                      .sources = l->opt->sources,
+                                      .per_source = r->per_source,
+                                      .method = (int32_t)r->method,
+                                      .basis = (int32_t)r->basis,
+                                      .eps = l->eps,
+                                      .mean_power = l->mean_power,
+                                      .score = score,
+                                      .C = C,
+                                      .learn_frames = l->L,
+                                      .band = band,
+                                      .remixes = l->choice->remix.count,
+                                      .J = r->method == TLNMF_METHOD_NMF ? 0 : iterations_of(l, r)};
     tlnmf_separator_free(l->choice->best);
     l->choice->best = fresh;
     return TLNMF_OK;
@@ -354,8 +353,8 @@ static tlnmf_error make_room(tl_learner *l)
     return TL_ARENA(l->ctx, "learning", table, &l->block);
 }
 
-tlnmf_error tl_learner_create(tl_choice *choice, const tlnmf_sound *sound, const tlnmf_span *spans,
-                              int64_t span_count, const tlnmf_frames *frames, tl_learner *l)
+tlnmf_error tl_learner_create(tl_choice *choice, const tl_sound *sound, const tl_span *spans,
+                              int64_t span_count, const tl_frames *frames, tl_learner *l)
 {
     tlnmf_ctx *ctx = choice->ctx;
     *l = (tl_learner){.ctx = ctx,

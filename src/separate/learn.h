@@ -18,7 +18,7 @@ typedef struct tl_recipe {
 /* What all candidates share: how they are judged, and the best of them. */
 typedef struct tl_choice {
     tlnmf_ctx *ctx;
-    const tlnmf_separate_options *opt;
+    const tl_separate_options *opt;
     tlnmf_callback callback;
     void *user;
     bool stopped;
@@ -31,7 +31,7 @@ typedef struct tl_choice {
 /* Candidates of one frame length. */
 typedef struct tl_learner {
     tlnmf_ctx *ctx;
-    const tlnmf_separate_options *opt;
+    const tl_separate_options *opt;
     tl_choice *choice;
     tl_scene scene;
     int64_t M, L, C; /* L: frames to learn from; C: channels */
@@ -49,8 +49,8 @@ typedef struct tl_learner {
 } tl_learner;
 
 /* With a scene of these frames. */
-tlnmf_error tl_learner_create(tl_choice *choice, const tlnmf_sound *sound, const tlnmf_span *spans,
-                              int64_t span_count, const tlnmf_frames *frames, tl_learner *l);
+tlnmf_error tl_learner_create(tl_choice *choice, const tl_sound *sound, const tl_span *spans,
+                              int64_t span_count, const tl_frames *frames, tl_learner *l);
 void tl_learner_free(tl_learner *l);
 
 /* Fits one candidate, judges it, and keeps it if it is the best. Nothing, once there is something

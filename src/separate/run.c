@@ -8,8 +8,8 @@
 typedef struct job {
     tlnmf_ctx *ctx;
     const tlnmf_separator *separator;
-    const tlnmf_sound *sound;
-    const tlnmf_separate_run *run;
+    const tl_sound *sound;
+    const tl_separate_run *run;
     tl_framing framing;
     tl_engine engine;
     int64_t N, outputs;
@@ -22,13 +22,13 @@ typedef struct job {
     void *block;
 } job;
 
-void tlnmf_separate_run_init(tlnmf_separate_run *run)
+void tlnmf_separate_run_init(tl_separate_run *run)
 {
-    *run = (tlnmf_separate_run){.struct_size = sizeof *run};
+    *run = (tl_separate_run){.struct_size = sizeof *run};
 }
 
 static tlnmf_error check_job(tlnmf_ctx *ctx, const tlnmf_separator *separator,
-                             const tlnmf_sound *sound, const tlnmf_separate_run *run)
+                             const tl_sound *sound, const tl_separate_run *run)
 {
     if (run->struct_size != sizeof *run)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
@@ -43,7 +43,7 @@ static tlnmf_error check_job(tlnmf_ctx *ctx, const tlnmf_separator *separator,
     return TLNMF_OK;
 }
 
-static int64_t count_outputs(const tlnmf_separator *separator, const tlnmf_separate_run *run)
+static int64_t count_outputs(const tlnmf_separator *separator, const tl_separate_run *run)
 {
     return (run->components ? separator->K : separator->info.sources) + (run->residual ? 1 : 0);
 }
@@ -51,7 +51,7 @@ static int64_t count_outputs(const tlnmf_separator *separator, const tlnmf_separ
 static tlnmf_error job_create(job *j)
 {
     const tlnmf_separator *separator = j->separator;
-    const tlnmf_frames *f = &j->framing.f;
+    const tl_frames *f = &j->framing.f;
     j->outputs = count_outputs(separator, j->run);
     TRY(tl_framing_create(j->ctx, &separator->info.frames, &j->framing));
     TRY(tl_engine_create(j->ctx, &j->framing, separator->K, j->sound->channels, &j->engine));
@@ -96,7 +96,7 @@ static void keep_H(const job *j, int64_t n, int64_t count)
 /* Frames n .. n+count-1: analysis, H, and their part of every output but the last. */
 static tlnmf_error separate_block(job *j, int64_t n, int64_t count)
 {
-    const tlnmf_frames *f = &j->framing.f;
+    const tl_frames *f = &j->framing.f;
     int64_t C = j->sound->channels;
     tl_stretch in = {j->done, tl_frame_first(f, n + count - 1) + f->M - j->done, C, j->in};
     TRY(tl_sound_read(j->ctx, j->sound, &in));
@@ -155,7 +155,7 @@ static tlnmf_error flush(job *j, int64_t until)
 
 static tlnmf_error run_blocks(job *j, tlnmf_callback callback, void *user, tlnmf_outcome *outcome)
 {
-    const tlnmf_frames *f = &j->framing.f;
+    const tl_frames *f = &j->framing.f;
     for (int64_t n = 0; n < j->N; n += j->engine.most) {
         int64_t count = tl_min(j->engine.most, j->N - n);
         TRY(separate_block(j, n, count));
@@ -163,16 +163,16 @@ static tlnmf_error run_blocks(job *j, tlnmf_callback callback, void *user, tlnmf
         /* the next frame begins here at its earliest shift; the last block has all there is */
         int64_t until = end ? j->sound->length : tl_frame_first(f, n + count) - f->hop + 1;
         TRY(flush(j, until));
-        tlnmf_progress progress = {.struct_size = sizeof progress,
-                                   .stage = TLNMF_STAGE_STEMS,
-                                   .complete = 1,
-                                   .starts = 1,
-                                   .iteration = n + count,
-                                   .iterations = j->N,
-                                   .C = NAN,
-                                   .L = NAN,
-                                   .I = NAN,
-                                   .step = NAN};
+        tl_progress progress = {.struct_size = sizeof progress,
+                                .stage = TLNMF_STAGE_STEMS,
+                                .complete = 1,
+                                .starts = 1,
+                                .iteration = n + count,
+                                .iterations = j->N,
+                                .C = NAN,
+                                .L = NAN,
+                                .I = NAN,
+                                .step = NAN};
         if (callback != NULL && callback(&progress, user) != 0) {
             *outcome = TLNMF_CANCELLED;
             return TLNMF_OK;
@@ -183,7 +183,7 @@ static tlnmf_error run_blocks(job *j, tlnmf_callback callback, void *user, tlnmf
 }
 
 tlnmf_error tlnmf_separator_run(tlnmf_ctx *ctx, const tlnmf_separator *separator,
-                                const tlnmf_sound *sound, const tlnmf_separate_run *run,
+                                const tl_sound *sound, const tl_separate_run *run,
                                 tlnmf_callback callback, void *user, tlnmf_outcome *outcome)
 {
     *outcome = TLNMF_NOT_RUN;
@@ -225,12 +225,12 @@ static int write_array(int64_t output, int64_t first, int64_t count, const doubl
 }
 
 tlnmf_error tlnmf_separate_array(tlnmf_ctx *ctx, const tlnmf_separator *separator, const double *x,
-                                 int64_t length, int64_t channels, const tlnmf_separate_run *run,
+                                 int64_t length, int64_t channels, const tl_separate_run *run,
                                  double *const *stems)
 {
     arrays a = {x, channels, stems};
-    tlnmf_sound sound = {sizeof sound, length, channels, read_array, &a};
-    tlnmf_separate_run own = *run;
+    tl_sound sound = {sizeof sound, length, channels, read_array, &a};
+    tl_separate_run own = *run;
     tlnmf_outcome outcome;
     own.write = write_array;
     own.user = &a;

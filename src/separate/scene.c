@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-tlnmf_error tl_sound_check(tlnmf_ctx *ctx, const tlnmf_sound *sound)
+tlnmf_error tl_sound_check(tlnmf_ctx *ctx, const tl_sound *sound)
 {
     if (sound->struct_size != sizeof *sound)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "the sound is from another version");
@@ -13,7 +13,7 @@ tlnmf_error tl_sound_check(tlnmf_ctx *ctx, const tlnmf_sound *sound)
     return TLNMF_OK;
 }
 
-tlnmf_error tl_sound_read(tlnmf_ctx *ctx, const tlnmf_sound *sound, tl_stretch *stretch)
+tlnmf_error tl_sound_read(tlnmf_ctx *ctx, const tl_sound *sound, tl_stretch *stretch)
 {
     int64_t C = sound->channels, from = tl_max(0, stretch->first),
             to = tl_min(sound->length, stretch->first + stretch->length);
@@ -31,7 +31,7 @@ tlnmf_error tl_sound_read(tlnmf_ctx *ctx, const tlnmf_sound *sound, tl_stretch *
     return TLNMF_OK;
 }
 
-tlnmf_error tl_spans_check(tlnmf_ctx *ctx, const tlnmf_span *spans, int64_t count, int64_t sources)
+tlnmf_error tl_spans_check(tlnmf_ctx *ctx, const tl_span *spans, int64_t count, int64_t sources)
 {
     for (int64_t i = 0; i < count; i++)
         if (spans[i].source < 0 || spans[i].source >= sources || spans[i].end < spans[i].start)
@@ -41,8 +41,8 @@ tlnmf_error tl_spans_check(tlnmf_ctx *ctx, const tlnmf_span *spans, int64_t coun
     return TLNMF_OK;
 }
 
-uint64_t tl_active_in(const tlnmf_frames *frames, const tlnmf_span *spans, int64_t count,
-                      int64_t release, int64_t sources, int64_t n)
+uint64_t tl_active_in(const tl_frames *frames, const tl_span *spans, int64_t count, int64_t release,
+                      int64_t sources, int64_t n)
 {
     if (spans == NULL)
         return sources >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << sources) - 1;
@@ -58,8 +58,8 @@ uint64_t tl_active_in(const tlnmf_frames *frames, const tlnmf_span *spans, int64
 /* ---- choosing frames ------------------------------------------------------------------------- */
 
 /* The energy of every hop of the sound, which is read through once; blocks of many hops. */
-static tlnmf_error hop_energies(tlnmf_ctx *ctx, const tlnmf_sound *sound, int64_t hop,
-                                double *energy, int64_t hops)
+static tlnmf_error hop_energies(tlnmf_ctx *ctx, const tl_sound *sound, int64_t hop, double *energy,
+                                int64_t hops)
 {
     int64_t each = tl_max(1, 65536 / (hop * sound->channels)), C = sound->channels;
     tl_stretch block = {.channels = C};
@@ -78,7 +78,7 @@ static tlnmf_error hop_energies(tlnmf_ctx *ctx, const tlnmf_sound *sound, int64_
     return error;
 }
 
-tlnmf_error tlnmf_sound_power(tlnmf_ctx *ctx, const tlnmf_sound *sound, double *power)
+tlnmf_error tlnmf_sound_power(tlnmf_ctx *ctx, const tl_sound *sound, double *power)
 {
     const int64_t hop = 4096;
     TRY(tl_sound_check(ctx, sound));
@@ -128,7 +128,7 @@ static tlnmf_error choose_frames(tlnmf_ctx *ctx, tl_scene *scene, int64_t N)
 
 tl_stretch tl_scene_stretch(const tl_scene *scene, int64_t i)
 {
-    const tlnmf_frames *f = &scene->frames;
+    const tl_frames *f = &scene->frames;
     int64_t length = f->M + f->hop - 1;
     return (tl_stretch){.first = tl_frame_first(f, scene->n[i]) - f->hop + 1,
                         .length = length,
@@ -136,8 +136,7 @@ tl_stretch tl_scene_stretch(const tl_scene *scene, int64_t i)
                         .x = scene->samples + i * length * scene->sound->channels};
 }
 
-static tlnmf_error fill(tlnmf_ctx *ctx, tl_scene *scene, const tlnmf_separate_options *opt,
-                        int64_t N)
+static tlnmf_error fill(tlnmf_ctx *ctx, tl_scene *scene, const tl_separate_options *opt, int64_t N)
 {
     double sum = 0.0;
     TRY(choose_frames(ctx, scene, N));
@@ -158,9 +157,9 @@ static tlnmf_error fill(tlnmf_ctx *ctx, tl_scene *scene, const tlnmf_separate_op
     return TLNMF_OK;
 }
 
-tlnmf_error tl_scene_create(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tlnmf_span *spans,
-                            int64_t span_count, const tlnmf_separate_options *opt,
-                            const tlnmf_frames *frames, tl_scene *scene)
+tlnmf_error tl_scene_create(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
+                            int64_t span_count, const tl_separate_options *opt,
+                            const tl_frames *frames, tl_scene *scene)
 {
     *scene = (tl_scene){.sound = sound,
                         .spans = spans,

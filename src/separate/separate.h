@@ -8,7 +8,7 @@
 #include "model/kernels.h"
 
 struct tlnmf_separator {
-    tlnmf_separator_info info;
+    tl_separator_info info;
     int64_t M, K;
     double *Phi, *W;
     tlnmf_hooks hooks;
@@ -18,20 +18,20 @@ struct tlnmf_separator {
 /* ---- sound and spans (scene.c) --------------------------------------------------------------- */
 
 /* Reads what there is of samples first .. first+length-1; the rest of the stretch is zero. */
-tlnmf_error tl_sound_read(tlnmf_ctx *ctx, const tlnmf_sound *sound, tl_stretch *stretch);
-tlnmf_error tl_sound_check(tlnmf_ctx *ctx, const tlnmf_sound *sound);
-tlnmf_error tl_spans_check(tlnmf_ctx *ctx, const tlnmf_span *spans, int64_t count, int64_t sources);
+tlnmf_error tl_sound_read(tlnmf_ctx *ctx, const tl_sound *sound, tl_stretch *stretch);
+tlnmf_error tl_sound_check(tlnmf_ctx *ctx, const tl_sound *sound);
+tlnmf_error tl_spans_check(tlnmf_ctx *ctx, const tl_span *spans, int64_t count, int64_t sources);
 
 /* The sources, a bit each, that may sound in frame n: all of them without spans. */
-uint64_t tl_active_in(const tlnmf_frames *frames, const tlnmf_span *spans, int64_t count,
-                      int64_t release, int64_t sources, int64_t n);
+uint64_t tl_active_in(const tl_frames *frames, const tl_span *spans, int64_t count, int64_t release,
+                      int64_t sources, int64_t n);
 
 /* The frames to learn from, with their samples. */
 typedef struct tl_scene {
-    const tlnmf_sound *sound;
-    const tlnmf_span *spans;
+    const tl_sound *sound;
+    const tl_span *spans;
     int64_t span_count;
-    tlnmf_frames frames;
+    tl_frames frames;
     int64_t L;        /* how many frames */
     int64_t *n;       /* which */
     uint64_t *active; /* the sources that may sound in each */
@@ -41,9 +41,9 @@ typedef struct tl_scene {
     void *block;
 } tl_scene;
 
-tlnmf_error tl_scene_create(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tlnmf_span *spans,
-                            int64_t span_count, const tlnmf_separate_options *opt,
-                            const tlnmf_frames *frames, tl_scene *scene);
+tlnmf_error tl_scene_create(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
+                            int64_t span_count, const tl_separate_options *opt,
+                            const tl_frames *frames, tl_scene *scene);
 void tl_scene_free(tl_scene *scene);
 tl_stretch tl_scene_stretch(const tl_scene *scene, int64_t i); /* frame i's samples */
 

@@ -3,19 +3,19 @@
 
 #include <math.h>
 
-void tlnmf_separate_init(tlnmf_separate_options *options)
+void tlnmf_separate_init(tl_separate_options *options)
 {
-    *options = (tlnmf_separate_options){.struct_size = sizeof *options,
-                                        .learn_frames = 600,
-                                        .J = 10,
-                                        .starts = 8,
-                                        .seed = 1,
-                                        .eps_rel = 1e-2,
-                                        .method = TLNMF_METHOD_AUTO,
-                                        .basis = TLNMF_BASIS_AUTO,
-                                        .any_window = 1,
-                                        .any_length = 1,
-                                        .any_J = 1};
+    *options = (tl_separate_options){.struct_size = sizeof *options,
+                                     .learn_frames = 600,
+                                     .J = 10,
+                                     .starts = 8,
+                                     .seed = 1,
+                                     .eps_rel = 1e-2,
+                                     .method = TLNMF_METHOD_AUTO,
+                                     .basis = TLNMF_BASIS_AUTO,
+                                     .any_window = 1,
+                                     .any_length = 1,
+                                     .any_J = 1};
     tlnmf_frames_init(&options->frames);
 }
 
@@ -38,7 +38,7 @@ void tlnmf_separator_free(tlnmf_separator *separator)
     tl_release(&hooks, separator->block);
 }
 
-static tlnmf_error check_info(tlnmf_ctx *ctx, const tlnmf_separator_info *info)
+static tlnmf_error check_info(tlnmf_ctx *ctx, const tl_separator_info *info)
 {
     if (info->sources < 1 || info->sources > TLNMF_SOURCES_MAX || info->per_source < 1 ||
         info->per_source > TLNMF_PER_SOURCE_MAX)
@@ -54,8 +54,8 @@ static tlnmf_error check_info(tlnmf_ctx *ctx, const tlnmf_separator_info *info)
     return tlnmf_frames_check(ctx, &info->frames);
 }
 
-tlnmf_error tlnmf_separator_create(tlnmf_ctx *ctx, const tlnmf_separator_info *info,
-                                   const double *Phi, const double *W, tlnmf_separator **out)
+tlnmf_error tlnmf_separator_create(tlnmf_ctx *ctx, const tl_separator_info *info, const double *Phi,
+                                   const double *W, tlnmf_separator **out)
 {
     *out = NULL;
     TRY(check_info(ctx, info)); /* so that K does not overflow */
@@ -72,7 +72,7 @@ tlnmf_error tlnmf_separator_create(tlnmf_ctx *ctx, const tlnmf_separator_info *i
     return TLNMF_OK;
 }
 
-void tlnmf_separator_describe_sized(const tlnmf_separator *separator, tlnmf_separator_info *info,
+void tlnmf_separator_describe_sized(const tlnmf_separator *separator, tl_separator_info *info,
                                     size_t size)
 {
     memcpy(info, &separator->info, size < sizeof *info ? size : sizeof *info);
@@ -88,9 +88,9 @@ const double *tlnmf_separator_W(const tlnmf_separator *separator)
     return separator->W;
 }
 
-double tlnmf_separate_memory(const tlnmf_separate_options *opt, int64_t length, int64_t channels)
+double tlnmf_separate_memory(const tl_separate_options *opt, int64_t length, int64_t channels)
 {
-    const tlnmf_frames *f = &opt->frames;
+    const tl_frames *f = &opt->frames;
     double longer = opt->any_length && opt->method == TLNMF_METHOD_AUTO ? 2.0 : 1.0;
     double M = longer * (double)f->M, C = (double)channels, S = (double)f->shifts;
     double N = (double)tlnmf_frames_count(f, length);

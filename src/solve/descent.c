@@ -132,7 +132,7 @@ static const tlnmf_stage stages[] = {TLNMF_STAGE_TL, TLNMF_STAGE_JD, TLNMF_STAGE
 static void record(tl_model *model, const tl_joint *joint, tl_run *run, int64_t last, double value,
                    double a)
 {
-    tlnmf_trace_row row = {stages[joint->over], run->iterations, NAN, NAN, NAN, a};
+    tl_trace_row row = {stages[joint->over], run->iterations, NAN, NAN, NAN, a};
     if (joint->over == TL_JOINT_PHI) {
         row.L = value;
     } else {

@@ -35,9 +35,9 @@ static bool sweeps_C(tl_model *model, tl_run *run)
         run->iterations++;
         bool full = run->trace_room > 0;
         tl_run_record(run,
-                      &(tlnmf_trace_row){TLNMF_STAGE_TL, run->iterations, tl_model_C(model),
-                                         full ? tl_model_L(model) : NAN,
-                                         full ? tl_model_I(model) : NAN, NAN},
+                      &(tl_trace_row){TLNMF_STAGE_TL, run->iterations, tl_model_C(model),
+                                      full ? tl_model_L(model) : NAN,
+                                      full ? tl_model_I(model) : NAN, NAN},
                       run->opt->J);
         if (tl_run_interrupted(run, TLNMF_STAGE_TL))
             return false;
@@ -90,8 +90,8 @@ static void minimise(tl_model *model, tl_joint *joint, tl_joint_over over, tl_ru
 {
     const double blurred = 1e-9; /* tolerance below which C's changes drown in rounding */
     if (model->mixed != NULL) {
-        const tlnmf_settings *opt = run->opt;
-        tlnmf_settings rough = *opt;
+        const tl_settings *opt = run->opt;
+        tl_settings rough = *opt;
         rough.tol = fmax(opt->tol, blurred);
         rough.grad_tol = fmax(opt->grad_tol, sqrt(blurred));
         run->opt = &rough;
@@ -128,8 +128,7 @@ static bool sweeps_L(tl_model *model, tl_run *run)
         gain = tl_jacobi_sweep(model, least_gain(model, gain));
         run->iterations++;
         tl_run_record(
-            run,
-            &(tlnmf_trace_row){TLNMF_STAGE_JD, run->iterations, NAN, tl_model_L(model), NAN, NAN},
+            run, &(tl_trace_row){TLNMF_STAGE_JD, run->iterations, NAN, tl_model_L(model), NAN, NAN},
             run->opt->J);
         go_on = !tl_run_interrupted(run, TLNMF_STAGE_JD);
     }

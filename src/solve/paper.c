@@ -119,8 +119,8 @@ void tl_paper_tl(tl_model *model, tl_run *run)
         run->iterations = j;
         bool full = run->trace_room > 0;
         tl_run_record(run,
-                      &(tlnmf_trace_row){TLNMF_STAGE_TL, j, C, full ? tl_model_L(model) : NAN,
-                                         full ? tl_model_I(model) : NAN, step},
+                      &(tl_trace_row){TLNMF_STAGE_TL, j, C, full ? tl_model_L(model) : NAN,
+                                      full ? tl_model_I(model) : NAN, step},
                       J);
         if (!go_on || tl_run_interrupted(run, TLNMF_STAGE_TL))
             break;
@@ -189,7 +189,7 @@ void tl_paper_jd(tl_model *model, tl_run *run)
     run->outcome = TLNMF_ITERATIONS;
     for (int64_t j = 1; j <= steps && step_L(model, run, &L, &step); j++) {
         run->iterations = j;
-        tl_run_record(run, &(tlnmf_trace_row){TLNMF_STAGE_JD, j, NAN, L, NAN, step}, steps);
+        tl_run_record(run, &(tl_trace_row){TLNMF_STAGE_JD, j, NAN, L, NAN, step}, steps);
         if (tl_run_interrupted(run, TLNMF_STAGE_JD))
             break;
     }
@@ -208,7 +208,7 @@ void tl_nmf(tl_model *model, tl_run *run)
         tl_model_weights_C(model);
         C = tl_model_C(model);
         run->iterations = j;
-        tl_run_record(run, &(tlnmf_trace_row){TLNMF_STAGE_NMF, j, C, L, tl_model_I(model), NAN}, J);
+        tl_run_record(run, &(tl_trace_row){TLNMF_STAGE_NMF, j, C, L, tl_model_I(model), NAN}, J);
         if (!go_on)
             break;
         bool settled = j > 1 && tl_run_settled(run, before, C);

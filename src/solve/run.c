@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-void tl_monitor_init(tl_monitor *monitor, const tlnmf_settings *opt, tlnmf_callback callback,
+void tl_monitor_init(tl_monitor *monitor, const tl_settings *opt, tlnmf_callback callback,
                      void *user, int64_t starts)
 {
     monitor->callback = callback;
@@ -18,7 +18,7 @@ void tl_monitor_done(tl_monitor *monitor)
     omp_destroy_lock(&monitor->lock);
 }
 
-static void ask(tl_run *run, const tlnmf_progress *progress)
+static void ask(tl_run *run, const tl_progress *progress)
 {
     tl_monitor *monitor = run->monitor;
     if (monitor->callback == NULL)
@@ -30,37 +30,37 @@ static void ask(tl_run *run, const tlnmf_progress *progress)
     omp_unset_lock(&monitor->lock);
 }
 
-void tl_run_record(tl_run *run, const tlnmf_trace_row *row, int64_t iterations)
+void tl_run_record(tl_run *run, const tl_trace_row *row, int64_t iterations)
 {
     if (run->quiet)
         return;
     if (run->trace_length < run->trace_room)
         run->trace[run->trace_length++] = *row;
-    tlnmf_progress progress = {.struct_size = sizeof progress,
-                               .stage = (int32_t)row->stage,
-                               .complete = 1,
-                               .start = run->start,
-                               .starts = run->monitor->starts,
-                               .iteration = row->iteration,
-                               .iterations = iterations,
-                               .C = row->C,
-                               .L = row->L,
-                               .I = row->I,
-                               .step = row->step};
+    tl_progress progress = {.struct_size = sizeof progress,
+                            .stage = (int32_t)row->stage,
+                            .complete = 1,
+                            .start = run->start,
+                            .starts = run->monitor->starts,
+                            .iteration = row->iteration,
+                            .iterations = iterations,
+                            .C = row->C,
+                            .L = row->L,
+                            .I = row->I,
+                            .step = row->step};
     ask(run, &progress);
 }
 
 bool tl_run_interrupted(tl_run *run, tlnmf_stage stage)
 {
     tl_monitor *monitor = run->monitor;
-    tlnmf_progress progress = {.struct_size = sizeof progress,
-                               .stage = (int32_t)stage,
-                               .start = run->start,
-                               .starts = monitor->starts,
-                               .C = NAN,
-                               .L = NAN,
-                               .I = NAN,
-                               .step = NAN};
+    tl_progress progress = {.struct_size = sizeof progress,
+                            .stage = (int32_t)stage,
+                            .start = run->start,
+                            .starts = monitor->starts,
+                            .C = NAN,
+                            .L = NAN,
+                            .I = NAN,
+                            .step = NAN};
     ask(run, &progress);
     if (tl_wall_seconds() > monitor->deadline) {
         int none = TLNMF_NOT_RUN;

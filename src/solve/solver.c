@@ -1,12 +1,12 @@
 #include "solve/solver.h"
 #include "solve/solve.h"
 
-static tl_joint_for room_for(const tlnmf_settings *opt, bool turns_Phi)
+static tl_joint_for room_for(const tl_settings *opt, bool turns_Phi)
 {
     return (tl_joint_for){.turns_Phi = turns_Phi, .newton = opt->newton != 0};
 }
 
-tlnmf_error tl_solver_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
+tlnmf_error tl_solver_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                              double eps, int64_t K, bool turns_Phi, tl_solver *solver)
 {
     *solver = (tl_solver){.kind = (tlnmf_solver)opt->solver};
@@ -24,7 +24,7 @@ tlnmf_error tl_solver_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf
     return error;
 }
 
-double tl_solver_bytes(const tlnmf_data *data, const tlnmf_settings *opt, int64_t K, bool turns_Phi)
+double tl_solver_bytes(const tlnmf_data *data, const tl_settings *opt, int64_t K, bool turns_Phi)
 {
     double bytes = (double)tl_model_bytes(data, K);
     if (opt->solver == TLNMF_SOLVER_FAST)

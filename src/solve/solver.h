@@ -13,9 +13,9 @@ typedef struct tl_solver {
 } tl_solver;
 
 /* `turns_Phi` = false: for NMF only. */
-tlnmf_error tl_solver_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_settings *opt,
+tlnmf_error tl_solver_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                              double eps, int64_t K, bool turns_Phi, tl_solver *solver);
-double tl_solver_bytes(const tlnmf_data *data, const tlnmf_settings *opt, int64_t K,
+double tl_solver_bytes(const tlnmf_data *data, const tl_settings *opt, int64_t K,
                        bool turns_Phi); /* that it takes up */
 void tl_solver_free(tl_solver *solver);
 

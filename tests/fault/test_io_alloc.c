@@ -1,6 +1,6 @@
 /* The n-th allocation of io/ fails, for every n: each call must report it and leave nothing behind.
  * Linked with --wrap for malloc, calloc, realloc, strdup and strndup. */
-#include "../unit/test_io.h"
+#include "unit/io/test_io.h"
 
 #include <errno.h>
 

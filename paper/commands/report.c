@@ -1,0 +1,197 @@
+/* What a reproduction leaves beside its cells: the table, columns of numbers, pictures. */
+#include "paper/commands/reproduce.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+json_t *rep_numbers(const double *x, int64_t count)
+{
+    json_t *array = json_array();
+    for (int64_t i = 0; i < count; i++)
+        json_array_append_new(array, isfinite(x[i]) ? json_real(x[i]) : json_null());
+    return array;
+}
+
+double rep_number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+int64_t rep_array(const json_t *object, const char *key, double *x, int64_t room)
+{
+    const json_t *array = json_object_get(object, key);
+    int64_t count = (int64_t)json_array_size(array);
+    for (int64_t i = 0; i < room; i++) {
+        const json_t *value = json_array_get(array, (size_t)i);
+        x[i] = json_is_number(value) ? json_number_value(value) : NAN;
+    }
+    return count < room ? count : room;
+}
+
+bool rep_is_close(double a, double b, double relative)
+{
+    return fabs(a - b) <= relative * fabs(b);
+}
+
+void rep_row_add(rep *r, const char *experiment, double published, double ours, bool holds,
+                 const char *claim, const char *format, ...)
+{
+    if (r->row_count == r->row_room) {
+        int room = 2 * r->row_room + 32;
+        rep_row *more = realloc(r->rows, (size_t)room * sizeof *more);
+        if (more == NULL) {
+            r->failed = true;
+            return;
+        }
+        r->rows = more;
+        r->row_room = room;
+    }
+    rep_row *row = &r->rows[r->row_count++];
+    *row = (rep_row){.experiment = experiment,
+                     .published = published,
+                     .ours = ours,
+                     .holds = holds && isfinite(ours)};
+    snprintf(row->claim, sizeof row->claim, "%s", claim);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(row->what, sizeof row->what, format, args);
+    va_end(args);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* Closes what open_memstream opened and publishes its bytes. */
+static int publish_stream(rep *r, const char *name, FILE *out, char **bytes, const size_t *size)
+{
+    bool whole = ferror(out) == 0;
+    int code = fclose(out) == 0 && whole ? EXIT_DONE : rep_no_memory(r);
+    if (code == EXIT_DONE)
+        code = rep_publish(r, name, *bytes, *size);
+    free(*bytes);
+    return code;
+}
+
+int rep_csv(rep *r, const char *name, const char *header, int64_t rows, int columns,
+            const double *values)
+{
+    char *bytes = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&bytes, &size);
+    if (out == NULL)
+        return rep_no_memory(r);
+    fprintf(out, "%s\n", header);
+    for (int64_t i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++) {
+            double v = values[i * columns + j];
+            if (isfinite(v)) /* else an empty field: there is none */
+                fprintf(out, "%.12g", v);
+            fputc(j + 1 < columns ? ',' : '\n', out);
+        }
+    return publish_stream(r, name, out, &bytes, &size);
+}
+
+int rep_file(rep *r, const char *name, rep_writer write, const void *of)
+{
+    char *bytes = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&bytes, &size);
+    if (out == NULL)
+        return rep_no_memory(r);
+    write(out, of);
+    return publish_stream(r, name, out, &bytes, &size);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static void print_number(FILE *out, double x)
+{
+    if (isfinite(x))
+        fprintf(out, " %.10g |", x);
+    else
+        fputs("  |", out);
+}
+
+static void write_table(FILE *out, const void *of)
+{
+    const rep *r = of;
+    int held = 0, claims = 0;
+    fprintf(out, "# The paper's experiments, %s\n\n", r->quick ? "the quick version" : "in full");
+    fprintf(out, "tlnmf %s, %s\n\n", tlnmf_version(), tlnmf_blas());
+    fputs("| experiment | what | published | ours | difference | claim | holds |\n"
+          "|---|---|---|---|---|---|---|\n",
+          out);
+    for (int i = 0; i < r->row_count; i++) {
+        const rep_row *row = &r->rows[i];
+        fprintf(out, "| %s | %s |", row->experiment, row->what);
+        print_number(out, row->published);
+        print_number(out, row->ours);
+        if (isfinite(row->ours - row->published))
+            fprintf(out, " %.3g |", row->ours - row->published);
+        else
+            fputs("  |", out);
+        fprintf(out, " %s | %s |\n", row->claim,
+                row->claim[0] == '\0' ? ""
+                : row->holds          ? "yes"
+                                      : "**no**");
+        claims += row->claim[0] != '\0';
+        held += row->claim[0] != '\0' && row->holds;
+    }
+    fprintf(out, "\n%d of %d claims hold.\n", held, claims);
+}
+
+static json_t *number_or_null(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static json_t *table_json(const rep *r)
+{
+    json_t *table = json_array();
+    for (int i = 0; i < r->row_count; i++) {
+        const rep_row *row = &r->rows[i];
+        json_t *object = json_object();
+        json_object_set_new(object, "experiment", json_string(row->experiment));
+        json_object_set_new(object, "what", json_string(row->what));
+        json_object_set_new(object, "published", number_or_null(row->published));
+        json_object_set_new(object, "ours", number_or_null(row->ours));
+        json_object_set_new(object, "difference", number_or_null(row->ours - row->published));
+        json_object_set_new(object, "claim", json_string(row->claim));
+        json_object_set_new(object, "holds",
+                            row->claim[0] == '\0' ? json_null() : json_boolean(row->holds));
+        json_array_append_new(table, object);
+    }
+    return table;
+}
+
+static void write_json(FILE *out, const void *of)
+{
+    json_dumpf(of, out, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    fputc('\n', out);
+}
+
+int rep_summary(rep *r, json_t *chosen)
+{
+    json_t *seconds = json_object();
+    for (int i = 0; i < r->cell_count; i++)
+        json_object_set_new(seconds, r->cells[i].name,
+                            json_real(rep_number(r->cells[i].result, "seconds")));
+    json_t *all = json_pack("{s:s, s:s, s:b, s:O, s:o, s:o}", "version", tlnmf_version(), "blas",
+                            tlnmf_blas(), "quick", r->quick, "experiments", chosen, "table",
+                            table_json(r), "seconds", seconds);
+    if (all == NULL)
+        return rep_no_memory(r);
+    int code = rep_file(r, "summary.md", write_table, r);
+    if (code == EXIT_DONE)
+        code = rep_file(r, "summary.json", write_json, all);
+    if (code == EXIT_DONE && cli_common_values.json != NULL)
+        code = cli_print_json(all)
+                   ? EXIT_DONE
+                   : cli_fail(r->call->command, EXIT_OUTPUT, "standard output cannot be written");
+    else if (code == EXIT_DONE)
+        write_table(stdout, r);
+    json_decref(all);
+    return code;
+}

@@ -1,0 +1,48 @@
+/* Numbers from sound: Fourier transforms, scores of a separation. The program's room, as io is; it
+ * knows no files. Signals are x[frame * channels + channel]. */
+#ifndef TLNMF_SCORE_SCORE_H
+#define TLNMF_SCORE_SCORE_H
+
+#include "tlnmf/tlnmf.h"
+
+#include <stdbool.h>
+
+/* ---- scores (bss.c) -------------------------------------------------------------------------- */
+
+typedef enum tl_score_state {
+    TL_SCORED = 0,
+    TL_SILENT_REFERENCE = 1, /* nothing to compare with: the figures are NaN */
+    TL_SILENT_ESTIMATE = 2,  /* nothing to score: the figures are NaN */
+} tl_score_state;
+
+/* In dB, docs/spec.md (S1)-(S4); infinite where a part is absent (sir of a single source). */
+typedef struct tl_score {
+    tl_score_state state;
+    double sdr, sir, sar, si_sdr;
+} tl_score;
+
+/* `sources` references and as many estimates, all of the same length and channels. */
+typedef struct tl_score_signals {
+    int64_t sources, frames;
+    int channels;
+    const double *const *reference, *const *estimate;
+} tl_score_signals;
+
+enum { TL_SCORE_FILTER = 512, TL_SCORE_FILTER_MAX = 4096 };
+
+/* SDR, SIR, SAR of BSS Eval 3 with distortion filters of `filter` taps, and SI-SDR.
+ * match[r] is the estimate of reference r: r itself, or with `permute` that of the assignment with
+ * the largest mean SIR (SDR, if only one reference is not silent). scores[r * (channels + 1) + c]
+ * is that of channel c, and for c = channels that of all channels together: energies are summed
+ * before ratios are taken. */
+tlnmf_error tl_score_evaluate(tlnmf_ctx *ctx, const tl_score_signals *separation, int64_t filter,
+                              bool permute, int64_t *match, tl_score *scores);
+
+/* The mean of the scored ones among rows 0, stride, 2 stride, ..; NaN if there is none. */
+tl_score tl_score_mean(int64_t count, int64_t stride, const tl_score *scores);
+
+/* column[row]: the assignment of n rows to n columns with the largest sum of score[row * n +
+ * column], by the Hungarian algorithm. Infinities count as +-10^4, NaN as -10^4. */
+tlnmf_error tl_score_assign(tlnmf_ctx *ctx, int64_t n, const double *score, int64_t *column);
+
+#endif

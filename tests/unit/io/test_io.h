@@ -1,0 +1,234 @@
+/* What the tests of io/ share: a directory of their own to work in, and bytes in files. */
+#ifndef TLNMF_TEST_IO_H
+#define TLNMF_TEST_IO_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "io/io.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Damaged files claim absurd sizes: an allocation that fails is what we want to see. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1:max_allocation_size_mb=512";
+}
+
+static char test_directory[4096];
+
+/* The tests run inside the directory, so that error texts carry short names. */
+static inline int enter_directory(void **state)
+{
+    const char *base = getenv("TMPDIR");
+
+    (void)state;
+    snprintf(test_directory, sizeof test_directory, "%s/tlnmf-io.XXXXXX",
+             base && *base ? base : "/tmp");
+    return mkdtemp(test_directory) && chdir(test_directory) == 0 ? 0 : -1;
+}
+
+static inline int is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* Files and one level of directories below the working directory. */
+static inline void remove_files(int depth)
+{
+    DIR *directory = opendir(".");
+    struct dirent *entry;
+
+    while (directory && (entry = readdir(directory)) != NULL) {
+        if (is_dots(entry->d_name) || unlink(entry->d_name) == 0)
+            continue;
+        if (depth < 1 && chmod(entry->d_name, 0700) == 0 && chdir(entry->d_name) == 0) {
+            remove_files(depth + 1);
+            if (chdir("..") != 0)
+                break;
+        }
+        rmdir(entry->d_name);
+    }
+    if (directory)
+        closedir(directory);
+}
+
+static inline int leave_directory(void **state)
+{
+    (void)state;
+    remove_files(0);
+    return chdir("/") == 0 ? rmdir(test_directory) : -1;
+}
+
+/* How many files the working directory holds: none may be left over. */
+static inline int count_files(void)
+{
+    DIR *directory = opendir(".");
+    struct dirent *entry;
+    int count = 0;
+
+    assert_non_null(directory);
+    while ((entry = readdir(directory)) != NULL)
+        count += !is_dots(entry->d_name);
+    closedir(directory);
+    return count;
+}
+
+static inline void put_file(const char *path, const void *bytes, size_t size)
+{
+    FILE *f = fopen(path, "wb");
+
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+}
+
+static inline unsigned char *get_file(const char *path, size_t *size)
+{
+    unsigned char *bytes;
+    io_error err;
+
+    if (!io_slurp(path, &bytes, size, &err))
+        fail_msg("%s", err.text);
+    return bytes;
+}
+
+static inline void assert_same_files(const char *a, const char *b)
+{
+    size_t size_a, size_b;
+    unsigned char *bytes_a = get_file(a, &size_a), *bytes_b = get_file(b, &size_b);
+
+    assert_int_equal(size_a, size_b);
+    assert_memory_equal(bytes_a, bytes_b, size_a);
+    free(bytes_a);
+    free(bytes_b);
+}
+
+static inline void assert_fails(const char *spec, io_fault fault, const char *text)
+{
+    io_array array;
+    io_error err = {0};
+
+    assert_false(io_array_read(spec, &array, &err));
+    assert_string_equal(err.text, text);
+    assert_int_equal(err.fault, fault);
+    assert_null(array.x);
+}
+
+static inline void assert_reads(const char *spec, int ndim, const int64_t *dim, const double *x)
+{
+    io_array array;
+    io_error err = {0};
+    int64_t count = 1;
+
+    if (!io_array_read(spec, &array, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(array.ndim, ndim);
+    for (int d = 0; d < ndim; d++) {
+        assert_int_equal(array.dim[d], dim[d]);
+        count *= dim[d];
+    }
+    assert_non_null(array.x);
+    for (int64_t i = 0; i < count; i++)
+        if (memcmp(&array.x[i], &x[i], 8) != 0)
+            fail_msg("%s: element %d is %g, not %g", spec, (int)i, array.x[i], x[i]);
+    io_array_free(&array);
+}
+
+/* The same spec on standard input instead of a file. */
+static inline void assert_reads_stdin(const char *path, int ndim, const int64_t *dim,
+                                      const double *x)
+{
+    int saved = dup(STDIN_FILENO), fd = open(path, O_RDONLY);
+
+    assert_true(fd >= 0 && dup2(fd, STDIN_FILENO) >= 0);
+    assert_reads("-", ndim, dim, x);
+    if (saved >= 0) {
+        dup2(saved, STDIN_FILENO);
+        close(saved);
+    }
+    close(fd);
+}
+
+/* A generator of our own: the same bytes everywhere. */
+static inline uint32_t next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33);
+}
+
+/* Reads `path` in every way there is; whatever it says, it must come back. */
+static inline void poke(const char *path)
+{
+    io_array array;
+    io_error err;
+
+    if (io_array_read(path, &array, &err))
+        io_array_free(&array);
+    json_decref(io_describe(path, &err));
+}
+
+static inline void poke_flips(const char *good, const char *damaged, int count)
+{
+    size_t size;
+    unsigned char *bytes = get_file(good, &size);
+    uint64_t state = 20191013;
+
+    for (int i = 0; i < count; i++) {
+        size_t at = next_random(&state) % size;
+        unsigned char old = bytes[at];
+        bytes[at] = (unsigned char)next_random(&state);
+        put_file(damaged, bytes, size);
+        poke(damaged);
+        bytes[at] = old;
+    }
+    free(bytes);
+}
+
+/* Where a library leaks or loops at its exit because of damaged files, a child takes the damage and
+ * leaves without ceremony; crashes and errors still count. */
+static inline void poke_flips_in_child(const char *good, const char *damaged, int count)
+{
+    int status;
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        poke_flips(good, damaged, count);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/* A file cut short at any byte must be refused. */
+static inline void assert_cuts_fail(const char *good, const char *damaged)
+{
+    size_t size;
+    unsigned char *bytes = get_file(good, &size);
+
+    for (size_t n = 0; n < size; n++) {
+        io_array array;
+        io_error err = {0};
+        put_file(damaged, bytes, n);
+        if (io_array_read(damaged, &array, &err))
+            fail_msg("%s: read although only %d of %d bytes are there", good, (int)n, (int)size);
+        assert_int_equal(err.fault, IO_BAD_INPUT);
+        assert_true(strncmp(err.text, damaged, strlen(damaged)) == 0);
+    }
+    free(bytes);
+}
+
+#endif

@@ -1,0 +1,215 @@
+#include "unit/io/test_io.h"
+
+#include <matio.h>
+
+/* ---- making files ------------------------------------------------------------------------- */
+
+static mat_t *new_file(const char *path, enum mat_ft version)
+{
+    unlink(path);
+    mat_t *mat = Mat_CreateVer(path, NULL, version);
+
+    assert_non_null(mat);
+    return mat;
+}
+
+static void put_variable(mat_t *mat, matvar_t *var, enum matio_compression compression)
+{
+    assert_non_null(var);
+    assert_int_equal(Mat_VarWrite(mat, var, compression), 0);
+    Mat_VarFree(var);
+}
+
+static void put_array(mat_t *mat, const char *name, enum matio_classes class, enum matio_types type,
+                      int rank, size_t *dims, void *data, enum matio_compression compression)
+{
+    put_variable(mat, Mat_VarCreate(name, class, type, rank, dims, data, 0), compression);
+}
+
+static void put_doubles(const char *path, enum mat_ft version, enum matio_compression compression)
+{
+    size_t dims[2] = {2, 3};
+    double columns[6] = {1, 4, 2, 5, 3, -6.5};
+    mat_t *mat = new_file(path, version);
+
+    put_array(mat, "Y", MAT_C_DOUBLE, MAT_T_DOUBLE, 2, dims, columns, compression);
+    Mat_Close(mat);
+}
+
+static const int64_t two_by_three[2] = {2, 3};
+static const double rows[6] = {1, 2, 3, 4, 5, -6.5};
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static void test_versions(void **state)
+{
+    static const struct {
+        enum mat_ft version;
+        enum matio_compression compression;
+    } table[] = {{MAT_FT_MAT4, MAT_COMPRESSION_NONE},
+                 {MAT_FT_MAT5, MAT_COMPRESSION_NONE},
+                 {MAT_FT_MAT5, MAT_COMPRESSION_ZLIB},
+                 {MAT_FT_MAT73, MAT_COMPRESSION_NONE},
+                 {MAT_FT_MAT73, MAT_COMPRESSION_ZLIB}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        put_doubles("x.mat", table[i].version, table[i].compression);
+        assert_reads("x.mat", 2, two_by_three, rows);
+        assert_reads("x.mat:Y", 2, two_by_three, rows);
+        if (table[i].version == MAT_FT_MAT4) /* nothing in it says that it is one */
+            continue;
+        assert_reads_stdin("x.mat", 2, two_by_three, rows);
+        assert_int_equal(rename("x.mat", "x.dat"), 0);
+        assert_reads("x.dat", 2, two_by_three, rows);
+    }
+}
+
+#define CHECK(ctype, class, type)                                              \
+    do {                                                                       \
+        ctype data[12];                                                        \
+        for (int i = 0; i < 2; i++)                                            \
+            for (int j = 0; j < 3; j++)                                        \
+                for (int k = 0; k < 2; k++) {                                  \
+                    data[(k * 3 + j) * 2 + i] = (ctype)(60 * i + 10 * j + k);  \
+                    want[(i * 3 + j) * 2 + k] = 60 * i + 10 * j + k;           \
+                }                                                              \
+        mat_t *mat = new_file("x.mat", MAT_FT_MAT5);                           \
+        put_array(mat, "T", class, type, 3, dims, data, MAT_COMPRESSION_ZLIB); \
+        Mat_Close(mat);                                                        \
+        assert_reads("x.mat:T", 3, dim, want);                                 \
+    } while (0)
+
+static void test_types(void **state)
+{
+    size_t dims[3] = {2, 3, 2};
+    const int64_t dim[3] = {2, 3, 2};
+    double want[12];
+
+    (void)state;
+    CHECK(double, MAT_C_DOUBLE, MAT_T_DOUBLE);
+    CHECK(float, MAT_C_SINGLE, MAT_T_SINGLE);
+    CHECK(int8_t, MAT_C_INT8, MAT_T_INT8);
+    CHECK(uint8_t, MAT_C_UINT8, MAT_T_UINT8);
+    CHECK(int16_t, MAT_C_INT16, MAT_T_INT16);
+    CHECK(uint16_t, MAT_C_UINT16, MAT_T_UINT16);
+    CHECK(int32_t, MAT_C_INT32, MAT_T_INT32);
+    CHECK(uint32_t, MAT_C_UINT32, MAT_T_UINT32);
+    CHECK(int64_t, MAT_C_INT64, MAT_T_INT64);
+    CHECK(uint64_t, MAT_C_UINT64, MAT_T_UINT64);
+}
+
+/* A file with everything that is no array of ours. */
+static void put_zoo(void)
+{
+    size_t dims[2] = {1, 2}, one[2] = {1, 1}, deep[9] = {1, 1, 1, 1, 1, 1, 1, 1, 2},
+           none[2] = {0, 4};
+    double re[2] = {1, 2}, im[2] = {3, 4};
+    mat_complex_split_t z = {re, im};
+    mat_uint32_t ir[1] = {0}, jc[3] = {0, 1, 1};
+    mat_sparse_t sparse = {1, ir, 1, jc, 3, 1, re};
+    char text[] = "hi";
+    const char *field = "f";
+    mat_t *mat = new_file("zoo.mat", MAT_FT_MAT5);
+
+    put_variable(mat, Mat_VarCreate("z", MAT_C_DOUBLE, MAT_T_DOUBLE, 2, dims, &z, MAT_F_COMPLEX),
+                 0);
+    put_variable(
+        mat, Mat_VarCreate("s", MAT_C_SPARSE, MAT_T_DOUBLE, 2, dims, &sparse, MAT_F_DONT_COPY_DATA),
+        0);
+    put_variable(mat, Mat_VarCreate("c", MAT_C_CELL, MAT_T_CELL, 2, one, NULL, 0), 0);
+    put_variable(mat, Mat_VarCreateStruct("t", 2, one, &field, 1), 0);
+    put_variable(mat, Mat_VarCreate("w", MAT_C_CHAR, MAT_T_UTF8, 2, dims, text, 0), 0);
+    put_array(mat, "deep", MAT_C_DOUBLE, MAT_T_DOUBLE, 9, deep, re, 0);
+    put_array(mat, "A", MAT_C_DOUBLE, MAT_T_DOUBLE, 2, dims, re, 0);
+    put_array(mat, "none", MAT_C_DOUBLE, MAT_T_DOUBLE, 2, none, re, 0);
+    Mat_Close(mat);
+}
+
+static void test_errors(void **state)
+{
+    static const struct {
+        const char *spec, *text;
+    } table[] = {
+        {"zoo.mat:z", "zoo.mat: z is complex, not an array of real numbers"},
+        {"zoo.mat:s", "zoo.mat: s is sparse, not an array of real numbers"},
+        {"zoo.mat:c", "zoo.mat: c is cell, not an array of real numbers"},
+        {"zoo.mat:t", "zoo.mat: t is struct, not an array of real numbers"},
+        {"zoo.mat:w", "zoo.mat: w is char, not an array of real numbers"},
+        {"zoo.mat:deep", "zoo.mat: deep has 9 dimensions, at most 8 are read"},
+        {"zoo.mat:X", "zoo.mat: no variable X (it has z, s, c, t, w, deep and 2 more)"},
+        {"zoo.mat", "zoo.mat: several arrays, name one as in zoo.mat:deep (it has z, s, c, t, w, "
+                    "deep and 2 more)"},
+        {"junk.mat", "junk.mat: not a MATLAB file (it starts with \"hello\")"},
+        {"void.mat", "void.mat: empty file"},
+        {"missing.mat:Y", "missing.mat: No such file or directory"},
+    };
+    static const int64_t none[2] = {0, 4};
+
+    (void)state;
+    put_zoo();
+    put_file("junk.mat", "hello", 5);
+    put_file("void.mat", "", 0);
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        assert_fails(table[i].spec, IO_BAD_INPUT, table[i].text);
+    assert_reads("zoo.mat:none", 2, none, NULL);
+    unlink("zoo.mat");
+}
+
+/* The dimensions lie 8 + 16 + 8 bytes behind the tag of the first variable, at 128. */
+static void test_claims(void **state)
+{
+    const uint32_t huge[2] = {0x7fffffff, 0x7fffffff};
+    size_t size;
+
+    (void)state;
+    put_doubles("x.mat", MAT_FT_MAT5, MAT_COMPRESSION_NONE);
+    unsigned char *bytes = get_file("x.mat", &size);
+    memcpy(bytes + 160, huge, sizeof huge);
+    put_file("x.mat", bytes, size);
+    free(bytes);
+    assert_fails("x.mat", IO_BAD_INPUT,
+                 "x.mat: Y claims 4611686014132420609 elements, the file holds 232 bytes");
+}
+
+static void test_describe(void **state)
+{
+    io_error err;
+    struct stat st;
+
+    (void)state;
+    put_doubles("x.mat", MAT_FT_MAT5, MAT_COMPRESSION_ZLIB);
+    assert_int_equal(stat("x.mat", &st), 0);
+    json_t *told = io_describe("x.mat", &err);
+    json_t *want = json_pack("{s:s, s:s, s:I, s:[{s:s, s:s, s:[i,i]}]}", "file", "x.mat", "format",
+                             "mat", "bytes", (json_int_t)st.st_size, "arrays", "name", "Y", "dtype",
+                             "float64", "shape", 2, 3);
+    assert_true(json_equal(told, want));
+    json_decref(told);
+    json_decref(want);
+}
+
+static void test_damage(void **state)
+{
+    (void)state;
+    put_doubles("good.mat", MAT_FT_MAT4, MAT_COMPRESSION_NONE);
+    assert_cuts_fail("good.mat", "x.mat");
+    poke_flips("good.mat", "x.mat", 200);
+    put_doubles("good.mat", MAT_FT_MAT5, MAT_COMPRESSION_NONE);
+    assert_cuts_fail("good.mat", "x.mat");
+    poke_flips("good.mat", "x.mat", 200);
+    put_doubles("good.mat", MAT_FT_MAT5, MAT_COMPRESSION_ZLIB);
+    assert_cuts_fail("good.mat", "x.mat");
+    poke_flips("good.mat", "x.mat", 200);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_versions), cmocka_unit_test(test_types),
+        cmocka_unit_test(test_errors),   cmocka_unit_test(test_claims),
+        cmocka_unit_test(test_describe), cmocka_unit_test(test_damage),
+    };
+
+    return cmocka_run_group_tests(tests, enter_directory, leave_directory);
+}

@@ -1,0 +1,372 @@
+#include "unit/io/test_io.h"
+
+/* ---- making files by hand ----------------------------------------------------------------- */
+
+/* Preamble, dictionary and data, as a file; `version` 1, 2 or 3. */
+static void put_npy(const char *path, int version, const char *header, const void *data,
+                    size_t size)
+{
+    static unsigned char bytes[4096];
+    size_t n = strlen(header), prefix = version == 1 ? 10 : 12;
+
+    memcpy(bytes, "\x93NUMPY", 6);
+    bytes[6] = (unsigned char)version;
+    bytes[7] = 0;
+    memset(bytes + 8, 0, 4);
+    bytes[8] = (unsigned char)(n & 0xff);
+    bytes[9] = (unsigned char)(n >> 8);
+    memcpy(bytes + prefix, header, n);
+    memcpy(bytes + prefix + n, data, size);
+    put_file(path, bytes, prefix + n + size);
+}
+
+static void encode(unsigned char *bytes, double x, char kind, int size, bool big)
+{
+    uint64_t bits;
+    float single = (float)x;
+    uint32_t half;
+
+    if (kind == 'f' && size == 4) {
+        memcpy(&half, &single, 4);
+        bits = half;
+    } else if (kind == 'f') {
+        memcpy(&bits, &x, 8);
+    } else {
+        bits = x < 0 ? (uint64_t)(int64_t)x : (uint64_t)x;
+    }
+    for (int b = 0; b < size; b++)
+        bytes[big ? size - 1 - b : b] = (unsigned char)(bits >> 8 * b);
+}
+
+static const double zeros[16];
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static void check_type(const char *type, char mark, bool fortran, int version)
+{
+    double x[6] = {0, 1, 100, 3, 127, type[0] == 'u' ? 6 : -5};
+    unsigned char data[48];
+    char header[128];
+    const int64_t dim[2] = {2, 3};
+    int size = type[1] - '0';
+
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 3; j++)
+            encode(data + (fortran ? j * 2 + i : i * 3 + j) * size, x[i * 3 + j], type[0], size,
+                   mark == '>');
+    snprintf(header, sizeof header, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (2, 3), }\n",
+             mark, type, fortran ? "True" : "False");
+    put_npy("x.npy", version, header, data, 6 * (size_t)size);
+    assert_reads("x.npy", 2, dim, x);
+}
+
+static void test_types(void **state)
+{
+    static const char *const types[] = {"f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"};
+
+    (void)state;
+    for (size_t t = 0; t < 10; t++)
+        for (const char *mark = "<>|="; *mark; mark++)
+            for (int version = 1; version <= 3; version++) {
+                check_type(types[t], *mark, false, version);
+                check_type(types[t], *mark, true, version);
+            }
+}
+
+static void test_extremes(void **state)
+{
+    static const struct {
+        const char *type;
+        double x[2];
+    } table[] = {{"i1", {-128, 127}},
+                 {"u1", {0, 255}},
+                 {"i2", {-32768, 32767}},
+                 {"u2", {1, 65535}},
+                 {"i4", {-2147483648.0, 2147483647}},
+                 {"u4", {2, 4294967295.0}},
+                 {"i8", {-9223372036854775808.0, 4611686018427387904.0}},
+                 {"u8", {3, 9223372036854775808.0}},
+                 {"f4", {-1.5e-30, 0x1p127}},
+                 {"f8", {-1e-308, 1.7976931348623157e308}}};
+    const int64_t dim[1] = {2};
+
+    (void)state;
+    for (size_t t = 0; t < sizeof table / sizeof table[0]; t++) {
+        unsigned char data[16];
+        char header[128];
+        int size = table[t].type[1] - '0';
+        double x[2];
+        for (int i = 0; i < 2; i++) {
+            encode(data + i * size, table[t].x[i], table[t].type[0], size, true);
+            x[i] = size == 4 && table[t].type[0] == 'f' ? (float)table[t].x[i] : table[t].x[i];
+        }
+        snprintf(header, sizeof header, "{'descr': '>%s', 'fortran_order': False, 'shape': (2,), }",
+                 table[t].type);
+        put_npy("x.npy", 1, header, data, 2 * (size_t)size);
+        assert_reads("x.npy", 1, dim, x);
+    }
+}
+
+/* Column-major storage of a[i, j, k] = 100 i + 10 j + k, larger than one chunk of the reader. */
+static void test_fortran_order(void **state)
+{
+    enum { A = 17, B = 19, C = 23, COUNT = A * B * C };
+    const int64_t dim[3] = {A, B, C};
+    const char *header = "{'descr': '<f8', 'fortran_order': True, 'shape': (17, 19, 23)}";
+    double *file = malloc(COUNT * sizeof *file), *want = malloc(COUNT * sizeof *want);
+    FILE *f = fopen("x.npy", "wb");
+
+    (void)state;
+    assert_true(file && want && f);
+    for (int i = 0; i < A; i++)
+        for (int j = 0; j < B; j++)
+            for (int k = 0; k < C; k++) {
+                want[(i * B + j) * C + k] = 100 * i + 10 * j + k;
+                encode((unsigned char *)&file[(k * B + j) * A + i], 100 * i + 10 * j + k, 'f', 8,
+                       false);
+            }
+    fwrite("\x93NUMPY\x01\x00", 1, 8, f);
+    fputc((int)strlen(header), f);
+    fputc(0, f);
+    fputs(header, f);
+    fwrite(file, 8, COUNT, f);
+    fclose(f);
+    assert_reads("x.npy", 3, dim, want);
+    free(file);
+    free(want);
+}
+
+static void test_shapes(void **state)
+{
+    static const int64_t one[1] = {1}, zero[2] = {0, 7}, eight[8] = {1, 2, 1, 2, 1, 2, 1, 1};
+    static const int64_t wide[3] = {0, 4611686018427387904, 4611686018427387904};
+
+    (void)state;
+    put_npy("x.npy", 1, "{'descr':'<f8','fortran_order':False,'shape':(1,)}", zeros, 8);
+    assert_reads("x.npy", 1, one, zeros);
+    put_npy("x.npy", 1, "{'descr':'<f8','fortran_order':False,'shape':(0,7)}", zeros, 0);
+    assert_reads("x.npy", 2, zero, zeros);
+    put_npy("x.npy", 1, "{'descr':'<f8','fortran_order':True,'shape':(1,2,1,2,1,2,1,1)}", zeros,
+            64);
+    assert_reads("x.npy", 8, eight, zeros);
+    put_npy("x.npy", 1,
+            "{'descr':'<f8','fortran_order':True,"
+            "'shape':(0,4611686018427387904,4611686018427387904)}",
+            zeros, 0);
+    assert_reads("x.npy", 3, wide, zeros);
+}
+
+/* Every spelling that Python reads the same way; bytes after the data do not matter. */
+static void test_spellings(void **state)
+{
+    static const char *const headers[] = {
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }          \n",
+        "{\"descr\": \"<f8\", \"fortran_order\": False, \"shape\": (2, 2)}",
+        "{'shape':(2,2),'fortran_order':False,'descr':'<f8'}",
+        " \t{ 'shape' : ( 2 , 2 , ) , 'fortran_order' : False , 'descr' : '<f8' , } \n\n",
+        "{'fortran_order':\nFalse,\n'shape':\n(2,\n2),\n'descr':\n'<f8'}",
+        "{'descr': 'f8', 'fortran_order': False, 'shape': (02, 2)}",
+    };
+    const int64_t dim[2] = {2, 2};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
+        put_npy("x.npy", 1, headers[i], zeros, 32);
+        assert_reads("x.npy", 2, dim, zeros);
+        put_npy("x.dat", 3, headers[i], zeros, 40);
+        assert_reads("x.dat", 2, dim, zeros);
+        assert_reads_stdin("x.dat", 2, dim, zeros);
+    }
+}
+
+/* ---- files that are not what they say ----------------------------------------------------- */
+
+#define BAD "x.npy: bad .npy header: "
+
+static void test_hostile_headers(void **state)
+{
+    static const struct {
+        const char *header, *text;
+    } table[] = {
+        {"", BAD "not a dictionary"},
+        {"   \n", BAD "not a dictionary"},
+        {"[]", BAD "not a dictionary"},
+        {"{}", BAD "no key 'descr'"},
+        {"{", BAD "a string was expected"},
+        {"{'descr", BAD "a string without end"},
+        {"{'descr'}", BAD "':' expected after a key"},
+        {"{'descr': ", BAD "a string was expected"},
+        {"{'descr': 8}", BAD "a string was expected"},
+        {"{'descr': '<f8'", BAD "',' or '}' expected after a value"},
+        {"{'descr': '<f8' 'shape': (1,)}", BAD "',' or '}' expected after a value"},
+        {"{'descr': '<f8', 'fortran_order': False}", BAD "no key 'shape'"},
+        {"{'descr': '<f8', 'shape': (1,)}", BAD "no key 'fortran_order'"},
+        {"{'shape': (1,), 'fortran_order': False}", BAD "no key 'descr'"},
+        {"{'descr': '<f8', 'descr': '<f8'}", BAD "'descr' twice"},
+        {"{'version': '1'}", BAD "unknown key 'version'"},
+        {"{'fortran_order': 0}", BAD "'fortran_order' is neither True nor False"},
+        {"{'fortran_order': ", BAD "'fortran_order' is neither True nor False"},
+        {"{'shape': 5}", BAD "'shape' is not a tuple of integers"},
+        {"{'shape': (1.5,)}", BAD "'shape' is not a tuple of integers"},
+        {"{'shape': (,)}", BAD "'shape' is not a tuple of integers"},
+        {"{'shape': (1,,2)}", BAD "'shape' is not a tuple of integers"},
+        {"{'shape': (1 2)}", BAD "'shape' is not a tuple of integers"},
+        {"{'shape': (1,", BAD "'shape' is not a tuple of integers"},
+        {"{'shape': (-1,)}", BAD "a negative dimension"},
+        {"{'shape': (9223372036854775808,)}", BAD "a dimension beyond 9223372036854775807"},
+        {"{'shape': (99999999999999999999999,)}", BAD "a dimension beyond 9223372036854775807"},
+        {"{'shape': ()}", "x.npy: a single number, not an array"},
+        {"{'shape': (1,1,1,1,1,1,1,1,1)}", "x.npy: more than 8 dimensions"},
+        {"{'descr': [('a', '<f8')]}", "x.npy: a structured dtype, not plain numbers"},
+        {"{'descr': '|O'}", "x.npy: dtype '|O' is Python objects (we read f4, f8, i1-i8, u1-u8)"},
+        {"{'descr': '<c16'}",
+         "x.npy: dtype '<c16' is complex numbers (we read f4, f8, i1-i8, u1-u8)"},
+        {"{'descr': '<U5'}",
+         "x.npy: dtype '<U5' is not a type we read (we read f4, f8, i1-i8, u1-u8)"},
+        {"{'descr': ''}", "x.npy: dtype '' is not a type we read (we read f4, f8, i1-i8, u1-u8)"},
+        {"{'descr': '<f8888888888888888888888888888888888888'}",
+         BAD "a string that is too long or not text"},
+        {"{'descr': '<f8\x01'}", BAD "a string that is too long or not text"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (1,)} + {}",
+         BAD "text after the dictionary"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (1152921504606846976,)}",
+         "x.npy: the header claims 1152921504606846976 elements (8 bytes each), the file holds 40 "
+         "bytes"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3)}",
+         "x.npy: the header claims 6 elements (8 bytes each), the file holds 40 bytes"},
+        {"{'descr': '<i2', 'fortran_order': True, 'shape': (4294967296, 4294967296)}",
+         "x.npy: the header claims more than 9223372036854775807 elements (2 bytes each), the file "
+         "holds 40 bytes"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        for (int version = 1; version <= 3; version++) {
+            put_npy("x.npy", version, table[i].header, zeros, 40);
+            assert_fails("x.npy", IO_BAD_INPUT, table[i].text);
+        }
+}
+
+static void test_not_npy(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *text;
+    } table[] = {
+        {"", 0, "x.npy: empty file"},
+        {"hello world", 11, "x.npy: not an .npy file (it starts with \"hello\")"},
+        {"\0\1\2\3\4\5\6\7", 8, "x.npy: not an .npy file (it starts with byte 0x00)"},
+        {"\x93NUM", 4, "x.npy: not an .npy file (it starts with byte 0x93)"},
+        {"\x93NUMPY", 6, "x.npy: truncated .npy header"},
+        {"\x93NUMPY\x01\x00\x08", 9, "x.npy: truncated .npy header"},
+        {"\x93NUMPY\x02\x00\x08\x00\x00", 11, "x.npy: truncated .npy header"},
+        {"\x93NUMPY\x04\x00\x00\x00", 10, "x.npy: .npy version 4.0 is unknown (1.0, 2.0, 3.0 are)"},
+        {"\x93NUMPY\x01\x01\x00\x00", 10, "x.npy: .npy version 1.1 is unknown (1.0, 2.0, 3.0 are)"},
+        {"\x93NUMPY\x01\x00\xff\xff{}", 12,
+         "x.npy: truncated .npy header (65535 bytes announced, 2 there)"},
+        {"\x93NUMPY\x02\x00\xff\xff\xff\xff{}", 14,
+         "x.npy: truncated .npy header (4294967295 bytes announced, 2 there)"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        put_file("x.npy", table[i].bytes, table[i].size);
+        assert_fails("x.npy", IO_BAD_INPUT, table[i].text);
+    }
+    put_file("x.dat", "PK\3\4", 4);
+    assert_fails("x.dat", IO_BAD_INPUT,
+                 "x.dat: neither .npy nor HDF5 nor MATLAB (it starts with \"PK\")");
+    unlink("x.npy");
+    assert_fails("x.npy", IO_BAD_INPUT, "x.npy: No such file or directory");
+    assert_fails("/", IO_BAD_INPUT, "/: Is a directory");
+}
+
+static void test_long_header(void **state)
+{
+    enum { SIZE = 12 + 70000 };
+    unsigned char *bytes = calloc(SIZE, 1);
+
+    (void)state;
+    assert_non_null(bytes);
+    memcpy(bytes, "\x93NUMPY\x02\x00\x70\x11\x01\x00", 12);
+    put_file("x.npy", bytes, SIZE);
+    assert_fails("x.npy", IO_BAD_INPUT,
+                 "x.npy: a header of 70000 bytes, too long for plain numbers");
+    free(bytes);
+}
+
+static void test_damage(void **state)
+{
+    io_array array = {.ndim = 3, .dim = {2, 1, 3}, .x = (double[]){1, 2, 3, 4, 5, 6}};
+    io_error err;
+
+    (void)state;
+    assert_true(io_array_write("good.npy", &array, &err));
+    assert_cuts_fail("good.npy", "x.npy");
+    poke_flips("good.npy", "x.npy", 3000);
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+static void test_write(void **state)
+{
+    const char *text = "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }";
+    io_array array = {.ndim = 2, .dim = {2, 3}, .x = (double[]){1, -2, 0.5, 4, 1e300, 6}};
+    io_array vector = {.ndim = 1, .dim = {0}, .x = array.x};
+    io_array deep = {.ndim = 8, .x = array.x};
+    io_error err;
+    size_t size;
+
+    (void)state;
+    assert_true(io_array_write("12:30.npy", &array, &err));
+    assert_reads("12:30.npy", 2, array.dim, array.x);
+    unsigned char *bytes = get_file("12:30.npy", &size);
+    assert_int_equal(size, 128 + 48);
+    assert_memory_equal(bytes, "\x93NUMPY\x01\x00\x76\x00", 10);
+    assert_memory_equal(bytes + 10, text, strlen(text));
+    assert_int_equal(bytes[126], ' ');
+    assert_int_equal(bytes[127], '\n');
+    assert_memory_equal(bytes + 128, "\0\0\0\0\0\0\xf0\x3f\0\0\0\0\0\0\0\xc0", 16);
+    free(bytes);
+
+    assert_true(io_array_write("empty.npy", &vector, &err));
+    assert_reads("empty.npy", 1, vector.dim, NULL);
+    for (int d = 1; d < 8; d++)
+        deep.dim[d] = INT64_MAX;
+    assert_true(io_array_write("deep.npy", &deep, &err)); /* the longest header there is */
+    assert_reads("deep.npy", 8, deep.dim, NULL);
+
+    assert_false(io_array_write("x.csv", &array, &err));
+    assert_int_equal(err.fault, IO_NO_OUTPUT);
+    assert_string_equal(err.text, "x.csv: arrays are written as .npy or .h5");
+}
+
+static void test_describe(void **state)
+{
+    io_error err;
+
+    (void)state;
+    put_npy("x.npy", 1, "{'descr':'>i2','fortran_order':True,'shape':(2,3)}", zeros, 12);
+    json_t *told = io_describe("x.npy", &err);
+    json_t *want =
+        json_pack("{s:s, s:s, s:i, s:[{s:s, s:s, s:[i,i]}]}", "file", "x.npy", "format", "npy",
+                  "bytes", 72, "arrays", "name", "", "dtype", "int16", "shape", 2, 3);
+    assert_true(json_equal(told, want));
+    json_decref(told);
+    json_decref(want);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_types),         cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_fortran_order), cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_spellings),     cmocka_unit_test(test_hostile_headers),
+        cmocka_unit_test(test_not_npy),       cmocka_unit_test(test_long_header),
+        cmocka_unit_test(test_damage),        cmocka_unit_test(test_write),
+        cmocka_unit_test(test_describe),
+    };
+
+    return cmocka_run_group_tests(tests, enter_directory, leave_directory);
+}

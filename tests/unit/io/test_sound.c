@@ -1,0 +1,298 @@
+/* Reading sound: whole files and blocks, in many formats; files that are damaged, empty, absurd. */
+#include "unit/io/test_io.h"
+
+#include <math.h>
+#include <sndfile.h>
+
+enum { FRAMES = 3000 };
+
+static double wave(int64_t frame, int channel)
+{
+    return 0.5 * sin(0.03 * (double)frame + channel) + 0.25 * cos(0.11 * (double)frame);
+}
+
+/* Written with libsndfile itself, so that nothing of ours is trusted. */
+static void make(const char *path, int format, int64_t frames, int channels, int rate)
+{
+    SF_INFO info = {.samplerate = rate, .channels = channels, .format = format};
+    double *x = calloc((size_t)(frames * channels) + 1, sizeof *x);
+    SNDFILE *file = sf_open(path, SFM_WRITE, &info);
+
+    assert_non_null(x);
+    if (!file)
+        fail_msg("%s: %s", path, sf_strerror(NULL));
+    for (int64_t i = 0; i < frames * channels; i++)
+        x[i] = wave(i / channels, (int)(i % channels));
+    assert_int_equal(sf_writef_double(file, x, frames), frames);
+    sf_close(file);
+    free(x);
+}
+
+static void refuse(const char *path, const char *text)
+{
+    io_audio audio;
+    io_error err = {0};
+
+    assert_false(io_audio_read(path, &audio, &err));
+    assert_null(audio.x);
+    assert_string_equal(err.text, text);
+    assert_int_equal(err.fault, IO_BAD_INPUT);
+}
+
+/* ---- formats ------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *path;
+    int format;
+    double tolerance;
+} formats[] = {
+    {"a.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 0x1p-14},
+    {"b.wav", SF_FORMAT_WAV | SF_FORMAT_FLOAT, 0x1p-24},
+    {"c.wav", SF_FORMAT_WAV | SF_FORMAT_DOUBLE, 0},
+    {"d.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_U8, 0x1p-6},
+    {"e.wav", SF_FORMAT_WAVEX | SF_FORMAT_PCM_24, 0x1p-22},
+    {"f.wav", SF_FORMAT_WAV | SF_FORMAT_ULAW, 0.05},
+    {"a.aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_24, 0x1p-22},
+    {"a.au", SF_FORMAT_AU | SF_FORMAT_PCM_16, 0x1p-14},
+    {"a.w64", SF_FORMAT_W64 | SF_FORMAT_PCM_32, 0x1p-29},
+    {"a.rf64", SF_FORMAT_RF64 | SF_FORMAT_PCM_16, 0x1p-14},
+    {"a.caf", SF_FORMAT_CAF | SF_FORMAT_ALAC_16, 0x1p-14},
+    {"a.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_24, 0x1p-22},
+    {"a.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS, 0.2},
+    {"a.mp3", SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III, 0.2},
+};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static bool is_there(int format)
+{
+    SF_INFO info = {.samplerate = 44100, .channels = 2, .format = format};
+
+    return sf_format_check(&info); /* a libsndfile without MP3, say, is no failure of ours */
+}
+
+static void test_formats(void **state)
+{
+    (void)state;
+    for (int i = 0; i < FORMATS; i++) {
+        io_audio audio;
+        io_error err;
+        if (!is_there(formats[i].format))
+            continue;
+        make(formats[i].path, formats[i].format, FRAMES, 2, 44100);
+        if (!io_audio_read(formats[i].path, &audio, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(audio.frames, FRAMES);
+        assert_int_equal(audio.channels, 2);
+        assert_int_equal(audio.rate, 44100);
+        assert_int_equal(audio.format & SF_FORMAT_SUBMASK, formats[i].format & SF_FORMAT_SUBMASK);
+        for (int64_t k = 0; k < 2 * FRAMES; k++)
+            if (!(fabs(audio.x[k] - wave(k / 2, (int)(k % 2))) <= formats[i].tolerance))
+                fail_msg("%s: sample %d is %g, not %g", formats[i].path, (int)k, audio.x[k],
+                         wave(k / 2, (int)(k % 2)));
+        io_audio_free(&audio);
+    }
+}
+
+static void test_standard_input(void **state)
+{
+    int saved = dup(STDIN_FILENO);
+
+    (void)state;
+    for (int i = 0; i < FORMATS; i++) {
+        if (!is_there(formats[i].format))
+            continue;
+        io_audio piped, named;
+        io_error err;
+        make(formats[i].path, formats[i].format, FRAMES, 2, 44100);
+        int fd = open(formats[i].path, O_RDONLY);
+        assert_true(fd >= 0 && dup2(fd, STDIN_FILENO) >= 0);
+        assert_true(io_audio_read("-", &piped, &err));
+        close(fd);
+        assert_true(io_audio_read(formats[i].path, &named, &err));
+        assert_int_equal(piped.frames, named.frames);
+        assert_memory_equal(piped.x, named.x, 2 * FRAMES * sizeof *piped.x);
+        io_audio_free(&piped);
+        io_audio_free(&named);
+    }
+    put_file("none", "", 0);
+    int fd = open("none", O_RDONLY);
+    assert_true(dup2(fd, STDIN_FILENO) >= 0);
+    refuse("-", "standard input: empty file");
+    dup2(saved, STDIN_FILENO);
+    close(saved);
+    close(fd);
+}
+
+/* Any block, in any order, is a part of the whole. */
+static void test_blocks(void **state)
+{
+    static const int64_t first[] = {0, 100, 2999, 0, 1500, 1600, 17},
+                         count[] = {100, 900, 1, 3000, 100, 0, 64};
+    static double x[2 * FRAMES];
+
+    (void)state;
+    for (int i = 0; i < FORMATS; i++) {
+        if (formats[i].tolerance > 0.1 || !is_there(formats[i].format))
+            continue; /* lossy: a seek may change the last digits */
+        io_audio whole;
+        io_audio_reader *reader;
+        io_audio_info info;
+        io_error err;
+        make(formats[i].path, formats[i].format, FRAMES, 2, 44100);
+        assert_true(io_audio_read(formats[i].path, &whole, &err));
+        assert_true(io_audio_open(formats[i].path, &reader, &info, &err));
+        assert_int_equal(info.frames, FRAMES);
+        for (size_t k = 0; k < sizeof first / sizeof *first; k++) {
+            assert_true(io_audio_read_at(reader, first[k], count[k], x, &err));
+            assert_memory_equal(x, whole.x + 2 * first[k], (size_t)count[k] * 2 * sizeof *x);
+        }
+        assert_false(io_audio_read_at(reader, 2990, 11, x, &err));
+        assert_non_null(strstr(err.text, ": frames 2990 to 3001 are not among its 3000"));
+        assert_false(io_audio_read_at(reader, -1, 1, x, &err));
+        io_audio_close(reader);
+        io_audio_free(&whole);
+    }
+    io_audio_close(NULL);
+}
+
+static void test_odd_but_fine(void **state)
+{
+    static const struct {
+        int64_t frames;
+        int channels, rate;
+    } odd[] = {{1, 1, 1}, {5, 1, 10000000}, {3, 64, 8000}, {2, 1024, 48000}, {200000, 1, 44100}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        io_audio audio;
+        io_error err;
+        make("odd.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, odd[i].frames, odd[i].channels,
+             odd[i].rate);
+        if (!io_audio_read("odd.wav", &audio, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(audio.frames, odd[i].frames);
+        assert_int_equal(audio.channels, odd[i].channels);
+        assert_int_equal(audio.rate, odd[i].rate);
+        io_audio_free(&audio);
+    }
+}
+
+/* ---- what is refused ---------------------------------------------------------------------- */
+
+static void test_not_sound(void **state)
+{
+    (void)state;
+    put_file("empty.wav", "", 0);
+    put_file("text.wav", "Once upon a time there was a file.\n", 35);
+    put_file("zeros.wav", (unsigned char[64]){0}, 64);
+    assert_int_equal(mkdir("folder.wav", 0777), 0);
+    refuse("empty.wav", "empty.wav: empty file");
+    refuse("text.wav", "text.wav: not a sound file that can be read (it starts with \"Once\")");
+    refuse("zeros.wav", "zeros.wav: not a sound file that can be read (it starts with byte 0x00)");
+    refuse("missing.wav", "missing.wav: No such file or directory");
+    refuse("folder.wav", "folder.wav: Is a directory");
+    make("none.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 0, 1, 8000);
+    refuse("none.wav", "none.wav: holds no samples");
+}
+
+static void test_not_finite(void **state)
+{
+    static const double bad[] = {NAN, INFINITY, -INFINITY};
+    io_audio_reader *reader;
+    io_audio_info info;
+    io_error err;
+    double x[200];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        SF_INFO sf = {.samplerate = 8000, .channels = 2, .format = SF_FORMAT_WAV | SF_FORMAT_FLOAT};
+        SNDFILE *file = sf_open("song.wav", SFM_WRITE, &sf);
+        for (int k = 0; k < 200; k++)
+            x[k] = 0.1;
+        x[25] = bad[i];
+        assert_int_equal(sf_writef_double(file, x, 100), 100);
+        sf_close(file);
+        refuse("song.wav", "song.wav: frame 12, channel 1 is not finite");
+    }
+    assert_true(io_audio_open("song.wav", &reader, &info, &err));
+    assert_true(io_audio_read_at(reader, 0, 12, x, &err));
+    assert_false(io_audio_read_at(reader, 10, 50, x, &err));
+    assert_string_equal(err.text, "song.wav: frame 12, channel 1 is not finite");
+    io_audio_close(reader);
+}
+
+static void test_cut_short(void **state)
+{
+    (void)state;
+    make("long.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 1000, 1, 8000);
+    assert_int_equal(truncate("long.wav", 1044), 0);
+    refuse("long.wav", "long.wav: cut short: its header promises 2036 bytes, 1036 are there");
+    for (int i = 0; i < FORMATS; i++) { /* nothing is read that the header did not promise */
+        io_audio audio;
+        io_error err = {0};
+        struct stat st;
+        if (!is_there(formats[i].format) || strstr(formats[i].path, ".ogg"))
+            continue; /* the header of an Ogg stream does not say how long it is */
+        make(formats[i].path, formats[i].format, FRAMES, 2, 44100);
+        assert_int_equal(stat(formats[i].path, &st), 0);
+        for (int part = 1; part < 8; part++) {
+            assert_int_equal(truncate(formats[i].path, st.st_size * (8 - part) / 8), 0);
+            if (io_audio_read(formats[i].path, &audio, &err))
+                fail_msg("%s: read although %d eighths are missing", formats[i].path, part);
+            assert_int_equal(err.fault, IO_BAD_INPUT);
+        }
+    }
+}
+
+/* A stream whose writer could not go back to tell how long it became. */
+static void test_stream(void **state)
+{
+    io_audio audio;
+    io_error err;
+    size_t size;
+
+    (void)state;
+    make("pipe.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 1000, 1, 8000);
+    unsigned char *bytes = get_file("pipe.wav", &size);
+    assert_memory_equal(bytes + 36, "data", 4);
+    memset(bytes + 4, 0xff, 4);
+    memset(bytes + 40, 0xff, 4);
+    put_file("pipe.wav", bytes, size);
+    free(bytes);
+    if (!io_audio_read("pipe.wav", &audio, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(audio.frames, 1000);
+    io_audio_free(&audio);
+}
+
+/* FLAC's header has 36 bits for the number of samples: 550 GB of doubles are promised here. */
+static void test_absurd_claim(void **state)
+{
+    io_audio audio;
+    io_error err = {0};
+    size_t size;
+
+    (void)state;
+    make("a.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 1000, 1, 8000);
+    unsigned char *bytes = get_file("a.flac", &size);
+    bytes[21] |= 0x0f;
+    memset(bytes + 22, 0xff, 4);
+    put_file("a.flac", bytes, size);
+    free(bytes);
+    assert_false(io_audio_read("a.flac", &audio, &err));
+    assert_int_equal(err.fault, IO_BAD_INPUT);
+    assert_non_null(strstr(err.text, "a.flac: ends at frame 1000 of 68719476735"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_formats),      cmocka_unit_test(test_standard_input),
+        cmocka_unit_test(test_blocks),       cmocka_unit_test(test_odd_but_fine),
+        cmocka_unit_test(test_not_sound),    cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_cut_short),    cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_absurd_claim),
+    };
+
+    return cmocka_run_group_tests(tests, enter_directory, leave_directory);
+}
