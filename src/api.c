@@ -114,8 +114,7 @@ static tlnmf_error prepare_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
 }
 
 tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
-                      const tl_start *start, tlnmf_callback callback, void *user,
-                      tlnmf_result **out)
+                      const tl_start *start, tlnmf_callback callback, void *user, tl_result **out)
 {
     task t = {0};
     *out = NULL;
@@ -126,7 +125,7 @@ tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings 
 
 tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                               const tl_start *start, tlnmf_callback callback, void *user,
-                              tlnmf_result **out)
+                              tl_result **out)
 {
     task t = {0};
     *out = NULL;
@@ -149,37 +148,37 @@ tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settin
     return TLNMF_OK;
 }
 
-void tlnmf_result_describe_sized(const tlnmf_result *result, tl_info *info, size_t size)
+void tlnmf_result_describe_sized(const tl_result *result, tl_info *info, size_t size)
 {
     memcpy(info, &result->info, size < sizeof *info ? size : sizeof *info);
 }
 
-const double *tlnmf_result_Phi(const tlnmf_result *result)
+const double *tlnmf_result_Phi(const tl_result *result)
 {
     return result->Phi;
 }
 
-const double *tlnmf_result_W(const tlnmf_result *result)
+const double *tlnmf_result_W(const tl_result *result)
 {
     return result->W;
 }
 
-const double *tlnmf_result_H(const tlnmf_result *result)
+const double *tlnmf_result_H(const tl_result *result)
 {
     return result->H;
 }
 
-const double *tlnmf_result_energy(const tlnmf_result *result)
+const double *tlnmf_result_energy(const tl_result *result)
 {
     return result->energy;
 }
 
-const tlnmf_result *tlnmf_result_other(const tlnmf_result *result)
+const tl_result *tlnmf_result_other(const tl_result *result)
 {
     return result->other;
 }
 
-const tl_trace_row *tlnmf_result_trace(const tlnmf_result *result, int64_t *length)
+const tl_trace_row *tlnmf_result_trace(const tl_result *result, int64_t *length)
 {
     *length = result->trace_length;
     return result->trace_length > 0 ? result->trace : NULL;

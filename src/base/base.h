@@ -20,6 +20,8 @@ typedef tlnmf_separator_info tl_separator_info;
 typedef tlnmf_separate_run tl_separate_run;
 typedef tlnmf_data_info tl_data_info;
 typedef tlnmf_atom tl_atom;
+typedef tlnmf_result tl_result;
+typedef tlnmf_separator tl_separator;
 
 struct tlnmf_ctx {
     tlnmf_hooks hooks;

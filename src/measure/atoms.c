@@ -82,7 +82,7 @@ static void name_note(tl_atom *atom)
     snprintf(atom->note, sizeof atom->note, "%s%d", names[nearest % 12], (int)(nearest / 12) - 1);
 }
 
-static tl_atom describe(const tlnmf_result *result, int64_t row, double rate)
+static tl_atom describe(const tl_result *result, int64_t row, double rate)
 {
     int64_t M = result->info.M;
     const double *phi = result->Phi + row * M;
@@ -100,8 +100,8 @@ static tl_atom describe(const tlnmf_result *result, int64_t row, double rate)
     return atom;
 }
 
-tlnmf_error tlnmf_result_atoms(tlnmf_ctx *ctx, const tlnmf_result *result, double rate,
-                               tl_atom *atoms, int64_t count)
+tlnmf_error tlnmf_result_atoms(tlnmf_ctx *ctx, const tl_result *result, double rate, tl_atom *atoms,
+                               int64_t count)
 {
     int64_t M = result->info.M;
     if (!(rate > 0.0 && isfinite(rate)))

@@ -40,10 +40,10 @@ typedef struct batch {
     int64_t first, count;
     const tl_shelf *from; /* where starts from number `from_first`, or P, on stand */
     int64_t from_first;
-    const double *Phi;  /* a transform for all of them, or NULL */
-    tl_shelf *keep;     /* where to put start p's final point, or NULL */
-    tlnmf_result *best; /* the least score, over all batches that share it */
-    bool quick;         /* the best is polished later */
+    const double *Phi; /* a transform for all of them, or NULL */
+    tl_shelf *keep;    /* where to put start p's final point, or NULL */
+    tl_result *best;   /* the least score, over all batches that share it */
+    bool quick;        /* the best is polished later */
 } batch;
 
 /* ---- one start ------------------------------------------------------------------------------- */
@@ -63,7 +63,7 @@ static double score_of(task what, tl_values values)
 /* Keeps the point if it beats the best, or equals it and came from an earlier start. */
 static void offer(search *s, const batch *b, const worker *w, const tl_run *run, tl_values values)
 {
-    tlnmf_result *best = b->best;
+    tl_result *best = b->best;
     omp_set_lock(&s->monitor.lock);
     double old = score_of(b->what, (tl_values){best->info.C, best->info.L, best->info.I});
     double score = score_of(b->what, values);
@@ -213,8 +213,8 @@ static tlnmf_error run_batch(search *s, const batch *b)
 /* ---- the methods ----------------------------------------------------------------------------- */
 
 /* NMF at the best Phi of JD, whose trace and outcome are kept in front. */
-static tlnmf_error nmf_after_jd(search *s, const tlnmf_result *jd, const tl_shelf *more,
-                                int64_t count, tlnmf_result *best)
+static tlnmf_error nmf_after_jd(search *s, const tl_result *jd, const tl_shelf *more, int64_t count,
+                                tl_result *best)
 {
     TRY(run_batch(
         s, &(batch){.what = TASK_NMF, .count = count, .from = more, .Phi = jd->Phi, .best = best}));
@@ -233,7 +233,7 @@ static tlnmf_error nmf_after_jd(search *s, const tlnmf_result *jd, const tl_shel
 }
 
 /* Goes on from the best point to the tolerance that was asked for. */
-static void polish(search *s, tlnmf_result *best)
+static void polish(search *s, tl_result *best)
 {
     tl_solver *solver = &s->worker[0].solver;
     tl_run run = {.opt = s->opt,
@@ -256,7 +256,7 @@ static void polish(search *s, tlnmf_result *best)
 
 /* Fast and large: all starts just far enough to rank them, then the best to the end. A small
  * problem's starts are cheap and its minima close together, so that each goes to the end. */
-static tlnmf_error search_tl(search *s, tlnmf_result *best)
+static tlnmf_error search_tl(search *s, tl_result *best)
 {
     const double enough = 1e-9;
     bool quick =
@@ -269,9 +269,9 @@ static tlnmf_error search_tl(search *s, tlnmf_result *best)
     return TLNMF_OK;
 }
 
-static tlnmf_error search_jd(search *s, tlnmf_result *best)
+static tlnmf_error search_jd(search *s, tl_result *best)
 {
-    tlnmf_result *jd;
+    tl_result *jd;
     TRY(tl_result_create(s->ctx, s->data, s->opt, 0, s->plan->trace_room, &jd));
     tlnmf_error error = run_batch(s, &(batch){.what = TASK_JD, .count = s->P, .best = jd});
     if (error == TLNMF_OK)
@@ -281,7 +281,7 @@ static tlnmf_error search_jd(search *s, tlnmf_result *best)
 }
 
 /* TL-NMF from the point that JD+NMF reached, as start number p. */
-static tlnmf_error tl_from(search *s, const tlnmf_result *jd, int64_t p, tlnmf_result *best)
+static tlnmf_error tl_from(search *s, const tl_result *jd, int64_t p, tl_result *best)
 {
     tl_shelf shelf;
     TRY(tl_shelf_create(s->ctx, s->data, s->K, 1, &shelf));
@@ -298,8 +298,8 @@ static tlnmf_error tl_from(search *s, const tlnmf_result *jd, int64_t p, tlnmf_r
 }
 
 /* Both methods from P drawn starts, then each from the other's P results. */
-static tlnmf_error exchange(search *s, tl_shelf *from_tl, tl_shelf *from_jd, tlnmf_result *jd,
-                            tlnmf_result *best_tl, tlnmf_result *best_jd)
+static tlnmf_error exchange(search *s, tl_shelf *from_tl, tl_shelf *from_jd, tl_result *jd,
+                            tl_result *best_tl, tl_result *best_jd)
 {
     int64_t P = s->P;
     TRY(run_batch(s, &(batch){.what = TASK_TL, .count = P, .keep = from_tl, .best = best_tl}));
@@ -313,10 +313,10 @@ static tlnmf_error exchange(search *s, tl_shelf *from_tl, tl_shelf *from_jd, tln
     return s->opt->solver == TLNMF_SOLVER_FAST ? tl_from(s, best_jd, 2 * P, best_tl) : TLNMF_OK;
 }
 
-static tlnmf_error search_exchange(search *s, tlnmf_result *best_tl, tlnmf_result *best_jd)
+static tlnmf_error search_exchange(search *s, tl_result *best_tl, tl_result *best_jd)
 {
     tl_shelf from_tl = {0}, from_jd = {0};
-    tlnmf_result *jd = NULL;
+    tl_result *jd = NULL;
     tlnmf_error error = tl_shelf_create(s->ctx, s->data, s->K, s->P, &from_tl);
     if (error == TLNMF_OK)
         error = tl_shelf_create(s->ctx, s->data, s->K, s->P, &from_jd);
@@ -360,7 +360,7 @@ static void workers_free(search *s)
 
 /* JD+NMF first, which is cheap. C - C* is at most its I if its L is the least there is: where that
  * is next to nothing it is the answer, else TL-NMF has something to gain. */
-static tlnmf_error search_auto(search *s, tl_goal *goal, tlnmf_result **best, tlnmf_result **other)
+static tlnmf_error search_auto(search *s, tl_goal *goal, tl_result **best, tl_result **other)
 {
     const double worth = 1e-3; /* of I, per entry of V */
     TRY(search_jd(s, *other));
@@ -370,13 +370,13 @@ static tlnmf_error search_auto(search *s, tl_goal *goal, tlnmf_result **best, tl
         return search_tl(s, *best);
     }
     *goal = TL_GOAL_JD;
-    tlnmf_result *jd = *other;
+    tl_result *jd = *other;
     *other = *best;
     *best = jd;
     return TLNMF_OK;
 }
 
-static tlnmf_error search_goal(search *s, tl_goal goal, tlnmf_result *best, tlnmf_result *other)
+static tlnmf_error search_goal(search *s, tl_goal goal, tl_result *best, tl_result *other)
 {
     switch (goal) {
     case TL_GOAL_TL:
@@ -394,7 +394,7 @@ static tlnmf_error search_goal(search *s, tl_goal goal, tlnmf_result *best, tlnm
     }
 }
 
-static void report(search *s, tl_goal goal, tlnmf_result *result)
+static void report(search *s, tl_goal goal, tl_result *result)
 {
     tl_result_measure(result, goal, s->opt, &s->monitor, &s->worker[0].solver);
     for (int i = 0; i < s->plan->workers; i++) {
@@ -406,10 +406,10 @@ static void report(search *s, tl_goal goal, tlnmf_result *result)
         result->info.outcome = stop;
 }
 
-static tlnmf_error search_run(search *s, tl_goal goal, tlnmf_result **out)
+static tlnmf_error search_run(search *s, tl_goal goal, tl_result **out)
 {
     bool is_auto = goal == TL_GOAL_AUTO;
-    tlnmf_result *other = NULL;
+    tl_result *other = NULL;
     TRY(tl_result_create(s->ctx, s->data, s->opt, s->K, s->plan->trace_room, out));
     tlnmf_error error = TLNMF_OK;
     if (s->opt->exchange || is_auto)
@@ -440,7 +440,7 @@ static tlnmf_error search_run(search *s, tl_goal goal, tlnmf_result **out)
 
 static tlnmf_error search_trimmed(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                                   double eps, const tl_plan *plan, const tl_start *start,
-                                  tlnmf_callback callback, void *user, tlnmf_result **out)
+                                  tlnmf_callback callback, void *user, tl_result **out)
 {
     search s = {.ctx = ctx,
                 .data = data,
@@ -465,7 +465,7 @@ static tlnmf_error search_trimmed(tlnmf_ctx *ctx, const tlnmf_data *data, const 
 
 tlnmf_error tl_search(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt, double eps,
                       tl_goal goal, const tl_start *start, tlnmf_callback callback, void *user,
-                      tlnmf_result **out)
+                      tl_result **out)
 {
     double wall = tl_wall_seconds(), cpu = tl_cpu_seconds();
     tlnmf_data *trimmed;
@@ -479,7 +479,7 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings 
         omp_set_num_threads(plan.blas_threads);
         error = search_trimmed(ctx, used, opt, eps, &plan, start, callback, user, out);
     }
-    for (tlnmf_result *result = *out; error == TLNMF_OK && result != NULL; result = result->other) {
+    for (tl_result *result = *out; error == TLNMF_OK && result != NULL; result = result->other) {
         result->info.columns = used->T;
         result->info.wall_seconds = tl_wall_seconds() - wall;
         result->info.cpu_seconds = tl_cpu_seconds() - cpu;

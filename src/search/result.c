@@ -20,10 +20,10 @@ tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tl_trace_row **out)
 }
 
 tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
-                             int64_t K, int64_t trace_room, tlnmf_result **out)
+                             int64_t K, int64_t trace_room, tl_result **out)
 {
     int64_t M = data->M, N = data->N;
-    tlnmf_result *result, shell = {.hooks = ctx->hooks, .trace_room = trace_room};
+    tl_result *result, shell = {.hooks = ctx->hooks, .trace_room = trace_room};
     *out = NULL;
     tl_slot table[] = {TL_SLOT(result, 1), TL_SLOT(shell.Phi, M * M), TL_SLOT(shell.W, M * K),
                        TL_SLOT(shell.H, K * N), TL_SLOT(shell.energy, M)};
@@ -53,7 +53,7 @@ tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_se
     return TLNMF_OK;
 }
 
-void tlnmf_result_free(tlnmf_result *result)
+void tlnmf_result_free(tl_result *result)
 {
     if (result == NULL)
         return;
@@ -63,7 +63,7 @@ void tlnmf_result_free(tlnmf_result *result)
     tl_release(&hooks, result->block);
 }
 
-void tl_result_load(const tlnmf_result *result, tl_model *model)
+void tl_result_load(const tl_result *result, tl_model *model)
 {
     int64_t M = model->M, N = model->N, K = result->info.K;
     tl_copy(model->Phi, result->Phi, M * M);
@@ -72,7 +72,7 @@ void tl_result_load(const tlnmf_result *result, tl_model *model)
     tl_model_refresh(model);
 }
 
-void tl_result_store(tlnmf_result *result, const tl_model *model, tl_values values)
+void tl_result_store(tl_result *result, const tl_model *model, tl_values values)
 {
     int64_t M = model->M, N = model->N, K = result->info.K;
     tl_copy(result->Phi, model->Phi, M * M);
@@ -107,8 +107,8 @@ static void certify(tl_info *info, tl_goal goal, const tl_settings *opt, tl_moni
 }
 
 /* Everything that follows from the kept (Phi, W, H), computed afresh from them. */
-void tl_result_measure(tlnmf_result *result, tl_goal goal, const tl_settings *opt,
-                       tl_monitor *monitor, tl_solver *solver)
+void tl_result_measure(tl_result *result, tl_goal goal, const tl_settings *opt, tl_monitor *monitor,
+                       tl_solver *solver)
 {
     tl_model *model = &solver->model;
     int64_t M = model->M, N = model->N;

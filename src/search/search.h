@@ -10,7 +10,7 @@ struct tlnmf_result {
     double *Phi, *W, *H, *energy;
     tl_trace_row *trace;
     int64_t trace_length, trace_room;
-    tlnmf_result *other; /* of an exchange: the other method's; NULL if there is none */
+    tl_result *other; /* of an exchange: the other method's; NULL if there is none */
     tlnmf_hooks hooks;
     void *block;
 };
@@ -30,13 +30,13 @@ typedef enum tl_goal {
 tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tl_trace_row **out);
 /* Empty: best_start is -1 and every value infinite or unknown. K = 0: no W and H. */
 tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
-                             int64_t K, int64_t trace_room, tlnmf_result **out);
+                             int64_t K, int64_t trace_room, tl_result **out);
 /* The kept point to a model, X and V included; a model's point, with its values, to be kept. */
-void tl_result_load(const tlnmf_result *result, tl_model *model);
-void tl_result_store(tlnmf_result *result, const tl_model *model, tl_values values);
+void tl_result_load(const tl_result *result, tl_model *model);
+void tl_result_store(tl_result *result, const tl_model *model, tl_values values);
 /* Fills in what follows from the kept Phi, W, H; the solver is used as scratch. */
-void tl_result_measure(tlnmf_result *result, tl_goal goal, const tl_settings *opt,
-                       tl_monitor *monitor, tl_solver *solver);
+void tl_result_measure(tl_result *result, tl_goal goal, const tl_settings *opt, tl_monitor *monitor,
+                       tl_solver *solver);
 /* What both searches of an exchange have reached, and whether the paper's inequalities hold. */
 void tl_result_compare(tl_info *info, const tl_info *tl, const tl_info *jd);
 
@@ -45,6 +45,6 @@ void tl_result_compare(tl_info *info, const tl_info *tl, const tl_info *jd);
 /* `opt` has been checked and `eps` resolved; `start` may be NULL. */
 tlnmf_error tl_search(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt, double eps,
                       tl_goal goal, const tl_start *start, tlnmf_callback callback, void *user,
-                      tlnmf_result **out);
+                      tl_result **out);
 
 #endif

@@ -189,7 +189,7 @@ static tlnmf_error learn_all(tl_choice *choice, const tl_sound *sound, const tl_
 
 tlnmf_error tlnmf_separator_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
                                   int64_t span_count, const tl_separate_options *opt,
-                                  tlnmf_callback callback, void *user, tlnmf_separator **out)
+                                  tlnmf_callback callback, void *user, tl_separator **out)
 {
     *out = NULL;
     TRY(check_options(ctx, opt, spans != NULL));

@@ -219,7 +219,7 @@ static void take_rows(const tl_learner *l, int64_t K, int64_t band, const double
 }
 
 /* Phi = diag(Q, I) Phi0, then V, W, H go along: (26). */
-static void accept(tl_learner *l, const tl_recipe *r, int64_t band, const tlnmf_result *result,
+static void accept(tl_learner *l, const tl_recipe *r, int64_t band, const tl_result *result,
                    tl_engine *engine)
 {
     int64_t M = l->M, K = rank_of(l, r);
@@ -243,7 +243,7 @@ static tlnmf_error turn(tl_learner *l, const tl_recipe *r, tl_engine *engine, in
     analyse_with(l, engine, l->Phi0, band, X);
     tl_identity(band, identity);
     tlnmf_data *data = NULL;
-    tlnmf_result *result = NULL;
+    tl_result *result = NULL;
     tl_settings settings = short_descent(l, r);
     tl_start start;
     tlnmf_start_init(&start);
@@ -268,7 +268,7 @@ static tlnmf_error keep(tl_learner *l, const tl_recipe *r, const double *Phi, in
                         double score, double C)
 {
     int64_t K = rank_of(l, r);
-    tlnmf_separator *fresh;
+    tl_separator *fresh;
     TRY(tl_separator_new(l->ctx, l->M, K, &fresh));
     tl_copy(fresh->Phi, Phi, l->M * l->M);
     tl_copy(fresh->W, l->W, l->M * K);

@@ -23,7 +23,7 @@ typedef struct tl_choice {
     void *user;
     bool stopped;
     tl_remix remix;
-    tlnmf_separator *best;
+    tl_separator *best;
     double best_merit, last_score;
     int64_t candidates, planned;
 } tl_choice;

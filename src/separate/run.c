@@ -7,7 +7,7 @@
 /* What one call works with. */
 typedef struct job {
     tlnmf_ctx *ctx;
-    const tlnmf_separator *separator;
+    const tl_separator *separator;
     const tl_sound *sound;
     const tl_separate_run *run;
     tl_framing framing;
@@ -27,8 +27,8 @@ void tlnmf_separate_run_init(tl_separate_run *run)
     *run = (tl_separate_run){.struct_size = sizeof *run};
 }
 
-static tlnmf_error check_job(tlnmf_ctx *ctx, const tlnmf_separator *separator,
-                             const tl_sound *sound, const tl_separate_run *run)
+static tlnmf_error check_job(tlnmf_ctx *ctx, const tl_separator *separator, const tl_sound *sound,
+                             const tl_separate_run *run)
 {
     if (run->struct_size != sizeof *run)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
@@ -43,14 +43,14 @@ static tlnmf_error check_job(tlnmf_ctx *ctx, const tlnmf_separator *separator,
     return TLNMF_OK;
 }
 
-static int64_t count_outputs(const tlnmf_separator *separator, const tl_separate_run *run)
+static int64_t count_outputs(const tl_separator *separator, const tl_separate_run *run)
 {
     return (run->components ? separator->K : separator->info.sources) + (run->residual ? 1 : 0);
 }
 
 static tlnmf_error job_create(job *j)
 {
-    const tlnmf_separator *separator = j->separator;
+    const tl_separator *separator = j->separator;
     const tl_frames *f = &j->framing.f;
     j->outputs = count_outputs(separator, j->run);
     TRY(tl_framing_create(j->ctx, &separator->info.frames, &j->framing));
@@ -182,7 +182,7 @@ static tlnmf_error run_blocks(job *j, tlnmf_callback callback, void *user, tlnmf
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_separator_run(tlnmf_ctx *ctx, const tlnmf_separator *separator,
+tlnmf_error tlnmf_separator_run(tlnmf_ctx *ctx, const tl_separator *separator,
                                 const tl_sound *sound, const tl_separate_run *run,
                                 tlnmf_callback callback, void *user, tlnmf_outcome *outcome)
 {
@@ -224,7 +224,7 @@ static int write_array(int64_t output, int64_t first, int64_t count, const doubl
     return 0;
 }
 
-tlnmf_error tlnmf_separate_array(tlnmf_ctx *ctx, const tlnmf_separator *separator, const double *x,
+tlnmf_error tlnmf_separate_array(tlnmf_ctx *ctx, const tl_separator *separator, const double *x,
                                  int64_t length, int64_t channels, const tl_separate_run *run,
                                  double *const *stems)
 {

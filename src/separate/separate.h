@@ -119,6 +119,6 @@ double tl_remix_judge(const tl_remix *remix, tl_engine *engine, int64_t per_sour
 
 /* ---- the object (separator.c) ---------------------------------------------------------------- */
 
-tlnmf_error tl_separator_new(tlnmf_ctx *ctx, int64_t M, int64_t K, tlnmf_separator **out);
+tlnmf_error tl_separator_new(tlnmf_ctx *ctx, int64_t M, int64_t K, tl_separator **out);
 
 #endif

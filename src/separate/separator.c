@@ -19,9 +19,9 @@ void tlnmf_separate_init(tl_separate_options *options)
     tlnmf_frames_init(&options->frames);
 }
 
-tlnmf_error tl_separator_new(tlnmf_ctx *ctx, int64_t M, int64_t K, tlnmf_separator **out)
+tlnmf_error tl_separator_new(tlnmf_ctx *ctx, int64_t M, int64_t K, tl_separator **out)
 {
-    tlnmf_separator *separator, shell = {.M = M, .K = K, .hooks = ctx->hooks};
+    tl_separator *separator, shell = {.M = M, .K = K, .hooks = ctx->hooks};
     tl_slot table[] = {TL_SLOT(separator, 1), TL_SLOT(shell.Phi, M * M), TL_SLOT(shell.W, M * K)};
     *out = NULL;
     TRY(TL_ARENA(ctx, "what is learnt", table, &shell.block));
@@ -30,7 +30,7 @@ tlnmf_error tl_separator_new(tlnmf_ctx *ctx, int64_t M, int64_t K, tlnmf_separat
     return TLNMF_OK;
 }
 
-void tlnmf_separator_free(tlnmf_separator *separator)
+void tlnmf_separator_free(tl_separator *separator)
 {
     if (separator == NULL)
         return;
@@ -55,7 +55,7 @@ static tlnmf_error check_info(tlnmf_ctx *ctx, const tl_separator_info *info)
 }
 
 tlnmf_error tlnmf_separator_create(tlnmf_ctx *ctx, const tl_separator_info *info, const double *Phi,
-                                   const double *W, tlnmf_separator **out)
+                                   const double *W, tl_separator **out)
 {
     *out = NULL;
     TRY(check_info(ctx, info)); /* so that K does not overflow */
@@ -72,18 +72,18 @@ tlnmf_error tlnmf_separator_create(tlnmf_ctx *ctx, const tl_separator_info *info
     return TLNMF_OK;
 }
 
-void tlnmf_separator_describe_sized(const tlnmf_separator *separator, tl_separator_info *info,
+void tlnmf_separator_describe_sized(const tl_separator *separator, tl_separator_info *info,
                                     size_t size)
 {
     memcpy(info, &separator->info, size < sizeof *info ? size : sizeof *info);
 }
 
-const double *tlnmf_separator_Phi(const tlnmf_separator *separator)
+const double *tlnmf_separator_Phi(const tl_separator *separator)
 {
     return separator->Phi;
 }
 
-const double *tlnmf_separator_W(const tlnmf_separator *separator)
+const double *tlnmf_separator_W(const tl_separator *separator)
 {
     return separator->W;
 }
