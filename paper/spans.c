@@ -1,5 +1,6 @@
 /* How far two transforms are from each other: row by row, or the spaces that rows span. */
 #include "linalg/linalg.h"
+#include "tlnmf/paper.h"
 
 #include <math.h>
 

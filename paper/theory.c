@@ -2,6 +2,7 @@
 #include "model/model.h"
 #include "paper/paper.h"
 #include "solve/lbfgs.h"
+#include "tlnmf/paper.h"
 
 #include <math.h>
 

@@ -1,14 +1,11 @@
-/* Public functions that have no room of their own: checks and accessors, no maths. */
+/* The public calls of tlnmf.h: checks, and records in and out; no maths. */
+#include "api.h"
+#include "base/record.h"
 #include "linalg/linalg.h"
 #include "search/plan.h"
 
 #include <math.h>
 #include <string.h>
-
-void tlnmf_start_init(tl_start *start)
-{
-    *start = (tl_start){.struct_size = sizeof *start};
-}
 
 /* 1 / eps must not overflow, nor sums of it. */
 static bool is_floor(double eps)
@@ -43,7 +40,7 @@ static tlnmf_error check_precision(tlnmf_ctx *ctx, const tlnmf_data *data, const
                                    double eps)
 {
     const double most = 1e-3;
-    if (opt->precision != TLNMF_PRECISION_MIXED)
+    if (opt->precision != TL_PRECISION_MIXED)
         return TLNMF_OK;
     double longest = tl_data_longest(data), blur = 6e-8 * longest / sqrt(eps);
     if (!(eps >= 1e-30 && longest <= 1e15))
@@ -100,89 +97,133 @@ static tlnmf_error prepare_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_
 static tlnmf_error prepare_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
                                        const tl_settings *settings, task *t)
 {
-    TRY(tl_check_struct_size(ctx, settings));
     t->opt = *settings;
-    t->opt.k = 1; /* not used, and need not be given */
-    t->opt.method = TLNMF_METHOD_JD;
-    t->opt.exchange = t->opt.certify = 0;
+    t->opt.k = 1; /* not used */
+    t->opt.method = TL_METHOD_JD;
     t->goal = TL_GOAL_DIAGONALISE;
-    TRY(tlnmf_settings_check(ctx, &t->opt));
-    if (data->weighted && t->opt.solver != TLNMF_SOLVER_FAST)
+    TRY(tlnmf_settings_check(ctx, settings));
+    if (data->weighted && t->opt.solver != TL_ALGORITHM_FAST)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "weights of frames are for solver fast");
     TRY(resolve_eps(ctx, data, &t->opt, &t->eps));
     return check_precision(ctx, data, &t->opt, t->eps);
 }
 
-tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
-                      const tl_start *start, tlnmf_callback callback, void *user, tl_result **out)
+static tlnmf_error prepare(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                           task *t)
 {
-    task t = {0};
+    *t = (task){0};
+    return settings->task == TL_TASK_JD ? prepare_diagonalise(ctx, data, settings, t)
+                                        : prepare_fit(ctx, data, settings, t);
+}
+
+static tlnmf_error search(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                          const tl_start *start, tl_callback callback, void *user, tl_result **out)
+{
+    task t;
     *out = NULL;
-    TRY(prepare_fit(ctx, data, settings, &t));
+    TRY(prepare(ctx, data, settings, &t));
     warn_of_triviality(ctx, data);
     return tl_search(ctx, data, &t.opt, t.eps, t.goal, start, callback, user, out);
 }
 
-tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
-                              const tl_start *start, tlnmf_callback callback, void *user,
-                              tl_result **out)
+tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                   const tl_start *start, tl_callback callback, void *user, tl_result **out)
 {
-    task t = {0};
-    *out = NULL;
-    TRY(prepare_diagonalise(ctx, data, settings, &t));
-    warn_of_triviality(ctx, data);
-    return tl_search(ctx, data, &t.opt, t.eps, t.goal, start, callback, user, out);
+    return search(ctx, data, settings, start, callback, user, out);
+}
+
+/* ---- starts ---------------------------------------------------------------------------------- */
+
+/* The arrays of a start, whose shapes must be those that the data and the settings ask for. */
+static tlnmf_error read_start(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                              const tlnmf_record *record, tl_start *start)
+{
+    int64_t M = data->M, N = data->N, K = settings->k;
+    *start = (tl_start){0};
+    if (record == NULL)
+        return TLNMF_OK;
+    TRY(tl_record_expect(ctx, record, "the start", "Phi", 2, (int64_t[]){M, M}, &start->Phi));
+    if (settings->task == TL_TASK_JD)
+        return TLNMF_OK;
+    TRY(tl_record_expect(ctx, record, "the start", "W", 2, (int64_t[]){M, K}, &start->W));
+    return tl_record_expect(ctx, record, "the start", "H", 2, (int64_t[]){K, N}, &start->H);
+}
+
+tlnmf_error tlnmf_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                             int64_t p, tlnmf_record **start)
+{
+    double *Phi, *W, *H;
+    TL_NEED(ctx, start);
+    *start = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, settings);
+    TRY(tl_settings_need(ctx, settings, TL_TASK_FIT));
+    TRY(tlnmf_settings_check(ctx, settings));
+    int64_t M = data->M, N = data->N, K = settings->k;
+    TRY(tlnmf_record_create(ctx, start));
+    tlnmf_error error = tl_record_new_array(ctx, *start, "Phi", 2, (int64_t[]){M, M}, &Phi);
+    if (error == TLNMF_OK)
+        error = tl_record_new_array(ctx, *start, "W", 2, (int64_t[]){M, K}, &W);
+    if (error == TLNMF_OK)
+        error = tl_record_new_array(ctx, *start, "H", 2, (int64_t[]){K, N}, &H);
+    if (error == TLNMF_OK)
+        error = tl_draw_start(ctx, data, settings, p, Phi, W, H);
+    return tl_record_keep_if(error, start);
+}
+
+/* ---- fits ------------------------------------------------------------------------------------ */
+
+/* A fit or a diagonalisation, by the settings' task. */
+static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                       const tlnmf_record *start_record, int wanted, tlnmf_record **model)
+{
+    tl_start start;
+    tl_result *result;
+    tl_reporter reporter;
+    TL_NEED(ctx, model);
+    *model = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, settings);
+    TRY(tl_settings_need(ctx, settings, wanted));
+    TRY(read_start(ctx, data, settings, start_record, &start));
+    TRY(tl_reporter_create(ctx, &reporter));
+    tlnmf_error error = search(ctx, data, settings, start_record == NULL ? NULL : &start,
+                               tl_reporter_callback(&reporter), &reporter, &result);
+    tl_reporter_free(&reporter);
+    return error == TLNMF_OK ? tl_model_record(ctx, settings, result, model) : error;
+}
+
+tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                      const tlnmf_record *start, tlnmf_record **model)
+{
+    return fit(ctx, data, settings, start, TL_TASK_FIT, model);
+}
+
+tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                              const tlnmf_record *start, tlnmf_record **model)
+{
+    return fit(ctx, data, settings, start, TL_TASK_JD, model);
 }
 
 tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                          double *bytes)
 {
-    task t = {0};
+    task t;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, settings);
+    TL_NEED(ctx, bytes);
     *bytes = 0.0;
-    if (settings->struct_size == sizeof *settings && settings->k == 0)
-        TRY(prepare_diagonalise(ctx, data, settings, &t));
-    else
-        TRY(prepare_fit(ctx, data, settings, &t));
+    TRY(tl_settings_need(ctx, settings, TL_TASK_FIT | TL_TASK_JD));
+    TRY(prepare(ctx, data, settings, &t));
     tl_plan plan = tl_plan_make(data, &t.opt, t.goal);
     *bytes = tl_plan_bytes(&plan, data, &t.opt, t.eps);
     return TLNMF_OK;
 }
 
-void tlnmf_result_describe_sized(const tl_result *result, tl_info *info, size_t size)
-{
-    memcpy(info, &result->info, size < sizeof *info ? size : sizeof *info);
-}
-
-const double *tlnmf_result_Phi(const tl_result *result)
-{
-    return result->Phi;
-}
-
-const double *tlnmf_result_W(const tl_result *result)
-{
-    return result->W;
-}
-
-const double *tlnmf_result_H(const tl_result *result)
-{
-    return result->H;
-}
-
-const double *tlnmf_result_energy(const tl_result *result)
-{
-    return result->energy;
-}
-
-const tl_result *tlnmf_result_other(const tl_result *result)
-{
-    return result->other;
-}
-
-const tl_trace_row *tlnmf_result_trace(const tl_result *result, int64_t *length)
-{
-    *length = result->trace_length;
-    return result->trace_length > 0 ? result->trace : NULL;
-}
+/* ---- evaluation ------------------------------------------------------------------------------ */
 
 /* All finite, and none negative if `nonnegative`. */
 static bool is_usable(int64_t count, const double *x, bool nonnegative)
@@ -193,31 +234,28 @@ static bool is_usable(int64_t count, const double *x, bool nonnegative)
     return true;
 }
 
-tlnmf_error tlnmf_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const double *Phi,
-                           const double *W, const double *H, int64_t K, double eps, double *C,
-                           double *L, double *I, double *Ganti)
+tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_point *point,
+                        tl_point_values *values, double *Ganti)
 {
-    if (K < 1 || !is_floor(eps))
+    int64_t M = data->M, K = point->K;
+    if (K < 1 || !is_floor(point->eps))
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "K = %lld, eps = %g: K must be at least 1, eps in [1e-304, 1e+304]",
-                       (long long)K, eps);
+                       (long long)K, point->eps);
     if (data->weighted)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "C = L + I holds for frames without weights");
     TRY(tl_check_size(ctx, "K", K));
-    if (!is_usable(data->M * data->M, Phi, false) || !is_usable(data->M * K, W, true) ||
-        !is_usable(K * data->N, H, true))
+    if (!is_usable(M * M, point->Phi, false) || !is_usable(M * K, point->W, true) ||
+        !is_usable(K * data->N, point->H, true))
         return tl_fail(ctx, TLNMF_ERR_DATA, "Phi, W, H must be finite, W and H not negative");
     tl_model model;
-    TRY(tl_model_create(ctx, data, K, eps, 1.0, &model));
-    int64_t M = data->M;
-    memcpy(model.Phi, Phi, (size_t)(M * M) * sizeof *Phi);
-    memcpy(model.W, W, (size_t)(M * K) * sizeof *W);
-    memcpy(model.H, H, (size_t)(K * data->N) * sizeof *H);
+    TRY(tl_model_create(ctx, data, K, point->eps, 1.0, &model));
+    tl_copy(model.Phi, point->Phi, M * M);
+    tl_copy(model.W, point->W, M * K);
+    tl_copy(model.H, point->H, K * data->N);
     tl_model_refresh(&model);
-    tl_values values = tl_model_values(&model);
-    *C = values.C;
-    *L = values.L;
-    *I = values.I;
+    tl_values all = tl_model_values(&model);
+    *values = (tl_point_values){all.C, all.L, all.I};
     if (Ganti != NULL) {
         tl_gradient(data, NULL, model.X, model.U, model.UX, model.G);
         for (int64_t a = 0; a < M; a++)
@@ -226,4 +264,53 @@ tlnmf_error tlnmf_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const double 
     }
     tl_model_free(&model);
     return TLNMF_OK;
+}
+
+/* Phi, W, H and eps of a record, for data of this size. H may be left out if `needs_H` is false. */
+static tlnmf_error read_point(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_record *record,
+                              const char *what, bool needs_H, tl_point *point)
+{
+    int64_t M = data->M, N = data->N, shape[TLNMF_MAX_RANK];
+    TRY(tl_record_expect(ctx, record, what, "Phi", 2, (int64_t[]){M, M}, &point->Phi));
+    tlnmf_get_array(record, "W", NULL, shape);
+    point->K = shape[1];
+    TRY(tl_record_expect(ctx, record, what, "W", 2, (int64_t[]){M, point->K}, &point->W));
+    if (needs_H)
+        TRY(tl_record_expect(ctx, record, what, "H", 2, (int64_t[]){point->K, N}, &point->H));
+    if (point->Phi == NULL || point->W == NULL || (needs_H && point->H == NULL))
+        return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "%s has no %s", what,
+                       point->Phi == NULL ? "Phi"
+                       : point->W == NULL ? "W"
+                                          : "H");
+    point->eps = tlnmf_get_real(record, "eps");
+    if (!is_floor(point->eps))
+        return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "%s: eps = %g is no usable floor", what,
+                       point->eps);
+    return TLNMF_OK;
+}
+
+tlnmf_error tlnmf_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_record *point_record,
+                           tlnmf_record **values)
+{
+    tl_point point = {0};
+    tl_point_values v = {0};
+    double *gradient = NULL;
+    TL_NEED(ctx, values);
+    *values = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, point_record);
+    TRY(read_point(ctx, data, point_record, "the point", true, &point));
+    TRY(tlnmf_record_create(ctx, values));
+    tlnmf_error error =
+        tl_record_new_array(ctx, *values, "gradient", 2, (int64_t[]){data->M, data->M}, &gradient);
+    if (error == TLNMF_OK)
+        error = tl_evaluate(ctx, data, &point, &v, gradient);
+    if (error == TLNMF_OK)
+        error = tlnmf_set_real(ctx, *values, "C", v.C);
+    if (error == TLNMF_OK)
+        error = tlnmf_set_real(ctx, *values, "L", v.L);
+    if (error == TLNMF_OK)
+        error = tlnmf_set_real(ctx, *values, "I", v.I);
+    return tl_record_keep_if(error, values);
 }

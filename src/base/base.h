@@ -1,4 +1,4 @@
-/* What every room may use: the context, errors, memory, time. Includes nothing above it. */
+/* What every module may use: the context, errors, memory, time. Includes nothing above it. */
 #ifndef TLNMF_BASE_BASE_H
 #define TLNMF_BASE_BASE_H
 
@@ -7,25 +7,22 @@
 #include <stdbool.h>
 #include <string.h>
 
-typedef tlnmf_settings tl_settings;
-typedef tlnmf_info tl_info;
-typedef tlnmf_trace_row tl_trace_row;
-typedef tlnmf_progress tl_progress;
-typedef tlnmf_start tl_start;
-typedef tlnmf_frames tl_frames;
-typedef tlnmf_span tl_span;
-typedef tlnmf_sound tl_sound;
-typedef tlnmf_separate_options tl_separate_options;
-typedef tlnmf_separator_info tl_separator_info;
-typedef tlnmf_separate_run tl_separate_run;
-typedef tlnmf_data_info tl_data_info;
-typedef tlnmf_atom tl_atom;
-typedef tlnmf_result tl_result;
-typedef tlnmf_separator tl_separator;
+/* The allocator of a context. Objects keep a copy, so that they may outlive the context. */
+typedef struct tl_hooks {
+    tlnmf_allocate allocate;
+    tlnmf_release release;
+    void *user;
+} tl_hooks;
+
+enum { TL_MESSAGE = 512 };
 
 struct tlnmf_ctx {
-    tlnmf_hooks hooks;
-    char message[256];
+    tl_hooks hooks;
+    tlnmf_log log;
+    void *log_user;
+    tlnmf_callback callback;
+    void *callback_user;
+    char message[TL_MESSAGE];
 };
 
 /* Records the message and returns `error`, so that a caller can write `return tl_fail(...)`. */
@@ -40,18 +37,23 @@ tlnmf_error tl_fail(tlnmf_ctx *ctx, tlnmf_error error, const char *format, ...)
             return try_error_;           \
     } while (0)
 
+/* Leaves a public function with TLNMF_ERR_ARGUMENT if the argument is NULL; the message names it.
+ */
+#define TL_NEED(ctx, argument)                     \
+    do {                                           \
+        if ((argument) == NULL)                    \
+            return tl_fail_null((ctx), #argument); \
+    } while (0)
+tlnmf_error tl_fail_null(tlnmf_ctx *ctx_or_null, const char *argument);
+
 void tl_log(const tlnmf_ctx *ctx, tlnmf_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Whether the settings are of this version's shape. */
-tlnmf_error tl_check_struct_size(tlnmf_ctx *ctx, const tl_settings *settings);
-
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/* 64-byte aligned; NULL on failure. Objects keep a copy of the hooks that made them, so that they
- * may outlive their context. */
-void *tl_allocate(const tlnmf_hooks *hooks, size_t bytes);
-void tl_release(const tlnmf_hooks *hooks, void *block);
+/* 64-byte aligned; NULL on failure. */
+void *tl_allocate(const tl_hooks *hooks, size_t bytes);
+void tl_release(const tl_hooks *hooks, void *block);
 
 /* One row of a size table: `count` elements of `size` bytes, their address stored at `slot`. */
 typedef struct tl_slot {

@@ -16,7 +16,7 @@ typedef struct frames {
     int64_t M, N;
     double **columns; /* per frame, `rank` vectors of length M */
     int64_t *rank;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } frames;
 
@@ -169,6 +169,28 @@ static tlnmf_error compress_realisations(tlnmf_ctx *ctx, const double *Y, int64_
     return error;
 }
 
+/* What the caller may ask of new data. Frees the data on failure. */
+static tlnmf_error describe(tlnmf_ctx *ctx, int64_t S, double mean_power, tlnmf_data **out)
+{
+    tlnmf_data *data = *out;
+    data->S = S;
+    data->mean_power = mean_power;
+    tlnmf_error error = tlnmf_record_create(ctx, &data->record);
+    const struct {
+        const char *name;
+        int64_t value;
+    } sizes[] = {{"M", data->M}, {"N", data->N}, {"S", S}, {"columns", data->T}};
+    for (int i = 0; error == TLNMF_OK && i < 4; i++)
+        error = tlnmf_set_integer(ctx, data->record, sizes[i].name, sizes[i].value);
+    if (error == TLNMF_OK)
+        error = tlnmf_set_real(ctx, data->record, "mean_power", mean_power);
+    if (error != TLNMF_OK) {
+        tlnmf_data_free(data);
+        *out = NULL;
+    }
+    return error;
+}
+
 static tlnmf_error check_shape(tlnmf_ctx *ctx, const char *name, int64_t size)
 {
     if (size < 1)
@@ -207,10 +229,15 @@ static tlnmf_error measure_power(tlnmf_ctx *ctx, const double *Y, int64_t S, int
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, int64_t S, int64_t M,
-                                         int64_t N, tlnmf_data **out)
+tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, const int64_t shape[3],
+                                         tlnmf_data **out)
 {
+    TL_NEED(ctx, out);
     *out = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, Y);
+    TL_NEED(ctx, shape);
+    int64_t S = shape[0], M = shape[1], N = shape[2];
     TRY(check_shape(ctx, "S (realisations)", S));
     TRY(check_shape(ctx, "M (frame length)", M));
     TRY(check_shape(ctx, "N (frames)", N));
@@ -227,11 +254,7 @@ tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, int64_
     if (error == TLNMF_OK)
         error = frames_pack(ctx, &f, out);
     frames_free(&f);
-    if (error != TLNMF_OK)
-        return error;
-    (*out)->S = S;
-    (*out)->mean_power = mean;
-    return TLNMF_OK;
+    return error == TLNMF_OK ? describe(ctx, S, mean, out) : error;
 }
 
 /* ---- covariances ----------------------------------------------------------------------------- */
@@ -308,10 +331,18 @@ static tlnmf_error measure_traces(tlnmf_ctx *ctx, const double *Sigma, int64_t N
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, int64_t N, int64_t M,
+tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, const int64_t shape[3],
                                         tlnmf_data **out)
 {
+    TL_NEED(ctx, out);
     *out = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, Sigma);
+    TL_NEED(ctx, shape);
+    int64_t N = shape[0], M = shape[1];
+    if (shape[2] != M)
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "covariances are square, not %lld x %lld",
+                       (long long)M, (long long)shape[2]);
     TRY(check_shape(ctx, "M (frame length)", M));
     TRY(check_shape(ctx, "N (frames)", N));
     double mean = 0.0;
@@ -327,9 +358,7 @@ tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, int
     if (error == TLNMF_OK)
         error = frames_pack(ctx, &f, out);
     frames_free(&f);
-    if (error == TLNMF_OK)
-        (*out)->mean_power = mean;
-    return error;
+    return error == TLNMF_OK ? describe(ctx, 0, mean, out) : error;
 }
 
 /* ---- what the floor can see ------------------------------------------------------------------ */
@@ -398,6 +427,8 @@ double tl_data_longest(const tlnmf_data *data)
 tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data, const double *weights)
 {
     double sum = 0.0;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
     if (weights == NULL) {
         data->weighted = false;
         return TLNMF_OK;
@@ -418,18 +449,14 @@ tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data, const doubl
 
 void tlnmf_data_free(tlnmf_data *data)
 {
-    if (data != NULL) {
-        tlnmf_hooks hooks = data->hooks; /* the block holds the object itself */
-        tl_release(&hooks, data->block);
-    }
+    if (data == NULL)
+        return;
+    tlnmf_record_free(data->record);
+    tl_hooks hooks = data->hooks; /* the block holds the object itself */
+    tl_release(&hooks, data->block);
 }
 
-void tlnmf_data_describe_sized(const tlnmf_data *data, tl_data_info *info, size_t size)
+const tlnmf_record *tlnmf_data_record(const tlnmf_data *data)
 {
-    tl_data_info whole = {.M = data->M,
-                          .N = data->N,
-                          .S = data->S,
-                          .columns = data->T,
-                          .mean_power = data->mean_power};
-    memcpy(info, &whole, size < sizeof whole ? size : sizeof whole);
+    return data == NULL ? NULL : data->record;
 }

@@ -1,4 +1,4 @@
-/* Signals and arrays to compressed realisations, and the paper's two data sets. */
+/* Arrays to compressed realisations. */
 #ifndef TLNMF_DATA_DATA_H
 #define TLNMF_DATA_DATA_H
 
@@ -15,7 +15,8 @@ struct tlnmf_data {
     bool weighted;  /* frames count differently in L: (3w) */
     double *weight; /* N, of mean 1 */
     double mean_power;
-    tlnmf_hooks hooks;
+    tlnmf_record *record; /* what the caller may ask; NULL for the library's own copies */
+    tl_hooks hooks;
     void *block;
 };
 

@@ -5,14 +5,30 @@
 #ifndef TLNMF_DATA_FRAMES_H
 #define TLNMF_DATA_FRAMES_H
 
-#include "base/base.h"
+#include "base/settings.h"
 
-/* A checked tl_frames with its window, made once. */
+typedef struct tl_frames {
+    int64_t M, hop, shifts;
+    int32_t window; /* a tl_window, not AUTO */
+    double taper;   /* Tukey: the part of the frame that is not flat */
+    double beta;    /* Kaiser */
+} tl_frames;
+
+void tl_frames_init(tl_frames *frames); /* all but M and hop */
+/* From the settings, with the hop and the shifts that follow where they are 0. */
+tl_frames tl_frames_from(const tl_settings *settings);
+/* Whether they give a signal back; the message names window and hop if they do not. */
+tlnmf_error tl_frames_check(tlnmf_ctx *ctx, const tl_frames *frames);
+/* How many frames a signal of so many samples has; 0 for a hop or a length below 1. */
+int64_t tl_frames_count(const tl_frames *frames, int64_t length);
+const char *tl_window_name(tl_window window);
+
+/* Checked frames with their window, made once. */
 typedef struct tl_framing {
     tl_frames f;
     double *w;       /* M */
     double *inverse; /* hop: 1 / sum of w^2 over the frames and shifts that hold a sample, (24) */
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_framing;
 

@@ -32,12 +32,16 @@ static void lay_out(const double *Y, int64_t S, int64_t M, int64_t N, tlnmf_neig
     }
 }
 
-tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y, int64_t S, int64_t M,
-                                       int64_t N, tlnmf_neighbours kind, int64_t B,
-                                       tlnmf_data **out)
+tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y, const int64_t shape[3],
+                                       tlnmf_neighbours kind, int64_t B, tlnmf_data **out)
 {
     const char *name = kind == TLNMF_NEIGHBOURS_BLOCKS ? "block" : "moving";
+    TL_NEED(ctx, out);
     *out = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, Y);
+    TL_NEED(ctx, shape);
+    int64_t S = shape[0], M = shape[1], N = shape[2];
     if (S < 1 || M < 1 || N < 1)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "S = %lld, M = %lld, N = %lld: at least 1 each",
                        (long long)S, (long long)M, (long long)N);
@@ -58,7 +62,7 @@ tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y, int64_t 
     tl_slot table[] = {TL_SLOT(laid, count)};
     TRY(TL_ARENA(ctx, "the neighbouring frames", table, &block));
     lay_out(Y, S, M, N, kind, B, frames, laid);
-    tlnmf_error error = tlnmf_data_from_realisations(ctx, laid, S * B, M, frames, out);
+    tlnmf_error error = tlnmf_data_from_realisations(ctx, laid, (int64_t[]){S * B, M, frames}, out);
     tl_release(&ctx->hooks, block);
     return error;
 }

@@ -3,7 +3,7 @@
 #ifndef TLNMF_LINALG_LINALG_H
 #define TLNMF_LINALG_LINALG_H
 
-#include "base/base.h"
+#include "base/settings.h"
 
 /* BLAS and LAPACK count in int: says which size does not fit. */
 tlnmf_error tl_check_size(tlnmf_ctx *ctx, const char *name, int64_t size);
@@ -17,7 +17,7 @@ void tl_gemm(tl_op opA, tl_op opB, int64_t m, int64_t n, int64_t k, double alpha
 typedef struct tl_single {
     int64_t M, inner;
     float *A, *B, *C;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_single;
 
@@ -57,7 +57,7 @@ typedef struct tl_qr {
     int64_t rows, M, work_length;
     double *tau, *work, *triangle;
     int *pivot;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_qr;
 
@@ -72,7 +72,7 @@ typedef struct tl_eigen {
     int64_t M, work_length, iwork_length;
     double *lambda, *work;
     int *iwork;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_eigen;
 
@@ -94,6 +94,8 @@ tlnmf_error tl_assign(tlnmf_ctx *ctx, int64_t n, const double *cost, int64_t *co
 void tl_dct(int64_t M, double *Phi); /* orthonormal DCT-II */
 void tl_dft(int64_t M, double *Phi); /* real: mean, cosine and sine pairs, alternating sign */
 void tl_identity(int64_t M, double *Phi);
+/* The one of them that a choice names. */
+tlnmf_error tl_fixed_transform(tlnmf_ctx *ctx, tl_transform kind, int64_t M, double *Phi);
 
 /* ---- functions of a skew-symmetric matrix ---------------------------------------------------- */
 

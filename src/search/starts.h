@@ -4,13 +4,14 @@
 
 #include "base/rng.h"
 #include "model/model.h"
+#include "search/result.h"
 
 typedef struct tl_starts {
     const tl_settings *opt;
     tl_start given;
-    tlnmf_transform transform; /* never AUTO */
-    tl_rng *streams;           /* numpy: where the one stream stands at each start; else NULL */
-    tlnmf_hooks hooks;
+    tl_transform transform; /* never AUTO */
+    tl_rng *streams;        /* numpy: where the one stream stands at each start; else NULL */
+    tl_hooks hooks;
     void *block;
 } tl_starts;
 

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-void tl_monitor_init(tl_monitor *monitor, const tl_settings *opt, tlnmf_callback callback,
-                     void *user, int64_t starts)
+void tl_monitor_init(tl_monitor *monitor, const tl_settings *opt, tl_callback callback, void *user,
+                     int64_t starts)
 {
     monitor->callback = callback;
     monitor->user = user;
@@ -36,9 +36,8 @@ void tl_run_record(tl_run *run, const tl_trace_row *row, int64_t iterations)
         return;
     if (run->trace_length < run->trace_room)
         run->trace[run->trace_length++] = *row;
-    tl_progress progress = {.struct_size = sizeof progress,
-                            .stage = (int32_t)row->stage,
-                            .complete = 1,
+    tl_progress progress = {.stage = (tl_stage)row->stage,
+                            .complete = true,
                             .start = run->start,
                             .starts = run->monitor->starts,
                             .iteration = row->iteration,
@@ -50,11 +49,10 @@ void tl_run_record(tl_run *run, const tl_trace_row *row, int64_t iterations)
     ask(run, &progress);
 }
 
-bool tl_run_interrupted(tl_run *run, tlnmf_stage stage)
+bool tl_run_interrupted(tl_run *run, tl_stage stage)
 {
     tl_monitor *monitor = run->monitor;
-    tl_progress progress = {.struct_size = sizeof progress,
-                            .stage = (int32_t)stage,
+    tl_progress progress = {.stage = stage,
                             .start = run->start,
                             .starts = monitor->starts,
                             .C = NAN,

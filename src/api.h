@@ -1,0 +1,38 @@
+/* The calls of tlnmf.h as the library itself makes them: typed, with a callback of their own. */
+#ifndef TLNMF_API_H
+#define TLNMF_API_H
+
+#include "data/data.h"
+#include "search/result.h"
+
+tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                   const tl_start *start_or_null, tl_callback callback_or_null, void *user,
+                   tl_result **out);
+tlnmf_error tl_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                           const tl_start *start_or_null, tl_callback callback_or_null, void *user,
+                           tl_result **out);
+/* Start number p of a fit: Phi (M x M), W (M x K), H (K x N). */
+tlnmf_error tl_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                          int64_t p, double *Phi, double *W, double *H);
+
+/* A point and its floor. */
+typedef struct tl_point {
+    const double *Phi, *W, *H; /* M x M, M x K, K x N */
+    int64_t K;
+    double eps;
+} tl_point;
+
+typedef struct tl_point_values {
+    double C, L, I;
+} tl_point_values;
+
+/* C, L, I of any point, and the gradient Ganti of C over Phi if asked for (M x M). */
+tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_point *point,
+                        tl_point_values *values, double *Ganti_or_null);
+
+/* A result as a record, which takes over its arrays: the result is gone afterwards, also on
+ * failure. */
+tlnmf_error tl_model_record(tlnmf_ctx *ctx, const tl_settings *settings, tl_result *result,
+                            tlnmf_record **model);
+
+#endif

@@ -1,0 +1,44 @@
+/* What a run has come to: rows of a trace, and what the caller is told on the way. */
+#ifndef TLNMF_BASE_PROGRESS_H
+#define TLNMF_BASE_PROGRESS_H
+
+#include "base/base.h"
+
+typedef enum tl_stage {
+    TL_STAGE_TL = 0,     /* outer iterations of TL-NMF: C and the step; L, I if traced */
+    TL_STAGE_JD = 1,     /* transform steps of JD: L and the step */
+    TL_STAGE_NMF = 2,    /* paper: J_nmf updates at a Phi that stays; fast: one step; C, L, I */
+    TL_STAGE_CHOOSE = 3, /* candidates that a separation has compared */
+    TL_STAGE_STEMS = 4   /* frames that have been separated */
+} tl_stage;
+
+typedef struct tl_trace_row {
+    int64_t stage, iteration;
+    double C, L, I, step;
+} tl_trace_row;
+
+/* C, L, I are NaN where the stage does not have them. */
+typedef struct tl_progress {
+    tl_stage stage;
+    bool complete; /* an iteration is done; false: asked from inside one */
+    int64_t start, starts, iteration, iterations;
+    double C, L, I, step;
+} tl_progress;
+
+/* Nonzero stops the run. */
+typedef int (*tl_callback)(const tl_progress *progress, void *user);
+
+/* A context's progress function behind a tl_callback: made before a run, so that telling it
+ * allocates nothing. */
+typedef struct tl_reporter {
+    const tlnmf_ctx *ctx;
+    tlnmf_record *record; /* NULL: the context has no progress function */
+    double since;
+} tl_reporter;
+
+tlnmf_error tl_reporter_create(tlnmf_ctx *ctx, tl_reporter *reporter);
+void tl_reporter_free(tl_reporter *reporter);
+/* NULL where nobody listens; else tl_report, whose `user` is the reporter. */
+tl_callback tl_reporter_callback(const tl_reporter *reporter);
+
+#endif

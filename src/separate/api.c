@@ -1,0 +1,435 @@
+/* The public calls of sound.h that separate: records in and out around the separator. */
+#include "base/record.h"
+#include "separate/separate.h"
+#include "separate/sound.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+static int64_t to_samples(double seconds, double rate)
+{
+    return (int64_t)floor(seconds * rate + 0.5);
+}
+
+/* What the settings of task "separate" come to for this sound. */
+static tl_separate_options options_for(const tl_settings *s, const tlnmf_sound *sound)
+{
+    const double usual_frame = 40.0 * 1e-3; /* seconds */
+    enum { USUAL_J = 10 };
+    tl_settings framed = *s;
+    if (framed.frame == 0)
+        framed.frame = to_samples(usual_frame, sound->rate);
+    tl_separate_options opt = {.frames = tl_frames_from(&framed),
+                               .sources = sound->sources > 0 ? sound->sources : s->k,
+                               .per_source = s->per_source,
+                               .release = to_samples(s->release, sound->rate),
+                               .learn_frames = s->learn_frames,
+                               .J = s->iterations > 0 ? s->iterations : USUAL_J,
+                               .starts = s->starts,
+                               .threads = s->threads,
+                               .seed = s->seed,
+                               .eps_rel = s->eps_rel,
+                               .method = s->method,
+                               .basis = s->basis,
+                               .any_window = s->window == TL_WINDOW_AUTO,
+                               .any_length = s->frame == 0 && s->hop == 0,
+                               .any_J = s->iterations == 0};
+    if (s->learn_below > 0.0) { /* rows are in order of frequency, up to half the rate */
+        double M = (double)opt.frames.M;
+        opt.band = (int64_t)fmax(1.0, fmin(M, floor(M * (2.0 * s->learn_below) / sound->rate)));
+    }
+    return opt;
+}
+
+static tlnmf_error check_sources(tlnmf_ctx *ctx, const tlnmf_sound *sound, int64_t k)
+{
+    if (sound->sources == 0 && k == 0)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "how many sources? k says, or labels that name them");
+    if (sound->sources > 0 && sound->span_count == 0)
+        return tl_fail(ctx, TLNMF_ERR_DATA, "none of the labels lies inside the sound");
+    if (sound->sources > 0 && k > 0 && k != sound->sources)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "k = %lld, but the labels name %lld source%s",
+                       (long long)k, (long long)sound->sources, sound->sources == 1 ? "" : "s");
+    return TLNMF_OK;
+}
+
+static tlnmf_error prepare(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_settings *settings,
+                           tl_separate_options *opt)
+{
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, sound);
+    TL_NEED(ctx, settings);
+    TRY(tl_settings_need(ctx, settings, TL_TASK_SEPARATE));
+    TRY(tlnmf_settings_check(ctx, settings));
+    TRY(check_sources(ctx, sound, settings->k));
+    *opt = options_for(settings, sound);
+    return tl_frames_check(ctx, &opt->frames);
+}
+
+tlnmf_error tlnmf_separate_memory(tlnmf_ctx *ctx, const tlnmf_sound *sound,
+                                  const tl_settings *settings, double *bytes)
+{
+    tl_separate_options opt;
+    TL_NEED(ctx, bytes);
+    *bytes = 0.0;
+    TRY(prepare(ctx, sound, settings, &opt));
+    *bytes = tl_separate_memory(&opt, sound->sound.length, sound->sound.channels);
+    return TLNMF_OK;
+}
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+static tlnmf_error put_integers(tlnmf_ctx *ctx, tlnmf_record *model, const tl_separator *separator)
+{
+    const tl_separator_info *info = &separator->info;
+    const struct {
+        const char *name;
+        int64_t value;
+    } integers[] = {{"M", separator->M},
+                    {"K", separator->K},
+                    {"frame", info->frames.M},
+                    {"hop", info->frames.hop},
+                    {"shifts", info->frames.shifts},
+                    {"sources", info->sources},
+                    {"per_source", info->per_source},
+                    {"outcome_code", info->outcome},
+                    {"learn_frames", info->learn_frames},
+                    {"band", info->band},
+                    {"remixes", info->remixes},
+                    {"candidates", info->candidates},
+                    {"J", info->J}};
+    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
+        TRY(tlnmf_set_integer(ctx, model, integers[i].name, integers[i].value));
+    return TLNMF_OK;
+}
+
+static tlnmf_error put_reals(tlnmf_ctx *ctx, tlnmf_record *model, const tl_separator_info *info)
+{
+    const struct {
+        const char *name;
+        double value;
+    } reals[] = {{"taper", info->frames.taper},    {"beta", info->frames.beta}, {"eps", info->eps},
+                 {"mean_power", info->mean_power}, {"score", info->score},      {"C", info->C}};
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
+        TRY(tlnmf_set_real(ctx, model, reals[i].name, reals[i].value));
+    return TLNMF_OK;
+}
+
+static tlnmf_error put_texts(tlnmf_ctx *ctx, tlnmf_record *model, const tl_separator_info *info)
+{
+    char word[TL_WORD];
+    TRY(tlnmf_set_text(ctx, model, "window",
+                       tl_option_word(TL_TASK_SEPARATE, "window", info->frames.window, word)));
+    TRY(tlnmf_set_text(ctx, model, "method",
+                       tl_option_word(TL_TASK_SEPARATE, "method", info->method, word)));
+    TRY(tlnmf_set_text(ctx, model, "transform",
+                       tl_option_word(TL_TASK_SEPARATE, "transform", info->basis, word)));
+    TRY(tl_record_refer_text(ctx, model, "outcome",
+                             tlnmf_outcome_name((tlnmf_outcome)info->outcome)));
+    TRY(tl_record_refer_text(ctx, model, "version", tlnmf_version()));
+    return tl_record_refer_text(ctx, model, "blas", tlnmf_blas());
+}
+
+/* The sources' names: the labels', or source_1, source_2, .. */
+static tlnmf_error put_names(tlnmf_ctx *ctx, tlnmf_record *model, const tlnmf_sound *sound,
+                             int64_t sources)
+{
+    char text[TL_SOURCES_MAX][16];
+    const char *name[TL_SOURCES_MAX];
+    for (int64_t k = 0; k < sources; k++) {
+        snprintf(text[k], sizeof text[k], "source_%d", (int)k + 1);
+        name[k] = sound->sources > 0 ? sound->name[k] : text[k];
+    }
+    return tlnmf_set_texts(ctx, model, "names", name, (size_t)sources);
+}
+
+static tlnmf_error put_model(tlnmf_ctx *ctx, const tl_separator *separator,
+                             const tlnmf_sound *sound, double power, tlnmf_record *model)
+{
+    int64_t M = separator->M, K = separator->K;
+    TRY(put_integers(ctx, model, separator));
+    TRY(put_reals(ctx, model, &separator->info));
+    TRY(put_texts(ctx, model, &separator->info));
+    TRY(put_names(ctx, model, sound, separator->info.sources));
+    TRY(tlnmf_set_real(ctx, model, "rate", sound->rate));
+    TRY(tlnmf_set_real(ctx, model, "power", power));
+    TRY(tl_record_refer_array(ctx, model, "Phi", separator->Phi, 2, (int64_t[]){M, M}));
+    return tl_record_refer_array(ctx, model, "W", separator->W, 2, (int64_t[]){M, K});
+}
+
+tlnmf_error tlnmf_separate(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_settings *settings,
+                           tlnmf_record **model)
+{
+    tl_separate_options opt;
+    tl_separator *separator = NULL;
+    tl_reporter reporter;
+    double power;
+    TL_NEED(ctx, model);
+    *model = NULL;
+    TRY(prepare(ctx, sound, settings, &opt));
+    TRY(tl_sound_power(ctx, &sound->sound, &power));
+    TRY(tl_reporter_create(ctx, &reporter));
+    tlnmf_error error = tl_separator_learn(ctx, &sound->sound, sound->span, sound->span_count, &opt,
+                                           tl_reporter_callback(&reporter), &reporter, &separator);
+    tl_reporter_free(&reporter);
+    if (error == TLNMF_OK)
+        error = tlnmf_record_create(ctx, model);
+    if (error == TLNMF_OK)
+        error = tl_record_keep_if(put_model(ctx, separator, sound, power, *model), model);
+    if (error == TLNMF_OK)
+        tl_record_own(*model, separator->block); /* which holds the separator, too */
+    else
+        tl_separator_free(separator);
+    return error;
+}
+
+static int64_t integer_or(const tlnmf_record *record, const char *name, int64_t fallback)
+{
+    int64_t value = tlnmf_get_integer(record, name);
+    return value == TLNMF_NO_INTEGER ? fallback : value;
+}
+
+/* A separator from a model; values that are missing are caught by the checks of the separator. */
+static tlnmf_error separator_from(tlnmf_ctx *ctx, const tlnmf_record *model, tl_separator **out)
+{
+    const char *window = tlnmf_get_text(model, "window");
+    const char *transform = tlnmf_get_text(model, "transform");
+    const char *method = tlnmf_get_text(model, "method");
+    const double *Phi, *W;
+    *out = NULL;
+    if (window == NULL || transform == NULL || tlnmf_get_integer(model, "frame") < 2)
+        return tl_fail(ctx, TLNMF_ERR_ARGUMENT,
+                       "the model is not one of a separation: it does not say how its frames were "
+                       "made");
+    tl_separator_info info = {
+        .frames = {.M = tlnmf_get_integer(model, "frame"),
+                   .hop = integer_or(model, "hop", 0),
+                   .shifts = integer_or(model, "shifts", 0),
+                   .window = tl_option_choice(TL_TASK_SEPARATE, "window", window),
+                   .taper = tlnmf_get_real(model, "taper"),
+                   .beta = tlnmf_get_real(model, "beta")},
+        .sources = integer_or(model, "sources", 0),
+        .per_source = integer_or(model, "per_source", 0),
+        .basis = tl_option_choice(TL_TASK_SEPARATE, "transform", transform),
+        .method = tl_option_choice(TL_TASK_SEPARATE, "method", method),
+        .eps = tlnmf_get_real(model, "eps"),
+        .mean_power = tlnmf_get_real(model, "mean_power"),
+        .score = tlnmf_get_real(model, "score"),
+        .C = tlnmf_get_real(model, "C")};
+    if (info.method < 0 || info.method > TL_METHOD_NMF)
+        info.method = TL_METHOD_NMF;
+    int64_t M = info.frames.M, K = 0;
+    if (info.sources < 1 || info.per_source < 1 || info.sources > TL_SOURCES_MAX ||
+        info.per_source > TL_PER_SOURCE_MAX)
+        return tl_fail(
+            ctx, TLNMF_ERR_OPTION, "sources = %lld, per_source = %lld: 1 to %d and 1 to %d can be",
+            (long long)info.sources, (long long)info.per_source, TL_SOURCES_MAX, TL_PER_SOURCE_MAX);
+    K = info.sources * info.per_source;
+    TRY(tl_record_expect(ctx, model, "the model", "Phi", 2, (int64_t[]){M, M}, &Phi));
+    TRY(tl_record_expect(ctx, model, "the model", "W", 2, (int64_t[]){M, K}, &W));
+    if (Phi == NULL || W == NULL)
+        return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "the model has no %s", Phi == NULL ? "Phi" : "W");
+    return tl_separator_create(ctx, &info, Phi, W, out);
+}
+
+/* ---- stems ----------------------------------------------------------------------------------- */
+
+/* What one call of tlnmf_stems works with. */
+typedef struct job {
+    const tlnmf_record *model;
+    const tlnmf_sound *sound;
+    const tl_settings *settings;
+    tl_separator *separator;
+    tl_span *span; /* the sound's labels with the model's numbers of the sources */
+    void *block;
+} job;
+
+static void job_free(tlnmf_ctx *ctx, job *j)
+{
+    tl_separator_free(j->separator);
+    tl_release(&ctx->hooks, j->block);
+}
+
+static tlnmf_error find_name(tlnmf_ctx *ctx, const tlnmf_record *model, const char *name,
+                             int64_t *place)
+{
+    const char *known;
+    for (*place = 0; (known = tlnmf_get_text_at(model, "names", (size_t)*place)) != NULL; ++*place)
+        if (strcmp(known, name) == 0)
+            return TLNMF_OK;
+    return tl_fail(ctx, TLNMF_ERR_DATA, "the model knows no source \"%s\"", name);
+}
+
+static tlnmf_error map_labels(tlnmf_ctx *ctx, job *j)
+{
+    int64_t place[TL_SOURCES_MAX];
+    for (int64_t k = 0; k < j->sound->sources; k++)
+        TRY(find_name(ctx, j->model, j->sound->name[k], &place[k]));
+    tl_slot table[] = {TL_SLOT(j->span, j->sound->span_count)};
+    TRY(TL_ARENA(ctx, "the labels", table, &j->block));
+    for (int64_t i = 0; i < j->sound->span_count; i++) {
+        j->span[i] = j->sound->span[i];
+        j->span[i].source = place[j->sound->span[i].source];
+    }
+    return TLNMF_OK;
+}
+
+static tlnmf_error check_rate(tlnmf_ctx *ctx, const job *j)
+{
+    double rate = tlnmf_get_real(j->model, "rate");
+    if (rate == j->sound->rate)
+        return TLNMF_OK;
+    return tl_fail(ctx, TLNMF_ERR_DATA,
+                   "its rate is %.10g Hz, the model was learnt at %.10g Hz: resample it first",
+                   j->sound->rate, rate);
+}
+
+static tlnmf_error job_create(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_sound *sound,
+                              const tl_settings *settings, job *j)
+{
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, model);
+    TL_NEED(ctx, sound);
+    TL_NEED(ctx, settings);
+    *j = (job){.model = model, .sound = sound, .settings = settings};
+    TRY(tl_settings_need(ctx, settings, TL_TASK_STEMS));
+    TRY(tlnmf_settings_check(ctx, settings));
+    TRY(separator_from(ctx, model, &j->separator));
+    tlnmf_error error = check_rate(ctx, j);
+    if (error == TLNMF_OK)
+        error = map_labels(ctx, j);
+    if (error != TLNMF_OK)
+        job_free(ctx, j);
+    return error;
+}
+
+/* The model's floor, scaled to the level of this sound. A floor that would leave the range stays:
+ * silence is silent anyway. */
+static tlnmf_error scaled_floor(tlnmf_ctx *ctx, const job *j, double *eps)
+{
+    double power, learnt = tlnmf_get_real(j->model, "power");
+    *eps = j->separator->info.eps;
+    TRY(tl_sound_power(ctx, &j->sound->sound, &power));
+    double scaled = learnt > 0.0 && learnt != power ? *eps * power / learnt : *eps;
+    if (scaled >= 1e-290 && scaled <= 1e290)
+        *eps = scaled;
+    return TLNMF_OK;
+}
+
+/* The names of the stems, and how many there are. */
+static tlnmf_error put_stem_names(tlnmf_ctx *ctx, const job *j, tlnmf_record *out)
+{
+    enum { MOST = TL_SOURCES_MAX * TL_PER_SOURCE_MAX + 1, LENGTH = 300 };
+    int64_t each = j->settings->components ? j->separator->info.per_source : 1;
+    int64_t plain = j->separator->info.sources * each, count = plain + j->settings->residual;
+    char(*text)[LENGTH];
+    const char **name;
+    void *block;
+    tl_slot table[] = {TL_SLOT(text, count), TL_SLOT(name, count)};
+    TRY(TL_ARENA(ctx, "the names of the stems", table, &block));
+    for (int64_t i = 0; i < count; i++) {
+        const char *source =
+            i < plain ? tlnmf_get_text_at(j->model, "names", (size_t)(i / each)) : "residual";
+        char number[24] = "";
+        if (j->settings->components && i < plain)
+            snprintf(number, sizeof number, " %lld", (long long)(i % each) + 1);
+        snprintf(text[i], LENGTH, "%s%s", source == NULL ? "?" : source, number);
+        name[i] = text[i];
+    }
+    tlnmf_error error = tlnmf_set_texts(ctx, out, "names", name, (size_t)count);
+    tl_release(&ctx->hooks, block);
+    return error == TLNMF_OK ? tlnmf_set_integer(ctx, out, "stems", count) : error;
+}
+
+static tlnmf_error put_plan(tlnmf_ctx *ctx, const job *j, tlnmf_record *out)
+{
+    TRY(put_stem_names(ctx, j, out));
+    return tlnmf_set_integer(ctx, out, "N",
+                             tl_frames_count(&j->separator->info.frames, j->sound->sound.length));
+}
+
+tlnmf_error tlnmf_stems_plan(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_sound *sound,
+                             const tl_settings *settings, tlnmf_record **plan)
+{
+    job j;
+    TL_NEED(ctx, plan);
+    *plan = NULL;
+    TRY(job_create(ctx, model, sound, settings, &j));
+    tlnmf_error error = tlnmf_record_create(ctx, plan);
+    if (error == TLNMF_OK)
+        error = tl_record_keep_if(put_plan(ctx, &j, *plan), plan);
+    job_free(ctx, &j);
+    return error;
+}
+
+static tlnmf_error run_job(tlnmf_ctx *ctx, const job *j, tlnmf_write write, void *user,
+                           tlnmf_record *report)
+{
+    const tl_settings *s = j->settings;
+    int64_t N = tl_frames_count(&j->separator->info.frames, j->sound->sound.length);
+    tl_separate_run run = {.spans = j->sound->span_count > 0 ? j->span : NULL,
+                           .span_count = j->sound->span_count,
+                           .release = to_samples(s->release, j->sound->rate),
+                           .eps = s->eps,
+                           .components = s->components,
+                           .residual = s->residual,
+                           .threads = s->threads,
+                           .write = write,
+                           .user = user};
+    tl_reporter reporter;
+    tlnmf_outcome outcome;
+    TRY(put_plan(ctx, j, report));
+    if (!(run.eps > 0.0))
+        TRY(scaled_floor(ctx, j, &run.eps));
+    if (s->keep_H)
+        TRY(tl_record_new_array(ctx, report, "H", 2, (int64_t[]){j->separator->K, N}, &run.H));
+    TRY(tl_reporter_create(ctx, &reporter));
+    tlnmf_error error = tl_separator_run(ctx, j->separator, &j->sound->sound, &run,
+                                         tl_reporter_callback(&reporter), &reporter, &outcome);
+    tl_reporter_free(&reporter);
+    TRY(error);
+    TRY(tlnmf_set_real(ctx, report, "eps", run.eps));
+    TRY(tlnmf_set_integer(ctx, report, "outcome_code", outcome));
+    return tl_record_refer_text(ctx, report, "outcome", tlnmf_outcome_name(outcome));
+}
+
+tlnmf_error tlnmf_stems(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_sound *sound,
+                        const tl_settings *settings, tlnmf_write write, void *user,
+                        tlnmf_record **report)
+{
+    job j;
+    TL_NEED(ctx, report);
+    *report = NULL;
+    TRY(job_create(ctx, model, sound, settings, &j));
+    tlnmf_error error = tlnmf_record_create(ctx, report);
+    if (error == TLNMF_OK)
+        error = tl_record_keep_if(run_job(ctx, &j, write, user, *report), report);
+    job_free(ctx, &j);
+    return error;
+}
+
+/* Where stems[stem][t][c] lie. */
+typedef struct target {
+    double *stems;
+    int64_t length, channels;
+} target;
+
+static int write_array(int64_t stem, int64_t first, int64_t count, const double *x, void *user)
+{
+    const target *to = user;
+    tl_copy(to->stems + (stem * to->length + first) * to->channels, x, count * to->channels);
+    return 0;
+}
+
+tlnmf_error tlnmf_stems_array(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_sound *sound,
+                              const tl_settings *settings, double *stems, tlnmf_record **report)
+{
+    TL_NEED(ctx, report);
+    *report = NULL;
+    TL_NEED(ctx, sound);
+    TL_NEED(ctx, stems);
+    target to = {stems, sound->sound.length, sound->sound.channels};
+    return tlnmf_stems(ctx, model, sound, settings, write_array, &to, report);
+}

@@ -1,0 +1,94 @@
+/* What a separation is asked for and what it reports, as plain fields. */
+#ifndef TLNMF_SEPARATE_TYPES_H
+#define TLNMF_SEPARATE_TYPES_H
+
+#include "base/progress.h"
+#include "data/frames.h"
+
+/* Sound that is asked for piece by piece: `count` samples of all channels from `first` on. */
+typedef struct tl_sound {
+    int64_t length, channels;
+    int (*read)(int64_t first, int64_t count, double *x, void *user);
+    void *user;
+} tl_sound;
+
+/* Source number `source` sounds from sample `start` to before sample `end`. */
+typedef struct tl_span {
+    int64_t start, end, source;
+} tl_span;
+
+enum { TL_SOURCES_MAX = 64, TL_PER_SOURCE_MAX = 16 };
+
+typedef struct tl_separate_options {
+    tl_frames frames;
+    int64_t sources;
+    int64_t per_source;   /* components a source; 0: 1 to 3, whichever separates best */
+    int64_t release;      /* samples that a source may go on sounding after its span */
+    int64_t learn_frames; /* learn from at most this many frames */
+    int64_t band;         /* rows of the transform that are learnt; 0: those that hold the energy */
+    int64_t J;            /* outer iterations of learning */
+    int64_t starts;       /* random starts where there are no spans */
+    int64_t threads;      /* 0: all there are */
+    uint64_t seed;
+    double eps_rel;     /* the floor as a fraction of the mean power of the frames */
+    int32_t method;     /* TL, JD, NMF, or AUTO: learnt or not, whichever separates best */
+    int32_t basis;      /* where learning starts, or what is kept */
+    int32_t any_window; /* 1: frames.window may be replaced by the sine window */
+    int32_t any_length; /* 1: frames and hop may be twice as long */
+    int32_t any_J;      /* 1: half or twice the iterations, if that separates better */
+} tl_separate_options;
+
+typedef struct tl_separator_info {
+    tl_frames frames;
+    int64_t sources, per_source;
+    int32_t method;        /* TL, JD or NMF */
+    int32_t basis;         /* never AUTO */
+    double eps;            /* the floor */
+    double mean_power;     /* of the windowed frames that it was learnt from */
+    double score;          /* SI-SDR in dB on remixed parts of the recording; NaN: there are none */
+    double C;              /* of the frames learnt from */
+    int64_t learn_frames;  /* how many frames were learnt from */
+    int64_t band, remixes; /* rows learnt; how many pairs of parts the score is of */
+    int64_t candidates;    /* what was compared */
+    int64_t J;             /* iterations of learning; 0: the transform is fixed */
+    int32_t outcome;
+} tl_separator_info;
+
+/* How to take a sound apart. Outputs are numbered: the sources, or all components with
+ * `components`; then the residual if there is one. They sum to the sound. */
+typedef struct tl_separate_run {
+    const tl_span *spans; /* NULL: every source may sound at any time */
+    int64_t span_count, release;
+    double eps;         /* 0: the separator's */
+    int32_t components; /* 1: an output a component */
+    int32_t residual;   /* 1: what no source explains is an output of its own */
+    int64_t threads;
+    /* Receives each output once, from its first frame to its last; NULL if only H is wanted. */
+    int (*write)(int64_t output, int64_t first, int64_t count, const double *x, void *user);
+    void *user;
+    double *H; /* K x N, N = tl_frames_count(..); NULL if not wanted */
+} tl_separate_run;
+
+typedef struct tl_separator tl_separator;
+
+void tl_separate_init(tl_separate_options *options);
+tlnmf_error tl_separator_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
+                               int64_t span_count, const tl_separate_options *options,
+                               tl_callback callback_or_null, void *user, tl_separator **out);
+/* From a Phi (M x M) and W (M x sources per_source) learnt before; frames, sources, per_source,
+ * basis, eps, mean_power are taken from `info`. */
+tlnmf_error tl_separator_create(tlnmf_ctx *ctx, const tl_separator_info *info, const double *Phi,
+                                const double *W, tl_separator **out);
+void tl_separator_free(tl_separator *separator);
+/* Block by block. Stopped by the callback, it returns TLNMF_OK and *outcome is CANCELLED. */
+tlnmf_error tl_separator_run(tlnmf_ctx *ctx, const tl_separator *separator, const tl_sound *sound,
+                             const tl_separate_run *run, tl_callback callback_or_null, void *user,
+                             tlnmf_outcome *outcome);
+/* The same for arrays: x and stems[output] have length * channels numbers each. */
+tlnmf_error tl_separate_array(tlnmf_ctx *ctx, const tl_separator *separator, const double *x,
+                              int64_t length, int64_t channels, const tl_separate_run *run,
+                              double *const *stems);
+tlnmf_error tl_sound_power(tlnmf_ctx *ctx, const tl_sound *sound, double *power);
+double tl_separate_memory(const tl_separate_options *options, int64_t length, int64_t channels);
+
+#endif
