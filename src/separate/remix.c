@@ -1,6 +1,7 @@
 /* Judging by remixes: two stretches of the recording that have no source in common are added, and
  * what a candidate gets out of the sum is compared with them. That needs no reference, is measured
  * in what a listener cares about, and means the same for every transform and window. */
+#include "score/score.h"
 #include "separate/separate.h"
 
 #include <math.h>
@@ -146,19 +147,15 @@ void tl_remix_free(tl_remix *remix)
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* SI-SDR in dB, kept within what differences can mean. */
 static double si_sdr(int64_t count, const double *truth, const double *estimate)
 {
-    double tt = 0.0, te = 0.0, ee = 0.0;
-    for (int64_t i = 0; i < count; i++) {
-        tt += truth[i] * truth[i];
-        te += truth[i] * estimate[i];
-        ee += estimate[i] * estimate[i];
-    }
-    if (!(tt > 0.0 && ee > 0.0))
-        return tt > 0.0 ? -30.0 : 60.0;
-    double kept = te * te / tt, lost = ee - kept;
-    return fmin(60.0, fmax(-30.0, 10.0 * log10(kept / fmax(lost, 1e-30 * ee) + 1e-300)));
+    return tl_si_sdr_bounded(&(tl_si_sdr_pair){.reference = truth,
+                                               .estimate = estimate,
+                                               .reference_scale = 1.0,
+                                               .estimate_scale = 1.0,
+                                               .samples = count,
+                                               .channels = 1,
+                                               .last = 1});
 }
 
 /* remix->part becomes what the engine takes for the first part of remix->mix. */
