@@ -48,6 +48,7 @@ typedef enum tlnmf_error {
     TLNMF_ERR_MEMORY = 4,    /* the allocator returned NULL */
     TLNMF_ERR_TOO_LARGE = 5, /* a size that BLAS or the address space cannot hold */
     TLNMF_ERR_NUMERIC = 6,   /* LAPACK failed */
+    TLNMF_ERR_CALLBACK = 7,  /* a callback that reads or writes sound returned nonzero */
 } tlnmf_error;
 
 typedef enum tlnmf_outcome {

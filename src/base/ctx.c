@@ -13,8 +13,8 @@ const char *tlnmf_version(void)
 
 const char *tlnmf_error_name(tlnmf_error error)
 {
-    static const char *const names[] = {"ok",     "option",    "shape",  "data",
-                                        "memory", "too large", "numeric"};
+    static const char *const names[] = {"ok",     "option",    "shape",   "data",
+                                        "memory", "too large", "numeric", "callback"};
     size_t i = (size_t)error;
     return i < sizeof names / sizeof *names ? names[i] : "unknown";
 }
