@@ -188,7 +188,7 @@ tlnmf_error tlnmf_frames_check(tlnmf_ctx *ctx, const tl_frames *frames)
 
 int64_t tlnmf_frames_count(const tl_frames *f, int64_t length)
 {
-    if (length < 1)
+    if (length < 1 || f->M < 1 || f->hop < 1 || f->shifts < 1) /* M and hop are 0 until set */
         return 0;
     int64_t latest = tl_shift_offset(f, f->shifts - 1);
     return (length - 1 + f->M - f->hop + latest) / f->hop + 1;
