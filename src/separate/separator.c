@@ -1,41 +1,25 @@
-/* What has been learnt, as an object. */
+/* The separator: what has been learnt, as an object. */
 #include "separate/separate.h"
 
 #include <math.h>
-
-void tlnmf_separate_init(tl_separate_options *options)
-{
-    *options = (tl_separate_options){.struct_size = sizeof *options,
-                                     .learn_frames = 600,
-                                     .J = 10,
-                                     .starts = 8,
-                                     .seed = 1,
-                                     .eps_rel = 1e-2,
-                                     .method = TLNMF_METHOD_AUTO,
-                                     .basis = TLNMF_BASIS_AUTO,
-                                     .any_window = 1,
-                                     .any_length = 1,
-                                     .any_J = 1};
-    tlnmf_frames_init(&options->frames);
-}
 
 tlnmf_error tl_separator_new(tlnmf_ctx *ctx, int64_t M, int64_t K, tl_separator **out)
 {
     tl_separator *separator, shell = {.M = M, .K = K, .hooks = ctx->hooks};
     tl_slot table[] = {TL_SLOT(separator, 1), TL_SLOT(shell.Phi, M * M), TL_SLOT(shell.W, M * K)};
     *out = NULL;
-    TRY(TL_ARENA(ctx, "what is learnt", table, &shell.block));
+    TRY(TL_ARENA(ctx, "what is learnt", table, &shell.memory));
     *separator = shell;
     *out = separator;
     return TLNMF_OK;
 }
 
-void tlnmf_separator_free(tl_separator *separator)
+void tl_separator_free(tl_separator *separator)
 {
     if (separator == NULL)
         return;
-    tlnmf_hooks hooks = separator->hooks;
-    tl_release(&hooks, separator->block);
+    tlnmf_hooks hooks = separator->hooks; /* the separator lies in the memory it releases */
+    tl_release(&hooks, separator->memory);
 }
 
 static tlnmf_error check_info(tlnmf_ctx *ctx, const tl_separator_info *info)
@@ -54,8 +38,8 @@ static tlnmf_error check_info(tlnmf_ctx *ctx, const tl_separator_info *info)
     return tlnmf_frames_check(ctx, &info->frames);
 }
 
-tlnmf_error tlnmf_separator_create(tlnmf_ctx *ctx, const tl_separator_info *info, const double *Phi,
-                                   const double *W, tl_separator **out)
+tlnmf_error tl_separator_create(tlnmf_ctx *ctx, const tl_separator_info *info, const double *Phi,
+                                const double *W, tl_separator **out)
 {
     *out = NULL;
     TRY(check_info(ctx, info)); /* so that K does not overflow */
@@ -67,42 +51,8 @@ tlnmf_error tlnmf_separator_create(tlnmf_ctx *ctx, const tl_separator_info *info
     TRY(tl_check_orthogonal(ctx, "Phi", M, Phi));
     TRY(tl_separator_new(ctx, M, K, out));
     (*out)->info = *info;
+    (*out)->info.outcome = TLNMF_NOT_RUN;
     tl_copy((*out)->Phi, Phi, M * M);
     tl_copy((*out)->W, W, M * K);
     return TLNMF_OK;
-}
-
-void tlnmf_separator_describe_sized(const tl_separator *separator, tl_separator_info *info,
-                                    size_t size)
-{
-    memcpy(info, &separator->info, size < sizeof *info ? size : sizeof *info);
-}
-
-const double *tlnmf_separator_Phi(const tl_separator *separator)
-{
-    return separator->Phi;
-}
-
-const double *tlnmf_separator_W(const tl_separator *separator)
-{
-    return separator->W;
-}
-
-double tlnmf_separate_memory(const tl_separate_options *opt, int64_t length, int64_t channels)
-{
-    const tl_frames *f = &opt->frames;
-    double longer = opt->any_length && opt->method == TLNMF_METHOD_AUTO ? 2.0 : 1.0;
-    double M = longer * (double)f->M, C = (double)channels, S = (double)f->shifts;
-    double N = (double)tlnmf_frames_count(f, length);
-    double L = fmin(N, (double)opt->learn_frames);
-    double band = opt->band > 0 ? (double)opt->band : fmin(M, 400.0);
-    double K = (double)opt->sources * (opt->per_source > 0 ? (double)opt->per_source : 3.0);
-    double columns = fmax(512.0, S * C);
-    double scene = L * (M + (double)f->hop) * C, factors = 4.0 * (M * L + (M + L) * K);
-    double transforms = (4.0 + 2.0 * longer) * M * M, block = 3.0 * M * columns;
-    double learning = opt->method == TLNMF_METHOD_NMF
-                          ? 0.0
-                          : band * L * (S * C + 6.0 * fmin(S * C, band)) + 14.0 * band * band;
-    double outputs = K * (columns / (S * C) + 4.0) * (double)f->hop * C;
-    return 8.0 * (scene + factors + transforms + block + learning + outputs + K * N);
 }
