@@ -17,7 +17,7 @@ void tl_gemm(tl_op opA, tl_op opB, int64_t m, int64_t n, int64_t k, double alpha
 typedef struct tl_single {
     int64_t M, inner;
     float *A, *B, *C;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_single;
 
@@ -57,7 +57,7 @@ typedef struct tl_qr {
     int64_t rows, M, work_length;
     double *tau, *work, *triangle;
     int *pivot;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_qr;
 
@@ -72,7 +72,7 @@ typedef struct tl_eigen {
     int64_t M, work_length, iwork_length;
     double *lambda, *work;
     int *iwork;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_eigen;
 

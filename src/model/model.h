@@ -13,7 +13,7 @@ typedef struct tl_mixed {
     tl_single products;
     int64_t X_stride, Phi_stride;
     float *X, *Phi, *U; /* M rows, M rows, 2 TL_SWEEP_BLOCK rows as long as those of X */
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_mixed;
 
@@ -31,7 +31,7 @@ typedef struct tl_model {
     tl_skew skew;
     const tl_mixed *mixed; /* at work in single precision; NULL: in double */
     tl_mu mu;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_model;
 

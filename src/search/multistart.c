@@ -260,7 +260,7 @@ static tlnmf_error search_tl(search *s, tl_result *best)
 {
     const double enough = 1e-9;
     bool quick =
-        s->opt->solver == TLNMF_SOLVER_FAST && s->opt->tol < enough && !tl_is_small(s->data, s->K);
+        s->opt->solver == TL_ALGORITHM_FAST && s->opt->tol < enough && !tl_is_small(s->data, s->K);
     s->quick = *s->opt;
     s->quick.tol = enough;
     TRY(run_batch(s, &(batch){.what = TASK_TL, .count = s->P, .best = best, .quick = quick}));
@@ -276,7 +276,7 @@ static tlnmf_error search_jd(search *s, tl_result *best)
     tlnmf_error error = run_batch(s, &(batch){.what = TASK_JD, .count = s->P, .best = jd});
     if (error == TLNMF_OK)
         error = nmf_after_jd(s, jd, NULL, s->P, best);
-    tlnmf_result_free(jd);
+    tl_result_free(jd);
     return error;
 }
 
@@ -310,7 +310,7 @@ static tlnmf_error exchange(search *s, tl_shelf *from_tl, tl_shelf *from_jd, tl_
                   &(batch){.what = TASK_JD, .first = P, .count = P, .from = from_tl, .best = jd}));
     TRY(nmf_after_jd(s, jd, from_tl, 2 * P, best_jd));
     /* Fast: TL-NMF is never above JD+NMF, since it also descends from there. */
-    return s->opt->solver == TLNMF_SOLVER_FAST ? tl_from(s, best_jd, 2 * P, best_tl) : TLNMF_OK;
+    return s->opt->solver == TL_ALGORITHM_FAST ? tl_from(s, best_jd, 2 * P, best_tl) : TLNMF_OK;
 }
 
 static tlnmf_error search_exchange(search *s, tl_result *best_tl, tl_result *best_jd)
@@ -324,7 +324,7 @@ static tlnmf_error search_exchange(search *s, tl_result *best_tl, tl_result *bes
         error = tl_result_create(s->ctx, s->data, s->opt, 0, s->plan->trace_room, &jd);
     if (error == TLNMF_OK)
         error = exchange(s, &from_tl, &from_jd, jd, best_tl, best_jd);
-    tlnmf_result_free(jd);
+    tl_result_free(jd);
     tl_shelf_free(&from_jd);
     tl_shelf_free(&from_tl);
     return error;
@@ -431,16 +431,16 @@ static tlnmf_error search_run(search *s, tl_goal goal, tl_result **out)
             return TLNMF_OK;
         }
     } else {
-        tlnmf_result_free(*out);
+        tl_result_free(*out);
         *out = NULL;
     }
-    tlnmf_result_free(other);
+    tl_result_free(other);
     return error;
 }
 
 static tlnmf_error search_trimmed(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                                   double eps, const tl_plan *plan, const tl_start *start,
-                                  tlnmf_callback callback, void *user, tl_result **out)
+                                  tl_callback callback, void *user, tl_result **out)
 {
     search s = {.ctx = ctx,
                 .data = data,
@@ -464,7 +464,7 @@ static tlnmf_error search_trimmed(tlnmf_ctx *ctx, const tlnmf_data *data, const 
 }
 
 tlnmf_error tl_search(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt, double eps,
-                      tl_goal goal, const tl_start *start, tlnmf_callback callback, void *user,
+                      tl_goal goal, const tl_start *start, tl_callback callback, void *user,
                       tl_result **out)
 {
     double wall = tl_wall_seconds(), cpu = tl_cpu_seconds();

@@ -56,7 +56,7 @@ double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_setti
         shelves = (2.0 * (double)plan->P + 1.0) * point;
     else if (plan->goal == TL_GOAL_AUTO)
         shelves = point;
-    double streams = opt->stream == TLNMF_STREAM_NUMPY ? (double)plan->P * sizeof(tl_rng) : 0.0;
+    double streams = opt->stream == TL_STREAM_NUMPY ? (double)plan->P * sizeof(tl_rng) : 0.0;
     double rest = 64e3, each = 4096.0; /* headers, alignment, what a worker is itself */
     return plan->workers * (worker + each) + results + shelves + streams + trimmed + rest;
 }

@@ -53,12 +53,12 @@ tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_se
     return TLNMF_OK;
 }
 
-void tlnmf_result_free(tl_result *result)
+void tl_result_free(tl_result *result)
 {
     if (result == NULL)
         return;
-    tlnmf_result_free(result->other);
-    tlnmf_hooks hooks = result->hooks; /* the block holds the object itself */
+    tl_result_free(result->other);
+    tl_hooks hooks = result->hooks; /* the block holds the object itself */
     tl_release(&hooks, result->trace);
     tl_release(&hooks, result->block);
 }
@@ -115,8 +115,8 @@ void tl_result_measure(tl_result *result, tl_goal goal, const tl_settings *opt, 
     tl_info *info = &result->info;
     tl_result_load(result, model);
     tl_result_store(result, model, tl_model_values(model));
-    static const tlnmf_method methods[] = {TLNMF_METHOD_TL, TLNMF_METHOD_JD, TLNMF_METHOD_NMF,
-                                           TLNMF_METHOD_JD};
+    static const tl_method methods[] = {TL_METHOD_TL, TL_METHOD_JD, TL_METHOD_NMF,
+                                           TL_METHOD_JD};
     info->method = (int32_t)methods[goal];
     info->eps = model->eps;
     for (int64_t m = 0; m < M; m++)

@@ -5,13 +5,13 @@
 #include "model/model.h"
 #include "solve/solver.h"
 
-struct tlnmf_result {
+struct tl_result {
     tl_info info;
     double *Phi, *W, *H, *energy;
     tl_trace_row *trace;
     int64_t trace_length, trace_room;
     tl_result *other; /* of an exchange: the other method's; NULL if there is none */
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 };
 
@@ -44,7 +44,7 @@ void tl_result_compare(tl_info *info, const tl_info *tl, const tl_info *jd);
 
 /* `opt` has been checked and `eps` resolved; `start` may be NULL. */
 tlnmf_error tl_search(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt, double eps,
-                      tl_goal goal, const tl_start *start, tlnmf_callback callback, void *user,
+                      tl_goal goal, const tl_start *start, tl_callback callback, void *user,
                       tl_result **out);
 
 #endif

@@ -42,7 +42,7 @@ tlnmf_error tl_block_create_for(tlnmf_ctx *ctx, const tl_separator *separator,
     block->W = separator->W;
     block->per_source = separator->info.per_source;
     block->eps = separator->info.eps;
-    block->paired = separator->info.basis == TLNMF_BASIS_STFT;
+    block->paired = separator->info.basis == TL_BASIS_STFT;
     return TLNMF_OK;
 }
 

@@ -14,12 +14,12 @@ static const double MARGIN_LEARNT = 0.7, MARGIN_COMPONENT = 0.2, MARGIN_LENGTH =
 
 /* What the options leave open. */
 typedef struct plan {
-    tlnmf_window window[2];
-    tlnmf_basis fixed[2], learnt[2];
+    tl_window window[2];
+    tl_basis fixed[2], learnt[2];
     int windows, fixed_count, learnt_count;
     int lengths; /* of frames: 2 if twice as long ones are tried, too */
     int64_t per_source_low, per_source_high;
-    tlnmf_method method; /* TL or JD, of what is learnt */
+    tl_method method; /* TL or JD, of what is learnt */
     bool fixes, learns;  /* whether fixed and learnt transforms are tried */
 } plan;
 
@@ -43,7 +43,7 @@ typedef struct choice {
 static double merit(const choice *c, const tl_candidate *candidate)
 {
     const tl_recipe *r = &candidate->recipe;
-    bool learnt = r->method != TLNMF_METHOD_NMF;
+    bool learnt = r->method != TL_METHOD_NMF;
     return candidate->score - (learnt ? MARGIN_LEARNT : 0.0) - (r->longer ? MARGIN_LENGTH : 0.0) -
            (learnt && r->J != c->opt->J ? MARGIN_ITERATIONS : 0.0) -
            MARGIN_COMPONENT * (double)(r->per_source - 1);
@@ -64,8 +64,8 @@ static void announce(const choice *c, const tl_candidate *candidate)
     const tl_recipe *r = &candidate->recipe;
     tl_log(c->ctx, TLNMF_LOG_INFO,
            "%s %s, %s window, frames of %lld, %lld a source: %.2f dB on remixes, C = %.8g",
-           r->method == TLNMF_METHOD_NMF ? "fixed" : "learnt from", bases[r->basis],
-           tlnmf_window_name(r->window), (long long)candidate->model->M, (long long)r->per_source,
+           r->method == TL_METHOD_NMF ? "fixed" : "learnt from", bases[r->basis],
+           tl_window_name(r->window), (long long)candidate->model->M, (long long)r->per_source,
            candidate->score, candidate->model->info.C);
 }
 
@@ -92,7 +92,7 @@ static tlnmf_error consider(choice *c, tl_recipe recipe, double *score)
     *score = candidate.score;
     announce(c, &candidate);
     keep_better(c, &candidate);
-    tl_watch_report(c->watch, TLNMF_STAGE_CHOOSE, ++c->tried, c->planned, C);
+    tl_watch_report(c->watch, TL_STAGE_CHOOSE, ++c->tried, c->planned, C);
     return TLNMF_OK;
 }
 
@@ -100,29 +100,29 @@ static tlnmf_error consider(choice *c, tl_recipe recipe, double *score)
 
 static plan make_plan(const tl_separate_options *opt, bool judged)
 {
-    bool open = opt->basis == TLNMF_BASIS_AUTO, automatic = opt->method == TLNMF_METHOD_AUTO;
+    bool open = opt->basis == TL_BASIS_AUTO, automatic = opt->method == TL_METHOD_AUTO;
     int64_t least = tl_max(1, opt->per_source);
-    plan p = {.window = {(tlnmf_window)opt->frames.window, TLNMF_WINDOW_SINE},
-              .fixed = {TLNMF_BASIS_STFT, TLNMF_BASIS_DCT},
-              .learnt = {TLNMF_BASIS_DCT, TLNMF_BASIS_DFT},
+    plan p = {.window = {(tl_window)opt->frames.window, TL_WINDOW_SINE},
+              .fixed = {TL_BASIS_STFT, TL_BASIS_DCT},
+              .learnt = {TL_BASIS_DCT, TL_BASIS_DFT},
               .windows = 1,
               .fixed_count = judged && open ? 2 : 1,
               .learnt_count = judged && open ? 2 : 1,
               .lengths = judged && automatic && opt->any_length ? 2 : 1,
               .per_source_low = least,
               .per_source_high = judged && opt->per_source == 0 ? PER_SOURCE_MOST : least,
-              .method = opt->method == TLNMF_METHOD_JD ? TLNMF_METHOD_JD : TLNMF_METHOD_TL,
-              .learns = opt->method != TLNMF_METHOD_NMF,
-              .fixes = opt->method == TLNMF_METHOD_NMF || (automatic && judged)};
+              .method = opt->method == TL_METHOD_JD ? TL_METHOD_JD : TL_METHOD_TL,
+              .learns = opt->method != TL_METHOD_NMF,
+              .fixes = opt->method == TL_METHOD_NMF || (automatic && judged)};
     if (!open) {
-        p.fixed[0] = (tlnmf_basis)opt->basis;
-        p.learnt[0] = opt->basis == TLNMF_BASIS_DCT ? TLNMF_BASIS_DCT : TLNMF_BASIS_DFT;
+        p.fixed[0] = (tl_basis)opt->basis;
+        p.learnt[0] = opt->basis == TL_BASIS_DCT ? TL_BASIS_DCT : TL_BASIS_DFT;
     }
-    if (opt->any_window && p.window[0] != TLNMF_WINDOW_SINE) {
+    if (opt->any_window && p.window[0] != TL_WINDOW_SINE) {
         if (judged)
             p.windows = 2;
         else if (!p.learns) /* leakage matters where the transform is fixed */
-            p.window[0] = TLNMF_WINDOW_SINE;
+            p.window[0] = TL_WINDOW_SINE;
     }
     return p;
 }
@@ -151,7 +151,7 @@ static tlnmf_error try_fixed(choice *c)
                              (tl_recipe){.longer = longer != 0,
                                          .window = p->window[w],
                                          .basis = p->fixed[b],
-                                         .method = TLNMF_METHOD_NMF,
+                                         .method = TL_METHOD_NMF,
                                          .per_source = p->per_source_low},
                              &score));
     tl_recipe recipe = c->best.recipe;
@@ -171,7 +171,7 @@ static tlnmf_error try_learnt(choice *c)
                         .method = p->method,
                         .per_source = p->per_source_low,
                         .J = c->opt->J};
-    tlnmf_basis better = p->learnt[0];
+    tl_basis better = p->learnt[0];
     double most = -INFINITY, score;
     for (int b = 0; b < p->learnt_count; b++) {
         recipe.basis = p->learnt[b];
@@ -199,7 +199,7 @@ static tlnmf_error try_iterations(choice *c)
     tl_recipe recipe = c->best.recipe;
     int64_t J = recipe.J;
     double score;
-    if (recipe.method == TLNMF_METHOD_NMF || c->remix.count == 0 || !c->opt->any_J)
+    if (recipe.method == TL_METHOD_NMF || c->remix.count == 0 || !c->opt->any_J)
         return TLNMF_OK;
     c->planned += 2;
     recipe.J = tl_max(1, J / 2);

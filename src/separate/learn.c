@@ -64,7 +64,7 @@ static tlnmf_error set_basis(tl_learner *l, const tl_recipe *r)
     tl_framing_free(&l->framing);
     l->analysed = false;
     TRY(tl_framing_create(l->ctx, &layout, &l->framing));
-    if (r->basis == TLNMF_BASIS_DCT)
+    if (r->basis == TL_BASIS_DCT)
         tl_dct(l->M, l->Phi0);
     else
         tl_dft(l->M, l->Phi0);
@@ -101,10 +101,10 @@ static void draw_start(const fit *f, uint64_t start, double *W, double *H)
     int64_t M = l->M, K = f->K, per_source = f->recipe->per_source;
     bool blind = l->scene->schedule.spans == NULL;
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, l->opt->seed, start);
+    tl_rng_seed(&rng, TL_STREAM_OWN, l->opt->seed, start);
     for (int64_t i = 0; i < M * K; i++)
         W[i] = 1.0 + (blind ? fabs(tl_rng_normal(&rng)) : 0.2 * tl_rng_uniform(&rng));
-    if (f->recipe->basis == TLNMF_BASIS_STFT) /* (25): cosine and sine start, and stay, alike */
+    if (f->recipe->basis == TL_BASIS_STFT) /* (25): cosine and sine start, and stay, alike */
         for (int64_t m = 1; m + 1 < M; m += 2)
             tl_copy(W + (m + 1) * K, W + m * K, K);
     for (int64_t k = 0; k < K; k++)
@@ -177,15 +177,15 @@ static tlnmf_error descend(const fit *f, const double *X, const double *identity
 {
     const tl_learner *l = f->l;
     tl_settings settings;
-    tlnmf_settings_init(&settings);
+    tl_settings_init(&settings);
     settings.k = f->K;
     settings.method = (int32_t)f->recipe->method;
-    settings.solver = TLNMF_SOLVER_PAPER;
+    settings.solver = TL_ALGORITHM_PAPER;
     settings.J = f->recipe->J;
     settings.eps = l->eps;
     settings.threads = l->opt->threads;
     tl_start start;
-    tlnmf_start_init(&start);
+    tl_start_init(&start);
     start.Phi = identity;
     start.W = f->W; /* its first rows: W is M x K in C order */
     start.H = l->H;
@@ -193,7 +193,7 @@ static tlnmf_error descend(const fit *f, const double *X, const double *identity
     *result = NULL;
     TRY(tlnmf_data_from_realisations(l->ctx, X, f->block->per_frame, f->band, l->frames, &data));
     tlnmf_error error =
-        tlnmf_fit(l->ctx, data, &settings, &start, tl_watch_relay, l->watch, result);
+        tl_fit(l->ctx, data, &settings, &start, tl_watch_relay, l->watch, result);
     tlnmf_data_free(data);
     return error;
 }
@@ -221,9 +221,9 @@ static void adopt(fit *f, const tl_result *result)
 {
     tl_learner *l = f->l;
     int64_t M = l->M, band = f->band;
-    tl_gemm(TL_PLAIN, TL_PLAIN, band, M, band, 1.0, tlnmf_result_Phi(result), band, l->Phi0, M, 0.0,
+    tl_gemm(TL_PLAIN, TL_PLAIN, band, M, band, 1.0, (result)->Phi, band, l->Phi0, M, 0.0,
             f->Phi, M);
-    replace_rows(f, tlnmf_result_W(result), tlnmf_result_H(result));
+    replace_rows(f, (result)->W, (result)->H);
     analyse_rows(l, f->block, f->Phi, band, NULL); /* the other rows stay */
     l->analysed = false;                           /* V is no longer that of Phi0 */
     update(l, f->K, UPDATES_AFTER, f->W, l->H);
@@ -246,7 +246,7 @@ static tlnmf_error learn_transform(fit *f)
     tlnmf_error error = descend(f, X, identity, &result);
     if (error == TLNMF_OK)
         adopt(f, result);
-    tlnmf_result_free(result);
+    tl_result_free(result);
     tl_release(&l->ctx->hooks, memory);
     return error;
 }
@@ -256,11 +256,11 @@ static tlnmf_error learn_transform(fit *f)
 static tlnmf_error fit_model(fit *f)
 {
     tl_learner *l = f->l;
-    f->block->paired = f->recipe->basis == TLNMF_BASIS_STFT;
+    f->block->paired = f->recipe->basis == TL_BASIS_STFT;
     TRY(analyse(l, f->block));
     tl_copy(f->Phi, l->Phi0, l->M * l->M);
     fit_factors(f);
-    return f->recipe->method == TLNMF_METHOD_NMF ? TLNMF_OK : learn_transform(f);
+    return f->recipe->method == TL_METHOD_NMF ? TLNMF_OK : learn_transform(f);
 }
 
 static tl_separator_info describe(const fit *f)
@@ -278,7 +278,7 @@ static tl_separator_info describe(const fit *f)
                                .C = f->C,
                                .learn_frames = l->frames,
                                .band = f->band,
-                               .J = r->method == TLNMF_METHOD_NMF ? 0 : r->J};
+                               .J = r->method == TL_METHOD_NMF ? 0 : r->J};
 }
 
 tlnmf_error tl_learn(tl_learner *l, const tl_recipe *recipe, tl_candidate *out)

@@ -7,9 +7,9 @@
 /* One way to separate: what is fitted, and to which frames. */
 typedef struct tl_recipe {
     bool longer; /* frames and hop of twice the length that the options ask for */
-    tlnmf_window window;
-    tlnmf_basis basis;   /* the fixed transform, or where learning starts */
-    tlnmf_method method; /* NMF: the transform stays; TL, JD: it is learnt */
+    tl_window window;
+    tl_basis basis;   /* the fixed transform, or where learning starts */
+    tl_method method; /* NMF: the transform stays; TL, JD: it is learnt */
     int64_t per_source;  /* components of a source */
     int64_t J;           /* iterations of learning; not used by NMF */
 } tl_recipe;
@@ -30,8 +30,8 @@ typedef struct tl_learner {
     const tl_scene *scene;
     int64_t M, frames, channels; /* frames: how many there are to learn from */
     /* the window and transform at work */
-    tlnmf_window window;
-    tlnmf_basis basis;
+    tl_window window;
+    tl_basis basis;
     tl_framing framing;
     bool analysed; /* V, mean_power and eps are those of Phi0 */
     double *Phi0;  /* M x M: the transform before learning */
@@ -43,7 +43,7 @@ typedef struct tl_learner {
     double *H;                 /* K x frames: of the candidate */
     double *W_start, *H_start; /* M x K, K x frames: of the random start at work */
     tl_mu mu;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *memory;
 } tl_learner;
 

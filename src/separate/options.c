@@ -11,12 +11,12 @@ void tl_separate_init(tl_separate_options *options)
                                      .starts = 8,
                                      .seed = 1,
                                      .eps_rel = 1e-2,
-                                     .method = TLNMF_METHOD_AUTO,
-                                     .basis = TLNMF_BASIS_AUTO,
+                                     .method = TL_METHOD_AUTO,
+                                     .basis = TL_BASIS_AUTO,
                                      .any_window = 1,
                                      .any_length = 1,
                                      .any_J = 1};
-    tlnmf_frames_init(&options->frames);
+    tl_frames_init(&options->frames);
 }
 
 tlnmf_error tl_separate_check(tlnmf_ctx *ctx, const tl_separate_options *opt, bool guided)
@@ -24,19 +24,19 @@ tlnmf_error tl_separate_check(tlnmf_ctx *ctx, const tl_separate_options *opt, bo
     const struct {
         const char *name;
         int64_t value, low, high;
-    } ranges[] = {{"k", opt->sources, 1, TLNMF_SOURCES_MAX},
-                  {"per-source", opt->per_source, 0, TLNMF_PER_SOURCE_MAX},
+    } ranges[] = {{"k", opt->sources, 1, TL_SOURCES_MAX},
+                  {"per-source", opt->per_source, 0, TL_PER_SOURCE_MAX},
                   {"release", opt->release, 0, (int64_t)1 << 40},
                   {"learn-columns", opt->learn_frames, 1, 1000000},
                   {"band", opt->band, 0, (int64_t)1 << 20},
                   {"J", opt->J, 1, 1000000},
                   {"starts", opt->starts, 1, 1000000},
                   {"threads", opt->threads, 0, 4096},
-                  {"method", opt->method, TLNMF_METHOD_TL, TLNMF_METHOD_AUTO},
-                  {"basis", opt->basis, TLNMF_BASIS_AUTO, TLNMF_BASIS_STFT}};
+                  {"method", opt->method, TL_METHOD_TL, TL_METHOD_AUTO},
+                  {"basis", opt->basis, TL_BASIS_AUTO, TL_BASIS_STFT}};
     if (opt->struct_size != sizeof *opt)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "the options are from another version: use tlnmf_separate_init");
+                       "the options are from another version: use tl_separate_init");
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
         if (ranges[i].value < ranges[i].low || ranges[i].value > ranges[i].high)
             return tl_fail(ctx, TLNMF_ERR_OPTION, "%s = %lld is outside [%lld, %lld]",
@@ -50,7 +50,7 @@ tlnmf_error tl_separate_check(tlnmf_ctx *ctx, const tl_separate_options *opt, bo
                        "per-source = %lld: without labels nothing says which components belong "
                        "together",
                        (long long)opt->per_source);
-    return tlnmf_frames_check(ctx, &opt->frames);
+    return tl_frames_check(ctx, &opt->frames);
 }
 
 double tl_separate_memory(const tl_separate_options *opt, int64_t length, int64_t channels)
@@ -58,9 +58,9 @@ double tl_separate_memory(const tl_separate_options *opt, int64_t length, int64_
     const tl_frames *f = &opt->frames;
     if (f->M < 1 || f->hop < 1 || f->shifts < 1 || channels < 1)
         return 0.0;
-    double longer = opt->any_length && opt->method == TLNMF_METHOD_AUTO ? 2.0 : 1.0;
+    double longer = opt->any_length && opt->method == TL_METHOD_AUTO ? 2.0 : 1.0;
     double M = longer * (double)f->M, per_frame = (double)f->shifts * (double)channels;
-    double N = (double)tlnmf_frames_count(f, length);
+    double N = (double)tl_frames_count(f, length);
     double frames = fmin(N, (double)opt->learn_frames);
     double band = opt->band > 0 ? (double)opt->band : fmin(M, 400.0);
     double K = (double)opt->sources * (opt->per_source > 0 ? (double)opt->per_source : 3.0);
@@ -69,7 +69,7 @@ double tl_separate_memory(const tl_separate_options *opt, int64_t length, int64_
     double factors = 4.0 * (M * frames + (M + frames) * K);
     double transforms = (4.0 + 2.0 * longer) * M * M, block = 3.0 * M * columns;
     double learning =
-        opt->method == TLNMF_METHOD_NMF
+        opt->method == TL_METHOD_NMF
             ? 0.0
             : band * frames * (per_frame + 6.0 * fmin(per_frame, band)) + 14.0 * band * band;
     double outputs = K * (columns / per_frame + 4.0) * (double)f->hop * (double)channels;

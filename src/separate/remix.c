@@ -179,7 +179,7 @@ static void estimate_first(const tl_remix *remix, int64_t p, tl_block *block)
 {
     enum { AT_ONCE = 64 }; /* frames, so that `active` is small */
     int64_t channels = remix->channels, length = remix->pair[p].length;
-    int64_t N = tlnmf_frames_count(&block->framing->f, length);
+    int64_t N = tl_frames_count(&block->framing->f, length);
     const uint64_t *sources = remix->pair[p].sources;
     tl_stretch mix = {0, length, channels, remix->mix};
     tl_stretch estimate = {0, length, channels, remix->estimate};

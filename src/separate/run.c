@@ -28,7 +28,7 @@ static tlnmf_error check(const job *j)
     const tl_separate_run *run = j->run;
     if (run->struct_size != sizeof *run)
         return tl_fail(j->ctx, TLNMF_ERR_OPTION,
-                       "the run is from another version: use tlnmf_separate_run_init");
+                       "the run is from another version: use tl_separate_run_init");
     TRY(tl_sound_check(j->ctx, j->sound));
     TRY(tl_schedule_check(j->ctx, &j->schedule));
     if (!(run->eps == 0.0 || (run->eps >= 1e-300 && run->eps <= 1e300)))
@@ -55,7 +55,7 @@ static tlnmf_error job_create(job *j)
     TRY(tl_block_create_for(j->ctx, separator, &j->framing, channels, &j->block));
     if (j->run->eps > 0.0)
         j->block.eps = j->run->eps;
-    j->N = tlnmf_frames_count(&j->framing.f, j->sound->length);
+    j->N = tl_frames_count(&j->framing.f, j->sound->length);
     j->done = earliest(j, 0);
     j->capacity = (j->block.capacity + 1) * j->framing.f.hop + j->framing.f.M;
     int64_t size = j->capacity * channels;
@@ -169,7 +169,7 @@ static tlnmf_error run_blocks(void *self)
         TRY(separate_block(j, n, count));
         /* what comes before the next frame is complete; the last block completes all there is */
         TRY(flush(j, n + count == j->N ? j->sound->length : earliest(j, n + count)));
-        tl_watch_report(j->watch, TLNMF_STAGE_STEMS, n + count, j->N, NAN);
+        tl_watch_report(j->watch, TL_STAGE_STEMS, n + count, j->N, NAN);
     }
     return TLNMF_OK;
 }

@@ -103,7 +103,7 @@ static tlnmf_error read_frames(tlnmf_ctx *ctx, tl_scene *scene)
 tlnmf_error tl_scene_create(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedule *schedule,
                             const tl_frames *layout, int64_t most, tl_scene *scene)
 {
-    int64_t N = tlnmf_frames_count(layout, sound->length);
+    int64_t N = tl_frames_count(layout, sound->length);
     int64_t each = (layout->M + layout->hop - 1) * sound->channels;
     *scene = (tl_scene){.sound = sound,
                         .schedule = *schedule,

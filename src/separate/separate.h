@@ -16,11 +16,11 @@
  *   TLNMF_ITERATIONS   learnt, and all candidates were tried;
  *   TLNMF_CANCELLED    learnt, and the best of what was tried before the callback said stop;
  *   TLNMF_NOT_RUN      made from a Phi and W that were learnt before. */
-struct tlnmf_separator {
+struct tl_separator {
     tl_separator_info info;
     int64_t M, K;
     double *Phi, *W; /* M x M, M x K */
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *memory;
 };
 
@@ -43,15 +43,15 @@ double tl_separate_memory(const tl_separate_options *options, int64_t length, in
 
 /* Passes progress on to the caller's callback and remembers whether it said stop. */
 typedef struct tl_watch {
-    tlnmf_callback callback; /* may be NULL */
+    tl_callback callback; /* may be NULL */
     void *user;
     bool stopped;
 } tl_watch;
 
-/* A tlnmf_callback whose user pointer is the tl_watch. */
+/* A tl_callback whose user pointer is the tl_watch. */
 int tl_watch_relay(const tl_progress *progress, void *watch);
 /* Reports that `done` of `planned` are done; C is NaN where there is none. */
-void tl_watch_report(tl_watch *watch, tlnmf_stage stage, int64_t done, int64_t planned, double C);
+void tl_watch_report(tl_watch *watch, tl_stage stage, int64_t done, int64_t planned, double C);
 
 /* work(job) on this thread, with so many threads for BLAS and OpenMP (0: all). The caller's own
  * number of threads stays. */
@@ -91,7 +91,7 @@ typedef struct tl_scene {
     int64_t *n;       /* frames: their numbers in the recording, ascending */
     uint64_t *active; /* frames: the sources that may sound in each */
     double *samples;  /* frames x (M + hop - 1) x channels: each frame at all shifts */
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *memory;
 } tl_scene;
 
@@ -124,7 +124,7 @@ typedef struct tl_block {
     double *X_part; /* M x (count per_frame): coefficients of one output */
     double *Y_part; /* M x (count per_frame): frames of one output */
     tl_mu mu;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *memory;
 } tl_block;
 
@@ -171,7 +171,7 @@ typedef struct tl_remix {
         double *x[2];        /* length x channels: the passages */
     } pair[TL_REMIXES];
     double *mix, *estimate; /* as long as the longest: a mixture; what was made of one part */
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *memory;
 } tl_remix;
 

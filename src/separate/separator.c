@@ -18,24 +18,24 @@ void tl_separator_free(tl_separator *separator)
 {
     if (separator == NULL)
         return;
-    tlnmf_hooks hooks = separator->hooks; /* the separator lies in the memory it releases */
+    tl_hooks hooks = separator->hooks; /* the separator lies in the memory it releases */
     tl_release(&hooks, separator->memory);
 }
 
 static tlnmf_error check_info(tlnmf_ctx *ctx, const tl_separator_info *info)
 {
-    if (info->sources < 1 || info->sources > TLNMF_SOURCES_MAX || info->per_source < 1 ||
-        info->per_source > TLNMF_PER_SOURCE_MAX)
+    if (info->sources < 1 || info->sources > TL_SOURCES_MAX || info->per_source < 1 ||
+        info->per_source > TL_PER_SOURCE_MAX)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "sources = %lld, per-source = %lld: at most %d and %d can be",
-                       (long long)info->sources, (long long)info->per_source, TLNMF_SOURCES_MAX,
-                       TLNMF_PER_SOURCE_MAX);
-    if (info->basis < TLNMF_BASIS_DCT || info->basis > TLNMF_BASIS_STFT)
+                       (long long)info->sources, (long long)info->per_source, TL_SOURCES_MAX,
+                       TL_PER_SOURCE_MAX);
+    if (info->basis < TL_BASIS_DCT || info->basis > TL_BASIS_STFT)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "basis = %d is not one to separate with",
                        (int)info->basis);
     if (!(info->eps >= 1e-300 && info->eps <= 1e300))
         return tl_fail(ctx, TLNMF_ERR_OPTION, "eps = %g is outside [1e-300, 1e+300]", info->eps);
-    return tlnmf_frames_check(ctx, &info->frames);
+    return tl_frames_check(ctx, &info->frames);
 }
 
 tlnmf_error tl_separator_create(tlnmf_ctx *ctx, const tl_separator_info *info, const double *Phi,

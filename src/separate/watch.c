@@ -12,7 +12,7 @@ int tl_watch_relay(const tl_progress *progress, void *watch)
     return w->stopped;
 }
 
-void tl_watch_report(tl_watch *watch, tlnmf_stage stage, int64_t done, int64_t planned, double C)
+void tl_watch_report(tl_watch *watch, tl_stage stage, int64_t done, int64_t planned, double C)
 {
     tl_watch_relay(&(tl_progress){.struct_size = sizeof(tl_progress),
                                   .stage = (int32_t)stage,

@@ -127,7 +127,7 @@ static bool revive(tl_model *model, tl_joint *joint, const tl_run *run)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-static const tlnmf_stage stages[] = {TLNMF_STAGE_TL, TLNMF_STAGE_JD, TLNMF_STAGE_NMF};
+static const tl_stage stages[] = {TL_STAGE_TL, TL_STAGE_JD, TL_STAGE_NMF};
 
 static void record(tl_model *model, const tl_joint *joint, tl_run *run, int64_t last, double value,
                    double a)

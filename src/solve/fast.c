@@ -35,11 +35,11 @@ static bool sweeps_C(tl_model *model, tl_run *run)
         run->iterations++;
         bool full = run->trace_room > 0;
         tl_run_record(run,
-                      &(tl_trace_row){TLNMF_STAGE_TL, run->iterations, tl_model_C(model),
+                      &(tl_trace_row){TL_STAGE_TL, run->iterations, tl_model_C(model),
                                       full ? tl_model_L(model) : NAN,
                                       full ? tl_model_I(model) : NAN, NAN},
                       run->opt->J);
-        if (tl_run_interrupted(run, TLNMF_STAGE_TL))
+        if (tl_run_interrupted(run, TL_STAGE_TL))
             return false;
     }
     return true;
@@ -128,9 +128,9 @@ static bool sweeps_L(tl_model *model, tl_run *run)
         gain = tl_jacobi_sweep(model, least_gain(model, gain));
         run->iterations++;
         tl_run_record(
-            run, &(tl_trace_row){TLNMF_STAGE_JD, run->iterations, NAN, tl_model_L(model), NAN, NAN},
+            run, &(tl_trace_row){TL_STAGE_JD, run->iterations, NAN, tl_model_L(model), NAN, NAN},
             run->opt->J);
-        go_on = !tl_run_interrupted(run, TLNMF_STAGE_JD);
+        go_on = !tl_run_interrupted(run, TL_STAGE_JD);
     }
     run->transform_seconds += tl_wall_seconds() - since;
     return go_on;

@@ -26,7 +26,7 @@ typedef struct tl_joint {
     tl_lbfgs lbfgs;
     tl_newton newton;
     const tl_mixed *mixed; /* for the way down, if mixed precision was asked for; else NULL */
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_joint;
 

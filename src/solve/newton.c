@@ -97,7 +97,7 @@ static double to_the_edge(int64_t n, const double *D, const tl_newton *newton)
 /* Asked often, since a step may take seconds. */
 static bool stopped(const tl_joint *joint, tl_run *run)
 {
-    return tl_run_interrupted(run, joint->over == TL_JOINT_PHI ? TLNMF_STAGE_JD : TLNMF_STAGE_TL);
+    return tl_run_interrupted(run, joint->over == TL_JOINT_PHI ? TL_STAGE_JD : TL_STAGE_TL);
 }
 
 /* Steihaug's conjugate gradients: `step` lowers g's + s'Hs/2 inside the region. Returns by how much

@@ -74,7 +74,7 @@ static bool step_C(tl_model *model, double *step)
     return found;
 }
 
-static bool updates(tl_model *model, tl_run *run, tlnmf_stage stage)
+static bool updates(tl_model *model, tl_run *run, tl_stage stage)
 {
     double since = tl_wall_seconds();
     bool go_on = true;
@@ -98,7 +98,7 @@ static bool transform_C(tl_model *model, tl_run *run, double *step)
         if (!go_on)
             run->outcome = TLNMF_LINE_SEARCH;
         else
-            go_on = !tl_run_interrupted(run, TLNMF_STAGE_TL);
+            go_on = !tl_run_interrupted(run, TL_STAGE_TL);
     }
     run->transform_seconds += tl_wall_seconds() - since;
     return go_on;
@@ -112,17 +112,17 @@ void tl_paper_tl(tl_model *model, tl_run *run)
     run->outcome = TLNMF_ITERATIONS;
     for (int64_t j = 1; j <= J; j++) {
         double before = C, step = NAN;
-        if (!updates(model, run, TLNMF_STAGE_TL)) /* (7)-(9)     */
+        if (!updates(model, run, TL_STAGE_TL)) /* (7)-(9)     */
             break;
         bool go_on = transform_C(model, run, &step); /* (10), (11)  */
         C = tl_model_C(model);
         run->iterations = j;
         bool full = run->trace_room > 0;
         tl_run_record(run,
-                      &(tl_trace_row){TLNMF_STAGE_TL, j, C, full ? tl_model_L(model) : NAN,
+                      &(tl_trace_row){TL_STAGE_TL, j, C, full ? tl_model_L(model) : NAN,
                                       full ? tl_model_I(model) : NAN, step},
                       J);
-        if (!go_on || tl_run_interrupted(run, TLNMF_STAGE_TL))
+        if (!go_on || tl_run_interrupted(run, TL_STAGE_TL))
             break;
         if (tl_run_settled(run, before, C)) {
             run->outcome = TLNMF_CONVERGED;
@@ -189,8 +189,8 @@ void tl_paper_jd(tl_model *model, tl_run *run)
     run->outcome = TLNMF_ITERATIONS;
     for (int64_t j = 1; j <= steps && step_L(model, run, &L, &step); j++) {
         run->iterations = j;
-        tl_run_record(run, &(tl_trace_row){TLNMF_STAGE_JD, j, NAN, L, NAN, step}, steps);
-        if (tl_run_interrupted(run, TLNMF_STAGE_JD))
+        tl_run_record(run, &(tl_trace_row){TL_STAGE_JD, j, NAN, L, NAN, step}, steps);
+        if (tl_run_interrupted(run, TL_STAGE_JD))
             break;
     }
     run->transform_seconds += tl_wall_seconds() - since;
@@ -204,11 +204,11 @@ void tl_nmf(tl_model *model, tl_run *run)
     double L = tl_model_L(model), C = INFINITY;
     for (int64_t j = 1; j <= J; j++) {
         double before = C;
-        bool go_on = updates(model, run, TLNMF_STAGE_NMF);
+        bool go_on = updates(model, run, TL_STAGE_NMF);
         tl_model_weights_C(model);
         C = tl_model_C(model);
         run->iterations = j;
-        tl_run_record(run, &(tl_trace_row){TLNMF_STAGE_NMF, j, C, L, tl_model_I(model), NAN}, J);
+        tl_run_record(run, &(tl_trace_row){TL_STAGE_NMF, j, C, L, tl_model_I(model), NAN}, J);
         if (!go_on)
             break;
         bool settled = j > 1 && tl_run_settled(run, before, C);

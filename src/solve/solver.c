@@ -9,11 +9,11 @@ static tl_joint_for room_for(const tl_settings *opt, bool turns_Phi)
 tlnmf_error tl_solver_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                              double eps, int64_t K, bool turns_Phi, tl_solver *solver)
 {
-    *solver = (tl_solver){.kind = (tlnmf_solver)opt->solver};
+    *solver = (tl_solver){.kind = (tl_algorithm)opt->solver};
     tlnmf_error error = tl_model_create(ctx, data, K, eps, opt->gamma, &solver->model);
-    if (error == TLNMF_OK && solver->kind == TLNMF_SOLVER_FAST)
+    if (error == TLNMF_OK && solver->kind == TL_ALGORITHM_FAST)
         error = tl_joint_create(ctx, &solver->model, room_for(opt, turns_Phi), &solver->joint);
-    if (error == TLNMF_OK && opt->precision == TLNMF_PRECISION_MIXED) {
+    if (error == TLNMF_OK && opt->precision == TL_PRECISION_MIXED) {
         error = tl_mixed_create(ctx, data, &solver->mixed);
         solver->joint.mixed = &solver->mixed;
     }
@@ -27,9 +27,9 @@ tlnmf_error tl_solver_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_se
 double tl_solver_bytes(const tlnmf_data *data, const tl_settings *opt, int64_t K, bool turns_Phi)
 {
     double bytes = (double)tl_model_bytes(data, K);
-    if (opt->solver == TLNMF_SOLVER_FAST)
+    if (opt->solver == TL_ALGORITHM_FAST)
         bytes += (double)tl_joint_bytes(data, K, room_for(opt, turns_Phi));
-    if (opt->precision == TLNMF_PRECISION_MIXED)
+    if (opt->precision == TL_PRECISION_MIXED)
         bytes += (double)tl_mixed_bytes(data);
     return bytes;
 }
@@ -45,7 +45,7 @@ void tl_solver_free(tl_solver *solver)
 
 void tl_solve_tl(tl_solver *solver, tl_run *run)
 {
-    if (solver->kind == TLNMF_SOLVER_FAST)
+    if (solver->kind == TL_ALGORITHM_FAST)
         tl_fast_tl(&solver->model, &solver->joint, run);
     else
         tl_paper_tl(&solver->model, run);
@@ -53,7 +53,7 @@ void tl_solve_tl(tl_solver *solver, tl_run *run)
 
 void tl_solve_jd(tl_solver *solver, tl_run *run)
 {
-    if (solver->kind == TLNMF_SOLVER_FAST)
+    if (solver->kind == TL_ALGORITHM_FAST)
         tl_fast_jd(&solver->model, &solver->joint, run);
     else
         tl_paper_jd(&solver->model, run);
@@ -61,7 +61,7 @@ void tl_solve_jd(tl_solver *solver, tl_run *run)
 
 void tl_solve_nmf(tl_solver *solver, tl_run *run)
 {
-    if (solver->kind == TLNMF_SOLVER_FAST)
+    if (solver->kind == TL_ALGORITHM_FAST)
         tl_fast_nmf(&solver->model, &solver->joint, run);
     else
         tl_nmf(&solver->model, run);

@@ -6,7 +6,7 @@
 #include "solve/run.h"
 
 typedef struct tl_solver {
-    tlnmf_solver kind;
+    tl_algorithm kind;
     tl_model model;
     tl_joint joint; /* fast only */
     tl_mixed mixed; /* mixed precision only */

@@ -10,7 +10,7 @@ static void transforms_are_the_sums(void **state)
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
     for (int64_t n = 4; n <= 512; n *= 2) {
         tl_fft fft;
         assert_ok(ctx, tl_fft_create(ctx, n, &fft));

@@ -36,7 +36,7 @@ static void assignment_is_the_best(void **state)
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 2, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 2, 1);
     for (int round = 0; round < 300; round++) {
         int64_t n = 1 + round % 7, column[7];
         double score[49];
@@ -61,7 +61,7 @@ static void large_assignment(void **state)
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 3, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 3, 1);
     double *score = new_normals(&rng, MANY * MANY);
     int64_t column[MANY];
     for (int64_t i = 0; i < MANY; i++)

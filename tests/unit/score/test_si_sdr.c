@@ -29,7 +29,7 @@ static double by_definition(const tl_si_sdr_pair *p)
 static tl_si_sdr_pair new_pair(double gain, double noise)
 {
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 5, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 5, 1);
     double *reference = new_normals(&rng, SAMPLES * CHANNELS);
     double *estimate = new_normals(&rng, SAMPLES * CHANNELS);
     for (int i = 0; i < SAMPLES * CHANNELS; i++)

@@ -13,7 +13,7 @@ typedef struct duet {
     double mix[LENGTH], first[LENGTH], second[LENGTH], stem[3][LENGTH];
 } duet;
 
-/* The two notes alone, as docs/spec.md defines them: what tlnmf_simulate_notes adds up. */
+/* The two notes alone, as docs/spec.md defines them: what tl_simulate_notes adds up. */
 static inline void true_notes(const double theta[2], double *first, double *second)
 {
     const double pi = acos(-1.0), f[2] = {440.0, 466.16};
@@ -33,7 +33,7 @@ static inline duet *new_duet(tlnmf_ctx *ctx)
     const double theta[2] = {1.0, 2.0};
     duet *d = calloc(1, sizeof *d);
     assert_non_null(d);
-    assert_ok(ctx, tlnmf_simulate_notes(ctx, 1, theta, NULL, d->mix));
+    assert_ok(ctx, tl_simulate_notes(ctx, 1, theta, NULL, d->mix));
     true_notes(theta, d->first, d->second);
     for (int t = 0; t < LENGTH; t++)
         assert_near(d->mix[t], d->first[t] + d->second[t], 1e-12);

@@ -12,8 +12,8 @@ static tl_separate_options quick_options(void)
     opt.frames.M = 50;
     opt.frames.hop = 25;
     opt.frames.shifts = 2;
-    opt.method = TLNMF_METHOD_TL;
-    opt.basis = TLNMF_BASIS_DCT;
+    opt.method = TL_METHOD_TL;
+    opt.basis = TL_BASIS_DCT;
     opt.per_source = 1;
     opt.learn_frames = 40;
     opt.J = 2;
@@ -56,7 +56,7 @@ static void a_finished_learning_has_done_its_iterations(void **state)
     assert_ok(ctx, tl_separator_learn(ctx, &sound, NOTES, 4, &opt, &watch, &separator));
     assert_int_equal(separator->info.outcome, TLNMF_ITERATIONS);
     assert_int_equal(separator->info.candidates, 1);
-    assert_int_equal(never.last.stage, TLNMF_STAGE_CHOOSE);
+    assert_int_equal(never.last.stage, TL_STAGE_CHOOSE);
     assert_int_equal(never.last.iteration, 1);
     assert_int_equal(never.last.iterations, 1);
     assert_true(never.last.C == separator->info.C);
@@ -96,7 +96,7 @@ static void a_stopped_learning_is_cancelled(void **state)
     arrays a = {.x = d->mix, .channels = 1};
     tl_sound sound = {sizeof sound, LENGTH, 1, read_array, &a};
     for (int i = 0; i < 3; i++) {
-        opt.method = i == 2 ? TLNMF_METHOD_TL : TLNMF_METHOD_AUTO;
+        opt.method = i == 2 ? TL_METHOD_TL : TL_METHOD_AUTO;
         stopper s = {.at = i == 1 ? 3 : 1};
         tl_watch watch = {stop, &s, false};
         tl_separator *separator;
@@ -125,17 +125,17 @@ static void a_run_ends_or_is_cancelled(void **state)
     run.user = &a;
     stopper s = {.at = 1};
     tlnmf_outcome outcome;
-    assert_ok(ctx, tlnmf_separator_run(ctx, separator, &sound, &run, stop, &s, &outcome));
+    assert_ok(ctx, tl_separator_run(ctx, separator, &sound, &run, stop, &s, &outcome));
     assert_int_equal(outcome, TLNMF_CANCELLED);
     assert_int_equal(s.calls, 1);
-    assert_int_equal(s.last.stage, TLNMF_STAGE_STEMS);
+    assert_int_equal(s.last.stage, TL_STAGE_STEMS);
     s = (stopper){.at = 1000000};
-    assert_ok(ctx, tlnmf_separator_run(ctx, separator, &sound, &run, stop, &s, &outcome));
+    assert_ok(ctx, tl_separator_run(ctx, separator, &sound, &run, stop, &s, &outcome));
     assert_int_equal(outcome, TLNMF_ITERATIONS);
-    assert_int_equal(s.last.iteration, tlnmf_frames_count(&separator->info.frames, LENGTH));
+    assert_int_equal(s.last.iteration, tl_frames_count(&separator->info.frames, LENGTH));
     assert_int_equal(s.last.iteration, s.last.iterations);
     sound.length = 0;
-    assert_int_equal(tlnmf_separator_run(ctx, separator, &sound, &run, stop, &s, &outcome),
+    assert_int_equal(tl_separator_run(ctx, separator, &sound, &run, stop, &s, &outcome),
                      TLNMF_ERR_SHAPE);
     assert_int_equal(outcome, TLNMF_NOT_RUN);
     tl_separator_free(separator);
@@ -378,20 +378,20 @@ static void sizes_before_the_frames_are_set(void **state)
     tl_separate_options opt;
     tl_separate_init(&opt);
     opt.sources = 2;
-    assert_int_equal(tlnmf_frames_count(&opt.frames, 1000), 0);
-    assert_true(tlnmf_separate_memory(&opt, 1000, 1) == 0.0);
+    assert_int_equal(tl_frames_count(&opt.frames, 1000), 0);
+    assert_true(tl_separate_memory(&opt, 1000, 1) == 0.0);
     refuse(ctx, &sound, NULL, &opt, TLNMF_ERR_OPTION, "frame = 0 samples is outside");
     opt.frames.M = 200;
-    assert_int_equal(tlnmf_frames_count(&opt.frames, 1000), 0);
-    assert_true(tlnmf_separate_memory(&opt, 1000, 1) == 0.0);
+    assert_int_equal(tl_frames_count(&opt.frames, 1000), 0);
+    assert_true(tl_separate_memory(&opt, 1000, 1) == 0.0);
     opt.frames.hop = 100;
     opt.frames.shifts = 0;
-    assert_int_equal(tlnmf_frames_count(&opt.frames, 1000), 0);
-    assert_true(tlnmf_separate_memory(&opt, 1000, 1) == 0.0);
+    assert_int_equal(tl_frames_count(&opt.frames, 1000), 0);
+    assert_true(tl_separate_memory(&opt, 1000, 1) == 0.0);
     opt.frames.shifts = 8;
-    assert_true(tlnmf_separate_memory(&opt, 1000, 0) == 0.0);
-    assert_true(tlnmf_frames_count(&opt.frames, 1000) > 10);
-    assert_true(tlnmf_separate_memory(&opt, 1000, 1) > 1e5);
+    assert_true(tl_separate_memory(&opt, 1000, 0) == 0.0);
+    assert_true(tl_frames_count(&opt.frames, 1000) > 10);
+    assert_true(tl_separate_memory(&opt, 1000, 1) > 1e5);
     tlnmf_ctx_free(ctx);
 }
 
@@ -419,10 +419,10 @@ static void release_metered(void *block, void *user)
 static void memory_stays_below_its_bound(void **state)
 {
     (void)state;
-    static const int32_t methods[] = {TLNMF_METHOD_NMF, TLNMF_METHOD_TL, TLNMF_METHOD_AUTO};
+    static const int32_t methods[] = {TL_METHOD_NMF, TL_METHOD_TL, TL_METHOD_AUTO};
     meter m = {0, 0};
-    tlnmf_hooks hooks;
-    tlnmf_hooks_init(&hooks);
+    tl_hooks hooks;
+    tl_hooks_init(&hooks);
     hooks.allocate = allocate_metered;
     hooks.release = release_metered;
     hooks.user = &m;

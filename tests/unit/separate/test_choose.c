@@ -58,9 +58,9 @@ static double merit(const tried *t, long long M, bool retimed)
 /* Learns with a context that keeps the diary, and returns the separator. */
 static tl_separator *learn_noted(const tl_separate_options *opt, bool guided, diary *d)
 {
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     tlnmf_ctx *ctx, *plain = new_ctx();
-    tlnmf_hooks_init(&hooks);
+    tl_hooks_init(&hooks);
     hooks.log = note_candidate;
     hooks.user = d;
     *d = (diary){0};
@@ -81,9 +81,9 @@ static int find_kept(const diary *d, const tl_separator *separator)
     int found = -1;
     for (int i = 0; i < d->count; i++) {
         const tried *t = &d->list[i];
-        if (t->learnt == (info->method != TLNMF_METHOD_NMF) && t->M == separator->M &&
+        if (t->learnt == (info->method != TL_METHOD_NMF) && t->M == separator->M &&
             t->per_source == info->per_source && strcmp(t->basis, bases[info->basis]) == 0 &&
-            strcmp(t->window, tlnmf_window_name((tlnmf_window)info->frames.window)) == 0 &&
+            strcmp(t->window, tl_window_name((tl_window)info->frames.window)) == 0 &&
             fabs(t->C - info->C) <= 1e-7 * fabs(info->C)) {
             assert_int_equal(found, -1);
             found = i;
@@ -101,7 +101,7 @@ static void check_choice(const tl_separate_options *opt)
     assert_int_equal(info->candidates, d.count);
     int kept = find_kept(&d, separator), retimed = d.count;
     assert_near(info->score, d.list[kept].score, 0.005001); /* the log has two digits */
-    if (info->method != TLNMF_METHOD_NMF && opt->any_J)
+    if (info->method != TL_METHOD_NMF && opt->any_J)
         retimed -= 2; /* the last two: half and twice the iterations */
     for (int i = 0; i < d.count; i++)
         assert_true(merit(&d.list[i], opt->frames.M, i >= retimed) <=
@@ -109,7 +109,7 @@ static void check_choice(const tl_separate_options *opt)
     if (kept >= retimed)
         assert_int_equal(info->J, kept == retimed ? opt->J / 2 : 2 * opt->J);
     else
-        assert_int_equal(info->J, info->method == TLNMF_METHOD_NMF ? 0 : opt->J);
+        assert_int_equal(info->J, info->method == TL_METHOD_NMF ? 0 : opt->J);
     tl_separator_free(separator);
 }
 
@@ -119,12 +119,12 @@ static void the_best_less_its_margins_is_kept(void **state)
     tl_separate_options opt = note_options();
     opt.frames.shifts = 2;
     check_choice(&opt);
-    opt.method = TLNMF_METHOD_NMF;
+    opt.method = TL_METHOD_NMF;
     check_choice(&opt);
-    opt.method = TLNMF_METHOD_JD;
+    opt.method = TL_METHOD_JD;
     opt.J = 4;
     check_choice(&opt);
-    opt.method = TLNMF_METHOD_AUTO;
+    opt.method = TL_METHOD_AUTO;
     opt.frames.M = 100;
     opt.frames.hop = 50;
     opt.any_J = 0;
@@ -141,7 +141,7 @@ static void options_narrow_the_choice(void **state)
     opt.frames.shifts = 2;
     opt.J = 2;
     opt.any_J = opt.any_window = opt.any_length = 0;
-    opt.basis = TLNMF_BASIS_DFT;
+    opt.basis = TL_BASIS_DFT;
     opt.per_source = 2;
     tl_separator_free(learn_noted(&opt, true, &d));
     assert_int_equal(d.count, 2); /* fixed and learnt */

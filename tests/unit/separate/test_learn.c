@@ -43,11 +43,11 @@ static void free_bench(bench *b)
 }
 
 static const tl_recipe RECIPES[] = {
-    {false, TLNMF_WINDOW_TUKEY, TLNMF_BASIS_DCT, TLNMF_METHOD_NMF, 1, 0},
-    {false, TLNMF_WINDOW_SINE, TLNMF_BASIS_STFT, TLNMF_METHOD_NMF, 2, 0},
-    {false, TLNMF_WINDOW_TUKEY, TLNMF_BASIS_DCT, TLNMF_METHOD_TL, 1, 3},
-    {false, TLNMF_WINDOW_TUKEY, TLNMF_BASIS_DFT, TLNMF_METHOD_JD, 2, 2},
-    {false, TLNMF_WINDOW_TUKEY, TLNMF_BASIS_DFT, TLNMF_METHOD_NMF, 1, 0},
+    {false, TL_WINDOW_TUKEY, TL_BASIS_DCT, TL_METHOD_NMF, 1, 0},
+    {false, TL_WINDOW_SINE, TL_BASIS_STFT, TL_METHOD_NMF, 2, 0},
+    {false, TL_WINDOW_TUKEY, TL_BASIS_DCT, TL_METHOD_TL, 1, 3},
+    {false, TL_WINDOW_TUKEY, TL_BASIS_DFT, TL_METHOD_JD, 2, 2},
+    {false, TL_WINDOW_TUKEY, TL_BASIS_DFT, TL_METHOD_NMF, 1, 0},
 };
 enum { RECIPES_COUNT = sizeof RECIPES / sizeof *RECIPES };
 
@@ -73,11 +73,11 @@ static double naive_C(const bench *b, const tl_separator *model, const double *H
 {
     int64_t M = model->M, K = model->K, frames = b->scene.frames;
     double *w = new_doubles(M), *V = new_doubles(M), C = 0.0;
-    assert_ok(b->ctx, tlnmf_frames_window(b->ctx, &model->info.frames, w));
+    assert_ok(b->ctx, tl_frames_window(b->ctx, &model->info.frames, w));
     for (int64_t i = 0; i < frames; i++) {
         for (int64_t m = 0; m < M; m++)
             V[m] = naive_power(b, model, w, m, i);
-        for (int64_t m = 1; model->info.basis == TLNMF_BASIS_STFT && m + 1 < M; m += 2)
+        for (int64_t m = 1; model->info.basis == TL_BASIS_STFT && m + 1 < M; m += 2)
             V[m] = V[m + 1] = 0.5 * (V[m] + V[m + 1]);
         for (int64_t m = 0; m < M; m++) {
             double Vhat = model->info.eps;
@@ -118,7 +118,7 @@ static void learning_turns_the_band(void **state)
     tl_candidate fixed, learnt;
     tl_recipe recipe = RECIPES[0];
     assert_ok(b->ctx, tl_learn(&b->learner, &recipe, &fixed));
-    recipe.method = TLNMF_METHOD_TL;
+    recipe.method = TL_METHOD_TL;
     recipe.J = 3;
     b->opt.band = 60;
     assert_ok(b->ctx, tl_learn(&b->learner, &recipe, &learnt));

@@ -6,14 +6,14 @@ static void active_sources_are_those_of_the_samples(void **state)
     static const tl_span spans[] = {{10, 30, 0}, {25, 90, 2}, {130, 131, 1}, {190, 400, 0}};
     (void)state;
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
     for (int round = 0; round < 50; round++) {
         tl_frames f;
-        tlnmf_frames_init(&f);
+        tl_frames_init(&f);
         f.M = pick(&rng, 2, 40);
         f.hop = pick(&rng, 1, f.M);
         tl_schedule schedule = {spans, 4, round % 3 == 0 ? 0 : pick(&rng, 1, 50), 3};
-        for (int64_t n = 0; n < tlnmf_frames_count(&f, 200); n++) {
+        for (int64_t n = 0; n < tl_frames_count(&f, 200); n++) {
             uint64_t expected = 0; /* samples that frame n holds at any shift of less than a hop */
             for (int64_t t = (n + 1) * f.hop - f.M - f.hop + 1; t < (n + 1) * f.hop; t++)
                 for (int i = 0; i < 4; i++)
@@ -23,7 +23,7 @@ static void active_sources_are_those_of_the_samples(void **state)
         }
     }
     tl_frames f;
-    tlnmf_frames_init(&f);
+    tl_frames_init(&f);
     assert_int_equal(tl_schedule_active(&(tl_schedule){.sources = 3}, &f, 0), 7);
     assert_int_equal(tl_schedule_active(&(tl_schedule){.sources = 64}, &f, 0), ~(uint64_t)0);
 }
@@ -35,16 +35,16 @@ static void the_loudest_frame_of_each_slot_is_learnt_from(void **state)
     enum { LONG = 997, CHANNELS = 2, MOST = 13 };
     tlnmf_ctx *ctx = new_ctx();
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 2, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 2, 1);
     double *x = new_normals(&rng, LONG * CHANNELS);
     arrays a = {.x = x, .channels = CHANNELS};
     tl_sound sound = {sizeof sound, LONG, CHANNELS, read_array, &a};
     tl_schedule blind = {.sources = 2};
     tl_frames f;
-    tlnmf_frames_init(&f);
+    tl_frames_init(&f);
     f.M = 30;
     f.hop = 10;
-    int64_t N = tlnmf_frames_count(&f, LONG);
+    int64_t N = tl_frames_count(&f, LONG);
     tl_scene scene;
     assert_ok(ctx, tl_scene_create(ctx, &sound, &blind, &f, MOST, &scene));
     assert_int_equal(scene.frames, MOST);
@@ -87,7 +87,7 @@ static void power_is_the_mean_square(void **state)
     tlnmf_ctx *ctx = new_ctx();
     static const int64_t lengths[] = {1, 4095, 4096, 4097, 50001};
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 3, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 3, 1);
     double *x = new_normals(&rng, 3 * 50001);
     for (int i = 0; i < 5; i++) {
         arrays a = {.x = x, .channels = 3};

@@ -29,7 +29,7 @@ static void notes_are_taken_apart(void **state)
     for (int t = 0; t < LENGTH; t++)
         assert_near(d->stem[0][t] + d->stem[1][t], d->mix[t], 1e-15);
     tl_separator_info info = separator->info;
-    assert_int_equal(info.method, TLNMF_METHOD_TL); /* no fixed transform resolves them */
+    assert_int_equal(info.method, TL_METHOD_TL); /* no fixed transform resolves them */
     assert_true(info.score > 30.0 && info.remixes == 1 && info.candidates > 10);
     tl_separator_free(separator);
     free(d);
@@ -66,7 +66,7 @@ static void naive_stem(const tl_separator *separator, const double *x, const dou
     int64_t M = f->M, P = info.per_source, K = info.sources * P;
     double w[200], y[200], c[200], sum[LENGTH] = {0.0};
     tlnmf_ctx *ctx = new_ctx();
-    assert_ok(ctx, tlnmf_frames_window(ctx, f, w));
+    assert_ok(ctx, tl_frames_window(ctx, f, w));
     memset(stem, 0, LENGTH * sizeof *stem);
     for (int64_t n = 0; n < N; n++)
         for (int64_t s = 0; s < f->shifts; s++) {
@@ -113,11 +113,11 @@ static void masks_are_those_of_the_definition(void **state)
     tl_separate_options opt = note_options();
     opt.frames.shifts = 2;
     opt.per_source = 2;
-    opt.method = TLNMF_METHOD_TL;
-    opt.basis = TLNMF_BASIS_DFT;
+    opt.method = TL_METHOD_TL;
+    opt.basis = TL_BASIS_DFT;
     opt.J = 2;
     tl_separator *separator = learn(ctx, d->mix, 1, true, &opt);
-    int64_t N = tlnmf_frames_count(&opt.frames, LENGTH);
+    int64_t N = tl_frames_count(&opt.frames, LENGTH);
     double *H = new_doubles(4 * N), *stems[2] = {d->stem[0], d->stem[1]};
     tl_separate_run run = guided_run();
     run.H = H;
@@ -142,8 +142,8 @@ static void components_and_residual_sum_to_the_sound(void **state)
     tlnmf_ctx *ctx = new_ctx();
     duet *d = new_duet(ctx);
     tl_separate_options opt = note_options();
-    opt.method = TLNMF_METHOD_NMF;
-    opt.basis = TLNMF_BASIS_STFT;
+    opt.method = TL_METHOD_NMF;
+    opt.basis = TL_BASIS_STFT;
     opt.per_source = 2;
     tl_separator *separator = learn(ctx, d->mix, 1, true, &opt);
     const double *W = separator->W; /* cosine and sine rows are alike */
@@ -177,8 +177,8 @@ static void channels_share_and_copies_agree(void **state)
     tlnmf_ctx *ctx = new_ctx();
     duet *d = new_duet(ctx);
     tl_separate_options opt = note_options();
-    opt.method = TLNMF_METHOD_TL;
-    opt.basis = TLNMF_BASIS_DCT;
+    opt.method = TL_METHOD_TL;
+    opt.basis = TL_BASIS_DCT;
     opt.per_source = 1;
     double *twice = new_doubles(2 * LENGTH), *left = new_doubles(2 * LENGTH),
            *right = new_doubles(2 * LENGTH);

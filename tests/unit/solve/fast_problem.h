@@ -20,9 +20,9 @@ static inline void create(problem *p, uint64_t seed, int64_t S, int64_t M, int64
 {
     *p = (problem){.S = S, .M = M, .N = N, .K = K, .ctx = new_ctx()};
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, seed, 0);
+    tl_rng_seed(&rng, TL_STREAM_OWN, seed, 0);
     double *Y = new_doubles(S * M * N);
-    assert_ok(p->ctx, tlnmf_simulate_gcm(p->ctx, S, M, N, K, seed, seed + 1, TLNMF_STREAM_OWN, Y,
+    assert_ok(p->ctx, tl_simulate_gcm(p->ctx, S, M, N, K, seed, seed + 1, TL_STREAM_OWN, Y,
                                          NULL, NULL));
     assert_ok(p->ctx, tlnmf_data_from_realisations(p->ctx, Y, S, M, N, &p->data));
     free(Y);
@@ -36,7 +36,7 @@ static inline void create(problem *p, uint64_t seed, int64_t S, int64_t M, int64
     for (int64_t i = 0; i < K * N; i++)
         p->model.H[i] = p->data->mean_power * (fabs(tl_rng_normal(&rng)) + 0.01);
     tl_model_refresh(&p->model);
-    tlnmf_settings_init(&p->opt);
+    tl_settings_init(&p->opt);
     p->opt.k = K;
     tl_monitor_init(&p->monitor, &p->opt, NULL, NULL, 1);
 }
