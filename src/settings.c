@@ -207,8 +207,7 @@ static void write_value(const tl_settings *settings, const option *o, char *buff
 
 void tl_settings_defaults(tl_task task, tl_settings *settings)
 {
-    tl_hooks hooks = settings->hooks;
-    *settings = (tl_settings){.task = (int32_t)task, .hooks = hooks};
+    *settings = (tl_settings){.task = (int32_t)task};
     for (size_t i = 0; i < OPTIONS; i++)
         if ((options[i].tasks & (int)task) != 0)
             put_number(settings, &options[i], options[i].fallback);
@@ -274,8 +273,8 @@ tlnmf_error tlnmf_settings_create(tlnmf_ctx *ctx, const char *task, tl_settings 
     tl_settings *settings = tl_allocate(&ctx->hooks, sizeof *settings);
     if (settings == NULL)
         return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for settings");
-    settings->hooks = ctx->hooks;
     tl_settings_defaults((tl_task)bit, settings);
+    settings->hooks = ctx->hooks;
     *out = settings;
     return TLNMF_OK;
 }

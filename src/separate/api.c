@@ -171,15 +171,16 @@ tlnmf_error tlnmf_separate(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_se
     TRY(prepare(ctx, sound, settings, &opt));
     TRY(tl_sound_power(ctx, &sound->sound, &power));
     TRY(tl_reporter_create(ctx, &reporter));
+    tl_watch watch = {tl_reporter_callback(&reporter), &reporter, false};
     tlnmf_error error = tl_separator_learn(ctx, &sound->sound, sound->span, sound->span_count, &opt,
-                                           tl_reporter_callback(&reporter), &reporter, &separator);
+                                           &watch, &separator);
     tl_reporter_free(&reporter);
     if (error == TLNMF_OK)
         error = tlnmf_record_create(ctx, model);
     if (error == TLNMF_OK)
         error = tl_record_keep_if(put_model(ctx, separator, sound, power, *model), model);
     if (error == TLNMF_OK)
-        tl_record_own(*model, separator->block); /* which holds the separator, too */
+        tl_record_own(*model, separator->memory); /* which holds the separator, too */
     else
         tl_separator_free(separator);
     return error;
@@ -379,17 +380,17 @@ static tlnmf_error run_job(tlnmf_ctx *ctx, const job *j, tlnmf_write write, void
                            .write = write,
                            .user = user};
     tl_reporter reporter;
-    tlnmf_outcome outcome;
     TRY(put_plan(ctx, j, report));
     if (!(run.eps > 0.0))
         TRY(scaled_floor(ctx, j, &run.eps));
     if (s->keep_H)
         TRY(tl_record_new_array(ctx, report, "H", 2, (int64_t[]){j->separator->K, N}, &run.H));
     TRY(tl_reporter_create(ctx, &reporter));
-    tlnmf_error error = tl_separator_run(ctx, j->separator, &j->sound->sound, &run,
-                                         tl_reporter_callback(&reporter), &reporter, &outcome);
+    tl_watch watch = {tl_reporter_callback(&reporter), &reporter, false};
+    tlnmf_error error = tl_separator_run(ctx, j->separator, &j->sound->sound, &run, &watch);
     tl_reporter_free(&reporter);
     TRY(error);
+    tlnmf_outcome outcome = watch.stopped ? TLNMF_CANCELLED : TLNMF_ITERATIONS;
     TRY(tlnmf_set_real(ctx, report, "eps", run.eps));
     TRY(tlnmf_set_integer(ctx, report, "outcome_code", outcome));
     return tl_record_refer_text(ctx, report, "outcome", tlnmf_outcome_name(outcome));

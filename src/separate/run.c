@@ -2,7 +2,6 @@
 #include "separate/separate.h"
 
 #include <math.h>
-#include <omp.h>
 
 /* What one call works with. */
 typedef struct job {
@@ -10,225 +9,179 @@ typedef struct job {
     const tl_separator *separator;
     const tl_sound *sound;
     const tl_separate_run *run;
+    tl_watch *watch;
+    tl_schedule schedule;
     tl_framing framing;
-    tl_engine engine;
+    tl_block block;
     int64_t N, outputs;
-    int64_t done; /* samples before this have been written */
-    int64_t room; /* frames of sound in the buffers */
-    double *in;   /* the sound of a block */
-    double *out;  /* outputs - 1 sums of frames, each `room` long, from `done` on */
-    double *last; /* the last output: what the others leave */
-    uint64_t *active;
-    void *block;
+    int64_t done;     /* samples before this have been written */
+    int64_t capacity; /* samples in each buffer: those of a block's frames */
+    double *in;       /* capacity x channels: the sound from `done` on */
+    double *sums;     /* (outputs - 1) x capacity x channels: sums of frames from `done` on */
+    double *last;     /* capacity x channels: the last output, what the others leave */
+    uint64_t *active; /* sources that may sound in each frame of the block, one bit each */
+    void *memory;
 } job;
 
-void tl_separate_run_init(tl_separate_run *run)
+static tlnmf_error check(const job *j)
 {
-    *run = (tl_separate_run){0};
-}
-
-static tlnmf_error check_job(tlnmf_ctx *ctx, const tl_separator *separator, const tl_sound *sound,
-                             const tl_separate_run *run)
-{
-    TRY(tl_sound_check(ctx, sound));
-    TRY(tl_spans_check(ctx, run->spans, run->span_count, separator->info.sources));
+    const tl_separate_run *run = j->run;
+    TRY(tl_sound_check(j->ctx, j->sound));
+    TRY(tl_schedule_check(j->ctx, &j->schedule));
     if (!(run->eps == 0.0 || (run->eps >= 1e-300 && run->eps <= 1e300)))
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "eps = %g is outside [1e-300, 1e+300]", run->eps);
+        return tl_fail(j->ctx, TLNMF_ERR_OPTION, "eps = %g is outside [1e-300, 1e+300]", run->eps);
     if (run->release < 0)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "release = %lld is negative",
+        return tl_fail(j->ctx, TLNMF_ERR_OPTION, "release = %lld is negative",
                        (long long)run->release);
     return TLNMF_OK;
 }
 
-static int64_t count_outputs(const tl_separator *separator, const tl_separate_run *run)
+/* The first sample of frame n at its earliest shift. */
+static int64_t earliest(const job *j, int64_t n)
 {
-    return (run->components ? separator->K : separator->info.sources) + (run->residual ? 1 : 0);
+    return tl_frame_first(&j->framing.f, n) - j->framing.f.hop + 1;
 }
 
 static tlnmf_error job_create(job *j)
 {
     const tl_separator *separator = j->separator;
-    const tl_frames *f = &j->framing.f;
-    j->outputs = count_outputs(separator, j->run);
+    int64_t channels = j->sound->channels;
+    j->outputs =
+        (j->run->components ? separator->K : separator->info.sources) + (j->run->residual ? 1 : 0);
     TRY(tl_framing_create(j->ctx, &separator->info.frames, &j->framing));
-    TRY(tl_engine_create(j->ctx, &j->framing, separator->K, j->sound->channels, &j->engine));
-    j->engine.Phi = separator->Phi;
-    j->engine.W = separator->W;
-    j->engine.eps = j->run->eps > 0.0 ? j->run->eps : separator->info.eps;
-    j->engine.paired = separator->info.basis == TL_BASIS_STFT;
-    j->N = tl_frames_count(f, j->sound->length);
-    j->done = tl_frame_first(f, 0) - f->hop + 1;
-    j->room = (j->engine.most + 1) * f->hop + f->M;
-    int64_t size = j->room * j->sound->channels;
-    tl_slot table[] = {TL_SLOT(j->in, size), TL_SLOT(j->out, (j->outputs - 1) * size),
-                       TL_SLOT(j->last, size), TL_SLOT(j->active, j->engine.most)};
-    return TL_ARENA(j->ctx, "the outputs of a block", table, &j->block);
+    TRY(tl_block_create_for(j->ctx, separator, &j->framing, channels, &j->block));
+    if (j->run->eps > 0.0)
+        j->block.eps = j->run->eps;
+    j->N = tl_frames_count(&j->framing.f, j->sound->length);
+    j->done = earliest(j, 0);
+    j->capacity = (j->block.capacity + 1) * j->framing.f.hop + j->framing.f.M;
+    int64_t size = j->capacity * channels;
+    tl_slot table[] = {TL_SLOT(j->in, size), TL_SLOT(j->sums, (j->outputs - 1) * size),
+                       TL_SLOT(j->last, size), TL_SLOT(j->active, j->block.capacity)};
+    return TL_ARENA(j->ctx, "the outputs of a block", table, &j->memory);
 }
 
 static void job_free(job *j)
 {
-    tl_release(&j->ctx->hooks, j->block);
-    tl_engine_free(&j->engine);
+    tl_release(&j->ctx->hooks, j->memory);
+    tl_block_free(&j->block);
     tl_framing_free(&j->framing);
 }
 
 /* ---- a block --------------------------------------------------------------------------------- */
 
-static tl_part part_of(const job *j, int64_t output)
+static double *sum_of(const job *j, int64_t output)
 {
-    int64_t P = j->separator->info.per_source;
-    bool each = j->run->components != 0;
-    return (tl_part){.first = each ? output : output * P,
-                     .members = each ? 1 : P,
-                     .floor_share = 1.0 / (double)j->outputs,
-                     .no_floor = j->run->residual != 0};
+    return j->sums + output * j->capacity * j->sound->channels;
 }
 
-static void keep_H(const job *j, int64_t n, int64_t count)
+static tl_part part_of(const job *j, int64_t output)
 {
+    bool single = j->run->components != 0;
+    return (tl_part){.sources = single ? 0 : (uint64_t)1 << output,
+                     .component = single ? output : -1,
+                     .no_floor = j->run->residual != 0,
+                     .floor_share = 1.0 / (double)j->outputs};
+}
+
+static void keep_H(const job *j, int64_t n)
+{
+    int64_t count = j->block.count;
     for (int64_t k = 0; j->run->H != NULL && k < j->separator->K; k++)
-        tl_copy(j->run->H + k * j->N + n, j->engine.H + k * count, count);
+        tl_copy(j->run->H + k * j->N + n, j->block.H + k * count, count);
 }
 
 /* Frames n .. n+count-1: analysis, H, and their part of every output but the last. */
 static tlnmf_error separate_block(job *j, int64_t n, int64_t count)
 {
     const tl_frames *f = &j->framing.f;
-    int64_t C = j->sound->channels;
-    tl_stretch in = {j->done, tl_frame_first(f, n + count - 1) + f->M - j->done, C, j->in};
+    int64_t channels = j->sound->channels;
+    tl_stretch in = {j->done, tl_frame_first(f, n + count - 1) + f->M - j->done, channels, j->in};
     TRY(tl_sound_read(j->ctx, j->sound, &in));
+    tl_block_begin(&j->block, count);
     for (int64_t i = 0; i < count; i++) {
-        tl_engine_put(&j->engine, &in, n + i, i, count);
-        j->active[i] = tl_active_in(f, j->run->spans, j->run->span_count, j->run->release,
-                                    j->separator->info.sources, n + i);
+        tl_block_put(&j->block, &in, n + i, i);
+        j->active[i] = tl_schedule_active(&j->schedule, f, n + i);
     }
-    tl_engine_transform(&j->engine, j->engine.M, count);
-    tl_engine_fit_H(&j->engine, count, j->separator->info.per_source, j->active);
-    keep_H(j, n, count);
+    tl_block_analyse(&j->block, j->block.M);
+    tl_block_fit(&j->block, j->active);
+    keep_H(j, n);
     if (j->run->write == NULL)
         return TLNMF_OK;
-    tl_engine_weigh(&j->engine, count);
     for (int64_t o = 0; o + 1 < j->outputs; o++) {
         tl_part part = part_of(j, o);
-        tl_stretch out = {in.first, in.length, C, j->out + o * j->room * C};
-        if (tl_engine_part(&j->engine, count, &part))
+        tl_stretch sum = {in.first, in.length, channels, sum_of(j, o)};
+        if (tl_block_part(&j->block, &part))
             for (int64_t i = 0; i < count; i++)
-                tl_engine_add(&j->engine, n + i, i, count, &out);
+                tl_block_add(&j->block, n + i, i, &sum);
     }
     return TLNMF_OK;
 }
 
-static tlnmf_error write_output(job *j, int64_t output, int64_t from, int64_t count,
+/* Samples first .. first+count-1 of an output. */
+static tlnmf_error write_output(const job *j, int64_t output, int64_t first, int64_t count,
                                 const double *x)
 {
-    if (j->run->write != NULL && count > 0 &&
-        j->run->write(output, from, count, x, j->run->user) != 0)
-        return tl_fail(j->ctx, TLNMF_ERR_DATA, "the outputs could not be written");
+    if (j->run->write == NULL || count <= 0)
+        return TLNMF_OK;
+    int status = j->run->write(output, first, count, x, j->run->user);
+    if (status != 0)
+        return tl_fail(j->ctx, TLNMF_ERR_CALLBACK,
+                       "writing output %lld failed at sample %lld: the callback returned %d for "
+                       "samples %lld to %lld",
+                       (long long)output, (long long)first, status, (long long)first,
+                       (long long)(first + count) - 1);
     return TLNMF_OK;
 }
 
-/* Samples before `until` have all their frames: they are divided, written, and make room. The last
- * output is what the others leave, so that the outputs sum to the sound. */
+/* Samples before `until` have all their frames: they are divided, written, and make way for others.
+ * The last output is what the others leave, so that the outputs sum to the sound. */
 static tlnmf_error flush(job *j, int64_t until)
 {
-    int64_t C = j->sound->channels, length = until - j->done;
+    int64_t channels = j->sound->channels, length = until - j->done;
     int64_t from = tl_max(0, j->done), to = tl_min(until, j->sound->length);
-    int64_t skip = (from - j->done) * C, kept = (j->room - length) * C;
-    tl_copy(j->last, j->in, length * C);
+    int64_t skip = (from - j->done) * channels, kept = (j->capacity - length) * channels;
+    tl_copy(j->last, j->in, length * channels);
     for (int64_t o = 0; o + 1 < j->outputs; o++) {
-        double *x = j->out + o * j->room * C;
-        tl_stretch out = {j->done, length, C, x};
+        double *x = sum_of(j, o);
+        tl_stretch out = {j->done, length, channels, x};
         tl_frames_divide(&j->framing, &out);
-        for (int64_t t = 0; t < length * C; t++)
+        for (int64_t t = 0; t < length * channels; t++)
             j->last[t] -= x[t];
         TRY(write_output(j, o, from, to - from, x + skip));
-        memmove(x, x + length * C, (size_t)kept * sizeof *x);
-        memset(x + kept, 0, (size_t)(length * C) * sizeof *x);
+        memmove(x, x + length * channels, (size_t)kept * sizeof *x);
+        memset(x + kept, 0, (size_t)(length * channels) * sizeof *x);
     }
     TRY(write_output(j, j->outputs - 1, from, to - from, j->last + skip));
     j->done = until;
     return TLNMF_OK;
 }
 
-static tlnmf_error run_blocks(job *j, tl_callback callback, void *user, tlnmf_outcome *outcome)
+static tlnmf_error run_blocks(void *self)
 {
-    const tl_frames *f = &j->framing.f;
-    for (int64_t n = 0; n < j->N; n += j->engine.most) {
-        int64_t count = tl_min(j->engine.most, j->N - n);
+    job *j = self;
+    TRY(job_create(j));
+    for (int64_t n = 0; n < j->N && !j->watch->stopped; n += j->block.capacity) {
+        int64_t count = tl_min(j->block.capacity, j->N - n);
         TRY(separate_block(j, n, count));
-        bool end = n + count == j->N;
-        /* the next frame begins here at its earliest shift; the last block has all there is */
-        int64_t until = end ? j->sound->length : tl_frame_first(f, n + count) - f->hop + 1;
-        TRY(flush(j, until));
-        tl_progress progress = {.stage = TL_STAGE_STEMS,
-                                .complete = 1,
-                                .starts = 1,
-                                .iteration = n + count,
-                                .iterations = j->N,
-                                .C = NAN,
-                                .L = NAN,
-                                .I = NAN,
-                                .step = NAN};
-        if (callback != NULL && callback(&progress, user) != 0) {
-            *outcome = TLNMF_CANCELLED;
-            return TLNMF_OK;
-        }
+        /* what comes before the next frame is complete; the last block completes all there is */
+        TRY(flush(j, n + count == j->N ? j->sound->length : earliest(j, n + count)));
+        tl_watch_report(j->watch, TL_STAGE_STEMS, n + count, j->N, NAN);
     }
-    *outcome = TLNMF_ITERATIONS;
     return TLNMF_OK;
 }
 
 tlnmf_error tl_separator_run(tlnmf_ctx *ctx, const tl_separator *separator, const tl_sound *sound,
-                             const tl_separate_run *run, tl_callback callback, void *user,
-                             tlnmf_outcome *outcome)
+                             const tl_separate_run *run, tl_watch *watch)
 {
-    *outcome = TLNMF_NOT_RUN;
-    TRY(check_job(ctx, separator, sound, run));
-    job j = {.ctx = ctx, .separator = separator, .sound = sound, .run = run};
-    int threads = run->threads > 0 ? (int)run->threads : omp_get_max_threads();
-    tlnmf_error error = TLNMF_OK;
-#pragma omp parallel num_threads(1) /* a region of its own: the caller's settings stay */
-    {
-        omp_set_num_threads(threads);
-        error = job_create(&j);
-        if (error == TLNMF_OK)
-            error = run_blocks(&j, callback, user, outcome);
-    }
+    job j = {.ctx = ctx,
+             .separator = separator,
+             .sound = sound,
+             .run = run,
+             .watch = watch,
+             .schedule = {run->spans, run->span_count, run->release, separator->info.sources}};
+    TRY(check(&j));
+    tlnmf_error error = tl_separate_on_threads(run->threads, run_blocks, &j);
     job_free(&j);
     return error;
-}
-
-/* ---- arrays ---------------------------------------------------------------------------------- */
-
-typedef struct arrays {
-    const double *x;
-    int64_t channels;
-    double *const *stems;
-} arrays;
-
-static int read_array(int64_t first, int64_t count, double *x, void *user)
-{
-    const arrays *a = user;
-    tl_copy(x, a->x + first * a->channels, count * a->channels);
-    return 0;
-}
-
-static int write_array(int64_t output, int64_t first, int64_t count, const double *x, void *user)
-{
-    const arrays *a = user;
-    tl_copy(a->stems[output] + first * a->channels, x, count * a->channels);
-    return 0;
-}
-
-tlnmf_error tl_separate_array(tlnmf_ctx *ctx, const tl_separator *separator, const double *x,
-                              int64_t length, int64_t channels, const tl_separate_run *run,
-                              double *const *stems)
-{
-    arrays a = {x, channels, stems};
-    tl_sound sound = {length, channels, read_array, &a};
-    tl_separate_run own = *run;
-    tlnmf_outcome outcome;
-    own.write = write_array;
-    own.user = &a;
-    return tl_separator_run(ctx, separator, &sound, &own, NULL, NULL, &outcome);
 }

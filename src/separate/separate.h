@@ -1,5 +1,8 @@
-/* From sound to sources: what to learn from, what to learn, how to judge it, how to take sound
- * apart with it. docs/separation.md tells the whole story. */
+/* From sound to sources: frames to learn from, candidates, how they are judged, and how sound is
+ * taken apart with the one that is kept. docs/separation.md describes the method.
+ *
+ * A call reads, writes and reports progress on the thread that made it, never on two at once: BLAS
+ * and the updates use more threads, but they have no access to the callbacks. */
 #ifndef TLNMF_SEPARATE_SEPARATE_H
 #define TLNMF_SEPARATE_SEPARATE_H
 
@@ -7,118 +10,188 @@
 #include "model/kernels.h"
 #include "separate/types.h"
 
+/* ---- the separator (separator.c) ------------------------------------------------------------- */
+
+/* What has been learnt. info.outcome is one of three:
+ *   TLNMF_ITERATIONS   learnt, and all candidates were tried;
+ *   TLNMF_CANCELLED    learnt, and the best of what was tried before the callback said stop;
+ *   TLNMF_NOT_RUN      made from a Phi and W that were learnt before. */
 struct tl_separator {
     tl_separator_info info;
     int64_t M, K;
-    double *Phi, *W;
+    double *Phi, *W; /* M x M, M x K */
     tl_hooks hooks;
-    void *block;
+    void *memory;
 };
 
-/* ---- sound and spans (scene.c) --------------------------------------------------------------- */
+/* With Phi and W to be filled in. */
+tlnmf_error tl_separator_new(tlnmf_ctx *ctx, int64_t M, int64_t K, tl_separator **out);
+/* With copies of Phi and W, which are checked. */
+tlnmf_error tl_separator_create(tlnmf_ctx *ctx, const tl_separator_info *info, const double *Phi,
+                                const double *W, tl_separator **out);
+void tl_separator_free(tl_separator *separator);
 
-/* Reads what there is of samples first .. first+length-1; the rest of the stretch is zero. */
-tlnmf_error tl_sound_read(tlnmf_ctx *ctx, const tl_sound *sound, tl_stretch *stretch);
+/* ---- options (options.c) --------------------------------------------------------------------- */
+
+void tl_separate_init(tl_separate_options *options);
+tlnmf_error tl_separate_check(tlnmf_ctx *ctx, const tl_separate_options *options, bool guided);
+/* An upper bound on the bytes that learning and running take; 0 while M, hop, shifts or channels
+ * are not set. */
+double tl_separate_memory(const tl_separate_options *options, int64_t length, int64_t channels);
+
+/* ---- progress and threads (watch.c) ---------------------------------------------------------- */
+
+/* Passes progress on to the caller's callback and remembers whether it said stop. */
+typedef struct tl_watch {
+    tl_callback callback; /* may be NULL */
+    void *user;
+    bool stopped;
+} tl_watch;
+
+/* A tl_callback whose user pointer is the tl_watch. */
+int tl_watch_relay(const tl_progress *progress, void *watch);
+/* Reports that `done` of `planned` are done; C is NaN where there is none. */
+void tl_watch_report(tl_watch *watch, tl_stage stage, int64_t done, int64_t planned, double C);
+
+/* work(job) on this thread, with so many threads for BLAS and OpenMP (0: all). The caller's own
+ * number of threads stays. */
+tlnmf_error tl_separate_on_threads(int64_t threads, tlnmf_error (*work)(void *job), void *job);
+
+/* ---- samples (samples.c)
+ * ------------------------------------------------------------------------- */
+
 tlnmf_error tl_sound_check(tlnmf_ctx *ctx, const tl_sound *sound);
-tlnmf_error tl_spans_check(tlnmf_ctx *ctx, const tl_span *spans, int64_t count, int64_t sources);
+/* Reads samples first .. first+length-1 of the stretch as far as the sound has them; the others are
+ * zero. TLNMF_ERR_CALLBACK if the callback fails, TLNMF_ERR_DATA for a sample that is not finite.
+ */
+tlnmf_error tl_sound_read(tlnmf_ctx *ctx, const tl_sound *sound, tl_stretch *stretch);
+/* energy[h], h < hops: the sum of squares of samples h hop .. (h + 1) hop - 1, all channels. */
+tlnmf_error tl_sound_energies(tlnmf_ctx *ctx, const tl_sound *sound, int64_t hop, int64_t hops,
+                              double *energy);
+/* The mean square of all samples. */
+tlnmf_error tl_sound_power(tlnmf_ctx *ctx, const tl_sound *sound, double *power);
 
-/* The sources, a bit each, that may sound in frame n: all of them without spans. */
-uint64_t tl_active_in(const tl_frames *frames, const tl_span *spans, int64_t count, int64_t release,
-                      int64_t sources, int64_t n);
+/* ---- who sounds when (scene.c) --------------------------------------------------------------- */
+
+/* A source may sound in its spans and for `release` samples after each of them. */
+typedef struct tl_schedule {
+    const tl_span *spans; /* NULL: blind, every source may sound at any time */
+    int64_t count, release, sources;
+} tl_schedule;
+
+tlnmf_error tl_schedule_check(tlnmf_ctx *ctx, const tl_schedule *schedule);
+/* The sources, one bit each, that may sound in frame n at any of its shifts. */
+uint64_t tl_schedule_active(const tl_schedule *schedule, const tl_frames *layout, int64_t n);
 
 /* The frames to learn from, with their samples. */
 typedef struct tl_scene {
     const tl_sound *sound;
-    const tl_span *spans;
-    int64_t span_count;
-    tl_frames frames;
-    int64_t L;        /* how many frames */
-    int64_t *n;       /* which */
-    uint64_t *active; /* the sources that may sound in each */
-    double *samples;  /* hop + M - 1 frames of all channels each */
-    double power;     /* mean square of those samples */
+    tl_schedule schedule;
+    tl_frames layout; /* length, hop, shifts, window */
+    int64_t frames;   /* how many there are */
+    int64_t *n;       /* frames: their numbers in the recording, ascending */
+    uint64_t *active; /* frames: the sources that may sound in each */
+    double *samples;  /* frames x (M + hop - 1) x channels: each frame at all shifts */
     tl_hooks hooks;
-    void *block;
+    void *memory;
 } tl_scene;
 
-tlnmf_error tl_scene_create(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
-                            int64_t span_count, const tl_separate_options *opt,
-                            const tl_frames *frames, tl_scene *scene);
+/* At most `most` frames. A silent sound is an error: there is nothing to learn from. */
+tlnmf_error tl_scene_create(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedule *schedule,
+                            const tl_frames *layout, int64_t most, tl_scene *scene);
 void tl_scene_free(tl_scene *scene);
-tl_stretch tl_scene_stretch(const tl_scene *scene, int64_t i); /* frame i's samples */
+tl_stretch tl_scene_stretch(const tl_scene *scene, int64_t i); /* the samples of frame i */
 
-/* ---- a block of frames (engine.c) ------------------------------------------------------------ */
+/* ---- a block of frames (block.c) ------------------------------------------------------------- */
 
-/* Room for up to `most` frames at a time; Phi, W, eps and `paired` may change between blocks. */
-typedef struct tl_engine {
+/* Works on `count` frames at a time: begin, put each frame, analyse; then fit, and for each output
+ * part and add. Columns are grouped by frame; a frame has one for each shift and channel. */
+typedef struct tl_block {
     const tl_framing *framing;
-    int64_t M, K, channels, most;
-    int64_t each; /* columns a frame: shifts times channels */
-    const double *Phi, *W;
+    int64_t M, K, channels;
+    int64_t per_frame;       /* columns of a frame: shifts times channels */
+    int64_t capacity, count; /* frames that fit, frames there are */
+    /* set by the user of the block, and free to change between blocks */
+    const double *Phi, *W; /* M x M, M x K */
+    int64_t per_source;    /* components of a source */
     double eps;
-    bool paired;    /* cosine and sine rows of the DFT share their power: STFT */
-    double *Y, *X;  /* M x (most each): frames and their coefficients */
-    double *V, *H;  /* M x most, K x most */
-    double *Vhat;   /* M x most: W H + eps */
-    double *mask;   /* M x most */
-    double *H_part; /* K x most: one output's rows of H */
-    double *Z;      /* M x (most each): one output's frames */
+    bool paired;    /* cosine and sine rows of the DFT share their power: (25) */
+    double *Y, *X;  /* M x (count per_frame): frames and their coefficients Phi Y */
+    double *V;      /* M x count */
+    double *H;      /* K x count */
+    double *Vhat;   /* M x count: W H + eps */
+    double *H_part; /* K x count: rows of H of one output, the others 0 */
+    double *mask;   /* M x count: of one output, (23) */
+    double *X_part; /* M x (count per_frame): coefficients of one output */
+    double *Y_part; /* M x (count per_frame): frames of one output */
     tl_mu mu;
     tl_hooks hooks;
-    void *block;
-} tl_engine;
+    void *memory;
+} tl_block;
 
-tlnmf_error tl_engine_create(tlnmf_ctx *ctx, const tl_framing *framing, int64_t K, int64_t channels,
-                             tl_engine *engine);
-void tl_engine_free(tl_engine *engine);
+/* K = 0: for analysis only. */
+tlnmf_error tl_block_create(tlnmf_ctx *ctx, const tl_framing *framing, int64_t channels, int64_t K,
+                            tl_block *block);
+/* With all that the separator says; `framing` must be that of its frames. */
+tlnmf_error tl_block_create_for(tlnmf_ctx *ctx, const tl_separator *separator,
+                                const tl_framing *framing, int64_t channels, tl_block *block);
+void tl_block_free(tl_block *block);
 
-/* Frame n of a stretch to place i of a block of `count`; then the first
- * `rows` rows of X and V of all `count`. */
-void tl_engine_put(tl_engine *engine, const tl_stretch *x, int64_t n, int64_t i, int64_t count);
-void tl_engine_transform(tl_engine *engine, int64_t rows, int64_t count);
-/* H with Phi and W as they are, from `active` sources (a bit each) per frame: (7). */
-void tl_engine_fit_H(tl_engine *engine, int64_t count, int64_t per_source, const uint64_t *active);
+void tl_block_begin(tl_block *block, int64_t count);
+/* Frame n of the stretch becomes frame i of the block. */
+void tl_block_put(tl_block *block, const tl_stretch *x, int64_t n, int64_t i);
+/* The first `rows` rows of X and V. */
+void tl_block_analyse(tl_block *block, int64_t rows);
+/* H with Phi and W as they are, (7), from the sources that are active in each frame; then Vhat. */
+void tl_block_fit(tl_block *block, const uint64_t *active);
 
-/* Which components make an output: first .. first+members-1, or those of the sources in a set. */
+/* The components that make up an output, and what the output gets of the floor: (23). */
 typedef struct tl_part {
-    uint64_t sources;   /* a bit each; used if `members` is 0 */
-    int64_t per_source; /* components of each of them */
-    int64_t first, members;
-    double floor_share; /* of the floor where H is all zero: 1 / outputs */
-    bool no_floor;      /* the floor belongs to the residual: (23) */
+    uint64_t sources;   /* all components of these sources, one bit each .. */
+    int64_t component;  /* .. or this one alone, if it is not negative */
+    bool no_floor;      /* the floor belongs to the residual */
+    double floor_share; /* in frames where all of H is 0; elsewhere the output's share of H */
 } tl_part;
 
-/* The part's share of every coefficient, (23), back to frames, left in Z. False if it is all zero.
- * tl_engine_weigh must have been called after H was fitted. */
-void tl_engine_weigh(tl_engine *engine, int64_t count);
-bool tl_engine_part(tl_engine *engine, int64_t count, const tl_part *part);
-void tl_engine_add(const tl_engine *engine, int64_t n, int64_t i, int64_t count, tl_stretch *y);
+/* The part's frames, in Y_part. False if they are all zero; then Y_part is not written. */
+bool tl_block_part(tl_block *block, const tl_part *part);
+/* Adds frame i of Y_part to y, as frame n: overlap-add, (24) without its denominator. */
+void tl_block_add(const tl_block *block, int64_t n, int64_t i, tl_stretch *y);
 
 /* ---- remixes (remix.c) ----------------------------------------------------------------------- */
 
-/* Two stretches of the recording in which no source sounds in both: their sum is a mixture whose
- * parts are known. */
-enum { TL_REMIXES = 4 };
+enum { TL_REMIXES = 4 }; /* at most; docs/separation.md */
+
+/* Pairs of passages of the recording in which no source sounds in both: their sum is a mixture
+ * whose two parts are known. */
 typedef struct tl_remix {
     int64_t count, channels;
     struct {
-        uint64_t sources[2];
-        int64_t length;
-        double *x[2];
+        uint64_t sources[2]; /* that sound in each passage, one bit each */
+        int64_t length;      /* samples */
+        double *x[2];        /* length x channels: the passages */
     } pair[TL_REMIXES];
-    double *mix, *part; /* as long as the longest */
+    double *mix, *estimate; /* as long as the longest: a mixture; what was made of one part */
     tl_hooks hooks;
-    void *block;
+    void *memory;
 } tl_remix;
 
-tlnmf_error tl_remix_create(tlnmf_ctx *ctx, const tl_scene *scene, int64_t sources,
-                            tl_remix *remix);
+/* No pairs (count = 0) where the schedule is blind or no two passages fit. */
+tlnmf_error tl_remix_create(tlnmf_ctx *ctx, const tl_scene *scene, tl_remix *remix);
 void tl_remix_free(tl_remix *remix);
-/* Mean SI-SDR of the parts that the engine, with its Phi and W, gets out of the mixtures. */
-double tl_remix_judge(const tl_remix *remix, tl_engine *engine, int64_t per_source);
+/* The mean SI-SDR in dB of what the separator makes of the parts; NaN without pairs. */
+tlnmf_error tl_remix_judge(tlnmf_ctx *ctx, const tl_remix *remix, const tl_separator *separator,
+                           double *score);
 
-/* ---- the object (separator.c) ---------------------------------------------------------------- */
+/* ---- the two calls (choose.c, run.c) --------------------------------------------------------- */
 
-tlnmf_error tl_separator_new(tlnmf_ctx *ctx, int64_t M, int64_t K, tl_separator **out);
+/* Tries candidates and returns the best; outcome as described above. No spans: blind. */
+tlnmf_error tl_separator_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
+                               int64_t span_count, const tl_separate_options *options,
+                               tl_watch *watch, tl_separator **out);
+/* Takes sound apart, block by block. Stopped early if watch->stopped. TLNMF_ERR_CALLBACK if reading
+ * or writing fails. */
+tlnmf_error tl_separator_run(tlnmf_ctx *ctx, const tl_separator *separator, const tl_sound *sound,
+                             const tl_separate_run *run, tl_watch *watch);
 
 #endif

@@ -1,29 +1,14 @@
-/* What has been learnt, as an object. */
+/* The separator: what has been learnt, as an object. */
 #include "separate/separate.h"
 
 #include <math.h>
-
-void tl_separate_init(tl_separate_options *options)
-{
-    *options = (tl_separate_options){.learn_frames = 600,
-                                     .J = 10,
-                                     .starts = 8,
-                                     .seed = 1,
-                                     .eps_rel = 1e-2,
-                                     .method = TL_METHOD_AUTO,
-                                     .basis = TL_BASIS_AUTO,
-                                     .any_window = 1,
-                                     .any_length = 1,
-                                     .any_J = 1};
-    tl_frames_init(&options->frames);
-}
 
 tlnmf_error tl_separator_new(tlnmf_ctx *ctx, int64_t M, int64_t K, tl_separator **out)
 {
     tl_separator *separator, shell = {.M = M, .K = K, .hooks = ctx->hooks};
     tl_slot table[] = {TL_SLOT(separator, 1), TL_SLOT(shell.Phi, M * M), TL_SLOT(shell.W, M * K)};
     *out = NULL;
-    TRY(TL_ARENA(ctx, "what is learnt", table, &shell.block));
+    TRY(TL_ARENA(ctx, "what is learnt", table, &shell.memory));
     *separator = shell;
     *out = separator;
     return TLNMF_OK;
@@ -33,8 +18,8 @@ void tl_separator_free(tl_separator *separator)
 {
     if (separator == NULL)
         return;
-    tl_hooks hooks = separator->hooks;
-    tl_release(&hooks, separator->block);
+    tl_hooks hooks = separator->hooks; /* the separator lies in the memory it releases */
+    tl_release(&hooks, separator->memory);
 }
 
 static tlnmf_error check_info(tlnmf_ctx *ctx, const tl_separator_info *info)
@@ -66,26 +51,8 @@ tlnmf_error tl_separator_create(tlnmf_ctx *ctx, const tl_separator_info *info, c
     TRY(tl_check_orthogonal(ctx, "Phi", M, Phi));
     TRY(tl_separator_new(ctx, M, K, out));
     (*out)->info = *info;
+    (*out)->info.outcome = TLNMF_NOT_RUN;
     tl_copy((*out)->Phi, Phi, M * M);
     tl_copy((*out)->W, W, M * K);
     return TLNMF_OK;
-}
-
-double tl_separate_memory(const tl_separate_options *opt, int64_t length, int64_t channels)
-{
-    const tl_frames *f = &opt->frames;
-    double longer = opt->any_length && opt->method == TL_METHOD_AUTO ? 2.0 : 1.0;
-    double M = longer * (double)f->M, C = (double)channels, S = (double)f->shifts;
-    double N = (double)tl_frames_count(f, length);
-    double L = fmin(N, (double)opt->learn_frames);
-    double band = opt->band > 0 ? (double)opt->band : fmin(M, 400.0);
-    double K = (double)opt->sources * (opt->per_source > 0 ? (double)opt->per_source : 3.0);
-    double columns = fmax(512.0, S * C);
-    double scene = L * (M + (double)f->hop) * C, factors = 4.0 * (M * L + (M + L) * K);
-    double transforms = (4.0 + 2.0 * longer) * M * M, block = 3.0 * M * columns;
-    double learning = opt->method == TL_METHOD_NMF
-                          ? 0.0
-                          : band * L * (S * C + 6.0 * fmin(S * C, band)) + 14.0 * band * band;
-    double outputs = K * (columns / (S * C) + 4.0) * (double)f->hop * C;
-    return 8.0 * (scene + factors + transforms + block + learning + outputs + K * N);
 }

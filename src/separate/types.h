@@ -71,24 +71,4 @@ typedef struct tl_separate_run {
 
 typedef struct tl_separator tl_separator;
 
-void tl_separate_init(tl_separate_options *options);
-tlnmf_error tl_separator_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
-                               int64_t span_count, const tl_separate_options *options,
-                               tl_callback callback_or_null, void *user, tl_separator **out);
-/* From a Phi (M x M) and W (M x sources per_source) learnt before; frames, sources, per_source,
- * basis, eps, mean_power are taken from `info`. */
-tlnmf_error tl_separator_create(tlnmf_ctx *ctx, const tl_separator_info *info, const double *Phi,
-                                const double *W, tl_separator **out);
-void tl_separator_free(tl_separator *separator);
-/* Block by block. Stopped by the callback, it returns TLNMF_OK and *outcome is CANCELLED. */
-tlnmf_error tl_separator_run(tlnmf_ctx *ctx, const tl_separator *separator, const tl_sound *sound,
-                             const tl_separate_run *run, tl_callback callback_or_null, void *user,
-                             tlnmf_outcome *outcome);
-/* The same for arrays: x and stems[output] have length * channels numbers each. */
-tlnmf_error tl_separate_array(tlnmf_ctx *ctx, const tl_separator *separator, const double *x,
-                              int64_t length, int64_t channels, const tl_separate_run *run,
-                              double *const *stems);
-tlnmf_error tl_sound_power(tlnmf_ctx *ctx, const tl_sound *sound, double *power);
-double tl_separate_memory(const tl_separate_options *options, int64_t length, int64_t channels);
-
 #endif

@@ -1,0 +1,73 @@
+/* The options of a separation: defaults, ranges, and the memory they lead to. */
+#include "separate/separate.h"
+
+#include <math.h>
+
+void tl_separate_init(tl_separate_options *options)
+{
+    *options = (tl_separate_options){.learn_frames = 600,
+                                     .J = 10,
+                                     .starts = 8,
+                                     .seed = 1,
+                                     .eps_rel = 1e-2,
+                                     .method = TL_METHOD_AUTO,
+                                     .basis = TL_BASIS_AUTO,
+                                     .any_window = 1,
+                                     .any_length = 1,
+                                     .any_J = 1};
+    tl_frames_init(&options->frames);
+}
+
+tlnmf_error tl_separate_check(tlnmf_ctx *ctx, const tl_separate_options *opt, bool guided)
+{
+    const struct {
+        const char *name;
+        int64_t value, low, high;
+    } ranges[] = {{"k", opt->sources, 1, TL_SOURCES_MAX},
+                  {"per-source", opt->per_source, 0, TL_PER_SOURCE_MAX},
+                  {"release", opt->release, 0, (int64_t)1 << 40},
+                  {"learn-frames", opt->learn_frames, 1, 1000000},
+                  {"band", opt->band, 0, (int64_t)1 << 20},
+                  {"J", opt->J, 1, 1000000},
+                  {"starts", opt->starts, 1, 1000000},
+                  {"threads", opt->threads, 0, 4096},
+                  {"method", opt->method, TL_METHOD_TL, TL_METHOD_AUTO},
+                  {"basis", opt->basis, TL_BASIS_AUTO, TL_BASIS_STFT}};
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (ranges[i].value < ranges[i].low || ranges[i].value > ranges[i].high)
+            return tl_fail(ctx, TLNMF_ERR_OPTION, "%s = %lld is outside [%lld, %lld]",
+                           ranges[i].name, (long long)ranges[i].value, (long long)ranges[i].low,
+                           (long long)ranges[i].high);
+    if (!(opt->eps_rel >= 1e-30 && opt->eps_rel <= 1e6))
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "eps-rel = %g is outside [1e-30, 1e+06]",
+                       opt->eps_rel);
+    if (!guided && opt->per_source > 1)
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "per-source = %lld: without labels nothing says which components belong "
+                       "together",
+                       (long long)opt->per_source);
+    return tl_frames_check(ctx, &opt->frames);
+}
+
+double tl_separate_memory(const tl_separate_options *opt, int64_t length, int64_t channels)
+{
+    const tl_frames *f = &opt->frames;
+    if (f->M < 1 || f->hop < 1 || f->shifts < 1 || channels < 1)
+        return 0.0;
+    double longer = opt->any_length && opt->method == TL_METHOD_AUTO ? 2.0 : 1.0;
+    double M = longer * (double)f->M, per_frame = (double)f->shifts * (double)channels;
+    double N = (double)tl_frames_count(f, length);
+    double frames = fmin(N, (double)opt->learn_frames);
+    double band = opt->band > 0 ? (double)opt->band : fmin(M, 400.0);
+    double K = (double)opt->sources * (opt->per_source > 0 ? (double)opt->per_source : 3.0);
+    double columns = fmax(512.0, per_frame);
+    double scene = frames * (M + (double)f->hop) * (double)channels;
+    double factors = 4.0 * (M * frames + (M + frames) * K);
+    double transforms = (4.0 + 2.0 * longer) * M * M, block = 3.0 * M * columns;
+    double learning =
+        opt->method == TL_METHOD_NMF
+            ? 0.0
+            : band * frames * (per_frame + 6.0 * fmin(per_frame, band)) + 14.0 * band * band;
+    double outputs = K * (columns / per_frame + 4.0) * (double)f->hop * (double)channels;
+    return 8.0 * (scene + factors + transforms + block + learning + outputs + K * N);
+}
