@@ -26,10 +26,16 @@ enum { CLI_LIST = 64, CLI_PATH = 4096, CLI_OPTIONS_MAX = 64 };
 typedef struct cli_option {
     const char *name;     /* --name, or -n when it is one letter */
     const char *argument; /* what --help calls its value; "a|b|c": one of these; NULL: no value */
-    const char *help;
+    const char *help;     /* NULL: that of the library's option of this name */
     const char **value; /* receives the text, "" for an option without value; an option with several
                            (its argument ends in "...") has CLI_LIST + 1 of them, the last NULL */
 } cli_option;
+
+/* An option that is no more. */
+typedef struct cli_rename {
+    const char *name;    /* without dashes */
+    const char *instead; /* what to use: "--learn-frames" */
+} cli_rename;
 
 typedef struct cli_command {
     const char *name, *usage, *purpose, *examples;
@@ -38,8 +44,9 @@ typedef struct cli_command {
     const char *without;     /* of those options, not these; NULL: none is left out */
     const char *common;      /* which of o, force, json, q, v it has: names between spaces */
     const char *notes;       /* what --help says after the examples; or NULL */
-    const cli_option *options;
-    size_t option_count;
+    const cli_option *options, *shared; /* its own options, and those that several commands share */
+    size_t option_count, shared_count;
+    const cli_rename *renamed; /* options of earlier versions; ends with a NULL name; or NULL */
     int (*run)(int argc, char **argv);
 } cli_command;
 
