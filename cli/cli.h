@@ -102,6 +102,7 @@ void cli_warn(const cli_command *command, const char *format, ...)
  * message does not, or NULL. Exit codes: a file that cannot be read is bad input, one that cannot
  * be written an output error. */
 int cli_fail_library(const cli_call *call, tlnmf_error error, const char *file);
+exit_code cli_code_of(tlnmf_error error);
 
 /* ---- help (common/help.c, common/man.c) ------------------------------------------------------ */
 
@@ -123,8 +124,10 @@ const cli_command *cli_command_at(size_t index); /* NULL past the last */
 /* Fails early when a file could not be written: it is there already (and no --force was given), no
  * directory, no permission. NULL and "-" are fine; a device or a pipe is written in place. */
 int cli_check_output(const cli_command *command, const char *path);
-/* Whether `spec`, which may end in :/path or :name, and `path` are one regular file. */
+/* Whether two names, which may end in :/path or :name, are one regular file. */
 bool cli_is_same_file(const char *spec, const char *path);
+/* Fails if the output is the input, --force or not. Either may be NULL. */
+int cli_check_input(const cli_command *command, const char *input, const char *output);
 
 /* ---- data (common/data.c) -------------------------------------------------------------------- */
 
@@ -140,6 +143,8 @@ int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out);
 /* Reads a matrix of the given shape into `start` under this name. `spec` may be NULL. */
 int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t rows,
                     int64_t columns, tlnmf_record *start);
+/* Reads the weights of the frames, N numbers. `spec` may be NULL. */
+int cli_read_weights(cli_call *call, const char *spec, tlnmf_data *data);
 
 /* ---- memory (common/memory.c) ---------------------------------------------------------------- */
 
@@ -177,12 +182,14 @@ bool cli_print_json(const json_t *object);
 json_t *cli_seed(uint64_t seed);    /* a string where an integer cannot hold it */
 json_t *cli_real(double x);         /* null where it is not finite */
 json_t *cli_text(const char *text); /* a JSON string even if it is not UTF-8 */
-/* All options of the tasks of a command with their values. */
-json_t *cli_options_json(const tlnmf_settings *settings, const char *task);
+/* The value of an option of the library's table. */
+json_t *cli_option_json(const tlnmf_settings *settings, const char *task, const char *name);
+char *cli_json_text(const json_t *object); /* as cli_print_json prints it; free() it */
 /* The same value, or 0 with SOURCE_DATE_EPOCH: reproducible outputs carry no times. */
 double cli_seconds(double value);
 
-/* ---- results of fit and jd (common/summary.c) ------------------------------------------------ */
+/* ---- results of fit and jd (common/summary.c, common/report.c)
+ * ------------------------------------------------ */
 
 typedef struct cli_result {
     const char *input, *output; /* file names; output is NULL when no model is written */
@@ -193,9 +200,8 @@ typedef struct cli_result {
         *moving; /* as given, for the record; may be NULL */
 } cli_result;
 
-/* What is wrong with -o and the way the data are said to be. */
-int cli_check_model(const cli_call *call, const char *output, const char *input_kind,
-                    const char *init_phi);
+/* What is wrong with the operand, -o and --json before any file is read. */
+int cli_check_model(const cli_call *call, const char *output, const char *init_phi);
 /* Writes the model and prints the summary; returns the exit code. */
 int cli_finish(const cli_call *call, const cli_result *r, bool strict);
 
