@@ -62,23 +62,32 @@ static void print_text(const json_t *object)
         print_object(summary, 1);
 }
 
+static int describe(const cli_call *call)
+{
+    tlnmf_record *about;
+    tlnmf_error error = tlnmf_io_describe(call->ctx, call->operands[0], &about);
+    if (error != TLNMF_OK)
+        return cli_fail_library(call, error, NULL);
+    int code = EXIT_DONE;
+    json_t *object = json_loads(tlnmf_get_text(about, "json"), 0, NULL);
+    if (object == NULL)
+        code = cli_fail(&cli_info, EXIT_INTERNAL, "no memory");
+    else if (cli_common_values.json == NULL)
+        print_text(object);
+    else if (!cli_print_json(object))
+        code = cli_fail(&cli_info, EXIT_OUTPUT, "standard output cannot be written");
+    json_decref(object);
+    tlnmf_record_free(about);
+    return code;
+}
+
 static int run(int argc, char **argv)
 {
     cli_call call;
     int code = EXIT_DONE;
-    if (cli_begin(&call, &cli_info, NULL, 0, argc, argv, &code)) {
-        io_error err;
-        json_t *object = NULL;
-        if (call.operand_count != 1)
-            code = cli_fail(&cli_info, EXIT_USAGE, "one file is needed");
-        else if ((object = io_describe(call.operands[0], &err)) == NULL)
-            code = cli_fail_io(&cli_info, &err);
-        else if (cli_common_values.json == NULL)
-            print_text(object);
-        else if (!cli_print_json(object))
-            code = cli_fail(&cli_info, EXIT_OUTPUT, "standard output cannot be written");
-        json_decref(object);
-    }
+    if (cli_begin(&call, &cli_info, argc, argv, &code))
+        code = call.operand_count == 1 ? describe(&call)
+                                       : cli_fail(&cli_info, EXIT_USAGE, "one file is needed");
     cli_end(&call);
     return code;
 }
@@ -87,7 +96,7 @@ const cli_command cli_info = {
     .name = "info",
     .usage = "info FILE",
     .purpose = "what is in a file: a model, or arrays with their types and shapes",
-    .takes = " json ",
+    .common = " json ",
     .examples = "  tlnmf info model.h5\n  tlnmf info data.npy --json\n",
     .run = run,
 };

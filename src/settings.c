@@ -123,7 +123,7 @@ static int32_t choice_of(const option *o, const char *word)
     size_t length = strlen(word);
     const char *at = o->choices;
     for (int32_t i = 0; length > 0 && at != NULL; at = word_at(o->choices, ++i))
-        if (strncmp(at, word, length) == 0 && (at[length] == '|' || at[length] == '\0'))
+        if (strcspn(at, "|") == length && memcmp(at, word, length) == 0)
             return i;
     return -1;
 }

@@ -4,23 +4,40 @@
 #include <math.h>
 #include <string.h>
 
+/* An array of a record. */
+typedef struct array {
+    int32_t rank;
+    int64_t shape[TLNMF_MAX_RANK];
+    const double *x;
+} array;
+
+static tlnmf_error read_array(cli_call *call, const char *spec, tlnmf_record **record, array *a)
+{
+    tlnmf_error error = tlnmf_io_read_array(call->ctx, spec, record);
+    if (error == TLNMF_OK)
+        a->x = tlnmf_get_array(*record, "array", &a->rank, a->shape);
+    return error;
+}
+
 /* "(10, 50)" */
-static const char *shape_text(const io_array *array, char *text, size_t size)
+static const char *shape_text(const array *a, char *text, size_t size)
 {
     size_t used = (size_t)snprintf(text, size, "(");
-    for (int i = 0; i < array->ndim && used < size; i++)
+    for (int i = 0; i < a->rank && used < size; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%lld", i == 0 ? "" : ", ",
-                                 (long long)array->dim[i]);
+                                 (long long)a->shape[i]);
     if (used < size)
-        snprintf(text + used, size - used, array->ndim == 1 ? ",)" : ")");
+        snprintf(text + used, size - used, a->rank == 1 ? ",)" : ")");
     return text;
 }
 
+/* ---- data ------------------------------------------------------------------------------------ */
+
 /* Whether all slices of (N, M, M) are symmetric: then they are covariances, not data with M = N. */
-static bool is_symmetric(const io_array *a)
+static bool is_symmetric(const array *a)
 {
-    int64_t M = a->dim[2];
-    for (int64_t n = 0; n < a->dim[0]; n++)
+    int64_t M = a->shape[2];
+    for (int64_t n = 0; n < a->shape[0]; n++)
         for (int64_t i = 0; i < M; i++)
             for (int64_t j = 0; j < i; j++) {
                 double x = a->x[(n * M + i) * M + j], y = a->x[(n * M + j) * M + i];
@@ -30,82 +47,109 @@ static bool is_symmetric(const io_array *a)
     return true;
 }
 
-static bool means_covariances(const io_array *a, const char *kind)
+static bool has_square_slices(const array *a)
+{
+    return a->rank == 3 && a->shape[1] == a->shape[2];
+}
+
+static bool means_covariances(const array *a, const char *kind)
 {
     if (strcmp(kind, "auto") != 0)
         return strcmp(kind, "covariances") == 0;
-    return a->ndim == 3 && a->dim[1] == a->dim[2] && is_symmetric(a);
+    return has_square_slices(a) && is_symmetric(a);
 }
 
-/* A stack of square slices that was not taken for covariances may be one that is a little off. */
-static void say_if_square(const cli_call *call, const char *spec, const io_array *a,
-                          const char *kind)
-{
-    if (strcmp(kind, "auto") == 0 && a->ndim == 3 && a->dim[1] == a->dim[2] &&
-        cli_common_values.quiet == NULL)
-        fprintf(
-            stderr,
-            "tlnmf %s: warning: %s: the slices are not symmetric, taken as data (S, M, N); --input "
-            "covariances says otherwise\n",
-            call->command->name, spec);
-}
-
-static int make_data(cli_call *call, const char *spec, const char *kind, const io_array *a,
-                     tlnmf_data **out)
+static int from_covariances(cli_call *call, const cli_input *input, const array *a,
+                            tlnmf_data **out)
 {
     char shape[128];
-    if (a->ndim != 2 && a->ndim != 3)
-        return cli_fail(call->command, EXIT_INPUT,
-                        "%s: shape %s: an array (M, N) or (S, M, N) is needed", spec,
-                        shape_text(a, shape, sizeof shape));
-    bool covariances = means_covariances(a, kind);
-    if (covariances && (a->ndim != 3 || a->dim[1] != a->dim[2]))
-        return cli_fail(call->command, EXIT_INPUT, "%s: shape %s: covariances are (N, M, M)", spec,
-                        shape_text(a, shape, sizeof shape));
-    if (covariances && call->block + call->moving > 0)
+    if (!has_square_slices(a))
+        return cli_fail(call->command, EXIT_INPUT, "%s: shape %s: covariances are (N, M, M)",
+                        input->spec, shape_text(a, shape, sizeof shape));
+    if (input->block + input->moving > 0)
         return cli_fail(call->command, EXIT_USAGE, "--%s is for data, %s has covariances",
-                        call->block > 0 ? "block" : "moving", spec);
-    if (!covariances)
-        say_if_square(call, spec, a, kind);
-    tlnmf_error error;
-    int64_t S = a->ndim == 3 ? a->dim[0] : 1, M = a->dim[a->ndim - 2], N = a->dim[a->ndim - 1];
-    if (covariances)
-        error = tlnmf_data_from_covariances(call->ctx, a->x, a->dim[0], a->dim[1], out);
-    else if (call->block + call->moving > 0)
-        error = tlnmf_data_from_neighbours(call->ctx, a->x, S, M, N,
-                                           call->block > 0 ? TLNMF_NEIGHBOURS_BLOCKS
-                                                           : TLNMF_NEIGHBOURS_MOVING,
-                                           call->block + call->moving, out);
-    else
-        error = tlnmf_data_from_realisations(call->ctx, a->x, S, M, N, out);
-    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, spec);
+                        input->block > 0 ? "block" : "moving", input->spec);
+    tlnmf_error error = tlnmf_data_from_covariances(call->ctx, a->x, a->shape, out);
+    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, input->spec);
 }
 
-int cli_read_data(cli_call *call, const char *spec, const char *kind, tlnmf_data **out)
+static int from_realisations(cli_call *call, const cli_input *input, const array *a,
+                             tlnmf_data **out)
 {
-    io_error err;
-    io_array array;
+    /* A stack of square slices may be covariances whose symmetry is a little off. */
+    if (strcmp(input->kind, "auto") == 0 && has_square_slices(a))
+        cli_warn(call->command,
+                 "%s: the slices are not symmetric, taken as data (S, M, N); --input covariances "
+                 "says otherwise",
+                 input->spec);
+    const int64_t shape[3] = {a->rank == 3 ? a->shape[0] : 1, a->shape[a->rank - 2],
+                              a->shape[a->rank - 1]};
+    tlnmf_neighbours kind = input->block > 0 ? TLNMF_NEIGHBOURS_BLOCKS : TLNMF_NEIGHBOURS_MOVING;
+    int64_t B = input->block + input->moving;
+    tlnmf_error error = B > 0 ? tlnmf_data_from_neighbours(call->ctx, a->x, shape, kind, B, out)
+                              : tlnmf_data_from_realisations(call->ctx, a->x, shape, out);
+    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, input->spec);
+}
+
+int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out)
+{
+    tlnmf_record *record;
+    array a;
+    char shape[128];
+    int code;
     *out = NULL;
-    if (!io_array_read(spec, &array, &err))
-        return cli_fail_io(call->command, &err);
-    int code = make_data(call, spec, kind, &array, out);
-    io_array_free(&array);
+    tlnmf_error error = read_array(call, input->spec, &record, &a);
+    if (error != TLNMF_OK)
+        return cli_fail_library(call, error, NULL);
+    if (a.rank != 2 && a.rank != 3)
+        code = cli_fail(call->command, EXIT_INPUT,
+                        "%s: shape %s: an array (M, N) or (S, M, N) is needed", input->spec,
+                        shape_text(&a, shape, sizeof shape));
+    else
+        code = means_covariances(&a, input->kind) ? from_covariances(call, input, &a, out)
+                                                  : from_realisations(call, input, &a, out);
+    tlnmf_record_free(record);
     return code;
 }
 
+/* ---- starts and weights ---------------------------------------------------------------------- */
+
 int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t rows,
-                    int64_t columns, io_array *out)
+                    int64_t columns, tlnmf_record *start)
 {
-    io_error err;
-    *out = (io_array){0};
+    tlnmf_record *record;
+    array a;
+    char shape[128];
+    int code = EXIT_DONE;
     if (spec == NULL)
         return EXIT_DONE;
-    if (!io_array_read(spec, out, &err))
-        return cli_fail_io(call->command, &err);
-    if (out->ndim == 2 && out->dim[0] == rows && out->dim[1] == columns)
+    tlnmf_error error = read_array(call, spec, &record, &a);
+    if (error == TLNMF_OK && (a.rank != 2 || a.shape[0] != rows || a.shape[1] != columns))
+        code = cli_fail(call->command, EXIT_INPUT, "%s: shape %s, but %s must be (%lld, %lld)",
+                        spec, shape_text(&a, shape, sizeof shape), name, (long long)rows,
+                        (long long)columns);
+    else if (error == TLNMF_OK)
+        error = tlnmf_set_array(call->ctx, start, name, a.x, a.rank, a.shape);
+    tlnmf_record_free(record);
+    return error == TLNMF_OK ? code : cli_fail_library(call, error, NULL);
+}
+
+int cli_read_weights(cli_call *call, const char *spec, tlnmf_data *data)
+{
+    tlnmf_record *record;
+    array a;
+    int64_t N = tlnmf_get_integer(tlnmf_data_record(data), "N");
+    int code = EXIT_DONE;
+    if (spec == NULL)
         return EXIT_DONE;
-    char shape[128];
-    return cli_fail(call->command, EXIT_INPUT, "%s: shape %s, but %s must be (%lld, %lld)", spec,
-                    shape_text(out, shape, sizeof shape), name, (long long)rows,
-                    (long long)columns);
+    tlnmf_error error = read_array(call, spec, &record, &a);
+    if (error != TLNMF_OK)
+        return cli_fail_library(call, error, NULL);
+    if (a.rank != 1 || a.shape[0] != N)
+        code = cli_fail(call->command, EXIT_INPUT, "%s: weights must have the shape (%lld,)", spec,
+                        (long long)N);
+    else
+        error = tlnmf_data_set_weights(call->ctx, data, a.x);
+    tlnmf_record_free(record);
+    return error == TLNMF_OK ? code : cli_fail_library(call, error, spec);
 }

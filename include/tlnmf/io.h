@@ -57,7 +57,8 @@ TLNMF_API tlnmf_error tlnmf_io_writer_create(tlnmf_ctx *ctx, const char *path,
 TLNMF_API tlnmf_error tlnmf_io_writer_append(tlnmf_ctx *ctx, tlnmf_io_writer *writer,
                                              const double *x, int64_t count);
 /* clipped (samples that did not fit the format), step (distance of two values of a whole-number
- * format; 0 for floats). */
+ * format; 0 for floats), temporary (the file that is written until the commit; "" for standard
+ * output, devices and pipes). A program that ends at once on a signal unlinks `temporary`. */
 TLNMF_API const tlnmf_record *tlnmf_io_writer_record(const tlnmf_io_writer *writer);
 /* Publishes the file and frees the writer, also when publishing fails. */
 TLNMF_API tlnmf_error tlnmf_io_writer_commit(tlnmf_ctx *ctx, tlnmf_io_writer *writer);

@@ -57,9 +57,23 @@ TLNMF_API tlnmf_error tlnmf_sound_add_labels(tlnmf_ctx *ctx, tlnmf_sound *sound,
                                              const tlnmf_record *track);
 /* length, channels, rate, labels (how many), names (of the sources). */
 TLNMF_API const tlnmf_record *tlnmf_sound_record(const tlnmf_sound *sound);
+/* `count` samples of all channels from sample `first` on; all of them must be in the sound. */
+TLNMF_API tlnmf_error tlnmf_sound_read(tlnmf_ctx *ctx, const tlnmf_sound *sound, int64_t first,
+                                       int64_t count, double *x);
 /* Mean of the squared samples. */
 TLNMF_API tlnmf_error tlnmf_sound_power(tlnmf_ctx *ctx, const tlnmf_sound *sound, double *power);
 TLNMF_API void tlnmf_sound_free(tlnmf_sound *sound);
+
+/* For libraries that make sounds, as libtlnmf_io does of files: the record of the sound, to add
+ * values to before the sound is given to others. */
+TLNMF_API tlnmf_record *tlnmf_sound_notes(tlnmf_sound *sound);
+/* What went wrong in the last read: writes a message of at most `size` bytes and returns the error
+ * that the call ends with instead of TLNMF_ERR_CALLBACK; TLNMF_OK if that read did not fail. */
+typedef tlnmf_error (*tlnmf_why)(char *text, size_t size, void *user);
+/* The sound owns `user`: close(user) is called once, when the sound is freed. A call that fails
+ * while it reads the sound asks why_or_null. */
+TLNMF_API void tlnmf_sound_own(tlnmf_sound *sound, void (*close)(void *user), tlnmf_why why_or_null,
+                               void *user);
 
 /* ---- separation ------------------------------------------------------------------------------ */
 

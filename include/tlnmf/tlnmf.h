@@ -113,6 +113,9 @@ TLNMF_API void tlnmf_ctx_set_log(tlnmf_ctx *ctx, tlnmf_log log_or_null, void *us
 TLNMF_API void tlnmf_ctx_set_progress(tlnmf_ctx *ctx, tlnmf_callback callback_or_null, void *user);
 /* Of the last call with this context that failed; "" if none has. */
 TLNMF_API const char *tlnmf_message(const tlnmf_ctx *ctx);
+/* For libraries built on this one: copies the message and returns `error`, so that a function can
+ * end with `return tlnmf_fail(..)`. */
+TLNMF_API tlnmf_error tlnmf_fail(tlnmf_ctx *ctx_or_null, tlnmf_error error, const char *text);
 
 /* ---- records --------------------------------------------------------------------------------- */
 
@@ -165,6 +168,9 @@ TLNMF_API tlnmf_error tlnmf_set_texts(tlnmf_ctx *ctx, tlnmf_record *record, cons
 /* Copies the array. */
 TLNMF_API tlnmf_error tlnmf_set_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
                                       const double *x, int32_t rank, const int64_t *shape);
+/* Without a copy: an array of zeros that belongs to the record, to be filled in through *x. */
+TLNMF_API tlnmf_error tlnmf_new_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
+                                      int32_t rank, const int64_t *shape, double **x);
 
 /* A record as bytes and back, the same on every machine, with a checksum. *size is the room in
  * `bytes_or_null` on entry and the number of bytes of the record on return; with NULL, or too

@@ -87,6 +87,17 @@ const char *tlnmf_message(const tlnmf_ctx *ctx)
     return ctx == NULL ? "" : ctx->message;
 }
 
+tlnmf_error tlnmf_fail(tlnmf_ctx *ctx, tlnmf_error error, const char *text)
+{
+    TL_NEED(ctx, text);
+    if (ctx != NULL) {
+        size_t length = strnlen(text, sizeof ctx->message - 1);
+        memmove(ctx->message, text, length); /* `text` may be the message itself */
+        ctx->message[length] = '\0';
+    }
+    return error;
+}
+
 tlnmf_error tl_fail(tlnmf_ctx *ctx, tlnmf_error error, const char *format, ...)
 {
     va_list args;

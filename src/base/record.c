@@ -391,6 +391,17 @@ tlnmf_error tlnmf_set_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *na
     return put_array(ctx, record, name, x, rank, shape, &copy);
 }
 
+tlnmf_error tlnmf_new_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name, int32_t rank,
+                            const int64_t *shape, double **x)
+{
+    TL_NEED(ctx, x);
+    *x = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, record);
+    TL_NEED(ctx, name);
+    return put_array(ctx, record, name, NULL, rank, shape, x);
+}
+
 void tl_record_own(tlnmf_record *record, void *block)
 {
     if (block != NULL)

@@ -244,7 +244,8 @@ tlnmf_error tlnmf_record_unpack(tlnmf_ctx *ctx, const void *bytes, size_t size, 
     tlnmf_error error = TLNMF_OK;
     for (uint64_t i = 0; i < count && error == TLNMF_OK; i++)
         error = unpack_entry(ctx, &u, record);
-    if (error == TLNMF_OK && (u.bad || u.left != 0))
+    if (error == TLNMF_ERR_ARGUMENT || /* a name that cannot be one */
+        (error == TLNMF_OK && (u.bad || u.left != 0)))
         error = damaged(ctx);
     *out = record;
     return tl_record_keep_if(error, out);

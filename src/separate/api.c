@@ -169,7 +169,7 @@ tlnmf_error tlnmf_separate(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_se
     TL_NEED(ctx, model);
     *model = NULL;
     TRY(prepare(ctx, sound, settings, &opt));
-    TRY(tl_sound_power(ctx, &sound->sound, &power));
+    TRY(tlnmf_sound_power(ctx, sound, &power));
     TRY(tl_reporter_create(ctx, &reporter));
     tl_watch watch = {tl_reporter_callback(&reporter), &reporter, false};
     tlnmf_error error = tl_separator_learn(ctx, &sound->sound, sound->span, sound->span_count, &opt,
@@ -183,7 +183,7 @@ tlnmf_error tlnmf_separate(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_se
         tl_record_own(*model, separator->memory); /* which holds the separator, too */
     else
         tl_separator_free(separator);
-    return error;
+    return tl_sound_explain(ctx, sound, error);
 }
 
 static int64_t integer_or(const tlnmf_record *record, const char *name, int64_t fallback)
@@ -408,7 +408,7 @@ tlnmf_error tlnmf_stems(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_s
     if (error == TLNMF_OK)
         error = tl_record_keep_if(run_job(ctx, &j, write, user, *report), report);
     job_free(ctx, &j);
-    return error;
+    return tl_sound_explain(ctx, sound, error);
 }
 
 /* Where stems[stem][t][c] lie. */

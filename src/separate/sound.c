@@ -42,11 +42,10 @@ tlnmf_error tlnmf_sound_create(tlnmf_ctx *ctx, int64_t length, int64_t channels,
     return TLNMF_OK;
 }
 
-/* An array as a sound; `user` is the object itself, which refers to the caller's samples. */
+/* An array as a sound: refers to the caller's samples. */
 typedef struct array_sound {
     const double *x;
     int64_t channels;
-    tl_hooks hooks;
 } array_sound;
 
 static int read_array(int64_t first, int64_t count, double *x, void *user)
@@ -54,12 +53,6 @@ static int read_array(int64_t first, int64_t count, double *x, void *user)
     const array_sound *array = user;
     tl_copy(x, array->x + first * array->channels, count * array->channels);
     return 0;
-}
-
-static void close_array(void *user)
-{
-    tl_hooks hooks = ((array_sound *)user)->hooks;
-    tl_release(&hooks, user);
 }
 
 tlnmf_error tlnmf_sound_from_array(tlnmf_ctx *ctx, const double *x, int64_t length,
@@ -72,10 +65,10 @@ tlnmf_error tlnmf_sound_from_array(tlnmf_ctx *ctx, const double *x, int64_t leng
     array_sound *array = tl_allocate(&ctx->hooks, sizeof *array);
     if (array == NULL)
         return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for a sound");
-    *array = (array_sound){x, channels, ctx->hooks};
+    *array = (array_sound){x, channels};
     tlnmf_error error = tlnmf_sound_create(ctx, length, channels, rate, read_array, array, out);
     if (error == TLNMF_OK)
-        (*out)->close = close_array;
+        (*out)->array = array;
     else
         tl_release(&ctx->hooks, array);
     return error;
@@ -86,7 +79,8 @@ void tlnmf_sound_free(tlnmf_sound *sound)
     if (sound == NULL)
         return;
     if (sound->close != NULL)
-        sound->close(sound->sound.user);
+        sound->close(sound->owned);
+    tl_release(&sound->hooks, sound->array);
     for (int64_t k = 0; k < sound->sources; k++)
         tl_release(&sound->hooks, sound->name[k]);
     tl_release(&sound->hooks, sound->span);
@@ -100,12 +94,51 @@ const tlnmf_record *tlnmf_sound_record(const tlnmf_sound *sound)
     return sound == NULL ? NULL : sound->record;
 }
 
+tlnmf_record *tlnmf_sound_notes(tlnmf_sound *sound)
+{
+    return sound == NULL ? NULL : sound->record;
+}
+
+void tlnmf_sound_own(tlnmf_sound *sound, void (*close)(void *user), tlnmf_why why, void *user)
+{
+    if (sound == NULL)
+        return;
+    sound->close = close;
+    sound->why = why;
+    sound->owned = user;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+tlnmf_error tl_sound_explain(tlnmf_ctx *ctx, const tlnmf_sound *sound, tlnmf_error error)
+{
+    char text[TL_MESSAGE] = "";
+    if (error == TLNMF_OK || sound->why == NULL)
+        return error;
+    tlnmf_error found = sound->why(text, sizeof text, sound->owned);
+    return found == TLNMF_OK ? error : tlnmf_fail(ctx, found, text);
+}
+
+tlnmf_error tlnmf_sound_read(tlnmf_ctx *ctx, const tlnmf_sound *sound, int64_t first, int64_t count,
+                             double *x)
+{
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, sound);
+    TL_NEED(ctx, x);
+    if (first < 0 || count < 0 || first > sound->sound.length - count)
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "%lld samples from %lld on: the sound has %lld",
+                       (long long)count, (long long)first, (long long)sound->sound.length);
+    tl_stretch stretch = {
+        .first = first, .length = count, .channels = sound->sound.channels, .x = x};
+    return tl_sound_explain(ctx, sound, tl_sound_read(ctx, &sound->sound, &stretch));
+}
+
 tlnmf_error tlnmf_sound_power(tlnmf_ctx *ctx, const tlnmf_sound *sound, double *power)
 {
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, sound);
     TL_NEED(ctx, power);
-    return tl_sound_power(ctx, &sound->sound, power);
+    return tl_sound_explain(ctx, sound, tl_sound_power(ctx, &sound->sound, power));
 }
 
 /* ---- labels ---------------------------------------------------------------------------------- */

@@ -48,12 +48,9 @@ static void loops_do_not_malloc(void **state)
     enum { M = 40, N = 60 };
     tlnmf_ctx *ctx = new_ctx();
     double *Y = new_doubles(M * N);
-    assert_ok(ctx, tl_simulate_gcm(ctx, 1, M, N, 3, 1, 1, TL_STREAM_OWN, Y, NULL, NULL));
-    tlnmf_data *data;
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 1, M, N, &data));
-    tlnmf_settings opt;
-    tl_settings_init(&opt);
-    opt.k = 3;
+    simulate_gcm(ctx, (gcm_recipe){1, M, N, 3, 1, 1, TL_STREAM_OWN}, Y, NULL, NULL);
+    tlnmf_data *data = data_of(ctx, Y, 1, M, N);
+    tl_settings opt = fit_settings(3);
     opt.J = 50;
     opt.tol = 0.0;
     opt.threads = 1;

@@ -81,16 +81,34 @@ static void names_are_pinned(void **state)
     assert_true(strlen(tlnmf_blas()) > 0);
 }
 
-static void half_a_pair_of_hooks_is_refused(void **state)
+static void *no_memory(size_t bytes, void *user)
+{
+    (void)bytes;
+    ++*(int *)user;
+    return NULL;
+}
+
+static void no_release(void *block, void *user)
+{
+    (void)block;
+    (void)user;
+    fail_msg("there is nothing to release");
+}
+
+static void half_an_allocator_is_refused(void **state)
 {
     (void)state;
-    tlnmf_ctx *ctx;
-    tl_hooks hooks;
-    tl_hooks_init(&hooks);
-    hooks.release = (void (*)(void *, void *))(uintptr_t)1;
-    assert_int_equal(tlnmf_ctx_create(&hooks, &ctx), TLNMF_ERR_OPTION);
+    int calls = 0;
+    tlnmf_ctx *ctx = (tlnmf_ctx *)(void *)&calls;
+    assert_int_equal(tlnmf_ctx_create_with(no_memory, NULL, &calls, &ctx), TLNMF_ERR_ARGUMENT);
     assert_null(ctx);
-    tlnmf_ctx_free(NULL);
+    assert_int_equal(tlnmf_ctx_create_with(NULL, no_release, &calls, &ctx), TLNMF_ERR_ARGUMENT);
+    assert_int_equal(calls, 0);
+    ctx = (tlnmf_ctx *)(void *)&calls;
+    assert_int_equal(tlnmf_ctx_create_with(no_memory, no_release, &calls, &ctx), TLNMF_ERR_MEMORY);
+    assert_int_equal(calls, 1);
+    assert_null(ctx);
+    assert_string_equal(tlnmf_message(NULL), "");
 }
 
 int main(void)
@@ -101,7 +119,7 @@ int main(void)
         cmocka_unit_test(own_normals_have_the_right_moments),
         cmocka_unit_test(arena_is_aligned_zeroed_and_disjoint),
         cmocka_unit_test(names_are_pinned),
-        cmocka_unit_test(half_a_pair_of_hooks_is_refused),
+        cmocka_unit_test(half_an_allocator_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,21 +180,20 @@ static void polar_factor_of_any_matrix(void **state)
 static void fixed_transforms_are_orthogonal(void **state)
 {
     (void)state;
-    static const tl_transform kinds[] = {TL_TRANSFORM_DCT, TL_TRANSFORM_DFT,
-                                            TL_TRANSFORM_IDENTITY};
+    static const tl_transform kinds[] = {TL_TRANSFORM_DCT, TL_TRANSFORM_DFT, TL_TRANSFORM_IDENTITY};
     tlnmf_ctx *ctx = new_ctx();
     for (int i = 0; i < SIZES; i++)
         for (int k = 0; k < 3; k++) {
             int64_t M = sizes[i];
             double *Phi = new_doubles(M * M), *scratch = new_doubles(M * M);
-            assert_ok(ctx, tl_transform_matrix(ctx, kinds[k], M, Phi));
+            assert_ok(ctx, tl_fixed_transform(ctx, kinds[k], M, Phi));
             assert_true(tl_orthogonality(M, Phi, scratch) < 1e-14);
             free(Phi);
             free(scratch);
         }
     double Phi[4];
-    assert_int_equal(tl_transform_matrix(ctx, TL_TRANSFORM_RANDOM, 2, Phi), TLNMF_ERR_OPTION);
-    assert_int_equal(tl_transform_matrix(ctx, TL_TRANSFORM_DCT, 0, Phi), TLNMF_ERR_SHAPE);
+    assert_int_equal(tl_fixed_transform(ctx, TL_TRANSFORM_RANDOM, 2, Phi), TLNMF_ERR_OPTION);
+    assert_int_equal(tl_fixed_transform(ctx, TL_TRANSFORM_DCT, 0, Phi), TLNMF_ERR_SHAPE);
     tlnmf_ctx_free(ctx);
 }
 
@@ -291,6 +290,47 @@ static void semidefinite_systems(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+/* ---- assignment ------------------------------------------------------------------------------ */
+
+static double best_by_trying(int64_t n, const double *cost, int64_t row, unsigned taken)
+{
+    double best = INFINITY;
+    if (row == n)
+        return 0.0;
+    for (int64_t j = 0; j < n; j++)
+        if ((taken & (1u << j)) == 0)
+            best =
+                fmin(best, cost[row * n + j] + best_by_trying(n, cost, row + 1, taken | (1u << j)));
+    return best;
+}
+
+static void assignments_are_the_best(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 4, 0);
+    for (int trial = 0; trial < 300; trial++) {
+        int64_t n = pick(&rng, 1, 6), match[6];
+        double *cost = new_normals(&rng, n * n), sum = 0.0;
+        for (int64_t i = 0; trial % 3 == 0 && i < n * n; i++)
+            cost[i] = floor(2.0 * cost[i]); /* ties */
+        assert_ok(ctx, tl_assign(ctx, n, cost, match));
+        unsigned seen = 0;
+        for (int64_t i = 0; i < n; i++) {
+            sum += cost[i * n + match[i]];
+            seen |= 1u << match[i];
+        }
+        assert_int_equal(seen, (1u << n) - 1);
+        assert_near(sum, best_by_trying(n, cost, 0, 0), 1e-12);
+        free(cost);
+    }
+    double bad[1] = {NAN};
+    int64_t match;
+    assert_int_equal(tl_assign(ctx, 1, bad, &match), TLNMF_ERR_DATA);
+    tlnmf_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +342,7 @@ int main(void)
         cmocka_unit_test(products_of_gram_and_gemm_agree),
         cmocka_unit_test(semidefinite_systems),
         cmocka_unit_test(sizes_beyond_blas_are_refused),
+        cmocka_unit_test(assignments_are_the_best),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

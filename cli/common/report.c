@@ -1,0 +1,135 @@
+/* The result of fit and jd as a page of text. */
+#include "cli/common/summary.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void print_atoms(FILE *out, const cli_result *r)
+{
+    int64_t M = tlnmf_get_integer(r->model, "M"), shape[TLNMF_MAX_RANK];
+    const double *row = tlnmf_get_array(r->atoms, "row", NULL, shape);
+    const double *frequency = tlnmf_get_array(r->atoms, "frequency", NULL, NULL);
+    const double *cents = tlnmf_get_array(r->atoms, "cents", NULL, NULL);
+    const double *error = tlnmf_get_array(r->atoms, "error", NULL, NULL);
+    const double *energy = tlnmf_get_array(r->atoms, "energy", NULL, NULL);
+    const double *all = tlnmf_get_array(r->model, "energy", NULL, NULL);
+    double total = 0.0;
+    for (int64_t m = 0; m < M; m++)
+        total += all[m];
+    fprintf(out, "\nstrongest atoms (rows of Phi as sinusoids)\n"
+                 "  row   frequency   note     cents   error   share of energy\n");
+    for (int64_t i = 0; i < shape[0]; i++)
+        fprintf(out, "  %3lld  %8.2f Hz   %-5s  %+6.1f   %5.3f   %5.1f %%\n", (long long)row[i],
+                frequency[i], tlnmf_get_text_at(r->atoms, "note", (size_t)i), cents[i], error[i],
+                total > 0.0 ? 100.0 * energy[i] / total : 0.0);
+    fputc('\n', out);
+}
+
+static void print_exchange(FILE *out, const tlnmf_record *model)
+{
+    fprintf(out, "  TL-NMF        C %.10g   I %.6g\n  JD+NMF        C %.10g   I %.6g\n",
+            tlnmf_get_real(model, "C_tl"), tlnmf_get_real(model, "I_tl"),
+            tlnmf_get_real(model, "C_jd"), tlnmf_get_real(model, "I_jd"));
+    if (tlnmf_get_integer(model, "chain") == 0)
+        fputs("                theory says that TL-NMF has the smaller C and I, JD the smaller L; "
+              "that does\n"
+              "                not hold: a search has not found its minimum, try more starts\n",
+              out);
+}
+
+/* What --method auto chose, and why. */
+static void print_choice(FILE *out, const tlnmf_record *model)
+{
+    if (strcmp(tlnmf_get_text(model, "method"), "jd") == 0)
+        fprintf(out, "  method        JD+NMF: TL-NMF could lower C by %.3g at most\n",
+                tlnmf_get_real(model, "I"));
+    else
+        fprintf(out, "  method        TL-NMF: JD+NMF left I = %.6g to gain from\n",
+                tlnmf_get_real(model, "I_jd"));
+}
+
+static const char *stop_words(const tlnmf_record *model)
+{
+    switch (tlnmf_get_integer(model, "outcome_code")) {
+    case TLNMF_CONVERGED:
+        return "converged: the objective no longer changes";
+    case TLNMF_STATIONARY:
+        return "converged: the gradient vanishes";
+    case TLNMF_ITERATIONS:
+        return "all iterations done";
+    case TLNMF_LINE_SEARCH:
+        return "no step improves the objective any more";
+    default:
+        return tlnmf_get_text(model, "outcome");
+    }
+}
+
+static void print_data(FILE *out, const cli_result *r)
+{
+    const tlnmf_record *data = tlnmf_data_record(r->data);
+    int64_t M = tlnmf_get_integer(data, "M"), N = tlnmf_get_integer(data, "N");
+    int64_t S = tlnmf_get_integer(data, "S"), columns = tlnmf_get_integer(r->model, "columns");
+    fprintf(out, "%s: %lld frame%s of length %lld", r->input, (long long)N, plural(N),
+            (long long)M);
+    if (S > 0)
+        fprintf(out, ", %lld realisation%s", (long long)S, plural(S));
+    else
+        fputs(", given as covariances", out);
+    fprintf(out, " (%lld compressed column%s)\n", (long long)columns, plural(columns));
+}
+
+static void print_values(FILE *out, const cli_call *call, const tlnmf_record *model)
+{
+    double C = tlnmf_get_real(model, "C"), L = tlnmf_get_real(model, "L");
+    double certificate = tlnmf_get_real(model, "certificate");
+    char method[64];
+    if (tlnmf_get_integer(model, "K") > 0)
+        fprintf(out, "  C             %.12g\n  L             %.12g\n  I             %.10g\n", C, L,
+                tlnmf_get_real(model, "I"));
+    else
+        fprintf(out, "  L             %.12g\n", L);
+    if (tlnmf_settings_get_text(call->settings, "method", method, sizeof method) != NULL &&
+        strcmp(method, "auto") == 0)
+        print_choice(out, model);
+    if (tlnmf_get_integer(model, "chain") >= 0)
+        print_exchange(out, model);
+    if (isfinite(certificate))
+        fprintf(out,
+                "  certificate   C - C* is at most %.6g, if %.12g is the global minimum of L\n",
+                certificate, C - certificate);
+}
+
+static void print_run(FILE *out, const tlnmf_record *model, double mean_power)
+{
+    double eps = tlnmf_get_real(model, "eps");
+    int64_t starts = tlnmf_get_integer(model, "starts");
+    int64_t best = tlnmf_get_integer(model, "best_start");
+    fprintf(out, "  eps           %.6g (%.3g of the mean power)\n", eps, eps / mean_power);
+    fprintf(out, "  stopped       %s (iteration %lld)", stop_words(model),
+            (long long)tlnmf_get_integer(model, "iterations"));
+    if (best >= starts) /* --method auto */
+        fputs(", from where JD+NMF ended", out);
+    else if (starts > 1)
+        fprintf(out, ", start %lld, the best of %lld", (long long)best + 1, (long long)starts);
+    fprintf(out, "\n  gradient      %.3g   orthogonality %.2g\n",
+            tlnmf_get_real(model, "gradient_norm"), tlnmf_get_real(model, "orthogonality"));
+    fprintf(out, "  time          %.3g s (%.3g s CPU)\n",
+            cli_seconds(tlnmf_get_real(model, "wall_seconds")),
+            cli_seconds(tlnmf_get_real(model, "cpu_seconds")));
+}
+
+void cli_print_result(FILE *out, const cli_call *call, const cli_result *r)
+{
+    print_data(out, r);
+    if (r->atoms != NULL)
+        print_atoms(out, r);
+    print_values(out, call, r->model);
+    print_run(out, r->model, tlnmf_get_real(tlnmf_data_record(r->data), "mean_power"));
+    if (r->output != NULL)
+        fprintf(out, "  model         %s\n", r->output);
+}
