@@ -6,14 +6,14 @@
 
 #include "separate/separate.h"
 
-enum { RATE = TLNMF_NOTES_RATE, LENGTH = TLNMF_NOTES_LENGTH };
+enum { RATE = NOTES_RATE, LENGTH = NOTES_LENGTH };
 
 /* The mixture, its parts, and space for what is separated. */
 typedef struct duet {
     double mix[LENGTH], first[LENGTH], second[LENGTH], stem[3][LENGTH];
 } duet;
 
-/* The two notes alone, as docs/spec.md defines them: what tl_simulate_notes adds up. */
+/* The two notes alone, as docs/spec.md defines them: what simulate_notes adds up. */
 static inline void true_notes(const double theta[2], double *first, double *second)
 {
     const double pi = acos(-1.0), f[2] = {440.0, 466.16};
@@ -33,7 +33,7 @@ static inline duet *new_duet(tlnmf_ctx *ctx)
     const double theta[2] = {1.0, 2.0};
     duet *d = calloc(1, sizeof *d);
     assert_non_null(d);
-    assert_ok(ctx, tl_simulate_notes(ctx, 1, theta, NULL, d->mix));
+    simulate_notes(ctx, 1, theta, NULL, d->mix);
     true_notes(theta, d->first, d->second);
     for (int t = 0; t < LENGTH; t++)
         assert_near(d->mix[t], d->first[t] + d->second[t], 1e-12);
@@ -63,6 +63,15 @@ static inline int write_array(int64_t output, int64_t first, int64_t count, cons
     return 0;
 }
 
+/* The window of the frames, M numbers. */
+static inline void window_of(tlnmf_ctx *ctx, const tl_frames *frames, double *w)
+{
+    tl_framing framing;
+    assert_ok(ctx, tl_framing_create(ctx, frames, &framing));
+    memcpy(w, framing.w, (size_t)frames->M * sizeof *w);
+    tl_framing_free(&framing);
+}
+
 /* ---- options and calls ----------------------------------------------------------------------- */
 
 static inline tl_separate_options note_options(void)
@@ -81,7 +90,7 @@ static const tl_span NOTES[4] = {
 
 static inline tl_separate_run blind_run(void)
 {
-    return (tl_separate_run){.struct_size = sizeof(tl_separate_run), .threads = 1};
+    return (tl_separate_run){.threads = 1};
 }
 
 static inline tl_separate_run guided_run(void)
@@ -97,7 +106,7 @@ static inline tl_separator *learn(tlnmf_ctx *ctx, const double *x, int64_t chann
                                   const tl_separate_options *opt)
 {
     arrays a = {.x = x, .channels = channels};
-    tl_sound sound = {sizeof sound, LENGTH, channels, read_array, &a};
+    tl_sound sound = {LENGTH, channels, read_array, &a};
     tl_watch watch = {NULL, NULL, false};
     tl_separator *separator;
     assert_ok(ctx, tl_separator_learn(ctx, &sound, guided ? NOTES : NULL, guided ? 4 : 0, opt,
@@ -110,7 +119,7 @@ static inline void separate(tlnmf_ctx *ctx, const tl_separator *separator, const
                             double *const *stems)
 {
     arrays a = {.x = x, .channels = channels, .stems = stems};
-    tl_sound sound = {sizeof sound, length, channels, read_array, &a};
+    tl_sound sound = {length, channels, read_array, &a};
     tl_watch watch = {NULL, NULL, false};
     run.write = write_array;
     run.user = &a;

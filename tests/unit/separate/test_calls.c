@@ -49,7 +49,7 @@ static void a_finished_learning_has_done_its_iterations(void **state)
     duet *d = new_duet(ctx);
     tl_separate_options opt = quick_options();
     arrays a = {.x = d->mix, .channels = 1};
-    tl_sound sound = {sizeof sound, LENGTH, 1, read_array, &a};
+    tl_sound sound = {LENGTH, 1, read_array, &a};
     stopper never = {.at = 1000000};
     tl_watch watch = {stop, &never, false};
     tl_separator *separator;
@@ -94,7 +94,7 @@ static void a_stopped_learning_is_cancelled(void **state)
     duet *d = new_duet(ctx);
     tl_separate_options opt = note_options();
     arrays a = {.x = d->mix, .channels = 1};
-    tl_sound sound = {sizeof sound, LENGTH, 1, read_array, &a};
+    tl_sound sound = {LENGTH, 1, read_array, &a};
     for (int i = 0; i < 3; i++) {
         opt.method = i == 2 ? TL_METHOD_TL : TL_METHOD_AUTO;
         stopper s = {.at = i == 1 ? 3 : 1};
@@ -119,25 +119,24 @@ static void a_run_ends_or_is_cancelled(void **state)
     tl_separator *separator = learn(ctx, d->mix, 1, true, &opt);
     double *stems[2] = {d->stem[0], d->stem[1]};
     arrays a = {.x = d->mix, .channels = 1, .stems = stems};
-    tl_sound sound = {sizeof sound, LENGTH, 1, read_array, &a};
+    tl_sound sound = {LENGTH, 1, read_array, &a};
     tl_separate_run run = guided_run();
     run.write = write_array;
     run.user = &a;
     stopper s = {.at = 1};
-    tlnmf_outcome outcome;
-    assert_ok(ctx, tl_separator_run(ctx, separator, &sound, &run, stop, &s, &outcome));
-    assert_int_equal(outcome, TLNMF_CANCELLED);
+    tl_watch watch = {stop, &s, false};
+    assert_ok(ctx, tl_separator_run(ctx, separator, &sound, &run, &watch));
+    assert_true(watch.stopped);
     assert_int_equal(s.calls, 1);
     assert_int_equal(s.last.stage, TL_STAGE_STEMS);
     s = (stopper){.at = 1000000};
-    assert_ok(ctx, tl_separator_run(ctx, separator, &sound, &run, stop, &s, &outcome));
-    assert_int_equal(outcome, TLNMF_ITERATIONS);
+    watch.stopped = false;
+    assert_ok(ctx, tl_separator_run(ctx, separator, &sound, &run, &watch));
+    assert_false(watch.stopped);
     assert_int_equal(s.last.iteration, tl_frames_count(&separator->info.frames, LENGTH));
     assert_int_equal(s.last.iteration, s.last.iterations);
     sound.length = 0;
-    assert_int_equal(tl_separator_run(ctx, separator, &sound, &run, stop, &s, &outcome),
-                     TLNMF_ERR_SHAPE);
-    assert_int_equal(outcome, TLNMF_NOT_RUN);
+    assert_int_equal(tl_separator_run(ctx, separator, &sound, &run, &watch), TLNMF_ERR_SHAPE);
     tl_separator_free(separator);
     free(d);
     tlnmf_ctx_free(ctx);
@@ -179,7 +178,7 @@ static void a_failed_reading_stops_learning(void **state)
     int n = 1;
     for (; error == TLNMF_ERR_CALLBACK; n++) {
         fragile f = {.a = {.x = d->mix, .channels = 1}, .fail_read = n};
-        tl_sound sound = {sizeof sound, LENGTH, 1, read_fragile, &f};
+        tl_sound sound = {LENGTH, 1, read_fragile, &f};
         tl_watch watch = {NULL, NULL, false};
         tl_separator *separator = (tl_separator *)1;
         error = tl_separator_learn(ctx, &sound, NOTES, 4, &opt, &watch, &separator);
@@ -203,7 +202,7 @@ static void a_failed_reading_stops_learning(void **state)
 
 static tlnmf_error run_fragile(tlnmf_ctx *ctx, const tl_separator *separator, fragile *f)
 {
-    tl_sound sound = {sizeof sound, LENGTH, 1, read_fragile, f};
+    tl_sound sound = {LENGTH, 1, read_fragile, f};
     tl_separate_run run = guided_run();
     tl_watch watch = {NULL, NULL, false};
     run.write = write_fragile;
@@ -299,7 +298,7 @@ static void callbacks_run_on_the_calling_thread(void **state)
     duet *d = new_duet(ctx);
     double *stems[2] = {d->stem[0], d->stem[1]};
     census c = {.a = {.x = d->mix, .channels = 1, .stems = stems}, .caller = pthread_self()};
-    tl_sound sound = {sizeof sound, LENGTH, 1, read_counted, &c};
+    tl_sound sound = {LENGTH, 1, read_counted, &c};
     tl_separate_options opt = note_options();
     opt.threads = 4;
     opt.J = 2;
@@ -339,7 +338,7 @@ static void bad_input_is_refused(void **state)
     tlnmf_ctx *ctx = new_ctx();
     double *x = new_doubles(LENGTH);
     arrays a = {.x = x, .channels = 1};
-    tl_sound sound = {sizeof sound, LENGTH, 1, read_array, &a};
+    tl_sound sound = {LENGTH, 1, read_array, &a};
     tl_separate_options opt = note_options(), bad = opt;
     refuse(ctx, &sound, NULL, &opt, TLNMF_ERR_DATA, "silent");
     x[700] = NAN; /* bad data, not a callback that failed */
@@ -374,7 +373,7 @@ static void sizes_before_the_frames_are_set(void **state)
     tlnmf_ctx *ctx = new_ctx();
     double x = 1.0;
     arrays a = {.x = &x, .channels = 1};
-    tl_sound sound = {sizeof sound, 1, 1, read_array, &a};
+    tl_sound sound = {1, 1, read_array, &a};
     tl_separate_options opt;
     tl_separate_init(&opt);
     opt.sources = 2;
@@ -421,13 +420,7 @@ static void memory_stays_below_its_bound(void **state)
     (void)state;
     static const int32_t methods[] = {TL_METHOD_NMF, TL_METHOD_TL, TL_METHOD_AUTO};
     meter m = {0, 0};
-    tl_hooks hooks;
-    tl_hooks_init(&hooks);
-    hooks.allocate = allocate_metered;
-    hooks.release = release_metered;
-    hooks.user = &m;
-    tlnmf_ctx *ctx;
-    assert_int_equal(tlnmf_ctx_create(&hooks, &ctx), TLNMF_OK);
+    tlnmf_ctx *ctx = new_ctx_with(allocate_metered, release_metered, &m);
     duet *d = new_duet(ctx);
     for (int i = 0; i < 6; i++) {
         tl_separate_options opt = note_options();

@@ -58,13 +58,9 @@ static double merit(const tried *t, long long M, bool retimed)
 /* Learns with a context that keeps the diary, and returns the separator. */
 static tl_separator *learn_noted(const tl_separate_options *opt, bool guided, diary *d)
 {
-    tl_hooks hooks;
-    tlnmf_ctx *ctx, *plain = new_ctx();
-    tl_hooks_init(&hooks);
-    hooks.log = note_candidate;
-    hooks.user = d;
+    tlnmf_ctx *ctx = new_ctx(), *plain = new_ctx();
+    tlnmf_ctx_set_log(ctx, note_candidate, d);
     *d = (diary){0};
-    assert_int_equal(tlnmf_ctx_create(&hooks, &ctx), TLNMF_OK);
     duet *notes = new_duet(plain);
     tl_separator *separator = learn(ctx, notes->mix, 1, guided, opt);
     free(notes);

@@ -22,7 +22,7 @@ static bench *new_bench(void)
     b->ctx = new_ctx();
     b->d = new_duet(b->ctx);
     b->a = (arrays){.x = b->d->mix, .channels = 1};
-    b->sound = (tl_sound){sizeof b->sound, LENGTH, 1, read_array, &b->a};
+    b->sound = (tl_sound){LENGTH, 1, read_array, &b->a};
     b->opt = note_options();
     b->opt.frames.shifts = 3;
     b->opt.learn_frames = 70;
@@ -73,7 +73,7 @@ static double naive_C(const bench *b, const tl_separator *model, const double *H
 {
     int64_t M = model->M, K = model->K, frames = b->scene.frames;
     double *w = new_doubles(M), *V = new_doubles(M), C = 0.0;
-    assert_ok(b->ctx, tl_frames_window(b->ctx, &model->info.frames, w));
+    window_of(b->ctx, &model->info.frames, w);
     for (int64_t i = 0; i < frames; i++) {
         for (int64_t m = 0; m < M; m++)
             V[m] = naive_power(b, model, w, m, i);

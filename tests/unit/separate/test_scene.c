@@ -38,7 +38,7 @@ static void the_loudest_frame_of_each_slot_is_learnt_from(void **state)
     tl_rng_seed(&rng, TL_STREAM_OWN, 2, 1);
     double *x = new_normals(&rng, LONG * CHANNELS);
     arrays a = {.x = x, .channels = CHANNELS};
-    tl_sound sound = {sizeof sound, LONG, CHANNELS, read_array, &a};
+    tl_sound sound = {LONG, CHANNELS, read_array, &a};
     tl_schedule blind = {.sources = 2};
     tl_frames f;
     tl_frames_init(&f);
@@ -91,7 +91,7 @@ static void power_is_the_mean_square(void **state)
     double *x = new_normals(&rng, 3 * 50001);
     for (int i = 0; i < 5; i++) {
         arrays a = {.x = x, .channels = 3};
-        tl_sound sound = {sizeof sound, lengths[i], 3, read_array, &a};
+        tl_sound sound = {lengths[i], 3, read_array, &a};
         long double sum = 0.0L;
         double power;
         for (int64_t t = 0; t < 3 * lengths[i]; t++)

@@ -66,7 +66,7 @@ static void naive_stem(const tl_separator *separator, const double *x, const dou
     int64_t M = f->M, P = info.per_source, K = info.sources * P;
     double w[200], y[200], c[200], sum[LENGTH] = {0.0};
     tlnmf_ctx *ctx = new_ctx();
-    assert_ok(ctx, tl_frames_window(ctx, f, w));
+    window_of(ctx, f, w);
     memset(stem, 0, LENGTH * sizeof *stem);
     for (int64_t n = 0; n < N; n++)
         for (int64_t s = 0; s < f->shifts; s++) {
@@ -240,7 +240,7 @@ static void small_sounds_work(void **state)
         for (int t = 0; t < 199; t++)
             x[t] = 0.25;
         arrays sound_in = {.x = x, .channels = 1};
-        tl_sound sound = {sizeof sound, lengths[i], 1, read_array, &sound_in};
+        tl_sound sound = {lengths[i], 1, read_array, &sound_in};
         tl_separate_options opt = note_options();
         tl_watch watch = {NULL, NULL, false};
         tl_separator *separator;
