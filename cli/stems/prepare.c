@@ -43,7 +43,9 @@ int cli_stems_add_labels(cli_stems *stems)
     tlnmf_error error = tlnmf_io_read_labels(stems->call->ctx, path, &track);
     if (error != TLNMF_OK)
         return cli_fail_library(stems->call, error, NULL);
+    stems->call->subject = path;
     error = tlnmf_sound_add_labels(stems->call->ctx, stems->sound, track);
+    stems->call->subject = NULL;
     tlnmf_record_free(track);
     return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(stems->call, error, path);
 }
