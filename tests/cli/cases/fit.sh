@@ -45,7 +45,8 @@ C=$(json C)
 expect 0 ... "" tlnmf fit y.npy -k 2 --no-model --json --moving 1
 check "an average over one frame is the frame" [ "$(json C)" = "$C" ]
 npy cov.npy "(2, 2, 2)" 1 0 0 1 2 0 0 1
-usage fit "--block is for data, cov.npy has covariances" cov.npy -k 1 --input covariances --block 2
+usage fit "--block is for data, cov.npy has covariances" \
+    cov.npy -k 1 --input covariances --block 2 --no-model
 
 # JSON, trace and model
 expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --tol 0 --hops 0 --json --trace -o m.h5
