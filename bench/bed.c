@@ -94,9 +94,11 @@ static void allocate_inputs(bed *b)
 /* Kernels with room of their own. */
 static void allocate_parts(bed *b)
 {
-    tl_slot table[TL_MU_SLOTS + TL_SKEW_SLOTS];
-    tl_mu_slots(&b->mu, b->is.M, b->is.N, b->is.K, table);
-    tl_skew_slots(&b->skew, b->is.M, table + TL_MU_SLOTS);
+    int64_t M = b->is.M;
+    tl_slot table[2 + TL_MU_SLOTS + TL_SKEW_SLOTS] = {TL_SLOT(b->lent.a, M * M),
+                                                      TL_SLOT(b->lent.b, M * M)};
+    tl_mu_slots(&b->mu, M, b->is.N, b->is.K, table + 2);
+    tl_skew_slots(&b->skew, M, table + 2 + TL_MU_SLOTS);
     b->mu.gamma = 1.0;
     must(b->ctx, TL_ARENA(b->ctx, "the bench", table, &b->parts));
 }

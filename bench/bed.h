@@ -35,6 +35,7 @@ typedef struct bed {
     tl_model model;
     tl_mu mu;
     tl_skew skew;
+    tl_lent lent; /* to functions of skew matrices */
     outputs fast, twin;
     void *block, *parts;
 } bed;

@@ -226,7 +226,7 @@ static double L_bytes(const bed *b)
 
 static void run_gradient(bed *b)
 {
-    tl_gradient(b->data, NULL, b->X, b->U, b->UX, b->fast.G);
+    tl_gradient(b->data, &tl_double, b->X, b->U, b->UX, b->fast.G);
 }
 
 /* Computes X on the way, which doubles its work. */
@@ -252,7 +252,7 @@ static double gradient_bytes(const bed *b)
 
 static void run_gamma(bed *b)
 {
-    tl_gamma(NULL, b->is.M, b->is.N, b->U, b->V, b->fast.G);
+    tl_gamma(&tl_double, b->is.M, b->is.N, b->U, b->V, b->fast.G);
 }
 
 static void twin_gamma(bed *b)
@@ -320,7 +320,7 @@ static double sweep_bytes(const bed *b)
 static void run_exp(bed *b)
 {
     tl_skew_prepare(&b->skew, b->E);
-    tl_skew_exp(&b->skew, 1.0, b->fast.Q);
+    tl_skew_exp(&b->skew, 1.0, b->lent, b->fast.Q);
 }
 
 static void twin_exp(bed *b)
@@ -331,7 +331,7 @@ static void twin_exp(bed *b)
 static void run_polar(bed *b)
 {
     tl_skew_prepare(&b->skew, b->E);
-    tl_skew_polar(&b->skew, 1.0, b->fast.Q);
+    tl_skew_polar(&b->skew, 1.0, b->lent, b->fast.Q);
 }
 
 static void twin_polar(bed *b)
@@ -342,7 +342,7 @@ static void twin_polar(bed *b)
 static void run_polar_long(bed *b)
 {
     tl_skew_prepare(&b->skew, b->E_long);
-    tl_skew_polar(&b->skew, 1.0, b->fast.Q);
+    tl_skew_polar(&b->skew, 1.0, b->lent, b->fast.Q);
 }
 
 static void twin_polar_long(bed *b)

@@ -68,8 +68,8 @@ static void slope(pair *p, double *out)
         data->U[i] = 1.0 / B - 1.0 / A;
         truth->U[i] = (B - A) / (B * B);
     }
-    tl_gradient(data->data, NULL, data->X, data->U, data->UX, data->G);
-    tl_gradient(truth->data, NULL, truth->X, truth->U, truth->UX, truth->G);
+    tl_gradient(data->data, &tl_double, data->X, data->U, data->UX, data->G);
+    tl_gradient(truth->data, &tl_double, truth->X, truth->U, truth->UX, truth->G);
     int64_t M = p->M;
     for (int64_t a = 0; a < M; a++)
         for (int64_t b = 0; b < a; b++)
@@ -81,7 +81,7 @@ static void slope(pair *p, double *out)
 static double try_step(pair *p, double a)
 {
     tl_model_try(&p->data, TL_EXP, a);
-    tl_model_try_Phi(&p->truth, p->data.skew.s);
+    tl_model_try_Phi(&p->truth, p->data.Phi_new);
     return value(p);
 }
 
@@ -106,14 +106,7 @@ static tlnmf_error ascent_create(tlnmf_ctx *ctx, int64_t M, ascent *up)
 /* The direction as a skew-symmetric matrix, with its powers. */
 static void prepare(pair *p, const double *direction)
 {
-    int64_t M = p->M;
-    for (int64_t a = 0; a < M; a++) {
-        p->data.E[a * M + a] = 0.0;
-        for (int64_t b = 0; b < a; b++, direction++) {
-            p->data.E[a * M + b] = *direction;
-            p->data.E[b * M + a] = -*direction;
-        }
-    }
+    tl_skew_unpack(p->M, direction, p->data.E);
     tl_skew_prepare(&p->data.skew, p->data.E);
 }
 

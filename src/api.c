@@ -219,7 +219,7 @@ tlnmf_error tlnmf_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const double 
     *L = values.L;
     *I = values.I;
     if (Ganti != NULL) {
-        tl_gradient(data, NULL, model.X, model.U, model.UX, model.G);
+        tl_gradient(data, &tl_double, model.X, model.U, model.UX, model.G);
         for (int64_t a = 0; a < M; a++)
             for (int64_t b = 0; b < M; b++)
                 Ganti[a * M + b] = 0.5 * (model.G[a * M + b] - model.G[b * M + a]);

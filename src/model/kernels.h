@@ -26,13 +26,13 @@ double tl_sum_log(int64_t count, const double *x, double shift);
 double tl_divergence(int64_t count, const double *V, double eps, const double *U);
 
 /* (10) G_ab = 2 sum_t U_a,n(t) X_at X_bt. Writes G (M x M), and on the way UX, which has
- * tl_gradient_room() numbers. `single`: see tl_product. */
+ * tl_gradient_room() numbers. */
 int64_t tl_gradient_room(const tlnmf_data *data);
-void tl_gradient(const tlnmf_data *data, const tl_single *single, const double *X, const double *U,
+void tl_gradient(const tlnmf_data *data, const tl_arithmetic *in, const double *X, const double *U,
                  double *UX, double *G);
 
 /* (10) Gamma_ab = 2 sum_n U_an V_bn. */
-void tl_gamma(const tl_single *single, int64_t M, int64_t N, const double *U, const double *V,
+void tl_gamma(const tl_arithmetic *in, int64_t M, int64_t N, const double *U, const double *V,
               double *Gamma);
 
 /* ---- multiplicative updates ------------------------------------------------------------------ */

@@ -53,9 +53,9 @@ void tl_model_use(tl_model *model, const tl_mixed *mixed)
 {
     bool back = model->mixed != NULL && mixed == NULL;
     model->mixed = mixed;
-    model->skew.single = mixed != NULL ? &mixed->products : NULL;
+    model->skew.arithmetic = mixed != NULL ? &mixed->products.arithmetic : &tl_double;
     if (back) {
-        tl_skew_orthogonalise(&model->skew, model->Phi);
+        tl_orthogonalise(&model->skew, tl_model_lend(model), model->Phi);
         tl_model_refresh(model);
     }
 }

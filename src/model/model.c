@@ -10,7 +10,7 @@ static int64_t scratch_room(const tlnmf_data *data)
     return tl_max(tl_gradient_room(data), sweep);
 }
 
-enum { OWN_SLOTS = 9, SLOTS = OWN_SLOTS + TL_SKEW_SLOTS + TL_MU_SLOTS };
+enum { OWN_SLOTS = 11, SLOTS = OWN_SLOTS + TL_SKEW_SLOTS + TL_MU_SLOTS };
 
 /* Sets the sizes, and the table of what they need. */
 static void lay_out(tl_model *model, const tlnmf_data *data, int64_t K, tl_slot table[SLOTS])
@@ -18,6 +18,8 @@ static void lay_out(tl_model *model, const tlnmf_data *data, int64_t K, tl_slot 
     int64_t M = model->M = data->M, N = model->N = data->N, T = model->T = data->T;
     model->K = K;
     const tl_slot own[OWN_SLOTS] = {TL_SLOT(model->Phi, M * M),
+                                    TL_SLOT(model->Phi_new, M * M),
+                                    TL_SLOT(model->Gamma, M * M),
                                     TL_SLOT(model->W, M * K),
                                     TL_SLOT(model->H, K * N),
                                     TL_SLOT(model->X, M * T),
@@ -46,9 +48,7 @@ tlnmf_error tl_model_create(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K, d
     tl_slot table[SLOTS];
     lay_out(model, data, K, table);
     model->mu.gamma = gamma;
-    TRY(TL_ARENA(ctx, "the model", table, &model->block));
-    model->Gamma = model->skew.t;
-    return TLNMF_OK;
+    return TL_ARENA(ctx, "the model", table, &model->block);
 }
 
 void tl_model_free(tl_model *model)
@@ -119,7 +119,7 @@ tl_values tl_model_values(tl_model *model)
 double tl_model_gradient_norm(tl_model *model)
 {
     int64_t M = model->M;
-    tl_gradient(model->data, model->skew.single, model->X, model->U, model->UX, model->G);
+    tl_gradient(model->data, model->skew.arithmetic, model->X, model->U, model->UX, model->G);
     double sum = 0.0;
     for (int64_t a = 0; a < M; a++)
         for (int64_t b = 0; b < a; b++) {
@@ -129,36 +129,31 @@ double tl_model_gradient_norm(tl_model *model)
     return sqrt(sum) / (2.0 * (double)model->N);
 }
 
+tl_lent tl_model_lend(tl_model *model)
+{
+    return (tl_lent){model->Phi_new, model->Gamma};
+}
+
 void tl_model_try(tl_model *model, tl_retraction how, double a)
 {
     int64_t M = model->M, T = model->T;
-    const tl_single *single = model->skew.single;
-    double *Q = model->G, *Phi_new = model->skew.s;
-    if (how == TL_EXP)
-        tl_skew_exp(&model->skew, a, Q);
-    else
-        tl_skew_polar(&model->skew, a, Q);
-    /* Phi + (Q - I) Phi: what is rounded is the change, so that single precision turns Phi to
-     * nearly orthogonal rows even after many steps. */
-    for (int64_t m = 0; m < M; m++)
-        Q[m * M + m] -= 1.0;
-    tl_copy(Phi_new, model->Phi, M * M);
-    tl_product(single, TL_PLAIN, M, M, M, 1.0, Q, M, model->Phi, M, 1.0, Phi_new, M);
-    tl_product(single, TL_PLAIN, M, T, M, 1.0, Phi_new, M, model->data->R, T, 0.0, model->X, T);
+    tl_skew_turn(&model->skew, how, a, model->Phi, tl_model_lend(model), model->G, model->Phi_new);
+    tl_multiply(model->skew.arithmetic, &(tl_product){TL_PLAIN, M, T, M, 1.0, model->Phi_new, M,
+                                                      model->data->R, T, 0.0, model->X, T});
     tl_power(model->data, model->X, model->V);
 }
 
 void tl_model_try_Phi(tl_model *model, const double *Phi)
 {
     int64_t M = model->M, T = model->T;
-    tl_copy(model->skew.s, Phi, M * M);
+    tl_copy(model->Phi_new, Phi, M * M);
     tl_gemm(TL_PLAIN, TL_PLAIN, M, T, M, 1.0, Phi, M, model->data->R, T, 0.0, model->X, T);
     tl_power(model->data, model->X, model->V);
 }
 
 void tl_model_accept(tl_model *model)
 {
-    double *Phi_new = model->skew.s;
-    model->skew.s = model->Phi;
+    double *Phi_new = model->Phi_new;
+    model->Phi_new = model->Phi;
     model->Phi = Phi_new;
 }

@@ -22,12 +22,13 @@ typedef struct tl_model {
     int64_t M, N, K, T; /* K = 0: no W and H, only joint diagonalisation */
     double eps;
     double *Phi, *W, *H;
-    double *X, *V; /* Phi R (M x T) and its power (M x N), of Phi or of the step being tried */
-    double *U;     /* weights (M x N): 1/(W H + eps) or 1/(V + eps), whichever was asked for last;
-                      room for V' while W and H are updated */
-    double *UX;    /* scratch of the gradient and of sweeps */
-    double *G, *E; /* M x M: (10), then the rotation being tried; the direction */
-    double *Gamma; /* M x M: (10); scratch of `skew`, gone once a step is tried */
+    double *Phi_new; /* M x M: of the step being tried; lent to exp and polar until it is known */
+    double *X, *V;   /* Phi R (M x T) and its power (M x N), of Phi or of the step being tried */
+    double *U;       /* weights (M x N): 1/(W H + eps) or 1/(V + eps), whichever was asked for last;
+                        room for V' while W and H are updated */
+    double *UX;      /* scratch of the gradient and of sweeps */
+    double *G, *E;   /* M x M: (10), then the rotation being tried; the direction */
+    double *Gamma;   /* M x M: (10); lent to exp and polar, so gone once a step is tried */
     tl_skew skew;
     const tl_mixed *mixed; /* at work in single precision; NULL: in double */
     tl_mu mu;
@@ -63,6 +64,9 @@ tl_model_values(tl_model *model); /* all three, setting U to that of C; C, I NaN
 /* Norm of the antisymmetric part of the gradient, ||Ganti||_F / 2N, for the weights in U. */
 double tl_model_gradient_norm(tl_model *model);
 
+/* Scratch for functions of matrices: Phi_new and Gamma. */
+tl_lent tl_model_lend(tl_model *model);
+
 /* ---- mixed precision ------------------------------------------------------------------------- */
 
 tlnmf_error tl_mixed_create(tlnmf_ctx *ctx, const tlnmf_data *data, tl_mixed *mixed);
@@ -74,8 +78,6 @@ void tl_mixed_free(tl_mixed *mixed);
 void tl_model_use(tl_model *model, const tl_mixed *mixed_or_null);
 
 /* ---- a step along E, in parts ---------------------------------------------------------------- */
-
-typedef enum tl_retraction { TL_EXP, TL_POLAR } tl_retraction;
 
 /* X and V of the Phi at step a. Another step may be tried then, or this one kept, or, by
  * tl_model_refresh, none: there is one X, since a second would be a third of a fit's memory. */

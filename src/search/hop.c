@@ -32,13 +32,10 @@ static void kick_Phi(tl_rng *rng, tl_model *model)
 {
     int64_t M = model->M;
     double size = 3.0 / sqrt((double)M);
-    for (int64_t a = 0; a < M; a++) {
-        model->E[a * M + a] = 0.0;
-        for (int64_t b = 0; b < a; b++) {
+    for (int64_t a = 0; a < M; a++)
+        for (int64_t b = 0; b < a; b++)
             model->E[a * M + b] = size * tl_rng_normal(rng);
-            model->E[b * M + a] = -model->E[a * M + b];
-        }
-    }
+    tl_skew_complete(M, model->E);
     tl_skew_prepare(&model->skew, model->E);
     tl_model_try(model, TL_EXP, 1.0);
     tl_model_accept(model);

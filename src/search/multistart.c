@@ -154,7 +154,7 @@ static tlnmf_error run_start(search *s, const batch *b, worker *w, int64_t p)
     if (b->what == TASK_TL && run.roams && s->plan->hops > 0)
         tl_hop_search(s->plan->hops, &w->hop, &w->solver, &run, s->opt->seed);
     if (b->what != TASK_NMF) /* whose Phi has not moved */
-        tl_skew_orthogonalise(&model->skew, model->Phi);
+        tl_orthogonalise(&model->skew, tl_model_lend(model), model->Phi);
     tl_model_refresh(model); /* the values that count are those of Phi itself */
     if (b->keep != NULL)
         tl_shelf_put(b->keep, p - b->first, model);

@@ -119,10 +119,10 @@ static tlnmf_error fill_Phi(tlnmf_ctx *ctx, const tl_starts *starts, tl_model *m
         memcpy(model->Phi, starts->given.Phi, (size_t)(M * M) * sizeof(double));
         return tl_orthogonality(M, model->Phi, model->G) <= ORTHOGONAL_ALREADY
                    ? TLNMF_OK
-                   : tl_polar_with(ctx, &model->skew, model->Phi);
+                   : tl_polar_with(ctx, &model->skew, tl_model_lend(model), model->Phi);
     }
     if (starts->transform == TLNMF_TRANSFORM_RANDOM)
-        return tl_polar_with(ctx, &model->skew, model->Phi);
+        return tl_polar_with(ctx, &model->skew, tl_model_lend(model), model->Phi);
     return tlnmf_transform_matrix(ctx, starts->transform, M, model->Phi);
 }
 

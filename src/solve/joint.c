@@ -58,7 +58,7 @@ void tl_joint_free(tl_joint *joint)
 static void gradient_of_Phi(tl_model *model, double *out)
 {
     int64_t M = model->M;
-    tl_gradient(model->data, model->skew.single, model->X, model->U, model->UX, model->G);
+    tl_gradient(model->data, model->skew.arithmetic, model->X, model->U, model->UX, model->G);
     for (int64_t a = 0; a < M; a++)
         for (int64_t b = 0; b < a; b++)
             *out++ = model->G[a * M + b] - model->G[b * M + a];
@@ -107,7 +107,7 @@ static void metric_of_Phi(tl_model *model, double *out)
 {
     int64_t M = model->M;
     const double *Gamma = model->Gamma;
-    tl_gamma(model->skew.single, M, model->N, model->U, model->V, model->Gamma);
+    tl_gamma(model->skew.arithmetic, M, model->N, model->U, model->V, model->Gamma);
     for (int64_t a = 0; a < M; a++)
         for (int64_t b = 0; b < a; b++) {
             double cross = Gamma[a * M + b] + Gamma[b * M + a];
@@ -186,15 +186,7 @@ void tl_joint_aim(tl_model *model, tl_joint *joint)
 {
     if (joint->triangle == 0)
         return;
-    int64_t M = model->M;
-    const double *e = joint->direction;
-    for (int64_t a = 0; a < M; a++) {
-        model->E[a * M + a] = 0.0;
-        for (int64_t b = 0; b < a; b++, e++) {
-            model->E[a * M + b] = *e;
-            model->E[b * M + a] = -*e;
-        }
-    }
+    tl_skew_unpack(model->M, joint->direction, model->E);
     tl_skew_prepare(&model->skew, model->E);
 }
 

@@ -11,17 +11,16 @@ static double direction(tl_model *model, double scale, double shift, double leas
     int64_t M = model->M;
     double slope = 0.0;
     for (int64_t a = 0; a < M; a++) {
-        model->E[a * M + a] = 0.0;
         for (int64_t b = 0; b < a; b++) {
             double G_anti = 0.5 * scale * (model->G[a * M + b] - model->G[b * M + a]);
             double G_sym =
                 0.5 * scale * (model->Gamma[a * M + b] + model->Gamma[b * M + a]) - shift;
             double e = G_sym > least ? -G_anti / G_sym : 0.0;
             model->E[a * M + b] = e;
-            model->E[b * M + a] = -e;
             slope += 2.0 * e * G_anti;
         }
     }
+    tl_skew_complete(M, model->E);
     return slope;
 }
 
@@ -46,7 +45,7 @@ static double slope_along(void *self, double a)
 {
     (void)a;
     tl_model *model = ((line_of_C *)self)->model;
-    tl_gradient(model->data, model->skew.single, model->X, model->U, model->UX, model->G);
+    tl_gradient(model->data, model->skew.arithmetic, model->X, model->U, model->UX, model->G);
     return tl_sum_product(model->M * model->M, model->E, 0.0, model->G);
 }
 
@@ -54,8 +53,8 @@ static double slope_along(void *self, double a)
  * though the direction descends. */
 static bool step_C(tl_model *model, double *step)
 {
-    tl_gradient(model->data, model->skew.single, model->X, model->U, model->UX, model->G);
-    tl_gamma(model->skew.single, model->M, model->N, model->U, model->V, model->Gamma);
+    tl_gradient(model->data, model->skew.arithmetic, model->X, model->U, model->UX, model->G);
+    tl_gamma(model->skew.arithmetic, model->M, model->N, model->U, model->V, model->Gamma);
     double slope = direction(model, 1.0, 0.0, 0.0);
     if (slope == 0.0) { /* E = 0: Phi stays, W and H may still move */
         *step = 0.0;
@@ -172,7 +171,7 @@ static bool step_L(tl_model *model, tl_run *run, double *L, double *step)
         run->outcome = TLNMF_STATIONARY;
         return false;
     }
-    tl_gamma(model->skew.single, model->M, model->N, model->U, model->V, model->Gamma);
+    tl_gamma(model->skew.arithmetic, model->M, model->N, model->U, model->V, model->Gamma);
     add_floor(model);
     direction(model, 0.5 / (double)model->N, 1.0, 1e-9);
     if (!halve(model, run->opt->halvings, L, step)) {

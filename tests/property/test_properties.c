@@ -177,7 +177,7 @@ static void gradients_agree_with_differences(void **state)
             else
                 tl_model_weights_L(&model);
             double *G = new_doubles(p.M * p.M);
-            tl_gradient(p.data, NULL, model.X, model.U, model.UX, G);
+            tl_gradient(p.data, &tl_double, model.X, model.U, model.UX, G);
             double scale = largest(p.M * p.M, G);
             for (int64_t a = 0; a < p.M; a++)
                 for (int64_t b = 0; b < a; b++) {

@@ -98,11 +98,11 @@ static void gradient_and_gamma(void **state)
     for (int i = 0; i < SHAPES; i++) {
         problem p = create(i);
         tl_model_weights_C(&p.model);
-        tl_gradient(p.data, NULL, p.model.X, p.model.U, p.model.UX, p.model.G);
+        tl_gradient(p.data, &tl_double, p.model.X, p.model.U, p.model.UX, p.model.G);
         tl_naive_gradient(p.S, p.M, p.N, p.Y, p.model.Phi, p.model.U, p.A);
         assert_near(largest_difference(p.M * p.M, p.model.G, p.A), 0.0,
                     1e-12 * largest(p.M * p.M, p.A));
-        tl_gamma(NULL, p.M, p.N, p.model.U, p.model.V, p.model.Gamma);
+        tl_gamma(&tl_double, p.M, p.N, p.model.U, p.model.V, p.model.Gamma);
         tl_naive_gamma(p.M, p.N, p.model.U, p.V, p.A);
         assert_near(largest_difference(p.M * p.M, p.model.Gamma, p.A), 0.0,
                     1e-12 * largest(p.M * p.M, p.A));

@@ -117,8 +117,9 @@ static void products_in_single(void **state)
         memcpy(D, C, (size_t)(m * ldc) * sizeof *D);
         tl_single single;
         assert_ok(ctx, tl_single_create(ctx, m, k, &single));
-        tl_product(&single, op, m, n, k, 2.0, A, lda, B, ldb, 0.5, C, ldc);
-        tl_product(NULL, op, m, n, k, 2.0, A, lda, B, ldb, 0.5, D, ldc);
+        tl_multiply(&single.arithmetic,
+                    &(tl_product){op, m, n, k, 2.0, A, lda, B, ldb, 0.5, C, ldc});
+        tl_multiply(&tl_double, &(tl_product){op, m, n, k, 2.0, A, lda, B, ldb, 0.5, D, ldc});
         double worst = 0.0;
         for (int64_t e = 0; e < m * ldc; e++)
             worst = fmax(worst, fabs(C[e] - D[e]));
