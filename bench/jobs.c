@@ -1,6 +1,6 @@
+/* The kernels, their twins, their operations and bytes. */
 #include "jobs.h"
 #include "model/naive.h"
-#include "solve/jacobi.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -87,7 +87,7 @@ static double mu_bytes(const bed *b)
 
 static void run_transform(bed *b)
 {
-    tl_model_refresh(&b->model);
+    tl_transform(b->data, &tl_double, b->Phi, b->fast_X, b->fast.V);
 }
 
 static void twin_transform(bed *b)
@@ -97,7 +97,7 @@ static void twin_transform(bed *b)
 
 static double transform_difference(bed *b)
 {
-    return relative(b->is.M * b->is.N, b->model.V, b->twin.V);
+    return relative(b->is.M * b->is.N, b->fast.V, b->twin.V);
 }
 
 static double transform_flops(const bed *b)
@@ -274,7 +274,13 @@ static double gamma_bytes(const bed *b)
 
 static void run_sweep(bed *b)
 {
-    b->fast.value = tl_jacobi_sweep(&b->model, 0.0);
+    b->fast.value = tl_sweep_double(&(tl_sweep){.data = b->data,
+                                                .U = b->U,
+                                                .X = b->fast_X,
+                                                .Phi = b->fast.Phi,
+                                                .scratch = b->UX,
+                                                .frames = (double)b->is.N});
+    tl_power(b->data, b->fast_X, b->fast.V);
 }
 
 static void twin_sweep(bed *b)
@@ -295,9 +301,9 @@ static double weighted_sum(const bed *b, const double *V)
 static double sweep_difference(bed *b)
 {
     if (b->is.apart)
-        return relative(b->is.M * b->is.M, b->model.Phi, b->twin.Phi);
+        return relative(b->is.M * b->is.M, b->fast.Phi, b->twin.Phi);
     double before = weighted_sum(b, b->V);
-    tl_naive_power(b->is.S, b->is.M, b->is.N, b->Y, b->model.Phi, b->twin.V);
+    tl_naive_power(b->is.S, b->is.M, b->is.N, b->Y, b->fast.Phi, b->twin.V);
     double fall = before - weighted_sum(b, b->twin.V);
     return fabs(fall - b->fast.value) / before;
 }

@@ -1,6 +1,7 @@
 /* Public functions that have no room of their own: checks and accessors, no maths. */
 #include "linalg/linalg.h"
 #include "search/plan.h"
+#include "solve/newton.h"
 
 #include <math.h>
 #include <string.h>
@@ -120,7 +121,8 @@ tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings 
     *out = NULL;
     TRY(prepare_fit(ctx, data, settings, &t));
     warn_of_triviality(ctx, data);
-    return tl_search(ctx, data, &t.opt, t.eps, t.goal, start, callback, user, out);
+    return tl_search(ctx, &(tl_task){t.goal, data, &t.opt, t.eps, start, callback, user, NULL},
+                     out);
 }
 
 tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
@@ -131,7 +133,8 @@ tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_s
     *out = NULL;
     TRY(prepare_diagonalise(ctx, data, settings, &t));
     warn_of_triviality(ctx, data);
-    return tl_search(ctx, data, &t.opt, t.eps, t.goal, start, callback, user, out);
+    return tl_search(ctx, &(tl_task){t.goal, data, &t.opt, t.eps, start, callback, user, NULL},
+                     out);
 }
 
 tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
@@ -207,23 +210,16 @@ tlnmf_error tlnmf_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const double 
     if (!is_usable(data->M * data->M, Phi, false) || !is_usable(data->M * K, W, true) ||
         !is_usable(K * data->N, H, true))
         return tl_fail(ctx, TLNMF_ERR_DATA, "Phi, W, H must be finite, W and H not negative");
-    tl_model model;
-    TRY(tl_model_create(ctx, data, K, eps, 1.0, &model));
-    int64_t M = data->M;
-    memcpy(model.Phi, Phi, (size_t)(M * M) * sizeof *Phi);
-    memcpy(model.W, W, (size_t)(M * K) * sizeof *W);
-    memcpy(model.H, H, (size_t)(K * data->N) * sizeof *H);
-    tl_model_refresh(&model);
-    tl_values values = tl_model_values(&model);
+    const tl_model model = {.data = data, .K = K, .eps = eps, .gamma = 1.0};
+    tl_engine *e;
+    TRY(tl_engine_cpu.create(ctx, &(tl_engine_spec){.model = &model}, &e));
+    tl_engine_load(e, Phi, W, H);
+    tl_values values = tl_engine_values(e, TL_C | TL_L | TL_I);
     *C = values.C;
     *L = values.L;
     *I = values.I;
-    if (Ganti != NULL) {
-        tl_gradient(data, &tl_double, model.X, model.U, model.UX, model.G);
-        for (int64_t a = 0; a < M; a++)
-            for (int64_t b = 0; b < M; b++)
-                Ganti[a * M + b] = 0.5 * (model.G[a * M + b] - model.G[b * M + a]);
-    }
-    tl_model_free(&model);
+    if (Ganti != NULL)
+        tl_engine_gradient(e, TL_C, Ganti);
+    e->ops->free(e);
     return TLNMF_OK;
 }

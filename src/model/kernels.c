@@ -1,7 +1,16 @@
+/* Power, weights, objectives, gradient: the formulas of docs/spec.md as fast loops. */
 #include "model/kernels.h"
 
 #include <math.h>
 #include <string.h>
+
+void tl_transform(const tlnmf_data *data, const tl_arithmetic *in, const double *Phi, double *X,
+                  double *V)
+{
+    int64_t M = data->M, T = data->T;
+    tl_multiply(in, &(tl_product){TL_PLAIN, M, T, M, 1.0, Phi, M, data->R, T, 0.0, X, T});
+    tl_power(data, X, V);
+}
 
 TL_HOT void tl_power(const tlnmf_data *data, const double *X, double *V)
 {
@@ -142,7 +151,7 @@ TL_HOT double tl_divergence(int64_t count, const double *V, double eps, const do
 /* The gradient goes by panels of whole frames: BLAS is as fast on a panel as on the full matrix. */
 enum { PANEL = 512 };
 
-int64_t tl_gradient_room(const tlnmf_data *data)
+int64_t tl_gradient_scratch(const tlnmf_data *data)
 {
     int64_t widest = tl_min(data->T, PANEL);
     for (int64_t n = 0; n < data->N; n++)

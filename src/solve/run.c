@@ -1,3 +1,4 @@
+/* Trace, progress, interruptions. */
 #include "solve/run.h"
 
 #include <math.h>
@@ -32,9 +33,9 @@ static void ask(tl_run *run, const tl_progress *progress)
 
 void tl_run_record(tl_run *run, const tl_trace_row *row, int64_t iterations)
 {
-    if (run->quiet)
+    if (run->quiet || run->monitor == NULL)
         return;
-    if (run->trace_length < run->trace_room)
+    if (run->trace_length < run->trace_capacity)
         run->trace[run->trace_length++] = *row;
     tl_progress progress = {.struct_size = sizeof progress,
                             .stage = (int32_t)row->stage,
@@ -53,6 +54,8 @@ void tl_run_record(tl_run *run, const tl_trace_row *row, int64_t iterations)
 bool tl_run_interrupted(tl_run *run, tlnmf_stage stage)
 {
     tl_monitor *monitor = run->monitor;
+    if (monitor == NULL)
+        return false;
     tl_progress progress = {.struct_size = sizeof progress,
                             .stage = (int32_t)stage,
                             .start = run->start,

@@ -23,14 +23,14 @@ void tl_monitor_done(tl_monitor *monitor);
 
 typedef struct tl_run {
     const tl_settings *opt;
-    tl_monitor *monitor;
-    int64_t start; /* which of the starts this is */
-    bool roams;    /* the start is a random one: the way to a minimum need not lead down from it */
-    bool newton;   /* Newton's steps near a minimum: for small problems, slow but exact */
-    bool quiet;    /* neither trace nor progress: a descent inside another */
+    tl_monitor *monitor; /* NULL: nobody watches, and nothing interrupts */
+    int64_t start;       /* which of the starts this is */
+    bool roams;  /* the start is a random one: the way to a minimum need not lead down from it */
+    bool newton; /* Newton's steps near a minimum: for small problems, slow but exact */
+    bool quiet;  /* neither trace nor progress: a descent inside another */
     bool to_the_end; /* all updates of NMF, as in Algorithm 2, even when C no longer changes */
     tl_trace_row *trace;
-    int64_t trace_length, trace_room;
+    int64_t trace_length, trace_capacity;
     /* what the solver leaves */
     tlnmf_outcome outcome;
     int64_t iterations;

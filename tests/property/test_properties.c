@@ -3,8 +3,7 @@
  * plain loops. */
 #include "support.h"
 
-#include "linalg/linalg.h"
-#include "model/model.h"
+#include "engine/engine.h"
 #include "model/naive.h"
 
 /* A random small problem; now and then with silent rows, silent frames or repeated frames. */
@@ -137,59 +136,54 @@ static void orthogonal_after_1000_iterations(void **state)
 /* ---- gradients ------------------------------------------------------------------------------- */
 
 /* C or L at exp(t E) Phi for the elementary rotation E = e_a e_b' - e_b e_a'. */
-static double along(tl_model *model, const double *Phi, int64_t a, int64_t b, double t,
-                    bool L_of_Phi)
+static double along(tl_engine *e, const double *Phi, int64_t a, int64_t b, double t, unsigned of)
 {
-    int64_t M = model->M;
-    memcpy(model->Phi, Phi, (size_t)(M * M) * sizeof *Phi);
+    int64_t M = e->M;
+    double *turned = new_doubles(M * M);
+    memcpy(turned, Phi, (size_t)(M * M) * sizeof *Phi);
     for (int64_t m = 0; m < M; m++) {
-        model->Phi[a * M + m] = cos(t) * Phi[a * M + m] + sin(t) * Phi[b * M + m];
-        model->Phi[b * M + m] = cos(t) * Phi[b * M + m] - sin(t) * Phi[a * M + m];
+        turned[a * M + m] = cos(t) * Phi[a * M + m] + sin(t) * Phi[b * M + m];
+        turned[b * M + m] = cos(t) * Phi[b * M + m] - sin(t) * Phi[a * M + m];
     }
-    tl_model_refresh(model);
-    tl_values values = tl_model_values(model);
-    return L_of_Phi ? values.L : values.C;
+    tl_engine_load(e, turned, NULL, NULL);
+    free(turned);
+    tl_values values = tl_engine_values(e, of);
+    return of == TL_L ? values.L : values.C;
 }
 
-/* The derivative along E_ab is <E, G> = G_ab - G_ba. */
+/* The derivative along E_ab is <E, G> = G_ab - G_ba = 2 Ganti_ab. */
 static void gradients_agree_with_differences(void **state)
 {
     (void)state;
     const double h = 1e-5;
     for (uint64_t seed = 0; seed < 20; seed++) {
         problem p = create(seed);
-        tl_model model;
         tl_rng rng;
         tl_rng_seed(&rng, TLNMF_STREAM_OWN, seed, 99);
-        assert_ok(p.ctx,
-                  tl_model_create(p.ctx, p.data, p.K, 0.1 * p.data->mean_power, 1.0, &model));
-        double *Phi = new_normals(&rng, p.M * p.M);
+        const tl_model model = {
+            .data = p.data, .K = p.K, .eps = 0.1 * p.data->mean_power, .gamma = 1.0};
+        tl_engine *e;
+        assert_ok(p.ctx, tl_engine_cpu.create(p.ctx, &(tl_engine_spec){.model = &model}, &e));
+        double *Phi = new_normals(&rng, p.M * p.M), *Ganti = new_doubles(p.M * p.M);
+        double *W = new_positives(&rng, p.M * p.K), *H = new_positives(&rng, p.K * p.N);
         assert_ok(p.ctx, tl_polar(p.ctx, p.M, Phi));
-        for (int64_t i = 0; i < p.M * p.K; i++)
-            model.W[i] = fabs(tl_rng_normal(&rng));
-        for (int64_t i = 0; i < p.K * p.N; i++)
-            model.H[i] = fabs(tl_rng_normal(&rng));
-        for (int objective = 0; objective < 2; objective++) {
-            memcpy(model.Phi, Phi, (size_t)(p.M * p.M) * sizeof *Phi);
-            tl_model_refresh(&model);
-            if (objective == 0)
-                tl_model_weights_C(&model);
-            else
-                tl_model_weights_L(&model);
-            double *G = new_doubles(p.M * p.M);
-            tl_gradient(p.data, &tl_double, model.X, model.U, model.UX, G);
-            double scale = largest(p.M * p.M, G);
+        for (unsigned of = TL_C; of <= TL_L; of++) {
+            tl_engine_load(e, Phi, W, H);
+            double norm = tl_engine_gradient(e, of, Ganti), sum = 0.0;
+            double size = fabs(along(e, Phi, 0, 0, 0.0, of)) + (double)(p.M * p.N);
             for (int64_t a = 0; a < p.M; a++)
-                for (int64_t b = 0; b < a; b++) {
-                    double difference = (along(&model, Phi, a, b, h, objective == 1) -
-                                         along(&model, Phi, a, b, -h, objective == 1)) /
-                                        (2.0 * h);
-                    assert_near(G[a * p.M + b] - G[b * p.M + a], difference, 1e-6 * scale);
+                for (int64_t b = 0; b < p.M; b++) {
+                    double difference =
+                        (along(e, Phi, a, b, h, of) - along(e, Phi, a, b, -h, of)) / (2.0 * h);
+                    assert_near(2.0 * Ganti[a * p.M + b], a == b ? 0.0 : difference, 1e-6 * size);
+                    sum += Ganti[a * p.M + b] * Ganti[a * p.M + b];
                 }
-            free(G);
+            assert_near(norm, sqrt(sum) / (2.0 * (double)p.N), 1e-12 * (norm + 1.0));
         }
-        free(Phi);
-        tl_model_free(&model);
+        double *arrays[] = {Phi, Ganti, W, H};
+        for (int i = 0; i < 4; i++)
+            free(arrays[i]);
+        e->ops->free(e);
         destroy(&p);
     }
 }

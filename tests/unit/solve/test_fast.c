@@ -1,94 +1,5 @@
-/* Jacobi sweeps, and what the fast solvers reach with them. */
-#include "unit/solve/fast_problem.h"
-
-#include "solve/jacobi.h"
-#include "solve/solver.h"
-
-static double weighted_sum(const problem *p)
-{
-    return tl_sum_product(p->M * p->N, p->model.V, 0.0, p->model.U);
-}
-
-/* Against the definition: X = Phi R still holds, Phi is orthogonal, and the sum fell by what was
- * said. */
-static void a_sweep_is_a_rotation_that_lowers_the_sum(void **state)
-{
-    (void)state;
-    static const int64_t shapes[][3] = {{1, 2, 5},  {1, 7, 9},   {3, 8, 12},
-                                        {1, 9, 33}, {5, 17, 20}, {1, 40, 31}};
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        problem p;
-        create(&p, i + 1, shapes[i][0], shapes[i][1], shapes[i][2], 2);
-        tl_model_weights_C(&p.model);
-        double before = weighted_sum(&p), gain = tl_jacobi_sweep(&p.model, 0.0);
-        double after = weighted_sum(&p), *X = new_doubles(p.M * p.model.T);
-        assert_true(gain > 0.0);
-        assert_near(before - after, gain, 1e-10 * before);
-        memcpy(X, p.model.X, (size_t)(p.M * p.model.T) * sizeof *X);
-        tl_model_refresh(&p.model);
-        assert_near(largest_difference(p.M * p.model.T, X, p.model.X), 0.0,
-                    1e-13 * largest(p.M * p.model.T, X));
-        assert_near(weighted_sum(&p), after, 1e-12 * after);
-        assert_true(tl_orthogonality(p.M, p.model.Phi, p.model.G) < 1e-13);
-        free(X);
-        destroy(&p);
-    }
-}
-
-/* Two rows: the sweep's angle is the best of ten thousand. */
-static void a_pair_turns_to_its_minimum(void **state)
-{
-    (void)state;
-    for (uint64_t seed = 1; seed < 30; seed++) {
-        problem p;
-        create(&p, seed, 2, 2, 6, 1);
-        tl_model_weights_C(&p.model);
-        double *Phi = new_doubles(4), least = INFINITY;
-        memcpy(Phi, p.model.Phi, 4 * sizeof *Phi);
-        for (int i = 0; i < 10000; i++) {
-            double t = 3.14159265358979 * i / 10000.0;
-            for (int m = 0; m < 2; m++) {
-                p.model.Phi[m] = cos(t) * Phi[m] + sin(t) * Phi[2 + m];
-                p.model.Phi[2 + m] = cos(t) * Phi[2 + m] - sin(t) * Phi[m];
-            }
-            tl_model_refresh(&p.model);
-            least = fmin(least, weighted_sum(&p));
-        }
-        memcpy(p.model.Phi, Phi, 4 * sizeof *Phi);
-        tl_model_refresh(&p.model);
-        tl_jacobi_sweep(&p.model, 0.0);
-        assert_true(weighted_sum(&p) <= least * (1.0 + 1e-12));
-        free(Phi);
-        destroy(&p);
-    }
-}
-
-/* Rows in the wrong order for their weights: one sweep puts them right. */
-static void a_sweep_finds_permutations(void **state)
-{
-    (void)state;
-    enum { M = 6, N = 12 };
-    tlnmf_ctx *ctx = new_ctx();
-    double Y[M * N] = {0};
-    for (int n = 0; n < N; n++)
-        Y[(n % M) * N + n] = 1.0; /* frame n has all its power in row n mod M */
-    tlnmf_data *data;
-    tl_model model;
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 1, M, N, &data));
-    assert_ok(ctx, tl_model_create(ctx, data, 1, 1e-2, 1.0, &model));
-    tl_identity(M, model.Phi);
-    tl_model_refresh(&model);
-    for (int m = 0; m < M; m++)
-        for (int n = 0; n < N; n++) /* weights that want row m of Phi to see the next row of Y */
-            model.U[m * N + n] = (m + 1) % M == n % M ? 0.1 : 1.0;
-    for (int i = 0; i < 3; i++)
-        tl_jacobi_sweep(&model, 0.0);
-    for (int m = 0; m < M; m++)
-        assert_near(fabs(model.Phi[m * M + (m + 1) % M]), 1.0, 1e-12);
-    tl_model_free(&model);
-    tlnmf_data_free(data);
-    tlnmf_ctx_free(ctx);
-}
+/* What the fast solvers reach. */
+#include "support.h"
 
 /* A start with one component all but dead, of the wrong size and in the wrong place: revival may
  * only help. */
@@ -393,9 +304,6 @@ static void scale_does_not_matter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sweep_is_a_rotation_that_lowers_the_sum),
-        cmocka_unit_test(a_pair_turns_to_its_minimum),
-        cmocka_unit_test(a_sweep_finds_permutations),
         cmocka_unit_test(C_never_rises_from_a_bad_start),
         cmocka_unit_test(units_do_not_matter),
         cmocka_unit_test(fast_is_no_worse_than_paper),
