@@ -61,7 +61,8 @@ static void run_mu(bed *b)
 
 static void twin_mu(bed *b)
 {
-    tl_naive_mu(b->is.M, b->is.N, b->is.K, 1.0, b->V, b->eps, b->twin.W, b->twin.H);
+    tl_naive_update(
+        &(tl_naive_nmf){b->is.M, b->is.N, b->is.K, 1.0, b->eps, b->V, b->twin.W, b->twin.H});
 }
 
 static double mu_difference(bed *b)
