@@ -110,7 +110,7 @@ void bed_create(tlnmf_ctx *ctx, shape is, bed *b)
 {
     int64_t M = is.M, N = is.N, K = is.K;
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 0);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 1, 0);
     *b = (bed){.is = is, .ctx = ctx, .eps = 1e-2};
     b->Y = tl_allocate(&ctx->hooks, (size_t)(is.S * M * N) * sizeof *b->Y);
     if (b->Y == NULL)

@@ -19,10 +19,10 @@ typedef struct watch {
     bool running;
 } watch;
 
-static int tick(const tlnmf_progress *progress, void *user)
+static int tick(const tl_progress *progress, void *user)
 {
     watch *w = user;
-    if (!progress->complete || progress->stage != TLNMF_STAGE_TL)
+    if (!progress->complete || progress->stage != TL_STAGE_TL)
         return 0;
     double now = tl_cpu_seconds(), flops = flops_so_far();
     if (w->running)
@@ -36,25 +36,25 @@ static int tick(const tlnmf_progress *progress, void *user)
 static tlnmf_error run(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t K, int64_t J, double *Y)
 {
     tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
+    tl_settings_init(&opt);
     opt.k = K;
     opt.J = J;
-    opt.method = TLNMF_METHOD_TL;
-    opt.solver = TLNMF_SOLVER_PAPER;
+    opt.method = TL_METHOD_TL;
+    opt.solver = TL_ALGORITHM_PAPER;
     opt.threads = 1;
     /* From near the end: line searches that take one trial, as most do. */
-    opt.transform = TLNMF_TRANSFORM_DCT;
+    opt.transform = TL_TRANSFORM_DCT;
     tlnmf_data *data = NULL;
-    tlnmf_result *result = NULL;
+    tl_result *result = NULL;
     watch w = {.running = false};
-    TRY(tlnmf_simulate_gcm(ctx, 1, M, N, K, 1, 2, TLNMF_STREAM_OWN, Y, NULL, NULL));
+    TRY(tl_simulate_gcm(ctx, 1, M, N, K, 1, 2, TL_STREAM_OWN, Y, NULL, NULL));
     TRY(tlnmf_data_from_realisations(ctx, Y, 1, M, N, &data));
     printf("{\"M\": %" PRId64 ", \"N\": %" PRId64 ", \"K\": %" PRId64
            ", \"update_flops\": %.8g, \"gemm_rate\": %.6g, \"iterations\": [",
            M, N, K, 12.0 * (double)(M * N * K * opt.J_nmf), machine_gemm(ctx, tl_min(M, 1024)));
-    tlnmf_error error = tlnmf_fit(ctx, data, &opt, NULL, tick, &w, &result);
+    tlnmf_error error = tl_fit(ctx, data, &opt, NULL, tick, &w, &result);
     printf("\n]}\n");
-    tlnmf_result_free(result);
+    tl_result_free(result);
     tlnmf_data_free(data);
     return error;
 }

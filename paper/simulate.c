@@ -27,15 +27,15 @@ static void draw_gcm(tl_rng *rng, int64_t S, int64_t M, int64_t N, const double 
         }
 }
 
-tlnmf_error tlnmf_simulate_gcm(tlnmf_ctx *ctx, int64_t S, int64_t M, int64_t N, int64_t K,
-                               uint64_t seed_truth, uint64_t seed_data, tlnmf_stream stream,
+tlnmf_error tl_simulate_gcm(tlnmf_ctx *ctx, int64_t S, int64_t M, int64_t N, int64_t K,
+                               uint64_t seed_truth, uint64_t seed_data, tl_stream stream,
                                double *Y, double *Wbar, double *Hbar)
 {
     if (S < 1 || M < 1 || N < 1 || K < 1)
         return tl_fail(ctx, TLNMF_ERR_SHAPE,
                        "S = %lld, M = %lld, N = %lld, K = %lld: at least 1 each", (long long)S,
                        (long long)M, (long long)N, (long long)K);
-    if (stream == TLNMF_STREAM_NUMPY) {
+    if (stream == TL_STREAM_NUMPY) {
         TRY(tl_check_numpy_seed(ctx, seed_truth));
         TRY(tl_check_numpy_seed(ctx, seed_data));
     }
@@ -104,7 +104,7 @@ static double window(int64_t m)
     return edge < 10 ? 0.5 * (1.0 - cos(0.5 * TWO_PI * (double)edge / 10.0)) : 1.0;
 }
 
-tlnmf_error tlnmf_simulate_notes(tlnmf_ctx *ctx, int64_t S, const double *theta, double *Y,
+tlnmf_error tl_simulate_notes(tlnmf_ctx *ctx, int64_t S, const double *theta, double *Y,
                                  double *signal)
 {
     const int64_t hop = M_ / 2, pad = M_ / 2;
@@ -127,10 +127,10 @@ tlnmf_error tlnmf_simulate_notes(tlnmf_ctx *ctx, int64_t S, const double *theta,
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_random_phases(tlnmf_ctx *ctx, uint64_t seed, tlnmf_stream stream, int64_t count,
+tlnmf_error tl_random_phases(tlnmf_ctx *ctx, uint64_t seed, tl_stream stream, int64_t count,
                                 double *theta)
 {
-    if (stream == TLNMF_STREAM_NUMPY)
+    if (stream == TL_STREAM_NUMPY)
         TRY(tl_check_numpy_seed(ctx, seed));
     tl_rng rng;
     tl_rng_seed(&rng, stream, seed, 0);
@@ -139,18 +139,18 @@ tlnmf_error tlnmf_random_phases(tlnmf_ctx *ctx, uint64_t seed, tlnmf_stream stre
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_transform_matrix(tlnmf_ctx *ctx, tlnmf_transform kind, int64_t M, double *Phi)
+tlnmf_error tl_transform_matrix(tlnmf_ctx *ctx, tl_transform kind, int64_t M, double *Phi)
 {
     if (M < 1)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "M = %lld: at least 1", (long long)M);
     switch (kind) {
-    case TLNMF_TRANSFORM_DCT:
+    case TL_TRANSFORM_DCT:
         tl_dct(M, Phi);
         return TLNMF_OK;
-    case TLNMF_TRANSFORM_DFT:
+    case TL_TRANSFORM_DFT:
         tl_dft(M, Phi);
         return TLNMF_OK;
-    case TLNMF_TRANSFORM_IDENTITY:
+    case TL_TRANSFORM_IDENTITY:
         tl_identity(M, Phi);
         return TLNMF_OK;
     default:

@@ -25,7 +25,7 @@ typedef struct ascent {
     double *gradient, *before, *direction, *metric;
     tl_lbfgs lbfgs;
     double step; /* the last one taken; 0 before */
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } ascent;
 

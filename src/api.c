@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-void tlnmf_start_init(tl_start *start)
+void tl_start_init(tl_start *start)
 {
     *start = (tl_start){.struct_size = sizeof *start};
 }
@@ -44,7 +44,7 @@ static tlnmf_error check_precision(tlnmf_ctx *ctx, const tlnmf_data *data, const
                                    double eps)
 {
     const double most = 1e-3;
-    if (opt->precision != TLNMF_PRECISION_MIXED)
+    if (opt->precision != TL_PRECISION_MIXED)
         return TLNMF_OK;
     double longest = tl_data_longest(data), blur = 6e-8 * longest / sqrt(eps);
     if (!(eps >= 1e-30 && longest <= 1e15))
@@ -104,18 +104,18 @@ static tlnmf_error prepare_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
     TRY(tl_check_struct_size(ctx, settings));
     t->opt = *settings;
     t->opt.k = 1; /* not used, and need not be given */
-    t->opt.method = TLNMF_METHOD_JD;
+    t->opt.method = TL_METHOD_JD;
     t->opt.exchange = t->opt.certify = 0;
     t->goal = TL_GOAL_DIAGONALISE;
     TRY(tlnmf_settings_check(ctx, &t->opt));
-    if (data->weighted && t->opt.solver != TLNMF_SOLVER_FAST)
+    if (data->weighted && t->opt.solver != TL_ALGORITHM_FAST)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "weights of frames are for solver fast");
     TRY(resolve_eps(ctx, data, &t->opt, &t->eps));
     return check_precision(ctx, data, &t->opt, t->eps);
 }
 
-tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
-                      const tl_start *start, tlnmf_callback callback, void *user, tl_result **out)
+tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                      const tl_start *start, tl_callback callback, void *user, tl_result **out)
 {
     task t = {0};
     *out = NULL;
@@ -125,8 +125,8 @@ tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings 
                      out);
 }
 
-tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
-                              const tl_start *start, tlnmf_callback callback, void *user,
+tlnmf_error tl_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                              const tl_start *start, tl_callback callback, void *user,
                               tl_result **out)
 {
     task t = {0};
@@ -137,7 +137,7 @@ tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_s
                      out);
 }
 
-tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+tlnmf_error tl_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                          double *bytes)
 {
     task t = {0};
@@ -151,37 +151,37 @@ tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settin
     return TLNMF_OK;
 }
 
-void tlnmf_result_describe_sized(const tl_result *result, tl_info *info, size_t size)
+void tl_result_describe_sized(const tl_result *result, tl_info *info, size_t size)
 {
     memcpy(info, &result->info, size < sizeof *info ? size : sizeof *info);
 }
 
-const double *tlnmf_result_Phi(const tl_result *result)
+const double *(const tl_result *result)->Phi
 {
     return result->Phi;
 }
 
-const double *tlnmf_result_W(const tl_result *result)
+const double *(const tl_result *result)->W
 {
     return result->W;
 }
 
-const double *tlnmf_result_H(const tl_result *result)
+const double *(const tl_result *result)->H
 {
     return result->H;
 }
 
-const double *tlnmf_result_energy(const tl_result *result)
+const double *(const tl_result *result)->energy
 {
     return result->energy;
 }
 
-const tl_result *tlnmf_result_other(const tl_result *result)
+const tl_result *(const tl_result *result)->other
 {
     return result->other;
 }
 
-const tl_trace_row *tlnmf_result_trace(const tl_result *result, int64_t *length)
+const tl_trace_row *tl_result_trace(const tl_result *result, int64_t *length)
 {
     *length = result->trace_length;
     return result->trace_length > 0 ? result->trace : NULL;
@@ -196,7 +196,7 @@ static bool is_usable(int64_t count, const double *x, bool nonnegative)
     return true;
 }
 
-tlnmf_error tlnmf_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const double *Phi,
+tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const double *Phi,
                            const double *W, const double *H, int64_t K, double eps, double *C,
                            double *L, double *I, double *Ganti)
 {

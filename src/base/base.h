@@ -8,23 +8,23 @@
 #include <string.h>
 
 typedef tlnmf_settings tl_settings;
-typedef tlnmf_info tl_info;
-typedef tlnmf_trace_row tl_trace_row;
-typedef tlnmf_progress tl_progress;
-typedef tlnmf_start tl_start;
-typedef tlnmf_frames tl_frames;
-typedef tlnmf_span tl_span;
-typedef tlnmf_sound tl_sound;
-typedef tlnmf_separate_options tl_separate_options;
-typedef tlnmf_separator_info tl_separator_info;
-typedef tlnmf_separate_run tl_separate_run;
-typedef tlnmf_data_info tl_data_info;
-typedef tlnmf_atom tl_atom;
-typedef tlnmf_result tl_result;
-typedef tlnmf_separator tl_separator;
+typedef tl_info tl_info;
+typedef tl_trace_row tl_trace_row;
+typedef tl_progress tl_progress;
+typedef tl_start tl_start;
+typedef tl_frames tl_frames;
+typedef tl_span tl_span;
+typedef tl_sound tl_sound;
+typedef tl_separate_options tl_separate_options;
+typedef tl_separator_info tl_separator_info;
+typedef tl_separate_run tl_separate_run;
+typedef tl_data_info tl_data_info;
+typedef tl_atom tl_atom;
+typedef tl_result tl_result;
+typedef tl_separator tl_separator;
 
 struct tlnmf_ctx {
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     char message[256];
 };
 
@@ -50,8 +50,8 @@ tlnmf_error tl_check_struct_size(tlnmf_ctx *ctx, const tl_settings *settings);
 
 /* 64-byte aligned; NULL on failure. Objects keep a copy of the hooks that made them, so that they
  * may outlive their context. */
-void *tl_allocate(const tlnmf_hooks *hooks, size_t bytes);
-void tl_release(const tlnmf_hooks *hooks, void *block);
+void *tl_allocate(const tl_hooks *hooks, size_t bytes);
+void tl_release(const tl_hooks *hooks, void *block);
 
 /* One row of a size table: `count` elements of `size` bytes, their address stored at `slot`. */
 typedef struct tl_slot {

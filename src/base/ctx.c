@@ -39,16 +39,16 @@ static void default_release(void *block, void *user)
     free(block);
 }
 
-void tlnmf_hooks_init(tlnmf_hooks *hooks)
+void tl_hooks_init(tl_hooks *hooks)
 {
-    *hooks = (tlnmf_hooks){.struct_size = sizeof *hooks};
+    *hooks = (tl_hooks){.struct_size = sizeof *hooks};
 }
 
-tlnmf_error tlnmf_ctx_create(const tlnmf_hooks *given, tlnmf_ctx **out)
+tlnmf_error tlnmf_ctx_create(const tl_hooks *given, tlnmf_ctx **out)
 {
     *out = NULL;
-    tlnmf_hooks hooks;
-    tlnmf_hooks_init(&hooks);
+    tl_hooks hooks;
+    tl_hooks_init(&hooks);
     if (given != NULL) {
         if (given->struct_size != sizeof hooks)
             return TLNMF_ERR_OPTION;

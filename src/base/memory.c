@@ -6,7 +6,7 @@
 enum { ALIGNMENT = 64 };
 
 /* The hook need not align, so the block is over-allocated and its true address kept in front. */
-void *tl_allocate(const tlnmf_hooks *hooks, size_t bytes)
+void *tl_allocate(const tl_hooks *hooks, size_t bytes)
 {
     if (bytes > SIZE_MAX - ALIGNMENT - sizeof(void *))
         return NULL;
@@ -20,7 +20,7 @@ void *tl_allocate(const tlnmf_hooks *hooks, size_t bytes)
     return block;
 }
 
-void tl_release(const tlnmf_hooks *hooks, void *block)
+void tl_release(const tl_hooks *hooks, void *block)
 {
     if (block == NULL)
         return;

@@ -72,10 +72,10 @@ static uint64_t xo_next(uint64_t *s)
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-void tl_rng_seed(tl_rng *rng, tlnmf_stream kind, uint64_t seed, uint64_t stream)
+void tl_rng_seed(tl_rng *rng, tl_stream kind, uint64_t seed, uint64_t stream)
 {
     *rng = (tl_rng){.kind = kind};
-    if (kind == TLNMF_STREAM_NUMPY)
+    if (kind == TL_STREAM_NUMPY)
         mt_seed(rng, (uint32_t)seed);
     else
         xo_seed(rng, seed, stream);
@@ -83,7 +83,7 @@ void tl_rng_seed(tl_rng *rng, tlnmf_stream kind, uint64_t seed, uint64_t stream)
 
 double tl_rng_uniform(tl_rng *rng)
 {
-    if (rng->kind == TLNMF_STREAM_NUMPY) {
+    if (rng->kind == TL_STREAM_NUMPY) {
         uint32_t a = mt_next(rng) >> 5, b = mt_next(rng) >> 6;
         return (a * 67108864.0 + b) / 9007199254740992.0;
     }

@@ -15,7 +15,7 @@ typedef struct frames {
     int64_t M, N;
     double **columns; /* per frame, `rank` vectors of length M */
     int64_t *rank;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } frames;
 
@@ -429,12 +429,12 @@ tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data, const doubl
 void tlnmf_data_free(tlnmf_data *data)
 {
     if (data != NULL) {
-        tlnmf_hooks hooks = data->hooks; /* the block holds the object itself */
+        tl_hooks hooks = data->hooks; /* the block holds the object itself */
         tl_release(&hooks, data->block);
     }
 }
 
-void tlnmf_data_describe_sized(const tlnmf_data *data, tl_data_info *info, size_t size)
+void tl_data_describe_sized(const tlnmf_data *data, tl_data_info *info, size_t size)
 {
     tl_data_info whole = {.M = data->M,
                           .N = data->N,

@@ -15,7 +15,7 @@ struct tlnmf_data {
     bool weighted;  /* frames count differently in L: (3w) */
     double *weight; /* N, of mean 1 */
     double mean_power;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 };
 

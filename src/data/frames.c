@@ -4,18 +4,18 @@
 
 static const double PI = 3.14159265358979323846;
 
-void tlnmf_frames_init(tl_frames *frames)
+void tl_frames_init(tl_frames *frames)
 {
     *frames = (tl_frames){.struct_size = sizeof *frames,
                           .M = 0,
                           .hop = 0,
                           .shifts = 8,
-                          .window = TLNMF_WINDOW_TUKEY,
+                          .window = TL_WINDOW_TUKEY,
                           .taper = 0.1,
                           .beta = 8.0};
 }
 
-const char *tlnmf_window_name(tlnmf_window window)
+const char *tl_window_name(tl_window window)
 {
     static const char *const names[] = {"tukey", "sine", "hann", "rectangular", "kaiser"};
     return (int)window >= 0 && (int)window < 5 ? names[window] : "unknown";
@@ -40,13 +40,13 @@ static double window_at(const tl_frames *f, double p)
 {
     double edge = fmin(p, 1.0 - p), centred = 2.0 * p - 1.0;
     switch (f->window) {
-    case TLNMF_WINDOW_TUKEY:
+    case TL_WINDOW_TUKEY:
         return edge < 0.5 * f->taper ? 0.5 - 0.5 * cos(2.0 * PI * edge / f->taper) : 1.0;
-    case TLNMF_WINDOW_SINE:
+    case TL_WINDOW_SINE:
         return sin(PI * p);
-    case TLNMF_WINDOW_HANN:
+    case TL_WINDOW_HANN:
         return 0.5 - 0.5 * cos(2.0 * PI * p);
-    case TLNMF_WINDOW_KAISER:
+    case TL_WINDOW_KAISER:
         return bessel_0(f->beta * sqrt(fmax(0.0, 1.0 - centred * centred))) / bessel_0(f->beta);
     default:
         return 1.0;
@@ -58,7 +58,7 @@ static tlnmf_error check_ranges(tlnmf_ctx *ctx, const tl_frames *f)
     const int64_t longest = (int64_t)1 << 20;
     if (f->struct_size != sizeof *f)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "the frames are from another version: use tlnmf_frames_init");
+                       "the frames are from another version: use tl_frames_init");
     if (f->M < 2 || f->M > longest)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "frame = %lld samples is outside [2, %lld]",
                        (long long)f->M, (long long)longest);
@@ -70,7 +70,7 @@ static tlnmf_error check_ranges(tlnmf_ctx *ctx, const tl_frames *f)
     if (f->shifts < 1 || f->shifts > f->hop)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "shifts = %lld is outside [1, %lld], the hop",
                        (long long)f->shifts, (long long)f->hop);
-    if (f->window < TLNMF_WINDOW_TUKEY || f->window > TLNMF_WINDOW_KAISER)
+    if (f->window < TL_WINDOW_TUKEY || f->window > TL_WINDOW_KAISER)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "window = %d is not one of the five", (int)f->window);
     if (!(f->taper >= 0.0 && f->taper <= 1.0))
         return tl_fail(ctx, TLNMF_ERR_OPTION, "taper = %g is outside [0, 1]", f->taper);
@@ -100,7 +100,7 @@ static tlnmf_error invert_sums(tlnmf_ctx *ctx, tl_framing *framing)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "window %s with hop %lld of %lld samples does not give the sound back: "
                        "between frames it is weighted by %.2g only; take a smaller hop",
-                       tlnmf_window_name((tlnmf_window)f->window), (long long)f->hop,
+                       tl_window_name((tl_window)f->window), (long long)f->hop,
                        (long long)f->M, sqrt(least / most));
     return TLNMF_OK;
 }
@@ -177,7 +177,7 @@ void tl_frames_divide(const tl_framing *framing, tl_stretch *y)
 
 /* ---- the public face ------------------------------------------------------------------------- */
 
-tlnmf_error tlnmf_frames_check(tlnmf_ctx *ctx, const tl_frames *frames)
+tlnmf_error tl_frames_check(tlnmf_ctx *ctx, const tl_frames *frames)
 {
     tl_framing framing;
     tlnmf_error error = tl_framing_create(ctx, frames, &framing);
@@ -186,7 +186,7 @@ tlnmf_error tlnmf_frames_check(tlnmf_ctx *ctx, const tl_frames *frames)
     return error;
 }
 
-int64_t tlnmf_frames_count(const tl_frames *f, int64_t length)
+int64_t tl_frames_count(const tl_frames *f, int64_t length)
 {
     if (length < 1)
         return 0;
@@ -194,7 +194,7 @@ int64_t tlnmf_frames_count(const tl_frames *f, int64_t length)
     return (length - 1 + f->M - f->hop + latest) / f->hop + 1;
 }
 
-tlnmf_error tlnmf_frames_window(tlnmf_ctx *ctx, const tl_frames *frames, double *w)
+tlnmf_error tl_frames_window(tlnmf_ctx *ctx, const tl_frames *frames, double *w)
 {
     tl_framing framing;
     TRY(tl_framing_create(ctx, frames, &framing));
@@ -234,14 +234,14 @@ static tlnmf_error open_public(tlnmf_ctx *ctx, const tl_frames *frames, int64_t 
     return error;
 }
 
-tlnmf_error tlnmf_frames_analyse(tlnmf_ctx *ctx, const tl_frames *frames, const double *x,
+tlnmf_error tl_frames_analyse(tlnmf_ctx *ctx, const tl_frames *frames, const double *x,
                                  int64_t length, double *Y)
 {
     tl_framing framing;
     double *column = NULL;
     void *block = NULL;
     TRY(open_public(ctx, frames, length, &framing, &column, &block));
-    int64_t N = tlnmf_frames_count(frames, length);
+    int64_t N = tl_frames_count(frames, length);
     tl_stretch signal = {0, length, 1, (double *)(uintptr_t)x}; /* only read */
     for (int64_t n = 0; n < N; n++) {
         tl_frame_cut(&framing, &signal, n, frames->shifts, column);
@@ -252,14 +252,14 @@ tlnmf_error tlnmf_frames_analyse(tlnmf_ctx *ctx, const tl_frames *frames, const 
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_frames_synthesise(tlnmf_ctx *ctx, const tl_frames *frames, const double *Y,
+tlnmf_error tl_frames_synthesise(tlnmf_ctx *ctx, const tl_frames *frames, const double *Y,
                                     int64_t length, double *x)
 {
     tl_framing framing;
     double *column = NULL;
     void *block = NULL;
     TRY(open_public(ctx, frames, length, &framing, &column, &block));
-    int64_t N = tlnmf_frames_count(frames, length);
+    int64_t N = tl_frames_count(frames, length);
     tl_stretch signal = {0, length, 1, x};
     memset(x, 0, (size_t)length * sizeof *x);
     for (int64_t n = 0; n < N; n++) {

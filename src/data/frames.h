@@ -12,7 +12,7 @@ typedef struct tl_framing {
     tl_frames f;
     double *w;       /* M */
     double *inverse; /* hop: 1 / sum of w^2 over the frames and shifts that hold a sample, (24) */
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_framing;
 

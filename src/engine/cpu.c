@@ -93,7 +93,7 @@ static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine 
 static void destroy(tl_engine *e)
 {
     tl_cpu *self = (tl_cpu *)e;
-    tlnmf_hooks hooks = self->hooks;
+    tl_hooks hooks = self->hooks;
     tl_cpu_close(self);
     tl_release(&hooks, self);
 }

@@ -57,7 +57,7 @@ typedef struct tl_cpu {
     tl_direction how; /* direction last aimed at */
     double logs;      /* sum log(W H + eps): the part of C that steps along E do not change */
     tl_coordinates x;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_cpu;
 

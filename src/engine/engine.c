@@ -3,7 +3,7 @@
 
 const tl_engine_ops *tl_engine_of(const tl_settings *opt)
 {
-    return opt->precision == TLNMF_PRECISION_MIXED ? &tl_engine_mixed : &tl_engine_cpu;
+    return opt->precision == TL_PRECISION_MIXED ? &tl_engine_mixed : &tl_engine_cpu;
 }
 
 typedef struct arrays {

@@ -29,7 +29,7 @@ static size_t bytes(const tl_engine_spec *spec)
 static void destroy(tl_engine *e)
 {
     mixed *self = (mixed *)e;
-    tlnmf_hooks hooks = self->cpu.hooks;
+    tl_hooks hooks = self->cpu.hooks;
     tl_release(&hooks, self->single.block);
     tl_release(&hooks, self->block);
     tl_cpu_close(&self->cpu);

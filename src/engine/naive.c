@@ -76,7 +76,7 @@ static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine 
 
 static void destroy(tl_engine *e)
 {
-    tlnmf_hooks hooks = ((tl_naive *)e)->hooks;
+    tl_hooks hooks = ((tl_naive *)e)->hooks;
     tl_release(&hooks, ((tl_naive *)e)->block);
 }
 

@@ -33,7 +33,7 @@ typedef struct tl_naive {
     /* lent to whoever fills in a point */
     tl_skew skew;
     tl_lent lent;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_naive;
 

@@ -14,7 +14,7 @@ typedef struct tl_fft {
     int64_t n;
     tl_complex *root; /* exp(-2 pi i k / n), k < n / 2 */
     tl_complex *a, *b;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_fft;
 

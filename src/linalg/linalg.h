@@ -49,7 +49,7 @@ typedef struct tl_single {
     tl_arithmetic arithmetic; /* first */
     int64_t M, inner;
     float *A, *B, *C;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_single;
 
@@ -84,7 +84,7 @@ typedef struct tl_qr {
     int64_t rows, M, work_length;
     double *tau, *work, *triangle;
     int *pivot;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_qr;
 
@@ -99,7 +99,7 @@ typedef struct tl_eigen {
     int64_t M, work_length, iwork_length;
     double *lambda, *work;
     int *iwork;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_eigen;
 

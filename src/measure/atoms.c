@@ -100,7 +100,7 @@ static tl_atom describe(const tl_result *result, int64_t row, double rate)
     return atom;
 }
 
-tlnmf_error tlnmf_result_atoms(tlnmf_ctx *ctx, const tl_result *result, double rate, tl_atom *atoms,
+tlnmf_error tl_result_atoms(tlnmf_ctx *ctx, const tl_result *result, double rate, tl_atom *atoms,
                                int64_t count)
 {
     int64_t M = result->info.M;

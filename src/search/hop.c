@@ -15,7 +15,7 @@ int64_t tl_hop_count(const tl_settings *opt, const tlnmf_data *data, int64_t K)
     enum { FEW = 4 };
     if (opt->hops >= 0)
         return opt->hops;
-    return opt->solver == TLNMF_SOLVER_FAST && tl_is_small(data, K) ? FEW : 0;
+    return opt->solver == TL_ALGORITHM_FAST && tl_is_small(data, K) ? FEW : 0;
 }
 
 /* Entries, and a hundredth of their mean so that small ones move, times e^randn; zeros stay. */
@@ -56,10 +56,10 @@ void tl_hop_search(int64_t hops, tl_shelf *best_point, const tl_solver *solver, 
 {
     const uint64_t apart = (uint64_t)1 << 40; /* from the streams that the starts are drawn from */
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, seed, apart + (uint64_t)run->start);
+    tl_rng_seed(&rng, TL_STREAM_OWN, seed, apart + (uint64_t)run->start);
     double first = tl_engine_values(e, TL_C).C, best = first;
     tl_shelf_put(best_point, 0, e);
-    for (int64_t i = 0; i < hops && !tl_run_interrupted(run, TLNMF_STAGE_TL); i++) {
+    for (int64_t i = 0; i < hops && !tl_run_interrupted(run, TL_STAGE_TL); i++) {
         tl_run again = {
             .opt = run->opt, .monitor = run->monitor, .start = run->start, .quiet = true};
         (void)tl_engine_fill(e, TL_ALL, kick, &rng); /* which cannot fail */
@@ -77,7 +77,7 @@ void tl_hop_search(int64_t hops, tl_shelf *best_point, const tl_solver *solver, 
     }
     if (best < first) { /* one row for where all hops together led */
         tl_values v = tl_engine_values(e, TL_C | TL_L | TL_I);
-        tl_run_record(run, &(tl_trace_row){TLNMF_STAGE_TL, ++run->iterations, v.C, v.L, v.I, NAN},
+        tl_run_record(run, &(tl_trace_row){TL_STAGE_TL, ++run->iterations, v.C, v.L, v.I, NAN},
                       tl_max(run->opt->J, run->iterations));
     }
 }

@@ -52,7 +52,7 @@ static tlnmf_error search_tl(tl_pool *pool, results *r)
 {
     const double enough = 1e-9;
     const tl_settings *opt = pool->opt;
-    bool quick = opt->solver == TLNMF_SOLVER_FAST && opt->tol < enough &&
+    bool quick = opt->solver == TL_ALGORITHM_FAST && opt->tol < enough &&
                  !tl_is_small(pool->data, pool->plan.K);
     pool->quick.tol = enough;
     TRY(tl_pool_run(
@@ -104,7 +104,7 @@ static tlnmf_error search_jd(tl_pool *pool, results *r)
     tlnmf_error error = tl_pool_run(pool, &(tl_batch){.job = TL_JOB_JD, .count = P, .best = jd});
     if (error == TLNMF_OK)
         error = nmf_after_jd(pool, jd, NULL, P, r->best);
-    tlnmf_result_free(jd);
+    tl_result_free(jd);
     return error;
 }
 
@@ -166,7 +166,7 @@ static tlnmf_error search_exchange(tl_pool *pool, results *r)
         error = create_jd(pool, &x.jd);
     if (error == TLNMF_OK)
         error = exchange(pool, &x, is_tl ? r->best : r->other, is_tl ? r->other : r->best);
-    tlnmf_result_free(x.jd);
+    tl_result_free(x.jd);
     tl_shelf_free(&x.from_jd);
     tl_shelf_free(&x.from_tl);
     return error;
@@ -278,9 +278,9 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_task *task, tl_result **out)
     }
     tl_pool_free(&pool);
     tlnmf_data_free(trimmed);
-    tlnmf_result_free(r.other);
+    tl_result_free(r.other);
     if (error != TLNMF_OK)
-        tlnmf_result_free(r.best);
+        tl_result_free(r.best);
     *out = error == TLNMF_OK ? r.best : NULL;
     return error;
 }

@@ -39,7 +39,7 @@ tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goa
 tl_engine_spec tl_plan_spec(const tl_plan *plan, const tl_settings *opt, const tl_model *model)
 {
     tl_engine_spec spec = {.model = model, .newton = opt->newton != 0};
-    if (opt->solver == TLNMF_SOLVER_FAST)
+    if (opt->solver == TL_ALGORITHM_FAST)
         spec.moves = plan->goal == TL_GOAL_NMF ? TL_W | TL_H : TL_ALL;
     return spec;
 }
@@ -66,7 +66,7 @@ double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_setti
     if (both || plan->goal == TL_GOAL_JD) /* JD's transform, before its W and H */
         results += transform;
     double shelves = opt->exchange ? 2.0 * (double)plan->P * point : 0.0;
-    double streams = opt->stream == TLNMF_STREAM_NUMPY ? (double)plan->P * sizeof(tl_rng) : 0.0;
+    double streams = opt->stream == TL_STREAM_NUMPY ? (double)plan->P * sizeof(tl_rng) : 0.0;
     double rest = 64e3, each = 4096.0; /* headers, alignment, what a worker is itself */
     return plan->workers * (worker + each) + results + shelves + streams + trimmed + rest;
 }

@@ -53,12 +53,12 @@ tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_se
     return TLNMF_OK;
 }
 
-void tlnmf_result_free(tl_result *result)
+void tl_result_free(tl_result *result)
 {
     if (result == NULL)
         return;
-    tlnmf_result_free(result->other);
-    tlnmf_hooks hooks = result->hooks; /* the block holds the object itself */
+    tl_result_free(result->other);
+    tl_hooks hooks = result->hooks; /* the block holds the object itself */
     tl_release(&hooks, result->trace);
     tl_release(&hooks, result->block);
 }
@@ -103,8 +103,8 @@ static void certify(tl_info *info, tl_goal goal, const tl_settings *opt, tl_moni
 void tl_result_measure(tl_result *result, tl_goal goal, const tl_settings *opt, tl_monitor *monitor,
                        tl_engine *e)
 {
-    static const tlnmf_method methods[] = {TLNMF_METHOD_TL, TLNMF_METHOD_JD, TLNMF_METHOD_NMF,
-                                           TLNMF_METHOD_JD};
+    static const tl_method methods[] = {TL_METHOD_TL, TL_METHOD_JD, TL_METHOD_NMF,
+                                           TL_METHOD_JD};
     bool of_L = goal == TL_GOAL_JD || goal == TL_GOAL_DIAGONALISE;
     tl_info *info = &result->info;
     tl_result_load(result, e);

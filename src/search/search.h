@@ -5,13 +5,13 @@
 #include "engine/engine.h"
 #include "solve/solver.h"
 
-struct tlnmf_result {
+struct tl_result {
     tl_info info;
     double *Phi, *W, *H, *energy;
     tl_trace_row *trace;
     int64_t trace_length, trace_capacity;
     tl_result *other; /* of an exchange: the other method's; NULL if there is none */
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 };
 
@@ -31,7 +31,7 @@ typedef struct tl_task {
     const tl_settings *opt; /* checked */
     double eps;             /* resolved */
     const tl_start *start;  /* may be NULL */
-    tlnmf_callback callback;
+    tl_callback callback;
     void *user;
     const tl_engine_ops *engine; /* NULL: the one that the settings ask for */
 } tl_task;

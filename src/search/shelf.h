@@ -6,7 +6,7 @@
 
 typedef struct tl_shelf {
     double *Phi, *W, *H; /* `count` of each, one after the other */
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_shelf;
 

@@ -71,7 +71,7 @@ static tlnmf_error note_streams(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t 
     tl_slot table[] = {TL_SLOT(starts->streams, starts->opt->starts)};
     TRY(TL_ARENA(ctx, "the starts' random streams", table, &starts->block));
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_NUMPY, starts->opt->seed, 0);
+    tl_rng_seed(&rng, TL_STREAM_NUMPY, starts->opt->seed, 0);
     int64_t draws = data->M * data->M + data->M * K + K * data->N;
     for (int64_t p = 0; p < starts->opt->starts; p++) {
         starts->streams[p] = rng;
@@ -86,18 +86,18 @@ tlnmf_error tl_starts_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_se
                              tl_starts *starts)
 {
     *starts = (tl_starts){.opt = opt, .mean_power = data->mean_power, .hooks = ctx->hooks};
-    tlnmf_start_init(&starts->given);
+    tl_start_init(&starts->given);
     if (given != NULL) {
         if (given->struct_size != sizeof *given)
             return tl_fail(ctx, TLNMF_ERR_OPTION,
-                           "the start is from another version: use tlnmf_start_init");
+                           "the start is from another version: use tl_start_init");
         starts->given = *given;
         TRY(check_given(ctx, data, K, opt, given));
     }
-    starts->transform = (tlnmf_transform)opt->transform;
-    if (starts->transform == TLNMF_TRANSFORM_AUTO)
-        starts->transform = keeps_transform ? TLNMF_TRANSFORM_DCT : TLNMF_TRANSFORM_RANDOM;
-    if (opt->stream == TLNMF_STREAM_NUMPY)
+    starts->transform = (tl_transform)opt->transform;
+    if (starts->transform == TL_TRANSFORM_AUTO)
+        starts->transform = keeps_transform ? TL_TRANSFORM_DCT : TL_TRANSFORM_RANDOM;
+    if (opt->stream == TL_STREAM_NUMPY)
         return note_streams(ctx, data, K, starts);
     return TLNMF_OK;
 }
@@ -109,10 +109,10 @@ void tl_starts_free(tl_starts *starts)
 
 bool tl_starts_draw_Phi(const tl_starts *starts)
 {
-    return starts->given.Phi == NULL && starts->transform == TLNMF_TRANSFORM_RANDOM;
+    return starts->given.Phi == NULL && starts->transform == TL_TRANSFORM_RANDOM;
 }
 
-/* Phi holds Gaussian draws on entry, which only TLNMF_TRANSFORM_RANDOM uses. */
+/* Phi holds Gaussian draws on entry, which only TL_TRANSFORM_RANDOM uses. */
 static tlnmf_error fill_Phi(tlnmf_ctx *ctx, const tl_starts *starts, const tl_point *point)
 {
     int64_t M = point->M;
@@ -122,9 +122,9 @@ static tlnmf_error fill_Phi(tlnmf_ctx *ctx, const tl_starts *starts, const tl_po
                    ? TLNMF_OK
                    : tl_polar_with(ctx, point->skew, point->lent, point->Phi);
     }
-    if (starts->transform == TLNMF_TRANSFORM_RANDOM)
+    if (starts->transform == TL_TRANSFORM_RANDOM)
         return tl_polar_with(ctx, point->skew, point->lent, point->Phi);
-    return tlnmf_transform_matrix(ctx, starts->transform, M, point->Phi);
+    return tl_transform_matrix(ctx, starts->transform, M, point->Phi);
 }
 
 static void shift_magnitudes(int64_t count, double scale, double *x)
@@ -138,7 +138,7 @@ static void shift_magnitudes(int64_t count, double scale, double *x)
 static double scale_of_H(const tl_starts *starts, const tl_point *point)
 {
     const double mean_draw = 1.7978845608028654; /* of |randn| + 1 */
-    if (starts->opt->stream == TLNMF_STREAM_NUMPY)
+    if (starts->opt->stream == TL_STREAM_NUMPY)
         return 1.0;
     return starts->mean_power * (double)point->M / ((double)point->K * mean_draw);
 }
@@ -164,7 +164,7 @@ tlnmf_error tl_starts_fill(tlnmf_ctx *ctx, const tl_starts *starts, int64_t p,
     if (starts->streams != NULL)
         rng = starts->streams[p];
     else
-        tl_rng_seed(&rng, TLNMF_STREAM_OWN, starts->opt->seed, (uint64_t)p);
+        tl_rng_seed(&rng, TL_STREAM_OWN, starts->opt->seed, (uint64_t)p);
     /* All three are drawn even where one is given, so that the others do not depend on that. */
     draw(&rng, M * M, point->Phi);
     draw(&rng, M * K, point->W);
@@ -182,7 +182,7 @@ tlnmf_error tl_starts_fill(tlnmf_ctx *ctx, const tl_starts *starts, int64_t p,
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+tlnmf_error tl_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                              int64_t p, double *Phi, double *W, double *H)
 {
     TRY(tlnmf_settings_check(ctx, settings));

@@ -8,10 +8,10 @@
 typedef struct tl_starts {
     const tl_settings *opt;
     tl_start given;
-    tlnmf_transform transform; /* never AUTO */
+    tl_transform transform; /* never AUTO */
     double mean_power;         /* of the data */
     tl_rng *streams;           /* numpy: where the one stream stands at each start; else NULL */
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_starts;
 

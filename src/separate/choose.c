@@ -6,21 +6,21 @@
 
 /* What the options leave open. */
 typedef struct plan {
-    tlnmf_window window[2];
-    tlnmf_basis fixed[2], learnt[2];
+    tl_window window[2];
+    tl_basis fixed[2], learnt[2];
     int windows, fixed_count, learnt_count;
     int lengths; /* of frames: 2 if twice as long ones are tried, too */
     int64_t P_low, P_high;
-    tlnmf_method method; /* TL or JD, of what is learnt */
+    tl_method method; /* TL or JD, of what is learnt */
     bool fixes, learns;
 } plan;
 
 static plan make_plan(const tl_separate_options *opt, bool judged)
 {
-    bool open = opt->basis == TLNMF_BASIS_AUTO, automatic = opt->method == TLNMF_METHOD_AUTO;
-    plan p = {.window = {(tlnmf_window)opt->frames.window, TLNMF_WINDOW_SINE},
-              .fixed = {TLNMF_BASIS_STFT, TLNMF_BASIS_DCT},
-              .learnt = {TLNMF_BASIS_DCT, TLNMF_BASIS_DFT},
+    bool open = opt->basis == TL_BASIS_AUTO, automatic = opt->method == TL_METHOD_AUTO;
+    plan p = {.window = {(tl_window)opt->frames.window, TL_WINDOW_SINE},
+              .fixed = {TL_BASIS_STFT, TL_BASIS_DCT},
+              .learnt = {TL_BASIS_DCT, TL_BASIS_DFT},
               .windows = 1,
               .fixed_count = judged && open ? 2 : 1,
               .learnt_count = judged && open ? 2 : 1,
@@ -28,18 +28,18 @@ static plan make_plan(const tl_separate_options *opt, bool judged)
               .P_low = tl_max(1, opt->per_source),
               .P_high =
                   tl_max(judged && opt->per_source == 0 ? TL_MOST_PER_SOURCE : 1, opt->per_source),
-              .method = opt->method == TLNMF_METHOD_JD ? TLNMF_METHOD_JD : TLNMF_METHOD_TL,
-              .learns = opt->method != TLNMF_METHOD_NMF,
-              .fixes = opt->method == TLNMF_METHOD_NMF || (automatic && judged)};
+              .method = opt->method == TL_METHOD_JD ? TL_METHOD_JD : TL_METHOD_TL,
+              .learns = opt->method != TL_METHOD_NMF,
+              .fixes = opt->method == TL_METHOD_NMF || (automatic && judged)};
     if (!open) {
-        p.fixed[0] = (tlnmf_basis)opt->basis;
-        p.learnt[0] = opt->basis == TLNMF_BASIS_DCT ? TLNMF_BASIS_DCT : TLNMF_BASIS_DFT;
+        p.fixed[0] = (tl_basis)opt->basis;
+        p.learnt[0] = opt->basis == TL_BASIS_DCT ? TL_BASIS_DCT : TL_BASIS_DFT;
     }
-    if (opt->any_window && p.window[0] != TLNMF_WINDOW_SINE) {
+    if (opt->any_window && p.window[0] != TL_WINDOW_SINE) {
         if (judged)
             p.windows = 2;
         else if (!p.learns) /* leakage matters where the transform is fixed */
-            p.window[0] = TLNMF_WINDOW_SINE;
+            p.window[0] = TL_WINDOW_SINE;
     }
     return p;
 }
@@ -54,12 +54,12 @@ static tlnmf_error try_fixed(tl_choice *choice, tl_learner *l, const plan *p)
         for (int w = 0; w < p->windows; w++)
             for (int b = 0; b < p->fixed_count; b++)
                 TRY(tl_try(&l[length],
-                           (tl_recipe){p->window[w], p->fixed[b], TLNMF_METHOD_NMF, p->P_low, 0}));
+                           (tl_recipe){p->window[w], p->fixed[b], TL_METHOD_NMF, p->P_low, 0}));
     tl_separator_info best = choice->best->info;
     int length = best.frames.M == l[0].M ? 0 : 1;
     for (int64_t P = p->P_low + 1; P <= p->P_high; P++)
-        TRY(tl_try(&l[length], (tl_recipe){(tlnmf_window)best.frames.window,
-                                           (tlnmf_basis)best.basis, TLNMF_METHOD_NMF, P, 0}));
+        TRY(tl_try(&l[length], (tl_recipe){(tl_window)best.frames.window,
+                                           (tl_basis)best.basis, TL_METHOD_NMF, P, 0}));
     return TLNMF_OK;
 }
 
@@ -93,10 +93,10 @@ static tlnmf_error try_learnt(tl_choice *choice, tl_learner *l, const plan *p)
 static tlnmf_error try_iterations(tl_choice *choice, tl_learner *l)
 {
     tl_separator_info best = choice->best->info;
-    if (best.method == TLNMF_METHOD_NMF || best.remixes == 0 || !choice->opt->any_J)
+    if (best.method == TL_METHOD_NMF || best.remixes == 0 || !choice->opt->any_J)
         return TLNMF_OK;
-    tl_recipe recipe = {(tlnmf_window)best.frames.window, (tlnmf_basis)best.basis,
-                        (tlnmf_method)best.method, best.per_source, tl_max(1, best.J / 2)};
+    tl_recipe recipe = {(tl_window)best.frames.window, (tl_basis)best.basis,
+                        (tl_method)best.method, best.per_source, tl_max(1, best.J / 2)};
     int length = best.frames.M == l[0].M ? 0 : 1;
     choice->planned += 2;
     TRY(tl_try(&l[length], recipe));
@@ -127,19 +127,19 @@ static tlnmf_error check_options(tlnmf_ctx *ctx, const tl_separate_options *opt,
     const struct {
         const char *name;
         int64_t value, low, high;
-    } ranges[] = {{"k", opt->sources, 1, TLNMF_SOURCES_MAX},
-                  {"per-source", opt->per_source, 0, TLNMF_PER_SOURCE_MAX},
+    } ranges[] = {{"k", opt->sources, 1, TL_SOURCES_MAX},
+                  {"per-source", opt->per_source, 0, TL_PER_SOURCE_MAX},
                   {"release", opt->release, 0, (int64_t)1 << 40},
                   {"learn-columns", opt->learn_frames, 1, 1000000},
                   {"band", opt->band, 0, (int64_t)1 << 20},
                   {"J", opt->J, 1, 1000000},
                   {"starts", opt->starts, 1, 1000000},
                   {"threads", opt->threads, 0, 4096},
-                  {"method", opt->method, TLNMF_METHOD_TL, TLNMF_METHOD_AUTO},
-                  {"basis", opt->basis, TLNMF_BASIS_AUTO, TLNMF_BASIS_STFT}};
+                  {"method", opt->method, TL_METHOD_TL, TL_METHOD_AUTO},
+                  {"basis", opt->basis, TL_BASIS_AUTO, TL_BASIS_STFT}};
     if (opt->struct_size != sizeof *opt)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "the options are from another version: use tlnmf_separate_init");
+                       "the options are from another version: use tl_separate_init");
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
         if (ranges[i].value < ranges[i].low || ranges[i].value > ranges[i].high)
             return tl_fail(ctx, TLNMF_ERR_OPTION, "%s = %lld is outside [%lld, %lld]",
@@ -153,7 +153,7 @@ static tlnmf_error check_options(tlnmf_ctx *ctx, const tl_separate_options *opt,
                        "per-source = %lld: without labels nothing says which components belong "
                        "together",
                        (long long)opt->per_source);
-    return tlnmf_frames_check(ctx, &opt->frames);
+    return tl_frames_check(ctx, &opt->frames);
 }
 
 /* So many components need as many frames to be told apart at all. */
@@ -187,9 +187,9 @@ static tlnmf_error learn_all(tl_choice *choice, const tl_sound *sound, const tl_
     return try_all(choice, l, &p);
 }
 
-tlnmf_error tlnmf_separator_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
+tlnmf_error tl_separator_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
                                   int64_t span_count, const tl_separate_options *opt,
-                                  tlnmf_callback callback, void *user, tl_separator **out)
+                                  tl_callback callback, void *user, tl_separator **out)
 {
     *out = NULL;
     TRY(check_options(ctx, opt, spans != NULL));
@@ -213,7 +213,7 @@ tlnmf_error tlnmf_separator_learn(tlnmf_ctx *ctx, const tl_sound *sound, const t
         choice.best->info.outcome = choice.stopped ? TLNMF_CANCELLED : TLNMF_ITERATIONS;
         *out = choice.best;
     } else {
-        tlnmf_separator_free(choice.best);
+        tl_separator_free(choice.best);
     }
     return error;
 }

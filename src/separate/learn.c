@@ -26,7 +26,7 @@ static int relay(const tl_progress *progress, void *self)
 static void report(tl_choice *choice, double C)
 {
     relay(&(tl_progress){.struct_size = sizeof(tl_progress),
-                         .stage = TLNMF_STAGE_CHOOSE,
+                         .stage = TL_STAGE_CHOOSE,
                          .complete = 1,
                          .starts = 1,
                          .iteration = choice->candidates,
@@ -72,7 +72,7 @@ static tlnmf_error set_basis(tl_learner *l, const tl_recipe *r)
     tl_framing_free(&l->framing);
     l->analysed = false;
     TRY(tl_framing_create(l->ctx, &frames, &l->framing));
-    if (r->basis == TLNMF_BASIS_DCT)
+    if (r->basis == TL_BASIS_DCT)
         tl_dct(l->M, l->Phi0);
     else
         tl_dft(l->M, l->Phi0);
@@ -84,7 +84,7 @@ static tlnmf_error set_basis(tl_learner *l, const tl_recipe *r)
 static tlnmf_error analyse(tl_learner *l, const tl_recipe *r, tl_engine *engine)
 {
     TRY(set_basis(l, r));
-    engine->paired = r->basis == TLNMF_BASIS_STFT;
+    engine->paired = r->basis == TL_BASIS_STFT;
     if (l->analysed)
         return TLNMF_OK;
     analyse_with(l, engine, l->Phi0, l->M, NULL);
@@ -114,10 +114,10 @@ static void draw_start(tl_learner *l, const tl_recipe *r, uint64_t start, double
     int64_t K = rank_of(l, r), P = r->per_source;
     bool blind = l->scene.spans == NULL;
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, l->opt->seed, start);
+    tl_rng_seed(&rng, TL_STREAM_OWN, l->opt->seed, start);
     for (int64_t i = 0; i < l->M * K; i++)
         W[i] = 1.0 + (blind ? fabs(tl_rng_normal(&rng)) : 0.2 * tl_rng_uniform(&rng));
-    if (r->basis == TLNMF_BASIS_STFT) /* (25): cosine and sine start, and stay, alike */
+    if (r->basis == TL_BASIS_STFT) /* (25): cosine and sine start, and stay, alike */
         for (int64_t m = 1; m + 1 < l->M; m += 2)
             tl_copy(W + (m + 1) * K, W + m * K, K);
     for (int64_t k = 0; k < K; k++)
@@ -192,10 +192,10 @@ static int64_t iterations_of(const tl_learner *l, const tl_recipe *r)
 static tl_settings short_descent(const tl_learner *l, const tl_recipe *r)
 {
     tl_settings s;
-    tlnmf_settings_init(&s);
+    tl_settings_init(&s);
     s.k = rank_of(l, r);
-    s.method = r->method == TLNMF_METHOD_JD ? TLNMF_METHOD_JD : TLNMF_METHOD_TL;
-    s.solver = TLNMF_SOLVER_PAPER;
+    s.method = r->method == TL_METHOD_JD ? TL_METHOD_JD : TL_METHOD_TL;
+    s.solver = TL_ALGORITHM_PAPER;
     s.J = iterations_of(l, r);
     s.eps = l->eps;
     s.threads = l->opt->threads;
@@ -224,9 +224,9 @@ static void accept(tl_learner *l, const tl_recipe *r, int64_t band, const tl_res
 {
     int64_t M = l->M, K = rank_of(l, r);
     tl_copy(l->Phi, l->Phi0, M * M);
-    tl_gemm(TL_PLAIN, TL_PLAIN, band, M, band, 1.0, tlnmf_result_Phi(result), band, l->Phi0, M, 0.0,
+    tl_gemm(TL_PLAIN, TL_PLAIN, band, M, band, 1.0, (result)->Phi, band, l->Phi0, M, 0.0,
             l->Phi, M);
-    take_rows(l, K, band, tlnmf_result_W(result), tlnmf_result_H(result));
+    take_rows(l, K, band, (result)->W, (result)->H);
     analyse_with(l, engine, l->Phi, band, NULL); /* the other rows stay */
     l->analysed = false;                         /* V is no longer that of Phi0 */
     update(l, K, UPDATES_AFTER, l->W, l->H);
@@ -246,16 +246,16 @@ static tlnmf_error turn(tl_learner *l, const tl_recipe *r, tl_engine *engine, in
     tl_result *result = NULL;
     tl_settings settings = short_descent(l, r);
     tl_start start;
-    tlnmf_start_init(&start);
+    tl_start_init(&start);
     start.Phi = identity;
     start.W = l->W; /* its first rows: W is M x K in C order */
     start.H = l->H;
     tlnmf_error error = tlnmf_data_from_realisations(l->ctx, X, each, band, l->L, &data);
     if (error == TLNMF_OK)
-        error = tlnmf_fit(l->ctx, data, &settings, &start, relay, l->choice, &result);
+        error = tl_fit(l->ctx, data, &settings, &start, relay, l->choice, &result);
     if (error == TLNMF_OK)
         accept(l, r, band, result, engine);
-    tlnmf_result_free(result);
+    tl_result_free(result);
     tlnmf_data_free(data);
     tl_release(&l->ctx->hooks, block);
     *band_out = band;
@@ -284,8 +284,8 @@ static tlnmf_error keep(tl_learner *l, const tl_recipe *r, const double *Phi, in
                                       .learn_frames = l->L,
                                       .band = band,
                                       .remixes = l->choice->remix.count,
-                                      .J = r->method == TLNMF_METHOD_NMF ? 0 : iterations_of(l, r)};
-    tlnmf_separator_free(l->choice->best);
+                                      .J = r->method == TL_METHOD_NMF ? 0 : iterations_of(l, r)};
+    tl_separator_free(l->choice->best);
     l->choice->best = fresh;
     return TLNMF_OK;
 }
@@ -295,7 +295,7 @@ static tlnmf_error try_with(tl_learner *l, const tl_recipe *r, tl_engine *engine
     int64_t band = 0;
     TRY(analyse(l, r, engine));
     double C = fit_factors(l, r, l->Phi); /* as scratch */
-    bool learns = r->method != TLNMF_METHOD_NMF;
+    bool learns = r->method != TL_METHOD_NMF;
     if (learns) {
         TRY(turn(l, r, engine, &band));
         C = objective(l, rank_of(l, r), l->W, l->H, l->H_try);
@@ -317,7 +317,7 @@ static tlnmf_error try_with(tl_learner *l, const tl_recipe *r, tl_engine *engine
     static const char *const bases[] = {"auto", "DCT", "DFT", "STFT"};
     tl_log(l->ctx, TLNMF_LOG_INFO,
            "%s %s, %s window, frames of %lld, %lld a source: %.2f dB on remixes, C = %.8g",
-           learns ? "learnt from" : "fixed", bases[r->basis], tlnmf_window_name(r->window),
+           learns ? "learnt from" : "fixed", bases[r->basis], tl_window_name(r->window),
            (long long)l->M, (long long)r->per_source, score, C);
     report(choice, C);
     return TLNMF_OK;

@@ -8,9 +8,9 @@ enum { TL_MOST_PER_SOURCE = 3 };
 
 /* One way to separate: what is fitted, and on which frames. */
 typedef struct tl_recipe {
-    tlnmf_window window;
-    tlnmf_basis basis;
-    tlnmf_method method;
+    tl_window window;
+    tl_basis basis;
+    tl_method method;
     int64_t per_source;
     int64_t J; /* iterations of learning; 0: as many as the options say */
 } tl_recipe;
@@ -19,7 +19,7 @@ typedef struct tl_recipe {
 typedef struct tl_choice {
     tlnmf_ctx *ctx;
     const tl_separate_options *opt;
-    tlnmf_callback callback;
+    tl_callback callback;
     void *user;
     bool stopped;
     tl_remix remix;
@@ -37,14 +37,14 @@ typedef struct tl_learner {
     int64_t M, L, C; /* L: frames to learn from; C: channels */
     /* the window and transform at work, and what follows from them */
     bool analysed;
-    tlnmf_window window;
-    tlnmf_basis basis;
+    tl_window window;
+    tl_basis basis;
     tl_framing framing;
     double mean_power, eps;
     double *Phi0, *Phi, *V, *V_turned; /* M x M, M x M, M x L, L x M */
     double *W, *H, *W_try, *H_try;
     tl_mu mu;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_learner;
 

@@ -165,7 +165,7 @@ static double si_sdr(int64_t count, const double *truth, const double *estimate)
 static void take_apart(const tl_remix *remix, int64_t p, tl_engine *engine, int64_t per_source)
 {
     int64_t C = remix->channels, length = remix->pair[p].length;
-    int64_t N = tlnmf_frames_count(&engine->framing->f, length);
+    int64_t N = tl_frames_count(&engine->framing->f, length);
     const uint64_t *sets = remix->pair[p].sources;
     tl_stretch mix = {0, length, C, remix->mix}, part = {0, length, C, remix->part};
     tl_part first = {.sources = sets[0], .per_source = per_source, .floor_share = 0.5};

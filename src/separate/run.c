@@ -22,7 +22,7 @@ typedef struct job {
     void *block;
 } job;
 
-void tlnmf_separate_run_init(tl_separate_run *run)
+void tl_separate_run_init(tl_separate_run *run)
 {
     *run = (tl_separate_run){.struct_size = sizeof *run};
 }
@@ -32,7 +32,7 @@ static tlnmf_error check_job(tlnmf_ctx *ctx, const tl_separator *separator, cons
 {
     if (run->struct_size != sizeof *run)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "the run is from another version: use tlnmf_separate_run_init");
+                       "the run is from another version: use tl_separate_run_init");
     TRY(tl_sound_check(ctx, sound));
     TRY(tl_spans_check(ctx, run->spans, run->span_count, separator->info.sources));
     if (!(run->eps == 0.0 || (run->eps >= 1e-300 && run->eps <= 1e300)))
@@ -58,8 +58,8 @@ static tlnmf_error job_create(job *j)
     j->engine.Phi = separator->Phi;
     j->engine.W = separator->W;
     j->engine.eps = j->run->eps > 0.0 ? j->run->eps : separator->info.eps;
-    j->engine.paired = separator->info.basis == TLNMF_BASIS_STFT;
-    j->N = tlnmf_frames_count(f, j->sound->length);
+    j->engine.paired = separator->info.basis == TL_BASIS_STFT;
+    j->N = tl_frames_count(f, j->sound->length);
     j->done = tl_frame_first(f, 0) - f->hop + 1;
     j->room = (j->engine.most + 1) * f->hop + f->M;
     int64_t size = j->room * j->sound->channels;
@@ -153,7 +153,7 @@ static tlnmf_error flush(job *j, int64_t until)
     return TLNMF_OK;
 }
 
-static tlnmf_error run_blocks(job *j, tlnmf_callback callback, void *user, tlnmf_outcome *outcome)
+static tlnmf_error run_blocks(job *j, tl_callback callback, void *user, tlnmf_outcome *outcome)
 {
     const tl_frames *f = &j->framing.f;
     for (int64_t n = 0; n < j->N; n += j->engine.most) {
@@ -164,7 +164,7 @@ static tlnmf_error run_blocks(job *j, tlnmf_callback callback, void *user, tlnmf
         int64_t until = end ? j->sound->length : tl_frame_first(f, n + count) - f->hop + 1;
         TRY(flush(j, until));
         tl_progress progress = {.struct_size = sizeof progress,
-                                .stage = TLNMF_STAGE_STEMS,
+                                .stage = TL_STAGE_STEMS,
                                 .complete = 1,
                                 .starts = 1,
                                 .iteration = n + count,
@@ -182,9 +182,9 @@ static tlnmf_error run_blocks(job *j, tlnmf_callback callback, void *user, tlnmf
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_separator_run(tlnmf_ctx *ctx, const tl_separator *separator,
+tlnmf_error tl_separator_run(tlnmf_ctx *ctx, const tl_separator *separator,
                                 const tl_sound *sound, const tl_separate_run *run,
-                                tlnmf_callback callback, void *user, tlnmf_outcome *outcome)
+                                tl_callback callback, void *user, tlnmf_outcome *outcome)
 {
     *outcome = TLNMF_NOT_RUN;
     TRY(check_job(ctx, separator, sound, run));
@@ -224,7 +224,7 @@ static int write_array(int64_t output, int64_t first, int64_t count, const doubl
     return 0;
 }
 
-tlnmf_error tlnmf_separate_array(tlnmf_ctx *ctx, const tl_separator *separator, const double *x,
+tlnmf_error tl_separate_array(tlnmf_ctx *ctx, const tl_separator *separator, const double *x,
                                  int64_t length, int64_t channels, const tl_separate_run *run,
                                  double *const *stems)
 {
@@ -234,5 +234,5 @@ tlnmf_error tlnmf_separate_array(tlnmf_ctx *ctx, const tl_separator *separator, 
     tlnmf_outcome outcome;
     own.write = write_array;
     own.user = &a;
-    return tlnmf_separator_run(ctx, separator, &sound, &own, NULL, NULL, &outcome);
+    return tl_separator_run(ctx, separator, &sound, &own, NULL, NULL, &outcome);
 }

@@ -78,7 +78,7 @@ static tlnmf_error hop_energies(tlnmf_ctx *ctx, const tl_sound *sound, int64_t h
     return error;
 }
 
-tlnmf_error tlnmf_sound_power(tlnmf_ctx *ctx, const tl_sound *sound, double *power)
+tlnmf_error tl_sound_power(tlnmf_ctx *ctx, const tl_sound *sound, double *power)
 {
     const int64_t hop = 4096;
     TRY(tl_sound_check(ctx, sound));
@@ -166,7 +166,7 @@ tlnmf_error tl_scene_create(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span
                         .span_count = span_count,
                         .frames = *frames,
                         .hooks = ctx->hooks};
-    int64_t N = tlnmf_frames_count(frames, sound->length);
+    int64_t N = tl_frames_count(frames, sound->length);
     int64_t each = (frames->M + frames->hop - 1) * sound->channels;
     scene->L = tl_min(N, opt->learn_frames);
     tl_slot table[] = {TL_SLOT(scene->n, scene->L), TL_SLOT(scene->active, scene->L),

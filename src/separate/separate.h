@@ -7,11 +7,11 @@
 #include "linalg/linalg.h"
 #include "model/kernels.h"
 
-struct tlnmf_separator {
+struct tl_separator {
     tl_separator_info info;
     int64_t M, K;
     double *Phi, *W;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 };
 
@@ -37,7 +37,7 @@ typedef struct tl_scene {
     uint64_t *active; /* the sources that may sound in each */
     double *samples;  /* hop + M - 1 frames of all channels each */
     double power;     /* mean square of those samples */
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_scene;
 
@@ -64,7 +64,7 @@ typedef struct tl_engine {
     double *H_part; /* K x most: one output's rows of H */
     double *Z;      /* M x (most each): one output's frames */
     tl_mu mu;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_engine;
 
@@ -107,7 +107,7 @@ typedef struct tl_remix {
         double *x[2];
     } pair[TL_REMIXES];
     double *mix, *part; /* as long as the longest */
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_remix;
 

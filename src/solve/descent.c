@@ -53,11 +53,11 @@ static bool step(tl_engine *e, const tl_descent *how, double *value, double *a)
     return *a > 0.0;
 }
 
-static tlnmf_stage stage_of(unsigned over)
+static tl_stage stage_of(unsigned over)
 {
     if (over == TL_PHI)
-        return TLNMF_STAGE_JD;
-    return over & TL_PHI ? TLNMF_STAGE_TL : TLNMF_STAGE_NMF;
+        return TL_STAGE_JD;
+    return over & TL_PHI ? TL_STAGE_TL : TL_STAGE_NMF;
 }
 
 static void record(tl_engine *e, const tl_descent *how, tl_run *run, double value, double a)

@@ -31,9 +31,9 @@ static bool sweeps_C(tl_engine *e, tl_run *run)
         run->transform_seconds += tl_wall_seconds() - between;
         run->iterations++;
         tl_values v = tl_engine_values(e, run->trace_capacity > 0 ? TL_C | TL_L | TL_I : TL_C);
-        tl_run_record(run, &(tl_trace_row){TLNMF_STAGE_TL, run->iterations, v.C, v.L, v.I, NAN},
+        tl_run_record(run, &(tl_trace_row){TL_STAGE_TL, run->iterations, v.C, v.L, v.I, NAN},
                       run->opt->J);
-        if (tl_run_interrupted(run, TLNMF_STAGE_TL))
+        if (tl_run_interrupted(run, TL_STAGE_TL))
             return false;
     }
     return true;
@@ -120,9 +120,9 @@ static bool sweeps_L(tl_engine *e, tl_run *run)
         gain = tl_engine_sweep(e, TL_L, floor, least_gain(e, gain));
         run->iterations++;
         double L = tl_engine_values(e, TL_L).L;
-        tl_run_record(run, &(tl_trace_row){TLNMF_STAGE_JD, run->iterations, NAN, L, NAN, NAN},
+        tl_run_record(run, &(tl_trace_row){TL_STAGE_JD, run->iterations, NAN, L, NAN, NAN},
                       run->opt->J);
-        go_on = !tl_run_interrupted(run, TLNMF_STAGE_JD);
+        go_on = !tl_run_interrupted(run, TL_STAGE_JD);
     }
     run->transform_seconds += tl_wall_seconds() - since;
     return go_on;

@@ -11,7 +11,7 @@ enum { TL_NEWTON_MOST_M = 64 }; /* frame length up to which it pays */
 
 typedef struct tl_newton {
     double radius;     /* of the region, in the metric; 0: not known yet */
-    tlnmf_stage stage; /* what progress is told */
+    tl_stage stage; /* what progress is told */
 } tl_newton;
 
 /* One step of the descent at hand, whose gradient and metric are up to date. True: it was taken,

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-void tl_monitor_init(tl_monitor *monitor, const tl_settings *opt, tlnmf_callback callback,
+void tl_monitor_init(tl_monitor *monitor, const tl_settings *opt, tl_callback callback,
                      void *user, int64_t starts)
 {
     monitor->callback = callback;
@@ -51,7 +51,7 @@ void tl_run_record(tl_run *run, const tl_trace_row *row, int64_t iterations)
     ask(run, &progress);
 }
 
-bool tl_run_interrupted(tl_run *run, tlnmf_stage stage)
+bool tl_run_interrupted(tl_run *run, tl_stage stage)
 {
     tl_monitor *monitor = run->monitor;
     if (monitor == NULL)

@@ -9,7 +9,7 @@
 
 /* Shared by all starts of a fit: one callback, one deadline. */
 typedef struct tl_monitor {
-    tlnmf_callback callback;
+    tl_callback callback;
     void *user;
     int64_t starts;
     double deadline; /* on tl_wall_seconds(); infinite if there is none */
@@ -17,7 +17,7 @@ typedef struct tl_monitor {
     atomic_int stop; /* the tlnmf_outcome that ends all runs, or 0 */
 } tl_monitor;
 
-void tl_monitor_init(tl_monitor *monitor, const tl_settings *opt, tlnmf_callback callback,
+void tl_monitor_init(tl_monitor *monitor, const tl_settings *opt, tl_callback callback,
                      void *user, int64_t starts);
 void tl_monitor_done(tl_monitor *monitor);
 
@@ -42,7 +42,7 @@ void tl_run_record(tl_run *run, const tl_trace_row *row, int64_t iterations);
 
 /* True when the run has to end now; the outcome is then set. Cheap enough for inner loops: it asks
  * the callback with complete = 0 and looks at the clock. */
-bool tl_run_interrupted(tl_run *run, tlnmf_stage stage);
+bool tl_run_interrupted(tl_run *run, tl_stage stage);
 
 /* |now - before| below tol times their size: the reference's test. */
 bool tl_run_settled(const tl_run *run, double before, double now);

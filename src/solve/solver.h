@@ -30,7 +30,7 @@ extern const tl_solver tl_paper, tl_fast;
 
 static inline const tl_solver *tl_solver_of(const tl_settings *opt)
 {
-    return opt->solver == TLNMF_SOLVER_FAST ? &tl_fast : &tl_paper;
+    return opt->solver == TL_ALGORITHM_FAST ? &tl_fast : &tl_paper;
 }
 
 #endif

@@ -37,8 +37,8 @@ enum { S = 3, M = 4, N = 10, K = 2 };
 static bool live(meter *m, const double *Y, const void *settings)
 {
     const tlnmf_settings *opt = settings;
-    tlnmf_hooks hooks;
-    tlnmf_hooks_init(&hooks);
+    tl_hooks hooks;
+    tl_hooks_init(&hooks);
     hooks.allocate = metered_allocate;
     hooks.release = metered_release;
     hooks.user = m;
@@ -48,10 +48,10 @@ static bool live(meter *m, const double *Y, const void *settings)
         return false;
     }
     tlnmf_data *data;
-    tlnmf_result *result = NULL;
+    tl_result *result = NULL;
     tlnmf_error error = tlnmf_data_from_realisations(ctx, Y, S, M, N, &data);
     if (error == TLNMF_OK)
-        error = tlnmf_fit(ctx, data, opt, NULL, NULL, NULL, &result);
+        error = tl_fit(ctx, data, opt, NULL, NULL, NULL, &result);
     else
         assert_null(data);
     if (error != TLNMF_OK) {
@@ -59,7 +59,7 @@ static bool live(meter *m, const double *Y, const void *settings)
         assert_non_null(strstr(tlnmf_message(ctx), "no memory for "));
         assert_null(result);
     }
-    tlnmf_result_free(result);
+    tl_result_free(result);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
     return error == TLNMF_OK;
@@ -85,10 +85,10 @@ static void fail_each(life one, const double *x, const void *settings, int64_t l
 static void fail_everywhere(int method, int exchange)
 {
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
     double *Y = new_normals(&rng, S * M * N);
     tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
+    tl_settings_init(&opt);
     opt.k = K;
     opt.J = 2;
     opt.method = method;
@@ -96,7 +96,7 @@ static void fail_everywhere(int method, int exchange)
     opt.starts = 3;
     opt.trace = 1;
     opt.threads = 1; /* the meter counts without locks */
-    opt.stream = exchange ? TLNMF_STREAM_NUMPY : TLNMF_STREAM_OWN;
+    opt.stream = exchange ? TL_STREAM_NUMPY : TL_STREAM_OWN;
     fail_each(live, Y, &opt, 10);
     free(Y);
 }
@@ -105,8 +105,8 @@ static void fail_everywhere(int method, int exchange)
 static bool live_measures(meter *m, const double *Y, const void *settings)
 {
     (void)settings;
-    tlnmf_hooks hooks;
-    tlnmf_hooks_init(&hooks);
+    tl_hooks hooks;
+    tl_hooks_init(&hooks);
     hooks.allocate = metered_allocate;
     hooks.release = metered_release;
     hooks.user = m;
@@ -114,7 +114,7 @@ static bool live_measures(meter *m, const double *Y, const void *settings)
     if (tlnmf_ctx_create(&hooks, &ctx) != TLNMF_OK)
         return false;
     tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
+    tl_settings_init(&opt);
     opt.k = K;
     tlnmf_data *data, *truth = NULL;
     double Phi[M * M] = {0.0}, moved[M * M], W[M * K], H[K * N], angles[2], value;
@@ -123,7 +123,7 @@ static bool live_measures(meter *m, const double *Y, const void *settings)
     if (error == TLNMF_OK)
         error = tlnmf_data_from_realisations(ctx, Y, S, M, N, &truth);
     if (error == TLNMF_OK)
-        error = tlnmf_draw_start(ctx, data, &opt, 0, Phi, W, H);
+        error = tl_draw_start(ctx, data, &opt, 0, Phi, W, H);
     memcpy(moved, Phi, sizeof moved);
     if (error == TLNMF_OK)
         error = tlnmf_theory_climb(ctx, data, truth, 0.1, 20, moved, &value);
@@ -145,7 +145,7 @@ static void measures(void **state)
 {
     (void)state;
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
     double *Y = new_normals(&rng, S * M * N);
     fail_each(live_measures, Y, NULL, 10);
     free(Y);
@@ -154,25 +154,25 @@ static void measures(void **state)
 static void tl(void **state)
 {
     (void)state;
-    fail_everywhere(TLNMF_METHOD_TL, 0);
+    fail_everywhere(TL_METHOD_TL, 0);
 }
 
 static void jd(void **state)
 {
     (void)state;
-    fail_everywhere(TLNMF_METHOD_JD, 0);
+    fail_everywhere(TL_METHOD_JD, 0);
 }
 
 static void nmf(void **state)
 {
     (void)state;
-    fail_everywhere(TLNMF_METHOD_NMF, 0);
+    fail_everywhere(TL_METHOD_NMF, 0);
 }
 
 static void exchange(void **state)
 {
     (void)state;
-    fail_everywhere(TLNMF_METHOD_TL, 1);
+    fail_everywhere(TL_METHOD_TL, 1);
 }
 
 /* ---- separation ----------------------------------------------------------------------------- */
@@ -189,18 +189,18 @@ static int read_noise(int64_t first, int64_t count, double *x, void *user)
 static bool separate(meter *m, const double *x, const void *settings)
 {
     (void)settings;
-    static const tlnmf_span spans[] = {{0, 200, 0}, {200, 400, 1}, {400, 600, 0}, {400, 600, 1}};
-    tlnmf_hooks hooks;
-    tlnmf_hooks_init(&hooks);
+    static const tl_span spans[] = {{0, 200, 0}, {200, 400, 1}, {400, 600, 0}, {400, 600, 1}};
+    tl_hooks hooks;
+    tl_hooks_init(&hooks);
     hooks.allocate = metered_allocate;
     hooks.release = metered_release;
     hooks.user = m;
     tlnmf_ctx *ctx;
     if (tlnmf_ctx_create(&hooks, &ctx) != TLNMF_OK)
         return false;
-    tlnmf_sound sound = {sizeof sound, LENGTH, 1, read_noise, (void *)(uintptr_t)x}; /* only read */
-    tlnmf_separate_options opt;
-    tlnmf_separate_init(&opt);
+    tl_sound sound = {sizeof sound, LENGTH, 1, read_noise, (void *)(uintptr_t)x}; /* only read */
+    tl_separate_options opt;
+    tl_separate_init(&opt);
     opt.frames.M = 16;
     opt.frames.hop = 8;
     opt.frames.shifts = 2;
@@ -208,21 +208,21 @@ static bool separate(meter *m, const double *x, const void *settings)
     opt.learn_frames = 50; /* fewer than there are: energies are looked at */
     opt.J = 1;
     opt.threads = 1;
-    tlnmf_separator *separator;
-    tlnmf_error error = tlnmf_separator_learn(ctx, &sound, spans, 4, &opt, NULL, NULL, &separator);
+    tl_separator *separator;
+    tlnmf_error error = tl_separator_learn(ctx, &sound, spans, 4, &opt, NULL, NULL, &separator);
     if (error == TLNMF_OK) {
         static double stem[2][LENGTH];
         double *stems[2] = {stem[0], stem[1]};
-        tlnmf_separate_run run;
-        tlnmf_separate_run_init(&run);
+        tl_separate_run run;
+        tl_separate_run_init(&run);
         run.threads = 1;
-        error = tlnmf_separate_array(ctx, separator, x, LENGTH, 1, &run, stems);
+        error = tl_separate_array(ctx, separator, x, LENGTH, 1, &run, stems);
     } else {
         assert_null(separator);
     }
     if (error != TLNMF_OK)
         assert_int_equal(error, TLNMF_ERR_MEMORY);
-    tlnmf_separator_free(separator);
+    tl_separator_free(separator);
     tlnmf_ctx_free(ctx);
     return error == TLNMF_OK;
 }
@@ -231,7 +231,7 @@ static void separation(void **state)
 {
     (void)state;
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
     double *x = new_normals(&rng, LENGTH);
     fail_each(separate, x, NULL, 50);
     free(x);
@@ -242,13 +242,13 @@ static void iterations_do_not_allocate(void **state)
 {
     (void)state;
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
     double *Y = new_normals(&rng, S * M * N);
     for (int method = 0; method < 3; method++) {
         int64_t calls[2];
         for (int i = 0; i < 2; i++) {
             tlnmf_settings opt;
-            tlnmf_settings_init(&opt);
+            tl_settings_init(&opt);
             opt.k = K;
             opt.J = i == 0 ? 1 : 200;
             opt.tol = opt.grad_tol = 0.0;
@@ -263,30 +263,30 @@ static void iterations_do_not_allocate(void **state)
     free(Y);
 }
 
-/* What tlnmf_memory says is what a fit takes at most, and not much more than that. */
+/* What tl_memory says is what a fit takes at most, and not much more than that. */
 static void memory_is_as_said(void **state)
 {
     (void)state;
     enum { LARGE_M = 40, LARGE_N = 70 };
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
     double *Y = new_normals(&rng, S * LARGE_M * LARGE_N);
     for (int i = 0; i < 18; i++) {
         meter m = {0};
-        tlnmf_hooks hooks;
-        tlnmf_hooks_init(&hooks);
+        tl_hooks hooks;
+        tl_hooks_init(&hooks);
         hooks.allocate = metered_allocate;
         hooks.release = metered_release;
         hooks.user = &m;
         tlnmf_ctx *ctx;
         assert_int_equal(tlnmf_ctx_create(&hooks, &ctx), TLNMF_OK);
         tlnmf_settings opt;
-        tlnmf_settings_init(&opt);
+        tl_settings_init(&opt);
         opt.k = i < 12 || i >= 14 ? 30 : 0;
-        opt.method = i < 14 ? i % 4 : TLNMF_METHOD_TL;
-        opt.exchange = i >= 4 && i < 8 && opt.method != TLNMF_METHOD_NMF;
-        opt.solver = i >= 8 && i < 14 ? TLNMF_SOLVER_PAPER : TLNMF_SOLVER_FAST;
-        opt.precision = i == 14 || i == 17 ? TLNMF_PRECISION_MIXED : TLNMF_PRECISION_DOUBLE;
+        opt.method = i < 14 ? i % 4 : TL_METHOD_TL;
+        opt.exchange = i >= 4 && i < 8 && opt.method != TL_METHOD_NMF;
+        opt.solver = i >= 8 && i < 14 ? TL_ALGORITHM_PAPER : TL_ALGORITHM_FAST;
+        opt.precision = i == 14 || i == 17 ? TL_PRECISION_MIXED : TL_PRECISION_DOUBLE;
         opt.newton = i == 15;
         if (i == 16) /* from here on one frame is below the floor */
             for (int64_t row = 0; row < S * LARGE_M; row++)
@@ -295,25 +295,25 @@ static void memory_is_as_said(void **state)
         opt.trace = i % 2;
         if (i == 0)
             opt.hops = 2;
-        opt.stream = i % 5 == 1 ? TLNMF_STREAM_NUMPY : TLNMF_STREAM_OWN;
+        opt.stream = i % 5 == 1 ? TL_STREAM_NUMPY : TL_STREAM_OWN;
         opt.starts = 4;
         opt.J = 3;
         opt.threads = 1;
         tlnmf_data *data;
-        tlnmf_result *result;
+        tl_result *result;
         assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, realisations, LARGE_M, LARGE_N, &data));
         size_t before = m.bytes;
         m.most = before;
         double said;
-        assert_ok(ctx, tlnmf_memory(ctx, data, &opt, &said));
+        assert_ok(ctx, tl_memory(ctx, data, &opt, &said));
         if (opt.k > 0)
-            assert_ok(ctx, tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+            assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
         else
-            assert_ok(ctx, tlnmf_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result));
+            assert_ok(ctx, tl_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result));
         double taken = (double)(m.most - before);
         if (!(taken <= said && taken >= 0.8 * said))
             fail_msg("case %d: said %.0f bytes, taken %.0f", i, said, taken);
-        tlnmf_result_free(result);
+        tl_result_free(result);
         tlnmf_data_free(data);
         tlnmf_ctx_free(ctx);
     }

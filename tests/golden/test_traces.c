@@ -26,7 +26,7 @@ static double *gcm(tlnmf_ctx *ctx, int64_t S)
 {
     double *Y = new_doubles(S * M * N);
     assert_ok(ctx,
-              tlnmf_simulate_gcm(ctx, S, M, N, K, 2020, 100, TLNMF_STREAM_NUMPY, Y, NULL, NULL));
+              tl_simulate_gcm(ctx, S, M, N, K, 2020, 100, TL_STREAM_NUMPY, Y, NULL, NULL));
     return Y;
 }
 
@@ -37,7 +37,7 @@ static double *notes(tlnmf_ctx *ctx, int64_t S)
         theta[2 * s] = golden_theta1[s];
         theta[2 * s + 1] = golden_theta2[s];
     }
-    assert_ok(ctx, tlnmf_simulate_notes(ctx, S, theta, Y, NULL));
+    assert_ok(ctx, tl_simulate_notes(ctx, S, theta, Y, NULL));
     return Y;
 }
 
@@ -46,7 +46,7 @@ static void truth_is_the_references(void **state)
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
     double Y[M * N], W[M * K], H[K * N], least = INFINITY;
-    assert_ok(ctx, tlnmf_simulate_gcm(ctx, 1, M, N, K, 2020, 100, TLNMF_STREAM_NUMPY, Y, W, H));
+    assert_ok(ctx, tl_simulate_gcm(ctx, 1, M, N, K, 2020, 100, TL_STREAM_NUMPY, Y, W, H));
     for (int i = 0; i < 3; i++) {
         assert_close(W[i], golden_Wbar[i], 3e-16);
         assert_close(H[i], golden_Hbar[i], 3e-16);
@@ -99,11 +99,11 @@ static void starts_are_the_references(void **state)
     tlnmf_data *data;
     assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 1, M, N, &data));
     tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
+    tl_settings_init(&opt);
     opt.k = K;
     opt.starts = 2;
     opt.seed = 2021;
-    opt.stream = TLNMF_STREAM_NUMPY;
+    opt.stream = TL_STREAM_NUMPY;
     tl_starts starts;
     tl_model model = {.data = data, .K = K, .eps = 1e-8};
     tl_engine *e;
@@ -130,13 +130,13 @@ static void starts_are_the_references(void **state)
 typedef struct fitted {
     tlnmf_ctx *ctx;
     tlnmf_data *data;
-    tlnmf_result *result;
-    tlnmf_info info;
-    const tlnmf_trace_row *trace;
+    tl_result *result;
+    tl_info info;
+    const tl_trace_row *trace;
     int64_t length;
 } fitted;
 
-static fitted fit(bool is_notes, int64_t S, tlnmf_method method, int64_t J)
+static fitted fit(bool is_notes, int64_t S, tl_method method, int64_t J)
 {
     fitted f = {.ctx = new_ctx()};
     double *Y = is_notes ? notes(f.ctx, S) : gcm(f.ctx, S);
@@ -144,32 +144,32 @@ static fitted fit(bool is_notes, int64_t S, tlnmf_method method, int64_t J)
                                                   is_notes ? TLNMF_NOTES_N : N, &f.data));
     free(Y);
     tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
+    tl_settings_init(&opt);
     opt.k = is_notes ? 2 : K;
     opt.eps = is_notes ? 5e-7 : 1e-8;
     opt.seed = is_notes ? 100 : 2021;
     opt.halvings = is_notes ? 10 : 30;
     opt.method = (int32_t)method;
     opt.J = J;
-    opt.stream = TLNMF_STREAM_NUMPY;
+    opt.stream = TL_STREAM_NUMPY;
     opt.trace = 1;
-    opt.solver = TLNMF_SOLVER_PAPER;
-    assert_ok(f.ctx, tlnmf_fit(f.ctx, f.data, &opt, NULL, NULL, NULL, &f.result));
-    tlnmf_result_describe(f.result, &f.info);
-    f.trace = tlnmf_result_trace(f.result, &f.length);
+    opt.solver = TL_ALGORITHM_PAPER;
+    assert_ok(f.ctx, tl_fit(f.ctx, f.data, &opt, NULL, NULL, NULL, &f.result));
+    tl_result_describe(f.result, &f.info);
+    f.trace = tl_result_trace(f.result, &f.length);
     return f;
 }
 
 static void fitted_free(fitted *f)
 {
-    tlnmf_result_free(f->result);
+    tl_result_free(f->result);
     tlnmf_data_free(f->data);
     tlnmf_ctx_free(f->ctx);
 }
 
 static void check_gcm_tl(int64_t S, const double *C, const double *steps)
 {
-    fitted f = fit(false, S, TLNMF_METHOD_TL, 1000);
+    fitted f = fit(false, S, TL_METHOD_TL, 1000);
     assert_int_equal(f.length, 1000);
     for (int i = 0; i < 10; i++)
         assert_close(f.trace[golden_J[i] - 1].C, C[i], 1e-9);
@@ -195,7 +195,7 @@ static void tl_follows_gcm_S100(void **state)
 static void tl_follows_notes(void **state)
 {
     (void)state;
-    fitted f = fit(true, 1, TLNMF_METHOD_TL, 100);
+    fitted f = fit(true, 1, TL_METHOD_TL, 100);
     for (int i = 0; i < 100; i++)
         assert_close(f.trace[i].C, golden_tl_notes[i], 1e-9);
     for (int i = 0; i < 50; i++)
@@ -208,7 +208,7 @@ static void tl_follows_notes(void **state)
 static void check_gcm_jd(int64_t S, const double (*golden)[3], double tolerance)
 {
     for (int i = 0; i < 10; i++) {
-        fitted f = fit(false, S, TLNMF_METHOD_JD, golden_J[i]);
+        fitted f = fit(false, S, TL_METHOD_JD, golden_J[i]);
         assert_close(f.info.C, golden[i][0], tolerance);
         assert_close(f.info.L, golden[i][1], tolerance);
         assert_near(f.info.I, golden[i][2], tolerance * fabs(golden[i][0]));
@@ -232,9 +232,9 @@ static void jd_follows_gcm_S1(void **state)
 static void jd_follows_notes(void **state)
 {
     (void)state;
-    fitted f = fit(true, 1, TLNMF_METHOD_JD, 10);
+    fitted f = fit(true, 1, TL_METHOD_JD, 10);
     for (int i = 0; i < 10; i++) {
-        assert_int_equal(f.trace[i].stage, TLNMF_STAGE_JD);
+        assert_int_equal(f.trace[i].stage, TL_STAGE_JD);
         assert_close(f.trace[i].L, golden_jd_notes_L[i], 1e-8);
     }
     fitted_free(&f);
@@ -244,9 +244,9 @@ static void jd_follows_notes(void **state)
 static void ten_realisations_of_notes(void **state)
 {
     (void)state;
-    fitted f = fit(true, 10, TLNMF_METHOD_TL, 10);
-    tlnmf_data_info info;
-    tlnmf_data_describe(f.data, &info);
+    fitted f = fit(true, 10, TL_METHOD_TL, 10);
+    tl_data_info info;
+    tl_data_describe(f.data, &info);
     assert_int_equal(info.S, 10);
     assert_true(info.columns < 10 * TLNMF_NOTES_N); /* rank 4 to 8 where S is 10 */
     for (int i = 0; i < 10; i++)

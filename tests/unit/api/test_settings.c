@@ -5,10 +5,10 @@ static void defaults_are_the_tables(void **state)
 {
     (void)state;
     tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
+    tl_settings_init(&opt);
     assert_int_equal(opt.J, 1000);
     assert_int_equal(opt.J_nmf, 10);
-    assert_int_equal(opt.method, TLNMF_METHOD_AUTO);
+    assert_int_equal(opt.method, TL_METHOD_AUTO);
     assert_true(opt.tol == 1e-12);
     assert_int_equal(opt.seed, 1);
     assert_null(tlnmf_option_at(tlnmf_option_count()));
@@ -36,7 +36,7 @@ static void values_survive_set_and_get(void **state)
     };
     tlnmf_ctx *ctx = new_ctx();
     tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
+    tl_settings_init(&opt);
     char text[64];
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         assert_ok(ctx, tlnmf_settings_set(ctx, &opt, pairs[i][0], pairs[i][1]));
@@ -72,7 +72,7 @@ static void bad_values_are_named(void **state)
     tlnmf_ctx *ctx = new_ctx();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tlnmf_settings opt, before;
-        tlnmf_settings_init(&opt);
+        tl_settings_init(&opt);
         before = opt;
         assert_int_equal(tlnmf_settings_set(ctx, &opt, cases[i][0], cases[i][1]), TLNMF_ERR_OPTION);
         assert_string_equal(tlnmf_message(ctx), cases[i][2]);
@@ -86,7 +86,7 @@ static void checks_cover_the_struct_itself(void **state)
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
     tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
+    tl_settings_init(&opt);
     assert_int_equal(tlnmf_settings_check(ctx, &opt), TLNMF_ERR_OPTION); /* k has no default */
     assert_string_equal(tlnmf_message(ctx), "k = 0 is outside [1, 10000]");
     opt.k = 2;
@@ -97,11 +97,11 @@ static void checks_cover_the_struct_itself(void **state)
     opt.tol = 0.0;
     opt.method = 7;
     assert_int_equal(tlnmf_settings_check(ctx, &opt), TLNMF_ERR_OPTION);
-    opt.method = TLNMF_METHOD_NMF;
+    opt.method = TL_METHOD_NMF;
     opt.exchange = 1;
     assert_int_equal(tlnmf_settings_check(ctx, &opt), TLNMF_ERR_OPTION);
     opt.exchange = 0;
-    opt.stream = TLNMF_STREAM_NUMPY;
+    opt.stream = TL_STREAM_NUMPY;
     opt.seed = (uint64_t)1 << 32;
     assert_int_equal(tlnmf_settings_check(ctx, &opt), TLNMF_ERR_OPTION);
     assert_string_equal(tlnmf_message(ctx),

@@ -8,10 +8,10 @@ static void numpy_stream_is_numpys(void **state)
     const double uniform[3] = {0.6059782788074047, 0.7333693611934982, 0.13894715672839875};
     const double normal[3] = {1.690525703800356, -0.4659373705408328, 0.0328201636785844};
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_NUMPY, 2021, 0);
+    tl_rng_seed(&rng, TL_STREAM_NUMPY, 2021, 0);
     for (int i = 0; i < 3; i++)
         assert_true(tl_rng_uniform(&rng) == uniform[i]);
-    tl_rng_seed(&rng, TLNMF_STREAM_NUMPY, 7, 0);
+    tl_rng_seed(&rng, TL_STREAM_NUMPY, 7, 0);
     for (int i = 0; i < 3; i++)
         assert_close(tl_rng_normal(&rng), normal[i], 3e-16);
 }
@@ -20,9 +20,9 @@ static void streams_of_a_seed_differ(void **state)
 {
     (void)state;
     tl_rng a, b, c;
-    tl_rng_seed(&a, TLNMF_STREAM_OWN, 1, 0);
-    tl_rng_seed(&b, TLNMF_STREAM_OWN, 1, 1);
-    tl_rng_seed(&c, TLNMF_STREAM_OWN, 1, 0);
+    tl_rng_seed(&a, TL_STREAM_OWN, 1, 0);
+    tl_rng_seed(&b, TL_STREAM_OWN, 1, 1);
+    tl_rng_seed(&c, TL_STREAM_OWN, 1, 0);
     double x = tl_rng_uniform(&a);
     assert_true(x != tl_rng_uniform(&b));
     assert_true(x == tl_rng_uniform(&c));
@@ -35,7 +35,7 @@ static void own_normals_have_the_right_moments(void **state)
     enum { COUNT = 1000000 };
     double mean = 0.0, square = 0.0, fourth = 0.0;
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 42, 3);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 42, 3);
     for (int i = 0; i < COUNT; i++) {
         double x = tl_rng_normal(&rng);
         mean += x / COUNT;
@@ -85,8 +85,8 @@ static void half_a_pair_of_hooks_is_refused(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx;
-    tlnmf_hooks hooks;
-    tlnmf_hooks_init(&hooks);
+    tl_hooks hooks;
+    tl_hooks_init(&hooks);
     hooks.release = (void (*)(void *, void *))(uintptr_t)1;
     assert_int_equal(tlnmf_ctx_create(&hooks, &ctx), TLNMF_ERR_OPTION);
     assert_null(ctx);

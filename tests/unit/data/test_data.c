@@ -15,16 +15,16 @@ static void compression_changes_nothing(void **state)
     for (size_t i = 0; i < sizeof S / sizeof *S; i++) {
         tlnmf_ctx *ctx = new_ctx();
         tl_rng rng;
-        tl_rng_seed(&rng, TLNMF_STREAM_OWN, 21, i);
+        tl_rng_seed(&rng, TL_STREAM_OWN, 21, i);
         double *Y = new_normals(&rng, S[i] * M * N), *W = new_positives(&rng, M * K),
                *H = new_positives(&rng, K * N), Phi[M * M], V[M * N], U[M * N], G[M * M],
                Ganti[M * M];
-        assert_ok(ctx, tlnmf_transform_matrix(ctx, TLNMF_TRANSFORM_DCT, M, Phi));
+        assert_ok(ctx, tl_transform_matrix(ctx, TL_TRANSFORM_DCT, M, Phi));
         tlnmf_data *data;
         assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S[i], M, N, &data));
         assert_true(data->T <= N * (S[i] < M ? S[i] : M));
         double C, L, I;
-        assert_ok(ctx, tlnmf_evaluate(ctx, data, Phi, W, H, K, eps, &C, &L, &I, Ganti));
+        assert_ok(ctx, tl_evaluate(ctx, data, Phi, W, H, K, eps, &C, &L, &I, Ganti));
         tl_naive_power(S[i], M, N, Y, Phi, V);
         assert_close(C, tl_naive_C(M, N, K, V, W, H, eps), 1e-10);
         assert_close(L, tl_naive_L(M, N, V, eps), 1e-10);
@@ -57,7 +57,7 @@ static void rank_is_found(void **state)
     enum { S = 20, M = 9, N = 4, RANK = 3 };
     tlnmf_ctx *ctx = new_ctx();
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 8, 0);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 8, 0);
     double *basis = new_normals(&rng, M * RANK), *Y = new_doubles(S * M * N);
     for (int64_t s = 0; s < S; s++)
         for (int64_t n = 0; n < N - 1; n++) /* frame N-1 is silent */
@@ -84,7 +84,7 @@ static void columns_that_only_add_up_are_not_one_each(void **state)
     tlnmf_ctx *ctx = new_ctx();
     double Y[S * M * N], Phi[M * M], W[M], H[N], V[M * N], C, L, I;
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 9, 0);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 9, 0);
     for (int i = 0; i < S * M * N; i++)
         Y[i] = i % N == 1 ? 0.0 : tl_rng_normal(&rng); /* frame 1 is silent */
     for (int m = 0; m < M; m++)
@@ -93,11 +93,11 @@ static void columns_that_only_add_up_are_not_one_each(void **state)
     assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S, M, N, &data));
     assert_int_equal(data->T, N);
     assert_false(data->one_each);
-    assert_ok(ctx, tlnmf_transform_matrix(ctx, TLNMF_TRANSFORM_DCT, M, Phi));
+    assert_ok(ctx, tl_transform_matrix(ctx, TL_TRANSFORM_DCT, M, Phi));
     for (int i = 0; i < 3; i++)
         W[i] = H[i] = 1.0 + i;
     tl_naive_power(S, M, N, Y, Phi, V);
-    assert_ok(ctx, tlnmf_evaluate(ctx, data, Phi, W, H, K, 1e-3, &C, &L, &I, NULL));
+    assert_ok(ctx, tl_evaluate(ctx, data, Phi, W, H, K, 1e-3, &C, &L, &I, NULL));
     assert_close(C, tl_naive_C(M, N, K, V, W, H, 1e-3), 1e-12);
     assert_close(L, tl_naive_L(M, N, V, 1e-3), 1e-12);
     tlnmf_data_free(data);
@@ -110,8 +110,8 @@ static void notes_compress_to_a_few_columns(void **state)
     enum { S = 20 };
     tlnmf_ctx *ctx = new_ctx();
     double theta[2 * S], *Y = new_doubles(S * TLNMF_NOTES_M * TLNMF_NOTES_N);
-    assert_ok(ctx, tlnmf_random_phases(ctx, 1, TLNMF_STREAM_OWN, 2 * S, theta));
-    assert_ok(ctx, tlnmf_simulate_notes(ctx, S, theta, Y, NULL));
+    assert_ok(ctx, tl_random_phases(ctx, 1, TL_STREAM_OWN, 2 * S, theta));
+    assert_ok(ctx, tl_simulate_notes(ctx, S, theta, Y, NULL));
     tlnmf_data *data;
     assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S, TLNMF_NOTES_M, TLNMF_NOTES_N, &data));
     tlnmf_data *trimmed;
@@ -135,7 +135,7 @@ static void covariances_are_as_good(void **state)
     enum { S = 5, M = 6, N = 7, K = 2 };
     tlnmf_ctx *ctx = new_ctx();
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 31, 0);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 31, 0);
     double *Y = new_normals(&rng, S * M * N), Sigma[N * M * M], Phi[M * M];
     double *W = new_positives(&rng, M * K), *H = new_positives(&rng, K * N);
     for (int64_t n = 0; n < N; n++)
@@ -150,10 +150,10 @@ static void covariances_are_as_good(void **state)
     assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S, M, N, &from_Y));
     assert_ok(ctx, tlnmf_data_from_covariances(ctx, Sigma, N, M, &from_Sigma));
     assert_close(from_Sigma->mean_power, from_Y->mean_power, 1e-14);
-    assert_ok(ctx, tlnmf_transform_matrix(ctx, TLNMF_TRANSFORM_DFT, M, Phi));
+    assert_ok(ctx, tl_transform_matrix(ctx, TL_TRANSFORM_DFT, M, Phi));
     double C[2], L[2], I[2];
-    assert_ok(ctx, tlnmf_evaluate(ctx, from_Y, Phi, W, H, K, 1e-3, &C[0], &L[0], &I[0], NULL));
-    assert_ok(ctx, tlnmf_evaluate(ctx, from_Sigma, Phi, W, H, K, 1e-3, &C[1], &L[1], &I[1], NULL));
+    assert_ok(ctx, tl_evaluate(ctx, from_Y, Phi, W, H, K, 1e-3, &C[0], &L[0], &I[0], NULL));
+    assert_ok(ctx, tl_evaluate(ctx, from_Sigma, Phi, W, H, K, 1e-3, &C[1], &L[1], &I[1], NULL));
     assert_close(C[1], C[0], 1e-12);
     assert_close(L[1], L[0], 1e-12);
     assert_close(I[1], I[0], 1e-12);
@@ -220,13 +220,13 @@ static void bad_simulations_are_refused(void **state)
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
     double Y[1];
-    assert_int_equal(tlnmf_simulate_gcm(ctx, 1, 0, 1, 1, 1, 1, TLNMF_STREAM_OWN, Y, NULL, NULL),
+    assert_int_equal(tl_simulate_gcm(ctx, 1, 0, 1, 1, 1, 1, TL_STREAM_OWN, Y, NULL, NULL),
                      TLNMF_ERR_SHAPE);
-    assert_int_equal(tlnmf_simulate_gcm(ctx, 1, 1, 1, 1, 1, (uint64_t)1 << 32, TLNMF_STREAM_NUMPY,
+    assert_int_equal(tl_simulate_gcm(ctx, 1, 1, 1, 1, 1, (uint64_t)1 << 32, TL_STREAM_NUMPY,
                                         Y, NULL, NULL),
                      TLNMF_ERR_OPTION);
-    assert_int_equal(tlnmf_simulate_notes(ctx, 0, Y, NULL, NULL), TLNMF_ERR_SHAPE);
-    assert_int_equal(tlnmf_random_phases(ctx, (uint64_t)1 << 32, TLNMF_STREAM_NUMPY, 1, Y),
+    assert_int_equal(tl_simulate_notes(ctx, 0, Y, NULL, NULL), TLNMF_ERR_SHAPE);
+    assert_int_equal(tl_random_phases(ctx, (uint64_t)1 << 32, TL_STREAM_NUMPY, 1, Y),
                      TLNMF_ERR_OPTION);
     tlnmf_ctx_free(ctx);
 }

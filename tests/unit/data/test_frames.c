@@ -1,10 +1,10 @@
 /* Frames and back: every window and hop that allows it, and a message for those that do not. */
 #include "support.h"
 
-static tlnmf_frames frames_of(int64_t M, int64_t hop, int64_t shifts, tlnmf_window window)
+static tl_frames frames_of(int64_t M, int64_t hop, int64_t shifts, tl_window window)
 {
-    tlnmf_frames f;
-    tlnmf_frames_init(&f);
+    tl_frames f;
+    tl_frames_init(&f);
     f.M = M;
     f.hop = hop;
     f.shifts = shifts;
@@ -19,12 +19,12 @@ static void frames_are_where_they_should_be(void **state)
     enum { M = 7, HOP = 3, S = 2, LENGTH = 20 };
     tlnmf_ctx *ctx = new_ctx();
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 4, 0);
-    tlnmf_frames f = frames_of(M, HOP, S, TLNMF_WINDOW_SINE);
-    int64_t N = tlnmf_frames_count(&f, LENGTH);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 4, 0);
+    tl_frames f = frames_of(M, HOP, S, TL_WINDOW_SINE);
+    int64_t N = tl_frames_count(&f, LENGTH);
     double *x = new_normals(&rng, LENGTH), *Y = new_doubles(S * M * N), w[M];
-    assert_ok(ctx, tlnmf_frames_window(ctx, &f, w));
-    assert_ok(ctx, tlnmf_frames_analyse(ctx, &f, x, LENGTH, Y));
+    assert_ok(ctx, tl_frames_window(ctx, &f, w));
+    assert_ok(ctx, tl_frames_analyse(ctx, &f, x, LENGTH, Y));
     for (int64_t s = 0; s < S; s++)
         for (int64_t m = 0; m < M; m++)
             for (int64_t n = 0; n < N; n++) {
@@ -41,8 +41,8 @@ static void frames_are_where_they_should_be(void **state)
 static void notes_have_the_papers_frames(void **state)
 {
     (void)state;
-    tlnmf_frames f = frames_of(TLNMF_NOTES_M, 100, 1, TLNMF_WINDOW_RECTANGULAR);
-    assert_int_equal(tlnmf_frames_count(&f, TLNMF_NOTES_LENGTH), TLNMF_NOTES_N);
+    tl_frames f = frames_of(TLNMF_NOTES_M, 100, 1, TL_WINDOW_RECTANGULAR);
+    assert_int_equal(tl_frames_count(&f, TLNMF_NOTES_LENGTH), TLNMF_NOTES_N);
 }
 
 static void windows_are_what_they_are_called(void **state)
@@ -51,25 +51,25 @@ static void windows_are_what_they_are_called(void **state)
     enum { M = 40 };
     tlnmf_ctx *ctx = new_ctx();
     double w[M];
-    for (int window = TLNMF_WINDOW_TUKEY; window <= TLNMF_WINDOW_KAISER; window++) {
-        tlnmf_frames f = frames_of(M, 10, 1, (tlnmf_window)window);
-        assert_ok(ctx, tlnmf_frames_window(ctx, &f, w));
+    for (int window = TL_WINDOW_TUKEY; window <= TL_WINDOW_KAISER; window++) {
+        tl_frames f = frames_of(M, 10, 1, (tl_window)window);
+        assert_ok(ctx, tl_frames_window(ctx, &f, w));
         for (int m = 0; m < M; m++) {
             assert_near(w[m], w[M - 1 - m], 1e-15); /* symmetric */
             assert_true(w[m] > 0.0 && w[m] <= 1.0);
         }
         assert_true(w[M / 2] > 0.99);
     }
-    tlnmf_frames f = frames_of(M, 10, 1, TLNMF_WINDOW_TUKEY);
-    assert_ok(ctx, tlnmf_frames_window(ctx, &f, w));
+    tl_frames f = frames_of(M, 10, 1, TL_WINDOW_TUKEY);
+    assert_ok(ctx, tl_frames_window(ctx, &f, w));
     assert_near(w[0], 0.5 - 0.5 * cos(0.25 * acos(-1.0)), 1e-15);
     assert_near(w[2], 1.0, 0.0); /* a tenth of the frame is not flat: two samples at each end */
-    f.window = TLNMF_WINDOW_SINE;
-    assert_ok(ctx, tlnmf_frames_window(ctx, &f, w));
+    f.window = TL_WINDOW_SINE;
+    assert_ok(ctx, tl_frames_window(ctx, &f, w));
     assert_near(w[4], sin(acos(-1.0) * 4.5 / M), 1e-15);
-    f.window = TLNMF_WINDOW_KAISER;
+    f.window = TL_WINDOW_KAISER;
     f.beta = 0.0;
-    assert_ok(ctx, tlnmf_frames_window(ctx, &f, w));
+    assert_ok(ctx, tl_frames_window(ctx, &f, w));
     assert_near(w[0], 1.0, 0.0); /* beta = 0 is the rectangular window */
     tlnmf_ctx_free(ctx);
 }
@@ -79,25 +79,25 @@ static void sound_comes_back(void **state)
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 5, 0);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 5, 0);
     for (int i = 0; i < 60; i++) {
         int64_t M = pick(&rng, 2, 90), hop = pick(&rng, 1, (M + 1) / 2);
-        tlnmf_frames f = frames_of(M, hop, pick(&rng, 1, hop < 9 ? hop : 9), (tlnmf_window)(i % 5));
-        int64_t length = pick(&rng, 1, 300), N = tlnmf_frames_count(&f, length);
+        tl_frames f = frames_of(M, hop, pick(&rng, 1, hop < 9 ? hop : 9), (tl_window)(i % 5));
+        int64_t length = pick(&rng, 1, 300), N = tl_frames_count(&f, length);
         double *x = new_normals(&rng, length), *y = new_normals(&rng, length),
                *Y = new_doubles(f.shifts * M * N);
-        if (f.window == TLNMF_WINDOW_KAISER)
+        if (f.window == TL_WINDOW_KAISER)
             f.beta = 4.0;
-        assert_ok(ctx, tlnmf_frames_analyse(ctx, &f, x, length, Y));
-        assert_ok(ctx, tlnmf_frames_synthesise(ctx, &f, Y, length, y));
+        assert_ok(ctx, tl_frames_analyse(ctx, &f, x, length, Y));
+        assert_ok(ctx, tl_frames_synthesise(ctx, &f, Y, length, y));
         assert_true(largest_difference(length, x, y) < 1e-13);
         free(x);
         free(y);
         free(Y);
     }
     /* a hop of the whole frame is enough for windows that stay away from zero */
-    tlnmf_frames f = frames_of(16, 16, 1, TLNMF_WINDOW_RECTANGULAR);
-    assert_ok(ctx, tlnmf_frames_check(ctx, &f));
+    tl_frames f = frames_of(16, 16, 1, TL_WINDOW_RECTANGULAR);
+    assert_ok(ctx, tl_frames_check(ctx, &f));
     tlnmf_ctx_free(ctx);
 }
 
@@ -106,29 +106,29 @@ static void lost_sound_is_refused(void **state)
     (void)state;
     const struct {
         int64_t M, hop, shifts;
-        tlnmf_window window;
+        tl_window window;
         const char *message;
     } bad[] = {
-        {1, 1, 1, TLNMF_WINDOW_SINE, "frame = 1 samples is outside [2, 1048576]"},
-        {8, 9, 1, TLNMF_WINDOW_SINE, "hop = 9 samples is outside [1, 8]"},
-        {8, 0, 1, TLNMF_WINDOW_SINE, "hop = 0 samples is outside [1, 8]"},
-        {8, 4, 5, TLNMF_WINDOW_SINE, "shifts = 5 is outside [1, 4], the hop"},
-        {8, 4, 1, (tlnmf_window)9, "window = 9"},
-        {512, 512, 1, TLNMF_WINDOW_HANN, "window hann with hop 512 of 512 samples does not give"},
-        {512, 512, 1, TLNMF_WINDOW_TUKEY, "window tukey with hop 512 of 512 samples does not give"},
+        {1, 1, 1, TL_WINDOW_SINE, "frame = 1 samples is outside [2, 1048576]"},
+        {8, 9, 1, TL_WINDOW_SINE, "hop = 9 samples is outside [1, 8]"},
+        {8, 0, 1, TL_WINDOW_SINE, "hop = 0 samples is outside [1, 8]"},
+        {8, 4, 5, TL_WINDOW_SINE, "shifts = 5 is outside [1, 4], the hop"},
+        {8, 4, 1, (tl_window)9, "window = 9"},
+        {512, 512, 1, TL_WINDOW_HANN, "window hann with hop 512 of 512 samples does not give"},
+        {512, 512, 1, TL_WINDOW_TUKEY, "window tukey with hop 512 of 512 samples does not give"},
     };
     tlnmf_ctx *ctx = new_ctx();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        tlnmf_frames f = frames_of(bad[i].M, bad[i].hop, bad[i].shifts, bad[i].window);
-        assert_int_equal(tlnmf_frames_check(ctx, &f), TLNMF_ERR_OPTION);
+        tl_frames f = frames_of(bad[i].M, bad[i].hop, bad[i].shifts, bad[i].window);
+        assert_int_equal(tl_frames_check(ctx, &f), TLNMF_ERR_OPTION);
         if (strstr(tlnmf_message(ctx), bad[i].message) == NULL)
             fail_msg("\"%s\" instead of \"%s\"", tlnmf_message(ctx), bad[i].message);
     }
-    tlnmf_frames f = frames_of(8, 4, 1, TLNMF_WINDOW_SINE);
+    tl_frames f = frames_of(8, 4, 1, TL_WINDOW_SINE);
     double x[1] = {0.0}, Y[64];
-    assert_int_equal(tlnmf_frames_analyse(ctx, &f, x, 0, Y), TLNMF_ERR_SHAPE);
+    assert_int_equal(tl_frames_analyse(ctx, &f, x, 0, Y), TLNMF_ERR_SHAPE);
     f.taper = NAN;
-    assert_int_equal(tlnmf_frames_check(ctx, &f), TLNMF_ERR_OPTION);
+    assert_int_equal(tl_frames_check(ctx, &f), TLNMF_ERR_OPTION);
     tlnmf_ctx_free(ctx);
 }
 

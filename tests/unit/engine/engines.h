@@ -20,7 +20,7 @@ static inline problem new_problem(uint64_t seed, const int64_t shape[4])
 {
     problem p = {.S = shape[0], .M = shape[1], .N = shape[2], .K = shape[3], .ctx = new_ctx()};
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, seed, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, seed, 1);
     double *Y = new_normals(&rng, p.S * p.M * p.N);
     for (int64_t i = 0; i < p.S * p.M; i++)
         for (int64_t n = 0; n < p.N; n++) {

@@ -17,13 +17,13 @@ static problem gcm(void)
     problem p = {.ctx = new_ctx(), .eps = 1e-8};
     double *Y = new_doubles(S * M * N);
     assert_ok(p.ctx,
-              tlnmf_simulate_gcm(p.ctx, S, M, N, K, 2020, 100, TLNMF_STREAM_NUMPY, Y, NULL, NULL));
+              tl_simulate_gcm(p.ctx, S, M, N, K, 2020, 100, TL_STREAM_NUMPY, Y, NULL, NULL));
     assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, Y, S, M, N, &p.data));
     free(Y);
-    tlnmf_settings_init(&p.opt);
+    tl_settings_init(&p.opt);
     p.opt.k = K;
     p.opt.seed = 2021;
-    p.opt.stream = TLNMF_STREAM_NUMPY;
+    p.opt.stream = TL_STREAM_NUMPY;
     return p;
 }
 
@@ -33,11 +33,11 @@ static problem noise(void)
     enum { M = 12, N = 9, K = 3 };
     problem p = {.ctx = new_ctx(), .eps = 0.01};
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 12, 9);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 12, 9);
     double *Y = new_normals(&rng, M * N);
     assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, Y, 1, M, N, &p.data));
     free(Y);
-    tlnmf_settings_init(&p.opt);
+    tl_settings_init(&p.opt);
     p.opt.k = K;
     return p;
 }
@@ -66,7 +66,7 @@ static void assert_same(const char *what, int64_t i, double a, double b, double 
                  b);
 }
 
-static void compare(problem *p, tl_goal goal, tlnmf_solver solver, int64_t J)
+static void compare(problem *p, tl_goal goal, tl_algorithm solver, int64_t J)
 {
     static const char *const goals[] = {"TL", "JD", "NMF"};
     p->opt.solver = (int32_t)solver;
@@ -92,8 +92,8 @@ static void compare(problem *p, tl_goal goal, tlnmf_solver solver, int64_t J)
     assert_same(goals[goal], J, cpu->info.L, naive->info.L, size);
     assert_same(goals[goal], J, cpu->info.I, naive->info.I, size);
     assert_near(cpu->info.gradient_norm, naive->info.gradient_norm, 1e-6);
-    tlnmf_result_free(cpu);
-    tlnmf_result_free(naive);
+    tl_result_free(cpu);
+    tl_result_free(naive);
 }
 
 /* Rounding differs from the first iteration on, by 1e-15, and a path may make more and more of
@@ -104,12 +104,12 @@ static void gcm_traces_are_the_same(void **state)
 {
     (void)state;
     problem p = gcm();
-    compare(&p, TL_GOAL_TL, TLNMF_SOLVER_PAPER, 100);
-    compare(&p, TL_GOAL_JD, TLNMF_SOLVER_PAPER, 100);
-    compare(&p, TL_GOAL_NMF, TLNMF_SOLVER_PAPER, 100);
-    compare(&p, TL_GOAL_TL, TLNMF_SOLVER_FAST, 70);
-    compare(&p, TL_GOAL_JD, TLNMF_SOLVER_FAST, 40);
-    compare(&p, TL_GOAL_NMF, TLNMF_SOLVER_FAST, 70);
+    compare(&p, TL_GOAL_TL, TL_ALGORITHM_PAPER, 100);
+    compare(&p, TL_GOAL_JD, TL_ALGORITHM_PAPER, 100);
+    compare(&p, TL_GOAL_NMF, TL_ALGORITHM_PAPER, 100);
+    compare(&p, TL_GOAL_TL, TL_ALGORITHM_FAST, 70);
+    compare(&p, TL_GOAL_JD, TL_ALGORITHM_FAST, 40);
+    compare(&p, TL_GOAL_NMF, TL_ALGORITHM_FAST, 70);
     destroy(&p);
 }
 
@@ -117,12 +117,12 @@ static void noise_traces_are_the_same(void **state)
 {
     (void)state;
     problem p = noise();
-    compare(&p, TL_GOAL_TL, TLNMF_SOLVER_PAPER, 100);
-    compare(&p, TL_GOAL_JD, TLNMF_SOLVER_PAPER, 100);
-    compare(&p, TL_GOAL_NMF, TLNMF_SOLVER_PAPER, 100);
-    compare(&p, TL_GOAL_TL, TLNMF_SOLVER_FAST, 70);
-    compare(&p, TL_GOAL_JD, TLNMF_SOLVER_FAST, 40);
-    compare(&p, TL_GOAL_NMF, TLNMF_SOLVER_FAST, 70);
+    compare(&p, TL_GOAL_TL, TL_ALGORITHM_PAPER, 100);
+    compare(&p, TL_GOAL_JD, TL_ALGORITHM_PAPER, 100);
+    compare(&p, TL_GOAL_NMF, TL_ALGORITHM_PAPER, 100);
+    compare(&p, TL_GOAL_TL, TL_ALGORITHM_FAST, 70);
+    compare(&p, TL_GOAL_JD, TL_ALGORITHM_FAST, 40);
+    compare(&p, TL_GOAL_NMF, TL_ALGORITHM_FAST, 70);
     destroy(&p);
 }
 

@@ -88,7 +88,7 @@ typedef struct ending {
 static void run(const problem *p, tl_engine *e, solver solve, ending *end)
 {
     tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
+    tl_settings_init(&opt);
     opt.k = p->K;
     opt.J = J;
     opt.tol = opt.grad_tol = 0.0;
@@ -233,7 +233,7 @@ static void several_machines_do_what_one_does(void **state)
     for (int which = 0; which < SOLVERS; which++) {
         problem p = new_problem(3, shape);
         tl_rng rng; /* the data once more, as new_problem() has made them, but without silence */
-        tl_rng_seed(&rng, TLNMF_STREAM_OWN, 77, 7);
+        tl_rng_seed(&rng, TL_STREAM_OWN, 77, 7);
         double *Y = new_normals(&rng, p.S * p.M * p.N);
         tlnmf_data_free(p.data);
         assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, Y, p.S, p.M, p.N, &p.data));

@@ -16,7 +16,7 @@ static rows create(uint64_t seed, int64_t S, int64_t M, int64_t N)
 {
     rows r = {.M = M, .N = N, .ctx = new_ctx()};
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, seed, 0);
+    tl_rng_seed(&rng, TL_STREAM_OWN, seed, 0);
     double *Y = new_normals(&rng, S * M * N);
     assert_ok(r.ctx, tlnmf_data_from_realisations(r.ctx, Y, S, M, N, &r.data));
     free(Y);

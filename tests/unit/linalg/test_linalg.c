@@ -68,7 +68,7 @@ static skew_case skew_create(int64_t M, double size)
     tl_skew_slots(&c.skew, M, table + 2);
     assert_ok(c.ctx, TL_ARENA(c.ctx, "a test", table, &c.block));
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, (uint64_t)M, 9);
+    tl_rng_seed(&rng, TL_STREAM_OWN, (uint64_t)M, 9);
     c.E = new_doubles(M * M);
     for (int64_t a = 0; a < M; a++)
         for (int64_t b = 0; b < a; b++) {
@@ -152,7 +152,7 @@ static void polar_factor_of_any_matrix(void **state)
         for (int kind = 0; kind < 3; kind++) {
             int64_t M = sizes[i];
             tl_rng rng;
-            tl_rng_seed(&rng, TLNMF_STREAM_OWN, 6, (uint64_t)i);
+            tl_rng_seed(&rng, TL_STREAM_OWN, 6, (uint64_t)i);
             double *A = new_normals(&rng, M * M), *Q = new_doubles(M * M),
                    *scratch = new_doubles(M * M);
             for (int64_t e = 0; e < M * M; e++) {
@@ -181,21 +181,21 @@ static void polar_factor_of_any_matrix(void **state)
 static void fixed_transforms_are_orthogonal(void **state)
 {
     (void)state;
-    static const tlnmf_transform kinds[] = {TLNMF_TRANSFORM_DCT, TLNMF_TRANSFORM_DFT,
-                                            TLNMF_TRANSFORM_IDENTITY};
+    static const tl_transform kinds[] = {TL_TRANSFORM_DCT, TL_TRANSFORM_DFT,
+                                            TL_TRANSFORM_IDENTITY};
     tlnmf_ctx *ctx = new_ctx();
     for (int i = 0; i < SIZES; i++)
         for (int k = 0; k < 3; k++) {
             int64_t M = sizes[i];
             double *Phi = new_doubles(M * M), *scratch = new_doubles(M * M);
-            assert_ok(ctx, tlnmf_transform_matrix(ctx, kinds[k], M, Phi));
+            assert_ok(ctx, tl_transform_matrix(ctx, kinds[k], M, Phi));
             assert_true(tl_orthogonality(M, Phi, scratch) < 1e-14);
             free(Phi);
             free(scratch);
         }
     double Phi[4];
-    assert_int_equal(tlnmf_transform_matrix(ctx, TLNMF_TRANSFORM_RANDOM, 2, Phi), TLNMF_ERR_OPTION);
-    assert_int_equal(tlnmf_transform_matrix(ctx, TLNMF_TRANSFORM_DCT, 0, Phi), TLNMF_ERR_SHAPE);
+    assert_int_equal(tl_transform_matrix(ctx, TL_TRANSFORM_RANDOM, 2, Phi), TLNMF_ERR_OPTION);
+    assert_int_equal(tl_transform_matrix(ctx, TL_TRANSFORM_DCT, 0, Phi), TLNMF_ERR_SHAPE);
     tlnmf_ctx_free(ctx);
 }
 
@@ -224,7 +224,7 @@ static void products_of_gram_and_gemm_agree(void **state)
     for (int i = 0; i < SIZES; i++) {
         int64_t M = sizes[i];
         tl_rng rng;
-        tl_rng_seed(&rng, TLNMF_STREAM_OWN, 5, (uint64_t)i);
+        tl_rng_seed(&rng, TL_STREAM_OWN, 5, (uint64_t)i);
         double *A = new_normals(&rng, M * M), *B = new_doubles(M * M), *C = new_doubles(M * M);
         double *transposed = new_doubles(M * M);
         for (int64_t a = 0; a < M; a++)
@@ -258,7 +258,7 @@ static void semidefinite_systems(void **state)
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 5, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 5, 1);
     for (int i = 0; i < SIZES; i++) {
         int64_t n = sizes[i];
         for (int64_t rank = 0; rank <= n; rank += 1 + n / 3) {

@@ -29,7 +29,7 @@ static problem create(int which)
     problem p = {.S = shape[0], .M = shape[1], .N = shape[2], .K = shape[3], .eps = 1e-3};
     int64_t M = p.M, N = p.N, K = p.K;
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 77, (uint64_t)which);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 77, (uint64_t)which);
     p.ctx = new_ctx();
     p.Y = new_normals(&rng, p.S * M * N);
     if (N > 5) /* a silent frame and a repeated one */
@@ -191,7 +191,7 @@ static void sum_of_logs(void **state)
     (void)state;
     static const int64_t lengths[] = {0, 1, 15, 16, 17, 8191, 8192, 8193, 20000};
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 3, 0);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 3, 0);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         double *x = new_doubles(lengths[i]), sum = 0.0, size = 1.0;
         for (int64_t e = 0; e < lengths[i]; e++) {

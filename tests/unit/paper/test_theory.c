@@ -291,10 +291,10 @@ static void neighbours_are_averages(void **state)
             tlnmf_data *data;
             assert_ok(
                 ctx, tlnmf_data_from_neighbours(ctx, Y, S, M, N, (tlnmf_neighbours)kind, B, &data));
-            tlnmf_data_info info;
-            tlnmf_data_describe(data, &info);
+            tl_data_info info;
+            tl_data_describe(data, &info);
             assert_int_equal(info.N, kind == 1 ? N : (N + B - 1) / B);
-            assert_ok(ctx, tlnmf_evaluate(ctx, data, Phi, W, H, 1, 0.1, &C, &L, &I, NULL));
+            assert_ok(ctx, tl_evaluate(ctx, data, Phi, W, H, 1, 0.1, &C, &L, &I, NULL));
             assert_near(L, plain_L(Y, S, M, N, kind == 1, B, Phi, 0.1), 1e-11);
             tlnmf_data_free(data);
         }
@@ -327,44 +327,44 @@ static void a_drawn_start_is_that_of_the_search(void **state)
     (void)state;
     problem p = new_problem();
     tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
+    tl_settings_init(&opt);
     opt.k = 2;
     opt.eps = p.eps;
     opt.J = 20;
     opt.starts = 4;
-    opt.method = TLNMF_METHOD_TL;
-    opt.solver = TLNMF_SOLVER_PAPER;
+    opt.method = TL_METHOD_TL;
+    opt.solver = TL_ALGORITHM_PAPER;
     for (int stream = 0; stream < 2; stream++) {
-        tlnmf_result *many, *one;
-        tlnmf_info info, again;
+        tl_result *many, *one;
+        tl_info info, again;
         double Phi[QM * QM], W[QM * 2], H[2 * QN];
         opt.stream = stream;
         opt.starts = 4;
-        assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &opt, NULL, NULL, NULL, &many));
-        tlnmf_result_describe(many, &info);
-        assert_null(tlnmf_result_other(many));
-        assert_ok(p.ctx, tlnmf_draw_start(p.ctx, p.data, &opt, info.best_start, Phi, W, H));
-        tlnmf_start start;
-        tlnmf_start_init(&start);
+        assert_ok(p.ctx, tl_fit(p.ctx, p.data, &opt, NULL, NULL, NULL, &many));
+        tl_result_describe(many, &info);
+        assert_null((many)->other);
+        assert_ok(p.ctx, tl_draw_start(p.ctx, p.data, &opt, info.best_start, Phi, W, H));
+        tl_start start;
+        tl_start_init(&start);
         start.Phi = Phi;
         start.W = W;
         start.H = H;
         opt.starts = 1;
-        assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &opt, &start, NULL, NULL, &one));
-        tlnmf_result_describe(one, &again);
+        assert_ok(p.ctx, tl_fit(p.ctx, p.data, &opt, &start, NULL, NULL, &one));
+        tl_result_describe(one, &again);
         assert_near(again.C, info.C, 1e-9);
-        tlnmf_result_free(one);
-        tlnmf_result_free(many);
+        tl_result_free(one);
+        tl_result_free(many);
     }
     double Phi[QM * QM], W[QM * 2], H[2 * QN];
-    assert_int_equal(tlnmf_draw_start(p.ctx, p.data, &opt, 1, Phi, W, H), TLNMF_ERR_OPTION);
+    assert_int_equal(tl_draw_start(p.ctx, p.data, &opt, 1, Phi, W, H), TLNMF_ERR_OPTION);
     free_problem(&p);
 }
 
 static tlnmf_settings exchange_of(const problem *p)
 {
     tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
+    tl_settings_init(&opt);
     opt.k = 2;
     opt.eps = p->eps;
     opt.starts = 3;
@@ -379,28 +379,28 @@ static void an_exchange_has_both_results(void **state)
     problem p = new_problem();
     tlnmf_settings opt = exchange_of(&p);
     for (int solver = 0; solver < 2; solver++)
-        for (int method = TLNMF_METHOD_TL; method <= TLNMF_METHOD_JD; method++) {
-            tlnmf_result *result;
-            tlnmf_info mine, its;
+        for (int method = TL_METHOD_TL; method <= TL_METHOD_JD; method++) {
+            tl_result *result;
+            tl_info mine, its;
             double C, L, I;
             opt.solver = solver;
             opt.method = method;
             opt.handover = 5 * solver;
-            assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &opt, NULL, NULL, NULL, &result));
-            const tlnmf_result *other = tlnmf_result_other(result);
+            assert_ok(p.ctx, tl_fit(p.ctx, p.data, &opt, NULL, NULL, NULL, &result));
+            const tl_result *other = (result)->other;
             assert_non_null(other);
-            assert_null(tlnmf_result_other(other));
-            tlnmf_result_describe(result, &mine);
-            tlnmf_result_describe(other, &its);
+            assert_null((other)->other);
+            tl_result_describe(result, &mine);
+            tl_result_describe(other, &its);
             assert_int_equal(mine.method, method);
             assert_int_equal(its.method, 1 - method);
             assert_ok(p.ctx,
-                      tlnmf_evaluate(p.ctx, p.data, tlnmf_result_Phi(other), tlnmf_result_W(other),
-                                     tlnmf_result_H(other), 2, p.eps, &C, &L, &I, NULL));
+                      tl_evaluate(p.ctx, p.data, (other)->Phi, (other)->W,
+                                     (other)->H, 2, p.eps, &C, &L, &I, NULL));
             assert_near(its.C, C, 1e-10);
-            assert_near(its.C, method == TLNMF_METHOD_TL ? mine.C_jd : mine.C_tl, 1e-9);
+            assert_near(its.C, method == TL_METHOD_TL ? mine.C_jd : mine.C_tl, 1e-9);
             assert_int_equal(mine.chain, its.chain);
-            tlnmf_result_free(result);
+            tl_result_free(result);
         }
     free_problem(&p);
 }
@@ -412,19 +412,19 @@ static void handover_counts_updates(void **state)
     (void)state;
     problem p = new_problem();
     tlnmf_settings opt = exchange_of(&p);
-    opt.solver = TLNMF_SOLVER_PAPER;
-    opt.method = TLNMF_METHOD_TL;
+    opt.solver = TL_ALGORITHM_PAPER;
+    opt.method = TL_METHOD_TL;
     opt.J = 4;
     opt.J_nmf = 3;
     double C[3];
     for (int i = 0; i < 3; i++) {
-        tlnmf_result *result;
-        tlnmf_info info;
+        tl_result *result;
+        tl_info info;
         opt.handover = (int64_t[]){0, 12, 1}[i];
-        assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &opt, NULL, NULL, NULL, &result));
-        tlnmf_result_describe(result, &info);
+        assert_ok(p.ctx, tl_fit(p.ctx, p.data, &opt, NULL, NULL, NULL, &result));
+        tl_result_describe(result, &info);
         C[i] = info.C;
-        tlnmf_result_free(result);
+        tl_result_free(result);
     }
     assert_near(C[0], C[1], 1e-12 * fabs(C[0]));
     assert_true(fabs(C[0] - C[2]) > 1e-6);
@@ -433,7 +433,7 @@ static void handover_counts_updates(void **state)
 
 int main(void)
 {
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 4, 0);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 4, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digamma_has_its_known_values),
         cmocka_unit_test(bounds_are_the_formulas),

@@ -366,8 +366,8 @@ static void no_memory(void **state)
     (void)state;
     problem p = new_problem(2, 100, 1, &seed);
     memcpy(p.reference[1], p.reference[0], 100 * sizeof(double)); /* the pivoted way, too */
-    tlnmf_hooks hooks;
-    tlnmf_hooks_init(&hooks);
+    tl_hooks hooks;
+    tl_hooks_init(&hooks);
     hooks.allocate = count_down;
     hooks.release = release;
     tlnmf_error error = TLNMF_ERR_MEMORY;

@@ -13,7 +13,7 @@ static void transforms_are_the_sums(void **state)
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
     for (int64_t n = 4; n <= 512; n *= 2) {
         tl_fft fft;
         assert_ok(ctx, tl_fft_create(ctx, n, &fft));
@@ -75,7 +75,7 @@ static void assignment_is_the_best(void **state)
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 2, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 2, 1);
     for (int round = 0; round < 300; round++) {
         int64_t n = 1 + round % 7, column[7];
         double score[49];
@@ -100,7 +100,7 @@ static void large_assignment(void **state)
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 3, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 3, 1);
     double *score = new_normals(&rng, MANY * MANY);
     int64_t column[MANY];
     for (int64_t i = 0; i < MANY; i++)

@@ -13,12 +13,12 @@ static problem create(void)
 {
     problem p = {.ctx = new_ctx()};
     double Y[S * M * N];
-    assert_ok(p.ctx, tlnmf_simulate_gcm(p.ctx, S, M, N, K, 1, 2, TLNMF_STREAM_OWN, Y, NULL, NULL));
+    assert_ok(p.ctx, tl_simulate_gcm(p.ctx, S, M, N, K, 1, 2, TL_STREAM_OWN, Y, NULL, NULL));
     assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, Y, S, M, N, &p.data));
-    tlnmf_settings_init(&p.opt);
+    tl_settings_init(&p.opt);
     p.opt.k = K;
     p.opt.J = 30;
-    p.opt.method = TLNMF_METHOD_TL;
+    p.opt.method = TL_METHOD_TL;
     return p;
 }
 
@@ -28,16 +28,16 @@ static void destroy(problem *p)
     tlnmf_ctx_free(p->ctx);
 }
 
-static tlnmf_info fit(problem *p, tlnmf_callback callback, void *user, tlnmf_result **keep)
+static tl_info fit(problem *p, tl_callback callback, void *user, tl_result **keep)
 {
-    tlnmf_result *result;
-    tlnmf_info info;
-    assert_ok(p->ctx, tlnmf_fit(p->ctx, p->data, &p->opt, NULL, callback, user, &result));
-    tlnmf_result_describe(result, &info);
+    tl_result *result;
+    tl_info info;
+    assert_ok(p->ctx, tl_fit(p->ctx, p->data, &p->opt, NULL, callback, user, &result));
+    tl_result_describe(result, &info);
     if (keep != NULL)
         *keep = result;
     else
-        tlnmf_result_free(result);
+        tl_result_free(result);
     return info;
 }
 
@@ -45,8 +45,8 @@ static void floor_is_a_fraction_of_the_power(void **state)
 {
     (void)state;
     problem p = create();
-    tlnmf_data_info data;
-    tlnmf_data_describe(p.data, &data);
+    tl_data_info data;
+    tl_data_describe(p.data, &data);
     assert_close(fit(&p, NULL, NULL, NULL).eps, 1e-2 * data.mean_power, 1e-15);
     p.opt.eps = 0.125;
     assert_true(fit(&p, NULL, NULL, NULL).eps == 0.125);
@@ -61,23 +61,23 @@ static void threads_change_nothing(void **state)
         problem p = create();
         p.opt.method = method;
         p.opt.starts = 7;
-        p.opt.exchange = method != TLNMF_METHOD_NMF;
-        tlnmf_result *first;
+        p.opt.exchange = method != TL_METHOD_NMF;
+        tl_result *first;
         p.opt.threads = 1;
-        tlnmf_info one = fit(&p, NULL, NULL, &first);
+        tl_info one = fit(&p, NULL, NULL, &first);
         for (p.opt.threads = 2; p.opt.threads <= 3; p.opt.threads++) {
-            tlnmf_result *again;
-            tlnmf_info info = fit(&p, NULL, NULL, &again);
+            tl_result *again;
+            tl_info info = fit(&p, NULL, NULL, &again);
             assert_true(info.C == one.C && info.best_start == one.best_start);
-            assert_memory_equal(tlnmf_result_Phi(again), tlnmf_result_Phi(first),
+            assert_memory_equal((again)->Phi, (first)->Phi,
                                 sizeof(double) * M * M);
-            assert_memory_equal(tlnmf_result_W(again), tlnmf_result_W(first),
+            assert_memory_equal((again)->W, (first)->W,
                                 sizeof(double) * M * K);
-            assert_memory_equal(tlnmf_result_H(again), tlnmf_result_H(first),
+            assert_memory_equal((again)->H, (first)->H,
                                 sizeof(double) * K * N);
-            tlnmf_result_free(again);
+            tl_result_free(again);
         }
-        tlnmf_result_free(first);
+        tl_result_free(first);
         destroy(&p);
     }
 }
@@ -88,7 +88,7 @@ static void more_starts_are_no_worse(void **state)
     problem p = create();
     double last = INFINITY;
     for (p.opt.starts = 1; p.opt.starts <= 8; p.opt.starts *= 2) {
-        tlnmf_info info = fit(&p, NULL, NULL, NULL);
+        tl_info info = fit(&p, NULL, NULL, NULL);
         assert_true(info.C <= last);
         assert_true(info.best_start >= 0 && info.best_start < p.opt.starts);
         last = info.C;
@@ -103,13 +103,13 @@ static void exchange_helps_both(void **state)
     (void)state;
     problem p = create();
     p.opt.starts = 4;
-    tlnmf_info tl = fit(&p, NULL, NULL, NULL);
-    p.opt.method = TLNMF_METHOD_JD;
-    tlnmf_info jd = fit(&p, NULL, NULL, NULL);
+    tl_info tl = fit(&p, NULL, NULL, NULL);
+    p.opt.method = TL_METHOD_JD;
+    tl_info jd = fit(&p, NULL, NULL, NULL);
     p.opt.exchange = 1;
-    tlnmf_info both_jd = fit(&p, NULL, NULL, NULL);
-    p.opt.method = TLNMF_METHOD_TL;
-    tlnmf_info both_tl = fit(&p, NULL, NULL, NULL);
+    tl_info both_jd = fit(&p, NULL, NULL, NULL);
+    p.opt.method = TL_METHOD_TL;
+    tl_info both_tl = fit(&p, NULL, NULL, NULL);
     assert_true(both_tl.C <= tl.C && both_jd.L <= jd.L);
     assert_true(both_tl.C_tl == both_tl.C && both_jd.L_jd == both_jd.L);
     assert_true(both_tl.C_jd == both_jd.C_jd && both_tl.C_tl == both_jd.C_tl);
@@ -124,7 +124,7 @@ static void certify_bounds_from_below(void **state)
     (void)state;
     problem p = create();
     p.opt.certify = 1;
-    tlnmf_info info = fit(&p, NULL, NULL, NULL);
+    tl_info info = fit(&p, NULL, NULL, NULL);
     assert_true(info.certificate >= info.I); /* the descent starts at this L */
     assert_true(isfinite(info.certificate));
     destroy(&p);
@@ -132,7 +132,7 @@ static void certify_bounds_from_below(void **state)
 
 /* ---- stopping -------------------------------------------------------------------------------- */
 
-static int stop_after(const tlnmf_progress *progress, void *user)
+static int stop_after(const tl_progress *progress, void *user)
 {
     int *left = user;
     assert_int_equal(progress->struct_size, sizeof *progress);
@@ -149,7 +149,7 @@ static void cancelling_keeps_what_was_reached(void **state)
             p.opt.starts = 3;
             p.opt.threads = 2;
             int left = calls;
-            tlnmf_info info = fit(&p, stop_after, &left, NULL);
+            tl_info info = fit(&p, stop_after, &left, NULL);
             assert_int_equal(info.outcome, TLNMF_CANCELLED);
             assert_true(isfinite(info.C) && isfinite(info.L) && isfinite(info.I));
             assert_close(info.C, info.L + info.I, 1e-10);
@@ -167,7 +167,7 @@ static void cancelling_a_later_start_is_told(void **state)
     p.opt.J = 3;
     p.opt.threads = 1;
     int left = 200;
-    tlnmf_info info = fit(&p, stop_after, &left, NULL);
+    tl_info info = fit(&p, stop_after, &left, NULL);
     assert_int_equal(info.outcome, TLNMF_CANCELLED);
     assert_true(info.best_start >= 0);
     destroy(&p);
@@ -177,8 +177,8 @@ static void time_ends_a_run(void **state)
 {
     (void)state;
     problem p = create();
-    p.opt.method = TLNMF_METHOD_NMF; /* in paper mode it never stops by itself at tol = 0 */
-    p.opt.solver = TLNMF_SOLVER_PAPER;
+    p.opt.method = TL_METHOD_NMF; /* in paper mode it never stops by itself at tol = 0 */
+    p.opt.solver = TL_ALGORITHM_PAPER;
     p.opt.J = 1000000000;
     p.opt.tol = 0.0;
     p.opt.max_seconds = 0.05;
@@ -190,14 +190,14 @@ static void stop_reasons_are_told_apart(void **state)
 {
     (void)state;
     problem p = create();
-    p.opt.solver = TLNMF_SOLVER_PAPER;
+    p.opt.solver = TL_ALGORITHM_PAPER;
     assert_int_equal(fit(&p, NULL, NULL, NULL).outcome, TLNMF_ITERATIONS);
     p.opt.J = 100000;
     p.opt.tol = 1e-7;
-    tlnmf_info info = fit(&p, NULL, NULL, NULL);
+    tl_info info = fit(&p, NULL, NULL, NULL);
     assert_int_equal(info.outcome, TLNMF_CONVERGED);
     assert_true(info.iterations < 100000);
-    p.opt.method = TLNMF_METHOD_JD;
+    p.opt.method = TL_METHOD_JD;
     p.opt.grad_tol = 1e-6;
     p.opt.J = 1000;
     info = fit(&p, NULL, NULL, NULL);
@@ -212,27 +212,27 @@ static void traces_are_complete(void **state)
 {
     (void)state;
     problem p = create();
-    p.opt.solver = TLNMF_SOLVER_PAPER;
+    p.opt.solver = TL_ALGORITHM_PAPER;
     p.opt.trace = 1;
     p.opt.tol = 0.0;
-    tlnmf_result *result;
+    tl_result *result;
     int64_t length;
     fit(&p, NULL, NULL, &result);
-    const tlnmf_trace_row *row = tlnmf_result_trace(result, &length);
+    const tl_trace_row *row = tl_result_trace(result, &length);
     assert_int_equal(length, p.opt.J);
     for (int64_t i = 0; i < length; i++) {
         assert_int_equal(row[i].iteration, i + 1);
         assert_close(row[i].C, row[i].L + row[i].I, 1e-10);
         assert_true(row[i].step > 0.0);
     }
-    tlnmf_result_free(result);
-    p.opt.method = TLNMF_METHOD_JD;
+    tl_result_free(result);
+    p.opt.method = TL_METHOD_JD;
     fit(&p, NULL, NULL, &result);
-    row = tlnmf_result_trace(result, &length);
-    assert_int_equal(row[0].stage, TLNMF_STAGE_JD);
-    assert_int_equal(row[length - 1].stage, TLNMF_STAGE_NMF);
+    row = tl_result_trace(result, &length);
+    assert_int_equal(row[0].stage, TL_STAGE_JD);
+    assert_int_equal(row[length - 1].stage, TL_STAGE_NMF);
     assert_int_equal(row[length - 1].iteration, p.opt.J);
-    tlnmf_result_free(result);
+    tl_result_free(result);
     destroy(&p);
 }
 
@@ -256,7 +256,7 @@ static void a_floor_above_everything(void **state)
     problem p = create();
     p.opt.eps = 1e30;
     for (p.opt.method = 0; p.opt.method < 3; p.opt.method++) {
-        tlnmf_info info = fit(&p, NULL, NULL, NULL);
+        tl_info info = fit(&p, NULL, NULL, NULL);
         assert_int_equal(info.columns, 0);
         assert_close(info.C, info.L + info.I, 1e-10);
     }
@@ -269,13 +269,13 @@ static void a_floor_below_everything_is_refused(void **state)
     tlnmf_ctx *ctx = new_ctx();
     double Y[4] = {1e-150, 2e-150, 3e-150, 1e-150};
     tlnmf_data *data;
-    tlnmf_result *result;
+    tl_result *result;
     tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
+    tl_settings_init(&opt);
     opt.k = 1;
     opt.eps_rel = 1e-30;
     assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 1, 2, 2, &data));
-    assert_int_equal(tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_DATA);
+    assert_int_equal(tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_DATA);
     assert_non_null(strstr(tlnmf_message(ctx), "is no usable floor"));
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
@@ -286,33 +286,33 @@ static void evaluate_refuses_nonsense(void **state)
     (void)state;
     problem p = create();
     double Phi[M * M], W[M * K], H[K * N], C, L, I;
-    assert_ok(p.ctx, tlnmf_transform_matrix(p.ctx, TLNMF_TRANSFORM_DCT, M, Phi));
+    assert_ok(p.ctx, tl_transform_matrix(p.ctx, TL_TRANSFORM_DCT, M, Phi));
     for (int i = 0; i < M * K; i++)
         W[i] = 1.0;
     for (int i = 0; i < K * N; i++)
         H[i] = 1.0;
-    assert_ok(p.ctx, tlnmf_evaluate(p.ctx, p.data, Phi, W, H, K, 1.0, &C, &L, &I, NULL));
+    assert_ok(p.ctx, tl_evaluate(p.ctx, p.data, Phi, W, H, K, 1.0, &C, &L, &I, NULL));
     assert_int_equal(
-        tlnmf_evaluate(p.ctx, p.data, Phi, W, H, (int64_t)1 << 62, 1.0, &C, &L, &I, NULL),
+        tl_evaluate(p.ctx, p.data, Phi, W, H, (int64_t)1 << 62, 1.0, &C, &L, &I, NULL),
         TLNMF_ERR_TOO_LARGE);
-    assert_int_equal(tlnmf_evaluate(p.ctx, p.data, Phi, W, H, K, NAN, &C, &L, &I, NULL),
+    assert_int_equal(tl_evaluate(p.ctx, p.data, Phi, W, H, K, NAN, &C, &L, &I, NULL),
                      TLNMF_ERR_OPTION);
     W[3] = -5.0;
-    assert_int_equal(tlnmf_evaluate(p.ctx, p.data, Phi, W, H, K, 1.0, &C, &L, &I, NULL),
+    assert_int_equal(tl_evaluate(p.ctx, p.data, Phi, W, H, K, 1.0, &C, &L, &I, NULL),
                      TLNMF_ERR_DATA);
     W[3] = 5.0;
     Phi[0] = NAN;
-    assert_int_equal(tlnmf_evaluate(p.ctx, p.data, Phi, W, H, K, 1.0, &C, &L, &I, NULL),
+    assert_int_equal(tl_evaluate(p.ctx, p.data, Phi, W, H, K, 1.0, &C, &L, &I, NULL),
                      TLNMF_ERR_DATA);
     destroy(&p);
 }
 
 /* ---- starts ---------------------------------------------------------------------------------- */
 
-static void refuse(problem *p, const tlnmf_start *start, tlnmf_error error, const char *message)
+static void refuse(problem *p, const tl_start *start, tlnmf_error error, const char *message)
 {
-    tlnmf_result *result = (tlnmf_result *)p;
-    assert_int_equal(tlnmf_fit(p->ctx, p->data, &p->opt, start, NULL, NULL, &result), error);
+    tl_result *result = (tl_result *)p;
+    assert_int_equal(tl_fit(p->ctx, p->data, &p->opt, start, NULL, NULL, &result), error);
     assert_string_equal(tlnmf_message(p->ctx), message);
     assert_null(result);
 }
@@ -322,13 +322,13 @@ static void bad_starts_are_refused(void **state)
     (void)state;
     problem p = create();
     double Phi[M * M], W[M * K], H[K * N];
-    assert_ok(p.ctx, tlnmf_transform_matrix(p.ctx, TLNMF_TRANSFORM_DCT, M, Phi));
+    assert_ok(p.ctx, tl_transform_matrix(p.ctx, TL_TRANSFORM_DCT, M, Phi));
     for (int i = 0; i < M * K; i++)
         W[i] = 1.0;
     for (int i = 0; i < K * N; i++)
         H[i] = 1.0;
-    tlnmf_start start;
-    tlnmf_start_init(&start);
+    tl_start start;
+    tl_start_init(&start);
     start.Phi = Phi;
     start.W = W;
     start.H = H;
@@ -352,7 +352,7 @@ static void bad_starts_are_refused(void **state)
     Phi[5] = INFINITY;
     refuse(&p, &start, TLNMF_ERR_DATA, "the given Phi is not finite at row 0, column 5");
     start.struct_size = 1;
-    refuse(&p, &start, TLNMF_ERR_OPTION, "the start is from another version: use tlnmf_start_init");
+    refuse(&p, &start, TLNMF_ERR_OPTION, "the start is from another version: use tl_start_init");
     p.opt.k = M * N + 1;
     refuse(&p, NULL, TLNMF_ERR_OPTION, "k = 161 is more than the M N = 8 x 20 entries to fit");
     destroy(&p);
@@ -365,28 +365,28 @@ static void starts_are_normalised(void **state)
     (void)state;
     problem p = create();
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 4, 4);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 4, 4);
     double *W = new_positives(&rng, M * K), *H = new_positives(&rng, K * N), Phi[M * M], C[2];
-    assert_ok(p.ctx, tlnmf_transform_matrix(p.ctx, TLNMF_TRANSFORM_DCT, M, Phi));
-    tlnmf_start start;
-    tlnmf_start_init(&start);
+    assert_ok(p.ctx, tl_transform_matrix(p.ctx, TL_TRANSFORM_DCT, M, Phi));
+    tl_start start;
+    tl_start_init(&start);
     start.Phi = Phi;
     start.W = W;
     start.H = H;
     for (int i = 0; i < 2; i++) {
-        tlnmf_result *result;
-        tlnmf_info info;
-        assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &p.opt, &start, NULL, NULL, &result));
-        tlnmf_result_describe(result, &info);
+        tl_result *result;
+        tl_info info;
+        assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, &start, NULL, NULL, &result));
+        tl_result_describe(result, &info);
         C[i] = info.C;
         assert_true(info.orthogonality < 1e-13);
         for (int64_t k = 0; k < K; k++) {
             double sum = 0.0;
             for (int64_t m = 0; m < M; m++)
-                sum += tlnmf_result_W(result)[m * K + k];
+                sum += (result)->W[m * K + k];
             assert_near(sum, 1.0, 1e-12);
         }
-        tlnmf_result_free(result);
+        tl_result_free(result);
         for (int64_t m = 0; m < M; m++)
             W[m * K + 1] *= 8.0;
         for (int64_t n = 0; n < N; n++)
@@ -407,14 +407,14 @@ static void masked_activations_stay_zero(void **state)
     for (int64_t k = 0; k < K; k++)
         for (int64_t n = 0; n < N; n++)
             H[k * N + n] = (k + n) % 4 == 0 ? 0.0 : 1.0;
-    tlnmf_start start;
-    tlnmf_start_init(&start);
+    tl_start start;
+    tl_start_init(&start);
     start.H = H;
-    tlnmf_result *result;
-    assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &p.opt, &start, NULL, NULL, &result));
+    tl_result *result;
+    assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, &start, NULL, NULL, &result));
     for (int64_t i = 0; i < K * N; i++)
-        assert_true((tlnmf_result_H(result)[i] == 0.0) >= (H[i] == 0.0));
-    tlnmf_result_free(result);
+        assert_true(((result)->H[i] == 0.0) >= (H[i] == 0.0));
+    tl_result_free(result);
     destroy(&p);
 }
 
@@ -427,8 +427,8 @@ static void diagonalise_finds_the_truth(void **state)
     tlnmf_ctx *ctx = new_ctx();
     double Y[M * N], W[M * K], H[K * N], Phi[M * M];
     static double Sigma[N * M * M];
-    assert_ok(ctx, tlnmf_simulate_gcm(ctx, 1, M, N, K, 5, 6, TLNMF_STREAM_OWN, Y, W, H));
-    assert_ok(ctx, tlnmf_transform_matrix(ctx, TLNMF_TRANSFORM_DCT, M, Phi));
+    assert_ok(ctx, tl_simulate_gcm(ctx, 1, M, N, K, 5, 6, TL_STREAM_OWN, Y, W, H));
+    assert_ok(ctx, tl_transform_matrix(ctx, TL_TRANSFORM_DCT, M, Phi));
     for (int64_t n = 0; n < N; n++)
         for (int64_t a = 0; a < M; a++)
             for (int64_t b = 0; b < M; b++) {
@@ -443,14 +443,14 @@ static void diagonalise_finds_the_truth(void **state)
             }
     tlnmf_data *data;
     tlnmf_settings opt;
-    tlnmf_result *result;
+    tl_result *result;
     assert_ok(ctx, tlnmf_data_from_covariances(ctx, Sigma, N, M, &data));
-    tlnmf_settings_init(&opt);
+    tl_settings_init(&opt);
     opt.starts = 5;
     opt.eps = 1e-8;
-    assert_ok(ctx, tlnmf_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result));
-    assert_null(tlnmf_result_W(result));
-    const double *found = tlnmf_result_Phi(result);
+    assert_ok(ctx, tl_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result));
+    assert_null((result)->W);
+    const double *found = (result)->Phi;
     for (int64_t a = 0; a < M; a++) {
         double best = 0.0;
         for (int64_t b = 0; b < M; b++) {
@@ -461,7 +461,7 @@ static void diagonalise_finds_the_truth(void **state)
         }
         assert_near(best, 1.0, 1e-8);
     }
-    tlnmf_result_free(result);
+    tl_result_free(result);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
 }
@@ -471,12 +471,12 @@ static void atoms_of_the_dft(void **state)
 {
     (void)state;
     problem p = create();
-    p.opt.method = TLNMF_METHOD_NMF;
-    p.opt.transform = TLNMF_TRANSFORM_DFT;
-    tlnmf_result *result;
-    tlnmf_atom atoms[M];
+    p.opt.method = TL_METHOD_NMF;
+    p.opt.transform = TL_TRANSFORM_DFT;
+    tl_result *result;
+    tl_atom atoms[M];
     fit(&p, NULL, NULL, &result);
-    assert_ok(p.ctx, tlnmf_result_atoms(p.ctx, result, 440.0 * M, atoms, M));
+    assert_ok(p.ctx, tl_result_atoms(p.ctx, result, 440.0 * M, atoms, M));
     for (int i = 0; i < M; i++) {
         int64_t pair = (atoms[i].row + 1) / 2;
         double k = (double)pair;
@@ -491,9 +491,9 @@ static void atoms_of_the_dft(void **state)
         if (k == 3.0)
             assert_string_equal(atoms[i].note, "E6");
     }
-    assert_int_equal(tlnmf_result_atoms(p.ctx, result, 0.0, atoms, 1), TLNMF_ERR_OPTION);
-    assert_int_equal(tlnmf_result_atoms(p.ctx, result, 1.0, atoms, M + 1), TLNMF_ERR_OPTION);
-    tlnmf_result_free(result);
+    assert_int_equal(tl_result_atoms(p.ctx, result, 0.0, atoms, 1), TLNMF_ERR_OPTION);
+    assert_int_equal(tl_result_atoms(p.ctx, result, 1.0, atoms, M + 1), TLNMF_ERR_OPTION);
+    tl_result_free(result);
     destroy(&p);
 }
 
@@ -509,8 +509,8 @@ static void trivial_shapes_work_with_a_warning(void **state)
     static const int64_t shapes[][2] = {{1, 1}, {1, 9}, {9, 1}};
     for (size_t i = 0; i < 3; i++) {
         int warnings = 0;
-        tlnmf_hooks hooks;
-        tlnmf_hooks_init(&hooks);
+        tl_hooks hooks;
+        tl_hooks_init(&hooks);
         hooks.log = count_warnings;
         hooks.user = &warnings;
         tlnmf_ctx *ctx;
@@ -519,15 +519,15 @@ static void trivial_shapes_work_with_a_warning(void **state)
         tlnmf_data *data;
         tlnmf_settings opt;
         assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 1, shapes[i][0], shapes[i][1], &data));
-        tlnmf_settings_init(&opt);
+        tl_settings_init(&opt);
         opt.k = 1;
         for (opt.method = 0; opt.method < 3; opt.method++) {
-            tlnmf_result *result;
-            tlnmf_info info;
-            assert_ok(ctx, tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
-            tlnmf_result_describe(result, &info);
+            tl_result *result;
+            tl_info info;
+            assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+            tl_result_describe(result, &info);
             assert_near(info.C, info.L + info.I, 1e-10 * (1.0 + fabs(info.C)));
-            tlnmf_result_free(result);
+            tl_result_free(result);
         }
         assert_int_equal(warnings, i == 0 ? 6 : 3);
         tlnmf_data_free(data);

@@ -23,9 +23,9 @@ static inline void create(problem *p, uint64_t seed, int64_t S, int64_t M, int64
 {
     *p = (problem){.S = S, .M = M, .N = N, .K = K, .ctx = new_ctx()};
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, seed, 0);
+    tl_rng_seed(&rng, TL_STREAM_OWN, seed, 0);
     double *Y = new_doubles(S * M * N);
-    assert_ok(p->ctx, tlnmf_simulate_gcm(p->ctx, S, M, N, K, seed, seed + 1, TLNMF_STREAM_OWN, Y,
+    assert_ok(p->ctx, tl_simulate_gcm(p->ctx, S, M, N, K, seed, seed + 1, TL_STREAM_OWN, Y,
                                          NULL, NULL));
     assert_ok(p->ctx, tlnmf_data_from_realisations(p->ctx, Y, S, M, N, &p->data));
     free(Y);
@@ -39,7 +39,7 @@ static inline void create(problem *p, uint64_t seed, int64_t S, int64_t M, int64
         p->H[i] *= p->data->mean_power;
     assert_ok(p->ctx, tl_polar(p->ctx, M, p->Phi));
     tl_engine_load(p->e, p->Phi, p->W, p->H);
-    tlnmf_settings_init(&p->opt);
+    tl_settings_init(&p->opt);
     p->opt.k = K;
     tl_monitor_init(&p->monitor, &p->opt, NULL, NULL, 1);
 }
