@@ -1,4 +1,5 @@
-#include "solve/lbfgs.h"
+/* Limited-memory BFGS: pairs, and the two loops of a direction. */
+#include "engine/lbfgs.h"
 
 #include <math.h>
 
@@ -6,12 +7,19 @@ void tl_lbfgs_slots(tl_lbfgs *lbfgs, int64_t size, tl_slot slots[TL_LBFGS_SLOTS]
 {
     enum { FEW = 5, LARGE = 1 << 16 };
     bool large = size >= LARGE;
-    lbfgs->size = size;
     lbfgs->memory = large ? FEW : TL_LBFGS_MOST;
     int64_t fine = large ? 0 : TL_LBFGS_MOST * size, coarse = large ? FEW * size : 0;
     const tl_slot parts[] = {TL_SLOT(lbfgs->s, fine), TL_SLOT(lbfgs->y, fine),
                              TL_SLOT(lbfgs->s_single, coarse), TL_SLOT(lbfgs->y_single, coarse)};
     memcpy(slots, parts, sizeof parts);
+    tl_lbfgs_begin(lbfgs, size, 0, NULL);
+}
+
+void tl_lbfgs_begin(tl_lbfgs *lbfgs, int64_t size, int64_t everywhere, tl_sums *sums)
+{
+    lbfgs->size = size;
+    lbfgs->everywhere = everywhere;
+    lbfgs->sums = sums;
     tl_lbfgs_forget(lbfgs);
 }
 
@@ -38,7 +46,7 @@ static vector change_at(const tl_lbfgs *lbfgs, int place)
     return lbfgs->y != NULL ? (vector){lbfgs->y + at, NULL} : (vector){NULL, lbfgs->y_single + at};
 }
 
-TL_HOT static double dot(int64_t n, vector a, const double *restrict b)
+TL_HOT static double local_dot(int64_t n, vector a, const double *restrict b)
 {
     double sum = 0.0;
     if (a.x != NULL) {
@@ -53,6 +61,13 @@ TL_HOT static double dot(int64_t n, vector a, const double *restrict b)
             sum += (double)x[i] * b[i];
     }
     return sum;
+}
+
+static double dot(const tl_lbfgs *lbfgs, vector a, const double *b)
+{
+    int64_t first = tl_sums_skips(lbfgs->sums, lbfgs->everywhere);
+    vector from = {a.x != NULL ? a.x + first : NULL, a.x != NULL ? NULL : a.single + first};
+    return tl_sums_of(lbfgs->sums, local_dot(lbfgs->size - first, from, b + first));
 }
 
 TL_HOT static void add(int64_t n, double c, vector a, double *restrict b)
@@ -89,17 +104,21 @@ void tl_lbfgs_learn(tl_lbfgs *lbfgs, const double *before, const double *gradien
                     const double *metric)
 {
     vector s = step_at(lbfgs, lbfgs->next), y = change_at(lbfgs, lbfgs->next);
-    double ss = 0.0, yy = 0.0, sy = 0.0;
+    int64_t first = tl_sums_skips(lbfgs->sums, lbfgs->everywhere);
+    double sums[3] = {0.0}, *ss = &sums[0], *yy = &sums[1], *sy = &sums[2];
     for (int64_t i = 0; i < lbfgs->size; i++) {
         double change = gradient[i] - before[i], d = get(s, i);
         set(y, i, change);
-        ss += d * d * metric[i];
-        yy += change * change / metric[i];
-        sy += d * get(y, i); /* as they are kept */
+        if (i < first)
+            continue;
+        *ss += d * d * metric[i];
+        *yy += change * change / metric[i];
+        *sy += d * get(y, i); /* as they are kept */
     }
-    if (!(sy > 1e-14 * sqrt(ss * yy)))
+    tl_sums_add(lbfgs->sums, sums, 3);
+    if (!(*sy > 1e-14 * sqrt(*ss * *yy)))
         return;
-    lbfgs->rho[lbfgs->next] = 1.0 / sy;
+    lbfgs->rho[lbfgs->next] = 1.0 / *sy;
     lbfgs->next = (lbfgs->next + 1) % lbfgs->memory;
     if (lbfgs->count < lbfgs->memory)
         lbfgs->count++;
@@ -120,18 +139,18 @@ double tl_lbfgs_direction(const tl_lbfgs *lbfgs, const double *gradient, const d
         direction[i] = -gradient[i];
     for (int age = 0; age < lbfgs->count; age++) {
         int i = place(lbfgs, age);
-        alpha[age] = lbfgs->rho[i] * dot(n, step_at(lbfgs, i), direction);
+        alpha[age] = lbfgs->rho[i] * dot(lbfgs, step_at(lbfgs, i), direction);
         add(n, -alpha[age], change_at(lbfgs, i), direction);
     }
     for (int64_t i = 0; i < n; i++)
         direction[i] /= metric[i];
     for (int age = lbfgs->count - 1; age >= 0; age--) {
         int i = place(lbfgs, age);
-        double beta = lbfgs->rho[i] * dot(n, change_at(lbfgs, i), direction);
+        double beta = lbfgs->rho[i] * dot(lbfgs, change_at(lbfgs, i), direction);
         add(n, alpha[age] - beta, step_at(lbfgs, i), direction);
     }
     double slope = 0.0;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = tl_sums_skips(lbfgs->sums, lbfgs->everywhere); i < n; i++)
         slope += gradient[i] * direction[i];
-    return slope;
+    return tl_sums_of(lbfgs->sums, slope);
 }
