@@ -180,6 +180,11 @@ tlnmf_error tlnmf_theory_Q(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_d
                            const double *Phi, double eps, double *Q)
 {
     pair p;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, truth);
+    TL_NEED(ctx, Phi);
+    TL_NEED(ctx, Q);
     TRY(pair_create(ctx, data, truth, Phi, eps, &p));
     *Q = value(&p);
     pair_free(&p);
@@ -190,6 +195,11 @@ tlnmf_error tlnmf_theory_climb(tlnmf_ctx *ctx, const tlnmf_data *data, const tln
                                double eps, int64_t iterations, double *Phi, double *Q)
 {
     pair p;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, truth);
+    TL_NEED(ctx, Phi);
+    TL_NEED(ctx, Q);
     TRY(pair_create(ctx, data, truth, Phi, eps, &p));
     ascent up;
     tlnmf_error error = ascent_create(ctx, p.M, &up);
