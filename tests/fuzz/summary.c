@@ -64,8 +64,7 @@ bool fuzz_seed(int number, const char *path)
         "{\"C\": 1.5, \"seed\": 7, \"yes\": true, \"none\": null, \"names\": [\"a\", \"\"]}",
         "{\"a\": {\"b\": {\"c\": 1, \"d\": \"x\"}}, \"a.b\": 2, \"a..\": 3, \"\": {\"\": 4}}",
         "{\"options\": {\"k\": 3}, \"option\": 1, \"data\": \"x\", \"data.x\": 5, \"list\": []}",
-        "{\"separation\": {\"names\": [\"p\"], \"rate\": 8000, \"iterations\": 2, \"hop\": 9},"
-        " \"iterations\": 7, \"rate\": 1}",
+        "{\"separation\": {\"names\": [\"p\"], \"rate\": 8000, \"iterations\": 2}, \"rate\": 1}",
     };
 
     if (number == sizeof seeds / sizeof *seeds)

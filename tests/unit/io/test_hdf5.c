@@ -1,3 +1,4 @@
+/* Arrays in HDF5 files: reading, writing, messages, files that are damaged. */
 #include "unit/io/test_io.h"
 
 #include <hdf5.h>

@@ -1,3 +1,4 @@
+/* Model files: round trips, what others see in them, files that are wrong or damaged. */
 #include "unit/io/test_io.h"
 
 #include <hdf5.h>
