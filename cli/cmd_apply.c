@@ -78,7 +78,6 @@ static int apply_model(cli_stems *stems, tlnmf_record *model)
     tlnmf_error error = forget_learning(stems->call, model);
     if (error != TLNMF_OK)
         return cli_fail_library(stems->call, error, NULL);
-    cli_catch_interrupt();
     tlnmf_ctx_set_progress(stems->call->ctx, cli_sound_progress, NULL);
     return cli_stems_make(stems, model, about(stems, model));
 }

@@ -125,7 +125,6 @@ static int learn_and_write(cli_stems *stems)
 {
     cli_call *call = stems->call;
     tlnmf_record *model;
-    cli_catch_interrupt();
     tlnmf_ctx_set_progress(call->ctx, cli_sound_progress, NULL);
     tlnmf_error error = tlnmf_separate(call->ctx, stems->sound, call->settings, &model);
     if (error != TLNMF_OK) /* the message of a file that cannot be read names it */

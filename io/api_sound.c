@@ -142,6 +142,8 @@ tlnmf_error tlnmf_io_writer_create(tlnmf_ctx *ctx, const char *path, const tlnmf
     if (error == TLNMF_OK)
         error = io_answer(ctx, io_sound_create(path, &info, &writer->file, &err), &err);
     if (error == TLNMF_OK)
+        error = tlnmf_set_text(ctx, writer->record, "temporary", io_sound_temporary(writer->file));
+    if (error == TLNMF_OK)
         *out = writer;
     else
         tlnmf_io_writer_abort(writer);

@@ -97,6 +97,8 @@ bool io_sound_create(const char *path, const io_sound_info *info, io_sound_write
                      io_error *err);
 bool io_sound_append(io_sound_writer *writer, const double *x, int64_t frames, io_error *err);
 int64_t io_sound_clipped(const io_sound_writer *writer);
+/* The file that is written until the commit; "" where the output is written in place. */
+const char *io_sound_temporary(const io_sound_writer *writer);
 /* Either ends the writer, also when the commit fails. */
 bool io_sound_commit(io_sound_writer *writer, io_error *err);
 void io_sound_abort(io_sound_writer *writer); /* NULL is fine */

@@ -186,6 +186,11 @@ int64_t io_sound_clipped(const io_sound_writer *writer)
     return writer->clipped;
 }
 
+const char *io_sound_temporary(const io_sound_writer *writer)
+{
+    return writer->output.temporary ? writer->output.temporary : "";
+}
+
 /* ---- samples ------------------------------------------------------------------------------ */
 
 enum { BLOCK = 8192 };

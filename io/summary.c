@@ -64,18 +64,46 @@ static json_t *descend(json_t *object, const char *name, const char **rest)
     return object;
 }
 
-/* All values whose names have dots, or all others. */
-static bool add_values(json_t *object, const tlnmf_record *record, bool dots)
+static int count_dots(const char *name)
+{
+    int dots = 0;
+
+    for (; *name; name++)
+        dots += *name == '.';
+    return dots;
+}
+
+/* All values whose names have so many dots. */
+static bool add_values(json_t *object, const tlnmf_record *record, int dots)
 {
     for (size_t i = 0; i < tlnmf_record_count(record); i++) {
         const char *name = tlnmf_record_name(record, i), *key;
-        if (tlnmf_record_type(record, name) == TLNMF_ARRAY || (strchr(name, '.') != NULL) != dots)
+        if (tlnmf_record_type(record, name) == TLNMF_ARRAY || count_dots(name) != dots)
             continue;
         json_t *inside = descend(object, name, &key);
         if (!inside || json_object_set_new(inside, key, value_json(record, name)) != 0)
             return false;
     }
     return true;
+}
+
+/* Values with fewer dots come first, so that no object is in the place of one. */
+static json_t *object_from(const tlnmf_record *record)
+{
+    json_t *object = json_object();
+    bool ok = object != NULL;
+    int most = 0;
+
+    for (size_t i = 0; i < tlnmf_record_count(record); i++) {
+        int dots = count_dots(tlnmf_record_name(record, i));
+        most = dots > most ? dots : most;
+    }
+    for (int dots = 0; ok && dots <= most; dots++)
+        ok = add_values(object, record, dots);
+    if (ok)
+        return object;
+    json_decref(object);
+    return NULL;
 }
 
 static tlnmf_error parse(tlnmf_ctx *ctx, const char *text, json_t **out)
@@ -100,12 +128,8 @@ tlnmf_error io_summary_from(tlnmf_ctx *ctx, const tlnmf_record *record, json_t *
 
     if (text != NULL)
         return parse(ctx, text, out);
-    *out = json_object();
-    if (*out && add_values(*out, record, false) && add_values(*out, record, true))
-        return TLNMF_OK;
-    json_decref(*out);
-    *out = NULL;
-    return io_refuse(ctx, TLNMF_ERR_MEMORY, "out of memory for the summary");
+    *out = object_from(record);
+    return *out ? TLNMF_OK : io_refuse(ctx, TLNMF_ERR_MEMORY, "out of memory for the summary");
 }
 
 /* ---- to a record ----------------------------------------------------------------------------- */
@@ -175,12 +199,11 @@ static tlnmf_error put_members(target *to, const char *prefix, const json_t *obj
     json_object_foreach((json_t *)(uintptr_t)object, key, value) /* which is only read */
     {
         char name[NAME_SIZE + 1]; /* one more for the dot of a prefix */
-        bool is_object = json_is_object(value), top = prefix[0] == '\0';
-        if (top && is_object && strcmp(key, "separation") == 0)
+        bool is_object = json_is_object(value), top = is_object && prefix[0] == '\0';
+        if (top && strcmp(key, "separation") == 0)
             continue;
-        if (top && is_object && strcmp(key, "options") == 0)
-            key = "option";
-        int length = snprintf(name, sizeof name, "%s%s%s", prefix, key, is_object ? "." : "");
+        const char *part = top && strcmp(key, "options") == 0 ? "option" : key;
+        int length = snprintf(name, sizeof name, "%s%s%s", prefix, part, is_object ? "." : "");
         if (length >= NAME_SIZE)
             continue;
         IO_TRY(is_object ? put_members(to, name, value) : put_value(to, name, value));

@@ -215,6 +215,11 @@ tlnmf_error tlnmf_theory_Q(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_d
                            const double *Phi, double eps, double *Q)
 {
     ascent up;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, truth);
+    TL_NEED(ctx, Phi);
+    TL_NEED(ctx, Q);
     TRY(ascent_create(ctx, data, truth, Phi, eps, &up));
     *Q = value(&up);
     tl_release(&up.hooks, up.block);
@@ -228,6 +233,11 @@ tlnmf_error tlnmf_theory_climb(tlnmf_ctx *ctx, const tlnmf_data *data, const tln
         .over = TL_PHI, .last = iterations, .relative = 1e-13, .calm = 1, .halvings = 40};
     ascent up;
     tl_run run = {.quiet = true};
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, truth);
+    TL_NEED(ctx, Phi);
+    TL_NEED(ctx, Q);
     TRY(ascent_create(ctx, data, truth, Phi, eps, &up));
     *Q = -tl_descend(&up.is, &how, &run);
     tl_copy(Phi, up.Phi, up.is.M * up.is.M);

@@ -120,6 +120,7 @@ static bool is_empty(DIR *directory)
 static int make_directory(cli_stems *stems)
 {
     const cli_command *command = stems->call->command;
+    cli_catch_interrupt(); /* from here on there is something to take away */
     stems->created = mkdir(stems->directory, 0777) == 0;
     if (stems->created) {
         cli_remember_temporary(stems->directory);

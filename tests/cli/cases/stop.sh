@@ -52,7 +52,7 @@ noise=1600000
     head -c $((2 * noise)) /dev/urandom
 } >noise.wav
 for signals in INT TERM "INT TERM"; do
-    tlnmf separate noise.wav -k 2 --method nmf --transform dct --starts 1 -o "stems $signals" \
+    tlnmf separate noise.wav -k 2 --method nmf --transform dct --starts 1 --learn-frames 20 -o "stems $signals" \
         >"$out" 2>"$err" &
     pid=$!
     while kill -0 $pid 2>/dev/null && ! compgen -G "stems $signals/.source_2.*" >/dev/null; do
