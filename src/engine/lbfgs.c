@@ -105,20 +105,21 @@ void tl_lbfgs_learn(tl_lbfgs *lbfgs, const double *before, const double *gradien
 {
     vector s = step_at(lbfgs, lbfgs->next), y = change_at(lbfgs, lbfgs->next);
     int64_t first = tl_sums_skips(lbfgs->sums, lbfgs->everywhere);
-    double sums[3] = {0.0}, *ss = &sums[0], *yy = &sums[1], *sy = &sums[2];
-    for (int64_t i = 0; i < lbfgs->size; i++) {
+    double ss = 0.0, yy = 0.0, sy = 0.0;
+    for (int64_t i = 0; i < first; i++)
+        set(y, i, gradient[i] - before[i]);
+    for (int64_t i = first; i < lbfgs->size; i++) {
         double change = gradient[i] - before[i], d = get(s, i);
         set(y, i, change);
-        if (i < first)
-            continue;
-        *ss += d * d * metric[i];
-        *yy += change * change / metric[i];
-        *sy += d * get(y, i); /* as they are kept */
+        ss += d * d * metric[i];
+        yy += change * change / metric[i];
+        sy += d * get(y, i); /* as they are kept */
     }
+    double sums[] = {ss, yy, sy};
     tl_sums_add(lbfgs->sums, sums, 3);
-    if (!(*sy > 1e-14 * sqrt(*ss * *yy)))
+    if (!(sums[2] > 1e-14 * sqrt(sums[0] * sums[1])))
         return;
-    lbfgs->rho[lbfgs->next] = 1.0 / *sy;
+    lbfgs->rho[lbfgs->next] = 1.0 / sums[2];
     lbfgs->next = (lbfgs->next + 1) % lbfgs->memory;
     if (lbfgs->count < lbfgs->memory)
         lbfgs->count++;
