@@ -87,9 +87,7 @@ typedef struct ending {
 
 static void run(const problem *p, tl_engine *e, solver solve, ending *end)
 {
-    tlnmf_settings opt;
-    tl_settings_defaults(TL_TASK_FIT, &opt);
-    opt.k = p->K;
+    tl_settings opt = fit_settings(p->K);
     opt.J = J;
     opt.tol = opt.grad_tol = 0.0;
     tl_monitor monitor;
@@ -210,8 +208,7 @@ static problem part_of(const problem *p, const double *Y, int64_t first, int64_t
         memcpy(mine + i * N, Y + i * p->N + first, (size_t)N * sizeof *mine);
     part.ctx = new_ctx();
     part.N = N;
-    assert_ok(part.ctx,
-              tlnmf_data_from_realisations(part.ctx, mine, (int64_t[]){p->S, p->M, N}, &part.data));
+    part.data = data_of(part.ctx, mine, p->S, p->M, N);
     part.data->mean_power = p->data->mean_power; /* which is everybody's */
     part.model.data = part.data;
     part.Phi = new_doubles(p->M * p->M);
@@ -237,8 +234,7 @@ static void several_machines_do_what_one_does(void **state)
         tl_rng_seed(&rng, TL_STREAM_OWN, 77, 7);
         double *Y = new_normals(&rng, p.S * p.M * p.N);
         tlnmf_data_free(p.data);
-        assert_ok(p.ctx,
-                  tlnmf_data_from_realisations(p.ctx, Y, (int64_t[]){p.S, p.M, p.N}, &p.data));
+        p.data = data_of(p.ctx, Y, p.S, p.M, p.N);
         p.model.data = p.data;
         p.model.eps = 0.05 * p.data->mean_power;
         ending one = new_ending(&p);
