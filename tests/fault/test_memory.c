@@ -50,15 +50,16 @@ static void fail_each(life one, const double *x, const void *settings, int64_t l
     }
 }
 
-static void fail_everywhere(int method, int exchange)
+static void fail_everywhere(tl_method method, bool exchange, tl_precision precision)
 {
     tl_rng rng;
     tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
     double *Y = new_normals(&rng, S * M * N);
     tl_settings opt = fit_settings(K);
     opt.J = 2;
-    opt.method = method;
+    opt.method = (int32_t)method;
     opt.exchange = exchange;
+    opt.precision = (int32_t)precision;
     opt.starts = 3;
     opt.trace = 1;
     opt.threads = 1; /* the meter counts without locks */
@@ -113,25 +114,33 @@ static void measures(void **state)
 static void tl(void **state)
 {
     (void)state;
-    fail_everywhere(TL_METHOD_TL, 0);
+    fail_everywhere(TL_METHOD_TL, false, TL_PRECISION_DOUBLE);
 }
 
 static void jd(void **state)
 {
     (void)state;
-    fail_everywhere(TL_METHOD_JD, 0);
+    fail_everywhere(TL_METHOD_JD, false, TL_PRECISION_DOUBLE);
 }
 
 static void nmf(void **state)
 {
     (void)state;
-    fail_everywhere(TL_METHOD_NMF, 0);
+    fail_everywhere(TL_METHOD_NMF, false, TL_PRECISION_DOUBLE);
 }
 
 static void exchange(void **state)
 {
     (void)state;
-    fail_everywhere(TL_METHOD_TL, 1);
+    fail_everywhere(TL_METHOD_TL, true, TL_PRECISION_DOUBLE);
+}
+
+/* The engine with arrays in single precision has more to allocate. */
+static void mixed(void **state)
+{
+    (void)state;
+    fail_everywhere(TL_METHOD_TL, false, TL_PRECISION_MIXED);
+    fail_everywhere(TL_METHOD_AUTO, false, TL_PRECISION_MIXED);
 }
 
 /* ---- a model on data ------------------------------------------------------------------------ */
@@ -345,6 +354,7 @@ int main(void)
         cmocka_unit_test(jd),
         cmocka_unit_test(nmf),
         cmocka_unit_test(exchange),
+        cmocka_unit_test(mixed),
         cmocka_unit_test(measures),
         cmocka_unit_test(application),
         cmocka_unit_test(separation),
