@@ -60,8 +60,8 @@ static const double *array_of(const tlnmf_record *record, const char *name)
 static void H_of_the_fit_is_found_again(void **state)
 {
     (void)state;
-    for (int i = 0; i < 9; i++) {
-        problem p = create((uint64_t)(1 + i / 3), (tl_method)(i % 3)); /* tl, jd, nmf */
+    for (unsigned i = 0; i < 9; i++) { /* three data sets by tl, jd, nmf */
+        problem p = create(1 + i / 3, (tl_method)(i % 3));
         p.apply.tol = p.apply.grad_tol = 0.0;
         p.apply.J = 10000;
         tlnmf_record *applied = apply(&p);
