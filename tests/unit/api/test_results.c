@@ -69,7 +69,7 @@ static void models_are_in_the_table(void **state)
     }
     assert_non_null(tlnmf_get_array(models[0], "other.Phi", NULL, NULL));
     assert_null(tlnmf_get_array(models[4], "W", NULL, NULL));
-    expect_all_held("model", models, MODELS, NULL);
+    expect_all_held("model", models, MODELS, "");
     for (int i = 0; i < MODELS; i++)
         tlnmf_record_free((tlnmf_record *)(uintptr_t)models[i]);
     tlnmf_data_free(data);
