@@ -75,9 +75,10 @@ void tl_hop_search(int64_t hops, tl_shelf *best_point, const tl_solver *solver, 
         run->nmf_seconds += again.nmf_seconds;
         run->transform_seconds += again.transform_seconds;
     }
-    if (best < first) { /* one row for where all hops together led */
+    if (best < first) { /* all hops together are one more iteration */
         tl_values v = tl_engine_values(e, TL_C | TL_L | TL_I);
-        tl_run_record(run, &(tl_iteration){TL_STAGE_TL, ++run->iterations, v.C, v.L, v.I, NAN},
+        run->iterations++;
+        tl_run_record(run, &(tl_iteration){TL_STAGE_TL, run->iterations, v.C, v.L, v.I, NAN},
                       tl_max(run->opt->J, run->iterations));
     }
 }
