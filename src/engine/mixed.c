@@ -1,5 +1,5 @@
-/* The engine on this machine's cores with products and sweeps in single precision where a solver
- * asks for it. Sums, C, L and I are always in double, and so is the end of a run. */
+/* The mixed engine: the cpu engine with products and sweeps in single precision where a solver asks
+ * for it. Sums, C, L and I are always in double, and so is the end of a run. */
 #include "engine/cpu.h"
 
 typedef struct mixed {
@@ -10,7 +10,7 @@ typedef struct mixed {
     void *block; /* of `rows` */
 } mixed;
 
-/* The longest inner dimension of a product: of Phi R, of (10), of a panel of the gradient. */
+/* The longest inner dimension of a product: Phi R, (10), or a panel of the gradient. */
 static int64_t inner(const tlnmf_data *data)
 {
     return tl_max(tl_max(data->M, data->N), tl_gradient_scratch(data) / data->M);

@@ -1,4 +1,4 @@
-/* The engine of plain loops: slow, obvious, and what tests hold the others against. */
+/* The naive engine: slow and obvious plain loops, which tests compare the other engines with. */
 #include "engine/naive.h"
 
 #include <math.h>
@@ -294,7 +294,7 @@ static void update(tl_engine *e, unsigned parts, int64_t count)
     }
 }
 
-/* (14) for rows a and b; the gain, or 0 if it is not worth a turn. */
+/* (14) for rows a and b. Returns the gain, or 0 if it is not worth a rotation. */
 static double turn_pair(tl_naive *self, int64_t a, int64_t b, double least)
 {
     int64_t M = self->is.M, T = self->data->T;
@@ -308,8 +308,8 @@ static double turn_pair(tl_naive *self, int64_t a, int64_t b, double least)
     return gain;
 }
 
-/* The order of pairs decides where a sweep ends, so it is that of all engines: rows in blocks of
- * eight; the pairs inside a block by the circle method, then those with each later block, row i
+/* The result of a sweep depends on the order of pairs, so all engines use the same: rows in blocks
+ * of eight; the pairs inside a block by the circle method, then those with each later block, row i
  * against row i + shift. */
 static double turn_all(tl_naive *self, double least)
 {
@@ -416,7 +416,7 @@ static double slope(tl_engine *e)
 static void take(tl_engine *e, double a)
 {
     tl_naive *self = (tl_naive *)e;
-    if (a == 0.0) /* the point is where it was */
+    if (a == 0.0) /* the point has not moved */
         return;
     if (self->how == TL_QUASI_NEWTON_C || self->how == TL_QUASI_NEWTON_L)
         tl_naive_copy(self, &self->step, &self->at);

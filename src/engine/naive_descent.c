@@ -166,8 +166,8 @@ static void lbfgs(tl_naive *self)
         q[j] = -q[j];
 }
 
-/* E of the direction; the bound of its norm that all engines use, min(|E|, sqrt |E^2|) in row sums.
- */
+/* Unpacks E from the direction. Returns the bound on its norm that all engines use: min(|E|, sqrt
+ * |E^2|) in row sums. */
 static double unpack(tl_naive *self)
 {
     int64_t M = self->is.M, i = 0;
@@ -223,7 +223,7 @@ double tl_naive_try(tl_engine *e, double a)
     return tl_naive_value(self, objective(self), &self->step);
 }
 
-/* The pair that the step a has given, unless its curvature is not positive. */
+/* Stores the pair of the step a, unless its curvature is not positive. */
 static void learn(tl_naive *self, double a)
 {
     int64_t n = self->size;
@@ -260,7 +260,8 @@ void tl_naive_take(tl_engine *e, double a)
 /* ---- zeros -------------------------------------------------------------------------------------
  */
 
-/* Entries of W (or H) whose half Newton step, times `part`, is ten times what they are. */
+/* Enlarges entries of W (or H) whose half Newton step, times `part`, is more than ten times their
+ * value. */
 static int64_t revive_entries(tl_naive *self, bool is_W, double part)
 {
     int64_t M = self->is.M, N = self->is.N, K = self->is.K, revived = 0;
