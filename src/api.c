@@ -117,8 +117,8 @@ static tlnmf_error prepare(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_sett
                                         : prepare_fit(ctx, data, settings, t);
 }
 
-static tlnmf_error search(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
-                          const tl_start *start, tl_callback callback, void *user, tl_result **out)
+tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                   const tl_start *start, tl_callback callback, void *user, tl_result **out)
 {
     task t;
     *out = NULL;
@@ -126,12 +126,6 @@ static tlnmf_error search(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_setti
     warn_of_triviality(ctx, data);
     return tl_search(
         ctx, &(tl_search_task){t.goal, data, &t.opt, t.eps, start, callback, user, NULL}, out);
-}
-
-tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
-                   const tl_start *start, tl_callback callback, void *user, tl_result **out)
-{
-    return search(ctx, data, settings, start, callback, user, out);
 }
 
 /* ---- starts ---------------------------------------------------------------------------------- */
@@ -191,7 +185,7 @@ static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings
     TRY(tl_settings_need(ctx, settings, wanted));
     TRY(read_start(ctx, data, settings, start_record, &start));
     TRY(tl_reporter_create(ctx, &reporter));
-    tlnmf_error error = search(ctx, data, settings, start_record == NULL ? NULL : &start,
+    tlnmf_error error = tl_fit(ctx, data, settings, start_record == NULL ? NULL : &start,
                                tl_reporter_callback(&reporter), &reporter, &result);
     tl_reporter_free(&reporter);
     return error == TLNMF_OK ? tl_model_record(ctx, settings, result, model) : error;

@@ -120,4 +120,12 @@ double tl_cpu_norm(tl_engine *e, bool renew);
 bool tl_cpu_revive(tl_engine *e, double least);
 tl_cg tl_cpu_cg_iteration(tl_engine *e, bool begins, double radius);
 
+/* The operations that the cpu and the mixed engine share, for their tables. */
+#define TL_CPU_SHARED_OPS                                                                     \
+    .fill = tl_cpu_fill, .store = tl_cpu_store, .project = tl_cpu_project,                    \
+    .inspect = tl_cpu_inspect, .values = tl_cpu_values, .gradient = tl_cpu_gradient,          \
+    .update = tl_cpu_update, .aim = tl_cpu_aim, .try = tl_cpu_try, .slope = tl_cpu_slope,     \
+    .take = tl_cpu_take, .begin = tl_cpu_begin, .norm = tl_cpu_norm, .revive = tl_cpu_revive, \
+    .cg = tl_cpu_cg_iteration
+
 #endif
