@@ -218,7 +218,10 @@ TLNMF_API tlnmf_error tlnmf_settings_set_real(tlnmf_ctx *ctx, tlnmf_settings *se
  * has no default. NULL for an unknown name or a buffer that is too small (64 bytes are enough). */
 TLNMF_API const char *tlnmf_settings_get_text(const tlnmf_settings *settings, const char *name,
                                               char *buffer, size_t size);
+/* An integer, a seed, a flag or the number of a choice; TLNMF_NO_INTEGER if there is no such
+ * option, if it is a real, or if the seed is above 2^63 - 1. */
 TLNMF_API int64_t tlnmf_settings_get_integer(const tlnmf_settings *settings, const char *name);
+/* Any number as a real; NaN if there is no such option. */
 TLNMF_API double tlnmf_settings_get_real(const tlnmf_settings *settings, const char *name);
 /* Checks that the options fit together. Calls that take settings do so, too. */
 TLNMF_API tlnmf_error tlnmf_settings_check(tlnmf_ctx *ctx, const tlnmf_settings *settings);
