@@ -90,8 +90,7 @@ static void gradient(ascent *up, double *out)
                 data->G[b * M + a] - data->G[a * M + b] + truth->G[b * M + a] - truth->G[a * M + b];
 }
 
-/* ---- the operations of a descent --------------------------------------------------------------
- */
+/* ---- the operations of a descent ------------------------------------------------------------- */
 
 static double begin(tl_engine *e, unsigned over)
 {
@@ -208,8 +207,7 @@ static tlnmf_error ascent_create(tlnmf_ctx *ctx, const tlnmf_data *data, const t
     return TLNMF_OK;
 }
 
-/* ---- public -----------------------------------------------------------------------------------
- */
+/* ---- public ---------------------------------------------------------------------------------- */
 
 tlnmf_error tlnmf_theory_Q(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_data *truth,
                            const double *Phi, double eps, double *Q)

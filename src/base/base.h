@@ -49,7 +49,7 @@ tlnmf_error tl_fail_null(tlnmf_ctx *ctx_or_null, const char *argument);
 void tl_log(const tlnmf_ctx *ctx, tlnmf_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* ---- memory -------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* 64-byte aligned; NULL on failure. */
 void *tl_allocate(const tl_hooks *hooks, size_t bytes);
@@ -79,12 +79,12 @@ size_t tl_arena_bytes(const tl_slot *table, size_t rows);
 #define TL_ARENA(ctx, what, table, block) \
     tl_arena_create((ctx), (what), (table), sizeof(table) / sizeof *(table), (block))
 
-/* ---- time ---------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 double tl_wall_seconds(void);
 double tl_cpu_seconds(void); /* of the process, all threads */
 
-/* ---- threads ------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 /* Runs work(arg) in its own OpenMP region, where BLAS and nested regions may use `threads` threads.
  * The caller's OpenMP settings do not change. Returns what `work` returns. */
@@ -92,7 +92,7 @@ tlnmf_error tl_with_threads(int threads, tlnmf_error (*work)(void *arg), void *a
 /* The number of threads that settings ask for; 0: as many as there are. */
 int tl_thread_count(int64_t wanted);
 
-/* ---- hot loops ----------------------------------------------------------------------------- */
+/* ---- hot loops ------------------------------------------------------------------------------- */
 
 /* Marks a function that is compiled once per instruction set; the loader chooses. One binary is
  * then fast on every machine without -march. Sanitizer builds do without: their code already runs

@@ -71,7 +71,7 @@ static uint64_t xo_next(uint64_t *s)
     return result;
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- both generators ------------------------------------------------------------------------- */
 
 void tl_rng_seed(tl_rng *rng, tl_stream kind, uint64_t seed, uint64_t stream)
 {

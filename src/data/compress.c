@@ -432,7 +432,7 @@ double tl_data_longest(const tlnmf_data *data)
     return longest;
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- both kinds of data ---------------------------------------------------------------------- */
 
 tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data, const double *weights)
 {

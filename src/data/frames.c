@@ -182,7 +182,7 @@ void tl_frames_divide(const tl_framing *framing, tl_stretch *y)
     }
 }
 
-/* ---- the public face ------------------------------------------------------------------------- */
+/* ---- public calls ---------------------------------------------------------------------------- */
 
 tlnmf_error tl_frames_check(tlnmf_ctx *ctx, const tl_frames *frames)
 {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- create and free ------------------------------------------------------------------------- */
 
 /* Scratch that the gradient and sweeps share. */
 static int64_t scratch_size(const tlnmf_data *data)
@@ -98,7 +98,7 @@ static void destroy(tl_engine *e)
     tl_release(&hooks, self);
 }
 
-/* ---- what is in step with what --------------------------------------------------------------- */
+/* ---- which arrays are up to date ------------------------------------------------------------- */
 
 void tl_cpu_V_changed(tl_cpu *self)
 {

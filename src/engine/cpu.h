@@ -68,7 +68,7 @@ tlnmf_error tl_cpu_open(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_cpu *self
 void tl_cpu_close(tl_cpu *self);
 size_t tl_cpu_bytes(const tl_engine_spec *spec); /* bytes that tl_cpu_open() allocates */
 
-/* ---- parts that files of this engine share ---- */
+/* ---- parts that files of this engine share --------------------------------------------------- */
 
 tl_lent tl_cpu_lend(tl_cpu *self); /* Phi_new and Gamma */
 void tl_cpu_refresh(tl_cpu *self); /* X and V from Phi, in double */
@@ -102,7 +102,7 @@ double tl_coordinates_value(tl_cpu *self, double a);
 void tl_coordinates_accept(tl_cpu *self, double a); /* the last step tried */
 void tl_coordinates_restore(tl_cpu *self);          /* restores X and V after failed steps */
 
-/* ---- operations (engine.h) ---- */
+/* ---- operations (engine.h) ------------------------------------------------------------------- */
 
 tlnmf_error tl_cpu_fill(tl_engine *e, unsigned parts, tl_fill fill, void *user);
 void tl_cpu_store(const tl_engine *e, double *Phi, double *W, double *H);

@@ -17,8 +17,7 @@ void tl_cpu_swap(tl_cpu *self)
     self->Phi = Phi_new;
 }
 
-/* ---- quasi-Newton directions ------------------------------------------------------------------
- */
+/* ---- quasi-Newton directions ----------------------------------------------------------------- */
 
 /* Gamma of JD uses V + eps, that of TL-NMF uses V: adds 2 eps sum_n U_an to row a. */
 static void add_floor(tl_cpu *self)
@@ -82,8 +81,7 @@ static tl_aim aim_L(tl_cpu *self)
     return aim;
 }
 
-/* ---- directions of a descent ------------------------------------------------------------------
- */
+/* ---- directions of a descent ----------------------------------------------------------------- */
 
 static tl_aim aim_lbfgs(tl_cpu *self)
 {
@@ -127,8 +125,7 @@ tl_aim tl_cpu_aim(tl_engine *e, tl_direction how)
     }
 }
 
-/* ---- steps ------------------------------------------------------------------------------------
- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 double tl_cpu_try(tl_engine *e, double a)
 {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- create and free ------------------------------------------------------------------------- */
 
 enum { POINT = 7, OWN = 18, SLOTS = 2 * POINT + OWN + TL_SKEW_SLOTS + 2 * TL_NAIVE_PAIRS };
 
@@ -51,7 +51,6 @@ static size_t bytes(const tl_engine_spec *spec)
     return sizeof self + TL_ARENA_BYTES(table);
 }
 
-/* One machine only. */
 static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
 {
     const tl_model *model = spec->model;
@@ -68,6 +67,8 @@ static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine 
     tl_slot table[SLOTS + 1] = {TL_SLOT(self, 1)};
     lay_out(&shell, spec, table + 1);
     *out = NULL;
+    if (spec->sums != NULL)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "the naive engine works on one machine only");
     TRY(TL_ARENA(ctx, "the naive engine", table, &shell.block));
     *self = shell;
     *out = &self->is;
@@ -80,8 +81,7 @@ static void destroy(tl_engine *e)
     tl_release(&hooks, ((tl_naive *)e)->block);
 }
 
-/* ---- the point and what follows from it -------------------------------------------------------
- */
+/* ---- the point and what follows from it ------------------------------------------------------ */
 
 void tl_naive_follow(const tl_naive *self, const tl_naive_point *p)
 {
@@ -254,8 +254,7 @@ static bool inspect(tl_engine *e, double *energy, double *orthogonality)
            all_finite(K * N, self->at.H);
 }
 
-/* ---- at the point, and phases -----------------------------------------------------------------
- */
+/* ---- at the point, and phases ---------------------------------------------------------------- */
 
 static tl_values values(tl_engine *e, unsigned which)
 {
@@ -347,8 +346,7 @@ static double sweep(tl_engine *e, unsigned of, double floor, double least)
     return gain;
 }
 
-/* ---- quasi-Newton lines ------------------------------------------------------------------------
- */
+/* ---- quasi-Newton lines ---------------------------------------------------------------------- */
 
 /* (11), or (12) on L: there G and Gamma are divided by 2N, and Gamma has V + eps. */
 static tl_aim quasi_newton(tl_naive *self, bool on_L)

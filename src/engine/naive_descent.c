@@ -38,8 +38,7 @@ static double slope_at(const tl_naive *self, const tl_naive_point *p, int64_t i)
     return u - (p->V[i] + self->is.eps) * u * u;
 }
 
-/* ---- gradient and metric -----------------------------------------------------------------------
- */
+/* ---- gradient and metric --------------------------------------------------------------------- */
 
 static void gradient_at(tl_naive *self, const tl_naive_point *p, double *out)
 {
@@ -140,8 +139,7 @@ double tl_naive_begin(tl_engine *e, unsigned over)
     return tl_naive_value(self, objective(self), &self->at);
 }
 
-/* ---- steps -------------------------------------------------------------------------------------
- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* The two loops (Nocedal and Wright, Algorithm 7.4). */
 static void lbfgs(tl_naive *self)
@@ -257,8 +255,7 @@ void tl_naive_take(tl_engine *e, double a)
     tl_naive_copy(self, &self->step, &self->at);
 }
 
-/* ---- zeros -------------------------------------------------------------------------------------
- */
+/* ---- entries close to zero ------------------------------------------------------------------- */
 
 /* Enlarges entries of W (or H) whose half Newton step, times `part`, is more than ten times their
  * value. */
@@ -306,8 +303,7 @@ bool tl_naive_revive(tl_engine *e, double least)
     return false;
 }
 
-/* ---- conjugate gradients -----------------------------------------------------------------------
- */
+/* ---- conjugate gradients --------------------------------------------------------------------- */
 
 static void hessian_times(tl_naive *self)
 {

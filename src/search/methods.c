@@ -109,7 +109,7 @@ static tlnmf_error search_jd(tl_pool *pool, results *r)
     return error;
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- both methods ---------------------------------------------------------------------------- */
 
 /* TL-NMF from the point that JD+NMF reached, counted as start number p. */
 static tlnmf_error tl_from(tl_pool *pool, const tl_result *jd, int64_t p, tl_result *best)
