@@ -14,7 +14,8 @@ static void must(tlnmf_ctx *ctx, tlnmf_error error)
     }
 }
 
-/* The two rows that stand together when rows are `apart`: far from each other in most pairs. */
+/* If rows are `apart`: the pair of rows that row m belongs to. Most pairs are far from each
+ * other. */
 static int64_t partner_group(const bed *b, int64_t m)
 {
     return m % ((b->is.M + 1) / 2);
@@ -49,7 +50,8 @@ static void fill_positive(int64_t count, tl_rng *rng, double *x)
         x[i] = tl_rng_uniform(rng) + 0.1;
 }
 
-/* Low weights where a row has its data, high ones elsewhere: rows of different groups stay. */
+/* Low weights where a row has its data, high ones elsewhere: rows of different pairs do not
+ * rotate. */
 static void fill_weights_apart(bed *b, tl_rng *rng)
 {
     for (int64_t m = 0; m < b->is.M; m++)

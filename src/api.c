@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* 1 / eps must not overflow, nor sums of it. */
+/* Neither 1 / eps nor sums of it may overflow. */
 static bool is_floor(double eps)
 {
     return eps >= 1e-304 && eps <= 1e304;
@@ -35,8 +35,8 @@ static tlnmf_error check_rank(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K)
     return TLNMF_OK;
 }
 
-/* X in single precision is off by 6e-8 of a frame's norm. Next to sqrt(eps), below which V does not
- * matter, that must be little: measured on the paper's data, C is then good to 1e-5. */
+/* X in single precision has errors of 6e-8 of a frame's norm. They must be small beside sqrt(eps),
+ * below which V does not matter. On the paper's data, C is then accurate to 1e-5. */
 static tlnmf_error check_precision(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                                    double eps)
 {
@@ -58,7 +58,7 @@ static tlnmf_error check_precision(tlnmf_ctx *ctx, const tlnmf_data *data, const
     return TLNMF_OK;
 }
 
-/* Data that can be worked on, but not learnt from. */
+/* Warns about data from which nothing can be learnt. */
 static void warn_of_triviality(tlnmf_ctx *ctx, const tlnmf_data *data)
 {
     if (data->N == 1)
@@ -89,7 +89,7 @@ static tlnmf_error prepare_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_
                        "frames have weights in joint diagonalisation alone: C has none");
     t->opt = *settings;
     t->goal = goals[settings->method];
-    if (t->goal == TL_GOAL_AUTO && settings->exchange) /* which does both anyway */
+    if (t->goal == TL_GOAL_AUTO && settings->exchange) /* an exchange runs both methods anyway */
         t->goal = TL_GOAL_TL;
     TRY(resolve_eps(ctx, data, settings, &t->eps));
     return check_precision(ctx, data, settings, t->eps);
@@ -117,8 +117,8 @@ static tlnmf_error prepare(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_sett
                                         : prepare_fit(ctx, data, settings, t);
 }
 
-static tlnmf_error search(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
-                          const tl_start *start, tl_callback callback, void *user, tl_result **out)
+tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                   const tl_start *start, tl_callback callback, void *user, tl_result **out)
 {
     task t;
     *out = NULL;
@@ -128,15 +128,9 @@ static tlnmf_error search(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_setti
         ctx, &(tl_search_task){t.goal, data, &t.opt, t.eps, start, callback, user, NULL}, out);
 }
 
-tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
-                   const tl_start *start, tl_callback callback, void *user, tl_result **out)
-{
-    return search(ctx, data, settings, start, callback, user, out);
-}
-
 /* ---- starts ---------------------------------------------------------------------------------- */
 
-/* The arrays of a start, whose shapes must be those that the data and the settings ask for. */
+/* Reads the arrays of a start and checks their shapes against the data and the settings. */
 static tlnmf_error read_start(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                               const tlnmf_record *record, tl_start *start)
 {
@@ -191,7 +185,7 @@ static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings
     TRY(tl_settings_need(ctx, settings, wanted));
     TRY(read_start(ctx, data, settings, start_record, &start));
     TRY(tl_reporter_create(ctx, &reporter));
-    tlnmf_error error = search(ctx, data, settings, start_record == NULL ? NULL : &start,
+    tlnmf_error error = tl_fit(ctx, data, settings, start_record == NULL ? NULL : &start,
                                tl_reporter_callback(&reporter), &reporter, &result);
     tl_reporter_free(&reporter);
     return error == TLNMF_OK ? tl_model_record(ctx, settings, result, model) : error;

@@ -1,4 +1,4 @@
-/* A model on new data: H with Phi and W kept. */
+/* tlnmf_apply: fits H to new data at the Phi and W of a model. */
 #include "api.h"
 #include "base/record.h"
 #include "linalg/linalg.h"
@@ -7,17 +7,17 @@
 
 #include <math.h>
 
-/* What one call works with. */
+/* The state of one call. */
 typedef struct work {
     tlnmf_ctx *ctx;
-    const tlnmf_data *data; /* as much of the data as the floor can see */
+    const tlnmf_data *data; /* the data without the columns that the floor hides */
     const tl_settings *settings;
     const tl_model_point *model;
     tlnmf_record *out;
 } work;
 
-/* Every component starts with the same share of each frame's power: W's columns sum to 1, so that
- * W H then has the power of the frame. Any component may grow from there. */
+/* The start: every component gets the same share of each frame's power. The columns of W sum to 1,
+ * so W H has the power of the frame, and every component can grow. */
 static void flat_start(const tlnmf_data *data, int64_t K, double eps, double *H)
 {
     for (int64_t n = 0; n < data->N; n++) {
@@ -41,7 +41,7 @@ static tlnmf_error put_values(const work *w, const tl_run *run, tl_values v)
     return tl_record_refer_text(w->ctx, w->out, "outcome", tlnmf_outcome_name(run->outcome));
 }
 
-/* X = Phi R and V, where they are asked for. */
+/* Adds X = Phi R and V to the record, if asked for. */
 static tlnmf_error put_coefficients(const work *w)
 {
     const tlnmf_data *data = w->data;

@@ -1,4 +1,4 @@
-/* A result as a record: every value of results.def that a model has. */
+/* Converts a result to a record: every value of results.def that a model has. */
 #include "api.h"
 #include "base/record.h"
 
@@ -149,7 +149,8 @@ tlnmf_error tl_model_record(tlnmf_ctx *ctx, const tl_settings *settings, tl_resu
         tl_result_free(result);
         return error;
     }
-    for (tl_result *r = result, *next; r != NULL; r = next) { /* the blocks hold the results, too */
+    for (tl_result *r = result, *next; r != NULL;
+         r = next) { /* the blocks also hold the result structs */
         next = r->other;
         tl_release(&r->hooks, r->trace);
         tl_record_own(*model, r->block);

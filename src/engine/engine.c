@@ -26,5 +26,5 @@ void tl_engine_load(tl_engine *e, const double *Phi, const double *W, const doub
 {
     arrays from = {Phi, W, H};
     unsigned parts = (Phi != NULL ? TL_PHI : 0) | (W != NULL ? TL_W : 0) | (H != NULL ? TL_H : 0);
-    (void)tl_engine_fill(e, parts, copy_arrays, &from); /* which cannot fail */
+    (void)tl_engine_fill(e, parts, copy_arrays, &from); /* cannot fail */
 }

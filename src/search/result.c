@@ -1,4 +1,4 @@
-/* The result of a fit: made, measured, compared. */
+/* The result of a fit: creation, values, comparison of both methods. */
 #include "search/search.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tl_trace_row **out)
     if (__builtin_mul_overflow((size_t)rows, sizeof **out, &bytes))
         return tl_fail(ctx, TLNMF_ERR_TOO_LARGE, "a trace of %lld rows would not fit",
                        (long long)rows);
-    *out = tl_allocate(&ctx->hooks, bytes); /* not cleared: only the rows in use take up memory */
+    *out = tl_allocate(&ctx->hooks, bytes); /* not zeroed: only the rows in use take memory */
     if (*out == NULL)
         return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for a trace of %lld rows",
                        (long long)rows);
@@ -78,7 +78,7 @@ void tl_result_store(tl_result *result, const tl_engine *e, tl_values values)
 
 /* ---- what is reported ------------------------------------------------------------------------ */
 
-/* The least L that a descent from the present Phi reaches. */
+/* The L that a descent from the current Phi reaches. */
 static double descend_L(const tl_settings *opt, tl_monitor *monitor, tl_engine *e)
 {
     tl_run run = {.opt = opt, .monitor = monitor};
@@ -96,10 +96,10 @@ static void certify(tl_info *info, tl_goal goal, const tl_settings *opt, tl_moni
     else if (goal == TL_GOAL_TL && opt->certify && atomic_load(&monitor->stop) == TLNMF_NOT_RUN)
         info->certificate = info->C - descend_L(opt, monitor, e);
     if (atomic_load(&monitor->stop) != TLNMF_NOT_RUN && !isfinite(info->L_jd) && goal == TL_GOAL_TL)
-        info->certificate = NAN; /* cut short: the least L may lie lower */
+        info->certificate = NAN; /* interrupted: the minimum of L may be lower */
 }
 
-/* Everything that follows from the kept (Phi, W, H), computed afresh from them. */
+/* Recomputes everything from the kept (Phi, W, H). */
 void tl_result_measure(tl_result *result, tl_goal goal, const tl_settings *opt, tl_monitor *monitor,
                        tl_engine *e)
 {
@@ -117,7 +117,7 @@ void tl_result_measure(tl_result *result, tl_goal goal, const tl_settings *opt, 
 
 void tl_result_compare(tl_info *info, const tl_info *tl, const tl_info *jd)
 {
-    /* What rounding may do to two equal values: I is a difference of C and L. */
+    /* Rounding errors between equal values: I is a difference of C and L. */
     const double slack = 1e-9, rounding = slack * (fabs(jd->C) + fabs(jd->L));
     info->C_tl = tl->C;
     info->I_tl = tl->I;

@@ -1,11 +1,12 @@
-/* What a search leaves: the kept point, its values, and where runs may start. */
+/* The result of a search: the point that was kept and its values. Also the start that a caller
+ * gives. */
 #ifndef TLNMF_SEARCH_RESULT_H
 #define TLNMF_SEARCH_RESULT_H
 
 #include "base/progress.h"
 #include "base/settings.h"
 
-/* Where to start; what is NULL is drawn or made as the settings say. */
+/* A start given by the caller. Parts that are NULL are drawn as the settings say. */
 typedef struct tl_start {
     const double *Phi; /* M x M, orthogonal to 1e-8 (then made orthogonal to rounding) */
     const double *W;   /* M x K, nonnegative, no zero column; normalised to columns of sum 1 */
@@ -15,7 +16,7 @@ typedef struct tl_start {
 /* src/results.def explains the fields. */
 typedef struct tl_info {
     int32_t outcome;
-    int32_t method; /* never AUTO: the one that the result is of */
+    int32_t method; /* the method that the result is of; never AUTO */
     int64_t M, N, K;
     int64_t columns;
     double eps;
@@ -36,7 +37,7 @@ typedef struct tl_result {
     double *Phi, *W, *H, *energy;
     tl_trace_row *trace;
     int64_t trace_length, trace_capacity;
-    struct tl_result *other; /* of an exchange: the other method's; NULL if there is none */
+    struct tl_result *other; /* the other method's result of an exchange, or NULL */
     tl_hooks hooks;
     void *block; /* holds the object itself and its arrays, but not the trace */
 } tl_result;

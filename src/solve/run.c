@@ -1,4 +1,4 @@
-/* What happens around the iterations of a run: its trace, its progress, when it must end. */
+/* What all runs do around their iterations: trace, progress, reasons to stop. */
 #include "solve/run.h"
 
 #include <math.h>

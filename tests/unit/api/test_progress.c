@@ -33,7 +33,7 @@ static const char *complaint(const tlnmf_record *p)
     int64_t complete = tlnmf_get_integer(p, "complete");
     if (start < 0 || starts < 1 || start > starts) /* starts itself: the end of JD+NMF */
         return "start";
-    if (done < 0 || done > all + 1) /* hops of the fast solver may take one more */
+    if (done < 0 || done > all)
         return "iteration";
     return complete != 0 && complete != 1 ? "complete" : NULL;
 }
