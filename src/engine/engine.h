@@ -8,7 +8,9 @@
  *
  * `precision` is optional. `slope` serves the paper's solvers only; begin, norm and revive serve
  * descents (tl_engine_spec.moves), cg Newton's steps. Operations cannot fail once the engine is
- * created; `fill` only passes on the error of its function. */
+ * created; `fill` only passes on the error of its function. Where words leave a choice (the order of
+ * pairs in a sweep, the metric, bounds of norms), the naive engine is the definition: tests hold all
+ * others to it. */
 #ifndef TLNMF_ENGINE_ENGINE_H
 #define TLNMF_ENGINE_ENGINE_H
 
