@@ -33,6 +33,10 @@ typedef struct ascent {
 static tlnmf_error check_pair(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_data *truth,
                               const double *Phi, double eps)
 {
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, truth);
+    TL_NEED(ctx, Phi);
     if (data->M != truth->M || data->N != truth->N)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "the data are %lld x %lld, the truth is %lld x %lld",
                        (long long)data->M, (long long)data->N, (long long)truth->M,
@@ -213,10 +217,6 @@ tlnmf_error tlnmf_theory_Q(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_d
                            const double *Phi, double eps, double *Q)
 {
     ascent up;
-    TL_NEED(ctx, ctx);
-    TL_NEED(ctx, data);
-    TL_NEED(ctx, truth);
-    TL_NEED(ctx, Phi);
     TL_NEED(ctx, Q);
     TRY(ascent_create(ctx, data, truth, Phi, eps, &up));
     *Q = value(&up);
@@ -231,10 +231,6 @@ tlnmf_error tlnmf_theory_climb(tlnmf_ctx *ctx, const tlnmf_data *data, const tln
         .over = TL_PHI, .last = iterations, .relative = 1e-13, .calm = 1, .halvings = 40};
     ascent up;
     tl_run run = {.quiet = true};
-    TL_NEED(ctx, ctx);
-    TL_NEED(ctx, data);
-    TL_NEED(ctx, truth);
-    TL_NEED(ctx, Phi);
     TL_NEED(ctx, Q);
     TRY(ascent_create(ctx, data, truth, Phi, eps, &up));
     *Q = -tl_descend(&up.is, &how, &run);
