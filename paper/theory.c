@@ -193,10 +193,10 @@ static tlnmf_error ascent_create(tlnmf_ctx *ctx, const tlnmf_data *data, const t
     TRY(check_pair(ctx, data, truth, Phi, eps));
     int64_t M = data->M, size = M * (M - 1) / 2;
     *up = (ascent){.is = {.ops = &ascending, .M = M, .N = data->N, .eps = eps},
-                   .data = {.data = data},
-                   .truth = {.data = truth},
                    .size = size,
                    .hooks = ctx->hooks};
+    up->data.data = data;
+    up->truth.data = truth;
     tl_slot table[SLOTS] = {
         TL_SLOT(up->Phi, M * M),   TL_SLOT(up->Phi_new, M * M),  TL_SLOT(up->E, M * M),
         TL_SLOT(up->Q, M * M),     TL_SLOT(up->scratch, M * M),  TL_SLOT(up->gradient, size),
