@@ -33,6 +33,10 @@ typedef struct ascent {
 static tlnmf_error check_pair(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_data *truth,
                               const double *Phi, double eps)
 {
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, truth);
+    TL_NEED(ctx, Phi);
     if (data->M != truth->M || data->N != truth->N)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "the data are %lld x %lld, the truth is %lld x %lld",
                        (long long)data->M, (long long)data->N, (long long)truth->M,
@@ -194,10 +198,10 @@ static tlnmf_error ascent_create(tlnmf_ctx *ctx, const tlnmf_data *data, const t
     TRY(check_pair(ctx, data, truth, Phi, eps));
     int64_t M = data->M, size = M * (M - 1) / 2;
     *up = (ascent){.is = {.ops = &ascending, .M = M, .N = data->N, .eps = eps},
-                   .data = {.frames = data},
-                   .truth = {.frames = truth},
                    .size = size,
                    .hooks = ctx->hooks};
+    up->data.frames = data;
+    up->truth.frames = truth;
     tl_slot table[SLOTS] = {
         TL_SLOT(up->Phi, M * M),   TL_SLOT(up->Phi_new, M * M),  TL_SLOT(up->E, M * M),
         TL_SLOT(up->Q, M * M),     TL_SLOT(up->scratch, M * M),  TL_SLOT(up->gradient, size),
@@ -218,10 +222,6 @@ tlnmf_error tlnmf_theory_Q(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_d
                            const double *Phi, double eps, double *Q)
 {
     ascent up;
-    TL_NEED(ctx, ctx);
-    TL_NEED(ctx, data);
-    TL_NEED(ctx, truth);
-    TL_NEED(ctx, Phi);
     TL_NEED(ctx, Q);
     TRY(ascent_create(ctx, data, truth, Phi, eps, &up));
     *Q = value(&up);
@@ -236,10 +236,6 @@ tlnmf_error tlnmf_theory_climb(tlnmf_ctx *ctx, const tlnmf_data *data, const tln
         .over = TL_PHI, .last = iterations, .relative = 1e-13, .calm = 1, .halvings = 40};
     ascent up;
     tl_run run = {.quiet = true};
-    TL_NEED(ctx, ctx);
-    TL_NEED(ctx, data);
-    TL_NEED(ctx, truth);
-    TL_NEED(ctx, Phi);
     TL_NEED(ctx, Q);
     TRY(ascent_create(ctx, data, truth, Phi, eps, &up));
     *Q = -tl_descend(&up.is, &how, &run);

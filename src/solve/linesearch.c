@@ -4,7 +4,7 @@
 #include <math.h>
 
 static const double C1 = 1e-4, C2 = 0.9;
-enum { MOST_DOUBLINGS = 30, MOST_ZOOMS = 10 };
+enum { MOST_DOUBLINGS = 30, MOST_ZOOMS = 10 }; /* scipy's: 10 zooms are 11 trials */
 
 /* A step with its value, and its slope where known. */
 typedef struct point {
@@ -57,8 +57,7 @@ static bool zoom(const tl_line *line, point zero, point low, point high, double 
     for (int i = 0; i <= MOST_ZOOMS; i++) {
         point p = {.a = interpolate(low, high, older, i > 0)};
         p.value = line->value(line->self, p.a);
-        if (!(p.value <= zero.value + C1 * p.a * zero.slope &&
-              p.value < low.value)) { /* NaN included */
+        if (!(p.value <= zero.value + C1 * p.a * zero.slope && p.value < low.value)) { /* or NaN */
             older = high;
             high = p;
             continue;

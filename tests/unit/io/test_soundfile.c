@@ -72,8 +72,8 @@ static void test_same_bytes(void **state)
 
 static void refuse(const char *path, int64_t frames, int channels, int rate, const char *text)
 {
-    io_error err;
-    int64_t clipped;
+    io_error err = {0};
+    int64_t clipped = 0;
 
     assert_false(
         write_whole(path, sound, &(io_sound_info){frames, channels, rate, 0}, &clipped, &err));
