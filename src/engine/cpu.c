@@ -45,6 +45,7 @@ size_t tl_cpu_bytes(const tl_engine_spec *spec)
 
 tlnmf_error tl_cpu_open(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_cpu *self)
 {
+    TRY(tl_engine_check(ctx, spec->model));
     const tl_model *model = spec->model;
     *self = (tl_cpu){.is = {.M = model->data->M,
                             .N = model->data->N,

@@ -7,10 +7,11 @@
  * through fill, store, inspect and gradient. Numbers in (..) are equations of docs/spec.md.
  *
  * `precision` is optional. `slope` serves the paper's solvers only; begin, norm and revive serve
- * descents (tl_engine_spec.moves), cg Newton's steps. Operations cannot fail once the engine is
- * created; `fill` only passes on the error of its function. Where words leave a choice (the order of
- * pairs in a sweep, the metric, bounds of norms), the naive engine is the definition: tests hold all
- * others to it. */
+ * descents (tl_engine_spec.moves), cg Newton's steps. Operations on the host cannot fail once the
+ * engine is created; on a device they may, and leave it in tl_engine.fault. `fill` passes on the
+ * error of its function. Where words leave a choice (the order of
+ * pairs in a sweep, the metric, bounds of norms), the naive engine is the definition: tests hold
+ * all others to it. */
 #ifndef TLNMF_ENGINE_ENGINE_H
 #define TLNMF_ENGINE_ENGINE_H
 
@@ -27,6 +28,10 @@ typedef struct tl_engine {
     double frames;     /* number of frames on all machines */
     double mean_power; /* mean of the squared data */
     double eps;        /* the floor; a solver may change it between operations */
+    /* Why an operation failed: a lost device, no memory there. The engine sets it; further
+     * operations may then do nothing, the run ends and the search returns the error. */
+    tlnmf_error fault;
+    const char *why;
 } tl_engine;
 
 /* What an engine is created for. */
@@ -144,6 +149,9 @@ extern const tl_engine_ops tl_engine_naive; /* plain loops, for tests and benchm
 
 /* The engine that settings ask for. */
 const tl_engine_ops *tl_engine_of(const tl_settings *opt);
+
+/* Refuses what no engine here can do: other groups than the orthogonal one, tied rows. */
+tlnmf_error tl_engine_check(tlnmf_ctx *ctx, const tl_model *model);
 
 /* ---- the operations by name ------------------------------------------------------------------ */
 

@@ -68,6 +68,7 @@ static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine 
     tl_slot table[SLOTS + 1] = {TL_SLOT(self, 1)};
     lay_out(&shell, spec, table + 1);
     *out = NULL;
+    TRY(tl_engine_check(ctx, model));
     if (spec->sums != NULL)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "the naive engine works on one machine only");
     TRY(TL_ARENA(ctx, "the naive engine", table, &shell.block));

@@ -25,12 +25,13 @@ void tl_monitor_done(tl_monitor *monitor);
 
 typedef struct tl_run {
     const tl_settings *opt;
-    tl_monitor *monitor; /* NULL: no progress function, no deadline */
-    int64_t start;       /* number of this start */
-    bool roams;          /* the start is random: the run may climb on its way to a minimum */
-    bool newton;         /* Newton steps near a minimum: for small problems, slow but exact */
-    bool quiet;          /* no trace and no progress: a descent inside another */
-    bool to_the_end;     /* do all updates of NMF, as in Algorithm 2, even if C has converged */
+    const tlnmf_error *fault; /* of the engine; ends the run when it is set; may be NULL */
+    tl_monitor *monitor;      /* NULL: no progress function, no deadline */
+    int64_t start;            /* number of this start */
+    bool roams;               /* the start is random: the run may climb on its way to a minimum */
+    bool newton;              /* Newton steps near a minimum: for small problems, slow but exact */
+    bool quiet;               /* no trace and no progress: a descent inside another */
+    bool to_the_end; /* do all updates of NMF, as in Algorithm 2, even if C has converged */
     tl_trace_row *trace;
     int64_t trace_length, trace_capacity;
     /* results of the run */
