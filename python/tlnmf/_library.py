@@ -53,9 +53,9 @@ def _folders() -> List[Path]:
     return [Path(__file__).parent / "_lib"]
 
 
-def _load_bundled(folder: Path) -> None:
+def _load_bundled(folder: Path, library: str) -> None:
     """Libraries of others that a wheel may carry; listed so that each follows what it needs."""
-    order = folder / "order.txt"
+    order = folder / f"{library}.order"
     if order.exists():
         for name in order.read_text().split():
             c.CDLL(str(folder / name))
@@ -68,7 +68,7 @@ def _open(name: str) -> Any:
     for folder in _folders():
         for path in (folder / soname, folder / file):
             if path.exists():
-                _load_bundled(folder)
+                _load_bundled(folder, name)
                 try:
                     return c.CDLL(str(path))
                 except OSError as error:
