@@ -178,14 +178,12 @@ def joint_diagonalize(
         data = data_of(C, None, weights)
     else:
         x = as_real(C, "C", (3,))
-        if whiten:
-            if x.shape[1] != x.shape[2] or not x.size:
-                raise ValueError(f"C has the shape {x.shape}; (N, M, M) is needed")
-            w = None if weights is None else as_real(weights, "weights", (1,))
-            before = whitener(x, w)
+        data = Data(covariances=x, weights=weights)
+        if whiten:  # the library has checked the matrices and the weights
+            before = whitener(x, None if weights is None else as_real(weights, "weights", (1,)))
             x = before @ x @ before.T
             x = (x + x.transpose(0, 2, 1)) / 2  # symmetric to the last bit again
-        data = Data(covariances=x, weights=weights)
+            data = Data(covariances=x, weights=weights)
     settings = call.settings("jd", options, "joint_diagonalize")
     first = None if start is None else start_of(start if isinstance(start, Record) else {"Phi": start})
     with Progress(progress, callback) as report:

@@ -8,7 +8,8 @@ import numpy as np
 
 from ._arrays import Real, as_real
 from ._base import Estimator, not_fitted, seed_of
-from ._model import Model, joint_diagonalize
+from ._data import Data
+from ._model import Model, joint_diagonalize, whitener
 from ._options import describe, parameters
 
 _RENAMED = {"seed": "random_state", "transform": "init_transform"}  # transform is a method
@@ -24,7 +25,7 @@ def ajd(
     X : array (n_matrices, n, n)
         Symmetric and positive definite.
     init : array (n, n), optional
-        An orthogonal start for the whitened matrices.
+        A diagonaliser to start from; its nearest rotation of the whitened matrices is taken.
     eps : float
         The gradient norm to stop at.
     n_iter_max : int
@@ -35,9 +36,23 @@ def ajd(
     V : array (n, n)
         The diagonaliser.
     D : array (n_matrices, n, n)
-        V @ X @ V.T, nearly diagonal; its weighted mean has a unit diagonal.
+        V @ X @ V.T, nearly diagonal; its weighted mean is the identity.
+
+    Notes
+    -----
+    V is a rotation of the whitened matrices. Where they can be diagonalised exactly that is Pham's
+    minimum; for noisy matrices it is the best among those that whiten the mean.
     """
-    model = JointDiagonalizer(grad_tol=eps, J=n_iter_max, start=init)
+    start = None
+    if init is not None:
+        x, V = as_real(X, "X", (3,)), as_real(init, "init", (2,))
+        Data(covariances=x, weights=sample_weight)  # refuses what cannot be diagonalised
+        if V.shape != x.shape[1:]:
+            raise ValueError(f"init has the shape {V.shape} for matrices of shape {x.shape[1:]}")
+        w = None if sample_weight is None else as_real(sample_weight, "sample_weight", (1,))
+        u, _, vt = np.linalg.svd(V @ np.linalg.inv(whitener(x, w)))
+        start = u @ vt
+    model = JointDiagonalizer(grad_tol=eps, J=n_iter_max, start=start)
     model.fit(X, sample_weight=sample_weight)
     return model.filters_, model.transform(X)
 
