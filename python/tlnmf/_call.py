@@ -12,6 +12,8 @@ import queue
 import warnings
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
+import numpy as np
+
 from ._errors import error_of
 from ._library import HANDLE, LOG, PROGRESS, core, stop_flag
 from ._options import library_name, text_of
@@ -26,11 +28,12 @@ _WAIT = 0.05  # seconds between two looks at signals, should one have gone to an
 class Handle:
     """An object of the library that is freed with its last reference."""
 
-    __slots__ = ("pointer", "_free")
+    __slots__ = ("pointer", "_free", "keep")
 
     def __init__(self, pointer: c.c_void_p, free: Callable[[c.c_void_p], None]):
         self.pointer = pointer
         self._free = free
+        self.keep: Any = None  # memory that the object refers to
 
     def __del__(self) -> None:
         free = getattr(self, "_free", None)
@@ -48,6 +51,14 @@ def state_of(record: int) -> State:
     return state
 
 
+def _raw(argument: Any) -> Any:
+    """An object of this package or an array as ctypes takes it."""
+    owner = getattr(argument, "_handle", argument)
+    if isinstance(owner, Handle):
+        return owner.pointer
+    return owner.ctypes.data if isinstance(owner, np.ndarray) else owner
+
+
 class Call:
     """A context and what belongs to it. Use one for each call of the public functions."""
 
@@ -59,13 +70,14 @@ class Call:
         self.ctx = pointer
         self._owner = Handle(pointer, core.tlnmf_ctx_free)
         self._flag = c.c_int32(0)
-        self._warnings: List[str] = []
-        self._log = LOG(self._note)
-        core.tlnmf_ctx_set_log(pointer, self._log, None)
+        self._warnings = noted = []  # type: List[str]
 
-    def _note(self, level: int, message: bytes, user: Any) -> None:
-        if level == 1:
-            self._warnings.append(message.decode(errors="replace"))
+        def note(level: int, message: bytes, user: Any) -> None:
+            if level == 1:
+                noted.append(message.decode(errors="replace"))
+
+        self._log = LOG(note)
+        core.tlnmf_ctx_set_log(pointer, self._log, None)
 
     def check(self, code: int) -> None:
         """Raises the exception for an error number, with the library's message."""
@@ -73,9 +85,12 @@ class Call:
             raise error_of(code, core.tlnmf_message(self.ctx).decode(errors="replace"))
 
     def make(self, function: Any, *arguments: Any, free: Any = None) -> Handle:
-        """Calls a function whose last argument receives a new object."""
+        """Calls a function whose last argument receives a new object.
+
+        Arguments are objects of this package, arrays, or what ctypes takes.
+        """
         out = HANDLE()
-        self.check(function(self.ctx, *arguments, c.byref(out)))
+        self.check(function(self.ctx, *map(_raw, arguments), c.byref(out)))
         return Handle(out, free or core.tlnmf_record_free)
 
     def settings(self, task: str, values: Mapping[str, Any], function: str) -> Handle:
@@ -101,51 +116,81 @@ class Call:
         return made
 
     def away(self, work: Callable[[], Any], callback: Optional[Callback] = None) -> Any:
-        """Runs `work` in another thread. Ctrl-C and an exception of the callback stop it."""
-        inbox: Any = queue.SimpleQueue()
-        replies: Any = queue.SimpleQueue()
-        result: List[Tuple[Any, Optional[BaseException]]] = []  # one, once it is there
+        """Runs `work` in another thread. Ctrl-C and an exception of the callback stop it.
 
-        def run() -> None:
-            try:
-                result.append((work(), None))
-            except BaseException as error:  # to be raised where the caller is
-                result.append((None, error))
-            inbox.put(None)
-
-        def report(record: int, user: Any) -> int:
-            if core.tlnmf_get_integer(record, b"complete") == 1 and not self._flag.value:
-                inbox.put(state_of(record))
-                while not self._flag.value:
-                    try:
-                        return int(replies.get(timeout=_WAIT))
-                    except queue.Empty:  # the answer takes long, or was interrupted
-                        pass
-            return int(self._flag.value)
-
-        if callback is None:
-            core.tlnmf_ctx_set_progress(self.ctx, stop_flag, c.addressof(self._flag))
-        else:
-            self._progress = PROGRESS(report)  # kept as long as the context may call it
-            core.tlnmf_ctx_set_progress(self.ctx, self._progress, None)
-        _thread.start_new_thread(run, ())
-        failure: Optional[BaseException] = None
-        while not result:
-            try:
-                state = inbox.get(timeout=_WAIT)
-                if state is not None and callback is not None:
-                    replies.put(bool(callback(state)))
-            except queue.Empty:
-                pass
-            except BaseException as error:  # KeyboardInterrupt, or the callback's own
-                failure = failure or error
-                self._flag.value = 1
-        core.tlnmf_ctx_set_progress(self.ctx, None, None)
+        What `work` needs it must refer to: a second Ctrl-C may end the wait before the work ends.
+        """
+        errand = _Errand(self, work, callback)
+        _thread.start_new_thread(errand.run, ())
+        try:
+            errand.wait()
+        finally:
+            self._flag.value = 1
         for message in self._warnings:
             warnings.warn(message, RuntimeWarning, stacklevel=4)
-        value, wrong = result[0]
-        if failure is not None:
-            raise failure
+        self._flag.value = 0
+        return errand.outcome()
+
+
+class _Errand:
+    """Work in one thread, and the thread that waits for it and answers its questions."""
+
+    def __init__(self, call: Call, work: Callable[[], Any], callback: Optional[Callback]):
+        self.call, self.work, self.callback = call, work, callback
+        self.flag = call._flag
+        self.inbox: Any = queue.SimpleQueue()  # states for the callback; None: the work is done
+        self.replies: Any = queue.SimpleQueue()
+        self.result: List[Tuple[Any, Optional[BaseException]]] = []  # one, once it is there
+        self.failure: Optional[BaseException] = None
+
+    def run(self) -> None:
+        """In the thread that works."""
+        ctx, progress = self.call.ctx, PROGRESS(self.report) if self.callback else None
+        if progress is None:
+            core.tlnmf_ctx_set_progress(ctx, stop_flag, c.addressof(self.flag))
+        else:
+            core.tlnmf_ctx_set_progress(ctx, progress, None)
+        try:
+            answer = (self.work(), None)  # type: Tuple[Any, Optional[BaseException]]
+        except BaseException as error:  # to be raised where the caller is
+            answer = (None, error)
+        core.tlnmf_ctx_set_progress(ctx, None, None)
+        self.result.append(answer)
+        self.inbox.put(None)
+
+    def report(self, record: int, user: Any) -> int:
+        """In any thread of the library's: asks the callback, which runs where the caller is."""
+        if core.tlnmf_get_integer(record, b"complete") == 1 and not self.flag.value:
+            self.inbox.put(state_of(record))
+            while not self.flag.value:
+                try:
+                    return int(self.replies.get(timeout=_WAIT))
+                except queue.Empty:  # the answer takes long, or was interrupted
+                    pass
+        return int(self.flag.value)
+
+    def wait(self) -> None:
+        """In the thread that waits. Any exception stops the work, and is kept for later."""
+        while not self.result:
+            try:
+                self.answer()
+            except BaseException as error:  # KeyboardInterrupt, or the callback's own
+                self.flag.value = 1
+                self.failure = self.failure or error
+
+    def answer(self) -> None:
+        while not self.result:
+            try:
+                state = self.inbox.get(timeout=_WAIT)
+            except queue.Empty:
+                continue
+            if state is not None and self.callback is not None:
+                self.replies.put(bool(self.callback(state)))
+
+    def outcome(self) -> Any:
+        value, wrong = self.result[0]
+        if self.failure is not None:
+            raise self.failure
         if wrong is not None:
             raise wrong
         return value

@@ -50,12 +50,12 @@ class Data:
         call, free = Call(), core.tlnmf_data_free
         if covariances is not None:
             x = as_real(covariances, "covariances", (3,))
-            arguments = (address(x), shape_of(x.shape))
+            arguments = (x, shape_of(x.shape))
             self._handle = call.make(core.tlnmf_data_from_covariances, *arguments, free=free)
         else:
             x = as_real(Y, "Y", (2, 3))
             x = x[np.newaxis] if x.ndim == 2 else x
-            arguments = (address(x), shape_of(x.shape))
+            arguments = (x, shape_of(x.shape))
             B = block if block is not None else moving
             if B is None:
                 make = core.tlnmf_data_from_realisations

@@ -49,7 +49,7 @@ class Model(Record):
     def atoms(self, rate: float = 1.0, count: int = 8) -> Record:
         """The strongest rows of Phi as cosines: row, energy, frequency, note, cents, error, .."""
         count = min(count, int(self["Phi"].shape[0]))
-        return Record(Call().make(core.tlnmf_atoms, self._handle.pointer, rate, count))
+        return Record(Call().make(core.tlnmf_atoms, self, rate, count))
 
     def __repr__(self) -> str:
         of = ", ".join(f"{n} = {self[n]}" for n in ("method", "M", "N", "K") if n in self)
@@ -104,14 +104,9 @@ def fit(
     """
     data, call = data_of(Y, covariances), Call()
     settings = call.settings("fit", {"k": k, **options}, "fit")
-    first = start_of(start)
     with Progress(progress, callback) as report:
-        arguments = (data._handle.pointer, settings.pointer, _pointer(first))
+        arguments = (data, settings, start_of(start))
         return Model(call.solve(core.tlnmf_fit, *arguments, callback=report))
-
-
-def _pointer(record: Optional[Record]) -> Any:
-    return None if record is None else record._handle.pointer
 
 
 def whitener(C: Real, weights: Optional[Real] = None) -> Real:
@@ -187,7 +182,7 @@ def joint_diagonalize(
     settings = call.settings("jd", options, "joint_diagonalize")
     first = None if start is None else start_of(start if isinstance(start, Record) else {"Phi": start})
     with Progress(progress, callback) as report:
-        arguments = (data._handle.pointer, settings.pointer, _pointer(first))
+        arguments = (data, settings, first)
         info = Model(call.solve(core.tlnmf_diagonalise, *arguments, callback=report))
     Phi = np.array(info["Phi"])
     return (Phi if before is None else Phi @ before), info
@@ -226,7 +221,7 @@ def apply(
     """
     data, call = data_of(Y, covariances), Call()
     settings = call.settings("apply", options, "apply")
-    arguments = (model._handle.pointer, data._handle.pointer, settings.pointer)
+    arguments = (model, data, settings)
     return Record(call.solve(core.tlnmf_apply, *arguments, callback=callback))
 
 
@@ -235,18 +230,15 @@ transform = apply
 
 def evaluate(Y: Any, point: Union[Record, Mapping[str, Any]], *, covariances: Any = None) -> Record:
     """C, L, I and the gradient (M, M) at a point: a mapping with Phi, W, H and eps."""
-    data, first = data_of(Y, covariances), start_of(point)
-    arguments = (data._handle.pointer, _pointer(first))
-    return Record(Call().make(core.tlnmf_evaluate, *arguments))
+    data = data_of(Y, covariances)
+    return Record(Call().make(core.tlnmf_evaluate, data, start_of(point)))
 
 
 def draw_start(Y: Any, p: int = 0, *, covariances: Any = None, **options: Any) -> Record:
     """Start number `p` of a fit with these options: Phi (M, M), W (M, K), H (K, N)."""
     data, call = data_of(Y, covariances), Call()
     settings = call.settings("fit", options, "draw_start")
-    return Record(
-        call.make(core.tlnmf_draw_start, data._handle.pointer, settings.pointer, int(p))
-    )
+    return Record(call.make(core.tlnmf_draw_start, data, settings, int(p)))
 
 
 def transform_matrix(kind: str, M: int) -> Real:

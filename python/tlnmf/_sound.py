@@ -68,8 +68,9 @@ def _sound(call: Call, x: Real, rate: float, labels: Iterable[Label]) -> Handle:
     length, channels = x.shape
     if channels > 256:
         raise ValueError(f"y has the shape {x.shape}: samples are rows, channels are columns")
-    arguments = (address(x), length, channels, float(rate))
+    arguments = (x, length, channels, float(rate))
     sound = call.make(core.tlnmf_sound_from_array, *arguments, free=core.tlnmf_sound_free)
+    sound.keep = x
     for begin, end, name in labels:
         call.check(
             core.tlnmf_sound_add_label(call.ctx, sound.pointer, name.encode(), begin, end)
@@ -116,13 +117,13 @@ def separate(
     sound = _sound(call, flat, sr, labels or ())
     with Progress(progress, callback) as report:
         if model is None:
-            arguments = (sound.pointer, settings.pointer)
+            arguments = (sound, settings)
             model = Model(call.solve(core.tlnmf_separate, *arguments, callback=report))
-        of = (model._handle.pointer, sound.pointer, stems_settings.pointer)
+        of = (model, sound, stems_settings)
         plan = Record(call.make(core.tlnmf_stems_plan, *of))
         stems = np.empty((plan["stems"],) + x.shape)
         work = core.tlnmf_stems_array
-        handle = call.solve(work, *of, address(stems), callback=report)
+        handle = call.solve(work, *of, stems, callback=report)
     found = dict(zip(plan["names"], stems))
     return Separation(found, Model(model._handle), Record(handle))
 
@@ -155,5 +156,5 @@ def bss_eval(reference: Any, estimate: Any, **options: Any) -> Record:
     call = Call()
     settings = call.settings("score", options, "bss_eval")
     return Record(
-        call.solve(core.tlnmf_score, address(a), address(b), shape_of(shape), settings.pointer)
+        call.solve(core.tlnmf_score, a, b, shape_of(shape), settings)
     )

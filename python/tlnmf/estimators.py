@@ -161,9 +161,8 @@ class _Factorisation(Output, Estimator):
                 if silent[n]:  # (0 + eps) / (W h + eps) + log(W h + eps) is least at h = 0
                     H[n], C[n] = 0.0, M * (1.0 + np.log(eps))
                     continue
-                data = call.make(make, address(columns[n]), shape, free=free)
-                of = (self.model_._handle.pointer, data.pointer, settings.pointer)
-                record = call.make(core.tlnmf_apply, *of)
+                data = call.make(make, columns[n], shape, free=free)
+                record = call.make(core.tlnmf_apply, self.model_, data, settings)
                 pointer = core.tlnmf_get_array(record.pointer, b"H", None, None)
                 c.memmove(address(H) + n * row, pointer, row)
                 C[n] = core.tlnmf_get_real(record.pointer, b"C")

@@ -30,7 +30,7 @@ def gcm(**options: Any) -> Record:
     """
     call = Call()
     settings = call.settings("gcm", options, "gcm")
-    return Record(call.make(core.tlnmf_simulate_gcm, settings.pointer))
+    return Record(call.make(core.tlnmf_simulate_gcm, settings))
 
 
 def notes(S: int = 1, *, seed: int = 1, stream: str = "own", theta: Any = None) -> Record:
@@ -68,5 +68,4 @@ def notes(S: int = 1, *, seed: int = 1, stream: str = "own", theta: Any = None) 
         phases = np.empty((S, 2))
         kind = int(stream == "numpy")
         call.check(core.tlnmf_random_phases(call.ctx, seed, kind, phases.size, address(phases)))
-    arguments = (address(phases), len(phases))
-    return Record(call.make(core.tlnmf_simulate_notes, *arguments))
+    return Record(call.make(core.tlnmf_simulate_notes, phases, len(phases)))

@@ -14,7 +14,9 @@ import numpy as np
 import tlnmf
 
 GCM = np.array(tlnmf.simulate.gcm(s=100).Y)
-ENDLESS = dict(method="tl", solver="paper", tol=0, J=10**9)
+# On a machine that does other things, too, threads wait for their turn.
+BUSY = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+ENDLESS = dict(starts=10**4)
 
 
 def rss():
@@ -37,7 +39,7 @@ class Costs(unittest.TestCase):
         code = "import time, numpy; t = time.perf_counter(); import tlnmf; print(time.perf_counter() - t)"
         best = min(float(in_child(code)) for _ in range(5))
         print(f"import beyond numpy: {1e3 * best:.0f} ms", file=sys.stderr)
-        self.assertLess(best, 0.15)
+        self.assertLess(best, 0.15 * BUSY)
         code = "import tlnmf, sys; print('sklearn' in sys.modules, 'matplotlib' in sys.modules)"
         self.assertEqual(in_child(code).split(), ["False", "False"])
 
@@ -60,9 +62,10 @@ class Costs(unittest.TestCase):
             tlnmf.fit(data, 5, J=1, threads=1)
             return time.perf_counter() - start
 
-        c, python = (min(f() for _ in range(300)) for f in (bare, whole))
-        print(f"overhead of a call: {1e3 * (python - c):.3f} ms", file=sys.stderr)
-        self.assertLess(python - c, 2e-4)
+        pairs = np.array([[bare(), whole()] for _ in range(500)])
+        least, middle = (1e3 * np.diff(f(pairs, axis=0))[0] for f in (np.min, np.median))
+        print(f"overhead of a call: {least:.3f} ms at best, {middle:.3f} ms in the median", file=sys.stderr)
+        self.assertLess(least, 0.2 * BUSY)
 
     def test_no_copy(self):
         """Y of 160 MB whose compressed form is small: the peak grows by less than a copy."""
@@ -111,7 +114,7 @@ class Threads(unittest.TestCase):
 
 
 class Interrupts(unittest.TestCase):
-    def interrupt(self, work, limit=0.1):
+    def interrupt(self, work):
         """Seconds between SIGINT and KeyboardInterrupt: the best of three on a busy machine."""
         best = np.inf
         for _ in range(3):
@@ -128,7 +131,7 @@ class Interrupts(unittest.TestCase):
                 work()
             best = min(best, time.perf_counter() - sent[0])
             thread.join()
-        self.assertLess(best, limit)
+        self.assertLess(best, 0.1 * BUSY)
         return best
 
     def test_fits(self):
@@ -136,14 +139,14 @@ class Interrupts(unittest.TestCase):
         worst = 0.0
         for Y, options in (
             (GCM, dict(k=5, **ENDLESS)),
-            (GCM, dict(k=5, starts=100000)),
             (GCM, dict(k=5, callback=lambda s: False, **ENDLESS)),
-            (GCM, dict(k=5, callback=lambda s: False, starts=100000)),
             (big, dict(k=10, method="tl")),
+            (big, dict(k=10, method="tl", callback=lambda s: False)),
+            (big, dict(k=10, method="tl", solver="paper", tol=0)),
             (big, dict(k=10, method="jd")),
         ):
             worst = max(worst, self.interrupt(lambda: tlnmf.fit(Y, **options)))
-        print(f"Ctrl-C ends a solve within {1e3 * worst:.0f} ms", file=sys.stderr)
+        print(f"load {BUSY:.1f}: Ctrl-C ends a solve within {1e3 * worst:.0f} ms", file=sys.stderr)
         self.assertEqual(solve(1), solve(1))  # the interpreter and the library are fine
 
     def test_transform(self):
