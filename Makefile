@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all test demo bench install lint format clean
+.PHONY: all test demo bench install python lint format clean
 
 all: $(BUILD)/cmake_install.cmake
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -26,6 +26,11 @@ bench: all
 
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+# The package for this user, or for the active virtual environment. Debian's Python unless told.
+PYTHON ?= $(firstword $(wildcard $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV)/bin/python) /usr/bin/python3) python3)
+python: all
+	@TLNMF_BUILD=$(abspath $(BUILD)) $(PYTHON) python/backend.py install
 
 lint:
 	@tests/lint.sh

@@ -113,6 +113,10 @@ TLNMF_API tlnmf_error tlnmf_ctx_create_with(tlnmf_allocate allocate, tlnmf_relea
 TLNMF_API void tlnmf_ctx_free(tlnmf_ctx *ctx);
 TLNMF_API void tlnmf_ctx_set_log(tlnmf_ctx *ctx, tlnmf_log log_or_null, void *user);
 TLNMF_API void tlnmf_ctx_set_progress(tlnmf_ctx *ctx, tlnmf_callback callback_or_null, void *user);
+/* A progress function to set as it is: stops the run once the int32_t that `user` points to is not
+ * 0. A signal handler or another thread may set it. For bindings: nothing of their language runs.
+ */
+TLNMF_API int tlnmf_stop_flag(const tlnmf_record *progress, void *user);
 /* The message of the last call with this context that failed; "" if none has. */
 TLNMF_API const char *tlnmf_message(const tlnmf_ctx *ctx);
 /* For libraries built on this one: copies the message and returns `error`, so that a function can
