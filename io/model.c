@@ -12,6 +12,7 @@ enum { FORMAT_VERSION = 1 };
 const char *const io_trace_paths[IO_TRACE_COLUMNS] = {
     "/trace/stage", "/trace/iteration", "/trace/C",      "/trace/L",
     "/trace/I",     "/trace/step",      "/trace/seconds"};
+const char *const io_extra_paths[IO_EXTRAS] = {"/X", "/V"};
 enum { INTEGER_COLUMNS = 2 }; /* stage and iteration are integers in the file */
 
 static bool check_finite(const char *name, const char *letter, const double *x, int64_t rows,
@@ -111,6 +112,10 @@ static void put_model(io_h5_out *out, const io_model *model, const char *summary
         put_matrix(out, "/W", model->W, model->M, model->K);
     if (model->H)
         put_matrix(out, "/H", model->H, model->K, model->N);
+    for (int i = 0; i < IO_EXTRAS; i++)
+        if (model->extra[i].x)
+            io_h5_put(out, io_extra_paths[i], H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
+                      model->extra[i].ndim, model->extra[i].dim, model->extra[i].x);
     if (model->trace_length > 0)
         put_trace(out, model);
     if (summary)
@@ -269,6 +274,15 @@ static bool get_trace(hid_t file, const char *name, io_model *m, io_error *err)
     return true;
 }
 
+static bool get_extras(hid_t file, const char *name, io_model *m, io_error *err)
+{
+    for (int i = 0; i < IO_EXTRAS; i++)
+        if (H5Lexists(file, io_extra_paths[i], H5P_DEFAULT) > 0 &&
+            !io_h5_read(file, name, io_extra_paths[i], NULL, &m->extra[i], err))
+            return false;
+    return true;
+}
+
 /* The text of /summary, NUL at its end; NULL with `err` filled in. */
 static char *get_text(hid_t file, const char *name, io_error *err)
 {
@@ -327,7 +341,7 @@ json_t *io_h5_summary(hid_t file, const char *name, io_error *err)
 static bool get_model(hid_t file, const char *name, io_model *out, io_error *err)
 {
     if (!check_format(file, name, err) || !get_matrices(file, name, out, err) ||
-        !get_trace(file, name, out, err))
+        !get_extras(file, name, out, err) || !get_trace(file, name, out, err))
         return false;
     out->summary = io_h5_summary(file, name, err);
     return out->summary != NULL;
@@ -368,6 +382,8 @@ void io_model_free(io_model *model)
     free(model->H);
     for (int c = 0; c < IO_TRACE_COLUMNS; c++)
         free(model->trace[c]);
+    for (int i = 0; i < IO_EXTRAS; i++)
+        free(model->extra[i].x);
     json_decref(model->summary);
     *model = (io_model){0};
 }

@@ -53,7 +53,7 @@ static void print_choice(FILE *out, const tlnmf_record *model)
                 tlnmf_get_real(model, "I_jd"));
 }
 
-static const char *stop_words(const tlnmf_record *model)
+const char *cli_stop_words(const tlnmf_record *model)
 {
     switch (tlnmf_get_integer(model, "outcome_code")) {
     case TLNMF_CONVERGED:
@@ -69,13 +69,11 @@ static const char *stop_words(const tlnmf_record *model)
     }
 }
 
-static void print_data(FILE *out, const cli_result *r)
+void cli_print_data(FILE *out, const char *input, const tlnmf_record *data, int64_t columns)
 {
-    const tlnmf_record *data = tlnmf_data_record(r->data);
     int64_t M = tlnmf_get_integer(data, "M"), N = tlnmf_get_integer(data, "N");
-    int64_t S = tlnmf_get_integer(data, "S"), columns = tlnmf_get_integer(r->model, "columns");
-    fprintf(out, "%s: %lld frame%s of length %lld", r->input, (long long)N, plural(N),
-            (long long)M);
+    int64_t S = tlnmf_get_integer(data, "S");
+    fprintf(out, "%s: %lld frame%s of length %lld", input, (long long)N, plural(N), (long long)M);
     if (S > 0)
         fprintf(out, ", %lld realisation%s", (long long)S, plural(S));
     else
@@ -110,7 +108,7 @@ static void print_run(FILE *out, const tlnmf_record *model, double mean_power)
     int64_t starts = tlnmf_get_integer(model, "starts");
     int64_t best = tlnmf_get_integer(model, "best_start");
     fprintf(out, "  eps           %.6g (%.3g of the mean power)\n", eps, eps / mean_power);
-    fprintf(out, "  stopped       %s (iteration %lld)", stop_words(model),
+    fprintf(out, "  stopped       %s (iteration %lld)", cli_stop_words(model),
             (long long)tlnmf_get_integer(model, "iterations"));
     if (best >= starts) /* --method auto */
         fputs(", from where JD+NMF ended", out);
@@ -125,7 +123,8 @@ static void print_run(FILE *out, const tlnmf_record *model, double mean_power)
 
 void cli_print_result(FILE *out, const cli_call *call, const cli_result *r)
 {
-    print_data(out, r);
+    cli_print_data(out, r->input, tlnmf_data_record(r->data),
+                   tlnmf_get_integer(r->model, "columns"));
     if (r->atoms != NULL)
         print_atoms(out, r);
     print_values(out, call, r->model);

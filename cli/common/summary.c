@@ -75,16 +75,14 @@ static json_t *options_json(const cli_call *call)
     return object;
 }
 
-static json_t *data_json(const cli_result *r)
+json_t *cli_data_json(const char *input, const tlnmf_record *data, int64_t columns)
 {
     static const member sizes[] = {{"M", INTEGER}, {"N", INTEGER}};
-    const tlnmf_record *data = tlnmf_data_record(r->data);
     int64_t S = tlnmf_get_integer(data, "S");
     json_t *object = json_object();
-    json_object_set_new(object, "file", cli_text(r->input));
+    json_object_set_new(object, "file", cli_text(input));
     PUT_MEMBERS(object, data, sizes);
-    json_object_set_new(object, "columns",
-                        json_integer((json_int_t)tlnmf_get_integer(r->model, "columns")));
+    json_object_set_new(object, "columns", json_integer((json_int_t)columns));
     json_object_set_new(object, "mean_power", json_real(tlnmf_get_real(data, "mean_power")));
     /* null: covariances */
     json_object_set_new(object, "S", S > 0 ? json_integer((json_int_t)S) : json_null());
@@ -200,7 +198,9 @@ static json_t *summary_json(const cli_call *call, const cli_result *r)
     if (r->atoms != NULL)
         json_object_set_new(object, "atoms", atoms_json(r->atoms));
     json_object_set_new(object, "options", options_json(call));
-    json_object_set_new(object, "data", data_json(r));
+    json_object_set_new(object, "data",
+                        cli_data_json(r->input, tlnmf_data_record(r->data),
+                                      tlnmf_get_integer(r->model, "columns")));
     json_object_set_new(object, "given", given_json(r));
     if (r->output != NULL)
         json_object_set_new(object, "model", cli_text(r->output));

@@ -31,11 +31,11 @@ TLNMF_API tlnmf_error tlnmf_io_write_array(tlnmf_ctx *ctx, const char *spec, con
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
-/* One HDF5 file: datasets /Phi /W /H and /trace/..., as far as the record has them, and a JSON
- * object in the text /summary: the text `summary` of the record if it has one, else an object made
- * from its integers, reals, texts and lists of texts. There `option.x` is x in options, any other
- * name with a dot likewise, and a real that is not finite is null. The scalars of the summary are
- * also attributes of /, and those of its members options and data of /options and /data. Other
+/* One HDF5 file: datasets /Phi /W /H, /X /V and /trace/..., as far as the record has them, and a
+ * JSON object in the text /summary: the text `summary` of the record if it has one, else an object
+ * made from its integers, reals, texts and lists of texts. There `option.x` is x in options, any
+ * other name with a dot likewise, and a real that is not finite is null. The scalars of the summary
+ * are also attributes of /, and those of its members options and data of /options and /data. Other
  * arrays of the record are not written. */
 TLNMF_API tlnmf_error tlnmf_io_write_model(tlnmf_ctx *ctx, const char *path,
                                            const tlnmf_record *model);
