@@ -99,6 +99,9 @@ int cli_fail(const cli_command *command, exit_code code, const char *format, ...
 /* The same with "warning: " before the message; nothing with -q. */
 void cli_warn(const cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* What the program has decided, on stderr; nothing with -q. */
+void cli_say(const cli_command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* For an error of the library, with its message; `file` names what was being worked on where the
  * message does not, or NULL. Exit codes: a file that cannot be read is bad input, one that cannot
  * be written an output error. */
@@ -125,6 +128,8 @@ const cli_command *cli_command_at(size_t index); /* NULL past the last */
 /* Fails early when a file could not be written: it is there already (and no --force was given), no
  * directory, no permission. NULL and "-" are fine; a device or a pipe is written in place. */
 int cli_check_output(const cli_command *command, const char *path);
+/* Fails where a model could not be written under this name, for its extension. NULL is fine. */
+int cli_check_model_name(const cli_command *command, const char *output);
 /* Whether two names, which may end in :/path or :name, are one regular file. */
 bool cli_is_same_file(const char *spec, const char *path);
 /* Fails if the output is the input, --force or not. Either may be NULL. */

@@ -171,7 +171,8 @@ const cli_command cli_fit = {
                 "  tlnmf fit data.npy -k 5 --starts 20 --seed 1 --exchange\n"
                 "  tlnmf fit notes.npy -k 2 --eps 5e-7 --rate 5000\n"
                 "  tlnmf fit notes.npy -k 2 --eps 5e-7 --rate 5000 --block 4\n",
-    .notes = "DATA is .npy, HDF5 (file.h5:/path) or MATLAB (file.mat:name); - is standard input. "
-             "The model goes to -o FILE [model.h5].",
+    .notes =
+        "DATA is .npy, .npz, HDF5 (file.h5:/path), MATLAB (file.mat:name) or text (.csv, .tsv); "
+        "- is standard input. The model goes to -o FILE [model.h5], also .mat or .npz.",
     .run = run,
 };

@@ -36,6 +36,7 @@ typedef struct io_array {
     int ndim;
     int64_t dim[IO_MAX_DIM];
     double *x;
+    char note[192]; /* what the reader of a text has decided; "" elsewhere */
 } io_array;
 
 /* Where an array goes that is read: make() gives memory for its numbers, or NULL with `err` filled
@@ -45,7 +46,8 @@ typedef struct io_place {
     void *user;
 } io_place;
 
-/* From .npy, HDF5 and .mat: real numbers of any type, as the extension or else the content says.
+/* From .npy, .npz, HDF5, .mat, CSV and TSV: real numbers of any type, as the extension or else the
+ * content says.
  * Without a place out->x is malloc's, for io_array_free. */
 bool io_array_read(const char *spec, const io_place *place_or_null, io_array *out, io_error *err);
 /* To .npy (also `-` and names without extension) and HDF5, there under /Y unless the spec says. */

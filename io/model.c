@@ -1,4 +1,5 @@
-/* Model files: HDF5 with Phi, W, H, a trace and a summary. */
+/* Model files: by their extension; HDF5 with Phi, W, H, a trace and a summary. */
+#include "model.h"
 #include "h5.h"
 
 #include <math.h>
@@ -122,16 +123,11 @@ static void put_model(io_h5_out *out, const io_model *model, const char *summary
         put_summary(out, model->summary, summary);
 }
 
-bool io_model_write(const char *path, const io_model *model, io_error *err)
+static bool write_hdf5(const char *path, const io_model *m, io_error *err)
 {
-    const io_model *m = model;
     io_h5_out out;
     bool ok = false;
 
-    if (!check_finite(path, "Phi", m->Phi, m->M, m->M, IO_NO_OUTPUT, err) ||
-        (m->W && !check_finite(path, "W", m->W, m->M, m->K, IO_NO_OUTPUT, err)) ||
-        (m->H && !check_finite(path, "H", m->H, m->K, m->N, IO_NO_OUTPUT, err)))
-        return false;
     char *summary = m->summary ? json_dumps(m->summary, JSON_INDENT(2)) : NULL;
     if (m->summary && !summary)
         return io_no_memory(err, path);
@@ -144,6 +140,31 @@ bool io_model_write(const char *path, const io_model *model, io_error *err)
     H5E_END_TRY
     free(summary);
     return ok;
+}
+
+/* Names without extension, such as /dev/stdout or a pipe, and `-` are HDF5. */
+static bool is_hdf5_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return io_format_of_name(path, strlen(path)) == IO_FORMAT_HDF5 ||
+           !strchr(slash ? slash : path, '.');
+}
+
+bool io_model_write(const char *path, const io_model *m, io_error *err)
+{
+    if (!check_finite(path, "Phi", m->Phi, m->M, m->M, IO_NO_OUTPUT, err) ||
+        (m->W && !check_finite(path, "W", m->W, m->M, m->K, IO_NO_OUTPUT, err)) ||
+        (m->H && !check_finite(path, "H", m->H, m->K, m->N, IO_NO_OUTPUT, err)))
+        return false;
+    if (is_hdf5_name(path))
+        return write_hdf5(path, m, err);
+    io_format format = io_format_of_name(path, strlen(path));
+    if (format == IO_FORMAT_NPZ)
+        return io_npz_model_write(path, m, err);
+    if (format == IO_FORMAT_MAT)
+        return io_mat_model_write(path, m, err);
+    return io_fail(err, IO_NO_OUTPUT, "%s: models are written as .h5, .mat or .npz", path);
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -347,6 +368,21 @@ static bool get_model(hid_t file, const char *name, io_model *out, io_error *err
     return out->summary != NULL;
 }
 
+static bool read_hdf5(const io_source *source, io_model *out, io_error *err)
+{
+    bool ok = false;
+
+    H5E_BEGIN_TRY
+    {
+        hid_t file = io_h5_open(source, err);
+        ok = file >= 0 && get_model(file, source->name, out, err);
+        if (file >= 0)
+            H5Fclose(file);
+    }
+    H5E_END_TRY
+    return ok;
+}
+
 bool io_model_read(const char *path, io_model *out, io_error *err)
 {
     io_source source;
@@ -355,18 +391,15 @@ bool io_model_read(const char *path, io_model *out, io_error *err)
     *out = (io_model){0};
     if (!io_source_open(path, &source, err))
         return false;
-    if (source.format != IO_FORMAT_HDF5) {
-        io_fail(err, IO_BAD_INPUT, "%s: not a model, which is an HDF5 file", source.name);
-    } else {
-        H5E_BEGIN_TRY
-        {
-            hid_t file = io_h5_open(&source, err);
-            ok = file >= 0 && get_model(file, source.name, out, err);
-            if (file >= 0)
-                H5Fclose(file);
-        }
-        H5E_END_TRY
-    }
+    if (source.format == IO_FORMAT_HDF5)
+        ok = read_hdf5(&source, out, err);
+    else if (source.format == IO_FORMAT_NPZ)
+        ok = io_npz_model_read(&source, out, err);
+    else if (source.format == IO_FORMAT_MAT)
+        ok = io_mat_model_read(&source, out, err);
+    else
+        io_fail(err, IO_BAD_INPUT, "%s: not a model, which is an .h5, .mat or .npz file",
+                source.name);
     io_source_close(&source);
     if (!ok)
         io_model_free(out);

@@ -162,7 +162,9 @@ static int check(const work *w)
     if (strcmp(w->output, "-") == 0 && cli_common_values.json != NULL)
         return cli_fail(command, EXIT_USAGE,
                         "--json and the output cannot both go to standard output");
-    int code = cli_check_input(command, w->call->operands[0], w->output);
+    int code = cli_check_model_name(command, w->output);
+    if (code == EXIT_DONE)
+        code = cli_check_input(command, w->call->operands[0], w->output);
     if (code == EXIT_DONE)
         code = cli_check_input(command, w->input->spec, w->output);
     return code == EXIT_DONE ? cli_check_output(command, w->output) : code;

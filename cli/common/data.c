@@ -14,9 +14,13 @@ typedef struct array {
 static tlnmf_error read_array(cli_call *call, const char *spec, tlnmf_record **record, array *a)
 {
     tlnmf_error error = tlnmf_io_read_array(call->ctx, spec, record);
-    if (error == TLNMF_OK)
-        a->x = tlnmf_get_array(*record, "array", &a->rank, a->shape);
-    return error;
+    if (error != TLNMF_OK)
+        return error;
+    a->x = tlnmf_get_array(*record, "array", &a->rank, a->shape);
+    const char *note = tlnmf_get_text(*record, "note");
+    if (note != NULL)
+        cli_say(call->command, "%s: %s", spec, note);
+    return TLNMF_OK;
 }
 
 /* "(10, 50)" */

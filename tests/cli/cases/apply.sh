@@ -45,7 +45,9 @@ usage apply "--eps is for sounds, and z.npy is an array" y.h5 z.npy --eps 1
 usage apply "--keep-v is for arrays, and x.wav is a sound" y.h5 x.wav --keep-v
 usage apply "-J is for arrays, and x.wav is a sound" y.h5 x.wav -J 3
 usage apply "--block and --moving: one of them" y.h5 z.npy --block 2 --moving 2
-usage apply "z.npy: this output would replace an input" y.h5 z.npy -o z.npy --force
+usage apply "z.npy: a model is a .h5, .mat or .npz file" y.h5 z.npy -o z.npy --force
+cp y.h5 input.h5
+usage apply "input.h5: this output would replace an input" y.h5 input.h5:/H -o input.h5 --force
 usage apply "y.h5: this output would replace an input" y.h5 z.npy -o y.h5 --force
 usage apply "--json and the output cannot both go to standard output" y.h5 z.npy -o - --json
 expect 5 "" "tlnmf apply: applied.h5: exists already; --force replaces it" tlnmf apply y.h5 z.npy
