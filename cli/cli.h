@@ -142,6 +142,9 @@ int cli_check_input(const cli_command *command, const char *input, const char *o
  * symmetric. */
 typedef struct cli_input {
     const char *spec, *kind;
+    const char *axes;      /* names of the axes, "trials,channels,time"; NULL: (S, M, N) */
+    bool per_trial;        /* the frames of all realisations, one after the other */
+    bool expects_data;     /* covariances are the exception, and said to be recognised */
     int64_t block, moving; /* neighbouring frames as realisations; 0: not asked for */
 } cli_input;
 
@@ -202,8 +205,8 @@ typedef struct cli_result {
     const tlnmf_data *data;
     tlnmf_record *model;
     const tlnmf_record *atoms; /* NULL: not asked for */
-    const char *kind, *init_phi, *init_w, *init_h, *weights, *block,
-        *moving; /* as given, for the record; may be NULL */
+    const char *kind, *init_phi, *init_w, *init_h, *weights, *block, *moving, *axes, *per_trial,
+        *init, *keep; /* as given, for the record; may be NULL */
 } cli_result;
 
 /* What is wrong with the operand, -o and --json before any file is read. The output must be none of

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static struct {
-    const char *input, *block, *moving;
+    const char *input, *block, *moving, *axes, *per_trial;
 } arg;
 
 /* For arrays; sounds share theirs with `separate`. */
@@ -16,6 +16,10 @@ static const cli_option options[] = {
      &cli_common_values.output},
     {"input", "data|covariances|auto",
      "what the array holds: data (S, M, N) or covariances (N, M, M) [auto]", &arg.input},
+    {"axes", "A,B,C", "what the axes of the array are, as for `fit` [trials,channels,time]",
+     &arg.axes},
+    {"per-trial", NULL, "every trial has frames of its own, instead of being a realisation of them",
+     &arg.per_trial},
     {"block", "INT", "treat every INT consecutive frames as realisations of a single frame",
      &arg.block},
     {"moving", "INT", "treat the INT frames around each frame as realisations of it", &arg.moving},
@@ -115,7 +119,13 @@ static int apply_to_array(cli_call *call, const tlnmf_record *model)
     const int64_t most = 1000000000;
     const char *block = tlnmf_get_text(model, "given.block");
     const char *moving = tlnmf_get_text(model, "given.moving");
-    cli_input input = {.spec = call->operands[1], .kind = arg.input ? arg.input : "auto"};
+    cli_input input = {.spec = call->operands[1],
+                       .kind = arg.input ? arg.input : "auto",
+                       .axes = arg.axes,
+                       .per_trial = arg.per_trial != NULL,
+                       .expects_data = true};
+    if (cli_check_axes(call, arg.axes) != EXIT_DONE)
+        return EXIT_USAGE;
     if (arg.block != NULL && arg.moving != NULL)
         return cli_fail(call->command, EXIT_USAGE, "--block and --moving: one of them");
     if (!cli_integer(call, "block", arg.block, 1, most, 0, &input.block) ||
@@ -124,7 +134,9 @@ static int apply_to_array(cli_call *call, const tlnmf_record *model)
     if (arg.block == NULL && arg.moving == NULL && (block != NULL || moving != NULL))
         cli_warn(call->command, "the model was fitted with --%s %s, and this is applied without",
                  block != NULL ? "block" : "moving", block != NULL ? block : moving);
-    return cli_apply_arrays(call, model, &input);
+    const char *output = cli_common_values.output;
+    return cli_apply_arrays(call, model, call->operands[0], &input,
+                            output != NULL ? output : "applied.h5");
 }
 
 /* Options that mean nothing for this kind of input are refused, not passed over. */
@@ -144,7 +156,12 @@ static int check_options(const cli_call *call, bool is_array)
         for (size_t i = 0; i < sizeof of_sounds / sizeof *of_sounds; i++)
             stray = cli_given(call, of_sounds[i]) ? of_sounds[i] : stray;
     } else {
-        stray = arg.input ? "input" : arg.block ? "block" : arg.moving ? "moving" : NULL;
+        stray = arg.input       ? "input"
+                : arg.block     ? "block"
+                : arg.moving    ? "moving"
+                : arg.axes      ? "axes"
+                : arg.per_trial ? "per-trial"
+                                : NULL;
         for (int i = 0; of_arrays[i] != NULL; i++)
             stray = cli_given(call, of_arrays[i]) ? of_arrays[i] : stray;
     }

@@ -13,7 +13,7 @@ typedef struct work {
     cli_call *call;
     const tlnmf_record *model;
     const cli_input *input;
-    const char *output;
+    const char *path, *output; /* of the model, of the result */
     tlnmf_data *data;
     tlnmf_record *applied;
 } work;
@@ -65,9 +65,9 @@ static json_t *describe(const work *w)
     static const char *const reals[] = {"C", "L", "I"};
     json_t *object = json_object();
     json_object_set_new(object, "version", json_string(tlnmf_version()));
-    json_object_set_new(object, "command", json_string("apply"));
+    json_object_set_new(object, "command", json_string(w->call->command->name));
     json_object_set_new(object, "blas", json_string(tlnmf_blas()));
-    json_object_set_new(object, "learnt_model", cli_text(w->call->operands[0]));
+    json_object_set_new(object, "learnt_model", cli_text(w->path));
     if (tlnmf_get_text(w->model, "method") != NULL)
         json_object_set_new(object, "method", json_string(tlnmf_get_text(w->model, "method")));
     for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
@@ -105,7 +105,8 @@ static void print(FILE *out, const work *w)
     if (tlnmf_get_integer(a, "own_data") == 0)
         fprintf(out, "  stopped       %s (iteration %lld)\n", cli_stop_words(a),
                 (long long)tlnmf_get_integer(a, "iterations"));
-    fprintf(out, "  output        %s\n", w->output);
+    if (w->output != NULL)
+        fprintf(out, "  output        %s\n", w->output);
 }
 
 static tlnmf_error copy_array(const work *w, const char *name)
@@ -136,10 +137,10 @@ static tlnmf_error write(const work *w, const json_t *summary)
 
 static int finish(const work *w)
 {
-    bool to_stdout = strcmp(w->output, "-") == 0;
+    bool to_stdout = w->output != NULL && strcmp(w->output, "-") == 0;
     json_t *summary = describe(w);
     cli_progress_clear();
-    tlnmf_error error = write(w, summary);
+    tlnmf_error error = w->output == NULL ? TLNMF_OK : write(w, summary);
     bool printed = true;
     if (error == TLNMF_OK && cli_common_values.json != NULL)
         printed = cli_print_json(summary);
@@ -159,26 +160,25 @@ static int finish(const work *w)
 static int check(const work *w)
 {
     const cli_command *command = w->call->command;
-    if (strcmp(w->output, "-") == 0 && cli_common_values.json != NULL)
+    if (w->output != NULL && strcmp(w->output, "-") == 0 && cli_common_values.json != NULL)
         return cli_fail(command, EXIT_USAGE,
                         "--json and the output cannot both go to standard output");
     int code = cli_check_model_name(command, w->output);
     if (code == EXIT_DONE)
-        code = cli_check_input(command, w->call->operands[0], w->output);
+        code = cli_check_input(command, w->path, w->output);
     if (code == EXIT_DONE)
         code = cli_check_input(command, w->input->spec, w->output);
     return code == EXIT_DONE ? cli_check_output(command, w->output) : code;
 }
 
-int cli_apply_arrays(cli_call *call, const tlnmf_record *model, const cli_input *input)
+int cli_apply_arrays(cli_call *call, const tlnmf_record *model, const char *path,
+                     const cli_input *input, const char *output)
 {
-    work w = {.call = call, .model = model, .input = input, .output = "applied.h5"};
-    if (cli_common_values.output != NULL)
-        w.output = cli_common_values.output;
+    work w = {.call = call, .model = model, .path = path, .input = input, .output = output};
     int code = check(&w);
     if (code == EXIT_DONE && tlnmf_get_array(model, "W", NULL, NULL) == NULL)
         code = cli_fail(call->command, EXIT_INPUT, "%s: a transform alone: there is no W to fit",
-                        call->operands[0]);
+                        w.path);
     if (code == EXIT_DONE)
         code = cli_read_data(call, input, &w.data);
     if (code == EXIT_DONE) {

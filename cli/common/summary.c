@@ -92,10 +92,11 @@ json_t *cli_data_json(const char *input, const tlnmf_record *data, int64_t colum
 /* What was not drawn or made but given, and as what the array was read. */
 static json_t *given_json(const cli_result *r)
 {
-    const char *const parts[][2] = {{"input", r->kind},      {"init-phi", r->init_phi},
-                                    {"init-w", r->init_w},   {"init-h", r->init_h},
-                                    {"weights", r->weights}, {"block", r->block},
-                                    {"moving", r->moving}};
+    const char *const parts[][2] = {
+        {"input", r->kind},    {"init-phi", r->init_phi}, {"init-w", r->init_w},
+        {"init-h", r->init_h}, {"weights", r->weights},   {"block", r->block},
+        {"moving", r->moving}, {"axes", r->axes},         {"per-trial", r->per_trial},
+        {"init", r->init},     {"keep", r->keep}};
     json_t *object = json_object();
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i][1] != NULL)
