@@ -38,7 +38,7 @@ static void print_exchange(FILE *out, const tlnmf_record *model)
     if (tlnmf_get_integer(model, "chain") == 0)
         fputs("                theory says that TL-NMF has the smaller C and I, JD the smaller L; "
               "that does\n"
-              "                not hold: a search has not found its minimum, try more starts\n",
+              "                not hold: a search has not found its minimum; try --continuation or more --starts\n",
               out);
 }
 
@@ -81,6 +81,34 @@ void cli_print_data(FILE *out, const char *input, const tlnmf_record *data, int6
     fprintf(out, " (%lld compressed column%s)\n", (long long)columns, plural(columns));
 }
 
+const char *cli_certificate_words(const tlnmf_record *model)
+{
+    static const char *const doubts[] = {
+        "not known: --certify or --exchange look for it",
+        "none: L is not minimised, TL-NMF met a lower one; try --continuation or more --starts",
+        "none: the time was over before L was minimised",
+        "none: covariances are singular and the floor is low, so that L has many minima; try "
+        "--continuation"};
+    int64_t doubt = tlnmf_get_integer(model, "doubt");
+    if (isfinite(tlnmf_get_real(model, "certificate")))
+        return "upper bound on C - C*, valid if the run found the global minimum of L, which rests "
+               "on "
+               "a search";
+    return doubts[doubt >= 1 && doubt <= 3 ? doubt : 0];
+}
+
+static void print_certificate(FILE *out, const tlnmf_record *model, double C, double certificate)
+{
+    double entries = tlnmf_get_real(model, "M") * tlnmf_get_real(model, "N");
+    if (isfinite(certificate))
+        fprintf(out,
+                "  certificate   C - C* is at most %.6g (%.3g per entry of V), if the search found "
+                "the least L, %.12g\n",
+                certificate, certificate / entries, C - certificate);
+    else if (tlnmf_get_integer(model, "doubt") > 0)
+        fprintf(out, "  certificate   %s\n", cli_certificate_words(model));
+}
+
 static void print_values(FILE *out, const cli_call *call, const tlnmf_record *model)
 {
     double C = tlnmf_get_real(model, "C"), L = tlnmf_get_real(model, "L");
@@ -96,10 +124,7 @@ static void print_values(FILE *out, const cli_call *call, const tlnmf_record *mo
         print_choice(out, model);
     if (tlnmf_get_integer(model, "chain") >= 0)
         print_exchange(out, model);
-    if (isfinite(certificate))
-        fprintf(out,
-                "  certificate   C - C* is at most %.6g, if %.12g is the global minimum of L\n",
-                certificate, C - certificate);
+    print_certificate(out, model, C, certificate);
 }
 
 static void print_run(FILE *out, const tlnmf_record *model, double mean_power)

@@ -1,7 +1,6 @@
 /* The result of fit and jd as one JSON object, and the model file. */
 #include "cli/common/summary.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,11 +175,7 @@ static void put_values(json_t *object, const tlnmf_record *model)
         {"best_start", INTEGER},  {"cpu_seconds", SECONDS},      {"wall_seconds", SECONDS},
         {"nmf_seconds", SECONDS}, {"transform_seconds", SECONDS}};
     PUT_MEMBERS(object, model, objectives);
-    json_object_set_new(
-        object, "certificate_means",
-        json_string(isnan(tlnmf_get_real(model, "certificate"))
-                        ? "not known: --certify or --exchange look for it"
-                        : "upper bound on C - C*, valid if the run found the global minimum of L"));
+    json_object_set_new(object, "certificate_means", json_string(cli_certificate_words(model)));
     PUT_MEMBERS(object, model, run);
 }
 

@@ -8,6 +8,8 @@
 void cli_print_result(FILE *out, const cli_call *call, const cli_result *r);
 /* Its first line: what the data are. */
 void cli_print_data(FILE *out, const char *input, const tlnmf_record *data, int64_t columns);
+/* What the certificate means, or why there is none. */
+const char *cli_certificate_words(const tlnmf_record *model);
 /* Why a run stopped. */
 const char *cli_stop_words(const tlnmf_record *model);
 
