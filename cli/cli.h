@@ -99,6 +99,9 @@ int cli_fail(const cli_command *command, exit_code code, const char *format, ...
 /* The same with "warning: " before the message; nothing with -q. */
 void cli_warn(const cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* What the program has decided, on stderr; nothing with -q. */
+void cli_say(const cli_command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* For an error of the library, with its message; `file` names what was being worked on where the
  * message does not, or NULL. Exit codes: a file that cannot be read is bad input, one that cannot
  * be written an output error. */
@@ -125,6 +128,8 @@ const cli_command *cli_command_at(size_t index); /* NULL past the last */
 /* Fails early when a file could not be written: it is there already (and no --force was given), no
  * directory, no permission. NULL and "-" are fine; a device or a pipe is written in place. */
 int cli_check_output(const cli_command *command, const char *path);
+/* Fails where a model could not be written under this name, for its extension. NULL is fine. */
+int cli_check_model_name(const cli_command *command, const char *output);
 /* Whether two names, which may end in :/path or :name, are one regular file. */
 bool cli_is_same_file(const char *spec, const char *path);
 /* Fails if the output is the input, --force or not. Either may be NULL. */
@@ -137,6 +142,9 @@ int cli_check_input(const cli_command *command, const char *input, const char *o
  * symmetric. */
 typedef struct cli_input {
     const char *spec, *kind;
+    const char *axes;      /* names of the axes, "trials,channels,time"; NULL: (S, M, N) */
+    bool per_trial;        /* the frames of all realisations, one after the other */
+    bool expects_data;     /* covariances are the exception, and said to be recognised */
     int64_t block, moving; /* neighbouring frames as realisations; 0: not asked for */
 } cli_input;
 
@@ -197,8 +205,8 @@ typedef struct cli_result {
     const tlnmf_data *data;
     tlnmf_record *model;
     const tlnmf_record *atoms; /* NULL: not asked for */
-    const char *kind, *init_phi, *init_w, *init_h, *weights, *block,
-        *moving; /* as given, for the record; may be NULL */
+    const char *kind, *init_phi, *init_w, *init_h, *weights, *block, *moving, *axes, *per_trial,
+        *init, *keep; /* as given, for the record; may be NULL */
 } cli_result;
 
 /* What is wrong with the operand, -o and --json before any file is read. The output must be none of

@@ -85,6 +85,18 @@ static tlnmf_error get_trace(tlnmf_ctx *ctx, const tlnmf_record *record, io_mode
     return TLNMF_OK;
 }
 
+static void get_extras(const tlnmf_record *record, io_model *m)
+{
+    for (int i = 0; i < IO_EXTRAS; i++) {
+        int64_t shape[TLNMF_MAX_RANK];
+        int32_t rank;
+        const double *x = tlnmf_get_array(record, io_extra_paths[i] + 1, &rank, shape);
+        m->extra[i] = (io_array){.ndim = rank, .x = (double *)(uintptr_t)x}; /* only read */
+        for (int d = 0; x != NULL && d < rank; d++)
+            m->extra[i].dim[d] = shape[d];
+    }
+}
+
 tlnmf_error tlnmf_io_write_model(tlnmf_ctx *ctx, const char *path, const tlnmf_record *model)
 {
     io_model m = {0};
@@ -95,6 +107,7 @@ tlnmf_error tlnmf_io_write_model(tlnmf_ctx *ctx, const char *path, const tlnmf_r
     IO_NEED(ctx, model);
     IO_TRY(get_matrices(ctx, model, &m));
     IO_TRY(get_trace(ctx, model, &m));
+    get_extras(model, &m);
     IO_TRY(io_summary_from(ctx, model, &m.summary));
     bool ok = io_model_write(path, &m, &err);
     json_decref(m.summary);
@@ -120,6 +133,10 @@ static tlnmf_error put_arrays(tlnmf_ctx *ctx, const io_model *m, tlnmf_record *m
         IO_TRY(tlnmf_set_array(ctx, model, "W", m->W, 2, W));
     if (m->H != NULL)
         IO_TRY(tlnmf_set_array(ctx, model, "H", m->H, 2, H));
+    for (int i = 0; i < IO_EXTRAS; i++)
+        if (m->extra[i].x != NULL && m->extra[i].ndim <= TLNMF_MAX_RANK)
+            IO_TRY(tlnmf_set_array(ctx, model, io_extra_paths[i] + 1, m->extra[i].x,
+                                   m->extra[i].ndim, m->extra[i].dim));
     for (int c = 0; c < IO_TRACE_COLUMNS; c++)
         if (m->trace[c] != NULL)
             IO_TRY(tlnmf_set_array(ctx, model, column_name(c, name), m->trace[c], 1,

@@ -37,7 +37,9 @@ typedef enum io_format {
     IO_FORMAT_UNKNOWN,
     IO_FORMAT_NPY,
     IO_FORMAT_HDF5,
-    IO_FORMAT_MAT
+    IO_FORMAT_MAT,
+    IO_FORMAT_NPZ,
+    IO_FORMAT_TEXT
 } io_format;
 
 /* An input as its reader wants it: a regular file by its path, so that only the asked part is read;
@@ -135,6 +137,8 @@ void io_set_missing(const io_listing *listing, const char *name, const char *wha
 
 bool io_npy_read(const io_source *source, const io_place *place, io_array *out, io_error *err);
 bool io_npy_list(const io_source *source, io_listing *listing, io_error *err);
+/* The bytes of the file; free(*bytes) when done. False when out of memory. */
+bool io_npy_encode(const io_array *array, unsigned char **bytes, size_t *size);
 bool io_npy_write(const char *path, const io_array *array, io_error *err);
 
 /* `member` names the array, or is NULL for the only one. */
@@ -145,5 +149,13 @@ bool io_hdf5_write(const char *path, const char *member, const io_array *array, 
 bool io_mat_read(const io_source *source, const char *member, const io_place *place, io_array *out,
                  io_error *err);
 bool io_mat_list(const io_source *source, io_listing *listing, io_error *err);
+
+bool io_npz_read(const io_source *source, const char *member, const io_place *place, io_array *out,
+                 io_error *err);
+bool io_npz_list(const io_source *source, io_listing *listing, io_error *err);
+
+/* The note of the array says what was recognised. */
+bool io_csv_read(const io_source *source, const io_place *place, io_array *out, io_error *err);
+bool io_csv_list(const io_source *source, io_listing *listing, io_error *err);
 
 #endif

@@ -1,9 +1,8 @@
 /* MATLAB files through matio: real, dense arrays, turned from columns first to rows first. */
-#include "internal.h"
+#include "mat.h"
 
 #include <errno.h>
 #include <hdf5.h>
-#include <matio.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +72,7 @@ static bool check_complete(const io_source *source, mat_t *mat, io_error *err)
     return ok || io_fail(err, IO_BAD_INPUT, "%s: the file ends early", source->name);
 }
 
-static mat_t *open_mat(const io_source *source, io_error *err)
+mat_t *io_mat_open(const io_source *source, io_error *err)
 {
     mat_t *mat = NULL;
 
@@ -129,7 +128,7 @@ bool io_mat_list(const io_source *source, io_listing *listing, io_error *err)
 
     H5E_BEGIN_TRY /* version 7.3 is HDF5 inside */
     {
-        mat_t *mat = open_mat(source, err);
+        mat_t *mat = io_mat_open(source, err);
         ok = mat && list_variables(mat, source->name, listing, err);
         if (mat)
             Mat_Close(mat);
@@ -248,7 +247,7 @@ bool io_mat_read(const io_source *source, const char *member, const io_place *pl
 
     H5E_BEGIN_TRY /* version 7.3 is HDF5 inside */
     {
-        mat_t *mat = open_mat(source, err);
+        mat_t *mat = io_mat_open(source, err);
         ok = mat && read_member(source, mat, member, place, out, err);
         if (mat)
             Mat_Close(mat);

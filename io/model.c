@@ -1,4 +1,5 @@
-/* Model files: HDF5 with Phi, W, H, a trace and a summary. */
+/* Model files: by their extension; HDF5 with Phi, W, H, a trace and a summary. */
+#include "model.h"
 #include "h5.h"
 
 #include <math.h>
@@ -12,6 +13,7 @@ enum { FORMAT_VERSION = 1 };
 const char *const io_trace_paths[IO_TRACE_COLUMNS] = {
     "/trace/stage", "/trace/iteration", "/trace/C",      "/trace/L",
     "/trace/I",     "/trace/step",      "/trace/seconds"};
+const char *const io_extra_paths[IO_EXTRAS] = {"/X", "/V"};
 enum { INTEGER_COLUMNS = 2 }; /* stage and iteration are integers in the file */
 
 static bool check_finite(const char *name, const char *letter, const double *x, int64_t rows,
@@ -111,22 +113,21 @@ static void put_model(io_h5_out *out, const io_model *model, const char *summary
         put_matrix(out, "/W", model->W, model->M, model->K);
     if (model->H)
         put_matrix(out, "/H", model->H, model->K, model->N);
+    for (int i = 0; i < IO_EXTRAS; i++)
+        if (model->extra[i].x)
+            io_h5_put(out, io_extra_paths[i], H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
+                      model->extra[i].ndim, model->extra[i].dim, model->extra[i].x);
     if (model->trace_length > 0)
         put_trace(out, model);
     if (summary)
         put_summary(out, model->summary, summary);
 }
 
-bool io_model_write(const char *path, const io_model *model, io_error *err)
+static bool write_hdf5(const char *path, const io_model *m, io_error *err)
 {
-    const io_model *m = model;
     io_h5_out out;
     bool ok = false;
 
-    if (!check_finite(path, "Phi", m->Phi, m->M, m->M, IO_NO_OUTPUT, err) ||
-        (m->W && !check_finite(path, "W", m->W, m->M, m->K, IO_NO_OUTPUT, err)) ||
-        (m->H && !check_finite(path, "H", m->H, m->K, m->N, IO_NO_OUTPUT, err)))
-        return false;
     char *summary = m->summary ? json_dumps(m->summary, JSON_INDENT(2)) : NULL;
     if (m->summary && !summary)
         return io_no_memory(err, path);
@@ -139,6 +140,31 @@ bool io_model_write(const char *path, const io_model *model, io_error *err)
     H5E_END_TRY
     free(summary);
     return ok;
+}
+
+/* Names without extension, such as /dev/stdout or a pipe, and `-` are HDF5. */
+static bool is_hdf5_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return io_format_of_name(path, strlen(path)) == IO_FORMAT_HDF5 ||
+           !strchr(slash ? slash : path, '.');
+}
+
+bool io_model_write(const char *path, const io_model *m, io_error *err)
+{
+    if (!check_finite(path, "Phi", m->Phi, m->M, m->M, IO_NO_OUTPUT, err) ||
+        (m->W && !check_finite(path, "W", m->W, m->M, m->K, IO_NO_OUTPUT, err)) ||
+        (m->H && !check_finite(path, "H", m->H, m->K, m->N, IO_NO_OUTPUT, err)))
+        return false;
+    if (is_hdf5_name(path))
+        return write_hdf5(path, m, err);
+    io_format format = io_format_of_name(path, strlen(path));
+    if (format == IO_FORMAT_NPZ)
+        return io_npz_model_write(path, m, err);
+    if (format == IO_FORMAT_MAT)
+        return io_mat_model_write(path, m, err);
+    return io_fail(err, IO_NO_OUTPUT, "%s: models are written as .h5, .mat or .npz", path);
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -269,6 +295,15 @@ static bool get_trace(hid_t file, const char *name, io_model *m, io_error *err)
     return true;
 }
 
+static bool get_extras(hid_t file, const char *name, io_model *m, io_error *err)
+{
+    for (int i = 0; i < IO_EXTRAS; i++)
+        if (H5Lexists(file, io_extra_paths[i], H5P_DEFAULT) > 0 &&
+            !io_h5_read(file, name, io_extra_paths[i], NULL, &m->extra[i], err))
+            return false;
+    return true;
+}
+
 /* The text of /summary, NUL at its end; NULL with `err` filled in. */
 static char *get_text(hid_t file, const char *name, io_error *err)
 {
@@ -327,10 +362,25 @@ json_t *io_h5_summary(hid_t file, const char *name, io_error *err)
 static bool get_model(hid_t file, const char *name, io_model *out, io_error *err)
 {
     if (!check_format(file, name, err) || !get_matrices(file, name, out, err) ||
-        !get_trace(file, name, out, err))
+        !get_extras(file, name, out, err) || !get_trace(file, name, out, err))
         return false;
     out->summary = io_h5_summary(file, name, err);
     return out->summary != NULL;
+}
+
+static bool read_hdf5(const io_source *source, io_model *out, io_error *err)
+{
+    bool ok = false;
+
+    H5E_BEGIN_TRY
+    {
+        hid_t file = io_h5_open(source, err);
+        ok = file >= 0 && get_model(file, source->name, out, err);
+        if (file >= 0)
+            H5Fclose(file);
+    }
+    H5E_END_TRY
+    return ok;
 }
 
 bool io_model_read(const char *path, io_model *out, io_error *err)
@@ -341,18 +391,15 @@ bool io_model_read(const char *path, io_model *out, io_error *err)
     *out = (io_model){0};
     if (!io_source_open(path, &source, err))
         return false;
-    if (source.format != IO_FORMAT_HDF5) {
-        io_fail(err, IO_BAD_INPUT, "%s: not a model, which is an HDF5 file", source.name);
-    } else {
-        H5E_BEGIN_TRY
-        {
-            hid_t file = io_h5_open(&source, err);
-            ok = file >= 0 && get_model(file, source.name, out, err);
-            if (file >= 0)
-                H5Fclose(file);
-        }
-        H5E_END_TRY
-    }
+    if (source.format == IO_FORMAT_HDF5)
+        ok = read_hdf5(&source, out, err);
+    else if (source.format == IO_FORMAT_NPZ)
+        ok = io_npz_model_read(&source, out, err);
+    else if (source.format == IO_FORMAT_MAT)
+        ok = io_mat_model_read(&source, out, err);
+    else
+        io_fail(err, IO_BAD_INPUT, "%s: not a model, which is an .h5, .mat or .npz file",
+                source.name);
     io_source_close(&source);
     if (!ok)
         io_model_free(out);
@@ -368,6 +415,8 @@ void io_model_free(io_model *model)
     free(model->H);
     for (int c = 0; c < IO_TRACE_COLUMNS; c++)
         free(model->trace[c]);
+    for (int i = 0; i < IO_EXTRAS; i++)
+        free(model->extra[i].x);
     json_decref(model->summary);
     *model = (io_model){0};
 }

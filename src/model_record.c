@@ -25,7 +25,8 @@ static tlnmf_error put_integers(tlnmf_ctx *ctx, tlnmf_record *model, const char 
                     {"iterations", info->iterations},
                     {"starts", info->starts},
                     {"best_start", info->best_start},
-                    {"chain", info->chain}};
+                    {"chain", info->chain},
+                    {"doubt", info->doubt}};
     char text[64];
     for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
         TRY(tlnmf_set_integer(ctx, model, full(prefix, integers[i].name, text), integers[i].value));

@@ -1,26 +1,23 @@
 /* Arrays from files to what the library takes, with checks of their shapes. */
-#include "cli/cli.h"
+#include "cli/arrays/arrays.h"
 
 #include <math.h>
 #include <string.h>
 
-/* An array of a record. */
-typedef struct array {
-    int32_t rank;
-    int64_t shape[TLNMF_MAX_RANK];
-    const double *x;
-} array;
-
-static tlnmf_error read_array(cli_call *call, const char *spec, tlnmf_record **record, array *a)
+static tlnmf_error read_array(cli_call *call, const char *spec, tlnmf_record **record, cli_array *a)
 {
     tlnmf_error error = tlnmf_io_read_array(call->ctx, spec, record);
-    if (error == TLNMF_OK)
-        a->x = tlnmf_get_array(*record, "array", &a->rank, a->shape);
-    return error;
+    if (error != TLNMF_OK)
+        return error;
+    a->x = tlnmf_get_array(*record, "array", &a->rank, a->shape);
+    const char *note = tlnmf_get_text(*record, "note");
+    if (note != NULL)
+        cli_say(call->command, "%s: %s", spec, note);
+    return TLNMF_OK;
 }
 
 /* "(10, 50)" */
-static const char *shape_text(const array *a, char *text, size_t size)
+static const char *shape_text(const cli_array *a, char *text, size_t size)
 {
     size_t used = (size_t)snprintf(text, size, "(");
     for (int i = 0; i < a->rank && used < size; i++)
@@ -34,7 +31,7 @@ static const char *shape_text(const array *a, char *text, size_t size)
 /* ---- data ------------------------------------------------------------------------------------ */
 
 /* Whether all slices of (N, M, M) are symmetric: then they are covariances, not data with M = N. */
-static bool is_symmetric(const array *a)
+static bool is_symmetric(const cli_array *a)
 {
     int64_t M = a->shape[2];
     for (int64_t n = 0; n < a->shape[0]; n++)
@@ -47,19 +44,43 @@ static bool is_symmetric(const array *a)
     return true;
 }
 
-static bool has_square_slices(const array *a)
+/* Whether the slices, though not symmetric, nearly are: rounded covariances more likely than data.
+ */
+static bool is_nearly_symmetric(const cli_array *a)
+{
+    const double share = 0.02; /* of the largest entry; data are off by as much as they are large */
+    int64_t M = a->shape[2];
+    double off = 0.0, largest = 0.0;
+    for (int64_t n = 0; n < a->shape[0]; n++)
+        for (int64_t i = 0; i < M; i++)
+            for (int64_t j = 0; j < i; j++) {
+                double x = a->x[(n * M + i) * M + j], y = a->x[(n * M + j) * M + i];
+                off = fmax(off, fabs(x - y));
+                largest = fmax(largest, fmax(fabs(x), fabs(y)));
+            }
+    return M > 1 && off <= share * largest;
+}
+
+static bool has_square_slices(const cli_array *a)
 {
     return a->rank == 3 && a->shape[1] == a->shape[2];
 }
 
-static bool means_covariances(const array *a, const char *kind)
+static bool means_covariances(const cli_array *a, const char *kind)
 {
     if (strcmp(kind, "auto") != 0)
         return strcmp(kind, "covariances") == 0;
     return has_square_slices(a) && is_symmetric(a);
 }
 
-static int from_covariances(cli_call *call, const cli_input *input, const array *a,
+/* A single matrix is data, but one that is symmetric may have been meant as a covariance. */
+static bool is_symmetric_matrix(const cli_array *a)
+{
+    const cli_array one = {.rank = 3, .shape = {1, a->shape[0], a->shape[1]}, .x = a->x};
+    return a->rank == 2 && a->shape[0] == a->shape[1] && a->shape[0] > 1 && is_symmetric(&one);
+}
+
+static int from_covariances(cli_call *call, const cli_input *input, const cli_array *a,
                             tlnmf_data **out)
 {
     char shape[128];
@@ -69,15 +90,29 @@ static int from_covariances(cli_call *call, const cli_input *input, const array 
     if (input->block + input->moving > 0)
         return cli_fail(call->command, EXIT_USAGE, "--%s is for data, %s has covariances",
                         input->block > 0 ? "block" : "moving", input->spec);
+    if (input->axes != NULL || input->per_trial)
+        return cli_fail(call->command, EXIT_USAGE, "--%s is for data, %s has covariances",
+                        input->axes != NULL ? "axes" : "per-trial", input->spec);
+    if (input->expects_data && strcmp(input->kind, "auto") == 0)
+        cli_say(call->command,
+                "%s: every slice is symmetric: read as covariances (N, M, M) of %lld frames; "
+                "--input data reads them as realisations (S, M, N)",
+                input->spec, (long long)a->shape[0]);
     tlnmf_error error = tlnmf_data_from_covariances(call->ctx, a->x, a->shape, out);
     return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, input->spec);
 }
 
-static int from_realisations(cli_call *call, const cli_input *input, const array *a,
+static int from_realisations(cli_call *call, const cli_input *input, const cli_array *a,
                              tlnmf_data **out)
 {
+    bool guessed = strcmp(input->kind, "auto") == 0;
+    if (guessed && input->axes == NULL && is_symmetric_matrix(a))
+        cli_warn(call->command,
+                 "%s: symmetric, and read as data (M, N); a covariance has the shape (1, M, M)",
+                 input->spec);
     /* A stack of square slices may be covariances whose symmetry is a little off. */
-    if (strcmp(input->kind, "auto") == 0 && has_square_slices(a))
+    if (guessed && input->axes == NULL && !input->per_trial && has_square_slices(a) &&
+        (!input->expects_data || is_nearly_symmetric(a)))
         cli_warn(call->command,
                  "%s: the slices are not symmetric, taken as data (S, M, N); --input covariances "
                  "says otherwise",
@@ -91,10 +126,21 @@ static int from_realisations(cli_call *call, const cli_input *input, const array
     return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, input->spec);
 }
 
+/* Named axes are those of data; else symmetry may tell covariances. */
+static int from_array(cli_call *call, const cli_input *input, tlnmf_record *record, cli_array *a,
+                      tlnmf_data **out)
+{
+    bool arranged = input->axes != NULL || input->per_trial;
+    if (arranged ? strcmp(input->kind, "covariances") == 0 : means_covariances(a, input->kind))
+        return from_covariances(call, input, a, out);
+    int code = cli_arrange(call, input, record, a);
+    return code == EXIT_DONE ? from_realisations(call, input, a, out) : code;
+}
+
 int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out)
 {
     tlnmf_record *record;
-    array a;
+    cli_array a;
     char shape[128];
     int code;
     *out = NULL;
@@ -106,8 +152,7 @@ int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out)
                         "%s: shape %s: an array (M, N) or (S, M, N) is needed", input->spec,
                         shape_text(&a, shape, sizeof shape));
     else
-        code = means_covariances(&a, input->kind) ? from_covariances(call, input, &a, out)
-                                                  : from_realisations(call, input, &a, out);
+        code = from_array(call, input, record, &a, out);
     tlnmf_record_free(record);
     return code;
 }
@@ -118,7 +163,7 @@ int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t 
                     int64_t columns, tlnmf_record *start)
 {
     tlnmf_record *record;
-    array a;
+    cli_array a;
     char shape[128];
     int code = EXIT_DONE;
     if (spec == NULL)
@@ -137,7 +182,7 @@ int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t 
 int cli_read_weights(cli_call *call, const char *spec, tlnmf_data *data)
 {
     tlnmf_record *record;
-    array a;
+    cli_array a;
     int64_t N = tlnmf_get_integer(tlnmf_data_record(data), "N");
     int code = EXIT_DONE;
     if (spec == NULL)

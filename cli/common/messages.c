@@ -30,6 +30,16 @@ void cli_warn(const cli_command *command, const char *format, ...)
     va_end(args);
 }
 
+void cli_say(const cli_command *command, const char *format, ...)
+{
+    if (cli_common_values.quiet != NULL)
+        return;
+    va_list args;
+    va_start(args, format);
+    say(command, "", format, args);
+    va_end(args);
+}
+
 exit_code cli_code_of(tlnmf_error error)
 {
     switch (error) {

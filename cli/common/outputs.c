@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -84,7 +85,19 @@ int cli_check_output(const cli_command *command, const char *spec)
 static bool ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
+    return n > m && strcasecmp(text + n - m, end) == 0;
+}
+
+int cli_check_model_name(const cli_command *command, const char *output)
+{
+    static const char *const known[] = {".h5", ".hdf5", ".hdf", ".mat", ".npz"};
+    const char *slash = output == NULL ? NULL : strrchr(output, '/');
+    if (output == NULL || strchr(slash != NULL ? slash : output, '.') == NULL)
+        return EXIT_DONE; /* standard output, a pipe, /dev/null */
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (ends_with(output, known[i]))
+            return EXIT_DONE;
+    return cli_fail(command, EXIT_USAGE, "%s: a model is a .h5, .mat or .npz file", output);
 }
 
 int cli_check_model(const cli_call *call, const char *output, const char *init_phi,
@@ -100,8 +113,9 @@ int cli_check_model(const cli_call *call, const char *output, const char *init_p
     if (output != NULL && strcmp(output, "-") == 0 && cli_common_values.json != NULL)
         return cli_fail(command, EXIT_USAGE,
                         "--json and the model cannot both go to standard output");
-    if (output != NULL && (ends_with(output, ".npy") || ends_with(output, ".mat")))
-        return cli_fail(command, EXIT_USAGE, "%s: the model is an HDF5 file, name it .h5", output);
+    int known = cli_check_model_name(command, output);
+    if (known != EXIT_DONE)
+        return known;
     const char *const inputs[] = {call->operands[0], init_phi, call->transform_file, more[0],
                                   more[1]};
     int code = EXIT_DONE;

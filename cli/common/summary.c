@@ -1,7 +1,6 @@
 /* The result of fit and jd as one JSON object, and the model file. */
 #include "cli/common/summary.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,16 +74,14 @@ static json_t *options_json(const cli_call *call)
     return object;
 }
 
-static json_t *data_json(const cli_result *r)
+json_t *cli_data_json(const char *input, const tlnmf_record *data, int64_t columns)
 {
     static const member sizes[] = {{"M", INTEGER}, {"N", INTEGER}};
-    const tlnmf_record *data = tlnmf_data_record(r->data);
     int64_t S = tlnmf_get_integer(data, "S");
     json_t *object = json_object();
-    json_object_set_new(object, "file", cli_text(r->input));
+    json_object_set_new(object, "file", cli_text(input));
     PUT_MEMBERS(object, data, sizes);
-    json_object_set_new(object, "columns",
-                        json_integer((json_int_t)tlnmf_get_integer(r->model, "columns")));
+    json_object_set_new(object, "columns", json_integer((json_int_t)columns));
     json_object_set_new(object, "mean_power", json_real(tlnmf_get_real(data, "mean_power")));
     /* null: covariances */
     json_object_set_new(object, "S", S > 0 ? json_integer((json_int_t)S) : json_null());
@@ -94,10 +91,11 @@ static json_t *data_json(const cli_result *r)
 /* What was not drawn or made but given, and as what the array was read. */
 static json_t *given_json(const cli_result *r)
 {
-    const char *const parts[][2] = {{"input", r->kind},      {"init-phi", r->init_phi},
-                                    {"init-w", r->init_w},   {"init-h", r->init_h},
-                                    {"weights", r->weights}, {"block", r->block},
-                                    {"moving", r->moving}};
+    const char *const parts[][2] = {
+        {"input", r->kind},    {"init-phi", r->init_phi}, {"init-w", r->init_w},
+        {"init-h", r->init_h}, {"weights", r->weights},   {"block", r->block},
+        {"moving", r->moving}, {"axes", r->axes},         {"per-trial", r->per_trial},
+        {"init", r->init},     {"keep", r->keep}};
     json_t *object = json_object();
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i][1] != NULL)
@@ -177,11 +175,7 @@ static void put_values(json_t *object, const tlnmf_record *model)
         {"best_start", INTEGER},  {"cpu_seconds", SECONDS},      {"wall_seconds", SECONDS},
         {"nmf_seconds", SECONDS}, {"transform_seconds", SECONDS}};
     PUT_MEMBERS(object, model, objectives);
-    json_object_set_new(
-        object, "certificate_means",
-        json_string(isnan(tlnmf_get_real(model, "certificate"))
-                        ? "not known: --certify or --exchange look for it"
-                        : "upper bound on C - C*, valid if the run found the global minimum of L"));
+    json_object_set_new(object, "certificate_means", json_string(cli_certificate_words(model)));
     PUT_MEMBERS(object, model, run);
 }
 
@@ -200,7 +194,9 @@ static json_t *summary_json(const cli_call *call, const cli_result *r)
     if (r->atoms != NULL)
         json_object_set_new(object, "atoms", atoms_json(r->atoms));
     json_object_set_new(object, "options", options_json(call));
-    json_object_set_new(object, "data", data_json(r));
+    json_object_set_new(object, "data",
+                        cli_data_json(r->input, tlnmf_data_record(r->data),
+                                      tlnmf_get_integer(r->model, "columns")));
     json_object_set_new(object, "given", given_json(r));
     if (r->output != NULL)
         json_object_set_new(object, "model", cli_text(r->output));

@@ -22,8 +22,9 @@ extern "C" {
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-/* Reads real numbers of any type from .npy, HDF5 and .mat. `out` holds the array under the name
- * `array`. */
+/* Reads .npy, .npz, HDF5, .mat, and tables as text (.csv, .tsv, .txt): real numbers of any type.
+ * `out` holds the array under the name `array`, and for a text what was recognised in it
+ * (separator, header, index column) as the text `note`. */
 TLNMF_API tlnmf_error tlnmf_io_read_array(tlnmf_ctx *ctx, const char *spec, tlnmf_record **out);
 /* Writes .npy (also `-` and names without extension) or HDF5, there as /Y unless the spec names a
  * path. */
@@ -32,12 +33,14 @@ TLNMF_API tlnmf_error tlnmf_io_write_array(tlnmf_ctx *ctx, const char *spec, con
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
-/* Writes one HDF5 file: the datasets /Phi /W /H and /trace/..., as far as the record has them, and
- * a JSON object as the text /summary. This is the text `summary` of the record if it has one, else
- * an object made from its integers, reals, texts and lists of texts: `option.x` becomes x in the
- * member options, any other name with a dot likewise; a real that is not finite becomes null. The
- * scalars of the summary are also attributes of /, those of its members options and data are
- * attributes of /options and /data. Other arrays of the record are not written. */
+/* By the extension: .h5 (also `-` and names without one), .npz or .mat; others are refused. An HDF5
+ * file has datasets /Phi /W /H, /X /V and /trace/..., as far as the record has them, and a
+ * JSON object in the text /summary: the text `summary` of the record if it has one, else an object
+ * made from its integers, reals, texts and lists of texts. There `option.x` is x in options, any
+ * other name with a dot likewise, and a real that is not finite is null. The scalars of the summary
+ * are also attributes of /, and those of its members options and data of /options and /data. Other
+ * arrays of the record are not written. A .npz or .mat file has the same arrays (trace_C for
+ * /trace/C), the numbers of the summary, and the summary as summary.json or as the text summary. */
 TLNMF_API tlnmf_error tlnmf_io_write_model(tlnmf_ctx *ctx, const char *path,
                                            const tlnmf_record *model);
 /* Reads a model. The record holds the arrays, M, N (0: there is no H), K, the text `summary` if

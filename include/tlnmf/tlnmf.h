@@ -298,8 +298,9 @@ TLNMF_API tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data,
 TLNMF_API tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
                                         const tlnmf_settings *settings,
                                         const tlnmf_record *start_or_null, tlnmf_record **model);
-/* Fits H to new data at the Phi, W and eps of a model. Settings of task "apply". `applied` holds H,
- * C, L, I, the outcome, and X and V if asked for. */
+/* H of new data with the model's Phi, W and eps kept. Settings of task "apply". `applied` holds H,
+ * C, L, I and why it stopped, own_data, and X and V if asked for. On the data that the model was
+ * fitted to (it has H and C, and C is that of these data) H is the fit's to the last digit. */
 TLNMF_API tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_data *data,
                                   const tlnmf_settings *settings, tlnmf_record **applied);
 /* C, L, I of any point (a record with Phi, W, H, eps), and the gradient of C over Phi. */

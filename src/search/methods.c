@@ -173,20 +173,39 @@ static tlnmf_error search_exchange(tl_pool *pool, results *r)
     return error;
 }
 
-/* JD+NMF first, which is cheap. Its I is an upper bound on C - C*, valid if its L is the global
- * minimum. If I is negligible, JD+NMF is the answer; else TL-NMF may gain something. */
+/* JD+NMF in half of the time that there is: TL-NMF is what gains from more. */
+static tlnmf_error search_jd_in_half(tl_pool *pool, results *r)
+{
+    tl_monitor *monitor = &pool->monitor;
+    double end = monitor->deadline;
+    if (isfinite(end))
+        monitor->deadline = monitor->since + 0.5 * (end - monitor->since);
+    tlnmf_error error = search_jd(pool, r);
+    monitor->deadline = end;
+    int time = TLNMF_TIME;
+    if (tl_wall_seconds() < end)
+        atomic_compare_exchange_strong(&monitor->stop, &time, TLNMF_NOT_RUN);
+    return error;
+}
+
+/* JD+NMF first, which is cheap. C - C* is at most its I if its L is the least there is: where that
+ * is next to nothing it is the answer, else TL-NMF has something to gain. Where the time ends
+ * before TL-NMF is better, JD+NMF is the answer, too. */
 static tlnmf_error search_auto(tl_pool *pool, results *r)
 {
     const double worth = 1e-3; /* I per entry of V that is negligible */
     results jd = {.goal = TL_GOAL_JD, .best = r->other, .other = r->best};
-    TRY(search_jd(pool, &jd));
+    TRY(search_jd_in_half(pool, &jd));
     if (!(jd.best->info.I > worth * (double)pool->data->M * (double)pool->data->N)) {
         *r = jd;
         return TLNMF_OK;
     }
     r->goal = TL_GOAL_TL;
     TRY(tl_from(pool, r->other, pool->plan.P, r->best));
-    return search_tl(pool, r);
+    TRY(search_tl(pool, r));
+    if (!(r->best->info.C <= r->other->info.C))
+        *r = jd;
+    return TLNMF_OK;
 }
 
 /* ---- one method alone ------------------------------------------------------------------------ */
@@ -223,6 +242,7 @@ static tlnmf_error create_results(const tl_pool *pool, results *r)
 
 static void measure(tl_pool *pool, tl_goal goal, tl_result *result)
 {
+    result->info.columns = pool->data->T;
     tl_result_measure(result, goal, pool->opt, &pool->monitor, pool->worker[0].engine);
     for (int i = 0; i < pool->plan.workers; i++) {
         result->info.nmf_seconds += pool->worker[i].nmf_seconds;

@@ -86,17 +86,42 @@ static double descend_L(const tl_settings *opt, tl_monitor *monitor, tl_engine *
     return tl_engine_values(e, TL_L).L;
 }
 
+/* Where the floor is low and frames have fewer realisations than entries, L has many deep minima,
+ * and one descent does not find the least. Continuation starts at this share of the mean power. */
+static bool is_hard(const tl_info *info, const tl_settings *opt, const tl_engine *e)
+{
+    const double low = 0.05;
+    return info->columns < info->M * info->N && e->eps < low * e->mean_power && !opt->continuation;
+}
+
+/* What the run itself knows against its certificate, which assumes that it found the least L. */
+static tl_doubt doubt_of(const tl_info *info, tl_goal goal, const tl_settings *opt,
+                         const tl_monitor *monitor, const tl_engine *e)
+{
+    const double rounding = 1e-9;
+    bool both = isfinite(info->L_jd);
+    bool stopped = atomic_load(&monitor->stop) != TLNMF_NOT_RUN;
+    if (goal == TL_GOAL_TL && both && info->L < info->L_jd - rounding * fabs(info->L_jd))
+        return TL_DOUBT_LOWER_L;
+    if (both && goal == TL_GOAL_TL ? !info->jd_done : stopped)
+        return TL_DOUBT_CUT;
+    return is_hard(info, opt, e) ? TL_DOUBT_SINGULAR : TL_NO_DOUBT;
+}
+
 static void certify(tl_info *info, tl_goal goal, const tl_settings *opt, tl_monitor *monitor,
                     tl_engine *e)
 {
+    bool asked =
+        goal == TL_GOAL_JD || (goal == TL_GOAL_TL && (isfinite(info->L_jd) || opt->certify));
+    info->doubt = asked ? (int32_t)doubt_of(info, goal, opt, monitor, e) : TL_NO_DOUBT;
+    if (!asked || info->doubt != TL_NO_DOUBT)
+        return;
     if (goal == TL_GOAL_JD)
         info->certificate = info->C - info->L;
-    else if (goal == TL_GOAL_TL && isfinite(info->L_jd))
+    else if (isfinite(info->L_jd))
         info->certificate = info->C - fmin(info->L_jd, info->L);
-    else if (goal == TL_GOAL_TL && opt->certify && atomic_load(&monitor->stop) == TLNMF_NOT_RUN)
+    else
         info->certificate = info->C - descend_L(opt, monitor, e);
-    if (atomic_load(&monitor->stop) != TLNMF_NOT_RUN && !isfinite(info->L_jd) && goal == TL_GOAL_TL)
-        info->certificate = NAN; /* interrupted: the minimum of L may be lower */
 }
 
 /* Recomputes everything from the kept (Phi, W, H). */
@@ -124,6 +149,7 @@ void tl_result_compare(tl_info *info, const tl_info *tl, const tl_info *jd)
     info->C_jd = jd->C;
     info->L_jd = jd->L;
     info->I_jd = jd->I;
+    info->jd_done = jd->outcome != TLNMF_TIME && jd->outcome != TLNMF_CANCELLED;
     info->chain =
         tl->I <= jd->I + rounding && tl->C <= jd->C + rounding && jd->L <= tl->L + rounding;
 }

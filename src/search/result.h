@@ -13,6 +13,14 @@ typedef struct tl_start {
     const double *H;   /* K x N, nonnegative; an entry at zero stays there */
 } tl_start;
 
+/* Why there is no certificate, beside that nobody asked for it. */
+typedef enum tl_doubt {
+    TL_NO_DOUBT,
+    TL_DOUBT_LOWER_L, /* TL-NMF met a lower L than the diagonalisation: that one is not the least */
+    TL_DOUBT_CUT,     /* the diagonalisation did not get to its end */
+    TL_DOUBT_SINGULAR /* singular covariances and a low floor: L has many minima */
+} tl_doubt;
+
 /* src/results.def explains the fields. */
 typedef struct tl_info {
     int32_t outcome;
@@ -22,6 +30,8 @@ typedef struct tl_info {
     double eps;
     double C, L, I;
     double certificate;
+    int32_t doubt;   /* a tl_doubt */
+    int32_t jd_done; /* whether a diagonalisation beside TL-NMF got to its end */
     double gradient_norm;
     double orthogonality;
     int64_t iterations;

@@ -48,7 +48,7 @@ expect 0 ... "tlnmf jd: warning: $off" tlnmf jd off.npy --input auto --force
 expect 0 ... "tlnmf fit: warning: $off" tlnmf fit off.npy -k 1 -J 2 --input auto --no-model
 expect 0 ... "" tlnmf jd off.npy -q --force
 expect 0 ... "" tlnmf jd off.npy --input data --force
-expect 0 ... "" tlnmf fit off.npy -k 1 -J 2 --no-model # data is what fit takes
+expect 0 ... "tlnmf fit: warning: $off" tlnmf fit off.npy -k 1 -J 2 --no-model
 
 # Weights of frames: only ratios matter; what cannot be a weight is named.
 npy even.npy "(4,)" 3 3 3 3

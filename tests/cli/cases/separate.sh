@@ -172,7 +172,7 @@ check "why" grep -q 'tlnmf separate: full/model.h5' "$err"
 absent full
 
 # ---- apply ---------------------------------------------------------------------------------------
-usage apply "a model and a sound file are needed" stems/model.h5
+usage apply "a model and a sound file or array are needed" stems/model.h5
 input apply "tones.wav: its rate is 4000 Hz, the model was learnt at 5000 Hz: resample it first" \
     again/model.h5 tones.wav -o x
 printf '0\t1\tlow B\n' >b.txt

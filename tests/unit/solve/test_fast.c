@@ -179,7 +179,7 @@ static void auto_chooses_by_the_certificate(void **state)
             assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
             tl_info info = result->info;
             C[method] = info.C;
-            assert_true(isfinite(info.certificate));
+            assert_true(i == 0 ? isnan(info.certificate) : isfinite(info.certificate)); /* S < M */
             if (method == 0)
                 assert_int_equal(info.method, i == 0 ? TL_METHOD_TL : TL_METHOD_JD);
             tl_result_free(result);
