@@ -130,6 +130,15 @@ bool cli_is_same_file(const char *spec, const char *path);
 /* Fails if the output is the input, --force or not. Either may be NULL. */
 int cli_check_input(const cli_command *command, const char *input, const char *output);
 
+/* Reserves disk space for a model of these data; `output` may be NULL. Release it before the model
+ * is written. */
+int cli_reserve_model(const cli_call *call, const char *output, const tlnmf_data *data, int64_t K,
+                      tlnmf_io_reservation **reserved);
+/* Where a run that was cancelled writes: NAME.partial.h5 for NAME.h5, or NAME.partial-2.h5, .. : a
+ * name that is free. Standard output, devices and pipes stay what they are. NULL if there is none.
+ */
+const char *cli_partial_path(const char *output, char path[CLI_PATH]);
+
 /* ---- data (common/data.c) -------------------------------------------------------------------- */
 
 /* An array that is to become data: 2-D is one realisation, 3-D is (S, M, N), or covariances
@@ -158,9 +167,9 @@ const char *cli_bytes(double bytes, char *text, size_t size); /* "1.2 GB" */
 
 /* ---- Ctrl-C (common/interrupt.c) ------------------------------------------------------------- */
 
-/* Ctrl-C once: stop cleanly; twice: at once, without leaving temporary files. */
+/* Ctrl-C, SIGTERM or SIGHUP once: stop cleanly; twice: at once, without leaving temporary files. */
 void cli_catch_interrupt(void);
-bool cli_interrupted(void); /* whether Ctrl-C or SIGTERM has come */
+bool cli_interrupted(void); /* whether one of them has come */
 /* Between these two the second Ctrl-C waits, so that files are put in place whole; the third does
  * not. */
 void cli_guard_begin(void);

@@ -90,6 +90,18 @@ void io_output_abort(io_output *output);
 #define io_output_failed(...) (io_output_set_error(__VA_ARGS__), io_false())
 void io_output_set_error(const io_output *output, int why, io_error *err);
 
+/* A temporary is called .BASE.PID-NUMBER, its base cut to this many bytes. */
+enum { IO_TEMPORARY_BASE = 200 };
+/* Locks a temporary that was just made, as a sign that its writer lives; false if somebody took it
+ * for a stale one before that and removed it. */
+bool io_claim_temporary(int fd);
+/* Removes temporaries for `base` whose writers are dead. */
+void io_remove_stale(const char *directory, const char *base);
+
+/* Reserves disk space for a file that is being written, its size unchanged. False leaves errno:
+ * there is no space, or a limit is below it. True where the file system cannot say. */
+bool io_reserve(int fd, int64_t bytes);
+
 /* ---- bytes that grow ---------------------------------------------------------------------- */
 
 typedef struct io_buffer {

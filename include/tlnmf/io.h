@@ -68,8 +68,10 @@ TLNMF_API tlnmf_error tlnmf_io_writer_create(tlnmf_ctx *ctx, const char *path,
 TLNMF_API tlnmf_error tlnmf_io_writer_append(tlnmf_ctx *ctx, tlnmf_io_writer *writer,
                                              const double *x, int64_t count);
 /* clipped (samples that did not fit the format), step (distance of two values of a whole-number
- * format; 0 for floats), temporary (the file that is written until the commit; "" for standard
- * output, devices and pipes). A program that ends at once on a signal unlinks `temporary`. */
+ * format; 0 for floats), bytes (about how large the file will be, reserved on the disk except for
+ * FLAC, of which it is half of the samples), temporary (the file that is written until the commit;
+ * "" for standard output, devices and pipes). A program that ends at once on a signal unlinks
+ * `temporary`. */
 TLNMF_API const tlnmf_record *tlnmf_io_writer_record(const tlnmf_io_writer *writer);
 /* Publishes the file and frees the writer, also when publishing fails. */
 TLNMF_API tlnmf_error tlnmf_io_writer_commit(tlnmf_ctx *ctx, tlnmf_io_writer *writer);
@@ -97,6 +99,14 @@ TLNMF_API tlnmf_error tlnmf_io_write_midi(tlnmf_ctx *ctx, const char *path,
  * written in place. */
 TLNMF_API tlnmf_error tlnmf_io_write_file(tlnmf_ctx *ctx, const char *path, const void *bytes,
                                           size_t size);
+/* Disk space for a file that will be written after a long run. Fails as writing would: no space, a
+ * limit, a directory that is not there, a name that is too long. It leaves nothing behind, however
+ * the process ends; release it just before the file is written. Nothing is reserved for `-`,
+ * devices and pipes, nor where the file system cannot. */
+typedef struct tlnmf_io_reservation tlnmf_io_reservation;
+TLNMF_API tlnmf_error tlnmf_io_reserve(tlnmf_ctx *ctx, const char *path, int64_t bytes,
+                                       tlnmf_io_reservation **out);
+TLNMF_API void tlnmf_io_release(tlnmf_io_reservation *reservation_or_null);
 /* Names for files without extension from any texts (the list `names` of the record): no directory,
  * no control character, nothing that an operating system reserves, no two alike. `safe` holds them
  * as the list `names`. */
