@@ -105,6 +105,16 @@ void cli_warn(const cli_command *command, const char *format, ...)
 int cli_fail_library(const cli_call *call, tlnmf_error error, const char *file);
 exit_code cli_code_of(tlnmf_error error);
 
+/* ---- foreign text (common/text.c) ------------------------------------------------------------ */
+
+/* Everything that comes from a file, or is the name of one, is printed through these: controls,
+ * overrides of direction and what is not UTF-8 become escapes (\x1b, \u202e). */
+void cli_put(FILE *out, const char *text);
+/* The same into a buffer, cut where it is full; returns it. */
+const char *cli_plain(const char *text, char *buffer, size_t size);
+/* JSON text with such characters as \u escapes, which mean the same; releases `text`. */
+char *cli_plain_json(char *text_or_null);
+
 /* ---- help (common/help.c, common/man.c) ------------------------------------------------------ */
 
 void cli_print_help(const cli_command *command);
@@ -138,6 +148,12 @@ int cli_reserve_model(const cli_call *call, const char *output, const tlnmf_data
  * name that is free. Standard output, devices and pipes stay what they are. NULL if there is none.
  */
 const char *cli_partial_path(const char *output, char path[CLI_PATH]);
+
+/* ---- foreign files (common/read.c) ----------------------------------------------------------- */
+
+/* Reads an array, a model or a description ("array", "model", "describe") in a process of its own,
+ * as tlnmf_io_read_apart does. Returns an exit code; a signal ends the reading. */
+int cli_read(const cli_call *call, const char *kind, const char *spec, tlnmf_record **out);
 
 /* ---- data (common/data.c) -------------------------------------------------------------------- */
 

@@ -88,10 +88,10 @@ static int apply(cli_call *call)
     cli_stems stems;
     if (call->operand_count != 2)
         return cli_fail(call->command, EXIT_USAGE, "a model and a sound file are needed");
-    tlnmf_error error = tlnmf_io_read_model(call->ctx, call->operands[0], &model);
-    if (error != TLNMF_OK)
-        return cli_fail_library(call, error, NULL);
-    int code = cli_stems_open(call, call->settings, call->operands[1], &stems);
+    int code = cli_read(call, "model", call->operands[0], &model);
+    if (code != EXIT_DONE)
+        return code;
+    code = cli_stems_open(call, call->settings, call->operands[1], &stems);
     stems.model_path = call->operands[0];
     if (code == EXIT_DONE)
         code = apply_model(&stems, model);

@@ -19,6 +19,10 @@ double *io_array_new(const io_place *place_or_null, const char *name, int ndim, 
 /* After a failed read: frees what io_array_new got from malloc. */
 void io_array_drop(const io_place *place_or_null, double *x);
 
+/* Whether an array of doubles of this count may come of so many stored bytes: small, or at most 200
+ * times as large. A few bytes that claim gigabytes are refused. */
+bool io_is_believable(int64_t count, int64_t stored);
+
 /* Visits a column-major array in the order of its storage; each step gives the offset in C order.
  */
 typedef struct io_walk {
@@ -156,6 +160,9 @@ bool io_hdf5_write(const char *path, const char *member, const io_array *array, 
 
 bool io_mat_read(const io_source *source, const char *member, const io_place *place, io_array *out,
                  io_error *err);
+/* That a version 5 file is whole: elements up to its end, compressed ones with their checksums,
+ * arrays with as many numbers as their shapes say (mat5.c). */
+bool io_mat5_check(const io_source *source, FILE *f, io_error *err);
 bool io_mat_list(const io_source *source, io_listing *listing, io_error *err);
 
 #endif

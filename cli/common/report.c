@@ -74,8 +74,8 @@ static void print_data(FILE *out, const cli_result *r)
     const tlnmf_record *data = tlnmf_data_record(r->data);
     int64_t M = tlnmf_get_integer(data, "M"), N = tlnmf_get_integer(data, "N");
     int64_t S = tlnmf_get_integer(data, "S"), columns = tlnmf_get_integer(r->model, "columns");
-    fprintf(out, "%s: %lld frame%s of length %lld", r->input, (long long)N, plural(N),
-            (long long)M);
+    cli_put(out, r->input);
+    fprintf(out, ": %lld frame%s of length %lld", (long long)N, plural(N), (long long)M);
     if (S > 0)
         fprintf(out, ", %lld realisation%s", (long long)S, plural(S));
     else
@@ -130,6 +130,9 @@ void cli_print_result(FILE *out, const cli_call *call, const cli_result *r)
         print_atoms(out, r);
     print_values(out, call, r->model);
     print_run(out, r->model, tlnmf_get_real(tlnmf_data_record(r->data), "mean_power"));
-    if (r->output != NULL)
-        fprintf(out, "  model         %s\n", r->output);
+    if (r->output != NULL) {
+        fputs("  model         ", out);
+        cli_put(out, r->output);
+        fputc('\n', out);
+    }
 }
