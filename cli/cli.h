@@ -108,6 +108,16 @@ void cli_say(const cli_command *command, const char *format, ...)
 int cli_fail_library(const cli_call *call, tlnmf_error error, const char *file);
 exit_code cli_code_of(tlnmf_error error);
 
+/* ---- foreign text (common/text.c) ------------------------------------------------------------ */
+
+/* Everything that comes from a file, or is the name of one, is printed through these: controls,
+ * overrides of direction and what is not UTF-8 become escapes (\x1b, \u202e). */
+void cli_put(FILE *out, const char *text);
+/* The same into a buffer, cut where it is full; returns it. */
+const char *cli_plain(const char *text, char *buffer, size_t size);
+/* JSON text with such characters as \u escapes, which mean the same; releases `text`. */
+char *cli_plain_json(char *text_or_null);
+
 /* ---- help (common/help.c, common/man.c) ------------------------------------------------------ */
 
 void cli_print_help(const cli_command *command);
@@ -134,6 +144,21 @@ int cli_check_model_name(const cli_command *command, const char *output);
 bool cli_is_same_file(const char *spec, const char *path);
 /* Fails if the output is the input, --force or not. Either may be NULL. */
 int cli_check_input(const cli_command *command, const char *input, const char *output);
+
+/* Reserves disk space for a model of these data; `output` may be NULL. Release it before the model
+ * is written. */
+int cli_reserve_model(const cli_call *call, const char *output, const tlnmf_data *data, int64_t K,
+                      tlnmf_io_reservation **reserved);
+/* Where a run that was cancelled writes: NAME.partial.h5 for NAME.h5, or NAME.partial-2.h5, .. : a
+ * name that is free. Standard output, devices and pipes stay what they are. NULL if there is none.
+ */
+const char *cli_partial_path(const char *output, char path[CLI_PATH]);
+
+/* ---- foreign files (common/read.c) ----------------------------------------------------------- */
+
+/* Reads an array, a model or a description ("array", "model", "describe") in a process of its own,
+ * as tlnmf_io_read_apart does. Returns an exit code; a signal ends the reading. */
+int cli_read(const cli_call *call, const char *kind, const char *spec, tlnmf_record **out);
 
 /* ---- data (common/data.c) -------------------------------------------------------------------- */
 
@@ -166,9 +191,9 @@ const char *cli_bytes(double bytes, char *text, size_t size); /* "1.2 GB" */
 
 /* ---- Ctrl-C (common/interrupt.c) ------------------------------------------------------------- */
 
-/* Ctrl-C once: stop cleanly; twice: at once, without leaving temporary files. */
+/* Ctrl-C, SIGTERM or SIGHUP once: stop cleanly; twice: at once, without leaving temporary files. */
 void cli_catch_interrupt(void);
-bool cli_interrupted(void); /* whether Ctrl-C or SIGTERM has come */
+bool cli_interrupted(void); /* whether one of them has come */
 /* Between these two the second Ctrl-C waits, so that files are put in place whole; the third does
  * not. */
 void cli_guard_begin(void);

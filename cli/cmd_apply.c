@@ -177,11 +177,11 @@ static int apply(cli_call *call)
     tlnmf_record *model;
     if (call->operand_count != 2)
         return cli_fail(call->command, EXIT_USAGE, "a model and a sound file or array are needed");
-    tlnmf_error error = tlnmf_io_read_model(call->ctx, call->operands[0], &model);
-    if (error != TLNMF_OK)
-        return cli_fail_library(call, error, NULL);
+    int code = cli_read(call, "model", call->operands[0], &model);
+    if (code != EXIT_DONE)
+        return code;
     bool is_array = cli_is_array(call->operands[1], model);
-    int code = check_options(call, is_array);
+    code = check_options(call, is_array);
     if (code == EXIT_DONE)
         code = is_array ? apply_to_array(call, model) : apply_to_sound(call, model);
     tlnmf_record_free(model);

@@ -79,8 +79,14 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
                           const tlnmf_record *start, int64_t atom_count)
 {
     tlnmf_record *model, *atoms = NULL;
+    tlnmf_io_reservation *reserved;
+    int code = cli_reserve_model(call, p->output, data,
+                                 tlnmf_settings_get_integer(call->settings, "k"), &reserved);
+    if (code != EXIT_DONE)
+        return code;
     tlnmf_ctx_set_progress(call->ctx, cli_progress, NULL);
     tlnmf_error error = tlnmf_fit(call->ctx, data, call->settings, start, &model);
+    tlnmf_io_release(reserved);
     if (error == TLNMF_OK && atom_count > 0)
         error = tlnmf_atoms(call->ctx, model, p->rate, atom_count, &atoms);
     cli_result r = {.input = p->input.spec,
@@ -98,8 +104,8 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
                     .init_phi = phi_file(call),
                     .init_w = arg.init_w,
                     .init_h = arg.init_h};
-    int code = error == TLNMF_OK ? cli_finish(call, &r, arg.strict != NULL)
-                                 : cli_fail_library(call, error, NULL);
+    code = error == TLNMF_OK ? cli_finish(call, &r, arg.strict != NULL)
+                             : cli_fail_library(call, error, NULL);
     tlnmf_record_free(atoms);
     tlnmf_record_free(model);
     return code;

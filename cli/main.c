@@ -18,7 +18,9 @@ static const cli_command *find(const char *name)
     for (int i = 0; i < COMMANDS; i++)
         if (strcmp(name, commands[i]->name) == 0)
             return commands[i];
-    fprintf(stderr, "tlnmf: there is no command %s (see tlnmf --help)\n", name);
+    fputs("tlnmf: there is no command ", stderr);
+    cli_put(stderr, name);
+    fputs(" (see tlnmf --help)\n", stderr);
     return NULL;
 }
 
@@ -67,6 +69,8 @@ static int choose(int argc, char **argv)
         printf("tlnmf %s\n%s\n", tlnmf_version(), tlnmf_blas());
         return EXIT_DONE;
     }
+    if (strcmp(argv[1], "--read") == 0) /* what this program asks of itself: common/read.c */
+        return argc == 4 ? tlnmf_io_serve(argv[2], argv[3]) : EXIT_USAGE;
     if (strcmp(argv[1], "--man") == 0)
         return print_man(argc > 2 ? argv[2] : NULL);
     const cli_command *command = find(argv[1]);

@@ -97,6 +97,8 @@ double io_sound_step(int format);
 typedef struct io_sound_writer io_sound_writer;
 bool io_sound_create(const char *path, const io_sound_info *info, io_sound_writer **out,
                      io_error *err);
+/* About how many bytes a file like this takes; of FLAC, half of the samples' bytes. */
+int64_t io_sound_size(const io_sound_info *info);
 bool io_sound_append(io_sound_writer *writer, const double *x, int64_t frames, io_error *err);
 int64_t io_sound_clipped(const io_sound_writer *writer);
 /* The file that is written until the commit; "" where the output is written in place. */

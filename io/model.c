@@ -249,8 +249,8 @@ static bool get_matrices(hid_t file, const char *name, io_model *m, io_error *er
     if (cols != m->M)
         return io_fail(err, IO_BAD_INPUT, "%s: Phi is %lld x %lld, not square", name,
                        (long long)m->M, (long long)cols);
-    bool has_W = H5Lexists(file, "/W", H5P_DEFAULT) != 0;
-    bool has_H = H5Lexists(file, "/H", H5P_DEFAULT) != 0;
+    bool has_W = io_h5_has(file, "/W");
+    bool has_H = io_h5_has(file, "/H");
     bool has_N = get_integer(file, "N", &m->N) && m->N >= 0;
     if (!has_N)
         m->N = 0;
@@ -277,12 +277,12 @@ static bool get_matrices(hid_t file, const char *name, io_model *m, io_error *er
 
 static bool get_trace(hid_t file, const char *name, io_model *m, io_error *err)
 {
-    if (H5Lexists(file, "/trace", H5P_DEFAULT) <= 0)
+    if (!io_h5_has(file, "/trace"))
         return true;
     for (int c = 0; c < IO_TRACE_COLUMNS; c++) {
         const char *path = io_trace_paths[c];
         io_array array;
-        if (c >= IO_TRACE_NEEDED && H5Lexists(file, path, H5P_DEFAULT) <= 0)
+        if (c >= IO_TRACE_NEEDED && !io_h5_has(file, path))
             continue;
         if (!io_h5_read(file, name, path, NULL, &array, err))
             return false;
@@ -307,7 +307,8 @@ static bool get_extras(hid_t file, const char *name, io_model *m, io_error *err)
 /* The text of /summary, NUL at its end; NULL with `err` filled in. */
 static char *get_text(hid_t file, const char *name, io_error *err)
 {
-    hid_t dataset = H5Dopen2(file, "/summary", H5P_DEFAULT);
+    io_h5_place place;
+    hid_t dataset = io_h5_open_inside(file, "/summary", &place);
     hid_t type = dataset >= 0 ? H5Dget_type(dataset) : -1;
     size_t size = type >= 0 ? H5Tget_size(type) : 0;
     char *text = NULL;
@@ -336,7 +337,7 @@ json_t *io_h5_summary(hid_t file, const char *name, io_error *err)
 {
     json_error_t why;
 
-    if (H5Lexists(file, "/summary", H5P_DEFAULT) <= 0) {
+    if (!io_h5_has(file, "/summary")) {
         json_t *empty = json_object();
         if (!empty)
             io_no_memory(err, name);

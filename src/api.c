@@ -58,6 +58,20 @@ static tlnmf_error check_precision(tlnmf_ctx *ctx, const tlnmf_data *data, const
     return TLNMF_OK;
 }
 
+/* The same rule for double precision. There is nothing better, so the run goes on with a warning.
+ */
+static void warn_of_noise(tlnmf_ctx *ctx, const tlnmf_data *data, double eps)
+{
+    const double most = 1e-3;
+    double longest = tl_data_longest(data), blur = 2.2e-16 * longest / sqrt(eps);
+    if (!(blur < most))
+        tl_log(
+            ctx, TLNMF_LOG_WARNING,
+            "C is rounding noise: 2.2e-16 x %.3g (the longest frame) / sqrt(eps = %.3g) is %.2g, "
+            "not below %g: a larger eps is needed",
+            longest, eps, blur, most);
+}
+
 /* Warns about data from which nothing can be learnt. */
 static void warn_of_triviality(tlnmf_ctx *ctx, const tlnmf_data *data)
 {
@@ -124,6 +138,7 @@ tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *se
     *out = NULL;
     TRY(prepare(ctx, data, settings, &t));
     warn_of_triviality(ctx, data);
+    warn_of_noise(ctx, data, t.eps);
     return tl_search(
         ctx, &(tl_search_task){t.goal, data, &t.opt, t.eps, start, callback, user, NULL}, out);
 }
@@ -230,6 +245,29 @@ static bool is_usable(int64_t count, const double *x, bool nonnegative)
     return true;
 }
 
+/* What evaluate_alone works on. */
+typedef struct evaluation {
+    tlnmf_ctx *ctx;
+    const tl_model *model;
+    const tl_model_point *point;
+    tl_point_values *values;
+    double *Ganti;
+} evaluation;
+
+static tlnmf_error evaluate_alone(void *arg)
+{
+    evaluation *v = arg;
+    tl_engine *e;
+    TRY(tl_engine_cpu.create(v->ctx, &(tl_engine_spec){.model = v->model}, &e));
+    tl_engine_load(e, v->point->Phi, v->point->W, v->point->H);
+    tl_values all = tl_engine_values(e, TL_C | TL_L | TL_I);
+    *v->values = (tl_point_values){all.C, all.L, all.I};
+    if (v->Ganti != NULL)
+        tl_engine_gradient(e, TL_C, v->Ganti);
+    e->ops->free(e);
+    return TLNMF_OK;
+}
+
 tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_point *point,
                         tl_point_values *values, double *Ganti)
 {
@@ -245,15 +283,9 @@ tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_p
         !is_usable(K * data->N, point->H, true))
         return tl_fail(ctx, TLNMF_ERR_DATA, "Phi, W, H must be finite, W and H not negative");
     const tl_model model = {.data = data, .K = K, .eps = point->eps, .gamma = 1.0};
-    tl_engine *e;
-    TRY(tl_engine_cpu.create(ctx, &(tl_engine_spec){.model = &model}, &e));
-    tl_engine_load(e, point->Phi, point->W, point->H);
-    tl_values all = tl_engine_values(e, TL_C | TL_L | TL_I);
-    *values = (tl_point_values){all.C, all.L, all.I};
-    if (Ganti != NULL)
-        tl_engine_gradient(e, TL_C, Ganti);
-    e->ops->free(e);
-    return TLNMF_OK;
+    /* One thread: a pool of threads left behind would make the host's next fork hang, and the
+     * values would depend on their number. */
+    return tl_with_threads(1, evaluate_alone, &(evaluation){ctx, &model, point, values, Ganti});
 }
 
 tlnmf_error tl_read_point(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_record *record,

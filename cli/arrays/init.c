@@ -75,7 +75,9 @@ int cli_init_read(cli_call *call, cli_init *init)
     if (code != EXIT_DONE)
         return code;
     if (init->path != NULL)
-        error = tlnmf_io_read_model(call->ctx, init->path, &init->model);
+        code = cli_read(call, "model", init->path, &init->model);
+    if (code != EXIT_DONE)
+        return code;
     if (error == TLNMF_OK && init->model != NULL)
         error = take_settings(call, init);
     if (error == TLNMF_OK && init->keep != NULL)

@@ -4,16 +4,20 @@
 #include <math.h>
 #include <string.h>
 
-static tlnmf_error read_array(cli_call *call, const char *spec, tlnmf_record **record, cli_array *a)
+static int read_array(cli_call *call, const char *spec, tlnmf_record **record, cli_array *a)
 {
-    tlnmf_error error = tlnmf_io_read_array(call->ctx, spec, record);
-    if (error != TLNMF_OK)
-        return error;
-    a->x = tlnmf_get_array(*record, "array", &a->rank, a->shape);
-    const char *note = tlnmf_get_text(*record, "note");
+    int code = cli_read(call, "array", spec, record);
+    if (code == EXIT_DONE)
+        a->x = tlnmf_get_array(*record, "array", &a->rank, a->shape);
+    if (code == EXIT_DONE && a->x == NULL) { /* another process has made the record */
+        tlnmf_record_free(*record);
+        *record = NULL;
+        return cli_fail(call->command, EXIT_INPUT, "%s: its reader left no array", spec);
+    }
+    const char *note = code == EXIT_DONE ? tlnmf_get_text(*record, "note") : NULL;
     if (note != NULL)
         cli_say(call->command, "%s: %s", spec, note);
-    return TLNMF_OK;
+    return code;
 }
 
 /* "(10, 50)" */
@@ -142,11 +146,10 @@ int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out)
     tlnmf_record *record;
     cli_array a;
     char shape[128];
-    int code;
     *out = NULL;
-    tlnmf_error error = read_array(call, input->spec, &record, &a);
-    if (error != TLNMF_OK)
-        return cli_fail_library(call, error, NULL);
+    int code = read_array(call, input->spec, &record, &a);
+    if (code != EXIT_DONE)
+        return code;
     if (a.rank != 2 && a.rank != 3)
         code = cli_fail(call->command, EXIT_INPUT,
                         "%s: shape %s: an array (M, N) or (S, M, N) is needed", input->spec,
@@ -165,15 +168,17 @@ int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t 
     tlnmf_record *record;
     cli_array a;
     char shape[128];
-    int code = EXIT_DONE;
     if (spec == NULL)
         return EXIT_DONE;
-    tlnmf_error error = read_array(call, spec, &record, &a);
-    if (error == TLNMF_OK && (a.rank != 2 || a.shape[0] != rows || a.shape[1] != columns))
+    int code = read_array(call, spec, &record, &a);
+    if (code != EXIT_DONE)
+        return code;
+    tlnmf_error error = TLNMF_OK;
+    if (a.rank != 2 || a.shape[0] != rows || a.shape[1] != columns)
         code = cli_fail(call->command, EXIT_INPUT, "%s: shape %s, but %s must be (%lld, %lld)",
                         spec, shape_text(&a, shape, sizeof shape), name, (long long)rows,
                         (long long)columns);
-    else if (error == TLNMF_OK)
+    else
         error = tlnmf_set_array(call->ctx, start, name, a.x, a.rank, a.shape);
     tlnmf_record_free(record);
     return error == TLNMF_OK ? code : cli_fail_library(call, error, NULL);
@@ -184,12 +189,12 @@ int cli_read_weights(cli_call *call, const char *spec, tlnmf_data *data)
     tlnmf_record *record;
     cli_array a;
     int64_t N = tlnmf_get_integer(tlnmf_data_record(data), "N");
-    int code = EXIT_DONE;
     if (spec == NULL)
         return EXIT_DONE;
-    tlnmf_error error = read_array(call, spec, &record, &a);
-    if (error != TLNMF_OK)
-        return cli_fail_library(call, error, NULL);
+    int code = read_array(call, spec, &record, &a);
+    if (code != EXIT_DONE)
+        return code;
+    tlnmf_error error = TLNMF_OK;
     if (a.rank != 1 || a.shape[0] != N)
         code = cli_fail(call->command, EXIT_INPUT, "%s: weights must have the shape (%lld,)", spec,
                         (long long)N);

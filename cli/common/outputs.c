@@ -74,12 +74,50 @@ int cli_check_output(const cli_command *command, const char *spec)
     if (spec[0] == '\0')
         return cli_fail(command, EXIT_OUTPUT, "an output has an empty name");
     const char *path = file_of(spec, file);
+    if (stat(path, &status) != 0 && errno != ENOENT) /* too long, a loop of links, .. */
+        return cli_fail(command, EXIT_OUTPUT, "%s: cannot be written: %s", path, strerror(errno));
     if (stat(path, &status) != 0)
         return check_directory(command, path);
     int code = check_present(command, path, &status);
     if (code != EXIT_DONE || !S_ISREG(status.st_mode)) /* a device is written in place */
         return code;
     return check_directory(command, path);
+}
+
+int cli_reserve_model(const cli_call *call, const char *output, const tlnmf_data *data, int64_t K,
+                      tlnmf_io_reservation **reserved)
+{
+    const int64_t rest = 1 << 16; /* summary, attributes, what HDF5 itself takes */
+    const tlnmf_record *sizes = tlnmf_data_record(data);
+    int64_t M = tlnmf_get_integer(sizes, "M"), N = tlnmf_get_integer(sizes, "N");
+    *reserved = NULL;
+    if (output == NULL)
+        return EXIT_DONE;
+    tlnmf_error error = tlnmf_io_reserve(
+        call->ctx, output, (M * M + K * (M + N)) * (int64_t)sizeof(double) + rest, reserved);
+    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, NULL);
+}
+
+const char *cli_partial_path(const char *output, char path[CLI_PATH])
+{
+    struct stat status;
+    const char *dot = strrchr(output, '.'), *slash = strrchr(output, '/');
+    if (strcmp(output, "-") == 0 || (stat(output, &status) == 0 && !S_ISREG(status.st_mode)))
+        return output;
+    if (dot == NULL || (slash != NULL && dot < slash) || dot == output || dot[-1] == '/')
+        dot = output + strlen(output);
+    for (int i = 1; i < 10000; i++) {
+        char number[16] = "";
+        if (i > 1)
+            snprintf(number, sizeof number, "-%d", i);
+        int size =
+            snprintf(path, CLI_PATH, "%.*s.partial%s%s", (int)(dot - output), output, number, dot);
+        if (size >= CLI_PATH)
+            return NULL;
+        if (lstat(path, &status) != 0)
+            return path;
+    }
+    return NULL;
 }
 
 static bool ends_with(const char *text, const char *end)

@@ -38,7 +38,8 @@ static void print_exchange(FILE *out, const tlnmf_record *model)
     if (tlnmf_get_integer(model, "chain") == 0)
         fputs("                theory says that TL-NMF has the smaller C and I, JD the smaller L; "
               "that does\n"
-              "                not hold: a search has not found its minimum; try --continuation or more --starts\n",
+              "                not hold: a search has not found its minimum; try --continuation or "
+              "more --starts\n",
               out);
 }
 
@@ -73,7 +74,8 @@ void cli_print_data(FILE *out, const char *input, const tlnmf_record *data, int6
 {
     int64_t M = tlnmf_get_integer(data, "M"), N = tlnmf_get_integer(data, "N");
     int64_t S = tlnmf_get_integer(data, "S");
-    fprintf(out, "%s: %lld frame%s of length %lld", input, (long long)N, plural(N), (long long)M);
+    cli_put(out, input);
+    fprintf(out, ": %lld frame%s of length %lld", (long long)N, plural(N), (long long)M);
     if (S > 0)
         fprintf(out, ", %lld realisation%s", (long long)S, plural(S));
     else
@@ -154,6 +156,9 @@ void cli_print_result(FILE *out, const cli_call *call, const cli_result *r)
         print_atoms(out, r);
     print_values(out, call, r->model);
     print_run(out, r->model, tlnmf_get_real(tlnmf_data_record(r->data), "mean_power"));
-    if (r->output != NULL)
-        fprintf(out, "  model         %s\n", r->output);
+    if (r->output != NULL) {
+        fputs("  model         ", out);
+        cli_put(out, r->output);
+        fputc('\n', out);
+    }
 }

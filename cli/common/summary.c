@@ -262,8 +262,15 @@ static bool print_json(const cli_call *call, const cli_result *r, json_t *summar
 int cli_finish(const cli_call *call, const cli_result *given, bool strict)
 {
     cli_result r = *given;
+    char partial[CLI_PATH];
     cli_progress_clear();
     tlnmf_error error = drop_times(call, r.model);
+    /* What a cancelled run has reached replaces nothing. */
+    if (r.output != NULL && tlnmf_get_integer(r.model, "outcome_code") == TLNMF_CANCELLED) {
+        r.output = cli_partial_path(r.output, partial);
+        if (r.output == NULL)
+            error = tlnmf_fail(call->ctx, TLNMF_ERR_OUTPUT, "there is no name for the model");
+    }
     json_t *summary = summary_json(call, &r);
     bool to_stdout = r.output != NULL && strcmp(r.output, "-") == 0;
     if (error == TLNMF_OK && r.output != NULL)

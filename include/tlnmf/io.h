@@ -52,6 +52,27 @@ TLNMF_API tlnmf_error tlnmf_io_read_model(tlnmf_ctx *ctx, const char *path, tlnm
  * the text `json`. */
 TLNMF_API tlnmf_error tlnmf_io_describe(tlnmf_ctx *ctx, const char *path, tlnmf_record **out);
 
+/* ---- foreign files -----------------------------------------------------------------------------
+ */
+
+/* HDF5 and MATLAB files are read by large libraries that damaged files can crash, stall or bloat.
+ * In a process of its own such a file can do no harm: `helper` is a program that answers `HELPER
+ * --read KIND SPEC` by `return tlnmf_io_serve(KIND, SPEC)` (the program tlnmf does). It is started
+ * with posix_spawn, works under limits on memory, time and system calls (seccomp on Linux), and
+ * hands over a packed record. Whatever ends it is TLNMF_ERR_INPUT.
+ *
+ * `kind` is "array", "model" or "describe", for what tlnmf_io_read_array, tlnmf_io_read_model and
+ * tlnmf_io_describe answer. Our own .npy reader needs no other process; it, and every file where
+ * helper is NULL or cannot be started, is read here. `stop` is asked twenty times a second; if it
+ * is not 0, reading ends with TLNMF_ERR_INPUT. */
+typedef int tlnmf_io_stop(void *user);
+TLNMF_API tlnmf_error tlnmf_io_read_apart(tlnmf_ctx *ctx, const char *helper_or_null,
+                                          const char *kind, const char *spec,
+                                          tlnmf_io_stop *stop_or_null, void *user,
+                                          tlnmf_record **out);
+/* For the helper: ends the process. Returns only if it could not begin, with an exit code. */
+TLNMF_API int tlnmf_io_serve(const char *kind, const char *spec);
+
 /* ---- sound ----------------------------------------------------------------------------------- */
 
 /* Opens a sound file in any format of libsndfile, which is read in pieces; `-` is standard input. A
@@ -71,9 +92,10 @@ TLNMF_API tlnmf_error tlnmf_io_writer_create(tlnmf_ctx *ctx, const char *path,
 TLNMF_API tlnmf_error tlnmf_io_writer_append(tlnmf_ctx *ctx, tlnmf_io_writer *writer,
                                              const double *x, int64_t count);
 /* clipped (number of samples outside the range of the format), step (distance of two values of an
- * integer format; 0 for floats), temporary (the file that is written until the commit; "" for
- * standard output, devices and pipes). A program that ends at once on a signal unlinks
- * `temporary`. */
+ * integer format; 0 for floats), bytes (about how large the file will be, reserved on the disk
+ * except for FLAC, of which it is half of the samples), temporary (the file that is written until
+ * the commit; "" for standard output, devices and pipes). A program that ends at once on a signal
+ * unlinks `temporary`. */
 TLNMF_API const tlnmf_record *tlnmf_io_writer_record(const tlnmf_io_writer *writer);
 /* Publishes the file and frees the writer, also when publishing fails. */
 TLNMF_API tlnmf_error tlnmf_io_writer_commit(tlnmf_ctx *ctx, tlnmf_io_writer *writer);
@@ -101,6 +123,14 @@ TLNMF_API tlnmf_error tlnmf_io_write_midi(tlnmf_ctx *ctx, const char *path,
  * place. */
 TLNMF_API tlnmf_error tlnmf_io_write_file(tlnmf_ctx *ctx, const char *path, const void *bytes,
                                           size_t size);
+/* Disk space for a file that will be written after a long run. Fails as writing would: no space, a
+ * limit, a directory that is not there, a name that is too long. It leaves nothing behind, however
+ * the process ends; release it just before the file is written. Nothing is reserved for `-`,
+ * devices and pipes, nor where the file system cannot. */
+typedef struct tlnmf_io_reservation tlnmf_io_reservation;
+TLNMF_API tlnmf_error tlnmf_io_reserve(tlnmf_ctx *ctx, const char *path, int64_t bytes,
+                                       tlnmf_io_reservation **out);
+TLNMF_API void tlnmf_io_release(tlnmf_io_reservation *reservation_or_null);
 /* Makes file names without extension from any texts (the list `names` of the record): no directory,
  * no control character, no name that an operating system reserves, no two alike. `safe` holds them
  * as the list `names`. */
