@@ -6,6 +6,10 @@
 /* The most components a source that are tried where the options leave it open. */
 enum { PER_SOURCE_MOST = 3 };
 
+/* Passages for remixes, in frames: a shorter one has too little between its edges, and beyond LONGEST
+ * a judgement only takes longer. */
+enum { SHORTEST = 4, LONGEST = 64 };
+
 /* Decibels that a candidate must gain to be preferred, because it adapts more to the remixes, which
  * were also learnt from (docs/separation.md): a learnt transform over a fixed one, each component a
  * source over one less, frames of twice the length, another number of iterations. */
@@ -242,7 +246,8 @@ static tlnmf_error prepare(choice *c)
 {
     TRY(create_scene(c, false));
     TRY(check_rank(c));
-    TRY(tl_remix_create(c->ctx, &c->scene[0], &c->remix));
+    TRY(tl_remix_create(c->ctx, c->sound, &c->schedule, SHORTEST * c->opt->frames.M,
+                        LONGEST * c->opt->frames.M, &c->remix));
     c->plan = make_plan(c->opt, c->remix.count > 0);
     TRY(create_learner(c, false));
     if (c->plan.lengths == 1)
