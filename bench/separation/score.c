@@ -152,9 +152,10 @@ static void log_line(tlnmf_log_level level, const char *message, void *user)
 
 static void print_model(const tlnmf_record *model)
 {
-    static const char *const reals[] = {"score", "agreement", "coverage", "mixed", "expected",
-                                        "expected_low", "expected_high", "sources_found"};
-    static const char *const arrays[] = {"members", "expected_sdr", "share", "overlap", "features"};
+    static const char *const reals[] = {"score", "coverage"};
+    static const char *const arrays[] = {"members",      "expected_sdr",  "expected_low",
+                                         "expected_high", "share",        "overlap",
+                                         "agreement"};
     for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
         print_number(reals[i], tlnmf_get_real(model, reals[i]));
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)

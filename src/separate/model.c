@@ -153,6 +153,22 @@ static tlnmf_error put_members(tlnmf_ctx *ctx, const tl_blend *blend, tlnmf_reco
     return TLNMF_OK;
 }
 
+/* What to expect of each stem. */
+static tlnmf_error put_verdict(tlnmf_ctx *ctx, const tl_blend *blend, tlnmf_record *model)
+{
+    const tl_verdict *v = &blend->verdict;
+    const struct {
+        const char *name;
+        const double *value;
+    } arrays_of[] = {{"agreement", v->agreement}, {"share", v->share},
+                     {"overlap", v->overlap},     {"expected_sdr", v->expected},
+                     {"expected_low", v->low},    {"expected_high", v->high}};
+    for (size_t i = 0; i < sizeof arrays_of / sizeof *arrays_of; i++)
+        TRY(tlnmf_set_array(ctx, model, arrays_of[i].name, arrays_of[i].value, 1,
+                            &blend->info.sources));
+    return tlnmf_set_real(ctx, model, "coverage", v->coverage);
+}
+
 tlnmf_error tl_blend_to_record(tlnmf_ctx *ctx, const tl_blend *blend, const tlnmf_sound *sound,
                                double power, tlnmf_record *model)
 {
@@ -163,6 +179,7 @@ tlnmf_error tl_blend_to_record(tlnmf_ctx *ctx, const tl_blend *blend, const tlnm
     TRY(tlnmf_set_real(ctx, model, "rate", sound->rate));
     TRY(tlnmf_set_real(ctx, model, "power", power));
     TRY(tlnmf_set_integer(ctx, model, "length", sound->sound.length));
+    TRY(put_verdict(ctx, blend, model));
     return put_members(ctx, blend, model);
 }
 

@@ -2,15 +2,9 @@
 #include "separate/study.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Updates of H with all transpositions; with those that are admitted; of all columns at the end. */
 enum { LISTEN = 40, FIT = 40, JOIN = 10 };
-/* Labels longer than LONG seconds are looked at in pieces of at most PIECE; pieces of which less than
- * HEARD is solo are considered. A note is new if the solos misfit by more than MISFIT, transpositions
- * make that less than GAIN of it, and one shift holds more than SHARE of the source's H. All decided
- * on the development mixtures of docs/separation.md. */
-static const double PIECE = 0.5, LONG = 0.75, HEARD = 0.3, MISFIT = 0.1, GAIN = 0.8, SHARE = 0.2;
 /* Where H of transposed columns starts, beside that of the others. */
 static const double QUIET = 0.03;
 
@@ -48,7 +42,7 @@ static bool admitted(const tl_study *s, const tl_notes *notes, int64_t source, i
 }
 
 /* The dictionary and its admitted transpositions; H of the base copied, that of the others zero. */
-static tlnmf_error widen(const tl_study *s, const tl_dictionary *d, const tl_notes *notes,
+tlnmf_error tl_notes_widen(const tl_study *s, const tl_dictionary *d, const tl_notes *notes,
                          tl_dictionary *out)
 {
     int64_t K = d->K;
@@ -110,9 +104,9 @@ static tlnmf_error fit_mixed(const tl_study *s, int updates, tl_dictionary *d)
 }
 
 /* H with every transposition of every source that may sound: who would play what. */
-static tlnmf_error listen(const tl_study *s, const tl_dictionary *d, tl_dictionary *wide)
+tlnmf_error tl_notes_listen(const tl_study *s, const tl_dictionary *d, tl_dictionary *wide)
 {
-    TRY(widen(s, d, NULL, wide));
+    TRY(tl_notes_widen(s, d, NULL, wide));
     for (int64_t i = 0; i < s->N; i++) {
         double share = tl_study_share(s, wide, i) * (double)wide->K / (double)d->K;
         for (int64_t k = 0; s->mixed[i] && k < wide->K; k++) {
@@ -123,152 +117,6 @@ static tlnmf_error listen(const tl_study *s, const tl_dictionary *d, tl_dictiona
         }
     }
     return fit_mixed(s, LISTEN, wide);
-}
-
-/* ---- the decision ---------------------------------------------------------------------------- */
-
-/* What the decision looks at. */
-typedef struct hearing {
-    const tl_study *s;
-    const tl_dictionary *wide;
-    double *before, *after; /* N: misfit with the solos' columns, and with all transpositions */
-    bool *sounding;         /* N: mixed, and not nearly silent */
-} hearing;
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Mixed frames above a hundredth of the median power. */
-static void find_sounding(const hearing *h, double *scratch)
-{
-    const tl_study *s = h->s;
-    int64_t count = 0;
-    for (int64_t i = 0; i < s->N; i++)
-        if (s->power[i] > 0.0)
-            scratch[count++] = s->power[i];
-    qsort(scratch, (size_t)count, sizeof *scratch, by_size);
-    double median = count > 0 ? scratch[count / 2] : 0.0;
-    for (int64_t i = 0; i < s->N; i++)
-        h->sounding[i] = s->mixed[i] && s->power[i] > 1e-2 * median;
-}
-
-/* Adds the shifts of a piece that are admitted. */
-static void decide_piece(const hearing *h, tl_note piece, tl_notes *notes)
-{
-    const tl_study *s = h->s;
-    double before = 0.0, after = 0.0, total = 0.0, held[2 * TL_SEMITONES + 1] = {0};
-    int64_t own = 0, solo = 0, count = 0;
-    for (int64_t i = 0; i < s->N; i++) {
-        if (!tl_study_touches(s, i, piece.start, piece.end))
-            continue;
-        own++;
-        solo += tl_study_solo(s, i) >= 0;
-        if (!h->sounding[i])
-            continue;
-        count++;
-        before += h->before[i];
-        after += h->after[i];
-        for (int64_t k = 0; k < h->wide->K; k++)
-            if (h->wide->owner[k] == piece.source)
-                held[h->wide->shift[k] + TL_SEMITONES] += h->wide->H[k * s->N + i];
-    }
-    if (count == 0 || !((double)solo < HEARD * (double)own))
-        return;
-    notes->considered++;
-    for (int i = 0; i < 2 * TL_SEMITONES + 1; i++)
-        total += held[i];
-    before /= (double)count;
-    after /= (double)count;
-    if (!(before > MISFIT && after < GAIN * before))
-        return;
-    for (int i = 0; i < 2 * TL_SEMITONES + 1; i++)
-        if (i != TL_SEMITONES && held[i] > SHARE * total) {
-            piece.shift = i - TL_SEMITONES;
-            notes->note[notes->count++] = piece;
-        }
-}
-
-/* How many pieces a label is cut into. */
-static int64_t pieces_of(const tl_study *s, tl_span span)
-{
-    double seconds = (double)(span.end - span.start) / s->opt->rate;
-    return seconds > LONG ? (int64_t)ceil(seconds / PIECE) : 1;
-}
-
-static void decide(const hearing *h, tl_notes *notes)
-{
-    const tl_schedule *schedule = &h->s->scene->schedule;
-    for (int64_t i = 0; i < schedule->count; i++) {
-        tl_span span = schedule->spans[i];
-        int64_t count = pieces_of(h->s, span), length = span.end - span.start;
-        bool again = false; /* the same label a second time */
-        for (int64_t j = 0; j < i; j++)
-            again = again || memcmp(&schedule->spans[j], &span, sizeof span) == 0;
-        for (int64_t p = 0; !again && h->s->alone[span.source] && p < count; p++)
-            decide_piece(h,
-                         (tl_note){.source = span.source,
-                                   .start = span.start + length * p / count,
-                                   .end = span.start + length * (p + 1) / count},
-                         notes);
-    }
-}
-
-static tlnmf_error create_notes(const tl_study *s, tl_notes *notes)
-{
-    enum { ADMITTED = 5 }; /* shifts of a piece at most: each holds more than SHARE */
-    const tl_schedule *schedule = &s->scene->schedule;
-    int64_t pieces = 0;
-    for (int64_t i = 0; i < schedule->count; i++)
-        pieces += pieces_of(s, schedule->spans[i]);
-    *notes = (tl_notes){.hooks = s->ctx->hooks};
-    tl_slot table[] = {TL_SLOT(notes->note, ADMITTED * pieces)};
-    return TL_ARENA(s->ctx, "the notes", table, &notes->memory);
-}
-
-static tlnmf_error hear(const tl_study *s, const tl_dictionary *d, const tl_dictionary *wide,
-                        tl_notes *notes)
-{
-    hearing h = {.s = s, .wide = wide};
-    double *scratch;
-    void *memory;
-    tl_slot table[] = {TL_SLOT(h.before, s->N), TL_SLOT(h.after, s->N), TL_SLOT(h.sounding, s->N),
-                       TL_SLOT(scratch, s->N)};
-    TRY(TL_ARENA(s->ctx, "what was heard", table, &memory));
-    tlnmf_error error = tl_dictionary_misfit(s, d, h.before);
-    if (error == TLNMF_OK)
-        error = tl_dictionary_misfit(s, wide, h.after);
-    if (error == TLNMF_OK) {
-        find_sounding(&h, scratch);
-        decide(&h, notes);
-    }
-    tl_release(&s->ctx->hooks, memory);
-    return error;
-}
-
-tlnmf_error tl_notes_decide(const tl_study *s, const tl_dictionary *d, tl_notes *notes)
-{
-    tl_dictionary wide = {.memory = NULL};
-    TRY(create_notes(s, notes));
-    if (s->mixed_count == 0)
-        return TLNMF_OK;
-    tlnmf_error error = listen(s, d, &wide);
-    if (error == TLNMF_OK)
-        error = hear(s, d, &wide, notes);
-    tl_dictionary_free(&wide);
-    if (error != TLNMF_OK)
-        tl_notes_free(notes);
-    return error;
-}
-
-void tl_notes_free(tl_notes *notes)
-{
-    if (notes->memory != NULL)
-        tl_release(&notes->hooks, notes->memory);
-    notes->memory = NULL;
-    notes->count = 0;
 }
 
 /* ---- with notes ------------------------------------------------------------------------------ */
@@ -304,7 +152,7 @@ static void start_H(const tl_study *s, const tl_notes *notes, tl_dictionary *d)
 tlnmf_error tl_notes_apply(const tl_study *s, const tl_dictionary *d, const tl_notes *notes,
                            tl_dictionary *out)
 {
-    TRY(widen(s, d, notes, out));
+    TRY(tl_notes_widen(s, d, notes, out));
     start_H(s, notes, out);
     tlnmf_error error = out->K > out->base ? fit_mixed(s, FIT, out) : TLNMF_OK;
     if (error == TLNMF_OK)

@@ -145,6 +145,12 @@ static void choose(pool *p, double weight[CANDIDATES])
 static void fill_blend(pool *p, double weight[CANDIDATES])
 {
     tl_blend *b = p->blend;
+    double score = NAN;
+    for (int64_t i = 0; i < p->count; i++) {
+        p->candidate[i].model->info.score = p->candidate[i].score;
+        if (weight[i] > 0.0)
+            score = fmax(score, p->candidate[i].score);
+    }
     while (b->members < TL_MEMBERS_MAX) {
         int64_t best = 0;
         for (int64_t i = 1; i < p->count; i++)
@@ -161,8 +167,26 @@ static void fill_blend(pool *p, double weight[CANDIDATES])
     b->info = b->member[0]->info;
     b->info.remixes = p->remix.count;
     b->info.candidates = p->count;
-    b->info.score = NAN;
+    b->info.score = score;
     b->info.outcome = p->watch->stopped ? TLNMF_CANCELLED : TLNMF_ITERATIONS;
+}
+
+/* How far the candidates of the kind that matters agree, and what follows. */
+static tlnmf_error listen(pool *p)
+{
+    enum { MOST = 6 };
+    const tl_separator *member[MOST];
+    int64_t members = 0;
+    bool dictionaries = false;
+    for (int64_t i = 0; i < p->count; i++)
+        dictionaries = dictionaries || p->candidate[i].kind != FLATS;
+    for (int64_t i = 0; i < p->count && members < MOST; i++)
+        if ((p->candidate[i].kind != FLATS) == dictionaries)
+            member[members++] = p->candidate[i].model;
+    tl_verdict *verdict = &p->blend->verdict;
+    verdict->coverage = p->notes.sounding > 0.0 ? p->notes.heard / p->notes.sounding : 1.0;
+    return tl_verdict_listen(p->ctx, p->sound, &p->schedule, p->opt->rate, member, members,
+                             verdict);
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */
@@ -212,8 +236,10 @@ static tlnmf_error try_all(void *self)
     tl_slot table[] = {TL_SLOT(p->blend, 1)};
     void *memory;
     TRY(TL_ARENA(p->ctx, "the blend", table, &memory));
+    TRY(listen(p));
     choose(p, weight);
     fill_blend(p, weight);
+    tl_verdict_expect(p->opt->sources, p->blend->info.score, true, &p->blend->verdict);
     return TLNMF_OK;
 }
 
@@ -229,6 +255,8 @@ tlnmf_error tl_pool_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedu
             tl_scene_free(&p.scene[i]);
     tl_notes_free(&p.notes);
     tl_remix_free(&p.remix);
+    if (error != TLNMF_OK)
+        tl_release(&ctx->hooks, p.blend);
     *out = error == TLNMF_OK ? p.blend : NULL;
     return error;
 }

@@ -64,7 +64,7 @@ double tl_study_share(const tl_study *study, const tl_dictionary *d, int64_t i);
 
 /* ---- notes (notes.c) ------------------------------------------------------------------------- */
 
-enum { TL_SEMITONES = 9 }; /* up and down: an octave would be taken for the other source's notes */
+enum { TL_SEMITONES = 15, TL_SHIFTS = 2 * TL_SEMITONES + 1 }; /* up and down */
 
 /* A source plays something that is a transposed column of its own from start to end. */
 typedef struct tl_note {
@@ -72,14 +72,20 @@ typedef struct tl_note {
 } tl_note;
 
 typedef struct tl_notes {
-    int64_t count, considered; /* admitted; pieces of labels that were looked at */
+    int64_t count;
     tl_note *note;
-    double unexplained; /* part of the mixed frames that the solos do not explain */
+    double heard, sounding; /* samples of mixed pieces that were heard alone; of all mixed pieces */
     tl_hooks hooks;
     void *memory;
 } tl_notes;
 
-/* Decides which notes are new, from a dictionary of solos. */
+/* The dictionary and its transpositions, of the notes or, if NULL, all of the sources with solos; H of
+ * the base copied, that of the others zero. */
+tlnmf_error tl_notes_widen(const tl_study *study, const tl_dictionary *d, const tl_notes *notes,
+                           tl_dictionary *out);
+/* The dictionary with all transpositions, and H of the mixed frames: who would play what. */
+tlnmf_error tl_notes_listen(const tl_study *study, const tl_dictionary *d, tl_dictionary *wide);
+/* Decides which notes are new, from a dictionary of solos (decide.c). */
 tlnmf_error tl_notes_decide(const tl_study *study, const tl_dictionary *d, tl_notes *notes);
 void tl_notes_free(tl_notes *notes);
 /* The dictionary with transposed columns for these notes, H fitted and a few joint updates done. */
@@ -88,6 +94,15 @@ tlnmf_error tl_notes_apply(const tl_study *study, const tl_dictionary *d, const 
 /* A separator from a dictionary; notes may be NULL. */
 tlnmf_error tl_study_separator(const tl_study *study, const tl_dictionary *d,
                                const tl_notes *notes, tl_separator **out);
+
+/* ---- what to expect (verdict.c) --------------------------------------------------------------- */
+
+/* Has the members take the recording apart: agreement, share and overlap. */
+tlnmf_error tl_verdict_listen(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedule *schedule,
+                              double rate, const tl_separator *const *member, int64_t members,
+                              tl_verdict *verdict);
+/* The SI-SDR to expect, from these and the score on remixes (NaN: there are none). */
+void tl_verdict_expect(int64_t sources, double score, bool guided, tl_verdict *verdict);
 
 /* ---- candidates (pool.c) --------------------------------------------------------------------- */
 

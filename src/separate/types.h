@@ -57,13 +57,11 @@ typedef struct tl_separator_info {
 
 /* What can be said about the stems without knowing the truth. */
 typedef struct tl_verdict {
-    double agreement; /* mean SI-SDR in dB of the members' stems to each other; NaN: one member */
-    double coverage;  /* part of the mixed sound's sources and notes that were heard alone */
-    double mixed;     /* part of the sounding time in which several sources sound */
+    double agreement[TL_SOURCES_MAX]; /* mean SI-SDR in dB of the members' stems to each other */
+    double share[TL_SOURCES_MAX];     /* of the energy of all stems */
+    double overlap[TL_SOURCES_MAX];   /* part of the stem's energy where others may sound */
+    double coverage; /* part of the labelled time in the mixture whose notes were heard alone */
     double expected[TL_SOURCES_MAX], low[TL_SOURCES_MAX], high[TL_SOURCES_MAX]; /* SI-SDR, dB */
-    double share[TL_SOURCES_MAX];   /* of the energy of all stems */
-    double overlap[TL_SOURCES_MAX]; /* part of the stem's energy where others may sound */
-    double mean, mean_low, mean_high; /* of the stems */
 } tl_verdict;
 
 /* How to take a sound apart. Outputs are numbered: the sources, or all components with
