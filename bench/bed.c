@@ -1,3 +1,4 @@
+/* A problem of a given shape: random data, and all arrays. */
 #include "bed.h"
 #include "base/rng.h"
 
@@ -59,44 +60,48 @@ static void fill_weights_apart(bed *b, tl_rng *rng)
 static void allocate_inputs(bed *b)
 {
     int64_t M = b->is.M, N = b->is.N, K = b->is.K, S = b->is.S, T = b->T;
-    tl_slot table[] = {TL_SLOT(b->Phi, M * M),
-                       TL_SLOT(b->W, M * K),
-                       TL_SLOT(b->H, K * N),
-                       TL_SLOT(b->X, M * T),
-                       TL_SLOT(b->V, M * N),
-                       TL_SLOT(b->U, M * N),
-                       TL_SLOT(b->E, M * M),
-                       TL_SLOT(b->E_long, M * M),
-                       TL_SLOT(b->UX, tl_gradient_room(b->data)),
-                       TL_SLOT(b->V_turned, N * M),
-                       TL_SLOT(b->M_scratch, M * M),
-                       TL_SLOT(b->twin_X, M * T),
-                       TL_SLOT(b->twin_U, M * T),
-                       TL_SLOT(b->rows, S * M),
-                       TL_SLOT(b->frame, S * M + S),
-                       TL_SLOT(b->fast.V, M * N),
-                       TL_SLOT(b->twin.V, M * N),
-                       TL_SLOT(b->fast.U, M * N),
-                       TL_SLOT(b->twin.U, M * N),
-                       TL_SLOT(b->fast.W, M * K),
-                       TL_SLOT(b->twin.W, M * K),
-                       TL_SLOT(b->fast.H, K * N),
-                       TL_SLOT(b->twin.H, K * N),
-                       TL_SLOT(b->fast.Phi, M * M),
-                       TL_SLOT(b->twin.Phi, M * M),
-                       TL_SLOT(b->fast.G, M * M),
-                       TL_SLOT(b->twin.G, M * M),
-                       TL_SLOT(b->fast.Q, M * M),
-                       TL_SLOT(b->twin.Q, M * M)};
+    tl_slot table[] = {
+        TL_SLOT(b->Phi, M * M),
+        TL_SLOT(b->W, M * K),
+        TL_SLOT(b->H, K * N),
+        TL_SLOT(b->X, M * T),
+        TL_SLOT(b->V, M * N),
+        TL_SLOT(b->U, M * N),
+        TL_SLOT(b->E, M * M),
+        TL_SLOT(b->E_long, M * M),
+        TL_SLOT(b->UX, tl_max(tl_gradient_scratch(b->data), tl_sweep_scratch(b->data))),
+        TL_SLOT(b->fast_X, M * T),
+        TL_SLOT(b->V_turned, N * M),
+        TL_SLOT(b->M_scratch, M * M),
+        TL_SLOT(b->twin_X, M * T),
+        TL_SLOT(b->twin_U, M * T),
+        TL_SLOT(b->rows, S * M),
+        TL_SLOT(b->frame, S * M + S),
+        TL_SLOT(b->fast.V, M * N),
+        TL_SLOT(b->twin.V, M * N),
+        TL_SLOT(b->fast.U, M * N),
+        TL_SLOT(b->twin.U, M * N),
+        TL_SLOT(b->fast.W, M * K),
+        TL_SLOT(b->twin.W, M * K),
+        TL_SLOT(b->fast.H, K * N),
+        TL_SLOT(b->twin.H, K * N),
+        TL_SLOT(b->fast.Phi, M * M),
+        TL_SLOT(b->twin.Phi, M * M),
+        TL_SLOT(b->fast.G, M * M),
+        TL_SLOT(b->twin.G, M * M),
+        TL_SLOT(b->fast.Q, M * M),
+        TL_SLOT(b->twin.Q, M * M)};
     must(b->ctx, TL_ARENA(b->ctx, "the bench", table, &b->block));
 }
 
-/* Kernels with room of their own. */
+/* Kernels with scratch of their own. */
 static void allocate_parts(bed *b)
 {
-    tl_slot table[TL_MU_SLOTS + TL_SKEW_SLOTS];
-    tl_mu_slots(&b->mu, b->is.M, b->is.N, b->is.K, table);
-    tl_skew_slots(&b->skew, b->is.M, table + TL_MU_SLOTS);
+    int64_t M = b->is.M;
+    tl_slot table[2 + TL_MU_SLOTS + TL_SKEW_SLOTS] = {TL_SLOT(b->lent.a, M * M),
+                                                      TL_SLOT(b->lent.b, M * M)};
+    tl_mu_slots(&b->mu, M, b->is.N, b->is.K, table + 2);
+    tl_skew_slots(&b->skew, M, table + 2 + TL_MU_SLOTS);
     b->mu.gamma = 1.0;
     must(b->ctx, TL_ARENA(b->ctx, "the bench", table, &b->parts));
 }
@@ -111,18 +116,16 @@ void bed_create(tlnmf_ctx *ctx, shape is, bed *b)
     if (b->Y == NULL)
         must(ctx, tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for the data"));
     fill_data(b, &rng);
-    must(ctx, tlnmf_data_from_realisations(ctx, b->Y, is.S, M, N, &b->data));
+    must(ctx, tlnmf_data_from_realisations(ctx, b->Y, (int64_t[]){is.S, M, N}, &b->data));
     b->T = b->data->T;
     allocate_inputs(b);
     allocate_parts(b);
-    must(ctx, tl_model_create(ctx, b->data, K, b->eps, 1.0, &b->model));
     fill_positive(M * K, &rng, b->W);
     fill_positive(K * N, &rng, b->H);
     fill_skew(M, 0.01, &rng, b->E);
     fill_skew(M, 10.0, &rng, b->E_long);
     tl_identity(M, b->Phi);
-    tl_gemm(TL_PLAIN, TL_PLAIN, M, b->T, M, 1.0, b->Phi, M, b->data->R, b->T, 0.0, b->X, b->T);
-    tl_power(b->data, b->X, b->V);
+    tl_coefficients(b->data, &tl_double, b->Phi, b->X, b->V);
     if (is.apart)
         fill_weights_apart(b, &rng);
     else
@@ -141,18 +144,15 @@ void bed_reset(bed *b)
         tl_copy(sides[i]->Phi, b->Phi, M * M);
     }
     tl_copy(b->twin_X, b->X, M * b->T);
+    tl_copy(b->fast_X, b->X, M * b->T);
     for (int64_t m = 0; m < M; m++)
         for (int64_t n = 0; n < N; n++)
             for (int64_t t = b->data->offset[n]; t < b->data->offset[n + 1]; t++)
                 b->twin_U[m * b->T + t] = b->U[m * N + n];
-    tl_copy(b->model.Phi, b->Phi, M * M);
-    tl_copy(b->model.U, b->U, M * N);
-    tl_model_refresh(&b->model);
 }
 
 void bed_free(bed *b)
 {
-    tl_model_free(&b->model);
     tlnmf_data_free(b->data);
     tlnmf_data_free(b->again);
     tl_release(&b->ctx->hooks, b->block);

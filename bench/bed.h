@@ -2,8 +2,8 @@
 #ifndef TLNMF_BENCH_BED_H
 #define TLNMF_BENCH_BED_H
 
-#include "linalg/linalg.h"
-#include "model/model.h"
+#include "engine/jacobi.h"
+#include "model/kernels.h"
 
 typedef struct shape {
     int64_t M, N, K, S;
@@ -27,14 +27,15 @@ typedef struct bed {
     double *Y;                         /* S x M x N */
     double *Phi, *W, *H;               /* where every run begins */
     double *X, *V, *U;                 /* and what follows from it */
+    double *fast_X;                    /* M x T: what kernels write */
     double *E, *E_long;                /* skew-symmetric, of norms about 0.01 and 10 */
-    double *UX, *V_turned, *M_scratch; /* scratch of the gradient, V (N x M), M x M */
+    double *UX, *V_turned, *M_scratch; /* scratch of gradient and sweep, V (N x M), M x M */
     double *twin_X, *twin_U;           /* M x T */
     double *rows, *frame;              /* of the twin of the compression */
     tlnmf_data *data, *again;
-    tl_model model;
     tl_mu mu;
     tl_skew skew;
+    tl_lent lent; /* to functions of skew matrices */
     outputs fast, twin;
     void *block, *parts;
 } bed;

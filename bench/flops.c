@@ -1,3 +1,4 @@
+/* Counts the operations that BLAS and LAPACK do. */
 #include "flops.h"
 
 static double total;

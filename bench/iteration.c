@@ -36,7 +36,7 @@ static int tick(const tl_progress *progress, void *user)
 static tlnmf_error run(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t K, int64_t J, double *Y)
 {
     tlnmf_settings opt;
-    tl_settings_init(&opt);
+    tl_settings_defaults(TL_TASK_FIT, &opt);
     opt.k = K;
     opt.J = J;
     opt.method = TL_METHOD_TL;
@@ -47,8 +47,8 @@ static tlnmf_error run(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t K, int64_t 
     tlnmf_data *data = NULL;
     tl_result *result = NULL;
     watch w = {.running = false};
-    TRY(tl_simulate_gcm(ctx, 1, M, N, K, 1, 2, TL_STREAM_OWN, Y, NULL, NULL));
-    TRY(tlnmf_data_from_realisations(ctx, Y, 1, M, N, &data));
+    TRY(simulate_gcm(ctx, (gcm_recipe){1, M, N, K, 1, 2, TL_STREAM_OWN}, Y, NULL, NULL));
+    TRY(tlnmf_data_from_realisations(ctx, Y, (int64_t[]){1, M, N}, &data));
     printf("{\"M\": %" PRId64 ", \"N\": %" PRId64 ", \"K\": %" PRId64
            ", \"update_flops\": %.8g, \"gemm_rate\": %.6g, \"iterations\": [",
            M, N, K, 12.0 * (double)(M * N * K * opt.J_nmf), machine_gemm(ctx, tl_min(M, 1024)));
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
         return 2;
     }
     tlnmf_ctx *ctx;
-    if (tlnmf_ctx_create(NULL, &ctx) != TLNMF_OK)
+    if (tlnmf_ctx_create(&ctx) != TLNMF_OK)
         return 1;
     omp_set_num_threads(1); /* for the rate of products; the fit sees to its own */
     double *Y = tl_allocate(&ctx->hooks, (size_t)(size[0] * size[1]) * sizeof *Y);

@@ -1,6 +1,6 @@
+/* The kernels, their twins, their operations and bytes. */
 #include "jobs.h"
 #include "model/naive.h"
-#include "solve/jacobi.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -61,7 +61,8 @@ static void run_mu(bed *b)
 
 static void twin_mu(bed *b)
 {
-    tl_naive_mu(b->is.M, b->is.N, b->is.K, 1.0, b->V, b->eps, b->twin.W, b->twin.H);
+    tl_naive_update(
+        &(tl_naive_nmf){b->is.M, b->is.N, b->is.K, 1.0, b->eps, b->V, b->twin.W, b->twin.H});
 }
 
 static double mu_difference(bed *b)
@@ -87,7 +88,7 @@ static double mu_bytes(const bed *b)
 
 static void run_transform(bed *b)
 {
-    tl_model_refresh(&b->model);
+    tl_coefficients(b->data, &tl_double, b->Phi, b->fast_X, b->fast.V);
 }
 
 static void twin_transform(bed *b)
@@ -97,7 +98,7 @@ static void twin_transform(bed *b)
 
 static double transform_difference(bed *b)
 {
-    return relative(b->is.M * b->is.N, b->model.V, b->twin.V);
+    return relative(b->is.M * b->is.N, b->fast.V, b->twin.V);
 }
 
 static double transform_flops(const bed *b)
@@ -226,7 +227,7 @@ static double L_bytes(const bed *b)
 
 static void run_gradient(bed *b)
 {
-    tl_gradient(b->data, NULL, b->X, b->U, b->UX, b->fast.G);
+    tl_gradient(b->data, &tl_double, b->X, b->U, b->UX, b->fast.G);
 }
 
 /* Computes X on the way, which doubles its work. */
@@ -252,7 +253,7 @@ static double gradient_bytes(const bed *b)
 
 static void run_gamma(bed *b)
 {
-    tl_gamma(NULL, b->is.M, b->is.N, b->U, b->V, b->fast.G);
+    tl_gamma(&tl_double, b->is.M, b->is.N, b->U, b->V, b->fast.G);
 }
 
 static void twin_gamma(bed *b)
@@ -274,7 +275,13 @@ static double gamma_bytes(const bed *b)
 
 static void run_sweep(bed *b)
 {
-    b->fast.value = tl_jacobi_sweep(&b->model, 0.0);
+    b->fast.value = tl_sweep_double(&(tl_sweep){.data = b->data,
+                                                .U = b->U,
+                                                .X = b->fast_X,
+                                                .Phi = b->fast.Phi,
+                                                .scratch = b->UX,
+                                                .frames = (double)b->is.N});
+    tl_power(b->data, b->fast_X, b->fast.V);
 }
 
 static void twin_sweep(bed *b)
@@ -295,9 +302,9 @@ static double weighted_sum(const bed *b, const double *V)
 static double sweep_difference(bed *b)
 {
     if (b->is.apart)
-        return relative(b->is.M * b->is.M, b->model.Phi, b->twin.Phi);
+        return relative(b->is.M * b->is.M, b->fast.Phi, b->twin.Phi);
     double before = weighted_sum(b, b->V);
-    tl_naive_power(b->is.S, b->is.M, b->is.N, b->Y, b->model.Phi, b->twin.V);
+    tl_naive_power(b->is.S, b->is.M, b->is.N, b->Y, b->fast.Phi, b->twin.V);
     double fall = before - weighted_sum(b, b->twin.V);
     return fabs(fall - b->fast.value) / before;
 }
@@ -320,7 +327,7 @@ static double sweep_bytes(const bed *b)
 static void run_exp(bed *b)
 {
     tl_skew_prepare(&b->skew, b->E);
-    tl_skew_exp(&b->skew, 1.0, b->fast.Q);
+    tl_skew_exp(&b->skew, 1.0, b->lent, b->fast.Q);
 }
 
 static void twin_exp(bed *b)
@@ -331,7 +338,7 @@ static void twin_exp(bed *b)
 static void run_polar(bed *b)
 {
     tl_skew_prepare(&b->skew, b->E);
-    tl_skew_polar(&b->skew, 1.0, b->fast.Q);
+    tl_skew_polar(&b->skew, 1.0, b->lent, b->fast.Q);
 }
 
 static void twin_polar(bed *b)
@@ -342,7 +349,7 @@ static void twin_polar(bed *b)
 static void run_polar_long(bed *b)
 {
     tl_skew_prepare(&b->skew, b->E_long);
-    tl_skew_polar(&b->skew, 1.0, b->fast.Q);
+    tl_skew_polar(&b->skew, 1.0, b->lent, b->fast.Q);
 }
 
 static void twin_polar_long(bed *b)
@@ -365,8 +372,8 @@ static double skew_bytes(const bed *b)
 static void run_compress(bed *b)
 {
     tlnmf_data_free(b->again);
-    if (tlnmf_data_from_realisations(b->ctx, b->Y, b->is.S, b->is.M, b->is.N, &b->again) !=
-        TLNMF_OK) {
+    if (tlnmf_data_from_realisations(b->ctx, b->Y, (int64_t[]){b->is.S, b->is.M, b->is.N},
+                                     &b->again) != TLNMF_OK) {
         fprintf(stderr, "bench: %s\n", tlnmf_message(b->ctx));
         exit(1);
     }

@@ -149,7 +149,7 @@ int main(int argc, char **argv)
         return 2;
     }
     tlnmf_ctx *ctx;
-    if (tlnmf_ctx_create(NULL, &ctx) != TLNMF_OK)
+    if (tlnmf_ctx_create(&ctx) != TLNMF_OK)
         return 1;
     omp_set_num_threads(1); /* BLAS's, too */
     int failures = 0;

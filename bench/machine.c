@@ -1,3 +1,4 @@
+/* Rates of this machine: products, and reading memory. */
 #include "machine.h"
 #include "linalg/linalg.h"
 #include "model/kernels.h"

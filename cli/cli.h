@@ -61,6 +61,7 @@ typedef struct cli_call {
     const char *given[CLI_OPTIONS_MAX]; /* the library's options that were given */
     int given_count;
     const char *transform_file; /* --transform with something that is not a name */
+    const char *subject;        /* the file that the library's warnings are about; or NULL */
 } cli_call;
 
 extern const cli_command cli_separate, cli_apply, cli_eval, cli_fit, cli_jd, cli_simulate,
@@ -200,8 +201,10 @@ typedef struct cli_result {
         *moving; /* as given, for the record; may be NULL */
 } cli_result;
 
-/* What is wrong with the operand, -o and --json before any file is read. */
-int cli_check_model(const cli_call *call, const char *output, const char *init_phi);
+/* What is wrong with the operand, -o and --json before any file is read. The output must be none of
+ * the inputs; `more` names two of them, each may be NULL. */
+int cli_check_model(const cli_call *call, const char *output, const char *init_phi,
+                    const char *const more[2]);
 /* Writes the model and prints the summary; returns the exit code. */
 int cli_finish(const cli_call *call, const cli_result *r, bool strict);
 

@@ -133,11 +133,8 @@ static int check(cli_call *call, plan *p)
         return cli_fail(call->command, EXIT_USAGE, "-k is needed: the number of components");
     int code = read_numbers(call, p);
     if (code == EXIT_DONE)
-        code = cli_check_model(call, p->output, arg.init_phi);
-    if (code == EXIT_DONE)
-        code = cli_check_input(call->command, arg.init_w, p->output);
-    if (code == EXIT_DONE)
-        code = cli_check_input(call->command, arg.init_h, p->output);
+        code = cli_check_model(call, p->output, arg.init_phi,
+                               (const char *[]){arg.init_w, arg.init_h});
     tlnmf_error error =
         code == EXIT_DONE ? tlnmf_settings_check(call->ctx, call->settings) : TLNMF_OK;
     return error == TLNMF_OK ? code : cli_fail_library(call, error, NULL);

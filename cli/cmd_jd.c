@@ -68,9 +68,7 @@ static int run(int argc, char **argv)
     memset(&arg, 0, sizeof arg);
     if (cli_begin(&call, &cli_jd, argc, argv, &code)) {
         const char *output = cli_common_values.output != NULL ? cli_common_values.output : "phi.h5";
-        code = cli_check_model(&call, output, arg.init_phi);
-        if (code == EXIT_DONE)
-            code = cli_check_input(call.command, arg.weights, output);
+        code = cli_check_model(&call, output, arg.init_phi, (const char *[]){arg.weights, NULL});
         if (code == EXIT_DONE) {
             cli_catch_interrupt();
             code = diagonalise(&call, output);

@@ -1,3 +1,4 @@
+/* Arrays: which format a spec means, in and out. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static char *split_spec(const char *spec, const char **member)
     return strndup(spec, length);
 }
 
-bool io_array_read(const char *spec, io_array *out, io_error *err)
+bool io_array_read(const char *spec, const io_place *place, io_array *out, io_error *err)
 {
     const char *member;
     char *path = split_spec(spec, &member);
@@ -34,15 +35,15 @@ bool io_array_read(const char *spec, io_array *out, io_error *err)
         return io_no_memory(err, spec);
     if (io_source_open(path, &source, err)) {
         if (source.format == IO_FORMAT_NPY)
-            ok = io_npy_read(&source, out, err);
+            ok = io_npy_read(&source, place, out, err);
         else if (source.format == IO_FORMAT_HDF5)
-            ok = io_hdf5_read(&source, member, out, err);
+            ok = io_hdf5_read(&source, member, place, out, err);
         else
-            ok = io_mat_read(&source, member, out, err);
+            ok = io_mat_read(&source, member, place, out, err);
         io_source_close(&source);
     }
     if (!ok)
-        io_array_free(out);
+        *out = (io_array){0}; /* the readers have given their memory back */
     free(path);
     return ok;
 }

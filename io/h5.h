@@ -1,4 +1,4 @@
-/* HDF5 inside this room: what arrays, models and descriptions have in common.
+/* HDF5 inside io/: what arrays, models and descriptions have in common.
  *
  * None of these functions silences HDF5's own messages: their callers run them between
  * H5E_BEGIN_TRY and H5E_END_TRY, once at the door. */
@@ -21,7 +21,8 @@ bool io_h5_list(hid_t file, const char *name, io_listing *listing, io_error *err
  * negative with `err` filled in. H5Dclose when done. */
 hid_t io_h5_dataset(hid_t file, const char *name, const char *path, io_array *shape, io_error *err);
 
-bool io_h5_read(hid_t file, const char *name, const char *path, io_array *out, io_error *err);
+bool io_h5_read(hid_t file, const char *name, const char *path, const io_place *place_or_null,
+                io_array *out, io_error *err);
 
 /* Elements of an open dataset as `native`, into a buffer the caller has sized by its shape. */
 bool io_h5_fill(hid_t dataset, const char *name, const char *path, hid_t native, void *buffer,

@@ -1,3 +1,4 @@
+/* Reading HDF5: what is inside, and arrays of real numbers. */
 #include "h5.h"
 
 #include <stdio.h>
@@ -198,7 +199,8 @@ bool io_h5_fill(hid_t dataset, const char *name, const char *path, hid_t native,
                    path);
 }
 
-bool io_h5_read(hid_t file, const char *name, const char *path, io_array *out, io_error *err)
+bool io_h5_read(hid_t file, const char *name, const char *path, const io_place *place,
+                io_array *out, io_error *err)
 {
     io_array array;
     hid_t dataset = io_h5_dataset(file, name, path, &array, err);
@@ -206,38 +208,39 @@ bool io_h5_read(hid_t file, const char *name, const char *path, io_array *out, i
     if (dataset < 0)
         return false;
     int64_t count = io_count(array.ndim, array.dim);
-    array.x = io_new_words(name, count, err);
+    array.x = io_array_new(place, name, array.ndim, array.dim, err);
     bool ok =
         array.x && (count == 0 || io_h5_fill(dataset, name, path, H5T_NATIVE_DOUBLE, array.x, err));
     H5Dclose(dataset);
     if (ok)
         *out = array;
     else
-        free(array.x);
+        io_array_drop(place, array.x);
     return ok;
 }
 
-static bool read_member(hid_t file, const char *name, const char *member, io_array *out,
-                        io_error *err)
+static bool read_member(hid_t file, const char *name, const char *member, const io_place *place,
+                        io_array *out, io_error *err)
 {
     io_listing listing = {0};
     bool ok = member || io_h5_list(file, name, &listing, err);
 
     if (ok && !member)
         member = io_listing_only(&listing, name, err);
-    ok = ok && member && io_h5_read(file, name, member, out, err);
+    ok = ok && member && io_h5_read(file, name, member, place, out, err);
     io_listing_free(&listing);
     return ok;
 }
 
-bool io_hdf5_read(const io_source *source, const char *member, io_array *out, io_error *err)
+bool io_hdf5_read(const io_source *source, const char *member, const io_place *place, io_array *out,
+                  io_error *err)
 {
     bool ok = false;
 
     H5E_BEGIN_TRY
     {
         hid_t file = io_h5_open(source, err);
-        ok = file >= 0 && read_member(file, source->name, member, out, err);
+        ok = file >= 0 && read_member(file, source->name, member, place, out, err);
         if (file >= 0)
             H5Fclose(file);
     }

@@ -1,4 +1,4 @@
-/* What the files of this room share; nobody outside includes it. */
+/* What the readers and writers of io/ share; nobody outside includes it. */
 #ifndef TLNMF_IO_INTERNAL_H
 #define TLNMF_IO_INTERNAL_H
 
@@ -11,9 +11,13 @@
 /* The number of elements of a shape, or -1 when it does not fit in an int64_t. */
 int64_t io_count(int ndim, const int64_t *dim);
 
-/* Room for `count` elements of 8 bytes. A claim beyond the machine's memory is refused before it
- * is tried: an overcommitting system would grant it and kill the process later. */
-void *io_new_words(const char *name, int64_t count, io_error *err);
+/* Memory for the numbers of an array, from the place if there is one, else from malloc. A claim
+ * beyond the machine's memory is refused before it is tried: an overcommitting system would grant
+ * it and kill the process later. */
+double *io_array_new(const io_place *place_or_null, const char *name, int ndim, const int64_t *dim,
+                     io_error *err);
+/* After a failed read: frees what io_array_new got from malloc. */
+void io_array_drop(const io_place *place_or_null, double *x);
 
 /* Visits a column-major array in the order of its storage; each step gives the offset in C order.
  */
@@ -129,15 +133,17 @@ void io_set_missing(const io_listing *listing, const char *name, const char *wha
 
 /* ---- the formats: a reader, a lister, a writer -------------------------------------------- */
 
-bool io_npy_read(const io_source *source, io_array *out, io_error *err);
+bool io_npy_read(const io_source *source, const io_place *place, io_array *out, io_error *err);
 bool io_npy_list(const io_source *source, io_listing *listing, io_error *err);
 bool io_npy_write(const char *path, const io_array *array, io_error *err);
 
 /* `member` names the array, or is NULL for the only one. */
-bool io_hdf5_read(const io_source *source, const char *member, io_array *out, io_error *err);
+bool io_hdf5_read(const io_source *source, const char *member, const io_place *place, io_array *out,
+                  io_error *err);
 bool io_hdf5_write(const char *path, const char *member, const io_array *array, io_error *err);
 
-bool io_mat_read(const io_source *source, const char *member, io_array *out, io_error *err);
+bool io_mat_read(const io_source *source, const char *member, const io_place *place, io_array *out,
+                 io_error *err);
 bool io_mat_list(const io_source *source, io_listing *listing, io_error *err);
 
 #endif

@@ -1,3 +1,4 @@
+/* Label tracks of Audacity, in and out; safe names of files. */
 #include "internal.h"
 
 #include <math.h>

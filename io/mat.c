@@ -196,21 +196,21 @@ static double element(const void *data, enum matio_classes class, int64_t i)
     }
 }
 
-static bool read_variable(const io_source *source, mat_t *mat, matvar_t *var, io_array *out,
-                          io_error *err)
+static bool read_variable(const io_source *source, mat_t *mat, matvar_t *var, const io_place *place,
+                          io_array *out, io_error *err)
 {
     io_walk walk;
 
     if (!check_shape(source, mat, var, out, err))
         return false;
     int64_t count = io_count(out->ndim, out->dim);
-    double *x = io_new_words(source->name, count, err);
+    double *x = io_array_new(place, source->name, out->ndim, out->dim, err);
     if (!x)
         return false;
     size_t size = Mat_SizeOfClass((int)var->class_type);
     if (count > 0 && (Mat_VarReadDataAll(mat, var) != 0 || !var->data ||
                       (size_t)var->data_size != size || var->nbytes / size < (uint64_t)count)) {
-        free(x);
+        io_array_drop(place, x);
         return io_fail(err, IO_BAD_INPUT, "%s: %s cannot be read, the file is damaged",
                        source->name, var->name);
     }
@@ -221,8 +221,8 @@ static bool read_variable(const io_source *source, mat_t *mat, matvar_t *var, io
     return true;
 }
 
-static bool read_member(const io_source *source, mat_t *mat, const char *member, io_array *out,
-                        io_error *err)
+static bool read_member(const io_source *source, mat_t *mat, const char *member,
+                        const io_place *place, io_array *out, io_error *err)
 {
     io_listing listing = {0};
     matvar_t *var = member ? Mat_VarReadInfo(mat, member) : NULL;
@@ -235,20 +235,21 @@ static bool read_member(const io_source *source, mat_t *mat, const char *member,
     }
     if (ok && !var)
         ok = io_fail_missing(&listing, source->name, "variable", member, err);
-    ok = ok && read_variable(source, mat, var, out, err);
+    ok = ok && read_variable(source, mat, var, place, out, err);
     Mat_VarFree(var);
     io_listing_free(&listing);
     return ok;
 }
 
-bool io_mat_read(const io_source *source, const char *member, io_array *out, io_error *err)
+bool io_mat_read(const io_source *source, const char *member, const io_place *place, io_array *out,
+                 io_error *err)
 {
     bool ok = false;
 
     H5E_BEGIN_TRY /* version 7.3 is HDF5 inside */
     {
         mat_t *mat = open_mat(source, err);
-        ok = mat && read_member(source, mat, member, out, err);
+        ok = mat && read_member(source, mat, member, place, out, err);
         if (mat)
             Mat_Close(mat);
     }

@@ -1,3 +1,4 @@
+/* Model files: HDF5 with Phi, W, H, a trace and a summary. */
 #include "h5.h"
 
 #include <math.h>
@@ -8,22 +9,10 @@
 static const char FORMAT[] = "tlnmf-model";
 enum { FORMAT_VERSION = 1 };
 
-/* The columns of a trace: where each lies in a row and in the file. */
-typedef struct column {
-    const char *path;
-    size_t offset;
-    bool integer;
-} column;
-
-static const column columns[] = {
-    {"/trace/stage", offsetof(io_trace_row, stage), true},
-    {"/trace/iteration", offsetof(io_trace_row, iteration), true},
-    {"/trace/C", offsetof(io_trace_row, C), false},
-    {"/trace/L", offsetof(io_trace_row, L), false},
-    {"/trace/I", offsetof(io_trace_row, I), false},
-    {"/trace/step", offsetof(io_trace_row, step), false},
-};
-enum { COLUMNS = sizeof columns / sizeof columns[0] };
+const char *const io_trace_paths[IO_TRACE_COLUMNS] = {
+    "/trace/stage", "/trace/iteration", "/trace/C",      "/trace/L",
+    "/trace/I",     "/trace/step",      "/trace/seconds"};
+enum { INTEGER_COLUMNS = 2 }; /* stage and iteration are integers in the file */
 
 static bool check_finite(const char *name, const char *letter, const double *x, int64_t rows,
                          int64_t cols, io_fault fault, io_error *err)
@@ -50,16 +39,13 @@ static void put_integer(io_h5_out *out, const char *object, const char *name, in
     io_h5_attribute(out, object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
 }
 
-static void put_trace(io_h5_out *out, const io_model *model, int64_t *words)
+static void put_trace(io_h5_out *out, const io_model *model)
 {
     io_h5_group(out, "/trace");
-    for (int c = 0; c < COLUMNS; c++) {
-        for (int64_t i = 0; i < model->trace_length; i++)
-            memcpy(&words[i], (const char *)&model->trace[i] + columns[c].offset, 8);
-        io_h5_put(out, columns[c].path, columns[c].integer ? H5T_STD_I64LE : H5T_IEEE_F64LE,
-                  columns[c].integer ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, 1,
-                  &model->trace_length, words);
-    }
+    for (int c = 0; c < IO_TRACE_COLUMNS; c++)
+        if (model->trace[c])
+            io_h5_put(out, io_trace_paths[c], c < INTEGER_COLUMNS ? H5T_STD_I64LE : H5T_IEEE_F64LE,
+                      H5T_NATIVE_DOUBLE, 1, &model->trace_length, model->trace[c]);
 }
 
 static bool is_reserved(const char *key)
@@ -113,7 +99,7 @@ static void put_summary(io_h5_out *out, json_t *summary, const char *text)
     }
 }
 
-static void put_model(io_h5_out *out, const io_model *model, const char *summary, int64_t *words)
+static void put_model(io_h5_out *out, const io_model *model, const char *summary)
 {
     io_h5_attribute_text(out, "/", "format", FORMAT);
     put_integer(out, "/", "format_version", FORMAT_VERSION);
@@ -121,12 +107,12 @@ static void put_model(io_h5_out *out, const io_model *model, const char *summary
     put_integer(out, "/", "N", model->N);
     put_integer(out, "/", "K", model->K);
     put_matrix(out, "/Phi", model->Phi, model->M, model->M);
-    if (model->K > 0) {
+    if (model->W)
         put_matrix(out, "/W", model->W, model->M, model->K);
+    if (model->H)
         put_matrix(out, "/H", model->H, model->K, model->N);
-    }
     if (model->trace_length > 0)
-        put_trace(out, model, words);
+        put_trace(out, model);
     if (summary)
         put_summary(out, model->summary, summary);
 }
@@ -138,23 +124,19 @@ bool io_model_write(const char *path, const io_model *model, io_error *err)
     bool ok = false;
 
     if (!check_finite(path, "Phi", m->Phi, m->M, m->M, IO_NO_OUTPUT, err) ||
-        (m->K > 0 && (!check_finite(path, "W", m->W, m->M, m->K, IO_NO_OUTPUT, err) ||
-                      !check_finite(path, "H", m->H, m->K, m->N, IO_NO_OUTPUT, err))))
+        (m->W && !check_finite(path, "W", m->W, m->M, m->K, IO_NO_OUTPUT, err)) ||
+        (m->H && !check_finite(path, "H", m->H, m->K, m->N, IO_NO_OUTPUT, err)))
         return false;
     char *summary = m->summary ? json_dumps(m->summary, JSON_INDENT(2)) : NULL;
-    int64_t *words = io_new_words(path, m->trace_length, err);
-    if (m->summary && !summary) {
-        io_no_memory(err, path);
-    } else if (words) {
-        H5E_BEGIN_TRY
-        {
-            io_h5_begin(&out);
-            put_model(&out, m, summary, words);
-            ok = io_h5_finish(&out, path, err);
-        }
-        H5E_END_TRY
+    if (m->summary && !summary)
+        return io_no_memory(err, path);
+    H5E_BEGIN_TRY
+    {
+        io_h5_begin(&out);
+        put_model(&out, m, summary);
+        ok = io_h5_finish(&out, path, err);
     }
-    free(words);
+    H5E_END_TRY
     free(summary);
     return ok;
 }
@@ -222,7 +204,7 @@ static bool get_matrix(hid_t file, const char *name, const char *path, int64_t *
 {
     io_array array;
 
-    if (!io_h5_read(file, name, path, &array, err))
+    if (!io_h5_read(file, name, path, NULL, &array, err))
         return false;
     *x = array.x;
     if (array.ndim != 2 || array.dim[0] == 0 || array.dim[1] == 0)
@@ -241,17 +223,20 @@ static bool get_matrices(hid_t file, const char *name, io_model *m, io_error *er
     if (cols != m->M)
         return io_fail(err, IO_BAD_INPUT, "%s: Phi is %lld x %lld, not square", name,
                        (long long)m->M, (long long)cols);
-    bool alone = H5Lexists(file, "/W", H5P_DEFAULT) == 0 && H5Lexists(file, "/H", H5P_DEFAULT) == 0;
-    if (alone) {
-        if (!get_integer(file, "N", &m->N) || m->N < 0)
-            m->N = 0;
+    bool has_W = H5Lexists(file, "/W", H5P_DEFAULT) != 0;
+    bool has_H = H5Lexists(file, "/H", H5P_DEFAULT) != 0;
+    bool has_N = get_integer(file, "N", &m->N) && m->N >= 0;
+    if (!has_N)
+        m->N = 0;
+    if (!has_W && !has_H)
         return true;
-    }
     if (!get_matrix(file, name, "/W", &rows, &m->K, &m->W, err))
         return false;
     if (rows != m->M)
         return io_fail(err, IO_BAD_INPUT, "%s: W has %lld rows, Phi has %lld", name,
                        (long long)rows, (long long)m->M);
+    if (!has_H && has_N && m->N == 0) /* learnt, but not applied to all frames */
+        return true;
     if (!get_matrix(file, name, "/H", &rows, &m->N, &m->H, err))
         return false;
     if (rows != m->K)
@@ -264,45 +249,24 @@ static bool get_matrices(hid_t file, const char *name, io_model *m, io_error *er
     return true;
 }
 
-static bool get_column(hid_t file, const char *name, const column *c, io_model *m, int64_t **words,
-                       io_error *err)
-{
-    io_array shape;
-    hid_t dataset = io_h5_dataset(file, name, c->path, &shape, err);
-    bool ok = false;
-
-    if (dataset < 0)
-        return false;
-    if (!m->trace && shape.ndim == 1) { /* the first column says how long they all are */
-        m->trace_length = shape.dim[0];
-        *words = io_new_words(name, m->trace_length, err);
-        m->trace = *words ? calloc((size_t)m->trace_length + 1, sizeof *m->trace) : NULL;
-        if (*words && !m->trace)
-            io_no_memory(err, name);
-    }
-    if (shape.ndim != 1 || shape.dim[0] != m->trace_length)
-        io_fail(err, IO_BAD_INPUT, "%s: %s is not as long as the trace", name, c->path);
-    else if (m->trace)
-        ok = m->trace_length == 0 ||
-             io_h5_fill(dataset, name, c->path, c->integer ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE,
-                        *words, err);
-    H5Dclose(dataset);
-    for (int64_t i = 0; ok && *words && i < m->trace_length; i++)
-        memcpy((char *)&m->trace[i] + c->offset, &(*words)[i], 8);
-    return ok;
-}
-
 static bool get_trace(hid_t file, const char *name, io_model *m, io_error *err)
 {
-    int64_t *words = NULL;
-    bool ok = true;
-
     if (H5Lexists(file, "/trace", H5P_DEFAULT) <= 0)
         return true;
-    for (int c = 0; ok && c < COLUMNS; c++)
-        ok = get_column(file, name, &columns[c], m, &words, err);
-    free(words);
-    return ok;
+    for (int c = 0; c < IO_TRACE_COLUMNS; c++) {
+        const char *path = io_trace_paths[c];
+        io_array array;
+        if (c >= IO_TRACE_NEEDED && H5Lexists(file, path, H5P_DEFAULT) <= 0)
+            continue;
+        if (!io_h5_read(file, name, path, NULL, &array, err))
+            return false;
+        m->trace[c] = array.x;
+        if (c == 0 && array.ndim == 1) /* the first column says how long they all are */
+            m->trace_length = array.dim[0];
+        if (array.ndim != 1 || array.dim[0] != m->trace_length)
+            return io_fail(err, IO_BAD_INPUT, "%s: %s is not as long as the trace", name, path);
+    }
+    return true;
 }
 
 /* The text of /summary, NUL at its end; NULL with `err` filled in. */
@@ -402,7 +366,8 @@ void io_model_free(io_model *model)
     free(model->Phi);
     free(model->W);
     free(model->H);
-    free(model->trace);
+    for (int c = 0; c < IO_TRACE_COLUMNS; c++)
+        free(model->trace[c]);
     json_decref(model->summary);
     *model = (io_model){0};
 }

@@ -313,7 +313,7 @@ static bool read_data(FILE *f, const npy_header *h, double *x)
     return true;
 }
 
-bool io_npy_read(const io_source *source, io_array *out, io_error *err)
+bool io_npy_read(const io_source *source, const io_place *place, io_array *out, io_error *err)
 {
     FILE *f = io_source_stream(source, err);
     npy_header h = {0};
@@ -321,13 +321,13 @@ bool io_npy_read(const io_source *source, io_array *out, io_error *err)
     if (!f)
         return false;
     bool ok = read_header(source, f, &h, err);
-    double *x = ok ? io_new_words(source->name, h.count, err) : NULL;
+    double *x = ok ? io_array_new(place, source->name, h.ndim, h.dim, err) : NULL;
     ok = x && (read_data(f, &h, x) || cannot_read(source, f, err));
     if (ok) {
         *out = (io_array){.ndim = h.ndim, .x = x};
         memcpy(out->dim, h.dim, sizeof h.dim);
     } else {
-        free(x);
+        io_array_drop(place, x);
     }
     fclose(f);
     return ok;

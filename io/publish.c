@@ -1,3 +1,4 @@
+/* The one writer of files: a temporary beside the target, synced, renamed; and whole files in. */
 #include "internal.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Inputs: regular files by their paths, pipes and standard input as bytes; their format. */
 #include "internal.h"
 
 #include <ctype.h>

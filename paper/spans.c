@@ -31,6 +31,10 @@ static double distance_of(int64_t M, const double *Phi, const double *Phibar, co
 tlnmf_error tlnmf_transform_distance(tlnmf_ctx *ctx, int64_t M, const double *Phi,
                                      const double *Phibar, double *distance)
 {
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, Phi);
+    TL_NEED(ctx, Phibar);
+    TL_NEED(ctx, distance);
     if (M < 1)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "M = %lld: at least 1", (long long)M);
     TRY(tl_check_size(ctx, "M", M));
@@ -72,6 +76,10 @@ static tlnmf_error angles_of(tlnmf_ctx *ctx, int64_t count, int64_t M, const dou
 tlnmf_error tlnmf_principal_angles(tlnmf_ctx *ctx, int64_t count, int64_t M, const double *A,
                                    const double *B, double *angles)
 {
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, A);
+    TL_NEED(ctx, B);
+    TL_NEED(ctx, angles);
     if (count < 1 || count > M)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "%lld rows of length %lld: from 1 to that many",
                        (long long)count, (long long)M);

@@ -1,17 +1,34 @@
-/* Q_S, the divergence of the data's power from the true one (spec (17)), and the way up on it. */
-#include "model/model.h"
+/* Q_S, the divergence of the data's power from the true one (spec (17)), and the way up on it: a
+ * descent on -Q over Phi, by the same L-BFGS as the solvers'. */
+#include "engine/lbfgs.h"
+#include "model/kernels.h"
 #include "paper/paper.h"
-#include "solve/lbfgs.h"
+#include "solve/descent.h"
 #include "tlnmf/paper.h"
 
 #include <math.h>
 
-/* Two models that turn together: V on the data, Vbar on the truth. */
-typedef struct pair {
-    tl_model data, truth;
-    int64_t M, count; /* entries of V */
-    double eps;
-} pair;
+/* One of two sets of frames that turn together: the data, whose power is V, or the truth, Vbar. */
+typedef struct side {
+    const tlnmf_data *data;
+    double *X, *V, *U, *UX; /* as everywhere: Phi R, its power, weights, scratch */
+    double *G;              /* (10) */
+} side;
+
+/* What an engine is to a descent, with -Q for the objective. */
+typedef struct ascent {
+    tl_engine is; /* first */
+    side data, truth;
+    double *Phi, *Phi_new, *E;
+    double *Q, *scratch; /* M x M: lent to steps */
+    tl_skew skew;
+    int64_t size; /* of the lower triangle of E */
+    double *gradient, *before, *direction, *metric;
+    tl_lbfgs lbfgs;
+    double step; /* the last one taken; 0 before */
+    tl_hooks hooks;
+    void *block;
+} ascent;
 
 static tlnmf_error check_pair(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_data *truth,
                               const double *Phi, double eps)
@@ -28,176 +45,202 @@ static tlnmf_error check_pair(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnm
     return TLNMF_OK;
 }
 
-static tlnmf_error pair_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_data *truth,
-                               const double *Phi, double eps, pair *p)
+enum { SIDE_SLOTS = 5 };
+
+static void side_slots(side *s, tl_slot slots[SIDE_SLOTS])
 {
-    *p = (pair){.M = data->M, .count = data->M * data->N, .eps = eps};
-    TRY(check_pair(ctx, data, truth, Phi, eps));
-    TRY(tl_model_create(ctx, data, 0, eps, 1.0, &p->data));
-    tlnmf_error error = tl_model_create(ctx, truth, 0, eps, 1.0, &p->truth);
-    if (error != TLNMF_OK) {
-        tl_model_free(&p->data);
-        return error;
-    }
-    tl_copy(p->data.Phi, Phi, p->M * p->M);
-    tl_copy(p->truth.Phi, Phi, p->M * p->M);
-    tl_model_refresh(&p->data);
-    tl_model_refresh(&p->truth);
-    return TLNMF_OK;
+    int64_t M = s->data->M, N = s->data->N;
+    const tl_slot parts[] = {TL_SLOT(s->X, M * s->data->T), TL_SLOT(s->V, M * N),
+                             TL_SLOT(s->U, M * N), TL_SLOT(s->UX, tl_gradient_scratch(s->data)),
+                             TL_SLOT(s->G, M * M)};
+    memcpy(slots, parts, sizeof parts);
 }
 
-static void pair_free(pair *p)
+/* X and V of both sides. */
+static void transform(ascent *up, const double *Phi)
 {
-    tl_model_free(&p->truth);
-    tl_model_free(&p->data);
+    tl_coefficients(up->data.data, &tl_double, Phi, up->data.X, up->data.V);
+    tl_coefficients(up->truth.data, &tl_double, Phi, up->truth.X, up->truth.V);
 }
 
 /* (17) D_eps(V | Vbar); U of the truth becomes 1/(Vbar + eps). */
-static double value(pair *p)
+static double value(ascent *up)
 {
-    tl_inverse(p->count, p->truth.V, p->eps, p->truth.U);
-    return tl_divergence(p->count, p->data.V, p->eps, p->truth.U);
+    int64_t count = up->is.M * up->is.N;
+    tl_inverse(count, up->truth.V, up->is.eps, up->truth.U);
+    return tl_divergence(count, up->data.V, up->is.eps, up->truth.U);
 }
 
 /* Of -Q along each e_ab, a > b. With A = V + eps and B = Vbar + eps, dQ/dA = 1/B - 1/A and
  * dQ/dB = (B - A) / B^2 are the weights of two gradients as in (10). */
-static void slope(pair *p, double *out)
+static void gradient(ascent *up, double *out)
 {
-    tl_model *data = &p->data, *truth = &p->truth;
-    for (int64_t i = 0; i < p->count; i++) {
-        double A = data->V[i] + p->eps, B = truth->V[i] + p->eps;
+    const side *data = &up->data, *truth = &up->truth;
+    int64_t M = up->is.M;
+    for (int64_t i = 0; i < M * up->is.N; i++) {
+        double A = data->V[i] + up->is.eps, B = truth->V[i] + up->is.eps;
         data->U[i] = 1.0 / B - 1.0 / A;
         truth->U[i] = (B - A) / (B * B);
     }
-    tl_gradient(data->data, NULL, data->X, data->U, data->UX, data->G);
-    tl_gradient(truth->data, NULL, truth->X, truth->U, truth->UX, truth->G);
-    int64_t M = p->M;
+    tl_gradient(data->data, &tl_double, data->X, data->U, data->UX, data->G);
+    tl_gradient(truth->data, &tl_double, truth->X, truth->U, truth->UX, truth->G);
     for (int64_t a = 0; a < M; a++)
         for (int64_t b = 0; b < a; b++)
             *out++ =
                 data->G[b * M + a] - data->G[a * M + b] + truth->G[b * M + a] - truth->G[a * M + b];
 }
 
-/* Q after the step `a` along E of the data's model, which is not taken yet. */
-static double try_step(pair *p, double a)
-{
-    tl_model_try(&p->data, TL_EXP, a);
-    tl_model_try_Phi(&p->truth, p->data.skew.s);
-    return value(p);
-}
+/* ---- the operations of a descent --------------------------------------------------------------
+ */
 
-typedef struct ascent {
-    int64_t size;
-    double *gradient, *before, *direction, *metric;
-    tl_lbfgs lbfgs;
-    void *block;
-} ascent;
-
-static tlnmf_error ascent_create(tlnmf_ctx *ctx, int64_t M, ascent *up)
+static double begin(tl_engine *e, unsigned over)
 {
-    enum { OWN = 4 };
-    int64_t size = M * (M - 1) / 2;
-    *up = (ascent){.size = size};
-    tl_slot table[OWN + TL_LBFGS_SLOTS] = {TL_SLOT(up->gradient, size), TL_SLOT(up->before, size),
-                                           TL_SLOT(up->direction, size), TL_SLOT(up->metric, size)};
-    tl_lbfgs_slots(&up->lbfgs, size, table + OWN);
-    return TL_ARENA(ctx, "an ascent", table, &up->block);
-}
-
-/* The direction as a skew-symmetric matrix, with its powers. */
-static void prepare(pair *p, const double *direction)
-{
-    int64_t M = p->M;
-    for (int64_t a = 0; a < M; a++) {
-        p->data.E[a * M + a] = 0.0;
-        for (int64_t b = 0; b < a; b++, direction++) {
-            p->data.E[a * M + b] = *direction;
-            p->data.E[b * M + a] = -*direction;
-        }
-    }
-    tl_skew_prepare(&p->data.skew, p->data.E);
+    ascent *up = (ascent *)e;
+    (void)over; /* Phi it is */
+    up->step = 0.0;
+    tl_lbfgs_forget(&up->lbfgs);
+    double Q = value(up);
+    gradient(up, up->gradient);
+    return -Q;
 }
 
 /* One scale for all coordinates: y'y / s'y of the last step (Nocedal and Wright, 7.20); at first
  * such that the largest turn is a tenth of a radian. */
-static void scale_metric(ascent *up, double step)
+static double scale(const ascent *up)
 {
     double most = 0.0, yy = 0.0, sy = 0.0;
     for (int64_t i = 0; i < up->size; i++) {
         double y = up->gradient[i] - up->before[i];
         most = fmax(most, fabs(up->gradient[i]));
         yy += y * y;
-        sy += step * up->direction[i] * y;
+        sy += up->step * up->direction[i] * y;
     }
-    double scale = step > 0.0 && sy > 0.0 ? yy / sy : 10.0 * most;
-    for (int64_t i = 0; i < up->size; i++)
-        up->metric[i] = scale;
+    return up->step > 0.0 && sy > 0.0 ? yy / sy : 10.0 * most;
 }
 
-/* The longest of the steps 1, 1/2, 1/4, .. that gains enough (Armijo), or 0. */
-static double line_search(pair *p, double Q, double fall, double *reached)
+/* The scale is always renewed: it is that of the last step. */
+static double norm(tl_engine *e, bool renew)
 {
-    enum { MOST = 40 };
-    double a = 1.0;
-    for (int tries = 0; tries < MOST; tries++, a *= 0.5) {
-        *reached = try_step(p, a);
-        if (*reached >= Q - 1e-4 * a * fall)
-            return a;
+    ascent *up = (ascent *)e;
+    double metric = scale(up), sum = 0.0;
+    (void)renew;
+    for (int64_t i = 0; i < up->size; i++) {
+        up->metric[i] = metric;
+        sum += up->gradient[i] * up->gradient[i] / metric;
     }
-    return 0.0;
+    return metric > 0.0 ? sqrt(sum / (double)(e->M * e->N)) : 0.0;
 }
 
-static double climb(pair *p, ascent *up, int64_t iterations)
+/* There are no pairs to forget: where a direction leads nowhere, the ascent ends. */
+static tl_aim aim(tl_engine *e, tl_direction how)
 {
-    const double settled = 1e-13;
-    double Q = value(p), step = 0.0;
-    slope(p, up->gradient);
-    for (int64_t it = 0; it < iterations; it++) {
-        scale_metric(up, step);
-        if (up->size == 0 || !(up->metric[0] > 0.0))
-            break;
-        double fall = tl_lbfgs_direction(&up->lbfgs, up->gradient, up->metric, up->direction);
-        prepare(p, up->direction);
-        double next;
-        step = line_search(p, Q, fall, &next);
-        if (step == 0.0)
-            break;
-        tl_model_accept(&p->data);
-        tl_model_accept(&p->truth);
-        tl_copy(up->before, up->gradient, up->size);
-        slope(p, up->gradient);
-        tl_lbfgs_step(&up->lbfgs, step, up->direction);
-        tl_lbfgs_learn(&up->lbfgs, up->before, up->gradient, up->metric);
-        double gain = next - Q;
-        Q = next;
-        if (gain <= settled * fabs(Q))
-            break;
-    }
-    return Q;
+    ascent *up = (ascent *)e;
+    (void)how;
+    double slope = tl_lbfgs_direction(&up->lbfgs, up->gradient, up->metric, up->direction);
+    tl_skew_unpack(e->M, up->direction, up->E);
+    tl_skew_prepare(&up->skew, up->E);
+    return (tl_aim){.slope = slope, .first = 1.0};
 }
+
+static double try_step(tl_engine *e, double a)
+{
+    ascent *up = (ascent *)e;
+    tl_skew_turn(&up->skew, TL_EXP, a, up->Phi, (tl_lent){up->Phi_new, up->scratch}, up->Q,
+                 up->Phi_new);
+    transform(up, up->Phi_new);
+    return -value(up);
+}
+
+static void take(tl_engine *e, double a)
+{
+    ascent *up = (ascent *)e;
+    if (a == 0.0) {
+        transform(up, up->Phi);
+        return;
+    }
+    double *Phi = up->Phi;
+    up->Phi = up->Phi_new;
+    up->Phi_new = Phi;
+    up->step = a;
+    tl_copy(up->before, up->gradient, up->size);
+    gradient(up, up->gradient);
+    tl_lbfgs_step(&up->lbfgs, a, up->direction);
+    tl_lbfgs_learn(&up->lbfgs, up->before, up->gradient, up->metric);
+}
+
+static bool revive(tl_engine *e, double least)
+{
+    (void)e;
+    (void)least;
+    return false; /* Phi has no zeros to be revived */
+}
+
+static const tl_engine_ops ascending = {.name = "ascent on Q",
+                                        .begin = begin,
+                                        .norm = norm,
+                                        .aim = aim,
+                                        .try = try_step,
+                                        .take = take,
+                                        .revive = revive};
+
+static tlnmf_error ascent_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_data *truth,
+                                 const double *Phi, double eps, ascent *up)
+{
+    enum { OWN = 9, SLOTS = OWN + 2 * SIDE_SLOTS + TL_SKEW_SLOTS + TL_LBFGS_SLOTS };
+    TRY(check_pair(ctx, data, truth, Phi, eps));
+    int64_t M = data->M, size = M * (M - 1) / 2;
+    *up = (ascent){.is = {.ops = &ascending, .M = M, .N = data->N, .eps = eps},
+                   .data = {.data = data},
+                   .truth = {.data = truth},
+                   .size = size,
+                   .hooks = ctx->hooks};
+    tl_slot table[SLOTS] = {
+        TL_SLOT(up->Phi, M * M),   TL_SLOT(up->Phi_new, M * M),  TL_SLOT(up->E, M * M),
+        TL_SLOT(up->Q, M * M),     TL_SLOT(up->scratch, M * M),  TL_SLOT(up->gradient, size),
+        TL_SLOT(up->before, size), TL_SLOT(up->direction, size), TL_SLOT(up->metric, size)};
+    side_slots(&up->data, table + OWN);
+    side_slots(&up->truth, table + OWN + SIDE_SLOTS);
+    tl_skew_slots(&up->skew, M, table + OWN + 2 * SIDE_SLOTS);
+    tl_lbfgs_slots(&up->lbfgs, size, table + OWN + 2 * SIDE_SLOTS + TL_SKEW_SLOTS);
+    TRY(TL_ARENA(ctx, "an ascent", table, &up->block));
+    tl_copy(up->Phi, Phi, M * M);
+    transform(up, up->Phi);
+    return TLNMF_OK;
+}
+
+/* ---- public -----------------------------------------------------------------------------------
+ */
 
 tlnmf_error tlnmf_theory_Q(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_data *truth,
                            const double *Phi, double eps, double *Q)
 {
-    pair p;
-    TRY(pair_create(ctx, data, truth, Phi, eps, &p));
-    *Q = value(&p);
-    pair_free(&p);
+    ascent up;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, truth);
+    TL_NEED(ctx, Phi);
+    TL_NEED(ctx, Q);
+    TRY(ascent_create(ctx, data, truth, Phi, eps, &up));
+    *Q = value(&up);
+    tl_release(&up.hooks, up.block);
     return TLNMF_OK;
 }
 
 tlnmf_error tlnmf_theory_climb(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_data *truth,
                                double eps, int64_t iterations, double *Phi, double *Q)
 {
-    pair p;
-    TRY(pair_create(ctx, data, truth, Phi, eps, &p));
+    const tl_descent how = {
+        .over = TL_PHI, .last = iterations, .relative = 1e-13, .calm = 1, .halvings = 40};
     ascent up;
-    tlnmf_error error = ascent_create(ctx, p.M, &up);
-    if (error == TLNMF_OK) {
-        *Q = climb(&p, &up, iterations);
-        tl_copy(Phi, p.data.Phi, p.M * p.M);
-        tl_release(&ctx->hooks, up.block);
-    }
-    pair_free(&p);
-    return error;
+    tl_run run = {.quiet = true};
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, truth);
+    TL_NEED(ctx, Phi);
+    TL_NEED(ctx, Q);
+    TRY(ascent_create(ctx, data, truth, Phi, eps, &up));
+    *Q = -tl_descend(&up.is, &how, &run);
+    tl_copy(Phi, up.Phi, up.is.M * up.is.M);
+    tl_release(&up.hooks, up.block);
+    return TLNMF_OK;
 }

@@ -3,6 +3,7 @@
 #include "base/record.h"
 #include "linalg/linalg.h"
 #include "search/plan.h"
+#include "solve/newton.h"
 
 #include <math.h>
 #include <string.h>
@@ -123,7 +124,8 @@ static tlnmf_error search(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_setti
     *out = NULL;
     TRY(prepare(ctx, data, settings, &t));
     warn_of_triviality(ctx, data);
-    return tl_search(ctx, data, &t.opt, t.eps, t.goal, start, callback, user, out);
+    return tl_search(
+        ctx, &(tl_search_task){t.goal, data, &t.opt, t.eps, start, callback, user, NULL}, out);
 }
 
 tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
@@ -234,7 +236,7 @@ static bool is_usable(int64_t count, const double *x, bool nonnegative)
     return true;
 }
 
-tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_point *point,
+tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_point *point,
                         tl_point_values *values, double *Ganti)
 {
     int64_t M = data->M, K = point->K;
@@ -248,27 +250,20 @@ tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_point *
     if (!is_usable(M * M, point->Phi, false) || !is_usable(M * K, point->W, true) ||
         !is_usable(K * data->N, point->H, true))
         return tl_fail(ctx, TLNMF_ERR_DATA, "Phi, W, H must be finite, W and H not negative");
-    tl_model model;
-    TRY(tl_model_create(ctx, data, K, point->eps, 1.0, &model));
-    tl_copy(model.Phi, point->Phi, M * M);
-    tl_copy(model.W, point->W, M * K);
-    tl_copy(model.H, point->H, K * data->N);
-    tl_model_refresh(&model);
-    tl_values all = tl_model_values(&model);
+    const tl_model model = {.data = data, .K = K, .eps = point->eps, .gamma = 1.0};
+    tl_engine *e;
+    TRY(tl_engine_cpu.create(ctx, &(tl_engine_spec){.model = &model}, &e));
+    tl_engine_load(e, point->Phi, point->W, point->H);
+    tl_values all = tl_engine_values(e, TL_C | TL_L | TL_I);
     *values = (tl_point_values){all.C, all.L, all.I};
-    if (Ganti != NULL) {
-        tl_gradient(data, NULL, model.X, model.U, model.UX, model.G);
-        for (int64_t a = 0; a < M; a++)
-            for (int64_t b = 0; b < M; b++)
-                Ganti[a * M + b] = 0.5 * (model.G[a * M + b] - model.G[b * M + a]);
-    }
-    tl_model_free(&model);
+    if (Ganti != NULL)
+        tl_engine_gradient(e, TL_C, Ganti);
+    e->ops->free(e);
     return TLNMF_OK;
 }
 
-/* Phi, W, H and eps of a record, for data of this size. H may be left out if `needs_H` is false. */
-static tlnmf_error read_point(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_record *record,
-                              const char *what, bool needs_H, tl_point *point)
+tlnmf_error tl_read_point(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_record *record,
+                          const char *what, bool needs_H, tl_model_point *point)
 {
     int64_t M = data->M, N = data->N, shape[TLNMF_MAX_RANK];
     TRY(tl_record_expect(ctx, record, what, "Phi", 2, (int64_t[]){M, M}, &point->Phi));
@@ -292,7 +287,7 @@ static tlnmf_error read_point(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnm
 tlnmf_error tlnmf_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_record *point_record,
                            tlnmf_record **values)
 {
-    tl_point point = {0};
+    tl_model_point point = {0};
     tl_point_values v = {0};
     double *gradient = NULL;
     TL_NEED(ctx, values);
@@ -300,7 +295,7 @@ tlnmf_error tlnmf_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_r
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, data);
     TL_NEED(ctx, point_record);
-    TRY(read_point(ctx, data, point_record, "the point", true, &point));
+    TRY(tl_read_point(ctx, data, point_record, "the point", true, &point));
     TRY(tlnmf_record_create(ctx, values));
     tlnmf_error error =
         tl_record_new_array(ctx, *values, "gradient", 2, (int64_t[]){data->M, data->M}, &gradient);

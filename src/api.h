@@ -16,19 +16,24 @@ tlnmf_error tl_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_setti
                           int64_t p, double *Phi, double *W, double *H);
 
 /* A point and its floor. */
-typedef struct tl_point {
+typedef struct tl_model_point {
     const double *Phi, *W, *H; /* M x M, M x K, K x N */
     int64_t K;
     double eps;
-} tl_point;
+} tl_model_point;
 
 typedef struct tl_point_values {
     double C, L, I;
 } tl_point_values;
 
 /* C, L, I of any point, and the gradient Ganti of C over Phi if asked for (M x M). */
-tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_point *point,
+tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_point *point,
                         tl_point_values *values, double *Ganti_or_null);
+
+/* Phi, W, H and eps of a record, for data of this size; `what` is what messages call it. H may be
+ * missing unless it is needed. */
+tlnmf_error tl_read_point(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_record *record,
+                          const char *what, bool needs_H, tl_model_point *point);
 
 /* A result as a record, which takes over its arrays: the result is gone afterwards, also on
  * failure. */

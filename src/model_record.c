@@ -80,16 +80,18 @@ static tlnmf_error put_arrays(tlnmf_ctx *ctx, tlnmf_record *model, const char *p
 /* One column of the trace. */
 static double trace_value(const tl_trace_row *row, int column)
 {
-    const double values[] = {(double)row->stage, (double)row->iteration, row->C, row->L, row->I,
-                             row->step};
+    const double values[] = {
+        (double)row->stage, (double)row->iteration, row->C, row->L, row->I, row->step,
+        row->seconds};
     return values[column];
 }
 
 static tlnmf_error put_trace(tlnmf_ctx *ctx, tlnmf_record *model, const char *prefix,
                              const tl_result *result)
 {
-    static const char *const columns[] = {"trace.stage", "trace.iteration", "trace.C",
-                                          "trace.L",     "trace.I",         "trace.step"};
+    static const char *const columns[] = {"trace.stage",  "trace.iteration", "trace.C",
+                                          "trace.L",      "trace.I",         "trace.step",
+                                          "trace.seconds"};
     char text[64];
     double *x;
     if (result->trace_length == 0)

@@ -205,7 +205,7 @@ static inline void simulate_notes(tlnmf_ctx *ctx, int64_t S, const double *theta
 /* ---- points ---------------------------------------------------------------------------------- */
 
 /* C, L, I of a point; the gradient of C over Phi (M x M) unless it is NULL. */
-static inline tl_point_values values_at(tlnmf_ctx *ctx, const tlnmf_data *data, tl_point point,
+static inline tl_point_values values_at(tlnmf_ctx *ctx, const tlnmf_data *data, tl_model_point point,
                                         double *Ganti)
 {
     tl_point_values values;

@@ -181,13 +181,14 @@ static bool take_word(cli_call *call, words *w, bool *only_operands, int *code)
 
 static void print_log(tlnmf_log_level level, const char *message, void *user)
 {
-    const cli_command *command = user;
+    const cli_call *call = user;
     if (cli_common_values.quiet != NULL ||
         (level == TLNMF_LOG_INFO && cli_common_values.verbose == NULL))
         return;
     cli_progress_clear();
-    fprintf(stderr, "tlnmf %s: %s%s\n", command->name,
-            level == TLNMF_LOG_WARNING ? "warning: " : "", message);
+    fprintf(stderr, "tlnmf %s: %s%s%s%s\n", call->command->name,
+            level == TLNMF_LOG_WARNING ? "warning: " : "", call->subject ? call->subject : "",
+            call->subject ? ": " : "", message);
 }
 
 /* The context, and settings with the defaults of the command's tasks. */
@@ -196,7 +197,7 @@ static bool create(cli_call *call)
     const cli_command *command = call->command;
     if (tlnmf_ctx_create(&call->ctx) != TLNMF_OK)
         return false;
-    tlnmf_ctx_set_log(call->ctx, print_log, (void *)(uintptr_t)command); /* only ever read */
+    tlnmf_ctx_set_log(call->ctx, print_log, call);
     if (command->task != NULL &&
         tlnmf_settings_create(call->ctx, command->task, &call->settings) != TLNMF_OK)
         return false;

@@ -48,8 +48,10 @@ static void put_range(const cli_command *command, const char *name)
     if (task == NULL || tlnmf_option_range(task, name, &low, &high) != TLNMF_OK)
         return;
     tlnmf_option_kind kind = tlnmf_option_kind_of(task, name);
+    char text[64];
+    snprintf(text, sizeof text, "From %.10g to %.10g.", low, high);
     if (kind == TLNMF_OPTION_INTEGER || kind == TLNMF_OPTION_REAL)
-        printf("From %.10g to %.10g.\n", low, high);
+        put_line(text);
 }
 
 /* A paragraph for one option: name and argument in a line of their own, the text below. */

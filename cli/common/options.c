@@ -108,16 +108,35 @@ static void describe_own(const cli_command *command, const cli_option *option,
         put_setting_help(cli_find_setting(command, option->name), option->name, text);
 }
 
-/* Option number *index of a task of the command; else counts those that there are off *index. */
+/* Option number *index of a table; else counts those that there are off *index. Options whose text
+ * is that of the library's stand in its place. */
+static bool own_at(const cli_command *command, const cli_option *options, size_t count,
+                   size_t *index, cli_option_text *text)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool is_listed = cli_find_option(command, options[i].name) == &options[i];
+        if (!is_listed || options[i].help == NULL || (*index)-- > 0)
+            continue;
+        describe_own(command, &options[i], text);
+        return true;
+    }
+    return false;
+}
+
+/* The same for the options of a task. */
 static bool setting_at(const cli_command *command, const char *task, size_t *index,
                        cli_option_text *text)
 {
     const char *name;
     for (size_t i = 0; task != NULL && (name = tlnmf_option_name(task, i)) != NULL; i++) {
-        bool first = cli_find_setting(command, name) == task; /* not in an earlier task */
-        if (!first || cli_find_option(command, name) != NULL || (*index)-- > 0)
+        const cli_option *own = cli_find_option(command, name);
+        bool is_first = cli_find_setting(command, name) == task; /* not in an earlier task */
+        if (!is_first || (own != NULL && own->help != NULL) || (*index)-- > 0)
             continue;
-        describe_setting(task, name, text);
+        if (own != NULL)
+            describe_own(command, own, text);
+        else
+            describe_setting(task, name, text);
         return true;
     }
     return false;
@@ -125,25 +144,9 @@ static bool setting_at(const cli_command *command, const char *task, size_t *ind
 
 bool cli_option_at(const cli_command *command, size_t index, cli_option_text *text)
 {
-    if (index < command->option_count) {
-        describe_own(command, &command->options[index], text);
-        return true;
-    }
-    index -= command->option_count;
-    if (index < command->shared_count) {
-        describe_own(command, &command->shared[index], text);
-        return true;
-    }
-    index -= command->shared_count;
-    if (setting_at(command, command->task, &index, text) ||
-        setting_at(command, command->also, &index, text))
-        return true;
-    for (size_t i = 0; i < COMMON; i++) {
-        const char *name = common_options[i].name;
-        if (cli_find_option(command, name) != &common_options[i] || index-- > 0)
-            continue;
-        describe_own(command, &common_options[i], text);
-        return true;
-    }
-    return false;
+    return own_at(command, command->options, command->option_count, &index, text) ||
+           own_at(command, command->shared, command->shared_count, &index, text) ||
+           setting_at(command, command->task, &index, text) ||
+           setting_at(command, command->also, &index, text) ||
+           own_at(command, common_options, COMMON, &index, text);
 }

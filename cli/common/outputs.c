@@ -87,7 +87,8 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-int cli_check_model(const cli_call *call, const char *output, const char *init_phi)
+int cli_check_model(const cli_call *call, const char *output, const char *init_phi,
+                    const char *const more[2])
 {
     const cli_command *command = call->command;
     if (call->operand_count != 1)
@@ -101,8 +102,10 @@ int cli_check_model(const cli_call *call, const char *output, const char *init_p
                         "--json and the model cannot both go to standard output");
     if (output != NULL && (ends_with(output, ".npy") || ends_with(output, ".mat")))
         return cli_fail(command, EXIT_USAGE, "%s: the model is an HDF5 file, name it .h5", output);
-    int code = cli_check_input(command, call->operands[0], output);
-    if (code == EXIT_DONE)
-        code = cli_check_input(command, init_phi != NULL ? init_phi : call->transform_file, output);
+    const char *const inputs[] = {call->operands[0], init_phi, call->transform_file, more[0],
+                                  more[1]};
+    int code = EXIT_DONE;
+    for (size_t i = 0; code == EXIT_DONE && i < sizeof inputs / sizeof *inputs; i++)
+        code = cli_check_input(command, inputs[i], output);
     return code == EXIT_DONE ? cli_check_output(command, output) : code;
 }

@@ -1,6 +1,9 @@
 /* tlnmf/io.h: files in and out: arrays, models, sound, label tracks, MIDI. Library libtlnmf_io.
  *
- * The rules of tlnmf/tlnmf.h hold here, too: the message of a failed call names the file.
+ * The rules of tlnmf/tlnmf.h hold here, too. TLNMF_ERR_INPUT and TLNMF_ERR_OUTPUT come with a
+ * message that names the file. Paths are bytes, in no particular encoding. What a call returns is
+ * from the context's allocator; HDF5, matio, libsndfile, jansson and the buffers around them use
+ * malloc. Calls from several threads at once need a thread-safe build of HDF5, as Debian's is.
  *
  * A *spec* names an array: `data.npy`, `data.h5:/group/Y`, `data.mat:Y`, or `-` for standard input
  * (reading) and standard output (writing). Without `:/path` or `:name`, a file that holds exactly
@@ -28,11 +31,17 @@ TLNMF_API tlnmf_error tlnmf_io_write_array(tlnmf_ctx *ctx, const char *spec, con
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
-/* One HDF5 file: datasets /Phi /W /H and /trace/..., the numbers and texts as attributes of /
- * (those named `option.x` of /options, `data.x` of /data), and a JSON text of them all in /summary,
- * which is the text `summary` of the record if it has one. */
+/* One HDF5 file: datasets /Phi /W /H and /trace/..., as far as the record has them, and a JSON
+ * object in the text /summary: the text `summary` of the record if it has one, else an object made
+ * from its integers, reals, texts and lists of texts. There `option.x` is x in options, any other
+ * name with a dot likewise, and a real that is not finite is null. The scalars of the summary are
+ * also attributes of /, and those of its members options and data of /options and /data. Other
+ * arrays of the record are not written. */
 TLNMF_API tlnmf_error tlnmf_io_write_model(tlnmf_ctx *ctx, const char *path,
                                            const tlnmf_record *model);
+/* The record holds the arrays, M, N (0: there is no H), K, the text `summary` if there is one, and
+ * the scalars and lists of texts of the summary under the names that the library uses, so that
+ * tlnmf_apply takes any model and tlnmf_stems any model of a separation; null is left out. */
 TLNMF_API tlnmf_error tlnmf_io_read_model(tlnmf_ctx *ctx, const char *path, tlnmf_record **model);
 
 /* What is in a file: format, arrays with types and shapes, a model's summary, as a JSON object in
@@ -42,7 +51,9 @@ TLNMF_API tlnmf_error tlnmf_io_describe(tlnmf_ctx *ctx, const char *path, tlnmf_
 /* ---- sound ----------------------------------------------------------------------------------- */
 
 /* A sound file in any format of libsndfile, read piece by piece; `-` is standard input. Every
- * sample is checked to be finite. The sound owns the open file. Its record also holds `file`. */
+ * sample is checked to be finite: a call that reads one that is not fails with TLNMF_ERR_INPUT. The
+ * sound owns the open file. Its record also holds `file`, the path, and `format`, a number that
+ * only tlnmf_io_writer_create understands. */
 TLNMF_API tlnmf_error tlnmf_io_open_sound(tlnmf_ctx *ctx, const char *path, tlnmf_sound **out);
 
 /* Writing a signal piece by piece. The extension (.wav, .flac, .w64; `-` is .wav) names the

@@ -14,7 +14,8 @@
  *               changes no layout and no function.
  *   Arrays      Arrays are double, in C order (the last index runs fastest): Y[s][m][n], Phi[a][m].
  *               Sizes and shapes are int64_t. A parameter whose name ends in _or_null may be NULL,
- *               no other may: NULL is answered by TLNMF_ERR_ARGUMENT.
+ *               and so may `user`, which your functions receive as it is. No other may: NULL is
+ *               answered by TLNMF_ERR_ARGUMENT.
  *   Errors      A call that can fail returns a tlnmf_error. tlnmf_message(ctx) then names the
  *               culprit. Why a run stopped is an outcome, not an error.
  *   Ownership   Who creates frees. The library copies what it keeps, unless a function says that it

@@ -308,7 +308,5 @@ static int report_table2(rep *r)
     return code;
 }
 
-const rep_experiment rep_fig3 = {"fig3", "atoms, W and H of the music notes, S=1 and S=100", plan,
-                                 report_fig3};
-const rep_experiment rep_table2 = {"table2", "frequencies and errors of the atoms, and angles",
-                                   plan, report_table2};
+const rep_experiment rep_fig3 = {"fig3", plan, report_fig3};
+const rep_experiment rep_table2 = {"table2", plan, report_table2};

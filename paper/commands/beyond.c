@@ -193,5 +193,4 @@ static int report(rep *r)
     return code == EXIT_DONE ? rep_file(r, "beyond.svg", draw, &t) : code;
 }
 
-const rep_experiment rep_beyond = {"beyond", "local averages at S=1, and ranks below the true one",
-                                   plan, report};
+const rep_experiment rep_beyond = {"beyond", plan, report};

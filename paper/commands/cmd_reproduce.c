@@ -20,6 +20,8 @@ static const rep_experiment *const experiments[] = {
     &rep_fig2, &rep_fig3, &rep_table2, &rep_fig4, &rep_theory, &rep_beyond, &rep_errata};
 enum { EXPERIMENTS = sizeof experiments / sizeof *experiments };
 
+static const char names_of_all[] = "fig2, fig3, table2, fig4, theory, beyond, errata, or all";
+
 /* Which of two are meant by a word: their names, or "both". */
 static void choose(const char *word, const char *first, const char *second, bool use[2])
 {
@@ -38,15 +40,11 @@ static int choose_experiments(const cli_call *call, bool chosen[EXPERIMENTS])
             if (all || strcmp(name, experiments[j]->name) == 0)
                 chosen[j] = found = true;
         if (!found)
-            return cli_fail(call->command, EXIT_USAGE,
-                            "there is no experiment %s: fig2, fig3, table2, fig4, theory, beyond, "
-                            "errata, or all",
-                            name);
+            return cli_fail(call->command, EXIT_USAGE, "there is no experiment %s: %s", name,
+                            names_of_all);
     }
     if (call->operand_count == 0)
-        return cli_fail(
-            call->command, EXIT_USAGE,
-            "which experiment? fig2, fig3, table2, fig4, theory, beyond, errata, or all");
+        return cli_fail(call->command, EXIT_USAGE, "which experiment? %s", names_of_all);
     return EXIT_DONE;
 }
 

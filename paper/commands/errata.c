@@ -79,5 +79,4 @@ static int report(rep *r)
     return EXIT_DONE;
 }
 
-const rep_experiment rep_errata = {"errata", "where the paper as printed and its results part",
-                                   plan, report};
+const rep_experiment rep_errata = {"errata", plan, report};

@@ -1,5 +1,4 @@
-/* Errata: Algorithm 3 as printed lacks eps in its numerator, and I rises; with eps it never does.
- */
+/* Errata: Algorithm 3 as printed lacks eps in its numerator, so that I may rise. */
 #include "paper/commands/reproduce.h"
 
 #include <math.h>

@@ -234,4 +234,4 @@ static int report(rep *r)
     return code;
 }
 
-const rep_experiment rep_fig2 = {"fig2", "I against S, both methods, both data sets", plan, report};
+const rep_experiment rep_fig2 = {"fig2", plan, report};

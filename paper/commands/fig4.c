@@ -222,5 +222,4 @@ static int report(rep *r)
     return code == EXIT_DONE ? rep_file(r, "fig4.svg", draw, both) : code;
 }
 
-const rep_experiment rep_fig4 = {"fig4", "C against J at S=100, both methods from one start", plan,
-                                 report};
+const rep_experiment rep_fig4 = {"fig4", plan, report};

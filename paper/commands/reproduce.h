@@ -70,7 +70,7 @@ struct rep {
 };
 
 typedef struct rep_experiment {
-    const char *name, *about;
+    const char *name;
     void (*plan)(rep *r);
     int (*report)(rep *r);
 } rep_experiment;

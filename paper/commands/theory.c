@@ -337,5 +337,4 @@ static int report(rep *r)
     return code == EXIT_DONE ? rep_file(r, "theory.svg", draw, &t) : code;
 }
 
-const rep_experiment rep_theory = {"theory", "Q_S, its bounds, and where both problems are one",
-                                   plan, report};
+const rep_experiment rep_theory = {"theory", plan, report};

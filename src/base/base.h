@@ -84,6 +84,14 @@ size_t tl_arena_bytes(const tl_slot *table, size_t rows);
 double tl_wall_seconds(void);
 double tl_cpu_seconds(void); /* of the process, all threads */
 
+/* ---- threads ------------------------------------------------------------------------------- */
+
+/* Runs work(arg) in an OpenMP region of its own, in which BLAS and further regions may use this
+ * many threads. What the caller has set stays as it is. Returns what `work` returns. */
+tlnmf_error tl_with_threads(int threads, tlnmf_error (*work)(void *arg), void *arg);
+/* The number of threads that settings ask for; 0: as many as there are. */
+int tl_thread_count(int64_t wanted);
+
 /* ---- hot loops ----------------------------------------------------------------------------- */
 
 /* Compiled once per instruction set and chosen at load time, so that one binary is fast everywhere

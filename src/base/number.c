@@ -38,11 +38,13 @@ bool tl_parse_real(const char *text, double *x)
 
 void tl_format_real(double x, char *text, size_t size)
 {
+    char digits[32];
     neutral n = enter();
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, size, "%.*g", digits, x);
-        if (strtod(text, NULL) == x)
+    for (int count = 15; count <= 17; count++) {
+        snprintf(digits, sizeof digits, "%.*g", count, x);
+        if (strtod(digits, NULL) == x)
             break;
     }
     leave(n);
+    snprintf(text, size, "%s", digits);
 }

@@ -12,9 +12,17 @@ typedef enum tl_stage {
     TL_STAGE_STEMS = 4   /* frames that have been separated */
 } tl_stage;
 
+/* A complete iteration, as a solver reports it. */
+typedef struct tl_iteration {
+    int64_t stage, iteration;
+    double C, L, I, step;
+} tl_iteration;
+
+/* The same as a trace keeps it. */
 typedef struct tl_trace_row {
     int64_t stage, iteration;
     double C, L, I, step;
+    double seconds; /* since the fit began */
 } tl_trace_row;
 
 /* C, L, I are NaN where the stage does not have them. */

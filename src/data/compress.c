@@ -5,7 +5,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 /* Frames are gathered a few at a time, so that one pass over Y reads whole cache lines. */
@@ -106,66 +105,74 @@ static int64_t numerical_rank(int64_t count, int64_t M, const double *vectors)
     return rank;
 }
 
-/* Y[S][M][n0 .. n0+count-1] to `count` column-major S x M matrices. */
-static void gather(const double *Y, int64_t S, int64_t M, int64_t N, int64_t n0, int64_t count,
-                   double *out)
+/* What is compressed, Y[S][M][N], and where its columns go. */
+typedef struct realisations {
+    tlnmf_ctx *ctx;
+    const double *Y;
+    int64_t S, M, N;
+    frames *f;
+} realisations;
+
+/* Frames n0 .. n0+count-1 to `count` column-major S x M matrices. */
+static void gather(const realisations *r, int64_t n0, int64_t count, double *out)
 {
+    int64_t S = r->S, M = r->M;
     for (int64_t s = 0; s < S; s++)
         for (int64_t m = 0; m < M; m++)
             for (int64_t i = 0; i < count; i++)
-                out[(i * M + m) * S + s] = Y[(s * M + m) * N + n0 + i];
+                out[(i * M + m) * S + s] = r->Y[(s * M + m) * r->N + n0 + i];
 }
 
-static tlnmf_error compress_many(tlnmf_ctx *ctx, const double *Y, int64_t S, int64_t M, int64_t N,
-                                 frames *f, tl_qr *qr, double *group, double *vectors)
+static tlnmf_error compress_many(const realisations *r, tl_qr *qr, double *group, double *vectors)
 {
+    int64_t S = r->S, M = r->M, N = r->N;
     double scale = 1.0 / sqrt((double)S);
     for (int64_t n0 = 0; n0 < N; n0 += GROUP) {
         int64_t count = tl_min(GROUP, N - n0);
-        gather(Y, S, M, N, n0, count, group);
+        gather(r, n0, count, group);
         for (int64_t i = 0; i < count; i++) {
-            TRY(tl_qr_rows(ctx, qr, group + i * M * S, vectors));
+            TRY(tl_qr_rows(r->ctx, qr, group + i * M * S, vectors));
             int64_t rank = numerical_rank(tl_min(S, M), M, vectors);
-            TRY(frames_keep(ctx, f, n0 + i, rank, vectors, scale));
+            TRY(frames_keep(r->ctx, r->f, n0 + i, rank, vectors, scale));
         }
     }
     return TLNMF_OK;
 }
 
 /* S = 1 is already in the form wanted; nothing is rounded. */
-static tlnmf_error keep_single(tlnmf_ctx *ctx, const double *Y, int64_t M, int64_t N, frames *f,
-                               double *column)
+static tlnmf_error keep_single(const realisations *r, double *column)
 {
-    for (int64_t n = 0; n < N; n++) {
+    for (int64_t n = 0; n < r->N; n++) {
         bool silent = true;
-        for (int64_t m = 0; m < M; m++) {
-            column[m] = Y[m * N + n];
+        for (int64_t m = 0; m < r->M; m++) {
+            column[m] = r->Y[m * r->N + n];
             silent = silent && column[m] == 0.0;
         }
-        TRY(frames_keep(ctx, f, n, silent ? 0 : 1, column, 1.0));
+        TRY(frames_keep(r->ctx, r->f, n, silent ? 0 : 1, column, 1.0));
     }
     return TLNMF_OK;
 }
 
-static tlnmf_error compress_realisations(tlnmf_ctx *ctx, const double *Y, int64_t S, int64_t M,
-                                         int64_t N, frames *f)
+static tlnmf_error compress_realisations(void *arg)
 {
+    const realisations *r = arg;
+    int64_t S = r->S, M = r->M;
     double *group, *vectors;
     void *block;
-    tl_slot table[] = {TL_SLOT(group, S == 1 ? 0 : tl_min(GROUP, N) * S * M),
+    tl_slot table[] = {TL_SLOT(group, S == 1 ? 0 : tl_min(GROUP, r->N) * S * M),
                        TL_SLOT(vectors, tl_min(S, M) * M)};
-    TRY(TL_ARENA(ctx, "a group of frames", table, &block));
+    TRY(TL_ARENA(r->ctx, "a group of frames", table, &block));
     tlnmf_error error;
     if (S == 1) {
-        error = keep_single(ctx, Y, M, N, f, vectors);
+        error = keep_single(r, vectors);
     } else {
         tl_qr qr;
-        error = tl_qr_create(ctx, S, M, &qr);
+        error = tl_qr_create(r->ctx, S, M, &qr);
         if (error == TLNMF_OK)
-            error = compress_many(ctx, Y, S, M, N, f, &qr, group, vectors);
+            error = compress_many(r, &qr, group, vectors);
         tl_qr_free(&qr);
     }
-    tl_release(&ctx->hooks, block);
+    tl_release(&r->ctx->hooks, block);
     return error;
 }
 
@@ -245,12 +252,9 @@ tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, const 
     TRY(measure_power(ctx, Y, S, M, N, &mean));
     frames f;
     tlnmf_error error = frames_create(ctx, M, N, &f);
-    if (error == TLNMF_OK)
-#pragma omp parallel num_threads(1)
-    {
-        omp_set_num_threads(1); /* many small factorisations: threads inside them would only cost */
-        error = compress_realisations(ctx, Y, S, M, N, &f);
-    }
+    realisations r = {ctx, Y, S, M, N, &f};
+    if (error == TLNMF_OK) /* many small factorisations: threads inside them would only cost */
+        error = tl_with_threads(1, compress_realisations, &r);
     if (error == TLNMF_OK)
         error = frames_pack(ctx, &f, out);
     frames_free(&f);
@@ -292,8 +296,17 @@ static tlnmf_error factor_covariance(tlnmf_ctx *ctx, int64_t n, frames *f, tl_ei
     return frames_keep(ctx, f, n, rank, A + (M - rank) * M, 1.0);
 }
 
-static tlnmf_error factor_covariances(tlnmf_ctx *ctx, const double *Sigma, frames *f)
+typedef struct covariances {
+    tlnmf_ctx *ctx;
+    const double *Sigma; /* N x M x M */
+    frames *f;
+} covariances;
+
+static tlnmf_error factor_covariances(void *arg)
 {
+    const covariances *c = arg;
+    tlnmf_ctx *ctx = c->ctx;
+    frames *f = c->f;
     int64_t M = f->M;
     double *A;
     void *block;
@@ -302,7 +315,7 @@ static tlnmf_error factor_covariances(tlnmf_ctx *ctx, const double *Sigma, frame
     tl_eigen eigen;
     tlnmf_error error = tl_eigen_create(ctx, M, &eigen);
     for (int64_t n = 0; n < f->N && error == TLNMF_OK; n++) {
-        memcpy(A, Sigma + n * M * M, (size_t)(M * M) * sizeof *A);
+        memcpy(A, c->Sigma + n * M * M, (size_t)(M * M) * sizeof *A);
         error = factor_covariance(ctx, n, f, &eigen, A);
     }
     tl_eigen_free(&eigen);
@@ -349,12 +362,9 @@ tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, con
     TRY(measure_traces(ctx, Sigma, N, M, &mean));
     frames f;
     tlnmf_error error = frames_create(ctx, M, N, &f);
+    covariances c = {ctx, Sigma, &f};
     if (error == TLNMF_OK)
-#pragma omp parallel num_threads(1)
-    {
-        omp_set_num_threads(1);
-        error = factor_covariances(ctx, Sigma, &f);
-    }
+        error = tl_with_threads(1, factor_covariances, &c);
     if (error == TLNMF_OK)
         error = frames_pack(ctx, &f, out);
     frames_free(&f);

@@ -52,6 +52,22 @@ void tl_gram(int64_t n, int64_t k, double alpha, const double *A, double *C)
                     C[b * n + a] = C[a * n + b];
 }
 
+static void multiply_double(const tl_arithmetic *self, const tl_product *p)
+{
+    (void)self;
+    tl_gemm(TL_PLAIN, p->opB, p->m, p->n, p->k, p->alpha, p->A, p->lda, p->B, p->ldb, p->beta, p->C,
+            p->ldc);
+}
+
+static void gram_double(const tl_arithmetic *self, int64_t n, double alpha, const double *A,
+                        double *C)
+{
+    (void)self;
+    tl_gram(n, n, alpha, A, C);
+}
+
+const tl_arithmetic tl_double = {multiply_double, gram_double};
+
 void tl_gemv_transposed(int64_t M, const double *A, const double *x, double *y)
 {
     cblas_dgemv(CblasRowMajor, CblasTrans, (int)M, (int)M, 1.0, A, (int)M, x, 1, 0.0, y, 1);
@@ -155,13 +171,13 @@ static bool polar_by_newton(int64_t M, double *X, double *inverse, double *work,
     return false;
 }
 
-tlnmf_error tl_polar_with(tlnmf_ctx *ctx, tl_skew *room, double *A)
+tlnmf_error tl_polar_with(tlnmf_ctx *ctx, tl_skew *skew, tl_lent lent, double *A)
 {
-    int64_t M = room->M;
-    double *X = room->s;
+    int64_t M = skew->M;
+    double *X = lent.a;
     tl_copy(X, A, M * M);
     /* Entries are counted in int there. */
-    if (M > 40000 || !polar_by_newton(M, X, room->t, room->lu_work, room->pivot))
+    if (M > 40000 || !polar_by_newton(M, X, lent.b, skew->lu_work, skew->pivot))
         return polar_by_svd(ctx, M, A);
     tl_copy(A, X, M * M);
     return TLNMF_OK;
@@ -169,12 +185,13 @@ tlnmf_error tl_polar_with(tlnmf_ctx *ctx, tl_skew *room, double *A)
 
 tlnmf_error tl_polar(tlnmf_ctx *ctx, int64_t M, double *A)
 {
-    tl_skew room;
-    tl_slot table[TL_SKEW_SLOTS];
+    tl_skew skew;
+    tl_lent lent;
+    tl_slot table[2 + TL_SKEW_SLOTS] = {TL_SLOT(lent.a, M * M), TL_SLOT(lent.b, M * M)};
     void *block;
-    tl_skew_slots(&room, M, table);
+    tl_skew_slots(&skew, M, table + 2);
     TRY(TL_ARENA(ctx, "a polar factor", table, &block));
-    tlnmf_error error = tl_polar_with(ctx, &room, A);
+    tlnmf_error error = tl_polar_with(ctx, &skew, lent, A);
     tl_release(&ctx->hooks, block);
     return error;
 }

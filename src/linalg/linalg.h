@@ -1,4 +1,4 @@
-/* Dense linear algebra on matrices in C order. The only room that knows BLAS and LAPACK, and the
+/* Dense linear algebra on matrices in C order. The only module that knows BLAS and LAPACK, and the
  * only one that narrows sizes to int: tl_check_size() must have accepted every dimension before. */
 #ifndef TLNMF_LINALG_LINALG_H
 #define TLNMF_LINALG_LINALG_H
@@ -10,11 +10,43 @@ tlnmf_error tl_check_size(tlnmf_ctx *ctx, const char *name, int64_t size);
 
 typedef enum tl_op { TL_PLAIN, TL_TRANSPOSED } tl_op;
 
-/* C (m x n) = alpha op(A) op(B) + beta C, inner dimension k; rows are lda, ldb, ldc apart. */
+/* C (m x n) = alpha op(A) op(B) + beta C, inner dimension k; rows are lda, ldb, ldc apart. The
+ * parameters are those of BLAS, in its order: everybody knows them. */
 void tl_gemm(tl_op opA, tl_op opB, int64_t m, int64_t n, int64_t k, double alpha, const double *A,
              int64_t lda, const double *B, int64_t ldb, double beta, double *C, int64_t ldc);
-/* Room for products in single precision: of A (up to M x inner) with B. */
+
+/* One product, C (m x n) = alpha A op(B) + beta C, as above. C may be neither A nor B. */
+typedef struct tl_product {
+    tl_op opB;
+    int64_t m, n, k;
+    double alpha;
+    const double *A;
+    int64_t lda;
+    const double *B;
+    int64_t ldb;
+    double beta;
+    double *C;
+    int64_t ldc;
+} tl_product;
+
+/* In which precision products of matrices in double are computed. */
+typedef struct tl_arithmetic tl_arithmetic;
+struct tl_arithmetic {
+    void (*multiply)(const tl_arithmetic *self, const tl_product *product);
+    /* C (n x n) = alpha A A', A is n x n */
+    void (*gram)(const tl_arithmetic *self, int64_t n, double alpha, const double *A, double *C);
+};
+
+static inline void tl_multiply(const tl_arithmetic *in, const tl_product *product)
+{
+    in->multiply(in, product);
+}
+
+extern const tl_arithmetic tl_double; /* BLAS as it is */
+
+/* Products in single precision, of A (up to M x inner) with B. */
 typedef struct tl_single {
+    tl_arithmetic arithmetic; /* first */
     int64_t M, inner;
     float *A, *B, *C;
     tl_hooks hooks;
@@ -24,11 +56,6 @@ typedef struct tl_single {
 tlnmf_error tl_single_create(tlnmf_ctx *ctx, int64_t M, int64_t inner, tl_single *single);
 size_t tl_single_bytes(int64_t M, int64_t inner); /* that it takes up */
 void tl_single_free(tl_single *single);
-/* C (m x n) = alpha A op(B) + beta C in single precision, or if `single` is NULL in double. C may
- * be neither A nor B. */
-void tl_product(const tl_single *single, tl_op opB, int64_t m, int64_t n, int64_t k, double alpha,
-                const double *A, int64_t lda, const double *B, int64_t ldb, double beta, double *C,
-                int64_t ldc);
 
 /* C (n x n) = alpha A A', A is n x k; both triangles are written. */
 void tl_gram(int64_t n, int64_t k, double alpha, const double *A, double *C);
@@ -102,26 +129,41 @@ tlnmf_error tl_fixed_transform(tlnmf_ctx *ctx, tl_transform kind, int64_t M, dou
 /* Powers of one E, shared by all the steps a that a line search tries. */
 typedef struct tl_skew {
     int64_t M;
-    const tl_single *single; /* the precision of products; NULL: double */
+    const tl_arithmetic *arithmetic; /* the precision of products; tl_double at first */
     const double *E;
-    double norm;   /* at least the spectral norm of E */
-    double *E2;    /* E E; the polar factor takes its room */
-    double *s, *t; /* M x M scratch, free between calls */
+    double norm; /* at least the spectral norm of E */
+    double *E2;  /* E E, until a polar factor or tl_orthogonalise() needs its place */
     double *lu_work;
     int *pivot;
 } tl_skew;
 
-enum { TL_SKEW_SLOTS = 5 };
+/* Scratch that the caller lends for one call: two matrices M x M. */
+typedef struct tl_lent {
+    double *a, *b;
+} tl_lent;
+
+enum { TL_SKEW_SLOTS = 3 };
 /* The rows of the size table that a tl_skew needs. */
 void tl_skew_slots(tl_skew *skew, int64_t M, tl_slot slots[TL_SKEW_SLOTS]);
+
+/* The lower triangle of E is given: the diagonal becomes 0 and the upper triangle its negative. */
+void tl_skew_complete(int64_t M, double *E);
+/* The same from a triangle that is packed row by row. */
+void tl_skew_unpack(int64_t M, const double *triangle, double *E);
+
 void tl_skew_prepare(tl_skew *skew, const double *E);
 /* exp(aE), or the orthogonal factor of I + aE: for any number of steps a, but not both of one E. */
-void tl_skew_exp(tl_skew *skew, double a, double *out);
-void tl_skew_polar(tl_skew *skew, double a, double *out);
-/* Q, nearly orthogonal, becomes orthogonal to rounding. */
-void tl_skew_orthogonalise(tl_skew *skew, double *Q);
+void tl_skew_exp(tl_skew *skew, double a, tl_lent lent, double *out);
+void tl_skew_polar(tl_skew *skew, double a, tl_lent lent, double *out);
 
-/* tl_polar in the room of a tl_skew; only an A that is nearly singular takes memory then. */
-tlnmf_error tl_polar_with(tlnmf_ctx *ctx, tl_skew *room, double *A);
+typedef enum tl_retraction { TL_EXP, TL_POLAR } tl_retraction;
+/* out = Q Phi, Q being one of the two; Q - I is left in `Q`. `out` may be lent->a. */
+void tl_skew_turn(tl_skew *skew, tl_retraction how, double a, const double *Phi, tl_lent lent,
+                  double *Q, double *out);
+
+/* Q, nearly orthogonal, becomes orthogonal to rounding. */
+void tl_orthogonalise(tl_skew *skew, tl_lent lent, double *Q);
+/* tl_polar in the scratch of a tl_skew; only an A that is nearly singular takes memory then. */
+tlnmf_error tl_polar_with(tlnmf_ctx *ctx, tl_skew *skew, tl_lent lent, double *A);
 
 #endif

@@ -50,17 +50,27 @@ static tlnmf_error solve_pivoted(tlnmf_ctx *ctx, int n, double *A, double tol, i
                      : tl_fail(ctx, TLNMF_ERR_NUMERIC, "LAPACK's dpstrf failed (info = %d)", info);
 }
 
-/* B becomes the solutions; `copy` is n x n. */
-static tlnmf_error solve(tlnmf_ctx *ctx, int n, double *A, double *copy, int64_t count, double *B)
+typedef struct linear_system {
+    tlnmf_ctx *ctx;
+    int n;
+    double *A, *copy; /* n x n */
+    int64_t count;
+    double *B;
+} linear_system;
+
+/* B becomes the solutions. */
+static tlnmf_error solve(void *arg)
 {
+    const linear_system *s = arg;
+    int n = s->n;
     double largest = 0.0;
     for (int64_t i = 0; i < n; i++)
-        largest = fmax(largest, A[i * n + i]);
+        largest = fmax(largest, s->A[i * n + i]);
     double tol = (double)n * DBL_EPSILON * largest;
-    tl_copy(copy, A, (int64_t)n * n);
-    if (!factor_plain(n, copy, tol))
-        return solve_pivoted(ctx, n, A, tol, count, B);
-    solve_triangles(n, n, copy, count, B);
+    tl_copy(s->copy, s->A, (int64_t)n * n);
+    if (!factor_plain(n, s->copy, tol))
+        return solve_pivoted(s->ctx, n, s->A, tol, s->count, s->B);
+    solve_triangles(n, n, s->copy, s->count, s->B);
     return TLNMF_OK;
 }
 
@@ -73,15 +83,9 @@ tlnmf_error tl_solve_semidefinite(tlnmf_ctx *ctx, int64_t n, double *A, int64_t 
     tl_slot table[] = {TL_SLOT(copy, n * n)};
     void *block;
     TRY(TL_ARENA(ctx, "a symmetric system", table, &block));
-    tlnmf_error error = TLNMF_OK;
-    /* Threads gain little below, and wait for each other where the cores are busy. The region keeps
-     * the setting from whoever calls. */
-#pragma omp parallel num_threads(1)
-    {
-        if (n < WORTH_THREADS)
-            omp_set_num_threads(1);
-        error = solve(ctx, (int)n, A, copy, count, B);
-    }
+    linear_system s = {ctx, (int)n, A, copy, count, B};
+    /* Below this size threads gain little, and wait for each other where the cores are busy. */
+    tlnmf_error error = tl_with_threads(n < WORTH_THREADS ? 1 : omp_get_max_threads(), solve, &s);
     tl_release(&ctx->hooks, block);
     return error;
 }

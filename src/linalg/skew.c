@@ -13,12 +13,31 @@
 void tl_skew_slots(tl_skew *skew, int64_t M, tl_slot slots[TL_SKEW_SLOTS])
 {
     skew->M = M;
-    skew->single = NULL;
-    double **parts[] = {&skew->E2, &skew->s, &skew->t};
-    for (int i = 0; i < 3; i++)
-        slots[i] = (tl_slot){parts[i], M * M, sizeof(double)};
-    slots[3] = (tl_slot){&skew->lu_work, M * TL_LU_BLOCK, sizeof(double)};
-    slots[4] = (tl_slot){&skew->pivot, M, sizeof(int)};
+    skew->arithmetic = &tl_double;
+    slots[0] = (tl_slot){&skew->E2, M * M, sizeof(double)};
+    slots[1] = (tl_slot){&skew->lu_work, M * TL_LU_BLOCK, sizeof(double)};
+    slots[2] = (tl_slot){&skew->pivot, M, sizeof(int)};
+}
+
+void tl_skew_complete(int64_t M, double *E)
+{
+    enum { TILE = 16 }; /* a whole row against a whole column would miss the cache */
+    for (int64_t a0 = 0; a0 < M; a0 += TILE)
+        for (int64_t b0 = 0; b0 <= a0; b0 += TILE)
+            for (int64_t a = a0; a < tl_min(a0 + TILE, M); a++)
+                for (int64_t b = b0; b < tl_min(b0 + TILE, a); b++)
+                    E[b * M + a] = -E[a * M + b];
+    for (int64_t m = 0; m < M; m++)
+        E[m * M + m] = 0.0;
+}
+
+void tl_skew_unpack(int64_t M, const double *triangle, double *E)
+{
+    for (int64_t a = 0; a < M; a++) {
+        tl_copy(E + a * M, triangle, a);
+        triangle += a;
+    }
+    tl_skew_complete(M, E);
 }
 
 /* Largest row sum of |A|. */
@@ -39,17 +58,13 @@ static void multiply(const tl_skew *skew, double alpha, const double *A, const d
                      double beta, double *C)
 {
     int64_t M = skew->M;
-    tl_product(skew->single, TL_PLAIN, M, M, M, alpha, A, M, B, M, beta, C, M);
+    tl_multiply(skew->arithmetic, &(tl_product){TL_PLAIN, M, M, M, alpha, A, M, B, M, beta, C, M});
 }
 
 /* C = alpha A A' */
 static void gram(const tl_skew *skew, double alpha, const double *A, double *C)
 {
-    int64_t M = skew->M;
-    if (skew->single == NULL)
-        tl_gram(M, M, alpha, A, C);
-    else
-        tl_product(skew->single, TL_TRANSPOSED, M, M, M, alpha, A, M, A, M, 0.0, C, M);
+    skew->arithmetic->gram(skew->arithmetic, skew->M, alpha, A, C);
 }
 
 void tl_skew_prepare(tl_skew *skew, const double *E)
@@ -77,25 +92,25 @@ TL_HOT static void blend(const tl_skew *skew, double a, const double c[3], doubl
 }
 
 /* A4 = A2 (x1 A + x2 A2); T8 = I + A + y2 A2 + (x3 A2 + A4) (x4 I + x5 A + x6 A2 + x7 A4) */
-static void taylor8(tl_skew *skew, double a, double *out)
+static void taylor8(tl_skew *skew, double a, tl_lent lent, double *out)
 {
     const double r = sqrt(177.0), x3 = 2.0 / 3.0;
     const double x1 = x3 * (1.0 + r) / 88.0, x2 = x3 * (1.0 + r) / 352.0;
     const double x4 = (-271.0 + 29.0 * r) / (315.0 * x3), x5 = 11.0 * (-1.0 + r) / (1260.0 * x3);
     const double x6 = 11.0 * (-9.0 + r) / (5040.0 * x3), x7 = (89.0 - r) / (5040.0 * x3 * x3);
     const double y2 = (857.0 - 58.0 * r) / 630.0;
-    double *A4 = skew->t;
-    blend(skew, a, (double[]){0.0, x1, x2}, 0.0, NULL, skew->s);
-    multiply(skew, a * a, skew->E2, skew->s, 0.0, A4);
-    blend(skew, a, (double[]){x4, x5, x6}, x7, A4, skew->s);
+    double *A4 = lent.b, *s = lent.a;
+    blend(skew, a, (double[]){0.0, x1, x2}, 0.0, NULL, s);
+    multiply(skew, a * a, skew->E2, s, 0.0, A4);
+    blend(skew, a, (double[]){x4, x5, x6}, x7, A4, s);
     blend(skew, a, (double[]){0.0, 0.0, x3}, 1.0, A4, A4);
     blend(skew, a, (double[]){1.0, 1.0, y2}, 0.0, NULL, out);
-    multiply(skew, 1.0, A4, skew->s, 1.0, out);
+    multiply(skew, 1.0, A4, s, 1.0, out);
 }
 
 /* A6 = B3 + B4^2; T12 = B1 + (B2 + A6) A6, each B a cubic in A. E^3 stands in `out` until B1 takes
  * its place. */
-static void taylor12(tl_skew *skew, double a, double *out)
+static void taylor12(tl_skew *skew, double a, tl_lent lent, double *out)
 {
     static const double B1[] = {-0.01860232051462055322, -0.00500702322573317730,
                                 -0.57342012296052226390, -0.13339969394389205970},
@@ -105,7 +120,7 @@ static void taylor12(tl_skew *skew, double a, double *out)
                         B4[] = {0.0, -0.13181061013830184015, -0.02027855540589259079,
                                 -0.00675951846863086359};
     int64_t M = skew->M;
-    double a3 = a * a * a, *A6 = skew->t, *s = skew->s;
+    double a3 = a * a * a, *A6 = lent.b, *s = lent.a;
     multiply(skew, 1.0, skew->E2, skew->E, 0.0, out);
     blend(skew, a, B4, B4[3] * a3, out, s);
     blend(skew, a, B3, B3[3] * a3, out, A6);
@@ -127,11 +142,11 @@ static void defect(tl_skew *skew, const double *Q, double *R)
 }
 
 /* Q <- (I + R/2 + 3/8 R^2) Q, the beginning of (I - R)^(-1/2) Q, until R is rounding. */
-void tl_skew_orthogonalise(tl_skew *skew, double *Q)
+void tl_orthogonalise(tl_skew *skew, tl_lent lent, double *Q)
 {
     enum { MOST = 50 };
     int64_t M = skew->M;
-    double *R = skew->t, *series = skew->E2;
+    double *R = lent.b, *series = skew->E2;
     double size = 1.0;
     for (int i = 0; i < MOST && size > 1e-5; i++) { /* 1e-5 cubed is below rounding */
         defect(skew, Q, R);
@@ -139,13 +154,13 @@ void tl_skew_orthogonalise(tl_skew *skew, double *Q)
         gram(skew, 0.375, R, series);
         for (int64_t e = 0; e < M * M; e++)
             series[e] += 0.5 * R[e];
-        multiply(skew, 1.0, series, Q, 0.0, skew->s);
+        multiply(skew, 1.0, series, Q, 0.0, lent.a);
         for (int64_t e = 0; e < M * M; e++)
-            Q[e] += skew->s[e];
+            Q[e] += lent.a[e];
     }
 }
 
-void tl_skew_exp(tl_skew *skew, double a, double *out)
+void tl_skew_exp(tl_skew *skew, double a, tl_lent lent, double *out)
 {
     /* Up to these norms the first term left out, norm^(d+1) / (d+1)!, is below 2^-53. */
     const double norm8 = 0.069, norm12 = 0.33;
@@ -154,16 +169,16 @@ void tl_skew_exp(tl_skew *skew, double a, double *out)
     for (; norm > norm12 && doublings < 1000; doublings++, a *= 0.5)
         norm *= 0.5;
     if (norm <= norm8)
-        taylor8(skew, a, out);
+        taylor8(skew, a, lent, out);
     else
-        taylor12(skew, a, out);
+        taylor12(skew, a, lent, out);
     for (int i = 0; i < doublings; i++) {
-        multiply(skew, 1.0, out, out, 0.0, skew->s);
-        tl_copy(out, skew->s, skew->M * skew->M);
+        multiply(skew, 1.0, out, out, 0.0, lent.a);
+        tl_copy(out, lent.a, skew->M * skew->M);
     }
 }
 
-void tl_skew_polar(tl_skew *skew, double a, double *Q)
+void tl_skew_polar(tl_skew *skew, double a, tl_lent lent, double *Q)
 {
     int64_t M = skew->M;
     for (int64_t i = 0; i < M * M; i++)
@@ -175,12 +190,28 @@ void tl_skew_polar(tl_skew *skew, double a, double *Q)
     double ratio = hypot(1.0, a * skew->norm);
     for (int i = 0; i < 100 && ratio > 1.2; i++) {
         double change; /* the singular values are far from 0: a step cannot fail */
-        tl_polar_step(M, 1.0 / sqrt(ratio), Q, skew->s, skew->lu_work, skew->pivot, &change);
+        tl_polar_step(M, 1.0 / sqrt(ratio), Q, lent.a, skew->lu_work, skew->pivot, &change);
         ratio = 0.5 * (sqrt(ratio) + 1.0 / sqrt(ratio));
     }
     /* Centred: the squares in [2 / (1 + ratio^2), 2 ratio^2 / (1 + ratio^2)]. */
     double scale = sqrt(2.0 / (1.0 + ratio * ratio));
     for (int64_t i = 0; i < M * M; i++)
         Q[i] *= scale;
-    tl_skew_orthogonalise(skew, Q);
+    tl_orthogonalise(skew, lent, Q);
+}
+
+void tl_skew_turn(tl_skew *skew, tl_retraction how, double a, const double *Phi, tl_lent lent,
+                  double *Q, double *out)
+{
+    int64_t M = skew->M;
+    if (how == TL_EXP)
+        tl_skew_exp(skew, a, lent, Q);
+    else
+        tl_skew_polar(skew, a, lent, Q);
+    /* Phi + (Q - I) Phi: what is rounded is the change, so that single precision turns Phi to
+     * nearly orthogonal rows even after many steps. */
+    for (int64_t m = 0; m < M; m++)
+        Q[m * M + m] -= 1.0;
+    tl_copy(out, Phi, M * M);
+    multiply(skew, 1.0, Q, Phi, 1.0, out);
 }

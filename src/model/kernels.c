@@ -1,7 +1,16 @@
+/* Power, weights, objectives, gradient: the formulas of docs/spec.md as fast loops. */
 #include "model/kernels.h"
 
 #include <math.h>
 #include <string.h>
+
+void tl_coefficients(const tlnmf_data *data, const tl_arithmetic *in, const double *Phi, double *X,
+                     double *V)
+{
+    int64_t M = data->M, T = data->T;
+    tl_multiply(in, &(tl_product){TL_PLAIN, M, T, M, 1.0, Phi, M, data->R, T, 0.0, X, T});
+    tl_power(data, X, V);
+}
 
 TL_HOT void tl_power(const tlnmf_data *data, const double *X, double *V)
 {
@@ -139,11 +148,10 @@ TL_HOT double tl_divergence(int64_t count, const double *V, double eps, const do
     return total;
 }
 
-/* The gradient takes the columns in panels of whole frames, which BLAS does as well on as on all at
- * once. */
+/* The gradient goes by panels of whole frames: BLAS is as fast on a panel as on the full matrix. */
 enum { PANEL = 512 };
 
-int64_t tl_gradient_room(const tlnmf_data *data)
+int64_t tl_gradient_scratch(const tlnmf_data *data)
 {
     int64_t widest = tl_min(data->T, PANEL);
     for (int64_t n = 0; n < data->N; n++)
@@ -180,7 +188,7 @@ static int64_t panel_end(const tlnmf_data *data, int64_t first)
     return last;
 }
 
-void tl_gradient(const tlnmf_data *data, const tl_single *single, const double *X, const double *U,
+void tl_gradient(const tlnmf_data *data, const tl_arithmetic *in, const double *X, const double *U,
                  double *UX, double *G)
 {
     int64_t M = data->M, T = data->T;
@@ -188,13 +196,13 @@ void tl_gradient(const tlnmf_data *data, const tl_single *single, const double *
         last = panel_end(data, first);
         int64_t t0 = data->offset[first], width = data->offset[last] - t0;
         weigh(data, X, U, first, last, UX);
-        tl_product(single, TL_TRANSPOSED, M, M, width, 2.0, UX, width, X + t0, T,
-                   first > 0 ? 1.0 : 0.0, G, M);
+        tl_multiply(in, &(tl_product){TL_TRANSPOSED, M, M, width, 2.0, UX, width, X + t0, T,
+                                      first > 0 ? 1.0 : 0.0, G, M});
     }
 }
 
-void tl_gamma(const tl_single *single, int64_t M, int64_t N, const double *U, const double *V,
+void tl_gamma(const tl_arithmetic *in, int64_t M, int64_t N, const double *U, const double *V,
               double *Gamma)
 {
-    tl_product(single, TL_TRANSPOSED, M, M, N, 2.0, U, N, V, N, 0.0, Gamma, M);
+    tl_multiply(in, &(tl_product){TL_TRANSPOSED, M, M, N, 2.0, U, N, V, N, 0.0, Gamma, M});
 }

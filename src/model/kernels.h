@@ -6,6 +6,10 @@
 #include "data/data.h"
 #include "linalg/linalg.h"
 
+/* (1) X = Phi R (M x T), and V from it. */
+void tl_coefficients(const tlnmf_data *data, const tl_arithmetic *in, const double *Phi, double *X,
+                     double *V);
+
 /* (1) V_mn = sum of X_mt^2 over the columns t of frame n. Reads X (M x T), writes V (M x N). */
 void tl_power(const tlnmf_data *data, const double *X, double *V);
 
@@ -26,13 +30,13 @@ double tl_sum_log(int64_t count, const double *x, double shift);
 double tl_divergence(int64_t count, const double *V, double eps, const double *U);
 
 /* (10) G_ab = 2 sum_t U_a,n(t) X_at X_bt. Writes G (M x M), and on the way UX, which has
- * tl_gradient_room() numbers. `single`: see tl_product. */
-int64_t tl_gradient_room(const tlnmf_data *data);
-void tl_gradient(const tlnmf_data *data, const tl_single *single, const double *X, const double *U,
+ * tl_gradient_scratch() numbers. */
+int64_t tl_gradient_scratch(const tlnmf_data *data);
+void tl_gradient(const tlnmf_data *data, const tl_arithmetic *in, const double *X, const double *U,
                  double *UX, double *G);
 
 /* (10) Gamma_ab = 2 sum_n U_an V_bn. */
-void tl_gamma(const tl_single *single, int64_t M, int64_t N, const double *U, const double *V,
+void tl_gamma(const tl_arithmetic *in, int64_t M, int64_t N, const double *U, const double *V,
               double *Gamma);
 
 /* ---- multiplicative updates ------------------------------------------------------------------ */
@@ -58,5 +62,11 @@ void tl_mu_begin(tl_mu *mu, const double *V, double *turned);
 void tl_mu_update(tl_mu *mu, double eps, double *W, double *H);
 /* (7) alone: W stays. */
 void tl_mu_update_H(tl_mu *mu, double eps, const double *W, double *H);
+
+/* (8) in two parts, for frames that are spread over machines: numerator and denominator of every
+ * entry of W over the frames that are here (K x M each), and the update from their sums. */
+void tl_mu_sums_W(tl_mu *mu, double eps, const double *W, const double *H, double *num,
+                  double *den);
+void tl_mu_scale_W(const tl_mu *mu, const double *num, const double *den, double *W);
 
 #endif

@@ -1,3 +1,4 @@
+/* The equations as plain loops. */
 #include "model/naive.h"
 
 #include <math.h>
@@ -109,37 +110,52 @@ void tl_naive_gamma(int64_t M, int64_t N, const double *U, const double *V, doub
         }
 }
 
-void tl_naive_mu(int64_t M, int64_t N, int64_t K, double gamma, const double *V, double eps,
-                 double *W, double *H)
+/* (7), (8) for one entry: (num / den)^gamma. */
+static double ratio_of(double num, double den, double gamma)
 {
+    return den > 0.0 ? pow(num / den, gamma) : 1.0;
+}
+
+void tl_naive_update_H(const tl_naive_nmf *f)
+{
+    int64_t M = f->M, N = f->N, K = f->K;
     for (int64_t n = 0; n < N; n++) {
         double ratio[K];
         for (int64_t k = 0; k < K; k++) {
             double num = 0.0, den = 0.0;
             for (int64_t m = 0; m < M; m++) {
-                double vhat = vhat_at(m, n, N, K, W, H) + eps;
-                num += W[m * K + k] * (V[m * N + n] + eps) / (vhat * vhat);
-                den += W[m * K + k] / vhat;
+                double vhat = vhat_at(m, n, N, K, f->W, f->H) + f->eps;
+                num += f->W[m * K + k] * (f->V[m * N + n] + f->eps) / (vhat * vhat);
+                den += f->W[m * K + k] / vhat;
             }
-            ratio[k] = den > 0.0 ? num / den : 1.0;
+            ratio[k] = ratio_of(num, den, f->gamma);
         }
         for (int64_t k = 0; k < K; k++)
-            H[k * N + n] *= pow(ratio[k], gamma);
+            f->H[k * N + n] *= ratio[k];
     }
+}
+
+static void update_W(const tl_naive_nmf *f)
+{
+    int64_t M = f->M, N = f->N, K = f->K;
     for (int64_t m = 0; m < M; m++) {
         double ratio[K];
         for (int64_t k = 0; k < K; k++) {
             double num = 0.0, den = 0.0;
             for (int64_t n = 0; n < N; n++) {
-                double vhat = vhat_at(m, n, N, K, W, H) + eps;
-                num += (V[m * N + n] + eps) / (vhat * vhat) * H[k * N + n];
-                den += H[k * N + n] / vhat;
+                double vhat = vhat_at(m, n, N, K, f->W, f->H) + f->eps;
+                num += (f->V[m * N + n] + f->eps) / (vhat * vhat) * f->H[k * N + n];
+                den += f->H[k * N + n] / vhat;
             }
-            ratio[k] = den > 0.0 ? num / den : 1.0;
+            ratio[k] = ratio_of(num, den, f->gamma);
         }
         for (int64_t k = 0; k < K; k++)
-            W[m * K + k] *= pow(ratio[k], gamma);
+            f->W[m * K + k] *= ratio[k];
     }
+}
+
+void tl_naive_normalise(int64_t M, int64_t N, int64_t K, double *W, double *H)
+{
     for (int64_t k = 0; k < K; k++) {
         double c = 0.0;
         for (int64_t m = 0; m < M; m++)
@@ -151,19 +167,27 @@ void tl_naive_mu(int64_t M, int64_t N, int64_t K, double gamma, const double *V,
     }
 }
 
-/* (14) by the angle itself: sum U V is const + p/2 cos 2t + D sin 2t. */
-static double best_angle(int64_t T, const double *xa, const double *xb, const double *ua,
-                         const double *ub)
+void tl_naive_update(const tl_naive_nmf *f)
+{
+    tl_naive_update_H(f);
+    update_W(f);
+    tl_naive_normalise(f->M, f->N, f->K, f->W, f->H);
+}
+
+/* By the angle itself: sum U V is const + p/2 cos 2t + D sin 2t. */
+double tl_naive_angle(const tl_naive_pair *r, double *gain)
 {
     double p = 0.0, D = 0.0;
-    for (int64_t t = 0; t < T; t++) {
-        p += (ua[t] - ub[t]) * (xa[t] * xa[t] - xb[t] * xb[t]);
-        D += (ua[t] - ub[t]) * xa[t] * xb[t];
+    for (int64_t t = 0; t < r->T; t++) {
+        double d = r->ua[t] - r->ub[t];
+        p += d * (r->xa[t] * r->xa[t] - r->xb[t] * r->xb[t]);
+        D += d * r->xa[t] * r->xb[t];
     }
+    *gain = 0.5 * p + sqrt(0.25 * p * p + D * D);
     return 0.5 * atan2(-D, -0.5 * p);
 }
 
-static void turn(int64_t count, double angle, double *a, double *b)
+void tl_naive_turn(int64_t count, double angle, double *a, double *b)
 {
     for (int64_t i = 0; i < count; i++) {
         double x = a[i], y = b[i];
@@ -176,14 +200,14 @@ void tl_naive_sweep(int64_t M, int64_t T, const double *U, double *X, double *Ph
 {
     for (int64_t a = 0; a < M; a++)
         for (int64_t b = a + 1; b < M; b++) {
-            double angle = best_angle(T, X + a * T, X + b * T, U + a * T, U + b * T);
-            turn(T, angle, X + a * T, X + b * T);
-            turn(M, angle, Phi + a * M, Phi + b * M);
+            double gain, *xa = X + a * T, *xb = X + b * T;
+            double angle = tl_naive_angle(&(tl_naive_pair){T, xa, xb, U + a * T, U + b * T}, &gain);
+            tl_naive_turn(T, angle, xa, xb);
+            tl_naive_turn(M, angle, Phi + a * M, Phi + b * M);
         }
 }
 
-/* C = A B, all M x M. */
-static void multiply(int64_t M, const double *A, const double *B, double *C)
+void tl_naive_multiply(int64_t M, const double *A, const double *B, double *C)
 {
     for (int64_t a = 0; a < M; a++)
         for (int64_t b = 0; b < M; b++) {
@@ -194,7 +218,7 @@ static void multiply(int64_t M, const double *A, const double *B, double *C)
         }
 }
 
-static double largest_row_sum(int64_t M, const double *A)
+double tl_naive_row_sum(int64_t M, const double *A)
 {
     double worst = 0.0;
     for (int64_t a = 0; a < M; a++) {
@@ -209,19 +233,19 @@ static double largest_row_sum(int64_t M, const double *A)
 void tl_naive_exp(int64_t M, const double *E, double *out, double *scratch)
 {
     enum { TERMS = 20 };
-    double norm = largest_row_sum(M, E), scale = 1.0;
+    double norm = tl_naive_row_sum(M, E), scale = 1.0;
     int squarings = 0;
     for (; norm * scale > 0.5; squarings++)
         scale *= 0.5;
     for (int64_t i = 0; i < M * M; i++)
         out[i] = i % (M + 1) == 0 ? 1.0 : 0.0;
     for (int term = TERMS; term > 0; term--) { /* out <- I + (E / term) out */
-        multiply(M, E, out, scratch);
+        tl_naive_multiply(M, E, out, scratch);
         for (int64_t i = 0; i < M * M; i++)
             out[i] = scale / term * scratch[i] + (i % (M + 1) == 0 ? 1.0 : 0.0);
     }
     for (; squarings > 0; squarings--) {
-        multiply(M, out, out, scratch);
+        tl_naive_multiply(M, out, out, scratch);
         for (int64_t i = 0; i < M * M; i++)
             out[i] = scratch[i];
     }

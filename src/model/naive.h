@@ -21,11 +21,32 @@ double tl_naive_I(int64_t M, int64_t N, int64_t K, const double *V, const double
 void tl_naive_gradient(int64_t S, int64_t M, int64_t N, const double *Y, const double *Phi,
                        const double *U, double *G);
 void tl_naive_gamma(int64_t M, int64_t N, const double *U, const double *V, double *Gamma);
-/* (7)-(9) */
-void tl_naive_mu(int64_t M, int64_t N, int64_t K, double gamma, const double *V, double eps,
-                 double *W, double *H);
-/* (14) for all pairs a < b in turn: rows of X and U are T long, Phi is M x M. */
+
+/* V (M x N) and its factors W (M x K), H (K x N). */
+typedef struct tl_naive_nmf {
+    int64_t M, N, K;
+    double gamma, eps;
+    const double *V;
+    double *W, *H;
+} tl_naive_nmf;
+void tl_naive_update_H(const tl_naive_nmf *f);                                  /* (7)     */
+void tl_naive_update(const tl_naive_nmf *f);                                    /* (7)-(9) */
+void tl_naive_normalise(int64_t M, int64_t N, int64_t K, double *W, double *H); /* (9)     */
+
+/* (14) Two rows of X and their weights, T long. */
+typedef struct tl_naive_pair {
+    int64_t T;
+    const double *xa, *xb, *ua, *ub;
+} tl_naive_pair;
+/* The best angle, and by how much sum U V falls at it; a turn of two rows by an angle. */
+double tl_naive_angle(const tl_naive_pair *pair, double *gain);
+void tl_naive_turn(int64_t count, double angle, double *a, double *b);
+/* All pairs a < b in turn: rows of X and U are T long, Phi is M x M. */
 void tl_naive_sweep(int64_t M, int64_t T, const double *U, double *X, double *Phi);
+
+/* C = A B, and the largest row sum of |A|; M x M. */
+void tl_naive_multiply(int64_t M, const double *A, const double *B, double *C);
+double tl_naive_row_sum(int64_t M, const double *A);
 /* exp(E), and the orthogonal factor of I + E, for a skew-symmetric E; `scratch` is M x M. */
 void tl_naive_exp(int64_t M, const double *E, double *out, double *scratch);
 void tl_naive_polar(int64_t M, const double *E, double *out, double *scratch);

@@ -1,4 +1,6 @@
+/* Basin hopping. */
 #include "search/hop.h"
+#include "base/rng.h"
 
 #include <math.h>
 
@@ -28,59 +30,54 @@ static void kick_factor(tl_rng *rng, int64_t count, double *x)
 }
 
 /* A random rotation by angles of about 3/sqrt(M): every row ends up far from where it was. */
-static void kick_Phi(tl_rng *rng, tl_model *model)
+static void kick_Phi(tl_rng *rng, const tl_point *point)
 {
-    int64_t M = model->M;
-    double size = 3.0 / sqrt((double)M);
-    for (int64_t a = 0; a < M; a++) {
-        model->E[a * M + a] = 0.0;
-        for (int64_t b = 0; b < a; b++) {
-            model->E[a * M + b] = size * tl_rng_normal(rng);
-            model->E[b * M + a] = -model->E[a * M + b];
-        }
-    }
-    tl_skew_prepare(&model->skew, model->E);
-    tl_model_try(model, TL_EXP, 1.0);
-    tl_model_accept(model);
+    int64_t M = point->M;
+    double size = 3.0 / sqrt((double)M), *Phi_new = point->lent.a;
+    for (int64_t a = 0; a < M; a++)
+        for (int64_t b = 0; b < a; b++)
+            point->E[a * M + b] = size * tl_rng_normal(rng);
+    tl_skew_complete(M, point->E);
+    tl_skew_prepare(point->skew, point->E);
+    tl_skew_turn(point->skew, TL_EXP, 1.0, point->Phi, point->lent, point->Q, Phi_new);
+    tl_copy(point->Phi, Phi_new, M * M);
 }
 
-static double C_of(tl_model *model)
+static tlnmf_error kick(const tl_point *point, void *rng)
 {
-    tl_model_weights_C(model);
-    return tl_model_C(model);
+    kick_factor(rng, point->M * point->K, point->W);
+    kick_factor(rng, point->K * point->N, point->H);
+    kick_Phi(rng, point);
+    return TLNMF_OK;
 }
 
-void tl_hop_search(int64_t hops, tl_shelf *best_point, tl_solver *solver, tl_run *run,
-                   uint64_t seed)
+void tl_hop_search(int64_t hops, tl_shelf *best_point, const tl_solver *solver, tl_engine *e,
+                   tl_run *run, uint64_t seed)
 {
     const uint64_t apart = (uint64_t)1 << 40; /* from the streams that the starts are drawn from */
-    tl_model *model = &solver->model;
     tl_rng rng;
     tl_rng_seed(&rng, TL_STREAM_OWN, seed, apart + (uint64_t)run->start);
-    double first = C_of(model), best = first;
-    tl_shelf_put(best_point, 0, model);
+    double first = tl_engine_values(e, TL_C).C, best = first;
+    tl_shelf_put(best_point, 0, e);
     for (int64_t i = 0; i < hops && !tl_run_interrupted(run, TL_STAGE_TL); i++) {
         tl_run again = {
             .opt = run->opt, .monitor = run->monitor, .start = run->start, .quiet = true};
-        kick_factor(&rng, model->M * model->K, model->W);
-        kick_factor(&rng, model->K * model->N, model->H);
-        kick_Phi(&rng, model);
-        tl_solve_tl(solver, &again);
-        double C = C_of(model);
+        (void)tl_engine_fill(e, TL_ALL, kick, &rng); /* which cannot fail */
+        solver->tl(e, &again);
+        double C = tl_engine_values(e, TL_C).C;
         if (C < best) {
             best = C;
-            tl_shelf_put(best_point, 0, model);
+            tl_shelf_put(best_point, 0, e);
             run->outcome = again.outcome;
         } else {
-            tl_shelf_take(best_point, 0, model);
-            tl_model_refresh(model);
+            tl_shelf_take(best_point, 0, e);
         }
         run->nmf_seconds += again.nmf_seconds;
         run->transform_seconds += again.transform_seconds;
     }
     if (best < first) { /* one row for where all hops together led */
-        tl_values v = tl_model_values(model);
-        tl_run_record(run, &(tl_trace_row){TL_STAGE_TL, ++run->iterations, v.C, v.L, v.I, NAN},
+        tl_values v = tl_engine_values(e, TL_C | TL_L | TL_I);
+        tl_run_record(run, &(tl_iteration){TL_STAGE_TL, ++run->iterations, v.C, v.L, v.I, NAN},
                       tl_max(run->opt->J, run->iterations));
     }
 }

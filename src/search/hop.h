@@ -3,7 +3,6 @@
 #ifndef TLNMF_SEARCH_HOP_H
 #define TLNMF_SEARCH_HOP_H
 
-#include "base/rng.h"
 #include "search/shelf.h"
 #include "solve/solver.h"
 
@@ -13,9 +12,9 @@ bool tl_is_small(const tlnmf_data *data, int64_t K);
 /* How many hops the settings ask for: what was given, else a few where the problem is small. */
 int64_t tl_hop_count(const tl_settings *opt, const tlnmf_data *data, int64_t K);
 
-/* From the minimum that the solver stands at, on C; the shelf has one place, for the best so far.
+/* From the minimum that the engine stands at, on C; the shelf has one place, for the best so far.
  * The kicks depend on seed and start alone. */
-void tl_hop_search(int64_t hops, tl_shelf *best_point, tl_solver *solver, tl_run *run,
-                   uint64_t seed);
+void tl_hop_search(int64_t hops, tl_shelf *best_point, const tl_solver *solver, tl_engine *e,
+                   tl_run *run, uint64_t seed);
 
 #endif

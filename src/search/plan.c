@@ -1,7 +1,7 @@
+/* How a fit goes about its starts. */
 #include "search/plan.h"
+#include "base/rng.h"
 #include "search/hop.h"
-
-#include <omp.h>
 
 /* Threads inside a matrix product pay from about 2 ms on; below that they cost more than they
  * bring, and on a busy machine very much more. */
@@ -21,14 +21,25 @@ static int64_t trace_rows(const tl_settings *opt, tl_goal goal)
 
 tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goal)
 {
-    int threads = opt->threads > 0 ? (int)opt->threads : omp_get_max_threads();
+    int threads = tl_thread_count(opt->threads);
     bool learns = goal == TL_GOAL_TL || goal == TL_GOAL_AUTO || opt->exchange;
-    tl_plan plan = {.goal = goal, .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k, .P = opt->starts};
+    tl_plan plan = {.goal = goal,
+                    .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k,
+                    .P = opt->starts,
+                    .engine = tl_engine_of(opt)};
     plan.hops = learns ? tl_hop_count(opt, data, plan.K) : 0;
-    plan.trace_room = opt->trace ? trace_rows(opt, goal) : 0;
+    plan.trace_capacity = opt->trace ? trace_rows(opt, goal) : 0;
     plan.workers = (int)tl_min(threads, opt->exchange ? 2 * plan.P : plan.P);
     plan.blas_threads = opt->starts == 1 && product_flops(data) >= WORTH_THREADS ? threads : 1;
     return plan;
+}
+
+tl_engine_spec tl_plan_spec(const tl_plan *plan, const tl_settings *opt, const tl_model *model)
+{
+    tl_engine_spec spec = {.model = model, .newton = opt->newton != 0};
+    if (opt->solver == TL_ALGORITHM_FAST)
+        spec.moves = plan->goal == TL_GOAL_NMF ? TL_W | TL_H : TL_ALL;
+    return spec;
 }
 
 double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_settings *opt,
@@ -46,16 +57,13 @@ double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_setti
         shape.one_each = false;
         trimmed = word * (M * (double)data->T + 2.0 * N);
     }
-    double worker = tl_solver_bytes(&shape, opt, plan->K, plan->goal != TL_GOAL_NMF) +
-                    (plan->hops > 0 ? point : 0.0);
+    const tl_model model = {.data = &shape, .K = plan->K};
+    tl_engine_spec spec = tl_plan_spec(plan, opt, &model);
+    double worker = (double)plan->engine->bytes(&spec) + (plan->hops > 0 ? point : 0.0);
     double results = (both ? 2.0 : 1.0) * point;
     if (both || plan->goal == TL_GOAL_JD) /* JD's transform, before its W and H */
         results += transform;
-    double shelves = 0.0;
-    if (opt->exchange)
-        shelves = (2.0 * (double)plan->P + 1.0) * point;
-    else if (plan->goal == TL_GOAL_AUTO)
-        shelves = point;
+    double shelves = opt->exchange ? 2.0 * (double)plan->P * point : 0.0;
     double streams = opt->stream == TL_STREAM_NUMPY ? (double)plan->P * sizeof(tl_rng) : 0.0;
     double rest = 64e3, each = 4096.0; /* headers, alignment, what a worker is itself */
     return plan->workers * (worker + each) + results + shelves + streams + trimmed + rest;

@@ -20,15 +20,15 @@ tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tl_trace_row **out)
 }
 
 tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
-                             int64_t K, int64_t trace_room, tl_result **out)
+                             int64_t K, int64_t trace_capacity, tl_result **out)
 {
     int64_t M = data->M, N = data->N;
-    tl_result *result, shell = {.hooks = ctx->hooks, .trace_room = trace_room};
+    tl_result *result, shell = {.hooks = ctx->hooks, .trace_capacity = trace_capacity};
     *out = NULL;
     tl_slot table[] = {TL_SLOT(result, 1), TL_SLOT(shell.Phi, M * M), TL_SLOT(shell.W, M * K),
                        TL_SLOT(shell.H, K * N), TL_SLOT(shell.energy, M)};
     TRY(TL_ARENA(ctx, "the result", table, &shell.block));
-    tlnmf_error error = tl_trace_create(ctx, trace_room, &shell.trace);
+    tlnmf_error error = tl_trace_create(ctx, trace_capacity, &shell.trace);
     if (error != TLNMF_OK) {
         tl_release(&ctx->hooks, shell.block);
         return error;
@@ -63,21 +63,14 @@ void tl_result_free(tl_result *result)
     tl_release(&hooks, result->block);
 }
 
-void tl_result_load(const tl_result *result, tl_model *model)
+void tl_result_load(const tl_result *result, tl_engine *e)
 {
-    int64_t M = model->M, N = model->N, K = result->info.K;
-    tl_copy(model->Phi, result->Phi, M * M);
-    tl_copy(model->W, result->W, M * K);
-    tl_copy(model->H, result->H, K * N);
-    tl_model_refresh(model);
+    tl_engine_load(e, result->Phi, result->W, result->H);
 }
 
-void tl_result_store(tl_result *result, const tl_model *model, tl_values values)
+void tl_result_store(tl_result *result, const tl_engine *e, tl_values values)
 {
-    int64_t M = model->M, N = model->N, K = result->info.K;
-    tl_copy(result->Phi, model->Phi, M * M);
-    tl_copy(result->W, model->W, M * K);
-    tl_copy(result->H, model->H, K * N);
+    tl_engine_store(e, result->Phi, result->W, result->H);
     result->info.C = values.C;
     result->info.L = values.L;
     result->info.I = values.I;
@@ -86,46 +79,40 @@ void tl_result_store(tl_result *result, const tl_model *model, tl_values values)
 /* ---- what is reported ------------------------------------------------------------------------ */
 
 /* The least L that a descent from the present Phi reaches. */
-static double descend_L(const tl_settings *opt, tl_monitor *monitor, tl_solver *solver)
+static double descend_L(const tl_settings *opt, tl_monitor *monitor, tl_engine *e)
 {
     tl_run run = {.opt = opt, .monitor = monitor};
-    tl_solve_jd(solver, &run);
-    return tl_model_L(&solver->model);
+    tl_solver_of(opt)->jd(e, &run);
+    return tl_engine_values(e, TL_L).L;
 }
 
 static void certify(tl_info *info, tl_goal goal, const tl_settings *opt, tl_monitor *monitor,
-                    tl_solver *solver)
+                    tl_engine *e)
 {
     if (goal == TL_GOAL_JD)
         info->certificate = info->C - info->L;
     else if (goal == TL_GOAL_TL && isfinite(info->L_jd))
         info->certificate = info->C - fmin(info->L_jd, info->L);
     else if (goal == TL_GOAL_TL && opt->certify && atomic_load(&monitor->stop) == TLNMF_NOT_RUN)
-        info->certificate = info->C - descend_L(opt, monitor, solver);
+        info->certificate = info->C - descend_L(opt, monitor, e);
     if (atomic_load(&monitor->stop) != TLNMF_NOT_RUN && !isfinite(info->L_jd) && goal == TL_GOAL_TL)
         info->certificate = NAN; /* cut short: the least L may lie lower */
 }
 
 /* Everything that follows from the kept (Phi, W, H), computed afresh from them. */
 void tl_result_measure(tl_result *result, tl_goal goal, const tl_settings *opt, tl_monitor *monitor,
-                       tl_solver *solver)
+                       tl_engine *e)
 {
-    tl_model *model = &solver->model;
-    int64_t M = model->M, N = model->N;
-    tl_info *info = &result->info;
-    tl_result_load(result, model);
-    tl_result_store(result, model, tl_model_values(model));
     static const tl_method methods[] = {TL_METHOD_TL, TL_METHOD_JD, TL_METHOD_NMF, TL_METHOD_JD};
+    bool of_L = goal == TL_GOAL_JD || goal == TL_GOAL_DIAGONALISE;
+    tl_info *info = &result->info;
+    tl_result_load(result, e);
+    tl_result_store(result, e, tl_engine_values(e, TL_C | TL_L | TL_I));
     info->method = (int32_t)methods[goal];
-    info->eps = model->eps;
-    for (int64_t m = 0; m < M; m++)
-        for (int64_t n = 0; n < N; n++)
-            result->energy[m] += model->V[m * N + n];
-    info->orthogonality = tl_orthogonality(M, model->Phi, model->Gamma);
-    if (goal == TL_GOAL_JD || goal == TL_GOAL_DIAGONALISE)
-        tl_model_weights_L(model);
-    info->gradient_norm = tl_model_gradient_norm(model);
-    certify(info, goal, opt, monitor, solver);
+    info->eps = e->eps;
+    tl_engine_inspect(e, result->energy, &info->orthogonality);
+    info->gradient_norm = tl_engine_gradient(e, of_L ? TL_L : TL_C, NULL);
+    certify(info, goal, opt, monitor, e);
 }
 
 void tl_result_compare(tl_info *info, const tl_info *tl, const tl_info *jd)

@@ -35,7 +35,7 @@ typedef struct tl_result {
     tl_info info;
     double *Phi, *W, *H, *energy;
     tl_trace_row *trace;
-    int64_t trace_length, trace_room;
+    int64_t trace_length, trace_capacity;
     struct tl_result *other; /* of an exchange: the other method's; NULL if there is none */
     tl_hooks hooks;
     void *block; /* holds the object itself and its arrays, but not the trace */

@@ -1,3 +1,4 @@
+/* Points put aside. */
 #include "search/shelf.h"
 
 tlnmf_error tl_shelf_create(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K, int64_t count,
@@ -16,18 +17,14 @@ void tl_shelf_free(tl_shelf *shelf)
         tl_release(&shelf->hooks, shelf->block);
 }
 
-void tl_shelf_put(tl_shelf *shelf, int64_t place, const tl_model *model)
+void tl_shelf_put(tl_shelf *shelf, int64_t place, const tl_engine *e)
 {
-    int64_t M = model->M, N = model->N, K = model->K;
-    tl_copy(shelf->Phi + place * M * M, model->Phi, M * M);
-    tl_copy(shelf->W + place * M * K, model->W, M * K);
-    tl_copy(shelf->H + place * K * N, model->H, K * N);
+    tl_engine_store(e, shelf->Phi + place * e->M * e->M, shelf->W + place * e->M * e->K,
+                    shelf->H + place * e->K * e->N);
 }
 
-void tl_shelf_take(const tl_shelf *shelf, int64_t place, tl_model *model)
+void tl_shelf_take(const tl_shelf *shelf, int64_t place, tl_engine *e)
 {
-    int64_t M = model->M, N = model->N, K = model->K;
-    tl_copy(model->Phi, shelf->Phi + place * M * M, M * M);
-    tl_copy(model->W, shelf->W + place * M * K, M * K);
-    tl_copy(model->H, shelf->H + place * K * N, K * N);
+    tl_engine_load(e, shelf->Phi + place * e->M * e->M, shelf->W + place * e->M * e->K,
+                   shelf->H + place * e->K * e->N);
 }

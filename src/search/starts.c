@@ -1,3 +1,4 @@
+/* Where runs start. */
 #include "search/starts.h"
 
 #include <math.h>
@@ -84,7 +85,7 @@ tlnmf_error tl_starts_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_se
                              int64_t K, bool keeps_transform, const tl_start *given,
                              tl_starts *starts)
 {
-    *starts = (tl_starts){.opt = opt, .hooks = ctx->hooks};
+    *starts = (tl_starts){.opt = opt, .mean_power = data->mean_power, .hooks = ctx->hooks};
     if (given != NULL) {
         starts->given = *given;
         TRY(check_given(ctx, data, K, opt, given));
@@ -108,18 +109,18 @@ bool tl_starts_draw_Phi(const tl_starts *starts)
 }
 
 /* Phi holds Gaussian draws on entry, which only TL_TRANSFORM_RANDOM uses. */
-static tlnmf_error fill_Phi(tlnmf_ctx *ctx, const tl_starts *starts, tl_model *model)
+static tlnmf_error fill_Phi(tlnmf_ctx *ctx, const tl_starts *starts, const tl_point *point)
 {
-    int64_t M = model->M;
+    int64_t M = point->M;
     if (starts->given.Phi != NULL) {
-        memcpy(model->Phi, starts->given.Phi, (size_t)(M * M) * sizeof(double));
-        return tl_orthogonality(M, model->Phi, model->G) <= ORTHOGONAL_ALREADY
+        memcpy(point->Phi, starts->given.Phi, (size_t)(M * M) * sizeof(double));
+        return tl_orthogonality(M, point->Phi, point->Q) <= ORTHOGONAL_ALREADY
                    ? TLNMF_OK
-                   : tl_polar_with(ctx, &model->skew, model->Phi);
+                   : tl_polar_with(ctx, point->skew, point->lent, point->Phi);
     }
     if (starts->transform == TL_TRANSFORM_RANDOM)
-        return tl_polar_with(ctx, &model->skew, model->Phi);
-    return tl_fixed_transform(ctx, starts->transform, M, model->Phi);
+        return tl_polar_with(ctx, point->skew, point->lent, point->Phi);
+    return tl_fixed_transform(ctx, starts->transform, M, point->Phi);
 }
 
 static void shift_magnitudes(int64_t count, double scale, double *x)
@@ -130,49 +131,50 @@ static void shift_magnitudes(int64_t count, double scale, double *x)
 
 /* The recipe's H knows no units. Ours is scaled so that W H has the power of the data, whatever
  * that is; numpy's stream stays with the recipe. */
-static double scale_of_H(const tl_starts *starts, const tl_model *model)
+static double scale_of_H(const tl_starts *starts, const tl_point *point)
 {
     const double mean_draw = 1.7978845608028654; /* of |randn| + 1 */
     if (starts->opt->stream == TL_STREAM_NUMPY)
         return 1.0;
-    return model->data->mean_power * (double)model->M / ((double)model->K * mean_draw);
+    return starts->mean_power * (double)point->M / ((double)point->K * mean_draw);
 }
 
 /* Columns of W to sum 1. A given H keeps W H as it is; a drawn one is not touched: that is the
  * recipe. */
-static void normalise_start(tl_model *model, bool rescale_H)
+static void normalise_start(const tl_point *point, bool rescale_H)
 {
-    for (int64_t k = 0; k < model->K; k++) {
-        double c = column_sum(model->M, model->K, model->W, k);
-        for (int64_t m = 0; m < model->M; m++)
-            model->W[m * model->K + k] /= c;
-        for (int64_t n = 0; rescale_H && n < model->N; n++)
-            model->H[k * model->N + n] *= c;
+    for (int64_t k = 0; k < point->K; k++) {
+        double c = column_sum(point->M, point->K, point->W, k);
+        for (int64_t m = 0; m < point->M; m++)
+            point->W[m * point->K + k] /= c;
+        for (int64_t n = 0; rescale_H && n < point->N; n++)
+            point->H[k * point->N + n] *= c;
     }
 }
 
-tlnmf_error tl_starts_fill(tlnmf_ctx *ctx, const tl_starts *starts, int64_t p, tl_model *model)
+tlnmf_error tl_starts_fill(tlnmf_ctx *ctx, const tl_starts *starts, int64_t p,
+                           const tl_point *point)
 {
-    int64_t M = model->M, N = model->N, K = model->K;
+    int64_t M = point->M, N = point->N, K = point->K;
     tl_rng rng;
     if (starts->streams != NULL)
         rng = starts->streams[p];
     else
         tl_rng_seed(&rng, TL_STREAM_OWN, starts->opt->seed, (uint64_t)p);
     /* All three are drawn even where one is given, so that the others do not depend on that. */
-    draw(&rng, M * M, model->Phi);
-    draw(&rng, M * K, model->W);
-    draw(&rng, K * N, model->H);
-    shift_magnitudes(M * K, 1.0, model->W);
-    shift_magnitudes(K * N, K > 0 ? scale_of_H(starts, model) : 1.0, model->H);
-    TRY(fill_Phi(ctx, starts, model));
+    draw(&rng, M * M, point->Phi);
+    draw(&rng, M * K, point->W);
+    draw(&rng, K * N, point->H);
+    shift_magnitudes(M * K, 1.0, point->W);
+    shift_magnitudes(K * N, K > 0 ? scale_of_H(starts, point) : 1.0, point->H);
+    TRY(fill_Phi(ctx, starts, point));
     if (K == 0)
         return TLNMF_OK;
     if (starts->given.W != NULL)
-        memcpy(model->W, starts->given.W, (size_t)(M * K) * sizeof(double));
+        memcpy(point->W, starts->given.W, (size_t)(M * K) * sizeof(double));
     if (starts->given.H != NULL)
-        memcpy(model->H, starts->given.H, (size_t)(K * N) * sizeof(double));
-    normalise_start(model, starts->given.W != NULL && starts->given.H != NULL);
+        memcpy(point->H, starts->given.H, (size_t)(K * N) * sizeof(double));
+    normalise_start(point, starts->given.W != NULL && starts->given.H != NULL);
     return TLNMF_OK;
 }
 
@@ -183,19 +185,20 @@ tlnmf_error tl_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_setti
     if (p < 0 || p >= settings->starts)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "start %lld of %lld does not exist", (long long)p,
                        (long long)settings->starts);
-    int64_t M = data->M, N = data->N, K = settings->k;
+    enum { OWN = 3 };
+    int64_t M = data->M, K = settings->k;
+    tl_skew skew;
+    tl_point point = {.M = M, .N = data->N, .K = K, .Phi = Phi, .W = W, .H = H, .skew = &skew};
+    tl_slot table[OWN + TL_SKEW_SLOTS] = {TL_SLOT(point.Q, M * M), TL_SLOT(point.lent.a, M * M),
+                                          TL_SLOT(point.lent.b, M * M)};
+    tl_skew_slots(&skew, M, table + OWN);
     tl_starts starts;
-    tl_model model = {0};
-    TRY(tl_model_create(ctx, data, K, 1.0, 1.0, &model));
+    void *block;
+    TRY(TL_ARENA(ctx, "a start", table, &block));
     tlnmf_error error = tl_starts_create(ctx, data, settings, K, false, NULL, &starts);
     if (error == TLNMF_OK)
-        error = tl_starts_fill(ctx, &starts, p, &model);
-    if (error == TLNMF_OK) {
-        tl_copy(Phi, model.Phi, M * M);
-        tl_copy(W, model.W, M * K);
-        tl_copy(H, model.H, K * N);
-    }
+        error = tl_starts_fill(ctx, &starts, p, &point);
     tl_starts_free(&starts);
-    tl_model_free(&model);
+    tl_release(&ctx->hooks, block);
     return error;
 }

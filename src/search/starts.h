@@ -3,13 +3,14 @@
 #define TLNMF_SEARCH_STARTS_H
 
 #include "base/rng.h"
-#include "model/model.h"
+#include "engine/engine.h"
 #include "search/result.h"
 
 typedef struct tl_starts {
     const tl_settings *opt;
     tl_start given;
     tl_transform transform; /* never AUTO */
+    double mean_power;      /* of the data */
     tl_rng *streams;        /* numpy: where the one stream stands at each start; else NULL */
     tl_hooks hooks;
     void *block;
@@ -24,7 +25,8 @@ void tl_starts_free(tl_starts *starts);
 /* Whether the starts' Phi are random. */
 bool tl_starts_draw_Phi(const tl_starts *starts);
 
-/* Start number p into the model: Phi, W, H (X and V are not refreshed). */
-tlnmf_error tl_starts_fill(tlnmf_ctx *ctx, const tl_starts *starts, int64_t p, tl_model *model);
+/* Start number p. */
+tlnmf_error tl_starts_fill(tlnmf_ctx *ctx, const tl_starts *starts, int64_t p,
+                           const tl_point *point);
 
 #endif

@@ -2,7 +2,6 @@
 #include "separate/separate.h"
 
 #include <math.h>
-#include <omp.h>
 
 int tl_watch_relay(const tl_progress *progress, void *watch)
 {
@@ -28,13 +27,5 @@ void tl_watch_report(tl_watch *watch, tl_stage stage, int64_t done, int64_t plan
 
 tlnmf_error tl_separate_on_threads(int64_t threads, tlnmf_error (*work)(void *job), void *job)
 {
-    int wanted = threads > 0 ? (int)threads : omp_get_max_threads();
-    tlnmf_error error = TLNMF_OK;
-    /* A region of one thread is this thread; what is set inside ends with it. */
-#pragma omp parallel num_threads(1)
-    {
-        omp_set_num_threads(wanted);
-        error = work(job);
-    }
-    return error;
+    return tl_with_threads(tl_thread_count(threads), work, job);
 }

@@ -1,3 +1,4 @@
+/* Strong Wolfe line search: bracketing, interpolation, zoom. */
 #include "solve/linesearch.h"
 
 #include <math.h>

@@ -13,9 +13,9 @@ typedef struct tl_monitor {
     tl_callback callback;
     void *user;
     int64_t starts;
-    double deadline; /* on tl_wall_seconds(); infinite if there is none */
-    omp_lock_t lock; /* one callback at a time */
-    atomic_int stop; /* the tlnmf_outcome that ends all runs, or 0 */
+    double since, deadline; /* on tl_wall_seconds(); infinite if there is no deadline */
+    omp_lock_t lock;        /* one callback at a time */
+    atomic_int stop;        /* the tlnmf_outcome that ends all runs, or 0 */
 } tl_monitor;
 
 void tl_monitor_init(tl_monitor *monitor, const tl_settings *opt, tl_callback callback, void *user,
@@ -24,14 +24,14 @@ void tl_monitor_done(tl_monitor *monitor);
 
 typedef struct tl_run {
     const tl_settings *opt;
-    tl_monitor *monitor;
-    int64_t start; /* which of the starts this is */
-    bool roams;    /* the start is a random one: the way to a minimum need not lead down from it */
-    bool newton;   /* Newton's steps near a minimum: for small problems, slow but exact */
-    bool quiet;    /* neither trace nor progress: a descent inside another */
+    tl_monitor *monitor; /* NULL: nobody watches, and nothing interrupts */
+    int64_t start;       /* which of the starts this is */
+    bool roams;  /* the start is a random one: the way to a minimum need not lead down from it */
+    bool newton; /* Newton's steps near a minimum: for small problems, slow but exact */
+    bool quiet;  /* neither trace nor progress: a descent inside another */
     bool to_the_end; /* all updates of NMF, as in Algorithm 2, even when C no longer changes */
     tl_trace_row *trace;
-    int64_t trace_length, trace_room;
+    int64_t trace_length, trace_capacity;
     /* what the solver leaves */
     tlnmf_outcome outcome;
     int64_t iterations;
@@ -39,7 +39,7 @@ typedef struct tl_run {
 } tl_run;
 
 /* Reports a complete iteration: trace and callback. */
-void tl_run_record(tl_run *run, const tl_trace_row *row, int64_t iterations);
+void tl_run_record(tl_run *run, const tl_iteration *row, int64_t iterations);
 
 /* True when the run has to end now; the outcome is then set. Cheap enough for inner loops: it asks
  * the callback with complete = 0 and looks at the clock. */

@@ -1,27 +1,36 @@
-/* One start's room for any of the three problems, by the paper's solvers or the fast ones. */
+/* The solvers of the three problems, the paper's and the fast ones. Each starts at the engine's
+ * point and leaves it at the end of the run. */
 #ifndef TLNMF_SOLVE_SOLVER_H
 #define TLNMF_SOLVE_SOLVER_H
 
-#include "solve/descent.h"
+#include "engine/engine.h"
 #include "solve/run.h"
 
+/* Algorithm 1: J x (J_nmf updates of W, H and J_tl transform steps). */
+void tl_paper_tl(tl_engine *e, tl_run *run);
+/* Algorithm 2, first line: J x J_tl transform steps on L. */
+void tl_paper_jd(tl_engine *e, tl_run *run);
+/* Algorithm 3: J x J_nmf updates of W, H at a transform that stays. */
+void tl_paper_nmf(tl_engine *e, tl_run *run);
+
+/* The same three problems, fast: sweeps or updates, then L-BFGS; at most J iterations in all. */
+void tl_fast_tl(tl_engine *e, tl_run *run);
+void tl_fast_jd(tl_engine *e, tl_run *run);
+void tl_fast_nmf(tl_engine *e, tl_run *run);
+/* H alone, at a Phi and a W that stay: what fits new data to a model. */
+void tl_fast_activations(tl_engine *e, tl_run *run);
+
 typedef struct tl_solver {
-    tl_algorithm kind;
-    tl_model model;
-    tl_joint joint; /* fast only */
-    tl_mixed mixed; /* mixed precision only */
+    void (*tl)(tl_engine *e, tl_run *run);
+    void (*jd)(tl_engine *e, tl_run *run);
+    void (*nmf)(tl_engine *e, tl_run *run);
 } tl_solver;
 
-/* `turns_Phi` = false: for NMF only. */
-tlnmf_error tl_solver_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
-                             double eps, int64_t K, bool turns_Phi, tl_solver *solver);
-double tl_solver_bytes(const tlnmf_data *data, const tl_settings *opt, int64_t K,
-                       bool turns_Phi); /* that it takes up */
-void tl_solver_free(tl_solver *solver);
+extern const tl_solver tl_paper, tl_fast;
 
-/* From the model's point, which they leave at the end. */
-void tl_solve_tl(tl_solver *solver, tl_run *run);
-void tl_solve_jd(tl_solver *solver, tl_run *run);
-void tl_solve_nmf(tl_solver *solver, tl_run *run);
+static inline const tl_solver *tl_solver_of(const tl_settings *opt)
+{
+    return opt->solver == TL_ALGORITHM_FAST ? &tl_fast : &tl_paper;
+}
 
 #endif

@@ -49,7 +49,7 @@ static bool live(meter *m, const double *Y, const void *settings)
     }
     tlnmf_data *data;
     tl_result *result = NULL;
-    tlnmf_error error = tlnmf_data_from_realisations(ctx, Y, S, M, N, &data);
+    tlnmf_error error = tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &data);
     if (error == TLNMF_OK)
         error = tl_fit(ctx, data, opt, NULL, NULL, NULL, &result);
     else
@@ -88,7 +88,7 @@ static void fail_everywhere(int method, int exchange)
     tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
     double *Y = new_normals(&rng, S * M * N);
     tlnmf_settings opt;
-    tl_settings_init(&opt);
+    tl_settings_defaults(TL_TASK_FIT, &opt);
     opt.k = K;
     opt.J = 2;
     opt.method = method;
@@ -114,14 +114,14 @@ static bool live_measures(meter *m, const double *Y, const void *settings)
     if (tlnmf_ctx_create(&hooks, &ctx) != TLNMF_OK)
         return false;
     tlnmf_settings opt;
-    tl_settings_init(&opt);
+    tl_settings_defaults(TL_TASK_FIT, &opt);
     opt.k = K;
     tlnmf_data *data, *truth = NULL;
     double Phi[M * M] = {0.0}, moved[M * M], W[M * K], H[K * N], angles[2], value;
     tlnmf_error error =
-        tlnmf_data_from_neighbours(ctx, Y, S, M, N, TLNMF_NEIGHBOURS_MOVING, 3, &data);
+        tlnmf_data_from_neighbours(ctx, Y, (int64_t[]){S, M, N}, TLNMF_NEIGHBOURS_MOVING, 3, &data);
     if (error == TLNMF_OK)
-        error = tlnmf_data_from_realisations(ctx, Y, S, M, N, &truth);
+        error = tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &truth);
     if (error == TLNMF_OK)
         error = tl_draw_start(ctx, data, &opt, 0, Phi, W, H);
     memcpy(moved, Phi, sizeof moved);
@@ -248,7 +248,7 @@ static void iterations_do_not_allocate(void **state)
         int64_t calls[2];
         for (int i = 0; i < 2; i++) {
             tlnmf_settings opt;
-            tl_settings_init(&opt);
+            tl_settings_defaults(TL_TASK_FIT, &opt);
             opt.k = K;
             opt.J = i == 0 ? 1 : 200;
             opt.tol = opt.grad_tol = 0.0;
@@ -281,7 +281,7 @@ static void memory_is_as_said(void **state)
         tlnmf_ctx *ctx;
         assert_int_equal(tlnmf_ctx_create(&hooks, &ctx), TLNMF_OK);
         tlnmf_settings opt;
-        tl_settings_init(&opt);
+        tl_settings_defaults(TL_TASK_FIT, &opt);
         opt.k = i < 12 || i >= 14 ? 30 : 0;
         opt.method = i < 14 ? i % 4 : TL_METHOD_TL;
         opt.exchange = i >= 4 && i < 8 && opt.method != TL_METHOD_NMF;
@@ -301,7 +301,8 @@ static void memory_is_as_said(void **state)
         opt.threads = 1;
         tlnmf_data *data;
         tl_result *result;
-        assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, realisations, LARGE_M, LARGE_N, &data));
+        assert_ok(ctx, tlnmf_data_from_realisations(
+                           ctx, Y, (int64_t[]){realisations, LARGE_M, LARGE_N}, &data));
         size_t before = m.bytes;
         m.most = before;
         double said;

@@ -3,8 +3,7 @@
  * plain loops. */
 #include "support.h"
 
-#include "linalg/linalg.h"
-#include "model/model.h"
+#include "engine/engine.h"
 #include "model/naive.h"
 
 /* A random small problem; now and then with silent rows, silent frames or repeated frames. */
@@ -38,8 +37,8 @@ static problem create(uint64_t seed)
                 row[n] = row[n - 1];
         }
     }
-    assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, p.Y, p.S, p.M, p.N, &p.data));
-    tl_settings_init(&p.opt);
+    assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, p.Y, (int64_t[]){p.S, p.M, p.N}, &p.data));
+    tl_settings_defaults(TL_TASK_FIT, &p.opt);
     p.opt.k = p.K;
     p.opt.J = 25;
     p.opt.method = TL_METHOD_TL;
@@ -61,7 +60,7 @@ static void destroy(problem *p)
 static void verify(const problem *p, const tl_result *result)
 {
     tl_info info;
-    tl_result_describe(result, &info);
+    info = (result)->info;
     double *V = new_doubles(p->M * p->N);
     const double *W = (result)->W, *H = (result)->H;
     tl_naive_power(p->S, p->M, p->N, p->Y, (result)->Phi, V);
@@ -83,7 +82,8 @@ static void verify(const problem *p, const tl_result *result)
 static void check_descent(const tl_result *result)
 {
     int64_t length;
-    const tl_trace_row *row = tl_result_trace(result, &length);
+    const tl_trace_row *row = result->trace;
+    length = result->trace_length;
     for (int64_t i = 1; i < length; i++) {
         if (row[i].stage != row[i - 1].stage)
             continue;
@@ -128,7 +128,7 @@ static void orthogonal_after_1000_iterations(void **state)
     tl_result *result;
     tl_info info;
     assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, NULL, NULL, NULL, &result));
-    tl_result_describe(result, &info);
+    info = (result)->info;
     assert_true(info.orthogonality < 1e-12);
     tl_result_free(result);
     destroy(&p);
@@ -137,59 +137,54 @@ static void orthogonal_after_1000_iterations(void **state)
 /* ---- gradients ------------------------------------------------------------------------------- */
 
 /* C or L at exp(t E) Phi for the elementary rotation E = e_a e_b' - e_b e_a'. */
-static double along(tl_model *model, const double *Phi, int64_t a, int64_t b, double t,
-                    bool L_of_Phi)
+static double along(tl_engine *e, const double *Phi, int64_t a, int64_t b, double t, unsigned of)
 {
-    int64_t M = model->M;
-    memcpy(model->Phi, Phi, (size_t)(M * M) * sizeof *Phi);
+    int64_t M = e->M;
+    double *turned = new_doubles(M * M);
+    memcpy(turned, Phi, (size_t)(M * M) * sizeof *Phi);
     for (int64_t m = 0; m < M; m++) {
-        model->Phi[a * M + m] = cos(t) * Phi[a * M + m] + sin(t) * Phi[b * M + m];
-        model->Phi[b * M + m] = cos(t) * Phi[b * M + m] - sin(t) * Phi[a * M + m];
+        turned[a * M + m] = cos(t) * Phi[a * M + m] + sin(t) * Phi[b * M + m];
+        turned[b * M + m] = cos(t) * Phi[b * M + m] - sin(t) * Phi[a * M + m];
     }
-    tl_model_refresh(model);
-    tl_values values = tl_model_values(model);
-    return L_of_Phi ? values.L : values.C;
+    tl_engine_load(e, turned, NULL, NULL);
+    free(turned);
+    tl_values values = tl_engine_values(e, of);
+    return of == TL_L ? values.L : values.C;
 }
 
-/* The derivative along E_ab is <E, G> = G_ab - G_ba. */
+/* The derivative along E_ab is <E, G> = G_ab - G_ba = 2 Ganti_ab. */
 static void gradients_agree_with_differences(void **state)
 {
     (void)state;
     const double h = 1e-5;
     for (uint64_t seed = 0; seed < 20; seed++) {
         problem p = create(seed);
-        tl_model model;
         tl_rng rng;
         tl_rng_seed(&rng, TL_STREAM_OWN, seed, 99);
-        assert_ok(p.ctx,
-                  tl_model_create(p.ctx, p.data, p.K, 0.1 * p.data->mean_power, 1.0, &model));
-        double *Phi = new_normals(&rng, p.M * p.M);
+        const tl_model model = {
+            .data = p.data, .K = p.K, .eps = 0.1 * p.data->mean_power, .gamma = 1.0};
+        tl_engine *e;
+        assert_ok(p.ctx, tl_engine_cpu.create(p.ctx, &(tl_engine_spec){.model = &model}, &e));
+        double *Phi = new_normals(&rng, p.M * p.M), *Ganti = new_doubles(p.M * p.M);
+        double *W = new_positives(&rng, p.M * p.K), *H = new_positives(&rng, p.K * p.N);
         assert_ok(p.ctx, tl_polar(p.ctx, p.M, Phi));
-        for (int64_t i = 0; i < p.M * p.K; i++)
-            model.W[i] = fabs(tl_rng_normal(&rng));
-        for (int64_t i = 0; i < p.K * p.N; i++)
-            model.H[i] = fabs(tl_rng_normal(&rng));
-        for (int objective = 0; objective < 2; objective++) {
-            memcpy(model.Phi, Phi, (size_t)(p.M * p.M) * sizeof *Phi);
-            tl_model_refresh(&model);
-            if (objective == 0)
-                tl_model_weights_C(&model);
-            else
-                tl_model_weights_L(&model);
-            double *G = new_doubles(p.M * p.M);
-            tl_gradient(p.data, NULL, model.X, model.U, model.UX, G);
-            double scale = largest(p.M * p.M, G);
+        for (unsigned of = TL_C; of <= TL_L; of++) {
+            tl_engine_load(e, Phi, W, H);
+            double norm = tl_engine_gradient(e, of, Ganti), sum = 0.0;
+            double size = fabs(along(e, Phi, 0, 0, 0.0, of)) + (double)(p.M * p.N);
             for (int64_t a = 0; a < p.M; a++)
-                for (int64_t b = 0; b < a; b++) {
-                    double difference = (along(&model, Phi, a, b, h, objective == 1) -
-                                         along(&model, Phi, a, b, -h, objective == 1)) /
-                                        (2.0 * h);
-                    assert_near(G[a * p.M + b] - G[b * p.M + a], difference, 1e-6 * scale);
+                for (int64_t b = 0; b < p.M; b++) {
+                    double difference =
+                        (along(e, Phi, a, b, h, of) - along(e, Phi, a, b, -h, of)) / (2.0 * h);
+                    assert_near(2.0 * Ganti[a * p.M + b], a == b ? 0.0 : difference, 1e-6 * size);
+                    sum += Ganti[a * p.M + b] * Ganti[a * p.M + b];
                 }
-            free(G);
+            assert_near(norm, sqrt(sum) / (2.0 * (double)p.N), 1e-12 * (norm + 1.0));
         }
-        free(Phi);
-        tl_model_free(&model);
+        double *arrays[] = {Phi, Ganti, W, H};
+        for (int i = 0; i < 4; i++)
+            free(arrays[i]);
+        e->ops->free(e);
         destroy(&p);
     }
 }
@@ -204,7 +199,7 @@ static void lemma_1(void **state)
     for (uint64_t seed = 0; seed < 30; seed++) {
         problem p = create(seed);
         double Phi[12 * 12], eps = 0.01 * p.data->mean_power, *V = new_doubles(p.M * p.N);
-        assert_ok(p.ctx, tl_transform_matrix(p.ctx, TL_TRANSFORM_DCT, p.M, Phi));
+        assert_ok(p.ctx, tl_fixed_transform(p.ctx, TL_TRANSFORM_DCT, p.M, Phi));
         double L = (double)(p.M * p.N);
         for (int64_t n = 0; n < p.N; n++)
             for (int64_t m = 0; m < p.M; m++) { /* [Phi (Sigma_n + eps I) Phi']_mm */
@@ -233,7 +228,7 @@ static void full_rank_has_an_exact_factorisation(void **state)
     for (uint64_t seed = 0; seed < 50; seed++) {
         problem p = create(seed);
         double Phi[12 * 12], *W = new_doubles(p.M * p.M), *V = new_doubles(p.M * p.N), C, L, I;
-        assert_ok(p.ctx, tl_transform_matrix(p.ctx, TL_TRANSFORM_DCT, p.M, Phi));
+        assert_ok(p.ctx, tl_fixed_transform(p.ctx, TL_TRANSFORM_DCT, p.M, Phi));
         tl_identity(p.M, W);
         tl_naive_power(p.S, p.M, p.N, p.Y, Phi, V);
         double eps = 0.1 * p.data->mean_power;
@@ -267,14 +262,13 @@ static void full_rank_fits_exactly(void **state)
                 W[i] = p.M == full && i % (full + 1) != 0 ? 1e-3 : 1.0;
             for (int64_t i = 0; i < full * p.N; i++)
                 H[i] = p.M != full && i / p.N != i % p.N ? 1e-3 : 1.0;
-            tl_start start;
-            tl_start_init(&start);
+            tl_start start = {0};
             start.W = W;
             start.H = H;
             tl_result *result;
             tl_info info;
             assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, &start, NULL, NULL, &result));
-            tl_result_describe(result, &info);
+            info = (result)->info;
             assert_near(info.I, 0.0, 1e-3 * (double)(p.M * p.N));
             assert_near(info.C, info.L, 1e-3 * (double)(p.M * p.N));
             tl_result_free(result);
@@ -291,7 +285,8 @@ static tl_result *run(problem *p, const double *Y, const tl_start *start)
 {
     tlnmf_data *data;
     tl_result *result;
-    assert_ok(p->ctx, tlnmf_data_from_realisations(p->ctx, Y, p->S, p->M, p->N, &data));
+    assert_ok(p->ctx,
+              tlnmf_data_from_realisations(p->ctx, Y, (int64_t[]){p->S, p->M, p->N}, &data));
     assert_ok(p->ctx, tl_fit(p->ctx, data, &p->opt, start, NULL, NULL, &result));
     tlnmf_data_free(data);
     return result;
@@ -316,8 +311,7 @@ static void symmetries(void **state)
                *rotated = new_doubles(M * M);
         assert_ok(p.ctx, tl_polar(p.ctx, M, Q));
         assert_ok(p.ctx, tl_polar(p.ctx, M, Phi));
-        tl_start start;
-        tl_start_init(&start);
+        tl_start start = {0};
         start.Phi = Phi;
         start.W = W;
         start.H = H;
@@ -334,8 +328,7 @@ static void symmetries(void **state)
         double scale = largest(K * N, (plain)->H);
         for (int64_t k = 0; k < K; k++)
             for (int64_t n = 0; n < N; n++)
-                assert_near((turned)->H[k * N + n],
-                            (plain)->H[k * N + N - 1 - n], 1e-8 * scale);
+                assert_near((turned)->H[k * N + n], (plain)->H[k * N + N - 1 - n], 1e-8 * scale);
         start.H = H;
 
         for (int64_t s = 0; s < p.S; s++) /* Z = Q Y, so Phi Q' acts on Z as Phi does on Y */
@@ -344,8 +337,7 @@ static void symmetries(void **state)
         tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, M, 1.0, Phi, M, Q, M, 0.0, rotated, M);
         start.Phi = rotated;
         tl_result *spun = run(&p, Z, &start);
-        tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, M, 1.0, (plain)->Phi, M, Q, M, 0.0,
-                rotated, M);
+        tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, M, 1.0, (plain)->Phi, M, Q, M, 0.0, rotated, M);
         assert_near(largest_difference(M * M, (spun)->Phi, rotated), 0.0, 1e-8);
         start.Phi = Phi;
 
@@ -357,8 +349,7 @@ static void symmetries(void **state)
         start.H = other_H;
         p.opt.eps *= c * c;
         tl_result *louder = run(&p, Z, &start);
-        assert_near(largest_difference(M * M, (louder)->Phi, (plain)->Phi),
-                    0.0, 1e-9);
+        assert_near(largest_difference(M * M, (louder)->Phi, (plain)->Phi), 0.0, 1e-9);
 
         tl_result *all[] = {plain, turned, spun, louder};
         double *blocks[] = {W, H, Q, Phi, Z, other_H, rotated};

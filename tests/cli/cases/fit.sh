@@ -45,7 +45,8 @@ C=$(json C)
 expect 0 ... "" tlnmf fit y.npy -k 2 --no-model --json --moving 1
 check "an average over one frame is the frame" [ "$(json C)" = "$C" ]
 npy cov.npy "(2, 2, 2)" 1 0 0 1 2 0 0 1
-usage fit "--block is for data, cov.npy has covariances" cov.npy -k 1 --input covariances --block 2
+usage fit "--block is for data, cov.npy has covariances" \
+    cov.npy -k 1 --input covariances --block 2 --no-model
 
 # JSON, trace and model
 expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --tol 0 --hops 0 --json --trace -o m.h5
@@ -90,7 +91,7 @@ for key in C L I outcome iterations orthogonality gradient_norm seed starts vers
     check "the model's $key is that of the run" [ "$(json $key)" = "$(json $key fit.json)" ]
 done
 expect 0 ... "" tlnmf info m.h5
-sed -E '1s/[0-9]+ bytes/# bytes/; 10q' "$out" >text
+sed -E '1s/[0-9]+ bytes/# bytes/; /^  \/trace\/seconds /d' "$out" | head -n 10 >text
 same_text "m.h5: tlnmf-model, # bytes
   /H                 float64  (2, 4)
   /Phi               float64  (3, 3)
@@ -109,6 +110,16 @@ done
 # Without SOURCE_DATE_EPOCH there are times.
 expect 0 ... "" env -u SOURCE_DATE_EPOCH tlnmf fit y.npy -k 2 -J 30 --tol 0 --json --no-model
 check "wall_seconds > 0" awk -v t="$(json wall_seconds)" 'BEGIN { exit !(t > 0) }'
+
+# The trace has seconds since the start: 0 with SOURCE_DATE_EPOCH, else they do not fall.
+if grep -q '"seconds"' fit.json; then
+    check "30 times, all 0" [ "$(grep -c '^ *"seconds": 0\.0$' fit.json)" -eq 30 ]
+    expect 0 ... "" env -u SOURCE_DATE_EPOCH tlnmf fit y.npy -k 2 -J 30 --tol 0 --hops 0 --json --trace --no-model
+    check "times rise" awk -F : '/"seconds"/ { rows++; if ($2 < last) exit 1; last = $2 + 0 }
+        END { exit !(rows == 30 && last > 0) }' "$out"
+else
+    skip "times of the trace (the library keeps none)"
+fi
 
 # Places: no model, standard output, standard input, HDF5, MATLAB; one result from all of them
 rm -f model.h5

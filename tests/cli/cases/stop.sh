@@ -3,9 +3,9 @@ tlnmf simulate gcm --s 1 --m 60 --n 200 -o y.npy
 set -m # background jobs shall take SIGINT
 
 # Starts a fit that would take 100 seconds and waits for it to be at work, with its handlers in place.
-begin() # FILE
+begin() # FILE, which is replaced
 {
-    tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 100 --json -o "$1" \
+    tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 100 --json --force -o "$1" \
         >"$out" 2>"$err" &
     pid=$!
     for _ in $(seq 200); do
@@ -37,6 +37,41 @@ code=0
 wait $pid 2>/dev/null || code=$?
 check "killed" [ $code -eq 137 ]
 check "the old model is untouched" cmp INT.h5 old.h5
+
+# A separation: once, it ends cleanly; twice, it ends at once. Neither leaves anything behind, though
+# the files of the stems are open. The sound is 200 s of noise, 16 bits at 8000 Hz. Stopped, the
+# program has both signals waiting when it goes on, so that the second finds it at work.
+noise=1600000
+{
+    printf RIFF
+    words $((36 + 2 * noise))
+    printf 'WAVEfmt '
+    words 16 $((1 | 1 << 16)) 8000 16000 $((2 | 16 << 16))
+    printf data
+    words $((2 * noise))
+    head -c $((2 * noise)) /dev/urandom
+} >noise.wav
+for signals in INT TERM "INT TERM"; do
+    tlnmf separate noise.wav -k 2 --method nmf --transform dct --starts 1 --learn-frames 20 -o "stems $signals" \
+        >"$out" 2>"$err" &
+    pid=$!
+    while kill -0 $pid 2>/dev/null && ! compgen -G "stems $signals/.source_2.*" >/dev/null; do
+        sleep 0.002
+    done
+    check "$signals: the stems are being written" kill -STOP $pid
+    for signal in $signals; do
+        kill -$signal $pid
+    done
+    kill -CONT $pid
+    code=0
+    wait $pid || code=$?
+    case $signals in
+    *" "*) check "$signals: ended by a signal: $code" [ $code -eq 130 -o $code -eq 143 ] ;;
+    *) judge 130 "" "tlnmf separate: interrupted, no stems are written" $code "separate, SIG$signals" ;;
+    esac
+    check "$signals: nothing is said" [ "$signals" != "INT TERM" -o ! -s "$err" ]
+    absent "stems $signals"
+done
 
 # Killed in the middle of writing 32 MB: the name is not there, or the file is whole.
 for _ in 1 2 3; do

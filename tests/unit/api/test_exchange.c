@@ -84,7 +84,7 @@ static void an_exchange_has_both_results(void **state)
             assert_null(other->other);
             assert_int_equal(result->info.method, method);
             assert_int_equal(other->info.method, 1 - method);
-            tl_point point = {other->Phi, other->W, other->H, K, eps};
+            tl_model_point point = {other->Phi, other->W, other->H, K, eps};
             assert_near(other->info.C, values_at(p.ctx, p.data, point, NULL).C, 1e-10);
             assert_near(other->info.C,
                         method == TL_METHOD_TL ? result->info.C_jd : result->info.C_tl, 1e-9);

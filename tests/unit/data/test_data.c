@@ -22,7 +22,7 @@ static void compression_changes_nothing(void **state)
         assert_ok(ctx, tlnmf_transform_matrix(ctx, "dct", M, Phi));
         tlnmf_data *data = data_of(ctx, Y, S[i], M, N);
         assert_true(data->T <= N * (S[i] < M ? S[i] : M));
-        tl_point_values at = values_at(ctx, data, (tl_point){Phi, W, H, K, eps}, Ganti);
+        tl_point_values at = values_at(ctx, data, (tl_model_point){Phi, W, H, K, eps}, Ganti);
         tl_naive_power(S[i], M, N, Y, Phi, V);
         assert_close(at.C, tl_naive_C(M, N, K, V, W, H, eps), 1e-10);
         assert_close(at.L, tl_naive_L(M, N, V, eps), 1e-10);
@@ -93,7 +93,7 @@ static void columns_that_only_add_up_are_not_one_each(void **state)
     for (int i = 0; i < 3; i++)
         W[i] = H[i] = 1.0 + i;
     tl_naive_power(S, M, N, Y, Phi, V);
-    tl_point_values at = values_at(ctx, data, (tl_point){Phi, W, H, K, 1e-3}, NULL);
+    tl_point_values at = values_at(ctx, data, (tl_model_point){Phi, W, H, K, 1e-3}, NULL);
     assert_close(at.C, tl_naive_C(M, N, K, V, W, H, 1e-3), 1e-12);
     assert_close(at.L, tl_naive_L(M, N, V, 1e-3), 1e-12);
     tlnmf_data_free(data);
@@ -144,7 +144,7 @@ static void covariances_are_as_good(void **state)
     tlnmf_data *from_Y = data_of(ctx, Y, S, M, N), *from_Sigma = covariances_of(ctx, Sigma, N, M);
     assert_close(from_Sigma->mean_power, from_Y->mean_power, 1e-14);
     assert_ok(ctx, tlnmf_transform_matrix(ctx, "dft", M, Phi));
-    tl_point point = {Phi, W, H, K, 1e-3};
+    tl_model_point point = {Phi, W, H, K, 1e-3};
     tl_point_values a = values_at(ctx, from_Y, point, NULL);
     tl_point_values b = values_at(ctx, from_Sigma, point, NULL);
     assert_close(b.C, a.C, 1e-12);

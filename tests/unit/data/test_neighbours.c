@@ -45,7 +45,7 @@ static void neighbours_are_averages(void **state)
                       tlnmf_data_from_neighbours(ctx, Y, shape, (tlnmf_neighbours)kind, B, &data));
             assert_int_equal(tlnmf_get_integer(tlnmf_data_record(data), "N"),
                              kind == 1 ? N : (N + B - 1) / B);
-            double L = values_at(ctx, data, (tl_point){Phi, W, H, 1, 0.1}, NULL).L;
+            double L = values_at(ctx, data, (tl_model_point){Phi, W, H, 1, 0.1}, NULL).L;
             assert_near(L, plain_L(Y, shape, kind == 1, B, Phi, 0.1), 1e-11);
             tlnmf_data_free(data);
         }

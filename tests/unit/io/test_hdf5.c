@@ -1,3 +1,4 @@
+/* Arrays in HDF5 files: reading, writing, messages, files that are damaged. */
 #include "unit/io/test_io.h"
 
 #include <hdf5.h>
@@ -155,7 +156,7 @@ static void test_huge(void **state)
     }
     H5Pclose(dcpl);
     H5Fclose(file);
-    assert_false(io_array_read("x.h5:/huge", &array, &err));
+    assert_false(io_array_read("x.h5:/huge", NULL, &array, &err));
     assert_int_equal(err.fault, IO_NO_MEMORY);
     assert_non_null(strstr(err.text, "x.h5: 8796093022208 numbers need 70368.7 GB, this machine"));
     assert_fails("x.h5:/beyond", IO_BAD_INPUT,

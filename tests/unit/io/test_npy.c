@@ -1,3 +1,4 @@
+/* Arrays in .npy files: all types and orders, headers that lie, files that are damaged. */
 #include "unit/io/test_io.h"
 
 /* ---- making files by hand ----------------------------------------------------------------- */

@@ -13,9 +13,10 @@ static problem create(void)
 {
     problem p = {.ctx = new_ctx()};
     double Y[S * M * N];
-    assert_ok(p.ctx, tl_simulate_gcm(p.ctx, S, M, N, K, 1, 2, TL_STREAM_OWN, Y, NULL, NULL));
-    assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, Y, S, M, N, &p.data));
-    tl_settings_init(&p.opt);
+    assert_ok(p.ctx,
+              simulate_gcm(p.ctx, (gcm_recipe){S, M, N, K, 1, 2, TL_STREAM_OWN}, Y, NULL, NULL));
+    assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, Y, (int64_t[]){S, M, N}, &p.data));
+    tl_settings_defaults(TL_TASK_FIT, &p.opt);
     p.opt.k = K;
     p.opt.J = 30;
     p.opt.method = TL_METHOD_TL;
@@ -33,7 +34,7 @@ static tl_info fit(problem *p, tl_callback callback, void *user, tl_result **kee
     tl_result *result;
     tl_info info;
     assert_ok(p->ctx, tl_fit(p->ctx, p->data, &p->opt, NULL, callback, user, &result));
-    tl_result_describe(result, &info);
+    info = (result)->info;
     if (keep != NULL)
         *keep = result;
     else
@@ -69,12 +70,9 @@ static void threads_change_nothing(void **state)
             tl_result *again;
             tl_info info = fit(&p, NULL, NULL, &again);
             assert_true(info.C == one.C && info.best_start == one.best_start);
-            assert_memory_equal((again)->Phi, (first)->Phi,
-                                sizeof(double) * M * M);
-            assert_memory_equal((again)->W, (first)->W,
-                                sizeof(double) * M * K);
-            assert_memory_equal((again)->H, (first)->H,
-                                sizeof(double) * K * N);
+            assert_memory_equal((again)->Phi, (first)->Phi, sizeof(double) * M * M);
+            assert_memory_equal((again)->W, (first)->W, sizeof(double) * M * K);
+            assert_memory_equal((again)->H, (first)->H, sizeof(double) * K * N);
             tl_result_free(again);
         }
         tl_result_free(first);
@@ -218,7 +216,8 @@ static void traces_are_complete(void **state)
     tl_result *result;
     int64_t length;
     fit(&p, NULL, NULL, &result);
-    const tl_trace_row *row = tl_result_trace(result, &length);
+    const tl_trace_row *row = result->trace;
+    length = result->trace_length;
     assert_int_equal(length, p.opt.J);
     for (int64_t i = 0; i < length; i++) {
         assert_int_equal(row[i].iteration, i + 1);
@@ -228,7 +227,8 @@ static void traces_are_complete(void **state)
     tl_result_free(result);
     p.opt.method = TL_METHOD_JD;
     fit(&p, NULL, NULL, &result);
-    row = tl_result_trace(result, &length);
+    row = result->trace;
+        length = result->trace_length;
     assert_int_equal(row[0].stage, TL_STAGE_JD);
     assert_int_equal(row[length - 1].stage, TL_STAGE_NMF);
     assert_int_equal(row[length - 1].iteration, p.opt.J);
@@ -271,10 +271,10 @@ static void a_floor_below_everything_is_refused(void **state)
     tlnmf_data *data;
     tl_result *result;
     tlnmf_settings opt;
-    tl_settings_init(&opt);
+    tl_settings_defaults(TL_TASK_FIT, &opt);
     opt.k = 1;
     opt.eps_rel = 1e-30;
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 1, 2, 2, &data));
+    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){1, 2, 2}, &data));
     assert_int_equal(tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_DATA);
     assert_non_null(strstr(tlnmf_message(ctx), "is no usable floor"));
     tlnmf_data_free(data);
@@ -286,15 +286,14 @@ static void evaluate_refuses_nonsense(void **state)
     (void)state;
     problem p = create();
     double Phi[M * M], W[M * K], H[K * N], C, L, I;
-    assert_ok(p.ctx, tl_transform_matrix(p.ctx, TL_TRANSFORM_DCT, M, Phi));
+    assert_ok(p.ctx, tl_fixed_transform(p.ctx, TL_TRANSFORM_DCT, M, Phi));
     for (int i = 0; i < M * K; i++)
         W[i] = 1.0;
     for (int i = 0; i < K * N; i++)
         H[i] = 1.0;
     assert_ok(p.ctx, tl_evaluate(p.ctx, p.data, Phi, W, H, K, 1.0, &C, &L, &I, NULL));
-    assert_int_equal(
-        tl_evaluate(p.ctx, p.data, Phi, W, H, (int64_t)1 << 62, 1.0, &C, &L, &I, NULL),
-        TLNMF_ERR_TOO_LARGE);
+    assert_int_equal(tl_evaluate(p.ctx, p.data, Phi, W, H, (int64_t)1 << 62, 1.0, &C, &L, &I, NULL),
+                     TLNMF_ERR_TOO_LARGE);
     assert_int_equal(tl_evaluate(p.ctx, p.data, Phi, W, H, K, NAN, &C, &L, &I, NULL),
                      TLNMF_ERR_OPTION);
     W[3] = -5.0;
@@ -322,13 +321,12 @@ static void bad_starts_are_refused(void **state)
     (void)state;
     problem p = create();
     double Phi[M * M], W[M * K], H[K * N];
-    assert_ok(p.ctx, tl_transform_matrix(p.ctx, TL_TRANSFORM_DCT, M, Phi));
+    assert_ok(p.ctx, tl_fixed_transform(p.ctx, TL_TRANSFORM_DCT, M, Phi));
     for (int i = 0; i < M * K; i++)
         W[i] = 1.0;
     for (int i = 0; i < K * N; i++)
         H[i] = 1.0;
-    tl_start start;
-    tl_start_init(&start);
+    tl_start start = {0};
     start.Phi = Phi;
     start.W = W;
     start.H = H;
@@ -367,9 +365,8 @@ static void starts_are_normalised(void **state)
     tl_rng rng;
     tl_rng_seed(&rng, TL_STREAM_OWN, 4, 4);
     double *W = new_positives(&rng, M * K), *H = new_positives(&rng, K * N), Phi[M * M], C[2];
-    assert_ok(p.ctx, tl_transform_matrix(p.ctx, TL_TRANSFORM_DCT, M, Phi));
-    tl_start start;
-    tl_start_init(&start);
+    assert_ok(p.ctx, tl_fixed_transform(p.ctx, TL_TRANSFORM_DCT, M, Phi));
+    tl_start start = {0};
     start.Phi = Phi;
     start.W = W;
     start.H = H;
@@ -377,7 +374,7 @@ static void starts_are_normalised(void **state)
         tl_result *result;
         tl_info info;
         assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, &start, NULL, NULL, &result));
-        tl_result_describe(result, &info);
+        info = (result)->info;
         C[i] = info.C;
         assert_true(info.orthogonality < 1e-13);
         for (int64_t k = 0; k < K; k++) {
@@ -407,8 +404,7 @@ static void masked_activations_stay_zero(void **state)
     for (int64_t k = 0; k < K; k++)
         for (int64_t n = 0; n < N; n++)
             H[k * N + n] = (k + n) % 4 == 0 ? 0.0 : 1.0;
-    tl_start start;
-    tl_start_init(&start);
+    tl_start start = {0};
     start.H = H;
     tl_result *result;
     assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, &start, NULL, NULL, &result));
@@ -427,8 +423,8 @@ static void diagonalise_finds_the_truth(void **state)
     tlnmf_ctx *ctx = new_ctx();
     double Y[M * N], W[M * K], H[K * N], Phi[M * M];
     static double Sigma[N * M * M];
-    assert_ok(ctx, tl_simulate_gcm(ctx, 1, M, N, K, 5, 6, TL_STREAM_OWN, Y, W, H));
-    assert_ok(ctx, tl_transform_matrix(ctx, TL_TRANSFORM_DCT, M, Phi));
+    (simulate_gcm(ctx, (gcm_recipe){1, M, N, K, 5, 6, TL_STREAM_OWN}, Y, W, H));
+    assert_ok(ctx, tl_fixed_transform(ctx, TL_TRANSFORM_DCT, M, Phi));
     for (int64_t n = 0; n < N; n++)
         for (int64_t a = 0; a < M; a++)
             for (int64_t b = 0; b < M; b++) {
@@ -444,8 +440,8 @@ static void diagonalise_finds_the_truth(void **state)
     tlnmf_data *data;
     tlnmf_settings opt;
     tl_result *result;
-    assert_ok(ctx, tlnmf_data_from_covariances(ctx, Sigma, N, M, &data));
-    tl_settings_init(&opt);
+    assert_ok(ctx, tlnmf_data_from_covariances(ctx, Sigma, (int64_t[]){N, M, M}, &data));
+    tl_settings_defaults(TL_TASK_FIT, &opt);
     opt.starts = 5;
     opt.eps = 1e-8;
     assert_ok(ctx, tl_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result));
@@ -518,14 +514,15 @@ static void trivial_shapes_work_with_a_warning(void **state)
         double Y[9] = {1, -2, 3, 4, 0, 6, -7, 8, 9};
         tlnmf_data *data;
         tlnmf_settings opt;
-        assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 1, shapes[i][0], shapes[i][1], &data));
-        tl_settings_init(&opt);
+        assert_ok(ctx, tlnmf_data_from_realisations(
+                           ctx, Y, (int64_t[]){1, shapes[i][0], shapes[i][1]}, &data));
+        tl_settings_defaults(TL_TASK_FIT, &opt);
         opt.k = 1;
         for (opt.method = 0; opt.method < 3; opt.method++) {
             tl_result *result;
             tl_info info;
             assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
-            tl_result_describe(result, &info);
+            info = (result)->info;
             assert_near(info.C, info.L + info.I, 1e-10 * (1.0 + fabs(info.C)));
             tl_result_free(result);
         }

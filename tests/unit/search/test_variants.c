@@ -17,7 +17,7 @@ static double *draw_frames(tl_rng *rng, int64_t S, int64_t frames)
 static tl_result *diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, tl_transform transform)
 {
     tlnmf_settings opt;
-    tl_settings_init(&opt);
+    tl_settings_defaults(TL_TASK_FIT, &opt);
     opt.eps = 0.1;
     opt.tol = 1e-15;
     opt.transform = (int32_t)transform;
@@ -46,15 +46,15 @@ static void weights_are_copies(void **state)
             for (int64_t i = 0; i < n % 4; i++)
                 repeated[row * copies + to++] = Y[row * N + n];
     tlnmf_data *once, *often;
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S, M, N, &once));
+    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &once));
     assert_ok(ctx, tlnmf_data_set_weights(ctx, once, weights));
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, repeated, S, M, copies, &often));
+    assert_ok(ctx, tlnmf_data_from_realisations(ctx, repeated, (int64_t[]){S, M, copies}, &often));
     for (int start = TL_TRANSFORM_RANDOM; start <= TL_TRANSFORM_DCT; start++) {
         tl_result *a = diagonalise(ctx, once, (tl_transform)start);
         tl_result *b = diagonalise(ctx, often, (tl_transform)start);
         tl_info ia, ib;
-        tl_result_describe(a, &ia);
-        tl_result_describe(b, &ib);
+        ia = (a)->info;
+        ib = (b)->info;
         assert_close(ia.L / N, ib.L / (double)copies, 1e-10);
         for (int64_t i = 0; i < M * M; i++)
             assert_near((a)->Phi[i], (b)->Phi[i], 1e-5);
@@ -78,8 +78,8 @@ static void weights_that_cannot_be(void **state)
     tlnmf_data *data;
     tl_result *result;
     tlnmf_settings opt;
-    tl_settings_init(&opt);
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 2, M, N, &data));
+    tl_settings_defaults(TL_TASK_FIT, &opt);
+    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){2, M, N}, &data));
     weights[3] = -1.0;
     assert_int_equal(tlnmf_data_set_weights(ctx, data, weights), TLNMF_ERR_DATA);
     assert_string_equal(tlnmf_message(ctx), "the weight of frame 3 is -1");
@@ -93,8 +93,7 @@ static void weights_that_cannot_be(void **state)
     opt.k = 2;
     assert_int_equal(tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
     opt.solver = TL_ALGORITHM_PAPER;
-    assert_int_equal(tl_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result),
-                     TLNMF_ERR_OPTION);
+    assert_int_equal(tl_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
     free(Y);
@@ -117,8 +116,9 @@ static void products_in_single(void **state)
         memcpy(D, C, (size_t)(m * ldc) * sizeof *D);
         tl_single single;
         assert_ok(ctx, tl_single_create(ctx, m, k, &single));
-        tl_product(&single, op, m, n, k, 2.0, A, lda, B, ldb, 0.5, C, ldc);
-        tl_product(NULL, op, m, n, k, 2.0, A, lda, B, ldb, 0.5, D, ldc);
+        tl_multiply(&single.arithmetic,
+                    &(tl_product){op, m, n, k, 2.0, A, lda, B, ldb, 0.5, C, ldc});
+        tl_multiply(&tl_double, &(tl_product){op, m, n, k, 2.0, A, lda, B, ldb, 0.5, D, ldc});
         double worst = 0.0;
         for (int64_t e = 0; e < m * ldc; e++)
             worst = fmax(worst, fabs(C[e] - D[e]));
@@ -138,7 +138,7 @@ static void fit_notes(tlnmf_ctx *ctx, const tlnmf_data *data, int method, int pr
                       tl_info *info)
 {
     tlnmf_settings opt;
-    tl_settings_init(&opt);
+    tl_settings_defaults(TL_TASK_FIT, &opt);
     opt.k = 2;
     opt.eps = 5e-7;
     opt.method = method;
@@ -147,7 +147,7 @@ static void fit_notes(tlnmf_ctx *ctx, const tlnmf_data *data, int method, int pr
     opt.J = 400;
     tl_result *result;
     assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
-    tl_result_describe(result, info);
+    *info = (result)->info;
     tl_result_free(result);
 }
 
@@ -156,11 +156,11 @@ static void mixed_ends_where_double_does(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
-    double theta[2], *Y = new_doubles(TLNMF_NOTES_M * TLNMF_NOTES_N);
+    double theta[2], *Y = new_doubles(NOTES_M * NOTES_N);
     tlnmf_data *data;
-    assert_ok(ctx, tl_random_phases(ctx, 3, TL_STREAM_OWN, 2, theta));
-    assert_ok(ctx, tl_simulate_notes(ctx, 1, theta, Y, NULL));
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 1, TLNMF_NOTES_M, TLNMF_NOTES_N, &data));
+    assert_ok(ctx, tlnmf_random_phases(ctx, 3, TL_STREAM_OWN, 2, theta));
+    (simulate_notes(ctx, 1, theta, Y, NULL));
+    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){1, NOTES_M, NOTES_N}, &data));
     for (int method = TL_METHOD_TL; method <= TL_METHOD_JD; method++) {
         tl_info fine, mixed;
         fit_notes(ctx, data, method, TL_PRECISION_DOUBLE, &fine);
@@ -189,9 +189,9 @@ static void mixed_with_several_columns(void **state)
     for (int64_t row = 0; row < S * M; row++)
         Y[row * N + 4] = 0.0;
     tlnmf_data *data;
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S, M, N, &data));
+    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &data));
     tlnmf_settings opt;
-    tl_settings_init(&opt);
+    tl_settings_defaults(TL_TASK_FIT, &opt);
     opt.k = 2;
     opt.eps = 1.0;
     opt.method = TL_METHOD_TL;
@@ -203,7 +203,7 @@ static void mixed_with_several_columns(void **state)
         tl_info info;
         opt.precision = i;
         assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
-        tl_result_describe(result, &info);
+        info = (result)->info;
         C[i] = info.C;
         tl_result_free(result);
     }
@@ -228,9 +228,9 @@ static void mixed_is_refused_where_single_blurs(void **state)
         longest = fmax(longest, sqrt(sum));
     }
     tlnmf_data *data;
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 1, M, N, &data));
+    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){1, M, N}, &data));
     tlnmf_settings opt;
-    tl_settings_init(&opt);
+    tl_settings_defaults(TL_TASK_FIT, &opt);
     opt.k = 2;
     opt.J = 3;
     opt.precision = TL_PRECISION_MIXED;
@@ -242,13 +242,12 @@ static void mixed_is_refused_where_single_blurs(void **state)
     opt.eps = 0.99 * edge * edge;
     assert_int_equal(tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
     assert_non_null(strstr(tlnmf_message(ctx), "single precision would blur V"));
-    assert_int_equal(tl_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result),
-                     TLNMF_ERR_OPTION);
+    assert_int_equal(tl_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
     opt.eps = 1e40; /* C does not blur, but 1/eps leaves the range of single precision */
     for (int64_t i = 0; i < M * N; i++)
         Y[i] *= 1e20;
     tlnmf_data *loud;
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 1, M, N, &loud));
+    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){1, M, N}, &loud));
     assert_int_equal(tl_fit(ctx, loud, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
     assert_non_null(strstr(tlnmf_message(ctx), "do not fit the range"));
     tlnmf_data_free(loud);

@@ -1,19 +1,22 @@
-/* A small random problem with all that a solver needs. */
+/* A small random problem, and an engine at a random point of it. */
 #ifndef TLNMF_TESTS_FAST_PROBLEM_H
 #define TLNMF_TESTS_FAST_PROBLEM_H
 
 #include "support.h"
 
-#include "linalg/linalg.h"
-#include "solve/solve.h"
+#include "solve/descent.h"
+#include "solve/newton.h"
+#include "solve/solver.h"
 
 typedef struct problem {
     int64_t S, M, N, K;
     tlnmf_ctx *ctx;
     tlnmf_data *data;
     tl_model model;
+    tl_engine *e;
     tlnmf_settings opt;
     tl_monitor monitor;
+    double *Phi, *W, *H; /* the point it starts at; later what at() last saw */
 } problem;
 
 static inline void create(problem *p, uint64_t seed, int64_t S, int64_t M, int64_t N, int64_t K)
@@ -22,21 +25,21 @@ static inline void create(problem *p, uint64_t seed, int64_t S, int64_t M, int64
     tl_rng rng;
     tl_rng_seed(&rng, TL_STREAM_OWN, seed, 0);
     double *Y = new_doubles(S * M * N);
-    assert_ok(p->ctx, tl_simulate_gcm(p->ctx, S, M, N, K, seed, seed + 1, TL_STREAM_OWN, Y,
-                                         NULL, NULL));
-    assert_ok(p->ctx, tlnmf_data_from_realisations(p->ctx, Y, S, M, N, &p->data));
+    simulate_gcm(p->ctx, (gcm_recipe){S, M, N, K, seed, seed + 1, TL_STREAM_OWN},
+                                   Y, NULL, NULL);
+    assert_ok(p->ctx, tlnmf_data_from_realisations(p->ctx, Y, (int64_t[]){S, M, N}, &p->data));
     free(Y);
-    assert_ok(p->ctx,
-              tl_model_create(p->ctx, p->data, K, 1e-3 * p->data->mean_power, 1.0, &p->model));
-    for (int64_t i = 0; i < M * M; i++)
-        p->model.Phi[i] = tl_rng_normal(&rng);
-    assert_ok(p->ctx, tl_polar(p->ctx, M, p->model.Phi));
-    for (int64_t i = 0; i < M * K; i++)
-        p->model.W[i] = fabs(tl_rng_normal(&rng)) + 0.01;
+    p->model = (tl_model){.data = p->data, .K = K, .eps = 1e-3 * p->data->mean_power, .gamma = 1.0};
+    tl_engine_spec spec = {.model = &p->model, .moves = TL_ALL, .newton = true};
+    assert_ok(p->ctx, tl_engine_cpu.create(p->ctx, &spec, &p->e));
+    p->Phi = new_normals(&rng, M * M);
+    p->W = new_positives(&rng, M * K);
+    p->H = new_positives(&rng, K * N);
     for (int64_t i = 0; i < K * N; i++)
-        p->model.H[i] = p->data->mean_power * (fabs(tl_rng_normal(&rng)) + 0.01);
-    tl_model_refresh(&p->model);
-    tl_settings_init(&p->opt);
+        p->H[i] *= p->data->mean_power;
+    assert_ok(p->ctx, tl_polar(p->ctx, M, p->Phi));
+    tl_engine_load(p->e, p->Phi, p->W, p->H);
+    tl_settings_defaults(TL_TASK_FIT, &p->opt);
     p->opt.k = K;
     tl_monitor_init(&p->monitor, &p->opt, NULL, NULL, 1);
 }
@@ -44,9 +47,32 @@ static inline void create(problem *p, uint64_t seed, int64_t S, int64_t M, int64
 static inline void destroy(problem *p)
 {
     tl_monitor_done(&p->monitor);
-    tl_model_free(&p->model);
+    p->e->ops->free(p->e);
     tlnmf_data_free(p->data);
     tlnmf_ctx_free(p->ctx);
+    free(p->Phi);
+    free(p->W);
+    free(p->H);
+}
+
+/* The engine's point to Phi, W, H. */
+static inline void look(problem *p)
+{
+    tl_engine_store(p->e, p->Phi, p->W, p->H);
+}
+
+static inline double C_of(problem *p)
+{
+    return tl_engine_values(p->e, TL_C).C;
+}
+
+/* A descent over these parts, by the rules of the fast solvers. */
+static inline tlnmf_outcome descend(problem *p, unsigned over, int64_t last)
+{
+    tl_run run = {.opt = &p->opt, .monitor = &p->monitor};
+    tl_descent how = tl_descent_of(p->e, &p->opt, over, last);
+    tl_descend(p->e, &how, &run);
+    return run.outcome;
 }
 
 #endif

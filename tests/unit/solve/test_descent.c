@@ -1,44 +1,6 @@
-/* Descents over Phi, W and H together: L-BFGS, the revival of zeros, Newton's steps, and what a
- * search that fails leaves. */
+/* Descents over some of Phi, W, H: L-BFGS, the revival of zeros, Newton's steps, and what a search
+ * that fails leaves. */
 #include "unit/solve/fast_problem.h"
-
-/* A convex quadratic with a wide spectrum: L-BFGS with exact steps ends at its minimum. */
-static void lbfgs_solves_a_quadratic(void **state)
-{
-    (void)state;
-    enum { n = 40 };
-    tlnmf_ctx *ctx = new_ctx();
-    tl_lbfgs lbfgs;
-    tl_slot table[TL_LBFGS_SLOTS];
-    void *block;
-    tl_lbfgs_slots(&lbfgs, n, table);
-    assert_ok(ctx, TL_ARENA(ctx, "a test", table, &block));
-    double x[n], g[n], before[n], d[n], metric[n];
-    for (int i = 0; i < n; i++) {
-        x[i] = 1.0 + 0.1 * i;
-        metric[i] = 1.0;
-        g[i] = pow(10.0, 3.0 * i / (n - 1)) * x[i];
-    }
-    for (int it = 0; it < 200; it++) {
-        double slope = tl_lbfgs_direction(&lbfgs, g, metric, d), curvature = 0.0;
-        assert_true(slope <= 0.0);
-        for (int i = 0; i < n; i++)
-            curvature += pow(10.0, 3.0 * i / (n - 1)) * d[i] * d[i];
-        if (curvature == 0.0)
-            break;
-        double a = -slope / curvature;
-        for (int i = 0; i < n; i++) {
-            before[i] = g[i];
-            x[i] += a * d[i];
-            g[i] = pow(10.0, 3.0 * i / (n - 1)) * x[i];
-        }
-        tl_lbfgs_step(&lbfgs, a, d);
-        tl_lbfgs_learn(&lbfgs, before, g, metric);
-    }
-    assert_near(largest(n, x), 0.0, 1e-9);
-    tl_release(&ctx->hooks, block);
-    tlnmf_ctx_free(ctx);
-}
 
 /* The end of a run is stationary in every sense: no entry of W, H or angle of Phi can be moved to
  * gain. */
@@ -48,24 +10,34 @@ static void the_joint_solver_ends_at_a_minimum(void **state)
     for (uint64_t seed = 1; seed < 6; seed++) {
         problem p;
         create(&p, seed, 20, 6, 25, 2);
-        tl_joint joint;
-        assert_ok(p.ctx, tl_joint_create(p.ctx, &p.model, (tl_joint_for){true, true}, &joint));
         p.opt.tol = 0.0;
         p.opt.grad_tol = 1e-9;
-        tl_run run = {.opt = &p.opt, .monitor = &p.monitor};
-        tl_descend(&p.model, &joint, TL_JOINT_ALL, &run, 5000);
-        double C = tl_model_values(&p.model).C;
-        double *parts[] = {p.model.W, p.model.H};
+        descend(&p, TL_ALL, 5000);
+        look(&p);
+        double C = C_of(&p), *parts[] = {p.W, p.H};
         int64_t counts[] = {p.M * p.K, p.K * p.N};
         for (int part = 0; part < 2; part++)
             for (int64_t i = 0; i < counts[part]; i++)
                 for (int sign = -1; sign <= 1; sign += 2) {
                     double keep = parts[part][i], size = 1e-4 * largest(counts[part], parts[part]);
                     parts[part][i] = fmax(0.0, keep + sign * size);
-                    assert_true(tl_model_values(&p.model).C >= C - 1e-7 * fabs(C));
+                    tl_engine_load(p.e, NULL, p.W, p.H);
+                    assert_true(C_of(&p) >= C - 1e-7 * fabs(C));
                     parts[part][i] = keep;
                 }
-        tl_joint_free(&joint);
+        for (int64_t a = 0; a < p.M; a++)
+            for (int64_t b = 0; b < a; b++)
+                for (int sign = -1; sign <= 1; sign += 2) {
+                    double c = cos(1e-3), s = sign * sin(1e-3), *Phi = new_doubles(p.M * p.M);
+                    memcpy(Phi, p.Phi, (size_t)(p.M * p.M) * sizeof *Phi);
+                    for (int64_t m = 0; m < p.M; m++) {
+                        Phi[a * p.M + m] = c * p.Phi[a * p.M + m] + s * p.Phi[b * p.M + m];
+                        Phi[b * p.M + m] = c * p.Phi[b * p.M + m] - s * p.Phi[a * p.M + m];
+                    }
+                    tl_engine_load(p.e, Phi, p.W, p.H);
+                    assert_true(C_of(&p) >= C - 1e-7 * fabs(C));
+                    free(Phi);
+                }
         destroy(&p);
     }
 }
@@ -76,24 +48,23 @@ static void zeros_come_back_unless_they_are_exact(void **state)
     (void)state;
     problem p;
     create(&p, 3, 20, 6, 25, 2);
-    tl_joint joint;
-    assert_ok(p.ctx, tl_joint_create(p.ctx, &p.model, (tl_joint_for){false, true}, &joint));
-    tl_run run = {.opt = &p.opt, .monitor = &p.monitor};
-    tl_descend(&p.model, &joint, TL_JOINT_FACTORS, &run, 2000);
-    double C = tl_model_values(&p.model).C;
+    descend(&p, TL_W | TL_H, 2000);
+    double C = C_of(&p);
     int64_t big = 0;
+    look(&p);
     for (int64_t i = 0; i < p.M * p.K; i++)
-        if (p.model.W[i] > p.model.W[big])
+        if (p.W[i] > p.W[big])
             big = i;
-    p.model.W[big] = 1e-30;
-    run = (tl_run){.opt = &p.opt, .monitor = &p.monitor};
-    tl_descend(&p.model, &joint, TL_JOINT_FACTORS, &run, 2000);
-    assert_near(tl_model_values(&p.model).C, C, 1e-6 * fabs(C));
-    p.model.W[big] = 0.0;
-    run = (tl_run){.opt = &p.opt, .monitor = &p.monitor};
-    tl_descend(&p.model, &joint, TL_JOINT_FACTORS, &run, 2000);
-    assert_true(p.model.W[big] == 0.0);
-    tl_joint_free(&joint);
+    p.W[big] = 1e-30;
+    tl_engine_load(p.e, NULL, p.W, NULL);
+    descend(&p, TL_W | TL_H, 2000);
+    assert_near(C_of(&p), C, 1e-6 * fabs(C));
+    look(&p);
+    p.W[big] = 0.0;
+    tl_engine_load(p.e, NULL, p.W, NULL);
+    descend(&p, TL_W | TL_H, 2000);
+    look(&p);
+    assert_true(p.W[big] == 0.0);
     destroy(&p);
 }
 
@@ -116,7 +87,7 @@ static void newton_finds_the_last_digits(void **state)
             p.opt.grad_tol = newton ? 1e-11 : 1e-7;
             p.opt.J = 3000;
             assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, NULL, NULL, NULL, &result));
-            tl_result_describe(result, &info[newton]);
+            info[newton] = (result)->info;
             tl_result_free(result);
         }
         assert_true(info[1].C <= info[0].C + 1e-12 * fabs(info[0].C));
@@ -127,22 +98,16 @@ static void newton_finds_the_last_digits(void **state)
     }
 }
 
-/* X and V are those of Phi, and U of what the run was over: as if computed afresh. */
-static void assert_in_step(problem *p, bool over_L)
+/* The values of the point are those of its Phi, W, H, as if they were loaded afresh. */
+static void assert_in_step(problem *p)
 {
-    int64_t MT = p->M * p->model.T, MN = p->M * p->N;
-    double *X = new_doubles(MT), *U = new_doubles(MN);
-    memcpy(X, p->model.X, (size_t)MT * sizeof *X);
-    memcpy(U, p->model.U, (size_t)MN * sizeof *U);
-    tl_model_refresh(&p->model);
-    if (over_L)
-        tl_model_weights_L(&p->model);
-    else
-        tl_model_weights_C(&p->model);
-    assert_near(largest_difference(MT, X, p->model.X), 0.0, 1e-11 * largest(MT, X));
-    assert_near(largest_difference(MN, U, p->model.U), 0.0, 1e-9 * largest(MN, U));
-    free(X);
-    free(U);
+    tl_values before = tl_engine_values(p->e, TL_C | TL_L | TL_I);
+    look(p);
+    tl_engine_load(p->e, p->Phi, p->W, p->H);
+    tl_values after = tl_engine_values(p->e, TL_C | TL_L | TL_I);
+    assert_near(before.C, after.C, 1e-11 * fabs(after.C));
+    assert_near(before.L, after.L, 1e-11 * fabs(after.L));
+    assert_near(before.I, after.I, 1e-11 * fabs(after.C));
 }
 
 /* From anywhere, over any coordinates: each step lowers the objective, and leaves X, V and U in
@@ -150,37 +115,33 @@ static void assert_in_step(problem *p, bool over_L)
 static void newton_steps_only_descend(void **state)
 {
     (void)state;
+    static const unsigned parts[] = {TL_ALL, TL_PHI, TL_W | TL_H, TL_H};
     problem p;
     create(&p, 9, 15, 6, 20, 2);
-    tl_joint joint;
-    assert_ok(p.ctx, tl_joint_create(p.ctx, &p.model, (tl_joint_for){true, true}, &joint));
     tl_run run = {.opt = &p.opt, .monitor = &p.monitor};
-    for (int over = TL_JOINT_ALL; over <= TL_JOINT_FACTORS; over++) {
-        tl_joint_choose(&joint, &p.model, (tl_joint_over)over);
-        double value = tl_joint_begin(&p.model, &joint), length;
-        joint.newton.radius = 0.0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        double value = tl_engine_begin(p.e, parts[i]), length;
+        tl_newton newton = {.radius = 0.0};
         int steps = 0;
         for (; steps < 5; steps++) {
             double before = value;
-            tl_joint_gradient(&p.model, &joint);
-            tl_joint_metric(&p.model, &joint);
-            if (!tl_newton_step(&p.model, &joint, &run, &value, &length))
+            tl_engine_norm(p.e, true);
+            if (!tl_newton_step(p.e, &newton, &run, &value, &length))
                 break;
             assert_true(value < before);
-            assert_in_step(&p, over == TL_JOINT_PHI);
-            assert_near(over == TL_JOINT_PHI ? tl_model_L(&p.model) : tl_model_C(&p.model), value,
-                        1e-10 * fabs(value));
+            tl_values v = tl_engine_values(p.e, TL_C | TL_L);
+            assert_near(parts[i] == TL_PHI ? v.L : v.C, value, 1e-10 * fabs(value));
+            assert_in_step(&p);
         }
         assert_int_equal(steps, 5);
-        /* Uphill there is none: everything stays as it was. */
-        for (int64_t i = 0; i < joint.size; i++)
-            joint.gradient[i] = -joint.gradient[i];
+        /* A region that can only shrink: everything stays as it was. */
+        tl_engine_norm(p.e, true);
         double before = value;
-        assert_false(tl_newton_step(&p.model, &joint, &run, &value, &length));
+        newton.radius = 1e-300;
+        assert_false(tl_newton_step(p.e, &newton, &run, &value, &length));
         assert_true(value == before);
-        assert_in_step(&p, over == TL_JOINT_PHI);
+        assert_in_step(&p);
     }
-    tl_joint_free(&joint);
     destroy(&p);
 }
 
@@ -188,29 +149,53 @@ static void newton_steps_only_descend(void **state)
 static void failed_searches_leave_no_trace(void **state)
 {
     (void)state;
-    for (int what = 0; what < 5; what++) {
+    static const unsigned parts[] = {TL_ALL, TL_PHI, TL_W | TL_H, TL_H};
+    for (int what = 0; what < 6; what++) {
         problem p;
         create(&p, 3, 6, 7, 15, 2);
         p.opt.tol = p.opt.grad_tol = 0.0;
         p.opt.J = 100000;
         p.opt.halvings = 1;
-        tl_joint joint;
-        assert_ok(p.ctx, tl_joint_create(p.ctx, &p.model, (tl_joint_for){true, false}, &joint));
         tl_run run = {.opt = &p.opt, .monitor = &p.monitor};
-        if (what < 3)
-            tl_descend(&p.model, &joint, (tl_joint_over)what, &run, p.opt.J);
-        else if (what == 3)
-            tl_paper_jd(&p.model, &run);
+        if (what < 4)
+            run.outcome = descend(&p, parts[what], p.opt.J);
+        else if (what == 4)
+            tl_paper_jd(p.e, &run);
         else
-            tl_paper_tl(&p.model, &run);
+            tl_paper_tl(p.e, &run);
         assert_int_equal(run.outcome, TLNMF_LINE_SEARCH);
-        double *V = new_doubles(p.M * p.N);
-        memcpy(V, p.model.V, (size_t)(p.M * p.N) * sizeof *V);
-        tl_model_refresh(&p.model);
-        assert_near(largest_difference(p.M * p.N, V, p.model.V), 0.0,
-                    1e-11 * largest(p.M * p.N, V));
-        free(V);
-        tl_joint_free(&joint);
+        assert_in_step(&p);
+        destroy(&p);
+    }
+}
+
+/* From the Phi and W of a finished fit and any H, a descent over H alone returns to the fit's H. */
+static void activations_are_found_again(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 4; seed++) {
+        problem p;
+        create(&p, seed, 20, 8, 30, 3);
+        p.opt.tol = 0.0;
+        p.opt.grad_tol = 1e-10;
+        p.opt.J = 20000;
+        tl_run run = {.opt = &p.opt, .monitor = &p.monitor, .roams = true};
+        tl_fast_tl(p.e, &run);
+        look(&p);
+        double C = C_of(&p), scale = largest(p.K * p.N, p.H);
+        double *H = new_doubles(p.K * p.N), *W = new_doubles(p.M * p.K);
+        for (int64_t i = 0; i < p.K * p.N; i++)
+            H[i] = 0.5 * scale * (1.0 + (double)(i % 3));
+        tl_engine_load(p.e, NULL, NULL, H);
+        run = (tl_run){.opt = &p.opt, .monitor = &p.monitor};
+        tl_fast_activations(p.e, &run);
+        tl_engine_store(p.e, NULL, W, H);
+        assert_true(run.outcome == TLNMF_STATIONARY || run.outcome == TLNMF_LINE_SEARCH);
+        assert_near(largest_difference(p.M * p.K, W, p.W), 0.0, 0.0); /* kept to the bit */
+        assert_near(C_of(&p), C, 1e-9 * fabs(C));
+        assert_near(largest_difference(p.K * p.N, H, p.H), 0.0, 1e-4 * scale);
+        free(H);
+        free(W);
         destroy(&p);
     }
 }
@@ -218,12 +203,12 @@ static void failed_searches_leave_no_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lbfgs_solves_a_quadratic),
         cmocka_unit_test(the_joint_solver_ends_at_a_minimum),
         cmocka_unit_test(zeros_come_back_unless_they_are_exact),
         cmocka_unit_test(newton_finds_the_last_digits),
         cmocka_unit_test(newton_steps_only_descend),
         cmocka_unit_test(failed_searches_leave_no_trace),
+        cmocka_unit_test(activations_are_found_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

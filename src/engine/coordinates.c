@@ -1,0 +1,273 @@
+/* Coordinates of a descent over any of Phi, sqrt W, sqrt H: gradient, metric, steps. */
+#include "engine/cpu.h"
+
+#include <math.h>
+
+void tl_coordinates_slots(tl_coordinates *x, const tl_engine_spec *spec,
+                          tl_slot slots[TL_COORDINATES_SLOTS])
+{
+    enum { OWN = TL_COORDINATES_SLOTS - TL_LBFGS_SLOTS };
+    const tlnmf_data *data = spec->model->data;
+    int64_t M = data->M, N = data->N, K = spec->model->K;
+    bool factors = spec->moves & (TL_W | TL_H);
+    int64_t MK = factors ? M * K : 0, KN = factors ? K * N : 0;
+    int64_t in_W = spec->moves & TL_W ? M * K : 0, in_H = spec->moves & TL_H ? K * N : 0;
+    int64_t size = (spec->moves & TL_PHI ? M * (M - 1) / 2 : 0) + in_W + in_H;
+    int64_t once = spec->newton ? 1 : 0; /* of what conjugate gradients need */
+    const tl_slot own[OWN] = {TL_SLOT(x->gradient, size),
+                              TL_SLOT(x->direction, size),
+                              TL_SLOT(x->metric, size),
+                              TL_SLOT(x->P, in_W),
+                              TL_SLOT(x->Q, in_H),
+                              TL_SLOT(x->W_new, MK),
+                              TL_SLOT(x->H_new, KN),
+                              TL_SLOT(x->scratch, in_W + in_H),
+                              TL_SLOT(x->cg.step, once * size),
+                              TL_SLOT(x->cg.residual, once * size),
+                              TL_SLOT(x->cg.d, once * size),
+                              TL_SLOT(x->cg.Hd, once * size),
+                              TL_SLOT(x->cg.P, once * in_W),
+                              TL_SLOT(x->cg.Q, once * in_H),
+                              TL_SLOT(x->cg.W, once * in_W),
+                              TL_SLOT(x->cg.H, once * in_H)};
+    memcpy(slots, own, sizeof own);
+    tl_lbfgs_slots(&x->lbfgs, size, slots + OWN);
+}
+
+/* ---- gradient -------------------------------------------------------------------------------- */
+
+/* Along e_ab the derivative is <E, G> = G_ab - G_ba. */
+static void gradient_of_Phi(tl_cpu *self, double *out)
+{
+    int64_t M = self->is.M;
+    tl_cpu_G(self);
+    for (int64_t a = 0; a < M; a++)
+        for (int64_t b = 0; b < a; b++)
+            *out++ = self->G[a * M + b] - self->G[b * M + a];
+}
+
+static void multiply_by(int64_t count, const double *x, double *out)
+{
+    for (int64_t i = 0; i < count; i++)
+        out[i] *= x[i];
+}
+
+/* dC/dVhat = D = U - (V + eps) U^2, so dC/dP = 2 P .* (D H') and dC/dQ = 2 Q .* (W' D). D takes
+ * the place of U. */
+static void gradient_of_factors(tl_cpu *self, double *out)
+{
+    const tl_coordinates *x = &self->x;
+    int64_t M = self->is.M, N = self->is.N, K = self->is.K;
+    double *D = self->U, eps = self->is.eps;
+    for (int64_t i = 0; i < M * N; i++)
+        D[i] -= (self->V[i] + eps) * D[i] * D[i];
+    self->U_is = TL_U_NOTHING;
+    if (x->in_W > 0) {
+        tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, K, N, 2.0, D, N, self->H, N, 0.0, out, K);
+        tl_sums_add(self->sums, out, x->in_W);
+        multiply_by(x->in_W, x->P, out);
+    }
+    out += x->in_W;
+    if (x->in_H > 0) {
+        tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, M, 2.0 * x->unit, self->W, K, D, N, 0.0, out, N);
+        multiply_by(x->in_H, x->Q, out);
+    }
+}
+
+void tl_coordinates_gradient(tl_cpu *self, double *out)
+{
+    const tl_coordinates *x = &self->x;
+    tl_cpu_weights(self, x->over == TL_PHI ? TL_L : TL_C, self->is.eps);
+    if (x->triangle > 0)
+        gradient_of_Phi(self, out);
+    if (x->in_W + x->in_H > 0)
+        gradient_of_factors(self, out + x->triangle);
+}
+
+/* ---- metric ---------------------------------------------------------------------------------- */
+
+/* A coordinate without any curvature (silent rows, a dead component) may have any metric. */
+static double positive(double x)
+{
+    return x > 0.0 ? x : 1.0;
+}
+
+/* (13), the second derivative along e_ab at fixed weights, floored where it is small or negative */
+static void metric_of_Phi(tl_cpu *self, double *out)
+{
+    int64_t M = self->is.M;
+    const double *Gamma = self->Gamma;
+    tl_cpu_gamma(self);
+    tl_sums_add(self->sums, self->Gamma, M * M);
+    for (int64_t a = 0; a < M; a++)
+        for (int64_t b = 0; b < a; b++) {
+            double cross = Gamma[a * M + b] + Gamma[b * M + a];
+            double exact = cross - Gamma[a * M + a] - Gamma[b * M + b];
+            *out++ = positive(fmax(exact, 0.1 * cross));
+        }
+}
+
+static void square(int64_t count, double scale, const double *x, double *out)
+{
+    for (int64_t i = 0; i < count; i++)
+        out[i] = (scale * x[i]) * (scale * x[i]);
+}
+
+/* U^2 (H^2)' and (W^2)' U^2, with H and 1/U in units of unit^2, since squares of what they are may
+ * overflow. U^2 takes the place of U, the squares of W and H that of a step's. */
+void tl_coordinates_curvature(tl_cpu *self, double *out)
+{
+    const tl_coordinates *x = &self->x;
+    int64_t M = self->is.M, N = self->is.N, K = self->is.K;
+    double *U2 = self->U, *W2 = x->W_new, *H2 = x->H_new, unit = x->unit * x->unit;
+    tl_cpu_weights(self, TL_C, self->is.eps);
+    square(M * N, unit, self->U, U2);
+    self->U_is = TL_U_NOTHING;
+    if (x->in_W > 0) {
+        square(K * N, 1.0 / unit, self->H, H2);
+        tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, K, N, 1.0, U2, N, H2, N, 0.0, out, K);
+        tl_sums_add(self->sums, out, x->in_W);
+    }
+    if (x->in_H > 0) {
+        square(M * K, 1.0, self->W, W2);
+        tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, M, 1.0, W2, K, U2, N, 0.0, out + x->in_W, N);
+    }
+}
+
+/* The larger of the expected Hessian, 4 W .* (U^2 (H^2)'), and 0.3 of the metric that
+ * multiplicative updates amount to, 4 U H'; the same for H, whose coordinate is Q / unit. */
+static void metric_of_factors(tl_cpu *self, double *out)
+{
+    const tl_coordinates *x = &self->x;
+    int64_t M = self->is.M, N = self->is.N, K = self->is.K;
+    double *mu = x->scratch, *out_H = out + x->in_W, *mu_H = mu + x->in_W;
+    double unit = x->unit * x->unit;
+    if (x->in_W > 0) {
+        tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, K, N, 1.2, self->U, N, self->H, N, 0.0, mu, K);
+        tl_sums_add(self->sums, mu, x->in_W);
+    }
+    if (x->in_H > 0)
+        tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, M, 1.2 * unit, self->W, K, self->U, N, 0.0, mu_H, N);
+    tl_coordinates_curvature(self, out);
+    for (int64_t i = 0; i < x->in_W; i++)
+        out[i] = positive(fmax(4.0 * self->W[i] * out[i], mu[i]));
+    for (int64_t i = 0; i < x->in_H; i++)
+        out_H[i] = positive(fmax(4.0 * (self->H[i] / unit) * out_H[i], mu_H[i]));
+}
+
+/* Positive; about the Hessian's diagonal. */
+static void renew_metric(tl_cpu *self)
+{
+    tl_coordinates *x = &self->x;
+    tl_cpu_weights(self, x->over == TL_PHI ? TL_L : TL_C, self->is.eps);
+    if (x->triangle > 0)
+        metric_of_Phi(self, x->metric);
+    if (x->in_W + x->in_H > 0)
+        metric_of_factors(self, x->metric + x->triangle);
+}
+
+double tl_cpu_norm(tl_engine *e, bool renew)
+{
+    tl_cpu *self = (tl_cpu *)e;
+    const tl_coordinates *x = &self->x;
+    if (renew)
+        renew_metric(self);
+    double sum = 0.0;
+    for (int64_t i = tl_sums_skips(self->sums, x->triangle + x->in_W); i < x->size; i++)
+        sum += x->gradient[i] * x->gradient[i] / x->metric[i];
+    return sqrt(tl_sums_of(self->sums, sum) / ((double)e->M * e->frames));
+}
+
+/* ---- the point ------------------------------------------------------------------------------- */
+
+static void choose(tl_cpu *self, unsigned over)
+{
+    tl_coordinates *x = &self->x;
+    int64_t M = self->is.M, N = self->is.N, K = self->is.K;
+    x->over = over;
+    x->triangle = over & TL_PHI ? M * (M - 1) / 2 : 0;
+    x->in_W = over & TL_W ? M * K : 0;
+    x->in_H = over & TL_H ? K * N : 0;
+    x->size = x->triangle + x->in_W + x->in_H;
+    tl_lbfgs_begin(&x->lbfgs, x->size, x->triangle + x->in_W, self->sums);
+}
+
+double tl_cpu_begin(tl_engine *e, unsigned over)
+{
+    tl_cpu *self = (tl_cpu *)e;
+    tl_coordinates *x = &self->x;
+    choose(self, over);
+    tl_cpu_weights(self, over == TL_PHI ? TL_L : TL_C, e->eps);
+    double value = over == TL_PHI ? tl_cpu_L(self) : tl_cpu_C(self), unit = 0.0;
+    for (int64_t i = 0; i < x->in_W; i++)
+        x->P[i] = sqrt(self->W[i]);
+    for (int64_t i = 0; i < e->K * e->N; i++)
+        unit = fmax(unit, sqrt(self->H[i]));
+    for (int64_t i = 0; i < x->in_H; i++)
+        x->Q[i] = sqrt(self->H[i]);
+    x->unit = positive(tl_sums_max(self->sums, unit));
+    tl_coordinates_gradient(self, x->gradient);
+    return value;
+}
+
+/* ---- a step ---------------------------------------------------------------------------------- */
+
+void tl_coordinates_aim(tl_cpu *self)
+{
+    if (self->x.triangle == 0)
+        return;
+    tl_skew_unpack(self->is.M, self->x.direction, self->E);
+    tl_skew_prepare(&self->skew, self->E);
+}
+
+/* out = (x + a d)^2 */
+static void move(int64_t count, const double *x, double a, const double *d, double *out)
+{
+    for (int64_t i = 0; i < count; i++)
+        out[i] = (x[i] + a * d[i]) * (x[i] + a * d[i]);
+}
+
+double tl_coordinates_value(tl_cpu *self, double a)
+{
+    tl_coordinates *x = &self->x;
+    if (x->triangle > 0)
+        tl_cpu_turn(self, TL_EXP, a);
+    if (x->over == TL_PHI)
+        return tl_cpu_L(self);
+    const double *d = x->direction + x->triangle;
+    move(x->in_W, x->P, a, d, x->W_new);
+    move(x->in_H, x->Q, a * x->unit, d + x->in_W, x->H_new);
+    tl_weights(self->is.M, self->is.N, self->is.K, x->in_W > 0 ? x->W_new : self->W,
+               x->in_H > 0 ? x->H_new : self->H, self->is.eps, self->U);
+    self->U_is = TL_U_NOTHING; /* not of the point yet */
+    return tl_cpu_C(self);
+}
+
+static void advance(int64_t count, double a, const double *d, double *x)
+{
+    for (int64_t i = 0; i < count; i++)
+        x[i] += a * d[i];
+}
+
+void tl_coordinates_accept(tl_cpu *self, double a)
+{
+    tl_coordinates *x = &self->x;
+    const double *d = x->direction + x->triangle;
+    if (x->triangle > 0)
+        tl_cpu_swap(self);
+    advance(x->in_W, a, d, x->P);
+    advance(x->in_H, a * x->unit, d + x->in_W, x->Q);
+    tl_copy(self->W, x->W_new, x->in_W);
+    tl_copy(self->H, x->H_new, x->in_H);
+    if (x->over != TL_PHI) { /* they were computed for the step */
+        self->U_is = TL_U_WEIGHTS_C;
+        self->U_floor = self->is.eps;
+    }
+}
+
+void tl_coordinates_restore(tl_cpu *self)
+{
+    if (self->x.triangle > 0)
+        tl_cpu_refresh(self);
+    self->U_is = TL_U_NOTHING;
+}

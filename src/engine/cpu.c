@@ -1,0 +1,388 @@
+/* The engine on this machine's cores, in double precision: its arrays, the point, the phases. */
+#include "engine/cpu.h"
+
+#include <math.h>
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+/* What the gradient and sweeps need. */
+static int64_t scratch_size(const tlnmf_data *data)
+{
+    return tl_max(tl_gradient_scratch(data), tl_sweep_scratch(data));
+}
+
+enum { OWN_SLOTS = 12, SLOTS = OWN_SLOTS + TL_SKEW_SLOTS + TL_MU_SLOTS + TL_COORDINATES_SLOTS };
+
+static void lay_out(tl_cpu *self, const tl_engine_spec *spec, tl_slot table[SLOTS])
+{
+    const tlnmf_data *data = spec->model->data;
+    int64_t M = data->M, N = data->N, K = spec->model->K, T = data->T;
+    const tl_slot own[OWN_SLOTS] = {TL_SLOT(self->Phi, M * M),
+                                    TL_SLOT(self->W, M * K),
+                                    TL_SLOT(self->H, K * N),
+                                    TL_SLOT(self->Phi_new, M * M),
+                                    TL_SLOT(self->X, M * T),
+                                    TL_SLOT(self->V, M * N),
+                                    TL_SLOT(self->U, M * N),
+                                    TL_SLOT(self->G, M * M),
+                                    TL_SLOT(self->E, M * M),
+                                    TL_SLOT(self->Gamma, M * M),
+                                    TL_SLOT(self->UX, scratch_size(data)),
+                                    TL_SLOT(self->sums_W, spec->sums != NULL ? 2 * K * M : 0)};
+    memcpy(table, own, sizeof own);
+    tl_skew_slots(&self->skew, M, table + OWN_SLOTS);
+    tl_mu_slots(&self->mu, M, N, K, table + OWN_SLOTS + TL_SKEW_SLOTS);
+    tl_coordinates_slots(&self->x, spec, table + OWN_SLOTS + TL_SKEW_SLOTS + TL_MU_SLOTS);
+}
+
+size_t tl_cpu_bytes(const tl_engine_spec *spec)
+{
+    tl_cpu self;
+    tl_slot table[SLOTS];
+    lay_out(&self, spec, table);
+    return TL_ARENA_BYTES(table);
+}
+
+tlnmf_error tl_cpu_open(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_cpu *self)
+{
+    const tl_model *model = spec->model;
+    *self = (tl_cpu){.is = {.M = model->data->M,
+                            .N = model->data->N,
+                            .K = model->K,
+                            .mean_power = model->data->mean_power,
+                            .eps = model->eps},
+                     .data = model->data,
+                     .sums = spec->sums,
+                     .in = &tl_double,
+                     .hooks = ctx->hooks};
+    tl_slot table[SLOTS];
+    lay_out(self, spec, table);
+    self->mu.gamma = model->gamma;
+    TRY(TL_ARENA(ctx, "a start's arrays", table, &self->block));
+    self->is.frames = tl_sums_of(spec->sums, (double)model->data->N);
+    return TLNMF_OK;
+}
+
+void tl_cpu_close(tl_cpu *self)
+{
+    tl_release(&self->hooks, self->block);
+}
+
+static size_t bytes(const tl_engine_spec *spec)
+{
+    return tl_cpu_bytes(spec) + sizeof(tl_cpu);
+}
+
+static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
+{
+    tl_cpu *self;
+    void *block;
+    tl_slot table[] = {TL_SLOT(self, 1)};
+    *out = NULL;
+    TRY(TL_ARENA(ctx, "an engine", table, &block));
+    tlnmf_error error = tl_cpu_open(ctx, spec, self);
+    if (error != TLNMF_OK) {
+        tl_release(&ctx->hooks, block);
+        return error;
+    }
+    self->is.ops = &tl_engine_cpu;
+    *out = &self->is;
+    return TLNMF_OK;
+}
+
+static void destroy(tl_engine *e)
+{
+    tl_cpu *self = (tl_cpu *)e;
+    tl_hooks hooks = self->hooks;
+    tl_cpu_close(self);
+    tl_release(&hooks, self);
+}
+
+/* ---- what is in step with what --------------------------------------------------------------- */
+
+void tl_cpu_V_changed(tl_cpu *self)
+{
+    if (self->U_is != TL_U_WEIGHTS_C)
+        self->U_is = TL_U_NOTHING;
+}
+
+void tl_cpu_factors_changed(tl_cpu *self)
+{
+    if (self->U_is == TL_U_WEIGHTS_C)
+        self->U_is = TL_U_NOTHING;
+}
+
+void tl_cpu_refresh(tl_cpu *self)
+{
+    tl_coefficients(self->data, &tl_double, self->Phi, self->X, self->V);
+    tl_cpu_V_changed(self);
+}
+
+static void weights_L(tl_cpu *self, double floor)
+{
+    int64_t M = self->is.M, N = self->is.N;
+    tl_inverse(M * N, self->V, floor, self->U);
+    for (int64_t m = 0; self->data->weighted && m < M; m++)
+        for (int64_t n = 0; n < N; n++)
+            self->U[m * N + n] *= self->data->weight[n];
+}
+
+void tl_cpu_weights(tl_cpu *self, unsigned of, double floor)
+{
+    tl_cpu_U wanted = of == TL_C ? TL_U_WEIGHTS_C : TL_U_WEIGHTS_L;
+    if (self->U_is == wanted && self->U_floor == floor)
+        return;
+    if (of == TL_C)
+        tl_weights(self->is.M, self->is.N, self->is.K, self->W, self->H, floor, self->U);
+    else
+        weights_L(self, floor);
+    self->U_is = wanted;
+    self->U_floor = floor;
+}
+
+/* ---- the point ------------------------------------------------------------------------------- */
+
+tl_lent tl_cpu_lend(tl_cpu *self)
+{
+    return (tl_lent){self->Phi_new, self->Gamma};
+}
+
+tlnmf_error tl_cpu_fill(tl_engine *e, unsigned parts, tl_fill fill, void *user)
+{
+    tl_cpu *self = (tl_cpu *)e;
+    tl_point point = {.M = e->M,
+                      .N = e->N,
+                      .K = e->K,
+                      .Phi = self->Phi,
+                      .W = self->W,
+                      .H = self->H,
+                      .E = self->E,
+                      .Q = self->G,
+                      .skew = &self->skew,
+                      .lent = tl_cpu_lend(self)};
+    TRY(fill(&point, user));
+    tl_cpu_factors_changed(self);
+    if (parts & TL_W)
+        tl_sums_broadcast(self->sums, self->W, e->M * e->K);
+    if (parts & TL_PHI) {
+        tl_sums_broadcast(self->sums, self->Phi, e->M * e->M);
+        tl_cpu_refresh(self);
+    }
+    return TLNMF_OK;
+}
+
+void tl_cpu_store(const tl_engine *e, double *Phi, double *W, double *H)
+{
+    const tl_cpu *self = (const tl_cpu *)e;
+    if (Phi != NULL)
+        tl_copy(Phi, self->Phi, e->M * e->M);
+    if (W != NULL)
+        tl_copy(W, self->W, e->M * e->K);
+    if (H != NULL)
+        tl_copy(H, self->H, e->K * e->N);
+}
+
+void tl_cpu_project(tl_engine *e, unsigned parts)
+{
+    tl_cpu *self = (tl_cpu *)e;
+    if (parts & TL_W) {
+        tl_normalise(e->M, e->N, e->K, self->W, self->H);
+        tl_cpu_factors_changed(self);
+    }
+    if (parts & TL_PHI) {
+        tl_orthogonalise(&self->skew, tl_cpu_lend(self), self->Phi);
+        tl_cpu_refresh(self);
+    }
+}
+
+static double sum_of(int64_t count, const double *x)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < count; i++)
+        sum += x[i];
+    return sum;
+}
+
+bool tl_cpu_inspect(tl_engine *e, double *energy, double *orthogonality)
+{
+    tl_cpu *self = (tl_cpu *)e;
+    if (energy != NULL) {
+        for (int64_t m = 0; m < e->M; m++)
+            energy[m] = sum_of(e->N, self->V + m * e->N);
+        tl_sums_add(self->sums, energy, e->M);
+    }
+    if (orthogonality != NULL)
+        *orthogonality = tl_orthogonality(e->M, self->Phi, self->Gamma);
+    /* NaN and Inf show in sums, as they do not in sums of logarithms. */
+    double sums =
+        sum_of(e->M * e->N, self->V) + sum_of(e->M * e->K, self->W) + sum_of(e->K * e->N, self->H);
+    return isfinite(tl_sums_of(self->sums, sums));
+}
+
+/* ---- objectives and gradient ----------------------------------------------------------------- */
+
+/* Over the frames that are here. */
+static double local_C(const tl_cpu *self)
+{
+    int64_t count = self->is.M * self->is.N; /* log(Vhat + eps) = -log U */
+    return tl_sum_product(count, self->V, self->is.eps, self->U) - tl_sum_log(count, self->U, 0.0);
+}
+
+static double local_L(const tl_cpu *self)
+{
+    int64_t M = self->is.M, N = self->is.N, count = M * N;
+    if (!self->data->weighted)
+        return (double)count + tl_sum_log(count, self->V, self->is.eps);
+    double sum = (double)count;
+    for (int64_t m = 0; m < M; m++)
+        for (int64_t n = 0; n < N; n++)
+            sum += self->data->weight[n] * log(self->V[m * N + n] + self->is.eps);
+    return sum;
+}
+
+double tl_cpu_C(const tl_cpu *self)
+{
+    return tl_sums_of(self->sums, local_C(self));
+}
+
+double tl_cpu_L(const tl_cpu *self)
+{
+    return tl_sums_of(self->sums, local_L(self));
+}
+
+tl_values tl_cpu_values(tl_engine *e, unsigned which)
+{
+    tl_cpu *self = (tl_cpu *)e;
+    double x[3] = {NAN, NAN, NAN};
+    if (which & TL_L)
+        x[1] = local_L(self);
+    if (e->K > 0 && which & (TL_C | TL_I)) {
+        tl_cpu_weights(self, TL_C, e->eps);
+        if (which & TL_C)
+            x[0] = local_C(self);
+        if (which & TL_I)
+            x[2] = tl_divergence(e->M * e->N, self->V, e->eps, self->U);
+    }
+    tl_sums_add(self->sums, x, 3);
+    return (tl_values){x[0], x[1], x[2]};
+}
+
+void tl_cpu_G(tl_cpu *self)
+{
+    tl_gradient(self->data, self->in, self->X, self->U, self->UX, self->G);
+    tl_sums_add(self->sums, self->G, self->is.M * self->is.M);
+}
+
+void tl_cpu_gamma(tl_cpu *self)
+{
+    tl_gamma(self->in, self->is.M, self->is.N, self->U, self->V, self->Gamma);
+}
+
+double tl_cpu_gradient(tl_engine *e, unsigned of, double *Ganti)
+{
+    tl_cpu *self = (tl_cpu *)e;
+    int64_t M = e->M;
+    tl_cpu_weights(self, of, e->eps);
+    tl_cpu_G(self);
+    double sum = 0.0;
+    for (int64_t a = 0; a < M; a++)
+        for (int64_t b = 0; b < a; b++) {
+            double anti = 0.5 * (self->G[a * M + b] - self->G[b * M + a]);
+            sum += 2.0 * anti * anti;
+        }
+    for (int64_t a = 0; Ganti != NULL && a < M; a++)
+        for (int64_t b = 0; b < M; b++)
+            Ganti[a * M + b] = 0.5 * (self->G[a * M + b] - self->G[b * M + a]);
+    return sqrt(sum) / (2.0 * e->frames);
+}
+
+/* ---- phases ---------------------------------------------------------------------------------- */
+
+/* (8) and (9), with sums that cross machines. */
+static void update_W(tl_cpu *self)
+{
+    int64_t M = self->is.M, N = self->is.N, K = self->is.K;
+    double *num = self->sums_W, *den = self->sums_W + K * M;
+    tl_mu_sums_W(&self->mu, self->is.eps, self->W, self->H, num, den);
+    tl_sums_add(self->sums, self->sums_W, 2 * K * M);
+    tl_mu_scale_W(&self->mu, num, den, self->W);
+    tl_normalise(M, N, K, self->W, self->H);
+}
+
+/* V' goes where U was, unless it is there from updates before; (7) alone does without. */
+static void begin_updates(tl_cpu *self, unsigned parts)
+{
+    if (!(parts & TL_W)) {
+        tl_mu_begin(&self->mu, self->V, NULL);
+        self->U_is = TL_U_NOTHING;
+    } else if (self->U_is != TL_U_V_TURNED) {
+        tl_mu_begin(&self->mu, self->V, self->U);
+        self->U_is = TL_U_V_TURNED;
+    }
+}
+
+void tl_cpu_update(tl_engine *e, unsigned parts, int64_t count)
+{
+    tl_cpu *self = (tl_cpu *)e;
+    begin_updates(self, parts);
+    for (int64_t i = 0; i < count; i++) {
+        if (parts & TL_W && self->sums == NULL) {
+            tl_mu_update(&self->mu, e->eps, self->W, self->H);
+            continue;
+        }
+        tl_mu_update_H(&self->mu, e->eps, self->W, self->H);
+        if (parts & TL_W)
+            update_W(self);
+    }
+}
+
+tl_sweep tl_cpu_sweep_begin(tl_cpu *self, unsigned of, double floor, double least)
+{
+    tl_cpu_weights(self, of, floor);
+    return (tl_sweep){.data = self->data,
+                      .U = self->U,
+                      .X = self->X,
+                      .Phi = self->Phi,
+                      .scratch = self->UX,
+                      .least = least,
+                      .frames = self->is.frames,
+                      .sums = self->sums};
+}
+
+void tl_cpu_sweep_end(tl_cpu *self)
+{
+    tl_power(self->data, self->X, self->V);
+    tl_cpu_V_changed(self);
+}
+
+static double sweep(tl_engine *e, unsigned of, double floor, double least)
+{
+    tl_cpu *self = (tl_cpu *)e;
+    tl_sweep s = tl_cpu_sweep_begin(self, of, floor, least);
+    double gain = tl_sweep_double(&s);
+    tl_cpu_sweep_end(self);
+    return gain;
+}
+
+const tl_engine_ops tl_engine_cpu = {
+    .name = "cpu",
+    .create = create,
+    .bytes = bytes,
+    .free = destroy,
+    .fill = tl_cpu_fill,
+    .store = tl_cpu_store,
+    .project = tl_cpu_project,
+    .inspect = tl_cpu_inspect,
+    .values = tl_cpu_values,
+    .gradient = tl_cpu_gradient,
+    .update = tl_cpu_update,
+    .sweep = sweep,
+    .aim = tl_cpu_aim,
+    .try = tl_cpu_try,
+    .slope = tl_cpu_slope,
+    .take = tl_cpu_take,
+    .begin = tl_cpu_begin,
+    .norm = tl_cpu_norm,
+    .revive = tl_cpu_revive,
+    .cg = tl_cpu_cg_iteration,
+};

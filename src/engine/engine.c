@@ -1,0 +1,30 @@
+/* What all engines have in common. */
+#include "engine/engine.h"
+
+const tl_engine_ops *tl_engine_of(const tl_settings *opt)
+{
+    return opt->precision == TL_PRECISION_MIXED ? &tl_engine_mixed : &tl_engine_cpu;
+}
+
+typedef struct arrays {
+    const double *Phi, *W, *H;
+} arrays;
+
+static tlnmf_error copy_arrays(const tl_point *point, void *user)
+{
+    const arrays *from = user;
+    if (from->Phi != NULL)
+        tl_copy(point->Phi, from->Phi, point->M * point->M);
+    if (from->W != NULL)
+        tl_copy(point->W, from->W, point->M * point->K);
+    if (from->H != NULL)
+        tl_copy(point->H, from->H, point->K * point->N);
+    return TLNMF_OK;
+}
+
+void tl_engine_load(tl_engine *e, const double *Phi, const double *W, const double *H)
+{
+    arrays from = {Phi, W, H};
+    unsigned parts = (Phi != NULL ? TL_PHI : 0) | (W != NULL ? TL_W : 0) | (H != NULL ? TL_H : 0);
+    (void)tl_engine_fill(e, parts, copy_arrays, &from); /* which cannot fail */
+}

@@ -1,0 +1,40 @@
+/* Limited-memory BFGS directions on a flat vector, with a diagonal metric (Nocedal and
+ * Wright, 7.4). Where there are many coordinates the pairs are kept in single precision and are
+ * fewer: they only shape the direction, and would take up most of a solver's memory. */
+#ifndef TLNMF_ENGINE_LBFGS_H
+#define TLNMF_ENGINE_LBFGS_H
+
+#include "engine/sums.h"
+
+enum { TL_LBFGS_MOST = 10, TL_LBFGS_SLOTS = 4 };
+
+typedef struct tl_lbfgs {
+    int64_t size;
+    int64_t everywhere; /* leading coordinates that all machines have */
+    tl_sums *sums;      /* NULL: one machine */
+    int memory;         /* pairs that fit */
+    int count, next;    /* pairs held, where the next goes */
+    /* memory x size: steps and changes of the gradient, in one precision or the other */
+    double *s, *y;
+    float *s_single, *y_single;
+    double rho[TL_LBFGS_MOST];
+} tl_lbfgs;
+
+void tl_lbfgs_slots(tl_lbfgs *lbfgs, int64_t size, tl_slot slots[TL_LBFGS_SLOTS]);
+void tl_lbfgs_forget(tl_lbfgs *lbfgs);
+/* From now on for this many coordinates, at most those of tl_lbfgs_slots(); without pairs. */
+void tl_lbfgs_begin(tl_lbfgs *lbfgs, int64_t size, int64_t everywhere, tl_sums *sums);
+
+/* Takes note of s = step * direction; tl_lbfgs_learn, of the gradient before and after, completes
+ * the pair. It is dropped unless s'y is positive; what counts as positive is measured in the
+ * metric, since coordinates have different units. */
+void tl_lbfgs_step(tl_lbfgs *lbfgs, double step, const double *direction);
+void tl_lbfgs_learn(tl_lbfgs *lbfgs, const double *before, const double *gradient,
+                    const double *metric);
+
+/* direction = -(approximate inverse Hessian) gradient; `metric` is the diagonal that it starts
+ * from. Returns the slope along it, direction' gradient. */
+double tl_lbfgs_direction(const tl_lbfgs *lbfgs, const double *gradient, const double *metric,
+                          double *direction);
+
+#endif

@@ -1,0 +1,56 @@
+/* The engine of plain loops: what it keeps. Everything is computed from the point whenever it is
+ * asked for; nothing is shared with the other engines but the definitions. */
+#ifndef TLNMF_ENGINE_NAIVE_H
+#define TLNMF_ENGINE_NAIVE_H
+
+#include "engine/engine.h"
+#include "model/naive.h"
+
+enum { TL_NAIVE_PAIRS = 10 };
+
+/* Phi, W, H and what follows from them; in a descent W = P.^2, H = Q.^2, of either sign. */
+typedef struct tl_naive_point {
+    double *Phi, *W, *H, *X, *V, *P, *Q;
+} tl_naive_point;
+
+typedef struct tl_naive {
+    tl_engine is; /* first */
+    const tlnmf_data *data;
+    double gamma;
+    tl_naive_point at, step;           /* the point, and the step last tried */
+    double *U;                         /* M x N */
+    double *G, *Gamma, *E, *Q, *A, *B; /* M x M; the last three are scratch */
+    double *U_columns;                 /* M x T: weights column by column */
+    tl_direction how;
+    /* a descent */
+    unsigned over;
+    int64_t size;
+    double unit;
+    double *gradient, *direction, *metric, *new_gradient;
+    int pairs; /* the latest first */
+    double *s[TL_NAIVE_PAIRS], *y[TL_NAIVE_PAIRS];
+    double *cg_step, *cg_residual, *cg_d, *cg_Hd, rr;
+    /* lent to whoever fills in a point */
+    tl_skew skew;
+    tl_lent lent;
+    tl_hooks hooks;
+    void *block;
+} tl_naive;
+
+/* X and V of the point's Phi; its objective; (10). */
+void tl_naive_follow(const tl_naive *self, const tl_naive_point *p);
+double tl_naive_value(const tl_naive *self, unsigned of, const tl_naive_point *p);
+void tl_naive_weigh(tl_naive *self, unsigned of, double floor, const tl_naive_point *p);
+void tl_naive_G(tl_naive *self, const tl_naive_point *p); /* at the weights in U */
+void tl_naive_copy(const tl_naive *self, const tl_naive_point *from, tl_naive_point *to);
+
+/* Operations of a descent (naive_descent.c). */
+double tl_naive_begin(tl_engine *e, unsigned over);
+double tl_naive_norm(tl_engine *e, bool renew);
+bool tl_naive_revive(tl_engine *e, double least);
+tl_cg tl_naive_cg(tl_engine *e, bool begins, double radius);
+tl_aim tl_naive_aim(tl_engine *e, tl_direction how); /* other than quasi-Newton */
+double tl_naive_try(tl_engine *e, double a);
+void tl_naive_take(tl_engine *e, double a);
+
+#endif

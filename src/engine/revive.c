@@ -1,0 +1,73 @@
+/* Entries of W and H that a descent has let come too close to zero. */
+#include "engine/cpu.h"
+
+#include <math.h>
+
+/* One factor: its entries x, their square roots and gradient, the expected curvature of C, and the
+ * unit of the roots. */
+typedef struct factor {
+    int64_t count;
+    double *x, *out;
+    const double *root, *gradient, *expected;
+    double unit;
+} factor;
+
+/* P = 0 has no gradient even where W would like to grow: dC/dP = 2 P dC/dW. Entries that have come
+ * close to 0 while dC/dW is negative are set to `part` of half a Newton step. Exact zeros are the
+ * caller's and stay. Returns how many there are. */
+static int64_t revive_entries(const factor *f, double part)
+{
+    int64_t revived = 0;
+    double unit = f->unit;
+    for (int64_t i = 0; i < f->count; i++) {
+        f->out[i] = f->x[i];
+        if (f->root[i] == 0.0 || !(f->expected[i] > 0.0))
+            continue;
+        double slope = f->gradient[i] / (2.0 * unit * f->root[i]); /* dC/dx */
+        double better = -0.5 * part * (slope * unit * unit) / f->expected[i] * unit * unit;
+        if (better > 10.0 * f->x[i]) {
+            f->out[i] = better;
+            revived++;
+        }
+    }
+    return revived;
+}
+
+/* Less and less of it until C falls by more than `least`; false, with W and H as they were, if it
+ * does not. */
+static bool revive_factor(tl_cpu *self, const factor *f, double least)
+{
+    bool is_W = f->x == self->W;
+    double part = 1.0;
+    tl_cpu_weights(self, TL_C, self->is.eps);
+    double C = tl_cpu_C(self);
+    for (int i = 0; i < 5; i++, part *= 0.25) {
+        double revived = (double)revive_entries(f, part);
+        if ((is_W ? revived : tl_sums_of(self->sums, revived)) == 0.0)
+            return false;
+        tl_weights(self->is.M, self->is.N, self->is.K, is_W ? f->out : self->W,
+                   is_W ? self->H : f->out, self->is.eps, self->U);
+        self->U_is = TL_U_NOTHING;
+        double now = tl_cpu_C(self);
+        if (now < C && !(fabs(C - now) < least)) {
+            tl_copy(f->x, f->out, f->count);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool tl_cpu_revive(tl_engine *e, double least)
+{
+    tl_cpu *self = (tl_cpu *)e;
+    tl_coordinates *x = &self->x;
+    const double *gradient = x->gradient + x->triangle;
+    if (x->in_W + x->in_H == 0)
+        return false;
+    tl_coordinates_curvature(self, x->scratch);
+    factor W = {x->in_W, self->W, x->W_new, x->P, gradient, x->scratch, 1.0};
+    factor H = {x->in_H, self->H, x->H_new, x->Q, gradient + x->in_W, x->scratch + x->in_W,
+                x->unit};
+    return (x->in_W > 0 && revive_factor(self, &W, least)) ||
+           (x->in_H > 0 && revive_factor(self, &H, least));
+}

@@ -1,0 +1,286 @@
+/* The methods of a fit, each a few batches of starts: TL-NMF, JD+NMF, NMF, their exchange of starts
+ * (the paper's last appendix), and the choice between them. */
+#include "search/hop.h"
+#include "search/pool.h"
+#include "solve/descent.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The results of a search: the one asked for, and the other method's where both run. */
+typedef struct results {
+    tl_goal goal; /* what `best` minimises */
+    tl_result *best, *other;
+} results;
+
+/* ---- TL-NMF ---------------------------------------------------------------------------------- */
+
+typedef struct polishing {
+    tl_pool *pool;
+    tl_result *best;
+} polishing;
+
+/* Goes on from the best point to the tolerance that was asked for. */
+static tlnmf_error polish(void *arg)
+{
+    const polishing *p = arg;
+    tl_result *best = p->best;
+    tl_worker *w = &p->pool->worker[0];
+    const tl_settings *opt = p->pool->opt;
+    tl_run run = {.opt = opt,
+                  .monitor = &p->pool->monitor,
+                  .start = best->info.best_start,
+                  .newton = opt->newton != 0,
+                  .iterations = best->info.iterations,
+                  .trace = best->trace,
+                  .trace_length = best->trace_length,
+                  .trace_capacity = best->trace_capacity};
+    tl_result_load(best, w->engine);
+    tl_descent how = tl_descent_of(w->engine, opt, TL_ALL, opt->J);
+    tl_descend(w->engine, &how, &run);
+    tl_result_store(best, w->engine, tl_engine_values(w->engine, TL_C | TL_L | TL_I));
+    best->info.outcome = (int32_t)run.outcome;
+    best->info.iterations = run.iterations;
+    best->trace_length = run.trace_length;
+    w->transform_seconds += run.transform_seconds;
+    return TLNMF_OK;
+}
+
+/* Fast and large: all starts just far enough to rank them, then the best to the end. A small
+ * problem's starts are cheap and its minima close together, so that each goes to the end. */
+static tlnmf_error search_tl(tl_pool *pool, results *r)
+{
+    const double enough = 1e-9;
+    const tl_settings *opt = pool->opt;
+    bool quick = opt->solver == TL_ALGORITHM_FAST && opt->tol < enough &&
+                 !tl_is_small(pool->data, pool->plan.K);
+    pool->quick.tol = enough;
+    TRY(tl_pool_run(
+        pool,
+        &(tl_batch){.job = TL_JOB_TL, .count = pool->plan.P, .best = r->best, .quick = quick}));
+    if ((quick || opt->newton) && !tl_pool_stopped(pool))
+        return tl_with_threads(pool->plan.blas_threads, polish, &(polishing){pool, r->best});
+    return TLNMF_OK;
+}
+
+/* ---- JD+NMF ---------------------------------------------------------------------------------- */
+
+/* NMF at the best Phi of JD, from `count` starts, some of them on a shelf. JD's trace and outcome
+ * are kept in front. */
+static tlnmf_error nmf_after_jd(tl_pool *pool, const tl_result *jd, const tl_shelf *more,
+                                int64_t count, tl_result *best)
+{
+    TRY(tl_pool_run(pool, &(tl_batch){.job = TL_JOB_NMF,
+                                      .count = count,
+                                      .from = more,
+                                      .from_first = pool->plan.P,
+                                      .Phi = jd->Phi,
+                                      .best = best}));
+    int64_t rows = tl_min(best->trace_length, best->trace_capacity - jd->trace_length);
+    if (rows > 0)
+        memmove(best->trace + jd->trace_length, best->trace, (size_t)rows * sizeof *best->trace);
+    if (jd->trace_length > 0)
+        memcpy(best->trace, jd->trace, (size_t)jd->trace_length * sizeof *best->trace);
+    best->trace_length = jd->trace_length + rows;
+    if (best->info.outcome == TLNMF_CONVERGED || best->info.outcome == TLNMF_STATIONARY)
+        /* then the run is as good as its diagonalisation */
+        best->info.outcome = jd->info.outcome;
+    best->info.iterations = jd->info.iterations;
+    best->info.best_start = jd->info.best_start;
+    return TLNMF_OK;
+}
+
+/* JD's own result, before there are W and H. */
+static tlnmf_error create_jd(const tl_pool *pool, tl_result **out)
+{
+    return tl_result_create(pool->ctx, pool->data, pool->opt, 0, pool->plan.trace_capacity, out);
+}
+
+static tlnmf_error search_jd(tl_pool *pool, results *r)
+{
+    int64_t P = pool->plan.P;
+    tl_result *jd;
+    TRY(create_jd(pool, &jd));
+    tlnmf_error error = tl_pool_run(pool, &(tl_batch){.job = TL_JOB_JD, .count = P, .best = jd});
+    if (error == TLNMF_OK)
+        error = nmf_after_jd(pool, jd, NULL, P, r->best);
+    tl_result_free(jd);
+    return error;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+/* TL-NMF from the point that JD+NMF reached, as start number p. */
+static tlnmf_error tl_from(tl_pool *pool, const tl_result *jd, int64_t p, tl_result *best)
+{
+    const tl_shelf reached = {.Phi = jd->Phi, .W = jd->W, .H = jd->H};
+    return tl_pool_run(pool, &(tl_batch){.job = TL_JOB_TL,
+                                         .first = p,
+                                         .count = 1,
+                                         .from = &reached,
+                                         .from_first = p,
+                                         .best = best});
+}
+
+/* What an exchange keeps on the way: all points of each method, and JD's best Phi. */
+typedef struct exchanged {
+    tl_shelf from_tl, from_jd;
+    tl_result *jd;
+} exchanged;
+
+/* Both methods from P drawn starts, then each from the other's P results. */
+static tlnmf_error exchange(tl_pool *pool, exchanged *x, tl_result *tl, tl_result *jd)
+{
+    int64_t P = pool->plan.P;
+    const tl_batch batches[] = {
+        {.job = TL_JOB_TL, .count = P, .keep = &x->from_tl, .best = tl},
+        {.job = TL_JOB_JD_NMF, .count = P, .keep = &x->from_jd, .best = x->jd},
+        {.job = TL_JOB_TL,
+         .first = P,
+         .count = P,
+         .from = &x->from_jd,
+         .from_first = P,
+         .best = tl},
+        {.job = TL_JOB_JD,
+         .first = P,
+         .count = P,
+         .from = &x->from_tl,
+         .from_first = P,
+         .best = x->jd}};
+    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++)
+        TRY(tl_pool_run(pool, &batches[i]));
+    TRY(nmf_after_jd(pool, x->jd, &x->from_tl, 2 * P, jd));
+    /* Fast: TL-NMF is never above JD+NMF, since it also descends from there. */
+    return pool->solver == &tl_fast ? tl_from(pool, jd, 2 * P, tl) : TLNMF_OK;
+}
+
+static tlnmf_error search_exchange(tl_pool *pool, results *r)
+{
+    bool is_tl = r->goal == TL_GOAL_TL;
+    int64_t K = pool->plan.K, P = pool->plan.P;
+    exchanged x = {0};
+    tlnmf_error error = tl_shelf_create(pool->ctx, pool->data, K, P, &x.from_tl);
+    if (error == TLNMF_OK)
+        error = tl_shelf_create(pool->ctx, pool->data, K, P, &x.from_jd);
+    if (error == TLNMF_OK)
+        error = create_jd(pool, &x.jd);
+    if (error == TLNMF_OK)
+        error = exchange(pool, &x, is_tl ? r->best : r->other, is_tl ? r->other : r->best);
+    tl_result_free(x.jd);
+    tl_shelf_free(&x.from_jd);
+    tl_shelf_free(&x.from_tl);
+    return error;
+}
+
+/* JD+NMF first, which is cheap. C - C* is at most its I if its L is the least there is: where that
+ * is next to nothing it is the answer, else TL-NMF has something to gain. */
+static tlnmf_error search_auto(tl_pool *pool, results *r)
+{
+    const double worth = 1e-3; /* of I, per entry of V */
+    results jd = {.goal = TL_GOAL_JD, .best = r->other, .other = r->best};
+    TRY(search_jd(pool, &jd));
+    if (!(jd.best->info.I > worth * (double)pool->data->M * (double)pool->data->N)) {
+        *r = jd;
+        return TLNMF_OK;
+    }
+    r->goal = TL_GOAL_TL;
+    TRY(tl_from(pool, r->other, pool->plan.P, r->best));
+    return search_tl(pool, r);
+}
+
+/* ---- one method alone ------------------------------------------------------------------------ */
+
+static tlnmf_error search_nmf(tl_pool *pool, results *r)
+{
+    return tl_pool_run(pool,
+                       &(tl_batch){.job = TL_JOB_NMF, .count = pool->plan.P, .best = r->best});
+}
+
+static tlnmf_error search_L(tl_pool *pool, results *r)
+{
+    return tl_pool_run(pool, &(tl_batch){.job = TL_JOB_JD, .count = pool->plan.P, .best = r->best});
+}
+
+/* ---- the search ------------------------------------------------------------------------------ */
+
+typedef tlnmf_error (*method)(tl_pool *pool, results *r);
+
+static method method_of(const tl_search_task *task)
+{
+    static const method methods[] = {search_tl, search_jd, search_nmf, search_L, search_auto};
+    return task->opt->exchange ? search_exchange : methods[task->goal];
+}
+
+static tlnmf_error create_results(const tl_pool *pool, results *r)
+{
+    int64_t K = pool->plan.K, capacity = pool->plan.trace_capacity;
+    TRY(tl_result_create(pool->ctx, pool->data, pool->opt, K, capacity, &r->best));
+    if (!pool->opt->exchange && r->goal != TL_GOAL_AUTO)
+        return TLNMF_OK;
+    return tl_result_create(pool->ctx, pool->data, pool->opt, K, capacity, &r->other);
+}
+
+static void measure(tl_pool *pool, tl_goal goal, tl_result *result)
+{
+    tl_result_measure(result, goal, pool->opt, &pool->monitor, pool->worker[0].engine);
+    for (int i = 0; i < pool->plan.workers; i++) {
+        result->info.nmf_seconds += pool->worker[i].nmf_seconds;
+        result->info.transform_seconds += pool->worker[i].transform_seconds;
+    }
+    if (tl_pool_stopped(pool)) /* the search as a whole, whichever start was kept */
+        result->info.outcome = atomic_load(&pool->monitor.stop);
+}
+
+typedef struct reporting {
+    tl_pool *pool;
+    results *r;
+} reporting;
+
+/* What is reported of the results beside their points. The other one stays with the best where the
+ * caller has asked for both. */
+static tlnmf_error report(void *arg)
+{
+    tl_pool *pool = ((reporting *)arg)->pool;
+    results *r = ((reporting *)arg)->r;
+    bool is_tl = r->goal == TL_GOAL_TL;
+    tl_result *tl = is_tl ? r->best : r->other, *jd = is_tl ? r->other : r->best;
+    if (r->other != NULL && (is_tl || pool->opt->exchange))
+        tl_result_compare(&r->best->info, &tl->info, &jd->info);
+    measure(pool, r->goal, r->best);
+    if (!pool->opt->exchange)
+        return TLNMF_OK;
+    tl_result_compare(&r->other->info, &tl->info, &jd->info);
+    measure(pool, is_tl ? TL_GOAL_JD : TL_GOAL_TL, r->other);
+    r->best->other = r->other;
+    r->other = NULL;
+    return TLNMF_OK;
+}
+
+tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **out)
+{
+    double wall = tl_wall_seconds(), cpu = tl_cpu_seconds();
+    tlnmf_data *trimmed;
+    tl_pool pool;
+    results r = {.goal = task->goal};
+    TRY(tl_data_trim(ctx, task->data, task->eps, &trimmed));
+    const tlnmf_data *used = trimmed != NULL ? trimmed : task->data;
+    tlnmf_error error = tl_pool_create(ctx, task, used, &pool);
+    if (error == TLNMF_OK)
+        error = create_results(&pool, &r);
+    if (error == TLNMF_OK)
+        error = method_of(task)(&pool, &r);
+    if (error == TLNMF_OK)
+        error = tl_with_threads(pool.plan.blas_threads, report, &(reporting){&pool, &r});
+    for (tl_result *one = r.best; error == TLNMF_OK && one != NULL; one = one->other) {
+        one->info.columns = used->T;
+        one->info.wall_seconds = tl_wall_seconds() - wall;
+        one->info.cpu_seconds = tl_cpu_seconds() - cpu;
+    }
+    tl_pool_free(&pool);
+    tlnmf_data_free(trimmed);
+    tl_result_free(r.other);
+    if (error != TLNMF_OK)
+        tl_result_free(r.best);
+    *out = error == TLNMF_OK ? r.best : NULL;
+    return error;
+}

@@ -1,0 +1,228 @@
+/* A pool of starts. */
+#include "search/pool.h"
+#include "search/hop.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static tlnmf_error create_workers(tl_pool *pool)
+{
+    const tl_plan *plan = &pool->plan;
+    tl_engine_spec spec = tl_plan_spec(plan, pool->opt, &pool->model);
+    tl_slot table[] = {TL_SLOT(pool->worker, plan->workers)};
+    TRY(TL_ARENA(pool->ctx, "the workers", table, &pool->block));
+    for (int i = 0; i < plan->workers; i++) {
+        tl_worker *w = &pool->worker[i];
+        w->ctx = *pool->ctx;
+        TRY(plan->engine->create(pool->ctx, &spec, &w->engine));
+        if (plan->hops > 0)
+            TRY(tl_shelf_create(pool->ctx, pool->data, plan->K, 1, &w->hop));
+        TRY(tl_trace_create(pool->ctx, plan->trace_capacity, &w->trace));
+    }
+    return TLNMF_OK;
+}
+
+tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tlnmf_data *data,
+                           tl_pool *pool)
+{
+    const tl_settings *opt = task->opt;
+    *pool = (tl_pool){.ctx = ctx,
+                      .data = data,
+                      .opt = opt,
+                      .quick = *opt,
+                      .plan = tl_plan_make(data, opt, task->goal),
+                      .solver = tl_solver_of(opt),
+                      .starts = {.hooks = ctx->hooks}};
+    if (task->engine != NULL)
+        pool->plan.engine = task->engine;
+    pool->model =
+        (tl_model){.data = data, .K = pool->plan.K, .eps = task->eps, .gamma = opt->gamma};
+    tl_monitor_init(&pool->monitor, opt, task->callback, task->user,
+                    opt->exchange ? 2 * pool->plan.P : pool->plan.P);
+    TRY(tl_starts_create(ctx, data, opt, pool->plan.K, task->goal == TL_GOAL_NMF, task->start,
+                         &pool->starts));
+    return create_workers(pool);
+}
+
+void tl_pool_free(tl_pool *pool)
+{
+    for (int i = 0; pool->worker != NULL && i < pool->plan.workers; i++) {
+        tl_worker *w = &pool->worker[i];
+        tl_shelf_free(&w->hop);
+        if (w->engine != NULL)
+            w->engine->ops->free(w->engine);
+        tl_release(&pool->ctx->hooks, w->trace);
+    }
+    tl_release(&pool->ctx->hooks, pool->block);
+    tl_starts_free(&pool->starts);
+    tl_monitor_done(&pool->monitor);
+}
+
+/* ---- one start ------------------------------------------------------------------------------- */
+
+static double score_of(tl_job job, tl_values values)
+{
+    switch (job) {
+    case TL_JOB_TL:
+        return values.C;
+    case TL_JOB_NMF:
+        return values.I;
+    default:
+        return values.L;
+    }
+}
+
+/* Keeps the point if it beats the best, or equals it and came from an earlier start. */
+static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl_run *run,
+                  tl_values values)
+{
+    tl_result *best = b->best;
+    omp_set_lock(&pool->monitor.lock);
+    double old = score_of(b->job, (tl_values){best->info.C, best->info.L, best->info.I});
+    double score = score_of(b->job, values);
+    bool better = best->info.best_start < 0 || score < old ||
+                  (score == old && run->start < best->info.best_start);
+    if (better) {
+        tl_result_store(best, e, values);
+        best->info.outcome = (int32_t)run->outcome;
+        best->info.iterations = run->iterations;
+        best->info.best_start = run->start;
+        best->trace_length = run->trace_length;
+        if (run->trace_length > 0)
+            memcpy(best->trace, run->trace, (size_t)run->trace_length * sizeof *run->trace);
+    }
+    static const char *const names[] = {"TL-NMF", "JD", "JD+NMF", "NMF"};
+    static const char *const scores[] = {"C", "L", "L", "I"}; /* what score_of() looks at */
+    long long start = run->start + 1, iterations = run->iterations;
+    tl_log(pool->ctx, TLNMF_LOG_INFO, "%s from start %lld: %s = %.12g, %s after %lld iterations%s",
+           names[b->job], start, scores[b->job], score, tlnmf_outcome_name(run->outcome),
+           iterations, better ? ", the best" : "");
+    omp_unset_lock(&pool->monitor.lock);
+}
+
+/* NMF at the Phi that JD has left, perhaps with fewer updates (handover): JD is what is reported.
+ */
+static void nmf_at_jd(const tl_solver *solver, tl_engine *e, tl_run *run)
+{
+    tl_run jd = *run;
+    tl_settings opt = *run->opt;
+    if (opt.handover > 0) {
+        opt.J = opt.handover;
+        opt.J_nmf = 1;
+    }
+    run->opt = &opt;
+    run->iterations = 0;
+    solver->nmf(e, run);
+    run->opt = jd.opt;
+    run->outcome = jd.outcome;
+    run->iterations = jd.iterations;
+    run->trace_length = jd.trace_length;
+}
+
+/* A start that is drawn, with a transform of the batch's if it has one. */
+typedef struct drawing {
+    tl_worker *worker;
+    const tl_starts *starts;
+    int64_t p;
+    const double *Phi;
+} drawing;
+
+static tlnmf_error draw(const tl_point *point, void *user)
+{
+    const drawing *d = user;
+    TRY(tl_starts_fill(&d->worker->ctx, d->starts, d->p, point));
+    if (d->Phi != NULL)
+        tl_copy(point->Phi, d->Phi, point->M * point->M);
+    return TLNMF_OK;
+}
+
+static tlnmf_error go_to_start(const tl_pool *pool, const tl_batch *b, tl_worker *w, int64_t p)
+{
+    if (p < pool->plan.P)
+        return tl_engine_fill(w->engine, TL_ALL, draw, &(drawing){w, &pool->starts, p, b->Phi});
+    tl_shelf_take(b->from, p - b->from_first, w->engine);
+    if (b->Phi != NULL)
+        tl_engine_load(w->engine, b->Phi, NULL, NULL);
+    return TLNMF_OK;
+}
+
+static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int64_t p)
+{
+    tl_engine *e = w->engine;
+    TRY(go_to_start(pool, b, w, p));
+    tl_run run = {.opt = b->quick ? &pool->quick : pool->opt,
+                  .monitor = &pool->monitor,
+                  .start = p,
+                  .roams = p < pool->plan.P && tl_starts_draw_Phi(&pool->starts),
+                  .to_the_end = b->job == TL_JOB_JD_NMF || b->Phi != NULL, /* Algorithm 2 */
+                  .trace = w->trace,
+                  .trace_capacity = pool->plan.trace_capacity};
+    if (b->job == TL_JOB_TL)
+        pool->solver->tl(e, &run);
+    else if (b->job == TL_JOB_NMF)
+        pool->solver->nmf(e, &run);
+    else
+        pool->solver->jd(e, &run);
+    if (b->job == TL_JOB_JD_NMF)
+        nmf_at_jd(pool->solver, e, &run);
+    if (b->job == TL_JOB_TL && run.roams && pool->plan.hops > 0)
+        tl_hop_search(pool->plan.hops, &w->hop, pool->solver, e, &run, pool->opt->seed);
+    if (b->job != TL_JOB_NMF)         /* whose Phi has not moved */
+        tl_engine_project(e, TL_PHI); /* the values that count are those of Phi itself */
+    if (b->keep != NULL)
+        tl_shelf_put(b->keep, p - b->first, e);
+    tl_values values = tl_engine_values(e, TL_C | TL_L | TL_I);
+    if (!tl_engine_inspect(e, NULL, NULL) || (e->K > 0 && !isfinite(values.C)))
+        return tl_fail(&w->ctx, TLNMF_ERR_NUMERIC, "start %lld ended with C = %g, L = %g",
+                       (long long)p + 1, values.C, values.L);
+    offer(pool, b, e, &run, values);
+    w->nmf_seconds += run.nmf_seconds;
+    w->transform_seconds += run.transform_seconds;
+    return TLNMF_OK;
+}
+
+/* ---- many starts ----------------------------------------------------------------------------- */
+
+bool tl_pool_stopped(tl_pool *pool)
+{
+    return atomic_load(&pool->monitor.stop) != TLNMF_NOT_RUN;
+}
+
+/* After a stop, only a batch that has nothing yet still runs a start (which then ends at once). */
+static bool skip(tl_pool *pool, const tl_batch *b)
+{
+    if (!tl_pool_stopped(pool))
+        return false;
+    omp_set_lock(&pool->monitor.lock);
+    bool has = b->best->info.best_start >= 0;
+    omp_unset_lock(&pool->monitor.lock);
+    return has;
+}
+
+tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)
+{
+    int team = (int)tl_min(pool->plan.workers, b->count);
+    /* Many starts: BLAS on one thread in each. */
+    int inner = b->count > 1 ? 1 : pool->plan.blas_threads;
+    tlnmf_error failed = TLNMF_OK;
+#pragma omp parallel num_threads(team)
+    {
+        omp_set_num_threads(inner); /* of this region's own tasks: nothing outside changes */
+        tl_worker *w = &pool->worker[omp_get_thread_num()];
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t i = 0; i < b->count; i++) {
+            if (skip(pool, b))
+                continue;
+            tlnmf_error error = run_start(pool, b, w, b->first + i);
+            if (error != TLNMF_OK) {
+                omp_set_lock(&pool->monitor.lock);
+                failed = error;
+                memcpy(pool->ctx->message, w->ctx.message, sizeof pool->ctx->message);
+                omp_unset_lock(&pool->monitor.lock);
+            }
+        }
+    }
+    return failed;
+}

@@ -1,0 +1,69 @@
+/* Engines on small random problems: what the tests of this folder share. */
+#ifndef TLNMF_TESTS_ENGINES_H
+#define TLNMF_TESTS_ENGINES_H
+
+#include "support.h"
+
+#include "engine/engine.h"
+
+/* Data of a shape, with a silent frame and a repeated one where there are frames enough, and a
+ * point on them. */
+typedef struct problem {
+    int64_t S, M, N, K;
+    tlnmf_ctx *ctx;
+    tlnmf_data *data;
+    tl_model model;
+    double *Phi, *W, *H;
+} problem;
+
+static inline problem new_problem(uint64_t seed, const int64_t shape[4])
+{
+    problem p = {.S = shape[0], .M = shape[1], .N = shape[2], .K = shape[3], .ctx = new_ctx()};
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, seed, 1);
+    double *Y = new_normals(&rng, p.S * p.M * p.N);
+    for (int64_t i = 0; i < p.S * p.M; i++)
+        for (int64_t n = 0; n < p.N; n++) {
+            double *y = &Y[i * p.N + n];
+            *y *= exp(cos((double)(i % p.M + 2 * n))); /* frames and rows of different power */
+            if (p.N > 5 && n == 2)
+                *y = 0.0;
+            if (p.N > 5 && n == 4)
+                *y = y[-1];
+        }
+    assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, Y, (int64_t[]){p.S, p.M, p.N}, &p.data));
+    free(Y);
+    p.Phi = new_normals(&rng, p.M * p.M);
+    assert_ok(p.ctx, tl_polar(p.ctx, p.M, p.Phi));
+    p.W = new_positives(&rng, p.M * p.K);
+    p.H = new_positives(&rng, p.K * p.N);
+    p.model = (tl_model){.data = p.data, .K = p.K, .eps = 0.05 * p.data->mean_power, .gamma = 1.0};
+    return p;
+}
+
+static inline void free_problem(problem *p)
+{
+    free(p->Phi);
+    free(p->W);
+    free(p->H);
+    tlnmf_data_free(p->data);
+    tlnmf_ctx_free(p->ctx);
+}
+
+/* An engine at the problem's point. */
+static inline tl_engine *new_engine(const problem *p, const tl_engine_ops *ops, tl_sums *sums)
+{
+    tl_engine *e;
+    tl_engine_spec spec = {.model = &p->model, .moves = TL_ALL, .newton = true, .sums = sums};
+    assert_ok(p->ctx, ops->create(p->ctx, &spec, &e));
+    assert_ptr_equal(e->ops, ops);
+    tl_engine_load(e, p->Phi, p->K > 0 ? p->W : NULL, p->K > 0 ? p->H : NULL);
+    return e;
+}
+
+static inline void free_engine(tl_engine *e)
+{
+    e->ops->free(e);
+}
+
+#endif

@@ -1,0 +1,397 @@
+/* Every operation of every engine against the engine of plain loops, at awkward sizes. */
+#include "unit/engine/engines.h"
+
+/* What an operation has answered and left: vectors, each compared as a whole. */
+enum { MOST_VECTORS = 200, MOST_NUMBERS = 60000 };
+typedef struct notes {
+    int count;
+    int64_t first[MOST_VECTORS + 1];
+    double x[MOST_NUMBERS];
+} notes;
+
+static void note(notes *out, int64_t count, const double *x)
+{
+    int64_t first = out->first[out->count];
+    assert_true(out->count < MOST_VECTORS && first + count <= MOST_NUMBERS);
+    if (count > 0)
+        memcpy(out->x + first, x, (size_t)count * sizeof *x);
+    out->first[++out->count] = first + count;
+}
+
+static void note_number(notes *out, double x)
+{
+    note(out, 1, &x);
+}
+
+static void note_point(notes *out, tl_engine *e)
+{
+    double *Phi = new_doubles(e->M * e->M), *W = new_doubles(e->M * e->K),
+           *H = new_doubles(e->K * e->N);
+    tl_engine_store(e, Phi, W, H);
+    note(out, e->M * e->M, Phi);
+    note(out, e->M * e->K, W);
+    note(out, e->K * e->N, H);
+    free(Phi);
+    free(W);
+    free(H);
+    tl_values v = tl_engine_values(e, e->K > 0 ? TL_C | TL_L | TL_I : TL_L);
+    if (e->K > 0)
+        note(out, 3, (double[]){v.C, v.L, v.I});
+    else
+        note_number(out, v.L);
+}
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+static void store_and_values(tl_engine *e, notes *out)
+{
+    note_point(out, e);
+}
+
+/* Twice the entries, on the host; and a part alone. */
+static tlnmf_error double_W(const tl_point *point, void *user)
+{
+    (void)user;
+    for (int64_t i = 0; i < point->M * point->K; i++)
+        point->W[i] *= 2.0;
+    return TLNMF_OK;
+}
+
+static void fill(tl_engine *e, notes *out)
+{
+    assert_int_equal(tl_engine_fill(e, TL_W, double_W, NULL), TLNMF_OK);
+    note_point(out, e);
+}
+
+static void project(tl_engine *e, notes *out)
+{
+    double *Phi = new_doubles(e->M * e->M);
+    tl_engine_store(e, Phi, NULL, NULL);
+    for (int64_t i = 0; i < e->M * e->M; i++)
+        Phi[i] += 1e-4 * cos((double)i);
+    tl_engine_load(e, Phi, NULL, NULL);
+    free(Phi);
+    tl_engine_project(e, TL_PHI | TL_W);
+    note_point(out, e);
+}
+
+static void inspect(tl_engine *e, notes *out)
+{
+    double *energy = new_doubles(e->M), off;
+    note_number(out, tl_engine_inspect(e, energy, &off));
+    note(out, e->M, energy);
+    assert_true(off < 1e-13);
+    free(energy);
+    double *H = new_doubles(e->K * e->N);
+    H[0] = NAN;
+    tl_engine_load(e, NULL, NULL, H);
+    note_number(out, tl_engine_inspect(e, NULL, NULL));
+    free(H);
+}
+
+static void gradients(tl_engine *e, notes *out)
+{
+    double *Ganti = new_doubles(e->M * e->M);
+    for (unsigned of = e->K > 0 ? TL_C : TL_L; of <= TL_L; of++) {
+        note_number(out, 1.0 + tl_engine_gradient(e, of, Ganti)); /* may be next to nothing */
+        double size = 0.0;
+        for (int64_t i = 0; i < e->M * e->M; i++)
+            size = fmax(size, fabs(Ganti[i]));
+        if (size > 1e-3 * (double)e->N) /* else it is rounding */
+            note(out, e->M * e->M, Ganti);
+    }
+    free(Ganti);
+}
+
+static void updates(tl_engine *e, notes *out)
+{
+    tl_engine_update(e, TL_W | TL_H, 2);
+    note_point(out, e);
+    tl_engine_update(e, TL_H, 3);
+    note_point(out, e);
+    tl_engine_update(e, TL_W | TL_H, 1); /* V' must be there again */
+    tl_engine_update(e, TL_W | TL_H, 1);
+    note_point(out, e);
+}
+
+static void sweep_C(tl_engine *e, notes *out)
+{
+    note_number(out, 1.0 + tl_engine_sweep(e, TL_C, e->eps, 0.0));
+    note_point(out, e);
+}
+
+static void sweep_L(tl_engine *e, notes *out)
+{
+    note_number(out, 1.0 + tl_engine_sweep(e, TL_L, 3.0 * e->eps, 0.0));
+    note_number(out, tl_engine_values(e, TL_L).L);
+    double least = 0.1 * tl_engine_sweep(e, TL_L, e->eps, 0.0);
+    note_number(out, 1.0 + tl_engine_sweep(e, TL_L, e->eps, least));
+    note_number(out, tl_engine_values(e, TL_L).L);
+}
+
+static void quasi_newton_C(tl_engine *e, notes *out)
+{
+    tl_aim aim = tl_engine_aim(e, TL_QUASI_NEWTON_C);
+    note_number(out, 1.0 + aim.slope);
+    if (aim.slope == 0.0) /* M = 1 */
+        return;
+    note_number(out, aim.value);
+    note_number(out, tl_engine_try(e, 1.0));
+    note_number(out, tl_engine_try(e, 0.1));
+    note_number(out, tl_engine_slope(e));
+    tl_engine_take(e, 0.1);
+    note_point(out, e);
+    tl_engine_aim(e, TL_QUASI_NEWTON_C);
+    tl_engine_try(e, 0.3);
+    tl_engine_take(e, 0.0);
+    note_point(out, e);
+}
+
+static void quasi_newton_L(tl_engine *e, notes *out)
+{
+    note_number(out, 1.0 + tl_engine_aim(e, TL_QUASI_NEWTON_L).norm);
+    note_number(out, tl_engine_try(e, 1.0));
+    note_number(out, tl_engine_try(e, 0.25));
+    tl_engine_take(e, 0.25);
+    note_point(out, e);
+    tl_engine_aim(e, TL_QUASI_NEWTON_L);
+    tl_engine_try(e, 0.5);
+    tl_engine_take(e, 0.0);
+    note_point(out, e);
+}
+
+/* Steps of L-BFGS, one that is not taken, one along the gradient. */
+static void descend(tl_engine *e, unsigned over, notes *out)
+{
+    note_number(out, tl_engine_begin(e, over));
+    for (int i = 0; i < 5; i++) {
+        note_number(out, 1.0 + tl_engine_norm(e, i % 2 == 0));
+        tl_aim aim = tl_engine_aim(e, i == 3 ? TL_GRADIENT : TL_LBFGS);
+        note_number(out, 1.0 + aim.slope);
+        note_number(out, aim.first);
+        note_number(out, aim.pairs);
+        double a = 0.1 * aim.first;
+        note_number(out, tl_engine_try(e, aim.first));
+        note_number(out, tl_engine_try(e, a));
+        tl_engine_take(e, i == 2 ? 0.0 : a);
+    }
+    note_number(out, 1.0 + tl_engine_norm(e, true));
+    note_point(out, e);
+}
+
+static void descend_all(tl_engine *e, notes *out)
+{
+    descend(e, TL_ALL, out);
+}
+
+static void descend_Phi(tl_engine *e, notes *out)
+{
+    descend(e, TL_PHI, out);
+}
+
+static void descend_factors(tl_engine *e, notes *out)
+{
+    descend(e, TL_W | TL_H, out);
+}
+
+static void descend_H(tl_engine *e, notes *out)
+{
+    descend(e, TL_H, out);
+}
+
+static void descend_W(tl_engine *e, notes *out)
+{
+    descend(e, TL_W, out);
+}
+
+static void descend_Phi_and_H(tl_engine *e, notes *out)
+{
+    descend(e, TL_PHI | TL_H, out);
+}
+
+/* Entries of W and H next to zero that ought not to be. */
+static void revive(tl_engine *e, notes *out)
+{
+    double *W = new_doubles(e->M * e->K), *H = new_doubles(e->K * e->N);
+    tl_engine_store(e, NULL, W, H);
+    W[0] = 1e-30;
+    H[e->K * e->N - 1] = 1e-30;
+    static const unsigned over[] = {TL_ALL, TL_W | TL_H, TL_H, TL_PHI};
+    for (int i = 0; i < 4; i++) {
+        tl_engine_load(e, NULL, W, H);
+        tl_engine_begin(e, over[i]);
+        note_number(out, tl_engine_revive(e, 0.0));
+        note_point(out, e);
+        tl_engine_load(e, NULL, W, H);
+        tl_engine_begin(e, over[i]);
+        assert_false(tl_engine_revive(e, 1e9));
+    }
+    free(W);
+    free(H);
+}
+
+/* Conjugate gradients, to the edge, and the step that they found. */
+static void newton(tl_engine *e, notes *out)
+{
+    static const unsigned over[] = {TL_ALL, TL_H};
+    for (int i = 0; i < 2; i++) {
+        note_number(out, tl_engine_begin(e, over[i]));
+        tl_engine_norm(e, true);
+        double rr = tl_engine_cg(e, true, 0.0).rr, radius = 0.7 * sqrt(rr);
+        note_number(out, rr);
+        for (int it = 0; it < 3; it++) {
+            tl_cg cg = tl_engine_cg(e, false, radius);
+            note_number(out, cg.fall / (1.0 + rr));
+            note_number(out, cg.at_edge);
+            if (cg.at_edge)
+                break;
+        }
+        note_number(out, tl_engine_aim(e, TL_NEWTON).norm);
+        note_number(out, tl_engine_try(e, 1.0));
+        tl_engine_take(e, 1.0);
+        note_number(out, 1.0 + tl_engine_norm(e, true));
+    }
+    note_point(out, e);
+}
+
+/* Tolerances are relative to a vector's largest entry. */
+static const struct operation {
+    const char *name;
+    void (*run)(tl_engine *e, notes *out);
+    bool of_L;               /* works where K = 0 */
+    double tolerance, rough; /* exact; with rounded products */
+} operations[] = {
+    {"store and values", store_and_values, true, 1e-13, 1e-13},
+    {"fill", fill, false, 1e-13, 1e-13},
+    {"project", project, false, 1e-13, 1e-6},
+    {"inspect", inspect, false, 1e-13, 1e-13},
+    {"gradient", gradients, true, 1e-13, 1e-5},
+    {"update", updates, false, 1e-13, 1e-13},
+    {"sweep on C", sweep_C, false, 1e-12, 1e-4},
+    {"sweep on L", sweep_L, true, 1e-12, 1e-4},
+    {"quasi-Newton on C", quasi_newton_C, false, 1e-13, 1e-5},
+    {"quasi-Newton on L", quasi_newton_L, true, 1e-13, 1e-5},
+    {"descent over Phi, W, H", descend_all, false, 1e-12, 1e-3},
+    {"descent over Phi", descend_Phi, true, 1e-10, 1e-3},
+    {"descent over W, H", descend_factors, false, 1e-12, 1e-12},
+    {"descent over H", descend_H, false, 1e-12, 1e-12},
+    {"descent over W", descend_W, false, 1e-12, 1e-12},
+    {"descent over Phi, H", descend_Phi_and_H, false, 1e-12, 1e-3},
+    {"revive", revive, false, 1e-13, 1e-13},
+    /* products with the Hessian are differences of gradients, half of whose digits are lost */
+    {"Newton", newton, false, 1e-5, 0.0},
+};
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    const tl_engine_ops *ops;
+    bool rough;
+} engines[] = {{"cpu", &tl_engine_cpu, false},
+               {"cpu mixed, exact", &tl_engine_mixed, false},
+               {"cpu mixed, rough", &tl_engine_mixed, true}};
+
+static void run(const struct operation *op, const problem *p, const tl_engine_ops *ops, bool rough,
+                notes *out)
+{
+    tl_engine *e = new_engine(p, ops, NULL);
+    if (rough)
+        assert_true(tl_engine_precision(e, true));
+    out->count = 0;
+    op->run(e, out);
+    if (rough) { /* Phi is orthogonal again, whatever rounding has done to it */
+        double off;
+        assert_false(tl_engine_precision(e, false));
+        tl_engine_inspect(e, NULL, &off);
+        assert_true(off < 1e-13);
+    }
+    free_engine(e);
+}
+
+static void compare(const struct operation *op, const problem *p, size_t which)
+{
+    static notes naive, other;
+    double tolerance = engines[which].rough ? op->rough : op->tolerance;
+    run(op, p, &tl_engine_naive, false, &naive);
+    run(op, p, engines[which].ops, engines[which].rough, &other);
+    if (naive.count != other.count)
+        fail_msg("%s by %s: %d vectors, not %d", op->name, engines[which].name, other.count,
+                 naive.count);
+    for (int i = 0; i < naive.count; i++) {
+        int64_t first = naive.first[i], count = naive.first[i + 1] - first;
+        double off = largest_difference(count, naive.x + first, other.x + first),
+               size = largest(count, naive.x + first);
+        if (!(off <= tolerance * size))
+            fail_msg(
+                "%s by %s, S = %lld, M = %lld, N = %lld, K = %lld: vector %d is off by %.3g of "
+                "%.3g",
+                op->name, engines[which].name, (long long)p->S, (long long)p->M, (long long)p->N,
+                (long long)p->K, i, off, size);
+    }
+}
+
+/* S, M, N, K: ones, primes, one off the blocks of 8 and the panels of 32, several columns a frame,
+ * more components than rows. */
+static void every_operation_is_that_of_plain_loops(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][4] = {{1, 1, 1, 1},  {1, 2, 3, 1},   {3, 7, 13, 3}, {2, 8, 9, 2},
+                                        {1, 9, 17, 1}, {4, 17, 31, 5}, {2, 3, 33, 11}};
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        problem p = new_problem(s, shapes[s]);
+        for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+            for (size_t which = 0; which < sizeof engines / sizeof *engines; which++)
+                if (!engines[which].rough || operations[i].rough > 0.0)
+                    compare(&operations[i], &p, which);
+        free_problem(&p);
+    }
+}
+
+/* An engine that rounds does so where it is asked to, and only there. */
+static void rough_is_rough(void **state)
+{
+    (void)state;
+    static const int64_t shape[] = {3, 7, 13, 3};
+    static notes exact, rough;
+    const struct operation *gradient = &operations[4];
+    problem p = new_problem(1, shape);
+    run(gradient, &p, &tl_engine_mixed, false, &exact);
+    run(gradient, &p, &tl_engine_mixed, true, &rough);
+    double off = largest_difference(exact.first[exact.count], exact.x, rough.x);
+    assert_true(off > 1e-9 && off < 1e-3);
+    tl_engine *e = new_engine(&p, &tl_engine_cpu, NULL);
+    assert_false(tl_engine_precision(e, true)); /* which knows one precision */
+    free_engine(e);
+    free_problem(&p);
+}
+
+/* Without W and H, and with weights of frames, which only L has. */
+static void operations_on_L_alone(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][4] = {{1, 5, 7, 0}, {3, 11, 12, 0}};
+    for (int s = 0; s < 4; s++) {
+        problem p = new_problem((uint64_t)s, shapes[s / 2]);
+        double weights[12];
+        for (int n = 0; n < 12; n++)
+            weights[n] = 1.0 + n % 3;
+        if (s % 2 == 1)
+            assert_ok(p.ctx, tlnmf_data_set_weights(p.ctx, p.data, weights));
+        for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+            for (size_t which = 0; which < sizeof engines / sizeof *engines; which++)
+                if (operations[i].of_L)
+                    compare(&operations[i], &p, which);
+        free_problem(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_operation_is_that_of_plain_loops),
+        cmocka_unit_test(operations_on_L_alone),
+        cmocka_unit_test(rough_is_rough),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

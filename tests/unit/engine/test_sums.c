@@ -1,0 +1,296 @@
+/* Sums over frames that cross machines: how many there are, that one machine needs none, and that
+ * several machines reach what one does. */
+#include "unit/engine/engines.h"
+
+#include "solve/solver.h"
+
+#include <assert.h>
+#include <pthread.h>
+
+/* ---- one machine that counts ----------------------------------------------------------------- */
+
+static void count_only(double *x, int64_t count, void *user)
+{
+    (void)x;
+    (void)count;
+    (void)user;
+}
+
+static tl_sums counting(void)
+{
+    return (tl_sums){.size = 1, .sum = count_only, .broadcast = count_only};
+}
+
+/* Calls and bytes since the last time. */
+static void assert_calls(tl_sums *sums, int64_t calls, int64_t numbers)
+{
+    if (sums->calls != calls || sums->bytes != 8 * numbers)
+        fail_msg("%lld calls of %lld numbers, not %lld of %lld", (long long)sums->calls,
+                 (long long)sums->bytes / 8, (long long)calls, (long long)numbers);
+    sums->calls = sums->bytes = 0;
+}
+
+/* One iteration of L-BFGS with m pairs: 2 m + 1 dot products, one objective a try, the gradient of
+ * Phi and of W, three numbers for the pair, and the norm; a new metric is three sums. */
+static void an_iteration_of_lbfgs_has_this_many(void **state)
+{
+    (void)state;
+    static const int64_t shape[] = {2, 6, 20, 3};
+    const int64_t MM = 36, MK = 18;
+    problem p = new_problem(1, shape);
+    tl_sums sums = counting();
+    tl_engine *e = new_engine(&p, &tl_engine_cpu, &sums);
+    assert_calls(&sums, 3, 1 + MM + MK); /* the number of frames; Phi and W for all machines */
+    double before = tl_engine_begin(e, TL_ALL), now;
+    assert_calls(&sums, 4, 2 + MM + MK); /* C, the unit, the gradient */
+    int64_t m = 0;
+    for (int i = 0; i < 6; i++, before = now) {
+        tl_engine_norm(e, i == 0);
+        if (i == 0)
+            assert_calls(&sums, 4, MM + 2 * MK + 1);
+        else
+            assert_calls(&sums, 1, 1);
+        tl_aim aim = tl_engine_aim(e, TL_LBFGS);
+        m = aim.pairs;
+        assert_calls(&sums, 2 * m + 1, 2 * m + 1);
+        now = tl_engine_try(e, 0.1 * aim.first);
+        assert_true(now < before);
+        assert_calls(&sums, 1, 1);
+        tl_engine_take(e, 0.1 * aim.first);
+        assert_calls(&sums, 3, MM + MK + 3);
+    }
+    assert_true(m >= 3); /* some may have been dropped for their curvature */
+    tl_engine_values(e, TL_C | TL_L | TL_I);
+    assert_calls(&sums, 1, 3);
+    tl_engine_update(e, TL_W | TL_H, 3);
+    assert_calls(&sums, 3, 3 * 2 * MK);
+    tl_engine_update(e, TL_H, 3);
+    assert_calls(&sums, 0, 0);
+    tl_engine_begin(e, TL_H); /* C and the unit: its gradient is all at home */
+    assert_calls(&sums, 2, 2);
+    assert_true(sums.seconds >= 0.0);
+    free_engine(e);
+    free_problem(&p);
+}
+
+typedef void (*solver)(tl_engine *e, tl_run *run);
+static const solver solvers[] = {tl_fast_tl,  tl_fast_jd,   tl_fast_nmf,        tl_paper_tl,
+                                 tl_paper_jd, tl_paper_nmf, tl_fast_activations};
+enum { SOLVERS = sizeof solvers / sizeof *solvers, J = 40 };
+
+/* The trace of a run, and the point at its end. */
+typedef struct ending {
+    tl_trace_row trace[J + 1];
+    int64_t rows;
+    double *Phi, *W, *H;
+} ending;
+
+static void run(const problem *p, tl_engine *e, solver solve, ending *end)
+{
+    tlnmf_settings opt;
+    tl_settings_defaults(TL_TASK_FIT, &opt);
+    opt.k = p->K;
+    opt.J = J;
+    opt.tol = opt.grad_tol = 0.0;
+    tl_monitor monitor;
+    tl_monitor_init(&monitor, &opt, NULL, NULL, 1);
+    tl_run run = {.opt = &opt,
+                  .monitor = &monitor,
+                  .roams = true,
+                  .trace = end->trace,
+                  .trace_capacity = J + 1};
+    solve(e, &run);
+    tl_engine_project(e, TL_PHI);
+    end->rows = run.trace_length;
+    tl_engine_store(e, end->Phi, end->W, end->H);
+    tl_monitor_done(&monitor);
+}
+
+static ending new_ending(const problem *p)
+{
+    return (ending){.Phi = new_doubles(p->M * p->M),
+                    .W = new_doubles(p->M * p->K),
+                    .H = new_doubles(p->K * p->N)};
+}
+
+static void free_ending(ending *end)
+{
+    free(end->Phi);
+    free(end->W);
+    free(end->H);
+}
+
+/* Sums that change nothing change nothing: the same bits as without, in both precisions. */
+static void one_machine_has_the_same_bits(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][4] = {{2, 11, 21, 3}, {1, 9, 17, 2}};
+    for (int i = 0; i < 4 * SOLVERS; i++) {
+        problem p = new_problem(5, shapes[i % 2]);
+        ending a = new_ending(&p), b = new_ending(&p);
+        tl_sums sums = counting();
+        const tl_engine_ops *ops = i / 2 % 2 == 0 ? &tl_engine_cpu : &tl_engine_mixed;
+        tl_engine *with = new_engine(&p, ops, &sums), *without = new_engine(&p, ops, NULL);
+        run(&p, with, solvers[i / 4], &a);
+        run(&p, without, solvers[i / 4], &b);
+        assert_true(sums.calls > 20);
+        assert_int_equal(a.rows, b.rows);
+        assert_memory_equal(a.Phi, b.Phi, (size_t)(p.M * p.M) * sizeof *a.Phi);
+        assert_memory_equal(a.W, b.W, (size_t)(p.M * p.K) * sizeof *a.W);
+        assert_memory_equal(a.H, b.H, (size_t)(p.K * p.N) * sizeof *a.H);
+        free_engine(with);
+        free_engine(without);
+        free_ending(&a);
+        free_ending(&b);
+        free_problem(&p);
+    }
+}
+
+/* ---- several machines, which are threads ------------------------------------------------------
+ */
+
+enum { MACHINES = 3, LONGEST = 1000 };
+
+typedef struct cluster {
+    pthread_barrier_t barrier;
+    double part[MACHINES][LONGEST];
+} cluster;
+
+typedef struct machine {
+    cluster *cluster;
+    int rank;
+    problem p; /* its frames */
+    solver solve;
+    ending end;
+} machine;
+
+static void sum_all(double *x, int64_t count, void *user)
+{
+    machine *m = user;
+    assert(count <= LONGEST);
+    memcpy(m->cluster->part[m->rank], x, (size_t)count * sizeof *x);
+    pthread_barrier_wait(&m->cluster->barrier);
+    for (int64_t i = 0; i < count; i++) {
+        x[i] = 0.0;
+        for (int r = 0; r < MACHINES; r++)
+            x[i] += m->cluster->part[r][i];
+    }
+    pthread_barrier_wait(&m->cluster->barrier);
+}
+
+static void send_all(double *x, int64_t count, void *user)
+{
+    machine *m = user;
+    assert(count <= LONGEST);
+    if (m->rank == 0)
+        memcpy(m->cluster->part[0], x, (size_t)count * sizeof *x);
+    pthread_barrier_wait(&m->cluster->barrier);
+    memcpy(x, m->cluster->part[0], (size_t)count * sizeof *x);
+    pthread_barrier_wait(&m->cluster->barrier);
+}
+
+static void *run_machine(void *arg)
+{
+    machine *m = arg;
+    tl_sums sums = {
+        .size = MACHINES, .rank = m->rank, .sum = sum_all, .broadcast = send_all, .user = m};
+    tl_engine *e = new_engine(&m->p, &tl_engine_cpu, &sums);
+    run(&m->p, e, m->solve, &m->end);
+    free_engine(e);
+    return NULL;
+}
+
+/* Frames first .. last - 1 of p, on a context of their own. */
+static problem part_of(const problem *p, const double *Y, int64_t first, int64_t last)
+{
+    problem part = *p;
+    int64_t N = last - first;
+    double *mine = new_doubles(p->S * p->M * N);
+    for (int64_t i = 0; i < p->S * p->M; i++)
+        memcpy(mine + i * N, Y + i * p->N + first, (size_t)N * sizeof *mine);
+    part.ctx = new_ctx();
+    part.N = N;
+    assert_ok(part.ctx,
+              tlnmf_data_from_realisations(part.ctx, mine, (int64_t[]){p->S, p->M, N}, &part.data));
+    part.data->mean_power = p->data->mean_power; /* which is everybody's */
+    part.model.data = part.data;
+    part.Phi = new_doubles(p->M * p->M);
+    part.W = new_doubles(p->M * p->K);
+    part.H = new_doubles(p->K * N);
+    if (first == 0) { /* the others are sent theirs */
+        memcpy(part.Phi, p->Phi, (size_t)(p->M * p->M) * sizeof *part.Phi);
+        memcpy(part.W, p->W, (size_t)(p->M * p->K) * sizeof *part.W);
+    }
+    for (int64_t k = 0; k < p->K; k++)
+        memcpy(part.H + k * N, p->H + k * p->N + first, (size_t)N * sizeof *part.H);
+    free(mine);
+    return part;
+}
+
+static void several_machines_do_what_one_does(void **state)
+{
+    (void)state;
+    static const int64_t shape[] = {2, 11, 23, 3}, edges[] = {0, 9, 10, 23};
+    for (int which = 0; which < SOLVERS; which++) {
+        problem p = new_problem(3, shape);
+        tl_rng rng; /* the data once more, as new_problem() has made them, but without silence */
+        tl_rng_seed(&rng, TL_STREAM_OWN, 77, 7);
+        double *Y = new_normals(&rng, p.S * p.M * p.N);
+        tlnmf_data_free(p.data);
+        assert_ok(p.ctx,
+                  tlnmf_data_from_realisations(p.ctx, Y, (int64_t[]){p.S, p.M, p.N}, &p.data));
+        p.model.data = p.data;
+        p.model.eps = 0.05 * p.data->mean_power;
+        ending one = new_ending(&p);
+        tl_engine *e = new_engine(&p, &tl_engine_cpu, NULL);
+        run(&p, e, solvers[which], &one);
+        free_engine(e);
+
+        static cluster all;
+        machine m[MACHINES];
+        pthread_t thread[MACHINES];
+        assert_int_equal(pthread_barrier_init(&all.barrier, NULL, MACHINES), 0);
+        for (int r = 0; r < MACHINES; r++)
+            m[r] = (machine){.cluster = &all,
+                             .rank = r,
+                             .p = part_of(&p, Y, edges[r], edges[r + 1]),
+                             .solve = solvers[which]};
+        for (int r = 0; r < MACHINES; r++) {
+            m[r].end = new_ending(&m[r].p);
+            assert_int_equal(pthread_create(&thread[r], NULL, run_machine, &m[r]), 0);
+        }
+        for (int r = 0; r < MACHINES; r++)
+            pthread_join(thread[r], NULL);
+        pthread_barrier_destroy(&all.barrier);
+
+        for (int r = 0; r < MACHINES; r++) {
+            int64_t N = m[r].p.N;
+            assert_int_equal(m[r].end.rows, one.rows);
+            for (int64_t i = 0; i < one.rows; i++) {
+                const tl_trace_row *a = &one.trace[i], *b = &m[r].end.trace[i];
+                double ours = isnan(a->C) ? a->L : a->C, theirs = isnan(a->C) ? b->L : b->C;
+                assert_near(theirs, ours, 1e-9 * fabs(ours));
+            }
+            assert_near(largest_difference(p.M * p.M, m[r].end.Phi, one.Phi), 0.0, 1e-7);
+            assert_near(largest_difference(p.M * p.K, m[r].end.W, one.W), 0.0, 1e-7);
+            for (int64_t k = 0; k < p.K; k++)
+                assert_near(largest_difference(N, m[r].end.H + k * N, one.H + k * p.N + edges[r]),
+                            0.0, 1e-7 * largest(p.K * p.N, one.H));
+            free_ending(&m[r].end);
+            free_problem(&m[r].p);
+        }
+        free_ending(&one);
+        free(Y);
+        free_problem(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_iteration_of_lbfgs_has_this_many),
+        cmocka_unit_test(one_machine_has_the_same_bits),
+        cmocka_unit_test(several_machines_do_what_one_does),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
