@@ -154,10 +154,22 @@ bool io_midi_write(const char *path, double beats_per_minute, const io_midi_trac
 enum { IO_TRACE_COLUMNS = 7, IO_TRACE_NEEDED = 6 };
 extern const char *const io_trace_paths[IO_TRACE_COLUMNS];
 
+/* An array of a model beside Phi, W and H. */
+enum { IO_EXTRA_NAME = 64 };
+typedef struct io_extra {
+    char name[IO_EXTRA_NAME];
+    int ndim;
+    int64_t dim[4];
+    double *x;
+} io_extra;
+
 /* What a fit, a diagonalisation or a separation leaves behind. */
 typedef struct io_model {
     int64_t M, N, K;      /* K = 0: a transform alone; N = 0: W, but no H */
-    double *Phi, *W, *H;  /* M x M, M x K, K x N, C order; W and H may be NULL */
+    double *Phi, *W, *H;  /* M x M, M x K, K x N, C order; W and H may be NULL, and so may Phi if there
+                             are extras: the members of a separation */
+    int64_t extras;
+    io_extra *extra;      /* datasets /arrays/<name> */
     int64_t trace_length; /* 0: no trace */
     double *trace[IO_TRACE_COLUMNS];
     json_t *summary; /* what `--json` prints: results, `options`, `data`, versions */
