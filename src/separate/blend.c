@@ -11,14 +11,6 @@ void tl_blend_free(tl_blend *blend)
     tl_release(&hooks, blend);
 }
 
-/* Whether the options leave enough open for dictionaries from solos: they are fixed transforms, and
- * have as many columns as they need. */
-static bool is_open(const tl_separate_options *opt)
-{
-    return opt->method == TL_METHOD_AUTO && opt->per_source == 0 &&
-           (opt->basis == TL_BASIS_AUTO || opt->basis == TL_BASIS_STFT);
-}
-
 tlnmf_error tl_blend_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
                            int64_t span_count, const tl_separate_options *options, tl_watch *watch,
                            tl_blend **out)
@@ -28,7 +20,7 @@ tlnmf_error tl_blend_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span 
     TRY(tl_separate_check(ctx, options, spans != NULL));
     TRY(tl_sound_check(ctx, sound));
     TRY(tl_schedule_check(ctx, &schedule));
-    if (spans != NULL && is_open(options))
+    if (spans != NULL && tl_separate_is_open(options))
         return tl_pool_learn(ctx, sound, &schedule, options, watch, out);
     tl_separator *separator;
     TRY(tl_separator_learn(ctx, sound, spans, span_count, options, watch, &separator));

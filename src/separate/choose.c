@@ -10,12 +10,6 @@ enum { PER_SOURCE_MOST = 3 };
  * a judgement only takes longer. */
 enum { SHORTEST = 4, LONGEST = 64 };
 
-/* Decibels that a candidate must gain to be preferred, because it adapts more to the remixes, which
- * were also learnt from (docs/separation.md): a learnt transform over a fixed one, each component a
- * source over one less, frames of twice the length, another number of iterations. */
-static const double MARGIN_LEARNT = 0.7, MARGIN_COMPONENT = 0.2, MARGIN_LENGTH = 1.0,
-                    MARGIN_ITERATIONS = 0.1;
-
 /* What the options leave open. */
 typedef struct plan {
     tl_window window[2];
@@ -43,20 +37,10 @@ typedef struct choice {
 
 /* ---- one candidate --------------------------------------------------------------------------- */
 
-/* The score less the margins; NaN where there are no remixes. */
-static double merit(const choice *c, const tl_candidate *candidate)
-{
-    const tl_recipe *r = &candidate->recipe;
-    bool learnt = r->method != TL_METHOD_NMF;
-    return candidate->score - (learnt ? MARGIN_LEARNT : 0.0) - (r->longer ? MARGIN_LENGTH : 0.0) -
-           (learnt && r->J != c->opt->J ? MARGIN_ITERATIONS : 0.0) -
-           MARGIN_COMPONENT * (double)(r->per_source - 1);
-}
-
 /* Keeps the better of the candidate and the best so far, and frees the model of the other. */
 static void keep_better(choice *c, const tl_candidate *candidate)
 {
-    bool better = c->best.model == NULL || merit(c, candidate) > merit(c, &c->best);
+    bool better = c->best.model == NULL || candidate->score > c->best.score;
     tl_separator_free(better ? c->best.model : candidate->model);
     if (better)
         c->best = *candidate;

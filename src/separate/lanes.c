@@ -213,7 +213,7 @@ tlnmf_error tl_lanes_advance(tl_lanes *l, bool *more)
     TRY(tl_sound_read(l->ctx, l->sound, &in));
     /* each lane has its own memory, and products inside run on one thread: the bits are the same
      * for any number of threads */
-#pragma omp parallel for schedule(dynamic, 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(l->threads)
     for (int64_t i = 0; i < l->count; i++)
         do_round(l, &l->lane[i], target);
     l->ready = target;

@@ -185,8 +185,7 @@ static tlnmf_error listen(pool *p)
             member[members++] = p->candidate[i].model;
     tl_verdict *verdict = &p->blend->verdict;
     verdict->coverage = p->notes.sounding > 0.0 ? p->notes.heard / p->notes.sounding : 1.0;
-    return tl_verdict_listen(p->ctx, p->sound, &p->schedule, p->opt->rate, member, members,
-                             verdict);
+    return tl_verdict_listen(p->ctx, p->sound, &p->schedule, p->opt, member, members, verdict);
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */
@@ -247,7 +246,7 @@ tlnmf_error tl_pool_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedu
                           const tl_separate_options *options, tl_watch *watch, tl_blend **out)
 {
     pool p = {.ctx = ctx, .sound = sound, .schedule = *schedule, .opt = options, .watch = watch};
-    tlnmf_error error = tl_separate_on_threads(options->threads, try_all, &p);
+    tlnmf_error error = tl_separate_on_threads(1, try_all, &p);
     for (int64_t i = 0; i < p.count; i++)
         tl_separator_free(p.candidate[i].model);
     for (int i = 0; i < LENGTHS; i++)

@@ -47,6 +47,9 @@ void tl_separator_free(tl_separator *separator);
 
 void tl_separate_init(tl_separate_options *options);
 tlnmf_error tl_separate_check(tlnmf_ctx *ctx, const tl_separate_options *options, bool guided);
+/* Whether they leave enough open for dictionaries from solos (pool.c): those are of fixed transforms,
+ * and have as many columns as they need. */
+bool tl_separate_is_open(const tl_separate_options *options);
 /* An upper bound on the bytes that learning and running take; 0 while M, hop, shifts or channels
  * are not set. */
 double tl_separate_memory(const tl_separate_options *options, int64_t length, int64_t channels);
@@ -65,8 +68,11 @@ int tl_watch_relay(const tl_progress *progress, void *watch);
 /* Reports that `done` of `planned` are done; C is NaN where there is none. */
 void tl_watch_report(tl_watch *watch, tl_stage stage, int64_t done, int64_t planned, double C);
 
+/* How many threads that asks for (0: all). */
+int tl_separate_threads(int64_t threads);
 /* work(job) on this thread, with so many threads for BLAS and OpenMP (0: all). The caller's own
- * number of threads stays. */
+ * number of threads stays. Where the bits must not depend on the number, it is 1, and loops of our
+ * own are shared among threads instead. */
 tlnmf_error tl_separate_on_threads(int64_t threads, tlnmf_error (*work)(void *job), void *job);
 
 /* ---- samples (samples.c)
@@ -227,6 +233,7 @@ typedef struct tl_lanes {
     tl_guide guide;
     int64_t first, last; /* the samples of the sound that are of interest */
     int64_t count, outputs, capacity, round;
+    int threads; /* that share the lanes */
     int32_t components, residual;
     bool silent;    /* only H is wanted */
     int64_t base;   /* the first sample in the buffers */

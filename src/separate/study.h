@@ -99,8 +99,8 @@ tlnmf_error tl_study_separator(const tl_study *study, const tl_dictionary *d,
 
 /* Has the members take the recording apart: agreement, share and overlap. */
 tlnmf_error tl_verdict_listen(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedule *schedule,
-                              double rate, const tl_separator *const *member, int64_t members,
-                              tl_verdict *verdict);
+                              const tl_separate_options *opt, const tl_separator *const *member,
+                              int64_t members, tl_verdict *verdict);
 /* The SI-SDR to expect, from these and the score on remixes (NaN: there are none). */
 void tl_verdict_expect(int64_t sources, double score, bool guided, tl_verdict *verdict);
 

@@ -148,13 +148,16 @@ static void fill_figures(const rehearsal *h, tl_verdict *v)
 }
 
 tlnmf_error tl_verdict_listen(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedule *schedule,
-                              double rate, const tl_separator *const *member, int64_t members,
-                              tl_verdict *verdict)
+                              const tl_separate_options *opt, const tl_separator *const *member,
+                              int64_t members, tl_verdict *verdict)
 {
     rehearsal h = {.sources = schedule->sources,
                    .members = members,
-                   .lanes = {.ctx = ctx, .sound = sound, .guide = {*schedule, true}}};
-    choose_stretch(schedule, sound->length, rate, &h.lanes.first, &h.lanes.last);
+                   .lanes = {.ctx = ctx,
+                             .sound = sound,
+                             .guide = {*schedule, true},
+                             .threads = tl_separate_threads(opt->threads)}};
+    choose_stretch(schedule, sound->length, opt->rate, &h.lanes.first, &h.lanes.last);
     TRY(tl_lanes_create(&h.lanes, member, members, 1.0));
     tlnmf_error error = listen(&h);
     if (error == TLNMF_OK)
