@@ -9,22 +9,22 @@
  * and transpositions make that less than GAIN of it; then a shift is proposed that holds more than
  * SHARE of the source's H. */
 static const double PIECE = 0.5, LONG = 0.75, HEARD = 0.3, MISFIT = 0.1, GAIN = 0.8, SHARE = 0.2;
-/* What is proposed is compared with other explanations: one of the CHOICES shifts with more than SOME
- * of H. Another one wins if the misfit becomes less than BETTER of what it was. UPDATES of H for
- * each, and SWEEPS through all pieces. */
-static const double SOME = 0.05, BETTER = 0.9;
-enum { CHOICES = 4, UPDATES = 20, SWEEPS = 2 };
+/* Proposals are of at most NEAR semitones. They are compared with one of the CHOICES shifts that hold
+ * more than SOME of H among those of up to TL_SEMITONES. Another one wins if the misfit becomes less
+ * than BETTER of what it was. UPDATES of H for each, and SWEEPS through all pieces. */
+static const double SOME = 0.05, BETTER = 0.55;
+enum { NEAR = 9, CHOICES = 4, UPDATES = 20, SWEEPS = 2 };
 
 /* A piece of a label that is considered; `shifts` has a bit for each that is proposed. */
 typedef struct piece {
     tl_note note;
     uint64_t shifts;
-    double held[TL_SHIFTS]; /* the part of the source's H */
+    double held[TL_SHIFTS]; /* the part of the source's H, of all shifts */
 } piece;
 
 typedef struct hearing {
     const tl_study *s;
-    const tl_dictionary *d, *wide;
+    const tl_dictionary *d, *near, *wide; /* near: with shifts of up to NEAR; wide: with all */
     double *before, *after; /* N: misfit with the solos' columns, and with all transpositions */
     bool *sounding;         /* N: mixed, and not nearly silent */
     piece *piece;
@@ -65,11 +65,28 @@ typedef struct summary {
     double before, after;
 } summary;
 
-static summary summarise(const hearing *h, piece *p)
+/* The part of a source's H that each shift of a dictionary holds in a piece. */
+static void measure(const hearing *h, const tl_dictionary *d, const piece *p,
+                    double held[TL_SHIFTS])
+{
+    const tl_study *s = h->s;
+    double total = 0.0;
+    memset(held, 0, TL_SHIFTS * sizeof *held);
+    for (int64_t i = 0; i < s->N; i++)
+        if (h->sounding[i] && tl_study_touches(s, i, p->note.start, p->note.end))
+            for (int64_t k = 0; k < d->K; k++)
+                if (d->owner[k] == p->note.source)
+                    held[d->shift[k] + TL_SEMITONES] += d->H[k * s->N + i];
+    for (int j = 0; j < TL_SHIFTS; j++)
+        total += held[j];
+    for (int j = 0; j < TL_SHIFTS && total > 0.0; j++)
+        held[j] /= total;
+}
+
+static summary summarise(const hearing *h, const piece *p)
 {
     const tl_study *s = h->s;
     summary sum = {0};
-    double total = 0.0;
     for (int64_t i = 0; i < s->N; i++) {
         if (!tl_study_touches(s, i, p->note.start, p->note.end))
             continue;
@@ -80,14 +97,7 @@ static summary summarise(const hearing *h, piece *p)
         sum.sounding++;
         sum.before += h->before[i];
         sum.after += h->after[i];
-        for (int64_t k = 0; k < h->wide->K; k++)
-            if (h->wide->owner[k] == p->note.source)
-                p->held[h->wide->shift[k] + TL_SEMITONES] += h->wide->H[k * s->N + i];
     }
-    for (int j = 0; j < TL_SHIFTS; j++)
-        total += p->held[j];
-    for (int j = 0; j < TL_SHIFTS && total > 0.0; j++)
-        p->held[j] /= total;
     return sum;
 }
 
@@ -107,8 +117,11 @@ static void propose(hearing *h, tl_note note)
     double before = sum.before / (double)sum.sounding, after = sum.after / (double)sum.sounding;
     if (!(before > MISFIT && after < GAIN * before))
         return;
+    double near[TL_SHIFTS];
+    measure(h, h->near, p, near);
+    measure(h, h->wide, p, p->held);
     for (int j = 0; j < TL_SHIFTS; j++)
-        if (j != TL_SEMITONES && p->held[j] > SHARE)
+        if (j != TL_SEMITONES && near[j] > SHARE)
             p->shifts |= (uint64_t)1 << j;
     h->pieces++;
 }
@@ -295,7 +308,7 @@ static tlnmf_error hear(hearing *h, tl_notes *notes)
     double *scratch;
     TRY(create_hearing(h, &scratch));
     TRY(tl_dictionary_misfit(h->s, h->d, h->before));
-    TRY(tl_dictionary_misfit(h->s, h->wide, h->after));
+    TRY(tl_dictionary_misfit(h->s, h->near, h->after));
     find_sounding(h, scratch);
     propose_all(h);
     settle(h);
@@ -304,15 +317,18 @@ static tlnmf_error hear(hearing *h, tl_notes *notes)
 
 tlnmf_error tl_notes_decide(const tl_study *s, const tl_dictionary *d, tl_notes *notes)
 {
-    tl_dictionary wide = {.memory = NULL};
-    hearing h = {.s = s, .d = d, .wide = &wide};
+    tl_dictionary near = {.memory = NULL}, wide = {.memory = NULL};
+    hearing h = {.s = s, .d = d, .near = &near, .wide = &wide};
     *notes = (tl_notes){.hooks = s->ctx->hooks};
     if (s->mixed_count == 0)
         return TLNMF_OK;
-    tlnmf_error error = tl_notes_listen(s, d, &wide);
+    tlnmf_error error = tl_notes_listen(s, d, NEAR, &near);
+    if (error == TLNMF_OK)
+        error = tl_notes_listen(s, d, TL_SEMITONES, &wide);
     if (error == TLNMF_OK)
         error = hear(&h, notes);
     tl_release(&s->ctx->hooks, h.memory);
+    tl_dictionary_free(&near);
     tl_dictionary_free(&wide);
     return error;
 }

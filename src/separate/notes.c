@@ -30,11 +30,18 @@ static void transpose_column(int64_t rows, const double *W, int64_t W_K, int64_t
         out[m * K + k] /= sum;
 }
 
-/* Whether the notes admit a shift of a source at all; NULL: every shift of those with solos. */
-static bool admitted(const tl_study *s, const tl_notes *notes, int64_t source, int64_t shift)
+/* What a dictionary is widened by: the shifts of some notes, or all up to `range` of the sources that
+ * have solos. */
+typedef struct extent {
+    const tl_notes *notes; /* or NULL */
+    int64_t range;
+} extent;
+
+static bool admitted(const tl_study *s, const extent *by, int64_t source, int64_t shift)
 {
+    const tl_notes *notes = by->notes;
     if (notes == NULL)
-        return s->alone[source];
+        return s->alone[source] && shift >= -by->range && shift <= by->range;
     for (int64_t i = 0; i < notes->count; i++)
         if (notes->note[i].source == source && notes->note[i].shift == shift)
             return true;
@@ -42,13 +49,13 @@ static bool admitted(const tl_study *s, const tl_notes *notes, int64_t source, i
 }
 
 /* The dictionary and its admitted transpositions; H of the base copied, that of the others zero. */
-tlnmf_error tl_notes_widen(const tl_study *s, const tl_dictionary *d, const tl_notes *notes,
+static tlnmf_error widen(const tl_study *s, const tl_dictionary *d, const extent *by,
                          tl_dictionary *out)
 {
     int64_t K = d->K;
     for (int64_t shift = -TL_SEMITONES; shift <= TL_SEMITONES; shift++)
         for (int64_t k = 0; shift != 0 && k < d->K; k++)
-            K += admitted(s, notes, d->owner[k], shift);
+            K += admitted(s, by, d->owner[k], shift);
     TRY(tl_dictionary_new(s->ctx, d->rows, d->N, K, out));
     out->base = d->K;
     for (int64_t m = 0; m < d->rows; m++)
@@ -61,7 +68,7 @@ tlnmf_error tl_notes_widen(const tl_study *s, const tl_dictionary *d, const tl_n
     }
     for (int64_t shift = -TL_SEMITONES; shift <= TL_SEMITONES; shift++)
         for (int64_t k = 0; shift != 0 && k < d->K; k++)
-            if (admitted(s, notes, d->owner[k], shift)) {
+            if (admitted(s, by, d->owner[k], shift)) {
                 out->owner[at] = d->owner[k];
                 out->shift[at] = shift;
                 transpose_column(d->rows, d->W, d->K, k, shift, out->W, K, at++);
@@ -104,9 +111,10 @@ static tlnmf_error fit_mixed(const tl_study *s, int updates, tl_dictionary *d)
 }
 
 /* H with every transposition of every source that may sound: who would play what. */
-tlnmf_error tl_notes_listen(const tl_study *s, const tl_dictionary *d, tl_dictionary *wide)
+tlnmf_error tl_notes_listen(const tl_study *s, const tl_dictionary *d, int64_t range,
+                            tl_dictionary *wide)
 {
-    TRY(tl_notes_widen(s, d, NULL, wide));
+    TRY(widen(s, d, &(extent){.range = range}, wide));
     for (int64_t i = 0; i < s->N; i++) {
         double share = tl_study_share(s, wide, i) * (double)wide->K / (double)d->K;
         for (int64_t k = 0; s->mixed[i] && k < wide->K; k++) {
@@ -152,7 +160,7 @@ static void start_H(const tl_study *s, const tl_notes *notes, tl_dictionary *d)
 tlnmf_error tl_notes_apply(const tl_study *s, const tl_dictionary *d, const tl_notes *notes,
                            tl_dictionary *out)
 {
-    TRY(tl_notes_widen(s, d, notes, out));
+    TRY(widen(s, d, &(extent){.notes = notes}, out));
     start_H(s, notes, out);
     tlnmf_error error = out->K > out->base ? fit_mixed(s, FIT, out) : TLNMF_OK;
     if (error == TLNMF_OK)

@@ -79,12 +79,10 @@ typedef struct tl_notes {
     void *memory;
 } tl_notes;
 
-/* The dictionary and its transpositions, of the notes or, if NULL, all of the sources with solos; H of
- * the base copied, that of the others zero. */
-tlnmf_error tl_notes_widen(const tl_study *study, const tl_dictionary *d, const tl_notes *notes,
-                           tl_dictionary *out);
-/* The dictionary with all transpositions, and H of the mixed frames: who would play what. */
-tlnmf_error tl_notes_listen(const tl_study *study, const tl_dictionary *d, tl_dictionary *wide);
+/* The dictionary with all transpositions by up to `range` semitones, and H of the mixed frames: who
+ * would play what. */
+tlnmf_error tl_notes_listen(const tl_study *study, const tl_dictionary *d, int64_t range,
+                            tl_dictionary *wide);
 /* Decides which notes are new, from a dictionary of solos (decide.c). */
 tlnmf_error tl_notes_decide(const tl_study *study, const tl_dictionary *d, tl_notes *notes);
 void tl_notes_free(tl_notes *notes);
