@@ -1,6 +1,7 @@
 /* The public calls of sound.h that separate: records in and out around the separator. */
 #include "base/record.h"
 #include "separate/model.h"
+#include "separate/study.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,8 +46,6 @@ static tl_separate_options options_for(const tl_settings *s, const tlnmf_sound *
 
 static tlnmf_error check_sources(tlnmf_ctx *ctx, const tlnmf_sound *sound, int64_t k)
 {
-    if (sound->sources == 0 && k == 0)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "how many sources? k says, or labels that name them");
     if (sound->sources > 0 && sound->span_count == 0)
         return tl_fail(ctx, TLNMF_ERR_DATA, "none of the labels lies inside the sound");
     if (sound->sources > 0 && k > 0 && k != sound->sources)
@@ -81,6 +80,31 @@ tlnmf_error tlnmf_separate_memory(tlnmf_ctx *ctx, const tlnmf_sound *sound,
 
 /* ---- learning -------------------------------------------------------------------------------- */
 
+/* Without labels: how many sources there are if k does not say, and what is known of them. */
+static tlnmf_error look_blindly(tlnmf_ctx *ctx, const tlnmf_sound *sound, tl_separate_options *opt,
+                                tl_look *look, char *reason, size_t size)
+{
+    TRY(tl_look_at(ctx, &sound->sound, opt, look));
+    if (opt->sources > 0) {
+        snprintf(reason, size, "as asked");
+        return TLNMF_OK;
+    }
+    opt->sources = look->sources;
+    if (look->sure)
+        snprintf(reason, size, "one sound explains the recording");
+    else if (look->sounds <= TL_LOOK_MOST)
+        snprintf(reason, size,
+                 "a guess: %lld sounds explain the recording, and nothing says which of them are "
+                 "notes of the same source; k or labels would",
+                 (long long)look->sounds);
+    else
+        snprintf(reason, size,
+                 "a guess: not even %d sounds explain the recording, so that they are notes of "
+                 "phrases, and nothing says whose; k or labels would",
+                 TL_LOOK_MOST);
+    return TLNMF_OK;
+}
+
 tlnmf_error tlnmf_separate(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_settings *settings,
                            tlnmf_record **model)
 {
@@ -94,13 +118,24 @@ tlnmf_error tlnmf_separate(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_se
     TRY(tlnmf_sound_power(ctx, sound, &power));
     TRY(tl_reporter_create(ctx, &reporter));
     tl_watch watch = {tl_reporter_callback(&reporter), &reporter, false};
-    tlnmf_error error = tl_blend_learn(ctx, &sound->sound, sound->span, sound->span_count, &opt,
-                                       &watch, &blend);
+    bool blind = sound->sources == 0;
+    char reason[256] = "the labels name them";
+    tl_look look;
+    tlnmf_error error =
+        blind ? look_blindly(ctx, sound, &opt, &look, reason, sizeof reason) : TLNMF_OK;
+    if (error == TLNMF_OK)
+        error = tl_blend_learn(ctx, &sound->sound, sound->span, sound->span_count, &opt, &watch,
+                               &blend);
     tl_reporter_free(&reporter);
+    if (error == TLNMF_OK && blind)
+        tl_verdict_expect_blind(opt.sources, look.misfit[tl_min(opt.sources, TL_LOOK_MOST)],
+                                &blend->verdict);
     if (error == TLNMF_OK)
         error = tlnmf_record_create(ctx, model);
     if (error == TLNMF_OK)
         error = tl_record_keep_if(tl_blend_to_record(ctx, blend, sound, power, *model), model);
+    if (error == TLNMF_OK)
+        error = tl_record_keep_if(tlnmf_set_text(ctx, *model, "reason", reason), model);
     tl_blend_free(blend);
     return tl_sound_explain(ctx, sound, error);
 }

@@ -1,6 +1,8 @@
 /* Several separators as one: who learns them, and their end. */
 #include "separate/study.h"
 
+#include <math.h>
+
 void tl_blend_free(tl_blend *blend)
 {
     if (blend == NULL)
@@ -9,6 +11,19 @@ void tl_blend_free(tl_blend *blend)
     for (int64_t i = 0; i < blend->members; i++)
         tl_separator_free(blend->member[i]);
     tl_release(&hooks, blend);
+}
+
+/* What to expect of a single member: there is nothing to agree with. */
+static tlnmf_error judge_single(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedule *schedule,
+                                const tl_separate_options *options, tl_blend *blend)
+{
+    const tl_separator *const member[] = {blend->member[0]};
+    tl_verdict *verdict = &blend->verdict;
+    TRY(tl_verdict_listen(ctx, sound, schedule, options, member, 1, verdict));
+    verdict->coverage = NAN;
+    for (int64_t r = 0; r < options->sources; r++)
+        verdict->expected[r] = verdict->low[r] = verdict->high[r] = NAN;
+    return TLNMF_OK;
 }
 
 tlnmf_error tl_blend_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
@@ -37,6 +52,10 @@ tlnmf_error tl_blend_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span 
     blend->members = 1;
     blend->member[0] = separator;
     blend->weight[0] = 1.0;
-    *out = blend;
-    return TLNMF_OK;
+    error = judge_single(ctx, sound, &schedule, options, blend);
+    if (error != TLNMF_OK)
+        tl_blend_free(blend);
+    else
+        *out = blend;
+    return error;
 }

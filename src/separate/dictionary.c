@@ -214,6 +214,22 @@ static void learn_solos(const solos *o)
         o->W[i] = (1.0 - FLOOR) * o->W[i] + FLOOR / (double)o->rows;
 }
 
+tlnmf_error tl_dictionary_spread(const tl_study *s, int64_t K, tl_dictionary *out)
+{
+    solos o;
+    TRY(tl_dictionary_new(s->ctx, s->rows, s->N, K, out));
+    tlnmf_error error = solos_create(s, 0, K, &o);
+    if (error != TLNMF_OK) {
+        tl_dictionary_free(out);
+        return error;
+    }
+    learn_solos(&o);
+    tl_copy(out->W, o.W, s->rows * K);
+    tl_copy(out->H, o.H, K * s->N); /* all frames are solos of the one source */
+    tl_release(&s->ctx->hooks, o.memory);
+    return TLNMF_OK;
+}
+
 /* The columns of one source, from column `first` of the dictionary on. */
 static tlnmf_error fill_source(const tl_study *s, int64_t source, int64_t first, int64_t K,
                                tl_dictionary *d)

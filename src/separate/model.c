@@ -100,7 +100,32 @@ static tlnmf_error put_names(tlnmf_ctx *ctx, tlnmf_record *model, const tlnmf_so
     return tlnmf_set_texts(ctx, model, "names", name, (size_t)sources);
 }
 
-/* W; owners and gates of its columns; when gates are open; Phi if it was learnt. */
+/* The fixed transform that a member has or was learnt from. */
+static void fill_fixed(const tl_separator_info *info, double *Phi0)
+{
+    if (info->basis == TL_BASIS_DCT)
+        tl_dct(info->frames.M, Phi0);
+    else
+        tl_dft(info->frames.M, Phi0);
+}
+
+/* Q of (26): the rows that were learnt are Q times those of the fixed transform. */
+static tlnmf_error put_turn(tlnmf_ctx *ctx, const tl_separator *s, int64_t i, tlnmf_record *model)
+{
+    char name[NAME];
+    double *Q, *Phi0;
+    int64_t M = s->M, band = s->info.band;
+    void *memory;
+    tl_slot table[] = {TL_SLOT(Phi0, M * M)};
+    TRY(tl_record_new_array(ctx, model, member_name(i, "Q", name), 2, (int64_t[]){band, band}, &Q));
+    TRY(TL_ARENA(ctx, "a fixed transform", table, &memory));
+    fill_fixed(&s->info, Phi0);
+    tl_gemm(TL_PLAIN, TL_TRANSPOSED, band, band, M, 1.0, s->Phi, M, Phi0, M, 0.0, Q, band);
+    tl_release(&ctx->hooks, memory);
+    return TLNMF_OK;
+}
+
+/* W; owners and gates of its columns; when gates are open; Q if the transform was learnt. */
 static tlnmf_error put_member(tlnmf_ctx *ctx, const tl_separator *s, int64_t i,
                               tlnmf_record *model)
 {
@@ -123,10 +148,7 @@ static tlnmf_error put_member(tlnmf_ctx *ctx, const tl_separator *s, int64_t i,
             notes[3 * o + 2] = (double)s->open[o].end;
         }
     }
-    if (s->info.method == TL_METHOD_NMF)
-        return TLNMF_OK;
-    return tlnmf_set_array(ctx, model, member_name(i, "Phi", name), s->Phi, 2,
-                           (int64_t[]){s->M, s->M});
+    return s->info.method == TL_METHOD_NMF ? TLNMF_OK : put_turn(ctx, s, i, model);
 }
 
 static tlnmf_error put_members(tlnmf_ctx *ctx, const tl_blend *blend, tlnmf_record *model)
@@ -249,8 +271,8 @@ static tlnmf_error get_single(tlnmf_ctx *ctx, const tlnmf_record *model,
 
 /* The arrays of member i. */
 typedef struct arrays {
-    const double *W, *columns, *notes, *Phi;
-    int64_t rows, K, opens;
+    const double *W, *columns, *notes, *Q;
+    int64_t rows, K, opens, band;
 } arrays;
 
 static tlnmf_error get_arrays(tlnmf_ctx *ctx, const tlnmf_record *model, int64_t i,
@@ -277,11 +299,11 @@ static tlnmf_error get_arrays(tlnmf_ctx *ctx, const tlnmf_record *model, int64_t
     }
     if (info->method == TL_METHOD_NMF)
         return TLNMF_OK;
-    TRY(tl_record_expect(ctx, model, "the model", member_name(i, "Phi", name), 2,
-                         (int64_t[]){M, M}, &a->Phi));
-    if (a->Phi == NULL)
+    a->Q = tlnmf_get_array(model, member_name(i, "Q", name), &rank, shape);
+    a->band = a->Q != NULL ? shape[0] : 0;
+    if (a->Q == NULL || a->band < 1 || a->band > M)
         return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "the model has no %s", name);
-    return TLNMF_OK;
+    return tl_record_expect(ctx, model, "the model", name, 2, (int64_t[]){a->band, a->band}, &a->Q);
 }
 
 static tlnmf_error check_arrays(tlnmf_ctx *ctx, const tl_separator_info *info, const arrays *a)
@@ -296,8 +318,8 @@ static tlnmf_error check_arrays(tlnmf_ctx *ctx, const tl_separator_info *info, c
     for (int64_t i = 0; i < 3 * a->opens; i++)
         if (!(a->notes[i] >= 0.0 && a->notes[i] < 9e15))
             return tl_fail(ctx, TLNMF_ERR_DATA, "the notes of a member are damaged");
-    if (a->Phi != NULL)
-        TRY(tl_check_orthogonal(ctx, "Phi", info->frames.M, a->Phi));
+    if (a->Q != NULL)
+        TRY(tl_check_orthogonal(ctx, "Q", a->band, a->Q));
     if (!(info->eps >= 1e-300 && info->eps <= 1e300))
         return tl_fail(ctx, TLNMF_ERR_OPTION, "eps = %g is outside [1e-300, 1e+300]", info->eps);
     if (info->basis < TL_BASIS_DCT || info->basis > TL_BASIS_STFT)
@@ -318,14 +340,26 @@ static void fill_member(const tl_separator_info *info, const arrays *a, tl_separ
     for (int64_t i = 0; i < a->opens; i++)
         s->open[i] = (tl_span){(int64_t)a->notes[3 * i + 1], (int64_t)a->notes[3 * i + 2],
                                (int64_t)a->notes[3 * i]};
+    s->info.band = a->band;
+}
+
+/* Phi = diag(Q, I) Phi0, (26). */
+static tlnmf_error fill_transform(tlnmf_ctx *ctx, const arrays *a, tl_separator *s)
+{
+    double *Phi0;
+    void *memory;
     if (s->Phi == NULL)
-        return;
-    if (a->Phi != NULL)
-        tl_copy(s->Phi, a->Phi, s->M * s->M);
-    else if (info->basis == TL_BASIS_DCT)
-        tl_dct(s->M, s->Phi);
-    else
-        tl_dft(s->M, s->Phi);
+        return TLNMF_OK;
+    fill_fixed(&s->info, s->Phi);
+    if (a->Q == NULL)
+        return TLNMF_OK;
+    tl_slot table[] = {TL_SLOT(Phi0, a->band * s->M)};
+    TRY(TL_ARENA(ctx, "a fixed transform", table, &memory));
+    tl_copy(Phi0, s->Phi, a->band * s->M);
+    tl_gemm(TL_PLAIN, TL_PLAIN, a->band, s->M, a->band, 1.0, a->Q, a->band, Phi0, s->M, 0.0, s->Phi,
+            s->M);
+    tl_release(&ctx->hooks, memory);
+    return TLNMF_OK;
 }
 
 static tlnmf_error get_member(tlnmf_ctx *ctx, const tlnmf_record *model, int64_t i,
@@ -339,7 +373,7 @@ static tlnmf_error get_member(tlnmf_ctx *ctx, const tlnmf_record *model, int64_t
         .M = info->frames.M, .K = a.K, .opens = a.opens, .spectral = a.rows != info->frames.M};
     TRY(tl_separator_new(ctx, &shape, out));
     fill_member(info, &a, *out);
-    return TLNMF_OK;
+    return fill_transform(ctx, &a, *out);
 }
 
 static tl_separator_info row_info(const tl_separator_info *whole, const double *row)

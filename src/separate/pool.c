@@ -238,7 +238,7 @@ static tlnmf_error try_all(void *self)
     TRY(listen(p));
     choose(p, weight);
     fill_blend(p, weight);
-    tl_verdict_expect(p->opt->sources, p->blend->info.score, true, &p->blend->verdict);
+    tl_verdict_expect(p->opt->sources, p->blend->info.score, &p->blend->verdict);
     return TLNMF_OK;
 }
 

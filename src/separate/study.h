@@ -52,6 +52,8 @@ void tl_dictionary_free(tl_dictionary *d);
 
 /* Flat columns, `per_source` for each source, updated on all frames. */
 tlnmf_error tl_dictionary_flat(const tl_study *study, int64_t per_source, tl_dictionary *out);
+/* K columns of one source from exemplars among all frames, updated on all frames. */
+tlnmf_error tl_dictionary_spread(const tl_study *study, int64_t K, tl_dictionary *out);
 /* Columns from the frames in which a source is alone, which stay; `hidden` flat ones for a source
  * that is never alone. */
 tlnmf_error tl_dictionary_solos(const tl_study *study, int64_t hidden, tl_dictionary *out);
@@ -100,7 +102,23 @@ tlnmf_error tl_verdict_listen(tlnmf_ctx *ctx, const tl_sound *sound, const tl_sc
                               const tl_separate_options *opt, const tl_separator *const *member,
                               int64_t members, tl_verdict *verdict);
 /* The SI-SDR to expect, from these and the score on remixes (NaN: there are none). */
-void tl_verdict_expect(int64_t sources, double score, bool guided, tl_verdict *verdict);
+void tl_verdict_expect(int64_t sources, double score, tl_verdict *verdict);
+/* The same of a blind separation, from the misfit of as many components as sources. */
+void tl_verdict_expect_blind(int64_t sources, double misfit, tl_verdict *verdict);
+
+/* ---- without labels (blind.c) ---------------------------------------------------------------- */
+
+enum { TL_LOOK_MOST = 6 };
+
+/* How many sounds explain a recording, and how many sources that may be. */
+typedef struct tl_look {
+    double misfit[TL_LOOK_MOST + 1]; /* mean of q - log q - 1 with so many components; NaN: not tried */
+    int64_t sounds, sources;
+    bool sure;
+} tl_look;
+
+tlnmf_error tl_look_at(tlnmf_ctx *ctx, const tl_sound *sound, const tl_separate_options *options,
+                       tl_look *look);
 
 /* ---- candidates (pool.c) --------------------------------------------------------------------- */
 

@@ -174,13 +174,27 @@ tlnmf_error tl_verdict_listen(tlnmf_ctx *ctx, const tl_sound *sound, const tl_sc
 static const double CONSTANT = -5.8, OF_AGREEMENT = 0.64, OF_SCORE = 0.42, NO_SCORE = 11.3;
 static const double BELOW = 5.4, ABOVE = 4.3, SCORE_MOST = 30.0;
 
-void tl_verdict_expect(int64_t sources, double score, bool guided, tl_verdict *v)
+void tl_verdict_expect(int64_t sources, double score, tl_verdict *v)
 {
     for (int64_t r = 0; r < sources; r++) {
         double agreement_r = isfinite(v->agreement[r]) ? v->agreement[r] : 0.0;
         double judged = isfinite(score) ? OF_SCORE * fmin(score, SCORE_MOST) : NO_SCORE;
-        v->expected[r] = guided ? CONSTANT + OF_AGREEMENT * agreement_r + judged : NAN;
+        v->expected[r] = CONSTANT + OF_AGREEMENT * agreement_r + judged;
         v->low[r] = v->expected[r] - BELOW;
         v->high[r] = v->expected[r] + ABOVE;
+    }
+}
+
+/* Blind: a straight line over the logarithm of the misfit, from the same mixtures. Components of
+ * phrases are notes, not sources, and the misfit says so: it is large. */
+static const double BLIND_CONSTANT = -3.0, BLIND_SLOPE = -8.0, BLIND_RANGE = 6.0;
+
+void tl_verdict_expect_blind(int64_t sources, double misfit, tl_verdict *v)
+{
+    for (int64_t r = 0; r < sources; r++) {
+        v->expected[r] =
+            isfinite(misfit) ? BLIND_CONSTANT + BLIND_SLOPE * log10(fmax(misfit, 1e-3)) : NAN;
+        v->low[r] = v->expected[r] - BLIND_RANGE;
+        v->high[r] = v->expected[r] + BLIND_RANGE;
     }
 }
