@@ -165,9 +165,9 @@ typedef struct io_extra {
 
 /* What a fit, a diagonalisation or a separation leaves behind. */
 typedef struct io_model {
-    int64_t M, N, K;      /* K = 0: a transform alone; N = 0: W, but no H */
-    double *Phi, *W, *H;  /* M x M, M x K, K x N, C order; W and H may be NULL, and so may Phi if there
-                             are extras: the members of a separation */
+    int64_t M, N, K;     /* K = 0: a transform alone; N = 0: W, but no H */
+    double *Phi, *W, *H; /* M x M, M x K, K x N, C order; W and H may be NULL, and so may Phi if
+                            there are extras: the members of a separation */
     int64_t extras;
     io_extra *extra;      /* datasets /arrays/<name> */
     int64_t trace_length; /* 0: no trace */

@@ -1,8 +1,8 @@
 /* Separates mixtures whose stems are known and says how well: score [NAME=VALUE...] FOLDER...
  *
- * A folder holds mix.flac, labels.txt (start, end, name) and a NAME.flac for each source. NAME=VALUE
- * are settings of the task "separate"; blind=1 leaves the labels away. One line of JSON a folder:
- * the SI-SDR of each stem, the time, and what the model says of itself. */
+ * A folder holds mix.flac, labels.txt (start, end, name) and a NAME.flac for each source.
+ * NAME=VALUE are settings of the task "separate"; blind=1 leaves the labels away. One line of JSON
+ * a folder: the SI-SDR of each stem, the time, and what the model says of itself. */
 #include <tlnmf/sound.h>
 
 #include <math.h>
@@ -153,9 +153,8 @@ static void log_line(tlnmf_log_level level, const char *message, void *user)
 static void print_model(const tlnmf_record *model)
 {
     static const char *const reals[] = {"score", "coverage"};
-    static const char *const arrays[] = {"members",      "expected_sdr",  "expected_low",
-                                         "expected_high", "share",        "overlap",
-                                         "agreement"};
+    static const char *const arrays[] = {"members", "expected_sdr", "expected_low", "expected_high",
+                                         "share",   "overlap",      "agreement"};
     for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
         print_number(reals[i], tlnmf_get_real(model, reals[i]));
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
@@ -164,7 +163,8 @@ static void print_model(const tlnmf_record *model)
         printf(", \"reason\": \"%s\"", tlnmf_get_text(model, "reason"));
     size_t size = 0;
     tlnmf_ctx *ctx = NULL;
-    if (tlnmf_ctx_create(&ctx) == TLNMF_OK && tlnmf_record_pack(ctx, model, NULL, &size) == TLNMF_OK)
+    if (tlnmf_ctx_create(&ctx) == TLNMF_OK &&
+        tlnmf_record_pack(ctx, model, NULL, &size) == TLNMF_OK)
         print_number("bytes", (double)size);
     tlnmf_ctx_free(ctx);
 }

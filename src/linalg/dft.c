@@ -53,8 +53,8 @@ void tl_dft_plan_free(tl_dft_plan *plan)
 }
 
 /* One pass with factor p, of sub-transforms of length p m whose elements are s apart:
- * y[s (p k + i) + q] = w^(k i) sum_j x[s (k + m j) + q] exp(-2 pi i i j / p), w = exp(-2 pi i / pm).
- * The roots of all passes are among those of M, for p m s = M. */
+ * y[s (p k + i) + q] = w^(k i) sum_j x[s (k + m j) + q] exp(-2 pi i i j / p), w = exp(-2 pi i /
+ * pm). The roots of all passes are among those of M, for p m s = M. */
 TL_HOT static void pass(const tl_dft_plan *plan, int from, int64_t p, int64_t m, int64_t s)
 {
     const double *x_re = plan->re[from], *x_im = plan->im[from];

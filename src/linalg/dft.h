@@ -11,8 +11,8 @@ typedef struct tl_dft_plan {
     int64_t M;
     int factors;
     int64_t factor[TL_DFT_FACTORS];
-    double *cosine, *sine;    /* M: exp(-2 pi i k / M) */
-    double *re[2], *im[2];    /* a tile of columns and its copy */
+    double *cosine, *sine;     /* M: exp(-2 pi i k / M) */
+    double *re[2], *im[2];     /* a tile of columns and its copy */
     double *part_re, *part_im; /* the inputs of one butterfly */
     tl_hooks hooks;
     void *memory;

@@ -258,8 +258,8 @@ static tlnmf_error put_stem_names(tlnmf_ctx *ctx, const job *j, tlnmf_record *ou
 static tlnmf_error put_plan(tlnmf_ctx *ctx, const job *j, tlnmf_record *out)
 {
     TRY(put_stem_names(ctx, j, out));
-    return tlnmf_set_integer(ctx, out, "N",
-                             tl_frames_count(&j->blend->member[0]->info.frames, j->sound->sound.length));
+    return tlnmf_set_integer(
+        ctx, out, "N", tl_frames_count(&j->blend->member[0]->info.frames, j->sound->sound.length));
 }
 
 tlnmf_error tlnmf_stems_plan(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_sound *sound,
@@ -298,7 +298,8 @@ static tlnmf_error run_job(tlnmf_ctx *ctx, job *j, tlnmf_write write, void *user
         run.eps = eps;
     run.notes = j->same;
     if (s->keep_H)
-        TRY(tl_record_new_array(ctx, report, "H", 2, (int64_t[]){j->blend->member[0]->K, N}, &run.H));
+        TRY(tl_record_new_array(ctx, report, "H", 2, (int64_t[]){j->blend->member[0]->K, N},
+                                &run.H));
     TRY(tl_reporter_create(ctx, &reporter));
     tl_watch watch = {tl_reporter_callback(&reporter), &reporter, false};
     tlnmf_error error = tl_blend_run(ctx, j->blend, &j->sound->sound, &run, &watch);

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* One component that misfits by less than EXPLAINED explains a recording. Otherwise nothing tells notes
- * from sources without labels, and USUAL is a guess, which the result says. */
+/* One component that misfits by less than EXPLAINED explains a recording. Otherwise nothing tells
+ * notes from sources without labels, and USUAL is a guess, which the result says. */
 static const double EXPLAINED = 0.05;
 enum { USUAL = 2 };
 

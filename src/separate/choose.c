@@ -6,8 +6,8 @@
 /* The most components a source that are tried where the options leave it open. */
 enum { PER_SOURCE_MOST = 3 };
 
-/* Passages for remixes, in frames: a shorter one has too little between its edges, and beyond LONGEST
- * a judgement only takes longer. */
+/* Passages for remixes, in frames: a shorter one has too little between its edges, and beyond
+ * LONGEST a judgement only takes longer. */
 enum { SHORTEST = 4, LONGEST = 64 };
 
 /* What the options leave open. */

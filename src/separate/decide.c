@@ -4,14 +4,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Labels longer than LONG seconds are looked at in pieces of at most PIECE; pieces of which less than
- * HEARD is solo are considered. A piece holds something new if the solos misfit by more than MISFIT
- * and transpositions make that less than GAIN of it; then a shift is proposed that holds more than
- * SHARE of the source's H. */
+/* Labels longer than LONG seconds are looked at in pieces of at most PIECE; pieces of which less
+ * than HEARD is solo are considered. A piece holds something new if the solos misfit by more than
+ * MISFIT and transpositions make that less than GAIN of it; then a shift is proposed that holds
+ * more than SHARE of the source's H. */
 static const double PIECE = 0.5, LONG = 0.75, HEARD = 0.3, MISFIT = 0.1, GAIN = 0.8, SHARE = 0.2;
-/* Proposals are of at most NEAR semitones. They are compared with one of the CHOICES shifts that hold
- * more than SOME of H among those of up to TL_SEMITONES. Another one wins if the misfit becomes less
- * than BETTER of what it was. UPDATES of H for each, and SWEEPS through all pieces. */
+/* Proposals are of at most NEAR semitones. They are compared with one of the CHOICES shifts that
+ * hold more than SOME of H among those of up to TL_SEMITONES. Another one wins if the misfit
+ * becomes less than BETTER of what it was. UPDATES of H for each, and SWEEPS through all pieces. */
 static const double SOME = 0.05, BETTER = 0.55;
 enum { NEAR = 9, CHOICES = 4, UPDATES = 20, SWEEPS = 2 };
 
@@ -210,8 +210,8 @@ static double try_shifts(hearing *h, const piece *p)
             bool base = h->column[k] < h->wide->base;
             double old = base ? h->d->H[h->column[k] * s->N + h->frame[n]] : 0.0;
             h->H[k * N + n] = !may_sound(h, h->column[k], h->frame[n]) ? 0.0
-                              : base                                  ? fmax(old, 0.05 * share)
-                                                                      : 0.2 * share;
+                              : base                                   ? fmax(old, 0.05 * share)
+                                                                       : 0.2 * share;
         }
     }
     h->factors.N = N;
@@ -271,9 +271,9 @@ static tlnmf_error create_hearing(hearing *h, double **scratch)
     for (int64_t i = 0; i < schedule->count; i++)
         pieces += pieces_of(s, schedule->spans[i]);
     tl_slot table[10 + TL_FACTORS_SLOTS] = {
-        TL_SLOT(h->before, s->N), TL_SLOT(h->after, s->N),  TL_SLOT(h->sounding, s->N),
-        TL_SLOT(h->piece, pieces + 1), TL_SLOT(h->frame, N),     TL_SLOT(h->column, K),
-        TL_SLOT(h->V, rows * N),  TL_SLOT(h->W, rows * K),  TL_SLOT(h->H, K * N),
+        TL_SLOT(h->before, s->N),      TL_SLOT(h->after, s->N), TL_SLOT(h->sounding, s->N),
+        TL_SLOT(h->piece, pieces + 1), TL_SLOT(h->frame, N),    TL_SLOT(h->column, K),
+        TL_SLOT(h->V, rows * N),       TL_SLOT(h->W, rows * K), TL_SLOT(h->H, K * N),
         TL_SLOT(*scratch, s->N)};
     tl_factors_slots(&h->factors, rows, N, K, 0, table + 10);
     h->factors.eps = s->eps;

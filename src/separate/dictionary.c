@@ -9,7 +9,7 @@
  * The figures in docs/separation.md are with these. */
 enum { PER_SOURCE = 16, COLUMNS = 128, LEAST = 4, ON_SOLOS = 60, BESIDE = 40, FLAT = 60 };
 static const double EXEMPLAR = 0.9; /* of a column at the start; the rest is flat */
-static const double FLOOR = 1e-3;   /* the flat part of a column afterwards: it may meet new notes */
+static const double FLOOR = 1e-3; /* the flat part of a column afterwards: it may meet new notes */
 static const double COMPRESS = 10.0; /* eps: exemplars differ by log(1 + V / (10 eps)) */
 
 tlnmf_error tl_dictionary_new(tlnmf_ctx *ctx, int64_t rows, int64_t N, int64_t K, tl_dictionary *d)
@@ -125,10 +125,10 @@ static tlnmf_error solos_create(const tl_study *s, int64_t source, int64_t K, so
 {
     int64_t rows = s->rows, count = count_solos(s, source);
     *o = (solos){.s = s, .rows = rows, .count = count, .K = K};
-    tl_slot table[7 + TL_FACTORS_SLOTS] = {
-        TL_SLOT(o->frame, count),   TL_SLOT(o->chosen, K),       TL_SLOT(o->V, rows * count),
-        TL_SLOT(o->L, rows * count), TL_SLOT(o->distance, count), TL_SLOT(o->W, rows * K),
-        TL_SLOT(o->H, K * count)};
+    tl_slot table[7 + TL_FACTORS_SLOTS] = {TL_SLOT(o->frame, count),    TL_SLOT(o->chosen, K),
+                                           TL_SLOT(o->V, rows * count), TL_SLOT(o->L, rows * count),
+                                           TL_SLOT(o->distance, count), TL_SLOT(o->W, rows * K),
+                                           TL_SLOT(o->H, K * count)};
     tl_factors_slots(&o->factors, rows, count, K, K, table + 7);
     o->factors.eps = s->eps;
     TRY(TL_ARENA(s->ctx, "the solos of a source", table, &o->memory));

@@ -8,7 +8,7 @@ void tl_factors_slots(tl_factors *f, int64_t rows, int64_t N, int64_t K, int64_t
     const struct {
         double **part;
         int64_t count;
-    } parts[TL_FACTORS_SLOTS] = {{&f->U, rows * N},      {&f->A, rows * N},
+    } parts[TL_FACTORS_SLOTS] = {{&f->U, rows * N},         {&f->A, rows * N},
                                  {&f->num, sums},           {&f->den, sums},
                                  {&f->W_free, rows * free}, {&f->H_free, free * N}};
     f->rows = rows;
@@ -95,8 +95,7 @@ static void scatter(const tl_factors *f, const bool *free, int64_t count, double
     }
 }
 
-void tl_factors_update(const tl_factors *f, const double *V, const bool *free, double *W,
-                       double *H)
+void tl_factors_update(const tl_factors *f, const double *V, const bool *free, double *W, double *H)
 {
     int64_t B = f->rows, N = f->N;
     tl_factors_update_H(f, V, W, H);

@@ -1,4 +1,5 @@
-/* Several separators over one recording: each in frames of its own, a round of samples at a time. */
+/* Several separators over one recording: each in frames of its own, a round of samples at a time.
+ */
 #include "separate/separate.h"
 
 /* Frames of the longest hop in a round. */
@@ -60,8 +61,7 @@ static tlnmf_error create_buffers(tl_lanes *l)
     return tl_arena_create(l->ctx, "the outputs of a round", table, (size_t)rows, &l->buffers);
 }
 
-static tlnmf_error create_lanes(tl_lanes *l, const tl_separator *const *separator,
-                                double eps_scale)
+static tlnmf_error create_lanes(tl_lanes *l, const tl_separator *const *separator, double eps_scale)
 {
     int64_t hop = 0, reach = 0;
     for (int64_t i = 0; i < l->count; i++) {
@@ -184,7 +184,8 @@ static void do_round(const tl_lanes *l, tl_lane *lane, int64_t target)
         int64_t need = (target - lane->done + hop - 1) / hop;
         int64_t count = tl_min(tl_min(need, lane->block.capacity), lane->N - lane->n);
         do_block(l, lane, count);
-        complete(l, lane, lane->n == lane->N ? tl_max(lane->done, l->last) : earliest(lane, lane->n));
+        complete(l, lane,
+                 lane->n == lane->N ? tl_max(lane->done, l->last) : earliest(lane, lane->n));
     }
 }
 

@@ -61,12 +61,8 @@ static tlnmf_error put_reals(tlnmf_ctx *ctx, tlnmf_record *model, const tl_blend
     const struct {
         const char *name;
         double value;
-    } reals[] = {{"taper", info->frames.taper},
-                 {"beta", info->frames.beta},
-                 {"eps", info->eps},
-                 {"mean_power", info->mean_power},
-                 {"score", info->score},
-                 {"C", info->C}};
+    } reals[] = {{"taper", info->frames.taper},    {"beta", info->frames.beta}, {"eps", info->eps},
+                 {"mean_power", info->mean_power}, {"score", info->score},      {"C", info->C}};
     for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
         TRY(tlnmf_set_real(ctx, model, reals[i].name, reals[i].value));
     return TLNMF_OK;
@@ -126,8 +122,7 @@ static tlnmf_error put_turn(tlnmf_ctx *ctx, const tl_separator *s, int64_t i, tl
 }
 
 /* W; owners and gates of its columns; when gates are open; Q if the transform was learnt. */
-static tlnmf_error put_member(tlnmf_ctx *ctx, const tl_separator *s, int64_t i,
-                              tlnmf_record *model)
+static tlnmf_error put_member(tlnmf_ctx *ctx, const tl_separator *s, int64_t i, tlnmf_record *model)
 {
     char name[NAME];
     double *columns, *notes;
@@ -243,8 +238,7 @@ static tlnmf_error get_info(tlnmf_ctx *ctx, const tlnmf_record *model, tl_separa
         .sources = integer_or(model, "sources", 0),
         .per_source = integer_or(model, "per_source", 0),
         .basis = tl_option_choice(TL_TASK_SEPARATE, "transform", transform),
-        .method =
-            tl_option_choice(TL_TASK_SEPARATE, "method", tlnmf_get_text(model, "method")),
+        .method = tl_option_choice(TL_TASK_SEPARATE, "method", tlnmf_get_text(model, "method")),
         .eps = tlnmf_get_real(model, "eps"),
         .mean_power = tlnmf_get_real(model, "mean_power"),
         .score = tlnmf_get_real(model, "score"),

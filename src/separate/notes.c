@@ -30,8 +30,8 @@ static void transpose_column(int64_t rows, const double *W, int64_t W_K, int64_t
         out[m * K + k] /= sum;
 }
 
-/* What a dictionary is widened by: the shifts of some notes, or all up to `range` of the sources that
- * have solos. */
+/* What a dictionary is widened by: the shifts of some notes, or all up to `range` of the sources
+ * that have solos. */
 typedef struct extent {
     const tl_notes *notes; /* or NULL */
     int64_t range;

@@ -94,8 +94,7 @@ static double pool_numbers(const tl_separate_options *opt, double N, double chan
     double scenes = 2.0 * frames * (M + (double)f->hop * M / (double)f->M) * channels;
     double studies = 8.0 * rows * frames + wide * (2.0 * rows + 6.0 * frames);
     double candidates = 12.0 * rows * 4.0 * K;
-    return scenes + studies + candidates +
-           6.0 * lane_numbers(f, M, 4.0 * K, sources, channels);
+    return scenes + studies + candidates + 6.0 * lane_numbers(f, M, 4.0 * K, sources, channels);
 }
 
 double tl_separate_memory(const tl_separate_options *opt, int64_t length, int64_t channels)

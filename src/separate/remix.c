@@ -122,8 +122,8 @@ static void find_pairs(const tl_schedule *schedule, int64_t passages, const pass
             if ((a & b) != 0 || !is_new(remix, a, b))
                 continue;
             int64_t p = remix->count++, length = tl_min(list[j].end - list[j].start, longest);
-            int64_t rings = tl_max(ringing(schedule, list[i].start, a),
-                                   ringing(schedule, list[j].start, b));
+            int64_t rings =
+                tl_max(ringing(schedule, list[i].start, a), ringing(schedule, list[j].start, b));
             remix->pair[p].sources[0] = a;
             remix->pair[p].sources[1] = b;
             remix->pair[p].length = length;
@@ -215,8 +215,7 @@ static void estimate_first(const judge *j, int64_t p)
     int64_t N = tl_frames_count(&block->framing->f, length);
     tl_stretch mix = {0, length, channels, remix->mix};
     tl_stretch estimate = {0, length, channels, remix->estimate};
-    tl_part first = {
-        .sources = remix->pair[p].sources[0], .component = -1, .floor_share = 0.5};
+    tl_part first = {.sources = remix->pair[p].sources[0], .component = -1, .floor_share = 0.5};
     memset(remix->estimate, 0, (size_t)(length * channels) * sizeof(double));
     int64_t most = tl_min(block->capacity, AT_ONCE);
     for (int64_t n = 0; n < N; n += most) {
@@ -237,14 +236,13 @@ static void estimate_first(const judge *j, int64_t p)
 /* Of remix->estimate against x from sample `from` on, all channels together. */
 static double si_sdr(const tl_remix *remix, int64_t p, const double *x, int64_t from)
 {
-    return tl_si_sdr_bounded(
-        &(tl_si_sdr_pair){.reference = x + from * remix->channels,
-                          .estimate = remix->estimate + from * remix->channels,
-                          .reference_scale = 1.0,
-                          .estimate_scale = 1.0,
-                          .samples = remix->pair[p].length - from,
-                          .channels = remix->channels,
-                          .last = remix->channels});
+    return tl_si_sdr_bounded(&(tl_si_sdr_pair){.reference = x + from * remix->channels,
+                                               .estimate = remix->estimate + from * remix->channels,
+                                               .reference_scale = 1.0,
+                                               .estimate_scale = 1.0,
+                                               .samples = remix->pair[p].length - from,
+                                               .channels = remix->channels,
+                                               .last = remix->channels});
 }
 
 /* The mean SI-SDR of both parts, of the first as it is masked, of the second as what that leaves;
@@ -263,8 +261,8 @@ static double judge_pair(const judge *j, int64_t p, int64_t turn)
     sum += si_sdr(remix, p, x[0], 0) + si_sdr(remix, p, x[0], remix->pair[p].trim);
     for (int64_t t = 0; t < numbers; t++)
         remix->estimate[t] = remix->mix[t] - remix->estimate[t];
-    sum += si_sdr(remix, p, remix->second, 0) +
-           si_sdr(remix, p, remix->second, remix->pair[p].trim);
+    sum +=
+        si_sdr(remix, p, remix->second, 0) + si_sdr(remix, p, remix->second, remix->pair[p].trim);
     return 0.25 * sum;
 }
 

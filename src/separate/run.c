@@ -32,16 +32,16 @@ static tlnmf_error prepare(job *j)
 {
     const tl_separate_run *run = j->run;
     int64_t members = run->components ? 1 : j->blend->members; /* components are of one member */
-    j->lanes = (tl_lanes){.ctx = j->ctx,
-                          .sound = j->sound,
-                          .guide = {{run->spans, run->span_count, run->release,
-                                     j->blend->info.sources},
-                                    run->notes != 0},
-                          .last = j->sound->length,
-                          .threads = tl_separate_threads(run->threads),
-                          .components = run->components,
-                          .residual = run->residual,
-                          .silent = run->write == NULL};
+    j->lanes =
+        (tl_lanes){.ctx = j->ctx,
+                   .sound = j->sound,
+                   .guide = {{run->spans, run->span_count, run->release, j->blend->info.sources},
+                             run->notes != 0},
+                   .last = j->sound->length,
+                   .threads = tl_separate_threads(run->threads),
+                   .components = run->components,
+                   .residual = run->residual,
+                   .silent = run->write == NULL};
     TRY(check(j, &j->lanes.guide.schedule));
     double scale = run->eps > 0.0 ? run->eps / j->blend->member[0]->info.eps : 1.0;
     TRY(tl_lanes_create(&j->lanes, (const tl_separator *const *)j->blend->member,

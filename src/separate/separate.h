@@ -47,8 +47,8 @@ void tl_separator_free(tl_separator *separator);
 
 void tl_separate_init(tl_separate_options *options);
 tlnmf_error tl_separate_check(tlnmf_ctx *ctx, const tl_separate_options *options, bool guided);
-/* Whether they leave enough open for dictionaries from solos (pool.c): those are of fixed transforms,
- * and have as many columns as they need. */
+/* Whether they leave enough open for dictionaries from solos (pool.c): those are of fixed
+ * transforms, and have as many columns as they need. */
 bool tl_separate_is_open(const tl_separate_options *options);
 /* An upper bound on the bytes that learning and running take; 0 while M, hop, shifts or channels
  * are not set. */
@@ -122,8 +122,8 @@ tl_stretch tl_scene_stretch(const tl_scene *scene, int64_t i); /* the samples of
 
 /* ---- updates (factors.c) --------------------------------------------------------------------- */
 
-/* The multiplicative updates (7)-(9) by matrix products, for W with many columns of which some stay.
- * Frames in which H is zero keep their zeros. */
+/* The multiplicative updates (7)-(9) by matrix products, for W with many columns of which some
+ * stay. Frames in which H is zero keep their zeros. */
 typedef struct tl_factors {
     int64_t rows, N, K; /* of the V at work; at most what the buffers were made for */
     double eps;
@@ -156,13 +156,13 @@ typedef struct tl_block {
     const double *Phi, *W; /* M x M or NULL for the DFT without a matrix; rows x K */
     const int64_t *owner;  /* K: the source of each column */
     double eps;
-    bool paired;      /* cosine and sine rows of the DFT share their power: (25) */
-    double *Y, *X;    /* M x (count per_frame): frames and their coefficients Phi Y */
-    double *V;        /* rows x count */
-    double *H;        /* K x count */
-    double *Vhat;     /* rows x count: W H + eps */
-    double *H_part;   /* K x count: rows of H of one output, the others 0 */
-    double *mask;     /* rows x count: of one output, (23) */
+    bool paired;    /* cosine and sine rows of the DFT share their power: (25) */
+    double *Y, *X;  /* M x (count per_frame): frames and their coefficients Phi Y */
+    double *V;      /* rows x count */
+    double *H;      /* K x count */
+    double *Vhat;   /* rows x count: W H + eps */
+    double *H_part; /* K x count: rows of H of one output, the others 0 */
+    double *mask;   /* rows x count: of one output, (23) */
     double *X_part; /* M x (count per_frame): coefficients of one output */
     double *Y_part; /* M x (count per_frame): frames of one output */
     tl_factors factors;
@@ -201,7 +201,8 @@ bool tl_block_part(tl_block *block, const tl_part *part);
 /* Adds frame i of Y_part to y, as frame n: overlap-add, (24) without its denominator. */
 void tl_block_add(const tl_block *block, int64_t n, int64_t i, tl_stretch *y);
 
-/* ---- several separators over one recording (lanes.c) ------------------------------------------ */
+/* ---- several separators over one recording (lanes.c) ------------------------------------------
+ */
 
 /* Which columns may sound in which frames. */
 typedef struct tl_guide {
@@ -235,10 +236,10 @@ typedef struct tl_lanes {
     int64_t count, outputs, capacity, round;
     int threads; /* that share the lanes */
     int32_t components, residual;
-    bool silent;    /* only H is wanted */
-    int64_t base;   /* the first sample in the buffers */
-    int64_t ready;  /* samples before this are complete in all lanes */
-    double *in;     /* capacity x channels: the sound from `base` on */
+    bool silent;   /* only H is wanted */
+    int64_t base;  /* the first sample in the buffers */
+    int64_t ready; /* samples before this are complete in all lanes */
+    double *in;    /* capacity x channels: the sound from `base` on */
     tl_lane *lane;
     tl_hooks hooks;
     void *memory, *buffers;
@@ -248,8 +249,8 @@ typedef struct tl_lanes {
 tlnmf_error tl_lanes_create(tl_lanes *lanes, const tl_separator *const *separator, int64_t count,
                             double eps_scale);
 void tl_lanes_free(tl_lanes *lanes);
-/* Works until more samples are ready: base .. ready-1, in `in` and in each lane's sums. False at the
- * end. */
+/* Works until more samples are ready: base .. ready-1, in `in` and in each lane's sums. False at
+ * the end. */
 tlnmf_error tl_lanes_advance(tl_lanes *lanes, bool *more);
 /* Output `output` of a lane, all but the last one, from sample `base` on. */
 const double *tl_lanes_output(const tl_lanes *lanes, int64_t lane, int64_t output);
@@ -285,7 +286,8 @@ typedef struct tl_remix {
         int64_t trim;        /* samples in which a foreign source may ring on */
         double *x[2];        /* length x channels: the passages */
     } pair[TL_REMIXES];
-    double *second, *mix, *estimate; /* as long as the longest: a second part, a mixture, an estimate */
+    double *second, *mix,
+        *estimate; /* as long as the longest: a second part, a mixture, an estimate */
     tl_hooks hooks;
     void *memory;
 } tl_remix;
@@ -301,7 +303,8 @@ tlnmf_error tl_remix_judge(tlnmf_ctx *ctx, const tl_remix *remix, const tl_separ
 
 /* ---- the two calls (choose.c, run.c) --------------------------------------------------------- */
 
-/* Tries candidates and returns the best, or several; outcome as described above. No spans: blind. */
+/* Tries candidates and returns the best, or several; outcome as described above. No spans: blind.
+ */
 tlnmf_error tl_blend_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
                            int64_t span_count, const tl_separate_options *options, tl_watch *watch,
                            tl_blend **out);

@@ -8,9 +8,9 @@ tlnmf_error tl_separator_new(tlnmf_ctx *ctx, const tl_separator_shape *shape, tl
     int64_t M = shape->M, K = shape->K, rows = shape->spectral ? M / 2 + 1 : M;
     tl_separator *separator,
         shell = {.M = M, .K = K, .rows = rows, .opens = shape->opens, .hooks = ctx->hooks};
-    tl_slot table[] = {TL_SLOT(separator, 1),   TL_SLOT(shell.Phi, shape->spectral ? 0 : M * M),
+    tl_slot table[] = {TL_SLOT(separator, 1),      TL_SLOT(shell.Phi, shape->spectral ? 0 : M * M),
                        TL_SLOT(shell.W, rows * K), TL_SLOT(shell.owner, K),
-                       TL_SLOT(shell.gate, K),  TL_SLOT(shell.open, shape->opens)};
+                       TL_SLOT(shell.gate, K),     TL_SLOT(shell.open, shape->opens)};
     *out = NULL;
     TRY(TL_ARENA(ctx, "what is learnt", table, &shell.memory));
     for (int64_t k = 0; k < K; k++)

@@ -1,4 +1,5 @@
-/* One representation of a recording: the STFT of the frames to learn from, and who is alone when. */
+/* One representation of a recording: the STFT of the frames to learn from, and who is alone when.
+ */
 #include "separate/study.h"
 
 /* Seconds of solo that are enough for a dictionary. */

@@ -46,8 +46,7 @@ typedef struct tl_dictionary {
     void *memory;
 } tl_dictionary;
 
-tlnmf_error tl_dictionary_new(tlnmf_ctx *ctx, int64_t rows, int64_t N, int64_t K,
-                              tl_dictionary *d);
+tlnmf_error tl_dictionary_new(tlnmf_ctx *ctx, int64_t rows, int64_t N, int64_t K, tl_dictionary *d);
 void tl_dictionary_free(tl_dictionary *d);
 
 /* Flat columns, `per_source` for each source, updated on all frames. */
@@ -92,10 +91,11 @@ void tl_notes_free(tl_notes *notes);
 tlnmf_error tl_notes_apply(const tl_study *study, const tl_dictionary *d, const tl_notes *notes,
                            tl_dictionary *out);
 /* A separator from a dictionary; notes may be NULL. */
-tlnmf_error tl_study_separator(const tl_study *study, const tl_dictionary *d,
-                               const tl_notes *notes, tl_separator **out);
+tlnmf_error tl_study_separator(const tl_study *study, const tl_dictionary *d, const tl_notes *notes,
+                               tl_separator **out);
 
-/* ---- what to expect (verdict.c) --------------------------------------------------------------- */
+/* ---- what to expect (verdict.c) ---------------------------------------------------------------
+ */
 
 /* Has the members take the recording apart: agreement, share and overlap. */
 tlnmf_error tl_verdict_listen(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedule *schedule,
@@ -112,7 +112,8 @@ enum { TL_LOOK_MOST = 6 };
 
 /* How many sounds explain a recording, and how many sources that may be. */
 typedef struct tl_look {
-    double misfit[TL_LOOK_MOST + 1]; /* mean of q - log q - 1 with so many components; NaN: not tried */
+    double misfit[TL_LOOK_MOST +
+                  1]; /* mean of q - log q - 1 with so many components; NaN: not tried */
     int64_t sounds, sources;
     bool sure;
 } tl_look;

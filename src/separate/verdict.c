@@ -169,8 +169,8 @@ tlnmf_error tl_verdict_listen(tlnmf_ctx *ctx, const tl_sound *sound, const tl_sc
 
 /* ---- what to expect -------------------------------------------------------------------------- */
 
-/* Least squares on the development mixtures of docs/separation.md, and the 10 % and 90 % quantiles of
- * what is left. */
+/* Least squares on the development mixtures of docs/separation.md, and the 10 % and 90 % quantiles
+ * of what is left. */
 static const double CONSTANT = -5.8, OF_AGREEMENT = 0.64, OF_SCORE = 0.42, NO_SCORE = 11.3;
 static const double BELOW = 5.4, ABOVE = 4.3, SCORE_MOST = 30.0;
 

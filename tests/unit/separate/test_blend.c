@@ -17,8 +17,8 @@ static const struct {
     const char *name;
     int source, key;
     double start, end;
-} SCORE[PITCHES] = {{"low", 0, 48, 0.0, 0.6},  {"low", 0, 52, 0.6, 1.2},  {"high", 1, 76, 1.5, 2.1},
-                    {"high", 1, 81, 2.1, 2.7}, {"low", 0, 55, 3.0, 3.7},  {"high", 1, 76, 3.0, 3.7},
+} SCORE[PITCHES] = {{"low", 0, 48, 0.0, 0.6},  {"low", 0, 52, 0.6, 1.2}, {"high", 1, 76, 1.5, 2.1},
+                    {"high", 1, 81, 2.1, 2.7}, {"low", 0, 55, 3.0, 3.7}, {"high", 1, 76, 3.0, 3.7},
                     {"low", 0, 48, 3.7, 4.4}};
 
 static void play(double *x, int key, int source, double start, double end)
@@ -50,8 +50,8 @@ static tlnmf_sound *labelled(tlnmf_ctx *ctx, const band *b)
     tlnmf_sound *sound;
     assert_ok(ctx, tlnmf_sound_from_array(ctx, b->mix, SAMPLES, 1, SECOND, &sound));
     for (int i = 0; i < PITCHES; i++)
-        assert_ok(ctx, tlnmf_sound_add_label(ctx, sound, SCORE[i].name, SCORE[i].start,
-                                             SCORE[i].end));
+        assert_ok(ctx,
+                  tlnmf_sound_add_label(ctx, sound, SCORE[i].name, SCORE[i].start, SCORE[i].end));
     return sound;
 }
 
