@@ -4,10 +4,11 @@
  *
  * Products that go through BLAS are counted as they happen, trial steps of the line search and all;
  * the updates' own, 12 M N K each (see jobs.c), are given beside them. CPU time, one thread; the
- * clock is read in the public callback. */
-#include "base/base.h"
+ * clock is read in the callback. */
+#include "api.h"
 #include "flops.h"
 #include "machine.h"
+#include "tlnmf/paper.h"
 
 #include <inttypes.h>
 #include <omp.h>
@@ -33,9 +34,27 @@ static int tick(const tl_progress *progress, void *user)
     return 0;
 }
 
-static tlnmf_error run(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t K, int64_t J, double *Y)
+/* One realisation of the Gaussian composite model, M x N. */
+static tlnmf_error simulate(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t K, tlnmf_data **data)
 {
-    tlnmf_settings opt;
+    tl_settings settings;
+    tlnmf_record *sample;
+    tl_settings_defaults(TL_TASK_GCM, &settings);
+    settings.gcm_M = M;
+    settings.gcm_N = N;
+    settings.gcm_K = K;
+    settings.seed_truth = 1;
+    settings.seed_data = 2;
+    TRY(tlnmf_simulate_gcm(ctx, &settings, &sample));
+    const double *Y = tlnmf_get_array(sample, "Y", NULL, NULL);
+    tlnmf_error error = tlnmf_data_from_realisations(ctx, Y, (int64_t[]){1, M, N}, data);
+    tlnmf_record_free(sample);
+    return error;
+}
+
+static tlnmf_error run(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t K, int64_t J)
+{
+    tl_settings opt;
     tl_settings_defaults(TL_TASK_FIT, &opt);
     opt.k = K;
     opt.J = J;
@@ -44,11 +63,10 @@ static tlnmf_error run(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t K, int64_t 
     opt.threads = 1;
     /* From near the end: line searches that take one trial, as most do. */
     opt.transform = TL_TRANSFORM_DCT;
-    tlnmf_data *data = NULL;
-    tl_result *result = NULL;
+    tlnmf_data *data;
+    tl_result *result;
     watch w = {.running = false};
-    TRY(simulate_gcm(ctx, (gcm_recipe){1, M, N, K, 1, 2, TL_STREAM_OWN}, Y, NULL, NULL));
-    TRY(tlnmf_data_from_realisations(ctx, Y, (int64_t[]){1, M, N}, &data));
+    TRY(simulate(ctx, M, N, K, &data));
     printf("{\"M\": %" PRId64 ", \"N\": %" PRId64 ", \"K\": %" PRId64
            ", \"update_flops\": %.8g, \"gemm_rate\": %.6g, \"iterations\": [",
            M, N, K, 12.0 * (double)(M * N * K * opt.J_nmf), machine_gemm(ctx, tl_min(M, 1024)));
@@ -72,12 +90,9 @@ int main(int argc, char **argv)
     if (tlnmf_ctx_create(&ctx) != TLNMF_OK)
         return 1;
     omp_set_num_threads(1); /* for the rate of products; the fit sees to its own */
-    double *Y = tl_allocate(&ctx->hooks, (size_t)(size[0] * size[1]) * sizeof *Y);
-    tlnmf_error error = Y == NULL ? tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for the data")
-                                  : run(ctx, size[0], size[1], size[2], size[3], Y);
+    tlnmf_error error = run(ctx, size[0], size[1], size[2], size[3]);
     if (error != TLNMF_OK)
         fprintf(stderr, "bench: %s\n", tlnmf_message(ctx));
-    tl_release(&ctx->hooks, Y);
     tlnmf_ctx_free(ctx);
     return error == TLNMF_OK ? 0 : 1;
 }

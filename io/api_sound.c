@@ -104,6 +104,7 @@ static tlnmf_error choose_format(tlnmf_ctx *ctx, const char *path, const tlnmf_s
     double rate = tlnmf_get_real(record, "rate");
     io_error err;
 
+    *info = (io_sound_info){0};
     if (!(rate >= 1 && rate <= INT_MAX && rate == floor(rate)))
         return io_refuse(ctx, TLNMF_ERR_OUTPUT,
                          "%s: cannot write: the rate is %.10g Hz, that of a file is a whole number",

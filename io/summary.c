@@ -39,8 +39,8 @@ static json_t *value_json(const tlnmf_record *record, const char *name)
     }
 }
 
-/* The object that a name belongs into, made if need be; *rest is its key there. Where a value has
- * the name of an object already, the key keeps its dots. NULL when out of memory. */
+/* The object that a name belongs into, made if need be; *rest is its key there. Where a value
+ * has the name of an object already, the key keeps its dots. NULL when out of memory. */
 static json_t *descend(json_t *object, const char *name, const char **rest)
 {
     const char *dot;
@@ -49,6 +49,8 @@ static json_t *descend(json_t *object, const char *name, const char **rest)
     for (*rest = name; (dot = strchr(*rest, '.')) != NULL; *rest = dot + 1, top = false) {
         char key[NAME_SIZE];
         snprintf(key, sizeof key, "%.*s", (int)(dot - *rest), *rest);
+        if (top && (strcmp(key, "options") == 0 || strcmp(key, "separation") == 0))
+            return object; /* members of these get other names */
         if (top && strcmp(key, "option") == 0)
             snprintf(key, sizeof key, "options");
         json_t *member = json_object_get(object, key);

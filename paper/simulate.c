@@ -15,9 +15,10 @@ static void fill_gamma(tl_rng *rng, int64_t count, double *x)
 }
 
 /* Y[s][.][n] = Phibar' (randn .* root[.][n]), Gaussians in the order s, n, m. */
-static void draw_gcm(tl_rng *rng, int64_t S, int64_t M, int64_t N, const double *Phibar,
-                     const double *root, double *x, double *y, double *Y)
+static void draw_gcm(tl_rng *rng, const tl_settings *g, const double *Phibar, const double *root,
+                     double *x, double *y, double *Y)
 {
+    int64_t S = g->gcm_S, M = g->gcm_M, N = g->gcm_N;
     for (int64_t s = 0; s < S; s++)
         for (int64_t n = 0; n < N; n++) {
             for (int64_t m = 0; m < M; m++)
@@ -62,7 +63,7 @@ static tlnmf_error fill_gcm(tlnmf_ctx *ctx, const tl_settings *g, tlnmf_record *
         root[i] = sqrt(root[i]);
     tl_dct(M, Phi);
     tl_rng_seed(&rng, (tl_stream)g->stream, g->seed_data, 0);
-    draw_gcm(&rng, S, M, N, Phi, root, x, y, Y);
+    draw_gcm(&rng, g, Phi, root, x, y, Y);
     tl_release(&ctx->hooks, block);
     return TLNMF_OK;
 }

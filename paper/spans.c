@@ -55,11 +55,20 @@ tlnmf_error tlnmf_transform_distance(tlnmf_ctx *ctx, int64_t M, const double *Ph
     return error;
 }
 
+/* The rows whose spans are compared. */
+typedef struct spans {
+    int64_t count, M;
+    const double *A, *B; /* count x M, orthonormal rows */
+    double *D, *small;   /* scratch: count x M, count x count */
+} spans;
+
 /* (21) The squared sines are the eigenvalues of D D', D = B - B A' A: exact for small angles, where
  * cosines would all be 1. */
-static tlnmf_error angles_of(tlnmf_ctx *ctx, int64_t count, int64_t M, const double *A,
-                             const double *B, double *D, double *small, double *angles)
+static tlnmf_error angles_of(tlnmf_ctx *ctx, const spans *s, double *angles)
 {
+    int64_t count = s->count, M = s->M;
+    const double *A = s->A, *B = s->B;
+    double *D = s->D, *small = s->small;
     tl_gemm(TL_PLAIN, TL_TRANSPOSED, count, count, M, 1.0, B, M, A, M, 0.0, small, count);
     tl_copy(D, B, count * M);
     tl_gemm(TL_PLAIN, TL_PLAIN, count, M, count, -1.0, small, count, A, M, 1.0, D, M);
@@ -90,7 +99,7 @@ tlnmf_error tlnmf_principal_angles(tlnmf_ctx *ctx, int64_t count, int64_t M, con
     void *block;
     tl_slot table[] = {TL_SLOT(D, count * M), TL_SLOT(small, count * count)};
     TRY(TL_ARENA(ctx, "principal angles", table, &block));
-    tlnmf_error error = angles_of(ctx, count, M, A, B, D, small, angles);
+    tlnmf_error error = angles_of(ctx, &(spans){count, M, A, B, D, small}, angles);
     tl_release(&ctx->hooks, block);
     return error;
 }

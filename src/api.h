@@ -5,12 +5,10 @@
 #include "data/data.h"
 #include "search/result.h"
 
+/* A fit, or a joint diagonalisation where the settings are of task TL_TASK_JD. */
 tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                    const tl_start *start_or_null, tl_callback callback_or_null, void *user,
                    tl_result **out);
-tlnmf_error tl_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
-                           const tl_start *start_or_null, tl_callback callback_or_null, void *user,
-                           tl_result **out);
 /* Start number p of a fit: Phi (M x M), W (M x K), H (K x N). */
 tlnmf_error tl_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                           int64_t p, double *Phi, double *W, double *H);

@@ -103,8 +103,7 @@ static bool is_choice(const char *choices, const char *value)
 
 static bool set_own(cli_call *call, const cli_option *own, const char *value, int *code)
 {
-    if (own->argument != NULL && strchr(own->argument, '|') != NULL &&
-        !is_choice(own->argument, value)) {
+    if (value != NULL && strchr(own->argument, '|') != NULL && !is_choice(own->argument, value)) {
         *code = cli_fail(call->command, EXIT_USAGE, "%s = %s is not one of %s", own->name, value,
                          own->argument);
         return false;

@@ -98,7 +98,8 @@ static void trig(const double theta[2], double c[TRIG])
  * over eight phases of one note. The other note's phase is constant and so without effect. */
 static tlnmf_error note_basis(tlnmf_ctx *ctx, double *basis)
 {
-    memset(basis, 0, BASIS_SIZE * sizeof *basis);
+    for (int64_t i = 0; i < BASIS_SIZE; i++)
+        basis[i] = 0.0;
     for (int64_t note = 0; note < 2; note++)
         for (int j = 0; j < TRIG; j++) {
             double theta[2] = {0.0, 0.0}, c[TRIG];
@@ -158,17 +159,17 @@ static tlnmf_error many_notes(tlnmf_ctx *ctx, int64_t S, const double *theta, do
 static int drawn_notes(const rep *r, int64_t S, tlnmf_data **out)
 {
     double *theta = malloc((size_t)(2 * S) * sizeof *theta);
-    double *Y = malloc(2 * BASIS_SIZE * sizeof *Y); /* and the basis */
-    int code = EXIT_DONE;
-    if (theta == NULL || Y == NULL) {
-        code = rep_no_memory(r);
-    } else {
+    double *Y = malloc((size_t)2 * BASIS_SIZE * sizeof *Y); /* and the basis */
+    int code;
+    if (theta != NULL && Y != NULL) {
         memcpy(theta, known_phases, sizeof known_phases);
         code = rep_check(r, tlnmf_random_phases(r->call->ctx, NOTES_PHASES, TLNMF_STREAM_NUMPY,
                                                 2 * S - KNOWN_PHASES, theta + KNOWN_PHASES));
+        if (code == EXIT_DONE)
+            code = rep_check(r, many_notes(r->call->ctx, S, theta, Y, out));
+    } else {
+        code = rep_no_memory(r);
     }
-    if (code == EXIT_DONE)
-        code = rep_check(r, many_notes(r->call->ctx, S, theta, Y, out));
     free(theta);
     free(Y);
     return code;

@@ -126,9 +126,9 @@ static int run(rep *r, const rep_cell *cell, json_t *out)
         code = rep_notes(r, &sample);
     if (code == EXIT_DONE)
         code = rep_draw_start(r, data, &cell->search, 0, &start);
-    if (code == EXIT_DONE && f == NULL)
+    if (code == EXIT_DONE && f == NULL) {
         code = rep_no_memory(r);
-    if (code == EXIT_DONE) {
+    } else if (code == EXIT_DONE) {
         power(tlnmf_get_array(jd, "Phi", NULL, NULL), tlnmf_get_array(sample, "Y", NULL, NULL),
               f->V);
         code = follow_both(r, start, f, out);

@@ -40,6 +40,7 @@ bool rep_is_close(double a, double b, double relative)
     return fabs(a - b) <= relative * fabs(b);
 }
 
+/* Eight parameters: a row of the table as a call site reads it, claim and figures side by side. */
 void rep_row_add(rep *r, const char *experiment, double published, double ours, bool holds,
                  const char *claim, const char *format, ...)
 {

@@ -39,12 +39,14 @@ tlnmf_error tl_fail(tlnmf_ctx *ctx, tlnmf_error error, const char *format, ...)
 
 /* Leaves a public function with TLNMF_ERR_ARGUMENT if the argument is NULL; the message names it.
  */
-#define TL_NEED(ctx, argument)                     \
-    do {                                           \
-        if ((argument) == NULL)                    \
-            return tl_fail_null((ctx), #argument); \
+#define TL_NEED(ctx, argument)              \
+    do {                                    \
+        if ((argument) == NULL) {           \
+            tl_note_null((ctx), #argument); \
+            return TLNMF_ERR_ARGUMENT;      \
+        }                                   \
     } while (0)
-tlnmf_error tl_fail_null(tlnmf_ctx *ctx_or_null, const char *argument);
+void tl_note_null(tlnmf_ctx *ctx_or_null, const char *argument);
 
 void tl_log(const tlnmf_ctx *ctx, tlnmf_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

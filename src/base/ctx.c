@@ -107,11 +107,10 @@ tlnmf_error tl_fail(tlnmf_ctx *ctx, tlnmf_error error, const char *format, ...)
     return error;
 }
 
-tlnmf_error tl_fail_null(tlnmf_ctx *ctx, const char *argument)
+void tl_note_null(tlnmf_ctx *ctx, const char *argument)
 {
     if (ctx != NULL)
         snprintf(ctx->message, sizeof ctx->message, "%s is NULL", argument);
-    return TLNMF_ERR_ARGUMENT;
 }
 
 void tl_log(const tlnmf_ctx *ctx, tlnmf_log_level level, const char *format, ...)

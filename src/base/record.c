@@ -1,6 +1,7 @@
 /* Records: sets of named integers, reals, texts, lists of texts and arrays. */
 #include "base/record.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -348,6 +349,7 @@ tlnmf_error tl_record_refer_array(tlnmf_ctx *ctx, tlnmf_record *record, const ch
     size_t count;
     TRY(tl_count_elements(ctx, name, rank, shape, &count));
     TRY(claim(ctx, record, name, TLNMF_ARRAY, &e));
+    assert(e != NULL); /* for analysers, which cannot tell errors from TLNMF_OK here */
     e->x = x;
     e->rank = rank;
     memcpy(e->shape, shape, (size_t)rank * sizeof *shape);

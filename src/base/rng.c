@@ -1,3 +1,4 @@
+/* MT19937 as numpy seeds it, xoshiro256++, and Gaussians from either. */
 #include "base/rng.h"
 
 #include <math.h>

@@ -18,9 +18,10 @@ static span frames_of(tlnmf_neighbours kind, int64_t B, int64_t N, int64_t n)
 
 /* (15), (16): column n of realisation s B + i is frame first + i of realisation s. Where there are
  * fewer than B frames the rest stays 0 and these weigh as much more. */
-static void lay_out(const double *Y, int64_t S, int64_t M, int64_t N, tlnmf_neighbours kind,
-                    int64_t B, int64_t frames, double *out)
+static void lay_out(const double *Y, const int64_t shape[3], tlnmf_neighbours kind, int64_t B,
+                    int64_t frames, double *out)
 {
+    int64_t S = shape[0], M = shape[1], N = shape[2];
     for (int64_t n = 0; n < frames; n++) {
         span at = frames_of(kind, B, N, n);
         double weight = sqrt((double)B / (double)(at.end - at.first));
@@ -61,7 +62,7 @@ tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y, const in
     void *block;
     tl_slot table[] = {TL_SLOT(laid, count)};
     TRY(TL_ARENA(ctx, "the neighbouring frames", table, &block));
-    lay_out(Y, S, M, N, kind, B, frames, laid);
+    lay_out(Y, shape, kind, B, frames, laid);
     tlnmf_error error = tlnmf_data_from_realisations(ctx, laid, (int64_t[]){S * B, M, frames}, out);
     tl_release(&ctx->hooks, block);
     return error;

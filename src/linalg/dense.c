@@ -23,6 +23,7 @@ tlnmf_error tl_check_size(tlnmf_ctx *ctx, const char *name, int64_t size)
     return TLNMF_OK;
 }
 
+/* The parameters are those of BLAS, in its order. */
 void tl_gemm(tl_op opA, tl_op opB, int64_t m, int64_t n, int64_t k, double alpha, const double *A,
              int64_t lda, const double *B, int64_t ldb, double beta, double *C, int64_t ldc)
 {
@@ -186,7 +187,7 @@ tlnmf_error tl_polar_with(tlnmf_ctx *ctx, tl_skew *skew, tl_lent lent, double *A
 tlnmf_error tl_polar(tlnmf_ctx *ctx, int64_t M, double *A)
 {
     tl_skew skew;
-    tl_lent lent;
+    tl_lent lent = {NULL, NULL};
     tl_slot table[2 + TL_SKEW_SLOTS] = {TL_SLOT(lent.a, M * M), TL_SLOT(lent.b, M * M)};
     void *block;
     tl_skew_slots(&skew, M, table + 2);

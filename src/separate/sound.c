@@ -67,7 +67,7 @@ tlnmf_error tlnmf_sound_from_array(tlnmf_ctx *ctx, const double *x, int64_t leng
         return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for a sound");
     *array = (array_sound){x, channels};
     tlnmf_error error = tlnmf_sound_create(ctx, length, channels, rate, read_array, array, out);
-    if (error == TLNMF_OK)
+    if (*out != NULL)
         (*out)->array = array;
     else
         tl_release(&ctx->hooks, array);

@@ -1,4 +1,4 @@
-/* Trace, progress, interruptions. */
+/* What happens around the iterations of a run: its trace, its progress, when it must end. */
 #include "solve/run.h"
 
 #include <math.h>

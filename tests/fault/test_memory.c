@@ -1,49 +1,17 @@
 /* The n-th allocation fails, for every n: an error, nothing leaked, *out == NULL. */
 #include "support.h"
 
-#include <malloc.h>
-
-/* Counts what is alive, and fails the allocation number `fail_at`. */
-typedef struct meter {
-    int64_t calls, alive, fail_at;
-    size_t bytes, most; /* alive now, and at most */
-} meter;
-
-static void *metered_allocate(size_t bytes, void *user)
-{
-    meter *m = user;
-    if (++m->calls == m->fail_at)
-        return NULL;
-    void *block = malloc(bytes);
-    if (block == NULL)
-        return NULL;
-    m->alive++;
-    m->bytes += malloc_usable_size(block);
-    m->most = m->bytes > m->most ? m->bytes : m->most;
-    return block;
-}
-
-static void metered_release(void *block, void *user)
-{
-    meter *m = user;
-    m->alive--;
-    m->bytes -= malloc_usable_size(block);
-    free(block);
-}
+#include "meter.h"
+#include "separate/separate.h"
 
 enum { S = 3, M = 4, N = 10, K = 2 };
 
 /* The whole life of a fit; false if something failed for lack of memory. */
 static bool live(meter *m, const double *Y, const void *settings)
 {
-    const tlnmf_settings *opt = settings;
-    tl_hooks hooks;
-    tl_hooks_init(&hooks);
-    hooks.allocate = metered_allocate;
-    hooks.release = metered_release;
-    hooks.user = m;
+    const tl_settings *opt = settings;
     tlnmf_ctx *ctx;
-    if (tlnmf_ctx_create(&hooks, &ctx) != TLNMF_OK) {
+    if (tlnmf_ctx_create_with(metered_allocate, metered_release, m, &ctx) != TLNMF_OK) {
         assert_null(ctx);
         return false;
     }
@@ -82,17 +50,16 @@ static void fail_each(life one, const double *x, const void *settings, int64_t l
     }
 }
 
-static void fail_everywhere(int method, int exchange)
+static void fail_everywhere(tl_method method, bool exchange, tl_precision precision)
 {
     tl_rng rng;
     tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
     double *Y = new_normals(&rng, S * M * N);
-    tlnmf_settings opt;
-    tl_settings_defaults(TL_TASK_FIT, &opt);
-    opt.k = K;
+    tl_settings opt = fit_settings(K);
     opt.J = 2;
-    opt.method = method;
+    opt.method = (int32_t)method;
     opt.exchange = exchange;
+    opt.precision = (int32_t)precision;
     opt.starts = 3;
     opt.trace = 1;
     opt.threads = 1; /* the meter counts without locks */
@@ -105,17 +72,10 @@ static void fail_everywhere(int method, int exchange)
 static bool live_measures(meter *m, const double *Y, const void *settings)
 {
     (void)settings;
-    tl_hooks hooks;
-    tl_hooks_init(&hooks);
-    hooks.allocate = metered_allocate;
-    hooks.release = metered_release;
-    hooks.user = m;
     tlnmf_ctx *ctx;
-    if (tlnmf_ctx_create(&hooks, &ctx) != TLNMF_OK)
+    if (tlnmf_ctx_create_with(metered_allocate, metered_release, m, &ctx) != TLNMF_OK)
         return false;
-    tlnmf_settings opt;
-    tl_settings_defaults(TL_TASK_FIT, &opt);
-    opt.k = K;
+    tl_settings opt = fit_settings(K);
     tlnmf_data *data, *truth = NULL;
     double Phi[M * M] = {0.0}, moved[M * M], W[M * K], H[K * N], angles[2], value;
     tlnmf_error error =
@@ -154,34 +114,111 @@ static void measures(void **state)
 static void tl(void **state)
 {
     (void)state;
-    fail_everywhere(TL_METHOD_TL, 0);
+    fail_everywhere(TL_METHOD_TL, false, TL_PRECISION_DOUBLE);
 }
 
 static void jd(void **state)
 {
     (void)state;
-    fail_everywhere(TL_METHOD_JD, 0);
+    fail_everywhere(TL_METHOD_JD, false, TL_PRECISION_DOUBLE);
 }
 
 static void nmf(void **state)
 {
     (void)state;
-    fail_everywhere(TL_METHOD_NMF, 0);
+    fail_everywhere(TL_METHOD_NMF, false, TL_PRECISION_DOUBLE);
 }
 
 static void exchange(void **state)
 {
     (void)state;
-    fail_everywhere(TL_METHOD_TL, 1);
+    fail_everywhere(TL_METHOD_TL, true, TL_PRECISION_DOUBLE);
+}
+
+/* The engine with arrays in single precision has more to allocate. */
+static void mixed(void **state)
+{
+    (void)state;
+    fail_everywhere(TL_METHOD_TL, false, TL_PRECISION_MIXED);
+    fail_everywhere(TL_METHOD_AUTO, false, TL_PRECISION_MIXED);
+}
+
+/* ---- a model on data ------------------------------------------------------------------------ */
+
+static int go_on(const tlnmf_record *progress, void *user)
+{
+    (void)progress;
+    (void)user;
+    return 0;
+}
+
+/* A fit, and its model on the same data; false for lack of memory. */
+static bool apply(meter *m, const double *Y, const void *settings)
+{
+    tlnmf_ctx *ctx;
+    if (tlnmf_ctx_create_with(metered_allocate, metered_release, m, &ctx) != TLNMF_OK)
+        return false;
+    tlnmf_ctx_set_progress(ctx, go_on, NULL);
+    tl_settings fit = fit_settings(K);
+    fit.J = 2;
+    fit.threads = 1;
+    tlnmf_data *data;
+    tlnmf_record *model = NULL, *applied = NULL;
+    tlnmf_error error = tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &data);
+    if (error == TLNMF_OK)
+        error = tlnmf_fit(ctx, data, &fit, NULL, &model);
+    if (error == TLNMF_OK)
+        error = tlnmf_apply(ctx, model, data, settings, &applied);
+    if (error != TLNMF_OK) {
+        assert_int_equal(error, TLNMF_ERR_MEMORY);
+        assert_non_null(strstr(tlnmf_message(ctx), "no memory for "));
+        assert_null(applied);
+    }
+    tlnmf_record_free(applied);
+    tlnmf_record_free(model);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+    return error == TLNMF_OK;
+}
+
+static void application(void **state)
+{
+    (void)state;
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
+    double *Y = new_normals(&rng, S * M * N);
+    for (int64_t row = 0; row < S * M; row++)
+        Y[row * N] *= 1e-12; /* a frame that the floor does not see: the data are trimmed */
+    tl_settings opt = defaults_of(TL_TASK_APPLY);
+    opt.threads = 1;
+    for (int keep = 0; keep < 4; keep++) {
+        opt.keep_X = keep % 2;
+        opt.keep_V = keep / 2;
+        fail_each(apply, Y, &opt, 20);
+    }
+    free(Y);
 }
 
 /* ---- separation ----------------------------------------------------------------------------- */
 
 enum { LENGTH = 600 };
 
+typedef struct noise {
+    const double *x;
+    double stem[2][LENGTH];
+} noise;
+
 static int read_noise(int64_t first, int64_t count, double *x, void *user)
 {
-    memcpy(x, (const double *)user + first, (size_t)count * sizeof *x);
+    const noise *all = user;
+    memcpy(x, all->x + first, (size_t)count * sizeof *x);
+    return 0;
+}
+
+static int write_stem(int64_t stem, int64_t first, int64_t count, const double *x, void *user)
+{
+    noise *all = user;
+    memcpy(all->stem[stem] + first, x, (size_t)count * sizeof *x);
     return 0;
 }
 
@@ -190,15 +227,12 @@ static bool separate(meter *m, const double *x, const void *settings)
 {
     (void)settings;
     static const tl_span spans[] = {{0, 200, 0}, {200, 400, 1}, {400, 600, 0}, {400, 600, 1}};
-    tl_hooks hooks;
-    tl_hooks_init(&hooks);
-    hooks.allocate = metered_allocate;
-    hooks.release = metered_release;
-    hooks.user = m;
     tlnmf_ctx *ctx;
-    if (tlnmf_ctx_create(&hooks, &ctx) != TLNMF_OK)
+    if (tlnmf_ctx_create_with(metered_allocate, metered_release, m, &ctx) != TLNMF_OK)
         return false;
-    tl_sound sound = {sizeof sound, LENGTH, 1, read_noise, (void *)(uintptr_t)x}; /* only read */
+    noise all = {.x = x};
+    tl_sound sound = {LENGTH, 1, read_noise, &all};
+    tl_watch watch = {NULL, NULL, false};
     tl_separate_options opt;
     tl_separate_init(&opt);
     opt.frames.M = 16;
@@ -209,14 +243,10 @@ static bool separate(meter *m, const double *x, const void *settings)
     opt.J = 1;
     opt.threads = 1;
     tl_separator *separator;
-    tlnmf_error error = tl_separator_learn(ctx, &sound, spans, 4, &opt, NULL, NULL, &separator);
+    tlnmf_error error = tl_separator_learn(ctx, &sound, spans, 4, &opt, &watch, &separator);
     if (error == TLNMF_OK) {
-        static double stem[2][LENGTH];
-        double *stems[2] = {stem[0], stem[1]};
-        tl_separate_run run;
-        tl_separate_run_init(&run);
-        run.threads = 1;
-        error = tl_separate_array(ctx, separator, x, LENGTH, 1, &run, stems);
+        tl_separate_run run = {.threads = 1, .write = write_stem, .user = &all};
+        error = tl_separator_run(ctx, separator, &sound, &run, &watch);
     } else {
         assert_null(separator);
     }
@@ -237,7 +267,7 @@ static void separation(void **state)
     free(x);
 }
 
-/* More iterations, not one allocation more. */
+/* More iterations, not one allocation more: of a fit, of a model on data. */
 static void iterations_do_not_allocate(void **state)
 {
     (void)state;
@@ -247,9 +277,7 @@ static void iterations_do_not_allocate(void **state)
     for (int method = 0; method < 3; method++) {
         int64_t calls[2];
         for (int i = 0; i < 2; i++) {
-            tlnmf_settings opt;
-            tl_settings_defaults(TL_TASK_FIT, &opt);
-            opt.k = K;
+            tl_settings opt = fit_settings(K);
             opt.J = i == 0 ? 1 : 200;
             opt.tol = opt.grad_tol = 0.0;
             opt.method = method;
@@ -260,10 +288,19 @@ static void iterations_do_not_allocate(void **state)
         }
         assert_int_equal(calls[0], calls[1]);
     }
+    tl_settings opt = defaults_of(TL_TASK_APPLY);
+    opt.threads = 1;
+    opt.tol = opt.grad_tol = 0.0;
+    meter few = {0}, many = {0};
+    opt.J = 1;
+    assert_true(apply(&few, Y, &opt));
+    opt.J = 200;
+    assert_true(apply(&many, Y, &opt));
+    assert_int_equal(few.calls, many.calls);
     free(Y);
 }
 
-/* What tl_memory says is what a fit takes at most, and not much more than that. */
+/* What tlnmf_memory says is what a fit takes at most, and not much more than that. */
 static void memory_is_as_said(void **state)
 {
     (void)state;
@@ -273,16 +310,10 @@ static void memory_is_as_said(void **state)
     double *Y = new_normals(&rng, S * LARGE_M * LARGE_N);
     for (int i = 0; i < 18; i++) {
         meter m = {0};
-        tl_hooks hooks;
-        tl_hooks_init(&hooks);
-        hooks.allocate = metered_allocate;
-        hooks.release = metered_release;
-        hooks.user = &m;
-        tlnmf_ctx *ctx;
-        assert_int_equal(tlnmf_ctx_create(&hooks, &ctx), TLNMF_OK);
-        tlnmf_settings opt;
-        tl_settings_defaults(TL_TASK_FIT, &opt);
-        opt.k = i < 12 || i >= 14 ? 30 : 0;
+        tlnmf_ctx *ctx = new_ctx_with(metered_allocate, metered_release, &m);
+        tl_settings opt = fit_settings(30);
+        if (i == 12 || i == 13)
+            opt.task = TL_TASK_JD;
         opt.method = i < 14 ? i % 4 : TL_METHOD_TL;
         opt.exchange = i >= 4 && i < 8 && opt.method != TL_METHOD_NMF;
         opt.solver = i >= 8 && i < 14 ? TL_ALGORITHM_PAPER : TL_ALGORITHM_FAST;
@@ -299,18 +330,13 @@ static void memory_is_as_said(void **state)
         opt.starts = 4;
         opt.J = 3;
         opt.threads = 1;
-        tlnmf_data *data;
         tl_result *result;
-        assert_ok(ctx, tlnmf_data_from_realisations(
-                           ctx, Y, (int64_t[]){realisations, LARGE_M, LARGE_N}, &data));
+        tlnmf_data *data = data_of(ctx, Y, realisations, LARGE_M, LARGE_N);
         size_t before = m.bytes;
         m.most = before;
         double said;
-        assert_ok(ctx, tl_memory(ctx, data, &opt, &said));
-        if (opt.k > 0)
-            assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
-        else
-            assert_ok(ctx, tl_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result));
+        assert_ok(ctx, tlnmf_memory(ctx, data, &opt, &said));
+        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
         double taken = (double)(m.most - before);
         if (!(taken <= said && taken >= 0.8 * said))
             fail_msg("case %d: said %.0f bytes, taken %.0f", i, said, taken);
@@ -328,7 +354,9 @@ int main(void)
         cmocka_unit_test(jd),
         cmocka_unit_test(nmf),
         cmocka_unit_test(exchange),
+        cmocka_unit_test(mixed),
         cmocka_unit_test(measures),
+        cmocka_unit_test(application),
         cmocka_unit_test(separation),
         cmocka_unit_test(iterations_do_not_allocate),
         cmocka_unit_test(memory_is_as_said),

@@ -76,6 +76,18 @@ static void data_are_the_references(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+typedef struct drawing {
+    tlnmf_ctx *ctx;
+    const tl_starts *starts;
+    int64_t p;
+} drawing;
+
+static tlnmf_error draw(const tl_point *point, void *user)
+{
+    const drawing *d = user;
+    return tl_starts_fill(d->ctx, d->starts, d->p, point);
+}
+
 static void starts_are_the_references(void **state)
 {
     (void)state;
@@ -89,16 +101,20 @@ static void starts_are_the_references(void **state)
     opt.seed = 2021;
     opt.stream = TL_STREAM_NUMPY;
     tl_starts starts;
-    tl_model model;
+    tl_model model = {.data = data, .K = K, .eps = 1e-8};
+    tl_engine *e;
+    double Phi[M * M], W[M * K], H[K * N];
     assert_ok(ctx, tl_starts_create(ctx, data, &opt, K, false, NULL, &starts));
-    assert_ok(ctx, tl_model_create(ctx, data, K, 1e-8, 1.0, &model));
+    assert_ok(ctx, tl_engine_cpu.create(ctx, &(tl_engine_spec){.model = &model}, &e));
     for (int p = 0; p < 2; p++) {
-        assert_ok(ctx, tl_starts_fill(ctx, &starts, p, &model));
-        check_sums(model.Phi, M * M, golden[p][0], 1e-12);
-        check_sums(model.W, M * K, golden[p][1], 1e-15);
-        check_sums(model.H, K * N, golden[p][2], 1e-15);
+        drawing d = {ctx, &starts, p};
+        assert_ok(ctx, tl_engine_fill(e, TL_ALL, draw, &d));
+        tl_engine_store(e, Phi, W, H);
+        check_sums(Phi, M * M, golden[p][0], 1e-12);
+        check_sums(W, M * K, golden[p][1], 1e-15);
+        check_sums(H, K * N, golden[p][2], 1e-15);
     }
-    tl_model_free(&model);
+    e->ops->free(e);
     tl_starts_free(&starts);
     tlnmf_data_free(data);
     free(Y);

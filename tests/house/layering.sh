@@ -6,6 +6,7 @@
 # usage: layering.sh BUILD_DIR
 set -eu
 build=$(cd "$1" && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -49,11 +50,12 @@ commands: cli
 
 # "MODULE FILE KIND SYMBOL" for each symbol of the objects under a folder; KIND is D where it is
 # defined, U where it is used, S where it is a variable that can change. Objects of CMake lie in
-# TARGET.dir/PATH.o; those of tests and benchmarks are not looked at.
-symbols_in() {
+# TARGET.dir/PATH.o; those of tests and benchmarks are not looked at, nor those whose source is gone.
+symbols_in() { # folder of objects, folder of sources
     find "$1" -name '*.c.o' | grep -E '\.dir/(src|paper|io|cli)/' | sort -u | while read -r object; do
         file=${object##*.dir/}
         file=${file%.o}
+        [ -f "$2/$file" ] || continue
         module=$(module_of "$file")
         nm -P "$object" | awk -v at="$module $file" '
             $2 == "U" || $2 == "w" || $2 == "v" { print at, "U", $1; next }
@@ -109,9 +111,9 @@ complaints() { # symbols
 # ---- the test of the test -----------------------------------------------------------------------
 
 fake() { # path, code
-    mkdir -p "$work/fake/x.dir/$(dirname "$1")"
-    printf '%s\n' "$2" >"$work/fake.c"
-    "${CC:-cc}" -fPIC -x c -c "$work/fake.c" -o "$work/fake/x.dir/$1.o"
+    mkdir -p "$work/fake/x.dir/$(dirname "$1")" "$work/fake/$(dirname "$1")"
+    printf '%s\n' "$2" >"$work/fake/$1"
+    "${CC:-cc}" -fPIC -c "$work/fake/$1" -o "$work/fake/x.dir/$1.o"
 }
 
 expect() { # what, path and code pairs; the complaint, or nothing, is on standard input
@@ -122,7 +124,7 @@ expect() { # what, path and code pairs; the complaint, or nothing, is on standar
         fake "$1" "$2"
         shift 2
     done
-    symbols_in "$work/fake" >"$work/fake.symbols"
+    symbols_in "$work/fake" "$work/fake" >"$work/fake.symbols"
     complaints "$work/fake.symbols" >"$work/found"
     cat >"$work/wanted"
     cmp -s "$work/found" "$work/wanted" && return
@@ -166,7 +168,7 @@ TEXT
 
 # ---- the test -----------------------------------------------------------------------------------
 
-symbols_in "$build/CMakeFiles" >"$work/symbols"
+symbols_in "$build/CMakeFiles" "$root" >"$work/symbols"
 objects=$(cut -d' ' -f2 "$work/symbols" | sort -u | wc -l)
 uses=$(grep -c ' U tl' "$work/symbols")
 if [ "$objects" -lt 40 ] || [ "$uses" -lt 300 ]; then

@@ -12,7 +12,7 @@ typedef struct problem {
     double *Y;
     tlnmf_ctx *ctx;
     tlnmf_data *data;
-    tlnmf_settings opt;
+    tl_settings opt;
 } problem;
 
 static problem create(uint64_t seed)
@@ -37,9 +37,8 @@ static problem create(uint64_t seed)
                 row[n] = row[n - 1];
         }
     }
-    assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, p.Y, (int64_t[]){p.S, p.M, p.N}, &p.data));
-    tl_settings_defaults(TL_TASK_FIT, &p.opt);
-    p.opt.k = p.K;
+    p.data = data_of(p.ctx, p.Y, p.S, p.M, p.N);
+    p.opt = fit_settings(p.K);
     p.opt.J = 25;
     p.opt.method = TL_METHOD_TL;
     p.opt.trace = 1;
@@ -59,11 +58,10 @@ static void destroy(problem *p)
 /* C, L, I as the definition has them, against what was reported. */
 static void verify(const problem *p, const tl_result *result)
 {
-    tl_info info;
-    info = (result)->info;
+    tl_info info = result->info;
     double *V = new_doubles(p->M * p->N);
-    const double *W = (result)->W, *H = (result)->H;
-    tl_naive_power(p->S, p->M, p->N, p->Y, (result)->Phi, V);
+    const double *W = result->W, *H = result->H;
+    tl_naive_power(p->S, p->M, p->N, p->Y, result->Phi, V);
     double scale = fabs(info.C) + fabs(info.L) + (double)(p->M * p->N);
     /* Tiny V lose digits to cancellation in Phi Y itself: the floor tells how many. */
     double tolerance = 1e-10 * scale + 1e-13 * scale * largest(p->M * p->N, V) / info.eps;
@@ -73,7 +71,7 @@ static void verify(const problem *p, const tl_result *result)
     assert_near(info.C, info.L + info.I, 1e-10 * scale);
     assert_true(info.outcome != TLNMF_NOT_RUN);
     double *scratch = new_doubles(p->M * p->M);
-    assert_true(tl_orthogonality(p->M, (result)->Phi, scratch) < 1e-12);
+    assert_true(tl_orthogonality(p->M, result->Phi, scratch) < 1e-12);
     free(scratch);
     free(V);
 }
@@ -126,10 +124,8 @@ static void orthogonal_after_1000_iterations(void **state)
     p.opt.J = 1000;
     p.opt.tol = 0.0;
     tl_result *result;
-    tl_info info;
     assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, NULL, NULL, NULL, &result));
-    info = (result)->info;
-    assert_true(info.orthogonality < 1e-12);
+    assert_true(result->info.orthogonality < 1e-12);
     tl_result_free(result);
     destroy(&p);
 }
@@ -227,14 +223,14 @@ static void full_rank_has_an_exact_factorisation(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 50; seed++) {
         problem p = create(seed);
-        double Phi[12 * 12], *W = new_doubles(p.M * p.M), *V = new_doubles(p.M * p.N), C, L, I;
+        double Phi[12 * 12], *W = new_doubles(p.M * p.M), *V = new_doubles(p.M * p.N);
         assert_ok(p.ctx, tl_fixed_transform(p.ctx, TL_TRANSFORM_DCT, p.M, Phi));
         tl_identity(p.M, W);
         tl_naive_power(p.S, p.M, p.N, p.Y, Phi, V);
         double eps = 0.1 * p.data->mean_power;
-        assert_ok(p.ctx, tl_evaluate(p.ctx, p.data, Phi, W, V, p.M, eps, &C, &L, &I, NULL));
-        assert_near(I, 0.0, 1e-12 * (double)(p.M * p.N));
-        assert_near(C, L, 1e-12 * (fabs(L) + (double)(p.M * p.N)));
+        tl_point_values v = values_at(p.ctx, p.data, (tl_model_point){Phi, W, V, p.M, eps}, NULL);
+        assert_near(v.I, 0.0, 1e-12 * (double)(p.M * p.N));
+        assert_near(v.C, v.L, 1e-12 * (fabs(v.L) + (double)(p.M * p.N)));
         free(W);
         free(V);
         destroy(&p);
@@ -266,9 +262,8 @@ static void full_rank_fits_exactly(void **state)
             start.W = W;
             start.H = H;
             tl_result *result;
-            tl_info info;
             assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, &start, NULL, NULL, &result));
-            info = (result)->info;
+            tl_info info = result->info;
             assert_near(info.I, 0.0, 1e-3 * (double)(p.M * p.N));
             assert_near(info.C, info.L, 1e-3 * (double)(p.M * p.N));
             tl_result_free(result);
@@ -283,10 +278,8 @@ static void full_rank_fits_exactly(void **state)
 
 static tl_result *run(problem *p, const double *Y, const tl_start *start)
 {
-    tlnmf_data *data;
     tl_result *result;
-    assert_ok(p->ctx,
-              tlnmf_data_from_realisations(p->ctx, Y, (int64_t[]){p->S, p->M, p->N}, &data));
+    tlnmf_data *data = data_of(p->ctx, Y, p->S, p->M, p->N);
     assert_ok(p->ctx, tl_fit(p->ctx, data, &p->opt, start, NULL, NULL, &result));
     tlnmf_data_free(data);
     return result;
@@ -325,10 +318,10 @@ static void symmetries(void **state)
                 other_H[k * N + n] = H[k * N + N - 1 - n];
         start.H = other_H;
         tl_result *turned = run(&p, Z, &start);
-        double scale = largest(K * N, (plain)->H);
+        double scale = largest(K * N, plain->H);
         for (int64_t k = 0; k < K; k++)
             for (int64_t n = 0; n < N; n++)
-                assert_near((turned)->H[k * N + n], (plain)->H[k * N + N - 1 - n], 1e-8 * scale);
+                assert_near(turned->H[k * N + n], plain->H[k * N + N - 1 - n], 1e-8 * scale);
         start.H = H;
 
         for (int64_t s = 0; s < p.S; s++) /* Z = Q Y, so Phi Q' acts on Z as Phi does on Y */
@@ -337,8 +330,8 @@ static void symmetries(void **state)
         tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, M, 1.0, Phi, M, Q, M, 0.0, rotated, M);
         start.Phi = rotated;
         tl_result *spun = run(&p, Z, &start);
-        tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, M, 1.0, (plain)->Phi, M, Q, M, 0.0, rotated, M);
-        assert_near(largest_difference(M * M, (spun)->Phi, rotated), 0.0, 1e-8);
+        tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, M, 1.0, plain->Phi, M, Q, M, 0.0, rotated, M);
+        assert_near(largest_difference(M * M, spun->Phi, rotated), 0.0, 1e-8);
         start.Phi = Phi;
 
         const double c = 1e3;
@@ -349,7 +342,7 @@ static void symmetries(void **state)
         start.H = other_H;
         p.opt.eps *= c * c;
         tl_result *louder = run(&p, Z, &start);
-        assert_near(largest_difference(M * M, (louder)->Phi, (plain)->Phi), 0.0, 1e-9);
+        assert_near(largest_difference(M * M, louder->Phi, plain->Phi), 0.0, 1e-9);
 
         tl_result *all[] = {plain, turned, spun, louder};
         double *blocks[] = {W, H, Q, Phi, Z, other_H, rotated};

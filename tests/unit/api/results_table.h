@@ -61,12 +61,13 @@ static inline void expect_dimension(symbols *s, const char *part, const char *na
 static inline void expect_shape(symbols *s, const tlnmf_record *record, const char *name,
                                 const char *shape_text)
 {
-    char text[64];
+    char text[64], *rest;
     int32_t rank, parts = 0;
     int64_t shape[TLNMF_MAX_RANK];
     assert_non_null(tlnmf_get_array(record, name, &rank, shape));
     snprintf(text, sizeof text, "%s", shape_text);
-    for (char *part = strtok(text, ","); part != NULL; part = strtok(NULL, ","), parts++) {
+    for (char *part = strtok_r(text, ",", &rest); part != NULL;
+         part = strtok_r(NULL, ",", &rest), parts++) {
         assert_true(parts < rank);
         expect_dimension(s, part, name, shape[parts]);
     }

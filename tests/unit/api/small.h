@@ -23,11 +23,11 @@ static inline tlnmf_data *small_data(tlnmf_ctx *ctx)
 static inline tlnmf_settings *new_settings(tlnmf_ctx *ctx, const char *task, const char *pairs)
 {
     tlnmf_settings *settings;
-    char text[256];
+    char text[256], *rest;
     assert_ok(ctx, tlnmf_settings_create(ctx, task, &settings));
     assert_true(strlen(pairs) < sizeof text);
-    strcpy(text, pairs);
-    for (char *name = strtok(text, " "); name != NULL; name = strtok(NULL, " ")) {
+    snprintf(text, sizeof text, "%s", pairs);
+    for (char *name = strtok_r(text, " ", &rest); name != NULL; name = strtok_r(NULL, " ", &rest)) {
         char *value = strchr(name, '=');
         assert_non_null(value);
         *value++ = '\0';

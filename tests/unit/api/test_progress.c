@@ -52,8 +52,8 @@ static int watch(const tlnmf_record *progress, void *user)
     if (wrong != NULL)
         t->wrong = wrong;
     if (!is_among(t->stages, stage)) {
-        strcat(t->stages, stage);
-        strcat(t->stages, " ");
+        size_t length = strlen(t->stages);
+        snprintf(t->stages + length, sizeof t->stages - length, "%s ", stage);
     }
     t->calls++;
     t->seconds = seconds;

@@ -12,14 +12,15 @@ static void the_table_describes_itself(void **state)
     size_t count = tlnmf_result_count();
     assert_true(count > 60);
     for (size_t i = 0; i < count; i++) {
-        char where[128];
+        char where[128], *rest;
         assert_true(strlen(tlnmf_result_name(i)) > 0);
         assert_true(strlen(tlnmf_result_help(i)) > 4);
         assert_true(tlnmf_result_type(i) >= TLNMF_INTEGER && tlnmf_result_type(i) <= TLNMF_ARRAY);
         assert_true((strlen(tlnmf_result_shape(i)) > 0) == (tlnmf_result_type(i) == TLNMF_ARRAY));
         snprintf(where, sizeof where, "%s", tlnmf_result_where(i));
         assert_true(strlen(where) > 0);
-        for (char *word = strtok(where, " "); word != NULL; word = strtok(NULL, " ")) {
+        for (char *word = strtok_r(where, " ", &rest); word != NULL;
+             word = strtok_r(NULL, " ", &rest)) {
             assert_true(is_among(kinds, word));
             assert_true(find_result(tlnmf_result_name(i), word) == i); /* one row a record */
         }
@@ -58,8 +59,9 @@ static void models_are_in_the_table(void **state)
         const char *task = i < MODELS - 1 ? "fit" : "jd";
         tlnmf_settings *settings = new_settings(ctx, task, i < MODELS - 1 ? pairs[i] : "trace=1");
         tlnmf_record *model;
-        assert_ok(ctx, (i < MODELS - 1 ? tlnmf_fit : tlnmf_diagonalise)(ctx, data, settings, NULL,
-                                                                        &model));
+        tlnmf_error error = i < MODELS - 1 ? tlnmf_fit(ctx, data, settings, NULL, &model)
+                                           : tlnmf_diagonalise(ctx, data, settings, NULL, &model);
+        assert_ok(ctx, error);
         expect_in_table(model, "model", task, sizes_of(model));
         assert_true(tlnmf_get_integer(model, "K") == (i < MODELS - 1 ? K : 0));
         models[i] = model;
@@ -67,7 +69,7 @@ static void models_are_in_the_table(void **state)
     }
     assert_non_null(tlnmf_get_array(models[0], "other.Phi", NULL, NULL));
     assert_null(tlnmf_get_array(models[4], "W", NULL, NULL));
-    expect_all_held("model", models, MODELS, "trace.seconds"); /* no row has its time yet */
+    expect_all_held("model", models, MODELS, "");
     for (int i = 0; i < MODELS; i++)
         tlnmf_record_free((tlnmf_record *)(uintptr_t)models[i]);
     tlnmf_data_free(data);

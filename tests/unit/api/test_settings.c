@@ -89,7 +89,7 @@ static void takes_its_bounds(tlnmf_ctx *ctx, tlnmf_settings *settings, row r)
         assert_ok(ctx, tlnmf_settings_set_real(ctx, settings, r.name, bound));
         assert_true(tlnmf_settings_get_real(settings, r.name) == bound);
         char text[64];
-        strcpy(text, text_of(settings, r.name));
+        snprintf(text, sizeof text, "%s", text_of(settings, r.name));
         assert_true(strtod(text, NULL) == bound);
         assert_ok(ctx, tlnmf_settings_set_real(ctx, settings, r.name, end == 0 ? r.high : r.low));
         assert_ok(ctx, tlnmf_settings_set_text(ctx, settings, r.name, text));
@@ -109,7 +109,7 @@ static void takes_nothing_beyond(tlnmf_ctx *ctx, tlnmf_settings *settings, row r
     static const char *const no_numbers[] = {"",   " ",   "x",    "1x",  "1 ",    "--1",
                                              "1,", "nan", "-inf", "inf", "1e999", "0x"};
     char before[64];
-    strcpy(before, text_of(settings, r.name));
+    snprintf(before, sizeof before, "%s", text_of(settings, r.name));
     for (size_t i = 0; i < sizeof no_numbers / sizeof *no_numbers; i++)
         expect_error(ctx, r, tlnmf_settings_set_text(ctx, settings, r.name, no_numbers[i]));
     if (r.kind == TLNMF_OPTION_CHOICE || r.kind == TLNMF_OPTION_SEED)
@@ -136,19 +136,18 @@ static void takes_its_words(tlnmf_ctx *ctx, tlnmf_settings *settings, row r)
 {
     if (r.kind != TLNMF_OPTION_CHOICE)
         return;
-    char words[128];
-    strcpy(words, tlnmf_option_choices(r.task, r.name));
+    char words[128], *rest;
+    snprintf(words, sizeof words, "%s", tlnmf_option_choices(r.task, r.name));
     int count = 0;
-    for (char *word = strtok(words, "|"); word != NULL; word = strtok(NULL, "|"), count++) {
+    for (char *word = strtok_r(words, "|", &rest); word != NULL;
+         word = strtok_r(NULL, "|", &rest), count++) {
         assert_ok(ctx, tlnmf_settings_set_text(ctx, settings, r.name, word));
         assert_string_equal(text_of(settings, r.name), word);
         assert_true(tlnmf_settings_get_integer(settings, r.name) == count);
         char part[64];
-        strcpy(part, word);
-        part[strlen(part) - 1] = '\0';
+        snprintf(part, sizeof part, "%.*s", (int)strlen(word) - 1, word);
         expect_error(ctx, r, tlnmf_settings_set_text(ctx, settings, r.name, part));
-        strcpy(part, word);
-        strcat(part, "|");
+        snprintf(part, sizeof part, "%s|", word);
         expect_error(ctx, r, tlnmf_settings_set_text(ctx, settings, r.name, part));
     }
     assert_true(count >= 2 && r.low == 0.0 && r.high == count - 1.0);

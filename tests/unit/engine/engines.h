@@ -31,7 +31,7 @@ static inline problem new_problem(uint64_t seed, const int64_t shape[4])
             if (p.N > 5 && n == 4)
                 *y = y[-1];
         }
-    assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, Y, (int64_t[]){p.S, p.M, p.N}, &p.data));
+    p.data = data_of(p.ctx, Y, p.S, p.M, p.N);
     free(Y);
     p.Phi = new_normals(&rng, p.M * p.M);
     assert_ok(p.ctx, tl_polar(p.ctx, p.M, p.Phi));

@@ -6,7 +6,7 @@
 typedef struct problem {
     tlnmf_ctx *ctx;
     tlnmf_data *data;
-    tlnmf_settings opt;
+    tl_settings opt;
     double eps;
 } problem;
 
@@ -16,12 +16,10 @@ static problem gcm(void)
     enum { S = 10, M = 10, N = 50, K = 5 };
     problem p = {.ctx = new_ctx(), .eps = 1e-8};
     double *Y = new_doubles(S * M * N);
-    assert_ok(p.ctx, simulate_gcm(p.ctx, (gcm_recipe){S, M, N, K, 2020, 100, TL_STREAM_NUMPY}, Y,
-                                  NULL, NULL));
-    assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, Y, (int64_t[]){S, M, N}, &p.data));
+    simulate_gcm(p.ctx, (gcm_recipe){S, M, N, K, 2020, 100, TL_STREAM_NUMPY}, Y, NULL, NULL);
+    p.data = data_of(p.ctx, Y, S, M, N);
     free(Y);
-    tl_settings_defaults(TL_TASK_FIT, &p.opt);
-    p.opt.k = K;
+    p.opt = fit_settings(K);
     p.opt.seed = 2021;
     p.opt.stream = TL_STREAM_NUMPY;
     return p;
@@ -35,10 +33,9 @@ static problem noise(void)
     tl_rng rng;
     tl_rng_seed(&rng, TL_STREAM_OWN, 12, 9);
     double *Y = new_normals(&rng, M * N);
-    assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, Y, (int64_t[]){1, M, N}, &p.data));
+    p.data = data_of(p.ctx, Y, 1, M, N);
     free(Y);
-    tl_settings_defaults(TL_TASK_FIT, &p.opt);
-    p.opt.k = K;
+    p.opt = fit_settings(K);
     return p;
 }
 

@@ -73,9 +73,33 @@ static void an_iteration_of_lbfgs_has_this_many(void **state)
     free_problem(&p);
 }
 
+/* What solvers hardly look at, as rows of a trace; of Newton's numbers three digits, since
+ * differences of gradients have few. */
+static void probe(tl_engine *e, tl_run *run)
+{
+    double x[12], energy[16], off;
+    int count = 0;
+    tl_engine_inspect(e, energy, &off);
+    x[count++] = energy[0];
+    x[count++] = tl_engine_gradient(e, TL_C, NULL);
+    x[count++] = tl_engine_gradient(e, TL_L, NULL);
+    x[count++] = tl_engine_begin(e, TL_ALL);
+    x[count++] = tl_engine_norm(e, true);
+    double rr = tl_engine_cg(e, true, 0.0).rr;
+    x[count++] = rr;
+    for (int i = 0; i < 3; i++)
+        x[count++] = 1.0 + 1e-3 * tl_engine_cg(e, false, 1e3 * rr).fall / rr;
+    x[count++] = 1.0 + 1e-3 * tl_engine_aim(e, TL_NEWTON).norm / sqrt(rr);
+    x[count++] = tl_engine_try(e, 0.01) / tl_engine_try(e, 0.02);
+    tl_engine_take(e, 0.0);
+    x[count++] = 1.0 + tl_engine_revive(e, 0.0);
+    for (int i = 0; i < count; i++)
+        tl_run_record(run, &(tl_iteration){.C = x[i]}, count);
+}
+
 typedef void (*solver)(tl_engine *e, tl_run *run);
-static const solver solvers[] = {tl_fast_tl,  tl_fast_jd,   tl_fast_nmf,        tl_paper_tl,
-                                 tl_paper_jd, tl_paper_nmf, tl_fast_activations};
+static const solver solvers[] = {tl_fast_tl,  tl_fast_jd,   tl_fast_nmf,         tl_paper_tl,
+                                 tl_paper_jd, tl_paper_nmf, tl_fast_activations, probe};
 enum { SOLVERS = sizeof solvers / sizeof *solvers, J = 40 };
 
 /* The trace of a run, and the point at its end. */
@@ -87,9 +111,7 @@ typedef struct ending {
 
 static void run(const problem *p, tl_engine *e, solver solve, ending *end)
 {
-    tlnmf_settings opt;
-    tl_settings_defaults(TL_TASK_FIT, &opt);
-    opt.k = p->K;
+    tl_settings opt = fit_settings(p->K);
     opt.J = J;
     opt.tol = opt.grad_tol = 0.0;
     tl_monitor monitor;
@@ -144,6 +166,18 @@ static void one_machine_has_the_same_bits(void **state)
         free_ending(&b);
         free_problem(&p);
     }
+}
+
+/* Each machine has its place in a vector: a sum that changes nothing leaves this one's alone. */
+static void the_largest_comes_from_a_sum(void **state)
+{
+    (void)state;
+    for (int rank = 0; rank < 130; rank++) {
+        tl_sums sums = {.size = 130, .rank = rank, .sum = count_only, .broadcast = count_only};
+        assert_true(tl_sums_max(&sums, 3.5) == 3.5);
+        assert_calls(&sums, 3, 130);
+    }
+    assert_true(tl_sums_max(NULL, 3.5) == 3.5);
 }
 
 /* ---- several machines, which are threads ------------------------------------------------------
@@ -210,8 +244,7 @@ static problem part_of(const problem *p, const double *Y, int64_t first, int64_t
         memcpy(mine + i * N, Y + i * p->N + first, (size_t)N * sizeof *mine);
     part.ctx = new_ctx();
     part.N = N;
-    assert_ok(part.ctx,
-              tlnmf_data_from_realisations(part.ctx, mine, (int64_t[]){p->S, p->M, N}, &part.data));
+    part.data = data_of(part.ctx, mine, p->S, p->M, N);
     part.data->mean_power = p->data->mean_power; /* which is everybody's */
     part.model.data = part.data;
     part.Phi = new_doubles(p->M * p->M);
@@ -237,8 +270,7 @@ static void several_machines_do_what_one_does(void **state)
         tl_rng_seed(&rng, TL_STREAM_OWN, 77, 7);
         double *Y = new_normals(&rng, p.S * p.M * p.N);
         tlnmf_data_free(p.data);
-        assert_ok(p.ctx,
-                  tlnmf_data_from_realisations(p.ctx, Y, (int64_t[]){p.S, p.M, p.N}, &p.data));
+        p.data = data_of(p.ctx, Y, p.S, p.M, p.N);
         p.model.data = p.data;
         p.model.eps = 0.05 * p.data->mean_power;
         ending one = new_ending(&p);
@@ -290,6 +322,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_iteration_of_lbfgs_has_this_many),
         cmocka_unit_test(one_machine_has_the_same_bits),
+        cmocka_unit_test(the_largest_comes_from_a_sum),
         cmocka_unit_test(several_machines_do_what_one_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,7 @@ static rows create(uint64_t seed, int64_t S, int64_t M, int64_t N)
     tl_rng rng;
     tl_rng_seed(&rng, TL_STREAM_OWN, seed, 0);
     double *Y = new_normals(&rng, S * M * N);
-    assert_ok(r.ctx, tlnmf_data_from_realisations(r.ctx, Y, (int64_t[]){S, M, N}, &r.data));
+    r.data = data_of(r.ctx, Y, S, M, N);
     free(Y);
     r.T = r.data->T;
     r.Phi = new_normals(&rng, M * M);
@@ -117,7 +117,7 @@ static void a_sweep_finds_permutations(void **state)
         Y[(n % M) * N + n] = 1.0; /* frame n has all its power in row n mod M */
     rows r = create(1, 1, M, N);
     tlnmf_data_free(r.data);
-    assert_ok(r.ctx, tlnmf_data_from_realisations(r.ctx, Y, (int64_t[]){1, M, N}, &r.data));
+    r.data = data_of(r.ctx, Y, 1, M, N);
     tl_identity(M, r.Phi);
     tl_coefficients(r.data, &tl_double, r.Phi, r.X, r.V);
     for (int m = 0; m < M; m++)

@@ -20,14 +20,14 @@ static inline bool read_whole(const char *path, whole_sound *out, io_error *err)
     if (!io_sound_open(path, &reader, &out->info, err))
         return false;
     out->x = malloc((size_t)(out->info.frames * out->info.channels) * sizeof *out->x);
-    bool ok = out->x ? io_sound_read_at(reader, 0, out->info.frames, out->x, err)
-                     : io_fail(err, IO_NO_MEMORY, "%s: out of memory", path);
-    io_sound_close(reader);
-    if (!ok) {
+    if (!out->x)
+        io_set_error(err, IO_NO_MEMORY, "%s: out of memory", path);
+    if (out->x && !io_sound_read_at(reader, 0, out->info.frames, out->x, err)) {
         free(out->x);
         out->x = NULL;
     }
-    return ok;
+    io_sound_close(reader);
+    return out->x != NULL;
 }
 
 /* As 32-bit floats, or 24 bits in FLAC. */

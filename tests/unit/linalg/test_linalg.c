@@ -55,6 +55,7 @@ static void naive_exp(int64_t M, const double *A, double *out)
 typedef struct skew_case {
     tlnmf_ctx *ctx;
     tl_skew skew;
+    tl_lent lent;
     double *E, *Q, *other, *scratch;
     void *block;
 } skew_case;
@@ -63,8 +64,8 @@ typedef struct skew_case {
 static skew_case skew_create(int64_t M, double size)
 {
     skew_case c = {.ctx = new_ctx()};
-    tl_slot table[TL_SKEW_SLOTS];
-    tl_skew_slots(&c.skew, M, table);
+    tl_slot table[2 + TL_SKEW_SLOTS] = {TL_SLOT(c.lent.a, M * M), TL_SLOT(c.lent.b, M * M)};
+    tl_skew_slots(&c.skew, M, table + 2);
     assert_ok(c.ctx, TL_ARENA(c.ctx, "a test", table, &c.block));
     tl_rng rng;
     tl_rng_seed(&rng, TL_STREAM_OWN, (uint64_t)M, 9);
@@ -99,7 +100,7 @@ static void exponential_is_the_series(void **state)
             for (double a = 0.25; a <= 1.0; a *= 2.0) {
                 int64_t M = sizes[i];
                 skew_case c = skew_create(M, size);
-                tl_skew_exp(&c.skew, a, c.Q);
+                tl_skew_exp(&c.skew, a, c.lent, c.Q);
                 for (int64_t e = 0; e < M * M; e++)
                     c.E[e] *= a;
                 naive_exp(M, c.E, c.other);
@@ -118,7 +119,7 @@ static void polar_factor_is_polar(void **state)
         for (double size = 1e-4; size < 500.0; size *= 10.0) {
             int64_t M = sizes[i];
             skew_case c = skew_create(M, size);
-            tl_skew_polar(&c.skew, 0.5, c.Q);
+            tl_skew_polar(&c.skew, 0.5, c.lent, c.Q);
             assert_true(tl_orthogonality(M, c.Q, c.scratch) < 1e-13);
             double *A = new_doubles(M * M);
             for (int64_t a = 0; a < M; a++)

@@ -37,7 +37,7 @@ static problem create(int which)
             p.Y[i * N + 2] = 0.0;
             p.Y[i * N + 4] = p.Y[i * N + 3];
         }
-    assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, p.Y, (int64_t[]){p.S, M, N}, &p.data));
+    p.data = data_of(p.ctx, p.Y, p.S, M, N);
     p.Phi = new_normals(&rng, M * M);
     p.W = new_positives(&rng, M * K);
     p.H = new_positives(&rng, K * N);

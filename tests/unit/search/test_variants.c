@@ -16,13 +16,12 @@ static double *draw_frames(tl_rng *rng, int64_t S, int64_t frames)
 
 static tl_result *diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, tl_transform transform)
 {
-    tlnmf_settings opt;
-    tl_settings_defaults(TL_TASK_FIT, &opt);
+    tl_settings opt = defaults_of(TL_TASK_JD);
     opt.eps = 0.1;
     opt.tol = 1e-15;
     opt.transform = (int32_t)transform;
     tl_result *result;
-    assert_ok(ctx, tl_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result));
+    assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
     return result;
 }
 
@@ -45,19 +44,14 @@ static void weights_are_copies(void **state)
         for (int64_t n = 0, to = 0; n < N; n++)
             for (int64_t i = 0; i < n % 4; i++)
                 repeated[row * copies + to++] = Y[row * N + n];
-    tlnmf_data *once, *often;
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &once));
+    tlnmf_data *once = data_of(ctx, Y, S, M, N), *often = data_of(ctx, repeated, S, M, copies);
     assert_ok(ctx, tlnmf_data_set_weights(ctx, once, weights));
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, repeated, (int64_t[]){S, M, copies}, &often));
     for (int start = TL_TRANSFORM_RANDOM; start <= TL_TRANSFORM_DCT; start++) {
         tl_result *a = diagonalise(ctx, once, (tl_transform)start);
         tl_result *b = diagonalise(ctx, often, (tl_transform)start);
-        tl_info ia, ib;
-        ia = (a)->info;
-        ib = (b)->info;
-        assert_close(ia.L / N, ib.L / (double)copies, 1e-10);
+        assert_close(a->info.L / N, b->info.L / (double)copies, 1e-10);
         for (int64_t i = 0; i < M * M; i++)
-            assert_near((a)->Phi[i], (b)->Phi[i], 1e-5);
+            assert_near(a->Phi[i], b->Phi[i], 1e-5);
         tl_result_free(a);
         tl_result_free(b);
     }
@@ -75,11 +69,8 @@ static void weights_that_cannot_be(void **state)
     tl_rng_seed(&rng, TL_STREAM_OWN, 6, 0);
     tlnmf_ctx *ctx = new_ctx();
     double *Y = draw_frames(&rng, 2, N), weights[N] = {1.0};
-    tlnmf_data *data;
     tl_result *result;
-    tlnmf_settings opt;
-    tl_settings_defaults(TL_TASK_FIT, &opt);
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){2, M, N}, &data));
+    tlnmf_data *data = data_of(ctx, Y, 2, M, N);
     weights[3] = -1.0;
     assert_int_equal(tlnmf_data_set_weights(ctx, data, weights), TLNMF_ERR_DATA);
     assert_string_equal(tlnmf_message(ctx), "the weight of frame 3 is -1");
@@ -90,10 +81,10 @@ static void weights_that_cannot_be(void **state)
     assert_string_equal(tlnmf_message(ctx), "the weights of the frames have the mean 0");
     weights[0] = 1e-300;
     assert_ok(ctx, tlnmf_data_set_weights(ctx, data, weights));
-    opt.k = 2;
-    assert_int_equal(tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
-    opt.solver = TL_ALGORITHM_PAPER;
-    assert_int_equal(tl_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
+    tl_settings fit = fit_settings(2), jd = defaults_of(TL_TASK_JD);
+    assert_int_equal(tl_fit(ctx, data, &fit, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
+    jd.solver = TL_ALGORITHM_PAPER;
+    assert_int_equal(tl_fit(ctx, data, &jd, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
     free(Y);
@@ -137,9 +128,7 @@ static void products_in_single(void **state)
 static void fit_notes(tlnmf_ctx *ctx, const tlnmf_data *data, int method, int precision,
                       tl_info *info)
 {
-    tlnmf_settings opt;
-    tl_settings_defaults(TL_TASK_FIT, &opt);
-    opt.k = 2;
+    tl_settings opt = fit_settings(2);
     opt.eps = 5e-7;
     opt.method = method;
     opt.precision = precision;
@@ -147,7 +136,7 @@ static void fit_notes(tlnmf_ctx *ctx, const tlnmf_data *data, int method, int pr
     opt.J = 400;
     tl_result *result;
     assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
-    *info = (result)->info;
+    *info = result->info;
     tl_result_free(result);
 }
 
@@ -157,10 +146,9 @@ static void mixed_ends_where_double_does(void **state)
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
     double theta[2], *Y = new_doubles(NOTES_M * NOTES_N);
-    tlnmf_data *data;
-    assert_ok(ctx, tlnmf_random_phases(ctx, 3, TL_STREAM_OWN, 2, theta));
-    (simulate_notes(ctx, 1, theta, Y, NULL));
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){1, NOTES_M, NOTES_N}, &data));
+    assert_ok(ctx, tlnmf_random_phases(ctx, 3, TLNMF_STREAM_OWN, 2, theta));
+    simulate_notes(ctx, 1, theta, Y, NULL);
+    tlnmf_data *data = data_of(ctx, Y, 1, NOTES_M, NOTES_N);
     for (int method = TL_METHOD_TL; method <= TL_METHOD_JD; method++) {
         tl_info fine, mixed;
         fit_notes(ctx, data, method, TL_PRECISION_DOUBLE, &fine);
@@ -188,11 +176,8 @@ static void mixed_with_several_columns(void **state)
     double *Y = draw_frames(&rng, S, N);
     for (int64_t row = 0; row < S * M; row++)
         Y[row * N + 4] = 0.0;
-    tlnmf_data *data;
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &data));
-    tlnmf_settings opt;
-    tl_settings_defaults(TL_TASK_FIT, &opt);
-    opt.k = 2;
+    tlnmf_data *data = data_of(ctx, Y, S, M, N);
+    tl_settings opt = fit_settings(2);
     opt.eps = 1.0;
     opt.method = TL_METHOD_TL;
     opt.hops = 0;
@@ -200,11 +185,9 @@ static void mixed_with_several_columns(void **state)
     double C[2];
     for (int i = 0; i < 2; i++) {
         tl_result *result;
-        tl_info info;
         opt.precision = i;
         assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
-        info = (result)->info;
-        C[i] = info.C;
+        C[i] = result->info.C;
         tl_result_free(result);
     }
     assert_near(C[1], C[0], 1e-3);
@@ -227,11 +210,8 @@ static void mixed_is_refused_where_single_blurs(void **state)
             sum += Y[m * N + n] * Y[m * N + n];
         longest = fmax(longest, sqrt(sum));
     }
-    tlnmf_data *data;
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){1, M, N}, &data));
-    tlnmf_settings opt;
-    tl_settings_defaults(TL_TASK_FIT, &opt);
-    opt.k = 2;
+    tlnmf_data *data = data_of(ctx, Y, 1, M, N);
+    tl_settings opt = fit_settings(2);
     opt.J = 3;
     opt.precision = TL_PRECISION_MIXED;
     tl_result *result;
@@ -242,12 +222,13 @@ static void mixed_is_refused_where_single_blurs(void **state)
     opt.eps = 0.99 * edge * edge;
     assert_int_equal(tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
     assert_non_null(strstr(tlnmf_message(ctx), "single precision would blur V"));
-    assert_int_equal(tl_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
+    tl_settings jd = opt;
+    jd.task = TL_TASK_JD;
+    assert_int_equal(tl_fit(ctx, data, &jd, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
     opt.eps = 1e40; /* C does not blur, but 1/eps leaves the range of single precision */
     for (int64_t i = 0; i < M * N; i++)
         Y[i] *= 1e20;
-    tlnmf_data *loud;
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){1, M, N}, &loud));
+    tlnmf_data *loud = data_of(ctx, Y, 1, M, N);
     assert_int_equal(tl_fit(ctx, loud, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
     assert_non_null(strstr(tlnmf_message(ctx), "do not fit the range"));
     tlnmf_data_free(loud);

@@ -87,7 +87,7 @@ static void newton_finds_the_last_digits(void **state)
             p.opt.grad_tol = newton ? 1e-11 : 1e-7;
             p.opt.J = 3000;
             assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, NULL, NULL, NULL, &result));
-            info[newton] = (result)->info;
+            info[newton] = result->info;
             tl_result_free(result);
         }
         assert_true(info[1].C <= info[0].C + 1e-12 * fabs(info[0].C));

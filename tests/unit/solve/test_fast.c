@@ -9,25 +9,21 @@ static void C_never_rises_from_a_bad_start(void **state)
     enum { S = 2, M = 20, N = 30, K = 3 };
     tlnmf_ctx *ctx = new_ctx();
     double *Y = new_doubles(S * M * N), H[K * N];
-    tlnmf_data *data;
-    (simulate_gcm(ctx, (gcm_recipe){S, M, N, K, 8, 9, TL_STREAM_OWN}, Y, NULL, NULL));
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &data));
+    simulate_gcm(ctx, (gcm_recipe){S, M, N, K, 8, 9, TL_STREAM_OWN}, Y, NULL, NULL);
+    tlnmf_data *data = data_of(ctx, Y, S, M, N);
     for (int i = 0; i < K * N; i++)
         H[i] = i < N ? 300.0 : 1e-200;
     tl_start start = {0};
     start.H = H;
-    tlnmf_settings opt;
-    tl_settings_defaults(TL_TASK_FIT, &opt);
-    opt.k = K;
+    tl_settings opt = fit_settings(K);
     opt.trace = 1;
     opt.tol = 1e-6;
     opt.hops = 0;
     for (opt.method = 0; opt.method < 3; opt.method += 2) { /* tl, nmf */
         tl_result *result;
-        int64_t length;
         assert_ok(ctx, tl_fit(ctx, data, &opt, &start, NULL, NULL, &result));
         const tl_trace_row *row = result->trace;
-    length = result->trace_length;
+        int64_t length = result->trace_length;
         for (int64_t i = 1; i < length; i++)
             assert_true(row[i].C <= row[i - 1].C + 1e-10 * fabs(row[i].C));
         tl_result_free(result);
@@ -45,22 +41,18 @@ static void units_do_not_matter(void **state)
     static const double scales[] = {1.0, 1e-50, 1e-10, 1e10, 1e50};
     tlnmf_ctx *ctx = new_ctx();
     double *Y = new_doubles(S * M * N), *Z = new_doubles(S * M * N), first = 0.0;
-    (simulate_gcm(ctx, (gcm_recipe){S, M, N, K, 8, 9, TL_STREAM_OWN}, Y, NULL, NULL));
+    simulate_gcm(ctx, (gcm_recipe){S, M, N, K, 8, 9, TL_STREAM_OWN}, Y, NULL, NULL);
     for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
-        tlnmf_data *data;
         tl_result *result;
-        tl_info info;
-        tlnmf_settings opt;
         for (int e = 0; e < S * M * N; e++)
             Z[e] = scales[i] * Y[e];
-        assert_ok(ctx, tlnmf_data_from_realisations(ctx, Z, (int64_t[]){S, M, N}, &data));
-        tl_settings_defaults(TL_TASK_FIT, &opt);
-        opt.k = K;
+        tlnmf_data *data = data_of(ctx, Z, S, M, N);
+        tl_settings opt = fit_settings(K);
         opt.J = 5000;
         opt.starts = 5;
         opt.method = TL_METHOD_TL;
         assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
-        info = (result)->info;
+        tl_info info = result->info;
         double shifted = info.C - 2.0 * M * N * log(scales[i]);
         if (i == 0)
             first = shifted;
@@ -81,13 +73,9 @@ static void fast_is_no_worse_than_paper(void **state)
     enum { S = 100, M = 10, N = 50, K = 5 };
     tlnmf_ctx *ctx = new_ctx();
     double *Y = new_doubles(S * M * N), C[3][2], L[2];
-    tlnmf_data *data;
-    (simulate_gcm(ctx, (gcm_recipe){S, M, N, K, 2020, 100, TL_STREAM_NUMPY}, Y, NULL,
-                                NULL));
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &data));
-    tlnmf_settings opt;
-    tl_settings_defaults(TL_TASK_FIT, &opt);
-    opt.k = K;
+    simulate_gcm(ctx, (gcm_recipe){S, M, N, K, 2020, 100, TL_STREAM_NUMPY}, Y, NULL, NULL);
+    tlnmf_data *data = data_of(ctx, Y, S, M, N);
+    tl_settings opt = fit_settings(K);
     opt.eps = 1e-8;
     opt.starts = 10;
     opt.seed = 2021;
@@ -95,10 +83,9 @@ static void fast_is_no_worse_than_paper(void **state)
     for (opt.method = 0; opt.method < 3; opt.method++)
         for (opt.solver = 0; opt.solver < 2; opt.solver++) {
             tl_result *result;
-            tl_info info;
             opt.J = opt.solver == TL_ALGORITHM_PAPER ? 200 : 2000;
             assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
-            info = (result)->info;
+            tl_info info = result->info;
             C[opt.method][opt.solver] = info.C;
             L[opt.solver] = info.L;
             tl_result_free(result);
@@ -121,28 +108,24 @@ static void continuation_goes_lower(void **state)
     enum { M = 10, N = 50, K = 5 };
     tlnmf_ctx *ctx = new_ctx();
     double Y[M * N];
-    tlnmf_data *data;
     tl_result *result;
-    tl_info info;
-    (simulate_gcm(ctx, (gcm_recipe){1, M, N, K, 2020, 100, TL_STREAM_NUMPY}, Y, NULL,
-                                NULL));
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){1, M, N}, &data));
-    tlnmf_settings opt;
-    tl_settings_defaults(TL_TASK_FIT, &opt);
-    opt.k = K;
+    simulate_gcm(ctx, (gcm_recipe){1, M, N, K, 2020, 100, TL_STREAM_NUMPY}, Y, NULL, NULL);
+    tlnmf_data *data = data_of(ctx, Y, 1, M, N);
+    tl_settings opt = fit_settings(K);
     opt.eps = 1e-8;
     opt.starts = 40;
     opt.hops = 0;
     opt.continuation = 1;
     opt.method = TL_METHOD_TL;
     assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
-    info = (result)->info;
+    tl_info info = result->info;
     assert_true(info.C < 700.0);
     assert_true(info.eps == 1e-8);
     assert_close(info.C, info.L + info.I, 1e-10);
     tl_result_free(result);
-    assert_ok(ctx, tl_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result));
-    info = (result)->info;
+    opt.task = TL_TASK_JD;
+    assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+    info = result->info;
     assert_true(info.L < 100.0); /* the paper's search: 816 */
     tl_result_free(result);
     tlnmf_data_free(data);
@@ -156,22 +139,17 @@ static void hops_only_help(void **state)
     enum { S = 2, M = 6, N = 20, K = 3 };
     tlnmf_ctx *ctx = new_ctx();
     double Y[S * M * N], C[3];
-    tlnmf_data *data;
-    (simulate_gcm(ctx, (gcm_recipe){S, M, N, K, 5, 6, TL_STREAM_OWN}, Y, NULL, NULL));
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &data));
-    tlnmf_settings opt;
-    tl_settings_defaults(TL_TASK_FIT, &opt);
-    opt.k = K;
+    simulate_gcm(ctx, (gcm_recipe){S, M, N, K, 5, 6, TL_STREAM_OWN}, Y, NULL, NULL);
+    tlnmf_data *data = data_of(ctx, Y, S, M, N);
+    tl_settings opt = fit_settings(K);
     opt.starts = 4;
     opt.method = TL_METHOD_TL;
     for (int i = 0; i < 3; i++) {
         tl_result *result;
-        tl_info info;
         opt.hops = i == 0 ? 0 : 5;
         opt.threads = i == 2 ? 3 : 1;
         assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
-        info = (result)->info;
-        C[i] = info.C;
+        C[i] = result->info.C;
         tl_result_free(result);
     }
     assert_true(C[1] <= C[0]);
@@ -190,21 +168,16 @@ static void auto_chooses_by_the_certificate(void **state)
     for (int i = 0; i < 2; i++) {
         tlnmf_ctx *ctx = new_ctx();
         double *Y = new_doubles(S[i] * M * N), C[2];
-        tlnmf_data *data;
         tl_result *result;
-        tl_info info;
-        (simulate_gcm(ctx, (gcm_recipe){S[i], M, N, K, 3, 4, TL_STREAM_OWN}, Y, NULL,
-                                    NULL));
-        assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S[i], M, N}, &data));
-        tlnmf_settings opt;
-        tl_settings_defaults(TL_TASK_FIT, &opt);
-        opt.k = K;
+        simulate_gcm(ctx, (gcm_recipe){S[i], M, N, K, 3, 4, TL_STREAM_OWN}, Y, NULL, NULL);
+        tlnmf_data *data = data_of(ctx, Y, S[i], M, N);
+        tl_settings opt = fit_settings(K);
         opt.eps = 1e-6;
         opt.starts = 4;
         for (int method = 0; method < 2; method++) {
             opt.method = method == 0 ? TL_METHOD_AUTO : TL_METHOD_JD;
             assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
-            info = (result)->info;
+            tl_info info = result->info;
             C[method] = info.C;
             assert_true(isfinite(info.certificate));
             if (method == 0)
@@ -241,20 +214,16 @@ static void anything_goes(void **state)
                     *y = Y[i * N];
             }
         tlnmf_ctx *ctx = new_ctx();
-        tlnmf_data *data;
         tl_result *result;
-        tl_info info;
-        tlnmf_settings opt;
-        tl_settings_defaults(TL_TASK_FIT, &opt);
-        opt.k = K < M * N ? K : M * N;
+        tl_settings opt = fit_settings(K < M * N ? K : M * N);
         opt.J = 40;
         opt.hops = 0;
         opt.seed = seed;
         opt.method = (int32_t)(seed % 3);
         opt.continuation = seed % 7 == 0 && opt.method != TL_METHOD_NMF;
-        assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &data));
+        tlnmf_data *data = data_of(ctx, Y, S, M, N);
         assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
-        info = (result)->info;
+        tl_info info = result->info;
         assert_true(isfinite(info.C) && isfinite(info.L) && info.outcome != TLNMF_NOT_RUN);
         assert_near(info.C, info.L + info.I,
                     1e-10 * (fabs(info.C) + fabs(info.L) + (double)(M * N)));
@@ -274,25 +243,22 @@ static void scale_does_not_matter(void **state)
     enum { S = 5, M = 12, N = 40, K = 3 };
     tlnmf_ctx *ctx = new_ctx();
     double *Y = new_doubles(S * M * N), *scaled = new_doubles(S * M * N), Phi[M * M];
-    (simulate_gcm(ctx, (gcm_recipe){S, M, N, K, 1, 2, TL_STREAM_OWN}, Y, NULL, NULL));
+    simulate_gcm(ctx, (gcm_recipe){S, M, N, K, 1, 2, TL_STREAM_OWN}, Y, NULL, NULL);
     for (int i = -1; i < 5; i++) {
         double c = i < 0 ? 1.0 : scales[i];
         for (int64_t e = 0; e < S * M * N; e++)
             scaled[e] = c * Y[e];
-        tlnmf_settings opt;
-        tl_settings_defaults(TL_TASK_FIT, &opt);
-        opt.k = K;
+        tl_settings opt = fit_settings(K);
         opt.method = TL_METHOD_TL;
         opt.hops = 0;
         opt.J = 25;
         opt.tol = opt.grad_tol = 0.0;
-        tlnmf_data *data;
         tl_result *result;
-        assert_ok(ctx, tlnmf_data_from_realisations(ctx, scaled, (int64_t[]){S, M, N}, &data));
+        tlnmf_data *data = data_of(ctx, scaled, S, M, N);
         assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
         if (i < 0)
-            memcpy(Phi, (result)->Phi, sizeof Phi);
-        assert_near(largest_difference(M * M, Phi, (result)->Phi), 0.0, 1e-9);
+            memcpy(Phi, result->Phi, sizeof Phi);
+        assert_near(largest_difference(M * M, Phi, result->Phi), 0.0, 1e-9);
         tl_result_free(result);
         tlnmf_data_free(data);
     }
