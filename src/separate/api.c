@@ -128,8 +128,7 @@ tlnmf_error tlnmf_separate(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_se
                                &blend);
     tl_reporter_free(&reporter);
     if (error == TLNMF_OK && blind)
-        tl_verdict_expect_blind(opt.sources, look.misfit[tl_min(opt.sources, TL_LOOK_MOST)],
-                                &blend->verdict);
+        tl_verdict_expect_blind(opt.sources, &blend->verdict);
     if (error == TLNMF_OK)
         error = tlnmf_record_create(ctx, model);
     if (error == TLNMF_OK)
