@@ -275,9 +275,9 @@ static tlnmf_error get_arrays(tlnmf_ctx *ctx, const tlnmf_record *model, int64_t
     char name[NAME];
     int64_t shape[TLNMF_MAX_RANK] = {0}, M = info->frames.M;
     int32_t rank = 0;
+    *a = (arrays){.W = tlnmf_get_array(model, member_name(i, "W", name), &rank, shape)};
     bool spectral = info->basis == TL_BASIS_STFT && info->method == TL_METHOD_NMF;
-    *a = (arrays){.rows = spectral ? M / 2 + 1 : M};
-    a->W = tlnmf_get_array(model, member_name(i, "W", name), &rank, shape);
+    a->rows = spectral && shape[0] == M / 2 + 1 ? M / 2 + 1 : M; /* one row for cosine and sine? */
     a->K = rank == 2 ? shape[1] : 0;
     if (a->W == NULL || a->K < 1)
         return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "the model has no %s", name);
