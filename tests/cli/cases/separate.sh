@@ -166,8 +166,9 @@ expect 5 "" "tlnmf separate: no/dir: No such file or directory" tlnmf separate n
 expect 5 "" ... bash -c "ulimit -f 8; trap '' XFSZ; exec tlnmf separate notes.wav -k 2 --method nmf -o full"
 check "why" grep -q 'tlnmf separate: .*full' "$err"
 absent full
-# room for the stems (60 kB each), not for the model (a learnt transform, 150 kB): nothing stays
-expect 5 "" ... bash -c "ulimit -f 80; trap '' XFSZ; exec tlnmf separate notes.wav -k 2 --starts 1 -o full"
+# room for the stems (60 kB each), not for the model (192 kB): nothing stays
+expect 5 "" ... bash -c "ulimit -f 150; trap '' XFSZ; exec tlnmf separate notes.wav --labels notes.txt --method nmf \
+    --transform dct --frame 1500 --per-source 8 -o full"
 check "why" grep -q 'tlnmf separate: full/model.h5' "$err"
 absent full
 
