@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
@@ -30,8 +31,13 @@ static tlnmf_error get_matrices(tlnmf_ctx *ctx, const tlnmf_record *record, io_m
 {
     int64_t shape[TLNMF_MAX_RANK], N = tlnmf_get_integer(record, "N"), columns;
 
-    if (tlnmf_get_array(record, "Phi", NULL, shape) == NULL)
-        return io_refuse(ctx, TLNMF_ERR_ARGUMENT, "the model has no Phi");
+    if (tlnmf_get_array(record, "Phi", NULL, shape) == NULL) {
+        if (tlnmf_get_array(record, "members", NULL, NULL) == NULL)
+            return io_refuse(ctx, TLNMF_ERR_ARGUMENT, "the model has no Phi");
+        m->M = tlnmf_get_integer(record, "M");
+        m->K = tlnmf_get_integer(record, "K");
+        return TLNMF_OK;
+    }
     m->M = shape[0];
     IO_TRY(get_matrix(ctx, record, "Phi", m->M, &columns, &m->Phi));
     if (columns != m->M)
@@ -85,16 +91,51 @@ static tlnmf_error get_trace(tlnmf_ctx *ctx, const tlnmf_record *record, io_mode
     return TLNMF_OK;
 }
 
-static void get_extras(const tlnmf_record *record, io_model *m)
+static void get_coefficients(const tlnmf_record *record, io_model *m)
 {
-    for (int i = 0; i < IO_EXTRAS; i++) {
+    for (int i = 0; i < IO_COEFFICIENTS; i++) {
         int64_t shape[TLNMF_MAX_RANK];
         int32_t rank;
-        const double *x = tlnmf_get_array(record, io_extra_paths[i] + 1, &rank, shape);
-        m->extra[i] = (io_array){.ndim = rank, .x = (double *)(uintptr_t)x}; /* only read */
+        const double *x = tlnmf_get_array(record, io_coefficient_paths[i] + 1, &rank, shape);
+        m->coefficient[i] = (io_array){.ndim = rank, .x = (double *)(uintptr_t)x}; /* only read */
         for (int d = 0; x != NULL && d < rank; d++)
-            m->extra[i].dim[d] = shape[d];
+            m->coefficient[i].dim[d] = shape[d];
     }
+}
+
+/* Arrays with a place of their own in the file, or that belong to other records. */
+static bool has_place(const char *name)
+{
+    return strcmp(name, "Phi") == 0 || strcmp(name, "W") == 0 || strcmp(name, "H") == 0 ||
+           strncmp(name, "trace.", 6) == 0 || strncmp(name, "other.", 6) == 0 ||
+           strcmp(name, "energy") == 0 || strcmp(name, "X") == 0 || strcmp(name, "V") == 0;
+}
+
+/* All other arrays; m->extra is to be freed, what it refers to is not. */
+static tlnmf_error get_extras(tlnmf_ctx *ctx, const tlnmf_record *record, io_model *m)
+{
+    size_t count = tlnmf_record_count(record);
+    m->extra = calloc(count + 1, sizeof *m->extra);
+    if (m->extra == NULL)
+        return io_refuse(ctx, TLNMF_ERR_MEMORY, "out of memory for the arrays of a model");
+    for (size_t i = 0; i < count; i++) {
+        const char *name = tlnmf_record_name(record, i);
+        if (tlnmf_record_type(record, name) != TLNMF_ARRAY || has_place(name))
+            continue;
+        io_extra *extra = &m->extra[m->extras];
+        int64_t shape[TLNMF_MAX_RANK];
+        int32_t rank;
+        const double *x = tlnmf_get_array(record, name, &rank, shape);
+        if (rank < 1 || strlen(name) >= sizeof extra->name)
+            continue;
+        snprintf(extra->name, sizeof extra->name, "%s", name);
+        extra->x = (double *)(uintptr_t)x; /* the writer only reads it */
+        extra->ndim = rank;
+        for (int d = 0; d < rank; d++)
+            extra->dim[d] = shape[d];
+        m->extras++;
+    }
+    return TLNMF_OK;
 }
 
 tlnmf_error tlnmf_io_write_model(tlnmf_ctx *ctx, const char *path, const tlnmf_record *model)
@@ -107,10 +148,13 @@ tlnmf_error tlnmf_io_write_model(tlnmf_ctx *ctx, const char *path, const tlnmf_r
     IO_NEED(ctx, model);
     IO_TRY(get_matrices(ctx, model, &m));
     IO_TRY(get_trace(ctx, model, &m));
-    get_extras(model, &m);
+    get_coefficients(model, &m);
     IO_TRY(io_summary_from(ctx, model, &m.summary));
-    bool ok = io_model_write(path, &m, &err);
+    tlnmf_error error = get_extras(ctx, model, &m);
+    bool ok = error == TLNMF_OK && io_model_write(path, &m, &err);
     json_decref(m.summary);
+    free(m.extra);
+    IO_TRY(error);
     return io_answer(ctx, ok, &err);
 }
 
@@ -128,15 +172,19 @@ static tlnmf_error put_arrays(tlnmf_ctx *ctx, const io_model *m, tlnmf_record *m
     const int64_t Phi[] = {m->M, m->M}, W[] = {m->M, m->K}, H[] = {m->K, m->N};
     char name[32];
 
-    IO_TRY(tlnmf_set_array(ctx, model, "Phi", m->Phi, 2, Phi));
+    for (int64_t i = 0; i < m->extras; i++)
+        IO_TRY(tlnmf_set_array(ctx, model, m->extra[i].name, m->extra[i].x, m->extra[i].ndim,
+                               m->extra[i].dim));
+    if (m->Phi != NULL)
+        IO_TRY(tlnmf_set_array(ctx, model, "Phi", m->Phi, 2, Phi));
     if (m->W != NULL)
         IO_TRY(tlnmf_set_array(ctx, model, "W", m->W, 2, W));
     if (m->H != NULL)
         IO_TRY(tlnmf_set_array(ctx, model, "H", m->H, 2, H));
-    for (int i = 0; i < IO_EXTRAS; i++)
-        if (m->extra[i].x != NULL && m->extra[i].ndim <= TLNMF_MAX_RANK)
-            IO_TRY(tlnmf_set_array(ctx, model, io_extra_paths[i] + 1, m->extra[i].x,
-                                   m->extra[i].ndim, m->extra[i].dim));
+    for (int i = 0; i < IO_COEFFICIENTS; i++)
+        if (m->coefficient[i].x != NULL && m->coefficient[i].ndim <= TLNMF_MAX_RANK)
+            IO_TRY(tlnmf_set_array(ctx, model, io_coefficient_paths[i] + 1, m->coefficient[i].x,
+                                   m->coefficient[i].ndim, m->coefficient[i].dim));
     for (int c = 0; c < IO_TRACE_COLUMNS; c++)
         if (m->trace[c] != NULL)
             IO_TRY(tlnmf_set_array(ctx, model, column_name(c, name), m->trace[c], 1,

@@ -159,25 +159,37 @@ enum { IO_TRACE_COLUMNS = 7, IO_TRACE_NEEDED = 6 };
 extern const char *const io_trace_paths[IO_TRACE_COLUMNS];
 
 /* Arrays that a model may hold beside Phi, W, H: coefficients X and V of an application. */
-enum { IO_EXTRAS = 2 };
-extern const char *const io_extra_paths[IO_EXTRAS];
+enum { IO_COEFFICIENTS = 2 };
+extern const char *const io_coefficient_paths[IO_COEFFICIENTS];
+
+/* An array of a model beside Phi, W and H. */
+enum { IO_EXTRA_NAME = 64 };
+typedef struct io_extra {
+    char name[IO_EXTRA_NAME];
+    int ndim;
+    int64_t dim[4];
+    double *x;
+} io_extra;
 
 /* What a fit, a diagonalisation or a separation leaves behind. */
 typedef struct io_model {
-    int64_t M, N, K;      /* K = 0: a transform alone; N = 0: W, but no H */
-    double *Phi, *W, *H;  /* M x M, M x K, K x N, C order; W and H may be NULL */
+    int64_t M, N, K;     /* K = 0: a transform alone; N = 0: W, but no H */
+    double *Phi, *W, *H; /* M x M, M x K, K x N, C order; W and H may be NULL, and so may Phi if
+                            there are extras: the members of a separation */
+    int64_t extras;
+    io_extra *extra;      /* datasets /arrays/<name> */
     int64_t trace_length; /* 0: no trace */
     double *trace[IO_TRACE_COLUMNS];
-    io_array extra[IO_EXTRAS]; /* x is NULL where there is none */
-    json_t *summary;           /* what `--json` prints: results, `options`, `data`, versions */
+    io_array coefficient[IO_COEFFICIENTS]; /* x is NULL where there is none */
+    json_t *summary; /* what `--json` prints: results, `options`, `data`, versions */
 } io_model;
 
-/* One HDF5 file: datasets /Phi /W /H, /X /V, /trace/.., the summary as JSON text in /summary and,
- * for people without a JSON reader, its scalars as attributes of /, and those of its members
- * `options` and `data` as attributes of /options and /data. The attributes format, format_version,
- * M, N and K of / are ours and win over members of the summary with these names. No time stamps.
- * Phi, W and H must be finite, for writing and for reading; the trace need not. After reading,
- * `summary` is an object, empty if the file has none. */
+/* One HDF5 file: datasets /Phi /W /H, /X /V, /arrays/.., /trace/.., the summary as JSON text in
+ * /summary and, for people without a JSON reader, its scalars as attributes of /, and those of its
+ * members `options` and `data` as attributes of /options and /data. The attributes format,
+ * format_version, M, N and K of / are ours and win over members of the summary with these names. No
+ * time stamps. Phi, W and H must be finite, for writing and for reading; the trace need not. After
+ * reading, `summary` is an object, empty if the file has none. */
 bool io_model_write(const char *path, const io_model *model, io_error *err);
 bool io_model_read(const char *path, io_model *out, io_error *err);
 void io_model_free(io_model *model);

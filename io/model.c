@@ -13,7 +13,7 @@ enum { FORMAT_VERSION = 1 };
 const char *const io_trace_paths[IO_TRACE_COLUMNS] = {
     "/trace/stage", "/trace/iteration", "/trace/C",      "/trace/L",
     "/trace/I",     "/trace/step",      "/trace/seconds"};
-const char *const io_extra_paths[IO_EXTRAS] = {"/X", "/V"};
+const char *const io_coefficient_paths[IO_COEFFICIENTS] = {"/X", "/V"};
 enum { INTEGER_COLUMNS = 2 }; /* stage and iteration are integers in the file */
 
 static bool check_finite(const char *name, const char *letter, const double *x, int64_t rows,
@@ -48,6 +48,17 @@ static void put_trace(io_h5_out *out, const io_model *model)
         if (model->trace[c])
             io_h5_put(out, io_trace_paths[c], c < INTEGER_COLUMNS ? H5T_STD_I64LE : H5T_IEEE_F64LE,
                       H5T_NATIVE_DOUBLE, 1, &model->trace_length, model->trace[c]);
+}
+
+static void put_extras(io_h5_out *out, const io_model *model)
+{
+    io_h5_group(out, "/arrays");
+    for (int64_t i = 0; i < model->extras; i++) {
+        const io_extra *extra = &model->extra[i];
+        char path[IO_EXTRA_NAME + 16];
+        snprintf(path, sizeof path, "/arrays/%s", extra->name);
+        io_h5_put(out, path, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, extra->ndim, extra->dim, extra->x);
+    }
 }
 
 static bool is_reserved(const char *key)
@@ -108,15 +119,19 @@ static void put_model(io_h5_out *out, const io_model *model, const char *summary
     put_integer(out, "/", "M", model->M);
     put_integer(out, "/", "N", model->N);
     put_integer(out, "/", "K", model->K);
-    put_matrix(out, "/Phi", model->Phi, model->M, model->M);
+    if (model->Phi)
+        put_matrix(out, "/Phi", model->Phi, model->M, model->M);
     if (model->W)
         put_matrix(out, "/W", model->W, model->M, model->K);
     if (model->H)
         put_matrix(out, "/H", model->H, model->K, model->N);
-    for (int i = 0; i < IO_EXTRAS; i++)
-        if (model->extra[i].x)
-            io_h5_put(out, io_extra_paths[i], H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
-                      model->extra[i].ndim, model->extra[i].dim, model->extra[i].x);
+    for (int i = 0; i < IO_COEFFICIENTS; i++)
+        if (model->coefficient[i].x)
+            io_h5_put(out, io_coefficient_paths[i], H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
+                      model->coefficient[i].ndim, model->coefficient[i].dim,
+                      model->coefficient[i].x);
+    if (model->extras > 0)
+        put_extras(out, model);
     if (model->trace_length > 0)
         put_trace(out, model);
     if (summary)
@@ -153,7 +168,7 @@ static bool is_hdf5_name(const char *path)
 
 bool io_model_write(const char *path, const io_model *m, io_error *err)
 {
-    if (!check_finite(path, "Phi", m->Phi, m->M, m->M, IO_NO_OUTPUT, err) ||
+    if ((m->Phi && !check_finite(path, "Phi", m->Phi, m->M, m->M, IO_NO_OUTPUT, err)) ||
         (m->W && !check_finite(path, "W", m->W, m->M, m->K, IO_NO_OUTPUT, err)) ||
         (m->H && !check_finite(path, "H", m->H, m->K, m->N, IO_NO_OUTPUT, err)))
         return false;
@@ -244,6 +259,13 @@ static bool get_matrices(hid_t file, const char *name, io_model *m, io_error *er
 {
     int64_t rows, cols;
 
+    /* a separation of members has no Phi of its own */
+    if (H5Lexists(file, "/Phi", H5P_DEFAULT) <= 0 && H5Lexists(file, "/arrays", H5P_DEFAULT) > 0) {
+        if (!get_integer(file, "M", &m->M) || !get_integer(file, "K", &m->K) || m->M < 1 ||
+            m->K < 0)
+            return io_fail(err, IO_BAD_INPUT, "%s: a model without valid sizes", name);
+        return true;
+    }
     if (!get_matrix(file, name, "/Phi", &m->M, &cols, &m->Phi, err))
         return false;
     if (cols != m->M)
@@ -295,12 +317,47 @@ static bool get_trace(hid_t file, const char *name, io_model *m, io_error *err)
     return true;
 }
 
+static bool get_coefficients(hid_t file, const char *name, io_model *m, io_error *err)
+{
+    for (int i = 0; i < IO_COEFFICIENTS; i++)
+        if (H5Lexists(file, io_coefficient_paths[i], H5P_DEFAULT) > 0 &&
+            !io_h5_read(file, name, io_coefficient_paths[i], NULL, &m->coefficient[i], err))
+            return false;
+    return true;
+}
+
+/* The datasets of /arrays. */
 static bool get_extras(hid_t file, const char *name, io_model *m, io_error *err)
 {
-    for (int i = 0; i < IO_EXTRAS; i++)
-        if (H5Lexists(file, io_extra_paths[i], H5P_DEFAULT) > 0 &&
-            !io_h5_read(file, name, io_extra_paths[i], NULL, &m->extra[i], err))
+    H5G_info_t group;
+
+    if (H5Lexists(file, "/arrays", H5P_DEFAULT) <= 0)
+        return true;
+    if (H5Gget_info_by_name(file, "/arrays", &group, H5P_DEFAULT) < 0 || group.nlinks > 10000)
+        return io_fail(err, IO_BAD_INPUT, "%s: /arrays is damaged", name);
+    m->extra = calloc((size_t)group.nlinks + 1, sizeof *m->extra);
+    if (!m->extra)
+        return io_no_memory(err, name);
+    for (hsize_t i = 0; i < group.nlinks; i++) {
+        io_extra *extra = &m->extra[m->extras];
+        char path[IO_EXTRA_NAME + 16];
+        io_array array;
+        ssize_t length = H5Lget_name_by_idx(file, "/arrays", H5_INDEX_NAME, H5_ITER_INC, i,
+                                            extra->name, sizeof extra->name, H5P_DEFAULT);
+        if (length < 1 || length >= (ssize_t)sizeof extra->name)
+            return io_fail(err, IO_BAD_INPUT, "%s: an array with an unusable name", name);
+        snprintf(path, sizeof path, "/arrays/%s", extra->name);
+        if (!io_h5_read(file, name, path, NULL, &array, err))
             return false;
+        extra->x = array.x;
+        m->extras++;
+        if (array.ndim < 1 || array.ndim > 4)
+            return io_fail(err, IO_BAD_INPUT, "%s: %s has %d dimensions", name, path,
+                           (int)array.ndim);
+        extra->ndim = (int)array.ndim;
+        for (int d = 0; d < extra->ndim; d++)
+            extra->dim[d] = array.dim[d];
+    }
     return true;
 }
 
@@ -363,7 +420,8 @@ json_t *io_h5_summary(hid_t file, const char *name, io_error *err)
 static bool get_model(hid_t file, const char *name, io_model *out, io_error *err)
 {
     if (!check_format(file, name, err) || !get_matrices(file, name, out, err) ||
-        !get_extras(file, name, out, err) || !get_trace(file, name, out, err))
+        !get_coefficients(file, name, out, err) || !get_trace(file, name, out, err) ||
+        !get_extras(file, name, out, err))
         return false;
     out->summary = io_h5_summary(file, name, err);
     return out->summary != NULL;
@@ -414,10 +472,13 @@ void io_model_free(io_model *model)
     free(model->Phi);
     free(model->W);
     free(model->H);
+    for (int64_t i = 0; i < model->extras; i++)
+        free(model->extra[i].x);
+    free(model->extra);
     for (int c = 0; c < IO_TRACE_COLUMNS; c++)
         free(model->trace[c]);
-    for (int i = 0; i < IO_EXTRAS; i++)
-        free(model->extra[i].x);
+    for (int i = 0; i < IO_COEFFICIENTS; i++)
+        free(model->coefficient[i].x);
     json_decref(model->summary);
     *model = (io_model){0};
 }

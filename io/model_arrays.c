@@ -8,7 +8,7 @@
 
 /* ---- what a model consists of ------------------------------------------------------------- */
 
-enum { MOST_PARTS = 3 + IO_EXTRAS + IO_TRACE_COLUMNS };
+enum { MOST_PARTS = 3 + IO_COEFFICIENTS + IO_TRACE_COLUMNS };
 
 static const char *part_name(int part, char name[32])
 {
@@ -16,10 +16,11 @@ static const char *part_name(int part, char name[32])
 
     if (part < 3)
         snprintf(name, 32, "%s", factors[part]);
-    else if (part < 3 + IO_EXTRAS)
-        snprintf(name, 32, "%s", io_extra_paths[part - 3] + 1);
+    else if (part < 3 + IO_COEFFICIENTS)
+        snprintf(name, 32, "%s", io_coefficient_paths[part - 3] + 1);
     else
-        snprintf(name, 32, "trace_%s", io_trace_paths[part - 3 - IO_EXTRAS] + sizeof "/trace/" - 1);
+        snprintf(name, 32, "trace_%s",
+                 io_trace_paths[part - 3 - IO_COEFFICIENTS] + sizeof "/trace/" - 1);
     return name;
 }
 
@@ -32,9 +33,10 @@ static io_array part_of(const io_model *m, int part)
         return (io_array){.ndim = 2, .dim = {m->M, m->K}, .x = m->W};
     if (part == 2)
         return (io_array){.ndim = 2, .dim = {m->K, m->N}, .x = m->H};
-    if (part < 3 + IO_EXTRAS)
-        return m->extra[part - 3];
-    return (io_array){.ndim = 1, .dim = {m->trace_length}, .x = m->trace[part - 3 - IO_EXTRAS]};
+    if (part < 3 + IO_COEFFICIENTS)
+        return m->coefficient[part - 3];
+    return (io_array){
+        .ndim = 1, .dim = {m->trace_length}, .x = m->trace[part - 3 - IO_COEFFICIENTS]};
 }
 
 /* ---- writing ------------------------------------------------------------------------------ */
@@ -136,12 +138,12 @@ static bool read_rest(const io_parts_in *in, const io_source *source, io_model *
 {
     char name[32];
 
-    for (int i = 0; i < IO_EXTRAS; i++)
-        if (!read_part(in, source, part_name(3 + i, name), &m->extra[i], err))
+    for (int i = 0; i < IO_COEFFICIENTS; i++)
+        if (!read_part(in, source, part_name(3 + i, name), &m->coefficient[i], err))
             return false;
     for (int c = 0; c < IO_TRACE_COLUMNS; c++) {
         io_array column;
-        if (!read_part(in, source, part_name(3 + IO_EXTRAS + c, name), &column, err))
+        if (!read_part(in, source, part_name(3 + IO_COEFFICIENTS + c, name), &column, err))
             return false;
         m->trace[c] = column.x;
         int64_t length = io_count(column.ndim, column.dim); /* MATLAB has no arrays of rank 1 */

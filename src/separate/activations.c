@@ -1,6 +1,6 @@
 /* When each source sounds, and at which pitch, from H and the model. */
 #include "base/record.h"
-#include "separate/sound.h"
+#include "separate/model.h"
 
 #include <math.h>
 
@@ -13,9 +13,10 @@ enum { BREAK = 3, SHORTEST = 2 };
 
 /* The model as it is needed here. */
 typedef struct view {
-    int64_t M, K, N, hop, sources, per_source, length;
+    int64_t M, K, N, hop, rows, sources, length;
     double rate;
-    const double *Phi, *W, *H; /* M x M, M x K, K x N */
+    const int64_t *owner;      /* K: the source of each component */
+    const double *Phi, *W, *H; /* M x M or NULL for the STFT, rows x K, K x N */
 } view;
 
 typedef struct event {
@@ -27,8 +28,8 @@ typedef struct event {
 static double level_at(const view *v, int64_t source, int64_t n)
 {
     double sum = 0.0;
-    for (int64_t k = source * v->per_source; k < (source + 1) * v->per_source; k++)
-        sum += v->H[k * v->N + n];
+    for (int64_t k = 0; k < v->K; k++)
+        sum += v->owner[k] == source ? v->H[k * v->N + n] : 0.0;
     return sum;
 }
 
@@ -70,6 +71,10 @@ static int64_t find_events(const view *v, int64_t source, event *out)
 static double power_at(const view *v, const double *w, double f)
 {
     int64_t M = v->M;
+    if (v->Phi == NULL) { /* rows are frequencies */
+        int64_t row = tl_min((int64_t)(f * (double)M + 0.5), v->rows - 1);
+        return w[row];
+    }
     double sum = 0.0, step = 2.0 * 3.14159265358979323846 * f;
     for (int64_t m = 0; m < M; m++) {
         if (w[m] == 0.0)
@@ -91,13 +96,13 @@ static double power_at(const view *v, const double *w, double f)
 static void row_weights(const view *v, int64_t source, double *w)
 {
     double most = 0.0;
-    for (int64_t m = 0; m < v->M; m++) {
+    for (int64_t m = 0; m < v->rows; m++) {
         w[m] = 0.0;
-        for (int64_t k = source * v->per_source; k < (source + 1) * v->per_source; k++)
-            w[m] += v->W[m * v->K + k];
+        for (int64_t k = 0; k < v->K; k++)
+            w[m] += v->owner[k] == source ? v->W[m * v->K + k] : 0.0;
         most = fmax(most, w[m]);
     }
-    for (int64_t m = 0; m < v->M; m++)
+    for (int64_t m = 0; m < v->rows; m++)
         w[m] = w[m] < 1e-2 * most ? 0.0 : w[m];
 }
 
@@ -122,29 +127,25 @@ static int find_key(const view *v, int64_t source, double *w)
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-static tlnmf_error look(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_sound *sound,
+static tlnmf_error look(tlnmf_ctx *ctx, const tl_separator *first, const tlnmf_sound *sound,
                         const tlnmf_record *report, view *v)
 {
     int64_t shape[TLNMF_MAX_RANK];
     tlnmf_get_array(report, "H", NULL, shape);
-    *v = (view){.M = tlnmf_get_integer(model, "frame"),
-                .hop = tlnmf_get_integer(model, "hop"),
-                .sources = tlnmf_get_integer(model, "sources"),
-                .per_source = tlnmf_get_integer(model, "per_source"),
+    *v = (view){.M = first->M,
+                .K = first->K,
                 .N = shape[1],
+                .hop = first->info.frames.hop,
+                .rows = first->rows,
+                .sources = first->info.sources,
                 .length = sound->sound.length,
-                .rate = sound->rate};
-    if (v->M < 2 || v->hop < 1 || v->sources < 1 || v->sources > TL_SOURCES_MAX ||
-        v->per_source < 1 || v->per_source > TL_PER_SOURCE_MAX)
-        return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "the model is not one of a separation");
-    v->K = v->sources * v->per_source;
-    TRY(tl_record_expect(ctx, model, "the model", "Phi", 2, (int64_t[]){v->M, v->M}, &v->Phi));
-    TRY(tl_record_expect(ctx, model, "the model", "W", 2, (int64_t[]){v->M, v->K}, &v->W));
+                .rate = sound->rate,
+                .owner = first->owner,
+                .Phi = first->Phi,
+                .W = first->W};
     TRY(tl_record_expect(ctx, report, "the report", "H", 2, (int64_t[]){v->K, v->N}, &v->H));
-    if (v->Phi == NULL || v->W == NULL || v->H == NULL)
-        return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "%s",
-                       v->H == NULL ? "the report has no H: keep-h asks for it"
-                                    : "the model has no Phi or no W");
+    if (v->H == NULL)
+        return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "the report has no H: keep-h asks for it");
     return TLNMF_OK;
 }
 
@@ -172,31 +173,41 @@ static tlnmf_error put_events(tlnmf_ctx *ctx, const view *v, const event *all, c
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_activations(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_sound *sound,
-                              const tlnmf_record *report, tlnmf_record **events)
+static tlnmf_error find_all(tlnmf_ctx *ctx, const view *v, tlnmf_record **events)
 {
-    view v;
     event *all;
     double *w;
     int64_t count[TL_SOURCES_MAX];
     int key[TL_SOURCES_MAX];
     void *block;
+    tl_slot table[] = {TL_SLOT(all, v->sources * (v->N + 1)), TL_SLOT(w, v->M)};
+    TRY(TL_ARENA(ctx, "the activations", table, &block));
+    for (int64_t k = 0; k < v->sources; k++) {
+        count[k] = find_events(v, k, all + k * (v->N + 1));
+        key[k] = find_key(v, k, w);
+    }
+    tlnmf_error error = tlnmf_record_create(ctx, events);
+    if (error == TLNMF_OK)
+        error = tl_record_keep_if(put_events(ctx, v, all, count, key, *events), events);
+    tl_release(&ctx->hooks, block);
+    return error;
+}
+
+tlnmf_error tlnmf_activations(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_sound *sound,
+                              const tlnmf_record *report, tlnmf_record **events)
+{
+    view v;
+    tl_blend *blend;
     TL_NEED(ctx, events);
     *events = NULL;
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, model);
     TL_NEED(ctx, sound);
     TL_NEED(ctx, report);
-    TRY(look(ctx, model, sound, report, &v));
-    tl_slot table[] = {TL_SLOT(all, v.sources * (v.N + 1)), TL_SLOT(w, v.M)};
-    TRY(TL_ARENA(ctx, "the activations", table, &block));
-    for (int64_t k = 0; k < v.sources; k++) {
-        count[k] = find_events(&v, k, all + k * (v.N + 1));
-        key[k] = find_key(&v, k, w);
-    }
-    tlnmf_error error = tlnmf_record_create(ctx, events);
+    TRY(tl_blend_from_record(ctx, model, &blend));
+    tlnmf_error error = look(ctx, blend->member[0], sound, report, &v);
     if (error == TLNMF_OK)
-        error = tl_record_keep_if(put_events(ctx, &v, all, count, key, *events), events);
-    tl_release(&ctx->hooks, block);
+        error = find_all(ctx, &v, events);
+    tl_blend_free(blend);
     return error;
 }

@@ -1,7 +1,7 @@
 /* The public calls of sound.h that separate: records in and out around the separator. */
 #include "base/record.h"
-#include "separate/separate.h"
-#include "separate/sound.h"
+#include "separate/model.h"
+#include "separate/study.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,6 +24,7 @@ static tl_separate_options options_for(const tl_settings *s, const tlnmf_sound *
     tl_separate_options opt = {.frames = tl_frames_from(&framed),
                                .sources = sound->sources > 0 ? sound->sources : s->k,
                                .per_source = s->per_source,
+                               .rate = sound->rate,
                                .release = to_samples(s->release, sound->rate),
                                .learn_frames = s->learn_frames,
                                .J = s->iterations > 0 ? s->iterations : USUAL_J,
@@ -45,8 +46,6 @@ static tl_separate_options options_for(const tl_settings *s, const tlnmf_sound *
 
 static tlnmf_error check_sources(tlnmf_ctx *ctx, const tlnmf_sound *sound, int64_t k)
 {
-    if (sound->sources == 0 && k == 0)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "how many sources? k says, or labels that name them");
     if (sound->sources > 0 && sound->span_count == 0)
         return tl_fail(ctx, TLNMF_ERR_DATA, "none of the labels lies inside the sound");
     if (sound->sources > 0 && k > 0 && k != sound->sources)
@@ -79,91 +78,38 @@ tlnmf_error tlnmf_separate_memory(tlnmf_ctx *ctx, const tlnmf_sound *sound,
     return TLNMF_OK;
 }
 
-/* ---- models ---------------------------------------------------------------------------------- */
+/* ---- learning -------------------------------------------------------------------------------- */
 
-static tlnmf_error put_integers(tlnmf_ctx *ctx, tlnmf_record *model, const tl_separator *separator)
+/* Without labels: how many sources there are if k does not say, and what is known of them. */
+static tlnmf_error look_blindly(tlnmf_ctx *ctx, const tlnmf_sound *sound, tl_separate_options *opt,
+                                tl_look *look, char *reason, size_t size)
 {
-    const tl_separator_info *info = &separator->info;
-    const struct {
-        const char *name;
-        int64_t value;
-    } integers[] = {{"M", separator->M},
-                    {"K", separator->K},
-                    {"frame", info->frames.M},
-                    {"hop", info->frames.hop},
-                    {"shifts", info->frames.shifts},
-                    {"sources", info->sources},
-                    {"per_source", info->per_source},
-                    {"outcome_code", info->outcome},
-                    {"learn_frames", info->learn_frames},
-                    {"band", info->band},
-                    {"remixes", info->remixes},
-                    {"candidates", info->candidates},
-                    {"J", info->J}};
-    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
-        TRY(tlnmf_set_integer(ctx, model, integers[i].name, integers[i].value));
-    return TLNMF_OK;
-}
-
-static tlnmf_error put_reals(tlnmf_ctx *ctx, tlnmf_record *model, const tl_separator_info *info)
-{
-    const struct {
-        const char *name;
-        double value;
-    } reals[] = {{"taper", info->frames.taper},    {"beta", info->frames.beta}, {"eps", info->eps},
-                 {"mean_power", info->mean_power}, {"score", info->score},      {"C", info->C}};
-    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
-        TRY(tlnmf_set_real(ctx, model, reals[i].name, reals[i].value));
-    return TLNMF_OK;
-}
-
-static tlnmf_error put_texts(tlnmf_ctx *ctx, tlnmf_record *model, const tl_separator_info *info)
-{
-    char word[TL_WORD];
-    TRY(tlnmf_set_text(ctx, model, "window",
-                       tl_option_word(TL_TASK_SEPARATE, "window", info->frames.window, word)));
-    TRY(tlnmf_set_text(ctx, model, "method",
-                       tl_option_word(TL_TASK_SEPARATE, "method", info->method, word)));
-    TRY(tlnmf_set_text(ctx, model, "transform",
-                       tl_option_word(TL_TASK_SEPARATE, "transform", info->basis, word)));
-    TRY(tl_record_refer_text(ctx, model, "outcome",
-                             tlnmf_outcome_name((tlnmf_outcome)info->outcome)));
-    TRY(tl_record_refer_text(ctx, model, "version", tlnmf_version()));
-    return tl_record_refer_text(ctx, model, "blas", tlnmf_blas());
-}
-
-/* The sources' names: the labels', or source_1, source_2, .. */
-static tlnmf_error put_names(tlnmf_ctx *ctx, tlnmf_record *model, const tlnmf_sound *sound,
-                             int64_t sources)
-{
-    char text[TL_SOURCES_MAX][16];
-    const char *name[TL_SOURCES_MAX];
-    for (int64_t k = 0; k < sources; k++) {
-        snprintf(text[k], sizeof text[k], "source_%d", (int)k + 1);
-        name[k] = sound->sources > 0 ? sound->name[k] : text[k];
+    TRY(tl_look_at(ctx, &sound->sound, opt, look));
+    if (opt->sources > 0) {
+        snprintf(reason, size, "as asked");
+        return TLNMF_OK;
     }
-    return tlnmf_set_texts(ctx, model, "names", name, (size_t)sources);
-}
-
-static tlnmf_error put_model(tlnmf_ctx *ctx, const tl_separator *separator,
-                             const tlnmf_sound *sound, double power, tlnmf_record *model)
-{
-    int64_t M = separator->M, K = separator->K;
-    TRY(put_integers(ctx, model, separator));
-    TRY(put_reals(ctx, model, &separator->info));
-    TRY(put_texts(ctx, model, &separator->info));
-    TRY(put_names(ctx, model, sound, separator->info.sources));
-    TRY(tlnmf_set_real(ctx, model, "rate", sound->rate));
-    TRY(tlnmf_set_real(ctx, model, "power", power));
-    TRY(tl_record_refer_array(ctx, model, "Phi", separator->Phi, 2, (int64_t[]){M, M}));
-    return tl_record_refer_array(ctx, model, "W", separator->W, 2, (int64_t[]){M, K});
+    opt->sources = look->sources;
+    if (look->sure)
+        snprintf(reason, size, "one sound explains the recording");
+    else if (look->sounds <= TL_LOOK_MOST)
+        snprintf(reason, size,
+                 "a guess: %lld sounds explain the recording, and nothing says which of them are "
+                 "notes of the same source; k or labels would",
+                 (long long)look->sounds);
+    else
+        snprintf(reason, size,
+                 "a guess: not even %d sounds explain the recording, so that they are notes of "
+                 "phrases, and nothing says whose; k or labels would",
+                 TL_LOOK_MOST);
+    return TLNMF_OK;
 }
 
 tlnmf_error tlnmf_separate(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_settings *settings,
                            tlnmf_record **model)
 {
     tl_separate_options opt;
-    tl_separator *separator = NULL;
+    tl_blend *blend = NULL;
     tl_reporter reporter;
     double power;
     TL_NEED(ctx, model);
@@ -172,67 +118,25 @@ tlnmf_error tlnmf_separate(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_se
     TRY(tlnmf_sound_power(ctx, sound, &power));
     TRY(tl_reporter_create(ctx, &reporter));
     tl_watch watch = {tl_reporter_callback(&reporter), &reporter, false};
-    tlnmf_error error = tl_separator_learn(ctx, &sound->sound, sound->span, sound->span_count, &opt,
-                                           &watch, &separator);
+    bool blind = sound->sources == 0;
+    char reason[256] = "the labels name them";
+    tl_look look;
+    tlnmf_error error =
+        blind ? look_blindly(ctx, sound, &opt, &look, reason, sizeof reason) : TLNMF_OK;
+    if (error == TLNMF_OK)
+        error = tl_blend_learn(ctx, &sound->sound, sound->span, sound->span_count, &opt, &watch,
+                               &blend);
     tl_reporter_free(&reporter);
+    if (error == TLNMF_OK && blind)
+        tl_verdict_expect_blind(opt.sources, &blend->verdict);
     if (error == TLNMF_OK)
         error = tlnmf_record_create(ctx, model);
     if (error == TLNMF_OK)
-        error = tl_record_keep_if(put_model(ctx, separator, sound, power, *model), model);
+        error = tl_record_keep_if(tl_blend_to_record(ctx, blend, sound, power, *model), model);
     if (error == TLNMF_OK)
-        tl_record_own(*model, separator->memory); /* which holds the separator, too */
-    else
-        tl_separator_free(separator);
+        error = tl_record_keep_if(tlnmf_set_text(ctx, *model, "reason", reason), model);
+    tl_blend_free(blend);
     return tl_sound_explain(ctx, sound, error);
-}
-
-static int64_t integer_or(const tlnmf_record *record, const char *name, int64_t fallback)
-{
-    int64_t value = tlnmf_get_integer(record, name);
-    return value == TLNMF_NO_INTEGER ? fallback : value;
-}
-
-/* A separator from a model; values that are missing are caught by the checks of the separator. */
-static tlnmf_error separator_from(tlnmf_ctx *ctx, const tlnmf_record *model, tl_separator **out)
-{
-    const char *window = tlnmf_get_text(model, "window");
-    const char *transform = tlnmf_get_text(model, "transform");
-    const char *method = tlnmf_get_text(model, "method");
-    const double *Phi, *W;
-    *out = NULL;
-    if (window == NULL || transform == NULL || tlnmf_get_integer(model, "frame") < 2)
-        return tl_fail(ctx, TLNMF_ERR_ARGUMENT,
-                       "the model is not one of a separation: it does not say how its frames were "
-                       "made");
-    tl_separator_info info = {
-        .frames = {.M = tlnmf_get_integer(model, "frame"),
-                   .hop = integer_or(model, "hop", 0),
-                   .shifts = integer_or(model, "shifts", 0),
-                   .window = tl_option_choice(TL_TASK_SEPARATE, "window", window),
-                   .taper = tlnmf_get_real(model, "taper"),
-                   .beta = tlnmf_get_real(model, "beta")},
-        .sources = integer_or(model, "sources", 0),
-        .per_source = integer_or(model, "per_source", 0),
-        .basis = tl_option_choice(TL_TASK_SEPARATE, "transform", transform),
-        .method = tl_option_choice(TL_TASK_SEPARATE, "method", method),
-        .eps = tlnmf_get_real(model, "eps"),
-        .mean_power = tlnmf_get_real(model, "mean_power"),
-        .score = tlnmf_get_real(model, "score"),
-        .C = tlnmf_get_real(model, "C")};
-    if (info.method < 0 || info.method > TL_METHOD_NMF)
-        info.method = TL_METHOD_NMF;
-    int64_t M = info.frames.M, K = 0;
-    if (info.sources < 1 || info.per_source < 1 || info.sources > TL_SOURCES_MAX ||
-        info.per_source > TL_PER_SOURCE_MAX)
-        return tl_fail(
-            ctx, TLNMF_ERR_OPTION, "sources = %lld, per_source = %lld: 1 to %d and 1 to %d can be",
-            (long long)info.sources, (long long)info.per_source, TL_SOURCES_MAX, TL_PER_SOURCE_MAX);
-    K = info.sources * info.per_source;
-    TRY(tl_record_expect(ctx, model, "the model", "Phi", 2, (int64_t[]){M, M}, &Phi));
-    TRY(tl_record_expect(ctx, model, "the model", "W", 2, (int64_t[]){M, K}, &W));
-    if (Phi == NULL || W == NULL)
-        return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "the model has no %s", Phi == NULL ? "Phi" : "W");
-    return tl_separator_create(ctx, &info, Phi, W, out);
 }
 
 /* ---- stems ----------------------------------------------------------------------------------- */
@@ -242,14 +146,15 @@ typedef struct job {
     const tlnmf_record *model;
     const tlnmf_sound *sound;
     const tl_settings *settings;
-    tl_separator *separator;
+    tl_blend *blend;
+    bool same;     /* the sound is the one that the model was learnt from */
     tl_span *span; /* the sound's labels with the model's numbers of the sources */
     void *block;
 } job;
 
 static void job_free(tlnmf_ctx *ctx, job *j)
 {
-    tl_separator_free(j->separator);
+    tl_blend_free(j->blend);
     tl_release(&ctx->hooks, j->block);
 }
 
@@ -297,7 +202,7 @@ static tlnmf_error job_create(tlnmf_ctx *ctx, const tlnmf_record *model, const t
     *j = (job){.model = model, .sound = sound, .settings = settings};
     TRY(tl_settings_need(ctx, settings, TL_TASK_STEMS));
     TRY(tlnmf_settings_check(ctx, settings));
-    TRY(separator_from(ctx, model, &j->separator));
+    TRY(tl_blend_from_record(ctx, model, &j->blend));
     tlnmf_error error = check_rate(ctx, j);
     if (error == TLNMF_OK)
         error = map_labels(ctx, j);
@@ -308,11 +213,12 @@ static tlnmf_error job_create(tlnmf_ctx *ctx, const tlnmf_record *model, const t
 
 /* The model's floor, scaled to the level of this sound. A floor that would leave the range stays:
  * silence is silent anyway. */
-static tlnmf_error scaled_floor(tlnmf_ctx *ctx, const job *j, double *eps)
+static tlnmf_error scaled_floor(tlnmf_ctx *ctx, job *j, double *eps)
 {
     double power, learnt = tlnmf_get_real(j->model, "power");
-    *eps = j->separator->info.eps;
+    *eps = j->blend->member[0]->info.eps;
     TRY(tl_sound_power(ctx, &j->sound->sound, &power));
+    j->same = learnt == power && tlnmf_get_integer(j->model, "length") == j->sound->sound.length;
     double scaled = learnt > 0.0 && learnt != power ? *eps * power / learnt : *eps;
     if (scaled >= 1e-290 && scaled <= 1e290)
         *eps = scaled;
@@ -322,21 +228,25 @@ static tlnmf_error scaled_floor(tlnmf_ctx *ctx, const job *j, double *eps)
 /* The names of the stems, and how many there are. */
 static tlnmf_error put_stem_names(tlnmf_ctx *ctx, const job *j, tlnmf_record *out)
 {
-    enum { MOST = TL_SOURCES_MAX * TL_PER_SOURCE_MAX + 1, LENGTH = 300 };
-    int64_t each = j->settings->components ? j->separator->info.per_source : 1;
-    int64_t plain = j->separator->info.sources * each, count = plain + j->settings->residual;
+    enum { LENGTH = 300 };
+    const tl_separator *first = j->blend->member[0];
+    bool each = j->settings->components != 0;
+    int64_t plain = each ? first->K : first->info.sources, count = plain + j->settings->residual;
+    int64_t number[TL_SOURCES_MAX] = {0};
     char(*text)[LENGTH];
     const char **name;
     void *block;
     tl_slot table[] = {TL_SLOT(text, count), TL_SLOT(name, count)};
     TRY(TL_ARENA(ctx, "the names of the stems", table, &block));
     for (int64_t i = 0; i < count; i++) {
-        const char *source =
-            i < plain ? tlnmf_get_text_at(j->model, "names", (size_t)(i / each)) : "residual";
-        char number[24] = "";
-        if (j->settings->components && i < plain)
-            snprintf(number, sizeof number, " %lld", (long long)(i % each) + 1);
-        snprintf(text[i], LENGTH, "%s%s", source == NULL ? "?" : source, number);
+        int64_t source = each && i < plain ? first->owner[i] : i;
+        const char *known = tlnmf_get_text_at(j->model, "names", (size_t)source);
+        if (i == plain)
+            snprintf(text[i], LENGTH, "residual");
+        else if (each)
+            snprintf(text[i], LENGTH, "%s %lld", known, (long long)++number[source]);
+        else
+            snprintf(text[i], LENGTH, "%s", known);
         name[i] = text[i];
     }
     tlnmf_error error = tlnmf_set_texts(ctx, out, "names", name, (size_t)count);
@@ -347,8 +257,8 @@ static tlnmf_error put_stem_names(tlnmf_ctx *ctx, const job *j, tlnmf_record *ou
 static tlnmf_error put_plan(tlnmf_ctx *ctx, const job *j, tlnmf_record *out)
 {
     TRY(put_stem_names(ctx, j, out));
-    return tlnmf_set_integer(ctx, out, "N",
-                             tl_frames_count(&j->separator->info.frames, j->sound->sound.length));
+    return tlnmf_set_integer(
+        ctx, out, "N", tl_frames_count(&j->blend->member[0]->info.frames, j->sound->sound.length));
 }
 
 tlnmf_error tlnmf_stems_plan(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_sound *sound,
@@ -365,11 +275,11 @@ tlnmf_error tlnmf_stems_plan(tlnmf_ctx *ctx, const tlnmf_record *model, const tl
     return error;
 }
 
-static tlnmf_error run_job(tlnmf_ctx *ctx, const job *j, tlnmf_write write, void *user,
+static tlnmf_error run_job(tlnmf_ctx *ctx, job *j, tlnmf_write write, void *user,
                            tlnmf_record *report)
 {
     const tl_settings *s = j->settings;
-    int64_t N = tl_frames_count(&j->separator->info.frames, j->sound->sound.length);
+    int64_t N = tl_frames_count(&j->blend->member[0]->info.frames, j->sound->sound.length);
     tl_separate_run run = {.spans = j->sound->span_count > 0 ? j->span : NULL,
                            .span_count = j->sound->span_count,
                            .release = to_samples(s->release, j->sound->rate),
@@ -381,13 +291,17 @@ static tlnmf_error run_job(tlnmf_ctx *ctx, const job *j, tlnmf_write write, void
                            .user = user};
     tl_reporter reporter;
     TRY(put_plan(ctx, j, report));
+    double eps;
+    TRY(scaled_floor(ctx, j, &eps));
     if (!(run.eps > 0.0))
-        TRY(scaled_floor(ctx, j, &run.eps));
+        run.eps = eps;
+    run.notes = j->same;
     if (s->keep_H)
-        TRY(tl_record_new_array(ctx, report, "H", 2, (int64_t[]){j->separator->K, N}, &run.H));
+        TRY(tl_record_new_array(ctx, report, "H", 2, (int64_t[]){j->blend->member[0]->K, N},
+                                &run.H));
     TRY(tl_reporter_create(ctx, &reporter));
     tl_watch watch = {tl_reporter_callback(&reporter), &reporter, false};
-    tlnmf_error error = tl_separator_run(ctx, j->separator, &j->sound->sound, &run, &watch);
+    tlnmf_error error = tl_blend_run(ctx, j->blend, &j->sound->sound, &run, &watch);
     tl_reporter_free(&reporter);
     TRY(error);
     tlnmf_outcome outcome = watch.stopped ? TLNMF_CANCELLED : TLNMF_ITERATIONS;

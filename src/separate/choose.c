@@ -6,11 +6,9 @@
 /* The most components a source that are tried where the options leave it open. */
 enum { PER_SOURCE_MOST = 3 };
 
-/* Decibels that a candidate must gain to be preferred, because it adapts more to the remixes, which
- * were also learnt from (docs/separation.md): a learnt transform over a fixed one, each component a
- * source over one less, frames of twice the length, another number of iterations. */
-static const double MARGIN_LEARNT = 0.7, MARGIN_COMPONENT = 0.2, MARGIN_LENGTH = 1.0,
-                    MARGIN_ITERATIONS = 0.1;
+/* Passages for remixes, in frames: a shorter one has too little between its edges, and beyond
+ * LONGEST a judgement only takes longer. */
+enum { SHORTEST = 4, LONGEST = 64 };
 
 /* What the options leave open. */
 typedef struct plan {
@@ -39,20 +37,10 @@ typedef struct choice {
 
 /* ---- one candidate --------------------------------------------------------------------------- */
 
-/* The score less the margins; NaN where there are no remixes. */
-static double merit(const choice *c, const tl_candidate *candidate)
-{
-    const tl_recipe *r = &candidate->recipe;
-    bool learnt = r->method != TL_METHOD_NMF;
-    return candidate->score - (learnt ? MARGIN_LEARNT : 0.0) - (r->longer ? MARGIN_LENGTH : 0.0) -
-           (learnt && r->J != c->opt->J ? MARGIN_ITERATIONS : 0.0) -
-           MARGIN_COMPONENT * (double)(r->per_source - 1);
-}
-
 /* Keeps the better of the candidate and the best so far, and frees the model of the other. */
 static void keep_better(choice *c, const tl_candidate *candidate)
 {
-    bool better = c->best.model == NULL || merit(c, candidate) > merit(c, &c->best);
+    bool better = c->best.model == NULL || candidate->score > c->best.score;
     tl_separator_free(better ? c->best.model : candidate->model);
     if (better)
         c->best = *candidate;
@@ -242,7 +230,8 @@ static tlnmf_error prepare(choice *c)
 {
     TRY(create_scene(c, false));
     TRY(check_rank(c));
-    TRY(tl_remix_create(c->ctx, &c->scene[0], &c->remix));
+    TRY(tl_remix_create(c->ctx, c->sound, &c->schedule, SHORTEST * c->opt->frames.M,
+                        LONGEST * c->opt->frames.M, &c->remix));
     c->plan = make_plan(c->opt, c->remix.count > 0);
     TRY(create_learner(c, false));
     if (c->plan.lengths == 1)

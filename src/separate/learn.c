@@ -287,14 +287,16 @@ tlnmf_error tl_learn(tl_learner *l, const tl_recipe *recipe, tl_candidate *out)
     tl_block block;
     *out = (tl_candidate){.recipe = *recipe, .score = NAN};
     TRY(set_basis(l, recipe));
-    TRY(tl_block_create(l->ctx, &l->framing, l->channels, 0, &block));
+    TRY(tl_block_create(l->ctx, &l->framing, l->channels, 0, false, &block));
     tl_separator *model;
-    tlnmf_error error = tl_separator_new(l->ctx, l->M, K, &model);
+    tlnmf_error error = tl_separator_new(l->ctx, &(tl_separator_shape){.M = l->M, .K = K}, &model);
     if (error == TLNMF_OK) {
         fit f = {
             .l = l, .recipe = recipe, .block = &block, .K = K, .Phi = model->Phi, .W = model->W};
         error = fit_model(&f);
         model->info = describe(&f);
+        for (int64_t k = 0; k < K; k++)
+            model->owner[k] = k / recipe->per_source;
     }
     tl_block_free(&block);
     if (error == TLNMF_OK)

@@ -49,25 +49,62 @@ tlnmf_error tl_separate_check(tlnmf_ctx *ctx, const tl_separate_options *opt, bo
     return tl_frames_check(ctx, &opt->frames);
 }
 
+bool tl_separate_is_open(const tl_separate_options *opt)
+{
+    return opt->method == TL_METHOD_AUTO && opt->per_source == 0 &&
+           (opt->basis == TL_BASIS_AUTO || opt->basis == TL_BASIS_STFT);
+}
+
+/* Numbers that a block of frames of M samples and its lane take. */
+static double lane_numbers(const tl_frames *f, double M, double K, double outputs, double channels)
+{
+    double per_frame = (double)f->shifts * channels, columns = fmax(512.0, per_frame);
+    double capacity = columns / per_frame, hop = M * (double)f->hop / (double)f->M;
+    double samples = 32.0 * hop + 2.0 * (M + 2.0 * hop);
+    return 4.0 * M * columns + 6.0 * M * capacity + 5.0 * K * capacity + 56.0 * M +
+           (outputs + 2.0) * samples * channels;
+}
+
+/* Candidates of fixed and of learnt transforms, one after another. */
+static double choice_numbers(const tl_separate_options *opt, double N, double channels)
+{
+    const tl_frames *f = &opt->frames;
+    double longer = opt->any_length && opt->method == TL_METHOD_AUTO ? 2.0 : 1.0;
+    double M = longer * (double)f->M, per_frame = (double)f->shifts * channels;
+    double frames = fmin(N, (double)opt->learn_frames);
+    double band = opt->band > 0 ? (double)opt->band : fmin(M, 400.0);
+    double K = (double)opt->sources * (opt->per_source > 0 ? (double)opt->per_source : 3.0);
+    double scene = frames * (M + (double)f->hop) * channels;
+    double factors = 4.0 * (M * frames + (M + frames) * K);
+    double transforms = (4.0 + 2.0 * longer) * M * M;
+    double learning =
+        opt->method == TL_METHOD_NMF
+            ? 0.0
+            : band * frames * (per_frame + 6.0 * fmin(per_frame, band)) + 14.0 * band * band;
+    return scene + factors + transforms + learning + K * N + lane_numbers(f, M, K, K, channels);
+}
+
+/* Dictionaries from solos at frames of twice and four times the length. */
+static double pool_numbers(const tl_separate_options *opt, double N, double channels)
+{
+    const tl_frames *f = &opt->frames;
+    double M = (double)f->M * (opt->any_length ? 4.0 : 1.0), rows = 0.5 * M + 1.0;
+    double frames = fmin(N, (double)opt->learn_frames), sources = (double)opt->sources;
+    double K = sources * fmin(16.0, fmax(4.0, 128.0 / sources)), wide = 31.0 * K;
+    double scenes = 2.0 * frames * (M + (double)f->hop * M / (double)f->M) * channels;
+    double studies = 8.0 * rows * frames + wide * (2.0 * rows + 6.0 * frames);
+    double candidates = 12.0 * rows * 4.0 * K;
+    return scenes + studies + candidates + 6.0 * lane_numbers(f, M, 4.0 * K, sources, channels);
+}
+
 double tl_separate_memory(const tl_separate_options *opt, int64_t length, int64_t channels)
 {
     const tl_frames *f = &opt->frames;
     if (f->M < 1 || f->hop < 1 || f->shifts < 1 || channels < 1)
         return 0.0;
-    double longer = opt->any_length && opt->method == TL_METHOD_AUTO ? 2.0 : 1.0;
-    double M = longer * (double)f->M, per_frame = (double)f->shifts * (double)channels;
     double N = (double)tl_frames_count(f, length);
-    double frames = fmin(N, (double)opt->learn_frames);
-    double band = opt->band > 0 ? (double)opt->band : fmin(M, 400.0);
-    double K = (double)opt->sources * (opt->per_source > 0 ? (double)opt->per_source : 3.0);
-    double columns = fmax(512.0, per_frame);
-    double scene = frames * (M + (double)f->hop) * (double)channels;
-    double factors = 4.0 * (M * frames + (M + frames) * K);
-    double transforms = (4.0 + 2.0 * longer) * M * M, block = 3.0 * M * columns;
-    double learning =
-        opt->method == TL_METHOD_NMF
-            ? 0.0
-            : band * frames * (per_frame + 6.0 * fmin(per_frame, band)) + 14.0 * band * band;
-    double outputs = K * (columns / per_frame + 4.0) * (double)f->hop * (double)channels;
-    return 8.0 * (scene + factors + transforms + block + learning + outputs + K * N);
+    double numbers = choice_numbers(opt, N, (double)channels);
+    if (tl_separate_is_open(opt))
+        numbers = fmax(numbers, pool_numbers(opt, N, (double)channels));
+    return 8.0 * numbers;
 }

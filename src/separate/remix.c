@@ -7,9 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* At most PASSAGES passages, the longest. One of less than SHORTEST frames' length has too little
- * between its edges, and beyond LONGEST a judgement only takes longer. */
-enum { PASSAGES = 256, SHORTEST = 4, LONGEST = 64 };
+/* At most PASSAGES passages, the longest. */
+enum { PASSAGES = 256 };
 
 /* Samples start .. end-1, in which the same sources sound throughout. */
 typedef struct passage {
@@ -66,22 +65,21 @@ static int64_t add_passage(passage fresh, int64_t count, passage *list)
     return count;
 }
 
-/* The passages of the recording, the longest first. What rings from before at a passage's beginning
- * stays in: it costs all candidates the same, and without the beginning there would be no attack to
- * judge by. */
-static int64_t find_passages(const tl_scene *scene, int64_t *edge, passage *list)
+/* The passages of the recording, the longest first. */
+static int64_t find_passages(const tl_schedule *schedule, int64_t length, int64_t shortest,
+                             int64_t *edge, passage *list)
 {
-    int64_t edges = find_edges(&scene->schedule, scene->sound->length, edge), count = 0;
+    int64_t edges = find_edges(schedule, length, edge), count = 0;
     passage open = {0, 0, 0};
     for (int64_t i = 0; i < edges; i++) {
         bool last = i + 1 == edges;
         if (!last && edge[i] == edge[i + 1])
             continue;
-        uint64_t now = last ? 0 : sources_at(&scene->schedule, edge[i]);
+        uint64_t now = last ? 0 : sources_at(schedule, edge[i]);
         if (now == open.sources && !last)
             continue;
         open.end = edge[i];
-        if (open.sources != 0 && open.end - open.start >= SHORTEST * scene->layout.M)
+        if (open.sources != 0 && open.end - open.start >= shortest)
             count = add_passage(open, count, list);
         open = (passage){edge[i], edge[i], now};
     }
@@ -102,31 +100,44 @@ static bool is_new(const tl_remix *remix, uint64_t a, uint64_t b)
     return true;
 }
 
-/* Pairs of passages with no source in common, the longest first, each pair of sets once; start[p]:
- * where their passages begin. */
-static void find_pairs(const tl_scene *scene, int64_t passages, const passage *list,
-                       tl_remix *remix, int64_t start[TL_REMIXES][2])
+/* How much of a passage's beginning a source that is not in it may still ring in. */
+static int64_t ringing(const tl_schedule *schedule, int64_t start, uint64_t sources)
+{
+    for (int64_t i = 0; i < schedule->count; i++) {
+        tl_span span = schedule->spans[i];
+        bool foreign = !(sources >> span.source & 1);
+        if (foreign && span.end <= start + 1 && span.end > start - schedule->release)
+            return schedule->release;
+    }
+    return 0;
+}
+
+/* Pairs of passages with no source in common, the longest first, each pair of sets once. */
+static void find_pairs(const tl_schedule *schedule, int64_t passages, const passage *list,
+                       int64_t longest, tl_remix *remix)
 {
     for (int64_t j = 1; j < passages; j++) /* the shorter one of a pair */
         for (int64_t i = 0; i < j && remix->count < TL_REMIXES; i++) {
             uint64_t a = list[i].sources, b = list[j].sources;
             if ((a & b) != 0 || !is_new(remix, a, b))
                 continue;
-            int64_t p = remix->count++;
+            int64_t p = remix->count++, length = tl_min(list[j].end - list[j].start, longest);
+            int64_t rings =
+                tl_max(ringing(schedule, list[i].start, a), ringing(schedule, list[j].start, b));
             remix->pair[p].sources[0] = a;
             remix->pair[p].sources[1] = b;
-            remix->pair[p].length = tl_min(list[j].end - list[j].start, LONGEST * scene->layout.M);
-            start[p][0] = list[i].start;
-            start[p][1] = list[j].start;
+            remix->pair[p].length = length;
+            remix->pair[p].trim = tl_min(rings, length / 2);
+            remix->pair[p].start[0] = list[i].start;
+            remix->pair[p].start[1] = list[j].start;
         }
 }
 
-static tlnmf_error read_pairs(tlnmf_ctx *ctx, const tl_scene *scene, int64_t start[TL_REMIXES][2],
-                              tl_remix *remix)
+static tlnmf_error read_pairs(tlnmf_ctx *ctx, const tl_sound *sound, tl_remix *remix)
 {
     int64_t channels = remix->channels, most = 0;
     enum { PARTS = 2 * TL_REMIXES };
-    tl_slot table[PARTS + 2];
+    tl_slot table[PARTS + 3];
     for (int64_t p = 0; p < TL_REMIXES; p++)
         for (int i = 0; i < 2; i++) {
             int64_t length = p < remix->count ? remix->pair[p].length : 0;
@@ -135,31 +146,32 @@ static tlnmf_error read_pairs(tlnmf_ctx *ctx, const tl_scene *scene, int64_t sta
         }
     table[PARTS] = (tl_slot)TL_SLOT(remix->mix, most * channels);
     table[PARTS + 1] = (tl_slot)TL_SLOT(remix->estimate, most * channels);
+    table[PARTS + 2] = (tl_slot)TL_SLOT(remix->second, most * channels);
     TRY(TL_ARENA(ctx, "the remixes", table, &remix->memory));
     for (int64_t p = 0; p < remix->count; p++)
         for (int i = 0; i < 2; i++) {
-            tl_stretch stretch = {start[p][i], remix->pair[p].length, channels,
+            tl_stretch stretch = {remix->pair[p].start[i], remix->pair[p].length, channels,
                                   remix->pair[p].x[i]};
-            TRY(tl_sound_read(ctx, scene->sound, &stretch));
+            TRY(tl_sound_read(ctx, sound, &stretch));
         }
     return TLNMF_OK;
 }
 
-tlnmf_error tl_remix_create(tlnmf_ctx *ctx, const tl_scene *scene, tl_remix *remix)
+tlnmf_error tl_remix_create(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedule *schedule,
+                            int64_t shortest, int64_t longest, tl_remix *remix)
 {
-    const tl_schedule *schedule = &scene->schedule;
-    *remix = (tl_remix){.channels = scene->sound->channels, .hooks = ctx->hooks};
+    *remix = (tl_remix){.channels = sound->channels, .hooks = ctx->hooks};
     if (schedule->spans == NULL || schedule->sources < 2)
         return TLNMF_OK;
-    int64_t *edge, start[TL_REMIXES][2];
+    int64_t *edge;
     passage *list;
     void *scratch;
     tl_slot table[] = {TL_SLOT(edge, 2 * schedule->count + 2), TL_SLOT(list, PASSAGES)};
     TRY(TL_ARENA(ctx, "the spans' edges", table, &scratch));
-    int64_t passages = find_passages(scene, edge, list);
-    find_pairs(scene, passages, list, remix, start);
+    int64_t passages = find_passages(schedule, sound->length, shortest, edge, list);
+    find_pairs(schedule, passages, list, longest, remix);
     tl_release(&ctx->hooks, scratch);
-    tlnmf_error error = remix->count > 0 ? read_pairs(ctx, scene, start, remix) : TLNMF_OK;
+    tlnmf_error error = remix->count > 0 ? read_pairs(ctx, sound, remix) : TLNMF_OK;
     if (error != TLNMF_OK)
         tl_remix_free(remix);
     return error;
@@ -174,28 +186,46 @@ void tl_remix_free(tl_remix *remix)
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* remix->estimate becomes what the block makes of the first part of remix->mix. */
-static void estimate_first(const tl_remix *remix, int64_t p, tl_block *block)
+enum { AT_ONCE = 64 }; /* frames, so that what may sound is a small table */
+
+/* What judging one separator works with. */
+typedef struct judge {
+    const tl_remix *remix;
+    const tl_separator *separator;
+    tl_block *block;
+    bool *may_sound; /* K x AT_ONCE */
+} judge;
+
+/* Columns of the sources of pair p, those for certain notes alone excepted. */
+static void let_sound(const judge *j, int64_t p, int64_t count)
 {
-    enum { AT_ONCE = 64 }; /* frames, so that `active` is small */
+    uint64_t sources = j->remix->pair[p].sources[0] | j->remix->pair[p].sources[1];
+    for (int64_t k = 0; k < j->separator->K; k++)
+        for (int64_t i = 0; i < count; i++)
+            j->may_sound[k * count + i] =
+                j->separator->gate[k] < 0 && sources >> j->separator->owner[k] & 1;
+}
+
+/* remix->estimate becomes what the block makes of the first part of remix->mix. */
+static void estimate_first(const judge *j, int64_t p)
+{
+    const tl_remix *remix = j->remix;
+    tl_block *block = j->block;
     int64_t channels = remix->channels, length = remix->pair[p].length;
     int64_t N = tl_frames_count(&block->framing->f, length);
-    const uint64_t *sources = remix->pair[p].sources;
     tl_stretch mix = {0, length, channels, remix->mix};
     tl_stretch estimate = {0, length, channels, remix->estimate};
-    tl_part first = {.sources = sources[0], .component = -1, .floor_share = 0.5};
-    uint64_t active[AT_ONCE];
+    tl_part first = {.sources = remix->pair[p].sources[0], .component = -1, .floor_share = 0.5};
     memset(remix->estimate, 0, (size_t)(length * channels) * sizeof(double));
-    for (int i = 0; i < AT_ONCE; i++)
-        active[i] = sources[0] | sources[1];
     int64_t most = tl_min(block->capacity, AT_ONCE);
     for (int64_t n = 0; n < N; n += most) {
         int64_t count = tl_min(most, N - n);
+        let_sound(j, p, count);
         tl_block_begin(block, count);
         for (int64_t i = 0; i < count; i++)
             tl_block_put(block, &mix, n + i, i);
-        tl_block_analyse(block, block->M);
-        tl_block_fit(block, active);
+        tl_block_analyse(block, block->rows);
+        tl_block_fit(block, j->may_sound);
         if (tl_block_part(block, &first))
             for (int64_t i = 0; i < count; i++)
                 tl_block_add(block, n + i, i, &estimate);
@@ -203,30 +233,45 @@ static void estimate_first(const tl_remix *remix, int64_t p, tl_block *block)
     tl_frames_divide(block->framing, &estimate);
 }
 
-/* Of remix->estimate against part i of a pair, all channels together. */
-static double si_sdr(const tl_remix *remix, int64_t p, int i)
+/* Of remix->estimate against x from sample `from` on, all channels together. */
+static double si_sdr(const tl_remix *remix, int64_t p, const double *x, int64_t from)
 {
-    return tl_si_sdr_bounded(&(tl_si_sdr_pair){.reference = remix->pair[p].x[i],
-                                               .estimate = remix->estimate,
+    return tl_si_sdr_bounded(&(tl_si_sdr_pair){.reference = x + from * remix->channels,
+                                               .estimate = remix->estimate + from * remix->channels,
                                                .reference_scale = 1.0,
                                                .estimate_scale = 1.0,
-                                               .samples = remix->pair[p].length,
+                                               .samples = remix->pair[p].length - from,
                                                .channels = remix->channels,
                                                .last = remix->channels});
 }
 
-/* The SI-SDR of both parts: of the first as it is masked, of the second as what that leaves. */
-static void judge_pair(const tl_remix *remix, int64_t p, tl_block *block, double score[2])
+/* The mean SI-SDR of both parts, of the first as it is masked, of the second as what that leaves;
+ * and of both without the beginning, where a foreign source may ring: the whole has the attack, the
+ * rest has no ceiling. The second part begins `turn` samples later and goes round. */
+static double judge_pair(const judge *j, int64_t p, int64_t turn)
 {
-    int64_t numbers = remix->pair[p].length * remix->channels;
-    double *const *x = remix->pair[p].x;
+    const tl_remix *remix = j->remix;
+    int64_t length = remix->pair[p].length, channels = remix->channels, numbers = length * channels;
+    double *const *x = remix->pair[p].x, sum = 0.0;
+    tl_copy(remix->second + turn * channels, x[1], (length - turn) * channels);
+    tl_copy(remix->second, x[1] + (length - turn) * channels, turn * channels);
     for (int64_t t = 0; t < numbers; t++)
-        remix->mix[t] = x[0][t] + x[1][t];
-    estimate_first(remix, p, block);
-    score[0] = si_sdr(remix, p, 0);
+        remix->mix[t] = x[0][t] + remix->second[t];
+    estimate_first(j, p);
+    sum += si_sdr(remix, p, x[0], 0) + si_sdr(remix, p, x[0], remix->pair[p].trim);
     for (int64_t t = 0; t < numbers; t++)
         remix->estimate[t] = remix->mix[t] - remix->estimate[t];
-    score[1] = si_sdr(remix, p, 1);
+    sum +=
+        si_sdr(remix, p, remix->second, 0) + si_sdr(remix, p, remix->second, remix->pair[p].trim);
+    return 0.25 * sum;
+}
+
+static double judge_all(const judge *j)
+{
+    double sum = 0.0;
+    for (int64_t p = 0; p < j->remix->count; p++)
+        sum += 0.5 * (judge_pair(j, p, 0) + judge_pair(j, p, j->remix->pair[p].length / 3));
+    return sum / (double)j->remix->count;
 }
 
 tlnmf_error tl_remix_judge(tlnmf_ctx *ctx, const tl_remix *remix, const tl_separator *separator,
@@ -237,18 +282,19 @@ tlnmf_error tl_remix_judge(tlnmf_ctx *ctx, const tl_remix *remix, const tl_separ
         return TLNMF_OK;
     tl_framing framing;
     tl_block block = {.memory = NULL};
-    TRY(tl_framing_create(ctx, &separator->info.frames, &framing));
-    tlnmf_error error = tl_block_create_for(ctx, separator, &framing, remix->channels, &block);
+    judge j = {.remix = remix, .separator = separator, .block = &block};
+    void *memory;
+    tl_slot table[] = {TL_SLOT(j.may_sound, separator->K * AT_ONCE)};
+    TRY(TL_ARENA(ctx, "what may sound", table, &memory));
+    tlnmf_error error = tl_framing_create(ctx, &separator->info.frames, &framing);
     if (error == TLNMF_OK) {
-        double sum = 0.0, of_pair[2];
-        for (int64_t p = 0; p < remix->count; p++) {
-            judge_pair(remix, p, &block, of_pair);
-            sum += of_pair[0];
-            sum += of_pair[1];
+        error = tl_block_create_for(ctx, separator, &framing, remix->channels, &block);
+        if (error == TLNMF_OK) {
+            *score = judge_all(&j);
+            tl_block_free(&block);
         }
-        *score = sum / (double)(2 * remix->count);
+        tl_framing_free(&framing);
     }
-    tl_block_free(&block);
-    tl_framing_free(&framing);
+    tl_release(&ctx->hooks, memory);
     return error;
 }

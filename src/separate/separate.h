@@ -6,6 +6,7 @@
 #ifndef TLNMF_SEPARATE_SEPARATE_H
 #define TLNMF_SEPARATE_SEPARATE_H
 
+#include "linalg/dft.h"
 #include "linalg/linalg.h"
 #include "model/kernels.h"
 #include "separate/types.h"
@@ -19,13 +20,24 @@
 struct tl_separator {
     tl_separator_info info;
     int64_t M, K;
-    double *Phi, *W; /* M x M, M x K */
+    int64_t rows;   /* of V and W: M, or M / 2 + 1 where there is no Phi */
+    double *Phi;    /* M x M; NULL: the DFT, cosine and sine of a frequency being one row of V */
+    double *W;      /* rows x K */
+    int64_t *owner; /* K: the source of each column of W */
+    int64_t *gate;  /* K: the gate of a column that is for certain notes alone; -1: none */
+    tl_span *open;  /* when gates are open; `source` is the number of the gate */
+    int64_t opens;
     tl_hooks hooks;
     void *memory;
 };
 
-/* With Phi and W to be filled in. */
-tlnmf_error tl_separator_new(tlnmf_ctx *ctx, int64_t M, int64_t K, tl_separator **out);
+typedef struct tl_separator_shape {
+    int64_t M, K, opens;
+    bool spectral; /* no Phi */
+} tl_separator_shape;
+
+/* With Phi and W to be filled in; columns belong to no gate, and to source 0. */
+tlnmf_error tl_separator_new(tlnmf_ctx *ctx, const tl_separator_shape *shape, tl_separator **out);
 /* With copies of Phi and W, which are checked. */
 tlnmf_error tl_separator_create(tlnmf_ctx *ctx, const tl_separator_info *info, const double *Phi,
                                 const double *W, tl_separator **out);
@@ -35,6 +47,9 @@ void tl_separator_free(tl_separator *separator);
 
 void tl_separate_init(tl_separate_options *options);
 tlnmf_error tl_separate_check(tlnmf_ctx *ctx, const tl_separate_options *options, bool guided);
+/* Whether they leave enough open for dictionaries from solos (pool.c): those are of fixed
+ * transforms, and have as many columns as they need. */
+bool tl_separate_is_open(const tl_separate_options *options);
 /* An upper bound on the bytes that learning and running take; 0 while M, hop, shifts or channels
  * are not set. */
 double tl_separate_memory(const tl_separate_options *options, int64_t length, int64_t channels);
@@ -53,8 +68,11 @@ int tl_watch_relay(const tl_progress *progress, void *watch);
 /* Reports that `done` of `planned` are done; C is NaN where there is none. */
 void tl_watch_report(tl_watch *watch, tl_stage stage, int64_t done, int64_t planned, double C);
 
+/* How many threads that asks for (0: all). */
+int tl_separate_threads(int64_t threads);
 /* work(job) on this thread, with so many threads for BLAS and OpenMP (0: all). The caller's own
- * number of threads stays. */
+ * number of threads stays. Where the bits must not depend on the number, it is 1, and loops of our
+ * own are shared among threads instead. */
 tlnmf_error tl_separate_on_threads(int64_t threads, tlnmf_error (*work)(void *job), void *job);
 
 /* ---- samples (samples.c)
@@ -102,36 +120,60 @@ tlnmf_error tl_scene_create(tlnmf_ctx *ctx, const tl_sound *sound, const tl_sche
 void tl_scene_free(tl_scene *scene);
 tl_stretch tl_scene_stretch(const tl_scene *scene, int64_t i); /* the samples of frame i */
 
+/* ---- updates (factors.c) --------------------------------------------------------------------- */
+
+/* The multiplicative updates (7)-(9) by matrix products, for W with many columns of which some
+ * stay. Frames in which H is zero keep their zeros. */
+typedef struct tl_factors {
+    int64_t rows, N, K; /* of the V at work; at most what the buffers were made for */
+    double eps;
+    double *U, *A;           /* rows x N: 1 / (W H + eps), (V + eps) U^2 */
+    double *num, *den;       /* K x N, or rows x K */
+    double *W_free, *H_free; /* the columns of W that are updated, and their rows of H */
+} tl_factors;
+
+enum { TL_FACTORS_SLOTS = 6 };
+/* For K columns, of which at most `free` are updated at a time. */
+void tl_factors_slots(tl_factors *f, int64_t rows, int64_t N, int64_t K, int64_t free,
+                      tl_slot slots[TL_FACTORS_SLOTS]);
+/* U at W, H. */
+void tl_factors_weigh(const tl_factors *f, const double *W, const double *H);
+void tl_factors_update_H(const tl_factors *f, const double *V, const double *W, double *H);
+/* H, then the columns of W that `free` names (NULL: all of them), whose sums become 1. */
+void tl_factors_update(const tl_factors *f, const double *V, const bool *free, double *W,
+                       double *H);
+
 /* ---- a block of frames (block.c) ------------------------------------------------------------- */
 
 /* Works on `count` frames at a time: begin, put each frame, analyse; then fit, and for each output
  * part and add. Columns are grouped by frame; a frame has one for each shift and channel. */
 typedef struct tl_block {
     const tl_framing *framing;
-    int64_t M, K, channels;
+    int64_t M, K, rows, channels;
     int64_t per_frame;       /* columns of a frame: shifts times channels */
     int64_t capacity, count; /* frames that fit, frames there are */
     /* set by the user of the block, and free to change between blocks */
-    const double *Phi, *W; /* M x M, M x K */
-    int64_t per_source;    /* components of a source */
+    const double *Phi, *W; /* M x M or NULL for the DFT without a matrix; rows x K */
+    const int64_t *owner;  /* K: the source of each column */
     double eps;
     bool paired;    /* cosine and sine rows of the DFT share their power: (25) */
     double *Y, *X;  /* M x (count per_frame): frames and their coefficients Phi Y */
-    double *V;      /* M x count */
+    double *V;      /* rows x count */
     double *H;      /* K x count */
-    double *Vhat;   /* M x count: W H + eps */
+    double *Vhat;   /* rows x count: W H + eps */
     double *H_part; /* K x count: rows of H of one output, the others 0 */
-    double *mask;   /* M x count: of one output, (23) */
+    double *mask;   /* rows x count: of one output, (23) */
     double *X_part; /* M x (count per_frame): coefficients of one output */
     double *Y_part; /* M x (count per_frame): frames of one output */
-    tl_mu mu;
+    tl_factors factors;
+    tl_dft_plan dft;
     tl_hooks hooks;
     void *memory;
 } tl_block;
 
-/* K = 0: for analysis only. */
+/* K = 0: for analysis only. `spectral`: without Phi, M / 2 + 1 rows. */
 tlnmf_error tl_block_create(tlnmf_ctx *ctx, const tl_framing *framing, int64_t channels, int64_t K,
-                            tl_block *block);
+                            bool spectral, tl_block *block);
 /* With all that the separator says; `framing` must be that of its frames. */
 tlnmf_error tl_block_create_for(tlnmf_ctx *ctx, const tl_separator *separator,
                                 const tl_framing *framing, int64_t channels, tl_block *block);
@@ -142,8 +184,9 @@ void tl_block_begin(tl_block *block, int64_t count);
 void tl_block_put(tl_block *block, const tl_stretch *x, int64_t n, int64_t i);
 /* The first `rows` rows of X and V. */
 void tl_block_analyse(tl_block *block, int64_t rows);
-/* H with Phi and W as they are, (7), from the sources that are active in each frame; then Vhat. */
-void tl_block_fit(tl_block *block, const uint64_t *active);
+/* H with Phi and W as they are, (7), from a start in which the columns that may sound in a frame
+ * share its power; then Vhat. may_sound is K x count. */
+void tl_block_fit(tl_block *block, const bool *may_sound);
 
 /* The components that make up an output, and what the output gets of the floor: (23). */
 typedef struct tl_part {
@@ -158,6 +201,76 @@ bool tl_block_part(tl_block *block, const tl_part *part);
 /* Adds frame i of Y_part to y, as frame n: overlap-add, (24) without its denominator. */
 void tl_block_add(const tl_block *block, int64_t n, int64_t i, tl_stretch *y);
 
+/* ---- several separators over one recording (lanes.c) ------------------------------------------
+ */
+
+/* Which columns may sound in which frames. */
+typedef struct tl_guide {
+    tl_schedule schedule;
+    bool notes; /* gates open as the separator says; else columns with gates are silent */
+} tl_guide;
+
+/* may_sound (K x count) of frames n[0] .. n[count-1]. */
+void tl_guide_fill(const tl_guide *guide, const tl_separator *separator, int64_t count,
+                   const int64_t *n, bool *may_sound);
+
+/* One separator on its way through the recording. */
+typedef struct tl_lane {
+    const tl_separator *separator;
+    tl_framing framing;
+    tl_block block;
+    int64_t N, n;    /* frames there are, frames that are done */
+    int64_t done;    /* samples before this are complete */
+    double *sums;    /* (outputs - 1) x capacity x channels: outputs from `base` on */
+    bool *may_sound; /* K x block capacity */
+    int64_t *number; /* block capacity: frame numbers */
+    double *H;       /* K x N, or NULL: where H goes */
+} tl_lane;
+
+/* Takes a sound apart in several ways at once, a round of samples at a time. */
+typedef struct tl_lanes {
+    tlnmf_ctx *ctx;
+    const tl_sound *sound;
+    tl_guide guide;
+    int64_t first, last; /* the samples of the sound that are of interest */
+    int64_t count, outputs, capacity, round;
+    int threads; /* that share the lanes */
+    int32_t components, residual;
+    bool silent;   /* only H is wanted */
+    int64_t base;  /* the first sample in the buffers */
+    int64_t ready; /* samples before this are complete in all lanes */
+    double *in;    /* capacity x channels: the sound from `base` on */
+    tl_lane *lane;
+    tl_hooks hooks;
+    void *memory, *buffers;
+} tl_lanes;
+
+/* What is to be taken apart, and how; the other fields of `lanes` are filled in by create. */
+tlnmf_error tl_lanes_create(tl_lanes *lanes, const tl_separator *const *separator, int64_t count,
+                            double eps_scale);
+void tl_lanes_free(tl_lanes *lanes);
+/* Works until more samples are ready: base .. ready-1, in `in` and in each lane's sums. False at
+ * the end. */
+tlnmf_error tl_lanes_advance(tl_lanes *lanes, bool *more);
+/* Output `output` of a lane, all but the last one, from sample `base` on. */
+const double *tl_lanes_output(const tl_lanes *lanes, int64_t lane, int64_t output);
+
+/* ---- several separators as one (blend.c) ----------------------------------------------------- */
+
+enum { TL_MEMBERS_MAX = 16 };
+
+/* Each stem is the weighted mean of what the members make of it. */
+struct tl_blend {
+    tl_separator_info info; /* frames, basis, method: of the first member */
+    int64_t members;
+    tl_separator *member[TL_MEMBERS_MAX];
+    double weight[TL_MEMBERS_MAX]; /* sum to 1, the largest first */
+    tl_verdict verdict;
+    tl_hooks hooks;
+};
+
+void tl_blend_free(tl_blend *blend);
+
 /* ---- remixes (remix.c) ----------------------------------------------------------------------- */
 
 enum { TL_REMIXES = 4 }; /* at most; docs/separation.md */
@@ -168,16 +281,21 @@ typedef struct tl_remix {
     int64_t count, channels;
     struct {
         uint64_t sources[2]; /* that sound in each passage, one bit each */
+        int64_t start[2];    /* where they are in the recording */
         int64_t length;      /* samples */
+        int64_t trim;        /* samples in which a foreign source may ring on */
         double *x[2];        /* length x channels: the passages */
     } pair[TL_REMIXES];
-    double *mix, *estimate; /* as long as the longest: a mixture; what was made of one part */
+    double *second, *mix,
+        *estimate; /* as long as the longest: a second part, a mixture, an estimate */
     tl_hooks hooks;
     void *memory;
 } tl_remix;
 
-/* No pairs (count = 0) where the schedule is blind or no two passages fit. */
-tlnmf_error tl_remix_create(tlnmf_ctx *ctx, const tl_scene *scene, tl_remix *remix);
+/* No pairs (count = 0) where the schedule is blind or no two passages fit. Passages are of at least
+ * `shortest` samples and at most `longest`. */
+tlnmf_error tl_remix_create(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedule *schedule,
+                            int64_t shortest, int64_t longest, tl_remix *remix);
 void tl_remix_free(tl_remix *remix);
 /* The mean SI-SDR in dB of what the separator makes of the parts; NaN without pairs. */
 tlnmf_error tl_remix_judge(tlnmf_ctx *ctx, const tl_remix *remix, const tl_separator *separator,
@@ -185,12 +303,19 @@ tlnmf_error tl_remix_judge(tlnmf_ctx *ctx, const tl_remix *remix, const tl_separ
 
 /* ---- the two calls (choose.c, run.c) --------------------------------------------------------- */
 
-/* Tries candidates and returns the best; outcome as described above. No spans: blind. */
+/* Tries candidates and returns the best, or several; outcome as described above. No spans: blind.
+ */
+tlnmf_error tl_blend_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
+                           int64_t span_count, const tl_separate_options *options, tl_watch *watch,
+                           tl_blend **out);
+/* Takes sound apart, block by block. Stopped early if watch->stopped. TLNMF_ERR_CALLBACK if reading
+ * or writing fails. */
+tlnmf_error tl_blend_run(tlnmf_ctx *ctx, const tl_blend *blend, const tl_sound *sound,
+                         const tl_separate_run *run, tl_watch *watch);
+/* The same with a blend of one. */
 tlnmf_error tl_separator_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
                                int64_t span_count, const tl_separate_options *options,
                                tl_watch *watch, tl_separator **out);
-/* Takes sound apart, block by block. Stopped early if watch->stopped. TLNMF_ERR_CALLBACK if reading
- * or writing fails. */
 tlnmf_error tl_separator_run(tlnmf_ctx *ctx, const tl_separator *separator, const tl_sound *sound,
                              const tl_separate_run *run, tl_watch *watch);
 

@@ -3,12 +3,18 @@
 
 #include <math.h>
 
-tlnmf_error tl_separator_new(tlnmf_ctx *ctx, int64_t M, int64_t K, tl_separator **out)
+tlnmf_error tl_separator_new(tlnmf_ctx *ctx, const tl_separator_shape *shape, tl_separator **out)
 {
-    tl_separator *separator, shell = {.M = M, .K = K, .hooks = ctx->hooks};
-    tl_slot table[] = {TL_SLOT(separator, 1), TL_SLOT(shell.Phi, M * M), TL_SLOT(shell.W, M * K)};
+    int64_t M = shape->M, K = shape->K, rows = shape->spectral ? M / 2 + 1 : M;
+    tl_separator *separator,
+        shell = {.M = M, .K = K, .rows = rows, .opens = shape->opens, .hooks = ctx->hooks};
+    tl_slot table[] = {TL_SLOT(separator, 1),      TL_SLOT(shell.Phi, shape->spectral ? 0 : M * M),
+                       TL_SLOT(shell.W, rows * K), TL_SLOT(shell.owner, K),
+                       TL_SLOT(shell.gate, K),     TL_SLOT(shell.open, shape->opens)};
     *out = NULL;
     TRY(TL_ARENA(ctx, "what is learnt", table, &shell.memory));
+    for (int64_t k = 0; k < K; k++)
+        shell.gate[k] = -1;
     *separator = shell;
     *out = separator;
     return TLNMF_OK;
@@ -49,10 +55,12 @@ tlnmf_error tl_separator_create(tlnmf_ctx *ctx, const tl_separator_info *info, c
         if (!(W[i] >= 0.0 && isfinite(W[i])))
             return tl_fail(ctx, TLNMF_ERR_DATA, "W must be finite and not negative");
     TRY(tl_check_orthogonal(ctx, "Phi", M, Phi));
-    TRY(tl_separator_new(ctx, M, K, out));
+    TRY(tl_separator_new(ctx, &(tl_separator_shape){.M = M, .K = K}, out));
     (*out)->info = *info;
     (*out)->info.outcome = TLNMF_NOT_RUN;
     tl_copy((*out)->Phi, Phi, M * M);
     tl_copy((*out)->W, W, M * K);
+    for (int64_t k = 0; k < K; k++)
+        (*out)->owner[k] = k / info->per_source;
     return TLNMF_OK;
 }

@@ -23,6 +23,7 @@ typedef struct tl_separate_options {
     tl_frames frames;
     int64_t sources;
     int64_t per_source;   /* components a source; 0: 1 to 3, whichever separates best */
+    double rate;          /* samples per second */
     int64_t release;      /* samples that a source may go on sounding after its span */
     int64_t learn_frames; /* learn from at most this many frames */
     int64_t band;         /* rows of the transform that are learnt; 0: those that hold the energy */
@@ -54,12 +55,22 @@ typedef struct tl_separator_info {
     int32_t outcome;
 } tl_separator_info;
 
+/* What can be said about the stems without knowing the truth. */
+typedef struct tl_verdict {
+    double agreement[TL_SOURCES_MAX]; /* mean SI-SDR in dB of the members' stems to each other */
+    double share[TL_SOURCES_MAX];     /* of the energy of all stems */
+    double overlap[TL_SOURCES_MAX];   /* part of the stem's energy where others may sound */
+    double coverage; /* part of the labelled time in the mixture whose notes were heard alone */
+    double expected[TL_SOURCES_MAX], low[TL_SOURCES_MAX], high[TL_SOURCES_MAX]; /* SI-SDR, dB */
+} tl_verdict;
+
 /* How to take a sound apart. Outputs are numbered: the sources, or all components with
  * `components`; then the residual if there is one. They sum to the sound. */
 typedef struct tl_separate_run {
     const tl_span *spans; /* NULL: every source may sound at any time */
     int64_t span_count, release;
-    double eps;         /* 0: the separator's */
+    double eps;         /* 0: the separator's; with several members, that of the first */
+    int32_t notes;      /* 1: this is the recording that was learnt from, whose gates are known */
     int32_t components; /* 1: an output a component */
     int32_t residual;   /* 1: what no source explains is an output of its own */
     int64_t threads;
@@ -70,5 +81,6 @@ typedef struct tl_separate_run {
 } tl_separate_run;
 
 typedef struct tl_separator tl_separator;
+typedef struct tl_blend tl_blend;
 
 #endif

@@ -81,6 +81,7 @@ static inline tl_separate_options note_options(void)
     opt.frames.M = 200;
     opt.frames.hop = 100;
     opt.sources = 2;
+    opt.rate = RATE;
     opt.threads = 1;
     return opt;
 }

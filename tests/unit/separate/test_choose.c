@@ -1,4 +1,4 @@
-/* The choice between candidates: the one with the largest score less its margins is kept. */
+/* The choice between candidates: the one with the largest score is kept. */
 #include "unit/separate/duet.h"
 
 enum { MOST = 32 };
@@ -48,13 +48,6 @@ static void note_candidate(tlnmf_log_level level, const char *message, void *use
     assert_int_equal(*end, '\0');
 }
 
-/* The margins of docs/separation.md; `retimed`: with half or twice the iterations. */
-static double merit(const tried *t, long long M, bool retimed)
-{
-    return t->score - (t->learnt ? 0.7 : 0.0) - (t->M > M ? 1.0 : 0.0) - (retimed ? 0.1 : 0.0) -
-           0.2 * (double)(t->per_source - 1);
-}
-
 /* Learns with a context that keeps the diary, and returns the separator. */
 static tl_separator *learn_noted(const tl_separate_options *opt, bool guided, diary *d)
 {
@@ -100,8 +93,7 @@ static void check_choice(const tl_separate_options *opt)
     if (info->method != TL_METHOD_NMF && opt->any_J)
         retimed -= 2; /* the last two: half and twice the iterations */
     for (int i = 0; i < d.count; i++)
-        assert_true(merit(&d.list[i], opt->frames.M, i >= retimed) <=
-                    merit(&d.list[kept], opt->frames.M, kept >= retimed) + 0.01);
+        assert_true(d.list[i].score <= d.list[kept].score + 0.01);
     if (kept >= retimed)
         assert_int_equal(info->J, kept == retimed ? opt->J / 2 : 2 * opt->J);
     else
@@ -109,7 +101,7 @@ static void check_choice(const tl_separate_options *opt)
     tl_separator_free(separator);
 }
 
-static void the_best_less_its_margins_is_kept(void **state)
+static void the_best_is_kept(void **state)
 {
     (void)state;
     tl_separate_options opt = note_options();
@@ -159,7 +151,7 @@ static void options_narrow_the_choice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_best_less_its_margins_is_kept),
+        cmocka_unit_test(the_best_is_kept),
         cmocka_unit_test(options_narrow_the_choice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
