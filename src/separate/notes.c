@@ -10,24 +10,24 @@ static const double QUIET = 0.03;
 
 /* ---- transposed columns ---------------------------------------------------------------------- */
 
-/* out (column k of K) = column j of W transposed by `shift` semitones: linear interpolation. */
-static void transpose_column(int64_t rows, const double *W, int64_t W_K, int64_t j, int64_t shift,
-                             double *out, int64_t K, int64_t k)
+/* Column k of `out` becomes column j of `d` transposed by `shift` semitones: linear interpolation.
+ */
+static void transpose_column(const tl_dictionary *d, int64_t j, int64_t shift, tl_dictionary *out,
+                             int64_t k)
 {
     double ratio = exp2((double)shift / 12.0), sum = 0.0;
-    for (int64_t m = 0; m < rows; m++) {
-        double at = (double)m / ratio, x;
+    for (int64_t m = 0; m < d->rows; m++) {
+        double at = (double)m / ratio, x = d->W[(d->rows - 1) * d->K + j];
         int64_t low = (int64_t)at;
-        if (low < rows - 1) {
+        if (low < d->rows - 1) {
             double t = at - (double)low;
-            x = (1.0 - t) * W[low * W_K + j] + t * W[(low + 1) * W_K + j];
-        } else
-            x = W[(rows - 1) * W_K + j];
-        out[m * K + k] = x;
+            x = (1.0 - t) * d->W[low * d->K + j] + t * d->W[(low + 1) * d->K + j];
+        }
+        out->W[m * out->K + k] = x;
         sum += x;
     }
-    for (int64_t m = 0; m < rows; m++)
-        out[m * K + k] /= sum;
+    for (int64_t m = 0; m < d->rows; m++)
+        out->W[m * out->K + k] /= sum;
 }
 
 /* What a dictionary is widened by: the shifts of some notes, or all up to `range` of the sources
@@ -71,7 +71,7 @@ static tlnmf_error widen(const tl_study *s, const tl_dictionary *d, const extent
             if (admitted(s, by, d->owner[k], shift)) {
                 out->owner[at] = d->owner[k];
                 out->shift[at] = shift;
-                transpose_column(d->rows, d->W, d->K, k, shift, out->W, K, at++);
+                transpose_column(d, k, shift, out, at++);
             }
     return TLNMF_OK;
 }
