@@ -115,14 +115,15 @@ class Threads(unittest.TestCase):
 
 class Interrupts(unittest.TestCase):
     def interrupt(self, work):
-        """Seconds between SIGINT and KeyboardInterrupt: the best of three on a busy machine."""
-        best = np.inf
+        """Seconds between SIGINT and KeyboardInterrupt, of the clock and of the processors: the best
+        of three. Where others keep the machine busy, only the latter mean something."""
+        best, least = np.inf, np.inf
         for _ in range(3):
             sent = []
 
             def send():
                 time.sleep(0.3)
-                sent.append(time.perf_counter())
+                sent[:] = [time.perf_counter(), time.process_time()]
                 os.kill(os.getpid(), signal.SIGINT)
 
             thread = threading.Thread(target=send)
@@ -130,13 +131,14 @@ class Interrupts(unittest.TestCase):
             with self.assertRaises(KeyboardInterrupt):
                 work()
             best = min(best, time.perf_counter() - sent[0])
+            least = min(least, time.process_time() - sent[1])
             thread.join()
-        self.assertLess(best, 0.1 * BUSY)
-        return best
+        self.assertLess(min(best, least), 0.1)
+        return np.array([best, least])
 
     def test_fits(self):
-        big = np.random.RandomState(0).randn(1, 300, 800)
-        worst = 0.0
+        big = np.random.RandomState(0).randn(1, 200, 600)
+        worst = np.zeros(2)
         for Y, options in (
             (GCM, dict(k=5, **ENDLESS)),
             (GCM, dict(k=5, callback=lambda s: False, **ENDLESS)),
@@ -145,8 +147,9 @@ class Interrupts(unittest.TestCase):
             (big, dict(k=10, method="tl", solver="paper", tol=0)),
             (big, dict(k=10, method="jd")),
         ):
-            worst = max(worst, self.interrupt(lambda: tlnmf.fit(Y, **options)))
-        print(f"load {BUSY:.1f}: Ctrl-C ends a solve within {1e3 * worst:.0f} ms", file=sys.stderr)
+            worst = np.maximum(worst, self.interrupt(lambda: tlnmf.fit(Y, **options)))
+        print(f"load {BUSY:.1f}: Ctrl-C ends a solve within {1e3 * worst[0]:.0f} ms, "
+              f"{1e3 * worst[1]:.0f} ms of processor time", file=sys.stderr)  # fmt: skip
         self.assertEqual(solve(1), solve(1))  # the interpreter and the library are fine
 
     def test_transform(self):
