@@ -36,7 +36,7 @@ python: all
 octave: all
 	@mkdir -p $(BUILD)/octave && cp octave/*.m $(BUILD)/octave
 	@cd $(BUILD)/octave && CFLAGS=-O2 mkoctfile --mex -I"$(CURDIR)/include" "$(CURDIR)/octave/tlnmf_mex.c" \
-	    -L.. -ltlnmf '-Wl,-rpath,$$ORIGIN/..' -o tlnmf_mex.mex
+	    -L.. -ltlnmf "-Wl,-rpath,$(abspath $(BUILD))" -o tlnmf_mex.mex
 	@echo "addpath (\"$(abspath $(BUILD))/octave\") makes tlnmf_fit, tlnmf_jd and tlnmf_apply known"
 
 lint:
