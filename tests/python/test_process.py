@@ -133,7 +133,7 @@ class Interrupts(unittest.TestCase):
             best = min(best, time.perf_counter() - sent[0])
             least = min(least, time.process_time() - sent[1])
             thread.join()
-        self.assertLess(min(best, least), 0.1)
+        self.assertLess(min(best, least / (os.cpu_count() or 1)), 0.1)
         return np.array([best, least])
 
     def test_fits(self):
@@ -151,6 +151,42 @@ class Interrupts(unittest.TestCase):
         print(f"load {BUSY:.1f}: Ctrl-C ends a solve within {1e3 * worst[0]:.0f} ms, "
               f"{1e3 * worst[1]:.0f} ms of processor time", file=sys.stderr)  # fmt: skip
         self.assertEqual(solve(1), solve(1))  # the interpreter and the library are fine
+
+    def test_storm(self):
+        """Ctrl-C at any moment, also twice during one call, never crashes the process."""
+        code = """
+import os, random, signal, threading, time, tlnmf
+Y, caught, left, done = tlnmf.simulate.gcm(s=100).Y, 0, 0, []
+def handler(*arguments):  # raises at most twice a call, never between calls
+    global left
+    if left:
+        left -= 1
+        raise KeyboardInterrupt
+def send():
+    while not done:
+        time.sleep(random.random() * 0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+signal.signal(signal.SIGINT, handler)
+threading.Thread(target=send, daemon=True).start()
+end = time.time() + 4
+while time.time() < end:
+    try:
+        try:
+            left = 2
+            tlnmf.fit(Y, 3, starts=50, callback=random.choice([None, lambda s: False]))
+            left = 0
+        except KeyboardInterrupt:
+            caught += 1
+            left = 0
+    except KeyboardInterrupt:
+        pass
+    left = 0
+done.append(True)
+time.sleep(0.2)
+print(caught, tlnmf.fit(Y, 3).outcome)"""
+        caught, outcome = in_child(code).split()
+        self.assertGreater(int(caught), 10)
+        self.assertIn(outcome, ("converged", "stationary"))
 
     def test_transform(self):
         model = tlnmf.TLNMF(2, J=5).fit(GCM[0].T)
