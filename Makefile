@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all test demo bench install python lint format clean
+.PHONY: all test demo bench install python octave lint format clean
 
 all: $(BUILD)/cmake_install.cmake
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -31,6 +31,13 @@ install: all
 PYTHON ?= $(firstword $(wildcard $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV)/bin/python) /usr/bin/python3) python3)
 python: all
 	@TLNMF_BUILD=$(abspath $(BUILD)) $(PYTHON) python/backend.py install
+
+# BUILD/octave: the functions and the MEX file, to be added to Octave's path.
+octave: all
+	@mkdir -p $(BUILD)/octave && cp octave/*.m $(BUILD)/octave
+	@cd $(BUILD)/octave && CFLAGS=-O2 mkoctfile --mex -I"$(CURDIR)/include" "$(CURDIR)/octave/tlnmf_mex.c" \
+	    -L.. -ltlnmf "-Wl,-rpath,$(abspath $(BUILD))" -o tlnmf_mex.mex
+	@echo "addpath (\"$(abspath $(BUILD))/octave\") makes tlnmf_fit, tlnmf_jd and tlnmf_apply known"
 
 lint:
 	@tests/lint.sh

@@ -24,10 +24,10 @@ def main(folder: Path) -> None:
         import matplotlib.pyplot as plt
     except ImportError:
         return
-    for name, draw in (("atoms", tlnmf.plot.atoms), ("convergence", tlnmf.plot.convergence)):
-        draw(model)
-        plt.savefig(folder / f"notes-{name}.png")
-        plt.close("all")
+    tlnmf.plot.atoms(model, rate=sample.rate)
+    plt.savefig(folder / "notes-atoms.png")
+    tlnmf.plot.convergence(model)
+    plt.savefig(folder / "notes-convergence.png")
 
 
 if __name__ == "__main__":

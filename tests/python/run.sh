@@ -10,6 +10,6 @@ python=${PYTHON:-/usr/bin/python3}
 command -v "$python" >/dev/null 2>&1 || python=python3
 "$python" -c "import $modules" 2>/dev/null || { echo "no $python with $modules here, skipped"; exit 77; }
 TLNMF_LIBRARY=$build TLNMF_PROGRAM=$build/tlnmf PYTHONPATH=$here/../../python:$here
-PYTHONDONTWRITEBYTECODE=1
-export TLNMF_LIBRARY TLNMF_PROGRAM PYTHONPATH PYTHONDONTWRITEBYTECODE
+PYTHONDONTWRITEBYTECODE=1 OMP_WAIT_POLICY=passive # the machine may have other work
+export TLNMF_LIBRARY TLNMF_PROGRAM PYTHONPATH PYTHONDONTWRITEBYTECODE OMP_WAIT_POLICY
 exec "$python" -W error::SyntaxWarning "$here/$test" "$@"
