@@ -38,7 +38,8 @@ static void print_exchange(FILE *out, const tlnmf_record *model)
     if (tlnmf_get_integer(model, "chain") == 0)
         fputs("                theory says that TL-NMF has the smaller C and I, JD the smaller L; "
               "that does\n"
-              "                not hold: a search has not found its minimum; try --continuation or more --starts\n",
+              "                not hold: a search has not found its minimum; try --continuation or "
+              "more --starts\n",
               out);
 }
 
@@ -153,7 +154,10 @@ void cli_print_result(FILE *out, const cli_call *call, const cli_result *r)
     if (r->atoms != NULL)
         print_atoms(out, r);
     print_values(out, call, r->model);
-    print_run(out, r->model, tlnmf_get_real(tlnmf_data_record(r->data), "mean_power"));
+    bool white = tlnmf_get_array(r->model, "unmixing", NULL, NULL) != NULL;
+    double power = tlnmf_get_real(tlnmf_data_record(r->data), "mean_power");
+    print_run(out, r->model, white ? 1.0 : power);
     if (r->output != NULL)
-        fprintf(out, "  model         %s\n", r->output);
+        fprintf(out, "  model         %s%s\n", r->output,
+                white ? ": unmixing (a source a row) and mixing, its inverse" : "");
 }
