@@ -88,8 +88,8 @@ const char *cli_certificate_words(const tlnmf_record *model)
         "not known: --certify or --exchange look for it",
         "none: L is not minimised, TL-NMF met a lower one; try --continuation or more --starts",
         "none: the time was over before L was minimised",
-        "none: covariances are singular and the floor is low, so that L has many minima; try "
-        "--continuation"};
+        ("none: covariances are singular and the floor is low, so that L has many minima; try "
+         "--continuation")};
     int64_t doubt = tlnmf_get_integer(model, "doubt");
     if (isfinite(tlnmf_get_real(model, "certificate")))
         return "upper bound on C - C*, valid if the run found the global minimum of L, which rests "
