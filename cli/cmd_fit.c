@@ -5,10 +5,15 @@
 
 static struct {
     const char *init_phi, *init_w, *init_h, *rate, *atoms, *no_model, *strict, *input, *block,
-        *moving, *axes, *per_trial, *init, *keep;
+        *moving, *axes, *per_trial, *init, *keep, *k;
 } arg;
 
 static const cli_option options[] = {
+    {"k", "INT",
+     "number of components (required); A:B fits all from A to B to part of the realisations and "
+     "keeps "
+     "the one that predicts the rest best; auto: 1:8, or fewer for small data",
+     &arg.k},
     {"init", "MODEL",
      "go on from a model: its Phi, W and H, and unless they are given its k, eps and method",
      &arg.init},
@@ -40,6 +45,7 @@ static const cli_option options[] = {
 typedef struct plan {
     cli_input input;
     cli_init init;
+    cli_rank rank;
     const char *output; /* NULL: no model is written */
     double rate;        /* 0: no atoms */
 } plan;
@@ -101,6 +107,7 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
                     .per_trial = arg.per_trial,
                     .init = arg.init,
                     .keep = arg.keep,
+                    .rank_table = p->rank.table,
                     .init_phi = phi_file(call),
                     .init_w = arg.init_w,
                     .init_h = arg.init_h};
@@ -111,12 +118,21 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
     return code;
 }
 
-static int fit(cli_call *call, const plan *p)
+static FILE *table_goes_to(const plan *p)
+{
+    if (cli_common_values.json != NULL)
+        return NULL;
+    return p->output != NULL && strcmp(p->output, "-") == 0 ? stderr : stdout;
+}
+
+static int fit(cli_call *call, plan *p)
 {
     tlnmf_data *data;
     tlnmf_record *start = NULL;
     int64_t atoms = 0;
     int code = cli_read_data(call, &p->input, &data);
+    if (code == EXIT_DONE && p->rank.compares)
+        code = cli_rank_choose(call, &p->input, data, &p->rank, table_goes_to(p));
     if (code == EXIT_DONE && tlnmf_record_create(call->ctx, &start) != TLNMF_OK)
         code = cli_fail_library(call, TLNMF_ERR_MEMORY, NULL);
     if (code == EXIT_DONE)
@@ -161,9 +177,17 @@ static int check(cli_call *call, plan *p)
                            .per_trial = arg.per_trial != NULL,
                            .expects_data = true};
     p->init = (cli_init){arg.init, phi_file(call), arg.init_w, arg.init_h, arg.keep, NULL};
-    int code = cli_init_read(call, &p->init);
+    int code = cli_rank_read(call, arg.k, &p->rank);
+    if (code == EXIT_DONE && p->rank.compares && (arg.init != NULL || arg.init_w || arg.init_h))
+        return cli_fail(call->command, EXIT_USAGE,
+                        "-k %s compares fits from starts of its own: not with a given W or H",
+                        arg.k);
+    if (code == EXIT_DONE)
+        code = cli_init_read(call, &p->init);
     if (code != EXIT_DONE)
         return code;
+    if (p->rank.compares) /* until it is known */
+        tlnmf_settings_set_integer(call->ctx, call->settings, "k", p->rank.low);
     if (tlnmf_settings_get_integer(call->settings, "k") == 0 && call->operand_count == 1)
         return cli_fail(call->command, EXIT_USAGE, "-k is needed: the number of components");
     code = read_numbers(call, p);
@@ -199,13 +223,14 @@ static int run(int argc, char **argv)
         }
     }
     tlnmf_record_free(p.init.model);
+    json_decref(p.rank.table);
     cli_end(&call);
     return code;
 }
 
 const cli_command cli_fit = {
     .name = "fit",
-    .usage = "fit DATA -k K [options]",
+    .usage = "fit DATA -k K|A:B|auto [options]",
     .purpose = "learn a transform and a factorisation from an array (M, N) or (S, M, N)",
     .task = "fit",
     .common = " o force json q v ",
@@ -215,6 +240,7 @@ const cli_command cli_fit = {
                 "  tlnmf fit data.h5:/Y -k 5 --method jd --eps 1e-8 --json --trace\n"
                 "  tlnmf fit data.mat:Y -k 2 --method nmf --transform dct\n"
                 "  tlnmf fit data.npy -k 5 --starts 20 --seed 1 --exchange\n"
+                "  tlnmf fit data.npy -k 1:8\n"
                 "  tlnmf fit more.npy --init model.h5 --keep phi -o more.h5\n"
                 "  tlnmf fit epochs.npy -k 4 --axes trials,channels,time\n"
                 "  tlnmf fit notes.npy -k 2 --eps 5e-7 --rate 5000\n"

@@ -92,7 +92,8 @@ const cli_command cli_jd = {
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .examples = "  tlnmf jd covs.npy --eps 1e-8 -o phi.h5\n"
-                "  tlnmf jd data.npy --input data --starts 10\n",
+                "  tlnmf jd data.npy --input data --starts 10\n"
+                "  tlnmf jd covs.npy --whiten -o unmixing.mat\n",
     .notes = "The transform goes to -o FILE [phi.h5].",
     .run = run,
 };

@@ -61,6 +61,12 @@ static int choose(int argc, char **argv)
         print_help(stderr);
         return EXIT_USAGE;
     }
+    if (strcmp(argv[1], "help") == 0 && argc > 2) {
+        const cli_command *about = find(argv[2]);
+        if (about != NULL)
+            cli_print_help(about);
+        return about != NULL ? EXIT_DONE : EXIT_USAGE;
+    }
     if (is_one_of(argv[1], "--help", "-h", "help")) {
         print_help(stdout);
         return EXIT_DONE;

@@ -103,12 +103,20 @@ static void get_coefficients(const tlnmf_record *record, io_model *m)
     }
 }
 
+static bool is_coefficient(const char *name)
+{
+    for (int i = 0; i < IO_COEFFICIENTS; i++)
+        if (strcmp(name, io_coefficient_paths[i] + 1) == 0)
+            return true;
+    return false;
+}
+
 /* Arrays with a place of their own in the file, or that belong to other records. */
 static bool has_place(const char *name)
 {
     return strcmp(name, "Phi") == 0 || strcmp(name, "W") == 0 || strcmp(name, "H") == 0 ||
            strncmp(name, "trace.", 6) == 0 || strncmp(name, "other.", 6) == 0 ||
-           strcmp(name, "energy") == 0 || strcmp(name, "X") == 0 || strcmp(name, "V") == 0;
+           strcmp(name, "energy") == 0 || is_coefficient(name);
 }
 
 /* All other arrays; m->extra is to be freed, what it refers to is not. */

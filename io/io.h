@@ -158,8 +158,9 @@ bool io_midi_write(const char *path, double beats_per_minute, const io_midi_trac
 enum { IO_TRACE_COLUMNS = 7, IO_TRACE_NEEDED = 6 };
 extern const char *const io_trace_paths[IO_TRACE_COLUMNS];
 
-/* Arrays that a model may hold beside Phi, W, H: coefficients X and V of an application. */
-enum { IO_COEFFICIENTS = 2 };
+/* Arrays that a model may hold beside Phi, W, H: coefficients X and V of an application, and what a
+ * diagonalisation of whitened data comes to. */
+enum { IO_COEFFICIENTS = 4 };
 extern const char *const io_coefficient_paths[IO_COEFFICIENTS];
 
 /* An array of a model beside Phi, W and H. */

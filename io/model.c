@@ -13,7 +13,7 @@ enum { FORMAT_VERSION = 1 };
 const char *const io_trace_paths[IO_TRACE_COLUMNS] = {
     "/trace/stage", "/trace/iteration", "/trace/C",      "/trace/L",
     "/trace/I",     "/trace/step",      "/trace/seconds"};
-const char *const io_coefficient_paths[IO_COEFFICIENTS] = {"/X", "/V"};
+const char *const io_coefficient_paths[IO_COEFFICIENTS] = {"/X", "/V", "/unmixing", "/mixing"};
 enum { INTEGER_COLUMNS = 2 }; /* stage and iteration are integers in the file */
 
 static bool check_finite(const char *name, const char *letter, const double *x, int64_t rows,

@@ -206,6 +206,41 @@ static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings
     return error == TLNMF_OK ? tl_model_record(ctx, settings, result, model) : error;
 }
 
+/* Phi P and back Phi' of a diagonalisation of whitened data. */
+static tlnmf_error put_unmixing(tlnmf_ctx *ctx, int64_t M, const double *P, const double *back,
+                                tlnmf_record *model)
+{
+    const double *Phi = tlnmf_get_array(model, "Phi", NULL, NULL);
+    const int64_t shape[] = {M, M};
+    double *unmixing, *mixing;
+    TRY(tl_record_new_array(ctx, model, "unmixing", 2, shape, &unmixing));
+    TRY(tl_record_new_array(ctx, model, "mixing", 2, shape, &mixing));
+    tl_gemm(TL_PLAIN, TL_PLAIN, M, M, M, 1.0, Phi, M, P, M, 0.0, unmixing, M);
+    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, M, 1.0, back, M, Phi, M, 0.0, mixing, M);
+    return TLNMF_OK;
+}
+
+/* Joint diagonalisation in coordinates in which the mean covariance is the identity. */
+static tlnmf_error diagonalise_whitened(tlnmf_ctx *ctx, const tlnmf_data *data,
+                                        const tl_settings *settings, const tlnmf_record *start,
+                                        tlnmf_record **model)
+{
+    int64_t M = data->M;
+    double *P, *back;
+    void *block = NULL;
+    tlnmf_data *white = NULL;
+    tl_slot table[] = {TL_SLOT(P, M * M), TL_SLOT(back, M * M)};
+    TRY(TL_ARENA(ctx, "whitening", table, &block));
+    tlnmf_error error = tl_data_whiten(ctx, data, P, back, &white);
+    if (error == TLNMF_OK)
+        error = fit(ctx, white, settings, start, TL_TASK_JD, model);
+    if (error == TLNMF_OK)
+        error = tl_record_keep_if(put_unmixing(ctx, M, P, back, *model), model);
+    tlnmf_data_free(white);
+    tl_release(&ctx->hooks, block);
+    return error;
+}
+
 tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                       const tlnmf_record *start, tlnmf_record **model)
 {
@@ -215,6 +250,13 @@ tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings 
 tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                               const tlnmf_record *start, tlnmf_record **model)
 {
+    TL_NEED(ctx, model);
+    *model = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, settings);
+    if (settings->task == TL_TASK_JD && settings->whiten)
+        return diagonalise_whitened(ctx, data, settings, start, model);
     return fit(ctx, data, settings, start, TL_TASK_JD, model);
 }
 
@@ -231,6 +273,9 @@ tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settin
     TRY(prepare(ctx, data, settings, &t));
     tl_plan plan = tl_plan_make(data, &t.opt, t.goal);
     *bytes = tl_plan_bytes(&plan, data, &t.opt, t.eps);
+    if (settings->task == TL_TASK_JD && settings->whiten) /* the data again, and M x M arrays */
+        *bytes += 8.0 * ((double)data->M * ((double)data->T + 12.0 * (double)data->M) +
+                         2.0 * (double)data->N);
     return TLNMF_OK;
 }
 

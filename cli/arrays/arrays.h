@@ -30,6 +30,27 @@ bool cli_is_array(const char *spec, const tlnmf_record *model);
 int cli_apply_arrays(cli_call *call, const tlnmf_record *model, const char *path,
                      const cli_input *input, const char *output);
 
+/* ---- the number of components (rank.c) ------------------------------------------------------- */
+
+/* What -k asks for. */
+typedef struct cli_rank {
+    bool compares, automatic; /* A:B or auto; auto */
+    int64_t low, high;
+    json_t *table; /* what came of it; the caller releases it */
+} cli_rank;
+
+/* Reads -k: a number goes into the settings. NULL is fine. */
+int cli_rank_read(cli_call *call, const char *text_or_null, cli_rank *rank);
+/* Fits every k to part of the realisations and scores it by the rest; the best goes into the
+ * settings, and a table to `out`. */
+int cli_rank_choose(cli_call *call, const cli_input *input, const tlnmf_data *data, cli_rank *rank,
+                    FILE *out_or_null);
+
+/* Realisations s = f, f + folds, .. become test[f], all others train[f] (common/data.c). The caller
+ * frees what there is in either case. */
+int cli_read_folds(cli_call *call, const cli_input *input, int folds, tlnmf_data **train,
+                   tlnmf_data **test);
+
 /* ---- going on from a model (init.c) ---------------------------------------------------------- */
 
 /* What --init, --init-phi, --init-w, --init-h and --keep say; each may be NULL. */

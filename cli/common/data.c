@@ -2,6 +2,7 @@
 #include "cli/arrays/arrays.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int read_array(cli_call *call, const char *spec, tlnmf_record **record, cli_array *a)
@@ -156,6 +157,46 @@ int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out)
                         shape_text(&a, shape, sizeof shape));
     else
         code = from_array(call, input, record, &a, out);
+    tlnmf_record_free(record);
+    return code;
+}
+
+/* ---- realisations kept aside ----------------------------------------------------------------- */
+
+/* Fold f of an array (S, M, N) is the realisations s with s % folds == f, or all others. */
+static tlnmf_error make_part(cli_call *call, const cli_array *a, int folds, int f, bool others,
+                             tlnmf_data **out)
+{
+    int64_t S = a->shape[0], size = a->shape[1] * a->shape[2];
+    int64_t shape[3] = {0, a->shape[1], a->shape[2]};
+    double *part = malloc((size_t)(S * size) * sizeof *part);
+    if (part == NULL)
+        return tlnmf_fail(call->ctx, TLNMF_ERR_MEMORY, "no memory for a fold");
+    for (int64_t s = 0; s < S; s++)
+        if ((s % folds == f) != others)
+            memcpy(part + size * shape[0]++, a->x + size * s, (size_t)size * sizeof *part);
+    tlnmf_error error = tlnmf_data_from_realisations(call->ctx, part, shape, out);
+    free(part);
+    return error;
+}
+
+int cli_read_folds(cli_call *call, const cli_input *input, int folds, tlnmf_data **train,
+                   tlnmf_data **test)
+{
+    tlnmf_record *record;
+    cli_array a;
+    const char *quiet = cli_common_values.quiet;
+    cli_common_values.quiet = ""; /* the array was read before, and said what it is */
+    tlnmf_error error = read_array(call, input->spec, &record, &a);
+    int code = error == TLNMF_OK ? cli_arrange(call, input, record, &a)
+                                 : cli_fail_library(call, error, NULL);
+    cli_common_values.quiet = quiet;
+    for (int f = 0; code == EXIT_DONE && f < folds; f++) {
+        error = make_part(call, &a, folds, f, true, &train[f]);
+        if (error == TLNMF_OK)
+            error = make_part(call, &a, folds, f, false, &test[f]);
+        code = error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, input->spec);
+    }
     tlnmf_record_free(record);
     return code;
 }

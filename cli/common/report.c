@@ -89,8 +89,8 @@ const char *cli_certificate_words(const tlnmf_record *model)
         "not known: --certify or --exchange look for it",
         "none: L is not minimised, TL-NMF met a lower one; try --continuation or more --starts",
         "none: the time was over before L was minimised",
-        "none: covariances are singular and the floor is low, so that L has many minima; try "
-        "--continuation"};
+        ("none: covariances are singular and the floor is low, so that L has many minima; try "
+         "--continuation")};
     int64_t doubt = tlnmf_get_integer(model, "doubt");
     if (isfinite(tlnmf_get_real(model, "certificate")))
         return "upper bound on C - C*, valid if the run found the global minimum of L, which rests "
@@ -155,10 +155,12 @@ void cli_print_result(FILE *out, const cli_call *call, const cli_result *r)
     if (r->atoms != NULL)
         print_atoms(out, r);
     print_values(out, call, r->model);
-    print_run(out, r->model, tlnmf_get_real(tlnmf_data_record(r->data), "mean_power"));
+    bool white = tlnmf_get_array(r->model, "unmixing", NULL, NULL) != NULL;
+    double power = tlnmf_get_real(tlnmf_data_record(r->data), "mean_power");
+    print_run(out, r->model, white ? 1.0 : power);
     if (r->output != NULL) {
         fputs("  model         ", out);
         cli_put(out, r->output);
-        fputc('\n', out);
+        fprintf(out, "%s\n", white ? ": unmixing (a source a row) and mixing, its inverse" : "");
     }
 }

@@ -52,7 +52,8 @@ static tlnmf_settings *as_fit(const cli_call *call)
         return NULL;
     tlnmf_error error = TLNMF_OK;
     for (size_t i = 0; error == TLNMF_OK && (name = tlnmf_option_name(task, i)) != NULL; i++)
-        if (tlnmf_settings_get_text(call->settings, name, text, sizeof text) != NULL &&
+        if (tlnmf_option_kind_of("fit", name) != TLNMF_OPTION_UNKNOWN &&
+            tlnmf_settings_get_text(call->settings, name, text, sizeof text) != NULL &&
             text[0] != '\0')
             error = tlnmf_settings_set_text(call->ctx, fit, name, text);
     if (error == TLNMF_OK && strcmp(task, "jd") == 0)
@@ -70,6 +71,10 @@ static json_t *options_json(const cli_call *call)
     const char *name;
     for (size_t i = 0; object != NULL && (name = tlnmf_option_name("fit", i)) != NULL; i++)
         json_object_set_new(object, name, cli_option_json(fit, "fit", name));
+    const char *task = call->command->task;
+    for (size_t i = 0; object != NULL && (name = tlnmf_option_name(task, i)) != NULL; i++)
+        if (tlnmf_option_kind_of("fit", name) == TLNMF_OPTION_UNKNOWN)
+            json_object_set_new(object, name, cli_option_json(call->settings, task, name));
     tlnmf_settings_free(fit);
     return object;
 }
@@ -186,6 +191,11 @@ static json_t *summary_json(const cli_call *call, const cli_result *r)
     json_object_set_new(object, "command", json_string(call->command->name));
     json_object_set_new(object, "method", json_string(tlnmf_get_text(r->model, "method")));
     put_values(object, r->model);
+    if (tlnmf_get_integer(r->model, "K") > 0)
+        json_object_set_new(object, "k",
+                            json_integer((json_int_t)tlnmf_get_integer(r->model, "K")));
+    if (r->rank_table != NULL)
+        json_object_set(object, "rank_table", r->rank_table);
     json_object_set_new(object, "seed",
                         cli_option_json(call->settings, call->command->task, "seed"));
     json_object_set_new(object, "blas", json_string(tlnmf_blas()));

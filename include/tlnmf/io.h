@@ -34,13 +34,14 @@ TLNMF_API tlnmf_error tlnmf_io_write_array(tlnmf_ctx *ctx, const char *spec, con
 /* ---- models ---------------------------------------------------------------------------------- */
 
 /* By the extension: .h5 (also `-` and names without one), .npz or .mat; others are refused. An HDF5
- * file has datasets /Phi /W /H, /X /V and /trace/..., as far as the record has them, and a
- * JSON object in the text /summary: the text `summary` of the record if it has one, else an object
- * made from its integers, reals, texts and lists of texts. There `option.x` is x in options, any
- * other name with a dot likewise, and a real that is not finite is null. The scalars of the summary
- * are also attributes of /, and those of its members options and data of /options and /data. Other
- * arrays of the record are not written. A .npz or .mat file has the same arrays (trace_C for
- * /trace/C), the numbers of the summary, and the summary as summary.json or as the text summary. */
+ * file has datasets /Phi /W /H, /X /V /unmixing /mixing and /trace/..., as far as the record has
+ * them, and a JSON object in the text /summary: the text `summary` of the record if it has one,
+ * else an object made from its integers, reals, texts and lists of texts. There `option.x` is x in
+ * options, any other name with a dot likewise, and a real that is not finite is null. The scalars
+ * of the summary are also attributes of /, and those of its members options and data of /options
+ * and /data. Other arrays of the record are not written. A .npz or .mat file has the same arrays
+ * (trace_C for /trace/C), the numbers of the summary, and the summary as summary.json or as the
+ * text summary. */
 TLNMF_API tlnmf_error tlnmf_io_write_model(tlnmf_ctx *ctx, const char *path,
                                            const tlnmf_record *model);
 /* Reads a model. The record holds the arrays, M, N (0: there is no H), K, the text `summary` if

@@ -293,8 +293,9 @@ TLNMF_API void tlnmf_data_free(tlnmf_data *data);
 TLNMF_API tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data,
                                 const tlnmf_settings *settings, const tlnmf_record *start_or_null,
                                 tlnmf_record **model);
-/* Joint diagonalisation alone: minimises L over Phi. Settings of task "jd". Only Phi of the start
- * is read. The model has K = 0 and neither W nor H. */
+/* Joint diagonalisation alone: minimises L over Phi. Settings of task "jd"; of the start only Phi
+ * is read. The model has K = 0 and neither W nor H. With the option whiten Phi is that of the
+ * whitened data, and the model also has unmixing and mixing; eps-rel is then relative to 1. */
 TLNMF_API tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
                                         const tlnmf_settings *settings,
                                         const tlnmf_record *start_or_null, tlnmf_record **model);

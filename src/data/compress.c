@@ -419,6 +419,20 @@ tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tln
     return TLNMF_OK;
 }
 
+tlnmf_error tl_data_copy(tlnmf_ctx *ctx, const tlnmf_data *data, tlnmf_data **out)
+{
+    TRY(data_create(ctx, data->M, data->N, data->T, out));
+    (*out)->S = data->S;
+    (*out)->weighted = data->weighted;
+    (*out)->mean_power = data->mean_power;
+    tl_copy((*out)->weight, data->weight, data->N);
+    tl_copy((*out)->R, data->R, data->M * data->T);
+    for (int64_t n = 0; n <= data->N; n++)
+        (*out)->offset[n] = data->offset[n];
+    note_one_each(*out);
+    return TLNMF_OK;
+}
+
 double tl_data_longest(const tlnmf_data *data)
 {
     double longest = 0.0;

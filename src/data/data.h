@@ -25,6 +25,13 @@ struct tlnmf_data {
 bool tl_data_is_trim(const tlnmf_data *data, double eps);
 tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tlnmf_data **out);
 
+tlnmf_error tl_data_copy(tlnmf_ctx *ctx, const tlnmf_data *data, tlnmf_data **out);
+
+/* The data in coordinates in which their mean covariance is the identity: P R, and R = back P R. P
+ * and back are M x M. Refused where the mean covariance is singular. */
+tlnmf_error tl_data_whiten(tlnmf_ctx *ctx, const tlnmf_data *data, double *P, double *back,
+                           tlnmf_data **out);
+
 /* The largest norm of a frame, sqrt(trace Sigma_n). */
 double tl_data_longest(const tlnmf_data *data);
 
