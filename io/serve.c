@@ -71,8 +71,13 @@ int tlnmf_io_serve(const char *kind, const char *spec)
     int code = BROKEN;
     if (error == TLNMF_OK && hand_over(ctx, record))
         code = IO_APART_READ;
-    else if (hand_over_error(ctx, error == TLNMF_OK ? TLNMF_ERR_MEMORY : error, &record))
-        code = IO_APART_FAILED;
-    /* Nothing is closed and freed here: libhdf5's own end is one of the places where it loops. */
-    _exit(code);
+    else {
+        tlnmf_record_free(record);
+        record = NULL;
+        if (hand_over_error(ctx, error == TLNMF_OK ? TLNMF_ERR_MEMORY : error, &record))
+            code = IO_APART_FAILED;
+    }
+    tlnmf_record_free(record);
+    tlnmf_ctx_free(ctx);
+    return code;
 }

@@ -66,7 +66,8 @@ TLNMF_API tlnmf_error tlnmf_io_read_apart(tlnmf_ctx *ctx, const char *helper_or_
                                           const char *kind, const char *spec,
                                           tlnmf_io_stop *stop_or_null, void *user,
                                           tlnmf_record **out);
-/* For the helper: ends the process. Returns only if it could not begin, with an exit code. */
+/* For the helper: returns its exit code. It should end with _exit: libhdf5's own end is one of the
+ * places where damaged files make it loop. Limits are set for the whole process. */
 TLNMF_API int tlnmf_io_serve(const char *kind, const char *spec);
 
 /* ---- sound ----------------------------------------------------------------------------------- */
