@@ -58,16 +58,18 @@ static bool hand_over_error(tlnmf_ctx *ctx, tlnmf_error error, tlnmf_record **re
            hand_over(ctx, *record);
 }
 
-int tlnmf_io_serve(const char *kind, const char *spec)
+int tlnmf_io_serve(const char *what, const char *spec)
 {
     enum { BROKEN = 2 };
     tlnmf_ctx *ctx;
     tlnmf_record *record = NULL;
 
-    if (kind == NULL || spec == NULL || tlnmf_ctx_create(&ctx) != TLNMF_OK)
+    if (what == NULL || spec == NULL)
+        return IO_APART_READ; /* of nothing, as the asker will find */
+    if (tlnmf_ctx_create(&ctx) != TLNMF_OK)
         return BROKEN;
     io_confine(size_of(spec));
-    tlnmf_error error = read_kind(ctx, kind, spec, &record);
+    tlnmf_error error = read_kind(ctx, what, spec, &record);
     int code = BROKEN;
     if (error == TLNMF_OK && hand_over(ctx, record))
         code = IO_APART_READ;
