@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all test demo bench install python octave lint format clean
+.PHONY: all test torture demo bench install python octave lint format clean
 
 all: $(BUILD)/cmake_install.cmake
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -17,6 +17,9 @@ $(BUILD)/cmake_install.cmake:
 
 test: all
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+torture: all
+	@tests/torture.sh $(BUILD)
 
 demo: all
 	@examples/demo.sh $(BUILD)/tlnmf

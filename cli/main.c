@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static const cli_command *const commands[] = {&cli_separate,  &cli_apply, &cli_eval,
                                               &cli_fit,       &cli_jd,    &cli_simulate,
@@ -76,7 +77,7 @@ static int choose(int argc, char **argv)
         return EXIT_DONE;
     }
     if (strcmp(argv[1], "--read") == 0) /* what this program asks of itself: common/read.c */
-        return argc == 4 ? tlnmf_io_serve(argv[2], argv[3]) : EXIT_USAGE;
+        _exit(argc == 4 ? tlnmf_io_serve(argv[2], argv[3]) : EXIT_USAGE);
     if (strcmp(argv[1], "--man") == 0)
         return print_man(argc > 2 ? argv[2] : NULL);
     const cli_command *command = find(argv[1]);

@@ -11,8 +11,8 @@
  * other end is that of a file that broke the reader. */
 enum { IO_APART_FILE = 3, IO_APART_PIPE = 4, IO_APART_READ = 0, IO_APART_FAILED = 1 };
 
-/* Sets limits for reading a file of this size, -1 if it is not known; false if system calls cannot
- * be filtered here. There is no way back. */
+/* Sets limits for reading a file of this size, -1 if it comes through a pipe; false if system calls
+ * are not filtered: for pipes, and where the system cannot. There is no way back. */
 bool io_confine(int64_t size);
 
 /* A file in memory; negative with errno. */

@@ -35,16 +35,16 @@
 
 /* ---- memory and time ------------------------------------------------------------------------- */
 
-static void lower(int which, uint64_t value)
+static void limit_time(uint64_t seconds)
 {
     struct rlimit limit;
 
-    if (getrlimit(which, &limit) != 0 || limit.rlim_cur <= value)
+    if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_cur <= seconds)
         return;
-    limit.rlim_cur = (rlim_t)value;
-    if (which == RLIMIT_CPU && (limit.rlim_max == RLIM_INFINITY || limit.rlim_max > value + 1))
-        limit.rlim_max = (rlim_t)value + 1; /* the soft one can be caught */
-    setrlimit(which, &limit);
+    limit.rlim_cur = (rlim_t)seconds;
+    if (limit.rlim_max > seconds + 1)
+        limit.rlim_max = (rlim_t)seconds + 1; /* the first signal can be caught */
+    setrlimit(RLIMIT_CPU, &limit);
 }
 
 /* Bytes of address space in use; 0 if nobody says. */
@@ -71,8 +71,12 @@ static void limit_memory(int64_t size)
                         ? machine
                         : (uint64_t)size * ratio * copies;
 
-    if (!IS_SANITIZED)
-        lower(RLIMIT_AS, mapped() + base + more);
+    struct rlimit limit;
+    if (IS_SANITIZED || getrlimit(RLIMIT_AS, &limit) != 0 ||
+        limit.rlim_cur <= mapped() + base + more)
+        return;
+    limit.rlim_cur = (rlim_t)(mapped() + base + more);
+    setrlimit(RLIMIT_AS, &limit);
 }
 
 /* ---- system calls ---------------------------------------------------------------------------- */
@@ -174,9 +178,9 @@ bool io_confine(int64_t size)
 
     limit_memory(size);
     if (size >= 0)
-        lower(RLIMIT_CPU, (uint64_t)(io_seconds_to_read(size, rate)));
+        limit_time((uint64_t)io_seconds_to_read(size, rate));
     setrlimit(RLIMIT_CORE, &none);
-    return filter_calls();
+    return size >= 0 && filter_calls(); /* a .mat from a pipe takes a detour over a file */
 }
 
 int io_memory_file(const char *name)

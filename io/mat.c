@@ -1,6 +1,5 @@
 /* MATLAB files through matio: real, dense arrays, turned from columns first to rows first. */
 #include "mat.h"
-#include "apart.h"
 #include "h5.h"
 
 #include <errno.h>
@@ -17,24 +16,15 @@ static void say_nothing(int level, char *message)
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-/* matio opens names only, so that bytes from a pipe take a detour over a file, in memory where it
- * can have a name. */
+/* matio opens names only, so that bytes from a pipe take a detour over a file. */
 static mat_t *open_bytes(const io_source *source, io_error *err)
 {
     const char *directory = getenv("TMPDIR");
     char path[4096];
     mat_t *mat = NULL;
 
-    int fd = io_memory_file("tlnmf.mat");
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    bool in_memory = fd >= 0 && access(path, R_OK) == 0;
-    if (!in_memory) {
-        if (fd >= 0)
-            close(fd);
-        snprintf(path, sizeof path, "%s/tlnmf.XXXXXX",
-                 directory && *directory ? directory : "/tmp");
-        fd = mkstemp(path);
-    }
+    snprintf(path, sizeof path, "%s/tlnmf.XXXXXX", directory && *directory ? directory : "/tmp");
+    int fd = mkstemp(path);
     if (fd < 0) {
         io_fail(err, IO_BAD_INPUT, "%s: %s: %s", source->name, path, strerror(errno));
         return NULL;
@@ -47,8 +37,7 @@ static mat_t *open_bytes(const io_source *source, io_error *err)
             io_fail_content(source, "not a MATLAB file", err);
     }
     close(fd);
-    if (!in_memory)
-        unlink(path);
+    unlink(path);
     return mat;
 }
 

@@ -58,21 +58,28 @@ static bool hand_over_error(tlnmf_ctx *ctx, tlnmf_error error, tlnmf_record **re
            hand_over(ctx, *record);
 }
 
-int tlnmf_io_serve(const char *kind, const char *spec)
+int tlnmf_io_serve(const char *what, const char *spec)
 {
     enum { BROKEN = 2 };
     tlnmf_ctx *ctx;
     tlnmf_record *record = NULL;
 
-    if (kind == NULL || spec == NULL || tlnmf_ctx_create(&ctx) != TLNMF_OK)
+    if (what == NULL || spec == NULL)
+        return IO_APART_READ; /* of nothing, as the asker will find */
+    if (tlnmf_ctx_create(&ctx) != TLNMF_OK)
         return BROKEN;
     io_confine(size_of(spec));
-    tlnmf_error error = read_kind(ctx, kind, spec, &record);
+    tlnmf_error error = read_kind(ctx, what, spec, &record);
     int code = BROKEN;
     if (error == TLNMF_OK && hand_over(ctx, record))
         code = IO_APART_READ;
-    else if (hand_over_error(ctx, error == TLNMF_OK ? TLNMF_ERR_MEMORY : error, &record))
-        code = IO_APART_FAILED;
-    /* Nothing is closed and freed here: libhdf5's own end is one of the places where it loops. */
-    _exit(code);
+    else {
+        tlnmf_record_free(record);
+        record = NULL;
+        if (hand_over_error(ctx, error == TLNMF_OK ? TLNMF_ERR_MEMORY : error, &record))
+            code = IO_APART_FAILED;
+    }
+    tlnmf_record_free(record);
+    tlnmf_ctx_free(ctx);
+    return code;
 }

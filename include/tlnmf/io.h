@@ -58,21 +58,22 @@ TLNMF_API tlnmf_error tlnmf_io_describe(tlnmf_ctx *ctx, const char *path, tlnmf_
 
 /* HDF5 and MATLAB files are read by large libraries that damaged files can crash, stall or bloat.
  * In a process of its own such a file can do no harm: `helper` is a program that answers `HELPER
- * --read KIND SPEC` by `return tlnmf_io_serve(KIND, SPEC)` (the program tlnmf does). It is started
+ * --read WHAT SPEC` by `return tlnmf_io_serve(WHAT, SPEC)` (the program tlnmf does). It is started
  * with posix_spawn, works under limits on memory, time and system calls (seccomp on Linux), and
  * hands over a packed record. Whatever ends it is TLNMF_ERR_INPUT.
  *
- * `kind` is "array", "model" or "describe", for what tlnmf_io_read_array, tlnmf_io_read_model and
+ * `what` is "array", "model" or "describe", for what tlnmf_io_read_array, tlnmf_io_read_model and
  * tlnmf_io_describe answer. Our own .npy reader needs no other process; it, and every file where
  * helper is NULL or cannot be started, is read here. `stop` is asked twenty times a second; if it
  * is not 0, reading ends with TLNMF_ERR_INPUT. */
 typedef int tlnmf_io_stop(void *user);
 TLNMF_API tlnmf_error tlnmf_io_read_apart(tlnmf_ctx *ctx, const char *helper_or_null,
-                                          const char *kind, const char *spec,
+                                          const char *what, const char *spec,
                                           tlnmf_io_stop *stop_or_null, void *user,
                                           tlnmf_record **out);
-/* For the helper: ends the process. Returns only if it could not begin, with an exit code. */
-TLNMF_API int tlnmf_io_serve(const char *kind, const char *spec);
+/* For the helper: returns its exit code. It should end with _exit: libhdf5's own end is one of the
+ * places where damaged files make it loop. Limits are set for the whole process. */
+TLNMF_API int tlnmf_io_serve(const char *what, const char *spec);
 
 /* ---- sound ----------------------------------------------------------------------------------- */
 

@@ -141,7 +141,7 @@ static void models_come_back(void **state)
         io_model in = {.M = 2, .N = 4, .K = 3, .Phi = Phi, .W = W, .H = H, .trace_length = 5}, out;
         for (int c = 0; c < IO_TRACE_COLUMNS; c++)
             in.trace[c] = trace;
-        in.extra[1] = (io_array){.ndim = 2, .dim = {2, 4}, .x = V};
+        in.coefficient[1] = (io_array){.ndim = 2, .dim = {2, 4}, .x = V};
         in.summary = json_pack("{s:f, s:s, s:{s:i}}", "eps", 0.25, "method", "t\xc3\xa4l",
                                "options", "k", 3);
         assert_true(io_model_write(names[f], &in, &err));
@@ -153,8 +153,8 @@ static void models_come_back(void **state)
         assert_memory_equal(out.H, H, sizeof H);
         assert_int_equal(out.trace_length, 5);
         assert_memory_equal(out.trace[6], trace, sizeof trace);
-        assert_memory_equal(out.extra[1].x, V, sizeof V);
-        assert_null(out.extra[0].x);
+        assert_memory_equal(out.coefficient[1].x, V, sizeof V);
+        assert_null(out.coefficient[0].x);
         assert_true(json_equal(out.summary, in.summary));
         io_model_free(&out);
         json_decref(in.summary);
