@@ -121,7 +121,7 @@ def whitener(C: Real, weights: Optional[Real] = None) -> Real:
     return np.asarray((vectors / np.sqrt(values)) @ vectors.T)
 
 
-@documented("jd")
+@documented("jd", skip=("whiten",))
 def joint_diagonalize(
     C: Any,
     weights: Any = None,

@@ -143,10 +143,10 @@ class JointDiagonalizer(Estimator):
 def _with_options(cls: Any) -> None:
     """Puts the options of task jd into the signature and the docstring."""
     own = list(inspect.signature(cls.__init__).parameters.values())[:3]
-    found: Dict[str, inspect.Parameter] = parameters("jd", (), _RENAMED)
+    found: Dict[str, inspect.Parameter] = parameters("jd", ("whiten",), _RENAMED)
     signature = inspect.Signature(own + list(found.values()))
     cls.__init__.__signature__ = signature
-    cls.__doc__ = cls.__doc__.replace("{options}", describe("jd", (), _RENAMED, "    "))
+    cls.__doc__ = cls.__doc__.replace("{options}", describe("jd", ("whiten",), _RENAMED, "    "))
 
 
 _with_options(JointDiagonalizer)

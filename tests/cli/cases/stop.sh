@@ -72,8 +72,11 @@ for signals in INT TERM "INT TERM"; do
         kill -$signal $pid
     done
     kill -CONT $pid
-    code=0
-    wait $pid || code=$?
+    code=147 # 128 + SIGSTOP: bash may still tell of the stop
+    while [ $code -eq 147 ]; do
+        code=0
+        wait $pid || code=$?
+    done
     case $signals in
     *" "*) check "$signals: ended by a signal: $code" [ $code -eq 130 -o $code -eq 143 ] ;;
     *) judge 130 "" "tlnmf separate: interrupted, no stems are written" $code "separate, SIG$signals" ;;
