@@ -161,7 +161,7 @@ static tlnmf_error unpack(tlnmf_ctx *ctx, const reader *r, tlnmf_record **out)
 /* The error that the reader has met. */
 static tlnmf_error pass_on(tlnmf_ctx *ctx, const reader *r)
 {
-    tlnmf_record *said;
+    tlnmf_record *said = NULL;
 
     IO_TRY(unpack(ctx, r, &said));
     int64_t code = tlnmf_get_integer(said, "error");

@@ -1,5 +1,5 @@
 /* Limits that a process which reads foreign files sets itself: memory, time, system calls. */
-#define _GNU_SOURCE /* memfd_create and the rest of the numbers */
+#define _GNU_SOURCE // NOLINT(bugprone-reserved-identifier): memfd_create and numbers of calls
 #include "apart.h"
 
 #include <fcntl.h>

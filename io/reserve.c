@@ -1,5 +1,5 @@
 /* Space on the disk, found before a long run: a file without a name that holds it. */
-#define _GNU_SOURCE /* fallocate */
+#define _GNU_SOURCE /* fallocate; NOLINT(bugprone-reserved-identifier) */
 #include "api.h"
 #include "internal.h"
 

@@ -54,13 +54,19 @@ static void add_labels(tlnmf_ctx *ctx, tlnmf_sound *sound, folder *f, int blind)
     if (file == NULL)
         fail(path, "cannot be read");
     while (fgets(line, sizeof line, file) != NULL) {
-        if (sscanf(line, "%lf %lf %255[^\r\n]", &start, &end, name) != 3)
+        char *at = line, *after;
+        start = strtod(at, &after);
+        end = strtod(after, &at);
+        at += strspn(at, " \t");
+        at[strcspn(at, "\r\n")] = '\0';
+        if (after == line || *at == '\0')
             continue;
+        snprintf(name, sizeof name, "%.255s", at);
         int k = 0;
         while (k < f->sources && strcmp(f->name[k], name) != 0)
             k++;
         if (k == f->sources && k < SOURCES)
-            strcpy(f->name[f->sources++], name);
+            snprintf(f->name[f->sources++], sizeof f->name[0], "%s", name);
         if (!blind && tlnmf_sound_add_label(ctx, sound, name, start, end) != TLNMF_OK)
             fail(path, tlnmf_message(ctx));
     }
@@ -226,7 +232,7 @@ static void run(tlnmf_ctx *ctx, const char *path, const tlnmf_settings *settings
     tlnmf_settings_free(run_settings);
     tlnmf_settings_free(own);
     tlnmf_sound_free(sound);
-    for (int k = 0; k < f.sources; k++)
+    for (int k = 0; k < SOURCES; k++)
         free(f.truth[k]);
     free(f.mix);
     free(stems);
@@ -250,7 +256,8 @@ int main(int argc, char **argv)
         }
         *equals = '\0';
         if (strcmp(argv[i], "blind") == 0)
-            blind = atoi(equals + 1); /* 1: k as given; 2: k as many as there are */
+            blind =
+                (int)strtol(equals + 1, NULL, 10); /* 1: k as given; 2: k as many as there are */
         else if (tlnmf_settings_set_text(ctx, settings, argv[i], equals + 1) != TLNMF_OK)
             fail(argv[i], tlnmf_message(ctx));
     }

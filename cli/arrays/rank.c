@@ -223,7 +223,8 @@ int cli_rank_choose(cli_call *call, const cli_input *input, const tlnmf_data *da
         rank->table = table_json(&t);
         if (out != NULL)
             print_table(out, &t);
-        tlnmf_settings_set_integer(call->ctx, call->settings, "k", t.best->K);
+        if (t.best != NULL)
+            tlnmf_settings_set_integer(call->ctx, call->settings, "k", t.best->K);
     }
     for (int f = 0; f < t.folds; f++) {
         tlnmf_data_free(t.train[f]);

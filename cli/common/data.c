@@ -145,7 +145,7 @@ static int from_array(cli_call *call, const cli_input *input, tlnmf_record *reco
 int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out)
 {
     tlnmf_record *record;
-    cli_array a;
+    cli_array a = {0};
     char shape[128];
     *out = NULL;
     int code = read_array(call, input->spec, &record, &a);
@@ -169,7 +169,7 @@ static tlnmf_error make_part(cli_call *call, const cli_array *a, int folds, int 
 {
     int64_t S = a->shape[0], size = a->shape[1] * a->shape[2];
     int64_t shape[3] = {0, a->shape[1], a->shape[2]};
-    double *part = malloc((size_t)(S * size) * sizeof *part);
+    double *part = malloc((size_t)(S * size + 1) * sizeof *part); /* + 1: never of size 0 */
     if (part == NULL)
         return tlnmf_fail(call->ctx, TLNMF_ERR_MEMORY, "no memory for a fold");
     for (int64_t s = 0; s < S; s++)
@@ -184,7 +184,7 @@ int cli_read_folds(cli_call *call, const cli_input *input, int folds, tlnmf_data
                    tlnmf_data **test)
 {
     tlnmf_record *record;
-    cli_array a;
+    cli_array a = {0};
     const char *quiet = cli_common_values.quiet;
     cli_common_values.quiet = ""; /* the array was read before, and said what it is */
     tlnmf_error error = read_array(call, input->spec, &record, &a);
@@ -207,7 +207,7 @@ int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t 
                     int64_t columns, tlnmf_record *start)
 {
     tlnmf_record *record;
-    cli_array a;
+    cli_array a = {0};
     char shape[128];
     if (spec == NULL)
         return EXIT_DONE;
@@ -228,7 +228,7 @@ int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t 
 int cli_read_weights(cli_call *call, const char *spec, tlnmf_data *data)
 {
     tlnmf_record *record;
-    cli_array a;
+    cli_array a = {0};
     int64_t N = tlnmf_get_integer(tlnmf_data_record(data), "N");
     if (spec == NULL)
         return EXIT_DONE;

@@ -1,5 +1,5 @@
 /* The staging folder DIR/.tlnmf-part: every output is whole in it before an old file is touched. */
-#define _GNU_SOURCE /* renameat2 */
+#define _GNU_SOURCE /* renameat2; NOLINT(bugprone-reserved-identifier) */
 #include "cli/stems/stems.h"
 
 #include <dirent.h>
