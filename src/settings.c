@@ -9,18 +9,18 @@
 #include <stdlib.h>
 
 typedef struct option {
-    int tasks;
     const char *name;
+    int tasks;
     tlnmf_option_kind kind;
     double low, high, fallback;
-    bool unset; /* the default means "not given" and is allowed outside the range */
     size_t offset;
     const char *choices, *help;
+    bool unset; /* the default means "not given" and is allowed outside the range */
 } option;
 
-#define OPTION(tasks, name, field, kind, low, high, fallback, unset, choices, help) \
-    {tasks,    name,  TLNMF_OPTION_##kind,          low,     high,                  \
-     fallback, unset, offsetof(tl_settings, field), choices, help},
+#define OPTION(tasks, name, field, kind, low, high, fallback, unset, choices, help)                \
+    {name, tasks, TLNMF_OPTION_##kind, low, high, fallback, offsetof(tl_settings, field), choices, \
+     help, unset},
 static const option options[] = {
 #include "options.def"
 };
@@ -284,10 +284,14 @@ tlnmf_error tlnmf_settings_copy(tlnmf_ctx *ctx, const tl_settings *settings, tl_
     TL_NEED(ctx, out);
     *out = NULL;
     TL_NEED(ctx, settings);
-    TRY(tlnmf_settings_create(ctx, tl_task_name(settings->task), out));
-    tl_hooks hooks = (*out)->hooks;
-    **out = *settings;
-    (*out)->hooks = hooks;
+    tl_settings *copy = NULL;
+    TRY(tlnmf_settings_create(ctx, tl_task_name(settings->task), &copy));
+    if (copy == NULL) /* for analysers, which cannot tell errors from TLNMF_OK here */
+        return TLNMF_ERR_MEMORY;
+    tl_hooks hooks = copy->hooks;
+    *copy = *settings;
+    copy->hooks = hooks;
+    *out = copy;
     return TLNMF_OK;
 }
 

@@ -142,7 +142,7 @@ static int transform(const tl_dft_plan *plan)
 static void load(const double *x, int64_t columns, int64_t first, double *re, double *im)
 {
     for (int c = 0; c < LANE; c++) {
-        int64_t a = first + 2 * c, b = a + 1;
+        int64_t a = first + (int64_t)2 * c, b = a + 1;
         re[c] = a < columns ? x[a] : 0.0;
         im[c] = b < columns ? x[b] : 0.0;
     }
@@ -151,7 +151,7 @@ static void load(const double *x, int64_t columns, int64_t first, double *re, do
 static void store(double *x, int64_t columns, int64_t first, const double *re, const double *im)
 {
     for (int c = 0; c < LANE; c++) {
-        int64_t a = first + 2 * c, b = a + 1;
+        int64_t a = first + (int64_t)2 * c, b = a + 1;
         if (a < columns)
             x[a] = re[c];
         if (b < columns)
@@ -189,7 +189,7 @@ static void unpack(const tl_dft_plan *plan, int at, int64_t columns, int64_t fir
 
 void tl_dft_forward(tl_dft_plan *plan, int64_t columns, const double *Y, double *X)
 {
-    for (int64_t first = 0; first < columns; first += 2 * LANE) {
+    for (int64_t first = 0; first < columns; first += (int64_t)2 * LANE) {
         for (int64_t t = 0; t < plan->M; t++)
             load(Y + t * columns, columns, first, plan->re[0] + t * LANE, plan->im[0] + t * LANE);
         unpack(plan, transform(plan), columns, first, X);
@@ -223,7 +223,7 @@ static void pack(const tl_dft_plan *plan, int64_t columns, int64_t first, const 
 
 void tl_dft_inverse(tl_dft_plan *plan, int64_t columns, const double *X, double *Y)
 {
-    for (int64_t first = 0; first < columns; first += 2 * LANE) {
+    for (int64_t first = 0; first < columns; first += (int64_t)2 * LANE) {
         pack(plan, columns, first, X);
         int at = transform(plan);
         for (int64_t t = 0; t < plan->M; t++)

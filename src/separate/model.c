@@ -252,7 +252,7 @@ static tlnmf_error get_info(tlnmf_ctx *ctx, const tlnmf_record *model, tl_separa
 static tlnmf_error get_single(tlnmf_ctx *ctx, const tlnmf_record *model,
                               const tl_separator_info *info, tl_separator **out)
 {
-    const double *Phi, *W;
+    const double *Phi = NULL, *W = NULL;
     int64_t M = info->frames.M, K = info->sources * info->per_source;
     if (K < 1)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "per_source = 0: the model has no components");
@@ -305,7 +305,7 @@ static tlnmf_error check_arrays(tlnmf_ctx *ctx, const tl_separator_info *info, c
     for (int64_t i = 0; i < a->rows * a->K; i++)
         if (!(a->W[i] >= 0.0 && isfinite(a->W[i])))
             return tl_fail(ctx, TLNMF_ERR_DATA, "W must be finite and not negative");
-    for (int64_t k = 0; k < a->K; k++)
+    for (int64_t k = 0; a->columns != NULL && k < a->K; k++)
         if (!(a->columns[2 * k] >= 0.0 && a->columns[2 * k] < (double)info->sources))
             return tl_fail(ctx, TLNMF_ERR_DATA, "column %lld belongs to source %g of %lld",
                            (long long)k, a->columns[2 * k], (long long)info->sources);
@@ -417,7 +417,7 @@ static tlnmf_error get_members(tlnmf_ctx *ctx, const tlnmf_record *model,
 
 tlnmf_error tl_blend_from_record(tlnmf_ctx *ctx, const tlnmf_record *model, tl_blend **out)
 {
-    tl_separator_info info;
+    tl_separator_info info = {.outcome = TLNMF_NOT_RUN};
     tl_blend *blend;
     void *memory;
     *out = NULL;

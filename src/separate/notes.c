@@ -187,7 +187,7 @@ tlnmf_error tl_study_separator(const tl_study *s, const tl_dictionary *d, const 
         (*out)->owner[k] = d->owner[k];
         (*out)->gate[k] = k < d->base ? -1 : gate_number(d->owner[k], d->shift[k]);
     }
-    for (int64_t i = 0; i < shape.opens; i++) {
+    for (int64_t i = 0; notes != NULL && i < shape.opens; i++) {
         tl_note note = notes->note[i];
         (*out)->open[i] = (tl_span){note.start, note.end, gate_number(note.source, note.shift)};
     }

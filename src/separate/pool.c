@@ -248,7 +248,7 @@ static void represent(pool *p)
 static tlnmf_error try_all(void *self)
 {
     pool *p = self;
-    double rate = p->opt->rate, weight[CANDIDATES];
+    double rate = p->opt->rate, weight[CANDIDATES] = {0.0};
     represent(p);
     p->planned = 3 * p->reps + 1;
     TRY(tl_remix_create(p->ctx, p->sound, &p->schedule, (int64_t)(SHORTEST * rate),
