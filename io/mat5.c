@@ -117,6 +117,7 @@ static bool inflate_all(FILE *f, int64_t size, unsigned char *head, size_t *head
         z.avail_out = BLOCK;
         state = inflate(&z, Z_NO_FLUSH);
         size_t made = BLOCK - z.avail_out, fits = TAG + HEADER - *head_size;
+        /* cppcheck-suppress uninitvar; inflate() has filled it */
         memcpy(head + *head_size, out, made < fits ? made : fits);
         *head_size += made < fits ? made : fits;
         total += (int64_t)made;

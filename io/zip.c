@@ -237,6 +237,7 @@ bool io_zip_extract(const io_zip *zip, const io_zip_member *m, unsigned char **b
     if (!check_claim(zip, m, err))
         return false;
     unsigned char *packed = malloc((size_t)m->packed + 1);
+    /* cppcheck-suppress uninitdata; read_packed() fills it */
     unsigned char *plain = m->method == 0 ? packed : malloc((size_t)m->size + 1);
     bool ok = packed && plain;
     if (!ok)

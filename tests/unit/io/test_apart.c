@@ -139,9 +139,17 @@ static int try_calls(void)
 {
     if (!io_confine(1000))
         return 0; /* no filter on this system, or a sanitizer */
-    if (open("written", O_WRONLY | O_CREAT, 0600) >= 0 || errno != EPERM)
+    int file = open("written", O_WRONLY | O_CREAT, 0600);
+    int why = errno;
+    if (file >= 0)
+        close(file);
+    if (file >= 0 || why != EPERM)
         return 1;
-    if (socket(AF_INET, SOCK_STREAM, 0) >= 0 || errno != EPERM)
+    int line = socket(AF_INET, SOCK_STREAM, 0);
+    why = errno;
+    if (line >= 0)
+        close(line);
+    if (line >= 0 || why != EPERM)
         return 2;
     if (fork() >= 0)
         return 3;
