@@ -187,9 +187,10 @@ int cli_read_folds(cli_call *call, const cli_input *input, int folds, tlnmf_data
     cli_array a = {0};
     const char *quiet = cli_common_values.quiet;
     cli_common_values.quiet = ""; /* the array was read before, and said what it is */
-    tlnmf_error error = read_array(call, input->spec, &record, &a);
-    int code = error == TLNMF_OK ? cli_arrange(call, input, record, &a)
-                                 : cli_fail_library(call, error, NULL);
+    tlnmf_error error = TLNMF_OK;
+    int code = read_array(call, input->spec, &record, &a);
+    if (code == EXIT_DONE)
+        code = cli_arrange(call, input, record, &a);
     cli_common_values.quiet = quiet;
     for (int f = 0; code == EXIT_DONE && f < folds; f++) {
         error = make_part(call, &a, folds, f, true, &train[f]);

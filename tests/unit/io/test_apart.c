@@ -157,7 +157,10 @@ static int try_calls(void)
         return 4;
     if (unlink("x.h5") == 0)
         return 5;
-    if (open("x.h5", O_RDONLY) < 0)
+    file = open("x.h5", O_RDONLY);
+    if (file >= 0)
+        close(file);
+    if (file < 0)
         return 6;
     void *large = malloc((size_t)3 << 30);
     bool refused_memory = large == NULL;

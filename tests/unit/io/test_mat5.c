@@ -68,7 +68,7 @@ static bool reads(const char *path)
 
 static void test_flips(void **state)
 {
-    unsigned char element[4096];
+    unsigned char element[4096] = {0};
     (void)state;
     for (int i = 0; i < COUNT; i++)
         x[i] = i % 5 == 0 ? 0.0 : 1.0 / (i + 1);
@@ -86,7 +86,7 @@ static void test_flips(void **state)
 
 static void test_short(void **state)
 {
-    unsigned char element[4096];
+    unsigned char element[4096] = {0};
     (void)state;
     for (int stored = 0; stored < COUNT; stored += 7) {
         write_mat("short.mat", element, compress_matrix(element, sizeof element, stored));
