@@ -14,7 +14,8 @@ static void must(tlnmf_ctx *ctx, tlnmf_error error)
     }
 }
 
-/* The two rows that stand together when rows are `apart`: far from each other in most pairs. */
+/* If rows are `apart`: the pair of rows that row m belongs to. Most pairs are far from each
+ * other. */
 static int64_t partner_group(const bed *b, int64_t m)
 {
     return m % ((b->is.M + 1) / 2);
@@ -49,7 +50,8 @@ static void fill_positive(int64_t count, tl_rng *rng, double *x)
         x[i] = tl_rng_uniform(rng) + 0.1;
 }
 
-/* Low weights where a row has its data, high ones elsewhere: rows of different groups stay. */
+/* Low weights where a row has its data, high ones elsewhere: rows of different pairs do not
+ * rotate. */
 static void fill_weights_apart(bed *b, tl_rng *rng)
 {
     for (int64_t m = 0; m < b->is.M; m++)
@@ -70,7 +72,6 @@ static void allocate_inputs(bed *b)
         TL_SLOT(b->E, M * M),
         TL_SLOT(b->E_long, M * M),
         TL_SLOT(b->UX, tl_max(tl_gradient_scratch(b->data), tl_sweep_scratch(b->data))),
-        TL_SLOT(b->fast_X, M * T),
         TL_SLOT(b->V_turned, N * M),
         TL_SLOT(b->M_scratch, M * M),
         TL_SLOT(b->twin_X, M * T),
@@ -90,7 +91,8 @@ static void allocate_inputs(bed *b)
         TL_SLOT(b->fast.G, M * M),
         TL_SLOT(b->twin.G, M * M),
         TL_SLOT(b->fast.Q, M * M),
-        TL_SLOT(b->twin.Q, M * M)};
+        TL_SLOT(b->twin.Q, M * M),
+        TL_SLOT(b->fast_X, M * T)};
     must(b->ctx, TL_ARENA(b->ctx, "the bench", table, &b->block));
 }
 

@@ -78,7 +78,7 @@ static double qr_flops(double m, double n)
 int __wrap_LAPACKE_dgeqrf_work(int order, int m, int n, double *A, int lda, double *tau,
                                double *work, int lwork)
 {
-    if (lwork >= 0) /* a question about sizes otherwise */
+    if (lwork >= 0) /* else it is a workspace query */
         total += qr_flops(m, n);
     return __real_LAPACKE_dgeqrf_work(order, m, n, A, lda, tau, work, lwork);
 }

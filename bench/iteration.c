@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 typedef struct watch {
-    double seconds, flops; /* at the end of the iteration before */
+    double seconds, flops; /* at the end of the previous iteration */
     bool running;
 } watch;
 
@@ -61,7 +61,7 @@ static tlnmf_error run(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t K, int64_t 
     opt.method = TL_METHOD_TL;
     opt.solver = TL_ALGORITHM_PAPER;
     opt.threads = 1;
-    /* From near the end: line searches that take one trial, as most do. */
+    /* Start near a minimum, where most line searches take one trial. */
     opt.transform = TL_TRANSFORM_DCT;
     tlnmf_data *data;
     tl_result *result;
@@ -89,7 +89,7 @@ int main(int argc, char **argv)
     tlnmf_ctx *ctx;
     if (tlnmf_ctx_create(&ctx) != TLNMF_OK)
         return 1;
-    omp_set_num_threads(1); /* for the rate of products; the fit sees to its own */
+    omp_set_num_threads(1); /* for the rate of products; the fit has its own setting */
     tlnmf_error error = run(ctx, size[0], size[1], size[2], size[3]);
     if (error != TLNMF_OK)
         fprintf(stderr, "bench: %s\n", tlnmf_message(ctx));

@@ -99,11 +99,24 @@ int cli_fail(const cli_command *command, exit_code code, const char *format, ...
 /* The same with "warning: " before the message; nothing with -q. */
 void cli_warn(const cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* What the program has decided, on stderr; nothing with -q. */
+void cli_say(const cli_command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* For an error of the library, with its message; `file` names what was being worked on where the
  * message does not, or NULL. Exit codes: a file that cannot be read is bad input, one that cannot
  * be written an output error. */
 int cli_fail_library(const cli_call *call, tlnmf_error error, const char *file);
 exit_code cli_code_of(tlnmf_error error);
+
+/* ---- foreign text (common/text.c) ------------------------------------------------------------ */
+
+/* Everything that comes from a file, or is the name of one, is printed through these: controls,
+ * overrides of direction and what is not UTF-8 become escapes (\x1b, \u202e). */
+void cli_put(FILE *out, const char *text);
+/* The same into a buffer, cut where it is full; returns it. */
+const char *cli_plain(const char *text, char *buffer, size_t size);
+/* JSON text with such characters as \u escapes, which mean the same; releases `text`. */
+char *cli_plain_json(char *text_or_null);
 
 /* ---- help (common/help.c, common/man.c) ------------------------------------------------------ */
 
@@ -125,10 +138,27 @@ const cli_command *cli_command_at(size_t index); /* NULL past the last */
 /* Fails early when a file could not be written: it is there already (and no --force was given), no
  * directory, no permission. NULL and "-" are fine; a device or a pipe is written in place. */
 int cli_check_output(const cli_command *command, const char *path);
+/* Fails where a model could not be written under this name, for its extension. NULL is fine. */
+int cli_check_model_name(const cli_command *command, const char *output);
 /* Whether two names, which may end in :/path or :name, are one regular file. */
 bool cli_is_same_file(const char *spec, const char *path);
 /* Fails if the output is the input, --force or not. Either may be NULL. */
 int cli_check_input(const cli_command *command, const char *input, const char *output);
+
+/* Reserves disk space for a model of these data; `output` may be NULL. Release it before the model
+ * is written. */
+int cli_reserve_model(const cli_call *call, const char *output, const tlnmf_data *data, int64_t K,
+                      tlnmf_io_reservation **reserved);
+/* Where a run that was cancelled writes: NAME.partial.h5 for NAME.h5, or NAME.partial-2.h5, .. : a
+ * name that is free. Standard output, devices and pipes stay what they are. NULL if there is none.
+ */
+const char *cli_partial_path(const char *output, char path[CLI_PATH]);
+
+/* ---- foreign files (common/read.c) ----------------------------------------------------------- */
+
+/* Reads an array, a model or a description ("array", "model", "describe") in a process of its own,
+ * as tlnmf_io_read_apart does. Returns an exit code; a signal ends the reading. */
+int cli_read(const cli_call *call, const char *kind, const char *spec, tlnmf_record **out);
 
 /* ---- data (common/data.c) -------------------------------------------------------------------- */
 
@@ -137,6 +167,9 @@ int cli_check_input(const cli_command *command, const char *input, const char *o
  * symmetric. */
 typedef struct cli_input {
     const char *spec, *kind;
+    const char *axes;      /* names of the axes, "trials,channels,time"; NULL: (S, M, N) */
+    bool per_trial;        /* the frames of all realisations, one after the other */
+    bool expects_data;     /* covariances are the exception, and said to be recognised */
     int64_t block, moving; /* neighbouring frames as realisations; 0: not asked for */
 } cli_input;
 
@@ -158,9 +191,9 @@ const char *cli_bytes(double bytes, char *text, size_t size); /* "1.2 GB" */
 
 /* ---- Ctrl-C (common/interrupt.c) ------------------------------------------------------------- */
 
-/* Ctrl-C once: stop cleanly; twice: at once, without leaving temporary files. */
+/* Ctrl-C, SIGTERM or SIGHUP once: stop cleanly; twice: at once, without leaving temporary files. */
 void cli_catch_interrupt(void);
-bool cli_interrupted(void); /* whether Ctrl-C or SIGTERM has come */
+bool cli_interrupted(void); /* whether one of them has come */
 /* Between these two the second Ctrl-C waits, so that files are put in place whole; the third does
  * not. */
 void cli_guard_begin(void);
@@ -197,8 +230,9 @@ typedef struct cli_result {
     const tlnmf_data *data;
     tlnmf_record *model;
     const tlnmf_record *atoms; /* NULL: not asked for */
-    const char *kind, *init_phi, *init_w, *init_h, *weights, *block,
-        *moving; /* as given, for the record; may be NULL */
+    json_t *rank_table;        /* of -k A:B; NULL: not asked for */
+    const char *kind, *init_phi, *init_w, *init_h, *weights, *block, *moving, *axes, *per_trial,
+        *init, *keep; /* as given, for the record; may be NULL */
 } cli_result;
 
 /* What is wrong with the operand, -o and --json before any file is read. The output must be none of

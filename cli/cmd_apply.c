@@ -1,8 +1,29 @@
-/* tlnmf apply: a model of `separate` on another recording. */
+/* tlnmf apply: a model of `separate` on another recording, or one of `fit` on another array. */
+#include "cli/arrays/arrays.h"
 #include "cli/stems/stems.h"
 
 #include <math.h>
 #include <string.h>
+
+static struct {
+    const char *input, *block, *moving, *axes, *per_trial;
+} arg;
+
+/* For arrays; sounds share theirs with `separate`. */
+static const cli_option options[] = {
+    {"o", "OUTPUT",
+     "sounds: directory of the stems, made if need be; arrays: file of the result [applied.h5]",
+     &cli_common_values.output},
+    {"input", "data|covariances|auto",
+     "what the array holds: data (S, M, N) or covariances (N, M, M) [auto]", &arg.input},
+    {"axes", "A,B,C", "what the axes of the array are, as for `fit` [trials,channels,time]",
+     &arg.axes},
+    {"per-trial", NULL, "every trial has frames of its own, instead of being a realisation of them",
+     &arg.per_trial},
+    {"block", "INT", "treat every INT consecutive frames as realisations of a single frame",
+     &arg.block},
+    {"moving", "INT", "treat the INT frames around each frame as realisations of it", &arg.moving},
+};
 
 static const cli_rename renamed[] = {{"keep", "--residual"}, {NULL, NULL}};
 
@@ -82,20 +103,87 @@ static int apply_model(cli_stems *stems, tlnmf_record *model)
     return cli_stems_make(stems, model, about(stems, model));
 }
 
-static int apply(cli_call *call)
+static int apply_to_sound(cli_call *call, tlnmf_record *model)
 {
-    tlnmf_record *model;
     cli_stems stems;
-    if (call->operand_count != 2)
-        return cli_fail(call->command, EXIT_USAGE, "a model and a sound file are needed");
-    tlnmf_error error = tlnmf_io_read_model(call->ctx, call->operands[0], &model);
-    if (error != TLNMF_OK)
-        return cli_fail_library(call, error, NULL);
     int code = cli_stems_open(call, call->settings, call->operands[1], &stems);
     stems.model_path = call->operands[0];
     if (code == EXIT_DONE)
         code = apply_model(&stems, model);
     cli_stems_close(&stems, code);
+    return code;
+}
+
+static int apply_to_array(cli_call *call, const tlnmf_record *model)
+{
+    const int64_t most = 1000000000;
+    const char *block = tlnmf_get_text(model, "given.block");
+    const char *moving = tlnmf_get_text(model, "given.moving");
+    cli_input input = {.spec = call->operands[1],
+                       .kind = arg.input ? arg.input : "auto",
+                       .axes = arg.axes,
+                       .per_trial = arg.per_trial != NULL,
+                       .expects_data = true};
+    if (cli_check_axes(call, arg.axes) != EXIT_DONE)
+        return EXIT_USAGE;
+    if (arg.block != NULL && arg.moving != NULL)
+        return cli_fail(call->command, EXIT_USAGE, "--block and --moving: one of them");
+    if (!cli_integer(call, "block", arg.block, 1, most, 0, &input.block) ||
+        !cli_integer(call, "moving", arg.moving, 1, most, 0, &input.moving))
+        return EXIT_USAGE;
+    if (arg.block == NULL && arg.moving == NULL && (block != NULL || moving != NULL))
+        cli_warn(call->command, "the model was fitted with --%s %s, and this is applied without",
+                 block != NULL ? "block" : "moving", block != NULL ? block : moving);
+    const char *output = cli_common_values.output;
+    return cli_apply_arrays(call, model, call->operands[0], &input,
+                            output != NULL ? output : "applied.h5");
+}
+
+/* Options that mean nothing for this kind of input are refused, not passed over. */
+static int check_options(const cli_call *call, bool is_array)
+{
+    static const char *const of_sounds[] = {"release", "eps", "components", "residual"};
+    static const char *const of_arrays[] = {"J",      "tol",    "grad-tol", "max-seconds",
+                                            "keep-x", "keep-v", NULL};
+    const cli_stem_words *s = &cli_stem_values;
+    const char *stray = NULL;
+    if (is_array) {
+        stray = s->labels        ? "labels"
+                : s->activations ? "activations"
+                : s->gain        ? "gain"
+                : s->format      ? "format"
+                                 : NULL;
+        for (size_t i = 0; i < sizeof of_sounds / sizeof *of_sounds; i++)
+            stray = cli_given(call, of_sounds[i]) ? of_sounds[i] : stray;
+    } else {
+        stray = arg.input       ? "input"
+                : arg.block     ? "block"
+                : arg.moving    ? "moving"
+                : arg.axes      ? "axes"
+                : arg.per_trial ? "per-trial"
+                                : NULL;
+        for (int i = 0; of_arrays[i] != NULL; i++)
+            stray = cli_given(call, of_arrays[i]) ? of_arrays[i] : stray;
+    }
+    if (stray == NULL)
+        return EXIT_DONE;
+    return cli_fail(call->command, EXIT_USAGE, "%s%s is for %s, and %s is %s",
+                    strlen(stray) == 1 ? "-" : "--", stray, is_array ? "sounds" : "arrays",
+                    call->operands[1], is_array ? "an array" : "a sound");
+}
+
+static int apply(cli_call *call)
+{
+    tlnmf_record *model;
+    if (call->operand_count != 2)
+        return cli_fail(call->command, EXIT_USAGE, "a model and a sound file or array are needed");
+    int code = cli_read(call, "model", call->operands[0], &model);
+    if (code != EXIT_DONE)
+        return code;
+    bool is_array = cli_is_array(call->operands[1], model);
+    code = check_options(call, is_array);
+    if (code == EXIT_DONE)
+        code = is_array ? apply_to_array(call, model) : apply_to_sound(call, model);
     tlnmf_record_free(model);
     return code;
 }
@@ -105,6 +193,7 @@ static int run(int argc, char **argv)
     cli_call call;
     int code = EXIT_DONE;
     memset(&cli_stem_values, 0, sizeof cli_stem_values);
+    memset(&arg, 0, sizeof arg);
     if (cli_begin(&call, &cli_apply, argc, argv, &code))
         code = apply(&call);
     cli_end(&call);
@@ -113,15 +202,20 @@ static int run(int argc, char **argv)
 
 const cli_command cli_apply = {
     .name = "apply",
-    .usage = "apply MODEL SOUND -o DIR [options]",
-    .purpose = "take another recording apart with a model of `separate`; H alone is fitted",
+    .usage = "apply MODEL SOUND|ARRAY -o OUTPUT [options]",
+    .purpose = "use a model on another recording or array: Phi and W are kept, H is fitted",
     .task = "stems",
+    .also = "apply",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
     .without = " keep-h ", /* H is always kept */
     .common = " force json q v ",
     .shared = cli_stem_options,
     .shared_count = CLI_STEM_OPTIONS,
     .renamed = renamed,
     .examples = "  tlnmf separate take1.wav --labels take1.txt -o stems1\n"
-                "  tlnmf apply stems1/model.h5 take2.wav -o stems2\n",
+                "  tlnmf apply stems1/model.h5 take2.wav -o stems2\n"
+                "  tlnmf fit data.npy -k 5 -o model.h5\n"
+                "  tlnmf apply model.h5 new.npy -o new.h5 --keep-v\n",
     .run = run,
 };

@@ -24,8 +24,13 @@ static int diagonalise_and_finish(cli_call *call, tlnmf_data *data, const tlnmf_
                                   const char *output)
 {
     tlnmf_record *model;
+    tlnmf_io_reservation *reserved;
+    int code = cli_reserve_model(call, output, data, 0, &reserved);
+    if (code != EXIT_DONE)
+        return code;
     tlnmf_ctx_set_progress(call->ctx, cli_progress, NULL);
     tlnmf_error error = tlnmf_diagonalise(call->ctx, data, call->settings, start, &model);
+    tlnmf_io_release(reserved);
     cli_result r = {.input = call->operands[0],
                     .output = output,
                     .data = data,
@@ -33,8 +38,8 @@ static int diagonalise_and_finish(cli_call *call, tlnmf_data *data, const tlnmf_
                     .kind = arg.input,
                     .weights = arg.weights,
                     .init_phi = phi_file(call)};
-    int code = error == TLNMF_OK ? cli_finish(call, &r, arg.strict != NULL)
-                                 : cli_fail_library(call, error, NULL);
+    code = error == TLNMF_OK ? cli_finish(call, &r, arg.strict != NULL)
+                             : cli_fail_library(call, error, NULL);
     tlnmf_record_free(model);
     return code;
 }
@@ -87,7 +92,8 @@ const cli_command cli_jd = {
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .examples = "  tlnmf jd covs.npy --eps 1e-8 -o phi.h5\n"
-                "  tlnmf jd data.npy --input data --starts 10\n",
+                "  tlnmf jd data.npy --input data --starts 10\n"
+                "  tlnmf jd covs.npy --whiten -o unmixing.mat\n",
     .notes = "The transform goes to -o FILE [phi.h5].",
     .run = run,
 };

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static const cli_command *const commands[] = {&cli_separate,  &cli_apply, &cli_eval,
                                               &cli_fit,       &cli_jd,    &cli_simulate,
@@ -18,7 +19,9 @@ static const cli_command *find(const char *name)
     for (int i = 0; i < COMMANDS; i++)
         if (strcmp(name, commands[i]->name) == 0)
             return commands[i];
-    fprintf(stderr, "tlnmf: there is no command %s (see tlnmf --help)\n", name);
+    fputs("tlnmf: there is no command ", stderr);
+    cli_put(stderr, name);
+    fputs(" (see tlnmf --help)\n", stderr);
     return NULL;
 }
 
@@ -59,6 +62,12 @@ static int choose(int argc, char **argv)
         print_help(stderr);
         return EXIT_USAGE;
     }
+    if (strcmp(argv[1], "help") == 0 && argc > 2) {
+        const cli_command *about = find(argv[2]);
+        if (about != NULL)
+            cli_print_help(about);
+        return about != NULL ? EXIT_DONE : EXIT_USAGE;
+    }
     if (is_one_of(argv[1], "--help", "-h", "help")) {
         print_help(stdout);
         return EXIT_DONE;
@@ -67,6 +76,8 @@ static int choose(int argc, char **argv)
         printf("tlnmf %s\n%s\n", tlnmf_version(), tlnmf_blas());
         return EXIT_DONE;
     }
+    if (strcmp(argv[1], "--read") == 0) /* what this program asks of itself: common/read.c */
+        _exit(argc == 4 ? tlnmf_io_serve(argv[2], argv[3]) : EXIT_USAGE);
     if (strcmp(argv[1], "--man") == 0)
         return print_man(argc > 2 ? argv[2] : NULL);
     const cli_command *command = find(argv[1]);

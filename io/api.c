@@ -91,7 +91,10 @@ tlnmf_error tlnmf_io_read_array(tlnmf_ctx *ctx, const char *spec, tlnmf_record *
     IO_NEED(ctx, spec);
     IO_TRY(tlnmf_record_create(ctx, out));
     to.record = *out;
-    return io_keep_if(io_answer(ctx, io_array_read(spec, &place, &array, &err), &err), out);
+    tlnmf_error error = io_answer(ctx, io_array_read(spec, &place, &array, &err), &err);
+    if (error == TLNMF_OK && array.note[0] != '\0')
+        error = tlnmf_set_text(ctx, *out, "note", array.note);
+    return io_keep_if(error, out);
 }
 
 tlnmf_error tlnmf_io_write_array(tlnmf_ctx *ctx, const char *spec, const double *x, int32_t rank,

@@ -91,12 +91,32 @@ static tlnmf_error get_trace(tlnmf_ctx *ctx, const tlnmf_record *record, io_mode
     return TLNMF_OK;
 }
 
+static void get_coefficients(const tlnmf_record *record, io_model *m)
+{
+    for (int i = 0; i < IO_COEFFICIENTS; i++) {
+        int64_t shape[TLNMF_MAX_RANK];
+        int32_t rank;
+        const double *x = tlnmf_get_array(record, io_coefficient_paths[i] + 1, &rank, shape);
+        m->coefficient[i] = (io_array){.ndim = rank, .x = (double *)(uintptr_t)x}; /* only read */
+        for (int d = 0; x != NULL && d < rank; d++)
+            m->coefficient[i].dim[d] = shape[d];
+    }
+}
+
+static bool is_coefficient(const char *name)
+{
+    for (int i = 0; i < IO_COEFFICIENTS; i++)
+        if (strcmp(name, io_coefficient_paths[i] + 1) == 0)
+            return true;
+    return false;
+}
+
 /* Arrays with a place of their own in the file, or that belong to other records. */
 static bool has_place(const char *name)
 {
     return strcmp(name, "Phi") == 0 || strcmp(name, "W") == 0 || strcmp(name, "H") == 0 ||
            strncmp(name, "trace.", 6) == 0 || strncmp(name, "other.", 6) == 0 ||
-           strcmp(name, "energy") == 0;
+           strcmp(name, "energy") == 0 || is_coefficient(name);
 }
 
 /* All other arrays; m->extra is to be freed, what it refers to is not. */
@@ -136,6 +156,7 @@ tlnmf_error tlnmf_io_write_model(tlnmf_ctx *ctx, const char *path, const tlnmf_r
     IO_NEED(ctx, model);
     IO_TRY(get_matrices(ctx, model, &m));
     IO_TRY(get_trace(ctx, model, &m));
+    get_coefficients(model, &m);
     IO_TRY(io_summary_from(ctx, model, &m.summary));
     tlnmf_error error = get_extras(ctx, model, &m);
     bool ok = error == TLNMF_OK && io_model_write(path, &m, &err);
@@ -168,6 +189,10 @@ static tlnmf_error put_arrays(tlnmf_ctx *ctx, const io_model *m, tlnmf_record *m
         IO_TRY(tlnmf_set_array(ctx, model, "W", m->W, 2, W));
     if (m->H != NULL)
         IO_TRY(tlnmf_set_array(ctx, model, "H", m->H, 2, H));
+    for (int i = 0; i < IO_COEFFICIENTS; i++)
+        if (m->coefficient[i].x != NULL && m->coefficient[i].ndim <= TLNMF_MAX_RANK)
+            IO_TRY(tlnmf_set_array(ctx, model, io_coefficient_paths[i] + 1, m->coefficient[i].x,
+                                   m->coefficient[i].ndim, m->coefficient[i].dim));
     for (int c = 0; c < IO_TRACE_COLUMNS; c++)
         if (m->trace[c] != NULL)
             IO_TRY(tlnmf_set_array(ctx, model, column_name(c, name), m->trace[c], 1,

@@ -117,11 +117,12 @@ static tlnmf_error choose_format(tlnmf_ctx *ctx, const char *path, const tlnmf_s
     return io_answer(ctx, info->format != 0, &err);
 }
 
-static tlnmf_error make_record(tlnmf_ctx *ctx, int format, tlnmf_record **out)
+static tlnmf_error make_record(tlnmf_ctx *ctx, const io_sound_info *info, tlnmf_record **out)
 {
     IO_TRY(tlnmf_record_create(ctx, out));
     IO_TRY(tlnmf_set_integer(ctx, *out, "clipped", 0));
-    return tlnmf_set_real(ctx, *out, "step", io_sound_step(format));
+    IO_TRY(tlnmf_set_integer(ctx, *out, "bytes", io_sound_size(info)));
+    return tlnmf_set_real(ctx, *out, "step", io_sound_step(info->format));
 }
 
 tlnmf_error tlnmf_io_writer_create(tlnmf_ctx *ctx, const char *path, const tlnmf_sound *like,
@@ -139,7 +140,7 @@ tlnmf_error tlnmf_io_writer_create(tlnmf_ctx *ctx, const char *path, const tlnmf
     tlnmf_io_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL)
         return io_refuse(ctx, TLNMF_ERR_MEMORY, "%s: out of memory", path);
-    tlnmf_error error = make_record(ctx, info.format, &writer->record);
+    tlnmf_error error = make_record(ctx, &info, &writer->record);
     if (error == TLNMF_OK)
         error = io_answer(ctx, io_sound_create(path, &info, &writer->file, &err), &err);
     if (error == TLNMF_OK)

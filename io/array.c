@@ -14,13 +14,30 @@ static char *split_spec(const char *spec, const char **member)
     *member = NULL;
     if (colon) {
         io_format format = io_format_of_name(spec, (size_t)(colon - spec));
-        if (format == IO_FORMAT_HDF5 || format == IO_FORMAT_MAT) {
+        if (format == IO_FORMAT_HDF5 || format == IO_FORMAT_MAT || format == IO_FORMAT_NPZ) {
             length = (size_t)(colon - spec);
             if (colon[1])
                 *member = colon + 1;
         }
     }
     return strndup(spec, length);
+}
+
+static bool read_source(const io_source *source, const char *member, const io_place *place,
+                        io_array *out, io_error *err)
+{
+    switch (source->format) {
+    case IO_FORMAT_NPY:
+        return io_npy_read(source, place, out, err);
+    case IO_FORMAT_NPZ:
+        return io_npz_read(source, member, place, out, err);
+    case IO_FORMAT_TEXT:
+        return io_csv_read(source, place, out, err);
+    case IO_FORMAT_HDF5:
+        return io_hdf5_read(source, member, place, out, err);
+    default:
+        return io_mat_read(source, member, place, out, err);
+    }
 }
 
 bool io_array_read(const char *spec, const io_place *place, io_array *out, io_error *err)
@@ -34,12 +51,7 @@ bool io_array_read(const char *spec, const io_place *place, io_array *out, io_er
     if (!path)
         return io_no_memory(err, spec);
     if (io_source_open(path, &source, err)) {
-        if (source.format == IO_FORMAT_NPY)
-            ok = io_npy_read(&source, place, out, err);
-        else if (source.format == IO_FORMAT_HDF5)
-            ok = io_hdf5_read(&source, member, place, out, err);
-        else
-            ok = io_mat_read(&source, member, place, out, err);
+        ok = read_source(&source, member, place, out, err);
         io_source_close(&source);
     }
     if (!ok)

@@ -72,6 +72,12 @@ static json_t *describe(const io_source *source, io_error *err)
     if (source->format == IO_FORMAT_NPY) {
         format = "npy";
         ok = io_npy_list(source, &listing, err);
+    } else if (source->format == IO_FORMAT_NPZ) {
+        format = "npz";
+        ok = io_npz_list(source, &listing, err);
+    } else if (source->format == IO_FORMAT_TEXT) {
+        format = "text";
+        ok = io_csv_list(source, &listing, err);
     } else if (source->format == IO_FORMAT_MAT) {
         format = "mat";
         ok = io_mat_list(source, &listing, err);

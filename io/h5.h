@@ -28,6 +28,29 @@ bool io_h5_read(hid_t file, const char *name, const char *path, const io_place *
 bool io_h5_fill(hid_t dataset, const char *name, const char *path, hid_t native, void *buffer,
                 io_error *err);
 
+/* ---- what is believed (h5_trust.c) -------------------------------------------------------- */
+
+/* Where the numbers of a dataset are. Only those in the file itself are read: a file from somebody
+ * else could name any other file of this machine. */
+typedef enum io_h5_place {
+    IO_H5_INSIDE,
+    IO_H5_DAMAGED, /* or not there */
+    IO_H5_LINK,    /* behind an external link */
+    IO_H5_EXTERNAL,
+    IO_H5_VIRTUAL
+} io_h5_place;
+
+/* Negative unless the dataset is in the file. */
+hid_t io_h5_open_inside(hid_t file, const char *path, io_h5_place *place);
+const char *io_h5_place_name(io_h5_place place); /* "a virtual dataset" */
+/* Whether there is a link of this name; none to other files is followed. */
+bool io_h5_has(hid_t file, const char *path);
+/* That nothing in the file refers to other files, for readers that would follow; true for a file
+ * that is not HDF5. */
+bool io_h5_all_inside(const char *path, const char *name, io_error *err);
+/* Whether so many elements, and chunks as large as they are, can come of the bytes stored. */
+bool io_h5_is_believable(hid_t dataset, int64_t count);
+
 /* ---- building a file in memory ------------------------------------------------------------ */
 
 /* A file under construction. The first failure sticks and io_h5_finish reports it, so that the

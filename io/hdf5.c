@@ -98,8 +98,15 @@ typedef struct visitor {
 static bool add_dataset(hid_t root, const char *path, io_listing *listing)
 {
     io_entry entry = {0};
-    hid_t dataset = H5Dopen2(root, path, H5P_DEFAULT);
+    io_h5_place place;
+    hid_t dataset = io_h5_open_inside(root, path, &place);
     bool known = dataset >= 0 && describe(dataset, &entry);
+
+    if (place == IO_H5_EXTERNAL || place == IO_H5_VIRTUAL) {
+        snprintf(entry.dtype, sizeof entry.dtype, "%s",
+                 place == IO_H5_VIRTUAL ? "virtual" : "external");
+        known = true;
+    }
 
     if (dataset >= 0)
         H5Dclose(dataset);
@@ -171,6 +178,13 @@ static bool check(hid_t dataset, const char *name, const char *path, io_array *s
     if (io_count(entry.ndim, entry.dim) < 0)
         return io_fail(err, IO_BAD_INPUT, "%s: %s claims more elements than can be counted", name,
                        path);
+    if (!io_h5_is_believable(dataset, io_count(entry.ndim, entry.dim)))
+        return io_fail(
+            err, IO_BAD_INPUT,
+            "%s: %s claims %lld elements (or chunks as large), far beyond the %lld bytes "
+            "that are stored",
+            name, path, (long long)io_count(entry.ndim, entry.dim),
+            (long long)H5Dget_storage_size(dataset));
     *shape = (io_array){.ndim = entry.ndim};
     memcpy(shape->dim, entry.dim, sizeof shape->dim);
     return true;
@@ -178,10 +192,15 @@ static bool check(hid_t dataset, const char *name, const char *path, io_array *s
 
 hid_t io_h5_dataset(hid_t file, const char *name, const char *path, io_array *shape, io_error *err)
 {
-    hid_t dataset = H5Dopen2(file, path, H5P_DEFAULT);
+    io_h5_place place;
+    hid_t dataset = io_h5_open_inside(file, path, &place);
 
     if (dataset < 0) {
-        no_dataset(file, name, path, err);
+        if (place == IO_H5_DAMAGED)
+            no_dataset(file, name, path, err);
+        else
+            io_fail(err, IO_BAD_INPUT, "%s: %s is %s: only what is in the file itself is read",
+                    name, path, io_h5_place_name(place));
         return dataset;
     }
     if (check(dataset, name, path, shape, err))

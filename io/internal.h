@@ -19,6 +19,10 @@ double *io_array_new(const io_place *place_or_null, const char *name, int ndim, 
 /* After a failed read: frees what io_array_new got from malloc. */
 void io_array_drop(const io_place *place_or_null, double *x);
 
+/* Whether an array of doubles of this count may come of so many stored bytes: small, or at most 200
+ * times as large. A few bytes that claim gigabytes are refused. */
+bool io_is_believable(int64_t count, int64_t stored);
+
 /* Visits a column-major array in the order of its storage; each step gives the offset in C order.
  */
 typedef struct io_walk {
@@ -37,7 +41,9 @@ typedef enum io_format {
     IO_FORMAT_UNKNOWN,
     IO_FORMAT_NPY,
     IO_FORMAT_HDF5,
-    IO_FORMAT_MAT
+    IO_FORMAT_MAT,
+    IO_FORMAT_NPZ,
+    IO_FORMAT_TEXT
 } io_format;
 
 /* An input as its reader wants it: a regular file by its path, so that only the asked part is read;
@@ -90,6 +96,18 @@ void io_output_abort(io_output *output);
 #define io_output_failed(...) (io_output_set_error(__VA_ARGS__), io_false())
 void io_output_set_error(const io_output *output, int why, io_error *err);
 
+/* A temporary is called .BASE.PID-NUMBER, its base cut to this many bytes. */
+enum { IO_TEMPORARY_BASE = 200 };
+/* Locks a temporary that was just made, as a sign that its writer lives; false if somebody took it
+ * for a stale one before that and removed it. */
+bool io_claim_temporary(int fd);
+/* Removes temporaries for `base` whose writers are dead. */
+void io_remove_stale(const char *directory, const char *base);
+
+/* Reserves disk space for a file that is being written, its size unchanged. False leaves errno:
+ * there is no space, or a limit is below it. True where the file system cannot say. */
+bool io_reserve(int fd, int64_t bytes);
+
 /* ---- bytes that grow ---------------------------------------------------------------------- */
 
 typedef struct io_buffer {
@@ -135,6 +153,8 @@ void io_set_missing(const io_listing *listing, const char *name, const char *wha
 
 bool io_npy_read(const io_source *source, const io_place *place, io_array *out, io_error *err);
 bool io_npy_list(const io_source *source, io_listing *listing, io_error *err);
+/* The bytes of the file; free(*bytes) when done. False when out of memory. */
+bool io_npy_encode(const io_array *array, unsigned char **bytes, size_t *size);
 bool io_npy_write(const char *path, const io_array *array, io_error *err);
 
 /* `member` names the array, or is NULL for the only one. */
@@ -144,6 +164,17 @@ bool io_hdf5_write(const char *path, const char *member, const io_array *array, 
 
 bool io_mat_read(const io_source *source, const char *member, const io_place *place, io_array *out,
                  io_error *err);
+/* That a version 5 file is whole: elements up to its end, compressed ones with their checksums,
+ * arrays with as many numbers as their shapes say (mat5.c). */
+bool io_mat5_check(const io_source *source, FILE *f, io_error *err);
 bool io_mat_list(const io_source *source, io_listing *listing, io_error *err);
+
+bool io_npz_read(const io_source *source, const char *member, const io_place *place, io_array *out,
+                 io_error *err);
+bool io_npz_list(const io_source *source, io_listing *listing, io_error *err);
+
+/* The note of the array says what was recognised. */
+bool io_csv_read(const io_source *source, const io_place *place, io_array *out, io_error *err);
+bool io_csv_list(const io_source *source, io_listing *listing, io_error *err);
 
 #endif

@@ -36,6 +36,7 @@ typedef struct io_array {
     int ndim;
     int64_t dim[IO_MAX_DIM];
     double *x;
+    char note[192]; /* what the reader of a text has decided; "" elsewhere */
 } io_array;
 
 /* Where an array goes that is read: make() gives memory for its numbers, or NULL with `err` filled
@@ -45,7 +46,8 @@ typedef struct io_place {
     void *user;
 } io_place;
 
-/* From .npy, HDF5 and .mat: real numbers of any type, as the extension or else the content says.
+/* From .npy, .npz, HDF5, .mat, CSV and TSV: real numbers of any type, as the extension or else the
+ * content says.
  * Without a place out->x is malloc's, for io_array_free. */
 bool io_array_read(const char *spec, const io_place *place_or_null, io_array *out, io_error *err);
 /* To .npy (also `-` and names without extension) and HDF5, there under /Y unless the spec says. */
@@ -95,6 +97,8 @@ double io_sound_step(int format);
 typedef struct io_sound_writer io_sound_writer;
 bool io_sound_create(const char *path, const io_sound_info *info, io_sound_writer **out,
                      io_error *err);
+/* About how many bytes a file like this takes; of FLAC, half of the samples' bytes. */
+int64_t io_sound_size(const io_sound_info *info);
 bool io_sound_append(io_sound_writer *writer, const double *x, int64_t frames, io_error *err);
 int64_t io_sound_clipped(const io_sound_writer *writer);
 /* The file that is written until the commit; "" where the output is written in place. */
@@ -154,6 +158,11 @@ bool io_midi_write(const char *path, double beats_per_minute, const io_midi_trac
 enum { IO_TRACE_COLUMNS = 7, IO_TRACE_NEEDED = 6 };
 extern const char *const io_trace_paths[IO_TRACE_COLUMNS];
 
+/* Arrays that a model may hold beside Phi, W, H: coefficients X and V of an application, and what a
+ * diagonalisation of whitened data comes to. */
+enum { IO_COEFFICIENTS = 4 };
+extern const char *const io_coefficient_paths[IO_COEFFICIENTS];
+
 /* An array of a model beside Phi, W and H. */
 enum { IO_EXTRA_NAME = 64 };
 typedef struct io_extra {
@@ -172,15 +181,16 @@ typedef struct io_model {
     io_extra *extra;      /* datasets /arrays/<name> */
     int64_t trace_length; /* 0: no trace */
     double *trace[IO_TRACE_COLUMNS];
+    io_array coefficient[IO_COEFFICIENTS]; /* x is NULL where there is none */
     json_t *summary; /* what `--json` prints: results, `options`, `data`, versions */
 } io_model;
 
-/* One HDF5 file: datasets /Phi /W /H, /trace/.., the summary as JSON text in /summary and, for
- * people without a JSON reader, its scalars as attributes of /, and those of its members `options`
- * and `data` as attributes of /options and /data. The attributes format, format_version, M, N and K
- * of / are ours and win over members of the summary with these names. No time stamps. Phi, W and H
- * must be finite, for writing and for reading; the trace need not. After reading, `summary` is an
- * object, empty if the file has none. */
+/* One HDF5 file: datasets /Phi /W /H, /X /V, /arrays/.., /trace/.., the summary as JSON text in
+ * /summary and, for people without a JSON reader, its scalars as attributes of /, and those of its
+ * members `options` and `data` as attributes of /options and /data. The attributes format,
+ * format_version, M, N and K of / are ours and win over members of the summary with these names. No
+ * time stamps. Phi, W and H must be finite, for writing and for reading; the trace need not. After
+ * reading, `summary` is an object, empty if the file has none. */
 bool io_model_write(const char *path, const io_model *model, io_error *err);
 bool io_model_read(const char *path, io_model *out, io_error *err);
 void io_model_free(io_model *model);

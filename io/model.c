@@ -1,4 +1,5 @@
-/* Model files: HDF5 with Phi, W, H, a trace and a summary. */
+/* Model files: by their extension; HDF5 with Phi, W, H, a trace and a summary. */
+#include "model.h"
 #include "h5.h"
 
 #include <math.h>
@@ -12,6 +13,7 @@ enum { FORMAT_VERSION = 1 };
 const char *const io_trace_paths[IO_TRACE_COLUMNS] = {
     "/trace/stage", "/trace/iteration", "/trace/C",      "/trace/L",
     "/trace/I",     "/trace/step",      "/trace/seconds"};
+const char *const io_coefficient_paths[IO_COEFFICIENTS] = {"/X", "/V", "/unmixing", "/mixing"};
 enum { INTEGER_COLUMNS = 2 }; /* stage and iteration are integers in the file */
 
 static bool check_finite(const char *name, const char *letter, const double *x, int64_t rows,
@@ -123,6 +125,11 @@ static void put_model(io_h5_out *out, const io_model *model, const char *summary
         put_matrix(out, "/W", model->W, model->M, model->K);
     if (model->H)
         put_matrix(out, "/H", model->H, model->K, model->N);
+    for (int i = 0; i < IO_COEFFICIENTS; i++)
+        if (model->coefficient[i].x)
+            io_h5_put(out, io_coefficient_paths[i], H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
+                      model->coefficient[i].ndim, model->coefficient[i].dim,
+                      model->coefficient[i].x);
     if (model->extras > 0)
         put_extras(out, model);
     if (model->trace_length > 0)
@@ -131,16 +138,11 @@ static void put_model(io_h5_out *out, const io_model *model, const char *summary
         put_summary(out, model->summary, summary);
 }
 
-bool io_model_write(const char *path, const io_model *model, io_error *err)
+static bool write_hdf5(const char *path, const io_model *m, io_error *err)
 {
-    const io_model *m = model;
     io_h5_out out;
     bool ok = false;
 
-    if ((m->Phi && !check_finite(path, "Phi", m->Phi, m->M, m->M, IO_NO_OUTPUT, err)) ||
-        (m->W && !check_finite(path, "W", m->W, m->M, m->K, IO_NO_OUTPUT, err)) ||
-        (m->H && !check_finite(path, "H", m->H, m->K, m->N, IO_NO_OUTPUT, err)))
-        return false;
     char *summary = m->summary ? json_dumps(m->summary, JSON_INDENT(2)) : NULL;
     if (m->summary && !summary)
         return io_no_memory(err, path);
@@ -153,6 +155,31 @@ bool io_model_write(const char *path, const io_model *model, io_error *err)
     H5E_END_TRY
     free(summary);
     return ok;
+}
+
+/* Names without extension, such as /dev/stdout or a pipe, and `-` are HDF5. */
+static bool is_hdf5_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return io_format_of_name(path, strlen(path)) == IO_FORMAT_HDF5 ||
+           !strchr(slash ? slash : path, '.');
+}
+
+bool io_model_write(const char *path, const io_model *m, io_error *err)
+{
+    if ((m->Phi && !check_finite(path, "Phi", m->Phi, m->M, m->M, IO_NO_OUTPUT, err)) ||
+        (m->W && !check_finite(path, "W", m->W, m->M, m->K, IO_NO_OUTPUT, err)) ||
+        (m->H && !check_finite(path, "H", m->H, m->K, m->N, IO_NO_OUTPUT, err)))
+        return false;
+    if (is_hdf5_name(path))
+        return write_hdf5(path, m, err);
+    io_format format = io_format_of_name(path, strlen(path));
+    if (format == IO_FORMAT_NPZ)
+        return io_npz_model_write(path, m, err);
+    if (format == IO_FORMAT_MAT)
+        return io_mat_model_write(path, m, err);
+    return io_fail(err, IO_NO_OUTPUT, "%s: models are written as .h5, .mat or .npz", path);
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -244,8 +271,8 @@ static bool get_matrices(hid_t file, const char *name, io_model *m, io_error *er
     if (cols != m->M)
         return io_fail(err, IO_BAD_INPUT, "%s: Phi is %lld x %lld, not square", name,
                        (long long)m->M, (long long)cols);
-    bool has_W = H5Lexists(file, "/W", H5P_DEFAULT) != 0;
-    bool has_H = H5Lexists(file, "/H", H5P_DEFAULT) != 0;
+    bool has_W = io_h5_has(file, "/W");
+    bool has_H = io_h5_has(file, "/H");
     bool has_N = get_integer(file, "N", &m->N) && m->N >= 0;
     if (!has_N)
         m->N = 0;
@@ -272,12 +299,12 @@ static bool get_matrices(hid_t file, const char *name, io_model *m, io_error *er
 
 static bool get_trace(hid_t file, const char *name, io_model *m, io_error *err)
 {
-    if (H5Lexists(file, "/trace", H5P_DEFAULT) <= 0)
+    if (!io_h5_has(file, "/trace"))
         return true;
     for (int c = 0; c < IO_TRACE_COLUMNS; c++) {
         const char *path = io_trace_paths[c];
         io_array array;
-        if (c >= IO_TRACE_NEEDED && H5Lexists(file, path, H5P_DEFAULT) <= 0)
+        if (c >= IO_TRACE_NEEDED && !io_h5_has(file, path))
             continue;
         if (!io_h5_read(file, name, path, NULL, &array, err))
             return false;
@@ -287,6 +314,15 @@ static bool get_trace(hid_t file, const char *name, io_model *m, io_error *err)
         if (array.ndim != 1 || array.dim[0] != m->trace_length)
             return io_fail(err, IO_BAD_INPUT, "%s: %s is not as long as the trace", name, path);
     }
+    return true;
+}
+
+static bool get_coefficients(hid_t file, const char *name, io_model *m, io_error *err)
+{
+    for (int i = 0; i < IO_COEFFICIENTS; i++)
+        if (H5Lexists(file, io_coefficient_paths[i], H5P_DEFAULT) > 0 &&
+            !io_h5_read(file, name, io_coefficient_paths[i], NULL, &m->coefficient[i], err))
+            return false;
     return true;
 }
 
@@ -328,7 +364,8 @@ static bool get_extras(hid_t file, const char *name, io_model *m, io_error *err)
 /* The text of /summary, NUL at its end; NULL with `err` filled in. */
 static char *get_text(hid_t file, const char *name, io_error *err)
 {
-    hid_t dataset = H5Dopen2(file, "/summary", H5P_DEFAULT);
+    io_h5_place place;
+    hid_t dataset = io_h5_open_inside(file, "/summary", &place);
     hid_t type = dataset >= 0 ? H5Dget_type(dataset) : -1;
     size_t size = type >= 0 ? H5Tget_size(type) : 0;
     char *text = NULL;
@@ -357,7 +394,7 @@ json_t *io_h5_summary(hid_t file, const char *name, io_error *err)
 {
     json_error_t why;
 
-    if (H5Lexists(file, "/summary", H5P_DEFAULT) <= 0) {
+    if (!io_h5_has(file, "/summary")) {
         json_t *empty = json_object();
         if (!empty)
             io_no_memory(err, name);
@@ -383,10 +420,26 @@ json_t *io_h5_summary(hid_t file, const char *name, io_error *err)
 static bool get_model(hid_t file, const char *name, io_model *out, io_error *err)
 {
     if (!check_format(file, name, err) || !get_matrices(file, name, out, err) ||
-        !get_trace(file, name, out, err) || !get_extras(file, name, out, err))
+        !get_coefficients(file, name, out, err) || !get_trace(file, name, out, err) ||
+        !get_extras(file, name, out, err))
         return false;
     out->summary = io_h5_summary(file, name, err);
     return out->summary != NULL;
+}
+
+static bool read_hdf5(const io_source *source, io_model *out, io_error *err)
+{
+    bool ok = false;
+
+    H5E_BEGIN_TRY
+    {
+        hid_t file = io_h5_open(source, err);
+        ok = file >= 0 && get_model(file, source->name, out, err);
+        if (file >= 0)
+            H5Fclose(file);
+    }
+    H5E_END_TRY
+    return ok;
 }
 
 bool io_model_read(const char *path, io_model *out, io_error *err)
@@ -397,18 +450,15 @@ bool io_model_read(const char *path, io_model *out, io_error *err)
     *out = (io_model){0};
     if (!io_source_open(path, &source, err))
         return false;
-    if (source.format != IO_FORMAT_HDF5) {
-        io_fail(err, IO_BAD_INPUT, "%s: not a model, which is an HDF5 file", source.name);
-    } else {
-        H5E_BEGIN_TRY
-        {
-            hid_t file = io_h5_open(&source, err);
-            ok = file >= 0 && get_model(file, source.name, out, err);
-            if (file >= 0)
-                H5Fclose(file);
-        }
-        H5E_END_TRY
-    }
+    if (source.format == IO_FORMAT_HDF5)
+        ok = read_hdf5(&source, out, err);
+    else if (source.format == IO_FORMAT_NPZ)
+        ok = io_npz_model_read(&source, out, err);
+    else if (source.format == IO_FORMAT_MAT)
+        ok = io_mat_model_read(&source, out, err);
+    else
+        io_fail(err, IO_BAD_INPUT, "%s: not a model, which is an .h5, .mat or .npz file",
+                source.name);
     io_source_close(&source);
     if (!ok)
         io_model_free(out);
@@ -427,6 +477,8 @@ void io_model_free(io_model *model)
     free(model->extra);
     for (int c = 0; c < IO_TRACE_COLUMNS; c++)
         free(model->trace[c]);
+    for (int i = 0; i < IO_COEFFICIENTS; i++)
+        free(model->coefficient[i].x);
     json_decref(model->summary);
     *model = (io_model){0};
 }

@@ -95,6 +95,16 @@ int io_sound_format_like(const char *path, int like, int64_t frames, int channel
     return SF_FORMAT_RF64 | sample_format(bits, is_double);
 }
 
+int64_t io_sound_size(const io_sound_info *info)
+{
+    int64_t frame = bytes_of(info->format) * info->channels;
+    bool is_flac = (info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC;
+
+    if (frame < 1 || info->frames < 0 || info->frames > INT64_MAX / frame)
+        return 0;
+    return info->frames * frame / (is_flac ? 2 : 1);
+}
+
 /* ---- open, commit, abort ------------------------------------------------------------------ */
 
 static bool open_sound(io_sound_writer *writer, const io_sound_info *info, io_error *err)
@@ -106,6 +116,9 @@ static bool open_sound(io_sound_writer *writer, const io_sound_info *info, io_er
         return io_fail(err, IO_NO_OUTPUT,
                        "%s: cannot write: no room for %d channels at %d Hz in this format",
                        writer->output.name, info->channels, info->rate);
+    if (writer->bytes.fd >= 0 && (info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_FLAC &&
+        !io_reserve(writer->bytes.fd, io_sound_size(info)))
+        return io_output_failed(&writer->output, errno, err);
     writer->sound = io_sound_bytes_open(&writer->bytes, SFM_WRITE, &sf);
     if (writer->bytes.why)
         return io_output_failed(&writer->output, writer->bytes.why, err);

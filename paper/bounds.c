@@ -1,4 +1,4 @@
-/* What the paper proves about Q_S for Gaussian data (Theorem 4, Remark 6). */
+/* The paper's bounds on Q_S for Gaussian data (Theorem 4, Remark 6). */
 #include "paper/paper.h"
 #include "tlnmf/paper.h"
 

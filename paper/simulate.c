@@ -68,6 +68,19 @@ static tlnmf_error fill_gcm(tlnmf_ctx *ctx, const tl_settings *g, tlnmf_record *
     return TLNMF_OK;
 }
 
+/* What fill_gcm_alone works on. */
+typedef struct filling {
+    tlnmf_ctx *ctx;
+    const tl_settings *g;
+    tlnmf_record *sample;
+} filling;
+
+static tlnmf_error fill_gcm_alone(void *arg)
+{
+    const filling *f = arg;
+    return fill_gcm(f->ctx, f->g, f->sample);
+}
+
 tlnmf_error tlnmf_simulate_gcm(tlnmf_ctx *ctx, const tl_settings *settings, tlnmf_record **sample)
 {
     TL_NEED(ctx, sample);
@@ -76,7 +89,9 @@ tlnmf_error tlnmf_simulate_gcm(tlnmf_ctx *ctx, const tl_settings *settings, tlnm
     TL_NEED(ctx, settings);
     TRY(check_gcm(ctx, settings));
     TRY(tlnmf_record_create(ctx, sample));
-    return tl_record_keep_if(fill_gcm(ctx, settings, *sample), sample);
+    /* One thread: the same data whatever their number, and no pool left behind. */
+    return tl_record_keep_if(tl_with_threads(1, fill_gcm_alone, &(filling){ctx, settings, *sample}),
+                             sample);
 }
 
 /* ---- music notes ----------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* How far two transforms are from each other: row by row, or the spaces that rows span. */
+/* Distances between transforms: row by row, or between the spaces that rows span. */
 #include "linalg/linalg.h"
 #include "tlnmf/paper.h"
 
@@ -12,8 +12,8 @@ static tlnmf_error check_finite(tlnmf_ctx *ctx, int64_t count, const double *x)
     return TLNMF_OK;
 }
 
-/* (20) The rows that belong together are those with the largest sum of |<phi_i, phibar_j>|, since
- * |phi - s phibar|^2 = 2 - 2 s <phi, phibar> for rows of norm 1. */
+/* (20) The best order of rows maximises the sum of |<phi_i, phibar_j>|, since |phi - s phibar|^2 =
+ * 2 - 2 s <phi, phibar> for rows of norm 1. */
 static double distance_of(int64_t M, const double *Phi, const double *Phibar, const double *product,
                           const int64_t *match)
 {
@@ -62,8 +62,8 @@ typedef struct spans {
     double *D, *small;   /* scratch: count x M, count x count */
 } spans;
 
-/* (21) The squared sines are the eigenvalues of D D', D = B - B A' A: exact for small angles, where
- * cosines would all be 1. */
+/* (21) The squared sines are the eigenvalues of D D', D = B - B A' A. This is accurate for small
+ * angles, whose cosines all round to 1. */
 static tlnmf_error angles_of(tlnmf_ctx *ctx, const spans *s, double *angles)
 {
     int64_t count = s->count, M = s->M;

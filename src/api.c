@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* 1 / eps must not overflow, nor sums of it. */
+/* Neither 1 / eps nor sums of it may overflow. */
 static bool is_floor(double eps)
 {
     return eps >= 1e-304 && eps <= 1e304;
@@ -35,8 +35,8 @@ static tlnmf_error check_rank(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K)
     return TLNMF_OK;
 }
 
-/* X in single precision is off by 6e-8 of a frame's norm. Next to sqrt(eps), below which V does not
- * matter, that must be little: measured on the paper's data, C is then good to 1e-5. */
+/* X in single precision has errors of 6e-8 of a frame's norm. They must be small beside sqrt(eps),
+ * below which V does not matter. On the paper's data, C is then accurate to 1e-5. */
 static tlnmf_error check_precision(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                                    double eps)
 {
@@ -58,7 +58,21 @@ static tlnmf_error check_precision(tlnmf_ctx *ctx, const tlnmf_data *data, const
     return TLNMF_OK;
 }
 
-/* Data that can be worked on, but not learnt from. */
+/* The same rule for double precision. There is nothing better, so the run goes on with a warning.
+ */
+static void warn_of_noise(tlnmf_ctx *ctx, const tlnmf_data *data, double eps)
+{
+    const double most = 1e-3;
+    double longest = tl_data_longest(data), blur = 2.2e-16 * longest / sqrt(eps);
+    if (!(blur < most))
+        tl_log(
+            ctx, TLNMF_LOG_WARNING,
+            "C is rounding noise: 2.2e-16 x %.3g (the longest frame) / sqrt(eps = %.3g) is %.2g, "
+            "not below %g: a larger eps is needed",
+            longest, eps, blur, most);
+}
+
+/* Warns about data from which nothing can be learnt. */
 static void warn_of_triviality(tlnmf_ctx *ctx, const tlnmf_data *data)
 {
     if (data->N == 1)
@@ -89,7 +103,7 @@ static tlnmf_error prepare_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_
                        "frames have weights in joint diagonalisation alone: C has none");
     t->opt = *settings;
     t->goal = goals[settings->method];
-    if (t->goal == TL_GOAL_AUTO && settings->exchange) /* which does both anyway */
+    if (t->goal == TL_GOAL_AUTO && settings->exchange) /* an exchange runs both methods anyway */
         t->goal = TL_GOAL_TL;
     TRY(resolve_eps(ctx, data, settings, &t->eps));
     return check_precision(ctx, data, settings, t->eps);
@@ -117,26 +131,21 @@ static tlnmf_error prepare(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_sett
                                         : prepare_fit(ctx, data, settings, t);
 }
 
-static tlnmf_error search(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
-                          const tl_start *start, tl_callback callback, void *user, tl_result **out)
+tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                   const tl_start *start, tl_callback callback, void *user, tl_result **out)
 {
     task t;
     *out = NULL;
     TRY(prepare(ctx, data, settings, &t));
     warn_of_triviality(ctx, data);
+    warn_of_noise(ctx, data, t.eps);
     return tl_search(
         ctx, &(tl_search_task){t.goal, data, &t.opt, t.eps, start, callback, user, NULL}, out);
 }
 
-tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
-                   const tl_start *start, tl_callback callback, void *user, tl_result **out)
-{
-    return search(ctx, data, settings, start, callback, user, out);
-}
-
 /* ---- starts ---------------------------------------------------------------------------------- */
 
-/* The arrays of a start, whose shapes must be those that the data and the settings ask for. */
+/* Reads the arrays of a start and checks their shapes against the data and the settings. */
 static tlnmf_error read_start(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                               const tlnmf_record *record, tl_start *start)
 {
@@ -191,10 +200,45 @@ static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings
     TRY(tl_settings_need(ctx, settings, wanted));
     TRY(read_start(ctx, data, settings, start_record, &start));
     TRY(tl_reporter_create(ctx, &reporter));
-    tlnmf_error error = search(ctx, data, settings, start_record == NULL ? NULL : &start,
+    tlnmf_error error = tl_fit(ctx, data, settings, start_record == NULL ? NULL : &start,
                                tl_reporter_callback(&reporter), &reporter, &result);
     tl_reporter_free(&reporter);
     return error == TLNMF_OK ? tl_model_record(ctx, settings, result, model) : error;
+}
+
+/* Phi P and back Phi' of a diagonalisation of whitened data. */
+static tlnmf_error put_unmixing(tlnmf_ctx *ctx, int64_t M, const double *P, const double *back,
+                                tlnmf_record *model)
+{
+    const double *Phi = tlnmf_get_array(model, "Phi", NULL, NULL);
+    const int64_t shape[] = {M, M};
+    double *unmixing, *mixing;
+    TRY(tl_record_new_array(ctx, model, "unmixing", 2, shape, &unmixing));
+    TRY(tl_record_new_array(ctx, model, "mixing", 2, shape, &mixing));
+    tl_gemm(TL_PLAIN, TL_PLAIN, M, M, M, 1.0, Phi, M, P, M, 0.0, unmixing, M);
+    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, M, 1.0, back, M, Phi, M, 0.0, mixing, M);
+    return TLNMF_OK;
+}
+
+/* Joint diagonalisation in coordinates in which the mean covariance is the identity. */
+static tlnmf_error diagonalise_whitened(tlnmf_ctx *ctx, const tlnmf_data *data,
+                                        const tl_settings *settings, const tlnmf_record *start,
+                                        tlnmf_record **model)
+{
+    int64_t M = data->M;
+    double *P, *back;
+    void *block = NULL;
+    tlnmf_data *white = NULL;
+    tl_slot table[] = {TL_SLOT(P, M * M), TL_SLOT(back, M * M)};
+    TRY(TL_ARENA(ctx, "whitening", table, &block));
+    tlnmf_error error = tl_data_whiten(ctx, data, P, back, &white);
+    if (error == TLNMF_OK)
+        error = fit(ctx, white, settings, start, TL_TASK_JD, model);
+    if (error == TLNMF_OK)
+        error = tl_record_keep_if(put_unmixing(ctx, M, P, back, *model), model);
+    tlnmf_data_free(white);
+    tl_release(&ctx->hooks, block);
+    return error;
 }
 
 tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
@@ -206,6 +250,13 @@ tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings 
 tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                               const tlnmf_record *start, tlnmf_record **model)
 {
+    TL_NEED(ctx, model);
+    *model = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, settings);
+    if (settings->task == TL_TASK_JD && settings->whiten)
+        return diagonalise_whitened(ctx, data, settings, start, model);
     return fit(ctx, data, settings, start, TL_TASK_JD, model);
 }
 
@@ -222,6 +273,9 @@ tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settin
     TRY(prepare(ctx, data, settings, &t));
     tl_plan plan = tl_plan_make(data, &t.opt, t.goal);
     *bytes = tl_plan_bytes(&plan, data, &t.opt, t.eps);
+    if (settings->task == TL_TASK_JD && settings->whiten) /* the data again, and M x M arrays */
+        *bytes += 8.0 * ((double)data->M * ((double)data->T + 12.0 * (double)data->M) +
+                         2.0 * (double)data->N);
     return TLNMF_OK;
 }
 
@@ -234,6 +288,29 @@ static bool is_usable(int64_t count, const double *x, bool nonnegative)
         if (!isfinite(x[i]) || (nonnegative && x[i] < 0.0))
             return false;
     return true;
+}
+
+/* What evaluate_alone works on. */
+typedef struct evaluation {
+    tlnmf_ctx *ctx;
+    const tl_model *model;
+    const tl_model_point *point;
+    tl_point_values *values;
+    double *Ganti;
+} evaluation;
+
+static tlnmf_error evaluate_alone(void *arg)
+{
+    evaluation *v = arg;
+    tl_engine *e;
+    TRY(tl_engine_cpu.create(v->ctx, &(tl_engine_spec){.model = v->model}, &e));
+    tl_engine_load(e, v->point->Phi, v->point->W, v->point->H);
+    tl_values all = tl_engine_values(e, TL_C | TL_L | TL_I);
+    *v->values = (tl_point_values){all.C, all.L, all.I};
+    if (v->Ganti != NULL)
+        tl_engine_gradient(e, TL_C, v->Ganti);
+    e->ops->free(e);
+    return TLNMF_OK;
 }
 
 tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_point *point,
@@ -251,15 +328,9 @@ tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_p
         !is_usable(K * data->N, point->H, true))
         return tl_fail(ctx, TLNMF_ERR_DATA, "Phi, W, H must be finite, W and H not negative");
     const tl_model model = {.data = data, .K = K, .eps = point->eps, .gamma = 1.0};
-    tl_engine *e;
-    TRY(tl_engine_cpu.create(ctx, &(tl_engine_spec){.model = &model}, &e));
-    tl_engine_load(e, point->Phi, point->W, point->H);
-    tl_values all = tl_engine_values(e, TL_C | TL_L | TL_I);
-    *values = (tl_point_values){all.C, all.L, all.I};
-    if (Ganti != NULL)
-        tl_engine_gradient(e, TL_C, Ganti);
-    e->ops->free(e);
-    return TLNMF_OK;
+    /* One thread: a pool of threads left behind would make the host's next fork hang, and the
+     * values would depend on their number. */
+    return tl_with_threads(1, evaluate_alone, &(evaluation){ctx, &model, point, values, Ganti});
 }
 
 tlnmf_error tl_read_point(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_record *record,

@@ -1,4 +1,4 @@
-/* The calls of tlnmf.h as the library itself makes them: typed, with a callback of their own. */
+/* The calls of tlnmf.h for use inside the library: plain structs, and a callback per call. */
 #ifndef TLNMF_API_H
 #define TLNMF_API_H
 
@@ -24,16 +24,16 @@ typedef struct tl_point_values {
     double C, L, I;
 } tl_point_values;
 
-/* C, L, I of any point, and the gradient Ganti of C over Phi if asked for (M x M). */
+/* C, L, I of any point, and the gradient Ganti of C over Phi (M x M) unless it is NULL. */
 tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_point *point,
                         tl_point_values *values, double *Ganti_or_null);
 
-/* Phi, W, H and eps of a record, for data of this size; `what` is what messages call it. H may be
- * missing unless it is needed. */
+/* Reads Phi, W, H and eps from a record and checks their shapes against the data. `what` is what
+ * messages call the record. H may be missing unless needs_H. */
 tlnmf_error tl_read_point(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_record *record,
                           const char *what, bool needs_H, tl_model_point *point);
 
-/* A result as a record, which takes over its arrays: the result is gone afterwards, also on
+/* Converts a result to a record, which takes over its arrays. The result is consumed, also on
  * failure. */
 tlnmf_error tl_model_record(tlnmf_ctx *ctx, const tl_settings *settings, tl_result *result,
                             tlnmf_record **model);

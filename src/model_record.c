@@ -1,4 +1,4 @@
-/* A result as a record: every value of results.def that a model has. */
+/* Converts a result to a record: every value of results.def that a model has. */
 #include "api.h"
 #include "base/record.h"
 
@@ -25,7 +25,8 @@ static tlnmf_error put_integers(tlnmf_ctx *ctx, tlnmf_record *model, const char 
                     {"iterations", info->iterations},
                     {"starts", info->starts},
                     {"best_start", info->best_start},
-                    {"chain", info->chain}};
+                    {"chain", info->chain},
+                    {"doubt", info->doubt}};
     char text[64];
     for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
         TRY(tlnmf_set_integer(ctx, model, full(prefix, integers[i].name, text), integers[i].value));
@@ -149,7 +150,8 @@ tlnmf_error tl_model_record(tlnmf_ctx *ctx, const tl_settings *settings, tl_resu
         tl_result_free(result);
         return error;
     }
-    for (tl_result *r = result, *next; r != NULL; r = next) { /* the blocks hold the results, too */
+    for (tl_result *r = result, *next; r != NULL;
+         r = next) { /* the blocks also hold the result structs */
         next = r->other;
         tl_release(&r->hooks, r->trace);
         tl_record_own(*model, r->block);

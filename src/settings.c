@@ -1,4 +1,4 @@
-/* Settings by name, all from the one table in options.def. */
+/* Settings by name, from the table in options.def. */
 #include "base/settings.h"
 #include "base/number.h"
 #include "base/rng.h"
@@ -107,7 +107,7 @@ tlnmf_error tlnmf_option_range(const char *task, const char *name, double *low, 
     return TLNMF_OK;
 }
 
-/* Where word number `index` of "a|b|c" begins; NULL past the end. */
+/* The word number `index` of "a|b|c"; NULL past the end. */
 static const char *word_at(const char *choices, int32_t index)
 {
     const char *at = choices;
@@ -144,7 +144,7 @@ int32_t tl_option_choice(tl_task task, const char *name, const char *word)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Numbers of every kind pass through a double here, but for seeds, which need 64 bits. */
+/* Numbers of every kind are handled as double, except seeds, which need 64 bits. */
 static double get_number(const tl_settings *settings, const option *o)
 {
     const void *at = (const char *)settings + o->offset;
@@ -184,7 +184,7 @@ static bool is_unset(const tl_settings *settings, const option *o)
     return o->unset && get_number(settings, o) == o->fallback;
 }
 
-/* The value as text in `buffer`, of 64 bytes; "" if it is not set. */
+/* Writes the value as text to `buffer` (64 bytes); "" if it is not set. */
 static void write_value(const tl_settings *settings, const option *o, char *buffer, size_t size)
 {
     const void *at = (const char *)settings + o->offset;

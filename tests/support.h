@@ -96,7 +96,7 @@ static inline double *new_orthogonal(tl_rng *rng, int64_t M)
     return A;
 }
 
-/* A whole number in [low, high]. */
+/* A random whole number in [low, high]. */
 static inline int64_t pick(tl_rng *rng, int64_t low, int64_t high)
 {
     return low + (int64_t)(tl_rng_uniform(rng) * (double)(high - low + 1));
@@ -150,7 +150,7 @@ static inline tlnmf_data *covariances_of(tlnmf_ctx *ctx, const double *Sigma, in
     return data;
 }
 
-/* The array of a record into `to`, which may be NULL. */
+/* Copies the array of a record to `to`, unless that is NULL. */
 static inline void copy_array(const tlnmf_record *record, const char *name, double *to)
 {
     int64_t shape[TLNMF_MAX_RANK], count = 1;
@@ -205,8 +205,8 @@ static inline void simulate_notes(tlnmf_ctx *ctx, int64_t S, const double *theta
 /* ---- points ---------------------------------------------------------------------------------- */
 
 /* C, L, I of a point; the gradient of C over Phi (M x M) unless it is NULL. */
-static inline tl_point_values values_at(tlnmf_ctx *ctx, const tlnmf_data *data, tl_model_point point,
-                                        double *Ganti)
+static inline tl_point_values values_at(tlnmf_ctx *ctx, const tlnmf_data *data,
+                                        tl_model_point point, double *Ganti)
 {
     tl_point_values values;
     assert_ok(ctx, tl_evaluate(ctx, data, &point, &values, Ganti));

@@ -185,9 +185,12 @@ static void print_log(tlnmf_log_level level, const char *message, void *user)
         (level == TLNMF_LOG_INFO && cli_common_values.verbose == NULL))
         return;
     cli_progress_clear();
-    fprintf(stderr, "tlnmf %s: %s%s%s%s\n", call->command->name,
-            level == TLNMF_LOG_WARNING ? "warning: " : "", call->subject ? call->subject : "",
-            call->subject ? ": " : "", message);
+    fprintf(stderr, "tlnmf %s: %s", call->command->name,
+            level == TLNMF_LOG_WARNING ? "warning: " : "");
+    cli_put(stderr, call->subject ? call->subject : "");
+    fputs(call->subject ? ": " : "", stderr);
+    cli_put(stderr, message);
+    fputc('\n', stderr);
 }
 
 /* The context, and settings with the defaults of the command's tasks. */

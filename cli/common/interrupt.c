@@ -1,4 +1,5 @@
-/* Ctrl-C and SIGTERM: the first stops the run cleanly, the second ends the program at once. */
+/* Ctrl-C, SIGTERM and SIGHUP: the first stops the run cleanly, the second ends the program at once.
+ */
 #include "cli/cli.h"
 
 #include <signal.h>
@@ -40,8 +41,13 @@ void cli_catch_interrupt(void)
     sigemptyset(&action.sa_mask); /* one handler at a time */
     sigaddset(&action.sa_mask, SIGINT);
     sigaddset(&action.sa_mask, SIGTERM);
+    sigaddset(&action.sa_mask, SIGHUP);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    /* nohup(1) has it ignored, which stays so */
+    struct sigaction hangup;
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
 }
 
 bool cli_interrupted(void)

@@ -58,7 +58,7 @@ json_t *cli_option_json(const tlnmf_settings *settings, const char *task, const 
 
 char *cli_json_text(const json_t *object)
 {
-    return json_dumps(object, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    return cli_plain_json(json_dumps(object, JSON_INDENT(1) | JSON_REAL_PRECISION(17)));
 }
 
 bool cli_print_json(const json_t *object)

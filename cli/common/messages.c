@@ -5,9 +5,11 @@
 
 static void say(const cli_command *command, const char *kind, const char *format, va_list args)
 {
+    char text[2 * CLI_PATH];
     cli_progress_clear();
+    vsnprintf(text, sizeof text, format, args);
     fprintf(stderr, "tlnmf %s: %s", command->name, kind);
-    vfprintf(stderr, format, args);
+    cli_put(stderr, text);
     fputc('\n', stderr);
 }
 
@@ -27,6 +29,16 @@ void cli_warn(const cli_command *command, const char *format, ...)
     va_list args;
     va_start(args, format);
     say(command, "warning: ", format, args);
+    va_end(args);
+}
+
+void cli_say(const cli_command *command, const char *format, ...)
+{
+    if (cli_common_values.quiet != NULL)
+        return;
+    va_list args;
+    va_start(args, format);
+    say(command, "", format, args);
     va_end(args);
 }
 

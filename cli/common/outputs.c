@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,6 +74,8 @@ int cli_check_output(const cli_command *command, const char *spec)
     if (spec[0] == '\0')
         return cli_fail(command, EXIT_OUTPUT, "an output has an empty name");
     const char *path = file_of(spec, file);
+    if (stat(path, &status) != 0 && errno != ENOENT) /* too long, a loop of links, .. */
+        return cli_fail(command, EXIT_OUTPUT, "%s: cannot be written: %s", path, strerror(errno));
     if (stat(path, &status) != 0)
         return check_directory(command, path);
     int code = check_present(command, path, &status);
@@ -81,10 +84,58 @@ int cli_check_output(const cli_command *command, const char *spec)
     return check_directory(command, path);
 }
 
+int cli_reserve_model(const cli_call *call, const char *output, const tlnmf_data *data, int64_t K,
+                      tlnmf_io_reservation **reserved)
+{
+    const int64_t rest = 1 << 16; /* summary, attributes, what HDF5 itself takes */
+    const tlnmf_record *sizes = tlnmf_data_record(data);
+    int64_t M = tlnmf_get_integer(sizes, "M"), N = tlnmf_get_integer(sizes, "N");
+    *reserved = NULL;
+    if (output == NULL)
+        return EXIT_DONE;
+    tlnmf_error error = tlnmf_io_reserve(
+        call->ctx, output, (M * M + K * (M + N)) * (int64_t)sizeof(double) + rest, reserved);
+    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, NULL);
+}
+
+const char *cli_partial_path(const char *output, char path[CLI_PATH])
+{
+    struct stat status;
+    const char *dot = strrchr(output, '.'), *slash = strrchr(output, '/');
+    if (strcmp(output, "-") == 0 || (stat(output, &status) == 0 && !S_ISREG(status.st_mode)))
+        return output;
+    if (dot == NULL || (slash != NULL && dot < slash) || dot == output || dot[-1] == '/')
+        dot = output + strlen(output);
+    for (int i = 1; i < 10000; i++) {
+        char number[16] = "";
+        if (i > 1)
+            snprintf(number, sizeof number, "-%d", i);
+        int size =
+            snprintf(path, CLI_PATH, "%.*s.partial%s%s", (int)(dot - output), output, number, dot);
+        if (size >= CLI_PATH)
+            return NULL;
+        if (lstat(path, &status) != 0)
+            return path;
+    }
+    return NULL;
+}
+
 static bool ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
+    return n > m && strcasecmp(text + n - m, end) == 0;
+}
+
+int cli_check_model_name(const cli_command *command, const char *output)
+{
+    static const char *const known[] = {".h5", ".hdf5", ".hdf", ".mat", ".npz"};
+    const char *slash = output == NULL ? NULL : strrchr(output, '/');
+    if (output == NULL || strchr(slash != NULL ? slash : output, '.') == NULL)
+        return EXIT_DONE; /* standard output, a pipe, /dev/null */
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (ends_with(output, known[i]))
+            return EXIT_DONE;
+    return cli_fail(command, EXIT_USAGE, "%s: a model is a .h5, .mat or .npz file", output);
 }
 
 int cli_check_model(const cli_call *call, const char *output, const char *init_phi,
@@ -100,8 +151,9 @@ int cli_check_model(const cli_call *call, const char *output, const char *init_p
     if (output != NULL && strcmp(output, "-") == 0 && cli_common_values.json != NULL)
         return cli_fail(command, EXIT_USAGE,
                         "--json and the model cannot both go to standard output");
-    if (output != NULL && (ends_with(output, ".npy") || ends_with(output, ".mat")))
-        return cli_fail(command, EXIT_USAGE, "%s: the model is an HDF5 file, name it .h5", output);
+    int known = cli_check_model_name(command, output);
+    if (known != EXIT_DONE)
+        return known;
     const char *const inputs[] = {call->operands[0], init_phi, call->transform_file, more[0],
                                   more[1]};
     int code = EXIT_DONE;

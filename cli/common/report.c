@@ -38,7 +38,8 @@ static void print_exchange(FILE *out, const tlnmf_record *model)
     if (tlnmf_get_integer(model, "chain") == 0)
         fputs("                theory says that TL-NMF has the smaller C and I, JD the smaller L; "
               "that does\n"
-              "                not hold: a search has not found its minimum, try more starts\n",
+              "                not hold: a search has not found its minimum; try --continuation or "
+              "more --starts\n",
               out);
 }
 
@@ -53,7 +54,7 @@ static void print_choice(FILE *out, const tlnmf_record *model)
                 tlnmf_get_real(model, "I_jd"));
 }
 
-static const char *stop_words(const tlnmf_record *model)
+const char *cli_stop_words(const tlnmf_record *model)
 {
     switch (tlnmf_get_integer(model, "outcome_code")) {
     case TLNMF_CONVERGED:
@@ -69,18 +70,45 @@ static const char *stop_words(const tlnmf_record *model)
     }
 }
 
-static void print_data(FILE *out, const cli_result *r)
+void cli_print_data(FILE *out, const char *input, const tlnmf_record *data, int64_t columns)
 {
-    const tlnmf_record *data = tlnmf_data_record(r->data);
     int64_t M = tlnmf_get_integer(data, "M"), N = tlnmf_get_integer(data, "N");
-    int64_t S = tlnmf_get_integer(data, "S"), columns = tlnmf_get_integer(r->model, "columns");
-    fprintf(out, "%s: %lld frame%s of length %lld", r->input, (long long)N, plural(N),
-            (long long)M);
+    int64_t S = tlnmf_get_integer(data, "S");
+    cli_put(out, input);
+    fprintf(out, ": %lld frame%s of length %lld", (long long)N, plural(N), (long long)M);
     if (S > 0)
         fprintf(out, ", %lld realisation%s", (long long)S, plural(S));
     else
         fputs(", given as covariances", out);
     fprintf(out, " (%lld compressed column%s)\n", (long long)columns, plural(columns));
+}
+
+const char *cli_certificate_words(const tlnmf_record *model)
+{
+    static const char *const doubts[] = {
+        "not known: --certify or --exchange look for it",
+        "none: L is not minimised, TL-NMF met a lower one; try --continuation or more --starts",
+        "none: the time was over before L was minimised",
+        ("none: covariances are singular and the floor is low, so that L has many minima; try "
+         "--continuation")};
+    int64_t doubt = tlnmf_get_integer(model, "doubt");
+    if (isfinite(tlnmf_get_real(model, "certificate")))
+        return "upper bound on C - C*, valid if the run found the global minimum of L, which rests "
+               "on "
+               "a search";
+    return doubts[doubt >= 1 && doubt <= 3 ? doubt : 0];
+}
+
+static void print_certificate(FILE *out, const tlnmf_record *model, double C, double certificate)
+{
+    double entries = tlnmf_get_real(model, "M") * tlnmf_get_real(model, "N");
+    if (isfinite(certificate))
+        fprintf(out,
+                "  certificate   C - C* is at most %.6g (%.3g per entry of V), if the search found "
+                "the least L, %.12g\n",
+                certificate, certificate / entries, C - certificate);
+    else if (tlnmf_get_integer(model, "doubt") > 0)
+        fprintf(out, "  certificate   %s\n", cli_certificate_words(model));
 }
 
 static void print_values(FILE *out, const cli_call *call, const tlnmf_record *model)
@@ -98,10 +126,7 @@ static void print_values(FILE *out, const cli_call *call, const tlnmf_record *mo
         print_choice(out, model);
     if (tlnmf_get_integer(model, "chain") >= 0)
         print_exchange(out, model);
-    if (isfinite(certificate))
-        fprintf(out,
-                "  certificate   C - C* is at most %.6g, if %.12g is the global minimum of L\n",
-                certificate, C - certificate);
+    print_certificate(out, model, C, certificate);
 }
 
 static void print_run(FILE *out, const tlnmf_record *model, double mean_power)
@@ -110,7 +135,7 @@ static void print_run(FILE *out, const tlnmf_record *model, double mean_power)
     int64_t starts = tlnmf_get_integer(model, "starts");
     int64_t best = tlnmf_get_integer(model, "best_start");
     fprintf(out, "  eps           %.6g (%.3g of the mean power)\n", eps, eps / mean_power);
-    fprintf(out, "  stopped       %s (iteration %lld)", stop_words(model),
+    fprintf(out, "  stopped       %s (iteration %lld)", cli_stop_words(model),
             (long long)tlnmf_get_integer(model, "iterations"));
     if (best >= starts) /* --method auto */
         fputs(", from where JD+NMF ended", out);
@@ -125,11 +150,17 @@ static void print_run(FILE *out, const tlnmf_record *model, double mean_power)
 
 void cli_print_result(FILE *out, const cli_call *call, const cli_result *r)
 {
-    print_data(out, r);
+    cli_print_data(out, r->input, tlnmf_data_record(r->data),
+                   tlnmf_get_integer(r->model, "columns"));
     if (r->atoms != NULL)
         print_atoms(out, r);
     print_values(out, call, r->model);
-    print_run(out, r->model, tlnmf_get_real(tlnmf_data_record(r->data), "mean_power"));
-    if (r->output != NULL)
-        fprintf(out, "  model         %s\n", r->output);
+    bool white = tlnmf_get_array(r->model, "unmixing", NULL, NULL) != NULL;
+    double power = tlnmf_get_real(tlnmf_data_record(r->data), "mean_power");
+    print_run(out, r->model, white ? 1.0 : power);
+    if (r->output != NULL) {
+        fputs("  model         ", out);
+        cli_put(out, r->output);
+        fprintf(out, "%s\n", white ? ": unmixing (a source a row) and mixing, its inverse" : "");
+    }
 }

@@ -1,7 +1,6 @@
 /* The result of fit and jd as one JSON object, and the model file. */
 #include "cli/common/summary.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +52,8 @@ static tlnmf_settings *as_fit(const cli_call *call)
         return NULL;
     tlnmf_error error = TLNMF_OK;
     for (size_t i = 0; error == TLNMF_OK && (name = tlnmf_option_name(task, i)) != NULL; i++)
-        if (tlnmf_settings_get_text(call->settings, name, text, sizeof text) != NULL &&
+        if (tlnmf_option_kind_of("fit", name) != TLNMF_OPTION_UNKNOWN &&
+            tlnmf_settings_get_text(call->settings, name, text, sizeof text) != NULL &&
             text[0] != '\0')
             error = tlnmf_settings_set_text(call->ctx, fit, name, text);
     if (error == TLNMF_OK && strcmp(task, "jd") == 0)
@@ -71,20 +71,22 @@ static json_t *options_json(const cli_call *call)
     const char *name;
     for (size_t i = 0; object != NULL && (name = tlnmf_option_name("fit", i)) != NULL; i++)
         json_object_set_new(object, name, cli_option_json(fit, "fit", name));
+    const char *task = call->command->task;
+    for (size_t i = 0; object != NULL && (name = tlnmf_option_name(task, i)) != NULL; i++)
+        if (tlnmf_option_kind_of("fit", name) == TLNMF_OPTION_UNKNOWN)
+            json_object_set_new(object, name, cli_option_json(call->settings, task, name));
     tlnmf_settings_free(fit);
     return object;
 }
 
-static json_t *data_json(const cli_result *r)
+json_t *cli_data_json(const char *input, const tlnmf_record *data, int64_t columns)
 {
     static const member sizes[] = {{"M", INTEGER}, {"N", INTEGER}};
-    const tlnmf_record *data = tlnmf_data_record(r->data);
     int64_t S = tlnmf_get_integer(data, "S");
     json_t *object = json_object();
-    json_object_set_new(object, "file", cli_text(r->input));
+    json_object_set_new(object, "file", cli_text(input));
     PUT_MEMBERS(object, data, sizes);
-    json_object_set_new(object, "columns",
-                        json_integer((json_int_t)tlnmf_get_integer(r->model, "columns")));
+    json_object_set_new(object, "columns", json_integer((json_int_t)columns));
     json_object_set_new(object, "mean_power", json_real(tlnmf_get_real(data, "mean_power")));
     /* null: covariances */
     json_object_set_new(object, "S", S > 0 ? json_integer((json_int_t)S) : json_null());
@@ -94,10 +96,11 @@ static json_t *data_json(const cli_result *r)
 /* What was not drawn or made but given, and as what the array was read. */
 static json_t *given_json(const cli_result *r)
 {
-    const char *const parts[][2] = {{"input", r->kind},      {"init-phi", r->init_phi},
-                                    {"init-w", r->init_w},   {"init-h", r->init_h},
-                                    {"weights", r->weights}, {"block", r->block},
-                                    {"moving", r->moving}};
+    const char *const parts[][2] = {
+        {"input", r->kind},    {"init-phi", r->init_phi}, {"init-w", r->init_w},
+        {"init-h", r->init_h}, {"weights", r->weights},   {"block", r->block},
+        {"moving", r->moving}, {"axes", r->axes},         {"per-trial", r->per_trial},
+        {"init", r->init},     {"keep", r->keep}};
     json_t *object = json_object();
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i][1] != NULL)
@@ -177,11 +180,7 @@ static void put_values(json_t *object, const tlnmf_record *model)
         {"best_start", INTEGER},  {"cpu_seconds", SECONDS},      {"wall_seconds", SECONDS},
         {"nmf_seconds", SECONDS}, {"transform_seconds", SECONDS}};
     PUT_MEMBERS(object, model, objectives);
-    json_object_set_new(
-        object, "certificate_means",
-        json_string(isnan(tlnmf_get_real(model, "certificate"))
-                        ? "not known: --certify or --exchange look for it"
-                        : "upper bound on C - C*, valid if the run found the global minimum of L"));
+    json_object_set_new(object, "certificate_means", json_string(cli_certificate_words(model)));
     PUT_MEMBERS(object, model, run);
 }
 
@@ -192,6 +191,11 @@ static json_t *summary_json(const cli_call *call, const cli_result *r)
     json_object_set_new(object, "command", json_string(call->command->name));
     json_object_set_new(object, "method", json_string(tlnmf_get_text(r->model, "method")));
     put_values(object, r->model);
+    if (tlnmf_get_integer(r->model, "K") > 0)
+        json_object_set_new(object, "k",
+                            json_integer((json_int_t)tlnmf_get_integer(r->model, "K")));
+    if (r->rank_table != NULL)
+        json_object_set(object, "rank_table", r->rank_table);
     json_object_set_new(object, "seed",
                         cli_option_json(call->settings, call->command->task, "seed"));
     json_object_set_new(object, "blas", json_string(tlnmf_blas()));
@@ -200,7 +204,9 @@ static json_t *summary_json(const cli_call *call, const cli_result *r)
     if (r->atoms != NULL)
         json_object_set_new(object, "atoms", atoms_json(r->atoms));
     json_object_set_new(object, "options", options_json(call));
-    json_object_set_new(object, "data", data_json(r));
+    json_object_set_new(object, "data",
+                        cli_data_json(r->input, tlnmf_data_record(r->data),
+                                      tlnmf_get_integer(r->model, "columns")));
     json_object_set_new(object, "given", given_json(r));
     if (r->output != NULL)
         json_object_set_new(object, "model", cli_text(r->output));
@@ -266,8 +272,15 @@ static bool print_json(const cli_call *call, const cli_result *r, json_t *summar
 int cli_finish(const cli_call *call, const cli_result *given, bool strict)
 {
     cli_result r = *given;
+    char partial[CLI_PATH];
     cli_progress_clear();
     tlnmf_error error = drop_times(call, r.model);
+    /* What a cancelled run has reached replaces nothing. */
+    if (r.output != NULL && tlnmf_get_integer(r.model, "outcome_code") == TLNMF_CANCELLED) {
+        r.output = cli_partial_path(r.output, partial);
+        if (r.output == NULL)
+            error = tlnmf_fail(call->ctx, TLNMF_ERR_OUTPUT, "there is no name for the model");
+    }
     json_t *summary = summary_json(call, &r);
     bool to_stdout = r.output != NULL && strcmp(r.output, "-") == 0;
     if (error == TLNMF_OK && r.output != NULL)

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 int cli_outputs_fail(const cli_outputs *o, tlnmf_error error)
 {
@@ -22,11 +21,11 @@ static int open_writer(cli_outputs *o, int64_t i)
 {
     char path[CLI_PATH];
     const char *name = tlnmf_get_text_at(o->names, "names", (size_t)i);
-    if (cli_stems_path(o->stems, name, o->stems->format, path) == NULL)
-        return EXIT_OUTPUT;
-    int code = cli_check_input(o->stems->call->command, o->stems->path, path);
+    int code = cli_stems_check_output(o->stems, name, o->stems->format);
     if (code != EXIT_DONE)
         return code;
+    if (cli_stems_staged(o->stems, name, o->stems->format, path) == NULL)
+        return EXIT_OUTPUT;
     tlnmf_error error = tlnmf_io_writer_create(o->ctx, path, o->stems->sound, &o->writer[i]);
     if (error != TLNMF_OK)
         return cli_outputs_fail(o, error);
@@ -118,18 +117,8 @@ int cli_outputs_commit(cli_outputs *o)
         tlnmf_error error = tlnmf_io_writer_commit(o->ctx, writer);
         if (error != TLNMF_OK)
             return cli_outputs_fail(o, error);
-        o->committed = i + 1;
     }
     return EXIT_DONE;
-}
-
-void cli_outputs_take_back(const cli_outputs *o)
-{
-    char path[CLI_PATH];
-    for (int64_t i = 0; i < o->committed; i++)
-        if (cli_stems_path(o->stems, tlnmf_get_text_at(o->names, "names", (size_t)i),
-                           o->stems->format, path) != NULL)
-            unlink(path);
 }
 
 void cli_outputs_free(cli_outputs *o)

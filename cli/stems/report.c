@@ -105,9 +105,9 @@ void cli_stems_print(const cli_outputs *o, const tlnmf_record *model)
     double rate = tlnmf_get_real(sound, "rate"), score = tlnmf_get_real(model, "score");
     int64_t learnt = tlnmf_get_integer(model, "learn_frames");
     int64_t remixes = tlnmf_get_integer(model, "remixes");
-    printf("%s: %.3g s, %lld channel%s, %.0f Hz\n", o->stems->path,
-           tlnmf_get_real(sound, "length") / rate, (long long)o->channels, plural(o->channels, "s"),
-           rate);
+    cli_put(stdout, o->stems->path);
+    printf(": %.3g s, %lld channel%s, %.0f Hz\n", tlnmf_get_real(sound, "length") / rate,
+           (long long)o->channels, plural(o->channels, "s"), rate);
     print_transform(model);
     printf("  components    %lld a source\n", (long long)tlnmf_get_integer(model, "per_source"));
     if (isfinite(score))
@@ -121,6 +121,8 @@ void cli_stems_print(const cli_outputs *o, const tlnmf_record *model)
         printf("  gain          %.4f on all stems, so that none is clipped\n", o->gain);
     for (int64_t i = 0; i < o->count; i++) {
         char path[CLI_PATH];
-        printf("%s%s\n", i == 0 ? "  stems         " : "                ", stem_path(o, i, path));
+        fputs(i == 0 ? "  stems         " : "                ", stdout);
+        cli_put(stdout, stem_path(o, i, path));
+        putchar('\n');
     }
 }

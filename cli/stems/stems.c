@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
@@ -48,16 +47,18 @@ static int write_activations(const cli_stems *stems, const tlnmf_record *model,
 {
     tlnmf_ctx *ctx = stems->call->ctx;
     tlnmf_record *events;
-    char path[CLI_PATH];
+    char path[CLI_PATH], staged[CLI_PATH];
     if (cli_stem_values.activations == NULL)
         return EXIT_DONE;
     bool midi = strcmp(cli_stem_values.activations, "midi") == 0;
-    if (cli_stems_path(stems, "activations", midi ? "mid" : "txt", path) == NULL)
+    const char *extension = midi ? "mid" : "txt";
+    if (cli_stems_path(stems, "activations", extension, path) == NULL ||
+        cli_stems_staged(stems, "activations", extension, staged) == NULL)
         return EXIT_OUTPUT;
     tlnmf_error error = tlnmf_activations(ctx, model, stems->sound, report, &events);
     if (error == TLNMF_OK)
-        error = midi ? tlnmf_io_write_midi(ctx, path, model, events)
-                     : tlnmf_io_write_labels(ctx, path, model, events);
+        error = midi ? tlnmf_io_write_midi(ctx, staged, model, events)
+                     : tlnmf_io_write_labels(ctx, staged, model, events);
     tlnmf_record_free(events);
     if (error != TLNMF_OK)
         return cli_fail_library(stems->call, error, NULL);
@@ -78,8 +79,8 @@ static int write_model(const cli_stems *stems, tlnmf_record *model, const tlnmf_
     if (text == NULL)
         return cli_fail(stems->call->command, EXIT_INTERNAL, "no memory for the summary");
     int code = EXIT_OUTPUT;
-    if (cli_stems_path(stems, "model", "h5", model_path) != NULL &&
-        cli_stems_path(stems, "summary", "json", summary_path) != NULL) {
+    if (cli_stems_staged(stems, "model", "h5", model_path) != NULL &&
+        cli_stems_staged(stems, "summary", "json", summary_path) != NULL) {
         tlnmf_error error = tlnmf_set_array(ctx, model, "H", H, rank, shape);
         if (error == TLNMF_OK)
             error = tlnmf_set_integer(ctx, model, "N", shape[1]);
@@ -97,7 +98,8 @@ static int write_model(const cli_stems *stems, tlnmf_record *model, const tlnmf_
     return code;
 }
 
-/* Everything that goes into the directory, the summary last: when it is there, all of it is. */
+/* Everything that goes into the directory: whole in the staging folder first, then all at once.
+ * What is published stays, though it may not be possible to print the summary. */
 static int publish(cli_outputs *o, tlnmf_record *model, const tlnmf_record *report, json_t *summary)
 {
     const cli_stems *stems = o->stems;
@@ -114,6 +116,8 @@ static int publish(cli_outputs *o, tlnmf_record *model, const tlnmf_record *repo
     code = write_activations(stems, model, report, summary);
     if (code == EXIT_DONE)
         code = write_model(stems, model, report, summary);
+    if (code == EXIT_DONE)
+        code = cli_stage_publish(stems);
     if (code != EXIT_DONE)
         return code;
     if (cli_common_values.json == NULL)
@@ -121,18 +125,6 @@ static int publish(cli_outputs *o, tlnmf_record *model, const tlnmf_record *repo
     bool printed = cli_common_values.json != NULL ? cli_print_json(summary) : fflush(stdout) == 0;
     return printed ? EXIT_DONE
                    : cli_fail(command, EXIT_OUTPUT, "standard output cannot be written");
-}
-
-/* Stems without what goes with them are not a result: a full disk leaves nothing behind. */
-static void take_back(const cli_outputs *o)
-{
-    static const char *const rest[][2] = {
-        {"activations", "txt"}, {"activations", "mid"}, {"model", "h5"}};
-    char path[CLI_PATH];
-    cli_outputs_take_back(o);
-    for (size_t i = 0; o->stems->created && i < sizeof rest / sizeof *rest; i++)
-        if (cli_stems_path(o->stems, rest[i][0], rest[i][1], path) != NULL)
-            unlink(path);
 }
 
 int cli_stems_make(cli_stems *stems, tlnmf_record *model, json_t *about)
@@ -147,14 +139,13 @@ int cli_stems_make(cli_stems *stems, tlnmf_record *model, json_t *about)
         json_decref(about);
         return cli_fail_library(call, error, stems->path);
     }
+    cli_stems_release(stems); /* the writers reserve what they need */
     int code = cli_outputs_open(&o, stems, plan);
     if (code == EXIT_DONE)
         code = run_all(stems, model, &o, &report);
     cli_guard_begin(); /* all of it is put in place, or nothing */
     if (code == EXIT_DONE)
         code = publish(&o, model, report, about);
-    if (code != EXIT_DONE)
-        take_back(&o);
     cli_guard_end();
     cli_outputs_free(&o);
     tlnmf_record_free(report);

@@ -12,6 +12,9 @@ extern cli_stem_words cli_stem_values;
 enum { CLI_STEM_OPTIONS = 5 };
 extern const cli_option cli_stem_options[CLI_STEM_OPTIONS];
 
+/* Stems whose disk space is reserved (64 sources and the residual), and the model. */
+enum { CLI_RESERVED = 66 };
+
 /* One separation. */
 typedef struct cli_stems {
     cli_call *call;
@@ -20,6 +23,10 @@ typedef struct cli_stems {
     tlnmf_settings *settings;      /* of task "stems": the call's */
     const char *directory, *format;
     bool created; /* the directory was made here: it goes if nothing came of it */
+    int stage;    /* descriptor of the staging folder, negative: there is none */
+    char staging[CLI_PATH];
+    tlnmf_io_reservation *reserved[CLI_RESERVED]; /* disk space for the outputs */
+    int reserved_count;
 } cli_stems;
 
 /* ---- before the run (prepare.c) -------------------------------------------------------------- */
@@ -36,9 +43,29 @@ int cli_stems_add_labels(cli_stems *stems);
  * known. */
 int cli_stems_check(cli_stems *stems, const tlnmf_record *names);
 
+/* Gives the reserved disk space back, for the files to be written. */
+void cli_stems_release(cli_stems *stems);
+/* No input is replaced, --force or not, and nothing that cannot be. */
+int cli_stems_check_output(const cli_stems *stems, const char *name, const char *extension);
+
 /* DIR/name.extension, or NULL with a message for a name that is too long. */
 const char *cli_stems_path(const cli_stems *stems, const char *name, const char *extension,
                            char path[CLI_PATH]);
+/* The same in the staging folder. */
+const char *cli_stems_staged(const cli_stems *stems, const char *name, const char *extension,
+                             char path[CLI_PATH]);
+
+/* ---- the staging folder (stage.c) ------------------------------------------------------------ */
+
+#define CLI_STAGE ".tlnmf-part"
+
+/* Makes DIR/.tlnmf-part and locks it. What a run that was killed has left there goes; a run that is
+ * still at work is a reason to fail. */
+int cli_stage_open(cli_stems *stems);
+/* Moves all files of the staging folder to DIR, or none of them: on failure old files are as they
+ * were. */
+int cli_stage_publish(const cli_stems *stems);
+void cli_stage_close(cli_stems *stems);
 
 /* ---- the run (stems.c) ----------------------------------------------------------------------- */
 
@@ -55,7 +82,7 @@ typedef struct cli_outputs {
     int64_t count;
     tlnmf_io_writer **writer;
     tlnmf_error error; /* of a writer that failed while stems were written */
-    int64_t committed, clipped;
+    int64_t clipped;
     double step; /* of the samples' format; 0: floating point */
     double gain; /* 1, or what keeps all stems within full scale */
     double peak;
@@ -70,9 +97,8 @@ typedef struct cli_outputs {
 int cli_outputs_open(cli_outputs *o, const cli_stems *stems, const tlnmf_record *plan);
 /* Receives the stems: a tlnmf_write; user is the cli_outputs. */
 int cli_outputs_write(int64_t stem, int64_t first, int64_t count, const double *x, void *user);
+/* Ends the files, in the staging folder. */
 int cli_outputs_commit(cli_outputs *o);
-/* Removes the files that were committed. */
-void cli_outputs_take_back(const cli_outputs *o);
 void cli_outputs_free(cli_outputs *o);
 /* The last error of the writers, as a message. */
 int cli_outputs_fail(const cli_outputs *o, tlnmf_error error);

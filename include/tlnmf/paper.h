@@ -30,26 +30,26 @@ TLNMF_API tlnmf_error tlnmf_random_phases(tlnmf_ctx *ctx, uint64_t seed, tlnmf_s
 
 /* ---- theory ---------------------------------------------------------------------------------- */
 
-/* Q(Phi) = D_eps(V | Vbar), (17): V is the power of Phi on the data, Vbar that on `truth`, data of
- * the same M and N whose covariances are the true ones. */
+/* Q(Phi) = D_eps(V | Vbar), (17). V is the power of Phi on `data`, Vbar that on `truth`: data of
+ * the same M and N with the true covariances. */
 TLNMF_API tlnmf_error tlnmf_theory_Q(tlnmf_ctx *ctx, const tlnmf_data *data,
                                      const tlnmf_data *truth, const double *Phi, double eps,
                                      double *Q);
-/* Climbs on Q from Phi, which is replaced by where that ends, in at most `iterations` steps. Q
- * there is a lower bound of the largest Q. */
+/* Maximises Q over the transform, from Phi, in at most `iterations` steps. Phi is replaced by the
+ * result; its Q is a lower bound on the maximum of Q. */
 TLNMF_API tlnmf_error tlnmf_theory_climb(tlnmf_ctx *ctx, const tlnmf_data *data,
                                          const tlnmf_data *truth, double eps, int64_t iterations,
                                          double *Phi, double *Q);
-/* Theorem 4, (18): the largest Q is below this with at least that probability; infinite for an S
- * that it does not apply to. */
+/* Theorem 4, (18): an upper bound on the maximum of Q, which holds with at least the probability
+ * below. Infinite for values of S to which the theorem does not apply. */
 TLNMF_API double tlnmf_theory_bound(int64_t M, int64_t N, int64_t S, double t);
 TLNMF_API double tlnmf_theory_probability(int64_t N, double t);
-/* Remark 6, (19): about Q at the true transform, for S Gaussian realisations. */
+/* Remark 6, (19): approximate Q at the true transform, for S Gaussian realisations. */
 TLNMF_API double tlnmf_theory_asymptote(int64_t M, int64_t N, int64_t S);
 
 /* ---- distances ------------------------------------------------------------------------------- */
 
-/* |Phi - P Phibar|_F for the order and signs P of the rows of Phibar that make it least, (20). */
+/* The least |Phi - P Phibar|_F over all orders and signs P of the rows of Phibar, (20). */
 TLNMF_API tlnmf_error tlnmf_transform_distance(tlnmf_ctx *ctx, int64_t M, const double *Phi,
                                                const double *Phibar, double *distance);
 /* The principal angles between the spans of the rows of A and of B (count x M, orthonormal rows),

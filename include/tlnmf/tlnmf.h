@@ -52,16 +52,16 @@ extern "C" {
 #define TLNMF_VERSION_PATCH 0
 #define TLNMF_VERSION       "0.2.0"
 
-TLNMF_API const char *tlnmf_version(void); /* of the library that is running */
-TLNMF_API const char *tlnmf_blas(void);    /* the BLAS it runs on, as far as that tells */
+TLNMF_API const char *tlnmf_version(void); /* version of the library at run time */
+TLNMF_API const char *tlnmf_blas(void);    /* describes the BLAS, if it can tell */
 
 /* ---- errors and outcomes --------------------------------------------------------------------- */
 
 typedef enum tlnmf_error {
     TLNMF_OK = 0,
     TLNMF_ERR_OPTION = 1,    /* an option is unknown, out of range, or contradicts another */
-    TLNMF_ERR_SHAPE = 2,     /* arrays whose shapes do not fit together */
-    TLNMF_ERR_DATA = 3,      /* values that cannot be used: NaN, all zeros, not orthogonal, .. */
+    TLNMF_ERR_SHAPE = 2,     /* the shapes of arrays do not fit together */
+    TLNMF_ERR_DATA = 3,      /* unusable values: NaN, all zeros, not orthogonal, .. */
     TLNMF_ERR_MEMORY = 4,    /* the allocator returned NULL */
     TLNMF_ERR_TOO_LARGE = 5, /* a size that BLAS or the address space cannot hold */
     TLNMF_ERR_NUMERIC = 6,   /* LAPACK failed, or a run ended in NaN */
@@ -78,7 +78,7 @@ typedef enum tlnmf_outcome {
     TLNMF_STATIONARY = 2,  /* the gradient fell below grad-tol */
     TLNMF_ITERATIONS = 3,  /* all iterations asked for were done */
     TLNMF_LINE_SEARCH = 4, /* no step along the direction improved the objective */
-    TLNMF_CANCELLED = 5,   /* the progress function said so */
+    TLNMF_CANCELLED = 5,   /* the progress function returned nonzero */
     TLNMF_TIME = 6         /* max-seconds passed */
 } tlnmf_outcome;
 
@@ -90,7 +90,7 @@ TLNMF_API const char *tlnmf_outcome_name(tlnmf_outcome outcome);
 /* A context holds the allocator, the log and progress functions, and the last message. */
 typedef struct tlnmf_ctx tlnmf_ctx;
 
-/* A set of named values: what every call of the library reports. See "records" below. */
+/* A set of named values, in which calls report their results. See "records" below. */
 typedef struct tlnmf_record tlnmf_record;
 
 typedef void *(*tlnmf_allocate)(size_t bytes, void *user);
@@ -99,10 +99,11 @@ typedef void (*tlnmf_release)(void *block, void *user);
 typedef enum tlnmf_log_level { TLNMF_LOG_WARNING = 1, TLNMF_LOG_INFO = 2 } tlnmf_log_level;
 typedef void (*tlnmf_log)(tlnmf_log_level level, const char *message, void *user);
 
-/* Is told what a run has come to. Nonzero stops the run: the call then returns TLNMF_OK with what
+/* The progress function. Return nonzero to stop the run: the call then returns TLNMF_OK with what
  * it has reached, and the outcome is TLNMF_CANCELLED. `progress` holds stage, complete (1: an
- * iteration is done, 0: asked from inside one), start, starts, iteration, iterations, C, L, I, step
- * and seconds; a real is NaN where the stage does not have it. It is valid during the call only. */
+ * iteration is done, 0: called from inside one), start, starts, iteration, iterations, C, L, I,
+ * step and seconds; a real is NaN if the stage does not have it. It is valid during the call
+ * only. */
 typedef int (*tlnmf_callback)(const tlnmf_record *progress, void *user);
 
 TLNMF_API tlnmf_error tlnmf_ctx_create(tlnmf_ctx **out); /* with malloc and free */
@@ -112,7 +113,11 @@ TLNMF_API tlnmf_error tlnmf_ctx_create_with(tlnmf_allocate allocate, tlnmf_relea
 TLNMF_API void tlnmf_ctx_free(tlnmf_ctx *ctx);
 TLNMF_API void tlnmf_ctx_set_log(tlnmf_ctx *ctx, tlnmf_log log_or_null, void *user);
 TLNMF_API void tlnmf_ctx_set_progress(tlnmf_ctx *ctx, tlnmf_callback callback_or_null, void *user);
-/* Of the last call with this context that failed; "" if none has. */
+/* A progress function to set as it is: stops the run once the int32_t that `user` points to is not
+ * 0. A signal handler or another thread may set it. For bindings: nothing of their language runs.
+ */
+TLNMF_API int tlnmf_stop_flag(const tlnmf_record *progress, void *user);
+/* The message of the last call with this context that failed; "" if none has. */
 TLNMF_API const char *tlnmf_message(const tlnmf_ctx *ctx);
 /* For libraries built on this one: copies the message and returns `error`, so that a function can
  * end with `return tlnmf_fail(..)`. */
@@ -120,10 +125,11 @@ TLNMF_API tlnmf_error tlnmf_fail(tlnmf_ctx *ctx_or_null, tlnmf_error error, cons
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* What fits, evaluations, scores and files yield, and what starts and models are given as: a set of
- * named integers, reals, texts, lists of texts, and arrays with their shapes. A model is a record
- * that holds at least Phi and eps, and W where there are components. A start is a record with any
- * of Phi, W, H. Names with a dot belong together: `trace.C`, `option.seed`, `other.Phi`. */
+/* A record is a set of named integers, reals, texts, lists of texts, and arrays with their shapes.
+ * Fits, evaluations, scores and files return records; starts and models are passed as records. A
+ * model is a record that holds at least Phi and eps, and W if there are components. A start is a
+ * record with any of Phi, W, H. Names with a dot form groups: `trace.C`, `option.seed`,
+ * `other.Phi`. */
 
 typedef enum tlnmf_type {
     TLNMF_NONE = 0, /* there is no such name */
@@ -136,7 +142,7 @@ typedef enum tlnmf_type {
 
 enum { TLNMF_MAX_RANK = 4 };
 
-/* What tlnmf_get_integer answers where there is no such integer. */
+/* What tlnmf_get_integer returns if there is no such integer. */
 #define TLNMF_NO_INTEGER INT64_MIN
 
 TLNMF_API tlnmf_error tlnmf_record_create(tlnmf_ctx *ctx, tlnmf_record **out); /* empty */
@@ -147,13 +153,13 @@ TLNMF_API const char *tlnmf_record_name(const tlnmf_record *record, size_t index
 TLNMF_API tlnmf_type tlnmf_record_type(const tlnmf_record *record, const char *name);
 
 TLNMF_API int64_t tlnmf_get_integer(const tlnmf_record *record, const char *name);
-/* A real, or an integer as a real; NaN where there is neither. */
+/* A real, or an integer as a real; NaN if there is neither. */
 TLNMF_API double tlnmf_get_real(const tlnmf_record *record, const char *name);
 TLNMF_API const char *tlnmf_get_text(const tlnmf_record *record, const char *name); /* or NULL */
-/* Number `index` of a list of texts; NULL past its end, or where there is no such list. */
+/* Text number `index` of a list; NULL past its end, or if there is no such list. */
 TLNMF_API const char *tlnmf_get_text_at(const tlnmf_record *record, const char *name, size_t index);
-/* The array, its number of dimensions and its shape; NULL and rank 0 where there is none. `shape`
- * receives TLNMF_MAX_RANK numbers, those past the rank are 1. */
+/* The array, its number of dimensions and its shape; NULL and rank 0 if there is none. `shape`
+ * receives TLNMF_MAX_RANK numbers; those past the rank are 1. */
 TLNMF_API const double *tlnmf_get_array(const tlnmf_record *record, const char *name,
                                         int32_t *rank_or_null, int64_t *shape_or_null);
 
@@ -169,21 +175,21 @@ TLNMF_API tlnmf_error tlnmf_set_texts(tlnmf_ctx *ctx, tlnmf_record *record, cons
 /* Copies the array. */
 TLNMF_API tlnmf_error tlnmf_set_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
                                       const double *x, int32_t rank, const int64_t *shape);
-/* Without a copy: an array of zeros that belongs to the record, to be filled in through *x. */
+/* Adds an array of zeros that belongs to the record. Fill it in through *x: this saves a copy. */
 TLNMF_API tlnmf_error tlnmf_new_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
                                       int32_t rank, const int64_t *shape, double **x);
 
-/* A record as bytes and back, the same on every machine, with a checksum. *size is the room in
- * `bytes_or_null` on entry and the number of bytes of the record on return; with NULL, or too
- * little room (TLNMF_ERR_SHAPE), nothing is written. */
+/* A record as bytes and back, the same on every machine, with a checksum. On entry *size is the
+ * capacity of `bytes_or_null`, on return the number of bytes of the record. If `bytes_or_null` is
+ * NULL (TLNMF_OK) or too small (TLNMF_ERR_SHAPE), nothing is written. */
 TLNMF_API tlnmf_error tlnmf_record_pack(tlnmf_ctx *ctx, const tlnmf_record *record,
                                         void *bytes_or_null, size_t *size);
-/* TLNMF_ERR_DATA for bytes that are damaged, cut short or of another format. */
+/* TLNMF_ERR_DATA if the bytes are damaged, incomplete or of another format. */
 TLNMF_API tlnmf_error tlnmf_record_unpack(tlnmf_ctx *ctx, const void *bytes, size_t size,
                                           tlnmf_record **out);
 
-/* The names that the library itself uses, and what they mean. index counts from 0; past the end the
- * texts are NULL. `where` names the records that hold it: "model", "progress", "data", .. */
+/* The table of names that the library uses in records. index counts from 0; past the end the texts
+ * are NULL. `where` names the records that hold it: "model", "progress", "data", .. */
 TLNMF_API size_t tlnmf_result_count(void);
 TLNMF_API const char *tlnmf_result_name(size_t index);
 TLNMF_API tlnmf_type tlnmf_result_type(size_t index);
@@ -203,8 +209,8 @@ TLNMF_API tlnmf_error tlnmf_settings_copy(tlnmf_ctx *ctx, const tlnmf_settings *
                                           tlnmf_settings **out);
 TLNMF_API void tlnmf_settings_free(tlnmf_settings *settings);
 
-/* Text sets an option of any type, an integer also a real one. A flag is 0 or 1, in text also
- * "false" or "true". Numbers in text have a decimal point whatever the locale. Each value is
+/* A text sets an option of any type; an integer also sets a real one. A flag is 0 or 1, as text
+ * also "false" or "true". Numbers in texts have a decimal point in every locale. Each value is
  * checked against the option's range. */
 TLNMF_API tlnmf_error tlnmf_settings_set_text(tlnmf_ctx *ctx, tlnmf_settings *settings,
                                               const char *name, const char *value);
@@ -212,13 +218,16 @@ TLNMF_API tlnmf_error tlnmf_settings_set_integer(tlnmf_ctx *ctx, tlnmf_settings 
                                                  const char *name, int64_t value);
 TLNMF_API tlnmf_error tlnmf_settings_set_real(tlnmf_ctx *ctx, tlnmf_settings *settings,
                                               const char *name, double value);
-/* The value as a text that tlnmf_settings_set_text reads back; "" for an option that is not set and
+/* The value as a text that tlnmf_settings_set_text accepts; "" for an option that is not set and
  * has no default. NULL for an unknown name or a buffer that is too small (64 bytes are enough). */
 TLNMF_API const char *tlnmf_settings_get_text(const tlnmf_settings *settings, const char *name,
                                               char *buffer, size_t size);
+/* An integer, a seed, a flag or the number of a choice; TLNMF_NO_INTEGER if there is no such
+ * option, if it is a real, or if the seed is above 2^63 - 1. */
 TLNMF_API int64_t tlnmf_settings_get_integer(const tlnmf_settings *settings, const char *name);
+/* Any number as a real; NaN if there is no such option. */
 TLNMF_API double tlnmf_settings_get_real(const tlnmf_settings *settings, const char *name);
-/* Whether the options fit together, as the calls that take them check, too. */
+/* Checks that the options fit together. Calls that take settings do so, too. */
 TLNMF_API tlnmf_error tlnmf_settings_check(tlnmf_ctx *ctx, const tlnmf_settings *settings);
 
 typedef enum tlnmf_option_kind {
@@ -236,16 +245,16 @@ TLNMF_API const char *tlnmf_option_name(const char *task, size_t index);
 TLNMF_API tlnmf_option_kind tlnmf_option_kind_of(const char *task, const char *name);
 TLNMF_API const char *tlnmf_option_help(const char *task, const char *name);
 TLNMF_API const char *tlnmf_option_choices(const char *task, const char *name); /* "fast|paper" */
-/* As tlnmf_settings_get_text answers it for new settings. */
+/* The value that tlnmf_settings_get_text returns for new settings. */
 TLNMF_API const char *tlnmf_option_default(const char *task, const char *name, char *buffer,
                                            size_t size);
-/* The range, ends included. */
+/* The range, bounds included. */
 TLNMF_API tlnmf_error tlnmf_option_range(const char *task, const char *name, double *low,
                                          double *high);
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
-/* Frames as the solvers want them. C and L depend on the data only through the covariances
+/* Data in the form that solvers use. C and L depend on the data only through the covariances
  * Sigma_n = (1/S) sum_s y_ns y_ns', so the S columns of a frame are replaced, exactly, by
  * rank(Sigma_n) columns. */
 typedef struct tlnmf_data tlnmf_data;
@@ -262,14 +271,14 @@ typedef enum tlnmf_neighbours {
     TLNMF_NEIGHBOURS_MOVING = 1  /* a frame becomes the B frames around it, fewer at the ends */
 } tlnmf_neighbours;
 
-/* Neighbouring frames as realisations of one another, (15) and (16), for data that change slowly.
- */
+/* Treats neighbouring frames as realisations of one another, (15) and (16): for data that change
+ * slowly. */
 TLNMF_API tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y,
                                                  const int64_t shape[3], tlnmf_neighbours kind,
                                                  int64_t B, tlnmf_data **out);
-/* Weights of the N frames in joint diagonalisation: not negative, not all 0; only their ratios
- * matter; NULL takes them away. For tlnmf_diagonalise with solver fast. Set them before the data
- * are shared by threads. */
+/* Weights of the N frames in joint diagonalisation: not negative, not all 0. Only their ratios
+ * matter. NULL removes them. For tlnmf_diagonalise with solver fast. Set them before threads share
+ * the data. */
 TLNMF_API tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data,
                                              const double *weights_or_null);
 /* M, N, S (0: given as covariances), columns, mean_power. */
@@ -278,19 +287,21 @@ TLNMF_API void tlnmf_data_free(tlnmf_data *data);
 
 /* ---- fitting --------------------------------------------------------------------------------- */
 
-/* Settings of task "fit". The start holds Phi (M x M, orthogonal to 1e-8), W (M x K, no zero
- * column), H (K x N; zeros stay zero), or some of them; the rest is drawn as the settings say.
+/* Learns Phi, W and H. Settings of task "fit". The start may hold Phi (M x M, orthogonal to 1e-8),
+ * W (M x K, no zero column) and H (K x N; zeros stay zero); the rest is drawn as the settings say.
  * tlnmf_result_help() explains what the model holds. */
 TLNMF_API tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data,
                                 const tlnmf_settings *settings, const tlnmf_record *start_or_null,
                                 tlnmf_record **model);
 /* Joint diagonalisation alone: minimises L over Phi. Settings of task "jd"; of the start only Phi
- * is read. The model has K = 0 and neither W nor H. */
+ * is read. The model has K = 0 and neither W nor H. With the option whiten Phi is that of the
+ * whitened data, and the model also has unmixing and mixing; eps-rel is then relative to 1. */
 TLNMF_API tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
                                         const tlnmf_settings *settings,
                                         const tlnmf_record *start_or_null, tlnmf_record **model);
 /* H of new data with the model's Phi, W and eps kept. Settings of task "apply". `applied` holds H,
- * C, L, I and why it stopped, and X and V if asked for. */
+ * C, L, I and why it stopped, own_data, and X and V if asked for. On the data that the model was
+ * fitted to (it has H and C, and C is that of these data) H is the fit's to the last digit. */
 TLNMF_API tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_data *data,
                                   const tlnmf_settings *settings, tlnmf_record **applied);
 /* C, L, I of any point (a record with Phi, W, H, eps), and the gradient of C over Phi. */
@@ -300,8 +311,8 @@ TLNMF_API tlnmf_error tlnmf_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data,
 TLNMF_API tlnmf_error tlnmf_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data,
                                        const tlnmf_settings *settings, int64_t p,
                                        tlnmf_record **start);
-/* The most bytes that tlnmf_fit or tlnmf_diagonalise (by the settings' task) will allocate, beside
- * the data and the rows of a trace (56 bytes an iteration, as they come). */
+/* Upper bound on the bytes that tlnmf_fit or tlnmf_diagonalise (by the settings' task) will
+ * allocate, beside the data and the rows of a trace (56 bytes per iteration). */
 TLNMF_API tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data,
                                    const tlnmf_settings *settings, double *bytes);
 

@@ -82,6 +82,13 @@ void tlnmf_ctx_set_progress(tlnmf_ctx *ctx, tlnmf_callback callback, void *user)
     ctx->callback_user = user;
 }
 
+int tlnmf_stop_flag(const tlnmf_record *progress, void *user)
+{
+    const volatile int32_t *flag = user; /* another thread or a signal handler sets it */
+    (void)progress;
+    return flag != NULL && *flag != 0;
+}
+
 const char *tlnmf_message(const tlnmf_ctx *ctx)
 {
     return ctx == NULL ? "" : ctx->message;

@@ -1,12 +1,12 @@
-/* Numbers from text and to text in the C locale, for this thread only and only for as long. */
+/* Numbers from text and to text. The calling thread switches to the C locale for the conversion. */
 #include "base/number.h"
 
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The C locale for this thread, and what to go back to. Where the C locale cannot be had, the
- * host's stays. */
+/* The C locale of this thread, and the locale to restore. If the C locale is not available, the
+ * caller's is used. */
 typedef struct neutral {
     locale_t own, before;
 } neutral;

@@ -6,7 +6,7 @@
 
 static const char *const stages[] = {"tl", "jd", "nmf", "choose", "stems"};
 
-/* Sets every name. The names are all there after the first time, so that nothing is allocated. */
+/* Sets every name. All names exist after the first call, so that later ones allocate nothing. */
 static tlnmf_error fill(tlnmf_ctx *ctx, tlnmf_record *record, const tl_progress *p, double seconds)
 {
     TRY(tl_record_refer_text(ctx, record, "stage", stages[p->stage]));
@@ -38,7 +38,8 @@ void tl_reporter_free(tl_reporter *reporter)
     reporter->record = NULL;
 }
 
-/* A context of its own, since messages of the caller's are not to change on the way. */
+/* Works on a copy of the context, so that the caller's last message does not change during a
+ * run. */
 static int report(const tl_progress *progress, void *user)
 {
     const tl_reporter *reporter = user;

@@ -1,4 +1,4 @@
-/* What a run has come to: rows of a trace, and what the caller is told on the way. */
+/* Progress of a run: rows of a trace, and what the caller's progress function is told. */
 #ifndef TLNMF_BASE_PROGRESS_H
 #define TLNMF_BASE_PROGRESS_H
 
@@ -7,9 +7,9 @@
 typedef enum tl_stage {
     TL_STAGE_TL = 0,     /* outer iterations of TL-NMF: C and the step; L, I if traced */
     TL_STAGE_JD = 1,     /* transform steps of JD: L and the step */
-    TL_STAGE_NMF = 2,    /* paper: J_nmf updates at a Phi that stays; fast: one step; C, L, I */
-    TL_STAGE_CHOOSE = 3, /* candidates that a separation has compared */
-    TL_STAGE_STEMS = 4   /* frames that have been separated */
+    TL_STAGE_NMF = 2,    /* NMF at a fixed Phi: J_nmf updates (paper) or one step (fast); C, L, I */
+    TL_STAGE_CHOOSE = 3, /* candidates compared by a separation */
+    TL_STAGE_STEMS = 4   /* frames separated so far */
 } tl_stage;
 
 /* A complete iteration, as a solver reports it. */
@@ -18,7 +18,7 @@ typedef struct tl_iteration {
     double C, L, I, step;
 } tl_iteration;
 
-/* The same as a trace keeps it. */
+/* An iteration as a trace stores it. */
 typedef struct tl_trace_row {
     int64_t stage, iteration;
     double C, L, I, step;
@@ -28,7 +28,7 @@ typedef struct tl_trace_row {
 /* C, L, I are NaN where the stage does not have them. */
 typedef struct tl_progress {
     tl_stage stage;
-    bool complete; /* an iteration is done; false: asked from inside one */
+    bool complete; /* true: an iteration is done; false: called from inside one */
     int64_t start, starts, iteration, iterations;
     double C, L, I, step;
 } tl_progress;
@@ -36,8 +36,8 @@ typedef struct tl_progress {
 /* Nonzero stops the run. */
 typedef int (*tl_callback)(const tl_progress *progress, void *user);
 
-/* A context's progress function behind a tl_callback: made before a run, so that telling it
- * allocates nothing. */
+/* Passes progress on to the context's progress function. It is created before a run, so that
+ * reporting allocates nothing. */
 typedef struct tl_reporter {
     const tlnmf_ctx *ctx;
     tlnmf_record *record; /* NULL: the context has no progress function */
@@ -46,7 +46,7 @@ typedef struct tl_reporter {
 
 tlnmf_error tl_reporter_create(tlnmf_ctx *ctx, tl_reporter *reporter);
 void tl_reporter_free(tl_reporter *reporter);
-/* NULL where nobody listens; else tl_report, whose `user` is the reporter. */
+/* NULL if the context has no progress function; else a callback whose `user` is the reporter. */
 tl_callback tl_reporter_callback(const tl_reporter *reporter);
 
 #endif

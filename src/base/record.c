@@ -10,10 +10,10 @@ enum { NAME_SIZE = 64 };
 typedef struct entry {
     char name[NAME_SIZE];
     tlnmf_type type;
-    bool owned; /* `text` or `x` is ours to release */
+    bool owned; /* the record releases `text` or `x` */
     int64_t integer;
     double real;
-    const char *text; /* of TLNMF_TEXTS: `count` texts, each with its end, one after the other */
+    const char *text; /* TLNMF_TEXTS: `count` strings in a row, each with its final NUL */
     size_t count, text_bytes;
     const double *x;
     int32_t rank;
@@ -210,7 +210,7 @@ static tlnmf_error grow(tlnmf_ctx *ctx, tlnmf_record *record)
     return TLNMF_OK;
 }
 
-/* The entry of a name, made if need be, with its old value cleared. */
+/* Finds or creates the entry of a name and clears its old value. */
 static tlnmf_error claim(tlnmf_ctx *ctx, tlnmf_record *record, const char *name, tlnmf_type type,
                          entry **out)
 {
@@ -262,7 +262,7 @@ tlnmf_error tl_record_refer_text(tlnmf_ctx *ctx, tlnmf_record *record, const cha
     return TLNMF_OK;
 }
 
-/* A copy that the record owns; a `size` of 0 is a byte, so that it is never NULL. */
+/* Makes a copy that the record owns. A `size` of 0 allocates one byte, so that it is never NULL. */
 static tlnmf_error copy_bytes(tlnmf_ctx *ctx, const tlnmf_record *record, const char *name,
                               const void *bytes, size_t size, void **out)
 {
@@ -356,7 +356,7 @@ tlnmf_error tl_record_refer_array(tlnmf_ctx *ctx, tlnmf_record *record, const ch
     return TLNMF_OK;
 }
 
-/* Takes a copy of x, or zeros if it is NULL. */
+/* Adds a copy of x, or zeros if x is NULL. */
 static tlnmf_error put_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
                              const double *x, int32_t rank, const int64_t *shape, double **copy)
 {

@@ -1,4 +1,4 @@
-/* Records from inside: values that refer to memory of the library instead of being copied. */
+/* Records inside the library: values that refer to memory instead of copying it. */
 #ifndef TLNMF_BASE_RECORD_H
 #define TLNMF_BASE_RECORD_H
 
@@ -11,7 +11,7 @@ tlnmf_error tl_record_refer_text(tlnmf_ctx *ctx, tlnmf_record *record, const cha
 /* Refers to an array in a block that the record owns (below), or that outlives it. */
 tlnmf_error tl_record_refer_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
                                   const double *x, int32_t rank, const int64_t *shape);
-/* An array of the record's own, zeroed, to be filled in. */
+/* Adds a zeroed array that the record owns, for the caller to fill in. */
 tlnmf_error tl_record_new_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
                                 int32_t rank, const int64_t *shape, double **x);
 /* The record releases the block when it is freed. Cannot fail. A record owns at most
@@ -19,30 +19,30 @@ tlnmf_error tl_record_new_array(tlnmf_ctx *ctx, tlnmf_record *record, const char
 enum { TL_RECORD_BLOCKS = 8 };
 void tl_record_own(tlnmf_record *record, void *block);
 
-/* A text or a list of texts as it is kept: `count` texts, each with its end, one after the other.
- */
+/* A text or a list of texts as a record stores it: `count` strings in a row, each with its final
+ * NUL. */
 typedef struct tl_texts {
     const char *bytes;
     size_t size, count;
     bool list; /* TLNMF_TEXTS; else TLNMF_TEXT, of count 1 */
 } tl_texts;
 
-tl_texts tl_record_texts(const tlnmf_record *record, const char *name); /* which must be there */
+tl_texts tl_record_texts(const tlnmf_record *record, const char *name); /* the name must exist */
 tlnmf_error tl_record_put_texts(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
                                 tl_texts texts); /* a copy */
 
-/* The number of elements of a shape; an error if it is no shape or does not fit the memory. */
+/* The number of elements of a shape; an error if the shape is invalid or too large for memory. */
 tlnmf_error tl_count_elements(tlnmf_ctx *ctx, const char *name, int32_t rank, const int64_t *shape,
                               size_t *count);
 
-/* The array of a name if it has this shape; NULL if there is none. TLNMF_ERR_SHAPE, naming both
- * shapes, if it has another; `what` is what the message calls the record. */
+/* The array of a name; NULL if there is none. An array of another shape is TLNMF_ERR_SHAPE, and the
+ * message names both shapes. `what` is what the message calls the record. */
 tlnmf_error tl_record_expect(tlnmf_ctx *ctx, const tlnmf_record *record, const char *what,
                              const char *name, int32_t rank, const int64_t *shape,
                              const double **x);
 
-/* Frees the record and empties the pointer unless `error` is TLNMF_OK; returns `error`. For the end
- * of a function that fills in a record. */
+/* Unless `error` is TLNMF_OK, frees the record and sets the pointer to NULL. Returns `error`, so
+ * that a function that fills a record can end with it. */
 tlnmf_error tl_record_keep_if(tlnmf_error error, tlnmf_record **record);
 
 #endif

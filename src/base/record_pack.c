@@ -9,7 +9,7 @@ enum { NAME_SIZE = 64 };
 static const char MAGIC[] = "tlnmfrec";
 enum { FORMAT = 1 };
 
-/* Where bytes go: nowhere but counted if `to` is NULL. */
+/* Where bytes go. If `to` is NULL they are only counted. */
 typedef struct packer {
     unsigned char *to;
     size_t size;
@@ -105,19 +105,19 @@ tlnmf_error tlnmf_record_pack(tlnmf_ctx *ctx, const tlnmf_record *record, void *
     TL_NEED(ctx, size);
     packer count = {.hash = FNV_START};
     pack_all(&count, record);
-    size_t room = *size;
+    size_t capacity = *size;
     *size = count.size;
     if (bytes == NULL)
         return TLNMF_OK;
-    if (room < count.size)
-        return tl_fail(ctx, TLNMF_ERR_SHAPE, "the record takes %zu bytes, there is room for %zu",
-                       count.size, room);
+    if (capacity < count.size)
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "the record takes %zu bytes, the buffer has %zu",
+                       count.size, capacity);
     packer write = {.to = bytes, .hash = FNV_START};
     pack_all(&write, record);
     return TLNMF_OK;
 }
 
-/* Bytes that are left; `bad` once more was asked for than there is. */
+/* The bytes still to read. `bad` is set by a read past the end. */
 typedef struct unpacker {
     const unsigned char *at;
     size_t left;
@@ -158,7 +158,7 @@ static tlnmf_error damaged(tlnmf_ctx *ctx)
     return tl_fail(ctx, TLNMF_ERR_DATA, "the bytes are no record, or are damaged or cut short");
 }
 
-/* Texts whose ends are where they should be: `count` of them in `size` bytes. */
+/* Whether `size` bytes hold exactly `count` strings, each with its final NUL. */
 static bool are_texts(const unsigned char *bytes, uint64_t size, uint64_t count)
 {
     uint64_t ends = 0;

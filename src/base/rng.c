@@ -71,7 +71,7 @@ static uint64_t xo_next(uint64_t *s)
     return result;
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- both generators ------------------------------------------------------------------------- */
 
 void tl_rng_seed(tl_rng *rng, tl_stream kind, uint64_t seed, uint64_t stream)
 {
@@ -91,7 +91,8 @@ double tl_rng_uniform(tl_rng *rng)
     return (double)(xo_next(rng->xo) >> 11) * 0x1p-53;
 }
 
-/* Marsaglia's polar method; the second of a pair is kept, as RandomState.randn does. */
+/* Marsaglia's polar method. The second of a pair is kept for the next call, as RandomState.randn
+ * does. */
 double tl_rng_normal(tl_rng *rng)
 {
     if (rng->has_spare) {

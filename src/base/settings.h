@@ -1,10 +1,10 @@
-/* The options of a call as plain fields, and what their words stand for. */
+/* The options of a call as plain fields, and enumerations for the words of choices. */
 #ifndef TLNMF_BASE_SETTINGS_H
 #define TLNMF_BASE_SETTINGS_H
 
 #include "base/base.h"
 
-/* The tasks that have options, a bit each: a row of src/options.def may be for several. */
+/* The tasks that have options. Each is a bit, since a row of src/options.def may serve several. */
 typedef enum tl_task {
     TL_TASK_FIT = 1,
     TL_TASK_JD = 2,
@@ -16,12 +16,12 @@ typedef enum tl_task {
     TL_TASK_GCM = 128
 } tl_task;
 
-/* Words of choices, in the order of the table. */
+/* The words of choices, in the order of the table. */
 typedef enum tl_method {
     TL_METHOD_TL = 0,  /* minimise C over Phi, W, H                        */
     TL_METHOD_JD = 1,  /* minimise L over Phi, then I over W, H (JD+NMF)   */
-    TL_METHOD_NMF = 2, /* minimise I over W, H for a transform that stays  */
-    TL_METHOD_AUTO = 3 /* JD+NMF; then TL-NMF, if that could gain something */
+    TL_METHOD_NMF = 2, /* minimise I over W, H at a fixed transform */
+    TL_METHOD_AUTO = 3 /* JD+NMF, then TL-NMF if that could gain something */
 } tl_method;
 
 typedef enum tl_algorithm {
@@ -31,11 +31,11 @@ typedef enum tl_algorithm {
 
 typedef enum tl_precision {
     TL_PRECISION_DOUBLE = 0,
-    TL_PRECISION_MIXED = 1 /* matrix products in single on the way, in double at the end */
+    TL_PRECISION_MIXED = 1 /* matrix products in single precision, at the end in double */
 } tl_precision;
 
 typedef enum tl_transform {
-    TL_TRANSFORM_AUTO = 0, /* random to learn from, DCT-II to keep (method nmf) */
+    TL_TRANSFORM_AUTO = 0, /* random to learn from, DCT-II to keep fixed (method nmf) */
     TL_TRANSFORM_RANDOM = 1,
     TL_TRANSFORM_DCT = 2,
     TL_TRANSFORM_DFT = 3, /* real: cosine and sine rows in pairs */
@@ -57,7 +57,7 @@ typedef enum tl_window {
 } tl_window;
 
 typedef enum tl_basis {
-    TL_BASIS_AUTO = 0, /* whatever separates the recording's own parts best */
+    TL_BASIS_AUTO = 0, /* whichever separates remixes of the recording best */
     TL_BASIS_DCT = 1,
     TL_BASIS_DFT = 2,
     TL_BASIS_STFT = 3 /* the DFT with one power for cosine and sine */
@@ -72,7 +72,7 @@ typedef struct tlnmf_settings {
     double eps, eps_rel, gamma, tol, grad_tol, max_seconds;
     int32_t method, solver, transform, stream;
     int32_t exchange, certify, continuation, trace;
-    int32_t precision, newton;
+    int32_t precision, newton, whiten;
     int32_t keep_X, keep_V;
     /* frames, separate */
     int64_t frame, hop, shifts;
@@ -96,10 +96,10 @@ void tl_settings_defaults(tl_task task, tl_settings *settings);
 const char *tl_task_name(int task);
 /* TLNMF_ERR_ARGUMENT unless the settings are for one of the tasks. */
 tlnmf_error tl_settings_need(tlnmf_ctx *ctx, const tl_settings *settings, int tasks);
-/* The word that a choice of a task stands for, e.g. "jd"; "" if there is none. */
+/* The word of a choice, e.g. "jd"; "" if there is none. */
 enum { TL_WORD = 32 };
 const char *tl_option_word(tl_task task, const char *option, int32_t choice, char word[TL_WORD]);
-/* The choice that a word stands for, or -1. */
+/* The choice of a word, or -1. */
 int32_t tl_option_choice(tl_task task, const char *option, const char *word);
 
 #endif

@@ -7,10 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Frames are gathered a few at a time, so that one pass over Y reads whole cache lines. */
+/* Frames are gathered in groups, so that one pass over Y reads whole cache lines. */
 enum { GROUP = 8 };
 
-/* The columns of each frame while their number is not known yet. */
+/* The columns of each frame, before their total number is known. */
 typedef struct frames {
     int64_t M, N;
     double **columns; /* per frame, `rank` vectors of length M */
@@ -49,7 +49,7 @@ static tlnmf_error frames_keep(tlnmf_ctx *ctx, frames *f, int64_t n, int64_t ran
     return TLNMF_OK;
 }
 
-/* An object for T columns, not filled in yet. */
+/* Allocates an object for T columns; the caller fills it in. */
 static tlnmf_error data_create(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t T, tlnmf_data **out)
 {
     TRY(tl_check_size(ctx, "the number of compressed columns", T));
@@ -94,8 +94,8 @@ static double length(int64_t count, const double *x)
     return sqrt(sum);
 }
 
-/* How many of the vectors stand out of the rounding of the data themselves: a vector y is known to
- * |y| 2^-53, and what S of them spread in any direction by that much carries nothing. */
+/* The number of vectors above the rounding error of the data. A realisation y is known to |y|
+ * 2^-53; vectors that S such errors could produce carry no information. */
 static int64_t numerical_rank(int64_t count, int64_t M, const double *vectors)
 {
     double whole = length(count * M, vectors);
@@ -105,7 +105,7 @@ static int64_t numerical_rank(int64_t count, int64_t M, const double *vectors)
     return rank;
 }
 
-/* What is compressed, Y[S][M][N], and where its columns go. */
+/* The realisations Y[S][M][N], and where their columns go. */
 typedef struct realisations {
     tlnmf_ctx *ctx;
     const double *Y;
@@ -139,7 +139,7 @@ static tlnmf_error compress_many(const realisations *r, tl_qr *qr, double *group
     return TLNMF_OK;
 }
 
-/* S = 1 is already in the form wanted; nothing is rounded. */
+/* S = 1 is already compressed; nothing is rounded. */
 static tlnmf_error keep_single(const realisations *r, double *column)
 {
     for (int64_t n = 0; n < r->N; n++) {
@@ -176,7 +176,7 @@ static tlnmf_error compress_realisations(void *arg)
     return error;
 }
 
-/* What the caller may ask of new data. Frees the data on failure. */
+/* Makes the record of new data. Frees the data on failure. */
 static tlnmf_error describe(tlnmf_ctx *ctx, int64_t S, double mean_power, tlnmf_data **out)
 {
     tlnmf_data *data = *out;
@@ -253,7 +253,7 @@ tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, const 
     frames f;
     tlnmf_error error = frames_create(ctx, M, N, &f);
     realisations r = {ctx, Y, S, M, N, &f};
-    if (error == TLNMF_OK) /* many small factorisations: threads inside them would only cost */
+    if (error == TLNMF_OK) /* many small factorisations: threads inside them do not pay */
         error = tl_with_threads(1, compress_realisations, &r);
     if (error == TLNMF_OK)
         error = frames_pack(ctx, &f, out);
@@ -263,11 +263,11 @@ tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, const 
 
 /* ---- covariances ----------------------------------------------------------------------------- */
 
-/* One covariance to vectors: eigenvectors times the roots of the eigenvalues. */
+/* Factors one covariance: eigenvectors times the roots of the eigenvalues. */
 static tlnmf_error factor_covariance(tlnmf_ctx *ctx, int64_t n, frames *f, tl_eigen *eigen,
                                      double *A)
 {
-    const double slack = 1e-10; /* relative asymmetry and negativity taken for rounding */
+    const double slack = 1e-10; /* relative asymmetry and negativity accepted as rounding */
     double most = 0.0, skew = 0.0;
     int64_t M = f->M;
     for (int64_t a = 0; a < M; a++)
@@ -419,6 +419,20 @@ tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tln
     return TLNMF_OK;
 }
 
+tlnmf_error tl_data_copy(tlnmf_ctx *ctx, const tlnmf_data *data, tlnmf_data **out)
+{
+    TRY(data_create(ctx, data->M, data->N, data->T, out));
+    (*out)->S = data->S;
+    (*out)->weighted = data->weighted;
+    (*out)->mean_power = data->mean_power;
+    tl_copy((*out)->weight, data->weight, data->N);
+    tl_copy((*out)->R, data->R, data->M * data->T);
+    for (int64_t n = 0; n <= data->N; n++)
+        (*out)->offset[n] = data->offset[n];
+    note_one_each(*out);
+    return TLNMF_OK;
+}
+
 double tl_data_longest(const tlnmf_data *data)
 {
     double longest = 0.0;
@@ -432,7 +446,7 @@ double tl_data_longest(const tlnmf_data *data)
     return longest;
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- both kinds of data ---------------------------------------------------------------------- */
 
 tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data, const double *weights)
 {

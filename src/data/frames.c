@@ -93,7 +93,7 @@ static tlnmf_error invert_sums(tlnmf_ctx *ctx, tl_framing *framing)
     double most = 0.0, least = INFINITY;
     for (int64_t s = 0; s < f->shifts; s++)
         for (int64_t m = 0; m < f->M; m++) {
-            int64_t t = m - f->M - tl_shift_offset(f, s); /* of any frame, up to hops */
+            int64_t t = m - f->M - tl_shift_offset(f, s); /* modulo the hop, so any frame will do */
             t = (t % f->hop + f->hop) % f->hop;
             framing->inverse[t] += framing->w[m] * framing->w[m];
         }
@@ -102,7 +102,7 @@ static tlnmf_error invert_sums(tlnmf_ctx *ctx, tl_framing *framing)
         least = fmin(least, framing->inverse[t]);
         framing->inverse[t] = 1.0 / framing->inverse[t];
     }
-    const double worst = 1e-3; /* rounding would be amplified by the root of its inverse */
+    const double worst = 1e-3; /* rounding errors grow by the root of its inverse */
     if (!(least >= worst * most))
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "window %s with hop %lld of %lld samples does not give the sound back: "
@@ -135,7 +135,7 @@ void tl_framing_free(tl_framing *framing)
 
 /* ---- analysis and synthesis ------------------------------------------------------------------ */
 
-/* The samples m of a frame that begins at `begin` for which the stretch has something. */
+/* The range of samples m of a frame at `begin` that lies in the stretch. */
 static void overlap(const tl_stretch *x, int64_t begin, int64_t M, int64_t *from, int64_t *to)
 {
     *from = tl_max(0, x->first - begin);
@@ -182,7 +182,7 @@ void tl_frames_divide(const tl_framing *framing, tl_stretch *y)
     }
 }
 
-/* ---- the public face ------------------------------------------------------------------------- */
+/* ---- public calls ---------------------------------------------------------------------------- */
 
 tlnmf_error tl_frames_check(tlnmf_ctx *ctx, const tl_frames *frames)
 {
@@ -201,7 +201,7 @@ int64_t tl_frames_count(const tl_frames *f, int64_t length)
     return (length - 1 + f->M - f->hop + latest) / f->hop + 1;
 }
 
-/* Between Y[S][M][N] and the columns of tl_frame_cut(), one frame at a time. */
+/* Copy one frame between Y[S][M][N] and the columns of tl_frame_cut(). */
 static void spread(const tl_frames *f, int64_t N, int64_t n, const double *column, double *Y)
 {
     for (int64_t s = 0; s < f->shifts; s++)

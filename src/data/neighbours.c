@@ -16,8 +16,9 @@ static span frames_of(tlnmf_neighbours kind, int64_t B, int64_t N, int64_t n)
     return (span){tl_max(first, 0), tl_min(first + B, N)};
 }
 
-/* (15), (16): column n of realisation s B + i is frame first + i of realisation s. Where there are
- * fewer than B frames the rest stays 0 and these weigh as much more. */
+/* (15), (16): column n of realisation s B + i is frame first + i of realisation s. Near the ends
+ * there are fewer than B frames: the missing ones are 0, and the others are scaled up, so that the
+ * result is their mean. */
 static void lay_out(const double *Y, const int64_t shape[3], tlnmf_neighbours kind, int64_t B,
                     int64_t frames, double *out)
 {

@@ -1,5 +1,5 @@
-/* Fixed orthogonal transforms. Angles are reduced as integers first, so that every entry is good to
- * an ulp at any size. */
+/* Fixed orthogonal transforms. Angles are first reduced as integers, so that every entry is
+ * accurate to an ulp at any size. */
 #include "linalg/linalg.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ void tl_dft(int64_t M, double *Phi)
 {
     for (int64_t row = 0; row < M; row++) {
         int64_t k = (row + 1) / 2;
-        bool alone = k == 0 || 2 * k == M; /* frequencies whose sine vanishes */
+        bool alone = k == 0 || 2 * k == M; /* the sine is zero: no second row */
         bool sine = row % 2 == 0 && !alone;
         double scale = sqrt((alone ? 1.0 : 2.0) / (double)M);
         for (int64_t m = 0; m < M; m++)

@@ -28,7 +28,7 @@ static sinusoid fit_at(int64_t M, const double *row, double w)
     if (det > 1e-9 * cc * cc) {
         fit.p = (ss * rc - cs * rs) / det;
         fit.q = (cc * rs - cs * rc) / det;
-    } else { /* at 0 and half the rate the sine vanishes */
+    } else { /* at frequency 0 and at half the rate the sine vanishes */
         fit.p = rc / cc;
     }
     fit.explained = fit.p * rc + fit.q * rs;
@@ -55,7 +55,7 @@ static sinusoid refine(int64_t M, const double *row, double lo, double hi)
     return a.explained >= b.explained ? a : b;
 }
 
-/* A grid of an eighth of the frequency resolution cannot miss the highest lobe. */
+/* The grid spacing is an eighth of the frequency resolution: it cannot miss the highest lobe. */
 static sinusoid fit_row(int64_t M, const double *row)
 {
     int64_t steps = 4 * M;
@@ -111,7 +111,7 @@ tlnmf_error tl_find_atoms(tlnmf_ctx *ctx, int64_t M, const double *Phi, const do
                        (long long)count, (long long)M);
     double last = INFINITY;
     int64_t last_row = -1;
-    for (int64_t i = 0; i < count; i++) { /* the next in the order (energy falling, row rising) */
+    for (int64_t i = 0; i < count; i++) { /* by descending energy, then by ascending row */
         int64_t next = -1;
         for (int64_t row = 0; row < M; row++) {
             double e = energy[row];

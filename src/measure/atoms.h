@@ -10,7 +10,7 @@ typedef struct tl_atom {
     double energy;                      /* sum_n V_mn */
     double frequency, amplitude, phase; /* in Hz if the rate is */
     double error;                       /* || row - fit ||^2; the row has norm 1 */
-    double key, cents; /* MIDI number of the nearest note, NaN below C-1; from it */
+    double key, cents; /* MIDI number of the nearest note, NaN below C-1; distance from it */
     char note[8];      /* its name, A4 = 440 Hz; "" below C-1 */
 } tl_atom;
 

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-/* The cost of a pair. No ratio of doubles reaches 10^4 dB, so that scores are cut there; NaN is the
- * worst. */
+/* The cost of a pair. Scores are cut at 10^4 dB, which no ratio of doubles reaches. NaN is the
+ * worst score. */
 static double cost_of(double score)
 {
     const double most = 1e4;

@@ -1,4 +1,4 @@
-/* Scores of a separation: BSS Eval 3 (Vincent, Gribonval, Fevotte 2006), with SI-SDR beside it. */
+/* Scores of a separation: BSS Eval 3 (Vincent, Gribonval, Fevotte 2006) and SI-SDR. */
 #include "score/project.h"
 
 #include "linalg/linalg.h"
@@ -17,7 +17,7 @@ typedef struct evaluation {
 } evaluation;
 
 /* Finds which channels are silent, and a power of two that brings the loudest sample near 1, so
- * that no square overflows or vanishes. Scores do not depend on it. */
+ * that squares neither overflow nor underflow. Scores do not depend on it. */
 static void inspect(const tl_score_signals *in, const double *x, double *scale, bool *silent)
 {
     double loudest = 0.0;
@@ -95,8 +95,8 @@ static int64_t count_sounding(const evaluation *ev, int c)
 }
 
 /* Pairs references and estimates by the mean SIR of all channels together, or by SDR if only one
- * reference sounds and nothing can interfere. All estimates suit a silent reference alike; a silent
- * estimate suits any other reference least. */
+ * reference sounds, since nothing can interfere then. For a silent reference all estimates are
+ * equal; a silent estimate is the worst for any other reference. */
 static tlnmf_error permute(tlnmf_ctx *ctx, evaluation *ev, int64_t *match)
 {
     int64_t n = ev->n, channels = ev->in->channels;

@@ -12,27 +12,28 @@
 
 typedef struct projector {
     int64_t n, frames, taps; /* n sources of `frames` samples */
-    int64_t size, bins;      /* of the Fourier transforms; size / 2 + 1 bins */
+    int64_t size, bins;      /* length of the Fourier transforms; size / 2 + 1 bins */
     const bss_signal *reference, *estimate;
     tl_fft fft;
-    double *samples;             /* size: what is about to be transformed */
-    tl_complex *spectrum;        /* n + n spectra of a block: references, estimates */
-    tl_complex *padded;          /* of one reference's block, followed by zeros */
-    tl_complex *cross;           /* n x 2n: references against references and estimates */
-    double *lags;                /* size: one of these transformed back */
-    double *correlation;         /* n x 2n x taps */
-    double *norm;                /* n: references are scaled to energy 1 */
-    double *gram;                /* n taps x n taps: of all references, then of one */
-    double *all;                 /* estimate x reference x taps: filters of the projections P e */
-    double *single;              /* reference x estimate x taps: those of P_r e */
-    tl_complex *all_filter;      /* n x n x bins, estimate x reference: the spectra of `all` */
-    tl_complex *single_filter;   /* the same of `single` */
-    tl_complex *filtered;        /* bins: references times filters */
+    double *samples;      /* size: input of a transform */
+    tl_complex *spectrum; /* n + n spectra of a block: references, estimates */
+    tl_complex *padded;   /* spectrum of one reference's block, padded with zeros */
+    tl_complex *cross;    /* n x 2n: references against references and estimates */
+    double *lags;         /* size: a cross-spectrum, transformed back */
+    double *correlation;  /* n x 2n x taps */
+    double *norm;         /* n: references are scaled to energy 1 */
+    double *gram;         /* n taps x n taps: of all references, then of one */
+    double *all; /* estimate x reference x taps: filters of the projections P e on all references */
+    double *single;            /* reference x estimate x taps: filters of P_r e, on one reference */
+    tl_complex *all_filter;    /* n x n x bins, estimate x reference: the spectra of `all` */
+    tl_complex *single_filter; /* the same of `single` */
+    tl_complex *filtered;      /* bins: references times filters */
     double *projection, *target; /* size: a block of P e and of P_r e */
     void *memory;
 } projector;
 
-/* 16 times the filter, so that only 1/16 of a block is overlap; no longer than the signal needs. */
+/* 16 times the filter, so that only 1/16 of a block is overlap; not longer than the signal
+ * needs. */
 static int64_t transform_length(int64_t taps, int64_t frames)
 {
     int64_t size = 4;

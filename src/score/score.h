@@ -52,12 +52,12 @@ typedef struct tl_si_sdr_pair {
     int64_t first, last; /* the channels to compare are first .. last-1 */
 } tl_si_sdr_pair;
 
-/* (S4) in dB, for reports: the error is summed sample by sample, so that it is exact at any level.
- * Infinite where there is no error; both signals must sound. */
+/* (S4) in dB, for reports. The error is summed sample by sample, which is exact at any level.
+ * Infinite if there is no error; neither signal may be silent. */
 double tl_si_sdr(const tl_si_sdr_pair *pair);
 
-/* (S4) in dB, for comparing candidates: one pass, finite for any signals, within the range below. A
- * silent estimate gets the least; a silent reference, which says nothing about it, the most. */
+/* (S4) in dB, for comparing candidates: one pass, limited to the range below. A silent estimate
+ * gets the lowest value; with a silent reference every estimate gets the highest. */
 #define TL_SI_SDR_LEAST (-30.0)
 #define TL_SI_SDR_MOST  60.0
 double tl_si_sdr_bounded(const tl_si_sdr_pair *pair);

@@ -22,7 +22,7 @@ static products multiply(const tl_si_sdr_pair *p)
     return sum;
 }
 
-/* |y - a x|^2, sample by sample: a difference of energies would lose it where it is small. */
+/* |y - a x|^2, sample by sample: a difference of energies would lose small values. */
 static double rest_of(const tl_si_sdr_pair *p, double a)
 {
     double sum = 0.0;

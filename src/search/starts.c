@@ -1,4 +1,4 @@
-/* Where runs start. */
+/* Starts: checks of given arrays, random draws, normalisation. */
 #include "search/starts.h"
 
 #include <math.h>
@@ -64,7 +64,7 @@ static void draw(tl_rng *rng, int64_t count, double *x)
         x[i] = tl_rng_normal(rng);
 }
 
-/* numpy has one stream for all starts: walks it once and notes where each start begins. */
+/* numpy has one stream for all starts. Runs through it once and stores its state at each start. */
 static tlnmf_error note_streams(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K,
                                 tl_starts *starts)
 {
@@ -108,7 +108,7 @@ bool tl_starts_draw_Phi(const tl_starts *starts)
     return starts->given.Phi == NULL && starts->transform == TL_TRANSFORM_RANDOM;
 }
 
-/* Phi holds Gaussian draws on entry, which only TL_TRANSFORM_RANDOM uses. */
+/* On entry Phi holds Gaussian draws, which only TL_TRANSFORM_RANDOM uses. */
 static tlnmf_error fill_Phi(tlnmf_ctx *ctx, const tl_starts *starts, const tl_point *point)
 {
     int64_t M = point->M;
@@ -129,8 +129,8 @@ static void shift_magnitudes(int64_t count, double scale, double *x)
         x[i] = scale * (fabs(x[i]) + 1.0);
 }
 
-/* The recipe's H knows no units. Ours is scaled so that W H has the power of the data, whatever
- * that is; numpy's stream stays with the recipe. */
+/* The reference's H ignores the units of the data. With our own stream H is scaled so that W H has
+ * the power of the data; with numpy's stream it stays as in the reference. */
 static double scale_of_H(const tl_starts *starts, const tl_point *point)
 {
     const double mean_draw = 1.7978845608028654; /* of |randn| + 1 */
@@ -139,8 +139,8 @@ static double scale_of_H(const tl_starts *starts, const tl_point *point)
     return starts->mean_power * (double)point->M / ((double)point->K * mean_draw);
 }
 
-/* Columns of W to sum 1. A given H keeps W H as it is; a drawn one is not touched: that is the
- * recipe. */
+/* Scales the columns of W to sum 1. A given H is rescaled to keep W H. A drawn H stays as it is, as
+ * in the reference. */
 static void normalise_start(const tl_point *point, bool rescale_H)
 {
     for (int64_t k = 0; k < point->K; k++) {
@@ -161,7 +161,7 @@ tlnmf_error tl_starts_fill(tlnmf_ctx *ctx, const tl_starts *starts, int64_t p,
         rng = starts->streams[p];
     else
         tl_rng_seed(&rng, TL_STREAM_OWN, starts->opt->seed, (uint64_t)p);
-    /* All three are drawn even where one is given, so that the others do not depend on that. */
+    /* All three are drawn even if one is given, so that the others do not depend on it. */
     draw(&rng, M * M, point->Phi);
     draw(&rng, M * K, point->W);
     draw(&rng, K * N, point->H);

@@ -18,12 +18,12 @@ static double slope_along(void *self, double a)
     return tl_engine_slope(self);
 }
 
-/* One quasi-Newton step on C over Phi (10), (11). False if there is none, though the direction
- * descends. */
+/* One quasi-Newton step on C over Phi (10), (11). False if the line search finds none along a
+ * descent direction. */
 static bool step_C(tl_engine *e, double *step)
 {
     tl_aim aim = tl_engine_aim(e, TL_QUASI_NEWTON_C);
-    if (aim.slope == 0.0) { /* E = 0: Phi stays, W and H may still move */
+    if (aim.slope == 0.0) { /* E = 0: Phi does not move, but W and H may */
         *step = 0.0;
         return true;
     }
@@ -44,7 +44,7 @@ static bool updates(tl_engine *e, tl_run *run, tl_stage stage)
     return go_on;
 }
 
-/* J_tl transform steps on C. False, with the outcome set, when the run has to end. */
+/* J_tl transform steps on C. False, with the outcome set, if the run must end. */
 static bool transform_C(tl_engine *e, tl_run *run, double *step)
 {
     double since = tl_wall_seconds();

@@ -1,4 +1,4 @@
-/* What happens around the iterations of a run: its trace, its progress, when it must end. */
+/* What all runs do around their iterations: trace, progress, reasons to stop. */
 #include "solve/run.h"
 
 #include <math.h>
@@ -60,6 +60,8 @@ void tl_run_record(tl_run *run, const tl_iteration *row, int64_t iterations)
 bool tl_run_interrupted(tl_run *run, tl_stage stage)
 {
     tl_monitor *monitor = run->monitor;
+    if (run->fault != NULL && *run->fault != TLNMF_OK)
+        return true;
     if (monitor == NULL)
         return false;
     tl_progress progress = {.stage = stage,

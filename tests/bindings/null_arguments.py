@@ -28,7 +28,8 @@ VALUES = {  # of numbers, by the name of the parameter
     "B": 2, "M": 4, "S": 1, "channels": 1, "count": 1, "end": 0.5, "eps": 0.1, "iterations": 2,
     "length": 600, "rank": 3, "rate": 1000, "size": 64, "t": 1, "value": 1,
 }  # fmt: skip
-WORDS = {"task": b"fit", "kind": b"dct", "name": b"k", "value": b"3", "text": b"a text"}
+WORDS = {"task": b"fit", "kind": b"dct", "name": b"k", "value": b"3", "text": b"a text",
+         "what": b"array"}
 
 
 class Function:

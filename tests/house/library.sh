@@ -1,6 +1,6 @@
 #!/bin/sh
 # The programs in docs/library.md compile and run as they stand there; names of functions, files and
-# options that the page mentions exist.
+# options that the page mentions exist. The function in README.md compiles.
 # usage: library.sh LIBTLNMF
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -31,6 +31,10 @@ for program in "$work"/*.python; do
     programs=$((programs + 1))
 done
 [ $programs -ge 2 ] || { echo "only $programs programs in $page" >&2; exit 1; }
+
+sed -n '/^```c$/,/^```$/p' "$root/README.md" | sed '/^```/d' >"$work/readme.c"
+[ -s "$work/readme.c" ] || { echo "README.md has no C" >&2; exit 1; }
+"${CC:-cc}" -std=c11 -Wall -Wextra -Werror -I"$root/include" -c "$work/readme.c" -o "$work/readme.o"
 
 status=0
 # shellcheck disable=SC2013 # names have no spaces

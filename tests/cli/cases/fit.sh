@@ -198,6 +198,12 @@ expect 0 ... "" tlnmf fit y.npy -k 2 --method nmf --transform dct --json -J 20 -
 check "method nmf" grep -q '"transform": "dct"' "$out"
 expect 0 ... "" tlnmf fit y.npy -k 2 --exchange --starts 2 --json -J 20 --no-model
 check "exchange" grep -q '"chain_holds": ' "$out"
+check "no certificate where L has many minima" [ "$(json certificate)" = null ]
+check "and why" [ "$(json certificate_means)" = "none: covariances are singular and the floor is low, so that L has many minima; try --continuation" ]
+expect 0 ... "" tlnmf fit y.npy -k 2 --eps-rel 0.1 --exchange --starts 2 -J 20 --no-model
+check "a certificate per entry, with what it rests on" \
+    grep -Eq '^  certificate   C - C\* is at most [-0-9.e]+ \([-0-9.e]+ per entry of V\), if the search found the least L, [-0-9.e]+$' "$out"
+expect 0 ... "" tlnmf fit y.npy -k 2 --eps-rel 0.1 --exchange --starts 2 --json -J 20 --no-model
 check "a certificate" awk -v x="$(json certificate)" 'BEGIN { exit !(x != "null" && x > -1e-9) }'
 expect 0 ... "" tlnmf fit y.npy -k 2 --rate 8000 --atoms 2 -J 2 --no-model
 check "two atoms" [ "$(grep -c ' Hz ' "$out")" -eq 2 ]
@@ -211,3 +217,9 @@ check "outcome" [ "$(json outcome)" = converged ]
 expect 0 ... "" tlnmf fit y.npy -k 2 --tol 0.1 --strict --no-model
 check "the text says why" \
     grep -Eq "^  stopped       converged: the objective no longer changes \(iteration [0-9]+\)$" "$out"
+
+# auto keeps the better of what it has computed, and TL-NMF has its share of a short time.
+tlnmf simulate gcm -s 3 -m 40 -n 400 -o large.npy
+expect 0 ... "" tlnmf fit large.npy -k 5 --eps 1e-8 --max-seconds 0.6 --json --no-model
+check "no worse than JD+NMF" awk -v c="$(json C)" -v jd="$(json C_jd)" 'BEGIN { exit !(jd == "" || c <= jd) }'
+check "stopped by the time" [ "$(json outcome)" = time ]

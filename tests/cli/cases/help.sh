@@ -66,3 +66,8 @@ tells GCM simulate
 expect 0 ... "" tlnmf --version
 check "tlnmf --version: two lines" [ "$(wc -l <"$out")" -eq 2 ]
 check "tlnmf --version: the version" grep -Eq '^tlnmf [0-9]+\.[0-9]+\.[0-9]+$' "$out"
+
+# help COMMAND is COMMAND --help.
+tlnmf fit --help >fit.txt
+expect 0 "$(cat fit.txt)" "" tlnmf help fit
+expect 2 "" "tlnmf: there is no command nope (see tlnmf --help)" tlnmf help nope

@@ -48,7 +48,7 @@ expect 0 ... "tlnmf jd: warning: $off" tlnmf jd off.npy --input auto --force
 expect 0 ... "tlnmf fit: warning: $off" tlnmf fit off.npy -k 1 -J 2 --input auto --no-model
 expect 0 ... "" tlnmf jd off.npy -q --force
 expect 0 ... "" tlnmf jd off.npy --input data --force
-expect 0 ... "" tlnmf fit off.npy -k 1 -J 2 --no-model # data is what fit takes
+expect 0 ... "tlnmf fit: warning: $off" tlnmf fit off.npy -k 1 -J 2 --no-model
 
 # Weights of frames: only ratios matter; what cannot be a weight is named.
 npy even.npy "(4,)" 3 3 3 3
@@ -71,3 +71,17 @@ expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json --precision mixed --force
 near "the same L" "$(json L)" "$plain" 1e-9
 expect 2 "" ... tlnmf jd y.npy --eps 1e-9 --precision mixed --force
 check "the reason" grep -q "single precision would blur V" "$err"
+
+# Whitening: sources 1 and 4, then 9 and 1, mixed by [[1, 1], [0, 2]]
+npy mixed.npy "(2, 2, 2)" 5 8 8 16 10 2 2 4
+for end in h5 npz mat; do
+    expect 0 ... "" tlnmf jd mixed.npy --whiten --eps-rel 1e-9 -o white.$end --json
+    check "the option is in the summary" grep -q '"whiten": true' "$out"
+done
+expect 0 ... "" tlnmf info white.npz
+check "unmixing and mixing" [ "$(grep -Ec '^  (un)?mixing +float64 +\(2, 2\)$' "$out")" -eq 2 ]
+expect 0 ... "" tlnmf jd mixed.npy --whiten --force
+check "where they are" grep -Eq '^  model         phi.h5: unmixing \(a source a row\) and mixing, its inverse$' "$out"
+npy flat.npy "(2, 2, 2)" 1 1 1 1 2 2 2 2
+expect 3 "" "tlnmf jd: whiten: the mean covariance has rank 1 of 2: leave out 1 channel" \
+    tlnmf jd flat.npy --whiten --force

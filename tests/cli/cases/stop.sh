@@ -16,7 +16,8 @@ begin() # FILE, which is replaced
     sleep 1
 }
 
-for signal in INT TERM; do
+echo mine >HUP.h5 # --force is for runs that end
+for signal in INT TERM HUP; do
     begin $signal.h5
     kill -$signal $pid
     code=0
@@ -24,12 +25,20 @@ for signal in INT TERM; do
     judge 130 ... "" $code "a fit that gets SIG$signal"
     check "$signal: outcome in the JSON" [ "$(json outcome)" = cancelled ]
     C=$(json C)
-    expect 0 ... "" tlnmf info $signal.h5 --json
+    expect 0 ... "" tlnmf info $signal.partial.h5 --json
     check "$signal: outcome in the model" [ "$(json outcome)" = cancelled ]
     check "$signal: C in the model" [ "$(json C)" = "$C" ]
 done
 
+absent INT.h5 TERM.h5
+check "a cancelled run replaces nothing" [ "$(<HUP.h5)" = mine ]
+begin HUP.h5
+kill -INT $pid
+wait $pid || true
+check "nor what another one has left" [ -s HUP.partial-2.h5 -a "$(<HUP.h5)" = mine ]
+
 # SIGKILL: what was there before is still there, whole.
+cp INT.partial.h5 INT.h5
 cp INT.h5 old.h5
 begin INT.h5
 kill -KILL $pid
@@ -55,7 +64,7 @@ for signals in INT TERM "INT TERM"; do
     tlnmf separate noise.wav -k 2 --method nmf --transform dct --starts 1 --learn-frames 20 -o "stems $signals" \
         >"$out" 2>"$err" &
     pid=$!
-    while kill -0 $pid 2>/dev/null && ! compgen -G "stems $signals/.source_2.*" >/dev/null; do
+    while kill -0 $pid 2>/dev/null && ! compgen -G "stems $signals/.tlnmf-part/.source_2.*" >/dev/null; do
         sleep 0.002
     done
     check "$signals: the stems are being written" kill -STOP $pid
@@ -63,8 +72,11 @@ for signals in INT TERM "INT TERM"; do
         kill -$signal $pid
     done
     kill -CONT $pid
-    code=0
-    wait $pid || code=$?
+    code=147 # 128 + SIGSTOP: bash may still tell of the stop
+    while [ $code -eq 147 ]; do
+        code=0
+        wait $pid || code=$?
+    done
     case $signals in
     *" "*) check "$signals: ended by a signal: $code" [ $code -eq 130 -o $code -eq 143 ] ;;
     *) judge 130 "" "tlnmf separate: interrupted, no stems are written" $code "separate, SIG$signals" ;;

@@ -114,9 +114,9 @@ usage jd "--init-phi and --transform FILE say the same thing twice" \
     y.npy --init-phi a.npy --transform b.npy
 usage fit "--json and the model cannot both go to standard output" y.npy -k 2 --json -o -
 usage jd "--json and the model cannot both go to standard output" y.npy --json -o -
-for name in x.npy x.mat; do # names that other programs would read as something else
-    usage fit "$name: the model is an HDF5 file, name it .h5" y.npy -k 2 -o $name
-    usage jd "$name: the model is an HDF5 file, name it .h5" y.npy -o $name
+for name in x.npy x.csv x.model ./x.h5.old; do
+    usage fit "$name: a model is a .h5, .mat or .npz file" y.npy -k 2 -o $name
+    usage jd "$name: a model is a .h5, .mat or .npz file" y.npy -o $name
 done
 usage simulate "--signal goes with notes only" gcm --signal x.wav
 usage simulate "--theta goes with notes only" gcm --theta 1,2 -o x.npy

@@ -86,18 +86,79 @@ static void H_is_the_best_for_its_frames(void **state)
     destroy(&w);
 }
 
-/* On the data it was learnt from, a model is as good as it was. */
-static void a_model_applies_to_its_own_data(void **state)
+/* The data of small_data as covariances, in plain loops. */
+static tlnmf_data *small_covariances(tlnmf_ctx *ctx)
+{
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 12, 0);
+    double *Y = new_normals(&rng, S * M * N), Sigma[N * M * M] = {0};
+    for (int n = 0; n < N; n++)
+        for (int i = 0; i < M; i++)
+            for (int j = 0; j < M; j++)
+                for (int s = 0; s < S; s++)
+                    Sigma[(n * M + i) * M + j] +=
+                        Y[(s * M + i) * N + n] * Y[(s * M + j) * N + n] / S;
+    tlnmf_data *data;
+    assert_ok(ctx, tlnmf_data_from_covariances(ctx, Sigma, (int64_t[]){N, M, M}, &data));
+    free(Y);
+    return data;
+}
+
+/* On the data it was learnt from, H is that of the fit to the last digit, whatever the method and
+ * however the data come. */
+static void on_its_own_data_H_is_that_of_the_fit(void **state)
+{
+    (void)state;
+    static const char *const fits[] = {"k=2 method=tl", "k=2 method=jd", "k=2 method=nmf",
+                                       "k=2 method=tl J=3", "k=2 method=tl solver=paper J=20"};
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_data *data = small_data(ctx), *covariances = small_covariances(ctx);
+    tlnmf_settings *apply = new_settings(ctx, "apply", "");
+    for (size_t i = 0; i < sizeof fits / sizeof *fits; i++) {
+        tlnmf_settings *fit = new_settings(ctx, "fit", fits[i]);
+        tlnmf_record *model, *applied;
+        assert_ok(ctx, tlnmf_fit(ctx, data, fit, NULL, &model));
+        for (int as_covariances = 0; as_covariances < 2; as_covariances++) {
+            assert_ok(
+                ctx, tlnmf_apply(ctx, model, as_covariances ? covariances : data, apply, &applied));
+            assert_int_equal(tlnmf_get_integer(applied, "own_data"), 1);
+            assert_true(largest_difference(K * N, array(applied, "H"), array(model, "H")) == 0.0);
+            assert_close(tlnmf_get_real(applied, "C"), tlnmf_get_real(model, "C"), 1e-11);
+            assert_int_equal(tlnmf_record_type(applied, "X"), TLNMF_NONE); /* not asked for */
+            assert_int_equal(tlnmf_record_type(applied, "V"), TLNMF_NONE);
+            tlnmf_record_free(applied);
+        }
+        tlnmf_record_free(model);
+        tlnmf_settings_free(fit);
+    }
+    tlnmf_settings_free(apply);
+    tlnmf_data_free(covariances);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+}
+
+/* As many frames do not make it the same data; without C a model cannot know, and H is fitted to
+ * where C is as low. */
+static void other_data_are_told_from_its_own(void **state)
 {
     (void)state;
     world w = create("");
     tlnmf_record *applied;
-    assert_ok(w.ctx, tlnmf_apply(w.ctx, w.model, w.old, w.settings, &applied));
-    double C = tlnmf_get_real(w.model, "C");
-    assert_true(tlnmf_get_real(applied, "C") <= C + 1e-8 * fabs(C));
-    assert_int_equal(tlnmf_record_type(applied, "X"), TLNMF_NONE); /* not asked for */
-    assert_int_equal(tlnmf_record_type(applied, "V"), TLNMF_NONE);
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 13, 0);
+    double *Y = new_normals(&rng, S * M * N), C = tlnmf_get_real(w.model, "C");
+    tlnmf_data *other = data_of(w.ctx, Y, S, M, N);
+    assert_ok(w.ctx, tlnmf_apply(w.ctx, w.model, other, w.settings, &applied));
+    assert_int_equal(tlnmf_get_integer(applied, "own_data"), 0);
+    assert_true(largest_difference(K * N, array(applied, "H"), array(w.model, "H")) > 1e-3);
     tlnmf_record_free(applied);
+    assert_ok(w.ctx, tlnmf_set_real(w.ctx, w.model, "C", (double)NAN));
+    assert_ok(w.ctx, tlnmf_apply(w.ctx, w.model, w.old, w.settings, &applied));
+    assert_int_equal(tlnmf_get_integer(applied, "own_data"), 0);
+    assert_true(tlnmf_get_real(applied, "C") <= C + 1e-8 * fabs(C));
+    tlnmf_record_free(applied);
+    tlnmf_data_free(other);
+    free(Y);
     destroy(&w);
 }
 
@@ -170,7 +231,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(H_is_the_best_for_its_frames),
-        cmocka_unit_test(a_model_applies_to_its_own_data),
+        cmocka_unit_test(on_its_own_data_H_is_that_of_the_fit),
+        cmocka_unit_test(other_data_are_told_from_its_own),
         cmocka_unit_test(a_model_may_come_from_bytes),
         cmocka_unit_test(an_application_is_cancelled),
         cmocka_unit_test(what_does_not_fit_is_refused),

@@ -57,7 +57,8 @@ static void models_are_in_the_table(void **state)
     const tlnmf_record *models[MODELS];
     for (int i = 0; i < MODELS; i++) {
         const char *task = i < MODELS - 1 ? "fit" : "jd";
-        tlnmf_settings *settings = new_settings(ctx, task, i < MODELS - 1 ? pairs[i] : "trace=1");
+        tlnmf_settings *settings =
+            new_settings(ctx, task, i < MODELS - 1 ? pairs[i] : "trace=1 whiten=1");
         tlnmf_record *model;
         tlnmf_error error = i < MODELS - 1 ? tlnmf_fit(ctx, data, settings, NULL, &model)
                                            : tlnmf_diagonalise(ctx, data, settings, NULL, &model);

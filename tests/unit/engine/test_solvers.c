@@ -124,11 +124,68 @@ static void noise_traces_are_the_same(void **state)
     destroy(&p);
 }
 
+/* ---- an engine that fails -------------------------------------------------------------------- */
+
+/* The cpu engine on a device that is lost at its third sweep. */
+static double sweep_once_more(tl_engine *e, unsigned of, double floor, double least)
+{
+    static int sweeps;
+    if (++sweeps == 3) {
+        e->fault = TLNMF_ERR_NUMERIC;
+        e->why = "the device was lost";
+        sweeps = 0;
+    }
+    return tl_engine_cpu.sweep(e, of, floor, least);
+}
+
+static tl_engine_ops failing;
+
+static tlnmf_error create_failing(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
+{
+    TRY(tl_engine_cpu.create(ctx, spec, out));
+    (*out)->ops = &failing;
+    return TLNMF_OK;
+}
+
+static void a_fault_of_the_engine_ends_the_search(void **state)
+{
+    (void)state;
+    problem p = noise();
+    failing = tl_engine_cpu;
+    failing.name = "lost";
+    failing.create = create_failing;
+    failing.sweep = sweep_once_more;
+    p.opt.starts = 2;
+    tl_search_task task = {
+        .goal = TL_GOAL_TL, .data = p.data, .opt = &p.opt, .eps = p.eps, .engine = &failing};
+    tl_result *result;
+    assert_int_equal(tl_search(p.ctx, &task, &result), TLNMF_ERR_NUMERIC);
+    assert_null(result);
+    assert_non_null(strstr(tlnmf_message(p.ctx), "the engine lost: the device was lost"));
+    destroy(&p);
+}
+
+static void models_that_no_engine_knows_are_refused(void **state)
+{
+    (void)state;
+    problem p = noise();
+    const tl_engine_ops *const engines[] = {&tl_engine_cpu, &tl_engine_mixed, &tl_engine_naive};
+    for (int i = 0; i < 3; i++) {
+        tl_model model = {.data = p.data, .K = 2, .eps = 1.0, .ties = (tl_ties)1};
+        tl_engine *e;
+        assert_int_equal(engines[i]->create(p.ctx, &(tl_engine_spec){.model = &model}, &e),
+                         TLNMF_ERR_OPTION);
+    }
+    destroy(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gcm_traces_are_the_same),
         cmocka_unit_test(noise_traces_are_the_same),
+        cmocka_unit_test(a_fault_of_the_engine_ends_the_search),
+        cmocka_unit_test(models_that_no_engine_knows_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -376,7 +376,7 @@ static void test_not_models(void **state)
     (void)state;
     assert_true(io_array_write("x.npy", &array, &err));
     assert_false(io_model_read("x.npy", &model, &err));
-    assert_string_equal(err.text, "x.npy: not a model, which is an HDF5 file");
+    assert_string_equal(err.text, "x.npy: not a model, which is an .h5, .mat or .npz file");
     assert_true(io_array_write("x.h5", &array, &err));
     assert_false(io_model_read("x.h5", &model, &err));
     assert_string_equal(err.text, "x.h5: an HDF5 file, but not a model");

@@ -72,8 +72,8 @@ static void test_same_bytes(void **state)
 
 static void refuse(const char *path, int64_t frames, int channels, int rate, const char *text)
 {
-    io_error err;
-    int64_t clipped;
+    io_error err = {0};
+    int64_t clipped = 0;
 
     assert_false(
         write_whole(path, sound, &(io_sound_info){frames, channels, rate, 0}, &clipped, &err));
@@ -262,8 +262,9 @@ static void test_all_or_nothing(void **state)
     io_sound_abort(NULL);
 }
 
-/* Half of it fits under the limit: the error comes from the append or from the commit, and the
- * temporary is gone. In a child, where a limit cannot hurt the test itself. */
+/* Half of it fits under the limit. The error comes when the file is opened; where the length was
+ * not announced, from the append or from the commit. The temporary is gone. In a child, where a
+ * limit cannot hurt the test itself. */
 static void test_no_room(void **state)
 {
     int status;
@@ -278,8 +279,14 @@ static void test_no_room(void **state)
         make_sound();
         signal(SIGXFSZ, SIG_IGN);
         setrlimit(RLIMIT_FSIZE, &limit);
-        io_sound_writer *writer = start("x.wav", SF_FORMAT_WAV | SF_FORMAT_FLOAT, CHANNELS);
-        bool ok = io_sound_append(writer, sound, FRAMES, &err);
+        io_sound_info info = {FRAMES, CHANNELS, RATE, SF_FORMAT_WAV | SF_FORMAT_FLOAT};
+        io_sound_writer *writer;
+        bool opened = io_sound_create("x.wav", &info, &writer, &err);
+        if (opened || strcmp(err.text, "x.wav: cannot write: File too large") != 0)
+            _exit(4);
+        info.frames = 0;
+        bool ok = io_sound_create("x.wav", &info, &writer, &err) &&
+                  io_sound_append(writer, sound, FRAMES, &err);
         if (ok)
             ok = io_sound_commit(writer, &err);
         else

@@ -73,7 +73,12 @@ static void exchange_helps_both(void **state)
     assert_true(both_tl.C_tl == both_tl.C && both_jd.L_jd == both_jd.L);
     assert_true(both_tl.C_jd == both_jd.C_jd && both_tl.C_tl == both_jd.C_tl);
     assert_true(both_tl.chain == 0 || both_tl.chain == 1);
-    assert_close(both_tl.certificate, both_tl.C - fmin(both_tl.L_jd, both_tl.L), 1e-12);
+    assert_int_equal(both_tl.doubt, TL_DOUBT_SINGULAR);
+    assert_true(isnan(both_tl.certificate));
+    p.opt.eps = 1.0; /* a high floor: as much as the mean power */
+    tl_info high = fit(&p, NULL, NULL, NULL);
+    assert_int_equal(high.doubt, TL_NO_DOUBT);
+    assert_close(high.certificate, high.C - fmin(high.L_jd, high.L), 1e-12);
     assert_true(tl.chain == -1 && isnan(tl.C_jd) && isnan(tl.certificate));
     destroy(&p);
 }
@@ -84,6 +89,10 @@ static void certify_bounds_from_below(void **state)
     problem p = create();
     p.opt.certify = 1;
     tl_info info = fit(&p, NULL, NULL, NULL);
+    assert_int_equal(info.doubt, TL_DOUBT_SINGULAR); /* a low floor: L has many minima */
+    assert_true(isnan(info.certificate));
+    p.opt.eps = 1.0;
+    info = fit(&p, NULL, NULL, NULL);
     assert_true(info.certificate >= info.I); /* the descent starts at this L */
     assert_true(isfinite(info.certificate));
     destroy(&p);

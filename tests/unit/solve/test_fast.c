@@ -72,7 +72,7 @@ static void fast_is_no_worse_than_paper(void **state)
     (void)state;
     enum { S = 100, M = 10, N = 50, K = 5 };
     tlnmf_ctx *ctx = new_ctx();
-    double *Y = new_doubles(S * M * N), C[3][2], L[2];
+    double *Y = new_doubles(S * M * N), C[3][2] = {{0.0}}, L[2] = {0.0};
     simulate_gcm(ctx, (gcm_recipe){S, M, N, K, 2020, 100, TL_STREAM_NUMPY}, Y, NULL, NULL);
     tlnmf_data *data = data_of(ctx, Y, S, M, N);
     tl_settings opt = fit_settings(K);
@@ -179,7 +179,7 @@ static void auto_chooses_by_the_certificate(void **state)
             assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
             tl_info info = result->info;
             C[method] = info.C;
-            assert_true(isfinite(info.certificate));
+            assert_true(i == 0 ? isnan(info.certificate) : isfinite(info.certificate)); /* S < M */
             if (method == 0)
                 assert_int_equal(info.method, i == 0 ? TL_METHOD_TL : TL_METHOD_JD);
             tl_result_free(result);
