@@ -1,11 +1,9 @@
 /* Candidates from several representations, what they are worth, and what is blended of them. */
-#include "separate/learn.h"
 #include "separate/study.h"
 
 #include <math.h>
 
-enum { REPRESENTATIONS = 3, LENGTHS = 3, CANDIDATES = 24 };
-enum { USUAL = 2 }; /* which length is the one that the options ask for, to learn transforms at */
+enum { REPRESENTATIONS = 3, LENGTHS = 2, CANDIDATES = 24 };
 /* Flat columns for a source that is never alone: two members; and of the flat candidates. */
 static const int64_t HIDDEN[2] = {4, 8}, FLAT[2] = {1, 3}, FLAT_BLIND[2] = {3, 8};
 /* Passages of remixes: at least 4 and at most 64 frames of 40 ms. */
@@ -19,7 +17,7 @@ typedef struct representation {
     tl_window window;
 } representation;
 
-typedef enum kind { FLATS, PLAIN, NOTES, LEARNT } kind;
+typedef enum kind { FLATS, PLAIN, NOTES } kind;
 
 typedef struct candidate {
     tl_separator *model;
@@ -47,12 +45,12 @@ typedef struct pool {
 /* Candidates with dictionaries from solos take part; others only if they are better. */
 static bool is_dictionary(const candidate *c)
 {
-    return c->kind == PLAIN || c->kind == NOTES;
+    return c->kind != FLATS;
 }
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
-static const char *const KIND_NAMES[] = {"flat", "solos", "solos and notes", "learnt"};
+static const char *const KIND_NAMES[] = {"flat", "solos", "solos and notes"};
 
 /* Judges a model and puts it into the pool, which owns it from here on. */
 static tlnmf_error enter(pool *p, kind what, tl_separator *model)
@@ -61,8 +59,7 @@ static tlnmf_error enter(pool *p, kind what, tl_separator *model)
     *c = (candidate){.model = model, .kind = what};
     TRY(tl_remix_judge(p->ctx, &p->remix, model, &c->score));
     tl_log(p->ctx, TLNMF_LOG_INFO,
-           "%s, %s window, frames of %lld, %s, %lld columns: %.2f dB on remixes",
-           what == LEARNT ? "from DCT" : "STFT",
+           "STFT, %s window, frames of %lld, %s, %lld columns: %.2f dB on remixes",
            tl_window_name((tl_window)model->info.frames.window), (long long)model->M,
            KIND_NAMES[what], (long long)model->K, c->score);
     tl_watch_report(p->watch, TL_STAGE_CHOOSE, p->count, p->planned, NAN);
@@ -124,33 +121,11 @@ static tlnmf_error try_study(pool *p, const tl_study *s)
 static tlnmf_error create_scene(pool *p, int length)
 {
     tl_frames layout = p->opt->frames;
-    int64_t times = p->opt->any_length && length != USUAL ? 2 << length : 1;
+    int64_t times = p->opt->any_length ? 2 << length : 1;
     layout.M *= times;
     layout.hop *= times;
     return tl_scene_create(p->ctx, p->sound, &p->schedule, &layout, p->opt->learn_frames,
                            &p->scene[length]);
-}
-
-/* A transform learnt from the DCT at frames of the usual length, one component a source: TL-NMF,
- * (26). The judge must prefer it. */
-static tlnmf_error try_learnt(pool *p)
-{
-    tl_learner learner;
-    tl_separate_options opt = *p->opt;
-    opt.threads = 1; /* so that the bits do not depend on their number */
-    TRY(create_scene(p, USUAL));
-    if (opt.sources > p->scene[USUAL].frames)
-        return TLNMF_OK;
-    TRY(tl_learner_create(p->ctx, &p->scene[USUAL], &opt, 1, p->watch, &learner));
-    tl_recipe recipe = {.window = (tl_window)opt.frames.window,
-                        .basis = TL_BASIS_DCT,
-                        .method = TL_METHOD_TL,
-                        .per_source = 1,
-                        .J = opt.J};
-    tl_candidate learnt;
-    tlnmf_error error = tl_learn(&learner, &recipe, &learnt);
-    tl_learner_free(&learner);
-    return error == TLNMF_OK ? enter(p, LEARNT, learnt.model) : error;
 }
 
 /* ---- what takes part ------------------------------------------------------------------------- */
@@ -250,7 +225,7 @@ static tlnmf_error try_all(void *self)
     pool *p = self;
     double rate = p->opt->rate, weight[CANDIDATES] = {0.0};
     represent(p);
-    p->planned = 3 * p->reps + 1;
+    p->planned = 3 * p->reps;
     TRY(tl_remix_create(p->ctx, p->sound, &p->schedule, (int64_t)(SHORTEST * rate),
                         (int64_t)(LONGEST * rate), &p->remix));
     for (int i = 0; i < p->reps && !(p->count > 0 && p->watch->stopped); i++) {
@@ -263,8 +238,6 @@ static tlnmf_error try_all(void *self)
         tl_study_free(&study);
         TRY(error);
     }
-    if (p->remix.count > 0 && !p->watch->stopped)
-        TRY(try_learnt(p));
     tl_slot table[] = {TL_SLOT(p->blend, 1)};
     void *memory;
     TRY(TL_ARENA(p->ctx, "the blend", table, &memory));
