@@ -183,7 +183,7 @@ static tlnmf_error make_part(cli_call *call, const cli_array *a, int folds, int 
 int cli_read_folds(cli_call *call, const cli_input *input, int folds, tlnmf_data **train,
                    tlnmf_data **test)
 {
-    tlnmf_record *record;
+    tlnmf_record *record = NULL;
     cli_array a = {0};
     const char *quiet = cli_common_values.quiet;
     cli_common_values.quiet = ""; /* the array was read before, and said what it is */
