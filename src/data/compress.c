@@ -49,7 +49,7 @@ static tlnmf_error frames_keep(tlnmf_ctx *ctx, frames *f, int64_t n, int64_t ran
     return TLNMF_OK;
 }
 
-/* An object with room for T columns, not filled in yet. */
+/* An object for T columns, not filled in yet. */
 static tlnmf_error data_create(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t T, tlnmf_data **out)
 {
     TRY(tl_check_size(ctx, "the number of compressed columns", T));

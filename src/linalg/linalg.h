@@ -79,7 +79,7 @@ enum { TL_LU_BLOCK = 64 };
 bool tl_polar_step(int64_t M, double g, double *X, double *inverse, double *work, int *pivot,
                    double *change);
 
-/* Room for factoring matrices rows x M. */
+/* Scratch for factoring matrices rows x M. */
 typedef struct tl_qr {
     int64_t rows, M, work_length;
     double *tau, *work, *triangle;
@@ -94,7 +94,7 @@ void tl_qr_free(tl_qr *qr);
  * length M, longest first or nearly so, with A' A = sum r_i r_i' (QR with column pivoting). */
 tlnmf_error tl_qr_rows(tlnmf_ctx *ctx, tl_qr *qr, double *A, double *R);
 
-/* Room for eigenvalues and vectors of symmetric M x M matrices. */
+/* Scratch for eigenvalues and vectors of symmetric M x M matrices. */
 typedef struct tl_eigen {
     int64_t M, work_length, iwork_length;
     double *lambda, *work;

@@ -67,6 +67,6 @@ double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_setti
         results += transform;
     double shelves = opt->exchange ? 2.0 * (double)plan->P * point : 0.0;
     double streams = opt->stream == TLNMF_STREAM_NUMPY ? (double)plan->P * sizeof(tl_rng) : 0.0;
-    double rest = 64e3, each = 4096.0; /* headers, alignment, what a worker is itself */
+    double rest = 64e3, each = 3072.0; /* headers, alignment, what a worker is itself */
     return plan->workers * (worker + each) + results + shelves + streams + trimmed + rest;
 }

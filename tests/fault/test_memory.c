@@ -82,7 +82,7 @@ static void fail_each(life one, const double *x, const void *settings, int64_t l
     }
 }
 
-static void fail_everywhere(int method, int exchange)
+static void fail_everywhere(tlnmf_method method, bool exchange, tlnmf_precision precision)
 {
     tl_rng rng;
     tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
@@ -91,8 +91,9 @@ static void fail_everywhere(int method, int exchange)
     tlnmf_settings_init(&opt);
     opt.k = K;
     opt.J = 2;
-    opt.method = method;
+    opt.method = (int32_t)method;
     opt.exchange = exchange;
+    opt.precision = (int32_t)precision;
     opt.starts = 3;
     opt.trace = 1;
     opt.threads = 1; /* the meter counts without locks */
@@ -154,25 +155,33 @@ static void measures(void **state)
 static void tl(void **state)
 {
     (void)state;
-    fail_everywhere(TLNMF_METHOD_TL, 0);
+    fail_everywhere(TLNMF_METHOD_TL, false, TLNMF_PRECISION_DOUBLE);
 }
 
 static void jd(void **state)
 {
     (void)state;
-    fail_everywhere(TLNMF_METHOD_JD, 0);
+    fail_everywhere(TLNMF_METHOD_JD, false, TLNMF_PRECISION_DOUBLE);
 }
 
 static void nmf(void **state)
 {
     (void)state;
-    fail_everywhere(TLNMF_METHOD_NMF, 0);
+    fail_everywhere(TLNMF_METHOD_NMF, false, TLNMF_PRECISION_DOUBLE);
 }
 
 static void exchange(void **state)
 {
     (void)state;
-    fail_everywhere(TLNMF_METHOD_TL, 1);
+    fail_everywhere(TLNMF_METHOD_TL, true, TLNMF_PRECISION_DOUBLE);
+}
+
+/* The engine with arrays in single precision has more to allocate. */
+static void mixed(void **state)
+{
+    (void)state;
+    fail_everywhere(TLNMF_METHOD_TL, false, TLNMF_PRECISION_MIXED);
+    fail_everywhere(TLNMF_METHOD_AUTO, false, TLNMF_PRECISION_MIXED);
 }
 
 /* ---- separation ----------------------------------------------------------------------------- */
@@ -327,6 +336,7 @@ int main(void)
         cmocka_unit_test(jd),
         cmocka_unit_test(nmf),
         cmocka_unit_test(exchange),
+        cmocka_unit_test(mixed),
         cmocka_unit_test(measures),
         cmocka_unit_test(separation),
         cmocka_unit_test(iterations_do_not_allocate),

@@ -100,41 +100,6 @@ static void weights_that_cannot_be(void **state)
     free(Y);
 }
 
-/* Against the product in double, at sizes about the chunk's, with strides. */
-static void products_in_single(void **state)
-{
-    (void)state;
-    static const int64_t shapes[][3] = {{1, 1, 1}, {3, 257, 5}, {20, 512, 40}, {7, 600, 1}};
-    tlnmf_ctx *ctx = new_ctx();
-    tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 7, 0);
-    for (int i = 0; i < 8; i++) {
-        int64_t m = shapes[i / 2][0], n = shapes[i / 2][1], k = shapes[i / 2][2];
-        tl_op op = i % 2 == 0 ? TL_PLAIN : TL_TRANSPOSED;
-        int64_t lda = k + 2, ldb = (op == TL_PLAIN ? n : k) + 3, ldc = n + 1;
-        double *A = new_normals(&rng, m * lda), *C = new_normals(&rng, m * ldc);
-        double *B = new_normals(&rng, (op == TL_PLAIN ? k : n) * ldb), *D = new_doubles(m * ldc);
-        memcpy(D, C, (size_t)(m * ldc) * sizeof *D);
-        tl_single single;
-        assert_ok(ctx, tl_single_create(ctx, m, k, &single));
-        tl_multiply(&single.arithmetic,
-                    &(tl_product){op, m, n, k, 2.0, A, lda, B, ldb, 0.5, C, ldc});
-        tl_multiply(&tl_double, &(tl_product){op, m, n, k, 2.0, A, lda, B, ldb, 0.5, D, ldc});
-        double worst = 0.0;
-        for (int64_t e = 0; e < m * ldc; e++)
-            worst = fmax(worst, fabs(C[e] - D[e]));
-        if (!(worst > 0.0 && worst < 3e-5)) /* single indeed, and no worse than that */
-            fail_msg("%lld x %lld x %lld: worst difference %g", (long long)m, (long long)n,
-                     (long long)k, worst);
-        tl_single_free(&single);
-        free(A);
-        free(B);
-        free(C);
-        free(D);
-    }
-    tlnmf_ctx_free(ctx);
-}
-
 static void fit_notes(tlnmf_ctx *ctx, const tlnmf_data *data, int method, int precision,
                       tlnmf_info *info)
 {
@@ -266,7 +231,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_are_copies),
         cmocka_unit_test(weights_that_cannot_be),
-        cmocka_unit_test(products_in_single),
         cmocka_unit_test(mixed_ends_where_double_does),
         cmocka_unit_test(mixed_with_several_columns),
         cmocka_unit_test(mixed_is_refused_where_single_blurs),
