@@ -9,7 +9,7 @@
 
 /* One of two sets of frames that turn together: the data, whose power is V, or the truth, Vbar. */
 typedef struct side {
-    const tlnmf_data *data;
+    const tlnmf_data *frames;
     double *X, *V, *U, *UX; /* as everywhere: Phi R, its power, weights, scratch */
     double *G;              /* (10) */
 } side;
@@ -48,9 +48,9 @@ enum { SIDE_SLOTS = 5 };
 
 static void side_slots(side *s, tl_slot slots[SIDE_SLOTS])
 {
-    int64_t M = s->data->M, N = s->data->N;
-    const tl_slot parts[] = {TL_SLOT(s->X, M * s->data->T), TL_SLOT(s->V, M * N),
-                             TL_SLOT(s->U, M * N), TL_SLOT(s->UX, tl_gradient_scratch(s->data)),
+    int64_t M = s->frames->M, N = s->frames->N;
+    const tl_slot parts[] = {TL_SLOT(s->X, M * s->frames->T), TL_SLOT(s->V, M * N),
+                             TL_SLOT(s->U, M * N), TL_SLOT(s->UX, tl_gradient_scratch(s->frames)),
                              TL_SLOT(s->G, M * M)};
     memcpy(slots, parts, sizeof parts);
 }
@@ -58,8 +58,8 @@ static void side_slots(side *s, tl_slot slots[SIDE_SLOTS])
 /* X and V of both sides. */
 static void transform(ascent *up, const double *Phi)
 {
-    tl_transform(up->data.data, &tl_double, Phi, up->data.X, up->data.V);
-    tl_transform(up->truth.data, &tl_double, Phi, up->truth.X, up->truth.V);
+    tl_transform(up->data.frames, &tl_double, Phi, up->data.X, up->data.V);
+    tl_transform(up->truth.frames, &tl_double, Phi, up->truth.X, up->truth.V);
 }
 
 /* (17) D_eps(V | Vbar); U of the truth becomes 1/(Vbar + eps). */
@@ -81,8 +81,8 @@ static void gradient(ascent *up, double *out)
         data->U[i] = 1.0 / B - 1.0 / A;
         truth->U[i] = (B - A) / (B * B);
     }
-    tl_gradient(data->data, &tl_double, data->X, data->U, data->UX, data->G);
-    tl_gradient(truth->data, &tl_double, truth->X, truth->U, truth->UX, truth->G);
+    tl_gradient(data->frames, &tl_double, data->X, data->U, data->UX, data->G);
+    tl_gradient(truth->frames, &tl_double, truth->X, truth->U, truth->UX, truth->G);
     for (int64_t a = 0; a < M; a++)
         for (int64_t b = 0; b < a; b++)
             *out++ =
@@ -185,12 +185,17 @@ static const tl_engine_ops ascending = {.name = "ascent on Q",
 static tlnmf_error ascent_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_data *truth,
                                  const double *Phi, double eps, ascent *up)
 {
-    enum { OWN = 9, SLOTS = OWN + 2 * SIDE_SLOTS + TL_SKEW_SLOTS + TL_LBFGS_SLOTS };
+    enum {
+        OWN = 9,
+        SECOND = OWN + SIDE_SLOTS,
+        THIRD = SECOND + SIDE_SLOTS,
+        SLOTS = THIRD + TL_SKEW_SLOTS + TL_LBFGS_SLOTS
+    };
     TRY(check_pair(ctx, data, truth, Phi, eps));
     int64_t M = data->M, size = M * (M - 1) / 2;
     *up = (ascent){.is = {.ops = &ascending, .M = M, .N = data->N, .eps = eps},
-                   .data = {.data = data},
-                   .truth = {.data = truth},
+                   .data = {.frames = data},
+                   .truth = {.frames = truth},
                    .size = size,
                    .hooks = ctx->hooks};
     tl_slot table[SLOTS] = {
@@ -198,9 +203,9 @@ static tlnmf_error ascent_create(tlnmf_ctx *ctx, const tlnmf_data *data, const t
         TL_SLOT(up->Q, M * M),     TL_SLOT(up->scratch, M * M),  TL_SLOT(up->gradient, size),
         TL_SLOT(up->before, size), TL_SLOT(up->direction, size), TL_SLOT(up->metric, size)};
     side_slots(&up->data, table + OWN);
-    side_slots(&up->truth, table + OWN + SIDE_SLOTS);
-    tl_skew_slots(&up->skew, M, table + OWN + 2 * SIDE_SLOTS);
-    tl_lbfgs_slots(&up->lbfgs, size, table + OWN + 2 * SIDE_SLOTS + TL_SKEW_SLOTS);
+    side_slots(&up->truth, table + SECOND);
+    tl_skew_slots(&up->skew, M, table + THIRD);
+    tl_lbfgs_slots(&up->lbfgs, size, table + THIRD + TL_SKEW_SLOTS);
     TRY(TL_ARENA(ctx, "an ascent", table, &up->block));
     tl_copy(up->Phi, Phi, M * M);
     transform(up, up->Phi);

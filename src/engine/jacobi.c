@@ -5,7 +5,7 @@
 
 /* Rows are taken in blocks: both blocks of a pair stay in cache while all their pairs turn, and a
  * block offers as many pairs at a time that share no row, whose latencies then overlap. */
-enum { BLOCK = TL_SWEEP_BLOCK };
+enum { BLOCK = TL_SWEEP_BLOCK, PAIR_SUMS = 2 * BLOCK };
 
 /* Sum U V is about N a row. A gain of less than this part of it is not worth a turn, whose angle
  * would be mostly rounding. */
@@ -91,7 +91,7 @@ TL_HOT static double rotate_double(const blocks *at, group *g)
     for (int64_t i = 0; i < g->count; i++)
         pair_sums_double(T, X + g->a[i] * T, X + g->b[i] * T, at->Ua + (g->a[i] - at->a0) * T,
                          at->Ub + (g->b[i] - at->b0) * T, &g->sums[0][i], &g->sums[1][i]);
-    tl_sums_add(sweep->sums, g->sums[0], 2 * BLOCK);
+    tl_sums_add(sweep->sums, g->sums[0], PAIR_SUMS);
     double gain = solve_angles(g, at->least);
     for (int64_t i = 0; i < g->count; i++) {
         if (g->s[i] == 0.0)
@@ -111,7 +111,7 @@ TL_HOT static double rotate_single(const blocks *at, group *g)
         pair_sums_single(T, rows->X + g->a[i] * T, rows->X + g->b[i] * T,
                          Ua + (g->a[i] - at->a0) * T, Ub + (g->b[i] - at->b0) * T, &g->sums[0][i],
                          &g->sums[1][i]);
-    tl_sums_add(at->sweep->sums, g->sums[0], 2 * BLOCK);
+    tl_sums_add(at->sweep->sums, g->sums[0], PAIR_SUMS);
     double gain = solve_angles(g, at->least);
     for (int64_t i = 0; i < g->count; i++) {
         if (g->s[i] == 0.0)

@@ -134,18 +134,19 @@ static int place(const tl_lbfgs *lbfgs, int age)
 double tl_lbfgs_direction(const tl_lbfgs *lbfgs, const double *gradient, const double *metric,
                           double *direction)
 {
-    int64_t n = lbfgs->size;
-    double alpha[TL_LBFGS_MOST];
+    const int64_t n = lbfgs->size;
+    const int count = lbfgs->count;
+    double alpha[TL_LBFGS_MOST] = {0.0};
     for (int64_t i = 0; i < n; i++)
         direction[i] = -gradient[i];
-    for (int age = 0; age < lbfgs->count; age++) {
+    for (int age = 0; age < count; age++) {
         int i = place(lbfgs, age);
         alpha[age] = lbfgs->rho[i] * dot(lbfgs, step_at(lbfgs, i), direction);
         add(n, -alpha[age], change_at(lbfgs, i), direction);
     }
     for (int64_t i = 0; i < n; i++)
         direction[i] /= metric[i];
-    for (int age = lbfgs->count - 1; age >= 0; age--) {
+    for (int age = count - 1; age >= 0; age--) {
         int i = place(lbfgs, age);
         double beta = lbfgs->rho[i] * dot(lbfgs, change_at(lbfgs, i), direction);
         add(n, alpha[age] - beta, step_at(lbfgs, i), direction);

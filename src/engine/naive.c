@@ -32,8 +32,9 @@ static void lay_out(tl_naive *self, const tl_engine_spec *spec, tl_slot *table)
                               TL_SLOT(self->cg_step, size),  TL_SLOT(self->cg_residual, size),
                               TL_SLOT(self->cg_d, size),     TL_SLOT(self->cg_Hd, size)};
     point_slots(&self->at, data, K, table);
-    point_slots(&self->step, data, K, table + POINT);
-    table += 2 * POINT;
+    table += POINT;
+    point_slots(&self->step, data, K, table);
+    table += POINT;
     memcpy(table, own, sizeof own);
     tl_skew_slots(&self->skew, M, table + OWN);
     table += OWN + TL_SKEW_SLOTS;

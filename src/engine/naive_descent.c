@@ -147,7 +147,7 @@ double tl_naive_begin(tl_engine *e, unsigned over)
 static void lbfgs(tl_naive *self)
 {
     int64_t n = self->size;
-    double alpha[TL_NAIVE_PAIRS], rho[TL_NAIVE_PAIRS], *q = self->direction;
+    double alpha[TL_NAIVE_PAIRS] = {0.0}, rho[TL_NAIVE_PAIRS] = {0.0}, *q = self->direction;
     tl_copy(q, self->gradient, n);
     for (int i = 0; i < self->pairs; i++) {
         rho[i] = 1.0 / dot(n, self->s[i], self->y[i]);

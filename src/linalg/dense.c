@@ -186,7 +186,7 @@ tlnmf_error tl_polar_with(tlnmf_ctx *ctx, tl_skew *skew, tl_lent lent, double *A
 tlnmf_error tl_polar(tlnmf_ctx *ctx, int64_t M, double *A)
 {
     tl_skew skew;
-    tl_lent lent;
+    tl_lent lent = {NULL, NULL};
     tl_slot table[2 + TL_SKEW_SLOTS] = {TL_SLOT(lent.a, M * M), TL_SLOT(lent.b, M * M)};
     void *block;
     tl_skew_slots(&skew, M, table + 2);

@@ -247,7 +247,7 @@ static tlnmf_error report(void *arg)
     if (r->other != NULL && (is_tl || pool->opt->exchange))
         tl_result_compare(&r->best->info, &tl->info, &jd->info);
     measure(pool, r->goal, r->best);
-    if (!pool->opt->exchange)
+    if (!pool->opt->exchange || r->other == NULL)
         return TLNMF_OK;
     tl_result_compare(&r->other->info, &tl->info, &jd->info);
     measure(pool, is_tl ? TL_GOAL_JD : TL_GOAL_TL, r->other);

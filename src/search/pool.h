@@ -42,13 +42,13 @@ typedef enum tl_job { TL_JOB_TL, TL_JOB_JD, TL_JOB_JD_NMF, TL_JOB_NMF } tl_job;
 /* One solver from many starts: numbers below plan.P are drawn, the others stand on a shelf. */
 typedef struct tl_batch {
     tl_job job;
+    bool quick; /* the best is polished later */
     int64_t first, count;
     const tl_shelf *from; /* where starts that are not drawn stand */
     int64_t from_first;   /* number of the first of them */
     const double *Phi;    /* a transform for all of them, or NULL */
     tl_shelf *keep;       /* where to put the final points, or NULL */
     tl_result *best;      /* the least score, over all batches that share it */
-    bool quick;           /* the best is polished later */
 } tl_batch;
 
 tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *batch);
