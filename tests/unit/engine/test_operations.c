@@ -59,6 +59,7 @@ static tlnmf_error double_W(const tl_point *point, void *user)
 
 static void fill(tl_engine *e, notes *out)
 {
+    note_number(out, tl_engine_values(e, TL_C).C); /* what is known of the point must go */
     assert_int_equal(tl_engine_fill(e, TL_W, double_W, NULL), TLNMF_OK);
     note_point(out, e);
 }
@@ -71,6 +72,7 @@ static void project(tl_engine *e, notes *out)
         Phi[i] += 1e-4 * cos((double)i);
     tl_engine_load(e, Phi, NULL, NULL);
     free(Phi);
+    note_number(out, tl_engine_values(e, TL_I).I);
     tl_engine_project(e, TL_PHI | TL_W);
     note_point(out, e);
 }

@@ -73,9 +73,33 @@ static void an_iteration_of_lbfgs_has_this_many(void **state)
     free_problem(&p);
 }
 
+/* What solvers hardly look at, as rows of a trace; of Newton's numbers three digits, since
+ * differences of gradients have few. */
+static void probe(tl_engine *e, tl_run *run)
+{
+    double x[12], energy[16], off;
+    int count = 0;
+    tl_engine_inspect(e, energy, &off);
+    x[count++] = energy[0];
+    x[count++] = tl_engine_gradient(e, TL_C, NULL);
+    x[count++] = tl_engine_gradient(e, TL_L, NULL);
+    x[count++] = tl_engine_begin(e, TL_ALL);
+    x[count++] = tl_engine_norm(e, true);
+    double rr = tl_engine_cg(e, true, 0.0).rr;
+    x[count++] = rr;
+    for (int i = 0; i < 3; i++)
+        x[count++] = 1.0 + 1e-3 * tl_engine_cg(e, false, 1e3 * rr).fall / rr;
+    x[count++] = 1.0 + 1e-3 * tl_engine_aim(e, TL_NEWTON).norm / sqrt(rr);
+    x[count++] = tl_engine_try(e, 0.01) / tl_engine_try(e, 0.02);
+    tl_engine_take(e, 0.0);
+    x[count++] = 1.0 + tl_engine_revive(e, 0.0);
+    for (int i = 0; i < count; i++)
+        tl_run_record(run, &(tl_trace_row){.C = x[i]}, count);
+}
+
 typedef void (*solver)(tl_engine *e, tl_run *run);
-static const solver solvers[] = {tl_fast_tl,  tl_fast_jd,   tl_fast_nmf,        tl_paper_tl,
-                                 tl_paper_jd, tl_paper_nmf, tl_fast_activations};
+static const solver solvers[] = {tl_fast_tl,  tl_fast_jd,   tl_fast_nmf,         tl_paper_tl,
+                                 tl_paper_jd, tl_paper_nmf, tl_fast_activations, probe};
 enum { SOLVERS = sizeof solvers / sizeof *solvers, J = 40 };
 
 /* The trace of a run, and the point at its end. */
