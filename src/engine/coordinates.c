@@ -192,20 +192,28 @@ static void choose(tl_cpu *self, unsigned over)
     tl_lbfgs_begin(&x->lbfgs, x->size, x->triangle + x->in_W, self->sums);
 }
 
+/* The largest entry of Q, over all frames. */
+static void choose_unit(tl_cpu *self)
+{
+    double unit = 0.0;
+    for (int64_t i = 0; i < self->is.K * self->is.N; i++)
+        unit = fmax(unit, sqrt(self->H[i]));
+    self->x.unit = positive(tl_sums_max(self->sums, unit));
+}
+
 double tl_cpu_begin(tl_engine *e, unsigned over)
 {
     tl_cpu *self = (tl_cpu *)e;
     tl_coordinates *x = &self->x;
     choose(self, over);
     tl_cpu_weights(self, over == TL_PHI ? TL_L : TL_C, e->eps);
-    double value = over == TL_PHI ? tl_cpu_L(self) : tl_cpu_C(self), unit = 0.0;
+    double value = over == TL_PHI ? tl_cpu_L(self) : tl_cpu_C(self);
     for (int64_t i = 0; i < x->in_W; i++)
         x->P[i] = sqrt(self->W[i]);
-    for (int64_t i = 0; i < e->K * e->N; i++)
-        unit = fmax(unit, sqrt(self->H[i]));
     for (int64_t i = 0; i < x->in_H; i++)
         x->Q[i] = sqrt(self->H[i]);
-    x->unit = positive(tl_sums_max(self->sums, unit));
+    if (over != TL_PHI)
+        choose_unit(self);
     tl_coordinates_gradient(self, x->gradient);
     return value;
 }

@@ -170,6 +170,18 @@ static void one_machine_has_the_same_bits(void **state)
     }
 }
 
+/* Each machine has its place in a vector: a sum that changes nothing leaves this one's alone. */
+static void the_largest_comes_from_a_sum(void **state)
+{
+    (void)state;
+    for (int rank = 0; rank < 130; rank++) {
+        tl_sums sums = {.size = 130, .rank = rank, .sum = count_only, .broadcast = count_only};
+        assert_true(tl_sums_max(&sums, 3.5) == 3.5);
+        assert_calls(&sums, 3, 130);
+    }
+    assert_true(tl_sums_max(NULL, 3.5) == 3.5);
+}
+
 /* ---- several machines, which are threads ------------------------------------------------------
  */
 
@@ -312,6 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_iteration_of_lbfgs_has_this_many),
         cmocka_unit_test(one_machine_has_the_same_bits),
+        cmocka_unit_test(the_largest_comes_from_a_sum),
         cmocka_unit_test(several_machines_do_what_one_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
