@@ -70,7 +70,6 @@ static void allocate_inputs(bed *b)
         TL_SLOT(b->E, M * M),
         TL_SLOT(b->E_long, M * M),
         TL_SLOT(b->UX, tl_max(tl_gradient_scratch(b->data), tl_sweep_scratch(b->data))),
-        TL_SLOT(b->fast_X, M * T),
         TL_SLOT(b->V_turned, N * M),
         TL_SLOT(b->M_scratch, M * M),
         TL_SLOT(b->twin_X, M * T),
@@ -90,7 +89,8 @@ static void allocate_inputs(bed *b)
         TL_SLOT(b->fast.G, M * M),
         TL_SLOT(b->twin.G, M * M),
         TL_SLOT(b->fast.Q, M * M),
-        TL_SLOT(b->twin.Q, M * M)};
+        TL_SLOT(b->twin.Q, M * M),
+        TL_SLOT(b->fast_X, M * T)};
     must(b->ctx, TL_ARENA(b->ctx, "the bench", table, &b->block));
 }
 
