@@ -3,7 +3,9 @@
  * An engine keeps the arrays of one start wherever it likes: a point (Phi, W, H), what follows from
  * it (X, V, weights), gradients, directions, the pairs of L-BFGS. It does whole phases of the
  * algorithms on them, so that a GPU pays few launches and a cluster few sums. Solvers are written
- * once, in terms of these operations. Numbers in (..) are equations of docs/spec.md. */
+ * once, in terms of these operations. Numbers in (..) are equations of docs/spec.md. Where words
+ * leave a choice (the order of pairs in a sweep, the metric, bounds of norms), the engine of plain
+ * loops, naive.c, is the definition: tests hold all others to it. */
 #ifndef TLNMF_ENGINE_ENGINE_H
 #define TLNMF_ENGINE_ENGINE_H
 
@@ -53,8 +55,9 @@ typedef struct tl_aim {
     double slope; /* of the objective along the direction */
     double value; /* quasi-Newton on C: C at the point */
     double norm;  /* quasi-Newton on L: as tl_engine_gradient(); Newton: |step| in the metric */
-    double first; /* L-BFGS: the step to try first, 1 unless that turned a plane by over a radian */
-    int pairs;    /* L-BFGS: pairs that shaped the direction */
+    double
+        first; /* L-BFGS: the step to try first; below 1 where 1 might turn a plane by a radian */
+    int pairs; /* L-BFGS: pairs that shaped the direction */
 } tl_aim;
 
 /* Conjugate gradients on the quadratic model at the point, in the metric (Steihaug). */
@@ -79,8 +82,8 @@ struct tl_engine_ops {
     tlnmf_error (*fill)(tl_engine *e, unsigned parts, tl_fill fill, void *user);
     /* The point to the host; NULL where it is not wanted. */
     void (*store)(const tl_engine *e, double *Phi, double *W, double *H);
-    /* Back to the constraints that rounding has left: Phi orthogonal, X and V computed afresh; (9),
-     * the columns of W summing to 1. */
+    /* Restores what rounding has lost. TL_PHI: Phi orthogonal, X and V computed afresh from it.
+     * TL_W: columns of W that sum to 1, W H unchanged (9). */
     void (*project)(tl_engine *e, unsigned parts);
     /* Whether V, W and H are finite. Where not NULL: energy[m] = sum_n V_mn, and the largest entry
      * of |Phi Phi' - I|. */
@@ -119,11 +122,10 @@ struct tl_engine_ops {
     double (*begin)(tl_engine *e, unsigned over);
     /* sqrt(g' D^-1 g / MN), D the metric, which is renewed first if asked for. */
     double (*norm)(tl_engine *e, bool renew);
-    /* Entries of W and H that have come close to 0 but should not are set free again, if C falls by
-     * more than `least` then. A new descent must begin. False, and the point as it was, if not. */
+    /* Moves entries of W and H away from 0 that have come close to it but should not, if C falls by
+     * more than `least` then: a new descent must begin. False if not; the point is as it was. */
     bool (*revive)(tl_engine *e, double least);
-    /* Begins conjugate gradients, or does one iteration of them within the region of this radius.
-     */
+    /* Begins conjugate gradients, or does one iteration within a region of this radius. */
     tl_cg (*cg)(tl_engine *e, bool begins, double radius);
 };
 
