@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all test demo bench install lint format clean
+.PHONY: all test torture demo bench install python octave lint format clean
 
 all: $(BUILD)/cmake_install.cmake
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -18,6 +18,9 @@ $(BUILD)/cmake_install.cmake:
 test: all
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
+torture: all
+	@tests/torture.sh $(BUILD)
+
 demo: all
 	@examples/demo.sh $(BUILD)/tlnmf
 
@@ -26,6 +29,18 @@ bench: all
 
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+# The package for this user, or for the active virtual environment. Debian's Python unless told.
+PYTHON ?= $(firstword $(wildcard $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV)/bin/python) /usr/bin/python3) python3)
+python: all
+	@TLNMF_BUILD=$(abspath $(BUILD)) $(PYTHON) python/backend.py install
+
+# BUILD/octave: the functions and the MEX file, to be added to Octave's path.
+octave: all
+	@mkdir -p $(BUILD)/octave && cp octave/*.m $(BUILD)/octave
+	@cd $(BUILD)/octave && CFLAGS=-O2 mkoctfile --mex -I"$(CURDIR)/include" "$(CURDIR)/octave/tlnmf_mex.c" \
+	    -L.. -ltlnmf "-Wl,-rpath,$(abspath $(BUILD))" -o tlnmf_mex.mex
+	@echo "addpath (\"$(abspath $(BUILD))/octave\") makes tlnmf_fit, tlnmf_jd and tlnmf_apply known"
 
 lint:
 	@tests/lint.sh

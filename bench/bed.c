@@ -14,7 +14,8 @@ static void must(tlnmf_ctx *ctx, tlnmf_error error)
     }
 }
 
-/* The two rows that stand together when rows are `apart`: far from each other in most pairs. */
+/* If rows are `apart`: the pair of rows that row m belongs to. Most pairs are far from each
+ * other. */
 static int64_t partner_group(const bed *b, int64_t m)
 {
     return m % ((b->is.M + 1) / 2);
@@ -50,7 +51,8 @@ static void fill_positive(int64_t count, tl_rng *rng, double *x)
         x[i] = tl_rng_uniform(rng) + 0.1;
 }
 
-/* Low weights where a row has its data, high ones elsewhere: rows of different groups stay. */
+/* Low weights where a row has its data, high ones elsewhere: rows of different pairs do not
+ * rotate. */
 static void fill_weights_apart(bed *b, tl_rng *rng)
 {
     for (int64_t m = 0; m < b->is.M; m++)
@@ -111,13 +113,13 @@ void bed_create(tlnmf_ctx *ctx, shape is, bed *b)
 {
     int64_t M = is.M, N = is.N, K = is.K;
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 0);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 1, 0);
     *b = (bed){.is = is, .ctx = ctx, .eps = 1e-2};
     b->Y = tl_allocate(&ctx->hooks, (size_t)(is.S * M * N) * sizeof *b->Y);
     if (b->Y == NULL)
         must(ctx, tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for the data"));
     fill_data(b, &rng);
-    must(ctx, tlnmf_data_from_realisations(ctx, b->Y, is.S, M, N, &b->data));
+    must(ctx, tlnmf_data_from_realisations(ctx, b->Y, (int64_t[]){is.S, M, N}, &b->data));
     b->T = b->data->T;
     allocate_inputs(b);
     allocate_parts(b);
@@ -126,7 +128,7 @@ void bed_create(tlnmf_ctx *ctx, shape is, bed *b)
     fill_skew(M, 0.01, &rng, b->E);
     fill_skew(M, 10.0, &rng, b->E_long);
     tl_identity(M, b->Phi);
-    tl_transform(b->data, &tl_double, b->Phi, b->X, b->V);
+    tl_coefficients(b->data, &tl_double, b->Phi, b->X, b->V);
     if (is.apart)
         fill_weights_apart(b, &rng);
     else

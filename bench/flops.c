@@ -35,7 +35,7 @@ int __real_LAPACKE_dgeqp3_work(int order, int m, int n, double *A, int lda, int 
 int __wrap_LAPACKE_dgeqp3_work(int order, int m, int n, double *A, int lda, int *pivot, double *tau,
                                double *work, int lwork);
 
-/* 2 m n k */
+/* 2 m n k. The parameters are those of BLAS. */
 void __wrap_cblas_dgemm(int order, int opA, int opB, int m, int n, int k, double alpha,
                         const double *A, int lda, const double *B, int ldb, double beta, double *C,
                         int ldc)
@@ -44,7 +44,7 @@ void __wrap_cblas_dgemm(int order, int opA, int opB, int m, int n, int k, double
     __real_cblas_dgemm(order, opA, opB, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
 }
 
-/* One triangle: n^2 k */
+/* One triangle: n^2 k. The parameters are those of BLAS. */
 void __wrap_cblas_dsyrk(int order, int half, int op, int n, int k, double alpha, const double *A,
                         int lda, double beta, double *C, int ldc)
 {
@@ -74,14 +74,16 @@ static double qr_flops(double m, double n)
     return 2.0 * r * r * (most - r / 3.0);
 }
 
+/* The parameters are those of LAPACKE. */
 int __wrap_LAPACKE_dgeqrf_work(int order, int m, int n, double *A, int lda, double *tau,
                                double *work, int lwork)
 {
-    if (lwork >= 0) /* a question about sizes otherwise */
+    if (lwork >= 0) /* else it is a workspace query */
         total += qr_flops(m, n);
     return __real_LAPACKE_dgeqrf_work(order, m, n, A, lda, tau, work, lwork);
 }
 
+/* The parameters are those of LAPACKE. */
 int __wrap_LAPACKE_dgeqp3_work(int order, int m, int n, double *A, int lda, int *pivot, double *tau,
                                double *work, int lwork)
 {

@@ -1,5 +1,5 @@
-/* Floating-point operations that went through BLAS and LAPACK, counted call by call: bench/flops.c
- * stands in for those that the library calls (ld --wrap). One thread only. */
+/* Counts floating-point operations of BLAS and LAPACK, call by call: the functions of bench/flops.c
+ * replace those that the library calls (ld --wrap). One thread only. */
 #ifndef TLNMF_BENCH_FLOPS_H
 #define TLNMF_BENCH_FLOPS_H
 

@@ -4,10 +4,11 @@
  *
  * Products that go through BLAS are counted as they happen, trial steps of the line search and all;
  * the updates' own, 12 M N K each (see jobs.c), are given beside them. CPU time, one thread; the
- * clock is read in the public callback. */
-#include "base/base.h"
+ * clock is read in the callback. */
+#include "api.h"
 #include "flops.h"
 #include "machine.h"
+#include "tlnmf/paper.h"
 
 #include <inttypes.h>
 #include <omp.h>
@@ -15,14 +16,14 @@
 #include <stdlib.h>
 
 typedef struct watch {
-    double seconds, flops; /* at the end of the iteration before */
+    double seconds, flops; /* at the end of the previous iteration */
     bool running;
 } watch;
 
-static int tick(const tlnmf_progress *progress, void *user)
+static int tick(const tl_progress *progress, void *user)
 {
     watch *w = user;
-    if (!progress->complete || progress->stage != TLNMF_STAGE_TL)
+    if (!progress->complete || progress->stage != TL_STAGE_TL)
         return 0;
     double now = tl_cpu_seconds(), flops = flops_so_far();
     if (w->running)
@@ -33,28 +34,45 @@ static int tick(const tlnmf_progress *progress, void *user)
     return 0;
 }
 
-static tlnmf_error run(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t K, int64_t J, double *Y)
+/* One realisation of the Gaussian composite model, M x N. */
+static tlnmf_error simulate(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t K, tlnmf_data **data)
 {
-    tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
+    tl_settings settings;
+    tlnmf_record *sample;
+    tl_settings_defaults(TL_TASK_GCM, &settings);
+    settings.gcm_M = M;
+    settings.gcm_N = N;
+    settings.gcm_K = K;
+    settings.seed_truth = 1;
+    settings.seed_data = 2;
+    TRY(tlnmf_simulate_gcm(ctx, &settings, &sample));
+    const double *Y = tlnmf_get_array(sample, "Y", NULL, NULL);
+    tlnmf_error error = tlnmf_data_from_realisations(ctx, Y, (int64_t[]){1, M, N}, data);
+    tlnmf_record_free(sample);
+    return error;
+}
+
+static tlnmf_error run(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t K, int64_t J)
+{
+    tl_settings opt;
+    tl_settings_defaults(TL_TASK_FIT, &opt);
     opt.k = K;
     opt.J = J;
-    opt.method = TLNMF_METHOD_TL;
-    opt.solver = TLNMF_SOLVER_PAPER;
+    opt.method = TL_METHOD_TL;
+    opt.solver = TL_ALGORITHM_PAPER;
     opt.threads = 1;
-    /* From near the end: line searches that take one trial, as most do. */
-    opt.transform = TLNMF_TRANSFORM_DCT;
-    tlnmf_data *data = NULL;
-    tlnmf_result *result = NULL;
+    /* Start near a minimum, where most line searches take one trial. */
+    opt.transform = TL_TRANSFORM_DCT;
+    tlnmf_data *data;
+    tl_result *result;
     watch w = {.running = false};
-    TRY(tlnmf_simulate_gcm(ctx, 1, M, N, K, 1, 2, TLNMF_STREAM_OWN, Y, NULL, NULL));
-    TRY(tlnmf_data_from_realisations(ctx, Y, 1, M, N, &data));
+    TRY(simulate(ctx, M, N, K, &data));
     printf("{\"M\": %" PRId64 ", \"N\": %" PRId64 ", \"K\": %" PRId64
            ", \"update_flops\": %.8g, \"gemm_rate\": %.6g, \"iterations\": [",
            M, N, K, 12.0 * (double)(M * N * K * opt.J_nmf), machine_gemm(ctx, tl_min(M, 1024)));
-    tlnmf_error error = tlnmf_fit(ctx, data, &opt, NULL, tick, &w, &result);
+    tlnmf_error error = tl_fit(ctx, data, &opt, NULL, tick, &w, &result);
     printf("\n]}\n");
-    tlnmf_result_free(result);
+    tl_result_free(result);
     tlnmf_data_free(data);
     return error;
 }
@@ -69,15 +87,12 @@ int main(int argc, char **argv)
         return 2;
     }
     tlnmf_ctx *ctx;
-    if (tlnmf_ctx_create(NULL, &ctx) != TLNMF_OK)
+    if (tlnmf_ctx_create(&ctx) != TLNMF_OK)
         return 1;
-    omp_set_num_threads(1); /* for the rate of products; the fit sees to its own */
-    double *Y = tl_allocate(&ctx->hooks, (size_t)(size[0] * size[1]) * sizeof *Y);
-    tlnmf_error error = Y == NULL ? tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for the data")
-                                  : run(ctx, size[0], size[1], size[2], size[3], Y);
+    omp_set_num_threads(1); /* for the rate of products; the fit has its own setting */
+    tlnmf_error error = run(ctx, size[0], size[1], size[2], size[3]);
     if (error != TLNMF_OK)
         fprintf(stderr, "bench: %s\n", tlnmf_message(ctx));
-    tl_release(&ctx->hooks, Y);
     tlnmf_ctx_free(ctx);
     return error == TLNMF_OK ? 0 : 1;
 }

@@ -19,7 +19,7 @@ static double relative(int64_t count, const double *a, const double *b)
     return worst == 0.0 ? 0.0 : worst / size;
 }
 
-/* Sums of M N terms, which may cancel: relative to their number. */
+/* The difference of sums of M N terms, which may cancel: relative to their number. */
 static double value_difference(bed *b)
 {
     double size = (double)(b->is.M * b->is.N) + fabs(b->twin.value);
@@ -88,7 +88,7 @@ static double mu_bytes(const bed *b)
 
 static void run_transform(bed *b)
 {
-    tl_transform(b->data, &tl_double, b->Phi, b->fast_X, b->fast.V);
+    tl_coefficients(b->data, &tl_double, b->Phi, b->fast_X, b->fast.V);
 }
 
 static void twin_transform(bed *b)
@@ -230,7 +230,7 @@ static void run_gradient(bed *b)
     tl_gradient(b->data, &tl_double, b->X, b->U, b->UX, b->fast.G);
 }
 
-/* Computes X on the way, which doubles its work. */
+/* Recomputes X, which doubles its work. */
 static void twin_gradient(bed *b)
 {
     tl_naive_gradient(b->is.S, b->is.M, b->is.N, b->Y, b->Phi, b->U, b->twin.G);
@@ -297,8 +297,8 @@ static double weighted_sum(const bed *b, const double *V)
     return sum;
 }
 
-/* Where pairs meet, the order decides where a sweep ends: then what it says it gained is held
- * against the sums before and after. */
+/* If pairs share rows, the result of a sweep depends on the order. Then the gain that it returned
+ * is compared with the sums before and after. */
 static double sweep_difference(bed *b)
 {
     if (b->is.apart)
@@ -372,8 +372,8 @@ static double skew_bytes(const bed *b)
 static void run_compress(bed *b)
 {
     tlnmf_data_free(b->again);
-    if (tlnmf_data_from_realisations(b->ctx, b->Y, b->is.S, b->is.M, b->is.N, &b->again) !=
-        TLNMF_OK) {
+    if (tlnmf_data_from_realisations(b->ctx, b->Y, (int64_t[]){b->is.S, b->is.M, b->is.N},
+                                     &b->again) != TLNMF_OK) {
         fprintf(stderr, "bench: %s\n", tlnmf_message(b->ctx));
         exit(1);
     }
@@ -393,7 +393,7 @@ static void add_square(int64_t M, double weight, const double *r, int64_t stride
             out[i * M + j] += weight * r[i * stride] * r[j * stride];
 }
 
-/* Columns are not unique, the covariances are: the worst of all frames. */
+/* Columns are not unique, but covariances are: the largest difference over all frames. */
 static double compress_difference(bed *b)
 {
     int64_t M = b->is.M, rank = tl_min(b->is.S, M), T = b->again->T;

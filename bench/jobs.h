@@ -1,4 +1,4 @@
-/* The kernels that are measured: how each is called, its twin, and what it has to do. */
+/* The kernels that are measured: how each is called, its twin, its operations and bytes. */
 #ifndef TLNMF_BENCH_JOBS_H
 #define TLNMF_BENCH_JOBS_H
 
@@ -16,14 +16,15 @@ enum {
 typedef struct job {
     const char *name;
     unsigned shapes, twin_shapes; /* where it is timed, and where its twin is */
-    bool starts_anew;             /* runs from the beginning each time, or its work would shrink */
+    bool starts_anew;             /* reset before each run, or later runs would have less to do */
     void (*run)(bed *b);
     void (*run_twin)(bed *b);
-    /* Of the outputs of one run each, relative to the twin's largest entry. */
+    /* The largest difference of the outputs of one run each, relative to the twin's largest
+     * entry. */
     double (*difference)(bed *b);
     double tolerance;
-    double (*flops)(const bed *b); /* NULL: those that BLAS and LAPACK do, counted */
-    double (*bytes)(const bed *b); /* of what goes in and what comes out, each once */
+    double (*flops)(const bed *b); /* NULL: count the calls of BLAS and LAPACK */
+    double (*bytes)(const bed *b); /* bytes of inputs and outputs, each once */
 } job;
 
 extern const job jobs[];

@@ -13,7 +13,7 @@
 
 enum { REPEATS = 7 };
 
-/* How long to look: seconds that one repeat should last, and after how many there are no more. */
+/* Time limits in seconds: the least time of one repeat, and the total after which repeats end. */
 typedef struct patience {
     double enough, most;
 } patience;
@@ -30,8 +30,8 @@ static double seconds(call run, bed *b, int calls)
     return tl_cpu_seconds() - since;
 }
 
-/* Milliseconds of one call: the median of several repeats of enough calls to be measured. Those
- * that start anew are measured one by one. */
+/* Milliseconds of one call: the median over repeats, each of as many calls as take the least time.
+ * Kernels that need a reset are timed one call at a time. */
 static double milliseconds(call run, bed *b, bool starts_anew, patience p)
 {
     double times[REPEATS], spent = 0.0;
@@ -114,7 +114,7 @@ static void measure(tlnmf_ctx *ctx, bool quick)
     printf("\n]}\n");
 }
 
-/* How many kernels do not equal their twins. */
+/* Compares all kernels with their twins; returns the number of failures. */
 static int check(tlnmf_ctx *ctx)
 {
     static const shape shapes[] = {
@@ -149,9 +149,9 @@ int main(int argc, char **argv)
         return 2;
     }
     tlnmf_ctx *ctx;
-    if (tlnmf_ctx_create(NULL, &ctx) != TLNMF_OK)
+    if (tlnmf_ctx_create(&ctx) != TLNMF_OK)
         return 1;
-    omp_set_num_threads(1); /* BLAS's, too */
+    omp_set_num_threads(1); /* also of BLAS */
     int failures = 0;
     if (checks)
         failures = check(ctx);

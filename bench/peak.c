@@ -1,7 +1,7 @@
-/* Runs a command and writes what it took: peak FILE COMMAND WORD..
+/* Runs a command and writes its peak memory and CPU time: peak FILE COMMAND WORD..
  *
- * A child's peak, as the kernel counts it, includes what its parent held when it was started. So a
- * large parent, such as numpy's python, lets this small one stand between. */
+ * The kernel counts what a parent held at the fork as part of the child's peak. A large parent,
+ * such as Python with numpy, therefore starts commands through this small program. */
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -1,10 +1,12 @@
-/* The program: commands, their options, what they print. Signals and printing live here only. */
+/* The program: commands, their options, what they print. Signals and printing live here only.
+ *
+ * The program uses the library through its public headers alone. */
 #ifndef TLNMF_CLI_CLI_H
 #define TLNMF_CLI_CLI_H
 
-#include "io/io.h"
-#include "tlnmf/tlnmf.h"
+#include "tlnmf/io.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -18,53 +20,78 @@ typedef enum exit_code {
     EXIT_INTERRUPTED = 130,
 } exit_code;
 
-enum { CLI_LIST = 64 };
+enum { CLI_LIST = 64, CLI_PATH = 4096, CLI_OPTIONS_MAX = 64 };
 
 /* An option of the program's own, beside those of the library's table. */
 typedef struct cli_option {
     const char *name;     /* --name, or -n when it is one letter */
-    const char *argument; /* what --help calls its value; NULL: it takes none */
-    const char *help;
+    const char *argument; /* what --help calls its value; "a|b|c": one of these; NULL: no value */
+    const char *help;     /* NULL: that of the library's option of this name */
     const char **value; /* receives the text, "" for an option without value; an option with several
                            (its argument ends in "...") has CLI_LIST + 1 of them, the last NULL */
 } cli_option;
 
+/* An option that is no more. */
+typedef struct cli_rename {
+    const char *name;    /* without dashes */
+    const char *instead; /* what to use: "--learn-frames" */
+} cli_rename;
+
 typedef struct cli_command {
     const char *name, *usage, *purpose, *examples;
-    const char *takes; /* the library's and the common options that it has, between spaces */
+    const char *task, *also; /* the tasks whose options it has, from the library's table; or NULL */
+    const char *only;        /* of those options, only these: names between spaces; NULL: all */
+    const char *without;     /* of those options, not these; NULL: none is left out */
+    const char *common;      /* which of o, force, json, q, v it has: names between spaces */
+    const char *notes;       /* what --help says after the examples; or NULL */
+    const cli_option *options, *shared; /* its own options, and those that several commands share */
+    size_t option_count, shared_count;
+    const cli_rename *renamed; /* options of earlier versions; ends with a NULL name; or NULL */
     int (*run)(int argc, char **argv);
 } cli_command;
 
 /* What one call of a command works with. */
 typedef struct cli_call {
     const cli_command *command;
-    const cli_option *options;
-    size_t option_count;
     tlnmf_ctx *ctx;
-    tlnmf_settings settings;
+    tlnmf_settings *settings; /* of command->task; NULL if that is */
+    tlnmf_settings *also;     /* of command->also; likewise */
     int operand_count;
     const char *operands[8];
+    const char *given[CLI_OPTIONS_MAX]; /* the library's options that were given */
+    int given_count;
     const char *transform_file; /* --transform with something that is not a name */
-    int64_t block, moving;      /* neighbouring frames as realisations; 0: not asked for */
+    const char *subject;        /* the file that the library's warnings are about; or NULL */
 } cli_call;
 
 extern const cli_command cli_separate, cli_apply, cli_eval, cli_fit, cli_jd, cli_simulate,
     cli_reproduce, cli_info;
 
-/* The options that every command has. */
+/* The options that commands have in common; NULL: not given. */
 typedef struct cli_common {
-    const char *output, *json, *quiet, *verbose;
+    const char *output, *force, *json, *quiet, *verbose;
 } cli_common;
 extern cli_common cli_common_values;
 
-/* ---- arguments (arguments.c) ----------------------------------------------------------------- */
+/* ---- arguments (common/arguments.c) ---------------------------------------------------------- */
 
-/* Creates the context and reads the arguments. Returns false when the command is over, with *code
- * set:
- * --help, or a mistake that has been reported. cli_end() frees what there is in either case. */
-bool cli_begin(cli_call *call, const cli_command *command, const cli_option *options,
-               size_t option_count, int argc, char **argv, int *code);
+/* Creates the context and the settings and reads the arguments. Returns false when the command is
+ * over, with *code set: --help, or a mistake that has been reported. cli_end() frees what there is
+ * in either case. */
+bool cli_begin(cli_call *call, const cli_command *command, int argc, char **argv, int *code);
 void cli_end(cli_call *call);
+
+/* Whether an option of the library's table was given on the command line. */
+bool cli_given(const cli_call *call, const char *name);
+
+/* A whole number from an option's text, or `fallback` when it was not given. */
+bool cli_integer(const cli_call *call, const char *name, const char *text, int64_t low,
+                 int64_t high, int64_t fallback, int64_t *value);
+/* The same for a real number. */
+bool cli_number(const cli_command *command, const char *name, const char *text, double low,
+                double high, double fallback, double *value);
+
+/* ---- messages (common/messages.c) ------------------------------------------------------------ */
 
 /* Prints `tlnmf COMMAND: message` on stderr and returns the code. */
 int cli_fail(const cli_command *command, exit_code code, const char *format, ...)
@@ -72,37 +99,88 @@ int cli_fail(const cli_command *command, exit_code code, const char *format, ...
 /* The same with "warning: " before the message; nothing with -q. */
 void cli_warn(const cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-int cli_fail_io(const cli_command *command, const io_error *err);
-/* For an error of the library; `file` names what was being worked on, or NULL. */
+/* What the program has decided, on stderr; nothing with -q. */
+void cli_say(const cli_command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* For an error of the library, with its message; `file` names what was being worked on where the
+ * message does not, or NULL. Exit codes: a file that cannot be read is bad input, one that cannot
+ * be written an output error. */
 int cli_fail_library(const cli_call *call, tlnmf_error error, const char *file);
+exit_code cli_code_of(tlnmf_error error);
 
-/* A whole number from an option's text, or from `fallback` when it was not given. */
-bool cli_integer(const cli_call *call, const char *name, const char *text, int64_t low,
-                 int64_t high, int64_t fallback, int64_t *value);
+/* ---- foreign text (common/text.c) ------------------------------------------------------------ */
 
-/* The same for a real number. */
-bool cli_number(const cli_command *command, const char *name, const char *text, double low,
-                double high, double fallback, double *value);
+/* Everything that comes from a file, or is the name of one, is printed through these: controls,
+ * overrides of direction and what is not UTF-8 become escapes (\x1b, \u202e). */
+void cli_put(FILE *out, const char *text);
+/* The same into a buffer, cut where it is full; returns it. */
+const char *cli_plain(const char *text, char *buffer, size_t size);
+/* JSON text with such characters as \u escapes, which mean the same; releases `text`. */
+char *cli_plain_json(char *text_or_null);
 
-/* Fails early when an output could not be written: no directory, no permission. NULL is fine. */
+/* ---- help (common/help.c, common/man.c) ------------------------------------------------------ */
+
+void cli_print_help(const cli_command *command);
+/* The man page of a command, or of the program (NULL), in roff. */
+void cli_print_man(const cli_command *command_or_null);
+/* Option number `index` of a command, in the order of --help: its own, those of its tasks, the
+ * common ones. False past the last. */
+typedef struct cli_option_text {
+    char name[64];      /* with its dashes */
+    char argument[128]; /* "" for an option without value */
+    char help[512];     /* with the default in brackets */
+} cli_option_text;
+bool cli_option_at(const cli_command *command, size_t index, cli_option_text *text);
+const cli_command *cli_command_at(size_t index); /* NULL past the last */
+
+/* ---- outputs (common/outputs.c) -------------------------------------------------------------- */
+
+/* Fails early when a file could not be written: it is there already (and no --force was given), no
+ * directory, no permission. NULL and "-" are fine; a device or a pipe is written in place. */
 int cli_check_output(const cli_command *command, const char *path);
-/* What is wrong with -o and the way the data are said to be; for commands that write a model. The
- * model must not replace the data it comes from. */
-int cli_check_model(const cli_call *call, const char *model, const char *input_kind,
-                    const char *init_phi);
+/* Fails where a model could not be written under this name, for its extension. NULL is fine. */
+int cli_check_model_name(const cli_command *command, const char *output);
+/* Whether two names, which may end in :/path or :name, are one regular file. */
+bool cli_is_same_file(const char *spec, const char *path);
+/* Fails if the output is the input, --force or not. Either may be NULL. */
+int cli_check_input(const cli_command *command, const char *input, const char *output);
 
-/* ---- data (data.c) --------------------------------------------------------------------------- */
+/* Reserves disk space for a model of these data; `output` may be NULL. Release it before the model
+ * is written. */
+int cli_reserve_model(const cli_call *call, const char *output, const tlnmf_data *data, int64_t K,
+                      tlnmf_io_reservation **reserved);
+/* Where a run that was cancelled writes: NAME.partial.h5 for NAME.h5, or NAME.partial-2.h5, .. : a
+ * name that is free. Standard output, devices and pipes stay what they are. NULL if there is none.
+ */
+const char *cli_partial_path(const char *output, char path[CLI_PATH]);
 
-/* Reads an array and turns it into data: 2-D is one realisation, 3-D is (S, M, N), or covariances
+/* ---- foreign files (common/read.c) ----------------------------------------------------------- */
+
+/* Reads an array, a model or a description ("array", "model", "describe") in a process of its own,
+ * as tlnmf_io_read_apart does. Returns an exit code; a signal ends the reading. */
+int cli_read(const cli_call *call, const char *kind, const char *spec, tlnmf_record **out);
+
+/* ---- data (common/data.c) -------------------------------------------------------------------- */
+
+/* An array that is to become data: 2-D is one realisation, 3-D is (S, M, N), or covariances
  * (N, M, M) if `kind` says so: "data", "covariances", or "auto" by whether the slices are
  * symmetric. */
-int cli_read_data(cli_call *call, const char *spec, const char *kind, tlnmf_data **out);
+typedef struct cli_input {
+    const char *spec, *kind;
+    const char *axes;      /* names of the axes, "trials,channels,time"; NULL: (S, M, N) */
+    bool per_trial;        /* the frames of all realisations, one after the other */
+    bool expects_data;     /* covariances are the exception, and said to be recognised */
+    int64_t block, moving; /* neighbouring frames as realisations; 0: not asked for */
+} cli_input;
 
-/* Reads a matrix of the given shape, e.g. a start; `name` is what it is for. */
+int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out);
+/* Reads a matrix of the given shape into `start` under this name. `spec` may be NULL. */
 int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t rows,
-                    int64_t columns, io_array *out);
+                    int64_t columns, tlnmf_record *start);
+/* Reads the weights of the frames, N numbers. `spec` may be NULL. */
+int cli_read_weights(cli_call *call, const char *spec, tlnmf_data *data);
 
-/* ---- memory (memory.c) ----------------------------------------------------------------------- */
+/* ---- memory (common/memory.c) ---------------------------------------------------------------- */
 
 /* Says how much memory will be taken beside what is held already, with -v or on a terminal; fails
  * if the machine, the container or ulimit does not have it. */
@@ -111,37 +189,57 @@ int cli_check_memory(const cli_call *call, double bytes);
 int cli_check_fit_memory(const cli_call *call, const tlnmf_data *data);
 const char *cli_bytes(double bytes, char *text, size_t size); /* "1.2 GB" */
 
-/* ---- progress and Ctrl-C (progress.c) -------------------------------------------------------- */
+/* ---- Ctrl-C (common/interrupt.c) ------------------------------------------------------------- */
 
-/* Ctrl-C once: stop cleanly; twice: at once. */
+/* Ctrl-C, SIGTERM or SIGHUP once: stop cleanly; twice: at once, without leaving temporary files. */
 void cli_catch_interrupt(void);
-int cli_progress(const tlnmf_progress *progress, void *user); /* a tlnmf_callback; user is NULL */
-int cli_sound_progress(const tlnmf_progress *progress, void *user); /* the same for a separation */
+bool cli_interrupted(void); /* whether one of them has come */
+/* Between these two the second Ctrl-C waits, so that files are put in place whole; the third does
+ * not. */
+void cli_guard_begin(void);
+void cli_guard_end(void);
+/* A file (or a directory that was made here and is empty) to remove when the program ends at once.
+ * `path` must live until it is forgotten. */
+void cli_remember_temporary(const char *path);
+void cli_forget_temporary(const char *path);
+
+/* ---- progress (common/progress.c) ------------------------------------------------------------ */
+
+int cli_progress(const tlnmf_record *progress, void *user); /* a tlnmf_callback; user is NULL */
+int cli_sound_progress(const tlnmf_record *progress, void *user); /* the same for a separation */
 void cli_progress_clear(void);
-bool cli_interrupted(void);               /* whether Ctrl-C or SIGTERM has come */
 void cli_progress_show(const char *text); /* a line of one's own, at most ten times a second */
 
-/* ---- results (summary.c) --------------------------------------------------------------------- */
+/* ---- JSON (common/json.c) -------------------------------------------------------------------- */
 
-typedef struct cli_result {
-    const char *input, *model; /* file names; model is NULL when none is written */
-    const tlnmf_data *data;
-    const tlnmf_result *result;
-    tlnmf_atom *atoms;
-    int64_t atom_count;
-    double rate;
-    bool with_trace;
-    const char *kind, *init_phi, *init_w, *init_h, *weights, *block,
-        *moving; /* as given, for the record; may be NULL */
-} cli_result;
-
-json_t *cli_summary(const cli_call *call, const cli_result *r); /* NULL: no memory */
-void cli_print_summary(FILE *out, const cli_call *call, const cli_result *r);
-/* Writes the model and prints the summary; returns the exit code. */
-int cli_finish(const cli_call *call, const cli_result *r, bool strict);
 bool cli_print_json(const json_t *object);
 json_t *cli_seed(uint64_t seed);    /* a string where an integer cannot hold it */
 json_t *cli_real(double x);         /* null where it is not finite */
 json_t *cli_text(const char *text); /* a JSON string even if it is not UTF-8 */
+/* The value of an option of the library's table. */
+json_t *cli_option_json(const tlnmf_settings *settings, const char *task, const char *name);
+char *cli_json_text(const json_t *object); /* as cli_print_json prints it; free() it */
+/* The same value, or 0 with SOURCE_DATE_EPOCH: reproducible outputs carry no times. */
+double cli_seconds(double value);
+
+/* ---- results of fit and jd (common/summary.c, common/report.c)
+ * ------------------------------------------------ */
+
+typedef struct cli_result {
+    const char *input, *output; /* file names; output is NULL when no model is written */
+    const tlnmf_data *data;
+    tlnmf_record *model;
+    const tlnmf_record *atoms; /* NULL: not asked for */
+    json_t *rank_table;        /* of -k A:B; NULL: not asked for */
+    const char *kind, *init_phi, *init_w, *init_h, *weights, *block, *moving, *axes, *per_trial,
+        *init, *keep; /* as given, for the record; may be NULL */
+} cli_result;
+
+/* What is wrong with the operand, -o and --json before any file is read. The output must be none of
+ * the inputs; `more` names two of them, each may be NULL. */
+int cli_check_model(const cli_call *call, const char *output, const char *init_phi,
+                    const char *const more[2]);
+/* Writes the model and prints the summary; returns the exit code. */
+int cli_finish(const cli_call *call, const cli_result *r, bool strict);
 
 #endif

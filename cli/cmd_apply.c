@@ -1,198 +1,190 @@
-/* tlnmf apply: what has been learnt, on another recording. */
+/* tlnmf apply: a model of `separate` on another recording, or one of `fit` on another array. */
+#include "cli/arrays/arrays.h"
 #include "cli/stems/stems.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct {
-    const char *labels;
-    cli_stem_words stems;
+    const char *input, *block, *moving, *axes, *per_trial;
 } arg;
 
+/* For arrays; sounds share theirs with `separate`. */
 static const cli_option options[] = {
-    {"labels", "FILE", "when each of the model's sources sounds in this recording", &arg.labels},
-    CLI_STEM_OPTIONS(arg.stems),
+    {"o", "OUTPUT",
+     "sounds: directory of the stems, made if need be; arrays: file of the result [applied.h5]",
+     &cli_common_values.output},
+    {"input", "data|covariances|auto",
+     "what the array holds: data (S, M, N) or covariances (N, M, M) [auto]", &arg.input},
+    {"axes", "A,B,C", "what the axes of the array are, as for `fit` [trials,channels,time]",
+     &arg.axes},
+    {"per-trial", NULL, "every trial has frames of its own, instead of being a realisation of them",
+     &arg.per_trial},
+    {"block", "INT", "treat every INT consecutive frames as realisations of a single frame",
+     &arg.block},
+    {"moving", "INT", "treat the INT frames around each frame as realisations of it", &arg.moving},
 };
 
-/* A model of `separate`, as its summary describes it. */
-typedef struct learnt {
-    tlnmf_separator *separator;
-    char **name;
-    int64_t sources;
-    int rate;
-    double power; /* of the sound that it was learnt from */
-} learnt;
+static const cli_rename renamed[] = {{"keep", "--residual"}, {NULL, NULL}};
 
-static int64_t whole(const json_t *object, const char *key)
+/* ---- before the run -------------------------------------------------------------------------- */
+
+/* Whether the model is one of a separation, and of sounds at this rate. */
+static int check_model(const cli_stems *stems, const tlnmf_record *model)
 {
-    return (int64_t)json_integer_value(json_object_get(object, key));
+    cli_call *call = stems->call;
+    tlnmf_record *plan;
+    tlnmf_error error = tlnmf_stems_plan(call->ctx, model, stems->sound, stems->settings, &plan);
+    tlnmf_record_free(plan);
+    if (error == TLNMF_OK)
+        return EXIT_DONE;
+    if (error == TLNMF_ERR_MEMORY)
+        return cli_fail_library(call, error, NULL);
+    double rate = tlnmf_get_real(model, "rate");
+    bool of_sound =
+        error == TLNMF_ERR_DATA && rate != tlnmf_get_real(tlnmf_sound_record(stems->sound), "rate");
+    return cli_fail(call->command, EXIT_INPUT, "%s: %s", of_sound ? stems->path : stems->model_path,
+                    tlnmf_message(call->ctx));
 }
 
-static double number(const json_t *object, const char *key)
+static int check(cli_stems *stems, const tlnmf_record *model)
 {
-    return json_number_value(json_object_get(object, key));
-}
-
-static int place_of(const json_t *object, const char *key, const char *const *words, int count)
-{
-    const char *word = json_string_value(json_object_get(object, key));
-    for (int i = 0; word != NULL && i < count; i++)
-        if (strcmp(word, words[i]) == 0)
-            return i;
-    return -1;
-}
-
-static void describe(const json_t *s, tlnmf_separator_info *info)
-{
-    static const char *const windows[] = {"tukey", "sine", "hann", "rectangular", "kaiser"};
-    static const char *const bases[] = {"auto", "dct", "dft", "stft"};
-    static const char *const methods[] = {"tl", "jd", "nmf"};
-    *info = (tlnmf_separator_info){.score = NAN, .C = NAN};
-    tlnmf_frames_init(&info->frames);
-    info->frames.M = whole(s, "frame");
-    info->frames.hop = whole(s, "hop");
-    info->frames.shifts = whole(s, "shifts");
-    info->frames.window = place_of(s, "window", windows, 5);
-    info->frames.taper = number(s, "taper");
-    info->frames.beta = number(s, "beta");
-    info->sources = (int64_t)json_array_size(json_object_get(s, "names"));
-    info->per_source = whole(s, "per_source");
-    info->basis = place_of(s, "transform", bases, 4);
-    int method = place_of(s, "method", methods, 3);
-    info->method = method < 0 ? TLNMF_METHOD_NMF : method;
-    info->eps = number(s, "eps");
-    info->mean_power = number(s, "mean_power");
-}
-
-static bool copy_names(const json_t *s, learnt *l)
-{
-    const json_t *names = json_object_get(s, "names");
-    l->name = calloc((size_t)l->sources, sizeof *l->name);
-    for (int64_t k = 0; l->name != NULL && k < l->sources; k++) {
-        const char *name = json_string_value(json_array_get(names, (size_t)k));
-        l->name[k] = strdup(name != NULL ? name : "?");
-        if (l->name[k] == NULL)
-            return false;
-    }
-    return l->name != NULL;
-}
-
-static int make_separator(cli_call *call, const char *path, const io_model *model, learnt *l)
-{
-    const json_t *s = json_object_get(model->summary, "separation");
-    tlnmf_separator_info info;
-    if (!json_is_object(s))
-        return cli_fail(call->command, EXIT_INPUT,
-                        "%s: this model is not one of `tlnmf separate`: it does not say how its "
-                        "frames were made",
-                        path);
-    describe(s, &info);
-    int64_t rate = whole(s, "rate");
-    if (info.frames.M != model->M || info.sources < 1 || info.per_source < 1 ||
-        info.per_source > model->K || info.sources > model->K / info.per_source ||
-        info.sources * info.per_source != model->K || rate < 1 || rate > INT32_MAX)
-        return cli_fail(call->command, EXIT_INPUT,
-                        "%s: its arrays are not those that its summary describes", path);
-    l->sources = info.sources;
-    l->rate = (int)rate;
-    l->power = number(model->summary, "power");
-    if (!copy_names(s, l))
-        return cli_fail(call->command, EXIT_INTERNAL, "no memory for the sources' names");
-    tlnmf_error error =
-        tlnmf_separator_create(call->ctx, &info, model->Phi, model->W, &l->separator);
-    if (error == TLNMF_ERR_OPTION) /* here it is the file's, not the caller's */
-        return cli_fail(call->command, EXIT_INPUT, "%s: %s", path, tlnmf_message(call->ctx));
-    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, path);
-}
-
-static int read_model(cli_call *call, const char *path, learnt *l)
-{
-    io_model model;
-    io_error err;
-    if (!io_model_read(path, &model, &err))
-        return cli_fail_io(call->command, &err);
-    int code = make_separator(call, path, &model, l);
-    io_model_free(&model);
+    cli_call *call = stems->call;
+    tlnmf_record *plan = NULL;
+    int code = check_model(stems, model);
+    if (code == EXIT_DONE)
+        code = cli_stems_add_labels(stems);
+    if (code != EXIT_DONE)
+        return code;
+    tlnmf_error error = tlnmf_stems_plan(call->ctx, model, stems->sound, stems->settings, &plan);
+    code = error == TLNMF_OK ? cli_stems_check(stems, plan)
+                             : cli_fail_library(call, error, cli_stem_values.labels);
+    tlnmf_record_free(plan);
     return code;
 }
 
-/* The floor follows the level of this recording. */
-static int scale_floor(cli_call *call, cli_sound *sound, const learnt *l, cli_stems *stems)
-{
-    double power;
-    tlnmf_separator_info info;
-    tlnmf_separator_describe(l->separator, &info);
-    tlnmf_error error = tlnmf_sound_power(call->ctx, &sound->sound, &power);
-    if (error != TLNMF_OK)
-        return sound->err.fault != IO_NONE ? cli_fail_io(call->command, &sound->err)
-                                           : cli_fail_library(call, error, sound->path);
-    double eps = l->power > 0.0 ? info.eps * power / l->power : info.eps;
-    stems->eps = eps >= 1e-290 && eps <= 1e290 ? eps : info.eps; /* silence stays silent anyway */
-    return EXIT_DONE;
-}
+/* ---- the command ----------------------------------------------------------------------------- */
 
-static int check_rate(const cli_call *call, const cli_sound *sound, const learnt *l)
-{
-    if (sound->info.rate == l->rate)
-        return EXIT_DONE;
-    return cli_fail(call->command, EXIT_INPUT,
-                    "%s: its rate is %d Hz, the model was learnt at %d Hz: resample it first",
-                    sound->path, sound->info.rate, l->rate);
-}
-
-static json_t *about(const cli_call *call, const char *model, double power)
+static json_t *about(const cli_stems *stems, const tlnmf_record *model)
 {
     json_t *object = json_object();
     json_object_set_new(object, "version", json_string(tlnmf_version()));
-    json_object_set_new(object, "command", json_string(call->command->name));
+    json_object_set_new(object, "command", json_string(stems->call->command->name));
     json_object_set_new(object, "blas", json_string(tlnmf_blas()));
-    json_object_set_new(object, "learnt_model", cli_text(model));
-    json_object_set_new(object, "power", json_real(power)); /* the model's: it goes with its eps */
-    json_object_set_new(object, "labels", arg.labels ? cli_text(arg.labels) : json_null());
+    json_object_set_new(object, "learnt_model", cli_text(stems->model_path));
+    /* the model's: it goes with its eps */
+    json_object_set_new(object, "power", json_real(tlnmf_get_real(model, "power")));
+    json_object_set_new(object, "labels",
+                        cli_stem_values.labels ? cli_text(cli_stem_values.labels) : json_null());
     return object;
 }
 
-static int apply_to(cli_call *call, const char *model, cli_sound *sound, const learnt *l,
-                    cli_stems *stems)
+/* How the model was learnt is not said of this recording. */
+static tlnmf_error forget_learning(const cli_call *call, tlnmf_record *model)
 {
-    cli_cast cast = {0};
-    int code = check_rate(call, sound, l);
-    if (code == EXIT_DONE && arg.labels != NULL)
-        code = cli_cast_read(call->command, arg.labels, sound, l->sources, l->name, &cast);
-    else
-        cast = (cli_cast){.sources = l->sources, .name = l->name};
+    static const char *const counts[] = {"remixes", "candidates", "learn_frames", "band", "J"};
+    tlnmf_error error = tlnmf_set_real(call->ctx, model, "score", NAN);
+    if (error == TLNMF_OK)
+        error = tlnmf_set_real(call->ctx, model, "C", NAN);
+    for (size_t i = 0; error == TLNMF_OK && i < sizeof counts / sizeof *counts; i++)
+        error = tlnmf_set_integer(call->ctx, model, counts[i], 0);
+    return error;
+}
+
+static int apply_model(cli_stems *stems, tlnmf_record *model)
+{
+    int code = check(stems, model);
+    if (code != EXIT_DONE)
+        return code;
+    tlnmf_error error = forget_learning(stems->call, model);
+    if (error != TLNMF_OK)
+        return cli_fail_library(stems->call, error, NULL);
+    tlnmf_ctx_set_progress(stems->call->ctx, cli_sound_progress, NULL);
+    return cli_stems_make(stems, model, about(stems, model));
+}
+
+static int apply_to_sound(cli_call *call, tlnmf_record *model)
+{
+    cli_stems stems;
+    int code = cli_stems_open(call, call->settings, call->operands[1], &stems);
+    stems.model_path = call->operands[0];
     if (code == EXIT_DONE)
-        code = cli_stems_check(call->command, stems, sound);
-    cli_catch_interrupt();
-    if (code == EXIT_DONE)
-        code = scale_floor(call, sound, l, stems);
-    if (code == EXIT_DONE)
-        code =
-            cli_stems_make(call, l->separator, sound, &cast, stems, about(call, model, l->power));
-    cli_stems_end(stems, code);
-    if (cast.name != l->name)
-        cli_cast_free(&cast);
+        code = apply_model(&stems, model);
+    cli_stems_close(&stems, code);
     return code;
+}
+
+static int apply_to_array(cli_call *call, const tlnmf_record *model)
+{
+    const int64_t most = 1000000000;
+    const char *block = tlnmf_get_text(model, "given.block");
+    const char *moving = tlnmf_get_text(model, "given.moving");
+    cli_input input = {.spec = call->operands[1],
+                       .kind = arg.input ? arg.input : "auto",
+                       .axes = arg.axes,
+                       .per_trial = arg.per_trial != NULL,
+                       .expects_data = true};
+    if (cli_check_axes(call, arg.axes) != EXIT_DONE)
+        return EXIT_USAGE;
+    if (arg.block != NULL && arg.moving != NULL)
+        return cli_fail(call->command, EXIT_USAGE, "--block and --moving: one of them");
+    if (!cli_integer(call, "block", arg.block, 1, most, 0, &input.block) ||
+        !cli_integer(call, "moving", arg.moving, 1, most, 0, &input.moving))
+        return EXIT_USAGE;
+    if (arg.block == NULL && arg.moving == NULL && (block != NULL || moving != NULL))
+        cli_warn(call->command, "the model was fitted with --%s %s, and this is applied without",
+                 block != NULL ? "block" : "moving", block != NULL ? block : moving);
+    const char *output = cli_common_values.output;
+    return cli_apply_arrays(call, model, call->operands[0], &input,
+                            output != NULL ? output : "applied.h5");
+}
+
+/* Options that mean nothing for this kind of input are refused, not passed over. */
+static int check_options(const cli_call *call, bool is_array)
+{
+    static const char *const of_sounds[] = {"release", "eps", "components", "residual"};
+    static const char *const of_arrays[] = {"J",      "tol",    "grad-tol", "max-seconds",
+                                            "keep-x", "keep-v", NULL};
+    const cli_stem_words *s = &cli_stem_values;
+    const char *stray = NULL;
+    if (is_array) {
+        stray = s->labels        ? "labels"
+                : s->activations ? "activations"
+                : s->gain        ? "gain"
+                : s->format      ? "format"
+                                 : NULL;
+        for (size_t i = 0; i < sizeof of_sounds / sizeof *of_sounds; i++)
+            stray = cli_given(call, of_sounds[i]) ? of_sounds[i] : stray;
+    } else {
+        stray = arg.input       ? "input"
+                : arg.block     ? "block"
+                : arg.moving    ? "moving"
+                : arg.axes      ? "axes"
+                : arg.per_trial ? "per-trial"
+                                : NULL;
+        for (int i = 0; of_arrays[i] != NULL; i++)
+            stray = cli_given(call, of_arrays[i]) ? of_arrays[i] : stray;
+    }
+    if (stray == NULL)
+        return EXIT_DONE;
+    return cli_fail(call->command, EXIT_USAGE, "%s%s is for %s, and %s is %s",
+                    strlen(stray) == 1 ? "-" : "--", stray, is_array ? "sounds" : "arrays",
+                    call->operands[1], is_array ? "an array" : "a sound");
 }
 
 static int apply(cli_call *call)
 {
-    learnt l = {0};
-    cli_sound sound = {0};
-    cli_stems stems = {0};
-    int code = read_model(call, call->operands[0], &l);
+    tlnmf_record *model;
+    if (call->operand_count != 2)
+        return cli_fail(call->command, EXIT_USAGE, "a model and a sound file or array are needed");
+    int code = cli_read(call, "model", call->operands[0], &model);
+    if (code != EXIT_DONE)
+        return code;
+    bool is_array = cli_is_array(call->operands[1], model);
+    code = check_options(call, is_array);
     if (code == EXIT_DONE)
-        code = cli_sound_open(call->command, call->operands[1], &sound);
-    if (code == EXIT_DONE && !cli_stems_read(call->command, &arg.stems, sound.info.rate, &stems))
-        code = EXIT_USAGE;
-    if (code == EXIT_DONE)
-        code = apply_to(call, call->operands[0], &sound, &l, &stems);
-    cli_sound_close(&sound);
-    tlnmf_separator_free(l.separator);
-    for (int64_t k = 0; l.name != NULL && k < l.sources; k++)
-        free(l.name[k]);
-    free(l.name);
+        code = is_array ? apply_to_array(call, model) : apply_to_sound(call, model);
+    tlnmf_record_free(model);
     return code;
 }
 
@@ -200,21 +192,30 @@ static int run(int argc, char **argv)
 {
     cli_call call;
     int code = EXIT_DONE;
+    memset(&cli_stem_values, 0, sizeof cli_stem_values);
     memset(&arg, 0, sizeof arg);
-    if (cli_begin(&call, &cli_apply, options, sizeof options / sizeof *options, argc, argv, &code))
-        code = call.operand_count == 2
-                   ? apply(&call)
-                   : cli_fail(&cli_apply, EXIT_USAGE, "a model and a sound file are needed");
+    if (cli_begin(&call, &cli_apply, argc, argv, &code))
+        code = apply(&call);
     cli_end(&call);
     return code;
 }
 
 const cli_command cli_apply = {
     .name = "apply",
-    .usage = "apply MODEL SOUND -o DIR [options]",
-    .purpose = "take another recording apart with a model of `separate`; H alone is fitted",
-    .takes = " threads json q v ",
+    .usage = "apply MODEL SOUND|ARRAY -o OUTPUT [options]",
+    .purpose = "use a model on another recording or array: Phi and W are kept, H is fitted",
+    .task = "stems",
+    .also = "apply",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .without = " keep-h ", /* H is always kept */
+    .common = " force json q v ",
+    .shared = cli_stem_options,
+    .shared_count = CLI_STEM_OPTIONS,
+    .renamed = renamed,
     .examples = "  tlnmf separate take1.wav --labels take1.txt -o stems1\n"
-                "  tlnmf apply stems1/model.h5 take2.wav -o stems2\n",
+                "  tlnmf apply stems1/model.h5 take2.wav -o stems2\n"
+                "  tlnmf fit data.npy -k 5 -o model.h5\n"
+                "  tlnmf apply model.h5 new.npy -o new.h5 --keep-v\n",
     .run = run,
 };

@@ -1,13 +1,12 @@
 /* tlnmf eval: how good a separation is. */
 #include "cli/cli.h"
-#include "score/score.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static struct {
-    const char *ref[CLI_LIST + 1], *est[CLI_LIST + 1], *fixed, *filter;
+    const char *ref[CLI_LIST + 1], *est[CLI_LIST + 1], *fixed;
 } arg;
 
 static const cli_option options[] = {
@@ -15,16 +14,15 @@ static const cli_option options[] = {
     {"est", "FILE...", "their estimates, as many, in any order", arg.est},
     {"no-permutation", NULL, "the first estimate is that of the first reference, and so on",
      &arg.fixed},
-    {"filter", "INT", "taps of the distortion that is forgiven [512]", &arg.filter},
 };
 
 /* All that is read and found. */
 typedef struct evaluation {
-    int64_t n;
-    int64_t filter;
-    io_audio sound[2 * CLI_LIST]; /* references, then estimates */
-    int64_t match[CLI_LIST];
-    tl_score *score; /* n x (channels + 1), the last for all channels together */
+    int64_t n;        /* references, and as many estimates */
+    int64_t shape[3]; /* sources, samples, channels */
+    double rate;
+    double *x; /* references, then estimates, each of `shape` */
+    tlnmf_record *scores;
 } evaluation;
 
 static const char *name_of(const evaluation *ev, int64_t i)
@@ -59,128 +57,155 @@ static int check_arguments(const cli_call *call, evaluation *ev)
         pipes += strcmp(name_of(ev, i), "-") == 0;
     if (pipes > 1)
         return cli_fail(&cli_eval, EXIT_USAGE, "standard input can be read once only");
-    return cli_integer(call, "filter", arg.filter, 1, TL_SCORE_FILTER_MAX, TL_SCORE_FILTER,
-                       &ev->filter)
-               ? EXIT_DONE
-               : EXIT_USAGE;
+    return EXIT_DONE;
+}
+
+/* The first reference says what the files are like, and makes the buffer for them all. */
+static int begin(const tlnmf_record *sound, evaluation *ev)
+{
+    size_t size;
+    ev->shape[0] = ev->n;
+    ev->shape[1] = tlnmf_get_integer(sound, "length");
+    ev->shape[2] = tlnmf_get_integer(sound, "channels");
+    ev->rate = tlnmf_get_real(sound, "rate");
+    if (!__builtin_mul_overflow(2 * (size_t)ev->n * sizeof *ev->x, (size_t)ev->shape[1], &size) &&
+        !__builtin_mul_overflow(size, (size_t)ev->shape[2], &size))
+        ev->x = malloc(size);
+    return ev->x != NULL ? EXIT_DONE : cli_fail(&cli_eval, EXIT_INTERNAL, "no memory");
 }
 
 /* Every file must be like the first reference. */
-static int check_alike(const evaluation *ev, int64_t i)
+static int check_alike(const evaluation *ev, int64_t i, const tlnmf_record *sound)
 {
-    const io_audio *a = &ev->sound[0], *b = &ev->sound[i];
     const char *first = name_of(ev, 0), *other = name_of(ev, i);
-    if (a->rate != b->rate)
-        return cli_fail(&cli_eval, EXIT_INPUT, "%s: its rate is %d Hz, that of %s is %d Hz", other,
-                        b->rate, first, a->rate);
-    if (a->channels != b->channels)
-        return cli_fail(&cli_eval, EXIT_INPUT, "%s: channels: %d, but %d in %s", other, b->channels,
-                        a->channels, first);
-    if (a->frames != b->frames)
+    int64_t length = tlnmf_get_integer(sound, "length");
+    int64_t channels = tlnmf_get_integer(sound, "channels");
+    double rate = tlnmf_get_real(sound, "rate");
+    if (rate != ev->rate)
+        return cli_fail(&cli_eval, EXIT_INPUT, "%s: its rate is %.0f Hz, that of %s is %.0f Hz",
+                        other, rate, first, ev->rate);
+    if (channels != ev->shape[2])
+        return cli_fail(&cli_eval, EXIT_INPUT, "%s: channels: %lld, but %lld in %s", other,
+                        (long long)channels, (long long)ev->shape[2], first);
+    if (length != ev->shape[1])
         return cli_fail(&cli_eval, EXIT_INPUT,
                         "%s: it has %lld frames, %s has %lld: cut them to the same length", other,
-                        (long long)b->frames, first, (long long)a->frames);
+                        (long long)length, first, (long long)ev->shape[1]);
     return EXIT_DONE;
 }
 
-static int read_all(evaluation *ev)
+static int read_file(const cli_call *call, evaluation *ev, int64_t i)
 {
-    for (int64_t i = 0; i < 2 * ev->n; i++) {
-        io_error err;
-        if (!io_audio_read(name_of(ev, i), &ev->sound[i], &err))
-            return cli_fail_io(&cli_eval, &err);
-        int code = check_alike(ev, i);
-        if (code != EXIT_DONE)
-            return code;
-    }
-    return EXIT_DONE;
+    tlnmf_sound *sound;
+    tlnmf_error error = tlnmf_io_open_sound(call->ctx, name_of(ev, i), &sound);
+    if (error != TLNMF_OK)
+        return cli_fail_library(call, error, NULL);
+    const tlnmf_record *about = tlnmf_sound_record(sound);
+    int code = i == 0 ? begin(about, ev) : check_alike(ev, i, about);
+    if (code == EXIT_DONE)
+        error = tlnmf_sound_read(call->ctx, sound, 0, ev->shape[1],
+                                 ev->x + i * ev->shape[1] * ev->shape[2]);
+    tlnmf_sound_free(sound);
+    return error == TLNMF_OK ? code : cli_fail_library(call, error, NULL);
 }
 
 static int evaluate(const cli_call *call, evaluation *ev)
 {
-    const double *x[2 * CLI_LIST];
-    for (int64_t i = 0; i < 2 * ev->n; i++)
-        x[i] = ev->sound[i].x;
-    tl_score_signals separation = {.sources = ev->n,
-                                   .frames = ev->sound[0].frames,
-                                   .channels = ev->sound[0].channels,
-                                   .reference = x,
-                                   .estimate = x + ev->n};
-    size_t count = (size_t)ev->n * (size_t)(separation.channels + 1);
-    ev->score = count == 0 ? NULL : calloc(count, sizeof *ev->score);
-    if (ev->score == NULL) {
-        cli_fail(&cli_eval, EXIT_INTERNAL, "no memory");
-        return EXIT_INTERNAL;
-    }
-    tlnmf_error error = tl_score_evaluate(call->ctx, &separation, ev->filter, arg.fixed == NULL,
-                                          ev->match, ev->score);
+    const double *estimates = ev->x + ev->n * ev->shape[1] * ev->shape[2];
+    tlnmf_error error =
+        tlnmf_settings_set_integer(call->ctx, call->settings, "permute", arg.fixed == NULL);
+    if (error == TLNMF_OK)
+        error = tlnmf_score(call->ctx, ev->x, estimates, ev->shape, call->settings, &ev->scores);
     return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, NULL);
 }
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-static const char *const states[] = {"scored", "silent reference", "silent estimate"};
+static const char *const figures[] = {"sdr", "sir", "sar", "si_sdr"};
+enum { FIGURES = sizeof figures / sizeof *figures };
 
-static void put_scores(json_t *object, const tl_score *score)
+static double mean_of(const evaluation *ev, int figure)
 {
-    json_object_set_new(object, "sdr", cli_real(score->sdr));
-    json_object_set_new(object, "sir", cli_real(score->sir));
-    json_object_set_new(object, "sar", cli_real(score->sar));
-    json_object_set_new(object, "si_sdr", cli_real(score->si_sdr));
+    char name[16];
+    snprintf(name, sizeof name, "mean_%s", figures[figure]);
+    return tlnmf_get_real(ev->scores, name);
+}
+
+/* Of a reference and a channel; the channel after the last is all of them together. */
+static double score_of(const evaluation *ev, const char *name, int64_t r, int64_t channel)
+{
+    return tlnmf_get_array(ev->scores, name, NULL, NULL)[r * (ev->shape[2] + 1) + channel];
+}
+
+static const char *state_of(const evaluation *ev, int64_t r, int64_t channel)
+{
+    static const char *const states[] = {"scored", "silent reference", "silent estimate"};
+    return states[(int)score_of(ev, "state", r, channel)];
+}
+
+static int64_t match_of(const evaluation *ev, int64_t r)
+{
+    return (int64_t)tlnmf_get_array(ev->scores, "match", NULL, NULL)[r];
+}
+
+static void put_scores(json_t *object, const evaluation *ev, int64_t r, int64_t channel)
+{
+    json_object_set_new(object, "state", json_string(state_of(ev, r, channel)));
+    for (int f = 0; f < FIGURES; f++)
+        json_object_set_new(object, figures[f], cli_real(score_of(ev, figures[f], r, channel)));
 }
 
 static json_t *source_json(const evaluation *ev, int64_t r)
 {
-    int channels = ev->sound[0].channels;
-    const tl_score *score = ev->score + r * (channels + 1);
     json_t *source = json_object(), *each = json_array();
     json_object_set_new(source, "reference", cli_text(name_of(ev, r)));
-    json_object_set_new(source, "estimate", cli_text(name_of(ev, ev->n + ev->match[r])));
-    json_object_set_new(source, "state", json_string(states[score[channels].state]));
-    put_scores(source, &score[channels]);
-    for (int c = 0; c < channels; c++) {
+    json_object_set_new(source, "estimate", cli_text(name_of(ev, ev->n + match_of(ev, r))));
+    put_scores(source, ev, r, ev->shape[2]);
+    for (int64_t c = 0; c < ev->shape[2]; c++) {
         json_t *channel = json_object();
-        json_object_set_new(channel, "state", json_string(states[score[c].state]));
-        put_scores(channel, &score[c]);
+        put_scores(channel, ev, r, c);
         json_array_append_new(each, channel);
     }
     json_object_set_new(source, "channels", each);
     return source;
 }
 
-static json_t *result_json(const evaluation *ev, const tl_score *mean)
+static json_t *result_json(const cli_call *call, const evaluation *ev)
 {
-    const io_audio *sound = &ev->sound[0];
     json_t *object = json_object(), *sources = json_array(), *permutation = json_array(),
            *means = json_object();
     for (int64_t r = 0; r < ev->n; r++) {
         json_array_append_new(sources, source_json(ev, r));
-        json_array_append_new(permutation, json_integer((json_int_t)ev->match[r]));
+        json_array_append_new(permutation, json_integer((json_int_t)match_of(ev, r)));
     }
-    put_scores(means, mean);
+    for (int f = 0; f < FIGURES; f++)
+        json_object_set_new(means, figures[f], cli_real(mean_of(ev, f)));
     json_object_set_new(object, "sources", sources);
     json_object_set_new(object, "mean", means);
     json_object_set_new(object, "permutation", permutation);
     json_object_set_new(object, "permuted", json_boolean(arg.fixed == NULL));
-    json_object_set_new(object, "filter", json_integer((json_int_t)ev->filter));
-    json_object_set_new(object, "frames", json_integer((json_int_t)sound->frames));
-    json_object_set_new(object, "channels", json_integer(sound->channels));
-    json_object_set_new(object, "rate", json_integer(sound->rate));
+    json_object_set_new(object, "filter", cli_option_json(call->settings, "score", "filter"));
+    json_object_set_new(object, "frames", json_integer((json_int_t)ev->shape[1]));
+    json_object_set_new(object, "channels", json_integer((json_int_t)ev->shape[2]));
+    json_object_set_new(object, "rate", json_integer((json_int_t)ev->rate));
     json_object_set_new(object, "version", json_string(tlnmf_version()));
     return object;
 }
 
-static void print_scores(const tl_score *score)
+static void print_scores(const evaluation *ev, int64_t r, int64_t channel)
 {
-    if (score->state != TL_SCORED)
-        printf("   %s\n", states[score->state]);
+    if (score_of(ev, "state", r, channel) != 0.0)
+        printf("   %s\n", state_of(ev, r, channel));
     else
-        printf(" %8.2f %8.2f %8.2f %8.2f\n", score->sdr, score->sir, score->sar, score->si_sdr);
+        printf(" %8.2f %8.2f %8.2f %8.2f\n", score_of(ev, "sdr", r, channel),
+               score_of(ev, "sir", r, channel), score_of(ev, "sar", r, channel),
+               score_of(ev, "si_sdr", r, channel));
 }
 
-static void print_table(const evaluation *ev, const tl_score *mean)
+static void print_table(const evaluation *ev)
 {
-    int channels = ev->sound[0].channels, wide[2] = {9, 8}; /* the words of the heading */
+    int64_t channels = ev->shape[2];
+    int wide[2] = {9, 8}; /* the words of the heading */
     for (int64_t i = 0; i < 2 * ev->n; i++) {
         int length = (int)strlen(name_of(ev, i)), *width = &wide[i < ev->n ? 0 : 1];
         *width = length > *width ? length : *width;
@@ -188,31 +213,28 @@ static void print_table(const evaluation *ev, const tl_score *mean)
     printf("%-*s  %-*s  %8s %8s %8s %8s  (dB)\n", wide[0], "reference", wide[1], "estimate", "SDR",
            "SIR", "SAR", "SI-SDR");
     for (int64_t r = 0; r < ev->n; r++) {
-        const tl_score *score = ev->score + r * (channels + 1);
-        printf("%-*s  %-*s ", wide[0], name_of(ev, r), wide[1], name_of(ev, ev->n + ev->match[r]));
-        print_scores(&score[channels]);
-        for (int c = 0; channels > 1 && c < channels; c++) {
+        printf("%-*s  %-*s ", wide[0], name_of(ev, r), wide[1],
+               name_of(ev, ev->n + match_of(ev, r)));
+        print_scores(ev, r, channels);
+        for (int64_t c = 0; channels > 1 && c < channels; c++) {
             char text[32];
-            snprintf(text, sizeof text, "channel %d", c);
+            snprintf(text, sizeof text, "channel %lld", (long long)c);
             printf("  %-*s ", wide[0] + wide[1], text);
-            print_scores(&score[c]);
+            print_scores(ev, r, c);
         }
     }
-    if (ev->n > 1 && !isnan(mean->sdr)) {
-        printf("%-*s ", wide[0] + 2 + wide[1], "mean");
-        print_scores(mean);
-    }
+    if (ev->n > 1 && !isnan(mean_of(ev, 0)))
+        printf("%-*s  %8.2f %8.2f %8.2f %8.2f\n", wide[0] + 2 + wide[1], "mean", mean_of(ev, 0),
+               mean_of(ev, 1), mean_of(ev, 2), mean_of(ev, 3));
 }
 
-static int print(const evaluation *ev)
+static int print(const cli_call *call, const evaluation *ev)
 {
-    int channels = ev->sound[0].channels;
-    tl_score mean = tl_score_mean(ev->n, channels + 1, ev->score + channels);
     if (cli_common_values.json == NULL) {
-        print_table(ev, &mean);
+        print_table(ev);
         return EXIT_DONE;
     }
-    json_t *object = result_json(ev, &mean);
+    json_t *object = result_json(call, ev);
     bool printed = object != NULL && cli_print_json(object);
     json_decref(object);
     return printed ? EXIT_DONE
@@ -221,20 +243,16 @@ static int print(const evaluation *ev)
 
 static int work(const cli_call *call)
 {
-    evaluation *ev = calloc(1, sizeof *ev);
-    if (ev == NULL)
-        return cli_fail(&cli_eval, EXIT_INTERNAL, "no memory");
-    int code = check_arguments(call, ev);
+    evaluation ev = {0};
+    int code = check_arguments(call, &ev);
+    for (int64_t i = 0; code == EXIT_DONE && i < 2 * ev.n; i++)
+        code = read_file(call, &ev, i);
     if (code == EXIT_DONE)
-        code = read_all(ev);
+        code = evaluate(call, &ev);
     if (code == EXIT_DONE)
-        code = evaluate(call, ev);
-    if (code == EXIT_DONE)
-        code = print(ev);
-    for (int64_t i = 0; i < 2 * ev->n; i++)
-        io_audio_free(&ev->sound[i]);
-    free(ev->score);
-    free(ev);
+        code = print(call, &ev);
+    free(ev.x);
+    tlnmf_record_free(ev.scores);
     return code;
 }
 
@@ -243,7 +261,7 @@ static int run(int argc, char **argv)
     cli_call call;
     int code = EXIT_DONE;
     memset(&arg, 0, sizeof arg);
-    if (cli_begin(&call, &cli_eval, options, sizeof options / sizeof *options, argc, argv, &code))
+    if (cli_begin(&call, &cli_eval, argc, argv, &code))
         code = work(&call);
     cli_end(&call);
     return code;
@@ -253,7 +271,11 @@ const cli_command cli_eval = {
     .name = "eval",
     .usage = "eval --ref FILE... --est FILE... [options]",
     .purpose = "score a separation: SDR, SIR, SAR (BSS Eval 3) and SI-SDR, best permutation",
-    .takes = " json ",
+    .task = "score",
+    .without = " permute ", /* which is on; --no-permutation turns it off */
+    .common = " json ",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
     .examples = "  tlnmf eval --ref piano.wav flute.wav --est stems/1.wav stems/2.wav\n"
                 "  tlnmf eval --ref piano.wav --est stems/piano.wav --json\n",
     .run = run,

@@ -1,178 +1,252 @@
 /* tlnmf fit: learn Phi, W, H from an array. */
-#include "cli/cli.h"
+#include "cli/arrays/arrays.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static struct {
     const char *init_phi, *init_w, *init_h, *rate, *atoms, *no_model, *strict, *input, *block,
-        *moving;
+        *moving, *axes, *per_trial, *init, *keep, *k;
 } arg;
 
 static const cli_option options[] = {
+    {"k", "INT",
+     "number of components (required); A:B fits all from A to B to part of the realisations and "
+     "keeps "
+     "the one that predicts the rest best; auto: 1:8, or fewer for small data",
+     &arg.k},
+    {"init", "MODEL",
+     "go on from a model: its Phi, W and H, and unless they are given its k, eps and method",
+     &arg.init},
+    {"keep", "phi|phi,w", "keep Phi, or Phi and W, as they are in --init", &arg.keep},
     {"init-phi", "FILE", "start from this Phi (M, M); with --method nmf, keep it", &arg.init_phi},
     {"init-w", "FILE", "start from this W (M, K)", &arg.init_w},
     {"init-h", "FILE", "start from this H (K, N); zeros stay zero", &arg.init_h},
-    {"input", "KIND", "what the array is: data, covariances or auto [data]", &arg.input},
-    {"block", "INT", "take each so many frames for realisations of one frame", &arg.block},
-    {"moving", "INT", "take the so many frames around each for realisations of it", &arg.moving},
+    {"input", "data|covariances|auto",
+     "what the array holds: data (S, M, N) or covariances (N, M, M); auto: covariances if every "
+     "slice "
+     "is symmetric [auto]",
+     &arg.input},
+    {"axes", "A,B,C",
+     "what the axes of the array are, in their order: trials, epochs or realisations; channels, "
+     "sensors or length; time or frames [trials,channels,time]",
+     &arg.axes},
+    {"per-trial", NULL, "every trial has frames of its own, instead of being a realisation of them",
+     &arg.per_trial},
+    {"block", "INT", "treat every INT consecutive frames as realisations of a single frame",
+     &arg.block},
+    {"moving", "INT", "treat the INT frames around each frame as realisations of it", &arg.moving},
     {"rate", "HZ", "sampling rate: prints the strongest atoms with their frequencies", &arg.rate},
-    {"atoms", "INT", "how many of them [8]", &arg.atoms},
+    {"atoms", "INT", "number of atoms to print [8]", &arg.atoms},
     {"no-model", NULL, "write no model file", &arg.no_model},
     {"strict", NULL, "exit with code 4 unless the run converged", &arg.strict},
 };
 
-/* The arrays of a start, from files. */
-typedef struct given {
-    io_array Phi, W, H;
-} given;
-
-static void given_free(given *g)
-{
-    io_array_free(&g->Phi);
-    io_array_free(&g->W);
-    io_array_free(&g->H);
-}
+/* What the options come to. */
+typedef struct plan {
+    cli_input input;
+    cli_init init;
+    cli_rank rank;
+    const char *output; /* NULL: no model is written */
+    double rate;        /* 0: no atoms */
+} plan;
 
 static const char *phi_file(const cli_call *call)
 {
     return arg.init_phi != NULL ? arg.init_phi : call->transform_file;
 }
 
-static int read_given(cli_call *call, const tlnmf_data_info *info, given *g)
+static int read_start(cli_call *call, const plan *p, const tlnmf_data *data, tlnmf_record *start)
 {
-    int64_t M = info->M, N = info->N, K = call->settings.k;
-    *g = (given){0};
-    int code = cli_read_matrix(call, phi_file(call), "Phi", M, M, &g->Phi);
+    const tlnmf_record *sizes = tlnmf_data_record(data);
+    int64_t M = tlnmf_get_integer(sizes, "M"), N = tlnmf_get_integer(sizes, "N");
+    int64_t K = tlnmf_settings_get_integer(call->settings, "k");
+    int code = cli_read_matrix(call, phi_file(call), "Phi", M, M, start);
     if (code == EXIT_DONE)
-        code = cli_read_matrix(call, arg.init_w, "W", M, K, &g->W);
+        code = cli_read_matrix(call, arg.init_w, "W", M, K, start);
     if (code == EXIT_DONE)
-        code = cli_read_matrix(call, arg.init_h, "H", K, N, &g->H);
+        code = cli_read_matrix(call, arg.init_h, "H", K, N, start);
+    if (code == EXIT_DONE)
+        code = cli_init_start(call, &p->init, data, start);
     return code;
 }
 
-/* --rate and --atoms: fills in the atoms of a result. */
-static int find_atoms(cli_call *call, int64_t M, cli_result *r)
+/* --atoms, once the frame length is known. */
+static int count_atoms(cli_call *call, const plan *p, const tlnmf_data *data, int64_t *count)
 {
-    if (arg.rate == NULL)
+    enum { USUAL = 8 };
+    int64_t M = tlnmf_get_integer(tlnmf_data_record(data), "M");
+    *count = 0;
+    if (p->rate == 0.0 || cli_integer(call, "atoms", arg.atoms, 1, M, M < USUAL ? M : USUAL, count))
         return EXIT_DONE;
-    char *end;
-    r->rate = strtod(arg.rate, &end);
-    if (end == arg.rate || *end != '\0' || !(r->rate > 0.0 && r->rate < 1e12))
-        return cli_fail(call->command, EXIT_USAGE, "rate = %s is not a positive number", arg.rate);
-    if (!cli_integer(call, "atoms", arg.atoms, 1, M, M < 8 ? M : 8, &r->atom_count))
-        return EXIT_USAGE;
-    r->atoms = calloc((size_t)r->atom_count, sizeof *r->atoms);
-    return r->atoms != NULL ? EXIT_DONE : cli_fail(call->command, EXIT_INTERNAL, "no memory");
+    return EXIT_USAGE;
 }
 
-static int fit_and_finish(cli_call *call, cli_result *r, const tlnmf_start *start)
+static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
+                          const tlnmf_record *start, int64_t atom_count)
 {
-    tlnmf_result *result;
-    tlnmf_error error =
-        tlnmf_fit(call->ctx, r->data, &call->settings, start, cli_progress, NULL, &result);
-    if (error == TLNMF_OK && r->atom_count > 0)
-        error = tlnmf_result_atoms(call->ctx, result, r->rate, r->atoms, r->atom_count);
-    r->result = result;
-    int code = error == TLNMF_OK ? cli_finish(call, r, arg.strict != NULL)
-                                 : cli_fail_library(call, error, NULL);
-    tlnmf_result_free(result);
-    return code;
-}
-
-static int fit(cli_call *call, const char *input, const char *model)
-{
-    tlnmf_data *data;
-    int code = cli_read_data(call, input, arg.input == NULL ? "data" : arg.input, &data);
+    tlnmf_record *model, *atoms = NULL;
+    tlnmf_io_reservation *reserved;
+    int code = cli_reserve_model(call, p->output, data,
+                                 tlnmf_settings_get_integer(call->settings, "k"), &reserved);
     if (code != EXIT_DONE)
         return code;
-    tlnmf_data_info info;
-    tlnmf_data_describe(data, &info);
-    given g;
-    code = read_given(call, &info, &g);
-    cli_result r = {.input = input,
-                    .model = model,
+    tlnmf_ctx_set_progress(call->ctx, cli_progress, NULL);
+    tlnmf_error error = tlnmf_fit(call->ctx, data, call->settings, start, &model);
+    tlnmf_io_release(reserved);
+    if (error == TLNMF_OK && atom_count > 0)
+        error = tlnmf_atoms(call->ctx, model, p->rate, atom_count, &atoms);
+    cli_result r = {.input = p->input.spec,
+                    .output = p->output,
                     .data = data,
-                    .with_trace = call->settings.trace != 0,
+                    .model = model,
+                    .atoms = atoms,
                     .kind = arg.input,
                     .block = arg.block,
                     .moving = arg.moving,
+                    .axes = arg.axes,
+                    .per_trial = arg.per_trial,
+                    .init = arg.init,
+                    .keep = arg.keep,
+                    .rank_table = p->rank.table,
                     .init_phi = phi_file(call),
                     .init_w = arg.init_w,
                     .init_h = arg.init_h};
+    code = error == TLNMF_OK ? cli_finish(call, &r, arg.strict != NULL)
+                             : cli_fail_library(call, error, NULL);
+    tlnmf_record_free(atoms);
+    tlnmf_record_free(model);
+    return code;
+}
+
+static FILE *table_goes_to(const plan *p)
+{
+    if (cli_common_values.json != NULL)
+        return NULL;
+    return p->output != NULL && strcmp(p->output, "-") == 0 ? stderr : stdout;
+}
+
+static int fit(cli_call *call, plan *p)
+{
+    tlnmf_data *data;
+    tlnmf_record *start = NULL;
+    int64_t atoms = 0;
+    int code = cli_read_data(call, &p->input, &data);
+    if (code == EXIT_DONE && p->rank.compares)
+        code = cli_rank_choose(call, &p->input, data, &p->rank, table_goes_to(p));
+    if (code == EXIT_DONE && tlnmf_record_create(call->ctx, &start) != TLNMF_OK)
+        code = cli_fail_library(call, TLNMF_ERR_MEMORY, NULL);
     if (code == EXIT_DONE)
-        code = find_atoms(call, info.M, &r);
+        code = read_start(call, p, data, start);
+    if (code == EXIT_DONE)
+        code = count_atoms(call, p, data, &atoms);
     if (code == EXIT_DONE)
         code = cli_check_fit_memory(call, data);
-    if (code == EXIT_DONE) {
-        tlnmf_start start;
-        tlnmf_start_init(&start);
-        start.Phi = g.Phi.x;
-        start.W = g.W.x;
-        start.H = g.H.x;
-        code = fit_and_finish(call, &r, &start);
-    }
-    free(r.atoms);
-    given_free(&g);
+    if (code == EXIT_DONE)
+        code = fit_and_finish(call, p, data, start, atoms);
+    tlnmf_record_free(start);
     tlnmf_data_free(data);
     return code;
 }
 
-/* What is wrong with the options before any file is touched. */
-static int check(cli_call *call, const char *model)
+/* ---- options --------------------------------------------------------------------------------- */
+
+static int read_numbers(cli_call *call, plan *p)
 {
-    if (call->settings.k == 0 && call->operand_count == 1)
-        return cli_fail(call->command, EXIT_USAGE, "-k is needed: the number of components");
+    const int64_t most = 1000000000;
+    const double lowest = 1e-12, highest = 1e12; /* Hz: any sampling rate there is */
     if (arg.atoms != NULL && arg.rate == NULL)
         return cli_fail(call->command, EXIT_USAGE, "--atoms needs --rate");
     if (arg.block != NULL && arg.moving != NULL)
         return cli_fail(call->command, EXIT_USAGE, "--block and --moving: one of them");
-    const int64_t most = 1000000000;
-    if (!cli_integer(call, "block", arg.block, 1, most, 0, &call->block) ||
-        !cli_integer(call, "moving", arg.moving, 1, most, 0, &call->moving))
+    if (!cli_number(call->command, "rate", arg.rate, lowest, highest, 0.0, &p->rate) ||
+        !cli_integer(call, "block", arg.block, 1, most, 0, &p->input.block) ||
+        !cli_integer(call, "moving", arg.moving, 1, most, 0, &p->input.moving))
         return EXIT_USAGE;
-    int code = cli_check_model(call, model, arg.input, arg.init_phi);
-    tlnmf_error error = TLNMF_OK;
+    return EXIT_DONE;
+}
+
+/* What is wrong with the options, before any file is read. */
+static int check(cli_call *call, plan *p)
+{
+    *p = (plan){.output = cli_common_values.output != NULL ? cli_common_values.output : "model.h5"};
+    if (arg.no_model != NULL)
+        p->output = NULL;
+    p->input = (cli_input){.spec = call->operands[0],
+                           .kind = arg.input ? arg.input : "auto",
+                           .axes = arg.axes,
+                           .per_trial = arg.per_trial != NULL,
+                           .expects_data = true};
+    p->init = (cli_init){arg.init, phi_file(call), arg.init_w, arg.init_h, arg.keep, NULL};
+    int code = cli_rank_read(call, arg.k, &p->rank);
+    if (code == EXIT_DONE && p->rank.compares && (arg.init != NULL || arg.init_w || arg.init_h))
+        return cli_fail(call->command, EXIT_USAGE,
+                        "-k %s compares fits from starts of its own: not with a given W or H",
+                        arg.k);
     if (code == EXIT_DONE)
-        error = tlnmf_settings_check(call->ctx, &call->settings);
+        code = cli_init_read(call, &p->init);
+    if (code != EXIT_DONE)
+        return code;
+    if (p->rank.compares) /* until it is known */
+        tlnmf_settings_set_integer(call->ctx, call->settings, "k", p->rank.low);
+    if (tlnmf_settings_get_integer(call->settings, "k") == 0 && call->operand_count == 1)
+        return cli_fail(call->command, EXIT_USAGE, "-k is needed: the number of components");
+    code = read_numbers(call, p);
+    if (code == EXIT_DONE)
+        code = cli_check_axes(call, arg.axes);
+    if (code == EXIT_DONE)
+        code =
+            cli_check_model(call, p->output, arg.init_phi,
+                            (const char *[]){arg.init != NULL ? arg.init : arg.init_w, arg.init_h});
+    tlnmf_error error =
+        code == EXIT_DONE ? tlnmf_settings_check(call->ctx, call->settings) : TLNMF_OK;
     return error == TLNMF_OK ? code : cli_fail_library(call, error, NULL);
+}
+
+/* Then H alone is fitted. */
+static bool keeps_factors(void)
+{
+    return arg.keep != NULL && strcmp(arg.keep, "phi,w") == 0;
 }
 
 static int run(int argc, char **argv)
 {
     cli_call call;
+    plan p = {0};
     int code = EXIT_DONE;
     memset(&arg, 0, sizeof arg);
-    if (cli_begin(&call, &cli_fit, options, sizeof options / sizeof *options, argc, argv, &code)) {
-        const char *model =
-            cli_common_values.output != NULL ? cli_common_values.output : "model.h5";
-        if (arg.no_model != NULL)
-            model = NULL;
-        code = check(&call, model);
+    if (cli_begin(&call, &cli_fit, argc, argv, &code)) {
+        code = check(&call, &p);
         if (code == EXIT_DONE) {
             cli_catch_interrupt();
-            code = fit(&call, call.operands[0], model);
+            code = keeps_factors() ? cli_init_apply(&call, &p.init, &p.input, p.output)
+                                   : fit(&call, &p);
         }
     }
+    tlnmf_record_free(p.init.model);
+    json_decref(p.rank.table);
     cli_end(&call);
     return code;
 }
 
 const cli_command cli_fit = {
     .name = "fit",
-    .usage = "fit DATA -k K [options]",
+    .usage = "fit DATA -k K|A:B|auto [options]",
     .purpose = "learn a transform and a factorisation from an array (M, N) or (S, M, N)",
-    .takes = " k method solver eps eps-rel J j-tl j-nmf gamma tol grad-tol halvings max-seconds "
-             "transform starts hops continuation exchange handover certify newton precision "
-             "seed stream threads trace o json q v ",
+    .task = "fit",
+    .common = " o force json q v ",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
     .examples = "  tlnmf fit data.npy -k 5 -o model.h5\n"
                 "  tlnmf fit data.h5:/Y -k 5 --method jd --eps 1e-8 --json --trace\n"
                 "  tlnmf fit data.mat:Y -k 2 --method nmf --transform dct\n"
                 "  tlnmf fit data.npy -k 5 --starts 20 --seed 1 --exchange\n"
+                "  tlnmf fit data.npy -k 1:8\n"
+                "  tlnmf fit more.npy --init model.h5 --keep phi -o more.h5\n"
+                "  tlnmf fit epochs.npy -k 4 --axes trials,channels,time\n"
                 "  tlnmf fit notes.npy -k 2 --eps 5e-7 --rate 5000\n"
-                "  tlnmf fit notes.npy -k 2 --eps 5e-7 --rate 5000 --block 4\n"
-                "\nDATA is .npy, HDF5 (file.h5:/path) or MATLAB (file.mat:name); - is standard "
-                "input. The model\n"
-                "goes to -o FILE [model.h5].\n",
+                "  tlnmf fit notes.npy -k 2 --eps 5e-7 --rate 5000 --block 4\n",
+    .notes =
+        "DATA is .npy, .npz, HDF5 (file.h5:/path), MATLAB (file.mat:name) or text (.csv, .tsv); "
+        "- is standard input. The model goes to -o FILE [model.h5], also .mat or .npz.",
     .run = run,
 };

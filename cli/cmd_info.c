@@ -6,11 +6,12 @@
 /* One line for a member whose value fits one; nested ones are indented. */
 static void print_object(const json_t *object, int depth)
 {
+    char plain[CLI_PATH];
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
-        printf("%*s%-18s ", 2 * depth, "", key);
+        printf("%*s%-18s ", 2 * depth, "", cli_plain(key, plain, sizeof plain));
         switch (json_typeof(value)) {
         case JSON_OBJECT:
             putchar('\n');
@@ -20,7 +21,8 @@ static void print_object(const json_t *object, int depth)
             printf("%zu entries\n", json_array_size(value));
             break;
         case JSON_STRING:
-            puts(json_string_value(value));
+            cli_put(stdout, json_string_value(value));
+            putchar('\n');
             break;
         case JSON_INTEGER:
             printf("%lld\n", (long long)json_integer_value(value));
@@ -37,12 +39,14 @@ static void print_object(const json_t *object, int depth)
 
 static void print_arrays(const json_t *arrays)
 {
+    char plain[CLI_PATH];
     size_t i;
     json_t *array;
     json_array_foreach((json_t *)(uintptr_t)arrays, i, array)
     {
         const json_t *shape = json_object_get(array, "shape");
-        printf("  %-18s %-8s (", json_string_value(json_object_get(array, "name")),
+        const char *name = json_string_value(json_object_get(array, "name"));
+        printf("  %-18s %-8s (", cli_plain(name, plain, sizeof plain),
                json_string_value(json_object_get(array, "dtype")));
         for (size_t d = 0; d < json_array_size(shape); d++)
             printf("%s%lld", d == 0 ? "" : ", ",
@@ -53,8 +57,8 @@ static void print_arrays(const json_t *arrays)
 
 static void print_text(const json_t *object)
 {
-    printf("%s: %s, %lld bytes\n", json_string_value(json_object_get(object, "file")),
-           json_string_value(json_object_get(object, "format")),
+    cli_put(stdout, json_string_value(json_object_get(object, "file")));
+    printf(": %s, %lld bytes\n", json_string_value(json_object_get(object, "format")),
            (long long)json_integer_value(json_object_get(object, "bytes")));
     print_arrays(json_object_get(object, "arrays"));
     const json_t *summary = json_object_get(object, "summary");
@@ -62,23 +66,31 @@ static void print_text(const json_t *object)
         print_object(summary, 1);
 }
 
+static int describe(const cli_call *call)
+{
+    tlnmf_record *about;
+    int code = cli_read(call, "describe", call->operands[0], &about);
+    if (code != EXIT_DONE)
+        return code;
+    json_t *object = json_loads(tlnmf_get_text(about, "json"), 0, NULL);
+    if (object == NULL)
+        code = cli_fail(&cli_info, EXIT_INTERNAL, "no memory");
+    else if (cli_common_values.json == NULL)
+        print_text(object);
+    else if (!cli_print_json(object))
+        code = cli_fail(&cli_info, EXIT_OUTPUT, "standard output cannot be written");
+    json_decref(object);
+    tlnmf_record_free(about);
+    return code;
+}
+
 static int run(int argc, char **argv)
 {
     cli_call call;
     int code = EXIT_DONE;
-    if (cli_begin(&call, &cli_info, NULL, 0, argc, argv, &code)) {
-        io_error err;
-        json_t *object = NULL;
-        if (call.operand_count != 1)
-            code = cli_fail(&cli_info, EXIT_USAGE, "one file is needed");
-        else if ((object = io_describe(call.operands[0], &err)) == NULL)
-            code = cli_fail_io(&cli_info, &err);
-        else if (cli_common_values.json == NULL)
-            print_text(object);
-        else if (!cli_print_json(object))
-            code = cli_fail(&cli_info, EXIT_OUTPUT, "standard output cannot be written");
-        json_decref(object);
-    }
+    if (cli_begin(&call, &cli_info, argc, argv, &code))
+        code = call.operand_count == 1 ? describe(&call)
+                                       : cli_fail(&cli_info, EXIT_USAGE, "one file is needed");
     cli_end(&call);
     return code;
 }
@@ -87,7 +99,7 @@ const cli_command cli_info = {
     .name = "info",
     .usage = "info FILE",
     .purpose = "what is in a file: a model, or arrays with their types and shapes",
-    .takes = " json ",
+    .common = " json ",
     .examples = "  tlnmf info model.h5\n  tlnmf info data.npy --json\n",
     .run = run,
 };

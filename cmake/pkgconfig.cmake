@@ -1,4 +1,4 @@
-# Writes tlnmf.pc: a prefix that is found from where the file lies, so that an installed tree may be
+# Writes tlnmf.pc and tlnmf_io.pc: a prefix that is found from where the file lies, so that an installed tree may be
 # moved; a folder that was given as an absolute path stays as it is.
 set(PC_FOLDER ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
@@ -28,4 +28,11 @@ foreach(library ${LAPACKE_LIBRARY} ${BLAS_LIBRARY} ${OpenMP_C_LIBRARIES})
   string(APPEND PC_LIBS_PRIVATE "-l${name} ")
 endforeach()
 string(APPEND PC_LIBS_PRIVATE "-lm")
-configure_file(${PROJECT_SOURCE_DIR}/cmake/tlnmf.pc.in ${PROJECT_BINARY_DIR}/tlnmf.pc @ONLY)
+set(PC_NAMES tlnmf)
+if(TLNMF_BUILD_PROGRAM)
+  list(APPEND PC_NAMES tlnmf_io)
+endif()
+foreach(name ${PC_NAMES})
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

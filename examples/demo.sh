@@ -7,31 +7,29 @@ tlnmf=$1
 dir=${2:-demo-out}
 mkdir -p "$dir"
 
-say() { printf '\n$ %s\n' "$*"; }
+run() # ARGUMENT...: prints the command and runs it
+{
+    printf '\n$ tlnmf %s\n' "$*"
+    "$tlnmf" "$@"
+}
 
-say tlnmf simulate notes --seed 7 -o "$dir/notes.npy" --signal "$dir/notes.wav"
-"$tlnmf" simulate notes --seed 7 -o "$dir/notes.npy" --signal "$dir/notes.wav"
-
-say tlnmf fit "$dir/notes.npy" -k 2 --eps 5e-7 --transform dct --rate 5000 --certify -o "$dir/model.h5"
-"$tlnmf" fit "$dir/notes.npy" -k 2 --eps 5e-7 --transform dct --rate 5000 --certify -o "$dir/model.h5"
+run simulate notes --seed 7 -o "$dir/notes.npy" --signal "$dir/notes.wav" --force
+run fit "$dir/notes.npy" -k 2 --eps 5e-7 --transform dct --rate 5000 --certify \
+    -o "$dir/model.h5" --force
 
 cat <<EOF
 
-Two notes a semitone apart, 440 and 466.16 Hz with one harmonic each: the transform has found a pair of
-atoms for each of the four frequencies, though no row of the DCT it started from has any of them.
+Two notes a semitone apart, 440 and 466.16 Hz with one harmonic each: the transform has found a pair
+of atoms for each of the four frequencies, though no row of the DCT it started from has any of them.
 Listen to $dir/notes.wav; look into the model with: tlnmf info $dir/model.h5
 
 Now a recording: two piano notes a semitone apart, one after the other and then together.
 EOF
 
 piano=$(dirname "$0")/../tests/recordings/piano_a4_as4
-say tlnmf separate "$piano/mix.flac" -k 2 -o "$dir/stems" --force
-"$tlnmf" separate "$piano/mix.flac" -k 2 -o "$dir/stems" --force
-
-set -- --ref "$piano/piano_a4.flac" "$piano/piano_as4.flac" \
+run separate "$piano/mix.flac" -k 2 -o "$dir/stems" --force
+run eval --ref "$piano/piano_a4.flac" "$piano/piano_as4.flac" \
     --est "$dir/stems/source_1.wav" "$dir/stems/source_2.wav"
-say tlnmf eval "$@"
-"$tlnmf" eval "$@"
 
 cat <<EOF
 

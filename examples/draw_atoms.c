@@ -1,24 +1,35 @@
 /* Learns the transform of the paper's music notes and draws it: the eight strongest atoms, the
  * columns of W over frequency and the rows of H over time, as an SVG picture on standard output. It
  * made the picture in the README:  build/examples/draw_atoms > docs/notes.svg */
+#include <tlnmf/paper.h>
 #include <tlnmf/tlnmf.h>
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { M = TLNMF_NOTES_M, N = TLNMF_NOTES_N, K = 2, ATOMS = 8 };
+enum { M = 200, N = 151, K = 2, ATOMS = 8 };
 
 static const char *const colours[2] = {"#1b6ca8", "#c8553d"};
 
+/* What is drawn: the model's arrays, and of each atom its row, frequency and note. */
+typedef struct drawing {
+    const double *Phi, *W, *H;
+    const double *row, *frequency, *cents;
+    const char *note[ATOMS];
+} drawing;
+
+typedef struct box {
+    double left, top, width, height;
+} box;
+
 /* y of `count` points in a box, scaled to [low, high]. */
-static void curve(const double *y, int count, double low, double high, double left, double top,
-                  double width, double height, const char *colour)
+static void curve(box at, const double *y, int count, double low, double high, const char *colour)
 {
     printf("<polyline fill='none' stroke='%s' stroke-width='1.2' points='", colour);
     for (int i = 0; i < count; i++)
-        printf("%.1f,%.1f ", left + width * i / (count - 1),
-               top + height * (1.0 - (y[i] - low) / (high - low)));
+        printf("%.1f,%.1f ", at.left + at.width * i / (count - 1),
+               at.top + at.height * (1.0 - (y[i] - low) / (high - low)));
     printf("'/>\n");
 }
 
@@ -27,106 +38,145 @@ static void label(double x, double y, const char *anchor, const char *text)
     printf("<text x='%.1f' y='%.1f' text-anchor='%s'>%s</text>\n", x, y, anchor, text);
 }
 
-static void box(double left, double top, double width, double height)
+static void frame(box at)
 {
-    printf("<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='none' stroke='#bbb'/>\n", left,
-           top, width, height);
+    printf("<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='none' stroke='#bbb'/>\n",
+           at.left, at.top, at.width, at.height);
 }
 
-/* Which note an atom belongs to: 0 for A (440 and 880 Hz), 1 for A#. */
-static int note_of(const tlnmf_atom *atom)
+/* The row of Phi that atom i is. */
+static int row_of(const drawing *d, int i)
 {
-    return atom->note[1] == '#';
+    return (int)d->row[i];
 }
 
-static void draw_atoms(const tlnmf_result *result, const tlnmf_atom *atoms)
+/* Which note atom i belongs to: 0 for A (440 and 880 Hz), 1 for A#. */
+static int note_of(const drawing *d, int i)
+{
+    return d->note[i][1] == '#';
+}
+
+static void draw_atoms(const drawing *d)
 {
     label(20, 24, "start", "Eight strongest atoms (rows of &#934;), 40 ms each");
     for (int i = 0; i < ATOMS; i++) {
         int row = i / 4, column = i % 4;
-        double left = 20 + 225 * column, top = 34 + 110 * row;
+        box at = {20 + 225 * column, 34 + 110 * row, 210, 80};
         char text[64];
-        box(left, top, 210, 80);
-        curve(tlnmf_result_Phi(result) + atoms[i].row * M, M, -0.13, 0.13, left, top, 210, 80,
-              colours[note_of(&atoms[i])]);
-        snprintf(text, sizeof text, "%.2f Hz, %s %+.1f cents", atoms[i].frequency, atoms[i].note,
-                 atoms[i].cents);
-        label(left + 105, top + 95, "middle", text);
+        frame(at);
+        curve(at, d->Phi + (ptrdiff_t)row_of(d, i) * M, M, -0.13, 0.13, colours[note_of(d, i)]);
+        snprintf(text, sizeof text, "%.2f Hz, %s %+.1f cents", d->frequency[i], d->note[i],
+                 d->cents[i]);
+        label(at.left + 105, at.top + 95, "middle", text);
     }
 }
 
 /* Component k is the note whose atoms weigh most in W_k. */
-static int note_of_component(const tlnmf_result *result, const tlnmf_atom *atoms, int k)
+static int note_of_component(const drawing *d, int k)
 {
     double weight[2] = {0.0, 0.0};
     for (int i = 0; i < ATOMS; i++)
-        weight[note_of(&atoms[i])] += tlnmf_result_W(result)[atoms[i].row * K + k];
+        weight[note_of(d, i)] += d->W[row_of(d, i) * K + k];
     return weight[1] > weight[0];
 }
 
-static void draw_factors(const tlnmf_result *result, const tlnmf_atom *atoms)
+static void draw_weights(const drawing *d, box at)
 {
-    const double *W = tlnmf_result_W(result), *H = tlnmf_result_H(result);
-    double top = 0.0, left = 20, width = 430;
-    label(left, 274, "start", "W: weight of the eight atoms in each component");
-    box(left, 284, width, 100);
-    for (int k = 0; k < K; k++) {
-        const char *colour = colours[note_of_component(result, atoms, k)];
-        for (int i = 0; i < ATOMS; i++) {
-            double height = 90 * W[atoms[i].row * K + k] / 0.5;
-            printf("<rect x='%.1f' y='%.1f' width='18' height='%.1f' fill='%s'/>\n",
-                   left + 14 + 52.0 * i + 20 * k, 384 - height, height, colour);
-        }
-    }
-    for (int i = 0; i < K * N; i++)
-        top = fmax(top, H[i]);
-    left = 480;
-    label(left, 274, "start", "H: activation over 3 seconds");
-    box(left, 284, width - 25, 100);
+    label(at.left, at.top - 10, "start", "W: weight of the eight atoms in each component");
+    frame(at);
     for (int k = 0; k < K; k++)
-        curve(H + (ptrdiff_t)k * N, N, 0.0, 1.05 * top, left, 284, width - 25, 100,
-              colours[note_of_component(result, atoms, k)]);
-    label(left, 400, "start", "A alone");
-    label(left + 202, 400, "middle", "A# alone");
-    label(left + 405, 400, "end", "both");
+        for (int i = 0; i < ATOMS; i++) {
+            double height = 90 * d->W[row_of(d, i) * K + k] / 0.5;
+            printf("<rect x='%.1f' y='%.1f' width='18' height='%.1f' fill='%s'/>\n",
+                   at.left + 14 + 52.0 * i + 20 * k, at.top + at.height - height, height,
+                   colours[note_of_component(d, k)]);
+        }
+}
+
+static void draw_activations(const drawing *d, box at)
+{
+    double most = 0.0;
+    for (int i = 0; i < K * N; i++)
+        most = fmax(most, d->H[i]);
+    label(at.left, at.top - 10, "start", "H: activation over 3 seconds");
+    frame(at);
+    for (int k = 0; k < K; k++)
+        curve(at, d->H + (ptrdiff_t)k * N, N, 0.0, 1.05 * most, colours[note_of_component(d, k)]);
+    label(at.left, at.top + 116, "start", "A alone");
+    label(at.left + 202, at.top + 116, "middle", "A# alone");
+    label(at.left + 405, at.top + 116, "end", "both");
+}
+
+static void draw(const tlnmf_record *model, const tlnmf_record *atoms)
+{
+    drawing d = {.Phi = tlnmf_get_array(model, "Phi", NULL, NULL),
+                 .W = tlnmf_get_array(model, "W", NULL, NULL),
+                 .H = tlnmf_get_array(model, "H", NULL, NULL),
+                 .row = tlnmf_get_array(atoms, "row", NULL, NULL),
+                 .frequency = tlnmf_get_array(atoms, "frequency", NULL, NULL),
+                 .cents = tlnmf_get_array(atoms, "cents", NULL, NULL)};
+    for (size_t i = 0; i < ATOMS; i++)
+        d.note[i] = tlnmf_get_text_at(atoms, "note", i);
+    printf("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 920 410' "
+           "font-family='sans-serif' "
+           "font-size='13' fill='#333'>\n<rect width='920' height='410' fill='white'/>\n");
+    draw_atoms(&d);
+    draw_weights(&d, (box){20, 284, 430, 100});
+    draw_activations(&d, (box){480, 284, 405, 100});
+    printf("</svg>\n");
+}
+
+/* The notes at random phases, compressed. */
+static tlnmf_error make_data(tlnmf_ctx *ctx, double *rate, tlnmf_data **data)
+{
+    double theta[2];
+    tlnmf_record *sample = NULL;
+    int64_t shape[TLNMF_MAX_RANK];
+    tlnmf_error error = tlnmf_random_phases(ctx, 7, TLNMF_STREAM_OWN, 2, theta);
+    if (error == TLNMF_OK)
+        error = tlnmf_simulate_notes(ctx, theta, 1, &sample);
+    if (error == TLNMF_OK) {
+        const double *Y = tlnmf_get_array(sample, "Y", NULL, shape);
+        *rate = tlnmf_get_real(sample, "rate");
+        error = tlnmf_data_from_realisations(ctx, Y, shape, data);
+    }
+    tlnmf_record_free(sample);
+    return error;
+}
+
+static tlnmf_error make_settings(tlnmf_ctx *ctx, tlnmf_settings **settings)
+{
+    static const char *const pairs[][2] = {
+        {"k", "2"}, {"eps", "5e-7"}, {"method", "tl"}, {"transform", "dct"}};
+    tlnmf_error error = tlnmf_settings_create(ctx, "fit", settings);
+    for (int i = 0; i < 4 && error == TLNMF_OK; i++)
+        error = tlnmf_settings_set_text(ctx, *settings, pairs[i][0], pairs[i][1]);
+    return error;
 }
 
 int main(void)
 {
-    static double Y[M * N];
-    double theta[2];
+    double rate = 0.0;
     tlnmf_ctx *ctx = NULL;
     tlnmf_data *data = NULL;
-    tlnmf_result *result = NULL;
-    tlnmf_atom atoms[ATOMS];
-    tlnmf_settings settings;
-    tlnmf_settings_init(&settings);
-    settings.k = K;
-    settings.eps = 5e-7;
-    settings.method = TLNMF_METHOD_TL;
-    settings.transform = TLNMF_TRANSFORM_DCT;
-    if (tlnmf_ctx_create(NULL, &ctx) != TLNMF_OK)
+    tlnmf_settings *settings = NULL;
+    tlnmf_record *model = NULL, *atoms = NULL;
+    if (tlnmf_ctx_create(&ctx) != TLNMF_OK)
         return 1;
-    tlnmf_error error = tlnmf_random_phases(ctx, 7, TLNMF_STREAM_OWN, 2, theta);
+    tlnmf_error error = make_data(ctx, &rate, &data);
     if (error == TLNMF_OK)
-        error = tlnmf_simulate_notes(ctx, 1, theta, Y, NULL);
+        error = make_settings(ctx, &settings);
     if (error == TLNMF_OK)
-        error = tlnmf_data_from_realisations(ctx, Y, 1, M, N, &data);
+        error = tlnmf_fit(ctx, data, settings, NULL, &model);
     if (error == TLNMF_OK)
-        error = tlnmf_fit(ctx, data, &settings, NULL, NULL, NULL, &result);
+        error = tlnmf_atoms(ctx, model, rate, ATOMS, &atoms);
     if (error == TLNMF_OK)
-        error = tlnmf_result_atoms(ctx, result, TLNMF_NOTES_RATE, atoms, ATOMS);
-    if (error == TLNMF_OK) {
-        printf("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 920 410' "
-               "font-family='sans-serif' "
-               "font-size='13' fill='#333'>\n<rect width='920' height='410' fill='white'/>\n");
-        draw_atoms(result, atoms);
-        draw_factors(result, atoms);
-        printf("</svg>\n");
-    } else {
+        draw(model, atoms);
+    else
         fprintf(stderr, "%s\n", tlnmf_message(ctx));
-    }
-    tlnmf_result_free(result);
+    tlnmf_record_free(atoms);
+    tlnmf_record_free(model);
+    tlnmf_settings_free(settings);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
     return error != TLNMF_OK;

@@ -1,12 +1,13 @@
 /* The smallest whole use of the library: data in, a factorisation out.
  *
  *     cc embed.c $(pkg-config --cflags --libs tlnmf) -o embed */
+#include <tlnmf/paper.h> /* only for the data that this example makes up */
 #include <tlnmf/tlnmf.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { S = 10, M = 10, N = 50, K = 5 };
+enum { S = 10, M = 10, N = 50 }; /* S realisations of N frames of length M */
 
 /* One place that says what went wrong. */
 static void check(const tlnmf_ctx *ctx, tlnmf_error error)
@@ -17,36 +18,53 @@ static void check(const tlnmf_ctx *ctx, tlnmf_error error)
     }
 }
 
+/* Data that follow the model, with their truth: Y[s][m][n]. */
+static tlnmf_record *simulate(tlnmf_ctx *ctx)
+{
+    tlnmf_settings *settings;
+    tlnmf_record *sample;
+    check(ctx, tlnmf_settings_create(ctx, "gcm", &settings));
+    check(ctx, tlnmf_settings_set_integer(ctx, settings, "s", S));
+    check(ctx, tlnmf_settings_set_integer(ctx, settings, "m", M));
+    check(ctx, tlnmf_settings_set_integer(ctx, settings, "n", N));
+    check(ctx, tlnmf_settings_set_text(ctx, settings, "stream", "numpy"));
+    check(ctx, tlnmf_simulate_gcm(ctx, settings, &sample));
+    tlnmf_settings_free(settings);
+    return sample;
+}
+
 int main(void)
 {
-    static double Y[S * M * N]; /* Y[s][m][n]: S realisations of N frames of length M */
     tlnmf_ctx *ctx;
-    if (tlnmf_ctx_create(NULL, &ctx) != TLNMF_OK)
+    if (tlnmf_ctx_create(&ctx) != TLNMF_OK)
         return 1;
-    check(ctx, tlnmf_simulate_gcm(ctx, S, M, N, K, 2020, 100, TLNMF_STREAM_NUMPY, Y, NULL, NULL));
 
+    tlnmf_record *sample = simulate(ctx);
+    const double *Y = tlnmf_get_array(sample, "Y", NULL, NULL);
+    const int64_t shape[3] = {S, M, N};
     tlnmf_data *data;
-    check(ctx, tlnmf_data_from_realisations(ctx, Y, S, M, N, &data));
+    check(ctx, tlnmf_data_from_realisations(ctx, Y, shape, &data));
+    tlnmf_record_free(sample); /* the data are a copy */
 
-    tlnmf_settings settings;
-    tlnmf_settings_init(&settings);
-    settings.k = K;
-    settings.eps = 1e-8;
-    settings.starts = 4;
+    tlnmf_settings *settings;
+    check(ctx, tlnmf_settings_create(ctx, "fit", &settings));
+    check(ctx, tlnmf_settings_set_integer(ctx, settings, "k", 5));
+    check(ctx, tlnmf_settings_set_real(ctx, settings, "eps", 1e-8));
+    check(ctx, tlnmf_settings_set_integer(ctx, settings, "starts", 4));
 
-    tlnmf_result *result;
-    check(ctx, tlnmf_fit(ctx, data, &settings, NULL, NULL, NULL, &result));
-
-    tlnmf_info info;
-    tlnmf_result_describe(result, &info);
-    printf("C = %.6f = L + I = %.6f + %.6f, stopped by: %s\n", info.C, info.L, info.I,
-           tlnmf_outcome_name((tlnmf_outcome)info.outcome));
+    tlnmf_record *model;
+    check(ctx, tlnmf_fit(ctx, data, settings, NULL, &model));
+    printf("C = %.6f = L + I = %.6f + %.6f, stopped by: %s\n", tlnmf_get_real(model, "C"),
+           tlnmf_get_real(model, "L"), tlnmf_get_real(model, "I"),
+           tlnmf_get_text(model, "outcome"));
+    const double *Phi = tlnmf_get_array(model, "Phi", NULL, NULL); /* M x M */
     printf("first row of Phi:");
     for (int m = 0; m < M; m++)
-        printf(" %.3f", tlnmf_result_Phi(result)[m]);
+        printf(" %.3f", Phi[m]);
     printf("\n");
 
-    tlnmf_result_free(result);
+    tlnmf_record_free(model);
+    tlnmf_settings_free(settings);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
     return 0;

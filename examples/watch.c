@@ -1,5 +1,6 @@
-/* Progress, cancelling and an own allocator: what a program with a window or a memory budget needs.
- */
+/* Progress, cancelling, a model as bytes and an own allocator: what a program with a window or a
+ * memory budget needs. */
+#include <tlnmf/paper.h>
 #include <tlnmf/tlnmf.h>
 
 #include <stdio.h>
@@ -24,50 +25,100 @@ static void give(void *block, void *user)
 }
 
 /* Prints every tenth iteration and stops the run at the fiftieth. */
-static int watch(const tlnmf_progress *progress, void *user)
+static int watch(const tlnmf_record *progress, void *user)
 {
+    long long iteration = (long long)tlnmf_get_integer(progress, "iteration");
     (void)user;
-    if (progress->complete && progress->iteration % 10 == 0)
-        printf("iteration %3lld of %lld: C = %.4f\n", (long long)progress->iteration,
-               (long long)progress->iterations, progress->C);
-    return progress->complete && progress->iteration >= 50;
+    if (tlnmf_get_integer(progress, "complete") == 0)
+        return 0; /* asked from inside an iteration */
+    if (iteration % 10 == 0)
+        printf("iteration %3lld of %lld: C = %.4f\n", iteration,
+               (long long)tlnmf_get_integer(progress, "iterations"), tlnmf_get_real(progress, "C"));
+    return iteration >= 50;
+}
+
+/* Options as pairs of texts, as they may come from a file. */
+static tlnmf_error set_all(tlnmf_ctx *ctx, tlnmf_settings *settings, const char *const pairs[][2],
+                           int count)
+{
+    tlnmf_error error = TLNMF_OK;
+    for (int i = 0; i < count && error == TLNMF_OK; i++)
+        error = tlnmf_settings_set_text(ctx, settings, pairs[i][0], pairs[i][1]);
+    return error;
+}
+
+static tlnmf_error make_data(tlnmf_ctx *ctx, tlnmf_data **data)
+{
+    static const char *const pairs[][2] = {
+        {"m", "12"}, {"n", "40"}, {"kbar", "3"}, {"seed-truth", "1"}, {"seed-data", "2"}};
+    tlnmf_settings *settings = NULL;
+    tlnmf_record *sample = NULL;
+    int64_t shape[TLNMF_MAX_RANK];
+    *data = NULL;
+    tlnmf_error error = tlnmf_settings_create(ctx, "gcm", &settings);
+    if (error == TLNMF_OK)
+        error = set_all(ctx, settings, pairs, 5);
+    if (error == TLNMF_OK)
+        error = tlnmf_simulate_gcm(ctx, settings, &sample);
+    if (error == TLNMF_OK) {
+        const double *Y = tlnmf_get_array(sample, "Y", NULL, shape);
+        error = tlnmf_data_from_realisations(ctx, Y, shape, data);
+    }
+    tlnmf_record_free(sample);
+    tlnmf_settings_free(settings);
+    return error;
+}
+
+/* The model as bytes, which may be kept or sent, and back. */
+static tlnmf_error keep(tlnmf_ctx *ctx, const tlnmf_record *model)
+{
+    size_t size = 0;
+    tlnmf_record *again = NULL;
+    tlnmf_error error = tlnmf_record_pack(ctx, model, NULL, &size);
+    void *bytes = malloc(size);
+    if (bytes == NULL)
+        return TLNMF_ERR_MEMORY;
+    if (error == TLNMF_OK)
+        error = tlnmf_record_pack(ctx, model, bytes, &size);
+    if (error == TLNMF_OK)
+        error = tlnmf_record_unpack(ctx, bytes, size, &again);
+    if (error == TLNMF_OK)
+        printf("%zu values in %zu bytes\n", tlnmf_record_count(again), size);
+    tlnmf_record_free(again);
+    free(bytes);
+    return error;
 }
 
 int main(void)
 {
-    enum { M = 12, N = 40, K = 3 };
-    static double Y[M * N];
+    static const char *const pairs[][2] = {{"k", "3"},
+                                           {"method", "tl"},
+                                           {"J", "1000"},
+                                           {"threads", "1"}}; /* the counter has no lock */
     budget used = {0};
-    tlnmf_hooks hooks;
-    tlnmf_hooks_init(&hooks);
-    hooks.allocate = take;
-    hooks.release = give;
-    hooks.user = &used;
-
     tlnmf_ctx *ctx = NULL;
     tlnmf_data *data = NULL;
-    tlnmf_result *result = NULL;
-    tlnmf_settings settings;
-    tlnmf_settings_init(&settings);
-    settings.k = K;
-    settings.J = 1000;
-    settings.threads = 1; /* so that the counter needs no lock */
-    if (tlnmf_ctx_create(&hooks, &ctx) != TLNMF_OK)
+    tlnmf_settings *settings = NULL;
+    tlnmf_record *model = NULL;
+    if (tlnmf_ctx_create_with(take, give, &used, &ctx) != TLNMF_OK)
         return 1;
-    tlnmf_error error = tlnmf_simulate_gcm(ctx, 1, M, N, K, 1, 2, TLNMF_STREAM_OWN, Y, NULL, NULL);
+    tlnmf_ctx_set_progress(ctx, watch, NULL);
+    tlnmf_error error = make_data(ctx, &data);
     if (error == TLNMF_OK)
-        error = tlnmf_data_from_realisations(ctx, Y, 1, M, N, &data);
+        error = tlnmf_settings_create(ctx, "fit", &settings);
     if (error == TLNMF_OK)
-        error = tlnmf_fit(ctx, data, &settings, NULL, watch, NULL, &result);
+        error = set_all(ctx, settings, pairs, 4);
+    if (error == TLNMF_OK)
+        error = tlnmf_fit(ctx, data, settings, NULL, &model);
     if (error == TLNMF_OK) {
-        tlnmf_info info;
-        tlnmf_result_describe(result, &info);
-        printf("stopped by: %s; C = %.4f is what was reached\n",
-               tlnmf_outcome_name((tlnmf_outcome)info.outcome), info.C);
-    } else {
-        fprintf(stderr, "%s\n", tlnmf_message(ctx));
+        printf("stopped by: %s; C = %.4f is what was reached\n", tlnmf_get_text(model, "outcome"),
+               tlnmf_get_real(model, "C"));
+        error = keep(ctx, model);
     }
-    tlnmf_result_free(result);
+    if (error != TLNMF_OK)
+        fprintf(stderr, "%s\n", tlnmf_message(ctx));
+    tlnmf_record_free(model);
+    tlnmf_settings_free(settings);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
     printf("blocks still held: %zu\n", used.blocks);

@@ -1,3 +1,4 @@
+/* Arrays: which format a spec means, in and out. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@ static char *split_spec(const char *spec, const char **member)
     *member = NULL;
     if (colon) {
         io_format format = io_format_of_name(spec, (size_t)(colon - spec));
-        if (format == IO_FORMAT_HDF5 || format == IO_FORMAT_MAT) {
+        if (format == IO_FORMAT_HDF5 || format == IO_FORMAT_MAT || format == IO_FORMAT_NPZ) {
             length = (size_t)(colon - spec);
             if (colon[1])
                 *member = colon + 1;
@@ -22,7 +23,24 @@ static char *split_spec(const char *spec, const char **member)
     return strndup(spec, length);
 }
 
-bool io_array_read(const char *spec, io_array *out, io_error *err)
+static bool read_source(const io_source *source, const char *member, const io_place *place,
+                        io_array *out, io_error *err)
+{
+    switch (source->format) {
+    case IO_FORMAT_NPY:
+        return io_npy_read(source, place, out, err);
+    case IO_FORMAT_NPZ:
+        return io_npz_read(source, member, place, out, err);
+    case IO_FORMAT_TEXT:
+        return io_csv_read(source, place, out, err);
+    case IO_FORMAT_HDF5:
+        return io_hdf5_read(source, member, place, out, err);
+    default:
+        return io_mat_read(source, member, place, out, err);
+    }
+}
+
+bool io_array_read(const char *spec, const io_place *place, io_array *out, io_error *err)
 {
     const char *member;
     char *path = split_spec(spec, &member);
@@ -33,16 +51,11 @@ bool io_array_read(const char *spec, io_array *out, io_error *err)
     if (!path)
         return io_no_memory(err, spec);
     if (io_source_open(path, &source, err)) {
-        if (source.format == IO_FORMAT_NPY)
-            ok = io_npy_read(&source, out, err);
-        else if (source.format == IO_FORMAT_HDF5)
-            ok = io_hdf5_read(&source, member, out, err);
-        else
-            ok = io_mat_read(&source, member, out, err);
+        ok = read_source(&source, member, place, out, err);
         io_source_close(&source);
     }
     if (!ok)
-        io_array_free(out);
+        *out = (io_array){0}; /* the readers have given their memory back */
     free(path);
     return ok;
 }

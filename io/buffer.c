@@ -1,3 +1,4 @@
+/* Bytes that grow, for files that are put together in memory. */
 #include "internal.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
+/* What is in a file, as a JSON object. */
 #include "h5.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* JSON is UTF-8, names of files and variables need not be. */
-static json_t *text_of(const char *name)
+json_t *io_json_text(const char *name)
 {
     json_t *text = json_string(name);
 
@@ -32,7 +32,7 @@ static json_t *arrays_of(const io_listing *listing, const char *skip)
         for (int d = 0; d < entry->ndim; d++)
             json_array_append_new(shape, json_integer(entry->dim[d]));
         ok = json_array_size(shape) == (size_t)entry->ndim;
-        json_t *item = json_pack("{s:o, s:s, s:o}", "name", text_of(entry->name), "dtype",
+        json_t *item = json_pack("{s:o, s:s, s:o}", "name", io_json_text(entry->name), "dtype",
                                  entry->dtype, "shape", shape);
         ok = json_array_append_new(arrays, item) == 0 && ok;
     }
@@ -72,6 +72,12 @@ static json_t *describe(const io_source *source, io_error *err)
     if (source->format == IO_FORMAT_NPY) {
         format = "npy";
         ok = io_npy_list(source, &listing, err);
+    } else if (source->format == IO_FORMAT_NPZ) {
+        format = "npz";
+        ok = io_npz_list(source, &listing, err);
+    } else if (source->format == IO_FORMAT_TEXT) {
+        format = "text";
+        ok = io_csv_list(source, &listing, err);
     } else if (source->format == IO_FORMAT_MAT) {
         format = "mat";
         ok = io_mat_list(source, &listing, err);
@@ -81,8 +87,8 @@ static json_t *describe(const io_source *source, io_error *err)
     }
     if (ok) {
         json_t *arrays = arrays_of(&listing, summary ? "/summary" : NULL);
-        result = json_pack("{s:o, s:s, s:I, s:o}", "file", text_of(source->name), "format", format,
-                           "bytes", (json_int_t)source->size, "arrays", arrays);
+        result = json_pack("{s:o, s:s, s:I, s:o}", "file", io_json_text(source->name), "format",
+                           format, "bytes", (json_int_t)source->size, "arrays", arrays);
         if (result && summary && json_object_set(result, "summary", summary) != 0) {
             json_decref(result);
             result = NULL;

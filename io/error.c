@@ -1,3 +1,4 @@
+/* Messages of failed calls. */
 #include "internal.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* HDF5 inside this room: what arrays, models and descriptions have in common.
+/* HDF5 inside io/: what arrays, models and descriptions have in common.
  *
  * None of these functions silences HDF5's own messages: their callers run them between
  * H5E_BEGIN_TRY and H5E_END_TRY, once at the door. */
@@ -21,11 +21,35 @@ bool io_h5_list(hid_t file, const char *name, io_listing *listing, io_error *err
  * negative with `err` filled in. H5Dclose when done. */
 hid_t io_h5_dataset(hid_t file, const char *name, const char *path, io_array *shape, io_error *err);
 
-bool io_h5_read(hid_t file, const char *name, const char *path, io_array *out, io_error *err);
+bool io_h5_read(hid_t file, const char *name, const char *path, const io_place *place_or_null,
+                io_array *out, io_error *err);
 
 /* Elements of an open dataset as `native`, into a buffer the caller has sized by its shape. */
 bool io_h5_fill(hid_t dataset, const char *name, const char *path, hid_t native, void *buffer,
                 io_error *err);
+
+/* ---- what is believed (h5_trust.c) -------------------------------------------------------- */
+
+/* Where the numbers of a dataset are. Only those in the file itself are read: a file from somebody
+ * else could name any other file of this machine. */
+typedef enum io_h5_place {
+    IO_H5_INSIDE,
+    IO_H5_DAMAGED, /* or not there */
+    IO_H5_LINK,    /* behind an external link */
+    IO_H5_EXTERNAL,
+    IO_H5_VIRTUAL
+} io_h5_place;
+
+/* Negative unless the dataset is in the file. */
+hid_t io_h5_open_inside(hid_t file, const char *path, io_h5_place *place);
+const char *io_h5_place_name(io_h5_place place); /* "a virtual dataset" */
+/* Whether there is a link of this name; none to other files is followed. */
+bool io_h5_has(hid_t file, const char *path);
+/* That nothing in the file refers to other files, for readers that would follow; true for a file
+ * that is not HDF5. */
+bool io_h5_all_inside(const char *path, const char *name, io_error *err);
+/* Whether so many elements, and chunks as large as they are, can come of the bytes stored. */
+bool io_h5_is_believable(hid_t dataset, int64_t count);
 
 /* ---- building a file in memory ------------------------------------------------------------ */
 

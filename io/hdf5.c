@@ -1,3 +1,4 @@
+/* Reading HDF5: what is inside, and arrays of real numbers. */
 #include "h5.h"
 
 #include <stdio.h>
@@ -97,8 +98,15 @@ typedef struct visitor {
 static bool add_dataset(hid_t root, const char *path, io_listing *listing)
 {
     io_entry entry = {0};
-    hid_t dataset = H5Dopen2(root, path, H5P_DEFAULT);
+    io_h5_place place;
+    hid_t dataset = io_h5_open_inside(root, path, &place);
     bool known = dataset >= 0 && describe(dataset, &entry);
+
+    if (place == IO_H5_EXTERNAL || place == IO_H5_VIRTUAL) {
+        snprintf(entry.dtype, sizeof entry.dtype, "%s",
+                 place == IO_H5_VIRTUAL ? "virtual" : "external");
+        known = true;
+    }
 
     if (dataset >= 0)
         H5Dclose(dataset);
@@ -170,6 +178,13 @@ static bool check(hid_t dataset, const char *name, const char *path, io_array *s
     if (io_count(entry.ndim, entry.dim) < 0)
         return io_fail(err, IO_BAD_INPUT, "%s: %s claims more elements than can be counted", name,
                        path);
+    if (!io_h5_is_believable(dataset, io_count(entry.ndim, entry.dim)))
+        return io_fail(
+            err, IO_BAD_INPUT,
+            "%s: %s claims %lld elements (or chunks as large), far beyond the %lld bytes "
+            "that are stored",
+            name, path, (long long)io_count(entry.ndim, entry.dim),
+            (long long)H5Dget_storage_size(dataset));
     *shape = (io_array){.ndim = entry.ndim};
     memcpy(shape->dim, entry.dim, sizeof shape->dim);
     return true;
@@ -177,10 +192,15 @@ static bool check(hid_t dataset, const char *name, const char *path, io_array *s
 
 hid_t io_h5_dataset(hid_t file, const char *name, const char *path, io_array *shape, io_error *err)
 {
-    hid_t dataset = H5Dopen2(file, path, H5P_DEFAULT);
+    io_h5_place place;
+    hid_t dataset = io_h5_open_inside(file, path, &place);
 
     if (dataset < 0) {
-        no_dataset(file, name, path, err);
+        if (place == IO_H5_DAMAGED)
+            no_dataset(file, name, path, err);
+        else
+            io_fail(err, IO_BAD_INPUT, "%s: %s is %s: only what is in the file itself is read",
+                    name, path, io_h5_place_name(place));
         return dataset;
     }
     if (check(dataset, name, path, shape, err))
@@ -198,7 +218,8 @@ bool io_h5_fill(hid_t dataset, const char *name, const char *path, hid_t native,
                    path);
 }
 
-bool io_h5_read(hid_t file, const char *name, const char *path, io_array *out, io_error *err)
+bool io_h5_read(hid_t file, const char *name, const char *path, const io_place *place,
+                io_array *out, io_error *err)
 {
     io_array array;
     hid_t dataset = io_h5_dataset(file, name, path, &array, err);
@@ -206,38 +227,39 @@ bool io_h5_read(hid_t file, const char *name, const char *path, io_array *out, i
     if (dataset < 0)
         return false;
     int64_t count = io_count(array.ndim, array.dim);
-    array.x = io_new_words(name, count, err);
+    array.x = io_array_new(place, name, array.ndim, array.dim, err);
     bool ok =
         array.x && (count == 0 || io_h5_fill(dataset, name, path, H5T_NATIVE_DOUBLE, array.x, err));
     H5Dclose(dataset);
     if (ok)
         *out = array;
     else
-        free(array.x);
+        io_array_drop(place, array.x);
     return ok;
 }
 
-static bool read_member(hid_t file, const char *name, const char *member, io_array *out,
-                        io_error *err)
+static bool read_member(hid_t file, const char *name, const char *member, const io_place *place,
+                        io_array *out, io_error *err)
 {
     io_listing listing = {0};
     bool ok = member || io_h5_list(file, name, &listing, err);
 
     if (ok && !member)
         member = io_listing_only(&listing, name, err);
-    ok = ok && member && io_h5_read(file, name, member, out, err);
+    ok = ok && member && io_h5_read(file, name, member, place, out, err);
     io_listing_free(&listing);
     return ok;
 }
 
-bool io_hdf5_read(const io_source *source, const char *member, io_array *out, io_error *err)
+bool io_hdf5_read(const io_source *source, const char *member, const io_place *place, io_array *out,
+                  io_error *err)
 {
     bool ok = false;
 
     H5E_BEGIN_TRY
     {
         hid_t file = io_h5_open(source, err);
-        ok = file >= 0 && read_member(file, source->name, member, out, err);
+        ok = file >= 0 && read_member(file, source->name, member, place, out, err);
         if (file >= 0)
             H5Fclose(file);
     }

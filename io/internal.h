@@ -1,4 +1,4 @@
-/* What the files of this room share; nobody outside includes it. */
+/* What the readers and writers of io/ share; nobody outside includes it. */
 #ifndef TLNMF_IO_INTERNAL_H
 #define TLNMF_IO_INTERNAL_H
 
@@ -11,9 +11,17 @@
 /* The number of elements of a shape, or -1 when it does not fit in an int64_t. */
 int64_t io_count(int ndim, const int64_t *dim);
 
-/* Room for `count` elements of 8 bytes. A claim beyond the machine's memory is refused before it
- * is tried: an overcommitting system would grant it and kill the process later. */
-void *io_new_words(const char *name, int64_t count, io_error *err);
+/* Memory for the numbers of an array, from the place if there is one, else from malloc. A claim
+ * beyond the machine's memory is refused before it is tried: an overcommitting system would grant
+ * it and kill the process later. */
+double *io_array_new(const io_place *place_or_null, const char *name, int ndim, const int64_t *dim,
+                     io_error *err);
+/* After a failed read: frees what io_array_new got from malloc. */
+void io_array_drop(const io_place *place_or_null, double *x);
+
+/* Whether an array of doubles of this count may come of so many stored bytes: small, or at most 200
+ * times as large. A few bytes that claim gigabytes are refused. */
+bool io_is_believable(int64_t count, int64_t stored);
 
 /* Visits a column-major array in the order of its storage; each step gives the offset in C order.
  */
@@ -33,7 +41,9 @@ typedef enum io_format {
     IO_FORMAT_UNKNOWN,
     IO_FORMAT_NPY,
     IO_FORMAT_HDF5,
-    IO_FORMAT_MAT
+    IO_FORMAT_MAT,
+    IO_FORMAT_NPZ,
+    IO_FORMAT_TEXT
 } io_format;
 
 /* An input as its reader wants it: a regular file by its path, so that only the asked part is read;
@@ -86,6 +96,18 @@ void io_output_abort(io_output *output);
 #define io_output_failed(...) (io_output_set_error(__VA_ARGS__), io_false())
 void io_output_set_error(const io_output *output, int why, io_error *err);
 
+/* A temporary is called .BASE.PID-NUMBER, its base cut to this many bytes. */
+enum { IO_TEMPORARY_BASE = 200 };
+/* Locks a temporary that was just made, as a sign that its writer lives; false if somebody took it
+ * for a stale one before that and removed it. */
+bool io_claim_temporary(int fd);
+/* Removes temporaries for `base` whose writers are dead. */
+void io_remove_stale(const char *directory, const char *base);
+
+/* Reserves disk space for a file that is being written, its size unchanged. False leaves errno:
+ * there is no space, or a limit is below it. True where the file system cannot say. */
+bool io_reserve(int fd, int64_t bytes);
+
 /* ---- bytes that grow ---------------------------------------------------------------------- */
 
 typedef struct io_buffer {
@@ -129,15 +151,30 @@ void io_set_missing(const io_listing *listing, const char *name, const char *wha
 
 /* ---- the formats: a reader, a lister, a writer -------------------------------------------- */
 
-bool io_npy_read(const io_source *source, io_array *out, io_error *err);
+bool io_npy_read(const io_source *source, const io_place *place, io_array *out, io_error *err);
 bool io_npy_list(const io_source *source, io_listing *listing, io_error *err);
+/* The bytes of the file; free(*bytes) when done. False when out of memory. */
+bool io_npy_encode(const io_array *array, unsigned char **bytes, size_t *size);
 bool io_npy_write(const char *path, const io_array *array, io_error *err);
 
 /* `member` names the array, or is NULL for the only one. */
-bool io_hdf5_read(const io_source *source, const char *member, io_array *out, io_error *err);
+bool io_hdf5_read(const io_source *source, const char *member, const io_place *place, io_array *out,
+                  io_error *err);
 bool io_hdf5_write(const char *path, const char *member, const io_array *array, io_error *err);
 
-bool io_mat_read(const io_source *source, const char *member, io_array *out, io_error *err);
+bool io_mat_read(const io_source *source, const char *member, const io_place *place, io_array *out,
+                 io_error *err);
+/* That a version 5 file is whole: elements up to its end, compressed ones with their checksums,
+ * arrays with as many numbers as their shapes say (mat5.c). */
+bool io_mat5_check(const io_source *source, FILE *f, io_error *err);
 bool io_mat_list(const io_source *source, io_listing *listing, io_error *err);
+
+bool io_npz_read(const io_source *source, const char *member, const io_place *place, io_array *out,
+                 io_error *err);
+bool io_npz_list(const io_source *source, io_listing *listing, io_error *err);
+
+/* The note of the array says what was recognised. */
+bool io_csv_read(const io_source *source, const io_place *place, io_array *out, io_error *err);
+bool io_csv_list(const io_source *source, io_listing *listing, io_error *err);
 
 #endif

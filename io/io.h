@@ -1,8 +1,5 @@
-/* Files in and out: arrays, sound, models. The program's room; the library never includes it.
- *
- * A *spec* names an array: `data.npy`, `data.h5:/group/Y`, `data.mat:Y`, or `-` for standard input
- * (reading) and standard output (writing). Without `:/path` or `:name` a file that holds exactly
- * one numeric array means that array.
+/* Readers and writers of files, below the public functions of tlnmf/io.h (api*.c), which say what a
+ * *spec* is. They know nothing of records and contexts.
  *
  * Every function returns true, or false with `err` filled in; `err->text` names the culprit. */
 #ifndef TLNMF_IO_IO_H
@@ -13,12 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum io_fault {
-    IO_NONE = 0,
-    IO_BAD_INPUT = 3, /* the numbers are the program's exit codes */
-    IO_NO_OUTPUT = 5,
-    IO_NO_MEMORY = 6,
-} io_fault;
+typedef enum io_fault { IO_NONE = 0, IO_BAD_INPUT, IO_NO_OUTPUT, IO_NO_MEMORY } io_fault;
 
 typedef struct io_error {
     io_fault fault;
@@ -44,11 +36,21 @@ typedef struct io_array {
     int ndim;
     int64_t dim[IO_MAX_DIM];
     double *x;
+    char note[192]; /* what the reader of a text has decided; "" elsewhere */
 } io_array;
 
-/* From .npy, HDF5 and .mat: real numbers of any type, as the extension or else the content says.
- * To .npy (also `-` and names without extension) and HDF5, there under /Y unless the spec says. */
-bool io_array_read(const char *spec, io_array *out, io_error *err);
+/* Where an array goes that is read: make() gives memory for its numbers, or NULL with `err` filled
+ * in. The memory belongs to whoever gave it, also when reading fails. */
+typedef struct io_place {
+    double *(*make)(void *user, const char *name, int ndim, const int64_t *dim, io_error *err);
+    void *user;
+} io_place;
+
+/* From .npy, .npz, HDF5, .mat, CSV and TSV: real numbers of any type, as the extension or else the
+ * content says.
+ * Without a place out->x is malloc's, for io_array_free. */
+bool io_array_read(const char *spec, const io_place *place_or_null, io_array *out, io_error *err);
+/* To .npy (also `-` and names without extension) and HDF5, there under /Y unless the spec says. */
 bool io_array_write(const char *spec, const io_array *array, io_error *err);
 void io_array_free(io_array *array);
 
@@ -64,58 +66,46 @@ bool io_slurp(const char *path, unsigned char **bytes, size_t *size, io_error *e
 /* ---- sound -------------------------------------------------------------------------------- */
 
 /* Samples are x[frame * channels + channel], full scale is [-1, 1]. `format` is libsndfile's format
- * word (container | sample format); io/io.h's users pass it on and need not look inside. */
-typedef struct io_audio_info {
+ * word (container | sample format); users pass it on and need not look inside. */
+typedef struct io_sound_info {
     int64_t frames;
     int channels, rate, format;
-} io_audio_info;
+} io_sound_info;
 
-typedef struct io_audio {
-    int64_t frames;
-    int channels, rate;
-    int format;
-    double *x;
-} io_audio;
-
-/* The whole of a sound file in any format of libsndfile, or of standard input for `-`. Refused with
- * a message: no sound, no samples, a file cut short, a sample that is not finite. What is allocated
- * follows what has been read, never the header alone. */
-bool io_audio_read(const char *path, io_audio *out, io_error *err);
-void io_audio_free(io_audio *audio);
-
-/* The same, block by block. Where a header cannot be trusted (compressed formats) opening decodes
- * the file once to count its frames, so that info->frames is what can be read. */
-typedef struct io_audio_reader io_audio_reader;
-bool io_audio_open(const char *path, io_audio_reader **out, io_audio_info *info, io_error *err);
+/* A sound file in any format of libsndfile, or standard input for `-`, read block by block. Refused
+ * with a message: no sound, no samples, a file cut short, a sample that is not finite. Where a
+ * header cannot be trusted (compressed formats) opening decodes the file once to count its frames,
+ * so that info->frames is what can be read. */
+typedef struct io_sound_reader io_sound_reader;
+bool io_sound_open(const char *path, io_sound_reader **out, io_sound_info *info, io_error *err);
 /* Exactly `frames` frames from number `first` on, or an error; each sample is finite. */
-bool io_audio_read_at(io_audio_reader *reader, int64_t first, int64_t frames, double *x,
+bool io_sound_read_at(io_sound_reader *reader, int64_t first, int64_t frames, double *x,
                       io_error *err);
-void io_audio_close(io_audio_reader *reader); /* NULL is fine */
+void io_sound_close(io_sound_reader *reader); /* NULL is fine */
 
 /* The format in which `path` (.wav, .flac, .w64; `-` is .wav) holds sound that came as `like`:
  * whole numbers stay whole numbers of at least as many bits, floating point stays so where the
  * container has it, lossy formats become 32-bit floats, and a .wav too large for its 32-bit sizes
  * is an RF64. 0 with `err` filled in for another extension. */
-int io_audio_format_like(const char *path, int like, int64_t frames, int channels, io_error *err);
+int io_sound_format_like(const char *path, int like, int64_t frames, int channels, io_error *err);
 /* 2^-(bits - 1), or 0 for floating point: how far apart two values of a format are. */
-double io_audio_step(int format);
+double io_sound_step(int format);
 
 /* Writing block by block, all or nothing: beside the final name until the commit. Samples are
  * rounded to nearest, without dither, and clipped where the format ends: the writer counts how many
  * were. No time stamps. info->frames only says how large the file will be. */
-typedef struct io_audio_writer io_audio_writer;
-bool io_audio_create(const char *path, const io_audio_info *info, io_audio_writer **out,
+typedef struct io_sound_writer io_sound_writer;
+bool io_sound_create(const char *path, const io_sound_info *info, io_sound_writer **out,
                      io_error *err);
-bool io_audio_append(io_audio_writer *writer, const double *x, int64_t frames, io_error *err);
-int64_t io_audio_clipped(const io_audio_writer *writer);
+/* About how many bytes a file like this takes; of FLAC, half of the samples' bytes. */
+int64_t io_sound_size(const io_sound_info *info);
+bool io_sound_append(io_sound_writer *writer, const double *x, int64_t frames, io_error *err);
+int64_t io_sound_clipped(const io_sound_writer *writer);
+/* The file that is written until the commit; "" where the output is written in place. */
+const char *io_sound_temporary(const io_sound_writer *writer);
 /* Either ends the writer, also when the commit fails. */
-bool io_audio_commit(io_audio_writer *writer, io_error *err);
-void io_audio_abort(io_audio_writer *writer); /* NULL is fine */
-
-/* All at once; the format follows from the extension (.wav and `-`: 32-bit float; .flac: 24 bits;
- * .w64: 32-bit float). *clipped, if asked for, is the number of samples that did not fit. */
-bool io_audio_write(const char *path, const double *x, int64_t frames, int channels, int rate,
-                    int64_t *clipped, io_error *err);
+bool io_sound_commit(io_sound_writer *writer, io_error *err);
+void io_sound_abort(io_sound_writer *writer); /* NULL is fine */
 
 /* ---- label tracks ------------------------------------------------------------------------- */
 
@@ -163,26 +153,44 @@ bool io_midi_write(const char *path, double beats_per_minute, const io_midi_trac
 
 /* ---- models ------------------------------------------------------------------------------- */
 
-typedef struct io_trace_row {
-    int64_t stage, iteration;
-    double C, L, I, step;
-} io_trace_row;
+/* The columns of a trace, as datasets: /trace/stage, iteration, C, L, I, step, and seconds, which
+ * files of version 0.1 do not have. */
+enum { IO_TRACE_COLUMNS = 7, IO_TRACE_NEEDED = 6 };
+extern const char *const io_trace_paths[IO_TRACE_COLUMNS];
 
-/* What `fit` and `jd` leave behind. K = 0: a transform alone, W and H are NULL. */
+/* Arrays that a model may hold beside Phi, W, H: coefficients X and V of an application, and what a
+ * diagonalisation of whitened data comes to. */
+enum { IO_COEFFICIENTS = 4 };
+extern const char *const io_coefficient_paths[IO_COEFFICIENTS];
+
+/* An array of a model beside Phi, W and H. */
+enum { IO_EXTRA_NAME = 64 };
+typedef struct io_extra {
+    char name[IO_EXTRA_NAME];
+    int ndim;
+    int64_t dim[4];
+    double *x;
+} io_extra;
+
+/* What a fit, a diagonalisation or a separation leaves behind. */
 typedef struct io_model {
-    int64_t M, N, K;
-    double *Phi, *W, *H;  /* M x M, M x K, K x N, C order */
+    int64_t M, N, K;     /* K = 0: a transform alone; N = 0: W, but no H */
+    double *Phi, *W, *H; /* M x M, M x K, K x N, C order; W and H may be NULL, and so may Phi if
+                            there are extras: the members of a separation */
+    int64_t extras;
+    io_extra *extra;      /* datasets /arrays/<name> */
     int64_t trace_length; /* 0: no trace */
-    io_trace_row *trace;
+    double *trace[IO_TRACE_COLUMNS];
+    io_array coefficient[IO_COEFFICIENTS]; /* x is NULL where there is none */
     json_t *summary; /* what `--json` prints: results, `options`, `data`, versions */
 } io_model;
 
-/* One HDF5 file: datasets /Phi /W /H, /trace/{stage,iteration,C,L,I,step}, the summary as JSON text
- * in /summary and, for people without a JSON reader, its scalars as attributes of /, and those of
- * its members `options` and `data` as attributes of /options and /data. The attributes format,
- * format_version, M, N and K of / are ours and win over members of the summary with these names.
- * No time stamps. Phi, W and H must be finite, for writing and for reading; the trace need not.
- * After reading, `summary` is an object, empty if the file has none. */
+/* One HDF5 file: datasets /Phi /W /H, /X /V, /arrays/.., /trace/.., the summary as JSON text in
+ * /summary and, for people without a JSON reader, its scalars as attributes of /, and those of its
+ * members `options` and `data` as attributes of /options and /data. The attributes format,
+ * format_version, M, N and K of / are ours and win over members of the summary with these names. No
+ * time stamps. Phi, W and H must be finite, for writing and for reading; the trace need not. After
+ * reading, `summary` is an object, empty if the file has none. */
 bool io_model_write(const char *path, const io_model *model, io_error *err);
 bool io_model_read(const char *path, io_model *out, io_error *err);
 void io_model_free(io_model *model);
@@ -192,5 +200,9 @@ void io_model_free(io_model *model);
 /* What `info` tells of any file we can read: format, arrays with their types and shapes, and for a
  * model its summary. Returns a new JSON object, or NULL with `err` filled in. */
 json_t *io_describe(const char *path, io_error *err);
+
+/* JSON is UTF-8, names of files need not be: what is not ASCII in those becomes '?'. NULL when out
+ * of memory. */
+json_t *io_json_text(const char *text);
 
 #endif

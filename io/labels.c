@@ -1,3 +1,4 @@
+/* Label tracks of Audacity, in and out; safe names of files. */
 #include "internal.h"
 
 #include <math.h>
@@ -257,15 +258,37 @@ static void cut(char *stem, size_t room)
     stem[room] = '\0';
 }
 
+/* Characters that turn the direction of text (U+200E and F, U+202A to E, U+2066 to 9) would show a
+ * name as another one; C1 controls (U+0080 to 9F) reach terminals as commands. */
+static void drop_directions(char *stem)
+{
+    char *to = stem;
+
+    for (const unsigned char *c = (const unsigned char *)stem; *c;) {
+        bool turns =
+            c[0] == 0xe2 &&
+            ((c[1] == 0x80 && (c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xaa && c[2] <= 0xae))) ||
+             (c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9));
+        bool controls = c[0] == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f;
+        if (turns || controls)
+            *to++ = '_';
+        else
+            *to++ = (char)*c;
+        c += turns ? 3 : controls ? 2 : 1;
+    }
+    *to = '\0';
+}
+
 /* `stem` has room for STEM + 2 bytes. */
 static void make_safe(const char *name, char *stem)
 {
-    name += strspn(name, " ."); /* "..", hidden files */
+    name += strspn(name, " .-"); /* "..", hidden files, what looks like an option */
     snprintf(stem, STEM + 2, "%s", name);
     cut(stem, STEM);
     for (char *c = stem; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127 || strchr("/\\<>:\"|?*", *c))
             *c = '_';
+    drop_directions(stem);
     for (size_t n = strlen(stem); n > 0 && (stem[n - 1] == ' ' || stem[n - 1] == '.'); n--)
         stem[n - 1] = '\0';
     if (stem[0] == '\0')

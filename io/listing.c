@@ -1,3 +1,4 @@
+/* Lists of the arrays in a file, for choosing one and for messages. */
 #include "internal.h"
 
 #include <stdio.h>

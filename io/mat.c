@@ -1,9 +1,8 @@
 /* MATLAB files through matio: real, dense arrays, turned from columns first to rows first. */
-#include "internal.h"
+#include "mat.h"
+#include "h5.h"
 
 #include <errno.h>
-#include <hdf5.h>
-#include <matio.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +31,7 @@ static mat_t *open_bytes(const io_source *source, io_error *err)
     }
     if (!io_write_all(fd, source->bytes, (size_t)source->size)) {
         io_fail(err, IO_BAD_INPUT, "%s: %s: %s", source->name, path, strerror(errno));
-    } else {
+    } else if (io_h5_all_inside(path, source->name, err)) {
         mat = Mat_Open(path, MAT_ACC_RDONLY);
         if (!mat)
             io_fail_content(source, "not a MATLAB file", err);
@@ -42,25 +41,7 @@ static mat_t *open_bytes(const io_source *source, io_error *err)
     return mat;
 }
 
-/* matio fills up a file that ends early with whatever was in memory, so that we look ourselves: in
- * version 5, elements of a tag (type and size, 4 bytes each) and their bytes follow each other. */
-static bool is_complete(const io_source *source, FILE *f)
-{
-    bool little = source->head[126] == 'I';
-    int64_t at = 128;
-    unsigned char tag[8];
-
-    while (at < source->size) {
-        if (fseeko(f, (off_t)at, SEEK_SET) != 0 || fread(tag, 1, 8, f) != 8)
-            return false;
-        int64_t size = 0;
-        for (int i = 0; i < 4; i++)
-            size = size << 8 | tag[little ? 7 - i : 4 + i];
-        at += 8 + size;
-    }
-    return at == source->size;
-}
-
+/* matio fills up a file that ends early with whatever was in memory, so that we look ourselves. */
 static bool check_complete(const io_source *source, mat_t *mat, io_error *err)
 {
     if (Mat_GetVersion(mat) != MAT_FT_MAT5)
@@ -68,18 +49,20 @@ static bool check_complete(const io_source *source, mat_t *mat, io_error *err)
     FILE *f = io_source_stream(source, err);
     if (!f)
         return false;
-    bool ok = is_complete(source, f);
+    bool ok = io_mat5_check(source, f, err);
     fclose(f);
-    return ok || io_fail(err, IO_BAD_INPUT, "%s: the file ends early", source->name);
+    return ok;
 }
 
-static mat_t *open_mat(const io_source *source, io_error *err)
+mat_t *io_mat_open(const io_source *source, io_error *err)
 {
     mat_t *mat = NULL;
 
     Mat_LogInitFunc("tlnmf", say_nothing);
     if (source->bytes)
         mat = open_bytes(source, err);
+    else if (!io_h5_all_inside(source->path, source->name, err)) /* version 7.3 is HDF5 inside */
+        return NULL;
     else if (!(mat = Mat_Open(source->path, MAT_ACC_RDONLY)))
         io_fail_content(source, "not a MATLAB file", err);
     if (mat && !check_complete(source, mat, err)) {
@@ -129,7 +112,7 @@ bool io_mat_list(const io_source *source, io_listing *listing, io_error *err)
 
     H5E_BEGIN_TRY /* version 7.3 is HDF5 inside */
     {
-        mat_t *mat = open_mat(source, err);
+        mat_t *mat = io_mat_open(source, err);
         ok = mat && list_variables(mat, source->name, listing, err);
         if (mat)
             Mat_Close(mat);
@@ -164,7 +147,8 @@ static bool check_shape(const io_source *source, mat_t *mat, const matvar_t *var
     if (count < 0)
         return io_fail(err, IO_BAD_INPUT, "%s: %s claims more elements than can be counted",
                        source->name, var->name);
-    if (count > most && Mat_GetVersion(mat) != MAT_FT_MAT73)
+    if (!io_is_believable(count, source->size) ||
+        (count > most && Mat_GetVersion(mat) != MAT_FT_MAT73))
         return io_fail(err, IO_BAD_INPUT, "%s: %s claims %lld elements, the file holds %lld bytes",
                        source->name, var->name, (long long)count, (long long)source->size);
     return true;
@@ -196,21 +180,21 @@ static double element(const void *data, enum matio_classes class, int64_t i)
     }
 }
 
-static bool read_variable(const io_source *source, mat_t *mat, matvar_t *var, io_array *out,
-                          io_error *err)
+static bool read_variable(const io_source *source, mat_t *mat, matvar_t *var, const io_place *place,
+                          io_array *out, io_error *err)
 {
     io_walk walk;
 
     if (!check_shape(source, mat, var, out, err))
         return false;
     int64_t count = io_count(out->ndim, out->dim);
-    double *x = io_new_words(source->name, count, err);
+    double *x = io_array_new(place, source->name, out->ndim, out->dim, err);
     if (!x)
         return false;
     size_t size = Mat_SizeOfClass((int)var->class_type);
     if (count > 0 && (Mat_VarReadDataAll(mat, var) != 0 || !var->data ||
                       (size_t)var->data_size != size || var->nbytes / size < (uint64_t)count)) {
-        free(x);
+        io_array_drop(place, x);
         return io_fail(err, IO_BAD_INPUT, "%s: %s cannot be read, the file is damaged",
                        source->name, var->name);
     }
@@ -221,8 +205,8 @@ static bool read_variable(const io_source *source, mat_t *mat, matvar_t *var, io
     return true;
 }
 
-static bool read_member(const io_source *source, mat_t *mat, const char *member, io_array *out,
-                        io_error *err)
+static bool read_member(const io_source *source, mat_t *mat, const char *member,
+                        const io_place *place, io_array *out, io_error *err)
 {
     io_listing listing = {0};
     matvar_t *var = member ? Mat_VarReadInfo(mat, member) : NULL;
@@ -235,20 +219,21 @@ static bool read_member(const io_source *source, mat_t *mat, const char *member,
     }
     if (ok && !var)
         ok = io_fail_missing(&listing, source->name, "variable", member, err);
-    ok = ok && read_variable(source, mat, var, out, err);
+    ok = ok && read_variable(source, mat, var, place, out, err);
     Mat_VarFree(var);
     io_listing_free(&listing);
     return ok;
 }
 
-bool io_mat_read(const io_source *source, const char *member, io_array *out, io_error *err)
+bool io_mat_read(const io_source *source, const char *member, const io_place *place, io_array *out,
+                 io_error *err)
 {
     bool ok = false;
 
     H5E_BEGIN_TRY /* version 7.3 is HDF5 inside */
     {
-        mat_t *mat = open_mat(source, err);
-        ok = mat && read_member(source, mat, member, out, err);
+        mat_t *mat = io_mat_open(source, err);
+        ok = mat && read_member(source, mat, member, place, out, err);
         if (mat)
             Mat_Close(mat);
     }

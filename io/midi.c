@@ -1,3 +1,4 @@
+/* Standard MIDI Files. */
 #include "internal.h"
 
 #include <math.h>

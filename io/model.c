@@ -1,3 +1,5 @@
+/* Model files: by their extension; HDF5 with Phi, W, H, a trace and a summary. */
+#include "model.h"
 #include "h5.h"
 
 #include <math.h>
@@ -8,22 +10,11 @@
 static const char FORMAT[] = "tlnmf-model";
 enum { FORMAT_VERSION = 1 };
 
-/* The columns of a trace: where each lies in a row and in the file. */
-typedef struct column {
-    const char *path;
-    size_t offset;
-    bool integer;
-} column;
-
-static const column columns[] = {
-    {"/trace/stage", offsetof(io_trace_row, stage), true},
-    {"/trace/iteration", offsetof(io_trace_row, iteration), true},
-    {"/trace/C", offsetof(io_trace_row, C), false},
-    {"/trace/L", offsetof(io_trace_row, L), false},
-    {"/trace/I", offsetof(io_trace_row, I), false},
-    {"/trace/step", offsetof(io_trace_row, step), false},
-};
-enum { COLUMNS = sizeof columns / sizeof columns[0] };
+const char *const io_trace_paths[IO_TRACE_COLUMNS] = {
+    "/trace/stage", "/trace/iteration", "/trace/C",      "/trace/L",
+    "/trace/I",     "/trace/step",      "/trace/seconds"};
+const char *const io_coefficient_paths[IO_COEFFICIENTS] = {"/X", "/V", "/unmixing", "/mixing"};
+enum { INTEGER_COLUMNS = 2 }; /* stage and iteration are integers in the file */
 
 static bool check_finite(const char *name, const char *letter, const double *x, int64_t rows,
                          int64_t cols, io_fault fault, io_error *err)
@@ -50,15 +41,23 @@ static void put_integer(io_h5_out *out, const char *object, const char *name, in
     io_h5_attribute(out, object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
 }
 
-static void put_trace(io_h5_out *out, const io_model *model, int64_t *words)
+static void put_trace(io_h5_out *out, const io_model *model)
 {
     io_h5_group(out, "/trace");
-    for (int c = 0; c < COLUMNS; c++) {
-        for (int64_t i = 0; i < model->trace_length; i++)
-            memcpy(&words[i], (const char *)&model->trace[i] + columns[c].offset, 8);
-        io_h5_put(out, columns[c].path, columns[c].integer ? H5T_STD_I64LE : H5T_IEEE_F64LE,
-                  columns[c].integer ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, 1,
-                  &model->trace_length, words);
+    for (int c = 0; c < IO_TRACE_COLUMNS; c++)
+        if (model->trace[c])
+            io_h5_put(out, io_trace_paths[c], c < INTEGER_COLUMNS ? H5T_STD_I64LE : H5T_IEEE_F64LE,
+                      H5T_NATIVE_DOUBLE, 1, &model->trace_length, model->trace[c]);
+}
+
+static void put_extras(io_h5_out *out, const io_model *model)
+{
+    io_h5_group(out, "/arrays");
+    for (int64_t i = 0; i < model->extras; i++) {
+        const io_extra *extra = &model->extra[i];
+        char path[IO_EXTRA_NAME + 16];
+        snprintf(path, sizeof path, "/arrays/%s", extra->name);
+        io_h5_put(out, path, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, extra->ndim, extra->dim, extra->x);
     }
 }
 
@@ -113,50 +112,74 @@ static void put_summary(io_h5_out *out, json_t *summary, const char *text)
     }
 }
 
-static void put_model(io_h5_out *out, const io_model *model, const char *summary, int64_t *words)
+static void put_model(io_h5_out *out, const io_model *model, const char *summary)
 {
     io_h5_attribute_text(out, "/", "format", FORMAT);
     put_integer(out, "/", "format_version", FORMAT_VERSION);
     put_integer(out, "/", "M", model->M);
     put_integer(out, "/", "N", model->N);
     put_integer(out, "/", "K", model->K);
-    put_matrix(out, "/Phi", model->Phi, model->M, model->M);
-    if (model->K > 0) {
+    if (model->Phi)
+        put_matrix(out, "/Phi", model->Phi, model->M, model->M);
+    if (model->W)
         put_matrix(out, "/W", model->W, model->M, model->K);
+    if (model->H)
         put_matrix(out, "/H", model->H, model->K, model->N);
-    }
+    for (int i = 0; i < IO_COEFFICIENTS; i++)
+        if (model->coefficient[i].x)
+            io_h5_put(out, io_coefficient_paths[i], H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
+                      model->coefficient[i].ndim, model->coefficient[i].dim,
+                      model->coefficient[i].x);
+    if (model->extras > 0)
+        put_extras(out, model);
     if (model->trace_length > 0)
-        put_trace(out, model, words);
+        put_trace(out, model);
     if (summary)
         put_summary(out, model->summary, summary);
 }
 
-bool io_model_write(const char *path, const io_model *model, io_error *err)
+static bool write_hdf5(const char *path, const io_model *m, io_error *err)
 {
-    const io_model *m = model;
     io_h5_out out;
     bool ok = false;
 
-    if (!check_finite(path, "Phi", m->Phi, m->M, m->M, IO_NO_OUTPUT, err) ||
-        (m->K > 0 && (!check_finite(path, "W", m->W, m->M, m->K, IO_NO_OUTPUT, err) ||
-                      !check_finite(path, "H", m->H, m->K, m->N, IO_NO_OUTPUT, err))))
-        return false;
     char *summary = m->summary ? json_dumps(m->summary, JSON_INDENT(2)) : NULL;
-    int64_t *words = io_new_words(path, m->trace_length, err);
-    if (m->summary && !summary) {
-        io_no_memory(err, path);
-    } else if (words) {
-        H5E_BEGIN_TRY
-        {
-            io_h5_begin(&out);
-            put_model(&out, m, summary, words);
-            ok = io_h5_finish(&out, path, err);
-        }
-        H5E_END_TRY
+    if (m->summary && !summary)
+        return io_no_memory(err, path);
+    H5E_BEGIN_TRY
+    {
+        io_h5_begin(&out);
+        put_model(&out, m, summary);
+        ok = io_h5_finish(&out, path, err);
     }
-    free(words);
+    H5E_END_TRY
     free(summary);
     return ok;
+}
+
+/* Names without extension, such as /dev/stdout or a pipe, and `-` are HDF5. */
+static bool is_hdf5_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return io_format_of_name(path, strlen(path)) == IO_FORMAT_HDF5 ||
+           !strchr(slash ? slash : path, '.');
+}
+
+bool io_model_write(const char *path, const io_model *m, io_error *err)
+{
+    if ((m->Phi && !check_finite(path, "Phi", m->Phi, m->M, m->M, IO_NO_OUTPUT, err)) ||
+        (m->W && !check_finite(path, "W", m->W, m->M, m->K, IO_NO_OUTPUT, err)) ||
+        (m->H && !check_finite(path, "H", m->H, m->K, m->N, IO_NO_OUTPUT, err)))
+        return false;
+    if (is_hdf5_name(path))
+        return write_hdf5(path, m, err);
+    io_format format = io_format_of_name(path, strlen(path));
+    if (format == IO_FORMAT_NPZ)
+        return io_npz_model_write(path, m, err);
+    if (format == IO_FORMAT_MAT)
+        return io_mat_model_write(path, m, err);
+    return io_fail(err, IO_NO_OUTPUT, "%s: models are written as .h5, .mat or .npz", path);
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -222,7 +245,7 @@ static bool get_matrix(hid_t file, const char *name, const char *path, int64_t *
 {
     io_array array;
 
-    if (!io_h5_read(file, name, path, &array, err))
+    if (!io_h5_read(file, name, path, NULL, &array, err))
         return false;
     *x = array.x;
     if (array.ndim != 2 || array.dim[0] == 0 || array.dim[1] == 0)
@@ -236,22 +259,32 @@ static bool get_matrices(hid_t file, const char *name, io_model *m, io_error *er
 {
     int64_t rows, cols;
 
+    /* a separation of members has no Phi of its own */
+    if (H5Lexists(file, "/Phi", H5P_DEFAULT) <= 0 && H5Lexists(file, "/arrays", H5P_DEFAULT) > 0) {
+        if (!get_integer(file, "M", &m->M) || !get_integer(file, "K", &m->K) || m->M < 1 ||
+            m->K < 0)
+            return io_fail(err, IO_BAD_INPUT, "%s: a model without valid sizes", name);
+        return true;
+    }
     if (!get_matrix(file, name, "/Phi", &m->M, &cols, &m->Phi, err))
         return false;
     if (cols != m->M)
         return io_fail(err, IO_BAD_INPUT, "%s: Phi is %lld x %lld, not square", name,
                        (long long)m->M, (long long)cols);
-    bool alone = H5Lexists(file, "/W", H5P_DEFAULT) == 0 && H5Lexists(file, "/H", H5P_DEFAULT) == 0;
-    if (alone) {
-        if (!get_integer(file, "N", &m->N) || m->N < 0)
-            m->N = 0;
+    bool has_W = io_h5_has(file, "/W");
+    bool has_H = io_h5_has(file, "/H");
+    bool has_N = get_integer(file, "N", &m->N) && m->N >= 0;
+    if (!has_N)
+        m->N = 0;
+    if (!has_W && !has_H)
         return true;
-    }
     if (!get_matrix(file, name, "/W", &rows, &m->K, &m->W, err))
         return false;
     if (rows != m->M)
         return io_fail(err, IO_BAD_INPUT, "%s: W has %lld rows, Phi has %lld", name,
                        (long long)rows, (long long)m->M);
+    if (!has_H && has_N && m->N == 0) /* learnt, but not applied to all frames */
+        return true;
     if (!get_matrix(file, name, "/H", &rows, &m->N, &m->H, err))
         return false;
     if (rows != m->K)
@@ -264,51 +297,75 @@ static bool get_matrices(hid_t file, const char *name, io_model *m, io_error *er
     return true;
 }
 
-static bool get_column(hid_t file, const char *name, const column *c, io_model *m, int64_t **words,
-                       io_error *err)
-{
-    io_array shape;
-    hid_t dataset = io_h5_dataset(file, name, c->path, &shape, err);
-    bool ok = false;
-
-    if (dataset < 0)
-        return false;
-    if (!m->trace && shape.ndim == 1) { /* the first column says how long they all are */
-        m->trace_length = shape.dim[0];
-        *words = io_new_words(name, m->trace_length, err);
-        m->trace = *words ? calloc((size_t)m->trace_length + 1, sizeof *m->trace) : NULL;
-        if (*words && !m->trace)
-            io_no_memory(err, name);
-    }
-    if (shape.ndim != 1 || shape.dim[0] != m->trace_length)
-        io_fail(err, IO_BAD_INPUT, "%s: %s is not as long as the trace", name, c->path);
-    else if (m->trace)
-        ok = m->trace_length == 0 ||
-             io_h5_fill(dataset, name, c->path, c->integer ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE,
-                        *words, err);
-    H5Dclose(dataset);
-    for (int64_t i = 0; ok && *words && i < m->trace_length; i++)
-        memcpy((char *)&m->trace[i] + c->offset, &(*words)[i], 8);
-    return ok;
-}
-
 static bool get_trace(hid_t file, const char *name, io_model *m, io_error *err)
 {
-    int64_t *words = NULL;
-    bool ok = true;
-
-    if (H5Lexists(file, "/trace", H5P_DEFAULT) <= 0)
+    if (!io_h5_has(file, "/trace"))
         return true;
-    for (int c = 0; ok && c < COLUMNS; c++)
-        ok = get_column(file, name, &columns[c], m, &words, err);
-    free(words);
-    return ok;
+    for (int c = 0; c < IO_TRACE_COLUMNS; c++) {
+        const char *path = io_trace_paths[c];
+        io_array array;
+        if (c >= IO_TRACE_NEEDED && !io_h5_has(file, path))
+            continue;
+        if (!io_h5_read(file, name, path, NULL, &array, err))
+            return false;
+        m->trace[c] = array.x;
+        if (c == 0 && array.ndim == 1) /* the first column says how long they all are */
+            m->trace_length = array.dim[0];
+        if (array.ndim != 1 || array.dim[0] != m->trace_length)
+            return io_fail(err, IO_BAD_INPUT, "%s: %s is not as long as the trace", name, path);
+    }
+    return true;
+}
+
+static bool get_coefficients(hid_t file, const char *name, io_model *m, io_error *err)
+{
+    for (int i = 0; i < IO_COEFFICIENTS; i++)
+        if (H5Lexists(file, io_coefficient_paths[i], H5P_DEFAULT) > 0 &&
+            !io_h5_read(file, name, io_coefficient_paths[i], NULL, &m->coefficient[i], err))
+            return false;
+    return true;
+}
+
+/* The datasets of /arrays. */
+static bool get_extras(hid_t file, const char *name, io_model *m, io_error *err)
+{
+    H5G_info_t group;
+
+    if (H5Lexists(file, "/arrays", H5P_DEFAULT) <= 0)
+        return true;
+    if (H5Gget_info_by_name(file, "/arrays", &group, H5P_DEFAULT) < 0 || group.nlinks > 10000)
+        return io_fail(err, IO_BAD_INPUT, "%s: /arrays is damaged", name);
+    m->extra = calloc((size_t)group.nlinks + 1, sizeof *m->extra);
+    if (!m->extra)
+        return io_no_memory(err, name);
+    for (hsize_t i = 0; i < group.nlinks; i++) {
+        io_extra *extra = &m->extra[m->extras];
+        char path[IO_EXTRA_NAME + 16];
+        io_array array;
+        ssize_t length = H5Lget_name_by_idx(file, "/arrays", H5_INDEX_NAME, H5_ITER_INC, i,
+                                            extra->name, sizeof extra->name, H5P_DEFAULT);
+        if (length < 1 || length >= (ssize_t)sizeof extra->name)
+            return io_fail(err, IO_BAD_INPUT, "%s: an array with an unusable name", name);
+        snprintf(path, sizeof path, "/arrays/%s", extra->name);
+        if (!io_h5_read(file, name, path, NULL, &array, err))
+            return false;
+        extra->x = array.x;
+        m->extras++;
+        if (array.ndim < 1 || array.ndim > 4)
+            return io_fail(err, IO_BAD_INPUT, "%s: %s has %d dimensions", name, path,
+                           (int)array.ndim);
+        extra->ndim = (int)array.ndim;
+        for (int d = 0; d < extra->ndim; d++)
+            extra->dim[d] = array.dim[d];
+    }
+    return true;
 }
 
 /* The text of /summary, NUL at its end; NULL with `err` filled in. */
 static char *get_text(hid_t file, const char *name, io_error *err)
 {
-    hid_t dataset = H5Dopen2(file, "/summary", H5P_DEFAULT);
+    io_h5_place place;
+    hid_t dataset = io_h5_open_inside(file, "/summary", &place);
     hid_t type = dataset >= 0 ? H5Dget_type(dataset) : -1;
     size_t size = type >= 0 ? H5Tget_size(type) : 0;
     char *text = NULL;
@@ -337,7 +394,7 @@ json_t *io_h5_summary(hid_t file, const char *name, io_error *err)
 {
     json_error_t why;
 
-    if (H5Lexists(file, "/summary", H5P_DEFAULT) <= 0) {
+    if (!io_h5_has(file, "/summary")) {
         json_t *empty = json_object();
         if (!empty)
             io_no_memory(err, name);
@@ -363,10 +420,26 @@ json_t *io_h5_summary(hid_t file, const char *name, io_error *err)
 static bool get_model(hid_t file, const char *name, io_model *out, io_error *err)
 {
     if (!check_format(file, name, err) || !get_matrices(file, name, out, err) ||
-        !get_trace(file, name, out, err))
+        !get_coefficients(file, name, out, err) || !get_trace(file, name, out, err) ||
+        !get_extras(file, name, out, err))
         return false;
     out->summary = io_h5_summary(file, name, err);
     return out->summary != NULL;
+}
+
+static bool read_hdf5(const io_source *source, io_model *out, io_error *err)
+{
+    bool ok = false;
+
+    H5E_BEGIN_TRY
+    {
+        hid_t file = io_h5_open(source, err);
+        ok = file >= 0 && get_model(file, source->name, out, err);
+        if (file >= 0)
+            H5Fclose(file);
+    }
+    H5E_END_TRY
+    return ok;
 }
 
 bool io_model_read(const char *path, io_model *out, io_error *err)
@@ -377,18 +450,15 @@ bool io_model_read(const char *path, io_model *out, io_error *err)
     *out = (io_model){0};
     if (!io_source_open(path, &source, err))
         return false;
-    if (source.format != IO_FORMAT_HDF5) {
-        io_fail(err, IO_BAD_INPUT, "%s: not a model, which is an HDF5 file", source.name);
-    } else {
-        H5E_BEGIN_TRY
-        {
-            hid_t file = io_h5_open(&source, err);
-            ok = file >= 0 && get_model(file, source.name, out, err);
-            if (file >= 0)
-                H5Fclose(file);
-        }
-        H5E_END_TRY
-    }
+    if (source.format == IO_FORMAT_HDF5)
+        ok = read_hdf5(&source, out, err);
+    else if (source.format == IO_FORMAT_NPZ)
+        ok = io_npz_model_read(&source, out, err);
+    else if (source.format == IO_FORMAT_MAT)
+        ok = io_mat_model_read(&source, out, err);
+    else
+        io_fail(err, IO_BAD_INPUT, "%s: not a model, which is an .h5, .mat or .npz file",
+                source.name);
     io_source_close(&source);
     if (!ok)
         io_model_free(out);
@@ -402,7 +472,13 @@ void io_model_free(io_model *model)
     free(model->Phi);
     free(model->W);
     free(model->H);
-    free(model->trace);
+    for (int64_t i = 0; i < model->extras; i++)
+        free(model->extra[i].x);
+    free(model->extra);
+    for (int c = 0; c < IO_TRACE_COLUMNS; c++)
+        free(model->trace[c]);
+    for (int i = 0; i < IO_COEFFICIENTS; i++)
+        free(model->coefficient[i].x);
     json_decref(model->summary);
     *model = (io_model){0};
 }

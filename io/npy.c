@@ -5,12 +5,13 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct npy_header {
-    char kind; /* 'f' float, 'i' integer, 'u' unsigned */
+    char kind; /* 'f' float, 'i' integer, 'u' unsigned, 'b' bool */
     int size;  /* bytes of an element */
     bool big;  /* most significant byte first */
     bool fortran;
@@ -127,7 +128,8 @@ static bool host_is_big(void)
 
 static bool scan_type(scanner *s, npy_header *h)
 {
-    static const char *const known[] = {"f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"};
+    static const char *const known[] = {"f2", "f4", "f8", "i1", "i2", "i4",
+                                        "i8", "u1", "u2", "u4", "u8", "b1"};
     char text[32];
     const char *code = text;
 
@@ -147,11 +149,13 @@ static bool scan_type(scanner *s, npy_header *h)
             h->size = code[1] - '0';
             return true;
         }
-    const char *why = code[0] == 'c'   ? "complex numbers"
-                      : code[0] == 'O' ? "Python objects"
-                                       : "not a type we read";
-    return io_fail(s->err, IO_BAD_INPUT, "%s: dtype '%s' is %s (we read f4, f8, i1-i8, u1-u8)",
-                   s->name, text, why);
+    if (code[0] == 'c')
+        return io_fail(s->err, IO_BAD_INPUT,
+                       "%s: dtype '%s' is complex numbers, which are not read: save the real part "
+                       "(Y.real) and the imaginary part (Y.imag) as arrays of their own",
+                       s->name, text);
+    return io_fail(s->err, IO_BAD_INPUT, "%s: dtype '%s' is %s (we read f2-f8, i1-i8, u1-u8, b1)",
+                   s->name, text, code[0] == 'O' ? "Python objects" : "not a type we read");
 }
 
 static bool scan_item(scanner *s, npy_header *h, unsigned *seen)
@@ -267,6 +271,17 @@ static bool read_header(const io_source *source, FILE *f, npy_header *h, io_erro
     return ok && check_size(source, h, source->size - prefix - length, err);
 }
 
+/* Half precision: 1 sign, 5 exponent, 10 fraction bits. */
+static double decode_half(uint64_t bits)
+{
+    int exponent = (int)(bits >> 10 & 31), fraction = (int)(bits & 1023);
+    double sign = bits >> 15 ? -1.0 : 1.0;
+
+    if (exponent == 31)
+        return fraction ? (double)NAN : sign * (double)INFINITY;
+    return sign * (exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25));
+}
+
 /* Integers beyond 2^53 are rounded to the nearest double. */
 static double decode(const unsigned char *p, const npy_header *h)
 {
@@ -277,6 +292,10 @@ static double decode(const unsigned char *p, const npy_header *h)
         bits = bits << 8 | p[h->big ? i : h->size - 1 - i];
     if (h->kind == 'u')
         return (double)bits;
+    if (h->kind == 'b')
+        return bits != 0;
+    if (h->size == 2 && h->kind == 'f')
+        return decode_half(bits);
     if (h->kind == 'i') {
         uint64_t sign = (uint64_t)1 << (8 * h->size - 1);
         return (double)(int64_t)((bits ^ sign) - sign);
@@ -313,7 +332,7 @@ static bool read_data(FILE *f, const npy_header *h, double *x)
     return true;
 }
 
-bool io_npy_read(const io_source *source, io_array *out, io_error *err)
+bool io_npy_read(const io_source *source, const io_place *place, io_array *out, io_error *err)
 {
     FILE *f = io_source_stream(source, err);
     npy_header h = {0};
@@ -321,13 +340,13 @@ bool io_npy_read(const io_source *source, io_array *out, io_error *err)
     if (!f)
         return false;
     bool ok = read_header(source, f, &h, err);
-    double *x = ok ? io_new_words(source->name, h.count, err) : NULL;
+    double *x = ok ? io_array_new(place, source->name, h.ndim, h.dim, err) : NULL;
     ok = x && (read_data(f, &h, x) || cannot_read(source, f, err));
     if (ok) {
         *out = (io_array){.ndim = h.ndim, .x = x};
         memcpy(out->dim, h.dim, sizeof h.dim);
     } else {
-        free(x);
+        io_array_drop(place, x);
     }
     fclose(f);
     return ok;
@@ -347,11 +366,11 @@ bool io_npy_list(const io_source *source, io_listing *listing, io_error *err)
         return false;
     io_entry entry = {.name = name, .numeric = true, .ndim = h.ndim};
     memcpy(entry.dim, h.dim, sizeof h.dim);
-    snprintf(entry.dtype, sizeof entry.dtype, "%s%d",
-             h.kind == 'f'   ? "float"
-             : h.kind == 'i' ? "int"
-                             : "uint",
-             8 * h.size);
+    const char *kind = h.kind == 'f' ? "float" : h.kind == 'i' ? "int" : "uint";
+    if (h.kind == 'b')
+        snprintf(entry.dtype, sizeof entry.dtype, "bool");
+    else
+        snprintf(entry.dtype, sizeof entry.dtype, "%s%d", kind, 8 * h.size);
     return io_listing_add(listing, &entry) || io_no_memory(err, source->name);
 }
 
@@ -378,7 +397,7 @@ static size_t make_header(const io_array *array, unsigned char *bytes)
     return total;
 }
 
-bool io_npy_write(const char *path, const io_array *array, io_error *err)
+bool io_npy_encode(const io_array *array, unsigned char **out, size_t *size)
 {
     int64_t count = io_count(array->ndim, array->dim);
     unsigned char header[320];
@@ -387,7 +406,7 @@ bool io_npy_write(const char *path, const io_array *array, io_error *err)
     unsigned char *bytes = fits ? malloc(start + 8 * (size_t)count) : NULL;
 
     if (!bytes)
-        return io_no_memory(err, path);
+        return false;
     memcpy(bytes, header, start);
     for (int64_t i = 0; i < count; i++) {
         uint64_t bits;
@@ -395,7 +414,19 @@ bool io_npy_write(const char *path, const io_array *array, io_error *err)
         for (int b = 0; b < 8; b++)
             bytes[start + 8 * (size_t)i + (size_t)b] = (unsigned char)(bits >> 8 * b);
     }
-    bool ok = io_publish(path, bytes, start + 8 * (size_t)count, err);
+    *out = bytes;
+    *size = start + 8 * (size_t)count;
+    return true;
+}
+
+bool io_npy_write(const char *path, const io_array *array, io_error *err)
+{
+    unsigned char *bytes;
+    size_t size;
+
+    if (!io_npy_encode(array, &bytes, &size))
+        return io_no_memory(err, path);
+    bool ok = io_publish(path, bytes, size, err);
     free(bytes);
     return ok;
 }

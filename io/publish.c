@@ -1,3 +1,4 @@
+/* The one writer of files: a temporary beside the target, synced, renamed; and whole files in. */
 #include "internal.h"
 
 #include <errno.h>
@@ -92,16 +93,23 @@ static bool open_beside(io_output *output)
 {
     const char *target = output->target, *slash = strrchr(target, '/');
     const char *base = slash ? slash + 1 : target;
+    char *directory = directory_of(target);
+    if (directory)
+        io_remove_stale(directory, base);
+    free(directory);
     size_t room = strlen(target) + 64;
     char *path = malloc(room);
     int fd = -1;
 
     for (int attempt = 0; path && attempt < 1000; attempt++) {
-        snprintf(path, room, "%.*s.%.200s.%ld-%d", (int)(base - target), target, base,
-                 (long)getpid(), attempt);
+        snprintf(path, room, "%.*s.%.*s.%ld-%d", (int)(base - target), target, IO_TEMPORARY_BASE,
+                 base, (long)getpid(), attempt);
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST)
+        if (fd < 0 ? errno != EEXIST : io_claim_temporary(fd))
             break;
+        if (fd >= 0)
+            close(fd);
+        fd = -1;
     }
     if (fd >= 0) {
         output->temporary = path;

@@ -1,3 +1,4 @@
+/* Sizes of arrays, memory for them, and the way from column-major to C order. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -26,8 +27,10 @@ static double physical_memory(void)
     return pages > 0 && size > 0 ? (double)pages * (double)size : (double)(SIZE_MAX / 2);
 }
 
-void *io_new_words(const char *name, int64_t count, io_error *err)
+double *io_array_new(const io_place *place, const char *name, int ndim, const int64_t *dim,
+                     io_error *err)
 {
+    int64_t count = io_count(ndim, dim);
     double have = physical_memory(), need = 8 * (double)count;
 
     if (need > have) {
@@ -35,10 +38,18 @@ void *io_new_words(const char *name, int64_t count, io_error *err)
                 (long long)count, need * 1e-9, have * 1e-9);
         return NULL;
     }
-    void *words = malloc(count > 0 ? (size_t)count * 8 : 8);
-    if (!words)
+    if (place)
+        return place->make(place->user, name, ndim, dim, err);
+    double *x = malloc(count > 0 ? (size_t)count * sizeof *x : sizeof *x);
+    if (!x)
         io_fail(err, IO_NO_MEMORY, "%s: out of memory for %lld numbers", name, (long long)count);
-    return words;
+    return x;
+}
+
+void io_array_drop(const io_place *place, double *x)
+{
+    if (!place)
+        free(x);
 }
 
 void io_walk_start(io_walk *walk, int ndim, const int64_t *dim)

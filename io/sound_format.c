@@ -1,3 +1,4 @@
+/* Files and memory as libsndfile wants to read and write them. */
 #include "sound_format.h"
 
 #include <errno.h>
@@ -89,7 +90,7 @@ static sf_count_t put(const void *bytes, sf_count_t count, void *user)
     return count;
 }
 
-SNDFILE *io_sound_open(io_sound_bytes *bytes, int mode, SF_INFO *info)
+SNDFILE *io_sound_bytes_open(io_sound_bytes *bytes, int mode, SF_INFO *info)
 {
     SF_VIRTUAL_IO calls = {get_length, seek, get, put, tell};
 

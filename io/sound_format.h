@@ -15,6 +15,6 @@ typedef struct io_sound_bytes {
 } io_sound_bytes;
 
 /* Calls of libsndfile on an io_sound_bytes. */
-SNDFILE *io_sound_open(io_sound_bytes *bytes, int mode, SF_INFO *info);
+SNDFILE *io_sound_bytes_open(io_sound_bytes *bytes, int mode, SF_INFO *info);
 
 #endif

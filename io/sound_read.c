@@ -1,3 +1,4 @@
+/* Reading sound files block by block; headers that promise too much are caught. */
 #include "sound_format.h"
 
 #include <errno.h>
@@ -7,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct io_audio_reader {
+struct io_sound_reader {
     char *name; /* for messages */
     io_source source;
     io_sound_bytes bytes;
@@ -23,7 +24,7 @@ enum { BLOCK = 1 << 16 }; /* samples read at once where nobody says how many */
 /* libsndfile shortens a file whose header promises more than is there, and notes it in its log as
  * "data : 80000 (should be 39978)". Sizes near 2 and 4 GiB are how streams are marked whose length
  * nobody knew; sizes of whole RIFF and FORM files are often 8 too large. */
-static bool check_promise(const io_audio_reader *reader, io_error *err)
+static bool check_promise(const io_sound_reader *reader, io_error *err)
 {
     const long long stream = 0x7f000000;
     char log[16384];
@@ -55,7 +56,7 @@ static bool is_counted(int format)
            container == SF_FORMAT_MPEG || container == SF_FORMAT_CAF;
 }
 
-static bool fail_short(const io_audio_reader *reader, int64_t frames, io_error *err)
+static bool fail_short(const io_sound_reader *reader, int64_t frames, io_error *err)
 {
     const char *why = sf_error(reader->sound) ? sf_strerror(reader->sound) : "cut short or damaged";
 
@@ -64,7 +65,7 @@ static bool fail_short(const io_audio_reader *reader, int64_t frames, io_error *
 }
 
 /* Decodes all of it once. */
-static bool count_frames(io_audio_reader *reader, io_error *err)
+static bool count_frames(io_sound_reader *reader, io_error *err)
 {
     static const int64_t unknown = SF_COUNT_MAX;
     int channels = reader->info.channels;
@@ -83,7 +84,7 @@ static bool count_frames(io_audio_reader *reader, io_error *err)
     return true;
 }
 
-static bool check_info(io_audio_reader *reader, io_error *err)
+static bool check_info(io_sound_reader *reader, io_error *err)
 {
     SF_INFO *info = &reader->info;
 
@@ -102,7 +103,7 @@ static bool check_info(io_audio_reader *reader, io_error *err)
 
 /* ---- open and close ----------------------------------------------------------------------- */
 
-static bool open_bytes(io_audio_reader *reader, io_error *err)
+static bool open_bytes(io_sound_reader *reader, io_error *err)
 {
     io_sound_bytes *bytes = &reader->bytes;
 
@@ -115,9 +116,9 @@ static bool open_bytes(io_audio_reader *reader, io_error *err)
     return bytes->fd >= 0 || io_fail(err, IO_BAD_INPUT, "%s: %s", reader->name, strerror(errno));
 }
 
-static bool open_sound(io_audio_reader *reader, io_error *err)
+static bool open_sound(io_sound_reader *reader, io_error *err)
 {
-    reader->sound = io_sound_open(&reader->bytes, SFM_READ, &reader->info);
+    reader->sound = io_sound_bytes_open(&reader->bytes, SFM_READ, &reader->info);
     if (reader->sound)
         return check_info(reader, err);
     if (sf_error(NULL) == SF_ERR_UNRECOGNISED_FORMAT)
@@ -125,9 +126,9 @@ static bool open_sound(io_audio_reader *reader, io_error *err)
     return io_fail(err, IO_BAD_INPUT, "%s: %s", reader->name, sf_strerror(NULL));
 }
 
-bool io_audio_open(const char *path, io_audio_reader **out, io_audio_info *info, io_error *err)
+bool io_sound_open(const char *path, io_sound_reader **out, io_sound_info *info, io_error *err)
 {
-    io_audio_reader *reader = calloc(1, sizeof *reader);
+    io_sound_reader *reader = calloc(1, sizeof *reader);
 
     *out = NULL;
     if (!reader)
@@ -141,16 +142,16 @@ bool io_audio_open(const char *path, io_audio_reader **out, io_audio_info *info,
     if (!reader->name)
         io_no_memory(err, path);
     else if (open_bytes(reader, err) && open_sound(reader, err)) {
-        *info = (io_audio_info){reader->info.frames, reader->info.channels, reader->info.samplerate,
+        *info = (io_sound_info){reader->info.frames, reader->info.channels, reader->info.samplerate,
                                 reader->info.format};
         *out = reader;
         return true;
     }
-    io_audio_close(reader);
+    io_sound_close(reader);
     return false;
 }
 
-void io_audio_close(io_audio_reader *reader)
+void io_sound_close(io_sound_reader *reader)
 {
     if (!reader)
         return;
@@ -165,7 +166,7 @@ void io_audio_close(io_audio_reader *reader)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static bool check_finite(const io_audio_reader *reader, int64_t first, int64_t frames,
+static bool check_finite(const io_sound_reader *reader, int64_t first, int64_t frames,
                          const double *x, io_error *err)
 {
     int channels = reader->info.channels;
@@ -178,7 +179,7 @@ static bool check_finite(const io_audio_reader *reader, int64_t first, int64_t f
     return true;
 }
 
-bool io_audio_read_at(io_audio_reader *reader, int64_t first, int64_t frames, double *x,
+bool io_sound_read_at(io_sound_reader *reader, int64_t first, int64_t frames, double *x,
                       io_error *err)
 {
     if (first < 0 || frames < 0 || first > reader->info.frames - frames)
@@ -192,59 +193,4 @@ bool io_audio_read_at(io_audio_reader *reader, int64_t first, int64_t frames, do
     reader->at = first + (n > 0 ? n : 0);
     return n == frames ? check_finite(reader, first, frames, x, err)
                        : fail_short(reader, reader->at, err);
-}
-
-/* Frames to begin with: no more than a file of this size can hold uncompressed. */
-static int64_t first_capacity(const io_audio_reader *reader)
-{
-    int64_t likely = reader->source.size / reader->info.channels + 1;
-    int64_t least = BLOCK / reader->info.channels + 1;
-    int64_t capacity = likely > least ? likely : least;
-
-    return reader->info.frames < capacity ? reader->info.frames : capacity;
-}
-
-/* Grows as the samples arrive. */
-static bool read_samples(io_audio_reader *reader, io_audio *out, io_error *err)
-{
-    int64_t frames = reader->info.frames, capacity = first_capacity(reader), done = 0;
-    int channels = reader->info.channels;
-
-    out->x = io_new_words(reader->name, capacity * channels, err);
-    while (out->x && done < frames) {
-        if (!io_audio_read_at(reader, done, capacity - done, out->x + done * channels, err))
-            return false;
-        done = capacity;
-        if (done == frames)
-            break;
-        capacity = frames / 2 < capacity ? frames : 2 * capacity;
-        double *larger = io_new_words(reader->name, capacity * channels, err);
-        if (larger)
-            memcpy(larger, out->x, (size_t)(done * channels) * sizeof *larger);
-        free(out->x);
-        out->x = larger;
-    }
-    return out->x != NULL;
-}
-
-bool io_audio_read(const char *path, io_audio *out, io_error *err)
-{
-    io_audio_reader *reader;
-    io_audio_info info;
-
-    *out = (io_audio){0};
-    if (!io_audio_open(path, &reader, &info, err))
-        return false;
-    *out = (io_audio){info.frames, info.channels, info.rate, info.format, NULL};
-    bool ok = read_samples(reader, out, err);
-    io_audio_close(reader);
-    if (!ok)
-        io_audio_free(out);
-    return ok;
-}
-
-void io_audio_free(io_audio *audio)
-{
-    free(audio->x);
-    *audio = (io_audio){0};
 }

@@ -1,3 +1,4 @@
+/* Writing sound files block by block: formats, rounding, clipping. */
 #include "sound_format.h"
 
 #include <errno.h>
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct io_audio_writer {
+struct io_sound_writer {
     char *path;
     io_output output;
     io_sound_bytes bytes; /* the temporary, or memory where the output cannot seek */
@@ -52,7 +53,7 @@ static int sample_format(int bits, bool is_double)
     return bits == 16 ? SF_FORMAT_PCM_16 : bits == 24 ? SF_FORMAT_PCM_24 : SF_FORMAT_PCM_32;
 }
 
-double io_audio_step(int format)
+double io_sound_step(int format)
 {
     int bits = bits_of(format);
 
@@ -74,7 +75,7 @@ static int64_t most_frames(int format, int channels)
     return (INT64_C(0xffffffff) - 4096) / bytes_of(format) / channels;
 }
 
-int io_audio_format_like(const char *path, int like, int64_t frames, int channels, io_error *err)
+int io_sound_format_like(const char *path, int like, int64_t frames, int channels, io_error *err)
 {
     size_t length = strlen(path);
     int bits = bits_of(like);
@@ -94,9 +95,19 @@ int io_audio_format_like(const char *path, int like, int64_t frames, int channel
     return SF_FORMAT_RF64 | sample_format(bits, is_double);
 }
 
+int64_t io_sound_size(const io_sound_info *info)
+{
+    int64_t frame = bytes_of(info->format) * info->channels;
+    bool is_flac = (info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC;
+
+    if (frame < 1 || info->frames < 0 || info->frames > INT64_MAX / frame)
+        return 0;
+    return info->frames * frame / (is_flac ? 2 : 1);
+}
+
 /* ---- open, commit, abort ------------------------------------------------------------------ */
 
-static bool open_sound(io_audio_writer *writer, const io_audio_info *info, io_error *err)
+static bool open_sound(io_sound_writer *writer, const io_sound_info *info, io_error *err)
 {
     SF_INFO sf = {.samplerate = info->rate, .channels = info->channels, .format = info->format};
 
@@ -105,7 +116,10 @@ static bool open_sound(io_audio_writer *writer, const io_audio_info *info, io_er
         return io_fail(err, IO_NO_OUTPUT,
                        "%s: cannot write: no room for %d channels at %d Hz in this format",
                        writer->output.name, info->channels, info->rate);
-    writer->sound = io_sound_open(&writer->bytes, SFM_WRITE, &sf);
+    if (writer->bytes.fd >= 0 && (info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_FLAC &&
+        !io_reserve(writer->bytes.fd, io_sound_size(info)))
+        return io_output_failed(&writer->output, errno, err);
+    writer->sound = io_sound_bytes_open(&writer->bytes, SFM_WRITE, &sf);
     if (writer->bytes.why)
         return io_output_failed(&writer->output, writer->bytes.why, err);
     if (!writer->sound)
@@ -116,15 +130,15 @@ static bool open_sound(io_audio_writer *writer, const io_audio_info *info, io_er
     return true;
 }
 
-bool io_audio_create(const char *path, const io_audio_info *info, io_audio_writer **out,
+bool io_sound_create(const char *path, const io_sound_info *info, io_sound_writer **out,
                      io_error *err)
 {
-    io_audio_writer *writer = calloc(1, sizeof *writer);
+    io_sound_writer *writer = calloc(1, sizeof *writer);
 
     *out = NULL;
     if (!writer)
         return io_no_memory(err, path);
-    *writer = (io_audio_writer){
+    *writer = (io_sound_writer){
         .path = strdup(path),
         .output.fd = -1,
         .channels = info->channels,
@@ -137,18 +151,18 @@ bool io_audio_create(const char *path, const io_audio_info *info, io_audio_write
         *out = writer;
         return true;
     }
-    io_audio_abort(writer);
+    io_sound_abort(writer);
     return false;
 }
 
-static void free_writer(io_audio_writer *writer)
+static void free_writer(io_sound_writer *writer)
 {
     free(writer->bytes.bytes);
     free(writer->path);
     free(writer);
 }
 
-void io_audio_abort(io_audio_writer *writer)
+void io_sound_abort(io_sound_writer *writer)
 {
     if (!writer)
         return;
@@ -158,7 +172,7 @@ void io_audio_abort(io_audio_writer *writer)
     free_writer(writer);
 }
 
-bool io_audio_commit(io_audio_writer *writer, io_error *err)
+bool io_sound_commit(io_sound_writer *writer, io_error *err)
 {
     const io_sound_bytes *bytes = &writer->bytes;
     int failed = sf_close(writer->sound), why = bytes->why;
@@ -180,9 +194,14 @@ bool io_audio_commit(io_audio_writer *writer, io_error *err)
     return ok;
 }
 
-int64_t io_audio_clipped(const io_audio_writer *writer)
+int64_t io_sound_clipped(const io_sound_writer *writer)
 {
     return writer->clipped;
+}
+
+const char *io_sound_temporary(const io_sound_writer *writer)
+{
+    return writer->output.temporary ? writer->output.temporary : "";
 }
 
 /* ---- samples ------------------------------------------------------------------------------ */
@@ -191,7 +210,7 @@ enum { BLOCK = 8192 };
 
 /* As the 32-bit whole number whose upper bits are the sample: libsndfile's own conversion from
  * double would scale by 2^15 - 1 what it reads as 2^15, and cut off when it clips. */
-static int quantise(io_audio_writer *writer, double x)
+static int quantise(io_sound_writer *writer, double x)
 {
     double top = ldexp(1, writer->bits - 1), y = nearbyint(x * top);
 
@@ -202,7 +221,7 @@ static int quantise(io_audio_writer *writer, double x)
     return (int)ldexp(y, 32 - writer->bits);
 }
 
-static bool write_whole_numbers(io_audio_writer *writer, const double *x, int64_t count)
+static bool write_whole_numbers(io_sound_writer *writer, const double *x, int64_t count)
 {
     int block[BLOCK];
     int64_t most =
@@ -219,7 +238,7 @@ static bool write_whole_numbers(io_audio_writer *writer, const double *x, int64_
     return true;
 }
 
-bool io_audio_append(io_audio_writer *writer, const double *x, int64_t frames, io_error *err)
+bool io_sound_append(io_sound_writer *writer, const double *x, int64_t frames, io_error *err)
 {
     int channels = writer->channels;
     const char *name = writer->output.name;
@@ -238,26 +257,4 @@ bool io_audio_append(io_audio_writer *writer, const double *x, int64_t frames, i
         return io_output_failed(&writer->output, writer->bytes.why, err);
     return ok ||
            io_fail(err, IO_NO_OUTPUT, "%s: cannot write: %s", name, sf_strerror(writer->sound));
-}
-
-bool io_audio_write(const char *path, const double *x, int64_t frames, int channels, int rate,
-                    int64_t *clipped, io_error *err)
-{
-    io_audio_writer *writer;
-    io_audio_info info = {frames, channels, rate, 0};
-
-    info.format = io_audio_format_like(path, SF_FORMAT_FLOAT, frames, channels, err);
-    if (!info.format)
-        return false;
-    if (frames < 1 || channels < 1)
-        return io_fail(err, IO_NO_OUTPUT, "%s: no samples to write", path);
-    if (!io_audio_create(path, &info, &writer, err))
-        return false;
-    if (!io_audio_append(writer, x, frames, err)) {
-        io_audio_abort(writer);
-        return false;
-    }
-    if (clipped)
-        *clipped = io_audio_clipped(writer);
-    return io_audio_commit(writer, err);
 }

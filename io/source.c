@@ -1,3 +1,4 @@
+/* Inputs: regular files by their paths, pipes and standard input as bytes; their format. */
 #include "internal.h"
 
 #include <ctype.h>
@@ -20,16 +21,29 @@ io_format io_format_of_name(const char *name, size_t length)
     static const struct {
         const char *extension;
         io_format format;
-    } known[] = {{".npy", IO_FORMAT_NPY},
-                 {".h5", IO_FORMAT_HDF5},
-                 {".hdf5", IO_FORMAT_HDF5},
-                 {".hdf", IO_FORMAT_HDF5},
-                 {".mat", IO_FORMAT_MAT}};
+    } known[] = {{".npy", IO_FORMAT_NPY},  {".h5", IO_FORMAT_HDF5},  {".hdf5", IO_FORMAT_HDF5},
+                 {".hdf", IO_FORMAT_HDF5}, {".mat", IO_FORMAT_MAT},  {".npz", IO_FORMAT_NPZ},
+                 {".csv", IO_FORMAT_TEXT}, {".tsv", IO_FORMAT_TEXT}, {".txt", IO_FORMAT_TEXT}};
 
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (io_has_extension(name, length, known[i].extension))
             return known[i].format;
     return IO_FORMAT_UNKNOWN;
+}
+
+/* Numbers as text begin with one, or with a quote or a comment; and there is nothing but text. */
+static bool looks_like_numbers(const io_source *source)
+{
+    size_t n = 0;
+
+    while (n < source->head_size && isspace(source->head[n]))
+        n++;
+    if (n == source->head_size || (!isdigit(source->head[n]) && !strchr("+-.\"#", source->head[n])))
+        return false;
+    for (; n < source->head_size; n++)
+        if (!isprint(source->head[n]) && !isspace(source->head[n]))
+            return false;
+    return true;
 }
 
 static io_format format_of_content(const io_source *source)
@@ -40,13 +54,14 @@ static io_format format_of_content(const io_source *source)
         io_format format;
     } known[] = {{"\x93NUMPY", 6, IO_FORMAT_NPY},
                  {"\x89HDF\r\n\x1a\n", 8, IO_FORMAT_HDF5},
-                 {"MATLAB", 6, IO_FORMAT_MAT}};
+                 {"MATLAB", 6, IO_FORMAT_MAT},
+                 {"PK\x03\x04", 4, IO_FORMAT_NPZ}};
 
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (source->head_size >= known[i].size &&
             memcmp(source->head, known[i].magic, known[i].size) == 0)
             return known[i].format;
-    return IO_FORMAT_UNKNOWN;
+    return looks_like_numbers(source) ? IO_FORMAT_TEXT : IO_FORMAT_UNKNOWN;
 }
 
 bool io_fail_content(const io_source *source, const char *what, io_error *err)
@@ -117,7 +132,7 @@ bool io_source_open(const char *path, io_source *out, io_error *err)
         out->format = format_of_content(out);
     if (out->format != IO_FORMAT_UNKNOWN)
         return true;
-    io_fail_content(out, "neither .npy nor HDF5 nor MATLAB", err);
+    io_fail_content(out, "neither .npy nor .npz nor HDF5 nor MATLAB nor numbers as text", err);
     io_source_close(out);
     return false;
 }

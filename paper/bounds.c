@@ -1,5 +1,6 @@
-/* What the paper proves about Q_S for Gaussian data (Theorem 4, Remark 6). */
+/* The paper's bounds on Q_S for Gaussian data (Theorem 4, Remark 6). */
 #include "paper/paper.h"
+#include "tlnmf/paper.h"
 
 #include <math.h>
 

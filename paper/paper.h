@@ -1,4 +1,4 @@
-/* Measures of results that other rooms and tests may want: no state, no data. */
+/* Functions of the paper's theory that tests check on their own. */
 #ifndef TLNMF_PAPER_PAPER_H
 #define TLNMF_PAPER_PAPER_H
 

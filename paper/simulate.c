@@ -1,7 +1,8 @@
 /* The paper's two data sets (docs/spec.md, "Data sets"). */
+#include "base/record.h"
 #include "base/rng.h"
-#include "data/data.h"
 #include "linalg/linalg.h"
+#include "tlnmf/paper.h"
 
 #include <math.h>
 
@@ -14,9 +15,10 @@ static void fill_gamma(tl_rng *rng, int64_t count, double *x)
 }
 
 /* Y[s][.][n] = Phibar' (randn .* root[.][n]), Gaussians in the order s, n, m. */
-static void draw_gcm(tl_rng *rng, int64_t S, int64_t M, int64_t N, const double *Phibar,
-                     const double *root, double *x, double *y, double *Y)
+static void draw_gcm(tl_rng *rng, const tl_settings *g, const double *Phibar, const double *root,
+                     double *x, double *y, double *Y)
 {
+    int64_t S = g->gcm_S, M = g->gcm_M, N = g->gcm_N;
     for (int64_t s = 0; s < S; s++)
         for (int64_t n = 0; n < N; n++) {
             for (int64_t m = 0; m < M; m++)
@@ -27,53 +29,74 @@ static void draw_gcm(tl_rng *rng, int64_t S, int64_t M, int64_t N, const double 
         }
 }
 
-tlnmf_error tlnmf_simulate_gcm(tlnmf_ctx *ctx, int64_t S, int64_t M, int64_t N, int64_t K,
-                               uint64_t seed_truth, uint64_t seed_data, tlnmf_stream stream,
-                               double *Y, double *Wbar, double *Hbar)
+static tlnmf_error check_gcm(tlnmf_ctx *ctx, const tl_settings *g)
 {
-    if (S < 1 || M < 1 || N < 1 || K < 1)
-        return tl_fail(ctx, TLNMF_ERR_SHAPE,
-                       "S = %lld, M = %lld, N = %lld, K = %lld: at least 1 each", (long long)S,
-                       (long long)M, (long long)N, (long long)K);
-    if (stream == TLNMF_STREAM_NUMPY) {
-        TRY(tl_check_numpy_seed(ctx, seed_truth));
-        TRY(tl_check_numpy_seed(ctx, seed_data));
+    TRY(tl_settings_need(ctx, g, TL_TASK_GCM));
+    TRY(tlnmf_settings_check(ctx, g));
+    if (g->stream == TL_STREAM_NUMPY) {
+        TRY(tl_check_numpy_seed(ctx, g->seed_truth));
+        TRY(tl_check_numpy_seed(ctx, g->seed_data));
     }
-    TRY(tl_check_size(ctx, "S", S));
-    TRY(tl_check_size(ctx, "M", M));
-    TRY(tl_check_size(ctx, "N", N));
-    TRY(tl_check_size(ctx, "K", K));
-    double *W, *H, *root, *Phibar, *x, *y;
+    TRY(tl_check_size(ctx, "S", g->gcm_S));
+    TRY(tl_check_size(ctx, "M", g->gcm_M));
+    TRY(tl_check_size(ctx, "N", g->gcm_N));
+    return tl_check_size(ctx, "K", g->gcm_K);
+}
+
+static tlnmf_error fill_gcm(tlnmf_ctx *ctx, const tl_settings *g, tlnmf_record *sample)
+{
+    int64_t S = g->gcm_S, M = g->gcm_M, N = g->gcm_N, K = g->gcm_K;
+    double *Y, *Phi, *W, *H, *root, *x, *y;
+    TRY(tl_record_new_array(ctx, sample, "Y", 3, (int64_t[]){S, M, N}, &Y));
+    TRY(tl_record_new_array(ctx, sample, "Phi", 2, (int64_t[]){M, M}, &Phi));
+    TRY(tl_record_new_array(ctx, sample, "W", 2, (int64_t[]){M, K}, &W));
+    TRY(tl_record_new_array(ctx, sample, "H", 2, (int64_t[]){K, N}, &H));
     void *block;
-    tl_slot table[] = {TL_SLOT(W, M * K),      TL_SLOT(H, K * N), TL_SLOT(root, M * N),
-                       TL_SLOT(Phibar, M * M), TL_SLOT(x, M),     TL_SLOT(y, M)};
+    tl_slot table[] = {TL_SLOT(root, M * N), TL_SLOT(x, M), TL_SLOT(y, M)};
     TRY(TL_ARENA(ctx, "the composite model", table, &block));
     tl_rng rng;
-    tl_rng_seed(&rng, stream, seed_truth, 0);
+    tl_rng_seed(&rng, (tl_stream)g->stream, g->seed_truth, 0);
     fill_gamma(&rng, M * K, W);
     fill_gamma(&rng, K * N, H);
     tl_gemm(TL_PLAIN, TL_PLAIN, M, N, K, 1.0, W, K, H, N, 0.0, root, N);
     for (int64_t i = 0; i < M * N; i++)
         root[i] = sqrt(root[i]);
-    tl_dct(M, Phibar);
-    tl_rng_seed(&rng, stream, seed_data, 0);
-    draw_gcm(&rng, S, M, N, Phibar, root, x, y, Y);
-    for (int64_t i = 0; Wbar != NULL && i < M * K; i++)
-        Wbar[i] = W[i];
-    for (int64_t i = 0; Hbar != NULL && i < K * N; i++)
-        Hbar[i] = H[i];
+    tl_dct(M, Phi);
+    tl_rng_seed(&rng, (tl_stream)g->stream, g->seed_data, 0);
+    draw_gcm(&rng, g, Phi, root, x, y, Y);
     tl_release(&ctx->hooks, block);
     return TLNMF_OK;
 }
 
+/* What fill_gcm_alone works on. */
+typedef struct filling {
+    tlnmf_ctx *ctx;
+    const tl_settings *g;
+    tlnmf_record *sample;
+} filling;
+
+static tlnmf_error fill_gcm_alone(void *arg)
+{
+    const filling *f = arg;
+    return fill_gcm(f->ctx, f->g, f->sample);
+}
+
+tlnmf_error tlnmf_simulate_gcm(tlnmf_ctx *ctx, const tl_settings *settings, tlnmf_record **sample)
+{
+    TL_NEED(ctx, sample);
+    *sample = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, settings);
+    TRY(check_gcm(ctx, settings));
+    TRY(tlnmf_record_create(ctx, sample));
+    /* One thread: the same data whatever their number, and no pool left behind. */
+    return tl_record_keep_if(tl_with_threads(1, fill_gcm_alone, &(filling){ctx, settings, *sample}),
+                             sample);
+}
+
 /* ---- music notes ----------------------------------------------------------------------------- */
 
-enum {
-    RATE = TLNMF_NOTES_RATE,
-    LENGTH = TLNMF_NOTES_LENGTH,
-    M_ = TLNMF_NOTES_M,
-    N_ = TLNMF_NOTES_N
-};
+enum { RATE = 5000, LENGTH = 15000, M_ = 200, N_ = 151 };
 
 /* A smooth bump over each second that the note plays in, at sample t = 1 .. LENGTH. */
 static double envelope(int note, int64_t t)
@@ -85,7 +108,7 @@ static double envelope(int note, int64_t t)
     return 0.5 * exp(1.0 - 1.0 / (1.0 - x * x));
 }
 
-static double sample(int64_t t, const double theta[2])
+static double sample_at(int64_t t, const double theta[2])
 {
     static const double frequency[2] = {440.0, 466.16};
     double y = 0.0;
@@ -104,22 +127,20 @@ static double window(int64_t m)
     return edge < 10 ? 0.5 * (1.0 - cos(0.5 * TWO_PI * (double)edge / 10.0)) : 1.0;
 }
 
-tlnmf_error tlnmf_simulate_notes(tlnmf_ctx *ctx, int64_t S, const double *theta, double *Y,
-                                 double *signal)
+static tlnmf_error fill_notes(tlnmf_ctx *ctx, const double *theta, int64_t S, tlnmf_record *sample)
 {
     const int64_t hop = M_ / 2, pad = M_ / 2;
-    if (S < 1)
-        return tl_fail(ctx, TLNMF_ERR_SHAPE, "S = %lld: at least 1", (long long)S);
-    double *y;
+    double *y, *Y, *signal;
+    TRY(tlnmf_set_real(ctx, sample, "rate", RATE));
+    TRY(tl_record_new_array(ctx, sample, "Y", 3, (int64_t[]){S, M_, N_}, &Y));
+    TRY(tl_record_new_array(ctx, sample, "signal", 2, (int64_t[]){S, LENGTH}, &signal));
     void *block;
     tl_slot table[] = {TL_SLOT(y, LENGTH + 2 * pad)};
     TRY(TL_ARENA(ctx, "a signal", table, &block));
     for (int64_t s = 0; s < S; s++) {
         for (int64_t t = 1; t <= LENGTH; t++)
-            y[pad + t - 1] = sample(t, theta + 2 * s);
-        for (int64_t t = 0; signal != NULL && t < LENGTH; t++)
-            signal[s * LENGTH + t] = y[pad + t];
-        for (int64_t m = 0; Y != NULL && m < M_; m++)
+            y[pad + t - 1] = signal[s * LENGTH + t - 1] = sample_at(t, theta + 2 * s);
+        for (int64_t m = 0; m < M_; m++)
             for (int64_t n = 0; n < N_; n++) /* 190 is the sum of the window */
                 Y[(s * M_ + m) * N_ + n] = window(m) * y[hop * n + m] / 190.0;
     }
@@ -127,33 +148,29 @@ tlnmf_error tlnmf_simulate_notes(tlnmf_ctx *ctx, int64_t S, const double *theta,
     return TLNMF_OK;
 }
 
+tlnmf_error tlnmf_simulate_notes(tlnmf_ctx *ctx, const double *theta, int64_t S,
+                                 tlnmf_record **sample)
+{
+    TL_NEED(ctx, sample);
+    *sample = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, theta);
+    if (S < 1)
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "S = %lld: at least 1", (long long)S);
+    TRY(tlnmf_record_create(ctx, sample));
+    return tl_record_keep_if(fill_notes(ctx, theta, S, *sample), sample);
+}
+
 tlnmf_error tlnmf_random_phases(tlnmf_ctx *ctx, uint64_t seed, tlnmf_stream stream, int64_t count,
                                 double *theta)
 {
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, theta);
     if (stream == TLNMF_STREAM_NUMPY)
         TRY(tl_check_numpy_seed(ctx, seed));
     tl_rng rng;
-    tl_rng_seed(&rng, stream, seed, 0);
+    tl_rng_seed(&rng, stream == TLNMF_STREAM_NUMPY ? TL_STREAM_NUMPY : TL_STREAM_OWN, seed, 0);
     for (int64_t i = 0; i < count; i++)
         theta[i] = TWO_PI * tl_rng_uniform(&rng);
     return TLNMF_OK;
-}
-
-tlnmf_error tlnmf_transform_matrix(tlnmf_ctx *ctx, tlnmf_transform kind, int64_t M, double *Phi)
-{
-    if (M < 1)
-        return tl_fail(ctx, TLNMF_ERR_SHAPE, "M = %lld: at least 1", (long long)M);
-    switch (kind) {
-    case TLNMF_TRANSFORM_DCT:
-        tl_dct(M, Phi);
-        return TLNMF_OK;
-    case TLNMF_TRANSFORM_DFT:
-        tl_dft(M, Phi);
-        return TLNMF_OK;
-    case TLNMF_TRANSFORM_IDENTITY:
-        tl_identity(M, Phi);
-        return TLNMF_OK;
-    default:
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "transform %d is not a fixed matrix", (int)kind);
-    }
 }

@@ -1,5 +1,6 @@
-/* How far two transforms are from each other: row by row, or the spaces that rows span. */
+/* Distances between transforms: row by row, or between the spaces that rows span. */
 #include "linalg/linalg.h"
+#include "tlnmf/paper.h"
 
 #include <math.h>
 
@@ -11,8 +12,8 @@ static tlnmf_error check_finite(tlnmf_ctx *ctx, int64_t count, const double *x)
     return TLNMF_OK;
 }
 
-/* (20) The rows that belong together are those with the largest sum of |<phi_i, phibar_j>|, since
- * |phi - s phibar|^2 = 2 - 2 s <phi, phibar> for rows of norm 1. */
+/* (20) The best order of rows maximises the sum of |<phi_i, phibar_j>|, since |phi - s phibar|^2 =
+ * 2 - 2 s <phi, phibar> for rows of norm 1. */
 static double distance_of(int64_t M, const double *Phi, const double *Phibar, const double *product,
                           const int64_t *match)
 {
@@ -30,6 +31,10 @@ static double distance_of(int64_t M, const double *Phi, const double *Phibar, co
 tlnmf_error tlnmf_transform_distance(tlnmf_ctx *ctx, int64_t M, const double *Phi,
                                      const double *Phibar, double *distance)
 {
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, Phi);
+    TL_NEED(ctx, Phibar);
+    TL_NEED(ctx, distance);
     if (M < 1)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "M = %lld: at least 1", (long long)M);
     TRY(tl_check_size(ctx, "M", M));
@@ -50,11 +55,20 @@ tlnmf_error tlnmf_transform_distance(tlnmf_ctx *ctx, int64_t M, const double *Ph
     return error;
 }
 
-/* (21) The squared sines are the eigenvalues of D D', D = B - B A' A: exact for small angles, where
- * cosines would all be 1. */
-static tlnmf_error angles_of(tlnmf_ctx *ctx, int64_t count, int64_t M, const double *A,
-                             const double *B, double *D, double *small, double *angles)
+/* The rows whose spans are compared. */
+typedef struct spans {
+    int64_t count, M;
+    const double *A, *B; /* count x M, orthonormal rows */
+    double *D, *small;   /* scratch: count x M, count x count */
+} spans;
+
+/* (21) The squared sines are the eigenvalues of D D', D = B - B A' A. This is accurate for small
+ * angles, whose cosines all round to 1. */
+static tlnmf_error angles_of(tlnmf_ctx *ctx, const spans *s, double *angles)
 {
+    int64_t count = s->count, M = s->M;
+    const double *A = s->A, *B = s->B;
+    double *D = s->D, *small = s->small;
     tl_gemm(TL_PLAIN, TL_TRANSPOSED, count, count, M, 1.0, B, M, A, M, 0.0, small, count);
     tl_copy(D, B, count * M);
     tl_gemm(TL_PLAIN, TL_PLAIN, count, M, count, -1.0, small, count, A, M, 1.0, D, M);
@@ -71,6 +85,10 @@ static tlnmf_error angles_of(tlnmf_ctx *ctx, int64_t count, int64_t M, const dou
 tlnmf_error tlnmf_principal_angles(tlnmf_ctx *ctx, int64_t count, int64_t M, const double *A,
                                    const double *B, double *angles)
 {
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, A);
+    TL_NEED(ctx, B);
+    TL_NEED(ctx, angles);
     if (count < 1 || count > M)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "%lld rows of length %lld: from 1 to that many",
                        (long long)count, (long long)M);
@@ -81,7 +99,7 @@ tlnmf_error tlnmf_principal_angles(tlnmf_ctx *ctx, int64_t count, int64_t M, con
     void *block;
     tl_slot table[] = {TL_SLOT(D, count * M), TL_SLOT(small, count * count)};
     TRY(TL_ARENA(ctx, "principal angles", table, &block));
-    tlnmf_error error = angles_of(ctx, count, M, A, B, D, small, angles);
+    tlnmf_error error = angles_of(ctx, &(spans){count, M, A, B, D, small}, angles);
     tl_release(&ctx->hooks, block);
     return error;
 }

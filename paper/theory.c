@@ -1,37 +1,42 @@
-/* Q_S, the divergence of the data's power from the true one (spec (17)), and the way up on it: a
- * descent on -Q over Phi, by the same L-BFGS as the solvers'. */
+/* Q_S, the divergence of the data's power from the true power (spec (17)), and its maximisation: a
+ * descent on -Q over Phi with the L-BFGS of the solvers. */
 #include "engine/lbfgs.h"
 #include "model/kernels.h"
 #include "paper/paper.h"
 #include "solve/descent.h"
+#include "tlnmf/paper.h"
 
 #include <math.h>
 
-/* One of two sets of frames that turn together: the data, whose power is V, or the truth, Vbar. */
+/* One of two sets of frames that share Phi: the data, with power V, or the truth, with Vbar. */
 typedef struct side {
     const tlnmf_data *frames;
-    double *X, *V, *U, *UX; /* as everywhere: Phi R, its power, weights, scratch */
+    double *X, *V, *U, *UX; /* Phi R, its power, weights, scratch */
     double *G;              /* (10) */
 } side;
 
-/* What an engine is to a descent, with -Q for the objective. */
+/* An engine with the operations of a descent only, whose objective is -Q. */
 typedef struct ascent {
     tl_engine is; /* first */
     side data, truth;
     double *Phi, *Phi_new, *E;
-    double *Q, *scratch; /* M x M: lent to steps */
+    double *Q, *scratch; /* M x M: scratch of steps */
     tl_skew skew;
     int64_t size; /* of the lower triangle of E */
     double *gradient, *before, *direction, *metric;
     tl_lbfgs lbfgs;
-    double step; /* the last one taken; 0 before */
-    tlnmf_hooks hooks;
+    double step; /* the last step taken; 0: none yet */
+    tl_hooks hooks;
     void *block;
 } ascent;
 
 static tlnmf_error check_pair(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_data *truth,
                               const double *Phi, double eps)
 {
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, truth);
+    TL_NEED(ctx, Phi);
     if (data->M != truth->M || data->N != truth->N)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "the data are %lld x %lld, the truth is %lld x %lld",
                        (long long)data->M, (long long)data->N, (long long)truth->M,
@@ -58,8 +63,8 @@ static void side_slots(side *s, tl_slot slots[SIDE_SLOTS])
 /* X and V of both sides. */
 static void transform(ascent *up, const double *Phi)
 {
-    tl_transform(up->data.frames, &tl_double, Phi, up->data.X, up->data.V);
-    tl_transform(up->truth.frames, &tl_double, Phi, up->truth.X, up->truth.V);
+    tl_coefficients(up->data.frames, &tl_double, Phi, up->data.X, up->data.V);
+    tl_coefficients(up->truth.frames, &tl_double, Phi, up->truth.X, up->truth.V);
 }
 
 /* (17) D_eps(V | Vbar); U of the truth becomes 1/(Vbar + eps). */
@@ -70,8 +75,8 @@ static double value(ascent *up)
     return tl_divergence(count, up->data.V, up->is.eps, up->truth.U);
 }
 
-/* Of -Q along each e_ab, a > b. With A = V + eps and B = Vbar + eps, dQ/dA = 1/B - 1/A and
- * dQ/dB = (B - A) / B^2 are the weights of two gradients as in (10). */
+/* The gradient of -Q along each e_ab, a > b. With A = V + eps and B = Vbar + eps, dQ/dA = 1/B - 1/A
+ * and dQ/dB = (B - A) / B^2 are the weights of two gradients as in (10). */
 static void gradient(ascent *up, double *out)
 {
     const side *data = &up->data, *truth = &up->truth;
@@ -89,13 +94,12 @@ static void gradient(ascent *up, double *out)
                 data->G[b * M + a] - data->G[a * M + b] + truth->G[b * M + a] - truth->G[a * M + b];
 }
 
-/* ---- the operations of a descent --------------------------------------------------------------
- */
+/* ---- the operations of a descent ------------------------------------------------------------- */
 
 static double begin(tl_engine *e, unsigned over)
 {
     ascent *up = (ascent *)e;
-    (void)over; /* Phi it is */
+    (void)over; /* always Phi */
     up->step = 0.0;
     tl_lbfgs_forget(&up->lbfgs);
     double Q = value(up);
@@ -103,8 +107,8 @@ static double begin(tl_engine *e, unsigned over)
     return -Q;
 }
 
-/* One scale for all coordinates: y'y / s'y of the last step (Nocedal and Wright, 7.20); at first
- * such that the largest turn is a tenth of a radian. */
+/* The metric is one scale for all coordinates: y'y / s'y of the last step (Nocedal and Wright,
+ * 7.20); at first, the scale at which the largest rotation is a tenth of a radian. */
 static double scale(const ascent *up)
 {
     double most = 0.0, yy = 0.0, sy = 0.0;
@@ -117,7 +121,7 @@ static double scale(const ascent *up)
     return up->step > 0.0 && sy > 0.0 ? yy / sy : 10.0 * most;
 }
 
-/* The scale is always renewed: it is that of the last step. */
+/* The scale depends on the last step, so it is always renewed. */
 static double norm(tl_engine *e, bool renew)
 {
     ascent *up = (ascent *)e;
@@ -130,7 +134,7 @@ static double norm(tl_engine *e, bool renew)
     return metric > 0.0 ? sqrt(sum / (double)(e->M * e->N)) : 0.0;
 }
 
-/* There are no pairs to forget: where a direction leads nowhere, the ascent ends. */
+/* Reports no pairs, so that the descent ends if a direction fails. */
 static tl_aim aim(tl_engine *e, tl_direction how)
 {
     ascent *up = (ascent *)e;
@@ -171,7 +175,7 @@ static bool revive(tl_engine *e, double least)
 {
     (void)e;
     (void)least;
-    return false; /* Phi has no zeros to be revived */
+    return false; /* only W and H have entries to revive */
 }
 
 static const tl_engine_ops ascending = {.name = "ascent on Q",
@@ -194,10 +198,10 @@ static tlnmf_error ascent_create(tlnmf_ctx *ctx, const tlnmf_data *data, const t
     TRY(check_pair(ctx, data, truth, Phi, eps));
     int64_t M = data->M, size = M * (M - 1) / 2;
     *up = (ascent){.is = {.ops = &ascending, .M = M, .N = data->N, .eps = eps},
-                   .data = {.frames = data},
-                   .truth = {.frames = truth},
                    .size = size,
                    .hooks = ctx->hooks};
+    up->data.frames = data;
+    up->truth.frames = truth;
     tl_slot table[SLOTS] = {
         TL_SLOT(up->Phi, M * M),   TL_SLOT(up->Phi_new, M * M),  TL_SLOT(up->E, M * M),
         TL_SLOT(up->Q, M * M),     TL_SLOT(up->scratch, M * M),  TL_SLOT(up->gradient, size),
@@ -212,13 +216,13 @@ static tlnmf_error ascent_create(tlnmf_ctx *ctx, const tlnmf_data *data, const t
     return TLNMF_OK;
 }
 
-/* ---- public -----------------------------------------------------------------------------------
- */
+/* ---- public ---------------------------------------------------------------------------------- */
 
 tlnmf_error tlnmf_theory_Q(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_data *truth,
                            const double *Phi, double eps, double *Q)
 {
     ascent up;
+    TL_NEED(ctx, Q);
     TRY(ascent_create(ctx, data, truth, Phi, eps, &up));
     *Q = value(&up);
     tl_release(&up.hooks, up.block);
@@ -232,6 +236,7 @@ tlnmf_error tlnmf_theory_climb(tlnmf_ctx *ctx, const tlnmf_data *data, const tln
         .over = TL_PHI, .last = iterations, .relative = 1e-13, .calm = 1, .halvings = 40};
     ascent up;
     tl_run run = {.quiet = true};
+    TL_NEED(ctx, Q);
     TRY(ascent_create(ctx, data, truth, Phi, eps, &up));
     *Q = -tl_descend(&up.is, &how, &run);
     tl_copy(Phi, up.Phi, up.is.M * up.is.M);

@@ -1,4 +1,6 @@
-/* Public functions that have no room of their own: checks and accessors, no maths. */
+/* The public calls of tlnmf.h: checks, and records in and out; no maths. */
+#include "api.h"
+#include "base/record.h"
 #include "linalg/linalg.h"
 #include "search/plan.h"
 #include "solve/newton.h"
@@ -6,12 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-void tlnmf_start_init(tl_start *start)
-{
-    *start = (tl_start){.struct_size = sizeof *start};
-}
-
-/* 1 / eps must not overflow, nor sums of it. */
+/* Neither 1 / eps nor sums of it may overflow. */
 static bool is_floor(double eps)
 {
     return eps >= 1e-304 && eps <= 1e304;
@@ -38,13 +35,13 @@ static tlnmf_error check_rank(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K)
     return TLNMF_OK;
 }
 
-/* X in single precision is off by 6e-8 of a frame's norm. Next to sqrt(eps), below which V does not
- * matter, that must be little: measured on the paper's data, C is then good to 1e-5. */
+/* X in single precision has errors of 6e-8 of a frame's norm. They must be small beside sqrt(eps),
+ * below which V does not matter. On the paper's data, C is then accurate to 1e-5. */
 static tlnmf_error check_precision(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                                    double eps)
 {
     const double most = 1e-3;
-    if (opt->precision != TLNMF_PRECISION_MIXED)
+    if (opt->precision != TL_PRECISION_MIXED)
         return TLNMF_OK;
     double longest = tl_data_longest(data), blur = 6e-8 * longest / sqrt(eps);
     if (!(eps >= 1e-30 && longest <= 1e15))
@@ -61,7 +58,21 @@ static tlnmf_error check_precision(tlnmf_ctx *ctx, const tlnmf_data *data, const
     return TLNMF_OK;
 }
 
-/* Data that can be worked on, but not learnt from. */
+/* The same rule for double precision. There is nothing better, so the run goes on with a warning.
+ */
+static void warn_of_noise(tlnmf_ctx *ctx, const tlnmf_data *data, double eps)
+{
+    const double most = 1e-3;
+    double longest = tl_data_longest(data), blur = 2.2e-16 * longest / sqrt(eps);
+    if (!(blur < most))
+        tl_log(
+            ctx, TLNMF_LOG_WARNING,
+            "C is rounding noise: 2.2e-16 x %.3g (the longest frame) / sqrt(eps = %.3g) is %.2g, "
+            "not below %g: a larger eps is needed",
+            longest, eps, blur, most);
+}
+
+/* Warns about data from which nothing can be learnt. */
 static void warn_of_triviality(tlnmf_ctx *ctx, const tlnmf_data *data)
 {
     if (data->N == 1)
@@ -92,7 +103,7 @@ static tlnmf_error prepare_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_
                        "frames have weights in joint diagonalisation alone: C has none");
     t->opt = *settings;
     t->goal = goals[settings->method];
-    if (t->goal == TL_GOAL_AUTO && settings->exchange) /* which does both anyway */
+    if (t->goal == TL_GOAL_AUTO && settings->exchange) /* an exchange runs both methods anyway */
         t->goal = TL_GOAL_TL;
     TRY(resolve_eps(ctx, data, settings, &t->eps));
     return check_precision(ctx, data, settings, t->eps);
@@ -101,91 +112,174 @@ static tlnmf_error prepare_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_
 static tlnmf_error prepare_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
                                        const tl_settings *settings, task *t)
 {
-    TRY(tl_check_struct_size(ctx, settings));
     t->opt = *settings;
-    t->opt.k = 1; /* not used, and need not be given */
-    t->opt.method = TLNMF_METHOD_JD;
-    t->opt.exchange = t->opt.certify = 0;
+    t->opt.k = 1; /* not used */
+    t->opt.method = TL_METHOD_JD;
     t->goal = TL_GOAL_DIAGONALISE;
-    TRY(tlnmf_settings_check(ctx, &t->opt));
-    if (data->weighted && t->opt.solver != TLNMF_SOLVER_FAST)
+    TRY(tlnmf_settings_check(ctx, settings));
+    if (data->weighted && t->opt.solver != TL_ALGORITHM_FAST)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "weights of frames are for solver fast");
     TRY(resolve_eps(ctx, data, &t->opt, &t->eps));
     return check_precision(ctx, data, &t->opt, t->eps);
 }
 
-tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
-                      const tl_start *start, tlnmf_callback callback, void *user, tl_result **out)
+static tlnmf_error prepare(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                           task *t)
 {
-    task t = {0};
+    *t = (task){0};
+    return settings->task == TL_TASK_JD ? prepare_diagonalise(ctx, data, settings, t)
+                                        : prepare_fit(ctx, data, settings, t);
+}
+
+tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                   const tl_start *start, tl_callback callback, void *user, tl_result **out)
+{
+    task t;
     *out = NULL;
-    TRY(prepare_fit(ctx, data, settings, &t));
+    TRY(prepare(ctx, data, settings, &t));
     warn_of_triviality(ctx, data);
-    return tl_search(ctx, &(tl_task){t.goal, data, &t.opt, t.eps, start, callback, user, NULL},
-                     out);
+    warn_of_noise(ctx, data, t.eps);
+    return tl_search(
+        ctx, &(tl_search_task){t.goal, data, &t.opt, t.eps, start, callback, user, NULL}, out);
+}
+
+/* ---- starts ---------------------------------------------------------------------------------- */
+
+/* Reads the arrays of a start and checks their shapes against the data and the settings. */
+static tlnmf_error read_start(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                              const tlnmf_record *record, tl_start *start)
+{
+    int64_t M = data->M, N = data->N, K = settings->k;
+    *start = (tl_start){0};
+    if (record == NULL)
+        return TLNMF_OK;
+    TRY(tl_record_expect(ctx, record, "the start", "Phi", 2, (int64_t[]){M, M}, &start->Phi));
+    if (settings->task == TL_TASK_JD)
+        return TLNMF_OK;
+    TRY(tl_record_expect(ctx, record, "the start", "W", 2, (int64_t[]){M, K}, &start->W));
+    return tl_record_expect(ctx, record, "the start", "H", 2, (int64_t[]){K, N}, &start->H);
+}
+
+tlnmf_error tlnmf_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                             int64_t p, tlnmf_record **start)
+{
+    double *Phi, *W, *H;
+    TL_NEED(ctx, start);
+    *start = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, settings);
+    TRY(tl_settings_need(ctx, settings, TL_TASK_FIT));
+    TRY(tlnmf_settings_check(ctx, settings));
+    int64_t M = data->M, N = data->N, K = settings->k;
+    TRY(tlnmf_record_create(ctx, start));
+    tlnmf_error error = tl_record_new_array(ctx, *start, "Phi", 2, (int64_t[]){M, M}, &Phi);
+    if (error == TLNMF_OK)
+        error = tl_record_new_array(ctx, *start, "W", 2, (int64_t[]){M, K}, &W);
+    if (error == TLNMF_OK)
+        error = tl_record_new_array(ctx, *start, "H", 2, (int64_t[]){K, N}, &H);
+    if (error == TLNMF_OK)
+        error = tl_draw_start(ctx, data, settings, p, Phi, W, H);
+    return tl_record_keep_if(error, start);
+}
+
+/* ---- fits ------------------------------------------------------------------------------------ */
+
+/* A fit or a diagonalisation, by the settings' task. */
+static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                       const tlnmf_record *start_record, int wanted, tlnmf_record **model)
+{
+    tl_start start;
+    tl_result *result;
+    tl_reporter reporter;
+    TL_NEED(ctx, model);
+    *model = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, settings);
+    TRY(tl_settings_need(ctx, settings, wanted));
+    TRY(read_start(ctx, data, settings, start_record, &start));
+    TRY(tl_reporter_create(ctx, &reporter));
+    tlnmf_error error = tl_fit(ctx, data, settings, start_record == NULL ? NULL : &start,
+                               tl_reporter_callback(&reporter), &reporter, &result);
+    tl_reporter_free(&reporter);
+    return error == TLNMF_OK ? tl_model_record(ctx, settings, result, model) : error;
+}
+
+/* Phi P and back Phi' of a diagonalisation of whitened data. */
+static tlnmf_error put_unmixing(tlnmf_ctx *ctx, int64_t M, const double *P, const double *back,
+                                tlnmf_record *model)
+{
+    const double *Phi = tlnmf_get_array(model, "Phi", NULL, NULL);
+    const int64_t shape[] = {M, M};
+    double *unmixing, *mixing;
+    TRY(tl_record_new_array(ctx, model, "unmixing", 2, shape, &unmixing));
+    TRY(tl_record_new_array(ctx, model, "mixing", 2, shape, &mixing));
+    tl_gemm(TL_PLAIN, TL_PLAIN, M, M, M, 1.0, Phi, M, P, M, 0.0, unmixing, M);
+    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, M, 1.0, back, M, Phi, M, 0.0, mixing, M);
+    return TLNMF_OK;
+}
+
+/* Joint diagonalisation in coordinates in which the mean covariance is the identity. */
+static tlnmf_error diagonalise_whitened(tlnmf_ctx *ctx, const tlnmf_data *data,
+                                        const tl_settings *settings, const tlnmf_record *start,
+                                        tlnmf_record **model)
+{
+    int64_t M = data->M;
+    double *P, *back;
+    void *block = NULL;
+    tlnmf_data *white = NULL;
+    tl_slot table[] = {TL_SLOT(P, M * M), TL_SLOT(back, M * M)};
+    TRY(TL_ARENA(ctx, "whitening", table, &block));
+    tlnmf_error error = tl_data_whiten(ctx, data, P, back, &white);
+    if (error == TLNMF_OK)
+        error = fit(ctx, white, settings, start, TL_TASK_JD, model);
+    if (error == TLNMF_OK)
+        error = tl_record_keep_if(put_unmixing(ctx, M, P, back, *model), model);
+    tlnmf_data_free(white);
+    tl_release(&ctx->hooks, block);
+    return error;
+}
+
+tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                      const tlnmf_record *start, tlnmf_record **model)
+{
+    return fit(ctx, data, settings, start, TL_TASK_FIT, model);
 }
 
 tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
-                              const tl_start *start, tlnmf_callback callback, void *user,
-                              tl_result **out)
+                              const tlnmf_record *start, tlnmf_record **model)
 {
-    task t = {0};
-    *out = NULL;
-    TRY(prepare_diagonalise(ctx, data, settings, &t));
-    warn_of_triviality(ctx, data);
-    return tl_search(ctx, &(tl_task){t.goal, data, &t.opt, t.eps, start, callback, user, NULL},
-                     out);
+    TL_NEED(ctx, model);
+    *model = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, settings);
+    if (settings->task == TL_TASK_JD && settings->whiten)
+        return diagonalise_whitened(ctx, data, settings, start, model);
+    return fit(ctx, data, settings, start, TL_TASK_JD, model);
 }
 
 tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                          double *bytes)
 {
-    task t = {0};
+    task t;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, settings);
+    TL_NEED(ctx, bytes);
     *bytes = 0.0;
-    if (settings->struct_size == sizeof *settings && settings->k == 0)
-        TRY(prepare_diagonalise(ctx, data, settings, &t));
-    else
-        TRY(prepare_fit(ctx, data, settings, &t));
+    TRY(tl_settings_need(ctx, settings, TL_TASK_FIT | TL_TASK_JD));
+    TRY(prepare(ctx, data, settings, &t));
     tl_plan plan = tl_plan_make(data, &t.opt, t.goal);
     *bytes = tl_plan_bytes(&plan, data, &t.opt, t.eps);
+    if (settings->task == TL_TASK_JD && settings->whiten) /* the data again, and M x M arrays */
+        *bytes += 8.0 * ((double)data->M * ((double)data->T + 12.0 * (double)data->M) +
+                         2.0 * (double)data->N);
     return TLNMF_OK;
 }
 
-void tlnmf_result_describe_sized(const tl_result *result, tl_info *info, size_t size)
-{
-    memcpy(info, &result->info, size < sizeof *info ? size : sizeof *info);
-}
-
-const double *tlnmf_result_Phi(const tl_result *result)
-{
-    return result->Phi;
-}
-
-const double *tlnmf_result_W(const tl_result *result)
-{
-    return result->W;
-}
-
-const double *tlnmf_result_H(const tl_result *result)
-{
-    return result->H;
-}
-
-const double *tlnmf_result_energy(const tl_result *result)
-{
-    return result->energy;
-}
-
-const tl_result *tlnmf_result_other(const tl_result *result)
-{
-    return result->other;
-}
-
-const tl_trace_row *tlnmf_result_trace(const tl_result *result, int64_t *length)
-{
-    *length = result->trace_length;
-    return result->trace_length > 0 ? result->trace : NULL;
-}
+/* ---- evaluation ------------------------------------------------------------------------------ */
 
 /* All finite, and none negative if `nonnegative`. */
 static bool is_usable(int64_t count, const double *x, bool nonnegative)
@@ -196,30 +290,93 @@ static bool is_usable(int64_t count, const double *x, bool nonnegative)
     return true;
 }
 
-tlnmf_error tlnmf_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const double *Phi,
-                           const double *W, const double *H, int64_t K, double eps, double *C,
-                           double *L, double *I, double *Ganti)
+/* What evaluate_alone works on. */
+typedef struct evaluation {
+    tlnmf_ctx *ctx;
+    const tl_model *model;
+    const tl_model_point *point;
+    tl_point_values *values;
+    double *Ganti;
+} evaluation;
+
+static tlnmf_error evaluate_alone(void *arg)
 {
-    if (K < 1 || !is_floor(eps))
+    evaluation *v = arg;
+    tl_engine *e;
+    TRY(tl_engine_cpu.create(v->ctx, &(tl_engine_spec){.model = v->model}, &e));
+    tl_engine_load(e, v->point->Phi, v->point->W, v->point->H);
+    tl_values all = tl_engine_values(e, TL_C | TL_L | TL_I);
+    *v->values = (tl_point_values){all.C, all.L, all.I};
+    if (v->Ganti != NULL)
+        tl_engine_gradient(e, TL_C, v->Ganti);
+    e->ops->free(e);
+    return TLNMF_OK;
+}
+
+tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_point *point,
+                        tl_point_values *values, double *Ganti)
+{
+    int64_t M = data->M, K = point->K;
+    if (K < 1 || !is_floor(point->eps))
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "K = %lld, eps = %g: K must be at least 1, eps in [1e-304, 1e+304]",
-                       (long long)K, eps);
+                       (long long)K, point->eps);
     if (data->weighted)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "C = L + I holds for frames without weights");
     TRY(tl_check_size(ctx, "K", K));
-    if (!is_usable(data->M * data->M, Phi, false) || !is_usable(data->M * K, W, true) ||
-        !is_usable(K * data->N, H, true))
+    if (!is_usable(M * M, point->Phi, false) || !is_usable(M * K, point->W, true) ||
+        !is_usable(K * data->N, point->H, true))
         return tl_fail(ctx, TLNMF_ERR_DATA, "Phi, W, H must be finite, W and H not negative");
-    const tl_model model = {.data = data, .K = K, .eps = eps, .gamma = 1.0};
-    tl_engine *e;
-    TRY(tl_engine_cpu.create(ctx, &(tl_engine_spec){.model = &model}, &e));
-    tl_engine_load(e, Phi, W, H);
-    tl_values values = tl_engine_values(e, TL_C | TL_L | TL_I);
-    *C = values.C;
-    *L = values.L;
-    *I = values.I;
-    if (Ganti != NULL)
-        tl_engine_gradient(e, TL_C, Ganti);
-    e->ops->free(e);
+    const tl_model model = {.data = data, .K = K, .eps = point->eps, .gamma = 1.0};
+    /* One thread: a pool of threads left behind would make the host's next fork hang, and the
+     * values would depend on their number. */
+    return tl_with_threads(1, evaluate_alone, &(evaluation){ctx, &model, point, values, Ganti});
+}
+
+tlnmf_error tl_read_point(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_record *record,
+                          const char *what, bool needs_H, tl_model_point *point)
+{
+    int64_t M = data->M, N = data->N, shape[TLNMF_MAX_RANK];
+    TRY(tl_record_expect(ctx, record, what, "Phi", 2, (int64_t[]){M, M}, &point->Phi));
+    tlnmf_get_array(record, "W", NULL, shape);
+    point->K = shape[1];
+    TRY(tl_record_expect(ctx, record, what, "W", 2, (int64_t[]){M, point->K}, &point->W));
+    if (needs_H)
+        TRY(tl_record_expect(ctx, record, what, "H", 2, (int64_t[]){point->K, N}, &point->H));
+    if (point->Phi == NULL || point->W == NULL || (needs_H && point->H == NULL))
+        return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "%s has no %s", what,
+                       point->Phi == NULL ? "Phi"
+                       : point->W == NULL ? "W"
+                                          : "H");
+    point->eps = tlnmf_get_real(record, "eps");
+    if (!is_floor(point->eps))
+        return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "%s: eps = %g is no usable floor", what,
+                       point->eps);
     return TLNMF_OK;
+}
+
+tlnmf_error tlnmf_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_record *point_record,
+                           tlnmf_record **values)
+{
+    tl_model_point point = {0};
+    tl_point_values v = {0};
+    double *gradient = NULL;
+    TL_NEED(ctx, values);
+    *values = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, point_record);
+    TRY(tl_read_point(ctx, data, point_record, "the point", true, &point));
+    TRY(tlnmf_record_create(ctx, values));
+    tlnmf_error error =
+        tl_record_new_array(ctx, *values, "gradient", 2, (int64_t[]){data->M, data->M}, &gradient);
+    if (error == TLNMF_OK)
+        error = tl_evaluate(ctx, data, &point, &v, gradient);
+    if (error == TLNMF_OK)
+        error = tlnmf_set_real(ctx, *values, "C", v.C);
+    if (error == TLNMF_OK)
+        error = tlnmf_set_real(ctx, *values, "L", v.L);
+    if (error == TLNMF_OK)
+        error = tlnmf_set_real(ctx, *values, "I", v.I);
+    return tl_record_keep_if(error, values);
 }

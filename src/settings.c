@@ -1,221 +1,446 @@
-/* Settings by name, all from the one table in options.def. */
+/* Settings by name, from the table in options.def. */
+#include "base/settings.h"
+#include "base/number.h"
 #include "base/rng.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define OPTION(name, field, type, low, high, fallback, unset, choices, help) \
-    {name, #field, TLNMF_OPTION_##type, low, high, fallback, choices, help},
-static const tlnmf_option_info options[] = {
-#include "options.def"
-};
-#undef OPTION
-
-#define OPTION(name, field, type, low, high, fallback, unset, choices, help) \
-    {offsetof(tl_settings, field), unset},
-static const struct {
+typedef struct option {
+    const char *name;
+    int tasks;
+    tlnmf_option_kind kind;
+    double low, high, fallback;
     size_t offset;
+    const char *choices, *help;
     bool unset; /* the default means "not given" and is allowed outside the range */
-} places[] = {
+} option;
+
+#define OPTION(tasks, name, field, kind, low, high, fallback, unset, choices, help)                \
+    {name, tasks, TLNMF_OPTION_##kind, low, high, fallback, offsetof(tl_settings, field), choices, \
+     help, unset},
+static const option options[] = {
 #include "options.def"
 };
 #undef OPTION
 
-enum { COUNT = sizeof options / sizeof *options };
+enum { OPTIONS = sizeof options / sizeof *options };
 
-size_t tlnmf_option_count(void)
+static const struct {
+    const char *name;
+    tl_task task;
+} tasks[] = {{"fit", TL_TASK_FIT},           {"jd", TL_TASK_JD},
+             {"apply", TL_TASK_APPLY},       {"frames", TL_TASK_FRAMES},
+             {"separate", TL_TASK_SEPARATE}, {"stems", TL_TASK_STEMS},
+             {"score", TL_TASK_SCORE},       {"gcm", TL_TASK_GCM}};
+
+enum { TASKS = sizeof tasks / sizeof *tasks };
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+const char *tlnmf_task_name(size_t index)
 {
-    return COUNT;
+    return index < TASKS ? tasks[index].name : NULL;
 }
 
-const tlnmf_option_info *tlnmf_option_at(size_t index)
+/* The bit of a task, or 0. */
+static int task_of(const char *name)
 {
-    return index < COUNT ? &options[index] : NULL;
+    for (size_t i = 0; name != NULL && i < TASKS; i++)
+        if (strcmp(tasks[i].name, name) == 0)
+            return (int)tasks[i].task;
+    return 0;
 }
 
-static size_t find(const char *name)
+const char *tl_task_name(int task)
 {
-    size_t i = 0;
-    while (i < COUNT && strcmp(options[i].name, name) != 0)
-        i++;
-    return i;
+    for (size_t i = 0; i < TASKS; i++)
+        if ((int)tasks[i].task == task)
+            return tasks[i].name;
+    return "?";
 }
 
-/* Numbers of every type pass through a double here, but for seeds, which need 64 bits. */
-static double get_number(const tl_settings *settings, size_t i)
+static const option *find(int task, const char *name)
 {
-    const char *at = (const char *)settings + places[i].offset;
-    switch (options[i].type) {
-    case TLNMF_OPTION_INT:
-        return (double)*(const int64_t *)(const void *)at;
-    case TLNMF_OPTION_REAL:
-        return *(const double *)(const void *)at;
-    case TLNMF_OPTION_SEED:
-        return (double)*(const uint64_t *)(const void *)at;
-    default:
-        return (double)*(const int32_t *)(const void *)at;
-    }
+    for (size_t i = 0; name != NULL && i < OPTIONS; i++)
+        if ((options[i].tasks & task) != 0 && strcmp(options[i].name, name) == 0)
+            return &options[i];
+    return NULL;
 }
 
-static void put_number(tl_settings *settings, size_t i, double value)
+const char *tlnmf_option_name(const char *task, size_t index)
 {
-    char *at = (char *)settings + places[i].offset;
-    switch (options[i].type) {
-    case TLNMF_OPTION_INT:
-        *(int64_t *)(void *)at = (int64_t)value;
-        break;
-    case TLNMF_OPTION_REAL:
-        *(double *)(void *)at = value;
-        break;
-    case TLNMF_OPTION_SEED:
-        *(uint64_t *)(void *)at = (uint64_t)value;
-        break;
-    default:
-        *(int32_t *)(void *)at = (int32_t)value;
-        break;
-    }
+    int bit = task_of(task);
+    for (size_t i = 0; i < OPTIONS; i++)
+        if ((options[i].tasks & bit) != 0 && index-- == 0)
+            return options[i].name;
+    return NULL;
 }
 
-void tlnmf_settings_init(tl_settings *settings)
+tlnmf_option_kind tlnmf_option_kind_of(const char *task, const char *name)
 {
-    *settings = (tl_settings){.struct_size = sizeof *settings};
-    for (size_t i = 0; i < COUNT; i++)
-        put_number(settings, i, options[i].fallback);
+    const option *o = find(task_of(task), name);
+    return o == NULL ? TLNMF_OPTION_UNKNOWN : o->kind;
 }
 
-static tlnmf_error check_range(tlnmf_ctx *ctx, size_t i, double value)
+const char *tlnmf_option_help(const char *task, const char *name)
 {
-    const tlnmf_option_info *option = &options[i];
-    if (!(value >= option->low && value <= option->high)) /* NaN fails, too */
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "%s = %.10g is outside [%.10g, %.10g]", option->name,
-                       value, option->low, option->high);
+    const option *o = find(task_of(task), name);
+    return o == NULL ? NULL : o->help;
+}
+
+const char *tlnmf_option_choices(const char *task, const char *name)
+{
+    const option *o = find(task_of(task), name);
+    return o == NULL ? NULL : o->choices;
+}
+
+tlnmf_error tlnmf_option_range(const char *task, const char *name, double *low, double *high)
+{
+    const option *o = find(task_of(task), name);
+    if (o == NULL || low == NULL || high == NULL)
+        return TLNMF_ERR_ARGUMENT;
+    *low = o->low;
+    *high = o->high;
     return TLNMF_OK;
 }
 
-/* The place of `value` in "a|b|c". */
-static tlnmf_error parse_choice(tlnmf_ctx *ctx, const tlnmf_option_info *option, const char *value,
-                                double *number)
+/* The word number `index` of "a|b|c"; NULL past the end. */
+static const char *word_at(const char *choices, int32_t index)
 {
-    size_t length = strlen(value);
-    const char *at = option->choices;
-    for (int index = 0; length > 0 && at != NULL; index++) {
-        if (strncmp(at, value, length) == 0 && (at[length] == '|' || at[length] == '\0')) {
-            *number = index;
-            return TLNMF_OK;
-        }
+    const char *at = choices;
+    for (; index > 0 && at != NULL; index--) {
         at = strchr(at, '|');
         at = at == NULL ? NULL : at + 1;
     }
-    return tl_fail(ctx, TLNMF_ERR_OPTION, "%s = %s is not one of %s", option->name, value,
-                   option->choices);
+    return at;
 }
 
-static tlnmf_error parse_number(tlnmf_ctx *ctx, const tlnmf_option_info *option, const char *value,
-                                double *number)
+static int32_t choice_of(const option *o, const char *word)
 {
-    char *end;
-    *number = strtod(value, &end);
-    if (end == value || *end != '\0')
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "%s = %s is not a number", option->name, value);
-    if (option->type != TLNMF_OPTION_REAL && isfinite(*number) && *number != floor(*number))
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "%s = %s is not a whole number", option->name, value);
+    size_t length = strlen(word);
+    const char *at = o->choices;
+    for (int32_t i = 0; length > 0 && at != NULL; at = word_at(o->choices, ++i))
+        if (strcspn(at, "|") == length && memcmp(at, word, length) == 0)
+            return i;
+    return -1;
+}
+
+const char *tl_option_word(tl_task task, const char *name, int32_t choice, char word[TL_WORD])
+{
+    const option *o = find((int)task, name);
+    const char *at = o == NULL || choice < 0 ? NULL : word_at(o->choices, choice);
+    snprintf(word, TL_WORD, "%.*s", at == NULL ? 0 : (int)strcspn(at, "|"), at == NULL ? "" : at);
+    return word;
+}
+
+int32_t tl_option_choice(tl_task task, const char *name, const char *word)
+{
+    const option *o = find((int)task, name);
+    return o == NULL || word == NULL ? -1 : choice_of(o, word);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* Numbers of every kind are handled as double, except seeds, which need 64 bits. */
+static double get_number(const tl_settings *settings, const option *o)
+{
+    const void *at = (const char *)settings + o->offset;
+    switch (o->kind) {
+    case TLNMF_OPTION_INTEGER:
+        return (double)*(const int64_t *)at;
+    case TLNMF_OPTION_REAL:
+        return *(const double *)at;
+    case TLNMF_OPTION_SEED:
+        return (double)*(const uint64_t *)at;
+    default:
+        return (double)*(const int32_t *)at;
+    }
+}
+
+static void put_number(tl_settings *settings, const option *o, double value)
+{
+    void *at = (char *)settings + o->offset;
+    switch (o->kind) {
+    case TLNMF_OPTION_INTEGER:
+        *(int64_t *)at = (int64_t)value;
+        break;
+    case TLNMF_OPTION_REAL:
+        *(double *)at = value;
+        break;
+    case TLNMF_OPTION_SEED:
+        *(uint64_t *)at = (uint64_t)value;
+        break;
+    default:
+        *(int32_t *)at = (int32_t)value;
+        break;
+    }
+}
+
+static bool is_unset(const tl_settings *settings, const option *o)
+{
+    return o->unset && get_number(settings, o) == o->fallback;
+}
+
+/* Writes the value as text to `buffer` (64 bytes); "" if it is not set. */
+static void write_value(const tl_settings *settings, const option *o, char *buffer, size_t size)
+{
+    const void *at = (const char *)settings + o->offset;
+    if (is_unset(settings, o) || (o->fallback < o->low && get_number(settings, o) < o->low)) {
+        buffer[0] = '\0';
+    } else if (o->kind == TLNMF_OPTION_CHOICE) {
+        char word[TL_WORD];
+        snprintf(buffer, size, "%s",
+                 tl_option_word((tl_task)settings->task, o->name, *(const int32_t *)at, word));
+    } else if (o->kind == TLNMF_OPTION_SEED) {
+        snprintf(buffer, size, "%llu", (unsigned long long)*(const uint64_t *)at);
+    } else if (o->kind == TLNMF_OPTION_INTEGER) {
+        snprintf(buffer, size, "%lld", (long long)*(const int64_t *)at);
+    } else if (o->kind == TLNMF_OPTION_FLAG) {
+        snprintf(buffer, size, "%d", (int)*(const int32_t *)at);
+    } else {
+        tl_format_real(*(const double *)at, buffer, size);
+    }
+}
+
+void tl_settings_defaults(tl_task task, tl_settings *settings)
+{
+    *settings = (tl_settings){.task = (int32_t)task};
+    for (size_t i = 0; i < OPTIONS; i++)
+        if ((options[i].tasks & (int)task) != 0)
+            put_number(settings, &options[i], options[i].fallback);
+}
+
+static tlnmf_error check_range(tlnmf_ctx *ctx, const option *o, double value)
+{
+    if (!(value >= o->low && value <= o->high)) /* NaN fails, too */
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "%s = %.10g is outside [%.10g, %.10g]", o->name,
+                       value, o->low, o->high);
     return TLNMF_OK;
 }
 
-static tlnmf_error parse_seed(tlnmf_ctx *ctx, const char *value, uint64_t *seed)
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static tlnmf_error parse_choice(tlnmf_ctx *ctx, const option *o, const char *value, double *number)
+{
+    int32_t choice = choice_of(o, value);
+    *number = (double)choice;
+    if (choice < 0)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "%s = %s is not one of %s", o->name, value,
+                       o->choices);
+    return TLNMF_OK;
+}
+
+static tlnmf_error parse_number(tlnmf_ctx *ctx, const option *o, const char *value, double *number)
+{
+    if (o->kind == TLNMF_OPTION_FLAG &&
+        (strcmp(value, "true") == 0 || strcmp(value, "false") == 0)) {
+        *number = value[0] == 't';
+        return TLNMF_OK;
+    }
+    if (!tl_parse_real(value, number))
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "%s = %s is not a number", o->name, value);
+    if (o->kind != TLNMF_OPTION_REAL && isfinite(*number) && *number != floor(*number))
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "%s = %s is not a whole number", o->name, value);
+    return TLNMF_OK;
+}
+
+static tlnmf_error parse_seed(tlnmf_ctx *ctx, const option *o, const char *value, uint64_t *seed)
 {
     char *end;
     errno = 0;
     unsigned long long parsed = strtoull(value, &end, 10);
     if (value[strspn(value, "0123456789")] != '\0' || value[0] == '\0' || errno == ERANGE)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "seed = %s is not a whole number below 2^64", value);
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "%s = %s is not a whole number below 2^64", o->name,
+                       value);
     *seed = parsed;
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_settings_set(tlnmf_ctx *ctx, tl_settings *settings, const char *name,
-                               const char *value)
+/* ---- the object ------------------------------------------------------------------------------ */
+
+tlnmf_error tlnmf_settings_create(tlnmf_ctx *ctx, const char *task, tl_settings **out)
 {
-    size_t i = find(name);
-    if (i == COUNT)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "there is no option named %s", name);
-    if (options[i].type == TLNMF_OPTION_SEED)
-        return parse_seed(ctx, value, (uint64_t *)(void *)((char *)settings + places[i].offset));
-    double number = 0.0;
-    if (options[i].type == TLNMF_OPTION_CHOICE)
-        TRY(parse_choice(ctx, &options[i], value, &number));
-    else
-        TRY(parse_number(ctx, &options[i], value, &number));
-    TRY(check_range(ctx, i, number));
-    put_number(settings, i, number);
+    TL_NEED(ctx, out);
+    *out = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, task);
+    int bit = task_of(task);
+    if (bit == 0)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "there is no task named %s", task);
+    tl_settings *settings = tl_allocate(&ctx->hooks, sizeof *settings);
+    if (settings == NULL)
+        return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for settings");
+    tl_settings_defaults((tl_task)bit, settings);
+    settings->hooks = ctx->hooks;
+    *out = settings;
     return TLNMF_OK;
 }
 
-const char *tlnmf_settings_get(const tl_settings *settings, const char *name, char *buffer,
-                               size_t size)
+tlnmf_error tlnmf_settings_copy(tlnmf_ctx *ctx, const tl_settings *settings, tl_settings **out)
 {
-    size_t i = find(name);
-    if (i == COUNT || size == 0)
+    TL_NEED(ctx, out);
+    *out = NULL;
+    TL_NEED(ctx, settings);
+    tl_settings *copy = NULL;
+    TRY(tlnmf_settings_create(ctx, tl_task_name(settings->task), &copy));
+    if (copy == NULL) /* for analysers, which cannot tell errors from TLNMF_OK here */
+        return TLNMF_ERR_MEMORY;
+    tl_hooks hooks = copy->hooks;
+    *copy = *settings;
+    copy->hooks = hooks;
+    *out = copy;
+    return TLNMF_OK;
+}
+
+void tlnmf_settings_free(tl_settings *settings)
+{
+    if (settings == NULL)
+        return;
+    tl_hooks hooks = settings->hooks;
+    tl_release(&hooks, settings);
+}
+
+tlnmf_error tl_settings_need(tlnmf_ctx *ctx, const tl_settings *settings, int wanted)
+{
+    if ((settings->task & wanted) != 0)
+        return TLNMF_OK;
+    return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "the settings are for task %s, not for this call",
+                   tl_task_name(settings->task));
+}
+
+static tlnmf_error find_option(tlnmf_ctx *ctx, const tl_settings *settings, const char *name,
+                               const option **o)
+{
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, settings);
+    TL_NEED(ctx, name);
+    *o = find(settings->task, name);
+    if (*o == NULL)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "task %s has no option named %s",
+                       tl_task_name(settings->task), name);
+    return TLNMF_OK;
+}
+
+tlnmf_error tlnmf_settings_set_text(tlnmf_ctx *ctx, tl_settings *settings, const char *name,
+                                    const char *value)
+{
+    const option *o;
+    double number = 0.0;
+    TRY(find_option(ctx, settings, name, &o));
+    TL_NEED(ctx, value);
+    if (o->kind == TLNMF_OPTION_SEED)
+        return parse_seed(ctx, o, value, (uint64_t *)(void *)((char *)settings + o->offset));
+    if (o->kind == TLNMF_OPTION_CHOICE)
+        TRY(parse_choice(ctx, o, value, &number));
+    else
+        TRY(parse_number(ctx, o, value, &number));
+    TRY(check_range(ctx, o, number));
+    put_number(settings, o, number);
+    return TLNMF_OK;
+}
+
+tlnmf_error tlnmf_settings_set_integer(tlnmf_ctx *ctx, tl_settings *settings, const char *name,
+                                       int64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    return tlnmf_settings_set_text(ctx, settings, name, text);
+}
+
+tlnmf_error tlnmf_settings_set_real(tlnmf_ctx *ctx, tl_settings *settings, const char *name,
+                                    double value)
+{
+    char text[40];
+    tl_format_real(value, text, sizeof text);
+    return tlnmf_settings_set_text(ctx, settings, name, text);
+}
+
+const char *tlnmf_settings_get_text(const tl_settings *settings, const char *name, char *buffer,
+                                    size_t size)
+{
+    const option *o = settings == NULL ? NULL : find(settings->task, name);
+    char text[64];
+    if (o == NULL || buffer == NULL)
         return NULL;
-    double number = get_number(settings, i);
-    if (options[i].type == TLNMF_OPTION_SEED) {
-        snprintf(buffer, size, "%llu", (unsigned long long)settings->seed);
-    } else if (options[i].type == TLNMF_OPTION_CHOICE) {
-        const char *at = options[i].choices;
-        for (int skip = (int)number; skip > 0 && at != NULL; skip--) {
-            at = strchr(at, '|');
-            at = at == NULL ? NULL : at + 1;
-        }
-        snprintf(buffer, size, "%.*s", at == NULL ? 0 : (int)strcspn(at, "|"),
-                 at == NULL ? "" : at);
-    } else {
-        snprintf(buffer, size, "%.17g", number);
-    }
+    write_value(settings, o, text, sizeof text);
+    if (strlen(text) >= size)
+        return NULL;
+    memcpy(buffer, text, strlen(text) + 1);
     return buffer;
 }
 
-tlnmf_error tl_check_struct_size(tlnmf_ctx *ctx, const tl_settings *settings)
+int64_t tlnmf_settings_get_integer(const tl_settings *settings, const char *name)
 {
-    if (settings->struct_size != sizeof *settings)
+    const option *o = settings == NULL ? NULL : find(settings->task, name);
+    if (o == NULL || o->kind == TLNMF_OPTION_REAL)
+        return TLNMF_NO_INTEGER;
+    if (o->kind == TLNMF_OPTION_SEED) {
+        uint64_t seed = *(const uint64_t *)(const void *)((const char *)settings + o->offset);
+        return seed <= INT64_MAX ? (int64_t)seed : TLNMF_NO_INTEGER;
+    }
+    return (int64_t)get_number(settings, o);
+}
+
+double tlnmf_settings_get_real(const tl_settings *settings, const char *name)
+{
+    const option *o = settings == NULL ? NULL : find(settings->task, name);
+    return o == NULL ? (double)NAN : get_number(settings, o);
+}
+
+const char *tlnmf_option_default(const char *task, const char *name, char *buffer, size_t size)
+{
+    tl_settings defaults = {.task = task_of(task)};
+    tl_settings_defaults((tl_task)defaults.task, &defaults);
+    return tlnmf_settings_get_text(&defaults, name, buffer, size);
+}
+
+/* ---- what fits together ---------------------------------------------------------------------- */
+
+static tlnmf_error check_learning(tlnmf_ctx *ctx, const tl_settings *s)
+{
+    bool fast = s->solver == TL_ALGORITHM_FAST;
+    bool learns = s->task == TL_TASK_JD || s->method != TL_METHOD_NMF;
+    if (s->stream == TL_STREAM_NUMPY)
+        TRY(tl_check_numpy_seed(ctx, s->seed));
+    if (s->continuation && !(fast && learns))
         return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "the settings are from another version: use tlnmf_settings_init");
+                       "continuation is for solver fast and methods that learn a transform");
+    if (s->precision == TL_PRECISION_MIXED && !(fast && learns))
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "precision mixed is for solver fast and methods that learn a transform");
+    return TLNMF_OK;
+}
+
+static tlnmf_error check_fit(tlnmf_ctx *ctx, const tl_settings *s)
+{
+    bool joint = s->method == TL_METHOD_TL || s->method == TL_METHOD_AUTO;
+    bool fast = s->solver == TL_ALGORITHM_FAST;
+    if (s->exchange && s->method == TL_METHOD_NMF)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "exchange is between tl and jd: not for method nmf");
+    if (s->hops > 0 && !(fast && joint))
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "hops are for solver fast and methods tl and auto");
+    TRY(check_learning(ctx, s));
+    if (s->newton && (!(fast && joint) || s->exchange))
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "newton is for solver fast and methods tl and auto, without exchange");
+    if (s->certify && !joint)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "certify is for method tl");
     return TLNMF_OK;
 }
 
 tlnmf_error tlnmf_settings_check(tlnmf_ctx *ctx, const tl_settings *settings)
 {
-    TRY(tl_check_struct_size(ctx, settings));
-    for (size_t i = 0; i < COUNT; i++) {
-        double value = get_number(settings, i);
-        if (!(places[i].unset && value == options[i].fallback))
-            TRY(check_range(ctx, i, value));
-    }
-    if (settings->stream == TLNMF_STREAM_NUMPY)
-        TRY(tl_check_numpy_seed(ctx, settings->seed));
-    if (settings->exchange && settings->method == TLNMF_METHOD_NMF)
-        return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "exchange is between tl and jd: method nmf has no use of it");
-    bool learns_fast =
-        settings->solver == TLNMF_SOLVER_FAST &&
-        (settings->method == TLNMF_METHOD_TL || settings->method == TLNMF_METHOD_AUTO);
-    if (settings->hops > 0 && !learns_fast)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "hops are for solver fast and methods tl and auto");
-    if (settings->continuation &&
-        (settings->solver != TLNMF_SOLVER_FAST || settings->method == TLNMF_METHOD_NMF))
-        return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "continuation is for solver fast and methods that learn a transform");
-    if (settings->precision == TLNMF_PRECISION_MIXED &&
-        (settings->solver != TLNMF_SOLVER_FAST || settings->method == TLNMF_METHOD_NMF))
-        return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "precision mixed is for solver fast and methods that learn a transform");
-    if (settings->newton && (!learns_fast || settings->exchange))
-        return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "newton is for solver fast and methods tl and auto, without exchange");
-    if (settings->certify && settings->method != TLNMF_METHOD_TL &&
-        settings->method != TLNMF_METHOD_AUTO)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "certify is for method tl");
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, settings);
+    for (size_t i = 0; i < OPTIONS; i++)
+        if ((options[i].tasks & settings->task) != 0 && !is_unset(settings, &options[i]))
+            TRY(check_range(ctx, &options[i], get_number(settings, &options[i])));
+    if (settings->task == TL_TASK_FIT)
+        return check_fit(ctx, settings);
+    if (settings->task == TL_TASK_JD)
+        return check_learning(ctx, settings);
     return TLNMF_OK;
 }

@@ -1,168 +1,65 @@
-/* Reading the command line, from the library's option table and the command's own options. */
-#include "cli/cli.h"
+/* Reading the command line, from the library's option table and the program's own options. */
+#include "cli/common/options.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-cli_common cli_common_values;
-
-static const cli_option common_options[] = {
-    {"o", "FILE", "where the output goes; - is standard output", &cli_common_values.output},
-    {"json", NULL, "print one JSON object on standard output", &cli_common_values.json},
-    {"q", NULL, "no progress and no warnings", &cli_common_values.quiet},
-    {"v", NULL, "say more on standard error", &cli_common_values.verbose},
-};
-enum { COMMON = sizeof common_options / sizeof *common_options };
-
-static void say(const cli_command *command, const char *kind, const char *format, va_list args)
-{
-    cli_progress_clear();
-    fprintf(stderr, "tlnmf %s: %s", command->name, kind);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-}
-
-int cli_fail(const cli_command *command, exit_code code, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    say(command, "", format, args);
-    va_end(args);
-    return (int)code;
-}
-
-void cli_warn(const cli_command *command, const char *format, ...)
-{
-    if (cli_common_values.quiet != NULL)
-        return;
-    va_list args;
-    va_start(args, format);
-    say(command, "warning: ", format, args);
-    va_end(args);
-}
-
-int cli_fail_io(const cli_command *command, const io_error *err)
-{
-    return cli_fail(command, err->fault == IO_NO_MEMORY ? EXIT_INTERNAL : (exit_code)err->fault,
-                    "%s", err->text);
-}
-
-int cli_fail_library(const cli_call *call, tlnmf_error error, const char *file)
-{
-    exit_code code = EXIT_INTERNAL;
-    if (error == TLNMF_ERR_OPTION)
-        code = EXIT_USAGE;
-    else if (error == TLNMF_ERR_SHAPE || error == TLNMF_ERR_DATA)
-        code = EXIT_INPUT;
-    return cli_fail(call->command, code, "%s%s%s", file == NULL ? "" : file,
-                    file == NULL ? "" : ": ", tlnmf_message(call->ctx));
-}
-
-/* ---- help ------------------------------------------------------------------------------------ */
-
-/* Whether `name` is one of the words in command->takes, which begins with a space. */
-static bool takes(const cli_command *command, const char *name)
-{
-    size_t length = strlen(name);
-    const char *at = command->takes;
-    while ((at = strstr(at + 1, name)) != NULL)
-        if (at[-1] == ' ' && at[length] == ' ')
-            return true;
-    return false;
-}
-
-static void print_option(FILE *out, const char *name, const char *argument, const char *help)
-{
-    enum { COLUMN = 26 };
-    const char *gap = argument == NULL ? "" : " ", *dash = strlen(name) == 1 ? "-" : "--";
-    int width = fprintf(out, "  %s%s%s%s", dash, name, gap, argument == NULL ? "" : argument) - 2;
-    if (width > COLUMN) {
-        fputc('\n', out);
-        width = -2;
-    }
-    fprintf(out, "%*s%s", COLUMN - width + 1, "", help);
-}
-
-static void print_setting(FILE *out, const tlnmf_option_info *option)
-{
-    static const char *const kinds[] = {"INT", "INT", "REAL", NULL, NULL};
-    bool choice = option->type == TLNMF_OPTION_CHOICE;
-    print_option(out, option->name, choice ? option->choices : kinds[option->type], option->help);
-    char text[32];
-    tlnmf_settings defaults;
-    tlnmf_settings_init(&defaults);
-    if (option->type != TLNMF_OPTION_FLAG && option->fallback >= option->low)
-        fprintf(out, " [%s]",
-                choice ? tlnmf_settings_get(&defaults, option->name, text, sizeof text)
-                       : (snprintf(text, sizeof text, "%g", option->fallback), text));
-    fputc('\n', out);
-}
-
-static void print_help(const cli_call *call)
-{
-    const cli_command *command = call->command;
-    printf("%s\n\nUsage: tlnmf %s\n\nOptions\n", command->purpose, command->usage);
-    for (size_t i = 0; i < call->option_count; i++) {
-        print_option(stdout, call->options[i].name, call->options[i].argument,
-                     call->options[i].help);
-        putchar('\n');
-    }
-    for (size_t i = 0; i < tlnmf_option_count(); i++)
-        if (takes(command, tlnmf_option_at(i)->name))
-            print_setting(stdout, tlnmf_option_at(i));
-    for (size_t i = 0; i < COMMON; i++) {
-        if (!takes(command, common_options[i].name))
-            continue;
-        print_option(stdout, common_options[i].name, common_options[i].argument,
-                     common_options[i].help);
-        putchar('\n');
-    }
-    printf("\nExamples\n%s", command->examples);
-}
-
-/* ---- parsing --------------------------------------------------------------------------------- */
-
-/* The words that are left, and how to take the next one. */
+/* The words of the command line, and which of them is next. */
 typedef struct words {
     int count, next;
     char **word;
 } words;
 
-static const cli_option *find_option(const cli_call *call, const char *name)
+/* One option as it stands on the command line. */
+typedef struct given {
+    char name[64];
+    const char *dash;  /* "--" or "-" */
+    const char *value; /* after `=`, or right after a short name; NULL: none so far */
+} given;
+
+/* ---- the library's options ------------------------------------------------------------------- */
+
+bool cli_given(const cli_call *call, const char *name)
 {
-    for (size_t i = 0; i < call->option_count; i++)
-        if (strcmp(call->options[i].name, name) == 0)
-            return &call->options[i];
-    for (size_t i = 0; i < COMMON; i++)
-        if (strcmp(common_options[i].name, name) == 0 && takes(call->command, name))
-            return &common_options[i];
-    return NULL;
+    for (int i = 0; i < call->given_count; i++)
+        if (strcmp(call->given[i], name) == 0)
+            return true;
+    return false;
 }
 
-static const tlnmf_option_info *find_setting(const cli_call *call, const char *name)
+/* The name as the library's table holds it, which lasts. */
+static const char *lasting_name(const char *task, const char *name)
 {
-    for (size_t i = 0; i < tlnmf_option_count(); i++)
-        if (strcmp(tlnmf_option_at(i)->name, name) == 0 && takes(call->command, name))
-            return tlnmf_option_at(i);
-    return NULL;
+    const char *known;
+    for (size_t i = 0; (known = tlnmf_option_name(task, i)) != NULL; i++)
+        if (strcmp(known, name) == 0)
+            break;
+    return known;
 }
 
+/* In the settings of all tasks that have the option. */
 static bool set_setting(cli_call *call, const char *name, const char *value, int *code)
 {
-    tlnmf_error error = tlnmf_settings_set(call->ctx, &call->settings, name, value);
+    const char *const tasks[] = {call->command->task, call->command->also};
+    tlnmf_settings *const settings[] = {call->settings, call->also};
+    tlnmf_error error = TLNMF_OK;
+    for (int i = 0; error == TLNMF_OK && i < 2; i++)
+        if (tasks[i] != NULL && tlnmf_option_kind_of(tasks[i], name) != TLNMF_OPTION_UNKNOWN)
+            error = tlnmf_settings_set_text(call->ctx, settings[i], name, value);
     if (error != TLNMF_OK && strcmp(name, "transform") == 0 && strpbrk(value, "./:") != NULL) {
         call->transform_file = value; /* not a name, but it looks like a file */
         return true;
     }
     if (error != TLNMF_OK)
         *code = cli_fail_library(call, error, NULL);
+    else if (!cli_given(call, name) && call->given_count < CLI_OPTIONS_MAX)
+        call->given[call->given_count++] =
+            lasting_name(cli_find_setting(call->command, name), name);
     return error == TLNMF_OK;
 }
+
+/* ---- the program's options ------------------------------------------------------------------- */
 
 static bool is_list(const cli_option *option)
 {
@@ -170,7 +67,7 @@ static bool is_list(const cli_option *option)
     return length > 3 && strcmp(option->argument + length - 3, "...") == 0;
 }
 
-/* The value after `=`, or the words up to the next option; again and again if need be. */
+/* The value after `=`, or the words up to the next option; an option may come several times. */
 static bool take_list(cli_call *call, words *w, const cli_option *option, const char *value,
                       int *code)
 {
@@ -193,40 +90,71 @@ static bool take_list(cli_call *call, words *w, const cli_option *option, const 
     return count > before && count < CLI_LIST;
 }
 
+/* Whether `value` is one of the words of "a|b|c". */
+static bool is_choice(const char *choices, const char *value)
+{
+    size_t length = strlen(value);
+    const char *at = choices;
+    for (; at != NULL; at = strchr(at, '|'), at = at == NULL ? NULL : at + 1)
+        if (strcspn(at, "|") == length && strncmp(at, value, length) == 0)
+            return true;
+    return false;
+}
+
+static bool set_own(cli_call *call, const cli_option *own, const char *value, int *code)
+{
+    if (value != NULL && strchr(own->argument, '|') != NULL && !is_choice(own->argument, value)) {
+        *code = cli_fail(call->command, EXIT_USAGE, "%s = %s is not one of %s", own->name, value,
+                         own->argument);
+        return false;
+    }
+    *own->value = value == NULL ? "" : value;
+    return true;
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static int fail_unknown(const cli_command *command, const given *g)
+{
+    const cli_rename *r = command->renamed;
+    while (r != NULL && r->name != NULL && strcmp(r->name, g->name) != 0)
+        r++;
+    bool renamed = r != NULL && r->name != NULL;
+    return cli_fail(command, EXIT_USAGE, "unknown option %s%s%s%s (see tlnmf %s --help)", g->dash,
+                    g->name, renamed ? ": use " : "", renamed ? r->instead : "", command->name);
+}
+
 /* One option: `text` is what follows the dashes, perhaps with =value. */
 static bool take_option(cli_call *call, words *w, const char *text, bool is_long, int *code)
 {
-    char name[64];
+    const cli_command *command = call->command;
     size_t length = strcspn(text, "=");
-    snprintf(name, sizeof name, "%.*s", (int)length, text);
-    const char *value = text[length] == '=' ? text + length + 1 : NULL;
+    given g = {.dash = is_long ? "--" : "-",
+               .value = text[length] == '=' ? text + length + 1 : NULL};
+    snprintf(g.name, sizeof g.name, "%.*s", (int)length, text);
     if (!is_long && length > 1) { /* -k5 */
-        name[1] = '\0';
-        value = text + 1;
+        g.name[1] = '\0';
+        g.value = text + 1;
     }
-    const cli_option *own = find_option(call, name);
-    const tlnmf_option_info *setting = own == NULL ? find_setting(call, name) : NULL;
-    const char *dash = is_long ? "--" : "-";
-    if (own == NULL && setting == NULL) {
-        *code = cli_fail(call->command, EXIT_USAGE, "unknown option %s%s (see tlnmf %s --help)",
-                         dash, name, call->command->name);
+    const cli_option *own = cli_find_option(command, g.name);
+    const char *task = own == NULL ? cli_find_setting(command, g.name) : NULL;
+    if (own == NULL && task == NULL) {
+        *code = fail_unknown(command, &g);
         return false;
     }
     if (own != NULL && is_list(own))
-        return take_list(call, w, own, value, code);
-    bool wants_value = own != NULL ? own->argument != NULL : setting->type != TLNMF_OPTION_FLAG;
-    if (wants_value && value == NULL && w->next < w->count)
-        value = w->word[w->next++];
-    if (wants_value != (value != NULL)) {
-        *code = cli_fail(call->command, EXIT_USAGE, "%s%s %s", dash, name,
+        return take_list(call, w, own, g.value, code);
+    bool wants_value = own != NULL ? own->argument != NULL
+                                   : tlnmf_option_kind_of(task, g.name) != TLNMF_OPTION_FLAG;
+    if (wants_value && g.value == NULL && w->next < w->count)
+        g.value = w->word[w->next++];
+    if (wants_value != (g.value != NULL)) {
+        *code = cli_fail(command, EXIT_USAGE, "%s%s %s", g.dash, g.name,
                          wants_value ? "needs a value" : "takes no value");
         return false;
     }
-    if (own != NULL)
-        *own->value = value == NULL ? "" : value;
-    else
-        return set_setting(call, name, value == NULL ? "1" : value, code);
-    return true;
+    return own != NULL ? set_own(call, own, g.value, code)
+                       : set_setting(call, g.name, g.value == NULL ? "1" : g.value, code);
 }
 
 static bool take_word(cli_call *call, words *w, bool *only_operands, int *code)
@@ -248,34 +176,48 @@ static bool take_word(cli_call *call, words *w, bool *only_operands, int *code)
     return true;
 }
 
+/* ---- the call -------------------------------------------------------------------------------- */
+
 static void print_log(tlnmf_log_level level, const char *message, void *user)
 {
-    const cli_command *command = user;
+    const cli_call *call = user;
     if (cli_common_values.quiet != NULL ||
         (level == TLNMF_LOG_INFO && cli_common_values.verbose == NULL))
         return;
     cli_progress_clear();
-    fprintf(stderr, "tlnmf %s: %s%s\n", command->name,
-            level == TLNMF_LOG_WARNING ? "warning: " : "", message);
+    fprintf(stderr, "tlnmf %s: %s", call->command->name,
+            level == TLNMF_LOG_WARNING ? "warning: " : "");
+    cli_put(stderr, call->subject ? call->subject : "");
+    fputs(call->subject ? ": " : "", stderr);
+    cli_put(stderr, message);
+    fputc('\n', stderr);
 }
 
-bool cli_begin(cli_call *call, const cli_command *command, const cli_option *options,
-               size_t option_count, int argc, char **argv, int *code)
+/* The context, and settings with the defaults of the command's tasks. */
+static bool create(cli_call *call)
 {
-    *call = (cli_call){.command = command, .options = options, .option_count = option_count};
+    const cli_command *command = call->command;
+    if (tlnmf_ctx_create(&call->ctx) != TLNMF_OK)
+        return false;
+    tlnmf_ctx_set_log(call->ctx, print_log, call);
+    if (command->task != NULL &&
+        tlnmf_settings_create(call->ctx, command->task, &call->settings) != TLNMF_OK)
+        return false;
+    return command->also == NULL ||
+           tlnmf_settings_create(call->ctx, command->also, &call->also) == TLNMF_OK;
+}
+
+bool cli_begin(cli_call *call, const cli_command *command, int argc, char **argv, int *code)
+{
+    *call = (cli_call){.command = command};
     cli_common_values = (cli_common){0};
-    tlnmf_settings_init(&call->settings);
-    tlnmf_hooks hooks;
-    tlnmf_hooks_init(&hooks);
-    hooks.log = print_log;
-    hooks.user = (void *)(uintptr_t)command; /* only ever read */
-    if (tlnmf_ctx_create(&hooks, &call->ctx) != TLNMF_OK) {
+    if (!create(call)) {
         *code = cli_fail(command, EXIT_INTERNAL, "no memory");
         return false;
     }
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            print_help(call);
+            cli_print_help(command);
             *code = EXIT_DONE;
             return false;
         }
@@ -289,8 +231,12 @@ bool cli_begin(cli_call *call, const cli_command *command, const cli_option *opt
 
 void cli_end(cli_call *call)
 {
+    tlnmf_settings_free(call->settings);
+    tlnmf_settings_free(call->also);
     tlnmf_ctx_free(call->ctx);
 }
+
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 bool cli_integer(const cli_call *call, const char *name, const char *text, int64_t low,
                  int64_t high, int64_t fallback, int64_t *value)
@@ -326,81 +272,4 @@ bool cli_number(const cli_command *command, const char *name, const char *text, 
         return true;
     cli_fail(command, EXIT_USAGE, "%s = %s is not a number in [%g, %g]", name, text, low, high);
     return false;
-}
-
-int cli_check_output(const cli_command *command, const char *path)
-{
-    if (path == NULL || strcmp(path, "-") == 0)
-        return EXIT_DONE;
-    if (path[0] == '\0')
-        return cli_fail(command, EXIT_OUTPUT, "an output has an empty name");
-    struct stat status;
-    if (stat(path, &status) == 0) {
-        if (S_ISDIR(status.st_mode))
-            return cli_fail(command, EXIT_OUTPUT, "%s: is a directory", path);
-        if (access(path, W_OK) != 0)
-            return cli_fail(command, EXIT_OUTPUT, "%s: cannot be written: %s", path,
-                            strerror(errno));
-        if (!S_ISREG(status.st_mode)) /* a device is written in place */
-            return EXIT_DONE;
-    }
-    char directory[4096];
-    const char *slash = strrchr(path, '/');
-    if (slash == NULL)
-        strcpy(directory, ".");
-    else
-        snprintf(directory, sizeof directory, "%.*s", slash == path ? 1 : (int)(slash - path),
-                 path);
-    if (access(directory, F_OK) != 0)
-        return cli_fail(command, EXIT_OUTPUT, "%s: directory %s does not exist", path, directory);
-    if (access(directory, W_OK | X_OK) != 0)
-        return cli_fail(command, EXIT_OUTPUT, "%s: directory %s cannot be written: %s", path,
-                        directory, strerror(errno));
-    return EXIT_DONE;
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-/* Whether `spec`, which may end in :/path or :name, and `path` are one regular file. */
-static bool is_same_file(const char *spec, const char *path)
-{
-    char file[4096];
-    struct stat a, b;
-    snprintf(file, sizeof file, "%s", spec);
-    char *colon = strrchr(file, ':');
-    bool found = stat(file, &a) == 0;
-    if (!found && colon != NULL) {
-        *colon = '\0';
-        found = stat(file, &a) == 0;
-    }
-    return found && stat(path, &b) == 0 && S_ISREG(b.st_mode) && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
-}
-
-int cli_check_model(const cli_call *call, const char *model, const char *input_kind,
-                    const char *init_phi)
-{
-    const cli_command *command = call->command;
-    if (call->operand_count != 1)
-        return cli_fail(command, EXIT_USAGE, "one data file is needed (see tlnmf %s --help)",
-                        command->name);
-    if (init_phi != NULL && call->transform_file != NULL)
-        return cli_fail(command, EXIT_USAGE,
-                        "--init-phi and --transform FILE say the same thing twice");
-    if (input_kind != NULL && strcmp(input_kind, "data") != 0 &&
-        strcmp(input_kind, "covariances") != 0 && strcmp(input_kind, "auto") != 0)
-        return cli_fail(command, EXIT_USAGE, "input = %s is not one of data|covariances|auto",
-                        input_kind);
-    if (model != NULL && strcmp(model, "-") == 0 && cli_common_values.json != NULL)
-        return cli_fail(command, EXIT_USAGE,
-                        "--json and the model cannot both go to standard output");
-    if (model != NULL && (ends_with(model, ".npy") || ends_with(model, ".mat")))
-        return cli_fail(command, EXIT_USAGE, "%s: the model is an HDF5 file, name it .h5", model);
-    if (model != NULL && is_same_file(call->operands[0], model))
-        return cli_fail(command, EXIT_USAGE, "%s: the model would replace its own data", model);
-    return cli_check_output(command, model);
 }

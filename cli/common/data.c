@@ -1,26 +1,45 @@
 /* Arrays from files to what the library takes, with checks of their shapes. */
-#include "cli/cli.h"
+#include "cli/arrays/arrays.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+static int read_array(cli_call *call, const char *spec, tlnmf_record **record, cli_array *a)
+{
+    int code = cli_read(call, "array", spec, record);
+    if (code == EXIT_DONE)
+        a->x = tlnmf_get_array(*record, "array", &a->rank, a->shape);
+    if (code == EXIT_DONE && a->x == NULL) { /* another process has made the record */
+        tlnmf_record_free(*record);
+        *record = NULL;
+        return cli_fail(call->command, EXIT_INPUT, "%s: its reader left no array", spec);
+    }
+    const char *note = code == EXIT_DONE ? tlnmf_get_text(*record, "note") : NULL;
+    if (note != NULL)
+        cli_say(call->command, "%s: %s", spec, note);
+    return code;
+}
+
 /* "(10, 50)" */
-static const char *shape_text(const io_array *array, char *text, size_t size)
+static const char *shape_text(const cli_array *a, char *text, size_t size)
 {
     size_t used = (size_t)snprintf(text, size, "(");
-    for (int i = 0; i < array->ndim && used < size; i++)
+    for (int i = 0; i < a->rank && used < size; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%lld", i == 0 ? "" : ", ",
-                                 (long long)array->dim[i]);
+                                 (long long)a->shape[i]);
     if (used < size)
-        snprintf(text + used, size - used, array->ndim == 1 ? ",)" : ")");
+        snprintf(text + used, size - used, a->rank == 1 ? ",)" : ")");
     return text;
 }
 
+/* ---- data ------------------------------------------------------------------------------------ */
+
 /* Whether all slices of (N, M, M) are symmetric: then they are covariances, not data with M = N. */
-static bool is_symmetric(const io_array *a)
+static bool is_symmetric(const cli_array *a)
 {
-    int64_t M = a->dim[2];
-    for (int64_t n = 0; n < a->dim[0]; n++)
+    int64_t M = a->shape[2];
+    for (int64_t n = 0; n < a->shape[0]; n++)
         for (int64_t i = 0; i < M; i++)
             for (int64_t j = 0; j < i; j++) {
                 double x = a->x[(n * M + i) * M + j], y = a->x[(n * M + j) * M + i];
@@ -30,82 +49,199 @@ static bool is_symmetric(const io_array *a)
     return true;
 }
 
-static bool means_covariances(const io_array *a, const char *kind)
+/* Whether the slices, though not symmetric, nearly are: rounded covariances more likely than data.
+ */
+static bool is_nearly_symmetric(const cli_array *a)
+{
+    const double share = 0.02; /* of the largest entry; data are off by as much as they are large */
+    int64_t M = a->shape[2];
+    double off = 0.0, largest = 0.0;
+    for (int64_t n = 0; n < a->shape[0]; n++)
+        for (int64_t i = 0; i < M; i++)
+            for (int64_t j = 0; j < i; j++) {
+                double x = a->x[(n * M + i) * M + j], y = a->x[(n * M + j) * M + i];
+                off = fmax(off, fabs(x - y));
+                largest = fmax(largest, fmax(fabs(x), fabs(y)));
+            }
+    return M > 1 && off <= share * largest;
+}
+
+static bool has_square_slices(const cli_array *a)
+{
+    return a->rank == 3 && a->shape[1] == a->shape[2];
+}
+
+static bool means_covariances(const cli_array *a, const char *kind)
 {
     if (strcmp(kind, "auto") != 0)
         return strcmp(kind, "covariances") == 0;
-    return a->ndim == 3 && a->dim[1] == a->dim[2] && is_symmetric(a);
+    return has_square_slices(a) && is_symmetric(a);
 }
 
-/* A stack of square slices that was not taken for covariances may be one that is a little off. */
-static void say_if_square(const cli_call *call, const char *spec, const io_array *a,
-                          const char *kind)
+/* A single matrix is data, but one that is symmetric may have been meant as a covariance. */
+static bool is_symmetric_matrix(const cli_array *a)
 {
-    if (strcmp(kind, "auto") == 0 && a->ndim == 3 && a->dim[1] == a->dim[2] &&
-        cli_common_values.quiet == NULL)
-        fprintf(
-            stderr,
-            "tlnmf %s: warning: %s: the slices are not symmetric, taken as data (S, M, N); --input "
-            "covariances says otherwise\n",
-            call->command->name, spec);
+    const cli_array one = {.rank = 3, .shape = {1, a->shape[0], a->shape[1]}, .x = a->x};
+    return a->rank == 2 && a->shape[0] == a->shape[1] && a->shape[0] > 1 && is_symmetric(&one);
 }
 
-static int make_data(cli_call *call, const char *spec, const char *kind, const io_array *a,
-                     tlnmf_data **out)
+static int from_covariances(cli_call *call, const cli_input *input, const cli_array *a,
+                            tlnmf_data **out)
 {
     char shape[128];
-    if (a->ndim != 2 && a->ndim != 3)
-        return cli_fail(call->command, EXIT_INPUT,
-                        "%s: shape %s: an array (M, N) or (S, M, N) is needed", spec,
-                        shape_text(a, shape, sizeof shape));
-    bool covariances = means_covariances(a, kind);
-    if (covariances && (a->ndim != 3 || a->dim[1] != a->dim[2]))
-        return cli_fail(call->command, EXIT_INPUT, "%s: shape %s: covariances are (N, M, M)", spec,
-                        shape_text(a, shape, sizeof shape));
-    if (covariances && call->block + call->moving > 0)
+    if (!has_square_slices(a))
+        return cli_fail(call->command, EXIT_INPUT, "%s: shape %s: covariances are (N, M, M)",
+                        input->spec, shape_text(a, shape, sizeof shape));
+    if (input->block + input->moving > 0)
         return cli_fail(call->command, EXIT_USAGE, "--%s is for data, %s has covariances",
-                        call->block > 0 ? "block" : "moving", spec);
-    if (!covariances)
-        say_if_square(call, spec, a, kind);
-    tlnmf_error error;
-    int64_t S = a->ndim == 3 ? a->dim[0] : 1, M = a->dim[a->ndim - 2], N = a->dim[a->ndim - 1];
-    if (covariances)
-        error = tlnmf_data_from_covariances(call->ctx, a->x, a->dim[0], a->dim[1], out);
-    else if (call->block + call->moving > 0)
-        error = tlnmf_data_from_neighbours(call->ctx, a->x, S, M, N,
-                                           call->block > 0 ? TLNMF_NEIGHBOURS_BLOCKS
-                                                           : TLNMF_NEIGHBOURS_MOVING,
-                                           call->block + call->moving, out);
-    else
-        error = tlnmf_data_from_realisations(call->ctx, a->x, S, M, N, out);
-    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, spec);
+                        input->block > 0 ? "block" : "moving", input->spec);
+    if (input->axes != NULL || input->per_trial)
+        return cli_fail(call->command, EXIT_USAGE, "--%s is for data, %s has covariances",
+                        input->axes != NULL ? "axes" : "per-trial", input->spec);
+    if (input->expects_data && strcmp(input->kind, "auto") == 0)
+        cli_say(call->command,
+                "%s: every slice is symmetric: read as covariances (N, M, M) of %lld frames; "
+                "--input data reads them as realisations (S, M, N)",
+                input->spec, (long long)a->shape[0]);
+    tlnmf_error error = tlnmf_data_from_covariances(call->ctx, a->x, a->shape, out);
+    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, input->spec);
 }
 
-int cli_read_data(cli_call *call, const char *spec, const char *kind, tlnmf_data **out)
+static int from_realisations(cli_call *call, const cli_input *input, const cli_array *a,
+                             tlnmf_data **out)
 {
-    io_error err;
-    io_array array;
+    bool guessed = strcmp(input->kind, "auto") == 0;
+    if (guessed && input->axes == NULL && is_symmetric_matrix(a))
+        cli_warn(call->command,
+                 "%s: symmetric, and read as data (M, N); a covariance has the shape (1, M, M)",
+                 input->spec);
+    /* A stack of square slices may be covariances whose symmetry is a little off. */
+    if (guessed && input->axes == NULL && !input->per_trial && has_square_slices(a) &&
+        (!input->expects_data || is_nearly_symmetric(a)))
+        cli_warn(call->command,
+                 "%s: the slices are not symmetric, taken as data (S, M, N); --input covariances "
+                 "says otherwise",
+                 input->spec);
+    const int64_t shape[3] = {a->rank == 3 ? a->shape[0] : 1, a->shape[a->rank - 2],
+                              a->shape[a->rank - 1]};
+    tlnmf_neighbours kind = input->block > 0 ? TLNMF_NEIGHBOURS_BLOCKS : TLNMF_NEIGHBOURS_MOVING;
+    int64_t B = input->block + input->moving;
+    tlnmf_error error = B > 0 ? tlnmf_data_from_neighbours(call->ctx, a->x, shape, kind, B, out)
+                              : tlnmf_data_from_realisations(call->ctx, a->x, shape, out);
+    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, input->spec);
+}
+
+/* Named axes are those of data; else symmetry may tell covariances. */
+static int from_array(cli_call *call, const cli_input *input, tlnmf_record *record, cli_array *a,
+                      tlnmf_data **out)
+{
+    bool arranged = input->axes != NULL || input->per_trial;
+    if (arranged ? strcmp(input->kind, "covariances") == 0 : means_covariances(a, input->kind))
+        return from_covariances(call, input, a, out);
+    int code = cli_arrange(call, input, record, a);
+    return code == EXIT_DONE ? from_realisations(call, input, a, out) : code;
+}
+
+int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out)
+{
+    tlnmf_record *record;
+    cli_array a = {0};
+    char shape[128];
     *out = NULL;
-    if (!io_array_read(spec, &array, &err))
-        return cli_fail_io(call->command, &err);
-    int code = make_data(call, spec, kind, &array, out);
-    io_array_free(&array);
+    int code = read_array(call, input->spec, &record, &a);
+    if (code != EXIT_DONE)
+        return code;
+    if (a.rank != 2 && a.rank != 3)
+        code = cli_fail(call->command, EXIT_INPUT,
+                        "%s: shape %s: an array (M, N) or (S, M, N) is needed", input->spec,
+                        shape_text(&a, shape, sizeof shape));
+    else
+        code = from_array(call, input, record, &a, out);
+    tlnmf_record_free(record);
     return code;
 }
 
-int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t rows,
-                    int64_t columns, io_array *out)
+/* ---- realisations kept aside ----------------------------------------------------------------- */
+
+/* Fold f of an array (S, M, N) is the realisations s with s % folds == f, or all others. */
+static tlnmf_error make_part(cli_call *call, const cli_array *a, int folds, int f, bool others,
+                             tlnmf_data **out)
 {
-    io_error err;
-    *out = (io_array){0};
+    int64_t S = a->shape[0], size = a->shape[1] * a->shape[2];
+    int64_t shape[3] = {0, a->shape[1], a->shape[2]};
+    double *part = malloc((size_t)(S * size + 1) * sizeof *part); /* + 1: never of size 0 */
+    if (part == NULL)
+        return tlnmf_fail(call->ctx, TLNMF_ERR_MEMORY, "no memory for a fold");
+    for (int64_t s = 0; s < S; s++)
+        if ((s % folds == f) != others)
+            memcpy(part + size * shape[0]++, a->x + size * s, (size_t)size * sizeof *part);
+    tlnmf_error error = tlnmf_data_from_realisations(call->ctx, part, shape, out);
+    free(part);
+    return error;
+}
+
+int cli_read_folds(cli_call *call, const cli_input *input, int folds, tlnmf_data **train,
+                   tlnmf_data **test)
+{
+    tlnmf_record *record = NULL;
+    cli_array a = {0};
+    const char *quiet = cli_common_values.quiet;
+    cli_common_values.quiet = ""; /* the array was read before, and said what it is */
+    tlnmf_error error = TLNMF_OK;
+    int code = read_array(call, input->spec, &record, &a);
+    if (code == EXIT_DONE)
+        code = cli_arrange(call, input, record, &a);
+    cli_common_values.quiet = quiet;
+    for (int f = 0; code == EXIT_DONE && f < folds; f++) {
+        error = make_part(call, &a, folds, f, true, &train[f]);
+        if (error == TLNMF_OK)
+            error = make_part(call, &a, folds, f, false, &test[f]);
+        code = error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, input->spec);
+    }
+    tlnmf_record_free(record);
+    return code;
+}
+
+/* ---- starts and weights ---------------------------------------------------------------------- */
+
+int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t rows,
+                    int64_t columns, tlnmf_record *start)
+{
+    tlnmf_record *record;
+    cli_array a = {0};
+    char shape[128];
     if (spec == NULL)
         return EXIT_DONE;
-    if (!io_array_read(spec, out, &err))
-        return cli_fail_io(call->command, &err);
-    if (out->ndim == 2 && out->dim[0] == rows && out->dim[1] == columns)
+    int code = read_array(call, spec, &record, &a);
+    if (code != EXIT_DONE)
+        return code;
+    tlnmf_error error = TLNMF_OK;
+    if (a.rank != 2 || a.shape[0] != rows || a.shape[1] != columns)
+        code = cli_fail(call->command, EXIT_INPUT, "%s: shape %s, but %s must be (%lld, %lld)",
+                        spec, shape_text(&a, shape, sizeof shape), name, (long long)rows,
+                        (long long)columns);
+    else
+        error = tlnmf_set_array(call->ctx, start, name, a.x, a.rank, a.shape);
+    tlnmf_record_free(record);
+    return error == TLNMF_OK ? code : cli_fail_library(call, error, NULL);
+}
+
+int cli_read_weights(cli_call *call, const char *spec, tlnmf_data *data)
+{
+    tlnmf_record *record;
+    cli_array a = {0};
+    int64_t N = tlnmf_get_integer(tlnmf_data_record(data), "N");
+    if (spec == NULL)
         return EXIT_DONE;
-    char shape[128];
-    return cli_fail(call->command, EXIT_INPUT, "%s: shape %s, but %s must be (%lld, %lld)", spec,
-                    shape_text(out, shape, sizeof shape), name, (long long)rows,
-                    (long long)columns);
+    int code = read_array(call, spec, &record, &a);
+    if (code != EXIT_DONE)
+        return code;
+    tlnmf_error error = TLNMF_OK;
+    if (a.rank != 1 || a.shape[0] != N)
+        code = cli_fail(call->command, EXIT_INPUT, "%s: weights must have the shape (%lld,)", spec,
+                        (long long)N);
+    else
+        error = tlnmf_data_set_weights(call->ctx, data, a.x);
+    tlnmf_record_free(record);
+    return error == TLNMF_OK ? code : cli_fail_library(call, error, spec);
 }

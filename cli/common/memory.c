@@ -1,4 +1,4 @@
-/* How much memory a run takes, said before it starts; what the machine does not have is refused. */
+/* Says how much memory a run takes before it starts, and refuses what the machine does not have. */
 #include "cli/cli.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* What the program and the BLAS take up themselves. */
+/* Bytes that the program and the BLAS take up themselves. */
 static const double BASE = 30e6;
 
 /* The number after `name` at the beginning of a line of the file, e.g. of a control group's;
@@ -80,11 +80,16 @@ const char *cli_bytes(double bytes, char *text, size_t size)
     return text;
 }
 
-static const char *advice(const tlnmf_settings *settings)
+/* Starts that run at a time take memory each. */
+static const char *advice(const cli_call *call)
 {
-    if (settings->starts == 1)
+    const tlnmf_settings *settings = call->settings;
+    bool searches = call->command->task != NULL && (strcmp(call->command->task, "fit") == 0 ||
+                                                    strcmp(call->command->task, "jd") == 0);
+    if (!searches || tlnmf_settings_get_integer(settings, "starts") == 1)
         return "";
-    return settings->exchange ? ": fewer --starts take less" : ": --threads 1 takes less";
+    return tlnmf_settings_get_integer(settings, "exchange") == 1 ? ": fewer --starts take less"
+                                                                 : ": --threads 1 takes less";
 }
 
 int cli_check_memory(const cli_call *call, double bytes)
@@ -95,7 +100,7 @@ int cli_check_memory(const cli_call *call, double bytes)
     if (bytes + BASE > available)
         return cli_fail(call->command, EXIT_INTERNAL,
                         "this would take about %s of memory, and %s are free%s", needs,
-                        cli_bytes(available, has, sizeof has), advice(&call->settings));
+                        cli_bytes(available, has, sizeof has), advice(call));
     if (cli_common_values.quiet == NULL &&
         (cli_common_values.verbose != NULL || isatty(STDERR_FILENO)))
         fprintf(stderr, "tlnmf %s: takes about %s of memory\n", call->command->name, needs);
@@ -105,6 +110,6 @@ int cli_check_memory(const cli_call *call, double bytes)
 int cli_check_fit_memory(const cli_call *call, const tlnmf_data *data)
 {
     double bytes;
-    tlnmf_error error = tlnmf_memory(call->ctx, data, &call->settings, &bytes);
+    tlnmf_error error = tlnmf_memory(call->ctx, data, call->settings, &bytes);
     return error == TLNMF_OK ? cli_check_memory(call, bytes) : cli_fail_library(call, error, NULL);
 }

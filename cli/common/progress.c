@@ -1,29 +1,10 @@
-/* Ctrl-C and the progress line. */
+/* The progress line on a terminal. */
 #include "cli/cli.h"
 
 #include <math.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int signal_number)
-{
-    interrupted = 1;
-    signal(signal_number, SIG_DFL); /* the second one ends the program at once */
-}
-
-void cli_catch_interrupt(void)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_interrupt;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 /* What the line shows; the library calls back from one thread at a time. */
 static struct {
@@ -40,6 +21,13 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Not more often than one can read. */
+static bool is_due(double time)
+{
+    const double interval = 0.1; /* seconds */
+    return cli_common_values.quiet == NULL && isatty(STDERR_FILENO) && time - line.last > interval;
+}
+
 void cli_progress_clear(void)
 {
     if (line.shown)
@@ -47,15 +35,10 @@ void cli_progress_clear(void)
     line.shown = false;
 }
 
-bool cli_interrupted(void)
-{
-    return interrupted != 0;
-}
-
 void cli_progress_show(const char *text)
 {
     double time = now();
-    if (cli_common_values.quiet != NULL || !isatty(STDERR_FILENO) || time - line.last < 0.1)
+    if (!is_due(time))
         return;
     line.last = time;
     fprintf(stderr, "\r\033[K%s", text);
@@ -63,66 +46,77 @@ void cli_progress_show(const char *text)
     line.shown = true;
 }
 
-static void draw(const tlnmf_progress *p, double time)
+/* ---- fits ------------------------------------------------------------------------------------ */
+
+static void draw(const tlnmf_record *p, double time)
 {
     enum { WIDTH = 20 };
-    static const char *const stages[] = {"TL-NMF", "JD", "NMF"};
+    const char *stage = tlnmf_get_text(p, "stage");
+    bool jd = strcmp(stage, "jd") == 0;
+    int64_t iteration = tlnmf_get_integer(p, "iteration"), all = tlnmf_get_integer(p, "iterations");
+    int64_t starts = tlnmf_get_integer(p, "starts");
     double rate = (double)line.done / fmax(time - line.since, 1e-9);
-    double share = p->iterations > 0 ? (double)p->iteration / (double)p->iterations : 0.0;
+    double share = all > 0 ? (double)iteration / (double)all : 0.0;
     int filled = (int)(share * WIDTH);
     char bar[WIDTH + 1];
     for (int i = 0; i < WIDTH; i++)
         bar[i] = i < filled ? '#' : '.';
     bar[WIDTH] = '\0';
-    fprintf(stderr, "\r\033[K%s [%s] ", stages[p->stage], bar);
-    if (p->starts > 1)
-        fprintf(stderr, "start %lld of %lld, ", (long long)p->start + 1, (long long)p->starts);
+    fprintf(stderr, "\r\033[K%s [%s] ",
+            jd                         ? "JD"
+            : strcmp(stage, "tl") == 0 ? "TL-NMF"
+                                       : "NMF",
+            bar);
+    if (starts > 1)
+        fprintf(stderr, "start %lld of %lld, ", (long long)tlnmf_get_integer(p, "start") + 1,
+                (long long)starts);
     fprintf(stderr, "iteration %lld of %lld, %.4g/s, %s %.10g, at most %.0f s left",
-            (long long)p->iteration, (long long)p->iterations, rate,
-            p->stage == TLNMF_STAGE_JD ? "L" : "best C",
-            p->stage == TLNMF_STAGE_JD ? p->L : line.best,
-            (double)(p->iterations - p->iteration) / fmax(rate, 1e-9));
+            (long long)iteration, (long long)all, rate, jd ? "L" : "best C",
+            jd ? tlnmf_get_real(p, "L") : line.best, (double)(all - iteration) / fmax(rate, 1e-9));
     line.shown = true;
 }
 
-int cli_progress(const tlnmf_progress *p, void *user)
+int cli_progress(const tlnmf_record *p, void *user)
 {
     (void)user;
-    if (p->complete) {
+    if (tlnmf_get_integer(p, "complete") == 1) {
+        double time = now(), C = tlnmf_get_real(p, "C");
         line.done++;
-        if (p->C < line.best)
-            line.best = p->C;
-        double time = now();
+        if (C < line.best)
+            line.best = C;
         if (line.since == 0.0)
             line.since = line.last = time;
-        if (cli_common_values.quiet == NULL && isatty(STDERR_FILENO) && time - line.last > 0.1) {
+        if (is_due(time)) {
             line.last = time;
             draw(p, time);
         }
     }
-    return interrupted != 0;
+    return cli_interrupted();
 }
 
-/* What the line of a separation shows: candidates first, then the frames of the stems. */
+/* ---- separations ----------------------------------------------------------------------------- */
+
+/* Candidates first, then the frames of the stems. */
 static struct {
-    int32_t stage;
+    bool stems;
     double since; /* of the candidates, or of the stems */
     int64_t done, planned;
 } separation;
 
-int cli_sound_progress(const tlnmf_progress *p, void *user)
+int cli_sound_progress(const tlnmf_record *p, void *user)
 {
     (void)user;
-    if (!p->complete)
-        return interrupted != 0;
-    bool stems = p->stage == TLNMF_STAGE_STEMS;
-    double time = now();
-    if (separation.since == 0.0 || (stems && separation.stage != TLNMF_STAGE_STEMS))
+    if (tlnmf_get_integer(p, "complete") != 1)
+        return cli_interrupted();
+    const char *stage = tlnmf_get_text(p, "stage");
+    bool stems = strcmp(stage, "stems") == 0;
+    double time = now(), C = tlnmf_get_real(p, "C");
+    if (separation.since == 0.0 || (stems && !separation.stems))
         separation.since = time;
-    separation.stage = p->stage;
-    if (stems || p->stage == TLNMF_STAGE_CHOOSE) {
-        separation.done = p->iteration;
-        separation.planned = p->iterations;
+    separation.stems = stems;
+    if (stems || strcmp(stage, "choose") == 0) {
+        separation.done = tlnmf_get_integer(p, "iteration");
+        separation.planned = tlnmf_get_integer(p, "iterations");
     }
     double share = (double)separation.done / fmax((double)separation.planned, 1.0);
     double left = (time - separation.since) * (1.0 - share) / fmax(share, 1e-9);
@@ -130,11 +124,11 @@ int cli_sound_progress(const tlnmf_progress *p, void *user)
     if (stems)
         snprintf(text, sizeof text, "stems: %.0f %%, about %.0f s left", 100.0 * share, left);
     else if (separation.done == 0)
-        snprintf(text, sizeof text, "learning, C = %.8g", p->C);
+        snprintf(text, sizeof text, "learning, C = %.8g", C);
     else
         snprintf(text, sizeof text,
                  "learning: %lld of %lld candidates, the last with C = %.8g, about %.0f s left",
-                 (long long)separation.done, (long long)separation.planned, p->C, left);
+                 (long long)separation.done, (long long)separation.planned, C, left);
     cli_progress_show(text);
-    return interrupted != 0;
+    return cli_interrupted();
 }

@@ -1,89 +1,106 @@
-/* What a fit has come to: one JSON object, or a page of text; and the model file. */
-#include "cli/cli.h"
+/* The result of fit and jd as one JSON object, and the model file. */
+#include "cli/common/summary.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Reproducible outputs carry no times. */
-static double seconds(double value)
-{
-    return getenv("SOURCE_DATE_EPOCH") != NULL ? 0.0 : value;
-}
+/* ---- parts of the object --------------------------------------------------------------------- */
 
-json_t *cli_real(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
+/* How a value of a record is written. */
+typedef enum form { REAL, SECONDS, INTEGER, TEXT } form;
 
-/* File names need not be UTF-8: what is not becomes '?'. */
-json_t *cli_text(const char *text)
-{
-    json_t *string = json_string(text);
-    if (string != NULL)
-        return string;
-    char plain[4096];
-    size_t n = 0;
-    for (; text[n] != '\0' && n + 1 < sizeof plain; n++)
-        plain[n] = (unsigned char)text[n] < 128 ? text[n] : '?';
-    plain[n] = '\0';
-    return json_string(plain);
-}
+typedef struct member {
+    const char *name;
+    form form;
+} member;
 
-/* JSON's integers are 63 bits here; a larger seed is a string. */
-json_t *cli_seed(uint64_t seed)
+static void put_members(json_t *object, const tlnmf_record *record, const member *members,
+                        size_t count)
 {
-    char text[32];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
-    return seed <= INT64_MAX ? json_integer((json_int_t)seed) : json_string(text);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = members[i].name;
+        double real = tlnmf_get_real(record, name);
+        json_t *value = NULL;
+        switch (members[i].form) {
+        case REAL:
+            value = cli_real(real);
+            break;
+        case SECONDS:
+            value = cli_real(cli_seconds(real));
+            break;
+        case INTEGER:
+            value = json_integer((json_int_t)tlnmf_get_integer(record, name));
+            break;
+        case TEXT:
+            value = json_string(tlnmf_get_text(record, name));
+            break;
+        }
+        json_object_set_new(object, name, value);
+    }
+}
+#define PUT_MEMBERS(object, record, members) \
+    put_members(object, record, members, sizeof(members) / sizeof *(members))
+
+/* The settings as those of a fit: `jd` reports the options of both, so that its summaries have the
+ * same members. */
+static tlnmf_settings *as_fit(const cli_call *call)
+{
+    tlnmf_settings *fit;
+    char text[64];
+    const char *task = call->command->task, *name;
+    if (tlnmf_settings_create(call->ctx, "fit", &fit) != TLNMF_OK)
+        return NULL;
+    tlnmf_error error = TLNMF_OK;
+    for (size_t i = 0; error == TLNMF_OK && (name = tlnmf_option_name(task, i)) != NULL; i++)
+        if (tlnmf_option_kind_of("fit", name) != TLNMF_OPTION_UNKNOWN &&
+            tlnmf_settings_get_text(call->settings, name, text, sizeof text) != NULL &&
+            text[0] != '\0')
+            error = tlnmf_settings_set_text(call->ctx, fit, name, text);
+    if (error == TLNMF_OK && strcmp(task, "jd") == 0)
+        error = tlnmf_settings_set_text(call->ctx, fit, "method", "jd");
+    if (error == TLNMF_OK)
+        return fit;
+    tlnmf_settings_free(fit);
+    return NULL;
 }
 
 static json_t *options_json(const cli_call *call)
 {
-    json_t *object = json_object();
-    char text[64];
-    for (size_t i = 0; i < tlnmf_option_count(); i++) {
-        const tlnmf_option_info *option = tlnmf_option_at(i);
-        const char *value = tlnmf_settings_get(&call->settings, option->name, text, sizeof text);
-        json_t *item;
-        if (option->type == TLNMF_OPTION_CHOICE)
-            item = json_string(value);
-        else if (option->type == TLNMF_OPTION_SEED)
-            item = cli_seed(call->settings.seed);
-        else if (option->type == TLNMF_OPTION_REAL)
-            item = json_real(strtod(value, NULL));
-        else if (option->type == TLNMF_OPTION_FLAG)
-            item = json_boolean(strtod(value, NULL) != 0.0);
-        else
-            item = json_integer((json_int_t)strtod(value, NULL));
-        json_object_set_new(object, option->name, item);
-    }
+    tlnmf_settings *fit = as_fit(call);
+    json_t *object = fit == NULL ? NULL : json_object();
+    const char *name;
+    for (size_t i = 0; object != NULL && (name = tlnmf_option_name("fit", i)) != NULL; i++)
+        json_object_set_new(object, name, cli_option_json(fit, "fit", name));
+    const char *task = call->command->task;
+    for (size_t i = 0; object != NULL && (name = tlnmf_option_name(task, i)) != NULL; i++)
+        if (tlnmf_option_kind_of("fit", name) == TLNMF_OPTION_UNKNOWN)
+            json_object_set_new(object, name, cli_option_json(call->settings, task, name));
+    tlnmf_settings_free(fit);
     return object;
 }
 
-static json_t *data_json(const cli_result *r)
+json_t *cli_data_json(const char *input, const tlnmf_record *data, int64_t columns)
 {
-    tlnmf_data_info info;
-    tlnmf_info result;
-    tlnmf_data_describe(r->data, &info);
-    tlnmf_result_describe(r->result, &result);
-    json_t *object = json_pack("{s:o, s:I, s:I, s:I, s:f}", "file", cli_text(r->input), "M",
-                               (json_int_t)info.M, "N", (json_int_t)info.N, "columns",
-                               (json_int_t)result.columns, "mean_power", info.mean_power);
-    if (info.S > 0)
-        json_object_set_new(object, "S", json_integer((json_int_t)info.S));
-    else
-        json_object_set_new(object, "S", json_null()); /* covariances */
+    static const member sizes[] = {{"M", INTEGER}, {"N", INTEGER}};
+    int64_t S = tlnmf_get_integer(data, "S");
+    json_t *object = json_object();
+    json_object_set_new(object, "file", cli_text(input));
+    PUT_MEMBERS(object, data, sizes);
+    json_object_set_new(object, "columns", json_integer((json_int_t)columns));
+    json_object_set_new(object, "mean_power", json_real(tlnmf_get_real(data, "mean_power")));
+    /* null: covariances */
+    json_object_set_new(object, "S", S > 0 ? json_integer((json_int_t)S) : json_null());
     return object;
 }
 
 /* What was not drawn or made but given, and as what the array was read. */
 static json_t *given_json(const cli_result *r)
 {
-    const char *const parts[][2] = {{"input", r->kind},      {"init-phi", r->init_phi},
-                                    {"init-w", r->init_w},   {"init-h", r->init_h},
-                                    {"weights", r->weights}, {"block", r->block},
-                                    {"moving", r->moving}};
+    const char *const parts[][2] = {
+        {"input", r->kind},    {"init-phi", r->init_phi}, {"init-w", r->init_w},
+        {"init-h", r->init_h}, {"weights", r->weights},   {"block", r->block},
+        {"moving", r->moving}, {"axes", r->axes},         {"per-trial", r->per_trial},
+        {"init", r->init},     {"keep", r->keep}};
     json_t *object = json_object();
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i][1] != NULL)
@@ -91,283 +108,195 @@ static json_t *given_json(const cli_result *r)
     return object;
 }
 
-static json_t *trace_json(const cli_result *r)
+static json_t *trace_json(const tlnmf_record *model)
 {
-    static const char *const stages[] = {"tl", "jd", "nmf"};
-    int64_t length;
-    const tlnmf_trace_row *row = tlnmf_result_trace(r->result, &length);
+    static const char *const stages[] = {"tl", "jd", "nmf"}; /* as trace.stage numbers them */
+    static const char *const columns[] = {"C", "L", "I", "step", "seconds"};
+    enum { COLUMNS = sizeof columns / sizeof *columns };
+    const double *column[COLUMNS];
+    int64_t shape[TLNMF_MAX_RANK];
+    const double *stage = tlnmf_get_array(model, "trace.stage", NULL, shape);
+    const double *iteration = tlnmf_get_array(model, "trace.iteration", NULL, NULL);
+    for (int c = 0; c < COLUMNS; c++) {
+        char name[32];
+        snprintf(name, sizeof name, "trace.%s", columns[c]);
+        column[c] = tlnmf_get_array(model, name, NULL, NULL);
+    }
     json_t *array = json_array();
-    for (int64_t i = 0; i < length; i++) {
-        json_t *object = json_object();
-        json_object_set_new(object, "stage", json_string(stages[row[i].stage]));
-        json_object_set_new(object, "iteration", json_integer((json_int_t)row[i].iteration));
-        json_object_set_new(object, "C", cli_real(row[i].C));
-        json_object_set_new(object, "L", cli_real(row[i].L));
-        json_object_set_new(object, "I", cli_real(row[i].I));
-        json_object_set_new(object, "step", cli_real(row[i].step));
-        json_array_append_new(array, object);
+    for (int64_t i = 0; stage != NULL && i < shape[0]; i++) {
+        json_t *row = json_object();
+        json_object_set_new(row, "stage", json_string(stages[(int)stage[i]]));
+        json_object_set_new(row, "iteration", json_integer((json_int_t)iteration[i]));
+        for (int c = 0; c < COLUMNS; c++)
+            if (column[c] != NULL)
+                json_object_set_new(row, columns[c], cli_real(column[c][i]));
+        json_array_append_new(array, row);
     }
     return array;
 }
 
-static json_t *atoms_json(const cli_result *r)
+static json_t *atoms_json(const tlnmf_record *atoms)
 {
+    static const char *const first[] = {"energy", "frequency"};
+    static const char *const last[] = {"cents", "amplitude", "phase", "error"};
+    int64_t shape[TLNMF_MAX_RANK];
+    const double *row = tlnmf_get_array(atoms, "row", NULL, shape);
     json_t *array = json_array();
-    for (int64_t i = 0; i < r->atom_count; i++) {
-        const tlnmf_atom *a = &r->atoms[i];
-        json_array_append_new(array, json_pack("{s:I, s:f, s:f, s:s, s:f, s:f, s:f, s:f}", "row",
-                                               (json_int_t)a->row, "energy", a->energy, "frequency",
-                                               a->frequency, "note", a->note, "cents", a->cents,
-                                               "amplitude", a->amplitude, "phase", a->phase,
-                                               "error", a->error));
+    for (int64_t i = 0; i < shape[0]; i++) {
+        json_t *atom = json_object();
+        json_object_set_new(atom, "row", json_integer((json_int_t)row[i]));
+        for (int c = 0; c < 2; c++)
+            json_object_set_new(atom, first[c],
+                                cli_real(tlnmf_get_array(atoms, first[c], NULL, NULL)[i]));
+        json_object_set_new(atom, "note", json_string(tlnmf_get_text_at(atoms, "note", (size_t)i)));
+        for (int c = 0; c < 4; c++)
+            json_object_set_new(atom, last[c],
+                                cli_real(tlnmf_get_array(atoms, last[c], NULL, NULL)[i]));
+        json_array_append_new(array, atom);
     }
     return array;
 }
 
-static json_t *exchange_json(const tlnmf_info *info)
+static json_t *exchange_json(const tlnmf_record *model)
 {
+    static const member values[] = {
+        {"C_tl", REAL}, {"I_tl", REAL}, {"C_jd", REAL}, {"L_jd", REAL}, {"I_jd", REAL}};
     json_t *object = json_object();
-    json_object_set_new(object, "C_tl", cli_real(info->C_tl));
-    json_object_set_new(object, "I_tl", cli_real(info->I_tl));
-    json_object_set_new(object, "C_jd", cli_real(info->C_jd));
-    json_object_set_new(object, "L_jd", cli_real(info->L_jd));
-    json_object_set_new(object, "I_jd", cli_real(info->I_jd));
-    json_object_set_new(object, "chain_holds", json_boolean(info->chain == 1));
+    PUT_MEMBERS(object, model, values);
+    json_object_set_new(object, "chain_holds",
+                        json_boolean(tlnmf_get_integer(model, "chain") == 1));
     return object;
 }
 
-static const char *certificate_words(const tlnmf_info *info)
+/* ---- the object ------------------------------------------------------------------------------ */
+
+static void put_values(json_t *object, const tlnmf_record *model)
 {
-    return isnan(info->certificate)
-               ? "not looked for: --certify or --exchange find a least L to compare with"
-               : "C is at most this far above the least possible, if the least L found is the "
-                 "least "
-                 "there is";
+    static const member objectives[] = {
+        {"C", REAL}, {"L", REAL}, {"I", REAL}, {"certificate", REAL}};
+    static const member run[] = {
+        {"outcome", TEXT},        {"iterations", INTEGER},       {"eps", REAL},
+        {"orthogonality", REAL},  {"gradient_norm", REAL},       {"starts", INTEGER},
+        {"best_start", INTEGER},  {"cpu_seconds", SECONDS},      {"wall_seconds", SECONDS},
+        {"nmf_seconds", SECONDS}, {"transform_seconds", SECONDS}};
+    PUT_MEMBERS(object, model, objectives);
+    json_object_set_new(object, "certificate_means", json_string(cli_certificate_words(model)));
+    PUT_MEMBERS(object, model, run);
 }
 
-static void add_values(json_t *object, const tlnmf_info *info)
+static json_t *summary_json(const cli_call *call, const cli_result *r)
 {
-    json_object_set_new(object, "C", cli_real(info->C));
-    json_object_set_new(object, "L", cli_real(info->L));
-    json_object_set_new(object, "I", cli_real(info->I));
-    json_object_set_new(object, "certificate", cli_real(info->certificate));
-    json_object_set_new(object, "certificate_means", json_string(certificate_words(info)));
-    json_object_set_new(object, "outcome",
-                        json_string(tlnmf_outcome_name((tlnmf_outcome)info->outcome)));
-    json_object_set_new(object, "iterations", json_integer((json_int_t)info->iterations));
-    json_object_set_new(object, "eps", json_real(info->eps));
-    json_object_set_new(object, "orthogonality", json_real(info->orthogonality));
-    json_object_set_new(object, "gradient_norm", cli_real(info->gradient_norm));
-    json_object_set_new(object, "starts", json_integer((json_int_t)info->starts));
-    json_object_set_new(object, "best_start", json_integer((json_int_t)info->best_start));
-    json_object_set_new(object, "cpu_seconds", json_real(seconds(info->cpu_seconds)));
-    json_object_set_new(object, "wall_seconds", json_real(seconds(info->wall_seconds)));
-    json_object_set_new(object, "nmf_seconds", json_real(seconds(info->nmf_seconds)));
-    json_object_set_new(object, "transform_seconds", json_real(seconds(info->transform_seconds)));
-}
-
-static const char *const method_names[] = {"tl", "jd", "nmf"};
-
-json_t *cli_summary(const cli_call *call, const cli_result *r)
-{
-    tlnmf_info info;
-    tlnmf_result_describe(r->result, &info);
     json_t *object = json_object();
     json_object_set_new(object, "version", json_string(tlnmf_version()));
     json_object_set_new(object, "command", json_string(call->command->name));
-    json_object_set_new(object, "method", json_string(method_names[info.method]));
-    add_values(object, &info);
-    json_object_set_new(object, "seed", cli_seed(call->settings.seed));
+    json_object_set_new(object, "method", json_string(tlnmf_get_text(r->model, "method")));
+    put_values(object, r->model);
+    if (tlnmf_get_integer(r->model, "K") > 0)
+        json_object_set_new(object, "k",
+                            json_integer((json_int_t)tlnmf_get_integer(r->model, "K")));
+    if (r->rank_table != NULL)
+        json_object_set(object, "rank_table", r->rank_table);
+    json_object_set_new(object, "seed",
+                        cli_option_json(call->settings, call->command->task, "seed"));
     json_object_set_new(object, "blas", json_string(tlnmf_blas()));
-    if (info.chain >= 0)
-        json_object_set_new(object, "exchange", exchange_json(&info));
-    if (r->atom_count > 0)
-        json_object_set_new(object, "atoms", atoms_json(r));
+    if (tlnmf_get_integer(r->model, "chain") >= 0)
+        json_object_set_new(object, "exchange", exchange_json(r->model));
+    if (r->atoms != NULL)
+        json_object_set_new(object, "atoms", atoms_json(r->atoms));
     json_object_set_new(object, "options", options_json(call));
-    json_object_set_new(object, "data", data_json(r));
+    json_object_set_new(object, "data",
+                        cli_data_json(r->input, tlnmf_data_record(r->data),
+                                      tlnmf_get_integer(r->model, "columns")));
     json_object_set_new(object, "given", given_json(r));
-    if (r->model != NULL)
-        json_object_set_new(object, "model", cli_text(r->model));
+    if (r->output != NULL)
+        json_object_set_new(object, "model", cli_text(r->output));
     return object;
-}
-
-/* ---- text ------------------------------------------------------------------------------------ */
-
-static void print_atoms(FILE *out, const cli_result *r)
-{
-    fprintf(out, "\nstrongest atoms (rows of Phi as sinusoids)\n"
-                 "  row   frequency   note     cents   error   share of energy\n");
-    double total = 0.0;
-    tlnmf_info info;
-    tlnmf_result_describe(r->result, &info);
-    for (int64_t m = 0; m < info.M; m++)
-        total += tlnmf_result_energy(r->result)[m];
-    for (int64_t i = 0; i < r->atom_count; i++) {
-        const tlnmf_atom *a = &r->atoms[i];
-        fprintf(out, "  %3lld  %8.2f Hz   %-5s  %+6.1f   %5.3f   %5.1f %%\n", (long long)a->row,
-                a->frequency, a->note, a->cents, a->error,
-                total > 0.0 ? 100.0 * a->energy / total : 0.0);
-    }
-    fputc('\n', out);
-}
-
-static void print_exchange(FILE *out, const tlnmf_info *info)
-{
-    fprintf(out, "  TL-NMF        C %.10g   I %.6g\n  JD+NMF        C %.10g   I %.6g\n", info->C_tl,
-            info->I_tl, info->C_jd, info->I_jd);
-    if (info->chain == 0)
-        fputs("                the order of theory (TL-NMF has the lesser C and I, JD the lesser "
-              "L) does not\n"
-              "                hold: a search has not found its minimum, try more starts\n",
-              out);
-}
-
-/* What --method auto chose, and why. */
-static void print_choice(FILE *out, const tlnmf_info *info)
-{
-    if (info->method == TLNMF_METHOD_JD)
-        fprintf(out, "  method        JD+NMF: TL-NMF could lower C by %.3g at most\n", info->I);
-    else
-        fprintf(out, "  method        TL-NMF: JD+NMF left I = %.6g to gain from\n", info->I_jd);
-}
-
-static const char *plural(int64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
-static const char *stop_words(tlnmf_outcome outcome)
-{
-    switch (outcome) {
-    case TLNMF_CONVERGED:
-        return "converged: the objective no longer changes";
-    case TLNMF_STATIONARY:
-        return "converged: the gradient vanishes";
-    case TLNMF_ITERATIONS:
-        return "all iterations done";
-    case TLNMF_LINE_SEARCH:
-        return "no step improves any more";
-    default:
-        return tlnmf_outcome_name(outcome);
-    }
-}
-
-void cli_print_summary(FILE *out, const cli_call *call, const cli_result *r)
-{
-    tlnmf_info info;
-    tlnmf_data_info data;
-    tlnmf_result_describe(r->result, &info);
-    tlnmf_data_describe(r->data, &data);
-    fprintf(out, "%s: %lld frame%s of length %lld", r->input, (long long)data.N, plural(data.N),
-            (long long)data.M);
-    if (data.S > 0)
-        fprintf(out, ", %lld realisation%s", (long long)data.S, plural(data.S));
-    else
-        fputs(", given as covariances", out);
-    fprintf(out, " (%lld compressed column%s)\n", (long long)info.columns, plural(info.columns));
-    if (r->atom_count > 0)
-        print_atoms(out, r);
-    if (info.K > 0)
-        fprintf(out, "  C             %.12g\n  L             %.12g\n  I             %.10g\n",
-                info.C, info.L, info.I);
-    else
-        fprintf(out, "  L             %.12g\n", info.L);
-    if (call->settings.method == TLNMF_METHOD_AUTO)
-        print_choice(out, &info);
-    if (info.chain >= 0)
-        print_exchange(out, &info);
-    if (isfinite(info.certificate))
-        fprintf(out, "  certificate   C is within %.6g of the least, if %.12g is the least L\n",
-                info.certificate, info.C - info.certificate);
-    fprintf(out, "  eps           %.6g (%.3g of the mean power)\n", info.eps,
-            info.eps / data.mean_power);
-    fprintf(out, "  stopped       %s (iteration %lld)", stop_words((tlnmf_outcome)info.outcome),
-            (long long)info.iterations);
-    if (info.best_start >= info.starts) /* --method auto */
-        fputs(", from where JD+NMF ended", out);
-    else if (info.starts > 1)
-        fprintf(out, ", start %lld, the best of %lld", (long long)info.best_start + 1,
-                (long long)info.starts);
-    fprintf(out, "\n  gradient      %.3g   orthogonality %.2g\n", info.gradient_norm,
-            info.orthogonality);
-    fprintf(out, "  time          %.3g s (%.3g s CPU)\n", seconds(info.wall_seconds),
-            seconds(info.cpu_seconds));
-    if (r->model != NULL)
-        fprintf(out, "  model         %s\n", r->model);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-bool cli_print_json(const json_t *object)
+/* Reproducible outputs hold no times: the seconds of a record become 0. */
+static tlnmf_error drop_times(const cli_call *call, tlnmf_record *model)
 {
-    char *text = json_dumps(object, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-    bool printed = text != NULL && puts(text) != EOF && fflush(stdout) == 0;
+    static const char end[] = "seconds";
+    tlnmf_error error = TLNMF_OK;
+    if (getenv("SOURCE_DATE_EPOCH") == NULL)
+        return TLNMF_OK;
+    for (size_t i = 0; error == TLNMF_OK && i < tlnmf_record_count(model); i++) {
+        const char *name = tlnmf_record_name(model, i);
+        size_t length = strlen(name);
+        int64_t shape[TLNMF_MAX_RANK];
+        int32_t rank;
+        double *zeros;
+        if (length < strlen(end) || strcmp(name + length - strlen(end), end) != 0 ||
+            strncmp(name, "option.", 7) == 0)
+            continue;
+        if (tlnmf_record_type(model, name) == TLNMF_REAL)
+            error = tlnmf_set_real(call->ctx, model, name, 0.0);
+        else if (tlnmf_get_array(model, name, &rank, shape) != NULL)
+            error = tlnmf_new_array(call->ctx, model, name, rank, shape, &zeros);
+    }
+    return error;
+}
+
+static tlnmf_error write_model(const cli_call *call, const cli_result *r, const json_t *summary)
+{
+    char *text = cli_json_text(summary);
+    if (text == NULL)
+        return tlnmf_fail(call->ctx, TLNMF_ERR_MEMORY, "no memory for the summary");
+    tlnmf_error error = tlnmf_set_text(call->ctx, r->model, "summary", text);
     free(text);
-    return printed;
+    cli_guard_begin();
+    if (error == TLNMF_OK)
+        error = tlnmf_io_write_model(call->ctx, r->output, r->model);
+    cli_guard_end();
+    return error;
 }
 
-/* The public trace row and the file's have the same members by design; copied one by one so that
- * neither room depends on the other's layout. */
-static io_trace_row *copy_trace(const tlnmf_result *result, int64_t *length)
+static int exit_for(const tlnmf_record *model, bool strict)
 {
-    const tlnmf_trace_row *from = tlnmf_result_trace(result, length);
-    io_trace_row *to = *length == 0 ? NULL : malloc((size_t)*length * sizeof *to);
-    for (int64_t i = 0; to != NULL && i < *length; i++)
-        to[i] = (io_trace_row){from[i].stage, from[i].iteration, from[i].C,
-                               from[i].L,     from[i].I,         from[i].step};
-    return to;
-}
-
-static bool write_model(const cli_result *r, json_t *summary, io_error *err)
-{
-    tlnmf_info info;
-    tlnmf_result_describe(r->result, &info);
-    io_model model = {.M = info.M, .N = info.N, .K = info.K, .summary = summary};
-    model.Phi = (double *)(uintptr_t)tlnmf_result_Phi(r->result); /* only read by the writer */
-    model.W = (double *)(uintptr_t)tlnmf_result_W(r->result);
-    model.H = (double *)(uintptr_t)tlnmf_result_H(r->result);
-    model.trace = copy_trace(r->result, &model.trace_length);
-    if (model.trace_length > 0 && model.trace == NULL)
-        return io_fail(err, IO_NO_MEMORY, "no memory for the trace");
-    bool written = io_model_write(r->model, &model, err);
-    free(model.trace);
-    return written;
-}
-
-static int exit_for(const tlnmf_info *info, bool strict)
-{
-    if (info->outcome == TLNMF_CANCELLED)
+    int64_t outcome = tlnmf_get_integer(model, "outcome_code");
+    if (outcome == TLNMF_CANCELLED)
         return EXIT_INTERRUPTED;
-    bool converged = info->outcome == TLNMF_CONVERGED || info->outcome == TLNMF_STATIONARY;
+    bool converged = outcome == TLNMF_CONVERGED || outcome == TLNMF_STATIONARY;
     return strict && !converged ? EXIT_NOT_CONVERGED : EXIT_DONE;
+}
+
+static bool print_json(const cli_call *call, const cli_result *r, json_t *summary)
+{
+    if (tlnmf_settings_get_integer(call->settings, "trace") == 1)
+        json_object_set_new(summary, "trace", trace_json(r->model));
+    return cli_print_json(summary);
 }
 
 int cli_finish(const cli_call *call, const cli_result *given, bool strict)
 {
     cli_result r = *given;
-    tlnmf_info info;
-    tlnmf_result_describe(r.result, &info);
+    char partial[CLI_PATH];
     cli_progress_clear();
-    json_t *summary = cli_summary(call, &r);
-    io_error err = {.fault = IO_NONE};
-    bool to_stdout = r.model != NULL && strcmp(r.model, "-") == 0;
-    if (r.model != NULL && !write_model(&r, summary, &err)) {
+    tlnmf_error error = drop_times(call, r.model);
+    /* What a cancelled run has reached replaces nothing. */
+    if (r.output != NULL && tlnmf_get_integer(r.model, "outcome_code") == TLNMF_CANCELLED) {
+        r.output = cli_partial_path(r.output, partial);
+        if (r.output == NULL)
+            error = tlnmf_fail(call->ctx, TLNMF_ERR_OUTPUT, "there is no name for the model");
+    }
+    json_t *summary = summary_json(call, &r);
+    bool to_stdout = r.output != NULL && strcmp(r.output, "-") == 0;
+    if (error == TLNMF_OK && r.output != NULL)
+        error = write_model(call, &r, summary);
+    if (error != TLNMF_OK) {
         json_object_del(summary, "model"); /* the result is told all the same */
-        r.model = NULL;
+        r.output = NULL;
     }
-    bool printed = true;
-    if (cli_common_values.json != NULL) {
-        if (r.with_trace)
-            json_object_set_new(summary, "trace", trace_json(&r));
-        printed = cli_print_json(summary);
-    } else {
-        cli_print_summary(to_stdout ? stderr : stdout, call, &r);
-        printed = fflush(stdout) == 0;
-    }
+    if (cli_common_values.json == NULL)
+        cli_print_result(to_stdout ? stderr : stdout, call, &r);
+    bool printed =
+        cli_common_values.json == NULL ? fflush(stdout) == 0 : print_json(call, &r, summary);
     json_decref(summary);
-    if (!printed && err.fault == IO_NONE)
-        io_fail(&err, IO_NO_OUTPUT, "standard output cannot be written");
-    if (err.fault != IO_NONE)
-        return cli_fail_io(call->command, &err);
-    return exit_for(&info, strict);
+    if (error != TLNMF_OK)
+        return cli_fail_library(call, error, NULL);
+    if (!printed)
+        return cli_fail(call->command, EXIT_OUTPUT, "standard output cannot be written");
+    return exit_for(r.model, strict);
 }

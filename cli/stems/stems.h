@@ -1,90 +1,112 @@
-/* What `separate` and `apply` share: the sound, who sounds when, the stems and what goes with
- * them. */
+/* What `separate` and `apply` share: the sound, the directory of the stems, what goes into it. */
 #ifndef TLNMF_CLI_STEMS_H
 #define TLNMF_CLI_STEMS_H
 
 #include "cli/cli.h"
 
-/* ---- sound, labels, names (sound.c) -----------------------------------------------------------
- */
+/* The options that both commands have, beside those of the library's task "stems". */
+typedef struct cli_stem_words {
+    const char *labels, *activations, *gain, *format;
+} cli_stem_words;
+extern cli_stem_words cli_stem_values;
+enum { CLI_STEM_OPTIONS = 5 };
+extern const cli_option cli_stem_options[CLI_STEM_OPTIONS];
 
-typedef struct cli_sound {
-    const char *path;
-    io_audio_reader *reader;
-    io_audio_info info;
-    tlnmf_sound sound; /* reads from the file */
-    io_error err;      /* why reading or writing failed */
-} cli_sound;
+/* Stems whose disk space is reserved (64 sources and the residual), and the model. */
+enum { CLI_RESERVED = 66 };
 
-int cli_sound_open(const cli_command *command, const char *path, cli_sound *sound);
-void cli_sound_close(cli_sound *sound);
-
-/* The sources' names, and when they sound; blind separation has no spans. */
-typedef struct cli_cast {
-    int64_t sources;
-    char **name; /* as in the label track, or "source_1", .. */
-    tlnmf_span *span;
-    int64_t span_count;
-} cli_cast;
-
-/* `sources` = 0: as many as the labels name. */
-int cli_cast_blind(const cli_command *command, int64_t sources, cli_cast *cast);
-int cli_cast_read(const cli_command *command, const char *labels, const cli_sound *sound,
-                  int64_t sources, char *const *names, cli_cast *cast);
-void cli_cast_free(cli_cast *cast);
-
-/* ---- the outputs (stems.c) --------------------------------------------------------------------
- */
-
-/* How stems are to be written. */
+/* One separation. */
 typedef struct cli_stems {
-    const char *directory, *format, *gain, *activations, *keep;
-    bool components, residual, force;
-    bool created;    /* the directory was made here: it goes if nothing came of it */
-    int64_t release; /* samples */
-    double eps;      /* 0: that of the model */
+    cli_call *call;
+    const char *path, *model_path; /* of the sound; of the model of `apply`, or NULL */
+    tlnmf_sound *sound;            /* with its labels, if there are any */
+    tlnmf_settings *settings;      /* of task "stems": the call's */
+    const char *directory, *format;
+    bool created; /* the directory was made here: it goes if nothing came of it */
+    int stage;    /* descriptor of the staging folder, negative: there is none */
+    char staging[CLI_PATH];
+    tlnmf_io_reservation *reserved[CLI_RESERVED]; /* disk space for the outputs */
+    int reserved_count;
 } cli_stems;
 
-/* The options that both commands have, as given: rows of their tables, and what they come to. */
-typedef struct cli_stem_words {
-    const char *release, *keep, *components, *activations, *gain, *format, *force;
-} cli_stem_words;
+/* ---- before the run (prepare.c) -------------------------------------------------------------- */
 
-#define CLI_STEM_OPTIONS(words)                                                                    \
-    {"o", "DIR", "where the stems go: it is made if need be", &cli_common_values.output},          \
-        {"release", "SECONDS", "how long a source may sound on after its label [0.2]",             \
-         &(words).release},                                                                        \
-        {"keep", "WHAT", "residual: what no source explains is a stem of its own", &(words).keep}, \
-        {"components", NULL, "a stem for each component of a source", &(words).components},        \
-        {"activations", "KIND", "labels or midi: write when the sources sound",                    \
-         &(words).activations},                                                                    \
-        {"gain", "KIND", "none, or safe: scale all stems alike so that none is clipped [none]",    \
-         &(words).gain},                                                                           \
-        {"format", "NAME", "of the stems: wav, flac or w64 [wav]", &(words).format},               \
-    {                                                                                              \
-        "force", NULL, "write into a directory that is not empty", &(words).force                  \
-    }
+/* Opens the sound. cli_stems_close() frees what there is in either case, and takes an empty
+ * directory away that was made for nothing. */
+int cli_stems_open(cli_call *call, tlnmf_settings *settings, const char *path, cli_stems *stems);
+void cli_stems_close(cli_stems *stems, int code);
+/* Reads the labels that --labels names, if it was given. */
+int cli_stems_add_labels(cli_stems *stems);
 
-/* From the words; `release` in samples at this rate. False after a message. */
-bool cli_stems_read(const cli_command *command, const cli_stem_words *words, int rate,
-                    cli_stems *stems);
+/* -o DIR is given, there or can be made, and empty unless --force; the format can hold stems like
+ * the sound; no input would be replaced. `names` holds the names of the stems, as far as they are
+ * known. */
+int cli_stems_check(cli_stems *stems, const tlnmf_record *names);
 
-/* -o DIR is given, there or can be made, and empty unless --force; the other words are known, and
- * the format can hold stems like the sound. */
-int cli_stems_check(const cli_command *command, cli_stems *stems, const cli_sound *sound);
-/* Takes an empty directory away again that was made for nothing. */
-void cli_stems_end(const cli_stems *stems, int code);
-/* Runs the separator over the sound, writes stems, activations, the model and summary.json, and
- * prints the summary. `about` has what the command knows already; it is released. */
-int cli_stems_make(cli_call *call, const tlnmf_separator *separator, cli_sound *sound,
-                   const cli_cast *cast, const cli_stems *stems, json_t *about);
+/* Gives the reserved disk space back, for the files to be written. */
+void cli_stems_release(cli_stems *stems);
+/* No input is replaced, --force or not, and nothing that cannot be. */
+int cli_stems_check_output(const cli_stems *stems, const char *name, const char *extension);
 
-/* ---- activations (activations.c) --------------------------------------------------------------
- */
+/* DIR/name.extension, or NULL with a message for a name that is too long. */
+const char *cli_stems_path(const cli_stems *stems, const char *name, const char *extension,
+                           char path[CLI_PATH]);
+/* The same in the staging folder. */
+const char *cli_stems_staged(const cli_stems *stems, const char *name, const char *extension,
+                             char path[CLI_PATH]);
 
-/* H (K x N) as a label track or a MIDI file in the directory. */
-bool cli_activations_write(const tlnmf_separator *separator, const cli_cast *cast,
-                           const cli_stems *stems, const double *H, int64_t N, int rate,
-                           int64_t length, char *path, size_t path_size, io_error *err);
+/* ---- the staging folder (stage.c) ------------------------------------------------------------ */
+
+#define CLI_STAGE ".tlnmf-part"
+
+/* Makes DIR/.tlnmf-part and locks it. What a run that was killed has left there goes; a run that is
+ * still at work is a reason to fail. */
+int cli_stage_open(cli_stems *stems);
+/* Moves all files of the staging folder to DIR, or none of them: on failure old files are as they
+ * were. */
+int cli_stage_publish(const cli_stems *stems);
+void cli_stage_close(cli_stems *stems);
+
+/* ---- the run (stems.c) ----------------------------------------------------------------------- */
+
+/* Takes the sound apart, writes stems, activations, the model and summary.json, and prints the
+ * summary. `about` has what the command knows already; it is released. */
+int cli_stems_make(cli_stems *stems, tlnmf_record *model, json_t *about);
+
+/* ---- the files of the stems (outputs.c) ------------------------------------------------------ */
+
+typedef struct cli_outputs {
+    const cli_stems *stems;
+    tlnmf_ctx *ctx;      /* the writers' own: they work inside calls with the call's context */
+    tlnmf_record *names; /* of the files, without extension */
+    int64_t count;
+    tlnmf_io_writer **writer;
+    tlnmf_error error; /* of a writer that failed while stems were written */
+    int64_t clipped;
+    double step; /* of the samples' format; 0: floating point */
+    double gain; /* 1, or what keeps all stems within full scale */
+    double peak;
+    bool measures; /* only the peak is wanted */
+    double *owed;  /* by how much rounding has moved the stems of this block so far */
+    double *copy;
+    int64_t capacity, channels;
+} cli_outputs;
+
+/* `plan` is that of tlnmf_stems_plan. cli_outputs_free() is to be called in either case: it leaves
+ * no temporary file. */
+int cli_outputs_open(cli_outputs *o, const cli_stems *stems, const tlnmf_record *plan);
+/* Receives the stems: a tlnmf_write; user is the cli_outputs. */
+int cli_outputs_write(int64_t stem, int64_t first, int64_t count, const double *x, void *user);
+/* Ends the files, in the staging folder. */
+int cli_outputs_commit(cli_outputs *o);
+void cli_outputs_free(cli_outputs *o);
+/* The last error of the writers, as a message. */
+int cli_outputs_fail(const cli_outputs *o, tlnmf_error error);
+
+/* ---- what is said of it (report.c) ----------------------------------------------------------- */
+
+/* Adds the sound, the separation and the stems to `summary`. */
+void cli_stems_describe(const cli_outputs *o, const tlnmf_record *model, json_t *summary);
+void cli_stems_print(const cli_outputs *o, const tlnmf_record *model);
 
 #endif

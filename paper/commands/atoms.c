@@ -4,7 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { CASES = 4, M = TLNMF_NOTES_M, N = TLNMF_NOTES_N, K = 2, W_SIZE = M * K, H_SIZE = K * N };
+enum { CASES = 4, M = REP_NOTES_M, N = REP_NOTES_N, K = REP_NOTES_K };
+enum { W_SIZE = M * K, H_SIZE = K * N };
 
 /* In the paper's order: above S = 1, below S = 100; TL-NMF left, JD+NMF right. */
 static const struct {
@@ -28,25 +29,22 @@ typedef struct atoms {
 static void plan(rep *r)
 {
     for (int i = 0; i < CASES; i++) {
-        rep_cell cell = rep_search_cell(r, REP_NOTES, cases[i].S, TLNMF_SOLVER_FAST);
+        rep_cell cell = rep_search_cell(r, REP_NOTES, cases[i].S, REP_FAST);
         rep_add(r, &cell);
     }
 }
 
 static void collect(const rep *r, int i, atoms *a)
 {
-    const rep_cell cell = rep_search_cell(r, REP_NOTES, cases[i].S, TLNMF_SOLVER_FAST);
-    const json_t *object = json_object_get(rep_result(r, cell.name), cases[i].key);
+    const json_t *cell = rep_search_result(r, REP_NOTES, cases[i].S, REP_FAST);
+    const json_t *object = json_object_get(cell, cases[i].key);
     rep_array(object, "frequency", a->frequency, REP_ATOMS);
     rep_array(object, "error", a->error, REP_ATOMS);
     rep_array(object, "W", a->W, W_SIZE);
     rep_array(object, "H", a->H, H_SIZE);
     const json_t *rows = json_object_get(object, "rows");
     for (size_t row = 0; row < REP_ATOMS; row++)
-        for (size_t m = 0; m < M; m++) {
-            const json_t *value = json_array_get(json_array_get(rows, row), m);
-            a->rows[row][m] = json_is_number(value) ? json_number_value(value) : NAN;
-        }
+        rep_values(json_array_get(rows, row), a->rows[row], M);
 }
 
 static atoms *collect_all(const rep *r)
@@ -59,29 +57,33 @@ static atoms *collect_all(const rep *r)
 
 /* ---- Figure 3 -------------------------------------------------------------------------------- */
 
-static double frame_numbers[N], row_numbers[M];
+/* A picture, and the numbers 0, 1, .. for the horizontal axes of rows (M) and frames (N < M). */
+typedef struct page {
+    FILE *out;
+    double numbers[M];
+} page;
 
-static void draw_atoms(FILE *out, const atoms *a, double left, double top)
+static void draw_atoms(const page *p, const atoms *a, double left, double top)
 {
     for (int i = 0; i < REP_ATOMS; i++) {
         char title[48];
         snprintf(title, sizeof title, "%.2f Hz, error %.2f", a->frequency[i], a->error[i]);
-        const plot_series series = {NULL, "#1f4e9c", PLOT_LINE, M, row_numbers, a->rows[i]};
-        plot_draw(out, &(plot_panel){.left = left + 235.0 * (i & 1),
-                                     .top = top + 72.0 * (i >> 1),
-                                     .width = 220.0,
-                                     .height = 46.0,
-                                     .title = title,
-                                     .bare = true,
-                                     .y_low = -0.2,
-                                     .y_high = 0.2,
-                                     .legend = PLOT_NO_LEGEND,
-                                     .series_count = 1,
-                                     .series = &series});
+        const plot_series series = {NULL, "#1f4e9c", PLOT_LINE, M, p->numbers, a->rows[i]};
+        plot_draw(p->out, &(plot_panel){.left = left + 235.0 * (i & 1),
+                                        .top = top + 72.0 * (i >> 1),
+                                        .width = 220.0,
+                                        .height = 46.0,
+                                        .title = title,
+                                        .bare = true,
+                                        .y_low = -0.2,
+                                        .y_high = 0.2,
+                                        .legend = PLOT_NO_LEGEND,
+                                        .series_count = 1,
+                                        .series = &series});
     }
 }
 
-static void draw_factors(FILE *out, const atoms *a, double left, double top)
+static void draw_factors(const page *p, const atoms *a, double left, double top)
 {
     static const char *const colours[K] = {"#b22222", "#1f4e9c"};
     for (int k = 0; k < K; k++) {
@@ -93,39 +95,39 @@ static void draw_factors(FILE *out, const atoms *a, double left, double top)
         char title[2][32];
         snprintf(title[0], sizeof title[0], "W, column %d", k + 1);
         snprintf(title[1], sizeof title[1], "H, row %d", k + 1);
-        const plot_series series[] = {{NULL, colours[k], PLOT_LINE, M, row_numbers, W},
-                                      {NULL, colours[k], PLOT_LINE, N, frame_numbers, H}};
+        const plot_series series[] = {{NULL, colours[k], PLOT_LINE, M, p->numbers, W},
+                                      {NULL, colours[k], PLOT_LINE, N, p->numbers, H}};
         for (int i = 0; i < 2; i++)
-            plot_draw(out, &(plot_panel){.left = left + 45.0 + 235.0 * i,
-                                         .top = top + 118.0 * k,
-                                         .width = 172.0,
-                                         .height = 62.0,
-                                         .title = title[i],
-                                         .x_label = k == 1 ? (i == 0 ? "row of Phi, strongest first"
-                                                                     : "frame (20 ms)")
-                                                           : NULL,
-                                         .x_high = i == 0 ? 20.0 : N - 1.0,
-                                         .legend = PLOT_NO_LEGEND,
-                                         .series_count = 1,
-                                         .series = &series[i]});
+            plot_draw(p->out,
+                      &(plot_panel){.left = left + 45.0 + 235.0 * i,
+                                    .top = top + 118.0 * k,
+                                    .width = 172.0,
+                                    .height = 62.0,
+                                    .title = title[i],
+                                    .x_label = k == 1 ? (i == 0 ? "row of Phi, strongest first"
+                                                                : "frame (20 ms)")
+                                                      : NULL,
+                                    .x_high = i == 0 ? 20.0 : N - 1.0,
+                                    .legend = PLOT_NO_LEGEND,
+                                    .series_count = 1,
+                                    .series = &series[i]});
     }
 }
 
 static void draw(FILE *out, const void *of)
 {
     const atoms *all = of;
-    for (int n = 0; n < N; n++)
-        frame_numbers[n] = n;
+    page p = {.out = out};
     for (int m = 0; m < M; m++)
-        row_numbers[m] = m;
+        p.numbers[m] = m;
     plot_begin(out, 1010.0, 1240.0);
     for (int i = 0; i < CASES; i++) {
         double left = 20.0 + 505.0 * (i & 1), top = 55.0 + 610.0 * (i >> 1);
         char title[48];
         snprintf(title, sizeof title, "%s, S = %lld", cases[i].name, (long long)cases[i].S);
         plot_text(out, left + 230.0, top - 32.0, "middle", 16.0, title);
-        draw_atoms(out, &all[i], left, top);
-        draw_factors(out, &all[i], left, top + 310.0);
+        draw_atoms(&p, &all[i], left, top);
+        draw_factors(&p, &all[i], left, top + 310.0);
     }
     plot_end(out);
 }
@@ -152,7 +154,7 @@ static int write_atoms(rep *r, const atoms *all)
     return code;
 }
 
-/* H (rows) or W (the columns turned), `length` numbers for each of the cases and k. */
+/* The columns of W, or the rows of H as columns, of all cases. */
 static int write_factor(rep *r, const atoms *all, bool is_W)
 {
     enum { COLUMNS = 1 + CASES * K };
@@ -167,12 +169,11 @@ static int write_factor(rep *r, const atoms *all, bool is_W)
                 values[i * COLUMNS + 1 + c * K + k] =
                     is_W ? all[c].W[i * K + k] : all[c].H[k * N + i];
     }
-    int code = rep_csv(r, is_W ? "fig3-W.csv" : "fig3-H.csv",
-                       is_W ? "row,tl_S1_1,tl_S1_2,jd_S1_1,jd_S1_2,tl_S100_1,tl_S100_2,jd_S100_1,"
-                              "jd_S100_2"
-                            : "frame,tl_S1_1,tl_S1_2,jd_S1_1,jd_S1_2,tl_S100_1,tl_S100_2,"
-                              "jd_S100_1,jd_S100_2",
-                       length, COLUMNS, values);
+    char header[128];
+    snprintf(header, sizeof header,
+             "%s,tl_S1_1,tl_S1_2,jd_S1_1,jd_S1_2,tl_S100_1,tl_S100_2,jd_S100_1,jd_S100_2",
+             is_W ? "row" : "frame");
+    int code = rep_csv(r, is_W ? "fig3-W.csv" : "fig3-H.csv", header, length, COLUMNS, values);
     free(values);
     return code;
 }
@@ -261,10 +262,10 @@ static int angle_rows(rep *r, const atoms *all)
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         double angle[REP_ATOMS], sum = 0.0;
         int a = pairs[i].a, b = pairs[i].b;
-        tlnmf_error error = tlnmf_principal_angles(r->call->ctx, REP_ATOMS, M, all[a].rows[0],
-                                                   all[b].rows[0], angle);
-        if (error != TLNMF_OK)
-            return rep_fail(r, error);
+        int code = rep_check(r, tlnmf_principal_angles(r->call->ctx, REP_ATOMS, M, all[a].rows[0],
+                                                       all[b].rows[0], angle));
+        if (code != EXIT_DONE)
+            return code;
         for (int j = 0; j < REP_ATOMS; j++)
             sum += angle[j] * angle[j];
         bool same = pairs[i].published < 0.006;
@@ -307,7 +308,5 @@ static int report_table2(rep *r)
     return code;
 }
 
-const rep_experiment rep_fig3 = {"fig3", "atoms, W and H of the music notes, S=1 and S=100", plan,
-                                 report_fig3};
-const rep_experiment rep_table2 = {"table2", "frequencies and errors of the atoms, and angles",
-                                   plan, report_table2};
+const rep_experiment rep_fig3 = {"fig3", plan, report_fig3};
+const rep_experiment rep_table2 = {"table2", plan, report_table2};

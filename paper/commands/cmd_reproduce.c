@@ -9,28 +9,25 @@ static struct {
 } arg;
 
 static const cli_option options[] = {
-    {"o", "FOLDER", "where results go; what is finished there is not done again", &arg.folder},
+    {"o", "FOLDER", "write the results here; what is finished there is not done again",
+     &arg.folder},
     {"quick", NULL, "a small version of everything, in under a minute", &arg.quick},
-    {"solver", "WHICH", "fig2: fast, paper or both [both]", &arg.solver},
-    {"data", "WHICH", "fig2, fig4: gcm, notes or both [both]", &arg.data},
+    {"solver", "fast|paper|both", "fig2: which solver [both]", &arg.solver},
+    {"data", "gcm|notes|both", "fig2, fig4: which data [both]", &arg.data},
 };
 
 static const rep_experiment *const experiments[] = {
     &rep_fig2, &rep_fig3, &rep_table2, &rep_fig4, &rep_theory, &rep_beyond, &rep_errata};
 enum { EXPERIMENTS = sizeof experiments / sizeof *experiments };
 
-/* "first", "second" or "both" to which of the two; false after a message. */
-static bool choose(const cli_call *call, const char *name, const char *text, const char *first,
-                   const char *second, bool use[2])
+static const char names_of_all[] = "fig2, fig3, table2, fig4, theory, beyond, errata, or all";
+
+/* Which of two are meant by a word: their names, or "both". */
+static void choose(const char *word, const char *first, const char *second, bool use[2])
 {
-    bool both = text == NULL || strcmp(text, "both") == 0;
-    use[0] = both || strcmp(text, first) == 0;
-    use[1] = both || strcmp(text, second) == 0;
-    if (use[0] || use[1])
-        return true;
-    cli_fail(call->command, EXIT_USAGE, "%s = %s is not one of %s|%s|both", name, text, first,
-             second);
-    return false;
+    bool both = word == NULL || strcmp(word, "both") == 0;
+    use[0] = both || strcmp(word, first) == 0;
+    use[1] = both || strcmp(word, second) == 0;
 }
 
 /* The experiments named, or all. */
@@ -43,15 +40,11 @@ static int choose_experiments(const cli_call *call, bool chosen[EXPERIMENTS])
             if (all || strcmp(name, experiments[j]->name) == 0)
                 chosen[j] = found = true;
         if (!found)
-            return cli_fail(call->command, EXIT_USAGE,
-                            "there is no experiment %s: fig2, fig3, table2, fig4, theory, beyond, "
-                            "errata, or all",
-                            name);
+            return cli_fail(call->command, EXIT_USAGE, "there is no experiment %s: %s", name,
+                            names_of_all);
     }
     if (call->operand_count == 0)
-        return cli_fail(
-            call->command, EXIT_USAGE,
-            "which experiment? fig2, fig3, table2, fig4, theory, beyond, errata, or all");
+        return cli_fail(call->command, EXIT_USAGE, "which experiment? %s", names_of_all);
     return EXIT_DONE;
 }
 
@@ -83,28 +76,30 @@ static void rep_free(rep *r)
     free(r->rows);
 }
 
+static int start(cli_call *call)
+{
+    rep r = {.call = call, .folder = arg.folder, .quick = arg.quick != NULL};
+    bool chosen[EXPERIMENTS] = {false};
+    int code = choose_experiments(call, chosen);
+    if (code != EXIT_DONE)
+        return code;
+    if (r.folder == NULL || r.folder[0] == '\0')
+        return cli_fail(call->command, EXIT_USAGE, "-o FOLDER is needed");
+    choose(arg.solver, "fast", "paper", r.uses_solver);
+    choose(arg.data, "gcm", "notes", r.uses_set);
+    cli_catch_interrupt();
+    code = reproduce(&r, chosen);
+    rep_free(&r);
+    return code;
+}
+
 static int run(int argc, char **argv)
 {
     cli_call call;
     int code = EXIT_DONE;
     memset(&arg, 0, sizeof arg);
-    if (cli_begin(&call, &cli_reproduce, options, sizeof options / sizeof *options, argc, argv,
-                  &code)) {
-        rep r = {.call = &call, .folder = arg.folder, .quick = arg.quick != NULL};
-        bool chosen[EXPERIMENTS] = {false};
-        code = choose_experiments(&call, chosen);
-        if (code == EXIT_DONE && (r.folder == NULL || r.folder[0] == '\0'))
-            code = cli_fail(call.command, EXIT_USAGE, "-o FOLDER is needed");
-        if (code == EXIT_DONE &&
-            !(choose(&call, "solver", arg.solver, "fast", "paper", r.uses_solver) &&
-              choose(&call, "data", arg.data, "gcm", "notes", r.uses_set)))
-            code = EXIT_USAGE;
-        if (code == EXIT_DONE) {
-            cli_catch_interrupt();
-            code = reproduce(&r, chosen);
-        }
-        rep_free(&r);
-    }
+    if (cli_begin(&call, &cli_reproduce, argc, argv, &code))
+        code = start(&call);
     cli_end(&call);
     return code;
 }
@@ -113,13 +108,16 @@ const cli_command cli_reproduce = {
     .name = "reproduce",
     .usage = "reproduce EXPERIMENT... -o FOLDER [options]",
     .purpose = "run the paper's experiments and lay the results beside the published numbers",
-    .takes = " threads json q v ",
-    .examples =
-        "  tlnmf reproduce all -o results\n"
-        "  tlnmf reproduce fig2 --data gcm --solver paper -o results\n"
-        "  tlnmf reproduce all --quick -o quick\n"
-        "\nEXPERIMENT is fig2, fig3, table2, fig4, theory, beyond, errata, or all. -o names a "
-        "folder: what is\nfinished there is not done again, so that a run that was stopped "
-        "continues.\n",
+    .task = "fit",
+    .only = " threads ",
+    .common = " json q v ",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .examples = "  tlnmf reproduce all -o results\n"
+                "  tlnmf reproduce fig2 --data gcm --solver paper -o results\n"
+                "  tlnmf reproduce all --quick -o quick\n",
+    .notes = "EXPERIMENT is fig2, fig3, table2, fig4, theory, beyond, errata, or all. A run that "
+             "was stopped continues with the same command: what is finished in the folder is not "
+             "done again.",
     .run = run,
 };

@@ -2,7 +2,6 @@
 #include "paper/commands/reproduce.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { MOST_J = 40, FIG4_S = 100 };
 
@@ -16,135 +15,112 @@ static int64_t list_J(const rep *r, rep_set set, double J[MOST_J])
 }
 
 static rep_cell start_cell(const rep *r, rep_set set);
-static rep_cell curve_cell(const rep *r, rep_set set);
-
-static tlnmf_settings settings_of(const rep *r, rep_set set)
-{
-    tlnmf_settings opt = rep_settings(r, set, TLNMF_SOLVER_PAPER, FIG4_S);
-    opt.exchange = 0;
-    opt.handover = 0;
-    return opt;
-}
 
 /* Which of the starts ends with the least C. */
 static int run_start(rep *r, const rep_cell *cell, json_t *out)
 {
     tlnmf_data *data;
-    tlnmf_result *result = NULL;
-    tlnmf_settings opt = settings_of(r, cell->set);
-    int code = rep_data(r, cell->set, FIG4_S, &data);
-    if (code == EXIT_DONE)
-        code = rep_fit(r, data, &opt, NULL, &result);
+    tlnmf_record *model;
+    int code = rep_find(r, &cell->search, &data, &model);
     if (code == EXIT_DONE) {
-        tlnmf_info info;
-        tlnmf_result_describe(result, &info);
-        json_object_set_new(out, "start", json_integer((json_int_t)info.best_start));
-        json_object_set_new(out, "C", json_real(info.C));
+        json_object_set_new(out, "start", json_integer(tlnmf_get_integer(model, "best_start")));
+        json_object_set_new(out, "C", json_real(tlnmf_get_real(model, "C")));
     }
-    tlnmf_result_free(result);
+    tlnmf_record_free(model);
     tlnmf_data_free(data);
     return code;
 }
 
+/* C against J, from one start. */
+typedef struct curve {
+    int64_t count;
+    double J[MOST_J], C_tl[MOST_J], C_jd[MOST_J];
+} curve;
+
 /* C after J outer iterations, from the trace of one run. */
-static int trace_tl(rep *r, const tlnmf_data *data, const tlnmf_settings *opt,
-                    const tlnmf_start *start, int64_t count, const double *J, double *C)
+static int trace_tl(const rep *r, const tlnmf_data *data, rep_search search,
+                    const tlnmf_record *start, curve *c)
 {
-    tlnmf_settings traced = *opt;
-    tlnmf_result *result;
-    traced.trace = 1;
-    traced.J = (int64_t)J[count - 1];
-    int code = rep_fit(r, data, &traced, start, &result);
+    tlnmf_record *model;
+    search.trace = true;
+    search.J = (int64_t)c->J[c->count - 1];
+    int code = rep_fit(r, data, &search, start, &model);
     if (code != EXIT_DONE)
         return code;
-    int64_t length;
-    const tlnmf_trace_row *row = tlnmf_result_trace(result, &length);
-    for (int64_t i = 0; i < count; i++)
-        C[i] = (int64_t)J[i] <= length ? row[(int64_t)J[i] - 1].C : NAN;
-    tlnmf_result_free(result);
+    int64_t length[TLNMF_MAX_RANK];
+    const double *C = tlnmf_get_array(model, "trace.C", NULL, length);
+    for (int64_t i = 0; i < c->count; i++) {
+        int64_t J = (int64_t)c->J[i];
+        c->C_tl[i] = C != NULL && J <= length[0] ? C[J - 1] : NAN;
+    }
+    tlnmf_record_free(model);
     return EXIT_DONE;
 }
 
-/* C of J steps of JD and then J J_nmf updates from the start's W and H, for each J. */
-static int trace_jd(rep *r, const tlnmf_data *data, const tlnmf_settings *opt,
-                    const tlnmf_start *start, int64_t count, const double *J, double *C)
+/* C after J steps of JD and then J J_nmf updates from the start's W and H, for each J. */
+static int trace_jd(const rep *r, const tlnmf_data *data, rep_search search,
+                    const tlnmf_record *start, curve *c)
 {
-    tlnmf_settings jd = *opt;
-    jd.method = TLNMF_METHOD_JD;
     int code = EXIT_DONE;
-    for (int64_t i = 0; i < count && code == EXIT_DONE; i++) {
-        tlnmf_result *result;
-        jd.J = (int64_t)J[i];
-        code = rep_fit(r, data, &jd, start, &result);
-        if (code != EXIT_DONE)
-            break;
-        tlnmf_info info;
-        tlnmf_result_describe(result, &info);
-        C[i] = info.C;
-        tlnmf_result_free(result);
-    }
-    return code;
-}
-
-static int run_curve_from(rep *r, const rep_cell *cell, const tlnmf_data *data, double *Phi,
-                          json_t *out)
-{
-    rep_protocol p = rep_protocol_of(r, cell->set);
-    tlnmf_settings opt = settings_of(r, cell->set);
-    const json_t *chosen = rep_result(r, start_cell(r, cell->set).name);
-    double *W = Phi + p.M * p.M, *H = W + p.M * p.K;
-    double J[MOST_J], C_tl[MOST_J], C_jd[MOST_J];
-    int64_t count = list_J(r, cell->set, J);
-    tlnmf_error error =
-        tlnmf_draw_start(r->call->ctx, data, &opt,
-                         (int64_t)json_integer_value(json_object_get(chosen, "start")), Phi, W, H);
-    if (error != TLNMF_OK)
-        return rep_fail(r, error);
-    tlnmf_start start;
-    tlnmf_start_init(&start);
-    start.Phi = Phi;
-    start.W = W;
-    start.H = H;
-    opt.starts = 1;
-    int code = trace_tl(r, data, &opt, &start, count, J, C_tl);
-    if (code == EXIT_DONE)
-        code = trace_jd(r, data, &opt, &start, count, J, C_jd);
-    if (code == EXIT_DONE) {
-        json_object_set_new(out, "J", rep_numbers(J, count));
-        json_object_set_new(out, "C_tl", rep_numbers(C_tl, count));
-        json_object_set_new(out, "C_jd", rep_numbers(C_jd, count));
+    search.method = "jd";
+    for (int64_t i = 0; i < c->count && code == EXIT_DONE; i++) {
+        tlnmf_record *model;
+        search.J = (int64_t)c->J[i];
+        code = rep_fit(r, data, &search, start, &model);
+        c->C_jd[i] = code == EXIT_DONE ? tlnmf_get_real(model, "C") : NAN;
+        tlnmf_record_free(model);
     }
     return code;
 }
 
 static int run_curve(rep *r, const rep_cell *cell, json_t *out)
 {
-    rep_protocol p = rep_protocol_of(r, cell->set);
+    const json_t *chosen = rep_result(r, start_cell(r, cell->search.set).name);
+    int64_t p = (int64_t)json_integer_value(json_object_get(chosen, "start"));
+    rep_search search = cell->search;
+    tlnmf_record *start = NULL;
     tlnmf_data *data;
-    double *start = malloc(sizeof(double) * (size_t)(p.M * p.M + p.M * p.K + p.K * p.N));
-    if (start == NULL)
-        return rep_no_memory(r);
-    int code = rep_data(r, cell->set, FIG4_S, &data);
+    curve c;
+    c.count = list_J(r, search.set, c.J);
+    int code = rep_data(r, &search, &data);
     if (code == EXIT_DONE)
-        code = run_curve_from(r, cell, data, start, out);
+        code = rep_draw_start(r, data, &search, p, &start);
+    search.starts = 1;
+    if (code == EXIT_DONE)
+        code = trace_tl(r, data, search, start, &c);
+    if (code == EXIT_DONE)
+        code = trace_jd(r, data, search, start, &c);
+    if (code == EXIT_DONE) {
+        json_object_set_new(out, "J", rep_numbers(c.J, c.count));
+        json_object_set_new(out, "C_tl", rep_numbers(c.C_tl, c.count));
+        json_object_set_new(out, "C_jd", rep_numbers(c.C_jd, c.count));
+    }
+    tlnmf_record_free(start);
     tlnmf_data_free(data);
-    free(start);
     return code;
+}
+
+/* "start-gcm-S100": about TL-NMF alone, with the starts of the protocol. */
+static rep_cell make_cell(const rep *r, const char *what, rep_set set)
+{
+    rep_cell cell = {.search = {.set = set, .solver = REP_PAPER, .S = FIG4_S, .method = "tl"}};
+    snprintf(cell.name, sizeof cell.name, "%s-%s-S%d", what, rep_protocol_of(r, set).name, FIG4_S);
+    return cell;
 }
 
 static rep_cell start_cell(const rep *r, rep_set set)
 {
-    rep_cell cell = {.run = run_start, .set = set, .cost = set == REP_GCM ? 2.0 : 8.0};
-    snprintf(cell.name, sizeof cell.name, "start-%s-S100", rep_protocol_of(r, set).name);
-    cell.cost *= r->quick ? 0.05 : 1.0;
+    rep_cell cell = make_cell(r, "start", set);
+    cell.run = run_start;
+    cell.cost = (set == REP_GCM ? 2.0 : 8.0) * (r->quick ? 0.05 : 1.0);
     return cell;
 }
 
 static rep_cell curve_cell(const rep *r, rep_set set)
 {
-    rep_cell cell = {.run = run_curve, .set = set, .cost = set == REP_GCM ? 0.5 : 15.0};
-    snprintf(cell.name, sizeof cell.name, "curve-%s-S100", rep_protocol_of(r, set).name);
-    cell.cost *= r->quick ? 0.1 : 1.0;
+    rep_cell cell = make_cell(r, "curve", set);
+    cell.run = run_curve;
+    cell.cost = (set == REP_GCM ? 0.5 : 15.0) * (r->quick ? 0.1 : 1.0);
     return cell;
 }
 
@@ -153,18 +129,13 @@ static void plan(rep *r)
     for (int set = 0; set < REP_SETS; set++) {
         if (!r->uses_set[set])
             continue;
-        rep_cell start = start_cell(r, (rep_set)set), curve = curve_cell(r, (rep_set)set);
-        rep_add(r, &start);
-        rep_add(r, &curve);
+        rep_cell first = start_cell(r, (rep_set)set), then = curve_cell(r, (rep_set)set);
+        rep_add(r, &first);
+        rep_add(r, &then);
     }
 }
 
 /* ---- report ---------------------------------------------------------------------------------- */
-
-typedef struct curve {
-    int64_t count;
-    double J[MOST_J], C_tl[MOST_J], C_jd[MOST_J];
-} curve;
 
 static void draw(FILE *out, const void *of)
 {
@@ -194,7 +165,7 @@ static void draw(FILE *out, const void *of)
     plot_end(out);
 }
 
-/* The first of these J from which on C stays within a thousandth of its whole fall of its end. */
+/* The first J from which C stays close to its last value: within 1e-3 of its whole fall. */
 static double settled(const curve *c, const double *C)
 {
     int64_t i = c->count - 1;
@@ -205,35 +176,40 @@ static double settled(const curve *c, const double *C)
     return c->J[i];
 }
 
-static int report_set(rep *r, rep_set set, curve *c)
+static void add_rows(rep *r, rep_set set, const curve *c)
 {
     const char *name = rep_protocol_of(r, set).name;
     const json_t *start = rep_result(r, start_cell(r, set).name);
-    const json_t *cell = rep_result(r, curve_cell(r, set).name);
-    c->count = rep_array(cell, "J", c->J, MOST_J);
-    rep_array(cell, "C_tl", c->C_tl, MOST_J);
-    rep_array(cell, "C_jd", c->C_jd, MOST_J);
     bool gcm = set == REP_GCM && !r->quick;
-    double C = rep_number(start, "C");
+    double C = rep_number(start, "C"), p = rep_number(start, "start");
     rep_row_add(r, "fig4", gcm ? 1835.6147326586315 : NAN, C,
                 rep_is_close(C, 1835.6147326586315, 1e-9), gcm ? "within 1e-9" : "",
                 "%s: least C of the starts, S=100", name);
-    rep_row_add(r, "fig4", gcm ? 72.0 : NAN, rep_number(start, "start"),
-                rep_number(start, "start") == 72.0, gcm ? "the same start" : "",
+    rep_row_add(r, "fig4", gcm ? 72.0 : NAN, p, p == 72.0, gcm ? "the same start" : "",
                 "%s: which start that is, from 0", name);
     double tl = settled(c, c->C_tl), jd = settled(c, c->C_jd);
     rep_row_add(r, "fig4", NAN, tl, true, "", "%s: J where TL-NMF has settled to 1e-3", name);
     rep_row_add(r, "fig4", NAN, jd, jd < tl, gcm ? "JD+NMF settles earlier" : "",
                 "%s: J where JD+NMF has", name);
-    double values[3 * MOST_J];
+}
+
+static int report_set(rep *r, rep_set set, curve *c)
+{
+    enum { COLUMNS = 3 };
+    const json_t *cell = rep_result(r, curve_cell(r, set).name);
+    c->count = rep_array(cell, "J", c->J, MOST_J);
+    rep_array(cell, "C_tl", c->C_tl, MOST_J);
+    rep_array(cell, "C_jd", c->C_jd, MOST_J);
+    add_rows(r, set, c);
+    double values[COLUMNS * MOST_J];
     for (int64_t i = 0; i < c->count; i++) {
-        values[3 * i] = c->J[i];
-        values[3 * i + 1] = c->C_tl[i];
-        values[3 * i + 2] = c->C_jd[i];
+        values[COLUMNS * i] = c->J[i];
+        values[COLUMNS * i + 1] = c->C_tl[i];
+        values[COLUMNS * i + 2] = c->C_jd[i];
     }
     char file[32];
-    snprintf(file, sizeof file, "fig4-%s.csv", name);
-    return rep_csv(r, file, "J,C_tl,C_jd", c->count, 3, values);
+    snprintf(file, sizeof file, "fig4-%s.csv", rep_protocol_of(r, set).name);
+    return rep_csv(r, file, "J,C_tl,C_jd", c->count, COLUMNS, values);
 }
 
 static int report(rep *r)
@@ -246,5 +222,4 @@ static int report(rep *r)
     return code == EXIT_DONE ? rep_file(r, "fig4.svg", draw, both) : code;
 }
 
-const rep_experiment rep_fig4 = {"fig4", "C against J at S=100, both methods from one start", plan,
-                                 report};
+const rep_experiment rep_fig4 = {"fig4", plan, report};

@@ -1,3 +1,4 @@
+/* Pictures of curves as SVG: from values to pixels, ticks, marks, labels, the legend. */
 #include "paper/commands/plot.h"
 
 #include <math.h>
@@ -40,9 +41,9 @@ static void fit_axis(axis *a, const plot_panel *p, bool is_x, double low, double
             high = 10.0;
         }
         if (!a->log) {
-            double room = 0.05 * (high - low);
-            low -= room;
-            high += room;
+            double margin = 0.05 * (high - low);
+            low -= margin;
+            high += margin;
         }
     }
     a->low = a->log ? log10(low) : low;
@@ -199,9 +200,9 @@ static void draw_labels(FILE *out, const plot_panel *p)
 static void draw_inside(FILE *out, const plot_panel *p, const axis *x, const axis *y,
                         const plot_series *s)
 {
-    double room = s->style == PLOT_LINE || s->style == PLOT_DASHED ? 0.0 : 6.0;
-    double left = p->left - room, top = p->top - room;
-    double width = p->width + 2.0 * room, height = p->height + 2.0 * room;
+    double margin = s->style == PLOT_LINE || s->style == PLOT_DASHED ? 0.0 : 6.0;
+    double left = p->left - margin, top = p->top - margin;
+    double width = p->width + 2.0 * margin, height = p->height + 2.0 * margin;
     fprintf(out,
             "<svg x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
             "viewBox=\"%.1f %.1f %.1f %.1f\">\n",

@@ -1,4 +1,4 @@
-/* What a reproduction leaves beside its cells: the table, columns of numbers, pictures. */
+/* What a reproduction writes beside its cells: the table, columns of numbers, pictures. */
 #include "paper/commands/reproduce.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ json_t *rep_numbers(const double *x, int64_t count)
 {
     json_t *array = json_array();
     for (int64_t i = 0; i < count; i++)
-        json_array_append_new(array, isfinite(x[i]) ? json_real(x[i]) : json_null());
+        json_array_append_new(array, cli_real(x[i]));
     return array;
 }
 
@@ -20,15 +20,19 @@ double rep_number(const json_t *object, const char *key)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-int64_t rep_array(const json_t *object, const char *key, double *x, int64_t room)
+int64_t rep_values(const json_t *array, double *x, int64_t most)
 {
-    const json_t *array = json_object_get(object, key);
     int64_t count = (int64_t)json_array_size(array);
-    for (int64_t i = 0; i < room; i++) {
+    for (int64_t i = 0; i < most; i++) {
         const json_t *value = json_array_get(array, (size_t)i);
         x[i] = json_is_number(value) ? json_number_value(value) : NAN;
     }
-    return count < room ? count : room;
+    return count < most ? count : most;
+}
+
+int64_t rep_array(const json_t *object, const char *key, double *x, int64_t most)
+{
+    return rep_values(json_object_get(object, key), x, most);
 }
 
 bool rep_is_close(double a, double b, double relative)
@@ -36,19 +40,14 @@ bool rep_is_close(double a, double b, double relative)
     return fabs(a - b) <= relative * fabs(b);
 }
 
+/* Eight parameters: a row of the table as a call site reads it, claim and figures side by side. */
 void rep_row_add(rep *r, const char *experiment, double published, double ours, bool holds,
                  const char *claim, const char *format, ...)
 {
-    if (r->row_count == r->row_room) {
-        int room = 2 * r->row_room + 32;
-        rep_row *more = realloc(r->rows, (size_t)room * sizeof *more);
-        if (more == NULL) {
-            r->failed = true;
-            return;
-        }
-        r->rows = more;
-        r->row_room = room;
-    }
+    rep_row *rows = rep_grow(r, r->rows, r->row_count, &r->row_capacity, sizeof *r->rows);
+    if (rows == NULL)
+        return;
+    r->rows = rows;
     rep_row *row = &r->rows[r->row_count++];
     *row = (rep_row){.experiment = experiment,
                      .published = published,
@@ -104,6 +103,18 @@ int rep_file(rep *r, const char *name, rep_writer write, const void *of)
     return publish_stream(r, name, out, &bytes, &size);
 }
 
+plot_panel rep_panel_over_S(const char *title, const char *y_label)
+{
+    return (plot_panel){.title = title,
+                        .x_label = "S (realisations)",
+                        .y_label = y_label,
+                        .x_log = true,
+                        .y_log = true,
+                        .x_low = 0.7,
+                        .x_high = 7000.0,
+                        .legend = PLOT_LOWER_LEFT};
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static void print_number(FILE *out, double x)
@@ -142,11 +153,6 @@ static void write_table(FILE *out, const void *of)
     fprintf(out, "\n%d of %d claims hold.\n", held, claims);
 }
 
-static json_t *number_or_null(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 static json_t *table_json(const rep *r)
 {
     json_t *table = json_array();
@@ -155,9 +161,9 @@ static json_t *table_json(const rep *r)
         json_t *object = json_object();
         json_object_set_new(object, "experiment", json_string(row->experiment));
         json_object_set_new(object, "what", json_string(row->what));
-        json_object_set_new(object, "published", number_or_null(row->published));
-        json_object_set_new(object, "ours", number_or_null(row->ours));
-        json_object_set_new(object, "difference", number_or_null(row->ours - row->published));
+        json_object_set_new(object, "published", cli_real(row->published));
+        json_object_set_new(object, "ours", cli_real(row->ours));
+        json_object_set_new(object, "difference", cli_real(row->ours - row->published));
         json_object_set_new(object, "claim", json_string(row->claim));
         json_object_set_new(object, "holds",
                             row->claim[0] == '\0' ? json_null() : json_boolean(row->holds));
@@ -166,32 +172,34 @@ static json_t *table_json(const rep *r)
     return table;
 }
 
-static void write_json(FILE *out, const void *of)
+static void write_line(FILE *out, const void *of)
 {
-    json_dumpf(of, out, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-    fputc('\n', out);
+    fprintf(out, "%s\n", (const char *)of);
 }
 
-int rep_summary(rep *r, json_t *chosen)
+static json_t *summary_json(const rep *r, json_t *chosen)
 {
     json_t *seconds = json_object();
     for (int i = 0; i < r->cell_count; i++)
         json_object_set_new(seconds, r->cells[i].name,
                             json_real(rep_number(r->cells[i].result, "seconds")));
-    json_t *all = json_pack("{s:s, s:s, s:b, s:O, s:o, s:o}", "version", tlnmf_version(), "blas",
-                            tlnmf_blas(), "quick", r->quick, "experiments", chosen, "table",
-                            table_json(r), "seconds", seconds);
-    if (all == NULL)
-        return rep_no_memory(r);
-    int code = rep_file(r, "summary.md", write_table, r);
+    return json_pack("{s:s, s:s, s:b, s:O, s:o, s:o}", "version", tlnmf_version(), "blas",
+                     tlnmf_blas(), "quick", r->quick, "experiments", chosen, "table", table_json(r),
+                     "seconds", seconds);
+}
+
+int rep_summary(rep *r, json_t *chosen)
+{
+    json_t *all = summary_json(r, chosen);
+    char *text = all == NULL ? NULL : cli_json_text(all);
+    int code = text == NULL ? rep_no_memory(r) : rep_file(r, "summary.md", write_table, r);
     if (code == EXIT_DONE)
-        code = rep_file(r, "summary.json", write_json, all);
+        code = rep_file(r, "summary.json", write_line, text);
     if (code == EXIT_DONE && cli_common_values.json != NULL)
-        code = cli_print_json(all)
-                   ? EXIT_DONE
-                   : cli_fail(r->call->command, EXIT_OUTPUT, "standard output cannot be written");
+        write_line(stdout, text);
     else if (code == EXIT_DONE)
         write_table(stdout, r);
+    free(text);
     json_decref(all);
     return code;
 }

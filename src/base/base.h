@@ -1,4 +1,4 @@
-/* What every room may use: the context, errors, memory, time. Includes nothing above it. */
+/* What every module may use: the context, errors, memory, time. Includes nothing above it. */
 #ifndef TLNMF_BASE_BASE_H
 #define TLNMF_BASE_BASE_H
 
@@ -7,32 +7,29 @@
 #include <stdbool.h>
 #include <string.h>
 
-typedef tlnmf_settings tl_settings;
-typedef tlnmf_info tl_info;
-typedef tlnmf_trace_row tl_trace_row;
-typedef tlnmf_progress tl_progress;
-typedef tlnmf_start tl_start;
-typedef tlnmf_frames tl_frames;
-typedef tlnmf_span tl_span;
-typedef tlnmf_sound tl_sound;
-typedef tlnmf_separate_options tl_separate_options;
-typedef tlnmf_separator_info tl_separator_info;
-typedef tlnmf_separate_run tl_separate_run;
-typedef tlnmf_data_info tl_data_info;
-typedef tlnmf_atom tl_atom;
-typedef tlnmf_result tl_result;
-typedef tlnmf_separator tl_separator;
+/* The allocator of a context. Objects keep a copy, so that they may outlive the context. */
+typedef struct tl_hooks {
+    tlnmf_allocate allocate;
+    tlnmf_release release;
+    void *user;
+} tl_hooks;
+
+enum { TL_MESSAGE = 512 };
 
 struct tlnmf_ctx {
-    tlnmf_hooks hooks;
-    char message[256];
+    tl_hooks hooks;
+    tlnmf_log log;
+    void *log_user;
+    tlnmf_callback callback;
+    void *callback_user;
+    char message[TL_MESSAGE];
 };
 
-/* Records the message and returns `error`, so that a caller can write `return tl_fail(...)`. */
+/* Stores the message and returns `error`, so that a caller can write `return tl_fail(...)`. */
 tlnmf_error tl_fail(tlnmf_ctx *ctx, tlnmf_error error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Leaves the function with the error, if there is one. */
+/* Returns the error from the calling function, if there is one. */
 #define TRY(call)                        \
     do {                                 \
         tlnmf_error try_error_ = (call); \
@@ -40,18 +37,25 @@ tlnmf_error tl_fail(tlnmf_ctx *ctx, tlnmf_error error, const char *format, ...)
             return try_error_;           \
     } while (0)
 
+/* Returns TLNMF_ERR_ARGUMENT from a public function if the argument is NULL; the message names
+ * it. */
+#define TL_NEED(ctx, argument)              \
+    do {                                    \
+        if ((argument) == NULL) {           \
+            tl_note_null((ctx), #argument); \
+            return TLNMF_ERR_ARGUMENT;      \
+        }                                   \
+    } while (0)
+void tl_note_null(tlnmf_ctx *ctx_or_null, const char *argument);
+
 void tl_log(const tlnmf_ctx *ctx, tlnmf_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Whether the settings are of this version's shape. */
-tlnmf_error tl_check_struct_size(tlnmf_ctx *ctx, const tl_settings *settings);
+/* ---- memory ---------------------------------------------------------------------------------- */
 
-/* ---- memory -------------------------------------------------------------------------------- */
-
-/* 64-byte aligned; NULL on failure. Objects keep a copy of the hooks that made them, so that they
- * may outlive their context. */
-void *tl_allocate(const tlnmf_hooks *hooks, size_t bytes);
-void tl_release(const tlnmf_hooks *hooks, void *block);
+/* 64-byte aligned; NULL on failure. */
+void *tl_allocate(const tl_hooks *hooks, size_t bytes);
+void tl_release(const tl_hooks *hooks, void *block);
 
 /* One row of a size table: `count` elements of `size` bytes, their address stored at `slot`. */
 typedef struct tl_slot {
@@ -65,33 +69,36 @@ typedef struct tl_slot {
         &(pointer), (count), sizeof *(pointer) \
     }
 
-/* One block for a whole table, every part 64-byte aligned and zeroed; a count of 0 gives NULL. On
- * failure no pointer is touched. `what` is the culprit's name in the message. */
+/* Allocates one block for a whole table. Every array is 64-byte aligned and zeroed; a count of 0
+ * gives NULL. On failure no pointer is written. `what` names the object in the message. */
 tlnmf_error tl_arena_create(tlnmf_ctx *ctx, const char *what, const tl_slot *table, size_t rows,
                             void **block);
 
-/* Bytes of that block; SIZE_MAX if it would not fit the address space. */
+/* The size of that block in bytes; SIZE_MAX if it would not fit the address space. */
 size_t tl_arena_bytes(const tl_slot *table, size_t rows);
 
 #define TL_ARENA_BYTES(table) tl_arena_bytes((table), sizeof(table) / sizeof *(table))
 #define TL_ARENA(ctx, what, table, block) \
     tl_arena_create((ctx), (what), (table), sizeof(table) / sizeof *(table), (block))
 
-/* ---- time ---------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 double tl_wall_seconds(void);
 double tl_cpu_seconds(void); /* of the process, all threads */
 
-/* ---- threads ------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
-/* Runs work(arg) in an OpenMP region of its own, in which BLAS and further regions may use this
- * many threads. What the caller has set stays as it is. Returns what `work` returns. */
+/* Runs work(arg) in its own OpenMP region, where BLAS and nested regions may use `threads` threads.
+ * The caller's OpenMP settings do not change. Returns what `work` returns. */
 tlnmf_error tl_with_threads(int threads, tlnmf_error (*work)(void *arg), void *arg);
+/* The number of threads that settings ask for; 0: as many as there are. */
+int tl_thread_count(int64_t wanted);
 
-/* ---- hot loops ----------------------------------------------------------------------------- */
+/* ---- hot loops ------------------------------------------------------------------------------- */
 
-/* Compiled once per instruction set and chosen at load time, so that one binary is fast everywhere
- * without -march. Sanitizers run before the choice can be made, so their builds go without. */
+/* Marks a function that is compiled once per instruction set; the loader chooses. One binary is
+ * then fast on every machine without -march. Sanitizer builds do without: their code already runs
+ * before the loader has chosen. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(TL_NO_CLONES)
 #define TL_HOT __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
@@ -100,7 +107,7 @@ tlnmf_error tl_with_threads(int threads, tlnmf_error (*work)(void *arg), void *a
 
 static inline void tl_copy(double *to, const double *from, int64_t count)
 {
-    if (count > 0) /* neither may be NULL otherwise */
+    if (count > 0) /* memcpy takes no NULL, not even for 0 bytes */
         memcpy(to, from, (size_t)count * sizeof *to);
 }
 

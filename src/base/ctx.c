@@ -1,10 +1,9 @@
-/* The context: hooks and the last message. */
+/* The context: allocator, hooks, and the last message. */
 #include "base/base.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 const char *tlnmf_version(void)
 {
@@ -13,8 +12,9 @@ const char *tlnmf_version(void)
 
 const char *tlnmf_error_name(tlnmf_error error)
 {
-    static const char *const names[] = {"ok",     "option",    "shape",  "data",
-                                        "memory", "too large", "numeric"};
+    static const char *const names[] = {"ok",       "option",    "shape",   "data",
+                                        "memory",   "too large", "numeric", "callback",
+                                        "argument", "input",     "output"};
     size_t i = (size_t)error;
     return i < sizeof names / sizeof *names ? names[i] : "unknown";
 }
@@ -39,34 +39,25 @@ static void default_release(void *block, void *user)
     free(block);
 }
 
-void tlnmf_hooks_init(tlnmf_hooks *hooks)
+tlnmf_error tlnmf_ctx_create_with(tlnmf_allocate allocate, tlnmf_release release, void *user,
+                                  tlnmf_ctx **out)
 {
-    *hooks = (tlnmf_hooks){.struct_size = sizeof *hooks};
-}
-
-tlnmf_error tlnmf_ctx_create(const tlnmf_hooks *given, tlnmf_ctx **out)
-{
+    if (out == NULL)
+        return TLNMF_ERR_ARGUMENT;
     *out = NULL;
-    tlnmf_hooks hooks;
-    tlnmf_hooks_init(&hooks);
-    if (given != NULL) {
-        if (given->struct_size != sizeof hooks)
-            return TLNMF_ERR_OPTION;
-        hooks = *given;
-    }
-    if ((hooks.allocate == NULL) != (hooks.release == NULL))
-        return TLNMF_ERR_OPTION;
-    if (hooks.allocate == NULL) {
-        hooks.allocate = default_allocate;
-        hooks.release = default_release;
-    }
-    tlnmf_ctx *ctx = hooks.allocate(sizeof *ctx, hooks.user);
+    if (allocate == NULL || release == NULL)
+        return TLNMF_ERR_ARGUMENT;
+    tlnmf_ctx *ctx = allocate(sizeof *ctx, user);
     if (ctx == NULL)
         return TLNMF_ERR_MEMORY;
-    ctx->hooks = hooks;
-    ctx->message[0] = '\0';
+    *ctx = (tlnmf_ctx){.hooks = {allocate, release, user}};
     *out = ctx;
     return TLNMF_OK;
+}
+
+tlnmf_error tlnmf_ctx_create(tlnmf_ctx **out)
+{
+    return tlnmf_ctx_create_with(default_allocate, default_release, NULL, out);
 }
 
 void tlnmf_ctx_free(tlnmf_ctx *ctx)
@@ -75,9 +66,43 @@ void tlnmf_ctx_free(tlnmf_ctx *ctx)
         ctx->hooks.release(ctx, ctx->hooks.user);
 }
 
+void tlnmf_ctx_set_log(tlnmf_ctx *ctx, tlnmf_log log, void *user)
+{
+    if (ctx == NULL)
+        return;
+    ctx->log = log;
+    ctx->log_user = user;
+}
+
+void tlnmf_ctx_set_progress(tlnmf_ctx *ctx, tlnmf_callback callback, void *user)
+{
+    if (ctx == NULL)
+        return;
+    ctx->callback = callback;
+    ctx->callback_user = user;
+}
+
+int tlnmf_stop_flag(const tlnmf_record *progress, void *user)
+{
+    const volatile int32_t *flag = user; /* another thread or a signal handler sets it */
+    (void)progress;
+    return flag != NULL && *flag != 0;
+}
+
 const char *tlnmf_message(const tlnmf_ctx *ctx)
 {
-    return ctx->message;
+    return ctx == NULL ? "" : ctx->message;
+}
+
+tlnmf_error tlnmf_fail(tlnmf_ctx *ctx, tlnmf_error error, const char *text)
+{
+    TL_NEED(ctx, text);
+    if (ctx != NULL) {
+        size_t length = strnlen(text, sizeof ctx->message - 1);
+        memmove(ctx->message, text, length); /* `text` may be the message itself */
+        ctx->message[length] = '\0';
+    }
+    return error;
 }
 
 tlnmf_error tl_fail(tlnmf_ctx *ctx, tlnmf_error error, const char *format, ...)
@@ -89,14 +114,20 @@ tlnmf_error tl_fail(tlnmf_ctx *ctx, tlnmf_error error, const char *format, ...)
     return error;
 }
 
+void tl_note_null(tlnmf_ctx *ctx, const char *argument)
+{
+    if (ctx != NULL)
+        snprintf(ctx->message, sizeof ctx->message, "%s is NULL", argument);
+}
+
 void tl_log(const tlnmf_ctx *ctx, tlnmf_log_level level, const char *format, ...)
 {
-    if (ctx->hooks.log == NULL)
+    if (ctx->log == NULL)
         return;
-    char text[256];
+    char text[TL_MESSAGE];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    ctx->hooks.log(level, text, ctx->hooks.user);
+    ctx->log(level, text, ctx->log_user);
 }

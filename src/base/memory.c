@@ -1,12 +1,13 @@
-/* Memory comes from the context's allocator, in few large blocks. */
+/* Memory from the context's allocator: aligned blocks, and arenas that hold many arrays. */
 #include "base/base.h"
 
 #include <string.h>
 
 enum { ALIGNMENT = 64 };
 
-/* The hook need not align, so the block is over-allocated and its true address kept in front. */
-void *tl_allocate(const tlnmf_hooks *hooks, size_t bytes)
+/* The allocator need not align. The block is over-allocated, and the address to release is stored
+ * in front of it. */
+void *tl_allocate(const tl_hooks *hooks, size_t bytes)
 {
     if (bytes > SIZE_MAX - ALIGNMENT - sizeof(void *))
         return NULL;
@@ -20,7 +21,7 @@ void *tl_allocate(const tlnmf_hooks *hooks, size_t bytes)
     return block;
 }
 
-void tl_release(const tlnmf_hooks *hooks, void *block)
+void tl_release(const tl_hooks *hooks, void *block)
 {
     if (block == NULL)
         return;
@@ -29,7 +30,7 @@ void tl_release(const tlnmf_hooks *hooks, void *block)
     hooks->release(raw, hooks->user);
 }
 
-/* Bytes of a part rounded up to the alignment; false if that does not fit a size_t. */
+/* The bytes of an array, rounded up to the alignment; false if they do not fit a size_t. */
 static bool part_bytes(const tl_slot *part, size_t *bytes)
 {
     size_t raw;

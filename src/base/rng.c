@@ -1,3 +1,4 @@
+/* MT19937 as numpy seeds it, xoshiro256++, and Gaussians from either. */
 #include "base/rng.h"
 
 #include <math.h>
@@ -70,12 +71,12 @@ static uint64_t xo_next(uint64_t *s)
     return result;
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- both generators ------------------------------------------------------------------------- */
 
-void tl_rng_seed(tl_rng *rng, tlnmf_stream kind, uint64_t seed, uint64_t stream)
+void tl_rng_seed(tl_rng *rng, tl_stream kind, uint64_t seed, uint64_t stream)
 {
     *rng = (tl_rng){.kind = kind};
-    if (kind == TLNMF_STREAM_NUMPY)
+    if (kind == TL_STREAM_NUMPY)
         mt_seed(rng, (uint32_t)seed);
     else
         xo_seed(rng, seed, stream);
@@ -83,14 +84,15 @@ void tl_rng_seed(tl_rng *rng, tlnmf_stream kind, uint64_t seed, uint64_t stream)
 
 double tl_rng_uniform(tl_rng *rng)
 {
-    if (rng->kind == TLNMF_STREAM_NUMPY) {
+    if (rng->kind == TL_STREAM_NUMPY) {
         uint32_t a = mt_next(rng) >> 5, b = mt_next(rng) >> 6;
         return (a * 67108864.0 + b) / 9007199254740992.0;
     }
     return (double)(xo_next(rng->xo) >> 11) * 0x1p-53;
 }
 
-/* Marsaglia's polar method; the second of a pair is kept, as RandomState.randn does. */
+/* Marsaglia's polar method. The second of a pair is kept for the next call, as RandomState.randn
+ * does. */
 double tl_rng_normal(tl_rng *rng)
 {
     if (rng->has_spare) {

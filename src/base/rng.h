@@ -1,17 +1,17 @@
-/* Two random streams behind one face.
+/* Two random number generators with one interface.
  *
- * TLNMF_STREAM_NUMPY is numpy.random.RandomState (MT19937 with init_genrand seeding), draw for
- * draw, so that the reference's data and starts can be made again. TLNMF_STREAM_OWN is xoshiro256++
- * (Blackman and Vigna), seeded by SplitMix64 from (seed, stream): 32 bytes of state, fast, and
- * every start has a stream of its own that depends on no other, which is what makes a multi-start
- * search the same at any number of threads. */
+ * TL_STREAM_NUMPY is numpy.random.RandomState (MT19937 with init_genrand seeding), draw for draw,
+ * so that the reference's data and starts can be reproduced. TL_STREAM_OWN is xoshiro256++
+ * (Blackman and Vigna), seeded by SplitMix64 from (seed, stream): fast, with 32 bytes of state.
+ * Every start has its own independent stream, so a multi-start search gives the same result at any
+ * number of threads. */
 #ifndef TLNMF_BASE_RNG_H
 #define TLNMF_BASE_RNG_H
 
-#include "base/base.h"
+#include "base/settings.h"
 
 typedef struct tl_rng {
-    tlnmf_stream kind;
+    tl_stream kind;
     uint32_t mt[624];
     int mt_next;
     uint64_t xo[4];
@@ -19,8 +19,8 @@ typedef struct tl_rng {
     double spare;
 } tl_rng;
 
-/* `stream` picks one of many independent streams of a seed; numpy has only one and ignores it. */
-void tl_rng_seed(tl_rng *rng, tlnmf_stream kind, uint64_t seed, uint64_t stream);
+/* `stream` selects one of many independent streams of a seed. numpy has only one and ignores it. */
+void tl_rng_seed(tl_rng *rng, tl_stream kind, uint64_t seed, uint64_t stream);
 double tl_rng_uniform(tl_rng *rng); /* [0, 1), 53 bits */
 double tl_rng_normal(tl_rng *rng);
 

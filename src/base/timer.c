@@ -1,3 +1,4 @@
+/* Wall time and processor time. */
 #include "base/base.h"
 
 #include <time.h>

@@ -7,15 +7,15 @@
 #include <math.h>
 #include <string.h>
 
-/* Frames are gathered a few at a time, so that one pass over Y reads whole cache lines. */
+/* Frames are gathered in groups, so that one pass over Y reads whole cache lines. */
 enum { GROUP = 8 };
 
-/* The columns of each frame while their number is not known yet. */
+/* The columns of each frame, before their total number is known. */
 typedef struct frames {
     int64_t M, N;
     double **columns; /* per frame, `rank` vectors of length M */
     int64_t *rank;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } frames;
 
@@ -49,7 +49,7 @@ static tlnmf_error frames_keep(tlnmf_ctx *ctx, frames *f, int64_t n, int64_t ran
     return TLNMF_OK;
 }
 
-/* An object for T columns, not filled in yet. */
+/* Allocates an object for T columns; the caller fills it in. */
 static tlnmf_error data_create(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t T, tlnmf_data **out)
 {
     TRY(tl_check_size(ctx, "the number of compressed columns", T));
@@ -94,8 +94,8 @@ static double length(int64_t count, const double *x)
     return sqrt(sum);
 }
 
-/* How many of the vectors stand out of the rounding of the data themselves: a vector y is known to
- * |y| 2^-53, and what S of them spread in any direction by that much carries nothing. */
+/* The number of vectors above the rounding error of the data. A realisation y is known to |y|
+ * 2^-53; vectors that S such errors could produce carry no information. */
 static int64_t numerical_rank(int64_t count, int64_t M, const double *vectors)
 {
     double whole = length(count * M, vectors);
@@ -105,7 +105,7 @@ static int64_t numerical_rank(int64_t count, int64_t M, const double *vectors)
     return rank;
 }
 
-/* What is compressed, Y[S][M][N], and where its columns go. */
+/* The realisations Y[S][M][N], and where their columns go. */
 typedef struct realisations {
     tlnmf_ctx *ctx;
     const double *Y;
@@ -139,7 +139,7 @@ static tlnmf_error compress_many(const realisations *r, tl_qr *qr, double *group
     return TLNMF_OK;
 }
 
-/* S = 1 is already in the form wanted; nothing is rounded. */
+/* S = 1 is already compressed; nothing is rounded. */
 static tlnmf_error keep_single(const realisations *r, double *column)
 {
     for (int64_t n = 0; n < r->N; n++) {
@@ -173,6 +173,28 @@ static tlnmf_error compress_realisations(void *arg)
         tl_qr_free(&qr);
     }
     tl_release(&r->ctx->hooks, block);
+    return error;
+}
+
+/* Makes the record of new data. Frees the data on failure. */
+static tlnmf_error describe(tlnmf_ctx *ctx, int64_t S, double mean_power, tlnmf_data **out)
+{
+    tlnmf_data *data = *out;
+    data->S = S;
+    data->mean_power = mean_power;
+    tlnmf_error error = tlnmf_record_create(ctx, &data->record);
+    const struct {
+        const char *name;
+        int64_t value;
+    } sizes[] = {{"M", data->M}, {"N", data->N}, {"S", S}, {"columns", data->T}};
+    for (int i = 0; error == TLNMF_OK && i < 4; i++)
+        error = tlnmf_set_integer(ctx, data->record, sizes[i].name, sizes[i].value);
+    if (error == TLNMF_OK)
+        error = tlnmf_set_real(ctx, data->record, "mean_power", mean_power);
+    if (error != TLNMF_OK) {
+        tlnmf_data_free(data);
+        *out = NULL;
+    }
     return error;
 }
 
@@ -214,10 +236,15 @@ static tlnmf_error measure_power(tlnmf_ctx *ctx, const double *Y, int64_t S, int
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, int64_t S, int64_t M,
-                                         int64_t N, tlnmf_data **out)
+tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, const int64_t shape[3],
+                                         tlnmf_data **out)
 {
+    TL_NEED(ctx, out);
     *out = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, Y);
+    TL_NEED(ctx, shape);
+    int64_t S = shape[0], M = shape[1], N = shape[2];
     TRY(check_shape(ctx, "S (realisations)", S));
     TRY(check_shape(ctx, "M (frame length)", M));
     TRY(check_shape(ctx, "N (frames)", N));
@@ -226,25 +253,21 @@ tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, int64_
     frames f;
     tlnmf_error error = frames_create(ctx, M, N, &f);
     realisations r = {ctx, Y, S, M, N, &f};
-    if (error == TLNMF_OK) /* many small factorisations: threads inside them would only cost */
+    if (error == TLNMF_OK) /* many small factorisations: threads inside them do not pay */
         error = tl_with_threads(1, compress_realisations, &r);
     if (error == TLNMF_OK)
         error = frames_pack(ctx, &f, out);
     frames_free(&f);
-    if (error != TLNMF_OK)
-        return error;
-    (*out)->S = S;
-    (*out)->mean_power = mean;
-    return TLNMF_OK;
+    return error == TLNMF_OK ? describe(ctx, S, mean, out) : error;
 }
 
 /* ---- covariances ----------------------------------------------------------------------------- */
 
-/* One covariance to vectors: eigenvectors times the roots of the eigenvalues. */
+/* Factors one covariance: eigenvectors times the roots of the eigenvalues. */
 static tlnmf_error factor_covariance(tlnmf_ctx *ctx, int64_t n, frames *f, tl_eigen *eigen,
                                      double *A)
 {
-    const double slack = 1e-10; /* relative asymmetry and negativity taken for rounding */
+    const double slack = 1e-10; /* relative asymmetry and negativity accepted as rounding */
     double most = 0.0, skew = 0.0;
     int64_t M = f->M;
     for (int64_t a = 0; a < M; a++)
@@ -321,10 +344,18 @@ static tlnmf_error measure_traces(tlnmf_ctx *ctx, const double *Sigma, int64_t N
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, int64_t N, int64_t M,
+tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, const int64_t shape[3],
                                         tlnmf_data **out)
 {
+    TL_NEED(ctx, out);
     *out = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, Sigma);
+    TL_NEED(ctx, shape);
+    int64_t N = shape[0], M = shape[1];
+    if (shape[2] != M)
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "covariances are square, not %lld x %lld",
+                       (long long)M, (long long)shape[2]);
     TRY(check_shape(ctx, "M (frame length)", M));
     TRY(check_shape(ctx, "N (frames)", N));
     double mean = 0.0;
@@ -337,9 +368,7 @@ tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, int
     if (error == TLNMF_OK)
         error = frames_pack(ctx, &f, out);
     frames_free(&f);
-    if (error == TLNMF_OK)
-        (*out)->mean_power = mean;
-    return error;
+    return error == TLNMF_OK ? describe(ctx, 0, mean, out) : error;
 }
 
 /* ---- what the floor can see ------------------------------------------------------------------ */
@@ -390,6 +419,20 @@ tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tln
     return TLNMF_OK;
 }
 
+tlnmf_error tl_data_copy(tlnmf_ctx *ctx, const tlnmf_data *data, tlnmf_data **out)
+{
+    TRY(data_create(ctx, data->M, data->N, data->T, out));
+    (*out)->S = data->S;
+    (*out)->weighted = data->weighted;
+    (*out)->mean_power = data->mean_power;
+    tl_copy((*out)->weight, data->weight, data->N);
+    tl_copy((*out)->R, data->R, data->M * data->T);
+    for (int64_t n = 0; n <= data->N; n++)
+        (*out)->offset[n] = data->offset[n];
+    note_one_each(*out);
+    return TLNMF_OK;
+}
+
 double tl_data_longest(const tlnmf_data *data)
 {
     double longest = 0.0;
@@ -403,11 +446,13 @@ double tl_data_longest(const tlnmf_data *data)
     return longest;
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- both kinds of data ---------------------------------------------------------------------- */
 
 tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data, const double *weights)
 {
     double sum = 0.0;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
     if (weights == NULL) {
         data->weighted = false;
         return TLNMF_OK;
@@ -428,18 +473,14 @@ tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data, const doubl
 
 void tlnmf_data_free(tlnmf_data *data)
 {
-    if (data != NULL) {
-        tlnmf_hooks hooks = data->hooks; /* the block holds the object itself */
-        tl_release(&hooks, data->block);
-    }
+    if (data == NULL)
+        return;
+    tlnmf_record_free(data->record);
+    tl_hooks hooks = data->hooks; /* the block holds the object itself */
+    tl_release(&hooks, data->block);
 }
 
-void tlnmf_data_describe_sized(const tlnmf_data *data, tl_data_info *info, size_t size)
+const tlnmf_record *tlnmf_data_record(const tlnmf_data *data)
 {
-    tl_data_info whole = {.M = data->M,
-                          .N = data->N,
-                          .S = data->S,
-                          .columns = data->T,
-                          .mean_power = data->mean_power};
-    memcpy(info, &whole, size < sizeof whole ? size : sizeof whole);
+    return data == NULL ? NULL : data->record;
 }

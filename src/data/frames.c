@@ -1,24 +1,34 @@
+/* Frames of a signal and the signal back (docs/spec.md, "Audio"). */
 #include "data/frames.h"
+#include "tlnmf/sound.h"
 
 #include <math.h>
 
 static const double PI = 3.14159265358979323846;
 
-void tlnmf_frames_init(tl_frames *frames)
+void tl_frames_init(tl_frames *frames)
 {
-    *frames = (tl_frames){.struct_size = sizeof *frames,
-                          .M = 0,
-                          .hop = 0,
-                          .shifts = 8,
-                          .window = TLNMF_WINDOW_TUKEY,
-                          .taper = 0.1,
-                          .beta = 8.0};
+    *frames = (tl_frames){.shifts = 8, .window = TL_WINDOW_TUKEY, .taper = 0.1, .beta = 8.0};
 }
 
-const char *tlnmf_window_name(tlnmf_window window)
+tl_frames tl_frames_from(const tl_settings *s)
 {
-    static const char *const names[] = {"tukey", "sine", "hann", "rectangular", "kaiser"};
-    return (int)window >= 0 && (int)window < 5 ? names[window] : "unknown";
+    enum { SHIFTS = 8 };
+    tl_frames f = {.M = s->frame,
+                   .hop = s->hop > 0 ? s->hop : tl_max(1, s->frame / 2),
+                   .shifts = s->shifts,
+                   .window = s->window == TL_WINDOW_AUTO ? TL_WINDOW_TUKEY : s->window,
+                   .taper = s->taper,
+                   .beta = s->beta};
+    if (f.shifts == 0)
+        f.shifts = tl_min(SHIFTS, f.hop);
+    return f;
+}
+
+const char *tl_window_name(tl_window window)
+{
+    static const char *const names[] = {"auto", "tukey", "sine", "hann", "rectangular", "kaiser"};
+    return (int)window >= 0 && (int)window < 6 ? names[window] : "unknown";
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */
@@ -40,13 +50,13 @@ static double window_at(const tl_frames *f, double p)
 {
     double edge = fmin(p, 1.0 - p), centred = 2.0 * p - 1.0;
     switch (f->window) {
-    case TLNMF_WINDOW_TUKEY:
+    case TL_WINDOW_TUKEY:
         return edge < 0.5 * f->taper ? 0.5 - 0.5 * cos(2.0 * PI * edge / f->taper) : 1.0;
-    case TLNMF_WINDOW_SINE:
+    case TL_WINDOW_SINE:
         return sin(PI * p);
-    case TLNMF_WINDOW_HANN:
+    case TL_WINDOW_HANN:
         return 0.5 - 0.5 * cos(2.0 * PI * p);
-    case TLNMF_WINDOW_KAISER:
+    case TL_WINDOW_KAISER:
         return bessel_0(f->beta * sqrt(fmax(0.0, 1.0 - centred * centred))) / bessel_0(f->beta);
     default:
         return 1.0;
@@ -56,9 +66,6 @@ static double window_at(const tl_frames *f, double p)
 static tlnmf_error check_ranges(tlnmf_ctx *ctx, const tl_frames *f)
 {
     const int64_t longest = (int64_t)1 << 20;
-    if (f->struct_size != sizeof *f)
-        return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "the frames are from another version: use tlnmf_frames_init");
     if (f->M < 2 || f->M > longest)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "frame = %lld samples is outside [2, %lld]",
                        (long long)f->M, (long long)longest);
@@ -70,7 +77,7 @@ static tlnmf_error check_ranges(tlnmf_ctx *ctx, const tl_frames *f)
     if (f->shifts < 1 || f->shifts > f->hop)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "shifts = %lld is outside [1, %lld], the hop",
                        (long long)f->shifts, (long long)f->hop);
-    if (f->window < TLNMF_WINDOW_TUKEY || f->window > TLNMF_WINDOW_KAISER)
+    if (f->window < TL_WINDOW_TUKEY || f->window > TL_WINDOW_KAISER)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "window = %d is not one of the five", (int)f->window);
     if (!(f->taper >= 0.0 && f->taper <= 1.0))
         return tl_fail(ctx, TLNMF_ERR_OPTION, "taper = %g is outside [0, 1]", f->taper);
@@ -86,7 +93,7 @@ static tlnmf_error invert_sums(tlnmf_ctx *ctx, tl_framing *framing)
     double most = 0.0, least = INFINITY;
     for (int64_t s = 0; s < f->shifts; s++)
         for (int64_t m = 0; m < f->M; m++) {
-            int64_t t = m - f->M - tl_shift_offset(f, s); /* of any frame, up to hops */
+            int64_t t = m - f->M - tl_shift_offset(f, s); /* modulo the hop, so any frame will do */
             t = (t % f->hop + f->hop) % f->hop;
             framing->inverse[t] += framing->w[m] * framing->w[m];
         }
@@ -95,13 +102,13 @@ static tlnmf_error invert_sums(tlnmf_ctx *ctx, tl_framing *framing)
         least = fmin(least, framing->inverse[t]);
         framing->inverse[t] = 1.0 / framing->inverse[t];
     }
-    const double worst = 1e-3; /* rounding would be amplified by the root of its inverse */
+    const double worst = 1e-3; /* rounding errors grow by the root of its inverse */
     if (!(least >= worst * most))
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "window %s with hop %lld of %lld samples does not give the sound back: "
                        "between frames it is weighted by %.2g only; take a smaller hop",
-                       tlnmf_window_name((tlnmf_window)f->window), (long long)f->hop,
-                       (long long)f->M, sqrt(least / most));
+                       tl_window_name((tl_window)f->window), (long long)f->hop, (long long)f->M,
+                       sqrt(least / most));
     return TLNMF_OK;
 }
 
@@ -128,7 +135,7 @@ void tl_framing_free(tl_framing *framing)
 
 /* ---- analysis and synthesis ------------------------------------------------------------------ */
 
-/* The samples m of a frame that begins at `begin` for which the stretch has something. */
+/* The range of samples m of a frame at `begin` that lies in the stretch. */
 static void overlap(const tl_stretch *x, int64_t begin, int64_t M, int64_t *from, int64_t *to)
 {
     *from = tl_max(0, x->first - begin);
@@ -175,9 +182,9 @@ void tl_frames_divide(const tl_framing *framing, tl_stretch *y)
     }
 }
 
-/* ---- the public face ------------------------------------------------------------------------- */
+/* ---- public calls ---------------------------------------------------------------------------- */
 
-tlnmf_error tlnmf_frames_check(tlnmf_ctx *ctx, const tl_frames *frames)
+tlnmf_error tl_frames_check(tlnmf_ctx *ctx, const tl_frames *frames)
 {
     tl_framing framing;
     tlnmf_error error = tl_framing_create(ctx, frames, &framing);
@@ -186,24 +193,15 @@ tlnmf_error tlnmf_frames_check(tlnmf_ctx *ctx, const tl_frames *frames)
     return error;
 }
 
-int64_t tlnmf_frames_count(const tl_frames *f, int64_t length)
+int64_t tl_frames_count(const tl_frames *f, int64_t length)
 {
-    if (length < 1)
+    if (length < 1 || f->hop < 1 || f->shifts < 1)
         return 0;
     int64_t latest = tl_shift_offset(f, f->shifts - 1);
     return (length - 1 + f->M - f->hop + latest) / f->hop + 1;
 }
 
-tlnmf_error tlnmf_frames_window(tlnmf_ctx *ctx, const tl_frames *frames, double *w)
-{
-    tl_framing framing;
-    TRY(tl_framing_create(ctx, frames, &framing));
-    tl_copy(w, framing.w, frames->M);
-    tl_framing_free(&framing);
-    return TLNMF_OK;
-}
-
-/* Between Y[S][M][N] and the columns of tl_frame_cut(), one frame at a time. */
+/* Copy one frame between Y[S][M][N] and the columns of tl_frame_cut(). */
 static void spread(const tl_frames *f, int64_t N, int64_t n, const double *column, double *Y)
 {
     for (int64_t s = 0; s < f->shifts; s++)
@@ -218,56 +216,105 @@ static void collect(const tl_frames *f, int64_t N, int64_t n, const double *Y, d
             column[m * f->shifts + s] = Y[(s * f->M + m) * N + n];
 }
 
-/* Room for one frame of all shifts beside the framing. */
-static tlnmf_error open_public(tlnmf_ctx *ctx, const tl_frames *frames, int64_t length,
-                               tl_framing *framing, double **column, void **block)
+/* What one public call works with: the framing, and one frame of all shifts. */
+typedef struct work {
+    tl_framing framing;
+    double *column;
+    void *block;
+} work;
+
+static void work_free(work *w)
 {
-    TRY(tl_framing_create(ctx, frames, framing));
-    if (length < 1) {
-        tl_framing_free(framing);
-        return tl_fail(ctx, TLNMF_ERR_SHAPE, "a signal of %lld samples", (long long)length);
-    }
-    tl_slot table[] = {{column, frames->M * frames->shifts, sizeof **column}};
-    tlnmf_error error = TL_ARENA(ctx, "a frame", table, block);
+    tl_release(&w->framing.hooks, w->block);
+    tl_framing_free(&w->framing);
+}
+
+static tlnmf_error work_create(tlnmf_ctx *ctx, const tl_settings *settings, work *w)
+{
+    *w = (work){.block = NULL};
+    TRY(tl_settings_need(ctx, settings, TL_TASK_FRAMES | TL_TASK_SEPARATE));
+    TRY(tlnmf_settings_check(ctx, settings));
+    tl_frames frames = tl_frames_from(settings);
+    TRY(tl_framing_create(ctx, &frames, &w->framing));
+    tl_slot table[] = {TL_SLOT(w->column, frames.M * frames.shifts)};
+    tlnmf_error error = TL_ARENA(ctx, "a frame", table, &w->block);
     if (error != TLNMF_OK)
-        tl_framing_free(framing);
+        tl_framing_free(&w->framing);
     return error;
 }
 
-tlnmf_error tlnmf_frames_analyse(tlnmf_ctx *ctx, const tl_frames *frames, const double *x,
-                                 int64_t length, double *Y)
+static tlnmf_error check_length(tlnmf_ctx *ctx, int64_t length)
 {
-    tl_framing framing;
-    double *column = NULL;
-    void *block = NULL;
-    TRY(open_public(ctx, frames, length, &framing, &column, &block));
-    int64_t N = tlnmf_frames_count(frames, length);
-    tl_stretch signal = {0, length, 1, (double *)(uintptr_t)x}; /* only read */
-    for (int64_t n = 0; n < N; n++) {
-        tl_frame_cut(&framing, &signal, n, frames->shifts, column);
-        spread(frames, N, n, column, Y);
-    }
-    tl_release(&ctx->hooks, block);
-    tl_framing_free(&framing);
+    if (length < 1)
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "a signal of %lld samples", (long long)length);
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_frames_synthesise(tlnmf_ctx *ctx, const tl_frames *frames, const double *Y,
+tlnmf_error tlnmf_frames_count(tlnmf_ctx *ctx, const tl_settings *settings, int64_t length,
+                               int64_t *N)
+{
+    work w;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, settings);
+    TL_NEED(ctx, N);
+    TRY(work_create(ctx, settings, &w));
+    *N = tl_frames_count(&w.framing.f, length);
+    work_free(&w);
+    return TLNMF_OK;
+}
+
+tlnmf_error tlnmf_frames_window(tlnmf_ctx *ctx, const tl_settings *settings, double *window)
+{
+    work w;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, settings);
+    TL_NEED(ctx, window);
+    TRY(work_create(ctx, settings, &w));
+    tl_copy(window, w.framing.w, w.framing.f.M);
+    work_free(&w);
+    return TLNMF_OK;
+}
+
+tlnmf_error tlnmf_frames_analyse(tlnmf_ctx *ctx, const tl_settings *settings, const double *x,
+                                 int64_t length, double *Y)
+{
+    work w;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, settings);
+    TL_NEED(ctx, x);
+    TL_NEED(ctx, Y);
+    TRY(check_length(ctx, length));
+    TRY(work_create(ctx, settings, &w));
+    const tl_frames *f = &w.framing.f;
+    int64_t N = tl_frames_count(f, length);
+    tl_stretch signal = {0, length, 1, (double *)(uintptr_t)x}; /* only read */
+    for (int64_t n = 0; n < N; n++) {
+        tl_frame_cut(&w.framing, &signal, n, f->shifts, w.column);
+        spread(f, N, n, w.column, Y);
+    }
+    work_free(&w);
+    return TLNMF_OK;
+}
+
+tlnmf_error tlnmf_frames_synthesise(tlnmf_ctx *ctx, const tl_settings *settings, const double *Y,
                                     int64_t length, double *x)
 {
-    tl_framing framing;
-    double *column = NULL;
-    void *block = NULL;
-    TRY(open_public(ctx, frames, length, &framing, &column, &block));
-    int64_t N = tlnmf_frames_count(frames, length);
+    work w;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, settings);
+    TL_NEED(ctx, Y);
+    TL_NEED(ctx, x);
+    TRY(check_length(ctx, length));
+    TRY(work_create(ctx, settings, &w));
+    const tl_frames *f = &w.framing.f;
+    int64_t N = tl_frames_count(f, length);
     tl_stretch signal = {0, length, 1, x};
     memset(x, 0, (size_t)length * sizeof *x);
     for (int64_t n = 0; n < N; n++) {
-        collect(frames, N, n, Y, column);
-        tl_frame_add(&framing, column, n, frames->shifts, &signal);
+        collect(f, N, n, Y, w.column);
+        tl_frame_add(&w.framing, w.column, n, f->shifts, &signal);
     }
-    tl_frames_divide(&framing, &signal);
-    tl_release(&ctx->hooks, block);
-    tl_framing_free(&framing);
+    tl_frames_divide(&w.framing, &signal);
+    work_free(&w);
     return TLNMF_OK;
 }

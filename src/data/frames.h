@@ -1,18 +1,34 @@
 /* Signals to frames and back, with shifts as realisations (docs/spec.md, "Audio").
  *
- * Frame n of shift s begins at sample (n + 1) hop - M - off_s, off_s = floor(s hop / S): every
- * sample lies in as many frames as any other, those at the ends included. */
+ * Frame n of shift s begins at sample (n + 1) hop - M - off_s, off_s = floor(s hop / S). Every
+ * sample lies in the same number of frames, those at both ends included. */
 #ifndef TLNMF_DATA_FRAMES_H
 #define TLNMF_DATA_FRAMES_H
 
-#include "base/base.h"
+#include "base/settings.h"
 
-/* A checked tl_frames with its window, made once. */
+typedef struct tl_frames {
+    int64_t M, hop, shifts;
+    int32_t window; /* a tl_window, not AUTO */
+    double taper;   /* Tukey: the part of the frame that is not flat */
+    double beta;    /* Kaiser */
+} tl_frames;
+
+void tl_frames_init(tl_frames *frames); /* defaults for all but M and hop */
+/* From settings; a hop or a number of shifts of 0 becomes its default. */
+tl_frames tl_frames_from(const tl_settings *settings);
+/* Fails if a signal cannot be reconstructed from its frames; the message names window and hop. */
+tlnmf_error tl_frames_check(tlnmf_ctx *ctx, const tl_frames *frames);
+/* The number of frames of a signal of `length` samples; 0 for a hop or a length below 1. */
+int64_t tl_frames_count(const tl_frames *frames, int64_t length);
+const char *tl_window_name(tl_window window);
+
+/* Checked frame parameters with the window, computed once. */
 typedef struct tl_framing {
     tl_frames f;
     double *w;       /* M */
     double *inverse; /* hop: 1 / sum of w^2 over the frames and shifts that hold a sample, (24) */
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_framing;
 
@@ -31,20 +47,22 @@ static inline int64_t tl_frame_first(const tl_frames *f, int64_t n)
     return (n + 1) * f->hop - f->M;
 }
 
-/* Samples of an interleaved signal that are there: x holds those from `first` on, `length` of them;
- * all others are zero. */
+/* A stretch of an interleaved signal: x holds `length` samples from `first` on; all others are
+ * zero. */
 typedef struct tl_stretch {
     int64_t first, length, channels;
     double *x;
 } tl_stretch;
 
-/* Frame n of all shifts and channels to columns s C + c of Y, whose rows are `columns` apart. */
+/* Copies frame n of all shifts s and channels c, windowed, to columns s C + c of Y. Rows of Y are
+ * `columns` apart. */
 void tl_frame_cut(const tl_framing *framing, const tl_stretch *x, int64_t n, int64_t columns,
                   double *Y);
-/* Adds them back, windowed again; what lies outside the stretch is dropped. */
+/* Adds these columns back to the signal, windowed again. Samples outside the stretch are
+ * dropped. */
 void tl_frame_add(const tl_framing *framing, const double *Y, int64_t n, int64_t columns,
                   tl_stretch *y);
-/* Divides samples first .. first+length-1, to which all their frames have been added: (24). */
+/* Divides the samples of the stretch, to which all frames have been added, by (24). */
 void tl_frames_divide(const tl_framing *framing, tl_stretch *y);
 
 #endif

@@ -16,11 +16,13 @@ static span frames_of(tlnmf_neighbours kind, int64_t B, int64_t N, int64_t n)
     return (span){tl_max(first, 0), tl_min(first + B, N)};
 }
 
-/* (15), (16): column n of realisation s B + i is frame first + i of realisation s. Where there are
- * fewer than B frames the rest stays 0 and these weigh as much more. */
-static void lay_out(const double *Y, int64_t S, int64_t M, int64_t N, tlnmf_neighbours kind,
-                    int64_t B, int64_t frames, double *out)
+/* (15), (16): column n of realisation s B + i is frame first + i of realisation s. Near the ends
+ * there are fewer than B frames: the missing ones are 0, and the others are scaled up, so that the
+ * result is their mean. */
+static void lay_out(const double *Y, const int64_t shape[3], tlnmf_neighbours kind, int64_t B,
+                    int64_t frames, double *out)
 {
+    int64_t S = shape[0], M = shape[1], N = shape[2];
     for (int64_t n = 0; n < frames; n++) {
         span at = frames_of(kind, B, N, n);
         double weight = sqrt((double)B / (double)(at.end - at.first));
@@ -32,12 +34,16 @@ static void lay_out(const double *Y, int64_t S, int64_t M, int64_t N, tlnmf_neig
     }
 }
 
-tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y, int64_t S, int64_t M,
-                                       int64_t N, tlnmf_neighbours kind, int64_t B,
-                                       tlnmf_data **out)
+tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y, const int64_t shape[3],
+                                       tlnmf_neighbours kind, int64_t B, tlnmf_data **out)
 {
     const char *name = kind == TLNMF_NEIGHBOURS_BLOCKS ? "block" : "moving";
+    TL_NEED(ctx, out);
     *out = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, Y);
+    TL_NEED(ctx, shape);
+    int64_t S = shape[0], M = shape[1], N = shape[2];
     if (S < 1 || M < 1 || N < 1)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "S = %lld, M = %lld, N = %lld: at least 1 each",
                        (long long)S, (long long)M, (long long)N);
@@ -57,8 +63,8 @@ tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y, int64_t 
     void *block;
     tl_slot table[] = {TL_SLOT(laid, count)};
     TRY(TL_ARENA(ctx, "the neighbouring frames", table, &block));
-    lay_out(Y, S, M, N, kind, B, frames, laid);
-    tlnmf_error error = tlnmf_data_from_realisations(ctx, laid, S * B, M, frames, out);
+    lay_out(Y, shape, kind, B, frames, laid);
+    tlnmf_error error = tlnmf_data_from_realisations(ctx, laid, (int64_t[]){S * B, M, frames}, out);
     tl_release(&ctx->hooks, block);
     return error;
 }

@@ -1,10 +1,10 @@
-/* Conjugate gradients in the metric of a descent (Nocedal and Wright, 7.1), after Steihaug, on
- * products with the Hessian that are differences of gradients. */
+/* Conjugate gradients in the metric of a descent (Nocedal and Wright, 7.1) within a trust region
+ * (Steihaug). Products with the Hessian are differences of gradients. */
 #include "engine/cpu.h"
 
 #include <math.h>
 
-/* Sums over the coordinates that are this machine's. */
+/* Sums over this machine's coordinates. */
 static double dot(const tl_cpu *self, const double *a, const double *b)
 {
     const tl_coordinates *x = &self->x;
@@ -53,7 +53,7 @@ static void return_to_point(tl_cpu *self)
 {
     tl_coordinates *x = &self->x;
     if (x->triangle > 0)
-        tl_cpu_swap(self); /* the Phi before is the one that was left */
+        tl_cpu_swap(self); /* Phi_new is the Phi of the point */
     tl_copy(x->P, x->cg.P, x->in_W);
     tl_copy(x->Q, x->cg.Q, x->in_H);
     tl_copy(self->W, x->cg.W, x->in_W);
@@ -93,7 +93,7 @@ static tl_cg begin(tl_cpu *self)
     return (tl_cg){.rr = cg->rr};
 }
 
-/* How far from `step` along d the edge of the region is: |step + t d|_D = radius. */
+/* The t at which `step` + t d reaches the edge of the region: |step + t d|_D = radius. */
 static double to_the_edge(double dd, double sd, double ss, double radius)
 {
     double root = sqrt(fmax(sd * sd + dd * (radius * radius - ss), 0.0));

@@ -13,7 +13,7 @@ void tl_coordinates_slots(tl_coordinates *x, const tl_engine_spec *spec,
     int64_t MK = factors ? M * K : 0, KN = factors ? K * N : 0;
     int64_t in_W = spec->moves & TL_W ? M * K : 0, in_H = spec->moves & TL_H ? K * N : 0;
     int64_t size = (spec->moves & TL_PHI ? M * (M - 1) / 2 : 0) + in_W + in_H;
-    int64_t once = spec->newton ? 1 : 0; /* of what conjugate gradients need */
+    int64_t once = spec->newton ? 1 : 0; /* 1: allocate what conjugate gradients need */
     const tl_slot own[OWN] = {TL_SLOT(x->gradient, size),
                               TL_SLOT(x->direction, size),
                               TL_SLOT(x->metric, size),
@@ -52,8 +52,8 @@ static void multiply_by(int64_t count, const double *x, double *out)
         out[i] *= x[i];
 }
 
-/* dC/dVhat = D = U - (V + eps) U^2, so dC/dP = 2 P .* (D H') and dC/dQ = 2 Q .* (W' D). D takes
- * the place of U. */
+/* dC/dVhat = D = U - (V + eps) U^2, so dC/dP = 2 P .* (D H') and dC/dQ = 2 Q .* (W' D). D
+ * overwrites U. */
 static void gradient_of_factors(tl_cpu *self, double *out)
 {
     const tl_coordinates *x = &self->x;
@@ -86,7 +86,7 @@ void tl_coordinates_gradient(tl_cpu *self, double *out)
 
 /* ---- metric ---------------------------------------------------------------------------------- */
 
-/* A coordinate without any curvature (silent rows, a dead component) may have any metric. */
+/* A coordinate without curvature (silent rows, a zero component) may have any metric. */
 static double positive(double x)
 {
     return x > 0.0 ? x : 1.0;
@@ -113,8 +113,8 @@ static void square(int64_t count, double scale, const double *x, double *out)
         out[i] = (scale * x[i]) * (scale * x[i]);
 }
 
-/* U^2 (H^2)' and (W^2)' U^2, with H and 1/U in units of unit^2, since squares of what they are may
- * overflow. U^2 takes the place of U, the squares of W and H that of a step's. */
+/* U^2 (H^2)' and (W^2)' U^2, with H and 1/U in units of unit^2, since their own squares may
+ * overflow. U^2 overwrites U; the squares of W and H are in W_new and H_new. */
 void tl_coordinates_curvature(tl_cpu *self, double *out)
 {
     const tl_coordinates *x = &self->x;
@@ -134,8 +134,8 @@ void tl_coordinates_curvature(tl_cpu *self, double *out)
     }
 }
 
-/* The larger of the expected Hessian, 4 W .* (U^2 (H^2)'), and 0.3 of the metric that
- * multiplicative updates amount to, 4 U H'; the same for H, whose coordinate is Q / unit. */
+/* The larger of the expected Hessian, 4 W .* (U^2 (H^2)'), and 0.3 of 4 U H', the metric of
+ * multiplicative updates; the same for H, whose coordinate is Q / unit. */
 static void metric_of_factors(tl_cpu *self, double *out)
 {
     const tl_coordinates *x = &self->x;
@@ -155,7 +155,7 @@ static void metric_of_factors(tl_cpu *self, double *out)
         out_H[i] = positive(fmax(4.0 * (self->H[i] / unit) * out_H[i], mu_H[i]));
 }
 
-/* Positive; about the Hessian's diagonal. */
+/* The metric: positive, and close to the diagonal of the Hessian. */
 static void renew_metric(tl_cpu *self)
 {
     tl_coordinates *x = &self->x;
@@ -247,7 +247,7 @@ double tl_coordinates_value(tl_cpu *self, double a)
     move(x->in_H, x->Q, a * x->unit, d + x->in_W, x->H_new);
     tl_weights(self->is.M, self->is.N, self->is.K, x->in_W > 0 ? x->W_new : self->W,
                x->in_H > 0 ? x->H_new : self->H, self->is.eps, self->U);
-    self->U_is = TL_U_NOTHING; /* not of the point yet */
+    self->U_is = TL_U_NOTHING; /* U holds the weights of the step, not of the point */
     return tl_cpu_C(self);
 }
 
@@ -267,7 +267,7 @@ void tl_coordinates_accept(tl_cpu *self, double a)
     advance(x->in_H, a * x->unit, d + x->in_W, x->Q);
     tl_copy(self->W, x->W_new, x->in_W);
     tl_copy(self->H, x->H_new, x->in_H);
-    if (x->over != TL_PHI) { /* they were computed for the step */
+    if (x->over != TL_PHI) { /* U holds the weights of the step, now the point */
         self->U_is = TL_U_WEIGHTS_C;
         self->U_floor = self->is.eps;
     }

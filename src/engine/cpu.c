@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- create and free ------------------------------------------------------------------------- */
 
-/* What the gradient and sweeps need. */
+/* Scratch that the gradient and sweeps share. */
 static int64_t scratch_size(const tlnmf_data *data)
 {
     return tl_max(tl_gradient_scratch(data), tl_sweep_scratch(data));
@@ -45,6 +45,7 @@ size_t tl_cpu_bytes(const tl_engine_spec *spec)
 
 tlnmf_error tl_cpu_open(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_cpu *self)
 {
+    TRY(tl_engine_check(ctx, spec->model));
     const tl_model *model = spec->model;
     *self = (tl_cpu){.is = {.M = model->data->M,
                             .N = model->data->N,
@@ -93,12 +94,12 @@ static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine 
 static void destroy(tl_engine *e)
 {
     tl_cpu *self = (tl_cpu *)e;
-    tlnmf_hooks hooks = self->hooks;
+    tl_hooks hooks = self->hooks;
     tl_cpu_close(self);
     tl_release(&hooks, self);
 }
 
-/* ---- what is in step with what --------------------------------------------------------------- */
+/* ---- which arrays are up to date ------------------------------------------------------------- */
 
 void tl_cpu_V_changed(tl_cpu *self)
 {
@@ -114,7 +115,7 @@ void tl_cpu_factors_changed(tl_cpu *self)
 
 void tl_cpu_refresh(tl_cpu *self)
 {
-    tl_transform(self->data, &tl_double, self->Phi, self->X, self->V);
+    tl_coefficients(self->data, &tl_double, self->Phi, self->X, self->V);
     tl_cpu_V_changed(self);
 }
 
@@ -213,7 +214,7 @@ bool tl_cpu_inspect(tl_engine *e, double *energy, double *orthogonality)
     }
     if (orthogonality != NULL)
         *orthogonality = tl_orthogonality(e->M, self->Phi, self->Gamma);
-    /* NaN and Inf show in sums, as they do not in sums of logarithms. */
+    /* NaN and Inf show in these sums, but not in the fast sums of logarithms. */
     double sums =
         sum_of(e->M * e->N, self->V) + sum_of(e->M * e->K, self->W) + sum_of(e->K * e->N, self->H);
     return isfinite(tl_sums_of(self->sums, sums));
@@ -221,7 +222,7 @@ bool tl_cpu_inspect(tl_engine *e, double *energy, double *orthogonality)
 
 /* ---- objectives and gradient ----------------------------------------------------------------- */
 
-/* Over the frames that are here. */
+/* Over the local frames. */
 static double local_C(const tl_cpu *self)
 {
     int64_t count = self->is.M * self->is.N; /* log(Vhat + eps) = -log U */
@@ -309,7 +310,8 @@ static void update_W(tl_cpu *self)
     tl_normalise(M, N, K, self->W, self->H);
 }
 
-/* V' goes where U was, unless it is there from updates before; (7) alone does without. */
+/* Stores V' in the memory of U, unless it is there from updates before. (7) alone does not need
+ * it. */
 static void begin_updates(tl_cpu *self, unsigned parts)
 {
     if (!(parts & TL_W)) {
@@ -369,20 +371,6 @@ const tl_engine_ops tl_engine_cpu = {
     .create = create,
     .bytes = bytes,
     .free = destroy,
-    .fill = tl_cpu_fill,
-    .store = tl_cpu_store,
-    .project = tl_cpu_project,
-    .inspect = tl_cpu_inspect,
-    .values = tl_cpu_values,
-    .gradient = tl_cpu_gradient,
-    .update = tl_cpu_update,
     .sweep = sweep,
-    .aim = tl_cpu_aim,
-    .try = tl_cpu_try,
-    .slope = tl_cpu_slope,
-    .take = tl_cpu_take,
-    .begin = tl_cpu_begin,
-    .norm = tl_cpu_norm,
-    .revive = tl_cpu_revive,
-    .cg = tl_cpu_cg_iteration,
+    TL_CPU_SHARED_OPS,
 };

@@ -1,4 +1,4 @@
-/* The engine on this machine's cores: what it keeps. For src/engine alone. */
+/* The cpu engine: its arrays and the functions that its files share. For src/engine only. */
 #ifndef TLNMF_ENGINE_CPU_H
 #define TLNMF_ENGINE_CPU_H
 
@@ -7,27 +7,28 @@
 #include "engine/lbfgs.h"
 #include "model/kernels.h"
 
-/* What stands in U, which is quickly made again. */
+/* What U holds at present. U is cheap to recompute, so other arrays borrow its memory. */
 typedef enum tl_cpu_U {
-    TL_U_NOTHING,   /* something that was computed in its place, or weights of another point */
+    TL_U_NOTHING,   /* scratch, or weights of another point */
     TL_U_WEIGHTS_C, /* 1 / (W H + floor): weights of C's gradient */
     TL_U_WEIGHTS_L, /* w_n / (V + floor): weights of L's */
     TL_U_V_TURNED,  /* V', while W and H are updated */
 } tl_cpu_U;
 
-/* Conjugate gradients: their vectors, and the point while products with the Hessian are made. */
+/* Conjugate gradients: their vectors, and a copy of the point while Hessian products are
+ * computed. */
 typedef struct tl_cpu_cg {
     double rr; /* r' D^-1 r */
     double *step, *residual, *d, *Hd;
     double *P, *Q, *W, *H;
 } tl_cpu_cg;
 
-/* Coordinates of a descent: the lower triangle of E in exp(E) Phi, at the present Phi; then the
+/* Coordinates of a descent: the lower triangle of E in exp(E) Phi, at the current Phi; then the
  * entries of P and Q / unit with W = P.^2, H = Q.^2, which keeps W and H nonnegative without
- * bounds. The unit is the largest entry of Q, so that coordinates are near 1 at any scale of data.
- */
+ * bounds. The unit is the largest entry of Q, so that coordinates are near 1 at any scale of the
+ * data. */
 typedef struct tl_coordinates {
-    unsigned over;                         /* parts of the descent at hand, and so are the sizes */
+    unsigned over;                         /* parts of the current descent; the sizes are theirs */
     int64_t triangle, in_W, in_H, size;    /* coordinates of Phi, W, H, and all */
     double *gradient, *direction, *metric; /* size */
     double unit;
@@ -43,63 +44,65 @@ typedef struct tl_cpu {
     tl_sums *sums;
     const tl_arithmetic *in; /* precision of products */
     double *Phi, *W, *H;
-    double *Phi_new; /* M x M: of the step last tried; lent to functions of matrices until then */
-    double *X, *V;   /* Phi R (M x T) and its power (M x N), of Phi or of the step last tried */
+    double *Phi_new; /* M x M: Phi of the last step tried; until then scratch for functions of
+                        matrices */
+    double *X, *V;   /* Phi R (M x T) and its power (M x N), of Phi or of the last step tried */
     double *U;       /* M x N */
     tl_cpu_U U_is;
     double U_floor;
     double *UX;    /* scratch of the gradient and of sweeps */
-    double *G, *E; /* M x M: (10), lent to steps for their rotation; the direction */
-    double *Gamma; /* M x M: (10); lent to functions of matrices, so gone once a step is tried */
+    double *G, *E; /* M x M: (10), also scratch for the rotation of a step; the direction */
+    double *Gamma; /* M x M: (10); also scratch for functions of matrices, so lost by a try */
     tl_skew skew;
     tl_mu mu;
     double *sums_W;   /* 2 x K x M: the sums of (8) where they cross machines, else NULL */
-    tl_direction how; /* direction last aimed at */
+    tl_direction how; /* the current direction */
     double logs;      /* sum log(W H + eps): the part of C that steps along E do not change */
     tl_coordinates x;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_cpu;
 
-/* In an object that exists, whose ops are then to be set. */
+/* Initialises an object that the caller has allocated and whose `ops` the caller sets. */
 tlnmf_error tl_cpu_open(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_cpu *self);
 void tl_cpu_close(tl_cpu *self);
-size_t tl_cpu_bytes(const tl_engine_spec *spec); /* of tl_cpu_open() */
+size_t tl_cpu_bytes(const tl_engine_spec *spec); /* bytes that tl_cpu_open() allocates */
 
-/* ---- parts that files of this engine share ---- */
+/* ---- parts that files of this engine share --------------------------------------------------- */
 
 tl_lent tl_cpu_lend(tl_cpu *self); /* Phi_new and Gamma */
 void tl_cpu_refresh(tl_cpu *self); /* X and V from Phi, in double */
-/* Phi_new, X and V of the step a along E; Phi_new becomes Phi, and Phi what it was before. */
+/* tl_cpu_turn: Phi_new, X and V of the step a along E. tl_cpu_swap: exchanges Phi and Phi_new. */
 void tl_cpu_turn(tl_cpu *self, tl_retraction how, double a);
 void tl_cpu_swap(tl_cpu *self);
-/* V has changed; W or H has changed: U is no longer what it was. */
+/* To be called when V, or W or H, has changed: marks weights in U that depend on it as stale. */
 void tl_cpu_V_changed(tl_cpu *self);
 void tl_cpu_factors_changed(tl_cpu *self);
-/* The weights of C (TL_C) or of L (TL_L) in U, unless they stand there. */
+/* Puts the weights of C (TL_C) or of L (TL_L) into U, unless they are there. */
 void tl_cpu_weights(tl_cpu *self, unsigned of, double floor);
-/* The objective at V and U, over all frames; U must be that of C. */
+/* The objective at V, over all frames; for C, U must hold its weights. */
 double tl_cpu_C(const tl_cpu *self);
 double tl_cpu_L(const tl_cpu *self);
 void tl_cpu_G(tl_cpu *self);     /* (10) at X and U, over all frames */
-void tl_cpu_gamma(tl_cpu *self); /* (10) at V and U, over the frames that are here */
-/* Before and after the rows of X and Phi are turned: weights; V. */
+void tl_cpu_gamma(tl_cpu *self); /* (10) at V and U, over the local frames */
+/* Before a sweep: computes the weights. After it: computes V from the rotated X. */
 tl_sweep tl_cpu_sweep_begin(tl_cpu *self, unsigned of, double floor, double least);
 void tl_cpu_sweep_end(tl_cpu *self);
 
-/* Coordinates: sizes of the size table, and operations on the point. */
+/* Coordinates: their rows of the size table, and operations on the point. */
 enum { TL_COORDINATES_SLOTS = 16 + TL_LBFGS_SLOTS };
 void tl_coordinates_slots(tl_coordinates *x, const tl_engine_spec *spec,
                           tl_slot slots[TL_COORDINATES_SLOTS]);
 void tl_coordinates_gradient(tl_cpu *self, double *out);
 /* The diagonal of C's expected Hessian over W, then over H times unit^4, of the parts that move. */
 void tl_coordinates_curvature(tl_cpu *self, double *out);
-void tl_coordinates_aim(tl_cpu *self);               /* E from x.direction, ready for steps */
-double tl_coordinates_value(tl_cpu *self, double a); /* at step a; X, V and U are then its own */
-void tl_coordinates_accept(tl_cpu *self, double a);  /* the step last tried */
-void tl_coordinates_restore(tl_cpu *self);           /* after steps that led nowhere */
+void tl_coordinates_aim(tl_cpu *self); /* computes E from x.direction */
+/* The objective at step a; X, V and U become those of the step. */
+double tl_coordinates_value(tl_cpu *self, double a);
+void tl_coordinates_accept(tl_cpu *self, double a); /* the last step tried */
+void tl_coordinates_restore(tl_cpu *self);          /* restores X and V after failed steps */
 
-/* ---- operations (engine.h) ---- */
+/* ---- operations (engine.h) ------------------------------------------------------------------- */
 
 tlnmf_error tl_cpu_fill(tl_engine *e, unsigned parts, tl_fill fill, void *user);
 void tl_cpu_store(const tl_engine *e, double *Phi, double *W, double *H);
@@ -116,5 +119,13 @@ double tl_cpu_begin(tl_engine *e, unsigned over);
 double tl_cpu_norm(tl_engine *e, bool renew);
 bool tl_cpu_revive(tl_engine *e, double least);
 tl_cg tl_cpu_cg_iteration(tl_engine *e, bool begins, double radius);
+
+/* The operations that the cpu and the mixed engine share, for their tables. */
+#define TL_CPU_SHARED_OPS                                                                     \
+    .fill = tl_cpu_fill, .store = tl_cpu_store, .project = tl_cpu_project,                    \
+    .inspect = tl_cpu_inspect, .values = tl_cpu_values, .gradient = tl_cpu_gradient,          \
+    .update = tl_cpu_update, .aim = tl_cpu_aim, .try = tl_cpu_try, .slope = tl_cpu_slope,     \
+    .take = tl_cpu_take, .begin = tl_cpu_begin, .norm = tl_cpu_norm, .revive = tl_cpu_revive, \
+    .cg = tl_cpu_cg_iteration
 
 #endif

@@ -3,7 +3,15 @@
 
 const tl_engine_ops *tl_engine_of(const tl_settings *opt)
 {
-    return opt->precision == TLNMF_PRECISION_MIXED ? &tl_engine_mixed : &tl_engine_cpu;
+    return opt->precision == TL_PRECISION_MIXED ? &tl_engine_mixed : &tl_engine_cpu;
+}
+
+tlnmf_error tl_engine_check(tlnmf_ctx *ctx, const tl_model *model)
+{
+    if (model->group != TL_ORTHOGONAL || model->ties != TL_UNTIED)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "group %d of transforms with ties %d is not known",
+                       (int)model->group, (int)model->ties);
+    return TLNMF_OK;
 }
 
 typedef struct arrays {
@@ -26,5 +34,5 @@ void tl_engine_load(tl_engine *e, const double *Phi, const double *W, const doub
 {
     arrays from = {Phi, W, H};
     unsigned parts = (Phi != NULL ? TL_PHI : 0) | (W != NULL ? TL_W : 0) | (H != NULL ? TL_H : 0);
-    (void)tl_engine_fill(e, parts, copy_arrays, &from); /* which cannot fail */
+    (void)tl_engine_fill(e, parts, copy_arrays, &from); /* cannot fail */
 }

@@ -1,11 +1,17 @@
-/* The seam between the algorithms and their arithmetic.
+/* The engine: the seam between the algorithms and their arithmetic.
  *
- * An engine keeps the arrays of one start wherever it likes: a point (Phi, W, H), what follows from
- * it (X, V, weights), gradients, directions, the pairs of L-BFGS. It does whole phases of the
- * algorithms on them, so that a GPU pays few launches and a cluster few sums. Solvers are written
- * once, in terms of these operations. Numbers in (..) are equations of docs/spec.md. Where words
- * leave a choice (the order of pairs in a sweep, the metric, bounds of norms), the engine of plain
- * loops, naive.c, is the definition: tests hold all others to it. */
+ * An engine keeps the arrays of one start wherever it likes (memory of the host, a GPU): a point
+ * (Phi, W, H), what follows from it (X, V, weights), gradients, directions, the pairs of L-BFGS.
+ * Its operations are whole phases of the algorithms, so that a GPU pays few launches and a cluster
+ * few sums. Solvers are written once, in terms of these operations, and see host memory only
+ * through fill, store, inspect and gradient. Numbers in (..) are equations of docs/spec.md.
+ *
+ * `precision` is optional. `slope` serves the paper's solvers only; begin, norm and revive serve
+ * descents (tl_engine_spec.moves), cg Newton's steps. Operations on the host cannot fail once the
+ * engine is created; on a device they may, and leave it in tl_engine.fault. `fill` passes on the
+ * error of its function. Where words leave a choice (the order of
+ * pairs in a sweep, the metric, bounds of norms), the naive engine is the definition: tests hold
+ * all others to it. */
 #ifndef TLNMF_ENGINE_ENGINE_H
 #define TLNMF_ENGINE_ENGINE_H
 
@@ -15,24 +21,28 @@
 
 typedef struct tl_engine_ops tl_engine_ops;
 
-/* What all engines show. */
+/* What all engines have in common; an engine's own struct begins with it. */
 typedef struct tl_engine {
     const tl_engine_ops *ops;
-    int64_t M, N, K;   /* frame length, frames that are here, rank (0: no W and H) */
-    double frames;     /* over all machines */
-    double mean_power; /* of the data */
+    int64_t M, N, K;   /* frame length, local frames, rank (0: no W and H) */
+    double frames;     /* number of frames on all machines */
+    double mean_power; /* mean of the squared data */
     double eps;        /* the floor; a solver may change it between operations */
+    /* Why an operation failed: a lost device, no memory there. The engine sets it; further
+     * operations may then do nothing, the run ends and the search returns the error. */
+    tlnmf_error fault;
+    const char *why;
 } tl_engine;
 
-/* What an engine is made for. */
+/* What an engine is created for. */
 typedef struct tl_engine_spec {
     const tl_model *model;
-    unsigned moves; /* parts that descents move: TL_PHI | TL_W | TL_H; 0: there are no descents */
+    unsigned moves; /* parts that descents may move: TL_PHI | TL_W | TL_H; 0: no descents */
     bool newton;    /* descents may use conjugate gradients */
     tl_sums *sums;  /* NULL: one machine */
 } tl_engine_spec;
 
-/* A point on the host for whoever fills it in, with scratch lent for as long. */
+/* A point in host memory for a tl_fill to write, with scratch that it may use during the call. */
 typedef struct tl_point {
     int64_t M, N, K;
     double *Phi, *W, *H; /* M x M, M x K, K x N */
@@ -47,85 +57,89 @@ typedef enum tl_direction {
     TL_QUASI_NEWTON_C, /* (11): C along exp(aE) Phi, W and H kept   */
     TL_QUASI_NEWTON_L, /* (12): L along the polar factor of (I + aE) Phi */
     TL_LBFGS,          /* L-BFGS in the metric of the descent */
-    TL_GRADIENT,       /* the same after all its pairs were forgotten: the gradient in the metric */
-    TL_NEWTON,         /* where conjugate gradients ended; the step is 1 */
+    TL_GRADIENT, /* the same after L-BFGS has forgotten its pairs: the gradient in the metric */
+    TL_NEWTON,   /* the point that conjugate gradients reached; the step is 1 */
 } tl_direction;
 
 typedef struct tl_aim {
-    double slope; /* of the objective along the direction */
+    double slope; /* derivative of the objective along the direction */
     double value; /* quasi-Newton on C: C at the point */
     double norm;  /* quasi-Newton on L: as tl_engine_gradient(); Newton: |step| in the metric */
-    double
-        first; /* L-BFGS: the step to try first; below 1 where 1 might turn a plane by a radian */
-    int pairs; /* L-BFGS: pairs that shaped the direction */
+    double first; /* L-BFGS: first trial step: 1, or less if that turned a plane by over a radian */
+    int pairs;    /* L-BFGS: number of pairs that the direction is made from */
 } tl_aim;
 
-/* Conjugate gradients on the quadratic model at the point, in the metric (Steihaug). */
+/* One iteration of conjugate gradients on the quadratic model at the point, in the metric of the
+ * descent (Steihaug). */
 typedef struct tl_cg {
-    double fall;  /* of the model, by this iteration: negative */
-    double rr;    /* r' D^-1 r of its residual r */
-    bool at_edge; /* of the region: there is no further iteration */
+    double fall;  /* change of the model by this iteration: negative */
+    double rr;    /* r' D^-1 r of the residual r */
+    bool at_edge; /* reached the edge of the region: the last iteration */
 } tl_cg;
 
-/* Optional operations may be NULL. */
+/* The operations of an engine. */
 struct tl_engine_ops {
     const char *name;
 
     tlnmf_error (*create)(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out);
-    size_t (*bytes)(const tl_engine_spec *spec); /* that create() will allocate */
+    size_t (*bytes)(const tl_engine_spec *spec); /* bytes that create() will allocate */
     void (*free)(tl_engine *e);
 
     /* ---- the point ---- */
 
-    /* fill() gets the present Phi, W, H on the host; what it does to the parts named is taken up,
-     * and X and V follow. Its error is returned, and the point then not defined. */
+    /* Calls fill() with the current Phi, W, H in host memory. What fill() writes to the parts named
+     * in `parts` becomes the point, and X and V follow. If fill() fails, its error is returned and
+     * the point is undefined. */
     tlnmf_error (*fill)(tl_engine *e, unsigned parts, tl_fill fill, void *user);
-    /* The point to the host; NULL where it is not wanted. */
+    /* Copies the point to host memory; NULL skips a part. */
     void (*store)(const tl_engine *e, double *Phi, double *W, double *H);
-    /* Restores what rounding has lost. TL_PHI: Phi orthogonal, X and V computed afresh from it.
-     * TL_W: columns of W that sum to 1, W H unchanged (9). */
+    /* Restores constraints that rounding has violated. TL_PHI: Phi orthogonal, X and V recomputed.
+     * TL_W: columns of W that sum to 1, (9). */
     void (*project)(tl_engine *e, unsigned parts);
-    /* Whether V, W and H are finite. Where not NULL: energy[m] = sum_n V_mn, and the largest entry
-     * of |Phi Phi' - I|. */
+    /* True if V, W and H are finite. If not NULL, `energy` receives energy[m] = sum_n V_mn and
+     * `orthogonality` the largest entry of |Phi Phi' - I|. */
     bool (*inspect)(tl_engine *e, double *energy, double *orthogonality);
-    /* Optional. rough: products and sweeps may be rounded from now on; false: exact again, the
-     * point projected. Returns whether the engine rounds. */
+    /* May be NULL. rough = true: products and sweeps may be rounded from now on. rough = false:
+     * they are exact again, and the point is projected. Returns whether the engine now rounds. */
     bool (*precision)(tl_engine *e, bool rough);
 
     /* ---- at the point ---- */
 
     tl_values (*values)(tl_engine *e, unsigned which); /* C, L, I */
-    /* (10) of C or of L. Returns ||Ganti||_F / 2N; Ganti (M x M, on the host) may be NULL. */
+    /* (10) of C or of L. Returns ||Ganti||_F / 2N. Ganti (M x M, host memory) may be NULL. */
     double (*gradient)(tl_engine *e, unsigned of, double *Ganti);
 
     /* ---- phases ---- */
 
     /* `count` updates (7)-(9) of W and H, or (7) of H alone. */
     void (*update)(tl_engine *e, unsigned parts, int64_t count);
-    /* (14) on all pairs of rows at the weights of C, or of L with this floor. Pairs that gain less
-     * than `least` stay. Returns by how much sum U V fell. */
+    /* (14) for all pairs of rows, at the weights of C, or of L with this floor. Pairs that would
+     * gain less than `least` are skipped. Returns by how much sum U V fell. */
     double (*sweep)(tl_engine *e, unsigned of, double floor, double least);
 
     /* ---- a direction and steps along it ---- */
 
     tl_aim (*aim)(tl_engine *e, tl_direction how);
     double (*try)(tl_engine *e, double a); /* the objective at step a */
-    double (*slope)(tl_engine *e);         /* quasi-Newton on C: the slope at the step last tried */
-    /* Takes the step last tried, which was a; in a descent the gradient follows, and L-BFGS learns
-     * the pair. 0: takes none, and is where it was before the first try. */
+    double (*slope)(tl_engine *e);         /* TL_QUASI_NEWTON_C: the slope at the last step tried */
+    /* Accepts the last step tried, which was a. In a descent it also computes the gradient there,
+     * and L-BFGS stores the pair. a = 0: rejects all tries and restores the point before the
+     * first. */
     void (*take)(tl_engine *e, double a);
 
     /* ---- a descent over some parts: of L over Phi alone, else of C ---- */
 
-    /* Its coordinates are the lower triangle of E in exp(E) Phi, and the entries of sqrt W, sqrt H.
-     * Starts at the point, without pairs, and computes the gradient. Returns the objective. */
+    /* Begins a descent at the point: computes the objective, which is returned, and the gradient;
+     * L-BFGS has no pairs yet. The coordinates are the lower triangle of E in exp(E) Phi, then the
+     * entries of sqrt W and sqrt H. */
     double (*begin)(tl_engine *e, unsigned over);
-    /* sqrt(g' D^-1 g / MN), D the metric, which is renewed first if asked for. */
+    /* sqrt(g' D^-1 g / MN), where D is the metric, recomputed first if `renew`. */
     double (*norm)(tl_engine *e, bool renew);
-    /* Moves entries of W and H away from 0 that have come close to it but should not, if C falls by
-     * more than `least` then: a new descent must begin. False if not; the point is as it was. */
+    /* Enlarges entries of W and H that came close to 0 but should grow, if that lowers C by more
+     * than `least`. True: a new descent must begin. False: the point is unchanged. */
     bool (*revive)(tl_engine *e, double least);
-    /* Begins conjugate gradients, or does one iteration within a region of this radius. */
+    /* begins = true: prepares conjugate gradients. begins = false: one iteration within the trust
+     * region of this radius. */
     tl_cg (*cg)(tl_engine *e, bool begins, double radius);
 };
 
@@ -136,6 +150,9 @@ extern const tl_engine_ops tl_engine_naive; /* plain loops, for tests and benchm
 /* The engine that settings ask for. */
 const tl_engine_ops *tl_engine_of(const tl_settings *opt);
 
+/* Refuses what no engine here can do: other groups than the orthogonal one, tied rows. */
+tlnmf_error tl_engine_check(tlnmf_ctx *ctx, const tl_model *model);
+
 /* ---- the operations by name ------------------------------------------------------------------ */
 
 static inline tlnmf_error tl_engine_fill(tl_engine *e, unsigned parts, tl_fill fill, void *user)
@@ -143,7 +160,7 @@ static inline tlnmf_error tl_engine_fill(tl_engine *e, unsigned parts, tl_fill f
     return e->ops->fill(e, parts, fill, user);
 }
 
-/* The point from arrays on the host; a part whose array is NULL stays. */
+/* Sets the point from arrays in host memory; a part whose array is NULL stays. */
 void tl_engine_load(tl_engine *e, const double *Phi, const double *W, const double *H);
 
 static inline void tl_engine_store(const tl_engine *e, double *Phi, double *W, double *H)

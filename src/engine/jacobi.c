@@ -3,11 +3,11 @@
 
 #include <math.h>
 
-/* Rows are taken in blocks: both blocks of a pair stay in cache while all their pairs turn, and a
- * block offers as many pairs at a time that share no row, whose latencies then overlap. */
+/* Rows are processed in blocks. Both blocks of a pair stay in cache while all their pairs are
+ * rotated. A block offers up to BLOCK disjoint pairs at a time, whose latencies overlap. */
 enum { BLOCK = TL_SWEEP_BLOCK, PAIR_SUMS = 2 * BLOCK };
 
-/* Sum U V is about N a row. A gain of less than this part of it is not worth a turn, whose angle
+/* sum U V is about N per row. A gain below this fraction of it is not worth a rotation: the angle
  * would be mostly rounding. */
 static const double TRIFLE = 1e-8;
 
@@ -18,8 +18,8 @@ typedef struct group {
     double c[BLOCK], s[BLOCK];
 } group;
 
-/* The two loops, in both precisions. (14): p and D of one pair; x and u are rows of X and of the
- * weights. Then its turn, of rows of X and of Phi. */
+/* The two loops in both precisions: p and D of (14) for one pair, where x and u are rows of X and
+ * of the weights; then the rotation of rows of X and of Phi. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): `real` is a type */
 #define LOOPS(real, precision)                                                                     \
     static inline __attribute__((always_inline)) void pair_sums_##precision(                       \
@@ -50,9 +50,9 @@ typedef struct group {
 LOOPS(double, double)
 LOOPS(float, single)
 
-/* With x_a' = c x_a + s x_b, x_b' = c x_b - s x_a the sum is const + (p/2) cos 2t + D sin 2t, least
- * at cos 2t = -p/2r, sin 2t = -D/r. The angle is halved from the larger of c and s, which loses no
- * digits. Returns by how much the sums fall; where that is rounding, c = 1 and s = 0. */
+/* With x_a' = c x_a + s x_b, x_b' = c x_b - s x_a the sum is const + (p/2) cos 2t + D sin 2t, which
+ * is least at cos 2t = -p/2r, sin 2t = -D/r. The angle is halved from the larger of c and s, which
+ * loses no digits. Returns by how much the sum falls. If that is mere rounding, c = 1 and s = 0. */
 static inline __attribute__((always_inline)) double solve_angles(group *g, double least)
 {
     double total = 0.0;
@@ -70,13 +70,14 @@ static inline __attribute__((always_inline)) double solve_angles(group *g, doubl
     return total;
 }
 
-/* Two blocks of rows at work, which begin with rows a0 and b0, and the weights of these rows. */
+/* The two current blocks of rows, which begin with rows a0 and b0, and the weights of these
+ * rows. */
 typedef struct blocks blocks;
 struct blocks {
     const tl_sweep *sweep;
-    double least; /* gain for which a pair is turned */
+    double least; /* least gain for which a pair is rotated */
     int64_t a0, b0;
-    /* Turns the group's pairs; lays out the weights of the rows from a0 on, or from b0 on. */
+    /* Rotates the group's pairs; lays out the weights of the rows from a0 on, or from b0 on. */
     double (*rotate)(const blocks *at, group *g);
     void (*spread)(blocks *at, bool is_b);
     const double *Ua, *Ub;  /* in double: T apart */
@@ -123,10 +124,10 @@ TL_HOT static double rotate_single(const blocks *at, group *g)
     return gain;
 }
 
-/* All pairs with one row in each of the blocks: in rounds, each row once in a round. */
+/* All pairs with one row in each block, in rounds: each row occurs once per round. */
 static double turn_between(const blocks *at)
 {
-    int64_t rows = tl_min(BLOCK, at->sweep->data->M - at->b0); /* only the last may be short */
+    int64_t rows = tl_min(BLOCK, at->sweep->data->M - at->b0); /* fewer in the last block */
     double gain = 0.0;
     for (int64_t shift = 0; shift < BLOCK; shift++) {
         group g = {.count = 0};
@@ -186,8 +187,8 @@ int64_t tl_sweep_scratch(const tlnmf_data *data)
     return data->one_each ? 0 : (int64_t)2 * BLOCK * data->T;
 }
 
-/* The weights of the rows of a block: those of frame n for each of its columns, laid out in `out`;
- * U itself where every frame has one. */
+/* The weights of a block's rows, one for each column, written to `out`. If every frame has one
+ * column: U itself. */
 static const double *lay_out_weights(const tl_sweep *sweep, int64_t row, double *out)
 {
     const tlnmf_data *data = sweep->data;
@@ -221,7 +222,7 @@ double tl_sweep_double(const tl_sweep *sweep)
 
 static int64_t padded(int64_t length)
 {
-    enum { VECTOR = 16 }; /* floats of the longest vectors there are */
+    enum { VECTOR = 16 }; /* floats in the longest vector register */
     return (length + VECTOR - 1) / VECTOR * VECTOR;
 }
 

@@ -5,7 +5,7 @@
 #include "data/data.h"
 #include "engine/sums.h"
 
-/* Rows whose weights a sweep lays out column by column at a time: two blocks. */
+/* Sweeps work on two blocks of this many rows at a time. */
 enum { TL_SWEEP_BLOCK = 8 };
 
 typedef struct tl_sweep {
@@ -13,16 +13,16 @@ typedef struct tl_sweep {
     const double *U; /* weights, M x N */
     double *X, *Phi; /* M x T, M x M: turned together */
     double *scratch; /* tl_sweep_scratch() numbers */
-    double least;    /* a pair that would gain less is left as it is */
-    double frames;   /* over all machines */
+    double least;    /* pairs that would gain less are skipped */
+    double frames;   /* number of frames on all machines */
     tl_sums *sums;   /* NULL: one machine */
 } tl_sweep;
 
-/* Where a frame is a column, a sweep reads U itself: 0. */
+/* 0 if every frame has one column: the sweep then reads U itself. */
 int64_t tl_sweep_scratch(const tlnmf_data *data);
 
-/* (14) for all pairs (a, b): rotates rows a, b of X and Phi to the least of sum U V over that
- * angle. Returns by how much sum U V fell. V does not follow. */
+/* (14) for all pairs (a, b): rotates rows a, b of X and Phi by the angle that minimises sum U V.
+ * Returns by how much sum U V fell. V is not updated. */
 double tl_sweep_double(const tl_sweep *sweep);
 
 /* Rows in single precision, padded with zeros to whole vectors. */
@@ -34,7 +34,7 @@ typedef struct tl_rounded {
 enum { TL_ROUNDED_SLOTS = 3 };
 void tl_rounded_slots(tl_rounded *rows, const tlnmf_data *data, tl_slot slots[TL_ROUNDED_SLOTS]);
 
-/* The same in single precision: X and Phi are rounded to `rows`, turned there, and returned. */
+/* The same in single precision: X and Phi are rounded to `rows`, rotated there, and copied back. */
 double tl_sweep_single(const tl_sweep *sweep, const tl_rounded *rows);
 
 #endif

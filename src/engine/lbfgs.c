@@ -28,7 +28,7 @@ void tl_lbfgs_forget(tl_lbfgs *lbfgs)
     lbfgs->count = lbfgs->next = 0;
 }
 
-/* One vector of a pair, in the precision that it is kept in. */
+/* One vector of a pair, in the precision in which it is stored. */
 typedef struct vector {
     double *x;
     float *single;
@@ -113,7 +113,7 @@ void tl_lbfgs_learn(tl_lbfgs *lbfgs, const double *before, const double *gradien
         set(y, i, change);
         ss += d * d * metric[i];
         yy += change * change / metric[i];
-        sy += d * get(y, i); /* as they are kept */
+        sy += d * get(y, i); /* as stored */
     }
     double sums[] = {ss, yy, sy};
     tl_sums_add(lbfgs->sums, sums, 3);
@@ -125,7 +125,7 @@ void tl_lbfgs_learn(tl_lbfgs *lbfgs, const double *before, const double *gradien
         lbfgs->count++;
 }
 
-/* The place of the pair learnt `age` steps ago, 0 being the latest. */
+/* The index of the pair learnt `age` steps ago; 0 is the latest. */
 static int place(const tl_lbfgs *lbfgs, int age)
 {
     return (lbfgs->next - 1 - age + 2 * lbfgs->memory) % lbfgs->memory;

@@ -1,6 +1,6 @@
-/* Limited-memory BFGS directions on a flat vector, with a diagonal metric (Nocedal and
- * Wright, 7.4). Where there are many coordinates the pairs are kept in single precision and are
- * fewer: they only shape the direction, and would take up most of a solver's memory. */
+/* Limited-memory BFGS directions on a flat vector, with a diagonal metric (Nocedal and Wright,
+ * 7.4). For many coordinates there are fewer pairs, in single precision: they only shape the
+ * direction, and would take most of a solver's memory. */
 #ifndef TLNMF_ENGINE_LBFGS_H
 #define TLNMF_ENGINE_LBFGS_H
 
@@ -22,12 +22,13 @@ typedef struct tl_lbfgs {
 
 void tl_lbfgs_slots(tl_lbfgs *lbfgs, int64_t size, tl_slot slots[TL_LBFGS_SLOTS]);
 void tl_lbfgs_forget(tl_lbfgs *lbfgs);
-/* From now on for this many coordinates, at most those of tl_lbfgs_slots(); without pairs. */
+/* Forgets all pairs. From now on there are `size` coordinates, at most those of
+ * tl_lbfgs_slots(). */
 void tl_lbfgs_begin(tl_lbfgs *lbfgs, int64_t size, int64_t everywhere, tl_sums *sums);
 
-/* Takes note of s = step * direction; tl_lbfgs_learn, of the gradient before and after, completes
- * the pair. It is dropped unless s'y is positive; what counts as positive is measured in the
- * metric, since coordinates have different units. */
+/* tl_lbfgs_step stores s = step * direction; tl_lbfgs_learn completes the pair from the gradients
+ * before and after. The pair is dropped unless s'y is positive, which is measured in the metric,
+ * since coordinates have different units. */
 void tl_lbfgs_step(tl_lbfgs *lbfgs, double step, const double *direction);
 void tl_lbfgs_learn(tl_lbfgs *lbfgs, const double *before, const double *gradient,
                     const double *metric);

@@ -1,4 +1,4 @@
-/* A direction and steps along it: the paper's quasi-Newton steps, and steps of a descent. */
+/* Directions and steps along them: the paper's quasi-Newton steps, and the steps of a descent. */
 #include "engine/cpu.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 void tl_cpu_turn(tl_cpu *self, tl_retraction how, double a)
 {
     tl_skew_turn(&self->skew, how, a, self->Phi, tl_cpu_lend(self), self->G, self->Phi_new);
-    tl_transform(self->data, self->in, self->Phi_new, self->X, self->V);
+    tl_coefficients(self->data, self->in, self->Phi_new, self->X, self->V);
     tl_cpu_V_changed(self);
 }
 
@@ -17,10 +17,9 @@ void tl_cpu_swap(tl_cpu *self)
     self->Phi = Phi_new;
 }
 
-/* ---- quasi-Newton directions ------------------------------------------------------------------
- */
+/* ---- quasi-Newton directions ----------------------------------------------------------------- */
 
-/* Gamma of JD has V + eps where that of TL-NMF has V: adds 2 eps sum_n U_an to row a. */
+/* Gamma of JD uses V + eps, that of TL-NMF uses V: adds 2 eps sum_n U_an to row a. */
 static void add_floor(tl_cpu *self)
 {
     int64_t M = self->is.M, N = self->is.N;
@@ -33,8 +32,8 @@ static void add_floor(tl_cpu *self)
     }
 }
 
-/* E = -Ganti ./ (Gsym - shift), 0 where the denominator is at most `least`, from G and Gamma scaled
- * by `scale`: (11) and (12). Returns <E, G>, the slope of the objective along E. */
+/* (11) and (12): E = -Ganti ./ (Gsym - shift), from G and Gamma times `scale`; 0 where the
+ * denominator is at most `least`. Returns <E, G>, the slope of the objective along E. */
 static double quasi_newton(tl_cpu *self, double scale, double shift, double least)
 {
     int64_t M = self->is.M;
@@ -82,8 +81,7 @@ static tl_aim aim_L(tl_cpu *self)
     return aim;
 }
 
-/* ---- directions of a descent ------------------------------------------------------------------
- */
+/* ---- directions of a descent ----------------------------------------------------------------- */
 
 static tl_aim aim_lbfgs(tl_cpu *self)
 {
@@ -127,8 +125,7 @@ tl_aim tl_cpu_aim(tl_engine *e, tl_direction how)
     }
 }
 
-/* ---- steps ------------------------------------------------------------------------------------
- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 double tl_cpu_try(tl_engine *e, double a)
 {
@@ -146,7 +143,7 @@ double tl_cpu_try(tl_engine *e, double a)
     }
 }
 
-/* <E, G> at the step last tried. */
+/* <E, G> at the last step tried. */
 double tl_cpu_slope(tl_engine *e)
 {
     tl_cpu *self = (tl_cpu *)e;
@@ -154,7 +151,7 @@ double tl_cpu_slope(tl_engine *e)
     return tl_sum_product(e->M * e->M, self->E, 0.0, self->G);
 }
 
-/* The step of a descent: the gradient after it, and what L-BFGS learns from both. */
+/* Accepts a step of a descent: computes the gradient there, from which L-BFGS learns. */
 static void take_step(tl_cpu *self, double a)
 {
     tl_coordinates *x = &self->x;
@@ -162,11 +159,11 @@ static void take_step(tl_cpu *self, double a)
     tl_coordinates_accept(self, a);
     if (self->how == TL_NEWTON) {
         tl_coordinates_gradient(self, x->gradient);
-        tl_lbfgs_forget(&x->lbfgs); /* pairs of another metric, from far away */
+        tl_lbfgs_forget(&x->lbfgs); /* they belong to another metric */
         return;
     }
     tl_lbfgs_step(&x->lbfgs, a, x->direction);
-    x->gradient = x->direction; /* whose job is done */
+    x->gradient = x->direction; /* which is no longer needed */
     x->direction = before;
     tl_coordinates_gradient(self, x->gradient);
     tl_lbfgs_learn(&x->lbfgs, before, x->gradient, x->metric);

@@ -1,5 +1,5 @@
-/* The engine on this machine's cores with products and sweeps in single precision where a solver
- * asks for it. Sums, C, L and I are always in double, and so is the end of a run. */
+/* The mixed engine: the cpu engine with products and sweeps in single precision where a solver asks
+ * for it. Sums, C, L and I are always in double, and so is the end of a run. */
 #include "engine/cpu.h"
 
 typedef struct mixed {
@@ -10,7 +10,7 @@ typedef struct mixed {
     void *block; /* of `rows` */
 } mixed;
 
-/* The longest inner dimension of a product: of Phi R, of (10), of a panel of the gradient. */
+/* The longest inner dimension of a product: Phi R, (10), or a panel of the gradient. */
 static int64_t inner(const tlnmf_data *data)
 {
     return tl_max(tl_max(data->M, data->N), tl_gradient_scratch(data) / data->M);
@@ -29,7 +29,7 @@ static size_t bytes(const tl_engine_spec *spec)
 static void destroy(tl_engine *e)
 {
     mixed *self = (mixed *)e;
-    tlnmf_hooks hooks = self->cpu.hooks;
+    tl_hooks hooks = self->cpu.hooks;
     tl_release(&hooks, self->single.block);
     tl_release(&hooks, self->block);
     tl_cpu_close(&self->cpu);
@@ -88,21 +88,7 @@ const tl_engine_ops tl_engine_mixed = {
     .create = create,
     .bytes = bytes,
     .free = destroy,
-    .fill = tl_cpu_fill,
-    .store = tl_cpu_store,
-    .project = tl_cpu_project,
-    .inspect = tl_cpu_inspect,
     .precision = precision,
-    .values = tl_cpu_values,
-    .gradient = tl_cpu_gradient,
-    .update = tl_cpu_update,
     .sweep = sweep,
-    .aim = tl_cpu_aim,
-    .try = tl_cpu_try,
-    .slope = tl_cpu_slope,
-    .take = tl_cpu_take,
-    .begin = tl_cpu_begin,
-    .norm = tl_cpu_norm,
-    .revive = tl_cpu_revive,
-    .cg = tl_cpu_cg_iteration,
+    TL_CPU_SHARED_OPS,
 };

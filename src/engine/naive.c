@@ -1,9 +1,9 @@
-/* The engine of plain loops: slow, obvious, and what tests hold the others against. */
+/* The naive engine: slow and obvious plain loops, which tests compare the other engines with. */
 #include "engine/naive.h"
 
 #include <math.h>
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- create and free ------------------------------------------------------------------------- */
 
 enum { POINT = 7, OWN = 18, SLOTS = 2 * POINT + OWN + TL_SKEW_SLOTS + 2 * TL_NAIVE_PAIRS };
 
@@ -52,7 +52,6 @@ static size_t bytes(const tl_engine_spec *spec)
     return sizeof self + TL_ARENA_BYTES(table);
 }
 
-/* One machine only. */
 static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
 {
     const tl_model *model = spec->model;
@@ -69,6 +68,9 @@ static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine 
     tl_slot table[SLOTS + 1] = {TL_SLOT(self, 1)};
     lay_out(&shell, spec, table + 1);
     *out = NULL;
+    TRY(tl_engine_check(ctx, model));
+    if (spec->sums != NULL)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "the naive engine works on one machine only");
     TRY(TL_ARENA(ctx, "the naive engine", table, &shell.block));
     *self = shell;
     *out = &self->is;
@@ -77,12 +79,11 @@ static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine 
 
 static void destroy(tl_engine *e)
 {
-    tlnmf_hooks hooks = ((tl_naive *)e)->hooks;
+    tl_hooks hooks = ((tl_naive *)e)->hooks;
     tl_release(&hooks, ((tl_naive *)e)->block);
 }
 
-/* ---- the point and what follows from it -------------------------------------------------------
- */
+/* ---- the point and what follows from it ------------------------------------------------------ */
 
 void tl_naive_follow(const tl_naive *self, const tl_naive_point *p)
 {
@@ -255,8 +256,7 @@ static bool inspect(tl_engine *e, double *energy, double *orthogonality)
            all_finite(K * N, self->at.H);
 }
 
-/* ---- at the point, and phases -----------------------------------------------------------------
- */
+/* ---- at the point, and phases ---------------------------------------------------------------- */
 
 static tl_values values(tl_engine *e, unsigned which)
 {
@@ -295,7 +295,7 @@ static void update(tl_engine *e, unsigned parts, int64_t count)
     }
 }
 
-/* (14) for rows a and b; the gain, or 0 if it is not worth a turn. */
+/* (14) for rows a and b. Returns the gain, or 0 if it is not worth a rotation. */
 static double turn_pair(tl_naive *self, int64_t a, int64_t b, double least)
 {
     int64_t M = self->is.M, T = self->data->T;
@@ -309,8 +309,8 @@ static double turn_pair(tl_naive *self, int64_t a, int64_t b, double least)
     return gain;
 }
 
-/* The order of pairs decides where a sweep ends, so it is that of all engines: rows in blocks of
- * eight; the pairs inside a block by the circle method, then those with each later block, row i
+/* The result of a sweep depends on the order of pairs, so all engines use the same: rows in blocks
+ * of eight; the pairs inside a block by the circle method, then those with each later block, row i
  * against row i + shift. */
 static double turn_all(tl_naive *self, double least)
 {
@@ -348,8 +348,7 @@ static double sweep(tl_engine *e, unsigned of, double floor, double least)
     return gain;
 }
 
-/* ---- quasi-Newton lines ------------------------------------------------------------------------
- */
+/* ---- quasi-Newton lines ---------------------------------------------------------------------- */
 
 /* (11), or (12) on L: there G and Gamma are divided by 2N, and Gamma has V + eps. */
 static tl_aim quasi_newton(tl_naive *self, bool on_L)
@@ -417,7 +416,7 @@ static double slope(tl_engine *e)
 static void take(tl_engine *e, double a)
 {
     tl_naive *self = (tl_naive *)e;
-    if (a == 0.0) /* the point is where it was */
+    if (a == 0.0) /* the point has not moved */
         return;
     if (self->how == TL_QUASI_NEWTON_C || self->how == TL_QUASI_NEWTON_L)
         tl_naive_copy(self, &self->step, &self->at);

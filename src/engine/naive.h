@@ -1,5 +1,5 @@
-/* The engine of plain loops: what it keeps. Everything is computed from the point whenever it is
- * asked for; nothing is shared with the other engines but the definitions. */
+/* The naive engine: plain loops. Everything is recomputed from the point whenever it is asked for.
+ * It shares only definitions with the other engines. */
 #ifndef TLNMF_ENGINE_NAIVE_H
 #define TLNMF_ENGINE_NAIVE_H
 
@@ -17,7 +17,7 @@ typedef struct tl_naive {
     tl_engine is; /* first */
     const tlnmf_data *data;
     double gamma;
-    tl_naive_point at, step;           /* the point, and the step last tried */
+    tl_naive_point at, step;           /* the point, and the last step tried */
     double *U;                         /* M x N */
     double *G, *Gamma, *E, *Q, *A, *B; /* M x M; the last three are scratch */
     double *U_columns;                 /* M x T: weights column by column */
@@ -30,10 +30,10 @@ typedef struct tl_naive {
     int pairs; /* the latest first */
     double *s[TL_NAIVE_PAIRS], *y[TL_NAIVE_PAIRS];
     double *cg_step, *cg_residual, *cg_d, *cg_Hd, rr;
-    /* lent to whoever fills in a point */
+    /* lent to a tl_fill */
     tl_skew skew;
     tl_lent lent;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_naive;
 

@@ -38,8 +38,7 @@ static double slope_at(const tl_naive *self, const tl_naive_point *p, int64_t i)
     return u - (p->V[i] + self->is.eps) * u * u;
 }
 
-/* ---- gradient and metric -----------------------------------------------------------------------
- */
+/* ---- gradient and metric --------------------------------------------------------------------- */
 
 static void gradient_at(tl_naive *self, const tl_naive_point *p, double *out)
 {
@@ -140,8 +139,7 @@ double tl_naive_begin(tl_engine *e, unsigned over)
     return tl_naive_value(self, objective(self), &self->at);
 }
 
-/* ---- steps -------------------------------------------------------------------------------------
- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* The two loops (Nocedal and Wright, Algorithm 7.4). */
 static void lbfgs(tl_naive *self)
@@ -166,8 +164,8 @@ static void lbfgs(tl_naive *self)
         q[j] = -q[j];
 }
 
-/* E of the direction; the bound of its norm that all engines use, min(|E|, sqrt |E^2|) in row sums.
- */
+/* Unpacks E from the direction. Returns the bound on its norm that all engines use: min(|E|, sqrt
+ * |E^2|) in row sums. */
 static double unpack(tl_naive *self)
 {
     int64_t M = self->is.M, i = 0;
@@ -223,7 +221,7 @@ double tl_naive_try(tl_engine *e, double a)
     return tl_naive_value(self, objective(self), &self->step);
 }
 
-/* The pair that the step a has given, unless its curvature is not positive. */
+/* Stores the pair of the step a, unless its curvature is not positive. */
 static void learn(tl_naive *self, double a)
 {
     int64_t n = self->size;
@@ -257,10 +255,10 @@ void tl_naive_take(tl_engine *e, double a)
     tl_naive_copy(self, &self->step, &self->at);
 }
 
-/* ---- zeros -------------------------------------------------------------------------------------
- */
+/* ---- entries close to zero ------------------------------------------------------------------- */
 
-/* Entries of W (or H) whose half Newton step, times `part`, is ten times what they are. */
+/* Enlarges entries of W (or H) whose half Newton step, times `part`, is more than ten times their
+ * value. */
 static int64_t revive_entries(tl_naive *self, bool is_W, double part)
 {
     int64_t M = self->is.M, N = self->is.N, K = self->is.K, revived = 0;
@@ -305,8 +303,7 @@ bool tl_naive_revive(tl_engine *e, double least)
     return false;
 }
 
-/* ---- conjugate gradients -----------------------------------------------------------------------
- */
+/* ---- conjugate gradients --------------------------------------------------------------------- */
 
 static void hessian_times(tl_naive *self)
 {

@@ -1,4 +1,4 @@
-/* Entries of W and H that a descent has let come too close to zero. */
+/* Enlarges entries of W and H that a descent has driven too close to zero. */
 #include "engine/cpu.h"
 
 #include <math.h>
@@ -12,9 +12,9 @@ typedef struct factor {
     double unit;
 } factor;
 
-/* P = 0 has no gradient even where W would like to grow: dC/dP = 2 P dC/dW. Entries that have come
- * close to 0 while dC/dW is negative are set to `part` of half a Newton step. Exact zeros are the
- * caller's and stay. Returns how many there are. */
+/* At P = 0 the gradient vanishes even where W should grow: dC/dP = 2 P dC/dW. An entry that is
+ * close to 0 while dC/dW is negative is set to `part` of half a Newton step. Exact zeros are the
+ * caller's and stay. Returns the number of entries changed. */
 static int64_t revive_entries(const factor *f, double part)
 {
     int64_t revived = 0;
@@ -33,8 +33,8 @@ static int64_t revive_entries(const factor *f, double part)
     return revived;
 }
 
-/* Less and less of it until C falls by more than `least`; false, with W and H as they were, if it
- * does not. */
+/* Tries ever smaller parts until C falls by more than `least`. False, with W and H unchanged, if it
+ * never does. */
 static bool revive_factor(tl_cpu *self, const factor *f, double least)
 {
     bool is_W = f->x == self->W;

@@ -1,4 +1,4 @@
-/* Sums that cross machines: the calls, counted. */
+/* Global sums: the calls, with their cost. */
 #include "engine/sums.h"
 
 #include <math.h>
@@ -24,8 +24,8 @@ void tl_sums_send(tl_sums *sums, double *x, int64_t count)
     note(sums, count, since);
 }
 
-/* Each machine has a place of its own in a vector of zeros, whose sum then holds all of them; so
- * many machines at a time. */
+/* Maximum by sums: each machine writes its x to its own entry of a vector of zeros, and the sum
+ * then holds all of them. It runs over AT_A_TIME machines at a time. */
 double tl_sums_largest(tl_sums *sums, double x)
 {
     enum { AT_A_TIME = 64 };

@@ -1,26 +1,28 @@
-/* Sums that cross machines. Frames may be spread over several: each has its own columns of the
- * data, of X, V and H, and all of Phi and W. Whatever is a sum over frames then goes through here.
- */
+/* Global sums: sums over frames that cross machines. Frames may be spread over several machines:
+ * each has its own columns of the data, of X, V and H, and a copy of Phi and W. Every sum over
+ * frames goes through here. */
 #ifndef TLNMF_ENGINE_SUMS_H
 #define TLNMF_ENGINE_SUMS_H
 
 #include "base/base.h"
 
-/* The functions belong to whoever knows the machines; on one there are none, and a pointer to a
- * tl_sums is NULL. All machines call in the same order. One engine at a time may use it. */
+/* The functions come from the caller who knows the machines. On one machine there are none: the
+ * pointer to a tl_sums is NULL. All machines make the same calls in the same order. One engine at a
+ * time may use it. */
 typedef struct tl_sums {
-    int size, rank; /* machines, and which of them this is, from 0 */
-    /* x (`count` numbers) becomes the sum over all machines, to the bit the same on each. */
+    int size, rank; /* number of machines, and the index of this one, from 0 */
+    /* Replaces x (`count` numbers) by the sum over all machines, bit for bit the same on each. */
     void (*sum)(double *x, int64_t count, void *user);
-    /* x becomes what it is on machine 0. */
+    /* Replaces x by that of machine 0. */
     void (*broadcast)(double *x, int64_t count, void *user);
     void *user;
-    /* What it has cost: calls of both kinds, their bytes on one machine, and wall-clock time. */
+    /* The cost so far: calls of both kinds, bytes sent by one machine, and wall time. */
     int64_t calls, bytes;
     double seconds;
 } tl_sums;
 
-/* The calls themselves, which count; for where there are several machines. */
+/* The calls, which update the cost. For several machines only: see below for calls that take
+ * NULL. */
 void tl_sums_call(tl_sums *sums, double *x, int64_t count);
 void tl_sums_send(tl_sums *sums, double *x, int64_t count);
 double tl_sums_largest(tl_sums *sums, double x);
@@ -44,14 +46,14 @@ static inline void tl_sums_broadcast(tl_sums *sums, double *x, int64_t count)
         tl_sums_send(sums, x, count);
 }
 
-/* The largest of the machines' x, none of which is negative. */
+/* The largest x of all machines; no x may be negative. */
 static inline double tl_sums_max(tl_sums *sums, double x)
 {
     return sums != NULL ? tl_sums_largest(sums, x) : x;
 }
 
-/* Where a sum runs over coordinates of Phi and W, which all machines have, and of H, only the first
- * machine adds the former: this is the number of leading coordinates that this one leaves out. */
+/* For sums over coordinates of Phi and W, which all machines have, and of H: only the first machine
+ * adds the former. Returns how many leading coordinates this machine leaves out. */
 static inline int64_t tl_sums_skips(const tl_sums *sums, int64_t everywhere)
 {
     return sums != NULL && sums->rank > 0 ? everywhere : 0;

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* Potentials u, v with u_i + v_j <= cost_ij, equal on the assigned pairs; index 0 of the columns is
- * a column that does not exist, from which each path begins. */
+/* Potentials u, v with u_i + v_j <= cost_ij, equal on the assigned pairs. Column 0 is virtual:
+ * every path begins there. */
 typedef struct hungarian {
     int64_t n;
     const double *cost;
@@ -13,7 +13,8 @@ typedef struct hungarian {
     unsigned char *done;
 } hungarian;
 
-/* Looks over the columns that are not done from column j0's row; returns the nearest of them. */
+/* Updates the distances of all open columns, seen from the row of column j0. Returns the
+ * nearest. */
 static int64_t nearest(hungarian *h, int64_t j0, double *delta)
 {
     int64_t n = h->n, i0 = h->row_of[j0], next = 0;
@@ -45,7 +46,7 @@ static void shift_potentials(hungarian *h, double delta)
         }
 }
 
-/* One more row: the shortest path from it to a free column, along which pairs are exchanged. */
+/* Assigns one more row: finds the shortest path to a free column and shifts the pairs along it. */
 static void assign_row(hungarian *h, int64_t i)
 {
     int64_t j0 = 0;

@@ -23,12 +23,13 @@ tlnmf_error tl_check_size(tlnmf_ctx *ctx, const char *name, int64_t size)
     return TLNMF_OK;
 }
 
+/* The parameters are those of BLAS, in its order. */
 void tl_gemm(tl_op opA, tl_op opB, int64_t m, int64_t n, int64_t k, double alpha, const double *A,
              int64_t lda, const double *B, int64_t ldb, double beta, double *C, int64_t ldc)
 {
     if (m == 0 || n == 0)
         return;
-    if (k == 0) { /* some BLAS refuse the leading dimension 0 that comes with it */
+    if (k == 0) { /* some BLAS refuse a leading dimension of 0 */
         for (int64_t i = 0; i < m; i++)
             for (int64_t j = 0; j < n; j++)
                 C[i * ldc + j] = beta == 0.0 ? 0.0 : beta * C[i * ldc + j];
@@ -43,7 +44,7 @@ void tl_gram(int64_t n, int64_t k, double alpha, const double *A, double *C)
 {
     cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, (int)n, (int)k, alpha, A, (int)k, 0.0, C,
                 (int)n);
-    /* Mirrored in square tiles: a whole row against a whole column would miss the cache. */
+    /* Mirror in square tiles: copying whole rows to whole columns would miss the cache. */
     enum { TILE = 16 };
     for (int64_t a0 = 0; a0 < n; a0 += TILE)
         for (int64_t b0 = 0; b0 <= a0; b0 += TILE)
@@ -85,7 +86,7 @@ double tl_orthogonality(int64_t M, const double *A, double *scratch)
 
 tlnmf_error tl_check_orthogonal(tlnmf_ctx *ctx, const char *name, int64_t M, const double *A)
 {
-    const double most = 1e-8; /* what nine printed digits lose; more is a mistake */
+    const double most = 1e-8; /* the error of a matrix printed with nine digits */
     double *scratch;
     void *block;
     tl_slot table[] = {TL_SLOT(scratch, M * M)};
@@ -99,7 +100,7 @@ tlnmf_error tl_check_orthogonal(tlnmf_ctx *ctx, const char *name, int64_t M, con
     return TLNMF_OK;
 }
 
-/* The size that a LAPACK query left in `answer`. */
+/* The workspace size that a LAPACK query returned in `answer`. */
 static int64_t work_size(double answer)
 {
     return tl_max((int64_t)answer, 1);
@@ -110,7 +111,7 @@ static tlnmf_error lapack_failed(tlnmf_ctx *ctx, const char *routine, int info)
     return tl_fail(ctx, TLNMF_ERR_NUMERIC, "LAPACK's %s failed (info = %d)", routine, info);
 }
 
-/* By singular values: always works, slowly. */
+/* By singular values: slow, but always works. */
 static tlnmf_error polar_by_svd(tlnmf_ctx *ctx, int64_t M, double *A)
 {
     int m = (int)M;
@@ -156,7 +157,7 @@ bool tl_polar_step(int64_t M, double g, double *X, double *inverse, double *work
     return isfinite(sum);
 }
 
-/* Newton's iteration until X stands still; false if A is singular or it does not come to rest. */
+/* Newton's iteration until X converges; false if A is singular or it does not converge. */
 static bool polar_by_newton(int64_t M, double *X, double *inverse, double *work, int *pivot)
 {
     enum { MOST = 40 };
@@ -165,7 +166,7 @@ static bool polar_by_newton(int64_t M, double *X, double *inverse, double *work,
         double change;
         if (!tl_polar_step(M, 0.0, X, inverse, work, pivot, &change))
             return false;
-        if (change <= 1e-8 * size) /* squared by the step just taken */
+        if (change <= 1e-8 * size) /* the step just taken squared the error */
             return true;
     }
     return false;
@@ -176,7 +177,7 @@ tlnmf_error tl_polar_with(tlnmf_ctx *ctx, tl_skew *skew, tl_lent lent, double *A
     int64_t M = skew->M;
     double *X = lent.a;
     tl_copy(X, A, M * M);
-    /* Entries are counted in int there. */
+    /* LAPACK counts the entries of the matrix in int. */
     if (M > 40000 || !polar_by_newton(M, X, lent.b, skew->lu_work, skew->pivot))
         return polar_by_svd(ctx, M, A);
     tl_copy(A, X, M * M);
@@ -235,7 +236,7 @@ tlnmf_error tl_qr_rows(tlnmf_ctx *ctx, tl_qr *qr, double *A, double *R)
         A = qr->triangle;
     }
     for (int64_t j = 0; j < M; j++)
-        qr->pivot[j] = 0; /* every column may be moved */
+        qr->pivot[j] = 0; /* 0: LAPACK may move this column */
     int info =
         LAPACKE_dgeqp3_work(LAPACK_COL_MAJOR, r, m, A, r, qr->pivot, qr->tau, qr->work, lwork);
     if (info != 0)

@@ -1,5 +1,5 @@
-/* Fourier transforms of real signals in double precision. Debian's kissfft is built for single
- * precision only, which would cost half the digits of the correlations that scores are made of. */
+/* Fourier transforms of real signals in double precision. Debian's kissfft has single precision
+ * only: correlations, and the scores made from them, would lose half their digits. */
 #ifndef TLNMF_LINALG_FFT_H
 #define TLNMF_LINALG_FFT_H
 
@@ -14,7 +14,7 @@ typedef struct tl_fft {
     int64_t n;
     tl_complex *root; /* exp(-2 pi i k / n), k < n / 2 */
     tl_complex *a, *b;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_fft;
 
@@ -23,7 +23,7 @@ void tl_fft_free(tl_fft *fft);
 
 /* X[k] = sum_t x[t] exp(-2 pi i k t / n), k = 0 .. n / 2. */
 void tl_fft_forward(tl_fft *fft, const double *x, tl_complex *X);
-/* The x that has this X. */
+/* The inverse: x from X. */
 void tl_fft_inverse(tl_fft *fft, const tl_complex *X, double *x);
 
 #endif

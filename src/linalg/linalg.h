@@ -3,15 +3,16 @@
 #ifndef TLNMF_LINALG_LINALG_H
 #define TLNMF_LINALG_LINALG_H
 
-#include "base/base.h"
+#include "base/settings.h"
 
-/* BLAS and LAPACK count in int: says which size does not fit. */
+/* Fails for a size that does not fit an int, in which BLAS and LAPACK count; the message names
+ * it. */
 tlnmf_error tl_check_size(tlnmf_ctx *ctx, const char *name, int64_t size);
 
 typedef enum tl_op { TL_PLAIN, TL_TRANSPOSED } tl_op;
 
 /* C (m x n) = alpha op(A) op(B) + beta C, inner dimension k; rows are lda, ldb, ldc apart. The
- * parameters are those of BLAS, in its order: everybody knows them. */
+ * parameters and their order are those of BLAS. */
 void tl_gemm(tl_op opA, tl_op opB, int64_t m, int64_t n, int64_t k, double alpha, const double *A,
              int64_t lda, const double *B, int64_t ldb, double beta, double *C, int64_t ldc);
 
@@ -29,7 +30,7 @@ typedef struct tl_product {
     int64_t ldc;
 } tl_product;
 
-/* In which precision products of matrices in double are computed. */
+/* The precision in which products of double matrices are computed. */
 typedef struct tl_arithmetic tl_arithmetic;
 struct tl_arithmetic {
     void (*multiply)(const tl_arithmetic *self, const tl_product *product);
@@ -49,12 +50,12 @@ typedef struct tl_single {
     tl_arithmetic arithmetic; /* first */
     int64_t M, inner;
     float *A, *B, *C;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_single;
 
 tlnmf_error tl_single_create(tlnmf_ctx *ctx, int64_t M, int64_t inner, tl_single *single);
-size_t tl_single_bytes(int64_t M, int64_t inner); /* that it takes up */
+size_t tl_single_bytes(int64_t M, int64_t inner); /* allocated by tl_single_create */
 void tl_single_free(tl_single *single);
 
 /* C (n x n) = alpha A A', A is n x k; both triangles are written. */
@@ -66,15 +67,15 @@ void tl_gemv_transposed(int64_t M, const double *A, const double *x, double *y);
 /* Largest entry of |A A' - I|; `scratch` is M x M. */
 double tl_orthogonality(int64_t M, const double *A, double *scratch);
 
-/* Whether A may pass for orthogonal; `name` is what the message calls it. */
+/* Fails unless A is orthogonal to 1e-8; `name` is what the message calls it. */
 tlnmf_error tl_check_orthogonal(tlnmf_ctx *ctx, const char *name, int64_t M, const double *A);
 
-/* The orthogonal factor of A (M x M, overwritten): U V' where A = U diag(s) V'. A singular A has
- * several, and gets one of them. */
+/* Replaces A (M x M) by its orthogonal polar factor: U V' where A = U diag(s) V'. A singular A has
+ * several; the result is one of them. */
 tlnmf_error tl_polar(tlnmf_ctx *ctx, int64_t M, double *A);
-/* One step of Newton's iteration towards it, X <- (g X + (g X)^-T) / 2; g = 0 chooses Higham's
- * scale (1986), g^2 = |X^-1| / |X|. `inverse` is M x M, `work` TL_LU_BLOCK M, `pivot` M. False if X
- * is singular; *change is the Frobenius norm of the step. */
+/* One Newton step towards the polar factor, X <- (g X + (g X)^-T) / 2; g = 0 chooses Higham's scale
+ * (1986), g^2 = |X^-1| / |X|. `inverse` is M x M, `work` TL_LU_BLOCK M, `pivot` M. False if X is
+ * singular; *change is the Frobenius norm of the step. */
 enum { TL_LU_BLOCK = 64 };
 bool tl_polar_step(int64_t M, double g, double *X, double *inverse, double *work, int *pivot,
                    double *change);
@@ -84,14 +85,14 @@ typedef struct tl_qr {
     int64_t rows, M, work_length;
     double *tau, *work, *triangle;
     int *pivot;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_qr;
 
 tlnmf_error tl_qr_create(tlnmf_ctx *ctx, int64_t rows, int64_t M, tl_qr *qr);
 void tl_qr_free(tl_qr *qr);
-/* A (column-major, rows x M, overwritten): leaves min(rows, M) vectors r_i, the rows of `R`, of
- * length M, longest first or nearly so, with A' A = sum r_i r_i' (QR with column pivoting). */
+/* QR with column pivoting of A (column-major, rows x M, overwritten). The rows r_i of R, min(rows,
+ * M) vectors of length M in roughly descending length, satisfy A' A = sum r_i r_i'. */
 tlnmf_error tl_qr_rows(tlnmf_ctx *ctx, tl_qr *qr, double *A, double *R);
 
 /* Scratch for eigenvalues and vectors of symmetric M x M matrices. */
@@ -99,18 +100,19 @@ typedef struct tl_eigen {
     int64_t M, work_length, iwork_length;
     double *lambda, *work;
     int *iwork;
-    tlnmf_hooks hooks;
+    tl_hooks hooks;
     void *block;
 } tl_eigen;
 
 tlnmf_error tl_eigen_create(tlnmf_ctx *ctx, int64_t M, tl_eigen *eigen);
 void tl_eigen_free(tl_eigen *eigen);
-/* A (overwritten by the vectors, one a row); the values are left in eigen->lambda, rising. */
+/* Overwrites A by its eigenvectors, one per row. eigen->lambda holds the eigenvalues, ascending. */
 tlnmf_error tl_eigen_solve(tlnmf_ctx *ctx, tl_eigen *eigen, double *A);
 
-/* A (n x n, symmetric, nonnegative definite, overwritten) x = b for each of the `count` rows b of
- * B, which become the x. Where A is singular to rounding, x has zeros for the rows that say nothing
- * new (Cholesky with pivoting): A x is then the nearest to b there is, and x stays bounded. */
+/* Solves A x = b for each of the `count` rows b of B, which become the solutions. A (n x n,
+ * symmetric, positive semidefinite) is overwritten. Where A is singular to rounding, the dependent
+ * unknowns are 0 (Cholesky with pivoting): x stays bounded, and A x is as close to b as
+ * possible. */
 tlnmf_error tl_solve_semidefinite(tlnmf_ctx *ctx, int64_t n, double *A, int64_t count, double *B);
 
 /* The assignment of n rows to n columns with the least sum of cost[row * n + column] (the Hungarian
@@ -121,16 +123,18 @@ tlnmf_error tl_assign(tlnmf_ctx *ctx, int64_t n, const double *cost, int64_t *co
 void tl_dct(int64_t M, double *Phi); /* orthonormal DCT-II */
 void tl_dft(int64_t M, double *Phi); /* real: mean, cosine and sine pairs, alternating sign */
 void tl_identity(int64_t M, double *Phi);
+/* The fixed transform of this kind. */
+tlnmf_error tl_fixed_transform(tlnmf_ctx *ctx, tl_transform kind, int64_t M, double *Phi);
 
 /* ---- functions of a skew-symmetric matrix ---------------------------------------------------- */
 
-/* Powers of one E, shared by all the steps a that a line search tries. */
+/* Powers of one E, shared by all trial steps a of a line search. */
 typedef struct tl_skew {
     int64_t M;
     const tl_arithmetic *arithmetic; /* the precision of products; tl_double at first */
     const double *E;
-    double norm; /* at least the spectral norm of E */
-    double *E2;  /* E E, until a polar factor or tl_orthogonalise() needs its place */
+    double norm; /* upper bound on the spectral norm of E */
+    double *E2;  /* E E; becomes scratch of polar factors and of tl_orthogonalise() */
     double *lu_work;
     int *pivot;
 } tl_skew;
@@ -141,27 +145,28 @@ typedef struct tl_lent {
 } tl_lent;
 
 enum { TL_SKEW_SLOTS = 3 };
-/* The rows of the size table that a tl_skew needs. */
+/* Fills in the rows of the size table that a tl_skew needs. */
 void tl_skew_slots(tl_skew *skew, int64_t M, tl_slot slots[TL_SKEW_SLOTS]);
 
-/* The lower triangle of E is given: the diagonal becomes 0 and the upper triangle its negative. */
+/* Completes a skew-symmetric E from its lower triangle: zero diagonal, upper triangle negated. */
 void tl_skew_complete(int64_t M, double *E);
-/* The same from a triangle that is packed row by row. */
+/* The same from a lower triangle that is packed row by row. */
 void tl_skew_unpack(int64_t M, const double *triangle, double *E);
 
 void tl_skew_prepare(tl_skew *skew, const double *E);
-/* exp(aE), or the orthogonal factor of I + aE: for any number of steps a, but not both of one E. */
+/* exp(aE), or the orthogonal polar factor of I + aE. Call one of the two for any number of steps a;
+ * switching to the other needs tl_skew_prepare() again. */
 void tl_skew_exp(tl_skew *skew, double a, tl_lent lent, double *out);
 void tl_skew_polar(tl_skew *skew, double a, tl_lent lent, double *out);
 
 typedef enum tl_retraction { TL_EXP, TL_POLAR } tl_retraction;
-/* out = Q Phi, Q being one of the two; Q - I is left in `Q`. `out` may be lent->a. */
+/* out = Q Phi, where Q is one of these two. `Q` receives Q - I. `out` may be lent.a. */
 void tl_skew_turn(tl_skew *skew, tl_retraction how, double a, const double *Phi, tl_lent lent,
                   double *Q, double *out);
 
-/* Q, nearly orthogonal, becomes orthogonal to rounding. */
+/* Makes a nearly orthogonal Q orthogonal to rounding. */
 void tl_orthogonalise(tl_skew *skew, tl_lent lent, double *Q);
-/* tl_polar in the scratch of a tl_skew; only an A that is nearly singular takes memory then. */
+/* tl_polar with the scratch of a tl_skew. It allocates only if A is nearly singular. */
 tlnmf_error tl_polar_with(tlnmf_ctx *ctx, tl_skew *skew, tl_lent lent, double *A);
 
 #endif

@@ -1,4 +1,4 @@
-/* Symmetric systems that may be singular. */
+/* Solves symmetric positive semidefinite systems, singular ones included. */
 #include "linalg/linalg.h"
 
 #include <cblas.h>
@@ -7,9 +7,9 @@
 #include <math.h>
 #include <omp.h>
 
-/* LL' = A in the lower triangle as column-major LAPACK sees it, where its pivoted factorisation is
- * the faster one. False if A is not safely positive: a pivot that is nothing but rounding would be
- * divided by. */
+/* LL' = A in the lower triangle of column-major LAPACK, for which its pivoted factorisation is the
+ * faster one. False if A is not safely positive definite: it would divide by pivots that are
+ * rounding errors. */
 static bool factor_plain(int n, double *A, double tol)
 {
     if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, A, n) != 0)
@@ -28,7 +28,7 @@ static void solve_triangles(int n, int rank, const double *L, int64_t count, dou
                 1.0, L, n, B, n);
 }
 
-/* P'AP = LL' with as many columns as A has directions above tol; the others get nothing. */
+/* P'AP = LL', whose rank is the number of pivots above tol; the other unknowns are 0. */
 static tlnmf_error solve_pivoted(tlnmf_ctx *ctx, int n, double *A, double tol, int64_t count,
                                  double *B)
 {
@@ -84,7 +84,7 @@ tlnmf_error tl_solve_semidefinite(tlnmf_ctx *ctx, int64_t n, double *A, int64_t 
     void *block;
     TRY(TL_ARENA(ctx, "a symmetric system", table, &block));
     linear_system s = {ctx, (int)n, A, copy, count, B};
-    /* Below this size threads gain little, and wait for each other where the cores are busy. */
+    /* Below this size threads gain little, and on busy cores they wait for each other. */
     tlnmf_error error = tl_with_threads(n < WORTH_THREADS ? 1 : omp_get_max_threads(), solve, &s);
     tl_release(&ctx->hooks, block);
     return error;

@@ -1,5 +1,5 @@
-/* Products in single precision of matrices in double: what goes in is rounded, what comes out is
- * not better than 6e-8 of its terms. Twice as fast where the product dominates the conversion. */
+/* Products of double matrices in single precision. Inputs are rounded, and results are accurate to
+ * 6e-8 of their terms. Twice as fast where the product costs more than the conversion. */
 #include "linalg/linalg.h"
 
 #include <cblas.h>

@@ -1,11 +1,11 @@
-/* exp(aE) and the orthogonal factor of I + aE for a skew-symmetric E.
+/* exp(aE) and the orthogonal polar factor of I + aE for a skew-symmetric E.
  *
  * exp: Taylor polynomials of degree 8 and 12 in the factored forms of Bader, Blanes and Casas
- * (Mathematics 7, 2019, 1174), which take 3 and 4 matrix products, the first of them half price
- * since E^2 = -E E'; longer steps are halved first and squared after. All steps a share E^2.
+ * (Mathematics 7, 2019, 1174). They take 3 and 4 matrix products; the first costs half, since E^2 =
+ * -E E'. Longer steps are halved before and squared after. All steps a share E^2.
  *
- * Orthogonal factor: Newton's iteration with scaling (Higham 1986; Byers and Xu 2008) until the
- * singular values are close together, then Newton-Schulz of order 3, which is products alone. */
+ * Polar factor: Newton's iteration with scaling (Higham 1986; Byers and Xu 2008) until the singular
+ * values are close together, then Newton-Schulz of order 3, which needs products only. */
 #include "linalg/linalg.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ void tl_skew_slots(tl_skew *skew, int64_t M, tl_slot slots[TL_SKEW_SLOTS])
 
 void tl_skew_complete(int64_t M, double *E)
 {
-    enum { TILE = 16 }; /* a whole row against a whole column would miss the cache */
+    enum { TILE = 16 }; /* copying whole rows to whole columns would miss the cache */
     for (int64_t a0 = 0; a0 < M; a0 += TILE)
         for (int64_t b0 = 0; b0 <= a0; b0 += TILE)
             for (int64_t a = a0; a < tl_min(a0 + TILE, M); a++)
@@ -108,8 +108,8 @@ static void taylor8(tl_skew *skew, double a, tl_lent lent, double *out)
     multiply(skew, 1.0, A4, s, 1.0, out);
 }
 
-/* A6 = B3 + B4^2; T12 = B1 + (B2 + A6) A6, each B a cubic in A. E^3 stands in `out` until B1 takes
- * its place. */
+/* A6 = B3 + B4^2; T12 = B1 + (B2 + A6) A6, each B a cubic in A. `out` holds E^3 until B1 is
+ * written. */
 static void taylor12(tl_skew *skew, double a, tl_lent lent, double *out)
 {
     static const double B1[] = {-0.01860232051462055322, -0.00500702322573317730,
@@ -141,7 +141,7 @@ static void defect(tl_skew *skew, const double *Q, double *R)
         R[m * M + m] += 1.0;
 }
 
-/* Q <- (I + R/2 + 3/8 R^2) Q, the beginning of (I - R)^(-1/2) Q, until R is rounding. */
+/* Q <- (I + R/2 + 3/8 R^2) Q, the first terms of (I - R)^(-1/2) Q, until R is at rounding level. */
 void tl_orthogonalise(tl_skew *skew, tl_lent lent, double *Q)
 {
     enum { MOST = 50 };
@@ -162,7 +162,7 @@ void tl_orthogonalise(tl_skew *skew, tl_lent lent, double *Q)
 
 void tl_skew_exp(tl_skew *skew, double a, tl_lent lent, double *out)
 {
-    /* Up to these norms the first term left out, norm^(d+1) / (d+1)!, is below 2^-53. */
+    /* Up to these norms the first omitted term, norm^(d+1) / (d+1)!, is below 2^-53. */
     const double norm8 = 0.069, norm12 = 0.33;
     int doublings = 0;
     double norm = fabs(a) * skew->norm;
@@ -185,15 +185,15 @@ void tl_skew_polar(tl_skew *skew, double a, tl_lent lent, double *Q)
         Q[i] = a * skew->E[i];
     for (int64_t m = 0; m < M; m++)
         Q[m * M + m] += 1.0;
-    /* The singular values lie in [1, ratio]; a scaled Newton step takes the square root of the
-     * ratio and then some. */
+    /* The singular values lie in [1, ratio]. A scaled Newton step at least halves log(ratio). */
     double ratio = hypot(1.0, a * skew->norm);
     for (int i = 0; i < 100 && ratio > 1.2; i++) {
-        double change; /* the singular values are far from 0: a step cannot fail */
+        double change; /* cannot fail: the singular values are far from 0 */
         tl_polar_step(M, 1.0 / sqrt(ratio), Q, lent.a, skew->lu_work, skew->pivot, &change);
         ratio = 0.5 * (sqrt(ratio) + 1.0 / sqrt(ratio));
     }
-    /* Centred: the squares in [2 / (1 + ratio^2), 2 ratio^2 / (1 + ratio^2)]. */
+    /* Scale the squared singular values to [2 / (1 + ratio^2), 2 ratio^2 / (1 + ratio^2)], centred
+     * at 1. */
     double scale = sqrt(2.0 / (1.0 + ratio * ratio));
     for (int64_t i = 0; i < M * M; i++)
         Q[i] *= scale;
@@ -208,8 +208,8 @@ void tl_skew_turn(tl_skew *skew, tl_retraction how, double a, const double *Phi,
         tl_skew_exp(skew, a, lent, Q);
     else
         tl_skew_polar(skew, a, lent, Q);
-    /* Phi + (Q - I) Phi: what is rounded is the change, so that single precision turns Phi to
-     * nearly orthogonal rows even after many steps. */
+    /* Phi + (Q - I) Phi: only the change is rounded, so that in single precision Phi stays nearly
+     * orthogonal even after many steps. */
     for (int64_t m = 0; m < M; m++)
         Q[m * M + m] -= 1.0;
     tl_copy(out, Phi, M * M);

@@ -1,5 +1,5 @@
-/* Fixed orthogonal transforms. Angles are reduced as integers first, so that every entry is good to
- * an ulp at any size. */
+/* Fixed orthogonal transforms. Angles are first reduced as integers, so that every entry is
+ * accurate to an ulp at any size. */
 #include "linalg/linalg.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ void tl_dft(int64_t M, double *Phi)
 {
     for (int64_t row = 0; row < M; row++) {
         int64_t k = (row + 1) / 2;
-        bool alone = k == 0 || 2 * k == M; /* frequencies whose sine vanishes */
+        bool alone = k == 0 || 2 * k == M; /* the sine is zero: no second row */
         bool sine = row % 2 == 0 && !alone;
         double scale = sqrt((alone ? 1.0 : 2.0) / (double)M);
         for (int64_t m = 0; m < M; m++)
@@ -44,4 +44,35 @@ void tl_identity(int64_t M, double *Phi)
     memset(Phi, 0, (size_t)(M * M) * sizeof *Phi);
     for (int64_t m = 0; m < M; m++)
         Phi[m * M + m] = 1.0;
+}
+
+tlnmf_error tl_fixed_transform(tlnmf_ctx *ctx, tl_transform kind, int64_t M, double *Phi)
+{
+    if (M < 1)
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "M = %lld: at least 1", (long long)M);
+    switch (kind) {
+    case TL_TRANSFORM_DCT:
+        tl_dct(M, Phi);
+        return TLNMF_OK;
+    case TL_TRANSFORM_DFT:
+        tl_dft(M, Phi);
+        return TLNMF_OK;
+    case TL_TRANSFORM_IDENTITY:
+        tl_identity(M, Phi);
+        return TLNMF_OK;
+    default:
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "transform %d is not a fixed matrix", (int)kind);
+    }
+}
+
+tlnmf_error tlnmf_transform_matrix(tlnmf_ctx *ctx, const char *kind, int64_t M, double *Phi)
+{
+    static const char *const names[] = {"dct", "dft", "identity"};
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, kind);
+    TL_NEED(ctx, Phi);
+    for (int i = 0; i < 3; i++)
+        if (strcmp(kind, names[i]) == 0)
+            return tl_fixed_transform(ctx, (tl_transform)(TL_TRANSFORM_DCT + i), M, Phi);
+    return tl_fail(ctx, TLNMF_ERR_OPTION, "transform = %s is not one of dct|dft|identity", kind);
 }

@@ -1,5 +1,6 @@
 /* Rows of Phi as sinusoids (the paper's Table II): amplitude, phase, frequency by least squares. */
-#include "search/search.h"
+#include "measure/atoms.h"
+#include "base/record.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ static sinusoid fit_at(int64_t M, const double *row, double w)
     if (det > 1e-9 * cc * cc) {
         fit.p = (ss * rc - cs * rs) / det;
         fit.q = (cc * rs - cs * rc) / det;
-    } else { /* at 0 and half the rate the sine vanishes */
+    } else { /* at frequency 0 and at half the rate the sine vanishes */
         fit.p = rc / cc;
     }
     fit.explained = fit.p * rc + fit.q * rs;
@@ -54,7 +55,7 @@ static sinusoid refine(int64_t M, const double *row, double lo, double hi)
     return a.explained >= b.explained ? a : b;
 }
 
-/* A grid of an eighth of the frequency resolution cannot miss the highest lobe. */
+/* The grid spacing is an eighth of the frequency resolution: it cannot miss the highest lobe. */
 static sinusoid fit_row(int64_t M, const double *row)
 {
     int64_t steps = 4 * M;
@@ -75,20 +76,20 @@ static void name_note(tl_atom *atom)
                                           "F#", "G",  "G#", "A",  "A#", "B"};
     double midi = 69.0 + 12.0 * log2(atom->frequency / 440.0);
     atom->note[0] = '\0';
+    atom->key = NAN;
     if (!(midi >= 0.0 && midi < 1000.0))
         return;
     unsigned nearest = (unsigned)floor(midi + 0.5) % 1000u;
+    atom->key = nearest;
     atom->cents = 100.0 * (midi - nearest);
     snprintf(atom->note, sizeof atom->note, "%s%d", names[nearest % 12], (int)(nearest / 12) - 1);
 }
 
-static tl_atom describe(const tl_result *result, int64_t row, double rate)
+static tl_atom describe(int64_t M, const double *phi, int64_t row, double energy, double rate)
 {
-    int64_t M = result->info.M;
-    const double *phi = result->Phi + row * M;
     sinusoid fit = fit_row(M, phi);
     tl_atom atom = {.row = row,
-                    .energy = result->energy[row],
+                    .energy = energy,
                     .frequency = fit.w * rate / TWO_PI,
                     .amplitude = hypot(fit.p, fit.q),
                     .phase = atan2(-fit.q, fit.p)};
@@ -100,10 +101,9 @@ static tl_atom describe(const tl_result *result, int64_t row, double rate)
     return atom;
 }
 
-tlnmf_error tlnmf_result_atoms(tlnmf_ctx *ctx, const tl_result *result, double rate, tl_atom *atoms,
-                               int64_t count)
+tlnmf_error tl_find_atoms(tlnmf_ctx *ctx, int64_t M, const double *Phi, const double *energy,
+                          double rate, tl_atom *atoms, int64_t count)
 {
-    int64_t M = result->info.M;
     if (!(rate > 0.0 && isfinite(rate)))
         return tl_fail(ctx, TLNMF_ERR_OPTION, "rate = %g must be positive", rate);
     if (count < 0 || count > M)
@@ -111,17 +111,75 @@ tlnmf_error tlnmf_result_atoms(tlnmf_ctx *ctx, const tl_result *result, double r
                        (long long)count, (long long)M);
     double last = INFINITY;
     int64_t last_row = -1;
-    for (int64_t i = 0; i < count; i++) { /* the next in the order (energy falling, row rising) */
+    for (int64_t i = 0; i < count; i++) { /* by descending energy, then by ascending row */
         int64_t next = -1;
         for (int64_t row = 0; row < M; row++) {
-            double e = result->energy[row];
+            double e = energy[row];
             bool after = e < last || (e == last && row > last_row);
-            if (after && (next < 0 || e > result->energy[next]))
+            if (after && (next < 0 || e > energy[next]))
                 next = row;
         }
-        atoms[i] = describe(result, next, rate);
-        last = result->energy[next];
+        atoms[i] = describe(M, Phi + next * M, next, energy[next], rate);
+        last = energy[next];
         last_row = next;
     }
     return TLNMF_OK;
+}
+
+/* ---- as a record ----------------------------------------------------------------------------- */
+
+static double value_of(const tl_atom *atom, int column)
+{
+    const double values[] = {(double)atom->row, atom->energy, atom->frequency, atom->amplitude,
+                             atom->phase,       atom->error,  atom->key,       atom->cents};
+    return values[column];
+}
+
+static tlnmf_error put_atoms(tlnmf_ctx *ctx, const tl_atom *atom, const char **notes, int64_t count,
+                             tlnmf_record *out)
+{
+    static const char *const columns[] = {"row",   "energy", "frequency", "amplitude",
+                                          "phase", "error",  "key",       "cents"};
+    double *x;
+    for (int c = 0; c < (int)(sizeof columns / sizeof *columns); c++) {
+        TRY(tl_record_new_array(ctx, out, columns[c], 1, &count, &x));
+        for (int64_t i = 0; i < count; i++)
+            x[i] = value_of(&atom[i], c);
+    }
+    for (int64_t i = 0; i < count; i++)
+        notes[i] = atom[i].note;
+    return tlnmf_set_texts(ctx, out, "note", notes, (size_t)count);
+}
+
+tlnmf_error tlnmf_atoms(tlnmf_ctx *ctx, const tlnmf_record *model, double rate, int64_t count,
+                        tlnmf_record **atoms)
+{
+    const double *Phi, *energy;
+    int64_t shape[TLNMF_MAX_RANK];
+    TL_NEED(ctx, atoms);
+    *atoms = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, model);
+    tlnmf_get_array(model, "Phi", NULL, shape);
+    int64_t M = shape[0];
+    TRY(tl_record_expect(ctx, model, "the model", "Phi", 2, (int64_t[]){M, M}, &Phi));
+    TRY(tl_record_expect(ctx, model, "the model", "energy", 1, &M, &energy));
+    if (Phi == NULL || energy == NULL)
+        return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "the model has no %s",
+                       Phi == NULL ? "Phi" : "energy of its rows");
+    if (count < 0 || count > M)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "%lld atoms asked for, there are %lld",
+                       (long long)count, (long long)M);
+    tl_atom *atom;
+    const char **notes;
+    void *block;
+    tl_slot table[] = {TL_SLOT(atom, count), TL_SLOT(notes, count)};
+    TRY(TL_ARENA(ctx, "the atoms", table, &block));
+    tlnmf_error error = tl_find_atoms(ctx, M, Phi, energy, rate, atom, count);
+    if (error == TLNMF_OK)
+        error = tlnmf_record_create(ctx, atoms);
+    if (error == TLNMF_OK)
+        error = tl_record_keep_if(put_atoms(ctx, atom, notes, count, *atoms), atoms);
+    tl_release(&ctx->hooks, block);
+    return error;
 }

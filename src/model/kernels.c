@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-void tl_transform(const tlnmf_data *data, const tl_arithmetic *in, const double *Phi, double *X,
-                  double *V)
+void tl_coefficients(const tlnmf_data *data, const tl_arithmetic *in, const double *Phi, double *X,
+                     double *V)
 {
     int64_t M = data->M, T = data->T;
     tl_multiply(in, &(tl_product){TL_PLAIN, M, T, M, 1.0, Phi, M, data->R, T, 0.0, X, T});
@@ -42,7 +42,7 @@ void tl_weights(int64_t M, int64_t N, int64_t K, const double *W, const double *
     tl_inverse(M * N, U, eps, U);
 }
 
-/* Sums run in LANES interleaved parts: that is what vector units do, and the same on all of them */
+/* Sums run in LANES interleaved parts, so that every instruction set adds in the same order. */
 enum { LANES = 16 };
 
 TL_HOT double tl_sum_product(int64_t count, const double *x, double shift, const double *y)
@@ -60,10 +60,10 @@ TL_HOT double tl_sum_product(int64_t count, const double *x, double shift, const
 }
 
 /* log prod 2^e m = log(prod m) + (sum e) log 2, with the mantissas m in [1, 2): one logarithm for
- * up to 512 numbers a lane, and no overflow at any scale. */
+ * up to 512 numbers a lane, and no overflow at any scale. The last numbers, which do not fill a row
+ * of lanes, have their own product and sum. */
 typedef struct log_sum {
-    double mantissa[LANES],
-        last_mantissa; /* the last: of numbers that fill no whole row of lanes */
+    double mantissa[LANES], last_mantissa;
     int64_t exponent[LANES], last_exponent;
 } log_sum;
 
@@ -148,7 +148,8 @@ TL_HOT double tl_divergence(int64_t count, const double *V, double eps, const do
     return total;
 }
 
-/* The gradient goes by panels of whole frames: BLAS is as fast on a panel as on the full matrix. */
+/* The gradient is computed by panels of whole frames: BLAS is as fast on a panel as on the full
+ * matrix. */
 enum { PANEL = 512 };
 
 int64_t tl_gradient_scratch(const tlnmf_data *data)
@@ -179,7 +180,7 @@ TL_HOT static void weigh(const tlnmf_data *data, const double *X, const double *
     }
 }
 
-/* The first frame that does not fit the panel that begins with frame `first`. */
+/* The end of the panel that begins with frame `first`: the first frame that does not fit. */
 static int64_t panel_end(const tlnmf_data *data, int64_t first)
 {
     int64_t last = first + 1;

@@ -1,5 +1,5 @@
-/* The hot loops. M x N, M x T, .. are matrices in C order; columns of X are grouped by frame as in
- * tlnmf_data. Every kernel has a plain-loop twin in naive.h, which the tests hold it against. */
+/* The hot loops. Matrices (M x N, M x T, ..) are in C order; columns of X are grouped by frame as
+ * in tlnmf_data. Every kernel has a plain-loop twin in naive.h, which tests compare it with. */
 #ifndef TLNMF_MODEL_KERNELS_H
 #define TLNMF_MODEL_KERNELS_H
 
@@ -7,8 +7,8 @@
 #include "linalg/linalg.h"
 
 /* (1) X = Phi R (M x T), and V from it. */
-void tl_transform(const tlnmf_data *data, const tl_arithmetic *in, const double *Phi, double *X,
-                  double *V);
+void tl_coefficients(const tlnmf_data *data, const tl_arithmetic *in, const double *Phi, double *X,
+                     double *V);
 
 /* (1) V_mn = sum of X_mt^2 over the columns t of frame n. Reads X (M x T), writes V (M x N). */
 void tl_power(const tlnmf_data *data, const double *X, double *V);
@@ -29,8 +29,8 @@ double tl_sum_log(int64_t count, const double *x, double shift);
 /* (4) sum f((V + eps) U), f(x) = x - 1 - log x. */
 double tl_divergence(int64_t count, const double *V, double eps, const double *U);
 
-/* (10) G_ab = 2 sum_t U_a,n(t) X_at X_bt. Writes G (M x M), and on the way UX, which has
- * tl_gradient_scratch() numbers. */
+/* (10) G_ab = 2 sum_t U_a,n(t) X_at X_bt. Writes G (M x M). UX is scratch of tl_gradient_scratch()
+ * numbers. */
 int64_t tl_gradient_scratch(const tlnmf_data *data);
 void tl_gradient(const tlnmf_data *data, const tl_arithmetic *in, const double *X, const double *U,
                  double *UX, double *G);
@@ -47,17 +47,17 @@ typedef struct tl_mu {
     double eps;                          /* of the update at hand */
     const double *V, *V_turned;          /* M x N and N x M, as given to tl_mu_begin */
     double *W_turned, *H_turned;         /* K x M, N x K */
-    double *panel_V, *panel, *num, *den; /* of the columns at work */
+    double *panel_V, *panel, *num, *den; /* scratch: one panel of columns */
 } tl_mu;
 
 enum { TL_MU_SLOTS = 6 };
 void tl_mu_slots(tl_mu *mu, int64_t M, int64_t N, int64_t K, tl_slot slots[TL_MU_SLOTS]);
 
-/* (9) The columns of W to sum 1, W H unchanged; a column that has died stays as it is. */
+/* (9) Scales the columns of W to sum 1 and keeps W H. A column of zeros stays as it is. */
 void tl_normalise(int64_t M, int64_t N, int64_t K, double *W, double *H);
 
-/* Takes note of V (M x N) and writes V' to `turned`; both must stay as they are during the updates
- * that follow. NULL is enough for updates of H alone. */
+/* Remembers V (M x N) and writes V' to `turned`. Neither may change during the updates that follow.
+ * `turned` may be NULL for updates of H alone. */
 void tl_mu_begin(tl_mu *mu, const double *V, double *turned);
 /* (7)-(9): one update of H, then of W, then the columns of W to sum 1. */
 void tl_mu_update(tl_mu *mu, double eps, double *W, double *H);
@@ -65,7 +65,7 @@ void tl_mu_update(tl_mu *mu, double eps, double *W, double *H);
 void tl_mu_update_H(tl_mu *mu, double eps, const double *W, double *H);
 
 /* (8) in two parts, for frames that are spread over machines: numerator and denominator of every
- * entry of W over the frames that are here (K x M each), and the update from their sums. */
+ * entry of W over the local frames (K x M each), then the update from their global sums. */
 void tl_mu_sums_W(tl_mu *mu, double eps, const double *W, const double *H, double *num,
                   double *den);
 void tl_mu_scale_W(const tl_mu *mu, const double *num, const double *den, double *W);

@@ -1,5 +1,5 @@
-/* What is minimised, and over what: the data, the rank, the floor, the rules that Phi obeys. How it
- * is computed is an engine's business. */
+/* What is minimised, and over what: the data, the rank, the floor, the constraints on Phi. How it
+ * is computed is the engine's business. */
 #ifndef TLNMF_MODEL_MODEL_H
 #define TLNMF_MODEL_MODEL_H
 
@@ -21,7 +21,7 @@ typedef enum tl_group { TL_ORTHOGONAL } tl_group;
 /* Which rows of Phi share a power and a row of W. Groups of rows, such as pairs, will be others. */
 typedef enum tl_ties { TL_UNTIED } tl_ties;
 
-/* Penalties on H will stand here, too, each with its weight. */
+/* Penalties on H will be added here, each with its weight. */
 typedef struct tl_model {
     const tlnmf_data *data;
     int64_t K;    /* 0: no W and H, only joint diagonalisation */

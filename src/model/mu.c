@@ -2,9 +2,9 @@
  *
  * The update of H reads V by columns, that of W by rows. V' is kept beside V, so that both are the
  * same computation with the roles exchanged: `right` (K x columns) is updated from V (rows x
- * columns) and `left` (rows x K). It goes panel by panel of columns, eight rows by eight columns at
- * a time: a lane of columns for each row, so that sums over rows need no reduction and stay in
- * cache, and every number that is loaded is used eight times. */
+ * columns) and `left` (rows x K). It runs over panels of columns, in blocks of eight rows by eight
+ * columns. Each row of a block is one vector of columns: sums over rows need no reduction and stay
+ * in cache, and every number that is loaded is used eight times. */
 #include "model/kernels.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 enum { LANE = 8, ROWS = 8, BLOCKS = 4, PANEL = LANE * BLOCKS };
 
-/* Eight columns of one row, wherever they stand. */
+/* Eight columns of one row, at any address. */
 typedef double lane __attribute__((vector_size(LANE * sizeof(double)), aligned(sizeof(double))));
 
 void tl_mu_slots(tl_mu *mu, int64_t M, int64_t N, int64_t K, tl_slot slots[TL_MU_SLOTS])
@@ -30,8 +30,8 @@ void tl_mu_slots(tl_mu *mu, int64_t M, int64_t N, int64_t K, tl_slot slots[TL_MU
         slots[i] = (tl_slot){parts[i].part, parts[i].count, sizeof(double)};
 }
 
-/* x times (num / den)^gamma. A denominator of zero means that the other factor's component is zero
- * throughout: then x does not matter and stays. */
+/* x times (num / den)^gamma. A denominator of 0 means that the other factor's component is all
+ * zeros: x has no effect then and stays. */
 static inline __attribute__((always_inline)) double scaled(double x, double num, double den,
                                                            double gamma)
 {
@@ -41,7 +41,7 @@ static inline __attribute__((always_inline)) double scaled(double x, double num,
     return x * (gamma == 0.5 ? sqrt(ratio) : pow(ratio, gamma));
 }
 
-/* A macro, since vectors that pass through functions would tie the ABI to the instruction set. */
+/* A macro: vectors passed to functions would tie the ABI to the instruction set. */
 #define LOAD(x)     (*(const lane *)(const void *)(x))
 #define STORE(x, v) (*(lane *)(void *)(x) = (v))
 
@@ -76,8 +76,8 @@ block(tl_mu *mu, int64_t rows, int64_t j, const double *V, int64_t stride, const
     }
 }
 
-/* All blocks of some rows. A panel at the right edge, whose columns do not fill their lanes, is
- * copied first; what stands beyond its edge is not used by anyone. */
+/* All blocks of these rows. A panel at the right edge whose columns do not fill their lanes is
+ * copied first; values beyond the edge are not used. */
 static inline __attribute__((always_inline)) void row_of_blocks(tl_mu *mu, int64_t rows,
                                                                 int64_t width, const double *V,
                                                                 int64_t stride, const double *left)
@@ -169,7 +169,7 @@ void tl_mu_update_H(tl_mu *mu, double eps, const double *W, double *H)
     update(mu, mu->M, mu->N, mu->V, W, H);
 }
 
-/* W and H turned, which is where (8) is computed. */
+/* W' and H', on which (8) is computed. */
 static void turn_factors(tl_mu *mu, const double *W, const double *H)
 {
     turn(mu->M, mu->K, W, mu->W_turned);

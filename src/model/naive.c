@@ -174,7 +174,7 @@ void tl_naive_update(const tl_naive_nmf *f)
     tl_naive_normalise(f->M, f->N, f->K, f->W, f->H);
 }
 
-/* By the angle itself: sum U V is const + p/2 cos 2t + D sin 2t. */
+/* From the angle itself: sum U V is const + p/2 cos 2t + D sin 2t. */
 double tl_naive_angle(const tl_naive_pair *r, double *gain)
 {
     double p = 0.0, D = 0.0;
@@ -251,7 +251,7 @@ void tl_naive_exp(int64_t M, const double *E, double *out, double *scratch)
     }
 }
 
-/* A to its inverse by Gauss and Jordan, without pivoting: what it is given is I + E. */
+/* Inverts A by Gauss-Jordan elimination without pivoting, which is safe for A = I + E. */
 static void invert(int64_t M, double *A)
 {
     for (int64_t i = 0; i < M; i++) {
@@ -270,7 +270,7 @@ static void invert(int64_t M, double *A)
     }
 }
 
-/* Newton's iteration, until its quadratic convergence is done. */
+/* Newton's iteration until it has converged. */
 void tl_naive_polar(int64_t M, const double *E, double *out, double *scratch)
 {
     double change = 1.0;

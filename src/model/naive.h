@@ -1,5 +1,5 @@
-/* The equations of docs/spec.md as plain loops: slow, obvious, and what the tests compare with.
- * They work on the realisations themselves, Y[S][M][N], not on compressed columns. */
+/* The equations of docs/spec.md as plain loops: slow and obvious. Tests compare the kernels with
+ * them. They work on the realisations Y[S][M][N], not on compressed columns. */
 #ifndef TLNMF_MODEL_NAIVE_H
 #define TLNMF_MODEL_NAIVE_H
 
@@ -38,7 +38,7 @@ typedef struct tl_naive_pair {
     int64_t T;
     const double *xa, *xb, *ua, *ub;
 } tl_naive_pair;
-/* The best angle, and by how much sum U V falls at it; a turn of two rows by an angle. */
+/* The best angle, and by how much sum U V falls there; the rotation of two rows by an angle. */
 double tl_naive_angle(const tl_naive_pair *pair, double *gain);
 void tl_naive_turn(int64_t count, double angle, double *a, double *b);
 /* All pairs a < b in turn: rows of X and U are T long, Phi is M x M. */

@@ -1,5 +1,4 @@
-/* Scores of a separation: BSS Eval 3 (Vincent, Gribonval, Fevotte 2006) and SI-SDR (Le Roux et al.
- * 2019). */
+/* Scores of a separation: BSS Eval 3 (Vincent, Gribonval, Fevotte 2006) and SI-SDR. */
 #include "score/project.h"
 
 #include "linalg/linalg.h"
@@ -14,18 +13,12 @@ typedef struct evaluation {
     bool *reference_silent, *estimate_silent; /* n x (channels + 1), the last: all channels */
     bss_energies *energies;                   /* (channels + 1) x n x n: estimate, reference */
     double *wish;                             /* n x n: reference, estimate */
-    void *block;
+    void *memory;
 } evaluation;
 
-/* Nothing beside nothing counts as nothing wrong, as in mir_eval. */
-static double decibels(double a, double b)
-{
-    return b > 0.0 ? 10.0 * log10(a / b) : INFINITY;
-}
-
-/* A power of two that brings the loudest sample near 1, so that no square overflows or vanishes;
- * scores do not depend on it. */
-static void look_at(const tl_score_signals *in, const double *x, double *scale, bool *silent)
+/* Finds which channels are silent, and a power of two that brings the loudest sample near 1, so
+ * that squares neither overflow nor underflow. Scores do not depend on it. */
+static void inspect(const tl_score_signals *in, const double *x, double *scale, bool *silent)
 {
     double loudest = 0.0;
     for (int c = 0; c <= in->channels; c++)
@@ -54,11 +47,11 @@ static tlnmf_error create(tlnmf_ctx *ctx, const tl_score_signals *in, evaluation
                        TL_SLOT(ev->estimate_silent, n * (channels + 1)),
                        TL_SLOT(ev->energies, (channels + 1) * n * n),
                        TL_SLOT(ev->wish, n * n)};
-    TRY(TL_ARENA(ctx, "the scores", table, &ev->block));
+    TRY(TL_ARENA(ctx, "the scores", table, &ev->memory));
     for (int64_t i = 0; i < n; i++) {
-        look_at(in, in->reference[i], &ev->reference_scale[i],
+        inspect(in, in->reference[i], &ev->reference_scale[i],
                 ev->reference_silent + i * (channels + 1));
-        look_at(in, in->estimate[i], &ev->estimate_scale[i],
+        inspect(in, in->estimate[i], &ev->estimate_scale[i],
                 ev->estimate_silent + i * (channels + 1));
     }
     return TLNMF_OK;
@@ -73,7 +66,7 @@ static void select_channel(evaluation *ev, int c)
     }
 }
 
-/* The energies of each channel, and their sums over the channels behind them. */
+/* Fills ev->energies: those of each channel, then their sums over all channels. */
 static tlnmf_error measure(tlnmf_ctx *ctx, evaluation *ev, int64_t filter)
 {
     int64_t n = ev->n, channels = ev->in->channels, pairs = n * n;
@@ -101,9 +94,9 @@ static int64_t count_sounding(const evaluation *ev, int c)
     return count;
 }
 
-/* By the mean SIR of all channels together, or by SDR if only one reference sounds and nothing can
- * interfere. A silent reference has no wish; a silent estimate is what everybody else wants least.
- */
+/* Pairs references and estimates by the mean SIR of all channels together, or by SDR if only one
+ * reference sounds, since nothing can interfere then. For a silent reference all estimates are
+ * equal; a silent estimate is the worst for any other reference. */
 static tlnmf_error permute(tlnmf_ctx *ctx, evaluation *ev, int64_t *match)
 {
     int64_t n = ev->n, channels = ev->in->channels;
@@ -113,7 +106,7 @@ static tlnmf_error permute(tlnmf_ctx *ctx, evaluation *ev, int64_t *match)
     for (int64_t r = 0; r < n; r++)
         for (int64_t e = 0; e < n; e++) {
             const bss_energies *x = ev->energies + channels * n * n + e * n + r;
-            double score = decibels(x->target, interferes ? x->interference : x->rest);
+            double score = tl_decibels(x->target, interferes ? x->interference : x->rest);
             if (no_reference[r * (channels + 1)])
                 score = 0.0;
             else if (no_estimate[e * (channels + 1)])
@@ -123,25 +116,17 @@ static tlnmf_error permute(tlnmf_ctx *ctx, evaluation *ev, int64_t *match)
     return tl_score_assign(ctx, n, ev->wish, match);
 }
 
-/* docs/spec.md (S4): e against a r with the best a, over channels first .. last - 1. */
-static double si_sdr(const evaluation *ev, int64_t r, int64_t e, int first, int last)
+/* Over channels first .. last-1. */
+static double si_sdr_of(const evaluation *ev, int64_t r, int64_t e, int first, int last)
 {
-    const tl_score_signals *in = ev->in;
-    const double *x = in->reference[r], *y = in->estimate[e];
-    double xs = ev->reference_scale[r], ys = ev->estimate_scale[e];
-    double xx = 0.0, xy = 0.0, rest = 0.0;
-    for (int64_t t = 0; t < in->frames; t++)
-        for (int64_t i = t * in->channels + first; i < t * in->channels + last; i++) {
-            xx += xs * x[i] * (xs * x[i]);
-            xy += xs * x[i] * (ys * y[i]);
-        }
-    double a = xx > 0.0 ? xy / xx : 0.0;
-    for (int64_t t = 0; t < in->frames; t++)
-        for (int64_t i = t * in->channels + first; i < t * in->channels + last; i++) {
-            double d = ys * y[i] - a * (xs * x[i]);
-            rest += d * d;
-        }
-    return decibels(a * a * xx, rest);
+    return tl_si_sdr(&(tl_si_sdr_pair){.reference = ev->in->reference[r],
+                                       .estimate = ev->in->estimate[e],
+                                       .reference_scale = ev->reference_scale[r],
+                                       .estimate_scale = ev->estimate_scale[e],
+                                       .samples = ev->in->frames,
+                                       .channels = ev->in->channels,
+                                       .first = first,
+                                       .last = last});
 }
 
 static tl_score score_of(const evaluation *ev, int64_t r, int64_t e, int c)
@@ -155,10 +140,10 @@ static tl_score score_of(const evaluation *ev, int64_t r, int64_t e, int c)
     if (score.state != TL_SCORED)
         return score;
     const bss_energies *x = ev->energies + (c * ev->n + e) * ev->n + r;
-    score.sdr = decibels(x->target, x->rest);
-    score.sir = count_sounding(ev, c) > 1 ? decibels(x->target, x->interference) : INFINITY;
-    score.sar = decibels(x->projection, x->artifacts);
-    score.si_sdr = c < channels ? si_sdr(ev, r, e, c, c + 1) : si_sdr(ev, r, e, 0, channels);
+    score.sdr = tl_decibels(x->target, x->rest);
+    score.sir = count_sounding(ev, c) > 1 ? tl_decibels(x->target, x->interference) : INFINITY;
+    score.sar = tl_decibels(x->projection, x->artifacts);
+    score.si_sdr = c < channels ? si_sdr_of(ev, r, e, c, c + 1) : si_sdr_of(ev, r, e, 0, channels);
     return score;
 }
 
@@ -185,7 +170,7 @@ tlnmf_error tl_score_evaluate(tlnmf_ctx *ctx, const tl_score_signals *separation
         for (int64_t r = 0; r < n; r++)
             for (int c = 0; c <= channels; c++)
                 scores[r * (channels + 1) + c] = score_of(&ev, r, match[r], c);
-    tl_release(&ctx->hooks, ev.block);
+    tl_release(&ctx->hooks, ev.memory);
     return error;
 }
 

@@ -17,14 +17,14 @@ static inline double bss_sample(const bss_signal *signal, int64_t t)
     return signal->scale * signal->x[t * signal->stride];
 }
 
-/* The energies of an estimate beside a reference, docs/spec.md (S2): of the target P_r e, of the
- * projection on all references P e, of the interference P e - P_r e, of the artifacts e - P e, and
- * of all that is not target, e - P_r e. */
+/* The energies of an estimate for one reference, docs/spec.md (S2): target P_r e, projection on all
+ * references P e, interference P e - P_r e, artifacts e - P e, and e - P_r e, all that is not
+ * target. */
 typedef struct bss_energies {
     double target, projection, interference, artifacts, rest;
 } bss_energies;
 
-/* Adds to energies[e * sources + r] those of one channel. */
+/* Adds the energies of one channel to energies[e * sources + r]. */
 tlnmf_error bss_project(tlnmf_ctx *ctx, int64_t sources, int64_t frames, int64_t filter,
                         const bss_signal *reference, const bss_signal *estimate,
                         bss_energies *energies);

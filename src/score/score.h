@@ -1,5 +1,5 @@
-/* Numbers from sound: Fourier transforms, scores of a separation. The program's room, as io is; it
- * knows no files. Signals are x[frame * channels + channel]. */
+/* Scores of a separation: SDR, SIR, SAR of BSS Eval 3, SI-SDR, and which estimate belongs to which
+ * reference. Reads no files. Signals are x[sample * channels + channel]. */
 #ifndef TLNMF_SCORE_SCORE_H
 #define TLNMF_SCORE_SCORE_H
 
@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* ---- scores (bss.c) -------------------------------------------------------------------------- */
+/* ---- BSS Eval (bss.c) ------------------------------------------------------------------------ */
 
 typedef enum tl_score_state {
     TL_SCORED = 0,
@@ -23,7 +23,7 @@ typedef struct tl_score {
 
 /* `sources` references and as many estimates, all of the same length and channels. */
 typedef struct tl_score_signals {
-    int64_t sources, frames;
+    int64_t sources, frames; /* frames: samples of each channel */
     int channels;
     const double *const *reference, *const *estimate;
 } tl_score_signals;
@@ -40,6 +40,32 @@ tlnmf_error tl_score_evaluate(tlnmf_ctx *ctx, const tl_score_signals *separation
 
 /* The mean of the scored ones among rows 0, stride, 2 stride, ..; NaN if there is none. */
 tl_score tl_score_mean(int64_t count, int64_t stride, const tl_score *scores);
+
+/* ---- SI-SDR (si_sdr.c) ----------------------------------------------------------------------- */
+
+/* A reference and its estimate. Scales are powers of two that keep squares in the range of a
+ * double; SI-SDR does not depend on them. */
+typedef struct tl_si_sdr_pair {
+    const double *reference, *estimate;
+    double reference_scale, estimate_scale;
+    int64_t samples, channels;
+    int64_t first, last; /* the channels to compare are first .. last-1 */
+} tl_si_sdr_pair;
+
+/* (S4) in dB, for reports. The error is summed sample by sample, which is exact at any level.
+ * Infinite if there is no error; neither signal may be silent. */
+double tl_si_sdr(const tl_si_sdr_pair *pair);
+
+/* (S4) in dB, for comparing candidates: one pass, limited to the range below. A silent estimate
+ * gets the lowest value; with a silent reference every estimate gets the highest. */
+#define TL_SI_SDR_LEAST (-30.0)
+#define TL_SI_SDR_MOST  60.0
+double tl_si_sdr_bounded(const tl_si_sdr_pair *pair);
+
+/* 10 log10(a / b). Infinite for b = 0, even if a = 0: no error, as in mir_eval. */
+double tl_decibels(double a, double b);
+
+/* ---- assignment (assign.c) ------------------------------------------------------------------- */
 
 /* column[row]: the assignment of n rows to n columns with the largest sum of score[row * n +
  * column], by the Hungarian algorithm. Infinities count as +-10^4, NaN as -10^4. */

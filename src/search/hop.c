@@ -1,4 +1,4 @@
-/* Basin hopping. */
+/* Basin hopping: when it is used, how points are perturbed, the loop. */
 #include "search/hop.h"
 #include "base/rng.h"
 
@@ -6,7 +6,7 @@
 
 bool tl_is_small(const tlnmf_data *data, int64_t K)
 {
-    enum { SMALL = 2000 }; /* unknowns */
+    enum { SMALL = 2000 }; /* number of unknowns whose descents take milliseconds */
     return data->M * data->M + (data->M + data->N) * K <= SMALL;
 }
 
@@ -15,10 +15,10 @@ int64_t tl_hop_count(const tl_settings *opt, const tlnmf_data *data, int64_t K)
     enum { FEW = 4 };
     if (opt->hops >= 0)
         return opt->hops;
-    return opt->solver == TLNMF_SOLVER_FAST && tl_is_small(data, K) ? FEW : 0;
+    return opt->solver == TL_ALGORITHM_FAST && tl_is_small(data, K) ? FEW : 0;
 }
 
-/* Entries, and a hundredth of their mean so that small ones move, times e^randn; zeros stay. */
+/* Multiplies x + 0.01 mean(x) by e^randn, so that small entries move, too. Zeros stay. */
 static void kick_factor(tl_rng *rng, int64_t count, double *x)
 {
     double mean = 0.0;
@@ -29,7 +29,7 @@ static void kick_factor(tl_rng *rng, int64_t count, double *x)
             x[i] = (x[i] + 0.01 * mean) * exp(tl_rng_normal(rng));
 }
 
-/* A random rotation by angles of about 3/sqrt(M): every row ends up far from where it was. */
+/* A random rotation by angles of about 3/sqrt(M): moves every row far away. */
 static void kick_Phi(tl_rng *rng, const tl_point *point)
 {
     int64_t M = point->M;
@@ -54,15 +54,15 @@ static tlnmf_error kick(const tl_point *point, void *rng)
 void tl_hop_search(int64_t hops, tl_shelf *best_point, const tl_solver *solver, tl_engine *e,
                    tl_run *run, uint64_t seed)
 {
-    const uint64_t apart = (uint64_t)1 << 40; /* from the streams that the starts are drawn from */
+    const uint64_t apart = (uint64_t)1 << 40; /* from the streams of the starts themselves */
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, seed, apart + (uint64_t)run->start);
+    tl_rng_seed(&rng, TL_STREAM_OWN, seed, apart + (uint64_t)run->start);
     double first = tl_engine_values(e, TL_C).C, best = first;
     tl_shelf_put(best_point, 0, e);
-    for (int64_t i = 0; i < hops && !tl_run_interrupted(run, TLNMF_STAGE_TL); i++) {
+    for (int64_t i = 0; i < hops && !tl_run_interrupted(run, TL_STAGE_TL); i++) {
         tl_run again = {
             .opt = run->opt, .monitor = run->monitor, .start = run->start, .quiet = true};
-        (void)tl_engine_fill(e, TL_ALL, kick, &rng); /* which cannot fail */
+        (void)tl_engine_fill(e, TL_ALL, kick, &rng); /* cannot fail */
         solver->tl(e, &again);
         double C = tl_engine_values(e, TL_C).C;
         if (C < best) {
@@ -75,9 +75,10 @@ void tl_hop_search(int64_t hops, tl_shelf *best_point, const tl_solver *solver, 
         run->nmf_seconds += again.nmf_seconds;
         run->transform_seconds += again.transform_seconds;
     }
-    if (best < first) { /* one row for where all hops together led */
+    if (best < first) { /* all hops together are one more iteration */
         tl_values v = tl_engine_values(e, TL_C | TL_L | TL_I);
-        tl_run_record(run, &(tl_trace_row){TLNMF_STAGE_TL, ++run->iterations, v.C, v.L, v.I, NAN},
+        run->iterations++;
+        tl_run_record(run, &(tl_iteration){TL_STAGE_TL, run->iterations, v.C, v.L, v.I, NAN},
                       tl_max(run->opt->J, run->iterations));
     }
 }

@@ -7,9 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-/* The results of a search: the one asked for, and the other method's where both run. */
+/* The results of a search: the one asked for, and the other method's if both run. */
 typedef struct results {
-    tl_goal goal; /* what `best` minimises */
+    tl_goal goal; /* what `best` minimises: never AUTO */
     tl_result *best, *other;
 } results;
 
@@ -20,7 +20,7 @@ typedef struct polishing {
     tl_result *best;
 } polishing;
 
-/* Goes on from the best point to the tolerance that was asked for. */
+/* Continues from the best point to the tolerance that the settings ask for. */
 static tlnmf_error polish(void *arg)
 {
     const polishing *p = arg;
@@ -46,13 +46,14 @@ static tlnmf_error polish(void *arg)
     return TLNMF_OK;
 }
 
-/* Fast and large: all starts just far enough to rank them, then the best to the end. A small
- * problem's starts are cheap and its minima close together, so that each goes to the end. */
+/* Large problems on the fast solver: run all starts at low accuracy to rank them, then continue the
+ * best. Small problems: run each start to the end, since they are cheap and their minima close
+ * together. */
 static tlnmf_error search_tl(tl_pool *pool, results *r)
 {
     const double enough = 1e-9;
     const tl_settings *opt = pool->opt;
-    bool quick = opt->solver == TLNMF_SOLVER_FAST && opt->tol < enough &&
+    bool quick = opt->solver == TL_ALGORITHM_FAST && opt->tol < enough &&
                  !tl_is_small(pool->data, pool->plan.K);
     pool->quick.tol = enough;
     TRY(tl_pool_run(
@@ -65,8 +66,8 @@ static tlnmf_error search_tl(tl_pool *pool, results *r)
 
 /* ---- JD+NMF ---------------------------------------------------------------------------------- */
 
-/* NMF at the best Phi of JD, from `count` starts, some of them on a shelf. JD's trace and outcome
- * are kept in front. */
+/* NMF at the best Phi of JD, from `count` starts, some of them on a shelf. The trace of JD comes
+ * first. If NMF converges, the outcome is JD's. */
 static tlnmf_error nmf_after_jd(tl_pool *pool, const tl_result *jd, const tl_shelf *more,
                                 int64_t count, tl_result *best)
 {
@@ -83,14 +84,14 @@ static tlnmf_error nmf_after_jd(tl_pool *pool, const tl_result *jd, const tl_she
         memcpy(best->trace, jd->trace, (size_t)jd->trace_length * sizeof *best->trace);
     best->trace_length = jd->trace_length + rows;
     if (best->info.outcome == TLNMF_CONVERGED || best->info.outcome == TLNMF_STATIONARY)
-        /* then the run is as good as its diagonalisation */
+        /* the run is only as good as its diagonalisation */
         best->info.outcome = jd->info.outcome;
     best->info.iterations = jd->info.iterations;
     best->info.best_start = jd->info.best_start;
     return TLNMF_OK;
 }
 
-/* JD's own result, before there are W and H. */
+/* The result of JD alone, without W and H. */
 static tlnmf_error create_jd(const tl_pool *pool, tl_result **out)
 {
     return tl_result_create(pool->ctx, pool->data, pool->opt, 0, pool->plan.trace_capacity, out);
@@ -104,13 +105,13 @@ static tlnmf_error search_jd(tl_pool *pool, results *r)
     tlnmf_error error = tl_pool_run(pool, &(tl_batch){.job = TL_JOB_JD, .count = P, .best = jd});
     if (error == TLNMF_OK)
         error = nmf_after_jd(pool, jd, NULL, P, r->best);
-    tlnmf_result_free(jd);
+    tl_result_free(jd);
     return error;
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- both methods ---------------------------------------------------------------------------- */
 
-/* TL-NMF from the point that JD+NMF reached, as start number p. */
+/* TL-NMF from the point that JD+NMF reached, counted as start number p. */
 static tlnmf_error tl_from(tl_pool *pool, const tl_result *jd, int64_t p, tl_result *best)
 {
     const tl_shelf reached = {.Phi = jd->Phi, .W = jd->W, .H = jd->H};
@@ -122,13 +123,13 @@ static tlnmf_error tl_from(tl_pool *pool, const tl_result *jd, int64_t p, tl_res
                                          .best = best});
 }
 
-/* What an exchange keeps on the way: all points of each method, and JD's best Phi. */
+/* The intermediate results of an exchange: all points of each method, and JD's best Phi. */
 typedef struct exchanged {
     tl_shelf from_tl, from_jd;
     tl_result *jd;
 } exchanged;
 
-/* Both methods from P drawn starts, then each from the other's P results. */
+/* Both methods from P random starts, then each from the P results of the other. */
 static tlnmf_error exchange(tl_pool *pool, exchanged *x, tl_result *tl, tl_result *jd)
 {
     int64_t P = pool->plan.P;
@@ -150,7 +151,7 @@ static tlnmf_error exchange(tl_pool *pool, exchanged *x, tl_result *tl, tl_resul
     for (size_t i = 0; i < sizeof batches / sizeof *batches; i++)
         TRY(tl_pool_run(pool, &batches[i]));
     TRY(nmf_after_jd(pool, x->jd, &x->from_tl, 2 * P, jd));
-    /* Fast: TL-NMF is never above JD+NMF, since it also descends from there. */
+    /* Fast: TL-NMF also starts from the end of JD+NMF, so its C is never higher. */
     return pool->solver == &tl_fast ? tl_from(pool, jd, 2 * P, tl) : TLNMF_OK;
 }
 
@@ -166,26 +167,45 @@ static tlnmf_error search_exchange(tl_pool *pool, results *r)
         error = create_jd(pool, &x.jd);
     if (error == TLNMF_OK)
         error = exchange(pool, &x, is_tl ? r->best : r->other, is_tl ? r->other : r->best);
-    tlnmf_result_free(x.jd);
+    tl_result_free(x.jd);
     tl_shelf_free(&x.from_jd);
     tl_shelf_free(&x.from_tl);
     return error;
 }
 
+/* JD+NMF in half of the time that there is: TL-NMF is what gains from more. */
+static tlnmf_error search_jd_in_half(tl_pool *pool, results *r)
+{
+    tl_monitor *monitor = &pool->monitor;
+    double end = monitor->deadline;
+    if (isfinite(end))
+        monitor->deadline = monitor->since + 0.5 * (end - monitor->since);
+    tlnmf_error error = search_jd(pool, r);
+    monitor->deadline = end;
+    int time = TLNMF_TIME;
+    if (tl_wall_seconds() < end)
+        atomic_compare_exchange_strong(&monitor->stop, &time, TLNMF_NOT_RUN);
+    return error;
+}
+
 /* JD+NMF first, which is cheap. C - C* is at most its I if its L is the least there is: where that
- * is next to nothing it is the answer, else TL-NMF has something to gain. */
+ * is next to nothing it is the answer, else TL-NMF has something to gain. Where the time ends
+ * before TL-NMF is better, JD+NMF is the answer, too. */
 static tlnmf_error search_auto(tl_pool *pool, results *r)
 {
-    const double worth = 1e-3; /* of I, per entry of V */
+    const double worth = 1e-3; /* I per entry of V that is negligible */
     results jd = {.goal = TL_GOAL_JD, .best = r->other, .other = r->best};
-    TRY(search_jd(pool, &jd));
+    TRY(search_jd_in_half(pool, &jd));
     if (!(jd.best->info.I > worth * (double)pool->data->M * (double)pool->data->N)) {
         *r = jd;
         return TLNMF_OK;
     }
     r->goal = TL_GOAL_TL;
     TRY(tl_from(pool, r->other, pool->plan.P, r->best));
-    return search_tl(pool, r);
+    TRY(search_tl(pool, r));
+    if (!(r->best->info.C <= r->other->info.C))
+        *r = jd;
+    return TLNMF_OK;
 }
 
 /* ---- one method alone ------------------------------------------------------------------------ */
@@ -205,7 +225,7 @@ static tlnmf_error search_L(tl_pool *pool, results *r)
 
 typedef tlnmf_error (*method)(tl_pool *pool, results *r);
 
-static method method_of(const tl_task *task)
+static method method_of(const tl_search_task *task)
 {
     static const method methods[] = {search_tl, search_jd, search_nmf, search_L, search_auto};
     return task->opt->exchange ? search_exchange : methods[task->goal];
@@ -222,12 +242,13 @@ static tlnmf_error create_results(const tl_pool *pool, results *r)
 
 static void measure(tl_pool *pool, tl_goal goal, tl_result *result)
 {
+    result->info.columns = pool->data->T;
     tl_result_measure(result, goal, pool->opt, &pool->monitor, pool->worker[0].engine);
     for (int i = 0; i < pool->plan.workers; i++) {
         result->info.nmf_seconds += pool->worker[i].nmf_seconds;
         result->info.transform_seconds += pool->worker[i].transform_seconds;
     }
-    if (tl_pool_stopped(pool)) /* the search as a whole, whichever start was kept */
+    if (tl_pool_stopped(pool)) /* of the search as a whole, whichever start was kept */
         result->info.outcome = atomic_load(&pool->monitor.stop);
 }
 
@@ -236,7 +257,7 @@ typedef struct reporting {
     results *r;
 } reporting;
 
-/* What is reported of the results beside their points. The other one stays with the best where the
+/* Computes what is reported beside the points. The other method's result stays with the best if the
  * caller has asked for both. */
 static tlnmf_error report(void *arg)
 {
@@ -256,7 +277,7 @@ static tlnmf_error report(void *arg)
     return TLNMF_OK;
 }
 
-tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_task *task, tl_result **out)
+tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **out)
 {
     double wall = tl_wall_seconds(), cpu = tl_cpu_seconds();
     tlnmf_data *trimmed;
@@ -278,9 +299,9 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_task *task, tl_result **out)
     }
     tl_pool_free(&pool);
     tlnmf_data_free(trimmed);
-    tlnmf_result_free(r.other);
+    tl_result_free(r.other);
     if (error != TLNMF_OK)
-        tlnmf_result_free(r.best);
+        tl_result_free(r.best);
     *out = error == TLNMF_OK ? r.best : NULL;
     return error;
 }

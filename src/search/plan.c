@@ -1,12 +1,10 @@
-/* How a fit goes about its starts. */
+/* The plan of a fit, and its memory. */
 #include "search/plan.h"
 #include "base/rng.h"
 #include "search/hop.h"
 
-#include <omp.h>
-
-/* Threads inside a matrix product pay from about 2 ms on; below that they cost more than they
- * bring, and on a busy machine very much more. */
+/* Threads inside a matrix product pay from about 2 ms on. Below, they cost more than they gain, on
+ * a busy machine much more. */
 static const double WORTH_THREADS = 1e8;
 
 static double product_flops(const tlnmf_data *data)
@@ -14,7 +12,7 @@ static double product_flops(const tlnmf_data *data)
     return 2.0 * (double)data->M * (double)data->M * (double)tl_max(data->T, data->M);
 }
 
-/* The most rows that a trace can have: iterations, and one for where hops led. */
+/* The largest number of rows of a trace: the iterations, and one for all hops. */
 static int64_t trace_rows(const tl_settings *opt, tl_goal goal)
 {
     bool diagonalises = goal != TL_GOAL_TL && goal != TL_GOAL_NMF;
@@ -23,7 +21,7 @@ static int64_t trace_rows(const tl_settings *opt, tl_goal goal)
 
 tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goal)
 {
-    int threads = opt->threads > 0 ? (int)opt->threads : omp_get_max_threads();
+    int threads = tl_thread_count(opt->threads);
     bool learns = goal == TL_GOAL_TL || goal == TL_GOAL_AUTO || opt->exchange;
     tl_plan plan = {.goal = goal,
                     .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k,
@@ -39,7 +37,7 @@ tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goa
 tl_engine_spec tl_plan_spec(const tl_plan *plan, const tl_settings *opt, const tl_model *model)
 {
     tl_engine_spec spec = {.model = model, .newton = opt->newton != 0};
-    if (opt->solver == TLNMF_SOLVER_FAST)
+    if (opt->solver == TL_ALGORITHM_FAST)
         spec.moves = plan->goal == TL_GOAL_NMF ? TL_W | TL_H : TL_ALL;
     return spec;
 }
@@ -51,8 +49,8 @@ double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_setti
     double word = sizeof(double);
     double point = word * (M * M + K * (M + N)), transform = word * M * M;
     bool both = opt->exchange || plan->goal == TL_GOAL_AUTO;
-    /* Columns below the floor: the search works on a copy without them, where frames may be empty.
-     */
+    /* The search works on a copy without the columns that the floor hides, where frames may be
+     * empty. */
     tlnmf_data shape = *data;
     double trimmed = 0.0;
     if (!tl_data_is_trim(data, eps)) {
@@ -63,10 +61,10 @@ double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_setti
     tl_engine_spec spec = tl_plan_spec(plan, opt, &model);
     double worker = (double)plan->engine->bytes(&spec) + (plan->hops > 0 ? point : 0.0);
     double results = (both ? 2.0 : 1.0) * point;
-    if (both || plan->goal == TL_GOAL_JD) /* JD's transform, before its W and H */
+    if (both || plan->goal == TL_GOAL_JD) /* the result of JD alone */
         results += transform;
     double shelves = opt->exchange ? 2.0 * (double)plan->P * point : 0.0;
-    double streams = opt->stream == TLNMF_STREAM_NUMPY ? (double)plan->P * sizeof(tl_rng) : 0.0;
-    double rest = 64e3, each = 3072.0; /* headers, alignment, what a worker is itself */
+    double streams = opt->stream == TL_STREAM_NUMPY ? (double)plan->P * sizeof(tl_rng) : 0.0;
+    double rest = 64e3, each = 3072.0; /* headers and alignment: in all, and per worker */
     return plan->workers * (worker + each) + results + shelves + streams + trimmed + rest;
 }

@@ -1,5 +1,5 @@
-/* How a fit goes about its starts, settled before anything is allocated: so that it can be said how
- * much memory it will take. */
+/* The plan of a fit: how many starts, threads and hops. It is made before anything is allocated, so
+ * that the memory of a fit is known in advance. */
 #ifndef TLNMF_SEARCH_PLAN_H
 #define TLNMF_SEARCH_PLAN_H
 
@@ -7,20 +7,20 @@
 
 typedef struct tl_plan {
     tl_goal goal;
-    int64_t K, P;           /* rank, 0 for L alone; starts that are drawn */
-    int64_t hops;           /* of each start */
-    int64_t trace_capacity; /* the most rows that a trace can have; 0: none is kept */
-    int workers;            /* starts that run at a time */
-    int blas_threads;       /* inside a matrix product, where one start runs alone */
+    int64_t K, P;           /* rank (0: L alone); number of random starts */
+    int64_t hops;           /* hops per start */
+    int64_t trace_capacity; /* largest number of rows of a trace; 0: no trace */
+    int workers;            /* starts that run at the same time */
+    int blas_threads;       /* threads in a matrix product, if one start runs alone */
     const tl_engine_ops *engine;
 } tl_plan;
 
 tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goal);
 
-/* What the engine of a start is made for. */
+/* What the engine of a start is created for. */
 tl_engine_spec tl_plan_spec(const tl_plan *plan, const tl_settings *opt, const tl_model *model);
 
-/* The most that tl_search allocates at a time. */
+/* Upper bound on the bytes that tl_search holds at any time. */
 double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_settings *opt,
                      double eps);
 

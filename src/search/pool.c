@@ -1,11 +1,11 @@
-/* A pool of starts. */
+/* A pool of starts: its workers, one run, many runs on several threads. */
 #include "search/pool.h"
 #include "search/hop.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- create and free ------------------------------------------------------------------------- */
 
 static tlnmf_error create_workers(tl_pool *pool)
 {
@@ -24,7 +24,7 @@ static tlnmf_error create_workers(tl_pool *pool)
     return TLNMF_OK;
 }
 
-tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_task *task, const tlnmf_data *data,
+tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tlnmf_data *data,
                            tl_pool *pool)
 {
     const tl_settings *opt = task->opt;
@@ -74,7 +74,7 @@ static double score_of(tl_job job, tl_values values)
     }
 }
 
-/* Keeps the point if it beats the best, or equals it and came from an earlier start. */
+/* Keeps the point if its score is better, or equal and its start number smaller. */
 static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl_run *run,
                   tl_values values)
 {
@@ -94,7 +94,8 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
             memcpy(best->trace, run->trace, (size_t)run->trace_length * sizeof *run->trace);
     }
     static const char *const names[] = {"TL-NMF", "JD", "JD+NMF", "NMF"};
-    static const char *const scores[] = {"C", "L", "L", "I"}; /* what score_of() looks at */
+    static const char *const scores[] = {"C", "L", "L",
+                                         "I"}; /* the value that score_of() returns */
     long long start = run->start + 1, iterations = run->iterations;
     tl_log(pool->ctx, TLNMF_LOG_INFO, "%s from start %lld: %s = %.12g, %s after %lld iterations%s",
            names[b->job], start, scores[b->job], score, tlnmf_outcome_name(run->outcome),
@@ -102,8 +103,8 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
     omp_unset_lock(&pool->monitor.lock);
 }
 
-/* NMF at the Phi that JD has left, perhaps with fewer updates (handover): JD is what is reported.
- */
+/* NMF at the Phi of JD, perhaps with fewer updates (handover). The outcome and the iterations
+ * reported are those of JD. */
 static void nmf_at_jd(const tl_solver *solver, tl_engine *e, tl_run *run)
 {
     tl_run jd = *run;
@@ -121,7 +122,7 @@ static void nmf_at_jd(const tl_solver *solver, tl_engine *e, tl_run *run)
     run->trace_length = jd.trace_length;
 }
 
-/* A start that is drawn, with a transform of the batch's if it has one. */
+/* A random start; Phi is replaced by the batch's, if it has one. */
 typedef struct drawing {
     tl_worker *worker;
     const tl_starts *starts;
@@ -153,6 +154,7 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
     tl_engine *e = w->engine;
     TRY(go_to_start(pool, b, w, p));
     tl_run run = {.opt = b->quick ? &pool->quick : pool->opt,
+                  .fault = &e->fault,
                   .monitor = &pool->monitor,
                   .start = p,
                   .roams = p < pool->plan.P && tl_starts_draw_Phi(&pool->starts),
@@ -167,10 +169,13 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
         pool->solver->jd(e, &run);
     if (b->job == TL_JOB_JD_NMF)
         nmf_at_jd(pool->solver, e, &run);
+    if (e->fault != TLNMF_OK)
+        return tl_fail(&w->ctx, e->fault, "start %lld: the engine %s: %s", (long long)p + 1,
+                       e->ops->name, e->why);
     if (b->job == TL_JOB_TL && run.roams && pool->plan.hops > 0)
         tl_hop_search(pool->plan.hops, &w->hop, pool->solver, e, &run, pool->opt->seed);
-    if (b->job != TL_JOB_NMF)         /* whose Phi has not moved */
-        tl_engine_project(e, TL_PHI); /* the values that count are those of Phi itself */
+    if (b->job != TL_JOB_NMF)         /* NMF does not move Phi */
+        tl_engine_project(e, TL_PHI); /* report the values of an exactly orthogonal Phi */
     if (b->keep != NULL)
         tl_shelf_put(b->keep, p - b->first, e);
     tl_values values = tl_engine_values(e, TL_C | TL_L | TL_I);
@@ -190,7 +195,8 @@ bool tl_pool_stopped(tl_pool *pool)
     return atomic_load(&pool->monitor.stop) != TLNMF_NOT_RUN;
 }
 
-/* After a stop, only a batch that has nothing yet still runs a start (which then ends at once). */
+/* After a stop, starts are skipped, unless the batch has no result yet: then one more runs, which
+ * ends at once. */
 static bool skip(tl_pool *pool, const tl_batch *b)
 {
     if (!tl_pool_stopped(pool))
@@ -204,12 +210,12 @@ static bool skip(tl_pool *pool, const tl_batch *b)
 tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)
 {
     int team = (int)tl_min(pool->plan.workers, b->count);
-    /* Many starts: BLAS on one thread in each. */
+    /* With many starts, BLAS uses one thread in each. */
     int inner = b->count > 1 ? 1 : pool->plan.blas_threads;
     tlnmf_error failed = TLNMF_OK;
 #pragma omp parallel num_threads(team)
     {
-        omp_set_num_threads(inner); /* of this region's own tasks: nothing outside changes */
+        omp_set_num_threads(inner); /* holds for this region's tasks only */
         tl_worker *w = &pool->worker[omp_get_thread_num()];
 #pragma omp for schedule(dynamic, 1)
         for (int64_t i = 0; i < b->count; i++) {

@@ -1,4 +1,4 @@
-/* The result of a fit: made, measured, compared. */
+/* The result of a fit: creation, values, comparison of both methods. */
 #include "search/search.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tl_trace_row **out)
     if (__builtin_mul_overflow((size_t)rows, sizeof **out, &bytes))
         return tl_fail(ctx, TLNMF_ERR_TOO_LARGE, "a trace of %lld rows would not fit",
                        (long long)rows);
-    *out = tl_allocate(&ctx->hooks, bytes); /* not cleared: only the rows in use take up memory */
+    *out = tl_allocate(&ctx->hooks, bytes); /* not zeroed: only the rows in use take memory */
     if (*out == NULL)
         return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for a trace of %lld rows",
                        (long long)rows);
@@ -53,12 +53,12 @@ tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_se
     return TLNMF_OK;
 }
 
-void tlnmf_result_free(tl_result *result)
+void tl_result_free(tl_result *result)
 {
     if (result == NULL)
         return;
-    tlnmf_result_free(result->other);
-    tlnmf_hooks hooks = result->hooks; /* the block holds the object itself */
+    tl_result_free(result->other);
+    tl_hooks hooks = result->hooks; /* the block holds the object itself */
     tl_release(&hooks, result->trace);
     tl_release(&hooks, result->block);
 }
@@ -78,7 +78,7 @@ void tl_result_store(tl_result *result, const tl_engine *e, tl_values values)
 
 /* ---- what is reported ------------------------------------------------------------------------ */
 
-/* The least L that a descent from the present Phi reaches. */
+/* The L that a descent from the current Phi reaches. */
 static double descend_L(const tl_settings *opt, tl_monitor *monitor, tl_engine *e)
 {
     tl_run run = {.opt = opt, .monitor = monitor};
@@ -86,25 +86,49 @@ static double descend_L(const tl_settings *opt, tl_monitor *monitor, tl_engine *
     return tl_engine_values(e, TL_L).L;
 }
 
+/* Where the floor is low and frames have fewer realisations than entries, L has many deep minima,
+ * and one descent does not find the least. Continuation starts at this share of the mean power. */
+static bool is_hard(const tl_info *info, const tl_settings *opt, const tl_engine *e)
+{
+    const double low = 0.05;
+    return info->columns < info->M * info->N && e->eps < low * e->mean_power && !opt->continuation;
+}
+
+/* What the run itself knows against its certificate, which assumes that it found the least L. */
+static tl_doubt doubt_of(const tl_info *info, tl_goal goal, const tl_settings *opt,
+                         const tl_monitor *monitor, const tl_engine *e)
+{
+    const double rounding = 1e-9;
+    bool both = isfinite(info->L_jd);
+    bool stopped = atomic_load(&monitor->stop) != TLNMF_NOT_RUN;
+    if (goal == TL_GOAL_TL && both && info->L < info->L_jd - rounding * fabs(info->L_jd))
+        return TL_DOUBT_LOWER_L;
+    if (both && goal == TL_GOAL_TL ? !info->jd_done : stopped)
+        return TL_DOUBT_CUT;
+    return is_hard(info, opt, e) ? TL_DOUBT_SINGULAR : TL_NO_DOUBT;
+}
+
 static void certify(tl_info *info, tl_goal goal, const tl_settings *opt, tl_monitor *monitor,
                     tl_engine *e)
 {
+    bool asked =
+        goal == TL_GOAL_JD || (goal == TL_GOAL_TL && (isfinite(info->L_jd) || opt->certify));
+    info->doubt = asked ? (int32_t)doubt_of(info, goal, opt, monitor, e) : TL_NO_DOUBT;
+    if (!asked || info->doubt != TL_NO_DOUBT)
+        return;
     if (goal == TL_GOAL_JD)
         info->certificate = info->C - info->L;
-    else if (goal == TL_GOAL_TL && isfinite(info->L_jd))
+    else if (isfinite(info->L_jd))
         info->certificate = info->C - fmin(info->L_jd, info->L);
-    else if (goal == TL_GOAL_TL && opt->certify && atomic_load(&monitor->stop) == TLNMF_NOT_RUN)
+    else
         info->certificate = info->C - descend_L(opt, monitor, e);
-    if (atomic_load(&monitor->stop) != TLNMF_NOT_RUN && !isfinite(info->L_jd) && goal == TL_GOAL_TL)
-        info->certificate = NAN; /* cut short: the least L may lie lower */
 }
 
-/* Everything that follows from the kept (Phi, W, H), computed afresh from them. */
+/* Recomputes everything from the kept (Phi, W, H). */
 void tl_result_measure(tl_result *result, tl_goal goal, const tl_settings *opt, tl_monitor *monitor,
                        tl_engine *e)
 {
-    static const tlnmf_method methods[] = {TLNMF_METHOD_TL, TLNMF_METHOD_JD, TLNMF_METHOD_NMF,
-                                           TLNMF_METHOD_JD};
+    static const tl_method methods[] = {TL_METHOD_TL, TL_METHOD_JD, TL_METHOD_NMF, TL_METHOD_JD};
     bool of_L = goal == TL_GOAL_JD || goal == TL_GOAL_DIAGONALISE;
     tl_info *info = &result->info;
     tl_result_load(result, e);
@@ -118,13 +142,14 @@ void tl_result_measure(tl_result *result, tl_goal goal, const tl_settings *opt, 
 
 void tl_result_compare(tl_info *info, const tl_info *tl, const tl_info *jd)
 {
-    /* What rounding may do to two equal values: I is a difference of C and L. */
+    /* Rounding errors between equal values: I is a difference of C and L. */
     const double slack = 1e-9, rounding = slack * (fabs(jd->C) + fabs(jd->L));
     info->C_tl = tl->C;
     info->I_tl = tl->I;
     info->C_jd = jd->C;
     info->L_jd = jd->L;
     info->I_jd = jd->I;
+    info->jd_done = jd->outcome != TLNMF_TIME && jd->outcome != TLNMF_CANCELLED;
     info->chain =
         tl->I <= jd->I + rounding && tl->C <= jd->C + rounding && jd->L <= tl->L + rounding;
 }

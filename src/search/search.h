@@ -1,19 +1,11 @@
-/* From settings and data to one result: starts, solvers on each, the best kept. */
+/* The search: from settings and data to one result. Runs a solver from each start and keeps the
+ * best. */
 #ifndef TLNMF_SEARCH_SEARCH_H
 #define TLNMF_SEARCH_SEARCH_H
 
 #include "engine/engine.h"
+#include "search/result.h"
 #include "solve/solver.h"
-
-struct tlnmf_result {
-    tl_info info;
-    double *Phi, *W, *H, *energy;
-    tl_trace_row *trace;
-    int64_t trace_length, trace_capacity;
-    tl_result *other; /* of an exchange: the other method's; NULL if there is none */
-    tlnmf_hooks hooks;
-    void *block;
-};
 
 /* What to minimise: the methods of a fit, or L alone. */
 typedef enum tl_goal {
@@ -21,39 +13,40 @@ typedef enum tl_goal {
     TL_GOAL_JD,
     TL_GOAL_NMF,
     TL_GOAL_DIAGONALISE,
-    TL_GOAL_AUTO, /* becomes one of the first two */
+    TL_GOAL_AUTO, /* the search decides between the first two */
 } tl_goal;
 
 /* What a search is asked for. */
-typedef struct tl_task {
+typedef struct tl_search_task {
     tl_goal goal;
     const tlnmf_data *data;
     const tl_settings *opt; /* checked */
-    double eps;             /* resolved */
+    double eps;             /* the floor, resolved from eps and eps-rel */
     const tl_start *start;  /* may be NULL */
-    tlnmf_callback callback;
+    tl_callback callback;
     void *user;
-    const tl_engine_ops *engine; /* NULL: the one that the settings ask for */
-} tl_task;
+    const tl_engine_ops *engine; /* NULL: as the settings say */
+} tl_search_task;
 
 /* ---- results (result.c) ---------------------------------------------------------------------- */
 
-/* NULL for none. */
+/* *out is NULL for 0 rows. */
 tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tl_trace_row **out);
-/* Empty: best_start is -1 and every value infinite or unknown. K = 0: no W and H. */
+/* An empty result: best_start is -1, every value is infinite or unknown. K = 0: no W and H. */
 tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                              int64_t K, int64_t trace_capacity, tl_result **out);
-/* The kept point to an engine; an engine's point, with its values, to be kept. */
+/* Copies the kept point to an engine; keeps an engine's point and its values. */
 void tl_result_load(const tl_result *result, tl_engine *e);
 void tl_result_store(tl_result *result, const tl_engine *e, tl_values values);
-/* Fills in what follows from the kept Phi, W, H; the engine is used as scratch. */
+/* Computes everything that follows from the kept Phi, W, H, on this engine. */
 void tl_result_measure(tl_result *result, tl_goal goal, const tl_settings *opt, tl_monitor *monitor,
                        tl_engine *e);
-/* What both searches of an exchange have reached, and whether the paper's inequalities hold. */
+/* Stores what both searches of an exchange have reached, and whether the paper's inequalities
+ * hold. */
 void tl_result_compare(tl_info *info, const tl_info *tl, const tl_info *jd);
 
 /* ---- the search (methods.c) ------------------------------------------------------------------ */
 
-tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_task *task, tl_result **out);
+tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **out);
 
 #endif

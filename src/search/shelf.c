@@ -1,4 +1,4 @@
-/* Points put aside. */
+/* Points that are kept as starts for another solver. */
 #include "search/shelf.h"
 
 tlnmf_error tl_shelf_create(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K, int64_t count,

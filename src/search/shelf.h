@@ -1,12 +1,12 @@
-/* Points (Phi, W, H) put aside, as starts for another solver. */
+/* A shelf: points (Phi, W, H) that are kept as starts for another solver. */
 #ifndef TLNMF_SEARCH_SHELF_H
 #define TLNMF_SEARCH_SHELF_H
 
 #include "engine/engine.h"
 
 typedef struct tl_shelf {
-    double *Phi, *W, *H; /* `count` of each, one after the other */
-    tlnmf_hooks hooks;
+    double *Phi, *W, *H; /* `count` of each, one after another */
+    tl_hooks hooks;
     void *block;
 } tl_shelf;
 

@@ -1,4 +1,4 @@
-/* Where runs start. */
+/* Starts: checks of given arrays, random draws, normalisation. */
 #include "search/starts.h"
 
 #include <math.h>
@@ -64,14 +64,14 @@ static void draw(tl_rng *rng, int64_t count, double *x)
         x[i] = tl_rng_normal(rng);
 }
 
-/* numpy has one stream for all starts: walks it once and notes where each start begins. */
+/* numpy has one stream for all starts. Runs through it once and stores its state at each start. */
 static tlnmf_error note_streams(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K,
                                 tl_starts *starts)
 {
     tl_slot table[] = {TL_SLOT(starts->streams, starts->opt->starts)};
     TRY(TL_ARENA(ctx, "the starts' random streams", table, &starts->block));
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_NUMPY, starts->opt->seed, 0);
+    tl_rng_seed(&rng, TL_STREAM_NUMPY, starts->opt->seed, 0);
     int64_t draws = data->M * data->M + data->M * K + K * data->N;
     for (int64_t p = 0; p < starts->opt->starts; p++) {
         starts->streams[p] = rng;
@@ -86,18 +86,14 @@ tlnmf_error tl_starts_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_se
                              tl_starts *starts)
 {
     *starts = (tl_starts){.opt = opt, .mean_power = data->mean_power, .hooks = ctx->hooks};
-    tlnmf_start_init(&starts->given);
     if (given != NULL) {
-        if (given->struct_size != sizeof *given)
-            return tl_fail(ctx, TLNMF_ERR_OPTION,
-                           "the start is from another version: use tlnmf_start_init");
         starts->given = *given;
         TRY(check_given(ctx, data, K, opt, given));
     }
-    starts->transform = (tlnmf_transform)opt->transform;
-    if (starts->transform == TLNMF_TRANSFORM_AUTO)
-        starts->transform = keeps_transform ? TLNMF_TRANSFORM_DCT : TLNMF_TRANSFORM_RANDOM;
-    if (opt->stream == TLNMF_STREAM_NUMPY)
+    starts->transform = (tl_transform)opt->transform;
+    if (starts->transform == TL_TRANSFORM_AUTO)
+        starts->transform = keeps_transform ? TL_TRANSFORM_DCT : TL_TRANSFORM_RANDOM;
+    if (opt->stream == TL_STREAM_NUMPY)
         return note_streams(ctx, data, K, starts);
     return TLNMF_OK;
 }
@@ -109,10 +105,10 @@ void tl_starts_free(tl_starts *starts)
 
 bool tl_starts_draw_Phi(const tl_starts *starts)
 {
-    return starts->given.Phi == NULL && starts->transform == TLNMF_TRANSFORM_RANDOM;
+    return starts->given.Phi == NULL && starts->transform == TL_TRANSFORM_RANDOM;
 }
 
-/* Phi holds Gaussian draws on entry, which only TLNMF_TRANSFORM_RANDOM uses. */
+/* On entry Phi holds Gaussian draws, which only TL_TRANSFORM_RANDOM uses. */
 static tlnmf_error fill_Phi(tlnmf_ctx *ctx, const tl_starts *starts, const tl_point *point)
 {
     int64_t M = point->M;
@@ -122,9 +118,9 @@ static tlnmf_error fill_Phi(tlnmf_ctx *ctx, const tl_starts *starts, const tl_po
                    ? TLNMF_OK
                    : tl_polar_with(ctx, point->skew, point->lent, point->Phi);
     }
-    if (starts->transform == TLNMF_TRANSFORM_RANDOM)
+    if (starts->transform == TL_TRANSFORM_RANDOM)
         return tl_polar_with(ctx, point->skew, point->lent, point->Phi);
-    return tlnmf_transform_matrix(ctx, starts->transform, M, point->Phi);
+    return tl_fixed_transform(ctx, starts->transform, M, point->Phi);
 }
 
 static void shift_magnitudes(int64_t count, double scale, double *x)
@@ -133,18 +129,18 @@ static void shift_magnitudes(int64_t count, double scale, double *x)
         x[i] = scale * (fabs(x[i]) + 1.0);
 }
 
-/* The recipe's H knows no units. Ours is scaled so that W H has the power of the data, whatever
- * that is; numpy's stream stays with the recipe. */
+/* The reference's H ignores the units of the data. With our own stream H is scaled so that W H has
+ * the power of the data; with numpy's stream it stays as in the reference. */
 static double scale_of_H(const tl_starts *starts, const tl_point *point)
 {
     const double mean_draw = 1.7978845608028654; /* of |randn| + 1 */
-    if (starts->opt->stream == TLNMF_STREAM_NUMPY)
+    if (starts->opt->stream == TL_STREAM_NUMPY)
         return 1.0;
     return starts->mean_power * (double)point->M / ((double)point->K * mean_draw);
 }
 
-/* Columns of W to sum 1. A given H keeps W H as it is; a drawn one is not touched: that is the
- * recipe. */
+/* Scales the columns of W to sum 1. A given H is rescaled to keep W H. A drawn H stays as it is, as
+ * in the reference. */
 static void normalise_start(const tl_point *point, bool rescale_H)
 {
     for (int64_t k = 0; k < point->K; k++) {
@@ -164,8 +160,8 @@ tlnmf_error tl_starts_fill(tlnmf_ctx *ctx, const tl_starts *starts, int64_t p,
     if (starts->streams != NULL)
         rng = starts->streams[p];
     else
-        tl_rng_seed(&rng, TLNMF_STREAM_OWN, starts->opt->seed, (uint64_t)p);
-    /* All three are drawn even where one is given, so that the others do not depend on that. */
+        tl_rng_seed(&rng, TL_STREAM_OWN, starts->opt->seed, (uint64_t)p);
+    /* All three are drawn even if one is given, so that the others do not depend on it. */
     draw(&rng, M * M, point->Phi);
     draw(&rng, M * K, point->W);
     draw(&rng, K * N, point->H);
@@ -182,8 +178,8 @@ tlnmf_error tl_starts_fill(tlnmf_ctx *ctx, const tl_starts *starts, int64_t p,
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
-                             int64_t p, double *Phi, double *W, double *H)
+tlnmf_error tl_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                          int64_t p, double *Phi, double *W, double *H)
 {
     TRY(tlnmf_settings_check(ctx, settings));
     if (p < 0 || p >= settings->starts)

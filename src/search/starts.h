@@ -1,30 +1,31 @@
-/* Where runs start: given arrays, fixed transforms, random draws. */
+/* The starts of runs: given arrays, fixed transforms, random draws. */
 #ifndef TLNMF_SEARCH_STARTS_H
 #define TLNMF_SEARCH_STARTS_H
 
 #include "base/rng.h"
 #include "engine/engine.h"
+#include "search/result.h"
 
 typedef struct tl_starts {
     const tl_settings *opt;
     tl_start given;
-    tlnmf_transform transform; /* never AUTO */
-    double mean_power;         /* of the data */
-    tl_rng *streams;           /* numpy: where the one stream stands at each start; else NULL */
-    tlnmf_hooks hooks;
+    tl_transform transform; /* never AUTO */
+    double mean_power;      /* mean of the squared data */
+    tl_rng *streams;        /* numpy: the state of the one stream at each start; else NULL */
+    tl_hooks hooks;
     void *block;
 } tl_starts;
 
-/* Checks the given arrays against the data: shapes are the caller's word, values are looked at. */
+/* Checks the values of the given arrays; the caller has checked their shapes. */
 tlnmf_error tl_starts_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                              int64_t K, bool keeps_transform, const tl_start *given,
                              tl_starts *starts);
 void tl_starts_free(tl_starts *starts);
 
-/* Whether the starts' Phi are random. */
+/* Whether each start draws a random Phi. */
 bool tl_starts_draw_Phi(const tl_starts *starts);
 
-/* Start number p. */
+/* Writes start number p to the point. */
 tlnmf_error tl_starts_fill(tlnmf_ctx *ctx, const tl_starts *starts, int64_t p,
                            const tl_point *point);
 

@@ -1,219 +1,290 @@
-/* Which candidates to try, and the call that learns from a recording. */
+/* Which candidates to try, what they are worth, and which one is kept. */
 #include "separate/learn.h"
 
 #include <math.h>
-#include <omp.h>
+
+/* The most components a source that are tried where the options leave it open. */
+enum { PER_SOURCE_MOST = 3 };
+
+/* Passages for remixes, in frames: a shorter one has too little between its edges, and beyond
+ * LONGEST a judgement only takes longer. */
+enum { SHORTEST = 4, LONGEST = 64 };
 
 /* What the options leave open. */
 typedef struct plan {
-    tlnmf_window window[2];
-    tlnmf_basis fixed[2], learnt[2];
+    tl_window window[2];
+    tl_basis fixed[2], learnt[2];
     int windows, fixed_count, learnt_count;
     int lengths; /* of frames: 2 if twice as long ones are tried, too */
-    int64_t P_low, P_high;
-    tlnmf_method method; /* TL or JD, of what is learnt */
-    bool fixes, learns;
+    int64_t per_source_low, per_source_high;
+    tl_method method;   /* TL or JD, of what is learnt */
+    bool fixes, learns; /* whether fixed and learnt transforms are tried */
 } plan;
+
+typedef struct choice {
+    tlnmf_ctx *ctx;
+    const tl_sound *sound;
+    tl_schedule schedule;
+    const tl_separate_options *opt;
+    tl_watch *watch;
+    plan plan;
+    tl_scene scene[2]; /* frames as long as asked for, and twice as long */
+    tl_learner learner[2];
+    tl_remix remix;         /* made from scene[0], judges both lengths */
+    tl_candidate best;      /* no model: nothing has been tried */
+    int64_t tried, planned; /* candidates */
+} choice;
+
+/* ---- one candidate --------------------------------------------------------------------------- */
+
+/* Keeps the better of the candidate and the best so far, and frees the model of the other. */
+static void keep_better(choice *c, const tl_candidate *candidate)
+{
+    bool better = c->best.model == NULL || candidate->score > c->best.score;
+    tl_separator_free(better ? c->best.model : candidate->model);
+    if (better)
+        c->best = *candidate;
+}
+
+static void announce(const choice *c, const tl_candidate *candidate)
+{
+    static const char *const bases[] = {"auto", "DCT", "DFT", "STFT"};
+    const tl_recipe *r = &candidate->recipe;
+    tl_log(c->ctx, TLNMF_LOG_INFO,
+           "%s %s, %s window, frames of %lld, %lld a source: %.2f dB on remixes, C = %.8g",
+           r->method == TL_METHOD_NMF ? "fixed" : "learnt from", bases[r->basis],
+           tl_window_name(r->window), (long long)candidate->model->M, (long long)r->per_source,
+           candidate->score, candidate->model->info.C);
+}
+
+/* Learns a candidate and judges it. */
+static tlnmf_error try_recipe(choice *c, const tl_recipe *recipe, tl_candidate *candidate)
+{
+    TRY(tl_learn(&c->learner[recipe->longer], recipe, candidate));
+    tlnmf_error error = tl_remix_judge(c->ctx, &c->remix, candidate->model, &candidate->score);
+    if (error != TLNMF_OK)
+        tl_separator_free(candidate->model);
+    return error;
+}
+
+/* Tries a recipe and keeps the candidate if it is the best. Its score is NaN if there are no
+ * remixes, or if the caller has said stop: then nothing more is tried. */
+static tlnmf_error consider(choice *c, tl_recipe recipe, double *score)
+{
+    tl_candidate candidate;
+    *score = NAN;
+    if (c->watch->stopped && c->best.model != NULL)
+        return TLNMF_OK;
+    TRY(try_recipe(c, &recipe, &candidate));
+    double C = candidate.model->info.C;
+    *score = candidate.score;
+    announce(c, &candidate);
+    keep_better(c, &candidate);
+    tl_watch_report(c->watch, TL_STAGE_CHOOSE, ++c->tried, c->planned, C);
+    return TLNMF_OK;
+}
+
+/* ---- which candidates ------------------------------------------------------------------------ */
 
 static plan make_plan(const tl_separate_options *opt, bool judged)
 {
-    bool open = opt->basis == TLNMF_BASIS_AUTO, automatic = opt->method == TLNMF_METHOD_AUTO;
-    plan p = {.window = {(tlnmf_window)opt->frames.window, TLNMF_WINDOW_SINE},
-              .fixed = {TLNMF_BASIS_STFT, TLNMF_BASIS_DCT},
-              .learnt = {TLNMF_BASIS_DCT, TLNMF_BASIS_DFT},
+    bool open = opt->basis == TL_BASIS_AUTO, automatic = opt->method == TL_METHOD_AUTO;
+    int64_t least = tl_max(1, opt->per_source);
+    plan p = {.window = {(tl_window)opt->frames.window, TL_WINDOW_SINE},
+              .fixed = {TL_BASIS_STFT, TL_BASIS_DCT},
+              .learnt = {TL_BASIS_DCT, TL_BASIS_DFT},
               .windows = 1,
               .fixed_count = judged && open ? 2 : 1,
               .learnt_count = judged && open ? 2 : 1,
               .lengths = judged && automatic && opt->any_length ? 2 : 1,
-              .P_low = tl_max(1, opt->per_source),
-              .P_high =
-                  tl_max(judged && opt->per_source == 0 ? TL_MOST_PER_SOURCE : 1, opt->per_source),
-              .method = opt->method == TLNMF_METHOD_JD ? TLNMF_METHOD_JD : TLNMF_METHOD_TL,
-              .learns = opt->method != TLNMF_METHOD_NMF,
-              .fixes = opt->method == TLNMF_METHOD_NMF || (automatic && judged)};
+              .per_source_low = least,
+              .per_source_high = judged && opt->per_source == 0 ? PER_SOURCE_MOST : least,
+              .method = opt->method == TL_METHOD_JD ? TL_METHOD_JD : TL_METHOD_TL,
+              .learns = opt->method != TL_METHOD_NMF,
+              .fixes = opt->method == TL_METHOD_NMF || (automatic && judged)};
     if (!open) {
-        p.fixed[0] = (tlnmf_basis)opt->basis;
-        p.learnt[0] = opt->basis == TLNMF_BASIS_DCT ? TLNMF_BASIS_DCT : TLNMF_BASIS_DFT;
+        p.fixed[0] = (tl_basis)opt->basis;
+        p.learnt[0] = opt->basis == TL_BASIS_DCT ? TL_BASIS_DCT : TL_BASIS_DFT;
     }
-    if (opt->any_window && p.window[0] != TLNMF_WINDOW_SINE) {
+    if (opt->any_window && p.window[0] != TL_WINDOW_SINE) {
         if (judged)
             p.windows = 2;
         else if (!p.learns) /* leakage matters where the transform is fixed */
-            p.window[0] = TLNMF_WINDOW_SINE;
+            p.window[0] = TL_WINDOW_SINE;
     }
     return p;
 }
 
-/* ---- the candidates ----------------------------------------------------------------------------
- */
-
-/* Every window and transform with the fewest components a source, then more of them in the best. */
-static tlnmf_error try_fixed(tl_choice *choice, tl_learner *l, const plan *p)
+/* How many candidates try_fixed and try_learnt will try, at most. */
+static int64_t count_planned(const plan *p)
 {
-    for (int length = 0; length < p->lengths; length++)
+    int64_t more = p->per_source_high - p->per_source_low, count = 0;
+    if (p->fixes)
+        count += more + (int64_t)p->lengths * p->windows * p->fixed_count;
+    if (p->learns)
+        count += p->learnt_count + p->lengths - 1 + (p->fixes ? tl_min(1, more) : more);
+    return count;
+}
+
+/* Every length, window and transform with the fewest components a source; then more of them with
+ * the best of these. */
+static tlnmf_error try_fixed(choice *c)
+{
+    const plan *p = &c->plan;
+    double score;
+    for (int longer = 0; longer < p->lengths; longer++)
         for (int w = 0; w < p->windows; w++)
             for (int b = 0; b < p->fixed_count; b++)
-                TRY(tl_try(&l[length],
-                           (tl_recipe){p->window[w], p->fixed[b], TLNMF_METHOD_NMF, p->P_low, 0}));
-    tl_separator_info best = choice->best->info;
-    int length = best.frames.M == l[0].M ? 0 : 1;
-    for (int64_t P = p->P_low + 1; P <= p->P_high; P++)
-        TRY(tl_try(&l[length], (tl_recipe){(tlnmf_window)best.frames.window,
-                                           (tlnmf_basis)best.basis, TLNMF_METHOD_NMF, P, 0}));
+                TRY(consider(c,
+                             (tl_recipe){.longer = longer != 0,
+                                         .window = p->window[w],
+                                         .basis = p->fixed[b],
+                                         .method = TL_METHOD_NMF,
+                                         .per_source = p->per_source_low},
+                             &score));
+    tl_recipe recipe = c->best.recipe;
+    while (++recipe.per_source <= p->per_source_high)
+        TRY(consider(c, recipe, &score));
     return TLNMF_OK;
 }
 
 /* From each transform with the fewest components a source; at twice the length from the better of
- * them, if that served the fixed transforms best; then in the best of these with as many components
- * as served the fixed transforms best, or with all numbers of them if none was tried. */
-static tlnmf_error try_learnt(tl_choice *choice, tl_learner *l, const plan *p)
+ * them, if that length served the fixed transforms best. Then from the best of these with as many
+ * components as served the fixed transforms best, or with every number if none was fixed. */
+static tlnmf_error try_learnt(choice *c)
 {
-    int64_t P_fixed = p->fixes ? choice->best->info.per_source : 0;
-    bool longer = p->fixes && choice->best->info.frames.M != l[0].M;
-    double most = -INFINITY;
-    int better = 0, length = 0;
+    const plan *p = &c->plan;
+    tl_recipe fixed = c->best.recipe; /* used if p->fixes */
+    tl_recipe recipe = {.window = p->window[0],
+                        .method = p->method,
+                        .per_source = p->per_source_low,
+                        .J = c->opt->J};
+    tl_basis better = p->learnt[0];
+    double most = -INFINITY, score;
     for (int b = 0; b < p->learnt_count; b++) {
-        TRY(tl_try(&l[0], (tl_recipe){p->window[0], p->learnt[b], p->method, p->P_low, 0}));
-        if (choice->last_score > most) {
-            most = choice->last_score;
-            better = b;
+        recipe.basis = p->learnt[b];
+        TRY(consider(c, recipe, &score));
+        if (score > most) {
+            most = score;
+            better = recipe.basis;
         }
     }
-    if (longer) {
-        TRY(tl_try(&l[1], (tl_recipe){p->window[0], p->learnt[better], p->method, p->P_low, 0}));
-        length = choice->last_score > most ? 1 : 0;
+    recipe.basis = better;
+    if (p->fixes && fixed.longer) {
+        recipe.longer = true;
+        TRY(consider(c, recipe, &score));
+        recipe.longer = score > most;
     }
-    for (int64_t P = p->P_low + 1; P <= p->P_high; P++)
-        if (P_fixed == 0 || P == P_fixed)
-            TRY(tl_try(&l[length], (tl_recipe){p->window[0], p->learnt[better], p->method, P, 0}));
+    while (++recipe.per_source <= p->per_source_high)
+        if (!p->fixes || recipe.per_source == fixed.per_source)
+            TRY(consider(c, recipe, &score));
     return TLNMF_OK;
 }
 
-/* When to stop: half and twice the iterations of the best, if it is a learnt one. */
-static tlnmf_error try_iterations(tl_choice *choice, tl_learner *l)
+/* When to stop: half and twice the iterations of the best, if that is a learnt one. */
+static tlnmf_error try_iterations(choice *c)
 {
-    tl_separator_info best = choice->best->info;
-    if (best.method == TLNMF_METHOD_NMF || best.remixes == 0 || !choice->opt->any_J)
+    tl_recipe recipe = c->best.recipe;
+    int64_t J = recipe.J;
+    double score;
+    if (recipe.method == TL_METHOD_NMF || c->remix.count == 0 || !c->opt->any_J)
         return TLNMF_OK;
-    tl_recipe recipe = {(tlnmf_window)best.frames.window, (tlnmf_basis)best.basis,
-                        (tlnmf_method)best.method, best.per_source, tl_max(1, best.J / 2)};
-    int length = best.frames.M == l[0].M ? 0 : 1;
-    choice->planned += 2;
-    TRY(tl_try(&l[length], recipe));
-    recipe.J = 2 * best.J;
-    return tl_try(&l[length], recipe);
+    c->planned += 2;
+    recipe.J = tl_max(1, J / 2);
+    TRY(consider(c, recipe, &score));
+    recipe.J = 2 * J;
+    return consider(c, recipe, &score);
 }
 
-static tlnmf_error try_all(tl_choice *choice, tl_learner *l, const plan *p)
-{
-    int64_t more = p->P_high - p->P_low, pairs = p->windows;
-    pairs *= p->fixed_count;
-    if (p->fixes)
-        choice->planned += more + p->lengths * pairs;
-    if (p->learns)
-        choice->planned += p->learnt_count + p->lengths - 1 + (p->fixes ? tl_min(1, more) : more);
-    if (p->fixes)
-        TRY(try_fixed(choice, l, p));
-    if (p->learns)
-        TRY(try_learnt(choice, l, p));
-    return try_iterations(choice, l);
-}
+/* ---- the call -------------------------------------------------------------------------------- */
 
-/* ---- the call ----------------------------------------------------------------------------------
- */
-
-static tlnmf_error check_options(tlnmf_ctx *ctx, const tl_separate_options *opt, bool guided)
+/* Components can be told apart in as many frames at least. */
+static tlnmf_error check_rank(const choice *c)
 {
-    const struct {
-        const char *name;
-        int64_t value, low, high;
-    } ranges[] = {{"k", opt->sources, 1, TLNMF_SOURCES_MAX},
-                  {"per-source", opt->per_source, 0, TLNMF_PER_SOURCE_MAX},
-                  {"release", opt->release, 0, (int64_t)1 << 40},
-                  {"learn-columns", opt->learn_frames, 1, 1000000},
-                  {"band", opt->band, 0, (int64_t)1 << 20},
-                  {"J", opt->J, 1, 1000000},
-                  {"starts", opt->starts, 1, 1000000},
-                  {"threads", opt->threads, 0, 4096},
-                  {"method", opt->method, TLNMF_METHOD_TL, TLNMF_METHOD_AUTO},
-                  {"basis", opt->basis, TLNMF_BASIS_AUTO, TLNMF_BASIS_STFT}};
-    if (opt->struct_size != sizeof *opt)
-        return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "the options are from another version: use tlnmf_separate_init");
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-        if (ranges[i].value < ranges[i].low || ranges[i].value > ranges[i].high)
-            return tl_fail(ctx, TLNMF_ERR_OPTION, "%s = %lld is outside [%lld, %lld]",
-                           ranges[i].name, (long long)ranges[i].value, (long long)ranges[i].low,
-                           (long long)ranges[i].high);
-    if (!(opt->eps_rel >= 1e-30 && opt->eps_rel <= 1e6))
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "eps-rel = %g is outside [1e-30, 1e+06]",
-                       opt->eps_rel);
-    if (!guided && opt->per_source > 1)
-        return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "per-source = %lld: without labels nothing says which components belong "
-                       "together",
-                       (long long)opt->per_source);
-    return tlnmf_frames_check(ctx, &opt->frames);
-}
-
-/* So many components need as many frames to be told apart at all. */
-static tlnmf_error check_rank(tlnmf_ctx *ctx, const tl_scene *scene, const tl_separate_options *opt)
-{
-    int64_t K = opt->sources * tl_max(1, opt->per_source);
-    if (K > scene->L)
-        return tl_fail(ctx, TLNMF_ERR_DATA,
+    int64_t K = c->opt->sources * tl_max(1, c->opt->per_source), frames = c->scene[0].frames;
+    if (K > frames)
+        return tl_fail(c->ctx, TLNMF_ERR_DATA,
                        "%lld components cannot be told apart in %lld frames: the sound is too "
                        "short, or the frames are too long",
-                       (long long)K, (long long)scene->L);
+                       (long long)K, (long long)frames);
     return TLNMF_OK;
 }
 
-/* Learners for the frame length asked for and, if it is open, for twice that; the remixes are made
- * from the first and judge both. */
-static tlnmf_error learn_all(tl_choice *choice, const tl_sound *sound, const tl_span *spans,
-                             int64_t span_count, tl_learner l[2])
+static tlnmf_error create_scene(choice *c, bool longer)
 {
-    const tl_separate_options *opt = choice->opt;
-    tl_frames frames = opt->frames;
-    TRY(tl_learner_create(choice, sound, spans, span_count, &frames, &l[0]));
-    TRY(check_rank(choice->ctx, &l[0].scene, opt));
-    TRY(tl_remix_create(choice->ctx, &l[0].scene, opt->sources, &choice->remix));
-    plan p = make_plan(opt, choice->remix.count > 0);
-    if (p.lengths == 2) {
-        frames.M *= 2;
-        frames.hop *= 2;
-        TRY(tl_learner_create(choice, sound, spans, span_count, &frames, &l[1]));
-    }
-    return try_all(choice, l, &p);
+    tl_frames layout = c->opt->frames;
+    layout.M *= longer ? 2 : 1;
+    layout.hop *= longer ? 2 : 1;
+    return tl_scene_create(c->ctx, c->sound, &c->schedule, &layout, c->opt->learn_frames,
+                           &c->scene[longer]);
 }
 
-tlnmf_error tlnmf_separator_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
-                                  int64_t span_count, const tl_separate_options *opt,
-                                  tlnmf_callback callback, void *user, tl_separator **out)
+static tlnmf_error create_learner(choice *c, bool longer)
 {
+    return tl_learner_create(c->ctx, &c->scene[longer], c->opt, c->plan.per_source_high, c->watch,
+                             &c->learner[longer]);
+}
+
+/* The plan, and scenes and learners for the frame lengths it has. */
+static tlnmf_error prepare(choice *c)
+{
+    TRY(create_scene(c, false));
+    TRY(check_rank(c));
+    TRY(tl_remix_create(c->ctx, c->sound, &c->schedule, SHORTEST * c->opt->frames.M,
+                        LONGEST * c->opt->frames.M, &c->remix));
+    c->plan = make_plan(c->opt, c->remix.count > 0);
+    TRY(create_learner(c, false));
+    if (c->plan.lengths == 1)
+        return TLNMF_OK;
+    TRY(create_scene(c, true));
+    return create_learner(c, true);
+}
+
+static tlnmf_error try_all(void *job)
+{
+    choice *c = job;
+    TRY(prepare(c));
+    c->planned = count_planned(&c->plan);
+    if (c->plan.fixes)
+        TRY(try_fixed(c));
+    if (c->plan.learns)
+        TRY(try_learnt(c));
+    return try_iterations(c);
+}
+
+/* The best candidate's model, with what only the choice knows. */
+static tl_separator *finish(const choice *c)
+{
+    tl_separator *model = c->best.model;
+    model->info.score = c->best.score;
+    model->info.remixes = c->remix.count;
+    model->info.candidates = c->tried;
+    model->info.outcome = c->watch->stopped ? TLNMF_CANCELLED : TLNMF_ITERATIONS;
+    return model;
+}
+
+tlnmf_error tl_separator_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
+                               int64_t span_count, const tl_separate_options *options,
+                               tl_watch *watch, tl_separator **out)
+{
+    choice c = {.ctx = ctx,
+                .sound = sound,
+                .schedule = {spans, span_count, options->release, options->sources},
+                .opt = options,
+                .watch = watch};
     *out = NULL;
-    TRY(check_options(ctx, opt, spans != NULL));
+    TRY(tl_separate_check(ctx, options, spans != NULL));
     TRY(tl_sound_check(ctx, sound));
-    TRY(tl_spans_check(ctx, spans, span_count, opt->sources));
-    tl_choice choice = {
-        .ctx = ctx, .opt = opt, .callback = callback, .user = user, .remix = {.hooks = ctx->hooks}};
-    tl_learner learner[2] = {{.hooks = ctx->hooks}, {.hooks = ctx->hooks}};
-    int threads = opt->threads > 0 ? (int)opt->threads : omp_get_max_threads();
-    tlnmf_error error = TLNMF_OK;
-#pragma omp parallel num_threads(1) /* a region of its own: the caller's settings stay */
-    {
-        omp_set_num_threads(threads);
-        error = learn_all(&choice, sound, spans, span_count, learner);
+    TRY(tl_schedule_check(ctx, &c.schedule));
+    tlnmf_error error = tl_separate_on_threads(options->threads, try_all, &c);
+    if (error == TLNMF_OK)
+        *out = finish(&c);
+    else
+        tl_separator_free(c.best.model);
+    for (int i = 0; i < 2; i++) {
+        tl_learner_free(&c.learner[i]);
+        tl_scene_free(&c.scene[i]);
     }
-    for (int i = 0; i < 2; i++)
-        tl_learner_free(&learner[i]);
-    tl_remix_free(&choice.remix);
-    if (error == TLNMF_OK) {
-        choice.best->info.candidates = choice.candidates;
-        choice.best->info.outcome = choice.stopped ? TLNMF_CANCELLED : TLNMF_ITERATIONS;
-        *out = choice.best;
-    } else {
-        tlnmf_separator_free(choice.best);
-    }
+    tl_remix_free(&c.remix);
     return error;
 }

@@ -1,78 +1,71 @@
-/* One candidate: NMF at a fixed transform, then perhaps a short descent that turns it. */
+/* Learning a candidate: NMF at a fixed transform, then perhaps a short descent that turns it. */
 #include "separate/learn.h"
+#include "api.h"
 #include "base/rng.h"
 
 #include <math.h>
 
+/* UPDATES of W and H from each start, and after a transform has been learnt. The band that is
+ * learnt has at most BAND_MOST rows, for its cost grows with their square, and at least BAND_LEAST.
+ * The figures in docs/separation.md are with these. */
 enum { UPDATES = 60, UPDATES_AFTER = 10, BAND_MOST = 400, BAND_LEAST = 32 };
-/* The energy that may lie outside the rows that are learnt. */
-static const double OUTSIDE = 5e-3;
-/* Decibels that a candidate must gain to be preferred: learning over a fixed transform, each
- * component a source over one less, frames of twice the length, and other numbers of iterations
- * (docs/separation.md). */
-static const double MARGIN_LEARNT = 0.7, MARGIN_COMPONENT = 0.2, MARGIN_LENGTH = 1.0,
-                    MARGIN_ITERATIONS = 0.1;
+static const double OUTSIDE = 5e-3; /* the part of the energy that may lie outside the band */
 
-/* ---- progress -------------------------------------------------------------------------------- */
-
-static int relay(const tl_progress *progress, void *self)
-{
-    tl_choice *choice = self;
-    if (choice->callback != NULL && choice->callback(progress, choice->user) != 0)
-        choice->stopped = true;
-    return choice->stopped;
-}
-
-static void report(tl_choice *choice, double C)
-{
-    relay(&(tl_progress){.struct_size = sizeof(tl_progress),
-                         .stage = TLNMF_STAGE_CHOOSE,
-                         .complete = 1,
-                         .starts = 1,
-                         .iteration = choice->candidates,
-                         .iterations = choice->planned,
-                         .C = C,
-                         .L = NAN,
-                         .I = NAN,
-                         .step = NAN},
-          choice);
-}
+/* A candidate in the making. */
+typedef struct fit {
+    tl_learner *l;
+    const tl_recipe *recipe;
+    tl_block *block;
+    int64_t K, band; /* band: rows learnt; 0: none */
+    double *Phi, *W; /* of the candidate's model: M x M, M x K */
+    double C;
+} fit;
 
 /* ---- analysis -------------------------------------------------------------------------------- */
 
-/* Visits the scene in blocks: the first `rows` rows of X and V; V is collected, and X goes to
- * `X_rows` (S C x rows x L) if that is wanted. */
-static void analyse_with(tl_learner *l, tl_engine *engine, const double *Phi, int64_t rows,
-                         double *X_rows)
+/* The coefficients of a block to X[column][row][frame], `rows` of them, from frame `first` on. */
+static void collect(const tl_learner *l, const tl_block *block, int64_t rows, int64_t first,
+                    double *X)
 {
-    engine->Phi = Phi;
-    for (int64_t i0 = 0; i0 < l->L; i0 += engine->most) {
-        int64_t count = tl_min(engine->most, l->L - i0), each = engine->each;
+    int64_t count = block->count, per_frame = block->per_frame;
+    for (int64_t m = 0; m < rows; m++)
+        for (int64_t i = 0; i < count; i++)
+            for (int64_t t = 0; t < per_frame; t++)
+                X[(t * rows + m) * l->frames + first + i] =
+                    block->X[(m * count + i) * per_frame + t];
+}
+
+/* Passes the scene through the block: the first `rows` rows of V at Phi, and of the coefficients if
+ * X (per_frame x rows x frames) is not NULL. The other rows of V stay. */
+static void analyse_rows(tl_learner *l, tl_block *block, const double *Phi, int64_t rows, double *X)
+{
+    block->Phi = Phi;
+    for (int64_t first = 0; first < l->frames; first += block->capacity) {
+        int64_t count = tl_min(block->capacity, l->frames - first);
+        tl_block_begin(block, count);
         for (int64_t i = 0; i < count; i++) {
-            tl_stretch x = tl_scene_stretch(&l->scene, i0 + i);
-            tl_engine_put(engine, &x, l->scene.n[i0 + i], i, count);
+            tl_stretch x = tl_scene_stretch(l->scene, first + i);
+            tl_block_put(block, &x, l->scene->n[first + i], i);
         }
-        tl_engine_transform(engine, rows, count);
+        tl_block_analyse(block, rows);
         for (int64_t m = 0; m < rows; m++)
-            tl_copy(l->V + m * l->L + i0, engine->V + m * count, count);
-        for (int64_t m = 0; X_rows != NULL && m < rows; m++)
-            for (int64_t i = 0; i < count; i++)
-                for (int64_t t = 0; t < each; t++)
-                    X_rows[(t * rows + m) * l->L + i0 + i] = engine->X[(m * count + i) * each + t];
+            tl_copy(l->V + m * l->frames + first, block->V + m * count, count);
+        if (X != NULL)
+            collect(l, block, rows, first, X);
     }
 }
 
-/* The window and the transform, unless they are those of the last candidate. */
+/* The window and Phi0, unless they are those of the last candidate. */
 static tlnmf_error set_basis(tl_learner *l, const tl_recipe *r)
 {
     if (l->analysed && l->window == r->window && l->basis == r->basis)
         return TLNMF_OK;
-    tl_frames frames = l->scene.frames;
-    frames.window = (int32_t)r->window;
+    tl_frames layout = l->scene->layout;
+    layout.window = (int32_t)r->window;
     tl_framing_free(&l->framing);
     l->analysed = false;
-    TRY(tl_framing_create(l->ctx, &frames, &l->framing));
-    if (r->basis == TLNMF_BASIS_DCT)
+    TRY(tl_framing_create(l->ctx, &layout, &l->framing));
+    if (r->basis == TL_BASIS_DCT)
         tl_dct(l->M, l->Phi0);
     else
         tl_dft(l->M, l->Phi0);
@@ -81,19 +74,18 @@ static tlnmf_error set_basis(tl_learner *l, const tl_recipe *r)
     return TLNMF_OK;
 }
 
-static tlnmf_error analyse(tl_learner *l, const tl_recipe *r, tl_engine *engine)
+/* V at Phi0, and the floor that follows from it. */
+static tlnmf_error analyse(tl_learner *l, tl_block *block)
 {
-    TRY(set_basis(l, r));
-    engine->paired = r->basis == TLNMF_BASIS_STFT;
     if (l->analysed)
         return TLNMF_OK;
-    analyse_with(l, engine, l->Phi0, l->M, NULL);
+    analyse_rows(l, block, l->Phi0, l->M, NULL);
     double sum = 0.0;
-    for (int64_t i = 0; i < l->M * l->L; i++)
+    for (int64_t i = 0; i < l->M * l->frames; i++)
         sum += l->V[i];
-    l->mean_power = sum / ((double)l->M * (double)l->L);
+    l->mean_power = sum / ((double)l->M * (double)l->frames);
     l->eps = l->opt->eps_rel * l->mean_power;
-    if (!(l->eps >= 1e-290 && l->eps <= 1e290))
+    if (!(l->eps >= 1e-290 && l->eps <= 1e290)) /* so that 1 / eps is finite */
         return tl_fail(l->ctx, TLNMF_ERR_DATA,
                        "eps-rel = %g of a mean power of %g is no usable floor", l->opt->eps_rel,
                        l->mean_power);
@@ -103,38 +95,34 @@ static tlnmf_error analyse(tl_learner *l, const tl_recipe *r, tl_engine *engine)
 
 /* ---- NMF at a transform that stays ----------------------------------------------------------- */
 
-static int64_t rank_of(const tl_learner *l, const tl_recipe *r)
-{
-    return l->opt->sources * r->per_source;
-}
-
 /* W is nearly flat where spans tell the sources apart, and rough where nothing else does. */
-static void draw_start(tl_learner *l, const tl_recipe *r, uint64_t start, double *W, double *H)
+static void draw_start(const fit *f, uint64_t start, double *W, double *H)
 {
-    int64_t K = rank_of(l, r), P = r->per_source;
-    bool blind = l->scene.spans == NULL;
+    const tl_learner *l = f->l;
+    int64_t M = l->M, K = f->K, per_source = f->recipe->per_source;
+    bool blind = l->scene->schedule.spans == NULL;
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, l->opt->seed, start);
-    for (int64_t i = 0; i < l->M * K; i++)
+    tl_rng_seed(&rng, TL_STREAM_OWN, l->opt->seed, start);
+    for (int64_t i = 0; i < M * K; i++)
         W[i] = 1.0 + (blind ? fabs(tl_rng_normal(&rng)) : 0.2 * tl_rng_uniform(&rng));
-    if (r->basis == TLNMF_BASIS_STFT) /* (25): cosine and sine start, and stay, alike */
-        for (int64_t m = 1; m + 1 < l->M; m += 2)
+    if (f->recipe->basis == TL_BASIS_STFT) /* (25): cosine and sine start, and stay, alike */
+        for (int64_t m = 1; m + 1 < M; m += 2)
             tl_copy(W + (m + 1) * K, W + m * K, K);
     for (int64_t k = 0; k < K; k++)
-        for (int64_t i = 0; i < l->L; i++) {
+        for (int64_t i = 0; i < l->frames; i++) {
             double h = 1.0 + (blind ? fabs(tl_rng_normal(&rng)) : 0.1 * tl_rng_uniform(&rng));
-            bool active = l->scene.active[i] >> (k / P) & 1;
-            H[k * l->L + i] = active ? h * l->mean_power / (double)K : 0.0;
+            bool active = l->scene->active[i] >> (k / per_source) & 1;
+            H[k * l->frames + i] = active ? h * l->mean_power / (double)K : 0.0;
         }
-    tl_normalise(l->M, l->L, K, W, H);
+    tl_normalise(M, l->frames, K, W, H);
 }
 
-/* (2) at the V of now. */
-static double objective(const tl_learner *l, int64_t K, const double *W, const double *H, double *U)
+/* C of (2) at the V of now. */
+static double objective(tl_learner *l, int64_t K, const double *W, const double *H)
 {
-    tl_weights(l->M, l->L, K, W, H, l->eps, U);
-    int64_t count = l->M * l->L;
-    return tl_sum_product(count, l->V, l->eps, U) - tl_sum_log(count, U, 0.0);
+    int64_t count = l->M * l->frames;
+    tl_weights(l->M, l->frames, K, W, H, l->eps, l->U);
+    return tl_sum_product(count, l->V, l->eps, l->U) - tl_sum_log(count, l->U, 0.0);
 }
 
 static void update(tl_learner *l, int64_t K, int updates, double *W, double *H)
@@ -145,237 +133,208 @@ static void update(tl_learner *l, int64_t K, int updates, double *W, double *H)
         tl_mu_update(&l->mu, l->eps, W, H);
 }
 
-/* W, H from the best of the starts; guided starts are all alike, so one is enough. */
-static double fit_factors(tl_learner *l, const tl_recipe *r, double *U)
+/* W, H and C from the best of the starts. Guided starts are nearly alike, so that one is enough. */
+static void fit_factors(fit *f)
 {
-    int64_t K = rank_of(l, r), starts = l->scene.spans == NULL ? l->opt->starts : 1;
-    double best = INFINITY;
-    for (int64_t s = 0; s < starts && !(s > 0 && l->choice->stopped); s++) {
-        draw_start(l, r, (uint64_t)s, l->W_try, l->H_try);
-        update(l, K, UPDATES, l->W_try, l->H_try);
-        double C = objective(l, K, l->W_try, l->H_try, U);
-        if (C < best) {
-            best = C;
-            tl_copy(l->W, l->W_try, l->M * K);
-            tl_copy(l->H, l->H_try, K * l->L);
+    tl_learner *l = f->l;
+    int64_t starts = l->scene->schedule.spans == NULL ? l->opt->starts : 1;
+    f->C = INFINITY;
+    for (int64_t s = 0; s < starts && !(s > 0 && l->watch->stopped); s++) {
+        draw_start(f, (uint64_t)s, l->W_start, l->H_start);
+        update(l, f->K, UPDATES, l->W_start, l->H_start);
+        double C = objective(l, f->K, l->W_start, l->H_start);
+        if (C < f->C) {
+            f->C = C;
+            tl_copy(f->W, l->W_start, l->M * f->K);
+            tl_copy(l->H, l->H_start, f->K * l->frames);
         }
     }
-    return best;
 }
 
-/* ---- learning -------------------------------------------------------------------------------- */
+/* ---- learning the transform ------------------------------------------------------------------ */
 
-/* Rows are in order of frequency: the first so many that leave little energy outside. */
+/* Rows are in order of frequency: the fewest from the first on that leave little energy outside. */
 static int64_t choose_band(const tl_learner *l)
 {
     if (l->opt->band > 0) /* of frames as long as the options say: longer ones have more rows */
         return tl_min(tl_max(1, l->opt->band * l->M / l->opt->frames.M), l->M);
     double total = 0.0, outside = 0.0;
-    for (int64_t i = 0; i < l->M * l->L; i++)
+    for (int64_t i = 0; i < l->M * l->frames; i++)
         total += l->V[i];
     int64_t m = l->M;
     for (; m > BAND_LEAST; m--) {
-        for (int64_t i = 0; i < l->L; i++)
-            outside += l->V[(m - 1) * l->L + i];
+        for (int64_t i = 0; i < l->frames; i++)
+            outside += l->V[(m - 1) * l->frames + i];
         if (outside > OUTSIDE * total)
             break;
     }
     return tl_min(tl_min(m, l->M), BAND_MOST);
 }
 
-static int64_t iterations_of(const tl_learner *l, const tl_recipe *r)
+/* A few iterations of the paper's algorithm from Phi = I and the W and H of now, on the
+ * coefficients X (columns x band x frames) of the band. */
+static tlnmf_error descend(const fit *f, const double *X, const double *identity,
+                           tl_result **result)
 {
-    return r->J > 0 ? r->J : l->opt->J;
+    const tl_learner *l = f->l;
+    tl_settings settings;
+    tl_settings_defaults(TL_TASK_FIT, &settings);
+    settings.k = f->K;
+    settings.method = (int32_t)f->recipe->method;
+    settings.solver = TL_ALGORITHM_PAPER;
+    settings.J = f->recipe->J;
+    settings.eps = l->eps;
+    settings.threads = l->opt->threads;
+    tl_start start = {0};
+    start.Phi = identity;
+    start.W = f->W; /* its first rows: W is M x K in C order */
+    start.H = l->H;
+    tlnmf_data *data;
+    *result = NULL;
+    TRY(tlnmf_data_from_realisations(l->ctx, X,
+                                     (int64_t[]){f->block->per_frame, f->band, l->frames}, &data));
+    tlnmf_error error = tl_fit(l->ctx, data, &settings, &start, tl_watch_relay, l->watch, result);
+    tlnmf_data_free(data);
+    return error;
 }
 
-/* The settings of a short, gentle descent from the start that is given. */
-static tl_settings short_descent(const tl_learner *l, const tl_recipe *r)
+/* The first `band` rows of W, and H, become those that were learnt, whose columns of W sum to 1;
+ * each keeps its weight beside the other rows of W. */
+static void replace_rows(const fit *f, const double *W_band, const double *H_band)
 {
-    tl_settings s;
-    tlnmf_settings_init(&s);
-    s.k = rank_of(l, r);
-    s.method = r->method == TLNMF_METHOD_JD ? TLNMF_METHOD_JD : TLNMF_METHOD_TL;
-    s.solver = TLNMF_SOLVER_PAPER;
-    s.J = iterations_of(l, r);
-    s.eps = l->eps;
-    s.threads = l->opt->threads;
-    return s;
-}
-
-/* Scales between W of all rows and that of the first `band`, whose columns sum to 1. */
-static void take_rows(const tl_learner *l, int64_t K, int64_t band, const double *W_band,
-                      const double *H_band)
-{
+    tl_learner *l = f->l;
+    int64_t K = f->K;
     for (int64_t k = 0; k < K; k++) {
-        double c = 0.0;
-        for (int64_t m = 0; m < band; m++)
-            c += l->W[m * K + k];
-        for (int64_t m = 0; m < band; m++)
-            l->W[m * K + k] = W_band[m * K + k] * c;
-        for (int64_t i = 0; c > 0.0 && i < l->L; i++)
-            l->H[k * l->L + i] = H_band[k * l->L + i] / c;
+        double weight = 0.0;
+        for (int64_t m = 0; m < f->band; m++)
+            weight += f->W[m * K + k];
+        for (int64_t m = 0; m < f->band; m++)
+            f->W[m * K + k] = W_band[m * K + k] * weight;
+        for (int64_t i = 0; weight > 0.0 && i < l->frames; i++)
+            l->H[k * l->frames + i] = H_band[k * l->frames + i] / weight;
     }
-    tl_normalise(l->M, l->L, K, l->W, l->H);
+    tl_normalise(l->M, l->frames, K, f->W, l->H);
 }
 
-/* Phi = diag(Q, I) Phi0, then V, W, H go along: (26). */
-static void accept(tl_learner *l, const tl_recipe *r, int64_t band, const tl_result *result,
-                   tl_engine *engine)
+/* Phi = diag(Q, I) Phi0, (26); then V, W, H and C at this Phi. */
+static void adopt(fit *f, const tl_result *result)
 {
-    int64_t M = l->M, K = rank_of(l, r);
-    tl_copy(l->Phi, l->Phi0, M * M);
-    tl_gemm(TL_PLAIN, TL_PLAIN, band, M, band, 1.0, tlnmf_result_Phi(result), band, l->Phi0, M, 0.0,
-            l->Phi, M);
-    take_rows(l, K, band, tlnmf_result_W(result), tlnmf_result_H(result));
-    analyse_with(l, engine, l->Phi, band, NULL); /* the other rows stay */
-    l->analysed = false;                         /* V is no longer that of Phi0 */
-    update(l, K, UPDATES_AFTER, l->W, l->H);
+    tl_learner *l = f->l;
+    int64_t M = l->M, band = f->band;
+    tl_gemm(TL_PLAIN, TL_PLAIN, band, M, band, 1.0, (result)->Phi, band, l->Phi0, M, 0.0, f->Phi,
+            M);
+    replace_rows(f, (result)->W, (result)->H);
+    analyse_rows(l, f->block, f->Phi, band, NULL); /* the other rows stay */
+    l->analysed = false;                           /* V is no longer that of Phi0 */
+    update(l, f->K, UPDATES_AFTER, f->W, l->H);
+    f->C = objective(l, f->K, f->W, l->H);
 }
 
 /* Turns the rows that hold the energy so that W H fits better. */
-static tlnmf_error turn(tl_learner *l, const tl_recipe *r, tl_engine *engine, int64_t *band_out)
+static tlnmf_error learn_transform(fit *f)
 {
-    int64_t band = choose_band(l), each = engine->each;
+    tl_learner *l = f->l;
+    f->band = choose_band(l);
     double *X, *identity;
-    void *block;
-    tl_slot table[] = {TL_SLOT(X, each * band * l->L), TL_SLOT(identity, band * band)};
-    TRY(TL_ARENA(l->ctx, "the frames to learn from", table, &block));
-    analyse_with(l, engine, l->Phi0, band, X);
-    tl_identity(band, identity);
-    tlnmf_data *data = NULL;
+    void *memory;
+    tl_slot table[] = {TL_SLOT(X, f->block->per_frame * f->band * l->frames),
+                       TL_SLOT(identity, f->band * f->band)};
+    TRY(TL_ARENA(l->ctx, "the frames to learn from", table, &memory));
+    analyse_rows(l, f->block, l->Phi0, f->band, X);
+    tl_identity(f->band, identity);
     tl_result *result = NULL;
-    tl_settings settings = short_descent(l, r);
-    tl_start start;
-    tlnmf_start_init(&start);
-    start.Phi = identity;
-    start.W = l->W; /* its first rows: W is M x K in C order */
-    start.H = l->H;
-    tlnmf_error error = tlnmf_data_from_realisations(l->ctx, X, each, band, l->L, &data);
+    tlnmf_error error = descend(f, X, identity, &result);
     if (error == TLNMF_OK)
-        error = tlnmf_fit(l->ctx, data, &settings, &start, relay, l->choice, &result);
-    if (error == TLNMF_OK)
-        accept(l, r, band, result, engine);
-    tlnmf_result_free(result);
-    tlnmf_data_free(data);
-    tl_release(&l->ctx->hooks, block);
-    *band_out = band;
+        adopt(f, result);
+    tl_result_free(result);
+    tl_release(&l->ctx->hooks, memory);
     return error;
 }
 
-/* ---- candidates ------------------------------------------------------------------------------ */
+/* ---- a candidate ----------------------------------------------------------------------------- */
 
-static tlnmf_error keep(tl_learner *l, const tl_recipe *r, const double *Phi, int64_t band,
-                        double score, double C)
+static tlnmf_error fit_model(fit *f)
 {
-    int64_t K = rank_of(l, r);
-    tl_separator *fresh;
-    TRY(tl_separator_new(l->ctx, l->M, K, &fresh));
-    tl_copy(fresh->Phi, Phi, l->M * l->M);
-    tl_copy(fresh->W, l->W, l->M * K);
-    fresh->info = (tl_separator_info){.frames = l->framing.f,
-                                      .sources = l->opt->sources,
-                                      .per_source = r->per_source,
-                                      .method = (int32_t)r->method,
-                                      .basis = (int32_t)r->basis,
-                                      .eps = l->eps,
-                                      .mean_power = l->mean_power,
-                                      .score = score,
-                                      .C = C,
-                                      .learn_frames = l->L,
-                                      .band = band,
-                                      .remixes = l->choice->remix.count,
-                                      .J = r->method == TLNMF_METHOD_NMF ? 0 : iterations_of(l, r)};
-    tlnmf_separator_free(l->choice->best);
-    l->choice->best = fresh;
-    return TLNMF_OK;
+    tl_learner *l = f->l;
+    f->block->paired = f->recipe->basis == TL_BASIS_STFT;
+    TRY(analyse(l, f->block));
+    tl_copy(f->Phi, l->Phi0, l->M * l->M);
+    fit_factors(f);
+    return f->recipe->method == TL_METHOD_NMF ? TLNMF_OK : learn_transform(f);
 }
 
-static tlnmf_error try_with(tl_learner *l, const tl_recipe *r, tl_engine *engine)
+static tl_separator_info describe(const fit *f)
 {
-    int64_t band = 0;
-    TRY(analyse(l, r, engine));
-    double C = fit_factors(l, r, l->Phi); /* as scratch */
-    bool learns = r->method != TLNMF_METHOD_NMF;
-    if (learns) {
-        TRY(turn(l, r, engine, &band));
-        C = objective(l, rank_of(l, r), l->W, l->H, l->H_try);
-    }
-    engine->Phi = learns ? l->Phi : l->Phi0;
-    engine->W = l->W;
-    engine->eps = l->eps;
-    tl_choice *choice = l->choice;
-    double score = tl_remix_judge(&choice->remix, engine, r->per_source);
-    double merit =
-        score - (learns ? MARGIN_LEARNT : 0.0) - (l->M > l->opt->frames.M ? MARGIN_LENGTH : 0.0) -
-        (r->J > 0 ? MARGIN_ITERATIONS : 0.0) - MARGIN_COMPONENT * (double)(r->per_source - 1);
-    choice->candidates++;
-    choice->last_score = score;
-    if (choice->best == NULL || merit > choice->best_merit) {
-        choice->best_merit = merit;
-        TRY(keep(l, r, engine->Phi, band, score, C));
-    }
-    static const char *const bases[] = {"auto", "DCT", "DFT", "STFT"};
-    tl_log(l->ctx, TLNMF_LOG_INFO,
-           "%s %s, %s window, frames of %lld, %lld a source: %.2f dB on remixes, C = %.8g",
-           learns ? "learnt from" : "fixed", bases[r->basis], tlnmf_window_name(r->window),
-           (long long)l->M, (long long)r->per_source, score, C);
-    report(choice, C);
-    return TLNMF_OK;
+    const tl_learner *l = f->l;
+    const tl_recipe *r = f->recipe;
+    return (tl_separator_info){.frames = l->framing.f,
+                               .sources = l->opt->sources,
+                               .per_source = r->per_source,
+                               .method = (int32_t)r->method,
+                               .basis = (int32_t)r->basis,
+                               .eps = l->eps,
+                               .mean_power = l->mean_power,
+                               .score = NAN,
+                               .C = f->C,
+                               .learn_frames = l->frames,
+                               .band = f->band,
+                               .J = r->method == TL_METHOD_NMF ? 0 : r->J};
 }
 
-tlnmf_error tl_try(tl_learner *l, tl_recipe r)
+tlnmf_error tl_learn(tl_learner *l, const tl_recipe *recipe, tl_candidate *out)
 {
-    if (l->choice->stopped && l->choice->best != NULL)
-        return TLNMF_OK;
-    tl_engine engine;
-    TRY(set_basis(l, &r));
-    TRY(tl_engine_create(l->ctx, &l->framing, rank_of(l, &r), l->C, &engine));
-    tlnmf_error error = try_with(l, &r, &engine);
-    tl_engine_free(&engine);
+    int64_t K = l->opt->sources * recipe->per_source;
+    tl_block block;
+    *out = (tl_candidate){.recipe = *recipe, .score = NAN};
+    TRY(set_basis(l, recipe));
+    TRY(tl_block_create(l->ctx, &l->framing, l->channels, 0, false, &block));
+    tl_separator *model;
+    tlnmf_error error = tl_separator_new(l->ctx, &(tl_separator_shape){.M = l->M, .K = K}, &model);
+    if (error == TLNMF_OK) {
+        fit f = {
+            .l = l, .recipe = recipe, .block = &block, .K = K, .Phi = model->Phi, .W = model->W};
+        error = fit_model(&f);
+        model->info = describe(&f);
+        for (int64_t k = 0; k < K; k++)
+            model->owner[k] = k / recipe->per_source;
+    }
+    tl_block_free(&block);
+    if (error == TLNMF_OK)
+        out->model = model;
+    else
+        tl_separator_free(model);
     return error;
 }
 
-/* ---- room ---------------------------------------------------------------------------------- */
+/* ---- the learner ----------------------------------------------------------------------------- */
 
-static tlnmf_error make_room(tl_learner *l)
+tlnmf_error tl_learner_create(tlnmf_ctx *ctx, const tl_scene *scene, const tl_separate_options *opt,
+                              int64_t per_source, tl_watch *watch, tl_learner *l)
 {
-    int64_t M = l->M, L = l->L, most = tl_max(TL_MOST_PER_SOURCE, l->opt->per_source);
-    int64_t K = l->opt->sources * most, scratch = tl_max(M * M, M * L);
-    tl_slot table[8 + TL_MU_SLOTS] = {
-        TL_SLOT(l->Phi0, M * M),  TL_SLOT(l->Phi, scratch),
-        TL_SLOT(l->V, M * L),     TL_SLOT(l->V_turned, L * M),
-        TL_SLOT(l->W, M * K),     TL_SLOT(l->H, K * L),
-        TL_SLOT(l->W_try, M * K), TL_SLOT(l->H_try, tl_max(K * L, M * L))};
-    l->mu.gamma = 1.0;
-    tl_mu_slots(&l->mu, M, L, K, table + 8);
-    TRY(tl_check_size(l->ctx, "M", M));
-    TRY(tl_check_size(l->ctx, "the frames to learn from", L));
-    return TL_ARENA(l->ctx, "learning", table, &l->block);
-}
-
-tlnmf_error tl_learner_create(tl_choice *choice, const tl_sound *sound, const tl_span *spans,
-                              int64_t span_count, const tl_frames *frames, tl_learner *l)
-{
-    tlnmf_ctx *ctx = choice->ctx;
+    int64_t M = scene->layout.M, frames = scene->frames, K = opt->sources * per_source;
     *l = (tl_learner){.ctx = ctx,
-                      .opt = choice->opt,
-                      .choice = choice,
-                      .M = frames->M,
-                      .C = sound->channels,
+                      .opt = opt,
+                      .watch = watch,
+                      .scene = scene,
+                      .M = M,
+                      .frames = frames,
+                      .channels = scene->sound->channels,
+                      .mu = {.gamma = 1.0},
                       .framing = {.hooks = ctx->hooks},
                       .hooks = ctx->hooks};
-    TRY(tl_scene_create(ctx, sound, spans, span_count, choice->opt, frames, &l->scene));
-    l->L = l->scene.L;
-    tlnmf_error error = make_room(l);
-    if (error != TLNMF_OK)
-        tl_learner_free(l);
-    return error;
+    tl_slot table[7 + TL_MU_SLOTS] = {TL_SLOT(l->Phi0, M * M),          TL_SLOT(l->V, M * frames),
+                                      TL_SLOT(l->V_turned, frames * M), TL_SLOT(l->U, M * frames),
+                                      TL_SLOT(l->H, K * frames),        TL_SLOT(l->W_start, M * K),
+                                      TL_SLOT(l->H_start, K * frames)};
+    tl_mu_slots(&l->mu, M, frames, K, table + 7);
+    TRY(tl_check_size(ctx, "M", M));
+    TRY(tl_check_size(ctx, "the frames to learn from", frames));
+    return TL_ARENA(ctx, "learning", table, &l->memory);
 }
 
 void tl_learner_free(tl_learner *l)
 {
     tl_framing_free(&l->framing);
-    tl_release(&l->hooks, l->block);
-    l->block = NULL;
-    tl_scene_free(&l->scene);
+    tl_release(&l->hooks, l->memory);
+    l->memory = NULL;
 }

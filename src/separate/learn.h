@@ -1,60 +1,59 @@
-/* The candidates of a separation: one window, transform, method and number of components each. */
+/* Learning one candidate: what a recipe says, fitted to the frames of a scene. */
 #ifndef TLNMF_SEPARATE_LEARN_H
 #define TLNMF_SEPARATE_LEARN_H
 
 #include "separate/separate.h"
 
-enum { TL_MOST_PER_SOURCE = 3 };
-
-/* One way to separate: what is fitted, and on which frames. */
+/* One way to separate: what is fitted, and to which frames. */
 typedef struct tl_recipe {
-    tlnmf_window window;
-    tlnmf_basis basis;
-    tlnmf_method method;
-    int64_t per_source;
-    int64_t J; /* iterations of learning; 0: as many as the options say */
+    bool longer; /* frames and hop of twice the length that the options ask for */
+    tl_window window;
+    tl_basis basis;     /* the fixed transform, or where learning starts */
+    tl_method method;   /* NMF: the transform stays; TL, JD: it is learnt */
+    int64_t per_source; /* components of a source */
+    int64_t J;          /* iterations of learning; not used by NMF */
 } tl_recipe;
 
-/* What all candidates share: how they are judged, and the best of them. */
-typedef struct tl_choice {
-    tlnmf_ctx *ctx;
-    const tl_separate_options *opt;
-    tlnmf_callback callback;
-    void *user;
-    bool stopped;
-    tl_remix remix;
-    tl_separator *best;
-    double best_merit, last_score;
-    int64_t candidates, planned;
-} tl_choice;
+/* What became of a recipe. Who has it frees its model. */
+typedef struct tl_candidate {
+    tl_recipe recipe;
+    tl_separator *model; /* info: all but score, remixes, candidates and outcome */
+    double score;        /* mean SI-SDR on remixes in dB; NaN as long as it is not judged */
+} tl_candidate;
 
-/* Candidates of one frame length. */
+/* Learns candidates of one frame length, one after another. What depends on window and transform
+ * alone is kept from one candidate to the next. */
 typedef struct tl_learner {
     tlnmf_ctx *ctx;
     const tl_separate_options *opt;
-    tl_choice *choice;
-    tl_scene scene;
-    int64_t M, L, C; /* L: frames to learn from; C: channels */
-    /* the window and transform at work, and what follows from them */
-    bool analysed;
-    tlnmf_window window;
-    tlnmf_basis basis;
+    tl_watch *watch;
+    const tl_scene *scene;
+    int64_t M, frames, channels; /* frames: how many there are to learn from */
+    /* the window and transform at work */
+    tl_window window;
+    tl_basis basis;
     tl_framing framing;
+    bool analysed; /* V, mean_power and eps are those of Phi0 */
+    double *Phi0;  /* M x M: the transform before learning */
+    double *V;     /* M x frames: the power of the coefficients */
     double mean_power, eps;
-    double *Phi0, *Phi, *V, *V_turned; /* M x M, M x M, M x L, L x M */
-    double *W, *H, *W_try, *H_try;
+    /* the fit at work */
+    double *V_turned;          /* frames x M: V', for the updates */
+    double *U;                 /* M x frames: 1 / (W H + eps), for the objective */
+    double *H;                 /* K x frames: of the candidate */
+    double *W_start, *H_start; /* M x K, K x frames: of the random start at work */
     tl_mu mu;
-    tlnmf_hooks hooks;
-    void *block;
+    tl_hooks hooks;
+    void *memory;
 } tl_learner;
 
-/* With a scene of these frames. */
-tlnmf_error tl_learner_create(tl_choice *choice, const tl_sound *sound, const tl_span *spans,
-                              int64_t span_count, const tl_frames *frames, tl_learner *l);
+/* For recipes of up to `per_source` components a source. The scene must outlive the learner. */
+tlnmf_error tl_learner_create(tlnmf_ctx *ctx, const tl_scene *scene, const tl_separate_options *opt,
+                              int64_t per_source, tl_watch *watch, tl_learner *l);
 void tl_learner_free(tl_learner *l);
 
-/* Fits one candidate, judges it, and keeps it if it is the best. Nothing, once there is something
- * to keep and the caller has had enough. */
-tlnmf_error tl_try(tl_learner *l, tl_recipe r);
+/* Fits the recipe to the frames of the scene, whose length recipe->longer must agree with. A caller
+ * who has said stop gets the candidate early: learning ends, and no further start is tried. */
+tlnmf_error tl_learn(tl_learner *l, const tl_recipe *recipe, tl_candidate *out);
 
 #endif

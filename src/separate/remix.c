@@ -1,18 +1,22 @@
-/* Judging by remixes: two stretches of the recording that have no source in common are added, and
- * what a candidate gets out of the sum is compared with them. That needs no reference, is measured
- * in what a listener cares about, and means the same for every transform and window. */
+/* Judging by remixes: two passages of the recording that have no source in common are added, and
+ * what a separator makes of the sum is compared with them. That needs no reference, is measured in
+ * what a listener cares about, and means the same for every transform and window. */
+#include "score/score.h"
 #include "separate/separate.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { RUNS = 256, SHORTEST = 4, LONGEST = 64 }; /* the last two in frames' lengths */
+/* At most PASSAGES passages, the longest. */
+enum { PASSAGES = 256 };
 
-/* Samples in which the same sources sound throughout. */
-typedef struct run {
+/* Samples start .. end-1, in which the same sources sound throughout. */
+typedef struct passage {
     int64_t start, end;
     uint64_t sources;
-} run;
+} passage;
+
+/* ---- finding passages ------------------------------------------------------------------------ */
 
 static int by_number(const void *a, const void *b)
 {
@@ -22,116 +26,152 @@ static int by_number(const void *a, const void *b)
 
 static int longest_first(const void *a, const void *b)
 {
-    const run *x = a, *y = b;
+    const passage *x = a, *y = b;
     int64_t p = x->end - x->start, q = y->end - y->start;
     return p != q ? (p < q) - (p > q) : (x->start > y->start) - (x->start < y->start);
 }
 
-static uint64_t sources_at(const tl_scene *scene, int64_t t)
+static uint64_t sources_at(const tl_schedule *schedule, int64_t t)
 {
     uint64_t set = 0;
-    for (int64_t i = 0; i < scene->span_count; i++)
-        if (scene->spans[i].start <= t && t < scene->spans[i].end)
-            set |= (uint64_t)1 << scene->spans[i].source;
+    for (int64_t i = 0; i < schedule->count; i++)
+        if (schedule->spans[i].start <= t && t < schedule->spans[i].end)
+            set |= (uint64_t)1 << schedule->spans[i].source;
     return set;
 }
 
-/* The longest runs, at most RUNS; `edge` is scratch for 2 span_count + 2 numbers. What still rings
- * from before at a run's beginning stays in: it costs all candidates the same, and without the
- * beginning there would be no attack to judge by. */
-static int64_t find_runs(const tl_scene *scene, int64_t *edge, run *runs)
+/* Where spans begin and end within the sound, ascending. `edge` has 2 count + 2 places. */
+static int64_t find_edges(const tl_schedule *schedule, int64_t length, int64_t *edge)
 {
-    int64_t edges = 0, count = 0, length = scene->sound->length;
+    int64_t edges = 0;
     edge[edges++] = 0;
-    for (int64_t i = 0; i < scene->span_count; i++) {
-        edge[edges++] = tl_min(tl_max(scene->spans[i].start, 0), length);
-        edge[edges++] = tl_min(tl_max(scene->spans[i].end, 0), length);
+    for (int64_t i = 0; i < schedule->count; i++) {
+        edge[edges++] = tl_min(tl_max(schedule->spans[i].start, 0), length);
+        edge[edges++] = tl_min(tl_max(schedule->spans[i].end, 0), length);
     }
     edge[edges++] = length;
     qsort(edge, (size_t)edges, sizeof *edge, by_number);
-    run open = {0, 0, 0};
+    return edges;
+}
+
+/* Adds a passage to the list, in place of the shortest if there are PASSAGES of them. */
+static int64_t add_passage(passage fresh, int64_t count, passage *list)
+{
+    if (count == PASSAGES) {
+        qsort(list, (size_t)count, sizeof *list, longest_first);
+        count--;
+    }
+    list[count++] = fresh;
+    return count;
+}
+
+/* The passages of the recording, the longest first. */
+static int64_t find_passages(const tl_schedule *schedule, int64_t length, int64_t shortest,
+                             int64_t *edge, passage *list)
+{
+    int64_t edges = find_edges(schedule, length, edge), count = 0;
+    passage open = {0, 0, 0};
     for (int64_t i = 0; i < edges; i++) {
         bool last = i + 1 == edges;
         if (!last && edge[i] == edge[i + 1])
             continue;
-        uint64_t now = last ? 0 : sources_at(scene, edge[i]);
+        uint64_t now = last ? 0 : sources_at(schedule, edge[i]);
         if (now == open.sources && !last)
             continue;
         open.end = edge[i];
-        bool keep = open.sources != 0 && open.end - open.start >= SHORTEST * scene->frames.M;
-        if (keep && count == RUNS) { /* the shortest makes room */
-            qsort(runs, (size_t)count, sizeof *runs, longest_first);
-            count--;
-        }
-        if (keep)
-            runs[count++] = open;
-        open = (run){edge[i], edge[i], now};
+        if (open.sources != 0 && open.end - open.start >= shortest)
+            count = add_passage(open, count, list);
+        open = (passage){edge[i], edge[i], now};
     }
-    qsort(runs, (size_t)count, sizeof *runs, longest_first);
+    qsort(list, (size_t)count, sizeof *list, longest_first);
     return count;
 }
 
-/* Pairs of different sets, the longest first. */
-static int64_t find_pairs(const tl_scene *scene, int64_t runs, const run *r, tl_remix *remix,
-                          int64_t start[TL_REMIXES][2])
+/* ---- pairs ----------------------------------------------------------------------------------- */
+
+/* Whether no pair so far has these two sets of sources. */
+static bool is_new(const tl_remix *remix, uint64_t a, uint64_t b)
 {
-    int64_t count = 0;
-    for (int64_t j = 1; j < runs; j++) /* the shorter of a pair */
-        for (int64_t i = 0; i < j && count < TL_REMIXES; i++) {
-            bool fresh = (r[i].sources & r[j].sources) == 0;
-            for (int64_t p = 0; p < count; p++) {
-                const uint64_t *s = remix->pair[p].sources;
-                fresh = fresh && !(s[0] == r[i].sources && s[1] == r[j].sources) &&
-                        !(s[1] == r[i].sources && s[0] == r[j].sources);
-            }
-            if (!fresh)
+    for (int64_t p = 0; p < remix->count; p++) {
+        const uint64_t *s = remix->pair[p].sources;
+        if ((s[0] == a && s[1] == b) || (s[0] == b && s[1] == a))
+            return false;
+    }
+    return true;
+}
+
+/* How much of a passage's beginning a source that is not in it may still ring in. */
+static int64_t ringing(const tl_schedule *schedule, int64_t start, uint64_t sources)
+{
+    for (int64_t i = 0; i < schedule->count; i++) {
+        tl_span span = schedule->spans[i];
+        bool foreign = !(sources >> span.source & 1);
+        if (foreign && span.end <= start + 1 && span.end > start - schedule->release)
+            return schedule->release;
+    }
+    return 0;
+}
+
+/* Pairs of passages with no source in common, the longest first, each pair of sets once. */
+static void find_pairs(const tl_schedule *schedule, int64_t passages, const passage *list,
+                       int64_t longest, tl_remix *remix)
+{
+    for (int64_t j = 1; j < passages; j++) /* the shorter one of a pair */
+        for (int64_t i = 0; i < j && remix->count < TL_REMIXES; i++) {
+            uint64_t a = list[i].sources, b = list[j].sources;
+            if ((a & b) != 0 || !is_new(remix, a, b))
                 continue;
-            remix->pair[count].sources[0] = r[i].sources;
-            remix->pair[count].sources[1] = r[j].sources;
-            remix->pair[count].length = tl_min(r[j].end - r[j].start, LONGEST * scene->frames.M);
-            start[count][0] = r[i].start;
-            start[count++][1] = r[j].start;
+            int64_t p = remix->count++, length = tl_min(list[j].end - list[j].start, longest);
+            int64_t rings =
+                tl_max(ringing(schedule, list[i].start, a), ringing(schedule, list[j].start, b));
+            remix->pair[p].sources[0] = a;
+            remix->pair[p].sources[1] = b;
+            remix->pair[p].length = length;
+            remix->pair[p].trim = tl_min(rings, length / 2);
+            remix->pair[p].start[0] = list[i].start;
+            remix->pair[p].start[1] = list[j].start;
         }
-    return count;
 }
 
-static tlnmf_error read_pairs(tlnmf_ctx *ctx, const tl_scene *scene, int64_t start[TL_REMIXES][2],
-                              tl_remix *remix)
+static tlnmf_error read_pairs(tlnmf_ctx *ctx, const tl_sound *sound, tl_remix *remix)
 {
-    int64_t C = remix->channels, most = 0;
+    int64_t channels = remix->channels, most = 0;
     enum { PARTS = 2 * TL_REMIXES };
-    tl_slot table[PARTS + 2];
+    tl_slot table[PARTS + 3];
     for (int64_t p = 0; p < TL_REMIXES; p++)
         for (int i = 0; i < 2; i++) {
             int64_t length = p < remix->count ? remix->pair[p].length : 0;
-            table[2 * p + i] = (tl_slot)TL_SLOT(remix->pair[p].x[i], length * C);
+            table[2 * p + i] = (tl_slot)TL_SLOT(remix->pair[p].x[i], length * channels);
             most = tl_max(most, length);
         }
-    table[PARTS] = (tl_slot)TL_SLOT(remix->mix, most * C);
-    table[PARTS + 1] = (tl_slot)TL_SLOT(remix->part, most * C);
-    TRY(TL_ARENA(ctx, "the remixes", table, &remix->block));
+    table[PARTS] = (tl_slot)TL_SLOT(remix->mix, most * channels);
+    table[PARTS + 1] = (tl_slot)TL_SLOT(remix->estimate, most * channels);
+    table[PARTS + 2] = (tl_slot)TL_SLOT(remix->second, most * channels);
+    TRY(TL_ARENA(ctx, "the remixes", table, &remix->memory));
     for (int64_t p = 0; p < remix->count; p++)
         for (int i = 0; i < 2; i++) {
-            tl_stretch stretch = {start[p][i], remix->pair[p].length, C, remix->pair[p].x[i]};
-            TRY(tl_sound_read(ctx, scene->sound, &stretch));
+            tl_stretch stretch = {remix->pair[p].start[i], remix->pair[p].length, channels,
+                                  remix->pair[p].x[i]};
+            TRY(tl_sound_read(ctx, sound, &stretch));
         }
     return TLNMF_OK;
 }
 
-tlnmf_error tl_remix_create(tlnmf_ctx *ctx, const tl_scene *scene, int64_t sources, tl_remix *remix)
+tlnmf_error tl_remix_create(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedule *schedule,
+                            int64_t shortest, int64_t longest, tl_remix *remix)
 {
-    *remix = (tl_remix){.channels = scene->sound->channels, .hooks = ctx->hooks};
-    if (scene->spans == NULL || sources < 2)
+    *remix = (tl_remix){.channels = sound->channels, .hooks = ctx->hooks};
+    if (schedule->spans == NULL || schedule->sources < 2)
         return TLNMF_OK;
-    int64_t *edge, start[TL_REMIXES][2];
-    run *runs;
+    int64_t *edge;
+    passage *list;
     void *scratch;
-    tl_slot table[] = {TL_SLOT(edge, 2 * scene->span_count + 2), TL_SLOT(runs, RUNS)};
+    tl_slot table[] = {TL_SLOT(edge, 2 * schedule->count + 2), TL_SLOT(list, PASSAGES)};
     TRY(TL_ARENA(ctx, "the spans' edges", table, &scratch));
-    int64_t count = find_runs(scene, edge, runs);
-    remix->count = find_pairs(scene, count, runs, remix, start);
+    int64_t passages = find_passages(schedule, sound->length, shortest, edge, list);
+    find_pairs(schedule, passages, list, longest, remix);
     tl_release(&ctx->hooks, scratch);
-    tlnmf_error error = remix->count > 0 ? read_pairs(ctx, scene, start, remix) : TLNMF_OK;
+    tlnmf_error error = remix->count > 0 ? read_pairs(ctx, sound, remix) : TLNMF_OK;
     if (error != TLNMF_OK)
         tl_remix_free(remix);
     return error;
@@ -139,68 +179,122 @@ tlnmf_error tl_remix_create(tlnmf_ctx *ctx, const tl_scene *scene, int64_t sourc
 
 void tl_remix_free(tl_remix *remix)
 {
-    tl_release(&remix->hooks, remix->block);
-    remix->block = NULL;
+    tl_release(&remix->hooks, remix->memory);
+    remix->memory = NULL;
     remix->count = 0;
 }
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* SI-SDR in dB, kept within what differences can mean. */
-static double si_sdr(int64_t count, const double *truth, const double *estimate)
+enum { AT_ONCE = 64 }; /* frames, so that what may sound is a small table */
+
+/* What judging one separator works with. */
+typedef struct judge {
+    const tl_remix *remix;
+    const tl_separator *separator;
+    tl_block *block;
+    bool *may_sound; /* K x AT_ONCE */
+} judge;
+
+/* Columns of the sources of pair p, those for certain notes alone excepted. */
+static void let_sound(const judge *j, int64_t p, int64_t count)
 {
-    double tt = 0.0, te = 0.0, ee = 0.0;
-    for (int64_t i = 0; i < count; i++) {
-        tt += truth[i] * truth[i];
-        te += truth[i] * estimate[i];
-        ee += estimate[i] * estimate[i];
-    }
-    if (!(tt > 0.0 && ee > 0.0))
-        return tt > 0.0 ? -30.0 : 60.0;
-    double kept = te * te / tt, lost = ee - kept;
-    return fmin(60.0, fmax(-30.0, 10.0 * log10(kept / fmax(lost, 1e-30 * ee) + 1e-300)));
+    uint64_t sources = j->remix->pair[p].sources[0] | j->remix->pair[p].sources[1];
+    for (int64_t k = 0; k < j->separator->K; k++)
+        for (int64_t i = 0; i < count; i++)
+            j->may_sound[k * count + i] =
+                j->separator->gate[k] < 0 && sources >> j->separator->owner[k] & 1;
 }
 
-/* remix->part becomes what the engine takes for the first part of remix->mix. */
-static void take_apart(const tl_remix *remix, int64_t p, tl_engine *engine, int64_t per_source)
+/* remix->estimate becomes what the block makes of the first part of remix->mix. */
+static void estimate_first(const judge *j, int64_t p)
 {
-    int64_t C = remix->channels, length = remix->pair[p].length;
-    int64_t N = tlnmf_frames_count(&engine->framing->f, length);
-    const uint64_t *sets = remix->pair[p].sources;
-    tl_stretch mix = {0, length, C, remix->mix}, part = {0, length, C, remix->part};
-    tl_part first = {.sources = sets[0], .per_source = per_source, .floor_share = 0.5};
-    uint64_t active[64];
-    memset(remix->part, 0, (size_t)(length * C) * sizeof(double));
-    for (int i = 0; i < 64; i++)
-        active[i] = sets[0] | sets[1];
-    int64_t most = tl_min(engine->most, 64);
+    const tl_remix *remix = j->remix;
+    tl_block *block = j->block;
+    int64_t channels = remix->channels, length = remix->pair[p].length;
+    int64_t N = tl_frames_count(&block->framing->f, length);
+    tl_stretch mix = {0, length, channels, remix->mix};
+    tl_stretch estimate = {0, length, channels, remix->estimate};
+    tl_part first = {.sources = remix->pair[p].sources[0], .component = -1, .floor_share = 0.5};
+    memset(remix->estimate, 0, (size_t)(length * channels) * sizeof(double));
+    int64_t most = tl_min(block->capacity, AT_ONCE);
     for (int64_t n = 0; n < N; n += most) {
         int64_t count = tl_min(most, N - n);
+        let_sound(j, p, count);
+        tl_block_begin(block, count);
         for (int64_t i = 0; i < count; i++)
-            tl_engine_put(engine, &mix, n + i, i, count);
-        tl_engine_transform(engine, engine->M, count);
-        tl_engine_fit_H(engine, count, per_source, active);
-        tl_engine_weigh(engine, count);
-        if (tl_engine_part(engine, count, &first))
+            tl_block_put(block, &mix, n + i, i);
+        tl_block_analyse(block, block->rows);
+        tl_block_fit(block, j->may_sound);
+        if (tl_block_part(block, &first))
             for (int64_t i = 0; i < count; i++)
-                tl_engine_add(engine, n + i, i, count, &part);
+                tl_block_add(block, n + i, i, &estimate);
     }
-    tl_frames_divide(engine->framing, &part);
+    tl_frames_divide(block->framing, &estimate);
 }
 
-double tl_remix_judge(const tl_remix *remix, tl_engine *engine, int64_t per_source)
+/* Of remix->estimate against x from sample `from` on, all channels together. */
+static double si_sdr(const tl_remix *remix, int64_t p, const double *x, int64_t from)
+{
+    return tl_si_sdr_bounded(&(tl_si_sdr_pair){.reference = x + from * remix->channels,
+                                               .estimate = remix->estimate + from * remix->channels,
+                                               .reference_scale = 1.0,
+                                               .estimate_scale = 1.0,
+                                               .samples = remix->pair[p].length - from,
+                                               .channels = remix->channels,
+                                               .last = remix->channels});
+}
+
+/* The mean SI-SDR of both parts, of the first as it is masked, of the second as what that leaves;
+ * and of both without the beginning, where a foreign source may ring: the whole has the attack, the
+ * rest has no ceiling. The second part begins `turn` samples later and goes round. */
+static double judge_pair(const judge *j, int64_t p, int64_t turn)
+{
+    const tl_remix *remix = j->remix;
+    int64_t length = remix->pair[p].length, channels = remix->channels, numbers = length * channels;
+    double *const *x = remix->pair[p].x, sum = 0.0;
+    tl_copy(remix->second + turn * channels, x[1], (length - turn) * channels);
+    tl_copy(remix->second, x[1] + (length - turn) * channels, turn * channels);
+    for (int64_t t = 0; t < numbers; t++)
+        remix->mix[t] = x[0][t] + remix->second[t];
+    estimate_first(j, p);
+    sum += si_sdr(remix, p, x[0], 0) + si_sdr(remix, p, x[0], remix->pair[p].trim);
+    for (int64_t t = 0; t < numbers; t++)
+        remix->estimate[t] = remix->mix[t] - remix->estimate[t];
+    sum +=
+        si_sdr(remix, p, remix->second, 0) + si_sdr(remix, p, remix->second, remix->pair[p].trim);
+    return 0.25 * sum;
+}
+
+static double judge_all(const judge *j)
 {
     double sum = 0.0;
-    for (int64_t p = 0; p < remix->count; p++) {
-        int64_t samples = remix->pair[p].length * remix->channels;
-        double *const *x = remix->pair[p].x;
-        for (int64_t t = 0; t < samples; t++)
-            remix->mix[t] = x[0][t] + x[1][t];
-        take_apart(remix, p, engine, per_source);
-        sum += si_sdr(samples, x[0], remix->part);
-        for (int64_t t = 0; t < samples; t++)
-            remix->part[t] = remix->mix[t] - remix->part[t];
-        sum += si_sdr(samples, x[1], remix->part);
+    for (int64_t p = 0; p < j->remix->count; p++)
+        sum += 0.5 * (judge_pair(j, p, 0) + judge_pair(j, p, j->remix->pair[p].length / 3));
+    return sum / (double)j->remix->count;
+}
+
+tlnmf_error tl_remix_judge(tlnmf_ctx *ctx, const tl_remix *remix, const tl_separator *separator,
+                           double *score)
+{
+    *score = NAN;
+    if (remix->count == 0)
+        return TLNMF_OK;
+    tl_framing framing;
+    tl_block block = {.memory = NULL};
+    judge j = {.remix = remix, .separator = separator, .block = &block};
+    void *memory;
+    tl_slot table[] = {TL_SLOT(j.may_sound, separator->K * AT_ONCE)};
+    TRY(TL_ARENA(ctx, "what may sound", table, &memory));
+    tlnmf_error error = tl_framing_create(ctx, &separator->info.frames, &framing);
+    if (error == TLNMF_OK) {
+        error = tl_block_create_for(ctx, separator, &framing, remix->channels, &block);
+        if (error == TLNMF_OK) {
+            *score = judge_all(&j);
+            tl_block_free(&block);
+        }
+        tl_framing_free(&framing);
     }
-    return remix->count > 0 ? sum / (double)(2 * remix->count) : NAN;
+    tl_release(&ctx->hooks, memory);
+    return error;
 }

@@ -1,124 +1,322 @@
-/* From sound to sources: what to learn from, what to learn, how to judge it, how to take sound
- * apart with it. docs/separation.md tells the whole story. */
+/* From sound to sources: frames to learn from, candidates, how they are judged, and how sound is
+ * taken apart with the one that is kept. docs/separation.md describes the method.
+ *
+ * A call reads, writes and reports progress on the thread that made it, never on two at once: BLAS
+ * and the updates use more threads, but they have no access to the callbacks. */
 #ifndef TLNMF_SEPARATE_SEPARATE_H
 #define TLNMF_SEPARATE_SEPARATE_H
 
-#include "data/frames.h"
+#include "linalg/dft.h"
 #include "linalg/linalg.h"
 #include "model/kernels.h"
+#include "separate/types.h"
 
-struct tlnmf_separator {
+/* ---- the separator (separator.c) ------------------------------------------------------------- */
+
+/* What has been learnt. info.outcome is one of three:
+ *   TLNMF_ITERATIONS   learnt, and all candidates were tried;
+ *   TLNMF_CANCELLED    learnt, and the best of what was tried before the callback said stop;
+ *   TLNMF_NOT_RUN      made from a Phi and W that were learnt before. */
+struct tl_separator {
     tl_separator_info info;
     int64_t M, K;
-    double *Phi, *W;
-    tlnmf_hooks hooks;
-    void *block;
+    int64_t rows;   /* of V and W: M, or M / 2 + 1 where there is no Phi */
+    double *Phi;    /* M x M; NULL: the DFT, cosine and sine of a frequency being one row of V */
+    double *W;      /* rows x K */
+    int64_t *owner; /* K: the source of each column of W */
+    int64_t *gate;  /* K: the gate of a column that is for certain notes alone; -1: none */
+    tl_span *open;  /* when gates are open; `source` is the number of the gate */
+    int64_t opens;
+    tl_hooks hooks;
+    void *memory;
 };
 
-/* ---- sound and spans (scene.c) --------------------------------------------------------------- */
+typedef struct tl_separator_shape {
+    int64_t M, K, opens;
+    bool spectral; /* no Phi */
+} tl_separator_shape;
 
-/* Reads what there is of samples first .. first+length-1; the rest of the stretch is zero. */
-tlnmf_error tl_sound_read(tlnmf_ctx *ctx, const tl_sound *sound, tl_stretch *stretch);
+/* With Phi and W to be filled in; columns belong to no gate, and to source 0. */
+tlnmf_error tl_separator_new(tlnmf_ctx *ctx, const tl_separator_shape *shape, tl_separator **out);
+/* With copies of Phi and W, which are checked. */
+tlnmf_error tl_separator_create(tlnmf_ctx *ctx, const tl_separator_info *info, const double *Phi,
+                                const double *W, tl_separator **out);
+void tl_separator_free(tl_separator *separator);
+
+/* ---- options (options.c) --------------------------------------------------------------------- */
+
+void tl_separate_init(tl_separate_options *options);
+tlnmf_error tl_separate_check(tlnmf_ctx *ctx, const tl_separate_options *options, bool guided);
+/* Whether they leave enough open for dictionaries from solos (pool.c): those are of fixed
+ * transforms, and have as many columns as they need. */
+bool tl_separate_is_open(const tl_separate_options *options);
+/* An upper bound on the bytes that learning and running take; 0 while M, hop, shifts or channels
+ * are not set. */
+double tl_separate_memory(const tl_separate_options *options, int64_t length, int64_t channels);
+
+/* ---- progress and threads (watch.c) ---------------------------------------------------------- */
+
+/* Passes progress on to the caller's callback and remembers whether it said stop. */
+typedef struct tl_watch {
+    tl_callback callback; /* may be NULL */
+    void *user;
+    bool stopped;
+} tl_watch;
+
+/* A tl_callback whose user pointer is the tl_watch. */
+int tl_watch_relay(const tl_progress *progress, void *watch);
+/* Reports that `done` of `planned` are done; C is NaN where there is none. */
+void tl_watch_report(tl_watch *watch, tl_stage stage, int64_t done, int64_t planned, double C);
+
+/* How many threads that asks for (0: all). */
+int tl_separate_threads(int64_t threads);
+/* work(job) on this thread, with so many threads for BLAS and OpenMP (0: all). The caller's own
+ * number of threads stays. Where the bits must not depend on the number, it is 1, and loops of our
+ * own are shared among threads instead. */
+tlnmf_error tl_separate_on_threads(int64_t threads, tlnmf_error (*work)(void *job), void *job);
+
+/* ---- samples (samples.c)
+ * ------------------------------------------------------------------------- */
+
 tlnmf_error tl_sound_check(tlnmf_ctx *ctx, const tl_sound *sound);
-tlnmf_error tl_spans_check(tlnmf_ctx *ctx, const tl_span *spans, int64_t count, int64_t sources);
+/* Reads samples first .. first+length-1 of the stretch as far as the sound has them; the others are
+ * zero. TLNMF_ERR_CALLBACK if the callback fails, TLNMF_ERR_DATA for a sample that is not finite.
+ */
+tlnmf_error tl_sound_read(tlnmf_ctx *ctx, const tl_sound *sound, tl_stretch *stretch);
+/* energy[h], h < hops: the sum of squares of samples h hop .. (h + 1) hop - 1, all channels. */
+tlnmf_error tl_sound_energies(tlnmf_ctx *ctx, const tl_sound *sound, int64_t hop, int64_t hops,
+                              double *energy);
+/* The mean square of all samples. */
+tlnmf_error tl_sound_power(tlnmf_ctx *ctx, const tl_sound *sound, double *power);
 
-/* The sources, a bit each, that may sound in frame n: all of them without spans. */
-uint64_t tl_active_in(const tl_frames *frames, const tl_span *spans, int64_t count, int64_t release,
-                      int64_t sources, int64_t n);
+/* ---- who sounds when (scene.c) --------------------------------------------------------------- */
+
+/* A source may sound in its spans and for `release` samples after each of them. */
+typedef struct tl_schedule {
+    const tl_span *spans; /* NULL: blind, every source may sound at any time */
+    int64_t count, release, sources;
+} tl_schedule;
+
+tlnmf_error tl_schedule_check(tlnmf_ctx *ctx, const tl_schedule *schedule);
+/* The sources, one bit each, that may sound in frame n at any of its shifts. */
+uint64_t tl_schedule_active(const tl_schedule *schedule, const tl_frames *layout, int64_t n);
 
 /* The frames to learn from, with their samples. */
 typedef struct tl_scene {
     const tl_sound *sound;
-    const tl_span *spans;
-    int64_t span_count;
-    tl_frames frames;
-    int64_t L;        /* how many frames */
-    int64_t *n;       /* which */
-    uint64_t *active; /* the sources that may sound in each */
-    double *samples;  /* hop + M - 1 frames of all channels each */
-    double power;     /* mean square of those samples */
-    tlnmf_hooks hooks;
-    void *block;
+    tl_schedule schedule;
+    tl_frames layout; /* length, hop, shifts, window */
+    int64_t frames;   /* how many there are */
+    int64_t *n;       /* frames: their numbers in the recording, ascending */
+    uint64_t *active; /* frames: the sources that may sound in each */
+    double *samples;  /* frames x (M + hop - 1) x channels: each frame at all shifts */
+    tl_hooks hooks;
+    void *memory;
 } tl_scene;
 
-tlnmf_error tl_scene_create(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
-                            int64_t span_count, const tl_separate_options *opt,
-                            const tl_frames *frames, tl_scene *scene);
+/* At most `most` frames. A silent sound is an error: there is nothing to learn from. */
+tlnmf_error tl_scene_create(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedule *schedule,
+                            const tl_frames *layout, int64_t most, tl_scene *scene);
 void tl_scene_free(tl_scene *scene);
-tl_stretch tl_scene_stretch(const tl_scene *scene, int64_t i); /* frame i's samples */
+tl_stretch tl_scene_stretch(const tl_scene *scene, int64_t i); /* the samples of frame i */
 
-/* ---- a block of frames (engine.c) ------------------------------------------------------------ */
+/* ---- updates (factors.c) --------------------------------------------------------------------- */
 
-/* Room for up to `most` frames at a time; Phi, W, eps and `paired` may change between blocks. */
-typedef struct tl_engine {
-    const tl_framing *framing;
-    int64_t M, K, channels, most;
-    int64_t each; /* columns a frame: shifts times channels */
-    const double *Phi, *W;
+/* The multiplicative updates (7)-(9) by matrix products, for W with many columns of which some
+ * stay. Frames in which H is zero keep their zeros. */
+typedef struct tl_factors {
+    int64_t rows, N, K; /* of the V at work; at most what the buffers were made for */
     double eps;
-    bool paired;    /* cosine and sine rows of the DFT share their power: STFT */
-    double *Y, *X;  /* M x (most each): frames and their coefficients */
-    double *V, *H;  /* M x most, K x most */
-    double *Vhat;   /* M x most: W H + eps */
-    double *mask;   /* M x most */
-    double *H_part; /* K x most: one output's rows of H */
-    double *Z;      /* M x (most each): one output's frames */
-    tl_mu mu;
-    tlnmf_hooks hooks;
-    void *block;
-} tl_engine;
+    double *U, *A;           /* rows x N: 1 / (W H + eps), (V + eps) U^2 */
+    double *num, *den;       /* K x N, or rows x K */
+    double *W_free, *H_free; /* the columns of W that are updated, and their rows of H */
+} tl_factors;
 
-tlnmf_error tl_engine_create(tlnmf_ctx *ctx, const tl_framing *framing, int64_t K, int64_t channels,
-                             tl_engine *engine);
-void tl_engine_free(tl_engine *engine);
+enum { TL_FACTORS_SLOTS = 6 };
+/* For K columns, of which at most `free` are updated at a time. */
+void tl_factors_slots(tl_factors *f, int64_t rows, int64_t N, int64_t K, int64_t free,
+                      tl_slot slots[TL_FACTORS_SLOTS]);
+/* U at W, H. */
+void tl_factors_weigh(const tl_factors *f, const double *W, const double *H);
+void tl_factors_update_H(const tl_factors *f, const double *V, const double *W, double *H);
+/* H, then the columns of W that `free` names (NULL: all of them), whose sums become 1. */
+void tl_factors_update(const tl_factors *f, const double *V, const bool *free, double *W,
+                       double *H);
 
-/* Frame n of a stretch to place i of a block of `count`; then the first
- * `rows` rows of X and V of all `count`. */
-void tl_engine_put(tl_engine *engine, const tl_stretch *x, int64_t n, int64_t i, int64_t count);
-void tl_engine_transform(tl_engine *engine, int64_t rows, int64_t count);
-/* H with Phi and W as they are, from `active` sources (a bit each) per frame: (7). */
-void tl_engine_fit_H(tl_engine *engine, int64_t count, int64_t per_source, const uint64_t *active);
+/* ---- a block of frames (block.c) ------------------------------------------------------------- */
 
-/* Which components make an output: first .. first+members-1, or those of the sources in a set. */
+/* Works on `count` frames at a time: begin, put each frame, analyse; then fit, and for each output
+ * part and add. Columns are grouped by frame; a frame has one for each shift and channel. */
+typedef struct tl_block {
+    const tl_framing *framing;
+    int64_t M, K, rows, channels;
+    int64_t per_frame;       /* columns of a frame: shifts times channels */
+    int64_t capacity, count; /* frames that fit, frames there are */
+    /* set by the user of the block, and free to change between blocks */
+    const double *Phi, *W; /* M x M or NULL for the DFT without a matrix; rows x K */
+    const int64_t *owner;  /* K: the source of each column */
+    double eps;
+    bool paired;    /* cosine and sine rows of the DFT share their power: (25) */
+    double *Y, *X;  /* M x (count per_frame): frames and their coefficients Phi Y */
+    double *V;      /* rows x count */
+    double *H;      /* K x count */
+    double *Vhat;   /* rows x count: W H + eps */
+    double *H_part; /* K x count: rows of H of one output, the others 0 */
+    double *mask;   /* rows x count: of one output, (23) */
+    double *X_part; /* M x (count per_frame): coefficients of one output */
+    double *Y_part; /* M x (count per_frame): frames of one output */
+    tl_factors factors;
+    tl_dft_plan dft;
+    tl_hooks hooks;
+    void *memory;
+} tl_block;
+
+/* K = 0: for analysis only. `spectral`: without Phi, M / 2 + 1 rows. */
+tlnmf_error tl_block_create(tlnmf_ctx *ctx, const tl_framing *framing, int64_t channels, int64_t K,
+                            bool spectral, tl_block *block);
+/* With all that the separator says; `framing` must be that of its frames. */
+tlnmf_error tl_block_create_for(tlnmf_ctx *ctx, const tl_separator *separator,
+                                const tl_framing *framing, int64_t channels, tl_block *block);
+void tl_block_free(tl_block *block);
+
+void tl_block_begin(tl_block *block, int64_t count);
+/* Frame n of the stretch becomes frame i of the block. */
+void tl_block_put(tl_block *block, const tl_stretch *x, int64_t n, int64_t i);
+/* The first `rows` rows of X and V. */
+void tl_block_analyse(tl_block *block, int64_t rows);
+/* H with Phi and W as they are, (7), from a start in which the columns that may sound in a frame
+ * share its power; then Vhat. may_sound is K x count. */
+void tl_block_fit(tl_block *block, const bool *may_sound);
+
+/* The components that make up an output, and what the output gets of the floor: (23). */
 typedef struct tl_part {
-    uint64_t sources;   /* a bit each; used if `members` is 0 */
-    int64_t per_source; /* components of each of them */
-    int64_t first, members;
-    double floor_share; /* of the floor where H is all zero: 1 / outputs */
-    bool no_floor;      /* the floor belongs to the residual: (23) */
+    uint64_t sources;   /* all components of these sources, one bit each .. */
+    int64_t component;  /* .. or this one alone, if it is not negative */
+    bool no_floor;      /* the floor belongs to the residual */
+    double floor_share; /* in frames where all of H is 0; elsewhere the output's share of H */
 } tl_part;
 
-/* The part's share of every coefficient, (23), back to frames, left in Z. False if it is all zero.
- * tl_engine_weigh must have been called after H was fitted. */
-void tl_engine_weigh(tl_engine *engine, int64_t count);
-bool tl_engine_part(tl_engine *engine, int64_t count, const tl_part *part);
-void tl_engine_add(const tl_engine *engine, int64_t n, int64_t i, int64_t count, tl_stretch *y);
+/* The part's frames, in Y_part. False if they are all zero; then Y_part is not written. */
+bool tl_block_part(tl_block *block, const tl_part *part);
+/* Adds frame i of Y_part to y, as frame n: overlap-add, (24) without its denominator. */
+void tl_block_add(const tl_block *block, int64_t n, int64_t i, tl_stretch *y);
+
+/* ---- several separators over one recording (lanes.c) ------------------------------------------
+ */
+
+/* Which columns may sound in which frames. */
+typedef struct tl_guide {
+    tl_schedule schedule;
+    bool notes; /* gates open as the separator says; else columns with gates are silent */
+} tl_guide;
+
+/* may_sound (K x count) of frames n[0] .. n[count-1]. */
+void tl_guide_fill(const tl_guide *guide, const tl_separator *separator, int64_t count,
+                   const int64_t *n, bool *may_sound);
+
+/* One separator on its way through the recording. */
+typedef struct tl_lane {
+    const tl_separator *separator;
+    tl_framing framing;
+    tl_block block;
+    int64_t N, n;    /* frames there are, frames that are done */
+    int64_t done;    /* samples before this are complete */
+    double *sums;    /* (outputs - 1) x capacity x channels: outputs from `base` on */
+    bool *may_sound; /* K x block capacity */
+    int64_t *number; /* block capacity: frame numbers */
+    double *H;       /* K x N, or NULL: where H goes */
+} tl_lane;
+
+/* Takes a sound apart in several ways at once, a round of samples at a time. */
+typedef struct tl_lanes {
+    tlnmf_ctx *ctx;
+    const tl_sound *sound;
+    tl_guide guide;
+    int64_t first, last; /* the samples of the sound that are of interest */
+    int64_t count, outputs, capacity, round;
+    int threads; /* that share the lanes */
+    int32_t components, residual;
+    bool silent;   /* only H is wanted */
+    int64_t base;  /* the first sample in the buffers */
+    int64_t ready; /* samples before this are complete in all lanes */
+    double *in;    /* capacity x channels: the sound from `base` on */
+    tl_lane *lane;
+    tl_hooks hooks;
+    void *memory, *buffers;
+} tl_lanes;
+
+/* What is to be taken apart, and how; the other fields of `lanes` are filled in by create. */
+tlnmf_error tl_lanes_create(tl_lanes *lanes, const tl_separator *const *separator, int64_t count,
+                            double eps_scale);
+void tl_lanes_free(tl_lanes *lanes);
+/* Works until more samples are ready: base .. ready-1, in `in` and in each lane's sums. False at
+ * the end. */
+tlnmf_error tl_lanes_advance(tl_lanes *lanes, bool *more);
+/* Output `output` of a lane, all but the last one, from sample `base` on. */
+const double *tl_lanes_output(const tl_lanes *lanes, int64_t lane, int64_t output);
+
+/* ---- several separators as one (blend.c) ----------------------------------------------------- */
+
+enum { TL_MEMBERS_MAX = 16 };
+
+/* Each stem is the weighted mean of what the members make of it. */
+struct tl_blend {
+    tl_separator_info info; /* frames, basis, method: of the first member */
+    int64_t members;
+    tl_separator *member[TL_MEMBERS_MAX];
+    double weight[TL_MEMBERS_MAX]; /* sum to 1, the largest first */
+    tl_verdict verdict;
+    tl_hooks hooks;
+};
+
+void tl_blend_free(tl_blend *blend);
 
 /* ---- remixes (remix.c) ----------------------------------------------------------------------- */
 
-/* Two stretches of the recording in which no source sounds in both: their sum is a mixture whose
- * parts are known. */
-enum { TL_REMIXES = 4 };
+enum { TL_REMIXES = 4 }; /* at most; docs/separation.md */
+
+/* Pairs of passages of the recording in which no source sounds in both: their sum is a mixture
+ * whose two parts are known. */
 typedef struct tl_remix {
     int64_t count, channels;
     struct {
-        uint64_t sources[2];
-        int64_t length;
-        double *x[2];
+        uint64_t sources[2]; /* that sound in each passage, one bit each */
+        int64_t start[2];    /* where they are in the recording */
+        int64_t length;      /* samples */
+        int64_t trim;        /* samples in which a foreign source may ring on */
+        double *x[2];        /* length x channels: the passages */
     } pair[TL_REMIXES];
-    double *mix, *part; /* as long as the longest */
-    tlnmf_hooks hooks;
-    void *block;
+    double *second, *mix,
+        *estimate; /* as long as the longest: a second part, a mixture, an estimate */
+    tl_hooks hooks;
+    void *memory;
 } tl_remix;
 
-tlnmf_error tl_remix_create(tlnmf_ctx *ctx, const tl_scene *scene, int64_t sources,
-                            tl_remix *remix);
+/* No pairs (count = 0) where the schedule is blind or no two passages fit. Passages are of at least
+ * `shortest` samples and at most `longest`. */
+tlnmf_error tl_remix_create(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedule *schedule,
+                            int64_t shortest, int64_t longest, tl_remix *remix);
 void tl_remix_free(tl_remix *remix);
-/* Mean SI-SDR of the parts that the engine, with its Phi and W, gets out of the mixtures. */
-double tl_remix_judge(const tl_remix *remix, tl_engine *engine, int64_t per_source);
+/* The mean SI-SDR in dB of what the separator makes of the parts; NaN without pairs. */
+tlnmf_error tl_remix_judge(tlnmf_ctx *ctx, const tl_remix *remix, const tl_separator *separator,
+                           double *score);
 
-/* ---- the object (separator.c) ---------------------------------------------------------------- */
+/* ---- the two calls (choose.c, run.c) --------------------------------------------------------- */
 
-tlnmf_error tl_separator_new(tlnmf_ctx *ctx, int64_t M, int64_t K, tl_separator **out);
+/* Tries candidates and returns the best, or several; outcome as described above. No spans: blind.
+ */
+tlnmf_error tl_blend_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
+                           int64_t span_count, const tl_separate_options *options, tl_watch *watch,
+                           tl_blend **out);
+/* Takes sound apart, block by block. Stopped early if watch->stopped. TLNMF_ERR_CALLBACK if reading
+ * or writing fails. */
+tlnmf_error tl_blend_run(tlnmf_ctx *ctx, const tl_blend *blend, const tl_sound *sound,
+                         const tl_separate_run *run, tl_watch *watch);
+/* The same with a blend of one. */
+tlnmf_error tl_separator_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
+                               int64_t span_count, const tl_separate_options *options,
+                               tl_watch *watch, tl_separator **out);
+tlnmf_error tl_separator_run(tlnmf_ctx *ctx, const tl_separator *separator, const tl_sound *sound,
+                             const tl_separate_run *run, tl_watch *watch);
 
 #endif

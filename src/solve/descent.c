@@ -1,16 +1,16 @@
-/* Descents: the loop, a step of L-BFGS, when to stop. */
+/* Descents: the loop, a step of L-BFGS, the tests that end it. */
 #include "solve/descent.h"
 #include "solve/newton.h"
 
 #include <math.h>
 
-/* The metric is renewed every so often: it changes slowly, and Gamma costs a product. */
+/* The metric is recomputed every RENEW iterations: it changes slowly, and Gamma costs a product. */
 enum { RENEW = 5, CALM = 3, HALVINGS = 30, MOST_REVIVALS = 5 };
 
 tl_descent tl_descent_of(const tl_engine *e, const tl_settings *opt, unsigned over, int64_t last)
 {
-    /* The natural size of the objective is some ten nats an entry of V: its own value would do as a
-     * measure, but that depends on the units of the data. */
+    /* The change of the objective is compared with ten nats per entry of V, its typical size. Its
+     * own value would depend on the units of the data. */
     return (tl_descent){.over = over,
                         .last = last,
                         .grad_tol = opt->grad_tol,
@@ -25,7 +25,7 @@ static bool has_settled(const tl_descent *how, double before, double now)
     return fabs(before - now) < how->least + how->relative * fabs(now);
 }
 
-/* Halves the step until the objective falls enough (Armijo); 0 if it never does. */
+/* Halves the step until the objective falls enough (Armijo). Returns 0 if it never does. */
 static double backtrack(tl_engine *e, const tl_descent *how, tl_aim aim, double *value)
 {
     double a = aim.first;
@@ -39,8 +39,8 @@ static double backtrack(tl_engine *e, const tl_descent *how, tl_aim aim, double 
     return 0.0;
 }
 
-/* One step of L-BFGS; where it leads nowhere, one along the gradient in the metric. False, with the
- * point as it was, if that leads nowhere either. */
+/* One step of L-BFGS; if that fails, one along the gradient in the metric. False, with the point
+ * unchanged, if both fail. */
 static bool step(tl_engine *e, const tl_descent *how, double *value, double *a)
 {
     tl_aim aim = tl_engine_aim(e, TL_LBFGS);
@@ -53,16 +53,16 @@ static bool step(tl_engine *e, const tl_descent *how, double *value, double *a)
     return *a > 0.0;
 }
 
-static tlnmf_stage stage_of(unsigned over)
+static tl_stage stage_of(unsigned over)
 {
     if (over == TL_PHI)
-        return TLNMF_STAGE_JD;
-    return over & TL_PHI ? TLNMF_STAGE_TL : TLNMF_STAGE_NMF;
+        return TL_STAGE_JD;
+    return over & TL_PHI ? TL_STAGE_TL : TL_STAGE_NMF;
 }
 
 static void record(tl_engine *e, const tl_descent *how, tl_run *run, double value, double a)
 {
-    tl_trace_row row = {stage_of(how->over), run->iterations, NAN, NAN, NAN, a};
+    tl_iteration row = {stage_of(how->over), run->iterations, NAN, NAN, NAN, a};
     if (how->over == TL_PHI) {
         row.L = value;
     } else {
@@ -76,7 +76,7 @@ static void record(tl_engine *e, const tl_descent *how, tl_run *run, double valu
     tl_run_record(run, &row, how->last);
 }
 
-/* Newton's steps, where they are asked for and the minimum is close enough for them to be good. */
+/* A Newton step, if asked for and if the minimum is close enough. */
 static bool newton_step(tl_engine *e, tl_newton *newton, tl_run *run, double norm, double *value,
                         double *a)
 {

@@ -1,14 +1,14 @@
-/* The fast solvers: Jacobi sweeps, which find the basin, then L-BFGS, which finds its bottom. */
+/* The fast solvers: Jacobi sweeps find the basin, then L-BFGS finds its minimum. */
 #include "solve/descent.h"
 #include "solve/solver.h"
 
 #include <math.h>
 
-/* Few updates between sweeps early on decide the basin: with 1 or 2 the good minimum of the music
- * notes is found from most starts, with 3 from fewer (docs/benchmarks.md). */
+/* The number of updates between sweeps decides the basin. With 1 or 2, most starts find the good
+ * minimum of the music notes; with 3, fewer do (docs/benchmarks.md, "Fast mode"). */
 enum { SWEEPS = 15, UPDATES = 2, JD_SWEEPS = 10, NMF_UPDATES = 10 };
 
-/* Pairs that gain less than this part of the last sweep's mean gain are left for later. */
+/* Pairs that gain less than this fraction of the last sweep's mean gain are skipped. */
 static const double SKIP = 1e-2;
 
 static double least_gain(const tl_engine *e, double last_gain)
@@ -17,8 +17,7 @@ static double least_gain(const tl_engine *e, double last_gain)
     return pairs > 0.0 ? SKIP * last_gain / pairs : 0.0;
 }
 
-/* Sweeps on C with updates of W, H in between. False, with the outcome set, when the run has to
- * end. */
+/* Sweeps on C with updates of W, H in between. False, with the outcome set, if the run must end. */
 static bool sweeps_C(tl_engine *e, tl_run *run)
 {
     double gain = 0.0;
@@ -31,30 +30,31 @@ static bool sweeps_C(tl_engine *e, tl_run *run)
         run->transform_seconds += tl_wall_seconds() - between;
         run->iterations++;
         tl_values v = tl_engine_values(e, run->trace_capacity > 0 ? TL_C | TL_L | TL_I : TL_C);
-        tl_run_record(run, &(tl_trace_row){TLNMF_STAGE_TL, run->iterations, v.C, v.L, v.I, NAN},
+        tl_run_record(run, &(tl_iteration){TL_STAGE_TL, run->iterations, v.C, v.L, v.I, NAN},
                       run->opt->J);
-        if (tl_run_interrupted(run, TLNMF_STAGE_TL))
+        if (tl_run_interrupted(run, TL_STAGE_TL))
             return false;
     }
     return true;
 }
 
-/* Where continuation begins. Much higher, and all starts end in the same few minima; much lower,
- * and it changes nothing. */
+/* The floor at which continuation begins. With a much higher one all starts end in the same few
+ * minima; a much lower one has no effect (docs/benchmarks.md, "Fast mode"). */
 static double top_floor(const tl_engine *e)
 {
     return 0.05 * e->mean_power;
 }
 
-/* Whether a run comes down from the top floor: from random starts only, if there is a way. */
+/* Whether a run uses continuation: only random starts do, and only if eps is below the top
+ * floor. */
 static bool comes_from_above(const tl_engine *e, const tl_run *run)
 {
     return run->opt->continuation && run->roams && e->eps < top_floor(e);
 }
 
-/* From the top floor down to eps by 10^-0.2 at a time, with a short descent at each: at a high
- * floor the landscape is smooth, and its minimum is followed down. False, with the outcome set,
- * when the run has to end. */
+/* Continuation: lowers the floor from the top to eps by factors of 10^-0.2, with a short descent at
+ * each. At a high floor the landscape is smooth; the run follows its minimum down. False, with the
+ * outcome set, if the run must end. */
 static bool descend_floor(tl_engine *e, unsigned over, tl_run *run)
 {
     enum { EACH = 50 };
@@ -79,11 +79,11 @@ static bool descend_floor(tl_engine *e, unsigned over, tl_run *run)
     return go_on;
 }
 
-/* L-BFGS. An engine that rounds goes down as far as that can tell steps apart, and then to the end
- * exactly. */
+/* L-BFGS. While the engine rounds, it goes as far as rounding allows; then to the end in full
+ * precision. */
 static void minimise(tl_engine *e, unsigned over, bool rough, tl_run *run)
 {
-    const double blurred = 1e-9; /* tolerance below which C's changes drown in rounding */
+    const double blurred = 1e-9; /* below this tolerance changes of C are lost in rounding */
     if (rough) {
         tl_settings loose = *run->opt;
         loose.tol = fmax(loose.tol, blurred);
@@ -107,10 +107,10 @@ void tl_fast_tl(tl_engine *e, tl_run *run)
     tl_engine_precision(e, false);
 }
 
-/* Sweeps on L with a floor that comes down to eps by 10^-0.2 each. Weights 1/(V + floor) are those
- * of a tangent that lies above the logarithm, so that a sweep at fixed weights lowers the L of that
- * floor; L itself may rise on the way. At eps from the beginning, entries of V that happen to be
- * near 0 would hold their rows there: on the music notes at S = 1 that ends 85 higher. */
+/* Sweeps on L while the floor comes down to eps by factors of 10^-0.2. The weights 1/(V + floor)
+ * define a tangent that lies above the logarithm, so a sweep at fixed weights lowers L at that
+ * floor; L at eps may rise meanwhile. With eps from the beginning, entries of V that happen to be
+ * near 0 would pin their rows: on the music notes at S = 1 the final L is then 85 higher. */
 static bool sweeps_L(tl_engine *e, tl_run *run)
 {
     double since = tl_wall_seconds(), gain = 0.0;
@@ -120,9 +120,9 @@ static bool sweeps_L(tl_engine *e, tl_run *run)
         gain = tl_engine_sweep(e, TL_L, floor, least_gain(e, gain));
         run->iterations++;
         double L = tl_engine_values(e, TL_L).L;
-        tl_run_record(run, &(tl_trace_row){TLNMF_STAGE_JD, run->iterations, NAN, L, NAN, NAN},
+        tl_run_record(run, &(tl_iteration){TL_STAGE_JD, run->iterations, NAN, L, NAN, NAN},
                       run->opt->J);
-        go_on = !tl_run_interrupted(run, TLNMF_STAGE_JD);
+        go_on = !tl_run_interrupted(run, TL_STAGE_JD);
     }
     run->transform_seconds += tl_wall_seconds() - since;
     return go_on;

@@ -4,14 +4,14 @@
 #include <math.h>
 
 static const double C1 = 1e-4, C2 = 0.9;
-enum { MOST_DOUBLINGS = 30, MOST_ZOOMS = 10 };
+enum { MOST_DOUBLINGS = 30, MOST_ZOOMS = 10 }; /* scipy's: 10 zooms are 11 trials */
 
-/* A step with its value; the slope where it is known. */
+/* A step with its value, and its slope where known. */
 typedef struct point {
     double a, value, slope;
 } point;
 
-/* Where the cubic through p (with its slope), q and r is least; NaN if nowhere. */
+/* The minimum of the cubic through p (with its slope), q and r; NaN if there is none. */
 static double cubic_minimum(point p, point q, point r)
 {
     double db = q.a - p.a, dc = r.a - p.a;
@@ -24,7 +24,7 @@ static double cubic_minimum(point p, point q, point r)
     return isfinite(a) ? a : NAN;
 }
 
-/* Where the parabola through p (with its slope) and q is least; NaN if nowhere. */
+/* The minimum of the parabola through p (with its slope) and q; NaN if there is none. */
 static double quadratic_minimum(point p, point q)
 {
     double db = q.a - p.a;
@@ -34,7 +34,7 @@ static double quadratic_minimum(point p, point q)
 }
 
 /* The next step inside the bracket: cubic, else quadratic, else the middle. `width` keeps its sign,
- * so that with low > high the margin lies outside the bracket: that is what scipy does. */
+ * so that for low > high the margin lies outside the bracket, as in scipy. */
 static double interpolate(point low, point high, point older, bool has_older)
 {
     double width = high.a - low.a;
@@ -97,6 +97,6 @@ bool tl_wolfe(const tl_line *line, double value0, double slope0, double *step)
         now.a *= 2.0;
         now.value = line->value(line->self, now.a);
     }
-    *step = now.a; /* still descending after 2^30: scipy takes it */
+    *step = now.a; /* still descending after 2^30: accepted, as in scipy */
     return true;
 }

@@ -5,14 +5,14 @@
 
 #include <stdbool.h>
 
-/* A function of the step. slope(a) is only asked for right after value(a). */
+/* The objective as a function of the step. slope(a) is only called right after value(a). */
 typedef struct tl_line {
     double (*value)(void *self, double a);
     double (*slope)(void *self, double a);
     void *self;
 } tl_line;
 
-/* The step found, or false when there is none; the last value() asked for was at that step. */
+/* False if there is no acceptable step; else the last call of value() was at *step. */
 bool tl_wolfe(const tl_line *line, double value0, double slope0, double *step);
 
 #endif

@@ -1,11 +1,11 @@
-/* Trust-region Newton steps. */
+/* Trust-region Newton steps: solve the quadratic model, try the step, adapt the region. */
 #include "solve/newton.h"
 
 #include <math.h>
 
-/* Conjugate gradients until the residual is small enough for superlinear convergence, or at the
- * edge of the region. Returns by how much the quadratic model says that the objective falls
- * (negative). Interruptions are looked for in each iteration, since a step may take seconds. */
+/* Conjugate gradients until the residual is small enough for superlinear convergence, or the edge
+ * of the region is reached. Returns the change of the objective that the model predicts (negative).
+ * Each iteration tests for interruptions, since a step may take seconds. */
 static double solve_model(tl_engine *e, const tl_newton *newton, tl_run *run)
 {
     enum { MOST = 200 };
@@ -21,8 +21,8 @@ static double solve_model(tl_engine *e, const tl_newton *newton, tl_run *run)
     return fall;
 }
 
-/* Tries the step; true and the new value if the objective falls. The region grows or shrinks by how
- * well the model foretold it. */
+/* Tries the step. True, with the new value, if the objective falls. The region grows or shrinks
+ * with the quality of the model's prediction. */
 static bool try_step(tl_engine *e, tl_newton *newton, double fall, double *value, double *length)
 {
     *length = tl_engine_aim(e, TL_NEWTON).norm;

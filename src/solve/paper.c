@@ -18,12 +18,12 @@ static double slope_along(void *self, double a)
     return tl_engine_slope(self);
 }
 
-/* One quasi-Newton step on C over Phi (10), (11). False if there is none, though the direction
- * descends. */
+/* One quasi-Newton step on C over Phi (10), (11). False if the line search finds none along a
+ * descent direction. */
 static bool step_C(tl_engine *e, double *step)
 {
     tl_aim aim = tl_engine_aim(e, TL_QUASI_NEWTON_C);
-    if (aim.slope == 0.0) { /* E = 0: Phi stays, W and H may still move */
+    if (aim.slope == 0.0) { /* E = 0: Phi does not move, but W and H may */
         *step = 0.0;
         return true;
     }
@@ -32,7 +32,7 @@ static bool step_C(tl_engine *e, double *step)
     return found;
 }
 
-static bool updates(tl_engine *e, tl_run *run, tlnmf_stage stage)
+static bool updates(tl_engine *e, tl_run *run, tl_stage stage)
 {
     double since = tl_wall_seconds();
     bool go_on = true;
@@ -44,7 +44,7 @@ static bool updates(tl_engine *e, tl_run *run, tlnmf_stage stage)
     return go_on;
 }
 
-/* J_tl transform steps on C. False, with the outcome set, when the run has to end. */
+/* J_tl transform steps on C. False, with the outcome set, if the run must end. */
 static bool transform_C(tl_engine *e, tl_run *run, double *step)
 {
     double since = tl_wall_seconds();
@@ -54,7 +54,7 @@ static bool transform_C(tl_engine *e, tl_run *run, double *step)
         if (!go_on)
             run->outcome = TLNMF_LINE_SEARCH;
         else
-            go_on = !tl_run_interrupted(run, TLNMF_STAGE_TL);
+            go_on = !tl_run_interrupted(run, TL_STAGE_TL);
     }
     run->transform_seconds += tl_wall_seconds() - since;
     return go_on;
@@ -67,14 +67,14 @@ void tl_paper_tl(tl_engine *e, tl_run *run)
     run->outcome = TLNMF_ITERATIONS;
     for (int64_t j = 1; j <= J; j++) {
         double before = C, step = NAN;
-        if (!updates(e, run, TLNMF_STAGE_TL)) /* (7)-(9)     */
+        if (!updates(e, run, TL_STAGE_TL)) /* (7)-(9)     */
             break;
         bool go_on = transform_C(e, run, &step); /* (10), (11)  */
         tl_values v = tl_engine_values(e, run->trace_capacity > 0 ? TL_C | TL_L | TL_I : TL_C);
         C = v.C;
         run->iterations = j;
-        tl_run_record(run, &(tl_trace_row){TLNMF_STAGE_TL, j, C, v.L, v.I, step}, J);
-        if (!go_on || tl_run_interrupted(run, TLNMF_STAGE_TL))
+        tl_run_record(run, &(tl_iteration){TL_STAGE_TL, j, C, v.L, v.I, step}, J);
+        if (!go_on || tl_run_interrupted(run, TL_STAGE_TL))
             break;
         if (tl_run_settled(run, before, C)) {
             run->outcome = TLNMF_CONVERGED;
@@ -122,8 +122,8 @@ void tl_paper_jd(tl_engine *e, tl_run *run)
     run->outcome = TLNMF_ITERATIONS;
     for (int64_t j = 1; j <= steps && step_L(e, run, &L, &step); j++) {
         run->iterations = j;
-        tl_run_record(run, &(tl_trace_row){TLNMF_STAGE_JD, j, NAN, L, NAN, step}, steps);
-        if (tl_run_interrupted(run, TLNMF_STAGE_JD))
+        tl_run_record(run, &(tl_iteration){TL_STAGE_JD, j, NAN, L, NAN, step}, steps);
+        if (tl_run_interrupted(run, TL_STAGE_JD))
             break;
     }
     run->transform_seconds += tl_wall_seconds() - since;
@@ -137,11 +137,11 @@ void tl_paper_nmf(tl_engine *e, tl_run *run)
     double L = tl_engine_values(e, TL_L).L, C = INFINITY;
     for (int64_t j = 1; j <= J; j++) {
         double before = C;
-        bool go_on = updates(e, run, TLNMF_STAGE_NMF); /* (7)-(9) */
+        bool go_on = updates(e, run, TL_STAGE_NMF); /* (7)-(9) */
         tl_values v = tl_engine_values(e, TL_C | TL_I);
         C = v.C;
         run->iterations = j;
-        tl_run_record(run, &(tl_trace_row){TLNMF_STAGE_NMF, j, C, L, v.I, NAN}, J);
+        tl_run_record(run, &(tl_iteration){TL_STAGE_NMF, j, C, L, v.I, NAN}, J);
         if (!go_on)
             break;
         bool settled = j > 1 && tl_run_settled(run, before, C);

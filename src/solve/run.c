@@ -1,15 +1,16 @@
-/* Trace, progress, interruptions. */
+/* What all runs do around their iterations: trace, progress, reasons to stop. */
 #include "solve/run.h"
 
 #include <math.h>
 
-void tl_monitor_init(tl_monitor *monitor, const tl_settings *opt, tlnmf_callback callback,
-                     void *user, int64_t starts)
+void tl_monitor_init(tl_monitor *monitor, const tl_settings *opt, tl_callback callback, void *user,
+                     int64_t starts)
 {
     monitor->callback = callback;
     monitor->user = user;
     monitor->starts = starts;
-    monitor->deadline = opt->max_seconds > 0.0 ? tl_wall_seconds() + opt->max_seconds : INFINITY;
+    monitor->since = tl_wall_seconds();
+    monitor->deadline = opt->max_seconds > 0.0 ? monitor->since + opt->max_seconds : INFINITY;
     omp_init_lock(&monitor->lock);
     atomic_init(&monitor->stop, TLNMF_NOT_RUN);
 }
@@ -31,15 +32,20 @@ static void ask(tl_run *run, const tl_progress *progress)
     omp_unset_lock(&monitor->lock);
 }
 
-void tl_run_record(tl_run *run, const tl_trace_row *row, int64_t iterations)
+void tl_run_record(tl_run *run, const tl_iteration *row, int64_t iterations)
 {
     if (run->quiet || run->monitor == NULL)
         return;
     if (run->trace_length < run->trace_capacity)
-        run->trace[run->trace_length++] = *row;
-    tl_progress progress = {.struct_size = sizeof progress,
-                            .stage = (int32_t)row->stage,
-                            .complete = 1,
+        run->trace[run->trace_length++] = (tl_trace_row){row->stage,
+                                                         row->iteration,
+                                                         row->C,
+                                                         row->L,
+                                                         row->I,
+                                                         row->step,
+                                                         tl_wall_seconds() - run->monitor->since};
+    tl_progress progress = {.stage = (tl_stage)row->stage,
+                            .complete = true,
                             .start = run->start,
                             .starts = run->monitor->starts,
                             .iteration = row->iteration,
@@ -51,13 +57,14 @@ void tl_run_record(tl_run *run, const tl_trace_row *row, int64_t iterations)
     ask(run, &progress);
 }
 
-bool tl_run_interrupted(tl_run *run, tlnmf_stage stage)
+bool tl_run_interrupted(tl_run *run, tl_stage stage)
 {
     tl_monitor *monitor = run->monitor;
+    if (run->fault != NULL && *run->fault != TLNMF_OK)
+        return true;
     if (monitor == NULL)
         return false;
-    tl_progress progress = {.struct_size = sizeof progress,
-                            .stage = (int32_t)stage,
+    tl_progress progress = {.stage = stage,
                             .start = run->start,
                             .starts = monitor->starts,
                             .C = NAN,

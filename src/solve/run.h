@@ -1,50 +1,54 @@
-/* What a run is asked for, when it has to stop, and what it leaves: the same for all solvers. */
+/* One run of a solver: its settings, when it must stop, its trace and outcome. The same for all
+ * solvers. */
 #ifndef TLNMF_SOLVE_RUN_H
 #define TLNMF_SOLVE_RUN_H
 
-#include "base/base.h"
+#include "base/progress.h"
+#include "base/settings.h"
 
 #include <omp.h>
 #include <stdatomic.h>
 
 /* Shared by all starts of a fit: one callback, one deadline. */
 typedef struct tl_monitor {
-    tlnmf_callback callback;
+    tl_callback callback;
     void *user;
     int64_t starts;
-    double deadline; /* on tl_wall_seconds(); infinite if there is none */
-    omp_lock_t lock; /* one callback at a time */
-    atomic_int stop; /* the tlnmf_outcome that ends all runs, or 0 */
+    double since, deadline; /* in tl_wall_seconds(); infinite: no deadline */
+    omp_lock_t lock;        /* one callback at a time */
+    atomic_int stop;        /* the tlnmf_outcome that ends all runs, or 0 */
 } tl_monitor;
 
-void tl_monitor_init(tl_monitor *monitor, const tl_settings *opt, tlnmf_callback callback,
-                     void *user, int64_t starts);
+void tl_monitor_init(tl_monitor *monitor, const tl_settings *opt, tl_callback callback, void *user,
+                     int64_t starts);
 void tl_monitor_done(tl_monitor *monitor);
 
 typedef struct tl_run {
     const tl_settings *opt;
-    tl_monitor *monitor; /* NULL: nobody watches, and nothing interrupts */
-    int64_t start;       /* which of the starts this is */
-    bool roams;  /* the start is a random one: the way to a minimum need not lead down from it */
-    bool newton; /* Newton's steps near a minimum: for small problems, slow but exact */
-    bool quiet;  /* neither trace nor progress: a descent inside another */
-    bool to_the_end; /* all updates of NMF, as in Algorithm 2, even when C no longer changes */
+    const tlnmf_error *fault; /* of the engine; ends the run when it is set; may be NULL */
+    tl_monitor *monitor;      /* NULL: no progress function, no deadline */
+    int64_t start;            /* number of this start */
+    bool roams;               /* the start is random: the run may climb on its way to a minimum */
+    bool newton;              /* Newton steps near a minimum: for small problems, slow but exact */
+    bool quiet;               /* no trace and no progress: a descent inside another */
+    bool to_the_end; /* do all updates of NMF, as in Algorithm 2, even if C has converged */
     tl_trace_row *trace;
     int64_t trace_length, trace_capacity;
-    /* what the solver leaves */
+    /* results of the run */
     tlnmf_outcome outcome;
     int64_t iterations;
     double nmf_seconds, transform_seconds;
 } tl_run;
 
-/* Reports a complete iteration: trace and callback. */
-void tl_run_record(tl_run *run, const tl_trace_row *row, int64_t iterations);
+/* Reports a complete iteration to the trace and the callback. `iterations` is the largest
+ * number. */
+void tl_run_record(tl_run *run, const tl_iteration *row, int64_t iterations);
 
-/* True when the run has to end now; the outcome is then set. Cheap enough for inner loops: it asks
- * the callback with complete = 0 and looks at the clock. */
-bool tl_run_interrupted(tl_run *run, tlnmf_stage stage);
+/* True if the run must end now; the outcome is then set. Cheap enough for inner loops: it calls the
+ * callback with complete = 0 and reads the clock. */
+bool tl_run_interrupted(tl_run *run, tl_stage stage);
 
-/* |now - before| below tol times their size: the reference's test. */
+/* |now - before| < tol (|now| + |before|): the reference's test of convergence. */
 bool tl_run_settled(const tl_run *run, double before, double now);
 
 #endif

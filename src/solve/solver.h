@@ -1,5 +1,5 @@
 /* The solvers of the three problems, the paper's and the fast ones. Each starts at the engine's
- * point and leaves it at the end of the run. */
+ * point; at the end, the engine's point is the result. */
 #ifndef TLNMF_SOLVE_SOLVER_H
 #define TLNMF_SOLVE_SOLVER_H
 
@@ -10,14 +10,14 @@
 void tl_paper_tl(tl_engine *e, tl_run *run);
 /* Algorithm 2, first line: J x J_tl transform steps on L. */
 void tl_paper_jd(tl_engine *e, tl_run *run);
-/* Algorithm 3: J x J_nmf updates of W, H at a transform that stays. */
+/* Algorithm 3: J x J_nmf updates of W, H at a fixed transform. */
 void tl_paper_nmf(tl_engine *e, tl_run *run);
 
 /* The same three problems, fast: sweeps or updates, then L-BFGS; at most J iterations in all. */
 void tl_fast_tl(tl_engine *e, tl_run *run);
 void tl_fast_jd(tl_engine *e, tl_run *run);
 void tl_fast_nmf(tl_engine *e, tl_run *run);
-/* H alone, at a Phi and a W that stay: what fits new data to a model. */
+/* H alone, at fixed Phi and W: fits a model to new data. */
 void tl_fast_activations(tl_engine *e, tl_run *run);
 
 typedef struct tl_solver {
@@ -30,7 +30,7 @@ extern const tl_solver tl_paper, tl_fast;
 
 static inline const tl_solver *tl_solver_of(const tl_settings *opt)
 {
-    return opt->solver == TLNMF_SOLVER_FAST ? &tl_fast : &tl_paper;
+    return opt->solver == TL_ALGORITHM_FAST ? &tl_fast : &tl_paper;
 }
 
 #endif

@@ -1,6 +1,8 @@
-/* The n-th allocation of io/ fails, for every n: each call must report it and leave nothing behind.
+/* The n-th allocation of libtlnmf_io fails, for every n: each call must report it and leave nothing
+ * behind, the readers and writers inside as well as the public functions.
  * Linked with --wrap for malloc, calloc, realloc, strdup and strndup. */
-#include "unit/io/test_io.h"
+#include "unit/io/test_api.h"
+#include "unit/io/whole_sound.h"
 
 #include <errno.h>
 
@@ -64,7 +66,7 @@ static bool write_array(const char *spec, io_error *err)
 static bool read_array(const char *spec, io_error *err)
 {
     io_array array;
-    bool ok = io_array_read(spec, &array, err);
+    bool ok = io_array_read(spec, NULL, &array, err);
 
     io_array_free(&array);
     return ok;
@@ -74,7 +76,7 @@ static bool read_missing(const char *spec, io_error *err)
 {
     io_array array;
 
-    return !io_array_read(spec, &array, err) && err->fault == IO_BAD_INPUT;
+    return !io_array_read(spec, NULL, &array, err) && err->fault == IO_BAD_INPUT;
 }
 
 static bool describe(const char *path, io_error *err)
@@ -89,11 +91,11 @@ static json_t *summary;
 
 static bool write_model(const char *path, io_error *err)
 {
-    io_trace_row trace[1] = {{0, 1, 2, 3, 4, 5}};
     io_model model = {.M = 1, .N = 2, .K = 3, .Phi = numbers, .W = numbers, .H = numbers};
 
     model.trace_length = 1;
-    model.trace = trace;
+    for (int c = 0; c < IO_TRACE_COLUMNS; c++)
+        model.trace[c] = numbers;
     model.summary = summary;
     return io_model_write(path, &model, err);
 }
@@ -107,17 +109,20 @@ static bool read_model(const char *path, io_error *err)
     return ok;
 }
 
-static bool write_audio(const char *path, io_error *err)
+static bool write_sound(const char *path, io_error *err)
 {
-    return io_audio_write(path, numbers, 3, 2, 8000, NULL, err);
+    const io_sound_info shape = {3, 2, 8000, 0};
+    int64_t clipped;
+
+    return write_whole(path, numbers, &shape, &clipped, err);
 }
 
-static bool read_audio(const char *path, io_error *err)
+static bool read_sound(const char *path, io_error *err)
 {
-    io_audio audio;
-    bool ok = io_audio_read(path, &audio, err);
+    whole_sound sound;
+    bool ok = read_whole(path, &sound, err);
 
-    io_audio_free(&audio);
+    free(sound.x);
     return ok;
 }
 
@@ -220,15 +225,15 @@ static void test_models(void **state)
     json_decref(summary);
 }
 
-static void test_audio(void **state)
+static void test_sound(void **state)
 {
     (void)state;
-    exhaust(write_audio, "x.wav");
-    exhaust(write_audio, "x.flac");
+    exhaust(write_sound, "x.wav");
+    exhaust(write_sound, "x.flac");
     assert_int_equal(symlink("/dev/null", "null.wav"), 0); /* put together in memory */
-    exhaust(write_audio, "null.wav");
-    exhaust(read_audio, "x.wav");
-    exhaust(read_audio, "x.flac");
+    exhaust(write_sound, "null.wav");
+    exhaust(read_sound, "x.wav");
+    exhaust(read_sound, "x.flac");
 }
 
 static void test_labels(void **state)
@@ -240,13 +245,168 @@ static void test_labels(void **state)
     exhaust(write_midi, "x.mid");
 }
 
+/* ---- the public functions ---------------------------------------------------------------- */
+
+static tlnmf_error api_array(tlnmf_ctx *ctx, const char *spec)
+{
+    tlnmf_record *out;
+    tlnmf_error error = tlnmf_io_write_array(ctx, spec, numbers, 2, (int64_t[]){2, 3});
+
+    if (error == TLNMF_OK) {
+        error = tlnmf_io_read_array(ctx, spec, &out);
+        tlnmf_record_free(out);
+    }
+    if (error == TLNMF_OK) {
+        error = tlnmf_io_describe(ctx, spec, &out);
+        tlnmf_record_free(out);
+    }
+    return error;
+}
+
+static tlnmf_error fill_model(tlnmf_ctx *ctx, tlnmf_record *model, const char *text)
+{
+    static const char *const names[] = {"low", "high"};
+    tlnmf_error error = tlnmf_set_array(ctx, model, "Phi", numbers, 2, (int64_t[]){1, 1});
+
+    if (error == TLNMF_OK)
+        error = tlnmf_set_texts(ctx, model, "names", names, 2);
+    if (error == TLNMF_OK)
+        error = tlnmf_set_text(ctx, model, "option.k", "2");
+    if (error == TLNMF_OK && text)
+        error = tlnmf_set_text(ctx, model, "summary", text);
+    return error;
+}
+
+static tlnmf_error model_round_trip(tlnmf_ctx *ctx, const char *path, const char *text)
+{
+    tlnmf_record *model, *back = NULL;
+    tlnmf_error error = tlnmf_record_create(ctx, &model);
+
+    if (error == TLNMF_OK)
+        error = fill_model(ctx, model, text);
+    if (error == TLNMF_OK)
+        error = tlnmf_io_write_model(ctx, path, model);
+    if (error == TLNMF_OK)
+        error = tlnmf_io_read_model(ctx, path, &back);
+    tlnmf_record_free(back);
+    tlnmf_record_free(model);
+    return error;
+}
+
+static tlnmf_error api_model(tlnmf_ctx *ctx, const char *path)
+{
+    return model_round_trip(ctx, path, NULL);
+}
+
+static tlnmf_error api_summary(tlnmf_ctx *ctx, const char *path)
+{
+    return model_round_trip(ctx, path, "{\"separation\": {\"names\": [\"x\"], \"hop\": 2}}");
+}
+
+static tlnmf_error api_sound(tlnmf_ctx *ctx, const char *path)
+{
+    tlnmf_sound *memory = NULL, *file = NULL;
+    tlnmf_io_writer *writer = NULL;
+    double x[6];
+    tlnmf_error error = tlnmf_sound_from_array(ctx, numbers, 3, 2, 8000, &memory);
+
+    if (error == TLNMF_OK)
+        error = tlnmf_io_writer_create(ctx, path, memory, &writer);
+    if (error == TLNMF_OK)
+        error = tlnmf_io_writer_append(ctx, writer, numbers, 3);
+    if (error == TLNMF_OK)
+        error = tlnmf_io_writer_commit(ctx, writer);
+    else
+        tlnmf_io_writer_abort(writer);
+    if (error == TLNMF_OK)
+        error = tlnmf_io_open_sound(ctx, path, &file);
+    if (error == TLNMF_OK)
+        error = tlnmf_sound_read(ctx, file, 0, 3, x);
+    tlnmf_sound_free(file);
+    tlnmf_sound_free(memory);
+    return error;
+}
+
+static tlnmf_error fill_events(tlnmf_ctx *ctx, tlnmf_record *events)
+{
+    static const char *const columns[] = {"source", "begin", "end", "level", "key"};
+    static const double zeros[2] = {0, 0};
+    tlnmf_error error = TLNMF_OK;
+
+    for (int i = 0; i < 5 && error == TLNMF_OK; i++)
+        error = tlnmf_set_array(ctx, events, columns[i], zeros, 1, (int64_t[]){2});
+    return error;
+}
+
+static tlnmf_error api_events(tlnmf_ctx *ctx, const char *path)
+{
+    tlnmf_record *events = NULL, *model = NULL, *track = NULL, *safe = NULL;
+    tlnmf_error error = tlnmf_record_create(ctx, &events);
+
+    if (error == TLNMF_OK)
+        error = fill_events(ctx, events);
+    if (error == TLNMF_OK)
+        error = tlnmf_record_create(ctx, &model);
+    if (error == TLNMF_OK)
+        error = fill_model(ctx, model, NULL);
+    if (error == TLNMF_OK)
+        error = tlnmf_io_write_midi(ctx, path, model, events);
+    if (error == TLNMF_OK)
+        error = tlnmf_io_write_labels(ctx, path, model, events);
+    if (error == TLNMF_OK)
+        error = tlnmf_io_read_labels(ctx, path, &track);
+    if (error == TLNMF_OK)
+        error = tlnmf_io_safe_names(ctx, model, &safe);
+    tlnmf_record_free(safe);
+    tlnmf_record_free(track);
+    tlnmf_record_free(model);
+    tlnmf_record_free(events);
+    return error;
+}
+
+/* The file is removed before each try, so that a temporary that is left over is seen. */
+static void exhaust_api(tlnmf_error (*call)(tlnmf_ctx *, const char *), const char *path)
+{
+    bool injected = true;
+
+    for (int64_t n = 0; injected; n++) {
+        tlnmf_ctx *ctx = new_context();
+        unlink(path);
+        int before = count_files();
+        left = n;
+        tlnmf_error error = call(ctx, path);
+        injected = left < 0;
+        left = -1;
+        if (!injected)
+            assert_ok(ctx, error);
+        else if (error != TLNMF_OK && !strstr(tlnmf_message(ctx), "not JSON"))
+            assert_int_equal(error, TLNMF_ERR_MEMORY);
+        if (error != TLNMF_OK)
+            assert_string_not_equal(tlnmf_message(ctx), "");
+        assert_true(count_files() <= before + 1);
+        unlink(path);
+        assert_int_equal(count_files(), before);
+        tlnmf_ctx_free(ctx);
+    }
+}
+
+static void test_api(void **state)
+{
+    (void)state;
+    exhaust_api(api_array, "api.npy");
+    exhaust_api(api_array, "api.h5");
+    exhaust_api(api_model, "api.h5");
+    exhaust_api(api_summary, "api.h5");
+    exhaust_api(api_sound, "api.wav");
+    exhaust_api(api_sound, "api.flac");
+    exhaust_api(api_events, "api.txt");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arrays),
-        cmocka_unit_test(test_models),
-        cmocka_unit_test(test_audio),
-        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_arrays), cmocka_unit_test(test_models), cmocka_unit_test(test_sound),
+        cmocka_unit_test(test_labels), cmocka_unit_test(test_api),
     };
 
     /* jansson must run out of memory too; cmocka comes with none of its own. */

@@ -32,7 +32,7 @@ typedef struct seen {
     long long second[3], last[3];
 } seen;
 
-static int look(const tlnmf_progress *progress, void *user)
+static int look(const tl_progress *progress, void *user)
 {
     seen *s = user;
     if (progress->complete && progress->iteration == 2)
@@ -48,23 +48,20 @@ static void loops_do_not_malloc(void **state)
     enum { M = 40, N = 60 };
     tlnmf_ctx *ctx = new_ctx();
     double *Y = new_doubles(M * N);
-    assert_ok(ctx, tlnmf_simulate_gcm(ctx, 1, M, N, 3, 1, 1, TLNMF_STREAM_OWN, Y, NULL, NULL));
-    tlnmf_data *data;
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 1, M, N, &data));
-    tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
-    opt.k = 3;
+    simulate_gcm(ctx, (gcm_recipe){1, M, N, 3, 1, 1, TL_STREAM_OWN}, Y, NULL, NULL);
+    tlnmf_data *data = data_of(ctx, Y, 1, M, N);
+    tl_settings opt = fit_settings(3);
     opt.J = 50;
     opt.tol = 0.0;
     opt.threads = 1;
     for (opt.method = 0; opt.method < 3; opt.method++) {
         seen s = {{0}, {0}};
-        tlnmf_result *result;
-        assert_ok(ctx, tlnmf_fit(ctx, data, &opt, NULL, look, &s, &result));
+        tl_result *result;
+        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, look, &s, &result));
         for (int stage = 0; stage < 3; stage++)
             assert_int_equal(s.second[stage], s.last[stage]);
         assert_true(s.last[0] + s.last[1] + s.last[2] > 0);
-        tlnmf_result_free(result);
+        tl_result_free(result);
     }
     tlnmf_data_free(data);
     free(Y);

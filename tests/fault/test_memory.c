@@ -1,57 +1,25 @@
 /* The n-th allocation fails, for every n: an error, nothing leaked, *out == NULL. */
 #include "support.h"
 
-#include <malloc.h>
-
-/* Counts what is alive, and fails the allocation number `fail_at`. */
-typedef struct meter {
-    int64_t calls, alive, fail_at;
-    size_t bytes, most; /* alive now, and at most */
-} meter;
-
-static void *metered_allocate(size_t bytes, void *user)
-{
-    meter *m = user;
-    if (++m->calls == m->fail_at)
-        return NULL;
-    void *block = malloc(bytes);
-    if (block == NULL)
-        return NULL;
-    m->alive++;
-    m->bytes += malloc_usable_size(block);
-    m->most = m->bytes > m->most ? m->bytes : m->most;
-    return block;
-}
-
-static void metered_release(void *block, void *user)
-{
-    meter *m = user;
-    m->alive--;
-    m->bytes -= malloc_usable_size(block);
-    free(block);
-}
+#include "meter.h"
+#include "separate/separate.h"
 
 enum { S = 3, M = 4, N = 10, K = 2 };
 
 /* The whole life of a fit; false if something failed for lack of memory. */
 static bool live(meter *m, const double *Y, const void *settings)
 {
-    const tlnmf_settings *opt = settings;
-    tlnmf_hooks hooks;
-    tlnmf_hooks_init(&hooks);
-    hooks.allocate = metered_allocate;
-    hooks.release = metered_release;
-    hooks.user = m;
+    const tl_settings *opt = settings;
     tlnmf_ctx *ctx;
-    if (tlnmf_ctx_create(&hooks, &ctx) != TLNMF_OK) {
+    if (tlnmf_ctx_create_with(metered_allocate, metered_release, m, &ctx) != TLNMF_OK) {
         assert_null(ctx);
         return false;
     }
     tlnmf_data *data;
-    tlnmf_result *result = NULL;
-    tlnmf_error error = tlnmf_data_from_realisations(ctx, Y, S, M, N, &data);
+    tl_result *result = NULL;
+    tlnmf_error error = tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &data);
     if (error == TLNMF_OK)
-        error = tlnmf_fit(ctx, data, opt, NULL, NULL, NULL, &result);
+        error = tl_fit(ctx, data, opt, NULL, NULL, NULL, &result);
     else
         assert_null(data);
     if (error != TLNMF_OK) {
@@ -59,7 +27,7 @@ static bool live(meter *m, const double *Y, const void *settings)
         assert_non_null(strstr(tlnmf_message(ctx), "no memory for "));
         assert_null(result);
     }
-    tlnmf_result_free(result);
+    tl_result_free(result);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
     return error == TLNMF_OK;
@@ -82,14 +50,12 @@ static void fail_each(life one, const double *x, const void *settings, int64_t l
     }
 }
 
-static void fail_everywhere(tlnmf_method method, bool exchange, tlnmf_precision precision)
+static void fail_everywhere(tl_method method, bool exchange, tl_precision precision)
 {
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
     double *Y = new_normals(&rng, S * M * N);
-    tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
-    opt.k = K;
+    tl_settings opt = fit_settings(K);
     opt.J = 2;
     opt.method = (int32_t)method;
     opt.exchange = exchange;
@@ -97,7 +63,7 @@ static void fail_everywhere(tlnmf_method method, bool exchange, tlnmf_precision 
     opt.starts = 3;
     opt.trace = 1;
     opt.threads = 1; /* the meter counts without locks */
-    opt.stream = exchange ? TLNMF_STREAM_NUMPY : TLNMF_STREAM_OWN;
+    opt.stream = exchange ? TL_STREAM_NUMPY : TL_STREAM_OWN;
     fail_each(live, Y, &opt, 10);
     free(Y);
 }
@@ -106,25 +72,18 @@ static void fail_everywhere(tlnmf_method method, bool exchange, tlnmf_precision 
 static bool live_measures(meter *m, const double *Y, const void *settings)
 {
     (void)settings;
-    tlnmf_hooks hooks;
-    tlnmf_hooks_init(&hooks);
-    hooks.allocate = metered_allocate;
-    hooks.release = metered_release;
-    hooks.user = m;
     tlnmf_ctx *ctx;
-    if (tlnmf_ctx_create(&hooks, &ctx) != TLNMF_OK)
+    if (tlnmf_ctx_create_with(metered_allocate, metered_release, m, &ctx) != TLNMF_OK)
         return false;
-    tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
-    opt.k = K;
+    tl_settings opt = fit_settings(K);
     tlnmf_data *data, *truth = NULL;
     double Phi[M * M] = {0.0}, moved[M * M], W[M * K], H[K * N], angles[2], value;
     tlnmf_error error =
-        tlnmf_data_from_neighbours(ctx, Y, S, M, N, TLNMF_NEIGHBOURS_MOVING, 3, &data);
+        tlnmf_data_from_neighbours(ctx, Y, (int64_t[]){S, M, N}, TLNMF_NEIGHBOURS_MOVING, 3, &data);
     if (error == TLNMF_OK)
-        error = tlnmf_data_from_realisations(ctx, Y, S, M, N, &truth);
+        error = tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &truth);
     if (error == TLNMF_OK)
-        error = tlnmf_draw_start(ctx, data, &opt, 0, Phi, W, H);
+        error = tl_draw_start(ctx, data, &opt, 0, Phi, W, H);
     memcpy(moved, Phi, sizeof moved);
     if (error == TLNMF_OK)
         error = tlnmf_theory_climb(ctx, data, truth, 0.1, 20, moved, &value);
@@ -146,7 +105,7 @@ static void measures(void **state)
 {
     (void)state;
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
     double *Y = new_normals(&rng, S * M * N);
     fail_each(live_measures, Y, NULL, 10);
     free(Y);
@@ -155,42 +114,111 @@ static void measures(void **state)
 static void tl(void **state)
 {
     (void)state;
-    fail_everywhere(TLNMF_METHOD_TL, false, TLNMF_PRECISION_DOUBLE);
+    fail_everywhere(TL_METHOD_TL, false, TL_PRECISION_DOUBLE);
 }
 
 static void jd(void **state)
 {
     (void)state;
-    fail_everywhere(TLNMF_METHOD_JD, false, TLNMF_PRECISION_DOUBLE);
+    fail_everywhere(TL_METHOD_JD, false, TL_PRECISION_DOUBLE);
 }
 
 static void nmf(void **state)
 {
     (void)state;
-    fail_everywhere(TLNMF_METHOD_NMF, false, TLNMF_PRECISION_DOUBLE);
+    fail_everywhere(TL_METHOD_NMF, false, TL_PRECISION_DOUBLE);
 }
 
 static void exchange(void **state)
 {
     (void)state;
-    fail_everywhere(TLNMF_METHOD_TL, true, TLNMF_PRECISION_DOUBLE);
+    fail_everywhere(TL_METHOD_TL, true, TL_PRECISION_DOUBLE);
 }
 
 /* The engine with arrays in single precision has more to allocate. */
 static void mixed(void **state)
 {
     (void)state;
-    fail_everywhere(TLNMF_METHOD_TL, false, TLNMF_PRECISION_MIXED);
-    fail_everywhere(TLNMF_METHOD_AUTO, false, TLNMF_PRECISION_MIXED);
+    fail_everywhere(TL_METHOD_TL, false, TL_PRECISION_MIXED);
+    fail_everywhere(TL_METHOD_AUTO, false, TL_PRECISION_MIXED);
+}
+
+/* ---- a model on data ------------------------------------------------------------------------ */
+
+static int go_on(const tlnmf_record *progress, void *user)
+{
+    (void)progress;
+    (void)user;
+    return 0;
+}
+
+/* A fit, and its model on the same data; false for lack of memory. */
+static bool apply(meter *m, const double *Y, const void *settings)
+{
+    tlnmf_ctx *ctx;
+    if (tlnmf_ctx_create_with(metered_allocate, metered_release, m, &ctx) != TLNMF_OK)
+        return false;
+    tlnmf_ctx_set_progress(ctx, go_on, NULL);
+    tl_settings fit = fit_settings(K);
+    fit.J = 2;
+    fit.threads = 1;
+    tlnmf_data *data;
+    tlnmf_record *model = NULL, *applied = NULL;
+    tlnmf_error error = tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &data);
+    if (error == TLNMF_OK)
+        error = tlnmf_fit(ctx, data, &fit, NULL, &model);
+    if (error == TLNMF_OK)
+        error = tlnmf_apply(ctx, model, data, settings, &applied);
+    if (error != TLNMF_OK) {
+        assert_int_equal(error, TLNMF_ERR_MEMORY);
+        assert_non_null(strstr(tlnmf_message(ctx), "no memory for "));
+        assert_null(applied);
+    }
+    tlnmf_record_free(applied);
+    tlnmf_record_free(model);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+    return error == TLNMF_OK;
+}
+
+static void application(void **state)
+{
+    (void)state;
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
+    double *Y = new_normals(&rng, S * M * N);
+    for (int64_t row = 0; row < S * M; row++)
+        Y[row * N] *= 1e-12; /* a frame that the floor does not see: the data are trimmed */
+    tl_settings opt = defaults_of(TL_TASK_APPLY);
+    opt.threads = 1;
+    for (int keep = 0; keep < 4; keep++) {
+        opt.keep_X = keep % 2;
+        opt.keep_V = keep / 2;
+        fail_each(apply, Y, &opt, 20);
+    }
+    free(Y);
 }
 
 /* ---- separation ----------------------------------------------------------------------------- */
 
 enum { LENGTH = 600 };
 
+typedef struct noise {
+    const double *x;
+    double stem[2][LENGTH];
+} noise;
+
 static int read_noise(int64_t first, int64_t count, double *x, void *user)
 {
-    memcpy(x, (const double *)user + first, (size_t)count * sizeof *x);
+    const noise *all = user;
+    memcpy(x, all->x + first, (size_t)count * sizeof *x);
+    return 0;
+}
+
+static int write_stem(int64_t stem, int64_t first, int64_t count, const double *x, void *user)
+{
+    noise *all = user;
+    memcpy(all->stem[stem] + first, x, (size_t)count * sizeof *x);
     return 0;
 }
 
@@ -198,18 +226,15 @@ static int read_noise(int64_t first, int64_t count, double *x, void *user)
 static bool separate(meter *m, const double *x, const void *settings)
 {
     (void)settings;
-    static const tlnmf_span spans[] = {{0, 200, 0}, {200, 400, 1}, {400, 600, 0}, {400, 600, 1}};
-    tlnmf_hooks hooks;
-    tlnmf_hooks_init(&hooks);
-    hooks.allocate = metered_allocate;
-    hooks.release = metered_release;
-    hooks.user = m;
+    static const tl_span spans[] = {{0, 200, 0}, {200, 400, 1}, {400, 600, 0}, {400, 600, 1}};
     tlnmf_ctx *ctx;
-    if (tlnmf_ctx_create(&hooks, &ctx) != TLNMF_OK)
+    if (tlnmf_ctx_create_with(metered_allocate, metered_release, m, &ctx) != TLNMF_OK)
         return false;
-    tlnmf_sound sound = {sizeof sound, LENGTH, 1, read_noise, (void *)(uintptr_t)x}; /* only read */
-    tlnmf_separate_options opt;
-    tlnmf_separate_init(&opt);
+    noise all = {.x = x};
+    tl_sound sound = {LENGTH, 1, read_noise, &all};
+    tl_watch watch = {NULL, NULL, false};
+    tl_separate_options opt;
+    tl_separate_init(&opt);
     opt.frames.M = 16;
     opt.frames.hop = 8;
     opt.frames.shifts = 2;
@@ -217,21 +242,17 @@ static bool separate(meter *m, const double *x, const void *settings)
     opt.learn_frames = 50; /* fewer than there are: energies are looked at */
     opt.J = 1;
     opt.threads = 1;
-    tlnmf_separator *separator;
-    tlnmf_error error = tlnmf_separator_learn(ctx, &sound, spans, 4, &opt, NULL, NULL, &separator);
+    tl_separator *separator;
+    tlnmf_error error = tl_separator_learn(ctx, &sound, spans, 4, &opt, &watch, &separator);
     if (error == TLNMF_OK) {
-        static double stem[2][LENGTH];
-        double *stems[2] = {stem[0], stem[1]};
-        tlnmf_separate_run run;
-        tlnmf_separate_run_init(&run);
-        run.threads = 1;
-        error = tlnmf_separate_array(ctx, separator, x, LENGTH, 1, &run, stems);
+        tl_separate_run run = {.threads = 1, .write = write_stem, .user = &all};
+        error = tl_separator_run(ctx, separator, &sound, &run, &watch);
     } else {
         assert_null(separator);
     }
     if (error != TLNMF_OK)
         assert_int_equal(error, TLNMF_ERR_MEMORY);
-    tlnmf_separator_free(separator);
+    tl_separator_free(separator);
     tlnmf_ctx_free(ctx);
     return error == TLNMF_OK;
 }
@@ -240,25 +261,23 @@ static void separation(void **state)
 {
     (void)state;
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
     double *x = new_normals(&rng, LENGTH);
     fail_each(separate, x, NULL, 50);
     free(x);
 }
 
-/* More iterations, not one allocation more. */
+/* More iterations, not one allocation more: of a fit, of a model on data. */
 static void iterations_do_not_allocate(void **state)
 {
     (void)state;
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
     double *Y = new_normals(&rng, S * M * N);
     for (int method = 0; method < 3; method++) {
         int64_t calls[2];
         for (int i = 0; i < 2; i++) {
-            tlnmf_settings opt;
-            tlnmf_settings_init(&opt);
-            opt.k = K;
+            tl_settings opt = fit_settings(K);
             opt.J = i == 0 ? 1 : 200;
             opt.tol = opt.grad_tol = 0.0;
             opt.method = method;
@@ -269,6 +288,15 @@ static void iterations_do_not_allocate(void **state)
         }
         assert_int_equal(calls[0], calls[1]);
     }
+    tl_settings opt = defaults_of(TL_TASK_APPLY);
+    opt.threads = 1;
+    opt.tol = opt.grad_tol = 0.0;
+    meter few = {0}, many = {0};
+    opt.J = 1;
+    assert_true(apply(&few, Y, &opt));
+    opt.J = 200;
+    assert_true(apply(&many, Y, &opt));
+    assert_int_equal(few.calls, many.calls);
     free(Y);
 }
 
@@ -278,24 +306,18 @@ static void memory_is_as_said(void **state)
     (void)state;
     enum { LARGE_M = 40, LARGE_N = 70 };
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
     double *Y = new_normals(&rng, S * LARGE_M * LARGE_N);
     for (int i = 0; i < 18; i++) {
         meter m = {0};
-        tlnmf_hooks hooks;
-        tlnmf_hooks_init(&hooks);
-        hooks.allocate = metered_allocate;
-        hooks.release = metered_release;
-        hooks.user = &m;
-        tlnmf_ctx *ctx;
-        assert_int_equal(tlnmf_ctx_create(&hooks, &ctx), TLNMF_OK);
-        tlnmf_settings opt;
-        tlnmf_settings_init(&opt);
-        opt.k = i < 12 || i >= 14 ? 30 : 0;
-        opt.method = i < 14 ? i % 4 : TLNMF_METHOD_TL;
-        opt.exchange = i >= 4 && i < 8 && opt.method != TLNMF_METHOD_NMF;
-        opt.solver = i >= 8 && i < 14 ? TLNMF_SOLVER_PAPER : TLNMF_SOLVER_FAST;
-        opt.precision = i == 14 || i == 17 ? TLNMF_PRECISION_MIXED : TLNMF_PRECISION_DOUBLE;
+        tlnmf_ctx *ctx = new_ctx_with(metered_allocate, metered_release, &m);
+        tl_settings opt = fit_settings(30);
+        if (i == 12 || i == 13)
+            opt.task = TL_TASK_JD;
+        opt.method = i < 14 ? i % 4 : TL_METHOD_TL;
+        opt.exchange = i >= 4 && i < 8 && opt.method != TL_METHOD_NMF;
+        opt.solver = i >= 8 && i < 14 ? TL_ALGORITHM_PAPER : TL_ALGORITHM_FAST;
+        opt.precision = i == 14 || i == 17 ? TL_PRECISION_MIXED : TL_PRECISION_DOUBLE;
         opt.newton = i == 15;
         if (i == 16) /* from here on one frame is below the floor */
             for (int64_t row = 0; row < S * LARGE_M; row++)
@@ -304,25 +326,21 @@ static void memory_is_as_said(void **state)
         opt.trace = i % 2;
         if (i == 0)
             opt.hops = 2;
-        opt.stream = i % 5 == 1 ? TLNMF_STREAM_NUMPY : TLNMF_STREAM_OWN;
+        opt.stream = i % 5 == 1 ? TL_STREAM_NUMPY : TL_STREAM_OWN;
         opt.starts = 4;
         opt.J = 3;
         opt.threads = 1;
-        tlnmf_data *data;
-        tlnmf_result *result;
-        assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, realisations, LARGE_M, LARGE_N, &data));
+        tl_result *result;
+        tlnmf_data *data = data_of(ctx, Y, realisations, LARGE_M, LARGE_N);
         size_t before = m.bytes;
         m.most = before;
         double said;
         assert_ok(ctx, tlnmf_memory(ctx, data, &opt, &said));
-        if (opt.k > 0)
-            assert_ok(ctx, tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
-        else
-            assert_ok(ctx, tlnmf_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result));
+        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
         double taken = (double)(m.most - before);
         if (!(taken <= said && taken >= 0.8 * said))
             fail_msg("case %d: said %.0f bytes, taken %.0f", i, said, taken);
-        tlnmf_result_free(result);
+        tl_result_free(result);
         tlnmf_data_free(data);
         tlnmf_ctx_free(ctx);
     }
@@ -338,6 +356,7 @@ int main(void)
         cmocka_unit_test(exchange),
         cmocka_unit_test(mixed),
         cmocka_unit_test(measures),
+        cmocka_unit_test(application),
         cmocka_unit_test(separation),
         cmocka_unit_test(iterations_do_not_allocate),
         cmocka_unit_test(memory_is_as_said),

@@ -81,7 +81,8 @@ int main(int argc, char **argv)
     FUZZ_CHECK(mkdtemp(directory) && chdir(directory) == 0);
     for (int seed = 0; fuzz_seed(seed, "seed"); seed++)
         feed("seed", rounds, &state);
-    static const char *const files[] = {"seed", "sound.fuzz", "labels.fuzz", "copy.fuzz"};
+    static const char *const files[] = {"seed",      "sound.fuzz", "labels.fuzz", "copy.fuzz",
+                                        "array.npy", "x.h5",       "x.mat"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         unlink(files[i]);
     return chdir("/") == 0 && rmdir(directory) == 0 ? 0 : 1;

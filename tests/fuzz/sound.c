@@ -1,10 +1,8 @@
 /* Sound files: whatever they claim, reading ends with finite samples or with a message. */
-#include "io/io.h"
-
 #include "fuzz.h"
+#include "tests/unit/io/whole_sound.h"
 
 #include <math.h>
-#include <sndfile.h>
 
 /* libsndfile forgets to free what libvorbis holds when it refuses a damaged Ogg stream. */
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
@@ -17,38 +15,38 @@ static void check_blocks(const char *path)
 {
     enum { ROOM = 4096 };
     static double x[ROOM];
-    io_audio_reader *reader;
-    io_audio_info info;
+    io_sound_reader *reader;
+    io_sound_info info;
     io_error err;
 
-    if (!io_audio_open(path, &reader, &info, &err))
+    if (!io_sound_open(path, &reader, &info, &err))
         return;
     int64_t count = ROOM / info.channels < info.frames ? ROOM / info.channels : info.frames;
     int64_t starts[] = {info.frames - count, 0, (info.frames - count) / 2};
     for (int i = 0; i < 3; i++)
-        if (io_audio_read_at(reader, starts[i], count, x, &err))
+        if (io_sound_read_at(reader, starts[i], count, x, &err))
             for (int64_t k = 0; k < count * info.channels; k++)
                 FUZZ_CHECK(isfinite(x[k]));
-    FUZZ_CHECK(!io_audio_read_at(reader, info.frames, 1, x, &err));
-    io_audio_close(reader);
+    FUZZ_CHECK(!io_sound_read_at(reader, info.frames, 1, x, &err));
+    io_sound_close(reader);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    io_audio audio;
+    whole_sound sound;
     io_error err = {0};
 
     if (size > 16384) /* a few bytes can stand for hours of silence */
         return 0;
     fuzz_put("sound.fuzz", bytes, size);
-    if (io_audio_read("sound.fuzz", &audio, &err)) {
-        FUZZ_CHECK(audio.frames > 0 && audio.channels > 0 && audio.channels <= 1024);
-        FUZZ_CHECK(audio.rate > 0);
-        for (int64_t i = 0; i < audio.frames * audio.channels; i++)
-            FUZZ_CHECK(isfinite(audio.x[i]));
-        io_audio_free(&audio);
+    if (read_whole("sound.fuzz", &sound, &err)) {
+        FUZZ_CHECK(sound.info.frames > 0 && sound.info.channels > 0 && sound.info.channels <= 1024);
+        FUZZ_CHECK(sound.info.rate > 0);
+        for (int64_t i = 0; i < sound.info.frames * sound.info.channels; i++)
+            FUZZ_CHECK(isfinite(sound.x[i]));
+        free(sound.x);
     } else {
-        FUZZ_CHECK(err.text[0] != '\0' && !audio.x);
+        FUZZ_CHECK(err.text[0] != '\0' && !sound.x);
     }
     check_blocks("sound.fuzz");
     return 0;

@@ -25,19 +25,18 @@ enum { M = 10, N = 50, K = 5 };
 static double *gcm(tlnmf_ctx *ctx, int64_t S)
 {
     double *Y = new_doubles(S * M * N);
-    assert_ok(ctx,
-              tlnmf_simulate_gcm(ctx, S, M, N, K, 2020, 100, TLNMF_STREAM_NUMPY, Y, NULL, NULL));
+    simulate_gcm(ctx, (gcm_recipe){S, M, N, K, 2020, 100, TL_STREAM_NUMPY}, Y, NULL, NULL);
     return Y;
 }
 
 static double *notes(tlnmf_ctx *ctx, int64_t S)
 {
-    double theta[20], *Y = new_doubles(S * TLNMF_NOTES_M * TLNMF_NOTES_N);
+    double theta[20], *Y = new_doubles(S * NOTES_M * NOTES_N);
     for (int64_t s = 0; s < S; s++) {
         theta[2 * s] = golden_theta1[s];
         theta[2 * s + 1] = golden_theta2[s];
     }
-    assert_ok(ctx, tlnmf_simulate_notes(ctx, S, theta, Y, NULL));
+    simulate_notes(ctx, S, theta, Y, NULL);
     return Y;
 }
 
@@ -46,7 +45,7 @@ static void truth_is_the_references(void **state)
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
     double Y[M * N], W[M * K], H[K * N], least = INFINITY;
-    assert_ok(ctx, tlnmf_simulate_gcm(ctx, 1, M, N, K, 2020, 100, TLNMF_STREAM_NUMPY, Y, W, H));
+    simulate_gcm(ctx, (gcm_recipe){1, M, N, K, 2020, 100, TL_STREAM_NUMPY}, Y, W, H);
     for (int i = 0; i < 3; i++) {
         assert_close(W[i], golden_Wbar[i], 3e-16);
         assert_close(H[i], golden_Hbar[i], 3e-16);
@@ -70,7 +69,7 @@ static void data_are_the_references(void **state)
     check_sums(Y1, M * N, golden_gcm_S1, 1e-15);
     check_sums(Y100, 100 * M * N, golden_gcm_S100, 1e-15);
     assert_true(memcmp(Y1, Y100, sizeof(double) * M * N) == 0); /* smaller S begins larger S */
-    check_sums(Z, TLNMF_NOTES_M * TLNMF_NOTES_N, golden_notes_S1, 1e-11); /* phases are fitted */
+    check_sums(Z, NOTES_M * NOTES_N, golden_notes_S1, 1e-11);   /* phases are fitted */
     free(Y1);
     free(Y100);
     free(Z);
@@ -96,14 +95,11 @@ static void starts_are_the_references(void **state)
                                   {golden_Phi0_2, golden_W0_2, golden_H0_2}};
     tlnmf_ctx *ctx = new_ctx();
     double *Y = gcm(ctx, 1);
-    tlnmf_data *data;
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 1, M, N, &data));
-    tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
-    opt.k = K;
+    tlnmf_data *data = data_of(ctx, Y, 1, M, N);
+    tl_settings opt = fit_settings(K);
     opt.starts = 2;
     opt.seed = 2021;
-    opt.stream = TLNMF_STREAM_NUMPY;
+    opt.stream = TL_STREAM_NUMPY;
     tl_starts starts;
     tl_model model = {.data = data, .K = K, .eps = 1e-8};
     tl_engine *e;
@@ -130,46 +126,44 @@ static void starts_are_the_references(void **state)
 typedef struct fitted {
     tlnmf_ctx *ctx;
     tlnmf_data *data;
-    tlnmf_result *result;
-    tlnmf_info info;
-    const tlnmf_trace_row *trace;
+    tl_result *result;
+    tl_info info;
+    const tl_trace_row *trace;
     int64_t length;
 } fitted;
 
-static fitted fit(bool is_notes, int64_t S, tlnmf_method method, int64_t J)
+static fitted fit(bool is_notes, int64_t S, tl_method method, int64_t J)
 {
     fitted f = {.ctx = new_ctx()};
     double *Y = is_notes ? notes(f.ctx, S) : gcm(f.ctx, S);
-    assert_ok(f.ctx, tlnmf_data_from_realisations(f.ctx, Y, S, is_notes ? TLNMF_NOTES_M : M,
-                                                  is_notes ? TLNMF_NOTES_N : N, &f.data));
+    f.data = data_of(f.ctx, Y, S, is_notes ? NOTES_M : M, is_notes ? NOTES_N : N);
     free(Y);
-    tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
-    opt.k = is_notes ? 2 : K;
+    tl_settings opt = fit_settings(is_notes ? 2 : K);
     opt.eps = is_notes ? 5e-7 : 1e-8;
     opt.seed = is_notes ? 100 : 2021;
     opt.halvings = is_notes ? 10 : 30;
     opt.method = (int32_t)method;
     opt.J = J;
-    opt.stream = TLNMF_STREAM_NUMPY;
+    opt.stream = TL_STREAM_NUMPY;
     opt.trace = 1;
-    opt.solver = TLNMF_SOLVER_PAPER;
-    assert_ok(f.ctx, tlnmf_fit(f.ctx, f.data, &opt, NULL, NULL, NULL, &f.result));
-    tlnmf_result_describe(f.result, &f.info);
-    f.trace = tlnmf_result_trace(f.result, &f.length);
+    opt.solver = TL_ALGORITHM_PAPER;
+    assert_ok(f.ctx, tl_fit(f.ctx, f.data, &opt, NULL, NULL, NULL, &f.result));
+    f.info = f.result->info;
+    f.trace = f.result->trace;
+    f.length = f.result->trace_length;
     return f;
 }
 
 static void fitted_free(fitted *f)
 {
-    tlnmf_result_free(f->result);
+    tl_result_free(f->result);
     tlnmf_data_free(f->data);
     tlnmf_ctx_free(f->ctx);
 }
 
 static void check_gcm_tl(int64_t S, const double *C, const double *steps)
 {
-    fitted f = fit(false, S, TLNMF_METHOD_TL, 1000);
+    fitted f = fit(false, S, TL_METHOD_TL, 1000);
     assert_int_equal(f.length, 1000);
     for (int i = 0; i < 10; i++)
         assert_close(f.trace[golden_J[i] - 1].C, C[i], 1e-9);
@@ -195,7 +189,7 @@ static void tl_follows_gcm_S100(void **state)
 static void tl_follows_notes(void **state)
 {
     (void)state;
-    fitted f = fit(true, 1, TLNMF_METHOD_TL, 100);
+    fitted f = fit(true, 1, TL_METHOD_TL, 100);
     for (int i = 0; i < 100; i++)
         assert_close(f.trace[i].C, golden_tl_notes[i], 1e-9);
     for (int i = 0; i < 50; i++)
@@ -208,11 +202,14 @@ static void tl_follows_notes(void **state)
 static void check_gcm_jd(int64_t S, const double (*golden)[3], double tolerance)
 {
     for (int i = 0; i < 10; i++) {
-        fitted f = fit(false, S, TLNMF_METHOD_JD, golden_J[i]);
+        fitted f = fit(false, S, TL_METHOD_JD, golden_J[i]);
         assert_close(f.info.C, golden[i][0], tolerance);
         assert_close(f.info.L, golden[i][1], tolerance);
         assert_near(f.info.I, golden[i][2], tolerance * fabs(golden[i][0]));
-        assert_near(f.info.certificate, f.info.I, 1e-9 * fabs(f.info.C));
+        if (S > 1) /* at S = 1 L has many minima, and this need not be the least */
+            assert_near(f.info.certificate, f.info.I, 1e-9 * fabs(f.info.C));
+        else
+            assert_true(isnan(f.info.certificate));
         fitted_free(&f);
     }
 }
@@ -232,9 +229,9 @@ static void jd_follows_gcm_S1(void **state)
 static void jd_follows_notes(void **state)
 {
     (void)state;
-    fitted f = fit(true, 1, TLNMF_METHOD_JD, 10);
+    fitted f = fit(true, 1, TL_METHOD_JD, 10);
     for (int i = 0; i < 10; i++) {
-        assert_int_equal(f.trace[i].stage, TLNMF_STAGE_JD);
+        assert_int_equal(f.trace[i].stage, TL_STAGE_JD);
         assert_close(f.trace[i].L, golden_jd_notes_L[i], 1e-8);
     }
     fitted_free(&f);
@@ -244,11 +241,10 @@ static void jd_follows_notes(void **state)
 static void ten_realisations_of_notes(void **state)
 {
     (void)state;
-    fitted f = fit(true, 10, TLNMF_METHOD_TL, 10);
-    tlnmf_data_info info;
-    tlnmf_data_describe(f.data, &info);
-    assert_int_equal(info.S, 10);
-    assert_true(info.columns < 10 * TLNMF_NOTES_N); /* rank 4 to 8 where S is 10 */
+    fitted f = fit(true, 10, TL_METHOD_TL, 10);
+    const tlnmf_record *data = tlnmf_data_record(f.data);
+    assert_int_equal(tlnmf_get_integer(data, "S"), 10);
+    assert_true(tlnmf_get_integer(data, "columns") < 10 * NOTES_N); /* rank 4 to 8 where S is 10 */
     for (int i = 0; i < 10; i++)
         assert_close(f.trace[i].C, golden_tl_notes_S10[i], 1e-9);
     assert_close(f.info.C, f.info.L + f.info.I, 1e-10);

@@ -1,38 +1,60 @@
 #!/bin/sh
-# The shared library shows tlnmf_ names only, has the promised SONAME, needs none of the program's
-# libraries, and calls nothing that prints, opens files, reads the environment or ends the process.
-# usage: exports.sh LIBRARY
+# Both shared libraries export what their headers declare and nothing else, under the version node
+# and the SONAME that were promised. Neither prints or ends the process, and the core, which reads no
+# files and no environment, needs none of the libraries that do.
+# usage: exports.sh LIBTLNMF [LIBTLNMF_IO]
 set -u
-library=$1
-soname=libtlnmf.so.0.1 # pinned here: a new one is a decision
+include=$(dirname "$0")/../../include/tlnmf
 status=0
 
-complain() { # what is wrong, names
+complain() { # library, what is wrong, names
     # shellcheck disable=SC2086
-    [ -z "$2" ] || { echo "$library: $1:" $2 >&2; status=1; }
+    [ -z "$3" ] || { echo "$1: $2:" $3 >&2; status=1; }
 }
 
-names=$(nm -D --defined-only "$library" | awk '$2 != "A" {print $3}') || exit 1
-[ -n "$names" ] || complain "exports nothing" nothing
-complain "exports other names than tlnmf_*" "$(echo "$names" | grep -v '^tlnmf_')"
+not_in() { # the words of the first list that are not in the second
+    for name in $1; do
+        echo "$2" | grep -qx "$name" || echo "$name"
+    done
+}
 
-# Every function of the header is there, and no other.
-header=$(dirname "$0")/../../include/tlnmf/tlnmf.h
-promised=$(tr '\n' ' ' <"$header" | grep -oE 'TLNMF_API [^;(]*[ *]tlnmf_[A-Za-z0-9_]+\(' |
-    grep -oE 'tlnmf_[A-Za-z0-9_]+\($' | tr -d '(' | sort)
-complain "the header declares, the library lacks" \
-    "$(for n in $promised; do echo "$names" | grep -qx "$n" || echo "$n"; done)"
-complain "the library exports, the header does not declare" \
-    "$(for n in $names; do echo "$promised" | grep -qx "$n" || echo "$n"; done)"
+declared() { # headers
+    cat "$@" | tr '\n' ' ' | grep -oE 'TLNMF_API [^;(]*[ *]tlnmf_[A-Za-z0-9_]+\(' |
+        grep -oE 'tlnmf_[A-Za-z0-9_]+\($' | tr -d '(' | sort
+}
 
-dynamic=$(LC_ALL=C objdump -p "$library") || exit 1
-found=$(echo "$dynamic" | awk '$1 == "SONAME" {print $2}')
-[ "$found" = "$soname" ] || complain "SONAME should be $soname, is" "${found:-none}"
-complain "needs libraries of the program" \
-    "$(echo "$dynamic" | awk '$1 == "NEEDED" {print $2}' | grep -iE 'hdf5|sndfile|jansson|matio')"
+undefined() { # library
+    nm -D --undefined-only "$1" | awk '{sub(/@.*/, "", $2); print $2}'
+}
 
-complain "uses" "$(nm -D --undefined-only "$library" | awk '{sub(/@.*/, "", $2); print $2}' | grep -xE \
+# Exports, version node and SONAME: a new one of these is a decision, so they are written here.
+check_names() { # library, node, soname, headers
+    library=$1 node=$2 soname=$3
+    shift 3
+    exported=$(nm -D --defined-only --with-symbol-versions "$library" | awk '$2 != "A" {print $3}')
+    [ -n "$exported" ] || complain "$library" "exports" "nothing"
+    complain "$library" "not under the version $node" "$(echo "$exported" | grep -v "@@$node\$")"
+    names=$(echo "$exported" | sed 's/@.*//')
+    promised=$(declared "$@")
+    complain "$library" "the headers declare, the library lacks" "$(not_in "$promised" "$names")"
+    complain "$library" "the library exports, the headers do not declare" \
+        "$(not_in "$names" "$promised")"
+    found=$(LC_ALL=C objdump -p "$library" | awk '$1 == "SONAME" {print $2}')
+    [ "$found" = "$soname" ] || complain "$library" "SONAME should be $soname, is" "${found:-none}"
+    echo "$(basename "$library"): $(echo "$names" | wc -l) names, $node, $found"
+}
+
+check_names "$1" TLNMF_0.2 libtlnmf.so.0.2 "$include/tlnmf.h" "$include/sound.h" "$include/paper.h"
+complain "$1" "needs libraries of files" "$(LC_ALL=C objdump -p "$1" |
+    awk '$1 == "NEEDED" {print $2}' | grep -iE 'hdf5|sndfile|jansson|matio')"
+complain "$1" "uses" "$(undefined "$1" | grep -xE \
     '(__)?v?f?printf(_chk)?|f?puts|f?putc|putchar|perror|fwrite|_?exit|_Exit|abort|fopen(64)?|(secure_)?getenv|system')"
 
-[ $status = 0 ] && echo "exports: $(echo "$names" | wc -l) names, $found"
+if [ $# -gt 1 ]; then
+    check_names "$2" TLNMF_IO_0.2 libtlnmf_io.so.0.2 "$include/io.h"
+    complain "$2" "uses" "$(undefined "$2" | grep -xE \
+        '(__)?v?printf(_chk)?|puts|putchar|perror|_?exit|_Exit|abort|system')"
+    LC_ALL=C objdump -p "$2" | grep -q 'NEEDED *libtlnmf\.so\.0\.2' ||
+        complain "$2" "does not stand on" "libtlnmf.so.0.2"
+fi
 exit $status

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Installs into a folder, moves it away, and builds and runs a small program against what is there:
-# with pkg-config (shared and static) and with CMake's find_package.
+# Installs into a folder, moves it away, and builds and runs small programs against what is there, on
+# both libraries: with pkg-config (shared and static) and with CMake's find_package.
 # usage: install.sh BUILD_DIR      (77: its folders are absolute, a trial would write there)
 set -eu
 build=$(cd "$1" && pwd)
-header=$(cd "$(dirname "$0")/../.." && pwd)/include/tlnmf/tlnmf.h
+include=$(cd "$(dirname "$0")/../.." && pwd)/include/tlnmf
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cc=${CC:-cc}
@@ -19,49 +19,92 @@ prefix=$work/prefix
 pc=$(find "$prefix" -name tlnmf.pc)
 [ -n "$pc" ] || { echo "no tlnmf.pc was installed" >&2; exit 1; }
 libdir=$(dirname "$(dirname "$pc")")
-cmp "$header" "$prefix/include/tlnmf/tlnmf.h"
 if grep -rIlE "$work/first|$build" "$prefix"; then
     echo "these installed files name the folder of the build or of the first place" >&2
     exit 1
 fi
 
+libraries=tlnmf
+if grep -q '^TLNMF_BUILD_PROGRAM:BOOL=ON' "$build/CMakeCache.txt"; then
+    libraries="tlnmf tlnmf_io"
+fi
+headers="tlnmf sound paper"
+[ "$libraries" = tlnmf ] || headers="$headers io"
+for header in $headers; do
+    cmp "$include/$header.h" "$prefix/include/tlnmf/$header.h"
+done
+
+# ---- programs that use them ---------------------------------------------------------------------
+
 mkdir "$work/use"
 cd "$work/use"
-cat >use.c <<'CODE'
+cat >use_tlnmf.c <<'CODE'
+/* Fits a model to a few numbers. */
 #include <stdio.h>
 #include <string.h>
+#include <tlnmf/paper.h>
+#include <tlnmf/sound.h>
 #include <tlnmf/tlnmf.h>
 
 int main(void)
 {
-    double Y[4 * 6] = {0};
+    const int64_t shape[3] = {1, 4, 6};
+    double Y[4 * 6];
     tlnmf_ctx *ctx = NULL;
     tlnmf_data *data = NULL;
-    tlnmf_result *result = NULL;
-    tlnmf_settings settings;
-    tlnmf_error error = tlnmf_ctx_create(NULL, &ctx);
+    tlnmf_settings *settings = NULL;
+    tlnmf_record *model = NULL;
+    tlnmf_error error = tlnmf_ctx_create(&ctx);
 
     for (int i = 0; i < 4 * 6; i++)
         Y[i] = (double)((i * 7) % 11) - 5.0;
-    tlnmf_settings_init(&settings);
-    settings.k = 2;
-    settings.J = 3;
     if (!error)
-        error = tlnmf_data_from_realisations(ctx, Y, 1, 4, 6, &data);
+        error = tlnmf_settings_create(ctx, "fit", &settings);
     if (!error)
-        error = tlnmf_fit(ctx, data, &settings, NULL, NULL, NULL, &result);
-    if (error)
-        fprintf(stderr, "%s: %s\n", tlnmf_error_name(error), ctx ? tlnmf_message(ctx) : "");
-    tlnmf_result_free(result);
+        error = tlnmf_settings_set_integer(ctx, settings, "k", 2);
+    if (!error)
+        error = tlnmf_data_from_realisations(ctx, Y, shape, &data);
+    if (!error)
+        error = tlnmf_fit(ctx, data, settings, NULL, &model);
+    if (error || tlnmf_theory_probability(2, 4.0) <= 0.0)
+        fprintf(stderr, "%s: %s\n", tlnmf_error_name(error), tlnmf_message(ctx));
+    tlnmf_record_free(model);
+    tlnmf_settings_free(settings);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
     printf("%s\n", tlnmf_version());
     return error != TLNMF_OK || strcmp(tlnmf_version(), TLNMF_VERSION) != 0;
 }
 CODE
+cat >use_tlnmf_io.c <<'CODE'
+/* Writes an array and reads it back. */
+#include <stdio.h>
+#include <tlnmf/io.h>
 
-needs() { # does the program load libtlnmf.so?
-    objdump -p "$1" | grep -q 'NEEDED *libtlnmf\.so'
+int main(void)
+{
+    const int64_t shape[2] = {2, 3};
+    const double x[6] = {1, 2, 3, 4, 5, 6};
+    tlnmf_ctx *ctx = NULL;
+    tlnmf_record *read = NULL;
+    tlnmf_error error = tlnmf_ctx_create(&ctx);
+
+    if (!error)
+        error = tlnmf_io_write_array(ctx, "x.npy", x, 2, shape);
+    if (!error)
+        error = tlnmf_io_read_array(ctx, "x.npy", &read);
+    if (error)
+        fprintf(stderr, "%s: %s\n", tlnmf_error_name(error), tlnmf_message(ctx));
+    int same = !error && tlnmf_get_array(read, "array", NULL, NULL)[5] == 6.0;
+    tlnmf_record_free(read);
+    tlnmf_ctx_free(ctx);
+    printf("%s\n", tlnmf_version());
+    return !same;
+}
+CODE
+
+needs() { # does the program load this library?
+    objdump -p "$1" | grep -q "NEEDED *lib$2\\.so"
 }
 
 expect() { # what, version that the program printed
@@ -71,37 +114,53 @@ expect() { # what, version that the program printed
 
 export PKG_CONFIG_PATH="$libdir/pkgconfig"
 version=$(pkg-config --modversion tlnmf)
+flags="-std=c11 -Wall -Wextra -Werror"
 
-# shellcheck disable=SC2046
-$cc -std=c11 -Wall -Wextra -Werror use.c $(pkg-config --cflags --libs tlnmf) -o shared
-needs shared
-expect "pkg-config, shared" "$(LD_LIBRARY_PATH=$libdir ./shared)"
+for library in $libraries; do
+    # shellcheck disable=SC2046,SC2086
+    $cc $flags use_$library.c $(pkg-config --cflags --libs $library) -o shared
+    needs shared "$library"
+    expect "$library, pkg-config, shared" "$(LD_LIBRARY_PATH=$libdir ./shared)"
 
-# The archive by its name, as the shared library lies beside it; what it needs, from pkg-config.
-# shellcheck disable=SC2046
-$cc -std=c11 -Wall -Wextra -Werror use.c $(pkg-config --static --cflags --libs tlnmf |
-    sed 's/-ltlnmf/-l:libtlnmf.a/') -o static
-if needs static; then
-    echo "pkg-config, static: still loads the shared library" >&2
-    exit 1
-fi
-expect "pkg-config, static" "$(./static)"
+    # The archives by their names, as the shared libraries lie beside them; what they need, from
+    # pkg-config. Libraries of files stay shared: not all that they need has an archive.
+    files=$(pkg-config --print-requires-private "$library")
+    # shellcheck disable=SC2046,SC2086
+    $cc $flags use_$library.c $({ pkg-config --cflags --libs $library
+        [ -z "$files" ] || pkg-config --libs $files
+        pkg-config --static --libs tlnmf
+    } | sed -E 's/-l(tlnmf(_io)?)( |$)/-l:lib\1.a\3/g') -lpthread -o static
+    if needs static tlnmf || needs static tlnmf_io; then
+        echo "$library, pkg-config, static: still loads a shared library" >&2
+        exit 1
+    fi
+    expect "$library, pkg-config, static" "$(./static)"
+done
 
-cat >CMakeLists.txt <<'CODE'
+# ---- CMake --------------------------------------------------------------------------------------
+
+cat >CMakeLists.txt <<CODE
 cmake_minimum_required(VERSION 3.18)
 project(use LANGUAGES C)
-find_package(tlnmf 0.1 REQUIRED)
-add_executable(found use.c)
-target_link_libraries(found PRIVATE tlnmf::tlnmf)
+find_package(tlnmf 0.2 REQUIRED)
+foreach(library IN ITEMS ${libraries})
+  add_executable(found_\${library} use_\${library}.c)
+  target_link_libraries(found_\${library} PRIVATE tlnmf::\${library})
+endforeach()
 CODE
 if ! { cmake -S . -B b -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" &&
     cmake --build b; } >log 2>&1; then
     cat log
     exit 1
 fi
-needs b/found
-expect "find_package" "$(b/found)"
+for library in $libraries; do
+    needs "b/found_$library" "$library"
+    expect "$library, find_package" "$("b/found_$library")"
+done
+
+# ---- the program --------------------------------------------------------------------------------
 
 if [ -x "$prefix/bin/tlnmf" ]; then
     expect "program" "$("$prefix/bin/tlnmf" --version | head -n 1 | grep -oE '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1)"
+    [ -s "$prefix/share/man/man1/tlnmf.1" ] || { echo "no man page" >&2; exit 1; }
 fi

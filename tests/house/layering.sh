@@ -1,166 +1,181 @@
 #!/bin/sh
-# The rooms include each other downwards only, and the library neither prints nor ends the process.
-# usage: layering.sh [ROOT]
-set -u
-root=${1:-$(dirname "$0")/../..}
-cd "$root" || exit 1
-failures=$(mktemp) || exit 1
-trap 'rm -f "$failures"' EXIT
+# Modules use what lies below them only: looks at the symbols of the object files, not at includes.
+# Also: the library neither prints, ends the process, opens files, reads the environment nor keeps
+# global state; BLAS and LAPACK are called in src/linalg only, and libraries of files in io only.
+# Begins by proving that it finds what is wrong in objects made for that.
+# usage: layering.sh BUILD_DIR
+set -eu
+build=$(cd "$1" && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
-complain() { # file:line, what is wrong
-    printf '%s: %s\n' "$1" "$2" | tee -a "$failures" >&2
-}
+# ---- the layers ---------------------------------------------------------------------------------
 
-# "LINE QUOTE NAME" for each #include of a file, QUOTE being < or ".
-includes() {
-    sed -n 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*\([<"]\)\([^>"]*\)[>"].*/\1 \2/;t found
-            b
-            :found
-            =;p' "$1" | paste -d ' ' - -
-}
-
-# What the files of a room may include, as shell patterns.
-allowed_in() {
+# Which module a source file belongs to.
+module_of() {
     case $1 in
-    base) echo 'tlnmf/tlnmf.h base/*' ;;
-    linalg) echo 'tlnmf/tlnmf.h base/* linalg/*' ;;
-    data) echo 'tlnmf/tlnmf.h base/* linalg/* data/*' ;;
-    model) echo 'tlnmf/tlnmf.h base/* linalg/* data/* model/*' ;;
-    engine) echo 'tlnmf/tlnmf.h base/* linalg/* data/* model/* engine/*' ;;
-    # of the engines only the seam: what they keep is theirs
-    solve) echo 'tlnmf/tlnmf.h base/* engine/engine.h solve/*' ;;
-    search) echo 'tlnmf/tlnmf.h base/* engine/engine.h solve/* measure/* search/*' ;;
-    # measure reads results, which search.h declares
-    measure) echo 'tlnmf/tlnmf.h base/* linalg/* data/* model/* measure/* search/search.h' ;;
-    score) echo 'tlnmf/tlnmf.h base/* linalg/* score/*' ;;
-    separate) echo 'tlnmf/tlnmf.h base/* linalg/* data/* model/* score/* separate/*' ;;
-    paper) echo 'tlnmf/tlnmf.h base/* linalg/* data/* model/* engine/lbfgs.h solve/* paper/*' ;;
-    # api.c and settings.c stand above all rooms
-    src) echo 'tlnmf/tlnmf.h options.def base/* linalg/* data/* model/* solve/* search/* measure/*' ;;
-    io) echo 'io/*' ;;
-    cli) echo 'tlnmf/tlnmf.h io/io.h score/score.h cli/*' ;;
-    commands) echo 'tlnmf/tlnmf.h io/io.h cli/cli.h paper/commands/*' ;;
-    include) echo '' ;;
-    *) return 1 ;;
+    src/settings.c | src/results.c) echo tables ;; # of options and results, which all modules read
+    src/*/*) echo "$1" | cut -d/ -f2 ;;
+    src/*) echo api ;;
+    paper/commands/*) echo commands ;;
+    *) echo "${1%%/*}" ;;
     esac
 }
 
-room_of() {
-    case $1 in
-    src/*/* | paper/commands/*) echo "$1" | cut -d/ -f2 ;;
-    *) echo "$1" | cut -d/ -f1 ;;
-    esac
-}
+# Module: those below it, whose symbols it may use. Beside these, a module of the second table may
+# use what the public headers declare.
+below='
+base:
+tables:   base
+linalg:   base tables
+data:     base tables linalg
+model:    base tables linalg data
+engine:   base tables linalg data model
+solve:    base tables linalg data model engine
+search:   base tables linalg data model engine solve
+measure:  base tables linalg data model engine solve search
+api:      base tables linalg data model engine solve search measure
+score:    base tables linalg
+separate: base tables linalg data model engine solve search measure api score
+paper:    base tables linalg data model engine solve
+'
+public='
+io:
+cli:      commands
+commands: cli
+'
 
-is_ours() { # a header of this project, however it is quoted
-    case $1 in
-    tlnmf/* | base/* | linalg/* | data/* | model/* | engine/* | solve/* | search/* | measure/* | separate/* | io/* | score/* | paper/* | \
-        cli/* | \
-        src/* | include/*) return 0 ;;
-    esac
-    return 1
-}
+# ---- symbols ------------------------------------------------------------------------------------
 
-matches() { # name, patterns
-    name=$1
-    shift
-    for pattern in "$@"; do
-        # shellcheck disable=SC2254
-        case $name in $pattern) return 0 ;; esac
+# "MODULE FILE KIND SYMBOL" for each symbol of the objects under a folder; KIND is D where it is
+# defined, U where it is used, S where it is a variable that can change. Objects of CMake lie in
+# TARGET.dir/PATH.o; those of tests and benchmarks are not looked at, nor those whose source is gone.
+symbols_in() { # folder of objects, folder of sources
+    find "$1" -name '*.c.o' | grep -E '\.dir/(src|paper|io|cli)/' | sort -u | while read -r object; do
+        file=${object##*.dir/}
+        file=${file%.o}
+        [ -f "$2/$file" ] || continue
+        module=$(module_of "$file")
+        nm -P "$object" | awk -v at="$module $file" '
+            $2 == "U" || $2 == "w" || $2 == "v" { print at, "U", $1; next }
+            $2 ~ /^[A-Zi]$/ { print at, "D", $1 }'
+        # constants that need relocating are in .data.rel.ro: those cannot change
+        objdump -t "$object" | awk -v at="$module $file" '
+            ($4 == ".bss" || $4 == ".data" || $4 == "*COM*" || $4 ~ /^\.(bss|data)\./) &&
+            $4 !~ /^\.data\.rel\.ro/ && $3 == "O" && $6 !~ /^__/ { print at, "S", $6 }'
     done
-    return 1
 }
 
-check_ours() { # where, room, folder, name as written
-    name=$4
-    case $name in
-    *..*) complain "$1" "#include \"$name\": no path upwards"; return ;;
-    */*) ;;
-    *) # a neighbour, named without its room
-        if [ -f "$3/$name" ] && [ "$2" != src ]; then name=$2/$name; fi ;;
-    esac
-    # shellcheck disable=SC2086
-    matches "$name" $patterns || complain "$1" "$2 must not include \"$4\""
-}
-
-check_system() { # where, room, name
-    case $3 in
-    *cblas*.h | *lapack*.h | *openblas*.h | mkl*.h | f77blas.h | blis*.h)
-        [ "$2" = linalg ] || complain "$1" "<$3>: BLAS and LAPACK belong to src/linalg" ;;
-    esac
-    if [ "$2" = include ]; then
-        matches "$3" stddef.h stdint.h ||
-            complain "$1" "<$3>: the public header includes stddef.h and stdint.h only"
-    fi
-}
-
-files=$(find include src io paper cli -name '*.[ch]' -o -name '*.def' | sort)
-set -f # the patterns are for `case`, not for the shell
-count=0
-for file in $files; do
-    room=$(room_of "$file")
-    if ! patterns=$(allowed_in "$room"); then
-        complain "$file" "room '$room' is not in the table of $(basename "$0")"
-        continue
-    fi
-    while read -r line quote name; do
-        [ -n "$line" ] || continue
-        count=$((count + 1))
-        if [ "$quote" = '"' ] || is_ours "$name"; then
-            check_ours "$file:$line" "$room" "$(dirname "$file")" "$name"
-        else
-            check_system "$file:$line" "$room" "$name"
-        fi
-    done <<LIST
-$(includes "$file")
-LIST
-    # an #include that names a macro escapes this test
-    grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[^<"[:space:]]' "$file" |
-        while IFS=: read -r line rest; do complain "$file:$line" "cannot be checked: $rest"; done
-done
-
-# ---- words that the library does not use --------------------------------------------------------
-
-# The code of a file without comments and strings, "LINE:CODE".
-code_of() {
-    awk '{
-        line = $0; out = ""
-        while (line != "") {
-            if (inside) {
-                end = index(line, "*/")
-                if (!end) break
-                line = substr(line, end + 2); inside = 0
-            } else if (match(line, /\/\*|\/\/|"([^"\\]|\\.)*"|\047([^\047\\]|\\.)*\047/)) {
-                out = out substr(line, 1, RSTART - 1) " "
-                token = substr(line, RSTART, RLENGTH)
-                line = substr(line, RSTART + RLENGTH)
-                if (token == "/*") inside = 1
-                else if (token == "//") line = ""
-            } else { out = out line; line = "" }
+# What is wrong with those symbols, a line each.
+complaints() { # symbols
+    awk -v below="$below" -v public="$public" '
+        function read_table(text, allowed,    lines, words, i, j, n, m) {
+            n = split(text, lines, "\n")
+            for (i = 1; i <= n; i++) {
+                m = split(lines[i], words, /[: ]+/)
+                if (m < 1 || words[1] == "") continue
+                known[words[1]] = 1
+                allowed[words[1], words[1]] = 1
+                for (j = 2; j <= m; j++) if (words[j] != "") allowed[words[1], words[j]] = 1
+            }
         }
-        print NR ":" out
-    }' "$1"
+        BEGIN {
+            read_table(below, may)
+            for (name in known) library[name] = 1
+            read_table(public, may)
+            prints = "^(_IO_putc|(__)?v?f?printf(_chk)?|(__)?v?dprintf(_chk)?|f?puts|f?putc|putchar|perror|fwrite)$"
+            ends = "^(_?exit|_Exit|quick_exit|abort|atexit|raise|signal|sigaction|longjmp|_longjmp)$"
+            asks = "^(fopen(64)?|freopen|fdopen|open(64)?|(secure_)?getenv|setenv|putenv|system|popen)$"
+            streams = "^(stdin|stdout|stderr|environ)$"
+            blas = "^(cblas_|LAPACKE_|openblas_|[sdcz][a-z0-9]+_$)"
+            files = "^(H5|sf_|Mat_)"
+        }
+        FNR == NR { if ($3 == "D") home[$4] = $1; next }
+        !($1 in known) { if (!told[$1]++) print $2 ": module " $1 " is not in the table"; next }
+        $3 == "S" && ($1 in library) { print $2 ": " $4 " is global state"; next }
+        $3 != "U" { next }
+        $4 in home {
+            if (!(($1, home[$4]) in may) && ($1 in library || $4 !~ /^tlnmf_/))
+                print $2 ": " $1 " must not use " $4 " of " home[$4]
+            next
+        }
+        $4 ~ blas && $1 != "linalg" { print $2 ": " $4 ": BLAS and LAPACK belong to src/linalg" }
+        $4 ~ files && $1 != "io" { print $2 ": " $4 ": libraries of files belong to io" }
+        ($1 in library) && ($4 ~ prints || $4 ~ ends || $4 ~ asks || $4 ~ streams) {
+            print $2 ": the library neither prints, opens, asks nor ends: " $4 }
+        $1 == "io" && $4 ~ ends { print $2 ": ends the process: " $4 }
+    ' "$1" "$1"
 }
 
-not_a_word='(^|[^A-Za-z0-9_])'
-prints='v?f?printf|v?dprintf|f?puts|f?putc|putchar|perror|fwrite'
-ends='exit|_exit|_Exit|quick_exit|abort|atexit|raise|signal|sigaction|longjmp'
-outside='fopen|freopen|fdopen|open|getenv|setenv|putenv|system|popen'
-for file in $files; do
-    case $file in src/*) ;; *) continue ;; esac
-    code_of "$file" | grep -E "$not_a_word($prints|$ends|$outside)[[:space:]]*\(" |
-        while IFS=: read -r line rest; do
-            complain "$file:$line" "the library neither prints, opens, asks nor ends:$rest"
-        done
-    code_of "$file" | grep -E "$not_a_word(stdout|stderr|stdin|environ)([^A-Za-z0-9_]|\$)" |
-        while IFS=: read -r line rest; do complain "$file:$line" "no streams in the library:$rest"; done
-    case $file in src/linalg/*) continue ;; esac
-    code_of "$file" | grep -E "$not_a_word(cblas_|LAPACKE_|openblas_|lapack_int)" |
-        while IFS=: read -r line rest; do
-            complain "$file:$line" "BLAS and LAPACK belong to src/linalg:$rest"
-        done
-done
+# ---- the test of the test -----------------------------------------------------------------------
 
-[ "$count" -gt 50 ] || complain "$0" "saw only $count #include lines: is this the right folder?"
-[ ! -s "$failures" ] || exit 1
-echo "layering: $count #include lines, all downwards"
+fake() { # path, code
+    mkdir -p "$work/fake/x.dir/$(dirname "$1")" "$work/fake/$(dirname "$1")"
+    printf '%s\n' "$2" >"$work/fake/$1"
+    "${CC:-cc}" -fPIC -c "$work/fake/$1" -o "$work/fake/x.dir/$1.o"
+}
+
+expect() { # what, path and code pairs; the complaint, or nothing, is on standard input
+    what=$1
+    shift
+    rm -rf "$work/fake"
+    while [ $# -gt 0 ]; do
+        fake "$1" "$2"
+        shift 2
+    done
+    symbols_in "$work/fake" "$work/fake" >"$work/fake.symbols"
+    complaints "$work/fake.symbols" >"$work/found"
+    cat >"$work/wanted"
+    cmp -s "$work/found" "$work/wanted" && return
+    echo "layering.sh does not see $what. It says, instead of what is after it:" >&2
+    cat "$work/found" "$work/wanted" >&2
+    exit 1
+}
+
+expect "that downwards is fine" src/base/a.c 'int tl_a(void) { return 1; }' \
+    src/solve/b.c 'int tl_a(void); int tl_b(void) { return tl_a(); }' \
+    src/api.c 'int tl_b(void); int tlnmf_c(void) { return tl_b(); }' \
+    cli/main.c 'int tlnmf_c(void); int main(void) { return tlnmf_c(); }' </dev/null
+expect "a use upwards" src/search/a.c 'int tl_a(void) { return 1; }' \
+    src/base/b.c 'int tl_a(void); int tl_b(void) { return tl_a(); }' <<'TEXT'
+src/base/b.c: base must not use tl_a of search
+TEXT
+expect "a use sideways" src/score/a.c 'int tl_a = 1; int tl_f(void) { return 1; }' \
+    src/solve/b.c 'int tl_f(void); int tl_b(void) { return tl_f(); }' <<'TEXT'
+src/score/a.c: tl_a is global state
+src/solve/b.c: solve must not use tl_f of score
+TEXT
+expect "a program that goes inside" src/api.c 'int tl_a(void) { return 1; }' \
+    cli/b.c 'int tl_a(void); int b(void) { return tl_a(); }' \
+    paper/commands/c.c 'int b(void); int tl_a(void); int c(void) { return b() + tl_a(); }' <<'TEXT'
+cli/b.c: cli must not use tl_a of api
+paper/commands/c.c: commands must not use tl_a of api
+TEXT
+expect "BLAS, files, printing, state" src/linalg/a.c 'void cblas_dgemm(void); void tl_a(void) { cblas_dgemm(); }' \
+    src/model/b.c 'void cblas_dgemm(void); static int n; void tl_b(void) { n++; cblas_dgemm(); }' \
+    src/data/c.c 'int puts(const char *); char *getenv(const char *); int tl_c(void) { return puts(getenv("A")); }' \
+    cli/d.c 'int H5open(void); int puts(const char *); int d(void) { puts("d"); return H5open(); }' \
+    io/e.c 'int H5open(void); int tlnmf_io_e(void) { return H5open(); }' \
+    elsewhere/f.c 'int f;' src/new/g.c 'int tl_g(void) { return 1; }' <<'TEXT'
+cli/d.c: H5open: libraries of files belong to io
+src/data/c.c: the library neither prints, opens, asks nor ends: getenv
+src/data/c.c: the library neither prints, opens, asks nor ends: puts
+src/model/b.c: cblas_dgemm: BLAS and LAPACK belong to src/linalg
+src/model/b.c: n is global state
+src/new/g.c: module new is not in the table
+TEXT
+
+# ---- the test -----------------------------------------------------------------------------------
+
+symbols_in "$build/CMakeFiles" "$root" >"$work/symbols"
+objects=$(cut -d' ' -f2 "$work/symbols" | sort -u | wc -l)
+uses=$(grep -c ' U tl' "$work/symbols")
+if [ "$objects" -lt 40 ] || [ "$uses" -lt 300 ]; then
+    echo "layering: saw only $objects objects and $uses uses in $build" >&2
+    exit 1
+fi
+complaints "$work/symbols" | sort -u >"$work/found"
+cat "$work/found" >&2
+[ ! -s "$work/found" ] || exit 1
+echo "layering: $objects objects, $uses uses of symbols of ours, all downwards"

@@ -12,13 +12,13 @@ typedef struct problem {
     double *Y;
     tlnmf_ctx *ctx;
     tlnmf_data *data;
-    tlnmf_settings opt;
+    tl_settings opt;
 } problem;
 
 static problem create(uint64_t seed)
 {
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 1000, seed);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 1000, seed);
     problem p = {.S = pick(&rng, 1, 6), .M = pick(&rng, 1, 12), .N = pick(&rng, 1, 30)};
     p.K = pick(&rng, 1, 5);
     if (p.K > p.M * p.N)
@@ -37,11 +37,10 @@ static problem create(uint64_t seed)
                 row[n] = row[n - 1];
         }
     }
-    assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, p.Y, p.S, p.M, p.N, &p.data));
-    tlnmf_settings_init(&p.opt);
-    p.opt.k = p.K;
+    p.data = data_of(p.ctx, p.Y, p.S, p.M, p.N);
+    p.opt = fit_settings(p.K);
     p.opt.J = 25;
-    p.opt.method = TLNMF_METHOD_TL;
+    p.opt.method = TL_METHOD_TL;
     p.opt.trace = 1;
     p.opt.seed = seed;
     p.opt.eps_rel = pow(10.0, -1.0 - (double)pick(&rng, 0, 7));
@@ -57,13 +56,12 @@ static void destroy(problem *p)
 }
 
 /* C, L, I as the definition has them, against what was reported. */
-static void verify(const problem *p, const tlnmf_result *result)
+static void verify(const problem *p, const tl_result *result)
 {
-    tlnmf_info info;
-    tlnmf_result_describe(result, &info);
+    tl_info info = result->info;
     double *V = new_doubles(p->M * p->N);
-    const double *W = tlnmf_result_W(result), *H = tlnmf_result_H(result);
-    tl_naive_power(p->S, p->M, p->N, p->Y, tlnmf_result_Phi(result), V);
+    const double *W = result->W, *H = result->H;
+    tl_naive_power(p->S, p->M, p->N, p->Y, result->Phi, V);
     double scale = fabs(info.C) + fabs(info.L) + (double)(p->M * p->N);
     /* Tiny V lose digits to cancellation in Phi Y itself: the floor tells how many. */
     double tolerance = 1e-10 * scale + 1e-13 * scale * largest(p->M * p->N, V) / info.eps;
@@ -73,26 +71,27 @@ static void verify(const problem *p, const tlnmf_result *result)
     assert_near(info.C, info.L + info.I, 1e-10 * scale);
     assert_true(info.outcome != TLNMF_NOT_RUN);
     double *scratch = new_doubles(p->M * p->M);
-    assert_true(tl_orthogonality(p->M, tlnmf_result_Phi(result), scratch) < 1e-12);
+    assert_true(tl_orthogonality(p->M, result->Phi, scratch) < 1e-12);
     free(scratch);
     free(V);
 }
 
 /* The values that the stage minimises never rise by more than rounding. */
-static void check_descent(const tlnmf_result *result)
+static void check_descent(const tl_result *result)
 {
     int64_t length;
-    const tlnmf_trace_row *row = tlnmf_result_trace(result, &length);
+    const tl_trace_row *row = result->trace;
+    length = result->trace_length;
     for (int64_t i = 1; i < length; i++) {
         if (row[i].stage != row[i - 1].stage)
             continue;
         double now = row[i].C, before = row[i - 1].C;
-        if (row[i].stage == TLNMF_STAGE_JD) {
+        if (row[i].stage == TL_STAGE_JD) {
             if (isnan(row[i].step)) /* a sweep at a higher floor */
                 continue;
             now = row[i].L;
             before = row[i - 1].L;
-        } else if (row[i].stage == TLNMF_STAGE_NMF) {
+        } else if (row[i].stage == TL_STAGE_NMF) {
             now = row[i].I;
             before = row[i - 1].I;
         }
@@ -108,11 +107,11 @@ static void every_method_descends_on_200_problems(void **state)
         for (int which = 0; which < 6; which++) { /* three methods by two solvers */
             p.opt.method = which % 3;
             p.opt.solver = which / 3;
-            tlnmf_result *result;
-            assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &p.opt, NULL, NULL, NULL, &result));
+            tl_result *result;
+            assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, NULL, NULL, NULL, &result));
             check_descent(result);
             verify(&p, result);
-            tlnmf_result_free(result);
+            tl_result_free(result);
         }
         destroy(&p);
     }
@@ -124,12 +123,10 @@ static void orthogonal_after_1000_iterations(void **state)
     problem p = create(17);
     p.opt.J = 1000;
     p.opt.tol = 0.0;
-    tlnmf_result *result;
-    tlnmf_info info;
-    assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &p.opt, NULL, NULL, NULL, &result));
-    tlnmf_result_describe(result, &info);
-    assert_true(info.orthogonality < 1e-12);
-    tlnmf_result_free(result);
+    tl_result *result;
+    assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, NULL, NULL, NULL, &result));
+    assert_true(result->info.orthogonality < 1e-12);
+    tl_result_free(result);
     destroy(&p);
 }
 
@@ -159,7 +156,7 @@ static void gradients_agree_with_differences(void **state)
     for (uint64_t seed = 0; seed < 20; seed++) {
         problem p = create(seed);
         tl_rng rng;
-        tl_rng_seed(&rng, TLNMF_STREAM_OWN, seed, 99);
+        tl_rng_seed(&rng, TL_STREAM_OWN, seed, 99);
         const tl_model model = {
             .data = p.data, .K = p.K, .eps = 0.1 * p.data->mean_power, .gamma = 1.0};
         tl_engine *e;
@@ -198,7 +195,7 @@ static void lemma_1(void **state)
     for (uint64_t seed = 0; seed < 30; seed++) {
         problem p = create(seed);
         double Phi[12 * 12], eps = 0.01 * p.data->mean_power, *V = new_doubles(p.M * p.N);
-        assert_ok(p.ctx, tlnmf_transform_matrix(p.ctx, TLNMF_TRANSFORM_DCT, p.M, Phi));
+        assert_ok(p.ctx, tl_fixed_transform(p.ctx, TL_TRANSFORM_DCT, p.M, Phi));
         double L = (double)(p.M * p.N);
         for (int64_t n = 0; n < p.N; n++)
             for (int64_t m = 0; m < p.M; m++) { /* [Phi (Sigma_n + eps I) Phi']_mm */
@@ -226,14 +223,14 @@ static void full_rank_has_an_exact_factorisation(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 50; seed++) {
         problem p = create(seed);
-        double Phi[12 * 12], *W = new_doubles(p.M * p.M), *V = new_doubles(p.M * p.N), C, L, I;
-        assert_ok(p.ctx, tlnmf_transform_matrix(p.ctx, TLNMF_TRANSFORM_DCT, p.M, Phi));
+        double Phi[12 * 12], *W = new_doubles(p.M * p.M), *V = new_doubles(p.M * p.N);
+        assert_ok(p.ctx, tl_fixed_transform(p.ctx, TL_TRANSFORM_DCT, p.M, Phi));
         tl_identity(p.M, W);
         tl_naive_power(p.S, p.M, p.N, p.Y, Phi, V);
         double eps = 0.1 * p.data->mean_power;
-        assert_ok(p.ctx, tlnmf_evaluate(p.ctx, p.data, Phi, W, V, p.M, eps, &C, &L, &I, NULL));
-        assert_near(I, 0.0, 1e-12 * (double)(p.M * p.N));
-        assert_near(C, L, 1e-12 * (fabs(L) + (double)(p.M * p.N)));
+        tl_point_values v = values_at(p.ctx, p.data, (tl_model_point){Phi, W, V, p.M, eps}, NULL);
+        assert_near(v.I, 0.0, 1e-12 * (double)(p.M * p.N));
+        assert_near(v.C, v.L, 1e-12 * (fabs(v.L) + (double)(p.M * p.N)));
         free(W);
         free(V);
         destroy(&p);
@@ -249,7 +246,7 @@ static void full_rank_fits_exactly(void **state)
         int64_t full = p.M < p.N ? p.M : p.N;
         if (full <= 3 && full > 0) {
             p.opt.k = p.K = full;
-            p.opt.method = TLNMF_METHOD_NMF;
+            p.opt.method = TL_METHOD_NMF;
             p.opt.J = 20000;
             p.opt.tol = 0.0;
             p.opt.trace = 0;
@@ -261,17 +258,15 @@ static void full_rank_fits_exactly(void **state)
                 W[i] = p.M == full && i % (full + 1) != 0 ? 1e-3 : 1.0;
             for (int64_t i = 0; i < full * p.N; i++)
                 H[i] = p.M != full && i / p.N != i % p.N ? 1e-3 : 1.0;
-            tlnmf_start start;
-            tlnmf_start_init(&start);
+            tl_start start = {0};
             start.W = W;
             start.H = H;
-            tlnmf_result *result;
-            tlnmf_info info;
-            assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &p.opt, &start, NULL, NULL, &result));
-            tlnmf_result_describe(result, &info);
+            tl_result *result;
+            assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, &start, NULL, NULL, &result));
+            tl_info info = result->info;
             assert_near(info.I, 0.0, 1e-3 * (double)(p.M * p.N));
             assert_near(info.C, info.L, 1e-3 * (double)(p.M * p.N));
-            tlnmf_result_free(result);
+            tl_result_free(result);
             free(W);
             free(H);
         }
@@ -281,12 +276,11 @@ static void full_rank_fits_exactly(void **state)
 
 /* ---- symmetries ------------------------------------------------------------------------------ */
 
-static tlnmf_result *run(problem *p, const double *Y, const tlnmf_start *start)
+static tl_result *run(problem *p, const double *Y, const tl_start *start)
 {
-    tlnmf_data *data;
-    tlnmf_result *result;
-    assert_ok(p->ctx, tlnmf_data_from_realisations(p->ctx, Y, p->S, p->M, p->N, &data));
-    assert_ok(p->ctx, tlnmf_fit(p->ctx, data, &p->opt, start, NULL, NULL, &result));
+    tl_result *result;
+    tlnmf_data *data = data_of(p->ctx, Y, p->S, p->M, p->N);
+    assert_ok(p->ctx, tl_fit(p->ctx, data, &p->opt, start, NULL, NULL, &result));
     tlnmf_data_free(data);
     return result;
 }
@@ -303,19 +297,18 @@ static void symmetries(void **state)
         p.opt.eps = 0.05 * p.data->mean_power;
         p.opt.trace = 0;
         tl_rng rng;
-        tl_rng_seed(&rng, TLNMF_STREAM_OWN, seed, 5);
+        tl_rng_seed(&rng, TL_STREAM_OWN, seed, 5);
         double *W = new_positives(&rng, M * K), *H = new_positives(&rng, K * N),
                *Q = new_normals(&rng, M * M), *Phi = new_normals(&rng, M * M);
         double *Z = new_doubles(p.S * M * N), *other_H = new_doubles(K * N),
                *rotated = new_doubles(M * M);
         assert_ok(p.ctx, tl_polar(p.ctx, M, Q));
         assert_ok(p.ctx, tl_polar(p.ctx, M, Phi));
-        tlnmf_start start;
-        tlnmf_start_init(&start);
+        tl_start start = {0};
         start.Phi = Phi;
         start.W = W;
         start.H = H;
-        tlnmf_result *plain = run(&p, p.Y, &start);
+        tl_result *plain = run(&p, p.Y, &start);
 
         for (int64_t i = 0; i < p.S * M; i++)
             for (int64_t n = 0; n < N; n++)
@@ -324,12 +317,11 @@ static void symmetries(void **state)
             for (int64_t n = 0; n < N; n++)
                 other_H[k * N + n] = H[k * N + N - 1 - n];
         start.H = other_H;
-        tlnmf_result *turned = run(&p, Z, &start);
-        double scale = largest(K * N, tlnmf_result_H(plain));
+        tl_result *turned = run(&p, Z, &start);
+        double scale = largest(K * N, plain->H);
         for (int64_t k = 0; k < K; k++)
             for (int64_t n = 0; n < N; n++)
-                assert_near(tlnmf_result_H(turned)[k * N + n],
-                            tlnmf_result_H(plain)[k * N + N - 1 - n], 1e-8 * scale);
+                assert_near(turned->H[k * N + n], plain->H[k * N + N - 1 - n], 1e-8 * scale);
         start.H = H;
 
         for (int64_t s = 0; s < p.S; s++) /* Z = Q Y, so Phi Q' acts on Z as Phi does on Y */
@@ -337,10 +329,9 @@ static void symmetries(void **state)
                     N);
         tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, M, 1.0, Phi, M, Q, M, 0.0, rotated, M);
         start.Phi = rotated;
-        tlnmf_result *spun = run(&p, Z, &start);
-        tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, M, 1.0, tlnmf_result_Phi(plain), M, Q, M, 0.0,
-                rotated, M);
-        assert_near(largest_difference(M * M, tlnmf_result_Phi(spun), rotated), 0.0, 1e-8);
+        tl_result *spun = run(&p, Z, &start);
+        tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, M, 1.0, plain->Phi, M, Q, M, 0.0, rotated, M);
+        assert_near(largest_difference(M * M, spun->Phi, rotated), 0.0, 1e-8);
         start.Phi = Phi;
 
         const double c = 1e3;
@@ -350,14 +341,13 @@ static void symmetries(void **state)
             other_H[i] = c * c * H[i];
         start.H = other_H;
         p.opt.eps *= c * c;
-        tlnmf_result *louder = run(&p, Z, &start);
-        assert_near(largest_difference(M * M, tlnmf_result_Phi(louder), tlnmf_result_Phi(plain)),
-                    0.0, 1e-9);
+        tl_result *louder = run(&p, Z, &start);
+        assert_near(largest_difference(M * M, louder->Phi, plain->Phi), 0.0, 1e-9);
 
-        tlnmf_result *all[] = {plain, turned, spun, louder};
+        tl_result *all[] = {plain, turned, spun, louder};
         double *blocks[] = {W, H, Q, Phi, Z, other_H, rotated};
         for (int i = 0; i < 4; i++)
-            tlnmf_result_free(all[i]);
+            tl_result_free(all[i]);
         for (int i = 0; i < 7; i++)
             free(blocks[i]);
         destroy(&p);

@@ -66,7 +66,7 @@ usage eval "2 references and 1 estimate: there must be one estimate a reference"
 usage eval "1 reference and 2 estimates: there must be one estimate a reference" \
     --ref a.wav --est x.wav y.wav
 usage eval "filter = 0 is outside [1, 4096]" --ref a.wav --est x.wav --filter 0
-usage eval "filter = many is not a whole number" --ref a.wav --est x.wav --filter many
+usage eval "filter = many is not a number" --ref a.wav --est x.wav --filter many
 usage eval "--no-permutation takes no value" --ref a.wav --est x.wav --no-permutation=1
 usage eval "--ref has too many values" --ref $(seq 100)
 
@@ -75,7 +75,7 @@ wav fast.wav 16000 1 1 0 0 0
 wav long.wav 8000 1 1 0 0 0 0
 wav none.wav 8000 1
 wav nan.wav 8000 2 1 0 0 nan
-wav inf.wav 8000 1 1 -inf
+wav inf.wav 8000 1 1 -inf 0 0
 head -c 60 a.wav >cut.wav
 echo hello >text.wav
 : >empty.wav

@@ -31,7 +31,7 @@ for command in "fit -k 1" jd info; do
     input $name "empty: empty file" empty "$@"
     input $name "standard input: empty file" - "$@" </dev/null
     input $name "text.npy: not an .npy file (it starts with \"1\")" text.npy "$@"
-    input $name "text: neither .npy nor HDF5 nor MATLAB (it starts with \"hello\")" text "$@"
+    input $name "text: neither .npy nor .npz nor HDF5 nor MATLAB nor numbers as text (it starts with \"hello\")" text "$@"
     input $name "text.h5: not an HDF5 file (it starts with \"hello\")" text.h5 "$@"
     input $name "text.mat: not a MATLAB file (it starts with \"hello\")" text.mat "$@"
     input $name "start.npy: truncated .npy header" start.npy "$@"
@@ -44,9 +44,9 @@ for command in "fit -k 1" jd info; do
         overflows.npy "$@"
     input $name "negative.npy: bad .npy header: a negative dimension" negative.npy "$@"
     input $name "shapeless.npy: bad .npy header: 'shape' is not a tuple of integers" shapeless.npy "$@"
-    input $name "complex.npy: dtype '<c16' is complex numbers (we read f4, f8, i1-i8, u1-u8)" \
+    input $name "complex.npy: dtype '<c16' is complex numbers, which are not read: save the real part (Y.real) and the imaginary part (Y.imag) as arrays of their own" \
         complex.npy "$@"
-    input $name "objects.npy: dtype '|O' is Python objects (we read f4, f8, i1-i8, u1-u8)" \
+    input $name "objects.npy: dtype '|O' is Python objects (we read f2-f8, i1-i8, u1-u8, b1)" \
         objects.npy "$@"
     input $name "cut.h5: a damaged or unfinished HDF5 file" cut.h5 "$@"
 done

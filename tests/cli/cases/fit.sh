@@ -45,7 +45,8 @@ C=$(json C)
 expect 0 ... "" tlnmf fit y.npy -k 2 --no-model --json --moving 1
 check "an average over one frame is the frame" [ "$(json C)" = "$C" ]
 npy cov.npy "(2, 2, 2)" 1 0 0 1 2 0 0 1
-usage fit "--block is for data, cov.npy has covariances" cov.npy -k 1 --input covariances --block 2
+usage fit "--block is for data, cov.npy has covariances" \
+    cov.npy -k 1 --input covariances --block 2 --no-model
 
 # JSON, trace and model
 expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --tol 0 --hops 0 --json --trace -o m.h5
@@ -90,7 +91,7 @@ for key in C L I outcome iterations orthogonality gradient_norm seed starts vers
     check "the model's $key is that of the run" [ "$(json $key)" = "$(json $key fit.json)" ]
 done
 expect 0 ... "" tlnmf info m.h5
-sed -E '1s/[0-9]+ bytes/# bytes/; 10q' "$out" >text
+sed -E '1s/[0-9]+ bytes/# bytes/; /^  \/trace\/seconds /d' "$out" | head -n 10 >text
 same_text "m.h5: tlnmf-model, # bytes
   /H                 float64  (2, 4)
   /Phi               float64  (3, 3)
@@ -109,6 +110,16 @@ done
 # Without SOURCE_DATE_EPOCH there are times.
 expect 0 ... "" env -u SOURCE_DATE_EPOCH tlnmf fit y.npy -k 2 -J 30 --tol 0 --json --no-model
 check "wall_seconds > 0" awk -v t="$(json wall_seconds)" 'BEGIN { exit !(t > 0) }'
+
+# The trace has seconds since the start: 0 with SOURCE_DATE_EPOCH, else they do not fall.
+if grep -q '"seconds"' fit.json; then
+    check "30 times, all 0" [ "$(grep -c '^ *"seconds": 0\.0$' fit.json)" -eq 30 ]
+    expect 0 ... "" env -u SOURCE_DATE_EPOCH tlnmf fit y.npy -k 2 -J 30 --tol 0 --hops 0 --json --trace --no-model
+    check "times rise" awk -F : '/"seconds"/ { rows++; if ($2 < last) exit 1; last = $2 + 0 }
+        END { exit !(rows == 30 && last > 0) }' "$out"
+else
+    skip "times of the trace (the library keeps none)"
+fi
 
 # Places: no model, standard output, standard input, HDF5, MATLAB; one result from all of them
 rm -f model.h5
@@ -187,6 +198,12 @@ expect 0 ... "" tlnmf fit y.npy -k 2 --method nmf --transform dct --json -J 20 -
 check "method nmf" grep -q '"transform": "dct"' "$out"
 expect 0 ... "" tlnmf fit y.npy -k 2 --exchange --starts 2 --json -J 20 --no-model
 check "exchange" grep -q '"chain_holds": ' "$out"
+check "no certificate where L has many minima" [ "$(json certificate)" = null ]
+check "and why" [ "$(json certificate_means)" = "none: covariances are singular and the floor is low, so that L has many minima; try --continuation" ]
+expect 0 ... "" tlnmf fit y.npy -k 2 --eps-rel 0.1 --exchange --starts 2 -J 20 --no-model
+check "a certificate per entry, with what it rests on" \
+    grep -Eq '^  certificate   C - C\* is at most [-0-9.e]+ \([-0-9.e]+ per entry of V\), if the search found the least L, [-0-9.e]+$' "$out"
+expect 0 ... "" tlnmf fit y.npy -k 2 --eps-rel 0.1 --exchange --starts 2 --json -J 20 --no-model
 check "a certificate" awk -v x="$(json certificate)" 'BEGIN { exit !(x != "null" && x > -1e-9) }'
 expect 0 ... "" tlnmf fit y.npy -k 2 --rate 8000 --atoms 2 -J 2 --no-model
 check "two atoms" [ "$(grep -c ' Hz ' "$out")" -eq 2 ]
@@ -200,3 +217,9 @@ check "outcome" [ "$(json outcome)" = converged ]
 expect 0 ... "" tlnmf fit y.npy -k 2 --tol 0.1 --strict --no-model
 check "the text says why" \
     grep -Eq "^  stopped       converged: the objective no longer changes \(iteration [0-9]+\)$" "$out"
+
+# auto keeps the better of what it has computed, and TL-NMF has its share of a short time.
+tlnmf simulate gcm -s 3 -m 40 -n 400 -o large.npy
+expect 0 ... "" tlnmf fit large.npy -k 5 --eps 1e-8 --max-seconds 0.6 --json --no-model
+check "no worse than JD+NMF" awk -v c="$(json C)" -v jd="$(json C_jd)" 'BEGIN { exit !(jd == "" || c <= jd) }'
+check "stopped by the time" [ "$(json outcome)" = time ]

@@ -21,29 +21,53 @@ for command in separate apply eval fit jd simulate reproduce info; do
     golden help-$command $command -h
     golden help-$command $command missing.npy --help # whatever else is there
     case $command in # the common options that it uses, and no others
-    simulate) common=" -o " ;;
+    simulate) common=" -o --force " ;;
     eval | info) common=" --json " ;;
-    *) common=" -o --json -q -v " ;;
+    reproduce) common=" -o --json -q -v " ;;
+    *) common=" -o --force --json -q -v " ;;
     esac
-    for option in -o --json -q -v; do
+    for option in -o --force --json -q -v; do
         case $common in
         *" $option "*) count=1 ;;
         *) count=0 ;;
         esac
         check "tlnmf $command --help tells of $option: $count" \
-            [ "$(grep -c -e "^  $option " "$out")" -eq $count ]
+            [ "$(grep -c -e "^  $option\\( \\|$\\)" "$out")" -eq $count ]
     done
+    check "tlnmf $command --help has lines of 100 columns at most" [ "$(wc -L <"$out")" -le 100 ]
 done
 
-# Every option of the table is one of fit's.
-names=$(sed -n 's/^OPTION("\([^"]*\)".*/\1/p' "$GOLDEN/../../../src/options.def")
-check "src/options.def has options" [ -n "$names" ]
-tlnmf fit --help >"$out"
-for name in $names; do
-    [ ${#name} -eq 1 ] && option=-$name || option=--$name
-    check "tlnmf fit --help tells of $option" grep -q -e "^  $option " "$out"
-done
+# Every option of the library's table belongs to the commands of its tasks, but for those that the
+# program sets itself.
+table=$GOLDEN/../../../src/options.def
+tells() # TASK COMMAND LEFT-OUT...
+{
+    local task=$1 command=$2 names name option
+    shift 2
+    names=$(sed -n "s/^OPTION(\\([A-Z| ]*\\<$task\\>[A-Z| ]*\\), \"\\([^\"]*\\)\".*/\\2/p" "$table")
+    check "src/options.def has options of $task" [ -n "$names" ]
+    tlnmf $command --help >"$out"
+    for name in $names; do
+        [ ${#name} -eq 1 ] && option=-$name || option=--$name
+        case " $* " in
+        *" $name "*) check "tlnmf $command --help hides $option" eval '! grep -q -e "^  $option\( \|$\)" "$out"' ;;
+        *) check "tlnmf $command --help tells of $option" grep -q -e "^  $option\\( \\|$\\)" "$out" ;;
+        esac
+    done
+}
+tells FIT fit
+tells JD jd
+tells SEPARATE separate
+tells STEMS separate eps keep-h
+tells STEMS apply keep-h
+tells SCORE eval permute
+tells GCM simulate
 
 expect 0 ... "" tlnmf --version
 check "tlnmf --version: two lines" [ "$(wc -l <"$out")" -eq 2 ]
 check "tlnmf --version: the version" grep -Eq '^tlnmf [0-9]+\.[0-9]+\.[0-9]+$' "$out"
+
+# help COMMAND is COMMAND --help.
+tlnmf fit --help >fit.txt
+expect 0 "$(cat fit.txt)" "" tlnmf help fit
+expect 2 "" "tlnmf: there is no command nope (see tlnmf --help)" tlnmf help nope

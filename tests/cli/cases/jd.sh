@@ -8,7 +8,7 @@ near "L" "$(json L)" "$(awk 'BEGIN { printf "%.17g", log(3) + log(1) + log(2) + 
 near "orthogonality" "$(json orthogonality)" 0 1e-12
 check "the data are covariances" grep -q '"S": null' "$out"
 L=$(json L)
-expect 0 ... "" tlnmf jd - --eps 1e-8 --json --input covariances <covariances.npy
+expect 0 ... "" tlnmf jd - --eps 1e-8 --json --input covariances --force <covariances.npy
 check "the same from standard input" [ "$(json L)" = "$L" ]
 expect 0 ... "" tlnmf info phi.h5
 check "Phi alone" grep -Eq '^  /Phi +float64 +\(2, 2\)$' "$out"
@@ -27,47 +27,61 @@ same_text "covariances.npy: 2 frames of length 2, given as covariances (4 compre
 
 # Data instead of covariances
 small_data y.npy
-expect 0 ... "" tlnmf jd y.npy --json --input data --starts 3
+expect 0 ... "" tlnmf jd y.npy --json --input data --starts 3 --force
 check "three starts" [ "$(json starts)" = 3 ]
-expect 0 ... ... tlnmf jd y.npy --starts 3 -v
+expect 0 ... ... tlnmf jd y.npy --starts 3 -v --force
 for start in 1 2 3; do
     check "-v tells of start $start" [ "$(grep -c "^tlnmf jd: JD from start $start: " "$err")" -eq 1 ]
 done
 check "-v tells how much memory it takes" [ "$(grep -c "^tlnmf jd: takes about [0-9.]* MB of memory$" "$err")" -eq 1 ]
 check "-v has that and a line for each start" [ "$(wc -l <"$err")" -eq 4 ]
 check "the best start" grep -Eq "^  stopped .* \(iteration [0-9]+\), start [1-3], the best of 3$" "$out"
-expect 4 ... "" tlnmf jd y.npy -J 1 --strict --json
+expect 4 ... "" tlnmf jd y.npy -J 1 --strict --json --force
 check "outcome" [ "$(json outcome)" = iterations ]
 
 # Square slices that are a little off: data, unless covariances are asked for; auto says so.
 npy off.npy "(2, 2, 2)" 2 1 1.001 2 5 -3 -3 5
 off="off.npy: the slices are not symmetric, taken as data (S, M, N); --input covariances says otherwise"
-expect 0 ... "tlnmf jd: warning: $off" tlnmf jd off.npy --json
+expect 0 ... "tlnmf jd: warning: $off" tlnmf jd off.npy --json --force
 check "taken as data" [ "$(json S)" = 2 ]
-expect 0 ... "tlnmf jd: warning: $off" tlnmf jd off.npy --input auto
+expect 0 ... "tlnmf jd: warning: $off" tlnmf jd off.npy --input auto --force
 expect 0 ... "tlnmf fit: warning: $off" tlnmf fit off.npy -k 1 -J 2 --input auto --no-model
-expect 0 ... "" tlnmf jd off.npy -q
-expect 0 ... "" tlnmf jd off.npy --input data
-expect 0 ... "" tlnmf fit off.npy -k 1 -J 2 --no-model # data is what fit takes
+expect 0 ... "" tlnmf jd off.npy -q --force
+expect 0 ... "" tlnmf jd off.npy --input data --force
+expect 0 ... "tlnmf fit: warning: $off" tlnmf fit off.npy -k 1 -J 2 --no-model
 
 # Weights of frames: only ratios matter; what cannot be a weight is named.
 npy even.npy "(4,)" 3 3 3 3
 npy uneven.npy "(4,)" 1 0 2 1
 npy negative.npy "(4,)" 1 0 -2 1
 npy short.npy "(3,)" 1 1 1
-expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json
+expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json --force
 plain=$(json L)
-expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json --weights even.npy
+expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json --weights even.npy --force
 near "even weights change nothing" "$(json L)" "$plain" 1e-9
 check "the weights are on record" grep -q '"weights": "even.npy"' "$out"
-expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json --weights uneven.npy
+expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json --weights uneven.npy --force
 check "uneven ones do" [ "$(json L)" != "$plain" ]
-expect 3 "" "tlnmf jd: negative.npy: the weight of frame 2 is -2" tlnmf jd y.npy --weights negative.npy
-expect 3 "" "tlnmf jd: short.npy: weights must have the shape (4,)" tlnmf jd y.npy --weights short.npy
-expect 2 "" "tlnmf jd: weights of frames are for solver fast" tlnmf jd y.npy --weights even.npy --solver paper
+expect 3 "" "tlnmf jd: negative.npy: the weight of frame 2 is -2" tlnmf jd y.npy --weights negative.npy --force
+expect 3 "" "tlnmf jd: short.npy: weights must have the shape (4,)" tlnmf jd y.npy --weights short.npy --force
+expect 2 "" "tlnmf jd: weights of frames are for solver fast" tlnmf jd y.npy --weights even.npy --solver paper --force
 
 # Mixed precision
-expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json --precision mixed
+expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json --precision mixed --force
 near "the same L" "$(json L)" "$plain" 1e-9
-expect 2 "" ... tlnmf jd y.npy --eps 1e-9 --precision mixed
+expect 2 "" ... tlnmf jd y.npy --eps 1e-9 --precision mixed --force
 check "the reason" grep -q "single precision would blur V" "$err"
+
+# Whitening: sources 1 and 4, then 9 and 1, mixed by [[1, 1], [0, 2]]
+npy mixed.npy "(2, 2, 2)" 5 8 8 16 10 2 2 4
+for end in h5 npz mat; do
+    expect 0 ... "" tlnmf jd mixed.npy --whiten --eps-rel 1e-9 -o white.$end --json
+    check "the option is in the summary" grep -q '"whiten": true' "$out"
+done
+expect 0 ... "" tlnmf info white.npz
+check "unmixing and mixing" [ "$(grep -Ec '^  (un)?mixing +float64 +\(2, 2\)$' "$out")" -eq 2 ]
+expect 0 ... "" tlnmf jd mixed.npy --whiten --force
+check "where they are" grep -Eq '^  model         phi.h5: unmixing \(a source a row\) and mixing, its inverse$' "$out"
+npy flat.npy "(2, 2, 2)" 1 1 1 1 2 2 2 2
+expect 3 "" "tlnmf jd: whiten: the mean covariance has rank 1 of 2: leave out 1 channel" \
+    tlnmf jd flat.npy --whiten --force

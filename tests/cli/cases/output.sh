@@ -65,7 +65,7 @@ onto_full() # MESSAGE ARGUMENT...: with standard output on the full device
     judge 5 "" "$message" "$got" "tlnmf $* >/dev/full"
 }
 onto_full "tlnmf fit: standard output cannot be written" fit y.npy -k 1 -J 1 --json
-onto_full "tlnmf fit: standard output cannot be written" fit y.npy -k 1 -J 1
+onto_full "tlnmf fit: standard output cannot be written" fit y.npy -k 1 -J 1 --force
 onto_full "tlnmf jd: standard output cannot be written" jd y.npy -J 1 --json
 onto_full "tlnmf info: standard output cannot be written" info y.npy --json
 onto_full "tlnmf simulate: standard output: $full" simulate gcm -o -

@@ -95,6 +95,8 @@ cp whole/cells/$(ls whole/cells | tail -n 1) whole/cells/$cell
 input reproduce "whole/cells/$cell: is damaged: remove it" $experiments --quick -o whole
 echo '[1]' >whole/manifest.json
 input reproduce "whole/manifest.json: is not a JSON object: remove it" $experiments --quick -o whole
+rm whole/manifest.json && mkdir whole/manifest.json
+input reproduce "whole/manifest.json: is not a file: remove it" $experiments --quick -o whole
 mkdir full && touch full/.manifest.json.1-0 full/mine # the first may be a killed run's, the second is not
 expect 5 "" "tlnmf reproduce: full: is not empty, and no folder of results: choose another -o" \
     tlnmf reproduce fig2 -o full
@@ -109,7 +111,9 @@ if [ "$(id -u)" -ne 0 ]; then
         tlnmf reproduce fig2 --quick -o shut
     expect 5 "" "tlnmf reproduce: shut/in: cannot be made: Permission denied" \
         tlnmf reproduce fig2 --quick -o shut/in
+    mkdir blind && chmod 666 blind # a folder whose files cannot even be looked at
+    input reproduce "blind/manifest.json: Permission denied" fig2 --quick -o blind
 else
-    skip "root writes into read-only folders"
+    skip "root writes into read-only folders, and looks into all"
 fi
 absent x

@@ -12,7 +12,7 @@ check "another seed, another model" eval '! cmp -s 1.h5 same.h5'
 for method in tl jd; do
     for threads in 1 2; do
         expect 0 ... "" tlnmf fit y.npy -k 3 -J 20 --seed 5 --starts 4 --method $method \
-            --threads $threads --trace --json -o threads.h5
+            --threads $threads --trace --json -o threads.h5 --force
         sed '/"threads"/d' "$out" >$threads.json
     done
     check "$method: every number of the JSON, 1 thread and 2" diff 1.json 2.json

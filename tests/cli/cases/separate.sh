@@ -19,7 +19,7 @@ check "the window" [ "$(json window)" = tukey ]
 check "the frame" [ "$(json frame)" = 200 ]
 check "one candidate" [ "$(json candidates)" = 1 ]
 check "as many iterations as were asked for" [ "$(json iterations)" = 10 ]
-near "the score of the remix" "$(json remix_si_sdr)" 41 0.1
+near "the score of the remix" "$(json remix_si_sdr)" 30.04 0.1
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt --method tl --transform dct --per-source 1 -o when --json
 check "half and twice the iterations are tried" [ "$(json candidates)" = 3 ]
 expect 0 ... "" tlnmf info stems/model.h5
@@ -52,7 +52,7 @@ samples() # FILE
 awk 'BEGIN { for (t = 0; t < 2000; t++) print .3 * sin(t * .4) * (t < 1400) + .2 * sin(t * .9) * (t > 600) }' >tones
 wav tones.wav 4000 1 $(cat tones)
 printf '0\t0.35\ta\n0.15\t0.5\tb\n' >tones.txt
-expect 0 ... "" tlnmf separate tones.wav --labels tones.txt -o sum --components --per-source 2 --keep residual
+expect 0 ... "" tlnmf separate tones.wav --labels tones.txt -o sum --components --per-source 2 --residual
 check "the files" [ "$(cd sum && ls ./*.wav | tr '\n' ' ')" = "./a 1.wav ./a 2.wav ./b 1.wav ./b 2.wav ./residual.wav " ]
 paste <(samples tones.wav) <(samples "sum/a 1.wav") <(samples "sum/a 2.wav") <(samples "sum/b 1.wav") \
     <(samples "sum/b 2.wav") <(samples sum/residual.wav) | awk '
@@ -64,20 +64,23 @@ paste <(samples tones.wav) <(samples "sum/a 1.wav") <(samples "sum/a 2.wav") <(s
 usage separate "one sound file is needed"
 usage separate "how many sources? -k INT, or --labels FILE that names them" notes.wav -o x
 usage separate "-o DIR is needed: where do the stems go?" notes.wav -k 2
-usage separate "k = 70 is outside [1, 64]" notes.wav -k 70 -o x
-usage separate "k = 3, but notes.txt names 2 sources" notes.wav -k 3 --labels notes.txt -o x
+usage separate "k = 70 is outside [0, 64]" notes.wav -k 70 -o x
+usage separate "k = 3, but the labels name 2 sources" notes.wav -k 3 --labels notes.txt -o x
 usage separate "per-source = 2: without labels nothing says which components belong together" \
     notes.wav -k 2 --per-source 2 -o x
-usage separate "window = round is not one of tukey|sine|hann|rectangular|kaiser" notes.wav -k 2 --window round -o x
+usage separate "window = round is not one of auto|tukey|sine|hann|rectangular|kaiser" notes.wav -k 2 --window round -o x
 usage separate "transform = wavelet is not one of auto|dct|dft|stft" notes.wav -k 2 --transform wavelet -o x
 usage separate "gain = loud is not one of none|safe" notes.wav -k 2 --gain loud -o x
-usage separate "frame = 7.5 is no number of samples, or like 40ms, that comes to at least one at 5000 Hz" \
-    notes.wav -k 2 --frame 7.5 -o x
+for frame in 7.5 -200 40m ms -40ms; do
+    usage separate "frame = $frame is neither a number of samples nor a time such as 40ms" \
+        notes.wav -k 2 --frame=$frame -o x
+done
+usage separate "frame = 5000000 is outside [0, 1048576]" notes.wav -k 2 --frame 1000s -o x
 usage separate "hop = 201 samples is outside [1, 200], the length of a frame: the sound between frames would be lost" \
     notes.wav -k 2 --hop 201 -o x
 usage separate "window hann with hop 200 of 200 samples does not give the sound back: between frames it is weighted by 6.2e-05 only; take a smaller hop" \
     notes.wav -k 2 --window hann --hop 200 --shifts 1 -o x
-usage separate "release = soon is not a number in [0, 1e+06]" notes.wav -k 2 --release soon -o x
+usage separate "release = soon is not a number" notes.wav -k 2 --release soon -o x
 absent x
 
 # ---- bad sound -----------------------------------------------------------------------------------
@@ -103,7 +106,7 @@ expect 0 ... "" tlnmf separate loud.wav -k 1 --method nmf --shifts 1 --format fl
 check "none is clipped" [ "$(json clipped)" -eq 0 ]
 near "by the gain" "$(json gain)" 0.66667 1e-3
 mkdir own && cp loud.wav own/source_1.wav
-expect 5 "" "tlnmf separate: own/source_1.wav: this is the recording itself" \
+expect 2 "" "tlnmf separate: own/source_1.wav: this output would replace an input" \
     tlnmf separate own/source_1.wav -k 1 --method nmf --shifts 1 -o own --force
 check "which is still there" cmp loud.wav own/source_1.wav
 head -c 2000 tones.wav >cut.wav
@@ -111,7 +114,7 @@ input separate "cut.wav: cut short: its header promises 16036 bytes, 1992 are th
 printf hello >text.wav
 input separate 'text.wav: not a sound file that can be read (it starts with "hello")' text.wav -k 2 -o x
 wav slow.wav 1 1 $(seq 50)
-usage separate "frame = 40ms is no number of samples, or like 40ms, that comes to at least one at 1 Hz" slow.wav -k 2 -o x
+usage separate "frame = 0 samples is outside [2, 1048576]" slow.wav -k 2 -o x
 wav quick.wav 10000000 1 $(seq 50)
 expect 1 "" ... tlnmf separate quick.wav -k 2 -o x
 check "what it would need" grep -Eq '^tlnmf separate: this would take about [0-9.]+ [GT]B of memory, and [0-9.]+ [kMG]B are free$' "$err"
@@ -163,19 +166,20 @@ expect 5 "" "tlnmf separate: no/dir: No such file or directory" tlnmf separate n
 expect 5 "" ... bash -c "ulimit -f 8; trap '' XFSZ; exec tlnmf separate notes.wav -k 2 --method nmf -o full"
 check "why" grep -q 'tlnmf separate: .*full' "$err"
 absent full
-# room for the stems (60 kB each), not for the model (320 kB): nothing stays
-expect 5 "" ... bash -c "ulimit -f 150; trap '' XFSZ; exec tlnmf separate notes.wav -k 2 --method nmf -o full"
-check "why" grep -q 'tlnmf separate: full/model.h5' "$err"
+# room for the stems (60 kB each), not for the model (192 kB): nothing stays
+expect 5 "" ... bash -c "ulimit -f 150; trap '' XFSZ; exec tlnmf separate notes.wav --labels notes.txt --method nmf \
+    --transform dct --frame 1500 --per-source 8 -o full"
+check "why" grep -q 'tlnmf separate: full/.*model.h5' "$err"
 absent full
 
 # ---- apply ---------------------------------------------------------------------------------------
-usage apply "a model and a sound file are needed" stems/model.h5
+usage apply "a model and a sound file or array are needed" stems/model.h5
 input apply "tones.wav: its rate is 4000 Hz, the model was learnt at 5000 Hz: resample it first" \
     again/model.h5 tones.wav -o x
 printf '0\t1\tlow B\n' >b.txt
 input apply 'b.txt: the model knows no source "low B"' again/model.h5 notes.wav --labels b.txt -o x
 small_data y.npy
 tlnmf fit y.npy -k 2 -o fit.h5 -q >/dev/null
-input apply 'fit.h5: this model is not one of `tlnmf separate`: it does not say how its frames were made' \
+input apply 'fit.h5: the model is not one of a separation: it does not say how its frames were made' \
     fit.h5 notes.wav -o x
 absent x

@@ -42,6 +42,25 @@ expect 0 "" "" tlnmf simulate gcm --s 2 --m 3 --n 4 --kbar 2 -o a.h5
 expect 0 ... "" tlnmf info a.h5
 check "HDF5: /Y is (2, 3, 4)" grep -Eq '^  /Y +float64 +\(2, 3, 4\)$' "$out"
 
+# What is there stays, unless --force is given
+cp c.npy kept.npy
+for option in "-o c.npy" "-o d.npy --truth-w c.npy" "-o d.npy --truth-h c.npy"; do
+    expect 5 "" "tlnmf simulate: c.npy: exists already; --force replaces it" tlnmf simulate gcm $option
+done
+expect 5 "" "tlnmf simulate: a.h5: exists already; --force replaces it" tlnmf simulate gcm -o a.h5:/Z
+check "nothing has changed" cmp c.npy kept.npy
+absent d.npy
+expect 0 "" "" tlnmf simulate gcm --s 2 --m 3 --n 4 --kbar 2 --force -o c.npy
+check "--force replaces it" cmp c.npy a.npy
+touch sound.wav
+expect 5 "" "tlnmf simulate: sound.wav: exists already; --force replaces it" \
+    tlnmf simulate notes -o d.npy --signal sound.wav
+absent d.npy
+expect 0 "" "" tlnmf simulate notes -o d.npy --signal sound.wav --force
+check "the sound is there" [ "$(head -c 4 sound.wav)" = RIFF ]
+expect 2 "" "tlnmf simulate: s = 65 is outside [1, 64]" tlnmf simulate notes -s 65 --signal many.wav
+absent many.wav
+
 # Music notes, with the phases of the reference
 expect 0 "" "" tlnmf simulate notes --theta 4.566139588724956,5.105464657836703 -o notes.npy \
     --signal notes.wav

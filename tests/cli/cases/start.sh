@@ -53,7 +53,7 @@ absent model.h5
 
 expect 0 ... "" tlnmf fit y.npy -k 2 --json --init-phi Phi.npy --init-w W.npy --init-h H.npy -J 3
 check "three iterations" [ "$(json iterations)" = 3 ]
-expect 0 ... "" tlnmf fit y.npy -k 2 --json --init-phi Phi-close.npy -J 3
+expect 0 ... "" tlnmf fit y.npy -k 2 --json --init-phi Phi-close.npy -J 3 --no-model
 near "orthogonality" "$(json orthogonality)" 0 1e-14
 
 # With --method nmf the given Phi stays, however it is given.

@@ -3,9 +3,9 @@ tlnmf simulate gcm --s 1 --m 60 --n 200 -o y.npy
 set -m # background jobs shall take SIGINT
 
 # Starts a fit that would take 100 seconds and waits for it to be at work, with its handlers in place.
-begin() # FILE
+begin() # FILE, which is replaced
 {
-    tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 100 --json -o "$1" \
+    tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 100 --json --force -o "$1" \
         >"$out" 2>"$err" &
     pid=$!
     for _ in $(seq 200); do
@@ -16,7 +16,8 @@ begin() # FILE
     sleep 1
 }
 
-for signal in INT TERM; do
+echo mine >HUP.h5 # --force is for runs that end
+for signal in INT TERM HUP; do
     begin $signal.h5
     kill -$signal $pid
     code=0
@@ -24,12 +25,20 @@ for signal in INT TERM; do
     judge 130 ... "" $code "a fit that gets SIG$signal"
     check "$signal: outcome in the JSON" [ "$(json outcome)" = cancelled ]
     C=$(json C)
-    expect 0 ... "" tlnmf info $signal.h5 --json
+    expect 0 ... "" tlnmf info $signal.partial.h5 --json
     check "$signal: outcome in the model" [ "$(json outcome)" = cancelled ]
     check "$signal: C in the model" [ "$(json C)" = "$C" ]
 done
 
+absent INT.h5 TERM.h5
+check "a cancelled run replaces nothing" [ "$(<HUP.h5)" = mine ]
+begin HUP.h5
+kill -INT $pid
+wait $pid || true
+check "nor what another one has left" [ -s HUP.partial-2.h5 -a "$(<HUP.h5)" = mine ]
+
 # SIGKILL: what was there before is still there, whole.
+cp INT.partial.h5 INT.h5
 cp INT.h5 old.h5
 begin INT.h5
 kill -KILL $pid
@@ -37,6 +46,44 @@ code=0
 wait $pid 2>/dev/null || code=$?
 check "killed" [ $code -eq 137 ]
 check "the old model is untouched" cmp INT.h5 old.h5
+
+# A separation: once, it ends cleanly; twice, it ends at once. Neither leaves anything behind, though
+# the files of the stems are open. The sound is 200 s of noise, 16 bits at 8000 Hz. Stopped, the
+# program has both signals waiting when it goes on, so that the second finds it at work.
+noise=1600000
+{
+    printf RIFF
+    words $((36 + 2 * noise))
+    printf 'WAVEfmt '
+    words 16 $((1 | 1 << 16)) 8000 16000 $((2 | 16 << 16))
+    printf data
+    words $((2 * noise))
+    head -c $((2 * noise)) /dev/urandom
+} >noise.wav
+for signals in INT TERM "INT TERM"; do
+    tlnmf separate noise.wav -k 2 --method nmf --transform dct --starts 1 --learn-frames 20 -o "stems $signals" \
+        >"$out" 2>"$err" &
+    pid=$!
+    while kill -0 $pid 2>/dev/null && ! compgen -G "stems $signals/.tlnmf-part/.source_2.*" >/dev/null; do
+        sleep 0.002
+    done
+    check "$signals: the stems are being written" kill -STOP $pid
+    for signal in $signals; do
+        kill -$signal $pid
+    done
+    kill -CONT $pid
+    code=147 # 128 + SIGSTOP: bash may still tell of the stop
+    while [ $code -eq 147 ]; do
+        code=0
+        wait $pid || code=$?
+    done
+    case $signals in
+    *" "*) check "$signals: ended by a signal: $code" [ $code -eq 130 -o $code -eq 143 ] ;;
+    *) judge 130 "" "tlnmf separate: interrupted, no stems are written" $code "separate, SIG$signals" ;;
+    esac
+    check "$signals: nothing is said" [ "$signals" != "INT TERM" -o ! -s "$err" ]
+    absent "stems $signals"
+done
 
 # Killed in the middle of writing 32 MB: the name is not there, or the file is whole.
 for _ in 1 2 3; do

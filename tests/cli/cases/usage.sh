@@ -22,6 +22,14 @@ for option in -o -q -v; do
     usage info "unknown option $option (see tlnmf info --help)" y.npy $option x.npy
 done
 usage jd "unknown option --no-model (see tlnmf jd --help)" y.npy --no-model
+# Options of earlier versions say what to use instead.
+usage separate "unknown option --learn-columns: use --learn-frames (see tlnmf separate --help)" \
+    x.wav -k 2 --learn-columns 600
+usage separate "unknown option --rate: use --learn-below with half of the value (see tlnmf separate --help)" \
+    x.wav -k 2 --rate=4000
+for command in separate apply; do
+    usage $command "unknown option --keep: use --residual (see tlnmf $command --help)" x.wav --keep residual
+done
 usage fit "--init-w needs a value" y.npy -k 2 --init-w
 usage fit "--trace takes no value" y.npy -k 2 --trace=1
 usage fit "--strict takes no value" y.npy -k 2 --strict=1
@@ -85,7 +93,7 @@ usage fit "starts = 0 is outside [1, 1000000]" y.npy -k 2 --starts 0
 usage fit "gamma = 2 is outside [0.5, 1]" y.npy -k 2 --gamma 2
 usage fit "input = sound is not one of data|covariances|auto" y.npy -k 2 --input sound
 usage jd "input = sound is not one of data|covariances|auto" y.npy --input sound
-usage fit "rate = 0 is not a positive number" y.npy -k 2 --rate 0
+usage fit "rate = 0 is not a number in [1e-12, 1e+12]" y.npy -k 2 --rate 0
 usage fit "block = 0 is outside [1, 1000000000]" y.npy -k 2 --block 0
 usage fit "moving = few is not a whole number" y.npy -k 2 --moving few
 usage fit "y.npy: block = 5 is outside [1, 4], the frames there are" y.npy -k 2 --block 5
@@ -93,7 +101,7 @@ usage fit "--block and --moving: one of them" y.npy -k 2 --block 2 --moving 2
 usage fit "--atoms needs --rate" y.npy -k 2 --atoms 2
 usage fit "atoms = 4 is outside [1, 3]" y.npy -k 2 --rate 8000 --atoms 4
 usage simulate "s = 0 is outside [1, 1000000000]" gcm --s 0 -o x.npy
-usage simulate "s = many is not a whole number" gcm --s many -o x.npy
+usage simulate "s = many is not a number" gcm --s many -o x.npy
 usage simulate "m = -1 is outside [1, 1000000000]" gcm --m -1 -o x.npy
 usage simulate "theta = 1: 2 numbers with commas are needed" notes --theta 1 -o x.npy
 usage simulate "theta = 1,2,3: 2 numbers with commas are needed" notes --theta 1,2,3 -o x.npy
@@ -106,9 +114,9 @@ usage jd "--init-phi and --transform FILE say the same thing twice" \
     y.npy --init-phi a.npy --transform b.npy
 usage fit "--json and the model cannot both go to standard output" y.npy -k 2 --json -o -
 usage jd "--json and the model cannot both go to standard output" y.npy --json -o -
-for name in x.npy x.mat; do # names that other programs would read as something else
-    usage fit "$name: the model is an HDF5 file, name it .h5" y.npy -k 2 -o $name
-    usage jd "$name: the model is an HDF5 file, name it .h5" y.npy -o $name
+for name in x.npy x.csv x.model ./x.h5.old; do
+    usage fit "$name: a model is a .h5, .mat or .npz file" y.npy -k 2 -o $name
+    usage jd "$name: a model is a .h5, .mat or .npz file" y.npy -o $name
 done
 usage simulate "--signal goes with notes only" gcm --signal x.wav
 usage simulate "--theta goes with notes only" gcm --theta 1,2 -o x.npy
@@ -120,11 +128,8 @@ usage simulate "--seed-data goes with gcm only" notes --seed-data 3 -o x.npy
 usage simulate "- is named for two outputs" gcm -o - --truth-w -
 usage simulate "- is named for two outputs" notes -o - --signal -
 usage simulate "y2.npy is named for two outputs" gcm -o y2.npy --truth-h y2.npy
-tlnmf simulate gcm -o in.h5
-usage fit "in.h5: the model would replace its own data" in.h5 -k 2 -o in.h5
-usage fit "in.h5: the model would replace its own data" in.h5:/Y -k 2 -o in.h5
 usage fit "certify is for method tl" y.npy -k 2 --method nmf --certify
-usage fit "exchange is between tl and jd: method nmf has no use of it" \
+usage fit "exchange is between tl and jd: not for method nmf" \
     y.npy -k 2 --method nmf --exchange
 npy Phi.npy "(3, 3)" 1 0 0 0 1 0 0 0 1
 npy W.npy "(3, 1)" 1 2 1

@@ -10,10 +10,10 @@ static void numpy_stream_is_numpys(void **state)
     const double uniform[3] = {0.6059782788074047, 0.7333693611934982, 0.13894715672839875};
     const double normal[3] = {1.690525703800356, -0.4659373705408328, 0.0328201636785844};
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_NUMPY, 2021, 0);
+    tl_rng_seed(&rng, TL_STREAM_NUMPY, 2021, 0);
     for (int i = 0; i < 3; i++)
         assert_true(tl_rng_uniform(&rng) == uniform[i]);
-    tl_rng_seed(&rng, TLNMF_STREAM_NUMPY, 7, 0);
+    tl_rng_seed(&rng, TL_STREAM_NUMPY, 7, 0);
     for (int i = 0; i < 3; i++)
         assert_close(tl_rng_normal(&rng), normal[i], 3e-16);
 }
@@ -22,9 +22,9 @@ static void streams_of_a_seed_differ(void **state)
 {
     (void)state;
     tl_rng a, b, c;
-    tl_rng_seed(&a, TLNMF_STREAM_OWN, 1, 0);
-    tl_rng_seed(&b, TLNMF_STREAM_OWN, 1, 1);
-    tl_rng_seed(&c, TLNMF_STREAM_OWN, 1, 0);
+    tl_rng_seed(&a, TL_STREAM_OWN, 1, 0);
+    tl_rng_seed(&b, TL_STREAM_OWN, 1, 1);
+    tl_rng_seed(&c, TL_STREAM_OWN, 1, 0);
     double x = tl_rng_uniform(&a);
     assert_true(x != tl_rng_uniform(&b));
     assert_true(x == tl_rng_uniform(&c));
@@ -37,7 +37,7 @@ static void own_normals_have_the_right_moments(void **state)
     enum { COUNT = 1000000 };
     double mean = 0.0, square = 0.0, fourth = 0.0;
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 42, 3);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 42, 3);
     for (int i = 0; i < COUNT; i++) {
         double x = tl_rng_normal(&rng);
         mean += x / COUNT;
@@ -83,16 +83,34 @@ static void names_are_pinned(void **state)
     assert_true(strlen(tlnmf_blas()) > 0);
 }
 
-static void half_a_pair_of_hooks_is_refused(void **state)
+static void *no_memory(size_t bytes, void *user)
+{
+    (void)bytes;
+    ++*(int *)user;
+    return NULL;
+}
+
+static void no_release(void *block, void *user)
+{
+    (void)block;
+    (void)user;
+    fail_msg("there is nothing to release");
+}
+
+static void half_an_allocator_is_refused(void **state)
 {
     (void)state;
-    tlnmf_ctx *ctx;
-    tlnmf_hooks hooks;
-    tlnmf_hooks_init(&hooks);
-    hooks.release = (void (*)(void *, void *))(uintptr_t)1;
-    assert_int_equal(tlnmf_ctx_create(&hooks, &ctx), TLNMF_ERR_OPTION);
+    int calls = 0;
+    tlnmf_ctx *ctx = (tlnmf_ctx *)(void *)&calls;
+    assert_int_equal(tlnmf_ctx_create_with(no_memory, NULL, &calls, &ctx), TLNMF_ERR_ARGUMENT);
     assert_null(ctx);
-    tlnmf_ctx_free(NULL);
+    assert_int_equal(tlnmf_ctx_create_with(NULL, no_release, &calls, &ctx), TLNMF_ERR_ARGUMENT);
+    assert_int_equal(calls, 0);
+    ctx = (tlnmf_ctx *)(void *)&calls;
+    assert_int_equal(tlnmf_ctx_create_with(no_memory, no_release, &calls, &ctx), TLNMF_ERR_MEMORY);
+    assert_int_equal(calls, 1);
+    assert_null(ctx);
+    assert_string_equal(tlnmf_message(NULL), "");
 }
 
 static tlnmf_error note_threads(void *arg)
@@ -119,7 +137,7 @@ int main(void)
         cmocka_unit_test(own_normals_have_the_right_moments),
         cmocka_unit_test(arena_is_aligned_zeroed_and_disjoint),
         cmocka_unit_test(names_are_pinned),
-        cmocka_unit_test(half_a_pair_of_hooks_is_refused),
+        cmocka_unit_test(half_an_allocator_is_refused),
         cmocka_unit_test(threads_belong_to_a_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ static inline problem new_problem(uint64_t seed, const int64_t shape[4])
 {
     problem p = {.S = shape[0], .M = shape[1], .N = shape[2], .K = shape[3], .ctx = new_ctx()};
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, seed, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, seed, 1);
     double *Y = new_normals(&rng, p.S * p.M * p.N);
     for (int64_t i = 0; i < p.S * p.M; i++)
         for (int64_t n = 0; n < p.N; n++) {
@@ -31,7 +31,7 @@ static inline problem new_problem(uint64_t seed, const int64_t shape[4])
             if (p.N > 5 && n == 4)
                 *y = y[-1];
         }
-    assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, Y, p.S, p.M, p.N, &p.data));
+    p.data = data_of(p.ctx, Y, p.S, p.M, p.N);
     free(Y);
     p.Phi = new_normals(&rng, p.M * p.M);
     assert_ok(p.ctx, tl_polar(p.ctx, p.M, p.Phi));

@@ -6,7 +6,7 @@
 typedef struct problem {
     tlnmf_ctx *ctx;
     tlnmf_data *data;
-    tlnmf_settings opt;
+    tl_settings opt;
     double eps;
 } problem;
 
@@ -16,14 +16,12 @@ static problem gcm(void)
     enum { S = 10, M = 10, N = 50, K = 5 };
     problem p = {.ctx = new_ctx(), .eps = 1e-8};
     double *Y = new_doubles(S * M * N);
-    assert_ok(p.ctx,
-              tlnmf_simulate_gcm(p.ctx, S, M, N, K, 2020, 100, TLNMF_STREAM_NUMPY, Y, NULL, NULL));
-    assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, Y, S, M, N, &p.data));
+    simulate_gcm(p.ctx, (gcm_recipe){S, M, N, K, 2020, 100, TL_STREAM_NUMPY}, Y, NULL, NULL);
+    p.data = data_of(p.ctx, Y, S, M, N);
     free(Y);
-    tlnmf_settings_init(&p.opt);
-    p.opt.k = K;
+    p.opt = fit_settings(K);
     p.opt.seed = 2021;
-    p.opt.stream = TLNMF_STREAM_NUMPY;
+    p.opt.stream = TL_STREAM_NUMPY;
     return p;
 }
 
@@ -33,12 +31,11 @@ static problem noise(void)
     enum { M = 12, N = 9, K = 3 };
     problem p = {.ctx = new_ctx(), .eps = 0.01};
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 12, 9);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 12, 9);
     double *Y = new_normals(&rng, M * N);
-    assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, Y, 1, M, N, &p.data));
+    p.data = data_of(p.ctx, Y, 1, M, N);
     free(Y);
-    tlnmf_settings_init(&p.opt);
-    p.opt.k = K;
+    p.opt = fit_settings(K);
     return p;
 }
 
@@ -51,7 +48,8 @@ static void destroy(problem *p)
 static tl_result *run(problem *p, tl_goal goal, const tl_engine_ops *engine)
 {
     tl_result *result;
-    tl_task task = {.goal = goal, .data = p->data, .opt = &p->opt, .eps = p->eps, .engine = engine};
+    tl_search_task task = {
+        .goal = goal, .data = p->data, .opt = &p->opt, .eps = p->eps, .engine = engine};
     assert_ok(p->ctx, tl_search(p->ctx, &task, &result));
     return result;
 }
@@ -66,7 +64,7 @@ static void assert_same(const char *what, int64_t i, double a, double b, double 
                  b);
 }
 
-static void compare(problem *p, tl_goal goal, tlnmf_solver solver, int64_t J)
+static void compare(problem *p, tl_goal goal, tl_algorithm solver, int64_t J)
 {
     static const char *const goals[] = {"TL", "JD", "NMF"};
     p->opt.solver = (int32_t)solver;
@@ -92,8 +90,8 @@ static void compare(problem *p, tl_goal goal, tlnmf_solver solver, int64_t J)
     assert_same(goals[goal], J, cpu->info.L, naive->info.L, size);
     assert_same(goals[goal], J, cpu->info.I, naive->info.I, size);
     assert_near(cpu->info.gradient_norm, naive->info.gradient_norm, 1e-6);
-    tlnmf_result_free(cpu);
-    tlnmf_result_free(naive);
+    tl_result_free(cpu);
+    tl_result_free(naive);
 }
 
 /* Rounding differs from the first iteration on, by 1e-15, and a path may make more and more of
@@ -104,12 +102,12 @@ static void gcm_traces_are_the_same(void **state)
 {
     (void)state;
     problem p = gcm();
-    compare(&p, TL_GOAL_TL, TLNMF_SOLVER_PAPER, 100);
-    compare(&p, TL_GOAL_JD, TLNMF_SOLVER_PAPER, 100);
-    compare(&p, TL_GOAL_NMF, TLNMF_SOLVER_PAPER, 100);
-    compare(&p, TL_GOAL_TL, TLNMF_SOLVER_FAST, 70);
-    compare(&p, TL_GOAL_JD, TLNMF_SOLVER_FAST, 40);
-    compare(&p, TL_GOAL_NMF, TLNMF_SOLVER_FAST, 70);
+    compare(&p, TL_GOAL_TL, TL_ALGORITHM_PAPER, 100);
+    compare(&p, TL_GOAL_JD, TL_ALGORITHM_PAPER, 100);
+    compare(&p, TL_GOAL_NMF, TL_ALGORITHM_PAPER, 100);
+    compare(&p, TL_GOAL_TL, TL_ALGORITHM_FAST, 70);
+    compare(&p, TL_GOAL_JD, TL_ALGORITHM_FAST, 40);
+    compare(&p, TL_GOAL_NMF, TL_ALGORITHM_FAST, 70);
     destroy(&p);
 }
 
@@ -117,12 +115,67 @@ static void noise_traces_are_the_same(void **state)
 {
     (void)state;
     problem p = noise();
-    compare(&p, TL_GOAL_TL, TLNMF_SOLVER_PAPER, 100);
-    compare(&p, TL_GOAL_JD, TLNMF_SOLVER_PAPER, 100);
-    compare(&p, TL_GOAL_NMF, TLNMF_SOLVER_PAPER, 100);
-    compare(&p, TL_GOAL_TL, TLNMF_SOLVER_FAST, 70);
-    compare(&p, TL_GOAL_JD, TLNMF_SOLVER_FAST, 40);
-    compare(&p, TL_GOAL_NMF, TLNMF_SOLVER_FAST, 70);
+    compare(&p, TL_GOAL_TL, TL_ALGORITHM_PAPER, 100);
+    compare(&p, TL_GOAL_JD, TL_ALGORITHM_PAPER, 100);
+    compare(&p, TL_GOAL_NMF, TL_ALGORITHM_PAPER, 100);
+    compare(&p, TL_GOAL_TL, TL_ALGORITHM_FAST, 70);
+    compare(&p, TL_GOAL_JD, TL_ALGORITHM_FAST, 40);
+    compare(&p, TL_GOAL_NMF, TL_ALGORITHM_FAST, 70);
+    destroy(&p);
+}
+
+/* ---- an engine that fails -------------------------------------------------------------------- */
+
+/* The cpu engine on a device that is lost at its third sweep. */
+static double sweep_once_more(tl_engine *e, unsigned of, double floor, double least)
+{
+    static int sweeps;
+    if (++sweeps == 3) {
+        e->fault = TLNMF_ERR_NUMERIC;
+        e->why = "the device was lost";
+        sweeps = 0;
+    }
+    return tl_engine_cpu.sweep(e, of, floor, least);
+}
+
+static tl_engine_ops failing;
+
+static tlnmf_error create_failing(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
+{
+    TRY(tl_engine_cpu.create(ctx, spec, out));
+    (*out)->ops = &failing;
+    return TLNMF_OK;
+}
+
+static void a_fault_of_the_engine_ends_the_search(void **state)
+{
+    (void)state;
+    problem p = noise();
+    failing = tl_engine_cpu;
+    failing.name = "lost";
+    failing.create = create_failing;
+    failing.sweep = sweep_once_more;
+    p.opt.starts = 2;
+    tl_search_task task = {
+        .goal = TL_GOAL_TL, .data = p.data, .opt = &p.opt, .eps = p.eps, .engine = &failing};
+    tl_result *result;
+    assert_int_equal(tl_search(p.ctx, &task, &result), TLNMF_ERR_NUMERIC);
+    assert_null(result);
+    assert_non_null(strstr(tlnmf_message(p.ctx), "the engine lost: the device was lost"));
+    destroy(&p);
+}
+
+static void models_that_no_engine_knows_are_refused(void **state)
+{
+    (void)state;
+    problem p = noise();
+    const tl_engine_ops *const engines[] = {&tl_engine_cpu, &tl_engine_mixed, &tl_engine_naive};
+    for (int i = 0; i < 3; i++) {
+        tl_model model = {.data = p.data, .K = 2, .eps = 1.0, .ties = (tl_ties)1};
+        tl_engine *e;
+        assert_int_equal(engines[i]->create(p.ctx, &(tl_engine_spec){.model = &model}, &e),
+                         TLNMF_ERR_OPTION);
+    }
     destroy(&p);
 }
 
@@ -131,6 +184,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gcm_traces_are_the_same),
         cmocka_unit_test(noise_traces_are_the_same),
+        cmocka_unit_test(a_fault_of_the_engine_ends_the_search),
+        cmocka_unit_test(models_that_no_engine_knows_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,7 +94,7 @@ static void probe(tl_engine *e, tl_run *run)
     tl_engine_take(e, 0.0);
     x[count++] = 1.0 + tl_engine_revive(e, 0.0);
     for (int i = 0; i < count; i++)
-        tl_run_record(run, &(tl_trace_row){.C = x[i]}, count);
+        tl_run_record(run, &(tl_iteration){.C = x[i]}, count);
 }
 
 typedef void (*solver)(tl_engine *e, tl_run *run);
@@ -111,9 +111,7 @@ typedef struct ending {
 
 static void run(const problem *p, tl_engine *e, solver solve, ending *end)
 {
-    tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
-    opt.k = p->K;
+    tl_settings opt = fit_settings(p->K);
     opt.J = J;
     opt.tol = opt.grad_tol = 0.0;
     tl_monitor monitor;
@@ -246,7 +244,7 @@ static problem part_of(const problem *p, const double *Y, int64_t first, int64_t
         memcpy(mine + i * N, Y + i * p->N + first, (size_t)N * sizeof *mine);
     part.ctx = new_ctx();
     part.N = N;
-    assert_ok(part.ctx, tlnmf_data_from_realisations(part.ctx, mine, p->S, p->M, N, &part.data));
+    part.data = data_of(part.ctx, mine, p->S, p->M, N);
     part.data->mean_power = p->data->mean_power; /* which is everybody's */
     part.model.data = part.data;
     part.Phi = new_doubles(p->M * p->M);
@@ -269,10 +267,10 @@ static void several_machines_do_what_one_does(void **state)
     for (int which = 0; which < SOLVERS; which++) {
         problem p = new_problem(3, shape);
         tl_rng rng; /* the data once more, as new_problem() has made them, but without silence */
-        tl_rng_seed(&rng, TLNMF_STREAM_OWN, 77, 7);
+        tl_rng_seed(&rng, TL_STREAM_OWN, 77, 7);
         double *Y = new_normals(&rng, p.S * p.M * p.N);
         tlnmf_data_free(p.data);
-        assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, Y, p.S, p.M, p.N, &p.data));
+        p.data = data_of(p.ctx, Y, p.S, p.M, p.N);
         p.model.data = p.data;
         p.model.eps = 0.05 * p.data->mean_power;
         ending one = new_ending(&p);

@@ -16,9 +16,9 @@ static rows create(uint64_t seed, int64_t S, int64_t M, int64_t N)
 {
     rows r = {.M = M, .N = N, .ctx = new_ctx()};
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, seed, 0);
+    tl_rng_seed(&rng, TL_STREAM_OWN, seed, 0);
     double *Y = new_normals(&rng, S * M * N);
-    assert_ok(r.ctx, tlnmf_data_from_realisations(r.ctx, Y, S, M, N, &r.data));
+    r.data = data_of(r.ctx, Y, S, M, N);
     free(Y);
     r.T = r.data->T;
     r.Phi = new_normals(&rng, M * M);
@@ -27,7 +27,7 @@ static rows create(uint64_t seed, int64_t S, int64_t M, int64_t N)
     r.X = new_doubles(M * r.T);
     r.V = new_doubles(M * N);
     r.scratch = new_doubles(tl_sweep_scratch(r.data));
-    tl_transform(r.data, &tl_double, r.Phi, r.X, r.V);
+    tl_coefficients(r.data, &tl_double, r.Phi, r.X, r.V);
     return r;
 }
 
@@ -72,7 +72,7 @@ static void a_sweep_is_a_rotation_that_lowers_the_sum(void **state)
         double *X = new_doubles(r.M * r.T), *scratch = new_doubles(r.M * r.M);
         assert_true(gain > 0.0);
         assert_near(before - after, gain, 1e-10 * before);
-        tl_transform(r.data, &tl_double, r.Phi, X, r.V);
+        tl_coefficients(r.data, &tl_double, r.Phi, X, r.V);
         assert_near(largest_difference(r.M * r.T, X, r.X), 0.0, 1e-13 * largest(r.M * r.T, X));
         assert_near(weighted_sum(&r), after, 1e-12 * after);
         assert_true(tl_orthogonality(r.M, r.Phi, scratch) < 1e-13);
@@ -96,11 +96,11 @@ static void a_pair_turns_to_its_minimum(void **state)
                 r.Phi[m] = cos(t) * Phi[m] + sin(t) * Phi[2 + m];
                 r.Phi[2 + m] = cos(t) * Phi[2 + m] - sin(t) * Phi[m];
             }
-            tl_transform(r.data, &tl_double, r.Phi, r.X, r.V);
+            tl_coefficients(r.data, &tl_double, r.Phi, r.X, r.V);
             least = fmin(least, weighted_sum(&r));
         }
         memcpy(r.Phi, Phi, sizeof Phi);
-        tl_transform(r.data, &tl_double, r.Phi, r.X, r.V);
+        tl_coefficients(r.data, &tl_double, r.Phi, r.X, r.V);
         sweep(&r);
         assert_true(weighted_sum(&r) <= least * (1.0 + 1e-12));
         destroy(&r);
@@ -117,9 +117,9 @@ static void a_sweep_finds_permutations(void **state)
         Y[(n % M) * N + n] = 1.0; /* frame n has all its power in row n mod M */
     rows r = create(1, 1, M, N);
     tlnmf_data_free(r.data);
-    assert_ok(r.ctx, tlnmf_data_from_realisations(r.ctx, Y, 1, M, N, &r.data));
+    r.data = data_of(r.ctx, Y, 1, M, N);
     tl_identity(M, r.Phi);
-    tl_transform(r.data, &tl_double, r.Phi, r.X, r.V);
+    tl_coefficients(r.data, &tl_double, r.Phi, r.X, r.V);
     for (int m = 0; m < M; m++)
         for (int n = 0; n < N; n++) /* weights that want row m of Phi to see the next row of Y */
             r.U[m * N + n] = (m + 1) % M == n % M ? 0.1 : 1.0;

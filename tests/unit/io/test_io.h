@@ -121,7 +121,7 @@ static inline void assert_fails(const char *spec, io_fault fault, const char *te
     io_array array;
     io_error err = {0};
 
-    assert_false(io_array_read(spec, &array, &err));
+    assert_false(io_array_read(spec, NULL, &array, &err));
     assert_string_equal(err.text, text);
     assert_int_equal(err.fault, fault);
     assert_null(array.x);
@@ -133,7 +133,7 @@ static inline void assert_reads(const char *spec, int ndim, const int64_t *dim, 
     io_error err = {0};
     int64_t count = 1;
 
-    if (!io_array_read(spec, &array, &err))
+    if (!io_array_read(spec, NULL, &array, &err))
         fail_msg("%s", err.text);
     assert_int_equal(array.ndim, ndim);
     for (int d = 0; d < ndim; d++) {
@@ -175,7 +175,7 @@ static inline void poke(const char *path)
     io_array array;
     io_error err;
 
-    if (io_array_read(path, &array, &err))
+    if (io_array_read(path, NULL, &array, &err))
         io_array_free(&array);
     json_decref(io_describe(path, &err));
 }
@@ -223,7 +223,7 @@ static inline void assert_cuts_fail(const char *good, const char *damaged)
         io_array array;
         io_error err = {0};
         put_file(damaged, bytes, n);
-        if (io_array_read(damaged, &array, &err))
+        if (io_array_read(damaged, NULL, &array, &err))
             fail_msg("%s: read although only %d of %d bytes are there", good, (int)n, (int)size);
         assert_int_equal(err.fault, IO_BAD_INPUT);
         assert_true(strncmp(err.text, damaged, strlen(damaged)) == 0);

@@ -1,3 +1,4 @@
+/* Arrays in MATLAB files of all versions: reading, messages, files that are damaged. */
 #include "unit/io/test_io.h"
 
 #include <matio.h>
@@ -20,19 +21,14 @@ static void put_variable(mat_t *mat, matvar_t *var, enum matio_compression compr
     Mat_VarFree(var);
 }
 
-static void put_array(mat_t *mat, const char *name, enum matio_classes class, enum matio_types type,
-                      int rank, size_t *dims, void *data, enum matio_compression compression)
-{
-    put_variable(mat, Mat_VarCreate(name, class, type, rank, dims, data, 0), compression);
-}
-
 static void put_doubles(const char *path, enum mat_ft version, enum matio_compression compression)
 {
     size_t dims[2] = {2, 3};
     double columns[6] = {1, 4, 2, 5, 3, -6.5};
     mat_t *mat = new_file(path, version);
 
-    put_array(mat, "Y", MAT_C_DOUBLE, MAT_T_DOUBLE, 2, dims, columns, compression);
+    put_variable(mat, Mat_VarCreate("Y", MAT_C_DOUBLE, MAT_T_DOUBLE, 2, dims, columns, 0),
+                 compression);
     Mat_Close(mat);
 }
 
@@ -65,19 +61,20 @@ static void test_versions(void **state)
     }
 }
 
-#define CHECK(ctype, class, type)                                              \
-    do {                                                                       \
-        ctype data[12];                                                        \
-        for (int i = 0; i < 2; i++)                                            \
-            for (int j = 0; j < 3; j++)                                        \
-                for (int k = 0; k < 2; k++) {                                  \
-                    data[(k * 3 + j) * 2 + i] = (ctype)(60 * i + 10 * j + k);  \
-                    want[(i * 3 + j) * 2 + k] = 60 * i + 10 * j + k;           \
-                }                                                              \
-        mat_t *mat = new_file("x.mat", MAT_FT_MAT5);                           \
-        put_array(mat, "T", class, type, 3, dims, data, MAT_COMPRESSION_ZLIB); \
-        Mat_Close(mat);                                                        \
-        assert_reads("x.mat:T", 3, dim, want);                                 \
+#define CHECK(ctype, class, type)                                             \
+    do {                                                                      \
+        ctype data[12];                                                       \
+        for (int i = 0; i < 2; i++)                                           \
+            for (int j = 0; j < 3; j++)                                       \
+                for (int k = 0; k < 2; k++) {                                 \
+                    data[(k * 3 + j) * 2 + i] = (ctype)(60 * i + 10 * j + k); \
+                    want[(i * 3 + j) * 2 + k] = 60 * i + 10 * j + k;          \
+                }                                                             \
+        mat_t *mat = new_file("x.mat", MAT_FT_MAT5);                          \
+        put_variable(mat, Mat_VarCreate("T", class, type, 3, dims, data, 0),  \
+                     MAT_COMPRESSION_ZLIB);                                   \
+        Mat_Close(mat);                                                       \
+        assert_reads("x.mat:T", 3, dim, want);                                \
     } while (0)
 
 static void test_types(void **state)
@@ -120,9 +117,9 @@ static void put_zoo(void)
     put_variable(mat, Mat_VarCreate("c", MAT_C_CELL, MAT_T_CELL, 2, one, NULL, 0), 0);
     put_variable(mat, Mat_VarCreateStruct("t", 2, one, &field, 1), 0);
     put_variable(mat, Mat_VarCreate("w", MAT_C_CHAR, MAT_T_UTF8, 2, dims, text, 0), 0);
-    put_array(mat, "deep", MAT_C_DOUBLE, MAT_T_DOUBLE, 9, deep, re, 0);
-    put_array(mat, "A", MAT_C_DOUBLE, MAT_T_DOUBLE, 2, dims, re, 0);
-    put_array(mat, "none", MAT_C_DOUBLE, MAT_T_DOUBLE, 2, none, re, 0);
+    put_variable(mat, Mat_VarCreate("deep", MAT_C_DOUBLE, MAT_T_DOUBLE, 9, deep, re, 0), 0);
+    put_variable(mat, Mat_VarCreate("A", MAT_C_DOUBLE, MAT_T_DOUBLE, 2, dims, re, 0), 0);
+    put_variable(mat, Mat_VarCreate("none", MAT_C_DOUBLE, MAT_T_DOUBLE, 2, none, re, 0), 0);
     Mat_Close(mat);
 }
 
@@ -168,8 +165,7 @@ static void test_claims(void **state)
     memcpy(bytes + 160, huge, sizeof huge);
     put_file("x.mat", bytes, size);
     free(bytes);
-    assert_fails("x.mat", IO_BAD_INPUT,
-                 "x.mat: Y claims 4611686014132420609 elements, the file holds 232 bytes");
+    assert_fails("x.mat", IO_BAD_INPUT, "x.mat: the variable at byte 128 is damaged");
 }
 
 static void test_describe(void **state)

@@ -1,3 +1,4 @@
+/* Model files: round trips, what others see in them, files that are wrong or damaged. */
 #include "unit/io/test_io.h"
 
 #include <hdf5.h>
@@ -10,7 +11,8 @@ enum { M = 2, N = 4, K = 3 };
 static double Phi[M * M] = {0.6, 0.8, -0.8, 0.6};
 static double W[M * K] = {1, 2, 3, 4, 5, 6};
 static double H[K * N] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-static io_trace_row trace[2] = {{0, 1, 2.5, 3.5, 4.5, 5.5}, {1, -2, 1.5, 2.5, 3.5, 0}};
+static double trace[IO_TRACE_COLUMNS][2] = {{0, 1},     {1, -2},  {2.5, 1.5}, {3.5, 2.5},
+                                            {4.5, 3.5}, {5.5, 0}, {0.25, 0.5}};
 
 static const char summary_text[] =
     "{\"version\": \"1.0 \\u00e9\", \"C\": 1.5, \"seed\": 7, \"converged\": true, \"note\": \"\","
@@ -21,9 +23,10 @@ static io_model make_model(void)
 {
     io_model model = {.M = M, .N = N, .K = K, .Phi = Phi, .W = W, .H = H};
 
-    trace[1].step = NAN; /* no step was taken: allowed */
+    trace[5][1] = NAN; /* no step was taken: allowed */
     model.trace_length = 2;
-    model.trace = trace;
+    for (int c = 0; c < IO_TRACE_COLUMNS; c++)
+        model.trace[c] = trace[c];
     model.summary = json_loads(summary_text, 0, NULL);
     assert_non_null(model.summary);
     return model;
@@ -60,7 +63,8 @@ static void test_round_trip(void **state)
     assert_memory_equal(got.Phi, Phi, sizeof Phi);
     assert_memory_equal(got.W, W, sizeof W);
     assert_memory_equal(got.H, H, sizeof H);
-    assert_memory_equal(got.trace, trace, sizeof trace);
+    for (int c = 0; c < IO_TRACE_COLUMNS; c++)
+        assert_memory_equal(got.trace[c], trace[c], sizeof trace[c]);
     assert_true(json_equal(got.summary, want.summary));
     io_model_free(&got);
     assert_null(got.Phi);
@@ -78,9 +82,46 @@ static void test_transform_alone(void **state)
     read_model("model.h5", &got);
     assert_true(got.M == M && got.N == 9 && got.K == 0 && got.trace_length == 0);
     assert_memory_equal(got.Phi, Phi, sizeof Phi);
-    assert_true(!got.W && !got.H && !got.trace);
+    assert_true(!got.W && !got.H && !got.trace[0]);
     assert_int_equal(json_object_size(got.summary), 0);
     io_model_free(&got);
+}
+
+/* What a separation has learnt, without the H of all frames. */
+static void test_without_H(void **state)
+{
+    io_model model = {.M = M, .K = K, .Phi = Phi, .W = W}, got;
+    io_error err;
+
+    (void)state;
+    assert_true(io_model_write("model.h5", &model, &err));
+    read_model("model.h5", &got);
+    assert_true(got.M == M && got.N == 0 && got.K == K && !got.H);
+    assert_memory_equal(got.W, W, sizeof W);
+    io_model_free(&got);
+}
+
+/* Files of version 0.1: a trace without seconds, its integers as integers. */
+static void test_trace_without_seconds(void **state)
+{
+    io_model model = make_model(), got;
+    io_error err;
+
+    (void)state;
+    model.trace[IO_TRACE_NEEDED] = NULL;
+    assert_true(io_model_write("model.h5", &model, &err));
+    read_model("model.h5", &got);
+    assert_int_equal(got.trace_length, 2);
+    for (int c = 0; c < IO_TRACE_NEEDED; c++)
+        assert_memory_equal(got.trace[c], trace[c], sizeof trace[c]);
+    assert_null(got.trace[IO_TRACE_NEEDED]);
+    io_model_free(&got);
+    json_decref(model.summary);
+    json_t *told = io_describe("model.h5", &err);
+    json_t *entry = json_array_get(json_object_get(told, "arrays"), 6);
+    assert_string_equal(json_string_value(json_object_get(entry, "name")), "/trace/iteration");
+    assert_string_equal(json_string_value(json_object_get(entry, "dtype")), "int64");
+    json_decref(told);
 }
 
 static void test_same_bytes(void **state)
@@ -155,7 +196,7 @@ static void test_describe(void **state)
     assert_string_equal(json_string_value(json_object_get(told, "file")), "model.h5");
     assert_string_equal(json_string_value(json_object_get(told, "format")), "tlnmf-model");
     assert_true(json_equal(json_object_get(told, "summary"), want));
-    assert_int_equal(json_array_size(json_object_get(told, "arrays")), 9);
+    assert_int_equal(json_array_size(json_object_get(told, "arrays")), 10);
     entry = json_array_get(json_object_get(told, "arrays"), 0);
     shape = json_pack("{s:s, s:s, s:[i,i]}", "name", "/H", "dtype", "float64", "shape", K, N);
     assert_true(json_equal(entry, shape));
@@ -322,7 +363,7 @@ static void test_wrong_models(void **state)
         assert_false(io_model_read("model.h5", &model, &err));
         assert_string_equal(err.text, table[i].text);
         assert_int_equal(err.fault, IO_BAD_INPUT);
-        assert_true(!model.Phi && !model.W && !model.H && !model.trace && !model.summary);
+        assert_true(!model.Phi && !model.W && !model.H && !model.trace[0] && !model.summary);
     }
 }
 
@@ -335,7 +376,7 @@ static void test_not_models(void **state)
     (void)state;
     assert_true(io_array_write("x.npy", &array, &err));
     assert_false(io_model_read("x.npy", &model, &err));
-    assert_string_equal(err.text, "x.npy: not a model, which is an HDF5 file");
+    assert_string_equal(err.text, "x.npy: not a model, which is an .h5, .mat or .npz file");
     assert_true(io_array_write("x.h5", &array, &err));
     assert_false(io_model_read("x.h5", &model, &err));
     assert_string_equal(err.text, "x.h5: an HDF5 file, but not a model");
@@ -382,11 +423,17 @@ static void test_cuts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_transform_alone),
-        cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_attributes),
-        cmocka_unit_test(test_describe),   cmocka_unit_test(test_wrong_models),
-        cmocka_unit_test(test_not_models), cmocka_unit_test(test_refused_writes),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_transform_alone),
+        cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_describe),
+        cmocka_unit_test(test_wrong_models),
+        cmocka_unit_test(test_not_models),
+        cmocka_unit_test(test_refused_writes),
         cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_without_H),
+        cmocka_unit_test(test_trace_without_seconds),
     };
 
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);

@@ -1,3 +1,4 @@
+/* Arrays in .npy files: all types and orders, headers that lie, files that are damaged. */
 #include "unit/io/test_io.h"
 
 /* ---- making files by hand ----------------------------------------------------------------- */
@@ -218,12 +219,15 @@ static void test_hostile_headers(void **state)
         {"{'shape': ()}", "x.npy: a single number, not an array"},
         {"{'shape': (1,1,1,1,1,1,1,1,1)}", "x.npy: more than 8 dimensions"},
         {"{'descr': [('a', '<f8')]}", "x.npy: a structured dtype, not plain numbers"},
-        {"{'descr': '|O'}", "x.npy: dtype '|O' is Python objects (we read f4, f8, i1-i8, u1-u8)"},
+        {"{'descr': '|O'}",
+         "x.npy: dtype '|O' is Python objects (we read f2-f8, i1-i8, u1-u8, b1)"},
         {"{'descr': '<c16'}",
-         "x.npy: dtype '<c16' is complex numbers (we read f4, f8, i1-i8, u1-u8)"},
+         "x.npy: dtype '<c16' is complex numbers, which are not read: save the real part (Y.real) "
+         "and the imaginary part (Y.imag) as arrays of their own"},
         {"{'descr': '<U5'}",
-         "x.npy: dtype '<U5' is not a type we read (we read f4, f8, i1-i8, u1-u8)"},
-        {"{'descr': ''}", "x.npy: dtype '' is not a type we read (we read f4, f8, i1-i8, u1-u8)"},
+         "x.npy: dtype '<U5' is not a type we read (we read f2-f8, i1-i8, u1-u8, b1)"},
+        {"{'descr': ''}",
+         "x.npy: dtype '' is not a type we read (we read f2-f8, i1-i8, u1-u8, b1)"},
         {"{'descr': '<f8888888888888888888888888888888888888'}",
          BAD "a string that is too long or not text"},
         {"{'descr': '<f8\x01'}", BAD "a string that is too long or not text"},
@@ -274,9 +278,10 @@ static void test_not_npy(void **state)
         put_file("x.npy", table[i].bytes, table[i].size);
         assert_fails("x.npy", IO_BAD_INPUT, table[i].text);
     }
-    put_file("x.dat", "PK\3\4", 4);
+    put_file("x.dat", "PK\1\2", 4);
     assert_fails("x.dat", IO_BAD_INPUT,
-                 "x.dat: neither .npy nor HDF5 nor MATLAB (it starts with \"PK\")");
+                 "x.dat: neither .npy nor .npz nor HDF5 nor MATLAB nor numbers as text (it starts "
+                 "with \"PK\")");
     unlink("x.npy");
     assert_fails("x.npy", IO_BAD_INPUT, "x.npy: No such file or directory");
     assert_fails("/", IO_BAD_INPUT, "/: Is a directory");

@@ -1,3 +1,4 @@
+/* The one writer of files: all or nothing, links, modes, devices; and whole files in. */
 #include "unit/io/test_io.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* Reading sound: whole files and blocks, in many formats; files that are damaged, empty, absurd. */
 #include "unit/io/test_io.h"
+#include "unit/io/whole_sound.h"
 
 #include <math.h>
 #include <sndfile.h>
@@ -30,11 +31,11 @@ static void make(const char *path, int format, int64_t frames, int channels, int
 
 static void refuse(const char *path, const char *text)
 {
-    io_audio audio;
+    whole_sound sound;
     io_error err = {0};
 
-    assert_false(io_audio_read(path, &audio, &err));
-    assert_null(audio.x);
+    assert_false(read_whole(path, &sound, &err));
+    assert_null(sound.x);
     assert_string_equal(err.text, text);
     assert_int_equal(err.fault, IO_BAD_INPUT);
 }
@@ -74,22 +75,23 @@ static void test_formats(void **state)
 {
     (void)state;
     for (int i = 0; i < FORMATS; i++) {
-        io_audio audio;
+        whole_sound sound;
         io_error err;
         if (!is_there(formats[i].format))
             continue;
         make(formats[i].path, formats[i].format, FRAMES, 2, 44100);
-        if (!io_audio_read(formats[i].path, &audio, &err))
+        if (!read_whole(formats[i].path, &sound, &err))
             fail_msg("%s", err.text);
-        assert_int_equal(audio.frames, FRAMES);
-        assert_int_equal(audio.channels, 2);
-        assert_int_equal(audio.rate, 44100);
-        assert_int_equal(audio.format & SF_FORMAT_SUBMASK, formats[i].format & SF_FORMAT_SUBMASK);
-        for (int64_t k = 0; k < 2 * FRAMES; k++)
-            if (!(fabs(audio.x[k] - wave(k / 2, (int)(k % 2))) <= formats[i].tolerance))
-                fail_msg("%s: sample %d is %g, not %g", formats[i].path, (int)k, audio.x[k],
+        assert_int_equal(sound.info.frames, FRAMES);
+        assert_int_equal(sound.info.channels, 2);
+        assert_int_equal(sound.info.rate, 44100);
+        assert_int_equal(sound.info.format & SF_FORMAT_SUBMASK,
+                         formats[i].format & SF_FORMAT_SUBMASK);
+        for (int64_t k = 0; sound.x && k < 2 * FRAMES; k++)
+            if (!(fabs(sound.x[k] - wave(k / 2, (int)(k % 2))) <= formats[i].tolerance))
+                fail_msg("%s: sample %d is %g, not %g", formats[i].path, (int)k, sound.x[k],
                          wave(k / 2, (int)(k % 2)));
-        io_audio_free(&audio);
+        free(sound.x);
     }
 }
 
@@ -101,18 +103,18 @@ static void test_standard_input(void **state)
     for (int i = 0; i < FORMATS; i++) {
         if (!is_there(formats[i].format))
             continue;
-        io_audio piped, named;
+        whole_sound piped, named;
         io_error err;
         make(formats[i].path, formats[i].format, FRAMES, 2, 44100);
         int fd = open(formats[i].path, O_RDONLY);
         assert_true(fd >= 0 && dup2(fd, STDIN_FILENO) >= 0);
-        assert_true(io_audio_read("-", &piped, &err));
+        assert_true(read_whole("-", &piped, &err));
         close(fd);
-        assert_true(io_audio_read(formats[i].path, &named, &err));
-        assert_int_equal(piped.frames, named.frames);
+        assert_true(read_whole(formats[i].path, &named, &err));
+        assert_int_equal(piped.info.frames, named.info.frames);
         assert_memory_equal(piped.x, named.x, 2 * FRAMES * sizeof *piped.x);
-        io_audio_free(&piped);
-        io_audio_free(&named);
+        free(piped.x);
+        free(named.x);
     }
     put_file("none", "", 0);
     int fd = open("none", O_RDONLY);
@@ -134,25 +136,25 @@ static void test_blocks(void **state)
     for (int i = 0; i < FORMATS; i++) {
         if (formats[i].tolerance > 0.1 || !is_there(formats[i].format))
             continue; /* lossy: a seek may change the last digits */
-        io_audio whole;
-        io_audio_reader *reader;
-        io_audio_info info;
+        whole_sound whole;
+        io_sound_reader *reader;
+        io_sound_info info;
         io_error err;
         make(formats[i].path, formats[i].format, FRAMES, 2, 44100);
-        assert_true(io_audio_read(formats[i].path, &whole, &err));
-        assert_true(io_audio_open(formats[i].path, &reader, &info, &err));
+        assert_true(read_whole(formats[i].path, &whole, &err));
+        assert_true(io_sound_open(formats[i].path, &reader, &info, &err));
         assert_int_equal(info.frames, FRAMES);
         for (size_t k = 0; k < sizeof first / sizeof *first; k++) {
-            assert_true(io_audio_read_at(reader, first[k], count[k], x, &err));
+            assert_true(io_sound_read_at(reader, first[k], count[k], x, &err));
             assert_memory_equal(x, whole.x + 2 * first[k], (size_t)count[k] * 2 * sizeof *x);
         }
-        assert_false(io_audio_read_at(reader, 2990, 11, x, &err));
+        assert_false(io_sound_read_at(reader, 2990, 11, x, &err));
         assert_non_null(strstr(err.text, ": frames 2990 to 3001 are not among its 3000"));
-        assert_false(io_audio_read_at(reader, -1, 1, x, &err));
-        io_audio_close(reader);
-        io_audio_free(&whole);
+        assert_false(io_sound_read_at(reader, -1, 1, x, &err));
+        io_sound_close(reader);
+        free(whole.x);
     }
-    io_audio_close(NULL);
+    io_sound_close(NULL);
 }
 
 static void test_odd_but_fine(void **state)
@@ -164,16 +166,16 @@ static void test_odd_but_fine(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
-        io_audio audio;
+        whole_sound sound;
         io_error err;
         make("odd.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, odd[i].frames, odd[i].channels,
              odd[i].rate);
-        if (!io_audio_read("odd.wav", &audio, &err))
+        if (!read_whole("odd.wav", &sound, &err))
             fail_msg("%s", err.text);
-        assert_int_equal(audio.frames, odd[i].frames);
-        assert_int_equal(audio.channels, odd[i].channels);
-        assert_int_equal(audio.rate, odd[i].rate);
-        io_audio_free(&audio);
+        assert_int_equal(sound.info.frames, odd[i].frames);
+        assert_int_equal(sound.info.channels, odd[i].channels);
+        assert_int_equal(sound.info.rate, odd[i].rate);
+        free(sound.x);
     }
 }
 
@@ -198,8 +200,8 @@ static void test_not_sound(void **state)
 static void test_not_finite(void **state)
 {
     static const double bad[] = {NAN, INFINITY, -INFINITY};
-    io_audio_reader *reader;
-    io_audio_info info;
+    io_sound_reader *reader;
+    io_sound_info info;
     io_error err;
     double x[200];
 
@@ -214,11 +216,11 @@ static void test_not_finite(void **state)
         sf_close(file);
         refuse("song.wav", "song.wav: frame 12, channel 1 is not finite");
     }
-    assert_true(io_audio_open("song.wav", &reader, &info, &err));
-    assert_true(io_audio_read_at(reader, 0, 12, x, &err));
-    assert_false(io_audio_read_at(reader, 10, 50, x, &err));
+    assert_true(io_sound_open("song.wav", &reader, &info, &err));
+    assert_true(io_sound_read_at(reader, 0, 12, x, &err));
+    assert_false(io_sound_read_at(reader, 10, 50, x, &err));
     assert_string_equal(err.text, "song.wav: frame 12, channel 1 is not finite");
-    io_audio_close(reader);
+    io_sound_close(reader);
 }
 
 static void test_cut_short(void **state)
@@ -228,7 +230,7 @@ static void test_cut_short(void **state)
     assert_int_equal(truncate("long.wav", 1044), 0);
     refuse("long.wav", "long.wav: cut short: its header promises 2036 bytes, 1036 are there");
     for (int i = 0; i < FORMATS; i++) { /* nothing is read that the header did not promise */
-        io_audio audio;
+        whole_sound sound;
         io_error err = {0};
         struct stat st;
         if (!is_there(formats[i].format) || strstr(formats[i].path, ".ogg"))
@@ -237,7 +239,7 @@ static void test_cut_short(void **state)
         assert_int_equal(stat(formats[i].path, &st), 0);
         for (int part = 1; part < 8; part++) {
             assert_int_equal(truncate(formats[i].path, st.st_size * (8 - part) / 8), 0);
-            if (io_audio_read(formats[i].path, &audio, &err))
+            if (read_whole(formats[i].path, &sound, &err))
                 fail_msg("%s: read although %d eighths are missing", formats[i].path, part);
             assert_int_equal(err.fault, IO_BAD_INPUT);
         }
@@ -247,7 +249,7 @@ static void test_cut_short(void **state)
 /* A stream whose writer could not go back to tell how long it became. */
 static void test_stream(void **state)
 {
-    io_audio audio;
+    whole_sound sound;
     io_error err;
     size_t size;
 
@@ -259,16 +261,16 @@ static void test_stream(void **state)
     memset(bytes + 40, 0xff, 4);
     put_file("pipe.wav", bytes, size);
     free(bytes);
-    if (!io_audio_read("pipe.wav", &audio, &err))
+    if (!read_whole("pipe.wav", &sound, &err))
         fail_msg("%s", err.text);
-    assert_int_equal(audio.frames, 1000);
-    io_audio_free(&audio);
+    assert_int_equal(sound.info.frames, 1000);
+    free(sound.x);
 }
 
 /* FLAC's header has 36 bits for the number of samples: 550 GB of doubles are promised here. */
 static void test_absurd_claim(void **state)
 {
-    io_audio audio;
+    whole_sound sound;
     io_error err = {0};
     size_t size;
 
@@ -279,7 +281,7 @@ static void test_absurd_claim(void **state)
     memset(bytes + 22, 0xff, 4);
     put_file("a.flac", bytes, size);
     free(bytes);
-    assert_false(io_audio_read("a.flac", &audio, &err));
+    assert_false(read_whole("a.flac", &sound, &err));
     assert_int_equal(err.fault, IO_BAD_INPUT);
     assert_non_null(strstr(err.text, "a.flac: ends at frame 1000 of 68719476735"));
 }

@@ -68,7 +68,7 @@ static skew_case skew_create(int64_t M, double size)
     tl_skew_slots(&c.skew, M, table + 2);
     assert_ok(c.ctx, TL_ARENA(c.ctx, "a test", table, &c.block));
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, (uint64_t)M, 9);
+    tl_rng_seed(&rng, TL_STREAM_OWN, (uint64_t)M, 9);
     c.E = new_doubles(M * M);
     for (int64_t a = 0; a < M; a++)
         for (int64_t b = 0; b < a; b++) {
@@ -180,7 +180,7 @@ static void polar_factor_of_any_matrix(void **state)
         for (int kind = 0; kind < 3; kind++) {
             int64_t M = sizes[i];
             tl_rng rng;
-            tl_rng_seed(&rng, TLNMF_STREAM_OWN, 6, (uint64_t)i);
+            tl_rng_seed(&rng, TL_STREAM_OWN, 6, (uint64_t)i);
             double *A = new_normals(&rng, M * M), *Q = new_doubles(M * M),
                    *scratch = new_doubles(M * M);
             for (int64_t e = 0; e < M * M; e++) {
@@ -209,21 +209,20 @@ static void polar_factor_of_any_matrix(void **state)
 static void fixed_transforms_are_orthogonal(void **state)
 {
     (void)state;
-    static const tlnmf_transform kinds[] = {TLNMF_TRANSFORM_DCT, TLNMF_TRANSFORM_DFT,
-                                            TLNMF_TRANSFORM_IDENTITY};
+    static const tl_transform kinds[] = {TL_TRANSFORM_DCT, TL_TRANSFORM_DFT, TL_TRANSFORM_IDENTITY};
     tlnmf_ctx *ctx = new_ctx();
     for (int i = 0; i < SIZES; i++)
         for (int k = 0; k < 3; k++) {
             int64_t M = sizes[i];
             double *Phi = new_doubles(M * M), *scratch = new_doubles(M * M);
-            assert_ok(ctx, tlnmf_transform_matrix(ctx, kinds[k], M, Phi));
+            assert_ok(ctx, tl_fixed_transform(ctx, kinds[k], M, Phi));
             assert_true(tl_orthogonality(M, Phi, scratch) < 1e-14);
             free(Phi);
             free(scratch);
         }
     double Phi[4];
-    assert_int_equal(tlnmf_transform_matrix(ctx, TLNMF_TRANSFORM_RANDOM, 2, Phi), TLNMF_ERR_OPTION);
-    assert_int_equal(tlnmf_transform_matrix(ctx, TLNMF_TRANSFORM_DCT, 0, Phi), TLNMF_ERR_SHAPE);
+    assert_int_equal(tl_fixed_transform(ctx, TL_TRANSFORM_RANDOM, 2, Phi), TLNMF_ERR_OPTION);
+    assert_int_equal(tl_fixed_transform(ctx, TL_TRANSFORM_DCT, 0, Phi), TLNMF_ERR_SHAPE);
     tlnmf_ctx_free(ctx);
 }
 
@@ -252,7 +251,7 @@ static void products_of_gram_and_gemm_agree(void **state)
     for (int i = 0; i < SIZES; i++) {
         int64_t M = sizes[i];
         tl_rng rng;
-        tl_rng_seed(&rng, TLNMF_STREAM_OWN, 5, (uint64_t)i);
+        tl_rng_seed(&rng, TL_STREAM_OWN, 5, (uint64_t)i);
         double *A = new_normals(&rng, M * M), *B = new_doubles(M * M), *C = new_doubles(M * M);
         double *transposed = new_doubles(M * M);
         for (int64_t a = 0; a < M; a++)
@@ -286,7 +285,7 @@ static void semidefinite_systems(void **state)
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 5, 1);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 5, 1);
     for (int i = 0; i < SIZES; i++) {
         int64_t n = sizes[i];
         for (int64_t rank = 0; rank <= n; rank += 1 + n / 3) {
@@ -320,45 +319,50 @@ static void semidefinite_systems(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Against the product in double, at sizes about the chunk's, with strides. */
-static void products_in_single(void **state)
+/* ---- assignment ------------------------------------------------------------------------------ */
+
+static double best_by_trying(int64_t n, const double *cost, int64_t row, unsigned taken)
+{
+    double best = INFINITY;
+    if (row == n)
+        return 0.0;
+    for (int64_t j = 0; j < n; j++)
+        if ((taken & (1u << j)) == 0)
+            best =
+                fmin(best, cost[row * n + j] + best_by_trying(n, cost, row + 1, taken | (1u << j)));
+    return best;
+}
+
+static void assignments_are_the_best(void **state)
 {
     (void)state;
-    static const int64_t shapes[][3] = {{1, 1, 1}, {3, 257, 5}, {20, 512, 40}, {7, 600, 1}};
     tlnmf_ctx *ctx = new_ctx();
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 7, 0);
-    for (int i = 0; i < 8; i++) {
-        int64_t m = shapes[i / 2][0], n = shapes[i / 2][1], k = shapes[i / 2][2];
-        tl_op op = i % 2 == 0 ? TL_PLAIN : TL_TRANSPOSED;
-        int64_t lda = k + 2, ldb = (op == TL_PLAIN ? n : k) + 3, ldc = n + 1;
-        double *A = new_normals(&rng, m * lda), *C = new_normals(&rng, m * ldc);
-        double *B = new_normals(&rng, (op == TL_PLAIN ? k : n) * ldb), *D = new_doubles(m * ldc);
-        memcpy(D, C, (size_t)(m * ldc) * sizeof *D);
-        tl_single single;
-        assert_ok(ctx, tl_single_create(ctx, m, k, &single));
-        tl_multiply(&single.arithmetic,
-                    &(tl_product){op, m, n, k, 2.0, A, lda, B, ldb, 0.5, C, ldc});
-        tl_multiply(&tl_double, &(tl_product){op, m, n, k, 2.0, A, lda, B, ldb, 0.5, D, ldc});
-        double worst = 0.0;
-        for (int64_t e = 0; e < m * ldc; e++)
-            worst = fmax(worst, fabs(C[e] - D[e]));
-        if (!(worst > 0.0 && worst < 3e-5)) /* single indeed, and no worse than that */
-            fail_msg("%lld x %lld x %lld: worst difference %g", (long long)m, (long long)n,
-                     (long long)k, worst);
-        tl_single_free(&single);
-        free(A);
-        free(B);
-        free(C);
-        free(D);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 4, 0);
+    for (int trial = 0; trial < 300; trial++) {
+        int64_t n = pick(&rng, 1, 6), match[6];
+        double *cost = new_normals(&rng, n * n), sum = 0.0;
+        for (int64_t i = 0; trial % 3 == 0 && i < n * n; i++)
+            cost[i] = floor(2.0 * cost[i]); /* ties */
+        assert_ok(ctx, tl_assign(ctx, n, cost, match));
+        unsigned seen = 0;
+        for (int64_t i = 0; i < n; i++) {
+            sum += cost[i * n + match[i]];
+            seen |= 1u << match[i];
+        }
+        assert_int_equal(seen, (1u << n) - 1);
+        assert_near(sum, best_by_trying(n, cost, 0, 0), 1e-12);
+        free(cost);
     }
+    double bad[1] = {NAN};
+    int64_t match;
+    assert_int_equal(tl_assign(ctx, 1, bad, &match), TLNMF_ERR_DATA);
     tlnmf_ctx_free(ctx);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_in_single),
         cmocka_unit_test(skew_matrices_follow_from_a_triangle),
         cmocka_unit_test(exponential_is_the_series),
         cmocka_unit_test(polar_factor_is_polar),
@@ -368,6 +372,7 @@ int main(void)
         cmocka_unit_test(products_of_gram_and_gemm_agree),
         cmocka_unit_test(semidefinite_systems),
         cmocka_unit_test(sizes_beyond_blas_are_refused),
+        cmocka_unit_test(assignments_are_the_best),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ static problem create(int which)
     problem p = {.S = shape[0], .M = shape[1], .N = shape[2], .K = shape[3], .eps = 1e-3};
     int64_t M = p.M, N = p.N, K = p.K;
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 77, (uint64_t)which);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 77, (uint64_t)which);
     p.ctx = new_ctx();
     p.Y = new_normals(&rng, p.S * M * N);
     if (N > 5) /* a silent frame and a repeated one */
@@ -37,7 +37,7 @@ static problem create(int which)
             p.Y[i * N + 2] = 0.0;
             p.Y[i * N + 4] = p.Y[i * N + 3];
         }
-    assert_ok(p.ctx, tlnmf_data_from_realisations(p.ctx, p.Y, p.S, M, N, &p.data));
+    p.data = data_of(p.ctx, p.Y, p.S, M, N);
     p.Phi = new_normals(&rng, M * M);
     p.W = new_positives(&rng, M * K);
     p.H = new_positives(&rng, K * N);
@@ -49,7 +49,7 @@ static problem create(int which)
     p.G = new_doubles(M * M);
     p.V_true = new_doubles(M * N);
     p.A = new_doubles(M * M + M * K + K * N);
-    tl_transform(p.data, &tl_double, p.Phi, p.X, p.V);
+    tl_coefficients(p.data, &tl_double, p.Phi, p.X, p.V);
     tl_weights(M, N, K, p.W, p.H, p.eps, p.U);
     tl_naive_power(p.S, M, N, p.Y, p.Phi, p.V_true);
     tl_slot table[TL_MU_SLOTS];
@@ -191,7 +191,7 @@ static void sum_of_logs(void **state)
     (void)state;
     static const int64_t lengths[] = {0, 1, 15, 16, 17, 8191, 8192, 8193, 20000};
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 3, 0);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 3, 0);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         double *x = new_doubles(lengths[i]), sum = 0.0, size = 1.0;
         for (int64_t e = 0; e < lengths[i]; e++) {

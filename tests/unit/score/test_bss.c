@@ -366,18 +366,12 @@ static void no_memory(void **state)
     (void)state;
     problem p = new_problem(2, 100, 1, &seed);
     memcpy(p.reference[1], p.reference[0], 100 * sizeof(double)); /* the pivoted way, too */
-    tlnmf_hooks hooks;
-    tlnmf_hooks_init(&hooks);
-    hooks.allocate = count_down;
-    hooks.release = release;
     tlnmf_error error = TLNMF_ERR_MEMORY;
     int64_t n = 0;
     for (; error == TLNMF_ERR_MEMORY; n++) {
         int64_t left = -1, match[MOST];
         tl_score scores[2 * MOST];
-        hooks.user = &left;
-        tlnmf_ctx *ctx;
-        assert_int_equal(tlnmf_ctx_create(&hooks, &ctx), TLNMF_OK);
+        tlnmf_ctx *ctx = new_ctx_with(count_down, release, &left);
         left = n;
         error = evaluate(ctx, &p, 4, true, match, scores);
         left = -1;

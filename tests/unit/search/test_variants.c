@@ -14,15 +14,14 @@ static double *draw_frames(tl_rng *rng, int64_t S, int64_t frames)
     return Y;
 }
 
-static tlnmf_result *diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, tlnmf_transform transform)
+static tl_result *diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, tl_transform transform)
 {
-    tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
+    tl_settings opt = defaults_of(TL_TASK_JD);
     opt.eps = 0.1;
     opt.tol = 1e-15;
     opt.transform = (int32_t)transform;
-    tlnmf_result *result;
-    assert_ok(ctx, tlnmf_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result));
+    tl_result *result;
+    assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
     return result;
 }
 
@@ -32,7 +31,7 @@ static void weights_are_copies(void **state)
     (void)state;
     enum { S = 4 };
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 5, 0);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 5, 0);
     tlnmf_ctx *ctx = new_ctx();
     double *Y = draw_frames(&rng, S, N), weights[N];
     int64_t copies = 0;
@@ -45,21 +44,16 @@ static void weights_are_copies(void **state)
         for (int64_t n = 0, to = 0; n < N; n++)
             for (int64_t i = 0; i < n % 4; i++)
                 repeated[row * copies + to++] = Y[row * N + n];
-    tlnmf_data *once, *often;
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S, M, N, &once));
+    tlnmf_data *once = data_of(ctx, Y, S, M, N), *often = data_of(ctx, repeated, S, M, copies);
     assert_ok(ctx, tlnmf_data_set_weights(ctx, once, weights));
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, repeated, S, M, copies, &often));
-    for (int start = TLNMF_TRANSFORM_RANDOM; start <= TLNMF_TRANSFORM_DCT; start++) {
-        tlnmf_result *a = diagonalise(ctx, once, (tlnmf_transform)start);
-        tlnmf_result *b = diagonalise(ctx, often, (tlnmf_transform)start);
-        tlnmf_info ia, ib;
-        tlnmf_result_describe(a, &ia);
-        tlnmf_result_describe(b, &ib);
-        assert_close(ia.L / N, ib.L / (double)copies, 1e-10);
+    for (int start = TL_TRANSFORM_RANDOM; start <= TL_TRANSFORM_DCT; start++) {
+        tl_result *a = diagonalise(ctx, once, (tl_transform)start);
+        tl_result *b = diagonalise(ctx, often, (tl_transform)start);
+        assert_close(a->info.L / N, b->info.L / (double)copies, 1e-10);
         for (int64_t i = 0; i < M * M; i++)
-            assert_near(tlnmf_result_Phi(a)[i], tlnmf_result_Phi(b)[i], 1e-5);
-        tlnmf_result_free(a);
-        tlnmf_result_free(b);
+            assert_near(a->Phi[i], b->Phi[i], 1e-5);
+        tl_result_free(a);
+        tl_result_free(b);
     }
     tlnmf_data_free(once);
     tlnmf_data_free(often);
@@ -72,14 +66,11 @@ static void weights_that_cannot_be(void **state)
 {
     (void)state;
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 6, 0);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 6, 0);
     tlnmf_ctx *ctx = new_ctx();
     double *Y = draw_frames(&rng, 2, N), weights[N] = {1.0};
-    tlnmf_data *data;
-    tlnmf_result *result;
-    tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 2, M, N, &data));
+    tl_result *result;
+    tlnmf_data *data = data_of(ctx, Y, 2, M, N);
     weights[3] = -1.0;
     assert_int_equal(tlnmf_data_set_weights(ctx, data, weights), TLNMF_ERR_DATA);
     assert_string_equal(tlnmf_message(ctx), "the weight of frame 3 is -1");
@@ -90,31 +81,63 @@ static void weights_that_cannot_be(void **state)
     assert_string_equal(tlnmf_message(ctx), "the weights of the frames have the mean 0");
     weights[0] = 1e-300;
     assert_ok(ctx, tlnmf_data_set_weights(ctx, data, weights));
-    opt.k = 2;
-    assert_int_equal(tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
-    opt.solver = TLNMF_SOLVER_PAPER;
-    assert_int_equal(tlnmf_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result),
-                     TLNMF_ERR_OPTION);
+    tl_settings fit = fit_settings(2), jd = defaults_of(TL_TASK_JD);
+    assert_int_equal(tl_fit(ctx, data, &fit, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
+    jd.solver = TL_ALGORITHM_PAPER;
+    assert_int_equal(tl_fit(ctx, data, &jd, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
     free(Y);
 }
 
-static void fit_notes(tlnmf_ctx *ctx, const tlnmf_data *data, int method, int precision,
-                      tlnmf_info *info)
+/* Against the product in double, at sizes about the chunk's, with strides. */
+static void products_in_single(void **state)
 {
-    tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
-    opt.k = 2;
+    (void)state;
+    static const int64_t shapes[][3] = {{1, 1, 1}, {3, 257, 5}, {20, 512, 40}, {7, 600, 1}};
+    tlnmf_ctx *ctx = new_ctx();
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 7, 0);
+    for (int i = 0; i < 8; i++) {
+        int64_t m = shapes[i / 2][0], n = shapes[i / 2][1], k = shapes[i / 2][2];
+        tl_op op = i % 2 == 0 ? TL_PLAIN : TL_TRANSPOSED;
+        int64_t lda = k + 2, ldb = (op == TL_PLAIN ? n : k) + 3, ldc = n + 1;
+        double *A = new_normals(&rng, m * lda), *C = new_normals(&rng, m * ldc);
+        double *B = new_normals(&rng, (op == TL_PLAIN ? k : n) * ldb), *D = new_doubles(m * ldc);
+        memcpy(D, C, (size_t)(m * ldc) * sizeof *D);
+        tl_single single;
+        assert_ok(ctx, tl_single_create(ctx, m, k, &single));
+        tl_multiply(&single.arithmetic,
+                    &(tl_product){op, m, n, k, 2.0, A, lda, B, ldb, 0.5, C, ldc});
+        tl_multiply(&tl_double, &(tl_product){op, m, n, k, 2.0, A, lda, B, ldb, 0.5, D, ldc});
+        double worst = 0.0;
+        for (int64_t e = 0; e < m * ldc; e++)
+            worst = fmax(worst, fabs(C[e] - D[e]));
+        if (!(worst > 0.0 && worst < 3e-5)) /* single indeed, and no worse than that */
+            fail_msg("%lld x %lld x %lld: worst difference %g", (long long)m, (long long)n,
+                     (long long)k, worst);
+        tl_single_free(&single);
+        free(A);
+        free(B);
+        free(C);
+        free(D);
+    }
+    tlnmf_ctx_free(ctx);
+}
+
+static void fit_notes(tlnmf_ctx *ctx, const tlnmf_data *data, int method, int precision,
+                      tl_info *info)
+{
+    tl_settings opt = fit_settings(2);
     opt.eps = 5e-7;
     opt.method = method;
     opt.precision = precision;
-    opt.transform = TLNMF_TRANSFORM_DCT;
+    opt.transform = TL_TRANSFORM_DCT;
     opt.J = 400;
-    tlnmf_result *result;
-    assert_ok(ctx, tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
-    tlnmf_result_describe(result, info);
-    tlnmf_result_free(result);
+    tl_result *result;
+    assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+    *info = result->info;
+    tl_result_free(result);
 }
 
 /* Mixed precision ends as low as double does, at a Phi that is as orthogonal. */
@@ -122,15 +145,14 @@ static void mixed_ends_where_double_does(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
-    double theta[2], *Y = new_doubles(TLNMF_NOTES_M * TLNMF_NOTES_N);
-    tlnmf_data *data;
+    double theta[2], *Y = new_doubles(NOTES_M * NOTES_N);
     assert_ok(ctx, tlnmf_random_phases(ctx, 3, TLNMF_STREAM_OWN, 2, theta));
-    assert_ok(ctx, tlnmf_simulate_notes(ctx, 1, theta, Y, NULL));
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 1, TLNMF_NOTES_M, TLNMF_NOTES_N, &data));
-    for (int method = TLNMF_METHOD_TL; method <= TLNMF_METHOD_JD; method++) {
-        tlnmf_info fine, mixed;
-        fit_notes(ctx, data, method, TLNMF_PRECISION_DOUBLE, &fine);
-        fit_notes(ctx, data, method, TLNMF_PRECISION_MIXED, &mixed);
+    simulate_notes(ctx, 1, theta, Y, NULL);
+    tlnmf_data *data = data_of(ctx, Y, 1, NOTES_M, NOTES_N);
+    for (int method = TL_METHOD_TL; method <= TL_METHOD_JD; method++) {
+        tl_info fine, mixed;
+        fit_notes(ctx, data, method, TL_PRECISION_DOUBLE, &fine);
+        fit_notes(ctx, data, method, TL_PRECISION_MIXED, &mixed);
         assert_true(mixed.C != fine.C); /* it did go another way */
         assert_near(mixed.C, fine.C, 5e-4);
         assert_true(mixed.gradient_norm < 5.0 * fine.gradient_norm);
@@ -149,29 +171,24 @@ static void mixed_with_several_columns(void **state)
     (void)state;
     enum { S = 3 };
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 9, 0);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 9, 0);
     tlnmf_ctx *ctx = new_ctx();
     double *Y = draw_frames(&rng, S, N);
     for (int64_t row = 0; row < S * M; row++)
         Y[row * N + 4] = 0.0;
-    tlnmf_data *data;
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, S, M, N, &data));
-    tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
-    opt.k = 2;
+    tlnmf_data *data = data_of(ctx, Y, S, M, N);
+    tl_settings opt = fit_settings(2);
     opt.eps = 1.0;
-    opt.method = TLNMF_METHOD_TL;
+    opt.method = TL_METHOD_TL;
     opt.hops = 0;
     opt.J = 15; /* the sweeps, and nothing else */
     double C[2];
     for (int i = 0; i < 2; i++) {
-        tlnmf_result *result;
-        tlnmf_info info;
+        tl_result *result;
         opt.precision = i;
-        assert_ok(ctx, tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
-        tlnmf_result_describe(result, &info);
-        C[i] = info.C;
-        tlnmf_result_free(result);
+        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+        C[i] = result->info.C;
+        tl_result_free(result);
     }
     assert_near(C[1], C[0], 1e-3);
     tlnmf_data_free(data);
@@ -184,7 +201,7 @@ static void mixed_is_refused_where_single_blurs(void **state)
 {
     (void)state;
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, 8, 0);
+    tl_rng_seed(&rng, TL_STREAM_OWN, 8, 0);
     tlnmf_ctx *ctx = new_ctx();
     double *Y = draw_frames(&rng, 1, N), longest = 0.0;
     for (int64_t n = 0; n < N; n++) {
@@ -193,34 +210,31 @@ static void mixed_is_refused_where_single_blurs(void **state)
             sum += Y[m * N + n] * Y[m * N + n];
         longest = fmax(longest, sqrt(sum));
     }
-    tlnmf_data *data;
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 1, M, N, &data));
-    tlnmf_settings opt;
-    tlnmf_settings_init(&opt);
-    opt.k = 2;
+    tlnmf_data *data = data_of(ctx, Y, 1, M, N);
+    tl_settings opt = fit_settings(2);
     opt.J = 3;
-    opt.precision = TLNMF_PRECISION_MIXED;
-    tlnmf_result *result;
+    opt.precision = TL_PRECISION_MIXED;
+    tl_result *result;
     double edge = 6e-5 * longest;
     opt.eps = 1.01 * edge * edge;
-    assert_ok(ctx, tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
-    tlnmf_result_free(result);
+    assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+    tl_result_free(result);
     opt.eps = 0.99 * edge * edge;
-    assert_int_equal(tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
+    assert_int_equal(tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
     assert_non_null(strstr(tlnmf_message(ctx), "single precision would blur V"));
-    assert_int_equal(tlnmf_diagonalise(ctx, data, &opt, NULL, NULL, NULL, &result),
-                     TLNMF_ERR_OPTION);
+    tl_settings jd = opt;
+    jd.task = TL_TASK_JD;
+    assert_int_equal(tl_fit(ctx, data, &jd, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
     opt.eps = 1e40; /* C does not blur, but 1/eps leaves the range of single precision */
     for (int64_t i = 0; i < M * N; i++)
         Y[i] *= 1e20;
-    tlnmf_data *loud;
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, 1, M, N, &loud));
-    assert_int_equal(tlnmf_fit(ctx, loud, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
+    tlnmf_data *loud = data_of(ctx, Y, 1, M, N);
+    assert_int_equal(tl_fit(ctx, loud, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
     assert_non_null(strstr(tlnmf_message(ctx), "do not fit the range"));
     tlnmf_data_free(loud);
     opt.eps = 1.0;
-    opt.solver = TLNMF_SOLVER_PAPER;
-    assert_int_equal(tlnmf_fit(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
+    opt.solver = TL_ALGORITHM_PAPER;
+    assert_int_equal(tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
     free(Y);
@@ -231,6 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_are_copies),
         cmocka_unit_test(weights_that_cannot_be),
+        cmocka_unit_test(products_in_single),
         cmocka_unit_test(mixed_ends_where_double_does),
         cmocka_unit_test(mixed_with_several_columns),
         cmocka_unit_test(mixed_is_refused_where_single_blurs),

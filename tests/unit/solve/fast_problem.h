@@ -14,7 +14,7 @@ typedef struct problem {
     tlnmf_data *data;
     tl_model model;
     tl_engine *e;
-    tlnmf_settings opt;
+    tl_settings opt;
     tl_monitor monitor;
     double *Phi, *W, *H; /* the point it starts at; later what at() last saw */
 } problem;
@@ -23,11 +23,10 @@ static inline void create(problem *p, uint64_t seed, int64_t S, int64_t M, int64
 {
     *p = (problem){.S = S, .M = M, .N = N, .K = K, .ctx = new_ctx()};
     tl_rng rng;
-    tl_rng_seed(&rng, TLNMF_STREAM_OWN, seed, 0);
+    tl_rng_seed(&rng, TL_STREAM_OWN, seed, 0);
     double *Y = new_doubles(S * M * N);
-    assert_ok(p->ctx, tlnmf_simulate_gcm(p->ctx, S, M, N, K, seed, seed + 1, TLNMF_STREAM_OWN, Y,
-                                         NULL, NULL));
-    assert_ok(p->ctx, tlnmf_data_from_realisations(p->ctx, Y, S, M, N, &p->data));
+    simulate_gcm(p->ctx, (gcm_recipe){S, M, N, K, seed, seed + 1, TL_STREAM_OWN}, Y, NULL, NULL);
+    p->data = data_of(p->ctx, Y, S, M, N);
     free(Y);
     p->model = (tl_model){.data = p->data, .K = K, .eps = 1e-3 * p->data->mean_power, .gamma = 1.0};
     tl_engine_spec spec = {.model = &p->model, .moves = TL_ALL, .newton = true};
@@ -39,8 +38,7 @@ static inline void create(problem *p, uint64_t seed, int64_t S, int64_t M, int64
         p->H[i] *= p->data->mean_power;
     assert_ok(p->ctx, tl_polar(p->ctx, M, p->Phi));
     tl_engine_load(p->e, p->Phi, p->W, p->H);
-    tlnmf_settings_init(&p->opt);
-    p->opt.k = K;
+    p->opt = fit_settings(K);
     tl_monitor_init(&p->monitor, &p->opt, NULL, NULL, 1);
 }
 

@@ -77,18 +77,18 @@ static void newton_finds_the_last_digits(void **state)
         create(&p, seed, 20, 8, 30, 3);
         p.opt.starts = 2;
         p.opt.hops = 0;
-        p.opt.method = TLNMF_METHOD_TL;
+        p.opt.method = TL_METHOD_TL;
         p.opt.threads = 1;
-        tlnmf_info info[2];
+        tl_info info[2];
         for (int newton = 0; newton < 2; newton++) {
-            tlnmf_result *result;
+            tl_result *result;
             p.opt.newton = newton;
             p.opt.tol = newton ? 0.0 : 1e-12;
             p.opt.grad_tol = newton ? 1e-11 : 1e-7;
             p.opt.J = 3000;
-            assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &p.opt, NULL, NULL, NULL, &result));
-            tlnmf_result_describe(result, &info[newton]);
-            tlnmf_result_free(result);
+            assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, NULL, NULL, NULL, &result));
+            info[newton] = result->info;
+            tl_result_free(result);
         }
         assert_true(info[1].C <= info[0].C + 1e-12 * fabs(info[0].C));
         assert_near(info[1].C, info[0].C, 1e-4);

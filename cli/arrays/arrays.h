@@ -1,0 +1,72 @@
+/* Commands on arrays: what is theirs alone. */
+#ifndef TLNMF_CLI_ARRAYS_H
+#define TLNMF_CLI_ARRAYS_H
+
+#include "cli/cli.h"
+
+/* An array of a record. */
+typedef struct cli_array {
+    int32_t rank;
+    int64_t shape[TLNMF_MAX_RANK];
+    const double *x;
+} cli_array;
+
+/* ---- axes (axes.c) --------------------------------------------------------------------------- */
+
+/* What is wrong with --axes, before any file is read. NULL is fine. */
+int cli_check_axes(const cli_call *call, const char *axes_or_null);
+/* Brings the array into the order (S, M, N) as --axes and --per-trial say, and says what became of
+ * its axes. The new array belongs to the record. */
+int cli_arrange(cli_call *call, const cli_input *input, tlnmf_record *record, cli_array *a);
+
+/* ---- models on new arrays (apply.c) ---------------------------------------------------------- */
+
+/* Whether an operand of `apply` names an array rather than a sound: by its extension, and where
+ * it has none by whether the model is one of a separation. */
+bool cli_is_array(const char *spec, const tlnmf_record *model);
+
+/* H of an array with a model, which was read from `path`. The call's `also` settings are of task
+ * "apply". */
+int cli_apply_arrays(cli_call *call, const tlnmf_record *model, const char *path,
+                     const cli_input *input, const char *output);
+
+/* ---- the number of components (rank.c) ------------------------------------------------------- */
+
+/* What -k asks for. */
+typedef struct cli_rank {
+    bool compares, automatic; /* A:B or auto; auto */
+    int64_t low, high;
+    json_t *table; /* what came of it; the caller releases it */
+} cli_rank;
+
+/* Reads -k: a number goes into the settings. NULL is fine. */
+int cli_rank_read(cli_call *call, const char *text_or_null, cli_rank *rank);
+/* Fits every k to part of the realisations and scores it by the rest; the best goes into the
+ * settings, and a table to `out`. */
+int cli_rank_choose(cli_call *call, const cli_input *input, const tlnmf_data *data, cli_rank *rank,
+                    FILE *out_or_null);
+
+/* Realisations s = f, f + folds, .. become test[f], all others train[f] (common/data.c). The caller
+ * frees what there is in either case. */
+int cli_read_folds(cli_call *call, const cli_input *input, int folds, tlnmf_data **train,
+                   tlnmf_data **test);
+
+/* ---- going on from a model (init.c) ---------------------------------------------------------- */
+
+/* What --init, --init-phi, --init-w, --init-h and --keep say; each may be NULL. */
+typedef struct cli_init {
+    const char *path, *phi, *w, *h, *keep;
+    tlnmf_record *model; /* what --init names, once it is read */
+} cli_init;
+
+/* Refuses contradictions, reads the model, and takes from it K, eps and the method, unless they are
+ * given. The caller frees init->model in either case. */
+int cli_init_read(cli_call *call, cli_init *init);
+/* Puts Phi, and W and H where their sizes fit, into the start. */
+int cli_init_start(cli_call *call, const cli_init *init, const tlnmf_data *data,
+                   tlnmf_record *start);
+/* --keep phi,w: H alone. */
+int cli_init_apply(cli_call *call, const cli_init *init, const cli_input *input,
+                   const char *output);
+
+#endif

@@ -1,0 +1,66 @@
+/* Messages on standard error, and the exit codes of the library's errors. */
+#include "cli/cli.h"
+
+#include <stdarg.h>
+
+static void say(const cli_command *command, const char *kind, const char *format, va_list args)
+{
+    char text[2 * CLI_PATH];
+    cli_progress_clear();
+    vsnprintf(text, sizeof text, format, args);
+    fprintf(stderr, "tlnmf %s: %s", command->name, kind);
+    cli_put(stderr, text);
+    fputc('\n', stderr);
+}
+
+int cli_fail(const cli_command *command, exit_code code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(command, "", format, args);
+    va_end(args);
+    return (int)code;
+}
+
+void cli_warn(const cli_command *command, const char *format, ...)
+{
+    if (cli_common_values.quiet != NULL)
+        return;
+    va_list args;
+    va_start(args, format);
+    say(command, "warning: ", format, args);
+    va_end(args);
+}
+
+void cli_say(const cli_command *command, const char *format, ...)
+{
+    if (cli_common_values.quiet != NULL)
+        return;
+    va_list args;
+    va_start(args, format);
+    say(command, "", format, args);
+    va_end(args);
+}
+
+exit_code cli_code_of(tlnmf_error error)
+{
+    switch (error) {
+    case TLNMF_ERR_OPTION:
+        return EXIT_USAGE;
+    case TLNMF_ERR_SHAPE:
+    case TLNMF_ERR_DATA:
+    case TLNMF_ERR_INPUT:
+        return EXIT_INPUT;
+    case TLNMF_ERR_CALLBACK: /* the program's own callbacks can only fail to write */
+    case TLNMF_ERR_OUTPUT:
+        return EXIT_OUTPUT;
+    default:
+        return EXIT_INTERNAL;
+    }
+}
+
+int cli_fail_library(const cli_call *call, tlnmf_error error, const char *file)
+{
+    return cli_fail(call->command, cli_code_of(error), "%s%s%s", file == NULL ? "" : file,
+                    file == NULL ? "" : ": ", tlnmf_message(call->ctx));
+}

@@ -1,0 +1,166 @@
+/* The result of fit and jd as a page of text. */
+#include "cli/common/summary.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void print_atoms(FILE *out, const cli_result *r)
+{
+    int64_t M = tlnmf_get_integer(r->model, "M"), shape[TLNMF_MAX_RANK];
+    const double *row = tlnmf_get_array(r->atoms, "row", NULL, shape);
+    const double *frequency = tlnmf_get_array(r->atoms, "frequency", NULL, NULL);
+    const double *cents = tlnmf_get_array(r->atoms, "cents", NULL, NULL);
+    const double *error = tlnmf_get_array(r->atoms, "error", NULL, NULL);
+    const double *energy = tlnmf_get_array(r->atoms, "energy", NULL, NULL);
+    const double *all = tlnmf_get_array(r->model, "energy", NULL, NULL);
+    double total = 0.0;
+    for (int64_t m = 0; m < M; m++)
+        total += all[m];
+    fprintf(out, "\nstrongest atoms (rows of Phi as sinusoids)\n"
+                 "  row   frequency   note     cents   error   share of energy\n");
+    for (int64_t i = 0; i < shape[0]; i++)
+        fprintf(out, "  %3lld  %8.2f Hz   %-5s  %+6.1f   %5.3f   %5.1f %%\n", (long long)row[i],
+                frequency[i], tlnmf_get_text_at(r->atoms, "note", (size_t)i), cents[i], error[i],
+                total > 0.0 ? 100.0 * energy[i] / total : 0.0);
+    fputc('\n', out);
+}
+
+static void print_exchange(FILE *out, const tlnmf_record *model)
+{
+    fprintf(out, "  TL-NMF        C %.10g   I %.6g\n  JD+NMF        C %.10g   I %.6g\n",
+            tlnmf_get_real(model, "C_tl"), tlnmf_get_real(model, "I_tl"),
+            tlnmf_get_real(model, "C_jd"), tlnmf_get_real(model, "I_jd"));
+    if (tlnmf_get_integer(model, "chain") == 0)
+        fputs("                theory says that TL-NMF has the smaller C and I, JD the smaller L; "
+              "that does\n"
+              "                not hold: a search has not found its minimum; try --continuation or "
+              "more --starts\n",
+              out);
+}
+
+/* What --method auto chose, and why. */
+static void print_choice(FILE *out, const tlnmf_record *model)
+{
+    if (strcmp(tlnmf_get_text(model, "method"), "jd") == 0)
+        fprintf(out, "  method        JD+NMF: TL-NMF could lower C by %.3g at most\n",
+                tlnmf_get_real(model, "I"));
+    else
+        fprintf(out, "  method        TL-NMF: JD+NMF left I = %.6g to gain from\n",
+                tlnmf_get_real(model, "I_jd"));
+}
+
+const char *cli_stop_words(const tlnmf_record *model)
+{
+    switch (tlnmf_get_integer(model, "outcome_code")) {
+    case TLNMF_CONVERGED:
+        return "converged: the objective no longer changes";
+    case TLNMF_STATIONARY:
+        return "converged: the gradient vanishes";
+    case TLNMF_ITERATIONS:
+        return "all iterations done";
+    case TLNMF_LINE_SEARCH:
+        return "no step improves the objective any more";
+    default:
+        return tlnmf_get_text(model, "outcome");
+    }
+}
+
+void cli_print_data(FILE *out, const char *input, const tlnmf_record *data, int64_t columns)
+{
+    int64_t M = tlnmf_get_integer(data, "M"), N = tlnmf_get_integer(data, "N");
+    int64_t S = tlnmf_get_integer(data, "S");
+    cli_put(out, input);
+    fprintf(out, ": %lld frame%s of length %lld", (long long)N, plural(N), (long long)M);
+    if (S > 0)
+        fprintf(out, ", %lld realisation%s", (long long)S, plural(S));
+    else
+        fputs(", given as covariances", out);
+    fprintf(out, " (%lld compressed column%s)\n", (long long)columns, plural(columns));
+}
+
+const char *cli_certificate_words(const tlnmf_record *model)
+{
+    static const char *const doubts[] = {
+        "not known: --certify or --exchange look for it",
+        "none: L is not minimised, TL-NMF met a lower one; try --continuation or more --starts",
+        "none: the time was over before L was minimised",
+        ("none: covariances are singular and the floor is low, so that L has many minima; try "
+         "--continuation")};
+    int64_t doubt = tlnmf_get_integer(model, "doubt");
+    if (isfinite(tlnmf_get_real(model, "certificate")))
+        return "upper bound on C - C*, valid if the run found the global minimum of L, which rests "
+               "on "
+               "a search";
+    return doubts[doubt >= 1 && doubt <= 3 ? doubt : 0];
+}
+
+static void print_certificate(FILE *out, const tlnmf_record *model, double C, double certificate)
+{
+    double entries = tlnmf_get_real(model, "M") * tlnmf_get_real(model, "N");
+    if (isfinite(certificate))
+        fprintf(out,
+                "  certificate   C - C* is at most %.6g (%.3g per entry of V), if the search found "
+                "the least L, %.12g\n",
+                certificate, certificate / entries, C - certificate);
+    else if (tlnmf_get_integer(model, "doubt") > 0)
+        fprintf(out, "  certificate   %s\n", cli_certificate_words(model));
+}
+
+static void print_values(FILE *out, const cli_call *call, const tlnmf_record *model)
+{
+    double C = tlnmf_get_real(model, "C"), L = tlnmf_get_real(model, "L");
+    double certificate = tlnmf_get_real(model, "certificate");
+    char method[64];
+    if (tlnmf_get_integer(model, "K") > 0)
+        fprintf(out, "  C             %.12g\n  L             %.12g\n  I             %.10g\n", C, L,
+                tlnmf_get_real(model, "I"));
+    else
+        fprintf(out, "  L             %.12g\n", L);
+    if (tlnmf_settings_get_text(call->settings, "method", method, sizeof method) != NULL &&
+        strcmp(method, "auto") == 0)
+        print_choice(out, model);
+    if (tlnmf_get_integer(model, "chain") >= 0)
+        print_exchange(out, model);
+    print_certificate(out, model, C, certificate);
+}
+
+static void print_run(FILE *out, const tlnmf_record *model, double mean_power)
+{
+    double eps = tlnmf_get_real(model, "eps");
+    int64_t starts = tlnmf_get_integer(model, "starts");
+    int64_t best = tlnmf_get_integer(model, "best_start");
+    fprintf(out, "  eps           %.6g (%.3g of the mean power)\n", eps, eps / mean_power);
+    fprintf(out, "  stopped       %s (iteration %lld)", cli_stop_words(model),
+            (long long)tlnmf_get_integer(model, "iterations"));
+    if (best >= starts) /* --method auto */
+        fputs(", from where JD+NMF ended", out);
+    else if (starts > 1)
+        fprintf(out, ", start %lld, the best of %lld", (long long)best + 1, (long long)starts);
+    fprintf(out, "\n  gradient      %.3g   orthogonality %.2g\n",
+            tlnmf_get_real(model, "gradient_norm"), tlnmf_get_real(model, "orthogonality"));
+    fprintf(out, "  time          %.3g s (%.3g s CPU)\n",
+            cli_seconds(tlnmf_get_real(model, "wall_seconds")),
+            cli_seconds(tlnmf_get_real(model, "cpu_seconds")));
+}
+
+void cli_print_result(FILE *out, const cli_call *call, const cli_result *r)
+{
+    cli_print_data(out, r->input, tlnmf_data_record(r->data),
+                   tlnmf_get_integer(r->model, "columns"));
+    if (r->atoms != NULL)
+        print_atoms(out, r);
+    print_values(out, call, r->model);
+    bool white = tlnmf_get_array(r->model, "unmixing", NULL, NULL) != NULL;
+    double power = tlnmf_get_real(tlnmf_data_record(r->data), "mean_power");
+    print_run(out, r->model, white ? 1.0 : power);
+    if (r->output != NULL) {
+        fputs("  model         ", out);
+        cli_put(out, r->output);
+        fprintf(out, "%s\n", white ? ": unmixing (a source a row) and mixing, its inverse" : "");
+    }
+}

@@ -1,0 +1,19 @@
+/* The results of fit, jd and apply: what the files that print them share. */
+#ifndef TLNMF_CLI_SUMMARY_H
+#define TLNMF_CLI_SUMMARY_H
+
+#include "cli/cli.h"
+
+/* The result as a page of text. */
+void cli_print_result(FILE *out, const cli_call *call, const cli_result *r);
+/* Its first line: what the data are. */
+void cli_print_data(FILE *out, const char *input, const tlnmf_record *data, int64_t columns);
+/* What the certificate means, or why there is none. */
+const char *cli_certificate_words(const tlnmf_record *model);
+/* Why a run stopped. */
+const char *cli_stop_words(const tlnmf_record *model);
+
+/* `file`, M, N, columns, mean_power and S of the data. */
+json_t *cli_data_json(const char *input, const tlnmf_record *data, int64_t columns);
+
+#endif

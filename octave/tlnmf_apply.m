@@ -1,0 +1,11 @@
+% tlnmf_apply  Activations H of new frames, with Phi, W and eps of a model kept.
+%
+%   [H, info] = tlnmf_apply (model, Y)
+%   [H, info] = tlnmf_apply (model, Y, "tol", 1e-10, ...)
+%
+% model is the info of tlnmf_fit, or a struct with Phi, W and eps. Y is M x N or M x N x S.
+function [H, info] = tlnmf_apply (model, Y, varargin)
+  [kind, ~, options] = tlnmf_arguments (varargin);
+  info = tlnmf_mex ("apply", permute (Y, [2 1 3]), kind, options, model);
+  H = info.H;
+end

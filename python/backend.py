@@ -1,0 +1,188 @@
+"""Builds the wheel of tlnmf with the standard library alone, so that installing needs no network.
+
+pip calls build_wheel (PEP 517) and build_editable (PEP 660). By hand:
+
+    python3 backend.py wheel DIR     a wheel in DIR
+    python3 backend.py install       unpacks a wheel for this user, or into the active environment
+
+The wheel carries libtlnmf and libtlnmf_io from the folder that TLNMF_BUILD names (else ../build), if
+they are there; else the package looks for those of the system. With TLNMF_BUNDLE=all it also
+carries the libraries that those two need (BLAS, HDF5, ..), all but the C library's.
+"""
+import base64
+import csv
+import hashlib
+import io
+import os
+import re
+import shutil
+import site
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+NAME = "tlnmf"
+BASE = re.compile(r"(linux-vdso|ld-linux.*|lib(c|m|dl|rt|pthread|resolv|gcc_s))\.so")
+METADATA = """Metadata-Version: 2.1
+Name: {name}
+Version: {version}
+Summary: Transform-learning nonnegative matrix factorisation and joint diagonalisation
+Requires-Python: >=3.8
+Requires-Dist: numpy>=1.21
+"""
+WHEEL = "Wheel-Version: 1.0\nGenerator: tlnmf\nRoot-Is-Purelib: {pure}\nTag: {tag}\n"
+
+
+def version():
+    """Of the header; of PKG-INFO where only the package was unpacked."""
+    header = HERE.parent / "include" / "tlnmf" / "tlnmf.h"
+    if header.exists():
+        return re.search(r'TLNMF_VERSION +"(.*)"', header.read_text()).group(1)
+    return re.search(r"Version: (.*)", (HERE / "PKG-INFO").read_text()).group(1)
+
+
+# ---- the libraries ------------------------------------------------------------------------------
+
+
+def soname(name):
+    return f"lib{name}.so." + ".".join(version().split(".")[:2])
+
+
+def copy_installed(build, folder):
+    """The libraries as `cmake --install` leaves them: stripped, without paths of the build."""
+    if not (build / "cmake_install.cmake").exists() or not shutil.which("cmake"):
+        return False
+    with tempfile.TemporaryDirectory() as prefix:
+        command = ["cmake", "--install", str(build), "--prefix", prefix, "--strip"]
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        found = {path.name: path for path in Path(prefix).rglob("lib*.so.*")}
+        if done.returncode or soname("tlnmf") not in found:
+            return False
+        for name in ("tlnmf", "tlnmf_io"):
+            if soname(name) in found:
+                shutil.copy(found[soname(name)], folder / soname(name))
+    return True
+
+
+def needed(path):
+    """What a library needs, all the way down: names and places."""
+    listed = subprocess.run(["ldd", str(path)], stdout=subprocess.PIPE, check=True).stdout.decode()
+    found = dict(re.findall(r"(\S+) => (/\S+)", listed))
+    return {name: place for name, place in found.items() if not BASE.match(name)}
+
+
+def bundle(name, folder):
+    """Copies what a library needs, and lists it in an order in which it can be loaded."""
+    places = needed(folder / soname(name))
+    places.pop(soname("tlnmf"), None)
+    order = sorted(places, key=lambda n: (len(needed(places[n])), n))  # what needs least, first
+    for other in order:
+        shutil.copy(places[other], folder / other)
+    (folder / f"{name}.order").write_text("\n".join(order) + "\n")
+
+
+def libraries(folder):
+    """Fills `folder` with what the wheel carries; False if there is nothing to carry."""
+    build = Path(os.environ.get("TLNMF_BUILD") or HERE.parent / "build").resolve()
+    if not copy_installed(build, folder):
+        for name in ("tlnmf", "tlnmf_io"):
+            if (build / soname(name)).exists():
+                shutil.copy(build / soname(name), folder / soname(name))
+    if os.environ.get("TLNMF_BUNDLE") == "all":
+        for name in ("tlnmf", "tlnmf_io"):
+            if (folder / soname(name)).exists():
+                bundle(name, folder)
+    return any(folder.iterdir())
+
+
+# ---- the wheel ----------------------------------------------------------------------------------
+
+
+def write_wheel(directory, files, tag, pure):
+    """A zip file of the files (name in the wheel, bytes) and their description."""
+    info = f"{NAME}-{version()}.dist-info"
+    metadata = METADATA.format(name=NAME, version=version())
+    files = dict(files)
+    files[f"{info}/METADATA"] = metadata.encode()
+    files[f"{info}/WHEEL"] = WHEEL.format(pure=str(pure).lower(), tag=tag).encode()
+    rows = io.StringIO()
+    writer = csv.writer(rows, lineterminator="\n")
+    for name, content in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+        writer.writerow([name, f"sha256={digest}", len(content)])
+    writer.writerow([f"{info}/RECORD", "", ""])
+    files[f"{info}/RECORD"] = rows.getvalue().encode()
+    path = Path(directory) / f"{NAME}-{version()}-{tag}.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
+        for name, content in sorted(files.items()):
+            entry = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))  # the same bytes every time
+            entry.external_attr, entry.compress_type = 0o644 << 16, zipfile.ZIP_DEFLATED
+            wheel.writestr(entry, content)
+    return path.name
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    package = HERE / NAME
+    files = {
+        f"{NAME}/{path.name}": path.read_bytes()
+        for path in sorted(package.iterdir())
+        if path.suffix in (".py", ".typed")
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        carried = libraries(Path(folder))
+        for path in Path(folder).iterdir():
+            files[f"{NAME}/_lib/{path.name}"] = path.read_bytes()
+    platform = re.sub(r"[-.]", "_", sysconfig.get_platform())
+    tag = f"py3-none-{platform}" if carried else "py3-none-any"
+    return write_wheel(wheel_directory, files, tag, not carried)
+
+
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    return write_wheel(
+        wheel_directory, {f"{NAME}.pth": f"{HERE}\n".encode()}, "py3-none-any", True
+    )
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    root = f"{NAME}-{version()}"
+    with tarfile.open(Path(sdist_directory) / f"{root}.tar.gz", "w:gz") as archive:
+        for name in ("backend.py", "pyproject.toml", NAME):
+            archive.add(HERE / name, f"{root}/{name}", filter=_source_only)
+        content = METADATA.format(name=NAME, version=version()).encode()
+        entry = tarfile.TarInfo(f"{root}/PKG-INFO")
+        entry.size = len(content)
+        archive.addfile(entry, io.BytesIO(content))
+    return f"{root}.tar.gz"
+
+
+def _source_only(entry):
+    return None if "__pycache__" in entry.name or "_lib" in entry.name else entry
+
+
+def install():
+    """Unpacks a wheel where this Python looks, and removes what an earlier one left."""
+    in_environment = sys.prefix != sys.base_prefix
+    target = Path(sysconfig.get_path("purelib") if in_environment else site.getusersitepackages())
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        name = build_wheel(folder)
+        for old in [target / NAME, *target.glob(f"{NAME}-*.dist-info")]:
+            shutil.rmtree(old, ignore_errors=True)
+        with zipfile.ZipFile(Path(folder) / name) as wheel:
+            wheel.extractall(target)
+    print(f"tlnmf {version()} for Python is in {target}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["install"]:
+        install()
+    elif len(sys.argv) == 3 and sys.argv[1] == "wheel":
+        os.makedirs(sys.argv[2], exist_ok=True)
+        print(os.path.join(sys.argv[2], build_wheel(sys.argv[2])))
+    else:
+        sys.exit(__doc__)

@@ -1,0 +1,27 @@
+"""A rank choice: the likelihood of held-out realisations of the same frames, by cross-validation.
+
+usage: rank.py [FOLDER]
+"""
+import numpy as np
+from sklearn.model_selection import KFold
+
+import tlnmf
+
+sample = tlnmf.simulate.gcm(s=20, m=10, n=100, kbar=3)
+X = sample.Y.transpose(0, 2, 1)  # realisations, frames, samples of a frame
+
+# Phi, W and H of four fifths of the realisations are judged on the rest: minus C is twice the
+# log-likelihood of a realisation, but for a constant.
+best = {}
+for k in range(1, 6):
+    gains = []
+    for learn, judge in KFold(5).split(X):
+        model = tlnmf.TLNMF(k, random_state=0).fit(X[learn])
+        point = {"Phi": model.transform_matrix_, "W": model.components_.T,
+                 "H": model.activations_.T, "eps": model.model_.eps}  # fmt: skip
+        gains.append(-tlnmf.evaluate(sample.Y[judge], point).C)
+    best[k] = np.mean(gains)
+    print(f"K = {k}: minus C on held-out data {best[k]:.1f}")
+chosen = max(best, key=best.get)
+print(f"chosen: K = {chosen}; the truth is 3")
+assert 2 <= chosen <= 4

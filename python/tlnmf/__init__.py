@@ -1,0 +1,60 @@
+"""tlnmf: transform-learning nonnegative matrix factorisation and joint diagonalisation.
+
+Functions on arrays (frames in columns): `fit`, `joint_diagonalize`, `apply`, `evaluate`, `separate`,
+`bss_eval`, `load`, `save`, `simulate.gcm`, `simulate.notes`. Estimators in scikit-learn's manners
+(frames in rows): `TLNMF`, `JDNMF`, `ISNMF`, `JointDiagonalizer`. Pictures: `tlnmf.plot`.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from . import simulate
+from ._data import Data
+from ._errors import (
+    ArgumentError,
+    DataError,
+    Error,
+    InputError,
+    NumericError,
+    OptionError,
+    OutOfMemory,
+    OutputError,
+    ShapeError,
+    TooLarge,
+)
+from ._library import LibraryMissing, core
+from ._model import (
+    Model,
+    apply,
+    draw_start,
+    evaluate,
+    fit,
+    joint_diagonalize,
+    load,
+    save,
+    transform,
+    transform_matrix,
+)
+from ._options import Option, options
+from ._record import Record, results
+from ._sound import Separation, bss_eval, separate
+from .estimators import ISNMF, JDNMF, TLNMF
+from .joint import JointDiagonalizer, ajd
+
+__version__: str = core.tlnmf_version().decode()
+__all__ = [
+    "ArgumentError", "Data", "DataError", "Error", "ISNMF", "InputError", "JDNMF",
+    "JointDiagonalizer", "LibraryMissing", "Model", "NumericError", "Option", "OptionError",
+    "OutOfMemory", "OutputError", "Record", "Separation", "ShapeError", "TLNMF", "TooLarge",
+    "__version__", "ajd", "apply", "bss_eval", "draw_start", "evaluate", "fit",
+    "joint_diagonalize", "load", "options", "plot", "results", "save", "separate", "simulate",
+    "transform", "transform_matrix",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name == "plot":  # imports nothing of matplotlib before a picture is asked for
+        import importlib
+
+        return importlib.import_module(".plot", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

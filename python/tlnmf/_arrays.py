@@ -1,0 +1,64 @@
+"""Arrays of the caller as the library wants them: real doubles in C order, without a copy if they are."""
+from __future__ import annotations
+
+import ctypes as c
+from typing import Any, Sequence, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Real = NDArray[np.float64]
+
+
+def as_real(x: Any, name: str, ranks: Sequence[int], numbers_in_objects: bool = False) -> Real:
+    """`x` as float64 in C order. Only an array that is not so already is copied.
+
+    Raises TypeError for values that are no numbers, ValueError for complex or masked ones and for
+    wrong numbers of dimensions.
+
+    >>> as_real([[1, 2], [3, 4]], "Y", (2,)).dtype
+    dtype('float64')
+    """
+    if hasattr(x, "toarray") and hasattr(x, "nnz"):
+        raise TypeError(f"{name} is sparse; the library needs a dense array: use {name}.toarray()")
+    if isinstance(x, np.ma.MaskedArray) and np.any(x.mask):
+        raise ValueError(f"{name} has masked entries; fill them first: {name}.filled(value)")
+    array = np.asarray(x)
+    if array.dtype.kind == "c":
+        raise ValueError(f"{name}: Complex data not supported")
+    if array.dtype.kind not in "fiub" and not (array.dtype.kind == "O" and numbers_in_objects):
+        raise TypeError(f"{name} has dtype {array.dtype}; numbers are needed")
+    array = np.ascontiguousarray(array, dtype=np.float64) if array.ndim else array
+    if array.ndim not in ranks:
+        raise ValueError(
+            f"{name} has {array.ndim} dimensions, shape {array.shape}; "
+            f"{' or '.join(map(str, ranks))} are needed"
+        )
+    return array
+
+
+def shape_of(shape: Sequence[int]) -> Any:
+    """A shape as an array of int64."""
+    return (c.c_int64 * len(shape))(*shape)
+
+
+def address(array: Real) -> int:
+    return int(array.ctypes.data)
+
+
+class _Owner:
+    """Memory of the library that numpy refers to; keeps its owner alive."""
+
+    def __init__(self, owner: Any, pointer: int, shape: Tuple[int, ...]):
+        self.owner = owner
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": np.dtype(np.float64).str,
+            "shape": shape,
+            "data": (pointer, True),  # read-only
+        }
+
+
+def view(owner: Any, pointer: int, shape: Tuple[int, ...]) -> Real:
+    """A read-only array over memory of `owner`, without a copy."""
+    return np.asarray(_Owner(owner, pointer, shape))

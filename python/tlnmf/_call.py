@@ -1,0 +1,196 @@
+"""One call of the library: its context, its settings, callbacks, Ctrl-C, warnings and errors.
+
+A solve runs in a thread of its own while the thread that asked for it waits. That thread stays free
+for Ctrl-C and for the caller's callback, wherever the library reports from; and since OpenMP keeps
+its threads for each thread that called it, a process forked afterwards finds none that are lost.
+"""
+from __future__ import annotations
+
+import _thread
+import ctypes as c
+import queue
+import warnings
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+
+import numpy as np
+
+from ._errors import error_of
+from ._library import HANDLE, LOG, PROGRESS, core, stop_flag
+from ._options import library_name, text_of
+
+State = Dict[str, Any]
+Callback = Callable[[State], Any]
+_INTEGERS = ("start", "starts", "iteration", "iterations")
+_REALS = ("C", "L", "I", "step", "seconds")
+_WAIT = 0.05  # seconds between two looks at signals, should one have gone to another thread
+
+
+class Handle:
+    """An object of the library that is freed with its last reference."""
+
+    __slots__ = ("pointer", "_free", "keep")
+
+    def __init__(self, pointer: c.c_void_p, free: Callable[[c.c_void_p], None]):
+        self.pointer = pointer
+        self._free = free
+        self.keep: Any = None  # memory that the object refers to
+
+    def __del__(self) -> None:
+        free = getattr(self, "_free", None)
+        if free is not None and self.pointer:
+            free(self.pointer)
+
+
+def state_of(record: int) -> State:
+    """What a progress record holds, as a dictionary."""
+    state: State = {"stage": core.tlnmf_get_text(record, b"stage").decode()}
+    for name in _INTEGERS:
+        state[name] = core.tlnmf_get_integer(record, name.encode())
+    for name in _REALS:
+        state[name] = core.tlnmf_get_real(record, name.encode())
+    return state
+
+
+def _raw(argument: Any) -> Any:
+    """An object of this package or an array as ctypes takes it."""
+    owner = getattr(argument, "_handle", argument)
+    if isinstance(owner, Handle):
+        return owner.pointer
+    return owner.ctypes.data if isinstance(owner, np.ndarray) else owner
+
+
+class Call:
+    """A context and what belongs to it. Use one for each call of the public functions."""
+
+    def __init__(self) -> None:
+        pointer = HANDLE()
+        code = core.tlnmf_ctx_create(c.byref(pointer))
+        if code:
+            raise error_of(code, "no memory for a context")
+        self.ctx = pointer
+        self._owner = Handle(pointer, core.tlnmf_ctx_free)
+        self._flag = c.c_int32(0)
+        self._warnings = noted = []  # type: List[str]
+
+        def note(level: int, message: bytes, user: Any) -> None:
+            if level == 1:
+                noted.append(message.decode(errors="replace"))
+
+        self._log = LOG(note)
+        core.tlnmf_ctx_set_log(pointer, self._log, None)
+
+    def check(self, code: int) -> None:
+        """Raises the exception for an error number, with the library's message."""
+        if code:
+            raise error_of(code, core.tlnmf_message(self.ctx).decode(errors="replace"))
+
+    def make(self, function: Any, *arguments: Any, free: Any = None) -> Handle:
+        """Calls a function whose last argument receives a new object.
+
+        Arguments are objects of this package, arrays, or what ctypes takes.
+        """
+        out = HANDLE()
+        self.check(function(self.ctx, *map(_raw, arguments), c.byref(out)))
+        return Handle(out, free or core.tlnmf_record_free)
+
+    def settings(self, task: str, values: Mapping[str, Any], function: str) -> Handle:
+        """Settings of a task; None leaves an option at its default."""
+        settings = self.make(
+            core.tlnmf_settings_create, task.encode(), free=core.tlnmf_settings_free
+        )
+        for name, value in values.items():
+            if value is not None:
+                key = library_name(task, name, function)
+                text = text_of(value).encode()
+                self.check(core.tlnmf_settings_set_text(self.ctx, settings.pointer, key, text))
+        return settings
+
+    @property
+    def stopped(self) -> bool:
+        """Whether Ctrl-C or a callback has ended this call."""
+        return bool(self._flag.value)
+
+    def solve(self, function: Any, *arguments: Any, callback: Optional[Callback] = None) -> Handle:
+        """As `make`, for calls that may take long: can be interrupted, reports to `callback`."""
+        made: Handle = self.away(lambda: self.make(function, *arguments), callback)
+        return made
+
+    def away(self, work: Callable[[], Any], callback: Optional[Callback] = None) -> Any:
+        """Runs `work` in another thread. Ctrl-C and an exception of the callback stop it.
+
+        What `work` needs it must refer to: a second Ctrl-C may end the wait before the work ends.
+        """
+        errand = _Errand(self, work, callback)
+        _thread.start_new_thread(errand.run, ())
+        try:
+            errand.wait()
+        finally:
+            self._flag.value = 1
+        for message in self._warnings:
+            warnings.warn(message, RuntimeWarning, stacklevel=4)
+        self._flag.value = 0
+        return errand.outcome()
+
+
+class _Errand:
+    """Work in one thread, and the thread that waits for it and answers its questions."""
+
+    def __init__(self, call: Call, work: Callable[[], Any], callback: Optional[Callback]):
+        self.call, self.work, self.callback = call, work, callback
+        self.flag = call._flag
+        self.inbox: Any = queue.SimpleQueue()  # states for the callback; None: the work is done
+        self.replies: Any = queue.SimpleQueue()
+        self.result: List[Tuple[Any, Optional[BaseException]]] = []  # one, once it is there
+        self.failure: Optional[BaseException] = None
+
+    def run(self) -> None:
+        """In the thread that works."""
+        ctx, progress = self.call.ctx, PROGRESS(self.report) if self.callback else None
+        if progress is None:
+            core.tlnmf_ctx_set_progress(ctx, stop_flag, c.addressof(self.flag))
+        else:
+            core.tlnmf_ctx_set_progress(ctx, progress, None)
+        try:
+            answer = (self.work(), None)  # type: Tuple[Any, Optional[BaseException]]
+        except BaseException as error:  # to be raised where the caller is
+            answer = (None, error)
+        core.tlnmf_ctx_set_progress(ctx, None, None)
+        self.result.append(answer)
+        self.inbox.put(None)
+
+    def report(self, record: int, user: Any) -> int:
+        """In any thread of the library's: asks the callback, which runs where the caller is."""
+        if core.tlnmf_get_integer(record, b"complete") == 1 and not self.flag.value:
+            self.inbox.put(state_of(record))
+            while not self.flag.value:
+                try:
+                    return int(self.replies.get(timeout=_WAIT))
+                except queue.Empty:  # the answer takes long, or was interrupted
+                    pass
+        return int(self.flag.value)
+
+    def wait(self) -> None:
+        """In the thread that waits. Any exception stops the work, and is kept for later."""
+        while not self.result:
+            try:
+                self.answer()
+            except BaseException as error:  # KeyboardInterrupt, or the callback's own
+                self.flag.value = 1
+                self.failure = self.failure or error
+
+    def answer(self) -> None:
+        while not self.result:
+            try:
+                state = self.inbox.get(timeout=_WAIT)
+            except queue.Empty:
+                continue
+            if state is not None and self.callback is not None:
+                self.replies.put(bool(self.callback(state)))
+
+    def outcome(self) -> Any:
+        value, wrong = self.result[0]
+        if self.failure is not None:
+            raise self.failure
+        if wrong is not None:
+            raise wrong
+        return value

@@ -1,0 +1,93 @@
+"""Data of the library: realisations, covariances or neighbouring frames, compressed without loss."""
+from __future__ import annotations
+
+from typing import Any, Optional, Union
+
+import numpy as np
+
+from ._arrays import address, as_real, shape_of
+from ._call import Call
+from ._library import core
+from ._record import Record
+
+
+class Data:
+    """Frames as the solvers want them. Give one of Y and covariances.
+
+    Parameters
+    ----------
+    Y : array (M, N) or (S, M, N)
+        Frames of length M in N columns; S realisations. Not copied if float64 in C order.
+    covariances : array (N, M, M)
+        Symmetric and positive semidefinite, instead of Y.
+    weights : array (N,), optional
+        Weights of the frames in joint diagonalisation.
+    block, moving : int, optional
+        Every `block` frames become one frame; or the `moving` frames around each do.
+
+    >>> data = Data([[1.0, 2.0, 0.5], [0.0, 1.0, 2.0]])
+    >>> data.M, data.N, data.S
+    (2, 3, 1)
+    """
+
+    M: int
+    N: int
+    S: int
+
+    def __init__(
+        self,
+        Y: Any = None,
+        *,
+        covariances: Any = None,
+        weights: Any = None,
+        block: Optional[int] = None,
+        moving: Optional[int] = None,
+    ):
+        if (Y is None) == (covariances is None):
+            raise TypeError("give either Y or covariances")
+        if (block is not None) + (moving is not None) + (covariances is not None) > 1:
+            raise TypeError("give at most one of block, moving and covariances")
+        call, free = Call(), core.tlnmf_data_free
+        if covariances is not None:
+            x = as_real(covariances, "covariances", (3,))
+            arguments = (x, shape_of(x.shape))
+            self._handle = call.make(core.tlnmf_data_from_covariances, *arguments, free=free)
+        else:
+            x = as_real(Y, "Y", (2, 3))
+            x = x[np.newaxis] if x.ndim == 2 else x
+            arguments = (x, shape_of(x.shape))
+            B = block if block is not None else moving
+            if B is None:
+                make = core.tlnmf_data_from_realisations
+                self._handle = call.make(make, *arguments, free=free)
+            else:
+                make, kind = core.tlnmf_data_from_neighbours, int(block is None)
+                self._handle = call.make(make, *arguments, kind, int(B), free=free)
+        for name in ("M", "N", "S", "columns"):
+            key = name.encode()
+            value = core.tlnmf_get_integer(core.tlnmf_data_record(self._handle.pointer), key)
+            setattr(self, name, value)
+        if weights is not None:
+            w = as_real(weights, "weights", (1,))
+            if len(w) != self.N:
+                raise ValueError(f"weights has {len(w)} entries for N = {self.N} frames")
+            call.check(core.tlnmf_data_set_weights(call.ctx, self._handle.pointer, address(w)))
+
+    def __repr__(self) -> str:
+        return f"<Data: S = {self.S}, M = {self.M}, N = {self.N}>"
+
+
+def data_of(Y: Any, covariances: Any = None, weights: Any = None) -> Data:
+    """Data as they are, or made of arrays."""
+    if isinstance(Y, Data):
+        if covariances is not None or weights is not None:
+            raise TypeError("Data hold covariances and weights already")
+        return Y
+    return Data(Y, covariances=covariances, weights=weights)
+
+
+def start_of(start: Union[None, Record, Any]) -> Optional[Record]:
+    """A start as a record: a model, or a mapping with any of Phi, W, H."""
+    if start is None or isinstance(start, Record):
+        return start
+    return Record.of(start)

@@ -1,0 +1,66 @@
+"""Errors of the library as exceptions; their text is the library's message, which names the culprit."""
+from __future__ import annotations
+
+from typing import Dict, Type
+
+
+class Error(Exception):
+    """Any error that libtlnmf reports. `code` is its number in tlnmf/tlnmf.h."""
+
+    code = 0
+
+
+class OptionError(Error, ValueError):
+    """An option is unknown, out of range, or contradicts another."""
+
+
+class ShapeError(Error, ValueError):
+    """Arrays whose shapes do not fit together."""
+
+
+class DataError(Error, ValueError):
+    """Values that cannot be used: NaN, all zeros, not orthogonal, .."""
+
+
+class OutOfMemory(Error, MemoryError):
+    """Memory ran out."""
+
+
+class TooLarge(Error, OverflowError):
+    """A size that BLAS or the address space cannot hold."""
+
+
+class NumericError(Error, ArithmeticError):
+    """LAPACK failed, or a run ended in NaN."""
+
+
+class ArgumentError(Error, TypeError):
+    """An object is missing, or has the wrong type."""
+
+
+class InputError(Error, OSError):
+    """A file cannot be read or understood."""
+
+
+class OutputError(Error, OSError):
+    """A file cannot be written."""
+
+
+_CLASSES: Dict[int, Type[Error]] = {
+    1: OptionError,
+    2: ShapeError,
+    3: DataError,
+    4: OutOfMemory,
+    5: TooLarge,
+    6: NumericError,
+    8: ArgumentError,
+    9: InputError,
+    10: OutputError,
+}
+
+
+def error_of(code: int, message: str) -> Error:
+    """The exception for an error number of the library."""
+    error = _CLASSES.get(code, Error)(message)
+    error.code = code
+    return error

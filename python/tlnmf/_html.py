@@ -1,0 +1,46 @@
+"""How a notebook shows a model: the headline, convergence and the strongest atoms, as HTML and SVG."""
+from __future__ import annotations
+
+import html
+from typing import Any, Sequence
+
+import numpy as np
+
+
+def polyline(y: Sequence[float], width: int = 180, height: int = 36) -> str:
+    """A line chart without axes."""
+    values = np.asarray(y, dtype=float)
+    values = values[np.isfinite(values)]
+    if len(values) < 2:
+        return ""
+    span = float(np.ptp(values)) or 1.0
+    x = np.linspace(1, width - 1, len(values))
+    up = height - 2 - (values - values.min()) / span * (height - 4)
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, up))
+    return (
+        f'<svg width="{width}" height="{height}"><polyline points="{points}" fill="none" '
+        'stroke="#2a6fbb" stroke-width="1.2"/></svg>'
+    )
+
+
+def table_html(model: Any, atoms: int = 4) -> str:
+    """A model as a table."""
+    rows = []
+    for name in ("C", "L", "I", "eps", "certificate"):
+        if name in model and np.isfinite(model[name]):
+            rows.append((name, f"{model[name]:.8g}"))
+    stop = f"{model.get('outcome', 'not run')} after {model.get('iterations', 0)} iterations"
+    rows.append(("stopped", html.escape(stop)))
+    trace = [n for n in ("trace.C", "trace.L") if n in model]
+    if trace:  # the distance from the last value, on a logarithmic scale
+        values = np.asarray(model[trace[0]])
+        values = values[np.isfinite(values)]
+        gap = np.log10(np.maximum(values - values.min(), 1e-12)) if len(values) else values
+        rows.append(("convergence", polyline(gap)))
+    if "Phi" in model and "energy" in model:
+        order = np.argsort(model["energy"])[::-1][:atoms]
+        rows.append(("atoms", " ".join(polyline(model["Phi"][m], 110, 30) for m in order)))
+    size = ", ".join(f"{n} = {model[n]}" for n in ("M", "N", "K") if n in model)
+    head = html.escape(f"{model.get('method', 'model')}: {size}")
+    body = "".join(f"<tr><th align=left>{a}</th><td>{b}</td></tr>" for a, b in rows)
+    return f"<table><caption>{head}</caption>{body}</table>"

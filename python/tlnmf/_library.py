@@ -1,0 +1,124 @@
+"""Finds libtlnmf and libtlnmf_io, loads them, and declares the functions of their headers."""
+from __future__ import annotations
+
+import ctypes as c
+import os
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+HANDLE = c.c_void_p
+INTEGERS = c.POINTER(c.c_int64)
+PROGRESS = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_void_p)
+LOG = c.CFUNCTYPE(None, c.c_int, c.c_char_p, c.c_void_p)
+
+# One letter a type: p a handle or pointer, P where a handle is written, s text, z size_t, q int64,
+# Q uint64, d double, i enum or int32, I int64 array, D address of doubles, v nothing.
+_TYPES: Dict[str, Any] = {
+    "p": HANDLE, "P": c.POINTER(HANDLE), "s": c.c_char_p, "z": c.c_size_t, "q": c.c_int64,
+    "Q": c.c_uint64, "d": c.c_double, "i": c.c_int, "I": INTEGERS, "D": c.c_void_p, "v": None,
+}  # fmt: skip
+
+# Name, what is returned, parameters: as in tlnmf/tlnmf.h, sound.h and paper.h.
+_CORE = """
+version s -; blas s -; error_name s i; outcome_name s i; ctx_create i P; ctx_free v p
+ctx_set_log v ppp; ctx_set_progress v ppp; message s p; record_create i pP; record_free v p
+record_count z p; record_name s pz; record_type i ps; get_integer q ps; get_real d ps; get_text s ps
+get_text_at s psz; get_array D psDI; set_integer i ppsq; set_real i ppsd; set_text i ppss
+set_texts i ppspz; set_array i ppsDiI; record_pack i ppDp; record_unpack i pDzP; result_count z -
+result_name s z; result_type i z; result_shape s z; result_where s z; result_help s z
+settings_create i psP; settings_free v p; settings_set_text i ppss; settings_check i pp
+settings_get_text s psDz
+task_name s z; option_name s sz; option_kind_of i ss; option_help s ss; option_choices s ss
+option_default s ssDz; option_range i ssDD; data_from_realisations i pDIP
+data_from_covariances i pDIP; data_from_neighbours i pDIiqP; data_set_weights i ppD; data_record p p
+data_free v p; fit i ppppP; diagonalise i ppppP; apply i ppppP; evaluate i pppP; draw_start i pppqP
+memory i pppD; transform_matrix i psqD; atoms i ppdqP; sound_from_array i pDqqdP
+sound_add_label i ppsdd; sound_free v p; separate i pppP; stems_plan i ppppP; stems_array i ppppDP
+activations i ppppP; score i pDDIpP; simulate_gcm i ppP; simulate_notes i pDqP
+random_phases i pQiqD; transform_distance i pqDDD; principal_angles i pqqDDD
+"""
+_IO = "io_read_array i psP; io_write_model i psp; io_read_model i psP; io_read_labels i psP"
+
+
+class LibraryMissing(ImportError):
+    """libtlnmf or libtlnmf_io, or a library that they need, could not be loaded."""
+
+
+def _folders() -> List[Path]:
+    """Where the libraries may be: what TLNMF_LIBRARY says, or beside this package."""
+    named = os.environ.get("TLNMF_LIBRARY")
+    if named:
+        path = Path(named)
+        return [path if path.is_dir() else path.parent]
+    return [Path(__file__).parent / "_lib"]
+
+
+def _load_bundled(folder: Path, library: str) -> None:
+    """Libraries of others that a wheel may carry; listed so that each follows what it needs."""
+    order = folder / f"{library}.order"
+    if order.exists():
+        for name in order.read_text().split():
+            c.CDLL(str(folder / name))
+
+
+def _open(name: str) -> Any:
+    file = f"lib{name}.so"
+    soname = file + ".0.2"  # as docs/library.md promises it for versions 0.2.x
+    wrong = []
+    for folder in _folders():
+        for path in (folder / soname, folder / file):
+            if path.exists():
+                _load_bundled(folder, name)
+                try:
+                    return c.CDLL(str(path))
+                except OSError as error:
+                    wrong.append(str(error))
+    if not os.environ.get("TLNMF_LIBRARY"):
+        try:
+            return c.CDLL(soname)
+        except OSError as error:
+            wrong.append(str(error))
+    raise LibraryMissing(
+        f"cannot load {file}: {'; '.join(wrong) or 'it is not there'}. Install the library "
+        "(./run install), or let TLNMF_LIBRARY name the folder that it is in."
+    )
+
+
+def _declare(library: Any, table: str) -> None:
+    for row in table.replace("\n", ";").split(";"):
+        if row.strip():
+            name, returns, parameters = row.split()
+            function = getattr(library, "tlnmf_" + name)
+            function.restype = _TYPES[returns]
+            function.argtypes = [_TYPES[p] for p in parameters.replace("-", "")]
+
+
+core: Any = _open("tlnmf")
+_declare(core, _CORE)
+
+# Native: set as the progress function, it stops a run once an int32 is not 0. No Python runs, so
+# that a fit without callback never waits for the interpreter.
+stop_flag = c.cast(core.tlnmf_stop_flag, c.c_void_p)
+
+_io: Optional[Any] = None
+
+
+def io() -> Any:
+    """libtlnmf_io, loaded when the first file is read or written (it brings HDF5 with it)."""
+    global _io
+    if _io is None:
+        _io = _open("tlnmf_io")
+        _declare(_io, _IO)
+    return _io
+
+
+def names(function: Any, *of: Any) -> List[str]:
+    """The texts of a table that is asked by index, until there is no more."""
+    found: List[str] = []
+    while True:
+        text = function(*of, len(found))
+        if text is None:
+            return found
+        found.append(text.decode())
+
+

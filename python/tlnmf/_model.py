@@ -1,0 +1,273 @@
+"""Models: fitting, joint diagonalisation, new data, files, and how a notebook shows them."""
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+
+import numpy as np
+
+from ._arrays import Real, address, as_real
+from ._call import Call, Callback
+from ._data import Data, data_of, start_of
+from ._html import table_html
+from ._library import core, io
+from ._options import documented
+from ._progress import Progress
+from ._record import Record
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Model(Record):
+    """What a fit found: `Phi` (M, M), `W` (M, K), `H` (K, N), `C`, `L`, `I`, `outcome`, ..
+
+    >>> import tlnmf
+    >>> Y = tlnmf.simulate.gcm(s=5, m=6, n=20, kbar=2).Y
+    >>> model = tlnmf.fit(Y, k=2, trace=True)
+    >>> model.W.shape, model.H.shape, model.converged, len(model.history["C"]) > 1
+    ((6, 2), (2, 20), True, True)
+    """
+
+    @property
+    def converged(self) -> bool:
+        """Whether the run stopped because nothing changed any more."""
+        return self["outcome"] in ("converged", "stationary")
+
+    @property
+    def history(self) -> Dict[str, Real]:
+        """The trace: stage, iteration, C, L, I, step, seconds; {} without the option `trace`."""
+        return {name[6:]: self[name] for name in self if name.startswith("trace.")}
+
+    def apply(self, Y: Any, **options: Any) -> Record:
+        """H of new data with Phi and W kept; see `tlnmf.apply`."""
+        return apply(self, Y, **options)
+
+    def save(self, path: Path) -> None:
+        """Writes one HDF5 file, all or nothing; see `tlnmf.load`."""
+        save(path, self)
+
+    def atoms(self, rate: float = 1.0, count: int = 8) -> Record:
+        """The strongest rows of Phi as cosines: row, energy, frequency, note, cents, error, .."""
+        count = min(count, int(self["Phi"].shape[0]))
+        return Record(Call().make(core.tlnmf_atoms, self, rate, count))
+
+    def __repr__(self) -> str:
+        of = ", ".join(f"{n} = {self[n]}" for n in ("method", "M", "N", "K") if n in self)
+        values = ", ".join(f"{n} = {self[n]:.6g}" for n in ("C", "L", "I") if n in self)
+        return f"<Model: {of}; {values}; {self.get('outcome', 'not run')}>"
+
+    def _repr_html_(self) -> str:
+        return table_html(self)
+
+
+@documented("fit")
+def fit(
+    Y: Any = None,
+    k: Optional[int] = None,
+    *,
+    covariances: Any = None,
+    start: Union[None, Record, Mapping[str, Any]] = None,
+    callback: Optional[Callback] = None,
+    progress: bool = False,
+    **options: Any,
+) -> Model:
+    """Learns an orthogonal Phi and nonnegative W, H such that the power of Phi Y is close to W H.
+
+    Parameters
+    ----------
+    Y : array (M, N) or (S, M, N), or Data
+        N frames of length M in columns; S realisations of them.
+    k : int
+        The number of components K.
+    covariances : array (N, M, M), optional
+        Covariances of the frames, instead of Y.
+    start : Model or mapping, optional
+        Any of Phi (M, M), W (M, K), H (K, N) to start from. Zeros of W and H stay.
+    callback : function, optional
+        Is called with a dictionary (stage, start, starts, iteration, iterations, C, L, I, step,
+        seconds) after an iteration. True stops the run; an exception does, too, and is raised here.
+    progress : bool
+        Shows a bar (tqdm, if it is there).
+    {options}
+
+    Returns
+    -------
+    Model
+        A mapping with Phi (M, M), W (M, K), H (K, N), C, L, I, outcome, ..
+
+    Examples
+    --------
+    >>> import tlnmf
+    >>> model = tlnmf.fit(tlnmf.simulate.gcm(s=5, m=6, n=20, kbar=2).Y, k=2, seed=3)
+    >>> model.Phi.shape, bool(abs(model.C - model.L - model.I) < 1e-6)
+    ((6, 6), True)
+    """
+    data, call = data_of(Y, covariances), Call()
+    settings = call.settings("fit", {"k": k, **options}, "fit")
+    with Progress(progress, callback) as report:
+        arguments = (data, settings, start_of(start))
+        return Model(call.solve(core.tlnmf_fit, *arguments, callback=report))
+
+
+def whitener(C: Real, weights: Optional[Real] = None) -> Real:
+    """The symmetric inverse square root of the mean covariance, (M, M)."""
+    mean = np.average(C, axis=0, weights=weights)
+    values, vectors = np.linalg.eigh((mean + mean.T) / 2)
+    if values[0] <= values[-1] * len(values) * np.finfo(float).eps:
+        raise ValueError(
+            "the mean covariance is singular and cannot be whitened: "
+            f"its eigenvalues go from {values[0]:.3g} to {values[-1]:.3g}"
+        )
+    return np.asarray((vectors / np.sqrt(values)) @ vectors.T)
+
+
+@documented("jd", skip=("whiten",))
+def joint_diagonalize(
+    C: Any,
+    weights: Any = None,
+    *,
+    whiten: bool = False,
+    start: Any = None,
+    callback: Optional[Callback] = None,
+    progress: bool = False,
+    **options: Any,
+) -> Tuple[Real, Model]:
+    """Makes the N covariances as diagonal as possible, all by one matrix.
+
+    Parameters
+    ----------
+    C : array (N, M, M), or Data
+        Symmetric and positive semidefinite matrices.
+    weights : array (N,), optional
+        Not negative; only their ratios matter.
+    whiten : bool
+        First turns the weighted mean of C into the identity, so that the result need not be
+        orthogonal (as in independent component analysis). `info.Phi` is then the rotation alone.
+    start : array (M, M), optional
+        An orthogonal matrix to start from; of the whitened matrices with `whiten`.
+    callback, progress
+        As for `fit`.
+    {options}
+
+    Returns
+    -------
+    Phi : array (M, M)
+        Phi @ C[n] @ Phi.T is nearly diagonal. Orthogonal unless whitened.
+    info : Model
+        L, outcome, iterations, ..
+
+    Examples
+    --------
+    >>> import numpy as np, tlnmf
+    >>> A = np.random.RandomState(0).randn(3, 3)
+    >>> C = np.array([A @ np.diag(d) @ A.T for d in ([1, 2, 3], [3, 1, 2], [1, 3, 1])])
+    >>> Phi, info = tlnmf.joint_diagonalize(C, whiten=True)
+    >>> D = Phi @ C @ Phi.T
+    >>> bool(abs(D[0] - np.diag(np.diag(D[0]))).max() < 1e-5)
+    True
+    """
+    call, before = Call(), None
+    if isinstance(C, Data):
+        if whiten:
+            raise TypeError("whiten needs the covariances, not Data")
+        data = data_of(C, None, weights)
+    else:
+        x = as_real(C, "C", (3,))
+        data = Data(covariances=x, weights=weights)
+        if whiten:  # the library has checked the matrices and the weights
+            before = whitener(x, None if weights is None else as_real(weights, "weights", (1,)))
+            x = before @ x @ before.T
+            x = (x + x.transpose(0, 2, 1)) / 2  # symmetric to the last bit again
+            data = Data(covariances=x, weights=weights)
+    settings = call.settings("jd", options, "joint_diagonalize")
+    first = None if start is None else start_of(start if isinstance(start, Record) else {"Phi": start})
+    with Progress(progress, callback) as report:
+        arguments = (data, settings, first)
+        info = Model(call.solve(core.tlnmf_diagonalise, *arguments, callback=report))
+    Phi = np.array(info["Phi"])
+    return (Phi if before is None else Phi @ before), info
+
+
+@documented("apply")
+def apply(
+    model: Record,
+    Y: Any = None,
+    *,
+    covariances: Any = None,
+    callback: Optional[Callback] = None,
+    **options: Any,
+) -> Record:
+    """H of new data with the model's Phi, W and eps kept.
+
+    Parameters
+    ----------
+    model : Model
+    Y : array (M, N) or (S, M, N), or Data
+        New frames of the model's length M.
+    covariances : array (N, M, M), optional
+        Instead of Y.
+    {options}
+
+    Returns
+    -------
+    Record
+        H (K, N), C, L, I, outcome, and X (M, columns), V (M, N) if asked for.
+
+    >>> import tlnmf
+    >>> Y = tlnmf.simulate.gcm(s=5, m=6, n=20, kbar=2).Y
+    >>> model = tlnmf.fit(Y, k=2)
+    >>> tlnmf.transform(model, Y[:, :, :4]).H.shape
+    (2, 4)
+    """
+    data, call = data_of(Y, covariances), Call()
+    settings = call.settings("apply", options, "apply")
+    arguments = (model, data, settings)
+    return Record(call.solve(core.tlnmf_apply, *arguments, callback=callback))
+
+
+transform = apply
+
+
+def evaluate(Y: Any, point: Union[Record, Mapping[str, Any]], *, covariances: Any = None) -> Record:
+    """C, L, I and the gradient (M, M) at a point: a mapping with Phi, W, H and eps."""
+    data = data_of(Y, covariances)
+    return Record(Call().make(core.tlnmf_evaluate, data, start_of(point)))
+
+
+def draw_start(Y: Any, p: int = 0, *, covariances: Any = None, **options: Any) -> Record:
+    """Start number `p` of a fit with these options: Phi (M, M), W (M, K), H (K, N)."""
+    data, call = data_of(Y, covariances), Call()
+    settings = call.settings("fit", options, "draw_start")
+    return Record(call.make(core.tlnmf_draw_start, data, settings, int(p)))
+
+
+def transform_matrix(kind: str, M: int) -> Real:
+    """The matrix (M, M) of a fixed transform: "dct", "dft" or "identity".
+
+    >>> transform_matrix("identity", 2)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    if M < 1:
+        raise ValueError(f"M = {M} is less than 1")
+    Phi, call = np.empty((M, M)), Call()
+    call.check(core.tlnmf_transform_matrix(call.ctx, kind.encode(), M, address(Phi)))
+    return Phi
+
+
+def load(path: Path) -> Model:
+    """The model of a file that `save` or the program `tlnmf` has written."""
+    os.stat(path)  # a file that is not there is a FileNotFoundError, as everywhere in Python
+    return Model(Call().make(io().tlnmf_io_read_model, os.fsencode(path)))
+
+
+def save(path: Path, model: Record) -> None:
+    """Writes a model to one HDF5 file, all or nothing, as the program `tlnmf` does."""
+    call = Call()
+    call.check(io().tlnmf_io_write_model(call.ctx, os.fsencode(path), model._handle.pointer))
+
+
+__all__: List[str] = [
+    "Model", "fit", "joint_diagonalize", "apply", "transform", "evaluate", "draw_start",
+    "transform_matrix", "load", "save",
+]  # fmt: skip

@@ -1,0 +1,136 @@
+"""Records of the library as mappings: names to integers, reals, texts, lists of texts and arrays."""
+from __future__ import annotations
+
+import ctypes as c
+from typing import Any, Dict, Iterator, List, Mapping, Tuple, Type, TypeVar
+
+import numpy as np
+
+from ._arrays import address, as_real, shape_of, view
+from ._call import Call, Handle
+from ._library import core, names
+
+_MAX_RANK = 4
+R = TypeVar("R", bound="Record")
+
+
+class Record(Mapping[str, Any]):
+    """A set of named values, as a mapping; names without a dot are attributes, too.
+
+    Arrays are read-only views of the library's memory: no copy is made, and the memory lives as
+    long as a view does. Records can be pickled. `tlnmf.results()` explains the names.
+
+    >>> r = Record.of({"eps": 0.5, "Phi": [[1.0, 0.0], [0.0, 1.0]], "names": ["a", "b"]})
+    >>> r["eps"], r.Phi.shape, r["names"], sorted(r)
+    (0.5, (2, 2), ['a', 'b'], ['Phi', 'eps', 'names'])
+    >>> import pickle
+    >>> pickle.loads(pickle.dumps(r))["names"]
+    ['a', 'b']
+    """
+
+    _handle: Handle
+
+    def __init__(self, handle: Handle):
+        self._handle = handle
+
+    @classmethod
+    def of(cls: Type[R], values: Mapping[str, Any]) -> R:
+        """A record with these values: numbers, texts, lists of texts, arrays."""
+        call = Call()
+        record = cls(call.make(core.tlnmf_record_create))
+        for name, value in values.items():
+            _set(call, record._handle.pointer, name, value)
+        return record
+
+    @classmethod
+    def unpack(cls: Type[R], packed: bytes) -> R:
+        """The record that `pack` made bytes of."""
+        return cls(Call().make(core.tlnmf_record_unpack, packed, len(packed)))
+
+    def pack(self) -> bytes:
+        """The record as bytes, the same on every machine, with a checksum."""
+        call, size = Call(), c.c_size_t(0)
+        call.check(core.tlnmf_record_pack(call.ctx, self._handle.pointer, None, c.byref(size)))
+        packed = c.create_string_buffer(size.value)
+        call.check(core.tlnmf_record_pack(call.ctx, self._handle.pointer, packed, c.byref(size)))
+        return packed.raw[: size.value]
+
+    def __getitem__(self, name: str) -> Any:
+        record, key = self._handle.pointer, str(name).encode()
+        kind = core.tlnmf_record_type(record, key)
+        if kind == 1:
+            return core.tlnmf_get_integer(record, key)
+        if kind == 2:
+            return core.tlnmf_get_real(record, key)
+        if kind == 3:
+            return core.tlnmf_get_text(record, key).decode(errors="replace")
+        if kind == 4:
+            return names(core.tlnmf_get_text_at, record, key)
+        if kind == 5:
+            rank, shape = c.c_int32(0), (c.c_int64 * _MAX_RANK)()
+            pointer = core.tlnmf_get_array(record, key, c.byref(rank), shape)
+            return view(self._handle, pointer, tuple(shape[: rank.value]))
+        raise KeyError(name)
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_"):
+            try:
+                return self[name]
+            except KeyError:
+                pass
+        raise AttributeError(f"{type(self).__name__} has no {name!r}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(names(core.tlnmf_record_name, self._handle.pointer))
+
+    def __len__(self) -> int:
+        return int(core.tlnmf_record_count(self._handle.pointer))
+
+    def __contains__(self, name: object) -> bool:
+        return bool(core.tlnmf_record_type(self._handle.pointer, str(name).encode()))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Record) and self.pack() == other.pack()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __dir__(self) -> List[str]:
+        return sorted(set(object.__dir__(self)) | {n for n in self if n.isidentifier()})
+
+    def _ipython_key_completions_(self) -> List[str]:
+        return list(self)
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return type(self).unpack, (self.pack(),)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {', '.join(self)}>"
+
+
+def _set(call: Call, record: Any, name: str, value: Any) -> None:
+    key = name.encode()
+    if isinstance(value, str):
+        call.check(core.tlnmf_set_text(call.ctx, record, key, value.encode()))
+    elif isinstance(value, (bool, int, np.integer)):
+        call.check(core.tlnmf_set_integer(call.ctx, record, key, int(value)))
+    elif isinstance(value, (float, np.floating)):
+        call.check(core.tlnmf_set_real(call.ctx, record, key, float(value)))
+    elif isinstance(value, (list, tuple)) and value and all(isinstance(v, str) for v in value):
+        texts = (c.c_char_p * len(value))(*[v.encode() for v in value])
+        call.check(core.tlnmf_set_texts(call.ctx, record, key, texts, len(value)))
+    else:
+        x = as_real(value, name, range(1, _MAX_RANK + 1))
+        shape = shape_of(x.shape)
+        call.check(core.tlnmf_set_array(call.ctx, record, key, address(x), x.ndim, shape))
+
+
+def results() -> Dict[str, str]:
+    """The names that the library uses in records, and what they mean.
+
+    >>> results()["Phi"].startswith("the orthogonal transform")
+    True
+    """
+    count = core.tlnmf_result_count()
+    return {
+        core.tlnmf_result_name(i).decode(): core.tlnmf_result_help(i).decode() for i in range(count)
+    }

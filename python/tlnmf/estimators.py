@@ -1,0 +1,282 @@
+"""Estimators in scikit-learn's manners: TLNMF, JDNMF, ISNMF. Samples are rows.
+
+A row of X is a frame: X is Y transposed, n_samples is N, n_features is the frame length M. Several
+realisations of the same frames are an X of shape (S, N, M). `components_` is W transposed and
+`activations_` is H transposed, as in scikit-learn's NMF.
+"""
+from __future__ import annotations
+
+import ctypes as c
+import inspect
+import warnings
+from typing import Any, ClassVar, Dict, Optional, Tuple, TypeVar
+
+import numpy as np
+
+from ._arrays import Real, address, as_real, shape_of
+from ._base import Estimator, Output, not_fitted, seed_of
+from ._call import Call
+from ._data import Data
+from ._html import table_html
+from ._library import core
+from ._model import Model, Path, fit as fit_model, load
+from ._options import describe, parameters
+
+# As scikit-learn calls them; `transform` is a method there.
+_RENAMED = {"k": "n_components", "seed": "random_state", "transform": "init_transform"}
+_METHOD = ("method",)  # the class says it
+T = TypeVar("T", bound="_Factorisation")
+
+_DOC = """{purpose}
+
+    Parameters
+    ----------
+{options}
+
+    Attributes
+    ----------
+    transform_matrix_ : array (M, M)
+        Phi: a row is an atom.
+    components_ : array (K, M)
+        W transposed: the spectrum of each component over the rows of Phi.
+    activations_ : array (N, K)
+        H transposed, as the fit ended.
+    history_ : dict of arrays
+        C, L, I, step, seconds of every iteration; {{}} without trace=True.
+    stop_reason_ : str
+    n_iter_ : int
+    reconstruction_err_ : float
+        I, the Itakura-Saito divergence of the power from W H.
+    certificate_ : float
+        Upper bound on C - C*, or NaN; see certify.
+    model_ : Model
+        All that the library reports.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    """
+
+
+class _Factorisation(Output, Estimator):
+    """What the three estimators share; they differ in the method and in what X holds."""
+
+    _method: ClassVar[str]
+    n_components: int
+    random_state: Any
+    model_: Model
+    transform_matrix_: Real
+    components_: Real
+    activations_: Real
+    history_: Dict[str, Real]
+    stop_reason_: str
+    n_iter_: int
+    reconstruction_err_: float
+    certificate_: float
+
+    def __init_subclass__(cls) -> None:
+        defaults = {"n_components": 2}
+        found = parameters("fit", _METHOD + cls._hidden(), _RENAMED)
+        keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        first = inspect.Parameter("self", keyword)
+        listed = [
+            p.replace(kind=keyword, default=defaults.get(p.name, p.default))
+            if p.name == "n_components"
+            else p
+            for p in found.values()
+        ]
+
+        def __init__(self: Any, n_components: int = 2, **options: Any) -> None:
+            self._assign({"n_components": n_components, **options})
+
+        __init__.__signature__ = inspect.Signature([first] + listed)  # type: ignore[attr-defined]
+        cls.__init__ = __init__  # type: ignore[assignment]
+        text = describe("fit", _METHOD + cls._hidden(), _RENAMED, "    ")
+        text = text.replace(
+            "default None\n        rank: the number of components (required)",
+            "default 2\n        The number of components K.",
+        )
+        cls.__doc__ = _DOC.format(purpose=(cls.__doc__ or "").strip(), options=text)
+
+    def __init__(self, n_components: int = 2, **options: Any) -> None:  # see __init_subclass__
+        raise NotImplementedError
+
+    @classmethod
+    def _hidden(cls) -> Tuple[str, ...]:
+        return ()
+
+    def _frames(self, x: Real) -> Real:
+        """Rows of X as Y (S, M, N)."""
+        y = x[np.newaxis] if x.ndim == 2 else x
+        return np.ascontiguousarray(y.transpose(0, 2, 1))
+
+    def _options(self) -> Dict[str, Any]:
+        values = self.get_params()
+        for option, name in _RENAMED.items():
+            if name in values:
+                values[option] = values.pop(name)
+        values["seed"] = seed_of(values["seed"])
+        values["method"] = self._method
+        return values
+
+    def fit(self: T, X: Any, y: Any = None) -> T:
+        """Learns from the rows of X: (N, M), or (S, N, M) with S realisations. y is ignored."""
+        x = self._check(X, (2, 3), reset=True)
+        options, y_ = self._options(), self._frames(x)
+        if x.any():
+            self._keep(fit_model(Data(y_), options.pop("k"), **options))
+        else:
+            self._keep(_silence(y_.shape, options))
+        return self
+
+    def _keep(self, model: Model) -> None:
+        """The attributes that scikit-learn and the docstring promise."""
+        self.model_ = model
+        self.transform_matrix_ = np.array(model["Phi"])
+        self.components_ = np.array(model["W"].T, order="C")
+        self.activations_ = np.array(model["H"].T, order="C") if "H" in model else np.empty((0, 0))
+        self.history_ = {name: np.array(x) for name, x in model.history.items()}
+        self.stop_reason_ = str(model.get("outcome", ""))
+        self.n_iter_ = max(1, int(model.get("iterations", 1)))
+        self.reconstruction_err_ = float(model.get("I", np.nan))
+        self.certificate_ = float(model.get("certificate", np.nan))
+        self.n_features_in_ = int(self.transform_matrix_.shape[0])
+
+    def _applied(self, X: Any) -> Tuple[Real, Real]:
+        """H transposed (N, K), and C of each frame. A frame depends on no other."""
+        if not hasattr(self, "model_"):
+            raise not_fitted(self)
+        y = self._frames(self._check(X, (2, 3), reset=False))
+        S, M, N = y.shape
+        H, C = np.empty((N, len(self.components_))), np.empty(N)
+        columns = np.ascontiguousarray(y.transpose(2, 0, 1))
+        silent = ~columns.any(axis=(1, 2))
+        eps = self.model_["eps"]
+        shape, call, row = shape_of((S, M, 1)), Call(), 8 * H.shape[1]
+        settings = call.settings("apply", {"threads": 1}, "transform")
+        make, free = core.tlnmf_data_from_realisations, core.tlnmf_data_free
+
+        def work() -> None:
+            for n in range(N):
+                if call.stopped:
+                    return
+                if silent[n]:  # (0 + eps) / (W h + eps) + log(W h + eps) is least at h = 0
+                    H[n], C[n] = 0.0, M * (1.0 + np.log(eps))
+                    continue
+                data = call.make(make, columns[n], shape, free=free)
+                record = call.make(core.tlnmf_apply, self.model_, data, settings)
+                pointer = core.tlnmf_get_array(record.pointer, b"H", None, None)
+                c.memmove(address(H) + n * row, pointer, row)
+                C[n] = core.tlnmf_get_real(record.pointer, b"C")
+
+        call.away(work)
+        return H, C
+
+    def transform(self, X: Any) -> Any:
+        """Activations (N, K) of the rows of X, with Phi and W kept. Each row on its own."""
+        return self._output(self._applied(X)[0], X)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """fit, then transform of the same X."""
+        return self.fit(X, y).transform(X)
+
+    def inverse_transform(self, H: Any) -> Any:
+        """Expected power of the coefficients, (N, M): H @ components_. Signs are not in H."""
+        if not hasattr(self, "model_"):
+            raise not_fitted(self)
+        h = as_real(H, "H", (2,), numbers_in_objects=True)
+        if h.shape[1] != len(self.components_):
+            raise ValueError(f"H has {h.shape[1]} columns for {len(self.components_)} components")
+        return h @ self.components_
+
+    def score_samples(self, X: Any) -> Real:
+        """Log-likelihood of each row, y ~ N(0, Phi' diag(W h + eps) Phi), at the h that fits it."""
+        C = self._applied(X)[1]
+        return np.asarray(-0.5 * (C + self.n_features_in_ * np.log(2 * np.pi)))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log-likelihood of a row: the paper's Gaussian model on held-out data."""
+        return float(np.mean(self.score_samples(X)))
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the columns that transform returns: tlnmf0, tlnmf1, .."""
+        if not hasattr(self, "model_"):
+            raise not_fitted(self)
+        name = type(self).__name__.lower()
+        return np.asarray([f"{name}{i}" for i in range(len(self.components_))], dtype=object)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def save(self, path: Path) -> None:
+        """Writes the model to an HDF5 file that `load` and the program `tlnmf` read."""
+        if not hasattr(self, "model_"):
+            raise not_fitted(self)
+        self.model_.save(path)
+
+    @classmethod
+    def load(cls: Any, path: Path) -> Any:
+        """A fitted estimator from a file of `save` or of the program."""
+        model = load(path)
+        estimator = cls(n_components=int(model["W"].shape[1]))
+        estimator._keep(model)
+        return estimator
+
+    def _more_tags(self) -> Dict[str, Any]:
+        return {"preserves_dtype": [np.float64]}
+
+    def _repr_html_(self) -> Optional[str]:
+        if not hasattr(self, "model_"):
+            return f"<pre>{self!r}</pre>"
+        return table_html(self.model_)
+
+
+def _silence(shape: Tuple[int, ...], options: Dict[str, Any]) -> Model:
+    """A model of data that are all zeros, of which the library learns nothing: W is flat, H is 0."""
+    _, M, N = shape
+    K = int(options["k"])
+    if K < 1:
+        raise ValueError(f"n_components = {K} is less than 1")
+    warnings.warn("X is all zeros: there is nothing to learn", RuntimeWarning, stacklevel=3)
+    eps = float(options["eps"] or 1.0)
+    C = M * N * (1.0 + float(np.log(eps)))
+    arrays = {"Phi": np.eye(M), "W": np.full((M, K), 1.0 / M), "H": np.zeros((K, N))}
+    scalars = {"eps": eps, "C": C, "L": C, "I": 0.0, "M": M, "N": N, "K": K, "iterations": 0}
+    words = {"outcome": "nothing to learn", "method": options["method"]}
+    return Model.of({**scalars, **words, **arrays})
+
+
+class TLNMF(_Factorisation):
+    """Transform-learning NMF: Phi, W and H are learnt together. Frames are rows of X."""
+
+    _method = "tl"
+
+
+class JDNMF(_Factorisation):
+    """Joint diagonalisation, then NMF at the transform that it found. Frames are rows of X."""
+
+    _method = "jd"
+
+
+class ISNMF(_Factorisation):
+    """Itakura-Saito NMF of a nonnegative X, such as a power spectrogram; a spectrum is a row.
+
+    The transform is the identity. inverse_transform(transform(X)) is an estimate of X.
+    """
+
+    _method = "nmf"
+
+    @classmethod
+    def _hidden(cls) -> Tuple[str, ...]:
+        return ("transform",)
+
+    def _options(self) -> Dict[str, Any]:
+        return {**super()._options(), "transform": "identity"}
+
+    def _frames(self, x: Real) -> Real:
+        if (x < 0).any():
+            at = tuple(int(i) for i in np.argwhere(x < 0)[0])
+            raise ValueError(f"Negative values in data passed to ISNMF: X{list(at)} is {x[at]}")
+        return super()._frames(np.sqrt(x))  # the power of the frames is X
+
+    def _more_tags(self) -> Dict[str, Any]:
+        return {**super()._more_tags(), "requires_positive_X": True}

@@ -1,0 +1,152 @@
+"""Joint diagonalisation as an estimator and as a function, in pyRiemann's conventions."""
+from __future__ import annotations
+
+import inspect
+from typing import Any, Dict, Tuple
+
+import numpy as np
+
+from ._arrays import Real, as_real
+from ._base import Estimator, not_fitted, seed_of
+from ._data import Data
+from ._model import Model, joint_diagonalize, whitener
+from ._options import describe, parameters
+
+_RENAMED = {"seed": "random_state", "transform": "init_transform"}  # transform is a method
+
+
+def ajd(
+    X: Any, *, init: Any = None, eps: float = 1e-7, n_iter_max: int = 1000, sample_weight: Any = None
+) -> Tuple[Real, Real]:
+    """Approximate joint diagonalisation with the arguments and results of pyRiemann's ajd_pham.
+
+    Parameters
+    ----------
+    X : array (n_matrices, n, n)
+        Symmetric and positive definite.
+    init : array (n, n), optional
+        A diagonaliser to start from; its nearest rotation of the whitened matrices is taken.
+    eps : float
+        The gradient norm to stop at.
+    n_iter_max : int
+    sample_weight : array (n_matrices,), optional
+
+    Returns
+    -------
+    V : array (n, n)
+        The diagonaliser.
+    D : array (n_matrices, n, n)
+        V @ X @ V.T, nearly diagonal; its weighted mean is the identity.
+
+    Notes
+    -----
+    V is a rotation of the whitened matrices. Where they can be diagonalised exactly that is Pham's
+    minimum; for noisy matrices it is the best among those that whiten the mean.
+    """
+    start = None
+    if init is not None:
+        x, V = as_real(X, "X", (3,)), as_real(init, "init", (2,))
+        Data(covariances=x, weights=sample_weight)  # refuses what cannot be diagonalised
+        if V.shape != x.shape[1:]:
+            raise ValueError(f"init has the shape {V.shape} for matrices of shape {x.shape[1:]}")
+        w = None if sample_weight is None else as_real(sample_weight, "sample_weight", (1,))
+        u, _, vt = np.linalg.svd(V @ np.linalg.inv(whitener(x, w)))
+        start = u @ vt
+    model = JointDiagonalizer(grad_tol=eps, J=n_iter_max, start=start)
+    model.fit(X, sample_weight=sample_weight)
+    return model.filters_, model.transform(X)
+
+
+class JointDiagonalizer(Estimator):
+    """Joint diagonalisation of covariances by one matrix, orthogonal only if whiten=False.
+
+    Parameters
+    ----------
+    whiten : bool, default True
+        First turns the weighted mean of the covariances into the identity.
+    start : array (n, n), optional
+        An orthogonal matrix to start from.
+{options}
+
+    Attributes
+    ----------
+    filters_ : array (n, n)
+        V: V @ X @ V.T is nearly diagonal. Rows are spatial filters, as in pyRiemann and MNE.
+    patterns_ : array (n, n)
+        The inverse of filters_; columns are patterns.
+    n_iter_ : int
+    stop_reason_ : str
+    info_ : Model
+        All that the library reports.
+
+    >>> A = np.random.RandomState(1).randn(3, 3)
+    >>> X = np.array([A @ np.diag(d) @ A.T for d in ([1, 2, 3], [3, 1, 2], [1, 3, 1])])
+    >>> D = JointDiagonalizer().fit_transform(X)
+    >>> bool(abs(D[1] - np.diag(np.diag(D[1]))).max() < 1e-5)
+    True
+    """
+
+    whiten: bool
+    start: Any
+    random_state: Any
+    filters_: Real
+    patterns_: Real
+    n_iter_: int
+    stop_reason_: str
+    info_: Model
+
+    def __init__(self, whiten: bool = True, start: Any = None, **options: Any) -> None:
+        self._assign({"whiten": whiten, "start": start, **options})
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "JointDiagonalizer":
+        """Learns from covariances X (n_matrices, n, n). y is ignored."""
+        x = as_real(X, "X", (3,))
+        options = self.get_params()
+        options["seed"] = seed_of(options.pop("random_state"))
+        options["transform"] = options.pop("init_transform")
+        self.filters_, self.info_ = joint_diagonalize(x, sample_weight, **options)
+        self.patterns_ = np.linalg.inv(self.filters_)
+        self.n_iter_ = max(1, int(self.info_["iterations"]))
+        self.stop_reason_ = self.info_["outcome"]
+        self.n_features_in_ = x.shape[1]
+        return self
+
+    def transform(self, X: Any) -> Real:
+        """filters_ @ X @ filters_.T of covariances (n_matrices, n, n); of signals (n_matrices, n,
+        times), the sources filters_ @ X."""
+        if not hasattr(self, "filters_"):
+            raise not_fitted(self)
+        x = as_real(X, "X", (3,))
+        if x.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {x.shape[1]} channels, {self.n_features_in_} were fitted")
+        if x.shape[1] == x.shape[2] and np.allclose(x, x.transpose(0, 2, 1)):
+            return np.asarray(self.filters_ @ x @ self.filters_.T)
+        return np.asarray(self.filters_ @ x)
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Real:
+        """fit, then transform of the same X."""
+        return self.fit(X, y, sample_weight).transform(X)
+
+    def inverse_transform(self, X: Any) -> Real:
+        """Covariances or signals back from what transform returned."""
+        if not hasattr(self, "filters_"):
+            raise not_fitted(self)
+        x = as_real(X, "X", (3,))
+        if x.shape[1] == x.shape[2] and np.allclose(x, x.transpose(0, 2, 1)):
+            return np.asarray(self.patterns_ @ x @ self.patterns_.T)
+        return np.asarray(self.patterns_ @ x)
+
+    def _repr_html_(self) -> str:
+        return self.info_._repr_html_() if hasattr(self, "info_") else f"<pre>{self!r}</pre>"
+
+
+def _with_options(cls: Any) -> None:
+    """Puts the options of task jd into the signature and the docstring."""
+    own = list(inspect.signature(cls.__init__).parameters.values())[:3]
+    found: Dict[str, inspect.Parameter] = parameters("jd", ("whiten",), _RENAMED)
+    signature = inspect.Signature(own + list(found.values()))
+    cls.__init__.__signature__ = signature
+    cls.__doc__ = cls.__doc__.replace("{options}", describe("jd", ("whiten",), _RENAMED, "    "))
+
+
+_with_options(JointDiagonalizer)

@@ -1,0 +1,68 @@
+"""Pictures of models with matplotlib: atoms, factors, convergence."""
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import numpy as np
+
+
+def _record(model: Any) -> Any:
+    """The record of an estimator, or the record itself."""
+    return getattr(model, "model_", model)
+
+
+def _axes(ax: Any, count: int = 1) -> Any:
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(count, 1, sharex=count > 1, squeeze=False)
+    figure.set_layout_engine("tight")
+    return axes[:, 0] if count > 1 else axes[0, 0]
+
+
+def atoms(model: Any, count: int = 6, rate: float = 1.0, ax: Optional[Any] = None) -> Any:
+    """The `count` strongest rows of Phi, strongest on top; returns the axes.
+
+    model : Model or fitted estimator. rate : samples per second, for the frequencies.
+    """
+    record = _record(model)
+    found = record.atoms(rate, count)
+    ax = _axes(ax)
+    rows = found["row"].astype(int)
+    for i, row in enumerate(rows):
+        ax.plot(record["Phi"][row] / np.abs(record["Phi"]).max() / 2 - i, lw=1)
+    unit = "" if rate == 1.0 else " Hz"
+    ax.set_yticks(-np.arange(len(rows)), [f"{f:.4g}{unit}" for f in found["frequency"]])
+    ax.set_xlabel("sample")
+    ax.set_title("strongest atoms")
+    return ax
+
+
+def factors(model: Any, ax: Optional[Any] = None) -> Any:
+    """W by row of Phi (above) and H by frame (below); returns the two axes."""
+    record, ax = _record(model), _axes(ax, 2)
+    order = np.argsort(record["energy"])[::-1] if "energy" in record else slice(None)
+    ax[0].sharex(ax[0])
+    ax[0].semilogy(np.maximum(record["W"][order], 1e-12))
+    ax[0].set_title("W, rows by energy")
+    ax[1].plot(record["H"].T)
+    ax[1].set_title("H")
+    ax[1].set_xlabel("row; frame")
+    return ax
+
+
+def convergence(model: Any, ax: Optional[Any] = None) -> Any:
+    """C (or L) minus its last value by iteration; needs the option trace=True. Returns the axes."""
+    history = _record(model).history
+    if not history:
+        raise ValueError("the model has no trace: fit with trace=True")
+    ax = _axes(ax)
+    for name in ("C", "L"):
+        y = history[name][np.isfinite(history[name])]
+        if len(y):
+            ax.semilogy(np.maximum(y - y.min(), 1e-12), label=name)
+            break
+    ax.set_xlabel("iteration")
+    ax.set_ylabel(f"{name} - smallest")
+    return ax

@@ -1,0 +1,180 @@
+/* tlnmf_apply: fits H to new data at the Phi and W of a model. */
+#include "api.h"
+#include "base/record.h"
+#include "linalg/linalg.h"
+#include "model/kernels.h"
+#include "solve/solver.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The state of one call. */
+typedef struct work {
+    tlnmf_ctx *ctx;
+    const tlnmf_data *data; /* the data without the columns that the floor hides */
+    const tl_settings *settings;
+    const tl_model_point *model; /* H: that of the fit, if it has as many frames; or NULL */
+    double C;                    /* that the fit ended with; NaN if it is not known */
+    tlnmf_record *out;
+} work;
+
+/* The start: every component gets the same share of each frame's power. The columns of W sum to 1,
+ * so W H has the power of the frame, and every component can grow. */
+static void flat_start(const tlnmf_data *data, int64_t K, double eps, double *H)
+{
+    for (int64_t n = 0; n < data->N; n++) {
+        double power = 0.0;
+        for (int64_t m = 0; m < data->M; m++)
+            for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
+                power += data->R[m * data->T + t] * data->R[m * data->T + t];
+        for (int64_t k = 0; k < K; k++)
+            H[k * data->N + n] = (power + eps) / (double)K;
+    }
+}
+
+/* Whether these are the data that the model was fitted to: then C of its Phi, W and H is the C that
+ * the fit ended with, but for rounding (1e-11 of the sum's terms). Leaves H in the engine. */
+static bool is_own_data(const work *w, tl_engine *e)
+{
+    double size = (double)w->data->M * (double)w->data->N;
+    if (w->model->H == NULL || !isfinite(w->C))
+        return false;
+    tl_engine_load(e, w->model->Phi, w->model->W, w->model->H);
+    return fabs(tl_engine_values(e, TL_C).C - w->C) <= 1e-11 * (fabs(w->C) + size);
+}
+
+/* H in the engine. On the model's own data that is the fit's, to the last digit: a search from
+ * elsewhere could end in another minimum, and stops elsewhere in the same one. */
+static bool find_H(const work *w, tl_engine *e, tl_run *run, double *H)
+{
+    if (is_own_data(w, e)) {
+        run->outcome = TLNMF_CONVERGED;
+        return true;
+    }
+    flat_start(w->data, w->model->K, w->model->eps, H);
+    tl_engine_load(e, w->model->Phi, w->model->W, H);
+    tl_fast_activations(e, run);
+    return false;
+}
+
+static tlnmf_error put_values(const work *w, const tl_run *run, tl_values v)
+{
+    TRY(tlnmf_set_real(w->ctx, w->out, "C", v.C));
+    TRY(tlnmf_set_real(w->ctx, w->out, "L", v.L));
+    TRY(tlnmf_set_real(w->ctx, w->out, "I", v.I));
+    TRY(tlnmf_set_real(w->ctx, w->out, "eps", w->model->eps));
+    TRY(tlnmf_set_integer(w->ctx, w->out, "iterations", run->iterations));
+    TRY(tlnmf_set_integer(w->ctx, w->out, "outcome_code", run->outcome));
+    return tl_record_refer_text(w->ctx, w->out, "outcome", tlnmf_outcome_name(run->outcome));
+}
+
+/* Adds X = Phi R and V to the record, if asked for. */
+static tlnmf_error put_coefficients(const work *w)
+{
+    const tlnmf_data *data = w->data;
+    int64_t M = data->M, N = data->N, T = data->T;
+    double *X = NULL, *V;
+    void *block = NULL;
+    if (!w->settings->keep_X && !w->settings->keep_V)
+        return TLNMF_OK;
+    tl_slot table[] = {TL_SLOT(X, w->settings->keep_X ? 0 : M * T)};
+    TRY(TL_ARENA(w->ctx, "the coefficients", table, &block));
+    tlnmf_error error = TLNMF_OK;
+    if (w->settings->keep_X)
+        error = tl_record_new_array(w->ctx, w->out, "X", 2, (int64_t[]){M, T}, &X);
+    if (error == TLNMF_OK)
+        tl_gemm(TL_PLAIN, TL_PLAIN, M, T, M, 1.0, w->model->Phi, M, data->R, T, 0.0, X, T);
+    if (error == TLNMF_OK && w->settings->keep_V)
+        error = tl_record_new_array(w->ctx, w->out, "V", 2, (int64_t[]){M, N}, &V);
+    if (error == TLNMF_OK && w->settings->keep_V)
+        tl_power(data, X, V);
+    tl_release(&w->ctx->hooks, block);
+    return error;
+}
+
+/* Fits H on an engine, and reports. */
+static tlnmf_error fit_H(void *arg)
+{
+    const work *w = arg;
+    int64_t K = w->model->K;
+    double *H;
+    tl_engine *e;
+    tl_monitor monitor;
+    tl_reporter reporter;
+    const tl_model model = {.data = w->data, .K = K, .eps = w->model->eps, .gamma = 1.0};
+    TRY(tl_record_new_array(w->ctx, w->out, "H", 2, (int64_t[]){K, w->data->N}, &H));
+    TRY(tl_reporter_create(w->ctx, &reporter));
+    tlnmf_error error =
+        tl_engine_cpu.create(w->ctx, &(tl_engine_spec){.model = &model, .moves = TL_H}, &e);
+    if (error == TLNMF_OK) {
+        tl_monitor_init(&monitor, w->settings, tl_reporter_callback(&reporter), &reporter, 1);
+        tl_run run = {.opt = w->settings, .monitor = &monitor};
+        bool own = find_H(w, e, &run, H);
+        tl_engine_store(e, NULL, NULL, H);
+        if (own) /* the engine keeps sqrt H, whose square may be off by rounding */
+            memcpy(H, w->model->H, (size_t)(K * w->data->N) * sizeof *H);
+        tl_values values = tl_engine_values(e, TL_C | TL_L | TL_I);
+        error = isfinite(values.C)
+                    ? put_values(w, &run, values)
+                    : tl_fail(w->ctx, TLNMF_ERR_NUMERIC, "H ended with C = %g", values.C);
+        if (error == TLNMF_OK)
+            error = tlnmf_set_integer(w->ctx, w->out, "own_data", own);
+        tl_monitor_done(&monitor);
+        e->ops->free(e);
+    }
+    tl_reporter_free(&reporter);
+    return error == TLNMF_OK ? put_coefficients(w) : error;
+}
+
+/* The fit's H, if it could be that of data with N frames. */
+static const double *own_H(const tlnmf_record *model, int64_t N, int64_t K)
+{
+    int64_t shape[TLNMF_MAX_RANK];
+    int32_t rank;
+    const double *H = tlnmf_get_array(model, "H", &rank, shape);
+    if (H == NULL || rank != 2 || shape[0] != K || shape[1] != N)
+        return NULL;
+    for (int64_t i = 0; i < K * N; i++)
+        if (!(H[i] >= 0.0 && isfinite(H[i])))
+            return NULL;
+    return H;
+}
+
+static tlnmf_error check(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_point *model)
+{
+    if (data->weighted)
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "frames have weights in joint diagonalisation alone: C has none");
+    for (int64_t i = 0; i < data->M * model->K; i++)
+        if (!(model->W[i] >= 0.0 && isfinite(model->W[i])))
+            return tl_fail(ctx, TLNMF_ERR_DATA, "the model: W must be finite and not negative");
+    return tl_check_orthogonal(ctx, "the model's Phi", data->M, model->Phi);
+}
+
+tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_data *data,
+                        const tl_settings *settings, tlnmf_record **applied)
+{
+    tl_model_point point = {0};
+    tlnmf_data *trimmed;
+    TL_NEED(ctx, applied);
+    *applied = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, model);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, settings);
+    TRY(tl_settings_need(ctx, settings, TL_TASK_APPLY));
+    TRY(tlnmf_settings_check(ctx, settings));
+    TRY(tl_read_point(ctx, data, model, "the model", false, &point));
+    TRY(check(ctx, data, &point));
+    point.H = own_H(model, data->N, point.K);
+    TRY(tl_data_trim(ctx, data, point.eps, &trimmed));
+    tlnmf_error error = tlnmf_record_create(ctx, applied);
+    if (error == TLNMF_OK) {
+        work w = {ctx,    trimmed != NULL ? trimmed : data, settings,
+                  &point, tlnmf_get_real(model, "C"),       *applied};
+        error = tl_record_keep_if(tl_with_threads(tl_thread_count(settings->threads), fit_H, &w),
+                                  applied);
+    }
+    tlnmf_data_free(trimmed);
+    return error;
+}

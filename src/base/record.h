@@ -1,0 +1,48 @@
+/* Records inside the library: values that refer to memory instead of copying it. */
+#ifndef TLNMF_BASE_RECORD_H
+#define TLNMF_BASE_RECORD_H
+
+#include "base/base.h"
+
+/* Refers to a text that outlives the record, such as a literal; setting it again allocates
+ * nothing. */
+tlnmf_error tl_record_refer_text(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
+                                 const char *text);
+/* Refers to an array in a block that the record owns (below), or that outlives it. */
+tlnmf_error tl_record_refer_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
+                                  const double *x, int32_t rank, const int64_t *shape);
+/* Adds a zeroed array that the record owns, for the caller to fill in. */
+tlnmf_error tl_record_new_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
+                                int32_t rank, const int64_t *shape, double **x);
+/* The record releases the block when it is freed. Cannot fail. A record owns at most
+ * TL_RECORD_BLOCKS of them. */
+enum { TL_RECORD_BLOCKS = 8 };
+void tl_record_own(tlnmf_record *record, void *block);
+
+/* A text or a list of texts as a record stores it: `count` strings in a row, each with its final
+ * NUL. */
+typedef struct tl_texts {
+    const char *bytes;
+    size_t size, count;
+    bool list; /* TLNMF_TEXTS; else TLNMF_TEXT, of count 1 */
+} tl_texts;
+
+tl_texts tl_record_texts(const tlnmf_record *record, const char *name); /* the name must exist */
+tlnmf_error tl_record_put_texts(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
+                                tl_texts texts); /* a copy */
+
+/* The number of elements of a shape; an error if the shape is invalid or too large for memory. */
+tlnmf_error tl_count_elements(tlnmf_ctx *ctx, const char *name, int32_t rank, const int64_t *shape,
+                              size_t *count);
+
+/* The array of a name; NULL if there is none. An array of another shape is TLNMF_ERR_SHAPE, and the
+ * message names both shapes. `what` is what the message calls the record. */
+tlnmf_error tl_record_expect(tlnmf_ctx *ctx, const tlnmf_record *record, const char *what,
+                             const char *name, int32_t rank, const int64_t *shape,
+                             const double **x);
+
+/* Unless `error` is TLNMF_OK, frees the record and sets the pointer to NULL. Returns `error`, so
+ * that a function that fills a record can end with it. */
+tlnmf_error tl_record_keep_if(tlnmf_error error, tlnmf_record **record);
+
+#endif

@@ -1,0 +1,233 @@
+/* The real DFT of many columns: Stockham's algorithm for any length, two columns as one complex. */
+#include "linalg/dft.h"
+
+#include <math.h>
+
+/* Complex columns at a time: their work stays in the second-level cache at frames of 4000. */
+enum { LANE = 8 };
+
+static int factorise(int64_t M, int64_t *factor)
+{
+    int count = 0;
+    static const int64_t first[] = {4, 2, 3, 5};
+    for (int i = 0; i < 4; i++)
+        for (; M % first[i] == 0; M /= first[i])
+            factor[count++] = first[i];
+    for (int64_t p = 7; M > 1; p += 2)
+        for (; M % p == 0 || (p * p > M && M > 1); M /= p) {
+            if (M % p != 0)
+                p = M; /* what is left is prime */
+            factor[count++] = p;
+        }
+    return count;
+}
+
+tlnmf_error tl_dft_plan_create(tlnmf_ctx *ctx, int64_t M, tl_dft_plan *plan)
+{
+    *plan = (tl_dft_plan){.M = M, .hooks = ctx->hooks};
+    plan->factors = factorise(M, plan->factor);
+    int64_t largest = 1;
+    for (int i = 0; i < plan->factors; i++)
+        largest = tl_max(largest, plan->factor[i]);
+    tl_slot table[] = {TL_SLOT(plan->cosine, M),
+                       TL_SLOT(plan->sine, M),
+                       TL_SLOT(plan->re[0], M * LANE),
+                       TL_SLOT(plan->re[1], M * LANE),
+                       TL_SLOT(plan->im[0], M * LANE),
+                       TL_SLOT(plan->im[1], M * LANE),
+                       TL_SLOT(plan->part_re, largest * LANE),
+                       TL_SLOT(plan->part_im, largest * LANE)};
+    TRY(TL_ARENA(ctx, "a Fourier transform", table, &plan->memory));
+    const double step = 2.0 * 3.14159265358979323846 / (double)M;
+    for (int64_t k = 0; k < M; k++) {
+        plan->cosine[k] = cos(step * (double)k);
+        plan->sine[k] = -sin(step * (double)k);
+    }
+    return TLNMF_OK;
+}
+
+void tl_dft_plan_free(tl_dft_plan *plan)
+{
+    tl_release(&plan->hooks, plan->memory);
+    plan->memory = NULL;
+}
+
+/* One pass with factor p, of sub-transforms of length p m whose elements are s apart:
+ * y[s (p k + i) + q] = w^(k i) sum_j x[s (k + m j) + q] exp(-2 pi i i j / p), w = exp(-2 pi i /
+ * pm). The roots of all passes are among those of M, for p m s = M. */
+TL_HOT static void pass(const tl_dft_plan *plan, int from, int64_t p, int64_t m, int64_t s)
+{
+    const double *x_re = plan->re[from], *x_im = plan->im[from];
+    double *y_re = plan->re[1 - from], *y_im = plan->im[1 - from];
+    double *a_re = plan->part_re, *a_im = plan->part_im;
+    int64_t M = plan->M;
+    for (int64_t k = 0; k < m; k++)
+        for (int64_t q = 0; q < s; q++) {
+            for (int64_t j = 0; j < p; j++)
+                for (int c = 0; c < LANE; c++) {
+                    a_re[j * LANE + c] = x_re[(s * (k + m * j) + q) * LANE + c];
+                    a_im[j * LANE + c] = x_im[(s * (k + m * j) + q) * LANE + c];
+                }
+            for (int64_t i = 0; i < p; i++) {
+                double sum_re[LANE] = {0}, sum_im[LANE] = {0};
+                for (int64_t j = 0; j < p; j++) {
+                    int64_t root = (M / p) * (i * j % p);
+                    double wr = plan->cosine[root], wi = plan->sine[root];
+                    for (int c = 0; c < LANE; c++) {
+                        sum_re[c] += wr * a_re[j * LANE + c] - wi * a_im[j * LANE + c];
+                        sum_im[c] += wr * a_im[j * LANE + c] + wi * a_re[j * LANE + c];
+                    }
+                }
+                double wr = plan->cosine[k * i * s], wi = plan->sine[k * i * s];
+                double *out_re = y_re + (s * (p * k + i) + q) * LANE,
+                       *out_im = y_im + (s * (p * k + i) + q) * LANE;
+                for (int c = 0; c < LANE; c++) {
+                    out_re[c] = wr * sum_re[c] - wi * sum_im[c];
+                    out_im[c] = wr * sum_im[c] + wi * sum_re[c];
+                }
+            }
+        }
+}
+
+/* The same with p = 4, whose roots are 1, -i, -1, i. */
+TL_HOT static void pass_4(const tl_dft_plan *plan, int from, int64_t m, int64_t s)
+{
+    const double *x_re = plan->re[from], *x_im = plan->im[from];
+    double *y_re = plan->re[1 - from], *y_im = plan->im[1 - from];
+    int64_t apart = s * m * LANE;
+    for (int64_t k = 0; k < m; k++) {
+        double w_re[4], w_im[4];
+        for (int i = 0; i < 4; i++) {
+            w_re[i] = plan->cosine[k * i * s];
+            w_im[i] = plan->sine[k * i * s];
+        }
+        for (int64_t q = 0; q < s; q++) {
+            const double *r = x_re + (s * k + q) * LANE, *v = x_im + (s * k + q) * LANE;
+            double *out_re = y_re + (s * 4 * k + q) * LANE, *out_im = y_im + (s * 4 * k + q) * LANE;
+            for (int c = 0; c < LANE; c++) {
+                double r0 = r[c], r1 = r[apart + c], r2 = r[2 * apart + c], r3 = r[3 * apart + c];
+                double v0 = v[c], v1 = v[apart + c], v2 = v[2 * apart + c], v3 = v[3 * apart + c];
+                double z_re[4] = {r0 + r2 + r1 + r3, r0 - r2 + v1 - v3, r0 + r2 - r1 - r3,
+                                  r0 - r2 - v1 + v3};
+                double z_im[4] = {v0 + v2 + v1 + v3, v0 - v2 - r1 + r3, v0 + v2 - v1 - v3,
+                                  v0 - v2 + r1 - r3};
+                for (int i = 0; i < 4; i++) {
+                    out_re[i * s * LANE + c] = w_re[i] * z_re[i] - w_im[i] * z_im[i];
+                    out_im[i * s * LANE + c] = w_re[i] * z_im[i] + w_im[i] * z_re[i];
+                }
+            }
+        }
+    }
+}
+
+/* The tile in re[0], im[0]; returns where the result is. */
+static int transform(const tl_dft_plan *plan)
+{
+    int64_t n = plan->M, s = 1;
+    int from = 0;
+    for (int f = 0; f < plan->factors; f++, from = 1 - from) {
+        int64_t p = plan->factor[f];
+        n /= p;
+        if (p == 4)
+            pass_4(plan, from, n, s);
+        else
+            pass(plan, from, p, n, s);
+        s *= p;
+    }
+    return from;
+}
+
+/* Columns first .. of the row at x as one complex lane: c-th real part is column 2c, imaginary part
+ * column 2c + 1. Columns that there are not are zero. */
+static void load(const double *x, int64_t columns, int64_t first, double *re, double *im)
+{
+    for (int c = 0; c < LANE; c++) {
+        int64_t a = first + (int64_t)2 * c, b = a + 1;
+        re[c] = a < columns ? x[a] : 0.0;
+        im[c] = b < columns ? x[b] : 0.0;
+    }
+}
+
+static void store(double *x, int64_t columns, int64_t first, const double *re, const double *im)
+{
+    for (int c = 0; c < LANE; c++) {
+        int64_t a = first + (int64_t)2 * c, b = a + 1;
+        if (a < columns)
+            x[a] = re[c];
+        if (b < columns)
+            x[b] = im[c];
+    }
+}
+
+/* From Z = A + i B of two real columns a, b: rows cos and sin of bin j of both. */
+static void unpack(const tl_dft_plan *plan, int at, int64_t columns, int64_t first, double *X)
+{
+    int64_t M = plan->M;
+    const double *re = plan->re[at], *im = plan->im[at];
+    double scale = sqrt(2.0 / (double)M), edge = 1.0 / sqrt((double)M), r[LANE], v[LANE];
+    for (int64_t m = 0; m < M; m++) {
+        int64_t j = (m + 1) / 2, mirror = (M - j) % M;
+        const double *zr = re + j * LANE, *zi = im + j * LANE, *yr = re + mirror * LANE,
+                     *yi = im + mirror * LANE;
+        bool alone = m == 0 || (M % 2 == 0 && m == M - 1), sine = !alone && m % 2 == 0;
+        double half = alone ? edge : 0.5 * scale;
+        for (int c = 0; c < LANE; c++) {
+            if (alone) {
+                r[c] = half * zr[c];
+                v[c] = half * zi[c];
+            } else if (sine) { /* minus the imaginary parts of A and of B */
+                r[c] = half * (yi[c] - zi[c]);
+                v[c] = half * (zr[c] - yr[c]);
+            } else { /* the real parts */
+                r[c] = half * (zr[c] + yr[c]);
+                v[c] = half * (zi[c] + yi[c]);
+            }
+        }
+        store(X + m * columns, columns, first, r, v);
+    }
+}
+
+void tl_dft_forward(tl_dft_plan *plan, int64_t columns, const double *Y, double *X)
+{
+    for (int64_t first = 0; first < columns; first += (int64_t)2 * LANE) {
+        for (int64_t t = 0; t < plan->M; t++)
+            load(Y + t * columns, columns, first, plan->re[0] + t * LANE, plan->im[0] + t * LANE);
+        unpack(plan, transform(plan), columns, first, X);
+    }
+}
+
+/* Z = A + i B from the rows of X, with real and imaginary part exchanged: the forward transform of
+ * the exchanged numbers is the exchanged inverse. */
+static void pack(const tl_dft_plan *plan, int64_t columns, int64_t first, const double *X)
+{
+    int64_t M = plan->M;
+    double scale = 1.0 / sqrt(2.0 * (double)M), edge = 1.0 / sqrt((double)M);
+    double cr[LANE], ci[LANE], sr[LANE], si[LANE];
+    for (int64_t j = 0; 2 * j <= M; j++) {
+        bool alone = j == 0 || 2 * j == M;
+        double *re = plan->im[0] + j * LANE, *im = plan->re[0] + j * LANE;
+        double *mirror_re = plan->im[0] + (M - j) % M * LANE,
+               *mirror_im = plan->re[0] + (M - j) % M * LANE;
+        load(X + (j == 0 ? 0 : 2 * j - 1) * columns, columns, first, cr, ci);
+        if (!alone)
+            load(X + 2 * j * columns, columns, first, sr, si);
+        for (int c = 0; c < LANE; c++) { /* A = cr - i sr, B = ci - i si */
+            double a = alone ? 0.0 : sr[c], b = alone ? 0.0 : si[c], f = alone ? edge : scale;
+            re[c] = f * (cr[c] + b);
+            im[c] = f * (ci[c] - a);
+            mirror_re[c] = f * (cr[c] - b);
+            mirror_im[c] = f * (ci[c] + a);
+        }
+    }
+}
+
+void tl_dft_inverse(tl_dft_plan *plan, int64_t columns, const double *X, double *Y)
+{
+    for (int64_t first = 0; first < columns; first += (int64_t)2 * LANE) {
+        pack(plan, columns, first, X);
+        int at = transform(plan);
+        for (int64_t t = 0; t < plan->M; t++)
+            store(Y + t * columns, columns, first, plan->im[at] + t * LANE,
+                  plan->re[at] + t * LANE);
+    }
+}

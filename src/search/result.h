@@ -1,0 +1,57 @@
+/* The result of a search: the point that was kept and its values. Also the start that a caller
+ * gives. */
+#ifndef TLNMF_SEARCH_RESULT_H
+#define TLNMF_SEARCH_RESULT_H
+
+#include "base/progress.h"
+#include "base/settings.h"
+
+/* A start given by the caller. Parts that are NULL are drawn as the settings say. */
+typedef struct tl_start {
+    const double *Phi; /* M x M, orthogonal to 1e-8 (then made orthogonal to rounding) */
+    const double *W;   /* M x K, nonnegative, no zero column; normalised to columns of sum 1 */
+    const double *H;   /* K x N, nonnegative; an entry at zero stays there */
+} tl_start;
+
+/* Why there is no certificate, beside that nobody asked for it. */
+typedef enum tl_doubt {
+    TL_NO_DOUBT,
+    TL_DOUBT_LOWER_L, /* TL-NMF met a lower L than the diagonalisation: that one is not the least */
+    TL_DOUBT_CUT,     /* the diagonalisation did not get to its end */
+    TL_DOUBT_SINGULAR /* singular covariances and a low floor: L has many minima */
+} tl_doubt;
+
+/* src/results.def explains the fields. */
+typedef struct tl_info {
+    int32_t outcome;
+    int32_t method; /* the method that the result is of; never AUTO */
+    int64_t M, N, K;
+    int64_t columns;
+    double eps;
+    double C, L, I;
+    double certificate;
+    int32_t doubt;   /* a tl_doubt */
+    int32_t jd_done; /* whether a diagonalisation beside TL-NMF got to its end */
+    double gradient_norm;
+    double orthogonality;
+    int64_t iterations;
+    int64_t starts, best_start;
+    double cpu_seconds, wall_seconds;
+    double nmf_seconds, transform_seconds;
+    double C_tl, I_tl, C_jd, L_jd, I_jd;
+    int32_t chain;
+} tl_info;
+
+typedef struct tl_result {
+    tl_info info;
+    double *Phi, *W, *H, *energy;
+    tl_trace_row *trace;
+    int64_t trace_length, trace_capacity;
+    struct tl_result *other; /* the other method's result of an exchange, or NULL */
+    tl_hooks hooks;
+    void *block; /* holds the object itself and its arrays, but not the trace */
+} tl_result;
+
+void tl_result_free(tl_result *result);
+
+#endif

@@ -1,0 +1,234 @@
+/* A block of frames: coefficients and power, H for a W that stays, masks, and back to frames. */
+#include "separate/separate.h"
+
+/* COLUMNS: about as many a block, enough for products to run at full speed in little memory.
+ * UPDATES: of H, from a flat start. The figures in docs/separation.md are with these. */
+enum { COLUMNS = 512, UPDATES = 40 };
+
+tlnmf_error tl_block_create(tlnmf_ctx *ctx, const tl_framing *framing, int64_t channels, int64_t K,
+                            bool spectral, tl_block *block)
+{
+    int64_t M = framing->f.M, per_frame = framing->f.shifts * channels;
+    int64_t capacity = tl_max(1, COLUMNS / per_frame), columns = capacity * per_frame;
+    int64_t masked = K > 0 ? capacity : 0; /* frames that need more than analysis */
+    int64_t rows = spectral ? M / 2 + 1 : M;
+    *block = (tl_block){.framing = framing,
+                        .M = M,
+                        .K = K,
+                        .rows = rows,
+                        .channels = channels,
+                        .per_frame = per_frame,
+                        .capacity = capacity,
+                        .hooks = ctx->hooks};
+    tl_slot table[9 + TL_FACTORS_SLOTS] = {TL_SLOT(block->Y, M * columns),
+                                           TL_SLOT(block->X, M * columns),
+                                           TL_SLOT(block->V, rows * capacity),
+                                           TL_SLOT(block->H, K * capacity),
+                                           TL_SLOT(block->H_part, K * capacity),
+                                           TL_SLOT(block->Vhat, rows * masked),
+                                           TL_SLOT(block->mask, rows * masked),
+                                           TL_SLOT(block->X_part, M * masked * per_frame),
+                                           TL_SLOT(block->Y_part, M * masked * per_frame)};
+    tl_factors_slots(&block->factors, rows, masked, K, 0, table + 9);
+    TRY(tl_check_size(ctx, "a block's columns", columns));
+    if (spectral)
+        TRY(tl_dft_plan_create(ctx, M, &block->dft));
+    tlnmf_error error = TL_ARENA(ctx, "a block of frames", table, &block->memory);
+    if (error != TLNMF_OK)
+        tl_block_free(block);
+    return error;
+}
+
+tlnmf_error tl_block_create_for(tlnmf_ctx *ctx, const tl_separator *separator,
+                                const tl_framing *framing, int64_t channels, tl_block *block)
+{
+    TRY(tl_block_create(ctx, framing, channels, separator->K, separator->Phi == NULL, block));
+    block->Phi = separator->Phi;
+    block->W = separator->W;
+    block->owner = separator->owner;
+    block->eps = separator->info.eps;
+    block->paired = separator->info.basis == TL_BASIS_STFT;
+    return TLNMF_OK;
+}
+
+void tl_block_free(tl_block *block)
+{
+    if (block->dft.memory != NULL)
+        tl_dft_plan_free(&block->dft);
+    tl_release(&block->hooks, block->memory);
+    block->memory = NULL;
+}
+
+/* ---- analysis -------------------------------------------------------------------------------- */
+
+void tl_block_begin(tl_block *block, int64_t count)
+{
+    block->count = count;
+}
+
+void tl_block_put(tl_block *block, const tl_stretch *x, int64_t n, int64_t i)
+{
+    tl_frame_cut(block->framing, x, n, block->count * block->per_frame,
+                 block->Y + i * block->per_frame);
+}
+
+/* Rows 2j-1 and 2j of V, cosine and sine of one frequency, both become their mean: (25). */
+static void share_power(int64_t rows, int64_t count, double *V)
+{
+    for (int64_t m = 1; m + 1 < rows; m += 2)
+        for (int64_t n = 0; n < count; n++) {
+            double mean = 0.5 * (V[m * count + n] + V[(m + 1) * count + n]);
+            V[m * count + n] = V[(m + 1) * count + n] = mean;
+        }
+}
+
+/* out[i] = the sum of the squares of columns i per_frame .. of a row of X. */
+TL_HOT static void add_power(int64_t count, int64_t per_frame, double scale, const double *x,
+                             double *out)
+{
+    for (int64_t i = 0; i < count; i++) {
+        double sum = 0.0;
+        for (int64_t t = 0; t < per_frame; t++)
+            sum += x[i * per_frame + t] * x[i * per_frame + t];
+        out[i] += scale * sum;
+    }
+}
+
+/* The row of V that row m of X belongs to. */
+static int64_t row_of(const tl_block *block, int64_t m)
+{
+    return block->Phi == NULL ? (m + 1) / 2 : m;
+}
+
+void tl_block_analyse(tl_block *block, int64_t rows)
+{
+    int64_t M = block->M, per_frame = block->per_frame, columns = block->count * per_frame;
+    bool spectral = block->Phi == NULL;
+    int64_t first = spectral ? M : rows;
+    if (spectral)
+        tl_dft_forward(&block->dft, columns, block->Y, block->X);
+    else
+        tl_gemm(TL_PLAIN, TL_PLAIN, rows, columns, M, 1.0, block->Phi, M, block->Y, columns, 0.0,
+                block->X, columns);
+    memset(block->V, 0, (size_t)(rows * block->count) * sizeof *block->V);
+    for (int64_t m = 0; m < first; m++) {
+        bool half = spectral && m > 0 && !(M % 2 == 0 && m == M - 1); /* one of cosine and sine */
+        double scale = (half ? 0.5 : 1.0) / (double)per_frame;
+        add_power(block->count, per_frame, scale, block->X + m * columns,
+                  block->V + row_of(block, m) * block->count);
+    }
+    if (block->paired && !spectral)
+        share_power(rows, block->count, block->V);
+}
+
+/* ---- H --------------------------------------------------------------------------------------- */
+
+/* Shares the power of each frame equally among the columns that may sound in it. */
+static void start_H(tl_block *block, const bool *may_sound)
+{
+    int64_t count = block->count;
+    for (int64_t n = 0; n < count; n++) {
+        double power = 0.0;
+        int64_t columns = 0;
+        for (int64_t m = 0; m < block->rows; m++)
+            power += block->V[m * count + n];
+        for (int64_t k = 0; k < block->K; k++)
+            columns += may_sound[k * count + n];
+        for (int64_t k = 0; k < block->K; k++)
+            block->H[k * count + n] =
+                may_sound[k * count + n] ? (power + block->eps) / (double)columns : 0.0;
+    }
+}
+
+void tl_block_fit(tl_block *block, const bool *may_sound)
+{
+    int64_t cells = block->rows * block->count;
+    start_H(block, may_sound);
+    block->factors.N = block->count;
+    block->factors.eps = block->eps;
+    for (int i = 0; i < UPDATES; i++)
+        tl_factors_update_H(&block->factors, block->V, block->W, block->H);
+    tl_factors_weigh(&block->factors, block->W, block->H);
+    for (int64_t i = 0; i < cells; i++)
+        block->Vhat[i] = 1.0 / block->factors.U[i];
+}
+
+/* ---- masks ----------------------------------------------------------------------------------- */
+
+static bool belongs(const tl_block *block, const tl_part *part, int64_t k)
+{
+    if (part->component >= 0)
+        return k == part->component;
+    return part->sources >> block->owner[k] & 1;
+}
+
+/* Fills H_part. Returns whether it has anything but zeros. */
+static bool pick_rows(tl_block *block, const tl_part *part)
+{
+    int64_t count = block->count;
+    double sum = 0.0;
+    for (int64_t k = 0; k < block->K; k++)
+        for (int64_t n = 0; n < count; n++) {
+            double h = belongs(block, part, k) ? block->H[k * count + n] : 0.0;
+            block->H_part[k * count + n] = h;
+            sum += h;
+        }
+    return sum > 0.0;
+}
+
+/* a_on of (23): the part's share of the floor in frame n. */
+static double floor_share(const tl_block *block, const tl_part *part, int64_t n)
+{
+    if (part->no_floor)
+        return 0.0;
+    double own = 0.0, all = 0.0;
+    for (int64_t k = 0; k < block->K; k++) {
+        own += block->H_part[k * block->count + n];
+        all += block->H[k * block->count + n];
+    }
+    return all > 0.0 ? own / all : part->floor_share;
+}
+
+/* Fills the mask. Returns whether it has anything but zeros. */
+static bool make_mask(tl_block *block, const tl_part *part)
+{
+    int64_t rows = block->rows, K = block->K, count = block->count;
+    bool any = pick_rows(block, part);
+    tl_gemm(TL_PLAIN, TL_PLAIN, rows, count, K, 1.0, block->W, K, block->H_part, count, 0.0,
+            block->mask, count);
+    for (int64_t n = 0; n < count; n++) {
+        double floor = block->eps * floor_share(block, part, n);
+        any = any || floor > 0.0;
+        for (int64_t m = 0; m < rows; m++)
+            block->mask[m * count + n] =
+                (block->mask[m * count + n] + floor) / block->Vhat[m * count + n];
+    }
+    return any;
+}
+
+bool tl_block_part(tl_block *block, const tl_part *part)
+{
+    int64_t M = block->M, count = block->count, per_frame = block->per_frame,
+            columns = count * per_frame;
+    if (!make_mask(block, part))
+        return false;
+    for (int64_t m = 0; m < M; m++) {
+        const double *mask = block->mask + row_of(block, m) * count, *x = block->X + m * columns;
+        double *out = block->X_part + m * columns;
+        for (int64_t i = 0; i < count; i++)
+            for (int64_t t = 0; t < per_frame; t++)
+                out[i * per_frame + t] = mask[i] * x[i * per_frame + t];
+    }
+    if (block->Phi == NULL)
+        tl_dft_inverse(&block->dft, columns, block->X_part, block->Y_part);
+    else
+        tl_gemm(TL_TRANSPOSED, TL_PLAIN, M, columns, M, 1.0, block->Phi, M, block->X_part, columns,
+                0.0, block->Y_part, columns);
+    return true;
+}
+
+void tl_block_add(const tl_block *block, int64_t n, int64_t i, tl_stretch *y)
+{
+    tl_frame_add(block->framing, block->Y_part + i * block->per_frame, n,
+                 block->count * block->per_frame, y);
+}

@@ -1,0 +1,342 @@
+/* Which notes are new, and whose: the decision for each piece of a label. */
+#include "separate/study.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Labels longer than LONG seconds are looked at in pieces of at most PIECE; pieces of which less
+ * than HEARD is solo are considered. A piece holds something new if the solos misfit by more than
+ * MISFIT and transpositions make that less than GAIN of it; then a shift is proposed that holds
+ * more than SHARE of the source's H. */
+static const double PIECE = 0.5, LONG = 0.75, HEARD = 0.3, MISFIT = 0.1, GAIN = 0.8, SHARE = 0.2;
+/* Proposals are of at most NEAR semitones. They are compared with one of the CHOICES shifts that
+ * hold more than SOME of H among those of up to TL_SEMITONES. Another one wins if the misfit
+ * becomes less than BETTER of what it was. UPDATES of H for each, and SWEEPS through all pieces. */
+static const double SOME = 0.05, BETTER = 0.55;
+enum { NEAR = 9, CHOICES = 4, UPDATES = 20, SWEEPS = 2 };
+
+/* A piece of a label that is considered; `shifts` has a bit for each that is proposed. */
+typedef struct piece {
+    tl_note note;
+    uint64_t shifts;
+    double held[TL_SHIFTS]; /* the part of the source's H, of all shifts */
+} piece;
+
+typedef struct hearing {
+    const tl_study *s;
+    const tl_dictionary *d, *near, *wide; /* near: with shifts of up to NEAR; wide: with all */
+    double *before, *after; /* N: misfit with the solos' columns, and with all transpositions */
+    bool *sounding;         /* N: mixed, and not nearly silent */
+    piece *piece;
+    int64_t pieces;
+    double heard, time; /* samples of pieces that are not new; of all */
+    /* for trials: a part of the frames and of the columns */
+    int64_t *frame, *column;
+    double *V, *W, *H;
+    tl_factors factors;
+    void *memory;
+} hearing;
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Mixed frames above a hundredth of the median power. `scratch` is N. */
+static void find_sounding(const hearing *h, double *scratch)
+{
+    const tl_study *s = h->s;
+    int64_t count = 0;
+    for (int64_t i = 0; i < s->N; i++)
+        if (s->power[i] > 0.0)
+            scratch[count++] = s->power[i];
+    qsort(scratch, (size_t)count, sizeof *scratch, by_size);
+    double median = count > 0 ? scratch[count / 2] : 0.0;
+    for (int64_t i = 0; i < s->N; i++)
+        h->sounding[i] = s->mixed[i] && s->power[i] > 1e-2 * median;
+}
+
+/* What the frames of a piece say. */
+typedef struct summary {
+    int64_t own, solo, sounding;
+    double before, after;
+} summary;
+
+/* The part of a source's H that each shift of a dictionary holds in a piece. */
+static void measure(const hearing *h, const tl_dictionary *d, const piece *p,
+                    double held[TL_SHIFTS])
+{
+    const tl_study *s = h->s;
+    double total = 0.0;
+    memset(held, 0, TL_SHIFTS * sizeof *held);
+    for (int64_t i = 0; i < s->N; i++)
+        if (h->sounding[i] && tl_study_touches(s, i, p->note.start, p->note.end))
+            for (int64_t k = 0; k < d->K; k++)
+                if (d->owner[k] == p->note.source)
+                    held[d->shift[k] + TL_SEMITONES] += d->H[k * s->N + i];
+    for (int j = 0; j < TL_SHIFTS; j++)
+        total += held[j];
+    for (int j = 0; j < TL_SHIFTS && total > 0.0; j++)
+        held[j] /= total;
+}
+
+static summary summarise(const hearing *h, const piece *p)
+{
+    const tl_study *s = h->s;
+    summary sum = {0};
+    for (int64_t i = 0; i < s->N; i++) {
+        if (!tl_study_touches(s, i, p->note.start, p->note.end))
+            continue;
+        sum.own++;
+        sum.solo += tl_study_solo(s, i) >= 0;
+        if (!h->sounding[i])
+            continue;
+        sum.sounding++;
+        sum.before += h->before[i];
+        sum.after += h->after[i];
+    }
+    return sum;
+}
+
+/* Proposes shifts for a piece, and keeps it if it is to be considered. */
+static void propose(hearing *h, tl_note note)
+{
+    piece *p = &h->piece[h->pieces];
+    double length = (double)(note.end - note.start);
+    *p = (piece){.note = note};
+    summary sum = summarise(h, p);
+    if (sum.sounding == 0)
+        return;
+    h->time += length;
+    h->heard += length;
+    if (!((double)sum.solo < HEARD * (double)sum.own))
+        return;
+    double before = sum.before / (double)sum.sounding, after = sum.after / (double)sum.sounding;
+    if (!(before > MISFIT && after < GAIN * before))
+        return;
+    double near[TL_SHIFTS];
+    measure(h, h->near, p, near);
+    measure(h, h->wide, p, p->held);
+    for (int j = 0; j < TL_SHIFTS; j++)
+        if (j != TL_SEMITONES && near[j] > SHARE)
+            p->shifts |= (uint64_t)1 << j;
+    h->pieces++;
+}
+
+/* How many pieces a label is cut into. */
+static int64_t pieces_of(const tl_study *s, tl_span span)
+{
+    double seconds = (double)(span.end - span.start) / s->opt->rate;
+    return seconds > LONG ? (int64_t)ceil(seconds / PIECE) : 1;
+}
+
+static void propose_all(hearing *h)
+{
+    const tl_schedule *schedule = &h->s->scene->schedule;
+    for (int64_t i = 0; i < schedule->count; i++) {
+        tl_span span = schedule->spans[i];
+        int64_t count = pieces_of(h->s, span), length = span.end - span.start;
+        bool again = false; /* the same label a second time: a chord */
+        for (int64_t j = 0; j < i; j++)
+            again = again || memcmp(&schedule->spans[j], &span, sizeof span) == 0;
+        for (int64_t p = 0; !again && h->s->alone[span.source] && p < count; p++)
+            propose(h, (tl_note){.source = span.source,
+                                 .start = span.start + length * p / count,
+                                 .end = span.start + length * (p + 1) / count});
+    }
+}
+
+/* ---- trials ---------------------------------------------------------------------------------- */
+
+/* The mixed frames of a piece and of its release, in h->frame. */
+static int64_t collect_frames(const hearing *h, const piece *p)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < h->s->N; i++)
+        if (h->s->mixed[i] &&
+            tl_study_touches(h->s, i, p->note.start, p->note.end + h->s->opt->release))
+            h->frame[count++] = i;
+    return count;
+}
+
+/* Whether column k of the wide dictionary may sound in frame i, as the pieces have it. */
+static bool may_sound(const hearing *h, int64_t k, int64_t i)
+{
+    if (!(h->s->scene->active[i] >> h->wide->owner[k] & 1))
+        return false;
+    if (k < h->wide->base)
+        return true;
+    for (int64_t q = 0; q < h->pieces; q++) {
+        const piece *p = &h->piece[q];
+        if (p->note.source == h->wide->owner[k] &&
+            p->shifts >> (h->wide->shift[k] + TL_SEMITONES) & 1 &&
+            tl_study_touches(h->s, i, p->note.start, p->note.end + h->s->opt->release))
+            return true;
+    }
+    return false;
+}
+
+/* The base and the columns that may sound in some of the frames, in h->column. */
+static int64_t collect_columns(const hearing *h, int64_t frames)
+{
+    int64_t count = 0;
+    for (int64_t k = 0; k < h->wide->K; k++) {
+        bool any = k < h->wide->base;
+        for (int64_t n = 0; n < frames && !any; n++)
+            any = may_sound(h, k, h->frame[n]);
+        if (any)
+            h->column[count++] = k;
+    }
+    return count;
+}
+
+/* The misfit of a piece's frames with the shifts as they are, summed. */
+static double try_shifts(hearing *h, const piece *p)
+{
+    const tl_study *s = h->s;
+    int64_t N = collect_frames(h, p), K = collect_columns(h, N), rows = s->rows;
+    for (int64_t m = 0; m < rows; m++) {
+        for (int64_t n = 0; n < N; n++)
+            h->V[m * N + n] = s->V[m * s->N + h->frame[n]];
+        for (int64_t k = 0; k < K; k++)
+            h->W[m * K + k] = h->wide->W[m * h->wide->K + h->column[k]];
+    }
+    for (int64_t n = 0; n < N; n++) {
+        double share = tl_study_share(s, h->d, h->frame[n]);
+        for (int64_t k = 0; k < K; k++) {
+            bool base = h->column[k] < h->wide->base;
+            double old = base ? h->d->H[h->column[k] * s->N + h->frame[n]] : 0.0;
+            h->H[k * N + n] = !may_sound(h, h->column[k], h->frame[n]) ? 0.0
+                              : base                                   ? fmax(old, 0.05 * share)
+                                                                       : 0.2 * share;
+        }
+    }
+    h->factors.N = N;
+    h->factors.K = K;
+    for (int i = 0; i < UPDATES; i++)
+        tl_factors_update_H(&h->factors, h->V, h->W, h->H);
+    tl_factors_weigh(&h->factors, h->W, h->H);
+    return tl_divergence(rows * N, h->V, s->eps, h->factors.U);
+}
+
+/* The shifts of a piece become those that explain it best. */
+static bool settle_piece(hearing *h, piece *p)
+{
+    uint64_t kept = p->shifts, best = kept;
+    double least = try_shifts(h, p);
+    bool tried[TL_SHIFTS] = {false};
+    for (int c = 0; c < CHOICES; c++) {
+        int next = -1;
+        for (int j = 0; j < TL_SHIFTS; j++)
+            if (j != TL_SEMITONES && !tried[j] && p->held[j] > SOME &&
+                (next < 0 || p->held[j] > p->held[next]))
+                next = j;
+        if (next < 0)
+            break;
+        tried[next] = true;
+        p->shifts = (uint64_t)1 << next;
+        if (p->shifts == kept)
+            continue;
+        double now = try_shifts(h, p);
+        if (now < BETTER * least) {
+            best = p->shifts;
+            least = now;
+        }
+    }
+    p->shifts = best;
+    return best != kept;
+}
+
+static void settle(hearing *h)
+{
+    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+        bool changed = false;
+        for (int64_t q = 0; q < h->pieces; q++)
+            changed = settle_piece(h, &h->piece[q]) || changed;
+        if (!changed)
+            break;
+    }
+}
+
+/* ---- the call -------------------------------------------------------------------------------- */
+
+static tlnmf_error create_hearing(hearing *h, double **scratch)
+{
+    const tl_study *s = h->s;
+    const tl_schedule *schedule = &s->scene->schedule;
+    int64_t pieces = 0, rows = s->rows, N = s->mixed_count, K = h->wide->K;
+    for (int64_t i = 0; i < schedule->count; i++)
+        pieces += pieces_of(s, schedule->spans[i]);
+    tl_slot table[10 + TL_FACTORS_SLOTS] = {
+        TL_SLOT(h->before, s->N),      TL_SLOT(h->after, s->N), TL_SLOT(h->sounding, s->N),
+        TL_SLOT(h->piece, pieces + 1), TL_SLOT(h->frame, N),    TL_SLOT(h->column, K),
+        TL_SLOT(h->V, rows * N),       TL_SLOT(h->W, rows * K), TL_SLOT(h->H, K * N),
+        TL_SLOT(*scratch, s->N)};
+    tl_factors_slots(&h->factors, rows, N, K, 0, table + 10);
+    h->factors.eps = s->eps;
+    return TL_ARENA(s->ctx, "what was heard", table, &h->memory);
+}
+
+/* The pieces' shifts as notes. */
+static tlnmf_error fill_notes(const hearing *h, tl_notes *notes)
+{
+    int64_t count = 0;
+    for (int64_t q = 0; q < h->pieces; q++)
+        count += __builtin_popcountll(h->piece[q].shifts);
+    tl_slot table[] = {TL_SLOT(notes->note, count)};
+    TRY(TL_ARENA(h->s->ctx, "the notes", table, &notes->memory));
+    notes->sounding = h->time;
+    notes->heard = h->heard;
+    for (int64_t q = 0; q < h->pieces; q++) {
+        const piece *p = &h->piece[q];
+        if (p->shifts != 0)
+            notes->heard -= (double)(p->note.end - p->note.start);
+        for (int j = 0; j < TL_SHIFTS; j++)
+            if (p->shifts >> j & 1) {
+                notes->note[notes->count] = p->note;
+                notes->note[notes->count++].shift = j - TL_SEMITONES;
+            }
+    }
+    return TLNMF_OK;
+}
+
+static tlnmf_error hear(hearing *h, tl_notes *notes)
+{
+    double *scratch;
+    TRY(create_hearing(h, &scratch));
+    TRY(tl_dictionary_misfit(h->s, h->d, h->before));
+    TRY(tl_dictionary_misfit(h->s, h->near, h->after));
+    find_sounding(h, scratch);
+    propose_all(h);
+    settle(h);
+    return fill_notes(h, notes);
+}
+
+tlnmf_error tl_notes_decide(const tl_study *s, const tl_dictionary *d, tl_notes *notes)
+{
+    tl_dictionary near = {.memory = NULL}, wide = {.memory = NULL};
+    hearing h = {.s = s, .d = d, .near = &near, .wide = &wide};
+    *notes = (tl_notes){.hooks = s->ctx->hooks};
+    if (s->mixed_count == 0)
+        return TLNMF_OK;
+    tlnmf_error error = tl_notes_listen(s, d, NEAR, &near);
+    if (error == TLNMF_OK)
+        error = tl_notes_listen(s, d, TL_SEMITONES, &wide);
+    if (error == TLNMF_OK)
+        error = hear(&h, notes);
+    tl_release(&s->ctx->hooks, h.memory);
+    tl_dictionary_free(&near);
+    tl_dictionary_free(&wide);
+    return error;
+}
+
+void tl_notes_free(tl_notes *notes)
+{
+    if (notes->memory != NULL)
+        tl_release(&notes->hooks, notes->memory);
+    notes->memory = NULL;
+    notes->count = 0;
+}

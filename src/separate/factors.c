@@ -1,0 +1,111 @@
+/* Multiplicative updates by matrix products: for dictionaries of hundreds of columns. */
+#include "separate/separate.h"
+
+void tl_factors_slots(tl_factors *f, int64_t rows, int64_t N, int64_t K, int64_t free,
+                      tl_slot slots[TL_FACTORS_SLOTS])
+{
+    int64_t sums = tl_max(K * N, rows * free);
+    const struct {
+        double **part;
+        int64_t count;
+    } parts[TL_FACTORS_SLOTS] = {{&f->U, rows * N},         {&f->A, rows * N},
+                                 {&f->num, sums},           {&f->den, sums},
+                                 {&f->W_free, rows * free}, {&f->H_free, free * N}};
+    f->rows = rows;
+    f->N = N;
+    f->K = K;
+    for (int i = 0; i < TL_FACTORS_SLOTS; i++)
+        slots[i] = (tl_slot){parts[i].part, parts[i].count, sizeof(double)};
+}
+
+TL_HOT static void invert(int64_t count, double eps, double *U)
+{
+    for (int64_t i = 0; i < count; i++)
+        U[i] = 1.0 / (U[i] + eps);
+}
+
+TL_HOT static void invert_and_weigh(int64_t count, double eps, const double *V, double *U,
+                                    double *A)
+{
+    for (int64_t i = 0; i < count; i++) {
+        double u = 1.0 / (U[i] + eps);
+        U[i] = u;
+        A[i] = (V[i] + eps) * u * u;
+    }
+}
+
+/* A denominator of zero means that the other factor's component is zero: then x stays. */
+TL_HOT static void scale(int64_t count, const double *num, const double *den, double *x)
+{
+    for (int64_t i = 0; i < count; i++)
+        x[i] *= den[i] > 0.0 ? num[i] / den[i] : 1.0;
+}
+
+static void multiply(const tl_factors *f, const double *W, const double *H, double *out)
+{
+    tl_gemm(TL_PLAIN, TL_PLAIN, f->rows, f->N, f->K, 1.0, W, f->K, H, f->N, 0.0, out, f->N);
+}
+
+void tl_factors_weigh(const tl_factors *f, const double *W, const double *H)
+{
+    multiply(f, W, H, f->U);
+    invert(f->rows * f->N, f->eps, f->U);
+}
+
+void tl_factors_update_H(const tl_factors *f, const double *V, const double *W, double *H)
+{
+    int64_t B = f->rows, N = f->N, K = f->K;
+    multiply(f, W, H, f->U);
+    invert_and_weigh(B * N, f->eps, V, f->U, f->A);
+    tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, B, 1.0, W, K, f->A, N, 0.0, f->num, N);
+    tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, B, 1.0, W, K, f->U, N, 0.0, f->den, N);
+    scale(K * N, f->num, f->den, H);
+}
+
+/* The free columns of W to W_free and their rows of H to H_free; returns how many. */
+static int64_t gather(const tl_factors *f, const bool *free, const double *W, const double *H)
+{
+    int64_t count = 0;
+    for (int64_t k = 0; k < f->K; k++)
+        if (free == NULL || free[k]) {
+            tl_copy(f->H_free + count * f->N, H + k * f->N, f->N);
+            count++;
+        }
+    for (int64_t m = 0; m < f->rows; m++)
+        for (int64_t k = 0, i = 0; k < f->K; k++)
+            if (free == NULL || free[k])
+                f->W_free[m * count + i++] = W[m * f->K + k];
+    return count;
+}
+
+/* Back, with columns that sum to 1: (9). */
+static void scatter(const tl_factors *f, const bool *free, int64_t count, double *W, double *H)
+{
+    for (int64_t k = 0, i = 0; k < f->K; k++) {
+        if (free != NULL && !free[k])
+            continue;
+        double sum = 0.0;
+        for (int64_t m = 0; m < f->rows; m++)
+            sum += f->W_free[m * count + i];
+        for (int64_t m = 0; sum > 0.0 && m < f->rows; m++)
+            W[m * f->K + k] = f->W_free[m * count + i] / sum;
+        for (int64_t n = 0; sum > 0.0 && n < f->N; n++)
+            H[k * f->N + n] *= sum;
+        i++;
+    }
+}
+
+void tl_factors_update(const tl_factors *f, const double *V, const bool *free, double *W, double *H)
+{
+    int64_t B = f->rows, N = f->N;
+    tl_factors_update_H(f, V, W, H);
+    int64_t count = gather(f, free, W, H);
+    if (count == 0)
+        return;
+    multiply(f, W, H, f->U);
+    invert_and_weigh(B * N, f->eps, V, f->U, f->A);
+    tl_gemm(TL_PLAIN, TL_TRANSPOSED, B, count, N, 1.0, f->A, N, f->H_free, N, 0.0, f->num, count);
+    tl_gemm(TL_PLAIN, TL_TRANSPOSED, B, count, N, 1.0, f->U, N, f->H_free, N, 0.0, f->den, count);
+    scale(B * count, f->num, f->den, f->W_free);
+    scatter(f, free, count, W, H);
+}

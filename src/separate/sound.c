@@ -1,0 +1,264 @@
+/* Sounds: where samples come from, and labels that say who sounds when. */
+#include "separate/sound.h"
+#include "base/record.h"
+#include "separate/separate.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* ---- the object ------------------------------------------------------------------------------ */
+
+static tlnmf_error describe(tlnmf_ctx *ctx, tlnmf_sound *s)
+{
+    TRY(tlnmf_record_create(ctx, &s->record));
+    TRY(tlnmf_set_integer(ctx, s->record, "length", s->sound.length));
+    TRY(tlnmf_set_integer(ctx, s->record, "channels", s->sound.channels));
+    TRY(tlnmf_set_real(ctx, s->record, "rate", s->rate));
+    TRY(tlnmf_set_integer(ctx, s->record, "labels", 0));
+    return tlnmf_set_texts(ctx, s->record, "names", NULL, 0);
+}
+
+tlnmf_error tlnmf_sound_create(tlnmf_ctx *ctx, int64_t length, int64_t channels, double rate,
+                               tlnmf_read read, void *user, tlnmf_sound **out)
+{
+    TL_NEED(ctx, out);
+    *out = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, read);
+    if (!(rate > 0.0 && rate <= 1e12))
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "rate = %g is outside (0, 1e+12]", rate);
+    tl_sound sound = {length, channels, read, user};
+    TRY(tl_sound_check(ctx, &sound));
+    tlnmf_sound *s = tl_allocate(&ctx->hooks, sizeof *s);
+    if (s == NULL)
+        return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for a sound");
+    *s = (tlnmf_sound){.sound = sound, .rate = rate, .hooks = ctx->hooks};
+    tlnmf_error error = describe(ctx, s);
+    if (error != TLNMF_OK) {
+        tlnmf_sound_free(s);
+        return error;
+    }
+    *out = s;
+    return TLNMF_OK;
+}
+
+/* An array as a sound: refers to the caller's samples. */
+typedef struct array_sound {
+    const double *x;
+    int64_t channels;
+} array_sound;
+
+static int read_array(int64_t first, int64_t count, double *x, void *user)
+{
+    const array_sound *array = user;
+    tl_copy(x, array->x + first * array->channels, count * array->channels);
+    return 0;
+}
+
+tlnmf_error tlnmf_sound_from_array(tlnmf_ctx *ctx, const double *x, int64_t length,
+                                   int64_t channels, double rate, tlnmf_sound **out)
+{
+    TL_NEED(ctx, out);
+    *out = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, x);
+    array_sound *array = tl_allocate(&ctx->hooks, sizeof *array);
+    if (array == NULL)
+        return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for a sound");
+    *array = (array_sound){x, channels};
+    tlnmf_error error = tlnmf_sound_create(ctx, length, channels, rate, read_array, array, out);
+    if (*out != NULL)
+        (*out)->array = array;
+    else
+        tl_release(&ctx->hooks, array);
+    return error;
+}
+
+void tlnmf_sound_free(tlnmf_sound *sound)
+{
+    if (sound == NULL)
+        return;
+    if (sound->close != NULL)
+        sound->close(sound->owned);
+    tl_release(&sound->hooks, sound->array);
+    for (int64_t k = 0; k < sound->sources; k++)
+        tl_release(&sound->hooks, sound->name[k]);
+    tl_release(&sound->hooks, sound->span);
+    tlnmf_record_free(sound->record);
+    tl_hooks hooks = sound->hooks;
+    tl_release(&hooks, sound);
+}
+
+const tlnmf_record *tlnmf_sound_record(const tlnmf_sound *sound)
+{
+    return sound == NULL ? NULL : sound->record;
+}
+
+tlnmf_record *tlnmf_sound_notes(tlnmf_sound *sound)
+{
+    return sound == NULL ? NULL : sound->record;
+}
+
+void tlnmf_sound_own(tlnmf_sound *sound, void (*close)(void *user), tlnmf_why why, void *user)
+{
+    if (sound == NULL)
+        return;
+    sound->close = close;
+    sound->why = why;
+    sound->owned = user;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+tlnmf_error tl_sound_explain(tlnmf_ctx *ctx, const tlnmf_sound *sound, tlnmf_error error)
+{
+    char text[TL_MESSAGE] = "";
+    if (error == TLNMF_OK || sound->why == NULL)
+        return error;
+    tlnmf_error found = sound->why(text, sizeof text, sound->owned);
+    return found == TLNMF_OK ? error : tlnmf_fail(ctx, found, text);
+}
+
+tlnmf_error tlnmf_sound_read(tlnmf_ctx *ctx, const tlnmf_sound *sound, int64_t first, int64_t count,
+                             double *x)
+{
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, sound);
+    TL_NEED(ctx, x);
+    if (first < 0 || count < 0 || first > sound->sound.length - count)
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "%lld samples from %lld on: the sound has %lld",
+                       (long long)count, (long long)first, (long long)sound->sound.length);
+    tl_stretch stretch = {
+        .first = first, .length = count, .channels = sound->sound.channels, .x = x};
+    return tl_sound_explain(ctx, sound, tl_sound_read(ctx, &sound->sound, &stretch));
+}
+
+tlnmf_error tlnmf_sound_power(tlnmf_ctx *ctx, const tlnmf_sound *sound, double *power)
+{
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, sound);
+    TL_NEED(ctx, power);
+    return tl_sound_explain(ctx, sound, tl_sound_power(ctx, &sound->sound, power));
+}
+
+/* ---- labels ---------------------------------------------------------------------------------- */
+
+/* The name without spaces around it, in `out` of TL_LABEL bytes; longer names are cut. */
+enum { TL_LABEL = 256 };
+static const char *trim(const char *name, char out[TL_LABEL])
+{
+    static const char spaces[] = " \t\r\n";
+    name += strspn(name, spaces);
+    size_t length = strlen(name);
+    while (length > 0 && strchr(spaces, name[length - 1]) != NULL)
+        length--;
+    if (length >= TL_LABEL)
+        length = TL_LABEL - 1;
+    memcpy(out, name, length);
+    out[length] = '\0';
+    return out;
+}
+
+static tlnmf_error find_source(tlnmf_ctx *ctx, tlnmf_sound *sound, const char *name,
+                               int64_t *source)
+{
+    for (*source = 0; *source < sound->sources; ++*source)
+        if (strcmp(sound->name[*source], name) == 0)
+            return TLNMF_OK;
+    if (sound->sources == TL_SOURCES_MAX)
+        return tl_fail(ctx, TLNMF_ERR_DATA, "more than %d sources are named", TL_SOURCES_MAX);
+    size_t size = strlen(name) + 1;
+    char *copy = tl_allocate(&sound->hooks, size);
+    if (copy == NULL)
+        return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for the name of a source");
+    memcpy(copy, name, size);
+    sound->name[sound->sources++] = copy;
+    return tlnmf_set_texts(ctx, sound->record, "names", (const char *const *)sound->name,
+                           (size_t)sound->sources);
+}
+
+static tlnmf_error add_span(tlnmf_ctx *ctx, tlnmf_sound *sound, tl_span span)
+{
+    if (sound->span_count == sound->span_capacity) {
+        int64_t capacity = sound->span_capacity == 0 ? 64 : 2 * sound->span_capacity;
+        tl_span *larger = tl_allocate(&sound->hooks, (size_t)capacity * sizeof *larger);
+        if (larger == NULL)
+            return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for %lld labels", (long long)capacity);
+        if (sound->span_count > 0)
+            memcpy(larger, sound->span, (size_t)sound->span_count * sizeof *larger);
+        tl_release(&sound->hooks, sound->span);
+        sound->span = larger;
+        sound->span_capacity = capacity;
+    }
+    sound->span[sound->span_count++] = span;
+    return tlnmf_set_integer(ctx, sound->record, "labels", sound->span_count);
+}
+
+static int64_t to_sample(const tlnmf_sound *sound, double seconds)
+{
+    double t = floor(seconds * sound->rate + 0.5);
+    return t >= (double)sound->sound.length ? sound->sound.length : (int64_t)t;
+}
+
+tlnmf_error tlnmf_sound_add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const char *name,
+                                  double start, double end)
+{
+    const double tolerance = 0.05; /* seconds: editors round the end of a recording */
+    char trimmed[TL_LABEL];
+    int64_t source;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, sound);
+    TL_NEED(ctx, name);
+    if (trim(name, trimmed)[0] == '\0')
+        return tl_fail(ctx, TLNMF_ERR_DATA, "the label at %g s has no name: which source is it?",
+                       start);
+    if (!(start >= 0.0 && end >= start && end <= 1e12))
+        return tl_fail(ctx, TLNMF_ERR_DATA, "the label \"%s\" lasts from %g to %g s", trimmed,
+                       start, end);
+    TRY(find_source(ctx, sound, trimmed, &source));
+    double length = (double)sound->sound.length / sound->rate;
+    if (end > length + tolerance)
+        tl_log(ctx, TLNMF_LOG_WARNING, "the label \"%s\" ends at %g s, the sound at %g s", trimmed,
+               end, length);
+    tl_span span = {to_sample(sound, start), to_sample(sound, end), source};
+    return span.end > span.start ? add_span(ctx, sound, span) : TLNMF_OK;
+}
+
+static tlnmf_error check_heard(tlnmf_ctx *ctx, const tlnmf_sound *sound)
+{
+    for (int64_t k = 0; k < sound->sources; k++) {
+        bool heard = false;
+        for (int64_t i = 0; i < sound->span_count; i++)
+            heard = heard || sound->span[i].source == k;
+        if (!heard)
+            return tl_fail(ctx, TLNMF_ERR_DATA,
+                           "\"%s\" never sounds: its labels have no length or lie past the end of "
+                           "the sound",
+                           sound->name[k]);
+    }
+    return TLNMF_OK;
+}
+
+tlnmf_error tlnmf_sound_add_labels(tlnmf_ctx *ctx, tlnmf_sound *sound, const tlnmf_record *track)
+{
+    int64_t shape[TLNMF_MAX_RANK];
+    const double *start, *end;
+    const char *name;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, sound);
+    TL_NEED(ctx, track);
+    tlnmf_get_array(track, "start", NULL, shape);
+    TRY(tl_record_expect(ctx, track, "the label track", "start", 1, shape, &start));
+    TRY(tl_record_expect(ctx, track, "the label track", "end", 1, shape, &end));
+    if (start == NULL || end == NULL)
+        return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "the label track has no %s",
+                       start == NULL ? "start" : "end");
+    for (int64_t i = 0; i < shape[0]; i++) {
+        name = tlnmf_get_text_at(track, "name", (size_t)i);
+        if (name == NULL)
+            return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "the label track has no name number %lld",
+                           (long long)i);
+        TRY(tlnmf_sound_add_label(ctx, sound, name, start[i], end[i]));
+    }
+    return check_heard(ctx, sound);
+}

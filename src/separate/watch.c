@@ -1,0 +1,36 @@
+/* Progress of a separation, and the threads it works with. */
+#include "separate/separate.h"
+
+#include <math.h>
+
+int tl_watch_relay(const tl_progress *progress, void *watch)
+{
+    tl_watch *w = watch;
+    if (w->callback != NULL && w->callback(progress, w->user) != 0)
+        w->stopped = true;
+    return w->stopped;
+}
+
+void tl_watch_report(tl_watch *watch, tl_stage stage, int64_t done, int64_t planned, double C)
+{
+    tl_watch_relay(&(tl_progress){.stage = stage,
+                                  .complete = true,
+                                  .starts = 1,
+                                  .iteration = done,
+                                  .iterations = planned,
+                                  .C = C,
+                                  .L = NAN,
+                                  .I = NAN,
+                                  .step = NAN},
+                   watch);
+}
+
+int tl_separate_threads(int64_t threads)
+{
+    return tl_thread_count(threads);
+}
+
+tlnmf_error tl_separate_on_threads(int64_t threads, tlnmf_error (*work)(void *job), void *job)
+{
+    return tl_with_threads(tl_thread_count(threads), work, job);
+}

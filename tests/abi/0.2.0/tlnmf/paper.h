@@ -1,0 +1,63 @@
+/* tlnmf/paper.h: the paper's laboratory: its data sets, its theory, distances between transforms.
+ *
+ * The rules of tlnmf/tlnmf.h hold here, too. Numbers in brackets are equations of docs/spec.md. */
+#ifndef TLNMF_PAPER_H
+#define TLNMF_PAPER_H
+
+#include "tlnmf/tlnmf.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- data sets ------------------------------------------------------------------------------- */
+
+/* Gaussian composite model: Y = Phi' (randn .* sqrt(W H)), Phi the DCT-II. Settings of task "gcm".
+ * `sample` holds Y (S, M, N) and the truth: Phi, W, H. */
+TLNMF_API tlnmf_error tlnmf_simulate_gcm(tlnmf_ctx *ctx, const tlnmf_settings *settings,
+                                         tlnmf_record **sample);
+
+/* Random numbers: the library's own stream, or numpy.random.RandomState, draw for draw. */
+typedef enum tlnmf_stream { TLNMF_STREAM_OWN = 0, TLNMF_STREAM_NUMPY = 1 } tlnmf_stream;
+
+/* Two notes, 440 and 466.16 Hz, alone and together, for 3 s at 5000 Hz. theta has the shape {S, 2}:
+ * the phases of each realisation. `sample` holds Y (S, 200, 151), signal (S, 15000) and rate. */
+TLNMF_API tlnmf_error tlnmf_simulate_notes(tlnmf_ctx *ctx, const double *theta, int64_t S,
+                                           tlnmf_record **sample);
+/* Phases uniform in [0, 2 pi), in the order theta[s][note]. */
+TLNMF_API tlnmf_error tlnmf_random_phases(tlnmf_ctx *ctx, uint64_t seed, tlnmf_stream stream,
+                                          int64_t count, double *theta);
+
+/* ---- theory ---------------------------------------------------------------------------------- */
+
+/* Q(Phi) = D_eps(V | Vbar), (17): V is the power of Phi on the data, Vbar that on `truth`, data of
+ * the same M and N whose covariances are the true ones. */
+TLNMF_API tlnmf_error tlnmf_theory_Q(tlnmf_ctx *ctx, const tlnmf_data *data,
+                                     const tlnmf_data *truth, const double *Phi, double eps,
+                                     double *Q);
+/* Climbs on Q from Phi, which is replaced by where that ends, in at most `iterations` steps. Q
+ * there is a lower bound of the largest Q. */
+TLNMF_API tlnmf_error tlnmf_theory_climb(tlnmf_ctx *ctx, const tlnmf_data *data,
+                                         const tlnmf_data *truth, double eps, int64_t iterations,
+                                         double *Phi, double *Q);
+/* Theorem 4, (18): the largest Q is below this with at least that probability; infinite for an S
+ * that it does not apply to. */
+TLNMF_API double tlnmf_theory_bound(int64_t M, int64_t N, int64_t S, double t);
+TLNMF_API double tlnmf_theory_probability(int64_t N, double t);
+/* Remark 6, (19): about Q at the true transform, for S Gaussian realisations. */
+TLNMF_API double tlnmf_theory_asymptote(int64_t M, int64_t N, int64_t S);
+
+/* ---- distances ------------------------------------------------------------------------------- */
+
+/* |Phi - P Phibar|_F for the order and signs P of the rows of Phibar that make it least, (20). */
+TLNMF_API tlnmf_error tlnmf_transform_distance(tlnmf_ctx *ctx, int64_t M, const double *Phi,
+                                               const double *Phibar, double *distance);
+/* The principal angles between the spans of the rows of A and of B (count x M, orthonormal rows),
+ * in radians, the smallest first, (21). */
+TLNMF_API tlnmf_error tlnmf_principal_angles(tlnmf_ctx *ctx, int64_t count, int64_t M,
+                                             const double *A, const double *B, double *angles);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,316 @@
+/* tlnmf: transform-learning nonnegative matrix factorisation and joint diagonalisation.
+ *
+ * Given S real matrices Y_s (M x N, frames in columns), the library learns an orthogonal Phi
+ * (M x M) and nonnegative W (M x K), H (K x N) such that the power V = (1/S) sum_s |Phi Y_s|^2 is
+ * close to W H. docs/spec.md has the mathematics; docs/library.md has complete programs.
+ *
+ * This header is the core: contexts, records, settings, data, fits, models. Sound is in
+ * tlnmf/sound.h, the paper's data sets and theory are in tlnmf/paper.h, files are in tlnmf/io.h (a
+ * library of its own, libtlnmf_io).
+ *
+ * Rules that hold for every function
+ *   Layout      No struct of this header has a public layout. Options are set by name, results are
+ *               read by name, and both tables can be listed at run time. A new option or result
+ *               changes no layout and no function.
+ *   Arrays      Arrays are double, in C order (the last index runs fastest): Y[s][m][n], Phi[a][m].
+ *               Sizes and shapes are int64_t. A parameter whose name ends in _or_null may be NULL,
+ *               no other may: NULL is answered by TLNMF_ERR_ARGUMENT.
+ *   Errors      A call that can fail returns a tlnmf_error. tlnmf_message(ctx) then names the
+ *               culprit. Why a run stopped is an outcome, not an error.
+ *   Ownership   Who creates frees. The library copies what it keeps, unless a function says that it
+ *               refers to memory of yours. A failed create leaves *out == NULL. What a getter
+ *               returns belongs to its object and ends with it. Every _free function takes NULL.
+ *   Threads     No global state. Use a context in one thread at a time. Data, models, settings and
+ *               sounds may be shared by several threads as long as none of them changes or frees
+ *               them. A fit may use several threads of its own: see the option `threads`.
+ *   Callbacks   Allocator, log and progress functions may be called from any of the threads that
+ *               work for a call, never after the call has returned. Log and progress functions are
+ *               called by one thread at a time; the allocator may be called by several at once. A
+ *               callback must not call the library with the context it is called for.
+ *   Compatible  Numbers of enumerations are pinned. Functions are never removed or changed within a
+ *               major version (until 1.0: within a minor version); names of options and results are
+ *               only added. */
+#ifndef TLNMF_TLNMF_H
+#define TLNMF_TLNMF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define TLNMF_API __attribute__((visibility("default")))
+#else
+#define TLNMF_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TLNMF_VERSION_MAJOR 0
+#define TLNMF_VERSION_MINOR 2
+#define TLNMF_VERSION_PATCH 0
+#define TLNMF_VERSION       "0.2.0"
+
+TLNMF_API const char *tlnmf_version(void); /* of the library that is running */
+TLNMF_API const char *tlnmf_blas(void);    /* the BLAS it runs on, as far as that tells */
+
+/* ---- errors and outcomes --------------------------------------------------------------------- */
+
+typedef enum tlnmf_error {
+    TLNMF_OK = 0,
+    TLNMF_ERR_OPTION = 1,    /* an option is unknown, out of range, or contradicts another */
+    TLNMF_ERR_SHAPE = 2,     /* arrays whose shapes do not fit together */
+    TLNMF_ERR_DATA = 3,      /* values that cannot be used: NaN, all zeros, not orthogonal, .. */
+    TLNMF_ERR_MEMORY = 4,    /* the allocator returned NULL */
+    TLNMF_ERR_TOO_LARGE = 5, /* a size that BLAS or the address space cannot hold */
+    TLNMF_ERR_NUMERIC = 6,   /* LAPACK failed, or a run ended in NaN */
+    TLNMF_ERR_CALLBACK = 7,  /* a read or write function of yours returned nonzero */
+    TLNMF_ERR_ARGUMENT = 8,  /* NULL where an object is needed; a name of the wrong type */
+    TLNMF_ERR_INPUT = 9,     /* libtlnmf_io: a file cannot be read or understood */
+    TLNMF_ERR_OUTPUT = 10    /* libtlnmf_io: a file cannot be written */
+} tlnmf_error;
+
+/* Why a run stopped. Records hold it as the text `outcome` and as this number, `outcome_code`. */
+typedef enum tlnmf_outcome {
+    TLNMF_NOT_RUN = 0,
+    TLNMF_CONVERGED = 1,   /* the objective changed by less than tol */
+    TLNMF_STATIONARY = 2,  /* the gradient fell below grad-tol */
+    TLNMF_ITERATIONS = 3,  /* all iterations asked for were done */
+    TLNMF_LINE_SEARCH = 4, /* no step along the direction improved the objective */
+    TLNMF_CANCELLED = 5,   /* the progress function said so */
+    TLNMF_TIME = 6         /* max-seconds passed */
+} tlnmf_outcome;
+
+TLNMF_API const char *tlnmf_error_name(tlnmf_error error);
+TLNMF_API const char *tlnmf_outcome_name(tlnmf_outcome outcome);
+
+/* ---- contexts -------------------------------------------------------------------------------- */
+
+/* A context holds the allocator, the log and progress functions, and the last message. */
+typedef struct tlnmf_ctx tlnmf_ctx;
+
+/* A set of named values: what every call of the library reports. See "records" below. */
+typedef struct tlnmf_record tlnmf_record;
+
+typedef void *(*tlnmf_allocate)(size_t bytes, void *user);
+typedef void (*tlnmf_release)(void *block, void *user);
+
+typedef enum tlnmf_log_level { TLNMF_LOG_WARNING = 1, TLNMF_LOG_INFO = 2 } tlnmf_log_level;
+typedef void (*tlnmf_log)(tlnmf_log_level level, const char *message, void *user);
+
+/* Is told what a run has come to. Nonzero stops the run: the call then returns TLNMF_OK with what
+ * it has reached, and the outcome is TLNMF_CANCELLED. `progress` holds stage, complete (1: an
+ * iteration is done, 0: asked from inside one), start, starts, iteration, iterations, C, L, I, step
+ * and seconds; a real is NaN where the stage does not have it. It is valid during the call only. */
+typedef int (*tlnmf_callback)(const tlnmf_record *progress, void *user);
+
+TLNMF_API tlnmf_error tlnmf_ctx_create(tlnmf_ctx **out); /* with malloc and free */
+/* Objects remember the allocator of the context that made them, and may outlive the context. */
+TLNMF_API tlnmf_error tlnmf_ctx_create_with(tlnmf_allocate allocate, tlnmf_release release,
+                                            void *user, tlnmf_ctx **out);
+TLNMF_API void tlnmf_ctx_free(tlnmf_ctx *ctx);
+TLNMF_API void tlnmf_ctx_set_log(tlnmf_ctx *ctx, tlnmf_log log_or_null, void *user);
+TLNMF_API void tlnmf_ctx_set_progress(tlnmf_ctx *ctx, tlnmf_callback callback_or_null, void *user);
+/* Of the last call with this context that failed; "" if none has. */
+TLNMF_API const char *tlnmf_message(const tlnmf_ctx *ctx);
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* What fits, evaluations, scores and files yield, and what starts and models are given as: a set of
+ * named integers, reals, texts, lists of texts, and arrays with their shapes. A model is a record
+ * that holds at least Phi and eps, and W where there are components. A start is a record with any
+ * of Phi, W, H. Names with a dot belong together: `trace.C`, `option.seed`, `other.Phi`. */
+
+typedef enum tlnmf_type {
+    TLNMF_NONE = 0, /* there is no such name */
+    TLNMF_INTEGER = 1,
+    TLNMF_REAL = 2,
+    TLNMF_TEXT = 3,
+    TLNMF_TEXTS = 4,
+    TLNMF_ARRAY = 5
+} tlnmf_type;
+
+enum { TLNMF_MAX_RANK = 4 };
+
+/* What tlnmf_get_integer answers where there is no such integer. */
+#define TLNMF_NO_INTEGER INT64_MIN
+
+TLNMF_API tlnmf_error tlnmf_record_create(tlnmf_ctx *ctx, tlnmf_record **out); /* empty */
+TLNMF_API void tlnmf_record_free(tlnmf_record *record);
+
+TLNMF_API size_t tlnmf_record_count(const tlnmf_record *record);
+TLNMF_API const char *tlnmf_record_name(const tlnmf_record *record, size_t index); /* or NULL */
+TLNMF_API tlnmf_type tlnmf_record_type(const tlnmf_record *record, const char *name);
+
+TLNMF_API int64_t tlnmf_get_integer(const tlnmf_record *record, const char *name);
+/* A real, or an integer as a real; NaN where there is neither. */
+TLNMF_API double tlnmf_get_real(const tlnmf_record *record, const char *name);
+TLNMF_API const char *tlnmf_get_text(const tlnmf_record *record, const char *name); /* or NULL */
+/* Number `index` of a list of texts; NULL past its end, or where there is no such list. */
+TLNMF_API const char *tlnmf_get_text_at(const tlnmf_record *record, const char *name, size_t index);
+/* The array, its number of dimensions and its shape; NULL and rank 0 where there is none. `shape`
+ * receives TLNMF_MAX_RANK numbers, those past the rank are 1. */
+TLNMF_API const double *tlnmf_get_array(const tlnmf_record *record, const char *name,
+                                        int32_t *rank_or_null, int64_t *shape_or_null);
+
+/* Setting a name again replaces its value. Names are 1 to 63 bytes of letters, digits and _ - . */
+TLNMF_API tlnmf_error tlnmf_set_integer(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
+                                        int64_t value);
+TLNMF_API tlnmf_error tlnmf_set_real(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
+                                     double value);
+TLNMF_API tlnmf_error tlnmf_set_text(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
+                                     const char *text);
+TLNMF_API tlnmf_error tlnmf_set_texts(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
+                                      const char *const *texts, size_t count);
+/* Copies the array. */
+TLNMF_API tlnmf_error tlnmf_set_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
+                                      const double *x, int32_t rank, const int64_t *shape);
+
+/* A record as bytes and back, the same on every machine, with a checksum. *size is the room in
+ * `bytes_or_null` on entry and the number of bytes of the record on return; with NULL, or too
+ * little room (TLNMF_ERR_SHAPE), nothing is written. */
+TLNMF_API tlnmf_error tlnmf_record_pack(tlnmf_ctx *ctx, const tlnmf_record *record,
+                                        void *bytes_or_null, size_t *size);
+/* TLNMF_ERR_DATA for bytes that are damaged, cut short or of another format. */
+TLNMF_API tlnmf_error tlnmf_record_unpack(tlnmf_ctx *ctx, const void *bytes, size_t size,
+                                          tlnmf_record **out);
+
+/* The names that the library itself uses, and what they mean. index counts from 0; past the end the
+ * texts are NULL. `where` names the records that hold it: "model", "progress", "data", .. */
+TLNMF_API size_t tlnmf_result_count(void);
+TLNMF_API const char *tlnmf_result_name(size_t index);
+TLNMF_API tlnmf_type tlnmf_result_type(size_t index);
+TLNMF_API const char *tlnmf_result_shape(size_t index); /* of an array: "M,K"; else "" */
+TLNMF_API const char *tlnmf_result_where(size_t index);
+TLNMF_API const char *tlnmf_result_help(size_t index);
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+/* The options of one task, by name. The tasks are "fit", "jd", "apply" (this header), "frames",
+ * "separate", "stems", "score" (tlnmf/sound.h), "gcm" (tlnmf/paper.h). A new object holds the
+ * defaults. */
+typedef struct tlnmf_settings tlnmf_settings;
+
+TLNMF_API tlnmf_error tlnmf_settings_create(tlnmf_ctx *ctx, const char *task, tlnmf_settings **out);
+TLNMF_API tlnmf_error tlnmf_settings_copy(tlnmf_ctx *ctx, const tlnmf_settings *settings,
+                                          tlnmf_settings **out);
+TLNMF_API void tlnmf_settings_free(tlnmf_settings *settings);
+
+/* Text sets an option of any type, an integer also a real one. A flag is 0 or 1, in text also
+ * "false" or "true". Numbers in text have a decimal point whatever the locale. Each value is
+ * checked against the option's range. */
+TLNMF_API tlnmf_error tlnmf_settings_set_text(tlnmf_ctx *ctx, tlnmf_settings *settings,
+                                              const char *name, const char *value);
+TLNMF_API tlnmf_error tlnmf_settings_set_integer(tlnmf_ctx *ctx, tlnmf_settings *settings,
+                                                 const char *name, int64_t value);
+TLNMF_API tlnmf_error tlnmf_settings_set_real(tlnmf_ctx *ctx, tlnmf_settings *settings,
+                                              const char *name, double value);
+/* The value as a text that tlnmf_settings_set_text reads back; "" for an option that is not set and
+ * has no default. NULL for an unknown name or a buffer that is too small (64 bytes are enough). */
+TLNMF_API const char *tlnmf_settings_get_text(const tlnmf_settings *settings, const char *name,
+                                              char *buffer, size_t size);
+TLNMF_API int64_t tlnmf_settings_get_integer(const tlnmf_settings *settings, const char *name);
+TLNMF_API double tlnmf_settings_get_real(const tlnmf_settings *settings, const char *name);
+/* Whether the options fit together, as the calls that take them check, too. */
+TLNMF_API tlnmf_error tlnmf_settings_check(tlnmf_ctx *ctx, const tlnmf_settings *settings);
+
+typedef enum tlnmf_option_kind {
+    TLNMF_OPTION_UNKNOWN = 0,
+    TLNMF_OPTION_INTEGER = 1,
+    TLNMF_OPTION_SEED = 2, /* 0 to 2^64 - 1; above 2^63 - 1 it is set and read as text */
+    TLNMF_OPTION_REAL = 3,
+    TLNMF_OPTION_FLAG = 4,
+    TLNMF_OPTION_CHOICE = 5 /* a word, one of the choices */
+} tlnmf_option_kind;
+
+/* The table of options. index counts from 0; NULL past the end, or for an unknown task or name. */
+TLNMF_API const char *tlnmf_task_name(size_t index);
+TLNMF_API const char *tlnmf_option_name(const char *task, size_t index);
+TLNMF_API tlnmf_option_kind tlnmf_option_kind_of(const char *task, const char *name);
+TLNMF_API const char *tlnmf_option_help(const char *task, const char *name);
+TLNMF_API const char *tlnmf_option_choices(const char *task, const char *name); /* "fast|paper" */
+/* As tlnmf_settings_get_text answers it for new settings. */
+TLNMF_API const char *tlnmf_option_default(const char *task, const char *name, char *buffer,
+                                           size_t size);
+/* The range, ends included. */
+TLNMF_API tlnmf_error tlnmf_option_range(const char *task, const char *name, double *low,
+                                         double *high);
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+/* Frames as the solvers want them. C and L depend on the data only through the covariances
+ * Sigma_n = (1/S) sum_s y_ns y_ns', so the S columns of a frame are replaced, exactly, by
+ * rank(Sigma_n) columns. */
+typedef struct tlnmf_data tlnmf_data;
+
+/* Y has the shape {S, M, N}. */
+TLNMF_API tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y,
+                                                   const int64_t shape[3], tlnmf_data **out);
+/* Sigma has the shape {N, M, M}: symmetric and positive semidefinite. */
+TLNMF_API tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma,
+                                                  const int64_t shape[3], tlnmf_data **out);
+
+typedef enum tlnmf_neighbours {
+    TLNMF_NEIGHBOURS_BLOCKS = 0, /* every B frames become one frame of S B realisations */
+    TLNMF_NEIGHBOURS_MOVING = 1  /* a frame becomes the B frames around it, fewer at the ends */
+} tlnmf_neighbours;
+
+/* Neighbouring frames as realisations of one another, (15) and (16), for data that change slowly.
+ */
+TLNMF_API tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y,
+                                                 const int64_t shape[3], tlnmf_neighbours kind,
+                                                 int64_t B, tlnmf_data **out);
+/* Weights of the N frames in joint diagonalisation: not negative, not all 0; only their ratios
+ * matter; NULL takes them away. For tlnmf_diagonalise with solver fast. Set them before the data
+ * are shared by threads. */
+TLNMF_API tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data,
+                                             const double *weights_or_null);
+/* M, N, S (0: given as covariances), columns, mean_power. */
+TLNMF_API const tlnmf_record *tlnmf_data_record(const tlnmf_data *data);
+TLNMF_API void tlnmf_data_free(tlnmf_data *data);
+
+/* ---- fitting --------------------------------------------------------------------------------- */
+
+/* Settings of task "fit". The start holds Phi (M x M, orthogonal to 1e-8), W (M x K, no zero
+ * column), H (K x N; zeros stay zero), or some of them; the rest is drawn as the settings say.
+ * tlnmf_result_help() explains what the model holds. */
+TLNMF_API tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data,
+                                const tlnmf_settings *settings, const tlnmf_record *start_or_null,
+                                tlnmf_record **model);
+/* Joint diagonalisation alone: minimises L over Phi. Settings of task "jd"; of the start only Phi
+ * is read. The model has K = 0 and neither W nor H. */
+TLNMF_API tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
+                                        const tlnmf_settings *settings,
+                                        const tlnmf_record *start_or_null, tlnmf_record **model);
+/* H of new data with the model's Phi, W and eps kept. Settings of task "apply". `applied` holds H,
+ * C, L, I and why it stopped, and X and V if asked for. */
+TLNMF_API tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_data *data,
+                                  const tlnmf_settings *settings, tlnmf_record **applied);
+/* C, L, I of any point (a record with Phi, W, H, eps), and the gradient of C over Phi. */
+TLNMF_API tlnmf_error tlnmf_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data,
+                                     const tlnmf_record *point, tlnmf_record **values);
+/* Start number p (from 0) of a fit with these settings: Phi, W, H. */
+TLNMF_API tlnmf_error tlnmf_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data,
+                                       const tlnmf_settings *settings, int64_t p,
+                                       tlnmf_record **start);
+/* The most bytes that tlnmf_fit or tlnmf_diagonalise (by the settings' task) will allocate, beside
+ * the data and the rows of a trace (56 bytes an iteration, as they come). */
+TLNMF_API tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data,
+                                   const tlnmf_settings *settings, double *bytes);
+
+/* ---- transforms and atoms -------------------------------------------------------------------- */
+
+/* The matrix of a fixed transform, M x M: "dct", "dft" (real: cosine and sine rows in pairs) or
+ * "identity". */
+TLNMF_API tlnmf_error tlnmf_transform_matrix(tlnmf_ctx *ctx, const char *kind, int64_t M,
+                                             double *Phi);
+/* The `count` rows of the model's Phi with the largest energy, strongest first, each fitted by
+ * amplitude cos(2 pi frequency m / rate + phase), m = 0 .. M-1. `atoms` holds arrays of length
+ * count: row, energy, frequency, amplitude, phase, error, key, cents; and the texts note. */
+TLNMF_API tlnmf_error tlnmf_atoms(tlnmf_ctx *ctx, const tlnmf_record *model, double rate,
+                                  int64_t count, tlnmf_record **atoms);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

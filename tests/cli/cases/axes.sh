@@ -1,0 +1,68 @@
+# What the axes of an array are: covariances recognised, axes by name, trials as frames.
+npy covs.npy "(3, 2, 2)" 2 1 1 2 5 -3 -3 5 1 .5 .5 4
+recognised="tlnmf fit: covs.npy: every slice is symmetric: read as covariances (N, M, M) of 3 frames; --input data reads them as realisations (S, M, N)"
+expect 0 ... "$recognised" tlnmf fit covs.npy -k 1 --no-model --json
+C=$(json C)
+check "read as covariances" grep -q '"S": null' "$out"
+expect 0 ... "" tlnmf fit covs.npy -k 1 --no-model --json --input covariances
+check "the same when told" [ "$(json C)" = "$C" ]
+expect 0 ... "" tlnmf fit covs.npy -k 1 --no-model --json --input data
+check "realisations when told" [ "$(json S)" = 3 ]
+expect 0 ... "$recognised" tlnmf fit covs.npy -k 1 -o covs.h5
+expect 0 ... "${recognised/fit/apply}" tlnmf apply covs.h5 covs.npy -o own.h5 --json
+check "covariances into apply" [ "$(json own_data)" = true ]
+npy near.npy "(2, 2, 2)" 2 1.001 1 2 5 -3 -3 5
+expect 0 ... "tlnmf fit: warning: near.npy: the slices are not symmetric, taken as data (S, M, N); --input covariances says otherwise" \
+    tlnmf fit near.npy -k 1 --no-model
+npy data.npy "(2, 2, 2)" 1 2 3 4 5 6 7 9
+expect 0 ... "" tlnmf fit data.npy -k 1 --no-model
+npy one.npy "(2, 2)" 2 1 1 2
+expect 0 ... "tlnmf fit: warning: one.npy: symmetric, and read as data (M, N); a covariance has the shape (1, M, M)" \
+    tlnmf fit one.npy -k 1 --no-model
+
+# The same numbers in every order of the axes: x[s][m][n] = (s + 1)(m + 2)^2 + n^2 - 3 s n
+order() # AXES LOOP-VARIABLES: the array with these axes
+{
+    awk -v order="$2" 'BEGIN { split("2 3 4", size, " "); split(order, o, "")
+        for (i = 0; i < size[o[1]]; i++) for (j = 0; j < size[o[2]]; j++) for (k = 0; k < size[o[3]]; k++) {
+            at[o[1]] = i; at[o[2]] = j; at[o[3]] = k; s = at[1]; m = at[2]; n = at[3]
+            print (s + 1) * (m + 2) ^ 2 + n ^ 2 - 3 * s * n } }'
+}
+npy smn.npy "(2, 3, 4)" $(order x 123)
+tlnmf fit smn.npy -k 1 --no-model --json >want.json
+for case in "trials,channels,time 123 2,3,4" "epochs,time,sensors 132 2,4,3" "channels,trials,time 213 3,2,4" \
+    "length,frames,realisations 231 3,4,2" "time,trials,channels 312 4,2,3" "frames,length,trials 321 4,3,2"; do
+    set -- $case
+    npy x.npy "(${3//,/, })" $(order x "$2")
+    expect 0 ... "tlnmf fit: x.npy: axes $1: 4 frames of length 3, 2 realisations of each" \
+        tlnmf fit x.npy -k 1 --no-model --json --axes "$1"
+    near "C with axes $1" "$(json C)" "$(json C want.json)" 1e-12
+    check "axes in the summary" [ "$(json axes)" = "$1" ]
+done
+npy mn.npy "(3, 4)" $(order x 123 | head -n 12)
+npy nm.npy "(4, 3)" $(order x 132 | head -n 12)
+tlnmf fit mn.npy -k 1 --no-model --json >want.json
+expect 0 ... "tlnmf fit: nm.npy: axes time,channels: 4 frames of length 3, 1 realisation of each" \
+    tlnmf fit nm.npy -k 1 --no-model --json --axes time,channels
+near "C of the transpose" "$(json C)" "$(json C want.json)" 1e-12
+
+# Trials one after the other: frames (m, s n)
+npy joined.npy "(3, 8)" $(order x 213)
+tlnmf fit joined.npy -k 1 --no-model --json >want.json
+said="smn.npy: 2 trials of 4 frames become 8 frames of length 3, one realisation each"
+expect 0 ... "tlnmf fit: $said" tlnmf fit smn.npy -k 1 --no-model --json --per-trial
+near "C per trial" "$(json C)" "$(json C want.json)" 1e-12
+expect 0 ... "tlnmf fit: $said" tlnmf fit smn.npy -k 1 -o m.h5 --per-trial --axes trials,channels,time
+expect 0 ... "tlnmf apply: $said" tlnmf apply m.h5 smn.npy -o a.h5 --per-trial --json
+check "per trial into apply" [ "$(json own_data)" = true ]
+
+names="names of 2 or 3 axes with commas: trials, epochs or realisations; channels, sensors or length; time or frames"
+usage fit "axes = trials,leads,time: $names" smn.npy -k 1 --axes trials,leads,time
+usage fit "axes = trials,channels,time,frames: $names" smn.npy -k 1 --axes trials,channels,time,frames
+usage fit "axes = trials,epochs,time: two axes cannot both be the realisations" smn.npy -k 1 --axes trials,epochs,time
+usage fit "axes = trials,time: there must be channels, sensors or length" smn.npy -k 1 --axes trials,time
+usage fit "axes = channels,trials: there must be time or frames" smn.npy -k 1 --axes channels,trials
+input fit "smn.npy: it has 3 axes, and --axes channels,time names 2" smn.npy -k 1 --axes channels,time
+usage fit "--per-trial: mn.npy has no trials" mn.npy -k 1 --per-trial
+usage fit "--axes is for data, covs.npy has covariances" covs.npy -k 1 --input covariances --axes trials,channels,time
+usage apply "--axes is for arrays, and x.wav is a sound" m.h5 x.wav --axes trials,channels,time

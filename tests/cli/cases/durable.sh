@@ -1,0 +1,127 @@
+# Nothing is lost: outputs are whole before an old file is touched, and what is published stays.
+tlnmf simulate notes --theta 1,2 --signal notes.wav
+small_data y.npy
+learn="--method nmf --transform dct --per-source 1 --frame 100"
+separate="tlnmf separate notes.wav -k 2 $learn"
+files="model.h5 source_1.wav source_2.wav summary.json "
+
+listing() # DIR: all names, hidden ones too
+{
+    ls -A "$1" | tr '\n' ' '
+}
+
+# ---- a summary that cannot be printed takes nothing back -------------------------------------------
+for json in "" --json; do
+    rm -rf stems
+    code=0
+    $separate -o stems $json >/dev/full 2>"$err" || code=$?
+    check "exit code $code, not 5 ($json)" [ $code -eq 5 ]
+    check "the stems stay ($json)" [ "$(listing stems)" = "$files" ]
+done
+rm -rf stems
+code=0
+$separate -o stems --json >&- 2>"$err" || code=$?
+check "standard output is closed: $code" [ $code -eq 5 -a "$(listing stems)" = "$files" ]
+
+# ---- old files stay until all new ones are there ---------------------------------------------------
+old() # DIR
+{
+    rm -rf "$1" && mkdir "$1" && echo old1 >"$1/source_1.wav" && echo old2 >"$1/source_2.wav"
+}
+kept() # WHAT DIR
+{
+    check "$1: the old stems are there" [ "$(cat "$2/source_1.wav" "$2/source_2.wav")" = $'old1\nold2' ]
+    check "$1: nothing else is ($(listing "$2"))" [ "$(listing "$2")" = "${3:-source_1.wav source_2.wav }" ]
+}
+old dir && mkdir dir/summary.json
+expect 5 "" "tlnmf separate: dir/summary.json: is a directory" $separate -o dir --force
+kept "a directory in the way" dir "source_1.wav source_2.wav summary.json "
+old dir
+expect 5 "" ... bash -c "ulimit -f 100; trap '' XFSZ; exec $separate -o dir --force --frame 200"
+check "no room for the model" grep -q "dir/model.h5: cannot write: File too large" "$err"
+kept "no room" dir
+if mkdir mnt && mount -t tmpfs -o size=128k none mnt 2>/dev/null; then
+    old mnt/st
+    expect 5 "" ... $separate -o mnt/st --force
+    check "which file" grep -q 'mnt/st/.*No space left on device' "$err"
+    kept "a full disk" mnt/st
+    long="timeout 30 tlnmf fit mnt/../big.npy -k 2 -J 100000000 --tol 0"
+    npy_header big.npy "(200, 4)" && head -c $((8 * 800)) /dev/zero | tr '\0' '?' >>big.npy
+    expect 5 "" "tlnmf fit: mnt/m.h5: cannot write: No space left on device" $long -o mnt/m.h5
+    umount mnt
+else
+    skip "no file system can be mounted here"
+fi
+old dir && chmod 640 dir/source_1.wav
+expect 0 ... "" $separate -o dir --force
+check "all are new" [ "$(listing dir)" = "$files" -a "$(head -c 4 dir/source_1.wav)" = RIFF ]
+check "the mode stays" [ "$(stat -c %a dir/source_1.wav)" = 640 ]
+
+# ---- links inside the folder are replaced, not followed --------------------------------------------
+old dir && echo precious >target && ln -sf ../target dir/source_1.wav && ln -s ../target dir/model.h5
+expect 0 ... "" $separate -o dir --force
+check "the target is as it was" [ "$(<target)" = precious ]
+check "the links are files now" [ ! -L dir/source_1.wav -a ! -L dir/model.h5 ]
+mkdir elsewhere && rm -rf dir && mkdir dir && ln -s ../elsewhere dir/.tlnmf-part && echo mine >elsewhere/mine
+expect 5 "" "tlnmf separate: dir/.tlnmf-part: Not a directory" $separate -o dir --force
+check "a link in the place of the staging folder" [ "$(<elsewhere/mine)" = mine ]
+
+# ---- every output is compared with every input -----------------------------------------------------
+mkdir lab && printf '0\t1\tlow\n1\t2\thigh\n' >lab/activations.txt && cp lab/activations.txt labels.copy
+usage separate "lab/activations.txt: this output would replace an input" \
+    notes.wav --labels lab/activations.txt $learn --activations labels -o lab --force
+cp notes.wav lab/labels.wav && printf '0\t1\tlabels\n1\t2\thigh\n' >lab/l.txt
+usage separate "lab/labels.wav: this output would replace an input" \
+    lab/labels.wav --labels lab/l.txt $learn -o lab --force
+rm -f lab/labels.wav && cp notes.wav in.wav && ln in.wav lab/residual.wav
+usage separate "lab/residual.wav: this output would replace an input" \
+    in.wav --labels lab/l.txt $learn -o lab --force
+check "inputs are as they were" cmp lab/activations.txt labels.copy
+check "inputs are as they were" cmp in.wav notes.wav
+
+# ---- one run at a time; what a killed one leaves is no hindrance -----------------------------------
+noise=400000
+{
+    printf RIFF
+    words $((36 + 2 * noise))
+    printf 'WAVEfmt '
+    words 16 $((1 | 1 << 16)) 8000 16000 $((2 | 16 << 16))
+    printf data
+    words $((2 * noise))
+    head -c $((2 * noise)) /dev/urandom
+} >noise.wav
+tlnmf separate noise.wav -k 2 -o two >"$out" 2>"$err" & # takes long: the second comes before its end
+pid=$!
+while kill -0 $pid 2>/dev/null && [ ! -d two/.tlnmf-part ]; do sleep 0.01; done
+sleep 0.3
+expect 5 "" "tlnmf separate: two: another run is writing into it" $separate -o two
+kill -KILL $pid
+wait $pid 2>/dev/null || true
+check "the staging folder is left" [ "$(listing two)" = ".tlnmf-part " ]
+echo half >two/.tlnmf-part/source_9.wav
+expect 0 ... "" $separate -o two
+check "and no hindrance" [ "$(listing two)" = "$files" ]
+
+# A temporary without a living writer goes, one that is locked stays.
+echo half >.n.npy.99999-0 && echo half >.n.npy.99998-0 && echo mine >.n.npy.mine
+flock .n.npy.99998-0 sleep 3 &
+while flock -n .n.npy.99998-0 true; do sleep 0.01; done
+expect 0 ... "" tlnmf simulate notes -o n.npy
+check "stale ones" [ "$(ls -A | grep '^\.n' | tr '\n' ' ')" = ".n.npy.99998-0 .n.npy.mine " ]
+wait && rm .n.npy.*
+
+# ---- outputs that cannot be written are found before a long run ------------------------------------
+ln -s loop_b loop_a && ln -s loop_a loop_b
+long="timeout 30 tlnmf fit y.npy -k 2 -J 100000000 --tol 0"
+expect 5 "" "tlnmf fit: loop_a: cannot be written: Too many levels of symbolic links" $long -o loop_a
+name=$(printf 'x%.0s' {1..256})
+expect 5 "" "tlnmf fit: $name: cannot be written: File name too long" $long -o "$name"
+ln -s no/where dangling.h5
+expect 5 "" "tlnmf fit: dangling.h5: cannot write: No such file or directory (directory no does not exist)" \
+    $long -o dangling.h5
+expect 5 "" "tlnmf fit: m.h5: cannot write: File too large" \
+    bash -c "ulimit -f 10; trap '' XFSZ; exec $long -o m.h5"
+expect 5 "" "tlnmf jd: m.h5: cannot write: File too large" \
+    bash -c "ulimit -f 10; trap '' XFSZ; exec timeout 30 tlnmf jd y.npy -o m.h5"
+absent m.h5
+check "no temporaries" [ -z "$(ls -A | grep '^\.')" ]

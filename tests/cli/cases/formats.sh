@@ -1,0 +1,63 @@
+# Arrays as text, in half precision and as booleans; models as .mat and .npz.
+npy y.npy "(2, 3)" 1 2.5 -3 .5 5 6
+expect 0 ... "" tlnmf fit y.npy -k 1 --no-model --json
+C=$(json C)
+
+table() # FILE NOTE [TEXT]: the same numbers, with a note
+{
+    [ $# -lt 3 ] || printf "$3" >"$1"
+    expect 0 ... "tlnmf fit: $1: text, 2 x 3 numbers between $2" tlnmf fit "$1" -k 1 --no-model --json
+    near "C of $1" "$(json C)" "$C" 1e-12
+}
+table plain.csv "commas" '1,2.5,-3\n.5,5,6\n'
+table header.csv "commas; left out: the header line" 'a,b,c\n1,2.5,-3\n.5,5,6\n'
+table pandas.csv "commas; left out: the header line, the first column, an index" \
+    ',0,1,2\n0,1,2.5,-3\n1,.5,5,6\n'
+table comma.csv "semicolons, with decimal commas; left out: the header line" 'a;b;c\n1;2,5;-3\n0,5;5;6\n'
+table quoted.csv "commas" '"1","2.5","-3"\n".5","5","6"\n'
+table names.tsv "tabs; left out: the first column, an index" 'x\t1\t2.5\t-3\ny\t.5\t5\t6\n'
+table r.txt "spaces; left out: the header line, the first column, an index" \
+    '"V1" "V2" "V3"\n"1" 1 2.5 -3\n"2" .5 5 6\n'
+expect 0 ... "" tlnmf fit plain.csv -k 1 --no-model -q
+expect 0 ... "tlnmf fit: -: text, 2 x 3 numbers between commas" tlnmf fit - -k 1 --no-model <plain.csv
+expect 0 "plain.csv: text, 16 bytes
+                     text     (2, 3)" "" tlnmf info plain.csv
+
+printf '1,2,3\n4,5\n' >ragged.csv
+printf '1,2,3\n4,,6\n' >empty.csv
+printf '1,2,3\n4,NA,6\n' >missing.csv
+printf '1,2,3\n4,nan,6\n' >nan.csv
+input fit "ragged.csv: line 2 has 2 cells, line 1 has 3: all rows must be as long" ragged.csv -k 1
+input fit "empty.csv: line 2, column 2 is empty: every cell must hold a number" empty.csv -k 1
+input fit 'missing.csv: line 2, column 2 is not a number: "NA"' missing.csv -k 1
+expect 3 "" "tlnmf fit: nan.csv: text, 2 x 3 numbers between commas
+tlnmf fit: nan.csv: realisation 0, row 1, frame 1 is not finite (nan)" tlnmf fit nan.csv -k 1
+
+# 1, -2 | 0.5, 1.5 in half precision, and true, false | true, true
+npy_header half.npy "(2, 2)" "<f2" && printf '\x00\x3c\x00\xc0\x00\x38\x00\x3e' >>half.npy
+npy half8.npy "(2, 2)" 1 -2 .5 1.5
+npy_header bool.npy "(2, 2)" "|b1" && printf '\x01\x00\x01\x01' >>bool.npy
+npy bool8.npy "(2, 2)" 1 0 1 1
+for kind in half bool; do
+    tlnmf fit ${kind}8.npy -k 1 --no-model --json >want.json
+    expect 0 ... "" tlnmf fit $kind.npy -k 1 --no-model --json
+    check "$kind" [ "$(json C)" = "$(json C want.json)" ]
+done
+
+# Models: any of the three goes into apply and comes out of it.
+for end in h5 mat npz; do
+    expect 0 ... "" tlnmf fit y.npy -k 1 --trace -o model.$end
+    expect 0 ... "" tlnmf apply model.$end y.npy -o applied.$end --json --keep-v
+    check "$end: its own data" [ "$(json own_data)" = true ]
+    near "$end: C" "$(json C)" "$C" 1e-12
+    expect 0 ... "" tlnmf apply applied.$end y.npy -o again.$end --json
+    check "$end: what apply writes" [ "$(json own_data)" = true ]
+done
+cp model.npz first.npz
+tlnmf fit y.npy -k 1 --trace -o model.npz --force >/dev/null
+check "the same bytes again" cmp model.npz first.npz
+expect 0 ... "" tlnmf jd y.npy --input data -o phi.mat
+input fit "model.npz: several arrays, name one as in model.npz:Phi (it has Phi, W, H, trace_stage, trace_iteration, trace_C and 20 more)" \
+    model.npz -k 1 --no-model
+expect 0 ... "" tlnmf fit y.npy -k 1 --init-phi model.npz:Phi --no-model
+input apply "plain.csv: not a model, which is an .h5, .mat or .npz file" plain.csv y.npy

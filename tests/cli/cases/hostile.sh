@@ -1,0 +1,74 @@
+# Files from strangers: nothing outside them is read, nothing in them reaches the terminal as it is.
+hostile=$GOLDEN/../hostile
+
+# ---- sizes and damage: a message and exit code 3, never a signal ------------------------------------
+expect 3 "" "tlnmf fit: bomb.h5: /Y claims 300000000 elements (or chunks as large), far beyond the 0 bytes that are stored" \
+    bash -c "cd '$hostile' && exec tlnmf fit bomb.h5 -k 1 --no-model"
+expect 3 "" "tlnmf fit: few.mat: the variable at byte 128 is damaged" \
+    bash -c "cd '$hostile' && exec tlnmf fit few.mat -k 1 --no-model"
+for file in "$hostile"/*.h5 "$hostile"/*.mat; do
+    for command in info "fit -k 1 -J 1 --no-model" "jd -J 1 -o out.h5 --force"; do
+        code=0
+        timeout 20 tlnmf ${command%% *} "$file" $(echo "$command " | cut -s -d' ' -f2-) >"$out" 2>"$err" || code=$?
+        check "$command of ${file##*/}: exit code $code" [ $code -eq 0 -o $code -eq 3 ]
+        check "$command of ${file##*/}: a message" [ $code -eq 0 -o -s "$err" ]
+    done
+done
+
+# ---- names that are commands of a terminal ----------------------------------------------------------
+escape=$(printf '\033') override=$(printf '\342\200\256') c1=$(printf '\302\233')
+harmless() # WHAT: neither stream holds an escape or an override
+{
+    check "$1: escapes" bash -c "! grep -q '[$escape$(printf '\007')]' '$out' '$err'"
+    check "$1: overrides" bash -c "! grep -q '$override\|$c1' '$out' '$err'"
+}
+expect 0 ... "" tlnmf info "$hostile/esc.h5"
+check "datasets" grep -qF '/\x1b[31mred\x07' "$out"
+harmless "info"
+expect 0 ... "" tlnmf info "$hostile/esc.h5" --json
+check "datasets in JSON" grep -qF '/\u001B[31mred\u0007' "$out"
+harmless "info --json"
+expect 3 "" ... tlnmf fit "$hostile/esc.h5" -k 1
+harmless "the datasets there are"
+input info "no\\x1b[31m\\u202efile.npy: No such file or directory" "no${escape}[31m${override}file.npy"
+expect 2 "" "tlnmf: there is no command \\x1b[31m (see tlnmf --help)" tlnmf "$escape[31m"
+npy "a${override}b.npy" "(1, 1)" 1
+expect 0 ... "" tlnmf info "a${override}b.npy" --json
+check "a file name in JSON" grep -qF 'a\u202eb.npy' "$out"
+harmless "a file name"
+
+tlnmf simulate notes --theta 1,2 --signal notes.wav
+printf '0\t1\t-rf\n0.5\t2\t%s[31mb%s\n1\t9\tc%s\n' "$escape" "$override" "$c1" >labels.txt
+learn="--method nmf --transform dct --per-source 1 --frame 100"
+expect 0 ... 'tlnmf separate: warning: labels.txt: the label "c\x9b" ends at 9 s, the sound at 3 s' \
+    tlnmf separate notes.wav --labels labels.txt $learn -o stems
+harmless "labels"
+check "names of stems: $(ls stems | tr '\n' ' ')" \
+    [ "$(ls stems | tr '\n' ' ')" = "_[31mb_.wav c_.wav model.h5 rf.wav summary.json " ]
+check "names in the summary" bash -c "! grep -q '[$escape]\|$override\|$c1' stems/summary.json"
+expect 0 ... "" tlnmf info stems/model.h5
+harmless "the summary of a model"
+
+# ---- reading can be interrupted ----------------------------------------------------------------------
+set -m
+mkfifo fifo
+for source in - fifo /dev/zero; do
+    for signal in INT TERM HUP; do
+        if [ $source = - ]; then
+            tlnmf fit - -k 1 --no-model < <(exec sleep 30) >"$out" 2>"$err" &
+        else
+            tlnmf fit $source -k 1 --no-model >"$out" 2>"$err" &
+        fi
+        pid=$!
+        for _ in $(seq 100); do
+            mask=$(sed -n 's/^SigCgt:\t*//p' /proc/$pid/status)
+            [ $((0x$mask & 0x4002)) -ne $((0x4002)) ] || break
+            sleep 0.05
+        done
+        kill -$signal $pid
+        code=0 start=$SECONDS
+        wait $pid || code=$?
+        judge 130 "" "tlnmf fit: interrupted while reading" $code "fit $source, SIG$signal"
+        check "$source, $signal: at once" [ $((SECONDS - start)) -le 2 ]
+    done
+done

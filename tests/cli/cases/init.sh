@@ -1,0 +1,57 @@
+# Going on from a model (--init), and keeping parts of it (--keep).
+tlnmf simulate gcm -s 20 --seed-data 1 -o a.npy
+tlnmf simulate gcm -s 20 --seed-data 2 -o b.npy
+tlnmf simulate gcm -s 20 --seed-data 2 -n 30 -o fewer.npy
+tlnmf simulate gcm -s 20 -m 8 -o short.npy
+tlnmf fit a.npy -k 3 --eps 1e-6 --method tl -o a.h5 --json >a.json
+tlnmf fit a.npy -k 3 --eps 1e-6 --method tl -J 20 -o early.mat --json >early.json
+
+# From its own end a fit stays there; from an early end it goes on, and never gets worse.
+expect 0 ... "tlnmf fit: a.h5: starts from Phi, W and H" tlnmf fit a.npy --init a.h5 --no-model --json
+near "C stays" "$(json C)" "$(json C a.json)" 1e-9
+check "k is the model's" [ "$(json k)" = 3 ]
+check "eps is the model's" [ "$(json eps)" = "$(json eps a.json)" ]
+check "so is the method" [ "$(json method)" = tl ]
+check "the summary has it" [ "$(json init)" = a.h5 ]
+expect 0 ... "tlnmf fit: early.mat: starts from Phi, W and H" \
+    tlnmf fit a.npy --init early.mat --no-model --json
+check "C falls" awk -v a="$(json C)" -v b="$(json C early.json)" 'BEGIN { exit !(a < b) }'
+expect 0 ... "tlnmf fit: a.h5: starts from Phi, W; H has another number of frames" \
+    tlnmf fit fewer.npy --init a.h5 --no-model
+expect 0 ... "tlnmf fit: a.h5: starts from Phi; W and H have another K" \
+    tlnmf fit b.npy --init a.h5 -k 4 --no-model --json
+check "k as given" [ "$(json k)" = 4 ]
+
+# --keep phi: Phi to the last digit; the same as --method nmf at this Phi.
+expect 0 ... "tlnmf fit: a.h5: keeps Phi, starts from W and H" \
+    tlnmf fit b.npy --init a.h5 --keep phi -o kept.npz --json
+keep=$(json C)
+check "nothing was learnt of Phi" [ "$(json method)" = nmf ]
+tlnmf fit a.npy --init a.h5 --keep phi -o again.npz -q >/dev/null
+check "Phi is the model's" cmp <(head -c 900 kept.npz | tail -c 800) <(head -c 900 again.npz | tail -c 800)
+expect 0 ... "" tlnmf fit b.npy -k 3 --eps 1e-6 --method nmf --init-phi a.h5:/Phi --init-w a.h5:/W \
+    --init-h a.h5:/H --no-model --json
+near "the same as nmf" "$(json C)" "$keep" 1e-12
+expect 0 ... "" tlnmf fit b.npy -k 3 --keep phi --transform dct --no-model --json
+check "a fixed transform is kept, too" [ "$(json method)" = nmf ]
+
+# --keep phi,w: the same as apply.
+expect 0 ... "" tlnmf fit b.npy --init a.h5 --keep phi,w -o h.h5 --json
+both=$(json C)
+expect 0 ... "" tlnmf apply a.h5 b.npy -o applied.h5 --json
+check "the same as apply" [ "$(json C)" = "$both" ]
+check "keeping more cannot be better" awk -v a="$keep" -v b="$both" 'BEGIN { exit !(a <= b + 1e-6) }'
+
+input fit "a.h5: its frames have length 10, those of the data 8" short.npy --init a.h5 --no-model
+usage fit "--keep phi,w needs --init: the model to keep them of" a.npy -k 3 --keep phi,w
+usage fit "--keep phi needs one of --init, --init-phi and --transform" a.npy -k 3 --keep phi
+usage fit "keep = w is not one of phi|phi,w" a.npy --init a.h5 --keep w
+usage fit "--keep phi contradicts --method tl, which learns Phi" a.npy --init a.h5 --keep phi --method tl
+usage fit "--keep phi,w contradicts --method jd, which learns Phi" a.npy --init a.h5 --keep phi,w --method jd
+usage fit "--keep phi,w fits H alone: --starts means nothing there" \
+    a.npy --init a.h5 --keep phi,w --starts 3
+usage fit "--keep phi,w: k is the model's, 3" b.npy --init a.h5 --keep phi,w -k 4 --no-model
+usage fit "--init has Phi, W and H: --init-phi, --init-w, --init-h and --transform say the same thing twice" \
+    a.npy --init a.h5 --init-w w.npy
+usage fit "a.h5: this output would replace an input" a.npy --init a.h5 -o a.h5 --force
+input fit "a.npy: not a model, which is an .h5, .mat or .npz file" a.npy --init a.npy --no-model

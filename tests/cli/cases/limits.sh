@@ -1,0 +1,29 @@
+# Address space that ulimit -v does not leave, and results that do not depend on threads.
+
+# BLAS would try for ever: a message and code 1, or the work is done.
+small_data y.npy
+for megabytes in 150 200 300 400 500 560 620 800 1200; do
+    for threads in 1 4; do
+        for command in "fit y.npy -k 1 -J 2 --no-model --threads $threads" "simulate gcm -o s.npy --force" "info y.npy"; do
+            code=0
+            (ulimit -v $((megabytes * 1024)) && OMP_NUM_THREADS=$threads exec timeout 10 tlnmf $command) >"$out" 2>"$err" || code=$?
+            case $code in
+            0) ;;
+            1) check "a message: $command" grep -q '^tlnmf' "$err" ;;
+            *) fail "$megabytes MB, $threads threads: exit code $code: $command" ;;
+            esac
+        done
+    done
+done
+check "1200 MB are enough" [ $code -eq 0 ]
+
+# The same data whatever the number of threads.
+OMP_NUM_THREADS=1 tlnmf simulate gcm --m 420 --n 20 --s 1 -o one.npy
+OMP_NUM_THREADS=2 tlnmf simulate gcm --m 420 --n 20 --s 1 -o two.npy
+check "simulate gcm" cmp one.npy two.npy
+
+# Where rounding errors of X reach sqrt(eps), C means nothing.
+npy loud.npy "(2, 3)" 1e6 2e6 -1e6 3e6 1e6 5e5
+expect 0 ... "" tlnmf fit loud.npy -k 1 -J 2 --no-model --eps 1
+expect 0 ... "tlnmf fit: warning: C is rounding noise: 2.2e-16 x 3.16e+06 (the longest frame) / sqrt(eps = 1e-16) is 0.07, not below 0.001: a larger eps is needed" \
+    tlnmf fit loud.npy -k 1 -J 2 --no-model --eps 1e-16

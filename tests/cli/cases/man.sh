@@ -1,0 +1,50 @@
+# Man pages: every command has one, it tells of every option of --help, and groff has no complaint.
+render() # FILE: as a text of 80 columns, without bold and italic
+{
+    LC_ALL=C.UTF-8 groff -man -t -Kutf8 -Tutf8 -ww -P-cbou "$1" 2>groff.err
+}
+
+expect 0 ... "" tlnmf --man
+cp "$out" tlnmf.1
+for command in separate apply eval fit jd simulate reproduce info; do
+    check "tlnmf.1 tells of $command" grep -q "^\\\\fB$command\\\\fR" tlnmf.1
+    expect 0 ... "" tlnmf --man $command
+    cp "$out" tlnmf-$command.1
+    check "$command: the title" [ "$(head -n 1 "$out" | cut -d ' ' -f 2)" = \
+        "\"TLNMF\\-$(echo $command | tr a-z A-Z)\"" ]
+    tlnmf $command --help | sed -n 's/^  \(-[-a-zA-Z]*\).*/\1/p' >options
+    check "$command: has options" [ -s options ]
+    while read -r option; do
+        check "tlnmf-$command.1 tells of $option" \
+            grep -qF "\\fB${option//-/\\-}\\fR" tlnmf-$command.1
+    done <options
+done
+
+# Lines that begin with a period are requests; these are the ones we mean to write.
+for page in *.1; do
+    check "$page: an unknown request: $(grep '^[.]' $page | grep -Ev '^\.(TH|SH|TP|br|nf|fi)( |$)')" \
+        [ "$(grep -c '^[.]' $page)" -eq "$(grep -Ec '^\.(TH|SH|TP|br|nf|fi)( |$)' $page)" ]
+    check "$page: fonts end where they begin" \
+        [ "$(grep -o '\\f[BI]' $page | wc -l)" -eq "$(grep -o '\\fR' $page | wc -l)" ]
+    check "$page: no bare minus signs" eval "! grep -q '[^\\\\]-' $page"
+done
+
+if command -v groff >/dev/null; then
+    for page in *.1; do
+        render $page >text || fail "groff cannot read $page"
+        check "groff on $page: $(cat groff.err)" [ ! -s groff.err ]
+    done
+    render tlnmf-fit.1 >text
+    check "an option with its text" grep -A1 -e "^ *--hops INT" text
+    tr -s ' \n' '  ' <text >words
+    check "its range" grep -q -- "-J INT largest number of outer iterations \[1000\]. From 1 to 1000000000." words
+else
+    skip "rendering (there is no groff)"
+fi
+
+# What is installed is what there is.
+installed=$(sed -n 's/^ *foreach(command "" \(.*\))$/\1/p' "$GOLDEN/../../../CMakeLists.txt")
+check "CMakeLists.txt installs a page for each command" [ "$installed" = \
+    "$(tlnmf --help | sed -n '/^Commands/,/^$/s/^  \([a-z]*\) .*/\1/p' | xargs)" ]
+
+expect 2 "" "tlnmf: there is no command bogus (see tlnmf --help)" tlnmf --man bogus

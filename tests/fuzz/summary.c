@@ -1,0 +1,68 @@
+/* Summaries of models: any JSON object becomes a record, and that record an object that means the
+ * same. */
+#include "io/summary.h"
+#include "fuzz.h"
+
+#include <string.h>
+
+static tlnmf_record *to_record(tlnmf_ctx *ctx, const json_t *object)
+{
+    tlnmf_record *record;
+
+    FUZZ_CHECK(tlnmf_record_create(ctx, &record) == TLNMF_OK);
+    FUZZ_CHECK(io_summary_to(ctx, object, record) == TLNMF_OK);
+    return record;
+}
+
+static void check_same(const tlnmf_record *a, const tlnmf_record *b)
+{
+    FUZZ_CHECK(tlnmf_record_count(a) == tlnmf_record_count(b));
+    for (size_t i = 0; i < tlnmf_record_count(a); i++) {
+        const char *name = tlnmf_record_name(a, i), *text = tlnmf_get_text(a, name);
+        FUZZ_CHECK(tlnmf_record_type(a, name) == tlnmf_record_type(b, name));
+        FUZZ_CHECK(tlnmf_get_integer(a, name) == tlnmf_get_integer(b, name));
+        FUZZ_CHECK(!text || strcmp(text, tlnmf_get_text(b, name)) == 0);
+        for (size_t k = 0; (text = tlnmf_get_text_at(a, name, k)) != NULL; k++)
+            FUZZ_CHECK(strcmp(text, tlnmf_get_text_at(b, name, k)) == 0);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    tlnmf_ctx *ctx;
+    json_t *object = json_loadb((const char *)bytes, size, 0, NULL), *again;
+
+    if (!json_is_object(object)) {
+        json_decref(object);
+        return 0;
+    }
+    FUZZ_CHECK(tlnmf_ctx_create(&ctx) == TLNMF_OK);
+    tlnmf_record *first = to_record(ctx, object);
+    if (tlnmf_record_type(first, "summary") == TLNMF_NONE) { /* a text would be taken for all */
+        FUZZ_CHECK(io_summary_from(ctx, first, &again) == TLNMF_OK);
+        tlnmf_record *second = to_record(ctx, again);
+        check_same(first, second);
+        tlnmf_record_free(second);
+        json_decref(again);
+    }
+    tlnmf_record_free(first);
+    json_decref(object);
+    tlnmf_ctx_free(ctx);
+    return 0;
+}
+
+bool fuzz_seed(int number, const char *path)
+{
+    static const char *const seeds[] = {
+        "{\"C\": 1.5, \"seed\": 7, \"yes\": true, \"none\": null, \"names\": [\"a\", \"\"]}",
+        "{\"a\": {\"b\": {\"c\": 1, \"d\": \"x\"}}, \"a.b\": 2, \"a..\": 3, \"\": {\"\": 4}}",
+        "{\"options\": {\"k\": 3}, \"option\": 1, \"data\": \"x\", \"data.x\": 5, \"list\": []}",
+        "{\"separation.names\": [\"a\"], \"options.k\": 1, \"names\": [\"b\"], \"option.k\": 2}",
+        "{\"separation\": {\"names\": [\"p\"], \"rate\": 8000, \"iterations\": 2}, \"rate\": 1}",
+    };
+
+    if (number == sizeof seeds / sizeof *seeds)
+        return false;
+    fuzz_put(path, seeds[number], strlen(seeds[number]));
+    return true;
+}

@@ -1,0 +1,119 @@
+#!/bin/sh
+# Every source file begins with a comment that says what it is for. No function has more than 7
+# parameters, unless the comment right above it says why (it then has the word "parameters"), none is
+# longer than 80 lines, no file is longer than 600.
+# Begins by proving that it finds what is wrong in files made for that.
+# usage: purpose.sh [ROOT]
+set -eu
+root=$(cd "${1:-$(dirname "$0")/../..}" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Files of a tree: those that git knows or would know, else all.
+sources() {
+    { git ls-files -co --exclude-standard 2>/dev/null || find . -type f | sed 's|^\./||'; } |
+        grep -E '\.(c|cc|h|sh|py|def)$|^run$|^\.ci/run$' | sort -u |
+        while read -r file; do [ ! -f "$file" ] || echo "$file"; done
+}
+
+# Whether the first line, or the second after #!, is a comment with words in it. In C it may begin on
+# the first line and have its words on the second.
+check_purpose() {
+    awk '
+        NR == 1 && /^#!/ { next }
+        { line = $0 }
+        /^(\/\*|\/\/|#|""")/ && line ~ /[A-Za-z]+ [A-Za-z]+/ && line !~ /clang-format o/ { good = 1 }
+        { exit }
+        END { exit !good }' "$1" || echo "$1:1: what is this file for? A comment should say so"
+}
+
+check_length() {
+    lines=$(wc -l <"$1")
+    [ "$lines" -le 600 ] || echo "$1: $lines lines, more than 600"
+}
+
+# Functions of a file that clang-format has laid out: from a line that begins in the first column to
+# a brace there.
+check_functions() {
+    awk -v file="$1" '
+        function parameters(text,    i, c, depth, count, inside) {
+            for (i = index(text, "("); i <= length(text); i++) {
+                c = substr(text, i, 1)
+                if (c == "(") depth++
+                else if (c == ")" && --depth == 0) break
+                else if (c == "," && depth == 1) count++
+                else if (c ~ /[A-Za-z]/) inside = 1
+            }
+            return inside ? count + 1 : 0
+        }
+        /^[A-Za-z]/ && !/^(typedef|struct|enum|union|extern|namespace|using)/ && !/;$/ && !in_body {
+            if (head == "") { first = NR; why = comment }
+            head = head " " $0
+        }
+        head != "" && /^ / && !in_body { head = head " " $0 }
+        head != "" && /;$/ && !in_body { head = "" }
+        /^\{/ && head ~ /\(/ { in_body = 1 }
+        /^\}/ && in_body {
+            match(head, /[A-Za-z_0-9]+\(/)
+            name = substr(head, RSTART, RLENGTH - 1)
+            count = parameters(head)
+            if (count > 7 && why !~ /parameters/)
+                printf "%s:%d: %s has %d parameters, and no comment says why\n", file, first, name, count
+            if (NR - first + 1 > 80)
+                printf "%s:%d: %s has %d lines, more than 80\n", file, first, name, NR - first + 1
+            in_body = 0
+            head = ""
+        }
+        /^[#}]/ && !in_body { head = "" }
+        # the comment right above
+        /^\/\*/ { comment = $0; open_comment = !/\*\//; next }
+        open_comment { comment = comment " " $0; open_comment = !/\*\//; next }
+        { comment = "" }' "$1"
+}
+
+complaints() { # folder
+    cd "$1"
+    sources | while read -r file; do
+        check_purpose "$file"
+        check_length "$file"
+        case $file in *.c | *.h) check_functions "$file" ;; esac
+    done
+}
+
+# ---- the test of the test -----------------------------------------------------------------------
+
+mkdir "$work/good" "$work/bad"
+many='int a, int b, int c, int d,\n        int e, int f, int g, int h'
+{ printf '/* A file of functions. */\n\nstatic int seven(int a, int b, int c, int d, int e, int f,\n'
+  printf '                 int (*g)(int, int))\n{\n    return g(a, b);\n}\n\n'
+  printf '/* As many parameters as the standard wants. */\nint eight(%b)\n{\n    return a;\n}\n' "$many"
+} >"$work/good/a.c"
+printf '#!/bin/sh\n# Says what it is for.\n' >"$work/good/b.sh"
+printf '# Says what it is for.\nimport os\n' >"$work/good/c.py"
+{ printf '#include <math.h>\nint eight(%b)\n{\n' "$many"
+  yes '    a++;' | head -n 600
+  printf '}\n'
+} >"$work/bad/a.c"
+printf '#!/bin/sh\nset -eu\n' >"$work/bad/b.sh"
+complaints "$work/good" >"$work/found"
+[ ! -s "$work/found" ] || { echo "purpose.sh finds fault with good files:" >&2; cat "$work/found" >&2; exit 1; }
+complaints "$work/bad" >"$work/found"
+cat >"$work/wanted" <<'TEXT'
+a.c:1: what is this file for? A comment should say so
+a.c: 605 lines, more than 600
+a.c:2: eight has 8 parameters, and no comment says why
+a.c:2: eight has 604 lines, more than 80
+b.sh:1: what is this file for? A comment should say so
+TEXT
+cmp -s "$work/found" "$work/wanted" || {
+    echo "purpose.sh does not see what is wrong. It says:" >&2
+    cat "$work/found" >&2
+    exit 1
+}
+
+# ---- the test -----------------------------------------------------------------------------------
+
+complaints "$root" >"$work/found"
+cat "$work/found" >&2
+[ ! -s "$work/found" ] || { echo "$(wc -l <"$work/found") to mend" >&2; exit 1; }
+echo "purpose: $(cd "$root" && sources | wc -l) files"

@@ -1,0 +1,50 @@
+% The MEX functions beside the program's results (model.h5, made by run.sh) and plain arithmetic.
+f = fopen ("Y.npy");
+head = fread (f, 10, "uint8");
+fread (f, head(9) + 256 * head(10), "uint8");
+Y = permute (reshape (fread (f, Inf, "double"), [20 6 3]), [2 1 3]);
+fclose (f);
+
+[Phi, W, H, info] = tlnmf_fit (Y, 2, "seed", 5);
+theirs = load ("model.h5", "Phi", "W", "H");
+assert (isequal (Phi, theirs.Phi') && isequal (W, theirs.W') && isequal (H, theirs.H'));
+assert (norm (Phi * Phi' - eye (6)) < 1e-12);
+V = zeros (6, 20);
+for s = 1:3
+  V += (Phi * Y(:,:,s)) .^ 2 / 3;
+end
+R = W * H + info.eps;
+C = sum (sum ((V + info.eps) ./ R + log (R)));
+assert (abs (C - info.C) < 1e-9 * abs (C));
+
+applied = tlnmf_apply (info, Y);
+assert (size (applied), [2 20]);
+[~, ~, ~, again] = tlnmf_fit (Y, 2, "start", info, "method", "tl", "J", 1);
+assert (again.C <= info.C + 1e-9);
+
+[Q, ~] = qr (reshape (sin (1:16), 4, 4));
+C = zeros (4, 4, 6);
+for n = 1:6
+  c = Q * diag (1 + cos (n * (1:4)).^2) * Q';
+  C(:,:,n) = (c + c') / 2;
+end
+[Phi, info] = tlnmf_jd (C, "grad-tol", 1e-12);
+G = sort (abs (Phi * Q), 2);
+assert (max (max (G(:,1:3))) < 1e-6);
+
+function fails (words, varargin)
+  try
+    tlnmf_fit (varargin{:});
+  catch e
+    assert (! isempty (strfind (e.message, words)), e.message);
+    return
+  end
+  error ("no error that says %s", words);
+end
+fails ("k = 0 is outside [1, 10000]", Y, 0);
+fails ("nothing", Y, 2, "nothing", 1);
+fails ("class double", single (Y), 2);
+fails ("class double", Y + i, 2);
+fails ("seed has no value", Y, 2, "seed");
+fails ("finite", NaN * Y, 2);
+disp ("octave: fine");

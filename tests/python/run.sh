@@ -1,0 +1,15 @@
+#!/bin/sh
+# Runs a test of the Python package with Debian's Python, or the one that PYTHON names.
+# 77: there is no Python with the modules that the test needs.
+# usage: run.sh BUILD MODULES TEST [ARGUMENT...]      MODULES: comma-separated, e.g. numpy,sklearn
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+build=$1 modules=$2 test=$3
+shift 3
+python=${PYTHON:-/usr/bin/python3}
+command -v "$python" >/dev/null 2>&1 || python=python3
+"$python" -c "import $modules" 2>/dev/null || { echo "no $python with $modules here, skipped"; exit 77; }
+TLNMF_LIBRARY=$build TLNMF_PROGRAM=$build/tlnmf PYTHONPATH=$here/../../python:$here
+PYTHONDONTWRITEBYTECODE=1 OMP_WAIT_POLICY=passive # the machine may have other work
+export TLNMF_LIBRARY TLNMF_PROGRAM PYTHONPATH PYTHONDONTWRITEBYTECODE OMP_WAIT_POLICY
+exec "$python" -W error::SyntaxWarning "$here/$test" "$@"

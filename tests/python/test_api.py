@@ -1,0 +1,250 @@
+"""The functions of the package: results beside plain numpy, options, errors, callbacks, pickling."""
+import inspect
+import math
+import pickle
+import tempfile
+import unittest
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import tlnmf
+
+Y = np.array(tlnmf.simulate.gcm(s=4, m=7, n=30, kbar=3).Y)
+
+
+def objective(Y, Phi, W, H, eps):
+    """C of (2), in plain loops."""
+    V = sum((Phi @ y) ** 2 for y in Y) / len(Y) + eps
+    R = W @ H + eps
+    return sum(v / r + math.log(r) for v, r in zip(V.ravel(), R.ravel()))
+
+
+class Results(unittest.TestCase):
+    def test_values_are_those_of_the_arrays(self):
+        m = tlnmf.fit(Y, 3, method="tl")
+        self.assertAlmostEqual(m.C, objective(Y, m.Phi, m.W, m.H, m.eps), delta=1e-8)
+        np.testing.assert_allclose(m.Phi @ m.Phi.T, np.eye(7), atol=1e-12)
+        values = tlnmf.evaluate(Y, m)
+        self.assertAlmostEqual(values.C, m.C, delta=1e-8)
+
+    def test_shapes(self):
+        one = tlnmf.fit(Y[0], 2)
+        self.assertEqual((one.M, one.N, one.K), (7, 30, 2))
+        np.testing.assert_array_equal(one.Phi, tlnmf.fit(Y[:1], 2).Phi)
+        C = np.einsum("smn,skn->nmk", Y, Y) / len(Y)
+        a, b = tlnmf.fit(covariances=C, k=2, method="jd"), tlnmf.fit(Y, 2, method="jd")
+        self.assertAlmostEqual(a.L, b.L, delta=1e-6)
+
+    def test_data_are_used_again(self):
+        data = tlnmf.Data(Y)
+        np.testing.assert_array_equal(tlnmf.fit(data, 2).H, tlnmf.fit(Y, 2).H)
+        self.assertEqual(tlnmf.Data(Y, block=3).N, 10)
+        self.assertEqual(tlnmf.Data(Y, moving=3).N, 30)
+
+    def test_apply_and_start(self):
+        m = tlnmf.fit(Y, 3)
+        applied = m.apply(Y, keep_v=True)
+        self.assertEqual(applied.H.shape, (3, 30))
+        np.testing.assert_allclose(applied.V, np.mean((m.Phi @ Y) ** 2, axis=0), rtol=1e-9)
+        again = tlnmf.fit(Y, 3, start=m, method="tl", J=1)
+        self.assertLessEqual(again.C, m.C + 1e-9)
+        point = {name: m[name] for name in ("Phi", "W", "H")}
+        self.assertLessEqual(tlnmf.fit(Y, 3, start=point, method="tl").C, m.C + 1e-9)
+        first = tlnmf.draw_start(Y, 0, k=3)
+        self.assertEqual(first.W.shape, (7, 3))
+
+    def test_history(self):
+        h = tlnmf.fit(Y, 2, method="tl", trace=True).history
+        self.assertTrue(np.all(np.diff(h["C"]) <= 1e-9))
+
+    def test_transform_matrix(self):
+        m, n = np.arange(8)[:, None], np.arange(8)
+        dct = np.sqrt(2 / 8) * np.cos(np.pi * m * (2 * n + 1) / 16)
+        dct[0] /= np.sqrt(2)
+        np.testing.assert_allclose(tlnmf.transform_matrix("dct", 8), dct, atol=1e-14)
+
+
+class Records(unittest.TestCase):
+    def test_arrays_outlive_their_record(self):
+        Phi = tlnmf.fit(Y, 2).Phi
+        copy = np.array(Phi)
+        for _ in range(20):
+            tlnmf.fit(Y, 2, seed=5)
+        np.testing.assert_array_equal(Phi, copy)
+        self.assertRaises(ValueError, Phi.__setitem__, (0, 0), 1.0)
+
+    def test_mapping_and_pickle(self):
+        m = tlnmf.fit(Y, 2)
+        self.assertIn("C", m)
+        self.assertNotIn("nothing", m)
+        self.assertRaises(KeyError, m.__getitem__, "nothing")
+        self.assertRaises(AttributeError, getattr, m, "nothing")
+        self.assertEqual(set(m), set(dict(m)))
+        again = pickle.loads(pickle.dumps(m))
+        self.assertEqual(again, m)
+        self.assertEqual(type(again), tlnmf.Model)
+        self.assertIn("<svg", tlnmf.fit(Y, 2, trace=True)._repr_html_())
+        damaged = bytearray(m.pack())
+        damaged[len(damaged) // 2] ^= 1
+        self.assertRaises(tlnmf.DataError, tlnmf.Record.unpack, bytes(damaged))
+
+    def test_every_result_has_an_explanation(self):
+        known = tlnmf.results()
+        for name in tlnmf.fit(Y, 2, trace=True):
+            self.assertTrue(name in known or name.startswith("option."), name)
+
+
+class Options(unittest.TestCase):
+    def test_signature_is_the_table(self):
+        for function, task in ((tlnmf.fit, "fit"), (tlnmf.joint_diagonalize, "jd"),
+                               (tlnmf.apply, "apply"), (tlnmf.bss_eval, "score")):  # fmt: skip
+            signature = inspect.signature(function).parameters
+            for option in tlnmf.options(task):
+                self.assertIn(option.python, signature)
+                self.assertIn(option.python + " : ", function.__doc__)
+        self.assertEqual(inspect.signature(tlnmf.fit).parameters["tol"].default, 1e-12)
+        self.assertEqual(inspect.signature(tlnmf.TLNMF).parameters["trace"].default, False)
+
+    def test_wrong_options(self):
+        with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'toll'; did you mean 'tol'"):
+            tlnmf.fit(Y, 2, toll=1)
+        with self.assertRaisesRegex(ValueError, r"k = 0 is outside \[1, 10000\]"):
+            tlnmf.fit(Y, 0)
+        with self.assertRaisesRegex(ValueError, "method"):
+            tlnmf.fit(Y, 2, method="best")
+        with self.assertRaisesRegex(ValueError, "k"):
+            tlnmf.fit(Y)
+        with self.assertRaises(TypeError):
+            tlnmf.fit(Y, 2, tol=[1])
+        with self.assertRaises(ValueError):
+            tlnmf.fit(Y, 2, tol=float("nan"))
+
+    def test_large_seed_and_flags(self):
+        seed = 2**64 - 1
+        a = tlnmf.fit(Y, 2, seed=seed, trace=np.bool_(True), tol=np.float32(1e-9), starts=np.int8(2))
+        self.assertTrue(a.history)
+
+
+class Arrays(unittest.TestCase):
+    def wrong(self, Y, error, words, **options):
+        with self.assertRaisesRegex(error, words):
+            tlnmf.fit(Y, 2, **options)
+
+    def test_layouts_make_no_difference(self):
+        want = tlnmf.fit(Y, 2).H
+        frozen = Y.copy()
+        frozen.flags.writeable = False
+        strided = np.repeat(Y, 2, axis=2)[:, :, ::2]
+        backwards = Y[:, :, ::-1].copy()[:, :, ::-1]
+        unmasked = np.ma.MaskedArray(Y, mask=False)
+        big = Y.astype(">f8")
+        for y in (np.asfortranarray(Y), frozen, strided, backwards, Y.tolist(), unmasked, big):
+            np.testing.assert_array_equal(tlnmf.fit(y, 2).H, want)
+        tlnmf.fit(Y.astype(np.float32), 2)
+        tlnmf.fit((100 * Y).astype(int), 2)
+
+    def test_bad_arrays(self):
+        nan = Y.copy()
+        nan[1, 2, 3] = np.nan
+        self.wrong(nan, ValueError, "finite|NaN|nan")
+        self.wrong(Y + 0j, ValueError, "[Cc]omplex")
+        self.wrong(Y.astype(object), TypeError, "dtype object")
+        self.wrong([["a", "b"]], TypeError, "dtype <U1")
+        self.wrong(Y[0, 0], ValueError, "1 dimensions")
+        self.wrong(Y[None], ValueError, "4 dimensions")
+        self.wrong(3.0, ValueError, "0 dimensions")
+        self.wrong(np.empty((0, 5)), ValueError, "M|0")
+        self.wrong(np.empty((5, 0)), ValueError, "N|0")
+        self.wrong(np.ma.masked_less(Y, 0), ValueError, "masked")
+        self.wrong(np.zeros((3, 4)), ValueError, "all zeros")
+        self.wrong(None, TypeError, "Y or covariances")
+        self.wrong(None, ValueError, "3 dimensions|3 are needed", covariances=np.eye(3))
+        self.wrong(None, ValueError, "", covariances=np.ones((2, 3, 4)))
+        self.wrong(None, ValueError, "", covariances=-np.eye(3)[None])
+        self.wrong(Y, ValueError, "Phi|orthogonal|shape", start={"Phi": np.eye(3)})
+
+
+class Calls(unittest.TestCase):
+    def test_callback_sees_and_stops(self):
+        seen = []
+
+        def stop(state):
+            seen.append(state)
+            return state["iteration"] >= 5
+
+        m = tlnmf.fit(Y, 2, method="tl", solver="paper", tol=0, callback=stop)
+        self.assertEqual(m.outcome, "cancelled")
+        self.assertEqual([s["iteration"] for s in seen], [1, 2, 3, 4, 5])
+        self.assertEqual(seen[0]["stage"], "tl")
+
+    def test_exception_of_a_callback(self):
+        def fail(state):
+            raise KeyError("mine")
+
+        with self.assertRaisesRegex(KeyError, "mine"):
+            tlnmf.fit(Y, 2, callback=fail)
+        self.assertTrue(tlnmf.fit(Y, 2).converged)
+
+    def test_callback_may_call_the_library(self):
+        inner = []
+        callback = lambda state: inner.append(tlnmf.fit(Y, 2, J=2).C) or len(inner) > 2
+        tlnmf.fit(Y, 2, method="tl", solver="paper", starts=3, callback=callback)
+        self.assertGreater(len(inner), 2)
+
+    def test_progress_is_shown(self):
+        self.assertTrue(tlnmf.fit(Y, 2, progress=True, starts=3).converged)
+
+    def test_warnings(self):
+        y = np.random.RandomState(0).randn(4000)
+        options = dict(frame=64, per_source=1, transform="dct", method="nmf", window="sine")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            tlnmf.separate(y, 8000, [(0.0, 0.2, "a"), (0.3, 0.9, "b")], **options)
+        self.assertTrue(any("label" in str(w.message) or "b" in str(w.message) for w in caught))
+
+
+class Files(unittest.TestCase):
+    def test_save_and_load(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "modèle.h5"
+            m = tlnmf.fit(Y, 2)
+            m.save(path)
+            again = tlnmf.load(path)
+            for name in ("Phi", "W", "H"):
+                np.testing.assert_array_equal(again[name], m[name])
+            self.assertEqual(again.eps, m.eps)
+            estimator = tlnmf.TLNMF(2).fit(Y.transpose(0, 2, 1))
+            estimator.save(str(path))
+            loaded = tlnmf.TLNMF.load(path)
+            X = Y[0].T
+            np.testing.assert_array_equal(loaded.transform(X), estimator.transform(X))
+            (Path(folder) / "bad.h5").write_text("no model")
+            self.assertRaises(OSError, tlnmf.load, Path(folder) / "bad.h5")
+            self.assertRaises(FileNotFoundError, tlnmf.load, Path(folder) / "none.h5")
+            self.assertRaises(OSError, m.save, Path(folder) / "no" / "folder.h5")
+
+
+class Sound(unittest.TestCase):
+    def test_stems_sum_to_the_recording(self):
+        rate, t = 8000, np.arange(8000) / 8000
+        a, b = np.sin(2 * np.pi * 440 * t) * (t < 0.7), np.sin(2 * np.pi * 910 * t) * (t > 0.35)
+        y = np.stack([a + b, a - 0.5 * b], axis=1)
+        labels = [(0.0, 0.7, "a"), (0.35, 1.0, "b")]
+        options = dict(frame=256, per_source=1, transform="dct", method="nmf", window="sine")
+        stems = tlnmf.separate(y, rate, labels, **options)
+        self.assertEqual(list(stems), ["a", "b"])
+        np.testing.assert_allclose(stems["a"] + stems["b"], y, atol=1e-12)
+        self.assertIsInstance(stems.quality, str)
+        mono = tlnmf.separate(y[:, 0], rate, labels, **options)
+        scores = tlnmf.bss_eval([a, b], [mono["a"], mono["b"]], filter=1)
+        self.assertGreater(scores.mean_si_sdr, 10)
+        again = tlnmf.separate(y[:, 0], rate, labels, model=mono.model)
+        np.testing.assert_array_equal(again["a"], mono["a"])
+        self.assertRaises(TypeError, tlnmf.separate, y, rate, labels, fram=3)
+        self.assertRaises(ValueError, tlnmf.bss_eval, np.ones((2, 9)), np.ones((2, 8)))
+
+
+if __name__ == "__main__":
+    unittest.main()

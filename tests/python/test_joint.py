@@ -1,0 +1,96 @@
+"""Joint diagonalisation on the problems that public packages test theirs with: shapes, exact and
+noisy mixtures, weights, starts, matrices that must be refused."""
+import unittest
+
+import numpy as np
+
+import tlnmf
+
+
+def mixtures(n, p, orthogonal=False, noise=0.0, seed=42):
+    """n covariances A D A' of a random mixing matrix A, and A."""
+    rng = np.random.RandomState(seed)
+    A = rng.randn(p, p)
+    if orthogonal:
+        A = np.linalg.qr(A)[0]
+    C = np.array([A @ np.diag(d) @ A.T for d in rng.uniform(0.05, 1.0, size=(n, p))])
+    for c in C:
+        E = rng.randn(p, 4 * p)
+        c += noise * E @ E.T / (4 * p)
+    return (C + C.transpose(0, 2, 1)) / 2, A
+
+
+def leak(G):
+    """The largest entry of each row of |G| beside its greatest: 0 for a scaled permutation."""
+    G = np.sort(np.abs(G) / np.abs(G).max(axis=1, keepdims=True), axis=1)
+    return G[:, -2].max()
+
+
+class Problems(unittest.TestCase):
+    def test_exact_mixtures(self):
+        for n, p in ((10, 3), (5, 3), (30, 8), (40, 20)):
+            for orthogonal in (False, True):
+                for weighted in (False, True):
+                    with self.subTest((n, p, orthogonal, weighted)):
+                        C, A = mixtures(n, p, orthogonal)
+                        w = np.random.RandomState(0).uniform(0.1, 1, n) if weighted else None
+                        V, D = tlnmf.ajd(C, sample_weight=w, eps=1e-12)
+                        self.assertEqual((V.shape, D.shape), ((p, p), (n, p, p)))
+                        self.assertLess(leak(V @ A), 1e-5)
+                        if orthogonal:
+                            Phi, _ = tlnmf.joint_diagonalize(C, w, grad_tol=1e-12, tol=0)
+                            self.assertLess(leak(Phi @ A), 1e-5)
+                            np.testing.assert_allclose(Phi @ Phi.T, np.eye(p), atol=1e-10)
+
+    def test_noise_costs_in_proportion(self):
+        for noise, most in ((1e-3, 0.05), (1e-2, 0.3)):
+            C, A = mixtures(50, 5, noise=noise)
+            V, D = tlnmf.ajd(C)
+            self.assertLess(leak(V @ A), most)
+            off = D - np.einsum("nii,ij->nij", D, np.eye(5))
+            self.assertLess(np.abs(off).max(), 0.5)
+
+    def test_weights(self):
+        C, _ = mixtures(5, 3, noise=0.05)
+        V, D = tlnmf.ajd(C)
+        Vw, _ = tlnmf.ajd(C, sample_weight=np.full(5, 2.0))
+        np.testing.assert_allclose(np.abs(V), np.abs(Vw), atol=1e-6)
+        w = np.array([1e-12, 2, 2, 2, 2])
+        few, _ = tlnmf.ajd(C[1:], sample_weight=w[1:])
+        most, _ = tlnmf.ajd(C, sample_weight=w)
+        self.assertLess(leak(most @ np.linalg.inv(few)), 1e-4)
+        for bad in (-np.ones(5), np.zeros(5), np.ones(4), np.full(5, np.nan)):
+            self.assertRaises(ValueError, tlnmf.ajd, C, sample_weight=bad)
+            self.assertRaises(ValueError, tlnmf.joint_diagonalize, C, bad)
+
+    def test_starts(self):
+        C, A = mixtures(5, 3)
+        V, _ = tlnmf.ajd(C, init=np.linalg.inv(A))
+        self.assertLess(leak(V @ A), 1e-5)
+        for bad in (np.ones((3, 2, 2)), np.ones((3, 2)), np.ones((2, 2))):
+            self.assertRaises(ValueError, tlnmf.ajd, C, init=bad)
+        self.assertRaises(ValueError, tlnmf.joint_diagonalize, C, start=np.ones((3, 3)))
+
+    def test_refused(self):
+        rng = np.random.RandomState(42)
+        x = rng.randn(10, 2, 2)
+        swap = np.array([[[0.0, 1.0], [1.0, 0.0]]] * 3)  # eigenvalues 1 and -1
+        for bad in (rng.randn(10, 2), rng.randn(10, 2, 3), x, swap):
+            self.assertRaises(ValueError, tlnmf.joint_diagonalize, bad)
+        self.assertRaisesRegex(
+            ValueError, "singular", tlnmf.joint_diagonalize, np.ones((4, 3, 3)), whiten=True
+        )
+
+    def test_estimator(self):
+        C, A = mixtures(20, 4)
+        model = tlnmf.JointDiagonalizer(random_state=3).fit(C)
+        np.testing.assert_allclose(model.inverse_transform(model.transform(C)), C, atol=1e-10)
+        signals = np.random.RandomState(0).randn(20, 4, 50)
+        np.testing.assert_allclose(model.transform(signals), model.filters_ @ signals)
+        self.assertEqual(model.get_params()["random_state"], 3)
+        self.assertEqual(tlnmf.JointDiagonalizer(**model.get_params()).random_state, 3)
+        self.assertRaises(ValueError, tlnmf.JointDiagonalizer().transform, C)
+
+
+if __name__ == "__main__":
+    unittest.main()

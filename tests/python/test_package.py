@@ -1,0 +1,132 @@
+"""Doctests, types (mypy), examples, and the wheel: built, installed with pip and by hand, used."""
+import doctest
+import importlib
+import os
+import pkgutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+from pathlib import Path
+
+import tlnmf
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = ROOT / "python"
+
+
+def has(module):
+    return importlib.util.find_spec(module) is not None
+
+
+def run(*command, **environment):
+    clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "TLNMF_LIBRARY")}
+    clean.update(environment)
+    done = subprocess.run(
+        [sys.executable, *map(str, command)],
+        env=clean, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, cwd="/",
+    )  # fmt: skip
+    return done.returncode, done.stdout.decode()
+
+
+class Words(unittest.TestCase):
+    def test_doctests(self):
+        count = 0
+        for module in pkgutil.iter_modules(tlnmf.__path__):
+            result = doctest.testmod(importlib.import_module(f"tlnmf.{module.name}"))
+            self.assertEqual(result.failed, 0, module.name)
+            count += result.attempted
+        self.assertGreater(count, 20)
+
+    def test_everything_is_documented(self):
+        for name in tlnmf.__all__:
+            if not name.startswith("_"):
+                self.assertTrue(getattr(tlnmf, name).__doc__, name)
+
+    @unittest.skipUnless(has("mypy"), "no mypy")
+    def test_types(self):
+        with tempfile.TemporaryDirectory() as cache:
+            arguments = ["--config-file", PYTHON / "mypy.ini", "--cache-dir", cache]
+            typed = PYTHON / "examples" / "notes.py"
+            code, text = run("-m", "mypy", *arguments, PYTHON / "tlnmf", typed, MYPYPATH=str(PYTHON))
+        self.assertEqual(code, 0, text)
+
+    def test_examples(self):
+        for path in sorted((PYTHON / "examples").glob("*.py")):
+            needs = [m for m in ("matplotlib", "sklearn") if f"import {m}" in path.read_text()
+                     or f"from {m}" in path.read_text()]  # fmt: skip
+            with self.subTest(path.name), tempfile.TemporaryDirectory() as folder:
+                if not all(map(has, needs)):
+                    self.skipTest(f"no {needs}")
+                paths = {n: os.environ[n] for n in ("PYTHONPATH", "TLNMF_LIBRARY")}
+                code, text = run(path, folder, MPLBACKEND="agg", MPLCONFIGDIR=folder, **paths)
+                self.assertEqual(code, 0, text)
+
+
+class Wheel(unittest.TestCase):
+    use = ("import tlnmf; m = tlnmf.fit(tlnmf.simulate.gcm().Y, 2); print(tlnmf.__file__); "
+           "import tempfile, os; d = tempfile.mkdtemp(); m.save(d + '/m.h5'); tlnmf.load(d + '/m.h5')")  # fmt: skip
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.build = {"TLNMF_BUILD": os.environ["TLNMF_LIBRARY"]}
+
+    def use_from(self, path):
+        code, text = run("-c", self.use, PYTHONPATH=str(path))
+        self.assertEqual(code, 0, text)
+        self.assertTrue(text.startswith(str(path)), text)
+
+    def wheel(self, **environment):
+        code, text = run(PYTHON / "backend.py", "wheel", self.folder.name, **self.build, **environment)
+        self.assertEqual(code, 0, text)
+        return Path(text.strip())
+
+    def test_carries_the_library(self):
+        wheel = self.wheel()
+        self.assertIn("linux", wheel.name)
+        self.assertIn(tlnmf.__version__, wheel.name)
+        target = Path(self.folder.name) / "site"
+        with zipfile.ZipFile(wheel) as content:
+            content.extractall(target)
+            text = b"".join(content.read(n) for n in content.namelist())
+        self.assertNotIn(self.build["TLNMF_BUILD"].encode(), text)  # no path of the build
+        self.use_from(target)
+
+    def test_carries_all_libraries(self):
+        wheel = self.wheel(TLNMF_BUNDLE="all")
+        target = Path(self.folder.name) / "site"
+        with zipfile.ZipFile(wheel) as content:
+            content.extractall(target)
+        self.use_from(target)
+        loaded = self.use + "; print(open('/proc/self/maps').read())"
+        _, text = run("-c", loaded, PYTHONPATH=str(target))
+        for name in ("libhdf5", "liblapacke", "libsndfile"):
+            places = {line.split()[-1] for line in text.splitlines() if name in line}
+            self.assertTrue(places and all(str(target) in p for p in places), (name, places))
+
+    @unittest.skipUnless(has("pip"), "no pip")
+    def test_pip_without_network(self):
+        target = Path(self.folder.name) / "site"
+        code, text = run("-m", "pip", "install", "--no-index", "--no-deps", "--target", target,
+                         "--disable-pip-version-check", PYTHON, **self.build)  # fmt: skip
+        self.assertEqual(code, 0, text)
+        self.use_from(target)
+
+    def test_install_for_the_user(self):
+        home = Path(self.folder.name) / "home"
+        code, text = run(PYTHON / "backend.py", "install", PYTHONUSERBASE=str(home), **self.build)
+        self.assertEqual(code, 0, text)
+        code, text = run("-c", self.use, PYTHONUSERBASE=str(home))
+        self.assertEqual(code, 0, text)
+        self.assertTrue(text.startswith(str(home)), text)
+
+    def test_says_what_is_missing(self):
+        code, text = run("-c", "import tlnmf", PYTHONPATH=str(PYTHON), TLNMF_LIBRARY="/nowhere")
+        self.assertEqual(code, 1)
+        self.assertIn("TLNMF_LIBRARY", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,220 @@
+"""The package in a process: import, overhead, copies, leaks, threads, Ctrl-C, fork."""
+import multiprocessing
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import numpy as np
+
+import tlnmf
+
+GCM = np.array(tlnmf.simulate.gcm(s=100).Y)
+# On a machine that does other things, too, threads wait for their turn.
+BUSY = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+ENDLESS = dict(starts=10**4)
+
+
+def rss():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+def in_child(code):
+    """Runs a script in a process of its own; what it prints."""
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, timeout=120, check=True)
+    return done.stdout.decode()
+
+
+def solve(seed):
+    return tlnmf.fit(GCM, 3, seed=seed, J=20).C
+
+
+class Costs(unittest.TestCase):
+    def test_import(self):
+        code = "import time, numpy; t = time.perf_counter(); import tlnmf; print(time.perf_counter() - t)"
+        best = min(float(in_child(code)) for _ in range(5))
+        print(f"import beyond numpy: {1e3 * best:.0f} ms", file=sys.stderr)
+        self.assertLess(best, 0.15 * BUSY)
+        code = "import tlnmf, sys; print('sklearn' in sys.modules, 'matplotlib' in sys.modules)"
+        self.assertEqual(in_child(code).split(), ["False", "False"])
+
+    def test_overhead(self):
+        """Python's part of a call: all but the time in the library's functions."""
+        from tlnmf._call import Call
+        from tlnmf._library import core
+
+        def bare():  # the same calls of C, without the package around them
+            call = Call()
+            data = tlnmf.Data(GCM)
+            settings = call.settings("fit", {"k": 5, "J": 1, "threads": 1}, "fit")
+            start = time.perf_counter()
+            call.make(core.tlnmf_fit, data._handle.pointer, settings.pointer, None)
+            return time.perf_counter() - start
+
+        def whole():
+            data = tlnmf.Data(GCM)
+            start = time.perf_counter()
+            tlnmf.fit(data, 5, J=1, threads=1)
+            return time.perf_counter() - start
+
+        pairs = np.array([[bare(), whole()] for _ in range(500)])
+        least, middle = (1e3 * np.diff(f(pairs, axis=0))[0] for f in (np.min, np.median))
+        print(f"overhead of a call: {least:.3f} ms at best, {middle:.3f} ms in the median", file=sys.stderr)
+        self.assertLess(least, 0.2 * BUSY)
+
+    def test_no_copy(self):
+        """Y of 160 MB whose compressed form is small: the peak grows by less than a copy."""
+        code = """
+import numpy as np, resource, tlnmf
+Y = np.ones((2000, 10, 1000)); Y *= np.arange(1.0, 11)[:, None]
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak(); tlnmf.Data(Y); print((peak() - before) * 1024, Y.nbytes)"""
+        grown, size = map(int, in_child(code).split())
+        print(f"peak memory beside Y: {grown / size:.3f} of Y", file=sys.stderr)
+        self.assertLess(grown, 0.1 * size)
+
+    def test_leaks(self):
+        def some(count):
+            for i in range(count):
+                model = tlnmf.fit(GCM, 2, J=2, callback=(lambda s: False) if i % 10 == 0 else None)
+                model.H.sum()
+                if i % 50 == 0:
+                    self.assertRaises(ValueError, tlnmf.fit, GCM, 0)
+
+        some(200)
+        before = rss()
+        some(1000)
+        print(f"1000 fits: {(rss() - before) / 1024:.0f} kB", file=sys.stderr)
+        self.assertLess(rss() - before, 2 << 20)
+
+
+class Threads(unittest.TestCase):
+    def test_python_runs_beside_a_solve(self):
+        counted = 0
+        worker = threading.Thread(target=lambda: tlnmf.fit(GCM, 5, max_seconds=0.5, **ENDLESS))
+        worker.start()
+        while worker.is_alive():
+            counted += 1
+            if counted % 1000 == 0:
+                time.sleep(0)
+        print(f"counted to {counted} during a solve", file=sys.stderr)
+        self.assertGreater(counted, 10**4)
+
+    def test_many_threads(self):
+        want, got = [solve(i) for i in range(6)], {}
+        threads = [threading.Thread(target=lambda i=i: got.update({i: solve(i)})) for i in range(6)]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        self.assertEqual([got[i] for i in range(6)], want)
+
+
+class Interrupts(unittest.TestCase):
+    def interrupt(self, work):
+        """Seconds between SIGINT and KeyboardInterrupt, of the clock and of the processors: the best
+        of three. Where others keep the machine busy, only the latter mean something."""
+        best, least = np.inf, np.inf
+        for _ in range(3):
+            sent = []
+
+            def send():
+                time.sleep(0.3)
+                sent[:] = [time.perf_counter(), time.process_time()]
+                os.kill(os.getpid(), signal.SIGINT)
+
+            thread = threading.Thread(target=send)
+            thread.start()
+            with self.assertRaises(KeyboardInterrupt):
+                work()
+            best = min(best, time.perf_counter() - sent[0])
+            least = min(least, time.process_time() - sent[1])
+            thread.join()
+        self.assertLess(min(best, least / (os.cpu_count() or 1)), 0.1)
+        return np.array([best, least])
+
+    def test_fits(self):
+        big = np.random.RandomState(0).randn(1, 200, 600)
+        worst = np.zeros(2)
+        for Y, options in (
+            (GCM, dict(k=5, **ENDLESS)),
+            (GCM, dict(k=5, callback=lambda s: False, **ENDLESS)),
+            (big, dict(k=10, method="tl")),
+            (big, dict(k=10, method="tl", callback=lambda s: False)),
+            (big, dict(k=10, method="tl", solver="paper", tol=0)),
+            (big, dict(k=10, method="jd")),
+        ):
+            worst = np.maximum(worst, self.interrupt(lambda: tlnmf.fit(Y, **options)))
+        print(f"load {BUSY:.1f}: Ctrl-C ends a solve within {1e3 * worst[0]:.0f} ms, "
+              f"{1e3 * worst[1]:.0f} ms of processor time", file=sys.stderr)  # fmt: skip
+        self.assertEqual(solve(1), solve(1))  # the interpreter and the library are fine
+
+    def test_storm(self):
+        """Ctrl-C at any moment, also twice during one call, never crashes the process."""
+        code = """
+import os, random, signal, threading, time, tlnmf
+Y, caught, left, done = tlnmf.simulate.gcm(s=100).Y, 0, 0, []
+def handler(*arguments):  # raises at most twice a call, never between calls
+    global left
+    if left:
+        left -= 1
+        raise KeyboardInterrupt
+def send():
+    while not done:
+        time.sleep(random.random() * 0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+signal.signal(signal.SIGINT, handler)
+threading.Thread(target=send, daemon=True).start()
+end = time.time() + 4
+while time.time() < end:
+    try:
+        try:
+            left = 2
+            tlnmf.fit(Y, 3, starts=50, callback=random.choice([None, lambda s: False]))
+            left = 0
+        except KeyboardInterrupt:
+            caught += 1
+            left = 0
+    except KeyboardInterrupt:
+        pass
+    left = 0
+done.append(True)
+time.sleep(0.2)
+print(caught, tlnmf.fit(Y, 3).outcome)"""
+        caught, outcome = in_child(code).split()
+        self.assertGreater(int(caught), 10)
+        self.assertIn(outcome, ("converged", "stationary"))
+
+    def test_transform(self):
+        model = tlnmf.TLNMF(2, J=5).fit(GCM[0].T)
+        self.interrupt(lambda: model.transform(np.tile(GCM[0].T, (2000, 1))))
+
+
+class Forks(unittest.TestCase):
+    def test_fork(self):
+        want = [tlnmf.fit(GCM, 3, seed=i, starts=4, J=20).C for i in range(4)]  # OpenMP is awake
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            got = pool.map_async(fit_starts, range(4)).get(timeout=60)
+        self.assertEqual(got, want)
+
+    def test_joblib(self):
+        try:
+            import joblib
+        except ImportError:
+            self.skipTest("no joblib")
+        want = [solve(i) for i in range(3)]
+        for backend in ("loky", "multiprocessing", "threading"):
+            jobs = (joblib.delayed(solve)(i) for i in range(3))
+            got = joblib.Parallel(2, backend=backend, timeout=90)(jobs)
+            self.assertEqual(got, want)
+
+
+def fit_starts(seed):
+    return tlnmf.fit(GCM, 3, seed=seed, starts=4, J=20).C
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,121 @@
+"""scikit-learn's own checks of estimators, pipelines, searches, clones, pandas, librosa's decompose."""
+import pickle
+import sys
+import unittest
+import warnings
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import tlnmf
+
+ESTIMATORS = (tlnmf.TLNMF, tlnmf.JDNMF, tlnmf.ISNMF)
+X = np.array(tlnmf.simulate.gcm(s=1, m=6, n=40, kbar=2).Y[0].T)
+
+
+class Checks(unittest.TestCase):
+    def test_check_estimator(self):
+        for kind in ESTIMATORS:
+            done = 0
+            for estimator, check in check_estimator(kind(), generate_only=True):
+                name = getattr(check, "func", check).__name__
+                with self.subTest(f"{kind.__name__}: {name}"), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    check(estimator)
+                done += 1
+            print(f"{kind.__name__}: {done} checks", file=sys.stderr)
+            self.assertGreater(done, 30)
+
+
+class Manners(unittest.TestCase):
+    def test_parameters(self):
+        model = tlnmf.TLNMF(3, eps=5e-7, random_state=0)
+        self.assertEqual(repr(model), "TLNMF(n_components=3, eps=5e-07, random_state=0)")
+        self.assertEqual(clone(model).get_params(), model.get_params())
+        self.assertRaises(ValueError, model.set_params, rank=3)
+        self.assertRaises(TypeError, tlnmf.TLNMF, rank=3)
+        self.assertRaises(NotFittedError, model.transform, X)
+
+    def test_rows_are_frames(self):
+        model = tlnmf.TLNMF(2, random_state=4).fit(X)
+        same = tlnmf.fit(X.T, 2, seed=4, method="tl")
+        np.testing.assert_array_equal(model.transform_matrix_, same.Phi)
+        np.testing.assert_array_equal(model.components_, same.W.T)
+        np.testing.assert_array_equal(model.activations_, same.H.T)
+        self.assertEqual(model.reconstruction_err_, same.I)
+        self.assertEqual(model.stop_reason_, same.outcome)
+        several = tlnmf.TLNMF(2).fit(np.stack([X, -X, 2 * X]))
+        self.assertEqual(several.activations_.shape, (40, 2))
+
+    def test_transform_is_a_minimum_of_each_row(self):
+        model = tlnmf.TLNMF(2).fit(X)
+        H = model.transform(X[:5])
+        again = tlnmf.apply(model.model_, X[:5].T)
+        self.assertLessEqual(-2 * model.score_samples(X[:5]).sum() - 5 * 6 * np.log(2 * np.pi),
+                             again.C + 1e-6)  # fmt: skip
+        np.testing.assert_array_equal(H, model.transform(X)[:5])
+        silent = model.transform(np.zeros((2, 6)))
+        np.testing.assert_array_equal(silent, 0.0)
+
+    def test_score_is_the_likelihood(self):
+        """Beside the density of the Gaussian with covariance Phi' diag(W h + eps) Phi."""
+        model = tlnmf.TLNMF(2, eps=1e-9).fit(X)
+        H, Phi = model.transform(X), model.transform_matrix_
+        for x, h, got in zip(X[:4], H, model.score_samples(X[:4])):
+            variance = h @ model.components_ + 1e-9
+            power = (Phi @ x) ** 2 + 1e-9  # the floor is added to both
+            want = -0.5 * np.sum(np.log(2 * np.pi * variance) + power / variance)
+            self.assertAlmostEqual(got, want, delta=1e-6)
+        self.assertAlmostEqual(model.score(X), model.score_samples(X).mean())
+
+    def test_pipeline_and_search(self):
+        search = GridSearchCV(tlnmf.JDNMF(J=50), {"n_components": [1, 2]}, cv=2).fit(X)
+        self.assertIn(search.best_params_["n_components"], (1, 2))
+        self.assertEqual(make_pipeline(StandardScaler(), tlnmf.TLNMF(2)).fit_transform(X).shape,
+                         (40, 2))  # fmt: skip
+
+    def test_pickle(self):
+        for kind in ESTIMATORS:
+            model = kind(2).fit(X**2)
+            again = pickle.loads(pickle.dumps(model))
+            np.testing.assert_array_equal(again.transform(X**2), model.transform(X**2))
+
+    def test_nonnegative(self):
+        V = X**2 + 1e-3
+        model = tlnmf.ISNMF(2).fit(V)
+        estimate = model.inverse_transform(model.transform(V))
+        self.assertEqual(estimate.shape, V.shape)
+        divergence = lambda A: np.sum(V / A - np.log(V / A) - 1)
+        self.assertLess(divergence(estimate + model.model_.eps), divergence(V.mean() + 0 * V))
+        # as librosa.decompose does it: S transposed in, components_ out
+        activations = model.fit_transform(V)
+        self.assertEqual((model.components_.T @ activations.T).shape, V.T.shape)
+        self.assertRaisesRegex(ValueError, r"Negative values.*X\[", tlnmf.ISNMF().fit, X)
+
+    def test_pandas(self):
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest("no pandas")
+        frame = pandas.DataFrame(X, columns=list("abcdef"), index=np.arange(100, 140))
+        model = tlnmf.TLNMF(2).fit(frame)
+        self.assertEqual(list(model.feature_names_in_), list("abcdef"))
+        out = model.set_output(transform="pandas").transform(frame)
+        self.assertEqual(list(out.columns), ["tlnmf0", "tlnmf1"])
+        self.assertEqual(list(out.index), list(frame.index))
+        self.assertRaises(ValueError, model.transform, frame[list("bacdef")])
+        piped = make_pipeline(StandardScaler(), tlnmf.JDNMF(2)).set_output(transform="pandas")
+        self.assertEqual(piped.fit_transform(frame).shape, (40, 2))
+
+    def test_html(self):
+        self.assertIn("<table>", tlnmf.TLNMF(2, trace=True).fit(X)._repr_html_())
+        self.assertIn("TLNMF", tlnmf.TLNMF()._repr_html_())
+
+
+if __name__ == "__main__":
+    unittest.main()

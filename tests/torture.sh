@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# The long tests: `make torture`. Each line of the result is one of docs/reliability.md.
+#   tests/torture.sh BUILD [PART...]      parts: mutants fuzz limits kills disks
+set -u
+build=$(realpath -e -- "$1") || exit 2
+shift
+[ $# -gt 0 ] || set -- mutants fuzz limits kills disks
+program=$build/tlnmf
+work=$(mktemp -d) || exit 2
+trap 'umount "$work/disk" 2>/dev/null; rm -rf "$work"' EXIT
+cd "$work" || exit 2
+failed=0
+export OMP_WAIT_POLICY=passive
+
+report() # NAME GOOD ALL
+{
+    echo "$1: $2 of $3"
+    [ "$2" -eq "$3" ] || failed=1
+}
+
+# 10,000 mutants of HDF5 and .mat files, four seeds, through the program's reader.
+mutants()
+{
+    if "$build/tests/fuzz_container" 2500; then report "mutants" 10000 10000; else report "mutants" 0 10000; fi
+}
+
+# Our own parsers: rounds for each seed.
+fuzz()
+{
+    local target rounds=${ROUNDS:-200000} good=0
+    for target in labels array record summary sound; do
+        case $target in summary | sound) rounds=$((${ROUNDS:-200000} / 20)) ;; esac
+        "$build/tests/fuzz_$target" "$rounds" && good=$((good + 1))
+    done
+    report "fuzz targets" $good 5
+}
+
+# ulimit -v from 20 MB to 2 GB: the program ends within 10 s, done or with a message.
+limits()
+{
+    local megabytes threads command code good=0 all=0
+    "$program" simulate notes -o y.npy --signal s.wav --force >/dev/null
+    "$program" fit y.npy -k 2 -J 2 -o m.h5 -q >/dev/null
+    for ((megabytes = 20; megabytes <= 2000; megabytes += 20)); do
+        for threads in 1 4; do
+            for command in "fit y.npy -k 2 -J 2 --no-model --threads $threads" "jd y.npy -J 2 -o p.h5 --force" \
+                "info m.h5" "eval --ref s.wav --est s.wav --filter 4" "simulate gcm -o g.npy --force"; do
+                code=0
+                (ulimit -v $((megabytes * 1024)) && OMP_NUM_THREADS=$threads exec timeout -k 1 10 "$program" $command) \
+                    >out 2>err || code=$?
+                all=$((all + 1))
+                # 127: the dynamic linker itself has no memory, and says so
+                case $code in
+                0) good=$((good + 1)) ;;
+                1 | 3 | 127) if [ -s err ]; then good=$((good + 1)); else echo "silent: $megabytes $command"; fi ;;
+                *) echo "$megabytes MB, $threads threads: $code: $command" ;;
+                esac
+            done
+        done
+    done
+    report "ulimit -v" $good $all
+}
+
+# SIGKILL at random moments of a separation into a folder of old stems: each stem is whole, old or new,
+# and the next run is not hindered.
+kills()
+{
+    local i good=0 all=${KILLS:-100} pid
+    "$program" simulate notes --signal s.wav --force >/dev/null
+    local separate="$program separate s.wav -k 2 --method nmf --transform dct --per-source 1 --frame 100 -o st --force -q"
+    $separate >/dev/null
+    for ((i = 0; i < all; i++)); do
+        $separate >/dev/null 2>&1 &
+        pid=$!
+        sleep "0.$(printf '%03d' $((RANDOM % 150)))"
+        kill -KILL $pid 2>/dev/null
+        wait $pid 2>/dev/null
+        if [ "$(stat -c %s st/source_1.wav)" = "$(stat -c %s s.wav)" ] && "$program" info st/model.h5 >/dev/null &&
+            $separate >/dev/null && [ "$(ls -A st | tr '\n' ' ')" = "model.h5 source_1.wav source_2.wav summary.json " ]; then
+            good=$((good + 1))
+        fi
+    done
+    report "kills of separate" $good $all
+}
+
+# Disks of 16 kB to 1 MB: exit 0 or 5, and old files intact with 5.
+disks()
+{
+    local kilobytes code good=0 all=0
+    "$program" simulate notes --signal s.wav --force >/dev/null
+    mkdir -p disk
+    for ((kilobytes = 16; kilobytes <= 1024; kilobytes += 16)); do
+        mount -t tmpfs -o size=${kilobytes}k none disk 2>/dev/null || { echo "disks: nothing can be mounted here"; return; }
+        mkdir disk/st
+        echo old >disk/st/source_1.wav
+        code=0
+        "$program" separate s.wav -k 2 --method nmf --transform dct --frame 100 -o disk/st --force >out 2>err || code=$?
+        all=$((all + 1))
+        case $code in
+        0) [ -s disk/st/summary.json ] && good=$((good + 1)) ;;
+        5) [ "$(<disk/st/source_1.wav)" = old ] && grep -q disk/st err && [ "$(ls -A disk/st)" = source_1.wav ] && good=$((good + 1)) ;;
+        esac
+        umount disk
+    done
+    report "disks" $good $all
+}
+
+for part; do
+    "$part"
+done
+exit $failed

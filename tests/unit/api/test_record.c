@@ -1,0 +1,313 @@
+/* Records: every type, names, replacing, growth, and what they refuse. */
+#include "meter.h"
+#include "support.h"
+
+static tlnmf_record *new_record(tlnmf_ctx *ctx)
+{
+    tlnmf_record *record;
+    assert_ok(ctx, tlnmf_record_create(ctx, &record));
+    return record;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* A record with one value of each type. */
+static tlnmf_record *new_full_record(tlnmf_ctx *ctx)
+{
+    static const char *const texts[] = {"one", "", "three"};
+    tlnmf_record *record = new_record(ctx);
+    assert_ok(ctx, tlnmf_set_integer(ctx, record, "integer", -7));
+    assert_ok(ctx, tlnmf_set_real(ctx, record, "real", 0.1));
+    assert_ok(ctx, tlnmf_set_text(ctx, record, "text", "plain"));
+    assert_ok(ctx, tlnmf_set_texts(ctx, record, "texts", texts, 3));
+    assert_ok(ctx, tlnmf_set_array(ctx, record, "array", (double[]){1, 2, 3, 4, 5, 6}, 2,
+                                   (int64_t[]){2, 3}));
+    return record;
+}
+
+static void values_come_back(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_record *record = new_full_record(ctx);
+    int32_t rank;
+    int64_t shape[TLNMF_MAX_RANK];
+    assert_int_equal(tlnmf_record_count(record), 5);
+    assert_true(tlnmf_get_integer(record, "integer") == -7);
+    assert_true(tlnmf_get_real(record, "real") == 0.1);
+    assert_true(tlnmf_get_real(record, "integer") == -7.0); /* an integer as a real */
+    assert_string_equal(tlnmf_get_text(record, "text"), "plain");
+    assert_string_equal(tlnmf_get_text_at(record, "texts", 0), "one");
+    assert_string_equal(tlnmf_get_text_at(record, "texts", 1), "");
+    assert_string_equal(tlnmf_get_text_at(record, "texts", 2), "three");
+    assert_null(tlnmf_get_text_at(record, "texts", 3));
+    const double *x = tlnmf_get_array(record, "array", &rank, shape);
+    assert_int_equal(rank, 2);
+    assert_true(shape[0] == 2 && shape[1] == 3 && shape[2] == 1 && shape[3] == 1);
+    for (int i = 0; i < 6; i++)
+        assert_true(x[i] == i + 1.0);
+    assert_ptr_equal(tlnmf_get_array(record, "array", NULL, NULL), x);
+    tlnmf_record_free(record);
+    tlnmf_ctx_free(ctx);
+}
+
+/* Every getter at every name: only its own type answers. */
+static void other_types_do_not_answer(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"integer", "real", "text", "texts", "array", "none", ""};
+    static const tlnmf_type types[] = {TLNMF_INTEGER, TLNMF_REAL, TLNMF_TEXT, TLNMF_TEXTS,
+                                       TLNMF_ARRAY,   TLNMF_NONE, TLNMF_NONE};
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_record *record = new_full_record(ctx);
+    for (int i = 0; i < 7; i++) {
+        const char *name = names[i];
+        tlnmf_type type = tlnmf_record_type(record, name);
+        int32_t rank = 9;
+        int64_t shape[TLNMF_MAX_RANK] = {9, 9, 9, 9};
+        assert_int_equal(type, types[i]);
+        assert_true((tlnmf_get_integer(record, name) == TLNMF_NO_INTEGER) ==
+                    (type != TLNMF_INTEGER));
+        assert_true((isnan(tlnmf_get_real(record, name)) != 0) ==
+                    (type != TLNMF_INTEGER && type != TLNMF_REAL));
+        assert_true((tlnmf_get_text(record, name) == NULL) == (type != TLNMF_TEXT));
+        assert_true((tlnmf_get_text_at(record, name, 0) == NULL) == (type != TLNMF_TEXTS));
+        assert_true((tlnmf_get_array(record, name, &rank, shape) == NULL) == (type != TLNMF_ARRAY));
+        if (type != TLNMF_ARRAY)
+            assert_true(rank == 0 && shape[0] == 1 && shape[3] == 1);
+    }
+    tlnmf_record_free(record);
+    tlnmf_ctx_free(ctx);
+}
+
+/* Each type replaced by each other: one name stays one name, with the value set last. */
+static tlnmf_error set_kind(tlnmf_ctx *ctx, tlnmf_record *record, int kind)
+{
+    static const char *const texts[] = {"a", "b"};
+    switch (kind) {
+    case TLNMF_INTEGER:
+        return tlnmf_set_integer(ctx, record, "x", 3);
+    case TLNMF_REAL:
+        return tlnmf_set_real(ctx, record, "x", 2.5);
+    case TLNMF_TEXT:
+        return tlnmf_set_text(ctx, record, "x", "text");
+    case TLNMF_TEXTS:
+        return tlnmf_set_texts(ctx, record, "x", texts, 2);
+    default:
+        return tlnmf_set_array(ctx, record, "x", (double[]){1, 2}, 1, (int64_t[]){2});
+    }
+}
+
+static void a_value_replaces_any_other(void **state)
+{
+    (void)state;
+    for (int before = TLNMF_INTEGER; before <= TLNMF_ARRAY; before++)
+        for (int after = TLNMF_INTEGER; after <= TLNMF_ARRAY; after++) {
+            meter m = {0};
+            tlnmf_ctx *ctx = new_ctx_with(metered_allocate, metered_release, &m);
+            tlnmf_record *record = new_record(ctx);
+            assert_ok(ctx, set_kind(ctx, record, before));
+            assert_ok(ctx, set_kind(ctx, record, after));
+            assert_int_equal(tlnmf_record_count(record), 1);
+            assert_int_equal(tlnmf_record_type(record, "x"), after);
+            tlnmf_record_free(record);
+            tlnmf_ctx_free(ctx);
+            assert_int_equal(m.alive, 0); /* neither value was forgotten */
+        }
+}
+
+/* A value set from the record's own memory, which the old value is about to give up. */
+static void a_value_may_be_set_from_itself(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_record *record = new_full_record(ctx);
+    const double *x = tlnmf_get_array(record, "array", NULL, NULL);
+    assert_ok(ctx, tlnmf_set_array(ctx, record, "array", x, 1, (int64_t[]){5}));
+    x = tlnmf_get_array(record, "array", NULL, NULL);
+    assert_true(x[0] == 1.0 && x[4] == 5.0);
+    assert_ok(ctx, tlnmf_set_text(ctx, record, "text", tlnmf_get_text(record, "text")));
+    assert_string_equal(tlnmf_get_text(record, "text"), "plain");
+    const char *last = tlnmf_get_text_at(record, "texts", 2);
+    assert_ok(ctx, tlnmf_set_texts(ctx, record, "texts", &last, 1));
+    assert_string_equal(tlnmf_get_text_at(record, "texts", 0), "three");
+    assert_null(tlnmf_get_text_at(record, "texts", 1));
+    tlnmf_record_free(record);
+    tlnmf_ctx_free(ctx);
+}
+
+/* The library copies: what the caller does to his arrays afterwards does not matter. */
+static void values_are_copies(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_record *record = new_record(ctx);
+    double x[2] = {1.0, 2.0};
+    int64_t shape[1] = {2};
+    char text[] = "abc", name[] = "name";
+    assert_ok(ctx, tlnmf_set_array(ctx, record, "x", x, 1, shape));
+    assert_ok(ctx, tlnmf_set_text(ctx, record, name, text));
+    x[0] = 9.0;
+    shape[0] = 1;
+    text[0] = name[0] = '?';
+    assert_true(tlnmf_get_array(record, "x", NULL, NULL)[0] == 1.0);
+    assert_string_equal(tlnmf_get_text(record, "name"), "abc");
+    tlnmf_record_free(record);
+    tlnmf_ctx_free(ctx);
+}
+
+static void empty_values_are_values(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_record *record = new_record(ctx);
+    double nothing = 0.0;
+    int32_t rank;
+    int64_t shape[TLNMF_MAX_RANK];
+    assert_ok(ctx, tlnmf_set_text(ctx, record, "text", ""));
+    assert_ok(ctx, tlnmf_set_texts(ctx, record, "texts", NULL, 0));
+    assert_ok(ctx, tlnmf_set_array(ctx, record, "array", &nothing, 3, (int64_t[]){4, 0, 2}));
+    assert_string_equal(tlnmf_get_text(record, "text"), "");
+    assert_int_equal(tlnmf_record_type(record, "texts"), TLNMF_TEXTS);
+    assert_null(tlnmf_get_text_at(record, "texts", 0));
+    assert_non_null(tlnmf_get_array(record, "array", &rank, shape));
+    assert_true(rank == 3 && shape[0] == 4 && shape[1] == 0 && shape[2] == 2);
+    tlnmf_record_free(record);
+    tlnmf_ctx_free(ctx);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* A thousand names: all there, in the order in which they were first set. */
+static void a_record_grows(void **state)
+{
+    (void)state;
+    enum { COUNT = 1000 };
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_record *record = new_record(ctx);
+    char name[16];
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(name, sizeof name, "v.%d", i);
+        assert_ok(ctx, tlnmf_set_integer(ctx, record, name, i));
+    }
+    assert_ok(ctx, tlnmf_set_integer(ctx, record, "v.500", -1));
+    assert_int_equal(tlnmf_record_count(record), COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(name, sizeof name, "v.%d", i);
+        assert_string_equal(tlnmf_record_name(record, (size_t)i), name);
+        assert_true(tlnmf_get_integer(record, name) == (i == 500 ? -1 : i));
+    }
+    assert_null(tlnmf_record_name(record, COUNT));
+    assert_null(tlnmf_record_name(record, SIZE_MAX));
+    tlnmf_record_free(record);
+    tlnmf_ctx_free(ctx);
+}
+
+static void only_names_are_names(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"", " ", "a b", "a:b", "a/b", "\xc3\xa4", "a\n", "a="};
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_record *record = new_record(ctx);
+    char longest[65];
+    memset(longest, 'n', 64);
+    longest[64] = '\0';
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(tlnmf_set_integer(ctx, record, bad[i], 1), TLNMF_ERR_ARGUMENT);
+    assert_int_equal(tlnmf_set_integer(ctx, record, longest, 1), TLNMF_ERR_ARGUMENT);
+    assert_non_null(strstr(tlnmf_message(ctx), "cannot name a value: 1 to 63 letters"));
+    assert_int_equal(tlnmf_set_text(ctx, record, "a b", "x"), TLNMF_ERR_ARGUMENT);
+    assert_int_equal(tlnmf_set_array(ctx, record, "a b", (double[]){1}, 1, (int64_t[]){1}),
+                     TLNMF_ERR_ARGUMENT);
+    assert_int_equal(tlnmf_record_count(record), 0);
+    longest[63] = '\0';
+    assert_ok(ctx, tlnmf_set_integer(ctx, record, longest, 1));
+    assert_ok(ctx, tlnmf_set_integer(ctx, record, "aZ09_-.", 1));
+    tlnmf_record_free(record);
+    tlnmf_ctx_free(ctx);
+}
+
+static void impossible_shapes_are_refused(void **state)
+{
+    (void)state;
+    const int64_t huge = (int64_t)1 << 40;
+    const struct {
+        int32_t rank;
+        int64_t shape[4];
+    } bad[] = {{0, {1}},     {-1, {1}},         {5, {1, 1, 1, 1}},    {1, {-1}},
+               {2, {3, -1}}, {2, {huge, huge}}, {1, {INT64_MAX / 2}}, {4, {huge, huge, huge, 0}}};
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_record *record = new_record(ctx);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        tlnmf_error error =
+            tlnmf_set_array(ctx, record, "x", (double[]){1}, bad[i].rank, bad[i].shape);
+        assert_true(error == TLNMF_ERR_SHAPE || error == TLNMF_ERR_TOO_LARGE);
+        assert_int_equal(tlnmf_record_count(record), 0);
+    }
+    tlnmf_record_free(record);
+    tlnmf_ctx_free(ctx);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* An allocation that fails leaves the old value, the count and the names as they were. */
+static void a_failed_set_changes_nothing(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"other", "texts"};
+    meter m = {0};
+    tlnmf_ctx *ctx = new_ctx_with(metered_allocate, metered_release, &m);
+    tlnmf_record *record = new_full_record(ctx);
+    for (int kind = 0; kind < 3; kind++) {
+        tlnmf_error error;
+        m.fail_at = m.calls + 1;
+        if (kind == 0)
+            error = tlnmf_set_text(ctx, record, "text", "other");
+        else if (kind == 1)
+            error = tlnmf_set_texts(ctx, record, "texts", others, 2);
+        else
+            error = tlnmf_set_array(ctx, record, "array", (double[]){9}, 1, (int64_t[]){1});
+        assert_int_equal(error, TLNMF_ERR_MEMORY);
+    }
+    assert_string_equal(tlnmf_get_text(record, "text"), "plain");
+    assert_string_equal(tlnmf_get_text_at(record, "texts", 2), "three");
+    assert_true(tlnmf_get_array(record, "array", NULL, NULL)[5] == 6.0);
+    assert_int_equal(tlnmf_record_count(record), 5);
+    tlnmf_record_free(record);
+    tlnmf_ctx_free(ctx);
+    assert_int_equal(m.alive, 0);
+}
+
+/* Records remember their allocator and may outlive the context. */
+static void a_record_outlives_its_context(void **state)
+{
+    (void)state;
+    meter m = {0};
+    tlnmf_ctx *ctx = new_ctx_with(metered_allocate, metered_release, &m), *other = new_ctx();
+    tlnmf_record *record = new_full_record(ctx);
+    tlnmf_ctx_free(ctx);
+    assert_ok(other, tlnmf_set_text(other, record, "text", "later"));
+    assert_string_equal(tlnmf_get_text(record, "text"), "later");
+    assert_true(tlnmf_get_real(record, "real") == 0.1);
+    tlnmf_record_free(record);
+    tlnmf_ctx_free(other);
+    assert_int_equal(m.alive, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_come_back),
+        cmocka_unit_test(other_types_do_not_answer),
+        cmocka_unit_test(a_value_replaces_any_other),
+        cmocka_unit_test(a_value_may_be_set_from_itself),
+        cmocka_unit_test(values_are_copies),
+        cmocka_unit_test(empty_values_are_values),
+        cmocka_unit_test(a_record_grows),
+        cmocka_unit_test(only_names_are_names),
+        cmocka_unit_test(impossible_shapes_are_refused),
+        cmocka_unit_test(a_failed_set_changes_nothing),
+        cmocka_unit_test(a_record_outlives_its_context),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,99 @@
+/* Joint diagonalisation after whitening: mixtures that are not orthogonal are undone. */
+#include "support.h"
+
+enum { M = 4, N = 12 };
+
+/* Sigma_n = A diag(d_n) A' for a mixing A that is far from orthogonal and variances that change. */
+static tlnmf_data *mixture(tlnmf_ctx *ctx, double A[M * M])
+{
+    double Sigma[N * M * M] = {0};
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 5, 0);
+    double *x = new_normals(&rng, M * M + N * M);
+    memcpy(A, x, M * M * sizeof *A);
+    for (int n = 0; n < N; n++)
+        for (int k = 0; k < M; k++)
+            for (int i = 0; i < M; i++)
+                for (int j = 0; j < M; j++)
+                    Sigma[(n * M + i) * M + j] +=
+                        A[i * M + k] * A[j * M + k] * exp(x[M * M + n * M + k]);
+    tlnmf_data *data;
+    assert_ok(ctx, tlnmf_data_from_covariances(ctx, Sigma, (int64_t[]){N, M, M}, &data));
+    free(x);
+    return data;
+}
+
+static void multiply(const double *a, const double *b, double *c)
+{
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < M; j++) {
+            c[i * M + j] = 0.0;
+            for (int k = 0; k < M; k++)
+                c[i * M + j] += a[i * M + k] * b[k * M + j];
+        }
+}
+
+/* Unmixing times the true mixing has one entry in each row and column, and mixing is its inverse.
+ */
+static void the_mixing_is_found(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    double A[M * M], product[M * M];
+    tlnmf_data *data = mixture(ctx, A);
+    tlnmf_settings *settings;
+    tlnmf_record *model;
+    assert_ok(ctx, tlnmf_settings_create(ctx, "jd", &settings));
+    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "whiten", 1));
+    assert_ok(ctx, tlnmf_settings_set_real(ctx, settings, "eps-rel", 1e-10));
+    assert_ok(ctx, tlnmf_diagonalise(ctx, data, settings, NULL, &model));
+    const double *U = tlnmf_get_array(model, "unmixing", NULL, NULL);
+    const double *back = tlnmf_get_array(model, "mixing", NULL, NULL);
+    assert_non_null(U);
+    assert_non_null(back);
+    multiply(U, back, product);
+    for (int i = 0; i < M * M; i++)
+        assert_near(product[i], i % (M + 1) == 0 ? 1.0 : 0.0, 1e-10);
+    multiply(U, A, product);
+    for (int i = 0; i < M; i++) {
+        double most = 0.0, sum = 0.0;
+        for (int j = 0; j < M; j++) {
+            sum += fabs(product[i * M + j]);
+            most = fmax(most, fabs(product[i * M + j]));
+        }
+        assert_true(sum - most < 1e-4 * most);
+    }
+    tlnmf_record_free(model);
+    tlnmf_settings_free(settings);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+}
+
+static void a_singular_mixture_is_refused(void **state)
+{
+    (void)state;
+    static const double Sigma[] = {1, 1, 1, 1, 2, 2, 2, 2};
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_data *data;
+    tlnmf_settings *settings;
+    tlnmf_record *model;
+    assert_ok(ctx, tlnmf_data_from_covariances(ctx, Sigma, (int64_t[]){2, 2, 2}, &data));
+    assert_ok(ctx, tlnmf_settings_create(ctx, "jd", &settings));
+    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "whiten", 1));
+    assert_int_equal(tlnmf_diagonalise(ctx, data, settings, NULL, &model), TLNMF_ERR_DATA);
+    assert_null(model);
+    assert_string_equal(tlnmf_message(ctx),
+                        "whiten: the mean covariance has rank 1 of 2: leave out 1 channel");
+    tlnmf_settings_free(settings);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_mixing_is_found),
+        cmocka_unit_test(a_singular_mixture_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,45 @@
+/* The real DFT without a matrix: equal to the one with a matrix, at lengths of every kind. */
+#include "support.h"
+
+#include "linalg/dft.h"
+#include "linalg/linalg.h"
+
+static void equals_the_matrix(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    static const int64_t lengths[] = {1, 2, 3, 4, 5, 7, 8, 9, 12, 30, 49, 64, 97, 126, 154, 441};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        int64_t M = lengths[i], columns = 35;
+        double *Phi = new_doubles(M * M), *Y = new_doubles(M * columns),
+               *X = new_doubles(M * columns), *Z = new_doubles(M * columns);
+        tl_dft_plan plan;
+        assert_ok(ctx, tl_dft_plan_create(ctx, M, &plan));
+        tl_dft(M, Phi);
+        for (int64_t t = 0; t < M * columns; t++)
+            Y[t] = sin(1.7 * (double)t + 0.3 * (double)(t % 11));
+        tl_dft_forward(&plan, columns, Y, X);
+        for (int64_t m = 0; m < M; m++)
+            for (int64_t c = 0; c < columns; c++) {
+                double sum = 0.0;
+                for (int64_t t = 0; t < M; t++)
+                    sum += Phi[m * M + t] * Y[t * columns + c];
+                assert_near(X[m * columns + c], sum, 1e-11);
+            }
+        tl_dft_inverse(&plan, columns, X, Z);
+        for (int64_t t = 0; t < M * columns; t++)
+            assert_near(Z[t], Y[t], 1e-12);
+        tl_dft_plan_free(&plan);
+        free(Phi);
+        free(Y);
+        free(X);
+        free(Z);
+    }
+    tlnmf_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(equals_the_matrix)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

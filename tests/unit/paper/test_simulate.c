@@ -1,0 +1,109 @@
+/* The paper's data sets: shapes, seeds, and what they refuse. tests/golden compares their numbers
+ * with the reference's. */
+#include "support.h"
+
+static void a_sample_holds_data_and_truth(void **state)
+{
+    (void)state;
+    enum { S = 2, M = 6, N = 9, K = 3 };
+    static const struct {
+        const char *name;
+        int32_t rank;
+        int64_t shape[3];
+    } arrays[] = {
+        {"Y", 3, {S, M, N}}, {"Phi", 2, {M, M, 1}}, {"W", 2, {M, K, 1}}, {"H", 2, {K, N, 1}}};
+    tlnmf_ctx *ctx = new_ctx();
+    tl_settings gcm = defaults_of(TL_TASK_GCM);
+    tlnmf_record *sample;
+    double dct[M * M];
+    gcm.gcm_S = S;
+    gcm.gcm_M = M;
+    gcm.gcm_N = N;
+    gcm.gcm_K = K;
+    assert_ok(ctx, tlnmf_simulate_gcm(ctx, &gcm, &sample));
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        int32_t rank;
+        int64_t shape[TLNMF_MAX_RANK];
+        assert_non_null(tlnmf_get_array(sample, arrays[i].name, &rank, shape));
+        assert_int_equal(rank, arrays[i].rank);
+        assert_memory_equal(shape, arrays[i].shape, sizeof arrays[i].shape);
+    }
+    assert_ok(ctx, tlnmf_transform_matrix(ctx, "dct", M, dct));
+    assert_true(largest_difference(M * M, tlnmf_get_array(sample, "Phi", NULL, NULL), dct) == 0.0);
+    tlnmf_record_free(sample);
+    tlnmf_ctx_free(ctx);
+}
+
+static void seeds_are_of_truth_and_data(void **state)
+{
+    (void)state;
+    enum { M = 5, N = 7, K = 2 };
+    tlnmf_ctx *ctx = new_ctx();
+    double Y[3][M * N], W[3][M * K], H[3][K * N];
+    for (int i = 0; i < 3; i++) { /* both seeds as before; other data; another truth */
+        gcm_recipe recipe = {1, M, N, K, i == 2 ? 6 : 5, i == 1 ? 8 : 7, TL_STREAM_OWN};
+        simulate_gcm(ctx, recipe, Y[i], W[i], H[i]);
+    }
+    assert_true(largest_difference(M * K, W[0], W[1]) == 0.0);
+    assert_true(largest_difference(K * N, H[0], H[1]) == 0.0);
+    assert_true(largest_difference(M * N, Y[0], Y[1]) > 0.1);
+    assert_true(largest_difference(M * K, W[0], W[2]) > 0.1);
+    tlnmf_ctx_free(ctx);
+}
+
+/* Two phases a realisation; the notes are what docs/spec.md says at a sample where one plays. */
+static void notes_are_two_cosines_each(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    const double theta[4] = {0.3, 1.1, 2.0, 0.7}, two_pi = 2.0 * acos(-1.0);
+    double *Y = new_doubles(2 * NOTES_M * NOTES_N), *signal = new_doubles(2 * NOTES_LENGTH);
+    simulate_notes(ctx, 2, theta, Y, signal);
+    enum { T = 2500 }; /* counted from 1, in the first second: A alone */
+    double x = 2.0 * T / (NOTES_RATE + 1.0) - 1.0, g = 0.5 * exp(1.0 - 1.0 / (1.0 - x * x));
+    for (int s = 0; s < 2; s++) {
+        double p = two_pi * 440.0 * T / NOTES_RATE + theta[2 * s];
+        assert_near(signal[s * NOTES_LENGTH + T - 1], g * (0.5 * cos(p) + 0.25 * cos(2.0 * p)),
+                    1e-12);
+    }
+    /* frame n begins 100 samples before sample 100 n; in its middle the window is 1 / 190 */
+    assert_near(Y[100 * NOTES_N + 25] * 190.0, signal[25 * 100], 1e-15);
+    free(Y);
+    free(signal);
+    tlnmf_ctx_free(ctx);
+}
+
+static void bad_simulations_are_refused(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    double theta[2] = {0.0, 0.0};
+    tlnmf_record *sample;
+    tl_settings gcm = defaults_of(TL_TASK_GCM);
+    gcm.gcm_M = 0;
+    assert_int_equal(tlnmf_simulate_gcm(ctx, &gcm, &sample), TLNMF_ERR_OPTION);
+    assert_null(sample);
+    gcm = defaults_of(TL_TASK_GCM);
+    gcm.stream = TL_STREAM_NUMPY;
+    gcm.seed_data = (uint64_t)1 << 32;
+    assert_int_equal(tlnmf_simulate_gcm(ctx, &gcm, &sample), TLNMF_ERR_OPTION);
+    gcm.seed_data = 1;
+    gcm.seed_truth = (uint64_t)1 << 32;
+    assert_int_equal(tlnmf_simulate_gcm(ctx, &gcm, &sample), TLNMF_ERR_OPTION);
+    assert_int_equal(tlnmf_simulate_notes(ctx, theta, 0, &sample), TLNMF_ERR_SHAPE);
+    assert_null(sample);
+    assert_int_equal(tlnmf_random_phases(ctx, (uint64_t)1 << 32, TLNMF_STREAM_NUMPY, 1, theta),
+                     TLNMF_ERR_OPTION);
+    tlnmf_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sample_holds_data_and_truth),
+        cmocka_unit_test(seeds_are_of_truth_and_data),
+        cmocka_unit_test(notes_are_two_cosines_each),
+        cmocka_unit_test(bad_simulations_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,192 @@
+/* When a fit stops, why, and what it has written down on the way. */
+#include "unit/search/small_fit.h"
+
+#include <time.h>
+
+static int stop_after(const tl_progress *progress, void *user)
+{
+    (void)progress;
+    int *left = user;
+    return --*left <= 0;
+}
+
+static void cancelling_keeps_what_was_reached(void **state)
+{
+    (void)state;
+    for (int method = 0; method < 3; method++)
+        for (int calls = 1; calls < 60; calls += 7) {
+            problem p = create();
+            p.opt.method = method;
+            p.opt.starts = 3;
+            p.opt.threads = 2;
+            int left = calls;
+            tl_info info = fit(&p, stop_after, &left, NULL);
+            assert_int_equal(info.outcome, TLNMF_CANCELLED);
+            assert_true(isfinite(info.C) && isfinite(info.L) && isfinite(info.I));
+            assert_close(info.C, info.L + info.I, 1e-10);
+            assert_true(info.orthogonality < 1e-13);
+            destroy(&p);
+        }
+}
+
+/* Also when the start that is kept had finished before. */
+static void cancelling_a_later_start_is_told(void **state)
+{
+    (void)state;
+    problem p = create();
+    p.opt.starts = 50;
+    p.opt.J = 3;
+    p.opt.threads = 1;
+    int left = 200;
+    tl_info info = fit(&p, stop_after, &left, NULL);
+    assert_int_equal(info.outcome, TLNMF_CANCELLED);
+    assert_true(info.best_start >= 0);
+    destroy(&p);
+}
+
+static void time_ends_a_run(void **state)
+{
+    (void)state;
+    problem p = create();
+    p.opt.method = TL_METHOD_NMF; /* in paper mode it never stops by itself at tol = 0 */
+    p.opt.solver = TL_ALGORITHM_PAPER;
+    p.opt.J = 1000000000;
+    p.opt.tol = 0.0;
+    p.opt.max_seconds = 0.05;
+    assert_int_equal(fit(&p, NULL, NULL, NULL).outcome, TLNMF_TIME);
+    destroy(&p);
+}
+
+static void stop_reasons_are_told_apart(void **state)
+{
+    (void)state;
+    problem p = create();
+    p.opt.solver = TL_ALGORITHM_PAPER;
+    assert_int_equal(fit(&p, NULL, NULL, NULL).outcome, TLNMF_ITERATIONS);
+    p.opt.J = 100000;
+    p.opt.tol = 1e-7;
+    tl_info info = fit(&p, NULL, NULL, NULL);
+    assert_int_equal(info.outcome, TLNMF_CONVERGED);
+    assert_true(info.iterations < 100000);
+    p.opt.method = TL_METHOD_JD;
+    p.opt.grad_tol = 1e-6;
+    p.opt.J = 1000;
+    info = fit(&p, NULL, NULL, NULL);
+    assert_int_equal(info.outcome, TLNMF_STATIONARY);
+    assert_true(info.gradient_norm <= 1e-6);
+    p.opt.grad_tol = 0.0; /* then rounding ends it */
+    assert_int_equal(fit(&p, NULL, NULL, NULL).outcome, TLNMF_LINE_SEARCH);
+    destroy(&p);
+}
+
+static void traces_are_complete(void **state)
+{
+    (void)state;
+    problem p = create();
+    p.opt.solver = TL_ALGORITHM_PAPER;
+    p.opt.trace = 1;
+    p.opt.tol = 0.0;
+    tl_result *result;
+    fit(&p, NULL, NULL, &result);
+    const tl_trace_row *row = result->trace;
+    int64_t length = result->trace_length;
+    assert_int_equal(length, p.opt.J);
+    for (int64_t i = 0; i < length; i++) {
+        assert_int_equal(row[i].iteration, i + 1);
+        assert_close(row[i].C, row[i].L + row[i].I, 1e-10);
+        assert_true(row[i].step > 0.0);
+    }
+    tl_result_free(result);
+    p.opt.method = TL_METHOD_JD;
+    fit(&p, NULL, NULL, &result);
+    row = result->trace;
+    length = result->trace_length;
+    assert_int_equal(row[0].stage, TL_STAGE_JD);
+    assert_int_equal(row[length - 1].stage, TL_STAGE_NMF);
+    assert_int_equal(row[length - 1].iteration, p.opt.J);
+    tl_result_free(result);
+    destroy(&p);
+}
+
+/* ---- seconds ----------------------------------------------------------------------------------
+ */
+
+enum { NAP = 2000000 }; /* nanoseconds: far more than the clock's resolution */
+
+static int sleep_a_little(const tl_progress *progress, void *user)
+{
+    struct timespec nap = {0, NAP};
+    int *complete = user;
+    if (progress->complete) {
+        ++*complete;
+        nanosleep(&nap, NULL);
+    }
+    return 0;
+}
+
+/* A row a nap: the seconds of a row lie at least a nap after those of the row before, and the whole
+ * run has seen all the naps. Starts and stages share one clock. */
+static void seconds_of_a_trace_rise(void **state)
+{
+    (void)state;
+    const double nap = 1e-9 * NAP;
+    for (int i = 0; i < 12; i++) { /* three methods, two solvers, one start or three */
+        problem p = create();
+        p.opt.method = i % 3;
+        p.opt.solver = i / 3 % 2;
+        p.opt.starts = i < 6 ? 1 : 3;
+        p.opt.threads = 1;
+        p.opt.J = 6;
+        p.opt.hops = 0;
+        p.opt.trace = 1;
+        tl_result *result;
+        int naps = 0;
+        double since = tl_wall_seconds();
+        tl_info info = fit(&p, sleep_a_little, &naps, &result);
+        double outside = tl_wall_seconds() - since, before = -nap;
+        assert_true(result->trace_length >= p.opt.J && naps >= result->trace_length);
+        for (int64_t row = 0; row < result->trace_length; row++) {
+            double seconds = result->trace[row].seconds;
+            assert_true(seconds >= before + nap);
+            before = seconds;
+        }
+        assert_true(before + nap <= info.wall_seconds);
+        assert_true(naps * nap <= info.wall_seconds && info.wall_seconds <= outside);
+        tl_result_free(result);
+        destroy(&p);
+    }
+}
+
+/* The model has the same seconds, by name. */
+static void seconds_are_in_the_model(void **state)
+{
+    (void)state;
+    problem p = create();
+    p.opt.trace = 1;
+    tlnmf_record *model;
+    int64_t shape[TLNMF_MAX_RANK];
+    assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &p.opt, NULL, &model));
+    const double *seconds = tlnmf_get_array(model, "trace.seconds", NULL, shape);
+    assert_non_null(seconds);
+    assert_true(shape[0] >= p.opt.J);
+    for (int64_t i = 1; i < shape[0]; i++)
+        assert_true(seconds[i] >= seconds[i - 1]);
+    assert_true(seconds[0] > 0.0 && seconds[shape[0] - 1] > seconds[0]);
+    assert_true(seconds[shape[0] - 1] < tlnmf_get_real(model, "wall_seconds"));
+    tlnmf_record_free(model);
+    destroy(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cancelling_keeps_what_was_reached),
+        cmocka_unit_test(cancelling_a_later_start_is_told),
+        cmocka_unit_test(time_ends_a_run),
+        cmocka_unit_test(stop_reasons_are_told_apart),
+        cmocka_unit_test(traces_are_complete),
+        cmocka_unit_test(seconds_of_a_trace_rise),
+        cmocka_unit_test(seconds_are_in_the_model),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

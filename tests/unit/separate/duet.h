@@ -1,0 +1,130 @@
+/* What the tests of separation share: the paper's two notes as sound in memory. */
+#ifndef TLNMF_TESTS_DUET_H
+#define TLNMF_TESTS_DUET_H
+
+#include "support.h"
+
+#include "separate/separate.h"
+
+enum { RATE = NOTES_RATE, LENGTH = NOTES_LENGTH };
+
+/* The mixture, its parts, and space for what is separated. */
+typedef struct duet {
+    double mix[LENGTH], first[LENGTH], second[LENGTH], stem[3][LENGTH];
+} duet;
+
+/* The two notes alone, as docs/spec.md defines them: what simulate_notes adds up. */
+static inline void true_notes(const double theta[2], double *first, double *second)
+{
+    const double pi = acos(-1.0), f[2] = {440.0, 466.16};
+    double *y[2] = {first, second};
+    for (int i = 0; i < 2; i++)
+        for (int t = 1; t <= LENGTH; t++) {
+            int quiet = i == 0 ? 1 : 0; /* the second in which the note is silent */
+            double u = (t - 1) % RATE + 1, x = 2.0 * u / (RATE + 1) - 1.0;
+            double g = (t - 1) / RATE == quiet ? 0.0 : 0.5 * exp(1.0 - 1.0 / (1.0 - x * x));
+            double p = 2.0 * pi * f[i] * t / RATE + theta[i];
+            y[i][t - 1] = g * (0.5 * cos(p) + 0.25 * cos(2.0 * p));
+        }
+}
+
+static inline duet *new_duet(tlnmf_ctx *ctx)
+{
+    const double theta[2] = {1.0, 2.0};
+    duet *d = calloc(1, sizeof *d);
+    assert_non_null(d);
+    simulate_notes(ctx, 1, theta, NULL, d->mix);
+    true_notes(theta, d->first, d->second);
+    for (int t = 0; t < LENGTH; t++)
+        assert_near(d->mix[t], d->first[t] + d->second[t], 1e-12);
+    return d;
+}
+
+/* ---- sound in memory ------------------------------------------------------------------------- */
+
+typedef struct arrays {
+    const double *x;
+    int64_t channels;
+    double *const *stems;
+} arrays;
+
+static inline int read_array(int64_t first, int64_t count, double *x, void *user)
+{
+    const arrays *a = user;
+    memcpy(x, a->x + first * a->channels, (size_t)(count * a->channels) * sizeof *x);
+    return 0;
+}
+
+static inline int write_array(int64_t output, int64_t first, int64_t count, const double *x,
+                              void *user)
+{
+    const arrays *a = user;
+    memcpy(a->stems[output] + first * a->channels, x, (size_t)(count * a->channels) * sizeof *x);
+    return 0;
+}
+
+/* The window of the frames, M numbers. */
+static inline void window_of(tlnmf_ctx *ctx, const tl_frames *frames, double *w)
+{
+    tl_framing framing;
+    assert_ok(ctx, tl_framing_create(ctx, frames, &framing));
+    memcpy(w, framing.w, (size_t)frames->M * sizeof *w);
+    tl_framing_free(&framing);
+}
+
+/* ---- options and calls ----------------------------------------------------------------------- */
+
+static inline tl_separate_options note_options(void)
+{
+    tl_separate_options opt;
+    tl_separate_init(&opt);
+    opt.frames.M = 200;
+    opt.frames.hop = 100;
+    opt.sources = 2;
+    opt.rate = RATE;
+    opt.threads = 1;
+    return opt;
+}
+
+static const tl_span NOTES[4] = {
+    {0, RATE, 0}, {RATE, 2 * RATE, 1}, {2 * RATE, 3 * RATE, 0}, {2 * RATE, 3 * RATE, 1}};
+
+static inline tl_separate_run blind_run(void)
+{
+    return (tl_separate_run){.threads = 1};
+}
+
+static inline tl_separate_run guided_run(void)
+{
+    tl_separate_run run = blind_run();
+    run.spans = NOTES;
+    run.span_count = 4;
+    return run;
+}
+
+/* From LENGTH samples. */
+static inline tl_separator *learn(tlnmf_ctx *ctx, const double *x, int64_t channels, bool guided,
+                                  const tl_separate_options *opt)
+{
+    arrays a = {.x = x, .channels = channels};
+    tl_sound sound = {LENGTH, channels, read_array, &a};
+    tl_watch watch = {NULL, NULL, false};
+    tl_separator *separator;
+    assert_ok(ctx, tl_separator_learn(ctx, &sound, guided ? NOTES : NULL, guided ? 4 : 0, opt,
+                                      &watch, &separator));
+    return separator;
+}
+
+static inline void separate(tlnmf_ctx *ctx, const tl_separator *separator, const double *x,
+                            int64_t length, int64_t channels, tl_separate_run run,
+                            double *const *stems)
+{
+    arrays a = {.x = x, .channels = channels, .stems = stems};
+    tl_sound sound = {length, channels, read_array, &a};
+    tl_watch watch = {NULL, NULL, false};
+    run.write = write_array;
+    run.user = &a;
+    assert_ok(ctx, tl_separator_run(ctx, separator, &sound, &run, &watch));
+}
+
+#endif

@@ -1,0 +1,239 @@
+/* Blends of several members: new notes, the sum of the stems, threads, models as records. */
+#include "unit/separate/duet.h"
+
+#include "separate/model.h"
+#include "separate/study.h"
+#include "tlnmf/sound.h"
+
+/* A low and a high instrument of decaying partials. Each plays two notes alone; then they play
+ * together, and the low one a note that it never played alone. */
+enum { PITCHES = 7, SECOND = 8000, SAMPLES = 5 * SECOND };
+
+typedef struct band {
+    double mix[SAMPLES], truth[2][SAMPLES], stem[2][SAMPLES];
+} band;
+
+static const struct {
+    const char *name;
+    int source, key;
+    double start, end;
+} SCORE[PITCHES] = {{"low", 0, 48, 0.0, 0.6},  {"low", 0, 52, 0.6, 1.2}, {"high", 1, 76, 1.5, 2.1},
+                    {"high", 1, 81, 2.1, 2.7}, {"low", 0, 55, 3.0, 3.7}, {"high", 1, 76, 3.0, 3.7},
+                    {"low", 0, 48, 3.7, 4.4}};
+
+static void play(double *x, int key, int source, double start, double end)
+{
+    const double pi = acos(-1.0), f = 440.0 * pow(2.0, (key - 69) / 12.0);
+    for (int h = 1; h <= 8 && f * h < 0.45 * SECOND; h++)
+        for (int t = (int)(start * SECOND); t < (int)(end * SECOND); t++) {
+            double s = (double)t / SECOND - start, left = end - (double)t / SECOND;
+            double edge = fmin(1.0, fmin(s, left) / 0.01);
+            double level = source == 0 ? pow(0.6, h) : 1.0 / (h * h * h);
+            x[t] += edge * level * exp(-s * 1.5) * cos(2.0 * pi * f * h * s + 0.7 * h);
+        }
+}
+
+static band *new_band(void)
+{
+    band *b = calloc(1, sizeof *b);
+    assert_non_null(b);
+    for (int i = 0; i < PITCHES; i++)
+        play(b->truth[SCORE[i].source], SCORE[i].key, SCORE[i].source, SCORE[i].start,
+             SCORE[i].end);
+    for (int t = 0; t < SAMPLES; t++)
+        b->mix[t] = b->truth[0][t] + b->truth[1][t];
+    return b;
+}
+
+static tlnmf_sound *labelled(tlnmf_ctx *ctx, const band *b)
+{
+    tlnmf_sound *sound;
+    assert_ok(ctx, tlnmf_sound_from_array(ctx, b->mix, SAMPLES, 1, SECOND, &sound));
+    for (int i = 0; i < PITCHES; i++)
+        assert_ok(ctx,
+                  tlnmf_sound_add_label(ctx, sound, SCORE[i].name, SCORE[i].start, SCORE[i].end));
+    return sound;
+}
+
+static double si_sdr(const double *truth, const double *estimate)
+{
+    double tt = 0.0, te = 0.0, ee = 0.0;
+    for (int t = 0; t < SAMPLES; t++) {
+        tt += truth[t] * truth[t];
+        te += truth[t] * estimate[t];
+        ee += estimate[t] * estimate[t];
+    }
+    return 10.0 * log10(te * te / tt / (ee - te * te / tt));
+}
+
+static tlnmf_record *learn_band(tlnmf_ctx *ctx, const tlnmf_sound *sound, int64_t threads)
+{
+    tlnmf_settings *settings;
+    tlnmf_record *model;
+    assert_ok(ctx, tlnmf_settings_create(ctx, "separate", &settings));
+    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "threads", threads));
+    assert_ok(ctx, tlnmf_separate(ctx, sound, settings, &model));
+    tlnmf_settings_free(settings);
+    return model;
+}
+
+static void run_band(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_sound *sound,
+                     int64_t threads, double *stems)
+{
+    tlnmf_settings *settings;
+    tlnmf_record *report;
+    assert_ok(ctx, tlnmf_settings_create(ctx, "stems", &settings));
+    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "threads", threads));
+    assert_ok(ctx, tlnmf_stems_array(ctx, model, sound, settings, stems, &report));
+    tlnmf_record_free(report);
+    tlnmf_settings_free(settings);
+}
+
+/* The note that was never heard alone is found, transposed by what it is away from one that was. */
+static void new_notes_are_found(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    band *b = new_band();
+    tlnmf_sound *sound = labelled(ctx, b);
+    tlnmf_record *model = learn_band(ctx, sound, 1);
+    int64_t shape[TLNMF_MAX_RANK];
+    const double *notes = tlnmf_get_array(model, "member.0.notes", NULL, shape);
+    assert_non_null(notes);
+    bool found = false;
+    for (int64_t i = 0; i < shape[0]; i++) {
+        int64_t gate = (int64_t)notes[3 * i], source = gate / TL_SHIFTS,
+                shift = gate % TL_SHIFTS - TL_SEMITONES;
+        bool own = source == 0 && (shift == 55 - 48 || shift == 55 - 52);
+        found = found || (own && notes[3 * i + 1] >= 3.0 * SECOND - 1);
+    }
+    assert_true(found);
+    run_band(ctx, model, sound, 1, b->stem[0]);
+    assert_true(si_sdr(b->truth[0], b->stem[0]) > 15.0);
+    assert_true(si_sdr(b->truth[1], b->stem[1]) > 15.0);
+    for (int t = 0; t < SAMPLES; t++)
+        assert_near(b->stem[0][t] + b->stem[1][t], b->mix[t], 1e-14);
+    tlnmf_record_free(model);
+    tlnmf_sound_free(sound);
+    free(b);
+    tlnmf_ctx_free(ctx);
+}
+
+static void threads_do_not_change_a_bit(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    band *b = new_band(), *c = new_band();
+    tlnmf_sound *sound = labelled(ctx, b);
+    tlnmf_record *one = learn_band(ctx, sound, 1), *three = learn_band(ctx, sound, 3);
+    run_band(ctx, one, sound, 1, b->stem[0]);
+    run_band(ctx, three, sound, 3, c->stem[0]);
+    assert_memory_equal(b->stem, c->stem, sizeof b->stem);
+    tlnmf_record_free(one);
+    tlnmf_record_free(three);
+    tlnmf_sound_free(sound);
+    free(b);
+    free(c);
+    tlnmf_ctx_free(ctx);
+}
+
+/* The share of the energy, and a range around what is expected, for each stem. */
+static void a_model_says_what_to_expect(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    band *b = new_band();
+    tlnmf_sound *sound = labelled(ctx, b);
+    tlnmf_record *model = learn_band(ctx, sound, 1);
+    int64_t shape[TLNMF_MAX_RANK];
+    const double *share = tlnmf_get_array(model, "share", NULL, shape);
+    assert_non_null(share);
+    assert_int_equal(shape[0], 2);
+    double energy[2] = {0.0, 0.0};
+    for (int t = 0; t < SAMPLES; t++)
+        for (int k = 0; k < 2; k++)
+            energy[k] += b->truth[k][t] * b->truth[k][t];
+    assert_near(share[0], energy[0] / (energy[0] + energy[1]), 0.05);
+    assert_near(share[0] + share[1], 1.0, 1e-12);
+    const double *low = tlnmf_get_array(model, "expected_low", NULL, NULL),
+                 *high = tlnmf_get_array(model, "expected_high", NULL, NULL),
+                 *expected = tlnmf_get_array(model, "expected_sdr", NULL, NULL);
+    for (int k = 0; k < 2; k++)
+        assert_true(low[k] < expected[k] && expected[k] < high[k]);
+    tlnmf_record_free(model);
+    tlnmf_sound_free(sound);
+    free(b);
+    tlnmf_ctx_free(ctx);
+}
+
+/* A record with one Phi and W, as version 0.1 wrote it, is a blend of one member. */
+static void a_model_without_members_is_one_member(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    duet *d = new_duet(ctx);
+    tl_separate_options opt = note_options();
+    opt.method = TL_METHOD_NMF;
+    opt.basis = TL_BASIS_DCT;
+    opt.per_source = 1;
+    opt.any_window = 0;
+    tl_separator *separator = learn(ctx, d->mix, 1, true, &opt);
+    double *stems[2] = {d->stem[0], d->stem[1]};
+    separate(ctx, separator, d->mix, LENGTH, 1, guided_run(), stems);
+    tlnmf_record *model;
+    const tl_separator_info *info = &separator->info;
+    const char *const names[] = {"a", "b"};
+    double power = 0.0;
+    for (int t = 0; t < LENGTH; t++)
+        power += d->mix[t] * d->mix[t] / LENGTH;
+    assert_ok(ctx, tlnmf_record_create(ctx, &model));
+    assert_ok(ctx, tlnmf_set_text(ctx, model, "window", "tukey"));
+    assert_ok(ctx, tlnmf_set_text(ctx, model, "transform", "dct"));
+    assert_ok(ctx, tlnmf_set_text(ctx, model, "method", "nmf"));
+    assert_ok(ctx, tlnmf_set_integer(ctx, model, "frame", info->frames.M));
+    assert_ok(ctx, tlnmf_set_integer(ctx, model, "hop", info->frames.hop));
+    assert_ok(ctx, tlnmf_set_integer(ctx, model, "shifts", info->frames.shifts));
+    assert_ok(ctx, tlnmf_set_integer(ctx, model, "sources", 2));
+    assert_ok(ctx, tlnmf_set_integer(ctx, model, "per_source", 1));
+    assert_ok(ctx, tlnmf_set_real(ctx, model, "taper", info->frames.taper));
+    assert_ok(ctx, tlnmf_set_real(ctx, model, "beta", info->frames.beta));
+    assert_ok(ctx, tlnmf_set_real(ctx, model, "eps", info->eps));
+    assert_ok(ctx, tlnmf_set_real(ctx, model, "rate", RATE));
+    assert_ok(ctx, tlnmf_set_real(ctx, model, "power", power));
+    assert_ok(ctx, tlnmf_set_texts(ctx, model, "names", names, 2));
+    assert_ok(ctx, tlnmf_set_array(ctx, model, "Phi", separator->Phi, 2, (int64_t[]){200, 200}));
+    assert_ok(ctx, tlnmf_set_array(ctx, model, "W", separator->W, 2, (int64_t[]){200, 2}));
+    tlnmf_sound *sound;
+    assert_ok(ctx, tlnmf_sound_from_array(ctx, d->mix, LENGTH, 1, RATE, &sound));
+    for (int i = 0; i < 4; i++)
+        assert_ok(ctx, tlnmf_sound_add_label(ctx, sound, names[NOTES[i].source],
+                                             (double)NOTES[i].start / RATE,
+                                             (double)NOTES[i].end / RATE));
+    tlnmf_settings *settings;
+    tlnmf_record *report;
+    double *again = new_doubles(2 * LENGTH);
+    assert_ok(ctx, tlnmf_settings_create(ctx, "stems", &settings));
+    assert_ok(ctx, tlnmf_settings_set_real(ctx, settings, "release", 0.0));
+    assert_ok(ctx, tlnmf_stems_array(ctx, model, sound, settings, again, &report));
+    for (int t = 0; t < LENGTH; t++) /* the floor is scaled by a power that is summed differently */
+        assert_near(again[t], d->stem[0][t], 1e-9);
+    free(again);
+    tlnmf_record_free(report);
+    tlnmf_settings_free(settings);
+    tlnmf_sound_free(sound);
+    tlnmf_record_free(model);
+    tl_separator_free(separator);
+    free(d);
+    tlnmf_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(new_notes_are_found),
+        cmocka_unit_test(threads_do_not_change_a_bit),
+        cmocka_unit_test(a_model_says_what_to_expect),
+        cmocka_unit_test(a_model_without_members_is_one_member),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
