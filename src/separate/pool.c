@@ -225,7 +225,7 @@ static tlnmf_error try_all(void *self)
     pool *p = self;
     double rate = p->opt->rate, weight[CANDIDATES] = {0.0};
     represent(p);
-    p->planned = 3 * p->reps;
+    p->planned = (int64_t)3 * p->reps;
     TRY(tl_remix_create(p->ctx, p->sound, &p->schedule, (int64_t)(SHORTEST * rate),
                         (int64_t)(LONGEST * rate), &p->remix));
     for (int i = 0; i < p->reps && !(p->count > 0 && p->watch->stopped); i++) {

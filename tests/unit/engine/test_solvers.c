@@ -156,6 +156,7 @@ static void a_fault_of_the_engine_ends_the_search(void **state)
     failing.create = create_failing;
     failing.sweep = sweep_once_more;
     p.opt.starts = 2;
+    p.opt.threads = 1; /* the counter of sweeps has no lock */
     tl_search_task task = {
         .goal = TL_GOAL_TL, .data = p.data, .opt = &p.opt, .eps = p.eps, .engine = &failing};
     tl_result *result;
