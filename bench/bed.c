@@ -41,7 +41,8 @@ static void fill_skew(int64_t M, double norm, tl_rng *rng, double *E)
     double scale = 0.5 * norm / sqrt((double)M); /* the norm of M x M normals is 2 sqrt(M) */
     for (int64_t a = 0; a < M; a++)
         for (int64_t b = 0; b < a; b++)
-            E[b * M + a] = -(E[a * M + b] = scale * tl_rng_normal(rng));
+            E[a * M + b] = scale * tl_rng_normal(rng);
+    tl_skew_complete(M, E);
 }
 
 static void fill_positive(int64_t count, tl_rng *rng, double *x)

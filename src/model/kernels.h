@@ -44,6 +44,7 @@ void tl_gamma(const tl_arithmetic *in, int64_t M, int64_t N, const double *U, co
 typedef struct tl_mu {
     int64_t M, N, K;
     double gamma;                        /* exponent: 1 as in the paper, or 1/2 */
+    double eps;                          /* of the update at hand */
     const double *V, *V_turned;          /* M x N and N x M, as given to tl_mu_begin */
     double *W_turned, *H_turned;         /* K x M, N x K */
     double *panel_V, *panel, *num, *den; /* scratch: one panel of columns */

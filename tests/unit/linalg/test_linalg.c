@@ -92,6 +92,34 @@ static void skew_destroy(skew_case *c)
     tlnmf_ctx_free(c->ctx);
 }
 
+/* From its lower triangle, in place or packed; M about the tiles of 16. */
+static void skew_matrices_follow_from_a_triangle(void **state)
+{
+    (void)state;
+    static const int64_t all[] = {1, 2, 15, 16, 17, 40};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        int64_t M = all[i];
+        double *packed = new_doubles(M * (M - 1) / 2), *E = new_doubles(M * M),
+               *F = new_doubles(M * M);
+        for (int64_t a = 0; a < M; a++)
+            for (int64_t b = 0; b < M; b++)
+                E[a * M + b] = F[a * M + b] = b < a ? (double)(1 + a * (a - 1) / 2 + b) : NAN;
+        for (int64_t e = 0; e < M * (M - 1) / 2; e++)
+            packed[e] = (double)(1 + e);
+        tl_skew_complete(M, E);
+        tl_skew_unpack(M, packed, F);
+        for (int64_t a = 0; a < M; a++)
+            for (int64_t b = 0; b < M; b++) {
+                double lower = (double)(1 + (a > b ? a * (a - 1) / 2 + b : b * (b - 1) / 2 + a));
+                assert_true(E[a * M + b] == (a == b ? 0.0 : a > b ? lower : -lower));
+                assert_true(F[a * M + b] == E[a * M + b]);
+            }
+        free(packed);
+        free(E);
+        free(F);
+    }
+}
+
 static void exponential_is_the_series(void **state)
 {
     (void)state;
@@ -335,6 +363,7 @@ static void assignments_are_the_best(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(skew_matrices_follow_from_a_triangle),
         cmocka_unit_test(exponential_is_the_series),
         cmocka_unit_test(polar_factor_is_polar),
         cmocka_unit_test(polar_factor_of_any_matrix),
