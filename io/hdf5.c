@@ -112,11 +112,11 @@ static bool add_dataset(hid_t root, const char *path, io_listing *listing)
         H5Dclose(dataset);
     if (!known) /* damaged, or of a kind from the future: not for us, and no reason to stop */
         return true;
-    size_t room = strlen(path) + 2;
-    entry.name = malloc(room);
+    size_t size = strlen(path) + 2;
+    entry.name = malloc(size);
     if (!entry.name)
         return false;
-    snprintf(entry.name, room, "/%s", path);
+    snprintf(entry.name, size, "/%s", path);
     bool ok = io_listing_add(listing, &entry);
     free(entry.name);
     return ok;

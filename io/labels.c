@@ -146,7 +146,7 @@ static bool parse_line(reader *r, char *line, char *line_end, io_error *err)
     return check_times(r, start, end, line, err) && add_label(r, start, end, name, err);
 }
 
-/* `bytes` has room for one more at its end. */
+/* `bytes` has one more byte at its end. */
 static bool parse(reader *r, char *bytes, size_t size, io_error *err)
 {
     char *end = bytes + size, *line = bytes;
@@ -248,14 +248,14 @@ static bool is_reserved(const char *stem)
            (strncasecmp(stem, "com", 3) == 0 || strncasecmp(stem, "lpt", 3) == 0);
 }
 
-/* At most `room` bytes, no character cut in two. */
-static void cut(char *stem, size_t room)
+/* At most `most` bytes, no character cut in two. */
+static void cut(char *stem, size_t most)
 {
-    if (strlen(stem) <= room)
+    if (strlen(stem) <= most)
         return;
-    while (room > 0 && ((unsigned char)stem[room] & 0xc0) == 0x80)
-        room--;
-    stem[room] = '\0';
+    while (most > 0 && ((unsigned char)stem[most] & 0xc0) == 0x80)
+        most--;
+    stem[most] = '\0';
 }
 
 /* Characters that turn the direction of text (U+200E and F, U+202A to E, U+2066 to 9) would show a
@@ -279,7 +279,7 @@ static void drop_directions(char *stem)
     *to = '\0';
 }
 
-/* `stem` has room for STEM + 2 bytes. */
+/* `stem` is a buffer of STEM + 2 bytes. */
 static void make_safe(const char *name, char *stem)
 {
     name += strspn(name, " .-"); /* "..", hidden files, what looks like an option */

@@ -48,7 +48,7 @@ static bool accept(scanner *s, char c)
     return true;
 }
 
-static bool scan_string(scanner *s, char *text, size_t room)
+static bool scan_string(scanner *s, char *text, size_t capacity)
 {
     char quote = peek(s);
     size_t n = 0;
@@ -56,7 +56,7 @@ static bool scan_string(scanner *s, char *text, size_t room)
     if (quote != '\'' && quote != '"')
         return bad_header(s, "a string was expected");
     for (s->at++; s->at < s->end && *s->at != quote; s->at++) {
-        if (n + 1 == room || !isprint((unsigned char)*s->at))
+        if (n + 1 == capacity || !isprint((unsigned char)*s->at))
             return bad_header(s, "a string that is too long or not text");
         text[n++] = *s->at;
     }
@@ -313,7 +313,7 @@ static double decode(const unsigned char *p, const npy_header *h)
 static bool read_data(FILE *f, const npy_header *h, double *x)
 {
     unsigned char chunk[1 << 15];
-    size_t room = sizeof chunk / (size_t)h->size, n;
+    size_t capacity = sizeof chunk / (size_t)h->size, n;
     io_walk walk;
 
     if (h->count == 0)
@@ -322,7 +322,7 @@ static bool read_data(FILE *f, const npy_header *h, double *x)
         return fread(x, 8, (size_t)h->count, f) == (size_t)h->count;
     io_walk_start(&walk, h->ndim, h->dim);
     for (int64_t i = 0; i < h->count; i += (int64_t)n) {
-        n = (uint64_t)(h->count - i) < room ? (size_t)(h->count - i) : room;
+        n = (uint64_t)(h->count - i) < capacity ? (size_t)(h->count - i) : capacity;
         if (fread(chunk, (size_t)h->size, n, f) != n)
             return false;
         for (size_t j = 0; j < n; j++)

@@ -97,13 +97,13 @@ static bool open_beside(io_output *output)
     if (directory)
         io_remove_stale(directory, base);
     free(directory);
-    size_t room = strlen(target) + 64;
-    char *path = malloc(room);
+    size_t capacity = strlen(target) + 64;
+    char *path = malloc(capacity);
     int fd = -1;
 
     for (int attempt = 0; path && attempt < 1000; attempt++) {
-        snprintf(path, room, "%.*s.%.*s.%ld-%d", (int)(base - target), target, IO_TEMPORARY_BASE,
-                 base, (long)getpid(), attempt);
+        snprintf(path, capacity, "%.*s.%.*s.%ld-%d", (int)(base - target), target,
+                 IO_TEMPORARY_BASE, base, (long)getpid(), attempt);
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 ? errno != EEXIST : io_claim_temporary(fd))
             break;
@@ -221,20 +221,20 @@ bool io_publish(const char *path, const void *bytes, size_t size, io_error *err)
 }
 
 /* Until the end, for sizes nobody announced; false leaves errno. */
-static bool read_all(int fd, size_t room, unsigned char **bytes, size_t *size)
+static bool read_all(int fd, size_t capacity, unsigned char **bytes, size_t *size)
 {
-    unsigned char *buffer = malloc(room);
+    unsigned char *buffer = malloc(capacity);
     size_t used = 0;
 
     while (buffer) {
-        if (used == room) {
-            unsigned char *larger = room <= SIZE_MAX / 2 ? realloc(buffer, 2 * room) : NULL;
+        if (used == capacity) {
+            unsigned char *larger = capacity <= SIZE_MAX / 2 ? realloc(buffer, 2 * capacity) : NULL;
             if (!larger)
                 break;
             buffer = larger;
-            room *= 2;
+            capacity *= 2;
         }
-        ssize_t n = read(fd, buffer + used, room - used);
+        ssize_t n = read(fd, buffer + used, capacity - used);
         if (n == 0) {
             *bytes = buffer;
             *size = used;
@@ -260,7 +260,7 @@ bool io_slurp(const char *path, unsigned char **bytes, size_t *size, io_error *e
     const char *name = standard ? "standard input" : path;
     int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     struct stat st;
-    size_t room = 1 << 16;
+    size_t capacity = 1 << 16;
 
     *bytes = NULL;
     *size = 0;
@@ -268,8 +268,8 @@ bool io_slurp(const char *path, unsigned char **bytes, size_t *size, io_error *e
         return io_fail(err, IO_BAD_INPUT, "%s: %s", name, strerror(errno));
     /* One byte more than a regular file holds: the read that finds its end needs no growth. */
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-        room = (size_t)st.st_size + 1;
-    bool ok = read_all(fd, room, bytes, size);
+        capacity = (size_t)st.st_size + 1;
+    bool ok = read_all(fd, capacity, bytes, size);
     int why = errno;
     if (!standard)
         close(fd);

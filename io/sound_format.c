@@ -56,7 +56,7 @@ static sf_count_t get(void *bytes, sf_count_t count, void *user)
     return n;
 }
 
-/* Makes room for the bytes up to `end`. */
+/* Enlarges the buffer to hold the bytes up to `end`. */
 static bool grow(io_sound_bytes *file, int64_t end)
 {
     if (end <= file->capacity)

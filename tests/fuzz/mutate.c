@@ -20,7 +20,7 @@ static uint32_t next_random(uint64_t *state)
 }
 
 /* Bytes changed, cut off, doubled, set to the numbers that programs stumble over. The header is hit
- * more often than the rest. Returns the new size; `copy` has room for twice the old one. */
+ * more often than the rest. Returns the new size; `copy` holds twice the old one. */
 static size_t damage(const unsigned char *bytes, size_t size, unsigned char *copy, uint64_t *state)
 {
     static const unsigned char odd[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
