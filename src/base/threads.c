@@ -1,20 +1,11 @@
-/* Thread counts that hold for one call only. */
+/* How many threads a call may have. */
 #include "base/base.h"
 
 #include <omp.h>
 
-tlnmf_error tl_with_threads(int threads, tlnmf_error (*work)(void *arg), void *arg)
-{
-    tlnmf_error error = TLNMF_OK;
-#pragma omp parallel num_threads(1)
-    {
-        omp_set_num_threads(threads); /* holds for this region's task only */
-        error = work(arg);
-    }
-    return error;
-}
-
 int tl_thread_count(int64_t wanted)
 {
-    return wanted > 0 ? (int)wanted : omp_get_max_threads();
+    if (wanted > 0)
+        return (int)tl_min(wanted, TL_THREADS_MOST);
+    return tl_threads_here() > 1 ? tl_threads_here() : omp_get_max_threads();
 }

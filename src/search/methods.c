@@ -15,20 +15,13 @@ typedef struct results {
 
 /* ---- TL-NMF ---------------------------------------------------------------------------------- */
 
-typedef struct polishing {
-    tl_pool *pool;
-    tl_result *best;
-} polishing;
-
 /* Continues from the best point to the tolerance that the settings ask for. */
-static tlnmf_error polish(void *arg)
+static void polish(tl_pool *pool, tl_result *best)
 {
-    const polishing *p = arg;
-    tl_result *best = p->best;
-    tl_worker *w = &p->pool->worker[0];
-    const tl_settings *opt = p->pool->opt;
+    tl_worker *w = &pool->worker[0];
+    const tl_settings *opt = pool->opt;
     tl_run run = {.opt = opt,
-                  .monitor = &p->pool->monitor,
+                  .monitor = &pool->monitor,
                   .start = best->info.best_start,
                   .newton = opt->newton != 0,
                   .iterations = best->info.iterations,
@@ -43,7 +36,6 @@ static tlnmf_error polish(void *arg)
     best->info.iterations = run.iterations;
     best->trace_length = run.trace_length;
     w->transform_seconds += run.transform_seconds;
-    return TLNMF_OK;
 }
 
 /* Large problems on the fast solver: run all starts at low accuracy to rank them, then continue the
@@ -60,7 +52,7 @@ static tlnmf_error search_tl(tl_pool *pool, results *r)
         pool,
         &(tl_batch){.job = TL_JOB_TL, .count = pool->plan.P, .best = r->best, .quick = quick}));
     if ((quick || opt->newton) && !tl_pool_stopped(pool))
-        return tl_with_threads(pool->plan.blas_threads, polish, &(polishing){pool, r->best});
+        polish(pool, r->best);
     return TLNMF_OK;
 }
 
@@ -252,52 +244,60 @@ static void measure(tl_pool *pool, tl_goal goal, tl_result *result)
         result->info.outcome = atomic_load(&pool->monitor.stop);
 }
 
-typedef struct reporting {
-    tl_pool *pool;
-    results *r;
-} reporting;
-
 /* Computes what is reported beside the points. The other method's result stays with the best if the
  * caller has asked for both. */
-static tlnmf_error report(void *arg)
+static void report(tl_pool *pool, results *r)
 {
-    tl_pool *pool = ((reporting *)arg)->pool;
-    results *r = ((reporting *)arg)->r;
     bool is_tl = r->goal == TL_GOAL_TL;
     tl_result *tl = is_tl ? r->best : r->other, *jd = is_tl ? r->other : r->best;
     if (r->other != NULL && (is_tl || pool->opt->exchange))
         tl_result_compare(&r->best->info, &tl->info, &jd->info);
     measure(pool, r->goal, r->best);
     if (!pool->opt->exchange || r->other == NULL)
-        return TLNMF_OK;
+        return;
     tl_result_compare(&r->other->info, &tl->info, &jd->info);
     measure(pool, is_tl ? TL_GOAL_JD : TL_GOAL_TL, r->other);
     r->best->other = r->other;
     r->other = NULL;
-    return TLNMF_OK;
+}
+
+/* A search on its threads. */
+typedef struct searching {
+    tlnmf_ctx *ctx;
+    const tl_search_task *task;
+    const tlnmf_data *data;
+    results *r;
+} searching;
+
+static tlnmf_error search(void *arg)
+{
+    const searching *s = arg;
+    tl_pool pool;
+    tlnmf_error error = tl_pool_create(s->ctx, s->task, s->data, &pool);
+    if (error == TLNMF_OK)
+        error = create_results(&pool, s->r);
+    if (error == TLNMF_OK)
+        error = method_of(s->task)(&pool, s->r);
+    if (error == TLNMF_OK)
+        report(&pool, s->r);
+    tl_pool_free(&pool);
+    return error;
 }
 
 tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **out)
 {
     double wall = tl_wall_seconds(), cpu = tl_cpu_seconds();
     tlnmf_data *trimmed;
-    tl_pool pool;
     results r = {.goal = task->goal};
     TRY(tl_data_trim(ctx, task->data, task->eps, &trimmed));
     const tlnmf_data *used = trimmed != NULL ? trimmed : task->data;
-    tlnmf_error error = tl_pool_create(ctx, task, used, &pool);
-    if (error == TLNMF_OK)
-        error = create_results(&pool, &r);
-    if (error == TLNMF_OK)
-        error = method_of(task)(&pool, &r);
-    if (error == TLNMF_OK)
-        error = tl_with_threads(pool.plan.blas_threads, report, &(reporting){&pool, &r});
+    tlnmf_error error = tl_with_threads(tl_thread_count(task->opt->threads), search,
+                                        &(searching){ctx, task, used, &r});
     for (tl_result *one = r.best; error == TLNMF_OK && one != NULL; one = one->other) {
         one->info.columns = used->T;
         one->info.wall_seconds = tl_wall_seconds() - wall;
         one->info.cpu_seconds = tl_cpu_seconds() - cpu;
     }
-    tl_pool_free(&pool);
     tlnmf_data_free(trimmed);
     tl_result_free(r.other);
     if (error != TLNMF_OK)

@@ -96,8 +96,8 @@ static void compare(problem *p, tl_goal goal, tl_algorithm solver, int64_t J)
 
 /* Rounding differs from the first iteration on, by 1e-15, and a path may make more and more of
  * that. With the paper's solvers the traces stay within 1e-9 for over 200 iterations, with the fast
- * TL-NMF for 140, NMF for 190; the fast JD is at its minimum after 60, where rounding decides when
- * a line search finds nothing more. The numbers below stay well inside. */
+ * TL-NMF for 50 (noise) and 140, NMF for 190; the fast JD is at its minimum after 60, where
+ * rounding decides when a line search finds nothing more. The numbers below stay well inside. */
 static void gcm_traces_are_the_same(void **state)
 {
     (void)state;
@@ -118,7 +118,7 @@ static void noise_traces_are_the_same(void **state)
     compare(&p, TL_GOAL_TL, TL_ALGORITHM_PAPER, 100);
     compare(&p, TL_GOAL_JD, TL_ALGORITHM_PAPER, 100);
     compare(&p, TL_GOAL_NMF, TL_ALGORITHM_PAPER, 100);
-    compare(&p, TL_GOAL_TL, TL_ALGORITHM_FAST, 70);
+    compare(&p, TL_GOAL_TL, TL_ALGORITHM_FAST, 40);
     compare(&p, TL_GOAL_JD, TL_ALGORITHM_FAST, 40);
     compare(&p, TL_GOAL_NMF, TL_ALGORITHM_FAST, 70);
     destroy(&p);
