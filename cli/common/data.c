@@ -163,12 +163,11 @@ static int from_realisations(cli_call *call, const cli_input *input, const cli_a
                  "says otherwise",
                  input->spec);
     int code = make_data(call, input, a, out);
-    int64_t missing = tlnmf_get_integer(tlnmf_data_record(*out), "missing");
+    const tlnmf_record *sizes = tlnmf_data_record(*out);
+    double frames = tlnmf_get_real(sizes, "S") * tlnmf_get_real(sizes, "N");
     if (code == EXIT_DONE && input->missing)
-        cli_say(call->command, "%s: %lld of %lld frames are missing", input->spec,
-                (long long)missing,
-                (long long)(tlnmf_get_integer(tlnmf_data_record(*out), "S") *
-                            tlnmf_get_integer(tlnmf_data_record(*out), "N")));
+        cli_say(call->command, "%s: %.0f of %.0f frames are missing", input->spec,
+                tlnmf_get_real(sizes, "missing"), frames);
     return code;
 }
 
