@@ -80,6 +80,13 @@ static void weights_are_copies(void **state)
     free(H);
 }
 
+/* A matrix of rank 1. */
+static double power_at(int64_t i)
+{
+    int64_t m = i / N, n = i % N;
+    return (1.0 + (double)m) * (2.0 + (double)n);
+}
+
 /* What a mask hides has no effect, to the bit; and entries that it hides are predicted: W H is of
  * rank 1 here, and no entry was seen that is far from it. */
 static void masked_entries_have_no_effect(void **state)
@@ -95,7 +102,7 @@ static void masked_entries_have_no_effect(void **state)
     for (int other = 0; other < 2; other++) {
         for (int64_t i = 0; i < M * N; i++) {
             mask[i] = i % 5 == 2 ? 0.0 : 1.0;
-            Y[i] = sqrt((1.0 + (double)(i / N)) * (2.0 + (double)(i % N)));
+            Y[i] = sqrt(power_at(i));
             if (mask[i] == 0.0)
                 Y[i] = other == 1 ? 1e3 : 1e-2;
         }
@@ -112,8 +119,7 @@ static void masked_entries_have_no_effect(void **state)
     assert_memory_equal(results[0]->W, results[1]->W, M * sizeof(double));
     assert_memory_equal(results[0]->H, results[1]->H, N * sizeof(double));
     for (int64_t i = 0; i < M * N; i++)
-        assert_close(results[0]->W[i / N] * results[0]->H[i % N],
-                     (1.0 + (double)(i / N)) * (2.0 + (double)(i % N)), 1e-4);
+        assert_close(results[0]->W[i / N] * results[0]->H[i % N], power_at(i), 1e-4);
     tl_result_free(results[0]);
     tl_result_free(results[1]);
     tlnmf_ctx_free(ctx);
