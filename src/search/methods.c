@@ -294,6 +294,7 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **ou
     tlnmf_error error = tl_with_threads(tl_thread_count(task->opt->threads), search,
                                         &(searching){ctx, task, used, &r});
     for (tl_result *one = r.best; error == TLNMF_OK && one != NULL; one = one->other) {
+        error = tl_result_finish(ctx, used, one);
         one->info.columns = used->T;
         one->info.wall_seconds = tl_wall_seconds() - wall;
         one->info.cpu_seconds = tl_cpu_seconds() - cpu;
