@@ -4,6 +4,7 @@
 
 #include "tlnmf/tlnmf.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -105,6 +106,8 @@ void tl_share(int64_t count, int64_t grain, tl_piece piece, void *arg);
 /* The sum of part(first, last, arg) over pieces of a multiple of `grain`, added in their order. */
 typedef double (*tl_part_sum)(int64_t first, int64_t last, void *arg);
 double tl_share_sum(int64_t count, int64_t grain, tl_part_sum part, void *arg);
+/* Waits, inside a piece, until another piece that runs has raised *x to `least`. */
+void tl_wait_for(atomic_llong *x, int64_t least);
 /* The threads that the call has, and the number of this one among them, from 0 on. */
 int tl_threads_here(void);
 int tl_thread_index(void);

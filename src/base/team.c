@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* A job inside a job, such as a phase of a start among many starts, can still be joined; a third
  * level runs where it is. */
@@ -98,6 +99,17 @@ static void wait_for_others(team *t, job *j)
         pthread_cond_wait(&t->left, &t->lock);
     atomic_store(&j->owner_sleeps, 0);
     pthread_mutex_unlock(&t->lock);
+}
+
+void tl_wait_for(atomic_llong *x, int64_t least)
+{
+    const struct timespec nap = {.tv_nsec = 20000};
+    if (atomic_load_explicit(x, memory_order_acquire) >= least)
+        return;
+    tl_patience_begin(&here.patience, here.member != NULL && here.member->team->crowded);
+    while (atomic_load_explicit(x, memory_order_acquire) < least)
+        if (!tl_patience_lasts(&here.patience))
+            nanosleep(&nap, NULL); /* an idle core is what the other thread may be waiting for */
 }
 
 static void wake_all(team *t)

@@ -3,6 +3,8 @@
 #include "engine/long_rows.h"
 #include "engine/rotation.h"
 
+#include <stdatomic.h>
+
 #include <math.h>
 
 /* Rows are processed in blocks. Both blocks of a pair stay in cache while all their pairs are
@@ -44,7 +46,6 @@ struct sweeping {
     const tl_sweep *sweep;
     double least;  /* least gain for which a pair is rotated */
     int64_t count; /* of blocks */
-    int64_t round;
     /* Rotates the group's pairs; lays out the weights of the rows from a0 on, or from b0 on. */
     double (*rotate)(const blocks *at, group *g);
     void (*spread)(blocks *at, bool is_b);
@@ -131,79 +132,78 @@ static double turn_within(const blocks *at)
     return gain;
 }
 
-/* The number of pieces of a round: of disjoint pairs of blocks. */
-static int64_t pieces_of(const tlnmf_data *data)
-{
-    int64_t count = (data->M + BLOCK - 1) / BLOCK;
-    return (count + 1) / 2;
-}
+/* ---- all pairs ------------------------------------------------------------------------------- */
+
+enum { MOST_BLOCKS = 1024 };
+
+/* Block a meets itself and then all later blocks in turn, on one thread; block a + 1 follows a step
+ * behind on another. Every block meets the others in the order of one thread, so that nothing else
+ * depends on how many there are. */
+typedef struct procession {
+    const sweeping *in;
+    atomic_llong next;             /* the next block that has not begun */
+    atomic_llong met[MOST_BLOCKS]; /* block a is done with the blocks before this one */
+    double gain[MOST_BLOCKS];
+} procession;
 
 static int64_t lanes_of(const tlnmf_data *data, int64_t threads)
 {
-    return tl_max(1, tl_min(threads, pieces_of(data)));
+    return tl_max(1, tl_min(threads, (data->M + BLOCK - 1) / BLOCK));
 }
 
-/* The lane of a piece: its own if there are as many, else the thread's. */
-static int64_t lane_of(const tl_sweep *sweep, int64_t piece)
+/* Every thread has a lane of the scratch; where there are more threads than blocks, every block. */
+static int64_t lane_of(const sweeping *in, int64_t a)
 {
-    return lanes_of(sweep->data, sweep->threads) == pieces_of(sweep->data) ? piece
-                                                                           : tl_thread_index();
+    return in->sweep->threads > in->count ? a : tl_thread_index();
 }
 
-/* Two blocks, each with itself. */
-static double turn_own(int64_t piece, int64_t last, void *arg)
+static double meet_all(const sweeping *in, procession *p, int64_t a)
 {
-    const sweeping *in = arg;
-    (void)last;
+    blocks at = {
+        .in = in, .lane = p != NULL ? lane_of(in, a) : 0, .a0 = a * BLOCK, .b0 = a * BLOCK};
     double gain = 0.0;
-    for (int64_t i = 2 * piece; i < tl_min(2 * piece + 2, in->count); i++) {
-        blocks at = {.in = in, .lane = lane_of(in->sweep, piece), .a0 = i * BLOCK, .b0 = i * BLOCK};
-        in->spread(&at, false);
-        gain += turn_within(&at);
+    in->spread(&at, false);
+    for (int64_t b = a; b < in->count; b++) {
+        at.b0 = b * BLOCK;
+        if (b > a)
+            in->spread(&at, true);
+        if (p != NULL && a > 0)
+            tl_wait_for(&p->met[a - 1], b + 1);
+        gain += b == a ? turn_within(&at) : turn_between(&at);
+        if (p != NULL)
+            atomic_store_explicit(&p->met[a], b + 1, memory_order_release);
     }
     return gain;
 }
 
-/* One pair of blocks of a round: the circle method of a round-robin tournament, in which the last
- * of an odd number plays against nobody. */
-static double turn_pair(int64_t piece, int64_t last, void *arg)
+/* Blocks are taken in their order, whichever piece comes first. */
+static void meet_next(int64_t first, int64_t last, void *arg)
 {
-    const sweeping *in = arg;
-    (void)last;
-    int64_t circle = (in->count + 1) / 2 * 2 - 1;
-    int64_t i = piece == 0 ? circle : (in->round + circle - piece) % circle;
-    int64_t j = (in->round + piece) % circle;
-    if (tl_max(i, j) >= in->count)
-        return 0.0;
-    blocks at = {.in = in,
-                 .lane = lane_of(in->sweep, piece),
-                 .a0 = tl_min(i, j) * BLOCK,
-                 .b0 = tl_max(i, j) * BLOCK};
-    in->spread(&at, false);
-    in->spread(&at, true);
-    return turn_between(&at);
-}
-
-/* The pieces of a round on all threads, or, where sums cross machines, in the same order on all. */
-static double turn_round(sweeping *in, tl_part_sum piece)
-{
-    int64_t pieces = pieces_of(in->sweep->data);
-    bool own_lanes = lanes_of(in->sweep->data, in->sweep->threads) == pieces;
-    if (in->sweep->sums == NULL && (own_lanes || tl_threads_here() <= in->sweep->threads))
-        return tl_share_sum(pieces, 1, piece, in);
-    double gain = 0.0;
-    for (int64_t i = 0; i < pieces; i++)
-        gain += piece(i, i + 1, in);
-    return gain;
+    procession *p = arg;
+    for (int64_t i = first; i < last; i++) {
+        int64_t a = atomic_fetch_add(&p->next, 1);
+        p->gain[a] = meet_all(p->in, p, a);
+    }
 }
 
 static double turn_all(sweeping *in)
 {
-    in->least = fmax(in->sweep->least, TRIFLE * in->sweep->frames);
-    in->count = (in->sweep->data->M + BLOCK - 1) / BLOCK;
-    double gain = turn_round(in, turn_own);
-    for (in->round = 0; in->round < 2 * pieces_of(in->sweep->data) - 1; in->round++)
-        gain += turn_round(in, turn_pair);
+    const tl_sweep *sweep = in->sweep;
+    double gain = 0.0;
+    in->least = fmax(sweep->least, TRIFLE * sweep->frames);
+    in->count = (sweep->data->M + BLOCK - 1) / BLOCK;
+    /* sums that cross machines must have the same order on all */
+    bool alone = sweep->sums != NULL || in->count > MOST_BLOCKS || tl_threads_here() == 1 ||
+                 tl_threads_here() > tl_max(sweep->threads, 1);
+    if (alone) {
+        for (int64_t a = 0; a < in->count; a++)
+            gain += meet_all(in, NULL, a);
+        return gain;
+    }
+    procession p = {.in = in};
+    tl_share(in->count, 1, meet_next, &p);
+    for (int64_t a = 0; a < in->count; a++)
+        gain += p.gain[a];
     return gain;
 }
 

@@ -1,8 +1,8 @@
 /* Jacobi sweeps: every pair of rows of Phi rotated to its minimum, at fixed weights.
  *
- * The order of pairs: rows in blocks of eight. First the pairs inside every block, then rounds of
- * disjoint pairs of blocks in the order of a round-robin tournament (circle method), which threads
- * share. Where rows are long and few, threads share the columns instead; the order is the same. */
+ * The order of pairs: rows in blocks of eight; a block with itself, then with each later one.
+ * Threads share the blocks: while one meets the others, the next follows a step behind. Where rows
+ * are long and few, threads share the columns instead; the order is the same. */
 #ifndef TLNMF_ENGINE_JACOBI_H
 #define TLNMF_ENGINE_JACOBI_H
 

@@ -15,7 +15,7 @@ bool tl_rows_are_long(const tlnmf_data *data)
            data->N >= 2 * CHUNKS;
 }
 
-/* The pairs of one round, and how they are turned. */
+/* Disjoint pairs, and how they are turned. */
 typedef struct pairs {
     int64_t count, a[MOST_PAIRS], b[MOST_PAIRS];
     double c[MOST_PAIRS], s[MOST_PAIRS];
@@ -96,7 +96,7 @@ static void do_chunk(int64_t chunk, int64_t last_chunk, void *arg)
                  &in->sums[chunk][2 * i + 1]);
 }
 
-/* ---- rounds ---------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* Turns the pairs at hand, and finds the angles of the next. */
 static void go_on(sweeping *in)
@@ -114,7 +114,7 @@ static void go_on(sweeping *in)
             tl_rotation(sums[2 * i], sums[2 * i + 1], in->least, &in->now.c[i], &in->now.s[i]);
 }
 
-/* Rows i and j, counted from a0 and b0, unless one of them is beyond the last. */
+/* Rows i and j, unless one of them is beyond the last. */
 static void add_pair(sweeping *in, int64_t i, int64_t j)
 {
     if (tl_max(i, j) >= in->sweep->data->M)
@@ -123,39 +123,29 @@ static void add_pair(sweeping *in, int64_t i, int64_t j)
     in->next.b[in->next.count++] = tl_max(i, j);
 }
 
-/* The pairs inside all blocks. */
-static void turn_within(sweeping *in)
+/* Round `round` of the pairs inside a block: the circle method of a tournament. */
+static void add_within(sweeping *in, int64_t a0, int64_t round)
 {
-    for (int64_t round = 0; round < BLOCK - 1; round++) {
-        for (int64_t a0 = 0; a0 < in->sweep->data->M; a0 += BLOCK)
-            for (int64_t i = 0; i < BLOCK / 2; i++)
-                add_pair(in, a0 + (i == 0 ? BLOCK - 1 : (round + BLOCK - 1 - i) % (BLOCK - 1)),
-                         a0 + (round + i) % (BLOCK - 1));
-        go_on(in);
-    }
+    for (int64_t i = 0; round < BLOCK - 1 && i < BLOCK / 2; i++)
+        add_pair(in, a0 + (i == 0 ? BLOCK - 1 : (round + BLOCK - 1 - i) % (BLOCK - 1)),
+                 a0 + (round + i) % (BLOCK - 1));
 }
 
-/* The pairs between the blocks of one round. */
-static void turn_between(sweeping *in, int64_t round, int64_t circle)
-{
-    for (int64_t shift = 0; shift < BLOCK; shift++) {
-        for (int64_t piece = 0; piece < (circle + 1) / 2; piece++) {
-            int64_t i = piece == 0 ? circle : (round + circle - piece) % circle;
-            int64_t j = (round + piece) % circle, a = tl_min(i, j), b = tl_max(i, j);
-            for (int64_t row = 0; row < BLOCK; row++)
-                add_pair(in, a * BLOCK + row, b * BLOCK + (row + shift) % BLOCK);
-        }
-        go_on(in);
-    }
-}
-
+/* Blocks a and b meet in step a + b: each has met then the blocks that it meets before. */
 double tl_sweep_long_rows(const tl_sweep *sweep, double least)
 {
     sweeping in = {.sweep = sweep, .least = least};
-    int64_t count = (sweep->data->M + BLOCK - 1) / BLOCK, circle = (count + 1) / 2 * 2 - 1;
-    turn_within(&in);
-    for (int64_t round = 0; round < circle && count > 1; round++)
-        turn_between(&in, round, circle);
+    int64_t count = (sweep->data->M + BLOCK - 1) / BLOCK;
+    for (int64_t step = 0; step <= 2 * (count - 1); step++)
+        for (int64_t round = 0; round < BLOCK; round++) {
+            for (int64_t a = tl_max(0, step - count + 1); 2 * a < step; a++)
+                for (int64_t row = 0; row < BLOCK; row++)
+                    add_pair(&in, a * BLOCK + row, (step - a) * BLOCK + (row + round) % BLOCK);
+            if (step % 2 == 0)
+                add_within(&in, step / 2 * BLOCK, round);
+            if (in.next.count > 0)
+                go_on(&in);
+        }
     go_on(&in); /* the last are turned */
     return in.gain;
 }

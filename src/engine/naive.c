@@ -317,47 +317,28 @@ static double turn_pair(tl_naive *self, int64_t a, int64_t b, double least)
     return gain;
 }
 
-enum { BLOCK = 8 };
-
-static double turn_within(tl_naive *self, int64_t a0, double least)
-{
-    double gain = 0.0;
-    for (int64_t round = 0; round < BLOCK - 1; round++)
-        for (int64_t i = 0; i < BLOCK / 2; i++) {
-            int64_t j = i == 0 ? BLOCK - 1 : (round + BLOCK - 1 - i) % (BLOCK - 1);
-            int64_t k = (round + i) % (BLOCK - 1), a = a0 + tl_min(j, k), b = a0 + tl_max(j, k);
-            if (b < self->is.M)
-                gain += turn_pair(self, a, b, least);
-        }
-    return gain;
-}
-
-static double turn_between(tl_naive *self, int64_t a0, int64_t b0, double least)
-{
-    double gain = 0.0;
-    for (int64_t shift = 0; shift < BLOCK; shift++)
-        for (int64_t i = 0; i < BLOCK; i++)
-            if (b0 + (i + shift) % BLOCK < self->is.M)
-                gain += turn_pair(self, a0 + i, b0 + (i + shift) % BLOCK, least);
-    return gain;
-}
-
 /* The result of a sweep depends on the order of pairs, so all engines use the same: rows in blocks
- * of eight; the pairs inside every block by the circle method, then rounds of pairs of blocks, by
- * the circle method again: the last of an even number stays, the others move on. In a pair of
- * blocks, row i against row i + shift. */
+ * of eight; the pairs inside a block by the circle method, then those with each later block, row i
+ * against row i + shift. */
 static double turn_all(tl_naive *self, double least)
 {
-    int64_t blocks = (self->is.M + BLOCK - 1) / BLOCK, circle = (blocks + 1) / 2 * 2 - 1;
+    enum { BLOCK = 8 };
+    int64_t M = self->is.M;
     double gain = 0.0;
-    for (int64_t a = 0; a < blocks; a++)
-        gain += turn_within(self, a * BLOCK, least);
-    for (int64_t round = 0; round < circle; round++)
-        for (int64_t i = 0; i <= circle / 2; i++) {
-            int64_t j = i == 0 ? circle : (round + circle - i) % circle, k = (round + i) % circle;
-            if (tl_max(j, k) < blocks)
-                gain += turn_between(self, tl_min(j, k) * BLOCK, tl_max(j, k) * BLOCK, least);
-        }
+    for (int64_t a0 = 0; a0 < M; a0 += BLOCK) {
+        for (int64_t round = 0; round < BLOCK - 1; round++)
+            for (int64_t i = 0; i < BLOCK / 2; i++) {
+                int64_t j = i == 0 ? BLOCK - 1 : (round + BLOCK - 1 - i) % (BLOCK - 1);
+                int64_t k = (round + i) % (BLOCK - 1), a = a0 + tl_min(j, k), b = a0 + tl_max(j, k);
+                if (b < M)
+                    gain += turn_pair(self, a, b, least);
+            }
+        for (int64_t b0 = a0 + BLOCK; b0 < M; b0 += BLOCK)
+            for (int64_t shift = 0; shift < BLOCK; shift++)
+                for (int64_t i = 0; i < BLOCK; i++)
+                    if (b0 + (i + shift) % BLOCK < M)
+                        gain += turn_pair(self, a0 + i, b0 + (i + shift) % BLOCK, least);
+    }
     return gain;
 }
 

@@ -2,7 +2,7 @@
  * (the paper's last appendix), and the choice between them. */
 #include "search/hop.h"
 #include "search/pool.h"
-#include "solve/descent.h"
+#include "solve/solver.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,7 +16,7 @@ typedef struct results {
 /* ---- TL-NMF ---------------------------------------------------------------------------------- */
 
 /* Continues from the best point to the tolerance that the settings ask for. */
-static void polish(tl_pool *pool, tl_result *best)
+static tlnmf_error polish(tl_pool *pool, tl_result *best)
 {
     tl_worker *w = &pool->worker[0];
     const tl_settings *opt = pool->opt;
@@ -36,6 +36,7 @@ static void polish(tl_pool *pool, tl_result *best)
     best->info.iterations = run.iterations;
     best->trace_length = run.trace_length;
     w->transform_seconds += run.transform_seconds;
+    return tl_engine_error(pool->ctx, w->engine, "the end of the best start");
 }
 
 /* Large problems on the fast solver: run all starts at low accuracy to rank them, then continue the
@@ -52,7 +53,7 @@ static tlnmf_error search_tl(tl_pool *pool, results *r)
         pool,
         &(tl_batch){.job = TL_JOB_TL, .count = pool->plan.P, .best = r->best, .quick = quick}));
     if ((quick || opt->newton) && !tl_pool_stopped(pool))
-        polish(pool, r->best);
+        return polish(pool, r->best);
     return TLNMF_OK;
 }
 
@@ -232,7 +233,7 @@ static tlnmf_error create_results(const tl_pool *pool, results *r)
     return tl_result_create(pool->ctx, pool->data, pool->opt, K, capacity, &r->other);
 }
 
-static void measure(tl_pool *pool, tl_goal goal, tl_result *result)
+static tlnmf_error measure(tl_pool *pool, tl_goal goal, tl_result *result)
 {
     result->info.columns = pool->data->T;
     tl_result_measure(result, goal, pool->opt, &pool->monitor, pool->worker[0].engine);
@@ -242,23 +243,25 @@ static void measure(tl_pool *pool, tl_goal goal, tl_result *result)
     }
     if (tl_pool_stopped(pool)) /* of the search as a whole, whichever start was kept */
         result->info.outcome = atomic_load(&pool->monitor.stop);
+    return tl_engine_error(pool->ctx, pool->worker[0].engine, "the measures of the result");
 }
 
 /* Computes what is reported beside the points. The other method's result stays with the best if the
  * caller has asked for both. */
-static void report(tl_pool *pool, results *r)
+static tlnmf_error report(tl_pool *pool, results *r)
 {
     bool is_tl = r->goal == TL_GOAL_TL;
     tl_result *tl = is_tl ? r->best : r->other, *jd = is_tl ? r->other : r->best;
     if (r->other != NULL && (is_tl || pool->opt->exchange))
         tl_result_compare(&r->best->info, &tl->info, &jd->info);
-    measure(pool, r->goal, r->best);
+    TRY(measure(pool, r->goal, r->best));
     if (!pool->opt->exchange || r->other == NULL)
-        return;
+        return TLNMF_OK;
     tl_result_compare(&r->other->info, &tl->info, &jd->info);
-    measure(pool, is_tl ? TL_GOAL_JD : TL_GOAL_TL, r->other);
+    TRY(measure(pool, is_tl ? TL_GOAL_JD : TL_GOAL_TL, r->other));
     r->best->other = r->other;
     r->other = NULL;
+    return TLNMF_OK;
 }
 
 /* A search on its threads. */
@@ -279,8 +282,8 @@ static tlnmf_error search(void *arg)
     if (error == TLNMF_OK)
         error = method_of(s->task)(&pool, s->r);
     if (error == TLNMF_OK)
-        report(&pool, s->r);
-    tl_pool_free(&pool);
+        error = report(&pool, s->r);
+    tl_pool_free(&pool); /* what follows needs less memory than it had */
     return error;
 }
 
