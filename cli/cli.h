@@ -90,6 +90,8 @@ bool cli_integer(const cli_call *call, const char *name, const char *text, int64
 /* The same for a real number. */
 bool cli_number(const cli_command *command, const char *name, const char *text, double low,
                 double high, double fallback, double *value);
+/* "40ms", "0.04s" or "882" to samples; negative if it is none of these. */
+double cli_samples(const char *text, double rate);
 
 /* ---- messages (common/messages.c) ------------------------------------------------------------ */
 

@@ -30,24 +30,12 @@ static const cli_rename renamed[] = {
 
 /* ---- lengths --------------------------------------------------------------------------------- */
 
-/* "40ms", "0.04s" or "882" to samples; negative if it is none of these. */
-static double samples(const char *text, double rate)
-{
-    char *end;
-    double x = strtod(text, &end);
-    if (end != text && strcmp(end, "ms") == 0)
-        return fmax(floor(x * 1e-3 * rate + 0.5), x > 0.0 ? 1.0 : -1.0);
-    if (end != text && strcmp(end, "s") == 0)
-        return fmax(floor(x * rate + 0.5), x > 0.0 ? 1.0 : -1.0);
-    return end != text && *end == '\0' && x == floor(x) ? x : -1.0;
-}
-
 static int set_length(const cli_call *call, const char *name, const char *text, double rate)
 {
     const double most = 1e15; /* a whole number in a double; the library has the range */
     if (text == NULL)
         return EXIT_DONE;
-    double length = samples(text, rate);
+    double length = cli_samples(text, rate);
     if (!(length >= 0.0 && length <= most))
         return cli_fail(call->command, EXIT_USAGE,
                         "%s = %s is neither a number of samples nor a time such as 40ms", name,

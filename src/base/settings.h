@@ -84,7 +84,8 @@ typedef struct tlnmf_settings {
     int32_t basis, components, residual, keep_H;
     /* score */
     int64_t filter;
-    int32_t permute;
+    int32_t permute, images;
+    int64_t framewise, framewise_hop;
     /* gcm */
     int64_t gcm_S, gcm_M, gcm_N, gcm_K;
     uint64_t seed_truth, seed_data;
