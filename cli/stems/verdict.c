@@ -54,6 +54,10 @@ json_t *cli_verdict_json(const tlnmf_record *model)
                         json_integer((json_int_t)tlnmf_get_integer(model, "sources")));
     json_object_set_new(object, "reason", reason != NULL ? cli_text(reason) : json_null());
     json_object_set_new(object, "coverage", cli_real(tlnmf_get_real(model, "coverage")));
+    json_object_set_new(object, "unlabelled_seconds",
+                        cli_real(tlnmf_get_real(model, "unlabelled_seconds")));
+    json_object_set_new(object, "unlabelled_energy",
+                        cli_real(tlnmf_get_real(model, "unlabelled_energy")));
     for (int64_t k = 0; (name = tlnmf_get_text_at(model, "names", (size_t)k)) != NULL; k++)
         json_array_append_new(stems, stem_json(model, k, name));
     json_object_set_new(object, "stems", stems);

@@ -187,12 +187,50 @@ printf '0\t1\ta\n5\t6\tb\n' >l.txt
 expect 3 "" 'tlnmf separate: warning: l.txt: the label "b" ends at 6 s, the sound at 3 s
 tlnmf separate: l.txt: "b" never sounds: its labels have no length or lie past the end of the sound' \
     tlnmf separate notes.wav --labels l.txt -o x
-labels '"b" never sounds: its labels have no length or lie past the end of the sound' '0\t1\ta\n1\t1\tb\n'
+printf '0\t1\ta\n1\t1\tb\n' >l.txt
+expect 3 "" 'tlnmf separate: warning: l.txt: the label "b" at 1 s is a point, and says nothing of how long it sounds
+tlnmf separate: l.txt: "b" never sounds: its labels have no length or lie past the end of the sound' \
+    tlnmf separate notes.wav --labels l.txt -o x
 absent x
 printf '0\t1\t../x\n0.5\t2\t/etc/y\n1\t9\t../x\n' >paths.txt
 expect 0 ... 'tlnmf separate: warning: paths.txt: the label "../x" ends at 9 s, the sound at 3 s' \
     tlnmf separate notes.wav --labels paths.txt --method nmf --per-source 1 -o paths
 check "no way out of the directory" [ "$(ls paths | tr '\n' ' ')" = "_etc_y.wav _x.wav model.h5 summary.json " ]
+
+# Names: spaces around them are none, and case alone makes two sources, with a warning
+printf '0\t1\tPiano\n1\t2\t piano \n2\t3\tPiano \n2\t3\tpiano\n' >case.txt
+expect 0 ... 'tlnmf separate: warning: case.txt: "Piano" and "piano" differ in case alone, and are two sources' \
+    tlnmf separate notes.wav --labels case.txt --method nmf --per-source 1 -o case
+check "two sources, not four" [ "$(grep -c '"name"' case/summary.json)" = 2 ]
+printf '0\t1\ta\n1\t3\tb\n2\t2\ta\n' >point.txt
+expect 0 ... 'tlnmf separate: warning: point.txt: the label "a" at 2 s is a point, and says nothing of how long it sounds' \
+    tlnmf separate notes.wav --labels point.txt --method nmf --per-source 1 -o point
+
+# ---- what no label covers --------------------------------------------------------------------------
+printf '0\t1\tlow A\n1\t2\thigh\n' >alone.txt
+expect 0 ... ... tlnmf separate notes.wav --labels alone.txt -o any --json
+check "a warning" grep -Eq "^tlnmf separate: warning: 0\.[0-9]+ s with [0-9]+ % of the energy have no label: any source may sound there" "$err"
+near "how long" "$(json unlabelled_seconds)" 0.7 0.2
+expect 0 ... "" tlnmf separate notes.wav --labels notes.txt -o known --json
+near "nothing is left out" "$(json unlabelled_seconds)" 0 0
+expect 0 ... "" tlnmf eval --filter 1 --json --ref known/high.wav --est any/high.wav
+check "as good as with all labels: $(json si_sdr) dB" awk -v a="$(json si_sdr)" 'BEGIN { exit !(a > 20) }'
+expect 0 ... ... tlnmf separate notes.wav --labels alone.txt -o none --unlabelled silent
+check "silence, as asked" grep -q "they are taken for silence, as asked, and shared equally" "$err"
+
+# ---- labels with frequencies -----------------------------------------------------------------------
+awk 'BEGIN { for (t = 0; t < 2000; t++) print .3 * sin(t * .4) }' >deep
+awk 'BEGIN { for (t = 0; t < 2000; t++) print .2 * sin(t * .9) }' >bright
+wav deep.wav 4000 1 $(cat deep)
+wav bright.wav 4000 1 $(cat bright)
+wav both.wav 4000 1 $(paste deep bright | awk '{ print $1 + $2 }')
+printf '0\t0.5\tdeep\n\\\t0\t400\n0\t0.5\tbright\n\\\t400\t-1\n' >ranges.txt
+expect 0 ... "" tlnmf separate both.wav --labels ranges.txt -o ranges
+expect 0 ... "" tlnmf eval --filter 1 --json --no-permutation --ref deep.wav bright.wav --est ranges/deep.wav ranges/bright.wav
+check "taken apart by frequency: $(json si_sdr) dB" awk -v a="$(json si_sdr)" 'BEGIN { exit !(a > 15) }'
+labels "line 1: frequencies without a label before them" '\\\t1\t2\n'
+labels "line 2: the highest frequency is below the lowest" '0\t1\ta\n\\\t500\t100\n'
+labels "line 2: not a frequency in Hz: low" '0\t1\ta\n\\\tlow\t100\n'
 
 # ---- outputs -------------------------------------------------------------------------------------
 expect 5 "" "tlnmf separate: stems: there are files in it already; --force writes beside and over them" \
