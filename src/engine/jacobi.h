@@ -3,7 +3,7 @@
 #define TLNMF_ENGINE_JACOBI_H
 
 #include "data/data.h"
-#include "engine/sums.h"
+#include "base/sums.h"
 
 /* Sweeps work on two blocks of this many rows at a time. */
 enum { TL_SWEEP_BLOCK = 8 };
