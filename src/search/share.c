@@ -32,20 +32,20 @@ static int best_machine(tl_sums *machines, const tl_batch *b, int64_t *start)
     *start = -1;
     for (int first = 0; first < machines->size; first += AT_A_TIME) {
         double each[EACH * AT_A_TIME] = {0.0};
-        int count = (int)tl_min(AT_A_TIME, machines->size - first), here = machines->rank - first;
+        int64_t count = tl_min(AT_A_TIME, machines->size - first), here = machines->rank - first;
         if (here >= 0 && here < count && info->best_start >= 0) {
             each[EACH * here] = 1.0;
             each[EACH * here + 1] = tl_score_of(b->job, (tl_values){info->C, info->L, info->I});
             each[EACH * here + 2] = (double)info->best_start;
         }
-        tl_sums_call(machines, each, (int64_t)EACH * count);
-        for (int i = 0; i < count; i++) {
+        tl_sums_call(machines, each, EACH * count);
+        for (int64_t i = 0; i < count; i++) {
             double score = each[EACH * i + 1];
             int64_t number = (int64_t)each[EACH * i + 2];
             if (each[EACH * i] == 0.0 ||
                 !(best < 0 || score < lowest || (score == lowest && number < *start)))
                 continue;
-            best = first + i;
+            best = first + (int)i;
             lowest = score;
             *start = number;
         }
