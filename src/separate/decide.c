@@ -168,6 +168,11 @@ static int64_t pieces_of(const tl_study *s, tl_span span)
     return seconds > LONG ? (int64_t)ceil(seconds / PIECE) : 1;
 }
 
+static bool is_same(const tl_span *a, const tl_span *b)
+{
+    return a->start == b->start && a->end == b->end && a->source == b->source;
+}
+
 static void propose_all(hearing *h)
 {
     const tl_schedule *schedule = &h->s->scene->schedule;
@@ -176,7 +181,7 @@ static void propose_all(hearing *h)
         int64_t count = pieces_of(h->s, span), length = span.end - span.start;
         bool again = false; /* the same label a second time: a chord */
         for (int64_t j = 0; j < i; j++)
-            again = again || memcmp(&schedule->spans[j], &span, sizeof span) == 0;
+            again = again || is_same(&schedule->spans[j], &span);
         for (int64_t p = 0; !again && h->s->alone[span.source] && p < count; p++)
             propose(h, (tl_note){.source = span.source,
                                  .start = span.start + length * p / count,
