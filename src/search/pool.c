@@ -1,6 +1,7 @@
 /* A pool of starts: its workers, one run, many runs on several threads. */
 #include "search/pool.h"
 #include "search/hop.h"
+#include "search/share.h"
 
 #include <math.h>
 #include <string.h>
@@ -53,6 +54,7 @@ tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tln
 {
     const tl_settings *opt = task->opt;
     *pool = (tl_pool){.ctx = ctx,
+                      .machines = task->machines,
                       .data = data,
                       .opt = opt,
                       .quick = *opt,
@@ -86,7 +88,7 @@ void tl_pool_free(tl_pool *pool)
 
 /* ---- one start ------------------------------------------------------------------------------- */
 
-static double score_of(tl_job job, tl_values values)
+double tl_score_of(tl_job job, tl_values values)
 {
     switch (job) {
     case TL_JOB_TL:
@@ -104,8 +106,8 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
 {
     tl_result *best = b->best;
     omp_set_lock(&pool->monitor.lock);
-    double old = score_of(b->job, (tl_values){best->info.C, best->info.L, best->info.I});
-    double score = score_of(b->job, values);
+    double old = tl_score_of(b->job, (tl_values){best->info.C, best->info.L, best->info.I});
+    double score = tl_score_of(b->job, values);
     bool better = best->info.best_start < 0 || score < old ||
                   (score == old && run->start < best->info.best_start);
     if (better) {
@@ -119,7 +121,7 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
     }
     static const char *const names[] = {"TL-NMF", "JD", "JD+NMF", "NMF"};
     static const char *const scores[] = {"C", "L", "L",
-                                         "I"}; /* the value that score_of() returns */
+                                         "I"}; /* the value that tl_score_of() returns */
     long long start = run->start + 1, iterations = run->iterations;
     tl_log(pool->ctx, TLNMF_LOG_INFO, "%s from start %lld: %s = %.12g, %s after %lld iterations%s",
            names[b->job], start, scores[b->job], score, tlnmf_outcome_name(run->outcome),
@@ -252,7 +254,7 @@ static void run_one(int64_t i, int64_t last, void *arg)
     running *r = arg;
     tl_pool *pool = r->pool;
     (void)last;
-    if (skip(pool, r->batch))
+    if (!tl_share_has(pool, r->batch, r->batch->first + i) || skip(pool, r->batch))
         return;
     tl_worker *w = take_worker(pool);
     tlnmf_error error = run_start(pool, r->batch, w, r->batch->first + i);
@@ -265,10 +267,14 @@ static void run_one(int64_t i, int64_t last, void *arg)
     omp_unset_lock(&pool->monitor.lock);
 }
 
-/* At most plan.workers starts run at a time: there are as many threads, or as many starts. */
 tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)
 {
     running r = {.pool = pool, .batch = b};
-    tl_share(b->count, 1, run_one, &r);
-    return r.failed;
+    int64_t before = b->best->info.best_start;
+    if (pool->plan.workers >= tl_min(tl_threads_here(), b->count))
+        tl_share(b->count, 1, run_one, &r);
+    else /* one after the other, with all threads in each */
+        for (int64_t i = 0; i < b->count; i++)
+            run_one(i, i + 1, &r);
+    return tl_share_batch(pool, b, before, r.failed);
 }
