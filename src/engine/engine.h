@@ -14,7 +14,7 @@
 #ifndef TLNMF_ENGINE_ENGINE_H
 #define TLNMF_ENGINE_ENGINE_H
 
-#include "engine/sums.h"
+#include "base/sums.h"
 #include "linalg/linalg.h"
 #include "model/model.h"
 
