@@ -105,7 +105,7 @@ static double descend(tl_engine *e, const tl_descent *how, tl_run *run)
         }
         run->iterations++;
         record(e, how, run, value, a);
-        if (tl_run_interrupted(run, newton.stage))
+        if (tl_run_interrupted(e, run, newton.stage))
             break;
         calm = has_settled(how, before, value) ? calm + 1 : 0;
         if (calm == how->calm) {

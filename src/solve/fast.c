@@ -32,7 +32,7 @@ static bool sweeps_C(tl_engine *e, tl_run *run)
         tl_values v = tl_engine_values(e, run->trace_capacity > 0 ? TL_C | TL_L | TL_I : TL_C);
         tl_run_record(run, &(tl_iteration){TL_STAGE_TL, run->iterations, v.C, v.L, v.I, NAN},
                       run->opt->J);
-        if (tl_run_interrupted(run, TL_STAGE_TL))
+        if (tl_run_interrupted(e, run, TL_STAGE_TL))
             return false;
     }
     return true;
@@ -122,7 +122,7 @@ static bool sweeps_L(tl_engine *e, tl_run *run)
         double L = tl_engine_values(e, TL_L).L;
         tl_run_record(run, &(tl_iteration){TL_STAGE_JD, run->iterations, NAN, L, NAN, NAN},
                       run->opt->J);
-        go_on = !tl_run_interrupted(run, TL_STAGE_JD);
+        go_on = !tl_run_interrupted(e, run, TL_STAGE_JD);
     }
     run->transform_seconds += tl_wall_seconds() - since;
     return go_on;
