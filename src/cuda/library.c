@@ -15,6 +15,9 @@ enum {
     WORKSPACE = 1 << 25 /* what NVIDIA advises for cuBLAS on Hopper */
 };
 
+/* Starts that run at a time, each on a stream of its own. */
+enum { AT_ONCE = 32 };
+
 /* Largest number of entries of UX, beyond which the gradient is computed in panels of columns. */
 static const int64_t PANEL_ENTRIES = (int64_t)1 << 29;
 
@@ -282,6 +285,7 @@ static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine 
 
 static const tl_engine_ops engine = {
     .name = "gpu",
+    .at_once = AT_ONCE,
     .create = create,
     .bytes = bytes,
     .free = destroy,
@@ -305,11 +309,28 @@ static const tl_engine_ops engine = {
 
 /* ---- the library ----------------------------------------------------------------------------- */
 
+/* False, with the reason, where the driver is missing or too old. */
+static bool has_driver(char why[TL_DEVICE_TEXT])
+{
+    int version = 0, needed = CUDART_VERSION / 1000;
+    cudaError_t error = cudaDriverGetVersion(&version);
+    if (error == cudaSuccess && version / 1000 >= needed)
+        return true;
+    if (error != cudaSuccess || version == 0)
+        snprintf(why, TL_DEVICE_TEXT, "there is no NVIDIA driver");
+    else
+        snprintf(why, TL_DEVICE_TEXT, "the NVIDIA driver is for CUDA %d, %d is needed",
+                 version / 1000, needed);
+    return false;
+}
+
 static bool find(tl_device *device, char why[TL_DEVICE_TEXT])
 {
     struct cudaDeviceProp properties;
     size_t free = 0, all = 0;
     int count = 0;
+    if (!has_driver(why))
+        return false;
     cudaError_t error = cudaGetDeviceCount(&count);
     if (error == cudaSuccess && count == 0)
         error = cudaErrorNoDevice;
@@ -337,6 +358,6 @@ __attribute__((visibility("default"))) const tl_device_library *tlnmf_device_lib
 const tl_device_library *tlnmf_device_library(void)
 {
     static const tl_device_library library = {
-        .version = TLNMF_VERSION, .engine = &engine, .find = find, .bytes = device_bytes};
+        .version = TLNMF_VERSION, .engine = &engine, .mixed = &engine, .find = find, .bytes = device_bytes};
     return &library;
 }

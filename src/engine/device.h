@@ -25,6 +25,11 @@ typedef struct tl_device_library {
 #define TL_DEVICE_ENTRY "tlnmf_device_library"
 typedef const tl_device_library *(*tl_device_entry)(void);
 
+/* Decides what settings with device gpu or auto run on: opt->device becomes TL_DEVICE_CPU or
+ * TL_DEVICE_GPU. gpu is refused where there is no GPU with `bytes` of free memory; auto then falls
+ * back to the cpu with a message, and without one where the GPU would be slower. */
+tlnmf_error tl_device_choose(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_settings *opt);
+
 /* Loads the library of the GPU's engine. NULL, with the reason, if there is none. It stays loaded
  * until the process ends. */
 const tl_device_library *tl_device_load(char why[TL_DEVICE_TEXT]);

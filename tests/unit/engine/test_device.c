@@ -174,7 +174,7 @@ static void traces_of_notes(void **state)
     destroy(&p);
 }
 
-/* Many starts at a time: the result of each start does not depend on the others. */
+/* Many starts run at a time: that of the best has the same bits if fewer do. */
 static void results_do_not_depend_on_the_batch(void **state)
 {
     (void)state;
@@ -182,14 +182,69 @@ static void results_do_not_depend_on_the_batch(void **state)
         skip();
     fit p = gcm(10);
     p.opt.starts = 20;
-    p.opt.threads = 1;
-    tl_result *alone = run(&p, TL_GOAL_TL, gpu);
-    p.opt.threads = 8;
-    tl_result *together = run(&p, TL_GOAL_TL, gpu);
-    assert_true(alone->info.C == together->info.C);
-    assert_int_equal(alone->info.best_start, together->info.best_start);
-    tl_result_free(alone);
-    tl_result_free(together);
+    tl_result *many = run(&p, TL_GOAL_TL, gpu);
+    p.opt.starts = many->info.best_start + 1;
+    tl_result *fewer = run(&p, TL_GOAL_TL, gpu);
+    assert_true(many->info.C == fewer->info.C);
+    assert_int_equal(many->info.best_start, fewer->info.best_start);
+    tl_result_free(many);
+    tl_result_free(fewer);
+    destroy(&p);
+}
+
+/* ---- the option ------------------------------------------------------------------------------ */
+
+static void keep_message(tlnmf_log_level level, const char *message, void *user)
+{
+    if (level == TLNMF_LOG_WARNING && strstr(message, "device") != NULL)
+        snprintf(user, TL_DEVICE_TEXT, "%s", message);
+}
+
+/* cpu is cpu; gpu is the GPU or an error; auto is whichever it can be, and says if it is not the
+ * GPU where that would pay. */
+static void the_option_chooses_the_device(void **state)
+{
+    (void)state;
+    fit p = gcm(1);
+    char message[TL_DEVICE_TEXT] = "";
+    tlnmf_ctx_set_log(p.ctx, keep_message, message);
+    const tl_model model = {.data = p.data, .K = 5};
+    const tl_engine_spec spec = {.model = &model, .moves = TL_ALL};
+    assert_ok(p.ctx, tl_device_choose(p.ctx, &spec, &p.opt));
+    assert_int_equal(p.opt.device, TL_DEVICE_CPU);
+    p.opt.device = TL_DEVICE_AUTO; /* 10 x 50: the cpu's, GPU or not */
+    assert_ok(p.ctx, tl_device_choose(p.ctx, &spec, &p.opt));
+    assert_int_equal(p.opt.device, TL_DEVICE_CPU);
+    assert_string_equal(message, "");
+    p.opt.device = TL_DEVICE_AUTO;
+    p.opt.starts = 1000000; /* many starts pay */
+    assert_ok(p.ctx, tl_device_choose(p.ctx, &spec, &p.opt));
+    assert_int_equal(p.opt.device, gpu != NULL ? TL_DEVICE_GPU : TL_DEVICE_CPU);
+    assert_int_equal(strncmp(message, "device auto: the cpu, since: ", 29) == 0, gpu == NULL);
+    p.opt.device = TL_DEVICE_GPU;
+    tlnmf_error error = tl_device_choose(p.ctx, &spec, &p.opt);
+    assert_int_equal(error, gpu != NULL ? TLNMF_OK : TLNMF_ERR_OPTION);
+    if (gpu == NULL)
+        assert_int_equal(strncmp(tlnmf_message(p.ctx), "device gpu: ", 12), 0);
+    else
+        assert_ptr_equal(tl_engine_of(&p.opt), gpu);
+    destroy(&p);
+}
+
+/* More than any GPU has is refused with both figures. */
+static void too_large_a_problem_is_refused(void **state)
+{
+    (void)state;
+    if (gpu == NULL)
+        skip();
+    fit p = gcm(1);
+    tlnmf_data data = {.M = 100000, .N = 1000000, .T = 1000000, .one_each = true};
+    const tl_model model = {.data = &data, .K = 5};
+    const tl_engine_spec spec = {.model = &model, .moves = TL_ALL};
+    p.opt.device = TL_DEVICE_GPU;
+    assert_int_equal(tl_device_choose(p.ctx, &spec, &p.opt), TLNMF_ERR_OPTION);
+    assert_non_null(strstr(tlnmf_message(p.ctx), "a start needs "));
+    assert_non_null(strstr(tlnmf_message(p.ctx), " GB free"));
     destroy(&p);
 }
 
@@ -202,6 +257,8 @@ int main(void)
         cmocka_unit_test(traces_of_gcm),
         cmocka_unit_test(traces_of_notes),
         cmocka_unit_test(results_do_not_depend_on_the_batch),
+        cmocka_unit_test(the_option_chooses_the_device),
+        cmocka_unit_test(too_large_a_problem_is_refused),
     };
     gpu = gpu_engine();
     return cmocka_run_group_tests(tests, NULL, NULL);
