@@ -10,8 +10,8 @@
 /* What U holds at present. */
 typedef enum tl_cuda_U {
     TL_CUDA_U_NOTHING,
-    TL_CUDA_U_WEIGHTS_C, /* 1 / (W H + floor) */
-    TL_CUDA_U_WEIGHTS_L, /* w_n / (V + floor) */
+    TL_CUDA_U_WEIGHTS_C, /* B / (W H + floor) */
+    TL_CUDA_U_WEIGHTS_L, /* B / (V + floor) */
 } tl_cuda_U;
 
 /* Numbers that kernels leave for the host, by place. */
@@ -51,7 +51,7 @@ typedef struct tl_cuda {
     double gamma;
     int64_t panel; /* columns of UX */
     /* on the device: see cpu.h */
-    double *R, *weight;
+    double *R, *B;
     int64_t *offset;
     int *frame;
     double *Phi, *Phi_new, *W, *H, *X, *V, *U, *UX;

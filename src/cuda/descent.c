@@ -86,6 +86,8 @@ void tl_cuda_curvature(tl_cuda *self, double *out)
     double *U2 = self->UX, *W2 = x->W_new, *H2 = x->H_new, unit = x->unit * x->unit;
     tl_cuda_weights(self, TL_C, self->is.eps);
     tl_gpu_square(&self->gpu, M * N, unit, self->U, U2);
+    if (self->f.B != NULL)
+        tl_gpu_once(&self->gpu, M * N, self->f.B, U2);
     if (x->in_W > 0) {
         tl_gpu_square(&self->gpu, K * N, 1.0 / unit, self->H, H2);
         times_H(self, 1.0, U2, H2, out);

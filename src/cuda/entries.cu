@@ -55,7 +55,8 @@ constexpr int ROWS = 8, CHUNK = 32;
 /* A block computes ROWS rows by THREADS columns at a time; each thread one column of them. The rows
  * of W lie in shared memory, CHUNK components at a time. */
 template <bool SUMS>
-__global__ void weigh(int64_t M, int64_t N, int64_t K, double eps, tl_gpu_weigh w, Parts parts)
+__global__ void weigh(int64_t M, int64_t N, int64_t K, double eps, const double *B, tl_gpu_weigh w,
+                      Parts parts)
 {
     __shared__ double left[CHUNK][ROWS];
     double sums[2] = {0.0, 0.0};
@@ -83,17 +84,17 @@ __global__ void weigh(int64_t M, int64_t N, int64_t K, double eps, tl_gpu_weigh 
             if (n >= N || m0 + r >= M)
                 continue;
             int64_t i = (m0 + r) * N + n;
-            double u = 1.0 / x[r], v = 0.0;
+            double b = B != nullptr ? B[i] : 1.0, u = b / x[r], v = 0.0;
             if (w.X != nullptr)
                 w.V[i] = v = w.X[i] * w.X[i];
             else if (SUMS || w.A != nullptr)
                 v = w.V[i];
             w.U[i] = u;
             if (w.A != nullptr)
-                w.A[i] = (v + eps) * u * u;
+                w.A[i] = (v + eps) * u / x[r];
             if (SUMS) {
                 sums[0] += (v + eps) * u;
-                sums[1] += log(x[r]);
+                sums[1] += b * log(x[r]);
             }
         }
     }
@@ -114,26 +115,24 @@ void tl_gpu_weights_C(const tl_gpu *gpu, const tl_field *f, const tl_gpu_weigh *
     int64_t tiles = (f->N + THREADS - 1) / THREADS * ((f->M + ROWS - 1) / ROWS);
     unsigned blocks = blocks_for(gpu, tiles * THREADS);
     if (w->sums != NULL)
-        weigh<true><<<blocks, THREADS, 0, gpu->stream>>>(f->M, f->N, f->K, f->eps, with,
+        weigh<true><<<blocks, THREADS, 0, gpu->stream>>>(f->M, f->N, f->K, f->eps, f->B, with,
                                                          parts_of(gpu));
     else
-        weigh<false><<<blocks, THREADS, 0, gpu->stream>>>(f->M, f->N, f->K, f->eps, with,
+        weigh<false><<<blocks, THREADS, 0, gpu->stream>>>(f->M, f->N, f->K, f->eps, f->B, with,
                                                           parts_of(gpu));
 }
 
-__global__ void weights_L(int64_t count, int64_t N, double floor, const double *weight,
-                          const double *V, double *U)
+__global__ void weights_L(int64_t count, double floor, const double *B, const double *V, double *U)
 {
     FOR_EACH(i, count)
-    U[i] = (weight != nullptr ? weight[i % N] : 1.0) / (V[i] + floor);
+    U[i] = (B != nullptr ? B[i] : 1.0) / (V[i] + floor);
 }
 
 void tl_gpu_weights_L(const tl_gpu *gpu, const tl_field *f, double floor, const double *V,
                       double *U)
 {
     int64_t count = f->M * f->N;
-    weights_L<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, f->N, floor, f->weight, V,
-                                                                   U);
+    weights_L<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, floor, f->B, V, U);
 }
 
 /* ---- objectives ------------------------------------------------------------------------------ */
@@ -147,17 +146,20 @@ __global__ void sums_of(tl_field f, unsigned which, const double *X, double *V, 
         double v = X != nullptr ? X[i] * X[i] : V[i];
         if (X != nullptr)
             V[i] = v;
+        double b = f.B != nullptr ? f.B[i] : 1.0;
+        if (!(b > 0.0))
+            continue;
         if (which & 3) {
             double u = U[i];
             sums[0] += (v + f.eps) * u;
             if (which & 2)
-                sums[1] -= log(u);
+                sums[1] -= b * log(u / b);
         }
         if (which & 4)
-            sums[2] += 1.0 + (f.weight != nullptr ? f.weight[i % f.N] : 1.0) * log(v + f.eps);
+            sums[2] += b * (1.0 + log(v + f.eps));
         if (which & 8) {
-            double x = (v + f.eps) * U[i];
-            sums[3] += x - 1.0 - log(x);
+            double x = (v + f.eps) * (U[i] / b);
+            sums[3] += b * (x - 1.0 - log(x));
         }
     }
     if (reduce_grid(sums, parts, Sum()))
@@ -195,17 +197,21 @@ void tl_gpu_weigh_columns(const tl_gpu *gpu, const tl_field *f, int64_t t0, int6
                                                                              UX);
 }
 
-__global__ void slopes(int64_t count, double eps, const double *V, const double *U, double *out)
+__global__ void slopes(int64_t count, double eps, const double *B, const double *V, const double *U,
+                       double *out)
 {
     FOR_EACH(i, count)
-    out[i] = U[i] - (V[i] + eps) * U[i] * U[i];
+    {
+        double u = U[i], b = B != nullptr ? B[i] : 1.0;
+        out[i] = b > 0.0 ? u - (V[i] + eps) * u * (u / b) : 0.0;
+    }
 }
 
 void tl_gpu_slopes(const tl_gpu *gpu, const tl_field *f, const double *V, const double *U,
                    double *out)
 {
     int64_t count = f->M * f->N;
-    slopes<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, f->eps, V, U, out);
+    slopes<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, f->eps, f->B, V, U, out);
 }
 
 __global__ void row_sums(int64_t rows, int64_t columns, double scale, const double *x, double *out)

@@ -30,7 +30,7 @@ typedef struct tl_field {
     int64_t M, N, T, K;
     const int64_t *offset; /* N + 1 */
     const int *frame;      /* T: the frame of each column */
-    const double *weight;  /* N, or NULL: frames have no weights in L */
+    const double *B;       /* M x N: weights of the entries of V; NULL: all 1 */
     bool one_each;
     double eps;
 } tl_field;
@@ -40,29 +40,29 @@ typedef struct tl_field {
 /* (1) V from X. */
 void tl_gpu_power(const tl_gpu *gpu, const tl_field *f, const double *X, double *V);
 
-/* U = 1 / (W H + eps). Where `sums` is not NULL: sums[0] = sum (V + eps) U, sums[1] = -sum log U;
+/* U = B / (W H + eps). Where `sums` is not NULL: sums[0] = sum (V + eps) U, sums[1] = sum B log(W H + eps);
  * and where X is not NULL and frames have one column each, V is computed from it on the way. */
 typedef struct tl_gpu_weigh {
     const double *W, *H, *X;
     double *V, *U;
-    double *A; /* if not NULL: (V + eps) U^2 */
+    double *A; /* if not NULL: B (V + eps) / (W H + eps)^2 */
     double *sums;
 } tl_gpu_weigh;
 void tl_gpu_weights_C(const tl_gpu *gpu, const tl_field *f, const tl_gpu_weigh *w);
 
-/* U = w / (V + floor), w: the weights of the frames. */
+/* U = B / (V + floor). */
 void tl_gpu_weights_L(const tl_gpu *gpu, const tl_field *f, double floor, const double *V,
                       double *U);
 
-/* sums[0] = sum (V + eps) U, sums[1] = -sum log U, sums[2] = sum (1 + w log(V + eps)), sums[3] =
- * sum f((V + eps) U): those named in `which`, whose bit i is sums[i]; X as above. */
+/* sums[0] = sum (V + eps) U, sums[1] = -sum B log(U / B), sums[2] = sum B (1 + log(V + eps)),
+ * sums[3] = sum B f((V + eps) U / B): those named in `which`, whose bit i is sums[i]; X as above. */
 void tl_gpu_sums(const tl_gpu *gpu, const tl_field *f, unsigned which, const double *X, double *V,
                  const double *U, double *sums);
 
 /* UX (M x width, rows `width` apart) = U X over the columns from t0 on. */
 void tl_gpu_weigh_columns(const tl_gpu *gpu, const tl_field *f, int64_t t0, int64_t width,
                           const double *X, const double *U, double *UX);
-/* out = dC/dVhat = U - (V + eps) U^2. */
+/* out = dC/dVhat = U - (V + eps) U^2 / B. */
 void tl_gpu_slopes(const tl_gpu *gpu, const tl_field *f, const double *V, const double *U,
                    double *out);
 /* out_m = scale sum_n x_mn; `rows` x `columns`. */
@@ -127,6 +127,8 @@ void tl_gpu_move(const tl_gpu *gpu, int64_t count, const double *x, double a, co
                  double *out);
 /* y += a x */
 void tl_gpu_add(const tl_gpu *gpu, int64_t count, double a, const double *x, double *y);
+/* x /= B, 0 where B is. */
+void tl_gpu_once(const tl_gpu *gpu, int64_t count, const double *B, double *x);
 /* out = (c x)^2, sqrt(x) */
 void tl_gpu_square(const tl_gpu *gpu, int64_t count, double c, const double *x, double *out);
 void tl_gpu_root(const tl_gpu *gpu, int64_t count, const double *x, double *out);

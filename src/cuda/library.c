@@ -70,7 +70,7 @@ static void device_slots(tl_cuda *self, const tl_engine_spec *spec, tl_slot tabl
     self->panel = tl_max(1, tl_min(T, PANEL_ENTRIES / M));
     const tl_slot own[OWN] = {
         TL_SLOT(self->R, M * T),
-        TL_SLOT(self->weight, N),
+        TL_SLOT(self->B, data->B != NULL ? M * N : 0),
         TL_SLOT(self->offset, N + 1),
         TL_SLOT(self->frame, T),
         TL_SLOT(self->Phi, M * M),
@@ -192,7 +192,7 @@ static tlnmf_error send_data(tlnmf_ctx *ctx, const tlnmf_data *data, tl_cuda *se
         const void *from;
         size_t bytes;
     } copies[] = {{self->R, data->R, (size_t)(data->M * data->T) * sizeof(double)},
-                  {self->weight, data->weight, data->weighted ? (size_t)data->N * sizeof(double) : 0},
+                  {self->B, data->B, data->B != NULL ? (size_t)(data->M * data->N) * sizeof(double) : 0},
                   {self->offset, data->offset, (size_t)(data->N + 1) * sizeof(int64_t)},
                   {self->frame, frame, (size_t)data->T * sizeof(int)}};
     cudaError_t error = cudaSuccess;
@@ -247,7 +247,7 @@ static tlnmf_error prepare(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_cuda *
                          .K = spec->model->K,
                          .offset = self->offset,
                          .frame = self->frame,
-                         .weight = data->weighted ? self->weight : NULL,
+                         .B = self->B,
                          .one_each = data->one_each,
                          .eps = spec->model->eps};
     return send_data(ctx, data, self);

@@ -331,7 +331,8 @@ double tl_cuda_gradient(tl_engine *e, unsigned of, double *Ganti)
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-/* B = 1 / (W H + eps) in U and A = (V + eps) B^2 in UX. */
+/* 1 / (W H + eps) in U, the denominators' terms, and those of the numerators, (V + eps) / (W H +
+ * eps)^2, in UX; both times the weights, if there are any. */
 static void update_terms(tl_cuda *self)
 {
     tl_gpu_weights_C(&self->gpu, tl_cuda_field(self),

@@ -29,6 +29,17 @@ void tl_gpu_add(const tl_gpu *gpu, int64_t count, double a, const double *x, dou
     add<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, a, x, y);
 }
 
+__global__ void once(int64_t count, const double *B, double *x)
+{
+    FOR_EACH(i, count)
+    x[i] = B[i] > 0.0 ? x[i] / B[i] : 0.0;
+}
+
+void tl_gpu_once(const tl_gpu *gpu, int64_t count, const double *B, double *x)
+{
+    once<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, B, x);
+}
+
 __global__ void square(int64_t count, double c, const double *x, double *out)
 {
     FOR_EACH(i, count)
