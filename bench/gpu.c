@@ -246,10 +246,9 @@ static void large(const tl_engine_ops *ops, const shape *s)
     opt.transform = TL_TRANSFORM_DCT;
     opt.J = s->count;
     opt.tol = opt.grad_tol = 0.0;
-    time_fit(ops, "large", &(tl_search_task){.goal = TL_GOAL_TL,
-                                             .data = data,
-                                             .opt = &opt,
-                                             .eps = 0.01 * data->mean_power});
+    time_fit(ops, "large",
+             &(tl_search_task){
+                 .goal = TL_GOAL_TL, .data = data, .opt = &opt, .eps = 0.01 * data->mean_power});
     free_data(data);
 }
 
@@ -257,10 +256,11 @@ static void diagonalise(const tl_engine_ops *ops, int64_t M, int64_t N)
 {
     tlnmf_data *data = new_data(M, N, M);
     tl_settings opt = settings_of(TL_TASK_JD, 1);
-    time_fit(ops, "jd", &(tl_search_task){.goal = TL_GOAL_DIAGONALISE,
-                                          .data = data,
-                                          .opt = &opt,
-                                          .eps = 0.01 * data->mean_power});
+    time_fit(ops, "jd",
+             &(tl_search_task){.goal = TL_GOAL_DIAGONALISE,
+                               .data = data,
+                               .opt = &opt,
+                               .eps = 0.01 * data->mean_power});
     free_data(data);
 }
 

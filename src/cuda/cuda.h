@@ -106,8 +106,8 @@ void tl_cuda_square_product(tl_cuda *self, double alpha, const double *A, const 
                             double beta, double *C);
 
 void tl_cuda_copy(tl_cuda *self, double *to, const double *from, int64_t count); /* on the device */
-void tl_cuda_refresh(tl_cuda *self);                                            /* X, V from Phi */
-void tl_cuda_coefficients(tl_cuda *self, const double *Phi);                    /* X from Phi */
+void tl_cuda_refresh(tl_cuda *self);                                             /* X, V from Phi */
+void tl_cuda_coefficients(tl_cuda *self, const double *Phi);                     /* X from Phi */
 void tl_cuda_V_changed(tl_cuda *self);
 void tl_cuda_factors_changed(tl_cuda *self);
 void tl_cuda_weights(tl_cuda *self, unsigned of, double floor);

@@ -40,8 +40,9 @@ typedef struct tl_field {
 /* (1) V from X. */
 void tl_gpu_power(const tl_gpu *gpu, const tl_field *f, const double *X, double *V);
 
-/* U = B / (W H + eps). Where `sums` is not NULL: sums[0] = sum (V + eps) U, sums[1] = sum B log(W H + eps);
- * and where X is not NULL and frames have one column each, V is computed from it on the way. */
+/* U = B / (W H + eps). Where `sums` is not NULL: sums[0] = sum (V + eps) U, sums[1] = sum B log(W H
+ * + eps); and where X is not NULL and frames have one column each, V is computed from it on the
+ * way. */
 typedef struct tl_gpu_weigh {
     const double *W, *H, *X;
     double *V, *U;
@@ -55,7 +56,8 @@ void tl_gpu_weights_L(const tl_gpu *gpu, const tl_field *f, double floor, const 
                       double *U);
 
 /* sums[0] = sum (V + eps) U, sums[1] = -sum B log(U / B), sums[2] = sum B (1 + log(V + eps)),
- * sums[3] = sum B f((V + eps) U / B): those named in `which`, whose bit i is sums[i]; X as above. */
+ * sums[3] = sum B f((V + eps) U / B): those named in `which`, whose bit i is sums[i]; X as above.
+ */
 void tl_gpu_sums(const tl_gpu *gpu, const tl_field *f, unsigned which, const double *X, double *V,
                  const double *U, double *sums);
 

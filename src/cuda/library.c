@@ -68,32 +68,31 @@ static void device_slots(tl_cuda *self, const tl_engine_spec *spec, tl_slot tabl
     const tlnmf_data *data = spec->model->data;
     int64_t M = data->M, N = data->N, K = spec->model->K, T = data->T;
     self->panel = tl_max(1, tl_min(T, PANEL_ENTRIES / M));
-    const tl_slot own[OWN] = {
-        TL_SLOT(self->R, M * T),
-        TL_SLOT(self->B, data->B != NULL ? M * N : 0),
-        TL_SLOT(self->offset, N + 1),
-        TL_SLOT(self->frame, T),
-        TL_SLOT(self->Phi, M * M),
-        TL_SLOT(self->Phi_new, M * M),
-        TL_SLOT(self->W, M * K),
-        TL_SLOT(self->H, K * N),
-        TL_SLOT(self->X, M * T),
-        TL_SLOT(self->V, M * N),
-        TL_SLOT(self->U, M * N), /* UX follows: they are the two matrices of a batch, as are den
-                                    and num */
-        TL_SLOT(self->UX, M * tl_max(N, self->panel)),
-        TL_SLOT(self->G, M * M),
-        TL_SLOT(self->Gamma, M * M),
-        TL_SLOT(self->E, M * M),
-        TL_SLOT(self->E2, M * M),
-        TL_SLOT(self->gains, tl_gpu_gains(M)),
-        TL_SLOT(self->floors, M),
-        TL_SLOT(self->den, K * tl_max(M, N)),
-        TL_SLOT(self->num, K * tl_max(M, N)),
-        TL_SLOT(self->column, K),
-        {&self->workspace, WORKSPACE, 1},
-        TL_SLOT(self->gpu.partial, TL_GPU_PARTIALS),
-        TL_SLOT(self->gpu.ticket, 1)};
+    const tl_slot own[OWN] = {TL_SLOT(self->R, M * T),
+                              TL_SLOT(self->B, data->B != NULL ? M * N : 0),
+                              TL_SLOT(self->offset, N + 1),
+                              TL_SLOT(self->frame, T),
+                              TL_SLOT(self->Phi, M * M),
+                              TL_SLOT(self->Phi_new, M * M),
+                              TL_SLOT(self->W, M * K),
+                              TL_SLOT(self->H, K * N),
+                              TL_SLOT(self->X, M * T),
+                              TL_SLOT(self->V, M * N),
+                              TL_SLOT(self->U, M * N), /* UX follows: they are the two matrices of a
+                                                          batch, as are den and num */
+                              TL_SLOT(self->UX, M * tl_max(N, self->panel)),
+                              TL_SLOT(self->G, M * M),
+                              TL_SLOT(self->Gamma, M * M),
+                              TL_SLOT(self->E, M * M),
+                              TL_SLOT(self->E2, M * M),
+                              TL_SLOT(self->gains, tl_gpu_gains(M)),
+                              TL_SLOT(self->floors, M),
+                              TL_SLOT(self->den, K * tl_max(M, N)),
+                              TL_SLOT(self->num, K * tl_max(M, N)),
+                              TL_SLOT(self->column, K),
+                              {&self->workspace, WORKSPACE, 1},
+                              TL_SLOT(self->gpu.partial, TL_GPU_PARTIALS),
+                              TL_SLOT(self->gpu.ticket, 1)};
     memcpy(table, own, sizeof own);
     descent_slots(&self->x, spec, table + OWN);
 }
@@ -118,9 +117,9 @@ static void host_slots(tl_cuda *self, const tl_engine_spec *spec, tl_slot table[
 {
     int64_t M = spec->model->data->M, N = spec->model->data->N, K = spec->model->K;
     tl_point *p = &self->point;
-    const tl_slot own[] = {TL_SLOT(p->Phi, M * M),    TL_SLOT(p->W, M * K),
-                           TL_SLOT(p->H, K * N),      TL_SLOT(p->E, M * M),
-                           TL_SLOT(p->Q, M * M),      TL_SLOT(p->lent.a, M * M),
+    const tl_slot own[] = {TL_SLOT(p->Phi, M * M),   TL_SLOT(p->W, M * K),
+                           TL_SLOT(p->H, K * N),     TL_SLOT(p->E, M * M),
+                           TL_SLOT(p->Q, M * M),     TL_SLOT(p->lent.a, M * M),
                            TL_SLOT(p->lent.b, M * M)};
     memcpy(table, own, sizeof own);
     tl_skew_slots(&self->skew, M, table + sizeof own / sizeof *own);
@@ -191,15 +190,16 @@ static tlnmf_error send_data(tlnmf_ctx *ctx, const tlnmf_data *data, tl_cuda *se
         void *to;
         const void *from;
         size_t bytes;
-    } copies[] = {{self->R, data->R, (size_t)(data->M * data->T) * sizeof(double)},
-                  {self->B, data->B, data->B != NULL ? (size_t)(data->M * data->N) * sizeof(double) : 0},
-                  {self->offset, data->offset, (size_t)(data->N + 1) * sizeof(int64_t)},
-                  {self->frame, frame, (size_t)data->T * sizeof(int)}};
+    } copies[] = {
+        {self->R, data->R, (size_t)(data->M * data->T) * sizeof(double)},
+        {self->B, data->B, data->B != NULL ? (size_t)(data->M * data->N) * sizeof(double) : 0},
+        {self->offset, data->offset, (size_t)(data->N + 1) * sizeof(int64_t)},
+        {self->frame, frame, (size_t)data->T * sizeof(int)}};
     cudaError_t error = cudaSuccess;
     for (size_t i = 0; i < sizeof copies / sizeof *copies && error == cudaSuccess; i++)
         if (copies[i].bytes > 0)
-            error = cudaMemcpy(copies[i].to, copies[i].from, copies[i].bytes,
-                               cudaMemcpyHostToDevice);
+            error =
+                cudaMemcpy(copies[i].to, copies[i].from, copies[i].bytes, cudaMemcpyHostToDevice);
     tl_release(&ctx->hooks, block);
     return error == cudaSuccess
                ? TLNMF_OK
@@ -217,8 +217,8 @@ static bool open_device(tl_cuda *self)
         cudaDeviceGetAttribute(&self->gpu.shared, cudaDevAttrMaxSharedMemoryPerBlockOptin,
                                device) != cudaSuccess ||
         cudaStreamCreateWithFlags(&self->gpu.stream, cudaStreamNonBlocking) != cudaSuccess ||
-        cudaHostAlloc((void **)&self->seen, TL_SEEN_COUNT * sizeof(double),
-                      cudaHostAllocMapped) != cudaSuccess ||
+        cudaHostAlloc((void **)&self->seen, TL_SEEN_COUNT * sizeof(double), cudaHostAllocMapped) !=
+            cudaSuccess ||
         cudaHostGetDevicePointer((void **)&self->seen_there, self->seen, 0) != cudaSuccess)
         return false;
     self->gpu.has_clusters = major >= 9;
@@ -337,7 +337,8 @@ static bool find(tl_device *device, char why[TL_DEVICE_TEXT])
     if (error == cudaSuccess)
         error = cudaGetDeviceProperties(&properties, 0);
     if (error == cudaSuccess && properties.major < 8) {
-        snprintf(why, TL_DEVICE_TEXT, "compute capability %d.%d: 8.0 is needed", properties.major, properties.minor);
+        snprintf(why, TL_DEVICE_TEXT, "compute capability %d.%d: 8.0 is needed", properties.major,
+                 properties.minor);
         return false;
     }
     if (error == cudaSuccess)
@@ -357,7 +358,10 @@ __attribute__((visibility("default"))) const tl_device_library *tlnmf_device_lib
 
 const tl_device_library *tlnmf_device_library(void)
 {
-    static const tl_device_library library = {
-        .version = TLNMF_VERSION, .engine = &engine, .mixed = &engine, .find = find, .bytes = device_bytes};
+    static const tl_device_library library = {.version = TLNMF_VERSION,
+                                              .engine = &engine,
+                                              .mixed = &engine,
+                                              .find = find,
+                                              .bytes = device_bytes};
     return &library;
 }

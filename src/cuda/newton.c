@@ -8,12 +8,10 @@
 
 static double C_at(tl_cuda *self, const double *W, const double *H)
 {
-    tl_gpu_weights_C(&self->gpu, tl_cuda_field(self),
-                     &(tl_gpu_weigh){.W = W,
-                                     .H = H,
-                                     .V = self->V,
-                                     .U = self->U,
-                                     .sums = self->seen_there + TL_SEEN_SUMS});
+    tl_gpu_weights_C(
+        &self->gpu, tl_cuda_field(self),
+        &(tl_gpu_weigh){
+            .W = W, .H = H, .V = self->V, .U = self->U, .sums = self->seen_there + TL_SEEN_SUMS});
     self->U_is = TL_CUDA_U_NOTHING;
     return tl_cuda_wait(self) ? self->seen[TL_SEEN_SUMS] + self->seen[TL_SEEN_SUMS + 1] : NAN;
 }
@@ -45,8 +43,8 @@ bool tl_cuda_revive(tl_engine *e, double least)
         return false;
     tl_cuda_curvature(self, x->scratch);
     tl_gpu_revive W = {x->in_W, self->W, x->P, gradient, x->scratch, 1.0, 1.0};
-    tl_gpu_revive H = {x->in_H, self->H, x->Q, gradient + x->in_W, x->scratch + x->in_W, x->unit,
-                       1.0};
+    tl_gpu_revive H = {x->in_H, self->H, x->Q, gradient + x->in_W, x->scratch + x->in_W,
+                       x->unit, 1.0};
     return (x->in_W > 0 && revive_factor(self, true, &W, least)) ||
            (x->in_H > 0 && revive_factor(self, false, &H, least));
 }
@@ -103,8 +101,8 @@ static tl_cg begin(tl_cuda *self)
     keep_point(self);
     tl_cuda_copy(self, x->residual, x->gradient, x->size);
     tl_gpu_sum_of(&self->gpu, x->size, &(tl_gpu_sum){.x = x->gradient}, x->step);
-    tl_gpu_sum_of(&self->gpu, x->size,
-                  &(tl_gpu_sum){.x = x->gradient, .z = x->metric, .c = -1.0}, x->d);
+    tl_gpu_sum_of(&self->gpu, x->size, &(tl_gpu_sum){.x = x->gradient, .z = x->metric, .c = -1.0},
+                  x->d);
     tl_gpu_dot_over(&self->gpu, x->size, x->gradient, x->gradient, x->metric,
                     self->seen_there + TL_SEEN_OTHER);
     x->rr = tl_cuda_wait(self) ? self->seen[TL_SEEN_OTHER] : 0.0;

@@ -279,10 +279,9 @@ void tl_cuda_G(tl_cuda *self)
 {
     int64_t M = self->is.M, T = self->f.T;
     if (T == 0)
-        tl_cuda_check(self,
-                      cudaMemsetAsync(self->G, 0, (size_t)(M * M) * sizeof(double),
-                                      self->gpu.stream),
-                      "the GPU");
+        tl_cuda_check(
+            self, cudaMemsetAsync(self->G, 0, (size_t)(M * M) * sizeof(double), self->gpu.stream),
+            "the GPU");
     for (int64_t t = 0; t < T; t += self->panel) {
         int64_t width = tl_min(self->panel, T - t);
         tl_gpu_weigh_columns(&self->gpu, &self->f, t, width, self->X, self->U, self->UX);
@@ -335,12 +334,9 @@ double tl_cuda_gradient(tl_engine *e, unsigned of, double *Ganti)
  * eps)^2, in UX; both times the weights, if there are any. */
 static void update_terms(tl_cuda *self)
 {
-    tl_gpu_weights_C(&self->gpu, tl_cuda_field(self),
-                     &(tl_gpu_weigh){.W = self->W,
-                                     .H = self->H,
-                                     .V = self->V,
-                                     .U = self->U,
-                                     .A = self->UX});
+    tl_gpu_weights_C(
+        &self->gpu, tl_cuda_field(self),
+        &(tl_gpu_weigh){.W = self->W, .H = self->H, .V = self->V, .U = self->U, .A = self->UX});
     self->U_is = TL_CUDA_U_NOTHING;
 }
 

@@ -18,12 +18,11 @@ void tl_cuda_prepared(tl_cuda *self)
 static void blend(tl_cuda *self, double a, const double c[3], double d, const double *B,
                   double *out)
 {
-    tl_gpu_blend_all(&self->gpu, self->is.M,
-                     &(tl_gpu_blend){.A = self->E,
-                                     .B = self->E2,
-                                     .D = B,
-                                     .c = {c[0], c[1] * a, c[2] * a * a, d}},
-                     out);
+    tl_gpu_blend_all(
+        &self->gpu, self->is.M,
+        &(tl_gpu_blend){
+            .A = self->E, .B = self->E2, .D = B, .c = {c[0], c[1] * a, c[2] * a * a, d}},
+        out);
 }
 
 /* The scratch of a try: Gamma and Phi_new; the result is in G. */
@@ -81,8 +80,8 @@ static void exponential(tl_cuda *self, double a)
     }
 }
 
-/* Q <- (I + R/2 + 3/8 R^2) Q with R = I - Q Q', the first terms of (I - R)^(-1/2) Q; leaves the norm
- * of R for the host. Gamma, Phi_new and E2 are scratch. */
+/* Q <- (I + R/2 + 3/8 R^2) Q with R = I - Q Q', the first terms of (I - R)^(-1/2) Q; leaves the
+ * norm of R for the host. Gamma, Phi_new and E2 are scratch. */
 static void schulz_step(tl_cuda *self, double *Q)
 {
     int64_t M = self->is.M;
@@ -123,7 +122,8 @@ void tl_cuda_orthogonalise(tl_cuda *self, double *Q)
  * fast is known from the smallest one, so that the host need not look at first. */
 static void polar(tl_cuda *self, double a)
 {
-    double *Q = self->G, ratio = hypot(1.0, a * self->norm), scale = sqrt(2.0 / (1.0 + ratio * ratio));
+    double *Q = self->G, ratio = hypot(1.0, a * self->norm),
+           scale = sqrt(2.0 / (1.0 + ratio * ratio));
     tl_gpu_blend_all(&self->gpu, self->is.M,
                      &(tl_gpu_blend){.A = self->E, .c = {scale, scale * a, 0.0, 0.0}}, Q);
     for (double least = scale; 1.0 - least * least > 0.1;) {

@@ -13,7 +13,8 @@ typedef struct tl_device {
 
 /* What such a library offers. */
 typedef struct tl_device_library {
-    const char *version; /* tlnmf_version() of its sources: structs are shared, so it must be ours */
+    const char
+        *version; /* tlnmf_version() of its sources: structs are shared, so it must be ours */
     const tl_engine_ops *engine, *mixed; /* by precision */
     /* The device that engines will use. False, with the reason, if there is none. */
     bool (*find)(tl_device *device, char why[TL_DEVICE_TEXT]);

@@ -147,8 +147,8 @@ extern const tl_engine_ops tl_engine_cpu;   /* double precision */
 extern const tl_engine_ops tl_engine_mixed; /* products and sweeps in single, where asked to */
 extern const tl_engine_ops tl_engine_naive; /* plain loops, for tests and benchmarks alone */
 
-/* The engine that settings ask for (device.h has seen to it that it is there); NULL: that of calls without settings. Nothing else above this
- * seam names an engine. */
+/* The engine that settings ask for (device.h has seen to it that it is there); NULL: that of calls
+ * without settings. Nothing else above this seam names an engine. */
 const tl_engine_ops *tl_engine_of(const tl_settings *opt);
 
 /* The fault of an engine as error and message; TLNMF_OK if it has none. `what` was running. */
