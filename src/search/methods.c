@@ -2,7 +2,7 @@
  * (the paper's last appendix), and the choice between them. */
 #include "search/hop.h"
 #include "search/pool.h"
-#include "solve/descent.h"
+#include "solve/solver.h"
 
 #include <math.h>
 #include <string.h>

@@ -98,10 +98,8 @@ static void compare(problem *p, tl_goal goal, tl_algorithm solver, int64_t J)
  * that. With the paper's solvers the traces stay within 1e-9 for over 200 iterations, with the fast
  * TL-NMF for 140, NMF for 190; the fast JD is at its minimum after 60, where rounding decides when
  * a line search finds nothing more. The numbers below stay well inside. */
-static void gcm_traces_are_the_same(void **state)
+static void compare_all(problem p)
 {
-    (void)state;
-    problem p = gcm();
     compare(&p, TL_GOAL_TL, TL_ALGORITHM_PAPER, 100);
     compare(&p, TL_GOAL_JD, TL_ALGORITHM_PAPER, 100);
     compare(&p, TL_GOAL_NMF, TL_ALGORITHM_PAPER, 100);
@@ -111,17 +109,16 @@ static void gcm_traces_are_the_same(void **state)
     destroy(&p);
 }
 
+static void gcm_traces_are_the_same(void **state)
+{
+    (void)state;
+    compare_all(gcm());
+}
+
 static void noise_traces_are_the_same(void **state)
 {
     (void)state;
-    problem p = noise();
-    compare(&p, TL_GOAL_TL, TL_ALGORITHM_PAPER, 100);
-    compare(&p, TL_GOAL_JD, TL_ALGORITHM_PAPER, 100);
-    compare(&p, TL_GOAL_NMF, TL_ALGORITHM_PAPER, 100);
-    compare(&p, TL_GOAL_TL, TL_ALGORITHM_FAST, 70);
-    compare(&p, TL_GOAL_JD, TL_ALGORITHM_FAST, 40);
-    compare(&p, TL_GOAL_NMF, TL_ALGORITHM_FAST, 70);
-    destroy(&p);
+    compare_all(noise());
 }
 
 /* ---- an engine that fails -------------------------------------------------------------------- */
