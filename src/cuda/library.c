@@ -51,7 +51,7 @@ static void descent_slots(tl_cuda_descent *x, const tl_engine_spec *spec, tl_slo
                                   TL_SLOT(x->scratch, MK + KN),
                                   {&x->s, x->memory * size, real},
                                   {&x->y, x->memory * size, real},
-                                  TL_SLOT(x->coefficients, 2 * TL_GPU_PAIRS),
+                                  TL_SLOT(x->coefficients, (int64_t)2 * TL_GPU_PAIRS),
                                   TL_SLOT(x->step, once * size),
                                   TL_SLOT(x->residual, once * size),
                                   TL_SLOT(x->d, once * size),
