@@ -122,7 +122,7 @@ static void time_iterations(const tl_engine_ops *ops, const char *name, const sh
     enum { MOST = 100 };
     tlnmf_ctx *ctx;
     tl_engine *e;
-    double each[MOST];
+    double each[MOST] = {0.0};
     if (tlnmf_ctx_create(&ctx) != TLNMF_OK)
         stop("no memory");
     tlnmf_data *data = new_data(s->M, s->N, 1);
