@@ -295,6 +295,14 @@ static tlnmf_error search(void *arg)
     return error;
 }
 
+/* The threads of a search: those asked for, and one for each start on a device. */
+static int threads_of(const tl_search_task *task)
+{
+    const tl_engine_ops *engine = task->engine != NULL ? task->engine : tl_engine_of(task->opt);
+    int64_t starts = tl_min(engine->at_once, task->opt->starts);
+    return (int)tl_max(tl_thread_count(task->opt->threads), starts);
+}
+
 /* The time that all machines have spent. */
 static void add_seconds(tl_sums *machines, tl_info *info)
 {
@@ -318,8 +326,7 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **ou
         return error;
     }
     const tlnmf_data *used = trimmed != NULL ? trimmed : task->data;
-    error = tl_with_threads(tl_thread_count(task->opt->threads), search,
-                            &(searching){ctx, task, used, &r});
+    error = tl_with_threads(threads_of(task), search, &(searching){ctx, task, used, &r});
     for (tl_result *one = r.best; error == TLNMF_OK && one != NULL; one = one->other) {
         error = tl_sums_agree(ctx, task->machines, tl_result_finish(ctx, used, one));
         one->info.columns = used->T;
