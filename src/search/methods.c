@@ -2,7 +2,7 @@
  * (the paper's last appendix), and the choice between them. */
 #include "search/hop.h"
 #include "search/pool.h"
-#include "solve/descent.h"
+#include "solve/solver.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static tlnmf_error polish(void *arg)
     best->info.iterations = run.iterations;
     best->trace_length = run.trace_length;
     w->transform_seconds += run.transform_seconds;
-    return TLNMF_OK;
+    return tl_engine_error(p->pool->ctx, w->engine, "the end of the best start");
 }
 
 /* Large problems on the fast solver: run all starts at low accuracy to rank them, then continue the
@@ -240,7 +240,7 @@ static tlnmf_error create_results(const tl_pool *pool, results *r)
     return tl_result_create(pool->ctx, pool->data, pool->opt, K, capacity, &r->other);
 }
 
-static void measure(tl_pool *pool, tl_goal goal, tl_result *result)
+static tlnmf_error measure(tl_pool *pool, tl_goal goal, tl_result *result)
 {
     result->info.columns = pool->data->T;
     tl_result_measure(result, goal, pool->opt, &pool->monitor, pool->worker[0].engine);
@@ -250,6 +250,7 @@ static void measure(tl_pool *pool, tl_goal goal, tl_result *result)
     }
     if (tl_pool_stopped(pool)) /* of the search as a whole, whichever start was kept */
         result->info.outcome = atomic_load(&pool->monitor.stop);
+    return tl_engine_error(pool->ctx, pool->worker[0].engine, "the measures of the result");
 }
 
 typedef struct reporting {
@@ -267,11 +268,11 @@ static tlnmf_error report(void *arg)
     tl_result *tl = is_tl ? r->best : r->other, *jd = is_tl ? r->other : r->best;
     if (r->other != NULL && (is_tl || pool->opt->exchange))
         tl_result_compare(&r->best->info, &tl->info, &jd->info);
-    measure(pool, r->goal, r->best);
+    TRY(measure(pool, r->goal, r->best));
     if (!pool->opt->exchange || r->other == NULL)
         return TLNMF_OK;
     tl_result_compare(&r->other->info, &tl->info, &jd->info);
-    measure(pool, is_tl ? TL_GOAL_JD : TL_GOAL_TL, r->other);
+    TRY(measure(pool, is_tl ? TL_GOAL_JD : TL_GOAL_TL, r->other));
     r->best->other = r->other;
     r->other = NULL;
     return TLNMF_OK;
