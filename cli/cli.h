@@ -63,7 +63,7 @@ typedef struct cli_call {
     const char *transform_file; /* --transform with something that is not a name */
     int argc;                   /* the command line, without the program's name */
     char **argv;
-    const char *subject;        /* the file that the library's warnings are about; or NULL */
+    const char *subject; /* the file that the library's warnings are about; or NULL */
 } cli_call;
 
 extern const cli_command cli_separate, cli_apply, cli_eval, cli_fit, cli_jd, cli_report,
