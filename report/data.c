@@ -44,7 +44,7 @@ static int by_value(const void *a, const void *b)
 static int64_t *order_of(const page_model *m, bool by_energy)
 {
     key *keys = malloc((size_t)m->M * sizeof *keys);
-    int64_t *order = malloc((size_t)m->M * sizeof *order);
+    int64_t *order = calloc((size_t)m->M, sizeof *order);
     for (int64_t r = 0; keys != NULL && order != NULL && r < m->M; r++)
         keys[r] = (key){by_energy ? m->energy[r] : m->frequency[r], r};
     if (keys != NULL && order != NULL) {
@@ -130,7 +130,7 @@ static json_t *factor(const double *x, int64_t rows, int64_t columns)
 static json_t *spectra(const page_model *m)
 {
     int64_t *order = order_of(m, false);
-    double *x = malloc((size_t)(m->M * m->K) * sizeof *x);
+    double *x = calloc((size_t)(m->M * m->K), sizeof *x);
     json_t *array = NULL;
     for (int64_t k = 0; x != NULL && order != NULL && k < m->K; k++)
         for (int64_t r = 0; r < m->M; r++)
@@ -145,7 +145,7 @@ static json_t *spectra(const page_model *m)
 static json_t *frequencies(const page_model *m)
 {
     int64_t *order = order_of(m, false);
-    double *x = malloc((size_t)m->M * sizeof *x);
+    double *x = calloc((size_t)m->M, sizeof *x);
     for (int64_t r = 0; x != NULL && order != NULL && r < m->M; r++)
         x[r] = m->frequency[order[r]];
     json_t *array = x == NULL || order == NULL ? NULL : factor(x, 1, m->M);

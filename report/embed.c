@@ -75,7 +75,7 @@ static void constants(uint32_t first[8], uint32_t k[64])
 static void digest_block(uint32_t h[8], const uint32_t k[64], const unsigned char *block)
 {
     uint32_t w[64], s[8];
-    for (int i = 0; i < 16; i++)
+    for (size_t i = 0; i < 16; i++)
         w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
                (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
     for (int i = 16; i < 64; i++)
@@ -215,6 +215,8 @@ int main(int argc, char **argv)
         }
         if (modules)
             add(&t, "})();\n", 6);
+        if (t.bytes == NULL)
+            die("is empty", argv[i]);
         if (strstr(t.bytes, "</script") != NULL || strstr(t.bytes, "</style") != NULL)
             die("would end its element", argv[i]);
         print_text(out, argv[i], &t);

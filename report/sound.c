@@ -8,8 +8,8 @@
 
 /* In base64 a page carries at most 20 MB of sound. Up to a third of that as samples of 16 bits it
  * is FLAC, without loss and the same bytes in every run; above it is Ogg Vorbis. */
-static const size_t most_sound = 20000000 / 4 * 3;
-static const int64_t most_samples = 5000000 / 2 * 3;
+static const size_t most_sound = 15000000; /* bytes, before base64 */
+static const int64_t most_samples = 7500000;
 
 enum { BLOCK = 1 << 15 };
 

@@ -3,9 +3,10 @@
 #include "cli/stems/stems.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The staged files of the stems, and what the stems are called. */
-static tlnmf_error add_stems(const cli_outputs *o, tlnmf_record *about)
+static tlnmf_error add_stems(const cli_outputs *o, const tlnmf_record *report, tlnmf_record *about)
 {
     tlnmf_ctx *ctx = o->stems->call->ctx;
     size_t count = (size_t)o->count;
@@ -18,7 +19,7 @@ static tlnmf_error add_stems(const cli_outputs *o, tlnmf_record *about)
     tlnmf_error error = ok ? tlnmf_set_texts(ctx, about, "stems", name, count)
                            : tlnmf_fail(ctx, TLNMF_ERR_MEMORY, "no memory");
     for (size_t i = 0; ok && i < count; i++)
-        name[i] = tlnmf_get_text_at(o->names, "names", i);
+        name[i] = tlnmf_get_text_at(report, "names", i); /* not those of the files */
     if (error == TLNMF_OK)
         error = tlnmf_set_texts(ctx, about, "stem_names", name, count);
     free(name);
@@ -55,17 +56,19 @@ static tlnmf_error complete(const cli_stems *stems, tlnmf_record *model, const t
     return error;
 }
 
-static tlnmf_error write(const cli_outputs *o, tlnmf_record *model, tlnmf_record *about,
-                         const char *path)
+static tlnmf_error write(const cli_outputs *o, tlnmf_record *model, const tlnmf_record *report,
+                         tlnmf_record *about, const char *path)
 {
     const cli_stems *stems = o->stems;
     tlnmf_ctx *ctx = stems->call->ctx;
     tlnmf_settings *settings;
-    tlnmf_error error = tlnmf_set_text(ctx, about, "title", stems->path);
+    const char *slash = strrchr(stems->path, '/');
+    tlnmf_error error =
+        tlnmf_set_text(ctx, about, "title", slash == NULL ? stems->path : slash + 1);
     if (error == TLNMF_OK)
         error = tlnmf_set_text(ctx, about, "recording", stems->path);
     if (error == TLNMF_OK)
-        error = add_stems(o, about);
+        error = add_stems(o, report, about);
     if (error == TLNMF_OK)
         error = add_labels(stems, about);
     if (error == TLNMF_OK)
@@ -95,7 +98,7 @@ void cli_stems_page(const cli_outputs *o, tlnmf_record *model, const tlnmf_recor
     if (error == TLNMF_OK)
         error = tlnmf_record_create(stems->call->ctx, &about);
     if (error == TLNMF_OK)
-        error = write(o, model, about, staged);
+        error = write(o, model, report, about, staged);
     tlnmf_record_free(about);
     if (error == TLNMF_OK)
         return;

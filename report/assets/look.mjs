@@ -1,6 +1,6 @@
 // The section to look at: V and W H as heat maps with one scale, W and H as curves.
 import { decode, reduceToMax, rowOf } from "./arrays.mjs";
-import { short } from "./numbers.mjs";
+import { short, ticks } from "./numbers.mjs";
 import { paint, sourceColour } from "./colours.mjs";
 import { Frame, choices, curves, element } from "./plot.mjs";
 
@@ -30,6 +30,14 @@ export function panned(range, whole, share) {
   const width = range[1] - range[0];
   const low = Math.min(whole[1] - width, Math.max(whole[0], range[0] + share * width));
   return [low, low + width];
+}
+
+/** The first rows at or above round frequencies, among those from low to high. */
+export function rowsOfTicks(frequencies, low, high, count) {
+  const first = Math.max(0, Math.floor(low));
+  const last = Math.min(frequencies.length, Math.ceil(high)) - 1;
+  const rows = ticks(frequencies[first], frequencies[last], count).map((f) => frequencies.findIndex((x) => x >= f * (1 - 1e-9)));
+  return [...new Set(rows)].filter((r) => r >= first && r <= last);
 }
 
 /** Two heat maps that share scale and zoom. */
@@ -76,17 +84,24 @@ class HeatMaps {
     for (const name of ["V", "WH"]) if (this.levels[name]) this.images[name] = toCanvas(this.levels[name], this.range);
     if (!this.x) {
       this.x = { low: this.wholeX[0], high: this.wholeX[1], label: this.time ? "time (s)" : "frame" };
-      this.y = { low: 0, high: packed.rows.length, label: "", format: (v) => this.rowName(v) };
+      this.y = { low: 0, high: packed.rows.length, label: "", format: (v) => this.rowName(v), at: () => this.rowTicks() };
     }
     const unit = this.data.rate > 0 ? "Hz" : "cycles per sample";
     this.y.label = this.order === "byEnergy" ? "rank by energy" : `frequency (${unit})`;
     if (this.scale) this.drawScale();
   }
 
+  /** Rows of round frequencies; by energy, of round ranks. */
+  rowTicks() {
+    const { low, high } = this.y;
+    if (this.order === "byEnergy") return ticks(low, high, 6);
+    return rowsOfTicks(this.rows.map((r) => r[1]), low, high, 6);
+  }
+
   rowName(v) {
     const row = Math.min(this.rows.length - 1, Math.max(0, Math.floor(v)));
     if (this.order === "byEnergy") return String(Math.round(((this.rows.length - v) * this.data.M) / this.rows.length) || 1);
-    return short(this.rows[row][1], 3);
+    return short(this.rows[row][1], this.data.rate > 0 ? 3 : 2);
   }
 
   add(host, name, title) {

@@ -7,13 +7,15 @@ export function ticks(low, high, count) {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * [1, 2, 5, 10].find((s) => s * power >= rough * 0.999);
   const out = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) out.push(i * step);
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) out.push(i * step || 0); // not -0
   return out;
 }
 
 /** Few digits, no trailing zeros. */
 export function short(x, digits = 4) {
   if (x === null || x === undefined || !Number.isFinite(x)) return "none";
+  const size = Math.abs(x);
+  if (size > 0 && (size < 1e-3 || size >= 1e7)) return String(Number(x.toPrecision(digits)).toExponential()).replace("e+", "e");
   return String(Number(x.toPrecision(digits)));
 }
 

@@ -2,7 +2,7 @@
 import { short, ticks } from "./numbers.mjs";
 import { ink } from "./colours.mjs";
 
-export const MARGIN = { left: 60, right: 12, top: 8, bottom: 36 };
+export const MARGIN = { left: 76, right: 12, top: 8, bottom: 36 };
 
 /** An element with attributes and children; texts stay texts. */
 export function element(tag, attributes = {}, ...children) {
@@ -118,9 +118,9 @@ export class Frame {
     g.fillText(x.label, area.left + area.width / 2, area.top + area.height + 21);
     g.textAlign = "right";
     g.textBaseline = "middle";
-    for (const at of y.at || ticks(y.low, y.high, Math.max(1, area.height / 45))) {
+    for (const at of (typeof y.at === "function" ? y.at() : y.at) || ticks(y.low, y.high, Math.max(1, area.height / 45))) {
       if (y.at === undefined || y.marks !== false) g.fillRect(area.left - 4, area.y(at), 4, 1);
-      g.fillText((y.format || short)(at), area.left - 7, area.y(at), area.left - 24);
+      g.fillText((y.format || short)(at), area.left - 7, area.y(at), area.left - 26);
     }
     g.save();
     g.translate(9, area.top + area.height / 2);
@@ -147,10 +147,10 @@ export function curves(host, options) {
       stroke: ink("text"),
       grid: { stroke: ink("grid"), width: 1 },
       ticks: { stroke: ink("line"), width: 1, size: 4 },
-      values: (u, at) => at.map((v) => (v === null ? "" : short(v))),
+      values: (u, at) => at.map((v) => (v === null ? "" : short(v, 7))),
     });
     const xAxis = axis(options.x, 26);
-    const yAxis = axis(options.y, 42);
+    const yAxis = axis(options.y, MARGIN.left - 18);
     if (options.yLog) yAxis.space = 28;
     chart = new uPlot(
       {
