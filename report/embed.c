@@ -104,8 +104,10 @@ static void sha256(const text *t, unsigned char digest[32])
     add(&padded, "\x80", 1);
     while (padded.size % 64 != 56)
         add(&padded, "\0", 1);
-    for (int i = 7; i >= 0; i--)
-        add(&padded, &(unsigned char){(unsigned char)((uint64_t)t->size * 8 >> 8 * i)}, 1);
+    for (int i = 7; i >= 0; i--) {
+        unsigned char byte = (unsigned char)((uint64_t)t->size * 8 >> 8 * i);
+        add(&padded, &byte, 1);
+    }
     for (size_t i = 0; i < padded.size; i += 64)
         digest_block(h, k, (const unsigned char *)padded.bytes + i);
     free(padded.bytes);
@@ -205,7 +207,9 @@ int main(int argc, char **argv)
         bool modules = strstr(equals + 1, ".mjs") != NULL;
         if (modules)
             add(&t, opening, strlen(opening));
-        for (char *path = strtok(equals + 1, ","); path != NULL; path = strtok(NULL, ",")) {
+        char *rest = NULL;
+        for (char *path = strtok_r(equals + 1, ",", &rest); path != NULL;
+             path = strtok_r(NULL, ",", &rest)) {
             text file = slurp(path);
             if (modules)
                 add_module(&t, &file);
