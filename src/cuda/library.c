@@ -8,7 +8,7 @@
 
 enum {
     OWN = 24,
-    DESCENT = 20,
+    DESCENT = 22,
     DEVICE_SLOTS = OWN + DESCENT,
     HOST_SLOTS = 7 + TL_SKEW_SLOTS,
     ALIGN = 256,
@@ -46,6 +46,8 @@ static void descent_slots(tl_cuda_descent *x, const tl_engine_spec *spec, tl_slo
                                   TL_SLOT(x->metric, size),
                                   TL_SLOT(x->P, MK),
                                   TL_SLOT(x->Q, KN),
+                                  TL_SLOT(x->P_new, MK),
+                                  TL_SLOT(x->Q_new, KN),
                                   TL_SLOT(x->W_new, MK),
                                   TL_SLOT(x->H_new, KN),
                                   TL_SLOT(x->scratch, MK + KN),

@@ -161,9 +161,9 @@ static void traces_of_gcm(void **state)
         compare(&p, TL_GOAL_TL, TL_ALGORITHM_PAPER, 100);
         compare(&p, TL_GOAL_JD, TL_ALGORITHM_PAPER, 100);
         compare(&p, TL_GOAL_NMF, TL_ALGORITHM_PAPER, 100);
-        compare(&p, TL_GOAL_TL, TL_ALGORITHM_FAST, 70);
-        compare(&p, TL_GOAL_JD, TL_ALGORITHM_FAST, 40);
-        compare(&p, TL_GOAL_NMF, TL_ALGORITHM_FAST, 70);
+        compare(&p, TL_GOAL_TL, TL_ALGORITHM_FAST, 45); /* see test_solvers.c */
+        compare(&p, TL_GOAL_JD, TL_ALGORITHM_FAST, 30);
+        compare(&p, TL_GOAL_NMF, TL_ALGORITHM_FAST, 45);
         destroy(&p);
     }
 }
@@ -175,7 +175,7 @@ static void traces_of_notes(void **state)
         skip();
     fit p = notes();
     compare(&p, TL_GOAL_TL, TL_ALGORITHM_PAPER, 100);
-    compare(&p, TL_GOAL_TL, TL_ALGORITHM_FAST, 30);
+    compare(&p, TL_GOAL_TL, TL_ALGORITHM_FAST, 16);
     destroy(&p);
 }
 
