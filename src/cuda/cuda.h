@@ -33,7 +33,7 @@ typedef struct tl_cuda_descent {
     double *gradient, *before, *direction, *metric; /* size */
     double unit;
     double *P, *Q, *P_new, *Q_new, *W_new, *H_new; /* M x K, K x N */
-    double *scratch;               /* in_W + in_H */
+    double *scratch;                               /* in_W + in_H */
     /* pairs of L-BFGS */
     int memory, count, next;
     bool single, pending; /* pending: whether the last pair counts is not known yet */

@@ -201,9 +201,9 @@ double tl_cuda_value_at(tl_cuda *self, double a)
         tl_gpu_sums(&self->gpu, tl_cuda_field(self), 4, self->X, self->V, NULL, seen);
         return tl_cuda_wait(self) ? self->seen[TL_SEEN_SUMS + 2] : NAN;
     }
-    const tl_gpu_moving factors[2] = {{x->in_W, a, x->P, d, x->P_new, x->W_new},
-                                      {x->in_H, a * x->unit, x->Q, d + x->in_W, x->Q_new,
-                                       x->H_new}};
+    const tl_gpu_moving factors[2] = {
+        {x->in_W, a, x->P, d, x->P_new, x->W_new},
+        {x->in_H, a * x->unit, x->Q, d + x->in_W, x->Q_new, x->H_new}};
     tl_gpu_move(&self->gpu, factors);
     tl_gpu_weights_C(&self->gpu, tl_cuda_field(self),
                      &(tl_gpu_weigh){.W = x->in_W > 0 ? x->W_new : self->W,

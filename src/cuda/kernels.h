@@ -133,8 +133,8 @@ void tl_gpu_taylor8(const tl_gpu *gpu, int64_t M, const tl_gpu_taylor *t);
 
 /* ---- vectors of a descent -------------------------------------------------------------------- */
 
-/* A factor that moves: new root = root + a d, out = its square. Two of them in one launch; a count of
- * 0: none. */
+/* A factor that moves: new root = root + a d, out = its square. Two of them in one launch; a count
+ * of 0: none. */
 typedef struct tl_gpu_moving {
     int64_t count;
     double a;

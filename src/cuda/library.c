@@ -15,8 +15,9 @@ enum {
     WORKSPACE = 1 << 25 /* what NVIDIA advises for cuBLAS on Hopper */
 };
 
-/* Starts that run at a time, each on a stream of its own. */
-enum { AT_ONCE = 32 };
+/* Starts that run at a time, each on a stream of its own: more of them only compete for launches
+ * (docs/benchmarks.md). */
+enum { AT_ONCE = 16 };
 
 /* Largest number of entries of UX, beyond which the gradient is computed in panels of columns. */
 static const int64_t PANEL_ENTRIES = (int64_t)1 << 29;

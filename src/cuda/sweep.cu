@@ -98,176 +98,87 @@ __device__ int64_t row_of(int64_t A, int64_t B, int64_t M, int r)
     return m < M && !(A == B && r >= BLOCK) ? m : M;
 }
 
-/* TEAM warps rotate a pair of rows; each lane keeps its MOST columns of them in registers between the
- * sums and the rotation. */
-constexpr int TEAM = 4, BLOCK_THREADS = WARPS * TEAM * LANES, MOST = 8,
-              MOST_WIDTH = MOST * TEAM * LANES;
-
-/* p and D of (14) over this block's columns, added by the lanes of a warp. */
-__device__ void pair_sums(int width, const double *ua, const double *ub, const double *xa,
-                          const double *xb, double (&x)[MOST], double (&y)[MOST], double *p,
-                          double *D)
-{
-    const int first = threadIdx.x % (TEAM * LANES);
-    double sum_p = 0.0, sum_D = 0.0;
-#pragma unroll
-    for (int j = 0; j < MOST; j++) {
-        int i = first + j * TEAM * LANES;
-        x[j] = y[j] = 0.0;
-        if (i < width) {
-            x[j] = xa[i];
-            y[j] = xb[i];
-            double d = ua[i] - ub[i];
-            sum_p += d * (x[j] - y[j]) * (x[j] + y[j]);
-            sum_D += d * x[j] * y[j];
-        }
-    }
-    *p = warp_sum(sum_p);
-    *D = warp_sum(sum_D);
-}
-
-__device__ void turn_kept(int width, double c, double s, const double (&x)[MOST],
-                          const double (&y)[MOST], double *xa, double *xb)
-{
-    const int first = threadIdx.x % (TEAM * LANES);
-#pragma unroll
-    for (int j = 0; j < MOST; j++) {
-        int i = first + j * TEAM * LANES;
-        if (i < width) {
-            xa[i] = c * x[j] + s * y[j];
-            xb[i] = c * y[j] - s * x[j];
-        }
-    }
-}
-
 __device__ void turn(int length, double c, double s, double *a, double *b)
 {
-    for (int i = threadIdx.x % (TEAM * LANES); i < length; i += TEAM * LANES) {
+    for (int i = threadIdx.x % LANES; i < length; i += LANES) {
         double x = a[i], y = b[i];
         a[i] = c * x + s * y;
         b[i] = c * y - s * x;
     }
 }
 
-/* The columns of one pair of blocks that a thread block holds. */
-struct Held {
-    int64_t A, B, t0, c0; /* blocks of rows, first column of X and of Phi */
-    int wide, tall;       /* rows are so far apart in shared memory */
-    int width, height;    /* columns of X and U, and of Phi */
-    double *X, *U, *Phi;
-};
-
-__device__ void load(const tl_field &f, const tl_gpu_sweep &s, const Held &h)
-{
-    for (int r = threadIdx.x / LANES; r < PAIR_ROWS; r += WARPS * TEAM) {
-        int64_t m = row_of(h.A, h.B, f.M, r);
-        if (m == f.M)
-            continue;
-#pragma unroll 4
-        for (int i = threadIdx.x % LANES; i < h.width; i += LANES) {
-            h.X[r * h.wide + i] = s.X[m * f.T + h.t0 + i];
-            h.U[r * h.wide + i] = s.U[m * f.N + (f.one_each ? h.t0 + i : f.frame[h.t0 + i])];
-        }
-#pragma unroll 4
-        for (int i = threadIdx.x % LANES; i < h.height; i += LANES)
-            h.Phi[r * h.tall + i] = s.Phi[m * f.M + h.c0 + i];
-    }
-}
-
-__device__ void store(const tl_field &f, const tl_gpu_sweep &s, const Held &h)
-{
-    for (int r = threadIdx.x / LANES; r < PAIR_ROWS; r += WARPS * TEAM) {
-        int64_t m = row_of(h.A, h.B, f.M, r);
-        if (m == f.M)
-            continue;
-        for (int i = threadIdx.x % LANES; i < h.width; i += LANES)
-            s.X[m * f.T + h.t0 + i] = h.X[r * h.wide + i];
-        for (int i = threadIdx.x % LANES; i < h.height; i += LANES)
-            s.Phi[m * f.M + h.c0 + i] = h.Phi[r * h.tall + i];
-    }
-}
-
-/* Whether team `team` has a pair in this round, and which. */
-__device__ bool has_pair(int64_t M, const Held &h, int round, int team, int *a, int *b)
-{
-    return rows_in_round(h.A == h.B, round, team, a, b) && row_of(h.A, h.B, M, *a) < M &&
-           row_of(h.A, h.B, M, *b) < M;
-}
-
-/* The angles (c, s) of all pairs of a round, by one warp: TEAM lanes for each pair, which add the
- * sums of all warps of its team in all blocks of the cluster. Returns the gain of the lane's pair. */
-__device__ double solve_round(int64_t M, const Held &h, int round, Cluster cluster, double *sums,
-                              double least, double *angles)
-{
-    const int pair = threadIdx.x / TEAM, part = threadIdx.x % TEAM;
-    double p = 0.0, D = 0.0, c = 1.0, s = 0.0, gain = 0.0;
-    for (int rank = 0; rank < cluster.size; rank++) {
-        const double *theirs = of_rank(cluster, sums + 2 * (pair * TEAM + part), rank);
-        p += theirs[0];
-        D += theirs[1];
-    }
-    for (int o = TEAM / 2; o > 0; o /= 2) {
-        p += __shfl_xor_sync(~0u, p, o);
-        D += __shfl_xor_sync(~0u, D, o);
-    }
-    int a, b;
-    if (has_pair(M, h, round, pair, &a, &b))
-        gain = solve_angle(p, D, least, &c, &s);
-    if (part == 0) {
-        angles[2 * pair] = c;
-        angles[2 * pair + 1] = s;
-    }
-    return gain;
-}
-
 /* One pair of blocks: all its rounds. `wide` columns of X and U, `tall` columns of Phi for each
  * block of the cluster. */
-__global__ void __launch_bounds__(BLOCK_THREADS)
+__global__ void __launch_bounds__(THREADS)
     sweep_blocks(tl_field f, tl_gpu_sweep s, int64_t step, int wide, int tall)
 {
     extern __shared__ double shared[];
-    __shared__ double sums[2][WARPS][TEAM][2], angles[2 * WARPS];
-    static_assert(WARPS * TEAM == LANES, "one warp has all sums of a block");
+    __shared__ double sums[2][2 * WARPS];
     const Cluster cluster = this_cluster();
     const int64_t side = (f.M + BLOCK - 1) / BLOCK;
-    Held h = {.A = max((int64_t)0, step - side + 1) + blockIdx.x / cluster.size};
-    h.B = step - h.A;
-    h.t0 = (int64_t)cluster.rank * wide;
-    h.c0 = (int64_t)cluster.rank * tall;
-    h.wide = wide;
-    h.tall = tall;
-    h.width = (int)max((int64_t)0, min((int64_t)wide, f.T - h.t0));
-    h.height = (int)max((int64_t)0, min((int64_t)tall, f.M - h.c0));
-    h.X = shared;
-    h.U = h.X + PAIR_ROWS * wide;
-    h.Phi = h.U + PAIR_ROWS * wide;
-    const int team = threadIdx.x / (TEAM * LANES), member = threadIdx.x / LANES % TEAM;
-    load(f, s, h);
+    const int64_t A = max((int64_t)0, step - side + 1) + blockIdx.x / cluster.size, B = step - A;
+    const int64_t t0 = (int64_t)cluster.rank * wide, c0 = (int64_t)cluster.rank * tall;
+    const int width = (int)max((int64_t)0, min((int64_t)wide, f.T - t0));
+    const int height = (int)max((int64_t)0, min((int64_t)tall, f.M - c0));
+    double *X = shared, *U = X + PAIR_ROWS * wide, *Phi = U + PAIR_ROWS * wide;
+    const int warp = threadIdx.x / LANES, lane = threadIdx.x % LANES;
+    for (int r = warp; r < PAIR_ROWS; r += WARPS) {
+        int64_t m = row_of(A, B, f.M, r);
+        if (m == f.M)
+            continue;
+        for (int i = lane; i < width; i += LANES) {
+            X[r * wide + i] = s.X[m * f.T + t0 + i];
+            U[r * wide + i] = s.U[m * f.N + (f.one_each ? t0 + i : f.frame[t0 + i])];
+        }
+        for (int i = lane; i < height; i += LANES)
+            Phi[r * tall + i] = s.Phi[m * f.M + c0 + i];
+    }
     __syncthreads();
     double gain = 0.0;
     for (int round = 0; round < BLOCK; round++) {
         int a = 0, b = 0;
-        bool pairs = has_pair(f.M, h, round, team, &a, &b);
-        double *xa = h.X + a * wide, *xb = h.X + b * wide, x[MOST], y[MOST], p, D;
-        pair_sums(pairs ? h.width : 0, h.U + a * wide, h.U + b * wide, xa, xb, x, y, &p, &D);
-        if (threadIdx.x % LANES == 0) {
-            sums[round % 2][team][member][0] = p;
-            sums[round % 2][team][member][1] = D;
+        bool pairs = rows_in_round(A == B, round, warp, &a, &b) &&
+                     row_of(A, B, f.M, a) < f.M && row_of(A, B, f.M, b) < f.M;
+        double p = 0.0, D = 0.0;
+        for (int i = lane; pairs && i < width; i += LANES) {
+            double xa = X[a * wide + i], xb = X[b * wide + i];
+            double d = U[a * wide + i] - U[b * wide + i];
+            p += d * (xa - xb) * (xa + xb);
+            D += d * xa * xb;
+        }
+        p = warp_sum(p);
+        D = warp_sum(D);
+        double *mine = sums[round % 2] + 2 * warp;
+        if (lane == 0) {
+            mine[0] = p;
+            mine[1] = D;
         }
         sync_cluster(cluster); /* sums of the round before last are read by now */
-        if (threadIdx.x < LANES)
-            gain += solve_round(f.M, h, round, cluster, &sums[round % 2][0][0][0], s.least, angles);
-        __syncthreads();
-        double c = angles[2 * team], sine = angles[2 * team + 1];
-        if (pairs && sine != 0.0) {
-            turn_kept(h.width, c, sine, x, y, xa, xb);
-            turn(h.height, c, sine, h.Phi + a * tall, h.Phi + b * tall);
+        if (cluster.size > 1) { /* a lane reads the sums of one block */
+            const double *theirs = of_rank(cluster, mine, min(lane, cluster.size - 1));
+            p = warp_sum(lane < cluster.size ? theirs[0] : 0.0);
+            D = warp_sum(lane < cluster.size ? theirs[1] : 0.0);
+        }
+        double c, sine;
+        double won = pairs ? solve_angle(p, D, s.least, &c, &sine) : 0.0;
+        if (won > 0.0) {
+            gain += won;
+            turn(width, c, sine, X + a * wide, X + b * wide);
+            turn(height, c, sine, Phi + a * tall, Phi + b * tall);
         }
         __syncthreads();
     }
-    store(f, s, h);
-    if (threadIdx.x < LANES && threadIdx.x % TEAM == 0 && cluster.rank == 0)
-        s.gains[(h.A * side + h.B) * WARPS + threadIdx.x / TEAM] = gain;
+    for (int r = warp; r < PAIR_ROWS; r += WARPS) {
+        int64_t m = row_of(A, B, f.M, r);
+        if (m == f.M)
+            continue;
+        for (int i = lane; i < width; i += LANES)
+            s.X[m * f.T + t0 + i] = X[r * wide + i];
+        for (int i = lane; i < height; i += LANES)
+            s.Phi[m * f.M + c0 + i] = Phi[r * tall + i];
+    }
+    if (lane == 0 && cluster.rank == 0)
+        s.gains[(A * side + B) * WARPS + warp] = gain;
     sync_cluster(cluster); /* no block may end while others read its sums */
 }
 
@@ -362,8 +273,7 @@ static int cluster_size(const tl_gpu *gpu, const tl_field *f)
     int most = gpu->has_clusters ? 16 : 1;
     for (int parts = 2; parts >= 1; parts--)
         for (int blocks = 1; blocks <= most; blocks *= 2)
-            if (shared_bytes(f, blocks) + 2048 <= (size_t)(gpu->shared / parts) &&
-                share(f->T, blocks) <= MOST_WIDTH)
+            if (shared_bytes(f, blocks) + 2048 <= (size_t)(gpu->shared / parts))
                 return blocks;
     return 0;
 }
@@ -394,13 +304,14 @@ void tl_gpu_sweep_all(const tl_gpu *gpu, const tl_field *f, const tl_gpu_sweep *
     size_t bytes = blocks > 0 ? shared_bytes(f, blocks) : 0;
     cudaMemsetAsync(s->gains, 0, (size_t)tl_gpu_gains(f->M) * sizeof(double), gpu->stream);
     if (blocks > 0)
-        cudaFuncSetAttribute(sweep_blocks, cudaFuncAttributeMaxDynamicSharedMemorySize, gpu->shared - 2048);
+        cudaFuncSetAttribute(sweep_blocks, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             gpu->shared - 2048);
     if (blocks > 8)
         cudaFuncSetAttribute(sweep_blocks, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
     for (int64_t step = 0; step < 2 * side - 1; step++) {
         if (blocks > 0)
-            launch(gpu, sweep_blocks, pairs_in(side, step), blocks, BLOCK_THREADS, bytes, *f, *s,
-                   step, (int)share(f->T, blocks), (int)share(f->M, blocks));
+            launch(gpu, sweep_blocks, pairs_in(side, step), blocks, THREADS, bytes, *f, *s, step,
+                   (int)share(f->T, blocks), (int)share(f->M, blocks));
         for (int round = 0; blocks == 0 && round < BLOCK; round++)
             launch(gpu, sweep_rows, pairs_in(side, step) * WARPS, team, THREADS, 0, *f, *s, step,
                    round);
