@@ -224,7 +224,7 @@ static void notes(const tl_engine_ops *ops, const char *at_once)
 {
     tl_engine_ops engine = *ops;
     if (at_once[0] == ':')
-        engine.at_once = atoi(at_once + 1);
+        engine.at_once = (int)strtol(at_once + 1, NULL, 10);
     tlnmf_ctx *ctx;
     tlnmf_record *sample;
     tlnmf_data *data;
