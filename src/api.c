@@ -131,16 +131,27 @@ static tlnmf_error prepare(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_sett
                                         : prepare_fit(ctx, data, settings, t);
 }
 
-tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
-                   const tl_start *start, tl_callback callback, void *user, tl_result **out)
+/* Completes the task, which has its start, callback and checkpoints, and searches. */
+static tlnmf_error search(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                          tl_search_task *search_task, tl_result **out)
 {
     task t;
     *out = NULL;
     TRY(prepare(ctx, data, settings, &t));
     warn_of_triviality(ctx, data);
     warn_of_noise(ctx, data, t.eps);
-    return tl_search(
-        ctx, &(tl_search_task){t.goal, data, &t.opt, t.eps, start, callback, user, NULL}, out);
+    search_task->goal = t.goal;
+    search_task->data = data;
+    search_task->opt = &t.opt;
+    search_task->eps = t.eps;
+    return tl_search(ctx, search_task, out);
+}
+
+tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                   const tl_start *start, tl_callback callback, void *user, tl_result **out)
+{
+    tl_search_task inner = {.start = start, .callback = callback, .user = user};
+    return search(ctx, data, settings, &inner, out);
 }
 
 /* ---- starts ---------------------------------------------------------------------------------- */
@@ -200,8 +211,11 @@ static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings
     TRY(tl_settings_need(ctx, settings, wanted));
     TRY(read_start(ctx, data, settings, start_record, &start));
     TRY(tl_reporter_create(ctx, &reporter));
-    tlnmf_error error = tl_fit(ctx, data, settings, start_record == NULL ? NULL : &start,
-                               tl_reporter_callback(&reporter), &reporter, &result);
+    tl_search_task outer = {.start = start_record == NULL ? NULL : &start,
+                            .callback = tl_reporter_callback(&reporter),
+                            .user = &reporter,
+                            .keeping = &ctx->keeping};
+    tlnmf_error error = search(ctx, data, settings, &outer, &result);
     tl_reporter_free(&reporter);
     return error == TLNMF_OK ? tl_model_record(ctx, settings, result, model) : error;
 }
@@ -273,6 +287,8 @@ tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settin
     TRY(prepare(ctx, data, settings, &t));
     tl_plan plan = tl_plan_make(data, &t.opt, t.goal);
     *bytes = tl_plan_bytes(&plan, data, &t.opt, t.eps);
+    if (ctx->keeping.save != NULL || ctx->keeping.resume != NULL) /* states, and where they go */
+        *bytes *= 3.0;
     if (settings->task == TL_TASK_JD && settings->whiten) /* the data again, and M x M arrays */
         *bytes += 8.0 * ((double)data->M * ((double)data->T + 12.0 * (double)data->M) +
                          2.0 * (double)data->N);

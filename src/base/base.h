@@ -14,6 +14,14 @@ typedef struct tl_hooks {
     void *user;
 } tl_hooks;
 
+/* Checkpoints of a call: how often, who keeps them, and the one to go on from. */
+typedef struct tl_keeping {
+    double seconds;
+    tlnmf_save save; /* NULL: none */
+    void *user;
+    const tlnmf_record *resume; /* NULL: from the beginning */
+} tl_keeping;
+
 enum { TL_MESSAGE = 512 };
 
 struct tlnmf_ctx {
@@ -22,6 +30,7 @@ struct tlnmf_ctx {
     void *log_user;
     tlnmf_callback callback;
     void *callback_user;
+    tl_keeping keeping;
     char message[TL_MESSAGE];
 };
 

@@ -17,6 +17,8 @@ typedef struct tl_worker {
     double nmf_seconds, transform_seconds;
 } tl_worker;
 
+typedef struct tl_checkpoint tl_checkpoint; /* search/checkpoint.h */
+
 typedef struct tl_pool {
     tlnmf_ctx *ctx;
     const tlnmf_data *data;
@@ -28,6 +30,7 @@ typedef struct tl_pool {
     tl_starts starts;
     tl_monitor monitor;
     tl_worker *worker;
+    tl_checkpoint *checkpoint; /* NULL: none */
     void *block;
 } tl_pool;
 
@@ -53,6 +56,9 @@ typedef struct tl_batch {
 } tl_batch;
 
 tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *batch);
+
+/* The fault of the engine, if it has one. */
+tlnmf_error tl_pool_fault(tlnmf_ctx *ctx, const tl_engine *e, int64_t start);
 
 /* Whether the callback or the deadline has ended all runs. */
 bool tl_pool_stopped(tl_pool *pool);
