@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # The long tests: `make torture`. Each line of the result is one of docs/reliability.md.
-#   tests/torture.sh BUILD [PART...]      parts: resume mutants fuzz limits kills disks
+#   tests/torture.sh BUILD [PART...]      parts: resume faults mutants fuzz limits kills disks
 set -u
+here=$(cd "$(dirname "$0")" && pwd)
 build=$(realpath -e -- "$1") || exit 2
 shift
-[ $# -gt 0 ] || set -- resume mutants fuzz limits kills disks
+[ $# -gt 0 ] || set -- resume faults mutants fuzz limits kills disks
 program=$build/tlnmf
 work=$(mktemp -d) || exit 2
 trap 'umount "$work/disk" 2>/dev/null; rm -rf "$work"' EXIT
@@ -54,6 +55,16 @@ resume()
     done
     echo "resume: $checkpoints of $all went on from a checkpoint"
     report "resume" $good "$all"
+}
+
+# Every write, sync, reservation and rename of every command fails in turn.
+faults()
+{
+    local line
+    line=$("$here/fault/disk.sh" "$build/tests/libfault_shim.so" "$program" | tee /dev/stderr | tail -n 1)
+    # "faulty disk: GOOD of ALL"
+    set -- $line
+    report "faulty disk" "${3:-0}" "${5:-1}"
 }
 
 # 10,000 mutants of HDF5 and .mat files, four seeds, through the program's reader.
