@@ -28,7 +28,7 @@ static void flat_start(const tlnmf_data *data, int64_t K, double eps, double *H)
             for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
                 power += data->R[m * data->T + t] * data->R[m * data->T + t];
         for (int64_t k = 0; k < K; k++)
-            H[k * data->N + n] = (power + eps) / (double)K;
+            H[k * data->N + n] = tl_data_is_silent(data, n) ? 0.0 : (power + eps) / (double)K;
     }
 }
 
@@ -142,9 +142,6 @@ static const double *own_H(const tlnmf_record *model, int64_t N, int64_t K)
 
 static tlnmf_error check(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_point *model)
 {
-    if (data->weighted)
-        return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "frames have weights in joint diagonalisation alone: C has none");
     for (int64_t i = 0; i < data->M * model->K; i++)
         if (!(model->W[i] >= 0.0 && isfinite(model->W[i])))
             return tl_fail(ctx, TLNMF_ERR_DATA, "the model: W must be finite and not negative");

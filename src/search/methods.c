@@ -303,12 +303,13 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **ou
         error = method_of(task)(&pool, &r);
     if (error == TLNMF_OK)
         error = tl_with_threads(pool.plan.blas_threads, report, &(reporting){&pool, &r});
+    tl_pool_free(&pool); /* what follows needs less memory than it had */
     for (tl_result *one = r.best; error == TLNMF_OK && one != NULL; one = one->other) {
+        error = tl_result_finish(ctx, used, one);
         one->info.columns = used->T;
         one->info.wall_seconds = tl_wall_seconds() - wall + tl_checkpoint_wall(pool.checkpoint);
         one->info.cpu_seconds = tl_cpu_seconds() - cpu + tl_checkpoint_cpu(pool.checkpoint);
     }
-    tl_pool_free(&pool);
     tlnmf_data_free(trimmed);
     tl_result_free(r.other);
     if (error != TLNMF_OK)
