@@ -24,8 +24,8 @@ static int64_t hash_data(const tlnmf_data *data)
 {
     uint64_t h = hash(0xcbf29ce484222325u, data->R, data->M * data->T);
     h = hash(h, data->offset, data->N + 1);
-    if (data->weighted)
-        h = hash(h, data->weight, data->N);
+    if (data->B != NULL) /* weights of frames and entries */
+        h = hash(h, data->B, data->M * data->N);
     return (int64_t)h;
 }
 
