@@ -320,14 +320,15 @@ static tlnmf_error evaluate_alone(void *arg)
 {
     evaluation *v = arg;
     tl_engine *e;
-    TRY(tl_engine_cpu.create(v->ctx, &(tl_engine_spec){.model = v->model}, &e));
+    TRY(tl_engine_of(NULL)->create(v->ctx, &(tl_engine_spec){.model = v->model}, &e));
     tl_engine_load(e, v->point->Phi, v->point->W, v->point->H);
     tl_values all = tl_engine_values(e, TL_C | TL_L | TL_I);
     *v->values = (tl_point_values){all.C, all.L, all.I};
     if (v->Ganti != NULL)
         tl_engine_gradient(e, TL_C, v->Ganti);
+    tlnmf_error error = tl_engine_error(v->ctx, e, "the evaluation");
     e->ops->free(e);
-    return TLNMF_OK;
+    return error;
 }
 
 tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_point *point,

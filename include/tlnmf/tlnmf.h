@@ -178,6 +178,8 @@ TLNMF_API tlnmf_error tlnmf_set_array(tlnmf_ctx *ctx, tlnmf_record *record, cons
 /* Adds an array of zeros that belongs to the record. Fill it in through *x: this saves a copy. */
 TLNMF_API tlnmf_error tlnmf_new_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
                                       int32_t rank, const int64_t *shape, double **x);
+/* Takes a value out, if it is there. Names after it move up by one index. */
+TLNMF_API void tlnmf_record_remove(tlnmf_record *record, const char *name);
 
 /* A record as bytes and back, the same on every machine, with a checksum. On entry *size is the
  * capacity of `bytes_or_null`, on return the number of bytes of the record. If `bytes_or_null` is

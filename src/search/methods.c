@@ -3,7 +3,7 @@
 #include "search/checkpoint.h"
 #include "search/hop.h"
 #include "search/pool.h"
-#include "solve/descent.h"
+#include "solve/solver.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,7 +34,6 @@ static tlnmf_error polish(void *arg)
     if (finished)
         return TLNMF_OK;
     tl_run run = {.opt = opt,
-                  .fault = &w->engine->fault,
                   .monitor = &p->pool->monitor,
                   .start = best->info.best_start,
                   .newton = opt->newton != 0,
@@ -46,7 +45,6 @@ static tlnmf_error polish(void *arg)
     tl_result_load(best, w->engine);
     tl_descent how = tl_descent_of(w->engine, opt, TL_ALL, opt->J);
     tl_descend(w->engine, &how, &run);
-    TRY(tl_pool_fault(p->pool->ctx, w->engine, run.start));
     tl_checkpoint_before(checkpoint);
     tl_result_store(best, w->engine, tl_engine_values(w->engine, TL_C | TL_L | TL_I));
     best->info.outcome = (int32_t)run.outcome;
@@ -54,6 +52,7 @@ static tlnmf_error polish(void *arg)
     best->trace_length = run.trace_length;
     w->transform_seconds += run.transform_seconds;
     tl_checkpoint_leave(checkpoint, 0);
+    TRY(tl_engine_error(p->pool->ctx, w->engine, "the end of the best start"));
     return tl_checkpoint_end(checkpoint);
 }
 
@@ -251,7 +250,7 @@ static tlnmf_error create_results(const tl_pool *pool, results *r)
     return tl_result_create(pool->ctx, pool->data, pool->opt, K, capacity, &r->other);
 }
 
-static void measure(tl_pool *pool, tl_goal goal, tl_result *result)
+static tlnmf_error measure(tl_pool *pool, tl_goal goal, tl_result *result)
 {
     result->info.columns = pool->data->T;
     tl_result_measure(result, goal, pool->opt, &pool->monitor, pool->worker[0].engine);
@@ -261,6 +260,7 @@ static void measure(tl_pool *pool, tl_goal goal, tl_result *result)
     }
     if (tl_pool_stopped(pool)) /* of the search as a whole, whichever start was kept */
         result->info.outcome = atomic_load(&pool->monitor.stop);
+    return tl_engine_error(pool->ctx, pool->worker[0].engine, "the measures of the result");
 }
 
 typedef struct reporting {
@@ -278,11 +278,11 @@ static tlnmf_error report(void *arg)
     tl_result *tl = is_tl ? r->best : r->other, *jd = is_tl ? r->other : r->best;
     if (r->other != NULL && (is_tl || pool->opt->exchange))
         tl_result_compare(&r->best->info, &tl->info, &jd->info);
-    measure(pool, r->goal, r->best);
+    TRY(measure(pool, r->goal, r->best));
     if (!pool->opt->exchange || r->other == NULL)
         return TLNMF_OK;
     tl_result_compare(&r->other->info, &tl->info, &jd->info);
-    measure(pool, is_tl ? TL_GOAL_JD : TL_GOAL_TL, r->other);
+    TRY(measure(pool, is_tl ? TL_GOAL_JD : TL_GOAL_TL, r->other));
     r->best->other = r->other;
     r->other = NULL;
     return TLNMF_OK;
@@ -303,12 +303,14 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **ou
         error = method_of(task)(&pool, &r);
     if (error == TLNMF_OK)
         error = tl_with_threads(pool.plan.blas_threads, report, &(reporting){&pool, &r});
+    wall -= tl_checkpoint_wall(pool.checkpoint); /* before this process */
+    cpu -= tl_checkpoint_cpu(pool.checkpoint);
     tl_pool_free(&pool); /* what follows needs less memory than it had */
     for (tl_result *one = r.best; error == TLNMF_OK && one != NULL; one = one->other) {
         error = tl_result_finish(ctx, used, one);
         one->info.columns = used->T;
-        one->info.wall_seconds = tl_wall_seconds() - wall + tl_checkpoint_wall(pool.checkpoint);
-        one->info.cpu_seconds = tl_cpu_seconds() - cpu + tl_checkpoint_cpu(pool.checkpoint);
+        one->info.wall_seconds = tl_wall_seconds() - wall;
+        one->info.cpu_seconds = tl_cpu_seconds() - cpu;
     }
     tlnmf_data_free(trimmed);
     tl_result_free(r.other);

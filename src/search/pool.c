@@ -154,19 +154,10 @@ static tlnmf_error go_to_start(const tl_pool *pool, const tl_batch *b, tl_worker
     return TLNMF_OK;
 }
 
-tlnmf_error tl_pool_fault(tlnmf_ctx *ctx, const tl_engine *e, int64_t start)
-{
-    if (e->fault == TLNMF_OK)
-        return TLNMF_OK;
-    return tl_fail(ctx, e->fault, "start %lld: the engine %s: %s", (long long)start + 1,
-                   e->ops->name, e->why);
-}
-
 static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int64_t p)
 {
     tl_engine *e = w->engine;
     tl_run run = {.opt = b->quick ? &pool->quick : pool->opt,
-                  .fault = &e->fault,
                   .monitor = &pool->monitor,
                   .start = p,
                   .roams = p < pool->plan.P && tl_starts_draw_Phi(&pool->starts),
@@ -183,7 +174,6 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
         pool->solver->jd(e, &run);
     if (b->job == TL_JOB_JD_NMF)
         nmf_at_jd(pool->solver, e, &run);
-    TRY(tl_pool_fault(&w->ctx, e, p));
     if (b->job == TL_JOB_TL && run.roams && pool->plan.hops > 0)
         tl_hop_search(pool->plan.hops, &w->hop, pool->solver, e, &run, pool->opt->seed);
     if (b->job != TL_JOB_NMF)         /* NMF does not move Phi */
@@ -191,6 +181,7 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
     if (b->keep != NULL)
         tl_shelf_put(b->keep, p - b->first, e);
     tl_values values = tl_engine_values(e, TL_C | TL_L | TL_I);
+    TRY(tl_engine_error(&w->ctx, e, "a start"));
     if (!tl_engine_inspect(e, NULL, NULL) || (e->K > 0 && !isfinite(values.C)))
         return tl_fail(&w->ctx, TLNMF_ERR_NUMERIC, "start %lld ended with C = %g, L = %g",
                        (long long)p + 1, values.C, values.L);

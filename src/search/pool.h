@@ -57,9 +57,6 @@ typedef struct tl_batch {
 
 tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *batch);
 
-/* The fault of the engine, if it has one. */
-tlnmf_error tl_pool_fault(tlnmf_ctx *ctx, const tl_engine *e, int64_t start);
-
 /* Whether the callback or the deadline has ended all runs. */
 bool tl_pool_stopped(tl_pool *pool);
 

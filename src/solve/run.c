@@ -64,10 +64,10 @@ static bool is_replayed(const tl_monitor *monitor)
     return monitor->pause != NULL && monitor->pause(monitor->pause_user, false);
 }
 
-bool tl_run_interrupted(tl_run *run, tl_stage stage)
+bool tl_run_interrupted(const tl_engine *e, tl_run *run, tl_stage stage)
 {
     tl_monitor *monitor = run->monitor;
-    if (run->fault != NULL && *run->fault != TLNMF_OK)
+    if (e->fault != TLNMF_OK)
         return true;
     if (monitor == NULL || is_replayed(monitor))
         return false;
