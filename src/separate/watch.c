@@ -27,7 +27,7 @@ void tl_watch_report(tl_watch *watch, tl_stage stage, int64_t done, int64_t plan
 
 int tl_separate_threads(int64_t threads)
 {
-    return tl_thread_count(threads);
+    return tl_threads_possible(tl_thread_count(threads));
 }
 
 tlnmf_error tl_separate_on_threads(int64_t threads, tlnmf_error (*work)(void *job), void *job)
