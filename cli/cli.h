@@ -47,6 +47,7 @@ typedef struct cli_command {
     const char *notes;       /* what --help says after the examples; or NULL */
     const cli_option *options, *shared; /* its own options, and those that several commands share */
     size_t option_count, shared_count;
+    bool shares;               /* several processes share its work; else the first does it alone */
     const cli_rename *renamed; /* options of earlier versions; ends with a NULL name; or NULL */
     int (*run)(int argc, char **argv);
 } cli_command;
@@ -62,6 +63,7 @@ typedef struct cli_call {
     const char *given[CLI_OPTIONS_MAX]; /* the library's options that were given */
     int given_count;
     const char *transform_file; /* --transform with something that is not a name */
+    tlnmf_sums *machines;       /* the processes that share the work; NULL: this one alone */
     const char *subject;        /* the file that the library's warnings are about; or NULL */
 } cli_call;
 
@@ -73,6 +75,30 @@ typedef struct cli_common {
     const char *output, *force, *json, *quiet, *verbose, *checkpoint, *every, *resume;
 } cli_common;
 extern cli_common cli_common_values;
+
+/* The program, but for `main`: mpi/ has one of its own. */
+int cli_main(int argc, char **argv);
+
+/* ---- several machines (common/machines.c) ---------------------------------------------------- */
+
+/* The processes that run this command together. mpi/ sets it before cli_main(); the program alone
+ * is one of one. Only the first prints and writes. */
+typedef struct cli_machines {
+    int32_t size, rank;
+    tlnmf_sum sum;
+    tlnmf_broadcast broadcast;
+    void *user;
+} cli_machines;
+extern cli_machines cli_machines_values;
+
+bool cli_is_first(void);
+/* Tells the context of the call about the other processes. */
+tlnmf_error cli_join(cli_call *call);
+/* The code of the first process that has one other than 0; its message is printed by the first
+ * process. All processes call this at the same places. */
+int cli_agree(int code);
+/* Keeps a line for cli_agree(). */
+void cli_keep_message(const char *line);
 
 /* ---- arguments (common/arguments.c) ---------------------------------------------------------- */
 

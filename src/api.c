@@ -132,27 +132,28 @@ static tlnmf_error prepare(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_sett
                                         : prepare_fit(ctx, data, settings, t);
 }
 
-/* Completes the task, which has its start, callback and checkpoints, and searches. */
-static tlnmf_error search(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
-                          tl_search_task *search_task, tl_result **out)
+/* Checks the settings, then searches with what `how` says beside them. */
+static tlnmf_error check_and_search(tlnmf_ctx *ctx, const tl_settings *settings,
+                                    const tl_search_task *how, tl_result **out)
 {
     task t;
+    tl_search_task search = *how;
     *out = NULL;
-    TRY(prepare(ctx, data, settings, &t));
-    warn_of_triviality(ctx, data);
-    warn_of_noise(ctx, data, t.eps);
-    search_task->goal = t.goal;
-    search_task->data = data;
-    search_task->opt = &t.opt;
-    search_task->eps = t.eps;
-    return tl_search(ctx, search_task, out);
+    TRY(tl_sums_agree(ctx, how->machines, prepare(ctx, how->data, settings, &t)));
+    warn_of_triviality(ctx, how->data);
+    warn_of_noise(ctx, how->data, t.eps);
+    search.goal = t.goal;
+    search.opt = &t.opt;
+    search.eps = t.eps;
+    return tl_search(ctx, &search, out);
 }
 
 tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                    const tl_start *start, tl_callback callback, void *user, tl_result **out)
 {
-    tl_search_task inner = {.start = start, .callback = callback, .user = user};
-    return search(ctx, data, settings, &inner, out);
+    return check_and_search(
+        ctx, settings,
+        &(tl_search_task){.data = data, .start = start, .callback = callback, .user = user}, out);
 }
 
 /* ---- starts ---------------------------------------------------------------------------------- */
@@ -210,15 +211,21 @@ static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings
     TL_NEED(ctx, data);
     TL_NEED(ctx, settings);
     TRY(tl_settings_need(ctx, settings, wanted));
-    TRY(read_start(ctx, data, settings, start_record, &start));
-    TRY(tl_reporter_create(ctx, &reporter));
-    tl_search_task outer = {.start = start_record == NULL ? NULL : &start,
-                            .callback = tl_reporter_callback(&reporter),
-                            .user = &reporter,
-                            .keeping = &ctx->keeping};
-    tlnmf_error error = search(ctx, data, settings, &outer, &result);
+    TRY(tl_sums_agree(ctx, ctx->starts, read_start(ctx, data, settings, start_record, &start)));
+    tlnmf_error error = tl_sums_agree(ctx, ctx->starts, tl_reporter_create(ctx, &reporter));
+    tl_search_task how = {.data = data,
+                          .start = start_record == NULL ? NULL : &start,
+                          .callback = tl_reporter_callback(&reporter),
+                          .user = &reporter,
+                          .machines = ctx->starts,
+                          .keeping = &ctx->keeping};
+    if (error == TLNMF_OK)
+        error = check_and_search(ctx, settings, &how, &result);
     tl_reporter_free(&reporter);
-    return error == TLNMF_OK ? tl_model_record(ctx, settings, result, model) : error;
+    if (error != TLNMF_OK)
+        return error;
+    error = tl_sums_agree(ctx, ctx->starts, tl_model_record(ctx, settings, result, model));
+    return tl_record_keep_if(error, model);
 }
 
 /* Phi P and back Phi' of a diagonalisation of whitened data. */
@@ -247,6 +254,7 @@ static tlnmf_error diagonalise_whitened(tlnmf_ctx *ctx, const tlnmf_data *data,
     tl_slot table[] = {TL_SLOT(P, M * M), TL_SLOT(back, M * M)};
     TRY(TL_ARENA(ctx, "whitening", table, &block));
     tlnmf_error error = tl_data_whiten(ctx, data, P, back, &white);
+    error = tl_sums_agree(ctx, ctx->starts, error);
     if (error == TLNMF_OK)
         error = fit(ctx, white, settings, start, TL_TASK_JD, model);
     if (error == TLNMF_OK)

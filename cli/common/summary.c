@@ -274,6 +274,8 @@ int cli_finish(const cli_call *call, const cli_result *given, bool strict)
 {
     cli_result r = *given;
     char partial[CLI_PATH];
+    if (!cli_is_first())
+        return exit_for(r.model, strict);
     cli_progress_clear();
     tlnmf_error error = drop_times(call, r.model);
     /* What a cancelled run has reached replaces nothing. */

@@ -31,6 +31,7 @@ struct tlnmf_ctx {
     tlnmf_callback callback;
     void *callback_user;
     tl_keeping keeping;
+    tlnmf_sums *starts; /* the machines that share out starts; NULL: one machine */
     char message[TL_MESSAGE];
 };
 

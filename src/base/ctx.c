@@ -97,6 +97,12 @@ void tlnmf_ctx_set_resume(tlnmf_ctx *ctx, const tlnmf_record *state)
         ctx->keeping.resume = state;
 }
 
+void tlnmf_ctx_share_starts(tlnmf_ctx *ctx, tlnmf_sums *sums)
+{
+    if (ctx != NULL)
+        ctx->starts = sums;
+}
+
 int tlnmf_stop_flag(const tlnmf_record *progress, void *user)
 {
     const volatile int32_t *flag = user; /* another thread or a signal handler sets it */

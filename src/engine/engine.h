@@ -15,7 +15,7 @@
 #define TLNMF_ENGINE_ENGINE_H
 
 #include "base/bytes.h"
-#include "engine/sums.h"
+#include "base/sums.h"
 #include "linalg/linalg.h"
 #include "model/model.h"
 

@@ -3,6 +3,7 @@
 #include "search/checkpoint.h"
 #include "search/hop.h"
 #include "search/pool.h"
+#include "search/share.h"
 #include "solve/solver.h"
 
 #include <math.h>
@@ -69,9 +70,13 @@ static tlnmf_error search_tl(tl_pool *pool, results *r)
     TRY(tl_pool_run(
         pool,
         &(tl_batch){.job = TL_JOB_TL, .count = pool->plan.P, .best = r->best, .quick = quick}));
-    if ((quick || opt->newton) && !tl_pool_stopped(pool))
-        return tl_with_threads(pool->plan.blas_threads, polish, &(polishing){pool, r->best});
-    return TLNMF_OK;
+    if (!(quick || opt->newton) || tl_pool_stopped(pool))
+        return TLNMF_OK;
+    tlnmf_error error = TLNMF_OK;
+    if (pool->machines == NULL || pool->machines->rank == 0)
+        error = tl_with_threads(pool->plan.blas_threads, polish, &(polishing){pool, r->best});
+    tl_share_result(pool, r->best);
+    return tl_sums_agree(pool->ctx, pool->machines, error);
 }
 
 /* ---- JD+NMF ---------------------------------------------------------------------------------- */
@@ -111,8 +116,9 @@ static tlnmf_error search_jd(tl_pool *pool, results *r)
 {
     int64_t P = pool->plan.P;
     tl_result *jd;
-    TRY(create_jd(pool, &jd));
-    tlnmf_error error = tl_pool_run(pool, &(tl_batch){.job = TL_JOB_JD, .count = P, .best = jd});
+    tlnmf_error error = tl_sums_agree(pool->ctx, pool->machines, create_jd(pool, &jd));
+    if (error == TLNMF_OK)
+        error = tl_pool_run(pool, &(tl_batch){.job = TL_JOB_JD, .count = P, .best = jd});
     if (error == TLNMF_OK)
         error = nmf_after_jd(pool, jd, NULL, P, r->best);
     tl_result_free(jd);
@@ -175,6 +181,7 @@ static tlnmf_error search_exchange(tl_pool *pool, results *r)
         error = tl_shelf_create(pool->ctx, pool->data, K, P, &x.from_jd);
     if (error == TLNMF_OK)
         error = create_jd(pool, &x.jd);
+    error = tl_sums_agree(pool->ctx, pool->machines, error);
     if (error == TLNMF_OK)
         error = exchange(pool, &x, is_tl ? r->best : r->other, is_tl ? r->other : r->best);
     tl_result_free(x.jd);
@@ -193,7 +200,7 @@ static tlnmf_error search_jd_in_half(tl_pool *pool, results *r)
     tlnmf_error error = search_jd(pool, r);
     monitor->deadline = end;
     int time = TLNMF_TIME;
-    if (tl_wall_seconds() < end)
+    if (!tl_share_any(pool, tl_wall_seconds() >= end))
         atomic_compare_exchange_strong(&monitor->stop, &time, TLNMF_NOT_RUN);
     return error;
 }
@@ -288,17 +295,34 @@ static tlnmf_error report(void *arg)
     return TLNMF_OK;
 }
 
+/* The time that all machines have spent. */
+static void add_seconds(tl_sums *machines, tl_info *info)
+{
+    double spent[] = {info->cpu_seconds, info->nmf_seconds, info->transform_seconds};
+    tl_sums_add(machines, spent, sizeof spent / sizeof *spent);
+    info->cpu_seconds = spent[0];
+    info->nmf_seconds = spent[1];
+    info->transform_seconds = spent[2];
+}
+
 tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **out)
 {
     double wall = tl_wall_seconds(), cpu = tl_cpu_seconds();
     tlnmf_data *trimmed;
     tl_pool pool;
     results r = {.goal = task->goal};
-    TRY(tl_data_trim(ctx, task->data, task->eps, &trimmed));
+    *out = NULL;
+    tlnmf_error error = tl_data_trim(ctx, task->data, task->eps, &trimmed);
+    error = tl_sums_agree(ctx, task->machines, error);
+    if (error != TLNMF_OK) {
+        tlnmf_data_free(trimmed);
+        return error;
+    }
     const tlnmf_data *used = trimmed != NULL ? trimmed : task->data;
-    tlnmf_error error = tl_pool_create(ctx, task, used, &pool);
+    error = tl_pool_create(ctx, task, used, &pool);
     if (error == TLNMF_OK)
         error = create_results(&pool, &r);
+    error = tl_sums_agree(ctx, task->machines, error);
     if (error == TLNMF_OK)
         error = method_of(task)(&pool, &r);
     if (error == TLNMF_OK)
@@ -307,10 +331,11 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **ou
     cpu -= tl_checkpoint_cpu(pool.checkpoint);
     tl_pool_free(&pool); /* what follows needs less memory than it had */
     for (tl_result *one = r.best; error == TLNMF_OK && one != NULL; one = one->other) {
-        error = tl_result_finish(ctx, used, one);
+        error = tl_sums_agree(ctx, task->machines, tl_result_finish(ctx, used, one));
         one->info.columns = used->T;
         one->info.wall_seconds = tl_wall_seconds() - wall;
         one->info.cpu_seconds = tl_cpu_seconds() - cpu;
+        add_seconds(task->machines, &one->info);
     }
     tlnmf_data_free(trimmed);
     tl_result_free(r.other);

@@ -2,6 +2,7 @@
 #include "search/pool.h"
 #include "search/checkpoint.h"
 #include "search/hop.h"
+#include "search/share.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,6 +31,7 @@ tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tln
 {
     const tl_settings *opt = task->opt;
     *pool = (tl_pool){.ctx = ctx,
+                      .machines = task->machines,
                       .data = data,
                       .opt = opt,
                       .quick = *opt,
@@ -65,7 +67,7 @@ void tl_pool_free(tl_pool *pool)
 
 /* ---- one start ------------------------------------------------------------------------------- */
 
-static double score_of(tl_job job, tl_values values)
+double tl_score_of(tl_job job, tl_values values)
 {
     switch (job) {
     case TL_JOB_TL:
@@ -84,8 +86,8 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
     tl_result *best = b->best;
     omp_set_lock(&pool->monitor.lock);
     tl_checkpoint_before(pool->checkpoint);
-    double old = score_of(b->job, (tl_values){best->info.C, best->info.L, best->info.I});
-    double score = score_of(b->job, values);
+    double old = tl_score_of(b->job, (tl_values){best->info.C, best->info.L, best->info.I});
+    double score = tl_score_of(b->job, values);
     bool better = best->info.best_start < 0 || score < old ||
                   (score == old && run->start < best->info.best_start);
     if (better) {
@@ -99,7 +101,7 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
     }
     static const char *const names[] = {"TL-NMF", "JD", "JD+NMF", "NMF"};
     static const char *const scores[] = {"C", "L", "L",
-                                         "I"}; /* the value that score_of() returns */
+                                         "I"}; /* the value that tl_score_of() returns */
     long long start = run->start + 1, iterations = run->iterations;
     tl_log(pool->ctx, TLNMF_LOG_INFO, "%s from start %lld: %s = %.12g, %s after %lld iterations%s",
            names[b->job], start, scores[b->job], score, tlnmf_outcome_name(run->outcome),
@@ -215,6 +217,7 @@ tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)
     int team = (int)tl_min(pool->plan.workers, b->count);
     /* With many starts, BLAS uses one thread in each. */
     int inner = b->count > 1 ? 1 : pool->plan.blas_threads;
+    int64_t before = b->best->info.best_start;
     tlnmf_error failed = TLNMF_OK;
     bool finished;
     TRY(tl_checkpoint_begin(pool->checkpoint, b->first, b->count, b->best, b->keep, &finished));
@@ -226,7 +229,8 @@ tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)
         tl_worker *w = &pool->worker[omp_get_thread_num()];
 #pragma omp for schedule(dynamic, 1)
         for (int64_t i = 0; i < b->count; i++) {
-            if (tl_checkpoint_has(pool->checkpoint, b->first + i) || skip(pool, b))
+            if (!tl_share_has(pool, b, b->first + i) ||
+                tl_checkpoint_has(pool->checkpoint, b->first + i) || skip(pool, b))
                 continue;
             tlnmf_error error = run_start(pool, b, w, b->first + i);
             tl_checkpoint_leave(pool->checkpoint, (int)(w - pool->worker));
@@ -238,5 +242,7 @@ tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)
             }
         }
     }
-    return failed == TLNMF_OK ? tl_checkpoint_end(pool->checkpoint) : failed;
+    if (failed == TLNMF_OK)
+        failed = tl_checkpoint_end(pool->checkpoint);
+    return tl_share_batch(pool, b, before, failed);
 }
