@@ -43,7 +43,7 @@ static int concerns(int fd)
 static int judge(void)
 {
     int number = atomic_fetch_add(&calls, 1) + 1;
-    if (number != atoi(setting("FAULT_AT")))
+    if (number != strtol(setting("FAULT_AT"), NULL, 10))
         return 0;
     const char *how = setting("FAULT_ERROR");
     if (strcmp(how, "SHORT") == 0)
