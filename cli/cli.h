@@ -230,6 +230,11 @@ int cli_checkpoint_check(const cli_call *call, const char *output);
 /* The call's context saves a fit of these data, and goes on from a checkpoint if --resume says so.
  */
 int cli_checkpoint_begin(const cli_call *call, const tlnmf_data *data);
+/* For a command that keeps something else: reads the checkpoint if --resume says so (NULL: there is
+ * none), replaces it; and how many seconds of work are worth one. */
+int cli_checkpoint_read(const cli_call *call, tlnmf_record **state);
+void cli_checkpoint_write(const tlnmf_record *state);
+double cli_checkpoint_every(void);
 /* The command ends with this code: a run that is done leaves no checkpoint. */
 void cli_checkpoint_end(const cli_call *call, int code);
 

@@ -15,18 +15,31 @@ static struct {
     char path[CLI_PATH]; /* "": no checkpoints */
     tlnmf_ctx *ctx;      /* the call's own is busy while the run is saved */
     tlnmf_record *state; /* to go on from */
+    double every;        /* seconds */
     bool warned;
 } kept;
 
-static int save(const tlnmf_record *state, void *user)
+void cli_checkpoint_write(const tlnmf_record *state)
 {
-    (void)user;
+    if (kept.path[0] == '\0' || (kept.ctx == NULL && tlnmf_ctx_create(&kept.ctx) != TLNMF_OK))
+        return;
     if (tlnmf_io_write_record(kept.ctx, kept.path, state) != TLNMF_OK && !kept.warned) {
         cli_progress_clear();
         cli_warn(kept.command, "no checkpoint: %s", tlnmf_message(kept.ctx));
         kept.warned = true;
     }
+}
+
+static int save(const tlnmf_record *state, void *user)
+{
+    (void)user;
+    cli_checkpoint_write(state);
     return 0; /* the next may succeed */
+}
+
+double cli_checkpoint_every(void)
+{
+    return kept.every;
 }
 
 /* The default is beside the output: model.h5.checkpoint. False if there is none: what goes to a
@@ -39,9 +52,12 @@ static bool choose_path(const char *output)
     if (given != NULL)
         return snprintf(kept.path, sizeof kept.path, "%s", given) < CLI_PATH;
     if (output == NULL || strcmp(output, "-") == 0 ||
-        (stat(output, &status) == 0 && !S_ISREG(status.st_mode)))
+        (stat(output, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)))
         return false;
-    if (snprintf(kept.path, sizeof kept.path, "%s.checkpoint", output) < CLI_PATH)
+    size_t length = strlen(output);
+    while (length > 1 && output[length - 1] == '/') /* a folder */
+        length--;
+    if (snprintf(kept.path, sizeof kept.path, "%.*s.checkpoint", (int)length, output) < CLI_PATH)
         return true;
     kept.path[0] = '\0';
     return false;
@@ -65,15 +81,16 @@ static int check_present(const cli_call *call)
     return EXIT_DONE;
 }
 
-static int read_state(const cli_call *call)
+int cli_checkpoint_read(const cli_call *call, tlnmf_record **state)
 {
+    *state = NULL;
     if (cli_common_values.resume == NULL)
         return EXIT_DONE;
     if (access(kept.path, F_OK) != 0 && errno == ENOENT) {
         cli_say(call->command, "%s: no checkpoint yet, the run begins anew", kept.path);
         return EXIT_DONE;
     }
-    tlnmf_error error = tlnmf_io_read_record(call->ctx, kept.path, &kept.state);
+    tlnmf_error error = tlnmf_io_read_record(call->ctx, kept.path, state);
     return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, NULL);
 }
 
@@ -85,6 +102,7 @@ int cli_checkpoint_check(const cli_call *call, const char *output)
         return EXIT_USAGE;
     memset(&kept, 0, sizeof kept);
     kept.command = call->command;
+    kept.every = every;
     if (!choose_path(output)) {
         if (given->checkpoint != NULL || given->resume != NULL || given->every != NULL)
             return cli_fail(call->command, EXIT_USAGE, "--checkpoint FILE is needed: where to");
@@ -111,16 +129,14 @@ static void leave_out_if_large(const cli_call *call, const tlnmf_data *data)
 
 int cli_checkpoint_begin(const cli_call *call, const tlnmf_data *data)
 {
-    double every;
     if (kept.path[0] == '\0')
         return EXIT_DONE;
-    (void)cli_number(call->command, "every", cli_common_values.every, 0.0, 1e9, USUAL, &every);
     if (tlnmf_ctx_create(&kept.ctx) != TLNMF_OK)
         return cli_fail(call->command, EXIT_INTERNAL, "no memory");
-    int code = read_state(call);
+    int code = cli_checkpoint_read(call, &kept.state);
     if (code != EXIT_DONE)
         return code;
-    tlnmf_ctx_set_checkpoint(call->ctx, every, save, NULL);
+    tlnmf_ctx_set_checkpoint(call->ctx, kept.every, save, NULL);
     tlnmf_ctx_set_resume(call->ctx, kept.state);
     leave_out_if_large(call, data);
     return EXIT_DONE;

@@ -103,6 +103,9 @@ double tl_cpu_seconds(void); /* of the process, all threads */
 tlnmf_error tl_with_threads(int threads, tlnmf_error (*work)(void *arg), void *arg);
 /* The number of threads that settings ask for; 0: as many as there are. */
 int tl_thread_count(int64_t wanted);
+/* How many of these threads, the caller's included, can be created now. OpenMP's runtime ends the
+ * process where a thread cannot be created (ulimit -u, a stack that is too small). */
+int tl_threads_possible(int wanted);
 
 /* ---- hot loops ------------------------------------------------------------------------------- */
 

@@ -29,6 +29,9 @@ tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goa
     plan.trace_capacity = opt->trace ? trace_rows(opt, goal) : 0;
     plan.blas_threads = opt->starts == 1 && product_flops(data) >= WORTH_THREADS ? threads : 1;
     tl_plan_engine(&plan, opt, NULL);
+    int possible = tl_threads_possible((int)tl_max(plan.workers, plan.blas_threads));
+    plan.workers = (int)tl_min(plan.workers, possible);
+    plan.blas_threads = (int)tl_min(plan.blas_threads, possible);
     return plan;
 }
 
