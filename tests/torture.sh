@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # The long tests: `make torture`. Each line of the result is one of docs/reliability.md.
-#   tests/torture.sh BUILD [PART...]      parts: resume faults mutants fuzz limits kills disks
+#   tests/torture.sh BUILD [PART...]      parts: resume states hosts extremes faults mutants fuzz limits kills disks
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(realpath -e -- "$1") || exit 2
 shift
-[ $# -gt 0 ] || set -- resume faults mutants fuzz limits kills disks
+[ $# -gt 0 ] || set -- resume states hosts extremes faults mutants fuzz limits kills disks
 program=$build/tlnmf
 work=$(mktemp -d) || exit 2
 trap 'umount "$work/disk" 2>/dev/null; rm -rf "$work"' EXIT
@@ -55,6 +55,22 @@ resume()
     done
     echo "resume: $checkpoints of $all went on from a checkpoint"
     report "resume" $good "$all"
+}
+
+# More states of each kind of fit; 1000 solves on 32 threads; 10,000 extreme problems.
+states()
+{
+    if "$build/tests/unit_search_checkpoint" 40; then report "states" 1 1; else report "states" 0 1; fi
+}
+
+hosts()
+{
+    if "$build/tests/unit_api_host" 32; then report "hosts" 1 1; else report "hosts" 0 1; fi
+}
+
+extremes()
+{
+    if "$build/tests/extremes" 10000; then report "extremes" 10000 10000; else report "extremes" 0 10000; fi
 }
 
 # Every write, sync, reservation and rename of every command fails in turn.
