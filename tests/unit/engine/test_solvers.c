@@ -1,11 +1,35 @@
 /* Whole solvers on the engine of plain loops: the same traces as on the cpu engine. */
-#include "unit/engine/fits.h"
+#include "support.h"
+
+#include "search/search.h"
+
+typedef struct problem {
+    tlnmf_ctx *ctx;
+    tlnmf_data *data;
+    tl_settings opt;
+    double eps;
+} problem;
+
+/* The paper's Gaussian data at S = 10. */
+static problem gcm(void)
+{
+    enum { S = 10, M = 10, N = 50, K = 5 };
+    problem p = {.ctx = new_ctx(), .eps = 1e-8};
+    double *Y = new_doubles(S * M * N);
+    simulate_gcm(p.ctx, (gcm_recipe){S, M, N, K, 2020, 100, TL_STREAM_NUMPY}, Y, NULL, NULL);
+    p.data = data_of(p.ctx, Y, S, M, N);
+    free(Y);
+    p.opt = fit_settings(K);
+    p.opt.seed = 2021;
+    p.opt.stream = TL_STREAM_NUMPY;
+    return p;
+}
 
 /* White noise, 12 x 9, one realisation. */
-static fit noise(void)
+static problem noise(void)
 {
     enum { M = 12, N = 9, K = 3 };
-    fit p = {.ctx = new_ctx(), .eps = 0.01};
+    problem p = {.ctx = new_ctx(), .eps = 0.01};
     tl_rng rng;
     tl_rng_seed(&rng, TL_STREAM_OWN, 12, 9);
     double *Y = new_normals(&rng, M * N);
@@ -15,43 +39,86 @@ static fit noise(void)
     return p;
 }
 
-/* What is reported at the end, too. */
-static void compare_measures(fit *p, tl_goal goal)
+static void destroy(problem *p)
 {
+    tlnmf_data_free(p->data);
+    tlnmf_ctx_free(p->ctx);
+}
+
+static tl_result *run(problem *p, tl_goal goal, const tl_engine_ops *engine)
+{
+    tl_result *result;
+    tl_search_task task = {
+        .goal = goal, .data = p->data, .opt = &p->opt, .eps = p->eps, .engine = engine};
+    assert_ok(p->ctx, tl_search(p->ctx, &task, &result));
+    return result;
+}
+
+/* Equal, or both not known. */
+static void assert_same(const char *what, int64_t i, double a, double b, double size)
+{
+    if (isnan(a) && isnan(b))
+        return;
+    if (!(fabs(a - b) <= 1e-9 * size))
+        fail_msg("%s: row %lld is %.17g on the cpu, %.17g by plain loops", what, (long long)i, a,
+                 b);
+}
+
+static void compare(problem *p, tl_goal goal, tl_algorithm solver, int64_t J)
+{
+    static const char *const goals[] = {"TL", "JD", "NMF"};
+    p->opt.solver = (int32_t)solver;
+    p->opt.J = J;
+    p->opt.tol = p->opt.grad_tol = 0.0; /* all iterations */
+    p->opt.trace = 1;
+    p->opt.hops = 0;
     tl_result *cpu = run(p, goal, NULL), *naive = run(p, goal, &tl_engine_naive);
+    assert_int_equal(cpu->trace_length, naive->trace_length);
+    assert_true(cpu->trace_length >= J);
+    assert_int_equal(cpu->info.outcome, naive->info.outcome);
+    for (int64_t i = 0; i < cpu->trace_length; i++) {
+        const tl_trace_row *a = &cpu->trace[i], *b = &naive->trace[i];
+        double size = isnan(a->C) ? fabs(a->L) : fabs(a->C);
+        assert_int_equal(a->stage, b->stage);
+        assert_int_equal(a->iteration, b->iteration);
+        assert_same(goals[goal], i, a->C, b->C, size);
+        assert_same(goals[goal], i, a->L, b->L, size);
+        assert_same(goals[goal], i, a->I, b->I, size);
+    }
     double size = fabs(cpu->info.C);
-    assert_int_equal(cpu->info.iterations, naive->info.iterations);
-    assert_same("L", -1, cpu->info.L, naive->info.L, size);
-    assert_same("I", -1, cpu->info.I, naive->info.I, size);
+    assert_same(goals[goal], J, cpu->info.C, naive->info.C, size);
+    assert_same(goals[goal], J, cpu->info.L, naive->info.L, size);
+    assert_same(goals[goal], J, cpu->info.I, naive->info.I, size);
     assert_near(cpu->info.gradient_norm, naive->info.gradient_norm, 1e-6);
     tl_result_free(cpu);
     tl_result_free(naive);
 }
 
-static void measures_are_the_same(void **state)
+/* Rounding differs from the first iteration on, by 1e-15, and a path may make more and more of
+ * that. With the paper's solvers the traces stay within 1e-9 for over 200 iterations, with the fast
+ * TL-NMF for 140, NMF for 190; the fast JD is at its minimum after 60, where rounding decides when
+ * a line search finds nothing more. The numbers below stay well inside. */
+static void compare_all(problem p)
 {
-    (void)state;
-    fit p[] = {gcm(10), noise()};
-    for (int i = 0; i < 2; i++) {
-        p[i].opt.J = 40;
-        p[i].opt.tol = p[i].opt.grad_tol = 0.0;
-        p[i].opt.hops = 0;
-        for (int goal = TL_GOAL_TL; goal <= TL_GOAL_NMF; goal++)
-            compare_measures(&p[i], (tl_goal)goal);
-        destroy(&p[i]);
-    }
+    compare(&p, TL_GOAL_TL, TL_ALGORITHM_PAPER, 100);
+    compare(&p, TL_GOAL_JD, TL_ALGORITHM_PAPER, 100);
+    compare(&p, TL_GOAL_NMF, TL_ALGORITHM_PAPER, 100);
+    compare(&p, TL_GOAL_TL, TL_ALGORITHM_FAST, 70);
+    compare(&p, TL_GOAL_JD, TL_ALGORITHM_FAST, 40);
+    compare(&p, TL_GOAL_NMF, TL_ALGORITHM_FAST, 70);
+    destroy(&p);
 }
 
 static void gcm_traces_are_the_same(void **state)
 {
     (void)state;
-    compare_all(gcm(10), &tl_engine_naive);
+    compare_all(gcm());
 }
 
 static void noise_traces_are_the_same(void **state)
 {
     (void)state;
-    compare_all(noise(), &tl_engine_naive);
+    compare_all(noise());
 }
 
 /* ---- an engine that fails -------------------------------------------------------------------- */
@@ -80,7 +147,7 @@ static tlnmf_error create_failing(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl
 static void a_fault_of_the_engine_ends_the_search(void **state)
 {
     (void)state;
-    fit p = noise();
+    problem p = noise();
     failing = tl_engine_cpu;
     failing.name = "lost";
     failing.create = create_failing;
@@ -104,7 +171,7 @@ static void a_fault_of_the_engine_ends_the_search(void **state)
 static void models_that_no_engine_knows_are_refused(void **state)
 {
     (void)state;
-    fit p = noise();
+    problem p = noise();
     const tl_engine_ops *const engines[] = {&tl_engine_cpu, &tl_engine_mixed, &tl_engine_naive};
     for (int i = 0; i < 3; i++) {
         tl_model model = {.data = p.data, .K = 2, .eps = 1.0, .ties = (tl_ties)1};
@@ -120,7 +187,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gcm_traces_are_the_same),
         cmocka_unit_test(noise_traces_are_the_same),
-        cmocka_unit_test(measures_are_the_same),
         cmocka_unit_test(a_fault_of_the_engine_ends_the_search),
         cmocka_unit_test(models_that_no_engine_knows_are_refused),
     };
