@@ -33,7 +33,7 @@ static tlnmf_error hash_sound(const cli_stems *stems, uint64_t *h)
     const tlnmf_record *about = tlnmf_sound_record(stems->sound);
     int64_t length = tlnmf_get_integer(about, "length"),
             channels = tlnmf_get_integer(about, "channels");
-    int64_t at_once = channels <= CHANNELS ? BLOCK : BLOCK * CHANNELS / channels;
+    int64_t at_once = channels <= CHANNELS ? BLOCK : (int64_t)BLOCK * CHANNELS / channels;
     for (int64_t first = 0; first < length; first += at_once) {
         int64_t count = length - first < at_once ? length - first : at_once;
         tlnmf_error error = tlnmf_sound_read(stems->call->ctx, stems->sound, first, count, x);

@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     size_t tasks = 0;
     while (tlnmf_task_name(tasks) != NULL)
         tasks++;
-    if (size == 0)
+    if (size == 0 || tasks == 0)
         return 0;
     char *text = malloc(size);
     FUZZ_CHECK(text != NULL && tlnmf_ctx_create(&ctx) == TLNMF_OK);
