@@ -1,5 +1,6 @@
 /* The methods of a fit, each a few batches of starts: TL-NMF, JD+NMF, NMF, their exchange of starts
  * (the paper's last appendix), and the choice between them. */
+#include "search/checkpoint.h"
 #include "search/hop.h"
 #include "search/pool.h"
 #include "search/share.h"
@@ -21,6 +22,11 @@ static tlnmf_error polish(tl_pool *pool, tl_result *best)
 {
     tl_worker *w = &pool->worker[0];
     const tl_settings *opt = pool->opt;
+    tl_checkpoint *checkpoint = pool->checkpoint;
+    bool finished;
+    TRY(tl_checkpoint_begin(checkpoint, best->info.best_start, 1, best, NULL, &finished));
+    if (finished)
+        return TLNMF_OK;
     tl_run run = {.opt = opt,
                   .monitor = &pool->monitor,
                   .start = best->info.best_start,
@@ -29,15 +35,19 @@ static tlnmf_error polish(tl_pool *pool, tl_result *best)
                   .trace = best->trace,
                   .trace_length = best->trace_length,
                   .trace_capacity = best->trace_capacity};
+    TRY(tl_checkpoint_start(checkpoint, 0, run.start, &run));
     tl_result_load(best, w->engine);
     tl_descent how = tl_descent_of(w->engine, opt, TL_ALL, opt->J);
     tl_descend(w->engine, &how, &run);
+    tl_checkpoint_before(checkpoint);
     tl_result_store(best, w->engine, tl_engine_values(w->engine, TL_C | TL_L | TL_I));
     best->info.outcome = (int32_t)run.outcome;
     best->info.iterations = run.iterations;
     best->trace_length = run.trace_length;
     w->transform_seconds += run.transform_seconds;
-    return tl_engine_error(pool->ctx, w->engine, "the end of the best start");
+    tl_checkpoint_leave(checkpoint, 0);
+    TRY(tl_engine_error(pool->ctx, w->engine, "the end of the best start"));
+    return tl_checkpoint_end(checkpoint);
 }
 
 /* Large problems on the fast solver: run all starts at low accuracy to rank them, then continue the
@@ -277,11 +287,12 @@ typedef struct searching {
     const tl_search_task *task;
     const tlnmf_data *data;
     results *r;
+    double wall_before, cpu_before; /* of a run that was continued */
 } searching;
 
 static tlnmf_error search(void *arg)
 {
-    const searching *s = arg;
+    searching *s = arg;
     tl_pool pool;
     tlnmf_error error = tl_pool_create(s->ctx, s->task, s->data, &pool);
     if (error == TLNMF_OK)
@@ -291,6 +302,8 @@ static tlnmf_error search(void *arg)
         error = method_of(s->task)(&pool, s->r);
     if (error == TLNMF_OK)
         error = report(&pool, s->r);
+    s->wall_before = tl_checkpoint_wall(pool.checkpoint);
+    s->cpu_before = tl_checkpoint_cpu(pool.checkpoint);
     tl_pool_free(&pool); /* what follows needs less memory than it had */
     return error;
 }
@@ -326,7 +339,10 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **ou
         return error;
     }
     const tlnmf_data *used = trimmed != NULL ? trimmed : task->data;
-    error = tl_with_threads(threads_of(task), search, &(searching){ctx, task, used, &r});
+    searching s = {.ctx = ctx, .task = task, .data = used, .r = &r};
+    error = tl_with_threads(threads_of(task), search, &s);
+    wall -= s.wall_before; /* before this process */
+    cpu -= s.cpu_before;
     for (tl_result *one = r.best; error == TLNMF_OK && one != NULL; one = one->other) {
         error = tl_sums_agree(ctx, task->machines, tl_result_finish(ctx, used, one));
         one->info.columns = used->T;

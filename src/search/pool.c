@@ -1,5 +1,6 @@
 /* A pool of starts: its workers, one run, many runs on several threads. */
 #include "search/pool.h"
+#include "search/checkpoint.h"
 #include "search/hop.h"
 #include "search/share.h"
 
@@ -69,11 +70,13 @@ tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tln
                     opt->exchange ? 2 * pool->plan.P : pool->plan.P);
     TRY(tl_starts_create(ctx, data, opt, pool->plan.K, task->goal == TL_GOAL_NMF, task->start,
                          &pool->starts));
-    return create_workers(pool);
+    TRY(create_workers(pool));
+    return tl_checkpoint_create(pool, task);
 }
 
 void tl_pool_free(tl_pool *pool)
 {
+    tl_checkpoint_free(pool->checkpoint);
     for (int i = 0; pool->worker != NULL && i < pool->plan.workers; i++) {
         tl_worker *w = &pool->worker[i];
         tl_shelf_free(&w->hop);
@@ -106,6 +109,7 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
 {
     tl_result *best = b->best;
     omp_set_lock(&pool->monitor.lock);
+    tl_checkpoint_before(pool->checkpoint);
     double old = tl_score_of(b->job, (tl_values){best->info.C, best->info.L, best->info.I});
     double score = tl_score_of(b->job, values);
     bool better = best->info.best_start < 0 || score < old ||
@@ -126,6 +130,7 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
     tl_log(pool->ctx, TLNMF_LOG_INFO, "%s from start %lld: %s = %.12g, %s after %lld iterations%s",
            names[b->job], start, scores[b->job], score, tlnmf_outcome_name(run->outcome),
            iterations, better ? ", the best" : "");
+    tl_checkpoint_after(pool->checkpoint, run->start);
     omp_unset_lock(&pool->monitor.lock);
 }
 
@@ -178,7 +183,6 @@ static tlnmf_error go_to_start(const tl_pool *pool, const tl_batch *b, tl_worker
 static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int64_t p)
 {
     tl_engine *e = w->engine;
-    TRY(go_to_start(pool, b, w, p));
     tl_run run = {.opt = b->quick ? &pool->quick : pool->opt,
                   .monitor = &pool->monitor,
                   .start = p,
@@ -186,6 +190,8 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
                   .to_the_end = b->job == TL_JOB_JD_NMF || b->Phi != NULL, /* Algorithm 2 */
                   .trace = w->trace,
                   .trace_capacity = pool->plan.trace_capacity};
+    TRY(tl_checkpoint_start(pool->checkpoint, (int)(w - pool->worker), p, &run));
+    TRY(go_to_start(pool, b, w, p));
     if (b->job == TL_JOB_TL)
         pool->solver->tl(e, &run);
     else if (b->job == TL_JOB_NMF)
@@ -254,10 +260,12 @@ static void run_one(int64_t i, int64_t last, void *arg)
     running *r = arg;
     tl_pool *pool = r->pool;
     (void)last;
-    if (!tl_share_has(pool, r->batch, r->batch->first + i) || skip(pool, r->batch))
+    if (!tl_share_has(pool, r->batch, r->batch->first + i) ||
+        tl_checkpoint_has(pool->checkpoint, r->batch->first + i) || skip(pool, r->batch))
         return;
     tl_worker *w = take_worker(pool);
     tlnmf_error error = run_start(pool, r->batch, w, r->batch->first + i);
+    tl_checkpoint_leave(pool->checkpoint, (int)(w - pool->worker));
     omp_set_lock(&pool->monitor.lock);
     w->busy = false;
     if (error != TLNMF_OK) {
@@ -271,10 +279,16 @@ tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)
 {
     running r = {.pool = pool, .batch = b};
     int64_t before = b->best->info.best_start;
+    bool finished;
+    TRY(tl_checkpoint_begin(pool->checkpoint, b->first, b->count, b->best, b->keep, &finished));
+    if (finished)
+        return TLNMF_OK;
     if (pool->plan.workers >= tl_min(tl_threads_here(), b->count))
         tl_share(b->count, 1, run_one, &r);
     else /* one after the other, with all threads in each */
         for (int64_t i = 0; i < b->count; i++)
             run_one(i, i + 1, &r);
+    if (r.failed == TLNMF_OK)
+        r.failed = tl_checkpoint_end(pool->checkpoint);
     return tl_share_batch(pool, b, before, r.failed);
 }
