@@ -3,10 +3,11 @@
 #   scaling.sh PROGRAM [REPEATS [THREADS..]]
 # Times are minima over the repeats, which are interleaved; ratios are against one thread.
 set -eu
-program=$1
+program=$(command -v "$1")
+case $program in /*) ;; *) program=$PWD/$program ;; esac
 repeats=${2:-3}
 [ $# -gt 2 ] && shift 2 || set -- 1 2 4 8 16
-recordings=$(dirname "$0")/../tests/recordings/piano_a4_as4
+recordings=$(cd "$(dirname "$0")/.." && pwd)/tests/recordings/piano_a4_as4
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 export SOURCE_DATE_EPOCH=0 # no times in the outputs
@@ -27,14 +28,15 @@ measure() # NAME SUFFIX ARGUMENT..: one row; the output is a file with this suff
     name=$1 suffix=$2
     shift 2
     : >"$dir/times"
+    for t in $threads; do mkdir -p "$dir/$t"; done
     for i in $(seq "$repeats"); do
         for t in $threads; do
-            echo "$t $(seconds "$program" "$@" --threads "$t" --force -o "$dir/out$t$suffix")" >>"$dir/times"
+            echo "$t $(cd "$dir/$t" && seconds "$program" "$@" --threads "$t" --force -o "out$suffix")" >>"$dir/times"
         done
     done
     same=yes
     for t in $threads; do
-        diff -r "$dir/out1$suffix" "$dir/out$t$suffix" >/dev/null || same=NO
+        diff -r "$dir/1/out$suffix" "$dir/$t/out$suffix" >/dev/null || same=NO
     done
     awk -v name="$name" -v same="$same" -v threads="$threads" '
         !($1 in least) || $2 < least[$1] { least[$1] = $2 }
@@ -45,7 +47,7 @@ measure() # NAME SUFFIX ARGUMENT..: one row; the output is a file with this suff
                 printf "  %8.3f s %5.2f", least[t[i]], least[1] / least[t[i]]
             print "  same bits: " same
         }' "$dir/times"
-    for t in $threads; do rm -rf "$dir/out$t$suffix"; done
+    for t in $threads; do rm -rf "${dir:?}/$t"; done
 }
 
 threads=$*
