@@ -46,6 +46,7 @@ typedef struct cli_command {
     const char *notes;       /* what --help says after the examples; or NULL */
     const cli_option *options, *shared; /* its own options, and those that several commands share */
     size_t option_count, shared_count;
+    bool shares;               /* several processes share its work; else the first does it alone */
     const cli_rename *renamed; /* options of earlier versions; ends with a NULL name; or NULL */
     int (*run)(int argc, char **argv);
 } cli_command;
@@ -61,6 +62,7 @@ typedef struct cli_call {
     const char *given[CLI_OPTIONS_MAX]; /* the library's options that were given */
     int given_count;
     const char *transform_file; /* --transform with something that is not a name */
+    tlnmf_sums *machines;       /* the processes that share the work; NULL: this one alone */
     const char *subject;        /* the file that the library's warnings are about; or NULL */
 } cli_call;
 
@@ -72,6 +74,30 @@ typedef struct cli_common {
     const char *output, *force, *json, *quiet, *verbose;
 } cli_common;
 extern cli_common cli_common_values;
+
+/* The program, but for `main`: mpi/ has one of its own. */
+int cli_main(int argc, char **argv);
+
+/* ---- several machines (common/machines.c) ---------------------------------------------------- */
+
+/* The processes that run this command together. mpi/ sets it before cli_main(); the program alone
+ * is one of one. Only the first prints and writes. */
+typedef struct cli_machines {
+    int32_t size, rank;
+    tlnmf_sum sum;
+    tlnmf_broadcast broadcast;
+    void *user;
+} cli_machines;
+extern cli_machines cli_machines_values;
+
+bool cli_is_first(void);
+/* Tells the context of the call about the other processes. */
+tlnmf_error cli_join(cli_call *call);
+/* The code of the first process that has one other than 0; its message is printed by the first
+ * process. All processes call this at the same places. */
+int cli_agree(int code);
+/* Keeps a line for cli_agree(). */
+void cli_keep_message(const char *line);
 
 /* ---- arguments (common/arguments.c) ---------------------------------------------------------- */
 
@@ -172,6 +198,7 @@ typedef struct cli_input {
     const char *axes;      /* names of the axes, "trials,channels,time"; NULL: (S, M, N) */
     bool per_trial;        /* the frames of all realisations, one after the other */
     bool expects_data;     /* covariances are the exception, and said to be recognised */
+    bool missing;          /* NaN: this frame of this realisation is missing */
     int64_t block, moving; /* neighbouring frames as realisations; 0: not asked for */
 } cli_input;
 
@@ -179,8 +206,9 @@ int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out);
 /* Reads a matrix of the given shape into `start` under this name. `spec` may be NULL. */
 int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t rows,
                     int64_t columns, tlnmf_record *start);
-/* Reads the weights of the frames, N numbers. `spec` may be NULL. */
-int cli_read_weights(cli_call *call, const char *spec, tlnmf_data *data);
+/* Reads the weights of the frames, N numbers, and the mask of the entries, (M, N). Both may be
+ * NULL. */
+int cli_read_weights(cli_call *call, const char *weights, const char *mask, tlnmf_data *data);
 
 /* ---- memory (common/memory.c) ---------------------------------------------------------------- */
 
@@ -234,7 +262,7 @@ typedef struct cli_result {
     const tlnmf_record *atoms; /* NULL: not asked for */
     json_t *rank_table;        /* of -k A:B; NULL: not asked for */
     const char *kind, *init_phi, *init_w, *init_h, *weights, *block, *moving, *axes, *per_trial,
-        *init, *keep; /* as given, for the record; may be NULL */
+        *init, *keep, *mask, *missing; /* as given, for the record; may be NULL */
 } cli_result;
 
 /* What is wrong with the operand, -o and --json before any file is read. The output must be none of

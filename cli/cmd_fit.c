@@ -5,7 +5,7 @@
 
 static struct {
     const char *init_phi, *init_w, *init_h, *rate, *atoms, *no_model, *strict, *input, *block,
-        *moving, *axes, *per_trial, *init, *keep, *k;
+        *moving, *axes, *per_trial, *init, *keep, *k, *weights, *mask, *missing;
 } arg;
 
 static const cli_option options[] = {
@@ -32,6 +32,13 @@ static const cli_option options[] = {
      &arg.axes},
     {"per-trial", NULL, "every trial has frames of its own, instead of being a realisation of them",
      &arg.per_trial},
+    {"weights", "FILE",
+     "weights of the N frames, in every method and solver; only their ratios matter", &arg.weights},
+    {"mask", "FILE",
+     "weights of the M x N entries of V, for --method nmf: 0 leaves an entry out, 1 counts it",
+     &arg.mask},
+    {"missing", NULL, "NaN in the data means: this frame of this realisation is missing",
+     &arg.missing},
     {"block", "INT", "treat every INT consecutive frames as realisations of a single frame",
      &arg.block},
     {"moving", "INT", "treat the INT frames around each frame as realisations of it", &arg.moving},
@@ -88,6 +95,7 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
     tlnmf_io_reservation *reserved;
     int code = cli_reserve_model(call, p->output, data,
                                  tlnmf_settings_get_integer(call->settings, "k"), &reserved);
+    code = cli_agree(code);
     if (code != EXIT_DONE)
         return code;
     tlnmf_ctx_set_progress(call->ctx, cli_progress, NULL);
@@ -107,6 +115,9 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
                     .per_trial = arg.per_trial,
                     .init = arg.init,
                     .keep = arg.keep,
+                    .weights = arg.weights,
+                    .mask = arg.mask,
+                    .missing = arg.missing,
                     .rank_table = p->rank.table,
                     .init_phi = phi_file(call),
                     .init_w = arg.init_w,
@@ -131,6 +142,9 @@ static int fit(cli_call *call, plan *p)
     tlnmf_record *start = NULL;
     int64_t atoms = 0;
     int code = cli_read_data(call, &p->input, &data);
+    if (code == EXIT_DONE)
+        code = cli_read_weights(call, arg.weights, arg.mask, data);
+    code = cli_agree(code);
     if (code == EXIT_DONE && p->rank.compares)
         code = cli_rank_choose(call, &p->input, data, &p->rank, table_goes_to(p));
     if (code == EXIT_DONE && tlnmf_record_create(call->ctx, &start) != TLNMF_OK)
@@ -141,6 +155,7 @@ static int fit(cli_call *call, plan *p)
         code = count_atoms(call, p, data, &atoms);
     if (code == EXIT_DONE)
         code = cli_check_fit_memory(call, data);
+    code = cli_agree(code);
     if (code == EXIT_DONE)
         code = fit_and_finish(call, p, data, start, atoms);
     tlnmf_record_free(start);
@@ -175,6 +190,7 @@ static int check(cli_call *call, plan *p)
                            .kind = arg.input ? arg.input : "auto",
                            .axes = arg.axes,
                            .per_trial = arg.per_trial != NULL,
+                           .missing = arg.missing != NULL,
                            .expects_data = true};
     p->init = (cli_init){arg.init, phi_file(call), arg.init_w, arg.init_h, arg.keep, NULL};
     int code = cli_rank_read(call, arg.k, &p->rank);
@@ -193,6 +209,10 @@ static int check(cli_call *call, plan *p)
     code = read_numbers(call, p);
     if (code == EXIT_DONE)
         code = cli_check_axes(call, arg.axes);
+    if (code == EXIT_DONE)
+        code = cli_check_input(call->command, arg.weights, p->output);
+    if (code == EXIT_DONE)
+        code = cli_check_input(call->command, arg.mask, p->output);
     if (code == EXIT_DONE)
         code =
             cli_check_model(call, p->output, arg.init_phi,
@@ -215,12 +235,15 @@ static int run(int argc, char **argv)
     int code = EXIT_DONE;
     memset(&arg, 0, sizeof arg);
     if (cli_begin(&call, &cli_fit, argc, argv, &code)) {
-        code = check(&call, &p);
+        code = cli_agree(check(&call, &p));
         if (code == EXIT_DONE) {
             cli_catch_interrupt();
-            code = keeps_factors() ? cli_init_apply(&call, &p.init, &p.input, p.output)
-                                   : fit(&call, &p);
+            if (!keeps_factors())
+                code = fit(&call, &p);
+            else if (cli_is_first())
+                code = cli_init_apply(&call, &p.init, &p.input, p.output);
         }
+        code = cli_agree(code);
     }
     tlnmf_record_free(p.init.model);
     json_decref(p.rank.table);
@@ -248,5 +271,6 @@ const cli_command cli_fit = {
     .notes =
         "DATA is .npy, .npz, HDF5 (file.h5:/path), MATLAB (file.mat:name) or text (.csv, .tsv); "
         "- is standard input. The model goes to -o FILE [model.h5], also .mat or .npz.",
+    .shares = true,
     .run = run,
 };

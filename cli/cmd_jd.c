@@ -4,7 +4,7 @@
 #include <string.h>
 
 static struct {
-    const char *init_phi, *input, *weights, *strict;
+    const char *init_phi, *input, *weights, *missing, *strict;
 } arg;
 
 static const cli_option options[] = {
@@ -12,6 +12,8 @@ static const cli_option options[] = {
     {"input", "data|covariances|auto",
      "what the array holds: data (S, M, N) or covariances (N, M, M) [auto]", &arg.input},
     {"weights", "FILE", "weights of the N frames; only their ratios matter", &arg.weights},
+    {"missing", NULL, "NaN in the data means: this frame of this realisation is missing",
+     &arg.missing},
     {"strict", NULL, "exit with code 4 unless the run converged", &arg.strict},
 };
 
@@ -26,6 +28,7 @@ static int diagonalise_and_finish(cli_call *call, tlnmf_data *data, const tlnmf_
     tlnmf_record *model;
     tlnmf_io_reservation *reserved;
     int code = cli_reserve_model(call, output, data, 0, &reserved);
+    code = cli_agree(code);
     if (code != EXIT_DONE)
         return code;
     tlnmf_ctx_set_progress(call->ctx, cli_progress, NULL);
@@ -37,6 +40,7 @@ static int diagonalise_and_finish(cli_call *call, tlnmf_data *data, const tlnmf_
                     .model = model,
                     .kind = arg.input,
                     .weights = arg.weights,
+                    .missing = arg.missing,
                     .init_phi = phi_file(call)};
     code = error == TLNMF_OK ? cli_finish(call, &r, arg.strict != NULL)
                              : cli_fail_library(call, error, NULL);
@@ -46,19 +50,22 @@ static int diagonalise_and_finish(cli_call *call, tlnmf_data *data, const tlnmf_
 
 static int diagonalise(cli_call *call, const char *output)
 {
-    const cli_input input = {.spec = call->operands[0], .kind = arg.input ? arg.input : "auto"};
+    const cli_input input = {.spec = call->operands[0],
+                             .kind = arg.input ? arg.input : "auto",
+                             .missing = arg.missing != NULL};
     tlnmf_data *data;
     tlnmf_record *start = NULL;
-    int code = cli_read_data(call, &input, &data);
+    int code = cli_agree(cli_read_data(call, &input, &data));
     int64_t M = tlnmf_get_integer(tlnmf_data_record(data), "M");
     if (code == EXIT_DONE && tlnmf_record_create(call->ctx, &start) != TLNMF_OK)
         code = cli_fail_library(call, TLNMF_ERR_MEMORY, NULL);
     if (code == EXIT_DONE)
         code = cli_read_matrix(call, phi_file(call), "Phi", M, M, start);
     if (code == EXIT_DONE)
-        code = cli_read_weights(call, arg.weights, data);
+        code = cli_read_weights(call, arg.weights, NULL, data);
     if (code == EXIT_DONE)
         code = cli_check_fit_memory(call, data);
+    code = cli_agree(code);
     if (code == EXIT_DONE)
         code = diagonalise_and_finish(call, data, start, output);
     tlnmf_record_free(start);
@@ -74,10 +81,12 @@ static int run(int argc, char **argv)
     if (cli_begin(&call, &cli_jd, argc, argv, &code)) {
         const char *output = cli_common_values.output != NULL ? cli_common_values.output : "phi.h5";
         code = cli_check_model(&call, output, arg.init_phi, (const char *[]){arg.weights, NULL});
+        code = cli_agree(code);
         if (code == EXIT_DONE) {
             cli_catch_interrupt();
             code = diagonalise(&call, output);
         }
+        code = cli_agree(code);
     }
     cli_end(&call);
     return code;
@@ -95,5 +104,6 @@ const cli_command cli_jd = {
                 "  tlnmf jd data.npy --input data --starts 10\n"
                 "  tlnmf jd covs.npy --whiten -o unmixing.mat\n",
     .notes = "The transform goes to -o FILE [phi.h5].",
+    .shares = true,
     .run = run,
 };

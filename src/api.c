@@ -1,6 +1,7 @@
 /* The public calls of tlnmf.h: checks, and records in and out; no maths. */
 #include "api.h"
 #include "base/record.h"
+#include "engine/device.h"
 #include "linalg/linalg.h"
 #include "search/plan.h"
 #include "solve/newton.h"
@@ -98,9 +99,10 @@ static tlnmf_error prepare_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_
     if (settings->newton && data->M > TL_NEWTON_MOST_M)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "newton is for frames of length %d at most, not %lld",
                        TL_NEWTON_MOST_M, (long long)data->M);
-    if (data->weighted)
+    if (data->mask != NULL && settings->method != TL_METHOD_NMF)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "frames have weights in joint diagonalisation alone: C has none");
+                       "a mask is for method nmf: while Phi is learnt, its rows and those of the "
+                       "mask have nothing in common");
     t->opt = *settings;
     t->goal = goals[settings->method];
     if (t->goal == TL_GOAL_AUTO && settings->exchange) /* an exchange runs both methods anyway */
@@ -117,8 +119,8 @@ static tlnmf_error prepare_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
     t->opt.method = TL_METHOD_JD;
     t->goal = TL_GOAL_DIAGONALISE;
     TRY(tlnmf_settings_check(ctx, settings));
-    if (data->weighted && t->opt.solver != TL_ALGORITHM_FAST)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "weights of frames are for solver fast");
+    if (data->mask != NULL)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "a mask is for method nmf, not for diagonalisation");
     TRY(resolve_eps(ctx, data, &t->opt, &t->eps));
     return check_precision(ctx, data, &t->opt, t->eps);
 }
@@ -127,20 +129,33 @@ static tlnmf_error prepare(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_sett
                            task *t)
 {
     *t = (task){0};
-    return settings->task == TL_TASK_JD ? prepare_diagonalise(ctx, data, settings, t)
-                                        : prepare_fit(ctx, data, settings, t);
+    TRY(settings->task == TL_TASK_JD ? prepare_diagonalise(ctx, data, settings, t)
+                                     : prepare_fit(ctx, data, settings, t));
+    return tl_plan_device(ctx, data, t->goal, &t->opt);
+}
+
+/* Checks the settings, then searches with what `how` says beside them. */
+static tlnmf_error check_and_search(tlnmf_ctx *ctx, const tl_settings *settings,
+                                    const tl_search_task *how, tl_result **out)
+{
+    task t;
+    tl_search_task search = *how;
+    *out = NULL;
+    TRY(tl_sums_agree(ctx, how->machines, prepare(ctx, how->data, settings, &t)));
+    warn_of_triviality(ctx, how->data);
+    warn_of_noise(ctx, how->data, t.eps);
+    search.goal = t.goal;
+    search.opt = &t.opt;
+    search.eps = t.eps;
+    return tl_search(ctx, &search, out);
 }
 
 tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                    const tl_start *start, tl_callback callback, void *user, tl_result **out)
 {
-    task t;
-    *out = NULL;
-    TRY(prepare(ctx, data, settings, &t));
-    warn_of_triviality(ctx, data);
-    warn_of_noise(ctx, data, t.eps);
-    return tl_search(
-        ctx, &(tl_search_task){t.goal, data, &t.opt, t.eps, start, callback, user, NULL}, out);
+    return check_and_search(
+        ctx, settings,
+        &(tl_search_task){.data = data, .start = start, .callback = callback, .user = user}, out);
 }
 
 /* ---- starts ---------------------------------------------------------------------------------- */
@@ -198,12 +213,20 @@ static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings
     TL_NEED(ctx, data);
     TL_NEED(ctx, settings);
     TRY(tl_settings_need(ctx, settings, wanted));
-    TRY(read_start(ctx, data, settings, start_record, &start));
-    TRY(tl_reporter_create(ctx, &reporter));
-    tlnmf_error error = tl_fit(ctx, data, settings, start_record == NULL ? NULL : &start,
-                               tl_reporter_callback(&reporter), &reporter, &result);
+    TRY(tl_sums_agree(ctx, ctx->starts, read_start(ctx, data, settings, start_record, &start)));
+    tlnmf_error error = tl_sums_agree(ctx, ctx->starts, tl_reporter_create(ctx, &reporter));
+    tl_search_task how = {.data = data,
+                          .start = start_record == NULL ? NULL : &start,
+                          .callback = tl_reporter_callback(&reporter),
+                          .user = &reporter,
+                          .machines = ctx->starts};
+    if (error == TLNMF_OK)
+        error = check_and_search(ctx, settings, &how, &result);
     tl_reporter_free(&reporter);
-    return error == TLNMF_OK ? tl_model_record(ctx, settings, result, model) : error;
+    if (error != TLNMF_OK)
+        return error;
+    error = tl_sums_agree(ctx, ctx->starts, tl_model_record(ctx, settings, result, model));
+    return tl_record_keep_if(error, model);
 }
 
 /* Phi P and back Phi' of a diagonalisation of whitened data. */
@@ -232,6 +255,7 @@ static tlnmf_error diagonalise_whitened(tlnmf_ctx *ctx, const tlnmf_data *data,
     tl_slot table[] = {TL_SLOT(P, M * M), TL_SLOT(back, M * M)};
     TRY(TL_ARENA(ctx, "whitening", table, &block));
     tlnmf_error error = tl_data_whiten(ctx, data, P, back, &white);
+    error = tl_sums_agree(ctx, ctx->starts, error);
     if (error == TLNMF_OK)
         error = fit(ctx, white, settings, start, TL_TASK_JD, model);
     if (error == TLNMF_OK)
@@ -279,6 +303,31 @@ tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settin
     return TLNMF_OK;
 }
 
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static tlnmf_error put_device(tlnmf_ctx *ctx, tlnmf_record *record)
+{
+    tl_device device;
+    char why[TL_DEVICE_TEXT];
+    const tl_device_library *library = tl_device_load(why);
+    bool available = library != NULL && library->find(&device, why);
+    TRY(tlnmf_set_integer(ctx, record, "available", available));
+    if (!available)
+        return tlnmf_set_text(ctx, record, "reason", why);
+    TRY(tlnmf_set_text(ctx, record, "name", device.name));
+    TRY(tlnmf_set_real(ctx, record, "memory", device.memory));
+    return tlnmf_set_real(ctx, record, "memory_free", device.free);
+}
+
+tlnmf_error tlnmf_device(tlnmf_ctx *ctx, tlnmf_record **device)
+{
+    TL_NEED(ctx, device);
+    *device = NULL;
+    TL_NEED(ctx, ctx);
+    TRY(tlnmf_record_create(ctx, device));
+    return tl_record_keep_if(put_device(ctx, *device), device);
+}
+
 /* ---- evaluation ------------------------------------------------------------------------------ */
 
 /* All finite, and none negative if `nonnegative`. */
@@ -303,14 +352,15 @@ static tlnmf_error evaluate_alone(void *arg)
 {
     evaluation *v = arg;
     tl_engine *e;
-    TRY(tl_engine_cpu.create(v->ctx, &(tl_engine_spec){.model = v->model}, &e));
+    TRY(tl_engine_of(NULL)->create(v->ctx, &(tl_engine_spec){.model = v->model}, &e));
     tl_engine_load(e, v->point->Phi, v->point->W, v->point->H);
     tl_values all = tl_engine_values(e, TL_C | TL_L | TL_I);
     *v->values = (tl_point_values){all.C, all.L, all.I};
     if (v->Ganti != NULL)
         tl_engine_gradient(e, TL_C, v->Ganti);
+    tlnmf_error error = tl_engine_error(v->ctx, e, "the evaluation");
     e->ops->free(e);
-    return TLNMF_OK;
+    return error;
 }
 
 tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_point *point,
@@ -321,8 +371,6 @@ tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_p
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "K = %lld, eps = %g: K must be at least 1, eps in [1e-304, 1e+304]",
                        (long long)K, point->eps);
-    if (data->weighted)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "C = L + I holds for frames without weights");
     TRY(tl_check_size(ctx, "K", K));
     if (!is_usable(M * M, point->Phi, false) || !is_usable(M * K, point->W, true) ||
         !is_usable(K * data->N, point->H, true))

@@ -55,7 +55,7 @@ static tlnmf_error data_create(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t T, 
     TRY(tl_check_size(ctx, "the number of compressed columns", T));
     tlnmf_data *data, shell = {.M = M, .N = N, .T = T, .hooks = ctx->hooks};
     tl_slot table[] = {TL_SLOT(data, 1), TL_SLOT(shell.offset, N + 1), TL_SLOT(shell.weight, N),
-                       TL_SLOT(shell.R, M * T)};
+                       TL_SLOT(shell.present, N), TL_SLOT(shell.R, M * T)};
     TRY(TL_ARENA(ctx, "the compressed data", table, &shell.block));
     *data = shell;
     *out = data;
@@ -186,8 +186,8 @@ static tlnmf_error describe(tlnmf_ctx *ctx, int64_t S, double mean_power, tlnmf_
     const struct {
         const char *name;
         int64_t value;
-    } sizes[] = {{"M", data->M}, {"N", data->N}, {"S", S}, {"columns", data->T}};
-    for (int i = 0; error == TLNMF_OK && i < 4; i++)
+    } sizes[] = {{"M", data->M}, {"N", data->N}, {"S", S}, {"columns", data->T}, {"missing", 0}};
+    for (int i = 0; error == TLNMF_OK && i < 5; i++)
         error = tlnmf_set_integer(ctx, data->record, sizes[i].name, sizes[i].value);
     if (error == TLNMF_OK)
         error = tlnmf_set_real(ctx, data->record, "mean_power", mean_power);
@@ -394,6 +394,18 @@ bool tl_data_is_trim(const tlnmf_data *data, double eps)
     return seen_columns(data, eps) == data->T;
 }
 
+/* What a copy with other columns has of its original, which must live longer. */
+static void share_weights(const tlnmf_data *data, tlnmf_data *copy)
+{
+    copy->S = data->S;
+    copy->mean_power = data->mean_power;
+    copy->weighted = data->weighted;
+    copy->B = data->B;
+    copy->mask = data->mask;
+    tl_copy(copy->weight, data->weight, data->N);
+    tl_copy(copy->present, data->present, data->N);
+}
+
 tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tlnmf_data **out)
 {
     *out = NULL;
@@ -401,10 +413,7 @@ tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tln
     if (T == data->T)
         return TLNMF_OK;
     TRY(data_create(ctx, data->M, data->N, T, out));
-    (*out)->S = data->S;
-    (*out)->weighted = data->weighted;
-    tl_copy((*out)->weight, data->weight, data->N);
-    (*out)->mean_power = data->mean_power;
+    share_weights(data, *out);
     for (int64_t n = 0, to = 0; n < data->N; n++) {
         for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++) {
             if (!is_seen(data, t, eps))
@@ -422,10 +431,7 @@ tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tln
 tlnmf_error tl_data_copy(tlnmf_ctx *ctx, const tlnmf_data *data, tlnmf_data **out)
 {
     TRY(data_create(ctx, data->M, data->N, data->T, out));
-    (*out)->S = data->S;
-    (*out)->weighted = data->weighted;
-    (*out)->mean_power = data->mean_power;
-    tl_copy((*out)->weight, data->weight, data->N);
+    share_weights(data, *out);
     tl_copy((*out)->R, data->R, data->M * data->T);
     for (int64_t n = 0; n <= data->N; n++)
         (*out)->offset[n] = data->offset[n];
@@ -448,35 +454,13 @@ double tl_data_longest(const tlnmf_data *data)
 
 /* ---- both kinds of data ---------------------------------------------------------------------- */
 
-tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data, const double *weights)
-{
-    double sum = 0.0;
-    TL_NEED(ctx, ctx);
-    TL_NEED(ctx, data);
-    if (weights == NULL) {
-        data->weighted = false;
-        return TLNMF_OK;
-    }
-    for (int64_t n = 0; n < data->N; n++) {
-        if (!(weights[n] >= 0.0 && weights[n] <= DBL_MAX))
-            return tl_fail(ctx, TLNMF_ERR_DATA, "the weight of frame %lld is %g", (long long)n,
-                           weights[n]);
-        sum += weights[n] / (double)data->N;
-    }
-    if (!(sum > 0.0 && sum <= DBL_MAX))
-        return tl_fail(ctx, TLNMF_ERR_DATA, "the weights of the frames have the mean %g", sum);
-    data->weighted = true;
-    for (int64_t n = 0; n < data->N; n++)
-        data->weight[n] = weights[n] / sum;
-    return TLNMF_OK;
-}
-
 void tlnmf_data_free(tlnmf_data *data)
 {
     if (data == NULL)
         return;
     tlnmf_record_free(data->record);
     tl_hooks hooks = data->hooks; /* the block holds the object itself */
+    tl_release(&hooks, data->B_block);
     tl_release(&hooks, data->block);
 }
 
