@@ -145,7 +145,9 @@ static tlnmf_error learn(tlnmf_ctx *ctx, lesson *l)
                                &watch, &l->blend);
     tl_reporter_free(&reporter);
     if (error == TLNMF_OK && l->sound->sources == 0)
-        tl_verdict_expect_blind(l->opt.sources, &l->blend->verdict);
+        tl_verdict_expect_blind(l->opt.sources,
+                                l->look.misfit[tl_min(l->opt.sources, TL_LOOK_MOST)],
+                                &l->blend->verdict);
     return error;
 }
 
