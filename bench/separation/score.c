@@ -69,7 +69,9 @@ static void add_labels(tlnmf_ctx *ctx, tlnmf_sound *sound, folder *f, int blind)
         int k = 0;
         while (k < f->sources && strcmp(f->name[k], name) != 0)
             k++;
-        if (k == f->sources && k < SOURCES)
+        if (k == SOURCES)
+            fail(path, "too many sources");
+        if (k == f->sources)
             snprintf(f->name[f->sources++], sizeof f->name[0], "%s", name);
         bool known = false;
         for (int i = 0; i < f->onsets[k]; i++)
