@@ -31,6 +31,7 @@ typedef struct tl_progress {
     bool complete; /* true: an iteration is done; false: called from inside one */
     int64_t start, starts, iteration, iterations;
     double C, L, I, step;
+    double score, done; /* of separations: the best score so far, dB; part of the call's work */
 } tl_progress;
 
 /* Nonzero stops the run. */
