@@ -17,6 +17,8 @@ typedef struct tl_worker {
     double nmf_seconds, transform_seconds;
 } tl_worker;
 
+typedef struct tl_checkpoint tl_checkpoint; /* search/checkpoint.h */
+
 typedef struct tl_pool {
     tlnmf_ctx *ctx;
     tl_sums *machines; /* those that share out the starts; NULL: one machine */
@@ -29,6 +31,7 @@ typedef struct tl_pool {
     tl_starts starts;
     tl_monitor monitor;
     tl_worker *worker;
+    tl_checkpoint *checkpoint; /* NULL: none */
     void *block;
 } tl_pool;
 
