@@ -139,6 +139,12 @@ TLNMF_API tlnmf_error tlnmf_io_write_report(tlnmf_ctx *ctx, const char *path,
                                             const tlnmf_record *about_or_null,
                                             const tlnmf_settings *settings_or_null);
 
+/* A page of figures in the same visual language. `json` is an object with the texts title and lead,
+ * the list figures ({title, panels: [{title, x, y, xLog, yLog, series: [{label, x, y, points,
+ * dashed}]}]}; x and y of a panel are its labels, of a series its numbers) and the list rows
+ * ({experiment, what, published, ours, claim, holds}), which becomes a table of claims. */
+TLNMF_API tlnmf_error tlnmf_io_write_figures(tlnmf_ctx *ctx, const char *path, const char *json);
+
 /* ---- whole files ----------------------------------------------------------------------------- */
 
 /* Writes bytes to a file, all or nothing. `-` is standard output; devices and pipes are written in
