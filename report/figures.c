@@ -49,7 +49,10 @@ static void put_claims(io_buffer *page, const json_t *rows)
                    "<th scope=\"col\">what</th><th scope=\"col\">published</th>"
                    "<th scope=\"col\">ours</th><th scope=\"col\">claim</th>"
                    "<th scope=\"col\">verdict</th></tr></thead><tbody>\n");
-    json_array_foreach((json_t *)(uintptr_t)rows, i, row) put_row(page, row);
+    json_array_foreach((json_t *)(uintptr_t)rows, i, row)
+    {
+        put_row(page, row);
+    }
     page_raw(page, "</tbody></table></div></section>\n");
 }
 
