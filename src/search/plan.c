@@ -28,7 +28,7 @@ tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goa
                     .P = opt->starts,
                     .engine = tl_engine_of(opt)};
     plan.hops = learns ? tl_hop_count(opt, data, plan.K) : 0;
-    plan.trace_capacity = opt->trace ? trace_rows(opt, goal) : 0;
+    plan.trace_capacity = opt->trace || opt->trace_all ? trace_rows(opt, goal) : 0;
     plan.workers = (int)tl_min(threads, opt->exchange ? 2 * plan.P : plan.P);
     plan.blas_threads = opt->starts == 1 && product_flops(data) >= WORTH_THREADS ? threads : 1;
     return plan;

@@ -17,6 +17,14 @@ typedef struct tl_worker {
     double nmf_seconds, transform_seconds;
 } tl_worker;
 
+/* The rows of every start, with trace-all: start p has its rows from p * capacity on. */
+typedef struct tl_traces {
+    int64_t starts, capacity; /* 0 starts: not asked for */
+    int64_t *length;
+    tl_trace_row *row;
+    void *block; /* of `length` */
+} tl_traces;
+
 typedef struct tl_pool {
     tlnmf_ctx *ctx;
     const tlnmf_data *data;
@@ -28,6 +36,7 @@ typedef struct tl_pool {
     tl_starts starts;
     tl_monitor monitor;
     tl_worker *worker;
+    tl_traces traces;
     void *block;
 } tl_pool;
 
@@ -53,6 +62,11 @@ typedef struct tl_batch {
 } tl_batch;
 
 tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *batch);
+
+/* Adds rows to those of a start, with trace-all. */
+void tl_pool_trace(tl_pool *pool, int64_t start, const tl_trace_row *row, int64_t count);
+/* Makes the rows of all starts, in their order, the trace of the result. */
+tlnmf_error tl_pool_give_traces(tl_pool *pool, tl_result *result);
 
 /* Whether the callback or the deadline has ended all runs. */
 bool tl_pool_stopped(tl_pool *pool);

@@ -1,6 +1,7 @@
 /* Descents: the loop, a step of L-BFGS, the tests that end it. */
 #include "solve/descent.h"
 #include "solve/newton.h"
+#include "solve/solver.h"
 
 #include <math.h>
 
@@ -62,7 +63,9 @@ static tl_stage stage_of(unsigned over)
 
 static void record(tl_engine *e, const tl_descent *how, tl_run *run, double value, double a)
 {
-    tl_iteration row = {stage_of(how->over), run->iterations, NAN, NAN, NAN, a};
+    tl_iteration row = {stage_of(how->over), run->iterations, NAN, NAN, NAN, a, NAN};
+    if (how->over & TL_PHI)
+        row.gradient = tl_traced_gradient(e, run, how->over == TL_PHI ? TL_L : TL_C);
     if (how->over == TL_PHI) {
         row.L = value;
     } else {

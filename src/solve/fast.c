@@ -30,7 +30,8 @@ static bool sweeps_C(tl_engine *e, tl_run *run)
         run->transform_seconds += tl_wall_seconds() - between;
         run->iterations++;
         tl_values v = tl_engine_values(e, run->trace_capacity > 0 ? TL_C | TL_L | TL_I : TL_C);
-        tl_run_record(run, &(tl_iteration){TL_STAGE_TL, run->iterations, v.C, v.L, v.I, NAN},
+        double norm = tl_traced_gradient(e, run, TL_C);
+        tl_run_record(run, &(tl_iteration){TL_STAGE_TL, run->iterations, v.C, v.L, v.I, NAN, norm},
                       run->opt->J);
         if (tl_run_interrupted(run, TL_STAGE_TL))
             return false;
@@ -120,7 +121,8 @@ static bool sweeps_L(tl_engine *e, tl_run *run)
         gain = tl_engine_sweep(e, TL_L, floor, least_gain(e, gain));
         run->iterations++;
         double L = tl_engine_values(e, TL_L).L;
-        tl_run_record(run, &(tl_iteration){TL_STAGE_JD, run->iterations, NAN, L, NAN, NAN},
+        double norm = tl_traced_gradient(e, run, TL_L);
+        tl_run_record(run, &(tl_iteration){TL_STAGE_JD, run->iterations, NAN, L, NAN, NAN, norm},
                       run->opt->J);
         go_on = !tl_run_interrupted(run, TL_STAGE_JD);
     }
