@@ -20,7 +20,7 @@ typedef enum exit_code {
     EXIT_INTERRUPTED = 130,
 } exit_code;
 
-enum { CLI_LIST = 64, CLI_PATH = 4096, CLI_OPTIONS_MAX = 64 };
+enum { CLI_LIST = 64, CLI_PATH = 4096, CLI_OPTIONS_MAX = 64, CLI_OPERANDS = 1024 };
 
 /* An option of the program's own, beside those of the library's table. */
 typedef struct cli_option {
@@ -46,6 +46,7 @@ typedef struct cli_command {
     const char *notes;       /* what --help says after the examples; or NULL */
     const cli_option *options, *shared; /* its own options, and those that several commands share */
     size_t option_count, shared_count;
+    bool shares;               /* several processes share its work; else the first does it alone */
     const cli_rename *renamed; /* options of earlier versions; ends with a NULL name; or NULL */
     int (*run)(int argc, char **argv);
 } cli_command;
@@ -57,10 +58,11 @@ typedef struct cli_call {
     tlnmf_settings *settings; /* of command->task; NULL if that is */
     tlnmf_settings *also;     /* of command->also; likewise */
     int operand_count;
-    const char *operands[8];
+    const char *operands[CLI_OPERANDS];
     const char *given[CLI_OPTIONS_MAX]; /* the library's options that were given */
     int given_count;
     const char *transform_file; /* --transform with something that is not a name */
+    tlnmf_sums *machines;       /* the processes that share the work; NULL: this one alone */
     const char *subject;        /* the file that the library's warnings are about; or NULL */
 } cli_call;
 
@@ -72,6 +74,30 @@ typedef struct cli_common {
     const char *output, *force, *json, *quiet, *verbose, *explain;
 } cli_common;
 extern cli_common cli_common_values;
+
+/* The program, but for `main`: mpi/ has one of its own. */
+int cli_main(int argc, char **argv);
+
+/* ---- several machines (common/machines.c) ---------------------------------------------------- */
+
+/* The processes that run this command together. mpi/ sets it before cli_main(); the program alone
+ * is one of one. Only the first prints and writes. */
+typedef struct cli_machines {
+    int32_t size, rank;
+    tlnmf_sum sum;
+    tlnmf_broadcast broadcast;
+    void *user;
+} cli_machines;
+extern cli_machines cli_machines_values;
+
+bool cli_is_first(void);
+/* Tells the context of the call about the other processes. */
+tlnmf_error cli_join(cli_call *call);
+/* The code of the first process that has one other than 0; its message is printed by the first
+ * process. All processes call this at the same places. */
+int cli_agree(int code);
+/* Keeps a line for cli_agree(). */
+void cli_keep_message(const char *line);
 
 /* ---- arguments (common/arguments.c) ---------------------------------------------------------- */
 
@@ -90,6 +116,8 @@ bool cli_integer(const cli_call *call, const char *name, const char *text, int64
 /* The same for a real number. */
 bool cli_number(const cli_command *command, const char *name, const char *text, double low,
                 double high, double fallback, double *value);
+/* "40ms", "0.04s" or "882" to samples; negative if it is none of these. */
+double cli_samples(const char *text, double rate);
 
 /* ---- messages (common/messages.c) ------------------------------------------------------------ */
 

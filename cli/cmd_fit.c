@@ -100,6 +100,7 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
     tlnmf_io_reservation *reserved;
     int code = cli_reserve_model(call, p->output, data,
                                  tlnmf_settings_get_integer(call->settings, "k"), &reserved);
+    code = cli_agree(code);
     if (code != EXIT_DONE)
         return code;
     tlnmf_ctx_set_progress(call->ctx, cli_progress, NULL);
@@ -155,6 +156,7 @@ static int fit(cli_call *call, plan *p)
     int code = cli_read_data(call, &p->input, &data);
     if (code == EXIT_DONE)
         code = cli_read_weights(call, arg.weights, arg.mask, data);
+    code = cli_agree(code);
     if (code == EXIT_DONE && p->rank.compares)
         code = cli_rank_choose(call, &p->input, data, &p->rank, table_goes_to(p));
     if (code == EXIT_DONE && tlnmf_record_create(call->ctx, &start) != TLNMF_OK)
@@ -165,6 +167,7 @@ static int fit(cli_call *call, plan *p)
         code = count_atoms(call, p, data, &atoms);
     if (code == EXIT_DONE)
         code = cli_check_fit_memory(call, data);
+    code = cli_agree(code);
     if (code == EXIT_DONE)
         code = fit_and_finish(call, p, data, start, atoms);
     tlnmf_record_free(start);
@@ -249,12 +252,15 @@ static int run(int argc, char **argv)
     if (go_on && cli_common_values.explain != NULL && call.operand_count == 0)
         cli_explain_all(stdout);
     else if (go_on) {
-        code = check(&call, &p);
+        code = cli_agree(check(&call, &p));
         if (code == EXIT_DONE) {
             cli_catch_interrupt();
-            code = keeps_factors() ? cli_init_apply(&call, &p.init, &p.input, p.output)
-                                   : fit(&call, &p);
+            if (!keeps_factors())
+                code = fit(&call, &p);
+            else if (cli_is_first())
+                code = cli_init_apply(&call, &p.init, &p.input, p.output);
         }
+        code = cli_agree(code);
     }
     tlnmf_record_free(p.init.model);
     json_decref(p.rank.table);
@@ -282,5 +288,6 @@ const cli_command cli_fit = {
     .notes =
         "DATA is .npy, .npz, HDF5 (file.h5:/path), MATLAB (file.mat:name) or text (.csv, .tsv); "
         "- is standard input. The model goes to -o FILE [model.h5], also .mat or .npz.",
+    .shares = true,
     .run = run,
 };

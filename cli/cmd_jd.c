@@ -29,6 +29,7 @@ static int diagonalise_and_finish(cli_call *call, tlnmf_data *data, const tlnmf_
     tlnmf_record *model;
     tlnmf_io_reservation *reserved;
     int code = cli_reserve_model(call, output, data, 0, &reserved);
+    code = cli_agree(code);
     if (code != EXIT_DONE)
         return code;
     tlnmf_ctx_set_progress(call->ctx, cli_progress, NULL);
@@ -55,7 +56,7 @@ static int diagonalise(cli_call *call, const char *output)
                              .missing = arg.missing != NULL};
     tlnmf_data *data;
     tlnmf_record *start = NULL;
-    int code = cli_read_data(call, &input, &data);
+    int code = cli_agree(cli_read_data(call, &input, &data));
     int64_t M = tlnmf_get_integer(tlnmf_data_record(data), "M");
     if (code == EXIT_DONE && tlnmf_record_create(call->ctx, &start) != TLNMF_OK)
         code = cli_fail_library(call, TLNMF_ERR_MEMORY, NULL);
@@ -65,6 +66,7 @@ static int diagonalise(cli_call *call, const char *output)
         code = cli_read_weights(call, arg.weights, NULL, data);
     if (code == EXIT_DONE)
         code = cli_check_fit_memory(call, data);
+    code = cli_agree(code);
     if (code == EXIT_DONE)
         code = diagonalise_and_finish(call, data, start, output);
     tlnmf_record_free(start);
@@ -83,10 +85,12 @@ static int run(int argc, char **argv)
     else if (go_on) {
         const char *output = cli_common_values.output != NULL ? cli_common_values.output : "phi.h5";
         code = cli_check_model(&call, output, arg.init_phi, (const char *[]){arg.weights, NULL});
+        code = cli_agree(code);
         if (code == EXIT_DONE) {
             cli_catch_interrupt();
             code = diagonalise(&call, output);
         }
+        code = cli_agree(code);
     }
     cli_end(&call);
     return code;
@@ -104,5 +108,6 @@ const cli_command cli_jd = {
                 "  tlnmf jd data.npy --input data --starts 10\n"
                 "  tlnmf jd covs.npy --whiten -o unmixing.mat\n",
     .notes = "The transform goes to -o FILE [phi.h5].",
+    .shares = true,
     .run = run,
 };

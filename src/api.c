@@ -132,16 +132,28 @@ static tlnmf_error prepare(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_sett
                                         : prepare_fit(ctx, data, settings, t);
 }
 
+/* Checks the settings, then searches with what `how` says beside them. */
+static tlnmf_error check_and_search(tlnmf_ctx *ctx, const tl_settings *settings,
+                                    const tl_search_task *how, tl_result **out)
+{
+    task t;
+    tl_search_task search = *how;
+    *out = NULL;
+    TRY(tl_sums_agree(ctx, how->machines, prepare(ctx, how->data, settings, &t)));
+    warn_of_triviality(ctx, how->data);
+    warn_of_noise(ctx, how->data, t.eps);
+    search.goal = t.goal;
+    search.opt = &t.opt;
+    search.eps = t.eps;
+    return tl_search(ctx, &search, out);
+}
+
 tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                    const tl_start *start, tl_callback callback, void *user, tl_result **out)
 {
-    task t;
-    *out = NULL;
-    TRY(prepare(ctx, data, settings, &t));
-    warn_of_triviality(ctx, data);
-    warn_of_noise(ctx, data, t.eps);
-    return tl_search(
-        ctx, &(tl_search_task){t.goal, data, &t.opt, t.eps, start, callback, user, NULL}, out);
+    return check_and_search(
+        ctx, settings,
+        &(tl_search_task){.data = data, .start = start, .callback = callback, .user = user}, out);
 }
 
 /* ---- starts ---------------------------------------------------------------------------------- */
@@ -199,12 +211,20 @@ static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings
     TL_NEED(ctx, data);
     TL_NEED(ctx, settings);
     TRY(tl_settings_need(ctx, settings, wanted));
-    TRY(read_start(ctx, data, settings, start_record, &start));
-    TRY(tl_reporter_create(ctx, &reporter));
-    tlnmf_error error = tl_fit(ctx, data, settings, start_record == NULL ? NULL : &start,
-                               tl_reporter_callback(&reporter), &reporter, &result);
+    TRY(tl_sums_agree(ctx, ctx->starts, read_start(ctx, data, settings, start_record, &start)));
+    tlnmf_error error = tl_sums_agree(ctx, ctx->starts, tl_reporter_create(ctx, &reporter));
+    tl_search_task how = {.data = data,
+                          .start = start_record == NULL ? NULL : &start,
+                          .callback = tl_reporter_callback(&reporter),
+                          .user = &reporter,
+                          .machines = ctx->starts};
+    if (error == TLNMF_OK)
+        error = check_and_search(ctx, settings, &how, &result);
     tl_reporter_free(&reporter);
-    return error == TLNMF_OK ? tl_model_record(ctx, settings, result, model) : error;
+    if (error != TLNMF_OK)
+        return error;
+    error = tl_sums_agree(ctx, ctx->starts, tl_model_record(ctx, settings, result, model));
+    return tl_record_keep_if(error, model);
 }
 
 /* Phi P and back Phi' of a diagonalisation of whitened data. */
@@ -233,6 +253,7 @@ static tlnmf_error diagonalise_whitened(tlnmf_ctx *ctx, const tlnmf_data *data,
     tl_slot table[] = {TL_SLOT(P, M * M), TL_SLOT(back, M * M)};
     TRY(TL_ARENA(ctx, "whitening", table, &block));
     tlnmf_error error = tl_data_whiten(ctx, data, P, back, &white);
+    error = tl_sums_agree(ctx, ctx->starts, error);
     if (error == TLNMF_OK)
         error = fit(ctx, white, settings, start, TL_TASK_JD, model);
     if (error == TLNMF_OK)
@@ -304,14 +325,15 @@ static tlnmf_error evaluate_alone(void *arg)
 {
     evaluation *v = arg;
     tl_engine *e;
-    TRY(tl_engine_cpu.create(v->ctx, &(tl_engine_spec){.model = v->model}, &e));
+    TRY(tl_engine_of(NULL)->create(v->ctx, &(tl_engine_spec){.model = v->model}, &e));
     tl_engine_load(e, v->point->Phi, v->point->W, v->point->H);
     tl_values all = tl_engine_values(e, TL_C | TL_L | TL_I);
     *v->values = (tl_point_values){all.C, all.L, all.I};
     if (v->Ganti != NULL)
         tl_engine_gradient(e, TL_C, v->Ganti);
+    tlnmf_error error = tl_engine_error(v->ctx, e, "the evaluation");
     e->ops->free(e);
-    return TLNMF_OK;
+    return error;
 }
 
 tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_point *point,

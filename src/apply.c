@@ -104,8 +104,8 @@ static tlnmf_error fit_H(void *arg)
     const tl_model model = {.data = w->data, .K = K, .eps = w->model->eps, .gamma = 1.0};
     TRY(tl_record_new_array(w->ctx, w->out, "H", 2, (int64_t[]){K, w->data->N}, &H));
     TRY(tl_reporter_create(w->ctx, &reporter));
-    tlnmf_error error =
-        tl_engine_cpu.create(w->ctx, &(tl_engine_spec){.model = &model, .moves = TL_H}, &e);
+    const tl_engine_spec spec = {.model = &model, .moves = TL_H};
+    tlnmf_error error = tl_engine_of(w->settings)->create(w->ctx, &spec, &e);
     if (error == TLNMF_OK) {
         tl_monitor_init(&monitor, w->settings, tl_reporter_callback(&reporter), &reporter, 1);
         tl_run run = {.opt = w->settings, .monitor = &monitor};
@@ -114,9 +114,11 @@ static tlnmf_error fit_H(void *arg)
         if (own) /* the engine keeps sqrt H, whose square may be off by rounding */
             memcpy(H, w->model->H, (size_t)(K * w->data->N) * sizeof *H);
         tl_values values = tl_engine_values(e, TL_C | TL_L | TL_I);
-        error = isfinite(values.C)
-                    ? put_values(w, &run, values)
-                    : tl_fail(w->ctx, TLNMF_ERR_NUMERIC, "H ended with C = %g", values.C);
+        error = tl_engine_error(w->ctx, e, "fitting H");
+        if (error == TLNMF_OK)
+            error = isfinite(values.C)
+                        ? put_values(w, &run, values)
+                        : tl_fail(w->ctx, TLNMF_ERR_NUMERIC, "H ended with C = %g", values.C);
         if (error == TLNMF_OK)
             error = tlnmf_set_integer(w->ctx, w->out, "own_data", own);
         tl_monitor_done(&monitor);

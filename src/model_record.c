@@ -1,6 +1,7 @@
 /* Converts a result to a record: every value of results.def that a model has. */
 #include "api.h"
 #include "base/record.h"
+#include "linalg/linalg.h"
 
 #include <stdio.h>
 
@@ -135,9 +136,10 @@ static tlnmf_error put_result(tlnmf_ctx *ctx, tlnmf_record *model, const char *p
 static tlnmf_error put_origin(tlnmf_ctx *ctx, tlnmf_record *model, const tl_settings *settings)
 {
     const char *task = tl_task_name(settings->task), *option;
-    char name[64], value[64];
+    char name[64], value[64], blas[TL_BLAS_NAME];
     TRY(tl_record_refer_text(ctx, model, "version", tlnmf_version()));
-    TRY(tl_record_refer_text(ctx, model, "blas", tlnmf_blas()));
+    tl_blas_name(blas);
+    TRY(tlnmf_set_text(ctx, model, "blas", blas));
     for (size_t i = 0; (option = tlnmf_option_name(task, i)) != NULL; i++)
         TRY(tlnmf_set_text(ctx, model, full("option.", option, name),
                            tlnmf_settings_get_text(settings, option, value, sizeof value)));

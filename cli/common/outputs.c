@@ -69,7 +69,7 @@ int cli_check_output(const cli_command *command, const char *spec)
 {
     char file[CLI_PATH];
     struct stat status;
-    if (spec == NULL || strcmp(spec, "-") == 0)
+    if (spec == NULL || strcmp(spec, "-") == 0 || !cli_is_first())
         return EXIT_DONE;
     if (spec[0] == '\0')
         return cli_fail(command, EXIT_OUTPUT, "an output has an empty name");
@@ -91,7 +91,7 @@ int cli_reserve_model(const cli_call *call, const char *output, const tlnmf_data
     const tlnmf_record *sizes = tlnmf_data_record(data);
     int64_t M = tlnmf_get_integer(sizes, "M"), N = tlnmf_get_integer(sizes, "N");
     *reserved = NULL;
-    if (output == NULL)
+    if (output == NULL || !cli_is_first())
         return EXIT_DONE;
     tlnmf_error error = tlnmf_io_reserve(
         call->ctx, output, (M * M + K * (M + N)) * (int64_t)sizeof(double) + rest, reserved);

@@ -235,26 +235,23 @@ static json_t *summary_json(const cli_call *call, const cli_result *r)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Reproducible outputs hold no times: the seconds of a record become 0. */
+/* Reproducible outputs hold no times: seconds become 0, and the trace has no column of them. */
 static tlnmf_error drop_times(const cli_call *call, tlnmf_record *model)
 {
     static const char end[] = "seconds";
     tlnmf_error error = TLNMF_OK;
     if (getenv("SOURCE_DATE_EPOCH") == NULL)
         return TLNMF_OK;
+    tlnmf_record_remove(model, "trace.seconds");
+    tlnmf_record_remove(model, "other.trace.seconds");
     for (size_t i = 0; error == TLNMF_OK && i < tlnmf_record_count(model); i++) {
         const char *name = tlnmf_record_name(model, i);
         size_t length = strlen(name);
-        int64_t shape[TLNMF_MAX_RANK];
-        int32_t rank;
-        double *zeros;
         if (length < strlen(end) || strcmp(name + length - strlen(end), end) != 0 ||
             strncmp(name, "option.", 7) == 0)
             continue;
         if (tlnmf_record_type(model, name) == TLNMF_REAL)
             error = tlnmf_set_real(call->ctx, model, name, 0.0);
-        else if (tlnmf_get_array(model, name, &rank, shape) != NULL)
-            error = tlnmf_new_array(call->ctx, model, name, rank, shape, &zeros);
     }
     return error;
 }
@@ -293,6 +290,8 @@ int cli_finish(const cli_call *call, const cli_result *given, bool strict)
 {
     cli_result r = *given;
     char partial[CLI_PATH];
+    if (!cli_is_first())
+        return exit_for(r.model, strict);
     cli_progress_clear();
     tlnmf_error error = drop_times(call, r.model);
     /* What a cancelled run has reached replaces nothing. */

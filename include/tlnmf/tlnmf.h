@@ -123,6 +123,36 @@ TLNMF_API const char *tlnmf_message(const tlnmf_ctx *ctx);
  * end with `return tlnmf_fail(..)`. */
 TLNMF_API tlnmf_error tlnmf_fail(tlnmf_ctx *ctx_or_null, tlnmf_error error, const char *text);
 
+/* ---- several machines ------------------------------------------------------------------------ */
+
+/* Several processes, or threads with a context each, can work on one problem. The library knows
+ * them through two functions of yours: a sum and a broadcast over all of them. Every process calls
+ * the library in the same order with the same settings, and gets the same results. A function
+ * returns nonzero where it failed: the call then ends with TLNMF_ERR_CALLBACK.
+ *
+ * Threads     The thread that calls the library is the one that calls these functions.
+ * Errors      A call that fails on one machine fails on all, with its error and its message.
+ * Ownership   The object refers to `user`. It must live as long as a context has it, and serves one
+ *             context at a time. */
+typedef struct tlnmf_sums tlnmf_sums;
+
+/* Replaces x by the sum over all machines. It must have the same bits on all of them: sum on one
+ * machine, then broadcast. */
+typedef int (*tlnmf_sum)(double *x, int64_t count, void *user);
+/* Replaces x by that of machine `root`. */
+typedef int (*tlnmf_broadcast)(double *x, int64_t count, int32_t root, void *user);
+
+/* `size` machines, of which this is number `rank`, from 0. */
+TLNMF_API tlnmf_error tlnmf_sums_create(tlnmf_ctx *ctx, int32_t size, int32_t rank, tlnmf_sum sum,
+                                        tlnmf_broadcast broadcast, void *user, tlnmf_sums **out);
+TLNMF_API void tlnmf_sums_free(tlnmf_sums *sums);
+/* For steps of your own between calls, such as reading a file: if any machine has an error, all
+ * return that of the first one, with its message. */
+TLNMF_API tlnmf_error tlnmf_sums_agree(tlnmf_ctx *ctx, tlnmf_sums *sums, tlnmf_error error);
+/* Fits and diagonalisations share out their starts: start p runs on machine p % size. All machines
+ * hold all data. The result is that of one machine, bit for bit. */
+TLNMF_API void tlnmf_ctx_share_starts(tlnmf_ctx *ctx, tlnmf_sums *sums_or_null);
+
 /* ---- records --------------------------------------------------------------------------------- */
 
 /* A record is a set of named integers, reals, texts, lists of texts, and arrays with their shapes.
@@ -178,6 +208,8 @@ TLNMF_API tlnmf_error tlnmf_set_array(tlnmf_ctx *ctx, tlnmf_record *record, cons
 /* Adds an array of zeros that belongs to the record. Fill it in through *x: this saves a copy. */
 TLNMF_API tlnmf_error tlnmf_new_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
                                       int32_t rank, const int64_t *shape, double **x);
+/* Takes a value out, if it is there. Names after it move up by one index. */
+TLNMF_API void tlnmf_record_remove(tlnmf_record *record, const char *name);
 
 /* A record as bytes and back, the same on every machine, with a checksum. On entry *size is the
  * capacity of `bytes_or_null`, on return the number of bytes of the record. If `bytes_or_null` is

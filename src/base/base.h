@@ -22,6 +22,7 @@ struct tlnmf_ctx {
     void *log_user;
     tlnmf_callback callback;
     void *callback_user;
+    tlnmf_sums *starts; /* the machines that share out starts; NULL: one machine */
     char message[TL_MESSAGE];
 };
 

@@ -82,6 +82,12 @@ void tlnmf_ctx_set_progress(tlnmf_ctx *ctx, tlnmf_callback callback, void *user)
     ctx->callback_user = user;
 }
 
+void tlnmf_ctx_share_starts(tlnmf_ctx *ctx, tlnmf_sums *sums)
+{
+    if (ctx != NULL)
+        ctx->starts = sums;
+}
+
 int tlnmf_stop_flag(const tlnmf_record *progress, void *user)
 {
     const volatile int32_t *flag = user; /* another thread or a signal handler sets it */

@@ -63,6 +63,11 @@ typedef enum tl_basis {
     TL_BASIS_STFT = 3 /* the DFT with one power for cosine and sine */
 } tl_basis;
 
+typedef enum tl_unlabelled_policy {
+    TL_UNLABELLED_ANY = 0,
+    TL_UNLABELLED_SILENT = 1
+} tl_unlabelled_policy;
+
 /* Each task reads the fields of its options; src/options.def explains them. */
 typedef struct tlnmf_settings {
     int32_t task; /* a tl_task */
@@ -81,10 +86,11 @@ typedef struct tlnmf_settings {
     /* separate, stems */
     int64_t per_source, learn_frames, iterations;
     double release, learn_below;
-    int32_t basis, components, residual, keep_H;
+    int32_t basis, components, residual, keep_H, unlabelled;
     /* score */
     int64_t filter;
-    int32_t permute;
+    int32_t permute, images;
+    int64_t framewise, framewise_hop;
     /* gcm */
     int64_t gcm_S, gcm_M, gcm_N, gcm_K;
     uint64_t seed_truth, seed_data;

@@ -4,7 +4,7 @@
 #ifndef TLNMF_ENGINE_LBFGS_H
 #define TLNMF_ENGINE_LBFGS_H
 
-#include "engine/sums.h"
+#include "base/sums.h"
 
 enum { TL_LBFGS_MOST = 10, TL_LBFGS_SLOTS = 4 };
 

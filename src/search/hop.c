@@ -59,7 +59,7 @@ void tl_hop_search(int64_t hops, tl_shelf *best_point, const tl_solver *solver, 
     tl_rng_seed(&rng, TL_STREAM_OWN, seed, apart + (uint64_t)run->start);
     double first = tl_engine_values(e, TL_C).C, best = first;
     tl_shelf_put(best_point, 0, e);
-    for (int64_t i = 0; i < hops && !tl_run_interrupted(run, TL_STAGE_TL); i++) {
+    for (int64_t i = 0; i < hops && !tl_run_interrupted(e, run, TL_STAGE_TL); i++) {
         tl_run again = {
             .opt = run->opt, .monitor = run->monitor, .start = run->start, .quiet = true};
         (void)tl_engine_fill(e, TL_ALL, kick, &rng); /* cannot fail */

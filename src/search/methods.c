@@ -2,7 +2,8 @@
  * (the paper's last appendix), and the choice between them. */
 #include "search/hop.h"
 #include "search/pool.h"
-#include "solve/descent.h"
+#include "search/share.h"
+#include "solve/solver.h"
 
 #include <math.h>
 #include <string.h>
@@ -46,7 +47,7 @@ static tlnmf_error polish(void *arg)
                       run.trace_length - best->trace_length);
     best->trace_length = run.trace_length;
     w->transform_seconds += run.transform_seconds;
-    return TLNMF_OK;
+    return tl_engine_error(p->pool->ctx, w->engine, "the end of the best start");
 }
 
 /* Large problems on the fast solver: run all starts at low accuracy to rank them, then continue the
@@ -54,7 +55,7 @@ static tlnmf_error polish(void *arg)
  * together. */
 static tlnmf_error search_tl(tl_pool *pool, results *r)
 {
-    const double enough = 1e-9;
+    const double enough = 1e-9; /* docs/benchmarks.md, "Constants" */
     const tl_settings *opt = pool->opt;
     bool quick = opt->solver == TL_ALGORITHM_FAST && opt->tol < enough &&
                  !tl_is_small(pool->data, pool->plan.K);
@@ -62,9 +63,13 @@ static tlnmf_error search_tl(tl_pool *pool, results *r)
     TRY(tl_pool_run(
         pool,
         &(tl_batch){.job = TL_JOB_TL, .count = pool->plan.P, .best = r->best, .quick = quick}));
-    if ((quick || opt->newton) && !tl_pool_stopped(pool))
-        return tl_with_threads(pool->plan.blas_threads, polish, &(polishing){pool, r->best});
-    return TLNMF_OK;
+    if (!(quick || opt->newton) || tl_pool_stopped(pool))
+        return TLNMF_OK;
+    tlnmf_error error = TLNMF_OK;
+    if (pool->machines == NULL || pool->machines->rank == 0)
+        error = tl_with_threads(pool->plan.blas_threads, polish, &(polishing){pool, r->best});
+    tl_share_result(pool, r->best);
+    return tl_sums_agree(pool->ctx, pool->machines, error);
 }
 
 /* ---- JD+NMF ---------------------------------------------------------------------------------- */
@@ -108,8 +113,9 @@ static tlnmf_error search_jd(tl_pool *pool, results *r)
 {
     int64_t P = pool->plan.P;
     tl_result *jd;
-    TRY(create_jd(pool, &jd));
-    tlnmf_error error = tl_pool_run(pool, &(tl_batch){.job = TL_JOB_JD, .count = P, .best = jd});
+    tlnmf_error error = tl_sums_agree(pool->ctx, pool->machines, create_jd(pool, &jd));
+    if (error == TLNMF_OK)
+        error = tl_pool_run(pool, &(tl_batch){.job = TL_JOB_JD, .count = P, .best = jd});
     if (error == TLNMF_OK)
         error = nmf_after_jd(pool, jd, NULL, P, r->best);
     tl_result_free(jd);
@@ -172,6 +178,7 @@ static tlnmf_error search_exchange(tl_pool *pool, results *r)
         error = tl_shelf_create(pool->ctx, pool->data, K, P, &x.from_jd);
     if (error == TLNMF_OK)
         error = create_jd(pool, &x.jd);
+    error = tl_sums_agree(pool->ctx, pool->machines, error);
     if (error == TLNMF_OK)
         error = exchange(pool, &x, is_tl ? r->best : r->other, is_tl ? r->other : r->best);
     tl_result_free(x.jd);
@@ -190,7 +197,7 @@ static tlnmf_error search_jd_in_half(tl_pool *pool, results *r)
     tlnmf_error error = search_jd(pool, r);
     monitor->deadline = end;
     int time = TLNMF_TIME;
-    if (tl_wall_seconds() < end)
+    if (!tl_share_any(pool, tl_wall_seconds() >= end))
         atomic_compare_exchange_strong(&monitor->stop, &time, TLNMF_NOT_RUN);
     return error;
 }
@@ -247,7 +254,7 @@ static tlnmf_error create_results(const tl_pool *pool, results *r)
     return tl_result_create(pool->ctx, pool->data, pool->opt, K, capacity, &r->other);
 }
 
-static void measure(tl_pool *pool, tl_goal goal, tl_result *result)
+static tlnmf_error measure(tl_pool *pool, tl_goal goal, tl_result *result)
 {
     result->info.columns = pool->data->T;
     tl_result_measure(result, goal, pool->opt, &pool->monitor, pool->worker[0].engine);
@@ -257,6 +264,7 @@ static void measure(tl_pool *pool, tl_goal goal, tl_result *result)
     }
     if (tl_pool_stopped(pool)) /* of the search as a whole, whichever start was kept */
         result->info.outcome = atomic_load(&pool->monitor.stop);
+    return tl_engine_error(pool->ctx, pool->worker[0].engine, "the measures of the result");
 }
 
 typedef struct reporting {
@@ -274,14 +282,24 @@ static tlnmf_error report(void *arg)
     tl_result *tl = is_tl ? r->best : r->other, *jd = is_tl ? r->other : r->best;
     if (r->other != NULL && (is_tl || pool->opt->exchange))
         tl_result_compare(&r->best->info, &tl->info, &jd->info);
-    measure(pool, r->goal, r->best);
+    TRY(measure(pool, r->goal, r->best));
     if (!pool->opt->exchange || r->other == NULL)
         return TLNMF_OK;
     tl_result_compare(&r->other->info, &tl->info, &jd->info);
-    measure(pool, is_tl ? TL_GOAL_JD : TL_GOAL_TL, r->other);
+    TRY(measure(pool, is_tl ? TL_GOAL_JD : TL_GOAL_TL, r->other));
     r->best->other = r->other;
     r->other = NULL;
     return TLNMF_OK;
+}
+
+/* The time that all machines have spent. */
+static void add_seconds(tl_sums *machines, tl_info *info)
+{
+    double spent[] = {info->cpu_seconds, info->nmf_seconds, info->transform_seconds};
+    tl_sums_add(machines, spent, sizeof spent / sizeof *spent);
+    info->cpu_seconds = spent[0];
+    info->nmf_seconds = spent[1];
+    info->transform_seconds = spent[2];
 }
 
 tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **out)
@@ -290,11 +308,18 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **ou
     tlnmf_data *trimmed;
     tl_pool pool;
     results r = {.goal = task->goal};
-    TRY(tl_data_trim(ctx, task->data, task->eps, &trimmed));
+    *out = NULL;
+    tlnmf_error error = tl_data_trim(ctx, task->data, task->eps, &trimmed);
+    error = tl_sums_agree(ctx, task->machines, error);
+    if (error != TLNMF_OK) {
+        tlnmf_data_free(trimmed);
+        return error;
+    }
     const tlnmf_data *used = trimmed != NULL ? trimmed : task->data;
-    tlnmf_error error = tl_pool_create(ctx, task, used, &pool);
+    error = tl_pool_create(ctx, task, used, &pool);
     if (error == TLNMF_OK)
         error = create_results(&pool, &r);
+    error = tl_sums_agree(ctx, task->machines, error);
     if (error == TLNMF_OK)
         error = method_of(task)(&pool, &r);
     if (error == TLNMF_OK)
@@ -303,10 +328,11 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **ou
         error = tl_pool_give_traces(&pool, one);
     tl_pool_free(&pool); /* what follows needs less memory than it had */
     for (tl_result *one = r.best; error == TLNMF_OK && one != NULL; one = one->other) {
-        error = tl_result_finish(ctx, used, one);
+        error = tl_sums_agree(ctx, task->machines, tl_result_finish(ctx, used, one));
         one->info.columns = used->T;
         one->info.wall_seconds = tl_wall_seconds() - wall;
         one->info.cpu_seconds = tl_cpu_seconds() - cpu;
+        add_seconds(task->machines, &one->info);
     }
     tlnmf_data_free(trimmed);
     tl_result_free(r.other);

@@ -1,6 +1,7 @@
 /* A pool of starts: its workers, one run, many runs on several threads. */
 #include "search/pool.h"
 #include "search/hop.h"
+#include "search/share.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,6 +32,8 @@ static tlnmf_error create_traces(tl_pool *pool)
     tl_traces *t = &pool->traces;
     if (!pool->opt->trace_all)
         return TLNMF_OK;
+    if (pool->machines != NULL)
+        return tl_fail(pool->ctx, TLNMF_ERR_OPTION, "trace-all is for one machine");
     t->capacity = pool->plan.trace_capacity;
     int64_t starts = 2 * pool->plan.P + 1, rows;
     tl_slot table[] = {TL_SLOT(t->length, starts)};
@@ -48,6 +51,7 @@ tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tln
 {
     const tl_settings *opt = task->opt;
     *pool = (tl_pool){.ctx = ctx,
+                      .machines = task->machines,
                       .data = data,
                       .opt = opt,
                       .quick = *opt,
@@ -114,7 +118,7 @@ tlnmf_error tl_pool_give_traces(tl_pool *pool, tl_result *result)
 
 /* ---- one start ------------------------------------------------------------------------------- */
 
-static double score_of(tl_job job, tl_values values)
+double tl_score_of(tl_job job, tl_values values)
 {
     switch (job) {
     case TL_JOB_TL:
@@ -133,8 +137,8 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
     tl_result *best = b->best;
     omp_set_lock(&pool->monitor.lock);
     tl_pool_trace(pool, run->start, run->trace, run->trace_length);
-    double old = score_of(b->job, (tl_values){best->info.C, best->info.L, best->info.I});
-    double score = score_of(b->job, values);
+    double old = tl_score_of(b->job, (tl_values){best->info.C, best->info.L, best->info.I});
+    double score = tl_score_of(b->job, values);
     bool better = best->info.best_start < 0 || score < old ||
                   (score == old && run->start < best->info.best_start);
     if (better) {
@@ -148,7 +152,7 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
     }
     static const char *const names[] = {"TL-NMF", "JD", "JD+NMF", "NMF"};
     static const char *const scores[] = {"C", "L", "L",
-                                         "I"}; /* the value that score_of() returns */
+                                         "I"}; /* the value that tl_score_of() returns */
     long long start = run->start + 1, iterations = run->iterations;
     tl_log(pool->ctx, TLNMF_LOG_INFO, "%s from start %lld: %s = %.12g, %s after %lld iterations%s",
            names[b->job], start, scores[b->job], score, tlnmf_outcome_name(run->outcome),
@@ -207,7 +211,6 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
     tl_engine *e = w->engine;
     TRY(go_to_start(pool, b, w, p));
     tl_run run = {.opt = b->quick ? &pool->quick : pool->opt,
-                  .fault = &e->fault,
                   .monitor = &pool->monitor,
                   .start = p,
                   .roams = p < pool->plan.P && tl_starts_draw_Phi(&pool->starts),
@@ -222,9 +225,6 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
         pool->solver->jd(e, &run);
     if (b->job == TL_JOB_JD_NMF)
         nmf_at_jd(pool->solver, e, &run);
-    if (e->fault != TLNMF_OK)
-        return tl_fail(&w->ctx, e->fault, "start %lld: the engine %s: %s", (long long)p + 1,
-                       e->ops->name, e->why);
     if (b->job == TL_JOB_TL && run.roams && pool->plan.hops > 0)
         tl_hop_search(pool->plan.hops, &w->hop, pool->solver, e, &run, pool->opt->seed);
     if (b->job != TL_JOB_NMF)         /* NMF does not move Phi */
@@ -232,6 +232,7 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
     if (b->keep != NULL)
         tl_shelf_put(b->keep, p - b->first, e);
     tl_values values = tl_engine_values(e, TL_C | TL_L | TL_I);
+    TRY(tl_engine_error(&w->ctx, e, "a start"));
     if (!tl_engine_inspect(e, NULL, NULL) || (e->K > 0 && !isfinite(values.C)))
         return tl_fail(&w->ctx, TLNMF_ERR_NUMERIC, "start %lld ended with C = %g, L = %g",
                        (long long)p + 1, values.C, values.L);
@@ -265,6 +266,7 @@ tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)
     int team = (int)tl_min(pool->plan.workers, b->count);
     /* With many starts, BLAS uses one thread in each. */
     int inner = b->count > 1 ? 1 : pool->plan.blas_threads;
+    int64_t before = b->best->info.best_start;
     tlnmf_error failed = TLNMF_OK;
 #pragma omp parallel num_threads(team)
     {
@@ -272,7 +274,7 @@ tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)
         tl_worker *w = &pool->worker[omp_get_thread_num()];
 #pragma omp for schedule(dynamic, 1)
         for (int64_t i = 0; i < b->count; i++) {
-            if (skip(pool, b))
+            if (!tl_share_has(pool, b, b->first + i) || skip(pool, b))
                 continue;
             tlnmf_error error = run_start(pool, b, w, b->first + i);
             if (error != TLNMF_OK) {
@@ -283,5 +285,5 @@ tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)
             }
         }
     }
-    return failed;
+    return tl_share_batch(pool, b, before, failed);
 }

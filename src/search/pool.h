@@ -27,6 +27,7 @@ typedef struct tl_traces {
 
 typedef struct tl_pool {
     tlnmf_ctx *ctx;
+    tl_sums *machines; /* those that share out the starts; NULL: one machine */
     const tlnmf_data *data;
     const tl_settings *opt;
     tl_settings quick; /* opt with a tolerance that suffices to rank starts */
@@ -61,6 +62,10 @@ typedef struct tl_batch {
     tl_result *best;      /* the best result of all batches that share it */
 } tl_batch;
 
+/* The value by which a job's results are ranked. */
+double tl_score_of(tl_job job, tl_values values);
+
+/* Runs the batch's starts, on all machines together, which then have the same best result. */
 tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *batch);
 
 /* Adds rows to those of a start, with trace-all. */

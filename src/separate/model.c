@@ -1,6 +1,7 @@
 /* Models of a separation as records: what was learnt, and what to expect of it. */
 #include "separate/model.h"
 #include "base/record.h"
+#include "linalg/linalg.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -80,7 +81,9 @@ static tlnmf_error put_texts(tlnmf_ctx *ctx, tlnmf_record *model, const tl_separ
     TRY(tl_record_refer_text(ctx, model, "outcome",
                              tlnmf_outcome_name((tlnmf_outcome)info->outcome)));
     TRY(tl_record_refer_text(ctx, model, "version", tlnmf_version()));
-    return tl_record_refer_text(ctx, model, "blas", tlnmf_blas());
+    char blas[TL_BLAS_NAME];
+    tl_blas_name(blas);
+    return tlnmf_set_text(ctx, model, "blas", blas);
 }
 
 /* The sources' names: the labels', or source_1, source_2, .. */
@@ -332,8 +335,9 @@ static void fill_member(const tl_separator_info *info, const arrays *a, tl_separ
         s->gate[k] = a->columns[2 * k + 1] >= 0.0 ? (int64_t)a->columns[2 * k + 1] : -1;
     }
     for (int64_t i = 0; i < a->opens; i++)
-        s->open[i] = (tl_span){(int64_t)a->notes[3 * i + 1], (int64_t)a->notes[3 * i + 2],
-                               (int64_t)a->notes[3 * i]};
+        s->open[i] = (tl_span){.start = (int64_t)a->notes[3 * i + 1],
+                               .end = (int64_t)a->notes[3 * i + 2],
+                               .source = (int64_t)a->notes[3 * i]};
     s->info.band = a->band;
 }
 

@@ -71,6 +71,12 @@ def callback(kind, name):
         return c.CFUNCTYPE(c.c_int, c.c_int64, c.c_int64, c.POINTER(c.c_double), HANDLE)(
             lambda first, count, x, user: 0
         )
+    if kind == "tlnmf_sum":
+        return c.CFUNCTYPE(c.c_int, c.POINTER(c.c_double), c.c_int64, HANDLE)(lambda x, n, user: 0)
+    if kind == "tlnmf_broadcast":
+        return c.CFUNCTYPE(c.c_int, c.POINTER(c.c_double), c.c_int64, c.c_int32, HANDLE)(
+            lambda x, n, root, user: 0
+        )
     if kind == "function" and name == "close":
         return c.CFUNCTYPE(None, HANDLE)(lambda user: None)
     return None  # of all others NULL is allowed
@@ -187,6 +193,9 @@ class World:
             )
         if re.fullmatch(r"(const )?tlnmf_(ctx|data|sound) \*", kind):
             return getattr(self, re.search(r"tlnmf_(\w+)", kind).group(1))
+        if kind == "tlnmf_sums *":
+            self.keep += [callback("tlnmf_sum", ""), callback("tlnmf_broadcast", "")]
+            return self.make("tlnmf_sums_create", 1, 0, self.keep[-2], self.keep[-1], None)
         if re.fullmatch(r"(const )?tlnmf_record \*", kind):
             return self.record(function, name)
         if re.fullmatch(r"(const )?tlnmf_settings \*", kind):
@@ -233,7 +242,7 @@ def is_pointer(kind, name):
     if name.endswith("_or_null") or name == "user":
         return False
     return kind.endswith("*") or kind == "function" or kind in (
-        "tlnmf_allocate", "tlnmf_release", "tlnmf_read")  # fmt: skip
+        "tlnmf_allocate", "tlnmf_release", "tlnmf_read", "tlnmf_sum", "tlnmf_broadcast")  # fmt: skip
 
 
 def is_nothing(returns, value):

@@ -44,6 +44,7 @@ public='
 io:
 cli:      commands
 commands: cli
+mpi:      cli
 '
 
 # ---- symbols ------------------------------------------------------------------------------------
@@ -52,7 +53,7 @@ commands: cli
 # defined, U where it is used, S where it is a variable that can change. Objects of CMake lie in
 # TARGET.dir/PATH.o; those of tests and benchmarks are not looked at, nor those whose source is gone.
 symbols_in() { # folder of objects, folder of sources
-    find "$1" -name '*.c.o' | grep -E '\.dir/(src|paper|io|cli)/' | sort -u | while read -r object; do
+    find "$1" -name '*.c.o' | grep -E '\.dir/(src|paper|io|cli|mpi)/' | sort -u | while read -r object; do
         file=${object##*.dir/}
         file=${file%.o}
         [ -f "$2/$file" ] || continue
@@ -63,7 +64,7 @@ symbols_in() { # folder of objects, folder of sources
         # constants that need relocating are in .data.rel.ro: those cannot change
         objdump -t "$object" | awk -v at="$module $file" '
             ($4 == ".bss" || $4 == ".data" || $4 == "*COM*" || $4 ~ /^\.(bss|data)\./) &&
-            $4 !~ /^\.data\.rel\.ro/ && $3 == "O" && $6 !~ /^__/ { print at, "S", $6 }'
+            $4 !~ /^\.data\.rel\.ro/ && $3 == "O" && $6 !~ /^__/ && $6 !~ /^\.gomp_critical/ { print at, "S", $6 }'
     done
 }
 
@@ -90,6 +91,7 @@ complaints() { # symbols
             streams = "^(stdin|stdout|stderr|environ)$"
             blas = "^(cblas_|LAPACKE_|openblas_|[sdcz][a-z0-9]+_$)"
             files = "^(H5|sf_|Mat_)"
+            mpi = "^(MPI_|PMPI_|ompi_)"
         }
         FNR == NR { if ($3 == "D") home[$4] = $1; next }
         !($1 in known) { if (!told[$1]++) print $2 ": module " $1 " is not in the table"; next }
@@ -102,6 +104,7 @@ complaints() { # symbols
         }
         $4 ~ blas && $1 != "linalg" { print $2 ": " $4 ": BLAS and LAPACK belong to src/linalg" }
         $4 ~ files && $1 != "io" { print $2 ": " $4 ": libraries of files belong to io" }
+        $4 ~ mpi && $1 != "mpi" { print $2 ": " $4 ": MPI belongs to mpi" }
         ($1 in library) && ($4 ~ prints || $4 ~ ends || $4 ~ asks || $4 ~ streams) {
             print $2 ": the library neither prints, opens, asks nor ends: " $4 }
         $1 == "io" && $4 ~ ends { print $2 ": ends the process: " $4 }
@@ -157,8 +160,11 @@ expect "BLAS, files, printing, state" src/linalg/a.c 'void cblas_dgemm(void); vo
     src/data/c.c 'int puts(const char *); char *getenv(const char *); int tl_c(void) { return puts(getenv("A")); }' \
     cli/d.c 'int H5open(void); int puts(const char *); int d(void) { puts("d"); return H5open(); }' \
     io/e.c 'int H5open(void); int tlnmf_io_e(void) { return H5open(); }' \
+    cli/h.c 'int MPI_Init(void); int h(void) { return MPI_Init(); }' \
+    mpi/i.c 'int MPI_Init(void); int i(void) { return MPI_Init(); }' \
     elsewhere/f.c 'int f;' src/new/g.c 'int tl_g(void) { return 1; }' <<'TEXT'
 cli/d.c: H5open: libraries of files belong to io
+cli/h.c: MPI_Init: MPI belongs to mpi
 src/data/c.c: the library neither prints, opens, asks nor ends: getenv
 src/data/c.c: the library neither prints, opens, asks nor ends: puts
 src/model/b.c: cblas_dgemm: BLAS and LAPACK belong to src/linalg

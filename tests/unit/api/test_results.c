@@ -200,12 +200,12 @@ static void scores_are_in_the_table(void **state)
     tl_rng_seed(&rng, TL_STREAM_OWN, 3, 0);
     double *reference = new_normals(&rng, SOURCES * SAMPLES * CHANNELS),
            *estimate = new_normals(&rng, SOURCES * SAMPLES * CHANNELS);
-    tlnmf_settings *settings = new_settings(ctx, "score", "filter=4");
+    tlnmf_settings *settings = new_settings(ctx, "score", "filter=4 framewise=100");
     tlnmf_record *scores;
     assert_ok(ctx, tlnmf_score(ctx, reference, estimate, (int64_t[]){SOURCES, SAMPLES, CHANNELS},
                                settings, &scores));
     expect_in_table(scores, "scores", "",
-                    (symbols){2, {{"sources", SOURCES}, {"channels", CHANNELS}}});
+                    (symbols){3, {{"sources", SOURCES}, {"channels", CHANNELS}, {"windows", 5}}});
     expect_all_held("scores", (const tlnmf_record *const *)&scores, 1, "");
     tlnmf_record_free(scores);
     tlnmf_settings_free(settings);

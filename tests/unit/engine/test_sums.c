@@ -1,24 +1,29 @@
 /* Sums over frames that cross machines: how many there are, that one machine needs none, and that
  * several machines reach what one does. */
+#include "machines.h"
 #include "unit/engine/engines.h"
 
 #include "solve/solver.h"
 
-#include <assert.h>
-#include <pthread.h>
-
 /* ---- one machine that counts ----------------------------------------------------------------- */
 
-static void count_only(double *x, int64_t count, void *user)
+static int count_only(double *x, int64_t count, void *user)
 {
     (void)x;
     (void)count;
     (void)user;
+    return 0;
+}
+
+static int count_sent(double *x, int64_t count, int32_t root, void *user)
+{
+    (void)root;
+    return count_only(x, count, user);
 }
 
 static tl_sums counting(void)
 {
-    return (tl_sums){.size = 1, .sum = count_only, .broadcast = count_only};
+    return (tl_sums){.size = 1, .sum = count_only, .broadcast = count_sent};
 }
 
 /* Calls and bytes since the last time. */
@@ -173,7 +178,7 @@ static void the_largest_comes_from_a_sum(void **state)
 {
     (void)state;
     for (int rank = 0; rank < 130; rank++) {
-        tl_sums sums = {.size = 130, .rank = rank, .sum = count_only, .broadcast = count_only};
+        tl_sums sums = {.size = 130, .rank = rank, .sum = count_only, .broadcast = count_sent};
         assert_true(tl_sums_max(&sums, 3.5) == 3.5);
         assert_calls(&sums, 3, 130);
     }
@@ -183,55 +188,24 @@ static void the_largest_comes_from_a_sum(void **state)
 /* ---- several machines, which are threads ------------------------------------------------------
  */
 
-enum { MACHINES = 3, LONGEST = 1000 };
-
-typedef struct cluster {
-    pthread_barrier_t barrier;
-    double part[MACHINES][LONGEST];
-} cluster;
-
-typedef struct machine {
-    cluster *cluster;
-    int rank;
-    problem p; /* its frames */
+/* One machine: its frames, and what it does with them. */
+typedef struct share {
+    problem p;
     solver solve;
     ending end;
-} machine;
+} share;
 
-static void sum_all(double *x, int64_t count, void *user)
+static void solve_share(machine *m)
 {
-    machine *m = user;
-    assert(count <= LONGEST);
-    memcpy(m->cluster->part[m->rank], x, (size_t)count * sizeof *x);
-    pthread_barrier_wait(&m->cluster->barrier);
-    for (int64_t i = 0; i < count; i++) {
-        x[i] = 0.0;
-        for (int r = 0; r < MACHINES; r++)
-            x[i] += m->cluster->part[r][i];
-    }
-    pthread_barrier_wait(&m->cluster->barrier);
-}
-
-static void send_all(double *x, int64_t count, void *user)
-{
-    machine *m = user;
-    assert(count <= LONGEST);
-    if (m->rank == 0)
-        memcpy(m->cluster->part[0], x, (size_t)count * sizeof *x);
-    pthread_barrier_wait(&m->cluster->barrier);
-    memcpy(x, m->cluster->part[0], (size_t)count * sizeof *x);
-    pthread_barrier_wait(&m->cluster->barrier);
-}
-
-static void *run_machine(void *arg)
-{
-    machine *m = arg;
-    tl_sums sums = {
-        .size = MACHINES, .rank = m->rank, .sum = sum_all, .broadcast = send_all, .user = m};
-    tl_engine *e = new_engine(&m->p, &tl_engine_cpu, &sums);
-    run(&m->p, e, m->solve, &m->end);
+    share *s = m->arg;
+    tl_sums sums = {.size = m->all->size,
+                    .rank = m->rank,
+                    .sum = sum_over_machines,
+                    .broadcast = send_to_machines,
+                    .user = m};
+    tl_engine *e = new_engine(&s->p, &tl_engine_cpu, &sums);
+    run(&s->p, e, s->solve, &s->end);
     free_engine(e);
-    return NULL;
 }
 
 /* Frames first .. last - 1 of p, on a context of their own. */
@@ -263,6 +237,7 @@ static problem part_of(const problem *p, const double *Y, int64_t first, int64_t
 static void several_machines_do_what_one_does(void **state)
 {
     (void)state;
+    enum { MACHINES = 3 };
     static const int64_t shape[] = {2, 11, 23, 3}, edges[] = {0, 9, 10, 23};
     for (int which = 0; which < SOLVERS; which++) {
         problem p = new_problem(3, shape);
@@ -278,22 +253,14 @@ static void several_machines_do_what_one_does(void **state)
         run(&p, e, solvers[which], &one);
         free_engine(e);
 
-        static cluster all;
-        machine m[MACHINES];
-        pthread_t thread[MACHINES];
-        assert_int_equal(pthread_barrier_init(&all.barrier, NULL, MACHINES), 0);
-        for (int r = 0; r < MACHINES; r++)
-            m[r] = (machine){.cluster = &all,
-                             .rank = r,
-                             .p = part_of(&p, Y, edges[r], edges[r + 1]),
-                             .solve = solvers[which]};
+        share m[MACHINES];
+        void *args[MACHINES];
         for (int r = 0; r < MACHINES; r++) {
+            m[r] = (share){.p = part_of(&p, Y, edges[r], edges[r + 1]), .solve = solvers[which]};
             m[r].end = new_ending(&m[r].p);
-            assert_int_equal(pthread_create(&thread[r], NULL, run_machine, &m[r]), 0);
+            args[r] = &m[r];
         }
-        for (int r = 0; r < MACHINES; r++)
-            pthread_join(thread[r], NULL);
-        pthread_barrier_destroy(&all.barrier);
+        run_machines(MACHINES, (sum_order)(which % SUM_ORDERS), solve_share, args);
 
         for (int r = 0; r < MACHINES; r++) {
             int64_t N = m[r].p.N;

@@ -86,8 +86,10 @@ static inline tl_separate_options note_options(void)
     return opt;
 }
 
-static const tl_span NOTES[4] = {
-    {0, RATE, 0}, {RATE, 2 * RATE, 1}, {2 * RATE, 3 * RATE, 0}, {2 * RATE, 3 * RATE, 1}};
+static const tl_span NOTES[4] = {{.start = 0, .end = RATE, .source = 0},
+                                 {.start = RATE, .end = 2 * RATE, .source = 1},
+                                 {.start = 2 * RATE, .end = 3 * RATE, .source = 0},
+                                 {.start = 2 * RATE, .end = 3 * RATE, .source = 1}};
 
 static inline tl_separate_run blind_run(void)
 {
@@ -125,6 +127,18 @@ static inline void separate(tlnmf_ctx *ctx, const tl_separator *separator, const
     run.write = write_array;
     run.user = &a;
     assert_ok(ctx, tl_separator_run(ctx, separator, &sound, &run, &watch));
+}
+
+/* In dB, of `count` samples. */
+static inline double si_sdr(int64_t count, const double *truth, const double *estimate)
+{
+    double tt = 0.0, te = 0.0, ee = 0.0;
+    for (int64_t t = 0; t < count; t++) {
+        tt += truth[t] * truth[t];
+        te += truth[t] * estimate[t];
+        ee += estimate[t] * estimate[t];
+    }
+    return 10.0 * log10(te * te / tt / (ee - te * te / tt));
 }
 
 #endif

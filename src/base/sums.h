@@ -1,31 +1,35 @@
-/* Global sums: sums over frames that cross machines. Frames may be spread over several machines:
- * each has its own columns of the data, of X, V and H, and a copy of Phi and W. Every sum over
- * frames goes through here. */
-#ifndef TLNMF_ENGINE_SUMS_H
-#define TLNMF_ENGINE_SUMS_H
+/* Global sums: sums and broadcasts over several machines that work on one problem. Machines share
+ * out frames (each has its own columns of the data, of X, V and H, and a copy of Phi and W: every
+ * sum over frames goes through here) or starts (each has all data and runs some of the starts). */
+#ifndef TLNMF_BASE_SUMS_H
+#define TLNMF_BASE_SUMS_H
 
 #include "base/base.h"
 
 /* The functions come from the caller who knows the machines. On one machine there are none: the
  * pointer to a tl_sums is NULL. All machines make the same calls in the same order. One engine at a
  * time may use it. */
-typedef struct tl_sums {
+typedef struct tlnmf_sums {
     int size, rank; /* number of machines, and the index of this one, from 0 */
-    /* Replaces x (`count` numbers) by the sum over all machines, bit for bit the same on each. */
-    void (*sum)(double *x, int64_t count, void *user);
-    /* Replaces x by that of machine 0. */
-    void (*broadcast)(double *x, int64_t count, void *user);
+    tlnmf_sum sum;
+    tlnmf_broadcast broadcast;
     void *user;
     /* The cost so far: calls of both kinds, bytes sent by one machine, and wall time. */
     int64_t calls, bytes;
     double seconds;
+    bool failed; /* a function has returned nonzero: no further call is made */
+    tl_hooks hooks;
 } tl_sums;
 
 /* The calls, which update the cost. For several machines only: see below for calls that take
  * NULL. */
 void tl_sums_call(tl_sums *sums, double *x, int64_t count);
-void tl_sums_send(tl_sums *sums, double *x, int64_t count);
+void tl_sums_send(tl_sums *sums, double *x, int64_t count, int root);
 double tl_sums_largest(tl_sums *sums, double x);
+
+/* All machines return the same error with the same message: those of the first machine that has
+ * one. Also an error if a sum has failed. */
+tlnmf_error tl_sums_agree(tlnmf_ctx *ctx, tl_sums *sums_or_null, tlnmf_error error);
 
 static inline void tl_sums_add(tl_sums *sums, double *x, int64_t count)
 {
@@ -40,10 +44,11 @@ static inline double tl_sums_of(tl_sums *sums, double x)
     return x;
 }
 
+/* Replaces x by that of machine 0. */
 static inline void tl_sums_broadcast(tl_sums *sums, double *x, int64_t count)
 {
     if (sums != NULL)
-        tl_sums_send(sums, x, count);
+        tl_sums_send(sums, x, count, 0);
 }
 
 /* The largest x of all machines; no x may be negative. */

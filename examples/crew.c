@@ -1,0 +1,97 @@
+/* A fit whose starts are shared out over threads, with a barrier: any transport will do. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <tlnmf/tlnmf.h>
+
+enum { CREW = 3, M = 16, N = 60 };
+
+/* What all threads see: the vector of each in the call that is under way. */
+static struct {
+    pthread_barrier_t barrier;
+    double *x[CREW];
+} shared;
+static int32_t rank_of[CREW] = {0, 1, 2};
+
+static int sum(double *x, int64_t count, void *user)
+{
+    int32_t rank = *(int32_t *)user;
+    shared.x[rank] = x;
+    pthread_barrier_wait(&shared.barrier);
+    for (int64_t i = 0; rank == 0 && i < count; i++) /* one thread adds: the same bits for all */
+        for (int32_t other = 1; other < CREW; other++)
+            x[i] += shared.x[other][i];
+    pthread_barrier_wait(&shared.barrier);
+    if (rank > 0)
+        memcpy(x, shared.x[0], (size_t)count * sizeof *x);
+    pthread_barrier_wait(&shared.barrier); /* before anybody's x changes */
+    return 0;
+}
+
+static int broadcast(double *x, int64_t count, int32_t root, void *user)
+{
+    int32_t rank = *(int32_t *)user;
+    shared.x[rank] = x;
+    pthread_barrier_wait(&shared.barrier);
+    if (rank != root)
+        memcpy(x, shared.x[root], (size_t)count * sizeof *x);
+    pthread_barrier_wait(&shared.barrier);
+    return 0;
+}
+
+/* One thread: a context of its own, the same calls as all others. */
+static void *work(void *arg)
+{
+    int32_t rank = *(int32_t *)arg;
+    const int64_t shape[3] = {1, M, N};
+    double Y[M * N];
+    tlnmf_ctx *ctx = NULL;
+    tlnmf_sums *sums = NULL;
+    tlnmf_data *data = NULL;
+    tlnmf_settings *settings = NULL;
+    tlnmf_record *model = NULL;
+    for (int i = 0; i < M * N; i++)
+        Y[i] = (double)((7919 * i) % 101) / 101.0 - 0.5;
+    if (tlnmf_ctx_create(&ctx) != TLNMF_OK ||
+        tlnmf_sums_create(ctx, CREW, rank, sum, broadcast, arg, &sums) != TLNMF_OK)
+        return "no memory"; /* a real program would tell the others */
+    tlnmf_ctx_share_starts(ctx, sums);
+    tlnmf_error error = tlnmf_data_from_realisations(ctx, Y, shape, &data);
+    if (error == TLNMF_OK)
+        error = tlnmf_settings_create(ctx, "fit", &settings);
+    if (error == TLNMF_OK)
+        error = tlnmf_settings_set_integer(ctx, settings, "k", 3);
+    if (error == TLNMF_OK)
+        error = tlnmf_settings_set_integer(ctx, settings, "starts", 12);
+    if (error == TLNMF_OK)
+        error = tlnmf_settings_set_integer(ctx, settings, "threads", 1);
+    error = tlnmf_sums_agree(ctx, sums, error); /* all go on, or none */
+    if (error == TLNMF_OK)
+        error = tlnmf_fit(ctx, data, settings, NULL, &model);
+    if (rank == 0 && error == TLNMF_OK)
+        printf("start %lld of 12 is the best: C = %.9f\n",
+               (long long)tlnmf_get_integer(model, "best_start") + 1, tlnmf_get_real(model, "C"));
+    else if (rank == 0)
+        fprintf(stderr, "%s\n", tlnmf_message(ctx));
+    tlnmf_record_free(model);
+    tlnmf_settings_free(settings);
+    tlnmf_data_free(data);
+    tlnmf_sums_free(sums);
+    tlnmf_ctx_free(ctx);
+    return error == TLNMF_OK ? NULL : "failed";
+}
+
+int main(void)
+{
+    pthread_t thread[CREW];
+    void *failed = NULL, *one;
+    pthread_barrier_init(&shared.barrier, NULL, CREW);
+    for (int r = 0; r < CREW; r++)
+        pthread_create(&thread[r], NULL, work, &rank_of[r]);
+    for (int r = 0; r < CREW; r++) {
+        pthread_join(thread[r], &one);
+        failed = one != NULL ? one : failed;
+    }
+    pthread_barrier_destroy(&shared.barrier);
+    return failed == NULL ? 0 : 1;
+}

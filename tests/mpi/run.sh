@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# The program on several processes, oversubscribed: the same files as one process writes, one message
+# and one exit code. Skipped where there is no MPI.
+# usage: run.sh TLNMF [TLNMF_MPI EXAMPLE_MPI EXAMPLE_CREW]
+set -u
+if [ $# -lt 4 ] || ! command -v mpirun >/dev/null; then
+    echo "no MPI: tlnmf-mpi is not tested"
+    exit 77
+fi
+tlnmf=$1 parallel=$2 example_mpi=$3 example_crew=$4
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+export SOURCE_DATE_EPOCH=1 OMP_NUM_THREADS=1
+# As root in a container, with more processes than cores, which give way while they wait.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_mpi_yield_when_idle=1
+
+failures=0
+fail() {
+    echo "FAILED: $*" >&2
+    failures=$((failures + 1))
+}
+
+on() { # number of processes, arguments of the program
+    local n=$1
+    shift
+    timeout 60 mpirun -n "$n" "$parallel" "$@" 2>stderr >stdout
+}
+
+# ---- starts ------------------------------------------------------------------------------------
+
+# The same model, byte for byte, and the same words as from one process.
+same() { # numbers of processes, arguments of fit or jd
+    local numbers=$1
+    shift
+    "$tlnmf" "$@" -o model.h5 --force >one.out 2>one.err || fail "tlnmf $*: $(cat one.err)"
+    mv model.h5 one.h5
+    for n in $numbers; do
+        on "$n" "$@" -o model.h5 --force || fail "$n processes: $*: $(cat stderr)"
+        cmp -s one.h5 model.h5 || fail "$n processes: $*: another model"
+        cmp -s one.out stdout || fail "$n processes: $*: other words: $(diff one.out stdout)"
+        rm -f model.h5
+    done
+}
+
+"$tlnmf" simulate notes --seed 7 -o notes.npy >/dev/null
+"$tlnmf" simulate gcm --s 5 --m 8 --n 30 --kbar 3 -o gcm.npy >/dev/null
+same "1 2 3 5" fit gcm.npy -k 3 --starts 7
+same "3" fit gcm.npy -k 3 --starts 4 --exchange --trace
+same "2" fit gcm.npy -k 2 --method jd --solver paper -J 50 --starts 3
+same "5" jd gcm.npy --input data --starts 3
+same "2" fit notes.npy -k 2 --eps 5e-7 --starts 3 -J 12 --method tl
+
+# ---- one message, one exit code ----------------------------------------------------------------
+
+ends_with() { # code, number of processes, pattern of the message, arguments
+    local code=$1 n=$2 pattern=$3
+    shift 3
+    on "$n" "$@"
+    local ended=$?
+    [ $ended = "$code" ] || fail "$n processes: $*: exit code $ended, not $code"
+    [ "$(grep -c '^tlnmf' stderr)" = 1 ] || fail "$n processes: $*: not one message: $(cat stderr)"
+    grep -qE "$pattern" stderr || fail "$n processes: $*: says $(cat stderr)"
+}
+
+ends_with 2 3 "^tlnmf fit: -k is needed" fit gcm.npy
+ends_with 3 3 "^tlnmf fit: nothing.npy" fit nothing.npy -k 2
+ends_with 2 3 "there is no command" nonsense
+ends_with 5 3 "directory nowhere does not exist" fit gcm.npy -k 2 -o nowhere/model.h5
+
+# A file that only some processes can see: the first process speaks for the one that cannot.
+cat >sees.sh <<'SH'
+#!/bin/sh
+# Runs the program in a folder of its own on process 1.
+[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" != 1 ] || cd empty || exit 1
+exec "$@"
+SH
+chmod +x sees.sh
+mkdir empty
+timeout 60 mpirun -n 3 ./sees.sh "$parallel" fit gcm.npy -k 2 -o seen.h5 >stdout 2>stderr
+code=$?
+[ $code = 3 ] || fail "a file that process 1 does not see: exit code $code"
+[ "$(grep -c '^tlnmf fit: gcm.npy' stderr)" = 1 ] || fail "process 1's message: $(cat stderr)"
+[ ! -e seen.h5 ] || fail "a model though process 1 failed"
+
+# Commands that are not shared run once.
+on 3 info gcm.npy || fail "info: $(cat stderr)"
+"$tlnmf" info gcm.npy >one.out
+cmp -s one.out stdout || fail "info on 3 processes: $(diff one.out stdout)"
+
+# ---- examples ----------------------------------------------------------------------------------
+
+"$example_crew" >one.out || fail "the example with threads"
+timeout 60 mpirun -n 3 "$example_mpi" >stdout 2>stderr || fail "the example with MPI: $(cat stderr)"
+cmp -s one.out stdout || fail "the examples differ: $(diff one.out stdout)"
+
+[ $failures = 0 ] || exit 1
+echo "mpi: all as on one process"
