@@ -141,6 +141,15 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
     return code;
 }
 
+static void warn_of_rank(const cli_call *call, const tlnmf_data *data)
+{
+    int64_t M = tlnmf_get_integer(tlnmf_data_record(data), "M");
+    int64_t N = tlnmf_get_integer(tlnmf_data_record(data), "N"), least = M < N ? M : N;
+    if (tlnmf_settings_get_integer(call->settings, "k") > least)
+        cli_warn(call->command, "k beyond min(M, N) = %lld: W H can fit any V exactly",
+                 (long long)least);
+}
+
 static FILE *table_goes_to(const plan *p)
 {
     if (cli_common_values.json != NULL)
@@ -163,6 +172,8 @@ static int fit(cli_call *call, plan *p)
         code = cli_fail_library(call, TLNMF_ERR_MEMORY, NULL);
     if (code == EXIT_DONE)
         code = read_start(call, p, data, start);
+    if (code == EXIT_DONE && !p->rank.compares)
+        warn_of_rank(call, data);
     if (code == EXIT_DONE)
         code = count_atoms(call, p, data, &atoms);
     if (code == EXIT_DONE)

@@ -11,6 +11,12 @@ typedef struct cli_array {
     const double *x;
 } cli_array;
 
+/* ---- foreign files (foreign.c) ----------------------------------------------------------------
+ */
+
+/* How to convert a file of a kind that is not read, by its ending; NULL: nothing is known. */
+const char *cli_conversion(const char *spec);
+
 /* ---- axes (axes.c) --------------------------------------------------------------------------- */
 
 /* What is wrong with --axes, before any file is read. NULL is fine. */

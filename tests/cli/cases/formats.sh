@@ -31,7 +31,7 @@ input fit "ragged.csv: line 2 has 2 cells, line 1 has 3: all rows must be as lon
 input fit "empty.csv: line 2, column 2 is empty: every cell must hold a number" empty.csv -k 1
 input fit 'missing.csv: line 2, column 2 is not a number: "NA"' missing.csv -k 1
 expect 3 "" "tlnmf fit: nan.csv: text, 2 x 3 numbers between commas
-tlnmf fit: nan.csv: realisation 0, row 1, frame 1 is not finite (nan)" tlnmf fit nan.csv -k 1
+tlnmf fit: nan.csv: realisation 0, row 1, frame 1 is not finite (nan); --missing leaves out frames that have a NaN" tlnmf fit nan.csv -k 1
 
 # 1, -2 | 0.5, 1.5 in half precision, and true, false | true, true
 npy_header half.npy "(2, 2)" "<f2" && printf '\x00\x3c\x00\xc0\x00\x38\x00\x3e' >>half.npy
@@ -57,7 +57,20 @@ cp model.npz first.npz
 tlnmf fit y.npy -k 1 --trace -o model.npz --force >/dev/null
 check "the same bytes again" cmp model.npz first.npz
 expect 0 ... "" tlnmf jd y.npy --input data -o phi.mat
-input fit "model.npz: several arrays, name one as in model.npz:Phi (it has Phi, W, H, trace_stage, trace_iteration, trace_C and 19 more)" \
+input fit "model.npz: several arrays, name one as in model.npz:Phi (it has Phi, W, H, trace_stage, trace_iteration, trace_C and 23 more)" \
     model.npz -k 1 --no-model
 expect 0 ... "" tlnmf fit y.npy -k 1 --init-phi model.npz:Phi --no-model
 input apply "plain.csv: not a model, which is an .h5, .mat or .npz file" plain.csv y.npy
+
+# Kinds that are not read: what converts them.
+printf 'PAR1' >data.parquet
+printf 'PK\003\004' >data.XLSX
+printf '\200' >eeg.fif
+expect 3 "" ... tlnmf fit data.parquet -k 1 --no-model
+check "parquet" [ "$(tail -n 1 "$err")" = "tlnmf fit: convert it first: python3 -c \"import pandas; pandas.read_parquet('IN').to_csv('out.csv')\" (or read_feather)" ]
+expect 3 "" ... tlnmf fit data.XLSX -k 1 --no-model
+check "a sheet" [ "$(tail -n 1 "$err")" = "tlnmf fit: convert it first: save the sheet as .csv" ]
+expect 3 "" ... tlnmf jd eeg.fif -o none.h5
+check "an EEG" grep -q "mne.io.read_raw('IN').get_data()" "$err"
+npy y.npy "(2, 3)" 1 2 3 4 5 6.5
+expect 0 ... "tlnmf fit: warning: k beyond min(M, N) = 2: W H can fit any V exactly" tlnmf fit y.npy -k 3 -J 2 --no-model
