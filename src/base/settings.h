@@ -34,6 +34,12 @@ typedef enum tl_precision {
     TL_PRECISION_MIXED = 1 /* matrix products in single precision, at the end in double */
 } tl_precision;
 
+typedef enum tl_where {
+    TL_DEVICE_CPU = 0,
+    TL_DEVICE_GPU = 1,
+    TL_DEVICE_AUTO = 2 /* the GPU if it is there, large enough, and faster */
+} tl_where;
+
 typedef enum tl_transform {
     TL_TRANSFORM_AUTO = 0, /* random to learn from, DCT-II to keep fixed (method nmf) */
     TL_TRANSFORM_RANDOM = 1,
@@ -76,8 +82,13 @@ typedef struct tlnmf_settings {
     uint64_t seed;
     double eps, eps_rel, gamma, tol, grad_tol, max_seconds;
     int32_t method, solver, transform, stream;
+<<<<<<< HEAD
     int32_t exchange, certify, continuation, trace, trace_all;
     int32_t precision, newton, whiten;
+=======
+    int32_t exchange, certify, continuation, trace;
+    int32_t precision, newton, whiten, device;
+>>>>>>> main
     int32_t keep_X, keep_V;
     /* frames, separate */
     int64_t frame, hop, shifts;

@@ -17,8 +17,14 @@ typedef struct tl_plan {
 
 tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goal);
 
+/* Chooses plan.engine and how many starts run at a time on it; NULL: the engine of the settings. */
+void tl_plan_engine(tl_plan *plan, const tl_settings *opt, const tl_engine_ops *engine_or_null);
+
 /* What the engine of a start is created for. */
 tl_engine_spec tl_plan_spec(const tl_plan *plan, const tl_settings *opt, const tl_model *model);
+
+/* Decides what a fit with device gpu or auto runs on: see tl_device_choose(). */
+tlnmf_error tl_plan_device(tlnmf_ctx *ctx, const tlnmf_data *data, tl_goal goal, tl_settings *opt);
 
 /* Upper bound on the bytes that tl_search holds at any time. */
 double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_settings *opt,

@@ -8,7 +8,7 @@ static void the_table_describes_itself(void **state)
     (void)state;
     static const char kinds[] =
         "model applied evaluation start data progress atoms separation stems activations labels "
-        "sound scores sample member";
+        "sound scores sample member device";
     size_t count = tlnmf_result_count();
     assert_true(count > 60);
     for (size_t i = 0; i < count; i++) {
@@ -30,6 +30,24 @@ static void the_table_describes_itself(void **state)
     assert_null(tlnmf_result_shape(count));
     assert_null(tlnmf_result_where(count));
     assert_null(tlnmf_result_help(SIZE_MAX));
+}
+
+/* With a GPU or without. */
+static void a_device_is_in_the_table(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_record *device;
+    assert_int_equal(tlnmf_device(ctx, NULL), TLNMF_ERR_ARGUMENT);
+    assert_ok(ctx, tlnmf_device(ctx, &device));
+    expect_in_table(device, "device", "", (symbols){0});
+    bool available = tlnmf_get_integer(device, "available") == 1;
+    assert_int_equal(tlnmf_get_text(device, "name") != NULL, available);
+    assert_int_equal(tlnmf_get_text(device, "reason") == NULL, available);
+    assert_int_equal(tlnmf_get_real(device, "memory_free") <= tlnmf_get_real(device, "memory"),
+                     available);
+    tlnmf_record_free(device);
+    tlnmf_ctx_free(ctx);
 }
 
 /* ---- fits ------------------------------------------------------------------------------------ */
@@ -220,6 +238,7 @@ int main(void)
         cmocka_unit_test(the_table_describes_itself),
         cmocka_unit_test(models_are_in_the_table),
         cmocka_unit_test(models_know_their_options),
+        cmocka_unit_test(a_device_is_in_the_table),
         cmocka_unit_test(what_surrounds_a_fit_is_in_the_table),
         cmocka_unit_test(samples_are_in_the_table),
         cmocka_unit_test(separations_are_in_the_table),
