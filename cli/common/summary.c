@@ -310,8 +310,7 @@ int cli_finish(const cli_call *call, const cli_result *given, bool strict)
     }
     if (cli_common_values.json == NULL)
         cli_print_explained(to_stdout ? stderr : stdout, call, &r);
-    bool printed =
-        cli_common_values.json == NULL ? fflush(stdout) == 0 : print_json(&r, summary);
+    bool printed = cli_common_values.json == NULL ? fflush(stdout) == 0 : print_json(&r, summary);
     json_decref(summary);
     if (error != TLNMF_OK)
         return cli_fail_library(call, error, NULL);
