@@ -62,12 +62,14 @@ typedef struct cli_call {
     const char *given[CLI_OPTIONS_MAX]; /* the library's options that were given */
     int given_count;
     const char *transform_file; /* --transform with something that is not a name */
-    tlnmf_sums *machines;       /* the processes that share the work; NULL: this one alone */
-    const char *subject;        /* the file that the library's warnings are about; or NULL */
+    int argc;                   /* the command line, without the program's name */
+    char **argv;
+    tlnmf_sums *machines; /* the processes that share the work; NULL: this one alone */
+    const char *subject;  /* the file that the library's warnings are about; or NULL */
 } cli_call;
 
-extern const cli_command cli_separate, cli_apply, cli_eval, cli_fit, cli_jd, cli_simulate,
-    cli_reproduce, cli_info;
+extern const cli_command cli_separate, cli_apply, cli_eval, cli_fit, cli_jd, cli_report,
+    cli_simulate, cli_reproduce, cli_info;
 
 /* The options that commands have in common; NULL: not given. */
 typedef struct cli_common {
@@ -106,6 +108,8 @@ void cli_keep_message(const char *line);
  * in either case. */
 bool cli_begin(cli_call *call, const cli_command *command, int argc, char **argv, int *code);
 void cli_end(cli_call *call);
+/* The command line as a shell would take it again. */
+json_t *cli_repeat(const cli_call *call);
 
 /* Whether an option of the library's table was given on the command line. */
 bool cli_given(const cli_call *call, const char *name);
@@ -257,6 +261,8 @@ double cli_seconds(double value);
 
 typedef struct cli_result {
     const char *input, *output; /* file names; output is NULL when no model is written */
+    const char *page;           /* file name of the report page; NULL: not asked for */
+    double rate;                /* in Hz; 0: not given */
     const tlnmf_data *data;
     tlnmf_record *model;
     const tlnmf_record *atoms; /* NULL: not asked for */

@@ -1,12 +1,14 @@
 /* tlnmf fit: learn Phi, W, H from an array. */
 #include "cli/arrays/arrays.h"
 #include "cli/common/summary.h"
+#include "cli/pages/pages.h"
 
 #include <string.h>
 
 static struct {
     const char *init_phi, *init_w, *init_h, *rate, *atoms, *no_model, *strict, *input, *block,
-        *moving, *axes, *per_trial, *init, *keep, *k, *weights, *mask, *missing, *eps_check;
+        *moving, *axes, *per_trial, *init, *keep, *k, *weights, *mask, *missing, *eps_check,
+        *report;
 } arg;
 
 static const cli_option options[] = {
@@ -50,6 +52,7 @@ static const cli_option options[] = {
     {"rate", "HZ", "sampling rate: prints the strongest atoms with their frequencies", &arg.rate},
     {"atoms", "INT", "number of atoms to print [8]", &arg.atoms},
     {"no-model", NULL, "write no model file", &arg.no_model},
+    {"report", NULL, "also write a page that shows the model, beside it", &arg.report},
     {"strict", NULL, "exit with code 4 unless the run converged", &arg.strict},
 };
 
@@ -60,6 +63,8 @@ typedef struct plan {
     cli_rank rank;
     const char *output; /* NULL: no model is written */
     double rate;        /* 0: no atoms */
+    const char *page;   /* NULL: none */
+    char page_path[CLI_PATH];
 } plan;
 
 static const char *phi_file(const cli_call *call)
@@ -97,15 +102,19 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
                           const tlnmf_record *start, int64_t atom_count)
 {
     tlnmf_record *model, *atoms = NULL;
+    cli_paths paths = {0};
     tlnmf_io_reservation *reserved;
     int code = cli_reserve_model(call, p->output, data,
                                  tlnmf_settings_get_integer(call->settings, "k"), &reserved);
     code = cli_agree(code);
     if (code != EXIT_DONE)
         return code;
-    tlnmf_ctx_set_progress(call->ctx, cli_progress, NULL);
+    tlnmf_ctx_set_progress(call->ctx, p->page != NULL ? cli_paths_progress : cli_progress, &paths);
     tlnmf_error error = tlnmf_fit(call->ctx, data, call->settings, start, &model);
     tlnmf_io_release(reserved);
+    tlnmf_ctx_set_progress(call->ctx, NULL, NULL);
+    tlnmf_error stored = cli_paths_store(call, &paths, model);
+    error = error == TLNMF_OK ? stored : error;
     if (error == TLNMF_OK && atom_count > 0)
         error = tlnmf_atoms(call->ctx, model, p->rate, atom_count, &atoms);
     json_t *check = NULL;
@@ -114,6 +123,8 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
         code = cli_eps_check(call, data, start, model, &check);
     cli_result r = {.input = p->input.spec,
                     .output = p->output,
+                    .page = p->page,
+                    .rate = p->rate,
                     .data = data,
                     .model = model,
                     .atoms = atoms,
@@ -203,6 +214,20 @@ static int read_numbers(cli_call *call, plan *p)
     return EXIT_DONE;
 }
 
+/* The page goes beside the model; it draws the trace. */
+static int check_page(const cli_call *call, plan *p)
+{
+    if (arg.report == NULL)
+        return EXIT_DONE;
+    bool nowhere = p->output == NULL || strcmp(p->output, "-") == 0;
+    p->page = cli_page_path(nowhere ? "report" : p->output, p->page_path);
+    if (p->page == NULL)
+        return cli_fail(call->command, EXIT_USAGE, "%s: the name is too long", p->output);
+    tlnmf_settings_set_text(call->ctx, call->settings, "trace", "true");
+    int code = cli_check_input(call->command, call->operands[0], p->page);
+    return code == EXIT_DONE ? cli_check_output(call->command, p->page) : code;
+}
+
 /* What is wrong with the options, before any file is read. */
 static int check(cli_call *call, plan *p)
 {
@@ -242,6 +267,8 @@ static int check(cli_call *call, plan *p)
         code =
             cli_check_model(call, p->output, arg.init_phi,
                             (const char *[]){arg.init != NULL ? arg.init : arg.init_w, arg.init_h});
+    if (code == EXIT_DONE)
+        code = check_page(call, p);
     tlnmf_error error =
         code == EXIT_DONE ? tlnmf_settings_check(call->ctx, call->settings) : TLNMF_OK;
     return error == TLNMF_OK ? code : cli_fail_library(call, error, NULL);

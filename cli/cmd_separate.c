@@ -113,6 +113,7 @@ static json_t *about(const cli_stems *stems, const tlnmf_record *model)
     json_object_set_new(object, "eps_rel", cli_option_json(call->settings, "separate", "eps-rel"));
     json_object_set_new(object, "learn_frames",
                         cli_option_json(call->settings, "separate", "learn-frames"));
+    json_object_set_new(object, "repeat", cli_repeat(call));
     return object;
 }
 

@@ -120,6 +120,15 @@ void io_buffer_add(io_buffer *buffer, const void *bytes, size_t size);
 /* Publishes and frees; `ok` = false only frees and is false. */
 bool io_buffer_publish(io_buffer *buffer, bool ok, const char *path, io_error *err);
 
+/* ---- sound in memory ---------------------------------------------------------------------- */
+
+typedef enum io_packing { IO_PACKED_FLAC, IO_PACKED_VORBIS } io_packing;
+
+/* Packs a sound file into memory. Where that takes more than `most` bytes it returns true with an
+ * empty buffer; free(out->bytes) when done. */
+bool io_sound_encode(const char *path, io_packing packing, size_t most, io_buffer *out,
+                     io_error *err);
+
 /* ---- what a file holds -------------------------------------------------------------------- */
 
 enum { IO_LIST_DIM = 32 }; /* HDF5 allows as many */

@@ -68,3 +68,37 @@ bool cli_print_json(const json_t *object)
     free(text);
     return printed;
 }
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+/* A word as it is, or between quotes where a shell would read it otherwise. */
+static void put_word(FILE *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+./:,=@%";
+    if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
+        fputs(word, out);
+        return;
+    }
+    fputc('\'', out);
+    for (; *word != '\0'; word++)
+        fputs(*word == '\'' ? "'\\''" : (char[]){*word, '\0'}, out);
+    fputc('\'', out);
+}
+
+json_t *cli_repeat(const cli_call *call)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return NULL;
+    fprintf(out, "tlnmf %s", call->command->name);
+    for (int i = 1; i < call->argc; i++) {
+        fputc(' ', out);
+        put_word(out, call->argv[i]);
+    }
+    json_t *value = fclose(out) == 0 ? cli_text(text) : NULL;
+    free(text);
+    return value;
+}

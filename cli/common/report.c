@@ -195,4 +195,9 @@ void cli_print_result(FILE *out, const cli_call *call, const cli_result *r)
         cli_put(out, r->output);
         fprintf(out, "%s\n", white ? ": unmixing (a source a row) and mixing, its inverse" : "");
     }
+    if (r->page != NULL) {
+        fputs("  page          ", out);
+        cli_put(out, r->page);
+        fputc('\n', out);
+    }
 }

@@ -1,5 +1,6 @@
 /* The result of fit and jd as one JSON object, and the model file. */
 #include "cli/common/summary.h"
+#include "cli/pages/pages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -230,6 +231,9 @@ static json_t *summary_json(const cli_call *call, const cli_result *r)
     json_object_set_new(object, "given", given_json(r));
     if (r->output != NULL)
         json_object_set_new(object, "model", cli_text(r->output));
+    if (r->page != NULL)
+        json_object_set_new(object, "page", cli_text(r->page));
+    json_object_set_new(object, "repeat", cli_repeat(call));
     return object;
 }
 
@@ -256,16 +260,21 @@ static tlnmf_error drop_times(const cli_call *call, tlnmf_record *model)
     return error;
 }
 
-static tlnmf_error write_model(const cli_call *call, const cli_result *r, const json_t *summary)
+/* The model, and its page after it. */
+static tlnmf_error write_files(const cli_call *call, const cli_result *r, const json_t *summary)
 {
+    if (r->output == NULL && r->page == NULL)
+        return TLNMF_OK;
     char *text = cli_json_text(summary);
     if (text == NULL)
         return tlnmf_fail(call->ctx, TLNMF_ERR_MEMORY, "no memory for the summary");
     tlnmf_error error = tlnmf_set_text(call->ctx, r->model, "summary", text);
     free(text);
     cli_guard_begin();
-    if (error == TLNMF_OK)
+    if (error == TLNMF_OK && r->output != NULL)
         error = tlnmf_io_write_model(call->ctx, r->output, r->model);
+    if (error == TLNMF_OK && r->page != NULL)
+        error = cli_page_of_fit(call, r);
     cli_guard_end();
     return error;
 }
@@ -302,11 +311,11 @@ int cli_finish(const cli_call *call, const cli_result *given, bool strict)
     }
     json_t *summary = summary_json(call, &r);
     bool to_stdout = r.output != NULL && strcmp(r.output, "-") == 0;
-    if (error == TLNMF_OK && r.output != NULL)
-        error = write_model(call, &r, summary);
+    if (error == TLNMF_OK)
+        error = write_files(call, &r, summary);
     if (error != TLNMF_OK) {
         json_object_del(summary, "model"); /* the result is told all the same */
-        r.output = NULL;
+        r.output = r.page = NULL;
     }
     if (cli_common_values.json == NULL)
         cli_print_explained(to_stdout ? stderr : stdout, call, &r);

@@ -232,8 +232,8 @@ TLNMF_API const char *tlnmf_result_help(size_t index);
 /* ---- settings -------------------------------------------------------------------------------- */
 
 /* The options of one task, by name. The tasks are "fit", "jd", "apply" (this header), "frames",
- * "separate", "stems", "score" (tlnmf/sound.h), "gcm" (tlnmf/paper.h). A new object holds the
- * defaults. */
+ * "separate", "stems", "score" (tlnmf/sound.h), "gcm" (tlnmf/paper.h), "report" (tlnmf/io.h). A
+ * new object holds the defaults. */
 typedef struct tlnmf_settings tlnmf_settings;
 
 TLNMF_API tlnmf_error tlnmf_settings_create(tlnmf_ctx *ctx, const char *task, tlnmf_settings **out);
