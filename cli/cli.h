@@ -42,7 +42,8 @@ typedef struct cli_command {
     const char *task, *also; /* the tasks whose options it has, from the library's table; or NULL */
     const char *only;        /* of those options, only these: names between spaces; NULL: all */
     const char *without;     /* of those options, not these; NULL: none is left out */
-    const char *common;      /* which of o, force, json, q, v it has: names between spaces */
+    const char *common;      /* which of o, force, json, q, v, checkpoint, every, resume it has:
+                                names between spaces */
     const char *notes;       /* what --help says after the examples; or NULL */
     const cli_option *options, *shared; /* its own options, and those that several commands share */
     size_t option_count, shared_count;
@@ -73,7 +74,7 @@ extern const cli_command cli_separate, cli_apply, cli_eval, cli_fit, cli_jd, cli
 
 /* The options that commands have in common; NULL: not given. */
 typedef struct cli_common {
-    const char *output, *force, *json, *quiet, *verbose, *explain;
+    const char *output, *force, *json, *quiet, *verbose, *explain, *checkpoint, *every, *resume;
 } cli_common;
 extern cli_common cli_common_values;
 
@@ -222,6 +223,24 @@ int cli_check_memory(const cli_call *call, double bytes);
 /* The same for a fit of the data with the call's settings. */
 int cli_check_fit_memory(const cli_call *call, const tlnmf_data *data);
 const char *cli_bytes(double bytes, char *text, size_t size); /* "1.2 GB" */
+
+/* Whether there is this much memory beside what is held already. */
+bool cli_has_memory(double bytes);
+
+/* ---- checkpoints (common/checkpoint.c) ------------------------------------------------------- */
+
+/* What is wrong with --checkpoint, --every and --resume; `output` may be NULL. Called first. */
+int cli_checkpoint_check(const cli_call *call, const char *output);
+/* The call's context saves a fit of these data, and goes on from a checkpoint if --resume says so.
+ */
+int cli_checkpoint_begin(const cli_call *call, const tlnmf_data *data);
+/* For a command that keeps something else: reads the checkpoint if --resume says so (NULL: there is
+ * none), replaces it; and how many seconds of work are worth one. */
+int cli_checkpoint_read(const cli_call *call, tlnmf_record **state);
+void cli_checkpoint_write(const tlnmf_record *state);
+double cli_checkpoint_every(void);
+/* The command ends with this code: a run that is done leaves no checkpoint. */
+void cli_checkpoint_end(const cli_call *call, int code);
 
 /* ---- Ctrl-C (common/interrupt.c) ------------------------------------------------------------- */
 

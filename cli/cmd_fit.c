@@ -188,10 +188,13 @@ static int fit(cli_call *call, plan *p)
     if (code == EXIT_DONE)
         code = count_atoms(call, p, data, &atoms);
     if (code == EXIT_DONE)
+        code = cli_checkpoint_begin(call, data);
+    if (code == EXIT_DONE)
         code = cli_check_fit_memory(call, data);
     code = cli_agree(code);
     if (code == EXIT_DONE)
         code = fit_and_finish(call, p, data, start, atoms);
+    cli_checkpoint_end(call, code);
     tlnmf_record_free(start);
     tlnmf_data_free(data);
     return code;
@@ -269,6 +272,8 @@ static int check(cli_call *call, plan *p)
                             (const char *[]){arg.init != NULL ? arg.init : arg.init_w, arg.init_h});
     if (code == EXIT_DONE)
         code = check_page(call, p);
+    if (code == EXIT_DONE)
+        code = cli_checkpoint_check(call, p->output);
     tlnmf_error error =
         code == EXIT_DONE ? tlnmf_settings_check(call->ctx, call->settings) : TLNMF_OK;
     return error == TLNMF_OK ? code : cli_fail_library(call, error, NULL);
@@ -311,7 +316,7 @@ const cli_command cli_fit = {
     .usage = "fit DATA -k K|A:B|auto [options]",
     .purpose = "learn a transform and a factorisation from an array (M, N) or (S, M, N)",
     .task = "fit",
-    .common = " o force json explain q v ",
+    .common = " o force json explain q v checkpoint every resume ",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .examples = "  tlnmf fit data.npy -k 5 -o model.h5\n"

@@ -65,10 +65,13 @@ static int diagonalise(cli_call *call, const char *output)
     if (code == EXIT_DONE)
         code = cli_read_weights(call, arg.weights, NULL, data);
     if (code == EXIT_DONE)
+        code = cli_checkpoint_begin(call, data);
+    if (code == EXIT_DONE)
         code = cli_check_fit_memory(call, data);
     code = cli_agree(code);
     if (code == EXIT_DONE)
         code = diagonalise_and_finish(call, data, start, output);
+    cli_checkpoint_end(call, code);
     tlnmf_record_free(start);
     tlnmf_data_free(data);
     return code;
@@ -85,6 +88,8 @@ static int run(int argc, char **argv)
     else if (go_on) {
         const char *output = cli_common_values.output != NULL ? cli_common_values.output : "phi.h5";
         code = cli_check_model(&call, output, arg.init_phi, (const char *[]){arg.weights, NULL});
+        if (code == EXIT_DONE)
+            code = cli_checkpoint_check(&call, output);
         code = cli_agree(code);
         if (code == EXIT_DONE) {
             cli_catch_interrupt();
@@ -101,7 +106,7 @@ const cli_command cli_jd = {
     .usage = "jd COVARIANCES [options]",
     .purpose = "joint diagonalisation alone: the orthogonal Phi that minimises L",
     .task = "jd",
-    .common = " o force json explain q v ",
+    .common = " o force json explain q v checkpoint every resume ",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .examples = "  tlnmf jd covs.npy --eps 1e-8 -o phi.h5\n"

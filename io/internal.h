@@ -103,6 +103,7 @@ enum { IO_TEMPORARY_BASE = 200 };
 bool io_claim_temporary(int fd);
 /* Removes temporaries for `base` whose writers are dead. */
 void io_remove_stale(const char *directory, const char *base);
+void io_remove_stale_of(const char *path); /* beside this file */
 
 /* Reserves disk space for a file that is being written, its size unchanged. False leaves errno:
  * there is no space, or a limit is below it. True where the file system cannot say. */

@@ -15,6 +15,16 @@ static const cli_option common_options[] = {
      &cli_common_values.explain},
     {"q", NULL, "no progress and no warnings", &cli_common_values.quiet},
     {"v", NULL, "say more on standard error", &cli_common_values.verbose},
+    {"checkpoint", "FILE", "keep the state of the run here [beside the output: OUTPUT.checkpoint]",
+     &cli_common_values.checkpoint},
+    {"every", "SECONDS",
+     "seconds between two checkpoints, the first after as many; they take at most a hundredth of "
+     "the "
+     "time [60]",
+     &cli_common_values.every},
+    {"resume", NULL,
+     "go on from the checkpoint of the same command; the result is the same to the last bit",
+     &cli_common_values.resume},
 };
 enum { COMMON = sizeof common_options / sizeof *common_options };
 

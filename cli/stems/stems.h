@@ -68,6 +68,12 @@ int cli_stage_open(cli_stems *stems);
 int cli_stage_publish(const cli_stems *stems);
 void cli_stage_close(cli_stems *stems);
 
+/* ---- learning (learn.c) ---------------------------------------------------------------------- */
+
+/* Learns the model, or takes it from the checkpoint that --resume names. Returns an exit code; the
+ * caller frees the model in either case. */
+int cli_stems_learn(const cli_stems *stems, tlnmf_record **model);
+
 /* ---- the run (stems.c) ----------------------------------------------------------------------- */
 
 /* Takes the sound apart, writes stems, activations, the model and summary.json, and prints the

@@ -145,6 +145,12 @@ TLNMF_API tlnmf_error tlnmf_io_write_report(tlnmf_ctx *ctx, const char *path,
  * place. */
 TLNMF_API tlnmf_error tlnmf_io_write_file(tlnmf_ctx *ctx, const char *path, const void *bytes,
                                           size_t size);
+/* A record as a file, packed (tlnmf_record_pack): a checkpoint, or what else a program keeps. */
+TLNMF_API tlnmf_error tlnmf_io_write_record(tlnmf_ctx *ctx, const char *path,
+                                            const tlnmf_record *record);
+TLNMF_API tlnmf_error tlnmf_io_read_record(tlnmf_ctx *ctx, const char *path, tlnmf_record **out);
+/* Removes a file, and the temporaries of writers that were killed while they wrote it. */
+TLNMF_API void tlnmf_io_remove(const char *path);
 /* Disk space for a file that will be written after a long run. Fails as writing would: no space, a
  * limit, a directory that is not there, a name that is too long. It leaves nothing behind, however
  * the process ends; release it just before the file is written. Nothing is reserved for `-`,

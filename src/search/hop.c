@@ -51,6 +51,17 @@ static tlnmf_error kick(const tl_point *point, void *rng)
     return TLNMF_OK;
 }
 
+/* Where the stream is belongs to the state of a run. A stream of zeros would stay there. */
+static void note_stream(tl_engine *e, tl_rng *rng)
+{
+    double spare[] = {rng->has_spare, rng->spare};
+    tl_engine_note(e, rng->xo, sizeof rng->xo);
+    tl_engine_note(e, spare, sizeof spare);
+    rng->xo[0] += (rng->xo[0] | rng->xo[1] | rng->xo[2] | rng->xo[3]) == 0;
+    rng->has_spare = spare[0] != 0.0;
+    rng->spare = spare[1];
+}
+
 void tl_hop_search(int64_t hops, tl_shelf *best_point, const tl_solver *solver, tl_engine *e,
                    tl_run *run, uint64_t seed)
 {
@@ -63,6 +74,7 @@ void tl_hop_search(int64_t hops, tl_shelf *best_point, const tl_solver *solver, 
         tl_run again = {
             .opt = run->opt, .monitor = run->monitor, .start = run->start, .quiet = true};
         (void)tl_engine_fill(e, TL_ALL, kick, &rng); /* cannot fail */
+        note_stream(e, &rng);
         solver->tl(e, &again);
         double C = tl_engine_values(e, TL_C).C;
         if (C < best) {

@@ -1,5 +1,6 @@
 /* A pool of starts: its workers, one run, many runs on several threads. */
 #include "search/pool.h"
+#include "search/checkpoint.h"
 #include "search/hop.h"
 #include "search/share.h"
 
@@ -67,11 +68,13 @@ tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tln
     TRY(tl_starts_create(ctx, data, opt, pool->plan.K, task->goal == TL_GOAL_NMF, task->start,
                          &pool->starts));
     TRY(create_traces(pool));
-    return create_workers(pool);
+    TRY(create_workers(pool));
+    return tl_checkpoint_create(pool, task);
 }
 
 void tl_pool_free(tl_pool *pool)
 {
+    tl_checkpoint_free(pool->checkpoint);
     for (int i = 0; pool->worker != NULL && i < pool->plan.workers; i++) {
         tl_worker *w = &pool->worker[i];
         tl_shelf_free(&w->hop);
@@ -136,6 +139,7 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
 {
     tl_result *best = b->best;
     omp_set_lock(&pool->monitor.lock);
+    tl_checkpoint_before(pool->checkpoint);
     tl_pool_trace(pool, run->start, run->trace, run->trace_length);
     double old = tl_score_of(b->job, (tl_values){best->info.C, best->info.L, best->info.I});
     double score = tl_score_of(b->job, values);
@@ -157,6 +161,7 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
     tl_log(pool->ctx, TLNMF_LOG_INFO, "%s from start %lld: %s = %.12g, %s after %lld iterations%s",
            names[b->job], start, scores[b->job], score, tlnmf_outcome_name(run->outcome),
            iterations, better ? ", the best" : "");
+    tl_checkpoint_after(pool->checkpoint, run->start);
     omp_unset_lock(&pool->monitor.lock);
 }
 
@@ -209,7 +214,6 @@ static tlnmf_error go_to_start(const tl_pool *pool, const tl_batch *b, tl_worker
 static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int64_t p)
 {
     tl_engine *e = w->engine;
-    TRY(go_to_start(pool, b, w, p));
     tl_run run = {.opt = b->quick ? &pool->quick : pool->opt,
                   .monitor = &pool->monitor,
                   .start = p,
@@ -217,6 +221,8 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
                   .to_the_end = b->job == TL_JOB_JD_NMF || b->Phi != NULL, /* Algorithm 2 */
                   .trace = w->trace,
                   .trace_capacity = pool->plan.trace_capacity};
+    TRY(tl_checkpoint_start(pool->checkpoint, (int)(w - pool->worker), p, &run));
+    TRY(go_to_start(pool, b, w, p));
     if (b->job == TL_JOB_TL)
         pool->solver->tl(e, &run);
     else if (b->job == TL_JOB_NMF)
@@ -268,15 +274,21 @@ tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)
     int inner = b->count > 1 ? 1 : pool->plan.blas_threads;
     int64_t before = b->best->info.best_start;
     tlnmf_error failed = TLNMF_OK;
+    bool finished;
+    TRY(tl_checkpoint_begin(pool->checkpoint, b->first, b->count, b->best, b->keep, &finished));
+    if (finished)
+        return TLNMF_OK;
 #pragma omp parallel num_threads(team)
     {
         omp_set_num_threads(inner); /* holds for this region's tasks only */
         tl_worker *w = &pool->worker[omp_get_thread_num()];
 #pragma omp for schedule(dynamic, 1)
         for (int64_t i = 0; i < b->count; i++) {
-            if (!tl_share_has(pool, b, b->first + i) || skip(pool, b))
+            if (!tl_share_has(pool, b, b->first + i) ||
+                tl_checkpoint_has(pool->checkpoint, b->first + i) || skip(pool, b))
                 continue;
             tlnmf_error error = run_start(pool, b, w, b->first + i);
+            tl_checkpoint_leave(pool->checkpoint, (int)(w - pool->worker));
             if (error != TLNMF_OK) {
                 omp_set_lock(&pool->monitor.lock);
                 failed = error;
@@ -285,5 +297,7 @@ tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)
             }
         }
     }
+    if (failed == TLNMF_OK)
+        failed = tl_checkpoint_end(pool->checkpoint);
     return tl_share_batch(pool, b, before, failed);
 }

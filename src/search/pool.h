@@ -25,6 +25,8 @@ typedef struct tl_traces {
     void *block; /* of `length` */
 } tl_traces;
 
+typedef struct tl_checkpoint tl_checkpoint; /* search/checkpoint.h */
+
 typedef struct tl_pool {
     tlnmf_ctx *ctx;
     tl_sums *machines; /* those that share out the starts; NULL: one machine */
@@ -38,6 +40,7 @@ typedef struct tl_pool {
     tl_monitor monitor;
     tl_worker *worker;
     tl_traces traces;
+    tl_checkpoint *checkpoint; /* NULL: none */
     void *block;
 } tl_pool;
 

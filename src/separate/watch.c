@@ -37,7 +37,7 @@ bool tl_watch_poll(tl_watch *watch, tl_stage stage)
 
 int tl_separate_threads(int64_t threads)
 {
-    return tl_thread_count(threads);
+    return tl_threads_possible(tl_thread_count(threads));
 }
 
 tlnmf_error tl_separate_on_threads(int64_t threads, tlnmf_error (*work)(void *job), void *job)

@@ -18,6 +18,10 @@ typedef struct tl_monitor {
     double since, deadline; /* in tl_wall_seconds(); infinite: no deadline */
     omp_lock_t lock;        /* one callback at a time */
     atomic_int stop;        /* the tlnmf_outcome that ends all runs, or 0 */
+    /* Called where a run may be interrupted, by its thread; NULL: nobody wants to know. `stops`: it
+     * is about to be. True: the run is replayed, nothing may end it. */
+    bool (*pause)(void *user, bool stops);
+    void *pause_user;
 } tl_monitor;
 
 void tl_monitor_init(tl_monitor *monitor, const tl_settings *opt, tl_callback callback, void *user,

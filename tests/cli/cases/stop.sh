@@ -22,7 +22,7 @@ for signal in INT TERM HUP; do
     kill -$signal $pid
     code=0
     wait $pid || code=$?
-    judge 130 ... "" $code "a fit that gets SIG$signal"
+    judge 130 ... "tlnmf fit: --resume goes on from $signal.h5.checkpoint" $code "a fit that gets SIG$signal"
     check "$signal: outcome in the JSON" [ "$(json outcome)" = cancelled ]
     C=$(json C)
     expect 0 ... "" tlnmf info $signal.partial.h5 --json
