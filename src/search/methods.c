@@ -50,6 +50,9 @@ static tlnmf_error polish(void *arg)
     tl_result_store(best, w->engine, tl_engine_values(w->engine, TL_C | TL_L | TL_I));
     best->info.outcome = (int32_t)run.outcome;
     best->info.iterations = run.iterations;
+    if (run.trace_length > best->trace_length)
+        tl_pool_trace(p->pool, run.start, run.trace + best->trace_length,
+                      run.trace_length - best->trace_length);
     best->trace_length = run.trace_length;
     w->transform_seconds += run.transform_seconds;
     tl_checkpoint_leave(checkpoint, 0);
@@ -98,9 +101,13 @@ static tlnmf_error nmf_after_jd(tl_pool *pool, const tl_result *jd, const tl_she
     if (jd->trace_length > 0)
         memcpy(best->trace, jd->trace, (size_t)jd->trace_length * sizeof *best->trace);
     best->trace_length = jd->trace_length + rows;
-    if (best->info.outcome == TLNMF_CONVERGED || best->info.outcome == TLNMF_STATIONARY)
+    best->info.outcome_of = TL_STAGE_NMF;
+    if (best->info.outcome == TLNMF_CONVERGED || best->info.outcome == TLNMF_STATIONARY) {
         /* the run is only as good as its diagonalisation */
         best->info.outcome = jd->info.outcome;
+        best->info.outcome_of = TL_STAGE_JD;
+    }
+    best->info.nmf_iterations = best->info.iterations;
     best->info.iterations = jd->info.iterations;
     best->info.best_start = jd->info.best_start;
     return TLNMF_OK;
@@ -327,6 +334,8 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **ou
         error = method_of(task)(&pool, &r);
     if (error == TLNMF_OK)
         error = tl_with_threads(pool.plan.blas_threads, report, &(reporting){&pool, &r});
+    for (tl_result *one = r.best; error == TLNMF_OK && one != NULL; one = one->other)
+        error = tl_pool_give_traces(&pool, one);
     wall -= tl_checkpoint_wall(pool.checkpoint); /* before this process */
     cpu -= tl_checkpoint_cpu(pool.checkpoint);
     tl_pool_free(&pool); /* what follows needs less memory than it had */

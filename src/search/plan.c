@@ -26,7 +26,7 @@ tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goa
     bool learns = goal == TL_GOAL_TL || goal == TL_GOAL_AUTO || opt->exchange;
     tl_plan plan = {.goal = goal, .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k, .P = opt->starts};
     plan.hops = learns ? tl_hop_count(opt, data, plan.K) : 0;
-    plan.trace_capacity = opt->trace ? trace_rows(opt, goal) : 0;
+    plan.trace_capacity = opt->trace || opt->trace_all ? trace_rows(opt, goal) : 0;
     plan.blas_threads = opt->starts == 1 && product_flops(data) >= WORTH_THREADS ? threads : 1;
     tl_plan_engine(&plan, opt, NULL);
     return plan;
