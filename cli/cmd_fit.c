@@ -152,11 +152,13 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
     return code;
 }
 
+/* More than M N is an error of the library. */
 static void warn_of_rank(const cli_call *call, const tlnmf_data *data)
 {
     int64_t M = tlnmf_get_integer(tlnmf_data_record(data), "M");
     int64_t N = tlnmf_get_integer(tlnmf_data_record(data), "N"), least = M < N ? M : N;
-    if (tlnmf_settings_get_integer(call->settings, "k") > least)
+    int64_t k = tlnmf_settings_get_integer(call->settings, "k");
+    if (k > least && (k - 1) / M < N)
         cli_warn(call->command, "k beyond min(M, N) = %lld: W H can fit any V exactly",
                  (long long)least);
 }

@@ -155,7 +155,8 @@ TLNMF_API tlnmf_error tlnmf_io_write_file(tlnmf_ctx *ctx, const char *path, cons
 TLNMF_API tlnmf_error tlnmf_io_write_record(tlnmf_ctx *ctx, const char *path,
                                             const tlnmf_record *record);
 TLNMF_API tlnmf_error tlnmf_io_read_record(tlnmf_ctx *ctx, const char *path, tlnmf_record **out);
-/* Removes a file, and the temporaries of writers that were killed while they wrote it. */
+/* Removes a regular file or a link, and the temporaries of writers that were killed while they
+ * wrote it. */
 TLNMF_API void tlnmf_io_remove(const char *path);
 /* Disk space for a file that will be written after a long run. Fails as writing would: no space, a
  * limit, a directory that is not there, a name that is too long. It leaves nothing behind, however
