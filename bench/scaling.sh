@@ -36,7 +36,11 @@ measure() # NAME SUFFIX ARGUMENT..: one row; the output is a file with this suff
     done
     same=yes
     for t in $threads; do
-        diff -r "$dir/1/out$suffix" "$dir/$t/out$suffix" >/dev/null || same=NO
+        [ -z "$suffix" ] || python3 -m zipfile -e "$dir/$t/out$suffix" "$dir/$t/out"
+    done
+    for t in $threads; do
+        # all but the summaries, which name the number of threads
+        diff -r -x '*.json' "$dir/1/out" "$dir/$t/out" >/dev/null || same=NO
     done
     awk -v name="$name" -v same="$same" -v threads="$threads" '
         !($1 in least) || $2 < least[$1] { least[$1] = $2 }
@@ -54,8 +58,8 @@ threads=$*
 printf '%-34s' "threads"
 for t in $threads; do printf '  %16s' "$t"; done
 printf '\n'
-measure "64 starts, notes" .h5 fit "$dir/notes.npy" -k 2 --eps 5e-7 --starts 64
-measure "one start, 512 x 2000, K = 10" .h5 fit "$dir/large.npy" -k 10 -J 40
-measure "one start, notes, 200 x 151" .h5 fit "$dir/notes.npy" -k 2 --eps 5e-7
-measure "JD, 1000 covariances of 64 x 64" .h5 jd "$dir/covariances.npy"
+measure "64 starts, notes" .npz fit "$dir/notes.npy" -k 2 --eps 5e-7 --starts 64
+measure "one start, 512 x 2000, K = 10" .npz fit "$dir/large.npy" -k 10 -J 40
+measure "one start, notes, 200 x 151" .npz fit "$dir/notes.npy" -k 2 --eps 5e-7
+measure "JD, 1000 covariances of 64 x 64" .npz jd "$dir/covariances.npy"
 measure "separate, 3.3 s, mono, guided" "" separate "$recordings/mix.flac" --labels "$recordings/labels.txt"

@@ -74,7 +74,7 @@ extern const cli_command cli_separate, cli_apply, cli_eval, cli_fit, cli_jd, cli
 
 /* The options that commands have in common; NULL: not given. */
 typedef struct cli_common {
-    const char *output, *force, *json, *quiet, *verbose, *checkpoint, *every, *resume;
+    const char *output, *force, *json, *quiet, *verbose, *explain, *checkpoint, *every, *resume;
 } cli_common;
 extern cli_common cli_common_values;
 
@@ -286,6 +286,7 @@ typedef struct cli_result {
     tlnmf_record *model;
     const tlnmf_record *atoms; /* NULL: not asked for */
     json_t *rank_table;        /* of -k A:B; NULL: not asked for */
+    json_t *eps_check;         /* of --eps-check; NULL: not asked for */
     const char *kind, *init_phi, *init_w, *init_h, *weights, *block, *moving, *axes, *per_trial,
         *init, *keep, *mask, *missing; /* as given, for the record; may be NULL */
 } cli_result;

@@ -3,6 +3,7 @@
 #include "internal.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 tlnmf_error tlnmf_io_write_record(tlnmf_ctx *ctx, const char *path, const tlnmf_record *record)
@@ -44,8 +45,11 @@ tlnmf_error tlnmf_io_read_record(tlnmf_ctx *ctx, const char *path, tlnmf_record 
 
 void tlnmf_io_remove(const char *path)
 {
+    struct stat status;
+
     if (path == NULL)
         return;
-    unlink(path);
+    if (lstat(path, &status) == 0 && (S_ISREG(status.st_mode) || S_ISLNK(status.st_mode)))
+        unlink(path); /* never a device, which root could remove */
     io_remove_stale_of(path);
 }

@@ -9,6 +9,10 @@ static const cli_option common_options[] = {
     {"o", "FILE", "write the output here; - is standard output", &cli_common_values.output},
     {"force", NULL, "replace outputs that exist already", &cli_common_values.force},
     {"json", NULL, "print one JSON object on standard output", &cli_common_values.json},
+    {"explain", NULL,
+     "say after the summary what each of its numbers means, and what is good; without an input, of "
+     "all there are",
+     &cli_common_values.explain},
     {"q", NULL, "no progress and no warnings", &cli_common_values.quiet},
     {"v", NULL, "say more on standard error", &cli_common_values.verbose},
     {"checkpoint", "FILE", "keep the state of the run here [beside the output: OUTPUT.checkpoint]",

@@ -139,6 +139,12 @@ TLNMF_API tlnmf_error tlnmf_io_write_report(tlnmf_ctx *ctx, const char *path,
                                             const tlnmf_record *about_or_null,
                                             const tlnmf_settings *settings_or_null);
 
+/* A page of figures in the same visual language. `json` is an object with the texts title and lead,
+ * the list figures ({title, panels: [{title, x, y, xLog, yLog, series: [{label, x, y, points,
+ * dashed}]}]}; x and y of a panel are its labels, of a series its numbers) and the list rows
+ * ({experiment, what, published, ours, claim, holds}), which becomes a table of claims. */
+TLNMF_API tlnmf_error tlnmf_io_write_figures(tlnmf_ctx *ctx, const char *path, const char *json);
+
 /* ---- whole files ----------------------------------------------------------------------------- */
 
 /* Writes bytes to a file, all or nothing. `-` is standard output; devices and pipes are written in
@@ -149,7 +155,8 @@ TLNMF_API tlnmf_error tlnmf_io_write_file(tlnmf_ctx *ctx, const char *path, cons
 TLNMF_API tlnmf_error tlnmf_io_write_record(tlnmf_ctx *ctx, const char *path,
                                             const tlnmf_record *record);
 TLNMF_API tlnmf_error tlnmf_io_read_record(tlnmf_ctx *ctx, const char *path, tlnmf_record **out);
-/* Removes a file, and the temporaries of writers that were killed while they wrote it. */
+/* Removes a regular file or a link, and the temporaries of writers that were killed while they
+ * wrote it. */
 TLNMF_API void tlnmf_io_remove(const char *path);
 /* Disk space for a file that will be written after a long run. Fails as writing would: no space, a
  * limit, a directory that is not there, a name that is too long. It leaves nothing behind, however

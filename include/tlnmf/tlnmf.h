@@ -373,7 +373,7 @@ TLNMF_API tlnmf_error tlnmf_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data,
                                        const tlnmf_settings *settings, int64_t p,
                                        tlnmf_record **start);
 /* Upper bound on the bytes that tlnmf_fit or tlnmf_diagonalise (by the settings' task) will
- * allocate, beside the data and the rows of a trace (56 bytes per iteration). */
+ * allocate, beside the data and the rows of a trace (72 bytes per iteration). */
 TLNMF_API tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data,
                                    const tlnmf_settings *settings, double *bytes);
 

@@ -74,11 +74,13 @@ static void rep_free(rep *r)
         json_decref(r->cells[i].result);
     free(r->cells);
     free(r->rows);
+    json_decref(r->figures);
 }
 
 static int start(cli_call *call)
 {
-    rep r = {.call = call, .folder = arg.folder, .quick = arg.quick != NULL};
+    rep r = {
+        .call = call, .figures = json_array(), .folder = arg.folder, .quick = arg.quick != NULL};
     bool chosen[EXPERIMENTS] = {false};
     int code = choose_experiments(call, chosen);
     if (code != EXIT_DONE)

@@ -83,7 +83,7 @@ typedef struct tlnmf_settings {
     uint64_t seed;
     double eps, eps_rel, gamma, tol, grad_tol, max_seconds;
     int32_t method, solver, transform, stream;
-    int32_t exchange, certify, continuation, trace;
+    int32_t exchange, certify, continuation, trace, trace_all;
     int32_t precision, newton, whiten, device;
     int32_t keep_X, keep_V;
     /* frames, separate */

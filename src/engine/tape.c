@@ -181,11 +181,18 @@ static tl_values values(tl_engine *e, unsigned which)
     return (tl_values){x[0], x[1], x[2]};
 }
 
-/* Called after a run only: never recorded. */
+/* The matrix is asked for after a run only, and never recorded; its norm is part of a trace. */
 static double gradient(tl_engine *e, unsigned of, double *Ganti)
 {
     tape *t = (tape *)e;
-    return play(t, GRADIENT, NULL, 0) ? 0.0 : tl_engine_gradient(t->inner, of, Ganti);
+    double x;
+    if (Ganti != NULL)
+        return play(t, GRADIENT, NULL, 0) ? 0.0 : tl_engine_gradient(t->inner, of, Ganti);
+    if (!play(t, GRADIENT, &x, 1)) {
+        x = tl_engine_gradient(t->inner, of, NULL);
+        record(t, GRADIENT, &x, 1);
+    }
+    return x;
 }
 
 static void update(tl_engine *e, unsigned parts, int64_t count)

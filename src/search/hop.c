@@ -90,7 +90,8 @@ void tl_hop_search(int64_t hops, tl_shelf *best_point, const tl_solver *solver, 
     if (best < first) { /* all hops together are one more iteration */
         tl_values v = tl_engine_values(e, TL_C | TL_L | TL_I);
         run->iterations++;
-        tl_run_record(run, &(tl_iteration){TL_STAGE_TL, run->iterations, v.C, v.L, v.I, NAN},
+        double norm = tl_traced_gradient(e, run, TL_C);
+        tl_run_record(run, &(tl_iteration){TL_STAGE_TL, run->iterations, v.C, v.L, v.I, NAN, norm},
                       tl_max(run->opt->J, run->iterations));
     }
 }

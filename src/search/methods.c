@@ -43,6 +43,9 @@ static tlnmf_error polish(tl_pool *pool, tl_result *best)
     tl_result_store(best, w->engine, tl_engine_values(w->engine, TL_C | TL_L | TL_I));
     best->info.outcome = (int32_t)run.outcome;
     best->info.iterations = run.iterations;
+    if (run.trace_length > best->trace_length)
+        tl_pool_trace(p->pool, run.start, run.trace + best->trace_length,
+                      run.trace_length - best->trace_length);
     best->trace_length = run.trace_length;
     w->transform_seconds += run.transform_seconds;
     tl_checkpoint_leave(checkpoint, 0);
@@ -91,9 +94,13 @@ static tlnmf_error nmf_after_jd(tl_pool *pool, const tl_result *jd, const tl_she
     if (jd->trace_length > 0)
         memcpy(best->trace, jd->trace, (size_t)jd->trace_length * sizeof *best->trace);
     best->trace_length = jd->trace_length + rows;
-    if (best->info.outcome == TLNMF_CONVERGED || best->info.outcome == TLNMF_STATIONARY)
+    best->info.outcome_of = TL_STAGE_NMF;
+    if (best->info.outcome == TLNMF_CONVERGED || best->info.outcome == TLNMF_STATIONARY) {
         /* the run is only as good as its diagonalisation */
         best->info.outcome = jd->info.outcome;
+        best->info.outcome_of = TL_STAGE_JD;
+    }
+    best->info.nmf_iterations = best->info.iterations;
     best->info.iterations = jd->info.iterations;
     best->info.best_start = jd->info.best_start;
     return TLNMF_OK;
@@ -302,6 +309,8 @@ static tlnmf_error search(void *arg)
         error = method_of(s->task)(&pool, s->r);
     if (error == TLNMF_OK)
         error = report(&pool, s->r);
+    for (tl_result *one = s->r->best; error == TLNMF_OK && one != NULL; one = one->other)
+        error = tl_pool_give_traces(&pool, one);
     s->wall_before = tl_checkpoint_wall(pool.checkpoint);
     s->cpu_before = tl_checkpoint_cpu(pool.checkpoint);
     tl_pool_free(&pool); /* what follows needs less memory than it had */

@@ -19,7 +19,7 @@ tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goa
                     .P = opt->starts,
                     .threads = tl_thread_count(opt->threads)};
     plan.hops = learns ? tl_hop_count(opt, data, plan.K) : 0;
-    plan.trace_capacity = opt->trace ? trace_rows(opt, goal) : 0;
+    plan.trace_capacity = opt->trace || opt->trace_all ? trace_rows(opt, goal) : 0;
     tl_plan_engine(&plan, opt, NULL);
     return plan;
 }

@@ -50,6 +50,27 @@ static tlnmf_error create_workers(tl_pool *pool)
     return TLNMF_OK;
 }
 
+/* A start may run in several batches; those that begin where others ended have numbers of their
+ * own. */
+static tlnmf_error create_traces(tl_pool *pool)
+{
+    tl_traces *t = &pool->traces;
+    if (!pool->opt->trace_all)
+        return TLNMF_OK;
+    if (pool->machines != NULL)
+        return tl_fail(pool->ctx, TLNMF_ERR_OPTION, "trace-all is for one machine");
+    t->capacity = pool->plan.trace_capacity;
+    int64_t starts = 2 * pool->plan.P + 1, rows;
+    tl_slot table[] = {TL_SLOT(t->length, starts)};
+    if (__builtin_mul_overflow(starts, t->capacity, &rows))
+        return tl_fail(pool->ctx, TLNMF_ERR_TOO_LARGE, "traces of %lld starts would not fit",
+                       (long long)starts);
+    TRY(TL_ARENA(pool->ctx, "the traces", table, &t->block));
+    TRY(tl_trace_create(pool->ctx, rows, &t->row));
+    t->starts = starts;
+    return TLNMF_OK;
+}
+
 tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tlnmf_data *data,
                            tl_pool *pool)
 {
@@ -70,6 +91,7 @@ tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tln
                     opt->exchange ? 2 * pool->plan.P : pool->plan.P);
     TRY(tl_starts_create(ctx, data, opt, pool->plan.K, task->goal == TL_GOAL_NMF, task->start,
                          &pool->starts));
+    TRY(create_traces(pool));
     TRY(create_workers(pool));
     return tl_checkpoint_create(pool, task);
 }
@@ -84,9 +106,41 @@ void tl_pool_free(tl_pool *pool)
             w->engine->ops->free(w->engine);
         tl_release(&pool->ctx->hooks, w->trace);
     }
+    tl_release(&pool->ctx->hooks, pool->traces.row);
+    tl_release(&pool->ctx->hooks, pool->traces.block);
     tl_release(&pool->ctx->hooks, pool->block);
     tl_starts_free(&pool->starts);
     tl_monitor_done(&pool->monitor);
+}
+
+void tl_pool_trace(tl_pool *pool, int64_t start, const tl_trace_row *row, int64_t count)
+{
+    tl_traces *t = &pool->traces;
+    if (start >= t->starts)
+        return;
+    int64_t fits = tl_min(count, t->capacity - t->length[start]);
+    if (fits > 0)
+        memcpy(t->row + start * t->capacity + t->length[start], row, (size_t)fits * sizeof *row);
+    t->length[start] += tl_max(fits, 0);
+}
+
+tlnmf_error tl_pool_give_traces(tl_pool *pool, tl_result *result)
+{
+    const tl_traces *t = &pool->traces;
+    int64_t total = 0, to = 0;
+    tl_trace_row *row;
+    for (int64_t p = 0; p < t->starts; p++)
+        total += t->length[p];
+    if (total == 0)
+        return TLNMF_OK;
+    TRY(tl_trace_create(pool->ctx, total, &row));
+    for (int64_t p = 0; p < t->starts; p++)
+        for (int64_t i = 0; i < t->length[p]; i++)
+            row[to++] = t->row[p * t->capacity + i];
+    tl_release(&result->hooks, result->trace);
+    result->trace = row;
+    result->trace_length = result->trace_capacity = total;
+    return TLNMF_OK;
 }
 
 /* ---- one start ------------------------------------------------------------------------------- */
@@ -110,6 +164,7 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
     tl_result *best = b->best;
     omp_set_lock(&pool->monitor.lock);
     tl_checkpoint_before(pool->checkpoint);
+    tl_pool_trace(pool, run->start, run->trace, run->trace_length);
     double old = tl_score_of(b->job, (tl_values){best->info.C, best->info.L, best->info.I});
     double score = tl_score_of(b->job, values);
     bool better = best->info.best_start < 0 || score < old ||

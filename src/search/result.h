@@ -36,6 +36,8 @@ typedef struct tl_info {
     double gradient_norm;
     double orthogonality;
     int64_t iterations;
+    int32_t outcome_of;     /* a tl_stage: whose outcome it is */
+    int64_t nmf_iterations; /* of NMF after JD */
     int64_t starts, best_start;
     double cpu_seconds, wall_seconds;
     double nmf_seconds, transform_seconds;

@@ -21,7 +21,9 @@ void tl_watch_report(tl_watch *watch, tl_stage stage, int64_t done, int64_t plan
                                   .C = C,
                                   .L = NAN,
                                   .I = NAN,
-                                  .step = NAN},
+                                  .step = NAN,
+                                  .score = NAN,
+                                  .done = planned > 0 ? (double)done / (double)planned : NAN},
                    watch);
 }
 

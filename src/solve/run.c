@@ -38,13 +38,10 @@ void tl_run_record(tl_run *run, const tl_iteration *row, int64_t iterations)
     if (run->quiet || run->monitor == NULL)
         return;
     if (run->trace_length < run->trace_capacity)
-        run->trace[run->trace_length++] = (tl_trace_row){row->stage,
-                                                         row->iteration,
-                                                         row->C,
-                                                         row->L,
-                                                         row->I,
-                                                         row->step,
-                                                         tl_wall_seconds() - run->monitor->since};
+        run->trace[run->trace_length++] = (tl_trace_row){
+            row->stage, row->iteration, row->C,        row->L,
+            row->I,     row->step,      row->gradient, tl_wall_seconds() - run->monitor->since,
+            run->start};
     tl_progress progress = {.stage = (tl_stage)row->stage,
                             .complete = true,
                             .start = run->start,

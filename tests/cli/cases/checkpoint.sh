@@ -63,7 +63,7 @@ tail -c +$((size / 2 + 2)) whole >>flipped
 expect 3 "" "tlnmf fit: flipped: no record, or damaged or cut short" $fit -k 3 --resume --checkpoint flipped
 mv whole elsewhere
 rm many.h5.checkpoint
-expect 0 ... "" $fit -k 3 --resume --checkpoint elsewhere
+expect 0 ... "" $many --resume --checkpoint elsewhere -o many.h5
 check "from a checkpoint elsewhere" cmp many.h5 many.whole.h5
 absent elsewhere
 rm many.h5
@@ -76,3 +76,4 @@ usage fit "--checkpoint FILE is needed: where to" y.npy -k 3 --no-model --resume
 usage fit "y.npy: this output would replace an input" y.npy -k 3 --checkpoint y.npy --force -o z.h5
 expect 0 ... "tlnmf fit: warning: no checkpoint: /dev/full: cannot write: No space left on device" \
     tlnmf fit y.npy -k 3 -J 50 --json --checkpoint /dev/full --force --every 0 -o full.h5
+check "a device is never removed" [ -c /dev/full ]

@@ -91,4 +91,4 @@ done
 expect 0 ... "" tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 0.5 --json -o time.h5
 check "outcome" [ "$(json outcome)" = time ]
 expect 4 ... "" tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 0.2 --method tl --strict --no-model
-check "the text says why" grep -Eq "^  stopped       time \(iteration [0-9]+\)$" "$out"
+check "the text says why" grep -Eq "^  stopped       (TL-NMF|JD|NMF): time \(iteration [0-9]+\)$" "$out"
