@@ -44,7 +44,7 @@ static tlnmf_error polish(tl_pool *pool, tl_result *best)
     best->info.outcome = (int32_t)run.outcome;
     best->info.iterations = run.iterations;
     if (run.trace_length > best->trace_length)
-        tl_pool_trace(p->pool, run.start, run.trace + best->trace_length,
+        tl_pool_trace(pool, run.start, run.trace + best->trace_length,
                       run.trace_length - best->trace_length);
     best->trace_length = run.trace_length;
     w->transform_seconds += run.transform_seconds;
