@@ -31,7 +31,7 @@ static int misbehave(const char *kind, const char *spec)
             pause();
     if (strcmp(spec, "spin.h5") == 0) {
         setrlimit(RLIMIT_CPU, &(struct rlimit){1, 2}); /* 5 s in earnest */
-        for (volatile int i = 0;; i = i + 1)
+        for (volatile unsigned i = 0;; i = i + 1)
             ;
     }
     if (strcmp(spec, "nothing.h5") == 0)
