@@ -86,6 +86,21 @@ static void put_word(FILE *out, const char *word)
     fputc('\'', out);
 }
 
+/* How many words to leave out here: what is said of checkpoints does not change the result, and a
+ * run that was resumed must end in the same bytes. */
+static int beside_the_result(const char *word)
+{
+    static const char *const with_value[] = {"--checkpoint", "--every"};
+    for (size_t i = 0; i < sizeof with_value / sizeof *with_value; i++) {
+        size_t length = strlen(with_value[i]);
+        if (strncmp(word, with_value[i], length) == 0 && word[length] == '=')
+            return 1;
+        if (strcmp(word, with_value[i]) == 0)
+            return 2;
+    }
+    return strcmp(word, "--resume") == 0;
+}
+
 json_t *cli_repeat(const cli_call *call)
 {
     char *text = NULL;
@@ -94,7 +109,10 @@ json_t *cli_repeat(const cli_call *call)
     if (out == NULL)
         return NULL;
     fprintf(out, "tlnmf %s", call->command->name);
-    for (int i = 1; i < call->argc; i++) {
+    for (int i = 1, skip; i<call->argc; i += skip> 0 ? skip : 1) {
+        skip = beside_the_result(call->argv[i]);
+        if (skip > 0)
+            continue;
         fputc(' ', out);
         put_word(out, call->argv[i]);
     }
