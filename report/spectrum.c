@@ -8,11 +8,19 @@
 
 static const double two_pi = 6.283185307179586;
 
+/* CMPLX of C11, which clang does not have with glibc's header. */
+static double complex complex_of(double real, double imaginary)
+{
+    double complex z;
+    memcpy(&z, (double[]){real, imaginary}, sizeof z);
+    return z;
+}
+
 /* Without C's rules for infinities, which cost a call each. */
 static double complex times(double complex a, double complex b)
 {
-    return CMPLX(creal(a) * creal(b) - cimag(a) * cimag(b),
-                 creal(a) * cimag(b) + cimag(a) * creal(b));
+    return complex_of(creal(a) * creal(b) - cimag(a) * cimag(b),
+                      creal(a) * cimag(b) + cimag(a) * creal(b));
 }
 
 /* ---- a Fourier transform of any length ------------------------------------------------------- */
@@ -181,7 +189,8 @@ static void power_of_stft(const cutter *c, const transform *t, int64_t rows, int
     for (int64_t a = 0; a < c->channels; a += 2) {
         bool pair = a + 1 < c->channels;
         for (int64_t j = 0; j < M; j++)
-            t->in[j] = CMPLX(c->x[j * c->channels + a], pair ? c->x[j * c->channels + a + 1] : 0.0);
+            t->in[j] =
+                complex_of(c->x[j * c->channels + a], pair ? c->x[j * c->channels + a + 1] : 0.0);
         transform_run(t);
         for (int64_t r = 0; r < rows; r++) {
             double complex p = t->out[r], q = conj(t->out[(M - r) % M]);

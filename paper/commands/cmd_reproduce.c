@@ -79,8 +79,7 @@ static void rep_free(rep *r)
 
 static int start(cli_call *call)
 {
-    rep r = {
-        .call = call, .figures = json_array(), .folder = arg.folder, .quick = arg.quick != NULL};
+    rep r = {.call = call, .folder = arg.folder, .quick = arg.quick != NULL};
     bool chosen[EXPERIMENTS] = {false};
     int code = choose_experiments(call, chosen);
     if (code != EXIT_DONE)
@@ -90,6 +89,7 @@ static int start(cli_call *call)
     choose(arg.solver, "fast", "paper", r.uses_solver);
     choose(arg.data, "gcm", "notes", r.uses_set);
     cli_catch_interrupt();
+    r.figures = json_array();
     code = reproduce(&r, chosen);
     rep_free(&r);
     return code;

@@ -259,16 +259,21 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
         tl_hop_search(pool->plan.hops, &w->hop, pool->solver, e, &run, pool->opt->seed);
     if (b->job != TL_JOB_NMF)         /* NMF does not move Phi */
         tl_engine_project(e, TL_PHI); /* report the values of an exactly orthogonal Phi */
-    if (b->keep != NULL)
+    if (b->keep != NULL) {
+        omp_set_lock(&pool->monitor.lock); /* another start may save the shelf */
         tl_shelf_put(b->keep, p - b->first, e);
+        omp_unset_lock(&pool->monitor.lock);
+    }
     tl_values values = tl_engine_values(e, TL_C | TL_L | TL_I);
     TRY(tl_engine_error(&w->ctx, e, "a start"));
     if (!tl_engine_inspect(e, NULL, NULL) || (e->K > 0 && !isfinite(values.C)))
         return tl_fail(&w->ctx, TLNMF_ERR_NUMERIC, "start %lld ended with C = %g, L = %g",
                        (long long)p + 1, values.C, values.L);
     offer(pool, b, e, &run, values);
+    omp_set_lock(&pool->monitor.lock);
     w->nmf_seconds += run.nmf_seconds;
     w->transform_seconds += run.transform_seconds;
+    omp_unset_lock(&pool->monitor.lock);
     return TLNMF_OK;
 }
 

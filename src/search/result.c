@@ -3,6 +3,21 @@
 #include "search/search.h"
 
 #include <math.h>
+#include <string.h>
+
+void tl_trace_values(const tl_trace_row *row, double x[TL_TRACE_COLUMNS])
+{
+    const double values[TL_TRACE_COLUMNS] = {(double)row->stage,
+                                             (double)row->iteration,
+                                             row->C,
+                                             row->L,
+                                             row->I,
+                                             row->step,
+                                             row->gradient,
+                                             row->seconds,
+                                             (double)row->start};
+    memcpy(x, values, sizeof values);
+}
 
 tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tl_trace_row **out)
 {

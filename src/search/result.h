@@ -57,4 +57,8 @@ typedef struct tl_result {
 
 void tl_result_free(tl_result *result);
 
+/* A row as numbers, in the order of its fields. */
+enum { TL_TRACE_COLUMNS = 9 };
+void tl_trace_values(const tl_trace_row *row, double x[TL_TRACE_COLUMNS]);
+
 #endif

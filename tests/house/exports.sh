@@ -1,7 +1,7 @@
 #!/bin/sh
 # Both shared libraries export what their headers declare and nothing else, under the version node
 # and the SONAME that were promised. Neither prints or ends the process, and the core, which reads no
-# files and no environment, needs none of the libraries that do.
+# files, needs none of the libraries that do. Who asks the environment: layering.sh.
 # usage: exports.sh LIBTLNMF [LIBTLNMF_IO]
 set -u
 include=$(dirname "$0")/../../include/tlnmf

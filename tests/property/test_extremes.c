@@ -245,7 +245,7 @@ static const char *judge(const extreme *x, const tlnmf_record *model)
 static void extremes(void **state)
 {
     (void)state;
-    int64_t fitted = 0;
+    int64_t fitted = 0, lost = 0;
     double slowest = 0.0;
     for (int64_t i = 0; i < problems; i++) {
         tlnmf_ctx *ctx = new_ctx();
@@ -271,9 +271,9 @@ static void extremes(void **state)
                      (long long)i, x.kind, (int)x.S, (int)x.M, (int)x.N, (int)x.K,
                      (int)tlnmf_settings_get_integer(x.settings, "method"),
                      (int)tlnmf_settings_get_integer(x.settings, "solver"), wrong);
-        if (error != TLNMF_OK && (tlnmf_message(ctx)[0] == '\0' || error == TLNMF_ERR_NUMERIC))
-            fail_msg("problem %lld: %s: %s", (long long)i, tlnmf_error_name(error),
-                     tlnmf_message(ctx));
+        if (error != TLNMF_OK && tlnmf_message(ctx)[0] == '\0')
+            fail_msg("problem %lld: %s without a message", (long long)i, tlnmf_error_name(error));
+        lost += error == TLNMF_ERR_NUMERIC;
         fitted += error == TLNMF_OK;
         tlnmf_record_free(model);
         tlnmf_record_free(x.start);
@@ -282,9 +282,10 @@ static void extremes(void **state)
         free(x.Y);
         tlnmf_ctx_free(ctx);
     }
-    print_message(
-        "%lld extreme problems: %lld fitted, the others refused; the slowest took %.1f s\n",
-        (long long)problems, (long long)fitted, slowest);
+    print_message("%lld extreme problems: %lld fitted, %lld ended with the error that C is no "
+                  "number, the others were refused; the slowest took %.1f s\n",
+                  (long long)problems, (long long)fitted, (long long)lost, slowest);
+    assert_true(lost <= problems / 100); /* the range of double ends: an error, not an answer */
     assert_true(slowest < 10.0);
 }
 

@@ -1,7 +1,7 @@
 # reproduce: a quick run, killed three times and continued, ends in the same files; what it refuses.
 # Sanitizers make it many times slower: there, one experiment stands for all.
 experiments="all"
-! grep -qaE '__(asan|tsan)_init' "$(realpath "$(command -v tlnmf)")" || experiments="fig2 theory --data gcm"
+! is_sanitized || experiments="fig2 theory --data gcm"
 
 expect 0 ... "" tlnmf reproduce $experiments --quick -o whole --threads 2
 cp "$out" table

@@ -108,7 +108,8 @@ static void many_threads_on_small_stacks(void **state)
         pthread_attr_setstacksize(&attributes, stack);
         assert_int_equal(pthread_create(&workers[i].thread, &attributes, work, &workers[i]), 0);
     }
-#ifndef TLNMF_SANITIZED /* whose own locks a child may find taken */
+#if !defined TLNMF_SANITIZED && !defined __clang__
+    /* A child may find locks of a sanitizer, or of libomp beside BLAS's libgomp, taken. */
     for (int kind = 0; kind < KINDS; kind++)
         fork_and_solve(kind);
 #else
@@ -165,7 +166,10 @@ static void limited(const char *program, const char *stack, bool no_processes)
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
-    assert_true(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77);
+    if (no_processes && WEXITSTATUS(status) == 77)
+        print_message("skipped: this program cannot be run by a user with limits\n");
+    else
+        assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void fits_without_threads(void **state)
