@@ -12,7 +12,7 @@ bool tl_rows_are_long(const tlnmf_data *data)
     /* weights are laid out frame by frame, which is slow for frames of few columns */
     bool even = data->one_each || data->T >= BLOCK * data->N;
     return even && data->M >= 2 && data->M <= MOST_ROWS && data->T >= CHUNKS * data->M &&
-           data->N >= 2 * CHUNKS;
+           data->N >= (int64_t)2 * CHUNKS;
 }
 
 /* Disjoint pairs, and how they are turned. */
@@ -61,6 +61,7 @@ TL_HOT static void sum_pair(const tl_sweep *sweep, int64_t a, int64_t b, int64_t
         weigh(data, n, end, ua, ub, d);
 #pragma omp simd reduction(+ : p, D)
         for (int64_t t = 0; t < count; t++) {
+            /* weigh() filled d[0 .. count - 1]: NOLINTNEXTLINE(clang-analyzer-core.*) */
             p += d[t] * (xa[t] - xb[t]) * (xa[t] + xb[t]);
             D += d[t] * xa[t] * xb[t];
         }

@@ -161,10 +161,10 @@ static void mirror(int64_t first, int64_t last, void *arg)
 
 void tl_gram(int64_t n, int64_t k, double alpha, const double *A, double *C)
 {
-    enum { ROWS = 64, MIRRORED = 32 }; /* below 4 ROWS, dsyrk at once is the fastest */
+    enum { ROWS = 64, MIRRORED = 32, AT_ONCE = 256 }; /* below, dsyrk at once is the fastest */
     gramming g = {n, k, alpha, A, C};
-    tl_share(n, n < 4 * ROWS ? tl_max(n, 1) : ROWS, gram_rows, &g);
-    tl_share(n, n < 4 * ROWS ? tl_max(n, 1) : MIRRORED, mirror, &g);
+    tl_share(n, n < AT_ONCE ? tl_max(n, 1) : ROWS, gram_rows, &g);
+    tl_share(n, n < AT_ONCE ? tl_max(n, 1) : MIRRORED, mirror, &g);
 }
 
 /* ---- the double arithmetic ------------------------------------------------------------------- */

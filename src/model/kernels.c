@@ -93,7 +93,7 @@ static void weigh_rows(int64_t first, int64_t last, void *arg)
 void tl_weights(int64_t M, int64_t N, int64_t K, const double *W, const double *H, double eps,
                 double *U)
 {
-    tl_share(M, tl_min(rows_of_a_piece(N, 8 * PIECE), 64), weigh_rows,
+    tl_share(M, tl_min(rows_of_a_piece(N, (int64_t)8 * PIECE), 64), weigh_rows,
              &(weighing){N, K, W, H, eps, U});
 }
 
