@@ -1,7 +1,7 @@
 /* What a hostile reader of foreign files may leave: its exit code, and any bytes in place of the
  * packed record. The asker ends with a record, or an error with a message. The first byte is the
  * code; its highest bit mends the checksum. */
-#include "io/apart.c" /* the asker's own functions are static */
+#include "io/apart.c" // NOLINT(bugprone-suspicious-include): the asker's functions are static
 
 #include "fuzz.h"
 
