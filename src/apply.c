@@ -104,10 +104,11 @@ static tlnmf_error fit_H(void *arg)
     const tl_model model = {.data = w->data, .K = K, .eps = w->model->eps, .gamma = 1.0};
     TRY(tl_record_new_array(w->ctx, w->out, "H", 2, (int64_t[]){K, w->data->N}, &H));
     TRY(tl_reporter_create(w->ctx, &reporter));
-    tlnmf_error error =
-        tl_engine_cpu.create(w->ctx, &(tl_engine_spec){.model = &model, .moves = TL_H}, &e);
+    const tl_engine_spec spec = {.model = &model, .moves = TL_H, .sums = w->data->sums};
+    tlnmf_error error = tl_sums_agree(w->ctx, spec.sums, tl_engine_cpu.create(w->ctx, &spec, &e));
     if (error == TLNMF_OK) {
         tl_monitor_init(&monitor, w->settings, tl_reporter_callback(&reporter), &reporter, 1);
+        monitor.sums = spec.sums;
         tl_run run = {.opt = w->settings, .monitor = &monitor};
         bool own = find_H(w, e, &run, H);
         tl_engine_store(e, NULL, NULL, H);

@@ -1,6 +1,7 @@
 /* Converts a result to a record: every value of results.def that a model has. */
 #include "api.h"
 #include "base/record.h"
+#include "linalg/linalg.h"
 
 #include <stdio.h>
 
@@ -18,7 +19,7 @@ static tlnmf_error put_integers(tlnmf_ctx *ctx, tlnmf_record *model, const char 
         const char *name;
         int64_t value;
     } integers[] = {{"M", info->M},
-                    {"N", info->N},
+                    {"N", info->all},
                     {"K", info->K},
                     {"columns", info->columns},
                     {"outcome_code", info->outcome},
@@ -26,9 +27,16 @@ static tlnmf_error put_integers(tlnmf_ctx *ctx, tlnmf_record *model, const char 
                     {"starts", info->starts},
                     {"best_start", info->best_start},
                     {"chain", info->chain},
-                    {"doubt", info->doubt}};
+                    {"doubt", info->doubt},
+                    /* where frames are shared out */
+                    {"first_frame", info->first},
+                    {"own_frames", info->N},
+                    {"sums", info->sums},
+                    {"sum_bytes", info->sum_bytes}};
+    enum { OF_MACHINES = 4 };
+    size_t count = sizeof integers / sizeof *integers - (info->sums > 0 ? 0 : OF_MACHINES);
     char text[64];
-    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
+    for (size_t i = 0; i < count; i++)
         TRY(tlnmf_set_integer(ctx, model, full(prefix, integers[i].name, text), integers[i].value));
     return TLNMF_OK;
 }
@@ -54,9 +62,11 @@ static tlnmf_error put_reals(tlnmf_ctx *ctx, tlnmf_record *model, const char *pr
                  {"I_tl", info->I_tl},
                  {"C_jd", info->C_jd},
                  {"L_jd", info->L_jd},
-                 {"I_jd", info->I_jd}};
+                 {"I_jd", info->I_jd},
+                 {"sum_seconds", info->sum_seconds}};
+    size_t count = sizeof reals / sizeof *reals - (info->sums > 0 ? 0 : 1);
     char text[64];
-    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
+    for (size_t i = 0; i < count; i++)
         TRY(tlnmf_set_real(ctx, model, full(prefix, reals[i].name, text), reals[i].value));
     return TLNMF_OK;
 }
@@ -125,9 +135,10 @@ static tlnmf_error put_result(tlnmf_ctx *ctx, tlnmf_record *model, const char *p
 static tlnmf_error put_origin(tlnmf_ctx *ctx, tlnmf_record *model, const tl_settings *settings)
 {
     const char *task = tl_task_name(settings->task), *option;
-    char name[64], value[64];
+    char name[64], value[64], blas[TL_BLAS_NAME];
     TRY(tl_record_refer_text(ctx, model, "version", tlnmf_version()));
-    TRY(tl_record_refer_text(ctx, model, "blas", tlnmf_blas()));
+    tl_blas_name(blas);
+    TRY(tlnmf_set_text(ctx, model, "blas", blas));
     for (size_t i = 0; (option = tlnmf_option_name(task, i)) != NULL; i++)
         TRY(tlnmf_set_text(ctx, model, full("option.", option, name),
                            tlnmf_settings_get_text(settings, option, value, sizeof value)));

@@ -2,8 +2,8 @@
 #ifndef TLNMF_ENGINE_JACOBI_H
 #define TLNMF_ENGINE_JACOBI_H
 
-#include "data/data.h"
 #include "base/sums.h"
+#include "data/data.h"
 
 /* Sweeps work on two blocks of this many rows at a time. */
 enum { TL_SWEEP_BLOCK = 8 };

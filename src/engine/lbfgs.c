@@ -12,14 +12,12 @@ void tl_lbfgs_slots(tl_lbfgs *lbfgs, int64_t size, tl_slot slots[TL_LBFGS_SLOTS]
     const tl_slot parts[] = {TL_SLOT(lbfgs->s, fine), TL_SLOT(lbfgs->y, fine),
                              TL_SLOT(lbfgs->s_single, coarse), TL_SLOT(lbfgs->y_single, coarse)};
     memcpy(slots, parts, sizeof parts);
-    tl_lbfgs_begin(lbfgs, size, 0, NULL);
+    tl_lbfgs_begin(lbfgs, size);
 }
 
-void tl_lbfgs_begin(tl_lbfgs *lbfgs, int64_t size, int64_t everywhere, tl_sums *sums)
+void tl_lbfgs_begin(tl_lbfgs *lbfgs, int64_t size)
 {
     lbfgs->size = size;
-    lbfgs->everywhere = everywhere;
-    lbfgs->sums = sums;
     tl_lbfgs_forget(lbfgs);
 }
 
@@ -46,7 +44,7 @@ static vector change_at(const tl_lbfgs *lbfgs, int place)
     return lbfgs->y != NULL ? (vector){lbfgs->y + at, NULL} : (vector){NULL, lbfgs->y_single + at};
 }
 
-TL_HOT static double local_dot(int64_t n, vector a, const double *restrict b)
+TL_HOT static double dot(int64_t n, vector a, const double *restrict b)
 {
     double sum = 0.0;
     if (a.x != NULL) {
@@ -61,13 +59,6 @@ TL_HOT static double local_dot(int64_t n, vector a, const double *restrict b)
             sum += (double)x[i] * b[i];
     }
     return sum;
-}
-
-static double dot(const tl_lbfgs *lbfgs, vector a, const double *b)
-{
-    int64_t first = tl_sums_skips(lbfgs->sums, lbfgs->everywhere);
-    vector from = {a.x != NULL ? a.x + first : NULL, a.x != NULL ? NULL : a.single + first};
-    return tl_sums_of(lbfgs->sums, local_dot(lbfgs->size - first, from, b + first));
 }
 
 TL_HOT static void add(int64_t n, double c, vector a, double *restrict b)
@@ -100,35 +91,30 @@ void tl_lbfgs_step(tl_lbfgs *lbfgs, double step, const double *direction)
         set(s, i, step * direction[i]);
 }
 
+void tl_lbfgs_change(tl_lbfgs *lbfgs, int64_t first, int64_t last, const double *before,
+                     const double *gradient)
+{
+    vector y = change_at(lbfgs, lbfgs->next);
+    for (int64_t i = first; i < last; i++)
+        set(y, i, gradient[i] - before[i]);
+}
+
 void tl_lbfgs_learn(tl_lbfgs *lbfgs, const double *before, const double *gradient,
                     const double *metric)
 {
     vector s = step_at(lbfgs, lbfgs->next), y = change_at(lbfgs, lbfgs->next);
-    int64_t first = tl_sums_skips(lbfgs->sums, lbfgs->everywhere);
     double ss = 0.0, yy = 0.0, sy = 0.0;
-    for (int64_t i = 0; i < first; i++)
-        set(y, i, gradient[i] - before[i]);
-    for (int64_t i = first; i < lbfgs->size; i++) {
+    for (int64_t i = 0; i < lbfgs->size; i++) {
         double change = gradient[i] - before[i], d = get(s, i);
         set(y, i, change);
         ss += d * d * metric[i];
         yy += change * change / metric[i];
         sy += d * get(y, i); /* as stored */
     }
-    double sums[] = {ss, yy, sy};
-    tl_sums_add(lbfgs->sums, sums, 3);
-    if (!(sums[2] > 1e-14 * sqrt(sums[0] * sums[1])))
+    if (!tl_lbfgs_is_curved(ss, yy, sy))
         return;
-    lbfgs->rho[lbfgs->next] = 1.0 / sums[2];
-    lbfgs->next = (lbfgs->next + 1) % lbfgs->memory;
-    if (lbfgs->count < lbfgs->memory)
-        lbfgs->count++;
-}
-
-/* The index of the pair learnt `age` steps ago; 0 is the latest. */
-static int place(const tl_lbfgs *lbfgs, int age)
-{
-    return (lbfgs->next - 1 - age + 2 * lbfgs->memory) % lbfgs->memory;
+    lbfgs->rho[lbfgs->next] = 1.0 / sy;
+    tl_lbfgs_keep(lbfgs);
 }
 
 double tl_lbfgs_direction(const tl_lbfgs *lbfgs, const double *gradient, const double *metric,
@@ -140,19 +126,19 @@ double tl_lbfgs_direction(const tl_lbfgs *lbfgs, const double *gradient, const d
     for (int64_t i = 0; i < n; i++)
         direction[i] = -gradient[i];
     for (int age = 0; age < count; age++) {
-        int i = place(lbfgs, age);
-        alpha[age] = lbfgs->rho[i] * dot(lbfgs, step_at(lbfgs, i), direction);
+        int i = tl_lbfgs_place(lbfgs, age);
+        alpha[age] = lbfgs->rho[i] * dot(n, step_at(lbfgs, i), direction);
         add(n, -alpha[age], change_at(lbfgs, i), direction);
     }
     for (int64_t i = 0; i < n; i++)
         direction[i] /= metric[i];
     for (int age = count - 1; age >= 0; age--) {
-        int i = place(lbfgs, age);
-        double beta = lbfgs->rho[i] * dot(lbfgs, change_at(lbfgs, i), direction);
+        int i = tl_lbfgs_place(lbfgs, age);
+        double beta = lbfgs->rho[i] * dot(n, change_at(lbfgs, i), direction);
         add(n, alpha[age] - beta, step_at(lbfgs, i), direction);
     }
     double slope = 0.0;
-    for (int64_t i = tl_sums_skips(lbfgs->sums, lbfgs->everywhere); i < n; i++)
+    for (int64_t i = 0; i < n; i++)
         slope += gradient[i] * direction[i];
-    return tl_sums_of(lbfgs->sums, slope);
+    return slope;
 }

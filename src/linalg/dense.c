@@ -5,6 +5,7 @@
 #include <lapacke.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 
 /* OpenBLAS describes itself; other implementations have no such function. */
 extern char *openblas_get_config(void) __attribute__((weak));
@@ -13,6 +14,13 @@ const char *tlnmf_blas(void)
 {
     return openblas_get_config != NULL ? openblas_get_config()
                                        : "a BLAS that does not tell its name";
+}
+
+/* OpenBLAS puts its text together anew at each call, always at the same place. */
+void tl_blas_name(char name[TL_BLAS_NAME])
+{
+#pragma omp critical(tl_blas_name)
+    snprintf(name, TL_BLAS_NAME, "%s", tlnmf_blas());
 }
 
 tlnmf_error tl_check_size(tlnmf_ctx *ctx, const char *name, int64_t size)

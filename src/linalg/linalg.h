@@ -5,6 +5,10 @@
 
 #include "base/settings.h"
 
+/* What tlnmf_blas() says, for several threads at once. */
+enum { TL_BLAS_NAME = 256 };
+void tl_blas_name(char name[TL_BLAS_NAME]);
+
 /* Fails for a size that does not fit an int, in which BLAS and LAPACK count; the message names
  * it. */
 tlnmf_error tl_check_size(tlnmf_ctx *ctx, const char *name, int64_t size);

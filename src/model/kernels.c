@@ -193,6 +193,8 @@ void tl_gradient(const tlnmf_data *data, const tl_arithmetic *in, const double *
                  double *UX, double *G)
 {
     int64_t M = data->M, T = data->T;
+    if (data->N == 0) /* a machine without frames */
+        memset(G, 0, (size_t)(M * M) * sizeof *G);
     for (int64_t first = 0, last; first < data->N; first = last) {
         last = panel_end(data, first);
         int64_t t0 = data->offset[first], width = data->offset[last] - t0;

@@ -29,14 +29,18 @@ tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goa
                     .engine = tl_engine_of(opt)};
     plan.hops = learns ? tl_hop_count(opt, data, plan.K) : 0;
     plan.trace_capacity = opt->trace ? trace_rows(opt, goal) : 0;
-    plan.workers = (int)tl_min(threads, opt->exchange ? 2 * plan.P : plan.P);
-    plan.blas_threads = opt->starts == 1 && product_flops(data) >= WORTH_THREADS ? threads : 1;
+    /* One start at a time where frames are shared out: all machines must work on the same. */
+    plan.workers =
+        data->sums != NULL ? 1 : (int)tl_min(threads, opt->exchange ? 2 * plan.P : plan.P);
+    plan.blas_threads =
+        (opt->starts == 1 || data->sums != NULL) && product_flops(data) >= WORTH_THREADS ? threads
+                                                                                         : 1;
     return plan;
 }
 
 tl_engine_spec tl_plan_spec(const tl_plan *plan, const tl_settings *opt, const tl_model *model)
 {
-    tl_engine_spec spec = {.model = model, .newton = opt->newton != 0};
+    tl_engine_spec spec = {.model = model, .newton = opt->newton != 0, .sums = model->data->sums};
     if (opt->solver == TL_ALGORITHM_FAST)
         spec.moves = plan->goal == TL_GOAL_NMF ? TL_W | TL_H : TL_ALL;
     return spec;
@@ -63,6 +67,8 @@ double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_setti
     double results = (both ? 2.0 : 1.0) * point;
     if (both || plan->goal == TL_GOAL_JD) /* the result of JD alone */
         results += transform;
+    if (plan->hops > 0 && data->sums != NULL)
+        results += word * K * (double)data->all;
     double shelves = opt->exchange ? 2.0 * (double)plan->P * point : 0.0;
     double streams = opt->stream == TL_STREAM_NUMPY ? (double)plan->P * sizeof(tl_rng) : 0.0;
     double rest = 64e3, each = 3072.0; /* headers and alignment: in all, and per worker */

@@ -12,7 +12,9 @@ static tlnmf_error create_workers(tl_pool *pool)
 {
     const tl_plan *plan = &pool->plan;
     tl_engine_spec spec = tl_plan_spec(plan, pool->opt, &pool->model);
-    tl_slot table[] = {TL_SLOT(pool->worker, plan->workers)};
+    bool gathers = plan->hops > 0 && pool->data->sums != NULL;
+    tl_slot table[] = {TL_SLOT(pool->worker, plan->workers),
+                       TL_SLOT(pool->H_all, gathers ? plan->K * pool->data->all : 0)};
     TRY(TL_ARENA(pool->ctx, "the workers", table, &pool->block));
     for (int i = 0; i < plan->workers; i++) {
         tl_worker *w = &pool->worker[i];
@@ -43,6 +45,7 @@ tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tln
         (tl_model){.data = data, .K = pool->plan.K, .eps = task->eps, .gamma = opt->gamma};
     tl_monitor_init(&pool->monitor, opt, task->callback, task->user,
                     opt->exchange ? 2 * pool->plan.P : pool->plan.P);
+    pool->monitor.sums = data->sums;
     TRY(tl_starts_create(ctx, data, opt, pool->plan.K, task->goal == TL_GOAL_NMF, task->start,
                          &pool->starts));
     return create_workers(pool);
@@ -175,7 +178,9 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
         return tl_fail(&w->ctx, e->fault, "start %lld: the engine %s: %s", (long long)p + 1,
                        e->ops->name, e->why);
     if (b->job == TL_JOB_TL && run.roams && pool->plan.hops > 0)
-        tl_hop_search(pool->plan.hops, &w->hop, pool->solver, e, &run, pool->opt->seed);
+        tl_hop_search(
+            &(tl_hops){pool->plan.hops, &w->hop, pool->opt->seed, pool->data, pool->H_all},
+            pool->solver, e, &run);
     if (b->job != TL_JOB_NMF)         /* NMF does not move Phi */
         tl_engine_project(e, TL_PHI); /* report the values of an exactly orthogonal Phi */
     if (b->keep != NULL)
@@ -213,7 +218,7 @@ tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)
 {
     int team = (int)tl_min(pool->plan.workers, b->count);
     /* With many starts, BLAS uses one thread in each. */
-    int inner = b->count > 1 ? 1 : pool->plan.blas_threads;
+    int inner = pool->plan.workers > 1 && b->count > 1 ? 1 : pool->plan.blas_threads;
     int64_t before = b->best->info.best_start;
     tlnmf_error failed = TLNMF_OK;
 #pragma omp parallel num_threads(team)

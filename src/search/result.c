@@ -35,6 +35,8 @@ tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_se
     }
     shell.info = (tl_info){.M = M,
                            .N = N,
+                           .all = data->all,
+                           .first = data->first,
                            .K = K,
                            .C = INFINITY,
                            .L = INFINITY,
@@ -91,7 +93,8 @@ static double descend_L(const tl_settings *opt, tl_monitor *monitor, tl_engine *
 static bool is_hard(const tl_info *info, const tl_settings *opt, const tl_engine *e)
 {
     const double low = 0.05;
-    return info->columns < info->M * info->N && e->eps < low * e->mean_power && !opt->continuation;
+    return info->columns < info->M * info->all && e->eps < low * e->mean_power &&
+           !opt->continuation;
 }
 
 /* What the run itself knows against its certificate, which assumes that it found the least L. */

@@ -12,7 +12,13 @@ bool tl_share_has(const tl_pool *pool, const tl_batch *b, int64_t p)
 
 bool tl_share_any(const tl_pool *pool, bool here)
 {
-    return tl_sums_of(pool->machines, here) > 0.0;
+    double somewhere = tl_sums_of(pool->data->sums, here);
+    return tl_sums_of(pool->machines, somewhere) > 0.0;
+}
+
+tlnmf_error tl_share_error(tlnmf_ctx *ctx, tl_sums *frames, tl_sums *starts, tlnmf_error error)
+{
+    return tl_sums_agree(ctx, starts, tl_sums_agree(ctx, frames, error));
 }
 
 static void share_stop(tl_pool *pool)
@@ -32,20 +38,20 @@ static int best_machine(tl_sums *machines, const tl_batch *b, int64_t *start)
     *start = -1;
     for (int first = 0; first < machines->size; first += AT_A_TIME) {
         double each[EACH * AT_A_TIME] = {0.0};
-        int count = (int)tl_min(AT_A_TIME, machines->size - first), here = machines->rank - first;
+        int64_t count = tl_min(AT_A_TIME, machines->size - first), here = machines->rank - first;
         if (here >= 0 && here < count && info->best_start >= 0) {
             each[EACH * here] = 1.0;
             each[EACH * here + 1] = tl_score_of(b->job, (tl_values){info->C, info->L, info->I});
             each[EACH * here + 2] = (double)info->best_start;
         }
-        tl_sums_call(machines, each, (int64_t)EACH * count);
-        for (int i = 0; i < count; i++) {
+        tl_sums_call(machines, each, EACH * count);
+        for (int64_t i = 0; i < count; i++) {
             double score = each[EACH * i + 1];
             int64_t number = (int64_t)each[EACH * i + 2];
             if (each[EACH * i] == 0.0 ||
                 !(best < 0 || score < lowest || (score == lowest && number < *start)))
                 continue;
-            best = first + i;
+            best = first + (int)i;
             lowest = score;
             *start = number;
         }
@@ -104,9 +110,9 @@ static void send_result(tl_sums *machines, tl_result *result, int root)
 tlnmf_error tl_share_batch(tl_pool *pool, const tl_batch *b, int64_t before, tlnmf_error error)
 {
     int64_t start;
+    TRY(tl_share_error(pool->ctx, pool->data->sums, pool->machines, error));
     if (pool->machines == NULL)
-        return error;
-    TRY(tl_sums_agree(pool->ctx, pool->machines, error));
+        return TLNMF_OK;
     share_stop(pool);
     int root = best_machine(pool->machines, b, &start);
     if (root >= 0 && start != before)

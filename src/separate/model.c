@@ -1,6 +1,7 @@
 /* Models of a separation as records: what was learnt, and what to expect of it. */
 #include "separate/model.h"
 #include "base/record.h"
+#include "linalg/linalg.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -80,7 +81,9 @@ static tlnmf_error put_texts(tlnmf_ctx *ctx, tlnmf_record *model, const tl_separ
     TRY(tl_record_refer_text(ctx, model, "outcome",
                              tlnmf_outcome_name((tlnmf_outcome)info->outcome)));
     TRY(tl_record_refer_text(ctx, model, "version", tlnmf_version()));
-    return tl_record_refer_text(ctx, model, "blas", tlnmf_blas());
+    char blas[TL_BLAS_NAME];
+    tl_blas_name(blas);
+    return tlnmf_set_text(ctx, model, "blas", blas);
 }
 
 /* The sources' names: the labels', or source_1, source_2, .. */

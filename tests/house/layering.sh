@@ -64,7 +64,7 @@ symbols_in() { # folder of objects, folder of sources
         # constants that need relocating are in .data.rel.ro: those cannot change
         objdump -t "$object" | awk -v at="$module $file" '
             ($4 == ".bss" || $4 == ".data" || $4 == "*COM*" || $4 ~ /^\.(bss|data)\./) &&
-            $4 !~ /^\.data\.rel\.ro/ && $3 == "O" && $6 !~ /^__/ { print at, "S", $6 }'
+            $4 !~ /^\.data\.rel\.ro/ && $3 == "O" && $6 !~ /^__/ && $6 !~ /^\.gomp_critical/ { print at, "S", $6 }'
     done
 }
 
