@@ -62,7 +62,7 @@ static void run_mu(bed *b)
 static void twin_mu(bed *b)
 {
     tl_naive_update(
-        &(tl_naive_nmf){b->is.M, b->is.N, b->is.K, 1.0, b->eps, b->V, b->twin.W, b->twin.H});
+        &(tl_naive_nmf){b->is.M, b->is.N, b->is.K, 1.0, b->eps, b->V, b->twin.W, b->twin.H, NULL});
 }
 
 static double mu_difference(bed *b)

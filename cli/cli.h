@@ -196,6 +196,7 @@ typedef struct cli_input {
     const char *axes;      /* names of the axes, "trials,channels,time"; NULL: (S, M, N) */
     bool per_trial;        /* the frames of all realisations, one after the other */
     bool expects_data;     /* covariances are the exception, and said to be recognised */
+    bool missing;          /* NaN: this frame of this realisation is missing */
     int64_t block, moving; /* neighbouring frames as realisations; 0: not asked for */
 } cli_input;
 
@@ -203,8 +204,9 @@ int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out);
 /* Reads a matrix of the given shape into `start` under this name. `spec` may be NULL. */
 int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t rows,
                     int64_t columns, tlnmf_record *start);
-/* Reads the weights of the frames, N numbers. `spec` may be NULL. */
-int cli_read_weights(cli_call *call, const char *spec, tlnmf_data *data);
+/* Reads the weights of the frames, N numbers, and the mask of the entries, (M, N). Both may be
+ * NULL. */
+int cli_read_weights(cli_call *call, const char *weights, const char *mask, tlnmf_data *data);
 
 /* ---- memory (common/memory.c) ---------------------------------------------------------------- */
 
@@ -258,7 +260,7 @@ typedef struct cli_result {
     const tlnmf_record *atoms; /* NULL: not asked for */
     json_t *rank_table;        /* of -k A:B; NULL: not asked for */
     const char *kind, *init_phi, *init_w, *init_h, *weights, *block, *moving, *axes, *per_trial,
-        *init, *keep; /* as given, for the record; may be NULL */
+        *init, *keep, *mask, *missing; /* as given, for the record; may be NULL */
 } cli_result;
 
 /* What is wrong with the operand, -o and --json before any file is read. The output must be none of

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static struct {
-    const char *input, *block, *moving, *axes, *per_trial;
+    const char *input, *block, *moving, *axes, *per_trial, *missing;
 } arg;
 
 /* For arrays; sounds share theirs with `separate`. */
@@ -23,6 +23,8 @@ static const cli_option options[] = {
     {"block", "INT", "treat every INT consecutive frames as realisations of a single frame",
      &arg.block},
     {"moving", "INT", "treat the INT frames around each frame as realisations of it", &arg.moving},
+    {"missing", NULL, "NaN in the array means: this frame of this realisation is missing",
+     &arg.missing},
 };
 
 static const cli_rename renamed[] = {{"keep", "--residual"}, {NULL, NULL}};
@@ -123,6 +125,7 @@ static int apply_to_array(cli_call *call, const tlnmf_record *model)
                        .kind = arg.input ? arg.input : "auto",
                        .axes = arg.axes,
                        .per_trial = arg.per_trial != NULL,
+                       .missing = arg.missing != NULL,
                        .expects_data = true};
     if (cli_check_axes(call, arg.axes) != EXIT_DONE)
         return EXIT_USAGE;
@@ -161,6 +164,7 @@ static int check_options(const cli_call *call, bool is_array)
                 : arg.moving    ? "moving"
                 : arg.axes      ? "axes"
                 : arg.per_trial ? "per-trial"
+                : arg.missing   ? "missing"
                                 : NULL;
         for (int i = 0; of_arrays[i] != NULL; i++)
             stray = cli_given(call, of_arrays[i]) ? of_arrays[i] : stray;

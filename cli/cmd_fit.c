@@ -5,7 +5,7 @@
 
 static struct {
     const char *init_phi, *init_w, *init_h, *rate, *atoms, *no_model, *strict, *input, *block,
-        *moving, *axes, *per_trial, *init, *keep, *k;
+        *moving, *axes, *per_trial, *init, *keep, *k, *weights, *mask, *missing;
 } arg;
 
 static const cli_option options[] = {
@@ -32,6 +32,13 @@ static const cli_option options[] = {
      &arg.axes},
     {"per-trial", NULL, "every trial has frames of its own, instead of being a realisation of them",
      &arg.per_trial},
+    {"weights", "FILE",
+     "weights of the N frames, in every method and solver; only their ratios matter", &arg.weights},
+    {"mask", "FILE",
+     "weights of the M x N entries of V, for --method nmf: 0 leaves an entry out, 1 counts it",
+     &arg.mask},
+    {"missing", NULL, "NaN in the data means: this frame of this realisation is missing",
+     &arg.missing},
     {"block", "INT", "treat every INT consecutive frames as realisations of a single frame",
      &arg.block},
     {"moving", "INT", "treat the INT frames around each frame as realisations of it", &arg.moving},
@@ -108,6 +115,9 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
                     .per_trial = arg.per_trial,
                     .init = arg.init,
                     .keep = arg.keep,
+                    .weights = arg.weights,
+                    .mask = arg.mask,
+                    .missing = arg.missing,
                     .rank_table = p->rank.table,
                     .init_phi = phi_file(call),
                     .init_w = arg.init_w,
@@ -131,7 +141,10 @@ static int fit(cli_call *call, plan *p)
     tlnmf_data *data;
     tlnmf_record *start = NULL;
     int64_t atoms = 0;
-    int code = cli_agree(cli_read_data(call, &p->input, &data));
+    int code = cli_read_data(call, &p->input, &data);
+    if (code == EXIT_DONE)
+        code = cli_read_weights(call, arg.weights, arg.mask, data);
+    code = cli_agree(code);
     if (code == EXIT_DONE && p->rank.compares)
         code = cli_rank_choose(call, &p->input, data, &p->rank, table_goes_to(p));
     if (code == EXIT_DONE && tlnmf_record_create(call->ctx, &start) != TLNMF_OK)
@@ -177,6 +190,7 @@ static int check(cli_call *call, plan *p)
                            .kind = arg.input ? arg.input : "auto",
                            .axes = arg.axes,
                            .per_trial = arg.per_trial != NULL,
+                           .missing = arg.missing != NULL,
                            .expects_data = true};
     p->init = (cli_init){arg.init, phi_file(call), arg.init_w, arg.init_h, arg.keep, NULL};
     int code = cli_rank_read(call, arg.k, &p->rank);
@@ -195,6 +209,10 @@ static int check(cli_call *call, plan *p)
     code = read_numbers(call, p);
     if (code == EXIT_DONE)
         code = cli_check_axes(call, arg.axes);
+    if (code == EXIT_DONE)
+        code = cli_check_input(call->command, arg.weights, p->output);
+    if (code == EXIT_DONE)
+        code = cli_check_input(call->command, arg.mask, p->output);
     if (code == EXIT_DONE)
         code =
             cli_check_model(call, p->output, arg.init_phi,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static struct {
-    const char *init_phi, *input, *weights, *strict;
+    const char *init_phi, *input, *weights, *missing, *strict;
 } arg;
 
 static const cli_option options[] = {
@@ -12,6 +12,8 @@ static const cli_option options[] = {
     {"input", "data|covariances|auto",
      "what the array holds: data (S, M, N) or covariances (N, M, M) [auto]", &arg.input},
     {"weights", "FILE", "weights of the N frames; only their ratios matter", &arg.weights},
+    {"missing", NULL, "NaN in the data means: this frame of this realisation is missing",
+     &arg.missing},
     {"strict", NULL, "exit with code 4 unless the run converged", &arg.strict},
 };
 
@@ -38,6 +40,7 @@ static int diagonalise_and_finish(cli_call *call, tlnmf_data *data, const tlnmf_
                     .model = model,
                     .kind = arg.input,
                     .weights = arg.weights,
+                    .missing = arg.missing,
                     .init_phi = phi_file(call)};
     code = error == TLNMF_OK ? cli_finish(call, &r, arg.strict != NULL)
                              : cli_fail_library(call, error, NULL);
@@ -47,7 +50,9 @@ static int diagonalise_and_finish(cli_call *call, tlnmf_data *data, const tlnmf_
 
 static int diagonalise(cli_call *call, const char *output)
 {
-    const cli_input input = {.spec = call->operands[0], .kind = arg.input ? arg.input : "auto"};
+    const cli_input input = {.spec = call->operands[0],
+                             .kind = arg.input ? arg.input : "auto",
+                             .missing = arg.missing != NULL};
     tlnmf_data *data;
     tlnmf_record *start = NULL;
     int code = cli_agree(cli_read_data(call, &input, &data));
@@ -57,7 +62,7 @@ static int diagonalise(cli_call *call, const char *output)
     if (code == EXIT_DONE)
         code = cli_read_matrix(call, phi_file(call), "Phi", M, M, start);
     if (code == EXIT_DONE)
-        code = cli_read_weights(call, arg.weights, data);
+        code = cli_read_weights(call, arg.weights, NULL, data);
     if (code == EXIT_DONE)
         code = cli_check_fit_memory(call, data);
     code = cli_agree(code);

@@ -182,9 +182,9 @@ static bool inflate_all(const unsigned char *packed, size_t packed_size, unsigne
     if (state != Z_OK)
         return false;
     while (state == Z_OK) { /* zlib counts in 32 bits */
-        size_t more = packed_size - in, room = size - out;
+        size_t more = packed_size - in, space = size - out;
         uInt give = more > UINT_MAX ? UINT_MAX : (uInt)more;
-        uInt take = room > UINT_MAX ? UINT_MAX : (uInt)room;
+        uInt take = space > UINT_MAX ? UINT_MAX : (uInt)space;
         z.next_in = (Bytef *)(uintptr_t)(packed + in);
         z.avail_in = give;
         z.next_out = bytes + out;

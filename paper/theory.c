@@ -3,7 +3,7 @@
 #include "engine/lbfgs.h"
 #include "model/kernels.h"
 #include "paper/paper.h"
-#include "solve/descent.h"
+#include "solve/solver.h"
 #include "tlnmf/paper.h"
 
 #include <math.h>

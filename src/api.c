@@ -99,9 +99,10 @@ static tlnmf_error prepare_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_
     if (settings->newton && data->M > TL_NEWTON_MOST_M)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "newton is for frames of length %d at most, not %lld",
                        TL_NEWTON_MOST_M, (long long)data->M);
-    if (data->weighted)
+    if (data->mask != NULL && settings->method != TL_METHOD_NMF)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "frames have weights in joint diagonalisation alone: C has none");
+                       "a mask is for method nmf: while Phi is learnt, its rows and those of the "
+                       "mask have nothing in common");
     t->opt = *settings;
     t->goal = goals[settings->method];
     if (t->goal == TL_GOAL_AUTO && settings->exchange) /* an exchange runs both methods anyway */
@@ -118,8 +119,8 @@ static tlnmf_error prepare_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
     t->opt.method = TL_METHOD_JD;
     t->goal = TL_GOAL_DIAGONALISE;
     TRY(tlnmf_settings_check(ctx, settings));
-    if (data->weighted && t->opt.solver != TL_ALGORITHM_FAST)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "weights of frames are for solver fast");
+    if (data->mask != NULL)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "a mask is for method nmf, not for diagonalisation");
     TRY(resolve_eps(ctx, data, &t->opt, &t->eps));
     return check_precision(ctx, data, &t->opt, t->eps);
 }
@@ -329,14 +330,15 @@ static tlnmf_error evaluate_alone(void *arg)
     evaluation *v = arg;
     tl_engine *e;
     const tl_engine_spec spec = {.model = v->model, .sums = v->model->data->sums};
-    TRY(tl_sums_agree(v->ctx, spec.sums, tl_engine_cpu.create(v->ctx, &spec, &e)));
+    TRY(tl_sums_agree(v->ctx, spec.sums, tl_engine_of(NULL)->create(v->ctx, &spec, &e)));
     tl_engine_load(e, v->point->Phi, v->point->W, v->point->H);
     tl_values all = tl_engine_values(e, TL_C | TL_L | TL_I);
     *v->values = (tl_point_values){all.C, all.L, all.I};
     if (v->Ganti != NULL)
         tl_engine_gradient(e, TL_C, v->Ganti);
+    tlnmf_error error = tl_engine_error(v->ctx, e, "the evaluation");
     e->ops->free(e);
-    return TLNMF_OK;
+    return error;
 }
 
 tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_point *point,
@@ -347,8 +349,6 @@ tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_p
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "K = %lld, eps = %g: K must be at least 1, eps in [1e-304, 1e+304]",
                        (long long)K, point->eps);
-    if (data->weighted)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "C = L + I holds for frames without weights");
     TRY(tl_check_size(ctx, "K", K));
     if (!is_usable(M * M, point->Phi, false) || !is_usable(M * K, point->W, true) ||
         !is_usable(K * data->N, point->H, true))

@@ -28,7 +28,7 @@ static void flat_start(const tlnmf_data *data, int64_t K, double eps, double *H)
             for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
                 power += data->R[m * data->T + t] * data->R[m * data->T + t];
         for (int64_t k = 0; k < K; k++)
-            H[k * data->N + n] = (power + eps) / (double)K;
+            H[k * data->N + n] = tl_data_is_silent(data, n) ? 0.0 : (power + eps) / (double)K;
     }
 }
 
@@ -105,7 +105,8 @@ static tlnmf_error fit_H(void *arg)
     TRY(tl_record_new_array(w->ctx, w->out, "H", 2, (int64_t[]){K, w->data->N}, &H));
     TRY(tl_reporter_create(w->ctx, &reporter));
     const tl_engine_spec spec = {.model = &model, .moves = TL_H, .sums = w->data->sums};
-    tlnmf_error error = tl_sums_agree(w->ctx, spec.sums, tl_engine_cpu.create(w->ctx, &spec, &e));
+    tlnmf_error error =
+        tl_sums_agree(w->ctx, spec.sums, tl_engine_of(w->settings)->create(w->ctx, &spec, &e));
     if (error == TLNMF_OK) {
         tl_monitor_init(&monitor, w->settings, tl_reporter_callback(&reporter), &reporter, 1);
         monitor.sums = spec.sums;
@@ -115,9 +116,11 @@ static tlnmf_error fit_H(void *arg)
         if (own) /* the engine keeps sqrt H, whose square may be off by rounding */
             memcpy(H, w->model->H, (size_t)(K * w->data->N) * sizeof *H);
         tl_values values = tl_engine_values(e, TL_C | TL_L | TL_I);
-        error = isfinite(values.C)
-                    ? put_values(w, &run, values)
-                    : tl_fail(w->ctx, TLNMF_ERR_NUMERIC, "H ended with C = %g", values.C);
+        error = tl_engine_error(w->ctx, e, "fitting H");
+        if (error == TLNMF_OK)
+            error = isfinite(values.C)
+                        ? put_values(w, &run, values)
+                        : tl_fail(w->ctx, TLNMF_ERR_NUMERIC, "H ended with C = %g", values.C);
         if (error == TLNMF_OK)
             error = tlnmf_set_integer(w->ctx, w->out, "own_data", own);
         tl_monitor_done(&monitor);
@@ -143,9 +146,6 @@ static const double *own_H(const tlnmf_record *model, int64_t N, int64_t K)
 
 static tlnmf_error check(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_point *model)
 {
-    if (data->weighted)
-        return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "frames have weights in joint diagonalisation alone: C has none");
     for (int64_t i = 0; i < data->M * model->K; i++)
         if (!(model->W[i] >= 0.0 && isfinite(model->W[i])))
             return tl_fail(ctx, TLNMF_ERR_DATA, "the model: W must be finite and not negative");

@@ -51,6 +51,7 @@ static tlnmf_error put_reals(tlnmf_ctx *ctx, tlnmf_record *model, const char *pr
                  {"C", info->C},
                  {"L", info->L},
                  {"I", info->I},
+                 {"below_floor", info->below_floor},
                  {"certificate", info->certificate},
                  {"gradient_norm", info->gradient_norm},
                  {"orthogonality", info->orthogonality},

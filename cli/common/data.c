@@ -98,6 +98,9 @@ static int from_covariances(cli_call *call, const cli_input *input, const cli_ar
     if (input->axes != NULL || input->per_trial)
         return cli_fail(call->command, EXIT_USAGE, "--%s is for data, %s has covariances",
                         input->axes != NULL ? "axes" : "per-trial", input->spec);
+    if (input->missing)
+        return cli_fail(call->command, EXIT_USAGE, "--missing is for data, %s has covariances",
+                        input->spec);
     if (input->expects_data && strcmp(input->kind, "auto") == 0)
         cli_say(call->command,
                 "%s: every slice is symmetric: read as covariances (N, M, M) of %lld frames; "
@@ -105,6 +108,43 @@ static int from_covariances(cli_call *call, const cli_input *input, const cli_ar
                 input->spec, (long long)a->shape[0]);
     tlnmf_error error = tlnmf_data_from_covariances(call->ctx, a->x, a->shape, out);
     return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, input->spec);
+}
+
+static bool has_nan(const cli_array *a)
+{
+    int64_t count = 1;
+    for (int i = 0; i < a->rank; i++)
+        count *= a->shape[i];
+    for (int64_t i = 0; i < count; i++)
+        if (isnan(a->x[i]))
+            return true;
+    return false;
+}
+
+/* Data from an array in the order (S, M, N), as --block, --moving and --missing say. */
+static int make_data(cli_call *call, const cli_input *input, const cli_array *a, tlnmf_data **out)
+{
+    const int64_t shape[3] = {a->rank == 3 ? a->shape[0] : 1, a->shape[a->rank - 2],
+                              a->shape[a->rank - 1]};
+    tlnmf_neighbours kind = input->block > 0 ? TLNMF_NEIGHBOURS_BLOCKS : TLNMF_NEIGHBOURS_MOVING;
+    int64_t B = input->block + input->moving;
+    tlnmf_error error;
+    if (input->missing && B > 0)
+        return cli_fail(call->command, EXIT_USAGE, "--missing and --%s: one of them",
+                        input->block > 0 ? "block" : "moving");
+    if (B > 0)
+        error = tlnmf_data_from_neighbours(call->ctx, a->x, shape, kind, B, out);
+    else if (input->missing)
+        error = tlnmf_data_from_incomplete(call->ctx, a->x, shape, out);
+    else
+        error = tlnmf_data_from_realisations(call->ctx, a->x, shape, out);
+    if (error == TLNMF_OK)
+        return EXIT_DONE;
+    if (error == TLNMF_ERR_DATA && !input->missing && has_nan(a))
+        return cli_fail(call->command, EXIT_INPUT,
+                        "%s: %s; --missing leaves out frames that have a NaN", input->spec,
+                        tlnmf_message(call->ctx));
+    return cli_fail_library(call, error, input->spec);
 }
 
 static int from_realisations(cli_call *call, const cli_input *input, const cli_array *a,
@@ -122,13 +162,13 @@ static int from_realisations(cli_call *call, const cli_input *input, const cli_a
                  "%s: the slices are not symmetric, taken as data (S, M, N); --input covariances "
                  "says otherwise",
                  input->spec);
-    const int64_t shape[3] = {a->rank == 3 ? a->shape[0] : 1, a->shape[a->rank - 2],
-                              a->shape[a->rank - 1]};
-    tlnmf_neighbours kind = input->block > 0 ? TLNMF_NEIGHBOURS_BLOCKS : TLNMF_NEIGHBOURS_MOVING;
-    int64_t B = input->block + input->moving;
-    tlnmf_error error = B > 0 ? tlnmf_data_from_neighbours(call->ctx, a->x, shape, kind, B, out)
-                              : tlnmf_data_from_realisations(call->ctx, a->x, shape, out);
-    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, input->spec);
+    int code = make_data(call, input, a, out);
+    const tlnmf_record *sizes = tlnmf_data_record(*out);
+    double frames = tlnmf_get_real(sizes, "S") * tlnmf_get_real(sizes, "N");
+    if (code == EXIT_DONE && input->missing)
+        cli_say(call->command, "%s: %.0f of %.0f frames are missing", input->spec,
+                tlnmf_get_real(sizes, "missing"), frames);
+    return code;
 }
 
 /* Named axes are those of data; else symmetry may tell covariances. */
@@ -164,8 +204,8 @@ int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out)
 /* ---- realisations kept aside ----------------------------------------------------------------- */
 
 /* Fold f of an array (S, M, N) is the realisations s with s % folds == f, or all others. */
-static tlnmf_error make_part(cli_call *call, const cli_array *a, int folds, int f, bool others,
-                             tlnmf_data **out)
+static tlnmf_error make_part(cli_call *call, const cli_input *input, const cli_array *a, int folds,
+                             int f, bool others, tlnmf_data **out)
 {
     int64_t S = a->shape[0], size = a->shape[1] * a->shape[2];
     int64_t shape[3] = {0, a->shape[1], a->shape[2]};
@@ -175,7 +215,8 @@ static tlnmf_error make_part(cli_call *call, const cli_array *a, int folds, int 
     for (int64_t s = 0; s < S; s++)
         if ((s % folds == f) != others)
             memcpy(part + size * shape[0]++, a->x + size * s, (size_t)size * sizeof *part);
-    tlnmf_error error = tlnmf_data_from_realisations(call->ctx, part, shape, out);
+    tlnmf_error error = input->missing ? tlnmf_data_from_incomplete(call->ctx, part, shape, out)
+                                       : tlnmf_data_from_realisations(call->ctx, part, shape, out);
     free(part);
     return error;
 }
@@ -193,9 +234,9 @@ int cli_read_folds(cli_call *call, const cli_input *input, int folds, tlnmf_data
         code = cli_arrange(call, input, record, &a);
     cli_common_values.quiet = quiet;
     for (int f = 0; code == EXIT_DONE && f < folds; f++) {
-        error = make_part(call, &a, folds, f, true, &train[f]);
+        error = make_part(call, input, &a, folds, f, true, &train[f]);
         if (error == TLNMF_OK)
-            error = make_part(call, &a, folds, f, false, &test[f]);
+            error = make_part(call, input, &a, folds, f, false, &test[f]);
         code = error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, input->spec);
     }
     tlnmf_record_free(record);
@@ -226,22 +267,46 @@ int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t 
     return error == TLNMF_OK ? code : cli_fail_library(call, error, NULL);
 }
 
-int cli_read_weights(cli_call *call, const char *spec, tlnmf_data *data)
+/* Reads an array of this shape; a rank of 1 has the shape (columns,). */
+static int read_shape(cli_call *call, const char *spec, const char *what, const cli_array *wanted,
+                      tlnmf_record **record, cli_array *a)
 {
-    tlnmf_record *record;
-    cli_array a = {0};
-    int64_t N = tlnmf_get_integer(tlnmf_data_record(data), "N");
-    if (spec == NULL)
-        return EXIT_DONE;
-    int code = read_array(call, spec, &record, &a);
-    if (code != EXIT_DONE)
+    char shape[128], needed[128];
+    int code = read_array(call, spec, record, a);
+    bool fits = code == EXIT_DONE && a->rank == wanted->rank;
+    for (int i = 0; fits && i < a->rank; i++)
+        fits = a->shape[i] == wanted->shape[i];
+    if (code != EXIT_DONE || fits)
         return code;
-    tlnmf_error error = TLNMF_OK;
-    if (a.rank != 1 || a.shape[0] != N)
-        code = cli_fail(call->command, EXIT_INPUT, "%s: weights must have the shape (%lld,)", spec,
-                        (long long)N);
-    else
-        error = tlnmf_data_set_weights(call->ctx, data, a.x);
-    tlnmf_record_free(record);
-    return error == TLNMF_OK ? code : cli_fail_library(call, error, spec);
+    code = cli_fail(call->command, EXIT_INPUT, "%s: shape %s, but %s must be %s", spec,
+                    shape_text(a, shape, sizeof shape), what,
+                    shape_text(wanted, needed, sizeof needed));
+    tlnmf_record_free(*record);
+    return code;
+}
+
+int cli_read_weights(cli_call *call, const char *weights, const char *mask, tlnmf_data *data)
+{
+    int64_t M = tlnmf_get_integer(tlnmf_data_record(data), "M");
+    int64_t N = tlnmf_get_integer(tlnmf_data_record(data), "N");
+    const struct {
+        const char *spec, *name;
+        cli_array shape;
+        tlnmf_error (*set)(tlnmf_ctx *, tlnmf_data *, const double *);
+    } kinds[] = {{weights, "weights", {1, {N}, NULL}, tlnmf_data_set_weights},
+                 {mask, "the mask", {2, {M, N}, NULL}, tlnmf_data_set_mask}};
+    int code = EXIT_DONE;
+    for (int i = 0; code == EXIT_DONE && i < 2; i++) {
+        tlnmf_record *record;
+        cli_array a = {0};
+        if (kinds[i].spec == NULL)
+            continue;
+        code = read_shape(call, kinds[i].spec, kinds[i].name, &kinds[i].shape, &record, &a);
+        if (code != EXIT_DONE)
+            return code;
+        tlnmf_error error = kinds[i].set(call->ctx, data, a.x);
+        tlnmf_record_free(record);
+        code = error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, kinds[i].spec);
+    }
+    return code;
 }

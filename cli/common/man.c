@@ -131,7 +131,8 @@ static void put_program(void)
     }
     put_exit_codes();
     puts(".SH ENVIRONMENT\n.TP\n\\fBSOURCE_DATE_EPOCH\\fR\n"
-         "If it is set, outputs hold 0 in place of times, so that they can be reproduced.");
+         "If it is set, outputs hold 0 in place of times and traces have none, so that they can be "
+         "reproduced.");
     put_references(NULL);
 }
 

@@ -9,8 +9,9 @@
 /* What the line shows; the library calls back from one thread at a time. */
 static struct {
     bool shown;
-    double since, last;
-    int64_t done; /* complete iterations of all starts */
+    double since, last; /* when the stage began, when the line was drawn */
+    char stage[8];
+    int64_t done; /* complete iterations of the stage, of all starts */
     double best;
 } line = {.best = INFINITY};
 
@@ -70,9 +71,10 @@ static void draw(const tlnmf_record *p, double time)
     if (starts > 1)
         fprintf(stderr, "start %lld of %lld, ", (long long)tlnmf_get_integer(p, "start") + 1,
                 (long long)starts);
-    fprintf(stderr, "iteration %lld of %lld, %.4g/s, %s %.10g, at most %.0f s left",
-            (long long)iteration, (long long)all, rate, jd ? "L" : "best C",
-            jd ? tlnmf_get_real(p, "L") : line.best, (double)(all - iteration) / fmax(rate, 1e-9));
+    fprintf(stderr, "iteration %lld of %lld, %.4g/s, %s %.10g", (long long)iteration,
+            (long long)all, rate, jd ? "L" : "best C", jd ? tlnmf_get_real(p, "L") : line.best);
+    if (starts == 1) /* of several, nobody knows how early each will end */
+        fprintf(stderr, ", at most %.0f s left", (double)(all - iteration) / fmax(rate, 1e-9));
     line.shown = true;
 }
 
@@ -81,11 +83,15 @@ int cli_progress(const tlnmf_record *p, void *user)
     (void)user;
     if (tlnmf_get_integer(p, "complete") == 1) {
         double time = now(), C = tlnmf_get_real(p, "C");
+        const char *stage = tlnmf_get_text(p, "stage");
+        if (strcmp(stage, line.stage) != 0) { /* another stage has another rate */
+            snprintf(line.stage, sizeof line.stage, "%s", stage);
+            line.since = line.last = time;
+            line.done = 0;
+        }
         line.done++;
         if (C < line.best)
             line.best = C;
-        if (line.since == 0.0)
-            line.since = line.last = time;
         if (is_due(time)) {
             line.last = time;
             draw(p, time);

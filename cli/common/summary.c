@@ -90,6 +90,9 @@ json_t *cli_data_json(const char *input, const tlnmf_record *data, int64_t colum
     json_object_set_new(object, "mean_power", json_real(tlnmf_get_real(data, "mean_power")));
     /* null: covariances */
     json_object_set_new(object, "S", S > 0 ? json_integer((json_int_t)S) : json_null());
+    if (tlnmf_get_integer(data, "missing") > 0)
+        json_object_set_new(object, "missing",
+                            json_integer((json_int_t)tlnmf_get_integer(data, "missing")));
     return object;
 }
 
@@ -97,10 +100,11 @@ json_t *cli_data_json(const char *input, const tlnmf_record *data, int64_t colum
 static json_t *given_json(const cli_result *r)
 {
     const char *const parts[][2] = {
-        {"input", r->kind},    {"init-phi", r->init_phi}, {"init-w", r->init_w},
-        {"init-h", r->init_h}, {"weights", r->weights},   {"block", r->block},
-        {"moving", r->moving}, {"axes", r->axes},         {"per-trial", r->per_trial},
-        {"init", r->init},     {"keep", r->keep}};
+        {"input", r->kind},     {"init-phi", r->init_phi}, {"init-w", r->init_w},
+        {"init-h", r->init_h},  {"weights", r->weights},   {"block", r->block},
+        {"moving", r->moving},  {"axes", r->axes},         {"per-trial", r->per_trial},
+        {"init", r->init},      {"keep", r->keep},         {"mask", r->mask},
+        {"missing", r->missing}};
     json_t *object = json_object();
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i][1] != NULL)
@@ -175,10 +179,10 @@ static void put_values(json_t *object, const tlnmf_record *model)
     static const member objectives[] = {
         {"C", REAL}, {"L", REAL}, {"I", REAL}, {"certificate", REAL}};
     static const member run[] = {
-        {"outcome", TEXT},        {"iterations", INTEGER},       {"eps", REAL},
-        {"orthogonality", REAL},  {"gradient_norm", REAL},       {"starts", INTEGER},
-        {"best_start", INTEGER},  {"cpu_seconds", SECONDS},      {"wall_seconds", SECONDS},
-        {"nmf_seconds", SECONDS}, {"transform_seconds", SECONDS}};
+        {"outcome", TEXT},         {"iterations", INTEGER},  {"eps", REAL},
+        {"below_floor", REAL},     {"orthogonality", REAL},  {"gradient_norm", REAL},
+        {"starts", INTEGER},       {"best_start", INTEGER},  {"cpu_seconds", SECONDS},
+        {"wall_seconds", SECONDS}, {"nmf_seconds", SECONDS}, {"transform_seconds", SECONDS}};
     PUT_MEMBERS(object, model, objectives);
     json_object_set_new(object, "certificate_means", json_string(cli_certificate_words(model)));
     PUT_MEMBERS(object, model, run);
@@ -215,26 +219,23 @@ static json_t *summary_json(const cli_call *call, const cli_result *r)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Reproducible outputs hold no times: the seconds of a record become 0. */
+/* Reproducible outputs hold no times: seconds become 0, and the trace has no column of them. */
 static tlnmf_error drop_times(const cli_call *call, tlnmf_record *model)
 {
     static const char end[] = "seconds";
     tlnmf_error error = TLNMF_OK;
     if (getenv("SOURCE_DATE_EPOCH") == NULL)
         return TLNMF_OK;
+    tlnmf_record_remove(model, "trace.seconds");
+    tlnmf_record_remove(model, "other.trace.seconds");
     for (size_t i = 0; error == TLNMF_OK && i < tlnmf_record_count(model); i++) {
         const char *name = tlnmf_record_name(model, i);
         size_t length = strlen(name);
-        int64_t shape[TLNMF_MAX_RANK];
-        int32_t rank;
-        double *zeros;
         if (length < strlen(end) || strcmp(name + length - strlen(end), end) != 0 ||
             strncmp(name, "option.", 7) == 0)
             continue;
         if (tlnmf_record_type(model, name) == TLNMF_REAL)
             error = tlnmf_set_real(call->ctx, model, name, 0.0);
-        else if (tlnmf_get_array(model, name, &rank, shape) != NULL)
-            error = tlnmf_new_array(call->ctx, model, name, rank, shape, &zeros);
     }
     return error;
 }

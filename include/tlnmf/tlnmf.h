@@ -214,6 +214,8 @@ TLNMF_API tlnmf_error tlnmf_set_array(tlnmf_ctx *ctx, tlnmf_record *record, cons
 /* Adds an array of zeros that belongs to the record. Fill it in through *x: this saves a copy. */
 TLNMF_API tlnmf_error tlnmf_new_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
                                       int32_t rank, const int64_t *shape, double **x);
+/* Takes a value out, if it is there. Names after it move up by one index. */
+TLNMF_API void tlnmf_record_remove(tlnmf_record *record, const char *name);
 
 /* A record as bytes and back, the same on every machine, with a checksum. On entry *size is the
  * capacity of `bytes_or_null`, on return the number of bytes of the record. If `bytes_or_null` is
@@ -312,12 +314,22 @@ typedef enum tlnmf_neighbours {
 TLNMF_API tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y,
                                                  const int64_t shape[3], tlnmf_neighbours kind,
                                                  int64_t B, tlnmf_data **out);
-/* Weights of the N frames in joint diagonalisation: not negative, not all 0. Only their ratios
- * matter. NULL removes them. For tlnmf_diagonalise with solver fast. Set them before threads share
+/* Y has the shape {S, M, N} and may hold NaN: where a realisation of a frame has one, the whole of
+ * it is missing. The covariance of a frame is then the mean over the realisations that are present,
+ * and its weight is their number: that is the likelihood of the data that there are. Frames without
+ * any have the weight 0 and H = 0. The record holds `missing`. */
+TLNMF_API tlnmf_error tlnmf_data_from_incomplete(tlnmf_ctx *ctx, const double *Y,
+                                                 const int64_t shape[3], tlnmf_data **out);
+/* Weights of the N frames in C, L and I: not negative, not all 0. Only their ratios matter. NULL
+ * removes them. Frames of weight 0 do not count, and their H is 0. Set them before threads share
  * the data. */
 TLNMF_API tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data,
                                              const double *weights_or_null);
-/* M, N, S (0: given as covariances), columns, mean_power. */
+/* Weights of the M x N entries of V, for tlnmf_fit with method nmf: 0 leaves an entry out, 1 counts
+ * it. Not negative, no row all 0. NULL removes them. Beside weights of frames both count. */
+TLNMF_API tlnmf_error tlnmf_data_set_mask(tlnmf_ctx *ctx, tlnmf_data *data,
+                                          const double *mask_or_null);
+/* M, N, S (0: given as covariances), columns, mean_power, missing. */
 TLNMF_API const tlnmf_record *tlnmf_data_record(const tlnmf_data *data);
 TLNMF_API void tlnmf_data_free(tlnmf_data *data);
 

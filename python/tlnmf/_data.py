@@ -21,18 +21,26 @@ class Data:
     covariances : array (N, M, M)
         Symmetric and positive semidefinite, instead of Y.
     weights : array (N,), optional
-        Weights of the frames in joint diagonalisation.
+        Weights of the frames in C, L and I; only their ratios matter.
+    mask : array (M, N), optional
+        Weights of the entries of V, for method="nmf": 0 leaves an entry out, 1 counts it.
+    missing : bool
+        NaN in Y means: this frame of this realisation is missing. Frames then count by how many
+        realisations they have.
     block, moving : int, optional
         Every `block` frames become one frame; or the `moving` frames around each do.
 
     >>> data = Data([[1.0, 2.0, 0.5], [0.0, 1.0, 2.0]])
     >>> data.M, data.N, data.S
     (2, 3, 1)
+    >>> Data([[1.0, float("nan"), 0.5], [0.0, 1.0, 2.0]], missing=True).missing
+    1
     """
 
     M: int
     N: int
     S: int
+    missing: int
 
     def __init__(
         self,
@@ -40,13 +48,15 @@ class Data:
         *,
         covariances: Any = None,
         weights: Any = None,
+        mask: Any = None,
+        missing: bool = False,
         block: Optional[int] = None,
         moving: Optional[int] = None,
     ):
         if (Y is None) == (covariances is None):
             raise TypeError("give either Y or covariances")
-        if (block is not None) + (moving is not None) + (covariances is not None) > 1:
-            raise TypeError("give at most one of block, moving and covariances")
+        if (block is not None) + (moving is not None) + (covariances is not None) + missing > 1:
+            raise TypeError("give at most one of block, moving, missing and covariances")
         call, free = Call(), core.tlnmf_data_free
         if covariances is not None:
             x = as_real(covariances, "covariances", (3,))
@@ -59,11 +69,13 @@ class Data:
             B = block if block is not None else moving
             if B is None:
                 make = core.tlnmf_data_from_realisations
+                if missing:
+                    make = core.tlnmf_data_from_incomplete
                 self._handle = call.make(make, *arguments, free=free)
             else:
                 make, kind = core.tlnmf_data_from_neighbours, int(block is None)
                 self._handle = call.make(make, *arguments, kind, int(B), free=free)
-        for name in ("M", "N", "S", "columns"):
+        for name in ("M", "N", "S", "columns", "missing"):
             key = name.encode()
             value = core.tlnmf_get_integer(core.tlnmf_data_record(self._handle.pointer), key)
             setattr(self, name, value)
@@ -72,6 +84,11 @@ class Data:
             if len(w) != self.N:
                 raise ValueError(f"weights has {len(w)} entries for N = {self.N} frames")
             call.check(core.tlnmf_data_set_weights(call.ctx, self._handle.pointer, address(w)))
+        if mask is not None:
+            b = as_real(mask, "mask", (2,))
+            if b.shape != (self.M, self.N):
+                raise ValueError(f"mask has the shape {b.shape}, V has ({self.M}, {self.N})")
+            call.check(core.tlnmf_data_set_mask(call.ctx, self._handle.pointer, address(b)))
 
     def __repr__(self) -> str:
         return f"<Data: S = {self.S}, M = {self.M}, N = {self.N}>"

@@ -66,6 +66,7 @@ def fit(
     k: Optional[int] = None,
     *,
     covariances: Any = None,
+    weights: Any = None,
     start: Union[None, Record, Mapping[str, Any]] = None,
     callback: Optional[Callback] = None,
     progress: bool = False,
@@ -81,6 +82,8 @@ def fit(
         The number of components K.
     covariances : array (N, M, M), optional
         Covariances of the frames, instead of Y.
+    weights : array (N,), optional
+        Weights of the frames. `Data` also takes a mask, and missing frames.
     start : Model or mapping, optional
         Any of Phi (M, M), W (M, K), H (K, N) to start from. Zeros of W and H stay.
     callback : function, optional
@@ -102,7 +105,7 @@ def fit(
     >>> model.Phi.shape, bool(abs(model.C - model.L - model.I) < 1e-6)
     ((6, 6), True)
     """
-    data, call = data_of(Y, covariances), Call()
+    data, call = data_of(Y, covariances, weights), Call()
     settings = call.settings("fit", {"k": k, **options}, "fit")
     with Progress(progress, callback) as report:
         arguments = (data, settings, start_of(start))

@@ -184,6 +184,17 @@ tlnmf_error tl_record_expect(tlnmf_ctx *ctx, const tlnmf_record *record, const c
     return tl_fail(ctx, TLNMF_ERR_SHAPE, "%s: %s has the shape %s, not %s", what, name, is, should);
 }
 
+void tlnmf_record_remove(tlnmf_record *record, const char *name)
+{
+    entry *e = find(record, name);
+    if (e == NULL)
+        return;
+    clear(record, e);
+    size_t after = record->count - (size_t)(e - record->entry) - 1;
+    memmove(e, e + 1, after * sizeof *e);
+    record->count--;
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 static bool is_name(const char *name)

@@ -57,7 +57,7 @@ static tlnmf_error data_create(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t T, 
     shell.all = N;
     shell.columns = T;
     tl_slot table[] = {TL_SLOT(data, 1), TL_SLOT(shell.offset, N + 1), TL_SLOT(shell.weight, N),
-                       TL_SLOT(shell.R, M * T)};
+                       TL_SLOT(shell.present, N), TL_SLOT(shell.R, M * T)};
     TRY(TL_ARENA(ctx, "the compressed data", table, &shell.block));
     *data = shell;
     *out = data;
@@ -184,14 +184,12 @@ static tlnmf_error describe(tlnmf_ctx *ctx, tlnmf_data *data)
     const struct {
         const char *name;
         int64_t value;
-    } sizes[] = {{"M", data->M},
-                 {"N", data->all},
-                 {"S", data->S},
-                 {"columns", data->columns},
-                 {"first_frame", data->first},
+    } sizes[] = {{"M", data->M},         {"N", data->all},
+                 {"S", data->S},         {"columns", data->columns},
+                 {"missing", 0},         {"first_frame", data->first},
                  {"own_frames", data->N}};
     TRY(tlnmf_record_create(ctx, &data->record));
-    for (int i = 0; i < (data->sums == NULL ? 4 : 6); i++)
+    for (int i = 0; i < (data->sums == NULL ? 5 : 7); i++)
         TRY(tlnmf_set_integer(ctx, data->record, sizes[i].name, sizes[i].value));
     return tlnmf_set_real(ctx, data->record, "mean_power", data->mean_power);
 }
@@ -420,16 +418,19 @@ bool tl_data_is_trim(const tlnmf_data *data, double eps)
     return seen_columns(data, eps) == data->T;
 }
 
-/* All but the columns. */
-static void copy_what_is_known(const tlnmf_data *data, tlnmf_data *out)
+/* What a copy with other columns has of its original, which must live longer. */
+static void share_weights(const tlnmf_data *data, tlnmf_data *copy)
 {
-    out->S = data->S;
-    out->sums = data->sums;
-    out->all = data->all;
-    out->first = data->first;
-    out->weighted = data->weighted;
-    out->mean_power = data->mean_power;
-    tl_copy(out->weight, data->weight, data->N);
+    copy->S = data->S;
+    copy->sums = data->sums;
+    copy->all = data->all;
+    copy->first = data->first;
+    copy->mean_power = data->mean_power;
+    copy->weighted = data->weighted;
+    copy->B = data->B;
+    copy->mask = data->mask;
+    tl_copy(copy->weight, data->weight, data->N);
+    tl_copy(copy->present, data->present, data->N);
 }
 
 tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tlnmf_data **out)
@@ -439,7 +440,7 @@ tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tln
     if (T == data->T)
         return TLNMF_OK;
     TRY(data_create(ctx, data->M, data->N, T, out));
-    copy_what_is_known(data, *out);
+    share_weights(data, *out);
     for (int64_t n = 0, to = 0; n < data->N; n++) {
         for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++) {
             if (!is_seen(data, t, eps))
@@ -457,7 +458,7 @@ tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tln
 tlnmf_error tl_data_copy(tlnmf_ctx *ctx, const tlnmf_data *data, tlnmf_data **out)
 {
     TRY(data_create(ctx, data->M, data->N, data->T, out));
-    copy_what_is_known(data, *out);
+    share_weights(data, *out);
     (*out)->columns = data->columns;
     tl_copy((*out)->R, data->R, data->M * data->T);
     for (int64_t n = 0; n <= data->N; n++)
@@ -481,38 +482,13 @@ double tl_data_longest(const tlnmf_data *data)
 
 /* ---- both kinds of data ---------------------------------------------------------------------- */
 
-tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data, const double *weights)
-{
-    double sum = 0.0;
-    tlnmf_error error = TLNMF_OK;
-    TL_NEED(ctx, ctx);
-    TL_NEED(ctx, data);
-    if (weights == NULL) {
-        data->weighted = false;
-        return TLNMF_OK;
-    }
-    for (int64_t n = 0; n < data->N; n++) {
-        if (error == TLNMF_OK && !(weights[n] >= 0.0 && weights[n] <= DBL_MAX))
-            error = tl_fail(ctx, TLNMF_ERR_DATA, "the weight of frame %lld is %g",
-                            (long long)(data->first + n), weights[n]);
-        sum += weights[n] / (double)data->all;
-    }
-    TRY(tl_sums_agree(ctx, data->sums, error));
-    sum = tl_sums_of(data->sums, sum);
-    if (!(sum > 0.0 && sum <= DBL_MAX))
-        return tl_fail(ctx, TLNMF_ERR_DATA, "the weights of the frames have the mean %g", sum);
-    data->weighted = true;
-    for (int64_t n = 0; n < data->N; n++)
-        data->weight[n] = weights[n] / sum;
-    return TLNMF_OK;
-}
-
 void tlnmf_data_free(tlnmf_data *data)
 {
     if (data == NULL)
         return;
     tlnmf_record_free(data->record);
     tl_hooks hooks = data->hooks; /* the block holds the object itself */
+    tl_release(&hooks, data->B_block);
     tl_release(&hooks, data->block);
 }
 

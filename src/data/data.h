@@ -16,8 +16,13 @@ struct tlnmf_data {
     int64_t *offset; /* N + 1 */
     double *R;       /* M x T */
     bool one_each;  /* exactly one column a frame (S = 1 without silence): X and V have one shape */
-    bool weighted;  /* frames have weights in L: (3w) */
+    bool weighted;  /* frames have weights: (3w) */
     double *weight; /* N, of mean 1 */
+    double *present;    /* N: how many realisations each frame has, if `weighted` begins with that;
+                           all 0: not known, and no matter */
+    const double *B;    /* M x N: the weight of each entry of V; NULL: all 1. Copies share it. */
+    const double *mask; /* M x N: the part of B that does not come from `weight`, or NULL */
+    void *B_block;      /* NULL in copies */
     double mean_power;
     tlnmf_record *record; /* what tlnmf_data_record() returns; NULL in internal copies */
     tl_hooks hooks;
@@ -34,6 +39,11 @@ tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tln
 tlnmf_error tl_data_join(tlnmf_ctx *ctx, tlnmf_error error, tlnmf_data *data, double *mean);
 /* An error unless the mean of the squares can be computed with; 0 has a message of its own. */
 tlnmf_error tl_data_check_power(tlnmf_ctx *ctx, double mean, double largest);
+/* Sets the weights of frames from those of the user (NULL: all 1) and the realisations that are
+ * present. */
+tlnmf_error tl_data_weigh(tlnmf_ctx *ctx, tlnmf_data *data, const double *weights_or_null);
+/* Whether nothing of the frame counts: all its entries have weight 0. */
+bool tl_data_is_silent(const tlnmf_data *data, int64_t n);
 
 tlnmf_error tl_data_copy(tlnmf_ctx *ctx, const tlnmf_data *data, tlnmf_data **out);
 

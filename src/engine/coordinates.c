@@ -1,5 +1,6 @@
 /* Coordinates of a descent over any of Phi, sqrt W, sqrt H: gradient, metric, steps. */
 #include "engine/cpu.h"
+#include "model/weighted.h"
 
 #include <math.h>
 
@@ -56,16 +57,30 @@ static void multiply_by(int64_t count, const double *x, double *out)
         out[i] *= x[i];
 }
 
-/* dC/dVhat = D = U - (V + eps) U^2, so dC/dP = 2 P .* (D H') and dC/dQ = 2 Q .* (W' D). D
+/* D = U - (V + eps) U^2 (U^2 / B where entries have weights B), in the memory of U. */
+static void slopes(tl_cpu *self)
+{
+    int64_t count = self->is.M * self->is.N;
+    double *D = self->U, eps = self->is.eps;
+    const double *B = self->data->B;
+    self->U_is = TL_U_NOTHING;
+    if (B != NULL) {
+        for (int64_t i = 0; i < count; i++)
+            D[i] = B[i] > 0.0 ? D[i] - (self->V[i] + eps) * D[i] * (D[i] / B[i]) : 0.0;
+        return;
+    }
+    for (int64_t i = 0; i < count; i++)
+        D[i] -= (self->V[i] + eps) * D[i] * D[i];
+}
+
+/* dC/dVhat = D, so dC/dP = 2 P .* (D H') and dC/dQ = 2 Q .* (W' D). D
  * overwrites U. */
 static void gradient_of_factors(tl_cpu *self, double *out)
 {
     const tl_coordinates *x = &self->x;
     int64_t M = self->is.M, N = self->is.N, K = self->is.K;
-    double *D = self->U, eps = self->is.eps;
-    for (int64_t i = 0; i < M * N; i++)
-        D[i] -= (self->V[i] + eps) * D[i] * D[i];
-    self->U_is = TL_U_NOTHING;
+    const double *D = self->U;
+    slopes(self);
     if (x->in_W > 0) {
         tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, K, N, 2.0, D, N, self->H, N, 0.0, out, K);
         multiply_by(x->in_W, x->P, out);
@@ -164,6 +179,8 @@ void tl_coordinates_curvature(tl_cpu *self, double *out)
     double *U2 = self->U, *W2 = x->W_new, *H2 = x->H_new, unit = x->unit * x->unit;
     tl_cpu_weights(self, TL_C, self->is.eps);
     square(M * N, unit, self->U, U2);
+    if (self->data->B != NULL)
+        tl_weighted_once(M * N, self->data->B, U2);
     self->U_is = TL_U_NOTHING;
     if (x->in_W > 0) {
         square(K * N, 1.0 / unit, self->H, H2);
@@ -373,8 +390,8 @@ double tl_coordinates_value(tl_cpu *self, double a)
     const double *d = x->direction + x->triangle;
     move(x->in_W, x->P, a, d, x->W_new);
     move(x->in_H, x->Q, a * x->unit, d + x->in_W, x->H_new);
-    tl_weights(self->is.M, self->is.N, self->is.K, x->in_W > 0 ? x->W_new : self->W,
-               x->in_H > 0 ? x->H_new : self->H, self->is.eps, self->U);
+    tl_cpu_weigh(self, x->in_W > 0 ? x->W_new : self->W, x->in_H > 0 ? x->H_new : self->H,
+                 self->is.eps);
     self->U_is = TL_U_NOTHING; /* U holds the weights of the step, not of the point */
     return tl_cpu_C(self);
 }

@@ -1,5 +1,6 @@
 /* The engine on this machine's cores, in double precision: its arrays, the point, the phases. */
 #include "engine/cpu.h"
+#include "model/weighted.h"
 
 #include <math.h>
 
@@ -12,6 +13,15 @@ static int64_t scratch_size(const tlnmf_data *data)
 }
 
 enum { OWN_SLOTS = 12, SLOTS = OWN_SLOTS + TL_SKEW_SLOTS + TL_MU_SLOTS + TL_COORDINATES_SLOTS };
+
+/* Sums of (7) and (8) that have to be kept. */
+static int64_t factor_sums(const tl_engine_spec *spec)
+{
+    const tlnmf_data *data = spec->model->data;
+    if (data->B != NULL)
+        return 2 * spec->model->K * tl_max(data->M, data->N);
+    return spec->sums != NULL ? 2 * spec->model->K * data->M : 0;
+}
 
 static void lay_out(tl_cpu *self, const tl_engine_spec *spec, tl_slot table[SLOTS])
 {
@@ -28,7 +38,7 @@ static void lay_out(tl_cpu *self, const tl_engine_spec *spec, tl_slot table[SLOT
                                     TL_SLOT(self->E, M * M),
                                     TL_SLOT(self->Gamma, M * M),
                                     TL_SLOT(self->UX, scratch_size(data)),
-                                    TL_SLOT(self->sums_W, spec->sums != NULL ? 2 * K * M : 0)};
+                                    TL_SLOT(self->sums_W, factor_sums(spec))};
     memcpy(table, own, sizeof own);
     tl_skew_slots(&self->skew, M, table + OWN_SLOTS);
     tl_mu_slots(&self->mu, M, N, K, table + OWN_SLOTS + TL_SKEW_SLOTS);
@@ -121,11 +131,18 @@ void tl_cpu_refresh(tl_cpu *self)
 
 static void weights_L(tl_cpu *self, double floor)
 {
+    int64_t count = self->is.M * self->is.N;
+    tl_inverse(count, self->V, floor, self->U);
+    if (self->data->B != NULL)
+        tl_weighted_apply(count, self->data->B, self->U);
+}
+
+void tl_cpu_weigh(tl_cpu *self, const double *W, const double *H, double floor)
+{
     int64_t M = self->is.M, N = self->is.N;
-    tl_inverse(M * N, self->V, floor, self->U);
-    for (int64_t m = 0; self->data->weighted && m < M; m++)
-        for (int64_t n = 0; n < N; n++)
-            self->U[m * N + n] *= self->data->weight[n];
+    tl_weights(M, N, self->is.K, W, H, floor, self->U);
+    if (self->data->B != NULL)
+        tl_weighted_apply(M * N, self->data->B, self->U);
 }
 
 void tl_cpu_weights(tl_cpu *self, unsigned of, double floor)
@@ -134,7 +151,7 @@ void tl_cpu_weights(tl_cpu *self, unsigned of, double floor)
     if (self->U_is == wanted && self->U_floor == floor)
         return;
     if (of == TL_C)
-        tl_weights(self->is.M, self->is.N, self->is.K, self->W, self->H, floor, self->U);
+        tl_cpu_weigh(self, self->W, self->H, floor);
     else
         weights_L(self, floor);
     self->U_is = wanted;
@@ -223,22 +240,34 @@ bool tl_cpu_inspect(tl_engine *e, double *energy, double *orthogonality)
 /* ---- objectives and gradient ----------------------------------------------------------------- */
 
 /* Over the local frames. */
-static double local_C(const tl_cpu *self)
+double tl_cpu_logs(const tl_cpu *self)
 {
     int64_t count = self->is.M * self->is.N; /* log(Vhat + eps) = -log U */
-    return tl_sum_product(count, self->V, self->is.eps, self->U) - tl_sum_log(count, self->U, 0.0);
+    if (self->data->B != NULL)
+        return tl_weighted_logs(count, self->data->B, self->U);
+    return -tl_sum_log(count, self->U, 0.0);
+}
+
+static double local_C(const tl_cpu *self)
+{
+    int64_t count = self->is.M * self->is.N;
+    return tl_sum_product(count, self->V, self->is.eps, self->U) + tl_cpu_logs(self);
 }
 
 static double local_L(const tl_cpu *self)
 {
-    int64_t M = self->is.M, N = self->is.N, count = M * N;
-    if (!self->data->weighted)
-        return (double)count + tl_sum_log(count, self->V, self->is.eps);
-    double sum = (double)count;
-    for (int64_t m = 0; m < M; m++)
-        for (int64_t n = 0; n < N; n++)
-            sum += self->data->weight[n] * log(self->V[m * N + n] + self->is.eps);
-    return sum;
+    int64_t count = self->is.M * self->is.N;
+    if (self->data->B != NULL)
+        return tl_weighted_L(count, self->data->B, self->V, self->is.eps);
+    return (double)count + tl_sum_log(count, self->V, self->is.eps);
+}
+
+static double local_I(const tl_cpu *self)
+{
+    int64_t count = self->is.M * self->is.N;
+    if (self->data->B != NULL)
+        return tl_weighted_I(count, self->data->B, self->V, self->is.eps, self->U);
+    return tl_divergence(count, self->V, self->is.eps, self->U);
 }
 
 double tl_cpu_C(const tl_cpu *self)
@@ -262,7 +291,7 @@ tl_values tl_cpu_values(tl_engine *e, unsigned which)
         if (which & TL_C)
             x[0] = local_C(self);
         if (which & TL_I)
-            x[2] = tl_divergence(e->M * e->N, self->V, e->eps, self->U);
+            x[2] = local_I(self);
     }
     tl_sums_few(self->sums, x, 3);
     return (tl_values){x[0], x[1], x[2]};
@@ -310,6 +339,40 @@ static void update_W(tl_cpu *self)
     tl_normalise(M, N, K, self->W, self->H);
 }
 
+/* The sums of (7) (K x N), or of (8) (K x M), where entries have weights: first the denominators
+ * from U, then the numerators. U is lost. */
+static void weighted_sums(tl_cpu *self, bool of_W, double *num, double *den)
+{
+    int64_t M = self->is.M, N = self->is.N, K = self->is.K;
+    tl_cpu_weights(self, TL_C, self->is.eps);
+    for (int part = 0; part < 2; part++) {
+        double *out = part == 0 ? den : num;
+        if (part == 1)
+            tl_weighted_pull(M * N, self->data->B, self->V, self->is.eps, self->U);
+        if (of_W)
+            tl_gemm(TL_PLAIN, TL_TRANSPOSED, K, M, N, 1.0, self->H, N, self->U, N, 0.0, out, M);
+        else
+            tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, M, 1.0, self->W, K, self->U, N, 0.0, out, N);
+    }
+    self->U_is = TL_U_NOTHING;
+}
+
+/* (7)-(9) where entries have weights. */
+static void weighted_update(tl_cpu *self, unsigned parts)
+{
+    int64_t M = self->is.M, N = self->is.N, K = self->is.K;
+    double *num = self->sums_W, *den = self->sums_W + K * tl_max(M, N);
+    weighted_sums(self, false, num, den);
+    tl_mu_scale_H(&self->mu, num, den, self->H);
+    if (!(parts & TL_W))
+        return;
+    weighted_sums(self, true, num, den);
+    tl_sums_add(self->sums, num, K * M);
+    tl_sums_add(self->sums, den, K * M);
+    tl_mu_scale_W(&self->mu, num, den, self->W);
+    tl_normalise(M, N, K, self->W, self->H);
+}
+
 /* Stores V' in the memory of U, unless it is there from updates before. (7) alone does not need
  * it. */
 static void begin_updates(tl_cpu *self, unsigned parts)
@@ -326,6 +389,10 @@ static void begin_updates(tl_cpu *self, unsigned parts)
 void tl_cpu_update(tl_engine *e, unsigned parts, int64_t count)
 {
     tl_cpu *self = (tl_cpu *)e;
+    for (int64_t i = 0; self->data->B != NULL && i < count; i++)
+        weighted_update(self, parts);
+    if (self->data->B != NULL)
+        return;
     begin_updates(self, parts);
     for (int64_t i = 0; i < count; i++) {
         if (parts & TL_W && self->sums == NULL) {

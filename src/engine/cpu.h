@@ -10,8 +10,8 @@
 /* What U holds at present. U is cheap to recompute, so other arrays borrow its memory. */
 typedef enum tl_cpu_U {
     TL_U_NOTHING,   /* scratch, or weights of another point */
-    TL_U_WEIGHTS_C, /* 1 / (W H + floor): weights of C's gradient */
-    TL_U_WEIGHTS_L, /* w_n / (V + floor): weights of L's */
+    TL_U_WEIGHTS_C, /* B / (W H + floor): weights of C's gradient; B = 1 without weights */
+    TL_U_WEIGHTS_L, /* B / (V + floor): weights of L's */
     TL_U_V_TURNED,  /* V', while W and H are updated */
 } tl_cpu_U;
 
@@ -60,7 +60,8 @@ typedef struct tl_cpu {
     double *Gamma; /* M x M: (10); also scratch for functions of matrices, so lost by a try */
     tl_skew skew;
     tl_mu mu;
-    double *sums_W;   /* 2 x K x M: the sums of (8) where they cross machines, else NULL */
+    double *sums_W;   /* 2 x K x M: the sums of (8) where they cross machines, and of (7) and (8)
+                         where entries have weights (2 x K x max(M, N)); else NULL */
     tl_direction how; /* the current direction */
     double logs;      /* sum log(W H + eps): the part of C that steps along E do not change */
     tl_coordinates x;
@@ -85,6 +86,10 @@ void tl_cpu_V_changed(tl_cpu *self);
 void tl_cpu_factors_changed(tl_cpu *self);
 /* Puts the weights of C (TL_C) or of L (TL_L) into U, unless they are there. */
 void tl_cpu_weights(tl_cpu *self, unsigned of, double floor);
+/* U = B / (W H + floor) of any W and H; the caller says what U is. */
+void tl_cpu_weigh(tl_cpu *self, const double *W, const double *H, double floor);
+/* sum B log(W H + eps) over the local frames, from U. */
+double tl_cpu_logs(const tl_cpu *self);
 /* The objective at V, over all frames; for C, U must hold its weights. */
 double tl_cpu_C(const tl_cpu *self);
 double tl_cpu_L(const tl_cpu *self);

@@ -3,7 +3,15 @@
 
 const tl_engine_ops *tl_engine_of(const tl_settings *opt)
 {
-    return opt->precision == TL_PRECISION_MIXED ? &tl_engine_mixed : &tl_engine_cpu;
+    bool mixed = opt != NULL && opt->precision == TL_PRECISION_MIXED;
+    return mixed ? &tl_engine_mixed : &tl_engine_cpu;
+}
+
+tlnmf_error tl_engine_error(tlnmf_ctx *ctx, const tl_engine *e, const char *what)
+{
+    if (e->fault == TLNMF_OK)
+        return TLNMF_OK;
+    return tl_fail(ctx, e->fault, "%s: the engine %s: %s", what, e->ops->name, e->why);
 }
 
 tlnmf_error tl_engine_check(tlnmf_ctx *ctx, const tl_model *model)

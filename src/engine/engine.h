@@ -9,9 +9,8 @@
  * `precision` is optional. `slope` serves the paper's solvers only; begin, norm and revive serve
  * descents (tl_engine_spec.moves), cg Newton's steps. Operations on the host cannot fail once the
  * engine is created; on a device they may, and leave it in tl_engine.fault. `fill` passes on the
- * error of its function. Where words leave a choice (the order of
- * pairs in a sweep, the metric, bounds of norms), the naive engine is the definition: tests hold
- * all others to it. */
+ * error of its function. Where words leave a choice (the order of pairs in a sweep, the metric,
+ * bounds of norms), the naive engine is the definition: tests hold all others to it. */
 #ifndef TLNMF_ENGINE_ENGINE_H
 #define TLNMF_ENGINE_ENGINE_H
 
@@ -147,8 +146,12 @@ extern const tl_engine_ops tl_engine_cpu;   /* double precision */
 extern const tl_engine_ops tl_engine_mixed; /* products and sweeps in single, where asked to */
 extern const tl_engine_ops tl_engine_naive; /* plain loops, for tests and benchmarks alone */
 
-/* The engine that settings ask for. */
+/* The engine that settings ask for; NULL: that of calls without settings. Nothing else above this
+ * seam names an engine. */
 const tl_engine_ops *tl_engine_of(const tl_settings *opt);
+
+/* The fault of an engine as error and message; TLNMF_OK if it has none. `what` was running. */
+tlnmf_error tl_engine_error(tlnmf_ctx *ctx, const tl_engine *e, const char *what);
 
 /* Refuses what no engine here can do: other groups than the orthogonal one, tied rows. */
 tlnmf_error tl_engine_check(tlnmf_ctx *ctx, const tl_model *model);

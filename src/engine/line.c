@@ -62,8 +62,7 @@ static tl_aim aim_C(tl_cpu *self)
     if (aim.slope == 0.0) /* E = 0 */
         return aim;
     tl_skew_prepare(&self->skew, self->E);
-    double sums[2] = {tl_sum_product(count, self->V, self->is.eps, self->U),
-                      -tl_sum_log(count, self->U, 0.0)};
+    double sums[2] = {tl_sum_product(count, self->V, self->is.eps, self->U), tl_cpu_logs(self)};
     tl_sums_few(self->sums, sums, 2);
     self->logs = sums[1];
     aim.value = sums[0] + self->logs;

@@ -114,24 +114,30 @@ void tl_naive_copy(const tl_naive *self, const tl_naive_point *from, tl_naive_po
     tl_copy(to->Q, from->Q, K * N);
 }
 
-/* w_n of (3w). */
-static double weight(const tl_naive *self, int64_t n)
+double tl_naive_weight(const tl_naive *self, int64_t i)
 {
-    return self->data->weighted ? self->data->weight[n] : 1.0;
+    return self->data->B != NULL ? self->data->B[i] : 1.0;
+}
+
+/* (2), (3) or (4) of one entry, from its power and what approximates it. */
+static double entry(unsigned of, double v, double vhat)
+{
+    if (of == TL_L)
+        return 1.0 + log(v);
+    return of == TL_C ? v / vhat + log(vhat) : v / vhat - log(v / vhat) - 1.0;
 }
 
 double tl_naive_value(const tl_naive *self, unsigned of, const tl_naive_point *p)
 {
     int64_t M = self->is.M, N = self->is.N, K = self->is.K;
-    if (of == TL_C)
-        return tl_naive_C(M, N, K, p->V, p->W, p->H, self->is.eps);
-    if (of == TL_I)
-        return tl_naive_I(M, N, K, p->V, p->W, p->H, self->is.eps);
-    double L = 0.0;
-    for (int64_t m = 0; m < M; m++)
-        for (int64_t n = 0; n < N; n++)
-            L += 1.0 + weight(self, n) * log(p->V[m * N + n] + self->is.eps);
-    return L;
+    double sum = 0.0;
+    for (int64_t i = 0; i < M * N; i++) {
+        double vhat = self->is.eps;
+        for (int64_t k = 0; k < K; k++)
+            vhat += p->W[i / N * K + k] * p->H[k * N + i % N];
+        sum += tl_naive_weight(self, i) * entry(of, p->V[i] + self->is.eps, vhat);
+    }
+    return sum;
 }
 
 void tl_naive_weigh(tl_naive *self, unsigned of, double floor, const tl_naive_point *p)
@@ -139,11 +145,12 @@ void tl_naive_weigh(tl_naive *self, unsigned of, double floor, const tl_naive_po
     int64_t M = self->is.M, N = self->is.N;
     if (of == TL_C) {
         tl_naive_weights(M, N, self->is.K, p->W, p->H, floor, self->U);
+        for (int64_t i = 0; i < M * N; i++)
+            self->U[i] *= tl_naive_weight(self, i);
         return;
     }
-    for (int64_t m = 0; m < M; m++)
-        for (int64_t n = 0; n < N; n++)
-            self->U[m * N + n] = weight(self, n) / (p->V[m * N + n] + floor);
+    for (int64_t i = 0; i < M * N; i++)
+        self->U[i] = tl_naive_weight(self, i) / (p->V[i] + floor);
 }
 
 void tl_naive_G(tl_naive *self, const tl_naive_point *p)
@@ -286,7 +293,8 @@ static double gradient(tl_engine *e, unsigned of, double *Ganti)
 static void update(tl_engine *e, unsigned parts, int64_t count)
 {
     const tl_naive *self = (const tl_naive *)e;
-    tl_naive_nmf f = {e->M, e->N, e->K, self->gamma, e->eps, self->at.V, self->at.W, self->at.H};
+    tl_naive_nmf f = {e->M,       e->N,       e->K,       self->gamma,  e->eps,
+                      self->at.V, self->at.W, self->at.H, self->data->B};
     for (int64_t i = 0; i < count; i++) {
         if (parts & TL_W)
             tl_naive_update(&f);

@@ -39,6 +39,8 @@ typedef struct tl_naive {
 
 /* X and V of the point's Phi; its objective; (10). */
 void tl_naive_follow(const tl_naive *self, const tl_naive_point *p);
+/* The weight of entry i of V; 1 without weights. */
+double tl_naive_weight(const tl_naive *self, int64_t i);
 double tl_naive_value(const tl_naive *self, unsigned of, const tl_naive_point *p);
 void tl_naive_weigh(tl_naive *self, unsigned of, double floor, const tl_naive_point *p);
 void tl_naive_G(tl_naive *self, const tl_naive_point *p); /* at the weights in U */

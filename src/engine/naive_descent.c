@@ -34,8 +34,8 @@ static double metric_dot(const tl_naive *self, bool inverse, const double *a, co
 /* dC/dVhat_mn at the weights in U. */
 static double slope_at(const tl_naive *self, const tl_naive_point *p, int64_t i)
 {
-    double u = self->U[i];
-    return u - (p->V[i] + self->is.eps) * u * u;
+    double u = self->U[i], weight = tl_naive_weight(self, i);
+    return weight > 0.0 ? u - (p->V[i] + self->is.eps) * u * u / weight : 0.0;
 }
 
 /* ---- gradient and metric --------------------------------------------------------------------- */
@@ -69,13 +69,21 @@ static double positive(double x)
     return x > 0.0 ? x : 1.0;
 }
 
+/* B (x / B)^power: a power of 1 / (W H + eps) and a factor keeps one weight B. */
+static double weighted_power(const tl_naive *self, int64_t i, double x, double power)
+{
+    double weight = tl_naive_weight(self, i);
+    return weight > 0.0 ? weight * pow(x / weight, power) : 0.0;
+}
+
 /* sum_n U_mn^power H_kn^power, and sum_m W_mk^power U_mn^power; i counts entries of W, of H. */
 static double sum_for_W(const tl_naive *self, int64_t i, double power)
 {
     int64_t N = self->is.N, K = self->is.K;
     double sum = 0.0;
     for (int64_t n = 0; n < N; n++)
-        sum += pow(self->U[i / K * N + n] * self->at.H[i % K * N + n], power);
+        sum += weighted_power(self, i / K * N + n,
+                              self->U[i / K * N + n] * self->at.H[i % K * N + n], power);
     return sum;
 }
 
@@ -84,7 +92,8 @@ static double sum_for_H(const tl_naive *self, int64_t i, double power)
     int64_t N = self->is.N, K = self->is.K;
     double sum = 0.0;
     for (int64_t m = 0; m < self->is.M; m++)
-        sum += pow(self->at.W[m * K + i / N] * self->U[m * N + i % N], power);
+        sum += weighted_power(self, m * N + i % N,
+                              self->at.W[m * K + i / N] * self->U[m * N + i % N], power);
     return sum;
 }
 

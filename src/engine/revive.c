@@ -45,8 +45,7 @@ static bool revive_factor(tl_cpu *self, const factor *f, double least)
         double revived = (double)revive_entries(f, part);
         if ((is_W ? revived : tl_sums_of(self->sums, revived)) == 0.0)
             return false;
-        tl_weights(self->is.M, self->is.N, self->is.K, is_W ? f->out : self->W,
-                   is_W ? self->H : f->out, self->is.eps, self->U);
+        tl_cpu_weigh(self, is_W ? f->out : self->W, is_W ? self->H : f->out, self->is.eps);
         self->U_is = TL_U_NOTHING;
         double now = tl_cpu_C(self);
         if (now < C && !(fabs(C - now) < least)) {

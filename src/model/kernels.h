@@ -69,5 +69,7 @@ void tl_mu_update_H(tl_mu *mu, double eps, const double *W, double *H);
 void tl_mu_sums_W(tl_mu *mu, double eps, const double *W, const double *H, double *num,
                   double *den);
 void tl_mu_scale_W(const tl_mu *mu, const double *num, const double *den, double *W);
+/* The same for H, from sums of K x N. */
+void tl_mu_scale_H(const tl_mu *mu, const double *num, const double *den, double *H);
 
 #endif

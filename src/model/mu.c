@@ -207,3 +207,9 @@ void tl_mu_scale_W(const tl_mu *mu, const double *num, const double *den, double
         for (int64_t k = 0; k < K; k++)
             W[m * K + k] = scaled(W[m * K + k], num[k * M + m], den[k * M + m], mu->gamma);
 }
+
+void tl_mu_scale_H(const tl_mu *mu, const double *num, const double *den, double *H)
+{
+    for (int64_t i = 0; i < mu->K * mu->N; i++)
+        H[i] = scaled(H[i], num[i], den[i], mu->gamma);
+}

@@ -116,6 +116,13 @@ static double ratio_of(double num, double den, double gamma)
     return den > 0.0 ? pow(num / den, gamma) : 1.0;
 }
 
+/* The weight of an entry over W H + eps. */
+static double u_at(const tl_naive_nmf *f, int64_t m, int64_t n)
+{
+    double vhat = vhat_at(m, n, f->N, f->K, f->W, f->H) + f->eps;
+    return (f->B != NULL ? f->B[m * f->N + n] : 1.0) / vhat;
+}
+
 void tl_naive_update_H(const tl_naive_nmf *f)
 {
     int64_t M = f->M, N = f->N, K = f->K;
@@ -124,9 +131,9 @@ void tl_naive_update_H(const tl_naive_nmf *f)
         for (int64_t k = 0; k < K; k++) {
             double num = 0.0, den = 0.0;
             for (int64_t m = 0; m < M; m++) {
-                double vhat = vhat_at(m, n, N, K, f->W, f->H) + f->eps;
-                num += f->W[m * K + k] * (f->V[m * N + n] + f->eps) / (vhat * vhat);
-                den += f->W[m * K + k] / vhat;
+                double vhat = vhat_at(m, n, N, K, f->W, f->H) + f->eps, u = u_at(f, m, n);
+                num += f->W[m * K + k] * (f->V[m * N + n] + f->eps) * u / vhat;
+                den += f->W[m * K + k] * u;
             }
             ratio[k] = ratio_of(num, den, f->gamma);
         }
@@ -143,9 +150,9 @@ static void update_W(const tl_naive_nmf *f)
         for (int64_t k = 0; k < K; k++) {
             double num = 0.0, den = 0.0;
             for (int64_t n = 0; n < N; n++) {
-                double vhat = vhat_at(m, n, N, K, f->W, f->H) + f->eps;
-                num += (f->V[m * N + n] + f->eps) / (vhat * vhat) * f->H[k * N + n];
-                den += f->H[k * N + n] / vhat;
+                double vhat = vhat_at(m, n, N, K, f->W, f->H) + f->eps, u = u_at(f, m, n);
+                num += (f->V[m * N + n] + f->eps) * u / vhat * f->H[k * N + n];
+                den += f->H[k * N + n] * u;
             }
             ratio[k] = ratio_of(num, den, f->gamma);
         }

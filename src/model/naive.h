@@ -28,6 +28,7 @@ typedef struct tl_naive_nmf {
     double gamma, eps;
     const double *V;
     double *W, *H;
+    const double *B; /* M x N: weights of the entries; NULL: all 1 */
 } tl_naive_nmf;
 void tl_naive_update_H(const tl_naive_nmf *f);                                  /* (7)     */
 void tl_naive_update(const tl_naive_nmf *f);                                    /* (7)-(9) */

@@ -85,7 +85,7 @@ void tl_hop_search(const tl_hops *hops, const tl_solver *solver, tl_engine *e, t
     tl_rng_seed(&with.rng, TL_STREAM_OWN, hops->seed, apart + (uint64_t)run->start);
     double first = tl_engine_values(e, TL_C).C, best = first;
     tl_shelf_put(best_point, 0, e);
-    for (int64_t i = 0; i < hops->count && !tl_run_interrupted(run, TL_STAGE_TL); i++) {
+    for (int64_t i = 0; i < hops->count && !tl_run_interrupted(e, run, TL_STAGE_TL); i++) {
         tl_run again = {
             .opt = run->opt, .monitor = run->monitor, .start = run->start, .quiet = true};
         (void)tl_engine_fill(e, TL_ALL, kick, &with); /* cannot fail */

@@ -3,7 +3,7 @@
 #include "search/hop.h"
 #include "search/pool.h"
 #include "search/share.h"
-#include "solve/descent.h"
+#include "solve/solver.h"
 
 #include <math.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static tlnmf_error polish(void *arg)
     best->info.iterations = run.iterations;
     best->trace_length = run.trace_length;
     w->transform_seconds += run.transform_seconds;
-    return TLNMF_OK;
+    return tl_engine_error(p->pool->ctx, w->engine, "the end of the best start");
 }
 
 /* Large problems on the fast solver: run all starts at low accuracy to rank them, then continue the
@@ -250,7 +250,7 @@ static tlnmf_error create_results(const tl_pool *pool, results *r)
     return tl_result_create(pool->ctx, pool->data, pool->opt, K, capacity, &r->other);
 }
 
-static void measure(tl_pool *pool, tl_goal goal, tl_result *result)
+static tlnmf_error measure(tl_pool *pool, tl_goal goal, tl_result *result)
 {
     result->info.columns = pool->columns;
     tl_result_measure(result, goal, pool->opt, &pool->monitor, pool->worker[0].engine);
@@ -260,6 +260,7 @@ static void measure(tl_pool *pool, tl_goal goal, tl_result *result)
     }
     if (tl_pool_stopped(pool)) /* of the search as a whole, whichever start was kept */
         result->info.outcome = atomic_load(&pool->monitor.stop);
+    return tl_engine_error(pool->ctx, pool->worker[0].engine, "the measures of the result");
 }
 
 typedef struct reporting {
@@ -277,11 +278,11 @@ static tlnmf_error report(void *arg)
     tl_result *tl = is_tl ? r->best : r->other, *jd = is_tl ? r->other : r->best;
     if (r->other != NULL && (is_tl || pool->opt->exchange))
         tl_result_compare(&r->best->info, &tl->info, &jd->info);
-    measure(pool, r->goal, r->best);
+    TRY(measure(pool, r->goal, r->best));
     if (!pool->opt->exchange || r->other == NULL)
         return TLNMF_OK;
     tl_result_compare(&r->other->info, &tl->info, &jd->info);
-    measure(pool, is_tl ? TL_GOAL_JD : TL_GOAL_TL, r->other);
+    TRY(measure(pool, is_tl ? TL_GOAL_JD : TL_GOAL_TL, r->other));
     r->best->other = r->other;
     r->other = NULL;
     return TLNMF_OK;
@@ -340,13 +341,14 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **ou
         error = find(task, &pool, &r);
     if (error == TLNMF_OK)
         error = tl_with_threads(pool.plan.blas_threads, report, &(reporting){&pool, &r});
+    tl_pool_free(&pool); /* what follows needs less memory than it had */
     for (tl_result *one = r.best; error == TLNMF_OK && one != NULL; one = one->other) {
+        error = tl_share_error(ctx, frames, task->machines, tl_result_finish(ctx, used, one));
         one->info.wall_seconds = tl_wall_seconds() - wall;
         one->info.cpu_seconds = tl_cpu_seconds() - cpu;
         note_sums(frames, &before, &one->info);
         add_seconds(task->machines, &one->info);
     }
-    tl_pool_free(&pool);
     tlnmf_data_free(trimmed);
     tl_result_free(r.other);
     if (error != TLNMF_OK)

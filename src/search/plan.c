@@ -59,7 +59,7 @@ double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_setti
     double trimmed = 0.0;
     if (!tl_data_is_trim(data, eps)) {
         shape.one_each = false;
-        trimmed = word * (M * (double)data->T + 2.0 * N);
+        trimmed = word * (M * (double)data->T + 3.0 * N);
     }
     const tl_model model = {.data = &shape, .K = plan->K};
     tl_engine_spec spec = tl_plan_spec(plan, opt, &model);

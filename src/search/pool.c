@@ -159,7 +159,6 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
     tl_engine *e = w->engine;
     TRY(go_to_start(pool, b, w, p));
     tl_run run = {.opt = b->quick ? &pool->quick : pool->opt,
-                  .fault = &e->fault,
                   .monitor = &pool->monitor,
                   .start = p,
                   .roams = p < pool->plan.P && tl_starts_draw_Phi(&pool->starts),
@@ -174,9 +173,6 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
         pool->solver->jd(e, &run);
     if (b->job == TL_JOB_JD_NMF)
         nmf_at_jd(pool->solver, e, &run);
-    if (e->fault != TLNMF_OK)
-        return tl_fail(&w->ctx, e->fault, "start %lld: the engine %s: %s", (long long)p + 1,
-                       e->ops->name, e->why);
     if (b->job == TL_JOB_TL && run.roams && pool->plan.hops > 0)
         tl_hop_search(
             &(tl_hops){pool->plan.hops, &w->hop, pool->opt->seed, pool->data, pool->H_all},
@@ -186,6 +182,7 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
     if (b->keep != NULL)
         tl_shelf_put(b->keep, p - b->first, e);
     tl_values values = tl_engine_values(e, TL_C | TL_L | TL_I);
+    TRY(tl_engine_error(&w->ctx, e, "a start"));
     if (!tl_engine_inspect(e, NULL, NULL) || (e->K > 0 && !isfinite(values.C)))
         return tl_fail(&w->ctx, TLNMF_ERR_NUMERIC, "start %lld ended with C = %g, L = %g",
                        (long long)p + 1, values.C, values.L);

@@ -32,6 +32,7 @@ typedef struct tl_info {
     double sum_seconds;
     double eps;
     double C, L, I;
+    double below_floor; /* share of the entries of V */
     double certificate;
     int32_t doubt;   /* a tl_doubt */
     int32_t jd_done; /* whether a diagonalisation beside TL-NMF got to its end */

@@ -12,8 +12,8 @@ static double solve_model(tl_engine *e, const tl_newton *newton, tl_run *run)
     tl_cg cg = tl_engine_cg(e, true, newton->radius);
     double fall = 0.0;
     double enough = fmin(0.25, sqrt(sqrt(cg.rr / ((double)e->M * e->frames)))) * sqrt(cg.rr);
-    for (int i = 0;
-         i < MOST && !cg.at_edge && sqrt(cg.rr) > enough && !tl_run_interrupted(run, newton->stage);
+    for (int i = 0; i < MOST && !cg.at_edge && sqrt(cg.rr) > enough &&
+                    !tl_run_interrupted(e, run, newton->stage);
          i++) {
         cg = tl_engine_cg(e, false, newton->radius);
         fall += cg.fall;
@@ -46,7 +46,7 @@ bool tl_newton_step(tl_engine *e, tl_newton *newton, tl_run *run, double *value,
         newton->radius = 10.0 * sqrt(tl_engine_cg(e, true, 0.0).rr);
     for (int i = 0; i < MOST && newton->radius > 0.0; i++) {
         double fall = solve_model(e, newton, run);
-        if (tl_run_interrupted(run, newton->stage))
+        if (tl_run_interrupted(e, run, newton->stage))
             break;
         if (try_step(e, newton, fall, value, length))
             return true;

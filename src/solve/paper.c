@@ -38,7 +38,7 @@ static bool updates(tl_engine *e, tl_run *run, tl_stage stage)
     bool go_on = true;
     for (int64_t i = 0; i < run->opt->J_nmf && go_on; i++) {
         tl_engine_update(e, TL_W | TL_H, 1);
-        go_on = !tl_run_interrupted(run, stage);
+        go_on = !tl_run_interrupted(e, run, stage);
     }
     run->nmf_seconds += tl_wall_seconds() - since;
     return go_on;
@@ -54,7 +54,7 @@ static bool transform_C(tl_engine *e, tl_run *run, double *step)
         if (!go_on)
             run->outcome = TLNMF_LINE_SEARCH;
         else
-            go_on = !tl_run_interrupted(run, TL_STAGE_TL);
+            go_on = !tl_run_interrupted(e, run, TL_STAGE_TL);
     }
     run->transform_seconds += tl_wall_seconds() - since;
     return go_on;
@@ -74,7 +74,7 @@ void tl_paper_tl(tl_engine *e, tl_run *run)
         C = v.C;
         run->iterations = j;
         tl_run_record(run, &(tl_iteration){TL_STAGE_TL, j, C, v.L, v.I, step}, J);
-        if (!go_on || tl_run_interrupted(run, TL_STAGE_TL))
+        if (!go_on || tl_run_interrupted(e, run, TL_STAGE_TL))
             break;
         if (tl_run_settled(run, before, C)) {
             run->outcome = TLNMF_CONVERGED;
@@ -123,7 +123,7 @@ void tl_paper_jd(tl_engine *e, tl_run *run)
     for (int64_t j = 1; j <= steps && step_L(e, run, &L, &step); j++) {
         run->iterations = j;
         tl_run_record(run, &(tl_iteration){TL_STAGE_JD, j, NAN, L, NAN, step}, steps);
-        if (tl_run_interrupted(run, TL_STAGE_JD))
+        if (tl_run_interrupted(e, run, TL_STAGE_JD))
             break;
     }
     run->transform_seconds += tl_wall_seconds() - since;

@@ -86,10 +86,10 @@ void tl_run_record(tl_run *run, const tl_iteration *row, int64_t iterations)
     ask(run, &progress);
 }
 
-bool tl_run_interrupted(tl_run *run, tl_stage stage)
+bool tl_run_interrupted(const tl_engine *e, tl_run *run, tl_stage stage)
 {
     tl_monitor *monitor = run->monitor;
-    if (run->fault != NULL && *run->fault != TLNMF_OK)
+    if (e->fault != TLNMF_OK)
         return true;
     if (monitor == NULL)
         return false;

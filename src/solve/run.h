@@ -5,7 +5,7 @@
 
 #include "base/progress.h"
 #include "base/settings.h"
-#include "base/sums.h"
+#include "engine/engine.h"
 
 #include <omp.h>
 #include <stdatomic.h>
@@ -32,13 +32,12 @@ void tl_monitor_go_on(tl_monitor *monitor);
 
 typedef struct tl_run {
     const tl_settings *opt;
-    const tlnmf_error *fault; /* of the engine; ends the run when it is set; may be NULL */
-    tl_monitor *monitor;      /* NULL: no progress function, no deadline */
-    int64_t start;            /* number of this start */
-    bool roams;               /* the start is random: the run may climb on its way to a minimum */
-    bool newton;              /* Newton steps near a minimum: for small problems, slow but exact */
-    bool quiet;               /* no trace and no progress: a descent inside another */
-    bool to_the_end; /* do all updates of NMF, as in Algorithm 2, even if C has converged */
+    tl_monitor *monitor; /* NULL: no progress function, no deadline */
+    int64_t start;       /* number of this start */
+    bool roams;          /* the start is random: the run may climb on its way to a minimum */
+    bool newton;         /* Newton steps near a minimum: for small problems, slow but exact */
+    bool quiet;          /* no trace and no progress: a descent inside another */
+    bool to_the_end;     /* do all updates of NMF, as in Algorithm 2, even if C has converged */
     tl_trace_row *trace;
     int64_t trace_length, trace_capacity;
     /* results of the run */
@@ -51,9 +50,9 @@ typedef struct tl_run {
  * number. */
 void tl_run_record(tl_run *run, const tl_iteration *row, int64_t iterations);
 
-/* True if the run must end now; the outcome is then set. Cheap enough for inner loops: it calls the
- * callback with complete = 0 and reads the clock. */
-bool tl_run_interrupted(tl_run *run, tl_stage stage);
+/* True if the run must end now: its outcome is set, or the engine has a fault. Cheap enough for
+ * inner loops: it calls the callback with complete = 0 and reads the clock. */
+bool tl_run_interrupted(const tl_engine *e, tl_run *run, tl_stage stage);
 
 /* |now - before| < tol (|now| + |before|): the reference's test of convergence. */
 bool tl_run_settled(const tl_run *run, double before, double now);

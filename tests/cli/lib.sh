@@ -176,6 +176,20 @@ words() # INTEGER...: little-endian, 32 bits
     done
 }
 
+# White noise as WAV: one channel of 16 bits at 8000 Hz.
+noise_wav() # SAMPLES FILE
+{
+    {
+        printf RIFF
+        words $((36 + 2 * $1))
+        printf 'WAVEfmt '
+        words 16 $((1 | 1 << 16)) 8000 16000 $((2 | 16 << 16))
+        printf data
+        words $((2 * $1))
+        head -c $((2 * $1)) /dev/urandom
+    } >"$2"
+}
+
 # The small data of most cases: M = 3, N = 4.
 small_data() # FILE
 {

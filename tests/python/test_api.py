@@ -43,6 +43,27 @@ class Results(unittest.TestCase):
         self.assertEqual(tlnmf.Data(Y, block=3).N, 10)
         self.assertEqual(tlnmf.Data(Y, moving=3).N, 30)
 
+    def test_weights_mask_and_missing(self):
+        w = np.arange(30) % 3 + 0.5
+        m = tlnmf.fit(Y, 2, method="tl", weights=w)
+        V = np.mean((m.Phi @ Y) ** 2, axis=0) + m.eps
+        R = m.W @ m.H + m.eps
+        self.assertAlmostEqual(m.C, np.sum(w / w.mean() * (V / R + np.log(R))), delta=1e-8)
+        mask = (np.arange(7 * 30).reshape(7, 30) % 4 > 0).astype(float)
+        m = tlnmf.fit(tlnmf.Data(Y, mask=mask), 2, method="nmf")
+        V = np.mean((m.Phi @ Y) ** 2, axis=0) + m.eps
+        R = m.W @ m.H + m.eps
+        self.assertAlmostEqual(m.C, np.sum(mask * (V / R + np.log(R))), delta=1e-8)
+        gaps = Y.copy()
+        gaps[:, 2, 5] = gaps[1, 0, 9] = np.nan
+        with self.assertRaises(tlnmf.DataError):
+            tlnmf.Data(gaps)
+        data = tlnmf.Data(gaps, missing=True)
+        self.assertEqual(data.missing, 5)
+        self.assertEqual(np.flatnonzero(tlnmf.fit(data, 2).H.sum(0) == 0).tolist(), [5])
+        with self.assertRaisesRegex(ValueError, "mask has the shape"):
+            tlnmf.Data(Y, mask=mask.T)
+
     def test_apply_and_start(self):
         m = tlnmf.fit(Y, 3)
         applied = m.apply(Y, keep_v=True)

@@ -80,16 +80,7 @@ check "inputs are as they were" cmp lab/activations.txt labels.copy
 check "inputs are as they were" cmp in.wav notes.wav
 
 # ---- one run at a time; what a killed one leaves is no hindrance -----------------------------------
-noise=400000
-{
-    printf RIFF
-    words $((36 + 2 * noise))
-    printf 'WAVEfmt '
-    words 16 $((1 | 1 << 16)) 8000 16000 $((2 | 16 << 16))
-    printf data
-    words $((2 * noise))
-    head -c $((2 * noise)) /dev/urandom
-} >noise.wav
+noise_wav 400000 noise.wav
 tlnmf separate noise.wav -k 2 -o two >"$out" 2>"$err" & # takes long: the second comes before its end
 pid=$!
 while kill -0 $pid 2>/dev/null && [ ! -d two/.tlnmf-part ]; do sleep 0.01; done

@@ -57,7 +57,7 @@ cp model.npz first.npz
 tlnmf fit y.npy -k 1 --trace -o model.npz --force >/dev/null
 check "the same bytes again" cmp model.npz first.npz
 expect 0 ... "" tlnmf jd y.npy --input data -o phi.mat
-input fit "model.npz: several arrays, name one as in model.npz:Phi (it has Phi, W, H, trace_stage, trace_iteration, trace_C and 20 more)" \
+input fit "model.npz: several arrays, name one as in model.npz:Phi (it has Phi, W, H, trace_stage, trace_iteration, trace_C and 19 more)" \
     model.npz -k 1 --no-model
 expect 0 ... "" tlnmf fit y.npy -k 1 --init-phi model.npz:Phi --no-model
 input apply "plain.csv: not a model, which is an .h5, .mat or .npz file" plain.csv y.npy

@@ -63,8 +63,11 @@ check "the weights are on record" grep -q '"weights": "even.npy"' "$out"
 expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json --weights uneven.npy --force
 check "uneven ones do" [ "$(json L)" != "$plain" ]
 expect 3 "" "tlnmf jd: negative.npy: the weight of frame 2 is -2" tlnmf jd y.npy --weights negative.npy --force
-expect 3 "" "tlnmf jd: short.npy: weights must have the shape (4,)" tlnmf jd y.npy --weights short.npy --force
-expect 2 "" "tlnmf jd: weights of frames are for solver fast" tlnmf jd y.npy --weights even.npy --solver paper --force
+expect 3 "" "tlnmf jd: short.npy: shape (3,), but weights must be (4,)" tlnmf jd y.npy --weights short.npy --force
+expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json --solver paper --force
+paper=$(json L)
+expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json --weights even.npy --solver paper --force
+near "nor in the paper's solver" "$(json L)" "$paper" 1e-9
 
 # Mixed precision
 expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json --precision mixed --force

@@ -20,6 +20,9 @@ best C -?[0-9.e+]+, at most [0-9]+ s left$" lines
     on_terminal tlnmf fit y.npy -k 5 --method nmf --solver paper --tol 0 --no-model $long 1
     check "nmf has C" grep -Eq "${erase}NMF .* iteration [0-9]+ of 100000000, .*, best C -?[0-9.e+]+," lines
 
+    on_terminal tlnmf fit y.npy -k 5 --method tl --solver paper --starts 2 --tol 0 --no-model $long 1
+    check "of several starts, no time left" grep -Eq "start [12] of 2, .*, best C -?[0-9.e+]+$" lines
+
     on_terminal tlnmf fit y.npy -k 5 --solver paper --tol 0 --no-model $long 1 -q
     check "-q: no line" eval '! grep -q "best C" lines'
     check "-q: the text all the same" grep -q "^y.npy: 200 frames of length 60" lines

@@ -50,16 +50,7 @@ check "the old model is untouched" cmp INT.h5 old.h5
 # A separation: once, it ends cleanly; twice, it ends at once. Neither leaves anything behind, though
 # the files of the stems are open. The sound is 200 s of noise, 16 bits at 8000 Hz. Stopped, the
 # program has both signals waiting when it goes on, so that the second finds it at work.
-noise=1600000
-{
-    printf RIFF
-    words $((36 + 2 * noise))
-    printf 'WAVEfmt '
-    words 16 $((1 | 1 << 16)) 8000 16000 $((2 | 16 << 16))
-    printf data
-    words $((2 * noise))
-    head -c $((2 * noise)) /dev/urandom
-} >noise.wav
+noise_wav 1600000 noise.wav
 for signals in INT TERM "INT TERM"; do
     tlnmf separate noise.wav -k 2 --method nmf --transform dct --starts 1 --learn-frames 20 -o "stems $signals" \
         >"$out" 2>"$err" &

@@ -117,6 +117,31 @@ static void a_value_replaces_any_other(void **state)
 }
 
 /* A value set from the record's own memory, which the old value is about to give up. */
+static void a_removed_value_is_gone(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_record *r;
+    const double x[] = {1.0, 2.0};
+    assert_ok(ctx, tlnmf_record_create(ctx, &r));
+    assert_ok(ctx, tlnmf_set_integer(ctx, r, "first", 1));
+    assert_ok(ctx, tlnmf_set_array(ctx, r, "x", x, 1, (int64_t[]){2}));
+    assert_ok(ctx, tlnmf_set_text(ctx, r, "last", "text"));
+    tlnmf_record_remove(r, "x");
+    tlnmf_record_remove(r, "x"); /* no longer there: nothing happens */
+    tlnmf_record_remove(r, NULL);
+    tlnmf_record_remove(NULL, "first");
+    assert_int_equal(tlnmf_record_count(r), 2);
+    assert_int_equal(tlnmf_record_type(r, "x"), TLNMF_NONE);
+    assert_string_equal(tlnmf_record_name(r, 1), "last");
+    assert_string_equal(tlnmf_get_text(r, "last"), "text");
+    assert_ok(ctx, tlnmf_set_array(ctx, r, "x", x, 1, (int64_t[]){2}));
+    tlnmf_record_remove(r, "first");
+    assert_true(tlnmf_get_array(r, "x", NULL, NULL)[1] == 2.0);
+    tlnmf_record_free(r);
+    tlnmf_ctx_free(ctx);
+}
+
 static void a_value_may_be_set_from_itself(void **state)
 {
     (void)state;
@@ -300,6 +325,7 @@ int main(void)
         cmocka_unit_test(values_come_back),
         cmocka_unit_test(other_types_do_not_answer),
         cmocka_unit_test(a_value_replaces_any_other),
+        cmocka_unit_test(a_removed_value_is_gone),
         cmocka_unit_test(a_value_may_be_set_from_itself),
         cmocka_unit_test(values_are_copies),
         cmocka_unit_test(empty_values_are_values),

@@ -335,6 +335,14 @@ static void compare(const struct operation *op, const problem *p, size_t which)
 
 /* S, M, N, K: ones, primes, one off the blocks of 8 and the panels of 32, several columns a frame,
  * more components than rows. */
+static void compare_all(const problem *p)
+{
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+        for (size_t which = 0; which < sizeof engines / sizeof *engines; which++)
+            if (!engines[which].rough || operations[i].rough > 0.0)
+                compare(&operations[i], p, which);
+}
+
 static void every_operation_is_that_of_plain_loops(void **state)
 {
     (void)state;
@@ -342,12 +350,33 @@ static void every_operation_is_that_of_plain_loops(void **state)
                                         {1, 9, 17, 1}, {4, 17, 31, 5}, {2, 3, 33, 11}};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         problem p = new_problem(s, shapes[s]);
-        for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
-            for (size_t which = 0; which < sizeof engines / sizeof *engines; which++)
-                if (!engines[which].rough || operations[i].rough > 0.0)
-                    compare(&operations[i], &p, which);
+        compare_all(&p);
         free_problem(&p);
     }
+}
+
+/* The same with weights of frames, with a mask, and with both; some of them are 0. */
+static void every_operation_with_weights(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][4] = {{3, 7, 13, 3}, {1, 9, 17, 1}, {4, 17, 31, 5}};
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (int kind = 1; kind <= 3; kind++) {
+            problem p = new_problem(s, shapes[s]);
+            double *weights = new_doubles(p.N), *mask = new_doubles(p.M * p.N);
+            for (int64_t n = 0; n < p.N; n++)
+                weights[n] = (double)((n + 1) % 4);
+            for (int64_t i = 0; i < p.M * p.N; i++)
+                mask[i] = i % 5 == 3 ? 0.0 : i % 3 == 1 ? 0.25 : 1.0;
+            if (kind & 1)
+                assert_ok(p.ctx, tlnmf_data_set_weights(p.ctx, p.data, weights));
+            if (kind & 2)
+                assert_ok(p.ctx, tlnmf_data_set_mask(p.ctx, p.data, mask));
+            compare_all(&p);
+            free(weights);
+            free(mask);
+            free_problem(&p);
+        }
 }
 
 /* An engine that rounds does so where it is asked to, and only there. */
@@ -368,7 +397,7 @@ static void rough_is_rough(void **state)
     free_problem(&p);
 }
 
-/* Without W and H, and with weights of frames, which only L has. */
+/* Without W and H, and with weights of frames. */
 static void operations_on_L_alone(void **state)
 {
     (void)state;
@@ -392,6 +421,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_operation_is_that_of_plain_loops),
+        cmocka_unit_test(every_operation_with_weights),
         cmocka_unit_test(operations_on_L_alone),
         cmocka_unit_test(rough_is_rough),
     };

@@ -127,7 +127,7 @@ static void updates(void **state)
             tl_mu_begin(&p.mu, p.V, p.U);
             for (int step = 0; step < 3; step++) {
                 tl_mu_update(&p.mu, p.eps, p.W, p.H);
-                tl_naive_update(&(tl_naive_nmf){p.M, p.N, p.K, gamma, p.eps, p.V_true, W, H});
+                tl_naive_update(&(tl_naive_nmf){p.M, p.N, p.K, gamma, p.eps, p.V_true, W, H, NULL});
                 assert_near(largest_difference(p.M * p.K, p.W, W), 0.0, 1e-11);
                 assert_near(largest_difference(p.K * p.N, p.H, H), 0.0,
                             1e-11 * largest(p.K * p.N, H));

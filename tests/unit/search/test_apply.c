@@ -221,15 +221,33 @@ static void models_without_W_are_refused(void **state)
     destroy(&p);
 }
 
-static void weights_and_other_settings_are_refused(void **state)
+/* H of a frame is its own affair: weights change no other; without weight there is none. */
+static void weights_leave_frames_alone(void **state)
 {
     (void)state;
     problem p = create(1, TL_METHOD_NMF);
-    double weights[N] = {1.0};
+    tlnmf_record *plain, *weighted;
+    double weights[N];
+    for (int64_t n = 0; n < N; n++)
+        weights[n] = (double)(n % 3);
+    assert_ok(p.ctx, tlnmf_set_real(p.ctx, p.model, "C", NAN)); /* the fit's H is not to be used */
+    assert_ok(p.ctx, tlnmf_apply(p.ctx, p.model, p.data, &p.apply, &plain));
     assert_ok(p.ctx, tlnmf_data_set_weights(p.ctx, p.data, weights));
-    refuse(&p, p.model, p.data, TLNMF_ERR_OPTION,
-           "frames have weights in joint diagonalisation alone: C has none");
-    assert_ok(p.ctx, tlnmf_data_set_weights(p.ctx, p.data, NULL));
+    assert_ok(p.ctx, tlnmf_apply(p.ctx, p.model, p.data, &p.apply, &weighted));
+    const double *a = tlnmf_get_array(plain, "H", NULL, NULL);
+    const double *b = tlnmf_get_array(weighted, "H", NULL, NULL);
+    double size = largest(K * N, a);
+    for (int64_t i = 0; i < K * N; i++)
+        assert_near(b[i], weights[i % N] > 0.0 ? a[i] : 0.0, 1e-5 * size);
+    tlnmf_record_free(plain);
+    tlnmf_record_free(weighted);
+    destroy(&p);
+}
+
+static void other_settings_are_refused(void **state)
+{
+    (void)state;
+    problem p = create(1, TL_METHOD_NMF);
     p.apply = fit_settings(K);
     refuse(&p, p.model, p.data, TLNMF_ERR_ARGUMENT,
            "the settings are for task fit, not for this call");
@@ -311,7 +329,8 @@ int main(void)
         cmocka_unit_test(frames_do_not_depend_on_each_other),
         cmocka_unit_test(models_that_do_not_fit_are_refused),
         cmocka_unit_test(models_without_W_are_refused),
-        cmocka_unit_test(weights_and_other_settings_are_refused),
+        cmocka_unit_test(weights_leave_frames_alone),
+        cmocka_unit_test(other_settings_are_refused),
         cmocka_unit_test(cancelling_keeps_what_was_reached),
         cmocka_unit_test(iterations_and_time_end_it),
     };

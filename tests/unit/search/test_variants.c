@@ -69,7 +69,6 @@ static void weights_that_cannot_be(void **state)
     tl_rng_seed(&rng, TL_STREAM_OWN, 6, 0);
     tlnmf_ctx *ctx = new_ctx();
     double *Y = draw_frames(&rng, 2, N), weights[N] = {1.0};
-    tl_result *result;
     tlnmf_data *data = data_of(ctx, Y, 2, M, N);
     weights[3] = -1.0;
     assert_int_equal(tlnmf_data_set_weights(ctx, data, weights), TLNMF_ERR_DATA);
@@ -81,10 +80,6 @@ static void weights_that_cannot_be(void **state)
     assert_string_equal(tlnmf_message(ctx), "the weights of the frames have the mean 0");
     weights[0] = 1e-300;
     assert_ok(ctx, tlnmf_data_set_weights(ctx, data, weights));
-    tl_settings fit = fit_settings(2), jd = defaults_of(TL_TASK_JD);
-    assert_int_equal(tl_fit(ctx, data, &fit, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
-    jd.solver = TL_ALGORITHM_PAPER;
-    assert_int_equal(tl_fit(ctx, data, &jd, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
     free(Y);

@@ -127,4 +127,16 @@ static inline void separate(tlnmf_ctx *ctx, const tl_separator *separator, const
     assert_ok(ctx, tl_separator_run(ctx, separator, &sound, &run, &watch));
 }
 
+/* In dB, of `count` samples. */
+static inline double si_sdr(int64_t count, const double *truth, const double *estimate)
+{
+    double tt = 0.0, te = 0.0, ee = 0.0;
+    for (int64_t t = 0; t < count; t++) {
+        tt += truth[t] * truth[t];
+        te += truth[t] * estimate[t];
+        ee += estimate[t] * estimate[t];
+    }
+    return 10.0 * log10(te * te / tt / (ee - te * te / tt));
+}
+
 #endif

@@ -55,17 +55,6 @@ static tlnmf_sound *labelled(tlnmf_ctx *ctx, const band *b)
     return sound;
 }
 
-static double si_sdr(const double *truth, const double *estimate)
-{
-    double tt = 0.0, te = 0.0, ee = 0.0;
-    for (int t = 0; t < SAMPLES; t++) {
-        tt += truth[t] * truth[t];
-        te += truth[t] * estimate[t];
-        ee += estimate[t] * estimate[t];
-    }
-    return 10.0 * log10(te * te / tt / (ee - te * te / tt));
-}
-
 static tlnmf_record *learn_band(tlnmf_ctx *ctx, const tlnmf_sound *sound, int64_t threads)
 {
     tlnmf_settings *settings;
@@ -89,16 +78,38 @@ static void run_band(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_soun
     tlnmf_settings_free(settings);
 }
 
+/* The band, its recording and a model of it. */
+typedef struct trial {
+    tlnmf_ctx *ctx;
+    band *b;
+    tlnmf_sound *sound;
+    tlnmf_record *model;
+} trial;
+
+static trial new_trial(void)
+{
+    tlnmf_ctx *ctx = new_ctx();
+    band *b = new_band();
+    tlnmf_sound *sound = labelled(ctx, b);
+    return (trial){ctx, b, sound, learn_band(ctx, sound, 1)};
+}
+
+static void free_trial(trial *t)
+{
+    tlnmf_record_free(t->model);
+    tlnmf_sound_free(t->sound);
+    free(t->b);
+    tlnmf_ctx_free(t->ctx);
+}
+
 /* The note that was never heard alone is found, transposed by what it is away from one that was. */
 static void new_notes_are_found(void **state)
 {
     (void)state;
-    tlnmf_ctx *ctx = new_ctx();
-    band *b = new_band();
-    tlnmf_sound *sound = labelled(ctx, b);
-    tlnmf_record *model = learn_band(ctx, sound, 1);
+    trial r = new_trial();
+    band *b = r.b;
     int64_t shape[TLNMF_MAX_RANK];
-    const double *notes = tlnmf_get_array(model, "member.0.notes", NULL, shape);
+    const double *notes = tlnmf_get_array(r.model, "member.0.notes", NULL, shape);
     assert_non_null(notes);
     bool found = false;
     for (int64_t i = 0; i < shape[0]; i++) {
@@ -108,45 +119,36 @@ static void new_notes_are_found(void **state)
         found = found || (own && notes[3 * i + 1] >= 3.0 * SECOND - 1);
     }
     assert_true(found);
-    run_band(ctx, model, sound, 1, b->stem[0]);
-    assert_true(si_sdr(b->truth[0], b->stem[0]) > 15.0);
-    assert_true(si_sdr(b->truth[1], b->stem[1]) > 15.0);
+    run_band(r.ctx, r.model, r.sound, 1, b->stem[0]);
+    assert_true(si_sdr(SAMPLES, b->truth[0], b->stem[0]) > 15.0);
+    assert_true(si_sdr(SAMPLES, b->truth[1], b->stem[1]) > 15.0);
     for (int t = 0; t < SAMPLES; t++)
         assert_near(b->stem[0][t] + b->stem[1][t], b->mix[t], 1e-14);
-    tlnmf_record_free(model);
-    tlnmf_sound_free(sound);
-    free(b);
-    tlnmf_ctx_free(ctx);
+    free_trial(&r);
 }
 
 static void threads_do_not_change_a_bit(void **state)
 {
     (void)state;
-    tlnmf_ctx *ctx = new_ctx();
-    band *b = new_band(), *c = new_band();
-    tlnmf_sound *sound = labelled(ctx, b);
-    tlnmf_record *one = learn_band(ctx, sound, 1), *three = learn_band(ctx, sound, 3);
-    run_band(ctx, one, sound, 1, b->stem[0]);
-    run_band(ctx, three, sound, 3, c->stem[0]);
-    assert_memory_equal(b->stem, c->stem, sizeof b->stem);
-    tlnmf_record_free(one);
-    tlnmf_record_free(three);
-    tlnmf_sound_free(sound);
-    free(b);
-    free(c);
-    tlnmf_ctx_free(ctx);
+    trial r = new_trial();
+    band *three = new_band();
+    tlnmf_record *model = learn_band(r.ctx, r.sound, 3);
+    run_band(r.ctx, r.model, r.sound, 1, r.b->stem[0]);
+    run_band(r.ctx, model, r.sound, 3, three->stem[0]);
+    assert_memory_equal(r.b->stem, three->stem, sizeof three->stem);
+    tlnmf_record_free(model);
+    free(three);
+    free_trial(&r);
 }
 
 /* The share of the energy, and a range around what is expected, for each stem. */
 static void a_model_says_what_to_expect(void **state)
 {
     (void)state;
-    tlnmf_ctx *ctx = new_ctx();
-    band *b = new_band();
-    tlnmf_sound *sound = labelled(ctx, b);
-    tlnmf_record *model = learn_band(ctx, sound, 1);
+    trial r = new_trial();
+    const band *b = r.b;
     int64_t shape[TLNMF_MAX_RANK];
-    const double *share = tlnmf_get_array(model, "share", NULL, shape);
+    const double *share = tlnmf_get_array(r.model, "share", NULL, shape);
     assert_non_null(share);
     assert_int_equal(shape[0], 2);
     double energy[2] = {0.0, 0.0};
@@ -155,15 +157,12 @@ static void a_model_says_what_to_expect(void **state)
             energy[k] += b->truth[k][t] * b->truth[k][t];
     assert_near(share[0], energy[0] / (energy[0] + energy[1]), 0.05);
     assert_near(share[0] + share[1], 1.0, 1e-12);
-    const double *low = tlnmf_get_array(model, "expected_low", NULL, NULL),
-                 *high = tlnmf_get_array(model, "expected_high", NULL, NULL),
-                 *expected = tlnmf_get_array(model, "expected_sdr", NULL, NULL);
+    const double *low = tlnmf_get_array(r.model, "expected_low", NULL, NULL),
+                 *high = tlnmf_get_array(r.model, "expected_high", NULL, NULL),
+                 *expected = tlnmf_get_array(r.model, "expected_sdr", NULL, NULL);
     for (int k = 0; k < 2; k++)
         assert_true(low[k] < expected[k] && expected[k] < high[k]);
-    tlnmf_record_free(model);
-    tlnmf_sound_free(sound);
-    free(b);
-    tlnmf_ctx_free(ctx);
+    free_trial(&r);
 }
 
 /* A record with one Phi and W, as version 0.1 wrote it, is a blend of one member. */

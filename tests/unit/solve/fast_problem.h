@@ -4,7 +4,6 @@
 
 #include "support.h"
 
-#include "solve/descent.h"
 #include "solve/newton.h"
 #include "solve/solver.h"
 

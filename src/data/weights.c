@@ -1,0 +1,176 @@
+/* Weights of frames and of entries, and frames that some realisations lack. */
+#include "data/data.h"
+
+#include <float.h>
+#include <math.h>
+
+/* B_mn = weight_n mask_mn, in memory of its own; B = NULL where all are 1. */
+static tlnmf_error lay_out(tlnmf_ctx *ctx, tlnmf_data *data, const double *mask)
+{
+    int64_t M = data->M, N = data->N;
+    double *B, *kept;
+    void *block = NULL;
+    bool any = data->weighted || mask != NULL;
+    if (any) {
+        /* B is there even where a machine has no frames */
+        tl_slot table[] = {TL_SLOT(B, M * tl_max(N, 1)), TL_SLOT(kept, mask != NULL ? M * N : 0)};
+        TRY(TL_ARENA(ctx, "the weights of the entries", table, &block));
+        for (int64_t i = 0; i < M * N; i++) {
+            B[i] = (mask != NULL ? mask[i] : 1.0) * (data->weighted ? data->weight[i % N] : 1.0);
+            if (mask != NULL)
+                kept[i] = mask[i];
+        }
+    }
+    tl_release(&data->hooks, data->B_block); /* which may hold `mask` */
+    data->B_block = block;
+    data->B = any ? B : NULL;
+    data->mask = mask != NULL ? kept : NULL;
+    return TLNMF_OK;
+}
+
+tlnmf_error tl_data_weigh(tlnmf_ctx *ctx, tlnmf_data *data, const double *weights)
+{
+    int64_t N = data->N;
+    double sum = 0.0;
+    bool complete = true;
+    tlnmf_error error = TLNMF_OK;
+    for (int64_t n = 0; n < N; n++)
+        complete = complete && data->present[n] == 0.0;
+    complete = tl_sums_max(data->sums, complete ? 0.0 : 1.0) == 0.0;
+    for (int64_t n = 0; n < N; n++) {
+        double w = weights != NULL ? weights[n] : 1.0;
+        if (error == TLNMF_OK && !(w >= 0.0 && w <= DBL_MAX))
+            error = tl_fail(ctx, TLNMF_ERR_DATA, "the weight of frame %lld is %g",
+                            (long long)(data->first + n), w);
+        sum += w * (complete ? 1.0 : data->present[n]) / (double)data->all;
+    }
+    TRY(tl_sums_agree(ctx, data->sums, error));
+    sum = tl_sums_of(data->sums, sum);
+    if (!(sum > 0.0 && sum <= DBL_MAX))
+        return tl_fail(ctx, TLNMF_ERR_DATA, "the weights of the frames have the mean %g", sum);
+    data->weighted = weights != NULL || !complete;
+    for (int64_t n = 0; n < N; n++)
+        data->weight[n] =
+            (weights != NULL ? weights[n] : 1.0) * (complete ? 1.0 : data->present[n]) / sum;
+    return tl_sums_agree(ctx, data->sums, lay_out(ctx, data, data->mask));
+}
+
+tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data, const double *weights)
+{
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    return tl_data_weigh(ctx, data, weights);
+}
+
+tlnmf_error tlnmf_data_set_mask(tlnmf_ctx *ctx, tlnmf_data *data, const double *mask)
+{
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    if (data->sums != NULL)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "mask: not for frames that are shared out");
+    for (int64_t m = 0; mask != NULL && m < data->M; m++) {
+        double sum = 0.0;
+        for (int64_t n = 0; n < data->N; n++) {
+            double x = mask[m * data->N + n];
+            if (!(x >= 0.0 && x <= DBL_MAX))
+                return tl_fail(ctx, TLNMF_ERR_DATA, "the mask of row %lld, frame %lld is %g",
+                               (long long)m, (long long)n, x);
+            sum += x;
+        }
+        if (!(sum > 0.0 && sum <= DBL_MAX))
+            return tl_fail(ctx, TLNMF_ERR_DATA,
+                           "row %lld of the mask sums to %g: nothing would be known of W there",
+                           (long long)m, sum);
+    }
+    return lay_out(ctx, data, mask);
+}
+
+bool tl_data_is_silent(const tlnmf_data *data, int64_t n)
+{
+    bool silent = data->B != NULL;
+    for (int64_t m = 0; silent && m < data->M; m++)
+        silent = data->B[m * data->N + n] == 0.0;
+    return silent;
+}
+
+/* ---- missing frames -------------------------------------------------------------------------- */
+
+/* present[n] = the realisations whose frame n has no NaN. */
+static void count_present(const double *Y, const int64_t shape[3], double *present)
+{
+    int64_t S = shape[0], M = shape[1], N = shape[2];
+    for (int64_t n = 0; n < N; n++)
+        for (int64_t s = 0; s < S; s++) {
+            bool whole = true;
+            for (int64_t m = 0; m < M; m++)
+                whole = whole && !isnan(Y[(s * M + m) * N + n]);
+            present[n] += whole ? 1.0 : 0.0;
+        }
+}
+
+/* Missing columns become 0, the others of their frame are scaled up: the mean over S is then the
+ * mean over those present. */
+static void fill_gaps(const double *Y, const int64_t shape[3], const double *present, double *out)
+{
+    int64_t S = shape[0], M = shape[1], N = shape[2];
+    for (int64_t s = 0; s < S; s++)
+        for (int64_t n = 0; n < N; n++) {
+            bool whole = true;
+            for (int64_t m = 0; m < M; m++)
+                whole = whole && !isnan(Y[(s * M + m) * N + n]);
+            double scale = whole && present[n] < (double)S ? sqrt((double)S / present[n]) : 1.0;
+            for (int64_t m = 0; m < M; m++)
+                out[(s * M + m) * N + n] = whole ? scale * Y[(s * M + m) * N + n] : 0.0;
+        }
+}
+
+/* Weights by what is present, and the mean power of that alone. */
+static tlnmf_error note_gaps(tlnmf_ctx *ctx, const double *present, int64_t S, tlnmf_data *data)
+{
+    double frames = 0.0, missing = 0.0;
+    for (int64_t n = 0; n < data->N; n++) {
+        frames += present[n] > 0.0 ? 1.0 : 0.0;
+        missing += (double)S - present[n];
+    }
+    double sums[] = {frames, missing};
+    tl_sums_add(data->sums, sums, 2);
+    TRY(tlnmf_set_integer(ctx, data->record, "missing", (int64_t)sums[1]));
+    if (sums[1] == 0.0)
+        return TLNMF_OK;
+    tl_copy(data->present, present, data->N);
+    data->mean_power *= (double)data->all / sums[0];
+    TRY(tlnmf_set_real(ctx, data->record, "mean_power", data->mean_power));
+    return tl_data_weigh(ctx, data, NULL);
+}
+
+tlnmf_error tlnmf_data_from_incomplete(tlnmf_ctx *ctx, const double *Y, const int64_t shape[3],
+                                       tlnmf_data **out)
+{
+    TL_NEED(ctx, out);
+    *out = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, Y);
+    TL_NEED(ctx, shape);
+    int64_t S = shape[0], M = shape[1], N = shape[2], count;
+    if (S < 1 || M < 1 || N < (ctx->frames != NULL ? 0 : 1))
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "S = %lld, M = %lld, N = %lld: at least 1 each",
+                       (long long)S, (long long)M, (long long)N);
+    if (__builtin_mul_overflow(S, M, &count) || __builtin_mul_overflow(count, N, &count))
+        return tl_fail(ctx, TLNMF_ERR_TOO_LARGE, "%lld x %lld x %lld numbers would not fit",
+                       (long long)S, (long long)M, (long long)N);
+    double *filled, *present;
+    void *block;
+    tl_slot table[] = {TL_SLOT(filled, count), TL_SLOT(present, N)};
+    TRY(TL_ARENA(ctx, "the frames that are there", table, &block));
+    count_present(Y, shape, present);
+    fill_gaps(Y, shape, present, filled);
+    tlnmf_error error = tlnmf_data_from_realisations(ctx, filled, shape, out);
+    if (error == TLNMF_OK)
+        error = note_gaps(ctx, present, S, *out);
+    tl_release(&ctx->hooks, block);
+    if (error != TLNMF_OK) {
+        tlnmf_data_free(*out);
+        *out = NULL;
+    }
+    return error;
+}

@@ -1,0 +1,51 @@
+# Weights of frames, masks of entries, missing frames.
+npy y.npy "(2, 2, 4)" 1 2 3 4  0.5 -1 2 -3  2 1 -1 3  1 1 0.5 2
+npy copies.npy "(2, 2, 6)" 1 2 2 3 3 4  0.5 -1 -1 2 2 -3  2 1 1 -1 -1 3  1 1 1 0.5 0.5 2
+npy twice.npy "(4,)" 1 2 2 1
+npy none.npy "(4,)" 1 0 2 1
+npy mask.npy "(2, 4)" 1 1 0 1  1 0.5 1 1
+npy turned.npy "(4, 2)" 1 1 1 1 1 1 1 1
+npy empty.npy "(2, 4)" 1 1 1 1  0 0 0 0
+fit="--eps 0.1 --seed 1 --json --force"
+for method in tl jd nmf; do
+    for solver in fast paper; do
+        expect 0 ... "" tlnmf fit y.npy -k 1 --method $method --solver $solver --weights twice.npy $fit
+        check "the weights are on record" grep -q '"weights": "twice.npy"' "$out"
+        C=$(json C)
+        expect 0 ... "" tlnmf fit copies.npy -k 1 --method $method --solver $solver $fit
+        near "a weight of 2 is two copies ($method, $solver)" "$(awk -v C="$C" 'BEGIN { print C / 4 }')" \
+            "$(awk -v C="$(json C)" 'BEGIN { print C / 6 }')" 1e-5
+    done
+done
+expect 0 ... "" tlnmf fit y.npy -k 1 --weights none.npy $fit -o none.h5
+expect 0 ... "" tlnmf apply none.h5 y.npy --json -o all.h5
+check "apply gives every frame an H" [ "$(json own_data)" = false ]
+input fit "turned.npy: shape (4, 2), but weights must be (4,)" y.npy -k 1 --weights turned.npy --force
+npy twice.h5 "(4,)" 1 2 2 1
+usage fit "twice.h5: this output would replace an input" y.npy -k 1 --weights twice.h5 -o twice.h5 --force
+
+# Masks: for a fixed transform.
+expect 0 ... "" tlnmf fit y.npy -k 1 --method nmf --transform identity --mask mask.npy $fit
+check "the mask is on record" grep -q '"mask": "mask.npy"' "$out"
+C=$(json C)
+npy hidden.npy "(2, 2, 4)" 1 2 99 4  0.5 -1 2 -3  2 1 77 3  1 1 0.5 2
+expect 0 ... "" tlnmf fit hidden.npy -k 1 --method nmf --transform identity --mask mask.npy $fit
+near "what is masked has no effect" "$(json C)" "$C" 1e-9
+expect 2 "" "tlnmf fit: a mask is for method nmf: while Phi is learnt, its rows and those of the mask have nothing in common" \
+    tlnmf fit y.npy -k 1 --method tl --mask mask.npy --force
+input fit "turned.npy: shape (4, 2), but the mask must be (2, 4)" y.npy -k 1 --method nmf --mask turned.npy --force
+input fit "empty.npy: row 1 of the mask sums to 0: nothing would be known of W there" \
+    y.npy -k 1 --method nmf --mask empty.npy --force
+
+# Missing frames
+npy gaps.npy "(2, 2, 4)" 1 nan 3 4  0.5 -1 2 -3  2 1 -1 3  1 1 0.5 nan
+input fit "gaps.npy: realisation 0, row 0, frame 1 is not finite (nan); --missing leaves out frames that have a NaN" \
+    gaps.npy -k 1 --force
+expect 0 ... "tlnmf fit: gaps.npy: 2 of 8 frames are missing" tlnmf fit gaps.npy -k 1 --missing $fit -o gaps.h5
+check "on record" grep -q '"missing": 2' "$out"
+expect 0 ... "tlnmf apply: gaps.npy: 2 of 8 frames are missing" tlnmf apply gaps.h5 gaps.npy --missing --json -o again.h5
+check "its own data" [ "$(json own_data)" = true ]
+expect 0 ... "tlnmf jd: gaps.npy: 2 of 8 frames are missing" tlnmf jd gaps.npy --missing $fit
+usage fit "--missing and --block: one of them" gaps.npy -k 1 --missing --block 2 --force
+npy covs.npy "(2, 2, 2)" 2 1 1 2 5 -3 -3 5
+usage fit "--missing is for data, covs.npy has covariances" covs.npy -k 1 --missing --force

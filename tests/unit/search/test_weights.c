@@ -1,0 +1,237 @@
+/* Weights of frames, masks of entries and missing frames in whole fits. */
+#include "support.h"
+
+enum { S = 4, M = 6, N = 12, K = 2 };
+
+/* Realisations of `frames` frames whose variances differ by frame and by row. */
+static double *draw_frames(uint64_t seed, int64_t frames)
+{
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, seed, 0);
+    double *Y = new_normals(&rng, S * M * frames);
+    for (int64_t i = 0; i < S * M * frames; i++)
+        Y[i] *= 1.0 + (double)(i % frames) + (double)(i / frames % M);
+    return Y;
+}
+
+/* Column n of the array becomes `times[n]` columns. */
+static double *repeat_columns(int64_t rows, const double *x, const double *times, int64_t columns)
+{
+    double *out = new_doubles(rows * columns);
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t n = 0, to = 0; n < N; n++)
+            for (int64_t i = 0; i < (int64_t)times[n]; i++)
+                out[row * columns + to++] = x[row * N + n];
+    return out;
+}
+
+static tl_result *fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
+                      const tl_start *start)
+{
+    tl_result *result;
+    assert_ok(ctx, tl_fit(ctx, data, opt, start, NULL, NULL, &result));
+    return result;
+}
+
+/* A frame of weight w counts as w copies of it, in every method and both solvers: the same C a
+ * frame, the same Phi and W, and no H where it has none. */
+static void weights_are_copies(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 5, 1);
+    double *Y = draw_frames(5, N), *W = new_positives(&rng, M * K), *H = new_positives(&rng, K * N);
+    double weights[N], copies = 0.0;
+    for (int64_t n = 0; n < N; n++)
+        copies += weights[n] = (double)(n % 4);
+    int64_t many = (int64_t)copies;
+    double *Y_many = repeat_columns((int64_t)S * M, Y, weights, many);
+    double *H_many = repeat_columns(K, H, weights, many);
+    tlnmf_data *once = data_of(ctx, Y, S, M, N), *often = data_of(ctx, Y_many, S, M, many);
+    assert_ok(ctx, tlnmf_data_set_weights(ctx, once, weights));
+    for (int which = 0; which < 6; which++) {
+        tl_settings opt = fit_settings(K);
+        opt.method = which / 2;
+        opt.solver = which % 2;
+        opt.transform = TL_TRANSFORM_DCT;
+        opt.eps = 0.5;
+        opt.J = opt.solver == TL_ALGORITHM_FAST ? 1000 : 30;
+        opt.tol = 1e-15;
+        tl_result *a = fit(ctx, once, &opt, &(tl_start){.W = W, .H = H});
+        tl_result *b = fit(ctx, often, &opt, &(tl_start){.W = W, .H = H_many});
+        assert_close(a->info.C / N, b->info.C / copies, 1e-9);
+        assert_close(a->info.L / N, b->info.L / copies, 1e-9);
+        assert_near(a->info.C, a->info.L + a->info.I, 1e-9 * fabs(a->info.C));
+        assert_near(largest_difference(M * M, a->Phi, b->Phi), 0.0, 1e-4);
+        assert_near(largest_difference(M * K, a->W, b->W), 0.0, 1e-4);
+        for (int64_t i = 0; i < K * N; i++)
+            assert_true((a->H[i] == 0.0) == (weights[i % N] == 0.0));
+        tl_result_free(a);
+        tl_result_free(b);
+    }
+    tlnmf_data_free(once);
+    tlnmf_data_free(often);
+    tlnmf_ctx_free(ctx);
+    free(Y);
+    free(Y_many);
+    free(H_many);
+    free(W);
+    free(H);
+}
+
+/* A matrix of rank 1. */
+static double power_at(int64_t i)
+{
+    int64_t m = i / N, n = i % N;
+    return (1.0 + (double)m) * (2.0 + (double)n);
+}
+
+/* What a mask hides has no effect, to the bit; and entries that it hides are predicted: W H is of
+ * rank 1 here, and no entry was seen that is far from it. */
+static void masked_entries_have_no_effect(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    double Y[M * N], mask[M * N];
+    tl_result *results[2];
+    tl_settings opt = fit_settings(1);
+    opt.method = TL_METHOD_NMF;
+    opt.transform = TL_TRANSFORM_IDENTITY;
+    opt.eps = 1e-6;
+    for (int other = 0; other < 2; other++) {
+        for (int64_t i = 0; i < M * N; i++) {
+            mask[i] = i % 5 == 2 ? 0.0 : 1.0;
+            Y[i] = sqrt(power_at(i));
+            if (mask[i] == 0.0)
+                Y[i] = other == 1 ? 1e3 : 1e-2;
+        }
+        tlnmf_data *data = data_of(ctx, Y, 1, M, N);
+        assert_ok(ctx, tlnmf_data_set_mask(ctx, data, mask));
+        tl_rng rng;
+        tl_rng_seed(&rng, TL_STREAM_OWN, 9, 1); /* a drawn H would have the scale of the data */
+        double *W = new_positives(&rng, M), *H = new_positives(&rng, N);
+        results[other] = fit(ctx, data, &opt, &(tl_start){.W = W, .H = H});
+        free(W);
+        free(H);
+        tlnmf_data_free(data);
+    }
+    assert_memory_equal(results[0]->W, results[1]->W, M * sizeof(double));
+    assert_memory_equal(results[0]->H, results[1]->H, N * sizeof(double));
+    for (int64_t i = 0; i < M * N; i++)
+        assert_close(results[0]->W[i / N] * results[0]->H[i % N], power_at(i), 1e-4);
+    tl_result_free(results[0]);
+    tl_result_free(results[1]);
+    tlnmf_ctx_free(ctx);
+}
+
+static void masks_that_cannot_be(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    double *Y = draw_frames(6, N), mask[M * N];
+    tl_result *result;
+    tlnmf_data *data = data_of(ctx, Y, S, M, N);
+    for (int64_t i = 0; i < M * N; i++)
+        mask[i] = i / N == 3 ? 0.0 : 1.0;
+    assert_int_equal(tlnmf_data_set_mask(ctx, data, mask), TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(ctx),
+                        "row 3 of the mask sums to 0: nothing would be known of W there");
+    mask[3 * N] = -1.0;
+    assert_int_equal(tlnmf_data_set_mask(ctx, data, mask), TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(ctx), "the mask of row 3, frame 0 is -1");
+    mask[3 * N] = 1.0;
+    assert_ok(ctx, tlnmf_data_set_mask(ctx, data, mask));
+    tl_settings tl = fit_settings(K), jd = defaults_of(TL_TASK_JD);
+    assert_int_equal(tl_fit(ctx, data, &tl, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
+    assert_int_equal(tl_fit(ctx, data, &jd, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
+    assert_ok(ctx, tlnmf_data_set_mask(ctx, data, NULL));
+    assert_ok(ctx, tl_fit(ctx, data, &tl, NULL, NULL, NULL, &result));
+    tl_result_free(result);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+    free(Y);
+}
+
+/* C by plain loops over what is present: frame n counts by its realisations. */
+static double C_of_present(const double *Y, const tl_model_point *p)
+{
+    double sum = 0.0, count = 0.0;
+    for (int64_t n = 0; n < N; n++)
+        for (int64_t m = 0; m < M; m++) {
+            double power = 0.0, present = 0.0, vhat = p->eps;
+            for (int64_t s = 0; s < S; s++) {
+                double x = 0.0;
+                for (int64_t i = 0; i < M; i++)
+                    x += p->Phi[m * M + i] * Y[(s * M + i) * N + n];
+                if (isnan(x))
+                    continue;
+                power += x * x;
+                present += 1.0;
+            }
+            for (int64_t k = 0; k < K; k++)
+                vhat += p->W[m * K + k] * p->H[k * N + n];
+            if (present > 0.0)
+                sum += present * ((power / present + p->eps) / vhat + log(vhat));
+            count += present;
+        }
+    return sum / count;
+}
+
+static void missing_frames_do_not_count(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    double *Y = draw_frames(7, N);
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 7, 1);
+    for (int64_t s = 0; s < S; s++) {
+        Y[(s * M + 1) * N + 4] = NAN;                   /* frame 4 is missing altogether */
+        Y[(s * M + s) * N + 2 * (s > 1 ? 1 : 0)] = NAN; /* two realisations of frames 0 and 2 */
+    }
+    tlnmf_data *data, *same;
+    assert_int_equal(tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &data),
+                     TLNMF_ERR_DATA);
+    assert_ok(ctx, tlnmf_data_from_incomplete(ctx, Y, (int64_t[]){S, M, N}, &data));
+    assert_int_equal(tlnmf_get_integer(tlnmf_data_record(data), "missing"), S + 4);
+    double *Phi = new_orthogonal(&rng, M), *W = new_positives(&rng, M * K),
+           *H = new_positives(&rng, K * N);
+    tl_model_point point = {Phi, W, H, K, 0.3};
+    tl_point_values values;
+    assert_ok(ctx, tl_evaluate(ctx, data, &point, &values, NULL));
+    assert_close(values.C / (M * N), C_of_present(Y, &point), 1e-12);
+    assert_close(values.C, values.L + values.I, 1e-12);
+    tl_settings opt = fit_settings(K);
+    tl_result *result = fit(ctx, data, &opt, NULL);
+    for (int64_t i = 0; i < K * N; i++)
+        assert_true((result->H[i] == 0.0) == (i % N == 4));
+    tl_result_free(result);
+    for (int64_t i = 0; i < (int64_t)S * M * N; i++)
+        Y[i] = isnan(Y[i]) ? 1.0 : Y[i];
+    tlnmf_data_free(data);
+    data = data_of(ctx, Y, S, M, N); /* nothing missing: the same data */
+    assert_ok(ctx, tlnmf_data_from_incomplete(ctx, Y, (int64_t[]){S, M, N}, &same));
+    assert_memory_equal(data->R, same->R, (size_t)(M * data->T) * sizeof(double));
+    assert_null(same->B);
+    Y[5] = INFINITY;
+    tlnmf_data_free(same);
+    assert_int_equal(tlnmf_data_from_incomplete(ctx, Y, (int64_t[]){S, M, N}, &same),
+                     TLNMF_ERR_DATA);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+    free(Phi);
+    free(W);
+    free(H);
+    free(Y);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weights_are_copies),
+        cmocka_unit_test(masked_entries_have_no_effect),
+        cmocka_unit_test(masks_that_cannot_be),
+        cmocka_unit_test(missing_frames_do_not_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
