@@ -4,7 +4,7 @@
 #include <string.h>
 
 static struct {
-    const char *init_phi, *input, *weights, *missing, *strict;
+    const char *init_phi, *input, *weights, *missing, *strict, *split;
 } arg;
 
 static const cli_option options[] = {
@@ -14,6 +14,10 @@ static const cli_option options[] = {
     {"weights", "FILE", "weights of the N frames; only their ratios matter", &arg.weights},
     {"missing", NULL, "NaN in the data means: this frame of this realisation is missing",
      &arg.missing},
+    {"split", "HOW",
+     "what the processes of tlnmf-mpi share out: starts, frames, or both: groups of G share frames "
+     "[starts]",
+     &arg.split},
     {"strict", NULL, "exit with code 4 unless the run converged", &arg.strict},
 };
 
@@ -81,6 +85,8 @@ static int run(int argc, char **argv)
     if (cli_begin(&call, &cli_jd, argc, argv, &code)) {
         const char *output = cli_common_values.output != NULL ? cli_common_values.output : "phi.h5";
         code = cli_check_model(&call, output, arg.init_phi, (const char *[]){arg.weights, NULL});
+        if (code == EXIT_DONE)
+            code = cli_share(&call, arg.split);
         code = cli_agree(code);
         if (code == EXIT_DONE) {
             cli_catch_interrupt();
