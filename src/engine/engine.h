@@ -41,7 +41,8 @@ typedef struct tl_engine_spec {
     tl_sums *sums;  /* NULL: one machine */
 } tl_engine_spec;
 
-/* A point in host memory for a tl_fill to write, with scratch that it may use during the call. */
+/* A point in host memory for a tl_fill to write, with scratch that it may use during the call. An
+ * engine whose arrays are elsewhere keeps both for this purpose. */
 typedef struct tl_point {
     int64_t M, N, K;
     double *Phi, *W, *H; /* M x M, M x K, K x N */

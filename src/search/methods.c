@@ -52,7 +52,7 @@ static tlnmf_error polish(void *arg)
  * together. */
 static tlnmf_error search_tl(tl_pool *pool, results *r)
 {
-    const double enough = 1e-9;
+    const double enough = 1e-9; /* docs/benchmarks.md, "Constants" */
     const tl_settings *opt = pool->opt;
     bool quick = opt->solver == TL_ALGORITHM_FAST && opt->tol < enough &&
                  !tl_is_small(pool->data, pool->plan.K);

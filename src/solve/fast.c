@@ -7,7 +7,8 @@
 
 /* ---- descents -------------------------------------------------------------------------------- */
 
-/* The metric is recomputed every RENEW iterations: it changes slowly, and Gamma costs a product. */
+/* The metric is recomputed every RENEW iterations: it changes slowly, and Gamma costs a product.
+ * These and the constants below: docs/benchmarks.md, "Constants". */
 enum { RENEW = 5, CALM = 3, HALVINGS = 30, MOST_REVIVALS = 5 };
 
 tl_descent tl_descent_of(const tl_engine *e, const tl_settings *opt, unsigned over, int64_t last)
