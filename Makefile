@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all test torture demo bench install python octave lint format clean
+.PHONY: all test gpu-test gpu-bench torture demo bench install python octave lint format clean
 
 all: $(BUILD)/cmake_install.cmake
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -17,6 +17,13 @@ $(BUILD)/cmake_install.cmake:
 
 test: all
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+# What needs a GPU: all of it in one command each. Their tables are in docs/benchmarks.md.
+gpu-test: all
+	@tests/gpu.sh $(BUILD)
+
+gpu-bench: all
+	@$(BUILD)/bench/gpu iterations cpu starts large jd huge
 
 torture: all
 	@tests/torture.sh $(BUILD)

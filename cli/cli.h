@@ -20,7 +20,7 @@ typedef enum exit_code {
     EXIT_INTERRUPTED = 130,
 } exit_code;
 
-enum { CLI_LIST = 64, CLI_PATH = 4096, CLI_OPTIONS_MAX = 64 };
+enum { CLI_LIST = 64, CLI_PATH = 4096, CLI_OPTIONS_MAX = 64, CLI_OPERANDS = 1024 };
 
 /* An option of the program's own, beside those of the library's table. */
 typedef struct cli_option {
@@ -63,7 +63,7 @@ typedef struct cli_call {
     tlnmf_settings *settings; /* of command->task; NULL if that is */
     tlnmf_settings *also;     /* of command->also; likewise */
     int operand_count;
-    const char *operands[8];
+    const char *operands[CLI_OPERANDS];
     const char *given[CLI_OPTIONS_MAX]; /* the library's options that were given */
     int given_count;
     const char *transform_file;  /* --transform with something that is not a name */
@@ -132,6 +132,8 @@ bool cli_integer(const cli_call *call, const char *name, const char *text, int64
 /* The same for a real number. */
 bool cli_number(const cli_command *command, const char *name, const char *text, double low,
                 double high, double fallback, double *value);
+/* "40ms", "0.04s" or "882" to samples; negative if it is none of these. */
+double cli_samples(const char *text, double rate);
 
 /* ---- messages (common/messages.c) ------------------------------------------------------------ */
 

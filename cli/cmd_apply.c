@@ -12,7 +12,8 @@ static struct {
 /* For arrays; sounds share theirs with `separate`. */
 static const cli_option options[] = {
     {"o", "OUTPUT",
-     "sounds: directory of the stems, made if need be; arrays: file of the result [applied.h5]",
+     "sounds: directory of the stems, made if need be [{name}-stems]; arrays: file of the result "
+     "[applied.h5]",
      &cli_common_values.output},
     {"input", "data|covariances|auto",
      "what the array holds: data (S, M, N) or covariances (N, M, M) [auto]", &arg.input},

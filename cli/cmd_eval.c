@@ -6,7 +6,7 @@
 #include <string.h>
 
 static struct {
-    const char *ref[CLI_LIST + 1], *est[CLI_LIST + 1], *fixed;
+    const char *ref[CLI_LIST + 1], *est[CLI_LIST + 1], *fixed, *framewise, *hop;
 } arg;
 
 static const cli_option options[] = {
@@ -14,6 +14,10 @@ static const cli_option options[] = {
     {"est", "FILE...", "their estimates, as many, in any order", arg.est},
     {"no-permutation", NULL, "the first estimate is that of the first reference, and so on",
      &arg.fixed},
+    {"framewise", "LENGTH",
+     "also score windows of this length (samples, or a time such as 1s) and give their medians",
+     &arg.framewise},
+    {"framewise-hop", "LENGTH", "from one window to the next [half a window]", &arg.hop},
 };
 
 /* All that is read and found. */
@@ -22,6 +26,7 @@ typedef struct evaluation {
     int64_t shape[3]; /* sources, samples, channels */
     double rate;
     double *x; /* references, then estimates, each of `shape` */
+    bool images;
     tlnmf_record *scores;
 } evaluation;
 
@@ -109,9 +114,27 @@ static int read_file(const cli_call *call, evaluation *ev, int64_t i)
     return error == TLNMF_OK ? code : cli_fail_library(call, error, NULL);
 }
 
+static int set_window(const cli_call *call, const evaluation *ev, const char *name,
+                      const char *text)
+{
+    double length = text == NULL ? 0.0 : cli_samples(text, ev->rate);
+    if (text != NULL && !(length >= 1.0 && length <= 1e9))
+        return cli_fail(call->command, EXIT_USAGE,
+                        "%s = %s is neither a number of samples nor a time such as 1s", name, text);
+    tlnmf_error error =
+        tlnmf_settings_set_integer(call->ctx, call->settings, name, (int64_t)length);
+    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, NULL);
+}
+
 static int evaluate(const cli_call *call, evaluation *ev)
 {
     const double *estimates = ev->x + ev->n * ev->shape[1] * ev->shape[2];
+    int code = set_window(call, ev, "framewise", arg.framewise);
+    if (code == EXIT_DONE)
+        code = set_window(call, ev, "framewise-hop", arg.hop);
+    if (code != EXIT_DONE)
+        return code;
+    ev->images = tlnmf_settings_get_integer(call->settings, "images") != 0;
     tlnmf_error error =
         tlnmf_settings_set_integer(call->ctx, call->settings, "permute", arg.fixed == NULL);
     if (error == TLNMF_OK)
@@ -121,8 +144,14 @@ static int evaluate(const cli_call *call, evaluation *ev)
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-static const char *const figures[] = {"sdr", "sir", "sar", "si_sdr"};
-enum { FIGURES = sizeof figures / sizeof *figures };
+/* In the order of the table; ISR comes with images alone. */
+static const char *const figures[] = {"sdr", "sir", "sar", "si_sdr", "isr"};
+static const char *const headings[] = {"SDR", "SIR", "SAR", "SI-SDR", "ISR"};
+
+static int figure_count(const evaluation *ev)
+{
+    return ev->images ? 5 : 4;
+}
 
 static double mean_of(const evaluation *ev, int figure)
 {
@@ -148,10 +177,47 @@ static int64_t match_of(const evaluation *ev, int64_t r)
     return (int64_t)tlnmf_get_array(ev->scores, "match", NULL, NULL)[r];
 }
 
+/* ---- window by window ------------------------------------------------------------------------ */
+
+static int64_t windows_of(const evaluation *ev)
+{
+    int64_t shape[TLNMF_MAX_RANK] = {0};
+    return tlnmf_get_array(ev->scores, "frame_sdr", NULL, shape) != NULL ? shape[0] : 0;
+}
+
+static const double *windowed(const evaluation *ev, const char *kind, int figure)
+{
+    char name[24];
+    snprintf(name, sizeof name, "%s_%s", kind, figures[figure]);
+    return tlnmf_get_array(ev->scores, name, NULL, NULL);
+}
+
+static double median_of(const evaluation *ev, int figure, int64_t r)
+{
+    return windowed(ev, "median", figure)[r];
+}
+
+/* Of one reference: the median, and the figures of all windows. */
+static json_t *windows_json(const evaluation *ev, int64_t r)
+{
+    json_t *object = json_object(), *medians = json_object();
+    for (int f = 0; f < figure_count(ev); f++) {
+        json_t *each = json_array();
+        json_object_set_new(medians, figures[f], cli_real(median_of(ev, f, r)));
+        for (int64_t w = 0; w < windows_of(ev); w++)
+            json_array_append_new(each, cli_real(windowed(ev, "frame", f)[w * ev->n + r]));
+        json_object_set_new(object, figures[f], each);
+    }
+    json_object_set_new(object, "median", medians);
+    return object;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
 static void put_scores(json_t *object, const evaluation *ev, int64_t r, int64_t channel)
 {
     json_object_set_new(object, "state", json_string(state_of(ev, r, channel)));
-    for (int f = 0; f < FIGURES; f++)
+    for (int f = 0; f < figure_count(ev); f++)
         json_object_set_new(object, figures[f], cli_real(score_of(ev, figures[f], r, channel)));
 }
 
@@ -167,6 +233,8 @@ static json_t *source_json(const evaluation *ev, int64_t r)
         json_array_append_new(each, channel);
     }
     json_object_set_new(source, "channels", each);
+    if (windows_of(ev) > 0)
+        json_object_set_new(source, "framewise", windows_json(ev, r));
     return source;
 }
 
@@ -178,13 +246,17 @@ static json_t *result_json(const cli_call *call, const evaluation *ev)
         json_array_append_new(sources, source_json(ev, r));
         json_array_append_new(permutation, json_integer((json_int_t)match_of(ev, r)));
     }
-    for (int f = 0; f < FIGURES; f++)
+    for (int f = 0; f < figure_count(ev); f++)
         json_object_set_new(means, figures[f], cli_real(mean_of(ev, f)));
     json_object_set_new(object, "sources", sources);
     json_object_set_new(object, "mean", means);
     json_object_set_new(object, "permutation", permutation);
     json_object_set_new(object, "permuted", json_boolean(arg.fixed == NULL));
     json_object_set_new(object, "filter", cli_option_json(call->settings, "score", "filter"));
+    json_object_set_new(object, "images", json_boolean(ev->images));
+    if (windows_of(ev) > 0)
+        json_object_set_new(object, "window",
+                            cli_option_json(call->settings, "score", "framewise"));
     json_object_set_new(object, "frames", json_integer((json_int_t)ev->shape[1]));
     json_object_set_new(object, "channels", json_integer((json_int_t)ev->shape[2]));
     json_object_set_new(object, "rate", json_integer((json_int_t)ev->rate));
@@ -192,26 +264,36 @@ static json_t *result_json(const cli_call *call, const evaluation *ev)
     return object;
 }
 
-static void print_scores(const evaluation *ev, int64_t r, int64_t channel)
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void print_figures(const evaluation *ev, double (*figure)(const evaluation *, int, int64_t),
+                          int64_t r)
 {
-    if (score_of(ev, "state", r, channel) != 0.0)
-        printf("   %s\n", state_of(ev, r, channel));
-    else
-        printf(" %8.2f %8.2f %8.2f %8.2f\n", score_of(ev, "sdr", r, channel),
-               score_of(ev, "sir", r, channel), score_of(ev, "sar", r, channel),
-               score_of(ev, "si_sdr", r, channel));
+    for (int f = 0; f < figure_count(ev); f++)
+        printf(" %8.2f", figure(ev, f, r));
+    putchar('\n');
 }
 
-static void print_table(const evaluation *ev)
+static void print_scores(const evaluation *ev, int64_t r, int64_t channel)
+{
+    if (score_of(ev, "state", r, channel) != 0.0) {
+        printf("   %s\n", state_of(ev, r, channel));
+        return;
+    }
+    for (int f = 0; f < figure_count(ev); f++)
+        printf(" %8.2f", score_of(ev, figures[f], r, channel));
+    putchar('\n');
+}
+
+static double mean_figure(const evaluation *ev, int f, int64_t r)
+{
+    (void)r;
+    return mean_of(ev, f);
+}
+
+static void print_rows(const evaluation *ev, const int wide[2])
 {
     int64_t channels = ev->shape[2];
-    int wide[2] = {9, 8}; /* the words of the heading */
-    for (int64_t i = 0; i < 2 * ev->n; i++) {
-        int length = (int)strlen(name_of(ev, i)), *width = &wide[i < ev->n ? 0 : 1];
-        *width = length > *width ? length : *width;
-    }
-    printf("%-*s  %-*s  %8s %8s %8s %8s  (dB)\n", wide[0], "reference", wide[1], "estimate", "SDR",
-           "SIR", "SAR", "SI-SDR");
     for (int64_t r = 0; r < ev->n; r++) {
         printf("%-*s  %-*s ", wide[0], name_of(ev, r), wide[1],
                name_of(ev, ev->n + match_of(ev, r)));
@@ -222,10 +304,33 @@ static void print_table(const evaluation *ev)
             printf("  %-*s ", wide[0] + wide[1], text);
             print_scores(ev, r, c);
         }
+        if (windows_of(ev) > 0) {
+            char text[48];
+            snprintf(text, sizeof text, "median of %lld windows", (long long)windows_of(ev));
+            printf("  %-*s ", wide[0] + wide[1], text);
+            print_figures(ev, median_of, r);
+        }
     }
-    if (ev->n > 1 && !isnan(mean_of(ev, 0)))
-        printf("%-*s  %8.2f %8.2f %8.2f %8.2f\n", wide[0] + 2 + wide[1], "mean", mean_of(ev, 0),
-               mean_of(ev, 1), mean_of(ev, 2), mean_of(ev, 3));
+}
+
+static void print_table(const evaluation *ev)
+{
+    int wide[2] = {9, 8}; /* the words of the heading */
+    for (int64_t i = 0; i < 2 * ev->n; i++) {
+        int length = (int)strlen(name_of(ev, i)), *width = &wide[i < ev->n ? 0 : 1];
+        *width = length > *width ? length : *width;
+    }
+    if (windows_of(ev) > 0 && wide[0] + wide[1] < 24) /* "median of 1000 windows" */
+        wide[1] = 24 - wide[0];
+    printf("%-*s  %-*s ", wide[0], "reference", wide[1], "estimate");
+    for (int f = 0; f < figure_count(ev); f++)
+        printf(" %8s", headings[f]);
+    puts("  (dB)");
+    print_rows(ev, wide);
+    if (ev->n > 1 && !isnan(mean_of(ev, 0))) {
+        printf("%-*s ", wide[0] + 2 + wide[1], "mean");
+        print_figures(ev, mean_figure, 0);
+    }
 }
 
 static int print(const cli_call *call, const evaluation *ev)
@@ -276,7 +381,9 @@ const cli_command cli_eval = {
     .common = " json ",
     .options = options,
     .option_count = sizeof options / sizeof *options,
-    .examples = "  tlnmf eval --ref piano.wav flute.wav --est stems/1.wav stems/2.wav\n"
-                "  tlnmf eval --ref piano.wav --est stems/piano.wav --json\n",
+    .examples =
+        "  tlnmf eval --ref piano.wav flute.wav --est stems/1.wav stems/2.wav\n"
+        "  tlnmf eval --images --framewise 1s --ref a.wav b.wav --est stems/a.wav stems/b.wav\n"
+        "  tlnmf eval --ref piano.wav --est stems/piano.wav --json\n",
     .run = run,
 };

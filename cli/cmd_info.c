@@ -84,22 +84,75 @@ static int describe(const cli_call *call)
     return code;
 }
 
+static const char *devices;
+
+static json_t *device_object(const tlnmf_record *device)
+{
+    if (tlnmf_get_integer(device, "available") == 0)
+        return json_pack("{s: s, s: b, s: s}", "device", "gpu", "available", 0, "reason",
+                         tlnmf_get_text(device, "reason"));
+    return json_pack("{s: s, s: b, s: s, s: f, s: f}", "device", "gpu", "available", 1, "name",
+                     tlnmf_get_text(device, "name"), "memory", tlnmf_get_real(device, "memory"),
+                     "memory_free", tlnmf_get_real(device, "memory_free"));
+}
+
+/* What --device can be here. */
+static int describe_devices(const cli_call *call)
+{
+    tlnmf_record *device;
+    int code = EXIT_DONE;
+    tlnmf_error error = tlnmf_device(call->ctx, &device);
+    if (error != TLNMF_OK)
+        return cli_fail_library(call, error, NULL);
+    if (cli_common_values.json != NULL) {
+        json_t *object = device_object(device);
+        if (object == NULL)
+            code = cli_fail(&cli_info, EXIT_INTERNAL, "no memory");
+        else if (!cli_print_json(object))
+            code = cli_fail(&cli_info, EXIT_OUTPUT, "standard output cannot be written");
+        json_decref(object);
+    } else if (tlnmf_get_integer(device, "available") != 0) {
+        printf("cpu\ngpu: %s, %.1f GB, %.1f GB free\n", tlnmf_get_text(device, "name"),
+               1e-9 * tlnmf_get_real(device, "memory"),
+               1e-9 * tlnmf_get_real(device, "memory_free"));
+    } else {
+        printf("cpu\ngpu: none: %s\n", tlnmf_get_text(device, "reason"));
+    }
+    tlnmf_record_free(device);
+    return code;
+}
+
+static int answer(const cli_call *call)
+{
+    if (devices != NULL)
+        return call->operand_count == 0
+                   ? describe_devices(call)
+                   : cli_fail(&cli_info, EXIT_USAGE, "--devices takes no file");
+    return call->operand_count == 1 ? describe(call)
+                                    : cli_fail(&cli_info, EXIT_USAGE, "one file is needed");
+}
+
 static int run(int argc, char **argv)
 {
     cli_call call;
     int code = EXIT_DONE;
     if (cli_begin(&call, &cli_info, argc, argv, &code))
-        code = call.operand_count == 1 ? describe(&call)
-                                       : cli_fail(&cli_info, EXIT_USAGE, "one file is needed");
+        code = answer(&call);
     cli_end(&call);
     return code;
 }
+
+static const cli_option options[] = {
+    {"devices", NULL, "instead of a file: what --device can be on this machine", &devices},
+};
 
 const cli_command cli_info = {
     .name = "info",
     .usage = "info FILE",
     .purpose = "what is in a file: a model, or arrays with their types and shapes",
     .common = " json ",
-    .examples = "  tlnmf info model.h5\n  tlnmf info data.npy --json\n",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .examples = "  tlnmf info model.h5\n  tlnmf info data.npy --json\n  tlnmf info --devices\n",
     .run = run,
 };

@@ -6,10 +6,17 @@
 #include <string.h>
 
 static struct {
-    const char *frame, *hop;
+    const char *k, *frame, *hop, *labels_from;
 } arg;
 
 static const cli_option options[] = {
+    {"k", "INT",
+     "number of sources; auto, or no -k: as many as the labels name, or without labels a guess, "
+     "with its reason",
+     &arg.k},
+    {"labels-from", "PATTERN",
+     "label tracks of many sounds: {name} in it is the name of the sound, as in {name}.txt",
+     &arg.labels_from},
     {"frame", "LENGTH", NULL, &arg.frame},
     {"hop", "LENGTH", NULL, &arg.hop},
 };
@@ -23,24 +30,12 @@ static const cli_rename renamed[] = {
 
 /* ---- lengths --------------------------------------------------------------------------------- */
 
-/* "40ms", "0.04s" or "882" to samples; negative if it is none of these. */
-static double samples(const char *text, double rate)
-{
-    char *end;
-    double x = strtod(text, &end);
-    if (end != text && strcmp(end, "ms") == 0)
-        return fmax(floor(x * 1e-3 * rate + 0.5), x > 0.0 ? 1.0 : -1.0);
-    if (end != text && strcmp(end, "s") == 0)
-        return fmax(floor(x * rate + 0.5), x > 0.0 ? 1.0 : -1.0);
-    return end != text && *end == '\0' && x == floor(x) ? x : -1.0;
-}
-
 static int set_length(const cli_call *call, const char *name, const char *text, double rate)
 {
     const double most = 1e15; /* a whole number in a double; the library has the range */
     if (text == NULL)
         return EXIT_DONE;
-    double length = samples(text, rate);
+    double length = cli_samples(text, rate);
     if (!(length >= 0.0 && length <= most))
         return cli_fail(call->command, EXIT_USAGE,
                         "%s = %s is neither a number of samples nor a time such as 40ms", name,
@@ -145,20 +140,69 @@ static int learn_and_write(cli_stems *stems)
     return code;
 }
 
-static int separate(cli_call *call)
+static int separate_one(cli_call *call, const char *path)
 {
     cli_stems stems;
-    if (call->operand_count != 1)
-        return cli_fail(call->command, EXIT_USAGE, "one sound file is needed");
-    if (cli_stem_values.labels == NULL && tlnmf_settings_get_integer(call->settings, "k") == 0)
-        return cli_fail(call->command, EXIT_USAGE,
-                        "how many sources? -k INT, or --labels FILE that names them");
-    int code = cli_stems_open(call, call->also, call->operands[0], &stems);
+    int code = cli_stems_open(call, call->also, path, &stems);
     if (code == EXIT_DONE)
         code = check(call, &stems);
     if (code == EXIT_DONE)
         code = learn_and_write(&stems);
     cli_stems_close(&stems, code);
+    return code;
+}
+
+/* ---- many files ------------------------------------------------------------------------------ */
+
+static int check_arguments(const cli_call *call)
+{
+    const cli_command *command = call->command;
+    const char *directory = cli_common_values.output;
+    if (call->operand_count < 1)
+        return cli_fail(command, EXIT_USAGE, "a sound file is needed");
+    if (cli_stem_values.labels != NULL && arg.labels_from != NULL)
+        return cli_fail(command, EXIT_USAGE, "--labels and --labels-from: one of them");
+    if (call->operand_count > 1 && directory != NULL && !cli_is_pattern(directory))
+        return cli_fail(command, EXIT_USAGE,
+                        "-o %s for %d sounds: {name} must be in it, as in -o %s/{name}", directory,
+                        call->operand_count, directory);
+    if (call->operand_count > 1 && cli_stem_values.labels != NULL)
+        return cli_fail(command, EXIT_USAGE,
+                        "--labels %s for %d sounds: use --labels-from {name}.txt",
+                        cli_stem_values.labels, call->operand_count);
+    if (arg.labels_from != NULL && !cli_is_pattern(arg.labels_from))
+        return cli_fail(command, EXIT_USAGE, "--labels-from %s: {name} must be in it",
+                        arg.labels_from);
+    if (arg.k == NULL)
+        return EXIT_DONE;
+    tlnmf_error error = tlnmf_settings_set_text(call->ctx, call->settings, "k",
+                                                strcmp(arg.k, "auto") == 0 ? "0" : arg.k);
+    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, NULL);
+}
+
+/* One after the other. A sound that fails does not keep the others from being separated; the code
+ * is that of the first failure. */
+static int separate(cli_call *call)
+{
+    int code = check_arguments(call), failed = 0;
+    char labels[CLI_PATH];
+    if (code != EXIT_DONE)
+        return code;
+    for (int i = 0; i < call->operand_count && !cli_interrupted(); i++) {
+        const char *path = call->operands[i];
+        if (call->operand_count > 1)
+            cli_say(call->command, "%s (%d of %d)", path, i + 1, call->operand_count);
+        if (arg.labels_from != NULL)
+            cli_stem_values.labels = cli_fill_pattern(call->command, arg.labels_from, path, labels);
+        int one = arg.labels_from != NULL && cli_stem_values.labels == NULL
+                      ? EXIT_INPUT
+                      : separate_one(call, path);
+        failed += one != EXIT_DONE;
+        code = code == EXIT_DONE || one == EXIT_INTERRUPTED ? one : code;
+    }
+    if (call->operand_count > 1 && failed > 0 && code != EXIT_INTERRUPTED)
+        cli_say(call->command, "%d of %d sounds could not be separated", failed,
+                call->operand_count);
     return code;
 }
 
@@ -176,7 +220,7 @@ static int run(int argc, char **argv)
 
 const cli_command cli_separate = {
     .name = "separate",
-    .usage = "separate SOUND (-k INT | --labels FILE) -o DIR [options]",
+    .usage = "separate SOUND... [-k INT | --labels FILE] [-o DIR] [options]",
     .purpose = "take a recording apart: one sound file a source",
     .task = "separate",
     .also = "stems",
@@ -188,8 +232,9 @@ const cli_command cli_separate = {
     .shared_count = CLI_STEM_OPTIONS,
     .renamed = renamed,
     .examples =
+        "  tlnmf separate duet.wav --labels duet.txt\n"
         "  tlnmf separate duet.wav -k 2 -o stems\n"
-        "  tlnmf separate duet.wav --labels duet.txt -o stems\n"
+        "  tlnmf separate *.wav --labels-from {name}.txt -o out/{name}\n"
         "  tlnmf separate duet.wav --labels duet.txt --method nmf --transform stft -o fixed\n",
     .notes = "LENGTH is a number of samples, or a time such as 40ms.",
     .run = run,

@@ -11,7 +11,7 @@ function(tlnmf_library name)
   # Until 1.0 every minor version may change the ABI.
   set_target_properties(${name}_shared PROPERTIES VERSION ${PROJECT_VERSION}
                         SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-                        EXPORT_NAME ${name})
+                        EXPORT_NAME ${name} INSTALL_RPATH "$ORIGIN")
   if(NOT APPLE)
     set(map ${PROJECT_SOURCE_DIR}/cmake/${name}.map)
     target_link_options(${name}_shared PRIVATE LINKER:--version-script=${map})

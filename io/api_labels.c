@@ -23,13 +23,17 @@ static tlnmf_error put_names(tlnmf_ctx *ctx, const char *path, const io_labels *
 static tlnmf_error put_track(tlnmf_ctx *ctx, const char *path, const io_labels *labels,
                              tlnmf_record *track)
 {
-    double *start, *end;
+    double *start, *end, *low, *high;
 
     IO_TRY(tlnmf_new_array(ctx, track, "start", 1, &labels->count, &start));
     IO_TRY(tlnmf_new_array(ctx, track, "end", 1, &labels->count, &end));
+    IO_TRY(tlnmf_new_array(ctx, track, "low", 1, &labels->count, &low));
+    IO_TRY(tlnmf_new_array(ctx, track, "high", 1, &labels->count, &high));
     for (int64_t i = 0; i < labels->count; i++) {
         start[i] = labels->label[i].start;
         end[i] = labels->label[i].end;
+        low[i] = labels->label[i].low;
+        high[i] = labels->label[i].high;
     }
     return put_names(ctx, path, labels, track);
 }
@@ -110,8 +114,10 @@ tlnmf_error tlnmf_io_write_labels(tlnmf_ctx *ctx, const char *path, const tlnmf_
     if (labels.label == NULL)
         return io_refuse(ctx, TLNMF_ERR_MEMORY, "%s: out of memory", path);
     for (int64_t i = 0; i < a.count; i++)
-        labels.label[i] = (io_label){
-            a.begin[i], a.end[i], (char *)(uintptr_t)name_of(model, a.source[i])}; /* only read */
+        labels.label[i] =
+            (io_label){.start = a.begin[i],
+                       .end = a.end[i],
+                       .name = (char *)(uintptr_t)name_of(model, a.source[i])}; /* only read */
     bool ok = io_labels_write(path, &labels, &err);
     free(labels.label);
     return io_answer(ctx, ok, &err);

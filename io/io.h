@@ -113,6 +113,7 @@ void io_sound_abort(io_sound_writer *writer); /* NULL is fine */
 typedef struct io_label {
     double start, end;
     char *name;
+    double low, high; /* Hz, of a spectral label; high = 0: it has none */
 } io_label;
 
 typedef struct io_labels {

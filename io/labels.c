@@ -114,11 +114,35 @@ static bool add_label(reader *r, double start, double end, const char *name, io_
         r->capacity = capacity;
     }
     io_label *label = &r->labels.label[r->labels.count];
-    *label = (io_label){start, end, strdup(name)};
+    *label = (io_label){.start = start, .end = end, .name = strdup(name)};
     if (!label->name)
         return io_no_memory(err, r->name);
     r->labels.count++;
     return true;
+}
+
+/* "\\ TAB low TAB high", the frequencies of the label before it. Audacity writes -1 where there is
+ * no bound. */
+static bool parse_range(reader *r, char *line, char *line_end, io_error *err)
+{
+    char *second;
+    double low, high;
+
+    *line_end = '\0';
+    if (r->labels.count == 0)
+        return fail_line(r, "frequencies without a label before them", NULL, err);
+    if (line[1] != '\t' || (second = strchr(line + 2, '\t')) == NULL)
+        return fail_line(r, "a backslash, TAB, low, TAB, high are needed", NULL, err);
+    *second++ = '\0';
+    if (!parse_seconds(line + 2, &low) || !parse_seconds(second, &high))
+        return fail_line(r, "not a frequency in Hz:", line + 2, err);
+    io_label *label = &r->labels.label[r->labels.count - 1];
+    label->low = low > 0.0 ? low : 0.0;
+    label->high = high > 0.0 ? high : 0.0;
+    if (label->high == 0.0 && label->low > 0.0)
+        label->high = 1e12; /* no upper bound */
+    return label->high >= label->low ||
+           fail_line(r, "the highest frequency is below the lowest", NULL, err);
 }
 
 /* One line without its end, which is overwritten. */
@@ -127,8 +151,10 @@ static bool parse_line(reader *r, char *line, char *line_end, io_error *err)
     char *first_tab = memchr(line, '\t', (size_t)(line_end - line)), *second_tab, *name;
     double start, end;
 
-    if (line == line_end || line[0] == '\\')
+    if (line == line_end)
         return true;
+    if (line[0] == '\\')
+        return parse_range(r, line, line_end, err);
     if (!is_utf8((unsigned char *)line, (unsigned char *)line_end))
         return fail_line(r, "not UTF-8 text", NULL, err);
     *line_end = '\0';

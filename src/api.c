@@ -1,6 +1,7 @@
 /* The public calls of tlnmf.h: checks, and records in and out; no maths. */
 #include "api.h"
 #include "base/record.h"
+#include "engine/device.h"
 #include "linalg/linalg.h"
 #include "search/plan.h"
 #include "search/share.h"
@@ -129,8 +130,9 @@ static tlnmf_error prepare(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_sett
                            task *t)
 {
     *t = (task){0};
-    return settings->task == TL_TASK_JD ? prepare_diagonalise(ctx, data, settings, t)
-                                        : prepare_fit(ctx, data, settings, t);
+    TRY(settings->task == TL_TASK_JD ? prepare_diagonalise(ctx, data, settings, t)
+                                     : prepare_fit(ctx, data, settings, t));
+    return tl_plan_device(ctx, data, t->goal, &t->opt);
 }
 
 /* Checks the settings, then searches with what `how` says beside them. */
@@ -303,6 +305,31 @@ tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settin
         *bytes += 8.0 * ((double)data->M * ((double)data->T + 12.0 * (double)data->M) +
                          2.0 * (double)data->N);
     return TLNMF_OK;
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static tlnmf_error put_device(tlnmf_ctx *ctx, tlnmf_record *record)
+{
+    tl_device device;
+    char why[TL_DEVICE_TEXT];
+    const tl_device_library *library = tl_device_load(why);
+    bool available = library != NULL && library->find(&device, why);
+    TRY(tlnmf_set_integer(ctx, record, "available", available));
+    if (!available)
+        return tlnmf_set_text(ctx, record, "reason", why);
+    TRY(tlnmf_set_text(ctx, record, "name", device.name));
+    TRY(tlnmf_set_real(ctx, record, "memory", device.memory));
+    return tlnmf_set_real(ctx, record, "memory_free", device.free);
+}
+
+tlnmf_error tlnmf_device(tlnmf_ctx *ctx, tlnmf_record **device)
+{
+    TL_NEED(ctx, device);
+    *device = NULL;
+    TL_NEED(ctx, ctx);
+    TRY(tlnmf_record_create(ctx, device));
+    return tl_record_keep_if(put_device(ctx, *device), device);
 }
 
 /* ---- evaluation ------------------------------------------------------------------------------ */

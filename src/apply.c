@@ -1,6 +1,7 @@
 /* tlnmf_apply: fits H to new data at the Phi and W of a model. */
 #include "api.h"
 #include "base/record.h"
+#include "engine/device.h"
 #include "linalg/linalg.h"
 #include "model/kernels.h"
 #include "solve/solver.h"
@@ -105,8 +106,11 @@ static tlnmf_error fit_H(void *arg)
     TRY(tl_record_new_array(w->ctx, w->out, "H", 2, (int64_t[]){K, w->data->N}, &H));
     TRY(tl_reporter_create(w->ctx, &reporter));
     const tl_engine_spec spec = {.model = &model, .moves = TL_H, .sums = w->data->sums};
-    tlnmf_error error =
-        tl_sums_agree(w->ctx, spec.sums, tl_engine_of(w->settings)->create(w->ctx, &spec, &e));
+    tl_settings opt = *w->settings;
+    tlnmf_error error = tl_device_choose(w->ctx, &spec, &opt);
+    if (error == TLNMF_OK)
+        error = tl_engine_of(&opt)->create(w->ctx, &spec, &e);
+    error = tl_sums_agree(w->ctx, spec.sums, error);
     if (error == TLNMF_OK) {
         tl_monitor_init(&monitor, w->settings, tl_reporter_callback(&reporter), &reporter, 1);
         monitor.sums = spec.sums;

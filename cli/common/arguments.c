@@ -2,6 +2,7 @@
 #include "cli/common/options.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -274,4 +275,15 @@ bool cli_number(const cli_command *command, const char *name, const char *text, 
         return true;
     cli_fail(command, EXIT_USAGE, "%s = %s is not a number in [%g, %g]", name, text, low, high);
     return false;
+}
+
+double cli_samples(const char *text, double rate)
+{
+    char *end;
+    double x = strtod(text, &end);
+    if (end != text && strcmp(end, "ms") == 0)
+        return fmax(floor(x * 1e-3 * rate + 0.5), x > 0.0 ? 1.0 : -1.0);
+    if (end != text && strcmp(end, "s") == 0)
+        return fmax(floor(x * rate + 0.5), x > 0.0 ? 1.0 : -1.0);
+    return end != text && *end == '\0' && x == floor(x) ? x : -1.0;
 }

@@ -11,7 +11,10 @@
 cli_stem_words cli_stem_values;
 
 const cli_option cli_stem_options[CLI_STEM_OPTIONS] = {
-    {"o", "DIR", "directory of the stems; it is made if need be", &cli_common_values.output},
+    {"o", "DIR",
+     "directory of the stems, made if need be; {name} in it is the name of the sound "
+     "[{name}-stems]",
+     &cli_common_values.output},
     {"labels", "FILE", "an Audacity label track: when each source sounds, by name",
      &cli_stem_values.labels},
     {"activations", "labels|midi", "also write when the sources sound",
@@ -23,16 +26,36 @@ const cli_option cli_stem_options[CLI_STEM_OPTIONS] = {
 
 /* ---- the sound ------------------------------------------------------------------------------- */
 
+/* -o DIR, or the sound's name with "-stems" in the folder where the program runs. */
+static int choose_directory(cli_stems *stems)
+{
+    const char *given = cli_common_values.output;
+    const cli_command *command = stems->call->command;
+    if (given != NULL && !cli_is_pattern(given)) {
+        stems->directory = given;
+        return EXIT_DONE;
+    }
+    stems->directory = cli_fill_pattern(command, given != NULL ? given : "{name}-stems",
+                                        stems->path, stems->own_directory);
+    return stems->directory == NULL ? EXIT_OUTPUT : EXIT_DONE;
+}
+
 int cli_stems_open(cli_call *call, tlnmf_settings *settings, const char *path, cli_stems *stems)
 {
     *stems = (cli_stems){.call = call,
                          .path = path,
                          .settings = settings,
-                         .directory = cli_common_values.output,
                          .stage = -1,
                          .format = cli_stem_values.format ? cli_stem_values.format : "wav"};
+    int code = choose_directory(stems);
+    if (code != EXIT_DONE)
+        return code;
     tlnmf_error error = tlnmf_io_open_sound(call->ctx, path, &stems->sound);
-    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, NULL);
+    if (error == TLNMF_OK)
+        return EXIT_DONE;
+    code = cli_fail_library(call, error, NULL);
+    cli_hint_format(call->command, path);
+    return code;
 }
 
 int cli_stems_add_labels(cli_stems *stems)
@@ -231,10 +254,12 @@ static int check_format(const cli_stems *stems, int64_t *bytes)
 int cli_stems_check(cli_stems *stems, const tlnmf_record *names)
 {
     int64_t bytes = 0;
-    if (stems->directory == NULL || stems->directory[0] == '\0')
+    if (stems->directory[0] == '\0')
         return cli_fail(stems->call->command, EXIT_USAGE,
-                        "-o DIR is needed: where do the stems go?");
+                        "-o DIR is empty: where do the stems go?");
     int code = check_outputs(stems, names);
+    if (code == EXIT_DONE && cli_is_pattern(cli_common_values.output))
+        code = cli_make_parents(stems->call->command, stems->directory);
     if (code == EXIT_DONE)
         code = make_directory(stems);
     if (code == EXIT_DONE)

@@ -71,6 +71,8 @@ void cli_stems_describe(const cli_outputs *o, const tlnmf_record *model, json_t 
         json_array_append_new(files, cli_text(stem_path(o, i, path)));
     json_object_set_new(summary, "sound", sound_json(o->stems));
     json_object_set_new(summary, "separation", separation_json(model));
+    bool own = o->stems->model_path == NULL; /* else the verdict is on another recording */
+    json_object_set_new(summary, "verdict", own ? cli_verdict_json(model) : json_null());
     json_object_set_new(summary, "stems", files);
     json_object_set_new(summary, "gain", json_real(o->gain));
     json_object_set_new(summary, "clipped", json_integer((json_int_t)o->clipped));
@@ -99,6 +101,18 @@ static void print_transform(const tlnmf_record *model)
            (long long)shifts, plural(shifts, "s"));
 }
 
+/* The components, or how many dictionaries are blended. */
+static void print_members(const tlnmf_record *model)
+{
+    int64_t each = tlnmf_get_integer(model, "per_source"), shape[TLNMF_MAX_RANK] = {0};
+    tlnmf_get_array(model, "members", NULL, shape);
+    if (each > 0)
+        printf("  components    %lld a source\n", (long long)each);
+    else if (shape[0] > 1)
+        printf("  blended       %lld dictionaries, this transform's with the largest weight\n",
+               (long long)shape[0]);
+}
+
 void cli_stems_print(const cli_outputs *o, const tlnmf_record *model)
 {
     const tlnmf_record *sound = tlnmf_sound_record(o->stems->sound);
@@ -109,7 +123,7 @@ void cli_stems_print(const cli_outputs *o, const tlnmf_record *model)
     printf(": %.3g s, %lld channel%s, %.0f Hz\n", tlnmf_get_real(sound, "length") / rate,
            (long long)o->channels, plural(o->channels, "s"), rate);
     print_transform(model);
-    printf("  components    %lld a source\n", (long long)tlnmf_get_integer(model, "per_source"));
+    print_members(model);
     if (isfinite(score))
         printf("  chosen of     %lld candidates: SI-SDR %.1f dB on %lld remix%s of the recording's "
                "own parts\n",
@@ -119,6 +133,8 @@ void cli_stems_print(const cli_outputs *o, const tlnmf_record *model)
         printf("  learnt from   %lld frames\n", (long long)learnt);
     if (o->gain != 1.0)
         printf("  gain          %.4f on all stems, so that none is clipped\n", o->gain);
+    if (o->stems->model_path == NULL)
+        cli_verdict_print(model, cli_stem_values.labels != NULL);
     for (int64_t i = 0; i < o->count; i++) {
         char path[CLI_PATH];
         fputs(i == 0 ? "  stems         " : "                ", stdout);

@@ -22,8 +22,9 @@ typedef struct cli_stems {
     tlnmf_sound *sound;            /* with its labels, if there are any */
     tlnmf_settings *settings;      /* of task "stems": the call's */
     const char *directory, *format;
-    bool created; /* the directory was made here: it goes if nothing came of it */
-    int stage;    /* descriptor of the staging folder, negative: there is none */
+    char own_directory[CLI_PATH]; /* where the directory's name is made from the sound's */
+    bool created;                 /* the directory was made here: it goes if nothing came of it */
+    int stage;                    /* descriptor of the staging folder, negative: there is none */
     char staging[CLI_PATH];
     tlnmf_io_reservation *reserved[CLI_RESERVED]; /* disk space for the outputs */
     int reserved_count;
@@ -108,5 +109,25 @@ int cli_outputs_fail(const cli_outputs *o, tlnmf_error error);
 /* Adds the sound, the separation and the stems to `summary`. */
 void cli_stems_describe(const cli_outputs *o, const tlnmf_record *model, json_t *summary);
 void cli_stems_print(const cli_outputs *o, const tlnmf_record *model);
+
+/* ---- the verdict (verdict.c) ----------------------------------------------------------------- */
+
+json_t *cli_verdict_json(const tlnmf_record *model);
+/* `guided`: there were labels. */
+void cli_verdict_print(const tlnmf_record *model, bool guided);
+
+/* ---- names (names.c) ------------------------------------------------------------------------- */
+
+/* Whether the text holds {name}. */
+bool cli_is_pattern(const char *text);
+/* The pattern with the name of the file (no folder, no extension) for every {name}; NULL with a
+ * message where that is too long. */
+const char *cli_fill_pattern(const cli_command *command, const char *pattern, const char *path,
+                             char out[CLI_PATH]);
+/* Makes the folders above a path. */
+int cli_make_parents(const cli_command *command, const char *path);
+/* For a sound that cannot be read: the line that converts it, if its name says that it is of a
+ * format of others. */
+void cli_hint_format(const cli_command *command, const char *path);
 
 #endif

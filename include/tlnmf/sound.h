@@ -124,7 +124,9 @@ TLNMF_API tlnmf_error tlnmf_activations(tlnmf_ctx *ctx, const tlnmf_record *mode
  * `scores` holds sdr, sir, sar, si_sdr with the shape {sources, channels + 1}, whose last column is
  * for all channels together; match {sources}, the estimate of each reference; state {sources,
  * channels + 1}: 0 scored, 1 silent reference, 2 silent estimate (NaN scores); and the means
- * mean_sdr, mean_sir, mean_sar, mean_si_sdr. */
+ * mean_sdr, mean_sir, mean_sar, mean_si_sdr. With `images` sdr, sir and sar are those of images,
+ * and isr is not NaN; with `framewise` frame_sdr {windows, sources} and its like are the scores of
+ * windows, all channels together, and median_sdr {sources} and its like their medians. */
 TLNMF_API tlnmf_error tlnmf_score(tlnmf_ctx *ctx, const double *reference, const double *estimate,
                                   const int64_t shape[3], const tlnmf_settings *settings,
                                   tlnmf_record **scores);

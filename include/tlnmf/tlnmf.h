@@ -364,6 +364,10 @@ TLNMF_API tlnmf_error tlnmf_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data,
 TLNMF_API tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data,
                                    const tlnmf_settings *settings, double *bytes);
 
+/* The GPU that the option device would use. `device` holds available (1 or 0); if 1: name, memory
+ * and memory_free, in bytes; if 0: reason. */
+TLNMF_API tlnmf_error tlnmf_device(tlnmf_ctx *ctx, tlnmf_record **device);
+
 /* ---- transforms and atoms -------------------------------------------------------------------- */
 
 /* The matrix of a fixed transform, M x M: "dct", "dft" (real: cosine and sine rows in pairs) or

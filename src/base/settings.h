@@ -34,6 +34,12 @@ typedef enum tl_precision {
     TL_PRECISION_MIXED = 1 /* matrix products in single precision, at the end in double */
 } tl_precision;
 
+typedef enum tl_where {
+    TL_DEVICE_CPU = 0,
+    TL_DEVICE_GPU = 1,
+    TL_DEVICE_AUTO = 2 /* the GPU if it is there, large enough, and faster */
+} tl_where;
+
 typedef enum tl_transform {
     TL_TRANSFORM_AUTO = 0, /* random to learn from, DCT-II to keep fixed (method nmf) */
     TL_TRANSFORM_RANDOM = 1,
@@ -63,6 +69,11 @@ typedef enum tl_basis {
     TL_BASIS_STFT = 3 /* the DFT with one power for cosine and sine */
 } tl_basis;
 
+typedef enum tl_unlabelled_policy {
+    TL_UNLABELLED_ANY = 0,
+    TL_UNLABELLED_SILENT = 1
+} tl_unlabelled_policy;
+
 /* Each task reads the fields of its options; src/options.def explains them. */
 typedef struct tlnmf_settings {
     int32_t task; /* a tl_task */
@@ -72,7 +83,7 @@ typedef struct tlnmf_settings {
     double eps, eps_rel, gamma, tol, grad_tol, max_seconds;
     int32_t method, solver, transform, stream;
     int32_t exchange, certify, continuation, trace;
-    int32_t precision, newton, whiten;
+    int32_t precision, newton, whiten, device;
     int32_t keep_X, keep_V;
     /* frames, separate */
     int64_t frame, hop, shifts;
@@ -81,10 +92,11 @@ typedef struct tlnmf_settings {
     /* separate, stems */
     int64_t per_source, learn_frames, iterations;
     double release, learn_below;
-    int32_t basis, components, residual, keep_H;
+    int32_t basis, components, residual, keep_H, unlabelled;
     /* score */
     int64_t filter;
-    int32_t permute;
+    int32_t permute, images;
+    int64_t framewise, framewise_hop;
     /* gcm */
     int64_t gcm_S, gcm_M, gcm_N, gcm_K;
     uint64_t seed_truth, seed_data;

@@ -1,9 +1,14 @@
 /* What all engines have in common. */
-#include "engine/engine.h"
+#include "engine/device.h"
 
 const tl_engine_ops *tl_engine_of(const tl_settings *opt)
 {
     bool mixed = opt != NULL && opt->precision == TL_PRECISION_MIXED;
+    char why[TL_DEVICE_TEXT];
+    const tl_device_library *library =
+        opt != NULL && opt->device == TL_DEVICE_GPU ? tl_device_load(why) : NULL;
+    if (library != NULL)
+        return mixed ? library->mixed : library->engine;
     return mixed ? &tl_engine_mixed : &tl_engine_cpu;
 }
 

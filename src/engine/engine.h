@@ -80,6 +80,7 @@ typedef struct tl_cg {
 /* The operations of an engine. */
 struct tl_engine_ops {
     const char *name;
+    int at_once; /* starts that should run at a time; 0: one for each thread */
 
     tlnmf_error (*create)(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out);
     size_t (*bytes)(const tl_engine_spec *spec); /* bytes that create() will allocate */
@@ -147,8 +148,8 @@ extern const tl_engine_ops tl_engine_cpu;   /* double precision */
 extern const tl_engine_ops tl_engine_mixed; /* products and sweeps in single, where asked to */
 extern const tl_engine_ops tl_engine_naive; /* plain loops, for tests and benchmarks alone */
 
-/* The engine that settings ask for; NULL: that of calls without settings. Nothing else above this
- * seam names an engine. */
+/* The engine that settings ask for (device.h has seen to it that it is there); NULL: that of calls
+ * without settings. Nothing else above this seam names an engine. */
 const tl_engine_ops *tl_engine_of(const tl_settings *opt);
 
 /* The fault of an engine as error and message; TLNMF_OK if it has none. `what` was running. */

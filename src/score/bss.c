@@ -8,7 +8,8 @@
 typedef struct evaluation {
     const tl_score_signals *in;
     int64_t n;
-    bss_signal *reference, *estimate; /* one channel of each */
+    bss_signal *reference, *estimate; /* one channel of each, or n x channels with images */
+    bool images;
     double *reference_scale, *estimate_scale;
     bool *reference_silent, *estimate_silent; /* n x (channels + 1), the last: all channels */
     bss_energies *energies;                   /* (channels + 1) x n x n: estimate, reference */
@@ -39,8 +40,8 @@ static tlnmf_error create(tlnmf_ctx *ctx, const tl_score_signals *in, evaluation
 {
     int64_t n = in->sources, channels = in->channels;
     *ev = (evaluation){.in = in, .n = n};
-    tl_slot table[] = {TL_SLOT(ev->reference, n),
-                       TL_SLOT(ev->estimate, n),
+    tl_slot table[] = {TL_SLOT(ev->reference, n * channels),
+                       TL_SLOT(ev->estimate, n * channels),
                        TL_SLOT(ev->reference_scale, n),
                        TL_SLOT(ev->estimate_scale, n),
                        TL_SLOT(ev->reference_silent, n * (channels + 1)),
@@ -57,31 +58,43 @@ static tlnmf_error create(tlnmf_ctx *ctx, const tl_score_signals *in, evaluation
     return TLNMF_OK;
 }
 
-static void select_channel(evaluation *ev, int c)
+/* Channels c .. c+count-1 of all sources. */
+static void select_channels(evaluation *ev, int c, int count)
 {
     int64_t stride = ev->in->channels;
-    for (int64_t i = 0; i < ev->n; i++) {
-        ev->reference[i] = (bss_signal){ev->in->reference[i] + c, stride, ev->reference_scale[i]};
-        ev->estimate[i] = (bss_signal){ev->in->estimate[i] + c, stride, ev->estimate_scale[i]};
+    for (int64_t i = 0; i < ev->n * count; i++) {
+        int64_t source = i / count, at = c + i % count;
+        ev->reference[i] =
+            (bss_signal){ev->in->reference[source] + at, stride, ev->reference_scale[source]};
+        ev->estimate[i] =
+            (bss_signal){ev->in->estimate[source] + at, stride, ev->estimate_scale[source]};
     }
+}
+
+static void add_energies(const bss_energies *x, bss_energies *sum)
+{
+    sum->target += x->target;
+    sum->projection += x->projection;
+    sum->interference += x->interference;
+    sum->artifacts += x->artifacts;
+    sum->rest += x->rest;
+    sum->image += x->image;
+    sum->spatial += x->spatial;
+    sum->distortion += x->distortion;
 }
 
 /* Fills ev->energies: those of each channel, then their sums over all channels. */
 static tlnmf_error measure(tlnmf_ctx *ctx, evaluation *ev, int64_t filter)
 {
     int64_t n = ev->n, channels = ev->in->channels, pairs = n * n;
-    for (int c = 0; c < channels; c++) {
-        select_channel(ev, c);
-        bss_energies *here = ev->energies + c * pairs, *sum = ev->energies + channels * pairs;
-        TRY(bss_project(ctx, n, ev->in->frames, filter, ev->reference, ev->estimate, here));
-        for (int64_t i = 0; i < pairs; i++) {
-            sum[i].target += here[i].target;
-            sum[i].projection += here[i].projection;
-            sum[i].interference += here[i].interference;
-            sum[i].artifacts += here[i].artifacts;
-            sum[i].rest += here[i].rest;
-        }
+    int together = ev->images ? ev->in->channels : 1; /* channels that are projected at a time */
+    bss_problem problem = {n, together, ev->in->frames, filter, ev->reference, ev->estimate};
+    for (int c = 0; c < channels; c += together) {
+        select_channels(ev, c, together);
+        TRY(bss_project(ctx, &problem, ev->energies + c * pairs));
     }
+    for (int64_t i = 0; i < channels * pairs; i++)
+        add_energies(&ev->energies[i], &ev->energies[channels * pairs + i % pairs]);
     return TLNMF_OK;
 }
 
@@ -132,7 +145,7 @@ static double si_sdr_of(const evaluation *ev, int64_t r, int64_t e, int first, i
 static tl_score score_of(const evaluation *ev, int64_t r, int64_t e, int c)
 {
     int channels = ev->in->channels;
-    tl_score score = {TL_SCORED, NAN, NAN, NAN, NAN};
+    tl_score score = {TL_SCORED, NAN, NAN, NAN, NAN, NAN};
     if (ev->reference_silent[r * (channels + 1) + c])
         score.state = TL_SILENT_REFERENCE;
     else if (ev->estimate_silent[e * (channels + 1) + c])
@@ -140,17 +153,19 @@ static tl_score score_of(const evaluation *ev, int64_t r, int64_t e, int c)
     if (score.state != TL_SCORED)
         return score;
     const bss_energies *x = ev->energies + (c * ev->n + e) * ev->n + r;
-    score.sdr = tl_decibels(x->target, x->rest);
+    score.sdr = ev->images ? tl_decibels(x->image, x->distortion) : tl_decibels(x->target, x->rest);
+    if (ev->images)
+        score.isr = tl_decibels(x->image, x->spatial);
     score.sir = count_sounding(ev, c) > 1 ? tl_decibels(x->target, x->interference) : INFINITY;
     score.sar = tl_decibels(x->projection, x->artifacts);
     score.si_sdr = c < channels ? si_sdr_of(ev, r, e, c, c + 1) : si_sdr_of(ev, r, e, 0, channels);
     return score;
 }
 
-tlnmf_error tl_score_evaluate(tlnmf_ctx *ctx, const tl_score_signals *separation, int64_t filter,
-                              bool permuted, int64_t *match, tl_score *scores)
+tlnmf_error tl_score_evaluate(tlnmf_ctx *ctx, const tl_score_signals *separation,
+                              const tl_score_rules *rules, int64_t *match, tl_score *scores)
 {
-    int64_t n = separation->sources;
+    int64_t n = separation->sources, filter = rules->filter;
     int channels = separation->channels;
     if (n < 1 || separation->frames < 1 || channels < 1)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "%lld sources of %lld frames and %d channels",
@@ -158,13 +173,14 @@ tlnmf_error tl_score_evaluate(tlnmf_ctx *ctx, const tl_score_signals *separation
     if (filter < 1 || filter > TL_SCORE_FILTER_MAX)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "filter = %lld is outside [1, %d]", (long long)filter,
                        TL_SCORE_FILTER_MAX);
-    TRY(tl_check_size(ctx, "sources x filter", n * filter));
+    TRY(tl_check_size(ctx, "sources x filter", n * filter * (rules->images ? channels : 1)));
     evaluation ev;
     TRY(create(ctx, separation, &ev));
+    ev.images = rules->images;
     for (int64_t r = 0; r < n; r++)
         match[r] = r;
     tlnmf_error error = measure(ctx, &ev, filter);
-    if (error == TLNMF_OK && permuted)
+    if (error == TLNMF_OK && rules->permute)
         error = permute(ctx, &ev, match);
     if (error == TLNMF_OK)
         for (int64_t r = 0; r < n; r++)
@@ -176,7 +192,7 @@ tlnmf_error tl_score_evaluate(tlnmf_ctx *ctx, const tl_score_signals *separation
 
 tl_score tl_score_mean(int64_t count, int64_t stride, const tl_score *scores)
 {
-    tl_score mean = {TL_SCORED, 0.0, 0.0, 0.0, 0.0};
+    tl_score mean = {TL_SCORED, 0.0, 0.0, 0.0, 0.0, 0.0};
     double scored = 0.0;
     for (int64_t i = 0; i < count; i++) {
         const tl_score *s = &scores[i * stride];
@@ -186,11 +202,13 @@ tl_score tl_score_mean(int64_t count, int64_t stride, const tl_score *scores)
         mean.sir += s->sir;
         mean.sar += s->sar;
         mean.si_sdr += s->si_sdr;
+        mean.isr += s->isr;
         scored += 1.0;
     }
     mean.sdr /= scored;
     mean.sir /= scored;
     mean.sar /= scored;
     mean.si_sdr /= scored;
+    mean.isr /= scored;
     return mean;
 }

@@ -11,7 +11,8 @@
 #include <math.h>
 
 typedef struct projector {
-    int64_t n, frames, taps; /* n sources of `frames` samples */
+    int64_t n, frames, taps; /* n signals of `frames` samples */
+    int64_t sources, group;  /* n = sources x group */
     int64_t size, bins;      /* length of the Fourier transforms; size / 2 + 1 bins */
     const bss_signal *reference, *estimate;
     tl_fft fft;
@@ -24,10 +25,11 @@ typedef struct projector {
     double *norm;         /* n: references are scaled to energy 1 */
     double *gram;         /* n taps x n taps: of all references, then of one */
     double *all; /* estimate x reference x taps: filters of the projections P e on all references */
-    double *single;            /* reference x estimate x taps: filters of P_r e, on one reference */
-    tl_complex *all_filter;    /* n x n x bins, estimate x reference: the spectra of `all` */
-    tl_complex *single_filter; /* the same of `single` */
-    tl_complex *filtered;      /* bins: references times filters */
+    double
+        *single; /* source x estimate x group x taps: filters of P_r e, on one source's signals */
+    tl_complex *all_filter;      /* n x n x bins, estimate x reference: the spectra of `all` */
+    tl_complex *single_filter;   /* the same of `single` */
+    tl_complex *filtered;        /* bins: references times filters */
     double *projection, *target; /* size: a block of P e and of P_r e */
     void *memory;
 } projector;
@@ -159,7 +161,21 @@ static void fill_side(const projector *p, int64_t e, int64_t r, double *side)
         side[i] = inverse_norm(p, r) * re[i];
 }
 
-/* The filters of all estimates on all references together, then on each alone. */
+/* The filters of all estimates on the signals of source j. */
+static tlnmf_error solve_source(tlnmf_ctx *ctx, projector *p, int64_t j)
+{
+    int64_t n = p->n, taps = p->taps, group = p->group, width = group * taps;
+    for (int64_t r = 0; r < group; r++)
+        for (int64_t q = 0; q < group; q++)
+            fill_block(p, j * group + r, j * group + q, width,
+                       p->gram + r * taps * width + q * taps);
+    for (int64_t e = 0; e < n; e++)
+        for (int64_t r = 0; r < group; r++)
+            fill_side(p, e, j * group + r, p->single + ((j * n + e) * group + r) * taps);
+    return tl_solve_semidefinite(ctx, width, p->gram, n, p->single + j * n * width);
+}
+
+/* The filters of all estimates on all references together, then on those of each source alone. */
 static tlnmf_error solve(tlnmf_ctx *ctx, projector *p)
 {
     int64_t n = p->n, taps = p->taps;
@@ -170,12 +186,8 @@ static tlnmf_error solve(tlnmf_ctx *ctx, projector *p)
         for (int64_t r = 0; r < n; r++)
             fill_side(p, e, r, p->all + (e * n + r) * taps);
     TRY(tl_solve_semidefinite(ctx, n * taps, p->gram, n, p->all));
-    for (int64_t r = 0; r < n; r++) {
-        fill_block(p, r, r, taps, p->gram);
-        for (int64_t e = 0; e < n; e++)
-            fill_side(p, e, r, p->single + (r * n + e) * taps);
-        TRY(tl_solve_semidefinite(ctx, taps, p->gram, n, p->single + r * n * taps));
-    }
+    for (int64_t j = 0; j < p->sources; j++)
+        TRY(solve_source(ctx, p, j));
     return TLNMF_OK;
 }
 
@@ -194,25 +206,32 @@ static void make_filters(projector *p)
             int64_t i = e * n + r;
             double scale = inverse_norm(p, r);
             transform_filter(p, p->all + i * taps, scale, p->all_filter + i * bins);
-            transform_filter(p, p->single + (r * n + e) * taps, scale, p->single_filter + i * bins);
+            const double *single =
+                p->single + ((r / p->group * n + e) * p->group + r % p->group) * taps;
+            transform_filter(p, single, scale, p->single_filter + i * bins);
         }
 }
 
 /* Adds the energies of one block. Its projection and target are valid from sample taps - 1 on. */
-static void add_energies(const projector *p, const bss_signal *estimate, int64_t first,
-                         bss_energies *sum)
+static void add_energies(const projector *p, const bss_signal *estimate,
+                         const bss_signal *reference, int64_t first, bss_energies *sum)
 {
+    double scale = estimate->scale / reference->scale; /* images are compared at the same scale */
     for (int64_t i = p->taps - 1; i < p->size; i++) {
         int64_t t = first + i;
         if (t >= p->frames + p->taps - 1)
             break;
         double e = t < p->frames ? bss_sample(estimate, t) : 0.0;
+        double image = t < p->frames ? scale * bss_sample(reference, t) : 0.0;
         double projection = p->projection[i], target = p->target[i];
         sum->target += target * target;
         sum->projection += projection * projection;
         sum->interference += (projection - target) * (projection - target);
         sum->artifacts += (e - projection) * (e - projection);
         sum->rest += (e - target) * (e - target);
+        sum->image += image * image;
+        sum->spatial += (target - image) * (target - image);
+        sum->distortion += (e - image) * (e - image);
     }
 }
 
@@ -236,23 +255,25 @@ static void filter_and_add(projector *p, bss_energies *energies)
             transform_block(p, &p->reference[r], first, p->size, p->spectrum + r * bins);
         for (int64_t e = 0; e < n; e++) {
             filter_block(p, p->all_filter + e * n * bins, 0, n, p->projection);
-            for (int64_t r = 0; r < n; r++) {
-                filter_block(p, p->single_filter + e * n * bins, r, 1, p->target);
-                add_energies(p, &p->estimate[e], first, &energies[e * n + r]);
+            int64_t source = e / p->group, c = e % p->group;
+            for (int64_t j = 0; j < p->sources; j++) {
+                filter_block(p, p->single_filter + e * n * bins, j * p->group, p->group, p->target);
+                add_energies(p, &p->estimate[e], &p->reference[j * p->group + c], first,
+                             &energies[(c * p->sources + source) * p->sources + j]);
             }
         }
     }
 }
 
-tlnmf_error bss_project(tlnmf_ctx *ctx, int64_t sources, int64_t frames, int64_t filter,
-                        const bss_signal *reference, const bss_signal *estimate,
-                        bss_energies *energies)
+tlnmf_error bss_project(tlnmf_ctx *ctx, const bss_problem *problem, bss_energies *energies)
 {
-    projector p = {.n = sources,
-                   .frames = frames,
-                   .taps = filter,
-                   .reference = reference,
-                   .estimate = estimate};
+    projector p = {.n = problem->sources * problem->group,
+                   .sources = problem->sources,
+                   .group = problem->group,
+                   .frames = problem->frames,
+                   .taps = problem->filter,
+                   .reference = problem->reference,
+                   .estimate = problem->estimate};
     TRY(create(ctx, &p));
     correlate(&p);
     tlnmf_error error = solve(ctx, &p);

@@ -15,10 +15,11 @@ typedef enum tl_score_state {
     TL_SILENT_ESTIMATE = 2,  /* nothing to score: the figures are NaN */
 } tl_score_state;
 
-/* In dB, docs/spec.md (S1)-(S4); infinite where a part is absent (sir of a single source). */
+/* In dB, docs/spec.md (S1)-(S5); infinite where a part is absent (sir of a single source). */
 typedef struct tl_score {
     tl_score_state state;
     double sdr, sir, sar, si_sdr;
+    double isr; /* of images; else NaN */
 } tl_score;
 
 /* `sources` references and as many estimates, all of the same length and channels. */
@@ -30,13 +31,28 @@ typedef struct tl_score_signals {
 
 enum { TL_SCORE_FILTER = 512, TL_SCORE_FILTER_MAX = 4096 };
 
-/* SDR, SIR, SAR of BSS Eval 3 with distortion filters of `filter` taps, and SI-SDR.
+/* How to score. */
+typedef struct tl_score_rules {
+    int64_t filter; /* taps of the distortion filters */
+    bool permute, images;
+} tl_score_rules;
+
+/* SDR, SIR, SAR of BSS Eval 3, and SI-SDR; with `images` SDR, ISR, SIR and SAR of its images: every
+ * channel is projected on all channels of the references, and level and channel count.
  * match[r] is the estimate of reference r: r itself, or with `permute` that of the assignment with
  * the largest mean SIR (SDR, if only one reference is not silent). scores[r * (channels + 1) + c]
  * is that of channel c, and for c = channels that of all channels together: energies are summed
  * before ratios are taken. */
-tlnmf_error tl_score_evaluate(tlnmf_ctx *ctx, const tl_score_signals *separation, int64_t filter,
-                              bool permute, int64_t *match, tl_score *scores);
+tlnmf_error tl_score_evaluate(tlnmf_ctx *ctx, const tl_score_signals *separation,
+                              const tl_score_rules *rules, int64_t *match, tl_score *scores);
+
+/* Windows of `window` samples, a new one every `hop`: how many fit, at least 1. */
+int64_t tl_score_windows(int64_t frames, int64_t window, int64_t hop);
+/* The scores of each window, all channels together: scores[w * sources + r], with the estimates in
+ * the order of `match`. */
+tlnmf_error tl_score_framewise(tlnmf_ctx *ctx, const tl_score_signals *separation,
+                               const tl_score_rules *rules, const int64_t *match, int64_t window,
+                               int64_t hop, tl_score *scores);
 
 /* The mean of the scored ones among rows 0, stride, 2 stride, ..; NaN if there is none. */
 tl_score tl_score_mean(int64_t count, int64_t stride, const tl_score *scores);

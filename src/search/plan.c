@@ -1,6 +1,7 @@
 /* The plan of a fit, and its memory. */
 #include "search/plan.h"
 #include "base/rng.h"
+#include "engine/device.h"
 #include "search/hop.h"
 
 /* Threads inside a matrix product pay from about 2 ms on. Below, they cost more than they gain, on
@@ -23,19 +24,24 @@ tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goa
 {
     int threads = tl_thread_count(opt->threads);
     bool learns = goal == TL_GOAL_TL || goal == TL_GOAL_AUTO || opt->exchange;
-    tl_plan plan = {.goal = goal,
-                    .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k,
-                    .P = opt->starts,
-                    .engine = tl_engine_of(opt)};
+    tl_plan plan = {.goal = goal, .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k, .P = opt->starts};
     plan.hops = learns ? tl_hop_count(opt, data, plan.K) : 0;
     plan.trace_capacity = opt->trace ? trace_rows(opt, goal) : 0;
-    /* One start at a time where frames are shared out: all machines must work on the same. */
-    plan.workers =
-        data->sums != NULL ? 1 : (int)tl_min(threads, opt->exchange ? 2 * plan.P : plan.P);
+    plan.shared = data->sums != NULL;
     plan.blas_threads =
-        (opt->starts == 1 || data->sums != NULL) && product_flops(data) >= WORTH_THREADS ? threads
-                                                                                         : 1;
+        (opt->starts == 1 || plan.shared) && product_flops(data) >= WORTH_THREADS ? threads : 1;
+    tl_plan_engine(&plan, opt, NULL);
     return plan;
+}
+
+void tl_plan_engine(tl_plan *plan, const tl_settings *opt, const tl_engine_ops *engine_or_null)
+{
+    int64_t starts = opt->exchange ? 2 * plan->P : plan->P;
+    plan->engine = engine_or_null != NULL ? engine_or_null : tl_engine_of(opt);
+    int at_once = plan->engine->at_once;
+    plan->workers = (int)tl_min(at_once > 0 ? at_once : tl_thread_count(opt->threads), starts);
+    if (plan->shared) /* all machines must work on the same start */
+        plan->workers = 1;
 }
 
 tl_engine_spec tl_plan_spec(const tl_plan *plan, const tl_settings *opt, const tl_model *model)
@@ -44,6 +50,14 @@ tl_engine_spec tl_plan_spec(const tl_plan *plan, const tl_settings *opt, const t
     if (opt->solver == TL_ALGORITHM_FAST)
         spec.moves = plan->goal == TL_GOAL_NMF ? TL_W | TL_H : TL_ALL;
     return spec;
+}
+
+tlnmf_error tl_plan_device(tlnmf_ctx *ctx, const tlnmf_data *data, tl_goal goal, tl_settings *opt)
+{
+    tl_plan plan = {.goal = goal, .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k};
+    const tl_model model = {.data = data, .K = plan.K};
+    tl_engine_spec spec = tl_plan_spec(&plan, opt, &model);
+    return tl_device_choose(ctx, &spec, opt);
 }
 
 double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_settings *opt,

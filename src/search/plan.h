@@ -10,6 +10,7 @@ typedef struct tl_plan {
     int64_t K, P;           /* rank (0: L alone); number of random starts */
     int64_t hops;           /* hops per start */
     int64_t trace_capacity; /* largest number of rows of a trace; 0: no trace */
+    bool shared;            /* frames are shared out over machines */
     int workers;            /* starts that run at the same time */
     int blas_threads;       /* threads in a matrix product, if one start runs alone */
     const tl_engine_ops *engine;
@@ -17,8 +18,14 @@ typedef struct tl_plan {
 
 tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goal);
 
+/* Chooses plan.engine and how many starts run at a time on it; NULL: the engine of the settings. */
+void tl_plan_engine(tl_plan *plan, const tl_settings *opt, const tl_engine_ops *engine_or_null);
+
 /* What the engine of a start is created for. */
 tl_engine_spec tl_plan_spec(const tl_plan *plan, const tl_settings *opt, const tl_model *model);
+
+/* Decides what a fit with device gpu or auto runs on: see tl_device_choose(). */
+tlnmf_error tl_plan_device(tlnmf_ctx *ctx, const tlnmf_data *data, tl_goal goal, tl_settings *opt);
 
 /* Upper bound on the bytes that tl_search holds at any time. */
 double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_settings *opt,

@@ -40,7 +40,7 @@ tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tln
                       .solver = tl_solver_of(opt),
                       .starts = {.hooks = ctx->hooks}};
     if (task->engine != NULL)
-        pool->plan.engine = task->engine;
+        tl_plan_engine(&pool->plan, opt, task->engine);
     pool->model =
         (tl_model){.data = data, .K = pool->plan.K, .eps = task->eps, .gamma = opt->gamma};
     tl_monitor_init(&pool->monitor, opt, task->callback, task->user,

@@ -2,6 +2,7 @@
 #include "base/record.h"
 #include "separate/model.h"
 #include "separate/study.h"
+#include "separate/unlabelled.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -105,37 +106,71 @@ static tlnmf_error look_blindly(tlnmf_ctx *ctx, const tlnmf_sound *sound, tl_sep
     return TLNMF_OK;
 }
 
+/* What one call of tlnmf_separate works with. */
+typedef struct lesson {
+    const tlnmf_sound *sound;
+    const tl_settings *settings;
+    tl_separate_options opt;
+    tl_unlabelled found; /* labels, and what they leave open */
+    tl_look look;
+    char reason[256];
+    double power;
+    tl_blend *blend;
+} lesson;
+
+/* The labels with what they leave open, or what can be said without any. */
+static tlnmf_error listen(tlnmf_ctx *ctx, lesson *l)
+{
+    const tlnmf_sound *sound = l->sound;
+    bool silent = l->settings->unlabelled == TL_UNLABELLED_SILENT;
+    if (sound->sources == 0)
+        return look_blindly(ctx, sound, &l->opt, &l->look, l->reason, sizeof l->reason);
+    tl_schedule schedule = {sound->span, sound->span_count, l->opt.release, sound->sources};
+    TRY(tl_unlabelled_find(ctx, &sound->sound, &schedule, sound->rate, &l->found));
+    tl_unlabelled_warn(ctx, &l->found, sound->rate, silent);
+    if (silent)
+        l->found.count = sound->span_count; /* the labels come first */
+    return TLNMF_OK;
+}
+
+static tlnmf_error learn(tlnmf_ctx *ctx, lesson *l)
+{
+    tl_reporter reporter;
+    TRY(tl_reporter_create(ctx, &reporter));
+    tl_watch watch = {tl_reporter_callback(&reporter), &reporter, false};
+    tlnmf_error error = listen(ctx, l);
+    if (error == TLNMF_OK)
+        error = tl_blend_learn(ctx, &l->sound->sound, l->found.spans, l->found.count, &l->opt,
+                               &watch, &l->blend);
+    tl_reporter_free(&reporter);
+    if (error == TLNMF_OK && l->sound->sources == 0)
+        tl_verdict_expect_blind(l->opt.sources, &l->blend->verdict);
+    return error;
+}
+
+static tlnmf_error put_lesson(tlnmf_ctx *ctx, const lesson *l, tlnmf_record *model)
+{
+    TRY(tl_blend_to_record(ctx, l->blend, l->sound, l->power, model));
+    TRY(tlnmf_set_real(ctx, model, "unlabelled_seconds", l->found.samples / l->sound->rate));
+    TRY(tlnmf_set_real(ctx, model, "unlabelled_energy", l->found.energy));
+    return tlnmf_set_text(ctx, model, "reason", l->reason);
+}
+
 tlnmf_error tlnmf_separate(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_settings *settings,
                            tlnmf_record **model)
 {
-    tl_separate_options opt;
-    tl_blend *blend = NULL;
-    tl_reporter reporter;
-    double power;
+    lesson l = {.sound = sound, .settings = settings, .reason = "the labels name them"};
     TL_NEED(ctx, model);
     *model = NULL;
-    TRY(prepare(ctx, sound, settings, &opt));
-    TRY(tlnmf_sound_power(ctx, sound, &power));
-    TRY(tl_reporter_create(ctx, &reporter));
-    tl_watch watch = {tl_reporter_callback(&reporter), &reporter, false};
-    bool blind = sound->sources == 0;
-    char reason[256] = "the labels name them";
-    tl_look look;
-    tlnmf_error error =
-        blind ? look_blindly(ctx, sound, &opt, &look, reason, sizeof reason) : TLNMF_OK;
-    if (error == TLNMF_OK)
-        error = tl_blend_learn(ctx, &sound->sound, sound->span, sound->span_count, &opt, &watch,
-                               &blend);
-    tl_reporter_free(&reporter);
-    if (error == TLNMF_OK && blind)
-        tl_verdict_expect_blind(opt.sources, &blend->verdict);
+    TRY(prepare(ctx, sound, settings, &l.opt));
+    TRY(tlnmf_sound_power(ctx, sound, &l.power));
+    tlnmf_error error = learn(ctx, &l);
     if (error == TLNMF_OK)
         error = tlnmf_record_create(ctx, model);
     if (error == TLNMF_OK)
-        error = tl_record_keep_if(tl_blend_to_record(ctx, blend, sound, power, *model), model);
-    if (error == TLNMF_OK)
-        error = tl_record_keep_if(tlnmf_set_text(ctx, *model, "reason", reason), model);
-    tl_blend_free(blend);
+        error = tl_record_keep_if(put_lesson(ctx, &l, *model), model);
+    tl_blend_free(l.blend);
+    tl_unlabelled_free(&l.found);
     return tl_sound_explain(ctx, sound, error);
 }
 
@@ -149,12 +184,14 @@ typedef struct job {
     tl_blend *blend;
     bool same;     /* the sound is the one that the model was learnt from */
     tl_span *span; /* the sound's labels with the model's numbers of the sources */
+    tl_unlabelled found;
     void *block;
 } job;
 
 static void job_free(tlnmf_ctx *ctx, job *j)
 {
     tl_blend_free(j->blend);
+    tl_unlabelled_free(&j->found);
     tl_release(&ctx->hooks, j->block);
 }
 
@@ -275,14 +312,29 @@ tlnmf_error tlnmf_stems_plan(tlnmf_ctx *ctx, const tlnmf_record *model, const tl
     return error;
 }
 
+/* The labels that the run goes by. */
+static tlnmf_error open_unlabelled(tlnmf_ctx *ctx, job *j)
+{
+    const tlnmf_sound *sound = j->sound;
+    bool silent = j->settings->unlabelled == TL_UNLABELLED_SILENT;
+    if (sound->span_count == 0)
+        return TLNMF_OK;
+    tl_schedule schedule = {j->span, sound->span_count,
+                            to_samples(j->settings->release, sound->rate), j->blend->info.sources};
+    TRY(tl_unlabelled_find(ctx, &sound->sound, &schedule, sound->rate, &j->found));
+    if (!j->same) /* else learning has said so */
+        tl_unlabelled_warn(ctx, &j->found, sound->rate, silent);
+    if (silent)
+        j->found.count = sound->span_count;
+    return TLNMF_OK;
+}
+
 static tlnmf_error run_job(tlnmf_ctx *ctx, job *j, tlnmf_write write, void *user,
                            tlnmf_record *report)
 {
     const tl_settings *s = j->settings;
     int64_t N = tl_frames_count(&j->blend->member[0]->info.frames, j->sound->sound.length);
-    tl_separate_run run = {.spans = j->sound->span_count > 0 ? j->span : NULL,
-                           .span_count = j->sound->span_count,
-                           .release = to_samples(s->release, j->sound->rate),
+    tl_separate_run run = {.release = to_samples(s->release, j->sound->rate),
                            .eps = s->eps,
                            .components = s->components,
                            .residual = s->residual,
@@ -296,6 +348,9 @@ static tlnmf_error run_job(tlnmf_ctx *ctx, job *j, tlnmf_write write, void *user
     if (!(run.eps > 0.0))
         run.eps = eps;
     run.notes = j->same;
+    TRY(open_unlabelled(ctx, j));
+    run.spans = j->found.spans;
+    run.span_count = j->found.count;
     if (s->keep_H)
         TRY(tl_record_new_array(ctx, report, "H", 2, (int64_t[]){j->blend->member[0]->K, N},
                                 &run.H));

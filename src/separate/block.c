@@ -55,6 +55,7 @@ void tl_block_free(tl_block *block)
 {
     if (block->dft.memory != NULL)
         tl_dft_plan_free(&block->dft);
+    tl_ranges_free(&block->ranges);
     tl_release(&block->hooks, block->memory);
     block->memory = NULL;
 }
@@ -189,21 +190,55 @@ static double floor_share(const tl_block *block, const tl_part *part, int64_t n)
     return all > 0.0 ? own / all : part->floor_share;
 }
 
-/* Fills the mask. Returns whether it has anything but zeros. */
-static bool make_mask(tl_block *block, const tl_part *part)
+/* W H + a eps of a part, in `out`, 0 in rows that are barred. Returns whether there is anything but
+ * zeros. */
+static bool model_part(tl_block *block, const tl_part *part, double *out)
 {
     int64_t rows = block->rows, K = block->K, count = block->count;
     bool any = pick_rows(block, part);
-    tl_gemm(TL_PLAIN, TL_PLAIN, rows, count, K, 1.0, block->W, K, block->H_part, count, 0.0,
-            block->mask, count);
+    tl_gemm(TL_PLAIN, TL_PLAIN, rows, count, K, 1.0, block->W, K, block->H_part, count, 0.0, out,
+            count);
     for (int64_t n = 0; n < count; n++) {
         double floor = block->eps * floor_share(block, part, n);
         any = any || floor > 0.0;
         for (int64_t m = 0; m < rows; m++)
-            block->mask[m * count + n] =
-                (block->mask[m * count + n] + floor) / block->Vhat[m * count + n];
+            out[m * count + n] += floor;
     }
+    uint64_t bits =
+        part->component >= 0 ? (uint64_t)1 << block->owner[part->component] : part->sources;
+    for (int64_t i = 0; block->ranges.memory != NULL && i < rows * count; i++)
+        if (block->ranges.barred[i] & bits)
+            out[i] = 0.0;
     return any;
+}
+
+/* Fills the mask. Returns whether it has anything but zeros. */
+static bool make_mask(tl_block *block, const tl_part *part)
+{
+    bool any = model_part(block, part, block->mask);
+    for (int64_t i = 0; i < block->rows * block->count; i++)
+        block->mask[i] /= block->Vhat[i];
+    return any;
+}
+
+/* Vhat becomes the sum of what the sources may have; where that is nothing, it stays. The residual
+ * keeps the floor. */
+void tl_block_bar(tl_block *block)
+{
+    int64_t cells = block->rows * block->count, sources = 0;
+    for (int64_t k = 0; k < block->K; k++)
+        sources = tl_max(sources, block->owner[k] + 1);
+    double *sum = block->factors.A; /* scratch of the updates, which are done: rows x count */
+    memset(sum, 0, (size_t)cells * sizeof *sum);
+    for (int64_t r = 0; r < sources; r++) {
+        tl_part part = {.sources = (uint64_t)1 << r, .component = -1};
+        model_part(block, &part, block->mask);
+        for (int64_t i = 0; i < cells; i++)
+            sum[i] += block->mask[i];
+    }
+    for (int64_t i = 0; i < cells; i++)
+        if (block->ranges.barred[i] != 0 && sum[i] > 0.0)
+            block->Vhat[i] = sum[i];
 }
 
 bool tl_block_part(tl_block *block, const tl_part *part)

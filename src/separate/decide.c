@@ -14,6 +14,10 @@ static const double PIECE = 0.5, LONG = 0.75, HEARD = 0.3, MISFIT = 0.1, GAIN = 
  * becomes less than BETTER of what it was. UPDATES of H for each, and SWEEPS through all pieces. */
 static const double SOME = 0.05, BETTER = 0.55;
 enum { NEAR = 9, CHOICES = 4, UPDATES = 20, SWEEPS = 2 };
+/* A source whose columns resemble each other by more than ALIKE (mean cosine of the amplitudes) has
+ * played one note in its solos. Then its name is taken for that of a note, which is not transposed:
+ * transposed, it would be the note of another source. */
+static const double ALIKE = 0.6;
 
 /* A piece of a label that is considered; `shifts` has a bit for each that is proposed. */
 typedef struct piece {
@@ -25,6 +29,7 @@ typedef struct piece {
 typedef struct hearing {
     const tl_study *s;
     const tl_dictionary *d, *near, *wide; /* near: with shifts of up to NEAR; wide: with all */
+    bool single[TL_SOURCES_MAX];          /* the source has played one note alone */
     double *before, *after; /* N: misfit with the solos' columns, and with all transpositions */
     bool *sounding;         /* N: mixed, and not nearly silent */
     piece *piece;
@@ -36,6 +41,36 @@ typedef struct hearing {
     tl_factors factors;
     void *memory;
 } hearing;
+
+/* ---- sources that are notes ------------------------------------------------------------------ */
+
+/* The cosine of the amplitudes of two columns. */
+static double cosine(const tl_dictionary *d, int64_t a, int64_t b)
+{
+    double ab = 0.0, aa = 0.0, bb = 0.0;
+    for (int64_t m = 0; m < d->rows; m++) {
+        double x = d->W[m * d->K + a], y = d->W[m * d->K + b];
+        ab += sqrt(x * y);
+        aa += x;
+        bb += y;
+    }
+    return ab / sqrt(aa * bb);
+}
+
+static void find_single(hearing *h)
+{
+    const tl_dictionary *d = h->d;
+    for (int64_t r = 0; r < h->s->opt->sources; r++) {
+        double sum = 0.0, count = 0.0;
+        for (int64_t a = 0; a < d->K; a++)
+            for (int64_t b = 0; b < a; b++)
+                if (d->owner[a] == r && d->owner[b] == r) {
+                    sum += cosine(d, a, b);
+                    count += 1.0;
+                }
+        h->single[r] = count > 0.0 && sum > ALIKE * count;
+    }
+}
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
@@ -112,7 +147,7 @@ static void propose(hearing *h, tl_note note)
         return;
     h->time += length;
     h->heard += length;
-    if (!((double)sum.solo < HEARD * (double)sum.own))
+    if (h->single[note.source] || !((double)sum.solo < HEARD * (double)sum.own))
         return;
     double before = sum.before / (double)sum.sounding, after = sum.after / (double)sum.sounding;
     if (!(before > MISFIT && after < GAIN * before))
@@ -133,6 +168,11 @@ static int64_t pieces_of(const tl_study *s, tl_span span)
     return seconds > LONG ? (int64_t)ceil(seconds / PIECE) : 1;
 }
 
+static bool is_same(const tl_span *a, const tl_span *b)
+{
+    return a->start == b->start && a->end == b->end && a->source == b->source;
+}
+
 static void propose_all(hearing *h)
 {
     const tl_schedule *schedule = &h->s->scene->schedule;
@@ -141,7 +181,7 @@ static void propose_all(hearing *h)
         int64_t count = pieces_of(h->s, span), length = span.end - span.start;
         bool again = false; /* the same label a second time: a chord */
         for (int64_t j = 0; j < i; j++)
-            again = again || memcmp(&schedule->spans[j], &span, sizeof span) == 0;
+            again = again || is_same(&schedule->spans[j], &span);
         for (int64_t p = 0; !again && h->s->alone[span.source] && p < count; p++)
             propose(h, (tl_note){.source = span.source,
                                  .start = span.start + length * p / count,
@@ -254,7 +294,7 @@ static void settle(hearing *h)
 {
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
         bool changed = false;
-        for (int64_t q = 0; q < h->pieces; q++)
+        for (int64_t q = 0; q < h->pieces && !tl_watch_poll(h->s->watch, TL_STAGE_NMF); q++)
             changed = settle_piece(h, &h->piece[q]) || changed;
         if (!changed)
             break;
@@ -310,6 +350,7 @@ static tlnmf_error hear(hearing *h, tl_notes *notes)
     TRY(tl_dictionary_misfit(h->s, h->d, h->before));
     TRY(tl_dictionary_misfit(h->s, h->near, h->after));
     find_sounding(h, scratch);
+    find_single(h);
     propose_all(h);
     settle(h);
     return fill_notes(h, notes);

@@ -47,7 +47,7 @@ static tlnmf_error update(const tl_study *s, int updates, bool only_free, tl_dic
     tl_factors_slots(&f, d->rows, d->N, d->K, d->K, table);
     f.eps = s->eps;
     TRY(TL_ARENA(s->ctx, "the updates", table, &memory));
-    for (int i = 0; i < updates; i++)
+    for (int i = 0; i < updates && !tl_watch_poll(s->watch, TL_STAGE_NMF); i++)
         tl_factors_update(&f, s->V, only_free ? d->free : NULL, d->W, d->H);
     tl_release(&s->ctx->hooks, memory);
     return TLNMF_OK;
@@ -208,7 +208,7 @@ static void learn_solos(const solos *o)
         for (int64_t n = 0; n < count; n++)
             o->H[k * count + n] = (s->power[o->frame[n]] + s->eps) / (double)K;
     }
-    for (int i = 0; i < ON_SOLOS; i++)
+    for (int i = 0; i < ON_SOLOS && !tl_watch_poll(s->watch, TL_STAGE_NMF); i++)
         tl_factors_update(&o->factors, o->V, NULL, o->W, o->H);
     for (int64_t i = 0; i < o->rows * K; i++)
         o->W[i] = (1.0 - FLOOR) * o->W[i] + FLOOR / (double)o->rows;

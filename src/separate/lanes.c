@@ -72,6 +72,9 @@ static tlnmf_error create_lanes(tl_lanes *l, const tl_separator *const *separato
         TRY(tl_block_create_for(l->ctx, separator[i], &lane->framing, l->sound->channels,
                                 &lane->block));
         lane->block.eps *= eps_scale;
+        if (tl_schedule_has_ranges(&l->guide.schedule))
+            TRY(tl_ranges_create(l->ctx, lane->block.rows, lane->block.capacity,
+                                 &lane->block.ranges));
         place(l, lane);
         hop = tl_max(hop, f->hop);
         reach = tl_max(reach, f->M + 2 * f->hop);
@@ -153,6 +156,10 @@ static void do_block(const tl_lanes *l, tl_lane *lane, int64_t count)
     tl_guide_fill(&l->guide, lane->separator, count, lane->number, lane->may_sound);
     tl_block_analyse(block, block->rows);
     tl_block_fit(block, lane->may_sound);
+    if (block->ranges.memory != NULL) {
+        tl_ranges_fill(&block->ranges, &l->guide.schedule, &lane->framing.f, count, lane->number);
+        tl_block_bar(block);
+    }
     keep_H(lane, lane->n);
     for (int64_t o = 0; !l->silent && o + 1 < l->outputs; o++) {
         tl_part part = part_of(l, o);

@@ -335,8 +335,9 @@ static void fill_member(const tl_separator_info *info, const arrays *a, tl_separ
         s->gate[k] = a->columns[2 * k + 1] >= 0.0 ? (int64_t)a->columns[2 * k + 1] : -1;
     }
     for (int64_t i = 0; i < a->opens; i++)
-        s->open[i] = (tl_span){(int64_t)a->notes[3 * i + 1], (int64_t)a->notes[3 * i + 2],
-                               (int64_t)a->notes[3 * i]};
+        s->open[i] = (tl_span){.start = (int64_t)a->notes[3 * i + 1],
+                               .end = (int64_t)a->notes[3 * i + 2],
+                               .source = (int64_t)a->notes[3 * i]};
     s->info.band = a->band;
 }
 

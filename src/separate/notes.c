@@ -98,7 +98,7 @@ static tlnmf_error fit_mixed(const tl_study *s, int updates, tl_dictionary *d)
             H[k * N + n] = d->H[k * s->N + i];
         n++;
     }
-    for (int i = 0; i < updates; i++)
+    for (int i = 0; i < updates && !tl_watch_poll(s->watch, TL_STAGE_NMF); i++)
         tl_factors_update_H(&f, V, d->W, H);
     for (int64_t i = 0, n = 0; i < s->N; i++)
         if (s->mixed[i]) {
@@ -189,7 +189,8 @@ tlnmf_error tl_study_separator(const tl_study *s, const tl_dictionary *d, const 
     }
     for (int64_t i = 0; notes != NULL && i < shape.opens; i++) {
         tl_note note = notes->note[i];
-        (*out)->open[i] = (tl_span){note.start, note.end, gate_number(note.source, note.shift)};
+        (*out)->open[i] = (tl_span){
+            .start = note.start, .end = note.end, .source = gate_number(note.source, note.shift)};
     }
     (*out)->info = (tl_separator_info){.frames = s->frames,
                                        .sources = s->opt->sources,

@@ -57,7 +57,9 @@ static tlnmf_error enter(pool *p, kind what, tl_separator *model)
 {
     candidate *c = &p->candidate[p->count++];
     *c = (candidate){.model = model, .kind = what};
-    TRY(tl_remix_judge(p->ctx, &p->remix, model, &c->score));
+    c->score = NAN;
+    if (!p->watch->stopped) /* what was cut short is not judged */
+        TRY(tl_remix_judge(p->ctx, &p->remix, model, &c->score));
     tl_log(p->ctx, TLNMF_LOG_INFO,
            "STFT, %s window, frames of %lld, %s, %lld columns: %.2f dB on remixes",
            tl_window_name((tl_window)model->info.frames.window), (long long)model->M,
@@ -104,6 +106,12 @@ static tlnmf_error try_solos(pool *p, const tl_study *s, int64_t hidden)
     return error;
 }
 
+/* Stopped, and there is something to return. */
+static bool is_over(const pool *p)
+{
+    return p->count > 0 && p->watch->stopped;
+}
+
 static tlnmf_error try_study(pool *p, const tl_study *s)
 {
     bool any = false, all = true;
@@ -111,9 +119,9 @@ static tlnmf_error try_study(pool *p, const tl_study *s)
         any = any || s->alone[r];
         all = all && s->alone[r];
     }
-    for (int i = 0; any && i < (all ? 1 : 2); i++)
+    for (int i = 0; any && i < (all ? 1 : 2) && !is_over(p); i++)
         TRY(try_solos(p, s, HIDDEN[i]));
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2 && !is_over(p); i++)
         TRY(try_flat(p, s, any ? FLAT[i] : FLAT_BLIND[i]));
     return TLNMF_OK;
 }
@@ -133,7 +141,7 @@ static tlnmf_error create_scene(pool *p, int length)
 static void choose(pool *p, double weight[CANDIDATES])
 {
     double best = -INFINITY, most = -INFINITY, sum = 0.0;
-    bool dictionaries = false, judged = p->remix.count > 0;
+    bool dictionaries = false, judged = p->remix.count > 0 && !p->watch->stopped;
     for (int64_t i = 0; i < p->count; i++)
         if (is_dictionary(&p->candidate[i])) {
             dictionaries = true;
@@ -228,12 +236,13 @@ static tlnmf_error try_all(void *self)
     p->planned = (int64_t)3 * p->reps;
     TRY(tl_remix_create(p->ctx, p->sound, &p->schedule, (int64_t)(SHORTEST * rate),
                         (int64_t)(LONGEST * rate), &p->remix));
-    for (int i = 0; i < p->reps && !(p->count > 0 && p->watch->stopped); i++) {
+    for (int i = 0; i < p->reps && !is_over(p); i++) {
         const representation *rep = &p->rep[i];
         tl_study study;
         if (p->scene[rep->length].memory == NULL)
             TRY(create_scene(p, rep->length));
         TRY(tl_study_create(p->ctx, &p->scene[rep->length], p->opt, rep->window, &study));
+        study.watch = p->watch;
         tlnmf_error error = try_study(p, &study);
         tl_study_free(&study);
         TRY(error);
@@ -241,10 +250,15 @@ static tlnmf_error try_all(void *self)
     tl_slot table[] = {TL_SLOT(p->blend, 1)};
     void *memory;
     TRY(TL_ARENA(p->ctx, "the blend", table, &memory));
-    TRY(listen(p));
+    if (!p->watch->stopped)
+        TRY(listen(p));
     choose(p, weight);
     fill_blend(p, weight);
-    tl_verdict_expect(p->opt->sources, p->blend->info.score, &p->blend->verdict);
+    tl_verdict *verdict = &p->blend->verdict;
+    if (p->watch->stopped)
+        tl_verdict_unknown(p->opt->sources, verdict);
+    else
+        tl_verdict_expect(p->opt->sources, p->blend->info.score, verdict);
     return TLNMF_OK;
 }
 

@@ -68,6 +68,9 @@ int tl_watch_relay(const tl_progress *progress, void *watch);
 /* Reports that `done` of `planned` are done; C is NaN where there is none. */
 void tl_watch_report(tl_watch *watch, tl_stage stage, int64_t done, int64_t planned, double C);
 
+/* Asks from inside the work whether to stop; NULL: nobody can say so. */
+bool tl_watch_poll(tl_watch *watch_or_null, tl_stage stage);
+
 /* How many threads that asks for (0: all). */
 int tl_separate_threads(int64_t threads);
 /* work(job) on this thread, with so many threads for BLAS and OpenMP (0: all). The caller's own
@@ -100,6 +103,28 @@ typedef struct tl_schedule {
 tlnmf_error tl_schedule_check(tlnmf_ctx *ctx, const tl_schedule *schedule);
 /* The sources, one bit each, that may sound in frame n at any of its shifts. */
 uint64_t tl_schedule_active(const tl_schedule *schedule, const tl_frames *layout, int64_t n);
+
+/* ---- labels with frequencies (ranges.c) -------------------------------------------------------
+ */
+
+/* Which sources may not have which rows of a block of frames. */
+typedef struct tl_ranges {
+    int64_t rows;
+    uint64_t *barred; /* rows x frames, one bit a source */
+    tl_hooks hooks;
+    void *memory; /* NULL: no label has frequencies */
+} tl_ranges;
+
+bool tl_schedule_has_ranges(const tl_schedule *schedule);
+/* For blocks of up to `capacity` frames. */
+tlnmf_error tl_ranges_create(tlnmf_ctx *ctx, int64_t rows, int64_t capacity, tl_ranges *ranges);
+void tl_ranges_free(tl_ranges *ranges);
+/* Of frames n[0] .. n[count-1]. */
+void tl_ranges_fill(const tl_ranges *ranges, const tl_schedule *schedule, const tl_frames *f,
+                    int64_t count, const int64_t *n);
+
+/* ---- the frames to learn from (scene.c) -------------------------------------------------------
+ */
 
 /* The frames to learn from, with their samples. */
 typedef struct tl_scene {
@@ -156,7 +181,8 @@ typedef struct tl_block {
     const double *Phi, *W; /* M x M or NULL for the DFT without a matrix; rows x K */
     const int64_t *owner;  /* K: the source of each column */
     double eps;
-    bool paired;    /* cosine and sine rows of the DFT share their power: (25) */
+    bool paired; /* cosine and sine rows of the DFT share their power: (25) */
+    tl_ranges ranges;
     double *Y, *X;  /* M x (count per_frame): frames and their coefficients Phi Y */
     double *V;      /* rows x count */
     double *H;      /* K x count */
@@ -187,6 +213,8 @@ void tl_block_analyse(tl_block *block, int64_t rows);
 /* H with Phi and W as they are, (7), from a start in which the columns that may sound in a frame
  * share its power; then Vhat. may_sound is K x count. */
 void tl_block_fit(tl_block *block, const bool *may_sound);
+/* Takes the rows that block->ranges bars away from the sources: call it after the fit. */
+void tl_block_bar(tl_block *block);
 
 /* The components that make up an output, and what the output gets of the floor: (23). */
 typedef struct tl_part {

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <strings.h>
 
 /* ---- the object ------------------------------------------------------------------------------ */
 
@@ -165,6 +166,11 @@ static tlnmf_error find_source(tlnmf_ctx *ctx, tlnmf_sound *sound, const char *n
     for (*source = 0; *source < sound->sources; ++*source)
         if (strcmp(sound->name[*source], name) == 0)
             return TLNMF_OK;
+    for (int64_t k = 0; k < sound->sources; k++)
+        if (strcasecmp(sound->name[k], name) == 0)
+            tl_log(ctx, TLNMF_LOG_WARNING,
+                   "\"%s\" and \"%s\" differ in case alone, and are two sources", sound->name[k],
+                   name);
     if (sound->sources == TL_SOURCES_MAX)
         return tl_fail(ctx, TLNMF_ERR_DATA, "more than %d sources are named", TL_SOURCES_MAX);
     size_t size = strlen(name) + 1;
@@ -200,28 +206,50 @@ static int64_t to_sample(const tlnmf_sound *sound, double seconds)
     return t >= (double)sound->sound.length ? sound->sound.length : (int64_t)t;
 }
 
-tlnmf_error tlnmf_sound_add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const char *name,
-                                  double start, double end)
+/* One label as it was given: seconds and Hz; high = 0: all frequencies. */
+typedef struct given {
+    const char *name;
+    double start, end, low, high;
+} given;
+
+static tlnmf_error add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const given *g)
 {
     const double tolerance = 0.05; /* seconds: editors round the end of a recording */
     char trimmed[TL_LABEL];
     int64_t source;
+    if (trim(g->name, trimmed)[0] == '\0')
+        return tl_fail(ctx, TLNMF_ERR_DATA, "the label at %g s has no name: which source is it?",
+                       g->start);
+    if (!(g->start >= 0.0 && g->end >= g->start && g->end <= 1e12))
+        return tl_fail(ctx, TLNMF_ERR_DATA, "the label \"%s\" lasts from %g to %g s", trimmed,
+                       g->start, g->end);
+    if (!(g->low >= 0.0 && g->high >= g->low))
+        return tl_fail(ctx, TLNMF_ERR_DATA, "the label \"%s\" reaches from %g to %g Hz", trimmed,
+                       g->low, g->high);
+    TRY(find_source(ctx, sound, trimmed, &source));
+    double length = (double)sound->sound.length / sound->rate;
+    if (g->end > length + tolerance)
+        tl_log(ctx, TLNMF_LOG_WARNING, "the label \"%s\" ends at %g s, the sound at %g s", trimmed,
+               g->end, length);
+    else if (g->end == g->start)
+        tl_log(ctx, TLNMF_LOG_WARNING,
+               "the label \"%s\" at %g s is a point, and says nothing of how long it sounds",
+               trimmed, g->start);
+    tl_span span = {.start = to_sample(sound, g->start),
+                    .end = to_sample(sound, g->end),
+                    .source = source,
+                    .low = g->low / sound->rate,
+                    .high = g->high / sound->rate};
+    return span.end > span.start ? add_span(ctx, sound, span) : TLNMF_OK;
+}
+
+tlnmf_error tlnmf_sound_add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const char *name,
+                                  double start, double end)
+{
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, sound);
     TL_NEED(ctx, name);
-    if (trim(name, trimmed)[0] == '\0')
-        return tl_fail(ctx, TLNMF_ERR_DATA, "the label at %g s has no name: which source is it?",
-                       start);
-    if (!(start >= 0.0 && end >= start && end <= 1e12))
-        return tl_fail(ctx, TLNMF_ERR_DATA, "the label \"%s\" lasts from %g to %g s", trimmed,
-                       start, end);
-    TRY(find_source(ctx, sound, trimmed, &source));
-    double length = (double)sound->sound.length / sound->rate;
-    if (end > length + tolerance)
-        tl_log(ctx, TLNMF_LOG_WARNING, "the label \"%s\" ends at %g s, the sound at %g s", trimmed,
-               end, length);
-    tl_span span = {to_sample(sound, start), to_sample(sound, end), source};
-    return span.end > span.start ? add_span(ctx, sound, span) : TLNMF_OK;
+    return add_label(ctx, sound, &(given){.name = name, .start = start, .end = end});
 }
 
 static tlnmf_error check_heard(tlnmf_ctx *ctx, const tlnmf_sound *sound)
@@ -242,8 +270,7 @@ static tlnmf_error check_heard(tlnmf_ctx *ctx, const tlnmf_sound *sound)
 tlnmf_error tlnmf_sound_add_labels(tlnmf_ctx *ctx, tlnmf_sound *sound, const tlnmf_record *track)
 {
     int64_t shape[TLNMF_MAX_RANK];
-    const double *start, *end;
-    const char *name;
+    const double *start, *end, *low, *high; /* frequencies may be missing */
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, sound);
     TL_NEED(ctx, track);
@@ -253,12 +280,18 @@ tlnmf_error tlnmf_sound_add_labels(tlnmf_ctx *ctx, tlnmf_sound *sound, const tln
     if (start == NULL || end == NULL)
         return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "the label track has no %s",
                        start == NULL ? "start" : "end");
+    TRY(tl_record_expect(ctx, track, "the label track", "low", 1, shape, &low));
+    TRY(tl_record_expect(ctx, track, "the label track", "high", 1, shape, &high));
     for (int64_t i = 0; i < shape[0]; i++) {
-        name = tlnmf_get_text_at(track, "name", (size_t)i);
-        if (name == NULL)
+        given g = {.name = tlnmf_get_text_at(track, "name", (size_t)i),
+                   .start = start[i],
+                   .end = end[i],
+                   .low = low != NULL && high != NULL ? low[i] : 0.0,
+                   .high = low != NULL && high != NULL ? high[i] : 0.0};
+        if (g.name == NULL)
             return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "the label track has no name number %lld",
                            (long long)i);
-        TRY(tlnmf_sound_add_label(ctx, sound, name, start[i], end[i]));
+        TRY(add_label(ctx, sound, &g));
     }
     return check_heard(ctx, sound);
 }

@@ -11,6 +11,7 @@
 typedef struct tl_study {
     tlnmf_ctx *ctx;
     const tl_separate_options *opt;
+    tl_watch *watch; /* asked between updates; NULL: nobody */
     const tl_scene *scene;
     tl_frames frames; /* with the window of this study */
     int64_t rows, N;  /* N: frames that are learnt from */
@@ -101,6 +102,8 @@ tlnmf_error tl_study_separator(const tl_study *study, const tl_dictionary *d, co
 tlnmf_error tl_verdict_listen(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedule *schedule,
                               const tl_separate_options *opt, const tl_separator *const *member,
                               int64_t members, tl_verdict *verdict);
+/* Nothing is known: a run that was stopped. */
+void tl_verdict_unknown(int64_t sources, tl_verdict *verdict);
 /* The SI-SDR to expect, from these and the score on remixes (NaN: there are none). */
 void tl_verdict_expect(int64_t sources, double score, tl_verdict *verdict);
 /* The same of a blind separation: little. */

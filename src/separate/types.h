@@ -15,6 +15,7 @@ typedef struct tl_sound {
 /* Source number `source` sounds from sample `start` to before sample `end`. */
 typedef struct tl_span {
     int64_t start, end, source;
+    double low, high; /* frequencies that it holds, as parts of the rate; high = 0: all of them */
 } tl_span;
 
 enum { TL_SOURCES_MAX = 64, TL_PER_SOURCE_MAX = 16 };

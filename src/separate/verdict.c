@@ -185,6 +185,14 @@ void tl_verdict_expect(int64_t sources, double score, tl_verdict *v)
     }
 }
 
+void tl_verdict_unknown(int64_t sources, tl_verdict *v)
+{
+    v->coverage = NAN;
+    for (int64_t r = 0; r < sources; r++)
+        v->agreement[r] = v->share[r] = v->overlap[r] = v->expected[r] = v->low[r] = v->high[r] =
+            NAN;
+}
+
 /* Blind separation of phrases is poor, and nothing that is known here tells good results from bad
  * ones: the range is that of random duets and trios (docs/separation.md). */
 static const double BLIND = -1.0, BLIND_LOW = -6.0, BLIND_HIGH = 8.0;

@@ -25,6 +25,16 @@ void tl_watch_report(tl_watch *watch, tl_stage stage, int64_t done, int64_t plan
                    watch);
 }
 
+bool tl_watch_poll(tl_watch *watch, tl_stage stage)
+{
+    if (watch == NULL || watch->stopped)
+        return watch != NULL;
+    return tl_watch_relay(
+               &(tl_progress){
+                   .stage = stage, .starts = 1, .C = NAN, .L = NAN, .I = NAN, .step = NAN},
+               watch) != 0;
+}
+
 int tl_separate_threads(int64_t threads)
 {
     return tl_thread_count(threads);

@@ -137,7 +137,8 @@ static bool read_labels(const char *path, io_error *err)
 
 static bool write_labels(const char *path, io_error *err)
 {
-    io_label label[] = {{0, 1, "one"}, {1, 2, "two"}};
+    io_label label[] = {{.start = 0, .end = 1, .name = "one"},
+                        {.start = 1, .end = 2, .name = "two"}};
     io_labels labels = {2, label};
 
     return io_labels_write(path, &labels, err);

@@ -226,7 +226,10 @@ static int write_stem(int64_t stem, int64_t first, int64_t count, const double *
 static bool separate(meter *m, const double *x, const void *settings)
 {
     (void)settings;
-    static const tl_span spans[] = {{0, 200, 0}, {200, 400, 1}, {400, 600, 0}, {400, 600, 1}};
+    static const tl_span spans[] = {{.start = 0, .end = 200, .source = 0},
+                                    {.start = 200, .end = 400, .source = 1},
+                                    {.start = 400, .end = 600, .source = 0},
+                                    {.start = 400, .end = 600, .source = 1}};
     tlnmf_ctx *ctx;
     if (tlnmf_ctx_create_with(metered_allocate, metered_release, m, &ctx) != TLNMF_OK)
         return false;

@@ -32,6 +32,7 @@ linalg:   base tables
 data:     base tables linalg
 model:    base tables linalg data
 engine:   base tables linalg data model
+cuda:     base tables linalg data model engine
 solve:    base tables linalg data model engine
 search:   base tables linalg data model engine solve
 measure:  base tables linalg data model engine solve search

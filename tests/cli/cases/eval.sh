@@ -51,6 +51,25 @@ stereo-a.wav  stereo-x.wav     20.00      inf    20.00    20.00
   channel 1                    20.00      inf    20.00    20.00' "" \
     tlnmf eval --ref stereo-a.wav --est stereo-x.wav --filter 1
 
+# Images: level counts; x is a, half of it is an image at half the level
+wav half.wav 8000 1 .5 .05 .005 0
+expect 0 'reference  estimate       SDR      SIR      SAR   SI-SDR      ISR  (dB)
+a.wav      half.wav      5.98      inf    19.96    19.96     6.02' "" \
+    tlnmf eval --images --filter 1 --ref a.wav --est half.wav
+
+# Window by window: two windows of two samples; a is silent in the second
+wav p.wav 8000 1 1 0 0 1
+wav q.wav 8000 1 1 .1 .01 1
+expect 0 'reference  estimate              SDR      SIR      SAR   SI-SDR  (dB)
+p.wav      q.wav               22.97      inf    22.97    22.97
+  median of 2 windows          30.00      inf    30.00    30.00' "" \
+    tlnmf eval --filter 1 --framewise 2 --framewise-hop 2 --ref p.wav --est q.wav
+expect 0 ... "" tlnmf eval --filter 1 --framewise 0.25ms --framewise-hop 2 --ref a.wav --est x.wav --json
+check "a window that cannot be scored" [ "$(sed -n '/"framewise"/,/]/p' "$out" | tr -d ' \n')" = \
+    '"framewise":{"sdr":[20.0,null],' ]
+usage eval "framewise = soon is neither a number of samples nor a time such as 1s" \
+    --ref a.wav --est x.wav --framewise soon
+
 # Standard input
 expect 0 "$table" "" bash -c 'tlnmf eval --filter 1 --ref a.wav b.wav --est x.wav - <y.wav |
     sed "s/-    /y.wav/"'

@@ -8,7 +8,7 @@ static void the_table_describes_itself(void **state)
     (void)state;
     static const char kinds[] =
         "model applied evaluation start data progress atoms separation stems activations labels "
-        "sound scores sample member shared";
+        "sound scores sample member shared device";
     size_t count = tlnmf_result_count();
     assert_true(count > 60);
     for (size_t i = 0; i < count; i++) {
@@ -30,6 +30,24 @@ static void the_table_describes_itself(void **state)
     assert_null(tlnmf_result_shape(count));
     assert_null(tlnmf_result_where(count));
     assert_null(tlnmf_result_help(SIZE_MAX));
+}
+
+/* With a GPU or without. */
+static void a_device_is_in_the_table(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_record *device;
+    assert_int_equal(tlnmf_device(ctx, NULL), TLNMF_ERR_ARGUMENT);
+    assert_ok(ctx, tlnmf_device(ctx, &device));
+    expect_in_table(device, "device", "", (symbols){0});
+    bool available = tlnmf_get_integer(device, "available") == 1;
+    assert_int_equal(tlnmf_get_text(device, "name") != NULL, available);
+    assert_int_equal(tlnmf_get_text(device, "reason") == NULL, available);
+    assert_int_equal(tlnmf_get_real(device, "memory_free") <= tlnmf_get_real(device, "memory"),
+                     available);
+    tlnmf_record_free(device);
+    tlnmf_ctx_free(ctx);
 }
 
 /* ---- fits ------------------------------------------------------------------------------------ */
@@ -200,12 +218,12 @@ static void scores_are_in_the_table(void **state)
     tl_rng_seed(&rng, TL_STREAM_OWN, 3, 0);
     double *reference = new_normals(&rng, SOURCES * SAMPLES * CHANNELS),
            *estimate = new_normals(&rng, SOURCES * SAMPLES * CHANNELS);
-    tlnmf_settings *settings = new_settings(ctx, "score", "filter=4");
+    tlnmf_settings *settings = new_settings(ctx, "score", "filter=4 framewise=100");
     tlnmf_record *scores;
     assert_ok(ctx, tlnmf_score(ctx, reference, estimate, (int64_t[]){SOURCES, SAMPLES, CHANNELS},
                                settings, &scores));
     expect_in_table(scores, "scores", "",
-                    (symbols){2, {{"sources", SOURCES}, {"channels", CHANNELS}}});
+                    (symbols){3, {{"sources", SOURCES}, {"channels", CHANNELS}, {"windows", 5}}});
     expect_all_held("scores", (const tlnmf_record *const *)&scores, 1, "");
     tlnmf_record_free(scores);
     tlnmf_settings_free(settings);
@@ -220,6 +238,7 @@ int main(void)
         cmocka_unit_test(the_table_describes_itself),
         cmocka_unit_test(models_are_in_the_table),
         cmocka_unit_test(models_know_their_options),
+        cmocka_unit_test(a_device_is_in_the_table),
         cmocka_unit_test(what_surrounds_a_fit_is_in_the_table),
         cmocka_unit_test(samples_are_in_the_table),
         cmocka_unit_test(separations_are_in_the_table),

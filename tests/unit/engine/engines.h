@@ -4,7 +4,7 @@
 
 #include "support.h"
 
-#include "engine/engine.h"
+#include "engine/device.h"
 
 /* Data of a shape, with a silent frame and a repeated one where there are frames enough, and a
  * point on them. */
@@ -59,6 +59,20 @@ static inline tl_engine *new_engine(const problem *p, const tl_engine_ops *ops, 
     assert_ptr_equal(e->ops, ops);
     tl_engine_load(e, p->Phi, p->K > 0 ? p->W : NULL, p->K > 0 ? p->H : NULL);
     return e;
+}
+
+/* The GPU's engine, or NULL, with a line that says why. */
+static inline const tl_engine_ops *gpu_engine(void)
+{
+    char why[TL_DEVICE_TEXT];
+    tl_device device;
+    const tl_device_library *library = tl_device_load(why);
+    if (library == NULL || !library->find(&device, why)) {
+        print_message("gpu: SKIPPED: %s\n", why);
+        return NULL;
+    }
+    print_message("gpu: %s, %.1f GB\n", device.name, 1e-9 * device.memory);
+    return library->engine;
 }
 
 static inline void free_engine(tl_engine *e)

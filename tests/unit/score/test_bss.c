@@ -77,7 +77,8 @@ static tlnmf_error evaluate(tlnmf_ctx *ctx, const problem *p, int64_t filter, bo
         estimate[i] = p->estimate[i];
     }
     tl_score_signals in = {p->n, p->frames, p->channels, reference, estimate};
-    return tl_score_evaluate(ctx, &in, filter, permute, match, scores);
+    const tl_score_rules rules = {filter, permute, false};
+    return tl_score_evaluate(ctx, &in, &rules, match, scores);
 }
 
 static void same_score(const tl_score *got, const double want[4])
@@ -141,6 +142,63 @@ static void scores_are_the_definitions(void **state)
         }
         free_problem(&p);
     }
+    tlnmf_ctx_free(ctx);
+}
+
+/* Images: projections on all channels of the references, and the level counts. */
+static void images_are_the_definitions(void **state)
+{
+    static const double want[2][4] = {
+        {4.7758235983003, 5.6610007517329, 15.2947674166957, 25.2496063354807},
+        {3.9730152246500, 5.6279978629690, 11.8398838623202, 25.1501915069033}};
+    static const uint64_t seeds[] = {1, 7};
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    problem p = new_problem(2, 60, 2, seeds);
+    int64_t match[2];
+    tl_score scores[3 * 2];
+    const double *reference[] = {p.reference[0], p.reference[1]},
+                 *estimate[] = {p.estimate[0], p.estimate[1]};
+    const tl_score_signals in = {2, 60, 2, reference, estimate};
+    const tl_score_rules rules = {3, true, true};
+    assert_ok(ctx, tl_score_evaluate(ctx, &in, &rules, match, scores));
+    for (int r = 0; r < 2; r++) {
+        const tl_score *got = &scores[3 * r + 2];
+        assert_int_equal(match[r], 1 - r);
+        assert_near(got->sdr, want[r][0], 1e-9);
+        assert_near(got->isr, want[r][1], 1e-9);
+        assert_near(got->sir, want[r][2], 1e-9);
+        assert_near(got->sar, want[r][3], 1e-9);
+    }
+    free_problem(&p);
+    tlnmf_ctx_free(ctx);
+}
+
+/* Two windows of 30 samples that begin 25 apart, each scored as if it were all there is. */
+static void windows_are_scored_alone(void **state)
+{
+    static const double want[2][2][4] = {
+        {{13.9593838320087, 14.4194401199663, 24.0913230229785, 7.7422584429472},
+         {11.5662772667243, 11.8945143321489, 23.2173855474453, 7.9520903920901}},
+        {{13.9847858908336, 15.8511532500227, 18.6639243960422, 10.0411884611873},
+         {10.7280778419211, 10.9549065420941, 23.9971521705672, 7.0379287687800}}};
+    static const uint64_t seed = 1;
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    problem p = new_problem(2, 60, 1, &seed);
+    tl_score scores[2 * 2];
+    const double *reference[] = {p.reference[0], p.reference[1]},
+                 *estimate[] = {p.estimate[0], p.estimate[1]};
+    const tl_score_signals in = {2, 60, 1, reference, estimate};
+    const tl_score_rules rules = {3, true, false};
+    assert_int_equal(tl_score_windows(60, 30, 25), 2);
+    assert_int_equal(tl_score_windows(60, 60, 25), 1);
+    assert_int_equal(tl_score_windows(60, 90, 25), 1);
+    assert_ok(ctx, tl_score_framewise(ctx, &in, &rules, (const int64_t[]){1, 0}, 30, 25, scores));
+    for (int w = 0; w < 2; w++)
+        for (int r = 0; r < 2; r++)
+            same_score(&scores[2 * w + r], want[w][r]);
+    free_problem(&p);
     tlnmf_ctx_free(ctx);
 }
 
@@ -386,6 +444,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_are_the_definitions),
+        cmocka_unit_test(images_are_the_definitions),
+        cmocka_unit_test(windows_are_scored_alone),
         cmocka_unit_test(channels_and_all_of_them),
         cmocka_unit_test(a_filtered_reference_is_no_error),
         cmocka_unit_test(loudness_does_not_matter),

@@ -86,8 +86,10 @@ static inline tl_separate_options note_options(void)
     return opt;
 }
 
-static const tl_span NOTES[4] = {
-    {0, RATE, 0}, {RATE, 2 * RATE, 1}, {2 * RATE, 3 * RATE, 0}, {2 * RATE, 3 * RATE, 1}};
+static const tl_span NOTES[4] = {{.start = 0, .end = RATE, .source = 0},
+                                 {.start = RATE, .end = 2 * RATE, .source = 1},
+                                 {.start = 2 * RATE, .end = 3 * RATE, .source = 0},
+                                 {.start = 2 * RATE, .end = 3 * RATE, .source = 1}};
 
 static inline tl_separate_run blind_run(void)
 {

@@ -127,6 +127,62 @@ static void new_notes_are_found(void **state)
     free_trial(&r);
 }
 
+/* Two notes a semitone apart, each a source: the one transposed is the other, and must not be. */
+static void a_source_of_one_note_is_not_transposed(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    band *b = calloc(1, sizeof *b);
+    tlnmf_sound *sound;
+    assert_non_null(b);
+    assert_ok(ctx, tlnmf_sound_from_array(ctx, b->mix, SAMPLES, 1, SECOND, &sound));
+    for (int i = 0; i < 4; i++) {
+        double start = i < 2 ? i : 2.0, end = start + 0.9;
+        play(b->truth[i % 2], 60 + i % 2, 0, start, end);
+        assert_ok(ctx, tlnmf_sound_add_label(ctx, sound, i % 2 == 0 ? "C" : "C sharp", start, end));
+    }
+    /* in the mixture there is something that neither note explains */
+    play(b->truth[0], 67, 0, 2.0, 2.9);
+    for (int t = 0; t < SAMPLES; t++)
+        b->mix[t] = b->truth[0][t] + b->truth[1][t];
+    tlnmf_record *model = learn_band(ctx, sound, 1);
+    assert_null(tlnmf_get_array(model, "member.0.notes", NULL, NULL));
+    tlnmf_record_free(model);
+    tlnmf_sound_free(sound);
+    free(b);
+    tlnmf_ctx_free(ctx);
+}
+
+/* Says stop at its fifth call, which comes from inside the first candidate. */
+static int stop_soon(const tlnmf_record *progress, void *user)
+{
+    int *calls = user;
+    assert_true(*calls >= 5 || tlnmf_get_integer(progress, "complete") == 0);
+    return ++*calls >= 5;
+}
+
+static void learning_stops_inside_a_candidate(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    band *b = new_band();
+    tlnmf_sound *sound = labelled(ctx, b);
+    int calls = 0;
+    tlnmf_ctx_set_progress(ctx, stop_soon, &calls);
+    tlnmf_record *model = learn_band(ctx, sound, 1);
+    assert_int_equal(tlnmf_get_integer(model, "outcome_code"), TLNMF_CANCELLED);
+    assert_int_equal(tlnmf_get_integer(model, "candidates"), 1);
+    assert_true(calls <= 6); /* the candidate is reported */
+    tlnmf_ctx_set_progress(ctx, NULL, NULL);
+    run_band(ctx, model, sound, 1, b->stem[0]); /* it is a model all the same */
+    for (int t = 0; t < SAMPLES; t++)
+        assert_near(b->stem[0][t] + b->stem[1][t], b->mix[t], 1e-14);
+    tlnmf_record_free(model);
+    tlnmf_sound_free(sound);
+    free(b);
+    tlnmf_ctx_free(ctx);
+}
+
 static void threads_do_not_change_a_bit(void **state)
 {
     (void)state;
@@ -230,6 +286,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_notes_are_found),
+        cmocka_unit_test(a_source_of_one_note_is_not_transposed),
+        cmocka_unit_test(learning_stops_inside_a_candidate),
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(a_model_says_what_to_expect),
         cmocka_unit_test(a_model_without_members_is_one_member),

@@ -358,7 +358,7 @@ static void bad_input_is_refused(void **state)
     bad.sources = 60;
     bad.learn_frames = 50;
     refuse(ctx, &sound, NULL, &bad, TLNMF_ERR_DATA, "60 components cannot be told apart in 50");
-    tl_span wrong = {0, 10, 2};
+    tl_span wrong = {.start = 0, .end = 10, .source = 2};
     refuse(ctx, &sound, &wrong, &opt, TLNMF_ERR_DATA, "span 0: source 2");
     sound.length = 0;
     refuse(ctx, &sound, NULL, &opt, TLNMF_ERR_SHAPE, "sound of 0 samples");

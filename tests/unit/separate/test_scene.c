@@ -3,7 +3,10 @@
 
 static void active_sources_are_those_of_the_samples(void **state)
 {
-    static const tl_span spans[] = {{10, 30, 0}, {25, 90, 2}, {130, 131, 1}, {190, 400, 0}};
+    static const tl_span spans[] = {{.start = 10, .end = 30, .source = 0},
+                                    {.start = 25, .end = 90, .source = 2},
+                                    {.start = 130, .end = 131, .source = 1},
+                                    {.start = 190, .end = 400, .source = 0}};
     (void)state;
     tl_rng rng;
     tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);

@@ -1,0 +1,303 @@
+/* The GPU's engine: time of iterations, sweeps, updates and whole fits, beside the cpu engine.
+ * usage: gpu PART..      parts: iterations, cpu, few, starts, large, jd, huge */
+#include "base/rng.h"
+#include "engine/device.h"
+#include "search/search.h"
+#include "tlnmf/paper.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void stop(const char *why)
+{
+    fprintf(stderr, "gpu: %s\n", why);
+    exit(1);
+}
+
+static void check(tlnmf_ctx *ctx, tlnmf_error error)
+{
+    if (error != TLNMF_OK)
+        stop(tlnmf_message(ctx));
+}
+
+static double *numbers(int64_t count)
+{
+    double *x = malloc((size_t)count * sizeof *x);
+    if (x == NULL)
+        stop("no memory");
+    return x;
+}
+
+/* Frames of `rank` columns each; rows and frames of different power. */
+static tlnmf_data *new_data(int64_t M, int64_t N, int64_t rank)
+{
+    tlnmf_data *data = calloc(1, sizeof *data);
+    int64_t T = N * rank;
+    if (data == NULL)
+        stop("no memory");
+    *data = (tlnmf_data){.M = M, .N = N, .S = rank, .T = T, .one_each = rank == 1};
+    data->R = numbers(M * T);
+    data->offset = malloc((size_t)(N + 1) * sizeof *data->offset);
+    if (data->offset == NULL)
+        stop("no memory");
+    for (int64_t n = 0; n <= N; n++)
+        data->offset[n] = n * rank;
+    uint64_t state = 88172645463325252u; /* xorshift: good enough for data, and fast */
+    double power = 0.0;
+    for (int64_t m = 0; m < M; m++)
+        for (int64_t t = 0; t < T; t++) {
+            double x = 0.0;
+            for (int i = 0; i < 3; i++) {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                x += (double)(state >> 11) * 0x1p-53 - 0.5;
+            }
+            x *= exp(cos(0.01 * (double)m + 0.37 * (double)(t / rank % 11)));
+            data->R[m * T + t] = x;
+            power += x * x;
+        }
+    data->mean_power = power / ((double)M * (double)N);
+    return data;
+}
+
+static void free_data(tlnmf_data *data)
+{
+    free(data->R);
+    free(data->offset);
+    free(data);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(int count, double *x)
+{
+    qsort(x, (size_t)count, sizeof *x, by_size);
+    return x[count / 2];
+}
+
+/* ---- iterations ------------------------------------------------------------------------------ */
+
+typedef struct shape {
+    int64_t M, N, K;
+    int count; /* timed iterations */
+} shape;
+
+/* The first point: DCT, W and H of ones. */
+static tlnmf_error first_point(const tl_point *point, void *user)
+{
+    (void)user;
+    tl_dct(point->M, point->Phi);
+    for (int64_t i = 0; i < point->M * point->K; i++)
+        point->W[i] = (1.0 + 0.5 * cos((double)i)) / (double)point->M;
+    for (int64_t i = 0; i < point->K * point->N; i++)
+        point->H[i] = (double)point->M * (1.0 + 0.5 * sin((double)i)) / (double)point->K;
+    return TLNMF_OK;
+}
+
+/* One iteration of the fast solver's L-BFGS. Returns the number of steps tried. */
+static int iterate(tl_engine *e, int i, double *value)
+{
+    tl_engine_norm(e, i % 5 == 0);
+    tl_aim aim = tl_engine_aim(e, TL_LBFGS);
+    double a = aim.first, now = INFINITY;
+    int tries = 0;
+    for (; tries < 30; tries++, a *= 0.5) {
+        now = tl_engine_try(e, a);
+        if (now < *value)
+            break;
+    }
+    tl_engine_take(e, now < *value ? a : 0.0);
+    *value = fmin(now, *value);
+    return tries + 1;
+}
+
+static void time_iterations(const tl_engine_ops *ops, const char *name, const shape *s)
+{
+    enum { MOST = 100 };
+    tlnmf_ctx *ctx;
+    tl_engine *e;
+    double each[MOST] = {0.0};
+    if (tlnmf_ctx_create(&ctx) != TLNMF_OK)
+        stop("no memory");
+    tlnmf_data *data = new_data(s->M, s->N, 1);
+    const tl_model model = {.data = data, .K = s->K, .eps = 0.01 * data->mean_power, .gamma = 1.0};
+    check(ctx, ops->create(ctx, &(tl_engine_spec){.model = &model, .moves = TL_ALL}, &e));
+    tl_engine_fill(e, TL_ALL, first_point, NULL);
+    double since = tl_wall_seconds();
+    tl_engine_update(e, TL_W | TL_H, 20);
+    tl_engine_values(e, TL_C);
+    double update = (tl_wall_seconds() - since) / 20.0, sweeps[5];
+    for (int i = 0; i < 5; i++) {
+        since = tl_wall_seconds();
+        tl_engine_sweep(e, TL_C, e->eps, 0.0);
+        sweeps[i] = tl_wall_seconds() - since;
+    }
+    double value = tl_engine_begin(e, TL_ALL);
+    int tries = 0;
+    for (int i = 0; i < 10; i++)
+        iterate(e, i, &value);
+    int count = s->count < MOST ? s->count : MOST;
+    for (int i = 0; i < count; i++) {
+        since = tl_wall_seconds();
+        tries += iterate(e, i, &value);
+        tl_engine_norm(e, false);
+        each[i] = tl_wall_seconds() - since;
+    }
+    double mean = 0.0;
+    for (int i = 0; i < count; i++)
+        mean += each[i] / count;
+    double M = (double)s->M, N = (double)s->N, per = (double)tries / count;
+    double flops = 2.0 * M * M * (M * (1.0 + 3.0 * per) + N * (1.2 + per));
+    printf("%-4s %5lld x %5lld K %2lld  iteration %8.3f ms (mean %8.3f, %.2f tries, products %.1f "
+           "GF, %.1f TF/s)  sweep %8.3f ms  update %7.3f ms  C %.12g\n",
+           name, (long long)s->M, (long long)s->N, (long long)s->K, 1e3 * median(count, each),
+           1e3 * mean, per, 1e-9 * flops, 1e-12 * flops / mean, 1e3 * median(5, sweeps),
+           1e3 * update, value);
+    fflush(stdout);
+    e->ops->free(e);
+    free_data(data);
+    tlnmf_ctx_free(ctx);
+}
+
+/* ---- whole fits ------------------------------------------------------------------------------ */
+
+typedef struct tally {
+    int64_t good, all;
+    double aim;
+} tally;
+
+/* Counts the starts whose C is good enough, from the log. */
+static void count_good(tlnmf_log_level level, const char *message, void *user)
+{
+    tally *t = user;
+    const char *C = strstr(message, "C = ");
+    (void)level;
+    if (C == NULL)
+        return;
+    t->all++;
+    t->good += strtod(C + 4, NULL) <= t->aim;
+}
+
+static void time_fit(const tl_engine_ops *ops, const char *name, tl_search_task *task)
+{
+    tlnmf_ctx *ctx;
+    tl_result *result;
+    tally t = {.aim = -405498.0};
+    if (tlnmf_ctx_create(&ctx) != TLNMF_OK)
+        stop("no memory");
+    tlnmf_ctx_set_log(ctx, count_good, &t);
+    task->engine = ops;
+    double since = tl_wall_seconds();
+    check(ctx, tl_search(ctx, task, &result));
+    double seconds = tl_wall_seconds() - since;
+    printf("%-4s %-9s %5lld x %5lld (%lld columns) K %2lld, %lld starts: %8.3f s, %lld iterations, "
+           "C %.12g, L %.12g, %s",
+           ops->name, name, (long long)task->data->M, (long long)task->data->N,
+           (long long)task->data->T, (long long)task->opt->k, (long long)task->opt->starts, seconds,
+           (long long)result->info.iterations, result->info.C, result->info.L,
+           tlnmf_outcome_name((tlnmf_outcome)result->info.outcome));
+    if (task->opt->starts > 1)
+        printf(", %lld of %lld below %.1f", (long long)t.good, (long long)t.all, t.aim);
+    putchar('\n');
+    fflush(stdout);
+    tl_result_free(result);
+    tlnmf_ctx_free(ctx);
+}
+
+static tl_settings settings_of(tl_task task, int64_t K)
+{
+    tl_settings opt;
+    tl_settings_defaults(task, &opt);
+    opt.k = K;
+    opt.method = TL_METHOD_TL;
+    return opt;
+}
+
+static void notes(const tl_engine_ops *ops, int64_t starts)
+{
+    tlnmf_ctx *ctx;
+    tlnmf_record *sample;
+    tlnmf_data *data;
+    const double theta[] = {0.5, 2.0};
+    if (tlnmf_ctx_create(&ctx) != TLNMF_OK)
+        stop("no memory");
+    check(ctx, tlnmf_simulate_notes(ctx, theta, 1, &sample));
+    check(ctx, tlnmf_data_from_realisations(ctx, tlnmf_get_array(sample, "Y", NULL, NULL),
+                                            (int64_t[]){1, 200, 151}, &data));
+    tl_settings opt = settings_of(TL_TASK_FIT, 2);
+    opt.starts = starts;
+    time_fit(ops, "notes",
+             &(tl_search_task){.goal = TL_GOAL_TL, .data = data, .opt = &opt, .eps = 5e-7});
+    tlnmf_data_free(data);
+    tlnmf_record_free(sample);
+    tlnmf_ctx_free(ctx);
+}
+
+static void large(const tl_engine_ops *ops, const shape *s)
+{
+    tlnmf_data *data = new_data(s->M, s->N, 1);
+    tl_settings opt = settings_of(TL_TASK_FIT, s->K);
+    opt.transform = TL_TRANSFORM_DCT;
+    opt.J = s->count;
+    opt.tol = opt.grad_tol = 0.0;
+    time_fit(ops, "large",
+             &(tl_search_task){
+                 .goal = TL_GOAL_TL, .data = data, .opt = &opt, .eps = 0.01 * data->mean_power});
+    free_data(data);
+}
+
+static void diagonalise(const tl_engine_ops *ops, int64_t M, int64_t N)
+{
+    tlnmf_data *data = new_data(M, N, M);
+    tl_settings opt = settings_of(TL_TASK_JD, 1);
+    time_fit(ops, "jd",
+             &(tl_search_task){.goal = TL_GOAL_DIAGONALISE,
+                               .data = data,
+                               .opt = &opt,
+                               .eps = 0.01 * data->mean_power});
+    free_data(data);
+}
+
+int main(int argc, char **argv)
+{
+    static const shape shapes[] = {{200, 151, 2, 100},
+                                   {441, 4800, 4, 100},
+                                   {1024, 2000, 10, 100},
+                                   {2048, 5000, 10, 40},
+                                   {4096, 10000, 20, 20}};
+    char why[TL_DEVICE_TEXT];
+    tl_device device;
+    const tl_device_library *library = tl_device_load(why);
+    if (library == NULL || !library->find(&device, why))
+        stop(why);
+    printf("%s, %.1f GB, %.1f free\n", device.name, 1e-9 * device.memory, 1e-9 * device.free);
+    const tl_engine_ops *gpu = library->engine;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "iterations") == 0)
+            for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+                time_iterations(gpu, "gpu", &shapes[s]);
+        else if (strcmp(argv[i], "cpu") == 0)
+            for (size_t s = 0; s < 3; s++)
+                time_iterations(&tl_engine_cpu, "cpu",
+                                &(shape){shapes[s].M, shapes[s].N, shapes[s].K, 10});
+        else if (strcmp(argv[i], "starts") == 0)
+            notes(gpu, 1000);
+        else if (strcmp(argv[i], "few") == 0)
+            notes(gpu, 64);
+        else if (strcmp(argv[i], "large") == 0)
+            large(gpu, &(shape){4096, 10000, 20, 200});
+        else if (strcmp(argv[i], "jd") == 0)
+            diagonalise(gpu, 256, 1000);
+        else if (strcmp(argv[i], "huge") == 0)
+            large(gpu, &(shape){8192, 20000, 20, 20});
+        else
+            stop("parts: iterations, cpu, few, starts, large, jd, huge");
+    }
+    return 0;
+}

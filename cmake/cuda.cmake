@@ -1,0 +1,58 @@
+# The GPU's engine, libtlnmf_cuda.so: a library of its own that libtlnmf loads when it is asked for.
+# nvcc compiles the kernels, for sm_80, sm_90 and as PTX for what comes later.
+set(TLNMF_CUDA AUTO CACHE STRING "The GPU engine (needs nvcc and cuBLAS): ON, OFF, or AUTO, if nvcc is there")
+set_property(CACHE TLNMF_CUDA PROPERTY STRINGS AUTO ON OFF)
+
+find_program(NVCC nvcc HINTS /usr/local/cuda/bin)
+if(NVCC)
+  get_filename_component(cuda_root ${NVCC} REALPATH)
+  get_filename_component(cuda_root ${cuda_root}/../.. ABSOLUTE)
+  find_path(CUDA_INCLUDE cublas_v2.h HINTS ${cuda_root}/include /usr/local/cuda/include)
+  find_library(CUBLAS_LIBRARY cublas HINTS ${cuda_root}/lib64 /usr/local/cuda/lib64)
+  find_library(CUDART_LIBRARY cudart_static HINTS ${cuda_root}/lib64 /usr/local/cuda/lib64)
+endif()
+set(cuda_is_there NO)
+if(NVCC AND CUDA_INCLUDE AND CUBLAS_LIBRARY AND CUDART_LIBRARY)
+  set(cuda_is_there YES)
+endif()
+
+if(TLNMF_CUDA STREQUAL AUTO AND TLNMF_SANITIZE)
+  set(TLNMF_BUILD_CUDA NO)
+  message(STATUS "GPU engine: not built with sanitizers (-DTLNMF_CUDA=ON builds it)")
+elseif(TLNMF_CUDA STREQUAL AUTO OR (TLNMF_CUDA AND cuda_is_there))
+  set(TLNMF_BUILD_CUDA ${cuda_is_there})
+  if(cuda_is_there)
+    message(STATUS "GPU engine: built by ${NVCC}")
+  else()
+    message(STATUS "GPU engine: not built, nvcc or cuBLAS is missing")
+  endif()
+elseif(TLNMF_CUDA)
+  message(FATAL_ERROR "TLNMF_CUDA=ON, but nvcc, cublas_v2.h, libcublas or libcudart_static is missing")
+else()
+  set(TLNMF_BUILD_CUDA NO)
+  message(STATUS "GPU engine: not built (TLNMF_CUDA=OFF)")
+endif()
+
+if(TLNMF_BUILD_CUDA)
+  file(GLOB KERNELS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cuda/*.cu)
+  file(GLOB HOST_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cuda/*.c)
+  file(GLOB KERNEL_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cuda/*.h ${PROJECT_SOURCE_DIR}/src/cuda/*.cuh)
+  foreach(source ${KERNELS})
+    get_filename_component(name ${source} NAME_WE)
+    set(object ${PROJECT_BINARY_DIR}/cuda/${name}.o)
+    add_custom_command(OUTPUT ${object} DEPENDS ${source} ${KERNEL_HEADERS} VERBATIM
+      COMMENT "nvcc ${name}.cu"
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/cuda
+      COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${NVCC} -std=c++17 -O3 -I${PROJECT_SOURCE_DIR}/src
+              -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90]
+              -Xcompiler=-fPIC,-fvisibility=hidden -c ${source} -o ${object})
+    list(APPEND KERNEL_OBJECTS ${object})
+  endforeach()
+  add_library(tlnmf_cuda SHARED ${HOST_SOURCES} ${KERNEL_OBJECTS})
+  target_include_directories(tlnmf_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(tlnmf_cuda SYSTEM PRIVATE ${CUDA_INCLUDE})
+  # It shares structs with libtlnmf, and has copies of the few functions that it uses.
+  target_link_libraries(tlnmf_cuda PRIVATE tlnmf_static ${CUBLAS_LIBRARY} ${CUDART_LIBRARY} rt stdc++)
+  target_link_options(tlnmf_cuda PRIVATE LINKER:--exclude-libs,ALL)
+  install(TARGETS tlnmf_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()

@@ -1,0 +1,153 @@
+/* The CUDA engine: its arrays and the functions that its files share. For src/cuda only. */
+#ifndef TLNMF_CUDA_CUDA_H
+#define TLNMF_CUDA_CUDA_H
+
+#include "cuda/kernels.h"
+#include "engine/device.h"
+
+#include <cublas_v2.h>
+
+/* What U holds at present. */
+typedef enum tl_cuda_U {
+    TL_CUDA_U_NOTHING,
+    TL_CUDA_U_WEIGHTS_C, /* B / (W H + floor) */
+    TL_CUDA_U_WEIGHTS_L, /* B / (V + floor) */
+} tl_cuda_U;
+
+/* Numbers that kernels leave for the host, by place. */
+enum {
+    TL_SEEN_SUMS = 0,  /* four, tl_gpu_sums() */
+    TL_SEEN_NORMS = 4, /* two */
+    TL_SEEN_SLOPE = 6,
+    TL_SEEN_NORM = 7,
+    TL_SEEN_LEARN = 8, /* three */
+    TL_SEEN_OTHER = 11,
+    TL_SEEN_CG = 12, /* five */
+    TL_SEEN_COUNT = 20
+};
+
+/* A descent's coordinates, as in the cpu engine (cpu.h). */
+typedef struct tl_cuda_descent {
+    unsigned over;
+    int64_t triangle, in_W, in_H, size;
+    double *gradient, *before, *direction, *metric; /* size */
+    double unit;
+    double *P, *Q, *W_new, *H_new; /* M x K, K x N */
+    double *scratch;               /* in_W + in_H */
+    /* pairs of L-BFGS */
+    int memory, count, next;
+    bool single, pending; /* pending: whether the last pair counts is not known yet */
+    void *s, *y;
+    double *coefficients;
+    /* conjugate gradients */
+    double rr, *step, *residual, *d, *Hd, *cg_P, *cg_Q, *cg_W, *cg_H;
+} tl_cuda_descent;
+
+typedef struct tl_cuda {
+    tl_engine is; /* first */
+    tl_field f;
+    tl_gpu gpu;
+    cublasHandle_t blas;
+    double gamma;
+    int64_t panel; /* columns of UX */
+    /* on the device: see cpu.h */
+    double *R, *B;
+    int64_t *offset;
+    int *frame;
+    double *Phi, *Phi_new, *W, *H, *X, *V, *U, *UX;
+    double *G, *Gamma, *E, *E2; /* M x M; G, Gamma, Phi_new are scratch of a try */
+    double *gains, *floors, *num, *den, *column;
+    void *workspace; /* of cuBLAS */
+    double norm;     /* upper bound on the spectral norm of E */
+    tl_cuda_U U_is;
+    double U_floor;
+    tl_direction how;
+    double logs; /* -sum log U: the part of C that steps along E do not change */
+    tl_cuda_descent x;
+    double *seen, *seen_there; /* TL_SEEN_COUNT numbers, for the host and for the device */
+    void *device_block;
+    /* on the host */
+    tl_point point;
+    tl_skew skew;
+    void *point_block;
+    tl_hooks hooks;
+    char why[256];
+} tl_cuda;
+
+/* ---- shared parts ---------------------------------------------------------------------------- */
+
+/* Records a failure in the engine's fault, once. */
+void tl_cuda_fault(tl_cuda *self, tlnmf_error error, const char *what, const char *why);
+void tl_cuda_check(tl_cuda *self, cudaError_t error, const char *what);
+/* Waits for the stream; false if something has failed. */
+bool tl_cuda_wait(tl_cuda *self);
+/* The shape, with the floor of now. */
+const tl_field *tl_cuda_field(tl_cuda *self);
+
+/* C (m x n) = alpha op(A) op(B) + beta C, in C order. */
+typedef struct tl_cuda_product {
+    tl_op opA, opB;
+    int64_t m, n, k;
+    double alpha;
+    const double *A;
+    int64_t lda;
+    const double *B;
+    int64_t ldb;
+    double beta;
+    double *C;
+    int64_t ldc;
+} tl_cuda_product;
+void tl_cuda_multiply(tl_cuda *self, const tl_cuda_product *p);
+/* The same for two B and two C, `B_apart` and `C_apart` numbers apart. */
+void tl_cuda_multiply_two(tl_cuda *self, const tl_cuda_product *p, int64_t B_apart,
+                          int64_t C_apart);
+/* C = alpha A B + beta C, all M x M. */
+void tl_cuda_square_product(tl_cuda *self, double alpha, const double *A, const double *B,
+                            double beta, double *C);
+
+void tl_cuda_copy(tl_cuda *self, double *to, const double *from, int64_t count); /* on the device */
+void tl_cuda_refresh(tl_cuda *self);                                             /* X, V from Phi */
+void tl_cuda_coefficients(tl_cuda *self, const double *Phi);                     /* X from Phi */
+void tl_cuda_V_changed(tl_cuda *self);
+void tl_cuda_factors_changed(tl_cuda *self);
+void tl_cuda_weights(tl_cuda *self, unsigned of, double floor);
+void tl_cuda_G(tl_cuda *self);     /* (10) at X and U */
+void tl_cuda_gamma(tl_cuda *self); /* (10) at V and U */
+
+/* Functions of a skew-symmetric E (skew.c), as in linalg. */
+void tl_cuda_prepare(tl_cuda *self); /* E^2 and its norms, which tl_cuda_prepared() reads */
+void tl_cuda_prepared(tl_cuda *self);
+void tl_cuda_turn(tl_cuda *self, tl_retraction how, double a); /* Phi_new and its X */
+void tl_cuda_orthogonalise(tl_cuda *self, double *Q);
+
+/* Descents (descent.c). */
+void tl_cuda_settle(tl_cuda *self); /* after a wait: whether the last pair counts */
+void tl_cuda_aim_along(tl_cuda *self);
+void tl_cuda_gradient_at(tl_cuda *self, double *out);
+double tl_cuda_value_at(tl_cuda *self, double a);
+void tl_cuda_accept(tl_cuda *self, double a);
+void tl_cuda_learn(tl_cuda *self, double a);
+void tl_cuda_restore(tl_cuda *self);
+tl_gpu_pairs tl_cuda_pairs(const tl_cuda *self);
+void tl_cuda_curvature(tl_cuda *self, double *out);
+
+/* ---- operations (engine.h) ------------------------------------------------------------------- */
+
+tlnmf_error tl_cuda_fill(tl_engine *e, unsigned parts, tl_fill fill, void *user);
+void tl_cuda_store(const tl_engine *e, double *Phi, double *W, double *H);
+void tl_cuda_project(tl_engine *e, unsigned parts);
+bool tl_cuda_inspect(tl_engine *e, double *energy, double *orthogonality);
+tl_values tl_cuda_values(tl_engine *e, unsigned which);
+double tl_cuda_gradient(tl_engine *e, unsigned of, double *Ganti);
+void tl_cuda_update(tl_engine *e, unsigned parts, int64_t count);
+double tl_cuda_sweep(tl_engine *e, unsigned of, double floor, double least);
+tl_aim tl_cuda_aim(tl_engine *e, tl_direction how);
+double tl_cuda_try(tl_engine *e, double a);
+double tl_cuda_slope(tl_engine *e);
+void tl_cuda_take(tl_engine *e, double a);
+double tl_cuda_begin(tl_engine *e, unsigned over);
+double tl_cuda_norm(tl_engine *e, bool renew);
+bool tl_cuda_revive(tl_engine *e, double least);
+tl_cg tl_cuda_cg(tl_engine *e, bool begins, double radius);
+
+#endif

@@ -1,0 +1,183 @@
+/* The kernels of the CUDA engine, as C functions that launch them. All arrays are in device memory,
+ * in C order; sums go where the host can read them once the stream is synchronised. A launch that
+ * fails shows in cudaGetLastError(). Numbers in (..) are equations of docs/spec.md. */
+#ifndef TLNMF_CUDA_KERNELS_H
+#define TLNMF_CUDA_KERNELS_H
+
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TL_GPU_PARTIALS = 1 << 18, TL_GPU_PAIRS = 10, TL_GPU_BLOCK = 8 };
+
+/* Where a launch runs, and scratch for its sums: TL_GPU_PARTIALS numbers, a counter that is 0
+ * between launches. */
+typedef struct tl_gpu {
+    cudaStream_t stream;
+    double *partial;
+    unsigned *ticket;
+    int processors;    /* multiprocessors of the device */
+    int shared;        /* largest number of bytes of a block's shared memory */
+    bool has_clusters; /* blocks can share their memories: sm_90 and later */
+} tl_gpu;
+
+/* The shape of the problem, and what belongs to the frames. */
+typedef struct tl_field {
+    int64_t M, N, T, K;
+    const int64_t *offset; /* N + 1 */
+    const int *frame;      /* T: the frame of each column */
+    const double *B;       /* M x N: weights of the entries of V; NULL: all 1 */
+    bool one_each;
+    double eps;
+} tl_field;
+
+/* ---- entries of X, V, U ---------------------------------------------------------------------- */
+
+/* (1) V from X. */
+void tl_gpu_power(const tl_gpu *gpu, const tl_field *f, const double *X, double *V);
+
+/* U = B / (W H + eps). Where `sums` is not NULL: sums[0] = sum (V + eps) U, sums[1] = sum B log(W H
+ * + eps); and where X is not NULL and frames have one column each, V is computed from it on the
+ * way. */
+typedef struct tl_gpu_weigh {
+    const double *W, *H, *X;
+    double *V, *U;
+    double *A; /* if not NULL: B (V + eps) / (W H + eps)^2 */
+    double *sums;
+} tl_gpu_weigh;
+void tl_gpu_weights_C(const tl_gpu *gpu, const tl_field *f, const tl_gpu_weigh *w);
+
+/* U = B / (V + floor). */
+void tl_gpu_weights_L(const tl_gpu *gpu, const tl_field *f, double floor, const double *V,
+                      double *U);
+
+/* sums[0] = sum (V + eps) U, sums[1] = -sum B log(U / B), sums[2] = sum B (1 + log(V + eps)),
+ * sums[3] = sum B f((V + eps) U / B): those named in `which`, whose bit i is sums[i]; X as above.
+ */
+void tl_gpu_sums(const tl_gpu *gpu, const tl_field *f, unsigned which, const double *X, double *V,
+                 const double *U, double *sums);
+
+/* UX (M x width, rows `width` apart) = U X over the columns from t0 on. */
+void tl_gpu_weigh_columns(const tl_gpu *gpu, const tl_field *f, int64_t t0, int64_t width,
+                          const double *X, const double *U, double *UX);
+/* out = dC/dVhat = U - (V + eps) U^2 / B. */
+void tl_gpu_slopes(const tl_gpu *gpu, const tl_field *f, const double *V, const double *U,
+                   double *out);
+/* out_m = scale sum_n x_mn; `rows` x `columns`. */
+void tl_gpu_row_sums(const tl_gpu *gpu, int64_t rows, int64_t columns, double scale,
+                     const double *x, double *out);
+/* sums[0] = sum x. */
+void tl_gpu_total(const tl_gpu *gpu, int64_t count, const double *x, double *sums);
+/* sums[0] = max |x|. */
+void tl_gpu_largest(const tl_gpu *gpu, int64_t count, const double *x, double *sums);
+
+/* x times (num / den)^gamma; a denominator of 0 leaves x. */
+void tl_gpu_scale(const tl_gpu *gpu, int64_t count, double gamma, const double *num,
+                  const double *den, double *x);
+/* (9) Columns of W to sum 1. `sums`: K numbers of scratch. */
+void tl_gpu_normalise(const tl_gpu *gpu, const tl_field *f, double *W, double *H, double *sums);
+
+/* ---- Jacobi sweeps --------------------------------------------------------------------------- */
+
+typedef struct tl_gpu_sweep {
+    const double *U;
+    double *X, *Phi;
+    double *gains; /* tl_gpu_gains() numbers of scratch */
+    double least;
+} tl_gpu_sweep;
+int64_t tl_gpu_gains(int64_t M);
+/* (14) for all pairs of rows, in the order of the naive engine. sums[0] = by how much sum U V
+ * fell. */
+void tl_gpu_sweep_all(const tl_gpu *gpu, const tl_field *f, const tl_gpu_sweep *s, double *sums);
+
+/* ---- matrices M x M -------------------------------------------------------------------------- */
+
+/* (11), (12): E = -Ganti / (Gsym - shift), from G and Gamma (+ floors of its rows, if not NULL)
+ * times `scale`; 0 where the denominator is at most `least`. sums[0] = <E, G> times scale. */
+typedef struct tl_gpu_newton {
+    const double *G, *Gamma, *floors;
+    double scale, shift, least;
+} tl_gpu_newton;
+void tl_gpu_quasi_newton(const tl_gpu *gpu, int64_t M, const tl_gpu_newton *q, double *E,
+                         double *sums);
+/* out: the packed lower triangle of G - G'. */
+void tl_gpu_pack(const tl_gpu *gpu, int64_t M, const double *G, double *out);
+/* out: the packed metric of Phi, (13), from Gamma. */
+void tl_gpu_metric(const tl_gpu *gpu, int64_t M, const double *Gamma, double *out);
+/* The skew-symmetric E of a packed lower triangle. */
+void tl_gpu_unpack(const tl_gpu *gpu, int64_t M, const double *triangle, double *E);
+/* sums[0] = sum of the squares of the antisymmetric part of G; out (if not NULL) that part. */
+void tl_gpu_antisymmetric(const tl_gpu *gpu, int64_t M, const double *G, double *out, double *sums);
+/* sums[i]: the largest row sum of |A_i|; B may be NULL. */
+void tl_gpu_norms(const tl_gpu *gpu, int64_t M, const double *A, const double *B, double *sums);
+
+/* out = c[0] I + c[1] A + c[2] B + c[3] D; B and D may be NULL, and any of them `out`. */
+typedef struct tl_gpu_blend {
+    const double *A, *B, *D;
+    double c[4];
+} tl_gpu_blend;
+void tl_gpu_blend_all(const tl_gpu *gpu, int64_t M, const tl_gpu_blend *b, double *out);
+
+/* ---- vectors of a descent -------------------------------------------------------------------- */
+
+/* out = (x + a d)^2 */
+void tl_gpu_move(const tl_gpu *gpu, int64_t count, const double *x, double a, const double *d,
+                 double *out);
+/* y += a x */
+void tl_gpu_add(const tl_gpu *gpu, int64_t count, double a, const double *x, double *y);
+/* x /= B, 0 where B is. */
+void tl_gpu_once(const tl_gpu *gpu, int64_t count, const double *B, double *x);
+/* out = (c x)^2, sqrt(x) */
+void tl_gpu_square(const tl_gpu *gpu, int64_t count, double c, const double *x, double *out);
+void tl_gpu_root(const tl_gpu *gpu, int64_t count, const double *x, double *out);
+/* out *= x */
+void tl_gpu_multiply(const tl_gpu *gpu, int64_t count, const double *x, double *out);
+/* out = the larger of c x out and mu, or 1 if that is not positive. */
+void tl_gpu_larger(const tl_gpu *gpu, int64_t count, double c, const double *x, const double *mu,
+                   double *out);
+/* sums[0] = sum x y z, sums[0] = sum x y / z; z may be NULL. */
+void tl_gpu_dot(const tl_gpu *gpu, int64_t count, const double *x, const double *y, const double *z,
+                double *sums);
+void tl_gpu_dot_over(const tl_gpu *gpu, int64_t count, const double *x, const double *y,
+                     const double *z, double *sums);
+
+/* Pairs of L-BFGS, in double or (single = true) in float, the latest first. */
+typedef struct tl_gpu_pairs {
+    int64_t size;
+    bool single;
+    int count, place[TL_GPU_PAIRS];
+    void *s, *y; /* place i begins at i size */
+    const double *gradient, *metric;
+    double *coefficients; /* 2 TL_GPU_PAIRS numbers of scratch */
+} tl_gpu_pairs;
+/* The direction of L-BFGS; sums[0] = direction' gradient. */
+void tl_gpu_direction(const tl_gpu *gpu, const tl_gpu_pairs *p, double *direction, double *sums);
+/* Stores the pair of step a at `place`: s = a direction, y = gradient - before. sums = s' D s, y'
+ * D^-1 y, s' y. */
+void tl_gpu_learn(const tl_gpu *gpu, const tl_gpu_pairs *p, int place, double a,
+                  const double *direction, const double *before, double *sums);
+
+/* Entries near zero that should grow, as the cpu engine's revive.c. sums[0] = how many. */
+typedef struct tl_gpu_revive {
+    int64_t count;
+    const double *x, *root, *gradient, *expected;
+    double unit, part;
+} tl_gpu_revive;
+void tl_gpu_revive_all(const tl_gpu *gpu, const tl_gpu_revive *r, double *out, double *sums);
+
+/* out = (c x + d y) / z; y and z may be NULL. */
+typedef struct tl_gpu_sum {
+    const double *x, *y, *z;
+    double c, d;
+} tl_gpu_sum;
+void tl_gpu_sum_of(const tl_gpu *gpu, int64_t count, const tl_gpu_sum *s, double *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

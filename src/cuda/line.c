@@ -1,0 +1,162 @@
+/* Directions and steps along them. */
+#include "cuda/cuda.h"
+
+#include <math.h>
+
+static void swap(double **a, double **b)
+{
+    double *c = *a;
+    *a = *b;
+    *b = c;
+}
+
+/* ---- quasi-Newton directions ----------------------------------------------------------------- */
+
+static tl_aim aim_C(tl_cuda *self)
+{
+    double *seen = self->seen_there;
+    tl_cuda_weights(self, TL_C, self->is.eps);
+    tl_cuda_G(self);
+    tl_cuda_gamma(self);
+    tl_gpu_quasi_newton(&self->gpu, self->is.M,
+                        &(tl_gpu_newton){.G = self->G, .Gamma = self->Gamma, .scale = 1.0}, self->E,
+                        seen + TL_SEEN_SLOPE);
+    tl_cuda_prepare(self);
+    tl_gpu_sums(&self->gpu, tl_cuda_field(self), 3, NULL, self->V, self->U, seen + TL_SEEN_SUMS);
+    if (!tl_cuda_wait(self))
+        return (tl_aim){.slope = 0.0};
+    tl_cuda_prepared(self);
+    self->logs = self->seen[TL_SEEN_SUMS + 1];
+    return (tl_aim){.slope = self->seen[TL_SEEN_SLOPE],
+                    .value = self->seen[TL_SEEN_SUMS] + self->logs};
+}
+
+/* Gamma of JD uses V + eps, that of TL-NMF uses V: `floors` are 2 eps sum_n U_an. */
+static tl_aim aim_L(tl_cuda *self)
+{
+    double *seen = self->seen_there, eps = self->is.eps;
+    tl_cuda_weights(self, TL_L, eps);
+    tl_cuda_G(self);
+    tl_gpu_antisymmetric(&self->gpu, self->is.M, self->G, NULL, seen + TL_SEEN_NORM);
+    tl_cuda_gamma(self);
+    tl_gpu_row_sums(&self->gpu, self->is.M, self->is.N, 2.0 * eps, self->U, self->floors);
+    tl_gpu_quasi_newton(&self->gpu, self->is.M,
+                        &(tl_gpu_newton){.G = self->G,
+                                         .Gamma = self->Gamma,
+                                         .floors = self->floors,
+                                         .scale = 0.5 / self->is.frames,
+                                         .shift = 1.0,
+                                         .least = 1e-9},
+                        self->E, seen + TL_SEEN_SLOPE);
+    tl_cuda_prepare(self);
+    if (!tl_cuda_wait(self))
+        return (tl_aim){.norm = 0.0};
+    tl_cuda_prepared(self);
+    return (tl_aim){.slope = self->seen[TL_SEEN_SLOPE],
+                    .norm = sqrt(self->seen[TL_SEEN_NORM]) / (2.0 * self->is.frames)};
+}
+
+/* ---- directions of a descent ----------------------------------------------------------------- */
+
+static tl_aim aim_lbfgs(tl_cuda *self)
+{
+    tl_cuda_descent *x = &self->x;
+    if (x->pending)
+        tl_cuda_wait(self);
+    tl_gpu_pairs pairs = tl_cuda_pairs(self);
+    tl_gpu_direction(&self->gpu, &pairs, x->direction, self->seen_there + TL_SEEN_SLOPE);
+    tl_cuda_aim_along(self);
+    if (!tl_cuda_wait(self))
+        return (tl_aim){.slope = 0.0};
+    tl_aim aim = {.slope = self->seen[TL_SEEN_SLOPE], .first = 1.0, .pairs = x->count};
+    if (x->triangle > 0) {
+        tl_cuda_prepared(self);
+        aim.first = fmin(1.0, 1.0 / self->norm);
+    }
+    return aim;
+}
+
+static tl_aim aim_newton(tl_cuda *self)
+{
+    tl_cuda_descent *x = &self->x;
+    tl_gpu_dot(&self->gpu, x->size, x->step, x->step, x->metric, self->seen_there + TL_SEEN_OTHER);
+    tl_cuda_copy(self, x->direction, x->step, x->size);
+    tl_cuda_aim_along(self);
+    if (!tl_cuda_wait(self))
+        return (tl_aim){.norm = NAN};
+    tl_cuda_prepared(self);
+    return (tl_aim){.norm = sqrt(self->seen[TL_SEEN_OTHER])};
+}
+
+tl_aim tl_cuda_aim(tl_engine *e, tl_direction how)
+{
+    tl_cuda *self = (tl_cuda *)e;
+    self->how = how;
+    switch (how) {
+    case TL_QUASI_NEWTON_C:
+        return aim_C(self);
+    case TL_QUASI_NEWTON_L:
+        return aim_L(self);
+    case TL_NEWTON:
+        return aim_newton(self);
+    case TL_GRADIENT:
+        self->x.count = self->x.next = 0;
+        return aim_lbfgs(self);
+    default:
+        return aim_lbfgs(self);
+    }
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+double tl_cuda_try(tl_engine *e, double a)
+{
+    tl_cuda *self = (tl_cuda *)e;
+    bool on_C = self->how == TL_QUASI_NEWTON_C;
+    if (!on_C && self->how != TL_QUASI_NEWTON_L)
+        return tl_cuda_value_at(self, a);
+    tl_cuda_turn(self, on_C ? TL_EXP : TL_POLAR, a);
+    tl_gpu_sums(&self->gpu, tl_cuda_field(self), on_C ? 1 : 4, self->X, self->V, self->U,
+                self->seen_there + TL_SEEN_SUMS);
+    if (!tl_cuda_wait(self))
+        return NAN;
+    const double *sums = self->seen + TL_SEEN_SUMS;
+    return on_C ? sums[0] + self->logs : sums[2];
+}
+
+/* <E, G> at the last step tried. */
+double tl_cuda_slope(tl_engine *e)
+{
+    tl_cuda *self = (tl_cuda *)e;
+    tl_cuda_G(self);
+    tl_gpu_dot(&self->gpu, e->M * e->M, self->E, self->G, NULL, self->seen_there + TL_SEEN_OTHER);
+    return tl_cuda_wait(self) ? self->seen[TL_SEEN_OTHER] : NAN;
+}
+
+static void take_step(tl_cuda *self, double a)
+{
+    tl_cuda_descent *x = &self->x;
+    tl_cuda_accept(self, a);
+    if (self->how == TL_NEWTON) {
+        tl_cuda_gradient_at(self, x->gradient);
+        x->count = x->next = 0; /* they belong to another metric */
+        return;
+    }
+    swap(&x->gradient, &x->before);
+    tl_cuda_gradient_at(self, x->gradient);
+    tl_cuda_learn(self, a);
+}
+
+void tl_cuda_take(tl_engine *e, double a)
+{
+    tl_cuda *self = (tl_cuda *)e;
+    bool descends = self->how != TL_QUASI_NEWTON_C && self->how != TL_QUASI_NEWTON_L;
+    if (descends && a > 0.0)
+        take_step(self, a);
+    else if (descends)
+        tl_cuda_restore(self);
+    else if (a > 0.0)
+        swap(&self->Phi, &self->Phi_new);
+    else
+        tl_cuda_refresh(self);
+}

@@ -1,0 +1,407 @@
+/* The point and what follows from it: fill, store, project, values, gradient, updates, sweeps. */
+#include "cuda/cuda.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+void tl_cuda_fault(tl_cuda *self, tlnmf_error error, const char *what, const char *why)
+{
+    if (self->is.fault != TLNMF_OK)
+        return;
+    self->is.fault = error;
+    snprintf(self->why, sizeof self->why, "%s: %s", what, why);
+    self->is.why = self->why;
+}
+
+void tl_cuda_check(tl_cuda *self, cudaError_t error, const char *what)
+{
+    if (error != cudaSuccess)
+        tl_cuda_fault(self,
+                      error == cudaErrorMemoryAllocation ? TLNMF_ERR_MEMORY : TLNMF_ERR_NUMERIC,
+                      what, cudaGetErrorString(error));
+}
+
+bool tl_cuda_wait(tl_cuda *self)
+{
+    tl_cuda_check(self, cudaGetLastError(), "a launch on the GPU");
+    tl_cuda_check(self, cudaStreamSynchronize(self->gpu.stream), "the GPU");
+    if (self->is.fault == TLNMF_OK)
+        tl_cuda_settle(self);
+    return self->is.fault == TLNMF_OK;
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+static cublasOperation_t op_of(tl_op op)
+{
+    return op == TL_PLAIN ? CUBLAS_OP_N : CUBLAS_OP_T;
+}
+
+static void check_blas(tl_cuda *self, cublasStatus_t status)
+{
+    if (status != CUBLAS_STATUS_SUCCESS)
+        tl_cuda_fault(self, TLNMF_ERR_NUMERIC, "a product on the GPU",
+                      cublasGetStatusString(status));
+}
+
+/* cuBLAS is in Fortran order: C' = op(B)' op(A)'. */
+void tl_cuda_multiply(tl_cuda *self, const tl_cuda_product *p)
+{
+    if (p->m == 0 || p->n == 0)
+        return;
+    check_blas(self, cublasDgemm(self->blas, op_of(p->opB), op_of(p->opA), (int)p->n, (int)p->m,
+                                 (int)p->k, &p->alpha, p->B, (int)p->ldb, p->A, (int)p->lda,
+                                 &p->beta, p->C, (int)p->ldc));
+}
+
+void tl_cuda_multiply_two(tl_cuda *self, const tl_cuda_product *p, int64_t B_apart, int64_t C_apart)
+{
+    check_blas(self, cublasDgemmStridedBatched(self->blas, op_of(p->opB), op_of(p->opA), (int)p->n,
+                                               (int)p->m, (int)p->k, &p->alpha, p->B, (int)p->ldb,
+                                               B_apart, p->A, (int)p->lda, 0, &p->beta, p->C,
+                                               (int)p->ldc, C_apart, 2));
+}
+
+void tl_cuda_square_product(tl_cuda *self, double alpha, const double *A, const double *B,
+                            double beta, double *C)
+{
+    int64_t M = self->is.M;
+    tl_cuda_multiply(self, &(tl_cuda_product){.m = M,
+                                              .n = M,
+                                              .k = M,
+                                              .alpha = alpha,
+                                              .A = A,
+                                              .lda = M,
+                                              .B = B,
+                                              .ldb = M,
+                                              .beta = beta,
+                                              .C = C,
+                                              .ldc = M});
+}
+
+void tl_cuda_copy(tl_cuda *self, double *to, const double *from, int64_t count)
+{
+    if (count > 0)
+        tl_cuda_check(self,
+                      cudaMemcpyAsync(to, from, (size_t)count * sizeof *to,
+                                      cudaMemcpyDeviceToDevice, self->gpu.stream),
+                      "a copy on the GPU");
+}
+
+static void send(tl_cuda *self, double *to, const double *from, int64_t count)
+{
+    if (count > 0)
+        tl_cuda_check(self,
+                      cudaMemcpyAsync(to, from, (size_t)count * sizeof *to, cudaMemcpyHostToDevice,
+                                      self->gpu.stream),
+                      "a copy to the GPU");
+}
+
+static void receive(tl_cuda *self, double *to, const double *from, int64_t count)
+{
+    if (count > 0)
+        tl_cuda_check(self,
+                      cudaMemcpyAsync(to, from, (size_t)count * sizeof *to, cudaMemcpyDeviceToHost,
+                                      self->gpu.stream),
+                      "a copy from the GPU");
+}
+
+/* ---- which arrays are up to date ------------------------------------------------------------- */
+
+const tl_field *tl_cuda_field(tl_cuda *self)
+{
+    self->f.eps = self->is.eps;
+    return &self->f;
+}
+
+void tl_cuda_V_changed(tl_cuda *self)
+{
+    if (self->U_is == TL_CUDA_U_WEIGHTS_L)
+        self->U_is = TL_CUDA_U_NOTHING;
+}
+
+void tl_cuda_factors_changed(tl_cuda *self)
+{
+    if (self->U_is == TL_CUDA_U_WEIGHTS_C)
+        self->U_is = TL_CUDA_U_NOTHING;
+}
+
+void tl_cuda_coefficients(tl_cuda *self, const double *Phi)
+{
+    int64_t M = self->is.M, T = self->f.T;
+    tl_cuda_multiply(self, &(tl_cuda_product){.m = M,
+                                              .n = T,
+                                              .k = M,
+                                              .alpha = 1.0,
+                                              .A = Phi,
+                                              .lda = M,
+                                              .B = self->R,
+                                              .ldb = T,
+                                              .C = self->X,
+                                              .ldc = T});
+    tl_cuda_V_changed(self);
+}
+
+void tl_cuda_refresh(tl_cuda *self)
+{
+    tl_cuda_coefficients(self, self->Phi);
+    tl_gpu_power(&self->gpu, tl_cuda_field(self), self->X, self->V);
+}
+
+void tl_cuda_weights(tl_cuda *self, unsigned of, double floor)
+{
+    tl_cuda_U wanted = of == TL_C ? TL_CUDA_U_WEIGHTS_C : TL_CUDA_U_WEIGHTS_L;
+    if (self->U_is == wanted && self->U_floor == floor)
+        return;
+    tl_field f = *tl_cuda_field(self);
+    f.eps = floor;
+    if (of == TL_C)
+        tl_gpu_weights_C(&self->gpu, &f,
+                         &(tl_gpu_weigh){.W = self->W, .H = self->H, .V = self->V, .U = self->U});
+    else
+        tl_gpu_weights_L(&self->gpu, &f, floor, self->V, self->U);
+    self->U_is = wanted;
+    self->U_floor = floor;
+}
+
+/* ---- the point ------------------------------------------------------------------------------- */
+
+tlnmf_error tl_cuda_fill(tl_engine *e, unsigned parts, tl_fill fill, void *user)
+{
+    tl_cuda *self = (tl_cuda *)e;
+    int64_t MM = e->M * e->M, MK = e->M * e->K, KN = e->K * e->N;
+    tl_cuda_store(e, self->point.Phi, self->point.W, self->point.H);
+    TRY(fill(&self->point, user));
+    tl_cuda_factors_changed(self);
+    if (parts & TL_W)
+        send(self, self->W, self->point.W, MK);
+    if (parts & TL_H)
+        send(self, self->H, self->point.H, KN);
+    if (parts & TL_PHI) {
+        send(self, self->Phi, self->point.Phi, MM);
+        tl_cuda_refresh(self);
+    }
+    tl_cuda_wait(self);
+    return TLNMF_OK;
+}
+
+void tl_cuda_store(const tl_engine *e, double *Phi, double *W, double *H)
+{
+    tl_cuda *self = (tl_cuda *)(uintptr_t)e; /* a failure is noted in it */
+    if (Phi != NULL)
+        receive(self, Phi, self->Phi, e->M * e->M);
+    if (W != NULL)
+        receive(self, W, self->W, e->M * e->K);
+    if (H != NULL)
+        receive(self, H, self->H, e->K * e->N);
+    tl_cuda_wait(self);
+}
+
+void tl_cuda_project(tl_engine *e, unsigned parts)
+{
+    tl_cuda *self = (tl_cuda *)e;
+    if (parts & TL_W && e->K > 0) {
+        tl_gpu_normalise(&self->gpu, tl_cuda_field(self), self->W, self->H, self->column);
+        tl_cuda_factors_changed(self);
+    }
+    if (parts & TL_PHI) {
+        tl_cuda_orthogonalise(self, self->Phi);
+        tl_cuda_refresh(self);
+    }
+}
+
+bool tl_cuda_inspect(tl_engine *e, double *energy, double *orthogonality)
+{
+    tl_cuda *self = (tl_cuda *)e;
+    int64_t M = e->M, N = e->N, K = e->K;
+    double *seen = self->seen_there + TL_SEEN_SUMS;
+    tl_gpu_total(&self->gpu, M * N, self->V, seen);
+    tl_gpu_total(&self->gpu, M * K, self->W, seen + 1);
+    tl_gpu_total(&self->gpu, K * N, self->H, seen + 2);
+    if (energy != NULL) {
+        tl_gpu_row_sums(&self->gpu, M, N, 1.0, self->V, self->floors);
+        receive(self, energy, self->floors, M);
+    }
+    if (orthogonality != NULL) {
+        tl_cuda_multiply(self, &(tl_cuda_product){.opB = TL_TRANSPOSED,
+                                                  .m = M,
+                                                  .n = M,
+                                                  .k = M,
+                                                  .alpha = 1.0,
+                                                  .A = self->Phi,
+                                                  .lda = M,
+                                                  .B = self->Phi,
+                                                  .ldb = M,
+                                                  .C = self->Gamma,
+                                                  .ldc = M});
+        tl_gpu_blend_all(&self->gpu, M,
+                         &(tl_gpu_blend){.A = self->Gamma, .c = {-1.0, 1.0, 0.0, 0.0}},
+                         self->Gamma);
+        tl_gpu_largest(&self->gpu, M * M, self->Gamma, self->seen_there + TL_SEEN_OTHER);
+    }
+    if (!tl_cuda_wait(self))
+        return false;
+    if (orthogonality != NULL)
+        *orthogonality = self->seen[TL_SEEN_OTHER];
+    const double *sums = self->seen + TL_SEEN_SUMS;
+    return isfinite(sums[0] + sums[1] + sums[2]);
+}
+
+/* ---- objectives and gradient ----------------------------------------------------------------- */
+
+tl_values tl_cuda_values(tl_engine *e, unsigned which)
+{
+    tl_cuda *self = (tl_cuda *)e;
+    tl_values v = {NAN, NAN, NAN};
+    bool factors = e->K > 0 && which & (TL_C | TL_I);
+    unsigned bits = which & TL_L ? 4 : 0;
+    if (factors) {
+        tl_cuda_weights(self, TL_C, e->eps);
+        bits |= (which & TL_C ? 3 : 0) | (which & TL_I ? 8 : 0);
+    }
+    tl_gpu_sums(&self->gpu, tl_cuda_field(self), bits, NULL, self->V, self->U,
+                self->seen_there + TL_SEEN_SUMS);
+    if (!tl_cuda_wait(self))
+        return v;
+    const double *sums = self->seen + TL_SEEN_SUMS;
+    if (bits & 1)
+        v.C = sums[0] + sums[1];
+    if (bits & 4)
+        v.L = sums[2];
+    if (bits & 8)
+        v.I = sums[3];
+    return v;
+}
+
+void tl_cuda_G(tl_cuda *self)
+{
+    int64_t M = self->is.M, T = self->f.T;
+    if (T == 0)
+        tl_cuda_check(
+            self, cudaMemsetAsync(self->G, 0, (size_t)(M * M) * sizeof(double), self->gpu.stream),
+            "the GPU");
+    for (int64_t t = 0; t < T; t += self->panel) {
+        int64_t width = tl_min(self->panel, T - t);
+        tl_gpu_weigh_columns(&self->gpu, &self->f, t, width, self->X, self->U, self->UX);
+        tl_cuda_multiply(self, &(tl_cuda_product){.opB = TL_TRANSPOSED,
+                                                  .m = M,
+                                                  .n = M,
+                                                  .k = width,
+                                                  .alpha = 2.0,
+                                                  .A = self->UX,
+                                                  .lda = width,
+                                                  .B = self->X + t,
+                                                  .ldb = T,
+                                                  .beta = t > 0 ? 1.0 : 0.0,
+                                                  .C = self->G,
+                                                  .ldc = M});
+    }
+}
+
+void tl_cuda_gamma(tl_cuda *self)
+{
+    int64_t M = self->is.M, N = self->is.N;
+    tl_cuda_multiply(self, &(tl_cuda_product){.opB = TL_TRANSPOSED,
+                                              .m = M,
+                                              .n = M,
+                                              .k = N,
+                                              .alpha = 2.0,
+                                              .A = self->U,
+                                              .lda = N,
+                                              .B = self->V,
+                                              .ldb = N,
+                                              .C = self->Gamma,
+                                              .ldc = M});
+}
+
+double tl_cuda_gradient(tl_engine *e, unsigned of, double *Ganti)
+{
+    tl_cuda *self = (tl_cuda *)e;
+    tl_cuda_weights(self, of, e->eps);
+    tl_cuda_G(self);
+    tl_gpu_antisymmetric(&self->gpu, e->M, self->G, Ganti != NULL ? self->Gamma : NULL,
+                         self->seen_there + TL_SEEN_NORM);
+    if (Ganti != NULL)
+        receive(self, Ganti, self->Gamma, e->M * e->M);
+    return tl_cuda_wait(self) ? sqrt(self->seen[TL_SEEN_NORM]) / (2.0 * e->frames) : NAN;
+}
+
+/* ---- phases ---------------------------------------------------------------------------------- */
+
+/* 1 / (W H + eps) in U, the denominators' terms, and those of the numerators, (V + eps) / (W H +
+ * eps)^2, in UX; both times the weights, if there are any. */
+static void update_terms(tl_cuda *self)
+{
+    tl_gpu_weights_C(
+        &self->gpu, tl_cuda_field(self),
+        &(tl_gpu_weigh){.W = self->W, .H = self->H, .V = self->V, .U = self->U, .A = self->UX});
+    self->U_is = TL_CUDA_U_NOTHING;
+}
+
+static void update_H(tl_cuda *self)
+{
+    int64_t M = self->is.M, N = self->is.N, K = self->is.K;
+    update_terms(self);
+    tl_cuda_multiply_two(self,
+                         &(tl_cuda_product){.opA = TL_TRANSPOSED,
+                                            .m = K,
+                                            .n = N,
+                                            .k = M,
+                                            .alpha = 1.0,
+                                            .A = self->W,
+                                            .lda = K,
+                                            .B = self->U,
+                                            .ldb = N,
+                                            .C = self->den,
+                                            .ldc = N},
+                         self->UX - self->U, self->num - self->den);
+    tl_gpu_scale(&self->gpu, K * N, self->gamma, self->num, self->den, self->H);
+}
+
+/* (8) and (9): the sums are computed as (K x M)' would be, so that B is again U and UX. */
+static void update_W(tl_cuda *self)
+{
+    int64_t M = self->is.M, N = self->is.N, K = self->is.K;
+    const double *from[2] = {self->U, self->UX};
+    double *to[2] = {self->den, self->num};
+    update_terms(self);
+    for (int i = 0; i < 2; i++)
+        tl_cuda_multiply(self, &(tl_cuda_product){.opB = TL_TRANSPOSED,
+                                                  .m = M,
+                                                  .n = K,
+                                                  .k = N,
+                                                  .alpha = 1.0,
+                                                  .A = from[i],
+                                                  .lda = N,
+                                                  .B = self->H,
+                                                  .ldb = N,
+                                                  .C = to[i],
+                                                  .ldc = K});
+    tl_gpu_scale(&self->gpu, M * K, self->gamma, self->num, self->den, self->W);
+    tl_gpu_normalise(&self->gpu, &self->f, self->W, self->H, self->column);
+}
+
+void tl_cuda_update(tl_engine *e, unsigned parts, int64_t count)
+{
+    tl_cuda *self = (tl_cuda *)e;
+    for (int64_t i = 0; i < count; i++) {
+        update_H(self);
+        if (parts & TL_W)
+            update_W(self);
+    }
+}
+
+double tl_cuda_sweep(tl_engine *e, unsigned of, double floor, double least)
+{
+    tl_cuda *self = (tl_cuda *)e;
+    const double trifle = 1e-8 * e->frames; /* as in the cpu engine */
+    tl_cuda_weights(self, of, floor);
+    tl_gpu_sweep_all(&self->gpu, tl_cuda_field(self),
+                     &(tl_gpu_sweep){self->U, self->X, self->Phi, self->gains, fmax(least, trifle)},
+                     self->seen_there + TL_SEEN_OTHER);
+    tl_gpu_power(&self->gpu, &self->f, self->X, self->V);
+    tl_cuda_V_changed(self);
+    return tl_cuda_wait(self) ? self->seen[TL_SEEN_OTHER] : NAN;
+}

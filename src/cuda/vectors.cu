@@ -1,0 +1,357 @@
+/* Kernels over the coordinates of a descent: steps, sums, the directions of L-BFGS. */
+#include "cuda/reduce.cuh"
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+__global__ void move(int64_t count, const double *x, double a, const double *d, double *out)
+{
+    FOR_EACH(i, count)
+    {
+        double moved = x[i] + a * d[i];
+        out[i] = moved * moved;
+    }
+}
+
+void tl_gpu_move(const tl_gpu *gpu, int64_t count, const double *x, double a, const double *d,
+                 double *out)
+{
+    move<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, x, a, d, out);
+}
+
+__global__ void add(int64_t count, double a, const double *x, double *y)
+{
+    FOR_EACH(i, count)
+    y[i] += a * x[i];
+}
+
+void tl_gpu_add(const tl_gpu *gpu, int64_t count, double a, const double *x, double *y)
+{
+    add<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, a, x, y);
+}
+
+__global__ void once(int64_t count, const double *B, double *x)
+{
+    FOR_EACH(i, count)
+    x[i] = B[i] > 0.0 ? x[i] / B[i] : 0.0;
+}
+
+void tl_gpu_once(const tl_gpu *gpu, int64_t count, const double *B, double *x)
+{
+    once<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, B, x);
+}
+
+__global__ void square(int64_t count, double c, const double *x, double *out)
+{
+    FOR_EACH(i, count)
+    out[i] = (c * x[i]) * (c * x[i]);
+}
+
+void tl_gpu_square(const tl_gpu *gpu, int64_t count, double c, const double *x, double *out)
+{
+    square<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, c, x, out);
+}
+
+__global__ void root(int64_t count, const double *x, double *out)
+{
+    FOR_EACH(i, count)
+    out[i] = sqrt(x[i]);
+}
+
+void tl_gpu_root(const tl_gpu *gpu, int64_t count, const double *x, double *out)
+{
+    root<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, x, out);
+}
+
+__global__ void multiply(int64_t count, const double *x, double *out)
+{
+    FOR_EACH(i, count)
+    out[i] *= x[i];
+}
+
+void tl_gpu_multiply(const tl_gpu *gpu, int64_t count, const double *x, double *out)
+{
+    multiply<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, x, out);
+}
+
+__global__ void larger(int64_t count, double c, const double *x, const double *mu, double *out)
+{
+    FOR_EACH(i, count)
+    {
+        double most = fmax(c * x[i] * out[i], mu[i]);
+        out[i] = most > 0.0 ? most : 1.0;
+    }
+}
+
+void tl_gpu_larger(const tl_gpu *gpu, int64_t count, double c, const double *x, const double *mu,
+                   double *out)
+{
+    larger<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, c, x, mu, out);
+}
+
+__global__ void sum_of(int64_t count, tl_gpu_sum s, double *out)
+{
+    FOR_EACH(i, count)
+    {
+        double x = s.c * s.x[i];
+        if (s.y != nullptr)
+            x += s.d * s.y[i];
+        out[i] = s.z != nullptr ? x / s.z[i] : x;
+    }
+}
+
+void tl_gpu_sum_of(const tl_gpu *gpu, int64_t count, const tl_gpu_sum *s, double *out)
+{
+    sum_of<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, *s, out);
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+template <bool OVER>
+__global__ void dot(int64_t count, const double *x, const double *y, const double *z, double *out,
+                    Parts parts)
+{
+    double sum[1] = {0.0};
+    FOR_EACH(i, count)
+    {
+        double c = z != nullptr ? z[i] : 1.0;
+        sum[0] += OVER ? x[i] * y[i] / c : x[i] * c * y[i];
+    }
+    if (reduce_grid(sum, parts, Sum()))
+        out[0] = sum[0];
+}
+
+void tl_gpu_dot(const tl_gpu *gpu, int64_t count, const double *x, const double *y, const double *z,
+                double *sums)
+{
+    dot<false><<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, x, y, z, sums,
+                                                                    parts_of(gpu));
+}
+
+void tl_gpu_dot_over(const tl_gpu *gpu, int64_t count, const double *x, const double *y,
+                     const double *z, double *sums)
+{
+    dot<true><<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, x, y, z, sums,
+                                                                   parts_of(gpu));
+}
+
+__global__ void revive(tl_gpu_revive r, double *out, double *sums, Parts parts)
+{
+    double revived[1] = {0.0};
+    FOR_EACH(i, r.count)
+    {
+        double x = r.x[i], unit = r.unit;
+        out[i] = x;
+        if (r.root[i] == 0.0 || !(r.expected[i] > 0.0))
+            continue;
+        double slope = r.gradient[i] / (2.0 * unit * r.root[i]); /* dC/dx */
+        double better = -0.5 * r.part * (slope * unit * unit) / r.expected[i] * unit * unit;
+        if (better > 10.0 * x) {
+            out[i] = better;
+            revived[0] += 1.0;
+        }
+    }
+    if (reduce_grid(revived, parts, Sum()))
+        sums[0] = revived[0];
+}
+
+void tl_gpu_revive_all(const tl_gpu *gpu, const tl_gpu_revive *r, double *out, double *sums)
+{
+    revive<<<blocks_for(gpu, r->count), THREADS, 0, gpu->stream>>>(*r, out, sums, parts_of(gpu));
+}
+
+/* ---- L-BFGS ---------------------------------------------------------------------------------- */
+
+/* The two loops of L-BFGS need inner products of s, y, g and D^-1 alone. They are computed in one
+ * pass, the loops run on them, and a second pass adds the vectors up: two launches instead of four
+ * for each pair. */
+constexpr int MOST = TL_GPU_PAIRS, MOST_DOTS = 2 * MOST * (MOST + 1), STRIDE = THREADS + 1;
+
+/* Inner products: sg_i = s_i' g, then yg_i = y_i' D^-1 g, sy_ij = s_i' y_j, yy_ij = y_i' D^-1
+ * y_j. */
+struct Dots {
+    double sg[MOST], yg[MOST], sy[MOST][MOST], yy[MOST][MOST];
+};
+
+/* Rows of the tile in shared memory: s (c of them), y, y / D, g. Dot number j multiplies rows
+ * left, right. */
+__device__ void rows_of(int j, int c, int *left, int *right)
+{
+    int i = j / (c + 1) % c, k = j % (c + 1); /* k = c: with g */
+    bool of_y = j >= c * (c + 1);
+    *left = of_y ? 2 * c + i : i;
+    *right = k == c ? 3 * c : c + k;
+}
+
+/* The loops of Nocedal and Wright, Algorithm 7.4, on inner products. */
+__device__ void two_loops(const Dots &d, int c, double *coefficients)
+{
+    double alpha[MOST], beta[MOST];
+    for (int i = 0; i < c; i++) {
+        double sum = -d.sg[i];
+        for (int j = 0; j < i; j++)
+            sum -= alpha[j] * d.sy[i][j];
+        alpha[i] = sum / d.sy[i][i];
+    }
+    for (int i = c - 1; i >= 0; i--) {
+        double sum = -d.yg[i];
+        for (int j = 0; j < c; j++)
+            sum -= alpha[j] * d.yy[i][j];
+        for (int j = c - 1; j > i; j--)
+            sum += (alpha[j] - beta[j]) * d.sy[j][i];
+        beta[i] = sum / d.sy[i][i];
+    }
+    for (int i = 0; i < c; i++) {
+        coefficients[i] = alpha[i] - beta[i];
+        coefficients[MOST + i] = -alpha[i];
+    }
+}
+
+template <class Real> __global__ void inner_products(tl_gpu_pairs p, Parts parts)
+{
+    extern __shared__ double tile[];
+    __shared__ double sums[THREADS];
+    __shared__ bool last;
+    const int c = p.count, dots = 2 * c * (c + 1), shares = THREADS / dots;
+    const int j = threadIdx.x % dots, share = threadIdx.x / dots;
+    int left, right;
+    rows_of(j, c, &left, &right);
+    double sum = 0.0;
+    for (int64_t first = blockIdx.x * (int64_t)THREADS; first < p.size;
+         first += (int64_t)gridDim.x * THREADS) {
+        int64_t e = first + threadIdx.x;
+        bool in = e < p.size;
+        __syncthreads();
+        double over = in ? 1.0 / p.metric[e] : 0.0;
+        tile[3 * c * STRIDE + threadIdx.x] = in ? p.gradient[e] : 0.0;
+        for (int i = 0; i < c; i++) {
+            int64_t at = p.place[i] * p.size + e;
+            double s = in ? (double)((const Real *)p.s)[at] : 0.0;
+            double y = in ? (double)((const Real *)p.y)[at] : 0.0;
+            tile[i * STRIDE + threadIdx.x] = s;
+            tile[(c + i) * STRIDE + threadIdx.x] = y;
+            tile[(2 * c + i) * STRIDE + threadIdx.x] = y * over;
+        }
+        __syncthreads();
+        if (share < shares)
+            for (int i = share; i < THREADS; i += shares)
+                sum += tile[left * STRIDE + i] * tile[right * STRIDE + i];
+    }
+    sums[threadIdx.x] = sum;
+    __syncthreads();
+    if (share == 0) {
+        for (int i = 1; i < shares; i++)
+            sum += sums[i * dots + j];
+        parts.partial[(size_t)blockIdx.x * dots + j] = sum;
+    }
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        last = atomicAdd(parts.ticket, 1u) == gridDim.x - 1;
+    __syncthreads();
+    if (!last)
+        return;
+    __threadfence();
+    __shared__ Dots d;
+    if (threadIdx.x < dots) {
+        double total = 0.0;
+        for (unsigned b = 0; b < gridDim.x; b++)
+            total += __ldcg(&parts.partial[(size_t)b * dots + j]);
+        int i = j / (c + 1) % c, k = j % (c + 1);
+        bool of_y = j >= c * (c + 1);
+        double *to = k == c ? (of_y ? d.yg + i : d.sg + i) : (of_y ? d.yy[i] + k : d.sy[i] + k);
+        *to = total;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        two_loops(d, c, p.coefficients);
+        *parts.ticket = 0;
+    }
+}
+
+template <class Real>
+__global__ void combine(tl_gpu_pairs p, double *direction, double *out, Parts parts)
+{
+    __shared__ double of[2 * MOST];
+    double slope[1] = {0.0};
+    if (threadIdx.x < 2 * MOST)
+        of[threadIdx.x] = p.coefficients[threadIdx.x];
+    __syncthreads();
+    FOR_EACH(e, p.size)
+    {
+        double q = -p.gradient[e], r = 0.0;
+        for (int i = 0; i < p.count; i++) {
+            int64_t at = p.place[i] * p.size + e;
+            q += of[MOST + i] * (double)((const Real *)p.y)[at];
+            r += of[i] * (double)((const Real *)p.s)[at];
+        }
+        double d = q / p.metric[e] + r;
+        direction[e] = d;
+        slope[0] += d * p.gradient[e];
+    }
+    if (reduce_grid(slope, parts, Sum()))
+        out[0] = slope[0];
+}
+
+/* Few enough blocks for the last one to add their parts soon. */
+static unsigned blocks_of_dots(const tl_gpu *gpu, int64_t size)
+{
+    int64_t wanted = (size + THREADS - 1) / THREADS, most = 2 * (int64_t)gpu->processors;
+    return (unsigned)(wanted < 1 ? 1 : wanted < most ? wanted : most);
+}
+
+template <class Real>
+static void direction_in(const tl_gpu *gpu, const tl_gpu_pairs *p, double *direction, double *sums)
+{
+    size_t bytes = (size_t)(3 * p->count + 1) * STRIDE * sizeof(double);
+    if (p->count > 0) {
+        cudaFuncSetAttribute(inner_products<Real>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             (3 * MOST + 1) * STRIDE * (int)sizeof(double));
+        inner_products<Real>
+            <<<blocks_of_dots(gpu, p->size), THREADS, bytes, gpu->stream>>>(*p, parts_of(gpu));
+    }
+    combine<Real><<<blocks_for(gpu, p->size), THREADS, 0, gpu->stream>>>(*p, direction, sums,
+                                                                        parts_of(gpu));
+}
+
+void tl_gpu_direction(const tl_gpu *gpu, const tl_gpu_pairs *p, double *direction, double *sums)
+{
+    static_assert(MOST_DOTS <= THREADS, "a thread adds one inner product");
+    if (p->single)
+        direction_in<float>(gpu, p, direction, sums);
+    else
+        direction_in<double>(gpu, p, direction, sums);
+}
+
+template <class Real>
+__global__ void learn(tl_gpu_pairs p, int place, double a, const double *direction,
+                      const double *before, double *out, Parts parts)
+{
+    double sums[3] = {0.0, 0.0, 0.0};
+    FOR_EACH(e, p.size)
+    {
+        int64_t at = place * p.size + e;
+        double change = p.gradient[e] - before[e];
+        Real s = (Real)(a * direction[e]), y = (Real)change;
+        ((Real *)p.s)[at] = s;
+        ((Real *)p.y)[at] = y;
+        sums[0] += (double)s * (double)s * p.metric[e];
+        sums[1] += change * change / p.metric[e];
+        sums[2] += (double)s * (double)y;
+    }
+    if (reduce_grid(sums, parts, Sum()))
+        for (int i = 0; i < 3; i++)
+            out[i] = sums[i];
+}
+
+/* Seven parameters: a step, and where it came from. */
+void tl_gpu_learn(const tl_gpu *gpu, const tl_gpu_pairs *p, int place, double a,
+                  const double *direction, const double *before, double *sums)
+{
+    unsigned blocks = blocks_for(gpu, p->size);
+    if (p->single)
+        learn<float><<<blocks, THREADS, 0, gpu->stream>>>(*p, place, a, direction, before, sums,
+                                                         parts_of(gpu));
+    else
+        learn<double><<<blocks, THREADS, 0, gpu->stream>>>(*p, place, a, direction, before, sums,
+                                                          parts_of(gpu));
+}

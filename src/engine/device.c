@@ -1,0 +1,80 @@
+/* Loads the library of the GPU's engine: the only place that knows dlopen. */
+#include "engine/device.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+static const char LIBRARY[] = "libtlnmf_cuda.so";
+
+/* Operations of one product of all starts from which on auto takes the GPU: below, opening it takes
+ * longer than the fit (docs/benchmarks.md). */
+static const double WORTH_A_GPU = 1e9;
+
+static const tl_device_library *refuse(char why[TL_DEVICE_TEXT], const char *reason)
+{
+    snprintf(why, TL_DEVICE_TEXT, "%s", reason != NULL ? reason : "it cannot be loaded");
+    return NULL;
+}
+
+const tl_device_library *tl_device_load(char why[TL_DEVICE_TEXT])
+{
+    void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (handle == NULL)
+        return refuse(why, dlerror());
+    tl_device_entry entry;
+    void *symbol = dlsym(handle, TL_DEVICE_ENTRY);
+    memcpy(&entry, &symbol, sizeof entry); /* ISO C has no cast from data to functions */
+    const tl_device_library *library = symbol != NULL ? entry() : NULL;
+    dlclose(handle); /* RTLD_NODELETE: the code stays */
+    if (library == NULL)
+        return refuse(why, "libtlnmf_cuda.so is not what its name says");
+    if (strcmp(library->version, tlnmf_version()) != 0) {
+        snprintf(why, TL_DEVICE_TEXT, "libtlnmf_cuda.so is of version %s, not %s", library->version,
+                 tlnmf_version());
+        return NULL;
+    }
+    return library;
+}
+
+/* The library, with a device that has the memory for one engine. NULL, with the reason. */
+static const tl_device_library *find(const tl_engine_spec *spec, tl_device *device,
+                                     char why[TL_DEVICE_TEXT])
+{
+    const tl_device_library *library = tl_device_load(why);
+    if (library == NULL || !library->find(device, why))
+        return NULL;
+    double bytes = library->bytes(spec);
+    if (bytes <= device->free)
+        return library;
+    snprintf(why, TL_DEVICE_TEXT, "a start needs %.3g GB, %.100s has %.3g GB free", 1e-9 * bytes,
+             device->name, 1e-9 * device->free);
+    return NULL;
+}
+
+static bool is_worth_it(const tl_engine_spec *spec, double starts)
+{
+    const tlnmf_data *data = spec->model->data;
+    double M = (double)data->M, T = (double)tl_max(data->M, data->T);
+    return 2.0 * M * M * T * starts >= WORTH_A_GPU;
+}
+
+tlnmf_error tl_device_choose(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_settings *opt)
+{
+    bool asked = opt->device == TL_DEVICE_GPU;
+    char why[TL_DEVICE_TEXT];
+    tl_device device;
+    if (opt->device == TL_DEVICE_CPU)
+        return TLNMF_OK;
+    opt->device = TL_DEVICE_CPU;
+    if (!asked && !is_worth_it(spec, (double)tl_max(opt->starts, 1)))
+        return TLNMF_OK;
+    if (find(spec, &device, why) == NULL) {
+        if (asked)
+            return tl_fail(ctx, TLNMF_ERR_OPTION, "device gpu: %s", why);
+        tl_log(ctx, TLNMF_LOG_WARNING, "device auto: the cpu, since: %s", why);
+        return TLNMF_OK;
+    }
+    tl_log(ctx, TLNMF_LOG_INFO, "device gpu: %s", device.name);
+    opt->device = TL_DEVICE_GPU;
+    return TLNMF_OK;
+}

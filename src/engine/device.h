@@ -1,0 +1,38 @@
+/* Engines that come as libraries of their own, loaded when they are asked for: the GPU's. */
+#ifndef TLNMF_ENGINE_DEVICE_H
+#define TLNMF_ENGINE_DEVICE_H
+
+#include "engine/engine.h"
+
+enum { TL_DEVICE_TEXT = 256 };
+
+typedef struct tl_device {
+    char name[TL_DEVICE_TEXT];
+    double memory, free; /* bytes */
+} tl_device;
+
+/* What such a library offers. */
+typedef struct tl_device_library {
+    const char
+        *version; /* tlnmf_version() of its sources: structs are shared, so it must be ours */
+    const tl_engine_ops *engine, *mixed; /* by precision */
+    /* The device that engines will use. False, with the reason, if there is none. */
+    bool (*find)(tl_device *device, char why[TL_DEVICE_TEXT]);
+    /* Bytes on the device of one engine. */
+    double (*bytes)(const tl_engine_spec *spec);
+} tl_device_library;
+
+/* The one name that the library exports, and its type. */
+#define TL_DEVICE_ENTRY "tlnmf_device_library"
+typedef const tl_device_library *(*tl_device_entry)(void);
+
+/* Decides what settings with device gpu or auto run on: opt->device becomes TL_DEVICE_CPU or
+ * TL_DEVICE_GPU. gpu is refused where there is no GPU with `bytes` of free memory; auto then falls
+ * back to the cpu with a message, and without one where the GPU would be slower. */
+tlnmf_error tl_device_choose(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_settings *opt);
+
+/* Loads the library of the GPU's engine. NULL, with the reason, if there is none. It stays loaded
+ * until the process ends. */
+const tl_device_library *tl_device_load(char why[TL_DEVICE_TEXT]);
+
+#endif

@@ -1,0 +1,270 @@
+/* The GPU's engine: how it is found, and whole solvers on it, with the traces of the cpu engine.
+ * What needs a GPU is skipped where there is none; operations are in test_operations.c. */
+#include "unit/engine/engines.h"
+
+#include "search/search.h"
+
+static const tl_engine_ops *gpu; /* NULL: none here */
+
+static void the_library_is_found_or_its_absence_explained(void **state)
+{
+    (void)state;
+    char why[TL_DEVICE_TEXT] = "";
+    const tl_device_library *library = tl_device_load(why);
+#ifdef TEST_CUDA_IS_BUILT
+    if (library == NULL)
+        fail_msg("libtlnmf_cuda.so was built, but: %s", why);
+#endif
+    if (library == NULL) {
+        assert_true(strlen(why) > 0);
+        skip();
+        return; /* which skip() does, but says to no analyser */
+    }
+    tl_device device = {.memory = 0.0};
+    assert_string_equal(library->version, tlnmf_version());
+    assert_string_equal(library->engine->name, "gpu");
+    if (!library->find(&device, why))
+        assert_true(strlen(why) > 0);
+    else
+        assert_true(device.memory >= device.free && device.free > 0.0);
+}
+
+/* The estimate holds the arrays that every start has, and grows as they do. */
+static void memory_on_the_device_is_estimated(void **state)
+{
+    (void)state;
+    char why[TL_DEVICE_TEXT];
+    const tl_device_library *library = tl_device_load(why);
+    if (library == NULL) {
+        skip();
+        return;
+    }
+    tlnmf_data data = {.M = 1000, .N = 3000, .T = 3000, .one_each = true};
+    tl_model model = {.data = &data, .K = 10};
+    tl_engine_spec spec = {.model = &model, .moves = TL_ALL};
+    double one = library->bytes(&spec), MN = 8.0 * 1000 * 3000, MM = 8.0 * 1000 * 1000;
+    assert_true(one > 5 * MN + 6 * MM && one < 5 * MN + 13 * MM + 5e7);
+    data.N = data.T = 6000;
+    assert_near(library->bytes(&spec) - one, 5 * MN, 0.5 * MN); /* and a few K x N */
+}
+
+/* Without a GPU the engine refuses, and says why. */
+static void an_engine_without_a_device_is_refused(void **state)
+{
+    (void)state;
+    char why[TL_DEVICE_TEXT];
+    const tl_device_library *library = tl_device_load(why);
+    if (library == NULL || gpu != NULL) {
+        skip();
+        return;
+    }
+    problem p = new_problem(1, (const int64_t[]){1, 3, 5, 2});
+    tl_engine *e;
+    tl_engine_spec spec = {.model = &p.model, .moves = TL_ALL};
+    assert_int_not_equal(library->engine->create(p.ctx, &spec, &e), TLNMF_OK);
+    assert_null(e);
+    assert_non_null(strstr(tlnmf_message(p.ctx), "device gpu: "));
+    free_problem(&p);
+}
+
+/* ---- whole solvers --------------------------------------------------------------------------- */
+
+typedef struct fit {
+    tlnmf_ctx *ctx;
+    tlnmf_data *data;
+    tl_settings opt;
+    double eps;
+} fit;
+
+/* The paper's Gaussian data. */
+static fit gcm(int64_t S)
+{
+    enum { M = 10, N = 50, K = 5 };
+    fit p = {.ctx = new_ctx(), .eps = 1e-8};
+    double *Y = new_doubles(S * M * N);
+    simulate_gcm(p.ctx, (gcm_recipe){S, M, N, K, 2020, 100, TL_STREAM_NUMPY}, Y, NULL, NULL);
+    p.data = data_of(p.ctx, Y, S, M, N);
+    free(Y);
+    p.opt = fit_settings(K);
+    p.opt.seed = 2021;
+    p.opt.stream = TL_STREAM_NUMPY;
+    return p;
+}
+
+/* The paper's music notes, one realisation. */
+static fit notes(void)
+{
+    enum { M = 200, N = 151, K = 2 };
+    fit p = {.ctx = new_ctx(), .eps = 5e-7};
+    const double theta[2] = {0.5, 2.0};
+    double *Y = new_doubles(M * N);
+    simulate_notes(p.ctx, 1, theta, Y, NULL);
+    p.data = data_of(p.ctx, Y, 1, M, N);
+    free(Y);
+    p.opt = fit_settings(K);
+    return p;
+}
+
+static void destroy(fit *p)
+{
+    tlnmf_data_free(p->data);
+    tlnmf_ctx_free(p->ctx);
+}
+
+static tl_result *run(fit *p, tl_goal goal, const tl_engine_ops *engine)
+{
+    tl_result *result;
+    tl_search_task task = {
+        .goal = goal, .data = p->data, .opt = &p->opt, .eps = p->eps, .engine = engine};
+    assert_ok(p->ctx, tl_search(p->ctx, &task, &result));
+    return result;
+}
+
+static void assert_same(int64_t i, double a, double b, double tolerance)
+{
+    if (isnan(a) && isnan(b))
+        return;
+    if (!(fabs(a - b) <= tolerance))
+        fail_msg("row %lld is %.17g on the cpu, %.17g on the gpu", (long long)i, a, b);
+}
+
+/* All iterations of a solver on both engines, within 1e-9. */
+static void compare(fit *p, tl_goal goal, tl_algorithm solver, int64_t J)
+{
+    p->opt.solver = (int32_t)solver;
+    p->opt.J = J;
+    p->opt.tol = p->opt.grad_tol = 0.0;
+    p->opt.trace = 1;
+    p->opt.hops = 0;
+    tl_result *cpu = run(p, goal, NULL), *other = run(p, goal, gpu);
+    assert_int_equal(cpu->trace_length, other->trace_length);
+    assert_int_equal(cpu->info.outcome, other->info.outcome);
+    for (int64_t i = 0; i < cpu->trace_length; i++) {
+        const tl_trace_row *a = &cpu->trace[i], *b = &other->trace[i];
+        double size = isnan(a->C) ? fabs(a->L) : fabs(a->C);
+        assert_same(i, a->C, b->C, 1e-9 * size);
+        assert_same(i, a->L, b->L, 1e-9 * size);
+        assert_same(i, a->I, b->I, 1e-9 * size);
+    }
+    assert_same(-1, cpu->info.C, other->info.C, 1e-9 * fabs(cpu->info.C));
+    tl_result_free(cpu);
+    tl_result_free(other);
+}
+
+static void traces_of_gcm(void **state)
+{
+    (void)state;
+    if (gpu == NULL)
+        skip();
+    for (int64_t S = 10; S <= 100; S *= 10) {
+        fit p = gcm(S);
+        compare(&p, TL_GOAL_TL, TL_ALGORITHM_PAPER, 100);
+        compare(&p, TL_GOAL_JD, TL_ALGORITHM_PAPER, 100);
+        compare(&p, TL_GOAL_NMF, TL_ALGORITHM_PAPER, 100);
+        compare(&p, TL_GOAL_TL, TL_ALGORITHM_FAST, 70);
+        compare(&p, TL_GOAL_JD, TL_ALGORITHM_FAST, 40);
+        compare(&p, TL_GOAL_NMF, TL_ALGORITHM_FAST, 70);
+        destroy(&p);
+    }
+}
+
+static void traces_of_notes(void **state)
+{
+    (void)state;
+    if (gpu == NULL)
+        skip();
+    fit p = notes();
+    compare(&p, TL_GOAL_TL, TL_ALGORITHM_PAPER, 100);
+    compare(&p, TL_GOAL_TL, TL_ALGORITHM_FAST, 30);
+    destroy(&p);
+}
+
+/* Many starts run at a time: that of the best has the same bits if fewer do. */
+static void results_do_not_depend_on_the_batch(void **state)
+{
+    (void)state;
+    if (gpu == NULL)
+        skip();
+    fit p = gcm(10);
+    p.opt.starts = 20;
+    tl_result *many = run(&p, TL_GOAL_TL, gpu);
+    p.opt.starts = many->info.best_start + 1;
+    tl_result *fewer = run(&p, TL_GOAL_TL, gpu);
+    assert_true(many->info.C == fewer->info.C);
+    assert_int_equal(many->info.best_start, fewer->info.best_start);
+    tl_result_free(many);
+    tl_result_free(fewer);
+    destroy(&p);
+}
+
+/* ---- the option ------------------------------------------------------------------------------ */
+
+static void keep_message(tlnmf_log_level level, const char *message, void *user)
+{
+    if (level == TLNMF_LOG_WARNING && strstr(message, "device") != NULL)
+        snprintf(user, TL_DEVICE_TEXT, "%s", message);
+}
+
+/* cpu is cpu; gpu is the GPU or an error; auto is whichever it can be, and says if it is not the
+ * GPU where that would pay. */
+static void the_option_chooses_the_device(void **state)
+{
+    (void)state;
+    fit p = gcm(1);
+    char message[TL_DEVICE_TEXT] = "";
+    tlnmf_ctx_set_log(p.ctx, keep_message, message);
+    const tl_model model = {.data = p.data, .K = 5};
+    const tl_engine_spec spec = {.model = &model, .moves = TL_ALL};
+    assert_ok(p.ctx, tl_device_choose(p.ctx, &spec, &p.opt));
+    assert_int_equal(p.opt.device, TL_DEVICE_CPU);
+    p.opt.device = TL_DEVICE_AUTO; /* 10 x 50: the cpu's, GPU or not */
+    assert_ok(p.ctx, tl_device_choose(p.ctx, &spec, &p.opt));
+    assert_int_equal(p.opt.device, TL_DEVICE_CPU);
+    assert_string_equal(message, "");
+    p.opt.device = TL_DEVICE_AUTO;
+    p.opt.starts = 1000000; /* many starts pay */
+    assert_ok(p.ctx, tl_device_choose(p.ctx, &spec, &p.opt));
+    assert_int_equal(p.opt.device, gpu != NULL ? TL_DEVICE_GPU : TL_DEVICE_CPU);
+    assert_int_equal(strncmp(message, "device auto: the cpu, since: ", 29) == 0, gpu == NULL);
+    p.opt.device = TL_DEVICE_GPU;
+    tlnmf_error error = tl_device_choose(p.ctx, &spec, &p.opt);
+    assert_int_equal(error, gpu != NULL ? TLNMF_OK : TLNMF_ERR_OPTION);
+    if (gpu == NULL)
+        assert_int_equal(strncmp(tlnmf_message(p.ctx), "device gpu: ", 12), 0);
+    else
+        assert_ptr_equal(tl_engine_of(&p.opt), gpu);
+    destroy(&p);
+}
+
+/* More than any GPU has is refused with both figures. */
+static void too_large_a_problem_is_refused(void **state)
+{
+    (void)state;
+    if (gpu == NULL)
+        skip();
+    fit p = gcm(1);
+    tlnmf_data data = {.M = 100000, .N = 1000000, .T = 1000000, .one_each = true};
+    const tl_model model = {.data = &data, .K = 5};
+    const tl_engine_spec spec = {.model = &model, .moves = TL_ALL};
+    p.opt.device = TL_DEVICE_GPU;
+    assert_int_equal(tl_device_choose(p.ctx, &spec, &p.opt), TLNMF_ERR_OPTION);
+    assert_non_null(strstr(tlnmf_message(p.ctx), "a start needs "));
+    assert_non_null(strstr(tlnmf_message(p.ctx), " GB free"));
+    destroy(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_library_is_found_or_its_absence_explained),
+        cmocka_unit_test(memory_on_the_device_is_estimated),
+        cmocka_unit_test(an_engine_without_a_device_is_refused),
+        cmocka_unit_test(traces_of_gcm),
+        cmocka_unit_test(traces_of_notes),
+        cmocka_unit_test(results_do_not_depend_on_the_batch),
+        cmocka_unit_test(the_option_chooses_the_device),
+        cmocka_unit_test(too_large_a_problem_is_refused),
+    };
+    gpu = gpu_engine();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
