@@ -26,7 +26,7 @@ Listen to $dir/notes.wav; look into the model with: tlnmf info $dir/model.h5
 Now a recording: two piano notes a semitone apart, one after the other and then together.
 EOF
 
-piano=$(dirname "$0")/../tests/recordings/piano_a4_as4
+piano=$(dirname "$(dirname "$0")")/tests/recordings/piano_a4_as4
 run separate "$piano/mix.flac" -k 2 -o "$dir/stems" --force
 run eval --ref "$piano/piano_a4.flac" "$piano/piano_as4.flac" \
     --est "$dir/stems/source_1.wav" "$dir/stems/source_2.wav"

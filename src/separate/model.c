@@ -211,17 +211,6 @@ static int64_t integer_or(const tlnmf_record *record, const char *name, int64_t 
     return value == TLNMF_NO_INTEGER ? fallback : value;
 }
 
-static tlnmf_error check_sources(tlnmf_ctx *ctx, const tl_separator_info *info)
-{
-    if (info->sources < 1 || info->sources > TL_SOURCES_MAX || info->per_source < 0 ||
-        info->per_source > TL_PER_SOURCE_MAX)
-        return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "sources = %lld, per_source = %lld: 1 to %d and 1 to %d can be",
-                       (long long)info->sources, (long long)info->per_source, TL_SOURCES_MAX,
-                       TL_PER_SOURCE_MAX);
-    return TLNMF_OK;
-}
-
 /* What the record says of the whole; values that are missing are caught by checks. */
 static tlnmf_error get_info(tlnmf_ctx *ctx, const tlnmf_record *model, tl_separator_info *info)
 {
@@ -248,7 +237,7 @@ static tlnmf_error get_info(tlnmf_ctx *ctx, const tlnmf_record *model, tl_separa
         .C = tlnmf_get_real(model, "C")};
     if (info->method < 0 || info->method > TL_METHOD_NMF)
         info->method = TL_METHOD_NMF;
-    return check_sources(ctx, info);
+    return tl_separator_check_sources(ctx, info, 0); /* 0: they differ */
 }
 
 /* A model of one member with its Phi and W, as versions before 0.2 wrote it. */

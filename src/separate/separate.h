@@ -38,6 +38,8 @@ typedef struct tl_separator_shape {
 
 /* With Phi and W to be filled in; columns belong to no gate, and to source 0. */
 tlnmf_error tl_separator_new(tlnmf_ctx *ctx, const tl_separator_shape *shape, tl_separator **out);
+/* The numbers of sources and of components per source, which is at least `least`. */
+tlnmf_error tl_separator_check_sources(tlnmf_ctx *ctx, const tl_separator_info *info, int least);
 /* With copies of Phi and W, which are checked. */
 tlnmf_error tl_separator_create(tlnmf_ctx *ctx, const tl_separator_info *info, const double *Phi,
                                 const double *W, tl_separator **out);

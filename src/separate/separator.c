@@ -28,14 +28,20 @@ void tl_separator_free(tl_separator *separator)
     tl_release(&hooks, separator->memory);
 }
 
-static tlnmf_error check_info(tlnmf_ctx *ctx, const tl_separator_info *info)
+tlnmf_error tl_separator_check_sources(tlnmf_ctx *ctx, const tl_separator_info *info, int least)
 {
-    if (info->sources < 1 || info->sources > TL_SOURCES_MAX || info->per_source < 1 ||
+    if (info->sources < 1 || info->sources > TL_SOURCES_MAX || info->per_source < least ||
         info->per_source > TL_PER_SOURCE_MAX)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "sources = %lld, per-source = %lld: at most %d and %d can be",
-                       (long long)info->sources, (long long)info->per_source, TL_SOURCES_MAX,
+                       "sources = %lld, per-source = %lld: 1 to %d and %d to %d can be",
+                       (long long)info->sources, (long long)info->per_source, TL_SOURCES_MAX, least,
                        TL_PER_SOURCE_MAX);
+    return TLNMF_OK;
+}
+
+static tlnmf_error check_info(tlnmf_ctx *ctx, const tl_separator_info *info)
+{
+    TRY(tl_separator_check_sources(ctx, info, 1));
     if (info->basis < TL_BASIS_DCT || info->basis > TL_BASIS_STFT)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "basis = %d is not one to separate with",
                        (int)info->basis);

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Pages are wrapped at 100 columns. Tables may be wider, and lines with a link, which cannot break.
+# Begins by proving that it finds what is wrong in a page made for that.
+# usage: width.sh [ROOT]
+set -eu
+root=$(cd "${1:-$(dirname "$0")/../..}" && pwd)
+page=$(mktemp)
+trap 'rm -f "$page"' EXIT
+
+# A character of several bytes counts once: the bytes after its first are 10xxxxxx.
+too_wide() { # FILE
+    LC_ALL=C awk -v file="$1" '
+        { text = $0; gsub(/[\200-\277]/, "", text) }
+        length(text) > 100 && !/^ *\|/ && !/\]\(/ && !/:\/\// {
+            print file ":" FNR ": " length(text) " columns, more than 100"
+        }' "$1"
+}
+
+word=$(printf '%099d' 0)
+printf '%s\n' "$word 1" "${word}é" "| $word | 1 |" "[$word](page.md)" "http://$word" >"$page"
+found=$(too_wide "$page")
+[ "$found" = "$page:1: 101 columns, more than 100" ] || {
+    echo "width.sh does not find what it should: $found"
+    exit 1
+}
+
+cd "$root"
+status=0
+for file in *.md docs/*.md; do
+    wide=$(too_wide "$file")
+    [ -z "$wide" ] || { echo "$wide" && status=1; }
+done
+exit $status
