@@ -20,9 +20,9 @@ enum {
     TL_SEEN_NORMS = 4, /* two */
     TL_SEEN_SLOPE = 6,
     TL_SEEN_NORM = 7,
-    TL_SEEN_LEARN = 8, /* three */
-    TL_SEEN_OTHER = 11,
-    TL_SEEN_CG = 12, /* five */
+    TL_SEEN_LEARN = 8, /* four */
+    TL_SEEN_OTHER = 12,
+    TL_SEEN_CG = 13, /* five */
     TL_SEEN_COUNT = 20
 };
 
@@ -32,8 +32,8 @@ typedef struct tl_cuda_descent {
     int64_t triangle, in_W, in_H, size;
     double *gradient, *before, *direction, *metric; /* size */
     double unit;
-    double *P, *Q, *W_new, *H_new; /* M x K, K x N */
-    double *scratch;               /* in_W + in_H */
+    double *P, *Q, *P_new, *Q_new, *W_new, *H_new; /* M x K, K x N */
+    double *scratch;                               /* in_W + in_H */
     /* pairs of L-BFGS */
     int memory, count, next;
     bool single, pending; /* pending: whether the last pair counts is not known yet */
@@ -125,7 +125,7 @@ void tl_cuda_settle(tl_cuda *self); /* after a wait: whether the last pair count
 void tl_cuda_aim_along(tl_cuda *self);
 void tl_cuda_gradient_at(tl_cuda *self, double *out);
 double tl_cuda_value_at(tl_cuda *self, double a);
-void tl_cuda_accept(tl_cuda *self, double a);
+void tl_cuda_accept(tl_cuda *self);
 void tl_cuda_learn(tl_cuda *self, double a);
 void tl_cuda_restore(tl_cuda *self);
 tl_gpu_pairs tl_cuda_pairs(const tl_cuda *self);

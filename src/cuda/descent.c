@@ -54,14 +54,12 @@ static void gradient_of_factors(tl_cuda *self, double *out)
     const tl_cuda_descent *x = &self->x;
     double *D = self->UX;
     tl_gpu_slopes(&self->gpu, tl_cuda_field(self), self->V, self->U, D);
-    if (x->in_W > 0) {
+    if (x->in_W > 0)
         times_H(self, 2.0, D, self->H, out);
-        tl_gpu_multiply(&self->gpu, x->in_W, x->P, out);
-    }
-    if (x->in_H > 0) {
+    if (x->in_H > 0)
         W_times(self, 2.0 * x->unit, self->W, D, out + x->in_W);
-        tl_gpu_multiply(&self->gpu, x->in_H, x->Q, out + x->in_W);
-    }
+    tl_gpu_multiply(&self->gpu, (const int64_t[]){x->in_W, x->in_H},
+                    (const double *const[]){x->P, x->Q}, (double *const[]){out, out + x->in_W});
 }
 
 void tl_cuda_gradient_at(tl_cuda *self, double *out)
@@ -129,11 +127,16 @@ double tl_cuda_norm(tl_engine *e, bool renew)
 {
     tl_cuda *self = (tl_cuda *)e;
     const tl_cuda_descent *x = &self->x;
+    bool learnt = x->pending && !renew; /* g' D^-1 g comes with the pair */
     if (renew)
         renew_metric(self);
-    tl_gpu_dot_over(&self->gpu, x->size, x->gradient, x->gradient, x->metric,
-                    self->seen_there + TL_SEEN_NORM);
-    return tl_cuda_wait(self) ? sqrt(self->seen[TL_SEEN_NORM] / ((double)e->M * e->frames)) : NAN;
+    if (!learnt)
+        tl_gpu_dot_over(&self->gpu, x->size, x->gradient, x->gradient, x->metric,
+                        self->seen_there + TL_SEEN_NORM);
+    if (!tl_cuda_wait(self))
+        return NAN;
+    double sum = self->seen[learnt ? TL_SEEN_LEARN + 3 : TL_SEEN_NORM];
+    return sqrt(sum / ((double)e->M * e->frames));
 }
 
 /* ---- the point ------------------------------------------------------------------------------- */
@@ -198,10 +201,10 @@ double tl_cuda_value_at(tl_cuda *self, double a)
         tl_gpu_sums(&self->gpu, tl_cuda_field(self), 4, self->X, self->V, NULL, seen);
         return tl_cuda_wait(self) ? self->seen[TL_SEEN_SUMS + 2] : NAN;
     }
-    if (x->in_W > 0)
-        tl_gpu_move(&self->gpu, x->in_W, x->P, a, d, x->W_new);
-    if (x->in_H > 0)
-        tl_gpu_move(&self->gpu, x->in_H, x->Q, a * x->unit, d + x->in_W, x->H_new);
+    const tl_gpu_moving factors[2] = {
+        {x->in_W, a, x->P, d, x->P_new, x->W_new},
+        {x->in_H, a * x->unit, x->Q, d + x->in_W, x->Q_new, x->H_new}};
+    tl_gpu_move(&self->gpu, factors);
     tl_gpu_weights_C(&self->gpu, tl_cuda_field(self),
                      &(tl_gpu_weigh){.W = x->in_W > 0 ? x->W_new : self->W,
                                      .H = x->in_H > 0 ? x->H_new : self->H,
@@ -222,18 +225,17 @@ static void swap(double **a, double **b)
     *b = c;
 }
 
-void tl_cuda_accept(tl_cuda *self, double a)
+void tl_cuda_accept(tl_cuda *self)
 {
     tl_cuda_descent *x = &self->x;
-    const double *d = x->direction + x->triangle;
     if (x->triangle > 0)
         swap(&self->Phi, &self->Phi_new);
     if (x->in_W > 0) {
-        tl_gpu_add(&self->gpu, x->in_W, a, d, x->P);
+        swap(&x->P, &x->P_new);
         swap(&self->W, &x->W_new);
     }
     if (x->in_H > 0) {
-        tl_gpu_add(&self->gpu, x->in_H, a * x->unit, d + x->in_W, x->Q);
+        swap(&x->Q, &x->Q_new);
         swap(&self->H, &x->H_new);
     }
     if (!over_L(self)) { /* U holds the weights of the step, now the point */

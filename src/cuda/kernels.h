@@ -122,11 +122,26 @@ typedef struct tl_gpu_blend {
 } tl_gpu_blend;
 void tl_gpu_blend_all(const tl_gpu *gpu, int64_t M, const tl_gpu_blend *b, double *out);
 
+/* What the Taylor polynomial of degree 8 needs between its products, from A = aE, A2 = A^2 and A4:
+ * s = x[0] I + x[1] A + x[2] A2 + x[3] A4, A4 += x[4] A2, out = I + A + x[5] A2. */
+typedef struct tl_gpu_taylor {
+    const double *E, *E2;
+    double a, x[6];
+    double *A4, *s, *out;
+} tl_gpu_taylor;
+void tl_gpu_taylor8(const tl_gpu *gpu, int64_t M, const tl_gpu_taylor *t);
+
 /* ---- vectors of a descent -------------------------------------------------------------------- */
 
-/* out = (x + a d)^2 */
-void tl_gpu_move(const tl_gpu *gpu, int64_t count, const double *x, double a, const double *d,
-                 double *out);
+/* A factor that moves: new root = root + a d, out = its square. Two of them in one launch; a count
+ * of 0: none. */
+typedef struct tl_gpu_moving {
+    int64_t count;
+    double a;
+    const double *root, *d;
+    double *new_root, *out;
+} tl_gpu_moving;
+void tl_gpu_move(const tl_gpu *gpu, const tl_gpu_moving factors[2]);
 /* y += a x */
 void tl_gpu_add(const tl_gpu *gpu, int64_t count, double a, const double *x, double *y);
 /* x /= B, 0 where B is. */
@@ -134,8 +149,9 @@ void tl_gpu_once(const tl_gpu *gpu, int64_t count, const double *B, double *x);
 /* out = (c x)^2, sqrt(x) */
 void tl_gpu_square(const tl_gpu *gpu, int64_t count, double c, const double *x, double *out);
 void tl_gpu_root(const tl_gpu *gpu, int64_t count, const double *x, double *out);
-/* out *= x */
-void tl_gpu_multiply(const tl_gpu *gpu, int64_t count, const double *x, double *out);
+/* out *= x, for two of them in one launch. */
+void tl_gpu_multiply(const tl_gpu *gpu, const int64_t count[2], const double *const x[2],
+                     double *const out[2]);
 /* out = the larger of c x out and mu, or 1 if that is not positive. */
 void tl_gpu_larger(const tl_gpu *gpu, int64_t count, double c, const double *x, const double *mu,
                    double *out);
@@ -157,7 +173,7 @@ typedef struct tl_gpu_pairs {
 /* The direction of L-BFGS; sums[0] = direction' gradient. */
 void tl_gpu_direction(const tl_gpu *gpu, const tl_gpu_pairs *p, double *direction, double *sums);
 /* Stores the pair of step a at `place`: s = a direction, y = gradient - before. sums = s' D s, y'
- * D^-1 y, s' y. */
+ * D^-1 y, s' y, g' D^-1 g. */
 void tl_gpu_learn(const tl_gpu *gpu, const tl_gpu_pairs *p, int place, double a,
                   const double *direction, const double *before, double *sums);
 

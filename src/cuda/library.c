@@ -8,15 +8,16 @@
 
 enum {
     OWN = 24,
-    DESCENT = 20,
+    DESCENT = 22,
     DEVICE_SLOTS = OWN + DESCENT,
     HOST_SLOTS = 7 + TL_SKEW_SLOTS,
     ALIGN = 256,
     WORKSPACE = 1 << 25 /* what NVIDIA advises for cuBLAS on Hopper */
 };
 
-/* Starts that run at a time, each on a stream of its own. */
-enum { AT_ONCE = 32 };
+/* Starts that run at a time, each on a stream of its own: more of them only compete for launches
+ * (docs/benchmarks.md). */
+enum { AT_ONCE = 16 };
 
 /* Largest number of entries of UX, beyond which the gradient is computed in panels of columns. */
 static const int64_t PANEL_ENTRIES = (int64_t)1 << 29;
@@ -46,6 +47,8 @@ static void descent_slots(tl_cuda_descent *x, const tl_engine_spec *spec, tl_slo
                                   TL_SLOT(x->metric, size),
                                   TL_SLOT(x->P, MK),
                                   TL_SLOT(x->Q, KN),
+                                  TL_SLOT(x->P_new, MK),
+                                  TL_SLOT(x->Q_new, KN),
                                   TL_SLOT(x->W_new, MK),
                                   TL_SLOT(x->H_new, KN),
                                   TL_SLOT(x->scratch, MK + KN),

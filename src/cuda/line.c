@@ -136,7 +136,7 @@ double tl_cuda_slope(tl_engine *e)
 static void take_step(tl_cuda *self, double a)
 {
     tl_cuda_descent *x = &self->x;
-    tl_cuda_accept(self, a);
+    tl_cuda_accept(self);
     if (self->how == TL_NEWTON) {
         tl_cuda_gradient_at(self, x->gradient);
         x->count = x->next = 0; /* they belong to another metric */

@@ -222,3 +222,20 @@ void tl_gpu_blend_all(const tl_gpu *gpu, int64_t M, const tl_gpu_blend *b, doubl
 {
     blend<<<blocks_for(gpu, M * M), THREADS, 0, gpu->stream>>>(M, *b, out);
 }
+
+__global__ void taylor(int64_t M, tl_gpu_taylor t)
+{
+    FOR_EACH(i, M *M)
+    {
+        double A = t.a * t.E[i], A2 = t.a * t.a * t.E2[i], A4 = t.A4[i];
+        double one = i % (M + 1) == 0 ? 1.0 : 0.0;
+        t.s[i] = t.x[0] * one + t.x[1] * A + t.x[2] * A2 + t.x[3] * A4;
+        t.A4[i] = A4 + t.x[4] * A2;
+        t.out[i] = one + A + t.x[5] * A2;
+    }
+}
+
+void tl_gpu_taylor8(const tl_gpu *gpu, int64_t M, const tl_gpu_taylor *t)
+{
+    taylor<<<blocks_for(gpu, M * M), THREADS, 0, gpu->stream>>>(M, *t);
+}

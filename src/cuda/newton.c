@@ -87,7 +87,7 @@ static bool hessian_times(tl_cuda *self)
     tl_cuda_prepared(self);
     double h = 1e-7 * sqrt((double)x->size / self->seen[TL_SEEN_OTHER]);
     tl_cuda_value_at(self, h);
-    tl_cuda_accept(self, h);
+    tl_cuda_accept(self);
     tl_cuda_gradient_at(self, x->Hd);
     return_to_point(self);
     tl_gpu_sum_of(&self->gpu, x->size,

@@ -36,9 +36,14 @@ static void taylor8(tl_cuda *self, double a)
     double *A4 = self->Gamma, *s = self->Phi_new, *out = self->G;
     blend(self, a, (double[]){0.0, x1, x2}, 0.0, NULL, s);
     tl_cuda_square_product(self, a * a, self->E2, s, 0.0, A4);
-    blend(self, a, (double[]){x4, x5, x6}, x7, A4, s);
-    blend(self, a, (double[]){0.0, 0.0, x3}, 1.0, A4, A4);
-    blend(self, a, (double[]){1.0, 1.0, y2}, 0.0, NULL, out);
+    tl_gpu_taylor8(&self->gpu, self->is.M,
+                   &(tl_gpu_taylor){.E = self->E,
+                                    .E2 = self->E2,
+                                    .a = a,
+                                    .x = {x4, x5, x6, x7, x3, y2},
+                                    .A4 = A4,
+                                    .s = s,
+                                    .out = out});
     tl_cuda_square_product(self, 1.0, A4, s, 1.0, out);
 }
 

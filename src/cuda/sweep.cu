@@ -91,6 +91,13 @@ __device__ const double *of_rank(Cluster c, double *x, int rank)
     return x;
 }
 
+/* The rows of two blocks: row r of the pair is row m of the matrix; M: there is none. */
+__device__ int64_t row_of(int64_t A, int64_t B, int64_t M, int r)
+{
+    int64_t m = r < BLOCK ? A * BLOCK + r : B * BLOCK + r - BLOCK;
+    return m < M && !(A == B && r >= BLOCK) ? m : M;
+}
+
 __device__ void turn(int length, double c, double s, double *a, double *b)
 {
     for (int i = threadIdx.x % LANES; i < length; i += LANES) {
@@ -98,13 +105,6 @@ __device__ void turn(int length, double c, double s, double *a, double *b)
         a[i] = c * x + s * y;
         b[i] = c * y - s * x;
     }
-}
-
-/* The rows of two blocks: row r of the pair is row m of the matrix; M: there is none. */
-__device__ int64_t row_of(int64_t A, int64_t B, int64_t M, int r)
-{
-    int64_t m = r < BLOCK ? A * BLOCK + r : B * BLOCK + r - BLOCK;
-    return m < M && !(A == B && r >= BLOCK) ? m : M;
 }
 
 /* One pair of blocks: all its rounds. `wide` columns of X and U, `tall` columns of Phi for each
@@ -154,13 +154,10 @@ __global__ void __launch_bounds__(THREADS)
             mine[1] = D;
         }
         sync_cluster(cluster); /* sums of the round before last are read by now */
-        if (cluster.size > 1) {
-            p = D = 0.0;
-            for (int rank = 0; rank < cluster.size; rank++) {
-                const double *theirs = of_rank(cluster, mine, rank);
-                p += theirs[0];
-                D += theirs[1];
-            }
+        if (cluster.size > 1) { /* a lane reads the sums of one block */
+            const double *theirs = of_rank(cluster, mine, min(lane, cluster.size - 1));
+            p = warp_sum(lane < cluster.size ? theirs[0] : 0.0);
+            D = warp_sum(lane < cluster.size ? theirs[1] : 0.0);
         }
         double c, sine;
         double won = pairs ? solve_angle(p, D, s.least, &c, &sine) : 0.0;
@@ -185,46 +182,61 @@ __global__ void __launch_bounds__(THREADS)
     sync_cluster(cluster); /* no block may end while others read its sums */
 }
 
-/* One pair of rows in device memory: one round of all pairs of blocks of a step. */
+/* One pair of rows in device memory, a cluster of blocks for each: one round of all pairs of blocks
+ * of a step. */
 __global__ void __launch_bounds__(THREADS)
     sweep_rows(tl_field f, tl_gpu_sweep s, int64_t step, int round)
 {
     using Block = cub::BlockReduce<double, THREADS>;
     __shared__ typename Block::TempStorage scratch[2];
-    __shared__ double angle[2];
-    const int64_t side = (f.M + BLOCK - 1) / BLOCK;
-    const int64_t A = max((int64_t)0, step - side + 1) + blockIdx.x / WARPS, B = step - A;
+    __shared__ double sums[2];
+    const Cluster cluster = this_cluster();
+    const int64_t side = (f.M + BLOCK - 1) / BLOCK, pair = blockIdx.x / cluster.size;
+    const int64_t A = max((int64_t)0, step - side + 1) + pair / WARPS, B = step - A;
     int a, b;
-    if (!rows_in_round(A == B, round, (int)(blockIdx.x % WARPS), &a, &b))
-        return;
+    if (!rows_in_round(A == B, round, (int)(pair % WARPS), &a, &b))
+        return; /* all blocks of the cluster do */
     const int64_t ma = row_of(A, B, f.M, a), mb = row_of(A, B, f.M, b);
     if (ma == f.M || mb == f.M)
         return;
     double *xa = s.X + ma * f.T, *xb = s.X + mb * f.T;
     double *pa = s.Phi + ma * f.M, *pb = s.Phi + mb * f.M;
+    const double *ua = s.U + ma * f.N, *ub = s.U + mb * f.N;
+    const int64_t first = cluster.rank * THREADS + threadIdx.x, next = cluster.size * THREADS;
     double p = 0.0, D = 0.0;
-    for (int64_t t = threadIdx.x; t < f.T; t += THREADS) {
+#pragma unroll 4
+    for (int64_t t = first; t < f.T; t += next) {
         int64_t n = f.one_each ? t : f.frame[t];
-        double d = s.U[ma * f.N + n] - s.U[mb * f.N + n], x = xa[t], y = xb[t];
+        double d = ua[n] - ub[n], x = xa[t], y = xb[t];
         p += d * (x - y) * (x + y);
         D += d * x * y;
     }
     p = Block(scratch[0]).Sum(p);
     D = Block(scratch[1]).Sum(D);
     if (threadIdx.x == 0) {
-        double gain = solve_angle(p, D, s.least, &angle[0], &angle[1]);
-        s.gains[(A * side + B) * WARPS + blockIdx.x % WARPS] += gain;
+        sums[0] = p;
+        sums[1] = D;
     }
-    __syncthreads();
-    double c = angle[0], sine = angle[1];
+    sync_cluster(cluster);
+    p = D = 0.0;
+    for (int rank = 0; rank < cluster.size; rank++) {
+        const double *theirs = of_rank(cluster, sums, rank);
+        p += theirs[0];
+        D += theirs[1];
+    }
+    double c, sine, gain = solve_angle(p, D, s.least, &c, &sine);
+    sync_cluster(cluster); /* all have read the sums */
+    if (first == 0)
+        s.gains[(A * side + B) * WARPS + pair % WARPS] += gain;
     if (sine == 0.0)
         return;
-    for (int64_t t = threadIdx.x; t < f.T; t += THREADS) {
+#pragma unroll 4
+    for (int64_t t = first; t < f.T; t += next) {
         double x = xa[t], y = xb[t];
         xa[t] = c * x + sine * y;
         xb[t] = c * y - sine * x;
     }
-    for (int64_t i = threadIdx.x; i < f.M; i += THREADS) {
+    for (int64_t i = first; i < f.M; i += next) {
         double x = pa[i], y = pb[i];
         pa[i] = c * x + sine * y;
         pb[i] = c * y - sine * x;
@@ -266,41 +278,43 @@ static int cluster_size(const tl_gpu *gpu, const tl_field *f)
     return 0;
 }
 
-static void launch_blocks(const tl_gpu *gpu, const tl_field *f, const tl_gpu_sweep *s, int64_t step,
-                          int blocks)
+/* Seven parameters: what is launched, and with how many blocks in a cluster. */
+template <class Kernel, class... Rest>
+static void launch(const tl_gpu *gpu, Kernel kernel, int64_t clusters, int size, int threads,
+                   size_t bytes, Rest... rest)
 {
     cudaLaunchAttribute attribute = {};
     attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim.x = (unsigned)blocks;
+    attribute.val.clusterDim.x = (unsigned)size;
     attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
     cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)(pairs_in((f->M + BLOCK - 1) / BLOCK, step) * blocks));
-    config.blockDim = dim3(THREADS);
-    config.dynamicSmemBytes = shared_bytes(f, blocks);
+    config.gridDim = dim3((unsigned)(clusters * size));
+    config.blockDim = dim3((unsigned)threads);
+    config.dynamicSmemBytes = bytes;
     config.stream = gpu->stream;
     config.attrs = &attribute;
-    config.numAttrs = blocks > 1 ? 1 : 0;
-    cudaLaunchKernelEx(&config, sweep_blocks, *f, *s, step, (int)share(f->T, blocks),
-                       (int)share(f->M, blocks));
+    config.numAttrs = size > 1 ? 1 : 0;
+    cudaLaunchKernelEx(&config, kernel, rest...);
 }
 
 void tl_gpu_sweep_all(const tl_gpu *gpu, const tl_field *f, const tl_gpu_sweep *s, double *sums)
 {
     int64_t side = (f->M + BLOCK - 1) / BLOCK;
-    int blocks = cluster_size(gpu, f);
+    int blocks = cluster_size(gpu, f), team = gpu->has_clusters ? 8 : 1;
+    size_t bytes = blocks > 0 ? shared_bytes(f, blocks) : 0;
     cudaMemsetAsync(s->gains, 0, (size_t)tl_gpu_gains(f->M) * sizeof(double), gpu->stream);
-    if (blocks > 0) {
+    if (blocks > 0)
         cudaFuncSetAttribute(sweep_blocks, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             (int)shared_bytes(f, blocks));
-        if (blocks > 8)
-            cudaFuncSetAttribute(sweep_blocks, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-    }
+                             gpu->shared - 2048);
+    if (blocks > 8)
+        cudaFuncSetAttribute(sweep_blocks, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
     for (int64_t step = 0; step < 2 * side - 1; step++) {
         if (blocks > 0)
-            launch_blocks(gpu, f, s, step, blocks);
+            launch(gpu, sweep_blocks, pairs_in(side, step), blocks, THREADS, bytes, *f, *s, step,
+                   (int)share(f->T, blocks), (int)share(f->M, blocks));
         for (int round = 0; blocks == 0 && round < BLOCK; round++)
-            sweep_rows<<<(unsigned)(pairs_in(side, step) * WARPS), THREADS, 0, gpu->stream>>>(
-                *f, *s, step, round);
+            launch(gpu, sweep_rows, pairs_in(side, step) * WARPS, team, THREADS, 0, *f, *s, step,
+                   round);
     }
     tl_gpu_total(gpu, tl_gpu_gains(f->M), s->gains, sums);
 }

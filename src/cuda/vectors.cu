@@ -3,19 +3,23 @@
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-__global__ void move(int64_t count, const double *x, double a, const double *d, double *out)
+__global__ void move(tl_gpu_moving first, tl_gpu_moving second)
 {
-    FOR_EACH(i, count)
+    FOR_EACH(i, first.count + second.count)
     {
-        double moved = x[i] + a * d[i];
-        out[i] = moved * moved;
+        bool is_first = i < first.count;
+        const tl_gpu_moving &f = is_first ? first : second;
+        int64_t j = is_first ? i : i - first.count;
+        double moved = f.root[j] + f.a * f.d[j];
+        f.new_root[j] = moved;
+        f.out[j] = moved * moved;
     }
 }
 
-void tl_gpu_move(const tl_gpu *gpu, int64_t count, const double *x, double a, const double *d,
-                 double *out)
+void tl_gpu_move(const tl_gpu *gpu, const tl_gpu_moving factors[2])
 {
-    move<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, x, a, d, out);
+    int64_t count = factors[0].count + factors[1].count;
+    move<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(factors[0], factors[1]);
 }
 
 __global__ void add(int64_t count, double a, const double *x, double *y)
@@ -62,15 +66,23 @@ void tl_gpu_root(const tl_gpu *gpu, int64_t count, const double *x, double *out)
     root<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, x, out);
 }
 
-__global__ void multiply(int64_t count, const double *x, double *out)
+__global__ void multiply(int64_t first, int64_t second, const double *x, const double *y,
+                         double *out, double *more)
 {
-    FOR_EACH(i, count)
-    out[i] *= x[i];
+    FOR_EACH(i, first + second)
+    {
+        if (i < first)
+            out[i] *= x[i];
+        else
+            more[i - first] *= y[i - first];
+    }
 }
 
-void tl_gpu_multiply(const tl_gpu *gpu, int64_t count, const double *x, double *out)
+void tl_gpu_multiply(const tl_gpu *gpu, const int64_t count[2], const double *const x[2],
+                     double *const out[2])
 {
-    multiply<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, x, out);
+    multiply<<<blocks_for(gpu, count[0] + count[1]), THREADS, 0, gpu->stream>>>(
+        count[0], count[1], x[0], x[1], out[0], out[1]);
 }
 
 __global__ void larger(int64_t count, double c, const double *x, const double *mu, double *out)
@@ -326,20 +338,21 @@ template <class Real>
 __global__ void learn(tl_gpu_pairs p, int place, double a, const double *direction,
                       const double *before, double *out, Parts parts)
 {
-    double sums[3] = {0.0, 0.0, 0.0};
+    double sums[4] = {0.0, 0.0, 0.0, 0.0};
     FOR_EACH(e, p.size)
     {
         int64_t at = place * p.size + e;
-        double change = p.gradient[e] - before[e];
+        double g = p.gradient[e], change = g - before[e], over = 1.0 / p.metric[e];
         Real s = (Real)(a * direction[e]), y = (Real)change;
         ((Real *)p.s)[at] = s;
         ((Real *)p.y)[at] = y;
         sums[0] += (double)s * (double)s * p.metric[e];
-        sums[1] += change * change / p.metric[e];
+        sums[1] += change * change * over;
         sums[2] += (double)s * (double)y;
+        sums[3] += g * g * over;
     }
     if (reduce_grid(sums, parts, Sum()))
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 4; i++)
             out[i] = sums[i];
 }
 
