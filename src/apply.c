@@ -99,7 +99,7 @@ static tlnmf_error fit_H(void *arg)
     const work *w = arg;
     int64_t K = w->model->K;
     double *H;
-    tl_engine *e;
+    tl_engine *e = NULL;
     tl_monitor monitor;
     tl_reporter reporter;
     const tl_model model = {.data = w->data, .K = K, .eps = w->model->eps, .gamma = 1.0};
@@ -111,7 +111,7 @@ static tlnmf_error fit_H(void *arg)
     if (error == TLNMF_OK)
         error = tl_engine_of(&opt)->create(w->ctx, &spec, &e);
     error = tl_sums_agree(w->ctx, spec.sums, error);
-    if (error == TLNMF_OK) {
+    if (error == TLNMF_OK && e != NULL) {
         tl_monitor_init(&monitor, w->settings, tl_reporter_callback(&reporter), &reporter, 1);
         monitor.sums = spec.sums;
         tl_run run = {.opt = w->settings, .monitor = &monitor};

@@ -98,7 +98,7 @@ static int collect(const cli_call *call, const int64_t shape[2], const double *o
         int64_t count = cli_part_first((cli_part){root + 1, part.size}, N, 1) - first;
         for (int64_t i = 0; i < K * count; i += PIECE) {
             int64_t length = K * count - i < PIECE ? K * count - i : PIECE;
-            if (root == part.rank)
+            if (root == part.rank && own != NULL)
                 memcpy(piece, own + i, (size_t)length * sizeof *piece);
             if (cli_machines_values.broadcast(piece, length, root, call->frames_user) != 0)
                 return EXIT_INTERNAL;
@@ -125,7 +125,7 @@ int cli_gather(cli_call *call, tlnmf_record *model)
 {
     int64_t shape[TLNMF_MAX_RANK] = {tlnmf_get_integer(model, "K"), tlnmf_get_integer(model, "N")};
     int64_t count = shape[0] * tlnmf_get_integer(model, "own_frames");
-    double *all;
+    double *all = NULL;
     if (call->frames == NULL || shape[0] == 0)
         return EXIT_DONE;
     double *own = malloc((size_t)(count + 1) * sizeof *own); /* + 1: never of size 0 */

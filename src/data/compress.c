@@ -202,7 +202,7 @@ static tlnmf_error complete(tlnmf_ctx *ctx, tlnmf_error error, int64_t S, double
     if (data != NULL)
         data->S = S;
     error = tl_data_join(ctx, error, data, &mean_power);
-    if (error == TLNMF_OK) {
+    if (error == TLNMF_OK && data != NULL) {
         data->mean_power = mean_power;
         error = tl_sums_agree(ctx, ctx->frames, describe(ctx, data));
     }

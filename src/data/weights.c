@@ -41,7 +41,7 @@ tlnmf_error tl_data_weigh(tlnmf_ctx *ctx, tlnmf_data *data, const double *weight
         double w = weights != NULL ? weights[n] : 1.0;
         if (error == TLNMF_OK && !(w >= 0.0 && w <= DBL_MAX))
             error = tl_fail(ctx, TLNMF_ERR_DATA, "the weight of frame %lld is %g",
-                            (long long)(data->first + n), w);
+                            (long long)data->first + n, w);
         sum += w * (complete ? 1.0 : data->present[n]) / (double)data->all;
     }
     TRY(tl_sums_agree(ctx, data->sums, error));

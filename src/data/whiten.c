@@ -55,7 +55,7 @@ tlnmf_error tl_data_whiten(tlnmf_ctx *ctx, const tlnmf_data *data, double *P, do
     if (error == TLNMF_OK)
         error = tl_eigen_create(ctx, M, &eigen);
     error = tl_sums_agree(ctx, data->sums, error);
-    if (error == TLNMF_OK) {
+    if (error == TLNMF_OK && E != NULL) {
         mean_covariance(data, (*out)->R, E);
         error = tl_eigen_solve(ctx, &eigen, E);
         if (error == TLNMF_OK)

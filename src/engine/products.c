@@ -14,14 +14,14 @@ typedef struct vector {
 static vector vector_at(const tl_lbfgs *lbfgs, bool is_step, int i)
 {
     int64_t at = i * lbfgs->size;
-    if (lbfgs->s != NULL)
+    if (lbfgs->s != NULL && lbfgs->y != NULL)
         return (vector){(is_step ? lbfgs->s : lbfgs->y) + at, NULL};
     return (vector){NULL, (is_step ? lbfgs->s_single : lbfgs->y_single) + at};
 }
 
 static inline double get(vector a, int64_t i)
 {
-    return a.x != NULL ? a.x[i] : (double)a.single[i];
+    return a.single != NULL ? (double)a.single[i] : a.x[i];
 }
 
 static double dot(const tl_products_of *of, vector a, vector b)
