@@ -10,8 +10,8 @@ npy 0d.npy "()" 1
 npy 1d.npy "(3,)" 1 2 3
 npy 4d.npy "(1, 1, 2, 2)" 1 2 3 4
 
-input fit "nan.npy: realisation 1, row 1, frame 2 is not finite (nan)" nan.npy -k 1
-input jd "nan.npy: realisation 1, row 1, frame 2 is not finite (nan)" nan.npy
+input fit "nan.npy: realisation 1, row 1, frame 2 is not finite (nan); --missing leaves out frames that have a NaN" nan.npy -k 1
+input jd "nan.npy: realisation 1, row 1, frame 2 is not finite (nan); --missing leaves out frames that have a NaN" nan.npy
 input fit "inf.npy: realisation 0, row 1, frame 1 is not finite (-inf)" inf.npy -k 1
 input fit "huge.npy: the power of the data does not fit a double (largest entry 1e+200): rescale them" \
     huge.npy -k 1

@@ -27,7 +27,7 @@ expect 0 ... "" tlnmf jd y.npy -J 1 --force
 check "jd --force replaces it" tlnmf info phi.h5 >"$out"
 
 # Directories of stems
-learn="--method nmf --transform dct --per-source 1"
+learn="--method nmf --transform dct --per-source 1 -q" # no warning of sound without labels
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt $learn -o stems
 mkdir other && echo mine >other/summary.json
 expect 5 "" "tlnmf separate: other: there are files in it already; --force writes beside and over them" \

@@ -31,7 +31,7 @@ input fit "ragged.csv: line 2 has 2 cells, line 1 has 3: all rows must be as lon
 input fit "empty.csv: line 2, column 2 is empty: every cell must hold a number" empty.csv -k 1
 input fit 'missing.csv: line 2, column 2 is not a number: "NA"' missing.csv -k 1
 expect 3 "" "tlnmf fit: nan.csv: text, 2 x 3 numbers between commas
-tlnmf fit: nan.csv: realisation 0, row 1, frame 1 is not finite (nan)" tlnmf fit nan.csv -k 1
+tlnmf fit: nan.csv: realisation 0, row 1, frame 1 is not finite (nan); --missing leaves out frames that have a NaN" tlnmf fit nan.csv -k 1
 
 # 1, -2 | 0.5, 1.5 in half precision, and true, false | true, true
 npy_header half.npy "(2, 2)" "<f2" && printf '\x00\x3c\x00\xc0\x00\x38\x00\x3e' >>half.npy

@@ -175,7 +175,7 @@ static void models_that_no_engine_knows_are_refused(void **state)
     const tl_engine_ops *const engines[] = {&tl_engine_cpu, &tl_engine_mixed, &tl_engine_naive};
     for (int i = 0; i < 3; i++) {
         tl_model model = {.data = p.data, .K = 2, .eps = 1.0, .ties = (tl_ties)1};
-        tl_engine *e;
+        tl_engine *e = NULL;
         assert_int_equal(engines[i]->create(p.ctx, &(tl_engine_spec){.model = &model}, &e),
                          TLNMF_ERR_OPTION);
     }
