@@ -21,7 +21,9 @@ static vector vector_at(const tl_lbfgs *lbfgs, bool is_step, int i)
 
 static inline double get(vector a, int64_t i)
 {
-    return a.single != NULL ? (double)a.single[i] : a.x[i];
+    if (a.single != NULL)
+        return (double)a.single[i];
+    return a.x != NULL ? a.x[i] : 0.0;
 }
 
 static double dot(const tl_products_of *of, vector a, vector b)
