@@ -16,6 +16,7 @@ $(BUILD)/cmake_install.cmake:
 	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_FLAGS)
 
 test: all
+	@tests/report/setup.sh
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
 # What needs a GPU: all of it in one command each. Their tables are in docs/benchmarks.md.

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const cli_command *const commands[] = {&cli_separate,  &cli_apply, &cli_eval,
-                                              &cli_fit,       &cli_jd,    &cli_simulate,
-                                              &cli_reproduce, &cli_info};
+static const cli_command *const commands[] = {&cli_separate, &cli_apply,     &cli_eval,
+                                              &cli_fit,      &cli_jd,        &cli_report,
+                                              &cli_simulate, &cli_reproduce, &cli_info};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 const cli_command *cli_command_at(size_t index)

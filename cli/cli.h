@@ -42,7 +42,8 @@ typedef struct cli_command {
     const char *task, *also; /* the tasks whose options it has, from the library's table; or NULL */
     const char *only;        /* of those options, only these: names between spaces; NULL: all */
     const char *without;     /* of those options, not these; NULL: none is left out */
-    const char *common;      /* which of o, force, json, q, v it has: names between spaces */
+    const char *common;      /* which of o, force, json, q, v, checkpoint, every, resume it has:
+                                names between spaces */
     const char *notes;       /* what --help says after the examples; or NULL */
     const cli_option *options, *shared; /* its own options, and those that several commands share */
     size_t option_count, shared_count;
@@ -66,19 +67,21 @@ typedef struct cli_call {
     const char *operands[CLI_OPERANDS];
     const char *given[CLI_OPTIONS_MAX]; /* the library's options that were given */
     int given_count;
-    const char *transform_file;  /* --transform with something that is not a name */
+    const char *transform_file; /* --transform with something that is not a name */
+    int argc;                   /* the command line, without the program's name */
+    char **argv;
     tlnmf_sums *starts, *frames; /* the processes that share the starts, the frames; NULL: alone */
     void *frames_user;
     cli_part part;
     const char *subject; /* the file that the library's warnings are about; or NULL */
 } cli_call;
 
-extern const cli_command cli_separate, cli_apply, cli_eval, cli_fit, cli_jd, cli_simulate,
-    cli_reproduce, cli_info;
+extern const cli_command cli_separate, cli_apply, cli_eval, cli_fit, cli_jd, cli_report,
+    cli_simulate, cli_reproduce, cli_info;
 
 /* The options that commands have in common; NULL: not given. */
 typedef struct cli_common {
-    const char *output, *force, *json, *quiet, *verbose;
+    const char *output, *force, *json, *quiet, *verbose, *explain, *checkpoint, *every, *resume;
 } cli_common;
 extern cli_common cli_common_values;
 
@@ -122,6 +125,8 @@ void cli_keep_message(const char *line);
  * in either case. */
 bool cli_begin(cli_call *call, const cli_command *command, int argc, char **argv, int *code);
 void cli_end(cli_call *call);
+/* The command line as a shell would take it again. */
+json_t *cli_repeat(const cli_call *call);
 
 /* Whether an option of the library's table was given on the command line. */
 bool cli_given(const cli_call *call, const char *name);
@@ -235,6 +240,24 @@ int cli_check_memory(const cli_call *call, double bytes);
 int cli_check_fit_memory(const cli_call *call, const tlnmf_data *data);
 const char *cli_bytes(double bytes, char *text, size_t size); /* "1.2 GB" */
 
+/* Whether there is this much memory beside what is held already. */
+bool cli_has_memory(double bytes);
+
+/* ---- checkpoints (common/checkpoint.c) ------------------------------------------------------- */
+
+/* What is wrong with --checkpoint, --every and --resume; `output` may be NULL. Called first. */
+int cli_checkpoint_check(const cli_call *call, const char *output);
+/* The call's context saves a fit of these data, and goes on from a checkpoint if --resume says so.
+ */
+int cli_checkpoint_begin(const cli_call *call, const tlnmf_data *data);
+/* For a command that keeps something else: reads the checkpoint if --resume says so (NULL: there is
+ * none), replaces it; and how many seconds of work are worth one. */
+int cli_checkpoint_read(const cli_call *call, tlnmf_record **state);
+void cli_checkpoint_write(const tlnmf_record *state);
+double cli_checkpoint_every(void);
+/* The command ends with this code: a run that is done leaves no checkpoint. */
+void cli_checkpoint_end(const cli_call *call, int code);
+
 /* ---- Ctrl-C (common/interrupt.c) ------------------------------------------------------------- */
 
 /* Ctrl-C, SIGTERM or SIGHUP once: stop cleanly; twice: at once, without leaving temporary files. */
@@ -273,10 +296,13 @@ double cli_seconds(double value);
 
 typedef struct cli_result {
     const char *input, *output; /* file names; output is NULL when no model is written */
+    const char *page;           /* file name of the report page; NULL: not asked for */
+    double rate;                /* in Hz; 0: not given */
     const tlnmf_data *data;
     tlnmf_record *model;
     const tlnmf_record *atoms; /* NULL: not asked for */
     json_t *rank_table;        /* of -k A:B; NULL: not asked for */
+    json_t *eps_check;         /* of --eps-check; NULL: not asked for */
     const char *kind, *init_phi, *init_w, *init_h, *weights, *block, *moving, *axes, *per_trial,
         *init, *keep, *mask, *missing; /* as given, for the record; may be NULL */
 } cli_result;

@@ -1,18 +1,22 @@
 /* tlnmf fit: learn Phi, W, H from an array. */
 #include "cli/arrays/arrays.h"
+#include "cli/common/summary.h"
+#include "cli/pages/pages.h"
 
 #include <string.h>
 
 static struct {
     const char *init_phi, *init_w, *init_h, *rate, *atoms, *no_model, *strict, *split, *input,
-        *block, *moving, *axes, *per_trial, *init, *keep, *k, *weights, *mask, *missing;
+        *block, *moving, *axes, *per_trial, *init, *keep, *k, *weights, *mask, *missing, *eps_check,
+        *report;
 } arg;
 
 static const cli_option options[] = {
     {"k", "INT",
-     "number of components (required); A:B fits all from A to B to part of the realisations and "
-     "keeps "
-     "the one that predicts the rest best; auto: 1:8, or fewer for small data",
+     "number of components (required); A:B fits all from A to B to part of the realisations, or of "
+     "the entries of V if there is one, and keeps the one that predicts the rest best; auto: 1:8, "
+     "or "
+     "fewer for small data",
      &arg.k},
     {"init", "MODEL",
      "go on from a model: its Phi, W and H, and unless they are given its k, eps and method",
@@ -42,6 +46,9 @@ static const cli_option options[] = {
     {"block", "INT", "treat every INT consecutive frames as realisations of a single frame",
      &arg.block},
     {"moving", "INT", "treat the INT frames around each frame as realisations of it", &arg.moving},
+    {"eps-check", NULL,
+     "fit again with a third and with three times eps, and say whether the result changes",
+     &arg.eps_check},
     {"rate", "HZ", "sampling rate: prints the strongest atoms with their frequencies", &arg.rate},
     {"atoms", "INT", "number of atoms to print [8]", &arg.atoms},
     {"no-model", NULL, "write no model file", &arg.no_model},
@@ -49,6 +56,7 @@ static const cli_option options[] = {
      "what the processes of tlnmf-mpi share out: starts, frames, or both: groups of G share frames "
      "[starts]",
      &arg.split},
+    {"report", NULL, "also write a page that shows the model, beside it", &arg.report},
     {"strict", NULL, "exit with code 4 unless the run converged", &arg.strict},
 };
 
@@ -59,6 +67,8 @@ typedef struct plan {
     cli_rank rank;
     const char *output; /* NULL: no model is written */
     double rate;        /* 0: no atoms */
+    const char *page;   /* NULL: none */
+    char page_path[CLI_PATH];
 } plan;
 
 static const char *phi_file(const cli_call *call)
@@ -96,20 +106,30 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
                           const tlnmf_record *start, int64_t atom_count)
 {
     tlnmf_record *model, *atoms = NULL;
+    cli_paths paths = {0};
     tlnmf_io_reservation *reserved;
     int code = cli_reserve_model(call, p->output, data,
                                  tlnmf_settings_get_integer(call->settings, "k"), &reserved);
     code = cli_agree(code);
     if (code != EXIT_DONE)
         return code;
-    tlnmf_ctx_set_progress(call->ctx, cli_progress, NULL);
+    tlnmf_ctx_set_progress(call->ctx, p->page != NULL ? cli_paths_progress : cli_progress, &paths);
     tlnmf_error error = tlnmf_fit(call->ctx, data, call->settings, start, &model);
     tlnmf_io_release(reserved);
+    tlnmf_ctx_set_progress(call->ctx, NULL, NULL);
+    tlnmf_error stored = cli_paths_store(call, &paths, model);
+    error = error == TLNMF_OK ? stored : error;
     code = error == TLNMF_OK ? cli_gather(call, model) : code;
     if (error == TLNMF_OK && atom_count > 0)
         error = tlnmf_atoms(call->ctx, model, p->rate, atom_count, &atoms);
+    json_t *check = NULL;
+    bool cancelled = tlnmf_get_integer(model, "outcome_code") == TLNMF_CANCELLED;
+    if (error == TLNMF_OK && arg.eps_check != NULL && !cancelled)
+        code = cli_eps_check(call, data, start, model, &check);
     cli_result r = {.input = p->input.spec,
                     .output = p->output,
+                    .page = p->page,
+                    .rate = p->rate,
                     .data = data,
                     .model = model,
                     .atoms = atoms,
@@ -124,6 +144,7 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
                     .mask = arg.mask,
                     .missing = arg.missing,
                     .rank_table = p->rank.table,
+                    .eps_check = check,
                     .init_phi = phi_file(call),
                     .init_w = arg.init_w,
                     .init_h = arg.init_h};
@@ -131,9 +152,21 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
         code = cli_fail_library(call, error, NULL);
     else if (code == EXIT_DONE)
         code = cli_finish(call, &r, arg.strict != NULL);
+    json_decref(check);
     tlnmf_record_free(atoms);
     tlnmf_record_free(model);
     return code;
+}
+
+/* More than M N is an error of the library. */
+static void warn_of_rank(const cli_call *call, const tlnmf_data *data)
+{
+    int64_t M = tlnmf_get_integer(tlnmf_data_record(data), "M");
+    int64_t N = tlnmf_get_integer(tlnmf_data_record(data), "N"), least = M < N ? M : N;
+    int64_t k = tlnmf_settings_get_integer(call->settings, "k");
+    if (k > least && (k - 1) / M < N)
+        cli_warn(call->command, "k beyond min(M, N) = %lld: W H can fit any V exactly",
+                 (long long)least);
 }
 
 static FILE *table_goes_to(const plan *p)
@@ -158,13 +191,18 @@ static int fit(cli_call *call, plan *p)
         code = cli_fail_library(call, TLNMF_ERR_MEMORY, NULL);
     if (code == EXIT_DONE)
         code = read_start(call, p, data, start);
+    if (code == EXIT_DONE && !p->rank.compares)
+        warn_of_rank(call, data);
     if (code == EXIT_DONE)
         code = count_atoms(call, p, data, &atoms);
+    if (code == EXIT_DONE)
+        code = cli_checkpoint_begin(call, data);
     if (code == EXIT_DONE)
         code = cli_check_fit_memory(call, data);
     code = cli_agree(code);
     if (code == EXIT_DONE)
         code = fit_and_finish(call, p, data, start, atoms);
+    cli_checkpoint_end(call, code);
     tlnmf_record_free(start);
     tlnmf_data_free(data);
     return code;
@@ -187,6 +225,20 @@ static int read_numbers(cli_call *call, plan *p)
     return EXIT_DONE;
 }
 
+/* The page goes beside the model; it draws the trace. */
+static int check_page(const cli_call *call, plan *p)
+{
+    if (arg.report == NULL)
+        return EXIT_DONE;
+    bool nowhere = p->output == NULL || strcmp(p->output, "-") == 0;
+    p->page = cli_page_path(nowhere ? "report" : p->output, p->page_path);
+    if (p->page == NULL)
+        return cli_fail(call->command, EXIT_USAGE, "%s: the name is too long", p->output);
+    tlnmf_settings_set_text(call->ctx, call->settings, "trace", "true");
+    int code = cli_check_input(call->command, call->operands[0], p->page);
+    return code == EXIT_DONE ? cli_check_output(call->command, p->page) : code;
+}
+
 /* What is wrong with the options, before any file is read. */
 static int check(cli_call *call, plan *p)
 {
@@ -201,6 +253,8 @@ static int check(cli_call *call, plan *p)
                            .expects_data = true};
     p->init = (cli_init){arg.init, phi_file(call), arg.init_w, arg.init_h, arg.keep, NULL};
     int code = cli_rank_read(call, arg.k, &p->rank);
+    p->rank.weights = arg.weights;
+    p->rank.mask = arg.mask;
     if (code == EXIT_DONE && p->rank.compares && (arg.init != NULL || arg.init_w || arg.init_h))
         return cli_fail(call->command, EXIT_USAGE,
                         "-k %s compares fits from starts of its own: not with a given W or H",
@@ -224,6 +278,10 @@ static int check(cli_call *call, plan *p)
         code =
             cli_check_model(call, p->output, arg.init_phi,
                             (const char *[]){arg.init != NULL ? arg.init : arg.init_w, arg.init_h});
+    if (code == EXIT_DONE)
+        code = check_page(call, p);
+    if (code == EXIT_DONE)
+        code = cli_checkpoint_check(call, p->output);
     tlnmf_error error =
         code == EXIT_DONE ? tlnmf_settings_check(call->ctx, call->settings) : TLNMF_OK;
     return error == TLNMF_OK ? code : cli_fail_library(call, error, NULL);
@@ -252,7 +310,10 @@ static int run(int argc, char **argv)
     plan p = {0};
     int code = EXIT_DONE;
     memset(&arg, 0, sizeof arg);
-    if (cli_begin(&call, &cli_fit, argc, argv, &code)) {
+    bool go_on = cli_begin(&call, &cli_fit, argc, argv, &code);
+    if (go_on && cli_common_values.explain != NULL && call.operand_count == 0)
+        cli_explain_all(stdout);
+    else if (go_on) {
         code = check(&call, &p);
         if (code == EXIT_DONE)
             code = check_split(&call, &p);
@@ -279,7 +340,7 @@ const cli_command cli_fit = {
     .usage = "fit DATA -k K|A:B|auto [options]",
     .purpose = "learn a transform and a factorisation from an array (M, N) or (S, M, N)",
     .task = "fit",
-    .common = " o force json q v ",
+    .common = " o force json explain q v checkpoint every resume ",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .examples = "  tlnmf fit data.npy -k 5 -o model.h5\n"

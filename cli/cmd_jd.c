@@ -1,5 +1,6 @@
 /* tlnmf jd: joint diagonalisation alone. */
 #include "cli/cli.h"
+#include "cli/common/summary.h"
 
 #include <string.h>
 
@@ -68,10 +69,13 @@ static int diagonalise(cli_call *call, const char *output)
     if (code == EXIT_DONE)
         code = cli_read_weights(call, arg.weights, NULL, data);
     if (code == EXIT_DONE)
+        code = cli_checkpoint_begin(call, data);
+    if (code == EXIT_DONE)
         code = cli_check_fit_memory(call, data);
     code = cli_agree(code);
     if (code == EXIT_DONE)
         code = diagonalise_and_finish(call, data, start, output);
+    cli_checkpoint_end(call, code);
     tlnmf_record_free(start);
     tlnmf_data_free(data);
     return code;
@@ -82,9 +86,14 @@ static int run(int argc, char **argv)
     cli_call call;
     int code = EXIT_DONE;
     memset(&arg, 0, sizeof arg);
-    if (cli_begin(&call, &cli_jd, argc, argv, &code)) {
+    bool go_on = cli_begin(&call, &cli_jd, argc, argv, &code);
+    if (go_on && cli_common_values.explain != NULL && call.operand_count == 0)
+        cli_explain_all(stdout);
+    else if (go_on) {
         const char *output = cli_common_values.output != NULL ? cli_common_values.output : "phi.h5";
         code = cli_check_model(&call, output, arg.init_phi, (const char *[]){arg.weights, NULL});
+        if (code == EXIT_DONE)
+            code = cli_checkpoint_check(&call, output);
         if (code == EXIT_DONE)
             code = cli_share(&call, arg.split);
         code = cli_agree(code);
@@ -103,7 +112,7 @@ const cli_command cli_jd = {
     .usage = "jd COVARIANCES [options]",
     .purpose = "joint diagonalisation alone: the orthogonal Phi that minimises L",
     .task = "jd",
-    .common = " o force json q v ",
+    .common = " o force json explain q v checkpoint every resume ",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .examples = "  tlnmf jd covs.npy --eps 1e-8 -o phi.h5\n"

@@ -113,6 +113,7 @@ static json_t *about(const cli_stems *stems, const tlnmf_record *model)
     json_object_set_new(object, "eps_rel", cli_option_json(call->settings, "separate", "eps-rel"));
     json_object_set_new(object, "learn_frames",
                         cli_option_json(call->settings, "separate", "learn-frames"));
+    json_object_set_new(object, "repeat", cli_repeat(call));
     return object;
 }
 
@@ -120,21 +121,13 @@ static int learn_and_write(cli_stems *stems)
 {
     cli_call *call = stems->call;
     tlnmf_record *model;
-    tlnmf_ctx_set_progress(call->ctx, cli_sound_progress, NULL);
-    tlnmf_error error = tlnmf_separate(call->ctx, stems->sound, call->settings, &model);
-    if (error != TLNMF_OK) /* the message of a file that cannot be read names it */
-        return cli_fail_library(
-            call, error,
-            error == TLNMF_ERR_OPTION || error == TLNMF_ERR_INPUT ? NULL : stems->path);
-    int code;
+    int code = cli_stems_learn(stems, &model);
     /* The floor is that of this very sound: given, it need not be found again. */
-    error =
-        tlnmf_settings_set_real(call->ctx, stems->settings, "eps", tlnmf_get_real(model, "eps"));
-    if (error != TLNMF_OK)
-        code = cli_fail_library(call, error, stems->path);
-    else if (tlnmf_get_integer(model, "outcome_code") == TLNMF_CANCELLED)
-        code = cli_fail(call->command, EXIT_INTERRUPTED, "interrupted, no stems are written");
-    else
+    if (code == EXIT_DONE && tlnmf_settings_set_real(call->ctx, stems->settings, "eps",
+                                                     tlnmf_get_real(model, "eps")) != TLNMF_OK)
+        code =
+            cli_fail(call->command, EXIT_INTERNAL, "%s: %s", stems->path, tlnmf_message(call->ctx));
+    if (code == EXIT_DONE)
         code = cli_stems_make(stems, model, about(stems, model));
     tlnmf_record_free(model);
     return code;
@@ -147,8 +140,11 @@ static int separate_one(cli_call *call, const char *path)
     if (code == EXIT_DONE)
         code = check(call, &stems);
     if (code == EXIT_DONE)
+        code = cli_checkpoint_check(call, stems.directory);
+    if (code == EXIT_DONE)
         code = learn_and_write(&stems);
     cli_stems_close(&stems, code);
+    cli_checkpoint_end(call, code);
     return code;
 }
 
@@ -225,7 +221,7 @@ const cli_command cli_separate = {
     .task = "separate",
     .also = "stems",
     .without = " eps keep-h ", /* the model's floor is used; H is always kept */
-    .common = " force json q v ",
+    .common = " force json q v checkpoint every resume ",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .shared = cli_stem_options,

@@ -11,8 +11,21 @@ if(NVCC)
   find_library(CUBLAS_LIBRARY cublas HINTS ${cuda_root}/lib64 /usr/local/cuda/lib64)
   find_library(CUDART_LIBRARY cudart_static HINTS ${cuda_root}/lib64 /usr/local/cuda/lib64)
 endif()
+set(CUDA_TARGETS -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90])
+# An nvcc may lack the targets, or the compiler of the host that it needs.
+if(NVCC AND NOT DEFINED NVCC_WORKS)
+  file(WRITE ${PROJECT_BINARY_DIR}/cuda/try.cu "__global__ void nothing() {}\n")
+  execute_process(COMMAND ${NVCC} -std=c++17 ${CUDA_TARGETS} -c ${PROJECT_BINARY_DIR}/cuda/try.cu
+                          -o ${PROJECT_BINARY_DIR}/cuda/try.o
+                  RESULT_VARIABLE tried OUTPUT_QUIET ERROR_QUIET)
+  if(tried EQUAL 0)
+    set(NVCC_WORKS YES CACHE INTERNAL "nvcc compiles for the targets of the GPU engine")
+  else()
+    set(NVCC_WORKS NO CACHE INTERNAL "nvcc compiles for the targets of the GPU engine")
+  endif()
+endif()
 set(cuda_is_there NO)
-if(NVCC AND CUDA_INCLUDE AND CUBLAS_LIBRARY AND CUDART_LIBRARY)
+if(NVCC AND NVCC_WORKS AND CUDA_INCLUDE AND CUBLAS_LIBRARY AND CUDART_LIBRARY)
   set(cuda_is_there YES)
 endif()
 
@@ -24,7 +37,7 @@ elseif(TLNMF_CUDA STREQUAL AUTO OR (TLNMF_CUDA AND cuda_is_there))
   if(cuda_is_there)
     message(STATUS "GPU engine: built by ${NVCC}")
   else()
-    message(STATUS "GPU engine: not built, nvcc or cuBLAS is missing")
+    message(STATUS "GPU engine: not built, nvcc or cuBLAS is missing or does not work")
   endif()
 elseif(TLNMF_CUDA)
   message(FATAL_ERROR "TLNMF_CUDA=ON, but nvcc, cublas_v2.h, libcublas or libcudart_static is missing")
@@ -44,7 +57,7 @@ if(TLNMF_BUILD_CUDA)
       COMMENT "nvcc ${name}.cu"
       COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/cuda
       COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${NVCC} -std=c++17 -O3 -I${PROJECT_SOURCE_DIR}/src
-              -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90]
+              ${CUDA_TARGETS}
               -Xcompiler=-fPIC,-fvisibility=hidden -c ${source} -o ${object})
     list(APPEND KERNEL_OBJECTS ${object})
   endforeach()

@@ -15,7 +15,7 @@ run() # ARGUMENT...: prints the command and runs it
 
 run simulate notes --seed 7 -o "$dir/notes.npy" --signal "$dir/notes.wav" --force
 run fit "$dir/notes.npy" -k 2 --eps 5e-7 --transform dct --rate 5000 --certify \
-    -o "$dir/model.h5" --force
+    --report -o "$dir/model.h5" --force
 
 cat <<EOF
 
@@ -33,5 +33,7 @@ run eval --ref "$piano/piano_a4.flac" "$piano/piano_as4.flac" \
 
 cat <<EOF
 
-Nothing told the program when which note plays. Listen to $dir/stems/source_1.wav and source_2.wav.
+Nothing told the program when which note plays. Listen to $dir/stems/source_1.wav and source_2.wav,
+or see and hear it all in a browser; the notes above have a page, too: $dir/model.html
+$dir/stems/report.html
 EOF

@@ -27,10 +27,10 @@ int main(int argc, char **argv)
     const int64_t shape[3] = {1, M, N};
     static double Y[M * N];
     tlnmf_ctx *ctx;
-    tlnmf_sums *sums;
-    tlnmf_data *data;
-    tlnmf_settings *settings;
-    tlnmf_record *model;
+    tlnmf_sums *sums = NULL;
+    tlnmf_data *data = NULL;
+    tlnmf_settings *settings = NULL;
+    tlnmf_record *model = NULL;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -111,12 +111,13 @@ static bool is_coefficient(const char *name)
     return false;
 }
 
-/* Arrays with a place of their own in the file, or that belong to other records. */
-static bool has_place(const char *name)
+/* Arrays with a place of their own in the file, or that belong to other records. H has none in a
+ * model of members, which is without Phi and W. */
+static bool has_place(const char *name, const io_model *m)
 {
-    return strcmp(name, "Phi") == 0 || strcmp(name, "W") == 0 || strcmp(name, "H") == 0 ||
-           strncmp(name, "trace.", 6) == 0 || strncmp(name, "other.", 6) == 0 ||
-           strcmp(name, "energy") == 0 || is_coefficient(name);
+    return strcmp(name, "Phi") == 0 || strcmp(name, "W") == 0 ||
+           (strcmp(name, "H") == 0 && m->Phi != NULL) || strncmp(name, "trace.", 6) == 0 ||
+           strncmp(name, "other.", 6) == 0 || strcmp(name, "energy") == 0 || is_coefficient(name);
 }
 
 /* All other arrays; m->extra is to be freed, what it refers to is not. */
@@ -128,7 +129,7 @@ static tlnmf_error get_extras(tlnmf_ctx *ctx, const tlnmf_record *record, io_mod
         return io_refuse(ctx, TLNMF_ERR_MEMORY, "out of memory for the arrays of a model");
     for (size_t i = 0; i < count; i++) {
         const char *name = tlnmf_record_name(record, i);
-        if (tlnmf_record_type(record, name) != TLNMF_ARRAY || has_place(name))
+        if (tlnmf_record_type(record, name) != TLNMF_ARRAY || has_place(name, m))
             continue;
         io_extra *extra = &m->extra[m->extras];
         int64_t shape[TLNMF_MAX_RANK];

@@ -103,6 +103,7 @@ enum { IO_TEMPORARY_BASE = 200 };
 bool io_claim_temporary(int fd);
 /* Removes temporaries for `base` whose writers are dead. */
 void io_remove_stale(const char *directory, const char *base);
+void io_remove_stale_of(const char *path); /* beside this file */
 
 /* Reserves disk space for a file that is being written, its size unchanged. False leaves errno:
  * there is no space, or a limit is below it. True where the file system cannot say. */
@@ -119,6 +120,15 @@ typedef struct io_buffer {
 void io_buffer_add(io_buffer *buffer, const void *bytes, size_t size);
 /* Publishes and frees; `ok` = false only frees and is false. */
 bool io_buffer_publish(io_buffer *buffer, bool ok, const char *path, io_error *err);
+
+/* ---- sound in memory ---------------------------------------------------------------------- */
+
+typedef enum io_packing { IO_PACKED_FLAC, IO_PACKED_VORBIS } io_packing;
+
+/* Packs a sound file into memory. Where that takes more than `most` bytes it returns true with an
+ * empty buffer; free(out->bytes) when done. */
+bool io_sound_encode(const char *path, io_packing packing, size_t most, io_buffer *out,
+                     io_error *err);
 
 /* ---- what a file holds -------------------------------------------------------------------- */
 

@@ -156,8 +156,10 @@ bool io_midi_write(const char *path, double beats_per_minute, const io_midi_trac
 
 /* The columns of a trace, as datasets: /trace/stage, iteration, C, L, I, step, and seconds, which
  * files of version 0.1 do not have. */
-enum { IO_TRACE_COLUMNS = 7, IO_TRACE_NEEDED = 6 };
+enum { IO_TRACE_COLUMNS = 9, IO_TRACE_NEEDED = 6 };
 extern const char *const io_trace_paths[IO_TRACE_COLUMNS];
+/* What the numbers of /trace/stage mean: an attribute of it. */
+#define IO_STAGE_CODES "0 tl, 1 jd, 2 nmf"
 
 /* Arrays that a model may hold beside Phi, W, H: coefficients X and V of an application, and what a
  * diagonalisation of whitened data comes to. */

@@ -11,10 +11,15 @@ static const char FORMAT[] = "tlnmf-model";
 enum { FORMAT_VERSION = 1 };
 
 const char *const io_trace_paths[IO_TRACE_COLUMNS] = {
-    "/trace/stage", "/trace/iteration", "/trace/C",      "/trace/L",
-    "/trace/I",     "/trace/step",      "/trace/seconds"};
+    "/trace/stage", "/trace/iteration", "/trace/C",        "/trace/L",    "/trace/I",
+    "/trace/step",  "/trace/seconds",   "/trace/gradient", "/trace/start"};
 const char *const io_coefficient_paths[IO_COEFFICIENTS] = {"/X", "/V", "/unmixing", "/mixing"};
-enum { INTEGER_COLUMNS = 2 }; /* stage and iteration are integers in the file */
+
+/* Stage, iteration and start are integers in the file. */
+static bool is_integer(int column)
+{
+    return column < 2 || column == IO_TRACE_COLUMNS - 1;
+}
 
 static bool check_finite(const char *name, const char *letter, const double *x, int64_t rows,
                          int64_t cols, io_fault fault, io_error *err)
@@ -46,8 +51,10 @@ static void put_trace(io_h5_out *out, const io_model *model)
     io_h5_group(out, "/trace");
     for (int c = 0; c < IO_TRACE_COLUMNS; c++)
         if (model->trace[c])
-            io_h5_put(out, io_trace_paths[c], c < INTEGER_COLUMNS ? H5T_STD_I64LE : H5T_IEEE_F64LE,
+            io_h5_put(out, io_trace_paths[c], is_integer(c) ? H5T_STD_I64LE : H5T_IEEE_F64LE,
                       H5T_NATIVE_DOUBLE, 1, &model->trace_length, model->trace[c]);
+    if (model->trace[IO_TRACE_COLUMNS - 1]) /* files of 0.1 stay as they were when written again */
+        io_h5_attribute_text(out, io_trace_paths[0], "codes", IO_STAGE_CODES);
 }
 
 static void put_extras(io_h5_out *out, const io_model *model)

@@ -87,20 +87,27 @@ static char *final_path(const char *path)
     return at;
 }
 
+void io_remove_stale_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *directory = directory_of(path);
+
+    if (directory)
+        io_remove_stale(directory, slash ? slash + 1 : path);
+    free(directory);
+}
+
 /* A new file beside the target; false leaves errno. open(2) applies the umask, which mkstemp would
  * not. The name is cut so that the longest legal name still gives a legal one. */
 static bool open_beside(io_output *output)
 {
     const char *target = output->target, *slash = strrchr(target, '/');
     const char *base = slash ? slash + 1 : target;
-    char *directory = directory_of(target);
-    if (directory)
-        io_remove_stale(directory, base);
-    free(directory);
     size_t capacity = strlen(target) + 64;
     char *path = malloc(capacity);
     int fd = -1;
 
+    io_remove_stale_of(target);
     for (int attempt = 0; path && attempt < 1000; attempt++) {
         snprintf(path, capacity, "%.*s.%.*s.%ld-%d", (int)(base - target), target,
                  IO_TEMPORARY_BASE, base, (long)getpid(), attempt);

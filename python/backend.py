@@ -82,7 +82,8 @@ def bundle(name, folder):
     places.pop(soname("tlnmf"), None)
     order = sorted(places, key=lambda n: (len(needed(places[n])), n))  # what needs least, first
     for other in order:
-        shutil.copy(places[other], folder / other)
+        if not (folder / other).exists():  # the library before may have brought it
+            shutil.copy(places[other], folder / other)
     (folder / f"{name}.order").write_text("\n".join(order) + "\n")
 
 

@@ -222,7 +222,8 @@ static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings
                           .start = start_record == NULL ? NULL : &start,
                           .callback = tl_reporter_callback(&reporter),
                           .user = &reporter,
-                          .machines = ctx->starts};
+                          .machines = ctx->starts,
+                          .keeping = &ctx->keeping};
     if (error == TLNMF_OK)
         error = check_and_search(ctx, settings, &how, &result);
     tl_reporter_free(&reporter);
@@ -301,6 +302,8 @@ tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settin
     TRY(prepare(ctx, data, settings, &t));
     tl_plan plan = tl_plan_make(data, &t.opt, t.goal);
     *bytes = tl_plan_bytes(&plan, data, &t.opt, t.eps);
+    if (ctx->keeping.save != NULL || ctx->keeping.resume != NULL) /* states, and where they go */
+        *bytes *= 3.0;
     if (settings->task == TL_TASK_JD && settings->whiten) /* the data again, and M x M arrays */
         *bytes += 8.0 * ((double)data->M * ((double)data->T + 12.0 * (double)data->M) +
                          2.0 * (double)data->N);

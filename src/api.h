@@ -5,7 +5,8 @@
 #include "data/data.h"
 #include "search/result.h"
 
-/* A fit, or a joint diagonalisation where the settings are of task TL_TASK_JD. */
+/* A fit, or a joint diagonalisation where the settings are of task TL_TASK_JD; without checkpoints.
+ */
 tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                    const tl_start *start_or_null, tl_callback callback_or_null, void *user,
                    tl_result **out);

@@ -24,6 +24,7 @@ static tlnmf_error put_integers(tlnmf_ctx *ctx, tlnmf_record *model, const char 
                     {"columns", info->columns},
                     {"outcome_code", info->outcome},
                     {"iterations", info->iterations},
+                    {"nmf_iterations", info->nmf_iterations},
                     {"starts", info->starts},
                     {"best_start", info->best_start},
                     {"chain", info->chain},
@@ -89,30 +90,23 @@ static tlnmf_error put_arrays(tlnmf_ctx *ctx, tlnmf_record *model, const char *p
                                  (int64_t[]){K, N});
 }
 
-/* One column of the trace. */
-static double trace_value(const tl_trace_row *row, int column)
-{
-    const double values[] = {
-        (double)row->stage, (double)row->iteration, row->C, row->L, row->I, row->step,
-        row->seconds};
-    return values[column];
-}
-
 static tlnmf_error put_trace(tlnmf_ctx *ctx, tlnmf_record *model, const char *prefix,
                              const tl_result *result)
 {
-    static const char *const columns[] = {"trace.stage",  "trace.iteration", "trace.C",
-                                          "trace.L",      "trace.I",         "trace.step",
-                                          "trace.seconds"};
+    static const char *const columns[TL_TRACE_COLUMNS] = {
+        "trace.stage", "trace.iteration", "trace.C",       "trace.L",    "trace.I",
+        "trace.step",  "trace.gradient",  "trace.seconds", "trace.start"};
     char text[64];
-    double *x;
+    double *x, values[TL_TRACE_COLUMNS];
     if (result->trace_length == 0)
         return TLNMF_OK;
-    for (int c = 0; c < (int)(sizeof columns / sizeof *columns); c++) {
+    for (int c = 0; c < TL_TRACE_COLUMNS; c++) {
         TRY(tl_record_new_array(ctx, model, full(prefix, columns[c], text), 1,
                                 &result->trace_length, &x));
-        for (int64_t i = 0; i < result->trace_length; i++)
-            x[i] = trace_value(&result->trace[i], c);
+        for (int64_t i = 0; i < result->trace_length; i++) {
+            tl_trace_values(&result->trace[i], values);
+            x[i] = values[c];
+        }
     }
     return TLNMF_OK;
 }
@@ -126,6 +120,8 @@ static tlnmf_error put_result(tlnmf_ctx *ctx, tlnmf_record *model, const char *p
                              methods[result->info.method]));
     TRY(tl_record_refer_text(ctx, model, full(prefix, "outcome", text),
                              tlnmf_outcome_name((tlnmf_outcome)result->info.outcome)));
+    TRY(tl_record_refer_text(ctx, model, full(prefix, "outcome_of", text),
+                             methods[result->info.outcome_of]));
     TRY(put_integers(ctx, model, prefix, &result->info));
     TRY(put_reals(ctx, model, prefix, &result->info));
     TRY(put_arrays(ctx, model, prefix, result));

@@ -34,7 +34,8 @@ static const struct {
 } tasks[] = {{"fit", TL_TASK_FIT},           {"jd", TL_TASK_JD},
              {"apply", TL_TASK_APPLY},       {"frames", TL_TASK_FRAMES},
              {"separate", TL_TASK_SEPARATE}, {"stems", TL_TASK_STEMS},
-             {"score", TL_TASK_SCORE},       {"gcm", TL_TASK_GCM}};
+             {"score", TL_TASK_SCORE},       {"gcm", TL_TASK_GCM},
+             {"report", TL_TASK_REPORT}};
 
 enum { TASKS = sizeof tasks / sizeof *tasks };
 

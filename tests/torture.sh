@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # The long tests: `make torture`. Each line of the result is one of docs/reliability.md.
-#   tests/torture.sh BUILD [PART...]      parts: mutants fuzz limits kills disks
+#   tests/torture.sh BUILD [PART...]      parts: resume states hosts extremes faults mutants fuzz limits kills disks
 set -u
+here=$(cd "$(dirname "$0")" && pwd)
 build=$(realpath -e -- "$1") || exit 2
 shift
-[ $# -gt 0 ] || set -- mutants fuzz limits kills disks
+[ $# -gt 0 ] || set -- resume states hosts extremes faults mutants fuzz limits kills disks
 program=$build/tlnmf
 work=$(mktemp -d) || exit 2
 trap 'umount "$work/disk" 2>/dev/null; rm -rf "$work"' EXIT
@@ -16,6 +17,70 @@ report() # NAME GOOD ALL
 {
     echo "$1: $2 of $3"
     [ "$2" -eq "$3" ] || failed=1
+}
+
+# SIGKILL at random moments of fits (one start, many starts, both methods, a diagonalisation); each goes
+# on to its end: the same bytes as without, and nothing else left. Models carry no clocks.
+resume()
+{
+    export SOURCE_DATE_EPOCH=1
+    local i good=0 checkpoints=0 all=${KILLS:-200} pid command whole from
+    local -a commands=(
+        "fit y.npy -k 3 --method tl --solver paper -J 4000 --tol 0"
+        "fit y.npy -k 3 --starts 40 -J 400"
+        "fit y.npy -k 3 --starts 8 --exchange -J 200"
+        "jd y.npy --input data --starts 60")
+    "$program" simulate gcm --s 3 --m 16 --n 60 -o y.npy --force >/dev/null
+    for ((i = 0; i < all; i++)); do
+        command=${commands[i % 4]} whole=whole$((i % 4)).h5
+        if [ ! -e "$whole" ]; then
+            from=$(date +%s%N)
+            "$program" $command -o r.h5 -q >/dev/null && mv r.h5 "$whole"
+            took[i % 4]=$((($(date +%s%N) - from) / 1000000))
+        fi
+        "$program" $command -o r.h5 -q --every 0.02 >/dev/null 2>&1 &
+        pid=$!
+        sleep "$(awk -v r=$RANDOM -v t="${took[i % 4]}" 'BEGIN { print r / 32768 * t / 1000 }')"
+        kill -KILL $pid 2>/dev/null
+        wait $pid 2>/dev/null
+        [ ! -e r.h5.checkpoint ] || checkpoints=$((checkpoints + 1))
+        if { [ -e r.h5 ] || "$program" $command -o r.h5 -q --resume >/dev/null 2>err; } && cmp -s r.h5 "$whole" &&
+            [ "$(ls -A | grep -c 'checkpoint\|^\.')" -eq 0 ]; then
+            good=$((good + 1))
+        else
+            echo "resume: $command"
+            cat err
+        fi
+        rm -f r.h5 .r.h5*
+    done
+    echo "resume: $checkpoints of $all went on from a checkpoint"
+    report "resume" $good "$all"
+}
+
+# More states of each kind of fit; 1000 solves on 32 threads; 10,000 extreme problems.
+states()
+{
+    if "$build/tests/unit_search_checkpoint" 40; then report "states" 1 1; else report "states" 0 1; fi
+}
+
+hosts()
+{
+    if "$build/tests/unit_api_host" 32; then report "hosts" 1 1; else report "hosts" 0 1; fi
+}
+
+extremes()
+{
+    if "$build/tests/extremes" 10000; then report "extremes" 10000 10000; else report "extremes" 0 10000; fi
+}
+
+# Every write, sync, reservation and rename of every command fails in turn.
+faults()
+{
+    local line
+    line=$("$here/fault/disk.sh" "$build/tests/libfault_shim.so" "$program" | tee /dev/stderr | tail -n 1)
+    # "faulty disk: GOOD of ALL"
+    set -- $line
+    report "faulty disk" "${3:-0}" "${5:-1}"
 }
 
 # 10,000 mutants of HDF5 and .mat files, four seeds, through the program's reader.

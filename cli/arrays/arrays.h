@@ -11,6 +11,12 @@ typedef struct cli_array {
     const double *x;
 } cli_array;
 
+/* ---- foreign files (foreign.c) ----------------------------------------------------------------
+ */
+
+/* How to convert a file of a kind that is not read, by its ending; NULL: nothing is known. */
+const char *cli_conversion(const char *spec);
+
 /* ---- axes (axes.c) --------------------------------------------------------------------------- */
 
 /* What is wrong with --axes, before any file is read. NULL is fine. */
@@ -36,13 +42,14 @@ int cli_apply_arrays(cli_call *call, const tlnmf_record *model, const char *path
 typedef struct cli_rank {
     bool compares, automatic; /* A:B or auto; auto */
     int64_t low, high;
-    json_t *table; /* what came of it; the caller releases it */
+    const char *weights, *mask; /* files; may be NULL */
+    json_t *table;              /* what came of it; the caller releases it */
 } cli_rank;
 
 /* Reads -k: a number goes into the settings. NULL is fine. */
 int cli_rank_read(cli_call *call, const char *text_or_null, cli_rank *rank);
-/* Fits every k to part of the realisations and scores it by the rest; the best goes into the
- * settings, and a table to `out`. */
+/* Fits every k to part of the realisations (of the entries of V, if there is one alone) and scores
+ * it by the rest; the best goes into the settings, and a table to `out`. */
 int cli_rank_choose(cli_call *call, const cli_input *input, const tlnmf_data *data, cli_rank *rank,
                     FILE *out_or_null);
 
@@ -50,6 +57,14 @@ int cli_rank_choose(cli_call *call, const cli_input *input, const tlnmf_data *da
  * frees what there is in either case. */
 int cli_read_folds(cli_call *call, const cli_input *input, int folds, tlnmf_data **train,
                    tlnmf_data **test);
+
+/* ---- the floor (floor.c) ----------------------------------------------------------------------
+ */
+
+/* Fits again with a third and with three times the model's eps, and says how the results differ.
+ * The caller releases *check. */
+int cli_eps_check(cli_call *call, const tlnmf_data *data, const tlnmf_record *start,
+                  const tlnmf_record *model, json_t **check);
 
 /* ---- going on from a model (init.c) ---------------------------------------------------------- */
 

@@ -125,6 +125,20 @@ static int fail_unknown(const cli_command *command, const given *g)
                     g->name, renamed ? ": use " : "", renamed ? r->instead : "", command->name);
 }
 
+/* A flag that has a sister NAME-all may be followed by the word `all`, which sets both. */
+static bool takes_all(const cli_command *command, words *w, given *g)
+{
+    char sister[80];
+    snprintf(sister, sizeof sister, "%s-all", g->name);
+    bool follows = g->value == NULL && w->next < w->count && strcmp(w->word[w->next], "all") == 0;
+    if (cli_find_setting(command, sister) == NULL ||
+        !(follows || (g->value != NULL && strcmp(g->value, "all") == 0)))
+        return false;
+    w->next += follows;
+    g->value = NULL;
+    return true;
+}
+
 /* One option: `text` is what follows the dashes, perhaps with =value. */
 static bool take_option(cli_call *call, words *w, const char *text, bool is_long, int *code)
 {
@@ -145,6 +159,12 @@ static bool take_option(cli_call *call, words *w, const char *text, bool is_long
     }
     if (own != NULL && is_list(own))
         return take_list(call, w, own, g.value, code);
+    if (own == NULL && takes_all(command, w, &g)) {
+        char sister[80];
+        snprintf(sister, sizeof sister, "%s-all", g.name);
+        if (!set_setting(call, sister, "1", code))
+            return false;
+    }
     bool wants_value = own != NULL ? own->argument != NULL
                                    : tlnmf_option_kind_of(task, g.name) != TLNMF_OPTION_FLAG;
     if (wants_value && g.value == NULL && w->next < w->count)
@@ -210,7 +230,7 @@ static bool create(cli_call *call)
 
 bool cli_begin(cli_call *call, const cli_command *command, int argc, char **argv, int *code)
 {
-    *call = (cli_call){.command = command};
+    *call = (cli_call){.command = command, .argc = argc, .argv = argv};
     cli_common_values = (cli_common){0};
     if (!create(call)) {
         *code = cli_fail(command, EXIT_INTERNAL, "no memory");

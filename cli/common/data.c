@@ -8,6 +8,9 @@
 static int read_array(cli_call *call, const char *spec, tlnmf_record **record, cli_array *a)
 {
     int code = cli_read(call, "array", spec, record);
+    const char *advice = code == EXIT_INPUT ? cli_conversion(spec) : NULL;
+    if (advice != NULL) /* IN stands for the file */
+        fprintf(stderr, "tlnmf %s: convert it first: %s\n", call->command->name, advice);
     if (code == EXIT_DONE)
         a->x = tlnmf_get_array(*record, "array", &a->rank, a->shape);
     if (code == EXIT_DONE && a->x == NULL) { /* another process has made the record */

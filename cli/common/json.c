@@ -68,3 +68,59 @@ bool cli_print_json(const json_t *object)
     free(text);
     return printed;
 }
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+/* A word as it is, or between quotes where a shell would read it otherwise. */
+static void put_word(FILE *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+./:,=@%";
+    if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
+        fputs(word, out);
+        return;
+    }
+    fputc('\'', out);
+    for (; *word != '\0'; word++)
+        fputs(*word == '\'' ? "'\\''" : (char[]){*word, '\0'}, out);
+    fputc('\'', out);
+}
+
+/* How many words from this one on say only how the run is shown or kept, not what it computes: the
+ * same run, resumed or with fewer messages, leaves the same model. */
+static int words_aside(const char *word)
+{
+    static const char *const flags[] = {"-q", "-v", "--json", "--explain", "--force", "--resume"};
+    static const char *const valued[] = {"--checkpoint", "--every"};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (strcmp(word, flags[i]) == 0)
+            return 1;
+    for (size_t i = 0; i < sizeof valued / sizeof *valued; i++) {
+        size_t length = strlen(valued[i]);
+        if (strncmp(word, valued[i], length) == 0 && (word[length] == '=' || word[length] == '\0'))
+            return word[length] == '=' ? 1 : 2;
+    }
+    return 0;
+}
+
+json_t *cli_repeat(const cli_call *call)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return NULL;
+    fprintf(out, "tlnmf %s", call->command->name);
+    for (int i = 1; i < call->argc; i++) {
+        int aside = words_aside(call->argv[i]);
+        if (aside > 0) {
+            i += aside - 1;
+            continue;
+        }
+        fputc(' ', out);
+        put_word(out, call->argv[i]);
+    }
+    json_t *value = fclose(out) == 0 ? cli_text(text) : NULL;
+    free(text);
+    return value;
+}

@@ -92,10 +92,20 @@ static const char *advice(const cli_call *call)
                                                                  : ": --threads 1 takes less";
 }
 
+static double available_memory(void)
+{
+    return fmin(machine_has(), fmin(group_has(), process_has()));
+}
+
+bool cli_has_memory(double bytes)
+{
+    return bytes + BASE <= available_memory();
+}
+
 int cli_check_memory(const cli_call *call, double bytes)
 {
     char needs[32], has[32];
-    double available = fmin(machine_has(), fmin(group_has(), process_has()));
+    double available = available_memory();
     cli_bytes(bytes + BASE, needs, sizeof needs);
     if (bytes + BASE > available)
         return cli_fail(call->command, EXIT_INTERNAL,

@@ -9,8 +9,22 @@ static const cli_option common_options[] = {
     {"o", "FILE", "write the output here; - is standard output", &cli_common_values.output},
     {"force", NULL, "replace outputs that exist already", &cli_common_values.force},
     {"json", NULL, "print one JSON object on standard output", &cli_common_values.json},
+    {"explain", NULL,
+     "say after the summary what each of its numbers means, and what is good; without an input, of "
+     "all there are",
+     &cli_common_values.explain},
     {"q", NULL, "no progress and no warnings", &cli_common_values.quiet},
     {"v", NULL, "say more on standard error", &cli_common_values.verbose},
+    {"checkpoint", "FILE", "keep the state of the run here [beside the output: OUTPUT.checkpoint]",
+     &cli_common_values.checkpoint},
+    {"every", "SECONDS",
+     "seconds between two checkpoints, the first after as many; they take at most a hundredth of "
+     "the "
+     "time [60]",
+     &cli_common_values.every},
+    {"resume", NULL,
+     "go on from the checkpoint of the same command; the result is the same to the last bit",
+     &cli_common_values.resume},
 };
 enum { COMMON = sizeof common_options / sizeof *common_options };
 

@@ -102,11 +102,11 @@ int cli_progress(const tlnmf_record *p, void *user)
 
 /* ---- separations ----------------------------------------------------------------------------- */
 
-/* Candidates first, then the frames of the stems. */
+/* Learning comes first, and takes LEARNING of the time of the whole command; then the stems. */
+static const double LEARNING = 0.85;
 static struct {
-    bool stems;
-    double since; /* of the candidates, or of the stems */
-    int64_t done, planned;
+    double since;
+    double done; /* of the command */
 } separation;
 
 int cli_sound_progress(const tlnmf_record *p, void *user)
@@ -114,27 +114,23 @@ int cli_sound_progress(const tlnmf_record *p, void *user)
     (void)user;
     if (tlnmf_get_integer(p, "complete") != 1)
         return cli_interrupted();
-    const char *stage = tlnmf_get_text(p, "stage");
-    bool stems = strcmp(stage, "stems") == 0;
-    double time = now(), C = tlnmf_get_real(p, "C");
-    if (separation.since == 0.0 || (stems && !separation.stems))
-        separation.since = time;
-    separation.stems = stems;
-    if (stems || strcmp(stage, "choose") == 0) {
-        separation.done = tlnmf_get_integer(p, "iteration");
-        separation.planned = tlnmf_get_integer(p, "iterations");
-    }
-    double share = (double)separation.done / fmax((double)separation.planned, 1.0);
-    double left = (time - separation.since) * (1.0 - share) / fmax(share, 1e-9);
-    char text[160];
-    if (stems)
-        snprintf(text, sizeof text, "stems: %.0f %%, about %.0f s left", 100.0 * share, left);
-    else if (separation.done == 0)
-        snprintf(text, sizeof text, "learning, C = %.8g", C);
+    bool stems = strcmp(tlnmf_get_text(p, "stage"), "stems") == 0;
+    double time = now(), done = tlnmf_get_real(p, "done"), score = tlnmf_get_real(p, "score");
+    if (separation.since == 0.0 || (stems && separation.done == 0.0))
+        separation.since = time; /* no learning came before: a model is applied */
+    bool learns = !stems || separation.done >= LEARNING * 0.5;
+    if (isfinite(done))
+        separation.done =
+            stems ? (learns ? LEARNING + (1.0 - LEARNING) * done : done) : LEARNING * done;
+    double left = (time - separation.since) * (1.0 - separation.done) / fmax(separation.done, 1e-3);
+    char text[160], best[64] = "";
+    if (isfinite(score))
+        snprintf(best, sizeof best, ", %.1f dB on remixes so far", score);
+    if (separation.done > 0.0)
+        snprintf(text, sizeof text, "%s: %.0f %%%s, about %.0f s left",
+                 stems ? "stems" : "learning", 100.0 * separation.done, best, left);
     else
-        snprintf(text, sizeof text,
-                 "learning: %lld of %lld candidates, the last with C = %.8g, about %.0f s left",
-                 (long long)separation.done, (long long)separation.planned, C, left);
+        snprintf(text, sizeof text, "learning");
     cli_progress_show(text);
     return cli_interrupted();
 }

@@ -129,14 +129,45 @@ static void print_values(FILE *out, const cli_call *call, const tlnmf_record *mo
     print_certificate(out, model, C, certificate);
 }
 
-static void print_run(FILE *out, const tlnmf_record *model, double mean_power)
+/* Whose run stopped, why, and when. JD+NMF has two. */
+static void print_stop(FILE *out, const tlnmf_record *model)
 {
-    double eps = tlnmf_get_real(model, "eps");
+    const char *of = tlnmf_get_text(model, "outcome_of");
+    bool is_nmf = strcmp(of, "nmf") == 0, is_jd = strcmp(of, "jd") == 0;
+    bool both =
+        strcmp(tlnmf_get_text(model, "method"), "jd") == 0 && tlnmf_get_integer(model, "K") > 0;
+    long long first = tlnmf_get_integer(model, "iterations");
+    long long second = tlnmf_get_integer(model, "nmf_iterations");
+    fprintf(out, "  stopped       %s: %s (iteration %lld)",
+            is_jd    ? "JD"
+            : is_nmf ? "NMF"
+                     : "TL-NMF",
+            cli_stop_words(model), both && is_nmf ? second : first);
+    if (both)
+        fprintf(out, is_nmf ? "; JD before it: iteration %lld" : "; NMF after it: iteration %lld",
+                is_nmf ? first : second);
+}
+
+/* The floor, what it hides, and whether it matters. */
+static void print_floor(FILE *out, const cli_call *call, const cli_result *r, double mean_power)
+{
+    double eps = tlnmf_get_real(r->model, "eps");
+    fprintf(out, "  eps           %.6g (%.3g of the mean power); %.3g %% of V lies below it\n", eps,
+            eps / mean_power, 100.0 * tlnmf_get_real(r->model, "below_floor"));
+    if (r->eps_check != NULL)
+        cli_print_eps_check(out, r->eps_check);
+    else if (!cli_given(call, "eps") && strcmp(call->command->name, "fit") == 0)
+        fputs(
+            "                it was not given: --eps-check tells whether another would change the "
+            "result\n",
+            out);
+}
+
+static void print_run(FILE *out, const tlnmf_record *model)
+{
     int64_t starts = tlnmf_get_integer(model, "starts");
     int64_t best = tlnmf_get_integer(model, "best_start");
-    fprintf(out, "  eps           %.6g (%.3g of the mean power)\n", eps, eps / mean_power);
-    fprintf(out, "  stopped       %s (iteration %lld)", cli_stop_words(model),
-            (long long)tlnmf_get_integer(model, "iterations"));
+    print_stop(out, model);
     if (best >= starts) /* --method auto */
         fputs(", from where JD+NMF ended", out);
     else if (starts > 1)
@@ -162,10 +193,16 @@ void cli_print_result(FILE *out, const cli_call *call, const cli_result *r)
     print_values(out, call, r->model);
     bool white = tlnmf_get_array(r->model, "unmixing", NULL, NULL) != NULL;
     double power = tlnmf_get_real(tlnmf_data_record(r->data), "mean_power");
-    print_run(out, r->model, white ? 1.0 : power);
+    print_floor(out, call, r, white ? 1.0 : power);
+    print_run(out, r->model);
     if (r->output != NULL) {
         fputs("  model         ", out);
         cli_put(out, r->output);
         fprintf(out, "%s\n", white ? ": unmixing (a source a row) and mixing, its inverse" : "");
+    }
+    if (r->page != NULL) {
+        fputs("  page          ", out);
+        cli_put(out, r->page);
+        fputc('\n', out);
     }
 }

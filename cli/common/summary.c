@@ -1,5 +1,6 @@
 /* The result of fit and jd as one JSON object, and the model file. */
 #include "cli/common/summary.h"
+#include "cli/pages/pages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,12 +116,13 @@ static json_t *given_json(const cli_result *r)
 static json_t *trace_json(const tlnmf_record *model)
 {
     static const char *const stages[] = {"tl", "jd", "nmf"}; /* as trace.stage numbers them */
-    static const char *const columns[] = {"C", "L", "I", "step", "seconds"};
+    static const char *const columns[] = {"C", "L", "I", "step", "gradient", "seconds"};
     enum { COLUMNS = sizeof columns / sizeof *columns };
     const double *column[COLUMNS];
     int64_t shape[TLNMF_MAX_RANK];
     const double *stage = tlnmf_get_array(model, "trace.stage", NULL, shape);
     const double *iteration = tlnmf_get_array(model, "trace.iteration", NULL, NULL);
+    const double *start = tlnmf_get_array(model, "trace.start", NULL, NULL);
     for (int c = 0; c < COLUMNS; c++) {
         char name[32];
         snprintf(name, sizeof name, "trace.%s", columns[c]);
@@ -131,6 +133,8 @@ static json_t *trace_json(const tlnmf_record *model)
         json_t *row = json_object();
         json_object_set_new(row, "stage", json_string(stages[(int)stage[i]]));
         json_object_set_new(row, "iteration", json_integer((json_int_t)iteration[i]));
+        if (start != NULL)
+            json_object_set_new(row, "start", json_integer((json_int_t)start[i]));
         for (int c = 0; c < COLUMNS; c++)
             if (column[c] != NULL)
                 json_object_set_new(row, columns[c], cli_real(column[c][i]));
@@ -178,11 +182,20 @@ static void put_values(json_t *object, const tlnmf_record *model)
 {
     static const member objectives[] = {
         {"C", REAL}, {"L", REAL}, {"I", REAL}, {"certificate", REAL}};
-    static const member run[] = {
-        {"outcome", TEXT},         {"iterations", INTEGER},  {"eps", REAL},
-        {"below_floor", REAL},     {"orthogonality", REAL},  {"gradient_norm", REAL},
-        {"starts", INTEGER},       {"best_start", INTEGER},  {"cpu_seconds", SECONDS},
-        {"wall_seconds", SECONDS}, {"nmf_seconds", SECONDS}, {"transform_seconds", SECONDS}};
+    static const member run[] = {{"outcome", TEXT},
+                                 {"outcome_of", TEXT},
+                                 {"nmf_iterations", INTEGER},
+                                 {"iterations", INTEGER},
+                                 {"eps", REAL},
+                                 {"below_floor", REAL},
+                                 {"orthogonality", REAL},
+                                 {"gradient_norm", REAL},
+                                 {"starts", INTEGER},
+                                 {"best_start", INTEGER},
+                                 {"cpu_seconds", SECONDS},
+                                 {"wall_seconds", SECONDS},
+                                 {"nmf_seconds", SECONDS},
+                                 {"transform_seconds", SECONDS}};
     PUT_MEMBERS(object, model, objectives);
     json_object_set_new(object, "certificate_means", json_string(cli_certificate_words(model)));
     PUT_MEMBERS(object, model, run);
@@ -215,9 +228,16 @@ static json_t *summary_json(const cli_call *call, const cli_result *r)
     json_object_set_new(object, "data",
                         cli_data_json(r->input, tlnmf_data_record(r->data),
                                       tlnmf_get_integer(r->model, "columns")));
+    if (tlnmf_get_array(r->model, "trace.stage", NULL, NULL) != NULL)
+        json_object_set_new(object, "trace_stages", json_string("0 tl, 1 jd, 2 nmf"));
+    if (r->eps_check != NULL)
+        json_object_set(object, "eps_check", r->eps_check);
     json_object_set_new(object, "given", given_json(r));
     if (r->output != NULL)
         json_object_set_new(object, "model", cli_text(r->output));
+    if (r->page != NULL)
+        json_object_set_new(object, "page", cli_text(r->page));
+    json_object_set_new(object, "repeat", cli_repeat(call));
     return object;
 }
 
@@ -244,16 +264,21 @@ static tlnmf_error drop_times(const cli_call *call, tlnmf_record *model)
     return error;
 }
 
-static tlnmf_error write_model(const cli_call *call, const cli_result *r, const json_t *summary)
+/* The model, and its page after it. */
+static tlnmf_error write_files(const cli_call *call, const cli_result *r, const json_t *summary)
 {
+    if (r->output == NULL && r->page == NULL)
+        return TLNMF_OK;
     char *text = cli_json_text(summary);
     if (text == NULL)
         return tlnmf_fail(call->ctx, TLNMF_ERR_MEMORY, "no memory for the summary");
     tlnmf_error error = tlnmf_set_text(call->ctx, r->model, "summary", text);
     free(text);
     cli_guard_begin();
-    if (error == TLNMF_OK)
+    if (error == TLNMF_OK && r->output != NULL)
         error = tlnmf_io_write_model(call->ctx, r->output, r->model);
+    if (error == TLNMF_OK && r->page != NULL)
+        error = cli_page_of_fit(call, r);
     cli_guard_end();
     return error;
 }
@@ -267,9 +292,9 @@ static int exit_for(const tlnmf_record *model, bool strict)
     return strict && !converged ? EXIT_NOT_CONVERGED : EXIT_DONE;
 }
 
-static bool print_json(const cli_call *call, const cli_result *r, json_t *summary)
+static bool print_json(const cli_result *r, json_t *summary)
 {
-    if (tlnmf_settings_get_integer(call->settings, "trace") == 1)
+    if (tlnmf_get_array(r->model, "trace.stage", NULL, NULL) != NULL)
         json_object_set_new(summary, "trace", trace_json(r->model));
     return cli_print_json(summary);
 }
@@ -290,16 +315,15 @@ int cli_finish(const cli_call *call, const cli_result *given, bool strict)
     }
     json_t *summary = summary_json(call, &r);
     bool to_stdout = r.output != NULL && strcmp(r.output, "-") == 0;
-    if (error == TLNMF_OK && r.output != NULL)
-        error = write_model(call, &r, summary);
+    if (error == TLNMF_OK)
+        error = write_files(call, &r, summary);
     if (error != TLNMF_OK) {
         json_object_del(summary, "model"); /* the result is told all the same */
-        r.output = NULL;
+        r.output = r.page = NULL;
     }
     if (cli_common_values.json == NULL)
-        cli_print_result(to_stdout ? stderr : stdout, call, &r);
-    bool printed =
-        cli_common_values.json == NULL ? fflush(stdout) == 0 : print_json(call, &r, summary);
+        cli_print_explained(to_stdout ? stderr : stdout, call, &r);
+    bool printed = cli_common_values.json == NULL ? fflush(stdout) == 0 : print_json(&r, summary);
     json_decref(summary);
     if (error != TLNMF_OK)
         return cli_fail_library(call, error, NULL);

@@ -22,6 +22,8 @@ const cli_option cli_stem_options[CLI_STEM_OPTIONS] = {
     {"gain", "none|safe", "safe: scale all stems alike so that none is clipped [none]",
      &cli_stem_values.gain},
     {"format", "wav|flac|w64", "format of the stems [wav]", &cli_stem_values.format},
+    {"no-report", NULL, "write no page report.html", &cli_stem_values.no_report},
+    {"no-sound", NULL, "leave sound out of the page", &cli_stem_values.no_sound},
 };
 
 /* ---- the sound ------------------------------------------------------------------------------- */

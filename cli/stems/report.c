@@ -113,7 +113,7 @@ static void print_members(const tlnmf_record *model)
                (long long)shape[0]);
 }
 
-void cli_stems_print(const cli_outputs *o, const tlnmf_record *model)
+void cli_stems_print(const cli_outputs *o, const tlnmf_record *model, const char *page)
 {
     const tlnmf_record *sound = tlnmf_sound_record(o->stems->sound);
     double rate = tlnmf_get_real(sound, "rate"), score = tlnmf_get_real(model, "score");
@@ -139,6 +139,11 @@ void cli_stems_print(const cli_outputs *o, const tlnmf_record *model)
         char path[CLI_PATH];
         fputs(i == 0 ? "  stems         " : "                ", stdout);
         cli_put(stdout, stem_path(o, i, path));
+        putchar('\n');
+    }
+    if (page != NULL) {
+        fputs("  page          ", stdout);
+        cli_put(stdout, page);
         putchar('\n');
     }
 }

@@ -115,13 +115,15 @@ static int publish(cli_outputs *o, tlnmf_record *model, const tlnmf_record *repo
     cli_stems_describe(o, model, summary);
     code = write_activations(stems, model, report, summary);
     if (code == EXIT_DONE)
+        cli_stems_page(o, model, report, summary);
+    if (code == EXIT_DONE)
         code = write_model(stems, model, report, summary);
     if (code == EXIT_DONE)
         code = cli_stage_publish(stems);
     if (code != EXIT_DONE)
         return code;
     if (cli_common_values.json == NULL)
-        cli_stems_print(o, model);
+        cli_stems_print(o, model, json_string_value(json_object_get(summary, "page")));
     bool printed = cli_common_values.json != NULL ? cli_print_json(summary) : fflush(stdout) == 0;
     return printed ? EXIT_DONE
                    : cli_fail(command, EXIT_OUTPUT, "standard output cannot be written");

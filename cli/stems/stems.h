@@ -6,10 +6,10 @@
 
 /* The options that both commands have, beside those of the library's task "stems". */
 typedef struct cli_stem_words {
-    const char *labels, *activations, *gain, *format;
+    const char *labels, *activations, *gain, *format, *no_report, *no_sound;
 } cli_stem_words;
 extern cli_stem_words cli_stem_values;
-enum { CLI_STEM_OPTIONS = 5 };
+enum { CLI_STEM_OPTIONS = 7 };
 extern const cli_option cli_stem_options[CLI_STEM_OPTIONS];
 
 /* Stems whose disk space is reserved (64 sources and the residual), and the model. */
@@ -68,6 +68,12 @@ int cli_stage_open(cli_stems *stems);
 int cli_stage_publish(const cli_stems *stems);
 void cli_stage_close(cli_stems *stems);
 
+/* ---- learning (learn.c) ---------------------------------------------------------------------- */
+
+/* Learns the model, or takes it from the checkpoint that --resume names. Returns an exit code; the
+ * caller frees the model in either case. */
+int cli_stems_learn(const cli_stems *stems, tlnmf_record **model);
+
 /* ---- the run (stems.c) ----------------------------------------------------------------------- */
 
 /* Takes the sound apart, writes stems, activations, the model and summary.json, and prints the
@@ -104,11 +110,19 @@ void cli_outputs_free(cli_outputs *o);
 /* The last error of the writers, as a message. */
 int cli_outputs_fail(const cli_outputs *o, tlnmf_error error);
 
+/* ---- the page (page.c) ----------------------------------------------------------------------- */
+
+/* Writes report.html into the staging folder, unless --no-report; what goes wrong is a warning: the
+ * stems are there. `summary` learns its name. */
+void cli_stems_page(const cli_outputs *o, tlnmf_record *model, const tlnmf_record *report,
+                    json_t *summary);
+
 /* ---- what is said of it (report.c) ----------------------------------------------------------- */
 
 /* Adds the sound, the separation and the stems to `summary`. */
 void cli_stems_describe(const cli_outputs *o, const tlnmf_record *model, json_t *summary);
-void cli_stems_print(const cli_outputs *o, const tlnmf_record *model);
+/* `page` is the file of the page, or NULL. */
+void cli_stems_print(const cli_outputs *o, const tlnmf_record *model, const char *page);
 
 /* ---- the verdict (verdict.c) ----------------------------------------------------------------- */
 

@@ -119,12 +119,45 @@ TLNMF_API tlnmf_error tlnmf_io_write_labels(tlnmf_ctx *ctx, const char *path,
 TLNMF_API tlnmf_error tlnmf_io_write_midi(tlnmf_ctx *ctx, const char *path,
                                           const tlnmf_record *model, const tlnmf_record *events);
 
+/* ---- the report page -------------------------------------------------------------------------
+ */
+
+/* Writes one HTML file that shows a model, opens without a network and can be sent around: the
+ * result in plain words, players for the stems, pictures of V and W H, atoms, convergence, all
+ * numbers. `model` is what a fit, a diagonalisation or a separation returned, or what
+ * tlnmf_io_read_model read; what it lacks is left out. `about` may hold
+ *   title       text: the heading
+ *   command     text: the command line that repeats the run; else the member `repeat` of the
+ * summary V           array {M, N}: the power of the coefficients, as tlnmf_apply returns it
+ *   recording   text: the sound file that was taken apart
+ *   stems       texts: the files of its stems; stem_names: what they are called [the model's names]
+ *   start, end, name   labels, as tlnmf_io_read_labels returns them
+ * Settings of task "report". A stem that is missing, unreadable or not like the recording is no
+ * error: the page says so. */
+TLNMF_API tlnmf_error tlnmf_io_write_report(tlnmf_ctx *ctx, const char *path,
+                                            const tlnmf_record *model,
+                                            const tlnmf_record *about_or_null,
+                                            const tlnmf_settings *settings_or_null);
+
+/* A page of figures in the same visual language. `json` is an object with the texts title and lead,
+ * the list figures ({title, panels: [{title, x, y, xLog, yLog, series: [{label, x, y, points,
+ * dashed}]}]}; x and y of a panel are its labels, of a series its numbers) and the list rows
+ * ({experiment, what, published, ours, claim, holds}), which becomes a table of claims. */
+TLNMF_API tlnmf_error tlnmf_io_write_figures(tlnmf_ctx *ctx, const char *path, const char *json);
+
 /* ---- whole files ----------------------------------------------------------------------------- */
 
 /* Writes bytes to a file, all or nothing. `-` is standard output; devices and pipes are written in
  * place. */
 TLNMF_API tlnmf_error tlnmf_io_write_file(tlnmf_ctx *ctx, const char *path, const void *bytes,
                                           size_t size);
+/* A record as a file, packed (tlnmf_record_pack): a checkpoint, or what else a program keeps. */
+TLNMF_API tlnmf_error tlnmf_io_write_record(tlnmf_ctx *ctx, const char *path,
+                                            const tlnmf_record *record);
+TLNMF_API tlnmf_error tlnmf_io_read_record(tlnmf_ctx *ctx, const char *path, tlnmf_record **out);
+/* Removes a regular file or a link, and the temporaries of writers that were killed while they
+ * wrote it. */
+TLNMF_API void tlnmf_io_remove(const char *path);
 /* Disk space for a file that will be written after a long run. Fails as writing would: no space, a
  * limit, a directory that is not there, a name that is too long. It leaves nothing behind, however
  * the process ends; release it just before the file is written. Nothing is reserved for `-`,

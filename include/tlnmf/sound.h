@@ -111,8 +111,10 @@ TLNMF_API tlnmf_error tlnmf_stems(tlnmf_ctx *ctx, const tlnmf_record *model,
 TLNMF_API tlnmf_error tlnmf_stems_array(tlnmf_ctx *ctx, const tlnmf_record *model,
                                         const tlnmf_sound *sound, const tlnmf_settings *settings,
                                         double *stems, tlnmf_record **report);
-/* When each source sounds, from the H of a report: arrays of equal length source, begin, end
- * (seconds), level (largest H), key (MIDI number of the source's pitch). */
+/* The notes of each source: arrays of equal length source, begin, end (seconds), level (largest
+ * power), key (MIDI number of the pitch). From the report's envelopes, which are there if stems
+ * were written and H was kept, and from its H; from H alone where there are none (no stems, or a
+ * stem for each component). */
 TLNMF_API tlnmf_error tlnmf_activations(tlnmf_ctx *ctx, const tlnmf_record *model,
                                         const tlnmf_sound *sound, const tlnmf_record *report,
                                         tlnmf_record **events);

@@ -238,8 +238,8 @@ TLNMF_API const char *tlnmf_result_help(size_t index);
 /* ---- settings -------------------------------------------------------------------------------- */
 
 /* The options of one task, by name. The tasks are "fit", "jd", "apply" (this header), "frames",
- * "separate", "stems", "score" (tlnmf/sound.h), "gcm" (tlnmf/paper.h). A new object holds the
- * defaults. */
+ * "separate", "stems", "score" (tlnmf/sound.h), "gcm" (tlnmf/paper.h), "report" (tlnmf/io.h). A
+ * new object holds the defaults. */
 typedef struct tlnmf_settings tlnmf_settings;
 
 TLNMF_API tlnmf_error tlnmf_settings_create(tlnmf_ctx *ctx, const char *task, tlnmf_settings **out);
@@ -333,6 +333,25 @@ TLNMF_API tlnmf_error tlnmf_data_set_mask(tlnmf_ctx *ctx, tlnmf_data *data,
 TLNMF_API const tlnmf_record *tlnmf_data_record(const tlnmf_data *data);
 TLNMF_API void tlnmf_data_free(tlnmf_data *data);
 
+/* ---- checkpoints ----------------------------------------------------------------------------- */
+
+/* The state of a fit or diagonalisation, from which it can go on after the process is gone, and end
+ * with the same bits: what is finished, the state inside the starts that run, and what it is of
+ * (version, options, data, start). It is a record to be packed and kept; valid during the call
+ * only. Nonzero: save no more. The threads of the fit make these calls, one at a time. */
+typedef int (*tlnmf_save)(const tlnmf_record *state, void *user);
+
+/* tlnmf_fit and tlnmf_diagonalise with this context save their state about every `seconds` seconds,
+ * less often where that would take more than a hundredth of the time, and when the progress
+ * function stops them. 0: wherever they can, which is slow. */
+TLNMF_API void tlnmf_ctx_set_checkpoint(tlnmf_ctx *ctx, double seconds, tlnmf_save save_or_null,
+                                        void *user);
+/* The next ones go on from this state, which must stay until they return; NULL: from the beginning.
+ * TLNMF_ERR_DATA if it is of other data, options, another start or version (the message names the
+ * first that differs), or damaged. The number of threads may be another one where starts run in
+ * parallel. */
+TLNMF_API void tlnmf_ctx_set_resume(tlnmf_ctx *ctx, const tlnmf_record *state_or_null);
+
 /* ---- fitting --------------------------------------------------------------------------------- */
 
 /* Learns Phi, W and H. Settings of task "fit". The start may hold Phi (M x M, orthogonal to 1e-8),
@@ -360,7 +379,7 @@ TLNMF_API tlnmf_error tlnmf_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data,
                                        const tlnmf_settings *settings, int64_t p,
                                        tlnmf_record **start);
 /* Upper bound on the bytes that tlnmf_fit or tlnmf_diagonalise (by the settings' task) will
- * allocate, beside the data and the rows of a trace (56 bytes per iteration). */
+ * allocate, beside the data and the rows of a trace (72 bytes per iteration). */
 TLNMF_API tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data,
                                    const tlnmf_settings *settings, double *bytes);
 

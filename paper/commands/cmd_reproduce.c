@@ -74,6 +74,7 @@ static void rep_free(rep *r)
         json_decref(r->cells[i].result);
     free(r->cells);
     free(r->rows);
+    json_decref(r->figures);
 }
 
 static int start(cli_call *call)
@@ -88,6 +89,7 @@ static int start(cli_call *call)
     choose(arg.solver, "fast", "paper", r.uses_solver);
     choose(arg.data, "gcm", "notes", r.uses_set);
     cli_catch_interrupt();
+    r.figures = json_array();
     code = reproduce(&r, chosen);
     rep_free(&r);
     return code;

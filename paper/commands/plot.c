@@ -1,7 +1,10 @@
 /* Pictures of curves as SVG: from values to pixels, ticks, marks, labels, the legend. */
 #include "paper/commands/plot.h"
 
+#include <jansson.h>
+
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* One axis: from values to pixels. */
@@ -211,6 +214,40 @@ static void draw_inside(FILE *out, const plot_panel *p, const axis *x, const axi
     fputs("</svg>\n", out);
 }
 
+/* ---- the numbers themselves ------------------------------------------------------------------ */
+
+static json_t *numbers(const double *x, int64_t count)
+{
+    json_t *list = json_array();
+    for (int64_t i = 0; i < count; i++)
+        json_array_append_new(list, isfinite(x[i]) ? json_real(x[i]) : json_null());
+    return list;
+}
+
+static json_t *series_json(const plot_series *s)
+{
+    bool line = s->style == PLOT_LINE || s->style == PLOT_DASHED;
+    return json_pack("{s:s, s:o, s:o, s:b, s:b}", "label", s->label == NULL ? "" : s->label, "x",
+                     numbers(s->x, s->count), "y", numbers(s->y, s->count), "points", !line,
+                     "dashed", s->style == PLOT_DASHED);
+}
+
+/* What is drawn, as metadata that pages take the curves from. */
+static void write_metadata(FILE *out, const plot_panel *p)
+{
+    json_t *list = json_array();
+    for (int s = 0; s < p->series_count; s++)
+        json_array_append_new(list, series_json(&p->series[s]));
+    json_t *panel = json_pack("{s:s, s:s, s:s, s:b, s:b, s:o}", "title", p->title ? p->title : "",
+                              "x", p->x_label ? p->x_label : "", "y", p->y_label ? p->y_label : "",
+                              "xLog", p->x_log, "yLog", p->y_log, "series", list);
+    char *text = json_dumps(panel, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9));
+    if (text != NULL)
+        fprintf(out, PLOT_METADATA "%s" PLOT_METADATA_END "\n", text);
+    free(text);
+    json_decref(panel);
+}
+
 void plot_draw(FILE *out, const plot_panel *p)
 {
     double right = p->left + p->width, bottom = p->top + p->height;
@@ -230,6 +267,8 @@ void plot_draw(FILE *out, const plot_panel *p)
         draw_inside(out, p, &x, &y, &p->series[s]);
     draw_labels(out, p);
     draw_legend(out, p);
+    if (!p->bare)
+        write_metadata(out, p);
 }
 
 void plot_begin(FILE *out, double width, double height)

@@ -35,6 +35,11 @@ typedef struct plot_panel {
     const plot_series *series;
 } plot_panel;
 
+/* A panel that is not bare also stands in the picture as JSON between these: its labels, and the
+ * numbers of its series. */
+#define PLOT_METADATA     "<metadata><![CDATA["
+#define PLOT_METADATA_END "]]></metadata>"
+
 void plot_begin(FILE *out, double width, double height);
 void plot_draw(FILE *out, const plot_panel *panel);
 void plot_text(FILE *out, double x, double y, const char *anchor, double size, const char *text);

@@ -62,6 +62,22 @@ void rep_row_add(rep *r, const char *experiment, double published, double ours, 
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+/* The panels of a picture, for the page. */
+static void note_figure(rep *r, const char *name, const char *svg)
+{
+    json_t *panels = json_array();
+    for (const char *at = svg; (at = strstr(at, PLOT_METADATA)) != NULL;) {
+        at += strlen(PLOT_METADATA);
+        const char *end = strstr(at, PLOT_METADATA_END);
+        if (end == NULL)
+            break;
+        json_array_append_new(panels, json_loadb(at, (size_t)(end - at), 0, NULL));
+    }
+    if (json_array_size(panels) > 0)
+        json_array_append_new(r->figures, json_pack("{s:s, s:O}", "title", name, "panels", panels));
+    json_decref(panels);
+}
+
 /* Closes what open_memstream opened and publishes its bytes. */
 static int publish_stream(rep *r, const char *name, FILE *out, char **bytes, const size_t *size)
 {
@@ -69,6 +85,8 @@ static int publish_stream(rep *r, const char *name, FILE *out, char **bytes, con
     int code = fclose(out) == 0 && whole ? EXIT_DONE : rep_no_memory(r);
     if (code == EXIT_DONE)
         code = rep_publish(r, name, *bytes, *size);
+    if (code == EXIT_DONE)
+        note_figure(r, name, *bytes);
     free(*bytes);
     return code;
 }
@@ -188,6 +206,29 @@ static json_t *summary_json(const rep *r, json_t *chosen)
                      "seconds", seconds);
 }
 
+/* index.html: the figures, and every claim with its verdict. */
+static int write_index(rep *r)
+{
+    char path[CLI_PATH], lead[160];
+    int held = 0, claims = 0;
+    for (int i = 0; i < r->row_count; i++) {
+        claims += r->rows[i].claim[0] != '\0';
+        held += r->rows[i].claim[0] != '\0' && r->rows[i].holds;
+    }
+    snprintf(lead, sizeof lead, "%d of %d claims hold, %s. tlnmf %s.", held, claims,
+             r->quick ? "in the quick version" : "in full", tlnmf_version());
+    if (snprintf(path, sizeof path, "%s/index.html", r->folder) >= CLI_PATH)
+        return cli_fail(r->call->command, EXIT_OUTPUT, "%s: the name is too long", r->folder);
+    json_t *all = json_pack("{s:s, s:s, s:O, s:o}", "title", "The paper's experiments, run again",
+                            "lead", lead, "figures", r->figures, "rows", table_json(r));
+    char *text = all == NULL ? NULL : json_dumps(all, JSON_COMPACT);
+    int code = text == NULL ? rep_no_memory(r)
+                            : rep_check(r, tlnmf_io_write_figures(r->call->ctx, path, text));
+    free(text);
+    json_decref(all);
+    return code;
+}
+
 int rep_summary(rep *r, json_t *chosen)
 {
     json_t *all = summary_json(r, chosen);
@@ -195,6 +236,8 @@ int rep_summary(rep *r, json_t *chosen)
     int code = text == NULL ? rep_no_memory(r) : rep_file(r, "summary.md", write_table, r);
     if (code == EXIT_DONE)
         code = rep_file(r, "summary.json", write_line, text);
+    if (code == EXIT_DONE)
+        code = write_index(r);
     if (code == EXIT_DONE && cli_common_values.json != NULL)
         write_line(stdout, text);
     else if (code == EXIT_DONE)

@@ -62,6 +62,7 @@ struct rep {
     bool quick, uses_set[REP_SETS], uses_solver[REP_SOLVERS];
     rep_cell *cells;
     int cell_count, cell_capacity;
+    json_t *figures; /* for index.html: a title and panels each */
     rep_row *rows;
     int row_count, row_capacity;
     double cost_done, since; /* for the time left */

@@ -1,7 +1,7 @@
 """tlnmf: transform-learning nonnegative matrix factorisation and joint diagonalisation.
 
 Functions on arrays (frames in columns): `fit`, `joint_diagonalize`, `apply`, `evaluate`, `separate`,
-`bss_eval`, `load`, `save`, `simulate.gcm`, `simulate.notes`. Estimators in scikit-learn's manners
+`bss_eval`, `load`, `save`, `report`, `simulate.gcm`, `simulate.notes`. Estimators in scikit-learn's manners
 (frames in rows): `TLNMF`, `JDNMF`, `ISNMF`, `JointDiagonalizer`. Pictures: `tlnmf.plot`.
 """
 from __future__ import annotations
@@ -36,6 +36,7 @@ from ._model import (
     transform_matrix,
 )
 from ._options import Option, options
+from ._page import Page, report
 from ._record import Record, results
 from ._sound import Separation, bss_eval, separate
 from .estimators import ISNMF, JDNMF, TLNMF
@@ -45,9 +46,9 @@ __version__: str = core.tlnmf_version().decode()
 __all__ = [
     "ArgumentError", "Data", "DataError", "Error", "ISNMF", "InputError", "JDNMF",
     "JointDiagonalizer", "LibraryMissing", "Model", "NumericError", "Option", "OptionError",
-    "OutOfMemory", "OutputError", "Record", "Separation", "ShapeError", "TLNMF", "TooLarge",
+    "OutOfMemory", "OutputError", "Page", "Record", "Separation", "ShapeError", "TLNMF", "TooLarge",
     "__version__", "ajd", "apply", "bss_eval", "draw_start", "evaluate", "fit",
-    "joint_diagonalize", "load", "options", "plot", "results", "save", "separate", "simulate",
+    "joint_diagonalize", "load", "options", "plot", "report", "results", "save", "separate", "simulate",
     "transform", "transform_matrix",
 ]  # fmt: skip
 

@@ -38,7 +38,10 @@ sound_add_label i ppsdd; sound_free v p; separate i pppP; stems_plan i ppppP; st
 activations i ppppP; score i pDDIpP; simulate_gcm i ppP; simulate_notes i pDqP
 random_phases i pQiqD; transform_distance i pqDDD; principal_angles i pqqDDD
 """
-_IO = "io_read_array i psP; io_write_model i psp; io_read_model i psP; io_read_labels i psP"
+_IO = """
+io_read_array i psP; io_write_model i psp; io_read_model i psP; io_read_labels i psP
+io_write_report i psppp
+"""
 
 
 class LibraryMissing(ImportError):

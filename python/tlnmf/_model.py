@@ -12,6 +12,7 @@ from ._data import Data, data_of, start_of
 from ._html import table_html
 from ._library import core, io
 from ._options import documented
+from ._page import Page, report
 from ._progress import Progress
 from ._record import Record
 
@@ -45,6 +46,10 @@ class Model(Record):
     def save(self, path: Path) -> None:
         """Writes one HDF5 file, all or nothing; see `tlnmf.load`."""
         save(path, self)
+
+    def report(self, path: Optional[Path] = None, V: Any = None, **options: Any) -> Page:
+        """Writes the report page, or returns it for a notebook to show; see `tlnmf.report`."""
+        return report(self, path, V, **options)
 
     def atoms(self, rate: float = 1.0, count: int = 8) -> Record:
         """The strongest rows of Phi as cosines: row, energy, frequency, note, cents, error, .."""

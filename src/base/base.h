@@ -14,6 +14,14 @@ typedef struct tl_hooks {
     void *user;
 } tl_hooks;
 
+/* Checkpoints of a call: how often, who keeps them, and the one to go on from. */
+typedef struct tl_keeping {
+    double seconds;
+    tlnmf_save save; /* NULL: none */
+    void *user;
+    const tlnmf_record *resume; /* NULL: from the beginning */
+} tl_keeping;
+
 enum { TL_MESSAGE = 512 };
 
 struct tlnmf_ctx {
@@ -22,6 +30,7 @@ struct tlnmf_ctx {
     void *log_user;
     tlnmf_callback callback;
     void *callback_user;
+    tl_keeping keeping;
     /* The machines that share out starts, and those that share out frames; NULL: one machine. */
     tlnmf_sums *starts, *frames;
     char message[TL_MESSAGE];
@@ -95,6 +104,9 @@ double tl_cpu_seconds(void); /* of the process, all threads */
 tlnmf_error tl_with_threads(int threads, tlnmf_error (*work)(void *arg), void *arg);
 /* The number of threads that settings ask for; 0: as many as there are. */
 int tl_thread_count(int64_t wanted);
+/* How many of these threads, the caller's included, can be created now. OpenMP's runtime ends the
+ * process where a thread cannot be created (ulimit -u, a stack that is too small). */
+int tl_threads_possible(int wanted);
 
 /* ---- hot loops ------------------------------------------------------------------------------- */
 

@@ -82,6 +82,21 @@ void tlnmf_ctx_set_progress(tlnmf_ctx *ctx, tlnmf_callback callback, void *user)
     ctx->callback_user = user;
 }
 
+void tlnmf_ctx_set_checkpoint(tlnmf_ctx *ctx, double seconds, tlnmf_save save, void *user)
+{
+    if (ctx == NULL)
+        return;
+    ctx->keeping.seconds = seconds > 0.0 ? seconds : 0.0;
+    ctx->keeping.save = save;
+    ctx->keeping.user = user;
+}
+
+void tlnmf_ctx_set_resume(tlnmf_ctx *ctx, const tlnmf_record *state)
+{
+    if (ctx != NULL)
+        ctx->keeping.resume = state;
+}
+
 void tlnmf_ctx_share_starts(tlnmf_ctx *ctx, tlnmf_sums *sums)
 {
     if (ctx != NULL)

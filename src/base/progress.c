@@ -19,6 +19,9 @@ static tlnmf_error fill(tlnmf_ctx *ctx, tlnmf_record *record, const tl_progress 
     TRY(tlnmf_set_real(ctx, record, "L", p->L));
     TRY(tlnmf_set_real(ctx, record, "I", p->I));
     TRY(tlnmf_set_real(ctx, record, "step", p->step));
+    bool separates = p->stage == TL_STAGE_CHOOSE || p->stage == TL_STAGE_STEMS;
+    TRY(tlnmf_set_real(ctx, record, "score", separates ? p->score : NAN));
+    TRY(tlnmf_set_real(ctx, record, "done", separates ? p->done : NAN));
     return tlnmf_set_real(ctx, record, "seconds", seconds);
 }
 

@@ -16,13 +16,16 @@ typedef enum tl_stage {
 typedef struct tl_iteration {
     int64_t stage, iteration;
     double C, L, I, step;
+    double gradient; /* ||Ganti||_F / 2N; NaN unless traced, or where Phi does not move */
 } tl_iteration;
 
 /* An iteration as a trace stores it. */
 typedef struct tl_trace_row {
     int64_t stage, iteration;
     double C, L, I, step;
+    double gradient;
     double seconds; /* since the fit began */
+    int64_t start;
 } tl_trace_row;
 
 /* C, L, I are NaN where the stage does not have them. */
@@ -31,6 +34,7 @@ typedef struct tl_progress {
     bool complete; /* true: an iteration is done; false: called from inside one */
     int64_t start, starts, iteration, iterations;
     double C, L, I, step;
+    double score, done; /* of separations: the best score so far, dB; part of the call's work */
 } tl_progress;
 
 /* Nonzero stops the run. */

@@ -13,7 +13,8 @@ typedef enum tl_task {
     TL_TASK_SEPARATE = 16,
     TL_TASK_STEMS = 32,
     TL_TASK_SCORE = 64,
-    TL_TASK_GCM = 128
+    TL_TASK_GCM = 128,
+    TL_TASK_REPORT = 256
 } tl_task;
 
 /* The words of choices, in the order of the table. */
@@ -82,7 +83,7 @@ typedef struct tlnmf_settings {
     uint64_t seed;
     double eps, eps_rel, gamma, tol, grad_tol, max_seconds;
     int32_t method, solver, transform, stream;
-    int32_t exchange, certify, continuation, trace;
+    int32_t exchange, certify, continuation, trace, trace_all;
     int32_t precision, newton, whiten, device;
     int32_t keep_X, keep_V;
     /* frames, separate */
@@ -100,6 +101,10 @@ typedef struct tlnmf_settings {
     /* gcm */
     int64_t gcm_S, gcm_M, gcm_N, gcm_K;
     uint64_t seed_truth, seed_data;
+    /* report */
+    int64_t page_atoms;
+    double page_rate;
+    int32_t no_sound;
     tl_hooks hooks;
 } tl_settings;
 

@@ -2,19 +2,72 @@
 #include "base/base.h"
 
 #include <omp.h>
-
-tlnmf_error tl_with_threads(int threads, tlnmf_error (*work)(void *arg), void *arg)
-{
-    tlnmf_error error = TLNMF_OK;
-#pragma omp parallel num_threads(1)
-    {
-        omp_set_num_threads(threads); /* holds for this region's task only */
-        error = work(arg);
-    }
-    return error;
-}
+#include <pthread.h>
+#include <stdlib.h>
 
 int tl_thread_count(int64_t wanted)
 {
     return wanted > 0 ? (int)wanted : omp_get_max_threads();
+}
+
+/* The stack of OpenMP's threads in bytes, as OMP_STACKSIZE says: a number in kB, or with a unit. 0:
+ * the usual one. */
+static size_t stack_size(void)
+{
+    static const char units[] = "bkmg";
+    const char *text = getenv("OMP_STACKSIZE");
+    char *end;
+    if (text == NULL)
+        return 0;
+    unsigned long long size = strtoull(text, &end, 10);
+    while (*end == ' ' || *end == '\t')
+        end++;
+    const char *unit = *end != '\0' ? strchr(units, *end | 0x20) : units + 1;
+    if (unit == NULL || size > SIZE_MAX >> 30)
+        return 0;
+    return (size_t)size << (10 * (unit - units));
+}
+
+static void *pass(void *gate)
+{
+    pthread_mutex_lock(gate);
+    pthread_mutex_unlock(gate);
+    return NULL;
+}
+
+int tl_threads_possible(int wanted)
+{
+    enum { MOST = 256 };
+    pthread_t threads[MOST];
+    pthread_mutex_t gate;
+    pthread_attr_t attributes;
+    int count = 0;
+    if (wanted <= 1 || pthread_attr_init(&attributes) != 0)
+        return 1;
+    if (stack_size() > 0)
+        (void)pthread_attr_setstacksize(&attributes, stack_size());
+    if (pthread_mutex_init(&gate, NULL) == 0) {
+        pthread_mutex_lock(&gate); /* all of them are there at the same time */
+        while (count < wanted - 1 && count < MOST &&
+               pthread_create(&threads[count], &attributes, pass, &gate) == 0)
+            count++;
+        pthread_mutex_unlock(&gate);
+        for (int i = 0; i < count; i++)
+            pthread_join(threads[i], NULL);
+        pthread_mutex_destroy(&gate);
+    }
+    pthread_attr_destroy(&attributes);
+    return count + 1;
+}
+
+tlnmf_error tl_with_threads(int threads, tlnmf_error (*work)(void *arg), void *arg)
+{
+    tlnmf_error error = TLNMF_OK;
+    int possible = tl_threads_possible(threads);
+#pragma omp parallel num_threads(1)
+    {
+        omp_set_num_threads(possible); /* holds for this region's task only */
+        error = work(arg);
+    }
+    return error;
 }

@@ -8,6 +8,7 @@ void tl_coordinates_slots(tl_coordinates *x, const tl_engine_spec *spec,
                           tl_slot slots[TL_COORDINATES_SLOTS])
 {
     enum { OWN = TL_COORDINATES_SLOTS - TL_LBFGS_SLOTS, MOST = 2 * TL_PRODUCTS_MOST };
+    x->moves = spec->moves;
     const tlnmf_data *data = spec->model->data;
     int64_t M = data->M, N = data->N, K = spec->model->K;
     bool factors = spec->moves & (TL_W | TL_H);
@@ -323,7 +324,7 @@ double tl_cpu_norm(tl_engine *e, bool renew)
 
 /* ---- the point ------------------------------------------------------------------------------- */
 
-static void choose(tl_cpu *self, unsigned over)
+void tl_coordinates_choose(tl_cpu *self, unsigned over)
 {
     tl_coordinates *x = &self->x;
     int64_t M = self->is.M, N = self->is.N, K = self->is.K;
@@ -350,7 +351,7 @@ double tl_cpu_begin(tl_engine *e, unsigned over)
 {
     tl_cpu *self = (tl_cpu *)e;
     tl_coordinates *x = &self->x;
-    choose(self, over);
+    tl_coordinates_choose(self, over);
     tl_cpu_weights(self, over == TL_PHI ? TL_L : TL_C, e->eps);
     double value = over == TL_PHI ? tl_cpu_L(self) : tl_cpu_C(self);
     for (int64_t i = 0; i < x->in_W; i++)

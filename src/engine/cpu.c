@@ -439,5 +439,6 @@ const tl_engine_ops tl_engine_cpu = {
     .bytes = bytes,
     .free = destroy,
     .sweep = sweep,
+    .state = tl_cpu_state,
     TL_CPU_SHARED_OPS,
 };

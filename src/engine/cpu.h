@@ -28,6 +28,7 @@ typedef struct tl_cpu_cg {
  * bounds. The unit is the largest entry of Q, so that coordinates are near 1 at any scale of the
  * data. */
 typedef struct tl_coordinates {
+    unsigned moves;                        /* parts that descents may move */
     unsigned over;                         /* parts of the current descent; the sizes are theirs */
     int64_t triangle, in_W, in_H, size;    /* coordinates of Phi, W, H, and all */
     double *gradient, *direction, *metric; /* size */
@@ -103,6 +104,8 @@ void tl_cpu_sweep_end(tl_cpu *self);
 enum { TL_COORDINATES_SLOTS = 17 + TL_LBFGS_SLOTS };
 void tl_coordinates_slots(tl_coordinates *x, const tl_engine_spec *spec,
                           tl_slot slots[TL_COORDINATES_SLOTS]);
+/* Sets the sizes of a descent over these parts; L-BFGS forgets its pairs. */
+void tl_coordinates_choose(tl_cpu *self, unsigned over);
 void tl_coordinates_gradient(tl_cpu *self, double *out);
 /* The gradient after a step, from which L-BFGS learns; `before` is that at its beginning. */
 void tl_coordinates_learn(tl_cpu *self, const double *before);
@@ -133,6 +136,7 @@ double tl_cpu_begin(tl_engine *e, unsigned over);
 double tl_cpu_norm(tl_engine *e, bool renew);
 bool tl_cpu_revive(tl_engine *e, double least);
 tl_cg tl_cpu_cg_iteration(tl_engine *e, bool begins, double radius);
+void tl_cpu_state(tl_engine *e, tl_bytes *b);
 
 /* The operations that the cpu and the mixed engine share, for their tables. */
 #define TL_CPU_SHARED_OPS                                                                     \

@@ -75,6 +75,8 @@ tlnmf_error tl_device_choose(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_sett
         return TLNMF_OK;
     }
     tl_log(ctx, TLNMF_LOG_INFO, "device gpu: %s", device.name);
+    if (opt->precision == TL_PRECISION_MIXED)
+        tl_log(ctx, TLNMF_LOG_WARNING, "precision mixed: the GPU computes in double");
     opt->device = TL_DEVICE_GPU;
     return TLNMF_OK;
 }

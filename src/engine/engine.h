@@ -14,6 +14,7 @@
 #ifndef TLNMF_ENGINE_ENGINE_H
 #define TLNMF_ENGINE_ENGINE_H
 
+#include "base/bytes.h"
 #include "base/sums.h"
 #include "linalg/linalg.h"
 #include "model/model.h"
@@ -142,6 +143,16 @@ struct tl_engine_ops {
     /* begins = true: prepares conjugate gradients. begins = false: one iteration within the trust
      * region of this radius. */
     tl_cg (*cg)(tl_engine *e, bool begins, double radius);
+
+    /* ---- checkpoints ---- */
+
+    /* May be NULL. Passes what the engine needs to go on from here to the last bit. Called only
+     * where a solver may be interrupted: no direction is being tried. Bytes that were read and make
+     * no sense leave `bad` set and the point undefined. */
+    void (*state)(tl_engine *e, tl_bytes *b);
+    /* May be NULL. Shows the engine memory of the host that a solver has just changed by chance (a
+     * random stream). A tape writes it down, and overwrites it when it replays. */
+    void (*note)(tl_engine *e, void *x, size_t size);
 };
 
 extern const tl_engine_ops tl_engine_cpu;   /* double precision */
@@ -241,6 +252,12 @@ static inline double tl_engine_norm(tl_engine *e, bool renew)
 static inline bool tl_engine_revive(tl_engine *e, double least)
 {
     return e->ops->revive(e, least);
+}
+
+static inline void tl_engine_note(tl_engine *e, void *x, size_t size)
+{
+    if (e->ops->note != NULL)
+        e->ops->note(e, x, size);
 }
 
 static inline tl_cg tl_engine_cg(tl_engine *e, bool begins, double radius)

@@ -63,12 +63,17 @@ static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine 
     return error;
 }
 
+static void set_precision(mixed *self, bool rough)
+{
+    self->rough = rough;
+    self->cpu.in = self->cpu.skew.arithmetic = rough ? &self->single.arithmetic : &tl_double;
+}
+
 static bool precision(tl_engine *e, bool rough)
 {
     mixed *self = (mixed *)e;
     bool back = self->rough && !rough;
-    self->rough = rough;
-    self->cpu.in = self->cpu.skew.arithmetic = rough ? &self->single.arithmetic : &tl_double;
+    set_precision(self, rough);
     if (back)
         tl_cpu_project(e, TL_PHI);
     return rough;
@@ -83,6 +88,15 @@ static double sweep(tl_engine *e, unsigned of, double floor, double least)
     return gain;
 }
 
+static void state(tl_engine *e, tl_bytes *b)
+{
+    int64_t rough = ((mixed *)e)->rough;
+    tl_bytes_integer(b, &rough);
+    if (b->mode == TL_BYTES_READ && !b->bad)
+        set_precision((mixed *)e, rough != 0);
+    tl_cpu_state(e, b);
+}
+
 const tl_engine_ops tl_engine_mixed = {
     .name = "cpu mixed",
     .create = create,
@@ -90,5 +104,6 @@ const tl_engine_ops tl_engine_mixed = {
     .free = destroy,
     .precision = precision,
     .sweep = sweep,
+    .state = state,
     TL_CPU_SHARED_OPS,
 };

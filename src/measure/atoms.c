@@ -12,16 +12,26 @@ typedef struct sinusoid {
     double w, p, q, explained;
 } sinusoid;
 
+/* Cosine and sine turn by w from sample to sample and are computed anew every EXACT samples, which
+ * keeps them within a few units of rounding at a fraction of the calls. */
 static sinusoid fit_at(int64_t M, const double *row, double w)
 {
+    enum { EXACT = 16 };
     double cc = 0.0, ss = 0.0, cs = 0.0, rc = 0.0, rs = 0.0;
+    double c = 1.0, s = 0.0, turn_c = cos(w), turn_s = sin(w);
     for (int64_t m = 0; m < M; m++) {
-        double c = cos(w * (double)m), s = sin(w * (double)m);
+        if (m % EXACT == 0) {
+            c = cos(w * (double)m);
+            s = sin(w * (double)m);
+        }
         cc += c * c;
         ss += s * s;
         cs += c * s;
         rc += row[m] * c;
         rs += row[m] * s;
+        double turned = c * turn_c - s * turn_s;
+        s = s * turn_c + c * turn_s;
+        c = turned;
     }
     double det = cc * ss - cs * cs;
     sinusoid fit = {.w = w};

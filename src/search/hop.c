@@ -77,6 +77,17 @@ static tlnmf_error kick(const tl_point *point, void *user)
     return TLNMF_OK;
 }
 
+/* Where the stream is belongs to the state of a run. A stream of zeros would stay there. */
+static void note_stream(tl_engine *e, tl_rng *rng)
+{
+    double spare[] = {rng->has_spare, rng->spare};
+    tl_engine_note(e, rng->xo, sizeof rng->xo);
+    tl_engine_note(e, spare, sizeof spare);
+    rng->xo[0] += (rng->xo[0] | rng->xo[1] | rng->xo[2] | rng->xo[3]) == 0;
+    rng->has_spare = spare[0] != 0.0;
+    rng->spare = spare[1];
+}
+
 void tl_hop_search(const tl_hops *hops, const tl_solver *solver, tl_engine *e, tl_run *run)
 {
     const uint64_t apart = (uint64_t)1 << 40; /* from the streams of the starts themselves */
@@ -89,6 +100,7 @@ void tl_hop_search(const tl_hops *hops, const tl_solver *solver, tl_engine *e, t
         tl_run again = {
             .opt = run->opt, .monitor = run->monitor, .start = run->start, .quiet = true};
         (void)tl_engine_fill(e, TL_ALL, kick, &with); /* cannot fail */
+        note_stream(e, &with.rng);
         solver->tl(e, &again);
         double C = tl_engine_values(e, TL_C).C;
         if (C < best) {
@@ -104,7 +116,8 @@ void tl_hop_search(const tl_hops *hops, const tl_solver *solver, tl_engine *e, t
     if (best < first) { /* all hops together are one more iteration */
         tl_values v = tl_engine_values(e, TL_C | TL_L | TL_I);
         run->iterations++;
-        tl_run_record(run, &(tl_iteration){TL_STAGE_TL, run->iterations, v.C, v.L, v.I, NAN},
+        double norm = tl_traced_gradient(e, run, TL_C);
+        tl_run_record(run, &(tl_iteration){TL_STAGE_TL, run->iterations, v.C, v.L, v.I, NAN, norm},
                       tl_max(run->opt->J, run->iterations));
     }
 }

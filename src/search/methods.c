@@ -1,5 +1,6 @@
 /* The methods of a fit, each a few batches of starts: TL-NMF, JD+NMF, NMF, their exchange of starts
  * (the paper's last appendix), and the choice between them. */
+#include "search/checkpoint.h"
 #include "search/hop.h"
 #include "search/pool.h"
 #include "search/share.h"
@@ -28,6 +29,11 @@ static tlnmf_error polish(void *arg)
     tl_result *best = p->best;
     tl_worker *w = &p->pool->worker[0];
     const tl_settings *opt = p->pool->opt;
+    tl_checkpoint *checkpoint = p->pool->checkpoint;
+    bool finished;
+    TRY(tl_checkpoint_begin(checkpoint, best->info.best_start, 1, best, NULL, &finished));
+    if (finished)
+        return TLNMF_OK;
     tl_run run = {.opt = opt,
                   .monitor = &p->pool->monitor,
                   .start = best->info.best_start,
@@ -36,15 +42,22 @@ static tlnmf_error polish(void *arg)
                   .trace = best->trace,
                   .trace_length = best->trace_length,
                   .trace_capacity = best->trace_capacity};
+    TRY(tl_checkpoint_start(checkpoint, 0, run.start, &run));
     tl_result_load(best, w->engine);
     tl_descent how = tl_descent_of(w->engine, opt, TL_ALL, opt->J);
     tl_descend(w->engine, &how, &run);
+    tl_checkpoint_before(checkpoint);
     tl_result_store(best, w->engine, tl_engine_values(w->engine, TL_C | TL_L | TL_I));
     best->info.outcome = (int32_t)run.outcome;
     best->info.iterations = run.iterations;
+    if (run.trace_length > best->trace_length)
+        tl_pool_trace(p->pool, run.start, run.trace + best->trace_length,
+                      run.trace_length - best->trace_length);
     best->trace_length = run.trace_length;
     w->transform_seconds += run.transform_seconds;
-    return tl_engine_error(p->pool->ctx, w->engine, "the end of the best start");
+    tl_checkpoint_leave(checkpoint, 0);
+    TRY(tl_engine_error(p->pool->ctx, w->engine, "the end of the best start"));
+    return tl_checkpoint_end(checkpoint);
 }
 
 /* Large problems on the fast solver: run all starts at low accuracy to rank them, then continue the
@@ -88,9 +101,13 @@ static tlnmf_error nmf_after_jd(tl_pool *pool, const tl_result *jd, const tl_she
     if (jd->trace_length > 0)
         memcpy(best->trace, jd->trace, (size_t)jd->trace_length * sizeof *best->trace);
     best->trace_length = jd->trace_length + rows;
-    if (best->info.outcome == TLNMF_CONVERGED || best->info.outcome == TLNMF_STATIONARY)
+    best->info.outcome_of = TL_STAGE_NMF;
+    if (best->info.outcome == TLNMF_CONVERGED || best->info.outcome == TLNMF_STATIONARY) {
         /* the run is only as good as its diagonalisation */
         best->info.outcome = jd->info.outcome;
+        best->info.outcome_of = TL_STAGE_JD;
+    }
+    best->info.nmf_iterations = best->info.iterations;
     best->info.iterations = jd->info.iterations;
     best->info.best_start = jd->info.best_start;
     return TLNMF_OK;
@@ -341,6 +358,10 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **ou
         error = find(task, &pool, &r);
     if (error == TLNMF_OK)
         error = tl_with_threads(pool.plan.blas_threads, report, &(reporting){&pool, &r});
+    for (tl_result *one = r.best; error == TLNMF_OK && one != NULL; one = one->other)
+        error = tl_pool_give_traces(&pool, one);
+    wall -= tl_checkpoint_wall(pool.checkpoint); /* before this process */
+    cpu -= tl_checkpoint_cpu(pool.checkpoint);
     tl_pool_free(&pool); /* what follows needs less memory than it had */
     for (tl_result *one = r.best; error == TLNMF_OK && one != NULL; one = one->other) {
         error = tl_share_error(ctx, frames, task->machines, tl_result_finish(ctx, used, one));

@@ -26,7 +26,7 @@ tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goa
     bool learns = goal == TL_GOAL_TL || goal == TL_GOAL_AUTO || opt->exchange;
     tl_plan plan = {.goal = goal, .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k, .P = opt->starts};
     plan.hops = learns ? tl_hop_count(opt, data, plan.K) : 0;
-    plan.trace_capacity = opt->trace ? trace_rows(opt, goal) : 0;
+    plan.trace_capacity = opt->trace || opt->trace_all ? trace_rows(opt, goal) : 0;
     plan.shared = data->sums != NULL;
     plan.blas_threads =
         (opt->starts == 1 || plan.shared) && product_flops(data) >= WORTH_THREADS ? threads : 1;
@@ -39,7 +39,8 @@ void tl_plan_engine(tl_plan *plan, const tl_settings *opt, const tl_engine_ops *
     int64_t starts = opt->exchange ? 2 * plan->P : plan->P;
     plan->engine = engine_or_null != NULL ? engine_or_null : tl_engine_of(opt);
     int at_once = plan->engine->at_once;
-    plan->workers = (int)tl_min(at_once > 0 ? at_once : tl_thread_count(opt->threads), starts);
+    plan->workers = tl_threads_possible(
+        (int)tl_min(at_once > 0 ? at_once : tl_thread_count(opt->threads), starts));
     if (plan->shared) /* all machines must work on the same start */
         plan->workers = 1;
 }

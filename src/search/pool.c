@@ -1,5 +1,6 @@
 /* A pool of starts: its workers, one run, many runs on several threads. */
 #include "search/pool.h"
+#include "search/checkpoint.h"
 #include "search/hop.h"
 #include "search/share.h"
 
@@ -27,6 +28,27 @@ static tlnmf_error create_workers(tl_pool *pool)
     return TLNMF_OK;
 }
 
+/* A start may run in several batches; those that begin where others ended have numbers of their
+ * own. */
+static tlnmf_error create_traces(tl_pool *pool)
+{
+    tl_traces *t = &pool->traces;
+    if (!pool->opt->trace_all)
+        return TLNMF_OK;
+    if (pool->machines != NULL)
+        return tl_fail(pool->ctx, TLNMF_ERR_OPTION, "trace-all is for one machine");
+    t->capacity = pool->plan.trace_capacity;
+    int64_t starts = 2 * pool->plan.P + 1, rows;
+    tl_slot table[] = {TL_SLOT(t->length, starts)};
+    if (__builtin_mul_overflow(starts, t->capacity, &rows))
+        return tl_fail(pool->ctx, TLNMF_ERR_TOO_LARGE, "traces of %lld starts would not fit",
+                       (long long)starts);
+    TRY(TL_ARENA(pool->ctx, "the traces", table, &t->block));
+    TRY(tl_trace_create(pool->ctx, rows, &t->row));
+    t->starts = starts;
+    return TLNMF_OK;
+}
+
 tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tlnmf_data *data,
                            tl_pool *pool)
 {
@@ -48,11 +70,14 @@ tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tln
     pool->monitor.sums = data->sums;
     TRY(tl_starts_create(ctx, data, opt, pool->plan.K, task->goal == TL_GOAL_NMF, task->start,
                          &pool->starts));
-    return create_workers(pool);
+    TRY(create_traces(pool));
+    TRY(create_workers(pool));
+    return tl_checkpoint_create(pool, task);
 }
 
 void tl_pool_free(tl_pool *pool)
 {
+    tl_checkpoint_free(pool->checkpoint);
     for (int i = 0; pool->worker != NULL && i < pool->plan.workers; i++) {
         tl_worker *w = &pool->worker[i];
         tl_shelf_free(&w->hop);
@@ -60,9 +85,41 @@ void tl_pool_free(tl_pool *pool)
             w->engine->ops->free(w->engine);
         tl_release(&pool->ctx->hooks, w->trace);
     }
+    tl_release(&pool->ctx->hooks, pool->traces.row);
+    tl_release(&pool->ctx->hooks, pool->traces.block);
     tl_release(&pool->ctx->hooks, pool->block);
     tl_starts_free(&pool->starts);
     tl_monitor_done(&pool->monitor);
+}
+
+void tl_pool_trace(tl_pool *pool, int64_t start, const tl_trace_row *row, int64_t count)
+{
+    tl_traces *t = &pool->traces;
+    if (start >= t->starts)
+        return;
+    int64_t fits = tl_min(count, t->capacity - t->length[start]);
+    if (fits > 0)
+        memcpy(t->row + start * t->capacity + t->length[start], row, (size_t)fits * sizeof *row);
+    t->length[start] += tl_max(fits, 0);
+}
+
+tlnmf_error tl_pool_give_traces(tl_pool *pool, tl_result *result)
+{
+    const tl_traces *t = &pool->traces;
+    int64_t total = 0, to = 0;
+    tl_trace_row *row;
+    for (int64_t p = 0; p < t->starts; p++)
+        total += t->length[p];
+    if (total == 0)
+        return TLNMF_OK;
+    TRY(tl_trace_create(pool->ctx, total, &row));
+    for (int64_t p = 0; p < t->starts; p++)
+        for (int64_t i = 0; i < t->length[p]; i++)
+            row[to++] = t->row[p * t->capacity + i];
+    tl_release(&result->hooks, result->trace);
+    result->trace = row;
+    result->trace_length = result->trace_capacity = total;
+    return TLNMF_OK;
 }
 
 /* ---- one start ------------------------------------------------------------------------------- */
@@ -85,6 +142,8 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
 {
     tl_result *best = b->best;
     omp_set_lock(&pool->monitor.lock);
+    tl_checkpoint_before(pool->checkpoint);
+    tl_pool_trace(pool, run->start, run->trace, run->trace_length);
     double old = tl_score_of(b->job, (tl_values){best->info.C, best->info.L, best->info.I});
     double score = tl_score_of(b->job, values);
     bool better = best->info.best_start < 0 || score < old ||
@@ -105,6 +164,7 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
     tl_log(pool->ctx, TLNMF_LOG_INFO, "%s from start %lld: %s = %.12g, %s after %lld iterations%s",
            names[b->job], start, scores[b->job], score, tlnmf_outcome_name(run->outcome),
            iterations, better ? ", the best" : "");
+    tl_checkpoint_after(pool->checkpoint, run->start);
     omp_unset_lock(&pool->monitor.lock);
 }
 
@@ -157,7 +217,6 @@ static tlnmf_error go_to_start(const tl_pool *pool, const tl_batch *b, tl_worker
 static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int64_t p)
 {
     tl_engine *e = w->engine;
-    TRY(go_to_start(pool, b, w, p));
     tl_run run = {.opt = b->quick ? &pool->quick : pool->opt,
                   .monitor = &pool->monitor,
                   .start = p,
@@ -165,6 +224,8 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
                   .to_the_end = b->job == TL_JOB_JD_NMF || b->Phi != NULL, /* Algorithm 2 */
                   .trace = w->trace,
                   .trace_capacity = pool->plan.trace_capacity};
+    TRY(tl_checkpoint_start(pool->checkpoint, (int)(w - pool->worker), p, &run));
+    TRY(go_to_start(pool, b, w, p));
     if (b->job == TL_JOB_TL)
         pool->solver->tl(e, &run);
     else if (b->job == TL_JOB_NMF)
@@ -179,16 +240,21 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
             pool->solver, e, &run);
     if (b->job != TL_JOB_NMF)         /* NMF does not move Phi */
         tl_engine_project(e, TL_PHI); /* report the values of an exactly orthogonal Phi */
-    if (b->keep != NULL)
+    if (b->keep != NULL) {
+        omp_set_lock(&pool->monitor.lock); /* another start may save the shelf */
         tl_shelf_put(b->keep, p - b->first, e);
+        omp_unset_lock(&pool->monitor.lock);
+    }
     tl_values values = tl_engine_values(e, TL_C | TL_L | TL_I);
     TRY(tl_engine_error(&w->ctx, e, "a start"));
     if (!tl_engine_inspect(e, NULL, NULL) || (e->K > 0 && !isfinite(values.C)))
         return tl_fail(&w->ctx, TLNMF_ERR_NUMERIC, "start %lld ended with C = %g, L = %g",
                        (long long)p + 1, values.C, values.L);
     offer(pool, b, e, &run, values);
+    omp_set_lock(&pool->monitor.lock);
     w->nmf_seconds += run.nmf_seconds;
     w->transform_seconds += run.transform_seconds;
+    omp_unset_lock(&pool->monitor.lock);
     return TLNMF_OK;
 }
 
@@ -218,15 +284,21 @@ tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)
     int inner = pool->plan.workers > 1 && b->count > 1 ? 1 : pool->plan.blas_threads;
     int64_t before = b->best->info.best_start;
     tlnmf_error failed = TLNMF_OK;
+    bool finished;
+    TRY(tl_checkpoint_begin(pool->checkpoint, b->first, b->count, b->best, b->keep, &finished));
+    if (finished)
+        return TLNMF_OK;
 #pragma omp parallel num_threads(team)
     {
         omp_set_num_threads(inner); /* holds for this region's tasks only */
         tl_worker *w = &pool->worker[omp_get_thread_num()];
 #pragma omp for schedule(dynamic, 1)
         for (int64_t i = 0; i < b->count; i++) {
-            if (!tl_share_has(pool, b, b->first + i) || skip(pool, b))
+            if (!tl_share_has(pool, b, b->first + i) ||
+                tl_checkpoint_has(pool->checkpoint, b->first + i) || skip(pool, b))
                 continue;
             tlnmf_error error = run_start(pool, b, w, b->first + i);
+            tl_checkpoint_leave(pool->checkpoint, (int)(w - pool->worker));
             if (error != TLNMF_OK) {
                 omp_set_lock(&pool->monitor.lock);
                 failed = error;
@@ -235,5 +307,7 @@ tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)
             }
         }
     }
+    if (failed == TLNMF_OK)
+        failed = tl_checkpoint_end(pool->checkpoint);
     return tl_share_batch(pool, b, before, failed);
 }

@@ -17,6 +17,16 @@ typedef struct tl_worker {
     double nmf_seconds, transform_seconds;
 } tl_worker;
 
+/* The rows of every start, with trace-all: start p has its rows from p * capacity on. */
+typedef struct tl_traces {
+    int64_t starts, capacity; /* 0 starts: not asked for */
+    int64_t *length;
+    tl_trace_row *row;
+    void *block; /* of `length` */
+} tl_traces;
+
+typedef struct tl_checkpoint tl_checkpoint; /* search/checkpoint.h */
+
 typedef struct tl_pool {
     tlnmf_ctx *ctx;
     tl_sums *machines; /* those that share out the starts; NULL: one machine */
@@ -31,6 +41,8 @@ typedef struct tl_pool {
     tl_monitor monitor;
     tl_worker *worker;
     double *H_all; /* scratch for hops: K x all frames, where frames are shared out */
+    tl_traces traces;
+    tl_checkpoint *checkpoint; /* NULL: none */
     void *block;
 } tl_pool;
 
@@ -60,6 +72,11 @@ double tl_score_of(tl_job job, tl_values values);
 
 /* Runs the batch's starts, on all machines together, which then have the same best result. */
 tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *batch);
+
+/* Adds rows to those of a start, with trace-all. */
+void tl_pool_trace(tl_pool *pool, int64_t start, const tl_trace_row *row, int64_t count);
+/* Makes the rows of all starts, in their order, the trace of the result. */
+tlnmf_error tl_pool_give_traces(tl_pool *pool, tl_result *result);
 
 /* Whether the callback or the deadline has ended all runs. */
 bool tl_pool_stopped(tl_pool *pool);

@@ -3,6 +3,21 @@
 #include "search/search.h"
 
 #include <math.h>
+#include <string.h>
+
+void tl_trace_values(const tl_trace_row *row, double x[TL_TRACE_COLUMNS])
+{
+    const double values[TL_TRACE_COLUMNS] = {(double)row->stage,
+                                             (double)row->iteration,
+                                             row->C,
+                                             row->L,
+                                             row->I,
+                                             row->step,
+                                             row->gradient,
+                                             row->seconds,
+                                             (double)row->start};
+    memcpy(x, values, sizeof values);
+}
 
 tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tl_trace_row **out)
 {
@@ -133,11 +148,14 @@ void tl_result_measure(tl_result *result, tl_goal goal, const tl_settings *opt, 
                        tl_engine *e)
 {
     static const tl_method methods[] = {TL_METHOD_TL, TL_METHOD_JD, TL_METHOD_NMF, TL_METHOD_JD};
+    static const tl_stage stages[] = {TL_STAGE_TL, TL_STAGE_JD, TL_STAGE_NMF, TL_STAGE_JD};
     bool of_L = goal == TL_GOAL_JD || goal == TL_GOAL_DIAGONALISE;
     tl_info *info = &result->info;
     tl_result_load(result, e);
     tl_result_store(result, e, tl_engine_values(e, TL_C | TL_L | TL_I));
     info->method = (int32_t)methods[goal];
+    if (goal != TL_GOAL_JD) /* that of JD+NMF is known already */
+        info->outcome_of = (int32_t)stages[goal];
     info->eps = e->eps;
     tl_engine_inspect(e, result->energy, &info->orthogonality);
     info->gradient_norm = tl_engine_gradient(e, of_L ? TL_L : TL_C, NULL);

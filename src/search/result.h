@@ -39,6 +39,8 @@ typedef struct tl_info {
     double gradient_norm;
     double orthogonality;
     int64_t iterations;
+    int32_t outcome_of;     /* a tl_stage: whose outcome it is */
+    int64_t nmf_iterations; /* of NMF after JD */
     int64_t starts, best_start;
     double cpu_seconds, wall_seconds;
     double nmf_seconds, transform_seconds;
@@ -57,5 +59,9 @@ typedef struct tl_result {
 } tl_result;
 
 void tl_result_free(tl_result *result);
+
+/* A row as numbers, in the order of its fields. */
+enum { TL_TRACE_COLUMNS = 9 };
+void tl_trace_values(const tl_trace_row *row, double x[TL_TRACE_COLUMNS]);
 
 #endif

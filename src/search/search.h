@@ -26,6 +26,7 @@ typedef struct tl_search_task {
     tl_callback callback;
     void *user;
     const tl_engine_ops *engine; /* NULL: as the settings say */
+    const tl_keeping *keeping;   /* checkpoints; NULL: none */
     tl_sums *machines;           /* those that share out the starts; NULL: one machine */
 } tl_search_task;
 

@@ -62,22 +62,17 @@ static int best_machine(tl_sums *machines, const tl_batch *b, int64_t *start)
 /* A trace as numbers: bit patterns of integers need not survive a transport of doubles. */
 static void send_trace(tl_sums *machines, tl_result *result, int root)
 {
-    enum { ROWS = 64, COLUMNS = 7 };
+    enum { ROWS = 64, COLUMNS = TL_TRACE_COLUMNS };
     double x[ROWS * COLUMNS];
     for (int64_t first = 0; first < result->trace_length; first += ROWS) {
         int64_t rows = tl_min(ROWS, result->trace_length - first);
-        for (int64_t i = 0; i < rows && machines->rank == root; i++) {
-            const tl_trace_row *row = &result->trace[first + i];
-            const double values[COLUMNS] = {
-                (double)row->stage, (double)row->iteration, row->C, row->L, row->I, row->step,
-                row->seconds};
-            memcpy(x + i * COLUMNS, values, sizeof values);
-        }
+        for (int64_t i = 0; i < rows && machines->rank == root; i++)
+            tl_trace_values(&result->trace[first + i], x + i * COLUMNS);
         tl_sums_send(machines, x, rows * COLUMNS, root);
         for (int64_t i = 0; i < rows; i++) {
             const double *v = x + i * COLUMNS;
-            result->trace[first + i] =
-                (tl_trace_row){(int64_t)v[0], (int64_t)v[1], v[2], v[3], v[4], v[5], v[6]};
+            result->trace[first + i] = (tl_trace_row){
+                (int64_t)v[0], (int64_t)v[1], v[2], v[3], v[4], v[5], v[6], v[7], (int64_t)v[8]};
         }
     }
 }

@@ -1,15 +1,26 @@
-/* When each source sounds, and at which pitch, from H and the model. */
+/* When each source sounds, and at which pitch: from the envelopes of the stems, or from H alone. */
 #include "base/record.h"
 #include "separate/model.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 enum { HARMONICS = 8, LOWEST_KEY = 21, HIGHEST_KEY = 108 /* of a piano */, MIDDLE_C = 60 };
 
-/* A source sounds where H is above this part of its largest: 20 dB below it. Breaks shorter than
- * BREAK frames are none, and neither are sounds shorter than SHORTEST. */
+/* Without envelopes: a source sounds where H is above this part of its largest: 20 dB below it.
+ * Breaks shorter than BREAK frames are none, and neither are sounds shorter than SHORTEST. */
 static const double THRESHOLD = 1e-2;
 enum { BREAK = 3, SHORTEST = 2 };
+
+/* With envelopes: a source begins to sound OPEN below the LOUD quantile of its level, and ends
+ * CLOSE below it. A note begins where the flux, as a part of the LOUD quantile of the
+ * log-spectrum's sum, is the largest of NEAR points either way, above RISE (RISE_LABEL within LABEL
+ * seconds of the start of one of its labels) and MEAN times the mean of AROUND points either way;
+ * not sooner than GAP points after another, and not if it would last less than BRIEF seconds. It is
+ * heard LATE seconds after it begins. docs/benchmarks.md: tuning. */
+static const double LOUD = 0.9, OPEN = 1e-3, CLOSE = 1e-4, RISE = 0.12, RISE_LABEL = 0.06,
+                    LABEL = 0.06, MEAN = 2.0, LATE = 0.02, BRIEF = 0.05;
+enum { NEAR = 3, AROUND = 10, GAP = 8, AHEAD = 8 };
 
 /* The model as it is needed here. */
 typedef struct view {
@@ -17,10 +28,16 @@ typedef struct view {
     double rate;
     const int64_t *owner;      /* K: the source of each component */
     const double *Phi, *W, *H; /* M x M or NULL for the STFT, rows x K, K x N */
+    const tlnmf_sound *sound;
+    /* envelopes, or NULL: outputs x times */
+    const double *level, *flux, *sum;
+    int64_t times;
+    double step;
 } view;
 
 typedef struct event {
-    double begin, end, level; /* seconds; largest H */
+    double begin, end, level; /* seconds; largest power */
+    int key;
 } event;
 
 /* ---- from H to events ------------------------------------------------------------------------ */
@@ -53,13 +70,98 @@ static int64_t find_events(const view *v, int64_t source, event *out)
         double h = n < v->N ? level_at(v, source, n) : 0.0;
         if (h > THRESHOLD * most) {
             if (n - last > BREAK)
-                out[count] = (event){time_of(v, first = n), 0.0, 0.0};
+                out[count] = (event){.begin = time_of(v, first = n)};
             out[count].level = fmax(out[count].level, h);
             last = n;
         } else if (last >= 0 && n - last == BREAK) {
             out[count].end = time_of(v, last + 1);
             count += last + 1 - first >= SHORTEST && out[count].end > out[count].begin;
         }
+    }
+    return count;
+}
+
+/* ---- from envelopes to events -----------------------------------------------------------------
+ */
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The LOUD quantile; `scratch` holds as many numbers. */
+static double loud(int64_t count, const double *x, double *scratch)
+{
+    tl_copy(scratch, x, count);
+    qsort(scratch, (size_t)count, sizeof *scratch, by_size);
+    return scratch[(int64_t)(LOUD * (double)(count - 1))];
+}
+
+/* Whether one of the source's labels begins near second t. */
+static bool near_label(const view *v, int64_t source, double t)
+{
+    for (int64_t i = 0; i < v->sound->span_count; i++)
+        if (v->sound->span[i].source == source &&
+            fabs((double)v->sound->span[i].start / v->rate - t) <= LABEL)
+            return true;
+    return false;
+}
+
+/* Whether a note begins at point t, as far as the flux says. */
+static bool rises(const view *v, int64_t source, const double *flux, double top, int64_t t)
+{
+    double least = top * (near_label(v, source, (double)t * v->step - LATE) ? RISE_LABEL : RISE);
+    double sum = 0.0;
+    int64_t first = tl_max(0, t - AROUND), last = tl_min(v->times - 1, t + AROUND);
+    if (flux[t] < least)
+        return false;
+    for (int64_t i = tl_max(0, t - NEAR); i <= tl_min(v->times - 1, t + NEAR); i++)
+        if (flux[i] > flux[t])
+            return false;
+    for (int64_t i = first; i <= last; i++)
+        sum += flux[i];
+    return flux[t] >= MEAN * sum / (double)(last - first + 1);
+}
+
+/* Marks where the source sounds: hysteresis. */
+static void find_sounding(const view *v, const double *level, double reference, bool *sounding)
+{
+    bool now = false;
+    for (int64_t t = 0; t < v->times; t++)
+        sounding[t] = now = level[t] > reference * (now ? CLOSE : OPEN);
+}
+
+/* Points first .. last-1; the end is heard as late as the beginning of the next. */
+static void add_event(const view *v, const double *level, int64_t first, int64_t last, event *out)
+{
+    *out = (event){.begin = fmax(0.0, (double)first * v->step - LATE),
+                   .end = fmin((double)v->length / v->rate, (double)last * v->step - LATE)};
+    for (int64_t t = first; t < last; t++)
+        out->level = fmax(out->level, level[t]);
+}
+
+/* Up to `times` events of one source. `sounding` and `scratch` have as many places. */
+static int64_t find_notes(const view *v, int64_t source, bool *sounding, double *scratch,
+                          event *out)
+{
+    const double *level = v->level + source * v->times, *flux = v->flux + source * v->times;
+    double top = loud(v->times, v->sum + source * v->times, scratch);
+    int64_t count = 0, begun = -1;
+    find_sounding(v, level, loud(v->times, level, scratch), sounding);
+    for (int64_t t = 0; t <= v->times; t++) {
+        bool soon = false;
+        for (int64_t i = t; i < tl_min(v->times, t + AHEAD); i++)
+            soon = soon || sounding[i];
+        bool fresh = t < v->times && soon && (begun < 0 || t - begun >= GAP) &&
+                     rises(v, source, flux, top, t);
+        if (begun >= 0 && (fresh || !soon)) {
+            add_event(v, level, begun, t, &out[count]);
+            count += out[count].end >= out[count].begin + BRIEF;
+            begun = -1;
+        }
+        if (fresh)
+            begun = t;
     }
     return count;
 }
@@ -92,14 +194,28 @@ static double power_at(const view *v, const double *w, double f)
     return sum;
 }
 
-/* The weight of each row in a source, rows below 1 percent of the strongest left out. */
-static void row_weights(const view *v, int64_t source, double *w)
+/* The mean of row k of H over the frames of an event; 1 if it has none. */
+static double mean_H(const view *v, int64_t k, const event *e)
+{
+    double sum = 0.0, count = 0.0;
+    for (int64_t n = 0; n < v->N; n++)
+        if (time_of(v, n) >= e->begin && time_of(v, n) < e->end) {
+            sum += v->H[k * v->N + n];
+            count += 1.0;
+        }
+    return count > 0.0 ? sum / count : 1.0;
+}
+
+/* The weight of each row in an event, rows below 1 percent of the strongest left out. `h` is K. */
+static void row_weights(const view *v, int64_t source, const event *e, double *h, double *w)
 {
     double most = 0.0;
+    for (int64_t k = 0; k < v->K; k++)
+        h[k] = v->owner[k] == source ? mean_H(v, k, e) : 0.0;
     for (int64_t m = 0; m < v->rows; m++) {
         w[m] = 0.0;
         for (int64_t k = 0; k < v->K; k++)
-            w[m] += v->owner[k] == source ? v->W[m * v->K + k] : 0.0;
+            w[m] += h[k] * v->W[m * v->K + k];
         most = fmax(most, w[m]);
     }
     for (int64_t m = 0; m < v->rows; m++)
@@ -108,15 +224,15 @@ static void row_weights(const view *v, int64_t source, double *w)
 
 /* The key whose harmonics hold the most: each weighted less than the one before, so that an octave
  * below, which has all of them too, does not win. */
-static int find_key(const view *v, int64_t source, double *w)
+static int find_key(const view *v, int64_t source, const event *e, double *h, double *w)
 {
     int best = MIDDLE_C;
     double most = -1.0;
-    row_weights(v, source, w);
+    row_weights(v, source, e, h, w);
     for (int key = LOWEST_KEY; key <= HIGHEST_KEY; key++) {
         double f0 = 440.0 * pow(2.0, (key - 69) / 12.0) / v->rate, sum = 0.0, weight = 1.0;
-        for (int h = 1; h <= HARMONICS && f0 * h < 0.5; h++, weight *= 0.7)
-            sum += weight * sqrt(power_at(v, w, f0 * h));
+        for (int i = 1; i <= HARMONICS && f0 * i < 0.5; i++, weight *= 0.7)
+            sum += weight * sqrt(power_at(v, w, f0 * i));
         if (sum > most) {
             most = sum;
             best = key;
@@ -126,6 +242,21 @@ static int find_key(const view *v, int64_t source, double *w)
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */
+
+/* Envelopes of all sources, if the report has them. */
+static void look_at_envelopes(const tlnmf_record *report, view *v)
+{
+    int64_t level[TLNMF_MAX_RANK], flux[TLNMF_MAX_RANK], sum[TLNMF_MAX_RANK];
+    v->level = tlnmf_get_array(report, "envelope.level", NULL, level);
+    v->flux = tlnmf_get_array(report, "envelope.flux", NULL, flux);
+    v->sum = tlnmf_get_array(report, "envelope.sum", NULL, sum);
+    v->step = tlnmf_get_real(report, "envelope.step");
+    v->times = level[1];
+    if (v->level == NULL || v->flux == NULL || v->sum == NULL || !(v->step > 0.0) ||
+        level[0] < v->sources || memcmp(level, flux, sizeof level) != 0 ||
+        memcmp(level, sum, sizeof level) != 0)
+        v->level = NULL;
+}
 
 static tlnmf_error look(tlnmf_ctx *ctx, const tl_separator *first, const tlnmf_sound *sound,
                         const tlnmf_record *report, view *v)
@@ -142,15 +273,18 @@ static tlnmf_error look(tlnmf_ctx *ctx, const tl_separator *first, const tlnmf_s
                 .rate = sound->rate,
                 .owner = first->owner,
                 .Phi = first->Phi,
-                .W = first->W};
+                .W = first->W,
+                .sound = sound};
+    look_at_envelopes(report, v);
     TRY(tl_record_expect(ctx, report, "the report", "H", 2, (int64_t[]){v->K, v->N}, &v->H));
     if (v->H == NULL)
         return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "the report has no H: keep-h asks for it");
     return TLNMF_OK;
 }
 
-static tlnmf_error put_events(tlnmf_ctx *ctx, const view *v, const event *all, const int64_t *count,
-                              const int *key, tlnmf_record *out)
+/* `most` places for each source in `all`. */
+static tlnmf_error put_events(tlnmf_ctx *ctx, const view *v, const event *all, int64_t most,
+                              const int64_t *count, tlnmf_record *out)
 {
     double *source, *begin, *end, *level, *keys;
     int64_t total = 0, at = 0;
@@ -163,12 +297,12 @@ static tlnmf_error put_events(tlnmf_ctx *ctx, const view *v, const event *all, c
     TRY(tl_record_new_array(ctx, out, "key", 1, &total, &keys));
     for (int64_t k = 0; k < v->sources; k++)
         for (int64_t i = 0; i < count[k]; i++, at++) {
-            const event *e = &all[k * (v->N + 1) + i];
+            const event *e = &all[k * most + i];
             source[at] = (double)k;
             begin[at] = e->begin;
             end[at] = e->end;
             level[at] = e->level;
-            keys[at] = key[k];
+            keys[at] = e->key;
         }
     return TLNMF_OK;
 }
@@ -176,19 +310,23 @@ static tlnmf_error put_events(tlnmf_ctx *ctx, const view *v, const event *all, c
 static tlnmf_error find_all(tlnmf_ctx *ctx, const view *v, tlnmf_record **events)
 {
     event *all;
-    double *w;
-    int64_t count[TL_SOURCES_MAX];
-    int key[TL_SOURCES_MAX];
+    double *w, *h, *scratch;
+    bool *sounding;
+    int64_t count[TL_SOURCES_MAX], most = (v->level != NULL ? v->times : v->N) + 1;
     void *block;
-    tl_slot table[] = {TL_SLOT(all, v->sources * (v->N + 1)), TL_SLOT(w, v->M)};
+    tl_slot table[] = {TL_SLOT(all, v->sources * most), TL_SLOT(w, v->M), TL_SLOT(h, v->K),
+                       TL_SLOT(scratch, most), TL_SLOT(sounding, most)};
     TRY(TL_ARENA(ctx, "the activations", table, &block));
     for (int64_t k = 0; k < v->sources; k++) {
-        count[k] = find_events(v, k, all + k * (v->N + 1));
-        key[k] = find_key(v, k, w);
+        event *own = all + k * most;
+        count[k] =
+            v->level != NULL ? find_notes(v, k, sounding, scratch, own) : find_events(v, k, own);
+        for (int64_t i = 0; i < count[k]; i++)
+            own[i].key = find_key(v, k, &own[i], h, w);
     }
     tlnmf_error error = tlnmf_record_create(ctx, events);
     if (error == TLNMF_OK)
-        error = tl_record_keep_if(put_events(ctx, v, all, count, key, *events), events);
+        error = tl_record_keep_if(put_events(ctx, v, all, most, count, *events), events);
     tl_release(&ctx->hooks, block);
     return error;
 }

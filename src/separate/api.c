@@ -1,5 +1,6 @@
 /* The public calls of sound.h that separate: records in and out around the separator. */
 #include "base/record.h"
+#include "separate/envelope.h"
 #include "separate/model.h"
 #include "separate/study.h"
 #include "separate/unlabelled.h"
@@ -144,7 +145,9 @@ static tlnmf_error learn(tlnmf_ctx *ctx, lesson *l)
                                &watch, &l->blend);
     tl_reporter_free(&reporter);
     if (error == TLNMF_OK && l->sound->sources == 0)
-        tl_verdict_expect_blind(l->opt.sources, &l->blend->verdict);
+        tl_verdict_expect_blind(l->opt.sources,
+                                l->look.misfit[tl_min(l->opt.sources, TL_LOOK_MOST)],
+                                &l->blend->verdict);
     return error;
 }
 
@@ -250,11 +253,12 @@ static tlnmf_error job_create(tlnmf_ctx *ctx, const tlnmf_record *model, const t
 
 /* The model's floor, scaled to the level of this sound. A floor that would leave the range stays:
  * silence is silent anyway. */
-static tlnmf_error scaled_floor(tlnmf_ctx *ctx, job *j, double *eps)
+static tlnmf_error scaled_floor(tlnmf_ctx *ctx, job *j, double *power_of, double *eps)
 {
     double power, learnt = tlnmf_get_real(j->model, "power");
     *eps = j->blend->member[0]->info.eps;
     TRY(tl_sound_power(ctx, &j->sound->sound, &power));
+    *power_of = power;
     j->same = learnt == power && tlnmf_get_integer(j->model, "length") == j->sound->sound.length;
     double scaled = learnt > 0.0 && learnt != power ? *eps * power / learnt : *eps;
     if (scaled >= 1e-290 && scaled <= 1e290)
@@ -329,6 +333,21 @@ static tlnmf_error open_unlabelled(tlnmf_ctx *ctx, job *j)
     return TLNMF_OK;
 }
 
+/* Envelopes of the stems, for activations: a stem of a source each. */
+static tlnmf_error put_envelope(tlnmf_ctx *ctx, const job *j, double power, tl_envelope *e,
+                                tlnmf_record *report)
+{
+    const tl_sound *sound = &j->sound->sound;
+    int64_t outputs = j->blend->info.sources + (j->settings->residual ? 1 : 0);
+    int64_t hop = tl_envelope_hop(j->sound->rate), times = (sound->length + hop - 1) / hop;
+    const int64_t shape[2] = {outputs, times};
+    TRY(tlnmf_set_real(ctx, report, "envelope.step", (double)hop / j->sound->rate));
+    TRY(tl_record_new_array(ctx, report, "envelope.level", 2, shape, &e->level));
+    TRY(tl_record_new_array(ctx, report, "envelope.flux", 2, shape, &e->flux));
+    TRY(tl_record_new_array(ctx, report, "envelope.sum", 2, shape, &e->sum));
+    return tl_envelope_create(ctx, sound, outputs, j->sound->rate, power, e);
+}
+
 static tlnmf_error run_job(tlnmf_ctx *ctx, job *j, tlnmf_write write, void *user,
                            tlnmf_record *report)
 {
@@ -343,8 +362,8 @@ static tlnmf_error run_job(tlnmf_ctx *ctx, job *j, tlnmf_write write, void *user
                            .user = user};
     tl_reporter reporter;
     TRY(put_plan(ctx, j, report));
-    double eps;
-    TRY(scaled_floor(ctx, j, &eps));
+    double eps, power;
+    TRY(scaled_floor(ctx, j, &power, &eps));
     if (!(run.eps > 0.0))
         run.eps = eps;
     run.notes = j->same;
@@ -356,7 +375,17 @@ static tlnmf_error run_job(tlnmf_ctx *ctx, job *j, tlnmf_write write, void *user
                                 &run.H));
     TRY(tl_reporter_create(ctx, &reporter));
     tl_watch watch = {tl_reporter_callback(&reporter), &reporter, false};
-    tlnmf_error error = tl_blend_run(ctx, j->blend, &j->sound->sound, &run, &watch);
+    tl_envelope envelope = {.memory = NULL};
+    tlnmf_error error = TLNMF_OK;
+    if (s->keep_H && write != NULL && !s->components) {
+        error = put_envelope(ctx, j, power, &envelope, report);
+        run.envelope = &envelope;
+    }
+    if (error == TLNMF_OK)
+        error = tl_blend_run(ctx, j->blend, &j->sound->sound, &run, &watch);
+    if (error == TLNMF_OK && run.envelope != NULL)
+        tl_envelope_finish(&envelope);
+    tl_envelope_free(&envelope);
     tl_reporter_free(&reporter);
     TRY(error);
     tlnmf_outcome outcome = watch.stopped ? TLNMF_CANCELLED : TLNMF_ITERATIONS;

@@ -15,8 +15,8 @@ static const double PIECE = 0.5, LONG = 0.75, HEARD = 0.3, MISFIT = 0.1, GAIN = 
 static const double SOME = 0.05, BETTER = 0.55;
 enum { NEAR = 9, CHOICES = 4, UPDATES = 20, SWEEPS = 2 };
 /* A source whose columns resemble each other by more than ALIKE (mean cosine of the amplitudes) has
- * played one note in its solos. Then its name is taken for that of a note, which is not transposed:
- * transposed, it would be the note of another source. */
+ * played one note in its solos. If all have, their names are taken for those of notes, which are
+ * not transposed: transposed, one would be another. */
 static const double ALIKE = 0.6;
 
 /* A piece of a label that is considered; `shifts` has a bit for each that is proposed. */
@@ -29,7 +29,7 @@ typedef struct piece {
 typedef struct hearing {
     const tl_study *s;
     const tl_dictionary *d, *near, *wide; /* near: with shifts of up to NEAR; wide: with all */
-    bool single[TL_SOURCES_MAX];          /* the source has played one note alone */
+    bool single;            /* each source has played one note alone: sources are notes */
     double *before, *after; /* N: misfit with the solos' columns, and with all transpositions */
     bool *sounding;         /* N: mixed, and not nearly silent */
     piece *piece;
@@ -60,6 +60,7 @@ static double cosine(const tl_dictionary *d, int64_t a, int64_t b)
 static void find_single(hearing *h)
 {
     const tl_dictionary *d = h->d;
+    bool all = true;
     for (int64_t r = 0; r < h->s->opt->sources; r++) {
         double sum = 0.0, count = 0.0;
         for (int64_t a = 0; a < d->K; a++)
@@ -68,8 +69,9 @@ static void find_single(hearing *h)
                     sum += cosine(d, a, b);
                     count += 1.0;
                 }
-        h->single[r] = count > 0.0 && sum > ALIKE * count;
+        all = all && (!h->s->alone[r] || (count > 0.0 && sum > ALIKE * count));
     }
+    h->single = all;
 }
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
@@ -147,7 +149,7 @@ static void propose(hearing *h, tl_note note)
         return;
     h->time += length;
     h->heard += length;
-    if (h->single[note.source] || !((double)sum.solo < HEARD * (double)sum.own))
+    if (h->single || !((double)sum.solo < HEARD * (double)sum.own))
         return;
     double before = sum.before / (double)sum.sounding, after = sum.after / (double)sum.sounding;
     if (!(before > MISFIT && after < GAIN * before))

@@ -52,6 +52,28 @@ static bool is_dictionary(const candidate *c)
 
 static const char *const KIND_NAMES[] = {"flat", "solos", "solos and notes"};
 
+/* The first candidate decides on the notes, too: it takes as long as FIRST others. Listening to all
+ * of them at the end takes as long as one. */
+static void report(const pool *p)
+{
+    enum { FIRST = 4 };
+    double best = NAN, planned = (double)(p->planned + FIRST);
+    for (int64_t i = 0; i < p->count; i++)
+        best = fmax(best, p->candidate[i].score);
+    tl_watch_relay(&(tl_progress){.stage = TL_STAGE_CHOOSE,
+                                  .complete = true,
+                                  .starts = 1,
+                                  .iteration = p->count,
+                                  .iterations = p->planned,
+                                  .C = NAN,
+                                  .L = NAN,
+                                  .I = NAN,
+                                  .step = NAN,
+                                  .score = best,
+                                  .done = fmin(1.0, (double)(p->count + FIRST - 1) / planned)},
+                   p->watch);
+}
+
 /* Judges a model and puts it into the pool, which owns it from here on. */
 static tlnmf_error enter(pool *p, kind what, tl_separator *model)
 {
@@ -64,7 +86,7 @@ static tlnmf_error enter(pool *p, kind what, tl_separator *model)
            "STFT, %s window, frames of %lld, %s, %lld columns: %.2f dB on remixes",
            tl_window_name((tl_window)model->info.frames.window), (long long)model->M,
            KIND_NAMES[what], (long long)model->K, c->score);
-    tl_watch_report(p->watch, TL_STAGE_CHOOSE, p->count, p->planned, NAN);
+    report(p);
     return TLNMF_OK;
 }
 

@@ -1,4 +1,5 @@
 /* Taking sound apart with what has been learnt, round by round. */
+#include "separate/envelope.h"
 #include "separate/separate.h"
 
 #include <math.h>
@@ -58,6 +59,8 @@ static tlnmf_error write_output(const job *j, int64_t output, int64_t first, int
 {
     if (count <= 0)
         return TLNMF_OK;
+    if (j->run->envelope != NULL)
+        tl_envelope_add(j->run->envelope, output, count, x);
     int status = j->run->write(output, first, count, x, j->run->user);
     if (status != 0)
         return tl_fail(j->ctx, TLNMF_ERR_CALLBACK,

@@ -106,8 +106,8 @@ tlnmf_error tl_verdict_listen(tlnmf_ctx *ctx, const tl_sound *sound, const tl_sc
 void tl_verdict_unknown(int64_t sources, tl_verdict *verdict);
 /* The SI-SDR to expect, from these and the score on remixes (NaN: there are none). */
 void tl_verdict_expect(int64_t sources, double score, tl_verdict *verdict);
-/* The same of a blind separation: little. */
-void tl_verdict_expect_blind(int64_t sources, tl_verdict *verdict);
+/* The same of a blind separation, from the misfit of as many sounds as there are sources. */
+void tl_verdict_expect_blind(int64_t sources, double misfit, tl_verdict *verdict);
 
 /* ---- without labels (blind.c) ---------------------------------------------------------------- */
 

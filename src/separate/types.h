@@ -78,7 +78,8 @@ typedef struct tl_separate_run {
     /* Receives each output once, from its first frame to its last; NULL if only H is wanted. */
     int (*write)(int64_t output, int64_t first, int64_t count, const double *x, void *user);
     void *user;
-    double *H; /* K x N, N = tl_frames_count(..); NULL if not wanted */
+    double *H;                    /* K x N, N = tl_frames_count(..); NULL if not wanted */
+    struct tl_envelope *envelope; /* receives every output; NULL if not wanted */
 } tl_separate_run;
 
 typedef struct tl_separator tl_separator;

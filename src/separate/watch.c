@@ -21,7 +21,9 @@ void tl_watch_report(tl_watch *watch, tl_stage stage, int64_t done, int64_t plan
                                   .C = C,
                                   .L = NAN,
                                   .I = NAN,
-                                  .step = NAN},
+                                  .step = NAN,
+                                  .score = NAN,
+                                  .done = planned > 0 ? (double)done / (double)planned : NAN},
                    watch);
 }
 
@@ -37,7 +39,7 @@ bool tl_watch_poll(tl_watch *watch, tl_stage stage)
 
 int tl_separate_threads(int64_t threads)
 {
-    return tl_thread_count(threads);
+    return tl_threads_possible(tl_thread_count(threads));
 }
 
 tlnmf_error tl_separate_on_threads(int64_t threads, tlnmf_error (*work)(void *job), void *job)

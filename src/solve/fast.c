@@ -66,7 +66,9 @@ static tl_stage stage_of(unsigned over)
 
 static void record(tl_engine *e, const tl_descent *how, tl_run *run, double value, double a)
 {
-    tl_iteration row = {stage_of(how->over), run->iterations, NAN, NAN, NAN, a};
+    tl_iteration row = {stage_of(how->over), run->iterations, NAN, NAN, NAN, a, NAN};
+    if (how->over & TL_PHI)
+        row.gradient = tl_traced_gradient(e, run, how->over == TL_PHI ? TL_L : TL_C);
     if (how->over == TL_PHI) {
         row.L = value;
     } else {
@@ -170,7 +172,8 @@ static bool sweeps_C(tl_engine *e, tl_run *run)
         run->transform_seconds += tl_wall_seconds() - between;
         run->iterations++;
         tl_values v = tl_engine_values(e, run->trace_capacity > 0 ? TL_C | TL_L | TL_I : TL_C);
-        tl_run_record(run, &(tl_iteration){TL_STAGE_TL, run->iterations, v.C, v.L, v.I, NAN},
+        double norm = tl_traced_gradient(e, run, TL_C);
+        tl_run_record(run, &(tl_iteration){TL_STAGE_TL, run->iterations, v.C, v.L, v.I, NAN, norm},
                       run->opt->J);
         if (tl_run_interrupted(e, run, TL_STAGE_TL))
             return false;
@@ -260,7 +263,8 @@ static bool sweeps_L(tl_engine *e, tl_run *run)
         gain = tl_engine_sweep(e, TL_L, floor, least_gain(e, gain));
         run->iterations++;
         double L = tl_engine_values(e, TL_L).L;
-        tl_run_record(run, &(tl_iteration){TL_STAGE_JD, run->iterations, NAN, L, NAN, NAN},
+        double norm = tl_traced_gradient(e, run, TL_L);
+        tl_run_record(run, &(tl_iteration){TL_STAGE_JD, run->iterations, NAN, L, NAN, NAN, norm},
                       run->opt->J);
         go_on = !tl_run_interrupted(e, run, TL_STAGE_JD);
     }

@@ -73,7 +73,8 @@ void tl_paper_tl(tl_engine *e, tl_run *run)
         tl_values v = tl_engine_values(e, run->trace_capacity > 0 ? TL_C | TL_L | TL_I : TL_C);
         C = v.C;
         run->iterations = j;
-        tl_run_record(run, &(tl_iteration){TL_STAGE_TL, j, C, v.L, v.I, step}, J);
+        double norm = tl_traced_gradient(e, run, TL_C);
+        tl_run_record(run, &(tl_iteration){TL_STAGE_TL, j, C, v.L, v.I, step, norm}, J);
         if (!go_on || tl_run_interrupted(e, run, TL_STAGE_TL))
             break;
         if (tl_run_settled(run, before, C)) {
@@ -122,7 +123,8 @@ void tl_paper_jd(tl_engine *e, tl_run *run)
     run->outcome = TLNMF_ITERATIONS;
     for (int64_t j = 1; j <= steps && step_L(e, run, &L, &step); j++) {
         run->iterations = j;
-        tl_run_record(run, &(tl_iteration){TL_STAGE_JD, j, NAN, L, NAN, step}, steps);
+        double norm = tl_traced_gradient(e, run, TL_L);
+        tl_run_record(run, &(tl_iteration){TL_STAGE_JD, j, NAN, L, NAN, step, norm}, steps);
         if (tl_run_interrupted(e, run, TL_STAGE_JD))
             break;
     }
@@ -141,7 +143,7 @@ void tl_paper_nmf(tl_engine *e, tl_run *run)
         tl_values v = tl_engine_values(e, TL_C | TL_I);
         C = v.C;
         run->iterations = j;
-        tl_run_record(run, &(tl_iteration){TL_STAGE_NMF, j, C, L, v.I, NAN}, J);
+        tl_run_record(run, &(tl_iteration){TL_STAGE_NMF, j, C, L, v.I, NAN, NAN}, J);
         if (!go_on)
             break;
         bool settled = j > 1 && tl_run_settled(run, before, C);

@@ -9,6 +9,7 @@ void tl_monitor_init(tl_monitor *monitor, const tl_settings *opt, tl_callback ca
     monitor->callback = callback;
     monitor->user = user;
     monitor->starts = starts;
+    monitor->pause = NULL;
     monitor->since = tl_wall_seconds();
     monitor->deadline = opt->max_seconds > 0.0 ? monitor->since + opt->max_seconds : INFINITY;
     omp_init_lock(&monitor->lock);
@@ -66,13 +67,10 @@ void tl_run_record(tl_run *run, const tl_iteration *row, int64_t iterations)
     if (run->quiet || run->monitor == NULL)
         return;
     if (run->trace_length < run->trace_capacity)
-        run->trace[run->trace_length++] = (tl_trace_row){row->stage,
-                                                         row->iteration,
-                                                         row->C,
-                                                         row->L,
-                                                         row->I,
-                                                         row->step,
-                                                         tl_wall_seconds() - run->monitor->since};
+        run->trace[run->trace_length++] = (tl_trace_row){
+            row->stage, row->iteration, row->C,        row->L,
+            row->I,     row->step,      row->gradient, tl_wall_seconds() - run->monitor->since,
+            run->start};
     tl_progress progress = {.stage = (tl_stage)row->stage,
                             .complete = true,
                             .start = run->start,
@@ -86,12 +84,18 @@ void tl_run_record(tl_run *run, const tl_iteration *row, int64_t iterations)
     ask(run, &progress);
 }
 
+/* Lets the run be saved, too. */
+static bool is_replayed(const tl_monitor *monitor)
+{
+    return monitor->pause != NULL && monitor->pause(monitor->pause_user, false);
+}
+
 bool tl_run_interrupted(const tl_engine *e, tl_run *run, tl_stage stage)
 {
     tl_monitor *monitor = run->monitor;
     if (e->fault != TLNMF_OK)
         return true;
-    if (monitor == NULL)
+    if (monitor == NULL || is_replayed(monitor))
         return false;
     tl_progress progress = {.stage = stage,
                             .start = run->start,
@@ -109,6 +113,8 @@ bool tl_run_interrupted(const tl_engine *e, tl_run *run, tl_stage stage)
     int stop = atomic_load(&monitor->stop);
     if (stop == TLNMF_NOT_RUN)
         return false;
+    if (monitor->pause != NULL && stop == TLNMF_CANCELLED)
+        monitor->pause(monitor->pause_user, true);
     run->outcome = (tlnmf_outcome)stop;
     return true;
 }

@@ -22,6 +22,10 @@ typedef struct tl_monitor {
      * end (`asked`: its callback has), and all read the sum of the wishes (sums.h). */
     tl_sums *sums; /* NULL: one machine */
     atomic_int asked;
+    /* Called where a run may be interrupted, by its thread; NULL: nobody wants to know. `stops`: it
+     * is about to be. True: the run is replayed, nothing may end it. */
+    bool (*pause)(void *user, bool stops);
+    void *pause_user;
 } tl_monitor;
 
 void tl_monitor_init(tl_monitor *monitor, const tl_settings *opt, tl_callback callback, void *user,

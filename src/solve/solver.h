@@ -6,6 +6,8 @@
 #include "engine/engine.h"
 #include "solve/run.h"
 
+#include <math.h>
+
 /* Algorithm 1: J x (J_nmf updates of W, H and J_tl transform steps). */
 void tl_paper_tl(tl_engine *e, tl_run *run);
 /* Algorithm 2, first line: J x J_tl transform steps on L. */
@@ -19,6 +21,12 @@ void tl_fast_jd(tl_engine *e, tl_run *run);
 void tl_fast_nmf(tl_engine *e, tl_run *run);
 /* H alone, at fixed Phi and W: fits a model to new data. */
 void tl_fast_activations(tl_engine *e, tl_run *run);
+
+/* The gradient norm of C or of L for a row of the trace; NaN if there is no trace. */
+static inline double tl_traced_gradient(tl_engine *e, const tl_run *run, unsigned of)
+{
+    return run->trace_capacity > 0 && !run->quiet ? tl_engine_gradient(e, of, NULL) : (double)NAN;
+}
 
 typedef struct tl_solver {
     void (*tl)(tl_engine *e, tl_run *run);

@@ -29,7 +29,7 @@ VALUES = {  # of numbers, by the name of the parameter
     "length": 600, "rank": 3, "rate": 1000, "size": 64, "t": 1, "value": 1,
 }  # fmt: skip
 WORDS = {"task": b"fit", "kind": b"dct", "name": b"k", "value": b"3", "text": b"a text",
-         "what": b"array"}
+         "what": b"array", "json": b'{"figures": []}'}
 
 
 class Function:

@@ -20,6 +20,11 @@ skip() # REASON
     echo "skipped: $1"
 }
 
+is_sanitized() # the program under test
+{
+    grep -qaE '__(asan|tsan)_init' "$(realpath "$(command -v tlnmf)")"
+}
+
 # ---- running -----------------------------------------------------------------------------------
 
 # expect CODE STDOUT STDERR COMMAND...

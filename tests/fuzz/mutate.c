@@ -1,8 +1,11 @@
-/* Feeds a fuzz target with damaged copies of its seeds, the same ones every time. */
+/* Feeds a fuzz target with the files of its corpus, which once found something or reach far, and
+ * with damaged copies of its seeds, the same ones every time.     usage: fuzz_TARGET [ROUNDS
+ * [CORPUS]] */
 #include "io/io.h"
 
 #include "fuzz.h"
 
+#include <dirent.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -70,6 +73,26 @@ static void feed(const char *path, int rounds, uint64_t *state)
     free(bytes);
 }
 
+/* Every file of the folder, as it is and damaged a little. */
+static void feed_folder(const char *folder, int rounds, uint64_t *state)
+{
+    DIR *d = opendir(folder);
+    const struct dirent *entry;
+    char path[4096];
+    int count = 0;
+
+    FUZZ_CHECK(d != NULL);
+    while ((entry = readdir(d)) != NULL) {
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        feed(path, rounds, state);
+        count++;
+    }
+    closedir(d);
+    printf("%d files of the corpus\n", count);
+}
+
 int main(int argc, char **argv)
 {
     const char *base = getenv("TMPDIR");
@@ -79,6 +102,8 @@ int main(int argc, char **argv)
 
     snprintf(directory, sizeof directory, "%s/tlnmf-fuzz.XXXXXX", base && *base ? base : "/tmp");
     FUZZ_CHECK(mkdtemp(directory) && chdir(directory) == 0);
+    if (argc > 2)
+        feed_folder(argv[2], rounds / 20, &state);
     for (int seed = 0; fuzz_seed(seed, "seed"); seed++)
         feed("seed", rounds, &state);
     static const char *const files[] = {"seed",      "sound.fuzz", "labels.fuzz", "copy.fuzz",

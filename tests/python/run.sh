@@ -11,7 +11,7 @@ python=${PYTHON:-/usr/bin/python3}
 command -v "$python" >/dev/null 2>&1 || python=python3
 "$python" -c "import $modules" 2>/dev/null || { echo "no $python with $modules here, skipped"; exit 77; }
 case $test in
-test_program.py | test_process.py)
+test_program.py | test_process.py | test_recipes.py)
     if ldd "$build/libtlnmf.so" | grep -q libomp; then
         echo "the library runs on libomp, BLAS on another OpenMP runtime: skipped"
         exit 77

@@ -21,6 +21,30 @@ def objective(Y, Phi, W, H, eps):
     return sum(v / r + math.log(r) for v, r in zip(V.ravel(), R.ravel()))
 
 
+class Reports(unittest.TestCase):
+    def test_a_page_is_written_and_shown(self):
+        m = tlnmf.fit(Y, 2, trace=True)
+        V = tlnmf.apply(m, Y, keep_v=True).V
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "page.html"
+            page = m.report(path, V, title="<b>notes</b>", rate=5000, atoms=3)
+            self.assertEqual(path.read_text(encoding="utf-8"), page.html)
+        self.assertIn("<title>&lt;b&gt;notes&lt;/b&gt;</title>", page.html)
+        self.assertIn("The 3 strongest of 7 atoms", page.html)
+        self.assertIn('"V":{"type":"u8"', page.html)
+        shown = m.report()._repr_html_()
+        self.assertTrue(shown.startswith("<iframe srcdoc=") and "<script" not in shown)
+
+    def test_bad_pages(self):
+        m = tlnmf.fit(Y, 2)
+        with self.assertRaisesRegex(ValueError, "atoms = 0 is outside"):
+            m.report(atoms=0)
+        with self.assertRaises(OSError):
+            m.report("/nowhere/page.html")
+        with self.assertRaises(TypeError):
+            m.report(nonsense=1)
+
+
 class Results(unittest.TestCase):
     def test_values_are_those_of_the_arrays(self):
         m = tlnmf.fit(Y, 3, method="tl")

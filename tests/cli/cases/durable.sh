@@ -3,7 +3,7 @@ tlnmf simulate notes --theta 1,2 --signal notes.wav
 small_data y.npy
 learn="--method nmf --transform dct --per-source 1 --frame 100"
 separate="tlnmf separate notes.wav -k 2 $learn"
-files="model.h5 source_1.wav source_2.wav summary.json "
+files="model.h5 report.html source_1.wav source_2.wav summary.json "
 
 listing() # DIR: all names, hidden ones too
 {

@@ -13,8 +13,9 @@ same_text "y.npy: 4 frames of length 3, 1 realisation (4 compressed columns)
   C             #
   L             #
   I             #
-  eps           0.0104583 (0.01 of the mean power)
-  stopped       all iterations done (iteration 2)
+  eps           0.0104583 (0.01 of the mean power); 8.33 % of V lies below it
+                it was not given: --eps-check tells whether another would change the result
+  stopped       TL-NMF: all iterations done (iteration 2)
   gradient      #   orthogonality #
   time          0 s (0 s CPU)
   model         model.h5" text "standard output" "tlnmf fit, numbers hidden"
@@ -91,7 +92,7 @@ for key in C L I outcome iterations orthogonality gradient_norm seed starts vers
     check "the model's $key is that of the run" [ "$(json $key)" = "$(json $key fit.json)" ]
 done
 expect 0 ... "" tlnmf info m.h5
-sed -E '1s/[0-9]+ bytes/# bytes/; /^  \/trace\/seconds /d' "$out" | head -n 10 >text
+sed -E '1s/[0-9]+ bytes/# bytes/; /^  \/trace\/seconds /d' "$out" | head -n 12 >text
 same_text "m.h5: tlnmf-model, # bytes
   /H                 float64  (2, 4)
   /Phi               float64  (3, 3)
@@ -99,8 +100,10 @@ same_text "m.h5: tlnmf-model, # bytes
   /trace/C           float64  (30,)
   /trace/I           float64  (30,)
   /trace/L           float64  (30,)
+  /trace/gradient    float64  (30,)
   /trace/iteration   int64    (30,)
   /trace/stage       int64    (30,)
+  /trace/start       int64    (30,)
   /trace/step        float64  (30,)" text "standard output" "tlnmf info m.h5, the beginning"
 for line in "version +$version" "outcome +iterations" "method +tl" "file +y.npy" "M +3" "N +4" \
     "seed +1" "threads +0" "blas +.+"; do
@@ -142,7 +145,7 @@ same g.h5:/Y
 same g.h5
 same - <g.h5
 expect 0 ... ... tlnmf fit y.npy -k 2 --method tl -J 30 --tol 0 --hops 0 --trace -o - # the text moves to standard error
-check "the text is on standard error" grep -q "^  stopped       all iterations done (iteration 30)$" "$err"
+check "the text is on standard error" grep -q "^  stopped       TL-NMF: all iterations done (iteration 30)$" "$err"
 cp "$out" stdout.h5
 expect 0 ... "" tlnmf info stdout.h5
 check "a model on standard output" grep -Eq "^stdout.h5: tlnmf-model" "$out"
@@ -178,7 +181,7 @@ check "-v has that and a line for each start" [ "$(wc -l <"$err")" -eq 4 ]
 best=$(sed -n 's/^tlnmf fit: TL-NMF from start \([0-9]*\): .*, the best$/\1/p' "$err" | tail -n 1)
 C=$(sed -n "s/^tlnmf fit: TL-NMF from start $best: C = \([^,]*\),.*/\1/p" "$err")
 check "the text names the best start" \
-    grep -q "^  stopped       all iterations done (iteration 2), start $best, the best of 3$" "$out"
+    grep -q "^  stopped       TL-NMF: all iterations done (iteration 2), start $best, the best of 3$" "$out"
 check "the text has its C" grep -q "^  C             $C$" "$out"
 expect 0 ... "" tlnmf fit y.npy -k 2 --method tl --hops 0 -J 2 --tol 0 --starts 3 --no-model -v -q --json
 check "best_start in the JSON" [ "$(json best_start)" -eq $((best - 1)) ] # from 0
@@ -204,6 +207,43 @@ check "a certificate" awk -v x="$(json certificate)" 'BEGIN { exit !(x != "null"
 expect 0 ... "" tlnmf fit y.npy -k 2 --rate 8000 --atoms 2 -J 2 --no-model
 check "two atoms" [ "$(grep -c ' Hz ' "$out")" -eq 2 ]
 
+# Whose iterations were done; JD+NMF has two.
+expect 0 ... "" tlnmf fit y.npy -k 2 --method jd -J 3 --no-model
+check "NMF's, and JD's" grep -Fxq "  stopped       NMF: all iterations done (iteration 3); JD before it: iteration 3" "$out"
+expect 0 ... "" tlnmf fit y.npy -k 2 --method jd -J 3 --no-model --json
+check "in the JSON" [ "$(json outcome_of) $(json iterations) $(json nmf_iterations)" = "nmf 3 3" ]
+expect 0 ... "" tlnmf fit y.npy -k 2 --method jd --no-model
+check "both to the end" grep -Eq "^  stopped       JD: .* \(iteration [0-9]+\); NMF after it: iteration [0-9]+$" "$out"
+
+# Traces of all starts, with the gradient's norm; what stages are called is in every file.
+expect 0 ... "" tlnmf fit y.npy -k 2 --method tl --hops 0 -J 5 --tol 0 --starts 3 --trace all --json -o all.h5
+check "all starts" [ "$(grep -c '"start": 2' "$out") $(grep -c '"start": 1' "$out") $(grep -c '"start": 0' "$out")" = "5 5 5" ]
+last=$(grep '"gradient": ' "$out" | sed -n "$(($(json best_start) * 5 + 5))p" | sed 's/.*: //; s/,//')
+near "the last gradient is the model's" "$last" "$(json gradient_norm)" 1e-9
+check "the file says what stages are" [ "$(json trace_stages)" = "0 tl, 1 jd, 2 nmf" ]
+expect 0 ... "" tlnmf fit y.npy --trace=all -k 2 --method tl --hops 0 -J 5 --tol 0 --starts 3 --json --no-model
+check "written the other way" [ "$(grep -c '"start": 2' "$out")" = 5 ]
+expect 0 ... "" tlnmf fit y.npy -k 2 --method tl --hops 0 -J 5 --tol 0 --starts 3 --trace --json --no-model
+check "else the best alone" [ "$(grep -c '"gradient": ' "$out")" = 5 ]
+
+# --explain: the lines that there are, each in a sentence or two; alone, all of them.
+expect 0 ... "" tlnmf fit y.npy -k 2 -J 2 --method tl --hops 0 --no-model --explain
+check "C is explained" grep -q "^    C is what TL-NMF minimises" "$out"
+check "no method is chosen, and none explained" eval '! grep -q "^  method" "$out"'
+sed -n '/^what these mean$/,$p' "$out" | sed -n 's/^  \([a-zA-Z]\)/\1/p' | tr '\n' ' ' >text
+check "every line, in its order" [ "$(cat text)" = "C L I eps stopped gradient time " ]
+expect 0 ... "" tlnmf fit --explain
+check "all there are" [ "$(grep -c '^  [a-zA-Z]' "$out")" -eq 15 ]
+expect 0 ... "" tlnmf jd --explain
+
+# --eps-check: two neighbours of eps.
+expect 0 ... "" tlnmf fit y.npy -k 1 --method nmf --transform identity --no-model --eps-check --json
+check "two neighbours" [ "$(grep -c '"same_atoms": 1.0' "$out")" -eq 2 ] # the transform is kept
+check "none better here" eval '! grep -q "\"above_per_entry\": -" "$out"'
+expect 0 ... "" tlnmf fit y.npy -k 1 --method nmf --transform identity --no-model --eps-check
+check "in words" grep -Eq "^  eps check     at 1/3 eps: C here would be [0-9.e-]+ per entry higher, 100 % of the energy is in the same atoms$" "$out"
+check "what it comes to" grep -Eq "^ +the result (does not hang|hangs) on eps" "$out"
+
 # Stopping
 expect 4 ... "" tlnmf fit y.npy -k 2 -J 2 --strict --json -o strict.h5
 check "outcome" [ "$(json outcome)" = iterations ]
@@ -212,7 +252,7 @@ expect 0 ... "" tlnmf fit y.npy -k 2 --tol 0.1 --strict --json
 check "outcome" [ "$(json outcome)" = converged ]
 expect 0 ... "" tlnmf fit y.npy -k 2 --tol 0.1 --strict --no-model
 check "the text says why" \
-    grep -Eq "^  stopped       converged: the objective no longer changes \(iteration [0-9]+\)$" "$out"
+    grep -Eq "^  stopped       TL-NMF: converged: the objective no longer changes \(iteration [0-9]+\)$" "$out"
 
 # auto keeps the better of what it has computed, and TL-NMF has its share of a short time.
 tlnmf simulate gcm -s 3 -m 40 -n 400 -o large.npy

@@ -53,11 +53,24 @@ for end in h5 mat npz; do
     expect 0 ... "" tlnmf apply applied.$end y.npy -o again.$end --json
     check "$end: what apply writes" [ "$(json own_data)" = true ]
 done
-cp model.npz first.npz
-tlnmf fit y.npy -k 1 --trace -o model.npz --force >/dev/null
+mv model.npz first.npz
+tlnmf fit y.npy -k 1 --trace -o model.npz >/dev/null
 check "the same bytes again" cmp model.npz first.npz
 expect 0 ... "" tlnmf jd y.npy --input data -o phi.mat
-input fit "model.npz: several arrays, name one as in model.npz:Phi (it has Phi, W, H, trace_stage, trace_iteration, trace_C and 19 more)" \
+input fit "model.npz: several arrays, name one as in model.npz:Phi (it has Phi, W, H, trace_stage, trace_iteration, trace_C and 23 more)" \
     model.npz -k 1 --no-model
 expect 0 ... "" tlnmf fit y.npy -k 1 --init-phi model.npz:Phi --no-model
 input apply "plain.csv: not a model, which is an .h5, .mat or .npz file" plain.csv y.npy
+
+# Kinds that are not read: what converts them.
+printf 'PAR1' >data.parquet
+printf 'PK\003\004' >data.XLSX
+printf '\200' >eeg.fif
+expect 3 "" ... tlnmf fit data.parquet -k 1 --no-model
+check "parquet" [ "$(tail -n 1 "$err")" = "tlnmf fit: convert it first: python3 -c \"import pandas; pandas.read_parquet('IN').to_csv('out.csv')\" (or read_feather)" ]
+expect 3 "" ... tlnmf fit data.XLSX -k 1 --no-model
+check "a sheet" [ "$(tail -n 1 "$err")" = "tlnmf fit: convert it first: save the sheet as .csv" ]
+expect 3 "" ... tlnmf jd eeg.fif -o none.h5
+check "an EEG" grep -q "mne.io.read_raw('IN').get_data()" "$err"
+npy y.npy "(2, 3)" 1 2 3 4 5 6.5
+expect 0 ... "tlnmf fit: warning: k beyond min(M, N) = 2: W H can fit any V exactly" tlnmf fit y.npy -k 3 -J 2 --no-model

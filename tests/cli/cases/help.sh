@@ -16,7 +16,7 @@ golden() # NAME ARGUMENT...
 golden help --help
 golden help -h
 golden help help
-for command in separate apply eval fit jd simulate reproduce info; do
+for command in separate apply eval fit jd report simulate reproduce info; do
     golden help-$command $command --help
     golden help-$command $command -h
     golden help-$command $command missing.npy --help # whatever else is there
@@ -24,6 +24,7 @@ for command in separate apply eval fit jd simulate reproduce info; do
     simulate) common=" -o --force " ;;
     eval | info) common=" --json " ;;
     reproduce) common=" -o --json -q -v " ;;
+    report) common=" -o --force -q -v " ;;
     *) common=" -o --force --json -q -v " ;;
     esac
     for option in -o --force --json -q -v; do
@@ -62,6 +63,7 @@ tells STEMS separate eps keep-h
 tells STEMS apply keep-h
 tells SCORE eval permute
 tells GCM simulate
+tells REPORT report
 
 expect 0 ... "" tlnmf --version
 check "tlnmf --version: two lines" [ "$(wc -l <"$out")" -eq 2 ]

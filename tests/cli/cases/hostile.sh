@@ -44,7 +44,7 @@ expect 0 ... 'tlnmf separate: warning: labels.txt: the label "c\x9b" ends at 9 s
     tlnmf separate notes.wav --labels labels.txt $learn -o stems
 harmless "labels"
 check "names of stems: $(ls stems | tr '\n' ' ')" \
-    [ "$(ls stems | tr '\n' ' ')" = "_[31mb_.wav c_.wav model.h5 rf.wav summary.json " ]
+    [ "$(ls stems | tr '\n' ' ')" = "_[31mb_.wav c_.wav model.h5 report.html rf.wav summary.json " ]
 check "names in the summary" bash -c "! grep -q '[$escape]\|$override\|$c1' stems/summary.json"
 expect 0 ... "" tlnmf info stems/model.h5
 harmless "the summary of a model"

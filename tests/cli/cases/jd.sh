@@ -19,8 +19,8 @@ expect 0 ... "" tlnmf jd covariances.npy --eps 1e-8 -o there.h5
 sed -E '/^  (L|gradient|stopped) /s/-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?/#/g' "$out" >text
 same_text "covariances.npy: 2 frames of length 2, given as covariances (4 compressed columns)
   L             #
-  eps           1e-08 (2.86e-09 of the mean power)
-  stopped       converged: the gradient vanishes (iteration #)
+  eps           1e-08 (2.86e-09 of the mean power); 0 % of V lies below it
+  stopped       JD: converged: the gradient vanishes (iteration #)
   gradient      #   orthogonality #
   time          0 s (0 s CPU)
   model         there.h5" text "standard output" "tlnmf jd, numbers hidden"

@@ -15,7 +15,7 @@ if script -qec true /dev/null >/dev/null 2>&1; then
     check "the line" grep -Eq "${erase}TL-NMF \[\.{20}\] iteration [0-9]+ of 100000000, [0-9.e+]+/s, \
 best C -?[0-9.e+]+, at most [0-9]+ s left$" lines
     check "the text takes its place" grep -q "^${erase}y.npy: 200 frames of length 60" lines
-    check "the text is whole" grep -Eq "^  stopped       time \(iteration [0-9]+\)$" lines
+    check "the text is whole" grep -Eq "^  stopped       (TL-NMF|JD|NMF): time \(iteration [0-9]+\)$" lines
 
     on_terminal tlnmf fit y.npy -k 5 --method nmf --solver paper --tol 0 --no-model $long 1
     check "nmf has C" grep -Eq "${erase}NMF .* iteration [0-9]+ of 100000000, .*, best C -?[0-9.e+]+," lines

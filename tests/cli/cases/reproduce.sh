@@ -1,7 +1,7 @@
 # reproduce: a quick run, killed three times and continued, ends in the same files; what it refuses.
 # Sanitizers make it many times slower: there, one experiment stands for all.
 experiments="all"
-! grep -qaE '__(asan|tsan)_init' "$(realpath "$(command -v tlnmf)")" || experiments="fig2 theory --data gcm"
+! is_sanitized || experiments="fig2 theory --data gcm"
 
 expect 0 ... "" tlnmf reproduce $experiments --quick -o whole --threads 2
 cp "$out" table
@@ -12,6 +12,8 @@ for file in fig2-gcm-fast.csv fig2-gcm-paper.csv theory.csv fig2-fast.svg fig2-p
 done
 check "columns have names" [ "$(head -n 1 whole/fig2-gcm-fast.csv)" = S,I_jd,I_tl,gap,C_jd,C_tl,L_jd ]
 check "a row an S" [ "$(wc -l <whole/fig2-gcm-fast.csv)" -eq 4 ]
+check "a page with the figures" grep -q '"figures":\[{"title":"fig2-' whole/index.html
+check "and the verdicts" grep -q 'class="verdict-' whole/index.html
 check "a picture with axes and a legend" grep -q ">S (realisations)<.*" whole/fig2-fast.svg
 check "no NaN in a picture" sh -c '! grep -qi nan whole/*.svg whole/*.csv'
 if [ "$experiments" = all ]; then

@@ -22,7 +22,7 @@ for signal in INT TERM HUP; do
     kill -$signal $pid
     code=0
     wait $pid || code=$?
-    judge 130 ... "" $code "a fit that gets SIG$signal"
+    judge 130 ... "tlnmf fit: --resume goes on from $signal.h5.checkpoint" $code "a fit that gets SIG$signal"
     check "$signal: outcome in the JSON" [ "$(json outcome)" = cancelled ]
     C=$(json C)
     expect 0 ... "" tlnmf info $signal.partial.h5 --json
@@ -91,4 +91,4 @@ done
 expect 0 ... "" tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 0.5 --json -o time.h5
 check "outcome" [ "$(json outcome)" = time ]
 expect 4 ... "" tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 0.2 --method tl --strict --no-model
-check "the text says why" grep -Eq "^  stopped       time \(iteration [0-9]+\)$" "$out"
+check "the text says why" grep -Eq "^  stopped       (TL-NMF|JD|NMF): time \(iteration [0-9]+\)$" "$out"

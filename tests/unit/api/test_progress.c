@@ -14,14 +14,15 @@ typedef struct told {
     pthread_mutex_t alone; /* held while the function runs: no other thread may call it then */
 } told;
 
-static const char names[] = "stage complete start starts iteration iterations C L I step seconds";
+static const char names[] =
+    "score done stage complete start starts iteration iterations C L I step seconds";
 
 /* What is wrong with a record of progress, or NULL. */
 static const char *complaint(const tlnmf_record *p)
 {
-    if (tlnmf_record_count(p) != 11)
-        return "not eleven values";
-    for (size_t i = 0; i < 11; i++) {
+    if (tlnmf_record_count(p) != 13)
+        return "not thirteen values";
+    for (size_t i = 0; i < 13; i++) {
         const char *name = tlnmf_record_name(p, i);
         size_t row = find_result(name, "progress");
         if (!is_among(names, name) || row == SIZE_MAX ||

@@ -177,7 +177,7 @@ static void samples_are_in_the_table(void **state)
 static void separations_are_in_the_table(void **state)
 {
     (void)state;
-    static double x[LENGTH * CHANNELS];
+    static double x[LENGTH * CHANNELS], y[3 * LENGTH * CHANNELS]; /* two sources, the residual */
     tlnmf_ctx *ctx = new_ctx();
     fill_sound(x);
     tlnmf_sound *sound = labelled_sound(ctx, x);
@@ -191,10 +191,11 @@ static void separations_are_in_the_table(void **state)
     expect_in_table(model, "separation", "separate", (symbols){2, {{"M", FRAME}, {"K", 2}}});
     expect_all_held("separation", (const tlnmf_record *const *)&model, 1, "");
     assert_ok(ctx, tlnmf_stems_plan(ctx, model, sound, take_apart, &stems[0]));
-    assert_ok(ctx, tlnmf_stems(ctx, model, sound, take_apart, NULL, NULL, &stems[1]));
+    assert_ok(ctx, tlnmf_stems_array(ctx, model, sound, take_apart, y, &stems[1]));
+    assert_int_equal(tlnmf_get_integer(stems[0], "stems"), 3);
     int64_t frames = tlnmf_get_integer(stems[0], "N");
     expect_in_table(stems[0], "stems", "", (symbols){0});
-    expect_in_table(stems[1], "stems", "", (symbols){2, {{"K", 2}, {"N", frames}}});
+    expect_in_table(stems[1], "stems", "", (symbols){3, {{"K", 2}, {"N", frames}, {"stems", 3}}});
     expect_all_held("stems", (const tlnmf_record *const *)stems, 2, "");
     assert_ok(ctx, tlnmf_activations(ctx, model, sound, stems[1], &events));
     expect_in_table(events, "activations", "", (symbols){0});

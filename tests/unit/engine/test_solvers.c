@@ -84,6 +84,8 @@ static void compare(problem *p, tl_goal goal, tl_algorithm solver, int64_t J)
         assert_same(goals[goal], i, a->C, b->C, size);
         assert_same(goals[goal], i, a->L, b->L, size);
         assert_same(goals[goal], i, a->I, b->I, size);
+        if (!isnan(a->gradient) || !isnan(b->gradient))
+            assert_near(a->gradient, b->gradient, 1e-6 * (1.0 + fabs(b->gradient)));
     }
     double size = fabs(cpu->info.C);
     assert_same(goals[goal], J, cpu->info.C, naive->info.C, size);

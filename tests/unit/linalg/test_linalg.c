@@ -102,8 +102,10 @@ static void skew_matrices_follow_from_a_triangle(void **state)
         double *packed = new_doubles(M * (M - 1) / 2), *E = new_doubles(M * M),
                *F = new_doubles(M * M);
         for (int64_t a = 0; a < M; a++)
-            for (int64_t b = 0; b < M; b++)
-                E[a * M + b] = F[a * M + b] = b < a ? (double)(1 + a * (a - 1) / 2 + b) : NAN;
+            for (int64_t b = 0; b < M; b++) {
+                int64_t number = 1 + a * (a - 1) / 2 + b;
+                E[a * M + b] = F[a * M + b] = b < a ? (double)number : NAN;
+            }
         for (int64_t e = 0; e < M * (M - 1) / 2; e++)
             packed[e] = (double)(1 + e);
         tl_skew_complete(M, E);

@@ -95,7 +95,9 @@ static void traces_are_complete(void **state)
         assert_int_equal(row[i].iteration, i + 1);
         assert_close(row[i].C, row[i].L + row[i].I, 1e-10);
         assert_true(row[i].step > 0.0);
+        assert_int_equal(row[i].start, 0);
     }
+    assert_close(row[length - 1].gradient, result->info.gradient_norm, 1e-9);
     tl_result_free(result);
     p.opt.method = TL_METHOD_JD;
     fit(&p, NULL, NULL, &result);
@@ -104,7 +106,42 @@ static void traces_are_complete(void **state)
     assert_int_equal(row[0].stage, TL_STAGE_JD);
     assert_int_equal(row[length - 1].stage, TL_STAGE_NMF);
     assert_int_equal(row[length - 1].iteration, p.opt.J);
+    assert_int_equal(result->info.outcome_of, TL_STAGE_NMF);
+    assert_int_equal(result->info.nmf_iterations, p.opt.J);
     tl_result_free(result);
+    destroy(&p);
+}
+
+/* With trace-all: the rows of every start as they are when that start is the only one. */
+static void traces_of_all_starts(void **state)
+{
+    (void)state;
+    enum { STARTS = 3 };
+    problem p = create();
+    p.opt.method = TL_METHOD_TL;
+    p.opt.hops = 0;
+    p.opt.trace = p.opt.trace_all = 1;
+    p.opt.starts = STARTS;
+    tl_result *all, *best;
+    fit(&p, NULL, NULL, &all);
+    p.opt.trace_all = 0;
+    fit(&p, NULL, NULL, &best);
+    int64_t rows[STARTS] = {0}, at = 0;
+    for (int64_t i = 0; i < all->trace_length; i++) {
+        assert_true(i == 0 || all->trace[i].start >= all->trace[i - 1].start);
+        rows[all->trace[i].start]++;
+        at += all->trace[i].start < best->info.best_start;
+    }
+    for (int s = 0; s < STARTS; s++)
+        assert_true(rows[s] > 0);
+    assert_int_equal(rows[best->info.best_start], best->trace_length);
+    for (int64_t i = 0; i < best->trace_length; i++) {
+        assert_int_equal(best->trace[i].start, best->info.best_start);
+        assert_true(best->trace[i].C == all->trace[at + i].C);
+        assert_true(best->trace[i].gradient == all->trace[at + i].gradient);
+    }
+    tl_result_free(all);
+    tl_result_free(best);
     destroy(&p);
 }
 
@@ -185,6 +222,7 @@ int main(void)
         cmocka_unit_test(time_ends_a_run),
         cmocka_unit_test(stop_reasons_are_told_apart),
         cmocka_unit_test(traces_are_complete),
+        cmocka_unit_test(traces_of_all_starts),
         cmocka_unit_test(seconds_of_a_trace_rise),
         cmocka_unit_test(seconds_are_in_the_model),
     };

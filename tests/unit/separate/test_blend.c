@@ -183,6 +183,44 @@ static void learning_stops_inside_a_candidate(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+/* Every note is an event that begins within 50 ms of its label, at its pitch, and there are no
+ * others. */
+static void notes_become_events(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    band *b = new_band();
+    tlnmf_sound *sound = labelled(ctx, b);
+    tlnmf_record *model = learn_band(ctx, sound, 1), *report, *events;
+    tlnmf_settings *settings;
+    assert_ok(ctx, tlnmf_settings_create(ctx, "stems", &settings));
+    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "keep-h", 1));
+    assert_ok(ctx, tlnmf_stems_array(ctx, model, sound, settings, b->stem[0], &report));
+    assert_ok(ctx, tlnmf_activations(ctx, model, sound, report, &events));
+    int64_t shape[TLNMF_MAX_RANK];
+    const double *source = tlnmf_get_array(events, "source", NULL, shape),
+                 *begin = tlnmf_get_array(events, "begin", NULL, NULL),
+                 *end = tlnmf_get_array(events, "end", NULL, NULL),
+                 *key = tlnmf_get_array(events, "key", NULL, NULL);
+    assert_int_equal(shape[0], PITCHES);
+    for (int i = 0; i < PITCHES; i++) {
+        int found = -1;
+        for (int e = 0; e < PITCHES; e++)
+            if ((int)source[e] == SCORE[i].source && fabs(begin[e] - SCORE[i].start) < 0.05)
+                found = e;
+        assert_true(found >= 0);
+        assert_int_equal((int)key[found], SCORE[i].key);
+        assert_true(fabs(end[found] - SCORE[i].end) < 0.3); /* they ring on */
+    }
+    tlnmf_record_free(events);
+    tlnmf_record_free(report);
+    tlnmf_settings_free(settings);
+    tlnmf_record_free(model);
+    tlnmf_sound_free(sound);
+    free(b);
+    tlnmf_ctx_free(ctx);
+}
+
 static void threads_do_not_change_a_bit(void **state)
 {
     (void)state;
@@ -288,6 +326,7 @@ int main(void)
         cmocka_unit_test(new_notes_are_found),
         cmocka_unit_test(a_source_of_one_note_is_not_transposed),
         cmocka_unit_test(learning_stops_inside_a_candidate),
+        cmocka_unit_test(notes_become_events),
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(a_model_says_what_to_expect),
         cmocka_unit_test(a_model_without_members_is_one_member),

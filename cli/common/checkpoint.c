@@ -1,0 +1,157 @@
+/* --checkpoint, --every, --resume: where the state of a run is kept, and when it goes. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A run that takes less than this leaves no checkpoint unless --every says so. */
+static const double USUAL = 60.0;
+
+/* The library saves from one thread at a time. */
+static struct {
+    const cli_command *command;
+    char path[CLI_PATH]; /* "": no checkpoints */
+    tlnmf_ctx *ctx;      /* the call's own is busy while the run is saved */
+    tlnmf_record *state; /* to go on from */
+    double every;        /* seconds */
+    bool warned;
+} kept;
+
+void cli_checkpoint_write(const tlnmf_record *state)
+{
+    if (kept.path[0] == '\0' || (kept.ctx == NULL && tlnmf_ctx_create(&kept.ctx) != TLNMF_OK))
+        return;
+    if (tlnmf_io_write_record(kept.ctx, kept.path, state) != TLNMF_OK && !kept.warned) {
+        cli_progress_clear();
+        cli_warn(kept.command, "no checkpoint: %s", tlnmf_message(kept.ctx));
+        kept.warned = true;
+    }
+}
+
+static int save(const tlnmf_record *state, void *user)
+{
+    (void)user;
+    cli_checkpoint_write(state);
+    return 0; /* the next may succeed */
+}
+
+double cli_checkpoint_every(void)
+{
+    return kept.every;
+}
+
+/* The default is beside the output: model.h5.checkpoint. False if there is none: what goes to a
+ * pipe has no place beside it. */
+static bool choose_path(const char *output)
+{
+    struct stat status;
+    const char *given = cli_common_values.checkpoint;
+    kept.path[0] = '\0';
+    if (given != NULL)
+        return snprintf(kept.path, sizeof kept.path, "%s", given) < CLI_PATH;
+    if (output == NULL || strcmp(output, "-") == 0 ||
+        (stat(output, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)))
+        return false;
+    size_t length = strlen(output);
+    while (length > 1 && output[length - 1] == '/') /* a folder */
+        length--;
+    if (snprintf(kept.path, sizeof kept.path, "%.*s.checkpoint", (int)length, output) < CLI_PATH)
+        return true;
+    kept.path[0] = '\0';
+    return false;
+}
+
+/* A checkpoint that is there is gone on from, or replaced, as the caller says. */
+static int check_present(const cli_call *call)
+{
+    if (access(kept.path, F_OK) != 0)
+        return EXIT_DONE;
+    for (int i = 0; i < call->operand_count; i++) {
+        int code = cli_check_input(call->command, call->operands[i], kept.path);
+        if (code != EXIT_DONE)
+            return code;
+    }
+    if (cli_common_values.resume == NULL && cli_common_values.force == NULL)
+        return cli_fail(call->command, EXIT_OUTPUT,
+                        "%s: a checkpoint of an earlier run; --resume goes on from it, --force "
+                        "begins anew",
+                        kept.path);
+    return EXIT_DONE;
+}
+
+int cli_checkpoint_read(const cli_call *call, tlnmf_record **state)
+{
+    *state = NULL;
+    if (cli_common_values.resume == NULL)
+        return EXIT_DONE;
+    if (access(kept.path, F_OK) != 0 && errno == ENOENT) {
+        cli_say(call->command, "%s: no checkpoint yet, the run begins anew", kept.path);
+        return EXIT_DONE;
+    }
+    tlnmf_error error = tlnmf_io_read_record(call->ctx, kept.path, state);
+    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, NULL);
+}
+
+int cli_checkpoint_check(const cli_call *call, const char *output)
+{
+    const cli_common *given = &cli_common_values;
+    double every;
+    if (!cli_number(call->command, "every", given->every, 0.0, 1e9, USUAL, &every))
+        return EXIT_USAGE;
+    memset(&kept, 0, sizeof kept);
+    kept.command = call->command;
+    kept.every = every;
+    if (!choose_path(output)) {
+        if (given->checkpoint != NULL || given->resume != NULL || given->every != NULL)
+            return cli_fail(call->command, EXIT_USAGE, "--checkpoint FILE is needed: where to");
+        return EXIT_DONE;
+    }
+    int code = cli_check_input(call->command, output, kept.path);
+    if (code == EXIT_DONE)
+        code = check_present(call);
+    if (code == EXIT_DONE && given->checkpoint != NULL && access(kept.path, F_OK) != 0)
+        code = cli_check_output(call->command, kept.path);
+    return code;
+}
+
+/* Memory for a state that nobody asked for is no reason to refuse a run. */
+static void leave_out_if_large(const cli_call *call, const tlnmf_data *data)
+{
+    double bytes;
+    if (cli_common_values.checkpoint != NULL || cli_common_values.resume != NULL ||
+        tlnmf_memory(call->ctx, data, call->settings, &bytes) != TLNMF_OK || cli_has_memory(bytes))
+        return;
+    cli_warn(call->command, "too little memory for checkpoints: this run cannot be resumed");
+    tlnmf_ctx_set_checkpoint(call->ctx, 0.0, NULL, NULL);
+}
+
+int cli_checkpoint_begin(const cli_call *call, const tlnmf_data *data)
+{
+    if (kept.path[0] == '\0')
+        return EXIT_DONE;
+    if (tlnmf_ctx_create(&kept.ctx) != TLNMF_OK)
+        return cli_fail(call->command, EXIT_INTERNAL, "no memory");
+    int code = cli_checkpoint_read(call, &kept.state);
+    if (code != EXIT_DONE)
+        return code;
+    tlnmf_ctx_set_checkpoint(call->ctx, kept.every, save, NULL);
+    tlnmf_ctx_set_resume(call->ctx, kept.state);
+    leave_out_if_large(call, data);
+    return EXIT_DONE;
+}
+
+void cli_checkpoint_end(const cli_call *call, int code)
+{
+    bool done = code == EXIT_DONE || code == EXIT_NOT_CONVERGED;
+    tlnmf_ctx_set_checkpoint(call->ctx, 0.0, NULL, NULL);
+    tlnmf_ctx_set_resume(call->ctx, NULL);
+    if (kept.path[0] != '\0' && done)
+        tlnmf_io_remove(kept.path);
+    else if (kept.path[0] != '\0' && code == EXIT_INTERRUPTED && access(kept.path, F_OK) == 0)
+        cli_say(call->command, "--resume goes on from %s", kept.path);
+    tlnmf_record_free(kept.state);
+    tlnmf_ctx_free(kept.ctx);
+    memset(&kept, 0, sizeof kept);
+}

@@ -1,0 +1,78 @@
+/* The page of a fit: V of its data, its name, the file. */
+#include "cli/pages/pages.h"
+
+#include <string.h>
+
+enum { CLI_LABELS = 4096 }; /* whose names a page shows */
+
+const char *cli_page_path(const char *model, char path[CLI_PATH])
+{
+    const char *slash = strrchr(model, '/');
+    const char *name = slash == NULL ? model : slash + 1, *dot = strrchr(name, '.');
+    int stem = dot == NULL || dot == name ? (int)strlen(model) : (int)(dot - model);
+    return snprintf(path, CLI_PATH, "%.*s.html", stem, model) < CLI_PATH ? path : NULL;
+}
+
+tlnmf_error cli_page_add_V(const cli_call *call, const tlnmf_record *model, const tlnmf_data *data,
+                           tlnmf_record *about, bool *shown)
+{
+    tlnmf_settings *settings;
+    tlnmf_record *applied = NULL;
+    int64_t shape[TLNMF_MAX_RANK];
+    int32_t rank;
+    *shown = false;
+    if (tlnmf_get_array(model, "W", NULL, NULL) == NULL)
+        return TLNMF_OK;
+    tlnmf_error error = tlnmf_settings_create(call->ctx, "apply", &settings);
+    if (error == TLNMF_OK)
+        error = tlnmf_settings_set_text(call->ctx, settings, "keep-v", "true");
+    if (error == TLNMF_OK)
+        error = tlnmf_apply(call->ctx, model, data, settings, &applied);
+    tlnmf_settings_free(settings);
+    if (error == TLNMF_OK && tlnmf_get_integer(applied, "own_data") == 1) {
+        const double *V = tlnmf_get_array(applied, "V", &rank, shape);
+        error = tlnmf_set_array(call->ctx, about, "V", V, rank, shape);
+        *shown = error == TLNMF_OK;
+    }
+    tlnmf_record_free(applied);
+    return error;
+}
+
+tlnmf_error cli_page_add_labels(const cli_call *call, const tlnmf_record *track,
+                                tlnmf_record *about)
+{
+    static const char *const times[] = {"start", "end"};
+    const char *name[CLI_LABELS];
+    size_t count = 0;
+    tlnmf_error error = TLNMF_OK;
+    for (int i = 0; error == TLNMF_OK && i < 2; i++) {
+        int64_t shape[TLNMF_MAX_RANK];
+        int32_t rank;
+        const double *x = tlnmf_get_array(track, times[i], &rank, shape);
+        error = tlnmf_set_array(call->ctx, about, times[i], x, rank, shape);
+    }
+    while (count < CLI_LABELS && (name[count] = tlnmf_get_text_at(track, "name", count)) != NULL)
+        count++;
+    return error == TLNMF_OK ? tlnmf_set_texts(call->ctx, about, "name", name, count) : error;
+}
+
+tlnmf_error cli_page_of_fit(const cli_call *call, const cli_result *r)
+{
+    tlnmf_record *about;
+    tlnmf_settings *settings = NULL;
+    bool shown;
+    tlnmf_error error = tlnmf_record_create(call->ctx, &about);
+    if (error == TLNMF_OK)
+        error = tlnmf_settings_create(call->ctx, "report", &settings);
+    if (error == TLNMF_OK && r->rate > 0.0)
+        error = tlnmf_settings_set_real(call->ctx, settings, "rate", r->rate);
+    if (error == TLNMF_OK)
+        error = tlnmf_set_text(call->ctx, about, "title", r->output != NULL ? r->output : r->input);
+    if (error == TLNMF_OK)
+        error = cli_page_add_V(call, r->model, r->data, about, &shown);
+    if (error == TLNMF_OK)
+        error = tlnmf_io_write_report(call->ctx, r->page, r->model, about, settings);
+    tlnmf_settings_free(settings);
+    tlnmf_record_free(about);
+    return error;
+}

@@ -1,0 +1,119 @@
+// The section of the run: objectives against iterations and time, every start, candidates.
+import { decode } from "./arrays.mjs";
+import { short } from "./numbers.mjs";
+import { ink, sourceColour } from "./colours.mjs";
+import { choices, curves, element } from "./plot.mjs";
+
+const TRANSFORMS = ["auto", "DCT", "DFT", "STFT"];
+
+/** Rows of a trace that belong together: {start: {x, y}}; values that are no numbers are left out. */
+export function linesOf(trace, quantity, against) {
+  const lines = new Map();
+  const values = trace[quantity];
+  const count = values ? values.length : 0;
+  for (let i = 0; i < count; i++) {
+    if (!Number.isFinite(values[i])) continue;
+    const start = trace.start ? trace.start[i] : 0;
+    if (!lines.has(start)) lines.set(start, { x: [], y: [] });
+    const line = lines.get(start);
+    const x = against === "time" ? trace.seconds[i] : line.x.length + 1;
+    line.x.push(x);
+    line.y.push(values[i]);
+  }
+  return lines;
+}
+
+/** Several lines on one axis, as uPlot wants them: all x in order, null where a line has no point. */
+export function onOneAxis(lines) {
+  const all = [...new Set(lines.flatMap((l) => l.x))].sort((a, b) => a - b);
+  const place = new Map(all.map((x, i) => [x, i]));
+  return [all, ...lines.map((l) => {
+    const y = new Array(all.length).fill(null);
+    l.x.forEach((x, i) => (y[place.get(x)] = l.y[i]));
+    return y;
+  })];
+}
+
+/** Distance from the least value, for a logarithmic axis; the least itself has no logarithm. */
+export function distances(lines) {
+  const least = Math.min(...lines.flatMap((l) => l.y));
+  return lines.map((l) => ({
+    x: l.x.filter((_, i) => l.y[i] > least),
+    y: l.y.filter((y) => y > least).map((y) => y - least),
+  }));
+}
+
+const MOST_STARTS = 60;
+
+class Traces {
+  constructor(host, trace, starts) {
+    this.trace = trace;
+    this.starts = starts;
+    this.quantity = ["C", "L", "I", "step", "gradient"].find((q) => this.has(q));
+    this.against = "iteration";
+    this.distance = false;
+    const bar = element("div", { class: "bar" });
+    const quantities = ["C", "L", "I", "gradient", "step"].filter((q) => this.has(q));
+    bar.append(choices("Show", "quantity", quantities, (word) => this.set("quantity", word)));
+    if (trace.seconds && Math.max(...trace.seconds) > 0)
+      bar.append(choices("Against", "against", ["iteration", "time"], (word) => this.set("against", word)));
+    bar.append(choices("As", "as", ["value", "distance from the least"], (word) => this.set("distance", word !== "value")));
+    this.box = element("div", {});
+    host.append(bar, this.box);
+    this.quantity = quantities[0];
+    this.draw();
+  }
+
+  has(q) {
+    return Boolean(this.trace[q]) && this.trace[q].some(Number.isFinite);
+  }
+
+  set(what, value) {
+    this[what] = value;
+    this.draw();
+  }
+
+  draw() {
+    const kept = [...linesOf(this.trace, this.quantity, this.against).values()];
+    const others = this.starts && this.starts.start ? [...linesOf(this.starts, this.quantity, this.against).values()].slice(0, MOST_STARTS) : [];
+    let lines = [...(others.length > 1 ? others : []), ...kept];
+    if (this.distance) lines = distances(lines);
+    const last = lines.length - 1;
+    const positive = this.distance || this.quantity === "step" || this.quantity === "gradient";
+    this.box.replaceChildren();
+    curves(this.box, {
+      height: 300,
+      label: `${this.quantity} against ${this.against}`,
+      legend: false,
+      x: this.against === "time" ? "time (s)" : "iteration",
+      y: this.distance ? `${this.quantity} - least` : this.quantity,
+      yLog: positive && lines.some((l) => l.y.some((y) => y > 0)),
+      series: lines.map((_, i) => (i === last ? { label: "kept", colour: () => sourceColour(0), width: 2 } : { label: `start ${i + 1}`, colour: () => ink("line"), width: 1 })),
+      data: onOneAxis(lines),
+    });
+    const text = last > 0 ? `The start that was kept is the thick line; the thin ones are ${last} starts.` : "";
+    this.box.append(element("p", { class: "hint" }, text));
+  }
+}
+
+function drawCandidates(host, members) {
+  if (members.length === 0) return;
+  const head = ["member", "weight", "frame", "hop", "transform", "SI-SDR on remixes"];
+  const body = members.map((m, i) =>
+    element("tr", {}, element("th", { scope: "row" }, String(i + 1)),
+      ...[short(m[0]), short(m[1], 6), short(m[2], 6), TRANSFORMS[m[3]] || "", m[4] === null ? "not known" : `${m[4].toFixed(1)} dB`].map((text) => element("td", {}, text))));
+  host.append(
+    element("h3", {}, "What was kept of the candidates"),
+    element("p", {}, "Candidates differ in window, length of frames, transform and dictionary. Each took apart remixes of the recording's own passages; the best were kept, and the stems are the mean of theirs, by weight."),
+    element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Candidates" },
+      element("table", {}, element("caption", {}, "Members of the separation"), element("thead", {}, element("tr", {}, ...head.map((h) => element("th", { scope: "col" }, h)))), element("tbody", {}, ...body))),
+  );
+}
+
+export function convergence(data) {
+  const decodeAll = (packed) => Object.fromEntries(Object.entries(packed || {}).map(([name, value]) => [name, decode(value)]));
+  const trace = decodeAll(data.trace);
+  const host = document.getElementById("traces");
+  if (trace.iteration && trace.iteration.length > 0) new Traces(host, trace, decodeAll(data.starts));
+  drawCandidates(document.getElementById("candidates"), data.members);
+}

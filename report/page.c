@@ -1,0 +1,180 @@
+/* The page as HTML: what is there without a script, and the places that the script fills. */
+#include "report/report.h"
+
+#include <math.h>
+#include <string.h>
+
+void page_begin(io_buffer *page, const char *title)
+{
+    page_raw(page, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                   "base-uri 'none'; form-action 'none'; img-src data: blob:; "
+                   "media-src data: blob:; script-src ");
+    page_format(page, "%s %s; style-src %s\">\n", page_library_hash, page_script_hash,
+                page_style_hash);
+    page_raw(page, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                   "<meta name=\"color-scheme\" content=\"light dark\">\n"
+                   "<meta name=\"generator\" content=\"tlnmf ");
+    page_raw(page, tlnmf_version());
+    page_raw(page, "\">\n<title>");
+    page_text(page, title);
+    page_raw(page, "</title>\n<style>");
+    page_raw(page, page_style);
+    page_raw(page, "</style></head>\n<body>\n"
+                   "<a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header><h1>");
+    page_text(page, title);
+    page_raw(page, "</h1>\n");
+}
+
+void page_end(io_buffer *page, const json_t *data)
+{
+    page_raw(page, "</main>\n<footer><p>Made by tlnmf ");
+    page_raw(page, tlnmf_version());
+    page_raw(page, ". Curves are drawn by uPlot, (c) 2022 Leon Sorokin, MIT licence.</p></footer>\n"
+                   "<script type=\"application/json\" id=\"data\">");
+    page_json(page, data);
+    page_raw(page, "</script>\n<script>");
+    page_raw(page, page_library);
+    page_raw(page, "</script>\n<script>");
+    page_raw(page, page_script);
+    page_raw(page, "</script>\n</body></html>\n");
+}
+
+/* ---- listen ---------------------------------------------------------------------------------- */
+
+static void put_audio(io_buffer *page, const page_track *t)
+{
+    if (t->packed.size == 0)
+        return;
+    page_raw(page, "<audio controls preload=\"metadata\" aria-label=\"");
+    page_text(page, t->name);
+    page_format(page, "\" src=\"data:audio/%s;base64,",
+                t->packing == IO_PACKED_FLAC ? "flac" : "ogg");
+    page_base64(page, t->packed.bytes, t->packed.size);
+    page_raw(page, "\"></audio>");
+}
+
+static void put_listen(io_buffer *page, const page_model *m, const page_sound *sound)
+{
+    if (sound->count == 0)
+        return;
+    page_raw(page, "<section id=\"listen\" aria-labelledby=\"listen-title\">"
+                   "<h2 id=\"listen-title\">Listen</h2>\n<div id=\"transport\"></div>\n"
+                   "<div id=\"tracks\">");
+    for (int i = 0; i < sound->count; i++) {
+        const page_track *t = &sound->track[i];
+        page_format(page, "<div class=\"track\" data-track=\"%d\"><h3>", i);
+        page_text(page, t->name);
+        page_raw(page, "</h3>");
+        if (!t->readable)
+            page_raw(page, "<p class=\"missing\">This file could not be read.</p>");
+        put_audio(page, t);
+        page_raw(page, "</div>\n");
+    }
+    page_raw(page, "</div>\n<div id=\"timeline\"></div>\n");
+    page_scores(page, m);
+    page_raw(page, "</section>\n");
+}
+
+/* ---- atoms ----------------------------------------------------------------------------------- */
+
+static void put_atom_row(io_buffer *page, const page_model *m, int64_t i, double total)
+{
+    const double *row = tlnmf_get_array(m->atoms, "row", NULL, NULL);
+    const double *energy = tlnmf_get_array(m->atoms, "energy", NULL, NULL);
+    const double *frequency = tlnmf_get_array(m->atoms, "frequency", NULL, NULL);
+    const double *cents = tlnmf_get_array(m->atoms, "cents", NULL, NULL);
+    const double *error = tlnmf_get_array(m->atoms, "error", NULL, NULL);
+    char number[32];
+    page_format(page, "<tr><th scope=\"row\">%.0f</th><td>%s</td>", row[i],
+                page_number(frequency[i], number));
+    if (m->rate > 0.0) {
+        page_raw(page, "<td>");
+        page_text(page, tlnmf_get_text_at(m->atoms, "note", (size_t)i));
+        if (isfinite(cents[i]))
+            page_format(page, "</td><td>%+.1f</td>", cents[i]);
+        else
+            page_raw(page, "</td><td></td>");
+    }
+    page_format(page, "<td>%.3f</td><td>%.2f %%</td></tr>\n", error[i],
+                total > 0.0 ? 100.0 * energy[i] / total : 0.0);
+}
+
+static void put_atoms(io_buffer *page, const page_model *m)
+{
+    page_raw(page, "<section id=\"atoms\" aria-labelledby=\"atoms-title\">"
+                   "<h2 id=\"atoms-title\">Atoms</h2>\n");
+    if (m->atoms == NULL) {
+        page_raw(page, "<p>The transform is fixed (STFT): its atoms are windowed sinusoids, one "
+                       "pair for each frequency, and nothing of them was learnt.</p></section>\n");
+        return;
+    }
+    int64_t shape[TLNMF_MAX_RANK];
+    double total = 0.0;
+    tlnmf_get_array(m->atoms, "row", NULL, shape);
+    for (int64_t r = 0; r < m->M; r++)
+        total += m->energy[r];
+    page_format(page,
+                "<p>Atoms are the rows of the transform. Each is fitted by a cosine; the error is "
+                "the part of its energy that the cosine does not explain.</p>\n"
+                "<div id=\"curves\"></div>\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
+                "aria-label=\"Table of atoms\"><table id=\"atom-table\"><caption>The %lld "
+                "strongest of %lld atoms</caption><thead><tr><th scope=\"col\">row</th>"
+                "<th scope=\"col\">frequency (%s)</th>%s<th scope=\"col\">error</th>"
+                "<th scope=\"col\">share of energy</th></tr></thead><tbody>\n",
+                (long long)shape[0], (long long)m->M, m->rate > 0.0 ? "Hz" : "cycles per sample",
+                m->rate > 0.0 ? "<th scope=\"col\">note</th><th scope=\"col\">cents</th>" : "");
+    for (int64_t i = 0; i < shape[0]; i++)
+        put_atom_row(page, m, i, total);
+    page_raw(page, "</tbody></table></div>\n<p id=\"atom-more\"></p></section>\n");
+}
+
+/* ---- the page -------------------------------------------------------------------------------- */
+
+static void put_navigation(io_buffer *page, const page_sound *sound)
+{
+    page_raw(page, "</header>\n<nav aria-label=\"Sections\"><ul>");
+    if (sound->count > 0)
+        page_raw(page, "<li><a href=\"#listen\">Listen</a></li>");
+    page_raw(page,
+             "<li><a href=\"#look\">Look</a></li><li><a href=\"#atoms\">Atoms</a></li>"
+             "<li><a href=\"#convergence\">Convergence</a></li>"
+             "<li><a href=\"#numbers\">Numbers</a></li></ul></nav>\n"
+             "<noscript><p class=\"notes\">Curves and pictures need JavaScript, which is off. "
+             "What can be said and heard without is below.</p></noscript>\n"
+             "<main id=\"main\">\n");
+}
+
+static void put_look(io_buffer *page, const page_model *m)
+{
+    page_raw(page, "<section id=\"look\" aria-labelledby=\"look-title\"><h2 id=\"look-title\">Look"
+                   "</h2>\n<p>Power of the coefficients, V = |&Phi;Y|<sup>2</sup>, and its model "
+                   "W H, in dB on one scale. ");
+    if (m->V == NULL && m->H != NULL)
+        page_raw(page, "The data are not in the model, so that only W H is shown. ");
+    if (m->stride > 1)
+        page_format(page, "Every %lldth of %lld frames is shown. ", (long long)m->stride,
+                    (long long)m->N);
+    page_raw(page, "</p>\n<div id=\"pictures\"></div>\n<div id=\"factors\"></div></section>\n");
+}
+
+void page_write(io_buffer *page, const page_model *m, const page_sound *sound, const json_t *data)
+{
+    const char *title = tlnmf_get_text(m->about, "title");
+    page_begin(page, title != NULL ? title : m->separated ? "A separation" : "A model");
+    page_headline(page, m, sound);
+    put_navigation(page, sound);
+    put_listen(page, m, sound);
+    put_look(page, m);
+    put_atoms(page, m);
+    page_raw(page, "<section id=\"convergence\" aria-labelledby=\"convergence-title\">"
+                   "<h2 id=\"convergence-title\">Convergence</h2>\n<div id=\"traces\">");
+    if (tlnmf_get_array(m->record, "trace.stage", NULL, NULL) == NULL && !m->separated)
+        page_raw(page, "<p>The model has no trace: fit with --trace or --report to keep it.</p>");
+    page_raw(page, "</div>\n<div id=\"candidates\"></div></section>\n"
+                   "<section id=\"numbers\" aria-labelledby=\"numbers-title\">"
+                   "<h2 id=\"numbers-title\">Numbers</h2>\n<div id=\"downloads\"></div>\n");
+    page_numbers(page, m);
+    page_raw(page, "</section>\n");
+    page_end(page, data);
+}

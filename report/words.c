@@ -1,0 +1,247 @@
+/* The headline of a page in plain words, and the scores of a separation. */
+#include "report/report.h"
+
+#include <math.h>
+#include <string.h>
+
+static const json_t *find(const page_model *m, const char *name)
+{
+    const json_t *at = m->summary;
+    const char *dot = strchr(name, '.');
+    char key[64];
+    if (dot != NULL) {
+        snprintf(key, sizeof key, "%.*s", (int)(dot - name), name);
+        at = json_object_get(at, key);
+        name = dot + 1;
+    }
+    return json_object_get(at, name);
+}
+
+double page_value(const page_model *m, const char *name)
+{
+    const json_t *value = find(m, name);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+const char *page_word(const page_model *m, const char *name)
+{
+    return json_string_value(find(m, name));
+}
+
+static void say_number(io_buffer *page, const char *before, double x, const char *after)
+{
+    char text[32];
+    page_raw(page, before);
+    page_raw(page, page_number(x, text));
+    page_raw(page, after);
+}
+
+/* ---- a separation ---------------------------------------------------------------------------- */
+
+static double score_at(const page_model *m, const char *name, int64_t source)
+{
+    int64_t shape[TLNMF_MAX_RANK];
+    const double *x = tlnmf_get_array(m->record, name, NULL, shape);
+    return x != NULL && source < shape[0] ? x[source] : (double)NAN;
+}
+
+static void say_sources(io_buffer *page, const page_model *m)
+{
+    page_format(page, " was taken apart into %lld source%s: ", (long long)m->sources,
+                m->sources == 1 ? "" : "s");
+    for (int64_t k = 0; k < m->sources; k++) {
+        page_raw(page, k == 0 ? "<b>" : k + 1 == m->sources ? "</b> and <b>" : "</b>, <b>");
+        page_text(page, page_source(m, k));
+    }
+    page_raw(page, "</b>.");
+}
+
+static void say_quality(io_buffer *page, const page_model *m)
+{
+    double sum = 0.0, score = page_value(m, "separation.remix_si_sdr");
+    int64_t known = 0;
+    for (int64_t k = 0; k < m->sources; k++)
+        if (isfinite(score_at(m, "expected_sdr", k))) {
+            sum += score_at(m, "expected_sdr", k);
+            known++;
+        }
+    if (known > 0)
+        page_format(page,
+                    "<p><b>How well:</b> expect stems of %.0f dB SI-SDR on average; the table says "
+                    "how far single stems may lie from that. 20 dB sounds clean, 10 dB is audible "
+                    "bleeding, 0 dB is as much of the others as of the source.</p>",
+                    sum / (double)known);
+    else
+        page_raw(page, "<p><b>How well:</b> not known. The recording has no passage in which one "
+                       "source plays alone, so that nothing could be checked: listen.</p>");
+    double remixes = page_value(m, "separation.remixes");
+    double candidates = page_value(m, "separation.candidates");
+    if (isfinite(score))
+        page_format(page,
+                    "<p><b>How sure:</b> %.0f candidates were compared on %.0f remix%s of passages "
+                    "of the recording itself, whose sources are known; the one that was kept "
+                    "reaches %.1f dB there.</p>",
+                    candidates, remixes, remixes == 1.0 ? "" : "es", score);
+    else
+        page_raw(page, "<p><b>How sure:</b> the result rests on the model alone; label passages "
+                       "where one source plays to have it checked.</p>");
+    const char *reason = tlnmf_get_text(m->record, "reason");
+    if (reason != NULL && reason[0] != '\0') {
+        page_raw(page, "<p><b>Why so many sources:</b> ");
+        page_text(page, reason);
+        page_raw(page, "</p>");
+    }
+}
+
+static void say_separation(io_buffer *page, const page_model *m, const page_sound *sound)
+{
+    const char *file = page_word(m, "sound.file");
+    page_raw(page, "<p class=\"lead\">");
+    page_text(page, file != NULL       ? file
+                    : sound->count > 0 ? sound->track[0].path
+                                       : "The recording");
+    if (sound->count > 0 && sound->track[0].readable)
+        page_format(page, " (%.3g s, %d channel%s, %d Hz)",
+                    (double)sound->track[0].info.frames / sound->track[0].info.rate,
+                    sound->track[0].info.channels, sound->track[0].info.channels == 1 ? "" : "s",
+                    sound->track[0].info.rate);
+    say_sources(page, m);
+    page_raw(page, "</p>");
+    say_quality(page, m);
+}
+
+void page_scores(io_buffer *page, const page_model *m)
+{
+    static const struct {
+        const char *name, *format;
+        double scale;
+    } columns[] = {
+        {"expected_sdr", "<td>%.1f dB</td>", 1.0},  {"expected_low", "<td>%.1f dB</td>", 1.0},
+        {"expected_high", "<td>%.1f dB</td>", 1.0}, {"agreement", "<td>%.1f dB</td>", 1.0},
+        {"share", "<td>%.0f %%</td>", 100.0},       {"overlap", "<td>%.0f %%</td>", 100.0}};
+    if (!m->separated || m->sources == 0)
+        return;
+    page_raw(page,
+             "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Scores\"><table "
+             "class=\"scores\"><caption>What to expect of each stem</caption><thead><tr>"
+             "<th scope=\"col\">source</th>"
+             "<th scope=\"col\">expected SI-SDR</th><th scope=\"col\">80 % lie above</th>"
+             "<th scope=\"col\">and below</th><th scope=\"col\">agreement of candidates</th>"
+             "<th scope=\"col\">share of energy</th><th scope=\"col\">energy where others may "
+             "sound</th></tr></thead><tbody>");
+    for (int64_t k = 0; k < m->sources; k++) {
+        page_raw(page, "<tr><th scope=\"row\">");
+        page_text(page, page_source(m, k));
+        page_raw(page, "</th>");
+        for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+            double x = columns[c].scale * score_at(m, columns[c].name, k);
+            char cell[64];
+            snprintf(cell, sizeof cell, columns[c].format, x);
+            page_raw(page, isfinite(x) ? cell : "<td>not known</td>");
+        }
+        page_raw(page, "</tr>");
+    }
+    page_raw(page, "</tbody></table></div>");
+}
+
+/* ---- a fit ----------------------------------------------------------------------------------- */
+
+static const char *stop_words(const page_model *m)
+{
+    const char *outcome = page_word(m, "outcome");
+    for (int i = TLNMF_NOT_RUN; outcome != NULL && i <= TLNMF_TIME; i++) {
+        static const char *const words[] = {
+            "it has not run",
+            "it converged: the objective no longer changes",
+            "it converged: the gradient vanishes",
+            "all iterations that were asked for are done, it may not have converged",
+            "no step improves the objective any more",
+            "it was cancelled: this is what it had reached",
+            "its time was over: this is what it had reached"};
+        if (strcmp(outcome, tlnmf_outcome_name((tlnmf_outcome)i)) == 0)
+            return words[i];
+    }
+    return outcome;
+}
+
+static void say_method(io_buffer *page, const page_model *m)
+{
+    const char *method = page_word(m, "method");
+    bool jd = method != NULL && strcmp(method, "jd") == 0;
+    bool nmf = method != NULL && strcmp(method, "nmf") == 0;
+    if (m->K == 0)
+        page_raw(page, " was jointly diagonalised: one orthogonal transform for all covariances.");
+    else
+        page_format(page,
+                    " was taken apart into %lld component%s %s: C = %.10g, of which L = %.10g is "
+                    "the transform's part and I = %.6g is the misfit of W H.",
+                    (long long)m->K, m->K == 1 ? "" : "s",
+                    nmf  ? "at a fixed transform (NMF)"
+                    : jd ? "after joint diagonalisation (JD+NMF)"
+                         : "with a learnt transform (TL-NMF)",
+                    page_value(m, "C"), page_value(m, "L"), page_value(m, "I"));
+    if (m->K == 0 && isfinite(page_value(m, "L")))
+        say_number(page, " L = ", page_value(m, "L"), ".");
+}
+
+static void say_certificate(io_buffer *page, const page_model *m)
+{
+    double certificate = page_value(m, "certificate"), C = page_value(m, "C");
+    const char *means = page_word(m, "certificate_means");
+    if (m->K == 0)
+        return;
+    page_raw(page, "<p><b>How sure:</b> ");
+    if (isfinite(certificate)) {
+        say_number(page, "C lies at most ", certificate, " above the least C there is");
+        if (isfinite(C) && C != 0.0)
+            page_format(page, " (%.2g %% of it)", 100.0 * certificate / fabs(C));
+        page_raw(page, ", if the run found the global minimum of L. That rests on a search: no "
+                       "proof, but more starts that end in the same L make it likelier.</p>");
+        return;
+    }
+    page_raw(page, "there is no certificate: how far C is from the least C is ");
+    page_text(page, means != NULL ? means : "not known");
+    page_raw(page, ".</p>");
+}
+
+static void say_fit(io_buffer *page, const page_model *m)
+{
+    const char *file = page_word(m, "data.file"), *stop = stop_words(m);
+    double iterations = page_value(m, "iterations"), starts = page_value(m, "starts");
+    page_raw(page, "<p class=\"lead\">");
+    page_text(page, file != NULL ? file : "The data");
+    page_format(page, " (frames of length %lld", (long long)m->M);
+    if (m->N > 0)
+        page_format(page, ", %lld of them", (long long)m->N);
+    page_raw(page, ")");
+    say_method(page, m);
+    page_raw(page, "</p>");
+    if (stop != NULL) {
+        page_raw(page, "<p><b>Why it stopped:</b> ");
+        page_text(page, stop);
+        if (isfinite(iterations))
+            page_format(page, ", after %.0f iteration%s", iterations, iterations == 1.0 ? "" : "s");
+        if (starts > 1.0)
+            page_format(page, " of start %.0f, the best of %.0f", page_value(m, "best_start") + 1.0,
+                        starts);
+        page_raw(page, ".</p>");
+    }
+    say_certificate(page, m);
+}
+
+void page_headline(io_buffer *page, const page_model *m, const page_sound *sound)
+{
+    if (m->separated)
+        say_separation(page, m, sound);
+    else
+        say_fit(page, m);
+    if (json_array_size(m->notes) == 0)
+        return;
+    page_raw(page, "<ul class=\"notes\" aria-label=\"Notes\">");
+    for (size_t i = 0; i < json_array_size(m->notes); i++) {
+        page_raw(page, "<li>");
+        page_text(page, json_string_value(json_array_get(m->notes, i)));
+        page_raw(page, "</li>");
+    }
+    page_raw(page, "</ul>");
+}

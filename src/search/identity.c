@@ -1,0 +1,110 @@
+/* What a checkpoint is of, and how it is compared with a run that goes on from it. */
+#include "search/identity.h"
+#include "base/record.h"
+
+#include <stdio.h>
+
+enum { FORMAT = 1, TEXT = 64 };
+
+/* A hash of numbers, a word at a time: Fowler, Noll and Vo's, with a shift that brings high bits
+ * down. */
+static uint64_t hash(uint64_t h, const void *x, int64_t words)
+{
+    const unsigned char *at = x;
+    for (int64_t i = 0; i < words; i++) {
+        uint64_t word;
+        memcpy(&word, at + i * (int64_t)sizeof word, sizeof word);
+        h = (h ^ word) * 0x100000001b3u;
+        h ^= h >> 29;
+    }
+    return h;
+}
+
+static int64_t hash_data(const tlnmf_data *data)
+{
+    uint64_t h = hash(0xcbf29ce484222325u, data->R, data->M * data->T);
+    h = hash(h, data->offset, data->N + 1);
+    if (data->B != NULL) /* weights of frames and entries */
+        h = hash(h, data->B, data->M * data->N);
+    return (int64_t)h;
+}
+
+static int64_t hash_start(const tl_pool *pool)
+{
+    const tl_start *given = &pool->starts.given;
+    int64_t M = pool->data->M, N = pool->data->N, K = pool->plan.K;
+    uint64_t h = 0xcbf29ce484222325u;
+    if (given->Phi != NULL)
+        h = hash(h ^ 1, given->Phi, M * M);
+    if (given->W != NULL)
+        h = hash(h ^ 2, given->W, M * K);
+    if (given->H != NULL)
+        h = hash(h ^ 4, given->H, K * N);
+    return (int64_t)h;
+}
+
+/* All options but threads: a search with many starts does not depend on them, and where one start
+ * uses several the plan knows. */
+static tlnmf_error put_options(tlnmf_ctx *ctx, const tl_settings *opt, tlnmf_record *record)
+{
+    const char *task = tl_task_name(opt->task), *name;
+    for (size_t i = 0; (name = tlnmf_option_name(task, i)) != NULL; i++) {
+        char field[TEXT], value[TEXT];
+        if (strcmp(name, "threads") == 0)
+            continue;
+        const char *text = tlnmf_settings_get_text(opt, name, value, sizeof value);
+        snprintf(field, sizeof field, "option.%s", name);
+        TRY(tlnmf_set_text(ctx, record, field, text != NULL ? text : ""));
+    }
+    return TLNMF_OK;
+}
+
+tlnmf_error tl_identity_put(tlnmf_ctx *ctx, const tl_pool *pool, const tl_search_task *task,
+                            tlnmf_record *record)
+{
+    TRY(tlnmf_set_text(ctx, record, "kind", "checkpoint"));
+    TRY(tlnmf_set_integer(ctx, record, "format", FORMAT));
+    TRY(tlnmf_set_text(ctx, record, "version", TLNMF_VERSION));
+    TRY(tlnmf_set_text(ctx, record, "task", tl_task_name(task->opt->task)));
+    TRY(tlnmf_set_text(ctx, record, "engine", pool->plan.engine->name));
+    TRY(put_options(ctx, task->opt, record));
+    TRY(tlnmf_set_integer(ctx, record, "M", pool->data->M));
+    TRY(tlnmf_set_integer(ctx, record, "N", pool->data->N));
+    TRY(tlnmf_set_integer(ctx, record, "columns", pool->data->T));
+    TRY(tlnmf_set_integer(ctx, record, "data", hash_data(pool->data)));
+    TRY(tlnmf_set_integer(ctx, record, "start", hash_start(pool)));
+    TRY(tlnmf_set_real(ctx, record, "eps", task->eps));
+    return tlnmf_set_integer(ctx, record, "threads", pool->plan.blas_threads);
+}
+
+static void describe(const tlnmf_record *record, const char *name, char text[TEXT])
+{
+    tlnmf_type type = tlnmf_record_type(record, name);
+    if (type == TLNMF_TEXT)
+        snprintf(text, TEXT, "%s", tlnmf_get_text(record, name));
+    else if (type == TLNMF_INTEGER)
+        snprintf(text, TEXT, "%lld", (long long)tlnmf_get_integer(record, name));
+    else if (type == TLNMF_REAL)
+        snprintf(text, TEXT, "%.17g", tlnmf_get_real(record, name));
+    else
+        snprintf(text, TEXT, "nothing");
+}
+
+tlnmf_error tl_identity_compare(tlnmf_ctx *ctx, const tlnmf_record *now, const tlnmf_record *state)
+{
+    const char *name;
+    for (size_t i = 0; (name = tlnmf_record_name(now, i)) != NULL; i++) {
+        char is[TEXT], was[TEXT];
+        describe(now, name, is);
+        describe(state, name, was);
+        if (strcmp(is, was) == 0)
+            continue;
+        if (strcmp(name, "data") == 0)
+            return tl_fail(ctx, TLNMF_ERR_DATA, "the checkpoint is of other data");
+        if (strcmp(name, "start") == 0)
+            return tl_fail(ctx, TLNMF_ERR_DATA, "the checkpoint is of another given start");
+        return tl_fail(ctx, TLNMF_ERR_DATA, "the checkpoint is of %s = %s, this run of %s", name,
+                       was, is);
+    }
+    return TLNMF_OK;
+}

@@ -1,0 +1,79 @@
+# Checkpoints: a run that was killed goes on, and ends in the same bytes as one that was not.
+export SOURCE_DATE_EPOCH=1 # no clocks in models
+set -m # background jobs shall take SIGQUIT
+tlnmf simulate gcm --s 3 --m 12 --n 40 -o y.npy
+
+# Runs the command with checkpoints wherever it can, until there is one, and sends the signal.
+begin() # SIGNAL CHECKPOINT COMMAND...
+{
+    local signal=$1 checkpoint=$2
+    shift 2
+    "$@" --every 0 >"$out" 2>"$err" &
+    pid=$!
+    for _ in $(seq 600); do
+        [ ! -e "$checkpoint" ] || break
+        sleep 0.05
+    done
+    kill -"$signal" $pid 2>/dev/null
+    code=0
+    wait $pid 2>/dev/null || code=$?
+}
+
+one="tlnmf fit y.npy -k 3 --method tl --solver paper -J 1500 --tol 0 -q"
+many="tlnmf fit y.npy -k 3 --starts 12 -J 150 -q --json"
+jd="tlnmf jd y.npy --input data --starts 40 -q"
+for command in one many jd; do
+    expect 0 ... "" ${!command} -o $command.h5
+    mv $command.h5 $command.whole.h5
+    for signal in KILL QUIT TERM HUP; do
+        begin $signal $command.h5.checkpoint ${!command} -o $command.h5
+        case $signal in
+        KILL) check "$command: SIG$signal ended it" [ $code -eq 137 ] ;;
+        QUIT) check "$command: SIG$signal ended it" [ $code -eq 131 ] ;;
+        *) check "$command: SIG$signal ended it" [ $code -eq 130 ] ;;
+        esac
+        check "$command: SIG$signal leaves a checkpoint" [ -s $command.h5.checkpoint ]
+        absent $command.h5
+        expect 0 ... "" ${!command} --resume -o $command.h5
+        check "$command: after SIG$signal the same bytes" cmp $command.h5 $command.whole.h5
+        check "$command: nothing else is left" [ "$(ls -A | grep -c "^\.\|checkpoint")" -eq 0 ]
+        rm -f $command.h5 $command.partial*.h5
+    done
+done
+
+# What does not fit is refused, and the field is named; the checkpoint stays.
+begin KILL many.h5.checkpoint $many -o many.h5
+fit="tlnmf fit y.npy --starts 12 -J 150 -q --json -o many.h5"
+expect 3 "" "tlnmf fit: the checkpoint is of option.k = 3, this run of 2" $fit -k 2 --resume
+expect 3 "" "tlnmf fit: the checkpoint is of option.seed = 1, this run of 5" $fit -k 3 --seed 5 --resume
+tlnmf simulate gcm --s 3 --m 12 --n 40 --seed-data 9 -o other.npy
+expect 3 "" "tlnmf fit: the checkpoint is of other data" tlnmf fit other.npy -k 3 --starts 12 -J 150 \
+    -q -o many.h5 --resume
+expect 5 "" "tlnmf fit: many.h5.checkpoint: a checkpoint of an earlier run; --resume goes on from it, --force begins anew" \
+    $fit -k 3
+cp many.h5.checkpoint whole
+size=$(stat -c %s whole)
+for cut in 0 7 100 $((size / 2)) $((size - 1)); do
+    head -c $cut whole >many.h5.checkpoint
+    expect 3 "" "tlnmf fit: many.h5.checkpoint: no record, or damaged or cut short" $fit -k 3 --resume
+done
+head -c $((size / 2)) whole >flipped
+printf x >>flipped
+tail -c +$((size / 2 + 2)) whole >>flipped
+expect 3 "" "tlnmf fit: flipped: no record, or damaged or cut short" $fit -k 3 --resume --checkpoint flipped
+mv whole elsewhere
+rm many.h5.checkpoint
+expect 0 ... "" $many --resume --checkpoint elsewhere -o many.h5
+check "from a checkpoint elsewhere" cmp many.h5 many.whole.h5
+absent elsewhere
+rm many.h5
+
+# No checkpoint yet; no place for one; one that cannot be written is no reason to end.
+expect 0 ... "tlnmf fit: many.h5.checkpoint: no checkpoint yet, the run begins anew" \
+    tlnmf fit y.npy -k 3 --starts 12 -J 150 --json -o many.h5 --resume
+check "begun anew" cmp many.h5 many.whole.h5
+usage fit "--checkpoint FILE is needed: where to" y.npy -k 3 --no-model --resume
+usage fit "y.npy: this output would replace an input" y.npy -k 3 --checkpoint y.npy --force -o z.h5
+expect 0 ... "tlnmf fit: warning: no checkpoint: /dev/full: cannot write: No space left on device" \
+    tlnmf fit y.npy -k 3 -J 50 --json --checkpoint /dev/full --force --every 0 -o full.h5
+check "a device is never removed" [ -c /dev/full ]

@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# A disk that fails at every write, sync, reservation and rename of every command that writes files:
+# exit code 5 with the path, and old outputs, inputs and the folder as they were.
+#   tests/fault/disk.sh SHIM PROGRAM [EVERY]     EVERY: only every so many calls of the longer commands
+set -u
+shim=$(realpath -e -- "$1") && program=$(realpath -e -- "$2") || exit 2
+every=${3:-1}
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+export SOURCE_DATE_EPOCH=1 LC_ALL=C OMP_WAIT_POLICY=passive
+mkdir in out
+"$program" simulate gcm --s 2 --m 6 --n 20 -o in/y.npy >/dev/null &&
+    "$program" simulate notes --signal in/s.wav -o in/n.npy >/dev/null &&
+    "$program" fit in/y.npy -k 2 -J 9 -q -o in/m.h5 >/dev/null &&
+    "$program" separate in/s.wav -k 2 --method nmf --transform dct --frame 100 -q -o in/st >/dev/null || exit 2
+
+names=(fit npz jd apply simulate separate stems labels)
+declare -A commands=(
+    [fit]="fit in/y.npy -k 2 -J 9 -q -o out/a.h5 --force"
+    [npz]="fit in/y.npy -k 2 -J 9 -q -o out/a.npz --force"
+    [jd]="jd in/y.npy --input data -J 9 -q -o out/a.mat --force"
+    [apply]="apply in/m.h5 in/y.npy -q -o out/a.h5 --force"
+    [simulate]="simulate gcm --m 4 --n 9 -o out/a.npy --force"
+    [separate]="separate in/s.wav -k 2 --method nmf --transform dct --frame 100 -q -o out --force"
+    [stems]="apply in/st/model.h5 in/s.wav -q -o out --force"
+    [labels]="separate in/s.wav -k 2 --method nmf --transform dct --frame 100 --activations labels -q -o out --force")
+
+# Old outputs under all names that a command writes.
+restore()
+{
+    rm -rf out
+    mkdir out
+    local name
+    for name in a.h5 a.npz a.mat a.npy source_1.wav source_2.wav model.h5 summary.json activations.txt; do
+        echo "old $name" >out/$name
+    done
+}
+
+state()
+{
+    find in out -type f -print0 | sort -z | xargs -0 cksum
+    find out | sort
+}
+
+faulty() # NUMBER ERROR COMMAND...
+{
+    local number=$1 error=$2
+    shift 2
+    FAULT_DIR=$work/out FAULT_AT=$number FAULT_ERROR=$error FAULT_COUNT=$work/count LD_PRELOAD=$shim \
+        timeout 60 "$program" "$@" >stdout 2>stderr
+}
+
+points=0 bad=0
+complain() # TEXT
+{
+    echo "$1"
+    head -n 3 stderr
+    bad=$((bad + 1))
+}
+
+restore
+before=$(state)
+for name in "${names[@]}"; do
+    rm -f count
+    faulty 0 EIO ${commands[$name]} || complain "$name fails without a fault"
+    calls=$(sort -n count | tail -n 1)
+    [ "$calls" -ge 2 ] || complain "$name: only $calls calls"
+    for error in ENOSPC EIO EDQUOT; do
+        for ((n = 1; n <= calls; n += n > 6 && n + every < calls ? every : 1)); do
+            restore
+            code=0
+            faulty $n $error ${commands[$name]} || code=$?
+            points=$((points + 1))
+            case $code in
+            5)
+                grep -q 'out' stderr || complain "$name, $error at call $n: the message names no path"
+                [ "$(state)" = "$before" ] || complain "$name, $error at call $n: files have changed"
+                ;;
+            0) ;; # a reservation that the file system does not offer, a sync of what is no file
+            *) complain "$name, $error at call $n: exit code $code" ;;
+            esac
+        done
+    done
+    for ((n = 1; n <= calls; n += every)); do # short writes are gone on with
+        restore
+        points=$((points + 1))
+        faulty $n SHORT ${commands[$name]} || complain "$name, short write at call $n: exit code $?"
+    done
+    restore
+done
+echo "faulty disk: $((points - bad)) of $points"
+[ $bad -eq 0 ]

@@ -1,0 +1,130 @@
+/* A disk that fails, for LD_PRELOAD: call number FAULT_AT that writes, syncs, reserves or renames a
+ * file below FAULT_DIR fails with FAULT_ERROR (ENOSPC, EIO, EDQUOT), or writes only a part (SHORT).
+ * The number of such calls is added to the file FAULT_COUNT, one line a process. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static atomic_int calls;
+
+static const char *setting(const char *name)
+{
+    const char *text = getenv(name);
+    return text != NULL ? text : "";
+}
+
+static int is_below(const char *path)
+{
+    const char *folder = setting("FAULT_DIR");
+    return folder[0] != '\0' && strncmp(path, folder, strlen(folder)) == 0;
+}
+
+/* Regular files only: what is in memory has another name. */
+static int concerns(int fd)
+{
+    char name[64], path[4096];
+    struct stat st;
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(name, path, sizeof path - 1);
+    if (n < 0)
+        return 0;
+    path[n] = '\0';
+    return is_below(path) && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* 0: the call goes through; 1: it fails, errno is set; 2: it is cut short. */
+static int judge(void)
+{
+    int number = atomic_fetch_add(&calls, 1) + 1;
+    if (number != strtol(setting("FAULT_AT"), NULL, 10))
+        return 0;
+    const char *how = setting("FAULT_ERROR");
+    if (strcmp(how, "SHORT") == 0)
+        return 2;
+    errno = strcmp(how, "EIO") == 0 ? EIO : strcmp(how, "EDQUOT") == 0 ? EDQUOT : ENOSPC;
+    return 1;
+}
+
+#define REAL(type, name, ...)         \
+    static type (*real)(__VA_ARGS__); \
+    if (real == NULL)                 \
+    *(void **)&real = dlsym(RTLD_NEXT, name)
+
+ssize_t write(int fd, const void *bytes, size_t size)
+{
+    REAL(ssize_t, "write", int, const void *, size_t);
+    int verdict = concerns(fd) ? judge() : 0;
+    return verdict == 1 ? -1 : real(fd, bytes, verdict == 2 ? (size + 1) / 2 : size);
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at)
+{
+    REAL(ssize_t, "pwrite", int, const void *, size_t, off_t);
+    int verdict = concerns(fd) ? judge() : 0;
+    return verdict == 1 ? -1 : real(fd, bytes, verdict == 2 ? (size + 1) / 2 : size, at);
+}
+
+int fsync(int fd)
+{
+    REAL(int, "fsync", int);
+    return concerns(fd) && judge() == 1 ? -1 : real(fd);
+}
+
+int ftruncate(int fd, off_t size)
+{
+    REAL(int, "ftruncate", int, off_t);
+    return concerns(fd) && judge() == 1 ? -1 : real(fd, size);
+}
+
+int fallocate(int fd, int mode, off_t at, off_t size)
+{
+    REAL(int, "fallocate", int, int, off_t, off_t);
+    return concerns(fd) && judge() == 1 ? -1 : real(fd, mode, at, size);
+}
+
+int posix_fallocate(int fd, off_t at, off_t size)
+{
+    REAL(int, "posix_fallocate", int, off_t, off_t);
+    return concerns(fd) && judge() == 1 ? errno : real(fd, at, size);
+}
+
+int rename(const char *from, const char *to)
+{
+    REAL(int, "rename", const char *, const char *);
+    return judge() == 1 ? -1 : real(from, to);
+}
+
+int renameat(int a, const char *from, int b, const char *to)
+{
+    REAL(int, "renameat", int, const char *, int, const char *);
+    return judge() == 1 ? -1 : real(a, from, b, to);
+}
+
+int renameat2(int a, const char *from, int b, const char *to, unsigned flags)
+{
+    REAL(int, "renameat2", int, const char *, int, const char *, unsigned);
+    return judge() == 1 ? -1 : real(a, from, b, to, flags);
+}
+
+int link(const char *from, const char *to)
+{
+    REAL(int, "link", const char *, const char *);
+    return judge() == 1 ? -1 : real(from, to);
+}
+
+__attribute__((destructor)) static void say_how_many(void)
+{
+    const char *path = setting("FAULT_COUNT");
+    FILE *out = path[0] != '\0' ? fopen(path, "a") : NULL;
+    if (out != NULL) {
+        fprintf(out, "%d\n", atomic_load(&calls));
+        fclose(out);
+    }
+}

@@ -1,0 +1,62 @@
+/* Writes the page of a large model: M = 1024, N = 5000, K = 20, 100 atoms, 1000 iterations.
+ * usage: report_large PAGE */
+#include "tlnmf/io.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { M = 1024, N = 5000, K = 20, ROWS = 1000 };
+
+static tlnmf_ctx *ctx;
+
+static void need(tlnmf_error error)
+{
+    if (error == TLNMF_OK)
+        return;
+    fprintf(stderr, "report_large: %s\n", tlnmf_message(ctx));
+    exit(1);
+}
+
+static double noise(void)
+{
+    static unsigned seed = 1;
+    seed = seed * 1664525u + 1013904223u;
+    return (double)(seed >> 8) / 16777216.0;
+}
+
+static double *add(tlnmf_record *model, const char *name, int32_t rank, int64_t rows,
+                   int64_t columns)
+{
+    double *x;
+    need(tlnmf_new_array(ctx, model, name, rank, (int64_t[]){rows, columns}, &x));
+    return x;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const trace[] = {"trace.stage", "trace.iteration", "trace.C",
+                                        "trace.L",     "trace.I",         "trace.step"};
+    tlnmf_record *model;
+    if (argc != 2 || tlnmf_ctx_create(&ctx) != TLNMF_OK)
+        return 2;
+    need(tlnmf_record_create(ctx, &model));
+    need(tlnmf_transform_matrix(ctx, "dct", M, add(model, "Phi", 2, M, M)));
+    double *W = add(model, "W", 2, M, K), *H = add(model, "H", 2, K, N);
+    double *V = add(model, "V", 2, M, N);
+    for (int i = 0; i < M * K; i++)
+        W[i] = noise() / (1.0 + i / K % 97);
+    for (int i = 0; i < K * N; i++)
+        H[i] = noise();
+    for (int i = 0; i < M * N; i++)
+        V[i] = noise();
+    for (int c = 0; c < 6; c++) {
+        double *x = add(model, trace[c], 1, ROWS, 1);
+        for (int i = 0; i < ROWS; i++)
+            x[i] = c == 0 ? 0.0 : c == 1 ? i : 1000.0 / (i + 1.0);
+    }
+    need(tlnmf_set_real(ctx, model, "C", 123.5));
+    need(tlnmf_io_write_report(ctx, argv[1], model, NULL, NULL));
+    tlnmf_record_free(model);
+    tlnmf_ctx_free(ctx);
+    return 0;
+}

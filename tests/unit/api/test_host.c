@@ -1,0 +1,201 @@
+/* A host with threads of its own: many solves at a time on small stacks, some cancelled, forks in
+ * between; and one that has no threads to give. Results are those of serial calls. */
+#include "support.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { THREADS = 32, KINDS = 8, S = 2, M = 6, N = 12 };
+
+static int solves = 4; /* a thread: the first argument; `make torture` asks for more */
+static double Y[S * M * N];
+static double expected[KINDS];
+
+typedef struct stopper {
+    int64_t calls, last;
+} stopper;
+
+static int stop_at(const tlnmf_record *progress, void *user)
+{
+    (void)progress;
+    stopper *s = user;
+    return ++s->calls >= s->last;
+}
+
+static double solve(int kind, stopper *s)
+{
+    static const char *const methods[] = {"tl", "jd", "nmf", "auto"};
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_data *data;
+    tlnmf_settings *settings;
+    tlnmf_record *model;
+    tlnmf_ctx_set_progress(ctx, stop_at, s);
+    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &data));
+    assert_ok(ctx, tlnmf_settings_create(ctx, "fit", &settings));
+    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "k", 1 + kind % 3));
+    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "J", 30));
+    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "starts", 1 + kind % 2));
+    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "threads", 1));
+    assert_ok(ctx, tlnmf_settings_set_text(ctx, settings, "method", methods[kind % 4]));
+    assert_ok(ctx, tlnmf_fit(ctx, data, settings, NULL, &model));
+    double C = tlnmf_get_real(model, "C");
+    tlnmf_record_free(model);
+    tlnmf_settings_free(settings);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+    return C;
+}
+
+/* cmocka's checks are for the main thread only: a thread reports how many solves went wrong. */
+typedef struct worker {
+    pthread_t thread;
+    int number, wrong, cancelled;
+} worker;
+
+static void *work(void *user)
+{
+    worker *w = user;
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 3, (uint64_t)w->number);
+    for (int i = 0; i < solves; i++) {
+        int kind = (int)pick(&rng, 0, KINDS - 1);
+        bool cancels = pick(&rng, 0, 1) == 1;
+        stopper s = {.last = cancels ? pick(&rng, 1, 60) : INT64_MAX};
+        double C = solve(kind, &s);
+        bool stopped = s.calls >= s.last;
+        w->cancelled += stopped;
+        w->wrong += stopped ? !isfinite(C) : C != expected[kind];
+    }
+    return NULL;
+}
+
+static void prepare(void)
+{
+    tlnmf_ctx *ctx = new_ctx();
+    simulate_gcm(ctx, (gcm_recipe){S, M, N, 2, 1, 2, TL_STREAM_OWN}, Y, NULL, NULL);
+    tlnmf_ctx_free(ctx);
+    for (int kind = 0; kind < KINDS; kind++)
+        expected[kind] = solve(kind, &(stopper){.last = INT64_MAX});
+}
+
+/* A child works as its parent does, whatever the other threads were at when it was forked. */
+static void fork_and_solve(int kind)
+{
+    int status;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(60);
+        _exit(solve(kind, &(stopper){.last = INT64_MAX}) == expected[kind] ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void many_threads_on_small_stacks(void **state)
+{
+    (void)state;
+    worker workers[THREADS];
+    pthread_attr_t attributes;
+    int cancelled = 0;
+    pthread_attr_init(&attributes);
+    for (int i = 0; i < THREADS; i++) {
+        size_t stack = (size_t)(128 + 128 * (i % 4)) * 1024;
+        workers[i] = (worker){.number = i};
+        pthread_attr_setstacksize(&attributes, stack);
+        assert_int_equal(pthread_create(&workers[i].thread, &attributes, work, &workers[i]), 0);
+    }
+#if !defined TLNMF_SANITIZED && !defined __clang__
+    /* A child may find locks of a sanitizer, or of libomp beside BLAS's libgomp, taken. */
+    for (int kind = 0; kind < KINDS; kind++)
+        fork_and_solve(kind);
+#else
+    (void)fork_and_solve;
+#endif
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
+        assert_int_equal(workers[i].wrong, 0);
+        cancelled += workers[i].cancelled;
+    }
+    pthread_attr_destroy(&attributes);
+    print_message("%d solves, %d cancelled\n", THREADS * solves, cancelled);
+}
+
+/* ---- a host that cannot create threads ------------------------------------------------------- */
+
+/* Two starts on two threads, in a process of its own. Exits with 0 if C is that of one thread. */
+static int solve_on_two(void)
+{
+    tlnmf_ctx *ctx = new_ctx();
+    tl_settings opt = fit_settings(2);
+    tl_result *result;
+    double C[2];
+    opt.J = 20;
+    opt.starts = 4;
+    tlnmf_data *data = data_of(ctx, Y, S, M, N);
+    for (int i = 0; i < 2; i++) {
+        opt.threads = 1 + i;
+        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+        C[i] = result->info.C;
+        tl_result_free(result);
+    }
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+    return C[0] == C[1] ? 0 : 1;
+}
+
+static void limited(const char *program, const char *stack, bool no_processes)
+{
+    int status;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (stack != NULL)
+            setenv("OMP_STACKSIZE", stack, 1);
+        if (no_processes) { /* root is not limited */
+            struct rlimit none = {1, 1};
+            setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* which needs a thread of its own */
+            if ((getuid() == 0 && setuid(65534) != 0) || setrlimit(RLIMIT_NPROC, &none) != 0)
+                _exit(77);
+        }
+        execl(program, program, "--limited", (char *)NULL);
+        _exit(77); /* cannot be started by that user */
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    if (no_processes && WEXITSTATUS(status) == 77)
+        print_message("skipped: this program cannot be run by a user with limits\n");
+    else
+        assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void fits_without_threads(void **state)
+{
+    (void)state;
+    const char *program = "/proc/self/exe";
+    char path[4096];
+    ssize_t n = readlink(program, path, sizeof path - 1);
+    assert_true(n > 0);
+    path[n] = '\0';
+    static const char *const stacks[] = {"16k", "64k", "64", " 65536 B", "128k", "1M", "nonsense"};
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+        limited(path, stacks[i], false);
+    limited(path, NULL, true);
+}
+
+int main(int argc, char **argv)
+{
+    prepare();
+    if (argc > 1 && strcmp(argv[1], "--limited") == 0)
+        return solve_on_two();
+    if (argc > 1)
+        solves = (int)strtol(argv[1], NULL, 10);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_threads_on_small_stacks),
+        cmocka_unit_test(fits_without_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
