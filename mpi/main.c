@@ -86,7 +86,7 @@ int main(int argc, char **argv)
     if (argc > 1 &&
         strcmp(argv[1], "--read") == 0) /* a reader of files, which is no process of MPI */
         return cli_main(argc, argv);
-    if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
+    if (MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
         return EXIT_INTERNAL;
     MPI_Comm world = MPI_COMM_WORLD;
     MPI_Comm_rank(world, &rank);
