@@ -151,7 +151,7 @@ static int plan(const cli_call *call, const cli_input *input, const tlnmf_data *
     char method[64] = "";
     tlnmf_settings_get_text(call->settings, "method", method, sizeof method);
     bool several = S > 1 && input->moving == 0, blocks = several && input->block > 1;
-    bool near = S == 1 && N >= LEAST_FRAMES * NEAR && strcmp(method, "nmf") != 0;
+    bool near = S == 1 && N / NEAR >= LEAST_FRAMES && strcmp(method, "nmf") != 0;
     if (rank->weights != NULL) /* there is no weight of a part of a block */
         several = several && !blocks, near = false;
     rank_table *last = &t[near];
@@ -229,6 +229,8 @@ static int choose(cli_call *call, rank_table t[2], int tables, cli_rank *rank, F
             rank_print(out, &t[i], &t[i] == decides);
     if (decides->interrupted || (other != NULL && other->interrupted))
         return end_early(call, rank);
+    if (decides->best == NULL)
+        return cli_fail(call->command, EXIT_INTERNAL, "no k has a score");
     tlnmf_error error =
         tlnmf_settings_set_integer(call->ctx, call->settings, "k", decides->best->K);
     return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, NULL);
