@@ -118,8 +118,8 @@ static void measure(tlnmf_ctx *ctx, bool quick)
     printf("\n]}\n");
 }
 
-/* Milliseconds of the fastest call, which other programs on the machine disturb least: over a quarter
- * of a second of repeats of at least a millisecond, or three repeats. */
+/* Milliseconds of the fastest call, which other programs on the machine disturb least: over a
+ * quarter of a second of repeats of at least a millisecond, or three repeats. */
 static double least(const job *j, bed *b)
 {
     double once = 0.0, best = INFINITY, spent = 0.0;

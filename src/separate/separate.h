@@ -75,13 +75,12 @@ bool tl_watch_poll(tl_watch *watch_or_null, tl_stage stage);
 
 /* How many threads that asks for (0: all). */
 int tl_separate_threads(int64_t threads);
-/* work(job) on this thread, with so many threads for BLAS and OpenMP (0: all). The caller's own
- * number of threads stays. Where the bits must not depend on the number, it is 1, and loops of our
- * own are shared among threads instead. */
+/* Runs work(job) on this thread; BLAS and OpenMP may use `threads` threads (0: all). The caller's
+ * number of threads does not change. Where bits must not depend on the number it is 1, and loops of
+ * our own are shared among threads instead. */
 tlnmf_error tl_separate_on_threads(int64_t threads, tlnmf_error (*work)(void *job), void *job);
 
-/* ---- samples (samples.c)
- * ------------------------------------------------------------------------- */
+/* ---- samples (samples.c) --------------------------------------------------------------------- */
 
 tlnmf_error tl_sound_check(tlnmf_ctx *ctx, const tl_sound *sound);
 /* Reads samples first .. first+length-1 of the stretch as far as the sound has them; the others are
