@@ -39,7 +39,7 @@ static tlnmf_error prepare(job *j)
                    .guide = {{run->spans, run->span_count, run->release, j->blend->info.sources},
                              run->notes != 0},
                    .last = j->sound->length,
-                   .threads = tl_separate_threads(run->threads),
+                   .threads = tl_thread_count(run->threads),
                    .components = run->components,
                    .residual = run->residual,
                    .silent = run->write == NULL};

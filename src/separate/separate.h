@@ -73,11 +73,7 @@ void tl_watch_report(tl_watch *watch, tl_stage stage, int64_t done, int64_t plan
 /* Asks from inside the work whether to stop; NULL: nobody can say so. */
 bool tl_watch_poll(tl_watch *watch_or_null, tl_stage stage);
 
-/* How many threads that asks for (0: all). */
-int tl_separate_threads(int64_t threads);
-/* Runs work(job) on this thread; BLAS and OpenMP may use `threads` threads (0: all). The caller's
- * number of threads does not change. Where bits must not depend on the number it is 1, and loops of
- * our own are shared among threads instead. */
+/* Runs work(job) on this thread and `threads` - 1 others (0: all). */
 tlnmf_error tl_separate_on_threads(int64_t threads, tlnmf_error (*work)(void *job), void *job);
 
 /* ---- samples (samples.c) --------------------------------------------------------------------- */

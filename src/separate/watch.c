@@ -37,11 +37,6 @@ bool tl_watch_poll(tl_watch *watch, tl_stage stage)
                watch) != 0;
 }
 
-int tl_separate_threads(int64_t threads)
-{
-    return tl_threads_possible(tl_thread_count(threads));
-}
-
 tlnmf_error tl_separate_on_threads(int64_t threads, tlnmf_error (*work)(void *job), void *job)
 {
     return tl_with_threads(tl_thread_count(threads), work, job);

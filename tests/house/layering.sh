@@ -112,8 +112,6 @@ complaints() { # symbols
         $4 ~ files && $1 != "io" { print $2 ": " $4 ": libraries of files belong to io" }
         $4 ~ mpi && $1 != "mpi" { print $2 ": " $4 ": MPI belongs to mpi" }
         $2 ~ /\.cu$/ && $4 ~ /^(at)?exit$/ { next } # of what nvcc adds to every launch
-        # OpenMP has no call that tells the size of the stacks of its threads, only OMP_STACKSIZE.
-        $2 == "src/base/threads.c" && $4 == "getenv" { next }
         ($1 in library) && ($4 ~ prints || $4 ~ ends || $4 ~ asks || $4 ~ streams) {
             print $2 ": the library neither prints, opens, asks nor ends: " $4 }
         ($1 == "io" || $1 == "report") && $4 ~ ends { print $2 ": ends the process: " $4 }
