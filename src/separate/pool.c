@@ -1,5 +1,5 @@
 /* Candidates from several representations, what they are worth, and what is blended of them. */
-#include "separate/study.h"
+#include "separate/keep.h"
 
 #include <math.h>
 
@@ -74,32 +74,53 @@ static void report(const pool *p)
                    p->watch);
 }
 
-/* Judges a model and puts it into the pool, which owns it from here on. */
-static tlnmf_error enter(pool *p, kind what, tl_separator *model)
+/* Puts a model into the pool, which owns it from here on. */
+static void enter(pool *p, kind what, tl_separator *model, double score)
 {
-    candidate *c = &p->candidate[p->count++];
-    *c = (candidate){.model = model, .kind = what};
-    c->score = NAN;
-    if (!p->watch->stopped) /* what was cut short is not judged */
-        TRY(tl_remix_judge(p->ctx, &p->remix, model, &c->score));
+    p->candidate[p->count++] = (candidate){model, what, score};
     tl_log(p->ctx, TLNMF_LOG_INFO,
            "STFT, %s window, frames of %lld, %s, %lld columns: %.2f dB on remixes",
            tl_window_name((tl_window)model->info.frames.window), (long long)model->M,
-           KIND_NAMES[what], (long long)model->K, c->score);
+           KIND_NAMES[what], (long long)model->K, score);
     report(p);
-    return TLNMF_OK;
 }
 
 static tlnmf_error enter_dictionary(pool *p, const tl_study *s, kind what, const tl_dictionary *d)
 {
     tl_separator *model;
+    double score = NAN;
     TRY(tl_study_separator(s, d, what == NOTES ? &p->notes : NULL, &model));
-    return enter(p, what, model);
+    if (!p->watch->stopped) { /* what was cut short is neither judged nor kept */
+        tlnmf_error error = tl_remix_judge(p->ctx, &p->remix, model, &score);
+        if (error != TLNMF_OK)
+            tl_separator_free(model);
+        TRY(error);
+    }
+    if (!p->watch->stopped)
+        tl_keep_put(p->watch->keep, p->count, model, score);
+    enter(p, what, model, score);
+    return TLNMF_OK;
+}
+
+/* Enters the next candidate if it was finished before. */
+static tlnmf_error enter_kept(pool *p, kind what, bool *found)
+{
+    tl_kept kept;
+    TRY(tl_keep_take(p->watch->keep, p->count, &kept, found));
+    if (*found && kept.model == NULL)
+        return tl_fail(p->ctx, TLNMF_ERR_DATA, "the checkpoint is damaged");
+    if (*found)
+        enter(p, what, kept.model, kept.score);
+    return TLNMF_OK;
 }
 
 static tlnmf_error try_flat(pool *p, const tl_study *s, int64_t per_source)
 {
     tl_dictionary d;
+    bool found;
+    TRY(enter_kept(p, FLATS, &found));
+    if (found)
+        return TLNMF_OK;
     TRY(tl_dictionary_flat(s, per_source, &d));
     tlnmf_error error = enter_dictionary(p, s, FLATS, &d);
     tl_dictionary_free(&d);
@@ -110,8 +131,11 @@ static tlnmf_error try_flat(pool *p, const tl_study *s, int64_t per_source)
 static tlnmf_error try_notes(pool *p, const tl_study *s, const tl_dictionary *d)
 {
     tl_dictionary with = {.memory = NULL};
-    if (!p->decided)
+    if (!p->decided) {
         TRY(tl_notes_decide(s, d, &p->notes));
+        if (!p->watch->stopped)
+            tl_keep_put_notes(p->watch->keep, &p->notes);
+    }
     p->decided = true;
     TRY(tl_notes_apply(s, d, &p->notes, &with));
     tlnmf_error error = enter_dictionary(p, s, p->notes.count > 0 ? NOTES : PLAIN, &with);
@@ -122,6 +146,13 @@ static tlnmf_error try_notes(pool *p, const tl_study *s, const tl_dictionary *d)
 static tlnmf_error try_solos(pool *p, const tl_study *s, int64_t hidden)
 {
     tl_dictionary d;
+    bool found = false;
+    if (!p->decided)
+        TRY(tl_keep_take_notes(p->watch->keep, &p->notes, &p->decided));
+    if (p->decided)
+        TRY(enter_kept(p, p->notes.count > 0 ? NOTES : PLAIN, &found));
+    if (found)
+        return TLNMF_OK;
     TRY(tl_dictionary_solos(s, hidden, &d));
     tlnmf_error error = try_notes(p, s, &d);
     tl_dictionary_free(&d);
