@@ -380,7 +380,7 @@ static tlnmf_error run_job(tlnmf_ctx *ctx, job *j, tlnmf_write write, void *user
         TRY(tl_record_new_array(ctx, report, "H", 2, (int64_t[]){j->blend->member[0]->K, N},
                                 &run.H));
     TRY(tl_reporter_create(ctx, &reporter));
-    tl_watch watch = {tl_reporter_callback(&reporter), &reporter, false};
+    tl_watch watch = {.callback = tl_reporter_callback(&reporter), .user = &reporter};
     tl_envelope envelope = {.memory = NULL};
     tlnmf_error error = TLNMF_OK;
     if (s->keep_H && write != NULL && !s->components) {
