@@ -5,6 +5,7 @@
 #include "search/identity.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 
 enum { MOST = 64, NOTES = MOST, ITEMS, NAME = 32 };
@@ -21,7 +22,8 @@ struct tl_keep {
     tl_keeping keeping;
     tlnmf_record *identity;
     item item[ITEMS];
-    bool changed; /* since the last checkpoint */
+    pthread_mutex_t lock; /* of the items, and of saving */
+    bool changed;         /* since the last checkpoint */
     double written;
 };
 
@@ -122,10 +124,9 @@ static void save_in_time(tl_keep *k)
         tl_keep_save(k);
 }
 
-void tl_keep_put(tl_keep *k, int64_t number, const tl_separator *model, double score)
+/* Under the lock. */
+static void put(tl_keep *k, int64_t number, const tl_separator *model, double score)
 {
-    if (k == NULL || k->keeping.save == NULL || number >= MOST)
-        return;
     tl_separator of = *model; /* whose arrays are only read */
     head h;
     memset(&h, 0, sizeof h); /* the gaps between its fields, too */
@@ -149,6 +150,16 @@ void tl_keep_put(tl_keep *k, int64_t number, const tl_separator *model, double s
     save_in_time(k);
 }
 
+void tl_keep_put(tl_keep *k, int64_t number, const tl_separator *model, double score)
+{
+    if (k == NULL || number >= MOST)
+        return;
+    pthread_mutex_lock(&k->lock);
+    if (k->keeping.save != NULL)
+        put(k, number, model, score);
+    pthread_mutex_unlock(&k->lock);
+}
+
 void tl_keep_drop(tl_keep *k, int64_t number)
 {
     if (k == NULL || number < 0 || number >= MOST || k->item[number].size <= sizeof(head))
@@ -162,15 +173,17 @@ void tl_keep_drop(tl_keep *k, int64_t number)
 
 void tl_keep_put_notes(tl_keep *k, const tl_notes *notes)
 {
-    if (k == NULL || k->keeping.save == NULL)
+    if (k == NULL)
         return;
     tl_notes of = *notes;
     tl_bytes count = {.mode = TL_BYTES_COUNT};
     pass_notes(&count, &of);
+    pthread_mutex_lock(&k->lock);
     tl_bytes b = {
         .mode = TL_BYTES_WRITE, .at = renew(k, NOTES, count.size), .capacity = count.size};
     if (b.at != NULL)
         pass_notes(&b, &of);
+    pthread_mutex_unlock(&k->lock);
 }
 
 /* ---- taking ---------------------------------------------------------------------------------- */
@@ -339,6 +352,7 @@ tlnmf_error tl_keep_create(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_se
     k->hooks = ctx->hooks;
     k->keeping = ctx->keeping;
     k->written = tl_wall_seconds();
+    pthread_mutex_init(&k->lock, NULL);
     tlnmf_error error = put_identity(k, sound, settings);
     if (error == TLNMF_OK && k->keeping.resume != NULL)
         error = load(k);
@@ -357,5 +371,6 @@ void tl_keep_free(tl_keep *k)
     for (int i = 0; i < ITEMS; i++)
         forget(k, i);
     tlnmf_record_free(k->identity);
+    pthread_mutex_destroy(&k->lock);
     tl_release(&hooks, k);
 }

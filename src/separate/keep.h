@@ -1,6 +1,6 @@
 /* Candidates of a separation that are finished, kept in checkpoints. A run that goes on from one
  * takes them in place of learning them again, and ends in the same bits. All functions but create
- * take NULL: then nothing is kept. */
+ * take NULL: then nothing is kept. Threads may put at the same time. */
 #ifndef TLNMF_SEPARATE_KEEP_H
 #define TLNMF_SEPARATE_KEEP_H
 
