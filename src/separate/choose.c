@@ -272,14 +272,12 @@ static tlnmf_error try_all(void *job)
 }
 
 /* The best candidate's model, with what only the choice knows. */
-static tl_separator *finish(const choice *c)
+static void finish(const choice *c, tl_separator *model)
 {
-    tl_separator *model = c->best.model;
     model->info.score = c->best.score;
     model->info.remixes = c->remix.count;
     model->info.candidates = c->tried;
     model->info.outcome = c->watch->stopped ? TLNMF_CANCELLED : TLNMF_ITERATIONS;
-    return model;
 }
 
 tlnmf_error tl_separator_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
@@ -299,10 +297,13 @@ tlnmf_error tl_separator_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_s
     tlnmf_error error = tl_separate_on_threads(options->threads, try_all, &c);
     if (error == TLNMF_OK && c.best.model == NULL)
         error = tl_fail(ctx, TLNMF_ERR_DATA, "the checkpoint is damaged");
-    if (error == TLNMF_OK)
-        *out = finish(&c);
-    else
-        tl_separator_free(c.best.model);
+    *out = c.best.model;
+    if (error == TLNMF_OK && *out != NULL) {
+        finish(&c, *out);
+    } else {
+        tl_separator_free(*out);
+        *out = NULL;
+    }
     for (int i = 0; i < 2; i++) {
         tl_learner_free(&c.learner[i]);
         tl_scene_free(&c.scene[i]);

@@ -200,9 +200,9 @@ static bool is_possible(const head *h, size_t bytes)
     if (h->M < 1 || h->M > long_frame || h->K < 1 || h->K > many || h->opens < 0 ||
         h->opens > many || h->M != h->info.frames.M)
         return false;
-    double rows = h->spectral ? (double)(h->M / 2 + 1) : (double)h->M;
+    int64_t rows = h->spectral ? h->M / 2 + 1 : h->M;
     double Phi = h->spectral ? 0.0 : (double)h->M * (double)h->M;
-    double numbers = Phi + (rows + 2.0) * (double)h->K;
+    double numbers = Phi + ((double)rows + 2.0) * (double)h->K;
     return (double)bytes == sizeof *h + 8.0 * numbers + (double)h->opens * sizeof(tl_span);
 }
 
