@@ -1,4 +1,5 @@
-/* Whether a model fits the sound that it is applied to: how much of it the model does not explain. */
+/* Whether a model fits the sound that it is applied to: how much of it the model does not explain.
+ */
 #include "cli/stems/stems.h"
 
 #include <math.h>
@@ -11,8 +12,7 @@ static const double MUCH = 0.35, TIMES = 2.0;
 void cli_fit_describe(const cli_stems *stems, const tlnmf_record *model, const tlnmf_record *report,
                       json_t *summary)
 {
-    double now = tlnmf_get_real(report, "unexplained"),
-           then = tlnmf_get_real(model, "unexplained");
+    double now = tlnmf_get_real(report, "unexplained"), then = tlnmf_get_real(model, "unexplained");
     bool other = stems->model_path != NULL;
     json_object_set_new(summary, "unexplained", cli_real(now));
     if (!other)
@@ -29,8 +29,7 @@ void cli_fit_describe(const cli_stems *stems, const tlnmf_record *model, const t
 
 void cli_fit_print(const tlnmf_record *model, const tlnmf_record *report)
 {
-    double now = tlnmf_get_real(report, "unexplained"),
-           then = tlnmf_get_real(model, "unexplained");
+    double now = tlnmf_get_real(report, "unexplained"), then = tlnmf_get_real(model, "unexplained");
     printf("  not explained %.1f %% of the power", 100.0 * now);
     if (isfinite(then))
         printf("; of the recording that it was learnt from %.1f %%", 100.0 * then);

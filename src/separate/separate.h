@@ -246,12 +246,12 @@ typedef struct tl_lane {
     const tl_separator *separator;
     tl_framing framing;
     tl_block block;
-    int64_t N, n;    /* frames there are, frames that are done */
-    int64_t done;    /* samples before this are complete */
-    double *sums;    /* (outputs - 1) x capacity x channels: outputs from `base` on */
-    bool *may_sound; /* K x block capacity */
-    int64_t *number; /* block capacity: frame numbers */
-    double *H;       /* K x N, or NULL: where H goes */
+    int64_t N, n;         /* frames there are, frames that are done */
+    int64_t done;         /* samples before this are complete */
+    double *sums;         /* (outputs - 1) x capacity x channels: outputs from `base` on */
+    bool *may_sound;      /* K x block capacity */
+    int64_t *number;      /* block capacity: frame numbers */
+    double *H;            /* K x N, or NULL: where H goes */
     double power, excess; /* sums over the frames so far: of V, and of V above W H + eps */
 } tl_lane;
 

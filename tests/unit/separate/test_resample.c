@@ -9,11 +9,12 @@ static void fill(double *x, int64_t length, double rate, double f)
 {
     for (int64_t t = 0; t < length; t++)
         for (int c = 0; c < CHANNELS; c++)
-            x[t * CHANNELS + c] = sin(2.0 * 3.14159265358979323846 * f / (c == 0 ? 1.0 : 3.0) *
-                                          (double)t / rate + 0.3);
+            x[t * CHANNELS + c] = sin(
+                2.0 * 3.14159265358979323846 * f / (c == 0 ? 1.0 : 3.0) * (double)t / rate + 0.3);
 }
 
-/* The largest difference from `factor` times the tones, away from the ends, where silence begins. */
+/* The largest difference from `factor` times the tones, away from the ends, where silence begins.
+ */
 static double error_of(double from, double to, double f, double factor)
 {
     tlnmf_ctx *ctx = new_ctx();
