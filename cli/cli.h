@@ -291,8 +291,7 @@ char *cli_json_text(const json_t *object); /* as cli_print_json prints it; free(
 /* The same value, or 0 with SOURCE_DATE_EPOCH: reproducible outputs carry no times. */
 double cli_seconds(double value);
 
-/* ---- results of fit and jd (common/summary.c, common/report.c)
- * ------------------------------------------------ */
+/* ---- results of fit and jd (common/summary.c, common/report.c) ------------------------------- */
 
 typedef struct cli_result {
     const char *input, *output; /* file names; output is NULL when no model is written */

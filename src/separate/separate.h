@@ -74,11 +74,10 @@ void tl_watch_report(tl_watch *watch, tl_stage stage, int64_t done, int64_t plan
  * asks the caller, the others look what it was told. */
 bool tl_watch_poll(tl_watch *watch_or_null, tl_stage stage);
 
-/* work(job) on this thread, with so many threads to share its loops with (0: all). */
+/* Runs work(job) on this thread and `threads` - 1 others (0: all). */
 tlnmf_error tl_separate_on_threads(int64_t threads, tlnmf_error (*work)(void *job), void *job);
 
-/* ---- samples (samples.c)
- * ------------------------------------------------------------------------- */
+/* ---- samples (samples.c) --------------------------------------------------------------------- */
 
 tlnmf_error tl_sound_check(tlnmf_ctx *ctx, const tl_sound *sound);
 /* Reads samples first .. first+length-1 of the stretch as far as the sound has them; the others are
