@@ -258,8 +258,8 @@ expect 0 ... ... tlnmf apply again/model.h5 tones.wav -o fast --resample
 check "stems have the model's rate" grep -q '"resampled_from": 4000' fast/summary.json
 check "another sound is not explained" grep -q 'tones.wav: the model does not explain [4-9][0-9] % of it' "$err"
 check "and the summary says so" grep -q '"fits": false' fast/summary.json
-expect 0 ... "" tlnmf apply again/model.h5 notes.wav -o known --resample
-check "its own is" grep -q '"fits": true' known/summary.json
+expect 0 ... "" tlnmf apply again/model.h5 notes.wav -o refit --resample
+check "its own is" grep -q '"fits": true' refit/summary.json
 check "in words, too" grep -q '  not explained [0-9.]* % of the power; of the recording that it was learnt from' "$out"
 printf '0\t1\tlow B\n' >b.txt
 input apply 'b.txt: the model knows no source "low B"' again/model.h5 notes.wav --labels b.txt -o x
