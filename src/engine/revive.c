@@ -64,6 +64,7 @@ bool tl_cpu_revive(tl_engine *e, double least)
     if (x->in_W + x->in_H == 0)
         return false;
     tl_coordinates_curvature(self, x->scratch);
+    tl_sums_add(self->sums, x->scratch, x->in_W);
     factor W = {x->in_W, self->W, x->W_new, x->P, gradient, x->scratch, 1.0};
     factor H = {x->in_H, self->H, x->H_new, x->Q, gradient + x->in_W, x->scratch + x->in_W,
                 x->unit};
