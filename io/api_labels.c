@@ -77,11 +77,11 @@ static tlnmf_error look(tlnmf_ctx *ctx, const char *path, const tlnmf_record *mo
                    {"key", &a->key}};
     int64_t length;
 
+    *a = (activity){0};
     IO_NEED(ctx, ctx);
     IO_NEED(ctx, path);
     IO_NEED(ctx, model);
     IO_NEED(ctx, events);
-    *a = (activity){0};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         IO_TRY(io_need_column(ctx, events, columns[i].name, columns[i].x, &length));
         if (i > 0 && length != a->count)

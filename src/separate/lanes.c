@@ -196,6 +196,13 @@ static void do_round(const tl_lanes *l, tl_lane *lane, int64_t target)
     }
 }
 
+static void advance_lane(int64_t i, int64_t last, void *arg)
+{
+    const tl_lanes *l = arg;
+    (void)last;
+    do_round(l, &l->lane[i], l->target);
+}
+
 /* What has been used makes way for others. */
 static void shift(tl_lanes *l)
 {
@@ -210,26 +217,6 @@ static void shift(tl_lanes *l)
     l->base = l->ready;
 }
 
-/* A round of all lanes. Each has its own memory, and what it does inside does not depend on the
- * number of threads: nor do its bits. */
-typedef struct rounds {
-    tl_lanes *lanes;
-    int64_t target;
-} rounds;
-
-static void do_one_lane(int64_t i, int64_t last, void *arg)
-{
-    const rounds *r = arg;
-    (void)last;
-    do_round(r->lanes, &r->lanes->lane[i], r->target);
-}
-
-static tlnmf_error do_rounds(void *arg)
-{
-    tl_share(((rounds *)arg)->lanes->count, 1, do_one_lane, arg);
-    return TLNMF_OK;
-}
-
 tlnmf_error tl_lanes_advance(tl_lanes *l, bool *more)
 {
     *more = l->ready < l->last;
@@ -239,7 +226,8 @@ tlnmf_error tl_lanes_advance(tl_lanes *l, bool *more)
     int64_t target = tl_min(l->base + l->round, l->last);
     tl_stretch in = {l->base, l->capacity, l->sound->channels, l->in};
     TRY(tl_sound_read(l->ctx, l->sound, &in));
-    TRY(tl_with_threads(l->threads, do_rounds, &(rounds){l, target}));
+    l->target = target;
+    tl_share(l->count, 1, advance_lane, l); /* each has its own memory */
     l->ready = target;
     return TLNMF_OK;
 }
