@@ -261,7 +261,8 @@ static tlnmf_error search_jd_in_half(tl_pool *pool, results *r)
  * before TL-NMF is better, JD+NMF is the answer, too. */
 static tlnmf_error search_auto(tl_pool *pool, results *r)
 {
-    const double worth = 1e-3; /* I per entry of V that is negligible */
+    /* I per entry of V that is negligible: what 1000 realisations leave where the model holds. */
+    const double worth = 1e-3;
     results jd = {.goal = TL_GOAL_JD, .best = r->other, .other = r->best};
     TRY(search_jd_in_half(pool, &jd));
     if (!(jd.best->info.I > worth * (double)pool->data->M * (double)pool->data->all)) {
