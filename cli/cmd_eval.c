@@ -11,7 +11,7 @@ static struct {
 
 static const cli_option options[] = {
     {"ref", "FILE...", "the true sources", arg.ref},
-    {"est", "FILE...", "their estimates, as many, in any order", arg.est},
+    {"est", "FILE...", "the estimates, one for each reference, in any order", arg.est},
     {"no-permutation", NULL, "the first estimate is that of the first reference, and so on",
      &arg.fixed},
     {"framewise", "LENGTH",

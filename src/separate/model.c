@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The columns of `members`, a row a member. */
+/* The columns of `members`, one row per member. */
 enum {
     WEIGHT,
     FRAME,
