@@ -36,10 +36,15 @@ def solve(seed):
 
 class Costs(unittest.TestCase):
     def test_import(self):
-        code = "import time, numpy; t = time.perf_counter(); import tlnmf; print(time.perf_counter() - t)"
-        best = min(float(in_child(code)) for _ in range(5))
-        print(f"import beyond numpy: {1e3 * best:.0f} ms", file=sys.stderr)
-        self.assertLess(best, 0.15 * BUSY)
+        code = """
+import time, numpy
+t, cpu = time.perf_counter(), time.process_time()
+import tlnmf
+print(time.perf_counter() - t, time.process_time() - cpu)"""
+        clock, cpu = np.min([[float(x) for x in in_child(code).split()] for _ in range(5)], axis=0)
+        print(f"import beyond numpy: {1e3 * clock:.0f} ms, {1e3 * cpu:.0f} ms of processor time",
+              file=sys.stderr)  # fmt: skip
+        self.assertLess(min(clock, cpu), 0.15)
         code = "import tlnmf, sys; print('sklearn' in sys.modules, 'matplotlib' in sys.modules)"
         self.assertEqual(in_child(code).split(), ["False", "False"])
 
@@ -48,24 +53,29 @@ class Costs(unittest.TestCase):
         from tlnmf._call import Call
         from tlnmf._library import core
 
+        def now():  # of the clock, and of the processors: where others are busy only the latter counts
+            return np.array([time.perf_counter(), time.process_time()])
+
         def bare():  # the same calls of C, without the package around them
             call = Call()
             data = tlnmf.Data(GCM)
             settings = call.settings("fit", {"k": 5, "J": 1, "threads": 1}, "fit")
-            start = time.perf_counter()
+            start = now()
             call.make(core.tlnmf_fit, data._handle.pointer, settings.pointer, None)
-            return time.perf_counter() - start
+            return now() - start
 
         def whole():
             data = tlnmf.Data(GCM)
-            start = time.perf_counter()
+            start = now()
             tlnmf.fit(data, 5, J=1, threads=1)
-            return time.perf_counter() - start
+            return now() - start
 
         pairs = np.array([[bare(), whole()] for _ in range(500)])
-        least, middle = (1e3 * np.diff(f(pairs, axis=0))[0] for f in (np.min, np.median))
-        print(f"overhead of a call: {least:.3f} ms at best, {middle:.3f} ms in the median", file=sys.stderr)
-        self.assertLess(least, 0.2 * BUSY)
+        best, cpu = 1e3 * np.diff(pairs.min(axis=0), axis=0)[0]
+        middle = 1e3 * np.diff(np.median(pairs[:, :, 0], axis=0))[0]
+        print(f"overhead of a call: {best:.3f} ms at best, {middle:.3f} ms in the median, "
+              f"{cpu:.3f} ms of processor time", file=sys.stderr)  # fmt: skip
+        self.assertLess(min(best, cpu), 0.2)
 
     def test_no_copy(self):
         """Y of 160 MB whose compressed form is small: the peak grows by less than a copy."""
