@@ -1,4 +1,4 @@
-/* Thread counts that hold for one call only. */
+/* How many threads a call may have. */
 #include "base/base.h"
 
 #include <omp.h>
@@ -7,7 +7,9 @@
 
 int tl_thread_count(int64_t wanted)
 {
-    return wanted > 0 ? (int)wanted : omp_get_max_threads();
+    if (wanted > 0)
+        return (int)tl_min(wanted, TL_THREADS_MOST);
+    return tl_threads_here() > 1 ? tl_threads_here() : omp_get_max_threads();
 }
 
 /* The stack of OpenMP's threads in bytes, as OMP_STACKSIZE says: a number in kB, or with a unit. 0:
@@ -58,16 +60,4 @@ int tl_threads_possible(int wanted)
     }
     pthread_attr_destroy(&attributes);
     return count + 1;
-}
-
-tlnmf_error tl_with_threads(int threads, tlnmf_error (*work)(void *arg), void *arg)
-{
-    tlnmf_error error = TLNMF_OK;
-    int possible = tl_threads_possible(threads);
-#pragma omp parallel num_threads(1)
-    {
-        omp_set_num_threads(possible); /* holds for this region's task only */
-        error = work(arg);
-    }
-    return error;
 }

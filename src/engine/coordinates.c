@@ -36,38 +36,78 @@ void tl_coordinates_slots(tl_coordinates *x, const tl_engine_spec *spec,
     tl_lbfgs_slots(&x->lbfgs, size, slots + OWN);
 }
 
+/* Elementwise work is shared out in pieces of this many numbers, some 10 us. */
+enum { PIECE = 16384 };
+
 /* ---- gradient -------------------------------------------------------------------------------- */
 
+/* Rows of an M x M matrix, and the packed lower triangle that is made from them. */
+typedef struct packing {
+    const tl_cpu *self;
+    double *out;
+} packing;
+
+/* Rows are shared out so that a tile of the transpose stays in cache. */
+static void pack_rows(tl_cpu *self, tl_piece rows, double *out)
+{
+    enum { TILE = 16 };
+    tl_share(self->is.M, tl_max(TILE, PIECE / self->is.M / TILE * TILE), rows,
+             &(packing){self, out});
+}
+
 /* Along e_ab the derivative is <E, G> = G_ab - G_ba. */
+static void pack_gradient(int64_t first, int64_t last, void *arg)
+{
+    const packing *p = arg;
+    int64_t M = p->self->is.M;
+    const double *G = p->self->G;
+    for (int64_t b = 0; b < last; b++) /* by columns: a row of G' is read once */
+        for (int64_t a = tl_max(first, b + 1); a < last; a++)
+            p->out[a * (a - 1) / 2 + b] = G[a * M + b] - G[b * M + a];
+}
+
 static void gradient_of_Phi(tl_cpu *self, double *out)
 {
-    int64_t M = self->is.M;
     tl_cpu_G(self);
-    for (int64_t a = 0; a < M; a++)
-        for (int64_t b = 0; b < a; b++)
-            *out++ = self->G[a * M + b] - self->G[b * M + a];
+    pack_rows(self, pack_gradient, out);
+}
+
+typedef struct elements {
+    const double *x, *y;
+    double a, *out;
+} elements;
+
+static void multiply_piece(int64_t first, int64_t last, void *arg)
+{
+    const elements *e = arg;
+    for (int64_t i = first; i < last; i++)
+        e->out[i] *= e->x[i];
 }
 
 static void multiply_by(int64_t count, const double *x, double *out)
 {
-    for (int64_t i = 0; i < count; i++)
-        out[i] *= x[i];
+    tl_share(count, PIECE, multiply_piece, &(elements){.x = x, .out = out});
 }
 
 /* D = U - (V + eps) U^2 (U^2 / B where entries have weights B), in the memory of U. */
+TL_HOT static void slope_piece(int64_t first, int64_t last, void *arg)
+{
+    const elements *e = arg;
+    const double *V = e->x, *B = e->y, eps = e->a;
+    double *D = e->out;
+    if (B != NULL)
+        for (int64_t i = first; i < last; i++)
+            D[i] = B[i] > 0.0 ? D[i] - (V[i] + eps) * D[i] * (D[i] / B[i]) : 0.0;
+    else
+        for (int64_t i = first; i < last; i++)
+            D[i] -= (V[i] + eps) * D[i] * D[i];
+}
+
 static void slopes(tl_cpu *self)
 {
-    int64_t count = self->is.M * self->is.N;
-    double *D = self->U, eps = self->is.eps;
-    const double *B = self->data->B;
     self->U_is = TL_U_NOTHING;
-    if (B != NULL) {
-        for (int64_t i = 0; i < count; i++)
-            D[i] = B[i] > 0.0 ? D[i] - (self->V[i] + eps) * D[i] * (D[i] / B[i]) : 0.0;
-        return;
-    }
-    for (int64_t i = 0; i < count; i++)
-        D[i] -= (self->V[i] + eps) * D[i] * D[i];
+    tl_share(self->is.M * self->is.N, PIECE, slope_piece,
+             &(elements){self->V, self->data->B, self->is.eps, self->U});
 }
 
 /* dC/dVhat = D, so dC/dP = 2 P .* (D H') and dC/dQ = 2 Q .* (W' D). D
@@ -109,24 +149,36 @@ static double positive(double x)
 }
 
 /* (13), the second derivative along e_ab at fixed weights, floored where it is small or negative */
-static void metric_of_Phi(tl_cpu *self, double *out)
+static void pack_metric(int64_t first, int64_t last, void *arg)
 {
-    int64_t M = self->is.M;
-    const double *Gamma = self->Gamma;
-    tl_cpu_gamma(self);
-    tl_sums_add(self->sums, self->Gamma, M * M);
-    for (int64_t a = 0; a < M; a++)
-        for (int64_t b = 0; b < a; b++) {
+    const packing *p = arg;
+    int64_t M = p->self->is.M;
+    const double *Gamma = p->self->Gamma;
+    for (int64_t b = 0; b < last; b++)
+        for (int64_t a = tl_max(first, b + 1); a < last; a++) {
             double cross = Gamma[a * M + b] + Gamma[b * M + a];
             double exact = cross - Gamma[a * M + a] - Gamma[b * M + b];
-            *out++ = positive(fmax(exact, 0.1 * cross));
+            p->out[a * (a - 1) / 2 + b] = positive(fmax(exact, 0.1 * cross));
         }
+}
+
+static void metric_of_Phi(tl_cpu *self, double *out)
+{
+    tl_cpu_gamma(self);
+    tl_sums_add(self->sums, self->Gamma, self->is.M * self->is.M);
+    pack_rows(self, pack_metric, out);
+}
+
+static void square_piece(int64_t first, int64_t last, void *arg)
+{
+    const elements *e = arg;
+    for (int64_t i = first; i < last; i++)
+        e->out[i] = (e->a * e->x[i]) * (e->a * e->x[i]);
 }
 
 static void square(int64_t count, double scale, const double *x, double *out)
 {
-    for (int64_t i = 0; i < count; i++)
-        out[i] = (scale * x[i]) * (scale * x[i]);
+    tl_share(count, PIECE, square_piece, &(elements){.x = x, .a = scale, .out = out});
 }
 
 /* U^2 (H^2)' and (W^2)' U^2, with H and 1/U in units of unit^2, since their own squares may
@@ -184,15 +236,27 @@ static void renew_metric(tl_cpu *self)
         metric_of_factors(self, x->metric + x->triangle);
 }
 
+/* Part of g' D^-1 g. */
+TL_HOT static double norm_piece(int64_t first, int64_t last, void *arg)
+{
+    const elements *e = arg;
+    const double *gradient = e->x, *metric = e->y;
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = first; i < last; i++)
+        sum += gradient[i] * gradient[i] / metric[i];
+    return sum;
+}
+
 double tl_cpu_norm(tl_engine *e, bool renew)
 {
     tl_cpu *self = (tl_cpu *)e;
     const tl_coordinates *x = &self->x;
     if (renew)
         renew_metric(self);
-    double sum = 0.0;
-    for (int64_t i = tl_sums_skips(self->sums, x->triangle + x->in_W); i < x->size; i++)
-        sum += x->gradient[i] * x->gradient[i] / x->metric[i];
+    int64_t first = tl_sums_skips(self->sums, x->triangle + x->in_W);
+    double sum = tl_share_sum(x->size - first, PIECE, norm_piece,
+                              &(elements){.x = x->gradient + first, .y = x->metric + first});
     return sqrt(tl_sums_of(self->sums, sum) / ((double)e->M * e->frames));
 }
 
@@ -246,11 +310,18 @@ void tl_coordinates_aim(tl_cpu *self)
     tl_skew_prepare(&self->skew, self->E);
 }
 
+/* out = (x + a y)^2 */
+static void move_piece(int64_t first, int64_t last, void *arg)
+{
+    const elements *e = arg;
+    for (int64_t i = first; i < last; i++)
+        e->out[i] = (e->x[i] + e->a * e->y[i]) * (e->x[i] + e->a * e->y[i]);
+}
+
 /* out = (x + a d)^2 */
 static void move(int64_t count, const double *x, double a, const double *d, double *out)
 {
-    for (int64_t i = 0; i < count; i++)
-        out[i] = (x[i] + a * d[i]) * (x[i] + a * d[i]);
+    tl_share(count, PIECE, move_piece, &(elements){x, d, a, out});
 }
 
 double tl_coordinates_value(tl_cpu *self, double a)

@@ -43,6 +43,7 @@ typedef struct tl_cpu {
     tl_engine is; /* first */
     const tlnmf_data *data;
     tl_sums *sums;
+    int64_t threads;
     const tl_arithmetic *in; /* precision of products */
     double *Phi, *W, *H;
     double *Phi_new; /* M x M: Phi of the last step tried; until then scratch for functions of

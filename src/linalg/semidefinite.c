@@ -59,9 +59,8 @@ typedef struct linear_system {
 } linear_system;
 
 /* B becomes the solutions. */
-static tlnmf_error solve(void *arg)
+static tlnmf_error solve(const linear_system *s)
 {
-    const linear_system *s = arg;
     int n = s->n;
     double largest = 0.0;
     for (int64_t i = 0; i < n; i++)
@@ -72,6 +71,18 @@ static tlnmf_error solve(void *arg)
         return solve_pivoted(s->ctx, n, s->A, tol, s->count, s->B);
     solve_triangles(n, n, s->copy, s->count, s->B);
     return TLNMF_OK;
+}
+
+/* With this many threads of BLAS; the caller's OpenMP settings do not change. */
+static tlnmf_error solve_with(int threads, linear_system *s)
+{
+    tlnmf_error error = TLNMF_OK;
+#pragma omp parallel num_threads(1)
+    {
+        omp_set_num_threads(threads);
+        error = solve(s);
+    }
+    return error;
 }
 
 tlnmf_error tl_solve_semidefinite(tlnmf_ctx *ctx, int64_t n, double *A, int64_t count, double *B)
@@ -85,7 +96,7 @@ tlnmf_error tl_solve_semidefinite(tlnmf_ctx *ctx, int64_t n, double *A, int64_t 
     TRY(TL_ARENA(ctx, "a symmetric system", table, &block));
     linear_system s = {ctx, (int)n, A, copy, count, B};
     /* Below this size threads gain little, and on busy cores they wait for each other. */
-    tlnmf_error error = tl_with_threads(n < WORTH_THREADS ? 1 : omp_get_max_threads(), solve, &s);
+    tlnmf_error error = solve_with(n < WORTH_THREADS ? 1 : omp_get_max_threads(), &s);
     tl_release(&ctx->hooks, block);
     return error;
 }

@@ -17,25 +17,18 @@ typedef struct results {
 
 /* ---- TL-NMF ---------------------------------------------------------------------------------- */
 
-typedef struct polishing {
-    tl_pool *pool;
-    tl_result *best;
-} polishing;
-
 /* Continues from the best point to the tolerance that the settings ask for. */
-static tlnmf_error polish(void *arg)
+static tlnmf_error polish(tl_pool *pool, tl_result *best)
 {
-    const polishing *p = arg;
-    tl_result *best = p->best;
-    tl_worker *w = &p->pool->worker[0];
-    const tl_settings *opt = p->pool->opt;
-    tl_checkpoint *checkpoint = p->pool->checkpoint;
+    tl_worker *w = &pool->worker[0];
+    const tl_settings *opt = pool->opt;
+    tl_checkpoint *checkpoint = pool->checkpoint;
     bool finished;
     TRY(tl_checkpoint_begin(checkpoint, best->info.best_start, 1, best, NULL, &finished));
     if (finished)
         return TLNMF_OK;
     tl_run run = {.opt = opt,
-                  .monitor = &p->pool->monitor,
+                  .monitor = &pool->monitor,
                   .start = best->info.best_start,
                   .newton = opt->newton != 0,
                   .iterations = best->info.iterations,
@@ -51,12 +44,12 @@ static tlnmf_error polish(void *arg)
     best->info.outcome = (int32_t)run.outcome;
     best->info.iterations = run.iterations;
     if (run.trace_length > best->trace_length)
-        tl_pool_trace(p->pool, run.start, run.trace + best->trace_length,
+        tl_pool_trace(pool, run.start, run.trace + best->trace_length,
                       run.trace_length - best->trace_length);
     best->trace_length = run.trace_length;
     w->transform_seconds += run.transform_seconds;
     tl_checkpoint_leave(checkpoint, 0);
-    TRY(tl_engine_error(p->pool->ctx, w->engine, "the end of the best start"));
+    TRY(tl_engine_error(pool->ctx, w->engine, "the end of the best start"));
     return tl_checkpoint_end(checkpoint);
 }
 
@@ -77,7 +70,7 @@ static tlnmf_error search_tl(tl_pool *pool, results *r)
         return TLNMF_OK;
     tlnmf_error error = TLNMF_OK;
     if (pool->machines == NULL || pool->machines->rank == 0)
-        error = tl_with_threads(pool->plan.blas_threads, polish, &(polishing){pool, r->best});
+        error = polish(pool, r->best);
     tl_share_result(pool, r->best);
     return tl_sums_agree(pool->ctx, pool->machines, error);
 }
@@ -277,17 +270,10 @@ static tlnmf_error measure(tl_pool *pool, tl_goal goal, tl_result *result)
     return tl_engine_error(pool->ctx, pool->worker[0].engine, "the measures of the result");
 }
 
-typedef struct reporting {
-    tl_pool *pool;
-    results *r;
-} reporting;
-
 /* Computes what is reported beside the points. The other method's result stays with the best if the
  * caller has asked for both. */
-static tlnmf_error report(void *arg)
+static tlnmf_error report(tl_pool *pool, results *r)
 {
-    tl_pool *pool = ((reporting *)arg)->pool;
-    results *r = ((reporting *)arg)->r;
     bool is_tl = r->goal == TL_GOAL_TL;
     tl_result *tl = is_tl ? r->best : r->other, *jd = is_tl ? r->other : r->best;
     if (r->other != NULL && (is_tl || pool->opt->exchange))
@@ -300,6 +286,43 @@ static tlnmf_error report(void *arg)
     r->best->other = r->other;
     r->other = NULL;
     return TLNMF_OK;
+}
+
+/* A search on its threads. */
+typedef struct searching {
+    tlnmf_ctx *ctx;
+    const tl_search_task *task;
+    const tlnmf_data *data;
+    results *r;
+    double wall_before, cpu_before; /* of a run that was continued */
+} searching;
+
+static tlnmf_error search(void *arg)
+{
+    searching *s = arg;
+    tl_pool pool;
+    tlnmf_error error = tl_pool_create(s->ctx, s->task, s->data, &pool);
+    if (error == TLNMF_OK)
+        error = create_results(&pool, s->r);
+    error = tl_sums_agree(s->ctx, s->task->machines, error);
+    if (error == TLNMF_OK)
+        error = method_of(s->task)(&pool, s->r);
+    if (error == TLNMF_OK)
+        error = report(&pool, s->r);
+    for (tl_result *one = s->r->best; error == TLNMF_OK && one != NULL; one = one->other)
+        error = tl_pool_give_traces(&pool, one);
+    s->wall_before = tl_checkpoint_wall(pool.checkpoint);
+    s->cpu_before = tl_checkpoint_cpu(pool.checkpoint);
+    tl_pool_free(&pool); /* what follows needs less memory than it had */
+    return error;
+}
+
+/* The threads of a search: those asked for, and one for each start on a device. */
+static int threads_of(const tl_search_task *task)
+{
+    const tl_engine_ops *engine = task->engine != NULL ? task->engine : tl_engine_of(task->opt);
+    int64_t starts = tl_min(engine->at_once, task->opt->starts);
+    return (int)tl_max(tl_thread_count(task->opt->threads), starts);
 }
 
 /* The time that all machines have spent. */
@@ -316,7 +339,6 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **ou
 {
     double wall = tl_wall_seconds(), cpu = tl_cpu_seconds();
     tlnmf_data *trimmed;
-    tl_pool pool;
     results r = {.goal = task->goal};
     *out = NULL;
     tlnmf_error error = tl_data_trim(ctx, task->data, task->eps, &trimmed);
@@ -326,19 +348,10 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **ou
         return error;
     }
     const tlnmf_data *used = trimmed != NULL ? trimmed : task->data;
-    error = tl_pool_create(ctx, task, used, &pool);
-    if (error == TLNMF_OK)
-        error = create_results(&pool, &r);
-    error = tl_sums_agree(ctx, task->machines, error);
-    if (error == TLNMF_OK)
-        error = method_of(task)(&pool, &r);
-    if (error == TLNMF_OK)
-        error = tl_with_threads(pool.plan.blas_threads, report, &(reporting){&pool, &r});
-    for (tl_result *one = r.best; error == TLNMF_OK && one != NULL; one = one->other)
-        error = tl_pool_give_traces(&pool, one);
-    wall -= tl_checkpoint_wall(pool.checkpoint); /* before this process */
-    cpu -= tl_checkpoint_cpu(pool.checkpoint);
-    tl_pool_free(&pool); /* what follows needs less memory than it had */
+    searching s = {.ctx = ctx, .task = task, .data = used, .r = &r};
+    error = tl_with_threads(threads_of(task), search, &s);
+    wall -= s.wall_before; /* before this process */
+    cpu -= s.cpu_before;
     for (tl_result *one = r.best; error == TLNMF_OK && one != NULL; one = one->other) {
         error = tl_sums_agree(ctx, task->machines, tl_result_finish(ctx, used, one));
         one->info.columns = used->T;

@@ -4,15 +4,6 @@
 #include "engine/device.h"
 #include "search/hop.h"
 
-/* Threads inside a matrix product pay from about 2 ms on. Below, they cost more than they gain, on
- * a busy machine much more. */
-static const double WORTH_THREADS = 1e8;
-
-static double product_flops(const tlnmf_data *data)
-{
-    return 2.0 * (double)data->M * (double)data->M * (double)tl_max(data->T, data->M);
-}
-
 /* The largest number of rows of a trace: the iterations, and one for all hops. */
 static int64_t trace_rows(const tl_settings *opt, tl_goal goal)
 {
@@ -22,12 +13,13 @@ static int64_t trace_rows(const tl_settings *opt, tl_goal goal)
 
 tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goal)
 {
-    int threads = tl_thread_count(opt->threads);
     bool learns = goal == TL_GOAL_TL || goal == TL_GOAL_AUTO || opt->exchange;
-    tl_plan plan = {.goal = goal, .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k, .P = opt->starts};
+    tl_plan plan = {.goal = goal,
+                    .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k,
+                    .P = opt->starts,
+                    .threads = tl_thread_count(opt->threads)};
     plan.hops = learns ? tl_hop_count(opt, data, plan.K) : 0;
     plan.trace_capacity = opt->trace || opt->trace_all ? trace_rows(opt, goal) : 0;
-    plan.blas_threads = opt->starts == 1 && product_flops(data) >= WORTH_THREADS ? threads : 1;
     tl_plan_engine(&plan, opt, NULL);
     return plan;
 }
@@ -43,7 +35,7 @@ void tl_plan_engine(tl_plan *plan, const tl_settings *opt, const tl_engine_ops *
 
 tl_engine_spec tl_plan_spec(const tl_plan *plan, const tl_settings *opt, const tl_model *model)
 {
-    tl_engine_spec spec = {.model = model, .newton = opt->newton != 0};
+    tl_engine_spec spec = {.model = model, .newton = opt->newton != 0, .threads = plan->threads};
     if (opt->solver == TL_ALGORITHM_FAST)
         spec.moves = plan->goal == TL_GOAL_NMF ? TL_W | TL_H : TL_ALL;
     return spec;

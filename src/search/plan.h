@@ -11,7 +11,7 @@ typedef struct tl_plan {
     int64_t hops;           /* hops per start */
     int64_t trace_capacity; /* largest number of rows of a trace; 0: no trace */
     int workers;            /* starts that run at the same time */
-    int blas_threads;       /* threads in a matrix product, if one start runs alone */
+    int threads;            /* of the whole fit: those without a start join the starts that run */
     const tl_engine_ops *engine;
 } tl_plan;
 

@@ -8,8 +8,10 @@
 #include "search/shelf.h"
 #include "search/starts.h"
 
-/* The state of one thread. Its context is a copy, so that messages do not mix. */
+/* The state of one start that runs. Its context is a copy, so that messages do not mix. */
 typedef struct tl_worker {
+    bool busy;
+    tlnmf_error failed; /* to be created */
     tlnmf_ctx ctx;
     tl_engine *engine;
     tl_shelf hop; /* the best point of the hops, if there are any */
