@@ -147,7 +147,8 @@ class Interrupts(unittest.TestCase):
         return np.array([best, least])
 
     def test_fits(self):
-        big = np.random.RandomState(0).randn(1, 200, 600)
+        big, large = (tlnmf.Data(np.random.RandomState(0).randn(1, m, n))
+                      for m, n in ((200, 600), (512, 2000)))  # fmt: skip
         worst = np.zeros(2)
         for Y, options in (
             (GCM, dict(k=5, **ENDLESS)),
@@ -155,9 +156,11 @@ class Interrupts(unittest.TestCase):
             (big, dict(k=10, method="tl")),
             (big, dict(k=10, method="tl", callback=lambda s: False)),
             (big, dict(k=10, method="tl", solver="paper", tol=0)),
-            (big, dict(k=10, method="jd")),
+            (large, dict(k=10, method="tl")),
+            (large, dict(k=10, method="jd")),
         ):
             worst = np.maximum(worst, self.interrupt(lambda: tlnmf.fit(Y, **options)))
+        worst = np.maximum(worst, self.interrupt(lambda: tlnmf.joint_diagonalize(large)))
         print(f"load {BUSY:.1f}: Ctrl-C ends a solve within {1e3 * worst[0]:.0f} ms, "
               f"{1e3 * worst[1]:.0f} ms of processor time", file=sys.stderr)  # fmt: skip
         self.assertEqual(solve(1), solve(1))  # the interpreter and the library are fine
@@ -197,6 +200,23 @@ print(caught, tlnmf.fit(Y, 3).outcome)"""
         caught, outcome = in_child(code).split()
         self.assertGreater(int(caught), 10)
         self.assertIn(outcome, ("converged", "stationary"))
+
+    def test_exit_and_fork_after_one(self):
+        """The library may still be at work when KeyboardInterrupt comes: both wait for its end."""
+        code = """
+import multiprocessing, os, signal, threading, time, numpy as np, tlnmf
+Y = tlnmf.Data(np.random.RandomState(0).randn(1, 400, 1200))
+def interrupted():
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        tlnmf.fit(Y, 5)
+    except KeyboardInterrupt:
+        print("interrupted")
+interrupted()
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    print(pool.apply_async(pow, (2, 3)).get(timeout=60))
+interrupted()"""
+        self.assertEqual(in_child(code).split(), ["interrupted", "8", "interrupted"])
 
     def test_transform(self):
         model = tlnmf.TLNMF(2, J=5).fit(GCM[0].T)
