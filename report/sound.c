@@ -119,7 +119,7 @@ static void read_tracks(page_sound *s, page_model *m)
     int most = 1;
     for (int i = 0; i < s->count; i++)
         most = s->track[i].info.channels > most ? s->track[i].info.channels : most;
-    r.block = malloc(2 * (size_t)most * BLOCK * sizeof *r.block);
+    r.block = calloc(2 * (size_t)most * BLOCK, sizeof *r.block);
     if (r.block == NULL) {
         page_note(m, "There was no memory for envelopes.");
         return;

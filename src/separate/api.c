@@ -117,6 +117,7 @@ typedef struct lesson {
     char reason[256];
     double power;
     tl_blend *blend;
+    tl_trials trials;
 } lesson;
 
 /* The labels with what they leave open, or what can be said without any. */
@@ -138,7 +139,7 @@ static tlnmf_error learn(tlnmf_ctx *ctx, lesson *l)
 {
     tl_reporter reporter;
     TRY(tl_reporter_create(ctx, &reporter));
-    tl_watch watch = {tl_reporter_callback(&reporter), &reporter, false};
+    tl_watch watch = {tl_reporter_callback(&reporter), &reporter, false, &l->trials};
     tlnmf_error error = listen(ctx, l);
     if (error == TLNMF_OK)
         error = tl_blend_learn(ctx, &l->sound->sound, l->found.spans, l->found.count, &l->opt,
@@ -154,6 +155,7 @@ static tlnmf_error learn(tlnmf_ctx *ctx, lesson *l)
 static tlnmf_error put_lesson(tlnmf_ctx *ctx, const lesson *l, tlnmf_record *model)
 {
     TRY(tl_blend_to_record(ctx, l->blend, l->sound, l->power, model));
+    TRY(tl_trials_to_record(ctx, &l->trials, model));
     TRY(tlnmf_set_real(ctx, model, "unlabelled_seconds", l->found.samples / l->sound->rate));
     TRY(tlnmf_set_real(ctx, model, "unlabelled_energy", l->found.energy));
     return tlnmf_set_text(ctx, model, "reason", l->reason);
@@ -374,7 +376,7 @@ static tlnmf_error run_job(tlnmf_ctx *ctx, job *j, tlnmf_write write, void *user
         TRY(tl_record_new_array(ctx, report, "H", 2, (int64_t[]){j->blend->member[0]->K, N},
                                 &run.H));
     TRY(tl_reporter_create(ctx, &reporter));
-    tl_watch watch = {tl_reporter_callback(&reporter), &reporter, false};
+    tl_watch watch = {tl_reporter_callback(&reporter), &reporter, false, NULL};
     tl_envelope envelope = {.memory = NULL};
     tlnmf_error error = TLNMF_OK;
     if (s->keep_H && write != NULL && !s->components) {

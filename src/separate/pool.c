@@ -2,6 +2,7 @@
 #include "separate/study.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum { REPRESENTATIONS = 3, LENGTHS = 2, CANDIDATES = 24 };
 /* Flat columns for a source that is never alone: two members; and of the flat candidates. */
@@ -23,6 +24,7 @@ typedef struct candidate {
     tl_separator *model;
     kind kind;
     double score; /* on remixes; NaN: none */
+    tl_trial spare, *trial;
 } candidate;
 
 typedef struct pool {
@@ -82,10 +84,13 @@ static tlnmf_error enter(pool *p, kind what, tl_separator *model)
     c->score = NAN;
     if (!p->watch->stopped) /* what was cut short is not judged */
         TRY(tl_remix_judge(p->ctx, &p->remix, model, &c->score));
-    tl_log(p->ctx, TLNMF_LOG_INFO,
-           "STFT, %s window, frames of %lld, %s, %lld columns: %.2f dB on remixes",
-           tl_window_name((tl_window)model->info.frames.window), (long long)model->M,
-           KIND_NAMES[what], (long long)model->K, c->score);
+    c->trial = tl_trials_next(p->watch, &c->spare);
+    c->trial->score = c->score;
+    snprintf(c->trial->what, sizeof c->trial->what,
+             "STFT, %s window, frames of %lld, %s, %lld columns",
+             tl_window_name((tl_window)model->info.frames.window), (long long)model->M,
+             KIND_NAMES[what], (long long)model->K);
+    tl_log(p->ctx, TLNMF_LOG_INFO, "%s: %.2f dB on remixes", c->trial->what, c->score);
     report(p);
     return TLNMF_OK;
 }
@@ -173,6 +178,8 @@ static void choose(pool *p, double weight[CANDIDATES])
         const candidate *c = &p->candidate[i];
         bool in = is_dictionary(c) || !dictionaries || (judged && c->score > best + FLAT_MARGIN);
         weight[i] = in ? 1.0 : 0.0;
+        c->trial->why = in ? "refused: far below the best"
+                           : "refused: without spectra from solos, and not 0.5 dB better than with";
         if (in && judged)
             most = fmax(most, c->score);
     }
@@ -204,7 +211,10 @@ static void fill_blend(pool *p, double weight[CANDIDATES])
                 best = i;
         if (!(weight[best] > 0.0))
             break;
-        b->weight[b->members] = weight[best];
+        b->weight[b->members] = p->candidate[best].trial->weight = weight[best];
+        p->candidate[best].trial->why = p->watch->stopped    ? "kept, not judged: stopped before"
+                                        : p->remix.count > 0 ? "kept, by its score"
+                                                             : "kept: nothing can be remixed here";
         b->member[b->members++] = p->candidate[best].model;
         p->candidate[best].model = NULL;
         weight[best] = 0.0;
