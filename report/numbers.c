@@ -142,7 +142,8 @@ void page_numbers(io_buffer *page, const page_model *m)
     put_group(page, m, m->summary, "");
     json_object_foreach(m->summary, key, value)
     {
-        if (json_is_object(value) && json_object_size(value) > 0)
+        bool has_own_table = strcmp(key, "candidate") == 0;
+        if (json_is_object(value) && json_object_size(value) > 0 && !has_own_table)
             put_group(page, m, value, key);
     }
 }
