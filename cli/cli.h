@@ -52,6 +52,11 @@ typedef struct cli_command {
     int (*run)(int argc, char **argv);
 } cli_command;
 
+/* The frames of this process: part `rank` of `size`. One of one where frames are not shared out. */
+typedef struct cli_part {
+    int32_t rank, size;
+} cli_part;
+
 /* What one call of a command works with. */
 typedef struct cli_call {
     const cli_command *command;
@@ -65,8 +70,10 @@ typedef struct cli_call {
     const char *transform_file; /* --transform with something that is not a name */
     int argc;                   /* the command line, without the program's name */
     char **argv;
-    tlnmf_sums *machines; /* the processes that share the work; NULL: this one alone */
-    const char *subject;  /* the file that the library's warnings are about; or NULL */
+    tlnmf_sums *starts, *frames; /* the processes that share the starts, the frames; NULL: alone */
+    void *frames_user;
+    cli_part part;
+    const char *subject; /* the file that the library's warnings are about; or NULL */
 } cli_call;
 
 extern const cli_command cli_separate, cli_apply, cli_eval, cli_fit, cli_jd, cli_report,
@@ -90,12 +97,21 @@ typedef struct cli_machines {
     tlnmf_sum sum;
     tlnmf_broadcast broadcast;
     void *user;
+    /* A group of the processes that give the same `group`, in the order of their ranks: what its
+     * `user` is; NULL if there is none. */
+    void *(*split)(int32_t group);
 } cli_machines;
 extern cli_machines cli_machines_values;
 
 bool cli_is_first(void);
-/* Tells the context of the call about the other processes. */
-tlnmf_error cli_join(cli_call *call);
+/* Shares the work of the call out, as --split says: "starts", "frames", "frames:8"; NULL: starts.
+ */
+int cli_share(cli_call *call, const char *split);
+/* The index of its first frame of N, where every `whole` belong together; of part rank + 1: the one
+ * after its last. */
+int64_t cli_part_first(cli_part part, int64_t N, int64_t whole);
+/* Where frames are shared out, collects H in the model of the first process. */
+int cli_gather(cli_call *call, tlnmf_record *model);
 /* The code of the first process that has one other than 0; its message is printed by the first
  * process. All processes call this at the same places. */
 int cli_agree(int code);

@@ -221,8 +221,6 @@ static bool create(cli_call *call)
     if (tlnmf_ctx_create(&call->ctx) != TLNMF_OK)
         return false;
     tlnmf_ctx_set_log(call->ctx, print_log, call);
-    if (cli_join(call) != TLNMF_OK)
-        return false;
     if (command->task != NULL &&
         tlnmf_settings_create(call->ctx, command->task, &call->settings) != TLNMF_OK)
         return false;
@@ -256,7 +254,8 @@ void cli_end(cli_call *call)
 {
     tlnmf_settings_free(call->settings);
     tlnmf_settings_free(call->also);
-    tlnmf_sums_free(call->machines);
+    tlnmf_sums_free(call->starts);
+    tlnmf_sums_free(call->frames);
     tlnmf_ctx_free(call->ctx);
 }
 

@@ -36,6 +36,12 @@ static const char *shape_text(const cli_array *a, char *text, size_t size)
     return text;
 }
 
+/* The index after the last frame of this process. */
+static int64_t part_end(const cli_call *call, int64_t N, int64_t whole)
+{
+    return cli_part_first((cli_part){call->part.rank + 1, call->part.size}, N, whole);
+}
+
 /* ---- data ------------------------------------------------------------------------------------ */
 
 /* Whether all slices of (N, M, M) are symmetric: then they are covariances, not data with M = N. */
@@ -109,8 +115,28 @@ static int from_covariances(cli_call *call, const cli_input *input, const cli_ar
                 "%s: every slice is symmetric: read as covariances (N, M, M) of %lld frames; "
                 "--input data reads them as realisations (S, M, N)",
                 input->spec, (long long)a->shape[0]);
-    tlnmf_error error = tlnmf_data_from_covariances(call->ctx, a->x, a->shape, out);
+    int64_t first = cli_part_first(call->part, a->shape[0], 1),
+            last = part_end(call, a->shape[0], 1);
+    const int64_t own[3] = {last - first, a->shape[1], a->shape[2]};
+    tlnmf_error error =
+        tlnmf_data_from_covariances(call->ctx, a->x + first * a->shape[1] * a->shape[2], own, out);
     return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, input->spec);
+}
+
+/* The frames of this process, of an array (.., N), which is returned; free() it. NULL: no memory.
+ */
+static double *copy_own_frames(const cli_call *call, const cli_input *input, cli_array *a)
+{
+    int64_t N = a->shape[a->rank - 1], whole = input->block > 0 ? input->block : 1, rows = 1;
+    int64_t first = cli_part_first(call->part, N, whole), count = part_end(call, N, whole) - first;
+    for (int i = 0; i < a->rank - 1; i++)
+        rows *= a->shape[i];
+    double *own = malloc((size_t)(rows * count + 1) * sizeof *own); /* + 1: never of size 0 */
+    for (int64_t i = 0; own != NULL && i < rows; i++)
+        memcpy(own + i * count, a->x + i * N + first, (size_t)count * sizeof *own);
+    a->shape[a->rank - 1] = count;
+    a->x = own;
+    return own;
 }
 
 static bool has_nan(const cli_array *a)
@@ -165,7 +191,17 @@ static int from_realisations(cli_call *call, const cli_input *input, const cli_a
                  "%s: the slices are not symmetric, taken as data (S, M, N); --input covariances "
                  "says otherwise",
                  input->spec);
-    int code = make_data(call, input, a, out);
+    cli_array here = *a;
+    double *own = NULL;
+    int code = EXIT_DONE;
+    if (call->frames != NULL) {
+        own = copy_own_frames(call, input, &here);
+        code = cli_agree(own != NULL ? EXIT_DONE
+                                     : cli_fail(call->command, EXIT_INTERNAL, "no memory"));
+    }
+    if (code == EXIT_DONE)
+        code = make_data(call, input, &here, out);
+    free(own);
     const tlnmf_record *sizes = tlnmf_data_record(*out);
     double frames = tlnmf_get_real(sizes, "S") * tlnmf_get_real(sizes, "N");
     if (code == EXIT_DONE && input->missing)
@@ -193,12 +229,14 @@ int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out)
     *out = NULL;
     int code = read_array(call, input->spec, &record, &a);
     if (code != EXIT_DONE)
-        return code;
+        return call->frames != NULL ? cli_agree(code) : code;
     if (a.rank != 2 && a.rank != 3)
         code = cli_fail(call->command, EXIT_INPUT,
                         "%s: shape %s: an array (M, N) or (S, M, N) is needed", input->spec,
                         shape_text(&a, shape, sizeof shape));
-    else
+    if (call->frames != NULL) /* all processes go on, or none */
+        code = cli_agree(code);
+    if (code == EXIT_DONE)
         code = from_array(call, input, record, &a, out);
     tlnmf_record_free(record);
     return code;

@@ -177,6 +177,11 @@ static void print_run(FILE *out, const tlnmf_record *model)
     fprintf(out, "  time          %.3g s (%.3g s CPU)\n",
             cli_seconds(tlnmf_get_real(model, "wall_seconds")),
             cli_seconds(tlnmf_get_real(model, "cpu_seconds")));
+    if (cli_common_values.verbose != NULL && tlnmf_get_integer(model, "sums") > 0)
+        fprintf(out, "  sums          %lld of %.4g MB over processes, %.3g s\n",
+                (long long)tlnmf_get_integer(model, "sums"),
+                1e-6 * tlnmf_get_real(model, "sum_bytes"),
+                cli_seconds(tlnmf_get_real(model, "sum_seconds")));
 }
 
 void cli_print_result(FILE *out, const cli_call *call, const cli_result *r)

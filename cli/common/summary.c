@@ -199,6 +199,10 @@ static void put_values(json_t *object, const tlnmf_record *model)
     PUT_MEMBERS(object, model, objectives);
     json_object_set_new(object, "certificate_means", json_string(cli_certificate_words(model)));
     PUT_MEMBERS(object, model, run);
+    static const member of_machines[] = {
+        {"sums", INTEGER}, {"sum_bytes", INTEGER}, {"sum_seconds", SECONDS}};
+    if (tlnmf_get_integer(model, "sums") > 0) /* frames were shared out */
+        PUT_MEMBERS(object, model, of_machines);
 }
 
 static json_t *summary_json(const cli_call *call, const cli_result *r)

@@ -32,7 +32,8 @@ struct tlnmf_ctx {
     tlnmf_callback callback;
     void *callback_user;
     tl_keeping keeping;
-    tlnmf_sums *starts; /* the machines that share out starts; NULL: one machine */
+    /* The machines that share out starts, and those that share out frames; NULL: one machine. */
+    tlnmf_sums *starts, *frames;
     char message[TL_MESSAGE];
 };
 

@@ -71,7 +71,7 @@ tlnmf_error tl_cpu_open(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_cpu *self
     lay_out(self, spec, table);
     self->mu.gamma = model->gamma;
     TRY(TL_ARENA(ctx, "a start's arrays", table, &self->block));
-    self->is.frames = tl_sums_of(spec->sums, (double)model->data->N);
+    self->is.frames = (double)model->data->all;
     return TLNMF_OK;
 }
 
@@ -300,7 +300,7 @@ tl_values tl_cpu_values(tl_engine *e, unsigned which)
         if (which & TL_I)
             x[2] = local_I(self);
     }
-    tl_sums_add(self->sums, x, 3);
+    tl_sums_few(self->sums, x, 3);
     return (tl_values){x[0], x[1], x[2]};
 }
 

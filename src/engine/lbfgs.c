@@ -12,14 +12,12 @@ void tl_lbfgs_slots(tl_lbfgs *lbfgs, int64_t size, tl_slot slots[TL_LBFGS_SLOTS]
     const tl_slot parts[] = {TL_SLOT(lbfgs->s, fine), TL_SLOT(lbfgs->y, fine),
                              TL_SLOT(lbfgs->s_single, coarse), TL_SLOT(lbfgs->y_single, coarse)};
     memcpy(slots, parts, sizeof parts);
-    tl_lbfgs_begin(lbfgs, size, 0, NULL);
+    tl_lbfgs_begin(lbfgs, size);
 }
 
-void tl_lbfgs_begin(tl_lbfgs *lbfgs, int64_t size, int64_t everywhere, tl_sums *sums)
+void tl_lbfgs_begin(tl_lbfgs *lbfgs, int64_t size)
 {
     lbfgs->size = size;
-    lbfgs->everywhere = everywhere;
-    lbfgs->sums = sums;
     tl_lbfgs_forget(lbfgs);
 }
 
@@ -60,13 +58,11 @@ static reading of(vector a)
 /* Vectors are shared out in pieces of this many numbers, some 5 us. */
 enum { PIECE = 16384 };
 
-/* x += c y, then the sum of x times z over the coordinates from `from` on; y or z may be missing.
- */
+/* x += c y, then the sum of x times z; y or z may be missing. */
 typedef struct step_of_loop {
     double c;
     reading y, z;
     double *x;
-    int64_t from;
 } step_of_loop;
 
 static bool is_there(reading a)
@@ -106,15 +102,13 @@ static double add_and_dot(int64_t first, int64_t last, void *arg)
     const step_of_loop *s = arg;
     if (is_there(s->y))
         add(first, last, s->c, s->y, s->x);
-    return is_there(s->z) ? dot(tl_max(first, s->from), last, s->z, s->x) : 0.0;
+    return is_there(s->z) ? dot(first, last, s->z, s->x) : 0.0;
 }
 
-/* One step of a loop, in one pass over the coordinates. Returns the sum over all machines. */
+/* One step of a loop, in one pass over the coordinates. Returns the sum. */
 static double go_on(const tl_lbfgs *lbfgs, double c, reading y, reading z, double *x)
 {
-    step_of_loop s = {c, y, z, x, tl_sums_skips(lbfgs->sums, lbfgs->everywhere)};
-    double sum = tl_share_sum(lbfgs->size, PIECE, add_and_dot, &s);
-    return is_there(z) ? tl_sums_of(lbfgs->sums, sum) : 0.0;
+    return tl_share_sum(lbfgs->size, PIECE, add_and_dot, &(step_of_loop){c, y, z, x});
 }
 
 static double get(vector a, int64_t i)
@@ -155,7 +149,7 @@ enum { MOST_PIECES = 256 };
 typedef struct learning {
     vector s, y;
     const double *before, *gradient, *metric;
-    int64_t from, grain;
+    int64_t grain;
     double sums[MOST_PIECES][3];
 } learning;
 
@@ -163,9 +157,7 @@ TL_HOT static void learn_piece(int64_t first, int64_t last, void *arg)
 {
     learning *l = arg;
     double ss = 0.0, yy = 0.0, sy = 0.0;
-    for (int64_t i = first; i < tl_min(last, l->from); i++)
-        set(l->y, i, l->gradient[i] - l->before[i]);
-    for (int64_t i = tl_max(first, l->from); i < last; i++) {
+    for (int64_t i = first; i < last; i++) {
         double change = l->gradient[i] - l->before[i], d = get(l->s, i);
         set(l->y, i, change);
         ss += d * d * l->metric[i];
@@ -178,6 +170,14 @@ TL_HOT static void learn_piece(int64_t first, int64_t last, void *arg)
     sums[2] = sy;
 }
 
+void tl_lbfgs_change(tl_lbfgs *lbfgs, int64_t first, int64_t last, const double *before,
+                     const double *gradient)
+{
+    vector y = change_at(lbfgs, lbfgs->next);
+    for (int64_t i = first; i < last; i++)
+        set(y, i, gradient[i] - before[i]);
+}
+
 void tl_lbfgs_learn(tl_lbfgs *lbfgs, const double *before, const double *gradient,
                     const double *metric)
 {
@@ -185,27 +185,17 @@ void tl_lbfgs_learn(tl_lbfgs *lbfgs, const double *before, const double *gradien
                   .y = change_at(lbfgs, lbfgs->next),
                   .before = before,
                   .gradient = gradient,
-                  .metric = metric,
-                  .from = tl_sums_skips(lbfgs->sums, lbfgs->everywhere)};
+                  .metric = metric};
     l.grain = tl_max(PIECE, (lbfgs->size + MOST_PIECES - 1) / MOST_PIECES);
     tl_share(lbfgs->size, l.grain, learn_piece, &l);
     double sums[3] = {0.0};
     for (int64_t i = 0; i * l.grain < lbfgs->size; i++)
         for (int j = 0; j < 3; j++)
             sums[j] += l.sums[i][j];
-    tl_sums_add(lbfgs->sums, sums, 3);
-    if (!(sums[2] > 1e-14 * sqrt(sums[0] * sums[1])))
+    if (!tl_lbfgs_is_curved(sums[0], sums[1], sums[2]))
         return;
     lbfgs->rho[lbfgs->next] = 1.0 / sums[2];
-    lbfgs->next = (lbfgs->next + 1) % lbfgs->memory;
-    if (lbfgs->count < lbfgs->memory)
-        lbfgs->count++;
-}
-
-/* The index of the pair learnt `age` steps ago; 0 is the latest. */
-static int place(const tl_lbfgs *lbfgs, int age)
-{
-    return (lbfgs->next - 1 - age + 2 * lbfgs->memory) % lbfgs->memory;
+    tl_lbfgs_keep(lbfgs);
 }
 
 /* The parts of a direction that are not loops over pairs: its beginning, and the metric. */
@@ -240,7 +230,7 @@ double tl_lbfgs_direction(const tl_lbfgs *lbfgs, const double *gradient, const d
     reading last = none;
     tl_share(lbfgs->size, PIECE, negate_piece, &scale);
     for (int age = 0; age < count; age++) {
-        int i = place(lbfgs, age);
+        int i = tl_lbfgs_place(lbfgs, age);
         alpha[age] = lbfgs->rho[i] * go_on(lbfgs, c, last, of(step_at(lbfgs, i)), direction);
         c = -alpha[age];
         last = of(change_at(lbfgs, i));
@@ -249,7 +239,7 @@ double tl_lbfgs_direction(const tl_lbfgs *lbfgs, const double *gradient, const d
     tl_share(lbfgs->size, PIECE, divide_piece, &scale);
     last = none;
     for (int age = count - 1; age >= 0; age--) {
-        int i = place(lbfgs, age);
+        int i = tl_lbfgs_place(lbfgs, age);
         double beta = lbfgs->rho[i] * go_on(lbfgs, c, last, of(change_at(lbfgs, i)), direction);
         c = alpha[age] - beta;
         last = of(step_at(lbfgs, i));

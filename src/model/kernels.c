@@ -331,6 +331,8 @@ static void weigh_piece(int64_t from, int64_t to, void *arg)
 /* One panel after the other, all threads in each. */
 static void add_panels(gradient *g)
 {
+    if (g->data->N == 0) /* a machine without frames */
+        memset(g->G, 0, (size_t)(g->data->M * g->data->M) * sizeof *g->G);
     for (g->first = 0; g->first < g->data->N; g->first = g->last) {
         g->last = panel_end(g, g->first);
         int64_t width = g->data->offset[g->last] - g->data->offset[g->first];

@@ -544,7 +544,8 @@ tlnmf_error tl_checkpoint_create(tl_pool *pool, const tl_search_task *task)
     void *memory;
     if (task->keeping == NULL || (task->keeping->save == NULL && task->keeping->resume == NULL))
         return TLNMF_OK;
-    if (task->machines != NULL) /* they would have to agree on a moment */
+    if (task->machines != NULL ||
+        task->data->sums != NULL) /* they would have to agree on a moment */
         return task->keeping->resume == NULL
                    ? TLNMF_OK
                    : tl_fail(pool->ctx, TLNMF_ERR_DATA, "checkpoints are for one machine");

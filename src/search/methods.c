@@ -72,7 +72,7 @@ static tlnmf_error search_tl(tl_pool *pool, results *r)
     if (pool->machines == NULL || pool->machines->rank == 0)
         error = polish(pool, r->best);
     tl_share_result(pool, r->best);
-    return tl_sums_agree(pool->ctx, pool->machines, error);
+    return tl_share_error(pool->ctx, pool->data->sums, pool->machines, error);
 }
 
 /* ---- JD+NMF ---------------------------------------------------------------------------------- */
@@ -116,7 +116,8 @@ static tlnmf_error search_jd(tl_pool *pool, results *r)
 {
     int64_t P = pool->plan.P;
     tl_result *jd;
-    tlnmf_error error = tl_sums_agree(pool->ctx, pool->machines, create_jd(pool, &jd));
+    tlnmf_error error =
+        tl_share_error(pool->ctx, pool->data->sums, pool->machines, create_jd(pool, &jd));
     if (error == TLNMF_OK)
         error = tl_pool_run(pool, &(tl_batch){.job = TL_JOB_JD, .count = P, .best = jd});
     if (error == TLNMF_OK)
@@ -181,7 +182,7 @@ static tlnmf_error search_exchange(tl_pool *pool, results *r)
         error = tl_shelf_create(pool->ctx, pool->data, K, P, &x.from_jd);
     if (error == TLNMF_OK)
         error = create_jd(pool, &x.jd);
-    error = tl_sums_agree(pool->ctx, pool->machines, error);
+    error = tl_share_error(pool->ctx, pool->data->sums, pool->machines, error);
     if (error == TLNMF_OK)
         error = exchange(pool, &x, is_tl ? r->best : r->other, is_tl ? r->other : r->best);
     tl_result_free(x.jd);
@@ -200,8 +201,10 @@ static tlnmf_error search_jd_in_half(tl_pool *pool, results *r)
     tlnmf_error error = search_jd(pool, r);
     monitor->deadline = end;
     int time = TLNMF_TIME;
-    if (!tl_share_any(pool, tl_wall_seconds() >= end))
+    if (!tl_share_any(pool, tl_wall_seconds() >= end)) {
+        tl_monitor_go_on(monitor);
         atomic_compare_exchange_strong(&monitor->stop, &time, TLNMF_NOT_RUN);
+    }
     return error;
 }
 
@@ -213,7 +216,7 @@ static tlnmf_error search_auto(tl_pool *pool, results *r)
     const double worth = 1e-3; /* I per entry of V that is negligible */
     results jd = {.goal = TL_GOAL_JD, .best = r->other, .other = r->best};
     TRY(search_jd_in_half(pool, &jd));
-    if (!(jd.best->info.I > worth * (double)pool->data->M * (double)pool->data->N)) {
+    if (!(jd.best->info.I > worth * (double)pool->data->M * (double)pool->data->all)) {
         *r = jd;
         return TLNMF_OK;
     }
@@ -259,7 +262,7 @@ static tlnmf_error create_results(const tl_pool *pool, results *r)
 
 static tlnmf_error measure(tl_pool *pool, tl_goal goal, tl_result *result)
 {
-    result->info.columns = pool->data->T;
+    result->info.columns = pool->columns;
     tl_result_measure(result, goal, pool->opt, &pool->monitor, pool->worker[0].engine);
     for (int i = 0; i < pool->plan.workers; i++) {
         result->info.nmf_seconds += pool->worker[i].nmf_seconds;
@@ -288,6 +291,24 @@ static tlnmf_error report(tl_pool *pool, results *r)
     return TLNMF_OK;
 }
 
+/* The method, once all machines are ready. */
+static tlnmf_error find(const tl_search_task *task, tl_pool *pool, results *r)
+{
+    tl_sums *frames = pool->data->sums;
+    pool->columns = (int64_t)tl_sums_of(frames, (double)pool->data->T);
+    return method_of(task)(pool, r);
+}
+
+/* What the sums of the frames have cost since there were `before` of them. */
+static void note_sums(const tl_sums *frames, const tl_sums *before, tl_info *info)
+{
+    if (frames == NULL)
+        return;
+    info->sums = frames->calls - before->calls;
+    info->sum_bytes = frames->bytes - before->bytes;
+    info->sum_seconds = frames->seconds - before->seconds;
+}
+
 /* A search on its threads. */
 typedef struct searching {
     tlnmf_ctx *ctx;
@@ -304,9 +325,9 @@ static tlnmf_error search(void *arg)
     tlnmf_error error = tl_pool_create(s->ctx, s->task, s->data, &pool);
     if (error == TLNMF_OK)
         error = create_results(&pool, s->r);
-    error = tl_sums_agree(s->ctx, s->task->machines, error);
+    error = tl_share_error(s->ctx, s->data->sums, s->task->machines, error);
     if (error == TLNMF_OK)
-        error = method_of(s->task)(&pool, s->r);
+        error = find(s->task, &pool, s->r);
     if (error == TLNMF_OK)
         error = report(&pool, s->r);
     for (tl_result *one = s->r->best; error == TLNMF_OK && one != NULL; one = one->other)
@@ -340,9 +361,12 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **ou
     double wall = tl_wall_seconds(), cpu = tl_cpu_seconds();
     tlnmf_data *trimmed;
     results r = {.goal = task->goal};
+    tl_sums *frames = task->data->sums, before = {0};
     *out = NULL;
+    if (frames != NULL)
+        before = *frames;
     tlnmf_error error = tl_data_trim(ctx, task->data, task->eps, &trimmed);
-    error = tl_sums_agree(ctx, task->machines, error);
+    error = tl_share_error(ctx, task->data->sums, task->machines, error);
     if (error != TLNMF_OK) {
         tlnmf_data_free(trimmed);
         return error;
@@ -353,10 +377,10 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **ou
     wall -= s.wall_before; /* before this process */
     cpu -= s.cpu_before;
     for (tl_result *one = r.best; error == TLNMF_OK && one != NULL; one = one->other) {
-        error = tl_sums_agree(ctx, task->machines, tl_result_finish(ctx, used, one));
-        one->info.columns = used->T;
+        error = tl_share_error(ctx, frames, task->machines, tl_result_finish(ctx, used, one));
         one->info.wall_seconds = tl_wall_seconds() - wall;
         one->info.cpu_seconds = tl_cpu_seconds() - cpu;
+        note_sums(frames, &before, &one->info);
         add_seconds(task->machines, &one->info);
     }
     tlnmf_data_free(trimmed);

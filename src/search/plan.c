@@ -20,6 +20,7 @@ tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goa
                     .threads = tl_thread_count(opt->threads)};
     plan.hops = learns ? tl_hop_count(opt, data, plan.K) : 0;
     plan.trace_capacity = opt->trace || opt->trace_all ? trace_rows(opt, goal) : 0;
+    plan.shared = data->sums != NULL;
     tl_plan_engine(&plan, opt, NULL);
     return plan;
 }
@@ -31,11 +32,16 @@ void tl_plan_engine(tl_plan *plan, const tl_settings *opt, const tl_engine_ops *
     int at_once = plan->engine->at_once;
     plan->workers = tl_threads_possible(
         (int)tl_min(at_once > 0 ? at_once : tl_thread_count(opt->threads), starts));
+    if (plan->shared) /* all machines must work on the same start */
+        plan->workers = 1;
 }
 
 tl_engine_spec tl_plan_spec(const tl_plan *plan, const tl_settings *opt, const tl_model *model)
 {
-    tl_engine_spec spec = {.model = model, .newton = opt->newton != 0, .threads = plan->threads};
+    tl_engine_spec spec = {.model = model,
+                           .newton = opt->newton != 0,
+                           .sums = model->data->sums,
+                           .threads = plan->threads};
     if (opt->solver == TL_ALGORITHM_FAST)
         spec.moves = plan->goal == TL_GOAL_NMF ? TL_W | TL_H : TL_ALL;
     return spec;
@@ -70,6 +76,8 @@ double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_setti
     double results = (both ? 2.0 : 1.0) * point;
     if (both || plan->goal == TL_GOAL_JD) /* the result of JD alone */
         results += transform;
+    if (plan->hops > 0 && data->sums != NULL)
+        results += word * K * (double)data->all;
     double shelves = opt->exchange ? 2.0 * (double)plan->P * point : 0.0;
     double streams = opt->stream == TL_STREAM_NUMPY ? (double)plan->P * sizeof(tl_rng) : 0.0;
     double rest = 64e3, each = 3072.0; /* headers and alignment: in all, and per worker */

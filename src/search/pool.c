@@ -39,7 +39,9 @@ static tlnmf_error create_workers(tl_pool *pool)
 {
     const tl_plan *plan = &pool->plan;
     creating c = {pool, tl_plan_spec(plan, pool->opt, &pool->model)};
-    tl_slot table[] = {TL_SLOT(pool->worker, plan->workers)};
+    bool gathers = plan->hops > 0 && pool->data->sums != NULL;
+    tl_slot table[] = {TL_SLOT(pool->worker, plan->workers),
+                       TL_SLOT(pool->H_all, gathers ? plan->K * pool->data->all : 0)};
     TRY(TL_ARENA(pool->ctx, "the workers", table, &pool->block));
     tl_share(plan->workers, 1, create_one, &c);
     for (int i = 0; i < plan->workers; i++)
@@ -89,6 +91,7 @@ tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tln
         (tl_model){.data = data, .K = pool->plan.K, .eps = task->eps, .gamma = opt->gamma};
     tl_monitor_init(&pool->monitor, opt, task->callback, task->user,
                     opt->exchange ? 2 * pool->plan.P : pool->plan.P);
+    pool->monitor.sums = data->sums;
     TRY(tl_starts_create(ctx, data, opt, pool->plan.K, task->goal == TL_GOAL_NMF, task->start,
                          &pool->starts));
     TRY(create_traces(pool));
@@ -256,7 +259,9 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
     if (b->job == TL_JOB_JD_NMF)
         nmf_at_jd(pool->solver, e, &run);
     if (b->job == TL_JOB_TL && run.roams && pool->plan.hops > 0)
-        tl_hop_search(pool->plan.hops, &w->hop, pool->solver, e, &run, pool->opt->seed);
+        tl_hop_search(
+            &(tl_hops){pool->plan.hops, &w->hop, pool->opt->seed, pool->data, pool->H_all},
+            pool->solver, e, &run);
     if (b->job != TL_JOB_NMF)         /* NMF does not move Phi */
         tl_engine_project(e, TL_PHI); /* report the values of an exactly orthogonal Phi */
     if (b->keep != NULL) {

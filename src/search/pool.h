@@ -32,6 +32,7 @@ typedef struct tl_checkpoint tl_checkpoint; /* search/checkpoint.h */
 typedef struct tl_pool {
     tlnmf_ctx *ctx;
     tl_sums *machines; /* those that share out the starts; NULL: one machine */
+    int64_t columns;   /* of all frames, wherever they are */
     const tlnmf_data *data;
     const tl_settings *opt;
     tl_settings quick; /* opt with a tolerance that suffices to rank starts */
@@ -41,6 +42,7 @@ typedef struct tl_pool {
     tl_starts starts;
     tl_monitor monitor;
     tl_worker *worker;
+    double *H_all; /* scratch for hops: K x all frames, where frames are shared out */
     tl_traces traces;
     tl_checkpoint *checkpoint; /* NULL: none */
     void *block;

@@ -51,6 +51,8 @@ tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_se
     }
     shell.info = (tl_info){.M = M,
                            .N = N,
+                           .all = data->all,
+                           .first = data->first,
                            .K = K,
                            .C = INFINITY,
                            .L = INFINITY,
@@ -107,7 +109,8 @@ static double descend_L(const tl_settings *opt, tl_monitor *monitor, tl_engine *
 static bool is_hard(const tl_info *info, const tl_settings *opt, const tl_engine *e)
 {
     const double low = 0.05;
-    return info->columns < info->M * info->N && e->eps < low * e->mean_power && !opt->continuation;
+    return info->columns < info->M * info->all && e->eps < low * e->mean_power &&
+           !opt->continuation;
 }
 
 /* What the run itself knows against its certificate, which assumes that it found the least L. */
@@ -176,13 +179,15 @@ void tl_result_compare(tl_info *info, const tl_info *tl, const tl_info *jd)
 /* The share of the entries that count whose power is below the floor; `V` is scratch. */
 static double below_floor(const tlnmf_data *data, double eps, const double *V)
 {
-    int64_t below = 0, count = 0;
+    double below = 0.0, count = 0.0;
     for (int64_t i = 0; i < data->M * data->N; i++) {
         bool counts = data->B == NULL || data->B[i] > 0.0;
         count += counts;
         below += counts && V[i] < eps;
     }
-    return count > 0 ? (double)below / (double)count : 0.0;
+    double sums[] = {below, count};
+    tl_sums_add(data->sums, sums, 2);
+    return sums[1] > 0.0 ? sums[0] / sums[1] : 0.0;
 }
 
 /* What tl_result_finish computes on. */
@@ -200,7 +205,8 @@ static tlnmf_error finish(void *arg)
     double *X, *V;
     void *block;
     tl_slot table[] = {TL_SLOT(X, M * data->T), TL_SLOT(V, M * N)};
-    TRY(TL_ARENA(f->ctx, "the power of the result", table, &block));
+    TRY(tl_sums_agree(f->ctx, data->sums,
+                      TL_ARENA(f->ctx, "the power of the result", table, &block)));
     tl_coefficients(data, &tl_double, f->result->Phi, X, V);
     f->result->info.below_floor = below_floor(data, f->result->info.eps, V);
     tl_release(&f->ctx->hooks, block);

@@ -24,9 +24,12 @@ typedef enum tl_doubt {
 /* src/results.def explains the fields. */
 typedef struct tl_info {
     int32_t outcome;
-    int32_t method; /* the method that the result is of; never AUTO */
-    int64_t M, N, K;
-    int64_t columns;
+    int32_t method;          /* the method that the result is of; never AUTO */
+    int64_t M, N, K;         /* N: the frames here */
+    int64_t all, first;      /* all frames, and the first one here */
+    int64_t columns;         /* of all frames */
+    int64_t sums, sum_bytes; /* over machines; 0: one machine */
+    double sum_seconds;
     double eps;
     double C, L, I;
     double below_floor; /* share of the entries of V */

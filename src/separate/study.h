@@ -126,6 +126,9 @@ tlnmf_error tl_look_at(tlnmf_ctx *ctx, const tl_sound *sound, const tl_separate_
 
 /* ---- candidates (pool.c) --------------------------------------------------------------------- */
 
+/* Candidates that are learnt or judged at a time. */
+enum { TL_CANDIDATES_AT_ONCE = 6 };
+
 /* tl_blend_learn where there are spans and the options leave the recipe open. */
 tlnmf_error tl_pool_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedule *schedule,
                           const tl_separate_options *options, tl_watch *watch, tl_blend **out);
