@@ -38,7 +38,8 @@ int main(int argc, char **argv)
     tlnmf_record *model;
     if (argc < 6 || tlnmf_ctx_create(&ctx) != TLNMF_OK)
         return 2;
-    int64_t M = atoll(argv[2]), N = atoll(argv[3]), K = atoll(argv[4]), rows = atoll(argv[5]);
+    int64_t M = strtoll(argv[2], NULL, 10), N = strtoll(argv[3], NULL, 10),
+            K = strtoll(argv[4], NULL, 10), rows = strtoll(argv[5], NULL, 10);
     need(tlnmf_record_create(ctx, &model));
     need(tlnmf_transform_matrix(ctx, "dct", M, add(model, "Phi", 2, M, M)));
     double *W = add(model, "W", 2, M, K), *H = add(model, "H", 2, K, N);
