@@ -13,6 +13,7 @@ static const char *own_help(const char *name)
         {"certificate_means", "what the certificate says, or why there is none"},
         {"file", "the file that was read"},
         {"frames", "number of samples of the recording, all channels of a time counted once"},
+        {"release", "samples that a source may go on sounding after its label"},
         {"labels", "label track that says who plays when"},
         {"gain", "factor on all stems, so that none is clipped"},
         {"clipped", "samples of the stems that did not fit their format"},
