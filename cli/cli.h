@@ -255,6 +255,8 @@ int cli_checkpoint_begin(const cli_call *call, const tlnmf_data *data);
 int cli_checkpoint_read(const cli_call *call, tlnmf_record **state);
 void cli_checkpoint_write(const tlnmf_record *state);
 double cli_checkpoint_every(void);
+/* The call's context saves what a library call keeps, and goes on from this state (or NULL). */
+void cli_checkpoint_watch(const cli_call *call, const tlnmf_record *state);
 /* The command ends with this code: a run that is done leaves no checkpoint. */
 void cli_checkpoint_end(const cli_call *call, int code);
 
@@ -291,8 +293,7 @@ char *cli_json_text(const json_t *object); /* as cli_print_json prints it; free(
 /* The same value, or 0 with SOURCE_DATE_EPOCH: reproducible outputs carry no times. */
 double cli_seconds(double value);
 
-/* ---- results of fit and jd (common/summary.c, common/report.c)
- * ------------------------------------------------ */
+/* ---- results of fit and jd (common/summary.c, common/report.c) ------------------------------- */
 
 typedef struct cli_result {
     const char *input, *output; /* file names; output is NULL when no model is written */
@@ -301,7 +302,7 @@ typedef struct cli_result {
     const tlnmf_data *data;
     tlnmf_record *model;
     const tlnmf_record *atoms; /* NULL: not asked for */
-    json_t *rank_table;        /* of -k A:B; NULL: not asked for */
+    json_t *rank_table;        /* of -k A:B, an object; NULL: not asked for */
     json_t *eps_check;         /* of --eps-check; NULL: not asked for */
     const char *kind, *init_phi, *init_w, *init_h, *weights, *block, *moving, *axes, *per_trial,
         *init, *keep, *mask, *missing; /* as given, for the record; may be NULL */

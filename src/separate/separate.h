@@ -75,6 +75,7 @@ typedef struct tl_watch {
     tl_callback callback; /* may be NULL */
     void *user;
     atomic_bool stopped;
+    tl_keep *keep;     /* finished candidates (keep.h); NULL: nobody keeps them */
     tl_trials *trials; /* receives what is compared; NULL: nobody wants to know */
 } tl_watch;
 
@@ -93,11 +94,10 @@ void tl_watch_report(tl_watch *watch, tl_stage stage, int64_t done, int64_t plan
  * asks the caller, the others look what it was told. */
 bool tl_watch_poll(tl_watch *watch_or_null, tl_stage stage);
 
-/* work(job) on this thread, with so many threads to share its loops with (0: all). */
+/* Runs work(job) on this thread and `threads` - 1 others (0: all). */
 tlnmf_error tl_separate_on_threads(int64_t threads, tlnmf_error (*work)(void *job), void *job);
 
-/* ---- samples (samples.c)
- * ------------------------------------------------------------------------- */
+/* ---- samples (samples.c) --------------------------------------------------------------------- */
 
 tlnmf_error tl_sound_check(tlnmf_ctx *ctx, const tl_sound *sound);
 /* Reads samples first .. first+length-1 of the stretch as far as the sound has them; the others are
@@ -265,12 +265,13 @@ typedef struct tl_lane {
     const tl_separator *separator;
     tl_framing framing;
     tl_block block;
-    int64_t N, n;    /* frames there are, frames that are done */
-    int64_t done;    /* samples before this are complete */
-    double *sums;    /* (outputs - 1) x capacity x channels: outputs from `base` on */
-    bool *may_sound; /* K x block capacity */
-    int64_t *number; /* block capacity: frame numbers */
-    double *H;       /* K x N, or NULL: where H goes */
+    int64_t N, n;         /* frames there are, frames that are done */
+    int64_t done;         /* samples before this are complete */
+    double *sums;         /* (outputs - 1) x capacity x channels: outputs from `base` on */
+    bool *may_sound;      /* K x block capacity */
+    int64_t *number;      /* block capacity: frame numbers */
+    double *H;            /* K x N, or NULL: where H goes */
+    double power, excess; /* sums over the frames so far: of V, and of V above W H + eps */
 } tl_lane;
 
 /* Takes a sound apart in several ways at once, a round of samples at a time. */
@@ -298,6 +299,8 @@ void tl_lanes_free(tl_lanes *lanes);
 /* Works until more samples are ready: base .. ready-1, in `in` and in each lane's sums. False at
  * the end. */
 tlnmf_error tl_lanes_advance(tl_lanes *lanes, bool *more);
+/* The part of the power so far that lies above the model, mean of the lanes. */
+double tl_lanes_unexplained(const tl_lanes *lanes);
 /* Output `output` of a lane, all but the last one, from sample `base` on. */
 const double *tl_lanes_output(const tl_lanes *lanes, int64_t lane, int64_t output);
 

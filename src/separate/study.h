@@ -115,8 +115,8 @@ enum { TL_LOOK_MOST = 6 };
 
 /* How many sounds explain a recording, and how many sources that may be. */
 typedef struct tl_look {
-    double misfit[TL_LOOK_MOST +
-                  1]; /* mean of q - log q - 1 with so many components; NaN: not tried */
+    /* With each number of components: the mean of q - log q - 1; NaN: not tried. */
+    double misfit[TL_LOOK_MOST + 1];
     int64_t sounds, sources;
     bool sure;
 } tl_look;

@@ -161,7 +161,7 @@ static void what_was_compared_is_told(void **state)
     for (int i = 0; i < 2; i++) {
         tl_separate_options opt = note_options();
         tl_trials trials = {.count = 0};
-        tl_watch watch = {NULL, NULL, false, &trials};
+        tl_watch watch = {.trials = &trials};
         tl_blend *blend;
         opt.method = methods[i];
         assert_ok(ctx, tl_blend_learn(ctx, &sound, NOTES, 4, &opt, &watch, &blend));
