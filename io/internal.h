@@ -125,9 +125,9 @@ bool io_buffer_publish(io_buffer *buffer, bool ok, const char *path, io_error *e
 
 typedef enum io_packing { IO_PACKED_FLAC, IO_PACKED_VORBIS } io_packing;
 
-/* Packs a sound file into memory. Where that takes more than `most` bytes it returns true with an
- * empty buffer; free(out->bytes) when done. */
-bool io_sound_encode(const char *path, io_packing packing, size_t most, io_buffer *out,
+/* Packs a sound file into memory, or one of every so many of its seconds. Where that takes more
+ * than `most` bytes it returns true with an empty buffer; free(out->bytes) when done. */
+bool io_sound_encode(const char *path, io_packing packing, int every, size_t most, io_buffer *out,
                      io_error *err);
 
 /* ---- what a file holds -------------------------------------------------------------------- */

@@ -26,13 +26,15 @@ static SNDFILE *open_encoder(const io_sound_info *info, io_packing packing, io_s
 }
 
 /* False with `err` filled in; true, too, where it stopped because there is more than `most`. */
-static bool copy(io_sound_reader *reader, const io_sound_info *info, SNDFILE *encoder,
+static bool copy(io_sound_reader *reader, const io_sound_info *info, SNDFILE *encoder, int every,
                  const io_sound_bytes *to, size_t most, io_error *err)
 {
     double *block = malloc((size_t)info->channels * BLOCK * sizeof *block);
     bool ok = block != NULL || io_fail(err, IO_NO_MEMORY, "out of memory for a sound");
     for (int64_t at = 0; ok && at < info->frames && (size_t)to->size <= most; at += BLOCK) {
         int64_t count = info->frames - at < BLOCK ? info->frames - at : BLOCK;
+        if (at / info->rate % every != every / 2)
+            continue;
         ok = io_sound_read_at(reader, at, count, block, err);
         if (ok && sf_writef_double(encoder, block, count) != count)
             ok = io_fail(err, IO_NO_MEMORY, "a sound cannot be packed: %s", sf_strerror(encoder));
@@ -41,7 +43,7 @@ static bool copy(io_sound_reader *reader, const io_sound_info *info, SNDFILE *en
     return ok;
 }
 
-bool io_sound_encode(const char *path, io_packing packing, size_t most, io_buffer *out,
+bool io_sound_encode(const char *path, io_packing packing, int every, size_t most, io_buffer *out,
                      io_error *err)
 {
     io_sound_reader *reader;
@@ -55,7 +57,7 @@ bool io_sound_encode(const char *path, io_packing packing, size_t most, io_buffe
     bool ok = encoder != NULL || io_fail(err, IO_BAD_INPUT, "%s: cannot be packed for a page: %s",
                                          path, sf_strerror(NULL));
     if (ok)
-        ok = copy(reader, &info, encoder, &to, most, err);
+        ok = copy(reader, &info, encoder, every, &to, most, err);
     if (encoder != NULL)
         sf_close(encoder);
     io_sound_close(reader);

@@ -267,14 +267,33 @@ static json_t *members(const page_model *m)
     return list;
 }
 
+/* What a separation compared: text, score, weight and reason of each candidate. */
+static json_t *candidates(const page_model *m)
+{
+    int64_t shape[TLNMF_MAX_RANK] = {0}, weights[TLNMF_MAX_RANK] = {0};
+    const double *score = tlnmf_get_array(m->record, "candidate.score", NULL, shape);
+    const double *weight = tlnmf_get_array(m->record, "candidate.weight", NULL, weights);
+    json_t *list = json_array();
+    for (int64_t i = 0; score && weight && i < shape[0] && i < weights[0]; i++) {
+        const char *what = tlnmf_get_text_at(m->record, "candidate.what", (size_t)i);
+        const char *why = tlnmf_get_text_at(m->record, "candidate.why", (size_t)i);
+        json_array_append_new(list,
+                              json_pack("[o, o, o, o]", io_json_text(what == NULL ? "" : what),
+                                        isfinite(score[i]) ? json_real(score[i]) : json_null(),
+                                        isfinite(weight[i]) ? json_real(weight[i]) : json_null(),
+                                        io_json_text(why == NULL ? "" : why)));
+    }
+    return list;
+}
+
 json_t *page_data(const page_model *m, const page_sound *sound)
 {
     json_t *data = json_pack(
-        "{s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind", "model",
-        "M", (json_int_t)m->M, "N", (json_int_t)m->N, "K", (json_int_t)m->K, "rate", m->rate, "hop",
-        m->hop, "first", m->first, "sources", names(m), "owners", owners(m), "sound",
-        page_sound_json(sound), "labels", labels(m), "trace", trace(m->record, "trace"), "starts",
-        trace(m->record, "path"), "members", members(m));
+        "{s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind",
+        "model", "M", (json_int_t)m->M, "N", (json_int_t)m->N, "K", (json_int_t)m->K, "rate",
+        m->rate, "hop", m->hop, "first", m->first, "sources", names(m), "owners", owners(m),
+        "sound", page_sound_json(sound), "labels", labels(m), "trace", trace(m->record, "trace"),
+        "starts", trace(m->record, "path"), "members", members(m), "candidates", candidates(m));
     if (data == NULL)
         return NULL;
     if (m->N > 0 && (m->V != NULL || m->H != NULL)) {

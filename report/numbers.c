@@ -13,6 +13,7 @@ static const char *own_help(const char *name)
         {"certificate_means", "what the certificate says, or why there is none"},
         {"file", "the file that was read"},
         {"frames", "number of samples of the recording, all channels of a time counted once"},
+        {"release", "samples that a source may go on sounding after its label"},
         {"labels", "label track that says who plays when"},
         {"gain", "factor on all stems, so that none is clipped"},
         {"clipped", "samples of the stems that did not fit their format"},
@@ -142,7 +143,8 @@ void page_numbers(io_buffer *page, const page_model *m)
     put_group(page, m, m->summary, "");
     json_object_foreach(m->summary, key, value)
     {
-        if (json_is_object(value) && json_object_size(value) > 0)
+        bool has_own_table = strcmp(key, "candidate") == 0;
+        if (json_is_object(value) && json_object_size(value) > 0 && !has_own_table)
             put_group(page, m, value, key);
     }
 }

@@ -11,7 +11,10 @@
 static const size_t most_sound = 15000000; /* bytes, before base64 */
 static const int64_t most_samples = 7500000;
 
-enum { BLOCK = 1 << 15 };
+/* Above this many samples Vorbis may need more than that: a part of them is packed first. */
+static const int64_t surely_fits = 50000000;
+
+enum { BLOCK = 1 << 15, PROBED = 40 };
 
 /* ---- envelopes ------------------------------------------------------------------------------- */
 
@@ -23,44 +26,80 @@ static signed char level(double x)
 /* One block of samples into the buckets of an envelope that is `length` samples long. */
 static void draw(page_track *t, const double *x, int64_t first, int64_t count, int64_t length)
 {
-    for (int64_t i = 0; i < count; i++) {
+    int channels = t->info.channels;
+    for (int64_t i = 0, next; i < count; i = next) {
         int64_t bucket = (first + i) * PAGE_BUCKETS / length;
-        for (int c = 0; c < t->info.channels; c++) {
-            double sample = x[i * t->info.channels + c];
-            signed char at = level(sample);
-            t->low[bucket] = at < t->low[bucket] ? at : t->low[bucket];
-            t->high[bucket] = at > t->high[bucket] ? at : t->high[bucket];
-            t->peak = fmax(t->peak, fabs(sample));
-            t->energy += sample * sample;
+        double low = 0.0, high = 0.0, energy = 0.0;
+        next = ((bucket + 1) * length + PAGE_BUCKETS - 1) / PAGE_BUCKETS - first;
+        next = next < count ? next : count;
+        for (int64_t j = i * channels; j < next * channels; j++) {
+            low = x[j] < low ? x[j] : low;
+            high = x[j] > high ? x[j] : high;
+            energy += x[j] * x[j];
         }
+        signed char below = level(low), above = level(high);
+        t->low[bucket] = below < t->low[bucket] ? below : t->low[bucket];
+        t->high[bucket] = above > t->high[bucket] ? above : t->high[bucket];
+        t->peak = fmax(t->peak, fmax(-low, high));
+        t->energy += energy;
     }
 }
 
-/* All of a file; `sum` (recording minus stems so far) changes by `sign` times it, if there is one.
- */
-static bool read_track(page_track *t, int64_t length, float *sum, float sign, io_error *err)
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* All files side by side, a block of each at a time. */
+typedef struct reading {
+    page_sound *sound;
+    page_model *m;
+    io_sound_reader *reader[PAGE_TRACKS];
+    double *block, *rest; /* of a file; what is left of the recording without the stems */
+    bool checks;          /* whether there is such a rest */
+    double left;          /* its energy */
+} reading;
+
+static void close_track(reading *r, int i)
 {
-    io_sound_reader *reader;
-    io_sound_info info;
-    if (!io_sound_open(t->path, &reader, &info, err))
-        return false;
-    double *block = malloc((size_t)info.channels * BLOCK * sizeof *block);
-    bool ok = block != NULL || io_no_memory(err, t->path);
-    for (int64_t at = 0; ok && at < info.frames; at += BLOCK) {
-        int64_t count = info.frames - at < BLOCK ? info.frames - at : BLOCK;
-        ok = io_sound_read_at(reader, at, count, block, err);
-        if (!ok)
-            break;
-        draw(t, block, at, count, length);
-        for (int64_t i = 0; sum != NULL && i < count * info.channels; i++)
-            sum[at * info.channels + i] += sign * (float)block[i];
-    }
-    free(block);
-    io_sound_close(reader);
-    return ok;
+    if (r->reader[i] != NULL)
+        io_sound_close(r->reader[i]);
+    r->reader[i] = NULL;
 }
 
-/* ---- do the files belong together? ----------------------------------------------------------- */
+static void give_up(reading *r, int i, const io_error *err)
+{
+    page_note(r->m, "%s", err->text);
+    r->sound->track[i].readable = false;
+    r->checks = false;
+    close_track(r, i);
+}
+
+/* Samples at .. at + BLOCK of file i. */
+static void read_block(reading *r, int i, int64_t at)
+{
+    page_track *t = &r->sound->track[i];
+    int64_t left = t->info.frames - at, count = left < BLOCK ? left : BLOCK;
+    io_error err;
+    if (r->reader[i] == NULL || count <= 0)
+        return;
+    if (!io_sound_read_at(r->reader[i], at, count, r->block, &err)) {
+        give_up(r, i, &err);
+        return;
+    }
+    draw(t, r->block, at, count, r->sound->length);
+    for (int64_t j = 0; r->checks && j < count * t->info.channels; j++)
+        r->rest[j] = i == 0 ? r->block[j] : r->rest[j] - r->block[j];
+}
+
+static void read_blocks(reading *r)
+{
+    const page_track *whole = &r->sound->track[0];
+    for (int64_t at = 0; at < r->sound->length; at += BLOCK) {
+        int64_t left = whole->info.frames - at, count = left < BLOCK ? left : BLOCK;
+        for (int i = 0; i < r->sound->count; i++)
+            read_block(r, i, at);
+        for (int64_t j = 0; r->checks && j < count * whole->info.channels; j++)
+            r->left += r->rest[j] * r->rest[j];
+    }
+}
 
 static bool alike(const page_sound *s)
 {
@@ -71,42 +110,33 @@ static bool alike(const page_sound *s)
     return all && s->count > 1;
 }
 
-/* What is left of the recording when all stems are taken from it: nothing, but for rounding. */
-static void check_sum(const page_sound *s, page_model *m, const float *sum)
-{
-    const double enough = 1e-4; /* -40 dB: no format of stems rounds as coarsely */
-    double gain = page_value(m, "gain"), left = 0.0;
-    int64_t count = s->track[0].info.frames * s->track[0].info.channels;
-    for (int64_t i = 0; i < count; i++)
-        left += (double)sum[i] * (double)sum[i];
-    if (left > enough * s->track[0].energy && !(isfinite(gain) && gain != 1.0))
-        page_note(m, "The stems do not sum to the recording: a file has changed since.");
-}
-
-/* At most this many samples are checked: memory stays below 300 MB in all. */
-static const int64_t most_checked = 40000000;
-
+/* Envelopes of all files; and whether the stems sum to the recording, but for rounding. */
 static void read_tracks(page_sound *s, page_model *m)
 {
-    float *sum = NULL;
-    io_error err;
-    int64_t samples = s->track[0].info.frames * s->track[0].info.channels;
-    if (alike(s) && samples <= most_checked)
-        sum = calloc((size_t)samples, sizeof *sum);
-    for (int i = 0; i < s->count; i++) {
-        page_track *t = &s->track[i];
-        if (!t->readable)
-            continue;
-        if (!read_track(t, s->length, sum, i == 0 ? 1.0F : -1.0F, &err)) {
-            page_note(m, "%s", err.text);
-            t->readable = false;
-            free(sum);
-            sum = NULL;
-        }
+    const double enough = 1e-4; /* -40 dB: no format of stems rounds as coarsely */
+    double gain = page_value(m, "gain");
+    reading r = {.sound = s, .m = m, .checks = alike(s) && !(isfinite(gain) && gain != 1.0)};
+    int most = 1;
+    for (int i = 0; i < s->count; i++)
+        most = s->track[i].info.channels > most ? s->track[i].info.channels : most;
+    r.block = calloc(2 * (size_t)most * BLOCK, sizeof *r.block);
+    if (r.block == NULL) {
+        page_note(m, "There was no memory for envelopes.");
+        return;
     }
-    if (sum != NULL)
-        check_sum(s, m, sum);
-    free(sum);
+    r.rest = r.block + (size_t)most * BLOCK;
+    for (int i = 0; i < s->count; i++) {
+        io_sound_info info;
+        io_error err;
+        if (s->track[i].readable && !io_sound_open(s->track[i].path, &r.reader[i], &info, &err))
+            give_up(&r, i, &err);
+    }
+    read_blocks(&r);
+    for (int i = 0; i < s->count; i++)
+        close_track(&r, i);
+    free(r.block);
+    if (r.checks && r.left > enough * s->track[0].energy)
+        page_note(m, "The stems do not sum to the recording: a file has changed since.");
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -150,7 +180,9 @@ static void add_track(page_sound *s, const char *path, const char *name)
 typedef struct packer {
     pthread_mutex_t lock;
     page_sound *sound;
+    bool wanted[PAGE_TRACKS];
     int next;
+    int every;   /* only every so many seconds are packed, to see how large all will be */
     size_t used; /* bytes so far */
     bool too_large, failed;
     io_error err;
@@ -161,8 +193,8 @@ static page_track *take(packer *p)
     page_track *t = NULL;
     pthread_mutex_lock(&p->lock);
     while (t == NULL && p->next < p->sound->count && !p->too_large && !p->failed) {
-        page_track *next = &p->sound->track[p->next++];
-        t = next->readable ? next : NULL;
+        int next = p->next++;
+        t = p->wanted[next] ? &p->sound->track[next] : NULL;
     }
     pthread_mutex_unlock(&p->lock);
     return t;
@@ -174,29 +206,62 @@ static void *pack(void *user)
     page_track *t;
     while ((t = take(p)) != NULL) {
         io_error err;
-        bool ok = io_sound_encode(t->path, t->packing, most_sound, &t->packed, &err);
+        size_t most = most_sound / (size_t)p->every;
+        bool ok = io_sound_encode(t->path, t->packing, p->every, most, &t->packed, &err);
         pthread_mutex_lock(&p->lock);
         p->used += t->packed.size;
         if (!ok && !p->failed)
             p->err = err;
         p->failed = p->failed || !ok;
-        p->too_large = p->too_large || (ok && t->packed.size == 0) || p->used > most_sound;
+        p->too_large = p->too_large || (ok && t->packed.size == 0) || p->used > most;
         pthread_mutex_unlock(&p->lock);
     }
     return NULL;
 }
 
-/* Stems only: they sum to the recording. Two at a time: Vorbis is what making a page waits for. */
-static void pack_all(page_sound *s, page_model *m)
+static void drop(page_track *t)
 {
-    packer p = {.sound = s, .next = s->count > 1 ? 1 : 0, .lock = PTHREAD_MUTEX_INITIALIZER};
+    free(t->packed.bytes);
+    t->packed = (io_buffer){0};
+}
+
+static packer packer_of(page_sound *s, int every)
+{
+    packer p = {.sound = s,
+                .next = s->count > 1 ? 1 : 0, /* stems only: they sum to the recording */
+                .every = every,
+                .lock = PTHREAD_MUTEX_INITIALIZER};
+    for (int i = 0; i < s->count; i++)
+        p.wanted[i] = s->track[i].readable;
+    return p;
+}
+
+/* Whether all of it would be too large; costs a fortieth of packing it. */
+static bool is_too_large(page_sound *s, int64_t samples)
+{
+    if (samples <= surely_fits)
+        return false;
+    packer p = packer_of(s, PROBED);
+    pack(&p);
+    for (int i = 0; i < s->count; i++)
+        drop(&s->track[i]);
+    return p.too_large;
+}
+
+/* Packs on one thread while this one reads the envelopes, then on both: Vorbis is what making a
+ * page waits for. */
+static void read_and_pack(page_sound *s, page_model *m)
+{
+    packer p = packer_of(s, 1);
     int64_t samples = 0;
     pthread_t helper;
     for (int i = p.next; i < s->count; i++)
         samples += s->track[i].info.frames * s->track[i].info.channels;
     for (int i = 0; i < s->count; i++)
         s->track[i].packing = samples <= most_samples ? IO_PACKED_FLAC : IO_PACKED_VORBIS;
+    p.too_large = is_too_large(s, samples);
     bool helped = pthread_create(&helper, NULL, pack, &p) == 0;
+    read_tracks(s, m);
     pack(&p);
     if (helped)
         pthread_join(helper, NULL);
@@ -206,10 +271,8 @@ static void pack_all(page_sound *s, page_model *m)
         page_note(m, "Sound is left out: %s", p.err.text);
     for (int i = 0; i < s->count; i++) {
         page_track *t = &s->track[i];
-        if (p.too_large || p.failed) {
-            free(t->packed.bytes);
-            t->packed = (io_buffer){0};
-        }
+        if (p.too_large || p.failed || !t->readable)
+            drop(t);
         s->has_sound = s->has_sound || t->packed.size > 0;
     }
 }
@@ -233,11 +296,12 @@ tlnmf_error page_sound_read(page_sound *s, page_model *m, bool no_sound)
     }
     for (int i = 0; i < s->count; i++)
         look(s, m, i);
-    read_tracks(s, m);
-    if (no_sound && s->count > 0)
+    if (s->count > 0 && no_sound) {
+        read_tracks(s, m);
         page_note(m, "Sound was left out on request.");
-    else if (s->count > 0)
-        pack_all(s, m);
+    } else if (s->count > 0) {
+        read_and_pack(s, m);
+    }
     return TLNMF_OK;
 }
 

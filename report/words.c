@@ -79,7 +79,7 @@ static void say_quality(io_buffer *page, const page_model *m)
     if (isfinite(score))
         page_format(page,
                     "<p><b>How sure:</b> %.0f candidates were compared on %.0f remix%s of passages "
-                    "of the recording itself, whose sources are known; the one that was kept "
+                    "of the recording itself, whose sources are known; the best of those kept "
                     "reaches %.1f dB there.</p>",
                     candidates, remixes, remixes == 1.0 ? "" : "es", score);
     else
@@ -221,8 +221,11 @@ static void say_fit(io_buffer *page, const page_model *m)
         page_text(page, stop);
         if (isfinite(iterations))
             page_format(page, ", after %.0f iteration%s", iterations, iterations == 1.0 ? "" : "s");
-        if (starts > 1.0)
+        if (starts > 1.0 && page_value(m, "best_start") < starts)
             page_format(page, " of start %.0f, the best of %.0f", page_value(m, "best_start") + 1.0,
+                        starts);
+        else if (starts > 1.0) /* exchange: from the result of the other method */
+            page_format(page, " from the other method's result, better than all %.0f starts",
                         starts);
         page_raw(page, ".</p>");
     }

@@ -1,9 +1,10 @@
 #!/bin/sh
-# clang-format, clang-tidy and cppcheck over the tracked C files; all three run, then the verdict.
-# usage: tests/lint.sh [format] [tidy] [cppcheck]      (none: all three)
+# clang-format, clang-tidy and cppcheck over the tracked C files, eslint over the page's scripts; all
+# run, then the verdict.
+# usage: tests/lint.sh [format] [tidy] [cppcheck] [scripts]      (none: all)
 set -u
 cd "$(dirname "$0")/.." || exit 1
-[ $# -gt 0 ] || set -- format tidy cppcheck
+[ $# -gt 0 ] || set -- format tidy cppcheck scripts
 build="build-lint"
 jobs=$(nproc)
 failed=
@@ -42,12 +43,27 @@ check() {
         -I include -I src -I . -j "$jobs"
 }
 
+# Where npm cannot fetch eslint, node itself still reads the scripts.
+scripts() {
+    tests/report/setup.sh
+    if [ -x tests/report/node_modules/.bin/eslint ]; then
+        tests/report/node_modules/.bin/eslint --config tests/report/eslint.config.mjs --max-warnings 0 \
+            report/assets tests/report
+    elif command -v node >/dev/null 2>&1; then
+        echo "SKIPPED: no eslint; the scripts are only parsed"
+        tracked 'report/assets/*.mjs' 'tests/report/*.mjs' | xargs -n 1 node --check
+    else
+        echo "SKIPPED: no node"
+    fi
+}
+
 for part in "$@"; do
     echo "-- $part"
     case $part in
     format) format ;;
     tidy) tidy ;;
     cppcheck) check ;;
+    scripts) scripts ;;
     *) echo "lint.sh: unknown part '$part'" >&2; false ;;
     esac || failed="$failed $part"
 done

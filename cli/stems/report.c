@@ -45,6 +45,26 @@ static json_t *separation_json(const tlnmf_record *model)
     return object;
 }
 
+/* What was compared, a list a column; null where a score is not known. */
+static json_t *candidates_json(const tlnmf_record *model)
+{
+    json_t *what = json_array(), *score = json_array(), *weight = json_array(), *why = json_array();
+    int64_t shape[TLNMF_MAX_RANK] = {0};
+    const double *scores = tlnmf_get_array(model, "candidate.score", NULL, shape);
+    const double *weights = tlnmf_get_array(model, "candidate.weight", NULL, shape);
+    const char *text;
+    for (size_t i = 0; scores != NULL && weights != NULL && i < (size_t)shape[0] &&
+                       (text = tlnmf_get_text_at(model, "candidate.what", i)) != NULL;
+         i++) {
+        json_array_append_new(what, cli_text(text));
+        json_array_append_new(score, cli_real(scores[i]));
+        json_array_append_new(weight, cli_real(weights[i]));
+        json_array_append_new(why, cli_text(tlnmf_get_text_at(model, "candidate.why", i)));
+    }
+    return json_pack("{s:o, s:o, s:o, s:o}", "what", what, "score", score, "weight", weight, "why",
+                     why);
+}
+
 static json_t *sound_json(const cli_stems *stems)
 {
     const tlnmf_record *sound = tlnmf_sound_record(stems->sound);
@@ -74,6 +94,7 @@ void cli_stems_describe(const cli_outputs *o, const tlnmf_record *model, json_t 
         json_array_append_new(files, cli_text(stem_path(o, i, path)));
     json_object_set_new(summary, "sound", sound_json(o->stems));
     json_object_set_new(summary, "separation", separation_json(model));
+    json_object_set_new(summary, "candidate", candidates_json(model));
     bool own = o->stems->model_path == NULL; /* else the verdict is on another recording */
     json_object_set_new(summary, "verdict", own ? cli_verdict_json(model) : json_null());
     json_object_set_new(summary, "stems", files);

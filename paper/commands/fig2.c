@@ -16,12 +16,12 @@ static const struct {
      {505.6, 41.46, 0.01326, 0.004451, 0.004459},
      {NAN, NAN, NAN, NAN, NAN}},
 };
-static const int64_t published_S[REP_MOST_S] = {1, 10, 100, 1000, 5000};
+static const double published_S[REP_MOST_S] = {1, 10, 100, 1000, 5000};
 
 static int place_of(int64_t S)
 {
     int i = 0;
-    while (i + 1 < REP_MOST_S && published_S[i] != S)
+    while (i + 1 < REP_MOST_S && published_S[i] != (double)S)
         i++;
     return i;
 }
@@ -44,6 +44,7 @@ static void plan(rep *r)
 /* The curves of one data set by one solver. */
 typedef struct curves {
     const char *title;
+    rep_set set;
     int64_t count;
     double S[REP_MOST_S], I_jd[REP_MOST_S], I_tl[REP_MOST_S], gap[REP_MOST_S];
     double C_tl[REP_MOST_S], C_jd[REP_MOST_S], L_jd[REP_MOST_S];
@@ -53,7 +54,7 @@ typedef struct curves {
 static curves collect(const rep *r, rep_set set, rep_solver solver)
 {
     rep_protocol p = rep_protocol_of(r, set);
-    curves c = {.title = set == REP_GCM ? "GCM data" : "Synthetic music notes"};
+    curves c = {.title = set == REP_GCM ? "GCM data" : "Synthetic music notes", .set = set};
     for (int i = 0; i < REP_MOST_S && p.S[i] > 0; i++, c.count++) {
         const json_t *cell = rep_search_result(r, set, p.S[i], solver);
         c.S[i] = (double)p.S[i];
@@ -175,6 +176,11 @@ static void draw_panel(FILE *out, const curves *c, double top)
         {"I of JD+NMF", "red", PLOT_CIRCLES, c->count, c->S, c->I_jd},
         {"I of TL-NMF", "#006400", PLOT_CROSSES, c->count, c->S, c->I_tl},
         {"their gap", "blue", PLOT_DOTS, c->count, c->S, c->gap},
+        {"JD+NMF, published", "#f4a3a3", PLOT_LINE, REP_MOST_S, published_S,
+         published[c->set].I_jd},
+        {"TL-NMF, published", "#8fbf8f", PLOT_LINE, REP_MOST_S, published_S,
+         published[c->set].I_tl},
+        {"gap, published", "#a8b4ff", PLOT_LINE, REP_MOST_S, published_S, published[c->set].I_gap},
         {"O(1/S)", "black", PLOT_LINE, 2, x, first},
         {"O(1/S^2)", "black", PLOT_DASHED, 2, x, second},
     };

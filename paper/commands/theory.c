@@ -186,6 +186,20 @@ typedef struct table {
     double at[REP_MOST_S][COLUMNS];
 } table;
 
+/* Q at the Phi of JD+NMF as the authors have it. */
+static const double published_S[] = {1, 10, 100, 1000, 5000};
+static const double published[] = {1110.0, 70.87, 5.583, 0.5547, 0.1023};
+enum { PUBLISHED = sizeof published / sizeof *published };
+
+/* NaN for another S. */
+static double published_Q(int64_t S)
+{
+    for (int i = 0; i < PUBLISHED; i++)
+        if (published_S[i] == (double)S)
+            return published[i];
+    return NAN;
+}
+
 static void draw(FILE *out, const void *of)
 {
     const table *t = of;
@@ -203,7 +217,7 @@ static void draw(FILE *out, const void *of)
         [I_JD] = {"I of JD+NMF", "#999", PLOT_LINE},
     };
     double column[COLUMNS][REP_MOST_S];
-    plot_series series[COLUMNS - 1];
+    plot_series series[COLUMNS];
     for (int j = 0; j < COLUMNS; j++) {
         for (int64_t i = 0; i < t->count; i++)
             column[j][i] = t->at[i][j];
@@ -211,6 +225,8 @@ static void draw(FILE *out, const void *of)
             series[j - 1] = (plot_series){look[j].label, look[j].colour, look[j].style,
                                           t->count,      column[0],      column[j]};
     }
+    series[COLUMNS - 1] = (plot_series){
+        "Q of JD+NMF, published", "#f4a3a3", PLOT_LINE, PUBLISHED, published_S, published};
     plot_begin(out, 640.0, 470.0);
     plot_panel panel = rep_panel_over_S("GCM data: Q and its bounds", "Q, I (divergence)");
     panel.left = 75.0;
@@ -219,21 +235,10 @@ static void draw(FILE *out, const void *of)
     panel.height = 375.0;
     panel.y_low = 1e-3;
     panel.y_high = 1e5;
-    panel.series_count = COLUMNS - 1;
+    panel.series_count = COLUMNS;
     panel.series = series;
     plot_draw(out, &panel);
     plot_end(out);
-}
-
-/* Q at the Phi of JD+NMF as the authors have it; NaN for another S. */
-static double published_Q(int64_t S)
-{
-    static const double all[][2] = {
-        {1, 1110.0}, {10, 70.87}, {100, 5.583}, {1000, 0.5547}, {5000, 0.1023}};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i][0] == (double)S)
-            return all[i][1];
-    return NAN;
 }
 
 static void collect(const rep *r, int64_t S, double row[COLUMNS])

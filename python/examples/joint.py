@@ -1,7 +1,10 @@
 """Joint diagonalisation of covariances, whitened, as independent component analysis; beside FastICA.
 
-usage: joint.py [FOLDER]
+usage: joint.py [FOLDER]       a picture goes to FOLDER
 """
+import sys
+from pathlib import Path
+
 import numpy as np
 
 import tlnmf
@@ -26,6 +29,7 @@ def interference(G):
 mine = interference(model.filters_ @ A)
 print(f"joint diagonalisation: {mine:.1f} dB of interference, {model.n_iter_} iterations")
 assert mine < -20
+gains = {"joint diagonalisation": model.filters_ @ A}
 try:
     from sklearn.decomposition import FastICA
 except ImportError:
@@ -33,4 +37,19 @@ except ImportError:
 else:
     flat = signals.transpose(1, 0, 2).reshape(channels, -1)
     ica = FastICA(whiten="unit-variance", random_state=0, max_iter=1000).fit(flat.T)
-    print(f"FastICA: {interference(ica.components_ @ A):.1f} dB")
+    gains["FastICA"] = ica.components_ @ A
+    print(f"FastICA: {interference(gains['FastICA']):.1f} dB")
+
+try:
+    import matplotlib.pyplot as plt
+except ImportError:
+    sys.exit()
+figure, axes = plt.subplots(1, len(gains), figsize=(8, 4), squeeze=False, constrained_layout=True)
+for ax, (name, G) in zip(axes[0], gains.items()):
+    power = G**2 * sources.var(axis=(0, 2))
+    power = power[np.argsort(power.argmax(axis=1))]  # an estimate of source 1 first
+    level = 10 * np.log10(power / power.max(axis=1, keepdims=True))
+    image = ax.imshow(level, vmin=-50, vmax=0)
+    ax.set(title=name, xlabel="source", ylabel="estimate")
+figure.colorbar(image, ax=axes[0], label="power, dB")
+plt.savefig(Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "joint.png")

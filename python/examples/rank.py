@@ -1,7 +1,10 @@
 """A rank choice: the likelihood of held-out realisations of the same frames, by cross-validation.
 
-usage: rank.py [FOLDER]
+usage: rank.py [FOLDER]       a picture goes to FOLDER
 """
+import sys
+from pathlib import Path
+
 import numpy as np
 from sklearn.model_selection import KFold
 
@@ -25,3 +28,13 @@ for k in range(1, 6):
 chosen = max(best, key=best.get)
 print(f"chosen: K = {chosen}; the truth is 3")
 assert 2 <= chosen <= 4
+
+try:
+    import matplotlib.pyplot as plt
+except ImportError:
+    sys.exit()
+plt.plot(list(best), list(best.values()), "o-")
+plt.axvline(3, linestyle=":", color="gray", label="the truth")
+plt.gca().set(xlabel="K", ylabel="minus C on held-out data", xticks=list(best))
+plt.legend()
+plt.savefig(Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "rank.png")

@@ -1,7 +1,10 @@
 """A separation: two tones that overlap, taken apart by labels and scored beside the truth.
 
-usage: separation.py [FOLDER]
+usage: separation.py [FOLDER]       a picture goes to FOLDER
 """
+import sys
+from pathlib import Path
+
 import numpy as np
 
 import tlnmf
@@ -20,3 +23,17 @@ scores = tlnmf.bss_eval([piano, flute], [stems["piano"], stems["flute"]], filter
 for name, sdr in zip(stems, scores["sdr"][:, -1]):
     print(f"{name}: SDR {sdr:.1f} dB")
 assert scores["mean_sdr"] > 10
+
+try:
+    import matplotlib.pyplot as plt
+except ImportError:
+    sys.exit()
+figure, axes = plt.subplots(3, 1, figsize=(8, 5), sharex=True, sharey=True, constrained_layout=True)
+for ax, name, y in zip(axes, ("mixture", *stems), (piano + flute, *stems.values())):
+    ax.plot(t, y.ravel(), linewidth=0.5)
+    ax.set(ylabel=name)
+    for begin, end, source in labels:
+        if name == source:
+            ax.axvspan(begin, end, alpha=0.15)
+axes[-1].set(xlabel="time, s")
+plt.savefig(Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "separation.png")

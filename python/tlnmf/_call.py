@@ -7,8 +7,11 @@ its threads for each thread that called it, a process forked afterwards finds no
 from __future__ import annotations
 
 import _thread
+import atexit
 import ctypes as c
+import os
 import queue
+import time
 import warnings
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
@@ -23,6 +26,7 @@ Callback = Callable[[State], Any]
 _INTEGERS = ("start", "starts", "iteration", "iterations")
 _REALS = ("C", "L", "I", "step", "seconds")
 _WAIT = 0.05  # seconds between two looks at signals, should one have gone to another thread
+_LEAVE = 0.05  # seconds that the library gets after Ctrl-C before the caller goes on without it
 
 
 class Handle:
@@ -118,7 +122,8 @@ class Call:
     def away(self, work: Callable[[], Any], callback: Optional[Callback] = None) -> Any:
         """Runs `work` in another thread. Ctrl-C and an exception of the callback stop it.
 
-        What `work` needs it must refer to: a second Ctrl-C may end the wait before the work ends.
+        What `work` needs it must refer to: Ctrl-C may end the wait before the work ends. Of a large
+        problem the library first completes the best point so far, which nobody wants then.
         """
         errand = _Errand(self, work, callback)
         _thread.start_new_thread(errand.run, ())
@@ -126,6 +131,10 @@ class Call:
             errand.wait()
         finally:
             self._flag.value = 1
+            if not errand.result:
+                _leave(errand)
+        if not errand.result and errand.failure is not None:
+            raise errand.failure
         for message in self._warnings:
             warnings.warn(message, RuntimeWarning, stacklevel=4)
         self._flag.value = 0
@@ -142,6 +151,7 @@ class _Errand:
         self.replies: Any = queue.SimpleQueue()
         self.result: List[Tuple[Any, Optional[BaseException]]] = []  # one, once it is there
         self.failure: Optional[BaseException] = None
+        self.until = float("inf")  # when to stop waiting: some time after Ctrl-C
 
     def run(self) -> None:
         """In the thread that works."""
@@ -171,15 +181,17 @@ class _Errand:
 
     def wait(self) -> None:
         """In the thread that waits. Any exception stops the work, and is kept for later."""
-        while not self.result:
+        while not self.result and time.monotonic() < self.until:
             try:
                 self.answer()
             except BaseException as error:  # KeyboardInterrupt, or the callback's own
                 self.flag.value = 1
                 self.failure = self.failure or error
+                if isinstance(error, KeyboardInterrupt):
+                    self.until = time.monotonic() + _LEAVE
 
     def answer(self) -> None:
-        while not self.result:
+        while not self.result and time.monotonic() < self.until:
             try:
                 state = self.inbox.get(timeout=_WAIT)
             except queue.Empty:
@@ -194,3 +206,23 @@ class _Errand:
         if wrong is not None:
             raise wrong
         return value
+
+
+_left: List[_Errand] = []  # those that Ctrl-C left behind: they end soon
+
+
+def _leave(errand: _Errand) -> None:
+    _left[:] = [e for e in _left if not e.result] + [errand]
+
+
+def _settle() -> None:
+    """Waits for what was left behind: neither the process's end nor a fork may come in between."""
+    end = time.monotonic() + 60  # a library that hangs must not keep the process
+    while not all(e.result for e in _left) and time.monotonic() < end:
+        time.sleep(0.005)
+    _left.clear()
+
+
+atexit.register(_settle)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_settle)

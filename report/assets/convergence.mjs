@@ -96,18 +96,32 @@ class Traces {
   }
 }
 
-function drawCandidates(host, members) {
-  if (members.length === 0) return;
-  const head = ["member", "weight", "frame", "hop", "transform", "SI-SDR on remixes"];
-  const body = members.map((m, i) =>
-    element("tr", {}, element("th", { scope: "row" }, String(i + 1)),
-      ...[short(m[0]), short(m[1], 6), short(m[2], 6), TRANSFORMS[m[3]] || "", m[4] === null ? "not known" : `${m[4].toFixed(1)} dB`].map((text) => element("td", {}, text))));
+const decibels = (x) => (x === null ? "not judged" : `${x.toFixed(1)} dB`);
+
+/** The candidates of a separation, the best first; [what, score, weight, why] each. */
+export function ranked(candidates) {
+  const worth = (c) => (c[1] === null ? -Infinity : c[1]);
+  return [...candidates].sort((a, b) => b[2] - a[2] || worth(b) - worth(a));
+}
+
+function table(caption, head, rows) {
+  const body = rows.map(([first, ...others]) => element("tr", {}, element("th", { scope: "row" }, first), ...others.map((text) => element("td", {}, text))));
+  return element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": caption },
+    element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...head.map((h) => element("th", { scope: "col" }, h)))), element("tbody", {}, ...body)));
+}
+
+function drawCandidates(host, candidates, members) {
+  if (candidates.length === 0 && members.length === 0) return;
   host.append(
-    element("h3", {}, "What was kept of the candidates"),
-    element("p", {}, "Candidates differ in window, length of frames, transform and dictionary. Each took apart remixes of the recording's own passages; the best were kept, and the stems are the mean of theirs, by weight."),
-    element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Candidates" },
-      element("table", {}, element("caption", {}, "Members of the separation"), element("thead", {}, element("tr", {}, ...head.map((h) => element("th", { scope: "col" }, h)))), element("tbody", {}, ...body))),
-  );
+    element("h3", {}, "Which candidates were compared"),
+    element("p", {}, "Candidates differ in window, length of frames, transform and dictionary. Each took apart remixes of the recording's own passages; those that did best were kept, and the stems are the mean of theirs, by weight."));
+  if (candidates.length > 0) {
+    const rows = ranked(candidates).map(([what, score, weight, why]) => [what, decibels(score), weight > 0 ? short(weight) : "none", why]);
+    host.append(table("Candidates of the separation", ["candidate", "SI-SDR on remixes", "weight", "why"], rows));
+  } else {
+    const rows = members.map((m, i) => [String(i + 1), short(m[0]), short(m[1], 6), short(m[2], 6), TRANSFORMS[m[3]] || "", decibels(m[4])]);
+    host.append(table("Members of the separation", ["member", "weight", "frame", "hop", "transform", "SI-SDR on remixes"], rows));
+  }
 }
 
 export function convergence(data) {
@@ -115,5 +129,5 @@ export function convergence(data) {
   const trace = decodeAll(data.trace);
   const host = document.getElementById("traces");
   if (trace.iteration && trace.iteration.length > 0) new Traces(host, trace, decodeAll(data.starts));
-  drawCandidates(document.getElementById("candidates"), data.members);
+  drawCandidates(document.getElementById("candidates"), data.candidates, data.members);
 }

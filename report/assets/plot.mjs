@@ -2,7 +2,7 @@
 import { short, ticks } from "./numbers.mjs";
 import { ink } from "./colours.mjs";
 
-export const MARGIN = { left: 76, right: 12, top: 8, bottom: 36 };
+export const MARGIN = { left: 76, right: 24, top: 8, bottom: 36 };
 
 /** An element with attributes and children; texts stay texts. */
 export function element(tag, attributes = {}, ...children) {
@@ -131,6 +131,27 @@ export class Frame {
   }
 }
 
+/** Room for the texts of a vertical axis; plots against time keep to the margin that all share. */
+function widthOf(u, texts) {
+  const longest = Math.max(0, ...(texts || []).map((text) => text.length));
+  return Math.max(MARGIN.left - 18, 7 * longest + 12);
+}
+
+/** Grid, marks and texts of a logarithmic axis at powers of ten alone, and at every second or third
+ * of them where there are many. */
+function onlyDecades(axis) {
+  const keep = (u, at) => {
+    const powers = at.map((v) => (v > 0 ? Math.log10(v) : NaN));
+    const whole = powers.filter((p) => Math.abs(p - Math.round(p)) < 1e-9);
+    if (whole.length < 2) return at;
+    const step = Math.ceil(whole.length / 8);
+    return at.map((v, i) => (Math.abs(powers[i] - Math.round(powers[i])) < 1e-9 && Math.round(powers[i]) % step === 0 ? v : null));
+  };
+  axis.filter = keep;
+  axis.grid = { ...axis.grid, filter: keep };
+  axis.ticks = { ...axis.ticks, filter: keep };
+}
+
 /** Curves by uPlot. `options`: height, label, x and y labels, log, series [{label, colour, ..}], data. */
 export function curves(host, options) {
   const box = element("div", { class: "curves", role: "img", "aria-label": options.label });
@@ -150,8 +171,9 @@ export function curves(host, options) {
       values: (u, at) => at.map((v) => (v === null ? "" : short(v, 7))),
     });
     const xAxis = axis(options.x, 26);
-    const yAxis = axis(options.y, MARGIN.left - 18);
-    if (options.yLog) yAxis.space = 28;
+    const yAxis = axis(options.y, options.time ? MARGIN.left - 18 : widthOf);
+    if (options.xLog) onlyDecades(xAxis);
+    if (options.yLog) onlyDecades(yAxis);
     chart = new uPlot(
       {
         width,
@@ -165,7 +187,7 @@ export function curves(host, options) {
         },
         axes: [xAxis, yAxis],
         series: [
-          { label: options.x, value: (u, v) => short(v, 6) },
+          { label: options.x, value: (u, v) => (v === null ? "\u2013" : short(v, 6)) },
           ...options.series.map((s) => ({
             label: s.label,
             stroke: typeof s.colour === "function" ? s.colour() : s.colour,
@@ -174,7 +196,7 @@ export function curves(host, options) {
             paths: s.points ? () => null : undefined,
             points: { show: Boolean(s.points), size: 8, width: 1.5 },
             spanGaps: true,
-            value: (u, v) => short(v, 6),
+            value: (u, v) => (v === null ? "\u2013" : short(v, 6)),
           })),
         ],
       },

@@ -423,7 +423,9 @@ tl_sweep tl_cpu_sweep_begin(tl_cpu *self, unsigned of, double floor, double leas
                       .threads = self->threads,
                       .least = least,
                       .frames = self->is.frames,
-                      .sums = self->sums};
+                      .sums = self->sums,
+                      .hurries = self->is.hurries,
+                      .hurries_user = self->is.hurries_user};
 }
 
 void tl_cpu_sweep_end(tl_cpu *self)

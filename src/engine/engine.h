@@ -32,6 +32,10 @@ typedef struct tl_engine {
      * operations may then do nothing, the run ends and the search returns the error. */
     tlnmf_error fault;
     const char *why;
+    /* May be NULL. Asked now and then inside a long operation, by any of its threads. True: the run
+     * is about to end, and the operation may leave out what it has not done yet. */
+    bool (*hurries)(void *user);
+    void *hurries_user;
 } tl_engine;
 
 /* What an engine is created for. */
@@ -117,7 +121,8 @@ struct tl_engine_ops {
     /* `count` updates (7)-(9) of W and H, or (7) of H alone. */
     void (*update)(tl_engine *e, unsigned parts, int64_t count);
     /* (14) for all pairs of rows, at the weights of C, or of L with this floor. Pairs that would
-     * gain less than `least` are skipped. Returns by how much sum U V fell. */
+     * gain less than `least` are skipped, and so may be those after `hurries` has said true.
+     * Returns by how much sum U V fell. */
     double (*sweep)(tl_engine *e, unsigned of, double floor, double least);
 
     /* ---- a direction and steps along it ---- */

@@ -157,6 +157,12 @@ static int64_t lane_of(const sweeping *in, int64_t a)
     return in->sweep->threads > in->count ? a : tl_thread_index();
 }
 
+/* Sums that cross machines are never left out on one of them alone. */
+static bool is_in_a_hurry(const tl_sweep *sweep)
+{
+    return sweep->hurries != NULL && sweep->sums == NULL && sweep->hurries(sweep->hurries_user);
+}
+
 static double meet_all(const sweeping *in, procession *p, int64_t a)
 {
     blocks at = {
@@ -169,7 +175,8 @@ static double meet_all(const sweeping *in, procession *p, int64_t a)
             in->spread(&at, true);
         if (p != NULL && a > 0)
             tl_wait_for(&p->met[a - 1], b + 1);
-        gain += b == a ? turn_within(&at) : turn_between(&at);
+        if (!is_in_a_hurry(in->sweep))
+            gain += b == a ? turn_within(&at) : turn_between(&at);
         if (p != NULL)
             atomic_store_explicit(&p->met[a], b + 1, memory_order_release);
     }

@@ -18,16 +18,19 @@ typedef struct tl_sweep {
     double *X, *Phi; /* M x T, M x M: turned together */
     double *scratch; /* tl_sweep_scratch() numbers, for as many threads */
     int64_t threads;
-    double least;  /* pairs that would gain less are skipped */
-    double frames; /* number of frames on all machines */
-    tl_sums *sums; /* NULL: one machine */
+    double least;                /* pairs that would gain less are skipped */
+    double frames;               /* number of frames on all machines */
+    tl_sums *sums;               /* NULL: one machine */
+    bool (*hurries)(void *user); /* as in tl_engine; NULL: all pairs are turned */
+    void *hurries_user;
 } tl_sweep;
 
 /* 0 if every frame has one column: the sweep then reads U itself. */
 int64_t tl_sweep_scratch(const tlnmf_data *data, int64_t threads);
 
 /* (14) for all pairs (a, b): rotates rows a, b of X and Phi by the angle that minimises sum U V.
- * Returns by how much sum U V fell. V is not updated. */
+ * Returns by how much sum U V fell. V is not updated. Pairs that are left out in a hurry leave Phi
+ * orthogonal and X = Phi R. */
 double tl_sweep_double(const tl_sweep *sweep);
 
 /* Rows in single precision, padded with zeros to whole vectors. */

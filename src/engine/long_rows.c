@@ -137,8 +137,9 @@ double tl_sweep_long_rows(const tl_sweep *sweep, double least)
 {
     sweeping in = {.sweep = sweep, .least = least};
     int64_t count = (sweep->data->M + BLOCK - 1) / BLOCK;
+    bool ends = false;
     for (int64_t step = 0; step <= 2 * (count - 1); step++)
-        for (int64_t round = 0; round < BLOCK; round++) {
+        for (int64_t round = 0; round < BLOCK && !ends; round++) {
             for (int64_t a = tl_max(0, step - count + 1); 2 * a < step; a++)
                 for (int64_t row = 0; row < BLOCK; row++)
                     add_pair(&in, a * BLOCK + row, (step - a) * BLOCK + (row + round) % BLOCK);
@@ -146,6 +147,7 @@ double tl_sweep_long_rows(const tl_sweep *sweep, double least)
                 add_within(&in, step / 2 * BLOCK, round);
             if (in.next.count > 0)
                 go_on(&in);
+            ends = sweep->hurries != NULL && sweep->hurries(sweep->hurries_user);
         }
     go_on(&in); /* the last are turned */
     return in.gain;

@@ -118,6 +118,7 @@ typedef struct lesson {
     char reason[256];
     double power;
     tl_blend *blend;
+    tl_trials trials;
 } lesson;
 
 /* The labels with what they leave open, or what can be said without any. */
@@ -139,7 +140,8 @@ static tlnmf_error learn(tlnmf_ctx *ctx, lesson *l)
 {
     tl_reporter reporter;
     TRY(tl_reporter_create(ctx, &reporter));
-    tl_watch watch = {.callback = tl_reporter_callback(&reporter), .user = &reporter};
+    tl_watch watch = {
+        .callback = tl_reporter_callback(&reporter), .user = &reporter, .trials = &l->trials};
     tlnmf_error error = tl_keep_create(ctx, l->sound, l->settings, &watch.keep);
     if (error == TLNMF_OK)
         error = listen(ctx, l);
@@ -160,6 +162,7 @@ static tlnmf_error learn(tlnmf_ctx *ctx, lesson *l)
 static tlnmf_error put_lesson(tlnmf_ctx *ctx, const lesson *l, tlnmf_record *model)
 {
     TRY(tl_blend_to_record(ctx, l->blend, l->sound, l->power, model));
+    TRY(tl_trials_to_record(ctx, &l->trials, model));
     TRY(tlnmf_set_real(ctx, model, "unlabelled_seconds", l->found.samples / l->sound->rate));
     TRY(tlnmf_set_real(ctx, model, "unlabelled_energy", l->found.energy));
     return tlnmf_set_text(ctx, model, "reason", l->reason);

@@ -3,6 +3,7 @@
 #include "separate/learn.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* The most components a source that are tried where the options leave it open. */
 enum { PER_SOURCE_MOST = 3 };
@@ -34,32 +35,52 @@ typedef struct choice {
     tl_remix remix;    /* made from scene[0], judges both lengths */
     tl_candidate best; /* its model is missing while candidates are taken that were kept */
     int64_t best_number;
+    tl_trial spare[2], *best_trial;
     int64_t tried, planned; /* candidates */
 } choice;
 
 /* ---- one candidate --------------------------------------------------------------------------- */
 
 /* Keeps the better of the candidate and the best so far, and frees the model of the other. */
-static void keep_better(choice *c, const tl_candidate *candidate)
+static void keep_better(choice *c, const tl_candidate *candidate, tl_trial *trial)
 {
     bool better = c->tried == 0 || candidate->score > c->best.score;
+    tl_trial *worse = better ? c->best_trial : trial;
     tl_separator_free(better ? c->best.model : candidate->model);
     tl_keep_drop(c->watch->keep, better ? c->best_number : c->tried);
-    if (better) {
-        c->best = *candidate;
-        c->best_number = c->tried;
+    if (worse != NULL) {
+        worse->why = isnan(candidate->score) ? "refused: nothing can be remixed to judge it"
+                                             : "refused: below the best on remixes";
+        worse->weight = 0.0;
     }
+    if (!better)
+        return;
+    c->best = *candidate;
+    c->best_number = c->tried;
+    c->best_trial = trial;
+    trial->weight = 1.0;
+    trial->why = isnan(candidate->score) ? "kept: the first, as nothing can be remixed"
+                                         : "kept: the best on remixes";
 }
 
-static void announce(const choice *c, const tl_candidate *candidate, double C)
+static tl_trial *announce(choice *c, const tl_candidate *candidate, double C)
 {
     static const char *const bases[] = {"auto", "DCT", "DFT", "STFT"};
     const tl_recipe *r = &candidate->recipe;
-    tl_log(c->ctx, TLNMF_LOG_INFO,
-           "%s %s, %s window, frames of %lld, %lld a source: %.2f dB on remixes, C = %.8g",
-           r->method == TL_METHOD_NMF ? "fixed" : "learnt from", bases[r->basis],
-           tl_window_name(r->window), (long long)c->scene[r->longer].layout.M,
-           (long long)r->per_source, candidate->score, C);
+    tl_trial *trial = tl_trials_next(c->watch, &c->spare[c->best_trial == c->spare ? 1 : 0]);
+    trial->score = candidate->score;
+    snprintf(trial->what, sizeof trial->what, "%s %s, %s window, frames of %lld, %lld a source",
+             r->method == TL_METHOD_NMF ? "fixed" : "learnt from", bases[r->basis],
+             tl_window_name(r->window), (long long)c->scene[r->longer].layout.M,
+             (long long)r->per_source);
+    if (r->method != TL_METHOD_NMF) {
+        size_t used = strlen(trial->what);
+        snprintf(trial->what + used, sizeof trial->what - used, ", %lld iterations",
+                 (long long)r->J);
+    }
+    tl_log(c->ctx, TLNMF_LOG_INFO, "%s: %.2f dB on remixes, C = %.8g", trial->what,
+           candidate->score, C);
+    return trial;
 }
 
 /* Learns a candidate and judges it; or takes one that was finished before. */
@@ -97,8 +118,7 @@ static tlnmf_error consider(choice *c, tl_recipe recipe, double *score)
     double C;
     TRY(try_recipe(c, &recipe, &candidate, &C));
     *score = candidate.score;
-    announce(c, &candidate, C);
-    keep_better(c, &candidate);
+    keep_better(c, &candidate, announce(c, &candidate, C));
     tl_watch_report(c->watch, TL_STAGE_CHOOSE, ++c->tried, c->planned, C);
     return TLNMF_OK;
 }

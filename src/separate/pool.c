@@ -2,6 +2,7 @@
 #include "separate/keep.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum { REPRESENTATIONS = 3, LENGTHS = 2, CANDIDATES = 24 };
 /* Flat columns for a source that is never alone: two members; and of the flat candidates. */
@@ -27,6 +28,7 @@ typedef struct candidate {
     tl_dictionary solos;
     tl_separator *model; /* NULL: not tried */
     double score;        /* on remixes; NaN: none */
+    tl_trial spare, *trial;
     atomic_bool judged;
     tlnmf_ctx ctx; /* with a message of its own */
     tlnmf_error error;
@@ -229,6 +231,17 @@ static tlnmf_error take_kept(pool *p)
     return TLNMF_OK;
 }
 
+static void note(const pool *p, candidate *c)
+{
+    c->trial = tl_trials_next(p->watch, &c->spare);
+    c->trial->score = c->score;
+    snprintf(c->trial->what, sizeof c->trial->what,
+             "STFT, %s window, frames of %lld, %s, %lld columns",
+             tl_window_name((tl_window)c->model->info.frames.window), (long long)c->model->M,
+             KIND_NAMES[c->kind], (long long)c->model->K);
+    tl_log(p->ctx, TLNMF_LOG_INFO, "%s: %.2f dB on remixes", c->trial->what, c->score);
+}
+
 /* Those that were tried, in their order. */
 static void keep_tried(pool *p)
 {
@@ -238,11 +251,8 @@ static void keep_tried(pool *p)
         tl_dictionary_free(&c->solos);
         if (c->model == NULL)
             continue;
-        tl_log(p->ctx, TLNMF_LOG_INFO,
-               "STFT, %s window, frames of %lld, %s, %lld columns: %.2f dB on remixes",
-               tl_window_name((tl_window)c->model->info.frames.window), (long long)c->model->M,
-               KIND_NAMES[c->kind], (long long)c->model->K, c->score);
-        p->candidate[kept++] = *c;
+        p->candidate[kept] = *c;
+        note(p, &p->candidate[kept++]);
     }
     p->count = kept;
 }
@@ -300,6 +310,8 @@ static void choose(pool *p, double weight[CANDIDATES])
         const candidate *c = &p->candidate[i];
         bool in = is_dictionary(c) || !dictionaries || (judged && c->score > best + FLAT_MARGIN);
         weight[i] = in ? 1.0 : 0.0;
+        c->trial->why = in ? "refused: far below the best"
+                           : "refused: without spectra from solos, and not 0.5 dB better than with";
         if (in && judged)
             most = fmax(most, c->score);
     }
@@ -331,7 +343,10 @@ static void fill_blend(pool *p, double weight[CANDIDATES])
                 best = i;
         if (!(weight[best] > 0.0))
             break;
-        b->weight[b->members] = weight[best];
+        b->weight[b->members] = p->candidate[best].trial->weight = weight[best];
+        p->candidate[best].trial->why = p->watch->stopped    ? "kept, not judged: stopped before"
+                                        : p->remix.count > 0 ? "kept, by its score"
+                                                             : "kept: nothing can be remixed here";
         b->member[b->members++] = p->candidate[best].model;
         p->candidate[best].model = NULL;
         weight[best] = 0.0;

@@ -58,13 +58,32 @@ double tl_separate_memory(const tl_separate_options *options, int64_t length, in
 
 /* ---- progress and threads (watch.c) ---------------------------------------------------------- */
 
+/* Candidates that were compared, those that were refused included (trials.c). */
+enum { TL_TRIALS_MAX = 32 };
+typedef struct tl_trial {
+    char what[120];       /* its transform, window, frames and components */
+    double score, weight; /* SI-SDR in dB on remixes, NaN: not judged; part of the stems */
+    const char *why;      /* it was kept or refused */
+} tl_trial;
+typedef struct tl_trials {
+    int64_t count;
+    tl_trial trial[TL_TRIALS_MAX];
+} tl_trials;
+
 /* Passes progress on to the caller's callback and remembers whether it said stop. */
 typedef struct tl_watch {
     tl_callback callback; /* may be NULL */
     void *user;
     atomic_bool stopped;
-    tl_keep *keep; /* finished candidates (keep.h); NULL: nobody keeps them */
+    tl_keep *keep;     /* finished candidates (keep.h); NULL: nobody keeps them */
+    tl_trials *trials; /* receives what is compared; NULL: nobody wants to know */
 } tl_watch;
+
+/* The next trial to fill in; one that is not kept where nobody wants to know, or there are too
+ * many. */
+tl_trial *tl_trials_next(tl_watch *watch, tl_trial *spare);
+/* candidate.what, .score, .weight and .why of a model. */
+tlnmf_error tl_trials_to_record(tlnmf_ctx *ctx, const tl_trials *trials, tlnmf_record *model);
 
 /* A tl_callback whose user pointer is the tl_watch. */
 int tl_watch_relay(const tl_progress *progress, void *watch);

@@ -159,6 +159,20 @@ static double least_gain(const tl_engine *e, double last_gain)
     return pairs > 0.0 ? SKIP * last_gain / pairs : 0.0;
 }
 
+/* A sweep (14) that ends early if the run must: false then, with the outcome set. A run that is
+ * kept in checkpoints sweeps to the end, so that it can go on from there with the same bits. */
+static bool sweep(tl_engine *e, tl_run *run, unsigned of, double floor, double *gain)
+{
+    tl_haste haste = {.e = e, .run = run, .stage = of == TL_L ? TL_STAGE_JD : TL_STAGE_TL};
+    bool kept = run->monitor == NULL || run->monitor->pause != NULL;
+    e->hurries_user = &haste;
+    e->hurries = kept ? NULL : tl_run_hurries;
+    *gain = tl_engine_sweep(e, of, floor, least_gain(e, *gain));
+    e->hurries = NULL;
+    e->hurries_user = NULL;
+    return !atomic_load(&haste.ends);
+}
+
 /* Sweeps on C with updates of W, H in between. False, with the outcome set, if the run must end. */
 static bool sweeps_C(tl_engine *e, tl_run *run)
 {
@@ -167,9 +181,11 @@ static bool sweeps_C(tl_engine *e, tl_run *run)
         double since = tl_wall_seconds();
         tl_engine_update(e, TL_W | TL_H, UPDATES); /* (7)-(9) */
         double between = tl_wall_seconds();
-        gain = tl_engine_sweep(e, TL_C, e->eps, least_gain(e, gain)); /* (14) */
+        bool whole = sweep(e, run, TL_C, e->eps, &gain);
         run->nmf_seconds += between - since;
         run->transform_seconds += tl_wall_seconds() - between;
+        if (!whole)
+            return false;
         run->iterations++;
         tl_values v = tl_engine_values(e, run->trace_capacity > 0 ? TL_C | TL_L | TL_I : TL_C);
         double norm = tl_traced_gradient(e, run, TL_C);
@@ -260,7 +276,9 @@ static bool sweeps_L(tl_engine *e, tl_run *run)
     bool go_on = true;
     for (int64_t i = 0; i < JD_SWEEPS && run->iterations < run->opt->J && go_on; i++) {
         double floor = e->eps * pow(10.0, 0.2 * (double)(JD_SWEEPS - 1 - i));
-        gain = tl_engine_sweep(e, TL_L, floor, least_gain(e, gain));
+        go_on = sweep(e, run, TL_L, floor, &gain);
+        if (!go_on)
+            break;
         run->iterations++;
         double L = tl_engine_values(e, TL_L).L;
         double norm = tl_traced_gradient(e, run, TL_L);

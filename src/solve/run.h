@@ -58,6 +58,18 @@ void tl_run_record(tl_run *run, const tl_iteration *row, int64_t iterations);
  * inner loops: it calls the callback with complete = 0 and reads the clock. */
 bool tl_run_interrupted(const tl_engine *e, tl_run *run, tl_stage stage);
 
+/* Whether the run must end, for operations of the engine that ask so often inside
+ * (tl_engine.hurries, its user being a tl_haste): the callback is called every few milliseconds
+ * only. */
+typedef struct tl_haste {
+    const tl_engine *e;
+    tl_run *run;
+    tl_stage stage;
+    atomic_bool busy, ends; /* a thread is asking; the answer was yes */
+    double next;            /* when to ask again; 0 at first. Of the thread that asks */
+} tl_haste;
+bool tl_run_hurries(void *haste);
+
 /* |now - before| < tol (|now| + |before|): the reference's test of convergence. */
 bool tl_run_settled(const tl_run *run, double before, double now);
 

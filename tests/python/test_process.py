@@ -36,10 +36,15 @@ def solve(seed):
 
 class Costs(unittest.TestCase):
     def test_import(self):
-        code = "import time, numpy; t = time.perf_counter(); import tlnmf; print(time.perf_counter() - t)"
-        best = min(float(in_child(code)) for _ in range(5))
-        print(f"import beyond numpy: {1e3 * best:.0f} ms", file=sys.stderr)
-        self.assertLess(best, 0.15 * BUSY)
+        code = """
+import time, numpy
+t, cpu = time.perf_counter(), time.process_time()
+import tlnmf
+print(time.perf_counter() - t, time.process_time() - cpu)"""
+        clock, cpu = np.min([[float(x) for x in in_child(code).split()] for _ in range(5)], axis=0)
+        print(f"import beyond numpy: {1e3 * clock:.0f} ms, {1e3 * cpu:.0f} ms of processor time",
+              file=sys.stderr)  # fmt: skip
+        self.assertLess(min(clock, cpu), 0.15)
         code = "import tlnmf, sys; print('sklearn' in sys.modules, 'matplotlib' in sys.modules)"
         self.assertEqual(in_child(code).split(), ["False", "False"])
 
@@ -48,24 +53,29 @@ class Costs(unittest.TestCase):
         from tlnmf._call import Call
         from tlnmf._library import core
 
+        def now():  # of the clock, and of the processors: where others are busy only the latter counts
+            return np.array([time.perf_counter(), time.process_time()])
+
         def bare():  # the same calls of C, without the package around them
             call = Call()
             data = tlnmf.Data(GCM)
             settings = call.settings("fit", {"k": 5, "J": 1, "threads": 1}, "fit")
-            start = time.perf_counter()
+            start = now()
             call.make(core.tlnmf_fit, data._handle.pointer, settings.pointer, None)
-            return time.perf_counter() - start
+            return now() - start
 
         def whole():
             data = tlnmf.Data(GCM)
-            start = time.perf_counter()
+            start = now()
             tlnmf.fit(data, 5, J=1, threads=1)
-            return time.perf_counter() - start
+            return now() - start
 
         pairs = np.array([[bare(), whole()] for _ in range(500)])
-        least, middle = (1e3 * np.diff(f(pairs, axis=0))[0] for f in (np.min, np.median))
-        print(f"overhead of a call: {least:.3f} ms at best, {middle:.3f} ms in the median", file=sys.stderr)
-        self.assertLess(least, 0.2 * BUSY)
+        best, cpu = 1e3 * np.diff(pairs.min(axis=0), axis=0)[0]
+        middle = 1e3 * np.diff(np.median(pairs[:, :, 0], axis=0))[0]
+        print(f"overhead of a call: {best:.3f} ms at best, {middle:.3f} ms in the median, "
+              f"{cpu:.3f} ms of processor time", file=sys.stderr)  # fmt: skip
+        self.assertLess(min(best, cpu), 0.2)
 
     def test_no_copy(self):
         """Y of 160 MB whose compressed form is small: the peak grows by less than a copy."""
@@ -137,7 +147,8 @@ class Interrupts(unittest.TestCase):
         return np.array([best, least])
 
     def test_fits(self):
-        big = np.random.RandomState(0).randn(1, 200, 600)
+        big, large = (tlnmf.Data(np.random.RandomState(0).randn(1, m, n))
+                      for m, n in ((200, 600), (512, 2000)))  # fmt: skip
         worst = np.zeros(2)
         for Y, options in (
             (GCM, dict(k=5, **ENDLESS)),
@@ -145,9 +156,11 @@ class Interrupts(unittest.TestCase):
             (big, dict(k=10, method="tl")),
             (big, dict(k=10, method="tl", callback=lambda s: False)),
             (big, dict(k=10, method="tl", solver="paper", tol=0)),
-            (big, dict(k=10, method="jd")),
+            (large, dict(k=10, method="tl")),
+            (large, dict(k=10, method="jd")),
         ):
             worst = np.maximum(worst, self.interrupt(lambda: tlnmf.fit(Y, **options)))
+        worst = np.maximum(worst, self.interrupt(lambda: tlnmf.joint_diagonalize(large)))
         print(f"load {BUSY:.1f}: Ctrl-C ends a solve within {1e3 * worst[0]:.0f} ms, "
               f"{1e3 * worst[1]:.0f} ms of processor time", file=sys.stderr)  # fmt: skip
         self.assertEqual(solve(1), solve(1))  # the interpreter and the library are fine
@@ -187,6 +200,23 @@ print(caught, tlnmf.fit(Y, 3).outcome)"""
         caught, outcome = in_child(code).split()
         self.assertGreater(int(caught), 10)
         self.assertIn(outcome, ("converged", "stationary"))
+
+    def test_exit_and_fork_after_one(self):
+        """The library may still be at work when KeyboardInterrupt comes: both wait for its end."""
+        code = """
+import multiprocessing, os, signal, threading, time, numpy as np, tlnmf
+Y = tlnmf.Data(np.random.RandomState(0).randn(1, 400, 1200))
+def interrupted():
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        tlnmf.fit(Y, 5)
+    except KeyboardInterrupt:
+        print("interrupted")
+interrupted()
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    print(pool.apply_async(pow, (2, 3)).get(timeout=60))
+interrupted()"""
+        self.assertEqual(in_child(code).split(), ["interrupted", "8", "interrupted"])
 
     def test_transform(self):
         model = tlnmf.TLNMF(2, J=5).fit(GCM[0].T)

@@ -18,6 +18,22 @@ ESTIMATORS = (tlnmf.TLNMF, tlnmf.JDNMF, tlnmf.ISNMF)
 X = np.array(tlnmf.simulate.gcm(s=1, m=6, n=40, kbar=2).Y[0].T)
 
 
+def decompose(S, transformer, fit=True):
+    """What librosa.decompose.decompose documents: S is about components @ activations."""
+    activations = (transformer.fit_transform if fit else transformer.transform)(S.T).T
+    return transformer.components_.T, activations
+
+
+try:
+    from librosa.decompose import decompose as librosa_decompose
+except ImportError:
+    print("no librosa: its decompose is stood in for by the calls that it documents", file=sys.stderr)
+else:
+
+    def decompose(S, transformer, fit=True):
+        return librosa_decompose(S, transformer=transformer, fit=fit)
+
+
 class Checks(unittest.TestCase):
     def test_check_estimator(self):
         for kind in ESTIMATORS:
@@ -92,10 +108,23 @@ class Manners(unittest.TestCase):
         self.assertEqual(estimate.shape, V.shape)
         divergence = lambda A: np.sum(V / A - np.log(V / A) - 1)
         self.assertLess(divergence(estimate + model.model_.eps), divergence(V.mean() + 0 * V))
-        # as librosa.decompose does it: S transposed in, components_ out
-        activations = model.fit_transform(V)
-        self.assertEqual((model.components_.T @ activations.T).shape, V.T.shape)
         self.assertRaisesRegex(ValueError, r"Negative values.*X\[", tlnmf.ISNMF().fit, X)
+
+    def test_transformer_of_librosa(self):
+        """Atoms of power in a spectrogram S (frequencies x frames), and others at known atoms."""
+        rng = np.random.RandomState(1)
+        W, H = rng.gamma(1.0, size=(9, 2)), rng.gamma(1.0, size=(2, 60))
+        S = W @ H
+        model = tlnmf.ISNMF(2, random_state=0, starts=5, grad_tol=1e-12)
+        components, activations = decompose(S, model)
+        self.assertEqual((components.shape, activations.shape), ((9, 2), (2, 60)))
+        np.testing.assert_allclose(components @ activations, S, rtol=1e-3)
+        kept, other = decompose(3 * S[:, :7], model, fit=False)
+        np.testing.assert_array_equal(kept, components)
+        np.testing.assert_allclose(kept @ other, 3 * S[:, :7], rtol=1e-3)
+        for kind in (tlnmf.TLNMF, tlnmf.JDNMF):  # frames of a signal as columns
+            components, activations = decompose(X.T, kind(2, random_state=0))
+            self.assertEqual((components.shape, activations.shape), ((6, 2), (2, 40)))
 
     def test_pandas(self):
         try:

@@ -12,7 +12,8 @@ for file in fig2-gcm-fast.csv fig2-gcm-paper.csv theory.csv fig2-fast.svg fig2-p
 done
 check "columns have names" [ "$(head -n 1 whole/fig2-gcm-fast.csv)" = S,I_jd,I_tl,gap,C_jd,C_tl,L_jd ]
 check "a row an S" [ "$(wc -l <whole/fig2-gcm-fast.csv)" -eq 4 ]
-check "a page with the figures" grep -q '"figures":\[{"title":"fig2-' whole/index.html
+check "a page with the figures" grep -q '"figures":\[{"title":"Figure 2, ' whole/index.html
+check "the published curves beside ours" grep -q 'JD+NMF, published' whole/index.html
 check "and the verdicts" grep -q 'class="verdict-' whole/index.html
 check "a picture with axes and a legend" grep -q ">S (realisations)<.*" whole/fig2-fast.svg
 check "no NaN in a picture" sh -c '! grep -qi nan whole/*.svg whole/*.csv'

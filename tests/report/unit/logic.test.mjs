@@ -7,8 +7,8 @@ import { fromOklab, heatColour, paint, sourceColour } from "../../../report/asse
 import { audible, positionAt, selection } from "../../../report/assets/player.mjs";
 import { panned, rowsOfTicks, zoomed } from "../../../report/assets/look.mjs";
 import { cosine, repeated } from "../../../report/assets/atoms.mjs";
-import { distances, linesOf, onOneAxis } from "../../../report/assets/convergence.mjs";
-import { shownPoints } from "../../../report/assets/figures.mjs";
+import { distances, linesOf, onOneAxis, ranked } from "../../../report/assets/convergence.mjs";
+import { coloursOf, shownPoints } from "../../../report/assets/figures.mjs";
 import { columnsCsv } from "../../../report/assets/main.mjs";
 
 const pack = (type, array, shape) => ({ type, shape, data: Buffer.from(array.buffer).toString("base64") });
@@ -123,4 +123,13 @@ test("traces with several starts and NaN", () => {
 
 test("points that an axis cannot show are left out", () => {
   assert.deepEqual(shownPoints({ x: [10, 1, 0], y: [1, 2, 3] }, true, true), { x: [1, 10], y: [2, 1] });
+});
+
+test("published curves have the colour of ours, orders none", () => {
+  assert.deepEqual(coloursOf(["I of JD+NMF", "I of TL-NMF", "their gap", "JD+NMF, published", "TL-NMF, published", "gap, published", "O(1/S)", "more"]), [0, 1, 2, 0, 1, 2, null, 3]);
+});
+
+test("candidates: those kept by weight, then the others by score, those not judged last", () => {
+  const all = [["a", 1, 0, ""], ["b", null, 0, ""], ["c", 5, 0.2, ""], ["d", 4, 0.8, ""], ["e", 9, 0, ""]];
+  assert.deepEqual(ranked(all).map((c) => c[0]), ["d", "c", "e", "a", "b"]);
 });

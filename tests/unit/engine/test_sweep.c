@@ -40,14 +40,26 @@ static void destroy(rows *r)
     tlnmf_ctx_free(r->ctx);
 }
 
+/* The hurry begins when this many questions were asked; -1: never. */
+static int patience = -1;
+
+static bool hurries(void *user)
+{
+    int *asked = user;
+    return patience >= 0 && ++*asked > patience;
+}
+
 static double sweep(rows *r)
 {
+    int asked = 0;
     double gain = tl_sweep_double(&(tl_sweep){.data = r->data,
                                               .U = r->U,
                                               .X = r->X,
                                               .Phi = r->Phi,
                                               .scratch = r->scratch,
-                                              .frames = (double)r->N});
+                                              .frames = (double)r->N,
+                                              .hurries = hurries,
+                                              .hurries_user = &asked});
     tl_power(r->data, r->X, r->V);
     return gain;
 }
@@ -79,6 +91,33 @@ static void a_sweep_is_a_rotation_that_lowers_the_sum(void **state)
         free(X);
         free(scratch);
         destroy(&r);
+    }
+}
+
+/* The same of sweeps that are cut short, of few rows and of long ones; later ones gain more. */
+static void a_sweep_in_a_hurry_is_a_part_of_one(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = {{5, 33, 20}, {1, 40, 31}, {1, 17, 700}};
+    static const int stops[] = {0, 1, 3, 5, -1};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        double last = -1.0;
+        for (size_t j = 0; j < sizeof stops / sizeof *stops; j++) {
+            rows r = create(i + 1, shapes[i][0], shapes[i][1], shapes[i][2]);
+            double *X = new_doubles(r.M * r.T), *scratch = new_doubles(r.M * r.M);
+            patience = stops[j];
+            double before = weighted_sum(&r), gain = sweep(&r);
+            patience = -1;
+            assert_near(before - weighted_sum(&r), gain, 1e-10 * before);
+            assert_true(gain > last);
+            last = gain;
+            tl_coefficients(r.data, &tl_double, r.Phi, X, r.V);
+            assert_near(largest_difference(r.M * r.T, X, r.X), 0.0, 1e-13 * largest(r.M * r.T, X));
+            assert_true(tl_orthogonality(r.M, r.Phi, scratch) < 1e-13);
+            free(X);
+            free(scratch);
+            destroy(&r);
+        }
     }
 }
 
@@ -134,6 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sweep_is_a_rotation_that_lowers_the_sum),
+        cmocka_unit_test(a_sweep_in_a_hurry_is_a_part_of_one),
         cmocka_unit_test(a_pair_turns_to_its_minimum),
         cmocka_unit_test(a_sweep_finds_permutations),
     };

@@ -43,7 +43,7 @@ static void note_candidate(tlnmf_log_level level, const char *message, void *use
     snprintf(t->window, sizeof t->window, "%.*s", (int)strcspn(window, " "), window);
     t->M = strtoll(after(message, "frames of "), &end, 10);
     t->per_source = strtoll(end + 2, &end, 10);
-    t->score = strtod(after(end, "a source: "), &end);
+    t->score = strtod(after(end, ": "), &end);
     t->C = strtod(after(end, "C = "), &end);
     assert_int_equal(*end, '\0');
 }
@@ -148,11 +148,50 @@ static void options_narrow_the_choice(void **state)
     tl_separator_free(blind);
 }
 
+/* Every candidate is told with its score; the weights are those of the members; refused ones have
+ * none, but a reason. One member of many choices, several of the dictionaries. */
+static void what_was_compared_is_told(void **state)
+{
+    (void)state;
+    static const int32_t methods[] = {TL_METHOD_NMF, TL_METHOD_AUTO};
+    tlnmf_ctx *ctx = new_ctx();
+    duet *d = new_duet(ctx);
+    arrays a = {.x = d->mix, .channels = 1};
+    tl_sound sound = {LENGTH, 1, read_array, &a};
+    for (int i = 0; i < 2; i++) {
+        tl_separate_options opt = note_options();
+        tl_trials trials = {.count = 0};
+        tl_watch watch = {.trials = &trials};
+        tl_blend *blend;
+        opt.method = methods[i];
+        assert_ok(ctx, tl_blend_learn(ctx, &sound, NOTES, 4, &opt, &watch, &blend));
+        assert_int_equal(trials.count, blend->info.candidates);
+        double best = -INFINITY, total = 0.0;
+        int64_t kept = 0;
+        for (int64_t t = 0; t < trials.count; t++) {
+            const tl_trial *trial = &trials.trial[t];
+            bool in = trial->weight > 0.0;
+            kept += in;
+            total += trial->weight;
+            best = in ? fmax(best, trial->score) : best;
+            assert_true(strncmp(trial->why, in ? "kept" : "refused", 4) == 0);
+            assert_non_null(strstr(trial->what, "window, frames of "));
+        }
+        assert_int_equal(kept, blend->members);
+        assert_true(best == blend->info.score);
+        assert_near(total, 1.0, 1e-2); /* weights below a thousandth are left out */
+        tl_blend_free(blend);
+    }
+    free(d);
+    tlnmf_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_best_is_kept),
         cmocka_unit_test(options_narrow_the_choice),
+        cmocka_unit_test(what_was_compared_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
