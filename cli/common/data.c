@@ -5,15 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int read_array(cli_call *call, const char *spec, tlnmf_record **record, cli_array *a)
+/* `kind`: "array", or a range of one. */
+static int read_kind(cli_call *call, const char *kind, const char *spec, tlnmf_record **record,
+                     cli_array *a)
 {
-    int code = cli_read(call, "array", spec, record);
+    int code = cli_read(call, kind, spec, record);
     const char *advice = code == EXIT_INPUT ? cli_conversion(spec) : NULL;
     if (advice != NULL) /* IN stands for the file */
         fprintf(stderr, "tlnmf %s: convert it first: %s\n", call->command->name, advice);
     if (code == EXIT_DONE)
         a->x = tlnmf_get_array(*record, "array", &a->rank, a->shape);
-    if (code == EXIT_DONE && a->x == NULL) { /* another process has made the record */
+    const char *need = strcmp(kind, "array") == 0 ? "array" : "shape";
+    if (code == EXIT_DONE && tlnmf_get_array(*record, need, NULL, NULL) ==
+                                 NULL) { /* another process has made the record */
         tlnmf_record_free(*record);
         *record = NULL;
         return cli_fail(call->command, EXIT_INPUT, "%s: its reader left no array", spec);
@@ -22,6 +26,11 @@ static int read_array(cli_call *call, const char *spec, tlnmf_record **record, c
     if (note != NULL)
         cli_say(call->command, "%s: %s", spec, note);
     return code;
+}
+
+static int read_array(cli_call *call, const char *spec, tlnmf_record **record, cli_array *a)
+{
+    return read_kind(call, "array", spec, record, a);
 }
 
 /* "(10, 50)" */
@@ -40,6 +49,30 @@ static const char *shape_text(const cli_array *a, char *text, size_t size)
 static int64_t part_end(const cli_call *call, int64_t N, int64_t whole)
 {
     return cli_part_first((cli_part){call->part.rank + 1, call->part.size}, N, whole);
+}
+
+/* The frames of this process alone: the part of this axis, or with `whole` = 0 only the shape. */
+static int read_part(cli_call *call, const char *spec, int axis, int64_t whole,
+                     tlnmf_record **record, cli_array *a)
+{
+    static const double none[1];
+    char kind[96];
+    int64_t N = whole > 0 ? a->shape[axis] : 0, first = 0, count = 0;
+    if (whole > 0) {
+        first = cli_part_first(call->part, N, whole);
+        count = part_end(call, N, whole) - first;
+    }
+    snprintf(kind, sizeof kind, "slice %d %lld %lld", axis, (long long)first, (long long)count);
+    int code = read_kind(call, kind, spec, record, a);
+    if (code != EXIT_DONE || count > 0)
+        return code;
+    int64_t rank[TLNMF_MAX_RANK];
+    const double *shape = tlnmf_get_array(*record, "shape", NULL, rank);
+    a->rank = (int32_t)rank[0];
+    a->x = none; /* no numbers */
+    for (int i = 0; i < a->rank && i < TLNMF_MAX_RANK; i++)
+        a->shape[i] = i == axis && whole > 0 ? 0 : (int64_t)shape[i];
+    return code;
 }
 
 /* ---- data ------------------------------------------------------------------------------------ */
@@ -94,8 +127,9 @@ static bool is_symmetric_matrix(const cli_array *a)
     return a->rank == 2 && a->shape[0] == a->shape[1] && a->shape[0] > 1 && is_symmetric(&one);
 }
 
+/* Of all `frames`, or of those of this process alone. */
 static int from_covariances(cli_call *call, const cli_input *input, const cli_array *a,
-                            tlnmf_data **out)
+                            int64_t frames, tlnmf_data **out)
 {
     char shape[128];
     if (!has_square_slices(a))
@@ -114,12 +148,8 @@ static int from_covariances(cli_call *call, const cli_input *input, const cli_ar
         cli_say(call->command,
                 "%s: every slice is symmetric: read as covariances (N, M, M) of %lld frames; "
                 "--input data reads them as realisations (S, M, N)",
-                input->spec, (long long)a->shape[0]);
-    int64_t first = cli_part_first(call->part, a->shape[0], 1),
-            last = part_end(call, a->shape[0], 1);
-    const int64_t own[3] = {last - first, a->shape[1], a->shape[2]};
-    tlnmf_error error =
-        tlnmf_data_from_covariances(call->ctx, a->x + first * a->shape[1] * a->shape[2], own, out);
+                input->spec, (long long)frames);
+    tlnmf_error error = tlnmf_data_from_covariances(call->ctx, a->x, a->shape, out);
     return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, input->spec);
 }
 
@@ -176,8 +206,7 @@ static int make_data(cli_call *call, const cli_input *input, const cli_array *a,
     return cli_fail_library(call, error, input->spec);
 }
 
-static int from_realisations(cli_call *call, const cli_input *input, const cli_array *a,
-                             tlnmf_data **out)
+static void warn_of_guess(const cli_call *call, const cli_input *input, const cli_array *a)
 {
     bool guessed = strcmp(input->kind, "auto") == 0;
     if (guessed && input->axes == NULL && is_symmetric_matrix(a))
@@ -191,10 +220,16 @@ static int from_realisations(cli_call *call, const cli_input *input, const cli_a
                  "%s: the slices are not symmetric, taken as data (S, M, N); --input covariances "
                  "says otherwise",
                  input->spec);
+}
+
+/* `a` has all frames, or with `is_part` those of this process. */
+static int from_realisations(cli_call *call, const cli_input *input, const cli_array *a,
+                             bool is_part, tlnmf_data **out)
+{
     cli_array here = *a;
     double *own = NULL;
     int code = EXIT_DONE;
-    if (call->frames != NULL) {
+    if (call->frames != NULL && !is_part) {
         own = copy_own_frames(call, input, &here);
         code = cli_agree(own != NULL ? EXIT_DONE
                                      : cli_fail(call->command, EXIT_INTERNAL, "no memory"));
@@ -216,24 +251,75 @@ static int from_array(cli_call *call, const cli_input *input, tlnmf_record *reco
 {
     bool arranged = input->axes != NULL || input->per_trial;
     if (arranged ? strcmp(input->kind, "covariances") == 0 : means_covariances(a, input->kind))
-        return from_covariances(call, input, a, out);
+        return from_covariances(call, input, a, a->shape[0], out);
+    warn_of_guess(call, input, a);
     int code = cli_arrange(call, input, record, a);
-    return code == EXIT_DONE ? from_realisations(call, input, a, out) : code;
+    return code == EXIT_DONE ? from_realisations(call, input, a, false, out) : code;
+}
+
+static int check_rank(const cli_call *call, const cli_input *input, const cli_array *a)
+{
+    char shape[128];
+    if (a->rank == 2 || a->rank == 3)
+        return EXIT_DONE;
+    return cli_fail(call->command, EXIT_INPUT,
+                    "%s: shape %s: an array (M, N) or (S, M, N) is needed", input->spec,
+                    shape_text(a, shape, sizeof shape));
+}
+
+/* Covariances if the slices of all processes are. */
+static bool all_mean_covariances(const cli_call *call, const cli_array *a, const char *kind)
+{
+    double others = !means_covariances(a, kind);
+    cli_machines_values.sum(&others, 1, call->frames_user);
+    return others == 0.0;
+}
+
+/* Each process reads its own frames: of (.., N) the last axis, of covariances the first. All
+ * processes make the same calls. */
+static int read_own(cli_call *call, const cli_input *input, tlnmf_data **out)
+{
+    tlnmf_record *record = NULL, *parts = NULL;
+    cli_array whole = {0}, a;
+    int code = read_part(call, input->spec, 0, 0, &record, &whole);
+    if (code == EXIT_DONE)
+        code = check_rank(call, input, &whole);
+    code = cli_agree(code);
+    a = whole;
+    bool covariances = strcmp(input->kind, "covariances") == 0, square = has_square_slices(&whole);
+    bool unclear = strcmp(input->kind, "auto") == 0 && square;
+    if (code == EXIT_DONE && square && (covariances || unclear)) {
+        code = cli_agree(read_part(call, input->spec, 0, 1, &parts, &a));
+        covariances = code == EXIT_DONE && all_mean_covariances(call, &a, input->kind);
+    }
+    if (code == EXIT_DONE && covariances) {
+        code = from_covariances(call, input, &a, whole.shape[0], out);
+    } else if (code == EXIT_DONE) {
+        int64_t together = input->block > 0 ? input->block : 1;
+        if (unclear)
+            warn_of_guess(call, input, &a);
+        tlnmf_record_free(parts);
+        a = whole;
+        code = cli_agree(read_part(call, input->spec, whole.rank - 1, together, &parts, &a));
+        if (code == EXIT_DONE)
+            code = from_realisations(call, input, &a, true, out);
+    }
+    tlnmf_record_free(parts);
+    tlnmf_record_free(record);
+    return code;
 }
 
 int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out)
 {
     tlnmf_record *record;
     cli_array a = {0};
-    char shape[128];
     *out = NULL;
+    if (call->frames != NULL && input->axes == NULL && !input->per_trial)
+        return read_own(call, input, out);
     int code = read_array(call, input->spec, &record, &a);
     if (code != EXIT_DONE)
         return call->frames != NULL ? cli_agree(code) : code;
-    if (a.rank != 2 && a.rank != 3)
-        code = cli_fail(call->command, EXIT_INPUT,
-                        "%s: shape %s: an array (M, N) or (S, M, N) is needed", input->spec,
-                        shape_text(&a, shape, sizeof shape));
+    code = check_rank(call, input, &a);
     if (call->frames != NULL) /* all processes go on, or none */
         code = cli_agree(code);
     if (code == EXIT_DONE)
