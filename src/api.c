@@ -16,6 +16,22 @@ static bool is_floor(double eps)
     return eps >= 1e-304 && eps <= 1e304;
 }
 
+/* (V + eps) / (Vhat + eps), and so C and its gradient, can be as large as the energy of a frame
+ * over eps. Where this leaves the range of double, C is noise throughout, and steps cannot be
+ * compared.
+ */
+tlnmf_error tl_check_range(tlnmf_ctx *ctx, const tlnmf_data *data, double eps)
+{
+    const double most = 1e300;
+    double longest = tl_data_longest(data), ratio = longest / sqrt(eps);
+    if (!(ratio * ratio * (double)data->M * (double)data->N <= most))
+        return tl_fail(ctx, TLNMF_ERR_DATA,
+                       "frames as long as %.3g beside eps = %.3g leave the range of double: a "
+                       "larger eps is needed",
+                       longest, eps);
+    return TLNMF_OK;
+}
+
 /* The floor that the settings ask for. */
 static tlnmf_error resolve_eps(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                                double *eps)
@@ -25,7 +41,7 @@ static tlnmf_error resolve_eps(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_
         return tl_fail(ctx, TLNMF_ERR_DATA,
                        "eps-rel = %g of a mean power of %g is no usable floor: rescale the data",
                        opt->eps_rel, data->mean_power);
-    return TLNMF_OK;
+    return tl_check_range(ctx, data, *eps);
 }
 
 static tlnmf_error check_rank(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K)

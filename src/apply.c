@@ -171,6 +171,7 @@ tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_d
     TRY(tlnmf_settings_check(ctx, settings));
     TRY(tl_read_point(ctx, data, model, "the model", false, &point));
     TRY(check(ctx, data, &point));
+    TRY(tl_check_range(ctx, data, point.eps));
     point.H = own_H(model, data->N, point.K);
     TRY(tl_data_trim(ctx, data, point.eps, &trimmed));
     tlnmf_error error = tlnmf_record_create(ctx, applied);

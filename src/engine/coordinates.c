@@ -453,6 +453,30 @@ static void move(int64_t count, const double *x, double a, const double *d, doub
     tl_share(count, PIECE, move_piece, &(elements){x, d, a, out});
 }
 
+static double largest(int64_t count, const double *x)
+{
+    double most = 0.0;
+    for (int64_t i = 0; i < count; i++)
+        most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+/* Beyond 1e300, W H may overflow; the sum of logarithms would not show it. */
+static bool is_within_range(const tl_cpu *self, const double *W, const double *H)
+{
+    int64_t M = self->is.M, N = self->is.N, K = self->is.K;
+    return (double)K * largest(M * K, W) * largest(K * N, H) <= 1e300;
+}
+
+double tl_coordinates_C(tl_cpu *self, const double *W, const double *H)
+{
+    tl_cpu_weigh(self, W, H, self->is.eps);
+    self->U_is = TL_U_NOTHING; /* U holds the weights of the step, not of the point */
+    if (!is_within_range(self, W, H))
+        self->U[0] = INFINITY; /* C, the sum over all machines, is then infinite, too */
+    return tl_cpu_C(self);
+}
+
 double tl_coordinates_value(tl_cpu *self, double a)
 {
     tl_coordinates *x = &self->x;
@@ -463,10 +487,8 @@ double tl_coordinates_value(tl_cpu *self, double a)
     const double *d = x->direction + x->triangle;
     move(x->in_W, x->P, a, d, x->W_new);
     move(x->in_H, x->Q, a * x->unit, d + x->in_W, x->H_new);
-    tl_cpu_weigh(self, x->in_W > 0 ? x->W_new : self->W, x->in_H > 0 ? x->H_new : self->H,
-                 self->is.eps);
-    self->U_is = TL_U_NOTHING; /* U holds the weights of the step, not of the point */
-    return tl_cpu_C(self);
+    return tl_coordinates_C(self, x->in_W > 0 ? x->W_new : self->W,
+                            x->in_H > 0 ? x->H_new : self->H);
 }
 
 static void advance(int64_t count, double a, const double *d, double *x)

@@ -115,6 +115,8 @@ double tl_coordinates_direction(tl_cpu *self);
 /* The diagonal of C's expected Hessian over W, then over H times unit^4, of the parts that move. */
 void tl_coordinates_curvature(tl_cpu *self, double *out);
 void tl_coordinates_aim(tl_cpu *self); /* computes E from x.direction */
+/* C at these factors; infinite where W H may overflow. U is lost. */
+double tl_coordinates_C(tl_cpu *self, const double *W, const double *H);
 /* The objective at step a; X, V and U become those of the step. */
 double tl_coordinates_value(tl_cpu *self, double a);
 void tl_coordinates_accept(tl_cpu *self, double a); /* the last step tried */

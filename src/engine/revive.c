@@ -45,9 +45,7 @@ static bool revive_factor(tl_cpu *self, const factor *f, double least)
         double revived = (double)revive_entries(f, part);
         if ((is_W ? revived : tl_sums_of(self->sums, revived)) == 0.0)
             return false;
-        tl_cpu_weigh(self, is_W ? f->out : self->W, is_W ? self->H : f->out, self->is.eps);
-        self->U_is = TL_U_NOTHING;
-        double now = tl_cpu_C(self);
+        double now = tl_coordinates_C(self, is_W ? f->out : self->W, is_W ? self->H : f->out);
         if (now < C && !(fabs(C - now) < least)) {
             tl_copy(f->x, f->out, f->count);
             return true;

@@ -7,6 +7,7 @@
  * in cache, and every number that is loaded is used eight times. */
 #include "model/kernels.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -36,15 +37,20 @@ void tl_mu_slots(tl_mu *mu, int64_t M, int64_t N, int64_t K, tl_slot slots[TL_MU
         slots[i] = (tl_slot){parts[i].part, parts[i].count, sizeof(double)};
 }
 
+/* The largest entry of W or H: their products must not overflow. C falls, too, where an update ends
+ * between the old entry and the new one. */
+static const double MOST = 1e300;
+
 /* x times (num / den)^gamma. A denominator of 0 means that the other factor's component is all
- * zeros: x has no effect then and stays. */
+ * zeros: x has no effect then and stays. It stays, too, where a sum has left the range of double.
+ */
 static inline __attribute__((always_inline)) double scaled(double x, double num, double den,
                                                            double gamma)
 {
-    double ratio = den > 0.0 ? num / den : 1.0;
-    if (gamma == 1.0)
-        return x * ratio;
-    return x * (gamma == 0.5 ? sqrt(ratio) : pow(ratio, gamma));
+    double ratio = den > 0.0 && num <= DBL_MAX && den <= DBL_MAX ? num / den : 1.0;
+    if (gamma != 1.0)
+        ratio = gamma == 0.5 ? sqrt(ratio) : pow(ratio, gamma);
+    return x * ratio <= MOST ? x * ratio : MOST;
 }
 
 /* A macro: vectors passed to functions would tie the ABI to the instruction set. */
@@ -124,6 +130,52 @@ TL_HOT static void scale_panel(const tl_mu *mu, int64_t columns, int64_t width, 
                                             mu->den[k * PANEL + j], mu->gamma);
 }
 
+/* Sums that have lost digits or left the range of double: (V + eps) / Vhat^2 spans twice the
+ * exponents of its parts. Both are 0 where the other factor's component is. */
+static inline __attribute__((always_inline)) bool is_lost(double num, double den)
+{
+    const double least = 1e-290, most = 1e290;
+    bool good = num >= least && num <= most && den >= least && den <= most;
+    return !good && !(num == 0.0 && den == 0.0);
+}
+
+/* (7) for one entry, component k of column j of the panel, in long double. */
+static double update_alone(const tl_mu *mu, int64_t rows, int64_t columns, const double *V,
+                           const double *left, int64_t k, int64_t j)
+{
+    const double *right = mu->panel + j;
+    const long double x = right[k * PANEL];
+    long double num = 0.0L, den = 0.0L;
+    for (int64_t r = 0; r < rows; r++) {
+        long double Vhat = mu->eps;
+        for (int64_t i = 0; i < mu->K; i++)
+            Vhat += (long double)left[r * mu->K + i] * right[i * PANEL];
+        num += left[r * mu->K + k] * ((long double)V[r * columns + j] + mu->eps) / Vhat / Vhat;
+        den += left[r * mu->K + k] / Vhat;
+    }
+    long double out = den > 0.0L ? x * powl(num / den, mu->gamma) : x;
+    return out <= MOST ? (double)out : MOST;
+}
+
+/* Updates the entries of a panel again whose sums are lost. */
+static void update_lost(const tl_mu *mu, int64_t rows, int64_t columns, int64_t width,
+                        const double *V, const double *left, double *right)
+{
+    for (int64_t k = 0; k < mu->K; k++)
+        for (int64_t j = 0; j < width; j++)
+            if (is_lost(mu->num[k * PANEL + j], mu->den[k * PANEL + j]))
+                right[k * columns + j] = update_alone(mu, rows, columns, V, left, k, j);
+}
+
+TL_HOT static bool any_is_lost(const tl_mu *mu, int64_t width)
+{
+    bool any = false;
+    for (int64_t k = 0; k < mu->K; k++)
+        for (int64_t j = 0; j < width; j++)
+            any |= is_lost(mu->num[k * PANEL + j], mu->den[k * PANEL + j]);
+    return any;
+}
+
 /* Panels of `right` (K x columns), from V (rows x columns) and `left` (rows x K). Every panel has
  * its own scratch, so that they can be updated at the same time. */
 typedef struct updating {
@@ -153,6 +205,8 @@ static void update_panel(int64_t panel, int64_t last, void *arg)
     sum_panel(&own, u->rows, u->columns, width, u->V + j, u->left, u->right + j);
     if (u->num == NULL)
         scale_panel(&own, u->columns, width, u->right + j);
+    if (u->num == NULL && any_is_lost(&own, width))
+        update_lost(&own, u->rows, u->columns, width, u->V + j, u->left, u->right + j);
     for (int64_t k = 0; u->num != NULL && k < own.K; k++) {
         tl_copy(u->num + k * u->columns + j, own.num + k * PANEL, width);
         tl_copy(u->den + k * u->columns + j, own.den + k * PANEL, width);

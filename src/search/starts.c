@@ -36,6 +36,24 @@ static double column_sum(int64_t M, int64_t K, const double *W, int64_t k)
     return sum;
 }
 
+/* W H of a given start must not overflow, nor its columns of W. */
+static tlnmf_error check_range(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K,
+                               const tl_start *given)
+{
+    const double most = 1e300;
+    for (int64_t k = 0; k < K; k++) {
+        double sum = column_sum(data->M, K, given->W, k), largest = 0.0;
+        for (int64_t n = 0; given->H != NULL && n < data->N; n++)
+            largest = fmax(largest, given->H[k * data->N + n]);
+        if (!(sum <= most && sum * largest * (double)K <= most))
+            return tl_fail(ctx, TLNMF_ERR_DATA,
+                           "component %lld of the given start is too large: column of W with sum "
+                           "%.3g, row of H up to %.3g",
+                           (long long)k, sum, largest);
+    }
+    return TLNMF_OK;
+}
+
 static tlnmf_error check_given(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K,
                                const tl_settings *opt, const tl_start *given)
 {
@@ -50,6 +68,8 @@ static tlnmf_error check_given(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K
     }
     if (K > 0 && given->H != NULL)
         TRY(check_factor(ctx, "H", K, data->N, given->H));
+    if (K > 0 && given->W != NULL)
+        TRY(check_range(ctx, data, K, given));
     bool all = given->Phi != NULL && (K == 0 || (given->W != NULL && given->H != NULL));
     if (all && opt->starts > 1)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
