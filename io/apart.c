@@ -224,14 +224,6 @@ static bool is_foreign(const char *spec, double *limit)
     return foreign;
 }
 
-static tlnmf_error read_here(tlnmf_ctx *ctx, const char *kind, const char *spec, tlnmf_record **out)
-{
-    if (strcmp(kind, "array") == 0)
-        return tlnmf_io_read_array(ctx, spec, out);
-    return strcmp(kind, "model") == 0 ? tlnmf_io_read_model(ctx, spec, out)
-                                      : tlnmf_io_describe(ctx, spec, out);
-}
-
 tlnmf_error tlnmf_io_read_apart(tlnmf_ctx *ctx, const char *helper, const char *what,
                                 const char *spec, tlnmf_io_stop *stop, void *user,
                                 tlnmf_record **out)
@@ -243,11 +235,8 @@ tlnmf_error tlnmf_io_read_apart(tlnmf_ctx *ctx, const char *helper, const char *
     IO_NEED(ctx, ctx);
     IO_NEED(ctx, what);
     IO_NEED(ctx, spec);
-    if (strcmp(what, "array") != 0 && strcmp(what, "model") != 0 && strcmp(what, "describe") != 0)
-        return io_refuse(ctx, TLNMF_ERR_ARGUMENT, "kind = %s is not array, model or describe",
-                         what);
     if (helper == NULL || !is_foreign(spec, &r.limit))
-        return read_here(ctx, what, spec, out);
+        return io_read_kind(ctx, what, spec, out);
     r.name = strcmp(spec, "-") == 0 ? "standard input" : spec;
     bool started = open_ends(&r) && spawn(&r, helper) == 0;
     close_end(&r.pipe[1]);
@@ -256,7 +245,7 @@ tlnmf_error tlnmf_io_read_apart(tlnmf_ctx *ctx, const char *helper, const char *
         int status = wait_for(&r, stop, user);
         error = judge(ctx, &r, status, out);
     } else
-        error = read_here(ctx, what, spec, out);
+        error = io_read_kind(ctx, what, spec, out);
     close_end(&r.pipe[0]);
     close_end(&r.file);
     return error;

@@ -15,6 +15,9 @@ enum { IO_APART_FILE = 3, IO_APART_PIPE = 4, IO_APART_READ = 0, IO_APART_FAILED 
  * are not filtered: for pipes, and where the system cannot. There is no way back. */
 bool io_confine(int64_t size);
 
+/* What `kind` asks for, read here; TLNMF_ERR_ARGUMENT if there is no such kind. */
+tlnmf_error io_read_kind(tlnmf_ctx *ctx, const char *kind, const char *spec, tlnmf_record **out);
+
 /* A file in memory; negative with errno. */
 int io_memory_file(const char *name);
 

@@ -78,7 +78,7 @@ static double *make_array(void *user, const char *name, int ndim, const int64_t 
     return x;
 }
 
-tlnmf_error tlnmf_io_read_array(tlnmf_ctx *ctx, const char *spec, tlnmf_record **out)
+static tlnmf_error read_array(tlnmf_ctx *ctx, const char *spec, io_slice *slice, tlnmf_record **out)
 {
     target to = {.ctx = ctx};
     io_place place = {make_array, &to};
@@ -91,9 +91,29 @@ tlnmf_error tlnmf_io_read_array(tlnmf_ctx *ctx, const char *spec, tlnmf_record *
     IO_NEED(ctx, spec);
     IO_TRY(tlnmf_record_create(ctx, out));
     to.record = *out;
-    tlnmf_error error = io_answer(ctx, io_array_read(spec, &place, &array, &err), &err);
+    tlnmf_error error =
+        io_answer(ctx, io_array_read_slice(spec, slice, &place, &array, &err), &err);
     if (error == TLNMF_OK && array.note[0] != '\0')
         error = tlnmf_set_text(ctx, *out, "note", array.note);
+    return io_keep_if(error, out);
+}
+
+tlnmf_error tlnmf_io_read_array(tlnmf_ctx *ctx, const char *spec, tlnmf_record **out)
+{
+    return read_array(ctx, spec, NULL, out);
+}
+
+tlnmf_error tlnmf_io_read_slice(tlnmf_ctx *ctx, const char *spec, int32_t axis, int64_t first,
+                                int64_t count, tlnmf_record **out)
+{
+    io_slice slice = {.axis = axis, .first = first, .count = count};
+    double *shape;
+
+    IO_TRY(read_array(ctx, spec, &slice, out));
+    const int64_t rank = slice.ndim;
+    tlnmf_error error = tlnmf_new_array(ctx, *out, "shape", 1, &rank, &shape);
+    for (int d = 0; error == TLNMF_OK && d < slice.ndim; d++)
+        shape[d] = (double)slice.dim[d];
     return io_keep_if(error, out);
 }
 

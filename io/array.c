@@ -23,24 +23,59 @@ static char *split_spec(const char *spec, const char **member)
     return strndup(spec, length);
 }
 
-static bool read_source(const io_source *source, const char *member, const io_place *place,
-                        io_array *out, io_error *err)
+static bool read_whole(const io_source *source, const char *member, const io_place *place,
+                       io_array *out, io_error *err)
 {
     switch (source->format) {
     case IO_FORMAT_NPY:
-        return io_npy_read(source, place, out, err);
+        return io_npy_read(source, NULL, place, out, err);
     case IO_FORMAT_NPZ:
         return io_npz_read(source, member, place, out, err);
     case IO_FORMAT_TEXT:
         return io_csv_read(source, place, out, err);
     case IO_FORMAT_HDF5:
-        return io_hdf5_read(source, member, place, out, err);
+        return io_hdf5_read(source, member, NULL, place, out, err);
     default:
         return io_mat_read(source, member, place, out, err);
     }
 }
 
-bool io_array_read(const char *spec, const io_place *place, io_array *out, io_error *err)
+/* The range of a whole array. */
+static bool cut(const char *name, const io_array *whole, io_slice *slice, const io_place *place,
+                io_array *out, io_error *err)
+{
+    *out = (io_array){.ndim = whole->ndim};
+    memcpy(out->note, whole->note, sizeof out->note);
+    if (!io_slice_fit(slice, name, whole->ndim, whole->dim, out->dim, err))
+        return false;
+    if (slice->count == 0)
+        return true;
+    io_runs r = io_slice_runs(slice, false);
+    out->x = io_array_new(place, name, out->ndim, out->dim, err);
+    for (int64_t i = 0; out->x && i < r.runs; i++)
+        memcpy(out->x + i * r.length, whole->x + r.offset + i * r.stride,
+               (size_t)r.length * sizeof *out->x);
+    return out->x != NULL;
+}
+
+static bool read_range(const io_source *source, const char *member, io_slice *slice,
+                       const io_place *place, io_array *out, io_error *err)
+{
+    io_array whole;
+
+    if (source->format == IO_FORMAT_NPY)
+        return io_npy_read(source, slice, place, out, err);
+    if (source->format == IO_FORMAT_HDF5)
+        return io_hdf5_read(source, member, slice, place, out, err);
+    if (!read_whole(source, member, NULL, &whole, err))
+        return false;
+    bool ok = cut(source->name, &whole, slice, place, out, err);
+    io_array_free(&whole);
+    return ok;
+}
+
+bool io_array_read_slice(const char *spec, io_slice *slice, const io_place *place, io_array *out,
+                         io_error *err)
 {
     const char *member;
     char *path = split_spec(spec, &member);
@@ -51,13 +86,19 @@ bool io_array_read(const char *spec, const io_place *place, io_array *out, io_er
     if (!path)
         return io_no_memory(err, spec);
     if (io_source_open(path, &source, err)) {
-        ok = read_source(&source, member, place, out, err);
+        ok = slice ? read_range(&source, member, slice, place, out, err)
+                   : read_whole(&source, member, place, out, err);
         io_source_close(&source);
     }
     if (!ok)
         *out = (io_array){0}; /* the readers have given their memory back */
     free(path);
     return ok;
+}
+
+bool io_array_read(const char *spec, const io_place *place, io_array *out, io_error *err)
+{
+    return io_array_read_slice(spec, NULL, place, out, err);
 }
 
 /* A name without any extension, such as /dev/stdout or a pipe, gets .npy, as `-` does. */

@@ -209,13 +209,18 @@ hid_t io_h5_dataset(hid_t file, const char *name, const char *path, io_array *sh
     return H5I_INVALID_HID;
 }
 
+static bool cannot_fill(const char *name, const char *path, io_error *err)
+{
+    return io_fail(err, IO_BAD_INPUT,
+                   "%s: %s cannot be read, it is damaged or needs a filter that is missing", name,
+                   path);
+}
+
 bool io_h5_fill(hid_t dataset, const char *name, const char *path, hid_t native, void *buffer,
                 io_error *err)
 {
     return H5Dread(dataset, native, H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer) >= 0 ||
-           io_fail(err, IO_BAD_INPUT,
-                   "%s: %s cannot be read, it is damaged or needs a filter that is missing", name,
-                   path);
+           cannot_fill(name, path, err);
 }
 
 bool io_h5_read(hid_t file, const char *name, const char *path, const io_place *place,
@@ -238,28 +243,73 @@ bool io_h5_read(hid_t file, const char *name, const char *path, const io_place *
     return ok;
 }
 
-static bool read_member(hid_t file, const char *name, const char *member, const io_place *place,
-                        io_array *out, io_error *err)
+/* The range of an open dataset, which has elements, to x. */
+static bool fill_slice(hid_t dataset, const io_slice *slice, const io_array *range, double *x)
+{
+    hsize_t first[IO_MAX_DIM] = {0}, count[IO_MAX_DIM];
+
+    for (int d = 0; d < range->ndim; d++)
+        count[d] = (hsize_t)range->dim[d];
+    first[slice->axis] = (hsize_t)slice->first;
+    hid_t in_file = H5Dget_space(dataset), here = H5Screate_simple(range->ndim, count, NULL);
+    bool ok = in_file >= 0 && here >= 0 &&
+              H5Sselect_hyperslab(in_file, H5S_SELECT_SET, first, NULL, count, NULL) >= 0 &&
+              H5Dread(dataset, H5T_NATIVE_DOUBLE, here, in_file, H5P_DEFAULT, x) >= 0;
+    if (in_file >= 0)
+        H5Sclose(in_file);
+    if (here >= 0)
+        H5Sclose(here);
+    return ok;
+}
+
+static bool read_slice(hid_t file, const char *name, const char *path, io_slice *slice,
+                       const io_place *place, io_array *out, io_error *err)
+{
+    io_array whole, range;
+    hid_t dataset = io_h5_dataset(file, name, path, &whole, err);
+
+    if (dataset < 0)
+        return false;
+    range = whole;
+    bool ok = io_slice_fit(slice, name, whole.ndim, whole.dim, range.dim, err);
+    if (ok && slice->count > 0) {
+        range.x = io_array_new(place, name, range.ndim, range.dim, err);
+        ok = range.x &&
+             (io_count(range.ndim, range.dim) == 0 || fill_slice(dataset, slice, &range, range.x) ||
+              cannot_fill(name, path, err));
+    }
+    H5Dclose(dataset);
+    if (ok)
+        *out = range;
+    else
+        io_array_drop(place, range.x);
+    return ok;
+}
+
+static bool read_member(hid_t file, const char *name, const char *member, io_slice *slice,
+                        const io_place *place, io_array *out, io_error *err)
 {
     io_listing listing = {0};
     bool ok = member || io_h5_list(file, name, &listing, err);
 
     if (ok && !member)
         member = io_listing_only(&listing, name, err);
-    ok = ok && member && io_h5_read(file, name, member, place, out, err);
+    ok = ok && member &&
+         (slice ? read_slice(file, name, member, slice, place, out, err)
+                : io_h5_read(file, name, member, place, out, err));
     io_listing_free(&listing);
     return ok;
 }
 
-bool io_hdf5_read(const io_source *source, const char *member, const io_place *place, io_array *out,
-                  io_error *err)
+bool io_hdf5_read(const io_source *source, const char *member, io_slice *slice,
+                  const io_place *place, io_array *out, io_error *err)
 {
     bool ok = false;
 
     H5E_BEGIN_TRY
     {
         hid_t file = io_h5_open(source, err);
-        ok = file >= 0 && read_member(file, source->name, member, place, out, err);
+        ok = file >= 0 && read_member(file, source->name, member, slice, place, out, err);
         if (file >= 0)
             H5Fclose(file);
     }

@@ -19,6 +19,18 @@ double *io_array_new(const io_place *place_or_null, const char *name, int ndim, 
 /* After a failed read: frees what io_array_new got from malloc. */
 void io_array_drop(const io_place *place_or_null, double *x);
 
+/* The whole array has this shape: sets slice->ndim and dim, counts a negative axis from 0, and
+ * gives the shape of the range. False if the range is not inside. */
+bool io_slice_fit(io_slice *slice, const char *name, int ndim, const int64_t *dim, int64_t *dim_out,
+                  io_error *err);
+/* Where the range lies in an array in C order: `runs` runs of `length` numbers, the first at
+ * `offset`, the next `stride` later. */
+typedef struct io_runs {
+    int64_t runs, length, stride, offset;
+} io_runs;
+/* `fortran`: the array is stored in the order of columns. */
+io_runs io_slice_runs(const io_slice *slice, bool fortran);
+
 /* Whether `stored` bytes can hold an array of `count` doubles: it is small, or at most 200 times as
  * large as they are. A few bytes that claim gigabytes are refused. */
 bool io_is_believable(int64_t count, int64_t stored);
@@ -161,15 +173,17 @@ void io_set_missing(const io_listing *listing, const char *name, const char *wha
 
 /* ---- the formats: a reader, a lister, a writer -------------------------------------------- */
 
-bool io_npy_read(const io_source *source, const io_place *place, io_array *out, io_error *err);
+/* With a slice, only that range of an axis (also below). */
+bool io_npy_read(const io_source *source, io_slice *slice_or_null, const io_place *place,
+                 io_array *out, io_error *err);
 bool io_npy_list(const io_source *source, io_listing *listing, io_error *err);
 /* The bytes of the file; free(*bytes) when done. False when out of memory. */
 bool io_npy_encode(const io_array *array, unsigned char **bytes, size_t *size);
 bool io_npy_write(const char *path, const io_array *array, io_error *err);
 
 /* `member` names the array, or is NULL for the only one. */
-bool io_hdf5_read(const io_source *source, const char *member, const io_place *place, io_array *out,
-                  io_error *err);
+bool io_hdf5_read(const io_source *source, const char *member, io_slice *slice_or_null,
+                  const io_place *place, io_array *out, io_error *err);
 bool io_hdf5_write(const char *path, const char *member, const io_array *array, io_error *err);
 
 bool io_mat_read(const io_source *source, const char *member, const io_place *place, io_array *out,

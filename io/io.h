@@ -50,6 +50,18 @@ typedef struct io_place {
  * content says.
  * Without a place out->x is malloc's, for io_array_free. */
 bool io_array_read(const char *spec, const io_place *place_or_null, io_array *out, io_error *err);
+/* A range of one axis, to read instead of the whole array. */
+typedef struct io_slice {
+    int axis;             /* from 0; negative: from the end, -1 is the last */
+    int64_t first, count; /* count = 0: no numbers, only the shape */
+    int ndim;             /* these two are set: the shape of the whole array */
+    int64_t dim[IO_MAX_DIM];
+} io_slice;
+
+/* Only the range is read from .npy and HDF5; other files are read whole and cut. out->dim is that
+ * of the range; out->x is NULL if count = 0. */
+bool io_array_read_slice(const char *spec, io_slice *slice_or_null, const io_place *place_or_null,
+                         io_array *out, io_error *err);
 /* To .npy (also `-` and names without extension) and HDF5, there under /Y unless the spec says. */
 bool io_array_write(const char *spec, const io_array *array, io_error *err);
 void io_array_free(io_array *array);

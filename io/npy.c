@@ -310,29 +310,43 @@ static double decode(const unsigned char *p, const npy_header *h)
     return x;
 }
 
-static bool read_data(FILE *f, const npy_header *h, double *x)
+/* The next `count` numbers of the file to x, at `at` on, or where the walk says. */
+static bool read_run(FILE *f, const npy_header *h, int64_t count, double *x, int64_t at,
+                     io_walk *walk)
 {
     unsigned char chunk[1 << 15];
     size_t capacity = sizeof chunk / (size_t)h->size, n;
-    io_walk walk;
 
-    if (h->count == 0)
-        return true;
     if (h->kind == 'f' && h->size == 8 && h->big == host_is_big() && !h->fortran)
-        return fread(x, 8, (size_t)h->count, f) == (size_t)h->count;
-    io_walk_start(&walk, h->ndim, h->dim);
-    for (int64_t i = 0; i < h->count; i += (int64_t)n) {
-        n = (uint64_t)(h->count - i) < capacity ? (size_t)(h->count - i) : capacity;
+        return fread(x + at, 8, (size_t)count, f) == (size_t)count;
+    for (int64_t i = 0; i < count; i += (int64_t)n) {
+        n = (uint64_t)(count - i) < capacity ? (size_t)(count - i) : capacity;
         if (fread(chunk, (size_t)h->size, n, f) != n)
             return false;
         for (size_t j = 0; j < n; j++)
-            x[h->fortran ? io_walk_next(&walk) : i + (int64_t)j] =
+            x[h->fortran ? io_walk_next(walk) : at + i + (int64_t)j] =
                 decode(chunk + j * (size_t)h->size, h);
     }
     return true;
 }
 
-bool io_npy_read(const io_source *source, const io_place *place, io_array *out, io_error *err)
+/* The stream is at the first element; `dim` is the shape of what is read. */
+static bool read_data(FILE *f, const npy_header *h, const io_runs *r, const int64_t *dim, double *x)
+{
+    off_t start = ftello(f);
+    io_walk walk;
+
+    io_walk_start(&walk, h->ndim, dim);
+    for (int64_t i = 0; r->length > 0 && i < r->runs; i++) {
+        off_t at = start + (off_t)((r->offset + i * r->stride) * h->size);
+        if (fseeko(f, at, SEEK_SET) != 0 || !read_run(f, h, r->length, x, i * r->length, &walk))
+            return false;
+    }
+    return true;
+}
+
+bool io_npy_read(const io_source *source, io_slice *slice, const io_place *place, io_array *out,
+                 io_error *err)
 {
     FILE *f = io_source_stream(source, err);
     npy_header h = {0};
@@ -340,11 +354,20 @@ bool io_npy_read(const io_source *source, const io_place *place, io_array *out, 
     if (!f)
         return false;
     bool ok = read_header(source, f, &h, err);
-    double *x = ok ? io_array_new(place, source->name, h.ndim, h.dim, err) : NULL;
-    ok = x && (read_data(f, &h, x) || cannot_read(source, f, err));
+    io_array a = {.ndim = h.ndim};
+    io_runs all = {.runs = 1, .length = h.count};
+    memcpy(a.dim, h.dim, sizeof h.dim);
+    if (ok && slice) {
+        ok = io_slice_fit(slice, source->name, h.ndim, h.dim, a.dim, err);
+        all = io_slice_runs(slice, h.fortran);
+    }
+    bool only_shape = slice && slice->count == 0;
+    double *x = ok && !only_shape ? io_array_new(place, source->name, a.ndim, a.dim, err) : NULL;
+    ok = ok &&
+         (only_shape || (x && (read_data(f, &h, &all, a.dim, x) || cannot_read(source, f, err))));
     if (ok) {
-        *out = (io_array){.ndim = h.ndim, .x = x};
-        memcpy(out->dim, h.dim, sizeof h.dim);
+        a.x = x;
+        *out = a;
     } else {
         io_array_drop(place, x);
     }

@@ -35,7 +35,7 @@ static bool read_member(const io_zip *zip, const io_zip_member *m, const io_plac
     io_source inner;
     if (!open_member(zip, m, name, sizeof name, &inner, err))
         return false;
-    bool ok = io_npy_read(&inner, place, out, err);
+    bool ok = io_npy_read(&inner, NULL, place, out, err);
     free(inner.bytes);
     return ok;
 }

@@ -23,16 +23,23 @@ static int64_t size_of(const char *spec)
     return ok && S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1;
 }
 
-static tlnmf_error read_kind(tlnmf_ctx *ctx, const char *kind, const char *spec, tlnmf_record **out)
+tlnmf_error io_read_kind(tlnmf_ctx *ctx, const char *kind, const char *spec, tlnmf_record **out)
 {
+    int axis, end = 0;
+    long long first, count;
+
     if (strcmp(kind, "array") == 0)
         return tlnmf_io_read_array(ctx, spec, out);
+    /* NOLINTNEXTLINE(cert-err34-c): numbers out of range are ranges out of range */
+    if (sscanf(kind, "slice %d %lld %lld%n", &axis, &first, &count, &end) == 3 && !kind[end])
+        return tlnmf_io_read_slice(ctx, spec, axis, first, count, out);
     if (strcmp(kind, "model") == 0)
         return tlnmf_io_read_model(ctx, spec, out);
     if (strcmp(kind, "describe") == 0)
         return tlnmf_io_describe(ctx, spec, out);
     *out = NULL;
-    return io_refuse(ctx, TLNMF_ERR_ARGUMENT, "there is no kind %s", kind);
+    return io_refuse(ctx, TLNMF_ERR_ARGUMENT,
+                     "kind = %s is not array, slice AXIS FIRST COUNT, model or describe", kind);
 }
 
 static bool hand_over(tlnmf_ctx *ctx, const tlnmf_record *record)
@@ -69,7 +76,7 @@ int tlnmf_io_serve(const char *what, const char *spec)
     if (tlnmf_ctx_create(&ctx) != TLNMF_OK)
         return BROKEN;
     io_confine(size_of(spec));
-    tlnmf_error error = read_kind(ctx, what, spec, &record);
+    tlnmf_error error = io_read_kind(ctx, what, spec, &record);
     int code = BROKEN;
     if (error == TLNMF_OK && hand_over(ctx, record))
         code = IO_APART_READ;

@@ -1,4 +1,4 @@
-/* Sizes of arrays, memory for them, and the way from column-major to C order. */
+/* Sizes of arrays, memory for them, ranges of an axis, and the way from column-major to C order. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -50,6 +50,40 @@ void io_array_drop(const io_place *place, double *x)
 {
     if (!place)
         free(x);
+}
+
+bool io_slice_fit(io_slice *slice, const char *name, int ndim, const int64_t *dim, int64_t *dim_out,
+                  io_error *err)
+{
+    slice->ndim = ndim;
+    for (int d = 0; d < ndim; d++)
+        slice->dim[d] = dim_out[d] = dim[d];
+    int axis = slice->axis < 0 ? slice->axis + ndim : slice->axis;
+    if (axis < 0 || axis >= ndim)
+        return io_fail(err, IO_BAD_INPUT, "%s: it has %d axes, none of number %d", name, ndim,
+                       slice->axis);
+    if (slice->first < 0 || slice->count < 0 || slice->first > dim[axis] ||
+        slice->count > dim[axis] - slice->first)
+        return io_fail(err, IO_BAD_INPUT, "%s: %lld indices from %lld on of an axis of %lld", name,
+                       (long long)slice->count, (long long)slice->first, (long long)dim[axis]);
+    slice->axis = axis;
+    dim_out[axis] = slice->count;
+    return true;
+}
+
+io_runs io_slice_runs(const io_slice *slice, bool fortran)
+{
+    int64_t before = 1, after = 1; /* products of the other dimensions */
+
+    for (int d = 0; d < slice->axis; d++)
+        before *= slice->dim[d];
+    for (int d = slice->axis + 1; d < slice->ndim; d++)
+        after *= slice->dim[d];
+    int64_t inner = fortran ? before : after;
+    return (io_runs){.runs = fortran ? after : before,
+                     .length = inner * slice->count,
+                     .stride = inner * slice->dim[slice->axis],
+                     .offset = inner * slice->first};
 }
 
 void io_walk_start(io_walk *walk, int ndim, const int64_t *dim)

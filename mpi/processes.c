@@ -10,18 +10,39 @@
 /* MPI counts with int: longer vectors go in pieces. */
 static const int64_t PIECE = (int64_t)1 << 28;
 
-/* The sum on the first process, then a broadcast: an MPI_Allreduce may end in other bits on other
- * processes, which would then take other decisions. */
+/* Every number is summed on one process and sent to the others: an MPI_Allreduce may end in other
+ * bits on other processes, which would then take other decisions. Few numbers are summed on the
+ * first process; of many each process sums an equal part, so that no process handles them all. */
+static int sum_few(double *x, int count, MPI_Comm comm, int rank)
+{
+    int failed = MPI_Reduce(rank == 0 ? MPI_IN_PLACE : x, x, count, MPI_DOUBLE, MPI_SUM, 0, comm);
+    return failed != MPI_SUCCESS ? failed : MPI_Bcast(x, count, MPI_DOUBLE, 0, comm);
+}
+
+enum { PART = 4096 }; /* numbers that a process sums at a time: 32 kB, which stay in cache */
+
+static int sum_many(double *x, int count, MPI_Comm comm, int size)
+{
+    double own[PART];
+    int each = count / size;
+    int failed = MPI_Reduce_scatter_block(x, own, each, MPI_DOUBLE, MPI_SUM, comm);
+    return failed != MPI_SUCCESS ? failed
+                                 : MPI_Allgather(own, each, MPI_DOUBLE, x, each, MPI_DOUBLE, comm);
+}
+
 static int sum(double *x, int64_t count, void *user)
 {
+    const int64_t many = 1024; /* below it latency decides, and few messages are best */
     MPI_Comm comm = *(MPI_Comm *)user;
-    int rank, failed = MPI_Comm_rank(comm, &rank);
-    for (int64_t at = 0; failed == MPI_SUCCESS && at < count; at += PIECE) {
-        int n = (int)(count - at < PIECE ? count - at : PIECE);
-        failed =
-            MPI_Reduce(rank == 0 ? MPI_IN_PLACE : x + at, x + at, n, MPI_DOUBLE, MPI_SUM, 0, comm);
-        if (failed == MPI_SUCCESS)
-            failed = MPI_Bcast(x + at, n, MPI_DOUBLE, 0, comm);
+    int rank, size, failed = MPI_Comm_rank(comm, &rank);
+    if (failed == MPI_SUCCESS)
+        failed = MPI_Comm_size(comm, &size);
+    for (int64_t at = 0, n; failed == MPI_SUCCESS && at < count; at += n) {
+        n = count - at < (int64_t)PART * size ? count - at : (int64_t)PART * size;
+        if (n >= many && n >= size)
+            n = n / size * size; /* equal parts; the rest is few */
+        failed = n >= many && n >= size ? sum_many(x + at, (int)n, comm, size)
+                                        : sum_few(x + at, (int)n, comm, rank);
     }
     return failed != MPI_SUCCESS;
 }

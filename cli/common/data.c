@@ -5,15 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int read_array(cli_call *call, const char *spec, tlnmf_record **record, cli_array *a)
+/* `kind`: "array", or a range of one. */
+static int read_kind(cli_call *call, const char *kind, const char *spec, tlnmf_record **record,
+                     cli_array *a)
 {
-    int code = cli_read(call, "array", spec, record);
+    int code = cli_read(call, kind, spec, record);
     const char *advice = code == EXIT_INPUT ? cli_conversion(spec) : NULL;
     if (advice != NULL) /* IN stands for the file */
         fprintf(stderr, "tlnmf %s: convert it first: %s\n", call->command->name, advice);
     if (code == EXIT_DONE)
         a->x = tlnmf_get_array(*record, "array", &a->rank, a->shape);
-    if (code == EXIT_DONE && a->x == NULL) { /* another process has made the record */
+    const char *need = strcmp(kind, "array") == 0 ? "array" : "shape";
+    if (code == EXIT_DONE && tlnmf_get_array(*record, need, NULL, NULL) ==
+                                 NULL) { /* another process has made the record */
         tlnmf_record_free(*record);
         *record = NULL;
         return cli_fail(call->command, EXIT_INPUT, "%s: its reader left no array", spec);
@@ -22,6 +26,11 @@ static int read_array(cli_call *call, const char *spec, tlnmf_record **record, c
     if (note != NULL)
         cli_say(call->command, "%s: %s", spec, note);
     return code;
+}
+
+static int read_array(cli_call *call, const char *spec, tlnmf_record **record, cli_array *a)
+{
+    return read_kind(call, "array", spec, record, a);
 }
 
 /* "(10, 50)" */
@@ -40,6 +49,30 @@ static const char *shape_text(const cli_array *a, char *text, size_t size)
 static int64_t part_end(const cli_call *call, int64_t N, int64_t whole)
 {
     return cli_part_first((cli_part){call->part.rank + 1, call->part.size}, N, whole);
+}
+
+/* The frames of this process alone: the part of this axis, or with `whole` = 0 only the shape. */
+static int read_part(cli_call *call, const char *spec, int axis, int64_t whole,
+                     tlnmf_record **record, cli_array *a)
+{
+    static const double none[1];
+    char kind[96];
+    int64_t N = whole > 0 ? a->shape[axis] : 0, first = 0, count = 0;
+    if (whole > 0) {
+        first = cli_part_first(call->part, N, whole);
+        count = part_end(call, N, whole) - first;
+    }
+    snprintf(kind, sizeof kind, "slice %d %lld %lld", axis, (long long)first, (long long)count);
+    int code = read_kind(call, kind, spec, record, a);
+    if (code != EXIT_DONE || count > 0)
+        return code;
+    int64_t rank[TLNMF_MAX_RANK];
+    const double *shape = tlnmf_get_array(*record, "shape", NULL, rank);
+    a->rank = (int32_t)rank[0];
+    a->x = none; /* no numbers */
+    for (int i = 0; i < a->rank && i < TLNMF_MAX_RANK; i++)
+        a->shape[i] = i == axis && whole > 0 ? 0 : (int64_t)shape[i];
+    return code;
 }
 
 /* ---- data ------------------------------------------------------------------------------------ */
@@ -71,11 +104,21 @@ static int refuse_options(const cli_call *call, const cli_input *input)
                     input->spec);
 }
 
+static void say_covariances(const cli_call *call, const cli_input *input, int axis, int64_t frames)
+{
+    static const char *const orders[] = {"(N, M, M)", "(M, N, M)", "(M, M, N)"};
+    bool guessed = strcmp(input->kind, "auto") == 0;
+    if (axis > 0 || (guessed && input->expects_data))
+        cli_say(call->command,
+                "%s: every slice is symmetric: read as covariances %s of %lld frames%s",
+                input->spec, orders[axis], (long long)frames,
+                guessed ? "; --input data reads them as realisations (S, M, N)" : "");
+}
+
 /* `axis` counts the frames. */
 static int from_covariances(cli_call *call, const cli_input *input, int axis, tlnmf_record *record,
                             cli_array *a, tlnmf_data **out)
 {
-    static const char *const orders[] = {"(N, M, M)", "(M, N, M)", "(M, M, N)"};
     char shape[128];
     int code = refuse_options(call, input);
     if (code != EXIT_DONE)
@@ -83,12 +126,7 @@ static int from_covariances(cli_call *call, const cli_input *input, int axis, tl
     if (axis < 0 && !has_square_slices(a))
         return cli_fail(call->command, EXIT_INPUT, "%s: shape %s: covariances are (N, M, M)",
                         input->spec, shape_text(a, shape, sizeof shape));
-    bool guessed = strcmp(input->kind, "auto") == 0;
-    if (axis > 0 || (guessed && input->expects_data))
-        cli_say(call->command,
-                "%s: every slice is symmetric: read as covariances %s of %lld frames%s",
-                input->spec, orders[axis < 0 ? 0 : axis], (long long)a->shape[axis < 0 ? 0 : axis],
-                guessed ? "; --input data reads them as realisations (S, M, N)" : "");
+    say_covariances(call, input, axis < 0 ? 0 : axis, a->shape[axis < 0 ? 0 : axis]);
     code = cli_frames_first(call, input->spec, axis, record, a);
     if (code != EXIT_DONE)
         return code;
@@ -170,8 +208,7 @@ static void warn_of_slices(const cli_call *call, const cli_input *input, const c
              first.off, first.most);
 }
 
-static int from_realisations(cli_call *call, const cli_input *input, const cli_array *a,
-                             tlnmf_data **out)
+static void warn_of_guess(const cli_call *call, const cli_input *input, const cli_array *a)
 {
     bool guessed = strcmp(input->kind, "auto") == 0;
     if (guessed && input->axes == NULL && is_symmetric_matrix(a))
@@ -180,10 +217,16 @@ static int from_realisations(cli_call *call, const cli_input *input, const cli_a
                  input->spec);
     if (guessed && input->axes == NULL && !input->per_trial)
         warn_of_slices(call, input, a);
+}
+
+/* `a` has all frames, or with `is_part` those of this process. */
+static int from_realisations(cli_call *call, const cli_input *input, const cli_array *a,
+                             bool is_part, tlnmf_data **out)
+{
     cli_array here = *a;
     double *own = NULL;
     int code = EXIT_DONE;
-    if (call->frames != NULL) {
+    if (call->frames != NULL && !is_part) {
         own = copy_own_frames(call, input, &here);
         code = cli_agree(own != NULL ? EXIT_DONE
                                      : cli_fail(call->command, EXIT_INTERNAL, "no memory"));
@@ -209,22 +252,107 @@ static int from_array(cli_call *call, const cli_input *input, tlnmf_record *reco
     if (told || axis >= 0)
         return from_covariances(call, input, axis, record, a, out);
     int code = cli_arrange(call, input, record, a);
-    return code == EXIT_DONE ? from_realisations(call, input, a, out) : code;
+    if (code == EXIT_DONE)
+        warn_of_guess(call, input, a);
+    return code == EXIT_DONE ? from_realisations(call, input, a, false, out) : code;
+}
+
+static int check_rank(const cli_call *call, const cli_input *input, const cli_array *a)
+{
+    char shape[128];
+    if (a->rank == 2 || a->rank == 3)
+        return EXIT_DONE;
+    return cli_fail(call->command, EXIT_INPUT,
+                    "%s: shape %s: an array (M, N) or (S, M, N) is needed", input->spec,
+                    shape_text(a, shape, sizeof shape));
+}
+
+/* Whether the slices of all processes are symmetric. */
+static bool all_symmetric(const cli_call *call, const cli_array *a)
+{
+    double others = a->shape[0] > 0 && cli_covariance_axis(a) != 0;
+    cli_machines_values.sum(&others, 1, call->frames_user);
+    return others == 0.0;
+}
+
+/* Whether its frames can be told from its shape: data (.., N), or slices (N, M, M), N not M. */
+static bool has_clear_frames(const cli_input *input, const cli_array *a)
+{
+    bool equal = a->rank == 3 && (a->shape[0] == a->shape[1] || a->shape[0] == a->shape[2]);
+    if (a->rank != 3 || strcmp(input->kind, "data") == 0)
+        return strcmp(input->kind, "covariances") != 0;
+    return !equal && (has_square_slices(a) || strcmp(input->kind, "covariances") != 0);
+}
+
+static int covariances_here(cli_call *call, const cli_input *input, const cli_array *a,
+                            int64_t frames, tlnmf_data **out)
+{
+    int code = refuse_options(call, input);
+    if (code != EXIT_DONE)
+        return code;
+    say_covariances(call, input, 0, frames);
+    tlnmf_error error = tlnmf_data_from_covariances(call->ctx, a->x, a->shape, out);
+    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, input->spec);
+}
+
+/* Each process reads its own frames: of (.., N) the last axis, of covariances the first. All
+ * processes make the same calls. */
+static int read_own(cli_call *call, const cli_input *input, const cli_array *whole,
+                    tlnmf_data **out)
+{
+    tlnmf_record *parts = NULL;
+    cli_array a = *whole;
+    int code = EXIT_DONE;
+    bool told = strcmp(input->kind, "covariances") == 0, covariances = false;
+    if (has_square_slices(whole) && strcmp(input->kind, "data") != 0) {
+        code = cli_agree(read_part(call, input->spec, 0, 1, &parts, &a));
+        covariances = code == EXIT_DONE && (told || all_symmetric(call, &a));
+        if (code == EXIT_DONE && !covariances)
+            warn_of_guess(call, input, &a);
+    }
+    if (code == EXIT_DONE && covariances) {
+        code = covariances_here(call, input, &a, whole->shape[0], out);
+    } else if (code == EXIT_DONE) {
+        tlnmf_record_free(parts);
+        a = *whole;
+        code = cli_agree(read_part(call, input->spec, whole->rank - 1,
+                                   input->block > 0 ? input->block : 1, &parts, &a));
+        if (code == EXIT_DONE)
+            code = from_realisations(call, input, &a, true, out);
+    }
+    tlnmf_record_free(parts);
+    return code;
+}
+
+/* Reads the shape, and then the frames of this process, if they can be told: *done. */
+static int try_own(cli_call *call, const cli_input *input, bool *done, tlnmf_data **out)
+{
+    tlnmf_record *record = NULL;
+    cli_array whole = {0};
+    int code = read_part(call, input->spec, 0, 0, &record, &whole);
+    if (code == EXIT_DONE)
+        code = check_rank(call, input, &whole);
+    code = cli_agree(code);
+    tlnmf_record_free(record);
+    *done = code != EXIT_DONE || has_clear_frames(input, &whole);
+    return code == EXIT_DONE && *done ? read_own(call, input, &whole, out) : code;
 }
 
 int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out)
 {
     tlnmf_record *record;
     cli_array a = {0};
-    char shape[128];
     *out = NULL;
-    int code = read_array(call, input->spec, &record, &a);
+    bool done = false;
+    int code = EXIT_DONE;
+    if (call->frames != NULL && input->axes == NULL && !input->per_trial)
+        code = try_own(call, input, &done, out);
+    if (code != EXIT_DONE || done)
+        return code;
+    code = read_array(call, input->spec, &record, &a);
     if (code != EXIT_DONE)
         return call->frames != NULL ? cli_agree(code) : code;
-    if (a.rank != 2 && a.rank != 3)
-        code = cli_fail(call->command, EXIT_INPUT,
-                        "%s: shape %s: an array (M, N) or (S, M, N) is needed", input->spec,
-                        shape_text(&a, shape, sizeof shape));
+    code = check_rank(call, input, &a);
     if (call->frames != NULL) /* all processes go on, or none */
         code = cli_agree(code);
     if (code == EXIT_DONE)

@@ -26,6 +26,13 @@ extern "C" {
  * `out` holds the array under the name `array`, and for a text what was recognised in it
  * (separator, header, index column) as the text `note`. */
 TLNMF_API tlnmf_error tlnmf_io_read_array(tlnmf_ctx *ctx, const char *spec, tlnmf_record **out);
+/* Reads `count` indices of one axis from number `first` on; axes count from 0, negative ones from
+ * the end, -1 is the last. `out` also holds the shape of the whole array, as the array `shape` of
+ * rank 1; with count = 0 that is all. Only the range is read from .npy and HDF5 files, so that a
+ * process that wants part of a large array needs memory for that part; other files are read whole
+ * and cut. A range that is not inside is TLNMF_ERR_INPUT. */
+TLNMF_API tlnmf_error tlnmf_io_read_slice(tlnmf_ctx *ctx, const char *spec, int32_t axis,
+                                          int64_t first, int64_t count, tlnmf_record **out);
 /* Writes .npy (also `-` and names without extension) or HDF5, there as /Y unless the spec names a
  * path. */
 TLNMF_API tlnmf_error tlnmf_io_write_array(tlnmf_ctx *ctx, const char *spec, const double *x,
@@ -63,7 +70,8 @@ TLNMF_API tlnmf_error tlnmf_io_describe(tlnmf_ctx *ctx, const char *path, tlnmf_
  * hands over a packed record. Whatever ends it is TLNMF_ERR_INPUT.
  *
  * `what` is "array", "model" or "describe", for what tlnmf_io_read_array, tlnmf_io_read_model and
- * tlnmf_io_describe answer. Our own .npy reader needs no other process; it, and every file where
+ * tlnmf_io_describe answer, or "slice AXIS FIRST COUNT" (such as "slice -1 0 100"), for
+ * tlnmf_io_read_slice. Our own .npy reader needs no other process; it, and every file where
  * helper is NULL or cannot be started, is read here. `stop` is asked twenty times a second; if it
  * is not 0, reading ends with TLNMF_ERR_INPUT. */
 typedef int tlnmf_io_stop(void *user);

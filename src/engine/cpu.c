@@ -7,9 +7,10 @@
 /* ---- create and free ------------------------------------------------------------------------- */
 
 /* Scratch that the gradient and sweeps share. */
-static int64_t scratch_size(const tlnmf_data *data, int64_t threads)
+static int64_t scratch_size(const tl_engine_spec *spec)
 {
-    return tl_max(tl_gradient_scratch(data), tl_sweep_scratch(data, threads));
+    const tlnmf_data *data = spec->model->data;
+    return tl_max(tl_gradient_scratch(data), tl_sweep_scratch(data, spec->sums, spec->threads));
 }
 
 enum { OWN_SLOTS = 12, SLOTS = OWN_SLOTS + TL_SKEW_SLOTS + TL_MU_SLOTS + TL_COORDINATES_SLOTS };
@@ -37,7 +38,7 @@ static void lay_out(tl_cpu *self, const tl_engine_spec *spec, tl_slot table[SLOT
                                     TL_SLOT(self->G, M * M),
                                     TL_SLOT(self->E, M * M),
                                     TL_SLOT(self->Gamma, M * M),
-                                    TL_SLOT(self->UX, scratch_size(data, spec->threads)),
+                                    TL_SLOT(self->UX, scratch_size(spec)),
                                     TL_SLOT(self->sums_W, factor_sums(spec))};
     memcpy(table, own, sizeof own);
     tl_skew_slots(&self->skew, M, table + OWN_SLOTS);

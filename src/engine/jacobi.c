@@ -9,7 +9,7 @@
 
 /* Rows are processed in blocks. Both blocks of a pair stay in cache while all their pairs are
  * rotated. A block offers up to BLOCK disjoint pairs at a time, whose latencies overlap. */
-enum { BLOCK = TL_SWEEP_BLOCK, PAIR_SUMS = 2 * BLOCK };
+enum { BLOCK = TL_SWEEP_BLOCK };
 
 /* sum U V is about N per row. A gain below this fraction of it is not worth a rotation: the angle
  * would be mostly rounding. */
@@ -46,43 +46,53 @@ struct sweeping {
     const tl_sweep *sweep;
     double least;  /* least gain for which a pair is rotated */
     int64_t count; /* of blocks */
-    /* Rotates the group's pairs; lays out the weights of the rows from a0 on, or from b0 on. */
-    double (*rotate)(const blocks *at, group *g);
+    /* The sums of the group's pairs; turns them by their angles; lays out the weights of the rows
+     * from a0 on, or from b0 on. */
+    void (*sum)(const blocks *at, group *g);
+    void (*turn)(const blocks *at, const group *g);
     void (*spread)(blocks *at, bool is_b);
     const tl_rounded *rows; /* in single */
 };
 
-TL_HOT static double rotate_double(const blocks *at, group *g)
+TL_HOT static void sum_double(const blocks *at, group *g)
+{
+    const tl_sweep *sweep = at->in->sweep;
+    int64_t T = sweep->data->T;
+    const double *X = sweep->X;
+    for (int64_t i = 0; i < g->count; i++)
+        pair_sums_double(T, X + g->a[i] * T, X + g->b[i] * T, at->Ua + (g->a[i] - at->a0) * T,
+                         at->Ub + (g->b[i] - at->b0) * T, &g->sums[0][i], &g->sums[1][i]);
+}
+
+TL_HOT static void turn_group_double(const blocks *at, const group *g)
 {
     const tl_sweep *sweep = at->in->sweep;
     int64_t M = sweep->data->M, T = sweep->data->T;
     double *X = sweep->X, *Phi = sweep->Phi;
-    for (int64_t i = 0; i < g->count; i++)
-        pair_sums_double(T, X + g->a[i] * T, X + g->b[i] * T, at->Ua + (g->a[i] - at->a0) * T,
-                         at->Ub + (g->b[i] - at->b0) * T, &g->sums[0][i], &g->sums[1][i]);
-    tl_sums_add(sweep->sums, g->sums[0], PAIR_SUMS);
-    double gain = solve_angles(g, at->in->least);
     for (int64_t i = 0; i < g->count; i++) {
         if (g->s[i] == 0.0)
             continue;
         turn_double(T, g->c[i], g->s[i], X + g->a[i] * T, X + g->b[i] * T);
         turn_double(M, g->c[i], g->s[i], Phi + g->a[i] * M, Phi + g->b[i] * M);
     }
-    return gain;
 }
 
-TL_HOT static double rotate_single(const blocks *at, group *g)
+TL_HOT static void sum_single(const blocks *at, group *g)
 {
     const tl_rounded *rows = at->in->rows;
-    int64_t M = rows->Phi_stride, T = rows->X_stride;
+    int64_t T = rows->X_stride;
     const float *Ua = rows->U + at->lane * 2 * BLOCK * T,
                 *Ub = at->b0 == at->a0 ? Ua : Ua + BLOCK * T;
     for (int64_t i = 0; i < g->count; i++)
         pair_sums_single(T, rows->X + g->a[i] * T, rows->X + g->b[i] * T,
                          Ua + (g->a[i] - at->a0) * T, Ub + (g->b[i] - at->b0) * T, &g->sums[0][i],
                          &g->sums[1][i]);
-    tl_sums_add(at->in->sweep->sums, g->sums[0], PAIR_SUMS);
-    double gain = solve_angles(g, at->in->least);
+}
+
+TL_HOT static void turn_group_single(const blocks *at, const group *g)
+{
+    const tl_rounded *rows = at->in->rows;
+    int64_t M = rows->Phi_stride, T = rows->X_stride;
     for (int64_t i = 0; i < g->count; i++) {
         if (g->s[i] == 0.0)
             continue;
@@ -90,45 +100,113 @@ TL_HOT static double rotate_single(const blocks *at, group *g)
         turn_single(T, c, s, rows->X + g->a[i] * T, rows->X + g->b[i] * T);
         turn_single(M, c, s, rows->Phi + g->a[i] * M, rows->Phi + g->b[i] * M);
     }
-    return gain;
 }
 
-/* All pairs with one row in each block, in rounds: each row occurs once per round. */
-static double turn_between(const blocks *at)
+/* Pairs with one row in each block: each row occurs once per round. */
+static void pair_between(const blocks *at, int64_t round, group *g)
 {
     int64_t rows = tl_min(BLOCK, at->in->sweep->data->M - at->b0); /* fewer in the last block */
+    for (int64_t i = 0; i < BLOCK; i++) {
+        int64_t j = (i + round) % BLOCK;
+        if (j >= rows)
+            continue;
+        g->a[g->count] = at->a0 + i;
+        g->b[g->count++] = at->b0 + j;
+    }
+}
+
+/* Pairs inside one block, b0 = a0: the circle method of a round-robin tournament. */
+static void pair_within(const blocks *at, int64_t round, group *g)
+{
+    int64_t a0 = at->a0, rows = tl_min(BLOCK, at->in->sweep->data->M - a0);
+    for (int64_t i = 0; i < BLOCK / 2; i++) {
+        int64_t j = i == 0 ? BLOCK - 1 : (round + BLOCK - 1 - i) % (BLOCK - 1);
+        int64_t k = (round + i) % (BLOCK - 1);
+        if (j >= rows || k >= rows)
+            continue;
+        g->a[g->count] = a0 + tl_min(j, k);
+        g->b[g->count++] = a0 + tl_max(j, k);
+    }
+}
+
+/* The pairs of a round, of BLOCK - 1 rounds within a block and BLOCK between two. */
+static void pair_rows(const blocks *at, int64_t round, group *g)
+{
+    g->count = 0;
+    if (at->b0 > at->a0)
+        pair_between(at, round, g);
+    else if (round < BLOCK - 1)
+        pair_within(at, round, g);
+}
+
+/* All pairs of two blocks, or of one with itself, in rounds. */
+static double turn_blocks(const blocks *at)
+{
     double gain = 0.0;
-    for (int64_t shift = 0; shift < BLOCK; shift++) {
-        group g = {.count = 0};
-        for (int64_t i = 0; i < BLOCK; i++) {
-            int64_t j = (i + shift) % BLOCK;
-            if (j >= rows)
-                continue;
-            g.a[g.count] = at->a0 + i;
-            g.b[g.count++] = at->b0 + j;
-        }
-        gain += at->in->rotate(at, &g);
+    for (int64_t round = 0; round < BLOCK; round++) {
+        group g;
+        pair_rows(at, round, &g);
+        at->in->sum(at, &g);
+        gain += solve_angles(&g, at->in->least);
+        at->in->turn(at, &g);
     }
     return gain;
 }
 
-/* All pairs inside one block, b0 = a0: the circle method of a round-robin tournament. */
-static double turn_within(const blocks *at)
+/* ---- several machines ------------------------------------------------------------------------ */
+
+/* Machines that share the columns sum p and D of as many pairs at a time as there are disjoint ones
+ * whose rows fit into a cache of this many bytes: blocks a and b meet in step a + b, when each has
+ * met the blocks that it meets before. The order is that of one machine. */
+enum { CACHE = 1 << 20, MOST_TOGETHER = 64 };
+
+/* The same number on all machines. */
+static int64_t blocks_together(const tlnmf_data *data, const tl_sums *sums)
 {
-    int64_t a0 = at->a0, rows = tl_min(BLOCK, at->in->sweep->data->M - a0);
-    double gain = 0.0;
-    for (int64_t round = 0; round < BLOCK - 1; round++) {
-        group g = {.count = 0};
-        for (int64_t i = 0; i < BLOCK / 2; i++) {
-            int64_t j = i == 0 ? BLOCK - 1 : (round + BLOCK - 1 - i) % (BLOCK - 1);
-            int64_t k = (round + i) % (BLOCK - 1);
-            if (j >= rows || k >= rows)
-                continue;
-            g.a[g.count] = a0 + tl_min(j, k);
-            g.b[g.count++] = a0 + tl_max(j, k);
+    int64_t columns = data->all / sums->size * tl_max(1, tl_min(data->S, data->M)) + 1;
+    int64_t bytes = (int64_t)sizeof(double) * 2 * BLOCK * 2; /* of X and U, of two blocks */
+    return tl_max(1, tl_min(MOST_TOGETHER, CACHE / bytes / columns));
+}
+
+/* Some pairs of blocks, round by round, with one sum in each. */
+static double turn_together(const sweeping *in, int64_t count, const blocks *at)
+{
+    group g[MOST_TOGETHER];
+    double sums[MOST_TOGETHER * 2 * BLOCK], gain = 0.0;
+    for (int64_t round = 0; round < BLOCK; round++) {
+        for (int64_t i = 0; i < count; i++) {
+            memset(g[i].sums, 0, sizeof g[i].sums);
+            pair_rows(&at[i], round, &g[i]);
+            in->sum(&at[i], &g[i]);
+            memcpy(sums + i * 2 * BLOCK, g[i].sums, sizeof g[i].sums);
         }
-        gain += at->in->rotate(at, &g);
+        tl_sums_add(in->sweep->sums, sums, count * 2 * BLOCK);
+        for (int64_t i = 0; i < count; i++) {
+            memcpy(g[i].sums, sums + i * 2 * BLOCK, sizeof g[i].sums);
+            gain += solve_angles(&g[i], in->least);
+            in->turn(&at[i], &g[i]);
+        }
     }
+    return gain;
+}
+
+static double turn_shared(const sweeping *in)
+{
+    int64_t most = blocks_together(in->sweep->data, in->sweep->sums);
+    double gain = 0.0;
+    for (int64_t step = 0; step <= 2 * (in->count - 1); step++)
+        for (int64_t a = tl_max(0, step - in->count + 1), count; 2 * a <= step; a += count) {
+            blocks at[MOST_TOGETHER];
+            for (count = 0; count < most && 2 * (a + count) <= step; count++) {
+                at[count] = (blocks){.in = in, .lane = count};
+                at[count].a0 = at[count].b0 = (a + count) * BLOCK;
+                in->spread(&at[count], false);
+                at[count].b0 = (step - a - count) * BLOCK;
+                if (at[count].b0 > at[count].a0)
+                    in->spread(&at[count], true);
+            }
+            gain += turn_together(in, count, at);
+        }
     return gain;
 }
 
@@ -146,8 +224,10 @@ typedef struct procession {
     double gain[MOST_BLOCKS];
 } procession;
 
-static int64_t lanes_of(const tlnmf_data *data, int64_t threads)
+static int64_t lanes_of(const tlnmf_data *data, const tl_sums *sums, int64_t threads)
 {
+    if (sums != NULL)
+        return blocks_together(data, sums);
     return tl_max(1, tl_min(threads, (data->M + BLOCK - 1) / BLOCK));
 }
 
@@ -176,7 +256,7 @@ static double meet_all(const sweeping *in, procession *p, int64_t a)
         if (p != NULL && a > 0)
             tl_wait_for(&p->met[a - 1], b + 1);
         if (!is_in_a_hurry(in->sweep))
-            gain += b == a ? turn_within(&at) : turn_between(&at);
+            gain += turn_blocks(&at);
         if (p != NULL)
             atomic_store_explicit(&p->met[a], b + 1, memory_order_release);
     }
@@ -199,8 +279,9 @@ static double turn_all(sweeping *in)
     double gain = 0.0;
     in->least = fmax(sweep->least, TRIFLE * sweep->frames);
     in->count = (sweep->data->M + BLOCK - 1) / BLOCK;
-    /* sums that cross machines must have the same order on all */
-    bool alone = sweep->sums != NULL || in->count > MOST_BLOCKS || tl_threads_here() == 1 ||
+    if (sweep->sums != NULL)
+        return turn_shared(in);
+    bool alone = in->count > MOST_BLOCKS || tl_threads_here() == 1 ||
                  tl_threads_here() > tl_max(sweep->threads, 1);
     if (alone) {
         for (int64_t a = 0; a < in->count; a++)
@@ -216,9 +297,10 @@ static double turn_all(sweeping *in)
 
 /* ---- in double ------------------------------------------------------------------------------- */
 
-int64_t tl_sweep_scratch(const tlnmf_data *data, int64_t threads)
+int64_t tl_sweep_scratch(const tlnmf_data *data, const tl_sums *sums, int64_t threads)
 {
-    int64_t lanes = tl_rows_are_long(data) ? 1 : lanes_of(data, threads);
+    bool alone = sums == NULL && tl_rows_are_long(data);
+    int64_t lanes = alone ? 1 : lanes_of(data, sums, threads);
     return data->one_each ? 0 : lanes * 2 * BLOCK * data->T;
 }
 
@@ -251,9 +333,10 @@ static void spread_double(blocks *at, bool is_b)
 
 double tl_sweep_double(const tl_sweep *sweep)
 {
-    if (sweep->sums == NULL && tl_rows_are_long(sweep->data)) /* the same choice on all machines */
+    if (sweep->sums == NULL && tl_rows_are_long(sweep->data))
         return tl_sweep_long_rows(sweep, fmax(sweep->least, TRIFLE * sweep->frames));
-    return turn_all(&(sweeping){.sweep = sweep, .rotate = rotate_double, .spread = spread_double});
+    return turn_all(&(sweeping){
+        .sweep = sweep, .sum = sum_double, .turn = turn_group_double, .spread = spread_double});
 }
 
 /* ---- in single ------------------------------------------------------------------------------- */
@@ -264,14 +347,14 @@ static int64_t padded(int64_t length)
     return (length + VECTOR - 1) / VECTOR * VECTOR;
 }
 
-void tl_rounded_slots(tl_rounded *rows, const tlnmf_data *data, int64_t threads,
-                      tl_slot slots[TL_ROUNDED_SLOTS])
+void tl_rounded_slots(tl_rounded *rows, const tlnmf_data *data, const tl_sums *sums,
+                      int64_t threads, tl_slot slots[TL_ROUNDED_SLOTS])
 {
     rows->X_stride = padded(data->T);
     rows->Phi_stride = padded(data->M);
     const tl_slot parts[] = {
         TL_SLOT(rows->X, data->M * rows->X_stride), TL_SLOT(rows->Phi, data->M * rows->Phi_stride),
-        TL_SLOT(rows->U, lanes_of(data, threads) * 2 * BLOCK * rows->X_stride)};
+        TL_SLOT(rows->U, lanes_of(data, sums, threads) * 2 * BLOCK * rows->X_stride)};
     memcpy(slots, parts, sizeof parts);
 }
 
@@ -332,8 +415,11 @@ double tl_sweep_single(const tl_sweep *sweep, const tl_rounded *rows)
     copying Phi = {M, rows->Phi_stride, sweep->Phi, rows->Phi};
     tl_share(M, COPIED, round_rows, &X); /* padding stays zero */
     tl_share(M, COPIED, round_rows, &Phi);
-    double gain = turn_all(&(sweeping){
-        .sweep = sweep, .rotate = rotate_single, .spread = spread_single, .rows = rows});
+    double gain = turn_all(&(sweeping){.sweep = sweep,
+                                       .sum = sum_single,
+                                       .turn = turn_group_single,
+                                       .spread = spread_single,
+                                       .rows = rows});
     tl_share(M, COPIED, return_rows, &X);
     tl_share(M, COPIED, return_rows, &Phi);
     return gain;

@@ -26,7 +26,7 @@ typedef struct tl_sweep {
 } tl_sweep;
 
 /* 0 if every frame has one column: the sweep then reads U itself. */
-int64_t tl_sweep_scratch(const tlnmf_data *data, int64_t threads);
+int64_t tl_sweep_scratch(const tlnmf_data *data, const tl_sums *sums, int64_t threads);
 
 /* (14) for all pairs (a, b): rotates rows a, b of X and Phi by the angle that minimises sum U V.
  * Returns by how much sum U V fell. V is not updated. Pairs that are left out in a hurry leave Phi
@@ -40,8 +40,8 @@ typedef struct tl_rounded {
 } tl_rounded;
 
 enum { TL_ROUNDED_SLOTS = 3 };
-void tl_rounded_slots(tl_rounded *rows, const tlnmf_data *data, int64_t threads,
-                      tl_slot slots[TL_ROUNDED_SLOTS]);
+void tl_rounded_slots(tl_rounded *rows, const tlnmf_data *data, const tl_sums *sums,
+                      int64_t threads, tl_slot slots[TL_ROUNDED_SLOTS]);
 
 /* The same in single precision: X and Phi are rounded to `rows`, rotated there, and copied back. */
 double tl_sweep_single(const tl_sweep *sweep, const tl_rounded *rows);

@@ -83,7 +83,42 @@ close 1e-8 4 frames:2 fit gcm.npy -k 3 --method tl --starts 2 --hops 0
 close 1e-10 2 frames jd gcm.npy --input data -J 20
 "$tlnmf" simulate gcm --s 4 --m 5 --n 3 --kbar 2 -o few.npy >/dev/null
 close 1e-10 5 frames fit few.npy -k 1 --method tl -J 10 --hops 0 # more processes than frames
-rm -f model.h5
+# Each process reads its own part: of HDF5, of covariances, of an array whose slices are square.
+"$tlnmf" simulate gcm --s 3 --m 8 --n 30 --kbar 3 -o gcm.h5 >/dev/null
+close 1e-10 3 frames fit gcm.h5:/Y -k 2 --method tl -J 10 --hops 0
+"$tlnmf" simulate gcm --s 5 --m 6 --n 6 --kbar 2 -o square.npy >/dev/null
+close 1e-10 2 frames fit square.npy -k 2 --method jd -J 10
+python3 - <<'PY'
+import random, struct
+M, N = 4, 9
+random.seed(1)
+x = []
+for n in range(N):
+    a = [[random.gauss(0, 1) for _ in range(M)] for _ in range(M)]
+    x += [sum(a[i][k] * a[j][k] for k in range(M)) for i in range(M) for j in range(M)]
+text = "{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d, %d), }" % (N, M, M)
+with open("covs.npy", "wb") as f:
+    f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode())
+    f.write(struct.pack("<%dd" % len(x), *x))
+PY
+close 1e-10 4 frames jd covs.npy -J 10
+close 1e-10 2 frames fit covs.npy -k 2 --method tl -J 10 --hops 0
+
+# Peak memory of a process, beside what a small problem takes: halved by twice as many.
+peak() { # number of processes, data
+    timeout 120 mpirun -n "$1" python3 -c '
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+print("kB", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$parallel" fit "$2" -k 3 \
+        --method tl -J 1 --split frames --no-model --threads 1 2>stderr | awk '$1 == "kB" { print $2 }' |
+        sort -n | tail -1
+}
+"$tlnmf" simulate gcm --s 1 --m 32 --n 100000 --kbar 3 -o long.npy >/dev/null
+least=$(peak 2 few.npy) one=$(peak 1 long.npy) two=$(peak 2 long.npy)
+grep -qa __asan_init "$parallel" || # a sanitizer has memory of its own
+    awk -v l="$least" -v a="$one" -v b="$two" 'BEGIN { exit !(b - l <= 0.55 * (a - l)) }' ||
+    fail "peak memory: $one kB on one process, $two kB on each of two, $least kB of nothing"
+rm -f model.h5 long.npy
 
 # ---- one message, one exit code ----------------------------------------------------------------
 

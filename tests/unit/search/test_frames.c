@@ -205,6 +205,20 @@ static void fewer_frames_than_machines(void **state)
         check(&trials[i], 6, 5, 3, 7, IN_PAIRS, 1e-10);
 }
 
+/* Sweeps over many blocks of rows, which machines turn several at a time. */
+static void many_rows(void **state)
+{
+    (void)state;
+    static const trial trials[] = {
+        {"fit", {"method", "tl", "k", "3", "J", "4", "hops", "0", "tol", "0", NULL}},
+        {"jd", {"J", "4", "tol", "0", NULL}},
+        {"fit",
+         {"method", "tl", "k", "3", "J", "1", "hops", "0", "tol", "0", "precision", "mixed", NULL}},
+    };
+    for (int i = 0; i < 3; i++) /* single precision rounds sums of other columns otherwise */
+        check(&trials[i], i == 1 ? 3 : 1, 61, 90, 3, IN_PAIRS, i == 2 ? 1e-5 : 1e-10);
+}
+
 /* To the end, with hops, mixed precision, continuation. */
 static void minima_are_those_of_one_machine(void **state)
 {
@@ -303,6 +317,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(methods_do_what_one_machine_does),
         cmocka_unit_test(fewer_frames_than_machines),
+        cmocka_unit_test(many_rows),
         cmocka_unit_test(minima_are_those_of_one_machine),
         cmocka_unit_test(a_stop_is_everybodys),
         cmocka_unit_test(an_error_is_everybodys),
