@@ -1,5 +1,6 @@
 /* Checkpoints of a search: what is saved when, and how a search goes on from it. */
 #include "search/checkpoint.h"
+#include "base/columns.h"
 #include "base/record.h"
 #include "engine/tape.h"
 #include "search/identity.h"
@@ -60,11 +61,28 @@ struct tl_checkpoint {
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Makes the block `size` bytes large; its contents are lost. */
+static tl_columns frames_of(const tl_pool *pool)
+{
+    const tlnmf_data *data = pool->data;
+    return (tl_columns){data->sums, data->N, data->first, data->all};
+}
+
+/* Whether all machines that share the frames say so. */
+static bool all_say(const tl_checkpoint *c, bool here)
+{
+    return tl_sums_of(c->pool->data->sums, !here) == 0.0;
+}
+
+/* Makes the block `size` bytes large, on the machine that writes; its contents are lost. */
 static bool resize(tl_checkpoint *c, block *b, size_t size)
 {
     const tl_hooks *hooks = &c->pool->ctx->hooks;
     size_t words = (size + 7) / 8 * 8;
+    const tl_columns frames = frames_of(c->pool);
+    if (!tl_columns_writes(&frames)) {
+        b->size = words;
+        return true;
+    }
     if (words > b->capacity || b->bytes == NULL) {
         tl_release(hooks, b->bytes);
         b->bytes = tl_allocate(hooks, words + 8);
@@ -81,7 +99,7 @@ static void put_block(tlnmf_ctx *ctx, tlnmf_record *record, const char *name, co
                       tlnmf_error *error)
 {
     int64_t words = (int64_t)(b->size / 8);
-    if (*error == TLNMF_OK)
+    if (*error == TLNMF_OK && b->bytes != NULL)
         *error = tl_record_refer_array(ctx, record, name, (const double *)(const void *)b->bytes, 1,
                                        &words);
 }
@@ -129,24 +147,28 @@ static void pass_result(const tl_pool *pool, tl_result *r, tl_bytes *b)
 {
     int64_t M = pool->data->M, N = pool->data->N, K = r->info.K;
     tl_info info = r->info;
+    const tl_columns frames = frames_of(pool);
     tl_bytes_pass(b, &info, sizeof info);
-    if (info.M != M || info.N != N || info.K != K || info.best_start < -1 ||
+    info.N = N; /* the frames here; all may be on other machines now */
+    info.first = pool->data->first;
+    if (info.M != M || info.all != pool->data->all || info.K != K || info.best_start < -1 ||
         info.best_start > 2 * pool->plan.P)
         b->bad = true;
     if (!b->bad)
         r->info = info;
     tl_bytes_doubles(b, r->Phi, M * M);
     tl_bytes_doubles(b, r->W, M * K);
-    tl_bytes_doubles(b, r->H, K * N);
+    tl_columns_pass(&frames, b, r->H, K);
     pass_trace(r->trace, &r->trace_length, r->trace_capacity, b);
 }
 
 static void pass_shelf(const tl_pool *pool, const tl_shelf *shelf, int64_t count, tl_bytes *b)
 {
-    int64_t M = pool->data->M, N = pool->data->N, K = pool->plan.K;
+    int64_t M = pool->data->M, K = pool->plan.K;
+    const tl_columns frames = frames_of(pool);
     tl_bytes_doubles(b, shelf->Phi, count * M * M);
     tl_bytes_doubles(b, shelf->W, count * M * K);
-    tl_bytes_doubles(b, shelf->H, count * K * N);
+    tl_columns_pass(&frames, b, shelf->H, count * K);
 }
 
 /* The number of workers may be another one after a resume: the first gets all of their time. */
@@ -192,7 +214,7 @@ static bool save_batch(tl_checkpoint *c, block *to)
 {
     tl_bytes b = {.mode = TL_BYTES_COUNT};
     pass_batch(c, &b);
-    if (!resize(c, to, b.size))
+    if (!all_say(c, resize(c, to, b.size)))
         return false;
     b = (tl_bytes){.mode = TL_BYTES_WRITE, .at = to->bytes, .capacity = to->size};
     pass_batch(c, &b);
@@ -208,10 +230,10 @@ static void pass_slot(tl_checkpoint *c, slot *s, tl_bytes *b)
 static bool save_slot(tl_checkpoint *c, slot *s)
 {
     tl_bytes b = {.mode = TL_BYTES_COUNT};
-    if (!tl_tape_is_whole(c->pool->worker[s->worker].engine))
+    if (!all_say(c, tl_tape_is_whole(c->pool->worker[s->worker].engine)))
         return false;
     pass_slot(c, s, &b);
-    s->saved = resize(c, &s->state, b.size);
+    s->saved = all_say(c, resize(c, &s->state, b.size));
     if (!s->saved)
         return false;
     b = (tl_bytes){.mode = TL_BYTES_WRITE, .at = s->state.bytes, .capacity = s->state.size};
@@ -267,6 +289,7 @@ static void write(tl_checkpoint *c)
     tlnmf_record *record = NULL;
     tlnmf_ctx *ctx = c->pool->ctx;
     tlnmf_error error = TLNMF_OK;
+    const tl_columns frames = frames_of(c->pool);
     if (!c->frozen && !save_batch(c, &c->now))
         error = tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for a checkpoint");
     if (error == TLNMF_OK)
@@ -275,8 +298,9 @@ static void write(tl_checkpoint *c)
         error = put_all(c, record);
     if (error != TLNMF_OK)
         tl_log(ctx, TLNMF_LOG_WARNING, "no checkpoint: %s", tlnmf_message(ctx));
-    else if (c->keeping.save(record, c->keeping.user) != 0)
+    else if (tl_columns_writes(&frames) && c->keeping.save(record, c->keeping.user) != 0)
         c->saves = false;
+    c->saves = all_say(c, c->saves);
     tlnmf_record_free(record);
     for (int i = 0; i < c->pool->plan.workers; i++)
         c->slots[i].fresh = false;
@@ -313,6 +337,23 @@ static void save_in_time(tl_checkpoint *c, slot *s)
     omp_unset_lock(&c->pool->monitor.lock);
 }
 
+/* Where frames are shared out: when the first machine says so, which all hear at the same
+ * iteration. */
+static void save_together(tl_checkpoint *c, slot *s)
+{
+    tl_monitor *monitor = &c->pool->monitor;
+    bool due = tl_monitor_saves(monitor);
+    tl_monitor_wish_to_save(monitor, monitor->sums->rank == 0 && tl_wall_seconds() >= s->next);
+    if (!due)
+        return;
+    omp_set_lock(&monitor->lock);
+    if (save_slot(c, s))
+        write(c);
+    s->next = tl_wall_seconds() + fmax(c->keeping.seconds, c->cost / SHARE);
+    omp_unset_lock(&monitor->lock);
+    tl_monitor_wish_to_save(monitor, false);
+}
+
 /* A cancelled run is saved where it was when it heard of it. */
 static void save_at_stop(tl_checkpoint *c, slot *s)
 {
@@ -346,6 +387,8 @@ static bool pause_run(void *user, bool stops)
         return true;
     if (c->saves && stops)
         save_at_stop(c, s);
+    else if (c->saves && c->pool->data->sums != NULL)
+        save_together(c, s);
     else if (c->saves)
         save_in_time(c, s);
     return false;
@@ -437,7 +480,7 @@ static void reached(void *user)
 static void skip_host(const slot *s, tl_bytes *b)
 {
     const tl_pool *pool = s->owner->pool;
-    int64_t M = pool->data->M, N = pool->data->N, K = pool->plan.K, rows = 0;
+    int64_t M = pool->data->M, N = pool->data->all, K = pool->plan.K, rows = 0;
     tl_bytes_integer(b, &rows);
     if (rows < 0 || rows > s->run->trace_capacity)
         b->bad = true;
@@ -466,7 +509,8 @@ tlnmf_error tl_checkpoint_start(tl_checkpoint *c, int worker, int64_t p, tl_run 
     s->run = run;
     s->thread = tl_thread_index();
     if (b.capacity > 0 && resize(c, &s->state, b.capacity)) { /* until it is saved anew */
-        memcpy(s->state.bytes, b.at, b.capacity);
+        if (s->state.bytes != NULL)
+            memcpy(s->state.bytes, b.at, b.capacity);
         s->saved = true;
     }
     omp_unset_lock(&c->pool->monitor.lock);
@@ -544,11 +588,13 @@ tlnmf_error tl_checkpoint_create(tl_pool *pool, const tl_search_task *task)
     void *memory;
     if (task->keeping == NULL || (task->keeping->save == NULL && task->keeping->resume == NULL))
         return TLNMF_OK;
-    if (task->machines != NULL ||
-        task->data->sums != NULL) /* they would have to agree on a moment */
+    if (task->machines != NULL) /* they would have to agree on a moment */
         return task->keeping->resume == NULL
                    ? TLNMF_OK
-                   : tl_fail(pool->ctx, TLNMF_ERR_DATA, "checkpoints are for one machine");
+                   : tl_fail(pool->ctx, TLNMF_ERR_DATA,
+                             "there are no checkpoints where machines share out starts");
+    pool->identity = tl_identity_data(pool->data);
+    pool->columns = (int64_t)tl_sums_of(pool->data->sums, (double)pool->data->T);
     tl_slot table[] = {TL_SLOT(c, 1), TL_SLOT(slots, pool->plan.workers)};
     TRY(TL_ARENA(pool->ctx, "checkpoints", table, &memory));
     *c = (tl_checkpoint){.pool = pool,

@@ -5,6 +5,8 @@
 #include "search/pool.h"
 
 /* Adds the fields to the record. */
+/* A hash of the data on all machines, which call this together. */
+int64_t tl_identity_data(const tlnmf_data *data);
 tlnmf_error tl_identity_put(tlnmf_ctx *ctx, const tl_pool *pool, const tl_search_task *task,
                             tlnmf_record *record);
 /* TLNMF_ERR_DATA if a field of `now` is another one in `state`; the message names it. */
