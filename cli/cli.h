@@ -291,8 +291,7 @@ char *cli_json_text(const json_t *object); /* as cli_print_json prints it; free(
 /* The same value, or 0 with SOURCE_DATE_EPOCH: reproducible outputs carry no times. */
 double cli_seconds(double value);
 
-/* ---- results of fit and jd (common/summary.c, common/report.c)
- * ------------------------------------------------ */
+/* ---- results of fit and jd (common/summary.c, common/report.c) ------------------------------- */
 
 typedef struct cli_result {
     const char *input, *output; /* file names; output is NULL when no model is written */
@@ -301,7 +300,7 @@ typedef struct cli_result {
     const tlnmf_data *data;
     tlnmf_record *model;
     const tlnmf_record *atoms; /* NULL: not asked for */
-    json_t *rank_table;        /* of -k A:B; NULL: not asked for */
+    json_t *rank_table;        /* of -k A:B, an object; NULL: not asked for */
     json_t *eps_check;         /* of --eps-check; NULL: not asked for */
     const char *kind, *init_phi, *init_w, *init_h, *weights, *block, *moving, *axes, *per_trial,
         *init, *keep, *mask, *missing; /* as given, for the record; may be NULL */

@@ -102,6 +102,24 @@ static int count_atoms(cli_call *call, const plan *p, const tlnmf_data *data, in
     return EXIT_USAGE;
 }
 
+/* A comparison of several k has taken part of --max-seconds. */
+static tlnmf_error fit_in_time(const cli_call *call, const plan *p, const tlnmf_data *data,
+                               const tlnmf_record *start, tlnmf_record **model)
+{
+    tlnmf_settings *rest = NULL;
+    *model = NULL;
+    if (!(p->rank.seconds > 0.0))
+        return tlnmf_fit(call->ctx, data, call->settings, start, model);
+    tlnmf_error error = tlnmf_settings_copy(call->ctx, call->settings, &rest);
+    if (error == TLNMF_OK)
+        error = tlnmf_settings_set_real(call->ctx, rest, "max-seconds",
+                                        p->rank.seconds > 1e-3 ? p->rank.seconds : 1e-3);
+    if (error == TLNMF_OK)
+        error = tlnmf_fit(call->ctx, data, rest, start, model);
+    tlnmf_settings_free(rest);
+    return error;
+}
+
 static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
                           const tlnmf_record *start, int64_t atom_count)
 {
@@ -114,7 +132,7 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
     if (code != EXIT_DONE)
         return code;
     tlnmf_ctx_set_progress(call->ctx, p->page != NULL ? cli_paths_progress : cli_progress, &paths);
-    tlnmf_error error = tlnmf_fit(call->ctx, data, call->settings, start, &model);
+    tlnmf_error error = fit_in_time(call, p, data, start, &model);
     tlnmf_io_release(reserved);
     tlnmf_ctx_set_progress(call->ctx, NULL, NULL);
     tlnmf_error stored = cli_paths_store(call, &paths, model);

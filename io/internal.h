@@ -31,8 +31,8 @@ typedef struct io_runs {
 /* `fortran`: the array is stored in the order of columns. */
 io_runs io_slice_runs(const io_slice *slice, bool fortran);
 
-/* Whether an array of doubles of this count may come of so many stored bytes: small, or at most 200
- * times as large. A few bytes that claim gigabytes are refused. */
+/* Whether `stored` bytes can hold an array of `count` doubles: it is small, or at most 200 times as
+ * large as they are. A few bytes that claim gigabytes are refused. */
 bool io_is_believable(int64_t count, int64_t stored);
 
 /* Visits a column-major array in the order of its storage; each step gives the offset in C order.

@@ -230,7 +230,7 @@ static bool create(cli_call *call)
 
 bool cli_begin(cli_call *call, const cli_command *command, int argc, char **argv, int *code)
 {
-    *call = (cli_call){.command = command, .argc = argc, .argv = argv};
+    *call = (cli_call){.command = command, .argc = argc, .argv = argv, .part = {0, 1}};
     cli_common_values = (cli_common){0};
     if (!create(call)) {
         *code = cli_fail(command, EXIT_INTERNAL, "no memory");

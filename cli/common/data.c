@@ -77,79 +77,64 @@ static int read_part(cli_call *call, const char *spec, int axis, int64_t whole,
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
-/* Whether all slices of (N, M, M) are symmetric: then they are covariances, not data with M = N. */
-static bool is_symmetric(const cli_array *a)
-{
-    int64_t M = a->shape[2];
-    for (int64_t n = 0; n < a->shape[0]; n++)
-        for (int64_t i = 0; i < M; i++)
-            for (int64_t j = 0; j < i; j++) {
-                double x = a->x[(n * M + i) * M + j], y = a->x[(n * M + j) * M + i];
-                if (!(fabs(x - y) <= 1e-9 * (fabs(x) + fabs(y))))
-                    return false;
-            }
-    return true;
-}
-
-/* Whether the slices, though not symmetric, nearly are: rounded covariances more likely than data.
- */
-static bool is_nearly_symmetric(const cli_array *a)
-{
-    const double share = 0.02; /* of the largest entry; data are off by as much as they are large */
-    int64_t M = a->shape[2];
-    double off = 0.0, largest = 0.0;
-    for (int64_t n = 0; n < a->shape[0]; n++)
-        for (int64_t i = 0; i < M; i++)
-            for (int64_t j = 0; j < i; j++) {
-                double x = a->x[(n * M + i) * M + j], y = a->x[(n * M + j) * M + i];
-                off = fmax(off, fabs(x - y));
-                largest = fmax(largest, fmax(fabs(x), fabs(y)));
-            }
-    return M > 1 && off <= share * largest;
-}
-
 static bool has_square_slices(const cli_array *a)
 {
     return a->rank == 3 && a->shape[1] == a->shape[2];
-}
-
-static bool means_covariances(const cli_array *a, const char *kind)
-{
-    if (strcmp(kind, "auto") != 0)
-        return strcmp(kind, "covariances") == 0;
-    return has_square_slices(a) && is_symmetric(a);
 }
 
 /* A single matrix is data, but one that is symmetric may have been meant as a covariance. */
 static bool is_symmetric_matrix(const cli_array *a)
 {
     const cli_array one = {.rank = 3, .shape = {1, a->shape[0], a->shape[1]}, .x = a->x};
-    return a->rank == 2 && a->shape[0] == a->shape[1] && a->shape[0] > 1 && is_symmetric(&one);
+    return a->rank == 2 && a->shape[0] > 1 && cli_covariance_axis(&one) == 0;
 }
 
-/* Of all `frames`, or of those of this process alone. */
-static int from_covariances(cli_call *call, const cli_input *input, const cli_array *a,
-                            int64_t frames, tlnmf_data **out)
+/* Options that are for data alone. */
+static int refuse_options(const cli_call *call, const cli_input *input)
+{
+    const char *name = input->block > 0      ? "block"
+                       : input->moving > 0   ? "moving"
+                       : input->axes != NULL ? "axes"
+                       : input->per_trial    ? "per-trial"
+                       : input->missing      ? "missing"
+                                             : NULL;
+    if (name == NULL)
+        return EXIT_DONE;
+    return cli_fail(call->command, EXIT_USAGE, "--%s is for data, %s has covariances", name,
+                    input->spec);
+}
+
+static void say_covariances(const cli_call *call, const cli_input *input, int axis, int64_t frames)
+{
+    static const char *const orders[] = {"(N, M, M)", "(M, N, M)", "(M, M, N)"};
+    bool guessed = strcmp(input->kind, "auto") == 0;
+    if (axis > 0 || (guessed && input->expects_data))
+        cli_say(call->command,
+                "%s: every slice is symmetric: read as covariances %s of %lld frames%s",
+                input->spec, orders[axis], (long long)frames,
+                guessed ? "; --input data reads them as realisations (S, M, N)" : "");
+}
+
+/* `axis` counts the frames. */
+static int from_covariances(cli_call *call, const cli_input *input, int axis, tlnmf_record *record,
+                            cli_array *a, tlnmf_data **out)
 {
     char shape[128];
-    if (!has_square_slices(a))
+    int code = refuse_options(call, input);
+    if (code != EXIT_DONE)
+        return code;
+    if (axis < 0 && !has_square_slices(a))
         return cli_fail(call->command, EXIT_INPUT, "%s: shape %s: covariances are (N, M, M)",
                         input->spec, shape_text(a, shape, sizeof shape));
-    if (input->block + input->moving > 0)
-        return cli_fail(call->command, EXIT_USAGE, "--%s is for data, %s has covariances",
-                        input->block > 0 ? "block" : "moving", input->spec);
-    if (input->axes != NULL || input->per_trial)
-        return cli_fail(call->command, EXIT_USAGE, "--%s is for data, %s has covariances",
-                        input->axes != NULL ? "axes" : "per-trial", input->spec);
-    if (input->missing)
-        return cli_fail(call->command, EXIT_USAGE, "--missing is for data, %s has covariances",
-                        input->spec);
-    if (input->expects_data && strcmp(input->kind, "auto") == 0)
-        cli_say(call->command,
-                "%s: every slice is symmetric: read as covariances (N, M, M) of %lld frames; "
-                "--input data reads them as realisations (S, M, N)",
-                input->spec, (long long)frames);
-    tlnmf_error error = tlnmf_data_from_covariances(call->ctx, a->x, a->shape, out);
+    say_covariances(call, input, axis < 0 ? 0 : axis, a->shape[axis < 0 ? 0 : axis]);
+    code = cli_frames_first(call, input->spec, axis, record, a);
+    if (code != EXIT_DONE)
+        return code;
+    int64_t first = cli_part_first(call->part, a->shape[0], 1),
+            last = part_end(call, a->shape[0], 1);
+    const int64_t own[3] = {last - first, a->shape[1], a->shape[2]};
+    tlnmf_error error =
+        tlnmf_data_from_covariances(call->ctx, a->x + first * a->shape[1] * a->shape[2], own, out);
     return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, input->spec);
 }
 
@@ -206,6 +191,23 @@ static int make_data(cli_call *call, const cli_input *input, const cli_array *a,
     return cli_fail_library(call, error, input->spec);
 }
 
+/* A stack of square slices may be covariances whose symmetry is a little off. */
+static void warn_of_slices(const cli_call *call, const cli_input *input, const cli_array *a)
+{
+    cli_asymmetry first = {0};
+    int axis = cli_covariance_axis_nearly(a, &first);
+    if (axis < 0 && !input->expects_data && cli_find_asymmetry(a, &first))
+        axis = 0;
+    if (axis < 0)
+        return;
+    cli_warn(call->command,
+             "%s: slice %lld%s is not symmetric (entries (%lld, %lld) and (%lld, %lld) differ by "
+             "%.3g of %.3g): taken as data (S, M, N); --input covariances says otherwise",
+             input->spec, (long long)first.n, axis == 2 ? " along the last axis" : "",
+             (long long)first.i, (long long)first.j, (long long)first.j, (long long)first.i,
+             first.off, first.most);
+}
+
 static void warn_of_guess(const cli_call *call, const cli_input *input, const cli_array *a)
 {
     bool guessed = strcmp(input->kind, "auto") == 0;
@@ -213,13 +215,8 @@ static void warn_of_guess(const cli_call *call, const cli_input *input, const cl
         cli_warn(call->command,
                  "%s: symmetric, and read as data (M, N); a covariance has the shape (1, M, M)",
                  input->spec);
-    /* A stack of square slices may be covariances whose symmetry is a little off. */
-    if (guessed && input->axes == NULL && !input->per_trial && has_square_slices(a) &&
-        (!input->expects_data || is_nearly_symmetric(a)))
-        cli_warn(call->command,
-                 "%s: the slices are not symmetric, taken as data (S, M, N); --input covariances "
-                 "says otherwise",
-                 input->spec);
+    if (guessed && input->axes == NULL && !input->per_trial)
+        warn_of_slices(call, input, a);
 }
 
 /* `a` has all frames, or with `is_part` those of this process. */
@@ -250,10 +247,13 @@ static int from_array(cli_call *call, const cli_input *input, tlnmf_record *reco
                       tlnmf_data **out)
 {
     bool arranged = input->axes != NULL || input->per_trial;
-    if (arranged ? strcmp(input->kind, "covariances") == 0 : means_covariances(a, input->kind))
-        return from_covariances(call, input, a, a->shape[0], out);
-    warn_of_guess(call, input, a);
+    bool told = strcmp(input->kind, "covariances") == 0, guess = strcmp(input->kind, "auto") == 0;
+    int axis = arranged || a->rank != 3 || !(told || guess) ? -1 : cli_covariance_axis(a);
+    if (told || axis >= 0)
+        return from_covariances(call, input, axis, record, a, out);
     int code = cli_arrange(call, input, record, a);
+    if (code == EXIT_DONE)
+        warn_of_guess(call, input, a);
     return code == EXIT_DONE ? from_realisations(call, input, a, false, out) : code;
 }
 
@@ -267,46 +267,75 @@ static int check_rank(const cli_call *call, const cli_input *input, const cli_ar
                     shape_text(a, shape, sizeof shape));
 }
 
-/* Covariances if the slices of all processes are. */
-static bool all_mean_covariances(const cli_call *call, const cli_array *a, const char *kind)
+/* Whether the slices of all processes are symmetric. */
+static bool all_symmetric(const cli_call *call, const cli_array *a)
 {
-    double others = !means_covariances(a, kind);
+    double others = a->shape[0] > 0 && cli_covariance_axis(a) != 0;
     cli_machines_values.sum(&others, 1, call->frames_user);
     return others == 0.0;
 }
 
+/* Whether its frames can be told from its shape: data (.., N), or slices (N, M, M), N not M. */
+static bool has_clear_frames(const cli_input *input, const cli_array *a)
+{
+    bool equal = a->rank == 3 && (a->shape[0] == a->shape[1] || a->shape[0] == a->shape[2]);
+    if (a->rank != 3 || strcmp(input->kind, "data") == 0)
+        return strcmp(input->kind, "covariances") != 0;
+    return !equal && (has_square_slices(a) || strcmp(input->kind, "covariances") != 0);
+}
+
+static int covariances_here(cli_call *call, const cli_input *input, const cli_array *a,
+                            int64_t frames, tlnmf_data **out)
+{
+    int code = refuse_options(call, input);
+    if (code != EXIT_DONE)
+        return code;
+    say_covariances(call, input, 0, frames);
+    tlnmf_error error = tlnmf_data_from_covariances(call->ctx, a->x, a->shape, out);
+    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, input->spec);
+}
+
 /* Each process reads its own frames: of (.., N) the last axis, of covariances the first. All
  * processes make the same calls. */
-static int read_own(cli_call *call, const cli_input *input, tlnmf_data **out)
+static int read_own(cli_call *call, const cli_input *input, const cli_array *whole,
+                    tlnmf_data **out)
 {
-    tlnmf_record *record = NULL, *parts = NULL;
-    cli_array whole = {0}, a;
-    int code = read_part(call, input->spec, 0, 0, &record, &whole);
-    if (code == EXIT_DONE)
-        code = check_rank(call, input, &whole);
-    code = cli_agree(code);
-    a = whole;
-    bool covariances = strcmp(input->kind, "covariances") == 0, square = has_square_slices(&whole);
-    bool unclear = strcmp(input->kind, "auto") == 0 && square;
-    if (code == EXIT_DONE && square && (covariances || unclear)) {
+    tlnmf_record *parts = NULL;
+    cli_array a = *whole;
+    int code = EXIT_DONE;
+    bool told = strcmp(input->kind, "covariances") == 0, covariances = false;
+    if (has_square_slices(whole) && strcmp(input->kind, "data") != 0) {
         code = cli_agree(read_part(call, input->spec, 0, 1, &parts, &a));
-        covariances = code == EXIT_DONE && all_mean_covariances(call, &a, input->kind);
+        covariances = code == EXIT_DONE && (told || all_symmetric(call, &a));
+        if (code == EXIT_DONE && !covariances)
+            warn_of_guess(call, input, &a);
     }
     if (code == EXIT_DONE && covariances) {
-        code = from_covariances(call, input, &a, whole.shape[0], out);
+        code = covariances_here(call, input, &a, whole->shape[0], out);
     } else if (code == EXIT_DONE) {
-        int64_t together = input->block > 0 ? input->block : 1;
-        if (unclear)
-            warn_of_guess(call, input, &a);
         tlnmf_record_free(parts);
-        a = whole;
-        code = cli_agree(read_part(call, input->spec, whole.rank - 1, together, &parts, &a));
+        a = *whole;
+        code = cli_agree(read_part(call, input->spec, whole->rank - 1,
+                                   input->block > 0 ? input->block : 1, &parts, &a));
         if (code == EXIT_DONE)
             code = from_realisations(call, input, &a, true, out);
     }
     tlnmf_record_free(parts);
-    tlnmf_record_free(record);
     return code;
+}
+
+/* Reads the shape, and then the frames of this process, if they can be told: *done. */
+static int try_own(cli_call *call, const cli_input *input, bool *done, tlnmf_data **out)
+{
+    tlnmf_record *record = NULL;
+    cli_array whole = {0};
+    int code = read_part(call, input->spec, 0, 0, &record, &whole);
+    if (code == EXIT_DONE)
+        code = check_rank(call, input, &whole);
+    code = cli_agree(code);
+    tlnmf_record_free(record);
+    *done = code != EXIT_DONE || has_clear_frames(input, &whole);
+    return code == EXIT_DONE && *done ? read_own(call, input, &whole, out) : code;
 }
 
 int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out)
@@ -314,9 +343,13 @@ int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out)
     tlnmf_record *record;
     cli_array a = {0};
     *out = NULL;
+    bool done = false;
+    int code = EXIT_DONE;
     if (call->frames != NULL && input->axes == NULL && !input->per_trial)
-        return read_own(call, input, out);
-    int code = read_array(call, input->spec, &record, &a);
+        code = try_own(call, input, &done, out);
+    if (code != EXIT_DONE || done)
+        return code;
+    code = read_array(call, input->spec, &record, &a);
     if (code != EXIT_DONE)
         return call->frames != NULL ? cli_agree(code) : code;
     code = check_rank(call, input, &a);
@@ -348,6 +381,27 @@ static tlnmf_error make_part(cli_call *call, const cli_input *input, const cli_a
     return error;
 }
 
+/* The realisations that --block makes: (S B, M, N / B), without a last block that is shorter. */
+static int lay_out_blocks(cli_call *call, const cli_input *input, tlnmf_record *record,
+                          cli_array *a)
+{
+    int64_t B = input->block, S = a->rank == 3 ? a->shape[0] : 1;
+    int64_t M = a->shape[a->rank - 2], N = a->shape[a->rank - 1];
+    if (B < 2)
+        return EXIT_DONE;
+    double *y;
+    const int64_t shape[3] = {S * B, M, N / B};
+    tlnmf_error error = tlnmf_new_array(call->ctx, record, "blocks", 3, shape, &y);
+    if (error != TLNMF_OK)
+        return cli_fail_library(call, error, input->spec);
+    for (int64_t s = 0; s < S * B; s++)
+        for (int64_t m = 0; m < M; m++)
+            for (int64_t n = 0; n < N / B; n++)
+                y[(s * M + m) * (N / B) + n] = a->x[(s / B * M + m) * N + n * B + s % B];
+    *a = (cli_array){.rank = 3, .shape = {shape[0], shape[1], shape[2]}, .x = y};
+    return EXIT_DONE;
+}
+
 int cli_read_folds(cli_call *call, const cli_input *input, int folds, tlnmf_data **train,
                    tlnmf_data **test)
 {
@@ -359,6 +413,8 @@ int cli_read_folds(cli_call *call, const cli_input *input, int folds, tlnmf_data
     int code = read_array(call, input->spec, &record, &a);
     if (code == EXIT_DONE)
         code = cli_arrange(call, input, record, &a);
+    if (code == EXIT_DONE)
+        code = lay_out_blocks(call, input, record, &a);
     cli_common_values.quiet = quiet;
     for (int f = 0; code == EXIT_DONE && f < folds; f++) {
         error = make_part(call, input, &a, folds, f, true, &train[f]);

@@ -107,9 +107,6 @@ tlnmf_error tl_with_threads(int threads, tlnmf_error (*work)(void *arg), void *a
 /* The number of threads that settings ask for; 0: as many as there are. */
 enum { TL_THREADS_MOST = 1024 };
 int tl_thread_count(int64_t wanted);
-/* How many of these threads, the caller's included, can be created now. OpenMP's runtime ends the
- * process where a thread cannot be created (ulimit -u, a stack that is too small). */
-int tl_threads_possible(int wanted);
 
 /* Calls piece(first, last, arg) for the pieces of 0 .. count - 1, each `grain` long but the last,
  * on all threads that have nothing else to do. The pieces do not depend on the number of threads,

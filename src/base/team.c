@@ -268,6 +268,13 @@ tlnmf_error tl_with_threads(int threads, tlnmf_error (*work)(void *arg), void *a
     return error;
 }
 
+int tl_thread_count(int64_t wanted)
+{
+    if (wanted > 0)
+        return (int)tl_min(wanted, TL_THREADS_MOST);
+    return tl_threads_here() > 1 ? tl_threads_here() : omp_get_max_threads();
+}
+
 int tl_threads_here(void)
 {
     return here.member != NULL ? here.member->team->threads : 1;

@@ -284,17 +284,22 @@ static tlnmf_error factor_covariance(tlnmf_ctx *ctx, int64_t n, frames *f, tl_ei
 {
     const double slack = 1e-10; /* relative asymmetry and negativity accepted as rounding */
     double most = 0.0, skew = 0.0;
-    int64_t M = f->M;
+    int64_t M = f->M, row = 0, column = 0;
     for (int64_t a = 0; a < M; a++)
         for (int64_t b = 0; b <= a; b++) {
+            double off = fabs(A[a * M + b] - A[b * M + a]);
             most = fmax(most, fabs(A[a * M + b]));
-            skew = fmax(skew, fabs(A[a * M + b] - A[b * M + a]));
+            row = off > skew ? b : row;
+            column = off > skew ? a : column;
+            skew = fmax(skew, off);
             A[a * M + b] = A[b * M + a] = 0.5 * (A[a * M + b] + A[b * M + a]);
         }
     if (skew > slack * most)
         return tl_fail(ctx, TLNMF_ERR_DATA,
-                       "covariance %lld is not symmetric (off by %.3g of %.3g)", (long long)n, skew,
-                       most);
+                       "covariance %lld is not symmetric: entries (%lld, %lld) and (%lld, %lld) "
+                       "differ by %.3g of %.3g",
+                       (long long)n, (long long)row, (long long)column, (long long)column,
+                       (long long)row, skew, most);
     TRY(tl_eigen_solve(ctx, eigen, A));
     double least = eigen->lambda[0], top = eigen->lambda[M - 1];
     if (least < -slack * fmax(top, most))

@@ -1,4 +1,5 @@
 /* BLAS and LAPACK, behind matrices in C order. */
+#include "linalg/alone.h"
 #include "linalg/linalg.h"
 
 #include <cblas.h>
@@ -83,6 +84,7 @@ static void choose_tiles(tiling *t)
 
 static void multiply_tile(int64_t tile, int64_t last, void *arg)
 {
+    TL_ALONE;
     const tiling *t = arg;
     (void)last;
     int64_t i = tile / t->across * t->rows, j = tile % t->across * t->columns;
@@ -135,6 +137,7 @@ typedef struct gramming {
 /* Rows first .. last - 1 of the lower triangle, and of the diagonal block a little more. */
 static void gram_rows(int64_t first, int64_t last, void *arg)
 {
+    TL_ALONE;
     const gramming *g = arg;
     int n = (int)g->n, k = (int)g->k;
     if (first == 0 && last == g->n) {
@@ -187,6 +190,7 @@ const tl_arithmetic tl_double = {multiply_double, gram_double, false};
 
 void tl_gemv_transposed(int64_t M, const double *A, const double *x, double *y)
 {
+    TL_ALONE;
     cblas_dgemv(CblasRowMajor, CblasTrans, (int)M, (int)M, 1.0, A, (int)M, x, 1, 0.0, y, 1);
 }
 
@@ -230,6 +234,7 @@ static tlnmf_error lapack_failed(tlnmf_ctx *ctx, const char *routine, int info)
 /* By singular values: slow, but always works. */
 static tlnmf_error polar_by_svd(tlnmf_ctx *ctx, int64_t M, double *A)
 {
+    TL_ALONE;
     int m = (int)M;
     double query, *work, *sigma, *U, *Vt;
     LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'A', 'A', m, m, A, m, NULL, NULL, m, NULL, m, &query, -1);
@@ -251,6 +256,7 @@ static tlnmf_error polar_by_svd(tlnmf_ctx *ctx, int64_t M, double *A)
 bool tl_polar_step(int64_t M, double g, double *X, double *inverse, double *work, int *pivot,
                    double *change)
 {
+    TL_ALONE;
     enum { TILE = 16 };
     int m = (int)M;
     tl_copy(inverse, X, M * M);
@@ -339,6 +345,7 @@ static double upper(const double *A, int64_t rows, int64_t i, int64_t j)
 
 tlnmf_error tl_qr_rows(tlnmf_ctx *ctx, tl_qr *qr, double *A, double *R)
 {
+    TL_ALONE;
     int64_t M = qr->M, count = tl_min(qr->rows, M);
     int m = (int)M, r = (int)count, lwork = (int)qr->work_length;
     if (qr->rows > M) { /* tall: a plain QR first, which is fast; only its triangle is pivoted */
@@ -384,6 +391,7 @@ void tl_eigen_free(tl_eigen *eigen)
 
 tlnmf_error tl_eigen_solve(tlnmf_ctx *ctx, tl_eigen *eigen, double *A)
 {
+    TL_ALONE;
     int m = (int)eigen->M;
     int info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', m, A, m, eigen->lambda, eigen->work,
                                    (int)eigen->work_length, eigen->iwork, (int)eigen->iwork_length);

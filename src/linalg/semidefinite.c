@@ -1,11 +1,11 @@
 /* Solves symmetric positive semidefinite systems, singular ones included. */
+#include "linalg/alone.h"
 #include "linalg/linalg.h"
 
 #include <cblas.h>
 #include <float.h>
 #include <lapacke.h>
 #include <math.h>
-#include <omp.h>
 
 /* LL' = A in the lower triangle of column-major LAPACK, for which its pivoted factorisation is the
  * faster one. False if A is not safely positive definite: it would divide by pivots that are
@@ -73,21 +73,9 @@ static tlnmf_error solve(const linear_system *s)
     return TLNMF_OK;
 }
 
-/* With this many threads of BLAS; the caller's OpenMP settings do not change. */
-static tlnmf_error solve_with(int threads, linear_system *s)
-{
-    tlnmf_error error = TLNMF_OK;
-#pragma omp parallel num_threads(1)
-    {
-        omp_set_num_threads(threads);
-        error = solve(s);
-    }
-    return error;
-}
-
 tlnmf_error tl_solve_semidefinite(tlnmf_ctx *ctx, int64_t n, double *A, int64_t count, double *B)
 {
-    enum { WORTH_THREADS = 4096 };
+    TL_ALONE;
     TRY(tl_check_size(ctx, "n", n));
     TRY(tl_check_size(ctx, "count", count));
     double *copy;
@@ -95,8 +83,7 @@ tlnmf_error tl_solve_semidefinite(tlnmf_ctx *ctx, int64_t n, double *A, int64_t 
     void *block;
     TRY(TL_ARENA(ctx, "a symmetric system", table, &block));
     linear_system s = {ctx, (int)n, A, copy, count, B};
-    /* Below this size threads gain little, and on busy cores they wait for each other. */
-    tlnmf_error error = solve_with(n < WORTH_THREADS ? 1 : omp_get_max_threads(), &s);
+    tlnmf_error error = solve(&s);
     tl_release(&ctx->hooks, block);
     return error;
 }

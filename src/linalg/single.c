@@ -1,5 +1,6 @@
 /* Products of double matrices in single precision. Inputs are rounded, and results are accurate to
  * 6e-8 of their terms. Twice as fast where the product costs more than the conversion. */
+#include "linalg/alone.h"
 #include "linalg/linalg.h"
 
 #include <cblas.h>
@@ -56,6 +57,7 @@ static void round_B(int64_t first, int64_t last, void *arg)
 
 static void multiply_rows(int64_t first, int64_t last, void *arg)
 {
+    TL_ALONE;
     const product *at = arg;
     const tl_product *p = at->p;
     const tl_single *single = at->single;

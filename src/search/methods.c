@@ -100,10 +100,19 @@ static tlnmf_error nmf_after_jd(tl_pool *pool, const tl_result *jd, const tl_she
         best->info.outcome = jd->info.outcome;
         best->info.outcome_of = TL_STAGE_JD;
     }
+    best->info.jd_outcome = jd->info.jd_outcome;
     best->info.nmf_iterations = best->info.iterations;
     best->info.iterations = jd->info.iterations;
     best->info.best_start = jd->info.best_start;
     return TLNMF_OK;
+}
+
+/* Why the search for the least L ended: that of its best start, unless it was stopped as a whole.
+ */
+static void note_jd(tl_pool *pool, tl_result *jd)
+{
+    jd->info.jd_outcome =
+        tl_pool_stopped(pool) ? atomic_load(&pool->monitor.stop) : jd->info.outcome;
 }
 
 /* The result of JD alone, without W and H. */
@@ -120,6 +129,8 @@ static tlnmf_error search_jd(tl_pool *pool, results *r)
         tl_share_error(pool->ctx, pool->data->sums, pool->machines, create_jd(pool, &jd));
     if (error == TLNMF_OK)
         error = tl_pool_run(pool, &(tl_batch){.job = TL_JOB_JD, .count = P, .best = jd});
+    if (error == TLNMF_OK)
+        note_jd(pool, jd);
     if (error == TLNMF_OK)
         error = nmf_after_jd(pool, jd, NULL, P, r->best);
     tl_result_free(jd);
@@ -167,6 +178,7 @@ static tlnmf_error exchange(tl_pool *pool, exchanged *x, tl_result *tl, tl_resul
          .best = x->jd}};
     for (size_t i = 0; i < sizeof batches / sizeof *batches; i++)
         TRY(tl_pool_run(pool, &batches[i]));
+    note_jd(pool, x->jd);
     TRY(nmf_after_jd(pool, x->jd, &x->from_tl, 2 * P, jd));
     /* Fast: TL-NMF also starts from the end of JD+NMF, so its C is never higher. */
     return pool->solver == &tl_fast ? tl_from(pool, jd, 2 * P, tl) : TLNMF_OK;

@@ -30,8 +30,7 @@ void tl_plan_engine(tl_plan *plan, const tl_settings *opt, const tl_engine_ops *
     int64_t starts = opt->exchange ? 2 * plan->P : plan->P;
     plan->engine = engine_or_null != NULL ? engine_or_null : tl_engine_of(opt);
     int at_once = plan->engine->at_once;
-    plan->workers = tl_threads_possible(
-        (int)tl_min(at_once > 0 ? at_once : tl_thread_count(opt->threads), starts));
+    plan->workers = (int)tl_min(at_once > 0 ? at_once : plan->threads, starts);
     if (plan->shared) /* all machines must work on the same start */
         plan->workers = 1;
 }

@@ -97,10 +97,11 @@ void tl_result_store(tl_result *result, const tl_engine *e, tl_values values)
 /* ---- what is reported ------------------------------------------------------------------------ */
 
 /* The L that a descent from the current Phi reaches. */
-static double descend_L(const tl_settings *opt, tl_monitor *monitor, tl_engine *e)
+static double descend_L(const tl_settings *opt, tl_monitor *monitor, tl_engine *e, int32_t *outcome)
 {
     tl_run run = {.opt = opt, .monitor = monitor};
     tl_solver_of(opt)->jd(e, &run);
+    *outcome = (int32_t)run.outcome;
     return tl_engine_values(e, TL_L).L;
 }
 
@@ -113,34 +114,39 @@ static bool is_hard(const tl_info *info, const tl_settings *opt, const tl_engine
            !opt->continuation;
 }
 
-/* What the run itself knows against its certificate, which assumes that it found the least L. */
+/* What the run itself knows against its certificate, which assumes that it found the least L. A
+ * diagonalisation that did not get to its end explains all else. */
 static tl_doubt doubt_of(const tl_info *info, tl_goal goal, const tl_settings *opt,
-                         const tl_monitor *monitor, const tl_engine *e)
+                         const tl_engine *e)
 {
     const double rounding = 1e-9;
-    bool both = isfinite(info->L_jd);
-    bool stopped = atomic_load(&monitor->stop) != TLNMF_NOT_RUN;
-    if (goal == TL_GOAL_TL && both && info->L < info->L_jd - rounding * fabs(info->L_jd))
-        return TL_DOUBT_LOWER_L;
-    if (both && goal == TL_GOAL_TL ? !info->jd_done : stopped)
+    if (info->jd_outcome == TLNMF_TIME || info->jd_outcome == TLNMF_CANCELLED ||
+        info->jd_outcome == TLNMF_NOT_RUN)
         return TL_DOUBT_CUT;
+    if (info->jd_outcome == TLNMF_ITERATIONS)
+        return TL_DOUBT_ITERATIONS;
+    if (goal == TL_GOAL_TL && info->L < info->L_jd - rounding * fabs(info->L_jd))
+        return TL_DOUBT_LOWER_L;
     return is_hard(info, opt, e) ? TL_DOUBT_SINGULAR : TL_NO_DOUBT;
 }
 
 static void certify(tl_info *info, tl_goal goal, const tl_settings *opt, tl_monitor *monitor,
                     tl_engine *e)
 {
-    bool asked =
-        goal == TL_GOAL_JD || (goal == TL_GOAL_TL && (isfinite(info->L_jd) || opt->certify));
-    info->doubt = asked ? (int32_t)doubt_of(info, goal, opt, monitor, e) : TL_NO_DOUBT;
-    if (!asked || info->doubt != TL_NO_DOUBT)
+    bool both = goal == TL_GOAL_TL && !isnan(info->L_jd);
+    bool descends = goal == TL_GOAL_TL && !both && opt->certify;
+    double least = both ? fmin(info->L_jd, info->L) : info->L;
+    info->doubt = TL_NO_DOUBT;
+    if (!(goal == TL_GOAL_JD || both || descends))
         return;
-    if (goal == TL_GOAL_JD)
-        info->certificate = info->C - info->L;
-    else if (isfinite(info->L_jd))
-        info->certificate = info->C - fmin(info->L_jd, info->L);
-    else
-        info->certificate = info->C - descend_L(opt, monitor, e);
+    if (descends) {
+        info->jd_outcome = atomic_load(&monitor->stop);
+        if (info->jd_outcome == TLNMF_NOT_RUN)
+            least = descend_L(opt, monitor, e, &info->jd_outcome);
+    }
+    info->doubt = (int32_t)doubt_of(info, goal, opt, e);
+    if (info->doubt == TL_NO_DOUBT)
+        info->certificate = info->C - least;
 }
 
 /* Recomputes everything from the kept (Phi, W, H). */
@@ -171,7 +177,7 @@ void tl_result_compare(tl_info *info, const tl_info *tl, const tl_info *jd)
     info->C_jd = jd->C;
     info->L_jd = jd->L;
     info->I_jd = jd->I;
-    info->jd_done = jd->outcome != TLNMF_TIME && jd->outcome != TLNMF_CANCELLED;
+    info->jd_outcome = jd->jd_outcome;
     info->chain =
         tl->I <= jd->I + rounding && tl->C <= jd->C + rounding && jd->L <= tl->L + rounding;
 }

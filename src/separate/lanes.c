@@ -2,6 +2,8 @@
  */
 #include "separate/separate.h"
 
+#include <math.h>
+
 /* Frames of the longest hop in a round. */
 enum { ROUND = 32 };
 
@@ -142,6 +144,24 @@ static void keep_H(const tl_lane *lane, int64_t n)
         tl_copy(lane->H + k * lane->N + n, lane->block.H + k * count, count);
 }
 
+/* How much of the block's power the model leaves over. */
+static void weigh_excess(tl_lane *lane)
+{
+    const tl_block *block = &lane->block;
+    for (int64_t i = 0; i < block->rows * block->count; i++) {
+        lane->power += block->V[i];
+        lane->excess += fmax(0.0, block->V[i] - block->Vhat[i]);
+    }
+}
+
+double tl_lanes_unexplained(const tl_lanes *l)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < l->count; i++)
+        sum += l->lane[i].power > 0.0 ? l->lane[i].excess / l->lane[i].power : 0.0;
+    return sum / (double)l->count;
+}
+
 /* The next `count` frames: analysis, H, and their part of every output but the last. */
 static void do_block(const tl_lanes *l, tl_lane *lane, int64_t count)
 {
@@ -156,6 +176,7 @@ static void do_block(const tl_lanes *l, tl_lane *lane, int64_t count)
     tl_guide_fill(&l->guide, lane->separator, count, lane->number, lane->may_sound);
     tl_block_analyse(block, block->rows);
     tl_block_fit(block, lane->may_sound);
+    weigh_excess(lane);
     if (block->ranges.memory != NULL) {
         tl_ranges_fill(&block->ranges, &l->guide.schedule, &lane->framing.f, count, lane->number);
         tl_block_bar(block);
@@ -196,6 +217,13 @@ static void do_round(const tl_lanes *l, tl_lane *lane, int64_t target)
     }
 }
 
+static void advance_lane(int64_t i, int64_t last, void *arg)
+{
+    const tl_lanes *l = arg;
+    (void)last;
+    do_round(l, &l->lane[i], l->target);
+}
+
 /* What has been used makes way for others. */
 static void shift(tl_lanes *l)
 {
@@ -219,11 +247,8 @@ tlnmf_error tl_lanes_advance(tl_lanes *l, bool *more)
     int64_t target = tl_min(l->base + l->round, l->last);
     tl_stretch in = {l->base, l->capacity, l->sound->channels, l->in};
     TRY(tl_sound_read(l->ctx, l->sound, &in));
-    /* each lane has its own memory, and products inside run on one thread: the bits are the same
-     * for any number of threads */
-#pragma omp parallel for schedule(dynamic, 1) num_threads(l->threads)
-    for (int64_t i = 0; i < l->count; i++)
-        do_round(l, &l->lane[i], target);
+    l->target = target;
+    tl_share(l->count, 1, advance_lane, l); /* each has its own memory */
     l->ready = target;
     return TLNMF_OK;
 }
