@@ -317,6 +317,12 @@ static bool all_fresh(const tl_checkpoint *c)
     return true;
 }
 
+/* Seconds until the next. */
+static double wait_of(const tl_checkpoint *c)
+{
+    return c->keeping.seconds > 0.0 ? fmax(c->keeping.seconds, c->cost / SHARE) : 0.0;
+}
+
 /* Saves a start whose time has come, and the search once all running starts are saved, or one of
  * them takes too long. */
 static void save_in_time(tl_checkpoint *c, slot *s)
@@ -332,8 +338,7 @@ static void save_in_time(tl_checkpoint *c, slot *s)
         if (all_fresh(c) || now > c->written + 2.0 * c->keeping.seconds)
             write(c);
     }
-    double wait = c->keeping.seconds > 0.0 ? fmax(c->keeping.seconds, c->cost / SHARE) : 0.0;
-    s->next = tl_wall_seconds() + wait;
+    s->next = tl_wall_seconds() + wait_of(c);
     omp_unset_lock(&c->pool->monitor.lock);
 }
 
@@ -349,7 +354,7 @@ static void save_together(tl_checkpoint *c, slot *s)
     omp_set_lock(&monitor->lock);
     if (save_slot(c, s))
         write(c);
-    s->next = tl_wall_seconds() + fmax(c->keeping.seconds, c->cost / SHARE);
+    s->next = tl_wall_seconds() + wait_of(c);
     omp_unset_lock(&monitor->lock);
     tl_monitor_wish_to_save(monitor, false);
 }

@@ -6,9 +6,7 @@
 
 enum { FORMAT = 2, TEXT = 64 };
 
-/* A hash of numbers, a word at a time: Fowler, Noll and Vo's, with a shift that brings high bits
- * down. */
-static uint64_t hash(uint64_t h, const void *x, int64_t words)
+uint64_t tl_identity_hash(uint64_t h, const void *x, int64_t words)
 {
     const unsigned char *at = x;
     for (int64_t i = 0; i < words; i++) {
@@ -23,7 +21,7 @@ static uint64_t hash(uint64_t h, const void *x, int64_t words)
 /* Numbers in a place that all machines agree on. */
 static uint64_t hash_at(uint64_t place, const double *x)
 {
-    return hash(0xcbf29ce484222325u ^ place * 0x9e3779b97f4a7c15u, x, 1);
+    return tl_identity_hash(TL_IDENTITY_SEED ^ place * 0x9e3779b97f4a7c15u, x, 1);
 }
 
 /* The sum over columns of a hash of each number, its frame and place in it: machines that share the
@@ -61,19 +59,17 @@ static int64_t hash_start(const tl_pool *pool)
 {
     const tl_start *given = &pool->starts.given;
     int64_t M = pool->data->M, N = pool->data->N, K = pool->plan.K;
-    uint64_t h = 0xcbf29ce484222325u;
+    uint64_t h = TL_IDENTITY_SEED;
     if (given->Phi != NULL)
-        h = hash(h ^ 1, given->Phi, M * M);
+        h = tl_identity_hash(h ^ 1, given->Phi, M * M);
     if (given->W != NULL)
-        h = hash(h ^ 2, given->W, M * K);
+        h = tl_identity_hash(h ^ 2, given->W, M * K);
     if (given->H != NULL)
-        h = hash(h ^ 4, given->H, K * N);
+        h = tl_identity_hash(h ^ 4, given->H, K * N);
     return (int64_t)h;
 }
 
-/* All options but threads: a search with many starts does not depend on them, and where one start
- * uses several the plan knows. */
-static tlnmf_error put_options(tlnmf_ctx *ctx, const tl_settings *opt, tlnmf_record *record)
+tlnmf_error tl_identity_put_options(tlnmf_ctx *ctx, const tl_settings *opt, tlnmf_record *record)
 {
     const char *task = tl_task_name(opt->task), *name;
     for (size_t i = 0; (name = tlnmf_option_name(task, i)) != NULL; i++) {
@@ -95,7 +91,7 @@ tlnmf_error tl_identity_put(tlnmf_ctx *ctx, const tl_pool *pool, const tl_search
     TRY(tlnmf_set_text(ctx, record, "version", TLNMF_VERSION));
     TRY(tlnmf_set_text(ctx, record, "task", tl_task_name(task->opt->task)));
     TRY(tlnmf_set_text(ctx, record, "engine", pool->plan.engine->name));
-    TRY(put_options(ctx, task->opt, record));
+    TRY(tl_identity_put_options(ctx, task->opt, record));
     TRY(tlnmf_set_integer(ctx, record, "M", pool->data->M));
     TRY(tlnmf_set_integer(ctx, record, "N", pool->data->all));
     TRY(tlnmf_set_integer(ctx, record, "columns", pool->columns));
