@@ -164,7 +164,7 @@ enum { CACHE = 1 << 20, MOST_TOGETHER = 64 };
 static int64_t blocks_together(const tlnmf_data *data, const tl_sums *sums)
 {
     int64_t columns = data->all / sums->size * tl_max(1, tl_min(data->S, data->M)) + 1;
-    int64_t bytes = 2 * BLOCK * 2 * (int64_t)sizeof(double); /* of X and U, of two blocks */
+    int64_t bytes = (int64_t)sizeof(double) * 2 * BLOCK * 2; /* of X and U, of two blocks */
     return tl_max(1, tl_min(MOST_TOGETHER, CACHE / bytes / columns));
 }
 
