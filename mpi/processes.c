@@ -34,7 +34,7 @@ static int sum(double *x, int64_t count, void *user)
 {
     const int64_t many = 1024; /* below it latency decides, and few messages are best */
     MPI_Comm comm = *(MPI_Comm *)user;
-    int rank, size, failed = MPI_Comm_rank(comm, &rank);
+    int rank, size = 1, failed = MPI_Comm_rank(comm, &rank);
     if (failed == MPI_SUCCESS)
         failed = MPI_Comm_size(comm, &size);
     for (int64_t at = 0, n; failed == MPI_SUCCESS && at < count; at += n) {

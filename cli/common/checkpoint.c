@@ -154,7 +154,7 @@ void cli_checkpoint_end(const cli_call *call, int code)
     bool done = code == EXIT_DONE || code == EXIT_NOT_CONVERGED;
     tlnmf_ctx_set_checkpoint(call->ctx, 0.0, NULL, NULL);
     tlnmf_ctx_set_resume(call->ctx, NULL);
-    if (kept.path[0] != '\0' && done)
+    if (kept.path[0] != '\0' && done && cli_is_first())
         tlnmf_io_remove(kept.path);
     else if (kept.path[0] != '\0' && code == EXIT_INTERRUPTED && access(kept.path, F_OK) == 0)
         cli_say(call->command, "--resume goes on from %s", kept.path);

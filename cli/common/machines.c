@@ -39,12 +39,13 @@ static bool read_split(const char *split, int32_t size, int32_t *per_start)
     return number <= size && size % number == 0;
 }
 
-/* The sums of the processes in one group. */
-static tlnmf_error join(cli_call *call, int32_t group, cli_part part, tlnmf_sums **out, void **user)
+/* The sums of the processes in one group; of one process only if it is to sum `alone`. */
+static tlnmf_error join(cli_call *call, int32_t group, cli_part part, bool alone, tlnmf_sums **out,
+                        void **user)
 {
     const cli_machines *m = &cli_machines_values;
     *out = NULL;
-    if (part.size == 1)
+    if (part.size == 1 && !alone)
         return TLNMF_OK;
     *user = part.size == m->size ? m->user : m->split(group);
     if (*user == NULL)
@@ -64,11 +65,13 @@ int cli_share(cli_call *call, const char *split)
                         split, (int)m->size);
     int32_t group = m->rank / per_start, place = m->rank % per_start;
     void *of_starts;
+    /* one process that goes on where several were */
+    bool alone = m->size == 1 && m->sum != NULL && split != NULL && strcmp(split, "starts") != 0;
     tlnmf_error error =
-        join(call, group, (cli_part){place, per_start}, &call->frames, &call->frames_user);
+        join(call, group, (cli_part){place, per_start}, alone, &call->frames, &call->frames_user);
     if (error == TLNMF_OK)
-        error =
-            join(call, place, (cli_part){group, m->size / per_start}, &call->starts, &of_starts);
+        error = join(call, place, (cli_part){group, m->size / per_start}, false, &call->starts,
+                     &of_starts);
     if (error != TLNMF_OK)
         return cli_fail_library(call, error, NULL);
     call->part = (cli_part){place, per_start};

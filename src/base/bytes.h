@@ -11,7 +11,7 @@ typedef enum tl_bytes_mode { TL_BYTES_COUNT, TL_BYTES_WRITE, TL_BYTES_READ } tl_
  * finds that what was read makes no sense; from then on nothing is passed. */
 typedef struct tl_bytes {
     tl_bytes_mode mode;
-    unsigned char *at; /* not used to count */
+    unsigned char *at; /* not used to count; NULL: nothing is written */
     size_t size;       /* passed so far */
     size_t capacity;
     bool bad;
@@ -24,7 +24,7 @@ static inline void tl_bytes_pass(tl_bytes *b, void *x, size_t size)
         b->bad = true;
     if (b->bad || size == 0)
         return;
-    if (b->mode == TL_BYTES_WRITE)
+    if (b->mode == TL_BYTES_WRITE && b->at != NULL)
         memcpy(b->at + b->size, x, size);
     else if (b->mode == TL_BYTES_READ)
         memcpy(x, b->at + b->size, size);

@@ -317,9 +317,9 @@ static void renew_metric(tl_cpu *self)
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* Completes the products after a new gradient or metric: the first machine sends the part of Phi
- * and W. Then the latest pair counts, unless its curvature is lost in rounding. */
-static void settle(tl_cpu *self, bool renew)
+/* The first machine sends the part of Phi and W. Then the latest pair counts, unless its curvature
+ * is lost in rounding. */
+void tl_coordinates_settle(tl_cpu *self, bool renew)
 {
     tl_coordinates *x = &self->x;
     tl_products *p = &x->products;
@@ -356,7 +356,7 @@ double tl_coordinates_direction(tl_cpu *self)
     if (self->sums == NULL)
         return tl_lbfgs_direction(&x->lbfgs, x->gradient, x->metric, x->direction);
     if (x->products.pending || x->stale)
-        settle(self, false);
+        tl_coordinates_settle(self, false);
     return tl_products_direction(&x->products, &x->lbfgs, x->gradient, x->metric, x->direction);
 }
 
@@ -377,7 +377,7 @@ double tl_cpu_norm(tl_engine *e, bool renew)
     tl_cpu *self = (tl_cpu *)e;
     const tl_coordinates *x = &self->x;
     if (self->sums != NULL) {
-        settle(self, renew);
+        tl_coordinates_settle(self, renew);
         return sqrt(x->products.gg / ((double)e->M * e->frames));
     }
     if (renew)

@@ -112,6 +112,8 @@ void tl_coordinates_gradient(tl_cpu *self, double *out);
 void tl_coordinates_learn(tl_cpu *self, const double *before);
 /* The direction of L-BFGS; returns the slope along it. */
 double tl_coordinates_direction(tl_cpu *self);
+/* Where frames are shared out: completes the products after a new gradient or metric. */
+void tl_coordinates_settle(tl_cpu *self, bool renew);
 /* The diagonal of C's expected Hessian over W, then over H times unit^4, of the parts that move. */
 void tl_coordinates_curvature(tl_cpu *self, double *out);
 void tl_coordinates_aim(tl_cpu *self); /* computes E from x.direction */

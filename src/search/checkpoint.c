@@ -1,5 +1,6 @@
 /* Checkpoints of a search: what is saved when, and how a search goes on from it. */
 #include "search/checkpoint.h"
+#include "base/columns.h"
 #include "base/record.h"
 #include "engine/tape.h"
 #include "search/identity.h"
@@ -55,11 +56,27 @@ struct tl_checkpoint {
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
+/* Whether all machines that share the frames say so. */
+static bool all_say(const tl_checkpoint *c, bool here)
+{
+    return tl_sums_of(c->pool->data->sums, !here) == 0.0;
+}
+
+/* On the machine that writes. */
+static bool resize(const tl_checkpoint *c, tl_block *b, size_t size)
+{
+    const tl_columns frames = tl_frames_of(c->pool);
+    if (tl_columns_writes(&frames))
+        return tl_block_resize(&c->pool->ctx->hooks, b, size);
+    b->size = (size + 7) / 8 * 8;
+    return true;
+}
+
 static void put_block(tlnmf_ctx *ctx, tlnmf_record *record, const char *name, const tl_block *b,
                       tlnmf_error *error)
 {
     int64_t words = (int64_t)(b->size / 8);
-    if (*error == TLNMF_OK)
+    if (*error == TLNMF_OK && b->bytes != NULL)
         *error = tl_record_refer_array(ctx, record, name, (const double *)(const void *)b->bytes, 1,
                                        &words);
 }
@@ -118,7 +135,7 @@ static bool save_batch(tl_checkpoint *c, tl_block *to)
 {
     tl_bytes b = {.mode = TL_BYTES_COUNT};
     pass_batch(c, &b);
-    if (!tl_block_resize(&c->pool->ctx->hooks, to, b.size))
+    if (!all_say(c, resize(c, to, b.size)))
         return false;
     b = (tl_bytes){.mode = TL_BYTES_WRITE, .at = to->bytes, .capacity = to->size};
     pass_batch(c, &b);
@@ -134,10 +151,10 @@ static void pass_slot(tl_checkpoint *c, slot *s, tl_bytes *b)
 static bool save_slot(tl_checkpoint *c, slot *s)
 {
     tl_bytes b = {.mode = TL_BYTES_COUNT};
-    if (!tl_tape_is_whole(c->pool->worker[s->worker].engine))
+    if (!all_say(c, tl_tape_is_whole(c->pool->worker[s->worker].engine)))
         return false;
     pass_slot(c, s, &b);
-    s->saved = tl_block_resize(&c->pool->ctx->hooks, &s->state, b.size);
+    s->saved = all_say(c, resize(c, &s->state, b.size));
     if (!s->saved)
         return false;
     b = (tl_bytes){.mode = TL_BYTES_WRITE, .at = s->state.bytes, .capacity = s->state.size};
@@ -193,6 +210,7 @@ static void write(tl_checkpoint *c)
     tlnmf_record *record = NULL;
     tlnmf_ctx *ctx = c->pool->ctx;
     tlnmf_error error = TLNMF_OK;
+    const tl_columns frames = tl_frames_of(c->pool);
     if (!c->frozen && !save_batch(c, &c->now))
         error = tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for a checkpoint");
     if (error == TLNMF_OK)
@@ -201,8 +219,9 @@ static void write(tl_checkpoint *c)
         error = put_all(c, record);
     if (error != TLNMF_OK)
         tl_log(ctx, TLNMF_LOG_WARNING, "no checkpoint: %s", tlnmf_message(ctx));
-    else if (c->keeping.save(record, c->keeping.user) != 0)
+    else if (tl_columns_writes(&frames) && c->keeping.save(record, c->keeping.user) != 0)
         c->saves = false;
+    c->saves = all_say(c, c->saves);
     tlnmf_record_free(record);
     for (int i = 0; i < c->pool->plan.workers; i++)
         c->slots[i].fresh = false;
@@ -217,6 +236,12 @@ static bool all_fresh(const tl_checkpoint *c)
         if (c->slots[i].live && !c->slots[i].fresh)
             return false;
     return true;
+}
+
+/* Seconds until the next. */
+static double wait_of(const tl_checkpoint *c)
+{
+    return c->keeping.seconds > 0.0 ? fmax(c->keeping.seconds, c->cost / SHARE) : 0.0;
 }
 
 /* Saves a start whose time has come, and the search once all running starts are saved, or one of
@@ -234,9 +259,25 @@ static void save_in_time(tl_checkpoint *c, slot *s)
         if (all_fresh(c) || now > c->written + 2.0 * c->keeping.seconds)
             write(c);
     }
-    double wait = c->keeping.seconds > 0.0 ? fmax(c->keeping.seconds, c->cost / SHARE) : 0.0;
-    s->next = tl_wall_seconds() + wait;
+    s->next = tl_wall_seconds() + wait_of(c);
     omp_unset_lock(&c->pool->monitor.lock);
+}
+
+/* Where frames are shared out: when the first machine says so, which all hear at the same
+ * iteration. */
+static void save_together(tl_checkpoint *c, slot *s)
+{
+    tl_monitor *monitor = &c->pool->monitor;
+    bool due = tl_monitor_saves(monitor);
+    tl_monitor_wish_to_save(monitor, monitor->sums->rank == 0 && tl_wall_seconds() >= s->next);
+    if (!due)
+        return;
+    omp_set_lock(&monitor->lock);
+    if (save_slot(c, s))
+        write(c);
+    s->next = tl_wall_seconds() + wait_of(c);
+    omp_unset_lock(&monitor->lock);
+    tl_monitor_wish_to_save(monitor, false);
 }
 
 /* A cancelled run is saved where it was when it heard of it. */
@@ -272,6 +313,8 @@ static bool pause_run(void *user, bool stops)
         return true;
     if (c->saves && stops)
         save_at_stop(c, s);
+    else if (c->saves && c->pool->data->sums != NULL)
+        save_together(c, s);
     else if (c->saves)
         save_in_time(c, s);
     return false;
@@ -363,7 +406,7 @@ static void reached(void *user)
 static void skip_host(const slot *s, tl_bytes *b)
 {
     const tl_pool *pool = s->owner->pool;
-    int64_t M = pool->data->M, N = pool->data->N, K = pool->plan.K, rows = 0;
+    int64_t M = pool->data->M, N = pool->data->all, K = pool->plan.K, rows = 0;
     tl_bytes_integer(b, &rows);
     if (rows < 0 || rows > s->run->trace_capacity)
         b->bad = true;
@@ -391,9 +434,9 @@ tlnmf_error tl_checkpoint_start(tl_checkpoint *c, int worker, int64_t p, tl_run 
     s->p = p;
     s->run = run;
     s->thread = tl_thread_index();
-    if (b.capacity > 0 &&
-        tl_block_resize(&c->pool->ctx->hooks, &s->state, b.capacity)) { /* until it is saved anew */
-        memcpy(s->state.bytes, b.at, b.capacity);
+    if (b.capacity > 0 && resize(c, &s->state, b.capacity)) { /* until it is saved anew */
+        if (s->state.bytes != NULL)
+            memcpy(s->state.bytes, b.at, b.capacity);
         s->saved = true;
     }
     omp_unset_lock(&c->pool->monitor.lock);
@@ -471,11 +514,13 @@ tlnmf_error tl_checkpoint_create(tl_pool *pool, const tl_search_task *task)
     void *memory;
     if (task->keeping == NULL || (task->keeping->save == NULL && task->keeping->resume == NULL))
         return TLNMF_OK;
-    if (task->machines != NULL ||
-        task->data->sums != NULL) /* they would have to agree on a moment */
+    if (task->machines != NULL) /* they would have to agree on a moment */
         return task->keeping->resume == NULL
                    ? TLNMF_OK
-                   : tl_fail(pool->ctx, TLNMF_ERR_DATA, "checkpoints are for one machine");
+                   : tl_fail(pool->ctx, TLNMF_ERR_DATA,
+                             "there are no checkpoints where machines share out starts");
+    pool->identity = tl_identity_data(pool->data);
+    pool->columns = (int64_t)tl_sums_of(pool->data->sums, (double)pool->data->T);
     tl_slot table[] = {TL_SLOT(c, 1), TL_SLOT(slots, pool->plan.workers)};
     TRY(TL_ARENA(pool->ctx, "checkpoints", table, &memory));
     *c = (tl_checkpoint){.pool = pool,

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-enum { FORMAT = 1, TEXT = 64 };
+enum { FORMAT = 2, TEXT = 64 };
 
 uint64_t tl_identity_hash(uint64_t h, const void *x, int64_t words)
 {
@@ -18,13 +18,41 @@ uint64_t tl_identity_hash(uint64_t h, const void *x, int64_t words)
     return h;
 }
 
-static int64_t hash_data(const tlnmf_data *data)
+/* Numbers in a place that all machines agree on. */
+static uint64_t hash_at(uint64_t place, const double *x)
 {
-    uint64_t h = tl_identity_hash(TL_IDENTITY_SEED, data->R, data->M * data->T);
-    h = tl_identity_hash(h, data->offset, data->N + 1);
-    if (data->B != NULL) /* weights of frames and entries */
-        h = tl_identity_hash(h, data->B, data->M * data->N);
-    return (int64_t)h;
+    return tl_identity_hash(TL_IDENTITY_SEED ^ place * 0x9e3779b97f4a7c15u, x, 1);
+}
+
+/* The sum over columns of a hash of each number, its frame and place in it: machines that share the
+ * frames out add theirs. */
+static uint64_t hash_columns(const tlnmf_data *data)
+{
+    uint64_t sum = 0;
+    for (int64_t m = 0; m < data->M; m++)
+        for (int64_t n = 0; n < data->N; n++) {
+            uint64_t place = ((uint64_t)(data->first + n) * (uint64_t)data->M + (uint64_t)m) << 12;
+            for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
+                sum +=
+                    hash_at(place + (uint64_t)(t - data->offset[n]) + 1, &data->R[m * data->T + t]);
+            if (data->B != NULL) /* weights of frames and entries */
+                sum += hash_at(place, &data->B[m * data->N + n]);
+        }
+    return sum;
+}
+
+int64_t tl_identity_data(const tlnmf_data *data)
+{
+    enum { PARTS = 4, BITS = 16 }; /* a sum of as many 16-bit numbers is exact */
+    uint64_t sum = hash_columns(data);
+    double part[PARTS];
+    for (int i = 0; i < PARTS; i++)
+        part[i] = (double)(sum >> BITS * i & 0xffff);
+    tl_sums_add(data->sums, part, PARTS);
+    sum = 0;
+    for (int i = 0; i < PARTS; i++)
+        sum += (uint64_t)part[i] << BITS * i;
+    return (int64_t)sum;
 }
 
 static int64_t hash_start(const tl_pool *pool)
@@ -65,10 +93,13 @@ tlnmf_error tl_identity_put(tlnmf_ctx *ctx, const tl_pool *pool, const tl_search
     TRY(tlnmf_set_text(ctx, record, "engine", pool->plan.engine->name));
     TRY(tl_identity_put_options(ctx, task->opt, record));
     TRY(tlnmf_set_integer(ctx, record, "M", pool->data->M));
-    TRY(tlnmf_set_integer(ctx, record, "N", pool->data->N));
-    TRY(tlnmf_set_integer(ctx, record, "columns", pool->data->T));
-    TRY(tlnmf_set_integer(ctx, record, "data", hash_data(pool->data)));
+    TRY(tlnmf_set_integer(ctx, record, "N", pool->data->all));
+    TRY(tlnmf_set_integer(ctx, record, "columns", pool->columns));
+    TRY(tlnmf_set_integer(ctx, record, "data", pool->identity));
+    TRY(tlnmf_set_text(ctx, record, "frames", pool->data->sums != NULL ? "shared" : "here"));
     TRY(tlnmf_set_integer(ctx, record, "start", hash_start(pool)));
+    if (pool->data->sums != NULL) /* a mean over machines: its last bit depends on their number */
+        return TLNMF_OK;
     return tlnmf_set_real(ctx, record, "eps", task->eps); /* threads do not change bits */
 }
 

@@ -5,6 +5,8 @@
 #include "search/pool.h"
 
 /* Adds the fields to the record. */
+/* A hash of the data on all machines, which call this together. */
+int64_t tl_identity_data(const tlnmf_data *data);
 tlnmf_error tl_identity_put(tlnmf_ctx *ctx, const tl_pool *pool, const tl_search_task *task,
                             tlnmf_record *record);
 /* Adds all options but threads: a search with many starts does not depend on them, and where one

@@ -354,8 +354,7 @@ static tlnmf_error report(tl_pool *pool, results *r)
 /* The method, once all machines are ready. */
 static tlnmf_error find(const tl_search_task *task, tl_pool *pool, results *r)
 {
-    tl_sums *frames = pool->data->sums;
-    pool->columns = (int64_t)tl_sums_of(frames, (double)pool->data->T);
+    pool->columns = (int64_t)tl_sums_of(pool->data->sums, (double)pool->data->T);
     return method_of(task)(pool, r);
 }
 
@@ -386,6 +385,9 @@ static tlnmf_error search(void *arg)
     if (error == TLNMF_OK)
         error = create_results(&pool, s->r);
     error = tl_share_error(s->ctx, s->data->sums, s->task->machines, error);
+    if (error == TLNMF_OK)
+        error = tl_share_error(s->ctx, s->data->sums, s->task->machines,
+                               tl_checkpoint_create(&pool, s->task));
     if (error == TLNMF_OK)
         error = find(s->task, &pool, s->r);
     if (error == TLNMF_OK)

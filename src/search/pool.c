@@ -94,8 +94,7 @@ tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tln
     TRY(tl_starts_create(ctx, data, opt, pool->plan.K, task->goal == TL_GOAL_NMF, task->start,
                          &pool->starts));
     TRY(create_traces(pool));
-    TRY(create_workers(pool));
-    return tl_checkpoint_create(pool, task);
+    return create_workers(pool);
 }
 
 void tl_pool_free(tl_pool *pool)

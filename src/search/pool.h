@@ -45,6 +45,7 @@ typedef struct tl_pool {
     double *H_all; /* scratch for hops: K x all frames, where frames are shared out */
     tl_traces traces;
     tl_checkpoint *checkpoint; /* NULL: none */
+    int64_t identity;          /* of the data, for checkpoints */
     void *block;
 } tl_pool;
 

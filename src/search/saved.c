@@ -16,6 +16,12 @@ bool tl_block_resize(const tl_hooks *hooks, tl_block *b, size_t size)
     return true;
 }
 
+tl_columns tl_frames_of(const tl_pool *pool)
+{
+    const tlnmf_data *data = pool->data;
+    return (tl_columns){data->sums, data->N, data->first, data->all};
+}
+
 void tl_pass_trace(tl_trace_row *rows, int64_t *length, int64_t capacity, tl_bytes *b)
 {
     int64_t count = *length;
@@ -30,26 +36,30 @@ void tl_pass_trace(tl_trace_row *rows, int64_t *length, int64_t capacity, tl_byt
 
 void tl_pass_result(const tl_pool *pool, tl_result *r, tl_bytes *b)
 {
-    int64_t M = pool->data->M, N = pool->data->N, K = r->info.K;
+    int64_t M = pool->data->M, K = r->info.K;
     tl_info info = r->info;
+    const tl_columns frames = tl_frames_of(pool);
     tl_bytes_pass(b, &info, sizeof info);
-    if (info.M != M || info.N != N || info.K != K || info.best_start < -1 ||
+    info.N = frames.own; /* frames may be on other machines now */
+    info.first = frames.first;
+    if (info.M != M || info.all != frames.all || info.K != K || info.best_start < -1 ||
         info.best_start > 2 * pool->plan.P)
         b->bad = true;
     if (!b->bad)
         r->info = info;
     tl_bytes_doubles(b, r->Phi, M * M);
     tl_bytes_doubles(b, r->W, M * K);
-    tl_bytes_doubles(b, r->H, K * N);
+    tl_columns_pass(&frames, b, r->H, K);
     tl_pass_trace(r->trace, &r->trace_length, r->trace_capacity, b);
 }
 
 void tl_pass_shelf(const tl_pool *pool, const tl_shelf *shelf, int64_t count, tl_bytes *b)
 {
-    int64_t M = pool->data->M, N = pool->data->N, K = pool->plan.K;
+    int64_t M = pool->data->M, K = pool->plan.K;
+    const tl_columns frames = tl_frames_of(pool);
     tl_bytes_doubles(b, shelf->Phi, count * M * M);
     tl_bytes_doubles(b, shelf->W, count * M * K);
-    tl_bytes_doubles(b, shelf->H, count * K * N);
+    tl_columns_pass(&frames, b, shelf->H, count * K);
 }
 
 void tl_pass_seconds(tl_pool *pool, tl_bytes *b)

@@ -2,6 +2,7 @@
 #ifndef TLNMF_SEARCH_SAVED_H
 #define TLNMF_SEARCH_SAVED_H
 
+#include "base/columns.h"
 #include "search/pool.h"
 
 /* Bytes that a checkpoint holds; whole words, zeros at the end. */
@@ -12,6 +13,9 @@ typedef struct tl_block {
 
 /* Makes the block `size` bytes large; its contents are lost. False if there is no memory. */
 bool tl_block_resize(const tl_hooks *hooks, tl_block *b, size_t size);
+
+/* Where the frames of the pool's data are. */
+tl_columns tl_frames_of(const tl_pool *pool);
 
 /* These count, write or read, as the mode of `b` says (engine/engine.h). Bytes that cannot be of
  * this search set b->bad, and change nothing after that. */

@@ -15,6 +15,7 @@ void tl_monitor_init(tl_monitor *monitor, const tl_settings *opt, tl_callback ca
     omp_init_lock(&monitor->lock);
     atomic_init(&monitor->stop, TLNMF_NOT_RUN);
     atomic_init(&monitor->asked, 0);
+    monitor->wants_to_save = false;
     monitor->sums = NULL;
 }
 
@@ -27,18 +28,35 @@ void tl_monitor_go_on(tl_monitor *monitor)
 /* A wish for an end of the time weighs so little that no number of machines makes it one of a
  * callback. */
 static const double OF_TIME = 0x1p-30;
+/* And one to save the run, which only the first machine has, less than that. */
+static const double TO_SAVE = 0x1p-46;
+
+bool tl_monitor_saves(const tl_monitor *monitor)
+{
+    return monitor->sums != NULL && fmod(monitor->sums->wished, OF_TIME) > 0.0;
+}
+
+/* The last sum's wish is granted, or not heard yet: either way it is not seen twice. */
+void tl_monitor_wish_to_save(tl_monitor *monitor, bool wishes)
+{
+    tl_sums *sums = monitor->sums;
+    monitor->wants_to_save = wishes;
+    sums->wished -= fmod(sums->wished, OF_TIME);
+    sums->wish = sums->wish - fmod(sums->wish, OF_TIME) + (wishes ? TO_SAVE : 0.0);
+}
 
 /* Why all machines are to end now, if they are; tells them this one's wish. */
 static int agreed_stop(tl_monitor *monitor)
 {
     tl_sums *sums = monitor->sums;
+    double save = monitor->wants_to_save ? TO_SAVE : 0.0;
     if (atomic_load(&monitor->asked))
-        sums->wish = 1.0;
+        sums->wish = 1.0 + save;
     else if (tl_wall_seconds() > monitor->deadline)
-        sums->wish = OF_TIME;
+        sums->wish = OF_TIME + save;
     if (sums->failed || sums->wished >= 1.0)
         return TLNMF_CANCELLED;
-    return sums->wished > 0.0 ? TLNMF_TIME : TLNMF_NOT_RUN;
+    return sums->wished >= OF_TIME ? TLNMF_TIME : TLNMF_NOT_RUN;
 }
 
 void tl_monitor_done(tl_monitor *monitor)

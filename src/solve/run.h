@@ -22,11 +22,17 @@ typedef struct tl_monitor {
      * end (`asked`: its callback has), and all read the sum of the wishes (sums.h). */
     tl_sums *sums; /* NULL: one machine */
     atomic_int asked;
+    bool wants_to_save; /* of this machine */
     /* Called where a run may be interrupted, by its thread; NULL: nobody wants to know. `stops`: it
      * is about to be. True: the run is replayed, nothing may end it. */
     bool (*pause)(void *user, bool stops);
     void *pause_user;
 } tl_monitor;
+
+/* Where frames are shared out: whether all machines save the run now, and this one's wish that they
+ * do. */
+bool tl_monitor_saves(const tl_monitor *monitor);
+void tl_monitor_wish_to_save(tl_monitor *monitor, bool wishes);
 
 void tl_monitor_init(tl_monitor *monitor, const tl_settings *opt, tl_callback callback, void *user,
                      int64_t starts);

@@ -154,6 +154,41 @@ code=$?
 [ "$(grep -c '^tlnmf fit: gcm.npy' stderr)" = 1 ] || fail "process 1's message: $(cat stderr)"
 [ ! -e seen.h5 ] || fail "a model though process 1 failed"
 
+# A killed process ends the job; another number of processes goes on from the checkpoint. So it is
+# with SIGTERM, what a batch system sends.
+"$tlnmf" simulate gcm --s 3 --m 12 --n 60 --kbar 3 -o kill.npy >/dev/null
+goes_on() { # signal, numbers of processes before and after
+    local arguments="fit kill.npy -k 3 --method tl --hops 0 --seed 2 --starts 3 --tol 0 --grad-tol 0
+        -J 2000 --split frames -o kill.h5 --every 0"
+    rm -f kill.h5*
+    # shellcheck disable=SC2086
+    timeout 120 mpirun --mca odls_base_sigkill_timeout 60 -n "$2" "$parallel" $arguments -q \
+        >/dev/null 2>stderr &
+    local job=$!
+    for _ in $(seq 600); do
+        [ ! -e kill.h5.checkpoint ] || break
+        sleep 0.05
+    done
+    if [ "$1" = KILL ]; then # the last process of the job
+        kill -KILL "$(pgrep -f "^$parallel fit kill.npy" | tail -1)"
+    else
+        kill -TERM "$(pgrep -f '^mpirun --mca odls_base_sigkill_timeout 60' | tail -1)"
+    fi
+    wait $job && fail "SIG$1 on $2 processes: the job went on"
+    [ -e kill.h5.checkpoint ] || fail "SIG$1 on $2 processes: no checkpoint: $(cat stderr)"
+    # shellcheck disable=SC2086
+    on "$3" $arguments --resume --force --json -q || fail "resumed on $3 processes: $(cat stderr)"
+    [ ! -e kill.h5.checkpoint ] || fail "the checkpoint is still there"
+    # shellcheck disable=SC2086
+    "$tlnmf" $arguments --force --json -q >one.json
+    python3 - <<'PY' || fail "SIG$1 on $2 processes, resumed on $3: another C"
+import json, sys
+a, b = (json.load(open(name))["C"] for name in ("one.json", "stdout"))
+sys.exit(0 if abs(a - b) <= 1e-8 * abs(a) else f"{a} and {b}")
+PY
+}
+goes_on KILL 3 2
+goes_on TERM 2 3
 # Commands that are not shared run once.
 on 3 info gcm.npy || fail "info: $(cat stderr)"
 "$tlnmf" info gcm.npy >one.out

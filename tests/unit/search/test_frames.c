@@ -14,13 +14,30 @@ typedef struct whole {
 
 typedef struct part {
     const whole *of;
-    int64_t first, count; /* its frames */
-    int64_t stop_after;   /* iterations until the progress function stops the run; 0: never */
+    int64_t first, count;  /* its frames */
+    int64_t stop_after;    /* iterations until the progress function stops the run; 0: never */
+    unsigned char **state; /* machine 0: the packed state after `save_after` of them */
+    size_t *state_size;
+    int64_t save_after;
+    const tlnmf_record *resume;
     tlnmf_error error;
     char message[512];
     tlnmf_ctx *ctx;
     tlnmf_record *model;
 } part;
+
+/* Packs the state number `save_after`. Machines that do not write are never asked to. */
+static int save_state(const tlnmf_record *state, void *user)
+{
+    part *p = user;
+    assert_non_null(p->state);
+    if (--p->save_after != 0)
+        return 0;
+    assert_ok(p->ctx, tlnmf_record_pack(p->ctx, state, NULL, p->state_size));
+    *p->state = malloc(*p->state_size);
+    assert_ok(p->ctx, tlnmf_record_pack(p->ctx, state, *p->state, p->state_size));
+    return 0;
+}
 
 static int watch(const tlnmf_record *progress, void *user)
 {
@@ -43,6 +60,9 @@ static tlnmf_error fit(part *p)
     if (error == TLNMF_OK)
         error = tlnmf_data_from_realisations(p->ctx, Y, shape, &data);
     tlnmf_ctx_set_progress(p->ctx, watch, p);
+    if (p->save_after > 0)
+        tlnmf_ctx_set_checkpoint(p->ctx, 0.0, save_state, p);
+    tlnmf_ctx_set_resume(p->ctx, p->resume);
     if (error == TLNMF_OK && strcmp(of->task, "jd") == 0)
         error = tlnmf_diagonalise(p->ctx, data, settings, NULL, &p->model);
     else if (error == TLNMF_OK)
@@ -273,6 +293,62 @@ static void a_stop_is_everybodys(void **state)
     free(Y);
 }
 
+/* Fits on `size` machines, from a state or with one kept. */
+static double fit_with_state(const whole *of, int size, const tlnmf_record *resume,
+                             int64_t save_after, unsigned char **state, size_t *state_size)
+{
+    part parts[MOST_MACHINES];
+    for (int r = 0; r < size; r++) {
+        int64_t first = of->N * r / size;
+        parts[r] = (part){.of = of,
+                          .first = first,
+                          .count = of->N * (r + 1) / size - first,
+                          .resume = resume,
+                          .save_after = save_after,
+                          .state = r == 0 ? state : NULL,
+                          .state_size = state_size};
+    }
+    run_parts(size, FORWARDS, parts);
+    for (int r = 0; r < size; r++)
+        if (parts[r].error != TLNMF_OK)
+            fail_msg("machine %d of %d: %s", r, size, parts[r].message);
+    double C = tlnmf_get_real(parts[0].model, "C");
+    for (int r = 0; r < size; r++)
+        free_part(&parts[r]);
+    return C;
+}
+
+/* A state of three machines is continued by two, four and three, wherever it was saved: while
+ * sweeping, descending, hopping, or at the second method of an exchange. */
+static void other_machines_go_on(void **state)
+{
+    (void)state;
+    static const char *const sets[][MOST_OPTIONS] = {
+        {"k", "2", "method", "tl", "hops", "0", NULL},
+        {"k", "2", "method", "tl", "hops", "2", "starts", "2", NULL},
+        {"k", "2", "method", "jd", "J", "60", "exchange", "1", "hops", "0", NULL},
+        {"k", "2", "method", "tl", "hops", "0", "newton", "1", NULL},
+        {"k", "2", "method", "tl", "hops", "0", "precision", "mixed", NULL}};
+    static const int64_t moments[] = {1, 12, 35, 20, 30};
+    static const int sizes[] = {2, 4, 3, 2, 1};
+    double *Y = new_Y(2, 9, 40);
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        const whole of = {2, 9, 40, Y, "fit", sets[i]};
+        unsigned char *bytes = NULL;
+        size_t size = 0;
+        double C = fit_with_state(&of, 3, NULL, moments[i], &bytes, &size);
+        assert_non_null(bytes);
+        tlnmf_ctx *ctx = new_ctx();
+        tlnmf_record *saved;
+        assert_ok(ctx, tlnmf_record_unpack(ctx, bytes, size, &saved));
+        assert_near(fit_with_state(&of, sizes[i], saved, 0, NULL, NULL), C, 1e-8 * fabs(C));
+        tlnmf_record_free(saved);
+        tlnmf_ctx_free(ctx);
+        free(bytes);
+    }
+    free(Y);
+}
+
 /* Bad data on one machine, data that do not fit together, and none at all. */
 static void an_error_is_everybodys(void **state)
 {
@@ -320,6 +396,7 @@ int main(void)
         cmocka_unit_test(many_rows),
         cmocka_unit_test(minima_are_those_of_one_machine),
         cmocka_unit_test(a_stop_is_everybodys),
+        cmocka_unit_test(other_machines_go_on),
         cmocka_unit_test(an_error_is_everybodys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
