@@ -24,7 +24,7 @@ gpu-test: all
 	@tests/gpu.sh $(BUILD)
 
 gpu-bench: all
-	@$(BUILD)/bench/gpu iterations cpu starts large jd huge
+	@$(BUILD)/bench/gpu iterations rough cpu starts large large-mixed end end-mixed jd huge
 
 torture: all
 	@tests/torture.sh $(BUILD)

@@ -26,6 +26,27 @@ static void blend(tl_cuda *self, double a, const double c[3], double d, const do
 }
 
 /* The scratch of a try: Gamma and Phi_new; the result is in G. */
+
+static void taylor4(tl_cuda *self, double a)
+{
+    int64_t M = self->is.M;
+    double *s = self->Phi_new, *out = self->G;
+    blend(self, a, (double[]){0.0, 1.0 / 6.0, 1.0 / 24.0}, 0.0, NULL, s);
+    blend(self, a, (double[]){1.0, 1.0, 0.5}, 0.0, NULL, out);
+    tl_cuda_multiply(self, &(tl_cuda_product){.m = M,
+                                              .n = M,
+                                              .k = M,
+                                              .alpha = a * a,
+                                              .A = self->E2,
+                                              .lda = M,
+                                              .B = s,
+                                              .ldb = M,
+                                              .beta = 1.0,
+                                              .C = out,
+                                              .ldc = M,
+                                              .passes = 1}); /* third order: three digits do */
+}
+
 static void taylor8(tl_cuda *self, double a)
 {
     const double r = sqrt(177.0), x3 = 2.0 / 3.0;
@@ -71,11 +92,15 @@ static void taylor12(tl_cuda *self, double a)
 static void exponential(tl_cuda *self, double a)
 {
     const double norm8 = 0.069, norm12 = 0.33; /* src/linalg/skew.c */
+    /* norm^5 / 120 is below the rounding of double, and of single */
+    const double norm4 = self->rough ? 0.1 : 1.6e-3, most = self->rough ? norm4 : norm12;
     int doublings = 0;
     double norm = fabs(a) * self->norm;
-    for (; norm > norm12 && doublings < 1000; doublings++, a *= 0.5)
+    for (; norm > most && doublings < 1000; doublings++, a *= 0.5)
         norm *= 0.5;
-    if (norm <= norm8)
+    if (norm <= norm4)
+        taylor4(self, a);
+    else if (norm <= norm8)
         taylor8(self, a);
     else
         taylor12(self, a);

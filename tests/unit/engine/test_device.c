@@ -4,7 +4,7 @@
 
 #include "search/search.h"
 
-static const tl_engine_ops *gpu; /* NULL: none here */
+static const tl_engine_ops *gpu, *gpu_mixed; /* NULL: none here */
 
 static void the_library_is_found_or_its_absence_explained(void **state)
 {
@@ -42,10 +42,12 @@ static void memory_on_the_device_is_estimated(void **state)
     tlnmf_data data = {.M = 1000, .N = 3000, .T = 3000, .one_each = true};
     tl_model model = {.data = &data, .K = 10};
     tl_engine_spec spec = {.model = &model, .moves = TL_ALL};
-    double one = library->bytes(&spec), MN = 8.0 * 1000 * 3000, MM = 8.0 * 1000 * 1000;
+    double one = library->bytes(&spec, false), MN = 8.0 * 1000 * 3000, MM = 8.0 * 1000 * 1000;
     assert_true(one > 5 * MN + 6 * MM && one < 5 * MN + 13 * MM + 5e7);
     data.N = data.T = 6000;
-    assert_near(library->bytes(&spec) - one, 5 * MN, 0.5 * MN); /* and a few K x N */
+    assert_near(library->bytes(&spec, false) - one, 5 * MN, 0.5 * MN); /* and a few K x N */
+    /* five arrays in single precision, of 1000 x 6000 */
+    assert_near(library->bytes(&spec, true) - library->bytes(&spec, false), 5 * MN, 0.01 * MN);
 }
 
 /* Without a GPU the engine refuses, and says why. */
@@ -201,6 +203,30 @@ static void results_do_not_depend_on_the_batch(void **state)
     destroy(&p);
 }
 
+/* Mixed precision ends in the same minimum: C to 1e-9 of the double engine's. */
+static void mixed_precision_ends_in_the_same_minimum(void **state)
+{
+    (void)state;
+    if (gpu == NULL)
+        skip();
+    fit p[] = {gcm(100), notes()};
+    for (int i = 0; i < 2; i++) {
+        p[i].opt.transform = TL_TRANSFORM_DCT;
+        p[i].opt.hops = 0;
+        p[i].opt.tol = 1e-13;
+        p[i].opt.J = 5000;
+        tl_result *exact = run(&p[i], TL_GOAL_TL, gpu), *mixed = run(&p[i], TL_GOAL_TL, gpu_mixed);
+        print_message("gpu mixed, case %d: C %.12g after %lld, in double %.12g after %lld\n", i,
+                      mixed->info.C, (long long)mixed->info.iterations, exact->info.C,
+                      (long long)exact->info.iterations);
+        assert_same(i, exact->info.C, mixed->info.C, 1e-9 * fabs(exact->info.C));
+        assert_true(mixed->info.orthogonality < 1e-12);
+        tl_result_free(exact);
+        tl_result_free(mixed);
+        destroy(&p[i]);
+    }
+}
+
 /* ---- the option ------------------------------------------------------------------------------ */
 
 static void keep_message(tlnmf_log_level level, const char *message, void *user)
@@ -266,9 +292,10 @@ int main(void)
         cmocka_unit_test(traces_of_gcm),
         cmocka_unit_test(traces_of_notes),
         cmocka_unit_test(results_do_not_depend_on_the_batch),
+        cmocka_unit_test(mixed_precision_ends_in_the_same_minimum),
         cmocka_unit_test(the_option_chooses_the_device),
         cmocka_unit_test(too_large_a_problem_is_refused),
     };
-    gpu = gpu_engine();
+    gpu = gpu_engine(&gpu_mixed);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
