@@ -182,13 +182,13 @@ static void add_spent(kind k, double since)
     spent[k].calls++;
 }
 
-#define TIMED(kind, type, name, parameters, ...)   \
-    static type timed_##name parameters            \
-    {                                              \
-        double since = tl_wall_seconds();          \
-        type answer = inner->name(__VA_ARGS__);    \
-        add_spent(kind, since);                    \
-        return answer;                             \
+#define TIMED(kind, type, name, parameters, ...) \
+    static type timed_##name parameters          \
+    {                                            \
+        double since = tl_wall_seconds();        \
+        type answer = inner->name(__VA_ARGS__);  \
+        add_spent(kind, since);                  \
+        return answer;                           \
     }
 TIMED(MOVE, tlnmf_error, fill, (tl_engine * e, unsigned parts, tl_fill f, void *user), e, parts, f,
       user)
@@ -263,8 +263,16 @@ static const tl_engine_ops *with_watch(const tl_engine_ops *ops)
 
 static void print_spent(void)
 {
-    static const char *const names[KINDS] = {"fill, store, project", "values", "update", "sweep",
-                                             "aim",  "try",  "take",   "norm",  "begin", "revive"};
+    static const char *const names[KINDS] = {"fill, store, project",
+                                             "values",
+                                             "update",
+                                             "sweep",
+                                             "aim",
+                                             "try",
+                                             "take",
+                                             "norm",
+                                             "begin",
+                                             "revive"};
     printf("     of it");
     for (int i = 0; i < KINDS; i++)
         if (spent[i].calls > 0)
@@ -352,16 +360,15 @@ static void notes(const tl_engine_ops *ops, const char *at_once)
     tlnmf_ctx_free(ctx);
 }
 
-/* TL-NMF from the DCT, `count` iterations, or (0) to the end. */
+/* TL-NMF from the DCT, `count` iterations. */
 static void large(const tl_engine_ops *ops, const shape *s)
 {
     tlnmf_data *data = new_data(s->M, s->N, 1);
     tl_settings opt = settings_of(TL_TASK_FIT, s->K);
     opt.transform = TL_TRANSFORM_DCT;
-    opt.J = s->count > 0 ? s->count : 20000;
-    if (s->count > 0)
-        opt.tol = opt.grad_tol = 0.0;
-    time_fit(with_watch(ops), s->count > 0 ? "large" : "end",
+    opt.J = s->count;
+    opt.tol = opt.grad_tol = 0.0;
+    time_fit(with_watch(ops), "large",
              &(tl_search_task){
                  .goal = TL_GOAL_TL, .data = data, .opt = &opt, .eps = 0.01 * data->mean_power});
     print_spent();
@@ -382,7 +389,7 @@ static void diagonalise(const tl_engine_ops *ops, int64_t M, int64_t N)
 }
 
 /* Parts: iterations, rough (the same in mixed precision), cpu (the same there), starts[:AT-ONCE],
- * cpu-starts, large, large-mixed, end and end-mixed (a smaller one to its end), jd, huge. */
+ * cpu-starts, large, large-mixed, jd, huge, profile, profile-rough. */
 int main(int argc, char **argv)
 {
     static const shape shapes[] = {{200, 151, 2, 100},
@@ -398,7 +405,7 @@ int main(int argc, char **argv)
         stop(why);
     printf("%s, %.1f GB, %.1f free\n", device.name, 1e-9 * device.memory, 1e-9 * device.free);
     const tl_engine_ops *gpu = library->engine, *mixed = library->mixed;
-    const shape to_the_end = {512, 2000, 5, 0}, fit = {4096, 10000, 20, 200};
+    const shape fit = {4096, 10000, 20, 200}, huge = {8192, 20000, 20, 5};
     for (int i = 1; i < argc; i++) {
         const char *part = argv[i];
         for (size_t s = 0; strcmp(part, "iterations") == 0 && s < SHAPES; s++)
@@ -416,14 +423,14 @@ int main(int argc, char **argv)
             large(gpu, &fit);
         if (strcmp(part, "large-mixed") == 0)
             large(mixed, &fit);
-        if (strcmp(part, "end") == 0)
-            large(gpu, &to_the_end);
-        if (strcmp(part, "end-mixed") == 0)
-            large(mixed, &to_the_end);
         if (strcmp(part, "jd") == 0)
             diagonalise(gpu, 256, 1000);
         if (strcmp(part, "huge") == 0)
-            large(gpu, &(shape){8192, 20000, 20, 20});
+            time_iterations(gpu, gpu->name, &huge);
+        if (strcmp(part, "profile") == 0) /* for a profiler: few iterations of one size */
+            time_iterations(gpu, gpu->name, &(shape){4096, 10000, 20, 3});
+        if (strcmp(part, "profile-rough") == 0)
+            time_iterations(mixed, mixed->name, &(shape){4096, 10000, 20, 3});
     }
     return 0;
 }

@@ -17,7 +17,12 @@ struct Exchange {
     double warps[MOST_WARPS][SUMS];
     double ranks[2][MOST_RANKS][SUMS]; /* of this round and of the next */
     double turns[BLOCK][2];            /* c and s of the pairs */
-    double Q[PAIR_ROWS][PAIR_ROWS];
+    alignas(16) double Q[PAIR_ROWS][PAIR_ROWS];
+};
+
+/* A pair of blocks of rows. */
+struct Place {
+    int64_t A, B, M;
 };
 
 template <class Real> struct Task {
@@ -66,17 +71,23 @@ template <class Real, int COLUMNS> struct Columns {
     template <bool WITHIN, int W> __device__ __forceinline__ Real pair_sum(int round) const
     {
         using order = Order<WITHIN>;
-        Real p = 0, D = 0;
+        Real p = 0, D = 0, more_p = 0, more_D = 0; /* two sums each: the next need not wait */
         if constexpr (W < order::PAIRS) {
             constexpr int first = order::first(W), second = order::second(W);
             const Real *ua = u + order::row(first, round) * COLUMNS * span;
             const Real *ub = u + order::row(second, round) * COLUMNS * span;
 #pragma unroll
-            for (int j = 0; j < COLUMNS; j++) {
+            for (int j = 0; j < COLUMNS; j += 2) {
                 Real d = ua[j * span] - ub[j * span], a = x[first][j], b = x[second][j];
                 p += d * (a - b) * (a + b);
                 D += d * a * b;
+                Real e = ua[(j + 1) * span] - ub[(j + 1) * span];
+                Real y = x[first][j + 1], z = x[second][j + 1];
+                more_p += e * (y - z) * (y + z);
+                more_D += e * y * z;
             }
+            p += more_p;
+            D += more_D;
             if (order::is_turned(W, round))
                 D = (Real)0 - D;
         }
@@ -142,15 +153,20 @@ __device__ void give_sums(Exchange &e, Cluster cluster, int round)
         *of_rank(cluster, &e.ranks[round % 2][cluster.rank][i], rank) = sum;
 }
 
-/* Lane w finds the angle of pair w. Returns its gain. */
-__device__ double find_turns(Exchange &e, Cluster cluster, double least, int round)
+/* Lane w finds the angle of pair w, if there are two such rows. Returns its gain. */
+template <bool WITHIN>
+__device__ double find_turns(Exchange &e, Cluster cluster, Place at, double least, int round)
 {
+    using order = Order<WITHIN>;
     int lane = threadIdx.x % LANES, w = lane % BLOCK;
-    double sum = 0.0, c, s;
+    int64_t a = row_of(at.A, at.B, at.M, order::row(order::first(w % order::PAIRS), round));
+    int64_t b = row_of(at.A, at.B, at.M, order::row(order::second(w % order::PAIRS), round));
+    double sum = 0.0, c = 1.0, s = 0.0, gain = 0.0;
     for (int rank = 0; rank < cluster.size; rank++)
         sum += e.ranks[round % 2][rank][lane % SUMS];
     double p = __shfl_sync(~0u, sum, 2 * w), D = __shfl_sync(~0u, sum, 2 * w + 1);
-    double gain = solve_angle(p, D, least, &c, &s);
+    if (w < order::PAIRS && a < at.M && b < at.M)
+        gain = solve_angle(p, D, least, &c, &s);
     if (lane < BLOCK) {
         e.turns[w][0] = c;
         e.turns[w][1] = s;
@@ -181,7 +197,7 @@ template <bool WITHIN> __device__ void turn_Q(Exchange &e, int round)
 
 template <bool WITHIN, class Real, int COLUMNS>
 __device__ __forceinline__ double all_rounds(Columns<Real, COLUMNS> &columns, Exchange &e,
-                                             Cluster cluster, double least)
+                                             Cluster cluster, Place at, double least)
 {
     const int warp = threadIdx.x / LANES, lane = threadIdx.x % LANES;
     const bool is_last = warp == (int)blockDim.x / LANES - 1;
@@ -199,7 +215,7 @@ __device__ __forceinline__ double all_rounds(Columns<Real, COLUMNS> &columns, Ex
             give_sums(e, cluster, round);
         sync_cluster(cluster);
         if (is_last)
-            gain += find_turns(e, cluster, least, round);
+            gain += find_turns<WITHIN>(e, cluster, at, least, round);
         __syncthreads();
         if (is_last) {
             turn_Q<WITHIN>(e, round);
@@ -212,25 +228,28 @@ __device__ __forceinline__ double all_rounds(Columns<Real, COLUMNS> &columns, Ex
 }
 
 /* Rows of Phi times Q, some columns in each block of the cluster. */
-__device__ void turn_Phi(const tl_field &f, double *Phi, const Exchange &e, int64_t A, int64_t B,
-                         int64_t first, int64_t end)
+__device__ void turn_Phi(double *Phi, const Exchange &e, Place at, int64_t first, int64_t end)
 {
     for (int64_t i = first + threadIdx.x; i < end; i += blockDim.x) {
         double x[PAIR_ROWS];
 #pragma unroll
         for (int r = 0; r < PAIR_ROWS; r++) {
-            int64_t m = row_of(A, B, f.M, r);
-            x[r] = m < f.M ? Phi[m * f.M + i] : 0.0;
+            int64_t m = row_of(at.A, at.B, at.M, r);
+            x[r] = m < at.M ? Phi[m * at.M + i] : 0.0;
         }
 #pragma unroll 1 /* else all of Q would be kept in registers */
         for (int r = 0; r < PAIR_ROWS; r++) {
-            int64_t m = row_of(A, B, f.M, r);
-            double sum = 0.0;
+            int64_t m = row_of(at.A, at.B, at.M, r);
+            const double2 *Q = (const double2 *)e.Q[r];
+            double even = 0.0, odd = 0.0;
 #pragma unroll
-            for (int j = 0; j < PAIR_ROWS; j++)
-                sum += e.Q[r][j] * x[j];
-            if (m < f.M)
-                Phi[m * f.M + i] = sum;
+            for (int j = 0; j < PAIR_ROWS / 2; j++) {
+                double2 q = Q[j];
+                even += q.x * x[2 * j];
+                odd += q.y * x[2 * j + 1];
+            }
+            if (m < at.M)
+                Phi[m * at.M + i] = even + odd;
         }
     }
 }
@@ -273,8 +292,8 @@ __global__ void __launch_bounds__(MOST_THREADS, 1)
             e.Q[r][lane] = r == lane ? 1.0 : 0.0;
     }
     sync_cluster(cluster); /* all blocks run: sums can be given to them */
-    double gain = A == B ? all_rounds<true>(columns, e, cluster, s.least)
-                         : all_rounds<false>(columns, e, cluster, s.least);
+    double gain = A == B ? all_rounds<true>(columns, e, cluster, Place{A, B, f.M}, s.least)
+                         : all_rounds<false>(columns, e, cluster, Place{A, B, f.M}, s.least);
     if (lane < 0) {
 #pragma unroll
         for (int r = 0; r < PAIR_ROWS; r++) {
@@ -291,7 +310,7 @@ __global__ void __launch_bounds__(MOST_THREADS, 1)
     }
     __syncthreads();
     const int64_t c0 = (int64_t)cluster.rank * s.tall;
-    turn_Phi(f, s.Phi, e, A, B, c0, min(f.M, c0 + s.tall));
+    turn_Phi(s.Phi, e, Place{A, B, f.M}, c0, min(f.M, c0 + s.tall));
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */
@@ -301,20 +320,26 @@ struct Shape {
     int size, columns;
 };
 
-/* Clusters large enough that those of a step, a quarter of the blocks' number in the mean, fill the
- * device, with at least 128 columns a block; and so large that registers hold all columns. */
-static Shape shape_of(const tl_gpu *gpu, const tl_field *f, int most_columns)
+/* With five warps of columns two blocks run on a multiprocessor: while one waits for sums or for
+ * memory, the other computes. Rows too long for that have as many warps as there can be. */
+constexpr int MOST_COLUMNS = 4, SPAN = 5 * LANES;
+
+static Shape shape_of(const tl_gpu *gpu, const tl_field *f)
 {
     int64_t side = (f->M + BLOCK - 1) / BLOCK, pairs = side / 4 > 1 ? side / 4 : 1;
-    Shape shape = {1, 2};
+    Shape shape = {1, MOST_COLUMNS};
+    /* a step has `pairs` clusters in the mean: they should fill the device */
     while (shape.size < 8 && 2 * shape.size * pairs <= gpu->processors &&
            share(f->T, 2 * shape.size) >= 128)
         shape.size *= 2;
-    while (shape.size <= MOST_RANKS && share(f->T, shape.size) > most_columns * MOST_SPAN)
+    while (shape.size < MOST_RANKS && share(f->T, shape.size) > MOST_COLUMNS * SPAN)
         shape.size *= 2;
-    while (shape.columns < most_columns && share(f->T, shape.size) > shape.columns * MOST_SPAN)
-        shape.columns *= 2;
-    return shape.size <= MOST_RANKS ? shape : Shape{0, 0};
+    if (share(f->T, shape.size) > MOST_COLUMNS * MOST_SPAN)
+        return Shape{0, 0};
+    /* one block on a multiprocessor: more warps with fewer columns each */
+    if (shape.size * pairs <= gpu->processors && share(f->T, shape.size) <= 2 * MOST_SPAN)
+        shape.columns = 2;
+    return shape;
 }
 
 template <class Real, int COLUMNS>
@@ -334,20 +359,15 @@ static void run_columns(const tl_gpu *gpu, const tl_field *f, const tl_gpu_sweep
         launch(gpu, kernel, pairs_in(side, step), size, span + LANES, bytes, *f, task, step);
 }
 
-constexpr int MOST_DOUBLES = 4, MOST_FLOATS = 8; /* columns of a thread: 128 of its registers */
-
-bool tl_gpu_has_columns(const tl_gpu *gpu, const tl_field *f, bool single)
+bool tl_gpu_has_columns(const tl_gpu *gpu, const tl_field *f)
 {
-    return gpu->has_clusters && f->T > 0 &&
-           shape_of(gpu, f, single ? MOST_FLOATS : MOST_DOUBLES).size > 0;
+    return gpu->has_clusters && f->T > 0 && shape_of(gpu, f).size > 0;
 }
 
 void tl_gpu_sweep_columns(const tl_gpu *gpu, const tl_field *f, const tl_gpu_sweep *s)
 {
-    Shape shape = shape_of(gpu, f, s->single ? MOST_FLOATS : MOST_DOUBLES);
-    if (s->single && shape.columns == 8)
-        run_columns<float, 8>(gpu, f, s, shape.size);
-    else if (s->single && shape.columns == 4)
+    Shape shape = shape_of(gpu, f);
+    if (s->single && shape.columns == 4)
         run_columns<float, 4>(gpu, f, s, shape.size);
     else if (s->single)
         run_columns<float, 2>(gpu, f, s, shape.size);

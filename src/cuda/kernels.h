@@ -92,7 +92,7 @@ typedef struct tl_gpu_sweep {
 } tl_gpu_sweep;
 int64_t tl_gpu_gains(int64_t M);
 /* Whether the columns of a pair of blocks fit the registers of a cluster; `single` needs that. */
-bool tl_gpu_has_columns(const tl_gpu *gpu, const tl_field *f, bool single);
+bool tl_gpu_has_columns(const tl_gpu *gpu, const tl_field *f);
 /* (14) for all pairs of rows, in the order of the naive engine. sums[0] = by how much sum U V
  * fell. */
 void tl_gpu_sweep_all(const tl_gpu *gpu, const tl_field *f, const tl_gpu_sweep *s, double *sums);

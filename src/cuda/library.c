@@ -305,13 +305,13 @@ static tlnmf_error create_as(tlnmf_ctx *ctx, const tl_engine_spec *spec, const t
 static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out);
 static tlnmf_error create_mixed(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out);
 
-#define SHARED_OPS                                                                            \
-    .at_once = AT_ONCE, .bytes = bytes, .free = destroy, .fill = tl_cuda_fill,                \
-    .store = tl_cuda_store, .project = tl_cuda_project, .inspect = tl_cuda_inspect,           \
-    .values = tl_cuda_values, .gradient = tl_cuda_gradient, .update = tl_cuda_update,         \
-    .sweep = tl_cuda_sweep, .aim = tl_cuda_aim, .try = tl_cuda_try, .slope = tl_cuda_slope,   \
-    .take = tl_cuda_take, .begin = tl_cuda_begin, .norm = tl_cuda_norm,                       \
-    .revive = tl_cuda_revive, .cg = tl_cuda_cg
+#define SHARED_OPS                                                                                \
+    .at_once = AT_ONCE, .bytes = bytes, .free = destroy, .fill = tl_cuda_fill,                    \
+    .store = tl_cuda_store, .project = tl_cuda_project, .inspect = tl_cuda_inspect,               \
+    .values = tl_cuda_values, .gradient = tl_cuda_gradient, .update = tl_cuda_update,             \
+    .sweep = tl_cuda_sweep, .aim = tl_cuda_aim, .try = tl_cuda_try, .slope = tl_cuda_slope,       \
+    .take = tl_cuda_take, .begin = tl_cuda_begin, .norm = tl_cuda_norm, .revive = tl_cuda_revive, \
+    .cg = tl_cuda_cg
 
 static const tl_engine_ops engine = {.name = "gpu", .create = create, SHARED_OPS};
 static const tl_engine_ops mixed_engine = {

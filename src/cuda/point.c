@@ -359,7 +359,7 @@ double tl_cuda_sweep(tl_engine *e, unsigned of, double floor, double least)
                       .Phi = self->Phi,
                       .gains = self->gains,
                       .least = fmax(least, trifle),
-                      .single = self->rough && tl_gpu_has_columns(&self->gpu, f, true)};
+                      .single = self->rough && tl_gpu_has_columns(&self->gpu, f)};
     tl_cuda_weights(self, of, floor);
     if (s.single) {
         tl_gpu_round(&self->gpu, f->M * f->N, self->U, self->single.A_high);

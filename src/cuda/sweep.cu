@@ -166,7 +166,7 @@ void tl_gpu_sweep_all(const tl_gpu *gpu, const tl_field *f, const tl_gpu_sweep *
     int team = gpu->has_clusters ? 8 : 1;
     size_t bytes = (size_t)(PAIR_ROWS * (2 * f->T + f->M)) * sizeof(double);
     bool is_short = bytes <= (size_t)gpu->shared && !s->single;
-    bool is_long = !is_short && !tl_gpu_has_columns(gpu, f, s->single);
+    bool is_long = !is_short && !tl_gpu_has_columns(gpu, f);
     cudaMemsetAsync(s->gains, 0, (size_t)tl_gpu_gains(f->M) * sizeof(double), gpu->stream);
     if (is_short)
         cudaFuncSetAttribute(sweep_blocks, cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -13,14 +13,16 @@ constexpr int BLOCK = TL_GPU_BLOCK, PAIR_ROWS = 2 * BLOCK, WARPS = BLOCK, LANES 
 /* The best angle from p and D of (14), as the cpu engine computes it. Returns the gain, or 0. */
 __device__ inline double solve_angle(double p, double D, double least, double *c, double *s)
 {
-    double r = sqrt(0.25 * p * p + D * D), gain = 0.5 * p + r;
-    if (!(gain > least && gain > 1e-16 * r)) {
+    /* roots and quotients from 1 / sqrt: divisions take longer than all the rest */
+    double square = 0.25 * p * p + D * D, inverse = rsqrt(square), r = square * inverse;
+    double gain = 0.5 * p + r;
+    if (!(gain > least && gain > 1e-16 * r)) { /* r is no number where p and D are 0 */
         *c = 1.0;
         *s = 0.0;
         return 0.0;
     }
-    double cos2 = -0.5 * p / r, sin2 = -D / r;
-    double large = sqrt(0.5 * (1.0 + fabs(cos2))), small = 0.5 * fabs(sin2) / large;
+    double cos2 = -0.5 * p * inverse, sin2 = -D * inverse, half = 0.5 * (1.0 + fabs(cos2));
+    double under = rsqrt(half), large = half * under, small = 0.5 * fabs(sin2) * under;
     *c = cos2 >= 0.0 ? large : small;
     *s = copysign(cos2 >= 0.0 ? small : large, sin2);
     return gain;

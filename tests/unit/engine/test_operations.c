@@ -452,8 +452,8 @@ static void operations_on_L_alone(void **state)
 static void sweeps_of_long_rows(void **state)
 {
     (void)state;
-    static const int64_t shapes[][4] = {{1, 19, 1000, 2}, {1, 8, 1409, 1},  {2, 24, 1300, 2},
-                                        {1, 33, 2823, 3}, {1, 17, 5700, 1}, {1, 9, 12001, 1},
+    static const int64_t shapes[][4] = {{1, 19, 1000, 2},  {1, 8, 1409, 1},  {2, 24, 1300, 2},
+                                        {1, 33, 2823, 3},  {1, 17, 5700, 1}, {1, 9, 12001, 1},
                                         {1, 10, 20011, 1}, {1, 9, 23000, 1}};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         problem p = new_problem(s, shapes[s]);
@@ -493,7 +493,8 @@ static void sweeps_of_long_rows(void **state)
     assert_no_differences();
 }
 
-int main(void)
+/* usage: unit_engine_operations [TEST], a name or a pattern */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_operation_is_that_of_plain_loops),
@@ -502,6 +503,8 @@ int main(void)
         cmocka_unit_test(rough_is_rough),
         cmocka_unit_test(sweeps_of_long_rows),
     };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     engines[GPU].ops = gpu_engine(&engines[GPU + 1].ops);
     engines[GPU + 2].ops = engines[GPU + 1].ops;
     return cmocka_run_group_tests(tests, NULL, NULL);
