@@ -72,7 +72,7 @@ static void allocate_inputs(bed *b)
         TL_SLOT(b->U, M * N),
         TL_SLOT(b->E, M * M),
         TL_SLOT(b->E_long, M * M),
-        TL_SLOT(b->UX, tl_max(tl_gradient_scratch(b->data), tl_sweep_scratch(b->data))),
+        TL_SLOT(b->UX, tl_max(tl_gradient_scratch(b->data), tl_sweep_scratch(b->data, 1))),
         TL_SLOT(b->V_turned, N * M),
         TL_SLOT(b->M_scratch, M * M),
         TL_SLOT(b->twin_X, M * T),

@@ -52,6 +52,11 @@ typedef struct cli_command {
     int (*run)(int argc, char **argv);
 } cli_command;
 
+/* The frames of this process: part `rank` of `size`. One of one where frames are not shared out. */
+typedef struct cli_part {
+    int32_t rank, size;
+} cli_part;
+
 /* What one call of a command works with. */
 typedef struct cli_call {
     const cli_command *command;
@@ -65,8 +70,10 @@ typedef struct cli_call {
     const char *transform_file; /* --transform with something that is not a name */
     int argc;                   /* the command line, without the program's name */
     char **argv;
-    tlnmf_sums *machines; /* the processes that share the work; NULL: this one alone */
-    const char *subject;  /* the file that the library's warnings are about; or NULL */
+    tlnmf_sums *starts, *frames; /* the processes that share the starts, the frames; NULL: alone */
+    void *frames_user;
+    cli_part part;
+    const char *subject; /* the file that the library's warnings are about; or NULL */
 } cli_call;
 
 extern const cli_command cli_separate, cli_apply, cli_eval, cli_fit, cli_jd, cli_report,
@@ -90,12 +97,21 @@ typedef struct cli_machines {
     tlnmf_sum sum;
     tlnmf_broadcast broadcast;
     void *user;
+    /* A group of the processes that give the same `group`, in the order of their ranks: what its
+     * `user` is; NULL if there is none. */
+    void *(*split)(int32_t group);
 } cli_machines;
 extern cli_machines cli_machines_values;
 
 bool cli_is_first(void);
-/* Tells the context of the call about the other processes. */
-tlnmf_error cli_join(cli_call *call);
+/* Shares the work of the call out, as --split says: "starts", "frames", "frames:8"; NULL: starts.
+ */
+int cli_share(cli_call *call, const char *split);
+/* The index of its first frame of N, where every `whole` belong together; of part rank + 1: the one
+ * after its last. */
+int64_t cli_part_first(cli_part part, int64_t N, int64_t whole);
+/* Where frames are shared out, collects H in the model of the first process. */
+int cli_gather(cli_call *call, tlnmf_record *model);
 /* The code of the first process that has one other than 0; its message is printed by the first
  * process. All processes call this at the same places. */
 int cli_agree(int code);
@@ -275,8 +291,7 @@ char *cli_json_text(const json_t *object); /* as cli_print_json prints it; free(
 /* The same value, or 0 with SOURCE_DATE_EPOCH: reproducible outputs carry no times. */
 double cli_seconds(double value);
 
-/* ---- results of fit and jd (common/summary.c, common/report.c)
- * ------------------------------------------------ */
+/* ---- results of fit and jd (common/summary.c, common/report.c) ------------------------------- */
 
 typedef struct cli_result {
     const char *input, *output; /* file names; output is NULL when no model is written */
@@ -285,7 +300,7 @@ typedef struct cli_result {
     const tlnmf_data *data;
     tlnmf_record *model;
     const tlnmf_record *atoms; /* NULL: not asked for */
-    json_t *rank_table;        /* of -k A:B; NULL: not asked for */
+    json_t *rank_table;        /* of -k A:B, an object; NULL: not asked for */
     json_t *eps_check;         /* of --eps-check; NULL: not asked for */
     const char *kind, *init_phi, *init_w, *init_h, *weights, *block, *moving, *axes, *per_trial,
         *init, *keep, *mask, *missing; /* as given, for the record; may be NULL */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 static struct {
-    const char *init_phi, *init_w, *init_h, *rate, *atoms, *no_model, *strict, *input, *block,
-        *moving, *axes, *per_trial, *init, *keep, *k, *weights, *mask, *missing, *eps_check,
+    const char *init_phi, *init_w, *init_h, *rate, *atoms, *no_model, *strict, *split, *input,
+        *block, *moving, *axes, *per_trial, *init, *keep, *k, *weights, *mask, *missing, *eps_check,
         *report;
 } arg;
 
@@ -52,6 +52,10 @@ static const cli_option options[] = {
     {"rate", "HZ", "sampling rate: prints the strongest atoms with their frequencies", &arg.rate},
     {"atoms", "INT", "number of atoms to print [8]", &arg.atoms},
     {"no-model", NULL, "write no model file", &arg.no_model},
+    {"split", "HOW",
+     "what the processes of tlnmf-mpi share out: starts, frames, or both: groups of G share frames "
+     "[starts]",
+     &arg.split},
     {"report", NULL, "also write a page that shows the model, beside it", &arg.report},
     {"strict", NULL, "exit with code 4 unless the run converged", &arg.strict},
 };
@@ -98,6 +102,24 @@ static int count_atoms(cli_call *call, const plan *p, const tlnmf_data *data, in
     return EXIT_USAGE;
 }
 
+/* A comparison of several k has taken part of --max-seconds. */
+static tlnmf_error fit_in_time(const cli_call *call, const plan *p, const tlnmf_data *data,
+                               const tlnmf_record *start, tlnmf_record **model)
+{
+    tlnmf_settings *rest = NULL;
+    *model = NULL;
+    if (!(p->rank.seconds > 0.0))
+        return tlnmf_fit(call->ctx, data, call->settings, start, model);
+    tlnmf_error error = tlnmf_settings_copy(call->ctx, call->settings, &rest);
+    if (error == TLNMF_OK)
+        error = tlnmf_settings_set_real(call->ctx, rest, "max-seconds",
+                                        p->rank.seconds > 1e-3 ? p->rank.seconds : 1e-3);
+    if (error == TLNMF_OK)
+        error = tlnmf_fit(call->ctx, data, rest, start, model);
+    tlnmf_settings_free(rest);
+    return error;
+}
+
 static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
                           const tlnmf_record *start, int64_t atom_count)
 {
@@ -110,11 +132,12 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
     if (code != EXIT_DONE)
         return code;
     tlnmf_ctx_set_progress(call->ctx, p->page != NULL ? cli_paths_progress : cli_progress, &paths);
-    tlnmf_error error = tlnmf_fit(call->ctx, data, call->settings, start, &model);
+    tlnmf_error error = fit_in_time(call, p, data, start, &model);
     tlnmf_io_release(reserved);
     tlnmf_ctx_set_progress(call->ctx, NULL, NULL);
     tlnmf_error stored = cli_paths_store(call, &paths, model);
     error = error == TLNMF_OK ? stored : error;
+    code = error == TLNMF_OK ? cli_gather(call, model) : code;
     if (error == TLNMF_OK && atom_count > 0)
         error = tlnmf_atoms(call->ctx, model, p->rate, atom_count, &atoms);
     json_t *check = NULL;
@@ -143,9 +166,10 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
                     .init_phi = phi_file(call),
                     .init_w = arg.init_w,
                     .init_h = arg.init_h};
-    if (code == EXIT_DONE)
-        code = error == TLNMF_OK ? cli_finish(call, &r, arg.strict != NULL)
-                                 : cli_fail_library(call, error, NULL);
+    if (error != TLNMF_OK)
+        code = cli_fail_library(call, error, NULL);
+    else if (code == EXIT_DONE)
+        code = cli_finish(call, &r, arg.strict != NULL);
     json_decref(check);
     tlnmf_record_free(atoms);
     tlnmf_record_free(model);
@@ -281,6 +305,17 @@ static int check(cli_call *call, plan *p)
     return error == TLNMF_OK ? code : cli_fail_library(call, error, NULL);
 }
 
+/* What needs all frames in one place. */
+static int check_split(const cli_call *call, const plan *p)
+{
+    bool all_here = arg.split == NULL || strncmp(arg.split, "frames", 6) != 0;
+    if (all_here || (!p->rank.compares && arg.init == NULL && arg.init_h == NULL &&
+                     arg.mask == NULL && arg.moving == NULL))
+        return EXIT_DONE;
+    return cli_fail(call->command, EXIT_USAGE,
+                    "--split frames: not with -k A:B, --init, --init-h, --mask or --moving");
+}
+
 /* Then H alone is fitted. */
 static bool keeps_factors(void)
 {
@@ -297,7 +332,12 @@ static int run(int argc, char **argv)
     if (go_on && cli_common_values.explain != NULL && call.operand_count == 0)
         cli_explain_all(stdout);
     else if (go_on) {
-        code = cli_agree(check(&call, &p));
+        code = check(&call, &p);
+        if (code == EXIT_DONE)
+            code = check_split(&call, &p);
+        if (code == EXIT_DONE)
+            code = cli_share(&call, arg.split);
+        code = cli_agree(code);
         if (code == EXIT_DONE) {
             cli_catch_interrupt();
             if (!keeps_factors())

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static struct {
-    const char *init_phi, *input, *weights, *missing, *strict;
+    const char *init_phi, *input, *weights, *missing, *strict, *split;
 } arg;
 
 static const cli_option options[] = {
@@ -15,6 +15,10 @@ static const cli_option options[] = {
     {"weights", "FILE", "weights of the N frames; only their ratios matter", &arg.weights},
     {"missing", NULL, "NaN in the data means: this frame of this realisation is missing",
      &arg.missing},
+    {"split", "HOW",
+     "what the processes of tlnmf-mpi share out: starts, frames, or both: groups of G share frames "
+     "[starts]",
+     &arg.split},
     {"strict", NULL, "exit with code 4 unless the run converged", &arg.strict},
 };
 
@@ -90,6 +94,8 @@ static int run(int argc, char **argv)
         code = cli_check_model(&call, output, arg.init_phi, (const char *[]){arg.weights, NULL});
         if (code == EXIT_DONE)
             code = cli_checkpoint_check(&call, output);
+        if (code == EXIT_DONE)
+            code = cli_share(&call, arg.split);
         code = cli_agree(code);
         if (code == EXIT_DONE) {
             cli_catch_interrupt();

@@ -5,17 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Sanitizers map terabytes: gcc says so by macros, clang by features. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-
-#if defined(__linux__) && !defined(IS_SANITIZED)
+#if defined(__linux__) && !defined(TLNMF_SANITIZED) /* sanitizers map terabytes */
 
 /* OpenBLAS tries for ever to map its buffers where it cannot, the first time in its constructor,
  * before main. Code and libraries take 200 MB of address space, the buffers of a thread and its

@@ -18,7 +18,7 @@ bool io_confine(int64_t size);
 /* A file in memory; negative with errno. */
 int io_memory_file(const char *name);
 
-/* Seconds that a file of this size may take at so many bytes a second. */
+/* The time limit in seconds for a file of this size, at `rate` bytes a second. */
 static inline int64_t io_seconds_to_read(int64_t size, int64_t rate)
 {
     const int64_t least = 5;

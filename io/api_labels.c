@@ -63,8 +63,9 @@ typedef struct activity {
     const double *source, *begin, *end, *level, *key;
 } activity;
 
-static tlnmf_error look(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_record *events,
-                        activity *a)
+/* Looks at the arguments of a call that writes events. */
+static tlnmf_error look(tlnmf_ctx *ctx, const char *path, const tlnmf_record *model,
+                        const tlnmf_record *events, activity *a)
 {
     const struct {
         const char *name;
@@ -77,6 +78,10 @@ static tlnmf_error look(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_r
     int64_t length;
 
     *a = (activity){0};
+    IO_NEED(ctx, ctx);
+    IO_NEED(ctx, path);
+    IO_NEED(ctx, model);
+    IO_NEED(ctx, events);
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         IO_TRY(io_need_column(ctx, events, columns[i].name, columns[i].x, &length));
         if (i > 0 && length != a->count)
@@ -105,11 +110,7 @@ tlnmf_error tlnmf_io_write_labels(tlnmf_ctx *ctx, const char *path, const tlnmf_
     activity a;
     io_error err;
 
-    IO_NEED(ctx, ctx);
-    IO_NEED(ctx, path);
-    IO_NEED(ctx, model);
-    IO_NEED(ctx, events);
-    IO_TRY(look(ctx, model, events, &a));
+    IO_TRY(look(ctx, path, model, events, &a));
     io_labels labels = {a.count, calloc((size_t)a.count + 1, sizeof *labels.label)};
     if (labels.label == NULL)
         return io_refuse(ctx, TLNMF_ERR_MEMORY, "%s: out of memory", path);
@@ -172,11 +173,7 @@ tlnmf_error tlnmf_io_write_midi(tlnmf_ctx *ctx, const char *path, const tlnmf_re
     activity a;
     io_error err;
 
-    IO_NEED(ctx, ctx);
-    IO_NEED(ctx, path);
-    IO_NEED(ctx, model);
-    IO_NEED(ctx, events);
-    IO_TRY(look(ctx, model, events, &a));
+    IO_TRY(look(ctx, path, model, events, &a));
     io_midi_track *track = calloc((size_t)a.sources + 1, sizeof *track);
     io_note *note = calloc((size_t)a.count + 1, sizeof *note);
     bool ok = track != NULL && note != NULL;

@@ -12,15 +12,9 @@
 #include <unistd.h>
 
 /* Sanitizers map terabytes and call what nobody else does. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(TLNMF_SANITIZED)
 #define IS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#ifndef IS_SANITIZED
+#else
 #define IS_SANITIZED 0
 #endif
 

@@ -48,7 +48,7 @@ bool io_h5_has(hid_t file, const char *path);
 /* That nothing in the file refers to other files, for readers that would follow; true for a file
  * that is not HDF5. */
 bool io_h5_all_inside(const char *path, const char *name, io_error *err);
-/* Whether so many elements, and chunks as large as they are, can come of the bytes stored. */
+/* Whether the bytes that the dataset stores are enough for `count` elements. */
 bool io_h5_is_believable(hid_t dataset, int64_t count);
 
 /* ---- building a file in memory ------------------------------------------------------------ */

@@ -19,8 +19,8 @@ double *io_array_new(const io_place *place_or_null, const char *name, int ndim, 
 /* After a failed read: frees what io_array_new got from malloc. */
 void io_array_drop(const io_place *place_or_null, double *x);
 
-/* Whether an array of doubles of this count may come of so many stored bytes: small, or at most 200
- * times as large. A few bytes that claim gigabytes are refused. */
+/* Whether `stored` bytes can hold an array of `count` doubles: it is small, or at most 200 times as
+ * large as they are. A few bytes that claim gigabytes are refused. */
 bool io_is_believable(int64_t count, int64_t stored);
 
 /* Visits a column-major array in the order of its storage; each step gives the offset in C order.

@@ -123,9 +123,9 @@ bool io_mat_list(const io_source *source, io_listing *listing, io_error *err)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* The shape, believed only if the file can hold so many elements: MATLAB stores small integers in
- * a byte, and deflate shrinks a byte 1032 times at best. Version 7.3 stores no fill values at all,
- * so that nothing can be said of it. */
+/* The shape, believed only if the file is large enough for its elements: MATLAB stores small
+ * integers in a byte, and deflate shrinks a byte 1032 times at best. Version 7.3 stores no fill
+ * values at all, so that nothing can be said of it. */
 static bool check_shape(const io_source *source, mat_t *mat, const matvar_t *var, io_array *out,
                         io_error *err)
 {

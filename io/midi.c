@@ -174,7 +174,7 @@ bool io_midi_write(const char *path, double beats_per_minute, const io_midi_trac
         return io_fail(err, IO_NO_OUTPUT, "%s: %g beats a minute are outside [4, 1000]", path,
                        beats_per_minute);
     if (tracks < 0 || tracks > 65534)
-        return io_fail(err, IO_NO_OUTPUT, "%s: MIDI has no room for %lld tracks", path,
+        return io_fail(err, IO_NO_OUTPUT, "%s: a MIDI file cannot hold %lld tracks", path,
                        (long long)tracks);
     add_head(&file, beats_per_minute, tracks);
     bool ok = true;

@@ -114,7 +114,7 @@ static bool open_sound(io_sound_writer *writer, const io_sound_info *info, io_er
     writer->bytes.fd = writer->output.temporary ? writer->output.fd : -1;
     if (!sf_format_check(&sf))
         return io_fail(err, IO_NO_OUTPUT,
-                       "%s: cannot write: no room for %d channels at %d Hz in this format",
+                       "%s: cannot write: this format does not support %d channels at %d Hz",
                        writer->output.name, info->channels, info->rate);
     if (writer->bytes.fd >= 0 && (info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_FLAC &&
         !io_reserve(writer->bytes.fd, io_sound_size(info)))

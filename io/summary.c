@@ -75,7 +75,7 @@ static int count_dots(const char *name)
     return dots;
 }
 
-/* All values whose names have so many dots. */
+/* All values whose names have this number of dots. */
 static bool add_values(json_t *object, const tlnmf_record *record, int dots)
 {
     for (size_t i = 0; i < tlnmf_record_count(record); i++) {

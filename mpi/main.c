@@ -37,6 +37,18 @@ static int broadcast(double *x, int64_t count, int32_t root, void *user)
     return failed != MPI_SUCCESS;
 }
 
+/* Groups live until the program ends: one of frames, one of starts. */
+static void *split(int32_t group)
+{
+    static MPI_Comm groups[2];
+    static int count;
+    int rank;
+    if (count == 2 || MPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS ||
+        MPI_Comm_split(MPI_COMM_WORLD, group, rank, &groups[count]) != MPI_SUCCESS)
+        return NULL;
+    return &groups[count++];
+}
+
 /* What other processes print goes nowhere: the first one speaks for all. */
 static void be_silent(void)
 {
@@ -74,13 +86,17 @@ int main(int argc, char **argv)
     if (argc > 1 &&
         strcmp(argv[1], "--read") == 0) /* a reader of files, which is no process of MPI */
         return cli_main(argc, argv);
-    if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
+    if (MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
         return EXIT_INTERNAL;
     MPI_Comm world = MPI_COMM_WORLD;
     MPI_Comm_rank(world, &rank);
     MPI_Comm_size(world, &size);
-    cli_machines_values = (cli_machines){
-        .size = size, .rank = rank, .sum = sum, .broadcast = broadcast, .user = &world};
+    cli_machines_values = (cli_machines){.size = size,
+                                         .rank = rank,
+                                         .sum = sum,
+                                         .broadcast = broadcast,
+                                         .user = &world,
+                                         .split = split};
     if (rank > 0)
         be_silent();
     int code = cli_main(argc, argv);

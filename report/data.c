@@ -192,7 +192,7 @@ static json_t *atoms(const page_model *m)
     return object;
 }
 
-/* Every so many rows where a trace is long, and always the last. */
+/* The rows of a trace: at most `most`, at equal distances, and always the last one. */
 static json_t *trace(const tlnmf_record *record, const char *group)
 {
     static const char *const columns[] = {"stage", "iteration", "start",    "C",      "L",

@@ -59,7 +59,7 @@ typedef struct page_model {
     double rate;     /* Hz; 0: not known */
     double hop;      /* seconds from one frame to the next; 0: frames are counted */
     double first;    /* seconds of frame 0 */
-    int64_t stride;  /* V has every so many frames of H */
+    int64_t stride;  /* V holds every stride-th frame of H */
     const double *Phi, *W, *H, *V;
     const double *energy; /* of the rows; NULL: not known */
     double *owned[8];     /* arrays that were made for the page */

@@ -87,7 +87,7 @@ static void say_quality(io_buffer *page, const page_model *m)
                        "where one source plays to have it checked.</p>");
     const char *reason = tlnmf_get_text(m->record, "reason");
     if (reason != NULL && reason[0] != '\0') {
-        page_raw(page, "<p><b>Why so many sources:</b> ");
+        page_raw(page, "<p><b>Why this number of sources:</b> ");
         page_text(page, reason);
         page_raw(page, "</p>");
     }
@@ -192,14 +192,14 @@ static void say_certificate(io_buffer *page, const page_model *m)
         return;
     page_raw(page, "<p><b>How sure:</b> ");
     if (isfinite(certificate)) {
-        say_number(page, "C lies at most ", certificate, " above the least C there is");
+        say_number(page, "C lies at most ", certificate, " above the lowest possible C");
         if (isfinite(C) && C != 0.0)
             page_format(page, " (%.2g %% of it)", 100.0 * certificate / fabs(C));
         page_raw(page, ", if the run found the global minimum of L. That rests on a search: no "
                        "proof, but more starts that end in the same L make it likelier.</p>");
         return;
     }
-    page_raw(page, "there is no certificate: how far C is from the least C is ");
+    page_raw(page, "there is no certificate: how far C is above the lowest possible C is ");
     page_text(page, means != NULL ? means : "not known");
     page_raw(page, ".</p>");
 }

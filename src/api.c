@@ -4,6 +4,7 @@
 #include "engine/device.h"
 #include "linalg/linalg.h"
 #include "search/plan.h"
+#include "search/share.h"
 #include "solve/newton.h"
 
 #include <math.h>
@@ -15,6 +16,22 @@ static bool is_floor(double eps)
     return eps >= 1e-304 && eps <= 1e304;
 }
 
+/* (V + eps) / (Vhat + eps), and so C and its gradient, can be as large as the energy of a frame
+ * over eps. Where this leaves the range of double, C is noise throughout, and steps cannot be
+ * compared.
+ */
+tlnmf_error tl_check_range(tlnmf_ctx *ctx, const tlnmf_data *data, double eps)
+{
+    const double most = 1e300;
+    double longest = tl_data_longest(data), ratio = longest / sqrt(eps);
+    if (!(ratio * ratio * (double)data->M * (double)data->N <= most))
+        return tl_fail(ctx, TLNMF_ERR_DATA,
+                       "frames as long as %.3g beside eps = %.3g leave the range of double: a "
+                       "larger eps is needed",
+                       longest, eps);
+    return TLNMF_OK;
+}
+
 /* The floor that the settings ask for. */
 static tlnmf_error resolve_eps(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                                double *eps)
@@ -24,15 +41,15 @@ static tlnmf_error resolve_eps(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_
         return tl_fail(ctx, TLNMF_ERR_DATA,
                        "eps-rel = %g of a mean power of %g is no usable floor: rescale the data",
                        opt->eps_rel, data->mean_power);
-    return TLNMF_OK;
+    return tl_check_range(ctx, data, *eps);
 }
 
 static tlnmf_error check_rank(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K)
 {
-    if (K > data->M * data->N)
+    if (K > data->M * data->all)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "k = %lld is more than the M N = %lld x %lld entries to fit", (long long)K,
-                       (long long)data->M, (long long)data->N);
+                       (long long)data->M, (long long)data->all);
     return TLNMF_OK;
 }
 
@@ -76,7 +93,7 @@ static void warn_of_noise(tlnmf_ctx *ctx, const tlnmf_data *data, double eps)
 /* Warns about data from which nothing can be learnt. */
 static void warn_of_triviality(tlnmf_ctx *ctx, const tlnmf_data *data)
 {
-    if (data->N == 1)
+    if (data->all == 1)
         tl_log(ctx, TLNMF_LOG_WARNING,
                "one frame only: W H can always fit it, nothing is learnt from it");
     if (data->M == 1)
@@ -141,7 +158,7 @@ static tlnmf_error check_and_search(tlnmf_ctx *ctx, const tl_settings *settings,
     task t;
     tl_search_task search = *how;
     *out = NULL;
-    TRY(tl_sums_agree(ctx, how->machines, prepare(ctx, how->data, settings, &t)));
+    TRY(tl_share_error(ctx, how->data->sums, how->machines, prepare(ctx, how->data, settings, &t)));
     warn_of_triviality(ctx, how->data);
     warn_of_noise(ctx, how->data, t.eps);
     search.goal = t.goal;
@@ -213,8 +230,10 @@ static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings
     TL_NEED(ctx, data);
     TL_NEED(ctx, settings);
     TRY(tl_settings_need(ctx, settings, wanted));
-    TRY(tl_sums_agree(ctx, ctx->starts, read_start(ctx, data, settings, start_record, &start)));
-    tlnmf_error error = tl_sums_agree(ctx, ctx->starts, tl_reporter_create(ctx, &reporter));
+    TRY(tl_share_error(ctx, data->sums, ctx->starts,
+                       read_start(ctx, data, settings, start_record, &start)));
+    tlnmf_error error =
+        tl_share_error(ctx, data->sums, ctx->starts, tl_reporter_create(ctx, &reporter));
     tl_search_task how = {.data = data,
                           .start = start_record == NULL ? NULL : &start,
                           .callback = tl_reporter_callback(&reporter),
@@ -226,7 +245,8 @@ static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings
     tl_reporter_free(&reporter);
     if (error != TLNMF_OK)
         return error;
-    error = tl_sums_agree(ctx, ctx->starts, tl_model_record(ctx, settings, result, model));
+    error =
+        tl_share_error(ctx, data->sums, ctx->starts, tl_model_record(ctx, settings, result, model));
     return tl_record_keep_if(error, model);
 }
 
@@ -256,7 +276,7 @@ static tlnmf_error diagonalise_whitened(tlnmf_ctx *ctx, const tlnmf_data *data,
     tl_slot table[] = {TL_SLOT(P, M * M), TL_SLOT(back, M * M)};
     TRY(TL_ARENA(ctx, "whitening", table, &block));
     tlnmf_error error = tl_data_whiten(ctx, data, P, back, &white);
-    error = tl_sums_agree(ctx, ctx->starts, error);
+    error = tl_share_error(ctx, data->sums, ctx->starts, error);
     if (error == TLNMF_OK)
         error = fit(ctx, white, settings, start, TL_TASK_JD, model);
     if (error == TLNMF_OK)
@@ -355,7 +375,8 @@ static tlnmf_error evaluate_alone(void *arg)
 {
     evaluation *v = arg;
     tl_engine *e;
-    TRY(tl_engine_of(NULL)->create(v->ctx, &(tl_engine_spec){.model = v->model}, &e));
+    const tl_engine_spec spec = {.model = v->model, .sums = v->model->data->sums};
+    TRY(tl_sums_agree(v->ctx, spec.sums, tl_engine_of(NULL)->create(v->ctx, &spec, &e)));
     tl_engine_load(e, v->point->Phi, v->point->W, v->point->H);
     tl_values all = tl_engine_values(e, TL_C | TL_L | TL_I);
     *v->values = (tl_point_values){all.C, all.L, all.I};

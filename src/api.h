@@ -34,6 +34,9 @@ tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_p
 tlnmf_error tl_read_point(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_record *record,
                           const char *what, bool needs_H, tl_model_point *point);
 
+/* An error if (V + eps) / (Vhat + eps) could leave the range of double. */
+tlnmf_error tl_check_range(tlnmf_ctx *ctx, const tlnmf_data *data, double eps);
+
 /* Converts a result to a record, which takes over its arrays. The result is consumed, also on
  * failure. */
 tlnmf_error tl_model_record(tlnmf_ctx *ctx, const tl_settings *settings, tl_result *result,

@@ -99,19 +99,21 @@ static tlnmf_error fit_H(void *arg)
     const work *w = arg;
     int64_t K = w->model->K;
     double *H;
-    tl_engine *e;
+    tl_engine *e = NULL;
     tl_monitor monitor;
     tl_reporter reporter;
     const tl_model model = {.data = w->data, .K = K, .eps = w->model->eps, .gamma = 1.0};
     TRY(tl_record_new_array(w->ctx, w->out, "H", 2, (int64_t[]){K, w->data->N}, &H));
     TRY(tl_reporter_create(w->ctx, &reporter));
-    const tl_engine_spec spec = {.model = &model, .moves = TL_H};
+    const tl_engine_spec spec = {.model = &model, .moves = TL_H, .sums = w->data->sums};
     tl_settings opt = *w->settings;
     tlnmf_error error = tl_device_choose(w->ctx, &spec, &opt);
     if (error == TLNMF_OK)
         error = tl_engine_of(&opt)->create(w->ctx, &spec, &e);
-    if (error == TLNMF_OK) {
+    error = tl_sums_agree(w->ctx, spec.sums, error);
+    if (error == TLNMF_OK && e != NULL) {
         tl_monitor_init(&monitor, w->settings, tl_reporter_callback(&reporter), &reporter, 1);
+        monitor.sums = spec.sums;
         tl_run run = {.opt = w->settings, .monitor = &monitor};
         bool own = find_H(w, e, &run, H);
         tl_engine_store(e, NULL, NULL, H);
@@ -169,6 +171,7 @@ tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_d
     TRY(tlnmf_settings_check(ctx, settings));
     TRY(tl_read_point(ctx, data, model, "the model", false, &point));
     TRY(check(ctx, data, &point));
+    TRY(tl_check_range(ctx, data, point.eps));
     point.H = own_H(model, data->N, point.K);
     TRY(tl_data_trim(ctx, data, point.eps, &trimmed));
     tlnmf_error error = tlnmf_record_create(ctx, applied);

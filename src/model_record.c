@@ -19,7 +19,7 @@ static tlnmf_error put_integers(tlnmf_ctx *ctx, tlnmf_record *model, const char 
         const char *name;
         int64_t value;
     } integers[] = {{"M", info->M},
-                    {"N", info->N},
+                    {"N", info->all},
                     {"K", info->K},
                     {"columns", info->columns},
                     {"outcome_code", info->outcome},
@@ -28,9 +28,16 @@ static tlnmf_error put_integers(tlnmf_ctx *ctx, tlnmf_record *model, const char 
                     {"starts", info->starts},
                     {"best_start", info->best_start},
                     {"chain", info->chain},
-                    {"doubt", info->doubt}};
+                    {"doubt", info->doubt},
+                    /* where frames are shared out */
+                    {"first_frame", info->first},
+                    {"own_frames", info->N},
+                    {"sums", info->sums},
+                    {"sum_bytes", info->sum_bytes}};
+    enum { OF_MACHINES = 4 };
+    size_t count = sizeof integers / sizeof *integers - (info->sums > 0 ? 0 : OF_MACHINES);
     char text[64];
-    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
+    for (size_t i = 0; i < count; i++)
         TRY(tlnmf_set_integer(ctx, model, full(prefix, integers[i].name, text), integers[i].value));
     return TLNMF_OK;
 }
@@ -57,9 +64,11 @@ static tlnmf_error put_reals(tlnmf_ctx *ctx, tlnmf_record *model, const char *pr
                  {"I_tl", info->I_tl},
                  {"C_jd", info->C_jd},
                  {"L_jd", info->L_jd},
-                 {"I_jd", info->I_jd}};
+                 {"I_jd", info->I_jd},
+                 {"sum_seconds", info->sum_seconds}};
+    size_t count = sizeof reals / sizeof *reals - (info->sums > 0 ? 0 : 1);
     char text[64];
-    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
+    for (size_t i = 0; i < count; i++)
         TRY(tlnmf_set_real(ctx, model, full(prefix, reals[i].name, text), reals[i].value));
     return TLNMF_OK;
 }

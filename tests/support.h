@@ -52,6 +52,18 @@ static inline tlnmf_ctx *new_ctx_with(tlnmf_allocate allocate, tlnmf_release rel
     return ctx;
 }
 
+/* A progress function that cancels at its call number `last`. */
+typedef struct canceller {
+    int64_t calls, last;
+} canceller;
+
+static inline int cancel_at(const tlnmf_record *progress, void *user)
+{
+    (void)progress;
+    canceller *c = user;
+    return ++c->calls >= c->last;
+}
+
 static inline double *new_doubles(int64_t count)
 {
     double *x = calloc((size_t)(count > 0 ? count : 1), sizeof *x);

@@ -25,6 +25,25 @@ int cli_check_axes(const cli_call *call, const char *axes_or_null);
  * its axes. The new array belongs to the record. */
 int cli_arrange(cli_call *call, const cli_input *input, tlnmf_record *record, cli_array *a);
 
+/* ---- covariances (covariances.c) ------------------------------------------------------------- */
+
+/* An entry (i, j) of slice n that differs from (j, i), and the slice's largest entry. */
+typedef struct cli_asymmetry {
+    int64_t n, i, j;
+    double off, most;
+} cli_asymmetry;
+
+/* The axis that counts the frames of an array whose slices along it are symmetric: 0 for (N, M, M),
+ * 2 for (M, M, N), 1 for (M, N, M); -1: none. */
+int cli_covariance_axis(const cli_array *a);
+/* The same (0, 2 or -1) where symmetry is a little off; says where it first fails. */
+int cli_covariance_axis_nearly(const cli_array *a, cli_asymmetry *first);
+/* The first slice of (N, M, M) that is not symmetric; false: there is none. */
+bool cli_find_asymmetry(const cli_array *a, cli_asymmetry *first);
+/* Brings covariances into the order (N, M, M). The new array belongs to the record. */
+int cli_frames_first(cli_call *call, const char *spec, int axis, tlnmf_record *record,
+                     cli_array *a);
+
 /* ---- models on new arrays (apply.c) ---------------------------------------------------------- */
 
 /* Whether an operand of `apply` names an array rather than a sound: by its extension, and where
@@ -43,18 +62,21 @@ typedef struct cli_rank {
     bool compares, automatic; /* A:B or auto; auto */
     int64_t low, high;
     const char *weights, *mask; /* files; may be NULL */
-    json_t *table;              /* what came of it; the caller releases it */
+    json_t *table;              /* what came of it, for the summary; the caller releases it */
+    double seconds;             /* of --max-seconds that are left for the fit; 0: no limit */
 } cli_rank;
 
 /* Reads -k: a number goes into the settings. NULL is fine. */
 int cli_rank_read(cli_call *call, const char *text_or_null, cli_rank *rank);
-/* Fits every k to part of the realisations (of the entries of V, if there is one alone) and scores
- * it by the rest; the best goes into the settings, and a table to `out`. */
+/* Fits every k to part of the realisations (of neighbouring frames and of the entries of V, if
+ * there is one alone) and scores it by the rest; the best goes into the settings, and a table to
+ * `out`. It has half of --max-seconds. */
 int cli_rank_choose(cli_call *call, const cli_input *input, const tlnmf_data *data, cli_rank *rank,
                     FILE *out_or_null);
 
-/* Realisations s = f, f + folds, .. become test[f], all others train[f] (common/data.c). The caller
- * frees what there is in either case. */
+/* Realisations s = f, f + folds, .. become test[f], all others train[f] (common/data.c); with
+ * --block those that the blocks make, without a last block that is shorter. The caller frees what
+ * there is in either case. */
 int cli_read_folds(cli_call *call, const cli_input *input, int folds, tlnmf_data **train,
                    tlnmf_data **test);
 

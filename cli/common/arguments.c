@@ -221,8 +221,6 @@ static bool create(cli_call *call)
     if (tlnmf_ctx_create(&call->ctx) != TLNMF_OK)
         return false;
     tlnmf_ctx_set_log(call->ctx, print_log, call);
-    if (cli_join(call) != TLNMF_OK)
-        return false;
     if (command->task != NULL &&
         tlnmf_settings_create(call->ctx, command->task, &call->settings) != TLNMF_OK)
         return false;
@@ -232,7 +230,7 @@ static bool create(cli_call *call)
 
 bool cli_begin(cli_call *call, const cli_command *command, int argc, char **argv, int *code)
 {
-    *call = (cli_call){.command = command, .argc = argc, .argv = argv};
+    *call = (cli_call){.command = command, .argc = argc, .argv = argv, .part = {0, 1}};
     cli_common_values = (cli_common){0};
     if (!create(call)) {
         *code = cli_fail(command, EXIT_INTERNAL, "no memory");
@@ -256,7 +254,8 @@ void cli_end(cli_call *call)
 {
     tlnmf_settings_free(call->settings);
     tlnmf_settings_free(call->also);
-    tlnmf_sums_free(call->machines);
+    tlnmf_sums_free(call->starts);
+    tlnmf_sums_free(call->frames);
     tlnmf_ctx_free(call->ctx);
 }
 

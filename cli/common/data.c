@@ -36,81 +36,84 @@ static const char *shape_text(const cli_array *a, char *text, size_t size)
     return text;
 }
 
+/* The index after the last frame of this process. */
+static int64_t part_end(const cli_call *call, int64_t N, int64_t whole)
+{
+    return cli_part_first((cli_part){call->part.rank + 1, call->part.size}, N, whole);
+}
+
 /* ---- data ------------------------------------------------------------------------------------ */
-
-/* Whether all slices of (N, M, M) are symmetric: then they are covariances, not data with M = N. */
-static bool is_symmetric(const cli_array *a)
-{
-    int64_t M = a->shape[2];
-    for (int64_t n = 0; n < a->shape[0]; n++)
-        for (int64_t i = 0; i < M; i++)
-            for (int64_t j = 0; j < i; j++) {
-                double x = a->x[(n * M + i) * M + j], y = a->x[(n * M + j) * M + i];
-                if (!(fabs(x - y) <= 1e-9 * (fabs(x) + fabs(y))))
-                    return false;
-            }
-    return true;
-}
-
-/* Whether the slices, though not symmetric, nearly are: rounded covariances more likely than data.
- */
-static bool is_nearly_symmetric(const cli_array *a)
-{
-    const double share = 0.02; /* of the largest entry; data are off by as much as they are large */
-    int64_t M = a->shape[2];
-    double off = 0.0, largest = 0.0;
-    for (int64_t n = 0; n < a->shape[0]; n++)
-        for (int64_t i = 0; i < M; i++)
-            for (int64_t j = 0; j < i; j++) {
-                double x = a->x[(n * M + i) * M + j], y = a->x[(n * M + j) * M + i];
-                off = fmax(off, fabs(x - y));
-                largest = fmax(largest, fmax(fabs(x), fabs(y)));
-            }
-    return M > 1 && off <= share * largest;
-}
 
 static bool has_square_slices(const cli_array *a)
 {
     return a->rank == 3 && a->shape[1] == a->shape[2];
 }
 
-static bool means_covariances(const cli_array *a, const char *kind)
-{
-    if (strcmp(kind, "auto") != 0)
-        return strcmp(kind, "covariances") == 0;
-    return has_square_slices(a) && is_symmetric(a);
-}
-
 /* A single matrix is data, but one that is symmetric may have been meant as a covariance. */
 static bool is_symmetric_matrix(const cli_array *a)
 {
     const cli_array one = {.rank = 3, .shape = {1, a->shape[0], a->shape[1]}, .x = a->x};
-    return a->rank == 2 && a->shape[0] == a->shape[1] && a->shape[0] > 1 && is_symmetric(&one);
+    return a->rank == 2 && a->shape[0] > 1 && cli_covariance_axis(&one) == 0;
 }
 
-static int from_covariances(cli_call *call, const cli_input *input, const cli_array *a,
-                            tlnmf_data **out)
+/* Options that are for data alone. */
+static int refuse_options(const cli_call *call, const cli_input *input)
 {
+    const char *name = input->block > 0      ? "block"
+                       : input->moving > 0   ? "moving"
+                       : input->axes != NULL ? "axes"
+                       : input->per_trial    ? "per-trial"
+                       : input->missing      ? "missing"
+                                             : NULL;
+    if (name == NULL)
+        return EXIT_DONE;
+    return cli_fail(call->command, EXIT_USAGE, "--%s is for data, %s has covariances", name,
+                    input->spec);
+}
+
+/* `axis` counts the frames. */
+static int from_covariances(cli_call *call, const cli_input *input, int axis, tlnmf_record *record,
+                            cli_array *a, tlnmf_data **out)
+{
+    static const char *const orders[] = {"(N, M, M)", "(M, N, M)", "(M, M, N)"};
     char shape[128];
-    if (!has_square_slices(a))
+    int code = refuse_options(call, input);
+    if (code != EXIT_DONE)
+        return code;
+    if (axis < 0 && !has_square_slices(a))
         return cli_fail(call->command, EXIT_INPUT, "%s: shape %s: covariances are (N, M, M)",
                         input->spec, shape_text(a, shape, sizeof shape));
-    if (input->block + input->moving > 0)
-        return cli_fail(call->command, EXIT_USAGE, "--%s is for data, %s has covariances",
-                        input->block > 0 ? "block" : "moving", input->spec);
-    if (input->axes != NULL || input->per_trial)
-        return cli_fail(call->command, EXIT_USAGE, "--%s is for data, %s has covariances",
-                        input->axes != NULL ? "axes" : "per-trial", input->spec);
-    if (input->missing)
-        return cli_fail(call->command, EXIT_USAGE, "--missing is for data, %s has covariances",
-                        input->spec);
-    if (input->expects_data && strcmp(input->kind, "auto") == 0)
+    bool guessed = strcmp(input->kind, "auto") == 0;
+    if (axis > 0 || (guessed && input->expects_data))
         cli_say(call->command,
-                "%s: every slice is symmetric: read as covariances (N, M, M) of %lld frames; "
-                "--input data reads them as realisations (S, M, N)",
-                input->spec, (long long)a->shape[0]);
-    tlnmf_error error = tlnmf_data_from_covariances(call->ctx, a->x, a->shape, out);
+                "%s: every slice is symmetric: read as covariances %s of %lld frames%s",
+                input->spec, orders[axis < 0 ? 0 : axis], (long long)a->shape[axis < 0 ? 0 : axis],
+                guessed ? "; --input data reads them as realisations (S, M, N)" : "");
+    code = cli_frames_first(call, input->spec, axis, record, a);
+    if (code != EXIT_DONE)
+        return code;
+    int64_t first = cli_part_first(call->part, a->shape[0], 1),
+            last = part_end(call, a->shape[0], 1);
+    const int64_t own[3] = {last - first, a->shape[1], a->shape[2]};
+    tlnmf_error error =
+        tlnmf_data_from_covariances(call->ctx, a->x + first * a->shape[1] * a->shape[2], own, out);
     return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, input->spec);
+}
+
+/* The frames of this process, of an array (.., N), which is returned; free() it. NULL: no memory.
+ */
+static double *copy_own_frames(const cli_call *call, const cli_input *input, cli_array *a)
+{
+    int64_t N = a->shape[a->rank - 1], whole = input->block > 0 ? input->block : 1, rows = 1;
+    int64_t first = cli_part_first(call->part, N, whole), count = part_end(call, N, whole) - first;
+    for (int i = 0; i < a->rank - 1; i++)
+        rows *= a->shape[i];
+    double *own = malloc((size_t)(rows * count + 1) * sizeof *own); /* + 1: never of size 0 */
+    for (int64_t i = 0; own != NULL && i < rows; i++)
+        memcpy(own + i * count, a->x + i * N + first, (size_t)count * sizeof *own);
+    a->shape[a->rank - 1] = count;
+    a->x = own;
+    return own;
 }
 
 static bool has_nan(const cli_array *a)
@@ -150,6 +153,23 @@ static int make_data(cli_call *call, const cli_input *input, const cli_array *a,
     return cli_fail_library(call, error, input->spec);
 }
 
+/* A stack of square slices may be covariances whose symmetry is a little off. */
+static void warn_of_slices(const cli_call *call, const cli_input *input, const cli_array *a)
+{
+    cli_asymmetry first = {0};
+    int axis = cli_covariance_axis_nearly(a, &first);
+    if (axis < 0 && !input->expects_data && cli_find_asymmetry(a, &first))
+        axis = 0;
+    if (axis < 0)
+        return;
+    cli_warn(call->command,
+             "%s: slice %lld%s is not symmetric (entries (%lld, %lld) and (%lld, %lld) differ by "
+             "%.3g of %.3g): taken as data (S, M, N); --input covariances says otherwise",
+             input->spec, (long long)first.n, axis == 2 ? " along the last axis" : "",
+             (long long)first.i, (long long)first.j, (long long)first.j, (long long)first.i,
+             first.off, first.most);
+}
+
 static int from_realisations(cli_call *call, const cli_input *input, const cli_array *a,
                              tlnmf_data **out)
 {
@@ -158,14 +178,19 @@ static int from_realisations(cli_call *call, const cli_input *input, const cli_a
         cli_warn(call->command,
                  "%s: symmetric, and read as data (M, N); a covariance has the shape (1, M, M)",
                  input->spec);
-    /* A stack of square slices may be covariances whose symmetry is a little off. */
-    if (guessed && input->axes == NULL && !input->per_trial && has_square_slices(a) &&
-        (!input->expects_data || is_nearly_symmetric(a)))
-        cli_warn(call->command,
-                 "%s: the slices are not symmetric, taken as data (S, M, N); --input covariances "
-                 "says otherwise",
-                 input->spec);
-    int code = make_data(call, input, a, out);
+    if (guessed && input->axes == NULL && !input->per_trial)
+        warn_of_slices(call, input, a);
+    cli_array here = *a;
+    double *own = NULL;
+    int code = EXIT_DONE;
+    if (call->frames != NULL) {
+        own = copy_own_frames(call, input, &here);
+        code = cli_agree(own != NULL ? EXIT_DONE
+                                     : cli_fail(call->command, EXIT_INTERNAL, "no memory"));
+    }
+    if (code == EXIT_DONE)
+        code = make_data(call, input, &here, out);
+    free(own);
     const tlnmf_record *sizes = tlnmf_data_record(*out);
     double frames = tlnmf_get_real(sizes, "S") * tlnmf_get_real(sizes, "N");
     if (code == EXIT_DONE && input->missing)
@@ -179,8 +204,10 @@ static int from_array(cli_call *call, const cli_input *input, tlnmf_record *reco
                       tlnmf_data **out)
 {
     bool arranged = input->axes != NULL || input->per_trial;
-    if (arranged ? strcmp(input->kind, "covariances") == 0 : means_covariances(a, input->kind))
-        return from_covariances(call, input, a, out);
+    bool told = strcmp(input->kind, "covariances") == 0, guess = strcmp(input->kind, "auto") == 0;
+    int axis = arranged || a->rank != 3 || !(told || guess) ? -1 : cli_covariance_axis(a);
+    if (told || axis >= 0)
+        return from_covariances(call, input, axis, record, a, out);
     int code = cli_arrange(call, input, record, a);
     return code == EXIT_DONE ? from_realisations(call, input, a, out) : code;
 }
@@ -193,12 +220,14 @@ int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out)
     *out = NULL;
     int code = read_array(call, input->spec, &record, &a);
     if (code != EXIT_DONE)
-        return code;
+        return call->frames != NULL ? cli_agree(code) : code;
     if (a.rank != 2 && a.rank != 3)
         code = cli_fail(call->command, EXIT_INPUT,
                         "%s: shape %s: an array (M, N) or (S, M, N) is needed", input->spec,
                         shape_text(&a, shape, sizeof shape));
-    else
+    if (call->frames != NULL) /* all processes go on, or none */
+        code = cli_agree(code);
+    if (code == EXIT_DONE)
         code = from_array(call, input, record, &a, out);
     tlnmf_record_free(record);
     return code;
@@ -224,6 +253,27 @@ static tlnmf_error make_part(cli_call *call, const cli_input *input, const cli_a
     return error;
 }
 
+/* The realisations that --block makes: (S B, M, N / B), without a last block that is shorter. */
+static int lay_out_blocks(cli_call *call, const cli_input *input, tlnmf_record *record,
+                          cli_array *a)
+{
+    int64_t B = input->block, S = a->rank == 3 ? a->shape[0] : 1;
+    int64_t M = a->shape[a->rank - 2], N = a->shape[a->rank - 1];
+    if (B < 2)
+        return EXIT_DONE;
+    double *y;
+    const int64_t shape[3] = {S * B, M, N / B};
+    tlnmf_error error = tlnmf_new_array(call->ctx, record, "blocks", 3, shape, &y);
+    if (error != TLNMF_OK)
+        return cli_fail_library(call, error, input->spec);
+    for (int64_t s = 0; s < S * B; s++)
+        for (int64_t m = 0; m < M; m++)
+            for (int64_t n = 0; n < N / B; n++)
+                y[(s * M + m) * (N / B) + n] = a->x[(s / B * M + m) * N + n * B + s % B];
+    *a = (cli_array){.rank = 3, .shape = {shape[0], shape[1], shape[2]}, .x = y};
+    return EXIT_DONE;
+}
+
 int cli_read_folds(cli_call *call, const cli_input *input, int folds, tlnmf_data **train,
                    tlnmf_data **test)
 {
@@ -235,6 +285,8 @@ int cli_read_folds(cli_call *call, const cli_input *input, int folds, tlnmf_data
     int code = read_array(call, input->spec, &record, &a);
     if (code == EXIT_DONE)
         code = cli_arrange(call, input, record, &a);
+    if (code == EXIT_DONE)
+        code = lay_out_blocks(call, input, record, &a);
     cli_common_values.quiet = quiet;
     for (int f = 0; code == EXIT_DONE && f < folds; f++) {
         error = make_part(call, input, &a, folds, f, true, &train[f]);

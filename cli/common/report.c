@@ -88,15 +88,18 @@ const char *cli_certificate_words(const tlnmf_record *model)
     static const char *const doubts[] = {
         "not known: --certify or --exchange look for it",
         "none: L is not minimised, TL-NMF met a lower one; try --continuation or more --starts",
-        "none: the time was over before L was minimised",
+        "none: the time was over before L was minimised; try more --max-seconds",
         ("none: covariances are singular and the floor is low, so that L has many minima; try "
-         "--continuation")};
+         "--continuation"),
+        "none: all iterations of JD were done before L was minimised; try a larger -J"};
     int64_t doubt = tlnmf_get_integer(model, "doubt");
     if (isfinite(tlnmf_get_real(model, "certificate")))
         return "upper bound on C - C*, valid if the run found the global minimum of L, which rests "
                "on "
                "a search";
-    return doubts[doubt >= 1 && doubt <= 3 ? doubt : 0];
+    if (doubt == 2 && tlnmf_get_integer(model, "outcome_code") == TLNMF_CANCELLED)
+        return "none: the run was interrupted before L was minimised";
+    return doubts[doubt >= 1 && doubt <= 4 ? doubt : 0];
 }
 
 static void print_certificate(FILE *out, const tlnmf_record *model, double C, double certificate)
@@ -177,6 +180,11 @@ static void print_run(FILE *out, const tlnmf_record *model)
     fprintf(out, "  time          %.3g s (%.3g s CPU)\n",
             cli_seconds(tlnmf_get_real(model, "wall_seconds")),
             cli_seconds(tlnmf_get_real(model, "cpu_seconds")));
+    if (cli_common_values.verbose != NULL && tlnmf_get_integer(model, "sums") > 0)
+        fprintf(out, "  sums          %lld of %.4g MB over processes, %.3g s\n",
+                (long long)tlnmf_get_integer(model, "sums"),
+                1e-6 * tlnmf_get_real(model, "sum_bytes"),
+                cli_seconds(tlnmf_get_real(model, "sum_seconds")));
 }
 
 void cli_print_result(FILE *out, const cli_call *call, const cli_result *r)

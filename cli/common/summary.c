@@ -199,6 +199,10 @@ static void put_values(json_t *object, const tlnmf_record *model)
     PUT_MEMBERS(object, model, objectives);
     json_object_set_new(object, "certificate_means", json_string(cli_certificate_words(model)));
     PUT_MEMBERS(object, model, run);
+    static const member of_machines[] = {
+        {"sums", INTEGER}, {"sum_bytes", INTEGER}, {"sum_seconds", SECONDS}};
+    if (tlnmf_get_integer(model, "sums") > 0) /* frames were shared out */
+        PUT_MEMBERS(object, model, of_machines);
 }
 
 static json_t *summary_json(const cli_call *call, const cli_result *r)
@@ -212,7 +216,7 @@ static json_t *summary_json(const cli_call *call, const cli_result *r)
         json_object_set_new(object, "k",
                             json_integer((json_int_t)tlnmf_get_integer(r->model, "K")));
     if (r->rank_table != NULL)
-        json_object_set(object, "rank_table", r->rank_table);
+        json_object_update(object, r->rank_table);
     json_object_set_new(object, "seed",
                         cli_option_json(call->settings, call->command->task, "seed"));
     json_object_set_new(object, "blas", json_string(tlnmf_blas()));

@@ -119,16 +119,15 @@ TLNMF_API tlnmf_error tlnmf_io_write_labels(tlnmf_ctx *ctx, const char *path,
 TLNMF_API tlnmf_error tlnmf_io_write_midi(tlnmf_ctx *ctx, const char *path,
                                           const tlnmf_record *model, const tlnmf_record *events);
 
-/* ---- the report page -------------------------------------------------------------------------
- */
+/* ---- the report page ------------------------------------------------------------------------- */
 
 /* Writes one HTML file that shows a model, opens without a network and can be sent around: the
  * result in plain words, players for the stems, pictures of V and W H, atoms, convergence, all
  * numbers. `model` is what a fit, a diagonalisation or a separation returned, or what
  * tlnmf_io_read_model read; what it lacks is left out. `about` may hold
  *   title       text: the heading
- *   command     text: the command line that repeats the run; else the member `repeat` of the
- * summary V           array {M, N}: the power of the coefficients, as tlnmf_apply returns it
+ *   command     text: the command line that repeats the run [`repeat` of the summary]
+ *   V           array {M, N}: the power of the coefficients, as tlnmf_apply returns it
  *   recording   text: the sound file that was taken apart
  *   stems       texts: the files of its stems; stem_names: what they are called [the model's names]
  *   start, end, name   labels, as tlnmf_io_read_labels returns them

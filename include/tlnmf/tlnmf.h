@@ -152,6 +152,12 @@ TLNMF_API tlnmf_error tlnmf_sums_agree(tlnmf_ctx *ctx, tlnmf_sums *sums, tlnmf_e
 /* Fits and diagonalisations share out their starts: start p runs on machine p % size. All machines
  * hold all data. The result is that of one machine, bit for bit. */
 TLNMF_API void tlnmf_ctx_share_starts(tlnmf_ctx *ctx, tlnmf_sums *sums_or_null);
+/* Data made with this context from now on are shared out: each machine gives its own frames, which
+ * follow those of the machines before it; it may have none. Calls with such data fit all frames
+ * together: Phi, W and all values are the same on every machine, H is K x the machine's own frames,
+ * and so is the H of a start. The object must outlive the data. Both kinds of sharing go together:
+ * the machines that share starts then hold the same frames. */
+TLNMF_API void tlnmf_ctx_share_frames(tlnmf_ctx *ctx, tlnmf_sums *sums_or_null);
 
 /* ---- records --------------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 
 #include "tlnmf/tlnmf.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -31,7 +32,8 @@ struct tlnmf_ctx {
     tlnmf_callback callback;
     void *callback_user;
     tl_keeping keeping;
-    tlnmf_sums *starts; /* the machines that share out starts; NULL: one machine */
+    /* The machines that share out starts, and those that share out frames; NULL: one machine. */
+    tlnmf_sums *starts, *frames;
     char message[TL_MESSAGE];
 };
 
@@ -98,14 +100,28 @@ double tl_cpu_seconds(void); /* of the process, all threads */
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* Runs work(arg) in its own OpenMP region, where BLAS and nested regions may use `threads` threads.
- * The caller's OpenMP settings do not change. Returns what `work` returns. */
+/* Runs work(arg) where tl_share() has `threads` threads, the caller's among them, and BLAS one.
+ * Inside such work it has those that are there already, or one if it may not have as many. The
+ * caller's OpenMP settings do not change. Returns what `work` returns. */
 tlnmf_error tl_with_threads(int threads, tlnmf_error (*work)(void *arg), void *arg);
 /* The number of threads that settings ask for; 0: as many as there are. */
+enum { TL_THREADS_MOST = 1024 };
 int tl_thread_count(int64_t wanted);
-/* How many of these threads, the caller's included, can be created now. OpenMP's runtime ends the
- * process where a thread cannot be created (ulimit -u, a stack that is too small). */
-int tl_threads_possible(int wanted);
+
+/* Calls piece(first, last, arg) for the pieces of 0 .. count - 1, each `grain` long but the last,
+ * on all threads that have nothing else to do. The pieces do not depend on the number of threads,
+ * so that bits do not, as long as pieces write to different places. Inside a piece it may be called
+ * again: threads without a piece of the first join the second. */
+typedef void (*tl_piece)(int64_t first, int64_t last, void *arg);
+void tl_share(int64_t count, int64_t grain, tl_piece piece, void *arg);
+/* The sum of part(first, last, arg) over pieces of a multiple of `grain`, added in their order. */
+typedef double (*tl_part_sum)(int64_t first, int64_t last, void *arg);
+double tl_share_sum(int64_t count, int64_t grain, tl_part_sum part, void *arg);
+/* Waits, inside a piece, until another piece that runs has raised *x to `least`. */
+void tl_wait_for(atomic_llong *x, int64_t least);
+/* The threads that the call has, and the number of this one among them, from 0 on. */
+int tl_threads_here(void);
+int tl_thread_index(void);
 
 /* ---- hot loops ------------------------------------------------------------------------------- */
 

@@ -103,6 +103,12 @@ void tlnmf_ctx_share_starts(tlnmf_ctx *ctx, tlnmf_sums *sums)
         ctx->starts = sums;
 }
 
+void tlnmf_ctx_share_frames(tlnmf_ctx *ctx, tlnmf_sums *sums)
+{
+    if (ctx != NULL)
+        ctx->frames = sums;
+}
+
 int tlnmf_stop_flag(const tlnmf_record *progress, void *user)
 {
     const volatile int32_t *flag = user; /* another thread or a signal handler sets it */

@@ -41,6 +41,8 @@ static bool part_bytes(const tl_slot *part, size_t *bytes)
     return true;
 }
 
+enum { CLEARED = 1 << 20 }; /* bytes of a piece, some 100 us */
+
 size_t tl_arena_bytes(const tl_slot *table, size_t rows)
 {
     size_t total = 0;
@@ -50,6 +52,12 @@ size_t tl_arena_bytes(const tl_slot *table, size_t rows)
             return SIZE_MAX;
     }
     return total;
+}
+
+/* Threads that clear memory have it near: a page lies where it is first touched. */
+static void clear_piece(int64_t first, int64_t last, void *base)
+{
+    memset((unsigned char *)base + first, 0, (size_t)(last - first));
 }
 
 tlnmf_error tl_arena_create(tlnmf_ctx *ctx, const char *what, const tl_slot *table, size_t rows,
@@ -63,7 +71,7 @@ tlnmf_error tl_arena_create(tlnmf_ctx *ctx, const char *what, const tl_slot *tab
     if (base == NULL)
         return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for %s (%.1f MB)", what,
                        (double)total / 1e6);
-    memset(base, 0, total);
+    tl_share((int64_t)total, CLEARED, clear_piece, base);
     *block = base;
     for (size_t i = 0; i < rows; i++) {
         size_t bytes = 0;

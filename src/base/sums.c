@@ -52,6 +52,16 @@ void tl_sums_call(tl_sums *sums, double *x, int64_t count)
     note(sums, count, since);
 }
 
+void tl_sums_with_wish(tl_sums *sums, double *x, int64_t count)
+{
+    double all[TL_SUMS_FEW + 1];
+    memcpy(all, x, (size_t)count * sizeof *x);
+    all[count] = sums->wish;
+    tl_sums_call(sums, all, count + 1);
+    memcpy(x, all, (size_t)count * sizeof *x);
+    sums->wished = all[count];
+}
+
 void tl_sums_send(tl_sums *sums, double *x, int64_t count, int root)
 {
     double since = tl_wall_seconds();

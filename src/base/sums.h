@@ -17,6 +17,9 @@ typedef struct tlnmf_sums {
     /* The cost so far: calls of both kinds, bytes sent by one machine, and wall time. */
     int64_t calls, bytes;
     double seconds;
+    /* A wish to stop rides with sums of few numbers, so that it costs none of its own: what this
+     * machine wishes for, and the sum of all wishes at the last such sum. */
+    double wish, wished;
     bool failed; /* a function has returned nonzero: no further call is made */
     tl_hooks hooks;
 } tl_sums;
@@ -26,6 +29,7 @@ typedef struct tlnmf_sums {
 void tl_sums_call(tl_sums *sums, double *x, int64_t count);
 void tl_sums_send(tl_sums *sums, double *x, int64_t count, int root);
 double tl_sums_largest(tl_sums *sums, double x);
+void tl_sums_with_wish(tl_sums *sums, double *x, int64_t count);
 
 /* All machines return the same error with the same message: those of the first machine that has
  * one. Also an error if a sum has failed. */
@@ -37,10 +41,18 @@ static inline void tl_sums_add(tl_sums *sums, double *x, int64_t count)
         tl_sums_call(sums, x, count);
 }
 
+/* Few numbers, at most TL_SUMS_FEW. */
+enum { TL_SUMS_FEW = 7 };
+static inline void tl_sums_few(tl_sums *sums, double *x, int64_t count)
+{
+    if (sums != NULL)
+        tl_sums_with_wish(sums, x, count);
+}
+
 /* One number. */
 static inline double tl_sums_of(tl_sums *sums, double x)
 {
-    tl_sums_add(sums, &x, 1);
+    tl_sums_few(sums, &x, 1);
     return x;
 }
 

@@ -117,11 +117,19 @@ void tl_cuda_square_product(tl_cuda *self, double alpha, const double *A, const 
 /* Numbers of an array of tl_cuda_single for M rows. */
 int64_t tl_cuda_single_size(int64_t M, int64_t columns);
 
+static inline void tl_cuda_swap(double **a, double **b)
+{
+    double *c = *a;
+    *a = *b;
+    *b = c;
+}
+
 void tl_cuda_copy(tl_cuda *self, double *to, const double *from, int64_t count); /* on the device */
 void tl_cuda_refresh(tl_cuda *self);                                             /* X, V from Phi */
 void tl_cuda_coefficients(tl_cuda *self, const double *Phi);                     /* X from Phi */
 void tl_cuda_V_changed(tl_cuda *self);
 void tl_cuda_factors_changed(tl_cuda *self);
+void tl_cuda_U_holds(tl_cuda *self, tl_cuda_U what, double floor);
 void tl_cuda_weights(tl_cuda *self, unsigned of, double floor);
 void tl_cuda_G(tl_cuda *self);     /* (10) at X and U */
 void tl_cuda_gamma(tl_cuda *self); /* (10) at V and U */

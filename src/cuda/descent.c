@@ -218,30 +218,21 @@ double tl_cuda_value_at(tl_cuda *self, double a)
     return self->seen[TL_SEEN_SUMS] + self->seen[TL_SEEN_SUMS + 1];
 }
 
-static void swap(double **a, double **b)
-{
-    double *c = *a;
-    *a = *b;
-    *b = c;
-}
-
 void tl_cuda_accept(tl_cuda *self)
 {
     tl_cuda_descent *x = &self->x;
     if (x->triangle > 0)
-        swap(&self->Phi, &self->Phi_new);
+        tl_cuda_swap(&self->Phi, &self->Phi_new);
     if (x->in_W > 0) {
-        swap(&x->P, &x->P_new);
-        swap(&self->W, &x->W_new);
+        tl_cuda_swap(&x->P, &x->P_new);
+        tl_cuda_swap(&self->W, &x->W_new);
     }
     if (x->in_H > 0) {
-        swap(&x->Q, &x->Q_new);
-        swap(&self->H, &x->H_new);
+        tl_cuda_swap(&x->Q, &x->Q_new);
+        tl_cuda_swap(&self->H, &x->H_new);
     }
-    if (!over_L(self)) { /* U holds the weights of the step, now the point */
-        self->U_is = TL_CUDA_U_WEIGHTS_C;
-        self->U_floor = self->is.eps;
-    }
+    if (!over_L(self)) /* the weights of the step are now those of the point */
+        tl_cuda_U_holds(self, TL_CUDA_U_WEIGHTS_C, self->is.eps);
 }
 
 void tl_cuda_restore(tl_cuda *self)

@@ -3,13 +3,6 @@
 
 #include <math.h>
 
-static void swap(double **a, double **b)
-{
-    double *c = *a;
-    *a = *b;
-    *b = c;
-}
-
 /* ---- quasi-Newton directions ----------------------------------------------------------------- */
 
 static tl_aim aim_C(tl_cuda *self)
@@ -90,21 +83,16 @@ static tl_aim aim_newton(tl_cuda *self)
 
 tl_aim tl_cuda_aim(tl_engine *e, tl_direction how)
 {
+    static tl_aim (*const aims[])(tl_cuda *) = {[TL_QUASI_NEWTON_C] = aim_C,
+                                                [TL_QUASI_NEWTON_L] = aim_L,
+                                                [TL_LBFGS] = aim_lbfgs,
+                                                [TL_GRADIENT] = aim_lbfgs,
+                                                [TL_NEWTON] = aim_newton};
     tl_cuda *self = (tl_cuda *)e;
     self->how = how;
-    switch (how) {
-    case TL_QUASI_NEWTON_C:
-        return aim_C(self);
-    case TL_QUASI_NEWTON_L:
-        return aim_L(self);
-    case TL_NEWTON:
-        return aim_newton(self);
-    case TL_GRADIENT:
+    if (how == TL_GRADIENT) /* no pairs: the gradient in the metric */
         self->x.count = self->x.next = 0;
-        return aim_lbfgs(self);
-    default:
-        return aim_lbfgs(self);
-    }
+    return aims[how](self);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -142,7 +130,7 @@ static void take_step(tl_cuda *self, double a)
         x->count = x->next = 0; /* they belong to another metric */
         return;
     }
-    swap(&x->gradient, &x->before);
+    tl_cuda_swap(&x->gradient, &x->before);
     tl_cuda_gradient_at(self, x->gradient);
     tl_cuda_learn(self, a);
 }
@@ -156,7 +144,7 @@ void tl_cuda_take(tl_engine *e, double a)
     else if (descends)
         tl_cuda_restore(self);
     else if (a > 0.0)
-        swap(&self->Phi, &self->Phi_new);
+        tl_cuda_swap(&self->Phi, &self->Phi_new);
     else
         tl_cuda_refresh(self);
 }

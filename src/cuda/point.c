@@ -104,6 +104,12 @@ void tl_cuda_refresh(tl_cuda *self)
     tl_gpu_power(&self->gpu, tl_cuda_field(self), self->X, self->V);
 }
 
+void tl_cuda_U_holds(tl_cuda *self, tl_cuda_U what, double floor)
+{
+    self->U_is = what;
+    self->U_floor = floor;
+}
+
 void tl_cuda_weights(tl_cuda *self, unsigned of, double floor)
 {
     tl_cuda_U wanted = of == TL_C ? TL_CUDA_U_WEIGHTS_C : TL_CUDA_U_WEIGHTS_L;
@@ -116,8 +122,7 @@ void tl_cuda_weights(tl_cuda *self, unsigned of, double floor)
                          &(tl_gpu_weigh){.W = self->W, .H = self->H, .V = self->V, .U = self->U});
     else
         tl_gpu_weights_L(&self->gpu, &f, floor, self->V, self->U);
-    self->U_is = wanted;
-    self->U_floor = floor;
+    tl_cuda_U_holds(self, wanted, floor);
 }
 
 /* ---- the point ------------------------------------------------------------------------------- */

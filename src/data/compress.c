@@ -54,6 +54,8 @@ static tlnmf_error data_create(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t T, 
 {
     TRY(tl_check_size(ctx, "the number of compressed columns", T));
     tlnmf_data *data, shell = {.M = M, .N = N, .T = T, .hooks = ctx->hooks};
+    shell.all = N;
+    shell.columns = T;
     tl_slot table[] = {TL_SLOT(data, 1), TL_SLOT(shell.offset, N + 1), TL_SLOT(shell.weight, N),
                        TL_SLOT(shell.present, N), TL_SLOT(shell.R, M * T)};
     TRY(TL_ARENA(ctx, "the compressed data", table, &shell.block));
@@ -176,21 +178,34 @@ static tlnmf_error compress_realisations(void *arg)
     return error;
 }
 
-/* Makes the record of new data. Frees the data on failure. */
-static tlnmf_error describe(tlnmf_ctx *ctx, int64_t S, double mean_power, tlnmf_data **out)
+/* The record of new data. */
+static tlnmf_error describe(tlnmf_ctx *ctx, tlnmf_data *data)
 {
-    tlnmf_data *data = *out;
-    data->S = S;
-    data->mean_power = mean_power;
-    tlnmf_error error = tlnmf_record_create(ctx, &data->record);
     const struct {
         const char *name;
         int64_t value;
-    } sizes[] = {{"M", data->M}, {"N", data->N}, {"S", S}, {"columns", data->T}, {"missing", 0}};
-    for (int i = 0; error == TLNMF_OK && i < 5; i++)
-        error = tlnmf_set_integer(ctx, data->record, sizes[i].name, sizes[i].value);
-    if (error == TLNMF_OK)
-        error = tlnmf_set_real(ctx, data->record, "mean_power", mean_power);
+    } sizes[] = {{"M", data->M},         {"N", data->all},
+                 {"S", data->S},         {"columns", data->columns},
+                 {"missing", 0},         {"first_frame", data->first},
+                 {"own_frames", data->N}};
+    TRY(tlnmf_record_create(ctx, &data->record));
+    for (int i = 0; i < (data->sums == NULL ? 5 : 7); i++)
+        TRY(tlnmf_set_integer(ctx, data->record, sizes[i].name, sizes[i].value));
+    return tlnmf_set_real(ctx, data->record, "mean_power", data->mean_power);
+}
+
+/* Completes new data. Frees them if that fails, or `error` is one. */
+static tlnmf_error complete(tlnmf_ctx *ctx, tlnmf_error error, int64_t S, double mean_power,
+                            tlnmf_data **out)
+{
+    tlnmf_data *data = *out;
+    if (data != NULL)
+        data->S = S;
+    error = tl_data_join(ctx, error, data, &mean_power);
+    if (error == TLNMF_OK && data != NULL) {
+        data->mean_power = mean_power;
+        error = tl_sums_agree(ctx, ctx->frames, describe(ctx, data));
+    }
     if (error != TLNMF_OK) {
         tlnmf_data_free(data);
         *out = NULL;
@@ -198,9 +213,9 @@ static tlnmf_error describe(tlnmf_ctx *ctx, int64_t S, double mean_power, tlnmf_
     return error;
 }
 
-static tlnmf_error check_shape(tlnmf_ctx *ctx, const char *name, int64_t size)
+static tlnmf_error check_shape(tlnmf_ctx *ctx, const char *name, int64_t size, int64_t least)
 {
-    if (size < 1)
+    if (size < least)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "%s = %lld: there must be at least one", name,
                        (long long)size);
     return tl_check_size(ctx, name, size);
@@ -211,7 +226,7 @@ static tlnmf_error measure_power(tlnmf_ctx *ctx, const double *Y, int64_t S, int
                                  double *mean)
 {
     double sum = 0.0, largest = 0.0;
-    for (int64_t s = 0; s < S; s++)
+    for (int64_t s = 0; s < S && N > 0; s++)
         for (int64_t m = 0; m < M; m++) {
             const double *row = Y + (s * M + m) * N;
             double part = 0.0;
@@ -226,30 +241,17 @@ static tlnmf_error measure_power(tlnmf_ctx *ctx, const double *Y, int64_t S, int
             sum += part / (double)N;
         }
     *mean = sum / ((double)S * (double)M);
-    if (largest == 0.0)
-        return tl_fail(ctx, TLNMF_ERR_DATA, "the data are all zeros: there is nothing to learn");
-    if (!(isfinite(*mean) && *mean >= DBL_MIN))
-        return tl_fail(
-            ctx, TLNMF_ERR_DATA,
-            "the power of the data does not fit a double (largest entry %g): rescale them",
-            largest);
-    return TLNMF_OK;
+    return ctx->frames != NULL ? TLNMF_OK : tl_data_check_power(ctx, *mean, largest);
 }
 
-tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, const int64_t shape[3],
-                                         tlnmf_data **out)
+static tlnmf_error make_from_realisations(tlnmf_ctx *ctx, const double *Y, const int64_t shape[3],
+                                          double *mean, tlnmf_data **out)
 {
-    TL_NEED(ctx, out);
-    *out = NULL;
-    TL_NEED(ctx, ctx);
-    TL_NEED(ctx, Y);
-    TL_NEED(ctx, shape);
     int64_t S = shape[0], M = shape[1], N = shape[2];
-    TRY(check_shape(ctx, "S (realisations)", S));
-    TRY(check_shape(ctx, "M (frame length)", M));
-    TRY(check_shape(ctx, "N (frames)", N));
-    double mean = 0.0;
-    TRY(measure_power(ctx, Y, S, M, N, &mean));
+    TRY(check_shape(ctx, "S (realisations)", S, 1));
+    TRY(check_shape(ctx, "M (frame length)", M, 1));
+    TRY(check_shape(ctx, "N (frames)", N, ctx->frames != NULL ? 0 : 1));
+    TRY(measure_power(ctx, Y, S, M, N, mean));
     frames f;
     tlnmf_error error = frames_create(ctx, M, N, &f);
     realisations r = {ctx, Y, S, M, N, &f};
@@ -258,7 +260,20 @@ tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, const 
     if (error == TLNMF_OK)
         error = frames_pack(ctx, &f, out);
     frames_free(&f);
-    return error == TLNMF_OK ? describe(ctx, S, mean, out) : error;
+    return error;
+}
+
+tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, const int64_t shape[3],
+                                         tlnmf_data **out)
+{
+    double mean = 0.0;
+    TL_NEED(ctx, out);
+    *out = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, Y);
+    TL_NEED(ctx, shape);
+    tlnmf_error error = make_from_realisations(ctx, Y, shape, &mean, out);
+    return complete(ctx, error, shape[0], mean, out);
 }
 
 /* ---- covariances ----------------------------------------------------------------------------- */
@@ -269,17 +284,22 @@ static tlnmf_error factor_covariance(tlnmf_ctx *ctx, int64_t n, frames *f, tl_ei
 {
     const double slack = 1e-10; /* relative asymmetry and negativity accepted as rounding */
     double most = 0.0, skew = 0.0;
-    int64_t M = f->M;
+    int64_t M = f->M, row = 0, column = 0;
     for (int64_t a = 0; a < M; a++)
         for (int64_t b = 0; b <= a; b++) {
+            double off = fabs(A[a * M + b] - A[b * M + a]);
             most = fmax(most, fabs(A[a * M + b]));
-            skew = fmax(skew, fabs(A[a * M + b] - A[b * M + a]));
+            row = off > skew ? b : row;
+            column = off > skew ? a : column;
+            skew = fmax(skew, off);
             A[a * M + b] = A[b * M + a] = 0.5 * (A[a * M + b] + A[b * M + a]);
         }
     if (skew > slack * most)
         return tl_fail(ctx, TLNMF_ERR_DATA,
-                       "covariance %lld is not symmetric (off by %.3g of %.3g)", (long long)n, skew,
-                       most);
+                       "covariance %lld is not symmetric: entries (%lld, %lld) and (%lld, %lld) "
+                       "differ by %.3g of %.3g",
+                       (long long)n, (long long)row, (long long)column, (long long)column,
+                       (long long)row, skew, most);
     TRY(tl_eigen_solve(ctx, eigen, A));
     double least = eigen->lambda[0], top = eigen->lambda[M - 1];
     if (least < -slack * fmax(top, most))
@@ -338,28 +358,24 @@ static tlnmf_error measure_traces(tlnmf_ctx *ctx, const double *Sigma, int64_t N
                                    (long long)n, (long long)a, (long long)b, x);
                 sum += a == b ? x : 0.0;
             }
-    *mean = sum / ((double)N * (double)M);
+    *mean = N > 0 ? sum / ((double)N * (double)M) : 0.0;
+    if (ctx->frames != NULL && *mean == 0.0)
+        return TLNMF_OK; /* other machines may have power */
     if (!(*mean >= DBL_MIN && isfinite(*mean)))
         return tl_fail(ctx, TLNMF_ERR_DATA, "the covariances have a mean power of %g", *mean);
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, const int64_t shape[3],
-                                        tlnmf_data **out)
+static tlnmf_error make_from_covariances(tlnmf_ctx *ctx, const double *Sigma,
+                                         const int64_t shape[3], double *mean, tlnmf_data **out)
 {
-    TL_NEED(ctx, out);
-    *out = NULL;
-    TL_NEED(ctx, ctx);
-    TL_NEED(ctx, Sigma);
-    TL_NEED(ctx, shape);
     int64_t N = shape[0], M = shape[1];
     if (shape[2] != M)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "covariances are square, not %lld x %lld",
                        (long long)M, (long long)shape[2]);
-    TRY(check_shape(ctx, "M (frame length)", M));
-    TRY(check_shape(ctx, "N (frames)", N));
-    double mean = 0.0;
-    TRY(measure_traces(ctx, Sigma, N, M, &mean));
+    TRY(check_shape(ctx, "M (frame length)", M, 1));
+    TRY(check_shape(ctx, "N (frames)", N, ctx->frames != NULL ? 0 : 1));
+    TRY(measure_traces(ctx, Sigma, N, M, mean));
     frames f;
     tlnmf_error error = frames_create(ctx, M, N, &f);
     covariances c = {ctx, Sigma, &f};
@@ -368,7 +384,20 @@ tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, con
     if (error == TLNMF_OK)
         error = frames_pack(ctx, &f, out);
     frames_free(&f);
-    return error == TLNMF_OK ? describe(ctx, 0, mean, out) : error;
+    return error;
+}
+
+tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, const int64_t shape[3],
+                                        tlnmf_data **out)
+{
+    double mean = 0.0;
+    TL_NEED(ctx, out);
+    *out = NULL;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, Sigma);
+    TL_NEED(ctx, shape);
+    tlnmf_error error = make_from_covariances(ctx, Sigma, shape, &mean, out);
+    return complete(ctx, error, 0, mean, out);
 }
 
 /* ---- what the floor can see ------------------------------------------------------------------ */
@@ -420,6 +449,9 @@ bool tl_data_is_trim(const tlnmf_data *data, double eps)
 static void share_weights(const tlnmf_data *data, tlnmf_data *copy)
 {
     copy->S = data->S;
+    copy->sums = data->sums;
+    copy->all = data->all;
+    copy->first = data->first;
     copy->mean_power = data->mean_power;
     copy->weighted = data->weighted;
     copy->B = data->B;
@@ -457,6 +489,7 @@ tlnmf_error tl_data_copy(tlnmf_ctx *ctx, const tlnmf_data *data, tlnmf_data **ou
 {
     TRY(data_create(ctx, data->M, data->N, data->T, out));
     share_weights(data, *out);
+    (*out)->columns = data->columns;
     tl_copy((*out)->R, data->R, data->M * data->T);
     for (int64_t n = 0; n <= data->N; n++)
         (*out)->offset[n] = data->offset[n];
@@ -475,7 +508,7 @@ double tl_data_longest(const tlnmf_data *data)
             sum += square[t];
         }
     }
-    return sqrt(fmax(longest, sum));
+    return tl_sums_max(data->sums, sqrt(fmax(longest, sum)));
 }
 
 /* ---- both kinds of data ---------------------------------------------------------------------- */

@@ -2,13 +2,17 @@
 #ifndef TLNMF_DATA_DATA_H
 #define TLNMF_DATA_DATA_H
 
-#include "base/base.h"
+#include "base/sums.h"
 
 /* R_n R_n' = Sigma_n for every frame: columns offset[n] .. offset[n+1]-1 of R belong to frame n,
  * and the 1/sqrt(S) is folded in, so that V_mn is the sum of squares of row m over those columns */
 struct tlnmf_data {
-    int64_t M, N, S;
-    int64_t T;       /* columns in all */
+    int64_t M, N, S; /* N: the frames here */
+    int64_t T;       /* columns here */
+    /* Frames may be shared out over machines: those that have some, the number of all frames and of
+     * their columns, and the index of the first one here. */
+    tl_sums *sums; /* NULL: one machine */
+    int64_t all, columns, first;
     int64_t *offset; /* N + 1 */
     double *R;       /* M x T */
     bool one_each;  /* exactly one column a frame (S = 1 without silence): X and V have one shape */
@@ -30,6 +34,11 @@ struct tlnmf_data {
 bool tl_data_is_trim(const tlnmf_data *data, double eps);
 tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tlnmf_data **out);
 
+/* For data of a context that shares frames out: what all machines know of them, and `mean`, their
+ * power, over all frames. `error` is that of this machine so far. */
+tlnmf_error tl_data_join(tlnmf_ctx *ctx, tlnmf_error error, tlnmf_data *data, double *mean);
+/* An error unless the mean of the squares can be computed with; 0 has a message of its own. */
+tlnmf_error tl_data_check_power(tlnmf_ctx *ctx, double mean, double largest);
 /* Sets the weights of frames from those of the user (NULL: all 1) and the realisations that are
  * present. */
 tlnmf_error tl_data_weigh(tlnmf_ctx *ctx, tlnmf_data *data, const double *weights_or_null);
@@ -43,7 +52,7 @@ tlnmf_error tl_data_copy(tlnmf_ctx *ctx, const tlnmf_data *data, tlnmf_data **ou
 tlnmf_error tl_data_whiten(tlnmf_ctx *ctx, const tlnmf_data *data, double *P, double *back,
                            tlnmf_data **out);
 
-/* The largest norm of a frame, sqrt(trace Sigma_n). */
+/* The largest norm of a frame, sqrt(trace Sigma_n), over all machines. */
 double tl_data_longest(const tlnmf_data *data);
 
 #endif

@@ -250,6 +250,16 @@ static tlnmf_error check_length(tlnmf_ctx *ctx, int64_t length)
     return TLNMF_OK;
 }
 
+/* The framing of a signal of this length, and how many frames it has. */
+static tlnmf_error work_begin(tlnmf_ctx *ctx, const tl_settings *settings, int64_t length, work *w,
+                              int64_t *N)
+{
+    TRY(check_length(ctx, length));
+    TRY(work_create(ctx, settings, w));
+    *N = tl_frames_count(&w->framing.f, length);
+    return TLNMF_OK;
+}
+
 tlnmf_error tlnmf_frames_count(tlnmf_ctx *ctx, const tl_settings *settings, int64_t length,
                                int64_t *N)
 {
@@ -279,14 +289,13 @@ tlnmf_error tlnmf_frames_analyse(tlnmf_ctx *ctx, const tl_settings *settings, co
                                  int64_t length, double *Y)
 {
     work w;
+    int64_t N;
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, settings);
     TL_NEED(ctx, x);
     TL_NEED(ctx, Y);
-    TRY(check_length(ctx, length));
-    TRY(work_create(ctx, settings, &w));
+    TRY(work_begin(ctx, settings, length, &w, &N));
     const tl_frames *f = &w.framing.f;
-    int64_t N = tl_frames_count(f, length);
     tl_stretch signal = {0, length, 1, (double *)(uintptr_t)x}; /* only read */
     for (int64_t n = 0; n < N; n++) {
         tl_frame_cut(&w.framing, &signal, n, f->shifts, w.column);
@@ -300,14 +309,13 @@ tlnmf_error tlnmf_frames_synthesise(tlnmf_ctx *ctx, const tl_settings *settings,
                                     int64_t length, double *x)
 {
     work w;
+    int64_t N;
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, settings);
     TL_NEED(ctx, Y);
     TL_NEED(ctx, x);
-    TRY(check_length(ctx, length));
-    TRY(work_create(ctx, settings, &w));
+    TRY(work_begin(ctx, settings, length, &w, &N));
     const tl_frames *f = &w.framing.f;
-    int64_t N = tl_frames_count(f, length);
     tl_stretch signal = {0, length, 1, x};
     memset(x, 0, (size_t)length * sizeof *x);
     for (int64_t n = 0; n < N; n++) {

@@ -53,6 +53,10 @@ tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y, const in
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "%s = %lld is outside [1, %lld], the frames there are", name, (long long)B,
                        (long long)N);
+    if (kind == TLNMF_NEIGHBOURS_MOVING && ctx->frames != NULL)
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "moving: the frames are shared out over machines, "
+                       "and neighbours lie on others");
     TRY(tl_check_size(ctx, "S", S));
     TRY(tl_check_size(ctx, "S times the neighbours", S * B));
     int64_t frames = kind == TLNMF_NEIGHBOURS_BLOCKS ? (N + B - 1) / B : N, count;

@@ -12,7 +12,8 @@ static tlnmf_error lay_out(tlnmf_ctx *ctx, tlnmf_data *data, const double *mask)
     void *block = NULL;
     bool any = data->weighted || mask != NULL;
     if (any) {
-        tl_slot table[] = {TL_SLOT(B, M * N), TL_SLOT(kept, mask != NULL ? M * N : 0)};
+        /* B is there even where a machine has no frames */
+        tl_slot table[] = {TL_SLOT(B, M * tl_max(N, 1)), TL_SLOT(kept, mask != NULL ? M * N : 0)};
         TRY(TL_ARENA(ctx, "the weights of the entries", table, &block));
         for (int64_t i = 0; i < M * N; i++) {
             B[i] = (mask != NULL ? mask[i] : 1.0) * (data->weighted ? data->weight[i % N] : 1.0);
@@ -32,21 +33,26 @@ tlnmf_error tl_data_weigh(tlnmf_ctx *ctx, tlnmf_data *data, const double *weight
     int64_t N = data->N;
     double sum = 0.0;
     bool complete = true;
+    tlnmf_error error = TLNMF_OK;
     for (int64_t n = 0; n < N; n++)
         complete = complete && data->present[n] == 0.0;
+    complete = tl_sums_max(data->sums, complete ? 0.0 : 1.0) == 0.0;
     for (int64_t n = 0; n < N; n++) {
         double w = weights != NULL ? weights[n] : 1.0;
-        if (!(w >= 0.0 && w <= DBL_MAX))
-            return tl_fail(ctx, TLNMF_ERR_DATA, "the weight of frame %lld is %g", (long long)n, w);
-        sum += w * (complete ? 1.0 : data->present[n]) / (double)N;
+        if (error == TLNMF_OK && !(w >= 0.0 && w <= DBL_MAX))
+            error = tl_fail(ctx, TLNMF_ERR_DATA, "the weight of frame %lld is %g",
+                            (long long)data->first + n, w);
+        sum += w * (complete ? 1.0 : data->present[n]) / (double)data->all;
     }
+    TRY(tl_sums_agree(ctx, data->sums, error));
+    sum = tl_sums_of(data->sums, sum);
     if (!(sum > 0.0 && sum <= DBL_MAX))
         return tl_fail(ctx, TLNMF_ERR_DATA, "the weights of the frames have the mean %g", sum);
     data->weighted = weights != NULL || !complete;
     for (int64_t n = 0; n < N; n++)
         data->weight[n] =
             (weights != NULL ? weights[n] : 1.0) * (complete ? 1.0 : data->present[n]) / sum;
-    return lay_out(ctx, data, data->mask);
+    return tl_sums_agree(ctx, data->sums, lay_out(ctx, data, data->mask));
 }
 
 tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data, const double *weights)
@@ -60,6 +66,8 @@ tlnmf_error tlnmf_data_set_mask(tlnmf_ctx *ctx, tlnmf_data *data, const double *
 {
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, data);
+    if (data->sums != NULL)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "mask: not for frames that are shared out");
     for (int64_t m = 0; mask != NULL && m < data->M; m++) {
         double sum = 0.0;
         for (int64_t n = 0; n < data->N; n++) {
@@ -124,11 +132,13 @@ static tlnmf_error note_gaps(tlnmf_ctx *ctx, const double *present, int64_t S, t
         frames += present[n] > 0.0 ? 1.0 : 0.0;
         missing += (double)S - present[n];
     }
-    TRY(tlnmf_set_integer(ctx, data->record, "missing", (int64_t)missing));
-    if (missing == 0.0)
+    double sums[] = {frames, missing};
+    tl_sums_add(data->sums, sums, 2);
+    TRY(tlnmf_set_integer(ctx, data->record, "missing", (int64_t)sums[1]));
+    if (sums[1] == 0.0)
         return TLNMF_OK;
     tl_copy(data->present, present, data->N);
-    data->mean_power *= (double)data->N / frames;
+    data->mean_power *= (double)data->all / sums[0];
     TRY(tlnmf_set_real(ctx, data->record, "mean_power", data->mean_power));
     return tl_data_weigh(ctx, data, NULL);
 }
@@ -142,7 +152,7 @@ tlnmf_error tlnmf_data_from_incomplete(tlnmf_ctx *ctx, const double *Y, const in
     TL_NEED(ctx, Y);
     TL_NEED(ctx, shape);
     int64_t S = shape[0], M = shape[1], N = shape[2], count;
-    if (S < 1 || M < 1 || N < 1)
+    if (S < 1 || M < 1 || N < (ctx->frames != NULL ? 0 : 1))
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "S = %lld, M = %lld, N = %lld: at least 1 each",
                        (long long)S, (long long)M, (long long)N);
     if (__builtin_mul_overflow(S, M, &count) || __builtin_mul_overflow(count, N, &count))

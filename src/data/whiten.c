@@ -14,8 +14,9 @@ static void mean_covariance(const tlnmf_data *data, double *scaled, double *mean
             for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
                 scaled[m * T + t] = root * data->R[m * T + t];
     }
-    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, T, 1.0 / (double)data->N, scaled, T, scaled, T, 0.0,
+    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, T, 1.0 / (double)data->all, scaled, T, scaled, T, 0.0,
             mean, M);
+    tl_sums_add(data->sums, mean, M * M);
 }
 
 /* P = diag(lambda)^-1/2 E and back = E' diag(lambda)^1/2, from the eigenvectors E, one a row. */
@@ -43,25 +44,30 @@ tlnmf_error tl_data_whiten(tlnmf_ctx *ctx, const tlnmf_data *data, double *P, do
                            tlnmf_data **out)
 {
     int64_t M = data->M, T = data->T;
-    tl_eigen eigen;
-    double *E;
+    tl_eigen eigen = {.hooks = ctx->hooks};
+    double *E = NULL;
     void *block = NULL;
-    TRY(tl_data_copy(ctx, data, out));
     tl_slot table[] = {TL_SLOT(E, M * M)};
-    tlnmf_error error = TL_ARENA(ctx, "whitening", table, &block);
+    *out = NULL;
+    tlnmf_error error = tl_data_copy(ctx, data, out);
+    if (error == TLNMF_OK)
+        error = TL_ARENA(ctx, "whitening", table, &block);
     if (error == TLNMF_OK)
         error = tl_eigen_create(ctx, M, &eigen);
-    if (error == TLNMF_OK) {
+    error = tl_sums_agree(ctx, data->sums, error);
+    if (error == TLNMF_OK && E != NULL) {
         mean_covariance(data, (*out)->R, E);
         error = tl_eigen_solve(ctx, &eigen, E);
         if (error == TLNMF_OK)
             error = split(ctx, M, eigen.lambda, E, P, back);
-        tl_eigen_free(&eigen);
     }
     if (error == TLNMF_OK) {
+        tl_sums_broadcast(data->sums, P, M * M);
+        tl_sums_broadcast(data->sums, back, M * M);
         tl_gemm(TL_PLAIN, TL_PLAIN, M, T, M, 1.0, P, M, data->R, T, 0.0, (*out)->R, T);
         (*out)->mean_power = 1.0;
     }
+    tl_eigen_free(&eigen);
     tl_release(&ctx->hooks, block);
     if (error != TLNMF_OK) {
         tlnmf_data_free(*out);

@@ -7,9 +7,9 @@
 /* ---- create and free ------------------------------------------------------------------------- */
 
 /* Scratch that the gradient and sweeps share. */
-static int64_t scratch_size(const tlnmf_data *data)
+static int64_t scratch_size(const tlnmf_data *data, int64_t threads)
 {
-    return tl_max(tl_gradient_scratch(data), tl_sweep_scratch(data));
+    return tl_max(tl_gradient_scratch(data), tl_sweep_scratch(data, threads));
 }
 
 enum { OWN_SLOTS = 12, SLOTS = OWN_SLOTS + TL_SKEW_SLOTS + TL_MU_SLOTS + TL_COORDINATES_SLOTS };
@@ -37,7 +37,7 @@ static void lay_out(tl_cpu *self, const tl_engine_spec *spec, tl_slot table[SLOT
                                     TL_SLOT(self->G, M * M),
                                     TL_SLOT(self->E, M * M),
                                     TL_SLOT(self->Gamma, M * M),
-                                    TL_SLOT(self->UX, scratch_size(data)),
+                                    TL_SLOT(self->UX, scratch_size(data, spec->threads)),
                                     TL_SLOT(self->sums_W, factor_sums(spec))};
     memcpy(table, own, sizeof own);
     tl_skew_slots(&self->skew, M, table + OWN_SLOTS);
@@ -64,13 +64,14 @@ tlnmf_error tl_cpu_open(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_cpu *self
                             .eps = model->eps},
                      .data = model->data,
                      .sums = spec->sums,
+                     .threads = spec->threads,
                      .in = &tl_double,
                      .hooks = ctx->hooks};
     tl_slot table[SLOTS];
     lay_out(self, spec, table);
     self->mu.gamma = model->gamma;
     TRY(TL_ARENA(ctx, "a start's arrays", table, &self->block));
-    self->is.frames = tl_sums_of(spec->sums, (double)model->data->N);
+    self->is.frames = (double)model->data->all;
     return TLNMF_OK;
 }
 
@@ -221,6 +222,11 @@ static double sum_of(int64_t count, const double *x)
     return sum;
 }
 
+static double sum_piece(int64_t first, int64_t last, void *x)
+{
+    return sum_of(last - first, (const double *)x + first);
+}
+
 bool tl_cpu_inspect(tl_engine *e, double *energy, double *orthogonality)
 {
     tl_cpu *self = (tl_cpu *)e;
@@ -232,8 +238,9 @@ bool tl_cpu_inspect(tl_engine *e, double *energy, double *orthogonality)
     if (orthogonality != NULL)
         *orthogonality = tl_orthogonality(e->M, self->Phi, self->Gamma);
     /* NaN and Inf show in these sums, but not in the fast sums of logarithms. */
-    double sums =
-        sum_of(e->M * e->N, self->V) + sum_of(e->M * e->K, self->W) + sum_of(e->K * e->N, self->H);
+    enum { PIECE = 8192 };
+    double sums = tl_share_sum(e->M * e->N, PIECE, sum_piece, self->V) +
+                  sum_of(e->M * e->K, self->W) + sum_of(e->K * e->N, self->H);
     return isfinite(tl_sums_of(self->sums, sums));
 }
 
@@ -293,7 +300,7 @@ tl_values tl_cpu_values(tl_engine *e, unsigned which)
         if (which & TL_I)
             x[2] = local_I(self);
     }
-    tl_sums_add(self->sums, x, 3);
+    tl_sums_few(self->sums, x, 3);
     return (tl_values){x[0], x[1], x[2]};
 }
 
@@ -413,6 +420,7 @@ tl_sweep tl_cpu_sweep_begin(tl_cpu *self, unsigned of, double floor, double leas
                       .X = self->X,
                       .Phi = self->Phi,
                       .scratch = self->UX,
+                      .threads = self->threads,
                       .least = least,
                       .frames = self->is.frames,
                       .sums = self->sums};

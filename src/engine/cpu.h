@@ -4,7 +4,7 @@
 
 #include "engine/engine.h"
 #include "engine/jacobi.h"
-#include "engine/lbfgs.h"
+#include "engine/products.h"
 #include "model/kernels.h"
 
 /* What U holds at present. U is cheap to recompute, so other arrays borrow its memory. */
@@ -36,6 +36,11 @@ typedef struct tl_coordinates {
     double *P, *Q, *W_new, *H_new; /* M x K, K x N */
     double *scratch;               /* M x K and K x N, for the metric */
     tl_lbfgs lbfgs;
+    /* Where frames are on several machines: products of the pairs, the parts of a sum side by side,
+     * and whether the products with the gradient are those of an earlier one. */
+    tl_products products;
+    double *fused;
+    bool stale;
     tl_cpu_cg cg;
 } tl_coordinates;
 
@@ -43,6 +48,7 @@ typedef struct tl_cpu {
     tl_engine is; /* first */
     const tlnmf_data *data;
     tl_sums *sums;
+    int64_t threads;
     const tl_arithmetic *in; /* precision of products */
     double *Phi, *W, *H;
     double *Phi_new; /* M x M: Phi of the last step tried; until then scratch for functions of
@@ -96,15 +102,21 @@ tl_sweep tl_cpu_sweep_begin(tl_cpu *self, unsigned of, double floor, double leas
 void tl_cpu_sweep_end(tl_cpu *self);
 
 /* Coordinates: their rows of the size table, and operations on the point. */
-enum { TL_COORDINATES_SLOTS = 16 + TL_LBFGS_SLOTS };
+enum { TL_COORDINATES_SLOTS = 17 + TL_LBFGS_SLOTS };
 void tl_coordinates_slots(tl_coordinates *x, const tl_engine_spec *spec,
                           tl_slot slots[TL_COORDINATES_SLOTS]);
 /* Sets the sizes of a descent over these parts; L-BFGS forgets its pairs. */
 void tl_coordinates_choose(tl_cpu *self, unsigned over);
 void tl_coordinates_gradient(tl_cpu *self, double *out);
+/* The gradient after a step, from which L-BFGS learns; `before` is that at its beginning. */
+void tl_coordinates_learn(tl_cpu *self, const double *before);
+/* The direction of L-BFGS; returns the slope along it. */
+double tl_coordinates_direction(tl_cpu *self);
 /* The diagonal of C's expected Hessian over W, then over H times unit^4, of the parts that move. */
 void tl_coordinates_curvature(tl_cpu *self, double *out);
 void tl_coordinates_aim(tl_cpu *self); /* computes E from x.direction */
+/* C at these factors; infinite where W H may overflow. U is lost. */
+double tl_coordinates_C(tl_cpu *self, const double *W, const double *H);
 /* The objective at step a; X, V and U become those of the step. */
 double tl_coordinates_value(tl_cpu *self, double a);
 void tl_coordinates_accept(tl_cpu *self, double a); /* the last step tried */

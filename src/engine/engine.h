@@ -37,9 +37,10 @@ typedef struct tl_engine {
 /* What an engine is created for. */
 typedef struct tl_engine_spec {
     const tl_model *model;
-    unsigned moves; /* parts that descents may move: TL_PHI | TL_W | TL_H; 0: no descents */
-    bool newton;    /* descents may use conjugate gradients */
-    tl_sums *sums;  /* NULL: one machine */
+    unsigned moves;  /* parts that descents may move: TL_PHI | TL_W | TL_H; 0: no descents */
+    bool newton;     /* descents may use conjugate gradients */
+    tl_sums *sums;   /* NULL: one machine */
+    int64_t threads; /* of the call that will use it: for how many there is scratch; 0: one */
 } tl_engine_spec;
 
 /* A point in host memory for a tl_fill to write, with scratch that it may use during the call. An

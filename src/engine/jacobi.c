@@ -1,5 +1,9 @@
 /* Jacobi sweeps (14), in both precisions. */
 #include "engine/jacobi.h"
+#include "engine/long_rows.h"
+#include "engine/rotation.h"
+
+#include <stdatomic.h>
 
 #include <math.h>
 
@@ -18,82 +22,46 @@ typedef struct group {
     double c[BLOCK], s[BLOCK];
 } group;
 
-/* The two loops in both precisions: p and D of (14) for one pair, where x and u are rows of X and
- * of the weights; then the rotation of rows of X and of Phi. */
-/* NOLINTBEGIN(bugprone-macro-parentheses): `real` is a type */
-#define LOOPS(real, precision)                                                                     \
-    static inline __attribute__((always_inline)) void pair_sums_##precision(                       \
-        int64_t length, const real *restrict xa, const real *restrict xb, const real *restrict ua, \
-        const real *restrict ub, double *p_out, double *D_out)                                     \
-    {                                                                                              \
-        real p = 0, D = 0;                                                                         \
-        _Pragma("omp simd reduction(+ : p, D)") for (int64_t t = 0; t < length; t++)               \
-        {                                                                                          \
-            real d = ua[t] - ub[t];                                                                \
-            p += d * (xa[t] - xb[t]) * (xa[t] + xb[t]);                                            \
-            D += d * xa[t] * xb[t];                                                                \
-        }                                                                                          \
-        *p_out = (double)p;                                                                        \
-        *D_out = (double)D;                                                                        \
-    }                                                                                              \
-    static inline __attribute__((always_inline)) void turn_##precision(                            \
-        int64_t length, real c, real s, real *restrict a, real *restrict b)                        \
-    {                                                                                              \
-        _Pragma("omp simd") for (int64_t i = 0; i < length; i++)                                   \
-        {                                                                                          \
-            real x = a[i], y = b[i];                                                               \
-            a[i] = c * x + s * y;                                                                  \
-            b[i] = c * y - s * x;                                                                  \
-        }                                                                                          \
-    }
-/* NOLINTEND(bugprone-macro-parentheses) */
-LOOPS(double, double)
-LOOPS(float, single)
-
-/* With x_a' = c x_a + s x_b, x_b' = c x_b - s x_a the sum is const + (p/2) cos 2t + D sin 2t, which
- * is least at cos 2t = -p/2r, sin 2t = -D/r. The angle is halved from the larger of c and s, which
- * loses no digits. Returns by how much the sum falls. If that is mere rounding, c = 1 and s = 0. */
 static inline __attribute__((always_inline)) double solve_angles(group *g, double least)
 {
     double total = 0.0;
-    for (int64_t i = 0; i < g->count; i++) {
-        double p = g->sums[0][i], D = g->sums[1][i];
-        double r = sqrt(0.25 * p * p + D * D);
-        double gain = 0.5 * p + r;
-        bool turns = gain > least && gain > 1e-16 * r;
-        double cos2 = turns ? -0.5 * p / r : 1.0, sin2 = turns ? -D / r : 0.0;
-        double large = sqrt(0.5 * (1.0 + fabs(cos2))), small = 0.5 * fabs(sin2) / large;
-        g->c[i] = cos2 >= 0.0 ? large : small;
-        g->s[i] = copysign(cos2 >= 0.0 ? small : large, sin2);
-        total += turns ? gain : 0.0;
-    }
+    for (int64_t i = 0; i < g->count; i++)
+        total += tl_rotation(g->sums[0][i], g->sums[1][i], least, &g->c[i], &g->s[i]);
     return total;
 }
 
-/* The two current blocks of rows, which begin with rows a0 and b0, and the weights of these
- * rows. */
-typedef struct blocks blocks;
-struct blocks {
-    const tl_sweep *sweep;
-    double least; /* least gain for which a pair is rotated */
+/* A sweep in one precision. */
+typedef struct sweeping sweeping;
+
+/* The two blocks of rows at hand, which begin with rows a0 and b0, and the weights of these rows.
+ */
+typedef struct blocks {
+    const sweeping *in;
+    int64_t lane; /* of the scratch */
     int64_t a0, b0;
+    const double *Ua, *Ub; /* in double: T apart */
+} blocks;
+
+struct sweeping {
+    const tl_sweep *sweep;
+    double least;  /* least gain for which a pair is rotated */
+    int64_t count; /* of blocks */
     /* Rotates the group's pairs; lays out the weights of the rows from a0 on, or from b0 on. */
     double (*rotate)(const blocks *at, group *g);
     void (*spread)(blocks *at, bool is_b);
-    const double *Ua, *Ub;  /* in double: T apart */
     const tl_rounded *rows; /* in single */
 };
 
 TL_HOT static double rotate_double(const blocks *at, group *g)
 {
-    const tl_sweep *sweep = at->sweep;
+    const tl_sweep *sweep = at->in->sweep;
     int64_t M = sweep->data->M, T = sweep->data->T;
     double *X = sweep->X, *Phi = sweep->Phi;
     for (int64_t i = 0; i < g->count; i++)
         pair_sums_double(T, X + g->a[i] * T, X + g->b[i] * T, at->Ua + (g->a[i] - at->a0) * T,
                          at->Ub + (g->b[i] - at->b0) * T, &g->sums[0][i], &g->sums[1][i]);
     tl_sums_add(sweep->sums, g->sums[0], PAIR_SUMS);
-    double gain = solve_angles(g, at->least);
+    double gain = solve_angles(g, at->in->least);
     for (int64_t i = 0; i < g->count; i++) {
         if (g->s[i] == 0.0)
             continue;
@@ -105,15 +73,16 @@ TL_HOT static double rotate_double(const blocks *at, group *g)
 
 TL_HOT static double rotate_single(const blocks *at, group *g)
 {
-    const tl_rounded *rows = at->rows;
+    const tl_rounded *rows = at->in->rows;
     int64_t M = rows->Phi_stride, T = rows->X_stride;
-    const float *Ua = rows->U, *Ub = at->b0 == at->a0 ? Ua : Ua + BLOCK * T;
+    const float *Ua = rows->U + at->lane * 2 * BLOCK * T,
+                *Ub = at->b0 == at->a0 ? Ua : Ua + BLOCK * T;
     for (int64_t i = 0; i < g->count; i++)
         pair_sums_single(T, rows->X + g->a[i] * T, rows->X + g->b[i] * T,
                          Ua + (g->a[i] - at->a0) * T, Ub + (g->b[i] - at->b0) * T, &g->sums[0][i],
                          &g->sums[1][i]);
-    tl_sums_add(at->sweep->sums, g->sums[0], PAIR_SUMS);
-    double gain = solve_angles(g, at->least);
+    tl_sums_add(at->in->sweep->sums, g->sums[0], PAIR_SUMS);
+    double gain = solve_angles(g, at->in->least);
     for (int64_t i = 0; i < g->count; i++) {
         if (g->s[i] == 0.0)
             continue;
@@ -127,7 +96,7 @@ TL_HOT static double rotate_single(const blocks *at, group *g)
 /* All pairs with one row in each block, in rounds: each row occurs once per round. */
 static double turn_between(const blocks *at)
 {
-    int64_t rows = tl_min(BLOCK, at->sweep->data->M - at->b0); /* fewer in the last block */
+    int64_t rows = tl_min(BLOCK, at->in->sweep->data->M - at->b0); /* fewer in the last block */
     double gain = 0.0;
     for (int64_t shift = 0; shift < BLOCK; shift++) {
         group g = {.count = 0};
@@ -138,7 +107,7 @@ static double turn_between(const blocks *at)
             g.a[g.count] = at->a0 + i;
             g.b[g.count++] = at->b0 + j;
         }
-        gain += at->rotate(at, &g);
+        gain += at->in->rotate(at, &g);
     }
     return gain;
 }
@@ -146,7 +115,7 @@ static double turn_between(const blocks *at)
 /* All pairs inside one block, b0 = a0: the circle method of a round-robin tournament. */
 static double turn_within(const blocks *at)
 {
-    int64_t a0 = at->a0, rows = tl_min(BLOCK, at->sweep->data->M - a0);
+    int64_t a0 = at->a0, rows = tl_min(BLOCK, at->in->sweep->data->M - a0);
     double gain = 0.0;
     for (int64_t round = 0; round < BLOCK - 1; round++) {
         group g = {.count = 0};
@@ -158,33 +127,92 @@ static double turn_within(const blocks *at)
             g.a[g.count] = a0 + tl_min(j, k);
             g.b[g.count++] = a0 + tl_max(j, k);
         }
-        gain += at->rotate(at, &g);
+        gain += at->in->rotate(at, &g);
     }
     return gain;
 }
 
-static double turn_all(blocks *at)
+/* ---- all pairs ------------------------------------------------------------------------------- */
+
+enum { MOST_BLOCKS = 1024 };
+
+/* Block a meets itself and then all later blocks in turn, on one thread; block a + 1 follows a step
+ * behind on another. Every block meets the others in the order of one thread, so that nothing else
+ * depends on how many there are. */
+typedef struct procession {
+    const sweeping *in;
+    atomic_llong next;             /* the next block that has not begun */
+    atomic_llong met[MOST_BLOCKS]; /* block a is done with the blocks before this one */
+    double gain[MOST_BLOCKS];
+} procession;
+
+static int64_t lanes_of(const tlnmf_data *data, int64_t threads)
 {
-    int64_t M = at->sweep->data->M;
+    return tl_max(1, tl_min(threads, (data->M + BLOCK - 1) / BLOCK));
+}
+
+/* Every thread has a lane of the scratch; where there are more threads than blocks, every block. */
+static int64_t lane_of(const sweeping *in, int64_t a)
+{
+    return in->sweep->threads > in->count ? a : tl_thread_index();
+}
+
+static double meet_all(const sweeping *in, procession *p, int64_t a)
+{
+    blocks at = {
+        .in = in, .lane = p != NULL ? lane_of(in, a) : 0, .a0 = a * BLOCK, .b0 = a * BLOCK};
     double gain = 0.0;
-    at->least = fmax(at->sweep->least, TRIFLE * at->sweep->frames);
-    for (at->a0 = 0; at->a0 < M; at->a0 += BLOCK) {
-        at->b0 = at->a0;
-        at->spread(at, false);
-        gain += turn_within(at);
-        for (at->b0 = at->a0 + BLOCK; at->b0 < M; at->b0 += BLOCK) {
-            at->spread(at, true);
-            gain += turn_between(at);
-        }
+    in->spread(&at, false);
+    for (int64_t b = a; b < in->count; b++) {
+        at.b0 = b * BLOCK;
+        if (b > a)
+            in->spread(&at, true);
+        if (p != NULL && a > 0)
+            tl_wait_for(&p->met[a - 1], b + 1);
+        gain += b == a ? turn_within(&at) : turn_between(&at);
+        if (p != NULL)
+            atomic_store_explicit(&p->met[a], b + 1, memory_order_release);
     }
+    return gain;
+}
+
+/* Blocks are taken in their order, whichever piece comes first. */
+static void meet_next(int64_t first, int64_t last, void *arg)
+{
+    procession *p = arg;
+    for (int64_t i = first; i < last; i++) {
+        int64_t a = atomic_fetch_add(&p->next, 1);
+        p->gain[a] = meet_all(p->in, p, a);
+    }
+}
+
+static double turn_all(sweeping *in)
+{
+    const tl_sweep *sweep = in->sweep;
+    double gain = 0.0;
+    in->least = fmax(sweep->least, TRIFLE * sweep->frames);
+    in->count = (sweep->data->M + BLOCK - 1) / BLOCK;
+    /* sums that cross machines must have the same order on all */
+    bool alone = sweep->sums != NULL || in->count > MOST_BLOCKS || tl_threads_here() == 1 ||
+                 tl_threads_here() > tl_max(sweep->threads, 1);
+    if (alone) {
+        for (int64_t a = 0; a < in->count; a++)
+            gain += meet_all(in, NULL, a);
+        return gain;
+    }
+    procession p = {.in = in};
+    tl_share(in->count, 1, meet_next, &p);
+    for (int64_t a = 0; a < in->count; a++)
+        gain += p.gain[a];
     return gain;
 }
 
 /* ---- in double ------------------------------------------------------------------------------- */
 
-int64_t tl_sweep_scratch(const tlnmf_data *data)
+int64_t tl_sweep_scratch(const tlnmf_data *data, int64_t threads)
 {
-    return data->one_each ? 0 : (int64_t)2 * BLOCK * data->T;
+    int64_t lanes = tl_rows_are_long(data) ? 1 : lanes_of(data, threads);
+    return data->one_each ? 0 : lanes * 2 * BLOCK * data->T;
 }
 
 /* The weights of a block's rows, one for each column, written to `out`. If every frame has one
@@ -205,9 +233,10 @@ static const double *lay_out_weights(const tl_sweep *sweep, int64_t row, double 
 
 static void spread_double(blocks *at, bool is_b)
 {
-    const tl_sweep *sweep = at->sweep;
-    const double *U = lay_out_weights(sweep, is_b ? at->b0 : at->a0,
-                                      sweep->scratch + (is_b ? BLOCK * sweep->data->T : 0));
+    const tl_sweep *sweep = at->in->sweep;
+    const double *U =
+        lay_out_weights(sweep, is_b ? at->b0 : at->a0,
+                        sweep->scratch + (2 * at->lane + (is_b ? 1 : 0)) * BLOCK * sweep->data->T);
     at->Ub = U;
     if (!is_b)
         at->Ua = U;
@@ -215,7 +244,9 @@ static void spread_double(blocks *at, bool is_b)
 
 double tl_sweep_double(const tl_sweep *sweep)
 {
-    return turn_all(&(blocks){.sweep = sweep, .rotate = rotate_double, .spread = spread_double});
+    if (sweep->sums == NULL && tl_rows_are_long(sweep->data)) /* the same choice on all machines */
+        return tl_sweep_long_rows(sweep, fmax(sweep->least, TRIFLE * sweep->frames));
+    return turn_all(&(sweeping){.sweep = sweep, .rotate = rotate_double, .spread = spread_double});
 }
 
 /* ---- in single ------------------------------------------------------------------------------- */
@@ -226,13 +257,14 @@ static int64_t padded(int64_t length)
     return (length + VECTOR - 1) / VECTOR * VECTOR;
 }
 
-void tl_rounded_slots(tl_rounded *rows, const tlnmf_data *data, tl_slot slots[TL_ROUNDED_SLOTS])
+void tl_rounded_slots(tl_rounded *rows, const tlnmf_data *data, int64_t threads,
+                      tl_slot slots[TL_ROUNDED_SLOTS])
 {
     rows->X_stride = padded(data->T);
     rows->Phi_stride = padded(data->M);
-    const tl_slot parts[] = {TL_SLOT(rows->X, data->M * rows->X_stride),
-                             TL_SLOT(rows->Phi, data->M * rows->Phi_stride),
-                             TL_SLOT(rows->U, (int64_t)2 * BLOCK * rows->X_stride)};
+    const tl_slot parts[] = {
+        TL_SLOT(rows->X, data->M * rows->X_stride), TL_SLOT(rows->Phi, data->M * rows->Phi_stride),
+        TL_SLOT(rows->U, lanes_of(data, threads) * 2 * BLOCK * rows->X_stride)};
     memcpy(slots, parts, sizeof parts);
 }
 
@@ -255,33 +287,47 @@ TL_HOT static void round_weights(const tl_sweep *sweep, int64_t row, int64_t str
 
 static void spread_single(blocks *at, bool is_b)
 {
-    int64_t stride = at->rows->X_stride;
-    round_weights(at->sweep, is_b ? at->b0 : at->a0, stride,
-                  at->rows->U + (is_b ? BLOCK * stride : 0));
+    const tl_rounded *rows = at->in->rows;
+    int64_t stride = rows->X_stride;
+    round_weights(at->in->sweep, is_b ? at->b0 : at->a0, stride,
+                  rows->U + (2 * at->lane + (is_b ? 1 : 0)) * BLOCK * stride);
 }
 
-static void round_rows(int64_t M, int64_t length, const double *x, int64_t stride, float *out)
+/* Rows on their way to single precision or back. */
+typedef struct copying {
+    int64_t length, stride;
+    double *x;
+    float *rounded;
+} copying;
+
+enum { COPIED = 8 }; /* rows of a piece */
+
+static void round_rows(int64_t first, int64_t last, void *arg)
 {
-    for (int64_t m = 0; m < M; m++)
-        for (int64_t i = 0; i < length; i++)
-            out[m * stride + i] = (float)x[m * length + i];
+    const copying *c = arg;
+    for (int64_t m = first; m < last; m++)
+        for (int64_t i = 0; i < c->length; i++)
+            c->rounded[m * c->stride + i] = (float)c->x[m * c->length + i];
 }
 
-static void return_rows(int64_t M, int64_t length, const float *x, int64_t stride, double *out)
+static void return_rows(int64_t first, int64_t last, void *arg)
 {
-    for (int64_t m = 0; m < M; m++)
-        for (int64_t i = 0; i < length; i++)
-            out[m * length + i] = (double)x[m * stride + i];
+    const copying *c = arg;
+    for (int64_t m = first; m < last; m++)
+        for (int64_t i = 0; i < c->length; i++)
+            c->x[m * c->length + i] = (double)c->rounded[m * c->stride + i];
 }
 
 double tl_sweep_single(const tl_sweep *sweep, const tl_rounded *rows)
 {
     int64_t M = sweep->data->M, T = sweep->data->T;
-    round_rows(M, T, sweep->X, rows->X_stride, rows->X); /* padding stays zero */
-    round_rows(M, M, sweep->Phi, rows->Phi_stride, rows->Phi);
-    double gain = turn_all(
-        &(blocks){.sweep = sweep, .rotate = rotate_single, .spread = spread_single, .rows = rows});
-    return_rows(M, T, rows->X, rows->X_stride, sweep->X);
-    return_rows(M, M, rows->Phi, rows->Phi_stride, sweep->Phi);
+    copying X = {T, rows->X_stride, sweep->X, rows->X};
+    copying Phi = {M, rows->Phi_stride, sweep->Phi, rows->Phi};
+    tl_share(M, COPIED, round_rows, &X); /* padding stays zero */
+    tl_share(M, COPIED, round_rows, &Phi);
+    double gain = turn_all(&(sweeping){
+        .sweep = sweep, .rotate = rotate_single, .spread = spread_single, .rows = rows});
+    tl_share(M, COPIED, return_rows, &X);
+    tl_share(M, COPIED, return_rows, &Phi);
     return gain;
 }

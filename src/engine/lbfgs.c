@@ -12,14 +12,12 @@ void tl_lbfgs_slots(tl_lbfgs *lbfgs, int64_t size, tl_slot slots[TL_LBFGS_SLOTS]
     const tl_slot parts[] = {TL_SLOT(lbfgs->s, fine), TL_SLOT(lbfgs->y, fine),
                              TL_SLOT(lbfgs->s_single, coarse), TL_SLOT(lbfgs->y_single, coarse)};
     memcpy(slots, parts, sizeof parts);
-    tl_lbfgs_begin(lbfgs, size, 0, NULL);
+    tl_lbfgs_begin(lbfgs, size);
 }
 
-void tl_lbfgs_begin(tl_lbfgs *lbfgs, int64_t size, int64_t everywhere, tl_sums *sums)
+void tl_lbfgs_begin(tl_lbfgs *lbfgs, int64_t size)
 {
     lbfgs->size = size;
-    lbfgs->everywhere = everywhere;
-    lbfgs->sums = sums;
     tl_lbfgs_forget(lbfgs);
 }
 
@@ -46,38 +44,71 @@ static vector change_at(const tl_lbfgs *lbfgs, int place)
     return lbfgs->y != NULL ? (vector){lbfgs->y + at, NULL} : (vector){NULL, lbfgs->y_single + at};
 }
 
-TL_HOT static double local_dot(int64_t n, vector a, const double *restrict b)
+/* The same, to be read. */
+typedef struct reading {
+    const double *x;
+    const float *single;
+} reading;
+
+static reading of(vector a)
+{
+    return (reading){a.x, a.single};
+}
+
+/* Vectors are shared out in pieces of this many numbers, some 5 us. */
+enum { PIECE = 16384 };
+
+/* x += c y, then the sum of x times z; y or z may be missing. */
+typedef struct step_of_loop {
+    double c;
+    reading y, z;
+    double *x;
+} step_of_loop;
+
+static bool is_there(reading a)
+{
+    return a.x != NULL || a.single != NULL;
+}
+
+TL_HOT static void add(int64_t first, int64_t last, double c, reading a, double *restrict b)
+{
+    if (a.x != NULL)
+        for (int64_t i = first; i < last; i++)
+            b[i] += c * a.x[i];
+    else
+        for (int64_t i = first; i < last; i++)
+            b[i] += c * (double)a.single[i];
+}
+
+TL_HOT static double dot(int64_t first, int64_t last, reading a, const double *restrict b)
 {
     double sum = 0.0;
     if (a.x != NULL) {
         const double *restrict x = a.x;
 #pragma omp simd reduction(+ : sum)
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = first; i < last; i++)
             sum += x[i] * b[i];
     } else {
         const float *restrict x = a.single;
 #pragma omp simd reduction(+ : sum)
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = first; i < last; i++)
             sum += (double)x[i] * b[i];
     }
     return sum;
 }
 
-static double dot(const tl_lbfgs *lbfgs, vector a, const double *b)
+static double add_and_dot(int64_t first, int64_t last, void *arg)
 {
-    int64_t first = tl_sums_skips(lbfgs->sums, lbfgs->everywhere);
-    vector from = {a.x != NULL ? a.x + first : NULL, a.x != NULL ? NULL : a.single + first};
-    return tl_sums_of(lbfgs->sums, local_dot(lbfgs->size - first, from, b + first));
+    const step_of_loop *s = arg;
+    if (is_there(s->y))
+        add(first, last, s->c, s->y, s->x);
+    return is_there(s->z) ? dot(first, last, s->z, s->x) : 0.0;
 }
 
-TL_HOT static void add(int64_t n, double c, vector a, double *restrict b)
+/* One step of a loop, in one pass over the coordinates. Returns the sum. */
+static double go_on(const tl_lbfgs *lbfgs, double c, reading y, reading z, double *x)
 {
-    if (a.x != NULL)
-        for (int64_t i = 0; i < n; i++)
-            b[i] += c * a.x[i];
-    else
-        for (int64_t i = 0; i < n; i++)
-            b[i] += c * (double)a.single[i];
+    return tl_share_sum(lbfgs->size, PIECE, add_and_dot, &(step_of_loop){c, y, z, x});
 }
 
 static double get(vector a, int64_t i)
@@ -93,66 +124,125 @@ static void set(vector a, int64_t i, double value)
         a.single[i] = (float)value;
 }
 
+typedef struct storing {
+    vector s;
+    double step;
+    const double *direction;
+} storing;
+
+static void store_piece(int64_t first, int64_t last, void *arg)
+{
+    const storing *to = arg;
+    for (int64_t i = first; i < last; i++)
+        set(to->s, i, to->step * to->direction[i]);
+}
+
 void tl_lbfgs_step(tl_lbfgs *lbfgs, double step, const double *direction)
 {
-    vector s = step_at(lbfgs, lbfgs->next);
-    for (int64_t i = 0; i < lbfgs->size; i++)
-        set(s, i, step * direction[i]);
+    tl_share(lbfgs->size, PIECE, store_piece,
+             &(storing){step_at(lbfgs, lbfgs->next), step, direction});
+}
+
+/* A pair, and the sums s' D s, y' D^-1 y, s' y, of each piece. */
+enum { MOST_PIECES = 256 };
+
+typedef struct learning {
+    vector s, y;
+    const double *before, *gradient, *metric;
+    int64_t grain;
+    double sums[MOST_PIECES][3];
+} learning;
+
+TL_HOT static void learn_piece(int64_t first, int64_t last, void *arg)
+{
+    learning *l = arg;
+    double ss = 0.0, yy = 0.0, sy = 0.0;
+    for (int64_t i = first; i < last; i++) {
+        double change = l->gradient[i] - l->before[i], d = get(l->s, i);
+        set(l->y, i, change);
+        ss += d * d * l->metric[i];
+        yy += change * change / l->metric[i];
+        sy += d * get(l->y, i); /* as stored */
+    }
+    double *sums = l->sums[first / l->grain];
+    sums[0] = ss;
+    sums[1] = yy;
+    sums[2] = sy;
+}
+
+void tl_lbfgs_change(tl_lbfgs *lbfgs, int64_t first, int64_t last, const double *before,
+                     const double *gradient)
+{
+    vector y = change_at(lbfgs, lbfgs->next);
+    for (int64_t i = first; i < last; i++)
+        set(y, i, gradient[i] - before[i]);
 }
 
 void tl_lbfgs_learn(tl_lbfgs *lbfgs, const double *before, const double *gradient,
                     const double *metric)
 {
-    vector s = step_at(lbfgs, lbfgs->next), y = change_at(lbfgs, lbfgs->next);
-    int64_t first = tl_sums_skips(lbfgs->sums, lbfgs->everywhere);
-    double ss = 0.0, yy = 0.0, sy = 0.0;
-    for (int64_t i = 0; i < first; i++)
-        set(y, i, gradient[i] - before[i]);
-    for (int64_t i = first; i < lbfgs->size; i++) {
-        double change = gradient[i] - before[i], d = get(s, i);
-        set(y, i, change);
-        ss += d * d * metric[i];
-        yy += change * change / metric[i];
-        sy += d * get(y, i); /* as stored */
-    }
-    double sums[] = {ss, yy, sy};
-    tl_sums_add(lbfgs->sums, sums, 3);
-    if (!(sums[2] > 1e-14 * sqrt(sums[0] * sums[1])))
+    learning l = {.s = step_at(lbfgs, lbfgs->next),
+                  .y = change_at(lbfgs, lbfgs->next),
+                  .before = before,
+                  .gradient = gradient,
+                  .metric = metric};
+    l.grain = tl_max(PIECE, (lbfgs->size + MOST_PIECES - 1) / MOST_PIECES);
+    tl_share(lbfgs->size, l.grain, learn_piece, &l);
+    double sums[3] = {0.0};
+    for (int64_t i = 0; i * l.grain < lbfgs->size; i++)
+        for (int j = 0; j < 3; j++)
+            sums[j] += l.sums[i][j];
+    if (!tl_lbfgs_is_curved(sums[0], sums[1], sums[2]))
         return;
     lbfgs->rho[lbfgs->next] = 1.0 / sums[2];
-    lbfgs->next = (lbfgs->next + 1) % lbfgs->memory;
-    if (lbfgs->count < lbfgs->memory)
-        lbfgs->count++;
+    tl_lbfgs_keep(lbfgs);
 }
 
-/* The index of the pair learnt `age` steps ago; 0 is the latest. */
-static int place(const tl_lbfgs *lbfgs, int age)
+/* The parts of a direction that are not loops over pairs: its beginning, and the metric. */
+typedef struct scaling {
+    const double *gradient, *metric;
+    double *direction;
+} scaling;
+
+static void negate_piece(int64_t first, int64_t last, void *arg)
 {
-    return (lbfgs->next - 1 - age + 2 * lbfgs->memory) % lbfgs->memory;
+    const scaling *s = arg;
+    for (int64_t i = first; i < last; i++)
+        s->direction[i] = -s->gradient[i];
+}
+
+TL_HOT static void divide_piece(int64_t first, int64_t last, void *arg)
+{
+    const scaling *s = arg;
+    const double *metric = s->metric;
+    double *direction = s->direction;
+    for (int64_t i = first; i < last; i++)
+        direction[i] /= metric[i];
 }
 
 double tl_lbfgs_direction(const tl_lbfgs *lbfgs, const double *gradient, const double *metric,
                           double *direction)
 {
-    const int64_t n = lbfgs->size;
+    const reading none = {NULL, NULL};
     const int count = lbfgs->count;
-    double alpha[TL_LBFGS_MOST] = {0.0};
-    for (int64_t i = 0; i < n; i++)
-        direction[i] = -gradient[i];
+    double alpha[TL_LBFGS_MOST] = {0.0}, c = 0.0;
+    scaling scale = {gradient, metric, direction};
+    reading last = none;
+    tl_share(lbfgs->size, PIECE, negate_piece, &scale);
     for (int age = 0; age < count; age++) {
-        int i = place(lbfgs, age);
-        alpha[age] = lbfgs->rho[i] * dot(lbfgs, step_at(lbfgs, i), direction);
-        add(n, -alpha[age], change_at(lbfgs, i), direction);
+        int i = tl_lbfgs_place(lbfgs, age);
+        alpha[age] = lbfgs->rho[i] * go_on(lbfgs, c, last, of(step_at(lbfgs, i)), direction);
+        c = -alpha[age];
+        last = of(change_at(lbfgs, i));
     }
-    for (int64_t i = 0; i < n; i++)
-        direction[i] /= metric[i];
+    go_on(lbfgs, c, last, none, direction);
+    tl_share(lbfgs->size, PIECE, divide_piece, &scale);
+    last = none;
     for (int age = count - 1; age >= 0; age--) {
-        int i = place(lbfgs, age);
-        double beta = lbfgs->rho[i] * dot(lbfgs, change_at(lbfgs, i), direction);
-        add(n, alpha[age] - beta, step_at(lbfgs, i), direction);
+        int i = tl_lbfgs_place(lbfgs, age);
+        double beta = lbfgs->rho[i] * go_on(lbfgs, c, last, of(change_at(lbfgs, i)), direction);
+        c = alpha[age] - beta;
+        last = of(step_at(lbfgs, i));
     }
-    double slope = 0.0;
-    for (int64_t i = tl_sums_skips(lbfgs->sums, lbfgs->everywhere); i < n; i++)
-        slope += gradient[i] * direction[i];
-    return tl_sums_of(lbfgs->sums, slope);
+    return go_on(lbfgs, c, last, (reading){gradient, NULL}, direction);
 }

@@ -63,7 +63,7 @@ static tl_aim aim_C(tl_cpu *self)
         return aim;
     tl_skew_prepare(&self->skew, self->E);
     double sums[2] = {tl_sum_product(count, self->V, self->is.eps, self->U), tl_cpu_logs(self)};
-    tl_sums_add(self->sums, sums, 2);
+    tl_sums_few(self->sums, sums, 2);
     self->logs = sums[1];
     aim.value = sums[0] + self->logs;
     return aim;
@@ -85,9 +85,8 @@ static tl_aim aim_L(tl_cpu *self)
 static tl_aim aim_lbfgs(tl_cpu *self)
 {
     tl_coordinates *x = &self->x;
-    tl_aim aim = {.slope = tl_lbfgs_direction(&x->lbfgs, x->gradient, x->metric, x->direction),
-                  .first = 1.0,
-                  .pairs = x->lbfgs.count};
+    tl_aim aim = {.slope = tl_coordinates_direction(self), .first = 1.0};
+    aim.pairs = x->lbfgs.count;
     tl_coordinates_aim(self);
     if (x->triangle > 0)
         aim.first = fmin(1.0, 1.0 / self->skew.norm);
@@ -159,13 +158,13 @@ static void take_step(tl_cpu *self, double a)
     if (self->how == TL_NEWTON) {
         tl_coordinates_gradient(self, x->gradient);
         tl_lbfgs_forget(&x->lbfgs); /* they belong to another metric */
+        x->stale = true;
         return;
     }
     tl_lbfgs_step(&x->lbfgs, a, x->direction);
     x->gradient = x->direction; /* which is no longer needed */
     x->direction = before;
-    tl_coordinates_gradient(self, x->gradient);
-    tl_lbfgs_learn(&x->lbfgs, before, x->gradient, x->metric);
+    tl_coordinates_learn(self, before);
 }
 
 void tl_cpu_take(tl_engine *e, double a)

@@ -21,7 +21,7 @@ static size_t bytes(const tl_engine_spec *spec)
     const tlnmf_data *data = spec->model->data;
     tl_rounded rows;
     tl_slot table[TL_ROUNDED_SLOTS];
-    tl_rounded_slots(&rows, data, table);
+    tl_rounded_slots(&rows, data, spec->threads, table);
     return tl_cpu_bytes(spec) + sizeof(mixed) + TL_ARENA_BYTES(table) +
            tl_single_bytes(data->M, inner(data));
 }
@@ -42,7 +42,7 @@ static tlnmf_error prepare(tlnmf_ctx *ctx, const tl_engine_spec *spec, mixed *se
     tl_slot table[TL_ROUNDED_SLOTS];
     TRY(tl_cpu_open(ctx, spec, &self->cpu));
     self->cpu.is.ops = &tl_engine_mixed;
-    tl_rounded_slots(&self->rows, data, table);
+    tl_rounded_slots(&self->rows, data, spec->threads, table);
     TRY(TL_ARENA(ctx, "sweeps in single precision", table, &self->block));
     return tl_single_create(ctx, data->M, inner(data), &self->single);
 }

@@ -45,9 +45,7 @@ static bool revive_factor(tl_cpu *self, const factor *f, double least)
         double revived = (double)revive_entries(f, part);
         if ((is_W ? revived : tl_sums_of(self->sums, revived)) == 0.0)
             return false;
-        tl_cpu_weigh(self, is_W ? f->out : self->W, is_W ? self->H : f->out, self->is.eps);
-        self->U_is = TL_U_NOTHING;
-        double now = tl_cpu_C(self);
+        double now = tl_coordinates_C(self, is_W ? f->out : self->W, is_W ? self->H : f->out);
         if (now < C && !(fabs(C - now) < least)) {
             tl_copy(f->x, f->out, f->count);
             return true;
@@ -64,6 +62,7 @@ bool tl_cpu_revive(tl_engine *e, double least)
     if (x->in_W + x->in_H == 0)
         return false;
     tl_coordinates_curvature(self, x->scratch);
+    tl_sums_add(self->sums, x->scratch, x->in_W);
     factor W = {x->in_W, self->W, x->W_new, x->P, gradient, x->scratch, 1.0};
     factor H = {x->in_H, self->H, x->H_new, x->Q, gradient + x->in_W, x->scratch + x->in_W,
                 x->unit};

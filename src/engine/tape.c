@@ -124,6 +124,17 @@ static void record(tape *t, operation what, const double *x, int64_t count)
         record((t), (what), NULL, 0);   \
     } while (0)
 
+/* An operation that returns a number, computed by `call`. */
+#define RETURN_PLAYED(t, what, call)           \
+    do {                                       \
+        double number_;                        \
+        if (!play((t), (what), &number_, 1)) { \
+            number_ = (call);                  \
+            record((t), (what), &number_, 1);  \
+        }                                      \
+        return number_;                        \
+    } while (0)
+
 /* ---- the operations -------------------------------------------------------------------------- */
 
 static tlnmf_error fill(tl_engine *e, unsigned parts, tl_fill function, void *user)
@@ -159,12 +170,7 @@ static bool inspect(tl_engine *e, double *energy, double *orthogonality)
 static bool precision(tl_engine *e, bool rough)
 {
     tape *t = (tape *)e;
-    double x;
-    if (!play(t, PRECISION, &x, 1)) {
-        x = tl_engine_precision(t->inner, rough);
-        record(t, PRECISION, &x, 1);
-    }
-    return x != 0.0;
+    RETURN_PLAYED(t, PRECISION, tl_engine_precision(t->inner, rough));
 }
 
 static tl_values values(tl_engine *e, unsigned which)
@@ -185,14 +191,9 @@ static tl_values values(tl_engine *e, unsigned which)
 static double gradient(tl_engine *e, unsigned of, double *Ganti)
 {
     tape *t = (tape *)e;
-    double x;
     if (Ganti != NULL)
         return play(t, GRADIENT, NULL, 0) ? 0.0 : tl_engine_gradient(t->inner, of, Ganti);
-    if (!play(t, GRADIENT, &x, 1)) {
-        x = tl_engine_gradient(t->inner, of, NULL);
-        record(t, GRADIENT, &x, 1);
-    }
-    return x;
+    RETURN_PLAYED(t, GRADIENT, tl_engine_gradient(t->inner, of, NULL));
 }
 
 static void update(tl_engine *e, unsigned parts, int64_t count)
@@ -204,12 +205,7 @@ static void update(tl_engine *e, unsigned parts, int64_t count)
 static double sweep(tl_engine *e, unsigned of, double floor, double least)
 {
     tape *t = (tape *)e;
-    double x;
-    if (!play(t, SWEEP, &x, 1)) {
-        x = tl_engine_sweep(t->inner, of, floor, least);
-        record(t, SWEEP, &x, 1);
-    }
-    return x;
+    RETURN_PLAYED(t, SWEEP, tl_engine_sweep(t->inner, of, floor, least));
 }
 
 static tl_aim aim(tl_engine *e, tl_direction how)
@@ -228,23 +224,13 @@ static tl_aim aim(tl_engine *e, tl_direction how)
 static double try_step(tl_engine *e, double a)
 {
     tape *t = (tape *)e;
-    double x;
-    if (!play(t, TRY_STEP, &x, 1)) {
-        x = tl_engine_try(t->inner, a);
-        record(t, TRY_STEP, &x, 1);
-    }
-    return x;
+    RETURN_PLAYED(t, TRY_STEP, tl_engine_try(t->inner, a));
 }
 
 static double slope(tl_engine *e)
 {
     tape *t = (tape *)e;
-    double x;
-    if (!play(t, SLOPE, &x, 1)) {
-        x = tl_engine_slope(t->inner);
-        record(t, SLOPE, &x, 1);
-    }
-    return x;
+    RETURN_PLAYED(t, SLOPE, tl_engine_slope(t->inner));
 }
 
 static void take(tl_engine *e, double a)
@@ -256,34 +242,19 @@ static void take(tl_engine *e, double a)
 static double begin(tl_engine *e, unsigned over)
 {
     tape *t = (tape *)e;
-    double x;
-    if (!play(t, BEGIN, &x, 1)) {
-        x = tl_engine_begin(t->inner, over);
-        record(t, BEGIN, &x, 1);
-    }
-    return x;
+    RETURN_PLAYED(t, BEGIN, tl_engine_begin(t->inner, over));
 }
 
 static double norm(tl_engine *e, bool renew)
 {
     tape *t = (tape *)e;
-    double x;
-    if (!play(t, NORM, &x, 1)) {
-        x = tl_engine_norm(t->inner, renew);
-        record(t, NORM, &x, 1);
-    }
-    return x;
+    RETURN_PLAYED(t, NORM, tl_engine_norm(t->inner, renew));
 }
 
 static bool revive(tl_engine *e, double least)
 {
     tape *t = (tape *)e;
-    double x;
-    if (!play(t, REVIVE, &x, 1)) {
-        x = tl_engine_revive(t->inner, least);
-        record(t, REVIVE, &x, 1);
-    }
-    return x != 0.0;
+    RETURN_PLAYED(t, REVIVE, tl_engine_revive(t->inner, least));
 }
 
 static tl_cg cg(tl_engine *e, bool begins, double radius)

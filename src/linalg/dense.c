@@ -1,4 +1,5 @@
 /* BLAS and LAPACK, behind matrices in C order. */
+#include "linalg/alone.h"
 #include "linalg/linalg.h"
 
 #include <cblas.h>
@@ -31,6 +32,70 @@ tlnmf_error tl_check_size(tlnmf_ctx *ctx, const char *name, int64_t size)
     return TLNMF_OK;
 }
 
+/* ---- products in tiles ----------------------------------------------------------------------- */
+
+/* A product in tiles, each a call of BLAS on one thread: how it is cut depends on its shape alone,
+ * and so do its bits. Larger tiles would cost one thread less (BLAS copies its inputs for every
+ * tile), and leave more threads without one. */
+typedef struct tiling {
+    tl_op opA, opB;
+    int64_t m, n, k;
+    double alpha, beta;
+    const double *A, *B;
+    int64_t lda, ldb, ldc;
+    double *C;
+    int64_t rows, columns; /* of a tile */
+    int64_t across;        /* tiles in a row of them */
+} tiling;
+
+static int64_t tiles(int64_t length, int64_t tile)
+{
+    return (length + tile - 1) / tile;
+}
+
+/* Equal tiles of about this length, in multiples of 8, as long as BLAS's vectors. */
+static int64_t evenly(int64_t length, int64_t about)
+{
+    int64_t each = tiles(length, tiles(length, about));
+    return tl_min(length, (each + 7) / 8 * 8);
+}
+
+/* Halves tiles until there are enough, or they are too small to be worth a call (40 us). */
+static void choose_tiles(tiling *t)
+{
+    enum { ENOUGH = 16, ROWS = 128, LEAST_ROWS = 16, COLUMNS = 512, LEAST_COLUMNS = 64 };
+    const double least = 2e6;
+    int64_t rows = ROWS, columns = COLUMNS;
+    for (;;) {
+        t->rows = evenly(t->m, rows);
+        t->columns = evenly(t->n, columns);
+        if (tiles(t->m, t->rows) * tiles(t->n, t->columns) >= ENOUGH ||
+            2.0 * (double)t->rows * (double)t->columns * (double)t->k < 2.0 * least)
+            break;
+        if (t->rows > LEAST_ROWS && 4 * t->rows >= t->columns)
+            rows = tl_max(t->rows / 2, LEAST_ROWS);
+        else if (t->columns > LEAST_COLUMNS)
+            columns = tl_max(t->columns / 2, LEAST_COLUMNS);
+        else
+            break;
+    }
+    t->across = tiles(t->n, t->columns);
+}
+
+static void multiply_tile(int64_t tile, int64_t last, void *arg)
+{
+    TL_ALONE;
+    const tiling *t = arg;
+    (void)last;
+    int64_t i = tile / t->across * t->rows, j = tile % t->across * t->columns;
+    const double *A = t->A + (t->opA == TL_PLAIN ? i * t->lda : i);
+    const double *B = t->B + (t->opB == TL_PLAIN ? j : j * t->ldb);
+    cblas_dgemm(CblasRowMajor, t->opA == TL_PLAIN ? CblasNoTrans : CblasTrans,
+                t->opB == TL_PLAIN ? CblasNoTrans : CblasTrans, (int)tl_min(t->rows, t->m - i),
+                (int)tl_min(t->columns, t->n - j), (int)t->k, t->alpha, A, (int)t->lda, B,
+                (int)t->ldb, t->beta, t->C + i * t->ldc + j, (int)t->ldc);
+}
+
 /* The parameters are those of BLAS, in its order. */
 void tl_gemm(tl_op opA, tl_op opB, int64_t m, int64_t n, int64_t k, double alpha, const double *A,
              int64_t lda, const double *B, int64_t ldb, double beta, double *C, int64_t ldc)
@@ -43,23 +108,69 @@ void tl_gemm(tl_op opA, tl_op opB, int64_t m, int64_t n, int64_t k, double alpha
                 C[i * ldc + j] = beta == 0.0 ? 0.0 : beta * C[i * ldc + j];
         return;
     }
-    cblas_dgemm(CblasRowMajor, opA == TL_PLAIN ? CblasNoTrans : CblasTrans,
-                opB == TL_PLAIN ? CblasNoTrans : CblasTrans, (int)m, (int)n, (int)k, alpha, A,
-                (int)lda, B, (int)ldb, beta, C, (int)ldc);
+    tiling t = {.opA = opA,
+                .opB = opB,
+                .m = m,
+                .n = n,
+                .k = k,
+                .alpha = alpha,
+                .beta = beta,
+                .A = A,
+                .B = B,
+                .lda = lda,
+                .ldb = ldb,
+                .ldc = ldc,
+                .C = C};
+    choose_tiles(&t);
+    tl_share(tiles(m, t.rows) * t.across, 1, multiply_tile, &t);
+}
+
+/* ---- A A' ------------------------------------------------------------------------------------ */
+
+typedef struct gramming {
+    int64_t n, k;
+    double alpha;
+    const double *A;
+    double *C;
+} gramming;
+
+/* Rows first .. last - 1 of the lower triangle, and of the diagonal block a little more. */
+static void gram_rows(int64_t first, int64_t last, void *arg)
+{
+    TL_ALONE;
+    const gramming *g = arg;
+    int n = (int)g->n, k = (int)g->k;
+    if (first == 0 && last == g->n) {
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, n, k, g->alpha, g->A, k, 0.0, g->C, n);
+        return;
+    }
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)(last - first), (int)last, k,
+                g->alpha, g->A + first * k, k, g->A, k, 0.0, g->C + first * n, n);
+}
+
+/* Copies the lower triangle to the upper one, tile by tile: whole rows to whole columns would miss
+ * the cache. */
+static void mirror(int64_t first, int64_t last, void *arg)
+{
+    enum { TILE = 16 };
+    const gramming *g = arg;
+    int64_t n = g->n;
+    for (int64_t b0 = first; b0 < last; b0 += TILE)
+        for (int64_t a0 = b0; a0 < n; a0 += TILE)
+            for (int64_t b = b0; b < tl_min(b0 + TILE, last); b++)
+                for (int64_t a = tl_max(a0, b + 1); a < tl_min(a0 + TILE, n); a++)
+                    g->C[b * n + a] = g->C[a * n + b];
 }
 
 void tl_gram(int64_t n, int64_t k, double alpha, const double *A, double *C)
 {
-    cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, (int)n, (int)k, alpha, A, (int)k, 0.0, C,
-                (int)n);
-    /* Mirror in square tiles: copying whole rows to whole columns would miss the cache. */
-    enum { TILE = 16 };
-    for (int64_t a0 = 0; a0 < n; a0 += TILE)
-        for (int64_t b0 = 0; b0 <= a0; b0 += TILE)
-            for (int64_t a = a0; a < tl_min(a0 + TILE, n); a++)
-                for (int64_t b = b0; b < tl_min(b0 + TILE, a); b++)
-                    C[b * n + a] = C[a * n + b];
+    enum { ROWS = 64, MIRRORED = 32, AT_ONCE = 256 }; /* below, dsyrk at once is the fastest */
+    gramming g = {n, k, alpha, A, C};
+    tl_share(n, n < AT_ONCE ? tl_max(n, 1) : ROWS, gram_rows, &g);
+    tl_share(n, n < AT_ONCE ? tl_max(n, 1) : MIRRORED, mirror, &g);
 }
+
+/* ---- the double arithmetic ------------------------------------------------------------------- */
 
 static void multiply_double(const tl_arithmetic *self, const tl_product *p)
 {
@@ -75,10 +186,11 @@ static void gram_double(const tl_arithmetic *self, int64_t n, double alpha, cons
     tl_gram(n, n, alpha, A, C);
 }
 
-const tl_arithmetic tl_double = {multiply_double, gram_double};
+const tl_arithmetic tl_double = {multiply_double, gram_double, false};
 
 void tl_gemv_transposed(int64_t M, const double *A, const double *x, double *y)
 {
+    TL_ALONE;
     cblas_dgemv(CblasRowMajor, CblasTrans, (int)M, (int)M, 1.0, A, (int)M, x, 1, 0.0, y, 1);
 }
 
@@ -122,6 +234,7 @@ static tlnmf_error lapack_failed(tlnmf_ctx *ctx, const char *routine, int info)
 /* By singular values: slow, but always works. */
 static tlnmf_error polar_by_svd(tlnmf_ctx *ctx, int64_t M, double *A)
 {
+    TL_ALONE;
     int m = (int)M;
     double query, *work, *sigma, *U, *Vt;
     LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'A', 'A', m, m, A, m, NULL, NULL, m, NULL, m, &query, -1);
@@ -143,6 +256,7 @@ static tlnmf_error polar_by_svd(tlnmf_ctx *ctx, int64_t M, double *A)
 bool tl_polar_step(int64_t M, double g, double *X, double *inverse, double *work, int *pivot,
                    double *change)
 {
+    TL_ALONE;
     enum { TILE = 16 };
     int m = (int)M;
     tl_copy(inverse, X, M * M);
@@ -231,6 +345,7 @@ static double upper(const double *A, int64_t rows, int64_t i, int64_t j)
 
 tlnmf_error tl_qr_rows(tlnmf_ctx *ctx, tl_qr *qr, double *A, double *R)
 {
+    TL_ALONE;
     int64_t M = qr->M, count = tl_min(qr->rows, M);
     int m = (int)M, r = (int)count, lwork = (int)qr->work_length;
     if (qr->rows > M) { /* tall: a plain QR first, which is fast; only its triangle is pivoted */
@@ -276,6 +391,7 @@ void tl_eigen_free(tl_eigen *eigen)
 
 tlnmf_error tl_eigen_solve(tlnmf_ctx *ctx, tl_eigen *eigen, double *A)
 {
+    TL_ALONE;
     int m = (int)eigen->M;
     int info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', m, A, m, eigen->lambda, eigen->work,
                                    (int)eigen->work_length, eigen->iwork, (int)eigen->iwork_length);

@@ -29,14 +29,10 @@ tlnmf_error tl_dft_plan_create(tlnmf_ctx *ctx, int64_t M, tl_dft_plan *plan)
     int64_t largest = 1;
     for (int i = 0; i < plan->factors; i++)
         largest = tl_max(largest, plan->factor[i]);
-    tl_slot table[] = {TL_SLOT(plan->cosine, M),
-                       TL_SLOT(plan->sine, M),
-                       TL_SLOT(plan->re[0], M * LANE),
-                       TL_SLOT(plan->re[1], M * LANE),
-                       TL_SLOT(plan->im[0], M * LANE),
-                       TL_SLOT(plan->im[1], M * LANE),
-                       TL_SLOT(plan->part_re, largest * LANE),
-                       TL_SLOT(plan->part_im, largest * LANE)};
+    plan->threads = tl_threads_here();
+    plan->each = (4 * M + 2 * largest) * LANE;
+    tl_slot table[] = {TL_SLOT(plan->cosine, M), TL_SLOT(plan->sine, M),
+                       TL_SLOT(plan->scratch, plan->threads * plan->each)};
     TRY(TL_ARENA(ctx, "a Fourier transform", table, &plan->memory));
     const double step = 2.0 * 3.14159265358979323846 / (double)M;
     for (int64_t k = 0; k < M; k++) {
@@ -52,14 +48,28 @@ void tl_dft_plan_free(tl_dft_plan *plan)
     plan->memory = NULL;
 }
 
+/* A tile of columns, its copy, and the inputs of one butterfly: scratch of one thread. */
+typedef struct tile {
+    double *re[2], *im[2];
+    double *part_re, *part_im;
+} tile;
+
+static tile own_tile(const tl_dft_plan *plan)
+{
+    double *x = plan->scratch + tl_thread_index() % plan->threads * plan->each;
+    int64_t size = plan->M * LANE, parts = (plan->each - 4 * size) / 2;
+    return (tile){{x, x + size}, {x + 2 * size, x + 3 * size}, x + 4 * size, x + 4 * size + parts};
+}
+
 /* One pass with factor p, of sub-transforms of length p m whose elements are s apart:
  * y[s (p k + i) + q] = w^(k i) sum_j x[s (k + m j) + q] exp(-2 pi i i j / p), w = exp(-2 pi i /
  * pm). The roots of all passes are among those of M, for p m s = M. */
-TL_HOT static void pass(const tl_dft_plan *plan, int from, int64_t p, int64_t m, int64_t s)
+TL_HOT static void pass(const tl_dft_plan *plan, const tile *at, int from, int64_t p, int64_t m,
+                        int64_t s)
 {
-    const double *x_re = plan->re[from], *x_im = plan->im[from];
-    double *y_re = plan->re[1 - from], *y_im = plan->im[1 - from];
-    double *a_re = plan->part_re, *a_im = plan->part_im;
+    const double *x_re = at->re[from], *x_im = at->im[from];
+    double *y_re = at->re[1 - from], *y_im = at->im[1 - from];
+    double *a_re = at->part_re, *a_im = at->part_im;
     int64_t M = plan->M;
     for (int64_t k = 0; k < m; k++)
         for (int64_t q = 0; q < s; q++) {
@@ -90,10 +100,10 @@ TL_HOT static void pass(const tl_dft_plan *plan, int from, int64_t p, int64_t m,
 }
 
 /* The same with p = 4, whose roots are 1, -i, -1, i. */
-TL_HOT static void pass_4(const tl_dft_plan *plan, int from, int64_t m, int64_t s)
+TL_HOT static void pass_4(const tl_dft_plan *plan, const tile *at, int from, int64_t m, int64_t s)
 {
-    const double *x_re = plan->re[from], *x_im = plan->im[from];
-    double *y_re = plan->re[1 - from], *y_im = plan->im[1 - from];
+    const double *x_re = at->re[from], *x_im = at->im[from];
+    double *y_re = at->re[1 - from], *y_im = at->im[1 - from];
     int64_t apart = s * m * LANE;
     for (int64_t k = 0; k < m; k++) {
         double w_re[4], w_im[4];
@@ -121,7 +131,7 @@ TL_HOT static void pass_4(const tl_dft_plan *plan, int from, int64_t m, int64_t 
 }
 
 /* The tile in re[0], im[0]; returns where the result is. */
-static int transform(const tl_dft_plan *plan)
+static int transform(const tl_dft_plan *plan, const tile *at)
 {
     int64_t n = plan->M, s = 1;
     int from = 0;
@@ -129,9 +139,9 @@ static int transform(const tl_dft_plan *plan)
         int64_t p = plan->factor[f];
         n /= p;
         if (p == 4)
-            pass_4(plan, from, n, s);
+            pass_4(plan, at, from, n, s);
         else
-            pass(plan, from, p, n, s);
+            pass(plan, at, from, p, n, s);
         s *= p;
     }
     return from;
@@ -160,10 +170,9 @@ static void store(double *x, int64_t columns, int64_t first, const double *re, c
 }
 
 /* From Z = A + i B of two real columns a, b: rows cos and sin of bin j of both. */
-static void unpack(const tl_dft_plan *plan, int at, int64_t columns, int64_t first, double *X)
+static void unpack(int64_t M, const double *re, const double *im, int64_t columns, int64_t first,
+                   double *X)
 {
-    int64_t M = plan->M;
-    const double *re = plan->re[at], *im = plan->im[at];
     double scale = sqrt(2.0 / (double)M), edge = 1.0 / sqrt((double)M), r[LANE], v[LANE];
     for (int64_t m = 0; m < M; m++) {
         int64_t j = (m + 1) / 2, mirror = (M - j) % M;
@@ -187,27 +196,17 @@ static void unpack(const tl_dft_plan *plan, int at, int64_t columns, int64_t fir
     }
 }
 
-void tl_dft_forward(tl_dft_plan *plan, int64_t columns, const double *Y, double *X)
-{
-    for (int64_t first = 0; first < columns; first += (int64_t)2 * LANE) {
-        for (int64_t t = 0; t < plan->M; t++)
-            load(Y + t * columns, columns, first, plan->re[0] + t * LANE, plan->im[0] + t * LANE);
-        unpack(plan, transform(plan), columns, first, X);
-    }
-}
-
 /* Z = A + i B from the rows of X, with real and imaginary part exchanged: the forward transform of
  * the exchanged numbers is the exchanged inverse. */
-static void pack(const tl_dft_plan *plan, int64_t columns, int64_t first, const double *X)
+static void pack(int64_t M, int64_t columns, int64_t first, const double *X, const tile *at)
 {
-    int64_t M = plan->M;
     double scale = 1.0 / sqrt(2.0 * (double)M), edge = 1.0 / sqrt((double)M);
     double cr[LANE], ci[LANE], sr[LANE], si[LANE];
     for (int64_t j = 0; 2 * j <= M; j++) {
         bool alone = j == 0 || 2 * j == M;
-        double *re = plan->im[0] + j * LANE, *im = plan->re[0] + j * LANE;
-        double *mirror_re = plan->im[0] + (M - j) % M * LANE,
-               *mirror_im = plan->re[0] + (M - j) % M * LANE;
+        double *re = at->im[0] + j * LANE, *im = at->re[0] + j * LANE;
+        double *mirror_re = at->im[0] + (M - j) % M * LANE,
+               *mirror_im = at->re[0] + (M - j) % M * LANE;
         load(X + (j == 0 ? 0 : 2 * j - 1) * columns, columns, first, cr, ci);
         if (!alone)
             load(X + 2 * j * columns, columns, first, sr, si);
@@ -221,13 +220,57 @@ static void pack(const tl_dft_plan *plan, int64_t columns, int64_t first, const 
     }
 }
 
-void tl_dft_inverse(tl_dft_plan *plan, int64_t columns, const double *X, double *Y)
+/* ---- all columns, shared out in tiles -------------------------------------------------------- */
+
+typedef struct job {
+    const tl_dft_plan *plan;
+    int64_t columns;
+    const double *in;
+    double *out;
+} job;
+
+static void forward(int64_t first, int64_t last, void *arg)
 {
-    for (int64_t first = 0; first < columns; first += (int64_t)2 * LANE) {
-        pack(plan, columns, first, X);
-        int at = transform(plan);
-        for (int64_t t = 0; t < plan->M; t++)
-            store(Y + t * columns, columns, first, plan->im[at] + t * LANE,
-                  plan->re[at] + t * LANE);
-    }
+    const job *j = arg;
+    const tl_dft_plan *plan = j->plan;
+    tile at = own_tile(plan);
+    (void)last;
+    for (int64_t t = 0; t < plan->M; t++)
+        load(j->in + t * j->columns, j->columns, first, at.re[0] + t * LANE, at.im[0] + t * LANE);
+    int end = transform(plan, &at);
+    unpack(plan->M, at.re[end], at.im[end], j->columns, first, j->out);
+}
+
+static void inverse(int64_t first, int64_t last, void *arg)
+{
+    const job *j = arg;
+    const tl_dft_plan *plan = j->plan;
+    tile at = own_tile(plan);
+    (void)last;
+    pack(plan->M, j->columns, first, j->in, &at);
+    int end = transform(plan, &at);
+    for (int64_t t = 0; t < plan->M; t++)
+        store(j->out + t * j->columns, j->columns, first, at.im[end] + t * LANE,
+              at.re[end] + t * LANE);
+}
+
+/* A plan has scratch for the threads there were: more of them would meet in it. */
+static void share_tiles(const job *j, tl_piece piece)
+{
+    enum { TILE = 2 * LANE };
+    if (tl_threads_here() <= j->plan->threads)
+        tl_share(j->columns, TILE, piece, (void *)(uintptr_t)j);
+    else
+        for (int64_t first = 0; first < j->columns; first += TILE)
+            piece(first, tl_min(first + TILE, j->columns), (void *)(uintptr_t)j);
+}
+
+void tl_dft_forward(const tl_dft_plan *plan, int64_t columns, const double *Y, double *X)
+{
+    share_tiles(&(job){plan, columns, Y, X}, forward);
+}
+
+void tl_dft_inverse(const tl_dft_plan *plan, int64_t columns, const double *X, double *Y)
+{
+    share_tiles(&(job){plan, columns, X, Y}, inverse);
 }

@@ -6,14 +6,14 @@
 
 enum { TL_DFT_FACTORS = 64 };
 
-/* Factors, roots and scratch for one length M. */
+/* Factors, roots and scratch for one length M, made for the threads of the call that makes it. */
 typedef struct tl_dft_plan {
     int64_t M;
     int factors;
     int64_t factor[TL_DFT_FACTORS];
-    double *cosine, *sine;     /* M: exp(-2 pi i k / M) */
-    double *re[2], *im[2];     /* a tile of columns and its copy */
-    double *part_re, *part_im; /* the inputs of one butterfly */
+    double *cosine, *sine; /* M: exp(-2 pi i k / M) */
+    int64_t threads, each;
+    double *scratch; /* threads x each */
     tl_hooks hooks;
     void *memory;
 } tl_dft_plan;
@@ -22,8 +22,8 @@ tlnmf_error tl_dft_plan_create(tlnmf_ctx *ctx, int64_t M, tl_dft_plan *plan);
 void tl_dft_plan_free(tl_dft_plan *plan);
 
 /* X (M x columns) = Phi Y with the Phi of tl_dft. */
-void tl_dft_forward(tl_dft_plan *plan, int64_t columns, const double *Y, double *X);
+void tl_dft_forward(const tl_dft_plan *plan, int64_t columns, const double *Y, double *X);
 /* Y = Phi' X. */
-void tl_dft_inverse(tl_dft_plan *plan, int64_t columns, const double *X, double *Y);
+void tl_dft_inverse(const tl_dft_plan *plan, int64_t columns, const double *X, double *Y);
 
 #endif

@@ -40,6 +40,7 @@ struct tl_arithmetic {
     void (*multiply)(const tl_arithmetic *self, const tl_product *product);
     /* C (n x n) = alpha A A', A is n x n */
     void (*gram)(const tl_arithmetic *self, int64_t n, double alpha, const double *A, double *C);
+    bool one_at_a_time; /* it has scratch: two threads may not multiply at the same time */
 };
 
 static inline void tl_multiply(const tl_arithmetic *in, const tl_product *product)
@@ -47,7 +48,7 @@ static inline void tl_multiply(const tl_arithmetic *in, const tl_product *produc
     in->multiply(in, product);
 }
 
-extern const tl_arithmetic tl_double; /* BLAS as it is */
+extern const tl_arithmetic tl_double; /* BLAS, in tiles */
 
 /* Products in single precision, of A (up to M x inner) with B. */
 typedef struct tl_single {

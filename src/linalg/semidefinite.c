@@ -1,11 +1,11 @@
 /* Solves symmetric positive semidefinite systems, singular ones included. */
+#include "linalg/alone.h"
 #include "linalg/linalg.h"
 
 #include <cblas.h>
 #include <float.h>
 #include <lapacke.h>
 #include <math.h>
-#include <omp.h>
 
 /* LL' = A in the lower triangle of column-major LAPACK, for which its pivoted factorisation is the
  * faster one. False if A is not safely positive definite: it would divide by pivots that are
@@ -59,9 +59,8 @@ typedef struct linear_system {
 } linear_system;
 
 /* B becomes the solutions. */
-static tlnmf_error solve(void *arg)
+static tlnmf_error solve(const linear_system *s)
 {
-    const linear_system *s = arg;
     int n = s->n;
     double largest = 0.0;
     for (int64_t i = 0; i < n; i++)
@@ -76,7 +75,7 @@ static tlnmf_error solve(void *arg)
 
 tlnmf_error tl_solve_semidefinite(tlnmf_ctx *ctx, int64_t n, double *A, int64_t count, double *B)
 {
-    enum { WORTH_THREADS = 4096 };
+    TL_ALONE;
     TRY(tl_check_size(ctx, "n", n));
     TRY(tl_check_size(ctx, "count", count));
     double *copy;
@@ -84,8 +83,7 @@ tlnmf_error tl_solve_semidefinite(tlnmf_ctx *ctx, int64_t n, double *A, int64_t 
     void *block;
     TRY(TL_ARENA(ctx, "a symmetric system", table, &block));
     linear_system s = {ctx, (int)n, A, copy, count, B};
-    /* Below this size threads gain little, and on busy cores they wait for each other. */
-    tlnmf_error error = tl_with_threads(n < WORTH_THREADS ? 1 : omp_get_max_threads(), solve, &s);
+    tlnmf_error error = solve(&s);
     tl_release(&ctx->hooks, block);
     return error;
 }

@@ -1,5 +1,6 @@
 /* Products of double matrices in single precision. Inputs are rounded, and results are accurate to
  * 6e-8 of their terms. Twice as fast where the product costs more than the conversion. */
+#include "linalg/alone.h"
 #include "linalg/linalg.h"
 
 #include <cblas.h>
@@ -25,25 +26,61 @@ TL_HOT static void add_single(int64_t rows, int64_t columns, const float *A, dou
         }
 }
 
+/* A product, and the columns of it that are at hand. */
+typedef struct product {
+    const tl_single *single;
+    const tl_product *p;
+    int64_t column, width;
+} product;
+
+enum { ROUNDED = 32, MULTIPLIED = 32 }; /* rows of a piece */
+
+static void round_A(int64_t first, int64_t last, void *arg)
+{
+    const product *at = arg;
+    const tl_product *p = at->p;
+    round_to_single(last - first, p->k, p->A + first * p->lda, p->lda,
+                    at->single->A + first * p->k);
+}
+
+/* Rows of B, or of its transpose: the columns at hand. */
+static void round_B(int64_t first, int64_t last, void *arg)
+{
+    const product *at = arg;
+    const tl_product *p = at->p;
+    bool plain = p->opB == TL_PLAIN;
+    int64_t length = plain ? at->width : p->k;
+    const double *B = p->B + (plain ? at->column : at->column * p->ldb);
+    round_to_single(last - first, length, B + first * p->ldb, p->ldb,
+                    at->single->B + first * length);
+}
+
+static void multiply_rows(int64_t first, int64_t last, void *arg)
+{
+    TL_ALONE;
+    const product *at = arg;
+    const tl_product *p = at->p;
+    const tl_single *single = at->single;
+    bool plain = p->opB == TL_PLAIN;
+    float *C = single->C + first * at->width;
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, plain ? CblasNoTrans : CblasTrans, (int)(last - first),
+                (int)at->width, (int)p->k, (float)p->alpha, single->A + first * p->k, (int)p->k,
+                single->B, (int)(plain ? at->width : p->k), 0.0f, C, (int)at->width);
+    add_single(last - first, at->width, C, p->beta, p->C + first * p->ldc + at->column, p->ldc);
+}
+
 static void multiply(const tl_arithmetic *self, const tl_product *p)
 {
-    const tl_single *single = (const tl_single *)self;
-    bool plain = p->opB == TL_PLAIN;
+    product at = {.single = (const tl_single *)self, .p = p};
     if (p->k == 0) { /* nothing to round */
         tl_multiply(&tl_double, p);
         return;
     }
-    round_to_single(p->m, p->k, p->A, p->lda, single->A);
-    for (int64_t j = 0; j < p->n; j += CHUNK) {
-        int64_t width = tl_min(CHUNK, p->n - j);
-        if (plain)
-            round_to_single(p->k, width, p->B + j, p->ldb, single->B);
-        else
-            round_to_single(width, p->k, p->B + j * p->ldb, p->ldb, single->B);
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, plain ? CblasNoTrans : CblasTrans, (int)p->m,
-                    (int)width, (int)p->k, (float)p->alpha, single->A, (int)p->k, single->B,
-                    (int)(plain ? width : p->k), 0.0f, single->C, (int)width);
-        add_single(p->m, width, single->C, p->beta, p->C + j, p->ldc);
+    tl_share(p->m, ROUNDED, round_A, &at);
+    for (at.column = 0; at.column < p->n; at.column += CHUNK) {
+        at.width = tl_min(CHUNK, p->n - at.column);
+        tl_share(p->opB == TL_PLAIN ? p->k : at.width, ROUNDED, round_B, &at);
+        tl_share(p->m, MULTIPLIED, multiply_rows, &at);
     }
 }
 
@@ -79,8 +116,8 @@ size_t tl_single_bytes(int64_t M, int64_t inner)
 
 tlnmf_error tl_single_create(tlnmf_ctx *ctx, int64_t M, int64_t inner, tl_single *single)
 {
-    *single =
-        (tl_single){.arithmetic = {multiply, gram}, .M = M, .inner = inner, .hooks = ctx->hooks};
+    *single = (tl_single){
+        .arithmetic = {multiply, gram, true}, .M = M, .inner = inner, .hooks = ctx->hooks};
     tl_slot table[3];
     lay_out(single, M, inner, table);
     return TL_ARENA(ctx, "products in single precision", table, &single->block);

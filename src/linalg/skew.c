@@ -19,38 +19,91 @@ void tl_skew_slots(tl_skew *skew, int64_t M, tl_slot slots[TL_SKEW_SLOTS])
     slots[2] = (tl_slot){&skew->pivot, M, sizeof(int)};
 }
 
+/* Elementwise work on M x M matrices is shared out by rows, in pieces of this many numbers. */
+enum { PIECE = 16384, TILE = 16 };
+
+static int64_t rows_of_a_piece(int64_t M)
+{
+    return tl_max(TILE, PIECE / M / TILE * TILE);
+}
+
+typedef struct completing {
+    int64_t M;
+    double *E;
+} completing;
+
+/* The upper triangle of rows first .. last - 1, tile by tile: whole columns would miss the cache.
+ */
+static void complete_rows(int64_t first, int64_t last, void *arg)
+{
+    const completing *c = arg;
+    int64_t M = c->M;
+    double *E = c->E;
+    for (int64_t b0 = first; b0 < last; b0 += TILE)
+        for (int64_t a0 = b0; a0 < M; a0 += TILE)
+            for (int64_t b = b0; b < tl_min(b0 + TILE, last); b++)
+                for (int64_t a = tl_max(a0, b + 1); a < tl_min(a0 + TILE, M); a++)
+                    E[b * M + a] = -E[a * M + b];
+    for (int64_t m = first; m < last; m++)
+        E[m * M + m] = 0.0;
+}
+
 void tl_skew_complete(int64_t M, double *E)
 {
-    enum { TILE = 16 }; /* copying whole rows to whole columns would miss the cache */
-    for (int64_t a0 = 0; a0 < M; a0 += TILE)
-        for (int64_t b0 = 0; b0 <= a0; b0 += TILE)
-            for (int64_t a = a0; a < tl_min(a0 + TILE, M); a++)
-                for (int64_t b = b0; b < tl_min(b0 + TILE, a); b++)
-                    E[b * M + a] = -E[a * M + b];
-    for (int64_t m = 0; m < M; m++)
-        E[m * M + m] = 0.0;
+    tl_share(M, rows_of_a_piece(M), complete_rows, &(completing){M, E});
+}
+
+typedef struct unpacking {
+    int64_t M;
+    const double *triangle;
+    double *E;
+} unpacking;
+
+static void unpack_rows(int64_t first, int64_t last, void *arg)
+{
+    const unpacking *u = arg;
+    for (int64_t a = first; a < last; a++)
+        tl_copy(u->E + a * u->M, u->triangle + a * (a - 1) / 2, a);
 }
 
 void tl_skew_unpack(int64_t M, const double *triangle, double *E)
 {
-    for (int64_t a = 0; a < M; a++) {
-        tl_copy(E + a * M, triangle, a);
-        triangle += a;
-    }
+    tl_share(M, rows_of_a_piece(M), unpack_rows, &(unpacking){M, triangle, E});
     tl_skew_complete(M, E);
 }
 
-/* Largest row sum of |A|. */
-TL_HOT static double norm1(int64_t M, const double *A)
+enum { MOST_PIECES = 128 };
+
+typedef struct measuring {
+    int64_t M, grain;
+    const double *A;
+    double worst[MOST_PIECES];
+} measuring;
+
+TL_HOT static void measure_rows(int64_t first, int64_t last, void *arg)
 {
+    measuring *m = arg;
     double worst = 0.0;
-    for (int64_t a = 0; a < M; a++) {
+    for (int64_t a = first; a < last; a++) {
+        const double *row = m->A + a * m->M;
         double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
-        for (int64_t b = 0; b < M; b++)
-            sum += fabs(A[a * M + b]);
+        for (int64_t b = 0; b < m->M; b++)
+            sum += fabs(row[b]);
         worst = fmax(worst, sum);
     }
+    m->worst[first / m->grain] = worst;
+}
+
+/* Largest row sum of |A|. */
+static double norm1(int64_t M, const double *A)
+{
+    measuring m = {.M = M, .A = A, .grain = rows_of_a_piece(M)};
+    m.grain = tl_max(m.grain, (M + MOST_PIECES - 1) / MOST_PIECES);
+    tl_share(M, m.grain, measure_rows, &m);
+    double worst = 0.0;
+    for (int64_t i = 0; i * m.grain < M; i++)
+        worst = fmax(worst, m.worst[i]);
     return worst;
 }
 
@@ -75,20 +128,56 @@ void tl_skew_prepare(tl_skew *skew, const double *E)
 }
 
 /* out = c[0] I + c[1] aE + c[2] (aE)^2 + d B; B may be NULL, or `out` itself. */
-TL_HOT static void blend(const tl_skew *skew, double a, const double c[3], double d,
-                         const double *B, double *out)
+typedef struct blending {
+    const tl_skew *skew;
+    double c0, c1, c2, d;
+    const double *B;
+    double *out;
+} blending;
+
+TL_HOT static void blend_rows(int64_t first, int64_t last, void *arg)
 {
-    int64_t M = skew->M;
-    const double *E = skew->E, *E2 = skew->E2;
-    double c1 = c[1] * a, c2 = c[2] * a * a;
+    const blending *b = arg;
+    int64_t M = b->skew->M;
+    const double *E = b->skew->E, *E2 = b->skew->E2, *B = b->B, c1 = b->c1, c2 = b->c2, d = b->d;
+    double *out = b->out;
     if (B == NULL)
-        for (int64_t i = 0; i < M * M; i++)
+        for (int64_t i = first * M; i < last * M; i++)
             out[i] = c1 * E[i] + c2 * E2[i];
     else
-        for (int64_t i = 0; i < M * M; i++)
+        for (int64_t i = first * M; i < last * M; i++)
             out[i] = c1 * E[i] + c2 * E2[i] + d * B[i];
-    for (int64_t m = 0; m < M; m++)
-        out[m * M + m] += c[0];
+    for (int64_t m = first; m < last; m++)
+        out[m * M + m] += b->c0;
+}
+
+static void blend(const tl_skew *skew, double a, const double c[3], double d, const double *B,
+                  double *out)
+{
+    tl_share(skew->M, rows_of_a_piece(skew->M), blend_rows,
+             &(blending){skew, c[0], c[1] * a, c[2] * a * a, d, B, out});
+}
+
+/* out = a x + b out, elementwise. */
+typedef struct adding {
+    int64_t M;
+    double a;
+    const double *x;
+    double b, *out;
+} adding;
+
+TL_HOT static void add_rows(int64_t first, int64_t last, void *arg)
+{
+    const adding *add = arg;
+    const double *x = add->x, a = add->a, b = add->b;
+    double *out = add->out;
+    for (int64_t i = first * add->M; i < last * add->M; i++)
+        out[i] = b == 0.0 ? a * x[i] : a * x[i] + b * out[i];
+}
+
+static void add(int64_t M, double a, const double *x, double b, double *out)
+{
+    tl_share(M, rows_of_a_piece(M), add_rows, &(adding){M, a, x, b, out});
 }
 
 /* A4 = A2 (x1 A + x2 A2); T8 = I + A + y2 A2 + (x3 A2 + A4) (x4 I + x5 A + x6 A2 + x7 A4) */
@@ -119,15 +208,13 @@ static void taylor12(tl_skew *skew, double a, tl_lent lent, double *out)
                                 0.16563516943672741501, 0.01078627793157924250},
                         B4[] = {0.0, -0.13181061013830184015, -0.02027855540589259079,
                                 -0.00675951846863086359};
-    int64_t M = skew->M;
     double a3 = a * a * a, *A6 = lent.b, *s = lent.a;
     multiply(skew, 1.0, skew->E2, skew->E, 0.0, out);
     blend(skew, a, B4, B4[3] * a3, out, s);
     blend(skew, a, B3, B3[3] * a3, out, A6);
     multiply(skew, 1.0, s, s, 1.0, A6);
     blend(skew, a, B2, B2[3] * a3, out, s);
-    for (int64_t i = 0; i < M * M; i++)
-        s[i] += A6[i];
+    add(skew->M, 1.0, A6, 1.0, s);
     blend(skew, a, B1, B1[3] * a3, out, out);
     multiply(skew, 1.0, s, A6, 1.0, out);
 }
@@ -152,11 +239,9 @@ void tl_orthogonalise(tl_skew *skew, tl_lent lent, double *Q)
         defect(skew, Q, R);
         size = norm1(M, R);
         gram(skew, 0.375, R, series);
-        for (int64_t e = 0; e < M * M; e++)
-            series[e] += 0.5 * R[e];
+        add(M, 0.5, R, 1.0, series);
         multiply(skew, 1.0, series, Q, 0.0, lent.a);
-        for (int64_t e = 0; e < M * M; e++)
-            Q[e] += lent.a[e];
+        add(M, 1.0, lent.a, 1.0, Q);
     }
 }
 
@@ -174,15 +259,14 @@ void tl_skew_exp(tl_skew *skew, double a, tl_lent lent, double *out)
         taylor12(skew, a, lent, out);
     for (int i = 0; i < doublings; i++) {
         multiply(skew, 1.0, out, out, 0.0, lent.a);
-        tl_copy(out, lent.a, skew->M * skew->M);
+        add(skew->M, 1.0, lent.a, 0.0, out);
     }
 }
 
 void tl_skew_polar(tl_skew *skew, double a, tl_lent lent, double *Q)
 {
     int64_t M = skew->M;
-    for (int64_t i = 0; i < M * M; i++)
-        Q[i] = a * skew->E[i];
+    add(M, a, skew->E, 0.0, Q);
     for (int64_t m = 0; m < M; m++)
         Q[m * M + m] += 1.0;
     /* The singular values lie in [1, ratio]. A scaled Newton step at least halves log(ratio). */
@@ -195,8 +279,7 @@ void tl_skew_polar(tl_skew *skew, double a, tl_lent lent, double *Q)
     /* Scale the squared singular values to [2 / (1 + ratio^2), 2 ratio^2 / (1 + ratio^2)], centred
      * at 1. */
     double scale = sqrt(2.0 / (1.0 + ratio * ratio));
-    for (int64_t i = 0; i < M * M; i++)
-        Q[i] *= scale;
+    add(M, scale, Q, 0.0, Q);
     tl_orthogonalise(skew, lent, Q);
 }
 
@@ -212,6 +295,6 @@ void tl_skew_turn(tl_skew *skew, tl_retraction how, double a, const double *Phi,
      * orthogonal even after many steps. */
     for (int64_t m = 0; m < M; m++)
         Q[m * M + m] -= 1.0;
-    tl_copy(out, Phi, M * M);
+    add(M, 1.0, Phi, 0.0, out);
     multiply(skew, 1.0, Q, Phi, 1.0, out);
 }

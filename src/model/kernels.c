@@ -12,15 +12,35 @@ void tl_coefficients(const tlnmf_data *data, const tl_arithmetic *in, const doub
     tl_power(data, X, V);
 }
 
-TL_HOT void tl_power(const tlnmf_data *data, const double *X, double *V)
+/* Elementwise work is shared out in pieces of this many numbers, some 5 us each: fewer are done
+ * sooner than handed over. */
+enum { PIECE = 8192 };
+
+/* Rows of `length` numbers that make a piece. */
+static int64_t rows_of_a_piece(int64_t length, int64_t numbers)
 {
-    int64_t M = data->M, N = data->N, T = data->T;
+    return tl_max(1, numbers / tl_max(length, 1));
+}
+
+typedef struct squaring {
+    const tlnmf_data *data;
+    const double *X;
+    double *V;
+} squaring;
+
+TL_HOT static void square_rows(int64_t first, int64_t last, void *arg)
+{
+    const squaring *s = arg;
+    const tlnmf_data *data = s->data;
+    int64_t N = data->N, T = data->T;
+    const double *X = s->X;
+    double *V = s->V;
     if (data->one_each) {
-        for (int64_t i = 0; i < M * N; i++)
+        for (int64_t i = first * N; i < last * N; i++)
             V[i] = X[i] * X[i];
         return;
     }
-    for (int64_t m = 0; m < M; m++)
+    for (int64_t m = first; m < last; m++)
         for (int64_t n = 0; n < N; n++) {
             double sum = 0.0;
             for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
@@ -29,24 +49,68 @@ TL_HOT void tl_power(const tlnmf_data *data, const double *X, double *V)
         }
 }
 
-TL_HOT void tl_inverse(int64_t count, const double *x, double eps, double *out)
+void tl_power(const tlnmf_data *data, const double *X, double *V)
 {
-    for (int64_t i = 0; i < count; i++)
-        out[i] = 1.0 / (x[i] + eps);
+    tl_share(data->M, rows_of_a_piece(data->T, PIECE), square_rows, &(squaring){data, X, V});
+}
+
+typedef struct inverting {
+    const double *x;
+    double eps;
+    double *out;
+} inverting;
+
+TL_HOT static void invert_piece(int64_t first, int64_t last, void *arg)
+{
+    const inverting *i = arg;
+    const double *x = i->x, eps = i->eps;
+    double *out = i->out;
+    for (int64_t j = first; j < last; j++)
+        out[j] = 1.0 / (x[j] + eps);
+}
+
+void tl_inverse(int64_t count, const double *x, double eps, double *out)
+{
+    tl_share(count, PIECE, invert_piece, &(inverting){x, eps, out});
+}
+
+typedef struct weighing {
+    int64_t N, K;
+    const double *W, *H;
+    double eps, *U;
+} weighing;
+
+/* The product and its inverse while its rows are in cache. */
+static void weigh_rows(int64_t first, int64_t last, void *arg)
+{
+    const weighing *w = arg;
+    int64_t N = w->N, K = w->K;
+    double *U = w->U + first * N;
+    tl_gemm(TL_PLAIN, TL_PLAIN, last - first, N, K, 1.0, w->W + first * K, K, w->H, N, 0.0, U, N);
+    invert_piece(0, (last - first) * N, &(inverting){U, w->eps, U});
 }
 
 void tl_weights(int64_t M, int64_t N, int64_t K, const double *W, const double *H, double eps,
                 double *U)
 {
-    tl_gemm(TL_PLAIN, TL_PLAIN, M, N, K, 1.0, W, K, H, N, 0.0, U, N);
-    tl_inverse(M * N, U, eps, U);
+    tl_share(M, tl_min(rows_of_a_piece(N, (int64_t)8 * PIECE), 64), weigh_rows,
+             &(weighing){N, K, W, H, eps, U});
 }
 
 /* Sums run in LANES interleaved parts, so that every instruction set adds in the same order. */
 enum { LANES = 16 };
 
-TL_HOT double tl_sum_product(int64_t count, const double *x, double shift, const double *y)
+/* What a sum runs over. */
+typedef struct terms {
+    const double *x, *y;
+    double shift;
+} terms;
+
+TL_HOT static double sum_products(int64_t first, int64_t last, void *arg)
 {
+    const terms *of = arg;
+    const double *x = of->x + first, *y = of->y + first, shift = of->shift;
+    int64_t count = last - first;
     double part[LANES] = {0.0}, sum = 0.0;
     int64_t i = 0;
     for (; i + LANES <= count; i += LANES)
@@ -57,6 +121,11 @@ TL_HOT double tl_sum_product(int64_t count, const double *x, double shift, const
     for (int j = 0; j < LANES; j++)
         sum += part[j];
     return sum;
+}
+
+double tl_sum_product(int64_t count, const double *x, double shift, const double *y)
+{
+    return tl_share_sum(count, PIECE, sum_products, &(terms){x, y, shift});
 }
 
 /* log prod 2^e m = log(prod m) + (sum e) log 2, with the mantissas m in [1, 2): one logarithm for
@@ -105,8 +174,11 @@ static inline __attribute__((always_inline)) void log_clear(log_sum *sum)
     sum->last_exponent = 0;
 }
 
-TL_HOT double tl_sum_log(int64_t count, const double *x, double shift)
+TL_HOT static double sum_logs(int64_t first, int64_t last, void *arg)
 {
+    const terms *of = arg;
+    const double *x = of->x + first, shift = of->shift;
+    int64_t count = last - first;
     double total = 0.0;
     for (int64_t i0 = 0; i0 < count; i0 += LOG_BLOCK) {
         int64_t end = tl_min(i0 + LOG_BLOCK, count), i = i0;
@@ -122,8 +194,16 @@ TL_HOT double tl_sum_log(int64_t count, const double *x, double shift)
     return total;
 }
 
-TL_HOT double tl_divergence(int64_t count, const double *V, double eps, const double *U)
+double tl_sum_log(int64_t count, const double *x, double shift)
 {
+    return tl_share_sum(count, LOG_BLOCK, sum_logs, &(terms){.x = x, .shift = shift});
+}
+
+TL_HOT static double sum_divergences(int64_t first, int64_t last, void *arg)
+{
+    const terms *of = arg;
+    const double *V = of->x + first, *U = of->y + first, eps = of->shift;
+    int64_t count = last - first;
     double total = 0.0;
     for (int64_t i0 = 0; i0 < count; i0 += LOG_BLOCK) {
         int64_t end = tl_min(i0 + LOG_BLOCK, count), i = i0;
@@ -148,26 +228,69 @@ TL_HOT double tl_divergence(int64_t count, const double *V, double eps, const do
     return total;
 }
 
+double tl_divergence(int64_t count, const double *V, double eps, const double *U)
+{
+    return tl_share_sum(count, LOG_BLOCK, sum_divergences, &(terms){V, U, eps});
+}
+
+/* ---- gradient -------------------------------------------------------------------------------- */
+
 /* The gradient is computed by panels of whole frames: BLAS is as fast on a panel as on the full
- * matrix. */
-enum { PANEL = 512 };
+ * matrix. Where M is small, a panel's product is too short to be shared out; panels then go to up
+ * to MOST_SUMS partial sums, which are added in their order. */
+enum { PANEL = 512, NARROW_PANEL = 128, SMALL_M = 128, MOST_SUMS = 32 };
+
+/* How columns are cut: `sums` parts of `each` panels of about `width` columns. */
+typedef struct cutting {
+    int64_t width, sums, each;
+} cutting;
+
+static cutting cut(const tlnmf_data *data)
+{
+    if (data->M > SMALL_M)
+        return (cutting){.width = PANEL, .sums = 1};
+    cutting c = {.width = tl_min(PANEL, tl_max(NARROW_PANEL, data->T / MOST_SUMS))};
+    int64_t panels = tl_max(1, data->T / c.width);
+    c.each = (panels + MOST_SUMS - 1) / MOST_SUMS;
+    c.sums = (panels + c.each - 1) / c.each;
+    return c;
+}
+
+static int64_t widest_panel(const tlnmf_data *data, int64_t width)
+{
+    int64_t widest = tl_min(data->T, width);
+    for (int64_t n = 0; n < data->N; n++)
+        widest = tl_max(widest, data->offset[n + 1] - data->offset[n]);
+    return widest;
+}
 
 int64_t tl_gradient_scratch(const tlnmf_data *data)
 {
-    int64_t widest = tl_min(data->T, PANEL);
-    for (int64_t n = 0; n < data->N; n++)
-        widest = tl_max(widest, data->offset[n + 1] - data->offset[n]);
-    return data->M * widest;
+    cutting c = cut(data);
+    return c.sums * data->M * widest_panel(data, c.width) + (c.sums - 1) * data->M * data->M;
 }
 
-/* UX (M x width) = the columns of frames first .. last - 1, times the weights. */
-TL_HOT static void weigh(const tlnmf_data *data, const double *X, const double *U, int64_t first,
-                         int64_t last, double *UX)
+/* One gradient: X and its weights, panels of UX, and what they are summed to. */
+typedef struct gradient {
+    const tlnmf_data *data;
+    const tl_arithmetic *in;
+    const double *X, *U;
+    cutting cut;
+    int64_t widest;
+    double *UX, *G, *more; /* `more`: the partial sums after the first */
+    int64_t first, last;   /* the frames of the current panel, if there is one sum */
+} gradient;
+
+/* UX (M x width) = rows `from` .. `to` - 1 of the columns of frames first .. last - 1, times the
+ * weights. */
+TL_HOT static void weigh(const gradient *g, int64_t first, int64_t last, int64_t from, int64_t to,
+                         double *UX)
 {
-    int64_t M = data->M, N = data->N, T = data->T;
+    const tlnmf_data *data = g->data;
+    int64_t N = data->N, T = data->T;
     const int64_t *offset = data->offset, t0 = offset[first], width = offset[last] - t0;
-    for (int64_t m = 0; m < M; m++) {
-        const double *x = X + m * T + t0, *u = U + m * N;
+    for (int64_t m = from; m < to; m++) {
+        const double *x = g->X + m * T + t0, *u = g->U + m * N;
         double *out = UX + m * width;
         if (data->one_each) {
             for (int64_t i = 0; i < width; i++)
@@ -181,24 +304,96 @@ TL_HOT static void weigh(const tlnmf_data *data, const double *X, const double *
 }
 
 /* The end of the panel that begins with frame `first`: the first frame that does not fit. */
-static int64_t panel_end(const tlnmf_data *data, int64_t first)
+static int64_t panel_end(const gradient *g, int64_t first)
 {
+    const int64_t *offset = g->data->offset;
     int64_t last = first + 1;
-    while (last < data->N && data->offset[last + 1] - data->offset[first] <= PANEL)
+    while (last < g->data->N && offset[last + 1] - offset[first] <= g->cut.width)
         last++;
     return last;
+}
+
+static void add_panel(const gradient *g, int64_t first, int64_t last, const double *UX, double beta,
+                      double *G)
+{
+    int64_t M = g->data->M, T = g->data->T, t0 = g->data->offset[first];
+    int64_t width = g->data->offset[last] - t0;
+    tl_multiply(
+        g->in, &(tl_product){TL_TRANSPOSED, M, M, width, 2.0, UX, width, g->X + t0, T, beta, G, M});
+}
+
+static void weigh_piece(int64_t from, int64_t to, void *arg)
+{
+    const gradient *g = arg;
+    weigh(g, g->first, g->last, from, to, g->UX);
+}
+
+/* One panel after the other, all threads in each. */
+static void add_panels(gradient *g)
+{
+    if (g->data->N == 0) /* a machine without frames */
+        memset(g->G, 0, (size_t)(g->data->M * g->data->M) * sizeof *g->G);
+    for (g->first = 0; g->first < g->data->N; g->first = g->last) {
+        g->last = panel_end(g, g->first);
+        int64_t width = g->data->offset[g->last] - g->data->offset[g->first];
+        tl_share(g->data->M, rows_of_a_piece(width, PIECE), weigh_piece, g);
+        add_panel(g, g->first, g->last, g->UX, g->first > 0 ? 1.0 : 0.0, g->G);
+    }
+}
+
+/* The first frame of part `part`: parts begin every each * width columns. */
+static int64_t part_begin(const gradient *g, int64_t part)
+{
+    int64_t low = 0, high = g->data->N, column = part * g->cut.each * g->cut.width;
+    if (part == g->cut.sums)
+        return high;
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (g->data->offset[middle] < column)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void add_part(int64_t part, int64_t last_part, void *arg)
+{
+    const gradient *g = arg;
+    (void)last_part;
+    int64_t M = g->data->M, begin = part_begin(g, part), end = part_begin(g, part + 1), last;
+    double *UX = g->UX + part * M * g->widest, *G = part == 0 ? g->G : g->more + (part - 1) * M * M;
+    if (begin == end)
+        memset(G, 0, (size_t)(M * M) * sizeof *G);
+    for (int64_t first = begin; first < end; first = last) {
+        last = tl_min(panel_end(g, first), end);
+        weigh(g, first, last, 0, M, UX);
+        add_panel(g, first, last, UX, first > begin ? 1.0 : 0.0, G);
+    }
+}
+
+TL_HOT static void add_sums(const gradient *g)
+{
+    int64_t count = g->data->M * g->data->M;
+    for (int64_t part = 1; part < g->cut.sums; part++)
+        for (int64_t i = 0; i < count; i++)
+            g->G[i] += g->more[(part - 1) * count + i];
 }
 
 void tl_gradient(const tlnmf_data *data, const tl_arithmetic *in, const double *X, const double *U,
                  double *UX, double *G)
 {
-    int64_t M = data->M, T = data->T;
-    for (int64_t first = 0, last; first < data->N; first = last) {
-        last = panel_end(data, first);
-        int64_t t0 = data->offset[first], width = data->offset[last] - t0;
-        weigh(data, X, U, first, last, UX);
-        tl_multiply(in, &(tl_product){TL_TRANSPOSED, M, M, width, 2.0, UX, width, X + t0, T,
-                                      first > 0 ? 1.0 : 0.0, G, M});
+    gradient g = {.data = data, .in = in, .X = X, .U = U, .cut = cut(data), .UX = UX, .G = G};
+    g.widest = widest_panel(data, g.cut.width);
+    g.more = UX + g.cut.sums * data->M * g.widest;
+    if (g.cut.sums == 1) {
+        add_panels(&g);
+    } else {
+        for (int64_t part = 0; in->one_at_a_time && part < g.cut.sums; part++)
+            add_part(part, part + 1, &g);
+        if (!in->one_at_a_time)
+            tl_share(g.cut.sums, 1, add_part, &g);
+        add_sums(&g);
     }
 }
 

@@ -47,7 +47,7 @@ typedef struct tl_mu {
     double eps;                          /* of the update at hand */
     const double *V, *V_turned;          /* M x N and N x M, as given to tl_mu_begin */
     double *W_turned, *H_turned;         /* K x M, N x K */
-    double *panel_V, *panel, *num, *den; /* scratch: one panel of columns */
+    double *panel_V, *panel, *num, *den; /* scratch for every panel of columns */
 } tl_mu;
 
 enum { TL_MU_SLOTS = 6 };

@@ -1,4 +1,4 @@
-/* Multiplicative updates (7)-(9).
+/* Multiplicative updates (7)-(9), panel by panel on all threads.
  *
  * The update of H reads V by columns, that of W by rows. V' is kept beside V, so that both are the
  * same computation with the roles exchanged: `right` (K x columns) is updated from V (rows x
@@ -7,6 +7,7 @@
  * in cache, and every number that is loaded is used eight times. */
 #include "model/kernels.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,30 +16,41 @@ enum { LANE = 8, ROWS = 8, BLOCKS = 4, PANEL = LANE * BLOCKS };
 /* Eight columns of one row, at any address. */
 typedef double lane __attribute__((vector_size(LANE * sizeof(double)), aligned(sizeof(double))));
 
+static int64_t panels(int64_t columns)
+{
+    return (columns + PANEL - 1) / PANEL;
+}
+
 void tl_mu_slots(tl_mu *mu, int64_t M, int64_t N, int64_t K, tl_slot slots[TL_MU_SLOTS])
 {
+    int64_t most = panels(tl_max(M, N)) * PANEL;
     mu->M = M;
     mu->N = N;
     mu->K = K;
     struct {
         double **part;
         int64_t count;
-    } parts[TL_MU_SLOTS] = {
-        {&mu->W_turned, K * M},  {&mu->H_turned, N * K}, {&mu->panel_V, (int64_t)ROWS * PANEL},
-        {&mu->panel, K * PANEL}, {&mu->num, K * PANEL},  {&mu->den, K * PANEL}};
+    } parts[TL_MU_SLOTS] = {{&mu->W_turned, K * M},      {&mu->H_turned, N * K},
+                            {&mu->panel_V, ROWS * most}, {&mu->panel, K * most},
+                            {&mu->num, K * most},        {&mu->den, K * most}};
     for (int i = 0; i < TL_MU_SLOTS; i++)
         slots[i] = (tl_slot){parts[i].part, parts[i].count, sizeof(double)};
 }
 
+/* The largest entry of W or H: their products must not overflow. C falls, too, where an update ends
+ * between the old entry and the new one. */
+static const double MOST = 1e300;
+
 /* x times (num / den)^gamma. A denominator of 0 means that the other factor's component is all
- * zeros: x has no effect then and stays. */
+ * zeros: x has no effect then and stays. It stays, too, where a sum has left the range of double.
+ */
 static inline __attribute__((always_inline)) double scaled(double x, double num, double den,
                                                            double gamma)
 {
-    double ratio = den > 0.0 ? num / den : 1.0;
-    if (gamma == 1.0)
-        return x * ratio;
-    return x * (gamma == 0.5 ? sqrt(ratio) : pow(ratio, gamma));
+    double ratio = den > 0.0 && num <= DBL_MAX && den <= DBL_MAX ? num / den : 1.0;
+    if (gamma != 1.0)
+        ratio = gamma == 0.5 ? sqrt(ratio) : pow(ratio, gamma);
+    return x * ratio <= MOST ? x * ratio : MOST;
 }
 
 /* A macro: vectors passed to functions would tie the ABI to the instruction set. */
@@ -48,7 +60,7 @@ static inline __attribute__((always_inline)) double scaled(double x, double num,
 /* `rows` <= ROWS rows of V, `stride` apart, by the lane of columns that begins with column j of the
  * panel: B = 1 / (left right + eps), A = (V + eps) B^2, num += left' A, den += left' B. */
 static inline __attribute__((always_inline)) void
-block(tl_mu *mu, int64_t rows, int64_t j, const double *V, int64_t stride, const double *left)
+block(const tl_mu *mu, int64_t rows, int64_t j, const double *V, int64_t stride, const double *left)
 {
     const int64_t K = mu->K;
     const double eps = mu->eps, *right = mu->panel + j;
@@ -78,7 +90,7 @@ block(tl_mu *mu, int64_t rows, int64_t j, const double *V, int64_t stride, const
 
 /* All blocks of these rows. A panel at the right edge whose columns do not fill their lanes is
  * copied first; values beyond the edge are not used. */
-static inline __attribute__((always_inline)) void row_of_blocks(tl_mu *mu, int64_t rows,
+static inline __attribute__((always_inline)) void row_of_blocks(const tl_mu *mu, int64_t rows,
                                                                 int64_t width, const double *V,
                                                                 int64_t stride, const double *left)
 {
@@ -94,7 +106,7 @@ static inline __attribute__((always_inline)) void row_of_blocks(tl_mu *mu, int64
 
 /* The sums of one panel of `right` over all rows: mu->num, mu->den. Scalars rather than a struct:
  * the compiler keeps them in registers, which is worth 3 %. */
-TL_HOT static void sum_panel(tl_mu *mu, int64_t rows, int64_t columns, int64_t width,
+TL_HOT static void sum_panel(const tl_mu *mu, int64_t rows, int64_t columns, int64_t width,
                              const double *V, const double *left, const double *right)
 {
     int64_t K = mu->K, r = 0;
@@ -118,41 +130,148 @@ TL_HOT static void scale_panel(const tl_mu *mu, int64_t columns, int64_t width, 
                                             mu->den[k * PANEL + j], mu->gamma);
 }
 
-/* `right` (K x columns) from V (rows x columns) and `left` (rows x K). */
-static void update(tl_mu *mu, int64_t rows, int64_t columns, const double *V, const double *left,
-                   double *right)
+/* Sums that have lost digits or left the range of double: (V + eps) / Vhat^2 spans twice the
+ * exponents of its parts. Both are 0 where the other factor's component is. */
+static inline __attribute__((always_inline)) bool is_lost(double num, double den)
 {
-    for (int64_t j = 0; j < columns; j += PANEL) {
-        int64_t width = tl_min(PANEL, columns - j);
-        sum_panel(mu, rows, columns, width, V + j, left, right + j);
-        scale_panel(mu, columns, width, right + j);
+    const double least = 1e-290, most = 1e290;
+    bool good = num >= least && num <= most && den >= least && den <= most;
+    return !good && !(num == 0.0 && den == 0.0);
+}
+
+/* (7) for one entry, component k of column j of the panel, in long double. */
+static double update_alone(const tl_mu *mu, int64_t rows, int64_t columns, const double *V,
+                           const double *left, int64_t k, int64_t j)
+{
+    const double *right = mu->panel + j;
+    const long double x = right[k * PANEL];
+    long double num = 0.0L, den = 0.0L;
+    for (int64_t r = 0; r < rows; r++) {
+        long double Vhat = mu->eps;
+        for (int64_t i = 0; i < mu->K; i++)
+            Vhat += (long double)left[r * mu->K + i] * right[i * PANEL];
+        num += left[r * mu->K + k] * ((long double)V[r * columns + j] + mu->eps) / Vhat / Vhat;
+        den += left[r * mu->K + k] / Vhat;
+    }
+    long double out = den > 0.0L ? x * powl(num / den, mu->gamma) : x;
+    return out <= MOST ? (double)out : MOST;
+}
+
+/* Updates the entries of a panel again whose sums are lost. */
+static void update_lost(const tl_mu *mu, int64_t rows, int64_t columns, int64_t width,
+                        const double *V, const double *left, double *right)
+{
+    for (int64_t k = 0; k < mu->K; k++)
+        for (int64_t j = 0; j < width; j++)
+            if (is_lost(mu->num[k * PANEL + j], mu->den[k * PANEL + j]))
+                right[k * columns + j] = update_alone(mu, rows, columns, V, left, k, j);
+}
+
+TL_HOT static bool any_is_lost(const tl_mu *mu, int64_t width)
+{
+    bool any = false;
+    for (int64_t k = 0; k < mu->K; k++)
+        for (int64_t j = 0; j < width; j++)
+            any |= is_lost(mu->num[k * PANEL + j], mu->den[k * PANEL + j]);
+    return any;
+}
+
+/* Panels of `right` (K x columns), from V (rows x columns) and `left` (rows x K). Every panel has
+ * its own scratch, so that they can be updated at the same time. */
+typedef struct updating {
+    const tl_mu *mu;
+    int64_t rows, columns;
+    const double *V, *left;
+    double *right;
+    double *num, *den; /* K x columns; NULL: the update itself is wanted, not its sums */
+} updating;
+
+static tl_mu scratch_of(const tl_mu *mu, int64_t panel)
+{
+    tl_mu own = *mu;
+    own.panel_V += panel * PANEL * ROWS;
+    own.panel += panel * PANEL * mu->K;
+    own.num += panel * PANEL * mu->K;
+    own.den += panel * PANEL * mu->K;
+    return own;
+}
+
+static void update_panel(int64_t panel, int64_t last, void *arg)
+{
+    const updating *u = arg;
+    (void)last;
+    tl_mu own = scratch_of(u->mu, panel);
+    int64_t j = panel * PANEL, width = tl_min(PANEL, u->columns - j);
+    sum_panel(&own, u->rows, u->columns, width, u->V + j, u->left, u->right + j);
+    if (u->num == NULL)
+        scale_panel(&own, u->columns, width, u->right + j);
+    if (u->num == NULL && any_is_lost(&own, width))
+        update_lost(&own, u->rows, u->columns, width, u->V + j, u->left, u->right + j);
+    for (int64_t k = 0; u->num != NULL && k < own.K; k++) {
+        tl_copy(u->num + k * u->columns + j, own.num + k * PANEL, width);
+        tl_copy(u->den + k * u->columns + j, own.den + k * PANEL, width);
     }
 }
 
-/* out (columns x rows) = A' (A is rows x columns), in tiles that fit the cache. */
-static void turn(int64_t rows, int64_t columns, const double *A, double *out)
+static void update(updating *u)
+{
+    tl_share(panels(u->columns), 1, update_panel, u);
+}
+
+typedef struct turning {
+    int64_t rows, columns;
+    const double *A;
+    double *out;
+} turning;
+
+/* Columns first .. last - 1 of A become rows of `out`, in tiles that fit the cache. */
+static void turn_columns(int64_t first, int64_t last, void *arg)
 {
     enum { TILE = 16 };
-    for (int64_t r0 = 0; r0 < rows; r0 += TILE)
-        for (int64_t c0 = 0; c0 < columns; c0 += TILE)
-            for (int64_t c = c0; c < tl_min(c0 + TILE, columns); c++)
+    const turning *t = arg;
+    int64_t rows = t->rows, columns = t->columns;
+    for (int64_t c0 = first; c0 < last; c0 += TILE)
+        for (int64_t r0 = 0; r0 < rows; r0 += TILE)
+            for (int64_t c = c0; c < tl_min(c0 + TILE, last); c++)
                 for (int64_t r = r0; r < tl_min(r0 + TILE, rows); r++)
-                    out[c * rows + r] = A[r * columns + c];
+                    t->out[c * rows + r] = t->A[r * columns + c];
+}
+
+/* out (columns x rows) = A' (A is rows x columns). */
+static void turn(int64_t rows, int64_t columns, const double *A, double *out)
+{
+    enum { PIECE = 16384 }; /* numbers, some 10 us */
+    int64_t grain = tl_max(1, PIECE / tl_max(rows, 1));
+    tl_share(columns, (grain + 15) / 16 * 16, turn_columns, &(turning){rows, columns, A, out});
+}
+
+typedef struct normalising {
+    int64_t M, N, K;
+    double *W, *H;
+} normalising;
+
+static void normalise_columns(int64_t first, int64_t last, void *arg)
+{
+    const normalising *f = arg;
+    int64_t M = f->M, N = f->N, K = f->K;
+    for (int64_t k = first; k < last; k++) {
+        double c = 0.0;
+        for (int64_t m = 0; m < M; m++)
+            c += f->W[m * K + k];
+        if (!(c > 0.0))
+            continue;
+        for (int64_t m = 0; m < M; m++)
+            f->W[m * K + k] /= c;
+        for (int64_t n = 0; n < N; n++)
+            f->H[k * N + n] *= c;
+    }
 }
 
 void tl_normalise(int64_t M, int64_t N, int64_t K, double *W, double *H)
 {
-    for (int64_t k = 0; k < K; k++) {
-        double c = 0.0;
-        for (int64_t m = 0; m < M; m++)
-            c += W[m * K + k];
-        if (!(c > 0.0))
-            continue;
-        for (int64_t m = 0; m < M; m++)
-            W[m * K + k] /= c;
-        for (int64_t n = 0; n < N; n++)
-            H[k * N + n] *= c;
-    }
+    enum { PIECE = 4096 }; /* columns of W are far apart: some 5 us */
+    tl_share(K, tl_max(1, PIECE / tl_max(M + N, 1)), normalise_columns,
+             &(normalising){M, N, K, W, H});
 }
 
 void tl_mu_begin(tl_mu *mu, const double *V, double *turned)
@@ -166,7 +285,7 @@ void tl_mu_begin(tl_mu *mu, const double *V, double *turned)
 void tl_mu_update_H(tl_mu *mu, double eps, const double *W, double *H)
 {
     mu->eps = eps;
-    update(mu, mu->M, mu->N, mu->V, W, H);
+    update(&(updating){mu, mu->M, mu->N, mu->V, W, H, NULL, NULL});
 }
 
 /* W' and H', on which (8) is computed. */
@@ -180,24 +299,16 @@ void tl_mu_update(tl_mu *mu, double eps, double *W, double *H)
 {
     tl_mu_update_H(mu, eps, W, H);
     turn_factors(mu, W, H);
-    update(mu, mu->N, mu->M, mu->V_turned, mu->H_turned, mu->W_turned);
+    update(&(updating){mu, mu->N, mu->M, mu->V_turned, mu->H_turned, mu->W_turned, NULL, NULL});
     turn(mu->K, mu->M, mu->W_turned, W);
     tl_normalise(mu->M, mu->N, mu->K, W, H);
 }
 
 void tl_mu_sums_W(tl_mu *mu, double eps, const double *W, const double *H, double *num, double *den)
 {
-    int64_t M = mu->M, K = mu->K;
     mu->eps = eps;
     turn_factors(mu, W, H);
-    for (int64_t j = 0; j < M; j += PANEL) {
-        int64_t width = tl_min(PANEL, M - j);
-        sum_panel(mu, mu->N, M, width, mu->V_turned + j, mu->H_turned, mu->W_turned + j);
-        for (int64_t k = 0; k < K; k++) {
-            tl_copy(num + k * M + j, mu->num + k * PANEL, width);
-            tl_copy(den + k * M + j, mu->den + k * PANEL, width);
-        }
-    }
+    update(&(updating){mu, mu->N, mu->M, mu->V_turned, mu->H_turned, mu->W_turned, num, den});
 }
 
 void tl_mu_scale_W(const tl_mu *mu, const double *num, const double *den, double *W)

@@ -21,6 +21,7 @@ typedef struct block {
 /* A worker's start, and its state when it was last saved. */
 typedef struct slot {
     bool live;    /* a start is running */
+    int thread;   /* on this thread of the call */
     bool saved;   /* its state is in `state` */
     bool fresh;   /* saved since the last checkpoint */
     bool stopped; /* saved because the search was cancelled: what follows is unwinding */
@@ -322,12 +323,24 @@ static void save_at_stop(tl_checkpoint *c, slot *s)
     omp_unset_lock(&c->pool->monitor.lock);
 }
 
-/* tl_monitor.pause: the thread is that of a worker. */
+/* The slot of the run on this thread, or NULL. */
+static slot *slot_here(tl_checkpoint *c)
+{
+    slot *found = NULL;
+    omp_set_lock(&c->pool->monitor.lock);
+    for (int i = 0; i < c->pool->plan.workers; i++)
+        if (c->slots[i].live && c->slots[i].thread == tl_thread_index())
+            found = &c->slots[i];
+    omp_unset_lock(&c->pool->monitor.lock);
+    return found;
+}
+
+/* tl_monitor.pause: the thread is that of a run. */
 static bool pause_run(void *user, bool stops)
 {
     tl_checkpoint *c = user;
-    slot *s = &c->slots[omp_get_thread_num()];
-    if (!s->live)
+    slot *s = slot_here(c);
+    if (s == NULL)
         return false;
     if (tl_tape_replays(c->pool->worker[s->worker].engine))
         return true;
@@ -451,6 +464,7 @@ tlnmf_error tl_checkpoint_start(tl_checkpoint *c, int worker, int64_t p, tl_run 
     s->saved = s->fresh = s->stopped = false;
     s->p = p;
     s->run = run;
+    s->thread = tl_thread_index();
     if (b.capacity > 0 && resize(c, &s->state, b.capacity)) { /* until it is saved anew */
         memcpy(s->state.bytes, b.at, b.capacity);
         s->saved = true;
@@ -530,7 +544,8 @@ tlnmf_error tl_checkpoint_create(tl_pool *pool, const tl_search_task *task)
     void *memory;
     if (task->keeping == NULL || (task->keeping->save == NULL && task->keeping->resume == NULL))
         return TLNMF_OK;
-    if (task->machines != NULL) /* they would have to agree on a moment */
+    if (task->machines != NULL ||
+        task->data->sums != NULL) /* they would have to agree on a moment */
         return task->keeping->resume == NULL
                    ? TLNMF_OK
                    : tl_fail(pool->ctx, TLNMF_ERR_DATA, "checkpoints are for one machine");

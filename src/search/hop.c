@@ -3,11 +3,12 @@
 #include "base/rng.h"
 
 #include <math.h>
+#include <string.h>
 
 bool tl_is_small(const tlnmf_data *data, int64_t K)
 {
     enum { SMALL = 2000 }; /* number of unknowns whose descents take milliseconds */
-    return data->M * data->M + (data->M + data->N) * K <= SMALL;
+    return data->M * data->M + (data->M + data->all) * K <= SMALL;
 }
 
 int64_t tl_hop_count(const tl_settings *opt, const tlnmf_data *data, int64_t K)
@@ -43,11 +44,36 @@ static void kick_Phi(tl_rng *rng, const tl_point *point)
     tl_copy(point->Phi, Phi_new, M * M);
 }
 
-static tlnmf_error kick(const tl_point *point, void *rng)
+typedef struct kicking {
+    const tl_hops *hops;
+    tl_rng rng;
+} kicking;
+
+/* H of all frames, wherever they are, is perturbed everywhere: which entries draw a number depends
+ * on all of them. */
+static void kick_H(tl_rng *rng, const tl_hops *hops, const tl_point *point)
 {
-    kick_factor(rng, point->M * point->K, point->W);
-    kick_factor(rng, point->K * point->N, point->H);
-    kick_Phi(rng, point);
+    const tlnmf_data *data = hops->data;
+    int64_t N = point->N, all = data->all, K = point->K;
+    if (data->sums == NULL) {
+        kick_factor(rng, K * N, point->H);
+        return;
+    }
+    memset(hops->H, 0, (size_t)(K * all) * sizeof *hops->H);
+    for (int64_t k = 0; k < K; k++)
+        tl_copy(hops->H + k * all + data->first, point->H + k * N, N);
+    tl_sums_call(data->sums, hops->H, K * all);
+    kick_factor(rng, K * all, hops->H);
+    for (int64_t k = 0; k < K; k++)
+        tl_copy(point->H + k * N, hops->H + k * all + data->first, N);
+}
+
+static tlnmf_error kick(const tl_point *point, void *user)
+{
+    kicking *with = user;
+    kick_factor(&with->rng, point->M * point->K, point->W);
+    kick_H(&with->rng, with->hops, point);
+    kick_Phi(&with->rng, point);
     return TLNMF_OK;
 }
 
@@ -62,19 +88,19 @@ static void note_stream(tl_engine *e, tl_rng *rng)
     rng->spare = spare[1];
 }
 
-void tl_hop_search(int64_t hops, tl_shelf *best_point, const tl_solver *solver, tl_engine *e,
-                   tl_run *run, uint64_t seed)
+void tl_hop_search(const tl_hops *hops, const tl_solver *solver, tl_engine *e, tl_run *run)
 {
     const uint64_t apart = (uint64_t)1 << 40; /* from the streams of the starts themselves */
-    tl_rng rng;
-    tl_rng_seed(&rng, TL_STREAM_OWN, seed, apart + (uint64_t)run->start);
+    kicking with = {.hops = hops};
+    tl_shelf *best_point = hops->best;
+    tl_rng_seed(&with.rng, TL_STREAM_OWN, hops->seed, apart + (uint64_t)run->start);
     double first = tl_engine_values(e, TL_C).C, best = first;
     tl_shelf_put(best_point, 0, e);
-    for (int64_t i = 0; i < hops && !tl_run_interrupted(e, run, TL_STAGE_TL); i++) {
+    for (int64_t i = 0; i < hops->count && !tl_run_interrupted(e, run, TL_STAGE_TL); i++) {
         tl_run again = {
             .opt = run->opt, .monitor = run->monitor, .start = run->start, .quiet = true};
-        (void)tl_engine_fill(e, TL_ALL, kick, &rng); /* cannot fail */
-        note_stream(e, &rng);
+        (void)tl_engine_fill(e, TL_ALL, kick, &with); /* cannot fail */
+        note_stream(e, &with.rng);
         solver->tl(e, &again);
         double C = tl_engine_values(e, TL_C).C;
         if (C < best) {

@@ -12,9 +12,16 @@ bool tl_is_small(const tlnmf_data *data, int64_t K);
 /* The number of hops: the option if it is set, else a few for small problems. */
 int64_t tl_hop_count(const tl_settings *opt, const tlnmf_data *data, int64_t K);
 
-/* Hops on C from the engine's point, a minimum. The shelf has one place, for the best so far. The
- * perturbations depend on seed and start only. */
-void tl_hop_search(int64_t hops, tl_shelf *best_point, const tl_solver *solver, tl_engine *e,
-                   tl_run *run, uint64_t seed);
+/* How to hop. The perturbations depend on seed and start only. */
+typedef struct tl_hops {
+    int64_t count;
+    tl_shelf *best; /* one place, for the best point so far */
+    uint64_t seed;
+    const tlnmf_data *data;
+    double *H; /* K x all frames, where frames are shared out; else NULL */
+} tl_hops;
+
+/* Hops on C from the engine's point, a minimum. */
+void tl_hop_search(const tl_hops *hops, const tl_solver *solver, tl_engine *e, tl_run *run);
 
 #endif

@@ -73,8 +73,7 @@ tlnmf_error tl_identity_put(tlnmf_ctx *ctx, const tl_pool *pool, const tl_search
     TRY(tlnmf_set_integer(ctx, record, "columns", pool->data->T));
     TRY(tlnmf_set_integer(ctx, record, "data", hash_data(pool->data)));
     TRY(tlnmf_set_integer(ctx, record, "start", hash_start(pool)));
-    TRY(tlnmf_set_real(ctx, record, "eps", task->eps));
-    return tlnmf_set_integer(ctx, record, "threads", pool->plan.blas_threads);
+    return tlnmf_set_real(ctx, record, "eps", task->eps); /* threads do not change bits */
 }
 
 static void describe(const tlnmf_record *record, const char *name, char text[TEXT])

@@ -17,25 +17,18 @@ typedef struct results {
 
 /* ---- TL-NMF ---------------------------------------------------------------------------------- */
 
-typedef struct polishing {
-    tl_pool *pool;
-    tl_result *best;
-} polishing;
-
 /* Continues from the best point to the tolerance that the settings ask for. */
-static tlnmf_error polish(void *arg)
+static tlnmf_error polish(tl_pool *pool, tl_result *best)
 {
-    const polishing *p = arg;
-    tl_result *best = p->best;
-    tl_worker *w = &p->pool->worker[0];
-    const tl_settings *opt = p->pool->opt;
-    tl_checkpoint *checkpoint = p->pool->checkpoint;
+    tl_worker *w = &pool->worker[0];
+    const tl_settings *opt = pool->opt;
+    tl_checkpoint *checkpoint = pool->checkpoint;
     bool finished;
     TRY(tl_checkpoint_begin(checkpoint, best->info.best_start, 1, best, NULL, &finished));
     if (finished)
         return TLNMF_OK;
     tl_run run = {.opt = opt,
-                  .monitor = &p->pool->monitor,
+                  .monitor = &pool->monitor,
                   .start = best->info.best_start,
                   .newton = opt->newton != 0,
                   .iterations = best->info.iterations,
@@ -51,12 +44,12 @@ static tlnmf_error polish(void *arg)
     best->info.outcome = (int32_t)run.outcome;
     best->info.iterations = run.iterations;
     if (run.trace_length > best->trace_length)
-        tl_pool_trace(p->pool, run.start, run.trace + best->trace_length,
+        tl_pool_trace(pool, run.start, run.trace + best->trace_length,
                       run.trace_length - best->trace_length);
     best->trace_length = run.trace_length;
     w->transform_seconds += run.transform_seconds;
     tl_checkpoint_leave(checkpoint, 0);
-    TRY(tl_engine_error(p->pool->ctx, w->engine, "the end of the best start"));
+    TRY(tl_engine_error(pool->ctx, w->engine, "the end of the best start"));
     return tl_checkpoint_end(checkpoint);
 }
 
@@ -77,9 +70,9 @@ static tlnmf_error search_tl(tl_pool *pool, results *r)
         return TLNMF_OK;
     tlnmf_error error = TLNMF_OK;
     if (pool->machines == NULL || pool->machines->rank == 0)
-        error = tl_with_threads(pool->plan.blas_threads, polish, &(polishing){pool, r->best});
+        error = polish(pool, r->best);
     tl_share_result(pool, r->best);
-    return tl_sums_agree(pool->ctx, pool->machines, error);
+    return tl_share_error(pool->ctx, pool->data->sums, pool->machines, error);
 }
 
 /* ---- JD+NMF ---------------------------------------------------------------------------------- */
@@ -107,10 +100,19 @@ static tlnmf_error nmf_after_jd(tl_pool *pool, const tl_result *jd, const tl_she
         best->info.outcome = jd->info.outcome;
         best->info.outcome_of = TL_STAGE_JD;
     }
+    best->info.jd_outcome = jd->info.jd_outcome;
     best->info.nmf_iterations = best->info.iterations;
     best->info.iterations = jd->info.iterations;
     best->info.best_start = jd->info.best_start;
     return TLNMF_OK;
+}
+
+/* Why the search for the least L ended: that of its best start, unless it was stopped as a whole.
+ */
+static void note_jd(tl_pool *pool, tl_result *jd)
+{
+    jd->info.jd_outcome =
+        tl_pool_stopped(pool) ? atomic_load(&pool->monitor.stop) : jd->info.outcome;
 }
 
 /* The result of JD alone, without W and H. */
@@ -123,9 +125,12 @@ static tlnmf_error search_jd(tl_pool *pool, results *r)
 {
     int64_t P = pool->plan.P;
     tl_result *jd;
-    tlnmf_error error = tl_sums_agree(pool->ctx, pool->machines, create_jd(pool, &jd));
+    tlnmf_error error =
+        tl_share_error(pool->ctx, pool->data->sums, pool->machines, create_jd(pool, &jd));
     if (error == TLNMF_OK)
         error = tl_pool_run(pool, &(tl_batch){.job = TL_JOB_JD, .count = P, .best = jd});
+    if (error == TLNMF_OK)
+        note_jd(pool, jd);
     if (error == TLNMF_OK)
         error = nmf_after_jd(pool, jd, NULL, P, r->best);
     tl_result_free(jd);
@@ -173,6 +178,7 @@ static tlnmf_error exchange(tl_pool *pool, exchanged *x, tl_result *tl, tl_resul
          .best = x->jd}};
     for (size_t i = 0; i < sizeof batches / sizeof *batches; i++)
         TRY(tl_pool_run(pool, &batches[i]));
+    note_jd(pool, x->jd);
     TRY(nmf_after_jd(pool, x->jd, &x->from_tl, 2 * P, jd));
     /* Fast: TL-NMF also starts from the end of JD+NMF, so its C is never higher. */
     return pool->solver == &tl_fast ? tl_from(pool, jd, 2 * P, tl) : TLNMF_OK;
@@ -188,7 +194,7 @@ static tlnmf_error search_exchange(tl_pool *pool, results *r)
         error = tl_shelf_create(pool->ctx, pool->data, K, P, &x.from_jd);
     if (error == TLNMF_OK)
         error = create_jd(pool, &x.jd);
-    error = tl_sums_agree(pool->ctx, pool->machines, error);
+    error = tl_share_error(pool->ctx, pool->data->sums, pool->machines, error);
     if (error == TLNMF_OK)
         error = exchange(pool, &x, is_tl ? r->best : r->other, is_tl ? r->other : r->best);
     tl_result_free(x.jd);
@@ -207,8 +213,10 @@ static tlnmf_error search_jd_in_half(tl_pool *pool, results *r)
     tlnmf_error error = search_jd(pool, r);
     monitor->deadline = end;
     int time = TLNMF_TIME;
-    if (!tl_share_any(pool, tl_wall_seconds() >= end))
+    if (!tl_share_any(pool, tl_wall_seconds() >= end)) {
+        tl_monitor_go_on(monitor);
         atomic_compare_exchange_strong(&monitor->stop, &time, TLNMF_NOT_RUN);
+    }
     return error;
 }
 
@@ -220,7 +228,7 @@ static tlnmf_error search_auto(tl_pool *pool, results *r)
     const double worth = 1e-3; /* I per entry of V that is negligible */
     results jd = {.goal = TL_GOAL_JD, .best = r->other, .other = r->best};
     TRY(search_jd_in_half(pool, &jd));
-    if (!(jd.best->info.I > worth * (double)pool->data->M * (double)pool->data->N)) {
+    if (!(jd.best->info.I > worth * (double)pool->data->M * (double)pool->data->all)) {
         *r = jd;
         return TLNMF_OK;
     }
@@ -266,7 +274,7 @@ static tlnmf_error create_results(const tl_pool *pool, results *r)
 
 static tlnmf_error measure(tl_pool *pool, tl_goal goal, tl_result *result)
 {
-    result->info.columns = pool->data->T;
+    result->info.columns = pool->columns;
     tl_result_measure(result, goal, pool->opt, &pool->monitor, pool->worker[0].engine);
     for (int i = 0; i < pool->plan.workers; i++) {
         result->info.nmf_seconds += pool->worker[i].nmf_seconds;
@@ -277,17 +285,10 @@ static tlnmf_error measure(tl_pool *pool, tl_goal goal, tl_result *result)
     return tl_engine_error(pool->ctx, pool->worker[0].engine, "the measures of the result");
 }
 
-typedef struct reporting {
-    tl_pool *pool;
-    results *r;
-} reporting;
-
 /* Computes what is reported beside the points. The other method's result stays with the best if the
  * caller has asked for both. */
-static tlnmf_error report(void *arg)
+static tlnmf_error report(tl_pool *pool, results *r)
 {
-    tl_pool *pool = ((reporting *)arg)->pool;
-    results *r = ((reporting *)arg)->r;
     bool is_tl = r->goal == TL_GOAL_TL;
     tl_result *tl = is_tl ? r->best : r->other, *jd = is_tl ? r->other : r->best;
     if (r->other != NULL && (is_tl || pool->opt->exchange))
@@ -300,6 +301,61 @@ static tlnmf_error report(void *arg)
     r->best->other = r->other;
     r->other = NULL;
     return TLNMF_OK;
+}
+
+/* The method, once all machines are ready. */
+static tlnmf_error find(const tl_search_task *task, tl_pool *pool, results *r)
+{
+    tl_sums *frames = pool->data->sums;
+    pool->columns = (int64_t)tl_sums_of(frames, (double)pool->data->T);
+    return method_of(task)(pool, r);
+}
+
+/* What the sums of the frames have cost since there were `before` of them. */
+static void note_sums(const tl_sums *frames, const tl_sums *before, tl_info *info)
+{
+    if (frames == NULL)
+        return;
+    info->sums = frames->calls - before->calls;
+    info->sum_bytes = frames->bytes - before->bytes;
+    info->sum_seconds = frames->seconds - before->seconds;
+}
+
+/* A search on its threads. */
+typedef struct searching {
+    tlnmf_ctx *ctx;
+    const tl_search_task *task;
+    const tlnmf_data *data;
+    results *r;
+    double wall_before, cpu_before; /* of a run that was continued */
+} searching;
+
+static tlnmf_error search(void *arg)
+{
+    searching *s = arg;
+    tl_pool pool;
+    tlnmf_error error = tl_pool_create(s->ctx, s->task, s->data, &pool);
+    if (error == TLNMF_OK)
+        error = create_results(&pool, s->r);
+    error = tl_share_error(s->ctx, s->data->sums, s->task->machines, error);
+    if (error == TLNMF_OK)
+        error = find(s->task, &pool, s->r);
+    if (error == TLNMF_OK)
+        error = report(&pool, s->r);
+    for (tl_result *one = s->r->best; error == TLNMF_OK && one != NULL; one = one->other)
+        error = tl_pool_give_traces(&pool, one);
+    s->wall_before = tl_checkpoint_wall(pool.checkpoint);
+    s->cpu_before = tl_checkpoint_cpu(pool.checkpoint);
+    tl_pool_free(&pool); /* what follows needs less memory than it had */
+    return error;
+}
+
+/* The threads of a search: those asked for, and one for each start on a device. */
+static int threads_of(const tl_search_task *task)
+{
+    const tl_engine_ops *engine = task->engine != NULL ? task->engine : tl_engine_of(task->opt);
+    int64_t starts = tl_min(engine->at_once, task->opt->starts);
+    return (int)tl_max(tl_thread_count(task->opt->threads), starts);
 }
 
 /* The time that all machines have spent. */
@@ -316,34 +372,27 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **ou
 {
     double wall = tl_wall_seconds(), cpu = tl_cpu_seconds();
     tlnmf_data *trimmed;
-    tl_pool pool;
     results r = {.goal = task->goal};
+    tl_sums *frames = task->data->sums, before = {0};
     *out = NULL;
+    if (frames != NULL)
+        before = *frames;
     tlnmf_error error = tl_data_trim(ctx, task->data, task->eps, &trimmed);
-    error = tl_sums_agree(ctx, task->machines, error);
+    error = tl_share_error(ctx, task->data->sums, task->machines, error);
     if (error != TLNMF_OK) {
         tlnmf_data_free(trimmed);
         return error;
     }
     const tlnmf_data *used = trimmed != NULL ? trimmed : task->data;
-    error = tl_pool_create(ctx, task, used, &pool);
-    if (error == TLNMF_OK)
-        error = create_results(&pool, &r);
-    error = tl_sums_agree(ctx, task->machines, error);
-    if (error == TLNMF_OK)
-        error = method_of(task)(&pool, &r);
-    if (error == TLNMF_OK)
-        error = tl_with_threads(pool.plan.blas_threads, report, &(reporting){&pool, &r});
-    for (tl_result *one = r.best; error == TLNMF_OK && one != NULL; one = one->other)
-        error = tl_pool_give_traces(&pool, one);
-    wall -= tl_checkpoint_wall(pool.checkpoint); /* before this process */
-    cpu -= tl_checkpoint_cpu(pool.checkpoint);
-    tl_pool_free(&pool); /* what follows needs less memory than it had */
+    searching s = {.ctx = ctx, .task = task, .data = used, .r = &r};
+    error = tl_with_threads(threads_of(task), search, &s);
+    wall -= s.wall_before; /* before this process */
+    cpu -= s.cpu_before;
     for (tl_result *one = r.best; error == TLNMF_OK && one != NULL; one = one->other) {
-        error = tl_sums_agree(ctx, task->machines, tl_result_finish(ctx, used, one));
-        one->info.columns = used->T;
+        error = tl_share_error(ctx, frames, task->machines, tl_result_finish(ctx, used, one));
         one->info.wall_seconds = tl_wall_seconds() - wall;
         one->info.cpu_seconds = tl_cpu_seconds() - cpu;
+        note_sums(frames, &before, &one->info);
         add_seconds(task->machines, &one->info);
     }
     tlnmf_data_free(trimmed);

@@ -4,15 +4,6 @@
 #include "engine/device.h"
 #include "search/hop.h"
 
-/* Threads inside a matrix product pay from about 2 ms on. Below, they cost more than they gain, on
- * a busy machine much more. */
-static const double WORTH_THREADS = 1e8;
-
-static double product_flops(const tlnmf_data *data)
-{
-    return 2.0 * (double)data->M * (double)data->M * (double)tl_max(data->T, data->M);
-}
-
 /* The largest number of rows of a trace: the iterations, and one for all hops. */
 static int64_t trace_rows(const tl_settings *opt, tl_goal goal)
 {
@@ -22,12 +13,14 @@ static int64_t trace_rows(const tl_settings *opt, tl_goal goal)
 
 tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goal)
 {
-    int threads = tl_thread_count(opt->threads);
     bool learns = goal == TL_GOAL_TL || goal == TL_GOAL_AUTO || opt->exchange;
-    tl_plan plan = {.goal = goal, .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k, .P = opt->starts};
+    tl_plan plan = {.goal = goal,
+                    .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k,
+                    .P = opt->starts,
+                    .threads = tl_thread_count(opt->threads)};
     plan.hops = learns ? tl_hop_count(opt, data, plan.K) : 0;
     plan.trace_capacity = opt->trace || opt->trace_all ? trace_rows(opt, goal) : 0;
-    plan.blas_threads = opt->starts == 1 && product_flops(data) >= WORTH_THREADS ? threads : 1;
+    plan.shared = data->sums != NULL;
     tl_plan_engine(&plan, opt, NULL);
     return plan;
 }
@@ -37,13 +30,17 @@ void tl_plan_engine(tl_plan *plan, const tl_settings *opt, const tl_engine_ops *
     int64_t starts = opt->exchange ? 2 * plan->P : plan->P;
     plan->engine = engine_or_null != NULL ? engine_or_null : tl_engine_of(opt);
     int at_once = plan->engine->at_once;
-    plan->workers = tl_threads_possible(
-        (int)tl_min(at_once > 0 ? at_once : tl_thread_count(opt->threads), starts));
+    plan->workers = (int)tl_min(at_once > 0 ? at_once : plan->threads, starts);
+    if (plan->shared) /* all machines must work on the same start */
+        plan->workers = 1;
 }
 
 tl_engine_spec tl_plan_spec(const tl_plan *plan, const tl_settings *opt, const tl_model *model)
 {
-    tl_engine_spec spec = {.model = model, .newton = opt->newton != 0};
+    tl_engine_spec spec = {.model = model,
+                           .newton = opt->newton != 0,
+                           .sums = model->data->sums,
+                           .threads = plan->threads};
     if (opt->solver == TL_ALGORITHM_FAST)
         spec.moves = plan->goal == TL_GOAL_NMF ? TL_W | TL_H : TL_ALL;
     return spec;
@@ -78,6 +75,8 @@ double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_setti
     double results = (both ? 2.0 : 1.0) * point;
     if (both || plan->goal == TL_GOAL_JD) /* the result of JD alone */
         results += transform;
+    if (plan->hops > 0 && data->sums != NULL)
+        results += word * K * (double)data->all;
     double shelves = opt->exchange ? 2.0 * (double)plan->P * point : 0.0;
     double streams = opt->stream == TL_STREAM_NUMPY ? (double)plan->P * sizeof(tl_rng) : 0.0;
     double rest = 64e3, each = 3072.0; /* headers and alignment: in all, and per worker */

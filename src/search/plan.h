@@ -10,8 +10,9 @@ typedef struct tl_plan {
     int64_t K, P;           /* rank (0: L alone); number of random starts */
     int64_t hops;           /* hops per start */
     int64_t trace_capacity; /* largest number of rows of a trace; 0: no trace */
+    bool shared;            /* frames are shared out over machines */
     int workers;            /* starts that run at the same time */
-    int blas_threads;       /* threads in a matrix product, if one start runs alone */
+    int threads;            /* of the whole fit: those without a start join the starts that run */
     const tl_engine_ops *engine;
 } tl_plan;
 

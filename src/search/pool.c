@@ -9,20 +9,46 @@
 
 /* ---- create and free ------------------------------------------------------------------------- */
 
+/* The workers on their way; an error is kept in each. */
+typedef struct creating {
+    tl_pool *pool;
+    tl_engine_spec spec;
+} creating;
+
+static tlnmf_error create_worker(const creating *c, tl_worker *w)
+{
+    tl_pool *pool = c->pool;
+    const tl_plan *plan = &pool->plan;
+    TRY(plan->engine->create(&w->ctx, &c->spec, &w->engine));
+    if (plan->hops > 0)
+        TRY(tl_shelf_create(&w->ctx, pool->data, plan->K, 1, &w->hop));
+    return tl_trace_create(&w->ctx, plan->trace_capacity, &w->trace);
+}
+
+static void create_one(int64_t i, int64_t last, void *arg)
+{
+    const creating *c = arg;
+    tl_worker *w = &c->pool->worker[i];
+    (void)last;
+    w->ctx = *c->pool->ctx;
+    w->failed = create_worker(c, w);
+}
+
+/* Each on the thread that will use it most, so that its memory is near. */
 static tlnmf_error create_workers(tl_pool *pool)
 {
     const tl_plan *plan = &pool->plan;
-    tl_engine_spec spec = tl_plan_spec(plan, pool->opt, &pool->model);
-    tl_slot table[] = {TL_SLOT(pool->worker, plan->workers)};
+    creating c = {pool, tl_plan_spec(plan, pool->opt, &pool->model)};
+    bool gathers = plan->hops > 0 && pool->data->sums != NULL;
+    tl_slot table[] = {TL_SLOT(pool->worker, plan->workers),
+                       TL_SLOT(pool->H_all, gathers ? plan->K * pool->data->all : 0)};
     TRY(TL_ARENA(pool->ctx, "the workers", table, &pool->block));
-    for (int i = 0; i < plan->workers; i++) {
-        tl_worker *w = &pool->worker[i];
-        w->ctx = *pool->ctx;
-        TRY(plan->engine->create(pool->ctx, &spec, &w->engine));
-        if (plan->hops > 0)
-            TRY(tl_shelf_create(pool->ctx, pool->data, plan->K, 1, &w->hop));
-        TRY(tl_trace_create(pool->ctx, plan->trace_capacity, &w->trace));
-    }
+    tl_share(plan->workers, 1, create_one, &c);
+    for (int i = 0; i < plan->workers; i++)
+        if (pool->worker[i].failed != TLNMF_OK) {
+            memcpy(pool->ctx->message, pool->worker[i].ctx.message, sizeof pool->ctx->message);
+            return pool->worker[i].failed;
+        }
     return TLNMF_OK;
 }
 
@@ -65,6 +91,7 @@ tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tln
         (tl_model){.data = data, .K = pool->plan.K, .eps = task->eps, .gamma = opt->gamma};
     tl_monitor_init(&pool->monitor, opt, task->callback, task->user,
                     opt->exchange ? 2 * pool->plan.P : pool->plan.P);
+    pool->monitor.sums = data->sums;
     TRY(tl_starts_create(ctx, data, opt, pool->plan.K, task->goal == TL_GOAL_NMF, task->start,
                          &pool->starts));
     TRY(create_traces(pool));
@@ -232,7 +259,9 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
     if (b->job == TL_JOB_JD_NMF)
         nmf_at_jd(pool->solver, e, &run);
     if (b->job == TL_JOB_TL && run.roams && pool->plan.hops > 0)
-        tl_hop_search(pool->plan.hops, &w->hop, pool->solver, e, &run, pool->opt->seed);
+        tl_hop_search(
+            &(tl_hops){pool->plan.hops, &w->hop, pool->opt->seed, pool->data, pool->H_all},
+            pool->solver, e, &run);
     if (b->job != TL_JOB_NMF)         /* NMF does not move Phi */
         tl_engine_project(e, TL_PHI); /* report the values of an exactly orthogonal Phi */
     if (b->keep != NULL) {
@@ -272,37 +301,59 @@ static bool skip(tl_pool *pool, const tl_batch *b)
     return has;
 }
 
+/* A batch on its way. */
+typedef struct running {
+    tl_pool *pool;
+    const tl_batch *batch;
+    tlnmf_error failed;
+} running;
+
+static tl_worker *take_worker(tl_pool *pool)
+{
+    omp_set_lock(&pool->monitor.lock);
+    tl_worker *w = &pool->worker[tl_thread_index() % pool->plan.workers];
+    if (w->busy)
+        for (w = pool->worker; w->busy; w++)
+            ;
+    w->busy = true;
+    omp_unset_lock(&pool->monitor.lock);
+    return w;
+}
+
+static void run_one(int64_t i, int64_t last, void *arg)
+{
+    running *r = arg;
+    tl_pool *pool = r->pool;
+    (void)last;
+    if (!tl_share_has(pool, r->batch, r->batch->first + i) ||
+        tl_checkpoint_has(pool->checkpoint, r->batch->first + i) || skip(pool, r->batch))
+        return;
+    tl_worker *w = take_worker(pool);
+    tlnmf_error error = run_start(pool, r->batch, w, r->batch->first + i);
+    tl_checkpoint_leave(pool->checkpoint, (int)(w - pool->worker));
+    omp_set_lock(&pool->monitor.lock);
+    w->busy = false;
+    if (error != TLNMF_OK) {
+        r->failed = error;
+        memcpy(pool->ctx->message, w->ctx.message, sizeof pool->ctx->message);
+    }
+    omp_unset_lock(&pool->monitor.lock);
+}
+
 tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)
 {
-    int team = (int)tl_min(pool->plan.workers, b->count);
-    /* With many starts, BLAS uses one thread in each. */
-    int inner = b->count > 1 ? 1 : pool->plan.blas_threads;
+    running r = {.pool = pool, .batch = b};
     int64_t before = b->best->info.best_start;
-    tlnmf_error failed = TLNMF_OK;
     bool finished;
     TRY(tl_checkpoint_begin(pool->checkpoint, b->first, b->count, b->best, b->keep, &finished));
     if (finished)
         return TLNMF_OK;
-#pragma omp parallel num_threads(team)
-    {
-        omp_set_num_threads(inner); /* holds for this region's tasks only */
-        tl_worker *w = &pool->worker[omp_get_thread_num()];
-#pragma omp for schedule(dynamic, 1)
-        for (int64_t i = 0; i < b->count; i++) {
-            if (!tl_share_has(pool, b, b->first + i) ||
-                tl_checkpoint_has(pool->checkpoint, b->first + i) || skip(pool, b))
-                continue;
-            tlnmf_error error = run_start(pool, b, w, b->first + i);
-            tl_checkpoint_leave(pool->checkpoint, (int)(w - pool->worker));
-            if (error != TLNMF_OK) {
-                omp_set_lock(&pool->monitor.lock);
-                failed = error;
-                memcpy(pool->ctx->message, w->ctx.message, sizeof pool->ctx->message);
-                omp_unset_lock(&pool->monitor.lock);
-            }
-        }
-    }
-    if (failed == TLNMF_OK)
-        failed = tl_checkpoint_end(pool->checkpoint);
-    return tl_share_batch(pool, b, before, failed);
+    if (pool->plan.workers >= tl_min(tl_threads_here(), b->count))
+        tl_share(b->count, 1, run_one, &r);
+    else /* one after the other, with all threads in each */
+        for (int64_t i = 0; i < b->count; i++)
+            run_one(i, i + 1, &r);
+    if (r.failed == TLNMF_OK)
+        r.failed = tl_checkpoint_end(pool->checkpoint);
+    return tl_share_batch(pool, b, before, r.failed);
 }

@@ -8,8 +8,10 @@
 #include "search/shelf.h"
 #include "search/starts.h"
 
-/* The state of one thread. Its context is a copy, so that messages do not mix. */
+/* The state of one start that runs. Its context is a copy, so that messages do not mix. */
 typedef struct tl_worker {
+    bool busy;
+    tlnmf_error failed; /* to be created */
     tlnmf_ctx ctx;
     tl_engine *engine;
     tl_shelf hop; /* the best point of the hops, if there are any */
@@ -30,6 +32,7 @@ typedef struct tl_checkpoint tl_checkpoint; /* search/checkpoint.h */
 typedef struct tl_pool {
     tlnmf_ctx *ctx;
     tl_sums *machines; /* those that share out the starts; NULL: one machine */
+    int64_t columns;   /* of all frames, wherever they are */
     const tlnmf_data *data;
     const tl_settings *opt;
     tl_settings quick; /* opt with a tolerance that suffices to rank starts */
@@ -39,6 +42,7 @@ typedef struct tl_pool {
     tl_starts starts;
     tl_monitor monitor;
     tl_worker *worker;
+    double *H_all; /* scratch for hops: K x all frames, where frames are shared out */
     tl_traces traces;
     tl_checkpoint *checkpoint; /* NULL: none */
     void *block;

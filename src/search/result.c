@@ -51,6 +51,8 @@ tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_se
     }
     shell.info = (tl_info){.M = M,
                            .N = N,
+                           .all = data->all,
+                           .first = data->first,
                            .K = K,
                            .C = INFINITY,
                            .L = INFINITY,
@@ -95,10 +97,11 @@ void tl_result_store(tl_result *result, const tl_engine *e, tl_values values)
 /* ---- what is reported ------------------------------------------------------------------------ */
 
 /* The L that a descent from the current Phi reaches. */
-static double descend_L(const tl_settings *opt, tl_monitor *monitor, tl_engine *e)
+static double descend_L(const tl_settings *opt, tl_monitor *monitor, tl_engine *e, int32_t *outcome)
 {
     tl_run run = {.opt = opt, .monitor = monitor};
     tl_solver_of(opt)->jd(e, &run);
+    *outcome = (int32_t)run.outcome;
     return tl_engine_values(e, TL_L).L;
 }
 
@@ -107,37 +110,43 @@ static double descend_L(const tl_settings *opt, tl_monitor *monitor, tl_engine *
 static bool is_hard(const tl_info *info, const tl_settings *opt, const tl_engine *e)
 {
     const double low = 0.05;
-    return info->columns < info->M * info->N && e->eps < low * e->mean_power && !opt->continuation;
+    return info->columns < info->M * info->all && e->eps < low * e->mean_power &&
+           !opt->continuation;
 }
 
-/* What the run itself knows against its certificate, which assumes that it found the least L. */
+/* What the run itself knows against its certificate, which assumes that it found the least L. A
+ * diagonalisation that did not get to its end explains all else. */
 static tl_doubt doubt_of(const tl_info *info, tl_goal goal, const tl_settings *opt,
-                         const tl_monitor *monitor, const tl_engine *e)
+                         const tl_engine *e)
 {
     const double rounding = 1e-9;
-    bool both = isfinite(info->L_jd);
-    bool stopped = atomic_load(&monitor->stop) != TLNMF_NOT_RUN;
-    if (goal == TL_GOAL_TL && both && info->L < info->L_jd - rounding * fabs(info->L_jd))
-        return TL_DOUBT_LOWER_L;
-    if (both && goal == TL_GOAL_TL ? !info->jd_done : stopped)
+    if (info->jd_outcome == TLNMF_TIME || info->jd_outcome == TLNMF_CANCELLED ||
+        info->jd_outcome == TLNMF_NOT_RUN)
         return TL_DOUBT_CUT;
+    if (info->jd_outcome == TLNMF_ITERATIONS)
+        return TL_DOUBT_ITERATIONS;
+    if (goal == TL_GOAL_TL && info->L < info->L_jd - rounding * fabs(info->L_jd))
+        return TL_DOUBT_LOWER_L;
     return is_hard(info, opt, e) ? TL_DOUBT_SINGULAR : TL_NO_DOUBT;
 }
 
 static void certify(tl_info *info, tl_goal goal, const tl_settings *opt, tl_monitor *monitor,
                     tl_engine *e)
 {
-    bool asked =
-        goal == TL_GOAL_JD || (goal == TL_GOAL_TL && (isfinite(info->L_jd) || opt->certify));
-    info->doubt = asked ? (int32_t)doubt_of(info, goal, opt, monitor, e) : TL_NO_DOUBT;
-    if (!asked || info->doubt != TL_NO_DOUBT)
+    bool both = goal == TL_GOAL_TL && !isnan(info->L_jd);
+    bool descends = goal == TL_GOAL_TL && !both && opt->certify;
+    double least = both ? fmin(info->L_jd, info->L) : info->L;
+    info->doubt = TL_NO_DOUBT;
+    if (!(goal == TL_GOAL_JD || both || descends))
         return;
-    if (goal == TL_GOAL_JD)
-        info->certificate = info->C - info->L;
-    else if (isfinite(info->L_jd))
-        info->certificate = info->C - fmin(info->L_jd, info->L);
-    else
-        info->certificate = info->C - descend_L(opt, monitor, e);
+    if (descends) {
+        info->jd_outcome = atomic_load(&monitor->stop);
+        if (info->jd_outcome == TLNMF_NOT_RUN)
+            least = descend_L(opt, monitor, e, &info->jd_outcome);
+    }
+    info->doubt = (int32_t)doubt_of(info, goal, opt, e);
+    if (info->doubt == TL_NO_DOUBT)
+        info->certificate = info->C - least;
 }
 
 /* Recomputes everything from the kept (Phi, W, H). */
@@ -168,7 +177,7 @@ void tl_result_compare(tl_info *info, const tl_info *tl, const tl_info *jd)
     info->C_jd = jd->C;
     info->L_jd = jd->L;
     info->I_jd = jd->I;
-    info->jd_done = jd->outcome != TLNMF_TIME && jd->outcome != TLNMF_CANCELLED;
+    info->jd_outcome = jd->jd_outcome;
     info->chain =
         tl->I <= jd->I + rounding && tl->C <= jd->C + rounding && jd->L <= tl->L + rounding;
 }
@@ -176,13 +185,15 @@ void tl_result_compare(tl_info *info, const tl_info *tl, const tl_info *jd)
 /* The share of the entries that count whose power is below the floor; `V` is scratch. */
 static double below_floor(const tlnmf_data *data, double eps, const double *V)
 {
-    int64_t below = 0, count = 0;
+    double below = 0.0, count = 0.0;
     for (int64_t i = 0; i < data->M * data->N; i++) {
         bool counts = data->B == NULL || data->B[i] > 0.0;
         count += counts;
         below += counts && V[i] < eps;
     }
-    return count > 0 ? (double)below / (double)count : 0.0;
+    double sums[] = {below, count};
+    tl_sums_add(data->sums, sums, 2);
+    return sums[1] > 0.0 ? sums[0] / sums[1] : 0.0;
 }
 
 /* What tl_result_finish computes on. */
@@ -200,7 +211,8 @@ static tlnmf_error finish(void *arg)
     double *X, *V;
     void *block;
     tl_slot table[] = {TL_SLOT(X, M * data->T), TL_SLOT(V, M * N)};
-    TRY(TL_ARENA(f->ctx, "the power of the result", table, &block));
+    TRY(tl_sums_agree(f->ctx, data->sums,
+                      TL_ARENA(f->ctx, "the power of the result", table, &block)));
     tl_coefficients(data, &tl_double, f->result->Phi, X, V);
     f->result->info.below_floor = below_floor(data, f->result->info.eps, V);
     tl_release(&f->ctx->hooks, block);

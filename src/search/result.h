@@ -17,22 +17,26 @@ typedef struct tl_start {
 typedef enum tl_doubt {
     TL_NO_DOUBT,
     TL_DOUBT_LOWER_L, /* TL-NMF met a lower L than the diagonalisation: that one is not the least */
-    TL_DOUBT_CUT,     /* the diagonalisation did not get to its end */
-    TL_DOUBT_SINGULAR /* singular covariances and a low floor: L has many minima */
+    TL_DOUBT_CUT,     /* time or interruption ended the diagonalisation */
+    TL_DOUBT_SINGULAR,  /* singular covariances and a low floor: L has many minima */
+    TL_DOUBT_ITERATIONS /* the diagonalisation did all its iterations without converging */
 } tl_doubt;
 
 /* src/results.def explains the fields. */
 typedef struct tl_info {
     int32_t outcome;
-    int32_t method; /* the method that the result is of; never AUTO */
-    int64_t M, N, K;
-    int64_t columns;
+    int32_t method;          /* the method that the result is of; never AUTO */
+    int64_t M, N, K;         /* N: the frames here */
+    int64_t all, first;      /* all frames, and the first one here */
+    int64_t columns;         /* of all frames */
+    int64_t sums, sum_bytes; /* over machines; 0: one machine */
+    double sum_seconds;
     double eps;
     double C, L, I;
     double below_floor; /* share of the entries of V */
     double certificate;
-    int32_t doubt;   /* a tl_doubt */
-    int32_t jd_done; /* whether a diagonalisation beside TL-NMF got to its end */
+    int32_t doubt;      /* a tl_doubt */
+    int32_t jd_outcome; /* of the search for the least L, a tlnmf_outcome */
     double gradient_norm;
     double orthogonality;
     int64_t iterations;

@@ -12,7 +12,13 @@ bool tl_share_has(const tl_pool *pool, const tl_batch *b, int64_t p)
 
 bool tl_share_any(const tl_pool *pool, bool here)
 {
-    return tl_sums_of(pool->machines, here) > 0.0;
+    double somewhere = tl_sums_of(pool->data->sums, here);
+    return tl_sums_of(pool->machines, somewhere) > 0.0;
+}
+
+tlnmf_error tl_share_error(tlnmf_ctx *ctx, tl_sums *frames, tl_sums *starts, tlnmf_error error)
+{
+    return tl_sums_agree(ctx, starts, tl_sums_agree(ctx, frames, error));
 }
 
 static void share_stop(tl_pool *pool)
@@ -99,9 +105,9 @@ static void send_result(tl_sums *machines, tl_result *result, int root)
 tlnmf_error tl_share_batch(tl_pool *pool, const tl_batch *b, int64_t before, tlnmf_error error)
 {
     int64_t start;
+    TRY(tl_share_error(pool->ctx, pool->data->sums, pool->machines, error));
     if (pool->machines == NULL)
-        return error;
-    TRY(tl_sums_agree(pool->ctx, pool->machines, error));
+        return TLNMF_OK;
     share_stop(pool);
     int root = best_machine(pool->machines, b, &start);
     if (root >= 0 && start != before)

@@ -19,4 +19,7 @@ void tl_share_result(tl_pool *pool, tl_result *result);
 /* Whether it is so on any machine. */
 bool tl_share_any(const tl_pool *pool, bool here);
 
+/* One error for all machines that share the frames or the starts. */
+tlnmf_error tl_share_error(tlnmf_ctx *ctx, tl_sums *frames, tl_sums *starts, tlnmf_error error);
+
 #endif

@@ -36,6 +36,24 @@ static double column_sum(int64_t M, int64_t K, const double *W, int64_t k)
     return sum;
 }
 
+/* W H of a given start must not overflow, nor its columns of W. */
+static tlnmf_error check_range(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K,
+                               const tl_start *given)
+{
+    const double most = 1e300;
+    for (int64_t k = 0; k < K; k++) {
+        double sum = column_sum(data->M, K, given->W, k), largest = 0.0;
+        for (int64_t n = 0; given->H != NULL && n < data->N; n++)
+            largest = fmax(largest, given->H[k * data->N + n]);
+        if (!(sum <= most && sum * largest * (double)K <= most))
+            return tl_fail(ctx, TLNMF_ERR_DATA,
+                           "component %lld of the given start is too large: column of W with sum "
+                           "%.3g, row of H up to %.3g",
+                           (long long)k, sum, largest);
+    }
+    return TLNMF_OK;
+}
+
 static tlnmf_error check_given(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K,
                                const tl_settings *opt, const tl_start *given)
 {
@@ -50,6 +68,8 @@ static tlnmf_error check_given(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K
     }
     if (K > 0 && given->H != NULL)
         TRY(check_factor(ctx, "H", K, data->N, given->H));
+    if (K > 0 && given->W != NULL)
+        TRY(check_range(ctx, data, K, given));
     bool all = given->Phi != NULL && (K == 0 || (given->W != NULL && given->H != NULL));
     if (all && opt->starts > 1)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
@@ -64,6 +84,18 @@ static void draw(tl_rng *rng, int64_t count, double *x)
         x[i] = tl_rng_normal(rng);
 }
 
+/* H of all frames is drawn, whichever are here. */
+static void draw_H(tl_rng *rng, const tl_starts *starts, const tl_point *point)
+{
+    for (int64_t k = 0; k < point->K; k++)
+        for (int64_t n = 0; n < starts->all; n++) {
+            double x = tl_rng_normal(rng);
+            int64_t here = n - starts->first;
+            if (here >= 0 && here < point->N)
+                point->H[k * point->N + here] = x;
+        }
+}
+
 /* numpy has one stream for all starts. Runs through it once and stores its state at each start. */
 static tlnmf_error note_streams(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K,
                                 tl_starts *starts)
@@ -72,7 +104,7 @@ static tlnmf_error note_streams(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t 
     TRY(TL_ARENA(ctx, "the starts' random streams", table, &starts->block));
     tl_rng rng;
     tl_rng_seed(&rng, TL_STREAM_NUMPY, starts->opt->seed, 0);
-    int64_t draws = data->M * data->M + data->M * K + K * data->N;
+    int64_t draws = data->M * data->M + data->M * K + K * data->all;
     for (int64_t p = 0; p < starts->opt->starts; p++) {
         starts->streams[p] = rng;
         for (int64_t i = 0; i < draws; i++)
@@ -85,7 +117,11 @@ tlnmf_error tl_starts_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_se
                              int64_t K, bool keeps_transform, const tl_start *given,
                              tl_starts *starts)
 {
-    *starts = (tl_starts){.opt = opt, .mean_power = data->mean_power, .hooks = ctx->hooks};
+    *starts = (tl_starts){.opt = opt,
+                          .mean_power = data->mean_power,
+                          .first = data->first,
+                          .all = data->all,
+                          .hooks = ctx->hooks};
     if (given != NULL) {
         starts->given = *given;
         TRY(check_given(ctx, data, K, opt, given));
@@ -164,7 +200,7 @@ tlnmf_error tl_starts_fill(tlnmf_ctx *ctx, const tl_starts *starts, int64_t p,
     /* All three are drawn even if one is given, so that the others do not depend on it. */
     draw(&rng, M * M, point->Phi);
     draw(&rng, M * K, point->W);
-    draw(&rng, K * N, point->H);
+    draw_H(&rng, starts, point);
     shift_magnitudes(M * K, 1.0, point->W);
     shift_magnitudes(K * N, K > 0 ? scale_of_H(starts, point) : 1.0, point->H);
     TRY(fill_Phi(ctx, starts, point));

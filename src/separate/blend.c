@@ -13,15 +13,23 @@ void tl_blend_free(tl_blend *blend)
     tl_release(&hooks, blend);
 }
 
+typedef struct single {
+    tlnmf_ctx *ctx;
+    const tl_sound *sound;
+    const tl_schedule *schedule;
+    const tl_separate_options *options;
+    tl_blend *blend;
+} single;
+
 /* What to expect of a single member: there is nothing to agree with. */
-static tlnmf_error judge_single(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedule *schedule,
-                                const tl_separate_options *options, tl_blend *blend)
+static tlnmf_error judge_single(void *self)
 {
-    const tl_separator *const member[] = {blend->member[0]};
-    tl_verdict *verdict = &blend->verdict;
-    TRY(tl_verdict_listen(ctx, sound, schedule, options, member, 1, verdict));
+    const single *s = self;
+    const tl_separator *const member[] = {s->blend->member[0]};
+    tl_verdict *verdict = &s->blend->verdict;
+    TRY(tl_verdict_listen(s->ctx, s->sound, s->schedule, s->options, member, 1, verdict));
     verdict->coverage = NAN;
-    for (int64_t r = 0; r < options->sources; r++)
+    for (int64_t r = 0; r < s->options->sources; r++)
         verdict->expected[r] = verdict->low[r] = verdict->high[r] = NAN;
     return TLNMF_OK;
 }
@@ -52,7 +60,8 @@ tlnmf_error tl_blend_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span 
     blend->members = 1;
     blend->member[0] = separator;
     blend->weight[0] = 1.0;
-    error = judge_single(ctx, sound, &schedule, options, blend);
+    single job = {ctx, sound, &schedule, options, blend};
+    error = tl_separate_on_threads(options->threads, judge_single, &job);
     if (error != TLNMF_OK)
         tl_blend_free(blend);
     else

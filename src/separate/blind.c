@@ -89,5 +89,5 @@ tlnmf_error tl_look_at(tlnmf_ctx *ctx, const tl_sound *sound, const tl_separate_
         look->misfit[i] = NAN;
     j.opt.sources = 1;
     TRY(tl_sound_check(ctx, sound));
-    return tl_separate_on_threads(1, work, &j);
+    return tl_separate_on_threads(opt->threads, work, &j);
 }

@@ -101,23 +101,33 @@ static int64_t row_of(const tl_block *block, int64_t m)
     return block->Phi == NULL ? (m + 1) / 2 : m;
 }
 
+/* Rows first .. last - 1 of V. */
+static void fill_power(int64_t first, int64_t last, void *arg)
+{
+    const tl_block *block = arg;
+    int64_t M = block->M, count = block->count, columns = count * block->per_frame;
+    bool spectral = block->Phi == NULL;
+    memset(block->V + first * count, 0, (size_t)((last - first) * count) * sizeof *block->V);
+    for (int64_t r = first; r < last; r++) {
+        int64_t from = spectral ? tl_max(0, 2 * r - 1) : r; /* cosine and sine of frequency r */
+        int64_t to = spectral ? tl_min(M, 2 * r + 1) : r + 1;
+        double scale = (to - from == 2 ? 0.5 : 1.0) / (double)block->per_frame;
+        for (int64_t m = from; m < to; m++)
+            add_power(count, block->per_frame, scale, block->X + m * columns, block->V + r * count);
+    }
+}
+
 void tl_block_analyse(tl_block *block, int64_t rows)
 {
-    int64_t M = block->M, per_frame = block->per_frame, columns = block->count * per_frame;
+    enum { ROWS = 32 }; /* of V a piece, 30 us */
+    int64_t M = block->M, columns = block->count * block->per_frame;
     bool spectral = block->Phi == NULL;
-    int64_t first = spectral ? M : rows;
     if (spectral)
         tl_dft_forward(&block->dft, columns, block->Y, block->X);
     else
         tl_gemm(TL_PLAIN, TL_PLAIN, rows, columns, M, 1.0, block->Phi, M, block->Y, columns, 0.0,
                 block->X, columns);
-    memset(block->V, 0, (size_t)(rows * block->count) * sizeof *block->V);
-    for (int64_t m = 0; m < first; m++) {
-        bool half = spectral && m > 0 && !(M % 2 == 0 && m == M - 1); /* one of cosine and sine */
-        double scale = (half ? 0.5 : 1.0) / (double)per_frame;
-        add_power(block->count, per_frame, scale, block->X + m * columns,
-                  block->V + row_of(block, m) * block->count);
-    }
+    tl_share(rows, ROWS, fill_power, block);
     if (block->paired && !spectral)
         share_power(rows, block->count, block->V);
 }
@@ -241,19 +251,27 @@ void tl_block_bar(tl_block *block)
             block->Vhat[i] = sum[i];
 }
 
-bool tl_block_part(tl_block *block, const tl_part *part)
+/* Rows first .. last - 1 of X_part. */
+static void mask_rows(int64_t first, int64_t last, void *arg)
 {
-    int64_t M = block->M, count = block->count, per_frame = block->per_frame,
-            columns = count * per_frame;
-    if (!make_mask(block, part))
-        return false;
-    for (int64_t m = 0; m < M; m++) {
+    const tl_block *block = arg;
+    int64_t count = block->count, per_frame = block->per_frame, columns = count * per_frame;
+    for (int64_t m = first; m < last; m++) {
         const double *mask = block->mask + row_of(block, m) * count, *x = block->X + m * columns;
         double *out = block->X_part + m * columns;
         for (int64_t i = 0; i < count; i++)
             for (int64_t t = 0; t < per_frame; t++)
                 out[i * per_frame + t] = mask[i] * x[i * per_frame + t];
     }
+}
+
+bool tl_block_part(tl_block *block, const tl_part *part)
+{
+    enum { MASKED = 32 }; /* rows a piece, 10 us */
+    int64_t M = block->M, columns = block->count * block->per_frame;
+    if (!make_mask(block, part))
+        return false;
+    tl_share(M, MASKED, mask_rows, block);
     if (block->Phi == NULL)
         tl_dft_inverse(&block->dft, columns, block->X_part, block->Y_part);
     else

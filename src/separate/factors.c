@@ -18,16 +18,31 @@ void tl_factors_slots(tl_factors *f, int64_t rows, int64_t N, int64_t K, int64_t
         slots[i] = (tl_slot){parts[i].part, parts[i].count, sizeof(double)};
 }
 
-TL_HOT static void invert(int64_t count, double eps, double *U)
+/* ---- entry by entry -------------------------------------------------------------------------- */
+
+/* Some 10 us of work: worth a piece. */
+enum { ENTRIES = 8192 };
+
+typedef struct entries {
+    double eps;
+    const double *V, *num, *den;
+    double *U, *A, *x;
+} entries;
+
+TL_HOT static void invert(int64_t first, int64_t last, void *arg)
 {
-    for (int64_t i = 0; i < count; i++)
+    const entries *e = arg;
+    double eps = e->eps, *U = e->U;
+    for (int64_t i = first; i < last; i++)
         U[i] = 1.0 / (U[i] + eps);
 }
 
-TL_HOT static void invert_and_weigh(int64_t count, double eps, const double *V, double *U,
-                                    double *A)
+TL_HOT static void invert_and_weigh(int64_t first, int64_t last, void *arg)
 {
-    for (int64_t i = 0; i < count; i++) {
+    const entries *e = arg;
+    double eps = e->eps, *U = e->U, *A = e->A;
+    const double *V = e->V;
+    for (int64_t i = first; i < last; i++) {
         double u = 1.0 / (U[i] + eps);
         U[i] = u;
         A[i] = (V[i] + eps) * u * u;
@@ -35,11 +50,29 @@ TL_HOT static void invert_and_weigh(int64_t count, double eps, const double *V, 
 }
 
 /* A denominator of zero means that the other factor's component is zero: then x stays. */
-TL_HOT static void scale(int64_t count, const double *num, const double *den, double *x)
+TL_HOT static void scale_entries(int64_t first, int64_t last, void *arg)
 {
-    for (int64_t i = 0; i < count; i++)
+    const entries *e = arg;
+    const double *num = e->num, *den = e->den;
+    double *x = e->x;
+    for (int64_t i = first; i < last; i++)
         x[i] *= den[i] > 0.0 ? num[i] / den[i] : 1.0;
 }
+
+/* A and U at W H, which U holds. */
+static void weigh(const tl_factors *f, const double *V)
+{
+    entries e = {.eps = f->eps, .V = V, .U = f->U, .A = f->A};
+    tl_share(f->rows * f->N, ENTRIES, invert_and_weigh, &e);
+}
+
+static void scale(const tl_factors *f, int64_t count, double *x)
+{
+    entries e = {.num = f->num, .den = f->den, .x = x};
+    tl_share(count, ENTRIES, scale_entries, &e);
+}
+
+/* ---- updates --------------------------------------------------------------------------------- */
 
 static void multiply(const tl_factors *f, const double *W, const double *H, double *out)
 {
@@ -49,17 +82,18 @@ static void multiply(const tl_factors *f, const double *W, const double *H, doub
 void tl_factors_weigh(const tl_factors *f, const double *W, const double *H)
 {
     multiply(f, W, H, f->U);
-    invert(f->rows * f->N, f->eps, f->U);
+    entries e = {.eps = f->eps, .U = f->U};
+    tl_share(f->rows * f->N, ENTRIES, invert, &e);
 }
 
 void tl_factors_update_H(const tl_factors *f, const double *V, const double *W, double *H)
 {
     int64_t B = f->rows, N = f->N, K = f->K;
     multiply(f, W, H, f->U);
-    invert_and_weigh(B * N, f->eps, V, f->U, f->A);
+    weigh(f, V);
     tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, B, 1.0, W, K, f->A, N, 0.0, f->num, N);
     tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, B, 1.0, W, K, f->U, N, 0.0, f->den, N);
-    scale(K * N, f->num, f->den, H);
+    scale(f, K * N, H);
 }
 
 /* The free columns of W to W_free and their rows of H to H_free; returns how many. */
@@ -103,9 +137,9 @@ void tl_factors_update(const tl_factors *f, const double *V, const bool *free, d
     if (count == 0)
         return;
     multiply(f, W, H, f->U);
-    invert_and_weigh(B * N, f->eps, V, f->U, f->A);
+    weigh(f, V);
     tl_gemm(TL_PLAIN, TL_TRANSPOSED, B, count, N, 1.0, f->A, N, f->H_free, N, 0.0, f->num, count);
     tl_gemm(TL_PLAIN, TL_TRANSPOSED, B, count, N, 1.0, f->U, N, f->H_free, N, 0.0, f->den, count);
-    scale(B * count, f->num, f->den, f->W_free);
+    scale(f, B * count, f->W_free);
     scatter(f, free, count, W, H);
 }

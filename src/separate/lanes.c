@@ -196,6 +196,13 @@ static void do_round(const tl_lanes *l, tl_lane *lane, int64_t target)
     }
 }
 
+static void advance_lane(int64_t i, int64_t last, void *arg)
+{
+    const tl_lanes *l = arg;
+    (void)last;
+    do_round(l, &l->lane[i], l->target);
+}
+
 /* What has been used makes way for others. */
 static void shift(tl_lanes *l)
 {
@@ -219,11 +226,8 @@ tlnmf_error tl_lanes_advance(tl_lanes *l, bool *more)
     int64_t target = tl_min(l->base + l->round, l->last);
     tl_stretch in = {l->base, l->capacity, l->sound->channels, l->in};
     TRY(tl_sound_read(l->ctx, l->sound, &in));
-    /* each lane has its own memory, and products inside run on one thread: the bits are the same
-     * for any number of threads */
-#pragma omp parallel for schedule(dynamic, 1) num_threads(l->threads)
-    for (int64_t i = 0; i < l->count; i++)
-        do_round(l, &l->lane[i], target);
+    l->target = target;
+    tl_share(l->count, 1, advance_lane, l); /* each has its own memory */
     l->ready = target;
     return TLNMF_OK;
 }

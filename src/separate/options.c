@@ -1,5 +1,5 @@
 /* The options of a separation: defaults, ranges, and the memory they lead to. */
-#include "separate/separate.h"
+#include "separate/study.h"
 
 #include <math.h>
 
@@ -56,13 +56,16 @@ bool tl_separate_is_open(const tl_separate_options *opt)
 }
 
 /* Numbers that a block of frames of M samples and its lane take. */
-static double lane_numbers(const tl_frames *f, double M, double K, double outputs, double channels)
+static double lane_numbers(const tl_separate_options *opt, double M, double K, double outputs,
+                           double channels)
 {
+    const tl_frames *f = &opt->frames;
+    double threads = tl_thread_count(opt->threads);
     double per_frame = (double)f->shifts * channels, columns = fmax(512.0, per_frame);
     double capacity = columns / per_frame, hop = M * (double)f->hop / (double)f->M;
     double samples = 32.0 * hop + 2.0 * (M + 2.0 * hop);
-    return 4.0 * M * columns + 6.0 * M * capacity + 5.0 * K * capacity + 56.0 * M +
-           (outputs + 2.0) * samples * channels;
+    return 4.0 * M * columns + 6.0 * M * capacity + 5.0 * K * capacity +
+           (8.0 + 48.0 * threads) * M + (outputs + 2.0) * samples * channels;
 }
 
 /* Candidates of fixed and of learnt transforms, one after another. */
@@ -81,7 +84,7 @@ static double choice_numbers(const tl_separate_options *opt, double N, double ch
         opt->method == TL_METHOD_NMF
             ? 0.0
             : band * frames * (per_frame + 6.0 * fmin(per_frame, band)) + 14.0 * band * band;
-    return scene + factors + transforms + learning + K * N + lane_numbers(f, M, K, K, channels);
+    return scene + factors + transforms + learning + K * N + lane_numbers(opt, M, K, K, channels);
 }
 
 /* Dictionaries from solos at frames of twice and four times the length. */
@@ -92,9 +95,12 @@ static double pool_numbers(const tl_separate_options *opt, double N, double chan
     double frames = fmin(N, (double)opt->learn_frames), sources = (double)opt->sources;
     double K = sources * fmin(16.0, fmax(4.0, 128.0 / sources)), wide = 31.0 * K;
     double scenes = 2.0 * frames * (M + (double)f->hop * M / (double)f->M) * channels;
-    double studies = 8.0 * rows * frames + wide * (2.0 * rows + 6.0 * frames);
-    double candidates = 12.0 * rows * 4.0 * K;
-    return scenes + studies + candidates + 6.0 * lane_numbers(f, M, 4.0 * K, sources, channels);
+    double studies = 10.0 * rows * frames + wide * (2.0 * rows + 6.0 * frames);
+    double others = (double)tl_min(tl_thread_count(opt->threads), TL_CANDIDATES_AT_ONCE) - 1.0;
+    double candidates =
+        12.0 * rows * 4.0 * K + others * (4.0 * rows * frames + 8.0 * K * (rows + frames));
+    return scenes + studies + candidates +
+           TL_CANDIDATES_AT_ONCE * lane_numbers(opt, M, 4.0 * K, sources, channels);
 }
 
 double tl_separate_memory(const tl_separate_options *opt, int64_t length, int64_t channels)

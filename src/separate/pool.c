@@ -19,10 +19,17 @@ typedef struct representation {
 
 typedef enum kind { FLATS, PLAIN, NOTES } kind;
 
+/* A candidate, and what it is learnt from. */
 typedef struct candidate {
-    tl_separator *model;
+    const tl_study *study;
     kind kind;
-    double score; /* on remixes; NaN: none */
+    int64_t columns; /* that begin flat: of each source, or of each that is never alone */
+    tl_dictionary solos;
+    tl_separator *model; /* NULL: not tried */
+    double score;        /* on remixes; NaN: none */
+    atomic_bool judged;
+    tlnmf_ctx ctx; /* with a message of its own */
+    tlnmf_error error;
 } candidate;
 
 typedef struct pool {
@@ -34,11 +41,14 @@ typedef struct pool {
     representation rep[REPRESENTATIONS];
     int reps;
     tl_scene scene[LENGTHS];
+    tl_study study[REPRESENTATIONS];
+    tlnmf_ctx study_ctx[REPRESENTATIONS];
+    tlnmf_error study_error[REPRESENTATIONS];
     tl_remix remix;
     tl_notes notes;
     bool decided;
     candidate candidate[CANDIDATES];
-    int64_t count, planned;
+    int64_t count;
     tl_blend *blend;
 } pool;
 
@@ -52,101 +62,159 @@ static bool is_dictionary(const candidate *c)
 
 static const char *const KIND_NAMES[] = {"flat", "solos", "solos and notes"};
 
-/* The first candidate decides on the notes, too: it takes as long as FIRST others. Listening to all
- * of them at the end takes as long as one. */
+/* Deciding on the notes takes as long as FIRST candidates, listening to all of them at the end as
+ * long as one. */
 static void report(const pool *p)
 {
     enum { FIRST = 4 };
-    double best = NAN, planned = (double)(p->planned + FIRST);
+    double best = NAN;
+    int64_t done = 0;
     for (int64_t i = 0; i < p->count; i++)
-        best = fmax(best, p->candidate[i].score);
+        if (p->candidate[i].judged) {
+            best = fmax(best, p->candidate[i].score);
+            done++;
+        }
+    double parts = (double)(done + (p->decided ? FIRST - 1 : 0));
     tl_watch_relay(&(tl_progress){.stage = TL_STAGE_CHOOSE,
                                   .complete = true,
                                   .starts = 1,
-                                  .iteration = p->count,
-                                  .iterations = p->planned,
+                                  .iteration = done,
+                                  .iterations = p->count,
                                   .C = NAN,
                                   .L = NAN,
                                   .I = NAN,
                                   .step = NAN,
                                   .score = best,
-                                  .done = fmin(1.0, (double)(p->count + FIRST - 1) / planned)},
+                                  .done = fmin(1.0, parts / (double)(p->count + FIRST))},
                    p->watch);
 }
 
-/* Judges a model and puts it into the pool, which owns it from here on. */
-static tlnmf_error enter(pool *p, kind what, tl_separator *model)
+/* Makes a model of the dictionary and judges it. */
+static tlnmf_error judge(const pool *p, const tl_study *s, const tl_dictionary *d, candidate *c)
 {
-    candidate *c = &p->candidate[p->count++];
-    *c = (candidate){.model = model, .kind = what};
-    c->score = NAN;
+    TRY(tl_study_separator(s, d, c->kind == NOTES ? &p->notes : NULL, &c->model));
     if (!p->watch->stopped) /* what was cut short is not judged */
-        TRY(tl_remix_judge(p->ctx, &p->remix, model, &c->score));
-    tl_log(p->ctx, TLNMF_LOG_INFO,
-           "STFT, %s window, frames of %lld, %s, %lld columns: %.2f dB on remixes",
-           tl_window_name((tl_window)model->info.frames.window), (long long)model->M,
-           KIND_NAMES[what], (long long)model->K, c->score);
-    report(p);
+        TRY(tl_remix_judge(s->ctx, &p->remix, c->model, &c->score));
+    c->judged = true;
     return TLNMF_OK;
 }
 
-static tlnmf_error enter_dictionary(pool *p, const tl_study *s, kind what, const tl_dictionary *d)
-{
-    tl_separator *model;
-    TRY(tl_study_separator(s, d, what == NOTES ? &p->notes : NULL, &model));
-    return enter(p, what, model);
-}
-
-static tlnmf_error try_flat(pool *p, const tl_study *s, int64_t per_source)
+static tlnmf_error try_flat(const pool *p, const tl_study *s, candidate *c)
 {
     tl_dictionary d;
-    TRY(tl_dictionary_flat(s, per_source, &d));
-    tlnmf_error error = enter_dictionary(p, s, FLATS, &d);
+    TRY(tl_dictionary_flat(s, c->columns, &d));
+    tlnmf_error error = judge(p, s, &d, c);
     tl_dictionary_free(&d);
     return error;
 }
 
-/* The dictionary with notes, and without. */
-static tlnmf_error try_notes(pool *p, const tl_study *s, const tl_dictionary *d)
+/* All that can be done before the notes are known: flat candidates, and the solos of others. The
+ * first of those decides on the notes. */
+static tlnmf_error begin(pool *p, const tl_study *s, candidate *c)
 {
-    tl_dictionary with = {.memory = NULL};
-    if (!p->decided)
-        TRY(tl_notes_decide(s, d, &p->notes));
-    p->decided = true;
-    TRY(tl_notes_apply(s, d, &p->notes, &with));
-    tlnmf_error error = enter_dictionary(p, s, p->notes.count > 0 ? NOTES : PLAIN, &with);
+    if (c->kind == FLATS)
+        return try_flat(p, s, c);
+    TRY(tl_dictionary_solos(s, c->columns, &c->solos));
+    for (const candidate *before = p->candidate; before < c; before++)
+        if (is_dictionary(before))
+            return TLNMF_OK;
+    return tl_notes_decide(s, &c->solos, &p->notes);
+}
+
+/* The dictionary of the solos with notes. */
+static tlnmf_error complete(pool *p, const tl_study *s, candidate *c)
+{
+    tl_dictionary with;
+    if (c->solos.memory == NULL)
+        return TLNMF_OK;
+    TRY(tl_notes_apply(s, &c->solos, &p->notes, &with));
+    c->kind = p->notes.count > 0 ? NOTES : PLAIN;
+    tlnmf_error error = judge(p, s, &with, c);
     tl_dictionary_free(&with);
     return error;
 }
 
-static tlnmf_error try_solos(pool *p, const tl_study *s, int64_t hidden)
+/* ---- several at a time ----------------------------------------------------------------------- */
+
+typedef struct queue {
+    pool *pool;
+    tlnmf_error (*work)(pool *p, const tl_study *s, candidate *c);
+    atomic_llong next;
+} queue;
+
+/* Takes candidates until none is left. When the caller has said stop, only the first one is made:
+ * there must be something to return. */
+static void take_candidates(int64_t first, int64_t last, void *arg)
 {
-    tl_dictionary d;
-    TRY(tl_dictionary_solos(s, hidden, &d));
-    tlnmf_error error = try_notes(p, s, &d);
-    tl_dictionary_free(&d);
-    return error;
+    queue *q = arg;
+    pool *p = q->pool;
+    (void)first;
+    (void)last;
+    for (int64_t i; (i = atomic_fetch_add(&q->next, 1)) < p->count;) {
+        candidate *c = &p->candidate[i];
+        if (i > 0 && p->watch->stopped)
+            continue;
+        tl_study study = *c->study;
+        study.ctx = &c->ctx;
+        bool before = c->judged;
+        c->error = q->work(p, &study, c);
+        if (tl_thread_index() == 0 && c->judged != before)
+            report(p);
+    }
 }
 
-/* Stopped, and there is something to return. */
-static bool is_over(const pool *p)
+/* As many at a time as there is memory for while all listen at the end (tl_separate_memory). */
+static tlnmf_error for_all(pool *p, tlnmf_error (*work)(pool *p, const tl_study *s, candidate *c))
 {
-    return p->count > 0 && p->watch->stopped;
+    queue q = {.pool = p, .work = work};
+    tl_share(tl_min(p->count, TL_CANDIDATES_AT_ONCE), 1, take_candidates, &q);
+    for (int64_t i = 0; i < p->count; i++)
+        if (p->candidate[i].error != TLNMF_OK) {
+            memcpy(p->ctx->message, p->candidate[i].ctx.message, sizeof p->ctx->message);
+            return p->candidate[i].error;
+        }
+    return TLNMF_OK;
 }
 
-static tlnmf_error try_study(pool *p, const tl_study *s)
+static void add_candidate(pool *p, const tl_study *s, kind what, int64_t columns)
+{
+    candidate *c = &p->candidate[p->count++];
+    *c = (candidate){.study = s, .kind = what, .columns = columns, .ctx = *p->ctx};
+    c->score = NAN;
+}
+
+static void add_candidates(pool *p, const tl_study *s)
 {
     bool any = false, all = true;
     for (int64_t r = 0; r < p->opt->sources; r++) {
         any = any || s->alone[r];
         all = all && s->alone[r];
     }
-    for (int i = 0; any && i < (all ? 1 : 2) && !is_over(p); i++)
-        TRY(try_solos(p, s, HIDDEN[i]));
-    for (int i = 0; i < 2 && !is_over(p); i++)
-        TRY(try_flat(p, s, any ? FLAT[i] : FLAT_BLIND[i]));
-    return TLNMF_OK;
+    for (int i = 0; any && i < (all ? 1 : 2); i++)
+        add_candidate(p, s, PLAIN, HIDDEN[i]);
+    for (int i = 0; i < 2; i++)
+        add_candidate(p, s, FLATS, any ? FLAT[i] : FLAT_BLIND[i]);
 }
+
+/* Those that were tried, in their order. */
+static void keep_tried(pool *p)
+{
+    int64_t kept = 0;
+    for (int64_t i = 0; i < p->count; i++) {
+        candidate *c = &p->candidate[i];
+        tl_dictionary_free(&c->solos);
+        if (c->model == NULL)
+            continue;
+        tl_log(p->ctx, TLNMF_LOG_INFO,
+               "STFT, %s window, frames of %lld, %s, %lld columns: %.2f dB on remixes",
+               tl_window_name((tl_window)c->model->info.frames.window), (long long)c->model->M,
+               KIND_NAMES[c->kind], (long long)c->model->K, c->score);
+        p->candidate[kept++] = *c;
+    }
+    p->count = kept;
+}
+
+/* ---- representations ------------------------------------------------------------------------- */
 
 static tlnmf_error create_scene(pool *p, int length)
 {
@@ -156,6 +224,32 @@ static tlnmf_error create_scene(pool *p, int length)
     layout.hop *= times;
     return tl_scene_create(p->ctx, p->sound, &p->schedule, &layout, p->opt->learn_frames,
                            &p->scene[length]);
+}
+
+static void create_study(int64_t i, int64_t last, void *arg)
+{
+    pool *p = arg;
+    const representation *rep = &p->rep[i];
+    (void)last;
+    p->study_ctx[i] = *p->ctx;
+    p->study_error[i] = tl_study_create(&p->study_ctx[i], &p->scene[rep->length], p->opt,
+                                        rep->window, &p->study[i]);
+    p->study[i].watch = p->watch;
+}
+
+/* Reading is for the thread of the call, the rest for all. */
+static tlnmf_error create_studies(pool *p)
+{
+    for (int i = 0; i < p->reps; i++)
+        if (p->scene[p->rep[i].length].memory == NULL)
+            TRY(create_scene(p, p->rep[i].length));
+    tl_share(p->reps, 1, create_study, p);
+    for (int i = 0; i < p->reps; i++)
+        if (p->study_error[i] != TLNMF_OK) {
+            memcpy(p->ctx->message, p->study_ctx[i].message, sizeof p->ctx->message);
+            return p->study_error[i];
+        }
+    return TLNMF_OK;
 }
 
 /* ---- what takes part ------------------------------------------------------------------------- */
@@ -255,20 +349,15 @@ static tlnmf_error try_all(void *self)
     pool *p = self;
     double rate = p->opt->rate, weight[CANDIDATES] = {0.0};
     represent(p);
-    p->planned = (int64_t)3 * p->reps;
     TRY(tl_remix_create(p->ctx, p->sound, &p->schedule, (int64_t)(SHORTEST * rate),
                         (int64_t)(LONGEST * rate), &p->remix));
-    for (int i = 0; i < p->reps && !is_over(p); i++) {
-        const representation *rep = &p->rep[i];
-        tl_study study;
-        if (p->scene[rep->length].memory == NULL)
-            TRY(create_scene(p, rep->length));
-        TRY(tl_study_create(p->ctx, &p->scene[rep->length], p->opt, rep->window, &study));
-        study.watch = p->watch;
-        tlnmf_error error = try_study(p, &study);
-        tl_study_free(&study);
-        TRY(error);
-    }
+    TRY(create_studies(p));
+    for (int i = 0; i < p->reps; i++)
+        add_candidates(p, &p->study[i]);
+    TRY(for_all(p, begin));
+    p->decided = true;
+    TRY(for_all(p, complete));
+    keep_tried(p);
     tl_slot table[] = {TL_SLOT(p->blend, 1)};
     void *memory;
     TRY(TL_ARENA(p->ctx, "the blend", table, &memory));
@@ -288,9 +377,13 @@ tlnmf_error tl_pool_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedu
                           const tl_separate_options *options, tl_watch *watch, tl_blend **out)
 {
     pool p = {.ctx = ctx, .sound = sound, .schedule = *schedule, .opt = options, .watch = watch};
-    tlnmf_error error = tl_separate_on_threads(1, try_all, &p);
-    for (int64_t i = 0; i < p.count; i++)
+    tlnmf_error error = tl_separate_on_threads(options->threads, try_all, &p);
+    for (int64_t i = 0; i < p.count; i++) {
+        tl_dictionary_free(&p.candidate[i].solos);
         tl_separator_free(p.candidate[i].model);
+    }
+    for (int i = 0; i < p.reps; i++)
+        tl_study_free(&p.study[i]);
     for (int i = 0; i < LENGTHS; i++)
         if (p.scene[i].memory != NULL)
             tl_scene_free(&p.scene[i]);

@@ -135,18 +135,14 @@ static void find_pairs(const tl_schedule *schedule, int64_t passages, const pass
 
 static tlnmf_error read_pairs(tlnmf_ctx *ctx, const tl_sound *sound, tl_remix *remix)
 {
-    int64_t channels = remix->channels, most = 0;
-    enum { PARTS = 2 * TL_REMIXES };
-    tl_slot table[PARTS + 3];
+    int64_t channels = remix->channels;
+    tl_slot table[2 * TL_REMIXES];
     for (int64_t p = 0; p < TL_REMIXES; p++)
         for (int i = 0; i < 2; i++) {
             int64_t length = p < remix->count ? remix->pair[p].length : 0;
             table[2 * p + i] = (tl_slot)TL_SLOT(remix->pair[p].x[i], length * channels);
-            most = tl_max(most, length);
+            remix->longest = tl_max(remix->longest, length);
         }
-    table[PARTS] = (tl_slot)TL_SLOT(remix->mix, most * channels);
-    table[PARTS + 1] = (tl_slot)TL_SLOT(remix->estimate, most * channels);
-    table[PARTS + 2] = (tl_slot)TL_SLOT(remix->second, most * channels);
     TRY(TL_ARENA(ctx, "the remixes", table, &remix->memory));
     for (int64_t p = 0; p < remix->count; p++)
         for (int i = 0; i < 2; i++) {
@@ -193,7 +189,8 @@ typedef struct judge {
     const tl_remix *remix;
     const tl_separator *separator;
     tl_block *block;
-    bool *may_sound; /* K x AT_ONCE */
+    bool *may_sound;                 /* K x AT_ONCE */
+    double *second, *mix, *estimate; /* longest x channels: a second part, a sum, an estimate */
 } judge;
 
 /* Columns of the sources of pair p, those for certain notes alone excepted. */
@@ -206,17 +203,17 @@ static void let_sound(const judge *j, int64_t p, int64_t count)
                 j->separator->gate[k] < 0 && sources >> j->separator->owner[k] & 1;
 }
 
-/* remix->estimate becomes what the block makes of the first part of remix->mix. */
+/* The estimate becomes what the block makes of the first part of the sum. */
 static void estimate_first(const judge *j, int64_t p)
 {
     const tl_remix *remix = j->remix;
     tl_block *block = j->block;
     int64_t channels = remix->channels, length = remix->pair[p].length;
     int64_t N = tl_frames_count(&block->framing->f, length);
-    tl_stretch mix = {0, length, channels, remix->mix};
-    tl_stretch estimate = {0, length, channels, remix->estimate};
+    tl_stretch mix = {0, length, channels, j->mix};
+    tl_stretch estimate = {0, length, channels, j->estimate};
     tl_part first = {.sources = remix->pair[p].sources[0], .component = -1, .floor_share = 0.5};
-    memset(remix->estimate, 0, (size_t)(length * channels) * sizeof(double));
+    memset(j->estimate, 0, (size_t)(length * channels) * sizeof(double));
     int64_t most = tl_min(block->capacity, AT_ONCE);
     for (int64_t n = 0; n < N; n += most) {
         int64_t count = tl_min(most, N - n);
@@ -233,11 +230,12 @@ static void estimate_first(const judge *j, int64_t p)
     tl_frames_divide(block->framing, &estimate);
 }
 
-/* Of remix->estimate against x from sample `from` on, all channels together. */
-static double si_sdr(const tl_remix *remix, int64_t p, const double *x, int64_t from)
+/* Of the estimate against x from sample `from` on, all channels together. */
+static double si_sdr(const judge *j, int64_t p, const double *x, int64_t from)
 {
+    const tl_remix *remix = j->remix;
     return tl_si_sdr_bounded(&(tl_si_sdr_pair){.reference = x + from * remix->channels,
-                                               .estimate = remix->estimate + from * remix->channels,
+                                               .estimate = j->estimate + from * remix->channels,
                                                .reference_scale = 1.0,
                                                .estimate_scale = 1.0,
                                                .samples = remix->pair[p].length - from,
@@ -253,16 +251,15 @@ static double judge_pair(const judge *j, int64_t p, int64_t turn)
     const tl_remix *remix = j->remix;
     int64_t length = remix->pair[p].length, channels = remix->channels, numbers = length * channels;
     double *const *x = remix->pair[p].x, sum = 0.0;
-    tl_copy(remix->second + turn * channels, x[1], (length - turn) * channels);
-    tl_copy(remix->second, x[1] + (length - turn) * channels, turn * channels);
+    tl_copy(j->second + turn * channels, x[1], (length - turn) * channels);
+    tl_copy(j->second, x[1] + (length - turn) * channels, turn * channels);
     for (int64_t t = 0; t < numbers; t++)
-        remix->mix[t] = x[0][t] + remix->second[t];
+        j->mix[t] = x[0][t] + j->second[t];
     estimate_first(j, p);
-    sum += si_sdr(remix, p, x[0], 0) + si_sdr(remix, p, x[0], remix->pair[p].trim);
+    sum += si_sdr(j, p, x[0], 0) + si_sdr(j, p, x[0], remix->pair[p].trim);
     for (int64_t t = 0; t < numbers; t++)
-        remix->estimate[t] = remix->mix[t] - remix->estimate[t];
-    sum +=
-        si_sdr(remix, p, remix->second, 0) + si_sdr(remix, p, remix->second, remix->pair[p].trim);
+        j->estimate[t] = j->mix[t] - j->estimate[t];
+    sum += si_sdr(j, p, j->second, 0) + si_sdr(j, p, j->second, remix->pair[p].trim);
     return 0.25 * sum;
 }
 
@@ -284,8 +281,10 @@ tlnmf_error tl_remix_judge(tlnmf_ctx *ctx, const tl_remix *remix, const tl_separ
     tl_block block = {.memory = NULL};
     judge j = {.remix = remix, .separator = separator, .block = &block};
     void *memory;
-    tl_slot table[] = {TL_SLOT(j.may_sound, separator->K * AT_ONCE)};
-    TRY(TL_ARENA(ctx, "what may sound", table, &memory));
+    int64_t numbers = remix->longest * remix->channels;
+    tl_slot table[] = {TL_SLOT(j.may_sound, separator->K * AT_ONCE), TL_SLOT(j.second, numbers),
+                       TL_SLOT(j.mix, numbers), TL_SLOT(j.estimate, numbers)};
+    TRY(TL_ARENA(ctx, "judging", table, &memory));
     tlnmf_error error = tl_framing_create(ctx, &separator->info.frames, &framing);
     if (error == TLNMF_OK) {
         error = tl_block_create_for(ctx, separator, &framing, remix->channels, &block);

@@ -39,7 +39,6 @@ static tlnmf_error prepare(job *j)
                    .guide = {{run->spans, run->span_count, run->release, j->blend->info.sources},
                              run->notes != 0},
                    .last = j->sound->length,
-                   .threads = tl_separate_threads(run->threads),
                    .components = run->components,
                    .residual = run->residual,
                    .silent = run->write == NULL};
@@ -119,7 +118,7 @@ tlnmf_error tl_blend_run(tlnmf_ctx *ctx, const tl_blend *blend, const tl_sound *
                          const tl_separate_run *run, tl_watch *watch)
 {
     job j = {.ctx = ctx, .blend = blend, .sound = sound, .run = run, .watch = watch};
-    tlnmf_error error = tl_separate_on_threads(1, run_rounds, &j);
+    tlnmf_error error = tl_separate_on_threads(run->threads, run_rounds, &j);
     tl_lanes_free(&j.lanes);
     tl_release(&ctx->hooks, j.memory);
     return error;

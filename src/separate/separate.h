@@ -62,7 +62,7 @@ double tl_separate_memory(const tl_separate_options *options, int64_t length, in
 typedef struct tl_watch {
     tl_callback callback; /* may be NULL */
     void *user;
-    bool stopped;
+    atomic_bool stopped;
 } tl_watch;
 
 /* A tl_callback whose user pointer is the tl_watch. */
@@ -70,18 +70,14 @@ int tl_watch_relay(const tl_progress *progress, void *watch);
 /* Reports that `done` of `planned` are done; C is NaN where there is none. */
 void tl_watch_report(tl_watch *watch, tl_stage stage, int64_t done, int64_t planned, double C);
 
-/* Asks from inside the work whether to stop; NULL: nobody can say so. */
+/* Asks from inside the work whether to stop; NULL: nobody can say so. Only the thread of the call
+ * asks the caller, the others look what it was told. */
 bool tl_watch_poll(tl_watch *watch_or_null, tl_stage stage);
 
-/* How many threads that asks for (0: all). */
-int tl_separate_threads(int64_t threads);
-/* work(job) on this thread, with so many threads for BLAS and OpenMP (0: all). The caller's own
- * number of threads stays. Where the bits must not depend on the number, it is 1, and loops of our
- * own are shared among threads instead. */
+/* Runs work(job) on this thread and `threads` - 1 others (0: all). */
 tlnmf_error tl_separate_on_threads(int64_t threads, tlnmf_error (*work)(void *job), void *job);
 
-/* ---- samples (samples.c)
- * ------------------------------------------------------------------------- */
+/* ---- samples (samples.c) --------------------------------------------------------------------- */
 
 tlnmf_error tl_sound_check(tlnmf_ctx *ctx, const tl_sound *sound);
 /* Reads samples first .. first+length-1 of the stretch as far as the sound has them; the others are
@@ -264,12 +260,12 @@ typedef struct tl_lanes {
     tl_guide guide;
     int64_t first, last; /* the samples of the sound that are of interest */
     int64_t count, outputs, capacity, round;
-    int threads; /* that share the lanes */
     int32_t components, residual;
-    bool silent;   /* only H is wanted */
-    int64_t base;  /* the first sample in the buffers */
-    int64_t ready; /* samples before this are complete in all lanes */
-    double *in;    /* capacity x channels: the sound from `base` on */
+    bool silent;    /* only H is wanted */
+    int64_t base;   /* the first sample in the buffers */
+    int64_t ready;  /* samples before this are complete in all lanes */
+    int64_t target; /* ready at the end of the round */
+    double *in;     /* capacity x channels: the sound from `base` on */
     tl_lane *lane;
     tl_hooks hooks;
     void *memory, *buffers;
@@ -308,7 +304,7 @@ enum { TL_REMIXES = 4 }; /* at most; docs/separation.md */
 /* Pairs of passages of the recording in which no source sounds in both: their sum is a mixture
  * whose two parts are known. */
 typedef struct tl_remix {
-    int64_t count, channels;
+    int64_t count, channels, longest; /* longest: length of a pair */
     struct {
         uint64_t sources[2]; /* that sound in each passage, one bit each */
         int64_t start[2];    /* where they are in the recording */
@@ -316,8 +312,6 @@ typedef struct tl_remix {
         int64_t trim;        /* samples in which a foreign source may ring on */
         double *x[2];        /* length x channels: the passages */
     } pair[TL_REMIXES];
-    double *second, *mix,
-        *estimate; /* as long as the longest: a second part, a mixture, an estimate */
     tl_hooks hooks;
     void *memory;
 } tl_remix;

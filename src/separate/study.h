@@ -115,8 +115,8 @@ enum { TL_LOOK_MOST = 6 };
 
 /* How many sounds explain a recording, and how many sources that may be. */
 typedef struct tl_look {
-    double misfit[TL_LOOK_MOST +
-                  1]; /* mean of q - log q - 1 with so many components; NaN: not tried */
+    /* With each number of components: the mean of q - log q - 1; NaN: not tried. */
+    double misfit[TL_LOOK_MOST + 1];
     int64_t sounds, sources;
     bool sure;
 } tl_look;
@@ -125,6 +125,9 @@ tlnmf_error tl_look_at(tlnmf_ctx *ctx, const tl_sound *sound, const tl_separate_
                        tl_look *look);
 
 /* ---- candidates (pool.c) --------------------------------------------------------------------- */
+
+/* Candidates that are learnt or judged at a time. */
+enum { TL_CANDIDATES_AT_ONCE = 6 };
 
 /* tl_blend_learn where there are spans and the options leave the recipe open. */
 tlnmf_error tl_pool_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedule *schedule,

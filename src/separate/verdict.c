@@ -153,10 +153,7 @@ tlnmf_error tl_verdict_listen(tlnmf_ctx *ctx, const tl_sound *sound, const tl_sc
 {
     rehearsal h = {.sources = schedule->sources,
                    .members = members,
-                   .lanes = {.ctx = ctx,
-                             .sound = sound,
-                             .guide = {*schedule, true},
-                             .threads = tl_separate_threads(opt->threads)}};
+                   .lanes = {.ctx = ctx, .sound = sound, .guide = {*schedule, true}}};
     choose_stretch(schedule, sound->length, opt->rate, &h.lanes.first, &h.lanes.last);
     TRY(tl_lanes_create(&h.lanes, member, members, 1.0));
     tlnmf_error error = listen(&h);

@@ -29,17 +29,14 @@ void tl_watch_report(tl_watch *watch, tl_stage stage, int64_t done, int64_t plan
 
 bool tl_watch_poll(tl_watch *watch, tl_stage stage)
 {
-    if (watch == NULL || watch->stopped)
-        return watch != NULL;
+    if (watch == NULL)
+        return false;
+    if (watch->stopped || tl_thread_index() != 0)
+        return watch->stopped;
     return tl_watch_relay(
                &(tl_progress){
                    .stage = stage, .starts = 1, .C = NAN, .L = NAN, .I = NAN, .step = NAN},
                watch) != 0;
-}
-
-int tl_separate_threads(int64_t threads)
-{
-    return tl_threads_possible(tl_thread_count(threads));
 }
 
 tlnmf_error tl_separate_on_threads(int64_t threads, tlnmf_error (*work)(void *job), void *job)

@@ -14,6 +14,31 @@ void tl_monitor_init(tl_monitor *monitor, const tl_settings *opt, tl_callback ca
     monitor->deadline = opt->max_seconds > 0.0 ? monitor->since + opt->max_seconds : INFINITY;
     omp_init_lock(&monitor->lock);
     atomic_init(&monitor->stop, TLNMF_NOT_RUN);
+    atomic_init(&monitor->asked, 0);
+    monitor->sums = NULL;
+}
+
+void tl_monitor_go_on(tl_monitor *monitor)
+{
+    if (monitor->sums != NULL)
+        monitor->sums->wish = monitor->sums->wished = 0.0;
+}
+
+/* A wish for an end of the time weighs so little that no number of machines makes it one of a
+ * callback. */
+static const double OF_TIME = 0x1p-30;
+
+/* Why all machines are to end now, if they are; tells them this one's wish. */
+static int agreed_stop(tl_monitor *monitor)
+{
+    tl_sums *sums = monitor->sums;
+    if (atomic_load(&monitor->asked))
+        sums->wish = 1.0;
+    else if (tl_wall_seconds() > monitor->deadline)
+        sums->wish = OF_TIME;
+    if (sums->failed || sums->wished >= 1.0)
+        return TLNMF_CANCELLED;
+    return sums->wished > 0.0 ? TLNMF_TIME : TLNMF_NOT_RUN;
 }
 
 void tl_monitor_done(tl_monitor *monitor)
@@ -28,8 +53,12 @@ static void ask(tl_run *run, const tl_progress *progress)
         return;
     omp_set_lock(&monitor->lock);
     if (atomic_load(&monitor->stop) == TLNMF_NOT_RUN &&
-        monitor->callback(progress, monitor->user) != 0)
-        atomic_store(&monitor->stop, TLNMF_CANCELLED);
+        monitor->callback(progress, monitor->user) != 0) {
+        if (monitor->sums != NULL)
+            atomic_store(&monitor->asked, 1);
+        else
+            atomic_store(&monitor->stop, TLNMF_CANCELLED);
+    }
     omp_unset_lock(&monitor->lock);
 }
 
@@ -76,10 +105,11 @@ bool tl_run_interrupted(const tl_engine *e, tl_run *run, tl_stage stage)
                             .I = NAN,
                             .step = NAN};
     ask(run, &progress);
-    if (tl_wall_seconds() > monitor->deadline) {
-        int none = TLNMF_NOT_RUN;
+    int none = TLNMF_NOT_RUN;
+    if (monitor->sums != NULL)
+        atomic_compare_exchange_strong(&monitor->stop, &none, agreed_stop(monitor));
+    else if (tl_wall_seconds() > monitor->deadline)
         atomic_compare_exchange_strong(&monitor->stop, &none, TLNMF_TIME);
-    }
     int stop = atomic_load(&monitor->stop);
     if (stop == TLNMF_NOT_RUN)
         return false;

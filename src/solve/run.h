@@ -18,6 +18,10 @@ typedef struct tl_monitor {
     double since, deadline; /* in tl_wall_seconds(); infinite: no deadline */
     omp_lock_t lock;        /* one callback at a time */
     atomic_int stop;        /* the tlnmf_outcome that ends all runs, or 0 */
+    /* Where frames are shared out, all machines must end at the same iteration: each wishes for an
+     * end (`asked`: its callback has), and all read the sum of the wishes (sums.h). */
+    tl_sums *sums; /* NULL: one machine */
+    atomic_int asked;
     /* Called where a run may be interrupted, by its thread; NULL: nobody wants to know. `stops`: it
      * is about to be. True: the run is replayed, nothing may end it. */
     bool (*pause)(void *user, bool stops);
@@ -27,6 +31,8 @@ typedef struct tl_monitor {
 void tl_monitor_init(tl_monitor *monitor, const tl_settings *opt, tl_callback callback, void *user,
                      int64_t starts);
 void tl_monitor_done(tl_monitor *monitor);
+/* Forgets wishes to end for lack of time: there is more. */
+void tl_monitor_go_on(tl_monitor *monitor);
 
 typedef struct tl_run {
     const tl_settings *opt;

@@ -58,16 +58,6 @@ static void fit(tlnmf_ctx *ctx, const tlnmf_record *state, states *keeper)
     tlnmf_data_free(data);
 }
 
-/* The checksum keeps all damage out: it is mended. */
-static void mend(uint8_t *bytes, size_t size)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i + 8 < size; i++)
-        hash = (hash ^ bytes[i]) * 0x100000001b3u;
-    for (int i = 0; size >= 8 && i < 8; i++)
-        bytes[size - 8 + (size_t)i] = (uint8_t)(hash >> (8 * i));
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     tlnmf_ctx *ctx;
@@ -75,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     uint8_t *copy = malloc(size + 1);
     FUZZ_CHECK(copy != NULL && tlnmf_ctx_create(&ctx) == TLNMF_OK);
     memcpy(copy, bytes, size);
-    mend(copy, size);
+    fuzz_mend(copy, size);
     if (tlnmf_record_unpack(ctx, copy, size, &state) == TLNMF_OK)
         fit(ctx, state, NULL);
     tlnmf_record_free(state);

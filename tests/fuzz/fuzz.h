@@ -30,4 +30,15 @@ static inline void fuzz_put(const char *path, const void *bytes, size_t size)
     FUZZ_CHECK(fclose(file) == 0);
 }
 
+/* Gives damaged bytes of a packed record the checksum that belongs to them: else it would keep all
+ * damage out. */
+static inline void fuzz_mend(uint8_t *bytes, size_t size)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i + 8 < size; i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    for (int i = 0; size >= 8 && i < 8; i++)
+        bytes[size - 8 + (size_t)i] = (uint8_t)(hash >> (8 * i));
+}
+
 #endif

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Both shared libraries export what their headers declare and nothing else, under the version node
 # and the SONAME that were promised. Neither prints or ends the process, and the core, which reads no
-# files, needs none of the libraries that do. Who asks the environment: layering.sh.
+# files nor the environment, needs none of the libraries that do.
 # usage: exports.sh LIBTLNMF [LIBTLNMF_IO]
 set -u
 include=$(dirname "$0")/../../include/tlnmf
@@ -48,7 +48,7 @@ check_names "$1" TLNMF_0.2 libtlnmf.so.0.2 "$include/tlnmf.h" "$include/sound.h"
 complain "$1" "needs libraries of files" "$(LC_ALL=C objdump -p "$1" |
     awk '$1 == "NEEDED" {print $2}' | grep -iE 'hdf5|sndfile|jansson|matio')"
 complain "$1" "uses" "$(undefined "$1" | grep -xE \
-    '(__)?v?f?printf(_chk)?|f?puts|f?putc|putchar|perror|fwrite|_?exit|_Exit|abort|fopen(64)?|system')"
+    '(__)?v?f?printf(_chk)?|f?puts|f?putc|putchar|perror|fwrite|_?exit|_Exit|abort|fopen(64)?|system|(secure_)?getenv')"
 
 if [ $# -gt 1 ]; then
     check_names "$2" TLNMF_IO_0.2 libtlnmf_io.so.0.2 "$include/io.h"

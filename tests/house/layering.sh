@@ -53,13 +53,14 @@ mpi:      cli
 
 # "MODULE FILE KIND SYMBOL" for each symbol of the objects under a folder; KIND is D where it is
 # defined, U where it is used, S where it is a variable that can change. Objects of CMake lie in
-# TARGET.dir/PATH.o; those of tests, benchmarks and tools of the build are not looked at, nor those
-# whose source is gone.
-symbols_in() { # folder of objects, folder of sources
-    find "$1" -name '*.c.o' | grep -E '\.dir/(src|paper|io|report|cli|mpi)/' |
-        grep -v /tlnmf_embed.dir/ | sort -u | while read -r object; do
-        file=${object##*.dir/}
-        file=${file%.o}
+# TARGET.dir/PATH.o, those of nvcc in cuda/NAME.o; those of tests, benchmarks and tools of the build
+# are not looked at, nor those whose source is gone.
+symbols_in() { # folder of a build, folder of sources
+    {
+        find "$1/CMakeFiles" -name '*.c.o' | grep -E '\.dir/(src|paper|io|report|cli|mpi)/' |
+            grep -v /tlnmf_embed.dir/ | sed 's|\(.*\.dir/\(.*\)\.o\)$|\1 \2|'
+        find "$1" -path "$1/cuda/*.o" | sed 's|\(.*/\(.*\)\.o\)$|\1 src/cuda/\2.cu|'
+    } | sort -u | while read -r object file; do
         [ -f "$2/$file" ] || continue
         module=$(module_of "$file")
         nm -P "$object" | awk -v at="$module $file" '
@@ -68,7 +69,8 @@ symbols_in() { # folder of objects, folder of sources
         # constants that need relocating are in .data.rel.ro: those cannot change
         objdump -t "$object" | awk -v at="$module $file" '
             ($4 == ".bss" || $4 == ".data" || $4 == "*COM*" || $4 ~ /^\.(bss|data)\./) &&
-            $4 !~ /^\.data\.rel\.ro/ && $3 == "O" && $6 !~ /^__/ && $6 !~ /^\.gomp_critical/ { print at, "S", $6 }'
+            $4 !~ /^\.data\.rel\.ro/ && $3 == "O" && $NF !~ /^__/ && $NF !~ /^\.gomp_critical/ &&
+            $NF !~ /__device_stub__|__cudaFatCubinHandle|__gxx_personality/ { print at, "S", $NF }' # what nvcc adds
     done
 }
 
@@ -109,8 +111,7 @@ complaints() { # symbols
         $4 ~ blas && $1 != "linalg" { print $2 ": " $4 ": BLAS and LAPACK belong to src/linalg" }
         $4 ~ files && $1 != "io" { print $2 ": " $4 ": libraries of files belong to io" }
         $4 ~ mpi && $1 != "mpi" { print $2 ": " $4 ": MPI belongs to mpi" }
-        # OpenMP has no call that tells the size of the stacks of its threads, only OMP_STACKSIZE.
-        $2 == "src/base/threads.c" && $4 == "getenv" { next }
+        $2 ~ /\.cu$/ && $4 ~ /^(at)?exit$/ { next } # of what nvcc adds to every launch
         ($1 in library) && ($4 ~ prints || $4 ~ ends || $4 ~ asks || $4 ~ streams) {
             print $2 ": the library neither prints, opens, asks nor ends: " $4 }
         ($1 == "io" || $1 == "report") && $4 ~ ends { print $2 ": ends the process: " $4 }
@@ -120,9 +121,11 @@ complaints() { # symbols
 # ---- the test of the test -----------------------------------------------------------------------
 
 fake() { # path, code
-    mkdir -p "$work/fake/x.dir/$(dirname "$1")" "$work/fake/$(dirname "$1")"
+    object=$work/fake/CMakeFiles/x.dir/$1.o
+    case $1 in *.cu) object=$work/fake/cuda/$(basename "$1" .cu).o ;; esac
+    mkdir -p "$(dirname "$object")" "$work/fake/$(dirname "$1")"
     printf '%s\n' "$2" >"$work/fake/$1"
-    "${CC:-cc}" -fPIC -c "$work/fake/$1" -o "$work/fake/x.dir/$1.o"
+    "${CC:-cc}" -fPIC -x c -c "$work/fake/$1" -o "$object"
 }
 
 expect() { # what, path and code pairs; the complaint, or nothing, is on standard input
@@ -168,6 +171,7 @@ expect "BLAS, files, printing, state" src/linalg/a.c 'void cblas_dgemm(void); vo
     io/e.c 'int H5open(void); int tlnmf_io_e(void) { return H5open(); }' \
     cli/h.c 'int MPI_Init(void); int h(void) { return MPI_Init(); }' \
     mpi/i.c 'int MPI_Init(void); int i(void) { return MPI_Init(); }' \
+    src/cuda/j.cu 'int MPI_Init(void); int puts(const char *); int tl_j(void) { puts("j"); return MPI_Init(); }' \
     elsewhere/f.c 'int f;' src/new/g.c 'int tl_g(void) { return 1; }' <<'TEXT'
 cli/d.c: H5open: libraries of files belong to io
 cli/h.c: MPI_Init: MPI belongs to mpi
@@ -176,11 +180,13 @@ src/data/c.c: the library neither prints, opens, asks nor ends: puts
 src/model/b.c: cblas_dgemm: BLAS and LAPACK belong to src/linalg
 src/model/b.c: n is global state
 src/new/g.c: module new is not in the table
+src/cuda/j.cu: MPI_Init: MPI belongs to mpi
+src/cuda/j.cu: the library neither prints, opens, asks nor ends: puts
 TEXT
 
 # ---- the test -----------------------------------------------------------------------------------
 
-symbols_in "$build/CMakeFiles" "$root" >"$work/symbols"
+symbols_in "$build" "$root" >"$work/symbols"
 objects=$(cut -d' ' -f2 "$work/symbols" | sort -u | wc -l)
 uses=$(grep -c ' U tl' "$work/symbols")
 if [ "$objects" -lt 40 ] || [ "$uses" -lt 300 ]; then

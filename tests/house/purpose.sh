@@ -12,7 +12,8 @@ trap 'rm -rf "$work"' EXIT
 # Files of a tree: those that git knows or would know, else all.
 sources() {
     { git ls-files -co --exclude-standard 2>/dev/null || find . -type f | sed 's|^\./||'; } |
-        grep -E '\.(c|cc|h|sh|py|def)$|^run$|^\.ci/run$' | sort -u |
+        grep -E '\.(c|cc|cu|cuh|h|sh|py|def|mjs|css|m|cmake|map)$|(^|/)CMakeLists.txt$|^Makefile$|^run$|^\.ci/run$' |
+        grep -v /vendor/ | sort -u |
         while read -r file; do [ ! -f "$file" ] || echo "$file"; done
 }
 
@@ -22,7 +23,7 @@ check_purpose() {
     awk '
         NR == 1 && /^#!/ { next }
         { line = $0 }
-        /^(\/\*|\/\/|#|""")/ && line ~ /[A-Za-z]+ [A-Za-z]+/ && line !~ /clang-format o/ { good = 1 }
+        /^(\/\*|\/\/|#|%|""")/ && line ~ /[A-Za-z]+ [A-Za-z]+/ && line !~ /clang-format o/ { good = 1 }
         { exit }
         END { exit !good }' "$1" || echo "$1:1: what is this file for? A comment should say so"
 }
@@ -76,7 +77,7 @@ complaints() { # folder
     sources | while read -r file; do
         check_purpose "$file"
         check_length "$file"
-        case $file in *.c | *.h) check_functions "$file" ;; esac
+        case $file in *.c | *.h | *.cu) check_functions "$file" ;; esac
     done
 }
 

@@ -26,7 +26,8 @@ found=$(too_wide "$page")
 
 cd "$root"
 status=0
-for file in *.md docs/*.md; do
+pages=$(git ls-files '*.md' 2>/dev/null) || true
+for file in ${pages:-*.md docs/*.md}; do
     wide=$(too_wide "$file")
     [ -z "$wide" ] || { echo "$wide" && status=1; }
 done

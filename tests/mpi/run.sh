@@ -27,7 +27,7 @@ fail() {
 on() { # number of processes, arguments of the program
     local n=$1
     shift
-    timeout 60 mpirun -n "$n" "$parallel" "$@" 2>stderr >stdout
+    timeout 120 mpirun -n "$n" "$parallel" "$@" 2>stderr >stdout
 }
 
 # ---- starts ------------------------------------------------------------------------------------
@@ -52,7 +52,38 @@ same "1 2 3 5" fit gcm.npy -k 3 --starts 7
 same "3" fit gcm.npy -k 3 --starts 4 --exchange --trace
 same "2" fit gcm.npy -k 2 --method jd --solver paper -J 50 --starts 3
 same "5" jd gcm.npy --input data --starts 3
-same "2" fit notes.npy -k 2 --eps 5e-7 --starts 3 -J 12 --method tl
+same "2" fit notes.npy -k 2 --eps 5e-7 --starts 2 -J 6 --method tl
+
+# ---- frames ------------------------------------------------------------------------------------
+
+# C, L, I within a relative difference of those of one process, and the model complete.
+close() { # tolerance, number of processes, way to split, arguments of fit or jd
+    local tolerance=$1 n=$2 split=$3
+    shift 3
+    "$tlnmf" "$@" --json -o one.h5 --force >one.json 2>one.err || fail "tlnmf $*: $(cat one.err)"
+    on "$n" "$@" --split "$split" --json -o model.h5 --force || fail "$n: $*: $(cat stderr)"
+    "$tlnmf" info one.h5 | grep '^  /' >one.out
+    "$tlnmf" info model.h5 | grep '^  /' | cmp -s one.out - || fail "$n: $*: another kind of model"
+    python3 - "$tolerance" <<'PY' || fail "$n processes, $split: $*"
+import json, math, sys
+a, b = (json.load(open(name)) for name in ("one.json", "stdout"))
+scale = max(abs(a[x] or 0) for x in "CLI")
+off = {x: abs(a[x] - b[x]) / scale for x in "CLI" if a[x] is not None}
+wrong = [x for x in off if not off[x] <= float(sys.argv[1])]
+wrong += [] if b["sums"] > 0 and b["sum_bytes"] > 0 else ["sums"]
+sys.exit(f"{wrong}: {off}" if wrong else 0)
+PY
+}
+
+close 1e-10 2 frames fit gcm.npy -k 2 --method tl -J 20 --certify --hops 0
+close 1e-10 3 frames fit gcm.npy -k 3 --method jd -J 20
+close 1e-10 7 frames fit gcm.npy -k 2 --method tl --solver paper -J 5
+close 1e-10 4 frames fit gcm.npy -k 2 --method nmf -J 20 --block 2
+close 1e-8 4 frames:2 fit gcm.npy -k 3 --method tl --starts 2 --hops 0
+close 1e-10 2 frames jd gcm.npy --input data -J 20
+"$tlnmf" simulate gcm --s 4 --m 5 --n 3 --kbar 2 -o few.npy >/dev/null
+close 1e-10 5 frames fit few.npy -k 1 --method tl -J 10 --hops 0 # more processes than frames
+rm -f model.h5
 
 # ---- one message, one exit code ----------------------------------------------------------------
 
@@ -69,6 +100,8 @@ ends_with() { # code, number of processes, pattern of the message, arguments
 ends_with 2 3 "^tlnmf fit: -k is needed" fit gcm.npy
 ends_with 3 3 "^tlnmf fit: nothing.npy" fit nothing.npy -k 2
 ends_with 2 3 "there is no command" nonsense
+ends_with 2 3 "where G divides the 3 processes" fit gcm.npy -k 2 --split frames:2
+ends_with 2 2 "not with -k A:B" fit gcm.npy -k 1:3 --split frames
 ends_with 5 3 "directory nowhere does not exist" fit gcm.npy -k 2 -o nowhere/model.h5
 
 # A file that only some processes can see: the first process speaks for the one that cannot.
@@ -80,7 +113,7 @@ exec "$@"
 SH
 chmod +x sees.sh
 mkdir empty
-timeout 60 mpirun -n 3 ./sees.sh "$parallel" fit gcm.npy -k 2 -o seen.h5 >stdout 2>stderr
+timeout 120 mpirun -n 3 ./sees.sh "$parallel" fit gcm.npy -k 2 -o seen.h5 >stdout 2>stderr
 code=$?
 [ $code = 3 ] || fail "a file that process 1 does not see: exit code $code"
 [ "$(grep -c '^tlnmf fit: gcm.npy' stderr)" = 1 ] || fail "process 1's message: $(cat stderr)"
@@ -94,7 +127,7 @@ cmp -s one.out stdout || fail "info on 3 processes: $(diff one.out stdout)"
 # ---- examples ----------------------------------------------------------------------------------
 
 "$example_crew" >one.out || fail "the example with threads"
-timeout 60 mpirun -n 3 "$example_mpi" >stdout 2>stderr || fail "the example with MPI: $(cat stderr)"
+timeout 120 mpirun -n 3 "$example_mpi" >stdout 2>stderr || fail "the example with MPI: $(cat stderr)"
 cmp -s one.out stdout || fail "the examples differ: $(diff one.out stdout)"
 
 [ $failures = 0 ] || exit 1

@@ -7,6 +7,7 @@
 #include <time.h>
 
 static int64_t problems = 200; /* the first argument; `make torture` asks for 10,000 */
+static uint64_t seed = 2026;   /* the second */
 
 typedef struct extreme {
     int64_t S, M, N, K;
@@ -245,7 +246,7 @@ static const char *judge(const extreme *x, const tlnmf_record *model)
 static void extremes(void **state)
 {
     (void)state;
-    int64_t fitted = 0, lost = 0;
+    int64_t fitted = 0;
     double slowest = 0.0;
     for (int64_t i = 0; i < problems; i++) {
         tlnmf_ctx *ctx = new_ctx();
@@ -254,7 +255,7 @@ static void extremes(void **state)
         extreme x = {0};
         tl_rng rng;
         struct timespec from, to;
-        tl_rng_seed(&rng, TL_STREAM_OWN, 2026, (uint64_t)i);
+        tl_rng_seed(&rng, TL_STREAM_OWN, seed, (uint64_t)i);
         draw_data(&x, &rng);
         draw_settings(ctx, &x, &rng);
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
@@ -273,7 +274,8 @@ static void extremes(void **state)
                      (int)tlnmf_settings_get_integer(x.settings, "solver"), wrong);
         if (error != TLNMF_OK && tlnmf_message(ctx)[0] == '\0')
             fail_msg("problem %lld: %s without a message", (long long)i, tlnmf_error_name(error));
-        lost += error == TLNMF_ERR_NUMERIC;
+        if (error == TLNMF_ERR_NUMERIC)
+            fail_msg("problem %lld: %s", (long long)i, tlnmf_message(ctx));
         fitted += error == TLNMF_OK;
         tlnmf_record_free(model);
         tlnmf_record_free(x.start);
@@ -282,10 +284,10 @@ static void extremes(void **state)
         free(x.Y);
         tlnmf_ctx_free(ctx);
     }
-    print_message("%lld extreme problems: %lld fitted, %lld ended with the error that C is no "
-                  "number, the others were refused; the slowest took %.1f s\n",
-                  (long long)problems, (long long)fitted, (long long)lost, slowest);
-    assert_true(lost <= problems / 100); /* the range of double ends: an error, not an answer */
+    print_message("%lld extreme problems: %lld fitted, the others were refused; the slowest took "
+                  "%.1f s\n",
+                  (long long)problems, (long long)fitted, slowest);
+    assert_true(fitted > problems / 2);
     assert_true(slowest < 10.0);
 }
 
@@ -293,6 +295,8 @@ int main(int argc, char **argv)
 {
     if (argc > 1)
         problems = strtol(argv[1], NULL, 10);
+    if (argc > 2)
+        seed = strtoull(argv[2], NULL, 10);
     const struct CMUnitTest tests[] = {cmocka_unit_test(extremes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

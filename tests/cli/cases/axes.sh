@@ -12,8 +12,31 @@ expect 0 ... "$recognised" tlnmf fit covs.npy -k 1 -o covs.h5
 expect 0 ... "${recognised/fit/apply}" tlnmf apply covs.h5 covs.npy -o own.h5 --json
 check "covariances into apply" [ "$(json own_data)" = true ]
 npy near.npy "(2, 2, 2)" 2 1.001 1 2 5 -3 -3 5
-expect 0 ... "tlnmf fit: warning: near.npy: the slices are not symmetric, taken as data (S, M, N); --input covariances says otherwise" \
+expect 0 ... "tlnmf fit: warning: near.npy: slice 0 is not symmetric (entries (0, 1) and (1, 0) differ by 0.001 of 2): taken as data (S, M, N); --input covariances says otherwise" \
     tlnmf fit near.npy -k 1 --no-model
+# The same covariances with the frames on the last axis, or in the middle.
+npy last.npy "(2, 2, 3)" 2 5 1 1 -3 .5 1 -3 .5 2 5 4
+npy middle.npy "(2, 3, 2)" 2 1 5 -3 1 .5 1 2 -3 5 .5 4
+for order in "last (M, M, N)" "middle (M, N, M)"; do
+    file=${order%% *}.npy found="${order%% *}.npy: every slice is symmetric: read as covariances ${order#* } of 3 frames"
+    expect 0 ... "tlnmf fit: $found; --input data reads them as realisations (S, M, N)" \
+        tlnmf fit $file -k 1 --no-model --json
+    check "the same fit of $file" [ "$(json C)" = "$C" ]
+    expect 0 ... "tlnmf fit: $found" tlnmf fit $file -k 1 --no-model --json --input covariances
+    check "the same when told of $file" [ "$(json C)" = "$C" ]
+    expect 0 ... "" tlnmf fit $file -k 1 --no-model --json --input data
+    check "realisations of $file when told" [ "$(json S)" = 2 ]
+    expect 0 ... "tlnmf jd: $found; --input data reads them as realisations (S, M, N)" \
+        tlnmf jd $file --json --force
+done
+npy nearly.npy "(2, 2, 3)" 2 5 1 1 -3 .5 1 -3.01 .5 2 5 4
+expect 0 ... "tlnmf fit: warning: nearly.npy: slice 1 along the last axis is not symmetric (entries (0, 1) and (1, 0) differ by 0.01 of 5): taken as data (S, M, N); --input covariances says otherwise" \
+    tlnmf fit nearly.npy -k 1 --no-model
+input fit "nearly.npy: shape (2, 2, 3): covariances are (N, M, M)" nearly.npy -k 1 --no-model --input covariances
+npy numbers.npy "(1, 1, 4)" 1 2 3 4
+expect 0 ... "tlnmf fit: warning: frames of length 1: the transform can only change a sign" \
+    tlnmf fit numbers.npy -k 1 --no-model --json
+check "one number a frame is data" [ "$(json S)" = 1 ]
 npy data.npy "(2, 2, 2)" 1 2 3 4 5 6 7 9
 expect 0 ... "" tlnmf fit data.npy -k 1 --no-model
 npy one.npy "(2, 2)" 2 1 1 2

@@ -29,9 +29,9 @@ npy asymmetric.npy "(1, 2, 2)" 1 .5 0 1
 npy indefinite.npy "(2, 2, 2)" 1 0 0 1 1 2 2 1
 npy infinite.npy "(2, 2, 2)" 1 0 0 1 1 0 0 inf
 npy nothing.npy "(1, 2, 2)" 0 0 0 0
-input jd "asymmetric.npy: covariance 0 is not symmetric (off by 0.5 of 1)" \
+input jd "asymmetric.npy: covariance 0 is not symmetric: entries (0, 1) and (1, 0) differ by 0.5 of 1" \
     asymmetric.npy --input covariances
-input fit "asymmetric.npy: covariance 0 is not symmetric (off by 0.5 of 1)" \
+input fit "asymmetric.npy: covariance 0 is not symmetric: entries (0, 1) and (1, 0) differ by 0.5 of 1" \
     asymmetric.npy -k 1 --input covariances
 input jd "indefinite.npy: covariance 1 is not positive semidefinite (least eigenvalue -1 of 3)" \
     indefinite.npy

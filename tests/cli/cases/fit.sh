@@ -207,6 +207,15 @@ check "a certificate" awk -v x="$(json certificate)" 'BEGIN { exit !(x != "null"
 expect 0 ... "" tlnmf fit y.npy -k 2 --rate 8000 --atoms 2 -J 2 --no-model
 check "two atoms" [ "$(grep -c ' Hz ' "$out")" -eq 2 ]
 
+# A diagonalisation that did not get to its end is the reason.
+expect 0 ... "" tlnmf fit y.npy -k 2 --exchange -J 1 --json --no-model
+check "iterations" [ "$(json certificate_means)" = "none: all iterations of JD were done before L was minimised; try a larger -J" ]
+tlnmf simulate gcm --s 1 --m 60 --n 200 -o long.npy
+expect 0 ... "" tlnmf fit long.npy -k 5 --max-seconds 0.05 --json --no-model
+check "time" [ "$(json certificate_means)" = "none: the time was over before L was minimised; try more --max-seconds" ]
+expect 0 ... "" tlnmf fit long.npy -k 5 --method tl --certify --max-seconds 0.05 --no-model
+check "time, with --certify" grep -Fxq "  certificate   none: the time was over before L was minimised; try more --max-seconds" "$out"
+
 # Whose iterations were done; JD+NMF has two.
 expect 0 ... "" tlnmf fit y.npy -k 2 --method jd -J 3 --no-model
 check "NMF's, and JD's" grep -Fxq "  stopped       NMF: all iterations done (iteration 3); JD before it: iteration 3" "$out"

@@ -41,7 +41,7 @@ check "outcome" [ "$(json outcome)" = iterations ]
 
 # Square slices that are a little off: data, unless covariances are asked for; auto says so.
 npy off.npy "(2, 2, 2)" 2 1 1.001 2 5 -3 -3 5
-off="off.npy: the slices are not symmetric, taken as data (S, M, N); --input covariances says otherwise"
+off="off.npy: slice 0 is not symmetric (entries (0, 1) and (1, 0) differ by 0.001 of 2): taken as data (S, M, N); --input covariances says otherwise"
 expect 0 ... "tlnmf jd: warning: $off" tlnmf jd off.npy --json --force
 check "taken as data" [ "$(json S)" = 2 ]
 expect 0 ... "tlnmf jd: warning: $off" tlnmf jd off.npy --input auto --force

@@ -38,6 +38,8 @@ expect 0 ... "tlnmf fit: warning: k beyond min(M, N) = 2: W H can fit any V exac
     tlnmf fit y.npy -k 1:3 -J 2 --no-model
 usage fit "k = 3:1: a number, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k 3:1
 usage fit "k = 0:2: a number, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k 0:2
+usage fit "k = abc: a number, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k abc
+usage fit "k = 2.5: a number, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k 2.5
 usage fit "k = 1:x: a number, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k 1:x
 usage fit "-k 1:3 compares fits from starts of its own: not with a given W or H" a.npy -k 1:3 --init-w w.npy
 usage fit "-k A:B and -k auto read the array twice: not from standard input" - -k 1:3 --no-model <a.npy
@@ -45,12 +47,80 @@ usage fit "-k A:B and -k auto read the array twice: not from standard input" - -
 # With one realisation, covariances or neighbours: entries of V.
 tlnmf simulate gcm -s 1 -o one.npy
 expect 0 ... "" tlnmf fit one.npy -k 1:3 --no-model
-check "by entries" [ "$(sed -n 1p "$out")" = "components by held-out entries of V (5 folds)" ]
-check "what it cannot tell" grep -q "rarely how many components there are (docs/choosing.md)" "$out"
-for kind in "one.npy --block 2" "one.npy --moving 3"; do
-    expect 0 ... "" tlnmf fit $kind -k 1:2 --method jd --no-model --json
-    check "three lines" [ "$(grep -c heldout_C_per_entry "$out")" -eq 2 ]
+check "by neighbours" [ "$(sed -n 1p "$out")" = "components by held-out neighbours (4 folds of 4)" ]
+check "which support no more than one" [ "$(sed -n 3p "$out" | tr -s ' ' | cut -d ' ' -f 4-)" = "0.000000 0.000000 best" ]
+check "what they cannot tell" grep -q "^does, fewer components are suggested than there are (docs/choosing.md).$" "$out"
+check "then by entries" grep -Fxq "components by held-out entries of V (5 folds)" "$out"
+check "which decide" grep -Eq "^    1 .*  best: kept$" "$out"
+check "what these cannot tell" grep -q "rarely how many components there are (docs/choosing.md)" "$out"
+expect 0 ... "" tlnmf fit one.npy -k 1:3 --no-model --json
+check "both in the JSON" [ "$(json rank_by) $(json rank_other_by)" = "entries neighbours" ]
+check "six lines" [ "$(grep -c heldout_C_per_entry "$out")" -eq 6 ]
+check "complete" [ "$(json rank_complete) $(json rank_folds) $(json rank_folds_wanted)" = "true 5 5" ]
+expect 0 ... "" tlnmf fit one.npy --block 2 -k 1:2 --method jd --no-model --json
+check "neighbours alone" [ "$(json rank_by) $(grep -c heldout_C_per_entry "$out")" = "neighbours 2" ]
+expect 0 ... "" tlnmf fit one.npy --moving 3 -k 1:2 --method jd --no-model --json
+check "entries alone" [ "$(json rank_by) $(grep -c heldout_C_per_entry "$out")" = "entries 2" ]
+
+# Neighbours by hand: frames 0, 2, 4 are one realisation and 1, 3, 5 the other; a last one is left.
+npy seven.npy "(2, 7)" 1 1 2 1 3 2 9 2 3 1 2 1 1 9
+expect 0 ... "" tlnmf fit seven.npy -k 1:1 --block 2 --method nmf --transform identity --eps 1 --no-model --json
+near "the score of neighbours" "$(json heldout_C_per_entry)" \
+    "$(awk -v a="$(heldout first second)" -v b="$(heldout second first)" 'BEGIN { printf "%.15g", (a + b) / 12 }')" 1e-12
+
+# Two rhythms that come and go slowly, in rotated channels: one realisation is enough to find both.
+npy slow.npy "(3, 80)" $(awk 'BEGIN { srand(7); pi = 3.14159265358979
+    for (n = 0; n < 80; n++) for (m = 0; m < 3; m++) {
+        r = sqrt(-2 * log(1 - rand())) * cos(2 * pi * rand()); on = int(n / 20) % 2
+        x[m, n] = r * (m == 0 ? (on ? 5 : .1) : m == 1 ? (on ? .1 : 5) : .1) }
+    for (m = 0; m < 3; m++) for (n = 0; n < 80; n++)
+        printf "%.17g ", m == 0 ? .6 * x[0, n] - .8 * x[1, n] : m == 1 ? .8 * x[0, n] + .6 * x[1, n] : x[2, n] }')
+expect 0 ... "" tlnmf fit slow.npy -k 1:3 --no-model --json
+check "neighbours decide" [ "$(json rank_by) $(json k)" = "neighbours 2" ]
+
+# The time is shared: half of it compares, and the fit that is kept has the rest.
+tlnmf simulate gcm -s 20 -m 40 -n 100 -o large.npy
+begin=$(date +%s%N)
+expect 0 ... "" tlnmf fit large.npy -k 1:6 --max-seconds 1 --no-model
+check "in time" [ $((($(date +%s%N) - begin) / 1000000)) -lt 6000 ]
+check "incomplete" grep -Eq "^incomplete: the time was over after [1-9] of 10 folds$" "$out"
+check "and says so of the suggestion" \
+    grep -Fxq "The table is incomplete, so that the suggestion is provisional: try more --max-seconds." "$out"
+check "the fit has run" grep -Eq "^  stopped       (TL-NMF|JD|NMF): .* \(iteration [1-9]" "$out"
+expect 0 ... "" tlnmf fit large.npy -k 1:6 --max-seconds 1 --no-model --json
+check "incomplete in the JSON" [ "$(json rank_complete)" = false ]
+check "its folds" [ "$(json rank_folds)" -ge 1 -a "$(json rank_folds)" -lt 10 ]
+check "as the options say" [ "$(json max-seconds)" = 1.0 ]
+
+# A signal ends it soon; what was done is printed, and nothing is suggested.
+set -m
+for form in "" --json; do
+    tlnmf fit large.npy -k 1:6 --starts 50 --solver paper -J 100000 --tol 0 --no-model $form >"$out" 2>"$err" &
+    pid=$!
+    sleep 1.5
+    kill -TERM $pid
+    begin=$SECONDS code=0
+    wait $pid || code=$?
+    judge 130 ... "" $code "a comparison that gets SIGTERM $form"
+    check "soon" [ $((SECONDS - begin)) -lt 5 ]
+    if [ -z "$form" ]; then
+        same_text "components by held-out realisations (10 folds of 20)
+incomplete: interrupted after 0 of 10 folds
+    k   C per entry   above the best   standard error
+    1  not done
+    2  not done
+    3  not done
+    4  not done
+    5  not done
+    6  not done
+The table is incomplete: it suggests nothing yet.
+" "$out" "standard output" "a comparison that gets SIGTERM"
+    else
+        check "cancelled" [ "$(json outcome) $(json rank_complete) $(json rank_folds)" = "cancelled false 0" ]
+    fi
 done
+set +m
+
 # V of rank 2 without noise, at a transform that is kept: entries are predicted by two components.
 npy clean.npy "(4, 12)" $(awk 'BEGIN { for (m = 0; m < 4; m++) for (n = 0; n < 12; n++)
     printf "%.17g ", sqrt((1 + m) * (1 + n % 5) + (4 - m) * (1 + (n * 7) % 4)) }')
@@ -58,9 +128,10 @@ expect 0 ... "" tlnmf fit clean.npy -k 1:2 --method nmf --transform identity --e
 check "two components" [ "$(json k)" = 2 ]
 usage fit "-k A:B and --mask: one of them" clean.npy -k 1:2 --method nmf --mask clean.npy --no-model
 npy even.npy "(50,)" $(seq 50 | sed 's/.*/2/')
-expect 0 ... "" tlnmf fit one.npy -k 1:2 --no-model --json
+expect 0 ... "" tlnmf fit one.npy -k 1:2 --method nmf --transform dct --no-model --json
+check "entries alone at a kept transform" [ "$(json rank_by) $(grep -c heldout_C_per_entry "$out")" = "entries 2" ]
 plain=$(json heldout_C_per_entry)
-expect 0 ... "" tlnmf fit one.npy -k 1:2 --weights even.npy --no-model --json
+expect 0 ... "" tlnmf fit one.npy -k 1:2 --method nmf --transform dct --weights even.npy --no-model --json
 near "even weights change nothing" "$(json heldout_C_per_entry)" "$plain" 1e-3
 input fit "first.npy: -k A:B keeps entries of V aside, which takes 10 frames: give one k" first.npy -k 1:3 --no-model
 npy covs.npy "(1, 2, 2)" 2 1 1 2

@@ -24,6 +24,8 @@ for signal in INT TERM HUP; do
     wait $pid || code=$?
     judge 130 ... "tlnmf fit: --resume goes on from $signal.h5.checkpoint" $code "a fit that gets SIG$signal"
     check "$signal: outcome in the JSON" [ "$(json outcome)" = cancelled ]
+    check "$signal: no certificate, and why" \
+        [ "$(json certificate_means)" = "none: the run was interrupted before L was minimised" ]
     C=$(json C)
     expect 0 ... "" tlnmf info $signal.partial.h5 --json
     check "$signal: outcome in the model" [ "$(json outcome)" = cancelled ]

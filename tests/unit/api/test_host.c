@@ -13,25 +13,14 @@ static int solves = 4; /* a thread: the first argument; `make torture` asks for 
 static double Y[S * M * N];
 static double expected[KINDS];
 
-typedef struct stopper {
-    int64_t calls, last;
-} stopper;
-
-static int stop_at(const tlnmf_record *progress, void *user)
-{
-    (void)progress;
-    stopper *s = user;
-    return ++s->calls >= s->last;
-}
-
-static double solve(int kind, stopper *s)
+static double solve(int kind, canceller *s)
 {
     static const char *const methods[] = {"tl", "jd", "nmf", "auto"};
     tlnmf_ctx *ctx = new_ctx();
     tlnmf_data *data;
     tlnmf_settings *settings;
     tlnmf_record *model;
-    tlnmf_ctx_set_progress(ctx, stop_at, s);
+    tlnmf_ctx_set_progress(ctx, cancel_at, s);
     assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &data));
     assert_ok(ctx, tlnmf_settings_create(ctx, "fit", &settings));
     assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "k", 1 + kind % 3));
@@ -62,7 +51,7 @@ static void *work(void *user)
     for (int i = 0; i < solves; i++) {
         int kind = (int)pick(&rng, 0, KINDS - 1);
         bool cancels = pick(&rng, 0, 1) == 1;
-        stopper s = {.last = cancels ? pick(&rng, 1, 60) : INT64_MAX};
+        canceller s = {.last = cancels ? pick(&rng, 1, 60) : INT64_MAX};
         double C = solve(kind, &s);
         bool stopped = s.calls >= s.last;
         w->cancelled += stopped;
@@ -77,7 +66,7 @@ static void prepare(void)
     simulate_gcm(ctx, (gcm_recipe){S, M, N, 2, 1, 2, TL_STREAM_OWN}, Y, NULL, NULL);
     tlnmf_ctx_free(ctx);
     for (int kind = 0; kind < KINDS; kind++)
-        expected[kind] = solve(kind, &(stopper){.last = INT64_MAX});
+        expected[kind] = solve(kind, &(canceller){.last = INT64_MAX});
 }
 
 /* A child works as its parent does, whatever the other threads were at when it was forked. */
@@ -88,7 +77,7 @@ static void fork_and_solve(int kind)
     assert_true(child >= 0);
     if (child == 0) {
         alarm(60);
-        _exit(solve(kind, &(stopper){.last = INT64_MAX}) == expected[kind] ? 0 : 1);
+        _exit(solve(kind, &(canceller){.last = INT64_MAX}) == expected[kind] ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));

@@ -1,8 +1,6 @@
 /* Random streams, memory, the context, threads. */
 #include "support.h"
 
-#include <omp.h>
-
 /* numpy.random.RandomState(2021): random_sample() three times; RandomState(7).randn(3). */
 static void numpy_stream_is_numpys(void **state)
 {
@@ -113,22 +111,6 @@ static void half_an_allocator_is_refused(void **state)
     assert_string_equal(tlnmf_message(NULL), "");
 }
 
-static tlnmf_error note_threads(void *arg)
-{
-    *(int *)arg = omp_get_max_threads();
-    return TLNMF_ERR_NUMERIC;
-}
-
-/* The number is that of the call; its error comes back; the caller's number stays. */
-static void threads_belong_to_a_call(void **state)
-{
-    (void)state;
-    int before = omp_get_max_threads(), inside = 0;
-    assert_int_equal(tl_with_threads(before + 3, note_threads, &inside), TLNMF_ERR_NUMERIC);
-    assert_int_equal(inside, before + 3);
-    assert_int_equal(omp_get_max_threads(), before);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,7 +120,6 @@ int main(void)
         cmocka_unit_test(arena_is_aligned_zeroed_and_disjoint),
         cmocka_unit_test(names_are_pinned),
         cmocka_unit_test(half_an_allocator_is_refused),
-        cmocka_unit_test(threads_belong_to_a_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

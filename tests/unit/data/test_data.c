@@ -201,7 +201,7 @@ static void unusable_covariances_are_refused(void **state)
 {
     (void)state;
     refuse_Sigma((double[]){1, 0, 0, 1, 1, 0.5, 0, 1},
-                 "covariance 1 is not symmetric (off by 0.5 of 1)");
+                 "covariance 1 is not symmetric: entries (0, 1) and (1, 0) differ by 0.5 of 1");
     refuse_Sigma((double[]){1, 2, 2, 1, 1, 0, 0, 1},
                  "covariance 0 is not positive semidefinite (least eigenvalue -1 of 3)");
     refuse_Sigma((double[]){1, 0, 0, NAN, 1, 0, 0, 1},

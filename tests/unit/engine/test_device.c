@@ -1,8 +1,7 @@
 /* The GPU's engine: how it is found, and whole solvers on it, with the traces of the cpu engine.
  * What needs a GPU is skipped where there is none; operations are in test_operations.c. */
 #include "unit/engine/engines.h"
-
-#include "search/search.h"
+#include "unit/engine/fits.h"
 
 static const tl_engine_ops *gpu, *gpu_mixed; /* NULL: none here */
 
@@ -71,55 +70,17 @@ static void an_engine_without_a_device_is_refused(void **state)
 
 /* ---- whole solvers --------------------------------------------------------------------------- */
 
-typedef struct fit {
-    tlnmf_ctx *ctx;
-    tlnmf_data *data;
-    tl_settings opt;
-    double eps;
-} fit;
-
-/* The paper's Gaussian data. */
-static fit gcm(int64_t S)
-{
-    enum { M = 10, N = 50, K = 5 };
-    fit p = {.ctx = new_ctx(), .eps = 1e-8};
-    double *Y = new_doubles(S * M * N);
-    simulate_gcm(p.ctx, (gcm_recipe){S, M, N, K, 2020, 100, TL_STREAM_NUMPY}, Y, NULL, NULL);
-    p.data = data_of(p.ctx, Y, S, M, N);
-    free(Y);
-    p.opt = fit_settings(K);
-    p.opt.seed = 2021;
-    p.opt.stream = TL_STREAM_NUMPY;
-    return p;
-}
-
 /* The paper's music notes, one realisation. */
 static fit notes(void)
 {
     enum { M = 200, N = 151, K = 2 };
-    fit p = {.ctx = new_ctx(), .eps = 5e-7};
+    tlnmf_ctx *ctx = new_ctx();
     const double theta[2] = {0.5, 2.0};
     double *Y = new_doubles(M * N);
-    simulate_notes(p.ctx, 1, theta, Y, NULL);
-    p.data = data_of(p.ctx, Y, 1, M, N);
+    simulate_notes(ctx, 1, theta, Y, NULL);
+    fit p = fit_of(ctx, Y, (int64_t[]){1, M, N}, K, 5e-7);
     free(Y);
-    p.opt = fit_settings(K);
     return p;
-}
-
-static void destroy(fit *p)
-{
-    tlnmf_data_free(p->data);
-    tlnmf_ctx_free(p->ctx);
-}
-
-static tl_result *run(fit *p, tl_goal goal, const tl_engine_ops *engine)
-{
-    tl_result *result;
-    tl_search_task task = {
-        .goal = goal, .data = p->data, .opt = &p->opt, .eps = p->eps, .engine = engine};
-    assert_ok(p->ctx, tl_search(p->ctx, &task, &result));
-    return result;
 }
 
 static void assert_same(int64_t i, double a, double b, double tolerance)
@@ -140,7 +101,7 @@ static void compare(fit *p, tl_goal goal, tl_algorithm solver, int64_t J)
     p->opt.tol = p->opt.grad_tol = 0.0;
     p->opt.trace = 1;
     p->opt.hops = 0;
-    tl_result *cpu = run(p, goal, NULL), *other = run(p, goal, gpu);
+    tl_result *cpu = run_fit(p, goal, NULL), *other = run_fit(p, goal, gpu);
     int64_t rows = tl_min(cpu->trace_length, other->trace_length);
     if (solver == TL_ALGORITHM_PAPER && goal != TL_GOAL_JD)
         assert_int_equal(cpu->trace_length, other->trace_length);
@@ -168,7 +129,7 @@ static void traces_of_gcm(void **state)
     if (gpu == NULL)
         skip();
     for (int64_t S = 10; S <= 100; S *= 10) {
-        fit p = gcm(S);
+        fit p = fit_of_gcm(S);
         compare(&p, TL_GOAL_TL, TL_ALGORITHM_PAPER, 100);
         compare(&p, TL_GOAL_JD, TL_ALGORITHM_PAPER, 100);
         compare(&p, TL_GOAL_NMF, TL_ALGORITHM_PAPER, 100);
@@ -176,7 +137,7 @@ static void traces_of_gcm(void **state)
         compare(&p, TL_GOAL_NMF, TL_ALGORITHM_FAST, 45);
         if (S == 10) /* S = 100 is at its minimum by then */
             compare(&p, TL_GOAL_JD, TL_ALGORITHM_FAST, 25);
-        destroy(&p);
+        free_fit(&p);
     }
 }
 
@@ -188,7 +149,7 @@ static void traces_of_notes(void **state)
     fit p = notes();
     compare(&p, TL_GOAL_TL, TL_ALGORITHM_PAPER, 100);
     compare(&p, TL_GOAL_TL, TL_ALGORITHM_FAST, 16);
-    destroy(&p);
+    free_fit(&p);
 }
 
 /* Many starts run at a time: that of the best has the same bits if fewer do. */
@@ -197,16 +158,16 @@ static void results_do_not_depend_on_the_batch(void **state)
     (void)state;
     if (gpu == NULL)
         skip();
-    fit p = gcm(10);
+    fit p = fit_of_gcm(10);
     p.opt.starts = 20;
-    tl_result *many = run(&p, TL_GOAL_TL, gpu);
+    tl_result *many = run_fit(&p, TL_GOAL_TL, gpu);
     p.opt.starts = many->info.best_start + 1;
-    tl_result *fewer = run(&p, TL_GOAL_TL, gpu);
+    tl_result *fewer = run_fit(&p, TL_GOAL_TL, gpu);
     assert_true(many->info.C == fewer->info.C);
     assert_int_equal(many->info.best_start, fewer->info.best_start);
     tl_result_free(many);
     tl_result_free(fewer);
-    destroy(&p);
+    free_fit(&p);
 }
 
 /* Mixed precision ends in the same minimum: C to 1e-9 of the double engine's. */
@@ -246,7 +207,7 @@ static void keep_message(tlnmf_log_level level, const char *message, void *user)
 static void the_option_chooses_the_device(void **state)
 {
     (void)state;
-    fit p = gcm(1);
+    fit p = fit_of_gcm(1);
     char message[TL_DEVICE_TEXT] = "";
     tlnmf_ctx_set_log(p.ctx, keep_message, message);
     const tl_model model = {.data = p.data, .K = 5};
@@ -269,7 +230,7 @@ static void the_option_chooses_the_device(void **state)
         assert_int_equal(strncmp(tlnmf_message(p.ctx), "device gpu: ", 12), 0);
     else
         assert_ptr_equal(tl_engine_of(&p.opt), gpu);
-    destroy(&p);
+    free_fit(&p);
 }
 
 /* More than any GPU has is refused with both figures. */
@@ -278,7 +239,7 @@ static void too_large_a_problem_is_refused(void **state)
     (void)state;
     if (gpu == NULL)
         skip();
-    fit p = gcm(1);
+    fit p = fit_of_gcm(1);
     tlnmf_data data = {.M = 100000, .N = 1000000, .T = 1000000, .one_each = true};
     const tl_model model = {.data = &data, .K = 5};
     const tl_engine_spec spec = {.model = &model, .moves = TL_ALL};
@@ -286,7 +247,7 @@ static void too_large_a_problem_is_refused(void **state)
     assert_int_equal(tl_device_choose(p.ctx, &spec, &p.opt), TLNMF_ERR_OPTION);
     assert_non_null(strstr(tlnmf_message(p.ctx), "a start needs "));
     assert_non_null(strstr(tlnmf_message(p.ctx), " GB free"));
-    destroy(&p);
+    free_fit(&p);
 }
 
 int main(void)

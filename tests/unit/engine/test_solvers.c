@@ -1,57 +1,16 @@
 /* Whole solvers on the engine of plain loops: the same traces as on the cpu engine. */
-#include "support.h"
-
-#include "search/search.h"
-
-typedef struct problem {
-    tlnmf_ctx *ctx;
-    tlnmf_data *data;
-    tl_settings opt;
-    double eps;
-} problem;
-
-/* The paper's Gaussian data at S = 10. */
-static problem gcm(void)
-{
-    enum { S = 10, M = 10, N = 50, K = 5 };
-    problem p = {.ctx = new_ctx(), .eps = 1e-8};
-    double *Y = new_doubles(S * M * N);
-    simulate_gcm(p.ctx, (gcm_recipe){S, M, N, K, 2020, 100, TL_STREAM_NUMPY}, Y, NULL, NULL);
-    p.data = data_of(p.ctx, Y, S, M, N);
-    free(Y);
-    p.opt = fit_settings(K);
-    p.opt.seed = 2021;
-    p.opt.stream = TL_STREAM_NUMPY;
-    return p;
-}
+#include "unit/engine/fits.h"
 
 /* White noise, 12 x 9, one realisation. */
-static problem noise(void)
+static fit noise(void)
 {
     enum { M = 12, N = 9, K = 3 };
-    problem p = {.ctx = new_ctx(), .eps = 0.01};
     tl_rng rng;
     tl_rng_seed(&rng, TL_STREAM_OWN, 12, 9);
     double *Y = new_normals(&rng, M * N);
-    p.data = data_of(p.ctx, Y, 1, M, N);
+    fit p = fit_of(new_ctx(), Y, (int64_t[]){1, M, N}, K, 0.01);
     free(Y);
-    p.opt = fit_settings(K);
     return p;
-}
-
-static void destroy(problem *p)
-{
-    tlnmf_data_free(p->data);
-    tlnmf_ctx_free(p->ctx);
-}
-
-static tl_result *run(problem *p, tl_goal goal, const tl_engine_ops *engine)
-{
-    tl_result *result;
-    tl_search_task task = {
-        .goal = goal, .data = p->data, .opt = &p->opt, .eps = p->eps, .engine = engine};
-    assert_ok(p->ctx, tl_search(p->ctx, &task, &result));
-    return result;
 }
 
 /* Equal, or both not known. */
@@ -64,7 +23,7 @@ static void assert_same(const char *what, int64_t i, double a, double b, double 
                  b);
 }
 
-static void compare(problem *p, tl_goal goal, tl_algorithm solver, int64_t J)
+static void compare(fit *p, tl_goal goal, tl_algorithm solver, int64_t J)
 {
     static const char *const goals[] = {"TL", "JD", "NMF"};
     p->opt.solver = (int32_t)solver;
@@ -72,7 +31,7 @@ static void compare(problem *p, tl_goal goal, tl_algorithm solver, int64_t J)
     p->opt.tol = p->opt.grad_tol = 0.0; /* all iterations */
     p->opt.trace = 1;
     p->opt.hops = 0;
-    tl_result *cpu = run(p, goal, NULL), *naive = run(p, goal, &tl_engine_naive);
+    tl_result *cpu = run_fit(p, goal, NULL), *naive = run_fit(p, goal, &tl_engine_naive);
     assert_int_equal(cpu->trace_length, naive->trace_length);
     assert_true(cpu->trace_length >= J);
     assert_int_equal(cpu->info.outcome, naive->info.outcome);
@@ -100,7 +59,7 @@ static void compare(problem *p, tl_goal goal, tl_algorithm solver, int64_t J)
  * that. With the paper's solvers the traces stay within 1e-9 for over 200 iterations, with the fast
  * TL-NMF for 140, NMF for 190; the fast JD is at its minimum after 60, where rounding decides when
  * a line search finds nothing more. The numbers below stay well inside. */
-static void compare_all(problem p)
+static void compare_all(fit p)
 {
     compare(&p, TL_GOAL_TL, TL_ALGORITHM_PAPER, 100);
     compare(&p, TL_GOAL_JD, TL_ALGORITHM_PAPER, 100);
@@ -108,13 +67,13 @@ static void compare_all(problem p)
     compare(&p, TL_GOAL_TL, TL_ALGORITHM_FAST, 70);
     compare(&p, TL_GOAL_JD, TL_ALGORITHM_FAST, 40);
     compare(&p, TL_GOAL_NMF, TL_ALGORITHM_FAST, 70);
-    destroy(&p);
+    free_fit(&p);
 }
 
 static void gcm_traces_are_the_same(void **state)
 {
     (void)state;
-    compare_all(gcm());
+    compare_all(fit_of_gcm(10));
 }
 
 static void noise_traces_are_the_same(void **state)
@@ -149,7 +108,7 @@ static tlnmf_error create_failing(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl
 static void a_fault_of_the_engine_ends_the_search(void **state)
 {
     (void)state;
-    problem p = noise();
+    fit p = noise();
     failing = tl_engine_cpu;
     failing.name = "lost";
     failing.create = create_failing;
@@ -167,13 +126,13 @@ static void a_fault_of_the_engine_ends_the_search(void **state)
         assert_null(result);
         assert_non_null(strstr(tlnmf_message(p.ctx), "the engine lost: the device was lost"));
     }
-    destroy(&p);
+    free_fit(&p);
 }
 
 static void models_that_no_engine_knows_are_refused(void **state)
 {
     (void)state;
-    problem p = noise();
+    fit p = noise();
     const tl_engine_ops *const engines[] = {&tl_engine_cpu, &tl_engine_mixed, &tl_engine_naive};
     for (int i = 0; i < 3; i++) {
         tl_model model = {.data = p.data, .K = 2, .eps = 1.0, .ties = (tl_ties)1};
@@ -181,7 +140,7 @@ static void models_that_no_engine_knows_are_refused(void **state)
         assert_int_equal(engines[i]->create(p.ctx, &(tl_engine_spec){.model = &model}, &e),
                          TLNMF_ERR_OPTION);
     }
-    destroy(&p);
+    free_fit(&p);
 }
 
 int main(void)

@@ -35,44 +35,64 @@ static void assert_calls(tl_sums *sums, int64_t calls, int64_t numbers)
     sums->calls = sums->bytes = 0;
 }
 
-/* One iteration of L-BFGS with m pairs: 2 m + 1 dot products, one objective a try, the gradient of
- * Phi and of W, three numbers for the pair, and the norm; a new metric is three sums. */
+/* Numbers of the products of m pairs, the latest of which is new: (pairs), or the metric. */
+static int64_t of_pair(int64_t m)
+{
+    return 5 * m + 1;
+}
+
+static int64_t of_metric(int64_t m)
+{
+    return m * (m + 1) / 2 + m + 1;
+}
+
+/* One iteration of L-BFGS: the gradient of Phi and W with products over H; the rest of the
+ * products, which the first machine sends; one objective a try. A new metric is one sum more. */
 static void an_iteration_of_lbfgs_has_this_many(void **state)
 {
     (void)state;
-    static const int64_t shape[] = {2, 6, 20, 3};
-    const int64_t MM = 36, MK = 18;
+    enum { ITERATIONS = 11, RENEW = 5 };
+    static const int64_t shape[] = {2, 12, 20, 3};
+    const int64_t M = 12, triangle = 66, MM = 144, MK = 36, bound = MM + 2 * MK + 64;
     problem p = new_problem(1, shape);
     tl_sums sums = counting();
     tl_engine *e = new_engine(&p, &tl_engine_cpu, &sums);
-    assert_calls(&sums, 3, 1 + MM + MK); /* the number of frames; Phi and W for all machines */
+    assert_calls(&sums, 2, MM + MK); /* Phi and W for all machines */
     double before = tl_engine_begin(e, TL_ALL), now;
-    assert_calls(&sums, 4, 2 + MM + MK); /* C, the unit, the gradient */
-    int64_t m = 0;
-    for (int i = 0; i < 6; i++, before = now) {
-        tl_engine_norm(e, i == 0);
-        if (i == 0)
-            assert_calls(&sums, 4, MM + 2 * MK + 1);
+    assert_calls(&sums, 3, 3 + triangle + MK); /* C with a wish, the unit, the gradient */
+    int64_t m = 0, calls = 0, numbers = 0;
+    for (int i = 0; i < ITERATIONS; i++, before = now) {
+        int64_t pending = i > 0, pairs = tl_min(m + pending, 10);
+        tl_engine_norm(e, i % RENEW == 0);
+        int64_t own = pending * of_pair(pairs), metric = of_metric(pairs);
+        if (i % RENEW == 0)
+            assert_calls(&sums, 2, triangle + M + 2 * MK + metric + own + metric);
         else
-            assert_calls(&sums, 1, 1);
+            assert_calls(&sums, 1, own);
+        calls += i % RENEW == 0 ? 2 : 1;
+        numbers += i % RENEW == 0 ? triangle + M + 2 * MK + 2 * metric + own : own;
         tl_aim aim = tl_engine_aim(e, TL_LBFGS);
+        assert_calls(&sums, 0, 0);
         m = aim.pairs;
-        assert_calls(&sums, 2 * m + 1, 2 * m + 1);
         now = tl_engine_try(e, 0.1 * aim.first);
         assert_true(now < before);
-        assert_calls(&sums, 1, 1);
+        assert_calls(&sums, 1, 2);
         tl_engine_take(e, 0.1 * aim.first);
-        assert_calls(&sums, 3, MM + MK + 3);
+        assert_calls(&sums, 1, triangle + MK + of_pair(tl_min(m + 1, 10)));
+        calls += 2;
+        numbers += 2 + triangle + MK + of_pair(tl_min(m + 1, 10));
+        assert_true(calls <= 4 * (i + 1));
     }
+    assert_true(numbers <= ITERATIONS * bound);
     assert_true(m >= 3); /* some may have been dropped for their curvature */
     tl_engine_values(e, TL_C | TL_L | TL_I);
-    assert_calls(&sums, 1, 3);
+    assert_calls(&sums, 1, 4);
     tl_engine_update(e, TL_W | TL_H, 3);
     assert_calls(&sums, 3, 3 * 2 * MK);
     tl_engine_update(e, TL_H, 3);
     assert_calls(&sums, 0, 0);
     tl_engine_begin(e, TL_H); /* C and the unit: its gradient is all at home */
-    assert_calls(&sums, 2, 2);
+    assert_calls(&sums, 2, 3);
     assert_true(sums.seconds >= 0.0);
     free_engine(e);
     free_problem(&p);
@@ -147,8 +167,8 @@ static void free_ending(ending *end)
     free(end->H);
 }
 
-/* Sums that change nothing change nothing: the same bits as without, in both precisions. */
-static void one_machine_has_the_same_bits(void **state)
+/* Sums that change nothing change nothing but the rounding of descents, in both precisions. */
+static void one_machine_does_the_same(void **state)
 {
     (void)state;
     static const int64_t shapes[][4] = {{2, 11, 21, 3}, {1, 9, 17, 2}};
@@ -156,15 +176,19 @@ static void one_machine_has_the_same_bits(void **state)
         problem p = new_problem(5, shapes[i % 2]);
         ending a = new_ending(&p), b = new_ending(&p);
         tl_sums sums = counting();
-        const tl_engine_ops *ops = i / 2 % 2 == 0 ? &tl_engine_cpu : &tl_engine_mixed;
+        bool mixed = i / 2 % 2 == 1, descends = solvers[i / 4] != tl_paper_tl;
+        const tl_engine_ops *ops = mixed ? &tl_engine_mixed : &tl_engine_cpu;
         tl_engine *with = new_engine(&p, ops, &sums), *without = new_engine(&p, ops, NULL);
         run(&p, with, solvers[i / 4], &a);
         run(&p, without, solvers[i / 4], &b);
         assert_true(sums.calls > 20);
-        assert_int_equal(a.rows, b.rows);
-        assert_memory_equal(a.Phi, b.Phi, (size_t)(p.M * p.M) * sizeof *a.Phi);
-        assert_memory_equal(a.W, b.W, (size_t)(p.M * p.K) * sizeof *a.W);
-        assert_memory_equal(a.H, b.H, (size_t)(p.K * p.N) * sizeof *a.H);
+        /* rounding decides when a search along a line finds nothing any more */
+        assert_true(a.rows > 5 && b.rows > 5);
+        for (int64_t row = 0; row < tl_min(a.rows, b.rows); row++) {
+            double x = isnan(a.trace[row].C) ? a.trace[row].L : a.trace[row].C;
+            double y = isnan(a.trace[row].C) ? b.trace[row].L : b.trace[row].C;
+            assert_near(x, y, !descends ? 0.0 : (mixed ? 1e-5 : 1e-9) * fabs(y));
+        }
         free_engine(with);
         free_engine(without);
         free_ending(&a);
@@ -220,6 +244,8 @@ static problem part_of(const problem *p, const double *Y, int64_t first, int64_t
     part.N = N;
     part.data = data_of(part.ctx, mine, p->S, p->M, N);
     part.data->mean_power = p->data->mean_power; /* which is everybody's */
+    part.data->all = p->N;
+    part.data->first = first;
     part.model.data = part.data;
     part.Phi = new_doubles(p->M * p->M);
     part.W = new_doubles(p->M * p->K);
@@ -288,7 +314,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_iteration_of_lbfgs_has_this_many),
-        cmocka_unit_test(one_machine_has_the_same_bits),
+        cmocka_unit_test(one_machine_does_the_same),
         cmocka_unit_test(the_largest_comes_from_a_sum),
         cmocka_unit_test(several_machines_do_what_one_does),
     };

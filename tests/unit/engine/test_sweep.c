@@ -26,7 +26,7 @@ static rows create(uint64_t seed, int64_t S, int64_t M, int64_t N)
     r.U = new_positives(&rng, M * N);
     r.X = new_doubles(M * r.T);
     r.V = new_doubles(M * N);
-    r.scratch = new_doubles(tl_sweep_scratch(r.data));
+    r.scratch = new_doubles(tl_sweep_scratch(r.data, 1));
     tl_coefficients(r.data, &tl_double, r.Phi, r.X, r.V);
     return r;
 }

@@ -30,7 +30,7 @@ static void write_sound(const char *path)
         fail_msg("%s", err.text);
 }
 
-/* Reads back with libsndfile; the loud sample is clipped where the format has no room for it. */
+/* Reads back with libsndfile; the loud sample is clipped where the format cannot hold it. */
 static void check(const char *path, int format, double tolerance, double loudest)
 {
     static double got[FRAMES * CHANNELS];
@@ -91,7 +91,7 @@ static void test_errors(void **state)
     assert_int_equal(symlink("/dev/full", "full.wav"), 0);
     refuse("full.wav", 1, 1, RATE, "full.wav: cannot write: No space left on device");
     refuse("x.flac", 1, 1, -5,
-           "x.flac: cannot write: no room for 1 channels at -5 Hz in this format");
+           "x.flac: cannot write: this format does not support 1 channels at -5 Hz");
     sound[25] = NAN;
     refuse("song.wav", FRAMES, CHANNELS, RATE, "song.wav: frame 12, channel 1 is not finite");
     sound[25] = 1e300; /* infinite once it is a float */
@@ -312,10 +312,10 @@ static void test_create_errors(void **state)
          "no/x.wav: cannot write: No such file or directory (directory no does not exist)"},
         {"x.flac",
          {1, 9, RATE, SF_FORMAT_FLAC | SF_FORMAT_PCM_16},
-         "x.flac: cannot write: no room for 9 channels at 8000 Hz in this format"},
+         "x.flac: cannot write: this format does not support 9 channels at 8000 Hz"},
         {"x.wav",
          {1, 0, RATE, SF_FORMAT_WAV | SF_FORMAT_FLOAT},
-         "x.wav: cannot write: no room for 0 channels at 8000 Hz in this format"},
+         "x.wav: cannot write: this format does not support 0 channels at 8000 Hz"},
     };
 
     (void)state;

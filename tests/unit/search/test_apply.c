@@ -72,7 +72,9 @@ static void H_of_the_fit_is_found_again(void **state)
         tlnmf_record *applied = apply(&p);
         const double *H = array_of(p.model, "H"), *again = array_of(applied, "H");
         double C = tlnmf_get_real(p.model, "C");
-        assert_near(tlnmf_get_real(applied, "C"), C, 1e-12 * fabs(C));
+        /* the descent ends where rounding (1e-13 of C) hides what a step gains: at up to 1.1e-12
+         * above the fit here, and where exactly depends on the order of the sums */
+        assert_near(tlnmf_get_real(applied, "C"), C, 5e-12 * fabs(C));
         assert_near(tlnmf_get_real(applied, "L"), tlnmf_get_real(p.model, "L"), 1e-12 * fabs(C));
         assert_near(largest_difference(K * N, again, H), 0.0, 1e-5 * largest(K * N, H));
         assert_true(tlnmf_get_integer(applied, "iterations") < p.apply.J);

@@ -198,30 +198,19 @@ static void ends_with_the_same_bits(void **state)
     print_message("%lld resumed fits of %d kinds\n", (long long)resumed, (int)VARIANTS);
 }
 
-typedef struct stopper {
-    int64_t calls, last;
-} stopper;
-
-static int stop_at(const tlnmf_record *progress, void *user)
-{
-    (void)progress;
-    stopper *s = user;
-    return ++s->calls >= s->last;
-}
-
 /* A cancelled fit leaves a state that goes on as if nothing had been. */
 static void cancelled_goes_on(void **state)
 {
     (void)state;
     for (size_t v = 0; v < VARIANTS; v++) {
         problem p = create(variants[v].task, variants[v].M, variants[v].N, variants[v].options);
-        stopper s = {.last = INT64_MAX};
-        tlnmf_ctx_set_progress(p.ctx, stop_at, &s);
+        canceller s = {.last = INT64_MAX};
+        tlnmf_ctx_set_progress(p.ctx, cancel_at, &s);
         tlnmf_record *whole = run(&p, NULL, NULL);
         int64_t calls = s.calls;
         for (int64_t i = 1; i < states; i++) {
             keeper k = {.each = INT64_MAX};
-            s = (stopper){.last = 1 + calls * i / states};
+            s = (canceller){.last = 1 + calls * i / states};
             tlnmf_record *part = run(&p, NULL, &k);
             assert_string_equal(tlnmf_get_text(part, "outcome"), "cancelled");
             tlnmf_record_free(part);

@@ -62,6 +62,7 @@ static void exchange_helps_both(void **state)
     (void)state;
     problem p = create();
     p.opt.starts = 4;
+    p.opt.J = 5000; /* enough for JD to converge */
     tl_info tl = fit(&p, NULL, NULL, NULL);
     p.opt.method = TL_METHOD_JD;
     tl_info jd = fit(&p, NULL, NULL, NULL);
@@ -89,6 +90,10 @@ static void certify_bounds_from_below(void **state)
     problem p = create();
     p.opt.certify = 1;
     tl_info info = fit(&p, NULL, NULL, NULL);
+    assert_int_equal(info.doubt, TL_DOUBT_ITERATIONS); /* L is not minimised yet */
+    assert_true(isnan(info.certificate));
+    p.opt.J = 5000;
+    info = fit(&p, NULL, NULL, NULL);
     assert_int_equal(info.doubt, TL_DOUBT_SINGULAR); /* a low floor: L has many minima */
     assert_true(isnan(info.certificate));
     p.opt.eps = 1.0;
@@ -136,6 +141,14 @@ static void a_floor_below_everything_is_refused(void **state)
     tlnmf_data *data = data_of(ctx, Y, 1, 2, 2);
     assert_int_equal(tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_DATA);
     assert_non_null(strstr(tlnmf_message(ctx), "is no usable floor"));
+    tlnmf_data_free(data);
+    Y[0] = 1e20;
+    opt.eps = 1e-290;
+    data = data_of(ctx, Y, 1, 2, 2);
+    assert_int_equal(tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(ctx),
+                        "frames as long as 1e+20 beside eps = 1e-290 leave the range of double: a "
+                        "larger eps is needed");
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
 }
@@ -189,6 +202,11 @@ static void bad_starts_are_refused(void **state)
     p.opt.starts = 2;
     refuse(&p, &start, TLNMF_ERR_OPTION, "starts = 2, but the given start leaves nothing to draw");
     p.opt.starts = 1;
+    H[N] = 1e300;
+    refuse(&p, &start, TLNMF_ERR_DATA,
+           "component 1 of the given start is too large: column of W with sum 8, row of H up to "
+           "1e+300");
+    H[N] = 1.0;
     W[4] = -0.5;
     refuse(&p, &start, TLNMF_ERR_DATA,
            "the given W must be finite and not negative: row 1, column 1 is -0.5");

@@ -1,9 +1,12 @@
 /* Blends of several members: new notes, the sum of the stems, threads, models as records. */
+#include "meter.h"
 #include "unit/separate/duet.h"
 
 #include "separate/model.h"
 #include "separate/study.h"
 #include "tlnmf/sound.h"
+
+#include <pthread.h>
 
 /* A low and a high instrument of decaying partials. Each plays two notes alone; then they play
  * together, and the low one a note that it never played alone. */
@@ -224,15 +227,70 @@ static void notes_become_events(void **state)
 static void threads_do_not_change_a_bit(void **state)
 {
     (void)state;
+    static const int64_t numbers[] = {2, 3, 8, 16};
     trial r = new_trial();
-    band *three = new_band();
-    tlnmf_record *model = learn_band(r.ctx, r.sound, 3);
+    band *many = new_band();
     run_band(r.ctx, r.model, r.sound, 1, r.b->stem[0]);
-    run_band(r.ctx, model, r.sound, 3, three->stem[0]);
-    assert_memory_equal(r.b->stem, three->stem, sizeof three->stem);
-    tlnmf_record_free(model);
-    free(three);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        tlnmf_record *model = learn_band(r.ctx, r.sound, numbers[i]);
+        run_band(r.ctx, model, r.sound, numbers[i], many->stem[0]);
+        assert_memory_equal(r.b->stem, many->stem, sizeof many->stem);
+        assert_true(tlnmf_get_real(model, "score") == tlnmf_get_real(r.model, "score"));
+        tlnmf_record_free(model);
+    }
+    free(many);
     free_trial(&r);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+typedef struct scale {
+    meter m;
+    pthread_mutex_t lock;
+} scale;
+
+static void *weighed_allocate(size_t bytes, void *user)
+{
+    scale *s = user;
+    pthread_mutex_lock(&s->lock);
+    void *block = metered_allocate(bytes, &s->m);
+    pthread_mutex_unlock(&s->lock);
+    return block;
+}
+
+static void weighed_release(void *block, void *user)
+{
+    scale *s = user;
+    pthread_mutex_lock(&s->lock);
+    metered_release(block, &s->m);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Candidates at a time take no more than was said for so many threads. */
+static void memory_is_what_was_said(void **state)
+{
+    (void)state;
+    band *b = new_band();
+    for (int64_t threads = 1; threads <= 8; threads += 7) {
+        scale s = {.lock = PTHREAD_MUTEX_INITIALIZER};
+        tlnmf_ctx *ctx = new_ctx_with(weighed_allocate, weighed_release, &s);
+        tlnmf_sound *sound = labelled(ctx, b);
+        tlnmf_settings *settings;
+        double said;
+        assert_ok(ctx, tlnmf_settings_create(ctx, "separate", &settings));
+        assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "threads", threads));
+        assert_ok(ctx, tlnmf_separate_memory(ctx, sound, settings, &said));
+        tlnmf_settings_free(settings);
+        size_t before = s.m.bytes;
+        tlnmf_record *model = learn_band(ctx, sound, threads);
+        assert_true((double)(s.m.most - before) < said);
+        tlnmf_record_free(model);
+        tlnmf_sound_free(sound);
+        tlnmf_ctx_free(ctx);
+        assert_int_equal(s.m.alive, 0);
+        pthread_mutex_destroy(&s.lock);
+    }
+    free(b);
 }
 
 /* The share of the energy, and a range around what is expected, for each stem. */
@@ -328,6 +386,7 @@ int main(void)
         cmocka_unit_test(learning_stops_inside_a_candidate),
         cmocka_unit_test(notes_become_events),
         cmocka_unit_test(threads_do_not_change_a_bit),
+        cmocka_unit_test(memory_is_what_was_said),
         cmocka_unit_test(a_model_says_what_to_expect),
         cmocka_unit_test(a_model_without_members_is_one_member),
     };

@@ -1,0 +1,65 @@
+#!/bin/sh
+# How wall time falls with threads, in one run, and whether outputs have the same bits.
+#   scaling.sh PROGRAM [REPEATS [THREADS..]]
+# Times are minima over the repeats, which are interleaved; ratios are against one thread.
+set -eu
+program=$(command -v "$1")
+case $program in /*) ;; *) program=$PWD/$program ;; esac
+repeats=${2:-3}
+[ $# -gt 2 ] && shift 2 || set -- 1 2 4 8 16
+recordings=$(cd "$(dirname "$0")/.." && pwd)/tests/recordings/piano_a4_as4
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+export SOURCE_DATE_EPOCH=0 # no times in the outputs
+
+"$program" simulate notes --seed 7 -o "$dir/notes.npy" >/dev/null
+"$program" simulate gcm -m 512 -n 2000 --kbar 10 -o "$dir/large.npy" >/dev/null
+"$program" simulate gcm -s 64 -m 64 -n 1000 -o "$dir/covariances.npy" >/dev/null
+
+seconds() # COMMAND..: its wall time
+{
+    begin=$(date +%s.%N)
+    "$@" >"$dir/log" 2>&1 || { cat "$dir/log" >&2; exit 1; }
+    echo "$begin $(date +%s.%N)" | awk '{ printf "%.4f", $2 - $1 }'
+}
+
+measure() # NAME SUFFIX ARGUMENT..: one row; the output is a file with this suffix, or a folder
+{
+    name=$1 suffix=$2
+    shift 2
+    : >"$dir/times"
+    for t in $threads; do mkdir -p "$dir/$t"; done
+    for i in $(seq "$repeats"); do
+        for t in $threads; do
+            echo "$t $(cd "$dir/$t" && seconds "$program" "$@" --threads "$t" --force -o "out$suffix")" >>"$dir/times"
+        done
+    done
+    same=yes
+    for t in $threads; do
+        [ -z "$suffix" ] || python3 -m zipfile -e "$dir/$t/out$suffix" "$dir/$t/out"
+    done
+    for t in $threads; do
+        # all but the summaries, which name the number of threads
+        diff -r -x '*.json' "$dir/1/out" "$dir/$t/out" >/dev/null || same=NO
+    done
+    awk -v name="$name" -v same="$same" -v threads="$threads" '
+        !($1 in least) || $2 < least[$1] { least[$1] = $2 }
+        END {
+            count = split(threads, t, " ")
+            printf "%-34s", name
+            for (i = 1; i <= count; i++)
+                printf "  %8.3f s %5.2f", least[t[i]], least[1] / least[t[i]]
+            print "  same bits: " same
+        }' "$dir/times"
+    for t in $threads; do rm -rf "${dir:?}/$t"; done
+}
+
+threads=$*
+printf '%-34s' "threads"
+for t in $threads; do printf '  %16s' "$t"; done
+printf '\n'
+measure "64 starts, notes" .npz fit "$dir/notes.npy" -k 2 --eps 5e-7 --starts 64
+measure "one start, 512 x 2000, K = 10" .npz fit "$dir/large.npy" -k 10 -J 40
+measure "one start, notes, 200 x 151" .npz fit "$dir/notes.npy" -k 2 --eps 5e-7
+measure "JD, 1000 covariances of 64 x 64" .npz jd "$dir/covariances.npy"
+measure "separate, 3.3 s, mono, guided" "" separate "$recordings/mix.flac" --labels "$recordings/labels.txt"

@@ -1,0 +1,29 @@
+/* BLAS and LAPACK on the calling thread alone. Work is shared by threads of our own (base/team.c),
+ * so that bits do not depend on their number, and so that OpenMP's runtime never creates a thread
+ * for us: where it cannot (ulimit -u, OMP_STACKSIZE), it ends the process. */
+#ifndef TLNMF_LINALG_ALONE_H
+#define TLNMF_LINALG_ALONE_H
+
+#include <omp.h>
+
+/* The number of threads of this thread's OpenMP regions, which OpenBLAS follows. Returns what it
+ * was before. */
+static inline int tl_alone_begin(void)
+{
+    int before = omp_get_max_threads();
+    if (before != 1)
+        omp_set_num_threads(1);
+    return before;
+}
+
+static inline void tl_alone_end(const int *before)
+{
+    if (*before != 1)
+        omp_set_num_threads(*before);
+}
+
+/* From here to the end of the block. Every function that calls BLAS or LAPACK begins with it. */
+#define TL_ALONE \
+    __attribute__((cleanup(tl_alone_end), unused)) const int threads_before_ = tl_alone_begin()
+
+#endif

@@ -1,0 +1,311 @@
+/* Frames shared out over machines: fits of all methods reach what one machine reaches, whatever
+ * machines have, none included, and in whatever order sums are made. */
+#include "machines.h"
+
+enum { MOST_OPTIONS = 20 };
+
+/* The data of a problem, and one machine's part of a fit of it. */
+typedef struct whole {
+    int64_t S, M, N;
+    const double *Y;
+    const char *task;
+    const char *const *options; /* pairs of a name and a value; ends with NULL */
+} whole;
+
+typedef struct part {
+    const whole *of;
+    int64_t first, count; /* its frames */
+    int64_t stop_after;   /* iterations until the progress function stops the run; 0: never */
+    tlnmf_error error;
+    char message[512];
+    tlnmf_ctx *ctx;
+    tlnmf_record *model;
+} part;
+
+static int watch(const tlnmf_record *progress, void *user)
+{
+    const part *p = user;
+    return p->stop_after > 0 && tlnmf_get_integer(progress, "iteration") >= p->stop_after;
+}
+
+static tlnmf_error fit(part *p)
+{
+    const whole *of = p->of;
+    int64_t N = p->count, shape[3] = {of->S, of->M, N};
+    double *Y = new_doubles(of->S * of->M * N);
+    tlnmf_data *data = NULL;
+    tlnmf_settings *settings = NULL;
+    for (int64_t i = 0; i < of->S * of->M; i++)
+        tl_copy(Y + i * N, of->Y + i * of->N + p->first, N);
+    tlnmf_error error = tlnmf_settings_create(p->ctx, of->task, &settings);
+    for (const char *const *o = of->options; error == TLNMF_OK && *o != NULL; o += 2)
+        error = tlnmf_settings_set_text(p->ctx, settings, o[0], o[1]);
+    if (error == TLNMF_OK)
+        error = tlnmf_data_from_realisations(p->ctx, Y, shape, &data);
+    tlnmf_ctx_set_progress(p->ctx, watch, p);
+    if (error == TLNMF_OK && strcmp(of->task, "jd") == 0)
+        error = tlnmf_diagonalise(p->ctx, data, settings, NULL, &p->model);
+    else if (error == TLNMF_OK)
+        error = tlnmf_fit(p->ctx, data, settings, NULL, &p->model);
+    tlnmf_data_free(data);
+    tlnmf_settings_free(settings);
+    free(Y);
+    return error;
+}
+
+static void fit_on(machine *m)
+{
+    part *p = m->arg;
+    tlnmf_sums *sums = NULL;
+    tlnmf_ctx_create(&p->ctx);
+    p->error = tlnmf_sums_create(p->ctx, m->all->size, m->rank, sum_over_machines, send_to_machines,
+                                 m, &sums);
+    tlnmf_ctx_share_frames(p->ctx, sums);
+    if (p->error == TLNMF_OK)
+        p->error = fit(p);
+    snprintf(p->message, sizeof p->message, "%s", tlnmf_message(p->ctx));
+    tlnmf_ctx_share_frames(p->ctx, NULL);
+    tlnmf_sums_free(sums);
+}
+
+static void run_parts(int size, sum_order order, part *parts)
+{
+    void *args[MOST_MACHINES];
+    for (int r = 0; r < size; r++)
+        args[r] = &parts[r];
+    run_machines(size, order, fit_on, args);
+}
+
+static void free_part(part *p)
+{
+    tlnmf_record_free(p->model);
+    tlnmf_ctx_free(p->ctx);
+}
+
+/* Frames first .. of machine r: uneven, and 0 for some where there are few. */
+static int64_t edge(int64_t N, int size, int r)
+{
+    return r == size ? N : N * r * r / ((int64_t)size * size);
+}
+
+static void assert_same_values(const tlnmf_record *a, const tlnmf_record *b, double tolerance)
+{
+    static const char *const names[] = {"C", "L", "I", "eps", "orthogonality", "certificate"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        double x = tlnmf_get_real(a, names[i]), y = tlnmf_get_real(b, names[i]);
+        if (isnan(y))
+            assert_true(isnan(x));
+        else
+            assert_near(x, y, tolerance * (fabs(tlnmf_get_real(b, "L")) + fabs(y)));
+    }
+    static const char *const integers[] = {"N",          "M",          "K",      "outcome_code",
+                                           "iterations", "best_start", "columns"};
+    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
+        assert_int_equal(tlnmf_get_integer(a, integers[i]), tlnmf_get_integer(b, integers[i]));
+}
+
+/* The same numbers on every machine, bit for bit; H is that of the machine's frames. */
+static void assert_one_result(int size, const part *parts, const tlnmf_record *one,
+                              double tolerance)
+{
+    int64_t shape[TLNMF_MAX_RANK], all = tlnmf_get_integer(one, "N");
+    const double *H = tlnmf_get_array(one, "H", NULL, shape);
+    const double *Phi = tlnmf_get_array(parts[0].model, "Phi", NULL, shape);
+    int64_t M = shape[0], K = tlnmf_get_integer(one, "K");
+    double most = H == NULL ? 0.0 : largest(K * all, H);
+    for (int r = 0; r < size; r++) {
+        const tlnmf_record *model = parts[r].model;
+        assert_memory_equal(tlnmf_get_array(model, "Phi", NULL, NULL), Phi,
+                            (size_t)(M * M) * sizeof *Phi);
+        assert_true(tlnmf_get_real(model, "C") == tlnmf_get_real(parts[0].model, "C") || K == 0);
+        assert_true(tlnmf_get_integer(model, "sums") > 0);
+        assert_int_equal(tlnmf_get_integer(model, "first_frame"), parts[r].first);
+        const double *own = tlnmf_get_array(model, "H", NULL, shape);
+        for (int64_t k = 0; own != NULL && k < K; k++)
+            assert_near(largest_difference(parts[r].count, own + k * parts[r].count,
+                                           H + k * all + parts[r].first),
+                        0.0, tolerance * most);
+    }
+}
+
+static double *new_Y(int64_t S, int64_t M, int64_t N)
+{
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 9, 1);
+    double *Y = new_normals(&rng, S * M * N);
+    for (int64_t i = 0; i < S * M * N; i++)
+        Y[i] *= exp(1.5 * sin((double)(i % N)) * cos((double)(i / N % M)));
+    for (int64_t i = 0; i < S * M && N > 8; i++) /* silence on one machine */
+        Y[i * N + N - 1] = 0.0;
+    return Y;
+}
+
+typedef struct trial {
+    const char *task;
+    const char *options[MOST_OPTIONS];
+} trial;
+
+static void check(const trial *t, int64_t S, int64_t M, int64_t N, int size, sum_order order,
+                  double tolerance)
+{
+    double *Y = new_Y(S, M, N);
+    const whole of = {S, M, N, Y, t->task, t->options};
+    part one = {.of = &of, .count = N, .ctx = new_ctx()}, parts[MOST_MACHINES];
+    assert_ok(one.ctx, fit(&one));
+    for (int r = 0; r < size; r++) {
+        int64_t first = edge(N, size, r);
+        parts[r] = (part){.of = &of, .first = first, .count = edge(N, size, r + 1) - first};
+    }
+    run_parts(size, order, parts);
+    for (int r = 0; r < size; r++)
+        if (parts[r].error != TLNMF_OK)
+            fail_msg("machine %d of %d, %s %s: %s", r, size, t->task, t->options[1],
+                     parts[r].message);
+    assert_same_values(parts[0].model, one.model, tolerance);
+    assert_one_result(size, parts, one.model, 1e5 * tolerance);
+    for (int r = 0; r < size; r++)
+        free_part(&parts[r]);
+    free_part(&one);
+    free(Y);
+}
+
+/* After the same iterations, before the last digits of a minimum. */
+static void methods_do_what_one_machine_does(void **state)
+{
+    (void)state;
+    static const trial trials[] = {
+        {"fit", {"method", "tl", "k", "3", "J", "25", "hops", "0", "tol", "0", NULL}},
+        {"fit", {"method", "jd", "k", "3", "J", "25", "tol", "0", "starts", "2", NULL}},
+        {"fit", {"method", "nmf", "k", "3", "J", "25", "tol", "0", NULL}},
+        {"fit", {"method", "tl", "k", "2", "J", "10", "solver", "paper", NULL}},
+        {"fit", {"method", "jd", "k", "2", "J", "10", "solver", "paper", NULL}},
+        {"fit", {"method", "auto", "k", "3", "J", "25", "hops", "0", "tol", "0", NULL}},
+        {"fit",
+         {"method", "tl", "k", "2", "J", "25", "certify", "1", "hops", "0", "tol", "0", "stream",
+          "numpy", NULL}},
+        {"jd", {"J", "25", "tol", "0", NULL}},
+        {"jd", {"J", "25", "tol", "0", "whiten", "1", NULL}},
+    };
+    static const int sizes[] = {1, 2, 3, 4, 7};
+    static const int64_t realisations[] = {1, 10};
+    for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) /* two of the sizes each */
+        for (size_t k = i % 5; k < sizeof sizes / sizeof *sizes; k += 3)
+            check(&trials[i], realisations[(i + k) % 2], 11, 40, sizes[k],
+                  (sum_order)((i + k) % SUM_ORDERS), 1e-10);
+}
+
+static void fewer_frames_than_machines(void **state)
+{
+    (void)state;
+    static const trial trials[] = {
+        {"fit", {"method", "tl", "k", "2", "J", "20", "hops", "0", "tol", "0", NULL}},
+        {"fit", {"method", "jd", "k", "1", "J", "12", "solver", "paper", NULL}},
+    };
+    for (int i = 0; i < 2; i++)
+        check(&trials[i], 6, 5, 3, 7, IN_PAIRS, 1e-10);
+}
+
+/* To the end, with hops, mixed precision, continuation. */
+static void minima_are_those_of_one_machine(void **state)
+{
+    (void)state;
+    static const trial trials[] = {
+        {"fit", {"method", "tl", "k", "2", "hops", "2", "starts", "2", NULL}},
+        {"fit", {"method", "jd", "k", "3", "starts", "2", NULL}},
+        {"fit", {"method", "tl", "k", "2", "hops", "0", "newton", "1", NULL}},
+    };
+    for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
+        double *Y = new_Y(8, 6, 30);
+        const whole of = {8, 6, 30, Y, trials[i].task, trials[i].options};
+        part one = {.of = &of, .count = 30, .ctx = new_ctx()}, parts[3];
+        assert_ok(one.ctx, fit(&one));
+        for (int r = 0; r < 3; r++)
+            parts[r] = (part){.of = &of, .first = 10 * r, .count = 10};
+        run_parts(3, BACKWARDS, parts);
+        for (int r = 0; r < 3; r++) {
+            assert_int_equal(parts[r].error, TLNMF_OK);
+            assert_close(tlnmf_get_real(parts[r].model, "C"), tlnmf_get_real(one.model, "C"), 1e-8);
+            free_part(&parts[r]);
+        }
+        free_part(&one);
+        free(Y);
+    }
+}
+
+/* One machine's function stops the run: all stop at the same iteration, with one result. */
+static void a_stop_is_everybodys(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"k", "2", "method", "tl", "hops", "0", NULL};
+    double *Y = new_Y(2, 12, 40);
+    const whole of = {2, 12, 40, Y, "fit", options};
+    part parts[3];
+    for (int r = 0; r < 3; r++)
+        parts[r] = (part){
+            .of = &of, .first = 13 * r, .count = r == 2 ? 14 : 13, .stop_after = r == 2 ? 4 : 0};
+    run_parts(3, FORWARDS, parts);
+    for (int r = 0; r < 3; r++) {
+        assert_int_equal(parts[r].error, TLNMF_OK);
+        assert_int_equal(tlnmf_get_integer(parts[r].model, "outcome_code"), TLNMF_CANCELLED);
+        assert_int_equal(tlnmf_get_integer(parts[r].model, "iterations"),
+                         tlnmf_get_integer(parts[0].model, "iterations"));
+    }
+    for (int r = 1; r < 3; r++)
+        assert_memory_equal(tlnmf_get_array(parts[r].model, "Phi", NULL, NULL),
+                            tlnmf_get_array(parts[0].model, "Phi", NULL, NULL),
+                            12 * 12 * sizeof(double));
+    for (int r = 0; r < 3; r++)
+        free_part(&parts[r]);
+    free(Y);
+}
+
+/* Bad data on one machine, data that do not fit together, and none at all. */
+static void an_error_is_everybodys(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"k", "2", NULL};
+    double *Y = new_Y(2, 8, 30), *zeros = new_doubles(2 * 8 * 30), *other = new_Y(2, 9, 30);
+    const whole good = {2, 8, 30, Y, "fit", options}, silent = {2, 8, 30, zeros, "fit", options},
+                longer = {2, 9, 30, other, "fit", options};
+    const struct {
+        const whole *of[2];
+        int64_t count;
+        tlnmf_error error;
+        const char *message;
+    } cases[] = {
+        {{&good, &good},
+         15,
+         TLNMF_ERR_DATA,
+         "machine 1: realisation 0, row 0, frame 2 is not finite"},
+        {{&good, &longer}, 15, TLNMF_ERR_SHAPE, "machines have frames of different shapes"},
+        {{&silent, &silent}, 15, TLNMF_ERR_DATA, "the data are all zeros"},
+        {{&good, &good}, 0, TLNMF_ERR_SHAPE, "no machine has a frame"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        part parts[2];
+        for (int r = 0; r < 2; r++)
+            parts[r] = (part){.of = cases[i].of[r], .first = 15 * r, .count = cases[i].count};
+        Y[17] = i == 0 ? NAN : 1.0;
+        run_parts(2, FORWARDS, parts);
+        for (int r = 0; r < 2; r++) {
+            assert_int_equal(parts[r].error, cases[i].error);
+            assert_non_null(strstr(parts[r].message, cases[i].message));
+            free_part(&parts[r]);
+        }
+    }
+    free(Y);
+    free(zeros);
+    free(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(methods_do_what_one_machine_does),
+        cmocka_unit_test(fewer_frames_than_machines),
+        cmocka_unit_test(minima_are_those_of_one_machine),
+        cmocka_unit_test(a_stop_is_everybodys),
+        cmocka_unit_test(an_error_is_everybodys),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
