@@ -176,13 +176,14 @@ static void mixed_precision_ends_in_the_same_minimum(void **state)
     (void)state;
     if (gpu == NULL)
         skip();
-    fit p[] = {gcm(100), notes()};
+    fit p[] = {fit_of_gcm(100), notes()};
     for (int i = 0; i < 2; i++) {
         p[i].opt.transform = TL_TRANSFORM_DCT;
         p[i].opt.hops = 0;
         p[i].opt.tol = 1e-13;
         p[i].opt.J = 5000;
-        tl_result *exact = run(&p[i], TL_GOAL_TL, gpu), *mixed = run(&p[i], TL_GOAL_TL, gpu_mixed);
+        tl_result *exact = run_fit(&p[i], TL_GOAL_TL, gpu),
+                  *mixed = run_fit(&p[i], TL_GOAL_TL, gpu_mixed);
         print_message("gpu mixed, case %d: C %.12g after %lld, in double %.12g after %lld\n", i,
                       mixed->info.C, (long long)mixed->info.iterations, exact->info.C,
                       (long long)exact->info.iterations);
@@ -190,7 +191,7 @@ static void mixed_precision_ends_in_the_same_minimum(void **state)
         assert_true(mixed->info.orthogonality < 1e-12);
         tl_result_free(exact);
         tl_result_free(mixed);
-        destroy(&p[i]);
+        free_fit(&p[i]);
     }
 }
 
