@@ -48,14 +48,19 @@ TLNMF_API tlnmf_error tlnmf_sound_create(tlnmf_ctx *ctx, int64_t length, int64_t
 /* Refers to x (length * channels numbers), which must outlive the sound. */
 TLNMF_API tlnmf_error tlnmf_sound_from_array(tlnmf_ctx *ctx, const double *x, int64_t length,
                                              int64_t channels, double rate, tlnmf_sound **out);
+/* The sound at another rate, by band-limited interpolation as it is read. It refers to `sound`,
+ * which must outlive it, and has no labels yet. */
+TLNMF_API tlnmf_error tlnmf_sound_resample(tlnmf_ctx *ctx, const tlnmf_sound *sound, double rate,
+                                           tlnmf_sound **out);
 /* Adds a label: the source `name` sounds from `start` to `end`, in seconds. Sources are numbered in
  * the order in which they are first named; spaces around a name are ignored. Labels are clipped to
  * the sound, with a warning to the log. Add labels before threads share the sound. */
 TLNMF_API tlnmf_error tlnmf_sound_add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const char *name,
                                             double start, double end);
 /* Adds all labels of a track: a record with the arrays start and end and the texts name, all of one
- * length, as tlnmf_io_read_labels returns it. A source with no label inside the sound is an
- * error. */
+ * length, as tlnmf_io_read_labels returns it. If it has the arrays low and high (Hz), a source is
+ * kept out of the frequencies that its labels leave out; high = 0: the label holds all of them. A
+ * source with no label inside the sound is an error. */
 TLNMF_API tlnmf_error tlnmf_sound_add_labels(tlnmf_ctx *ctx, tlnmf_sound *sound,
                                              const tlnmf_record *track);
 /* length, channels, rate, labels (how many), names (of the sources). */
