@@ -30,8 +30,9 @@ gpu-bench: all
 gpu-carry: all
 	@tests/gpu.sh carry $(BUILD) $(BUILD)/gpu-carry
 
+# The long tests, or some of them with counts: make torture WORDS="kills=20 limits=200".
 torture: all
-	@tests/torture.sh $(BUILD)
+	@tests/torture.sh $(BUILD) $(WORDS)
 
 # The program alone: the tests would take longer to build than the demo takes.
 demo: $(BUILD)/cmake_install.cmake
