@@ -190,10 +190,10 @@ static void add_spent(kind k, double since)
         add_spent(kind, since);                  \
         return answer;                           \
     }
+/* More than seven parameters: the last ones are those of the operation. */
 TIMED(MOVE, tlnmf_error, fill, (tl_engine * e, unsigned parts, tl_fill f, void *user), e, parts, f,
       user)
 TIMED(VALUES, tl_values, values, (tl_engine * e, unsigned which), e, which)
-/* More than seven parameters: the last ones are those of the operation. */
 TIMED(SWEEP, double, sweep, (tl_engine * e, unsigned of, double floor, double least), e, of, floor,
       least)
 TIMED(AIM, tl_aim, aim, (tl_engine * e, tl_direction how), e, how)
