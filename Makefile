@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all test gpu-test gpu-bench torture demo bench install python octave lint format clean
+.PHONY: all test gpu-test gpu-bench gpu-carry torture demo bench install python octave lint format clean
 
 all: $(BUILD)/cmake_install.cmake
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -21,10 +21,14 @@ test: all
 
 # What needs a GPU: all of it in one command each. Their tables are in docs/benchmarks.md.
 gpu-test: all
-	@tests/gpu.sh $(BUILD)
+	@tests/gpu.sh test $(BUILD)
 
 gpu-bench: all
-	@$(BUILD)/bench/gpu iterations cpu starts large jd huge
+	@tests/gpu.sh bench $(BUILD)
+
+# A folder for a machine that has a GPU and no compilers.
+gpu-carry: all
+	@tests/gpu.sh carry $(BUILD) $(BUILD)/gpu-carry
 
 # The long tests, or some of them with counts: make torture WORDS="kills=20 limits=200".
 torture: all

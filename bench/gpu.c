@@ -1,5 +1,5 @@
 /* The GPU's engine: time of iterations, sweeps, updates and whole fits, beside the cpu engine.
- * usage: gpu PART..      parts: iterations, cpu, starts[:AT-ONCE], large, jd, huge */
+ * usage: gpu PART..      the parts: see main() */
 #include "base/rng.h"
 #include "engine/device.h"
 #include "search/search.h"
@@ -129,6 +129,7 @@ static void time_iterations(const tl_engine_ops *ops, const char *name, const sh
     const tl_model model = {.data = data, .K = s->K, .eps = 0.01 * data->mean_power, .gamma = 1.0};
     check(ctx, ops->create(ctx, &(tl_engine_spec){.model = &model, .moves = TL_ALL}, &e));
     tl_engine_fill(e, TL_ALL, first_point, NULL);
+    tl_engine_precision(e, true); /* where there is a choice */
     double since = tl_wall_seconds();
     tl_engine_update(e, TL_W | TL_H, 20);
     tl_engine_values(e, TL_C);
@@ -154,7 +155,7 @@ static void time_iterations(const tl_engine_ops *ops, const char *name, const sh
         mean += each[i] / count;
     double M = (double)s->M, N = (double)s->N, per = (double)tries / count;
     double flops = 2.0 * M * M * (M * (1.0 + 3.0 * per) + N * (1.2 + per));
-    printf("%-4s %5lld x %5lld K %2lld  iteration %8.3f ms (mean %8.3f, %.2f tries, products %.1f "
+    printf("%-9s %5lld x %5lld K %2lld  iteration %8.3f ms (mean %8.3f, %.2f tries, products %.1f "
            "GF, %.1f TF/s)  sweep %8.3f ms  update %7.3f ms  C %.12g\n",
            name, (long long)s->M, (long long)s->N, (long long)s->K, 1e3 * median(count, each),
            1e3 * mean, per, 1e-9 * flops, 1e-12 * flops / mean, 1e3 * median(5, sweeps),
@@ -163,6 +164,123 @@ static void time_iterations(const tl_engine_ops *ops, const char *name, const sh
     e->ops->free(e);
     free_data(data);
     tlnmf_ctx_free(ctx);
+}
+
+/* ---- where the time of a fit goes ------------------------------------------------------------ */
+
+/* Operations that do not wait for the device cost their time in the next one that does. */
+typedef enum { MOVE, VALUES, UPDATE, SWEEP, AIM, TRY, TAKE, NORM, BEGIN, REVIVE, KINDS } kind;
+static const tl_engine_ops *inner;
+static struct {
+    double seconds;
+    int64_t calls;
+} spent[KINDS];
+
+static void add_spent(kind k, double since)
+{
+    spent[k].seconds += tl_wall_seconds() - since;
+    spent[k].calls++;
+}
+
+#define TIMED(kind, type, name, parameters, ...) \
+    static type timed_##name parameters          \
+    {                                            \
+        double since = tl_wall_seconds();        \
+        type answer = inner->name(__VA_ARGS__);  \
+        add_spent(kind, since);                  \
+        return answer;                           \
+    }
+/* More than seven parameters: the last ones are those of the operation. */
+TIMED(MOVE, tlnmf_error, fill, (tl_engine * e, unsigned parts, tl_fill f, void *user), e, parts, f,
+      user)
+TIMED(VALUES, tl_values, values, (tl_engine * e, unsigned which), e, which)
+TIMED(SWEEP, double, sweep, (tl_engine * e, unsigned of, double floor, double least), e, of, floor,
+      least)
+TIMED(AIM, tl_aim, aim, (tl_engine * e, tl_direction how), e, how)
+TIMED(TRY, double, try, (tl_engine * e, double a), e, a)
+TIMED(NORM, double, norm, (tl_engine * e, bool renew), e, renew)
+TIMED(BEGIN, double, begin, (tl_engine * e, unsigned over), e, over)
+TIMED(REVIVE, bool, revive, (tl_engine * e, double least), e, least)
+
+static void timed_store(const tl_engine *e, double *Phi, double *W, double *H)
+{
+    double since = tl_wall_seconds();
+    inner->store(e, Phi, W, H);
+    add_spent(MOVE, since);
+}
+
+static void timed_project(tl_engine *e, unsigned parts)
+{
+    double since = tl_wall_seconds();
+    inner->project(e, parts);
+    add_spent(MOVE, since);
+}
+
+static void timed_update(tl_engine *e, unsigned parts, int64_t count)
+{
+    double since = tl_wall_seconds();
+    inner->update(e, parts, count);
+    add_spent(UPDATE, since);
+}
+
+static void timed_take(tl_engine *e, double a)
+{
+    double since = tl_wall_seconds();
+    inner->take(e, a);
+    add_spent(TAKE, since);
+}
+
+static tl_engine_ops timed;
+
+static tlnmf_error timed_create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
+{
+    tlnmf_error error = inner->create(ctx, spec, out);
+    if (*out != NULL)
+        (*out)->ops = &timed;
+    return error;
+}
+
+/* The engine with a watch; for one start at a time. */
+static const tl_engine_ops *with_watch(const tl_engine_ops *ops)
+{
+    inner = ops;
+    timed = *ops;
+    memset(spent, 0, sizeof spent);
+    timed.create = timed_create;
+    timed.fill = timed_fill;
+    timed.store = timed_store;
+    timed.project = timed_project;
+    timed.values = timed_values;
+    timed.update = timed_update;
+    timed.sweep = timed_sweep;
+    timed.aim = timed_aim;
+    timed.try = timed_try;
+    timed.take = timed_take;
+    timed.norm = timed_norm;
+    timed.begin = timed_begin;
+    timed.revive = timed_revive;
+    return &timed;
+}
+
+static void print_spent(void)
+{
+    static const char *const names[KINDS] = {"fill, store, project",
+                                             "values",
+                                             "update",
+                                             "sweep",
+                                             "aim",
+                                             "try",
+                                             "take",
+                                             "norm",
+                                             "begin",
+                                             "revive"};
+    printf("     of it");
+    for (int i = 0; i < KINDS; i++)
+        if (spent[i].calls > 0)
+            printf("%s %s %.2f s (%lld)", i > 0 ? "," : "", names[i], spent[i].seconds,
+                   (long long)spent[i].calls);
+    putchar('\n');
+    fflush(stdout);
 }
 
 /* ---- whole fits ------------------------------------------------------------------------------ */
@@ -196,7 +314,7 @@ static void time_fit(const tl_engine_ops *ops, const char *name, tl_search_task 
     double since = tl_wall_seconds();
     check(ctx, tl_search(ctx, task, &result));
     double seconds = tl_wall_seconds() - since;
-    printf("%-4s %-9s %5lld x %5lld (%lld columns) K %2lld, %lld starts: %8.3f s, %lld iterations, "
+    printf("%-9s %-6s %5lld x %5lld (%lld columns) K %2lld, %lld starts: %8.3f s, %lld iterations, "
            "C %.12g, L %.12g, %s",
            ops->name, name, (long long)task->data->M, (long long)task->data->N,
            (long long)task->data->T, (long long)task->opt->k, (long long)task->opt->starts, seconds,
@@ -243,6 +361,7 @@ static void notes(const tl_engine_ops *ops, const char *at_once)
     tlnmf_ctx_free(ctx);
 }
 
+/* TL-NMF from the DCT, `count` iterations. */
 static void large(const tl_engine_ops *ops, const shape *s)
 {
     tlnmf_data *data = new_data(s->M, s->N, 1);
@@ -250,9 +369,10 @@ static void large(const tl_engine_ops *ops, const shape *s)
     opt.transform = TL_TRANSFORM_DCT;
     opt.J = s->count;
     opt.tol = opt.grad_tol = 0.0;
-    time_fit(ops, "large",
+    time_fit(with_watch(ops), "large",
              &(tl_search_task){
                  .goal = TL_GOAL_TL, .data = data, .opt = &opt, .eps = 0.01 * data->mean_power});
+    print_spent();
     free_data(data);
 }
 
@@ -260,14 +380,17 @@ static void diagonalise(const tl_engine_ops *ops, int64_t M, int64_t N)
 {
     tlnmf_data *data = new_data(M, N, M);
     tl_settings opt = settings_of(TL_TASK_JD, 1);
-    time_fit(ops, "jd",
+    time_fit(with_watch(ops), "jd",
              &(tl_search_task){.goal = TL_GOAL_DIAGONALISE,
                                .data = data,
                                .opt = &opt,
                                .eps = 0.01 * data->mean_power});
+    print_spent();
     free_data(data);
 }
 
+/* Parts: iterations, rough (the same in mixed precision), cpu (the same there), starts[:AT-ONCE],
+ * cpu-starts, large, large-mixed, jd, huge, profile, profile-rough. */
 int main(int argc, char **argv)
 {
     static const shape shapes[] = {{200, 151, 2, 100},
@@ -275,31 +398,40 @@ int main(int argc, char **argv)
                                    {1024, 2000, 10, 100},
                                    {2048, 5000, 10, 40},
                                    {4096, 10000, 20, 20}};
+    enum { SHAPES = sizeof shapes / sizeof *shapes };
     char why[TL_DEVICE_TEXT];
     tl_device device;
     const tl_device_library *library = tl_device_load(why);
     if (library == NULL || !library->find(&device, why))
         stop(why);
     printf("%s, %.1f GB, %.1f free\n", device.name, 1e-9 * device.memory, 1e-9 * device.free);
-    const tl_engine_ops *gpu = library->engine;
+    const tl_engine_ops *gpu = library->engine, *mixed = library->mixed;
+    const shape fit = {4096, 10000, 20, 200}, huge = {8192, 20000, 20, 5};
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "iterations") == 0)
-            for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-                time_iterations(gpu, "gpu", &shapes[s]);
-        else if (strcmp(argv[i], "cpu") == 0)
-            for (size_t s = 0; s < 3; s++)
-                time_iterations(&tl_engine_cpu, "cpu",
-                                &(shape){shapes[s].M, shapes[s].N, shapes[s].K, 10});
-        else if (strncmp(argv[i], "starts", 6) == 0)
-            notes(gpu, argv[i] + 6);
-        else if (strcmp(argv[i], "large") == 0)
-            large(gpu, &(shape){4096, 10000, 20, 200});
-        else if (strcmp(argv[i], "jd") == 0)
+        const char *part = argv[i];
+        for (size_t s = 0; strcmp(part, "iterations") == 0 && s < SHAPES; s++)
+            time_iterations(gpu, gpu->name, &shapes[s]);
+        for (size_t s = 0; strcmp(part, "rough") == 0 && s < SHAPES; s++)
+            time_iterations(mixed, mixed->name, &shapes[s]);
+        for (size_t s = 0; strcmp(part, "cpu") == 0 && s < 3; s++)
+            time_iterations(&tl_engine_cpu, "cpu",
+                            &(shape){shapes[s].M, shapes[s].N, shapes[s].K, 10});
+        if (strncmp(part, "starts", 6) == 0)
+            notes(gpu, part + 6);
+        if (strcmp(part, "cpu-starts") == 0)
+            notes(&tl_engine_cpu, "");
+        if (strcmp(part, "large") == 0)
+            large(gpu, &fit);
+        if (strcmp(part, "large-mixed") == 0)
+            large(mixed, &fit);
+        if (strcmp(part, "jd") == 0)
             diagonalise(gpu, 256, 1000);
-        else if (strcmp(argv[i], "huge") == 0)
-            large(gpu, &(shape){8192, 20000, 20, 20});
-        else
-            stop("parts: iterations, cpu, starts[:AT-ONCE], large, jd, huge");
+        if (strcmp(part, "huge") == 0)
+            time_iterations(gpu, gpu->name, &huge);
+        if (strcmp(part, "profile") == 0) /* for a profiler: few iterations of one size */
+            time_iterations(gpu, gpu->name, &(shape){4096, 10000, 20, 3});
+        if (strcmp(part, "profile-rough") == 0)
+            time_iterations(mixed, mixed->name, &(shape){4096, 10000, 20, 3});
     }
     return 0;
 }

@@ -43,6 +43,12 @@ typedef struct tl_cuda_descent {
     double rr, *step, *residual, *d, *Hd, *cg_P, *cg_Q, *cg_W, *cg_H;
 } tl_cuda_descent;
 
+/* Scratch of products in single precision: both factors, each the sum of two, and the result; in
+ * sweeps U and X. */
+typedef struct tl_cuda_single {
+    float *A_high, *A_low, *B_high, *B_low, *out;
+} tl_cuda_single;
+
 typedef struct tl_cuda {
     tl_engine is; /* first */
     tl_field f;
@@ -64,6 +70,8 @@ typedef struct tl_cuda {
     tl_direction how;
     double logs; /* -sum log U: the part of C that steps along E do not change */
     tl_cuda_descent x;
+    bool rough; /* products and sweeps may be rounded now */
+    tl_cuda_single single;
     double *seen, *seen_there; /* TL_SEEN_COUNT numbers, for the host and for the device */
     void *device_block;
     /* on the host */
@@ -96,14 +104,18 @@ typedef struct tl_cuda_product {
     double beta;
     double *C;
     int64_t ldc;
+    int passes; /* products in TF32 while the engine rounds: 3 or 1; 0: always in double */
 } tl_cuda_product;
 void tl_cuda_multiply(tl_cuda *self, const tl_cuda_product *p);
 /* The same for two B and two C, `B_apart` and `C_apart` numbers apart. */
 void tl_cuda_multiply_two(tl_cuda *self, const tl_cuda_product *p, int64_t B_apart,
                           int64_t C_apart);
-/* C = alpha A B + beta C, all M x M. */
+/* C = alpha A B + beta C, all M x M; may be rounded. */
 void tl_cuda_square_product(tl_cuda *self, double alpha, const double *A, const double *B,
                             double beta, double *C);
+
+/* Numbers of an array of tl_cuda_single for M rows. */
+int64_t tl_cuda_single_size(int64_t M, int64_t columns);
 
 static inline void tl_cuda_swap(double **a, double **b)
 {
@@ -144,6 +156,7 @@ void tl_cuda_curvature(tl_cuda *self, double *out);
 tlnmf_error tl_cuda_fill(tl_engine *e, unsigned parts, tl_fill fill, void *user);
 void tl_cuda_store(const tl_engine *e, double *Phi, double *W, double *H);
 void tl_cuda_project(tl_engine *e, unsigned parts);
+bool tl_cuda_precision(tl_engine *e, bool rough);
 bool tl_cuda_inspect(tl_engine *e, double *energy, double *orthogonality);
 tl_values tl_cuda_values(tl_engine *e, unsigned which);
 double tl_cuda_gradient(tl_engine *e, unsigned of, double *Ganti);

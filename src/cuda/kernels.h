@@ -84,12 +84,15 @@ void tl_gpu_normalise(const tl_gpu *gpu, const tl_field *f, double *W, double *H
 /* ---- Jacobi sweeps --------------------------------------------------------------------------- */
 
 typedef struct tl_gpu_sweep {
-    const double *U;
-    double *X, *Phi;
-    double *gains; /* tl_gpu_gains() numbers of scratch */
+    const void *U; /* M x N, and X M x T: of double or (single = true) of float */
+    void *X;
+    double *Phi, *gains; /* gains: tl_gpu_gains() numbers of scratch */
     double least;
+    bool single;
 } tl_gpu_sweep;
 int64_t tl_gpu_gains(int64_t M);
+/* Whether the columns of a pair of blocks fit the registers of a cluster; `single` needs that. */
+bool tl_gpu_has_columns(const tl_gpu *gpu, const tl_field *f);
 /* (14) for all pairs of rows, in the order of the naive engine. sums[0] = by how much sum U V
  * fell. */
 void tl_gpu_sweep_all(const tl_gpu *gpu, const tl_field *f, const tl_gpu_sweep *s, double *sums);
@@ -130,6 +133,21 @@ typedef struct tl_gpu_taylor {
     double *A4, *s, *out;
 } tl_gpu_taylor;
 void tl_gpu_taylor8(const tl_gpu *gpu, int64_t M, const tl_gpu_taylor *t);
+
+/* ---- single precision ------------------------------------------------------------------------ */
+
+/* A matrix in double, rows `apart` numbers apart. */
+typedef struct tl_gpu_matrix {
+    double *x;
+    int64_t rows, columns, apart;
+} tl_gpu_matrix;
+/* x = high + low but for rounding, both of TF32, rows `to` apart; low may be NULL. */
+void tl_gpu_split(const tl_gpu *gpu, const tl_gpu_matrix *x, int64_t to, float *high, float *low);
+/* out = factors[0] x + factors[1] out; rows of x are `from` apart. */
+void tl_gpu_join(const tl_gpu *gpu, const tl_gpu_matrix *out, int64_t from, const float *x,
+                 const double factors[2]);
+/* out = x, rounded. */
+void tl_gpu_round(const tl_gpu *gpu, int64_t count, const double *x, float *out);
 
 /* ---- vectors of a descent -------------------------------------------------------------------- */
 

@@ -9,7 +9,8 @@
 enum {
     OWN = 24,
     DESCENT = 22,
-    DEVICE_SLOTS = OWN + DESCENT,
+    SINGLE = 5,
+    DEVICE_SLOTS = OWN + DESCENT + SINGLE,
     HOST_SLOTS = 7 + TL_SKEW_SLOTS,
     ALIGN = 256,
     WORKSPACE = 1 << 25 /* what NVIDIA advises for cuBLAS on Hopper */
@@ -66,7 +67,21 @@ static void descent_slots(tl_cuda_descent *x, const tl_engine_spec *spec, tl_slo
     memcpy(slots, own, sizeof own);
 }
 
-static void device_slots(tl_cuda *self, const tl_engine_spec *spec, tl_slot table[DEVICE_SLOTS])
+/* What the mixed engine has besides. */
+static void single_slots(tl_cuda_single *x, const tl_engine_spec *spec, bool mixed,
+                         tl_slot slots[SINGLE])
+{
+    const tlnmf_data *data = spec->model->data;
+    int64_t count =
+        mixed ? tl_cuda_single_size(data->M, tl_max(data->M, tl_max(data->N, data->T))) : 0;
+    const tl_slot own[SINGLE] = {TL_SLOT(x->A_high, count), TL_SLOT(x->A_low, count),
+                                 TL_SLOT(x->B_high, count), TL_SLOT(x->B_low, count),
+                                 TL_SLOT(x->out, count)};
+    memcpy(slots, own, sizeof own);
+}
+
+static void device_slots(tl_cuda *self, const tl_engine_spec *spec, bool mixed,
+                         tl_slot table[DEVICE_SLOTS])
 {
     const tlnmf_data *data = spec->model->data;
     int64_t M = data->M, N = data->N, K = spec->model->K, T = data->T;
@@ -98,6 +113,7 @@ static void device_slots(tl_cuda *self, const tl_engine_spec *spec, tl_slot tabl
                               TL_SLOT(self->gpu.ticket, 1)};
     memcpy(table, own, sizeof own);
     descent_slots(&self->x, spec, table + OWN);
+    single_slots(&self->single, spec, mixed, table + OWN + DESCENT);
 }
 
 static size_t slot_bytes(const tl_slot *slot)
@@ -105,12 +121,12 @@ static size_t slot_bytes(const tl_slot *slot)
     return ((size_t)slot->count * slot->size + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-static double device_bytes(const tl_engine_spec *spec)
+static double device_bytes(const tl_engine_spec *spec, bool mixed)
 {
     tl_cuda self;
     tl_slot table[DEVICE_SLOTS];
     double bytes = 0.0;
-    device_slots(&self, spec, table);
+    device_slots(&self, spec, mixed, table);
     for (int i = 0; i < DEVICE_SLOTS; i++)
         bytes += (double)slot_bytes(&table[i]);
     return bytes;
@@ -158,8 +174,9 @@ static tlnmf_error take_memory(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_cu
 {
     tl_slot table[DEVICE_SLOTS];
     size_t free = 0, all = 0, at = 0;
-    double needed = device_bytes(spec);
-    device_slots(self, spec, table);
+    bool mixed = self->is.ops->precision != NULL;
+    double needed = device_bytes(spec, mixed);
+    device_slots(self, spec, mixed, table);
     cudaError_t error = cudaMemGetInfo(&free, &all);
     if (error != cudaSuccess)
         return tl_fail(ctx, TLNMF_ERR_NUMERIC, "device gpu: %s", cudaGetErrorString(error));
@@ -256,9 +273,8 @@ static tlnmf_error prepare(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_cuda *
     return send_data(ctx, data, self);
 }
 
-static const tl_engine_ops engine;
-
-static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
+static tlnmf_error create_as(tlnmf_ctx *ctx, const tl_engine_spec *spec, const tl_engine_ops *ops,
+                             tl_engine **out)
 {
     const tl_model *model = spec->model;
     tl_cuda *self;
@@ -269,7 +285,7 @@ static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine 
     if (spec->sums != NULL)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "device gpu: frames cannot be spread over machines");
     TRY(TL_ARENA(ctx, "an engine", table, &block));
-    self->is = (tl_engine){.ops = &engine,
+    self->is = (tl_engine){.ops = ops,
                            .M = model->data->M,
                            .N = model->data->N,
                            .K = model->K,
@@ -286,29 +302,30 @@ static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine 
     return error;
 }
 
-static const tl_engine_ops engine = {
-    .name = "gpu",
-    .at_once = AT_ONCE,
-    .create = create,
-    .bytes = bytes,
-    .free = destroy,
-    .fill = tl_cuda_fill,
-    .store = tl_cuda_store,
-    .project = tl_cuda_project,
-    .inspect = tl_cuda_inspect,
-    .values = tl_cuda_values,
-    .gradient = tl_cuda_gradient,
-    .update = tl_cuda_update,
-    .sweep = tl_cuda_sweep,
-    .aim = tl_cuda_aim,
-    .try = tl_cuda_try,
-    .slope = tl_cuda_slope,
-    .take = tl_cuda_take,
-    .begin = tl_cuda_begin,
-    .norm = tl_cuda_norm,
-    .revive = tl_cuda_revive,
-    .cg = tl_cuda_cg,
-};
+static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out);
+static tlnmf_error create_mixed(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out);
+
+#define SHARED_OPS                                                                                \
+    .at_once = AT_ONCE, .bytes = bytes, .free = destroy, .fill = tl_cuda_fill,                    \
+    .store = tl_cuda_store, .project = tl_cuda_project, .inspect = tl_cuda_inspect,               \
+    .values = tl_cuda_values, .gradient = tl_cuda_gradient, .update = tl_cuda_update,             \
+    .sweep = tl_cuda_sweep, .aim = tl_cuda_aim, .try = tl_cuda_try, .slope = tl_cuda_slope,       \
+    .take = tl_cuda_take, .begin = tl_cuda_begin, .norm = tl_cuda_norm, .revive = tl_cuda_revive, \
+    .cg = tl_cuda_cg
+
+static const tl_engine_ops engine = {.name = "gpu", .create = create, SHARED_OPS};
+static const tl_engine_ops mixed_engine = {
+    .name = "gpu mixed", .create = create_mixed, .precision = tl_cuda_precision, SHARED_OPS};
+
+static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
+{
+    return create_as(ctx, spec, &engine, out);
+}
+
+static tlnmf_error create_mixed(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
+{
+    return create_as(ctx, spec, &mixed_engine, out);
+}
 
 /* ---- the library ----------------------------------------------------------------------------- */
 
@@ -363,7 +380,7 @@ const tl_device_library *tlnmf_device_library(void)
 {
     static const tl_device_library library = {.version = TLNMF_VERSION,
                                               .engine = &engine,
-                                              .mixed = &engine,
+                                              .mixed = &mixed_engine,
                                               .find = find,
                                               .bytes = device_bytes};
     return &library;

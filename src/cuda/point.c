@@ -32,54 +32,7 @@ bool tl_cuda_wait(tl_cuda *self)
     return self->is.fault == TLNMF_OK;
 }
 
-/* ---- products -------------------------------------------------------------------------------- */
-
-static cublasOperation_t op_of(tl_op op)
-{
-    return op == TL_PLAIN ? CUBLAS_OP_N : CUBLAS_OP_T;
-}
-
-static void check_blas(tl_cuda *self, cublasStatus_t status)
-{
-    if (status != CUBLAS_STATUS_SUCCESS)
-        tl_cuda_fault(self, TLNMF_ERR_NUMERIC, "a product on the GPU",
-                      cublasGetStatusString(status));
-}
-
-/* cuBLAS is in Fortran order: C' = op(B)' op(A)'. */
-void tl_cuda_multiply(tl_cuda *self, const tl_cuda_product *p)
-{
-    if (p->m == 0 || p->n == 0)
-        return;
-    check_blas(self, cublasDgemm(self->blas, op_of(p->opB), op_of(p->opA), (int)p->n, (int)p->m,
-                                 (int)p->k, &p->alpha, p->B, (int)p->ldb, p->A, (int)p->lda,
-                                 &p->beta, p->C, (int)p->ldc));
-}
-
-void tl_cuda_multiply_two(tl_cuda *self, const tl_cuda_product *p, int64_t B_apart, int64_t C_apart)
-{
-    check_blas(self, cublasDgemmStridedBatched(self->blas, op_of(p->opB), op_of(p->opA), (int)p->n,
-                                               (int)p->m, (int)p->k, &p->alpha, p->B, (int)p->ldb,
-                                               B_apart, p->A, (int)p->lda, 0, &p->beta, p->C,
-                                               (int)p->ldc, C_apart, 2));
-}
-
-void tl_cuda_square_product(tl_cuda *self, double alpha, const double *A, const double *B,
-                            double beta, double *C)
-{
-    int64_t M = self->is.M;
-    tl_cuda_multiply(self, &(tl_cuda_product){.m = M,
-                                              .n = M,
-                                              .k = M,
-                                              .alpha = alpha,
-                                              .A = A,
-                                              .lda = M,
-                                              .B = B,
-                                              .ldb = M,
-                                              .beta = beta,
-                                              .C = C,
-                                              .ldc = M});
-}
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 void tl_cuda_copy(tl_cuda *self, double *to, const double *from, int64_t count)
 {
@@ -140,7 +93,8 @@ void tl_cuda_coefficients(tl_cuda *self, const double *Phi)
                                               .B = self->R,
                                               .ldb = T,
                                               .C = self->X,
-                                              .ldc = T});
+                                              .ldc = T,
+                                              .passes = 3});
     tl_cuda_V_changed(self);
 }
 
@@ -301,7 +255,8 @@ void tl_cuda_G(tl_cuda *self)
                                                   .ldb = T,
                                                   .beta = t > 0 ? 1.0 : 0.0,
                                                   .C = self->G,
-                                                  .ldc = M});
+                                                  .ldc = M,
+                                                  .passes = 3});
     }
 }
 
@@ -318,7 +273,8 @@ void tl_cuda_gamma(tl_cuda *self)
                                               .B = self->V,
                                               .ldb = N,
                                               .C = self->Gamma,
-                                              .ldc = M});
+                                              .ldc = M,
+                                              .passes = 3});
 }
 
 double tl_cuda_gradient(tl_engine *e, unsigned of, double *Ganti)
@@ -402,11 +358,34 @@ double tl_cuda_sweep(tl_engine *e, unsigned of, double floor, double least)
 {
     tl_cuda *self = (tl_cuda *)e;
     const double trifle = 1e-8 * e->frames; /* as in the cpu engine */
+    const tl_field *f = tl_cuda_field(self);
+    tl_gpu_sweep s = {.U = self->U,
+                      .X = self->X,
+                      .Phi = self->Phi,
+                      .gains = self->gains,
+                      .least = fmax(least, trifle),
+                      .single = self->rough && tl_gpu_has_columns(&self->gpu, f)};
     tl_cuda_weights(self, of, floor);
-    tl_gpu_sweep_all(&self->gpu, tl_cuda_field(self),
-                     &(tl_gpu_sweep){self->U, self->X, self->Phi, self->gains, fmax(least, trifle)},
-                     self->seen_there + TL_SEEN_OTHER);
-    tl_gpu_power(&self->gpu, &self->f, self->X, self->V);
+    if (s.single) {
+        tl_gpu_round(&self->gpu, f->M * f->N, self->U, self->single.A_high);
+        tl_gpu_round(&self->gpu, f->M * f->T, self->X, self->single.B_high);
+        s.U = self->single.A_high;
+        s.X = self->single.B_high;
+    }
+    tl_gpu_sweep_all(&self->gpu, f, &s, self->seen_there + TL_SEEN_OTHER);
+    if (s.single)
+        tl_cuda_coefficients(self, self->Phi);
+    tl_gpu_power(&self->gpu, f, self->X, self->V);
     tl_cuda_V_changed(self);
     return tl_cuda_wait(self) ? self->seen[TL_SEEN_OTHER] : NAN;
+}
+
+bool tl_cuda_precision(tl_engine *e, bool rough)
+{
+    tl_cuda *self = (tl_cuda *)e;
+    bool back = self->rough && !rough;
+    self->rough = rough;
+    if (back)
+        tl_cuda_project(e, TL_PHI);
+    return rough;
 }

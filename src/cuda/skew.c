@@ -27,6 +27,27 @@ static void blend(tl_cuda *self, double a, const double c[3], double d, const do
 }
 
 /* The scratch of a try: Gamma and Phi_new; the result is in G. */
+
+static void taylor4(tl_cuda *self, double a)
+{
+    int64_t M = self->is.M;
+    double *s = self->Phi_new, *out = self->G;
+    blend(self, a, (double[]){0.0, 1.0 / 6.0, 1.0 / 24.0}, 0.0, NULL, s);
+    blend(self, a, (double[]){1.0, 1.0, 0.5}, 0.0, NULL, out);
+    tl_cuda_multiply(self, &(tl_cuda_product){.m = M,
+                                              .n = M,
+                                              .k = M,
+                                              .alpha = a * a,
+                                              .A = self->E2,
+                                              .lda = M,
+                                              .B = s,
+                                              .ldb = M,
+                                              .beta = 1.0,
+                                              .C = out,
+                                              .ldc = M,
+                                              .passes = 1}); /* third order: three digits do */
+}
+
 static void taylor8(tl_cuda *self, double a)
 {
     const tl_taylor8 t = tl_taylor8_coefficients();
@@ -61,8 +82,15 @@ static void taylor12(tl_cuda *self, double a)
 /* G = exp(aE). */
 static void exponential(tl_cuda *self, double a)
 {
+    /* norm^5 / 120 is below the rounding of double, and of single */
+    const double norm4 = self->rough ? 0.1 : 1.6e-3;
     tl_taylor_plan plan = tl_taylor_plan_of(a, self->norm);
-    if (plan.is_short)
+    double norm = fabs(plan.a) * self->norm;
+    for (; self->rough && norm > norm4 && plan.doublings < 1000; plan.doublings++, plan.a *= 0.5)
+        norm *= 0.5;
+    if (norm <= norm4)
+        taylor4(self, plan.a);
+    else if (plan.is_short)
         taylor8(self, plan.a);
     else
         taylor12(self, plan.a);

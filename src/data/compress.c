@@ -404,19 +404,41 @@ tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, con
 
 /* ---- what the floor can see ------------------------------------------------------------------ */
 
-static bool is_seen(const tlnmf_data *data, int64_t t, double eps)
+/* Columns at a time: their rows lie far apart, and each line of memory is to be read once. */
+enum { AT_A_TIME = 512 };
+
+/* Squared lengths of the columns from t0 on. Returns how many there are. */
+static int64_t squares(const tlnmf_data *data, int64_t t0, double square[AT_A_TIME])
 {
-    double square = 0.0;
-    for (int64_t m = 0; m < data->M; m++)
-        square += data->R[m * data->T + t] * data->R[m * data->T + t];
-    return square > 1e-16 * eps;
+    int64_t width = tl_min(AT_A_TIME, data->T - t0);
+    for (int64_t t = 0; t < width; t++)
+        square[t] = 0.0;
+    for (int64_t m = 0; m < data->M; m++) {
+        const double *row = data->R + m * data->T + t0;
+        for (int64_t t = 0; t < width; t++)
+            square[t] += row[t] * row[t];
+    }
+    return width;
+}
+
+/* Which of the columns from t0 on are seen. Returns how many are. */
+static int64_t mark_seen(const tlnmf_data *data, int64_t t0, double eps, bool seen[AT_A_TIME])
+{
+    double square[AT_A_TIME];
+    int64_t width = squares(data, t0, square), count = 0;
+    for (int64_t t = 0; t < width; t++) {
+        seen[t] = square[t] > 1e-16 * eps;
+        count += seen[t];
+    }
+    return count;
 }
 
 static int64_t seen_columns(const tlnmf_data *data, double eps)
 {
+    bool seen[AT_A_TIME];
     int64_t T = 0;
-    for (int64_t t = 0; t < data->T; t++)
-        T += is_seen(data, t, eps);
+    for (int64_t t = 0; t < data->T; t += AT_A_TIME)
+        T += mark_seen(data, t, eps, seen);
     return T;
 }
 
@@ -448,9 +470,12 @@ tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tln
         return TLNMF_OK;
     TRY(data_create(ctx, data->M, data->N, T, out));
     share_weights(data, *out);
+    bool seen[AT_A_TIME];
     for (int64_t n = 0, to = 0; n < data->N; n++) {
         for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++) {
-            if (!is_seen(data, t, eps))
+            if (t % AT_A_TIME == 0)
+                mark_seen(data, t, eps, seen);
+            if (!seen[t % AT_A_TIME])
                 continue;
             for (int64_t m = 0; m < data->M; m++)
                 (*out)->R[m * T + to] = data->R[m * data->T + t];
@@ -476,15 +501,16 @@ tlnmf_error tl_data_copy(tlnmf_ctx *ctx, const tlnmf_data *data, tlnmf_data **ou
 
 double tl_data_longest(const tlnmf_data *data)
 {
-    double longest = 0.0;
-    for (int64_t n = 0; n < data->N; n++) {
-        double sum = 0.0;
-        for (int64_t m = 0; m < data->M; m++)
-            for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
-                sum += data->R[m * data->T + t] * data->R[m * data->T + t];
-        longest = fmax(longest, sqrt(sum));
+    double square[AT_A_TIME], longest = 0.0, sum = 0.0;
+    for (int64_t t0 = 0, n = 0; t0 < data->T; t0 += AT_A_TIME) {
+        int64_t width = squares(data, t0, square);
+        for (int64_t t = 0; t < width; t++) {
+            for (; t0 + t == data->offset[n + 1]; n++, sum = 0.0)
+                longest = fmax(longest, sum);
+            sum += square[t];
+        }
     }
-    return tl_sums_max(data->sums, longest);
+    return tl_sums_max(data->sums, sqrt(fmax(longest, sum)));
 }
 
 /* ---- both kinds of data ---------------------------------------------------------------------- */

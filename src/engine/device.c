@@ -37,13 +37,13 @@ const tl_device_library *tl_device_load(char why[TL_DEVICE_TEXT])
 }
 
 /* The library, with a device that has the memory for one engine. NULL, with the reason. */
-static const tl_device_library *find(const tl_engine_spec *spec, tl_device *device,
+static const tl_device_library *find(const tl_engine_spec *spec, bool mixed, tl_device *device,
                                      char why[TL_DEVICE_TEXT])
 {
     const tl_device_library *library = tl_device_load(why);
     if (library == NULL || !library->find(device, why))
         return NULL;
-    double bytes = library->bytes(spec);
+    double bytes = library->bytes(spec, mixed);
     if (bytes <= device->free)
         return library;
     snprintf(why, TL_DEVICE_TEXT, "a start needs %.3g GB, %.100s has %.3g GB free", 1e-9 * bytes,
@@ -68,15 +68,13 @@ tlnmf_error tl_device_choose(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_sett
     opt->device = TL_DEVICE_CPU;
     if (!asked && !is_worth_it(spec, (double)tl_max(opt->starts, 1)))
         return TLNMF_OK;
-    if (find(spec, &device, why) == NULL) {
+    if (find(spec, opt->precision == TL_PRECISION_MIXED, &device, why) == NULL) {
         if (asked)
             return tl_fail(ctx, TLNMF_ERR_OPTION, "device gpu: %s", why);
         tl_log(ctx, TLNMF_LOG_WARNING, "device auto: the cpu, since: %s", why);
         return TLNMF_OK;
     }
     tl_log(ctx, TLNMF_LOG_INFO, "device gpu: %s", device.name);
-    if (opt->precision == TL_PRECISION_MIXED)
-        tl_log(ctx, TLNMF_LOG_WARNING, "precision mixed: the GPU computes in double");
     opt->device = TL_DEVICE_GPU;
     return TLNMF_OK;
 }

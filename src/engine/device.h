@@ -18,8 +18,8 @@ typedef struct tl_device_library {
     const tl_engine_ops *engine, *mixed; /* by precision */
     /* The device that engines will use. False, with the reason, if there is none. */
     bool (*find)(tl_device *device, char why[TL_DEVICE_TEXT]);
-    /* Bytes on the device of one engine. */
-    double (*bytes)(const tl_engine_spec *spec);
+    /* Bytes on the device of one engine, or of one mixed engine. */
+    double (*bytes)(const tl_engine_spec *spec, bool mixed);
 } tl_device_library;
 
 /* The one name that the library exports, and its type. */

@@ -61,17 +61,19 @@ static inline tl_engine *new_engine(const problem *p, const tl_engine_ops *ops, 
     return e;
 }
 
-/* The GPU's engine, or NULL, with a line that says why. */
-static inline const tl_engine_ops *gpu_engine(void)
+/* The GPU's engine and its mixed one, or NULL, with a line that says why. */
+static inline const tl_engine_ops *gpu_engine(const tl_engine_ops **mixed)
 {
     char why[TL_DEVICE_TEXT];
     tl_device device;
     const tl_device_library *library = tl_device_load(why);
+    *mixed = NULL;
     if (library == NULL || !library->find(&device, why)) {
         print_message("gpu: SKIPPED: %s\n", why);
         return NULL;
     }
     print_message("gpu: %s, %.1f GB\n", device.name, 1e-9 * device.memory);
+    *mixed = library->mixed;
     return library->engine;
 }
 
