@@ -5,10 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int read_array(cli_call *call, const char *spec, tlnmf_record **record, cli_array *a)
+/* Reads an array; `words` on a table as text go to its reader behind the spec (io.h), and are ""
+ * for none. */
+static int read_worded(cli_call *call, const char *spec, const char *words, tlnmf_record **record,
+                       cli_array *a)
 {
-    int code = cli_read(call, "array", spec, record);
-    const char *advice = code == EXIT_INPUT ? cli_conversion(spec) : NULL;
+    size_t size = strlen(spec) + strlen(words) + 2;
+    char *full = malloc(size);
+    *record = NULL;
+    if (full == NULL)
+        return cli_fail(call->command, EXIT_INTERNAL, "no memory");
+    snprintf(full, size, "%s%s%s", spec, words[0] != '\0' ? ":" : "", words);
+    int code = cli_read(call, "array", full, record);
+    free(full);
+    const char *advice = code == EXIT_INPUT ? cli_conversion(spec, tlnmf_message(call->ctx)) : NULL;
     if (advice != NULL) /* IN stands for the file */
         fprintf(stderr, "tlnmf %s: convert it first: %s\n", call->command->name, advice);
     if (code == EXIT_DONE)
@@ -22,6 +32,34 @@ static int read_array(cli_call *call, const char *spec, tlnmf_record **record, c
     if (note != NULL)
         cli_say(call->command, "%s: %s", spec, note);
     return code;
+}
+
+static int read_array(cli_call *call, const char *spec, tlnmf_record **record, cli_array *a)
+{
+    return read_worded(call, spec, "", record, a);
+}
+
+static const char *word_of(const char *answer, const char *yes, const char *no)
+{
+    if (answer == NULL || strcmp(answer, "auto") == 0)
+        return "";
+    return strcmp(answer, "yes") == 0 ? yes : no;
+}
+
+/* The array that the command is about, as --header and --index say. */
+static int read_input(cli_call *call, const cli_input *input, tlnmf_record **record, cli_array *a)
+{
+    static const char *const others[] = {".npy", ".npz", ".h5", ".hdf", ".mat"};
+    const char *header = word_of(input->header, "header", "no-header");
+    const char *index = word_of(input->index, "index", "no-index");
+    char words[32];
+    bool both = header[0] != '\0' && index[0] != '\0';
+    snprintf(words, sizeof words, "%s%s%s", header, both ? "," : "", index);
+    for (size_t i = 0; words[0] != '\0' && i < sizeof others / sizeof *others; i++)
+        if (strstr(input->spec, others[i]) != NULL)
+            return cli_fail(call->command, EXIT_USAGE, "--%s is for tables as text, %s is none",
+                            header[0] != '\0' ? "header" : "index", input->spec);
+    return read_worded(call, input->spec, words, record, a);
 }
 
 /* "(10, 50)" */
@@ -214,11 +252,11 @@ static int from_array(cli_call *call, const cli_input *input, tlnmf_record *reco
 
 int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out)
 {
-    tlnmf_record *record;
+    tlnmf_record *record = NULL;
     cli_array a = {0};
     char shape[128];
     *out = NULL;
-    int code = read_array(call, input->spec, &record, &a);
+    int code = read_input(call, input, &record, &a);
     if (code != EXIT_DONE)
         return call->frames != NULL ? cli_agree(code) : code;
     if (a.rank != 2 && a.rank != 3)
@@ -282,7 +320,7 @@ int cli_read_folds(cli_call *call, const cli_input *input, int folds, tlnmf_data
     const char *quiet = cli_common_values.quiet;
     cli_common_values.quiet = ""; /* the array was read before, and said what it is */
     tlnmf_error error = TLNMF_OK;
-    int code = read_array(call, input->spec, &record, &a);
+    int code = read_input(call, input, &record, &a);
     if (code == EXIT_DONE)
         code = cli_arrange(call, input, record, &a);
     if (code == EXIT_DONE)

@@ -165,6 +165,13 @@ static void pass_seconds(tl_pool *pool, tl_bytes *b)
     }
 }
 
+/* The rows of all starts so far, with trace-all; none without it. */
+static void pass_traces(tl_traces *t, tl_bytes *b)
+{
+    for (int64_t p = 0; p < t->starts; p++)
+        pass_trace(t->row + p * t->capacity, &t->length[p], t->capacity, b);
+}
+
 /* The outputs of the batch. */
 static void pass_batch(tl_checkpoint *c, tl_bytes *b)
 {
@@ -173,6 +180,7 @@ static void pass_batch(tl_checkpoint *c, tl_bytes *b)
     pass_result(c->pool, c->best, b);
     if (c->keep != NULL)
         pass_shelf(c->pool, c->keep, c->count, b);
+    pass_traces(&c->pool->traces, b);
 }
 
 /* What a running start has in the host's memory. */
