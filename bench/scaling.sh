@@ -1,7 +1,8 @@
 #!/bin/sh
 # How wall time falls with threads, in one run, and whether outputs have the same bits.
-#   scaling.sh PROGRAM [REPEATS [THREADS..]]
-# Times are minima over the repeats, which are interleaved; ratios are against one thread.
+#   [ROWS=EXPRESSION] scaling.sh PROGRAM [REPEATS [THREADS..]]
+# Times are minima over the repeats, which are interleaved; ratios are against one thread. ROWS takes
+# the rows whose names it matches.
 set -eu
 program=$(command -v "$1")
 case $program in /*) ;; *) program=$PWD/$program ;; esac
@@ -27,6 +28,7 @@ measure() # NAME SUFFIX ARGUMENT..: one row; the output is a file with this suff
 {
     name=$1 suffix=$2
     shift 2
+    echo "$name" | grep -Eq "${ROWS:-.}" || return 0
     : >"$dir/times"
     for t in $threads; do mkdir -p "$dir/$t"; done
     for i in $(seq "$repeats"); do
@@ -39,8 +41,8 @@ measure() # NAME SUFFIX ARGUMENT..: one row; the output is a file with this suff
         [ -z "$suffix" ] || python3 -m zipfile -e "$dir/$t/out$suffix" "$dir/$t/out"
     done
     for t in $threads; do
-        # all but the summaries, which name the number of threads
-        diff -r -x '*.json' "$dir/1/out" "$dir/$t/out" >/dev/null || same=NO
+        # all but summaries, pages and models, which name the command with its number of threads
+        diff -r -x '*.json' -x '*.html' -x '*.h5' "$dir/1/out" "$dir/$t/out" >/dev/null || same=NO
     done
     awk -v name="$name" -v same="$same" -v threads="$threads" '
         !($1 in least) || $2 < least[$1] { least[$1] = $2 }

@@ -1,5 +1,6 @@
 /* The program, but for `main`: which command to run. */
 #include "cli/cli.h"
+#include "cli/common/cores.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -88,6 +89,7 @@ static int choose(int argc, char **argv)
 
 int cli_main(int argc, char **argv)
 {
+    cli_respect_cores();
     int code = choose(argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_DONE) {
         fputs("tlnmf: standard output cannot be written\n", stderr);

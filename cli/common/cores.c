@@ -1,0 +1,103 @@
+/* Containers see all cores of the machine, and have the time of a few: the limit is in files of
+ * their control group. */
+#include "cli/common/cores.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH_MOST = 1024 };
+
+/* The first number of a file, and the second if it is wanted; infinite where there is none. */
+static double number_in(const char *path, double *second)
+{
+    FILE *file = fopen(path, "r");
+    char line[128] = "", *end;
+    if (file == NULL)
+        return INFINITY;
+    bool has = fgets(line, sizeof line, file) != NULL;
+    fclose(file);
+    double first = strtod(line, &end);
+    if (!has || end == line)
+        return INFINITY; /* "max" */
+    if (second != NULL)
+        *second = strtod(end, NULL);
+    return first;
+}
+
+/* Of one group: time over period, as version 2 and version 1 have them. */
+static double cores_of(const char *folder)
+{
+    char path[PATH_MOST + 32];
+    double period = 0.0;
+    snprintf(path, sizeof path, "%s/cpu.max", folder);
+    double quota = number_in(path, &period);
+    if (!isfinite(quota)) {
+        snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", folder);
+        quota = number_in(path, NULL);
+        snprintf(path, sizeof path, "%s/cpu.cfs_period_us", folder);
+        period = number_in(path, NULL);
+    }
+    return quota > 0.0 && period > 0.0 && isfinite(period) ? quota / period : INFINITY;
+}
+
+/* The least of a group and of those that it lies in, up to the folder `top`. */
+static double cores_below(const char *top, const char *group)
+{
+    char folder[PATH_MOST];
+    size_t least = strlen(top);
+    double cores = INFINITY;
+    if ((size_t)snprintf(folder, sizeof folder, "%s%s", top, group) >= sizeof folder)
+        return cores_of(top);
+    for (;;) {
+        cores = fmin(cores, cores_of(folder));
+        char *slash = strrchr(folder, '/');
+        if (strlen(folder) <= least || slash == NULL || slash < folder + least)
+            return cores;
+        *slash = '\0';
+    }
+}
+
+/* Whether the controllers of a line, "4:cpu,cpuacct:/group", are those of version 2 (none) or have
+ * cpu among them. */
+static bool is_about_cpu(const char *controllers)
+{
+    char list[256];
+    snprintf(list, sizeof list, ",%s,", controllers);
+    return *controllers == '\0' || strstr(list, ",cpu,") != NULL;
+}
+
+int cli_cores_of_groups(const char *groups, const char *mount)
+{
+    FILE *file = fopen(groups, "r");
+    char line[PATH_MOST], top[PATH_MOST];
+    double cores = INFINITY;
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        char *controllers = strchr(line, ':'), *group = NULL;
+        if (controllers != NULL)
+            group = strchr(++controllers, ':');
+        if (group == NULL)
+            continue;
+        *group++ = '\0';
+        group[strcspn(group, "\n")] = '\0';
+        if (!is_about_cpu(controllers))
+            continue;
+        snprintf(top, sizeof top, "%s%s%s", mount, *controllers != '\0' ? "/" : "", controllers);
+        cores = fmin(cores, cores_below(top, group));
+        snprintf(top, sizeof top, "%s/cpu", mount); /* often a link to the same */
+        cores = fmin(cores, cores_below(top, group));
+    }
+    if (file != NULL)
+        fclose(file);
+    return isfinite(cores) ? (int)fmin(fmax(ceil(cores), 1.0), 4096.0) : 0;
+}
+
+void cli_respect_cores(void)
+{
+    int allowed = cli_cores_of_groups("/proc/self/cgroup", "/sys/fs/cgroup");
+    if (getenv("OMP_NUM_THREADS") == NULL && allowed > 0 && allowed < omp_get_max_threads())
+        omp_set_num_threads(allowed);
+}
