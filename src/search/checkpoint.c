@@ -165,22 +165,17 @@ static void pass_seconds(tl_pool *pool, tl_bytes *b)
     }
 }
 
-/* The rows of all starts so far, with trace-all; none without it. */
-static void pass_traces(tl_traces *t, tl_bytes *b)
-{
-    for (int64_t p = 0; p < t->starts; p++)
-        pass_trace(t->row + p * t->capacity, &t->length[p], t->capacity, b);
-}
-
-/* The outputs of the batch. */
+/* The outputs of the batch; with trace-all the rows of all starts so far. */
 static void pass_batch(tl_checkpoint *c, tl_bytes *b)
 {
+    tl_traces *t = &c->pool->traces;
     tl_bytes_pass(b, c->done, (size_t)c->count);
     pass_seconds(c->pool, b);
     pass_result(c->pool, c->best, b);
     if (c->keep != NULL)
         pass_shelf(c->pool, c->keep, c->count, b);
-    pass_traces(&c->pool->traces, b);
+    for (int64_t p = 0; p < t->starts; p++)
+        pass_trace(t->row + p * t->capacity, &t->length[p], t->capacity, b);
 }
 
 /* What a running start has in the host's memory. */
