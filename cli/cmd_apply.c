@@ -6,7 +6,7 @@
 #include <string.h>
 
 static struct {
-    const char *input, *header, *index, *block, *moving, *axes, *per_trial, *missing;
+    const char *input, *header, *index, *block, *moving, *axes, *per_trial, *missing, *resample;
 } arg;
 
 /* For arrays; sounds share theirs with `separate`. */
@@ -27,6 +27,8 @@ static const cli_option options[] = {
     {"moving", "INT", "treat the INT frames around each frame as realisations of it", &arg.moving},
     {"missing", NULL, "NaN in the array means: this frame of this realisation is missing",
      &arg.missing},
+    {"resample", NULL, "sounds: one of another rate than the model's is brought to that rate",
+     &arg.resample},
 };
 
 static const cli_rename renamed[] = {{"keep", "--residual"}, {NULL, NULL}};
@@ -47,8 +49,22 @@ static int check_model(const cli_stems *stems, const tlnmf_record *model)
     double rate = tlnmf_get_real(model, "rate");
     bool of_sound =
         error == TLNMF_ERR_DATA && rate != tlnmf_get_real(tlnmf_sound_record(stems->sound), "rate");
-    return cli_fail(call->command, EXIT_INPUT, "%s: %s", of_sound ? stems->path : stems->model_path,
-                    tlnmf_message(call->ctx));
+    return cli_fail(call->command, EXIT_INPUT, "%s: %s%s",
+                    of_sound ? stems->path : stems->model_path, tlnmf_message(call->ctx),
+                    of_sound ? ", or give --resample" : "");
+}
+
+/* With --resample the sound becomes one at the model's rate. */
+static int resample(cli_stems *stems, const tlnmf_record *model)
+{
+    double rate = tlnmf_get_real(model, "rate");
+    if (arg.resample == NULL || !(rate > 0.0) ||
+        rate == tlnmf_get_real(tlnmf_sound_record(stems->sound), "rate"))
+        return EXIT_DONE;
+    stems->recording = stems->sound;
+    tlnmf_error error =
+        tlnmf_sound_resample(stems->call->ctx, stems->recording, rate, &stems->sound);
+    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(stems->call, error, stems->path);
 }
 
 static int check(cli_stems *stems, const tlnmf_record *model)
@@ -97,7 +113,9 @@ static tlnmf_error forget_learning(const cli_call *call, tlnmf_record *model)
 
 static int apply_model(cli_stems *stems, tlnmf_record *model)
 {
-    int code = check(stems, model);
+    int code = resample(stems, model);
+    if (code == EXIT_DONE)
+        code = check(stems, model);
     if (code != EXIT_DONE)
         return code;
     tlnmf_error error = forget_learning(stems->call, model);
@@ -159,6 +177,7 @@ static int check_options(const cli_call *call, bool is_array)
                 : s->activations ? "activations"
                 : s->gain        ? "gain"
                 : s->format      ? "format"
+                : arg.resample   ? "resample"
                                  : NULL;
         for (size_t i = 0; i < sizeof of_sounds / sizeof *of_sounds; i++)
             stray = cli_given(call, of_sounds[i]) ? of_sounds[i] : stray;

@@ -13,10 +13,9 @@ static struct {
 
 static const cli_option options[] = {
     {"k", "INT",
-     "number of components (required); A:B fits all from A to B to part of the realisations, or of "
-     "the entries of V if there is one, and keeps the one that predicts the rest best; auto: 1:8, "
-     "or "
-     "fewer for small data",
+     "number of components (required); A:B fits all from A to B to part of the realisations, or if "
+     "there is one of neighbouring frames and of the entries of V, and keeps the one that predicts "
+     "the rest best; auto: 1:8, or fewer for small data",
      &arg.k},
     {"init", "MODEL",
      "go on from a model: its Phi, W and H, and unless they are given its k, eps and method",

@@ -79,6 +79,7 @@ int cli_stems_add_labels(cli_stems *stems)
 void cli_stems_close(cli_stems *stems, int code)
 {
     tlnmf_sound_free(stems->sound);
+    tlnmf_sound_free(stems->recording);
     cli_stems_release(stems);
     cli_stage_close(stems);
     if (!stems->created)

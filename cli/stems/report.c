@@ -53,6 +53,9 @@ static json_t *sound_json(const cli_stems *stems)
     json_object_set_new(object, "frames", integer(sound, "length"));
     json_object_set_new(object, "channels", integer(sound, "channels"));
     json_object_set_new(object, "rate", rate_json(sound));
+    if (stems->recording != NULL)
+        json_object_set_new(object, "resampled_from",
+                            rate_json(tlnmf_sound_record(stems->recording)));
     return object;
 }
 
@@ -113,7 +116,8 @@ static void print_members(const tlnmf_record *model)
                (long long)shape[0]);
 }
 
-void cli_stems_print(const cli_outputs *o, const tlnmf_record *model, const char *page)
+void cli_stems_print(const cli_outputs *o, const tlnmf_record *model, const tlnmf_record *report,
+                     const char *page)
 {
     const tlnmf_record *sound = tlnmf_sound_record(o->stems->sound);
     double rate = tlnmf_get_real(sound, "rate"), score = tlnmf_get_real(model, "score");
@@ -135,6 +139,8 @@ void cli_stems_print(const cli_outputs *o, const tlnmf_record *model, const char
         printf("  gain          %.4f on all stems, so that none is clipped\n", o->gain);
     if (o->stems->model_path == NULL)
         cli_verdict_print(model, cli_stem_values.labels != NULL);
+    else
+        cli_fit_print(model, report);
     for (int64_t i = 0; i < o->count; i++) {
         char path[CLI_PATH];
         fputs(i == 0 ? "  stems         " : "                ", stdout);

@@ -113,6 +113,7 @@ static int publish(cli_outputs *o, tlnmf_record *model, const tlnmf_record *repo
                  "%lld samples of the stems were clipped: --gain safe scales them all instead",
                  (long long)o->clipped);
     cli_stems_describe(o, model, summary);
+    cli_fit_describe(stems, model, report, summary);
     code = write_activations(stems, model, report, summary);
     if (code == EXIT_DONE)
         cli_stems_page(o, model, report, summary);
@@ -123,7 +124,7 @@ static int publish(cli_outputs *o, tlnmf_record *model, const tlnmf_record *repo
     if (code != EXIT_DONE)
         return code;
     if (cli_common_values.json == NULL)
-        cli_stems_print(o, model, json_string_value(json_object_get(summary, "page")));
+        cli_stems_print(o, model, report, json_string_value(json_object_get(summary, "page")));
     bool printed = cli_common_values.json != NULL ? cli_print_json(summary) : fflush(stdout) == 0;
     return printed ? EXIT_DONE
                    : cli_fail(command, EXIT_OUTPUT, "standard output cannot be written");

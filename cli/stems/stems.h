@@ -20,6 +20,7 @@ typedef struct cli_stems {
     cli_call *call;
     const char *path, *model_path; /* of the sound; of the model of `apply`, or NULL */
     tlnmf_sound *sound;            /* with its labels, if there are any */
+    tlnmf_sound *recording;        /* what `sound` is resampled from; NULL: it is not */
     tlnmf_settings *settings;      /* of task "stems": the call's */
     const char *directory, *format;
     char own_directory[CLI_PATH]; /* where the directory's name is made from the sound's */
@@ -122,7 +123,16 @@ void cli_stems_page(const cli_outputs *o, tlnmf_record *model, const tlnmf_recor
 /* Adds the sound, the separation and the stems to `summary`. */
 void cli_stems_describe(const cli_outputs *o, const tlnmf_record *model, json_t *summary);
 /* `page` is the file of the page, or NULL. */
-void cli_stems_print(const cli_outputs *o, const tlnmf_record *model, const char *page);
+void cli_stems_print(const cli_outputs *o, const tlnmf_record *model, const tlnmf_record *report,
+                     const char *page);
+
+/* ---- whether the model fits the sound (fit.c) ------------------------------------------------ */
+
+/* Adds how much of the sound the model does not explain. A model that does not fit another
+ * recording is a reason to warn. */
+void cli_fit_describe(const cli_stems *stems, const tlnmf_record *model, const tlnmf_record *report,
+                      json_t *summary);
+void cli_fit_print(const tlnmf_record *model, const tlnmf_record *report);
 
 /* ---- the verdict (verdict.c) ----------------------------------------------------------------- */
 

@@ -48,6 +48,10 @@ TLNMF_API tlnmf_error tlnmf_sound_create(tlnmf_ctx *ctx, int64_t length, int64_t
 /* Refers to x (length * channels numbers), which must outlive the sound. */
 TLNMF_API tlnmf_error tlnmf_sound_from_array(tlnmf_ctx *ctx, const double *x, int64_t length,
                                              int64_t channels, double rate, tlnmf_sound **out);
+/* The sound at another rate, by band-limited interpolation as it is read. It refers to `sound`,
+ * which must outlive it, and has no labels yet. */
+TLNMF_API tlnmf_error tlnmf_sound_resample(tlnmf_ctx *ctx, const tlnmf_sound *sound, double rate,
+                                           tlnmf_sound **out);
 /* Adds a label: the source `name` sounds from `start` to `end`, in seconds. Sources are numbered in
  * the order in which they are first named; spaces around a name are ignored. Labels are clipped to
  * the sound, with a warning to the log. Add labels before threads share the sound. */

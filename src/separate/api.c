@@ -362,7 +362,8 @@ static tlnmf_error run_job(tlnmf_ctx *ctx, job *j, tlnmf_write write, void *user
                            .user = user};
     tl_reporter reporter;
     TRY(put_plan(ctx, j, report));
-    double eps, power;
+    double eps, power, unexplained = NAN;
+    run.unexplained = &unexplained;
     TRY(scaled_floor(ctx, j, &power, &eps));
     if (!(run.eps > 0.0))
         run.eps = eps;
@@ -390,6 +391,7 @@ static tlnmf_error run_job(tlnmf_ctx *ctx, job *j, tlnmf_write write, void *user
     TRY(error);
     tlnmf_outcome outcome = watch.stopped ? TLNMF_CANCELLED : TLNMF_ITERATIONS;
     TRY(tlnmf_set_real(ctx, report, "eps", run.eps));
+    TRY(tlnmf_set_real(ctx, report, "unexplained", unexplained));
     TRY(tlnmf_set_integer(ctx, report, "outcome_code", outcome));
     return tl_record_refer_text(ctx, report, "outcome", tlnmf_outcome_name(outcome));
 }

@@ -2,6 +2,8 @@
  */
 #include "separate/separate.h"
 
+#include <math.h>
+
 /* Frames of the longest hop in a round. */
 enum { ROUND = 32 };
 
@@ -142,6 +144,24 @@ static void keep_H(const tl_lane *lane, int64_t n)
         tl_copy(lane->H + k * lane->N + n, lane->block.H + k * count, count);
 }
 
+/* How much of the block's power the model leaves over. */
+static void weigh_excess(tl_lane *lane)
+{
+    const tl_block *block = &lane->block;
+    for (int64_t i = 0; i < block->rows * block->count; i++) {
+        lane->power += block->V[i];
+        lane->excess += fmax(0.0, block->V[i] - block->Vhat[i]);
+    }
+}
+
+double tl_lanes_unexplained(const tl_lanes *l)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < l->count; i++)
+        sum += l->lane[i].power > 0.0 ? l->lane[i].excess / l->lane[i].power : 0.0;
+    return sum / (double)l->count;
+}
+
 /* The next `count` frames: analysis, H, and their part of every output but the last. */
 static void do_block(const tl_lanes *l, tl_lane *lane, int64_t count)
 {
@@ -156,6 +176,7 @@ static void do_block(const tl_lanes *l, tl_lane *lane, int64_t count)
     tl_guide_fill(&l->guide, lane->separator, count, lane->number, lane->may_sound);
     tl_block_analyse(block, block->rows);
     tl_block_fit(block, lane->may_sound);
+    weigh_excess(lane);
     if (block->ranges.memory != NULL) {
         tl_ranges_fill(&block->ranges, &l->guide.schedule, &lane->framing.f, count, lane->number);
         tl_block_bar(block);

@@ -186,6 +186,7 @@ static tlnmf_error put_verdict(tlnmf_ctx *ctx, const tl_blend *blend, tlnmf_reco
     for (size_t i = 0; i < sizeof arrays_of / sizeof *arrays_of; i++)
         TRY(tlnmf_set_array(ctx, model, arrays_of[i].name, arrays_of[i].value, 1,
                             &blend->info.sources));
+    TRY(tlnmf_set_real(ctx, model, "unexplained", v->unexplained));
     return tlnmf_set_real(ctx, model, "coverage", v->coverage);
 }
 

@@ -111,6 +111,8 @@ static tlnmf_error run_rounds(void *self)
         TRY(write_ready(j));
         tl_watch_report(j->watch, TL_STAGE_STEMS, j->lanes.lane[0].n, j->lanes.lane[0].N, NAN);
     }
+    if (j->run->unexplained != NULL)
+        *j->run->unexplained = tl_lanes_unexplained(&j->lanes);
     return TLNMF_OK;
 }
 

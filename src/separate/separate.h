@@ -245,12 +245,13 @@ typedef struct tl_lane {
     const tl_separator *separator;
     tl_framing framing;
     tl_block block;
-    int64_t N, n;    /* frames there are, frames that are done */
-    int64_t done;    /* samples before this are complete */
-    double *sums;    /* (outputs - 1) x capacity x channels: outputs from `base` on */
-    bool *may_sound; /* K x block capacity */
-    int64_t *number; /* block capacity: frame numbers */
-    double *H;       /* K x N, or NULL: where H goes */
+    int64_t N, n;         /* frames there are, frames that are done */
+    int64_t done;         /* samples before this are complete */
+    double *sums;         /* (outputs - 1) x capacity x channels: outputs from `base` on */
+    bool *may_sound;      /* K x block capacity */
+    int64_t *number;      /* block capacity: frame numbers */
+    double *H;            /* K x N, or NULL: where H goes */
+    double power, excess; /* sums over the frames so far: of V, and of V above W H + eps */
 } tl_lane;
 
 /* Takes a sound apart in several ways at once, a round of samples at a time. */
@@ -278,6 +279,8 @@ void tl_lanes_free(tl_lanes *lanes);
 /* Works until more samples are ready: base .. ready-1, in `in` and in each lane's sums. False at
  * the end. */
 tlnmf_error tl_lanes_advance(tl_lanes *lanes, bool *more);
+/* The part of the power so far that lies above the model, mean of the lanes. */
+double tl_lanes_unexplained(const tl_lanes *lanes);
 /* Output `output` of a lane, all but the last one, from sample `base` on. */
 const double *tl_lanes_output(const tl_lanes *lanes, int64_t lane, int64_t output);
 

@@ -61,6 +61,7 @@ typedef struct tl_verdict {
     double agreement[TL_SOURCES_MAX]; /* mean SI-SDR in dB of the members' stems to each other */
     double share[TL_SOURCES_MAX];     /* of the energy of all stems */
     double overlap[TL_SOURCES_MAX];   /* part of the stem's energy where others may sound */
+    double unexplained;               /* part of the recording's power that lies above the model */
     double coverage; /* part of the labelled time in the mixture whose notes were heard alone */
     double expected[TL_SOURCES_MAX], low[TL_SOURCES_MAX], high[TL_SOURCES_MAX]; /* SI-SDR, dB */
 } tl_verdict;
@@ -78,6 +79,7 @@ typedef struct tl_separate_run {
     /* Receives each output once, from its first frame to its last; NULL if only H is wanted. */
     int (*write)(int64_t output, int64_t first, int64_t count, const double *x, void *user);
     void *user;
+    double *unexplained;          /* receives the part of the power above the model; or NULL */
     double *H;                    /* K x N, N = tl_frames_count(..); NULL if not wanted */
     struct tl_envelope *envelope; /* receives every output; NULL if not wanted */
 } tl_separate_run;

@@ -157,8 +157,10 @@ tlnmf_error tl_verdict_listen(tlnmf_ctx *ctx, const tl_sound *sound, const tl_sc
     choose_stretch(schedule, sound->length, opt->rate, &h.lanes.first, &h.lanes.last);
     TRY(tl_lanes_create(&h.lanes, member, members, 1.0));
     tlnmf_error error = listen(&h);
-    if (error == TLNMF_OK)
+    if (error == TLNMF_OK) {
         fill_figures(&h, verdict);
+        verdict->unexplained = tl_lanes_unexplained(&h.lanes);
+    }
     tl_lanes_free(&h.lanes);
     tl_release(&ctx->hooks, h.memory);
     return error;
@@ -184,7 +186,7 @@ void tl_verdict_expect(int64_t sources, double score, tl_verdict *v)
 
 void tl_verdict_unknown(int64_t sources, tl_verdict *v)
 {
-    v->coverage = NAN;
+    v->coverage = v->unexplained = NAN;
     for (int64_t r = 0; r < sources; r++)
         v->agreement[r] = v->share[r] = v->overlap[r] = v->expected[r] = v->low[r] = v->high[r] =
             NAN;

@@ -252,12 +252,20 @@ absent full
 
 # ---- apply ---------------------------------------------------------------------------------------
 usage apply "a model and a sound file or array are needed" stems/model.h5
-input apply "tones.wav: its rate is 4000 Hz, the model was learnt at 5000 Hz: resample it first" \
+input apply "tones.wav: its rate is 4000 Hz, the model was learnt at 5000 Hz: resample it first, or give --resample" \
     again/model.h5 tones.wav -o x
+expect 0 ... ... tlnmf apply again/model.h5 tones.wav -o fast --resample
+check "stems have the model's rate" grep -q '"resampled_from": 4000' fast/summary.json
+check "another sound is not explained" grep -q 'tones.wav: the model does not explain [4-9][0-9] % of it' "$err"
+check "and the summary says so" grep -q '"fits": false' fast/summary.json
+expect 0 ... "" tlnmf apply again/model.h5 notes.wav -o refit --resample
+check "its own is" grep -q '"fits": true' refit/summary.json
+check "in words, too" grep -q '  not explained [0-9.]* % of the power; of the recording that it was learnt from' "$out"
 printf '0\t1\tlow B\n' >b.txt
 input apply 'b.txt: the model knows no source "low B"' again/model.h5 notes.wav --labels b.txt -o x
 small_data y.npy
 tlnmf fit y.npy -k 2 -o fit.h5 -q >/dev/null
 input apply 'fit.h5: the model is not one of a separation: it does not say how its frames were made' \
     fit.h5 notes.wav -o x
+usage apply "--resample is for sounds, and y.npy is an array" fit.h5 y.npy --resample
 absent x
