@@ -98,13 +98,10 @@ typedef struct cli_common {
 } cli_common;
 extern cli_common cli_common_values;
 
-/* The program, but for `main`: mpi/ has one of its own. */
-int cli_main(int argc, char **argv);
-
 /* ---- several machines (common/machines.c) ---------------------------------------------------- */
 
-/* The processes that run this command together. mpi/ sets it before cli_main(); the program alone
- * is one of one. Only the first prints and writes. */
+/* The processes that run this command together; the program alone is one of one. Only the first
+ * prints and writes. */
 typedef struct cli_machines {
     int32_t size, rank;
     tlnmf_sum sum;
@@ -115,6 +112,11 @@ typedef struct cli_machines {
     void *(*split)(int32_t group);
 } cli_machines;
 extern cli_machines cli_machines_values;
+/* Finds the other processes and fills in the values above, before anything else runs; and waits for
+ * them at the end. False, with *code set, if that failed. alone.c has them for the program,
+ * mpi/processes.c for tlnmf-mpi. */
+bool cli_machines_begin(int *argc, char ***argv, int *code);
+void cli_machines_end(int code);
 
 bool cli_is_first(void);
 /* Shares the work of the call out, as --split says: "starts", "frames", "frames:8"; NULL: starts.
@@ -269,6 +271,8 @@ int cli_checkpoint_begin(const cli_call *call, const tlnmf_data *data);
 int cli_checkpoint_read(const cli_call *call, tlnmf_record **state);
 void cli_checkpoint_write(const tlnmf_record *state);
 double cli_checkpoint_every(void);
+/* The call's context saves what a library call keeps, and goes on from this state (or NULL). */
+void cli_checkpoint_watch(const cli_call *call, const tlnmf_record *state);
 /* The command ends with this code: a run that is done leaves no checkpoint. */
 void cli_checkpoint_end(const cli_call *call, int code);
 

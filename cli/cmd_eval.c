@@ -11,7 +11,7 @@ static struct {
 
 static const cli_option options[] = {
     {"ref", "FILE...", "the true sources", arg.ref},
-    {"est", "FILE...", "their estimates, as many, in any order", arg.est},
+    {"est", "FILE...", "the estimates, one for each reference, in any order", arg.est},
     {"no-permutation", NULL, "the first estimate is that of the first reference, and so on",
      &arg.fixed},
     {"framewise", "LENGTH",
@@ -54,9 +54,10 @@ static int check_arguments(const cli_call *call, evaluation *ev)
     if (refs == 0 || ests == 0)
         return cli_fail(&cli_eval, EXIT_USAGE, "--ref FILE... and --est FILE... are needed");
     if (refs != ests)
-        return cli_fail(&cli_eval, EXIT_USAGE,
-                        "%d reference%s and %d estimate%s: there must be one estimate a reference",
-                        refs, refs == 1 ? "" : "s", ests, ests == 1 ? "" : "s");
+        return cli_fail(
+            &cli_eval, EXIT_USAGE,
+            "%d reference%s and %d estimate%s: there must be one estimate per reference", refs,
+            refs == 1 ? "" : "s", ests, ests == 1 ? "" : "s");
     ev->n = refs;
     for (int64_t i = 0; i < 2 * ev->n; i++)
         pipes += strcmp(name_of(ev, i), "-") == 0;

@@ -13,9 +13,9 @@ static struct {
 
 static const cli_option options[] = {
     {"k", "INT",
-     "number of components (required); A:B fits all from A to B to part of the realisations, or if "
-     "there is one of neighbouring frames and of the entries of V, and keeps the one that predicts "
-     "the rest best; auto: 1:8, or fewer for small data",
+     "number of components (required). A:B: tries all from A to B by cross-validation over the "
+     "realisations (over neighbouring frames and entries of V if there is only one) and keeps the "
+     "best; auto: 1:8, or fewer for small data",
      &arg.k},
     {"init", "MODEL",
      "go on from a model: its Phi, W and H, and unless they are given its k, eps and method",
@@ -53,8 +53,8 @@ static const cli_option options[] = {
     {"atoms", "INT", "number of atoms to print [8]", &arg.atoms},
     {"no-model", NULL, "write no model file", &arg.no_model},
     {"split", "HOW",
-     "what the processes of tlnmf-mpi share out: starts, frames, or both: groups of G share frames "
-     "[starts]",
+     "what the processes of tlnmf-mpi divide among them: starts; frames; or frames:G: groups of G "
+     "processes divide the frames, and the groups the starts [starts]",
      &arg.split},
     {"report", NULL, "also write a page that shows the model, beside it", &arg.report},
     {"strict", NULL, "exit with code 4 unless the run converged", &arg.strict},

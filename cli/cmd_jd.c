@@ -17,8 +17,8 @@ static const cli_option options[] = {
     {"missing", NULL, "NaN in the data means: this frame of this realisation is missing",
      &arg.missing},
     {"split", "HOW",
-     "what the processes of tlnmf-mpi share out: starts, frames, or both: groups of G share frames "
-     "[starts]",
+     "what the processes of tlnmf-mpi divide among them: starts; frames; or frames:G: groups of G "
+     "processes divide the frames, and the groups the starts [starts]",
      &arg.split},
     {"strict", NULL, "exit with code 4 unless the run converged", &arg.strict},
 };

@@ -11,7 +11,8 @@ static struct {
 } arg;
 
 static const cli_option options[] = {
-    {"data", "FILE", "the array that the model was fitted to, for |Phi Y|^2 [the file it names]",
+    {"data", "FILE",
+     "the array that the model was fitted to, for |Phi Y|^2 [the file that the model names]",
      &arg.data},
     {"title", "TEXT", "the heading of the page [the name of the model]", &arg.title},
 };

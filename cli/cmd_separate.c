@@ -11,8 +11,8 @@ static struct {
 
 static const cli_option options[] = {
     {"k", "INT",
-     "number of sources; auto, or no -k: as many as the labels name, or without labels a guess, "
-     "with its reason",
+     "number of sources; auto, or no -k: the number of names in the labels, or without labels an "
+     "estimate, with its reason",
      &arg.k},
     {"labels-from", "PATTERN",
      "label tracks of many sounds: {name} in it is the name of the sound, as in {name}.txt",
@@ -217,7 +217,7 @@ static int run(int argc, char **argv)
 const cli_command cli_separate = {
     .name = "separate",
     .usage = "separate SOUND... [-k INT | --labels FILE] [-o DIR] [options]",
-    .purpose = "take a recording apart: one sound file a source",
+    .purpose = "separate a recording into its sources: one sound file per source",
     .task = "separate",
     .also = "stems",
     .without = " eps keep-h ", /* the model's floor is used; H is always kept */

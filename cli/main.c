@@ -1,7 +1,103 @@
-/* tlnmf: the program. */
+/* tlnmf: the program. Finds the command and runs it. */
 #include "cli/cli.h"
+#include "cli/common/cores.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static const cli_command *const commands[] = {&cli_separate, &cli_apply,     &cli_eval,
+                                              &cli_fit,      &cli_jd,        &cli_report,
+                                              &cli_simulate, &cli_reproduce, &cli_info};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+const cli_command *cli_command_at(size_t index)
+{
+    return index < COMMANDS ? commands[index] : NULL;
+}
+
+static const cli_command *find(const char *name)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (strcmp(name, commands[i]->name) == 0)
+            return commands[i];
+    fputs("tlnmf: there is no command ", stderr);
+    cli_put(stderr, name);
+    fputs(" (see tlnmf --help)\n", stderr);
+    return NULL;
+}
+
+static void print_help(FILE *out)
+{
+    fprintf(out, "tlnmf %s: transform-learning NMF and joint diagonalisation\n\nCommands\n",
+            tlnmf_version());
+    for (int i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->purpose);
+    fputs(
+        "\nTry\n"
+        "  tlnmf simulate notes --seed 7 -o notes.npy\n"
+        "  tlnmf fit notes.npy -k 2 --eps 5e-7 --rate 5000 --starts 8\n"
+        "\n`tlnmf COMMAND --help` tells more; `tlnmf --man COMMAND` prints a man page. Exit codes: "
+        "0 done,\n"
+        "1 no memory or LAPACK failed, 2 usage, 3 bad input, 4 did not converge (with --strict),\n"
+        "5 output exists already or cannot be written, 130 interrupted.\n",
+        out);
+}
+
+static int print_man(const char *name_or_null)
+{
+    const cli_command *command = name_or_null == NULL ? NULL : find(name_or_null);
+    if (name_or_null != NULL && command == NULL)
+        return EXIT_USAGE;
+    cli_print_man(command);
+    return EXIT_DONE;
+}
+
+static bool is_one_of(const char *word, const char *a, const char *b, const char *c)
+{
+    return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "help") == 0 && argc > 2) {
+        const cli_command *about = find(argv[2]);
+        if (about != NULL)
+            cli_print_help(about);
+        return about != NULL ? EXIT_DONE : EXIT_USAGE;
+    }
+    if (is_one_of(argv[1], "--help", "-h", "help")) {
+        print_help(stdout);
+        return EXIT_DONE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("tlnmf %s\n%s\n", tlnmf_version(), tlnmf_blas());
+        return EXIT_DONE;
+    }
+    if (strcmp(argv[1], "--read") == 0) /* what this program asks of itself: common/read.c */
+        _exit(argc == 4 ? tlnmf_io_serve(argv[2], argv[3]) : EXIT_USAGE);
+    if (strcmp(argv[1], "--man") == 0)
+        return print_man(argc > 2 ? argv[2] : NULL);
+    const cli_command *command = find(argv[1]);
+    if (command == NULL)
+        return EXIT_USAGE;
+    return command->shares || cli_is_first() ? command->run(argc - 1, argv + 1) : EXIT_DONE;
+}
 
 int main(int argc, char **argv)
 {
-    return cli_main(argc, argv);
+    int code = EXIT_DONE;
+    cli_respect_cores();
+    if (!cli_machines_begin(&argc, &argv, &code))
+        return code;
+    code = run(argc, argv);
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_DONE) {
+        fputs("tlnmf: standard output cannot be written\n", stderr);
+        code = EXIT_OUTPUT;
+    }
+    cli_machines_end(code);
+    return code;
 }

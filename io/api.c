@@ -113,7 +113,7 @@ tlnmf_error tlnmf_io_write_array(tlnmf_ctx *ctx, const char *spec, const double 
     for (int d = 0; d < rank; d++)
         array.dim[d] = shape[d];
     if (io_count(rank, shape) < 0)
-        return io_refuse(ctx, TLNMF_ERR_SHAPE, "%s: this shape cannot be", spec);
+        return io_refuse(ctx, TLNMF_ERR_SHAPE, "%s: this shape is impossible", spec);
     return io_answer(ctx, io_array_write(spec, &array, &err), &err);
 }
 

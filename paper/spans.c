@@ -90,8 +90,8 @@ tlnmf_error tlnmf_principal_angles(tlnmf_ctx *ctx, int64_t count, int64_t M, con
     TL_NEED(ctx, B);
     TL_NEED(ctx, angles);
     if (count < 1 || count > M)
-        return tl_fail(ctx, TLNMF_ERR_SHAPE, "%lld rows of length %lld: from 1 to that many",
-                       (long long)count, (long long)M);
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "%lld rows of length %lld: there must be 1 to %lld",
+                       (long long)count, (long long)M, (long long)M);
     TRY(tl_check_size(ctx, "M", M));
     TRY(check_finite(ctx, count * M, A));
     TRY(check_finite(ctx, count * M, B));

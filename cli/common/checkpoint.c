@@ -142,6 +142,13 @@ int cli_checkpoint_begin(const cli_call *call, const tlnmf_data *data)
     return EXIT_DONE;
 }
 
+void cli_checkpoint_watch(const cli_call *call, const tlnmf_record *state)
+{
+    if (kept.path[0] != '\0')
+        tlnmf_ctx_set_checkpoint(call->ctx, kept.every, save, NULL);
+    tlnmf_ctx_set_resume(call->ctx, state);
+}
+
 void cli_checkpoint_end(const cli_call *call, int code)
 {
     bool done = code == EXIT_DONE || code == EXIT_NOT_CONVERGED;

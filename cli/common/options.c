@@ -10,17 +10,15 @@ static const cli_option common_options[] = {
     {"force", NULL, "replace outputs that exist already", &cli_common_values.force},
     {"json", NULL, "print one JSON object on standard output", &cli_common_values.json},
     {"explain", NULL,
-     "say after the summary what each of its numbers means, and what is good; without an input, of "
-     "all there are",
+     "after the summary, explain each of its numbers and which values are good; without an input, "
+     "explain all numbers",
      &cli_common_values.explain},
     {"q", NULL, "no progress and no warnings", &cli_common_values.quiet},
     {"v", NULL, "say more on standard error", &cli_common_values.verbose},
     {"checkpoint", "FILE", "keep the state of the run here [beside the output: OUTPUT.checkpoint]",
      &cli_common_values.checkpoint},
     {"every", "SECONDS",
-     "seconds between two checkpoints, the first after as many; they take at most a hundredth of "
-     "the "
-     "time [60]",
+     "seconds between checkpoints; more if they would take over a hundredth of the time [60]",
      &cli_common_values.every},
     {"resume", NULL,
      "go on from the checkpoint of the same command; the result is the same to the last bit",

@@ -113,14 +113,20 @@ static int compare(const cli_call *call, const tlnmf_record *now, tlnmf_record *
     return EXIT_DONE;
 }
 
-/* *model stays NULL if there is no checkpoint. */
-static int take(const cli_stems *stems, tlnmf_record **model)
+/* *model stays NULL if there is no checkpoint, or one of candidates: that is *state then. */
+static int take(const cli_stems *stems, tlnmf_record **model, tlnmf_record **state)
 {
     const cli_call *call = stems->call;
     tlnmf_record *now = NULL;
     int code = cli_checkpoint_read(call, model);
     if (code != EXIT_DONE || *model == NULL)
         return code;
+    const char *kind = tlnmf_get_text(*model, "kind");
+    if (kind != NULL && strcmp(kind, "candidates") == 0) {
+        *state = *model;
+        *model = NULL;
+        return EXIT_DONE;
+    }
     tlnmf_error error = tlnmf_record_create(call->ctx, &now);
     if (error == TLNMF_OK)
         error = put_identity(stems, now);
@@ -151,12 +157,17 @@ int cli_stems_learn(const cli_stems *stems, tlnmf_record **model)
 {
     cli_call *call = stems->call;
     double since = now();
+    tlnmf_record *state = NULL;
     *model = NULL;
-    int code = take(stems, model);
+    int code = take(stems, model, &state);
     if (code != EXIT_DONE || *model != NULL)
         return code;
     tlnmf_ctx_set_progress(call->ctx, cli_sound_progress, NULL);
+    cli_checkpoint_watch(call, state);
     tlnmf_error error = tlnmf_separate(call->ctx, stems->sound, call->settings, model);
+    tlnmf_ctx_set_checkpoint(call->ctx, 0.0, NULL, NULL);
+    tlnmf_ctx_set_resume(call->ctx, NULL);
+    tlnmf_record_free(state);
     if (error != TLNMF_OK) /* the message of a file that cannot be read names it */
         return cli_fail_library(
             call, error,

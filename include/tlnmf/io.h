@@ -107,8 +107,9 @@ TLNMF_API void tlnmf_io_writer_abort(tlnmf_io_writer *writer_or_null);
 
 /* ---- labels ---------------------------------------------------------------------------------- */
 
-/* Reads an Audacity label track, one line per label: start TAB end TAB name. `track` holds the
- * arrays start and end, in seconds, and the texts name. */
+/* Reads an Audacity label track, one line per label: start TAB end TAB name. A spectral label has a
+ * second line: \ TAB low TAB high. `track` holds the arrays start and end, in seconds, low and
+ * high, in Hz (0 without), and the texts name. */
 TLNMF_API tlnmf_error tlnmf_io_read_labels(tlnmf_ctx *ctx, const char *path, tlnmf_record **track);
 
 /* ---- activations ----------------------------------------------------------------------------- */

@@ -58,8 +58,9 @@ TLNMF_API tlnmf_error tlnmf_sound_resample(tlnmf_ctx *ctx, const tlnmf_sound *so
 TLNMF_API tlnmf_error tlnmf_sound_add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const char *name,
                                             double start, double end);
 /* Adds all labels of a track: a record with the arrays start and end and the texts name, all of one
- * length, as tlnmf_io_read_labels returns it. A source with no label inside the sound is an
- * error. */
+ * length, as tlnmf_io_read_labels returns it. If it has the arrays low and high (Hz), a source is
+ * kept out of the frequencies that its labels leave out; high = 0: the label holds all of them. A
+ * source with no label inside the sound is an error. */
 TLNMF_API tlnmf_error tlnmf_sound_add_labels(tlnmf_ctx *ctx, tlnmf_sound *sound,
                                              const tlnmf_record *track);
 /* length, channels, rate, labels (how many), names (of the sources). */

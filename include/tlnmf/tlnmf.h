@@ -343,7 +343,8 @@ typedef int (*tlnmf_save)(const tlnmf_record *state, void *user);
 
 /* tlnmf_fit and tlnmf_diagonalise with this context save their state about every `seconds` seconds,
  * less often where that would take more than a hundredth of the time, and when the progress
- * function stops them. 0: wherever they can, which is slow. */
+ * function stops them. 0: wherever they can, which is slow. tlnmf_separate saves after a candidate
+ * is finished. */
 TLNMF_API void tlnmf_ctx_set_checkpoint(tlnmf_ctx *ctx, double seconds, tlnmf_save save_or_null,
                                         void *user);
 /* The next ones go on from this state, which must stay until they return; NULL: from the beginning.

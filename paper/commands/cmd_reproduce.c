@@ -109,7 +109,7 @@ static int run(int argc, char **argv)
 const cli_command cli_reproduce = {
     .name = "reproduce",
     .usage = "reproduce EXPERIMENT... -o FOLDER [options]",
-    .purpose = "run the paper's experiments and lay the results beside the published numbers",
+    .purpose = "run the paper's experiments and compare the results with the published numbers",
     .task = "fit",
     .only = " threads ",
     .common = " json q v ",

@@ -1,5 +1,6 @@
 /* exp(aE) and the polar factor of I + aE on the device: the formulas of src/linalg/skew.c. */
 #include "cuda/cuda.h"
+#include "linalg/taylor.h"
 
 #include <math.h>
 
@@ -28,19 +29,15 @@ static void blend(tl_cuda *self, double a, const double c[3], double d, const do
 /* The scratch of a try: Gamma and Phi_new; the result is in G. */
 static void taylor8(tl_cuda *self, double a)
 {
-    const double r = sqrt(177.0), x3 = 2.0 / 3.0;
-    const double x1 = x3 * (1.0 + r) / 88.0, x2 = x3 * (1.0 + r) / 352.0;
-    const double x4 = (-271.0 + 29.0 * r) / (315.0 * x3), x5 = 11.0 * (-1.0 + r) / (1260.0 * x3);
-    const double x6 = 11.0 * (-9.0 + r) / (5040.0 * x3), x7 = (89.0 - r) / (5040.0 * x3 * x3);
-    const double y2 = (857.0 - 58.0 * r) / 630.0;
+    const tl_taylor8 t = tl_taylor8_coefficients();
     double *A4 = self->Gamma, *s = self->Phi_new, *out = self->G;
-    blend(self, a, (double[]){0.0, x1, x2}, 0.0, NULL, s);
+    blend(self, a, (double[]){0.0, t.x1, t.x2}, 0.0, NULL, s);
     tl_cuda_square_product(self, a * a, self->E2, s, 0.0, A4);
     tl_gpu_taylor8(&self->gpu, self->is.M,
                    &(tl_gpu_taylor){.E = self->E,
                                     .E2 = self->E2,
                                     .a = a,
-                                    .x = {x4, x5, x6, x7, x3, y2},
+                                    .x = {t.x4, t.x5, t.x6, t.x7, t.x3, t.y2},
                                     .A4 = A4,
                                     .s = s,
                                     .out = out});
@@ -49,37 +46,27 @@ static void taylor8(tl_cuda *self, double a)
 
 static void taylor12(tl_cuda *self, double a)
 {
-    static const double B1[] = {-0.01860232051462055322, -0.00500702322573317730,
-                                -0.57342012296052226390, -0.13339969394389205970},
-                        B2[] = {4.6, 0.99287510353848683614, -0.13244556105279963884, 0.0017299},
-                        B3[] = {0.21169311829980944294, 0.15822438471572672537,
-                                0.16563516943672741501, 0.01078627793157924250},
-                        B4[] = {0.0, -0.13181061013830184015, -0.02027855540589259079,
-                                -0.00675951846863086359};
+    const tl_taylor12 t = tl_taylor12_coefficients();
     double a3 = a * a * a, *A6 = self->Gamma, *s = self->Phi_new, *out = self->G;
     tl_cuda_square_product(self, 1.0, self->E2, self->E, 0.0, out);
-    blend(self, a, B4, B4[3] * a3, out, s);
-    blend(self, a, B3, B3[3] * a3, out, A6);
+    blend(self, a, t.B4, t.B4[3] * a3, out, s);
+    blend(self, a, t.B3, t.B3[3] * a3, out, A6);
     tl_cuda_square_product(self, 1.0, s, s, 1.0, A6);
-    blend(self, a, B2, B2[3] * a3, out, s);
+    blend(self, a, t.B2, t.B2[3] * a3, out, s);
     tl_gpu_add(&self->gpu, self->is.M * self->is.M, 1.0, A6, s);
-    blend(self, a, B1, B1[3] * a3, out, out);
+    blend(self, a, t.B1, t.B1[3] * a3, out, out);
     tl_cuda_square_product(self, 1.0, s, A6, 1.0, out);
 }
 
 /* G = exp(aE). */
 static void exponential(tl_cuda *self, double a)
 {
-    const double norm8 = 0.069, norm12 = 0.33; /* src/linalg/skew.c */
-    int doublings = 0;
-    double norm = fabs(a) * self->norm;
-    for (; norm > norm12 && doublings < 1000; doublings++, a *= 0.5)
-        norm *= 0.5;
-    if (norm <= norm8)
-        taylor8(self, a);
+    tl_taylor_plan plan = tl_taylor_plan_of(a, self->norm);
+    if (plan.is_short)
+        taylor8(self, plan.a);
     else
-        taylor12(self, a);
-    for (int i = 0; i < doublings; i++) {
+        taylor12(self, plan.a);
+    for (int i = 0; i < plan.doublings; i++) {
         tl_cuda_square_product(self, 1.0, self->G, self->G, 0.0, self->Phi_new);
         tl_cuda_copy(self, self->G, self->Phi_new, self->is.M * self->is.M);
     }

@@ -88,6 +88,20 @@ static tlnmf_error frames_pack(tlnmf_ctx *ctx, const frames *f, tlnmf_data **out
     return TLNMF_OK;
 }
 
+/* Data of M x N, whose frames work(arg) fills in, on one thread: it does many small factorisations,
+ * in which threads do not pay. */
+static tlnmf_error fill(tlnmf_ctx *ctx, const int64_t shape[2], tlnmf_error (*work)(void *arg),
+                        void *arg, frames *f, tlnmf_data **out)
+{
+    tlnmf_error error = frames_create(ctx, shape[0], shape[1], f);
+    if (error == TLNMF_OK)
+        error = tl_with_threads(1, work, arg);
+    if (error == TLNMF_OK)
+        error = frames_pack(ctx, f, out);
+    frames_free(f);
+    return error;
+}
+
 static double length(int64_t count, const double *x)
 {
     double sum = 0.0;
@@ -253,14 +267,8 @@ static tlnmf_error make_from_realisations(tlnmf_ctx *ctx, const double *Y, const
     TRY(check_shape(ctx, "N (frames)", N, ctx->frames != NULL ? 0 : 1));
     TRY(measure_power(ctx, Y, S, M, N, mean));
     frames f;
-    tlnmf_error error = frames_create(ctx, M, N, &f);
     realisations r = {ctx, Y, S, M, N, &f};
-    if (error == TLNMF_OK) /* many small factorisations: threads inside them do not pay */
-        error = tl_with_threads(1, compress_realisations, &r);
-    if (error == TLNMF_OK)
-        error = frames_pack(ctx, &f, out);
-    frames_free(&f);
-    return error;
+    return fill(ctx, (int64_t[]){M, N}, compress_realisations, &r, &f, out);
 }
 
 tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, const int64_t shape[3],
@@ -377,14 +385,8 @@ static tlnmf_error make_from_covariances(tlnmf_ctx *ctx, const double *Sigma,
     TRY(check_shape(ctx, "N (frames)", N, ctx->frames != NULL ? 0 : 1));
     TRY(measure_traces(ctx, Sigma, N, M, mean));
     frames f;
-    tlnmf_error error = frames_create(ctx, M, N, &f);
     covariances c = {ctx, Sigma, &f};
-    if (error == TLNMF_OK)
-        error = tl_with_threads(1, factor_covariances, &c);
-    if (error == TLNMF_OK)
-        error = frames_pack(ctx, &f, out);
-    frames_free(&f);
-    return error;
+    return fill(ctx, (int64_t[]){M, N}, factor_covariances, &c, &f, out);
 }
 
 tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, const int64_t shape[3],

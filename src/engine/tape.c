@@ -132,7 +132,7 @@ static void record(tape *t, operation what, const double *x, int64_t count)
             number_ = (call);                  \
             record((t), (what), &number_, 1);  \
         }                                      \
-        return number_;                        \
+        return (__typeof__(call))number_;      \
     } while (0)
 
 /* ---- the operations -------------------------------------------------------------------------- */

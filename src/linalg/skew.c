@@ -7,6 +7,7 @@
  * Polar factor: Newton's iteration with scaling (Higham 1986; Byers and Xu 2008) until the singular
  * values are close together, then Newton-Schulz of order 3, which needs products only. */
 #include "linalg/linalg.h"
+#include "linalg/taylor.h"
 
 #include <math.h>
 
@@ -180,42 +181,30 @@ static void add(int64_t M, double a, const double *x, double b, double *out)
     tl_share(M, rows_of_a_piece(M), add_rows, &(adding){M, a, x, b, out});
 }
 
-/* A4 = A2 (x1 A + x2 A2); T8 = I + A + y2 A2 + (x3 A2 + A4) (x4 I + x5 A + x6 A2 + x7 A4) */
 static void taylor8(tl_skew *skew, double a, tl_lent lent, double *out)
 {
-    const double r = sqrt(177.0), x3 = 2.0 / 3.0;
-    const double x1 = x3 * (1.0 + r) / 88.0, x2 = x3 * (1.0 + r) / 352.0;
-    const double x4 = (-271.0 + 29.0 * r) / (315.0 * x3), x5 = 11.0 * (-1.0 + r) / (1260.0 * x3);
-    const double x6 = 11.0 * (-9.0 + r) / (5040.0 * x3), x7 = (89.0 - r) / (5040.0 * x3 * x3);
-    const double y2 = (857.0 - 58.0 * r) / 630.0;
+    const tl_taylor8 t = tl_taylor8_coefficients();
     double *A4 = lent.b, *s = lent.a;
-    blend(skew, a, (double[]){0.0, x1, x2}, 0.0, NULL, s);
+    blend(skew, a, (double[]){0.0, t.x1, t.x2}, 0.0, NULL, s);
     multiply(skew, a * a, skew->E2, s, 0.0, A4);
-    blend(skew, a, (double[]){x4, x5, x6}, x7, A4, s);
-    blend(skew, a, (double[]){0.0, 0.0, x3}, 1.0, A4, A4);
-    blend(skew, a, (double[]){1.0, 1.0, y2}, 0.0, NULL, out);
+    blend(skew, a, (double[]){t.x4, t.x5, t.x6}, t.x7, A4, s);
+    blend(skew, a, (double[]){0.0, 0.0, t.x3}, 1.0, A4, A4);
+    blend(skew, a, (double[]){1.0, 1.0, t.y2}, 0.0, NULL, out);
     multiply(skew, 1.0, A4, s, 1.0, out);
 }
 
-/* A6 = B3 + B4^2; T12 = B1 + (B2 + A6) A6, each B a cubic in A. `out` holds E^3 until B1 is
- * written. */
+/* `out` holds E^3 until B1 is written. */
 static void taylor12(tl_skew *skew, double a, tl_lent lent, double *out)
 {
-    static const double B1[] = {-0.01860232051462055322, -0.00500702322573317730,
-                                -0.57342012296052226390, -0.13339969394389205970},
-                        B2[] = {4.6, 0.99287510353848683614, -0.13244556105279963884, 0.0017299},
-                        B3[] = {0.21169311829980944294, 0.15822438471572672537,
-                                0.16563516943672741501, 0.01078627793157924250},
-                        B4[] = {0.0, -0.13181061013830184015, -0.02027855540589259079,
-                                -0.00675951846863086359};
+    const tl_taylor12 t = tl_taylor12_coefficients();
     double a3 = a * a * a, *A6 = lent.b, *s = lent.a;
     multiply(skew, 1.0, skew->E2, skew->E, 0.0, out);
-    blend(skew, a, B4, B4[3] * a3, out, s);
-    blend(skew, a, B3, B3[3] * a3, out, A6);
+    blend(skew, a, t.B4, t.B4[3] * a3, out, s);
+    blend(skew, a, t.B3, t.B3[3] * a3, out, A6);
     multiply(skew, 1.0, s, s, 1.0, A6);
-    blend(skew, a, B2, B2[3] * a3, out, s);
+    blend(skew, a, t.B2, t.B2[3] * a3, out, s);
     add(skew->M, 1.0, A6, 1.0, s);
-    blend(skew, a, B1, B1[3] * a3, out, out);
+    blend(skew, a, t.B1, t.B1[3] * a3, out, out);
     multiply(skew, 1.0, s, A6, 1.0, out);
 }
 
@@ -247,17 +236,12 @@ void tl_orthogonalise(tl_skew *skew, tl_lent lent, double *Q)
 
 void tl_skew_exp(tl_skew *skew, double a, tl_lent lent, double *out)
 {
-    /* Up to these norms the first omitted term, norm^(d+1) / (d+1)!, is below 2^-53. */
-    const double norm8 = 0.069, norm12 = 0.33;
-    int doublings = 0;
-    double norm = fabs(a) * skew->norm;
-    for (; norm > norm12 && doublings < 1000; doublings++, a *= 0.5)
-        norm *= 0.5;
-    if (norm <= norm8)
-        taylor8(skew, a, lent, out);
+    tl_taylor_plan plan = tl_taylor_plan_of(a, skew->norm);
+    if (plan.is_short)
+        taylor8(skew, plan.a, lent, out);
     else
-        taylor12(skew, a, lent, out);
-    for (int i = 0; i < doublings; i++) {
+        taylor12(skew, plan.a, lent, out);
+    for (int i = 0; i < plan.doublings; i++) {
         multiply(skew, 1.0, out, out, 0.0, lent.a);
         add(skew->M, 1.0, lent.a, 0.0, out);
     }

@@ -135,8 +135,9 @@ TL_HOT static void scale_panel(const tl_mu *mu, int64_t columns, int64_t width, 
 static inline __attribute__((always_inline)) bool is_lost(double num, double den)
 {
     const double least = 1e-290, most = 1e290;
-    bool good = num >= least && num <= most && den >= least && den <= most;
-    return !good && !(num == 0.0 && den == 0.0);
+    /* no short cuts: the compiler then compares whole vectors */
+    int good = (num >= least) & (num <= most) & (den >= least) & (den <= most);
+    return !(good | ((num == 0.0) & (den == 0.0)));
 }
 
 /* (7) for one entry, component k of column j of the panel, in long double. */
@@ -169,11 +170,14 @@ static void update_lost(const tl_mu *mu, int64_t rows, int64_t columns, int64_t 
 
 TL_HOT static bool any_is_lost(const tl_mu *mu, int64_t width)
 {
-    bool any = false;
-    for (int64_t k = 0; k < mu->K; k++)
+    double lost = 0.0;
+    for (int64_t k = 0; k < mu->K; k++) {
+        const double *num = mu->num + k * PANEL, *den = mu->den + k * PANEL;
+#pragma omp simd reduction(+ : lost)
         for (int64_t j = 0; j < width; j++)
-            any |= is_lost(mu->num[k * PANEL + j], mu->den[k * PANEL + j]);
-    return any;
+            lost += is_lost(num[j], den[j]) ? 1.0 : 0.0;
+    }
+    return lost > 0.0;
 }
 
 /* Panels of `right` (K x columns), from V (rows x columns) and `left` (rows x K). Every panel has
@@ -230,11 +234,15 @@ static void turn_columns(int64_t first, int64_t last, void *arg)
     enum { TILE = 16 };
     const turning *t = arg;
     int64_t rows = t->rows, columns = t->columns;
+    const double *A = t->A;
+    double *out = t->out;
     for (int64_t c0 = first; c0 < last; c0 += TILE)
-        for (int64_t r0 = 0; r0 < rows; r0 += TILE)
-            for (int64_t c = c0; c < tl_min(c0 + TILE, last); c++)
-                for (int64_t r = r0; r < tl_min(r0 + TILE, rows); r++)
-                    t->out[c * rows + r] = t->A[r * columns + c];
+        for (int64_t r0 = 0; r0 < rows; r0 += TILE) {
+            int64_t c1 = tl_min(c0 + TILE, last), r1 = tl_min(r0 + TILE, rows);
+            for (int64_t c = c0; c < c1; c++)
+                for (int64_t r = r0; r < r1; r++)
+                    out[c * rows + r] = A[r * columns + c];
+        }
 }
 
 /* out (columns x rows) = A' (A is rows x columns). */

@@ -3,6 +3,7 @@
 #include "base/record.h"
 #include "engine/tape.h"
 #include "search/identity.h"
+#include "search/saved.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,12 +12,6 @@ enum { MOST_BATCHES = 16, NAME = 32 };
 
 /* Saving takes at most this part of the time: it waits a hundred times as long as the last took. */
 static const double SHARE = 0.01;
-
-/* Bytes that a checkpoint holds; whole words, zeros at the end. */
-typedef struct block {
-    unsigned char *bytes;
-    size_t size, capacity;
-} block;
 
 /* A worker's start, and its state when it was last saved. */
 typedef struct slot {
@@ -28,7 +23,7 @@ typedef struct slot {
     int64_t p;
     tl_run *run;
     double next; /* when to save it again */
-    block state;
+    tl_block state;
     tl_bytes from; /* the state that is replayed: what belongs to the host */
     struct tl_checkpoint *owner;
     int worker;
@@ -47,12 +42,12 @@ struct tl_checkpoint {
     tl_shelf *keep;
     unsigned char *done; /* of the starts of this batch */
     int64_t done_capacity;
-    block finished[MOST_BATCHES]; /* outputs of the batches before */
-    block now;                    /* those of this one, so far */
-    bool frozen;                  /* `now` stays: what comes was cancelled */
-    double written;               /* when the last checkpoint was */
-    double cost, spent;           /* seconds that it took; that were spent since */
-    double wall, cpu;             /* seconds before this process */
+    tl_block finished[MOST_BATCHES]; /* outputs of the batches before */
+    tl_block now;                    /* those of this one, so far */
+    bool frozen;                     /* `now` stays: what comes was cancelled */
+    double written;                  /* when the last checkpoint was */
+    double cost, spent;              /* seconds that it took; that were spent since */
+    double wall, cpu;                /* seconds before this process */
     double since, since_cpu;
     slot *slots;
     void *memory;
@@ -60,24 +55,7 @@ struct tl_checkpoint {
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Makes the block `size` bytes large; its contents are lost. */
-static bool resize(tl_checkpoint *c, block *b, size_t size)
-{
-    const tl_hooks *hooks = &c->pool->ctx->hooks;
-    size_t words = (size + 7) / 8 * 8;
-    if (words > b->capacity || b->bytes == NULL) {
-        tl_release(hooks, b->bytes);
-        b->bytes = tl_allocate(hooks, words + 8);
-        b->capacity = b->bytes != NULL ? words : 0;
-    }
-    b->size = b->bytes != NULL ? words : 0;
-    if (b->bytes == NULL)
-        return false;
-    memset(b->bytes + words - (words > 0 ? 8 : 0), 0, 8);
-    return true;
-}
-
-static void put_block(tlnmf_ctx *ctx, tlnmf_record *record, const char *name, const block *b,
+static void put_block(tlnmf_ctx *ctx, tlnmf_record *record, const char *name, const tl_block *b,
                       tlnmf_error *error)
 {
     int64_t words = (int64_t)(b->size / 8);
@@ -111,71 +89,19 @@ static tlnmf_error damaged(tlnmf_ctx *ctx)
     return tl_fail(ctx, TLNMF_ERR_DATA, "the checkpoint is damaged");
 }
 
-/* ---- what is passed -------------------------------------------------------------------------- */
-
-static void pass_trace(tl_trace_row *rows, int64_t *length, int64_t capacity, tl_bytes *b)
-{
-    int64_t count = *length;
-    tl_bytes_integer(b, &count);
-    if (count < 0 || count > capacity)
-        b->bad = true;
-    if (!b->bad)
-        tl_bytes_pass(b, rows, (size_t)count * sizeof *rows);
-    if (!b->bad)
-        *length = count;
-}
-
-static void pass_result(const tl_pool *pool, tl_result *r, tl_bytes *b)
-{
-    int64_t M = pool->data->M, N = pool->data->N, K = r->info.K;
-    tl_info info = r->info;
-    tl_bytes_pass(b, &info, sizeof info);
-    if (info.M != M || info.N != N || info.K != K || info.best_start < -1 ||
-        info.best_start > 2 * pool->plan.P)
-        b->bad = true;
-    if (!b->bad)
-        r->info = info;
-    tl_bytes_doubles(b, r->Phi, M * M);
-    tl_bytes_doubles(b, r->W, M * K);
-    tl_bytes_doubles(b, r->H, K * N);
-    pass_trace(r->trace, &r->trace_length, r->trace_capacity, b);
-}
-
-static void pass_shelf(const tl_pool *pool, const tl_shelf *shelf, int64_t count, tl_bytes *b)
-{
-    int64_t M = pool->data->M, N = pool->data->N, K = pool->plan.K;
-    tl_bytes_doubles(b, shelf->Phi, count * M * M);
-    tl_bytes_doubles(b, shelf->W, count * M * K);
-    tl_bytes_doubles(b, shelf->H, count * K * N);
-}
-
-/* The number of workers may be another one after a resume: the first gets all of their time. */
-static void pass_seconds(tl_pool *pool, tl_bytes *b)
-{
-    double nmf = 0.0, transform = 0.0;
-    for (int i = 0; i < pool->plan.workers; i++) {
-        nmf += pool->worker[i].nmf_seconds;
-        transform += pool->worker[i].transform_seconds;
-    }
-    tl_bytes_doubles(b, &nmf, 1);
-    tl_bytes_doubles(b, &transform, 1);
-    for (int i = 0; b->mode == TL_BYTES_READ && i < pool->plan.workers; i++) {
-        pool->worker[i].nmf_seconds = i == 0 ? nmf : 0.0;
-        pool->worker[i].transform_seconds = i == 0 ? transform : 0.0;
-    }
-}
+/* ---- batches and starts as bytes ------------------------------------------------------------- */
 
 /* The outputs of the batch; with trace-all the rows of all starts so far. */
 static void pass_batch(tl_checkpoint *c, tl_bytes *b)
 {
     tl_traces *t = &c->pool->traces;
     tl_bytes_pass(b, c->done, (size_t)c->count);
-    pass_seconds(c->pool, b);
-    pass_result(c->pool, c->best, b);
+    tl_pass_seconds(c->pool, b);
+    tl_pass_result(c->pool, c->best, b);
     if (c->keep != NULL)
-        pass_shelf(c->pool, c->keep, c->count, b);
+        tl_pass_shelf(c->pool, c->keep, c->count, b);
     for (int64_t p = 0; p < t->starts; p++)
-        pass_trace(t->row + p * t->capacity, &t->length[p], t->capacity, b);
+        tl_pass_trace(t->row + p * t->capacity, &t->length[p], t->capacity, b);
 }
 
 /* What a running start has in the host's memory. */
@@ -183,19 +109,19 @@ static void pass_host(slot *s, tl_bytes *b)
 {
     const tl_pool *pool = s->owner->pool;
     tl_run *run = s->run;
-    pass_trace(run->trace, &run->trace_length, run->trace_capacity, b);
+    tl_pass_trace(run->trace, &run->trace_length, run->trace_capacity, b);
     if (pool->plan.hops > 0)
-        pass_shelf(pool, &pool->worker[s->worker].hop, 1, b);
+        tl_pass_shelf(pool, &pool->worker[s->worker].hop, 1, b);
 }
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
 /* Writes through `pass` into the block; false if there is no memory. */
-static bool save_batch(tl_checkpoint *c, block *to)
+static bool save_batch(tl_checkpoint *c, tl_block *to)
 {
     tl_bytes b = {.mode = TL_BYTES_COUNT};
     pass_batch(c, &b);
-    if (!resize(c, to, b.size))
+    if (!tl_block_resize(&c->pool->ctx->hooks, to, b.size))
         return false;
     b = (tl_bytes){.mode = TL_BYTES_WRITE, .at = to->bytes, .capacity = to->size};
     pass_batch(c, &b);
@@ -214,7 +140,7 @@ static bool save_slot(tl_checkpoint *c, slot *s)
     if (!tl_tape_is_whole(c->pool->worker[s->worker].engine))
         return false;
     pass_slot(c, s, &b);
-    s->saved = resize(c, &s->state, b.size);
+    s->saved = tl_block_resize(&c->pool->ctx->hooks, &s->state, b.size);
     if (!s->saved)
         return false;
     b = (tl_bytes){.mode = TL_BYTES_WRITE, .at = s->state.bytes, .capacity = s->state.size};
@@ -242,7 +168,7 @@ static tlnmf_error put_runs(tl_checkpoint *c, tlnmf_record *record)
     for (int64_t i = 0; c->batch == c->resumed && i < c->count; i++) {
         tl_bytes b = find_block(c, name_of("run", c->first + i, name));
         if (b.capacity > 0 && !c->done[i] && !is_live(c, c->first + i))
-            put_block(ctx, record, name, &(block){b.at, b.capacity, b.capacity}, &error);
+            put_block(ctx, record, name, &(tl_block){b.at, b.capacity, b.capacity}, &error);
     }
     return error;
 }
@@ -468,7 +394,8 @@ tlnmf_error tl_checkpoint_start(tl_checkpoint *c, int worker, int64_t p, tl_run 
     s->p = p;
     s->run = run;
     s->thread = tl_thread_index();
-    if (b.capacity > 0 && resize(c, &s->state, b.capacity)) { /* until it is saved anew */
+    if (b.capacity > 0 &&
+        tl_block_resize(&c->pool->ctx->hooks, &s->state, b.capacity)) { /* until it is saved anew */
         memcpy(s->state.bytes, b.at, b.capacity);
         s->saved = true;
     }

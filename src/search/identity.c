@@ -6,9 +6,7 @@
 
 enum { FORMAT = 1, TEXT = 64 };
 
-/* A hash of numbers, a word at a time: Fowler, Noll and Vo's, with a shift that brings high bits
- * down. */
-static uint64_t hash(uint64_t h, const void *x, int64_t words)
+uint64_t tl_identity_hash(uint64_t h, const void *x, int64_t words)
 {
     const unsigned char *at = x;
     for (int64_t i = 0; i < words; i++) {
@@ -22,10 +20,10 @@ static uint64_t hash(uint64_t h, const void *x, int64_t words)
 
 static int64_t hash_data(const tlnmf_data *data)
 {
-    uint64_t h = hash(0xcbf29ce484222325u, data->R, data->M * data->T);
-    h = hash(h, data->offset, data->N + 1);
+    uint64_t h = tl_identity_hash(TL_IDENTITY_SEED, data->R, data->M * data->T);
+    h = tl_identity_hash(h, data->offset, data->N + 1);
     if (data->B != NULL) /* weights of frames and entries */
-        h = hash(h, data->B, data->M * data->N);
+        h = tl_identity_hash(h, data->B, data->M * data->N);
     return (int64_t)h;
 }
 
@@ -33,19 +31,17 @@ static int64_t hash_start(const tl_pool *pool)
 {
     const tl_start *given = &pool->starts.given;
     int64_t M = pool->data->M, N = pool->data->N, K = pool->plan.K;
-    uint64_t h = 0xcbf29ce484222325u;
+    uint64_t h = TL_IDENTITY_SEED;
     if (given->Phi != NULL)
-        h = hash(h ^ 1, given->Phi, M * M);
+        h = tl_identity_hash(h ^ 1, given->Phi, M * M);
     if (given->W != NULL)
-        h = hash(h ^ 2, given->W, M * K);
+        h = tl_identity_hash(h ^ 2, given->W, M * K);
     if (given->H != NULL)
-        h = hash(h ^ 4, given->H, K * N);
+        h = tl_identity_hash(h ^ 4, given->H, K * N);
     return (int64_t)h;
 }
 
-/* All options but threads: a search with many starts does not depend on them, and where one start
- * uses several the plan knows. */
-static tlnmf_error put_options(tlnmf_ctx *ctx, const tl_settings *opt, tlnmf_record *record)
+tlnmf_error tl_identity_put_options(tlnmf_ctx *ctx, const tl_settings *opt, tlnmf_record *record)
 {
     const char *task = tl_task_name(opt->task), *name;
     for (size_t i = 0; (name = tlnmf_option_name(task, i)) != NULL; i++) {
@@ -67,7 +63,7 @@ tlnmf_error tl_identity_put(tlnmf_ctx *ctx, const tl_pool *pool, const tl_search
     TRY(tlnmf_set_text(ctx, record, "version", TLNMF_VERSION));
     TRY(tlnmf_set_text(ctx, record, "task", tl_task_name(task->opt->task)));
     TRY(tlnmf_set_text(ctx, record, "engine", pool->plan.engine->name));
-    TRY(put_options(ctx, task->opt, record));
+    TRY(tl_identity_put_options(ctx, task->opt, record));
     TRY(tlnmf_set_integer(ctx, record, "M", pool->data->M));
     TRY(tlnmf_set_integer(ctx, record, "N", pool->data->N));
     TRY(tlnmf_set_integer(ctx, record, "columns", pool->data->T));

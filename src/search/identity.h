@@ -7,6 +7,13 @@
 /* Adds the fields to the record. */
 tlnmf_error tl_identity_put(tlnmf_ctx *ctx, const tl_pool *pool, const tl_search_task *task,
                             tlnmf_record *record);
+/* Adds all options but threads: a search with many starts does not depend on them, and where one
+ * start uses several the plan knows. */
+tlnmf_error tl_identity_put_options(tlnmf_ctx *ctx, const tl_settings *opt, tlnmf_record *record);
+/* A hash of numbers, a word at a time: Fowler, Noll and Vo's, with a shift that brings high bits
+ * down. */
+#define TL_IDENTITY_SEED 0xcbf29ce484222325u
+uint64_t tl_identity_hash(uint64_t h, const void *x, int64_t words);
 /* TLNMF_ERR_DATA if a field of `now` is another one in `state`; the message names it. */
 tlnmf_error tl_identity_compare(tlnmf_ctx *ctx, const tlnmf_record *now, const tlnmf_record *state);
 

@@ -15,6 +15,60 @@ typedef struct results {
     tl_result *best, *other;
 } results;
 
+/* ---- what is done from a start --------------------------------------------------------------- */
+
+static void run_tl(const tl_pool *pool, tl_worker *w, tl_run *run)
+{
+    pool->solver->tl(w->engine, run);
+    if (run->roams && pool->plan.hops > 0)
+        tl_hop_search(
+            &(tl_hops){pool->plan.hops, &w->hop, pool->opt->seed, pool->data, pool->H_all},
+            pool->solver, w->engine, run);
+    tl_engine_project(w->engine, TL_PHI);
+}
+
+static void run_jd(const tl_pool *pool, tl_worker *w, tl_run *run)
+{
+    pool->solver->jd(w->engine, run);
+    tl_engine_project(w->engine, TL_PHI);
+}
+
+static void run_nmf(const tl_pool *pool, tl_worker *w, tl_run *run)
+{
+    pool->solver->nmf(w->engine, run);
+}
+
+/* NMF at the Phi of JD, perhaps with fewer updates (handover). The outcome and the iterations
+ * reported are those of JD. */
+static void nmf_at_jd(const tl_solver *solver, tl_engine *e, tl_run *run)
+{
+    tl_run jd = *run;
+    tl_settings opt = *run->opt;
+    if (opt.handover > 0) {
+        opt.J = opt.handover;
+        opt.J_nmf = 1;
+    }
+    run->opt = &opt;
+    run->iterations = 0;
+    solver->nmf(e, run);
+    run->opt = jd.opt;
+    run->outcome = jd.outcome;
+    run->iterations = jd.iterations;
+    run->trace_length = jd.trace_length;
+}
+
+static void run_jd_nmf(const tl_pool *pool, tl_worker *w, tl_run *run)
+{
+    pool->solver->jd(w->engine, run);
+    nmf_at_jd(pool->solver, w->engine, run);
+    tl_engine_project(w->engine, TL_PHI);
+}
+
+static const tl_job job_tl = {"TL-NMF", 'C', false, run_tl};
+static const tl_job job_jd = {"JD", 'L', false, run_jd};
+static const tl_job job_jd_nmf = {"JD+NMF", 'L', true, run_jd_nmf};
+static const tl_job job_nmf = {"NMF", 'I', false, run_nmf};
+
 /* ---- TL-NMF ---------------------------------------------------------------------------------- */
 
 /* Continues from the best point to the tolerance that the settings ask for. */
@@ -64,8 +118,7 @@ static tlnmf_error search_tl(tl_pool *pool, results *r)
                  !tl_is_small(pool->data, pool->plan.K);
     pool->quick.tol = enough;
     TRY(tl_pool_run(
-        pool,
-        &(tl_batch){.job = TL_JOB_TL, .count = pool->plan.P, .best = r->best, .quick = quick}));
+        pool, &(tl_batch){.job = &job_tl, .count = pool->plan.P, .best = r->best, .quick = quick}));
     if (!(quick || opt->newton) || tl_pool_stopped(pool))
         return TLNMF_OK;
     tlnmf_error error = TLNMF_OK;
@@ -82,7 +135,7 @@ static tlnmf_error search_tl(tl_pool *pool, results *r)
 static tlnmf_error nmf_after_jd(tl_pool *pool, const tl_result *jd, const tl_shelf *more,
                                 int64_t count, tl_result *best)
 {
-    TRY(tl_pool_run(pool, &(tl_batch){.job = TL_JOB_NMF,
+    TRY(tl_pool_run(pool, &(tl_batch){.job = &job_nmf,
                                       .count = count,
                                       .from = more,
                                       .from_first = pool->plan.P,
@@ -128,7 +181,7 @@ static tlnmf_error search_jd(tl_pool *pool, results *r)
     tlnmf_error error =
         tl_share_error(pool->ctx, pool->data->sums, pool->machines, create_jd(pool, &jd));
     if (error == TLNMF_OK)
-        error = tl_pool_run(pool, &(tl_batch){.job = TL_JOB_JD, .count = P, .best = jd});
+        error = tl_pool_run(pool, &(tl_batch){.job = &job_jd, .count = P, .best = jd});
     if (error == TLNMF_OK)
         note_jd(pool, jd);
     if (error == TLNMF_OK)
@@ -143,7 +196,7 @@ static tlnmf_error search_jd(tl_pool *pool, results *r)
 static tlnmf_error tl_from(tl_pool *pool, const tl_result *jd, int64_t p, tl_result *best)
 {
     const tl_shelf reached = {.Phi = jd->Phi, .W = jd->W, .H = jd->H};
-    return tl_pool_run(pool, &(tl_batch){.job = TL_JOB_TL,
+    return tl_pool_run(pool, &(tl_batch){.job = &job_tl,
                                          .first = p,
                                          .count = 1,
                                          .from = &reached,
@@ -162,15 +215,10 @@ static tlnmf_error exchange(tl_pool *pool, exchanged *x, tl_result *tl, tl_resul
 {
     int64_t P = pool->plan.P;
     const tl_batch batches[] = {
-        {.job = TL_JOB_TL, .count = P, .keep = &x->from_tl, .best = tl},
-        {.job = TL_JOB_JD_NMF, .count = P, .keep = &x->from_jd, .best = x->jd},
-        {.job = TL_JOB_TL,
-         .first = P,
-         .count = P,
-         .from = &x->from_jd,
-         .from_first = P,
-         .best = tl},
-        {.job = TL_JOB_JD,
+        {.job = &job_tl, .count = P, .keep = &x->from_tl, .best = tl},
+        {.job = &job_jd_nmf, .count = P, .keep = &x->from_jd, .best = x->jd},
+        {.job = &job_tl, .first = P, .count = P, .from = &x->from_jd, .from_first = P, .best = tl},
+        {.job = &job_jd,
          .first = P,
          .count = P,
          .from = &x->from_tl,
@@ -225,7 +273,8 @@ static tlnmf_error search_jd_in_half(tl_pool *pool, results *r)
  * before TL-NMF is better, JD+NMF is the answer, too. */
 static tlnmf_error search_auto(tl_pool *pool, results *r)
 {
-    const double worth = 1e-3; /* I per entry of V that is negligible */
+    /* I per entry of V that is negligible: what 1000 realisations leave where the model holds. */
+    const double worth = 1e-3;
     results jd = {.goal = TL_GOAL_JD, .best = r->other, .other = r->best};
     TRY(search_jd_in_half(pool, &jd));
     if (!(jd.best->info.I > worth * (double)pool->data->M * (double)pool->data->all)) {
@@ -244,13 +293,12 @@ static tlnmf_error search_auto(tl_pool *pool, results *r)
 
 static tlnmf_error search_nmf(tl_pool *pool, results *r)
 {
-    return tl_pool_run(pool,
-                       &(tl_batch){.job = TL_JOB_NMF, .count = pool->plan.P, .best = r->best});
+    return tl_pool_run(pool, &(tl_batch){.job = &job_nmf, .count = pool->plan.P, .best = r->best});
 }
 
 static tlnmf_error search_L(tl_pool *pool, results *r)
 {
-    return tl_pool_run(pool, &(tl_batch){.job = TL_JOB_JD, .count = pool->plan.P, .best = r->best});
+    return tl_pool_run(pool, &(tl_batch){.job = &job_jd, .count = pool->plan.P, .best = r->best});
 }
 
 /* ---- the search ------------------------------------------------------------------------------ */

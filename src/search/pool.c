@@ -1,7 +1,6 @@
-/* A pool of starts: its workers, one run, many runs on several threads. */
+/* A pool of starts: its workers, a job from one start, a job from many on several threads. */
 #include "search/pool.h"
 #include "search/checkpoint.h"
-#include "search/hop.h"
 #include "search/share.h"
 
 #include <math.h>
@@ -148,16 +147,9 @@ tlnmf_error tl_pool_give_traces(tl_pool *pool, tl_result *result)
 
 /* ---- one start ------------------------------------------------------------------------------- */
 
-double tl_score_of(tl_job job, tl_values values)
+double tl_score_of(const tl_job *job, tl_values values)
 {
-    switch (job) {
-    case TL_JOB_TL:
-        return values.C;
-    case TL_JOB_NMF:
-        return values.I;
-    default:
-        return values.L;
-    }
+    return job->score == 'C' ? values.C : job->score == 'L' ? values.L : values.I;
 }
 
 /* Keeps the point if its score is better, or equal and its start number smaller. */
@@ -181,34 +173,12 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
         if (run->trace_length > 0)
             memcpy(best->trace, run->trace, (size_t)run->trace_length * sizeof *run->trace);
     }
-    static const char *const names[] = {"TL-NMF", "JD", "JD+NMF", "NMF"};
-    static const char *const scores[] = {"C", "L", "L",
-                                         "I"}; /* the value that tl_score_of() returns */
     long long start = run->start + 1, iterations = run->iterations;
-    tl_log(pool->ctx, TLNMF_LOG_INFO, "%s from start %lld: %s = %.12g, %s after %lld iterations%s",
-           names[b->job], start, scores[b->job], score, tlnmf_outcome_name(run->outcome),
-           iterations, better ? ", the best" : "");
+    tl_log(pool->ctx, TLNMF_LOG_INFO, "%s from start %lld: %c = %.12g, %s after %lld iterations%s",
+           b->job->name, start, b->job->score, score, tlnmf_outcome_name(run->outcome), iterations,
+           better ? ", the best" : "");
     tl_checkpoint_after(pool->checkpoint, run->start);
     omp_unset_lock(&pool->monitor.lock);
-}
-
-/* NMF at the Phi of JD, perhaps with fewer updates (handover). The outcome and the iterations
- * reported are those of JD. */
-static void nmf_at_jd(const tl_solver *solver, tl_engine *e, tl_run *run)
-{
-    tl_run jd = *run;
-    tl_settings opt = *run->opt;
-    if (opt.handover > 0) {
-        opt.J = opt.handover;
-        opt.J_nmf = 1;
-    }
-    run->opt = &opt;
-    run->iterations = 0;
-    solver->nmf(e, run);
-    run->opt = jd.opt;
-    run->outcome = jd.outcome;
-    run->iterations = jd.iterations;
-    run->trace_length = jd.trace_length;
 }
 
 /* A random start; Phi is replaced by the batch's, if it has one. */
@@ -245,25 +215,12 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
                   .monitor = &pool->monitor,
                   .start = p,
                   .roams = p < pool->plan.P && tl_starts_draw_Phi(&pool->starts),
-                  .to_the_end = b->job == TL_JOB_JD_NMF || b->Phi != NULL, /* Algorithm 2 */
+                  .to_the_end = b->job->to_the_end || b->Phi != NULL, /* Algorithm 2 */
                   .trace = w->trace,
                   .trace_capacity = pool->plan.trace_capacity};
     TRY(tl_checkpoint_start(pool->checkpoint, (int)(w - pool->worker), p, &run));
     TRY(go_to_start(pool, b, w, p));
-    if (b->job == TL_JOB_TL)
-        pool->solver->tl(e, &run);
-    else if (b->job == TL_JOB_NMF)
-        pool->solver->nmf(e, &run);
-    else
-        pool->solver->jd(e, &run);
-    if (b->job == TL_JOB_JD_NMF)
-        nmf_at_jd(pool->solver, e, &run);
-    if (b->job == TL_JOB_TL && run.roams && pool->plan.hops > 0)
-        tl_hop_search(
-            &(tl_hops){pool->plan.hops, &w->hop, pool->opt->seed, pool->data, pool->H_all},
-            pool->solver, e, &run);
-    if (b->job != TL_JOB_NMF)         /* NMF does not move Phi */
-        tl_engine_project(e, TL_PHI); /* report the values of an exactly orthogonal Phi */
+    b->job->run(pool, w, &run);
     if (b->keep != NULL) {
         omp_set_lock(&pool->monitor.lock); /* another start may save the shelf */
         tl_shelf_put(b->keep, p - b->first, e);

@@ -1,5 +1,5 @@
-/* A pool of starts: runs one solver from many starts on several threads and keeps the best. Which
- * one is kept depends on scores and start numbers only, so the result is the same at any number of
+/* A pool of starts: runs a job from many starts on several threads and keeps the best. Which one is
+ * kept depends on scores and start numbers only, so the result is the same at any number of
  * threads. */
 #ifndef TLNMF_SEARCH_POOL_H
 #define TLNMF_SEARCH_POOL_H
@@ -54,12 +54,18 @@ tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tln
                            tl_pool *pool);
 void tl_pool_free(tl_pool *pool);
 
-typedef enum tl_job { TL_JOB_TL, TL_JOB_JD, TL_JOB_JD_NMF, TL_JOB_NMF } tl_job;
+/* What is done from a start, and by which value its results are ranked. */
+typedef struct tl_job {
+    const char *name; /* for the log */
+    char score;       /* 'C', 'L' or 'I' */
+    bool to_the_end;  /* see tl_run */
+    /* From the engine's point. Results have an exactly orthogonal Phi. */
+    void (*run)(const tl_pool *pool, tl_worker *w, tl_run *run);
+} tl_job;
 
-/* One solver from many starts. Starts numbered below plan.P are drawn; the others are on a
- * shelf. */
+/* A job from many starts. Starts numbered below plan.P are drawn; the others are on a shelf. */
 typedef struct tl_batch {
-    tl_job job;
+    const tl_job *job;
     bool quick; /* low accuracy: the best is polished later */
     int64_t first, count;
     const tl_shelf *from; /* the starts that are not drawn */
@@ -69,8 +75,7 @@ typedef struct tl_batch {
     tl_result *best;      /* the best result of all batches that share it */
 } tl_batch;
 
-/* The value by which a job's results are ranked. */
-double tl_score_of(tl_job job, tl_values values);
+double tl_score_of(const tl_job *job, tl_values values);
 
 /* Runs the batch's starts, on all machines together, which then have the same best result. */
 tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *batch);

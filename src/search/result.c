@@ -106,7 +106,8 @@ static double descend_L(const tl_settings *opt, tl_monitor *monitor, tl_engine *
 }
 
 /* Where the floor is low and frames have fewer realisations than entries, L has many deep minima,
- * and one descent does not find the least. Continuation starts at this share of the mean power. */
+ * and one descent does not find the least. `low` is the share of the mean power at which fast.c
+ * begins its continuation: below it the floor no longer smooths the landscape. */
 static bool is_hard(const tl_info *info, const tl_settings *opt, const tl_engine *e)
 {
     const double low = 0.05;

@@ -1,6 +1,7 @@
 /* The public calls of sound.h that separate: records in and out around the separator. */
 #include "base/record.h"
 #include "separate/envelope.h"
+#include "separate/keep.h"
 #include "separate/model.h"
 #include "separate/study.h"
 #include "separate/unlabelled.h"
@@ -138,11 +139,16 @@ static tlnmf_error learn(tlnmf_ctx *ctx, lesson *l)
 {
     tl_reporter reporter;
     TRY(tl_reporter_create(ctx, &reporter));
-    tl_watch watch = {tl_reporter_callback(&reporter), &reporter, false};
-    tlnmf_error error = listen(ctx, l);
+    tl_watch watch = {.callback = tl_reporter_callback(&reporter), .user = &reporter};
+    tlnmf_error error = tl_keep_create(ctx, l->sound, l->settings, &watch.keep);
+    if (error == TLNMF_OK)
+        error = listen(ctx, l);
     if (error == TLNMF_OK)
         error = tl_blend_learn(ctx, &l->sound->sound, l->found.spans, l->found.count, &l->opt,
                                &watch, &l->blend);
+    if (watch.stopped)
+        tl_keep_save(watch.keep);
+    tl_keep_free(watch.keep);
     tl_reporter_free(&reporter);
     if (error == TLNMF_OK && l->sound->sources == 0)
         tl_verdict_expect_blind(l->opt.sources,
@@ -375,7 +381,7 @@ static tlnmf_error run_job(tlnmf_ctx *ctx, job *j, tlnmf_write write, void *user
         TRY(tl_record_new_array(ctx, report, "H", 2, (int64_t[]){j->blend->member[0]->K, N},
                                 &run.H));
     TRY(tl_reporter_create(ctx, &reporter));
-    tl_watch watch = {tl_reporter_callback(&reporter), &reporter, false};
+    tl_watch watch = {.callback = tl_reporter_callback(&reporter), .user = &reporter};
     tl_envelope envelope = {.memory = NULL};
     tlnmf_error error = TLNMF_OK;
     if (s->keep_H && write != NULL && !s->components) {

@@ -1,4 +1,5 @@
 /* Which candidates to try, what they are worth, and which one is kept. */
+#include "separate/keep.h"
 #include "separate/learn.h"
 
 #include <math.h>
@@ -30,8 +31,9 @@ typedef struct choice {
     plan plan;
     tl_scene scene[2]; /* frames as long as asked for, and twice as long */
     tl_learner learner[2];
-    tl_remix remix;         /* made from scene[0], judges both lengths */
-    tl_candidate best;      /* no model: nothing has been tried */
+    tl_remix remix;    /* made from scene[0], judges both lengths */
+    tl_candidate best; /* its model is missing while candidates are taken that were kept */
+    int64_t best_number;
     int64_t tried, planned; /* candidates */
 } choice;
 
@@ -40,31 +42,48 @@ typedef struct choice {
 /* Keeps the better of the candidate and the best so far, and frees the model of the other. */
 static void keep_better(choice *c, const tl_candidate *candidate)
 {
-    bool better = c->best.model == NULL || candidate->score > c->best.score;
+    bool better = c->tried == 0 || candidate->score > c->best.score;
     tl_separator_free(better ? c->best.model : candidate->model);
-    if (better)
+    tl_keep_drop(c->watch->keep, better ? c->best_number : c->tried);
+    if (better) {
         c->best = *candidate;
+        c->best_number = c->tried;
+    }
 }
 
-static void announce(const choice *c, const tl_candidate *candidate)
+static void announce(const choice *c, const tl_candidate *candidate, double C)
 {
     static const char *const bases[] = {"auto", "DCT", "DFT", "STFT"};
     const tl_recipe *r = &candidate->recipe;
     tl_log(c->ctx, TLNMF_LOG_INFO,
            "%s %s, %s window, frames of %lld, %lld a source: %.2f dB on remixes, C = %.8g",
            r->method == TL_METHOD_NMF ? "fixed" : "learnt from", bases[r->basis],
-           tl_window_name(r->window), (long long)candidate->model->M, (long long)r->per_source,
-           candidate->score, candidate->model->info.C);
+           tl_window_name(r->window), (long long)c->scene[r->longer].layout.M,
+           (long long)r->per_source, candidate->score, C);
 }
 
-/* Learns a candidate and judges it. */
-static tlnmf_error try_recipe(choice *c, const tl_recipe *recipe, tl_candidate *candidate)
+/* Learns a candidate and judges it; or takes one that was finished before. */
+static tlnmf_error try_recipe(choice *c, const tl_recipe *recipe, tl_candidate *candidate,
+                              double *C)
 {
+    tl_kept kept;
+    bool found;
+    TRY(tl_keep_take(c->watch->keep, c->tried, &kept, &found));
+    if (found) {
+        *candidate = (tl_candidate){*recipe, kept.model, kept.score};
+        *C = kept.C;
+        return TLNMF_OK;
+    }
     TRY(tl_learn(&c->learner[recipe->longer], recipe, candidate));
     tlnmf_error error = tl_remix_judge(c->ctx, &c->remix, candidate->model, &candidate->score);
-    if (error != TLNMF_OK)
+    if (error != TLNMF_OK) {
         tl_separator_free(candidate->model);
-    return error;
+        return error;
+    }
+    *C = candidate->model->info.C;
+    if (!c->watch->stopped) /* what was cut short is not kept */
+        tl_keep_put(c->watch->keep, c->tried, candidate->model, candidate->score);
+    return TLNMF_OK;
 }
 
 /* Tries a recipe and keeps the candidate if it is the best. Its score is NaN if there are no
@@ -75,10 +94,10 @@ static tlnmf_error consider(choice *c, tl_recipe recipe, double *score)
     *score = NAN;
     if (c->watch->stopped && c->best.model != NULL)
         return TLNMF_OK;
-    TRY(try_recipe(c, &recipe, &candidate));
-    double C = candidate.model->info.C;
+    double C;
+    TRY(try_recipe(c, &recipe, &candidate, &C));
     *score = candidate.score;
-    announce(c, &candidate);
+    announce(c, &candidate, C);
     keep_better(c, &candidate);
     tl_watch_report(c->watch, TL_STAGE_CHOOSE, ++c->tried, c->planned, C);
     return TLNMF_OK;
@@ -253,14 +272,12 @@ static tlnmf_error try_all(void *job)
 }
 
 /* The best candidate's model, with what only the choice knows. */
-static tl_separator *finish(const choice *c)
+static void finish(const choice *c, tl_separator *model)
 {
-    tl_separator *model = c->best.model;
     model->info.score = c->best.score;
     model->info.remixes = c->remix.count;
     model->info.candidates = c->tried;
     model->info.outcome = c->watch->stopped ? TLNMF_CANCELLED : TLNMF_ITERATIONS;
-    return model;
 }
 
 tlnmf_error tl_separator_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
@@ -271,16 +288,22 @@ tlnmf_error tl_separator_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_s
                 .sound = sound,
                 .schedule = {spans, span_count, options->release, options->sources},
                 .opt = options,
-                .watch = watch};
+                .watch = watch,
+                .best_number = -1};
     *out = NULL;
     TRY(tl_separate_check(ctx, options, spans != NULL));
     TRY(tl_sound_check(ctx, sound));
     TRY(tl_schedule_check(ctx, &c.schedule));
     tlnmf_error error = tl_separate_on_threads(options->threads, try_all, &c);
-    if (error == TLNMF_OK)
-        *out = finish(&c);
-    else
-        tl_separator_free(c.best.model);
+    if (error == TLNMF_OK && c.best.model == NULL)
+        error = tl_fail(ctx, TLNMF_ERR_DATA, "the checkpoint is damaged");
+    *out = c.best.model;
+    if (error == TLNMF_OK && *out != NULL) {
+        finish(&c, *out);
+    } else {
+        tl_separator_free(*out);
+        *out = NULL;
+    }
     for (int i = 0; i < 2; i++) {
         tl_learner_free(&c.learner[i]);
         tl_scene_free(&c.scene[i]);

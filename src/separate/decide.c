@@ -11,7 +11,9 @@
 static const double PIECE = 0.5, LONG = 0.75, HEARD = 0.3, MISFIT = 0.1, GAIN = 0.8, SHARE = 0.2;
 /* Proposals are of at most NEAR semitones. They are compared with one of the CHOICES shifts that
  * hold more than SOME of H among those of up to TL_SEMITONES. Another one wins if the misfit
- * becomes less than BETTER of what it was. UPDATES of H for each, and SWEEPS through all pieces. */
+ * becomes less than BETTER of what it was. UPDATES of H for each, and SWEEPS through all pieces.
+ * On which mixtures these were set: docs/separation.md, "With labels"; ALIKE: docs/benchmarks.md.
+ */
 static const double SOME = 0.05, BETTER = 0.55;
 enum { NEAR = 9, CHOICES = 4, UPDATES = 20, SWEEPS = 2 };
 /* A source whose columns resemble each other by more than ALIKE (mean cosine of the amplitudes) has

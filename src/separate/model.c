@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The columns of `members`, a row a member. */
+/* The columns of `members`, one row per member. */
 enum {
     WEIGHT,
     FRAME,
@@ -392,7 +392,7 @@ static tlnmf_error get_members(tlnmf_ctx *ctx, const tlnmf_record *model,
         return TLNMF_OK;
     }
     if (shape[0] < 1 || shape[0] > TL_MEMBERS_MAX)
-        return tl_fail(ctx, TLNMF_ERR_SHAPE, "the model has %lld members: 1 to %d can be",
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "the model has %lld members, outside [1, %d]",
                        (long long)shape[0], TL_MEMBERS_MAX);
     TRY(tl_record_expect(ctx, model, "the model", "members", 2, (int64_t[]){shape[0], COLUMNS},
                          &table));

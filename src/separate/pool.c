@@ -1,5 +1,5 @@
 /* Candidates from several representations, what they are worth, and what is blended of them. */
-#include "separate/study.h"
+#include "separate/keep.h"
 
 #include <math.h>
 
@@ -95,6 +95,8 @@ static tlnmf_error judge(const pool *p, const tl_study *s, const tl_dictionary *
     TRY(tl_study_separator(s, d, c->kind == NOTES ? &p->notes : NULL, &c->model));
     if (!p->watch->stopped) /* what was cut short is not judged */
         TRY(tl_remix_judge(s->ctx, &p->remix, c->model, &c->score));
+    if (!p->watch->stopped)
+        tl_keep_put(p->watch->keep, c - p->candidate, c->model, c->score);
     c->judged = true;
     return TLNMF_OK;
 }
@@ -112,13 +114,20 @@ static tlnmf_error try_flat(const pool *p, const tl_study *s, candidate *c)
  * first of those decides on the notes. */
 static tlnmf_error begin(pool *p, const tl_study *s, candidate *c)
 {
+    if (c->judged) /* in the run that this one goes on from */
+        return TLNMF_OK;
     if (c->kind == FLATS)
         return try_flat(p, s, c);
     TRY(tl_dictionary_solos(s, c->columns, &c->solos));
     for (const candidate *before = p->candidate; before < c; before++)
         if (is_dictionary(before))
             return TLNMF_OK;
-    return tl_notes_decide(s, &c->solos, &p->notes);
+    if (p->decided)
+        return TLNMF_OK;
+    TRY(tl_notes_decide(s, &c->solos, &p->notes));
+    if (!p->watch->stopped)
+        tl_keep_put_notes(p->watch->keep, &p->notes);
+    return TLNMF_OK;
 }
 
 /* The dictionary of the solos with notes. */
@@ -194,6 +203,30 @@ static void add_candidates(pool *p, const tl_study *s)
         add_candidate(p, s, PLAIN, HIDDEN[i]);
     for (int i = 0; i < 2; i++)
         add_candidate(p, s, FLATS, any ? FLAT[i] : FLAT_BLIND[i]);
+}
+
+/* The notes and candidates that were finished before. */
+static tlnmf_error take_kept(pool *p)
+{
+    tl_kept kept;
+    bool found;
+    TRY(tl_keep_take_notes(p->watch->keep, &p->notes, &p->decided));
+    for (int64_t i = 0; i < p->count; i++) {
+        candidate *c = &p->candidate[i];
+        if (is_dictionary(c) && !p->decided)
+            continue;
+        TRY(tl_keep_take(p->watch->keep, i, &kept, &found));
+        if (found && kept.model == NULL)
+            return tl_fail(p->ctx, TLNMF_ERR_DATA, "the checkpoint is damaged");
+        if (!found)
+            continue;
+        c->model = kept.model;
+        c->score = kept.score;
+        c->judged = true;
+        if (is_dictionary(c))
+            c->kind = p->notes.count > 0 ? NOTES : PLAIN;
+    }
+    return TLNMF_OK;
 }
 
 /* Those that were tried, in their order. */
@@ -354,6 +387,7 @@ static tlnmf_error try_all(void *self)
     TRY(create_studies(p));
     for (int i = 0; i < p->reps; i++)
         add_candidates(p, &p->study[i]);
+    TRY(take_kept(p));
     TRY(for_all(p, begin));
     p->decided = true;
     TRY(for_all(p, complete));

@@ -63,6 +63,7 @@ typedef struct tl_watch {
     tl_callback callback; /* may be NULL */
     void *user;
     atomic_bool stopped;
+    tl_keep *keep; /* finished candidates (keep.h); NULL: nobody keeps them */
 } tl_watch;
 
 /* A tl_callback whose user pointer is the tl_watch. */

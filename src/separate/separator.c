@@ -33,7 +33,7 @@ tlnmf_error tl_separator_check_sources(tlnmf_ctx *ctx, const tl_separator_info *
     if (info->sources < 1 || info->sources > TL_SOURCES_MAX || info->per_source < least ||
         info->per_source > TL_PER_SOURCE_MAX)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "sources = %lld, per-source = %lld: 1 to %d and %d to %d can be",
+                       "sources = %lld, per-source = %lld: they must be in [1, %d] and [%d, %d]",
                        (long long)info->sources, (long long)info->per_source, TL_SOURCES_MAX, least,
                        TL_PER_SOURCE_MAX);
     return TLNMF_OK;

@@ -86,5 +86,6 @@ typedef struct tl_separate_run {
 
 typedef struct tl_separator tl_separator;
 typedef struct tl_blend tl_blend;
+typedef struct tl_keep tl_keep;
 
 #endif

@@ -86,7 +86,7 @@ static void record(tl_engine *e, const tl_descent *how, tl_run *run, double valu
 static bool newton_step(tl_engine *e, tl_newton *newton, tl_run *run, double norm, double *value,
                         double *a)
 {
-    const double near = 1e-3;
+    const double near = 1e-3; /* docs/benchmarks.md, "Constants" */
     if (!run->newton || !(norm <= near))
         return false;
     tl_engine_norm(e, true);
@@ -200,7 +200,7 @@ static bool comes_from_above(const tl_engine *e, const tl_run *run)
  * outcome set, if the run must end. */
 static bool descend_floor(tl_engine *e, unsigned over, tl_run *run)
 {
-    enum { EACH = 50 };
+    enum { EACH = 50 }; /* docs/benchmarks.md, "Constants" */
     const double eps = e->eps, top = top_floor(e);
     bool go_on = true;
     for (double floor = top; floor > eps && go_on; floor *= pow(10.0, -0.2)) {

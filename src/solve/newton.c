@@ -8,7 +8,7 @@
  * Each iteration tests for interruptions, since a step may take seconds. */
 static double solve_model(tl_engine *e, const tl_newton *newton, tl_run *run)
 {
-    enum { MOST = 200 };
+    enum { MOST = 200 }; /* this and the constants below: docs/benchmarks.md, "Constants" */
     tl_cg cg = tl_engine_cg(e, true, newton->radius);
     double fall = 0.0;
     double enough = fmin(0.25, sqrt(sqrt(cg.rr / ((double)e->M * e->frames)))) * sqrt(cg.rr);
@@ -22,7 +22,8 @@ static double solve_model(tl_engine *e, const tl_newton *newton, tl_run *run)
 }
 
 /* Tries the step. True, with the new value, if the objective falls. The region grows or shrinks
- * with the quality of the model's prediction. */
+ * with the quality of the model's prediction, by the thresholds of textbooks (Nocedal and Wright,
+ * Numerical Optimization, Algorithm 4.1). */
 static bool try_step(tl_engine *e, tl_newton *newton, double fall, double *value, double *length)
 {
     *length = tl_engine_aim(e, TL_NEWTON).norm;
@@ -42,7 +43,8 @@ static bool try_step(tl_engine *e, tl_newton *newton, double fall, double *value
 bool tl_newton_step(tl_engine *e, tl_newton *newton, tl_run *run, double *value, double *length)
 {
     enum { MOST = 5 };
-    if (newton->radius == 0.0)
+    if (newton->radius ==
+        0.0) /* ten times the gradient in the metric: long enough to hinder none */
         newton->radius = 10.0 * sqrt(tl_engine_cg(e, true, 0.0).rr);
     for (int i = 0; i < MOST && newton->radius > 0.0; i++) {
         double fall = solve_model(e, newton, run);

@@ -235,7 +235,7 @@ static bool separate(meter *m, const double *x, const void *settings)
         return false;
     noise all = {.x = x};
     tl_sound sound = {LENGTH, 1, read_noise, &all};
-    tl_watch watch = {NULL, NULL, false};
+    tl_watch watch = {.stopped = false};
     tl_separate_options opt;
     tl_separate_init(&opt);
     opt.frames.M = 16;

@@ -1,6 +1,8 @@
 /* Feeds a fuzz target with the files of its corpus, which once found something or reach far, and
- * with damaged copies of its seeds, the same ones every time.     usage: fuzz_TARGET [ROUNDS
- * [CORPUS]] */
+ * with damaged copies of its seeds, the same ones every time.
+ *   fuzz_TARGET [ROUNDS [CORPUS]]      fuzz_TARGET seeds FOLDER: only writes the seeds, for
+ * libFuzzer
+ */
 #include "io/io.h"
 
 #include "fuzz.h"
@@ -93,8 +95,21 @@ static void feed_folder(const char *folder, int rounds, uint64_t *state)
     printf("%d files of the corpus\n", count);
 }
 
+static int write_seeds(const char *folder)
+{
+    char path[4096];
+    int count = 0;
+
+    do
+        snprintf(path, sizeof path, "%s/seed%d", folder, count);
+    while (fuzz_seed(count++, path));
+    return count > 1 ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 2 && strcmp(argv[1], "seeds") == 0)
+        return write_seeds(argv[2]);
     const char *base = getenv("TMPDIR");
     char directory[4096];
     uint64_t state = 20060101;

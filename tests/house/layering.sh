@@ -99,12 +99,12 @@ complaints() { # symbols
             files = "^(H5|sf_|Mat_)"
             mpi = "^(MPI_|PMPI_|ompi_)"
         }
-        FNR == NR { if ($3 == "D") home[$4] = $1; next }
+        FNR == NR { if ($3 == "D") { home[$4] = $1; own[$1, $4] = 1 }; next }
         !($1 in known) { if (!told[$1]++) print $2 ": module " $1 " is not in the table"; next }
         $3 == "S" && ($1 in library) { print $2 ": " $4 " is global state"; next }
         $3 != "U" { next }
         $4 in home {
-            if (!(($1, home[$4]) in may) && ($1 in library || $4 !~ /^tlnmf_/))
+            if (!(($1, $4) in own) && !(($1, home[$4]) in may) && ($1 in library || $4 !~ /^tlnmf_/))
                 print $2 ": " $1 " must not use " $4 " of " home[$4]
             next
         }
@@ -196,4 +196,25 @@ fi
 complaints "$work/symbols" | sort -u >"$work/found"
 cat "$work/found" >&2
 [ ! -s "$work/found" ] || exit 1
+
+# The path that docs/architecture.md lists, from main to the solver: each file uses the next.
+path=$(echo $(awk '/^From `main` to the engine/ { near = 1 } near && / -> / { gsub(/ -> /, " "); print; exit }' \
+    "$root/docs/architecture.md"))
+grep -q "^cli ${path%% *} D main\$" "$work/symbols" || path=""
+steps=0 last=""
+for file in $path; do
+    steps=$((steps + 1))
+    if [ -n "$last" ] && ! awk -v from="$last" -v to="$file" '
+        FNR == NR { if ($2 == to && $3 == "D") defined[$4] = 1; next }
+        $2 == from && $3 == "U" && $4 in defined { found = 1 }
+        END { exit !found }' "$work/symbols" "$work/symbols"; then
+        echo "docs/architecture.md: $last uses nothing of $file" >&2
+        exit 1
+    fi
+    last=$file
+done
+[ "$steps" -eq 5 ] && [ "$last" = src/solve/fast.c ] || {
+    echo "docs/architecture.md: the path from main to the solver has $steps files, not five" >&2
+    exit 1
+}
 echo "layering: $objects objects, $uses uses of symbols of ours, all downwards"

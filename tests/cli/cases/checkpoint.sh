@@ -78,3 +78,15 @@ usage fit "y.npy: this output would replace an input" y.npy -k 3 --checkpoint y.
 expect 0 ... "tlnmf fit: warning: no checkpoint: /dev/full: cannot write: No space left on device" \
     tlnmf fit y.npy -k 3 -J 50 --json --checkpoint /dev/full --force --every 0 -o full.h5
 check "a device is never removed" [ -c /dev/full ]
+
+# A separation keeps its finished candidates, then what it has learnt.
+tlnmf simulate notes --signal s.wav --s 1
+printf '0\t1\tlow\n1\t2\thigh\n2\t3\tlow\n2\t3\thigh\n' >l.txt
+separate="tlnmf separate s.wav --labels l.txt --frame 100 -q -o st"
+expect 0 ... "" $separate
+mv st whole
+begin KILL st.checkpoint $separate
+expect 3 "" "tlnmf separate: s.wav: the checkpoint is of option.seed = 1, this run of 4" $separate --seed 4 --resume
+expect 0 ... "" $separate --resume
+check "separate: the same bytes" diff -r st whole
+check "separate: nothing else is left" [ "$(ls -A | grep -c "^\.\|checkpoint")" -eq 0 ]

@@ -80,9 +80,9 @@ usage eval "--ref FILE... and --est FILE... are needed"
 usage eval "--ref FILE... and --est FILE... are needed" --ref a.wav
 usage eval "--ref needs a value" --ref --est x.wav
 usage eval "a.wav: is it one of --ref or of --est?" --filter 3 a.wav --ref a.wav --est x.wav
-usage eval "2 references and 1 estimate: there must be one estimate a reference" \
+usage eval "2 references and 1 estimate: there must be one estimate per reference" \
     --ref a.wav b.wav --est x.wav
-usage eval "1 reference and 2 estimates: there must be one estimate a reference" \
+usage eval "1 reference and 2 estimates: there must be one estimate per reference" \
     --ref a.wav --est x.wav y.wav
 usage eval "filter = 0 is outside [1, 4096]" --ref a.wav --est x.wav --filter 0
 usage eval "filter = many is not a number" --ref a.wav --est x.wav --filter many

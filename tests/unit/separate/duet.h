@@ -110,7 +110,7 @@ static inline tl_separator *learn(tlnmf_ctx *ctx, const double *x, int64_t chann
 {
     arrays a = {.x = x, .channels = channels};
     tl_sound sound = {LENGTH, channels, read_array, &a};
-    tl_watch watch = {NULL, NULL, false};
+    tl_watch watch = {.stopped = false};
     tl_separator *separator;
     assert_ok(ctx, tl_separator_learn(ctx, &sound, guided ? NOTES : NULL, guided ? 4 : 0, opt,
                                       &watch, &separator));
@@ -123,7 +123,7 @@ static inline void separate(tlnmf_ctx *ctx, const tl_separator *separator, const
 {
     arrays a = {.x = x, .channels = channels, .stems = stems};
     tl_sound sound = {length, channels, read_array, &a};
-    tl_watch watch = {NULL, NULL, false};
+    tl_watch watch = {.stopped = false};
     run.write = write_array;
     run.user = &a;
     assert_ok(ctx, tl_separator_run(ctx, separator, &sound, &run, &watch));

@@ -51,7 +51,7 @@ static void a_finished_learning_has_done_its_iterations(void **state)
     arrays a = {.x = d->mix, .channels = 1};
     tl_sound sound = {LENGTH, 1, read_array, &a};
     stopper never = {.at = 1000000};
-    tl_watch watch = {stop, &never, false};
+    tl_watch watch = {.callback = stop, .user = &never};
     tl_separator *separator;
     assert_ok(ctx, tl_separator_learn(ctx, &sound, NOTES, 4, &opt, &watch, &separator));
     assert_int_equal(separator->info.outcome, TLNMF_ITERATIONS);
@@ -98,7 +98,7 @@ static void a_stopped_learning_is_cancelled(void **state)
     for (int i = 0; i < 3; i++) {
         opt.method = i == 2 ? TL_METHOD_TL : TL_METHOD_AUTO;
         stopper s = {.at = i == 1 ? 3 : 1};
-        tl_watch watch = {stop, &s, false};
+        tl_watch watch = {.callback = stop, .user = &s};
         tl_separator *separator;
         assert_ok(ctx, tl_separator_learn(ctx, &sound, NOTES, 4, &opt, &watch, &separator));
         assert_int_equal(separator->info.outcome, TLNMF_CANCELLED);
@@ -124,7 +124,7 @@ static void a_run_ends_or_is_cancelled(void **state)
     run.write = write_array;
     run.user = &a;
     stopper s = {.at = 1};
-    tl_watch watch = {stop, &s, false};
+    tl_watch watch = {.callback = stop, .user = &s};
     assert_ok(ctx, tl_separator_run(ctx, separator, &sound, &run, &watch));
     assert_true(watch.stopped);
     assert_int_equal(s.calls, 1);
@@ -179,7 +179,7 @@ static void a_failed_reading_stops_learning(void **state)
     for (; error == TLNMF_ERR_CALLBACK; n++) {
         fragile f = {.a = {.x = d->mix, .channels = 1}, .fail_read = n};
         tl_sound sound = {LENGTH, 1, read_fragile, &f};
-        tl_watch watch = {NULL, NULL, false};
+        tl_watch watch = {.stopped = false};
         tl_separator *separator = (tl_separator *)1;
         error = tl_separator_learn(ctx, &sound, NOTES, 4, &opt, &watch, &separator);
         if (error == TLNMF_OK) {
@@ -204,7 +204,7 @@ static tlnmf_error run_fragile(tlnmf_ctx *ctx, const tl_separator *separator, fr
 {
     tl_sound sound = {LENGTH, 1, read_fragile, f};
     tl_separate_run run = guided_run();
-    tl_watch watch = {NULL, NULL, false};
+    tl_watch watch = {.stopped = false};
     run.write = write_fragile;
     run.user = f;
     return tl_separator_run(ctx, separator, &sound, &run, &watch);
@@ -303,7 +303,7 @@ static void callbacks_run_on_the_calling_thread(void **state)
     opt.threads = 4;
     opt.J = 2;
     opt.learn_frames = 60;
-    tl_watch watch = {report_counted, &c, false};
+    tl_watch watch = {.callback = report_counted, .user = &c};
     tl_separator *separator;
     assert_ok(ctx, tl_separator_learn(ctx, &sound, NOTES, 4, &opt, &watch, &separator));
     tl_separate_run run = guided_run();
@@ -325,7 +325,7 @@ static void refuse(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *span,
                    const tl_separate_options *opt, tlnmf_error error, const char *message)
 {
     tl_separator *separator = (tl_separator *)1;
-    tl_watch watch = {NULL, NULL, false};
+    tl_watch watch = {.stopped = false};
     assert_int_equal(
         tl_separator_learn(ctx, sound, span, span != NULL ? 1 : 0, opt, &watch, &separator), error);
     assert_null(separator);
@@ -430,7 +430,7 @@ static void memory_stays_below_its_bound(void **state)
         m.most = 0;
         arrays a = {.x = d->mix, .channels = 1, .stems = stems};
         tl_sound sound = {LENGTH, 1, read_array, &a};
-        tl_watch watch = {NULL, NULL, false};
+        tl_watch watch = {.stopped = false};
         tl_separate_run run = blind_run();
         tl_blend *blend;
         run.write = write_array;

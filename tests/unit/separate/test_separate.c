@@ -232,7 +232,7 @@ static void small_sounds_work(void **state)
         arrays sound_in = {.x = x, .channels = 1};
         tl_sound sound = {lengths[i], 1, read_array, &sound_in};
         tl_separate_options opt = note_options();
-        tl_watch watch = {NULL, NULL, false};
+        tl_watch watch = {.stopped = false};
         tl_separator *separator;
         assert_ok(ctx, tl_separator_learn(ctx, &sound, NULL, 0, &opt, &watch, &separator));
         separate(ctx, separator, x, lengths[i], 1, blind_run(), stems);

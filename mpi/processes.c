@@ -62,7 +62,7 @@ static void be_silent(void)
 
 /* Waits for the other processes, for some seconds if this one has failed: one that has failed alone
  * would wait for ever, and the others for it. */
-static void end_together(int code)
+void cli_machines_end(int code)
 {
     const double patience = 10.0; /* more than a process takes to free its memory */
     const struct timespec pause = {.tv_nsec = 5000000};
@@ -80,15 +80,17 @@ static void end_together(int code)
     MPI_Finalize();
 }
 
-int main(int argc, char **argv)
+bool cli_machines_begin(int *argc, char ***argv, int *code)
 {
+    static MPI_Comm world;
     int level, rank, size;
-    if (argc > 1 &&
-        strcmp(argv[1], "--read") == 0) /* a reader of files, which is no process of MPI */
-        return cli_main(argc, argv);
-    if (MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
-        return EXIT_INTERNAL;
-    MPI_Comm world = MPI_COMM_WORLD;
+    if (*argc > 1 && strcmp((*argv)[1], "--read") == 0)
+        return true; /* a reader of files, which is no process of MPI */
+    if (MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS) {
+        *code = EXIT_INTERNAL;
+        return false;
+    }
+    world = MPI_COMM_WORLD;
     MPI_Comm_rank(world, &rank);
     MPI_Comm_size(world, &size);
     cli_machines_values = (cli_machines){.size = size,
@@ -99,7 +101,5 @@ int main(int argc, char **argv)
                                          .split = split};
     if (rank > 0)
         be_silent();
-    int code = cli_main(argc, argv);
-    end_together(code);
-    return code;
+    return true;
 }
