@@ -2,8 +2,9 @@
 #include "separate/separate.h"
 
 /* COLUMNS: about as many a block, enough for products to run at full speed in little memory.
- * UPDATES: of H, from a flat start. The figures in docs/separation.md are with these. */
-enum { COLUMNS = 512, UPDATES = 40 };
+ * UPDATES: of H, from a flat start. The figures in docs/separation.md are with these. FITTED:
+ * frames whose H is fitted at a time, few enough for BLAS's products of small matrices. */
+enum { COLUMNS = 512, UPDATES = 40, FITTED = 16 };
 
 tlnmf_error tl_block_create(tlnmf_ctx *ctx, const tl_framing *framing, int64_t channels, int64_t K,
                             bool spectral, tl_block *block)
@@ -151,17 +152,45 @@ static void start_H(tl_block *block, const bool *may_sound)
     }
 }
 
+/* Columns first .. last - 1 of `from`, of `rows` rows that are `stride` apart, next to each other.
+ */
+static void gather(int64_t rows, int64_t stride, int64_t first, int64_t last, const double *from,
+                   double *to)
+{
+    for (int64_t r = 0; r < rows; r++)
+        tl_copy(to + r * (last - first), from + r * stride + first, last - first);
+}
+
+/* H and Vhat of frames first .. last - 1, which depend on no other frame. Masks come later: their
+ * place holds V, and that of H_part H. */
+static void fit_frames(int64_t first, int64_t last, void *arg)
+{
+    const tl_block *block = arg;
+    int64_t rows = block->rows, K = block->K, count = block->count, N = last - first;
+    tl_factors f = block->factors;
+    double *V = block->mask + rows * first, *H = block->H_part + K * first;
+    f.N = N;
+    f.eps = block->eps;
+    f.U += rows * first;
+    f.A += rows * first;
+    f.num += K * first;
+    f.den += K * first;
+    gather(rows, count, first, last, block->V, V);
+    gather(K, count, first, last, block->H, H);
+    for (int i = 0; i < UPDATES; i++)
+        tl_factors_update_H(&f, V, block->W, H);
+    tl_factors_weigh(&f, block->W, H);
+    for (int64_t k = 0; k < K; k++)
+        tl_copy(block->H + k * count + first, H + k * N, N);
+    for (int64_t m = 0; m < rows; m++)
+        for (int64_t n = 0; n < N; n++)
+            block->Vhat[m * count + first + n] = 1.0 / f.U[m * N + n];
+}
+
 void tl_block_fit(tl_block *block, const bool *may_sound)
 {
-    int64_t cells = block->rows * block->count;
     start_H(block, may_sound);
-    block->factors.N = block->count;
-    block->factors.eps = block->eps;
-    for (int i = 0; i < UPDATES; i++)
-        tl_factors_update_H(&block->factors, block->V, block->W, block->H);
-    tl_factors_weigh(&block->factors, block->W, block->H);
-    for (int64_t i = 0; i < cells; i++)
-        block->Vhat[i] = 1.0 / block->factors.U[i];
+    tl_share(block->count, FITTED, fit_frames, block);
 }
 
 /* ---- masks ----------------------------------------------------------------------------------- */
