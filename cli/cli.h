@@ -31,6 +31,19 @@ typedef struct cli_option {
                            (its argument ends in "...") has CLI_LIST + 1 of them, the last NULL */
 } cli_option;
 
+/* What is said of tables as text. */
+#define CLI_TABLE_OPTIONS(header_is, index_is)                                                   \
+    {"header", "yes|no|auto",                                                                    \
+     "tables as text: whether the first line is a header, which is left out; auto: if it has "   \
+     "texts, or counts the columns [auto]",                                                      \
+     &(header_is)},                                                                              \
+    {                                                                                            \
+        "index", "yes|no|auto",                                                                  \
+            "tables as text: whether the first column is an index, which is left out; auto: if " \
+            "it has texts, or is called index, id or nothing [auto]",                            \
+            &(index_is)                                                                          \
+    }
+
 /* An option that is no more. */
 typedef struct cli_rename {
     const char *name;    /* without dashes */
@@ -218,11 +231,12 @@ int cli_read(const cli_call *call, const char *kind, const char *spec, tlnmf_rec
  * symmetric. */
 typedef struct cli_input {
     const char *spec, *kind;
-    const char *axes;      /* names of the axes, "trials,channels,time"; NULL: (S, M, N) */
-    bool per_trial;        /* the frames of all realisations, one after the other */
-    bool expects_data;     /* covariances are the exception, and said to be recognised */
-    bool missing;          /* NaN: this frame of this realisation is missing */
-    int64_t block, moving; /* neighbouring frames as realisations; 0: not asked for */
+    const char *axes;           /* names of the axes, "trials,channels,time"; NULL: (S, M, N) */
+    bool per_trial;             /* the frames of all realisations, one after the other */
+    bool expects_data;          /* covariances are the exception, and said to be recognised */
+    const char *header, *index; /* of a table as text: yes, no, auto; NULL: auto */
+    bool missing;               /* NaN: this frame of this realisation is missing */
+    int64_t block, moving;      /* neighbouring frames as realisations; 0: not asked for */
 } cli_input;
 
 int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out);
@@ -307,7 +321,7 @@ typedef struct cli_result {
     json_t *rank_table;        /* of -k A:B, an object; NULL: not asked for */
     json_t *eps_check;         /* of --eps-check; NULL: not asked for */
     const char *kind, *init_phi, *init_w, *init_h, *weights, *block, *moving, *axes, *per_trial,
-        *init, *keep, *mask, *missing; /* as given, for the record; may be NULL */
+        *init, *keep, *mask, *missing, *header, *index; /* as given, for the record; may be NULL */
 } cli_result;
 
 /* What is wrong with the operand, -o and --json before any file is read. The output must be none of

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static struct {
-    const char *input, *block, *moving, *axes, *per_trial, *missing, *resample;
+    const char *input, *header, *index, *block, *moving, *axes, *per_trial, *missing, *resample;
 } arg;
 
 /* For arrays; sounds share theirs with `separate`. */
@@ -17,6 +17,7 @@ static const cli_option options[] = {
      &cli_common_values.output},
     {"input", "data|covariances|auto",
      "what the array holds: data (S, M, N) or covariances (N, M, M) [auto]", &arg.input},
+    CLI_TABLE_OPTIONS(arg.header, arg.index),
     {"axes", "A,B,C", "what the axes of the array are, as for `fit` [trials,channels,time]",
      &arg.axes},
     {"per-trial", NULL, "every trial has frames of its own, instead of being a realisation of them",
@@ -144,6 +145,8 @@ static int apply_to_array(cli_call *call, const tlnmf_record *model)
                        .kind = arg.input ? arg.input : "auto",
                        .axes = arg.axes,
                        .per_trial = arg.per_trial != NULL,
+                       .header = arg.header,
+                       .index = arg.index,
                        .missing = arg.missing != NULL,
                        .expects_data = true};
     if (cli_check_axes(call, arg.axes) != EXIT_DONE)
@@ -185,6 +188,8 @@ static int check_options(const cli_call *call, bool is_array)
                 : arg.axes      ? "axes"
                 : arg.per_trial ? "per-trial"
                 : arg.missing   ? "missing"
+                : arg.header    ? "header"
+                : arg.index     ? "index"
                                 : NULL;
         for (int i = 0; of_arrays[i] != NULL; i++)
             stray = cli_given(call, of_arrays[i]) ? of_arrays[i] : stray;

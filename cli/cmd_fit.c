@@ -8,19 +8,19 @@
 static struct {
     const char *init_phi, *init_w, *init_h, *rate, *atoms, *no_model, *strict, *split, *input,
         *block, *moving, *axes, *per_trial, *init, *keep, *k, *weights, *mask, *missing, *eps_check,
-        *report;
+        *report, *header, *index;
 } arg;
 
 static const cli_option options[] = {
     {"k", "INT",
      "number of components (required). A:B: tries all from A to B by cross-validation over the "
-     "realisations (over entries of V if there is only one) and keeps the best; auto: 1:8, or "
-     "fewer for small data",
+     "realisations (over neighbouring frames and entries of V if there is only one) and keeps the "
+     "best; auto: 1:8, or fewer for small data",
      &arg.k},
     {"init", "MODEL",
      "go on from a model: its Phi, W and H, and unless they are given its k, eps and method",
      &arg.init},
-    {"keep", "phi|phi,w", "keep Phi, or Phi and W, as they are in --init", &arg.keep},
+    {"keep", "phi|phi,w|w,phi", "keep Phi, or Phi and W, as they are in --init", &arg.keep},
     {"init-phi", "FILE", "start from this Phi (M, M); with --method nmf, keep it", &arg.init_phi},
     {"init-w", "FILE", "start from this W (M, K)", &arg.init_w},
     {"init-h", "FILE", "start from this H (K, N); zeros stay zero", &arg.init_h},
@@ -29,6 +29,7 @@ static const cli_option options[] = {
      "slice "
      "is symmetric [auto]",
      &arg.input},
+    CLI_TABLE_OPTIONS(arg.header, arg.index),
     {"axes", "A,B,C",
      "what the axes of the array are, in their order: trials, epochs or realisations; channels, "
      "sensors or length; time or frames [trials,channels,time]",
@@ -160,6 +161,8 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
                     .weights = arg.weights,
                     .mask = arg.mask,
                     .missing = arg.missing,
+                    .header = arg.header,
+                    .index = arg.index,
                     .rank_table = p->rank.table,
                     .eps_check = check,
                     .init_phi = phi_file(call),
@@ -266,8 +269,12 @@ static int check(cli_call *call, plan *p)
                            .kind = arg.input ? arg.input : "auto",
                            .axes = arg.axes,
                            .per_trial = arg.per_trial != NULL,
+                           .header = arg.header,
+                           .index = arg.index,
                            .missing = arg.missing != NULL,
                            .expects_data = true};
+    if (arg.keep != NULL && strcmp(arg.keep, "w,phi") == 0)
+        arg.keep = "phi,w";
     p->init = (cli_init){arg.init, phi_file(call), arg.init_w, arg.init_h, arg.keep, NULL};
     int code = cli_rank_read(call, arg.k, &p->rank);
     p->rank.weights = arg.weights;

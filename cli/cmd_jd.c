@@ -5,13 +5,14 @@
 #include <string.h>
 
 static struct {
-    const char *init_phi, *input, *weights, *missing, *strict, *split;
+    const char *init_phi, *input, *weights, *missing, *strict, *split, *header, *index;
 } arg;
 
 static const cli_option options[] = {
     {"init-phi", "FILE", "start from this Phi (M, M)", &arg.init_phi},
     {"input", "data|covariances|auto",
      "what the array holds: data (S, M, N) or covariances (N, M, M) [auto]", &arg.input},
+    CLI_TABLE_OPTIONS(arg.header, arg.index),
     {"weights", "FILE", "weights of the N frames; only their ratios matter", &arg.weights},
     {"missing", NULL, "NaN in the data means: this frame of this realisation is missing",
      &arg.missing},
@@ -46,6 +47,8 @@ static int diagonalise_and_finish(cli_call *call, tlnmf_data *data, const tlnmf_
                     .kind = arg.input,
                     .weights = arg.weights,
                     .missing = arg.missing,
+                    .header = arg.header,
+                    .index = arg.index,
                     .init_phi = phi_file(call)};
     code = error == TLNMF_OK ? cli_finish(call, &r, arg.strict != NULL)
                              : cli_fail_library(call, error, NULL);
@@ -57,6 +60,8 @@ static int diagonalise(cli_call *call, const char *output)
 {
     const cli_input input = {.spec = call->operands[0],
                              .kind = arg.input ? arg.input : "auto",
+                             .header = arg.header,
+                             .index = arg.index,
                              .missing = arg.missing != NULL};
     tlnmf_data *data;
     tlnmf_record *start = NULL;

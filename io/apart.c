@@ -206,7 +206,7 @@ static bool is_foreign(const char *spec, double *limit)
     io_error err;
 
     *limit = 0;
-    if (strcmp(spec, "-") == 0)
+    if (strcmp(spec, "-") == 0 || strncmp(spec, "-:", 2) == 0)
         return true;
     char *path = strdup(spec), *colon = path ? strrchr(path, ':') : NULL;
     if (path && colon && stat(path, &st) != 0)
@@ -237,7 +237,7 @@ tlnmf_error tlnmf_io_read_apart(tlnmf_ctx *ctx, const char *helper, const char *
     IO_NEED(ctx, spec);
     if (helper == NULL || !is_foreign(spec, &r.limit))
         return io_read_kind(ctx, what, spec, out);
-    r.name = strcmp(spec, "-") == 0 ? "standard input" : spec;
+    r.name = strcmp(spec, "-") == 0 || strncmp(spec, "-:", 2) == 0 ? "standard input" : spec;
     bool started = open_ends(&r) && spawn(&r, helper) == 0;
     close_end(&r.pipe[1]);
     tlnmf_error error;

@@ -5,7 +5,8 @@
 #include <string.h>
 
 /* `data.h5:/Y` is a path and a member, `12:30.npy` a path alone: the colon counts only after the
- * name of a file that can have members. NULL when out of memory. */
+ * name of a file that can have members, or before words on a table, as in `data.csv:no-header`.
+ * NULL when out of memory. */
 static char *split_spec(const char *spec, const char **member)
 {
     const char *colon = strrchr(spec, ':');
@@ -14,7 +15,9 @@ static char *split_spec(const char *spec, const char **member)
     *member = NULL;
     if (colon) {
         io_format format = io_format_of_name(spec, (size_t)(colon - spec));
-        if (format == IO_FORMAT_HDF5 || format == IO_FORMAT_MAT || format == IO_FORMAT_NPZ) {
+        io_table_words words;
+        if (format == IO_FORMAT_HDF5 || format == IO_FORMAT_MAT || format == IO_FORMAT_NPZ ||
+            (colon[1] && io_table_words_read(colon + 1, &words))) {
             length = (size_t)(colon - spec);
             if (colon[1])
                 *member = colon + 1;
@@ -26,13 +29,18 @@ static char *split_spec(const char *spec, const char **member)
 static bool read_whole(const io_source *source, const char *member, const io_place *place,
                        io_array *out, io_error *err)
 {
+    io_table_words words;
+
+    if (member && io_table_words_read(member, &words) && source->format == IO_FORMAT_NPY)
+        return io_fail(err, IO_BAD_INPUT, "%s: not a table as text, which alone has a %s",
+                       source->name, member);
     switch (source->format) {
     case IO_FORMAT_NPY:
         return io_npy_read(source, NULL, place, out, err);
     case IO_FORMAT_NPZ:
         return io_npz_read(source, member, place, out, err);
     case IO_FORMAT_TEXT:
-        return io_csv_read(source, place, out, err);
+        return io_csv_read(source, member, place, out, err);
     case IO_FORMAT_HDF5:
         return io_hdf5_read(source, member, NULL, place, out, err);
     default:

@@ -23,9 +23,13 @@ typedef struct table {
     span rest;
     int64_t line; /* of the next line to be read, from 1 */
     char separator;
+    io_table_words words; /* what the caller says of header and index */
     bool header, index;
-    bool names;  /* the index consists of texts: a number in it would mean that it is none */
-    bool commas; /* a decimal comma was met */
+    bool counts;     /* the header is 0, 1, 2, .. or 1, 2, 3, .. */
+    bool counts_too; /* so is the first line, but it is taken as data */
+    bool names;      /* the index consists of texts: a number in it would mean that it is none */
+    bool ids;        /* the first column is called id: an index if its numbers only grow */
+    bool commas;     /* a decimal comma was met */
     io_error *err;
 } table;
 
@@ -171,14 +175,76 @@ static char find_separator(span text)
     return ' ';
 }
 
+/* What people call a column that tells rows apart, though it may be data, too. */
+static bool is_id_name(span cell)
+{
+    return is_word(cell, "id") || is_word(cell, "row") || is_word(cell, "nr") ||
+           is_word(cell, "no") || is_word(cell, "#");
+}
+
+/* Whether a row is 0, 1, 2, .. or 1, 2, 3, ..; `cells` of them. */
+static bool counts_columns(span text, char separator, int64_t *cells)
+{
+    span cell;
+    int64_t first = -1;
+    for (*cells = 0; next_cell(&text, separator, &cell); (*cells)++) {
+        char digits[24];
+        size_t length = (size_t)(cell.end - cell.at);
+        if (length == 0 || length >= sizeof digits)
+            return false;
+        memcpy(digits, cell.at, length);
+        digits[length] = '\0';
+        if (strspn(digits, "0123456789") < length)
+            return false;
+        int64_t number = strtoll(digits, NULL, 10);
+        first = *cells == 0 ? number : first;
+        if (number != first + *cells)
+            return false;
+    }
+    return first == 0 || first == 1;
+}
+
 static bool is_index_name(span cell)
 {
     return cell.at == cell.end || is_word(cell, "index") || is_word(cell, "Unnamed: 0") ||
            is_word(cell, "rownames");
 }
 
+static bool has_fraction(span text, char separator)
+{
+    span cell;
+    while (next_cell(&text, separator, &cell))
+        for (const char *c = cell.at; c < cell.end; c++)
+            if (strchr(".,eE", *c))
+                return true;
+    return false;
+}
+
+/* A header of numbers, as pandas writes without an index: it counts three columns or more. Numbers
+ * without a fraction below it may count as well: then the line is data, and that is said. */
+static bool is_counting(table *t, row first, row second)
+{
+    const int64_t least = 3;
+    int64_t cells;
+    bool counts = counts_columns(first.text, t->separator, &cells) && cells >= least &&
+                  count_cells(second.text, t->separator) == cells;
+    t->counts_too = counts && !has_fraction(second.text, t->separator);
+    return counts && !t->counts_too;
+}
+
+/* What the caller says holds. */
+static void obey(table *t)
+{
+    t->header = t->words.header == IO_AUTO ? t->header : t->words.header == IO_YES;
+    t->counts = t->counts && t->header;
+    if (t->words.index == IO_AUTO)
+        return;
+    t->index = t->words.index == IO_YES;
+    t->names = t->ids = false;
+}
+
 /* Whether the first row is a header, from its cells and from those of the second. A header has a
- * cell that is no number, beside the first one; or it is pandas' `,0,1,2`. */
+ * cell that is no number, beside the first one; or it is pandas' `,0,1,2`; or it counts. */
 static void look_at_first_rows(table *t, row first, const row *second_or_null)
 {
     span text = first.text, cell, head = {NULL, NULL};
@@ -198,7 +264,10 @@ static void look_at_first_rows(table *t, row first, const row *second_or_null)
     int64_t second = count_cells(second_or_null->text, t->separator);
     t->header = texts || second == cells + 1 || (cells == 1 && !is_number(head)) ||
                 (cells > 1 && !is_number(head) && second_is_number);
+    t->counts = !t->header && is_counting(t, first, *second_or_null);
+    t->header = t->header || t->counts;
     bool names = has_cell && !second_is_number && cell.at < cell.end;
+    t->ids = t->header && second > 1 && second_is_number && is_id_name(head);
     t->names = second > 1 && names && (t->header || !is_number(head));
     t->index =
         t->names || (t->header && second > 1 && (second == cells + 1 || is_index_name(head)));
@@ -218,6 +287,8 @@ static bool examine(table *t)
     if (!next_row(&after, &second, &more))
         return false;
     look_at_first_rows(t, first, more ? &second : NULL);
+    if (more)
+        obey(t);
     if (!t->header) {
         t->rest.at = first.text.at;
         t->line = first.line;
@@ -231,12 +302,17 @@ static bool measure(table *at, int64_t dim[2])
     table t = *at;
     row r, first = {0};
     bool found, ok;
+    double last = -INFINITY, id = 0.0;
     dim[0] = dim[1] = 0;
     while ((ok = next_row(&t, &r, &found)) && found) {
         int64_t cells = count_cells(r.text, t.separator);
-        span text = r.text, cell;
-        if (t.names && next_cell(&text, t.separator, &cell) && is_number(cell))
+        span text = r.text, cell = {NULL, NULL};
+        bool has = next_cell(&text, t.separator, &cell);
+        if (t.names && has && is_number(cell))
             t.index = at->index = false;
+        if (t.ids)
+            t.ids = has && parse(&t, cell, &id) && id == floor(id) && id > last;
+        last = id;
         if (dim[0]++ == 0) {
             first = r;
             dim[1] = cells;
@@ -248,6 +324,7 @@ static bool measure(table *at, int64_t dim[2])
                            (long long)dim[1]);
         }
     }
+    t.index = at->index = t.index || t.ids;
     dim[1] -= t.index;
     if (!ok)
         return false;
@@ -303,15 +380,21 @@ static void tell(const table *t, io_array *a)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].separator == t->separator)
             between = names[i].words;
-    snprintf(a->note, sizeof a->note, "text, %lld x %lld numbers between %s%s%s%s%s%s",
+    snprintf(a->note, sizeof a->note, "text, %lld x %lld numbers between %s%s%s%s%s%s%s",
              (long long)a->dim[0], (long long)a->dim[1], between,
              t->commas ? ", with decimal commas" : "", t->header || t->index ? "; left out: " : "",
-             t->header ? "the header line" : "", t->header && t->index ? ", " : "",
-             t->index ? "the first column, an index" : "");
+             t->header ? "the header line" : "",
+             t->counts ? " (it counts the columns; :no-header keeps it)" : "",
+             t->header && t->index ? ", " : "", t->index ? "the first column, an index" : "");
     size_t used = strlen(a->note);
-    if (!t->index && counts_rows(a->dim, a->x))
+    if (t->counts_too && !t->header && t->words.header == IO_AUTO)
+        snprintf(
+            a->note + used, sizeof a->note - used,
+            "; its first line counts the columns and is taken as data (:header leaves it out)");
+    used = strlen(a->note);
+    if (!t->index && t->words.index == IO_AUTO && counts_rows(a->dim, a->x))
         snprintf(a->note + used, sizeof a->note - used,
-                 "; its first column counts the rows and is taken as data");
+                 "; its first column counts the rows and is taken as data (:index leaves it out)");
 }
 
 static bool read_table(table *t, const io_place *place, io_array *out)
@@ -343,7 +426,26 @@ static bool check_text(const char *name, span *text, io_error *err)
     return true;
 }
 
-bool io_csv_read(const io_source *source, const io_place *place, io_array *out, io_error *err)
+/* "header", "no-header", "index" and "no-index", with commas between them. */
+bool io_table_words_read(const char *text, io_table_words *words)
+{
+    *words = (io_table_words){IO_AUTO, IO_AUTO};
+    while (*text) {
+        size_t length = strcspn(text, ",");
+        span word = {text, text + length};
+        if (is_word(word, "header") || is_word(word, "no-header"))
+            words->header = length == strlen("header") ? IO_YES : IO_NO;
+        else if (is_word(word, "index") || is_word(word, "no-index"))
+            words->index = length == strlen("index") ? IO_YES : IO_NO;
+        else
+            return false;
+        text += length + (text[length] == ',');
+    }
+    return true;
+}
+
+bool io_csv_read(const io_source *source, const char *words, const io_place *place, io_array *out,
+                 io_error *err)
 {
     unsigned char *own = NULL;
     size_t size = (size_t)source->size;
@@ -351,6 +453,7 @@ bool io_csv_read(const io_source *source, const io_place *place, io_array *out, 
         return false;
     const char *bytes = (const char *)(source->bytes ? source->bytes : own);
     table t = {.name = source->name, .rest = {bytes, bytes + size}, .line = 1, .err = err};
+    io_table_words_read(words ? words : "", &t.words);
     locale_t neutral = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     locale_t before = neutral ? uselocale(neutral) : (locale_t)0;
     bool ok = check_text(source->name, &t.rest, err) && read_table(&t, place, out);
@@ -366,7 +469,7 @@ bool io_csv_list(const io_source *source, io_listing *listing, io_error *err)
 {
     io_array array = {0};
     char name[] = "";
-    if (!io_csv_read(source, NULL, &array, err))
+    if (!io_csv_read(source, NULL, NULL, &array, err))
         return false;
     io_entry entry = {.name = name, .dtype = "text", .numeric = true, .ndim = 2};
     memcpy(entry.dim, array.dim, 2 * sizeof *array.dim);

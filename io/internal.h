@@ -197,8 +197,17 @@ bool io_npz_read(const io_source *source, const char *member, const io_place *pl
                  io_error *err);
 bool io_npz_list(const io_source *source, io_listing *listing, io_error *err);
 
-/* The note of the array says what was recognised. */
-bool io_csv_read(const io_source *source, const io_place *place, io_array *out, io_error *err);
+/* What is said of a table's first line and first column. */
+typedef enum io_answer_to { IO_AUTO, IO_YES, IO_NO } io_answer_to;
+typedef struct io_table_words {
+    io_answer_to header, index;
+} io_table_words;
+
+/* "header,no-index" and their like; false for any other text. */
+bool io_table_words_read(const char *text, io_table_words *words);
+/* The note of the array says what was recognised. `words` may be NULL. */
+bool io_csv_read(const io_source *source, const char *words, const io_place *place, io_array *out,
+                 io_error *err);
 bool io_csv_list(const io_source *source, io_listing *listing, io_error *err);
 
 #endif

@@ -36,7 +36,7 @@ typedef struct io_array {
     int ndim;
     int64_t dim[IO_MAX_DIM];
     double *x;
-    char note[192]; /* what the reader of a text has decided; "" elsewhere */
+    char note[384]; /* what the reader of a text has decided; "" elsewhere */
 } io_array;
 
 /* Where an array goes that is read: make() gives memory for its numbers, or NULL with `err` filled

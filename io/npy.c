@@ -151,8 +151,8 @@ static bool scan_type(scanner *s, npy_header *h)
         }
     if (code[0] == 'c')
         return io_fail(s->err, IO_BAD_INPUT,
-                       "%s: dtype '%s' is complex numbers, which are not read: save the real part "
-                       "(Y.real) and the imaginary part (Y.imag) as arrays of their own",
+                       "%s: dtype '%s' is complex numbers, which are not read: save the real and "
+                       "the imaginary part as two realisations",
                        s->name, text);
     return io_fail(s->err, IO_BAD_INPUT, "%s: dtype '%s' is %s (we read f2-f8, i1-i8, u1-u8, b1)",
                    s->name, text, code[0] == 'O' ? "Python objects" : "not a type we read");

@@ -14,8 +14,9 @@ typedef struct cli_array {
 /* ---- foreign files (foreign.c) ----------------------------------------------------------------
  */
 
-/* How to convert a file of a kind that is not read, by its ending; NULL: nothing is known. */
-const char *cli_conversion(const char *spec);
+/* How to convert a file that is not read, by the message and by its ending; NULL: nothing is known.
+ */
+const char *cli_conversion(const char *spec, const char *message);
 
 /* ---- axes (axes.c) --------------------------------------------------------------------------- */
 

@@ -26,9 +26,31 @@ static const struct {
     {{".wav", ".flac", ".ogg", ".mp3", NULL}, "sound is for `tlnmf separate`"},
 };
 
-const char *cli_conversion(const char *spec)
+/* What the file itself turned out to be: words of the message, part of the name, what to do. */
+static const struct {
+    const char *word, *part, *advice;
+} contents[] = {
+    {"UTF-16", "", "iconv -f UTF-16 -t UTF-8 IN > out.csv"},
+    {"complex", ".npz",
+     "python3 -c \"import numpy; Y = numpy.load('IN')['Y']; numpy.save('out.npy', "
+     "numpy.stack([Y.real, Y.imag]))\", two realisations"},
+    {"complex", ".npy",
+     "python3 -c \"import numpy; Y = numpy.load('IN'); numpy.save('out.npy', numpy.stack([Y.real, "
+     "Y.imag]))\", two realisations"},
+    {"complex", ".mat",
+     "in MATLAB: load IN; Y = permute(cat(3, real(Y), imag(Y)), [3 1 2]); save out.mat Y, two "
+     "realisations"},
+    {"complex", "",
+     "python3 -c \"import h5py, numpy; Y = h5py.File('IN')['Y'][()]; numpy.save('out.npy', "
+     "numpy.stack([Y.real, Y.imag]))\", two realisations"},
+};
+
+const char *cli_conversion(const char *spec, const char *message)
 {
     size_t length = strlen(spec);
+    for (size_t i = 0; i < sizeof contents / sizeof *contents; i++)
+        if (strstr(message, contents[i].word) != NULL && strstr(spec, contents[i].part) != NULL)
+            return contents[i].advice;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         for (int e = 0; kinds[i].ends[e] != NULL; e++) {
             size_t n = strlen(kinds[i].ends[e]);

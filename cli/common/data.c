@@ -5,12 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `kind`: "array", or a range of one. */
-static int read_kind(cli_call *call, const char *kind, const char *spec, tlnmf_record **record,
-                     cli_array *a)
+/* Reads an array, `kind` "array", or a range of one; `words` on a table as text go to its reader
+ * behind the spec (io.h), and are "" for none. */
+static int read_worded(cli_call *call, const char *kind, const char *spec, const char *words,
+                       tlnmf_record **record, cli_array *a)
 {
-    int code = cli_read(call, kind, spec, record);
-    const char *advice = code == EXIT_INPUT ? cli_conversion(spec) : NULL;
+    size_t size = strlen(spec) + strlen(words) + 2;
+    char *full = malloc(size);
+    *record = NULL;
+    if (full == NULL)
+        return cli_fail(call->command, EXIT_INTERNAL, "no memory");
+    snprintf(full, size, "%s%s%s", spec, words[0] != '\0' ? ":" : "", words);
+    int code = cli_read(call, kind, full, record);
+    free(full);
+    const char *advice = code == EXIT_INPUT ? cli_conversion(spec, tlnmf_message(call->ctx)) : NULL;
     if (advice != NULL) /* IN stands for the file */
         fprintf(stderr, "tlnmf %s: convert it first: %s\n", call->command->name, advice);
     if (code == EXIT_DONE)
@@ -30,7 +38,36 @@ static int read_kind(cli_call *call, const char *kind, const char *spec, tlnmf_r
 
 static int read_array(cli_call *call, const char *spec, tlnmf_record **record, cli_array *a)
 {
-    return read_kind(call, "array", spec, record, a);
+    return read_worded(call, "array", spec, "", record, a);
+}
+
+static const char *word_of(const char *answer, const char *yes, const char *no)
+{
+    if (answer == NULL || strcmp(answer, "auto") == 0)
+        return "";
+    return strcmp(answer, "yes") == 0 ? yes : no;
+}
+
+static bool has_words(const cli_input *input)
+{
+    return word_of(input->header, "header", "no-header")[0] != '\0' ||
+           word_of(input->index, "index", "no-index")[0] != '\0';
+}
+
+/* The array that the command is about, as --header and --index say. */
+static int read_input(cli_call *call, const cli_input *input, tlnmf_record **record, cli_array *a)
+{
+    static const char *const others[] = {".npy", ".npz", ".h5", ".hdf", ".mat"};
+    const char *header = word_of(input->header, "header", "no-header");
+    const char *index = word_of(input->index, "index", "no-index");
+    char words[32];
+    bool both = header[0] != '\0' && index[0] != '\0';
+    snprintf(words, sizeof words, "%s%s%s", header, both ? "," : "", index);
+    for (size_t i = 0; words[0] != '\0' && i < sizeof others / sizeof *others; i++)
+        if (strstr(input->spec, others[i]) != NULL)
+            return cli_fail(call->command, EXIT_USAGE, "--%s is for tables as text, %s is none",
+                            header[0] != '\0' ? "header" : "index", input->spec);
+    return read_worded(call, "array", input->spec, words, record, a);
 }
 
 /* "(10, 50)" */
@@ -63,7 +100,7 @@ static int read_part(cli_call *call, const char *spec, int axis, int64_t whole,
         count = part_end(call, N, whole) - first;
     }
     snprintf(kind, sizeof kind, "slice %d %lld %lld", axis, (long long)first, (long long)count);
-    int code = read_kind(call, kind, spec, record, a);
+    int code = read_worded(call, kind, spec, "", record, a);
     if (code != EXIT_DONE || count > 0)
         return code;
     int64_t rank[TLNMF_MAX_RANK];
@@ -340,16 +377,16 @@ static int try_own(cli_call *call, const cli_input *input, bool *done, tlnmf_dat
 
 int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out)
 {
-    tlnmf_record *record;
+    tlnmf_record *record = NULL;
     cli_array a = {0};
     *out = NULL;
     bool done = false;
     int code = EXIT_DONE;
-    if (call->frames != NULL && input->axes == NULL && !input->per_trial)
+    if (call->frames != NULL && input->axes == NULL && !input->per_trial && !has_words(input))
         code = try_own(call, input, &done, out);
     if (code != EXIT_DONE || done)
         return code;
-    code = read_array(call, input->spec, &record, &a);
+    code = read_input(call, input, &record, &a);
     if (code != EXIT_DONE)
         return call->frames != NULL ? cli_agree(code) : code;
     code = check_rank(call, input, &a);
@@ -410,7 +447,7 @@ int cli_read_folds(cli_call *call, const cli_input *input, int folds, tlnmf_data
     const char *quiet = cli_common_values.quiet;
     cli_common_values.quiet = ""; /* the array was read before, and said what it is */
     tlnmf_error error = TLNMF_OK;
-    int code = read_array(call, input->spec, &record, &a);
+    int code = read_input(call, input, &record, &a);
     if (code == EXIT_DONE)
         code = cli_arrange(call, input, record, &a);
     if (code == EXIT_DONE)

@@ -129,9 +129,11 @@ static bool ends_with(const char *text, const char *end)
 int cli_check_model_name(const cli_command *command, const char *output)
 {
     static const char *const known[] = {".h5", ".hdf5", ".hdf", ".mat", ".npz"};
-    const char *slash = output == NULL ? NULL : strrchr(output, '/');
-    if (output == NULL || strchr(slash != NULL ? slash : output, '.') == NULL)
-        return EXIT_DONE; /* standard output, a pipe, /dev/null */
+    struct stat status;
+    if (output == NULL || strcmp(output, "-") == 0)
+        return EXIT_DONE;
+    if (stat(output, &status) == 0 && !S_ISREG(status.st_mode))
+        return EXIT_DONE; /* a pipe, /dev/null: HDF5; a directory is refused later */
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (ends_with(output, known[i]))
             return EXIT_DONE;

@@ -151,15 +151,30 @@ static void print_stop(FILE *out, const tlnmf_record *model)
                 is_nmf ? first : second);
 }
 
+const char *cli_eps_from(const cli_call *call, const cli_result *r)
+{
+    if (cli_given(call, "eps"))
+        return "given";
+    if (cli_given(call, "eps-rel"))
+        return "given share";
+    return r->init != NULL ? "model" : "default";
+}
+
 /* The floor, what it hides, and whether it matters. */
 static void print_floor(FILE *out, const cli_call *call, const cli_result *r, double mean_power)
 {
     double eps = tlnmf_get_real(r->model, "eps");
     fprintf(out, "  eps           %.6g (%.3g of the mean power); %.3g %% of V lies below it\n", eps,
             eps / mean_power, 100.0 * tlnmf_get_real(r->model, "below_floor"));
+    if (strcmp(cli_eps_from(call, r), "model") == 0) {
+        fputs("                it is that of ", out);
+        cli_put(out, r->init);
+        fputs("; --eps sets another\n", out);
+    }
     if (r->eps_check != NULL)
         cli_print_eps_check(out, r->eps_check);
-    else if (!cli_given(call, "eps") && strcmp(call->command->name, "fit") == 0)
+    else if (strcmp(cli_eps_from(call, r), "default") == 0 &&
+             strcmp(call->command->name, "fit") == 0)
         fputs(
             "                it was not given: --eps-check tells whether another would change the "
             "result\n",

@@ -101,11 +101,11 @@ json_t *cli_data_json(const char *input, const tlnmf_record *data, int64_t colum
 static json_t *given_json(const cli_result *r)
 {
     const char *const parts[][2] = {
-        {"input", r->kind},     {"init-phi", r->init_phi}, {"init-w", r->init_w},
-        {"init-h", r->init_h},  {"weights", r->weights},   {"block", r->block},
-        {"moving", r->moving},  {"axes", r->axes},         {"per-trial", r->per_trial},
-        {"init", r->init},      {"keep", r->keep},         {"mask", r->mask},
-        {"missing", r->missing}};
+        {"input", r->kind},      {"init-phi", r->init_phi}, {"init-w", r->init_w},
+        {"init-h", r->init_h},   {"weights", r->weights},   {"block", r->block},
+        {"moving", r->moving},   {"axes", r->axes},         {"per-trial", r->per_trial},
+        {"init", r->init},       {"keep", r->keep},         {"mask", r->mask},
+        {"missing", r->missing}, {"header", r->header},     {"index", r->index}};
     json_t *object = json_object();
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i][1] != NULL)
@@ -212,6 +212,7 @@ static json_t *summary_json(const cli_call *call, const cli_result *r)
     json_object_set_new(object, "command", json_string(call->command->name));
     json_object_set_new(object, "method", json_string(tlnmf_get_text(r->model, "method")));
     put_values(object, r->model);
+    json_object_set_new(object, "eps_from", json_string(cli_eps_from(call, r)));
     if (tlnmf_get_integer(r->model, "K") > 0)
         json_object_set_new(object, "k",
                             json_integer((json_int_t)tlnmf_get_integer(r->model, "K")));

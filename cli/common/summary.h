@@ -14,6 +14,8 @@ void cli_explain_all(FILE *out);
 void cli_print_data(FILE *out, const char *input, const tlnmf_record *data, int64_t columns);
 /* What the certificate means, or why there is none. */
 const char *cli_certificate_words(const tlnmf_record *model);
+/* Where eps comes from: given, given share (eps-rel), model (of --init) or default. */
+const char *cli_eps_from(const cli_call *call, const cli_result *r);
 /* Why a run stopped. */
 const char *cli_stop_words(const tlnmf_record *model);
 /* What --eps-check found, as text. */

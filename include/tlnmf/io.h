@@ -24,7 +24,8 @@ extern "C" {
 
 /* Reads .npy, .npz, HDF5, .mat, and tables as text (.csv, .tsv, .txt): real numbers of any type.
  * `out` holds the array under the name `array`, and for a text what was recognised in it
- * (separator, header, index column) as the text `note`. */
+ * (separator, header, index column) as the text `note`. Behind the name of a text, words decide it:
+ * data.csv:header, :no-header, :index, :no-index, or two of them with a comma. */
 TLNMF_API tlnmf_error tlnmf_io_read_array(tlnmf_ctx *ctx, const char *spec, tlnmf_record **out);
 /* Reads `count` indices of one axis from number `first` on; axes count from 0, negative ones from
  * the end, -1 is the last. `out` also holds the shape of the whole array, as the array `shape` of

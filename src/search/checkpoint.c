@@ -108,14 +108,17 @@ static tlnmf_error damaged(tlnmf_ctx *ctx)
 
 /* ---- batches and starts as bytes ------------------------------------------------------------- */
 
-/* The outputs of the batch. */
+/* The outputs of the batch; with trace-all the rows of all starts so far. */
 static void pass_batch(tl_checkpoint *c, tl_bytes *b)
 {
+    tl_traces *t = &c->pool->traces;
     tl_bytes_pass(b, c->done, (size_t)c->count);
     tl_pass_seconds(c->pool, b);
     tl_pass_result(c->pool, c->best, b);
     if (c->keep != NULL)
         tl_pass_shelf(c->pool, c->keep, c->count, b);
+    for (int64_t p = 0; p < t->starts; p++)
+        tl_pass_trace(t->row + p * t->capacity, &t->length[p], t->capacity, b);
 }
 
 /* What a running start has in the host's memory. */

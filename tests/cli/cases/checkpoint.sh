@@ -22,7 +22,8 @@ begin() # SIGNAL CHECKPOINT COMMAND...
 one="tlnmf fit y.npy -k 3 --method tl --solver paper -J 1500 --tol 0 -q"
 many="tlnmf fit y.npy -k 3 --starts 12 -J 150 -q --json"
 jd="tlnmf jd y.npy --input data --starts 40 -q"
-for command in one many jd; do
+traced="tlnmf fit y.npy -k 3 --method tl --starts 8 -J 150 --trace all -q" # rows of starts that had ended, too
+for command in one many jd traced; do
     expect 0 ... "" ${!command} -o $command.h5
     mv $command.h5 $command.whole.h5
     for signal in KILL QUIT TERM HUP; do

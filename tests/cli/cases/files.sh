@@ -44,8 +44,11 @@ for command in "fit -k 1" jd info; do
         overflows.npy "$@"
     input $name "negative.npy: bad .npy header: a negative dimension" negative.npy "$@"
     input $name "shapeless.npy: bad .npy header: 'shape' is not a tuple of integers" shapeless.npy "$@"
-    input $name "complex.npy: dtype '<c16' is complex numbers, which are not read: save the real part (Y.real) and the imaginary part (Y.imag) as arrays of their own" \
-        complex.npy "$@"
+    convert="
+tlnmf $name: convert it first: python3 -c \"import numpy; Y = numpy.load('IN'); numpy.save('out.npy', numpy.stack([Y.real, Y.imag]))\", two realisations"
+    [ $name != info ] || convert=
+    expect 3 "" "tlnmf $name: complex.npy: dtype '<c16' is complex numbers, which are not read: save the real and the imaginary part as two realisations$convert" \
+        tlnmf $name complex.npy "$@"
     input $name "objects.npy: dtype '|O' is Python objects (we read f2-f8, i1-i8, u1-u8, b1)" \
         objects.npy "$@"
     input $name "cut.h5: a damaged or unfinished HDF5 file" cut.h5 "$@"

@@ -18,6 +18,48 @@ table quoted.csv "commas" '"1","2.5","-3"\n".5","5","6"\n'
 table names.tsv "tabs; left out: the first column, an index" 'x\t1\t2.5\t-3\ny\t.5\t5\t6\n'
 table r.txt "spaces; left out: the header line, the first column, an index" \
     '"V1" "V2" "V3"\n"1" 1 2.5 -3\n"2" .5 5 6\n'
+# What pandas writes without an index; a column called id; and the last word.
+table count.csv "commas; left out: the header line (it counts the columns; :no-header keeps it)" \
+    '0,1,2\n1,2.5,-3\n.5,5,6\n'
+table one.tsv "tabs; left out: the header line (it counts the columns; :no-header keeps it)" \
+    '1\t2\t3\n1\t2.5\t-3\n.5\t5\t6\n'
+table id.csv "commas; left out: the header line, the first column, an index" 'id,a,b,c\n3,1,2.5,-3\n7,.5,5,6\n'
+table row.csv "semicolons; left out: the header line, the first column, an index" \
+    'Row;a;b;c\n0;1;2.5;-3\n1;.5;5;6\n'
+sizes() # M N NOTE FILE [OPTION...]
+{
+    local M=$1 N=$2 note=$3 file=$4
+    shift 4
+    expect 0 ... "tlnmf fit: $file: text, $M x $N numbers between commas$note" \
+        tlnmf fit "$file" -k 1 -J 2 --no-model --json "$@"
+    check "M and N of $file $*" [ "$(json M) $(json N)" = "$M $N" ]
+}
+left="; left out: the header line"
+sizes 3 3 "" count.csv --header no
+sizes 3 3 "" count.csv:no-header
+sizes 2 2 "$left (it counts the columns; :no-header keeps it), the first column, an index" count.csv --index yes
+sizes 2 4 "$left" id.csv --index no
+sizes 2 4 "$left" id.csv:header,no-index
+printf 'id,a,b\n3,1,2.5\n1,.5,5\n' >falls.csv # not an index: its numbers do not only grow
+sizes 2 3 "$left" falls.csv
+sizes 2 2 "$left, the first column, an index" falls.csv --index yes
+printf '0,1,2\n1,2,3\n4,5,7\n' >counts.csv # no fractions below it: data
+sizes 3 3 "; its first line counts the columns and is taken as data (:header leaves it out)" counts.csv
+sizes 3 3 "" counts.csv --header no
+sizes 2 3 "$left" counts.csv --header yes
+printf '1,2.5,2\n2,5,1\n3,1,1\n' >rows.csv
+sizes 3 3 "; its first column counts the rows and is taken as data (:index leaves it out)" rows.csv
+sizes 3 2 "; left out: the first column, an index" rows.csv --index yes
+sizes 3 3 "" rows.csv --index no
+expect 0 ... "tlnmf fit: -: text, 3 x 3 numbers between commas" tlnmf fit - -k 1 -J 2 --no-model --header no <count.csv
+expect 0 ... "tlnmf jd: count.csv: text, 2 x 3 numbers between commas; left out: the header line (it counts the columns; :no-header keeps it)" \
+    tlnmf jd count.csv -o count.h5
+usage fit "--header is for tables as text, y.npy is none" y.npy -k 1 --header yes
+usage fit "header = maybe is not one of yes|no|auto" plain.csv -k 1 --header maybe
+input fit "y.npy: not a table as text, which alone has a no-header" y.npy:no-header -k 1 --no-model
+printf '\xff\xfe1\0,\0002\0\n\0' >utf16.csv
+expect 3 "" "tlnmf fit: utf16.csv: UTF-16 text: save it as UTF-8
+tlnmf fit: convert it first: iconv -f UTF-16 -t UTF-8 IN > out.csv" tlnmf fit utf16.csv -k 1 --no-model
 expect 0 ... "" tlnmf fit plain.csv -k 1 --no-model -q
 expect 0 ... "tlnmf fit: -: text, 2 x 3 numbers between commas" tlnmf fit - -k 1 --no-model <plain.csv
 expect 0 "plain.csv: text, 16 bytes
@@ -30,7 +72,7 @@ printf '1,2,3\n4,nan,6\n' >nan.csv
 input fit "ragged.csv: line 2 has 2 cells, line 1 has 3: all rows must be as long" ragged.csv -k 1
 input fit "empty.csv: line 2, column 2 is empty: every cell must hold a number" empty.csv -k 1
 input fit 'missing.csv: line 2, column 2 is not a number: "NA"' missing.csv -k 1
-expect 3 "" "tlnmf fit: nan.csv: text, 2 x 3 numbers between commas
+expect 3 "" "tlnmf fit: nan.csv: text, 2 x 3 numbers between commas; its first line counts the columns and is taken as data (:header leaves it out)
 tlnmf fit: nan.csv: realisation 0, row 1, frame 1 is not finite (nan); --missing leaves out frames that have a NaN" tlnmf fit nan.csv -k 1
 
 # 1, -2 | 0.5, 1.5 in half precision, and true, false | true, true
@@ -60,6 +102,12 @@ expect 0 ... "" tlnmf jd y.npy --input data -o phi.mat
 input fit "model.npz: several arrays, name one as in model.npz:Phi (it has Phi, W, H, trace_stage, trace_iteration, trace_C and 23 more)" \
     model.npz -k 1 --no-model
 expect 0 ... "" tlnmf fit y.npy -k 1 --init-phi model.npz:Phi --no-model
+for name in model model.txt model.npy some.dir/model; do # a name without extension is refused as well
+    usage fit "$name: a model is a .h5, .mat or .npz file" y.npy -k 1 -o $name
+    usage apply "$name: a model is a .h5, .mat or .npz file" model.h5 y.npy -o $name
+done
+absent model
+expect 0 ... "" tlnmf fit y.npy -k 1 -o /dev/null
 input apply "plain.csv: not a model, which is an .h5, .mat or .npz file" plain.csv y.npy
 
 # Kinds that are not read: what converts them.

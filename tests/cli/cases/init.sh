@@ -10,9 +10,18 @@ tlnmf fit a.npy -k 3 --eps 1e-6 --method tl -J 20 -o early.mat --json >early.jso
 expect 0 ... "tlnmf fit: a.h5: starts from Phi, W and H" tlnmf fit a.npy --init a.h5 --no-model --json
 near "C stays" "$(json C)" "$(json C a.json)" 1e-9
 check "k is the model's" [ "$(json k)" = 3 ]
-check "eps is the model's" [ "$(json eps)" = "$(json eps a.json)" ]
+check "eps is the model's" [ "$(json eps) $(json eps_from)" = "$(json eps a.json) model" ]
 check "so is the method" [ "$(json method)" = tl ]
 check "the summary has it" [ "$(json init)" = a.h5 ]
+expect 0 ... "" tlnmf fit a.npy --init a.h5 --no-model -q
+check "which is said" grep -Fxq "                it is that of a.h5; --eps sets another" "$out"
+check "and not that it was not given" [ "$(grep -c "it was not given" "$out")" -eq 0 ]
+expect 0 ... "" tlnmf fit a.npy --init a.h5 --eps 1e-3 --no-model -q --json
+check "eps as given" [ "$(json eps) $(json eps_from)" = "0.001 given" ]
+expect 0 ... "" tlnmf fit a.npy -k 3 -J 5 --no-model -q --json
+check "eps by default" [ "$(json eps_from)" = default ]
+expect 0 ... "" tlnmf fit a.npy -k 3 -J 5 --eps-rel 0.1 --no-model -q --json
+check "eps as a share" [ "$(json eps_from)" = "given share" ]
 expect 0 ... "tlnmf fit: early.mat: starts from Phi, W and H" \
     tlnmf fit a.npy --init early.mat --no-model --json
 check "C falls" awk -v a="$(json C)" -v b="$(json C early.json)" 'BEGIN { exit !(a < b) }'
@@ -38,6 +47,8 @@ check "a fixed transform is kept, too" [ "$(json method)" = nmf ]
 # --keep phi,w: the same as apply.
 expect 0 ... "" tlnmf fit b.npy --init a.h5 --keep phi,w -o h.h5 --json
 both=$(json C)
+expect 0 ... "" tlnmf fit b.npy --init a.h5 --keep w,phi -o wphi.h5 --json
+check "in either order" [ "$(json C)" = "$both" ]
 expect 0 ... "" tlnmf apply a.h5 b.npy -o applied.h5 --json
 check "the same as apply" [ "$(json C)" = "$both" ]
 check "keeping more cannot be better" awk -v a="$keep" -v b="$both" 'BEGIN { exit !(a <= b + 1e-6) }'
@@ -45,7 +56,7 @@ check "keeping more cannot be better" awk -v a="$keep" -v b="$both" 'BEGIN { exi
 input fit "a.h5: its frames have length 10, those of the data 8" short.npy --init a.h5 --no-model
 usage fit "--keep phi,w needs --init: the model to keep them of" a.npy -k 3 --keep phi,w
 usage fit "--keep phi needs one of --init, --init-phi and --transform" a.npy -k 3 --keep phi
-usage fit "keep = w is not one of phi|phi,w" a.npy --init a.h5 --keep w
+usage fit "keep = w is not one of phi|phi,w|w,phi" a.npy --init a.h5 --keep w
 usage fit "--keep phi contradicts --method tl, which learns Phi" a.npy --init a.h5 --keep phi --method tl
 usage fit "--keep phi,w contradicts --method jd, which learns Phi" a.npy --init a.h5 --keep phi,w --method jd
 usage fit "--keep phi,w fits H alone: --starts means nothing there" \

@@ -52,9 +52,9 @@ usage fit "-k needs a value" y.npy -k
 usage fit "k = 0 is outside [1, 10000]" y.npy -k 0
 usage fit "k = -3 is outside [1, 10000]" y.npy -k -3
 usage fit "k = 10001 is outside [1, 10000]" y.npy -k 10001
-usage fit "k = two is not a number" y.npy -k two
-usage fit "k = 2.5 is not a whole number" y.npy -k 2.5
-usage fit "k = nan is outside [1, 10000]" y.npy -k nan
+usage fit "k = two: a number, A:B with 1 <= A <= B <= 1000, or auto" y.npy -k two
+usage fit "k = 2.5: a number, A:B with 1 <= A <= B <= 1000, or auto" y.npy -k 2.5
+usage fit "k = nan: a number, A:B with 1 <= A <= B <= 1000, or auto" y.npy -k nan
 usage fit "k = 13 is more than the M N = 3 x 4 entries to fit" y.npy -k 13
 
 # The floor

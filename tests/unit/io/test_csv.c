@@ -67,7 +67,7 @@ static void a_column_that_counts(void **state)
     assert_int_equal(array.dim[1], 2);
     assert_string_equal(array.note,
                         "text, 3 x 2 numbers between commas; its first column counts the "
-                        "rows and is taken as data");
+                        "rows and is taken as data (:index leaves it out)");
     io_array_free(&array);
 }
 
