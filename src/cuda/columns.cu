@@ -321,7 +321,7 @@ struct Shape {
 };
 
 /* With five warps of columns two blocks run on a multiprocessor: while one waits for sums or for
- * memory, the other computes. Rows too long for that have as many warps as there can be. */
+ * memory, the other may compute. Rows too long for that have as many warps as there can be. */
 constexpr int MOST_COLUMNS = 4, SPAN = 5 * LANES;
 
 static Shape shape_of(const tl_gpu *gpu, const tl_field *f)

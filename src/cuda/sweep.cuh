@@ -13,7 +13,7 @@ constexpr int BLOCK = TL_GPU_BLOCK, PAIR_ROWS = 2 * BLOCK, WARPS = BLOCK, LANES 
 /* The best angle from p and D of (14), as the cpu engine computes it. Returns the gain, or 0. */
 __device__ inline double solve_angle(double p, double D, double least, double *c, double *s)
 {
-    /* roots and quotients from 1 / sqrt: divisions take longer than all the rest */
+    /* roots and quotients from 1 / sqrt: a division of doubles is a long routine */
     double square = 0.25 * p * p + D * D, inverse = rsqrt(square), r = square * inverse;
     double gain = 0.5 * p + r;
     if (!(gain > least && gain > 1e-16 * r)) { /* r is no number where p and D are 0 */
