@@ -102,10 +102,10 @@ check "stale ones" [ "$(ls -A | grep '^\.n' | tr '\n' ' ')" = ".n.npy.99998-0 .n
 wait && rm .n.npy.*
 
 # ---- outputs that cannot be written are found before a long run ------------------------------------
-ln -s loop_b loop_a && ln -s loop_a loop_b
+ln -s loop_b.h5 loop_a.h5 && ln -s loop_a.h5 loop_b.h5
 long="timeout 30 tlnmf fit y.npy -k 2 -J 100000000 --tol 0"
-expect 5 "" "tlnmf fit: loop_a: cannot be written: Too many levels of symbolic links" $long -o loop_a
-name=$(printf 'x%.0s' {1..256})
+expect 5 "" "tlnmf fit: loop_a.h5: cannot be written: Too many levels of symbolic links" $long -o loop_a.h5
+name=$(printf 'x%.0s' {1..256}).h5
 expect 5 "" "tlnmf fit: $name: cannot be written: File name too long" $long -o "$name"
 ln -s no/where dangling.h5
 expect 5 "" "tlnmf fit: dangling.h5: cannot write: No such file or directory (directory no does not exist)" \
