@@ -222,8 +222,8 @@ static void test_hostile_headers(void **state)
         {"{'descr': '|O'}",
          "x.npy: dtype '|O' is Python objects (we read f2-f8, i1-i8, u1-u8, b1)"},
         {"{'descr': '<c16'}",
-         "x.npy: dtype '<c16' is complex numbers, which are not read: save the real part (Y.real) "
-         "and the imaginary part (Y.imag) as arrays of their own"},
+         "x.npy: dtype '<c16' is complex numbers, which are not read: save the real and "
+         "the imaginary part as two realisations"},
         {"{'descr': '<U5'}",
          "x.npy: dtype '<U5' is not a type we read (we read f2-f8, i1-i8, u1-u8, b1)"},
         {"{'descr': ''}",
