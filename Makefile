@@ -26,8 +26,9 @@ gpu-test: all
 gpu-bench: all
 	@$(BUILD)/bench/gpu iterations cpu starts large jd huge
 
+# The long tests, or some of them with counts: make torture WORDS="kills=20 limits=200".
 torture: all
-	@tests/torture.sh $(BUILD)
+	@tests/torture.sh $(BUILD) $(WORDS)
 
 # The program alone: the tests would take longer to build than the demo takes.
 demo: $(BUILD)/cmake_install.cmake

@@ -24,7 +24,7 @@ static long threads_in(char *const *environment, const char *name, long otherwis
         for (const char *digit = *environment + length;
              *digit >= '0' && *digit <= '9' && value < 1000; digit++)
             value = 10 * value + (*digit - '0');
-        return value > 0 && value < otherwise ? value : otherwise;
+        return value > 0 ? value : otherwise; /* it may be more than there are cores */
     }
     return otherwise;
 }
@@ -41,9 +41,9 @@ static void check(int argc, char **argv, char **environment)
     (void)argc, (void)argv;
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return;
+    /* OPENBLAS_NUM_THREADS is not asked: where BLAS uses OpenMP, its threads are OpenMP's. */
     long threads = sysconf(_SC_NPROCESSORS_ONLN);
     threads = threads_in(environment, "OMP_NUM_THREADS=", threads > 1 ? threads : 1);
-    threads = threads_in(environment, "OPENBLAS_NUM_THREADS=", threads);
     unsigned long needed = BASE_MB + THREAD_MB * (unsigned long)threads;
     if (limit.rlim_cur >> 20 >= needed)
         return;

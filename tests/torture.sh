@@ -1,11 +1,27 @@
 #!/usr/bin/env bash
-# The long tests: `make torture`. Each line of the result is one of docs/reliability.md.
-#   tests/torture.sh BUILD [PART...]      parts: resume states hosts extremes faults mutants fuzz limits kills disks
+# The long tests: `make torture`, or some of them with counts: `make torture WORDS="kills=20 limits=200"`.
+# Each line of the result is one of docs/reliability.md.
+#   tests/torture.sh BUILD [WORD[=COUNT]...]
+#
+#   kills=200        SIGKILL at random moments of fit (one start, many, exchange), jd, separate, reproduce
+#   folders=100      SIGKILL of separate into a folder of old stems
+#   states=40        states of each kind of fit to go on from
+#   faults=1         every COUNT-th write, sync, reservation and rename fails, in all commands
+#   disks=16         disks of COUNT kB, 2 COUNT kB .. 1 MB
+#   allocations=1    every allocation of the library fails; every COUNT-th of the program
+#   mutants=10000    damaged HDF5 and .mat files through the reader; what is accepted beside h5py and scipy
+#   fuzz=200000      rounds for each seed of our own parsers
+#   limits=20        ulimit -v from 20 MB to 2 GB in steps of COUNT MB, five commands, 1 and 4 threads
+#   extremes=10000   extreme problems
+#   hosts=32         solves of each of 32 threads, half cancelled, forks in between
+#   valgrind         memcheck over the unit tests
+#   coverage         lines and branches of src and io, in a build of its own
+#   reproducible     two builds in different folders, byte by byte
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(realpath -e -- "$1") || exit 2
 shift
-[ $# -gt 0 ] || set -- resume states hosts extremes faults mutants fuzz limits kills disks
+[ $# -gt 0 ] || set -- kills folders states faults disks allocations mutants fuzz limits extremes hosts valgrind coverage reproducible
 program=$build/tlnmf
 work=$(mktemp -d) || exit 2
 trap 'umount "$work/disk" 2>/dev/null; rm -rf "$work"' EXIT
@@ -19,94 +35,159 @@ report() # NAME GOOD ALL
     [ "$2" -eq "$3" ] || failed=1
 }
 
-# SIGKILL at random moments of fits (one start, many starts, both methods, a diagonalisation); each goes
-# on to its end: the same bytes as without, and nothing else left. Models carry no clocks.
-resume()
+# COMMAND...: one that says all by its exit code.
+passes() # NAME COUNT COMMAND...
+{
+    local name=$1 count=$2 good=0
+    shift 2
+    "$@" && good=$count
+    report "$name" $good "$count"
+}
+
+# ---- nothing is lost ---------------------------------------------------------------------------
+
+# Each goes on to its end: the same bytes as without, and nothing else left. Models carry no clocks.
+kills()
 {
     export SOURCE_DATE_EPOCH=1
-    local i good=0 checkpoints=0 all=${KILLS:-200} pid command whole from
-    local -a commands=(
-        "fit y.npy -k 3 --method tl --solver paper -J 4000 --tol 0"
-        "fit y.npy -k 3 --starts 40 -J 400"
-        "fit y.npy -k 3 --starts 8 --exchange -J 200"
-        "jd y.npy --input data --starts 60")
+    local i good=0 checkpoints=0 all=${1:-200} pid command whole from kind
+    local -a took commands=(
+        "fit y.npy -k 3 --method tl --solver paper -J 4000 --tol 0 -o r.h5 --every 0.02"
+        "fit y.npy -k 3 --starts 40 -J 400 -o r.h5 --every 0.02"
+        "fit y.npy -k 3 --starts 8 --exchange -J 200 -o r.h5 --every 0.02"
+        "jd y.npy --input data --starts 60 -o r.h5 --every 0.02"
+        "separate s.wav --labels l.txt --frame 100 -o r --every 0"
+        "reproduce fig4 --data gcm --quick -o r")
     "$program" simulate gcm --s 3 --m 16 --n 60 -o y.npy --force >/dev/null
+    "$program" simulate notes --signal s.wav --force >/dev/null
+    printf '0\t1\tlow\n1\t2\thigh\n2\t3\tlow\n2\t3\thigh\n' >l.txt
     for ((i = 0; i < all; i++)); do
-        command=${commands[i % 4]} whole=whole$((i % 4)).h5
+        kind=$((i % 6)) command=${commands[i % 6]} whole=whole$((i % 6))
         if [ ! -e "$whole" ]; then
             from=$(date +%s%N)
-            "$program" $command -o r.h5 -q >/dev/null && mv r.h5 "$whole"
-            took[i % 4]=$((($(date +%s%N) - from) / 1000000))
+            "$program" $command -q >/dev/null
+            took[kind]=$((($(date +%s%N) - from) / 1000000))
+            if [ -e r ]; then mv r "$whole"; else mv r.h5 "$whole"; fi
         fi
-        "$program" $command -o r.h5 -q --every 0.02 >/dev/null 2>&1 &
+        "$program" $command -q >/dev/null 2>&1 &
         pid=$!
-        sleep "$(awk -v r=$RANDOM -v t="${took[i % 4]}" 'BEGIN { print r / 32768 * t / 1000 }')"
+        sleep "$(awk -v r=$RANDOM -v t="${took[kind]}" 'BEGIN { print r / 32768 * t / 1000 }')"
         kill -KILL $pid 2>/dev/null
         wait $pid 2>/dev/null
-        [ ! -e r.h5.checkpoint ] || checkpoints=$((checkpoints + 1))
-        if { [ -e r.h5 ] || "$program" $command -o r.h5 -q --resume >/dev/null 2>err; } && cmp -s r.h5 "$whole" &&
-            [ "$(ls -A | grep -c 'checkpoint\|^\.')" -eq 0 ]; then
+        [ -z "$(ls | grep checkpoint)" ] || checkpoints=$((checkpoints + 1))
+        [ $kind -ge 5 ] || [ -e r.h5 ] || [ -e r/summary.json ] || command+=" --resume"
+        if { [ -e r.h5 ] || { [ $kind -eq 4 ] && [ -e r/summary.json ]; } || "$program" $command -q >/dev/null 2>err; } &&
+            if [ -d r ]; then diff -r r "$whole"; else cmp -s r.h5 "$whole"; fi &&
+            [ "$(ls -A . r 2>/dev/null | grep -c 'checkpoint\|^\..*[a-z]')" -eq 0 ]; then
             good=$((good + 1))
         else
-            echo "resume: $command"
+            echo "kills: $command"
             cat err
+            ls -A
         fi
-        rm -f r.h5 .r.h5*
+        rm -rf r r.h5 .r* r*.checkpoint
     done
-    echo "resume: $checkpoints of $all went on from a checkpoint"
-    report "resume" $good "$all"
+    echo "kills: $checkpoints of $all went on from a checkpoint"
+    report "kills" $good "$all"
 }
 
-# More states of each kind of fit; 1000 solves on 32 threads; 10,000 extreme problems.
+# Each stem is whole, old or new, and the next run is not hindered.
+folders()
+{
+    local i good=0 all=${1:-100} pid
+    "$program" simulate notes --signal s.wav --force >/dev/null
+    local separate="$program separate s.wav -k 2 --method nmf --transform dct --per-source 1 --frame 100 -o st --force -q"
+    $separate >/dev/null
+    for ((i = 0; i < all; i++)); do
+        $separate >/dev/null 2>&1 &
+        pid=$!
+        sleep "0.$(printf '%03d' $((RANDOM % 150)))"
+        kill -KILL $pid 2>/dev/null
+        wait $pid 2>/dev/null
+        if [ "$(stat -c %s st/source_1.wav)" = "$(stat -c %s s.wav)" ] && "$program" info st/model.h5 >/dev/null &&
+            $separate >/dev/null && [ "$(ls -A st | tr '\n' ' ')" = "model.h5 report.html source_1.wav source_2.wav summary.json " ]; then
+            good=$((good + 1))
+        fi
+    done
+    report "folders" $good $all
+}
+
 states()
 {
-    if "$build/tests/unit_search_checkpoint" 40; then report "states" 1 1; else report "states" 0 1; fi
+    passes states 1 "$build/tests/unit_search_checkpoint" "${1:-40}"
 }
 
-hosts()
-{
-    if "$build/tests/unit_api_host" 32; then report "hosts" 1 1; else report "hosts" 0 1; fi
-}
-
-extremes()
-{
-    if "$build/tests/extremes" 10000; then report "extremes" 10000 10000; else report "extremes" 0 10000; fi
-}
-
-# Every write, sync, reservation and rename of every command fails in turn.
 faults()
 {
     local line
-    line=$("$here/fault/disk.sh" "$build/tests/libfault_shim.so" "$program" | tee /dev/stderr | tail -n 1)
+    line=$("$here/fault/disk.sh" "$build/tests/libfault_shim.so" "$program" "${1:-1}" | tee /dev/stderr | tail -n 1)
     # "faulty disk: GOOD of ALL"
     set -- $line
-    report "faulty disk" "${3:-0}" "${5:-1}"
+    report "faults" "${3:-0}" "${5:-1}"
 }
 
-# 10,000 mutants of HDF5 and .mat files, four seeds, through the program's reader.
+# Exit 0 or 5, and old files intact with 5.
+disks()
+{
+    local kilobytes code good=0 all=0 step=${1:-16}
+    "$program" simulate notes --signal s.wav --force >/dev/null
+    mkdir -p disk
+    for ((kilobytes = step; kilobytes <= 1024; kilobytes += step)); do
+        mount -t tmpfs -o size=${kilobytes}k none disk 2>/dev/null || { echo "disks: nothing can be mounted here"; return; }
+        mkdir disk/st
+        echo old >disk/st/source_1.wav
+        code=0
+        "$program" separate s.wav -k 2 --method nmf --transform dct --frame 100 -o disk/st --force >out 2>err || code=$?
+        all=$((all + 1))
+        case $code in
+        0) [ -s disk/st/summary.json ] && good=$((good + 1)) ;;
+        5) [ "$(<disk/st/source_1.wav)" = old ] && grep -q disk/st err && [ "$(ls -A disk/st)" = source_1.wav ] && good=$((good + 1)) ;;
+        esac
+        umount disk
+    done
+    report "disks" $good $all
+}
+
+allocations()
+{
+    local test
+    for test in fault_memory io_alloc; do
+        passes "allocations: $test" 1 "$build/tests/$test"
+    done
+    passes "allocations: commands" 1 "$here/fault/allocations.sh" "$build/tests/liballoc_shim.so" "$build" "${1:-1}"
+}
+
+# ---- nothing is let in -------------------------------------------------------------------------
+
+# Four seeds.
 mutants()
 {
-    if "$build/tests/fuzz_container" 2500; then report "mutants" 10000 10000; else report "mutants" 0 10000; fi
+    local all=${1:-10000}
+    mkdir -p "$work/accepted"
+    FUZZ_KEEP=$work/accepted passes mutants "$all" "$build/tests/fuzz_container" $((all / 4))
+    passes "accepted mutants beside h5py and scipy" 1 python3 "$here/fuzz/accepted.py" "$work/accepted"
 }
 
-# Our own parsers: rounds for each seed.
 fuzz()
 {
-    local target rounds=${ROUNDS:-200000} good=0
-    for target in labels array record summary sound; do
-        case $target in summary | sound) rounds=$((${ROUNDS:-200000} / 20)) ;; esac
-        "$build/tests/fuzz_$target" "$rounds" && good=$((good + 1))
+    local target rounds=${1:-200000} good=0
+    for target in labels array table npz record protocol options summary sound framing checkpoint; do
+        case $target in labels | array | table | record | protocol) "$build/tests/fuzz_$target" "$rounds" ;;
+        *) "$build/tests/fuzz_$target" $((rounds / 20)) ;;
+        esac && good=$((good + 1))
     done
-    report "fuzz targets" $good 5
+    report "fuzz targets" $good 11
 }
 
-# ulimit -v from 20 MB to 2 GB: the program ends within 10 s, done or with a message.
+# ---- nothing hangs -----------------------------------------------------------------------------
+
+# The program ends within 10 s, done or with a message.
 limits()
 {
     local megabytes threads command code good=0 all=0
     "$program" simulate notes -o y.npy --signal s.wav --force >/dev/null
-    "$program" fit y.npy -k 2 -J 2 -o m.h5 -q >/dev/null
-    for ((megabytes = 20; megabytes <= 2000; megabytes += 20)); do
+    "$program" fit y.npy -k 2 -J 2 -o m.h5 -q --force >/dev/null
+    for ((megabytes = 20; megabytes <= 2000; megabytes += ${1:-20})); do
         for threads in 1 4; do
             for command in "fit y.npy -k 2 -J 2 --no-model --threads $threads" "jd y.npy -J 2 -o p.h5 --force" \
                 "info m.h5" "eval --ref s.wav --est s.wav --filter 4" "simulate gcm -o g.npy --force"; do
@@ -123,54 +204,54 @@ limits()
             done
         done
     done
-    report "ulimit -v" $good $all
+    report "limits" $good $all
 }
 
-# SIGKILL at random moments of a separation into a folder of old stems: each stem is whole, old or new,
-# and the next run is not hindered.
-kills()
+hosts()
 {
-    local i good=0 all=${KILLS:-100} pid
-    "$program" simulate notes --signal s.wav --force >/dev/null
-    local separate="$program separate s.wav -k 2 --method nmf --transform dct --per-source 1 --frame 100 -o st --force -q"
-    $separate >/dev/null
-    for ((i = 0; i < all; i++)); do
-        $separate >/dev/null 2>&1 &
-        pid=$!
-        sleep "0.$(printf '%03d' $((RANDOM % 150)))"
-        kill -KILL $pid 2>/dev/null
-        wait $pid 2>/dev/null
-        if [ "$(stat -c %s st/source_1.wav)" = "$(stat -c %s s.wav)" ] && "$program" info st/model.h5 >/dev/null &&
-            $separate >/dev/null && [ "$(ls -A st | tr '\n' ' ')" = "model.h5 source_1.wav source_2.wav summary.json " ]; then
+    passes hosts 1 "$build/tests/unit_api_host" "${1:-32}"
+}
+
+# ---- nothing is wrong in silence ---------------------------------------------------------------
+
+extremes()
+{
+    passes extremes "${1:-10000}" "$build/tests/extremes" "${1:-10000}"
+}
+
+# Vector instructions that valgrind does not know are not chosen under it.
+valgrind()
+{
+    local test good=0 all=0
+    command -v valgrind >/dev/null || { echo "valgrind is not installed"; return; }
+    for test in "$build"/tests/unit_*; do
+        case $test in */unit_api_host | */unit_api_fork | */unit_io_apart | */unit_api_stacks) continue ;; esac # they limit themselves
+        [ -x "$test" ] && [ -f "$test" ] || continue
+        all=$((all + 1))
+        if command valgrind -q --error-exitcode=99 --suppressions="$here/valgrind.supp" --leak-check=full \
+            --errors-for-leak-kinds=definite "$test" >out 2>err; then
             good=$((good + 1))
+        else
+            echo "valgrind: $(basename "$test")"
+            grep -m 12 '==' err
         fi
     done
-    report "kills of separate" $good $all
+    report "valgrind" $good $all
 }
 
-# Disks of 16 kB to 1 MB: exit 0 or 5, and old files intact with 5.
-disks()
+coverage()
 {
-    local kilobytes code good=0 all=0
-    "$program" simulate notes --signal s.wav --force >/dev/null
-    mkdir -p disk
-    for ((kilobytes = 16; kilobytes <= 1024; kilobytes += 16)); do
-        mount -t tmpfs -o size=${kilobytes}k none disk 2>/dev/null || { echo "disks: nothing can be mounted here"; return; }
-        mkdir disk/st
-        echo old >disk/st/source_1.wav
-        code=0
-        "$program" separate s.wav -k 2 --method nmf --transform dct --frame 100 -o disk/st --force >out 2>err || code=$?
-        all=$((all + 1))
-        case $code in
-        0) [ -s disk/st/summary.json ] && good=$((good + 1)) ;;
-        5) [ "$(<disk/st/source_1.wav)" = old ] && grep -q disk/st err && [ "$(ls -A disk/st)" = source_1.wav ] && good=$((good + 1)) ;;
-        esac
-        umount disk
-    done
-    report "disks" $good $all
+    "$here/torture/coverage.sh" "$work/coverage" || failed=1
+}
+
+reproducible()
+{
+    "$here/torture/reproducible.sh" || failed=1
 }
 
 for part; do
-    "$part"
+    word=${part%%=*} count=
+    [ "$word" = "$part" ] || count=${part#*=}
+    "$word" $count
 done
 exit $failed

@@ -20,6 +20,25 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* With FUZZ_KEEP=FOLDER, files that are accepted are kept there with the array that was read, for
+ * accepted.py. */
+static void keep(tlnmf_ctx *ctx, const char *path, const tlnmf_record *record)
+{
+    const char *folder = getenv("FUZZ_KEEP");
+    static int count;
+    char from[256], to[4096];
+    int64_t shape[TLNMF_MAX_RANK];
+    int32_t rank;
+    if (folder == NULL)
+        return;
+    const double *x = tlnmf_get_array(record, "array", &rank, shape);
+    snprintf(to, sizeof to, "%s/%d%s", folder, count, strrchr(path, '.'));
+    snprintf(from, sizeof from, "%s", path);
+    FUZZ_CHECK(rename(from, to) == 0);
+    snprintf(to, sizeof to, "%s/%d.npy", folder, count++);
+    FUZZ_CHECK(tlnmf_io_write_array(ctx, to, x, rank, shape) == TLNMF_OK);
+}
+
 static void take(tlnmf_ctx *ctx, const char *kind, const char *path)
 {
     tlnmf_record *record;
@@ -33,6 +52,8 @@ static void take(tlnmf_ctx *ctx, const char *kind, const char *path)
     FUZZ_CHECK(error == TLNMF_OK || tlnmf_message(ctx)[0] != '\0');
     FUZZ_CHECK(seconds() - start < 20.0); /* 5 s of processor time, on a busy machine */
     FUZZ_CHECK(getrusage(RUSAGE_CHILDREN, &usage) == 0 && usage.ru_maxrss < 500 * 1024);
+    if (record != NULL)
+        keep(ctx, path, record);
     tlnmf_record_free(record);
 }
 

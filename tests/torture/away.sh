@@ -1,54 +1,52 @@
 #!/bin/sh
-# Runs on the machine that tests/torture/pack.sh packed for: all fuzz targets and the long tests at the
-# same time, one process a core.     usage: away.sh ARCHIVE SECONDS OUT
-# OUT gets crash files, corpora, logs; a line of statistics for each target goes to standard output.
+# Runs on the machine that tests/torture/pack.sh packed for: the long tests and all fuzz targets, a
+# process a core.     usage: away.sh ARCHIVE CORES SECONDS OUT
+# SECONDS: of a fuzz target, at most; a long test has three times as many. OUT gets crash files, corpora
+# and logs; a line of statistics for each goes to standard output.
 set -u
-archive=$1 seconds=$2 out=$3
-home=/tmp/tlnmf-away # the binaries are linked to look there
-rm -rf "$home"
-mkdir -p "$home" "$out" && tar -xzf "$archive" -C "$home" || exit 2
+home=/tmp/tlnmf-away    # the binaries are linked to look there
 shm=/dev/shm/tlnmf-away # files of the targets are in memory
-rm -rf "$shm"
-mkdir -p "$shm" || exit 2
-export ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=512:detect_leaks=1
-export UBSAN_OPTIONS=print_stacktrace=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive
+export ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=512 OMP_NUM_THREADS=1
+export OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive TLNMF_PROGRAM=$home/tlnmf
 
-fuzz() # TARGET JOB
+fuzz() # TARGET
 {
-    work=$shm/$1.$2
-    mkdir -p "$work/corpus" "$out/crashes"
-    cp -r "$home/corpus/$1/." "$work/corpus/"
-    (cd "$work" && "$home/fuzz/fuzz_$1" -seed=$((100 + $2)) -runs=5000000 -max_total_time="$seconds" -max_len=4096 \
-        -rss_limit_mb=3000 -timeout=20 -print_final_stats=1 -artifact_prefix="$out/crashes/$1." corpus >log 2>&1
-        echo "fuzz_$1 job $2: exit $?, $(grep number_of_executed log | tr -s ' ' | cut -d' ' -f2) executions," \
-            "$(grep average_exec log | tr -s ' ' | cut -d' ' -f2)/s, $(ls corpus | wc -l) files," \
-            "$(grep -o 'cov: [0-9]*' log | tail -n 1)")
-    tail -c 20000 "$work/log" >"$out/fuzz_$1.$2.log"
-    (cd "$work" && tar -czf "$out/corpus_$1.$2.tgz" corpus)
+    [ -x "$home/fuzz/fuzz_$1" ] || return
+    work=$shm/$1
+    mkdir -p "$work" "$out/crashes"
+    cp -r "$home/corpus/$1" "$work/corpus"
+    cd "$work" && "$home/fuzz/fuzz_$1" -seed=7 -runs=5000000 -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=3000 \
+        -timeout=20 -print_final_stats=1 -artifact_prefix="$out/crashes/$1." corpus >log 2>&1
+    echo "fuzz_$1: exit $?, $(grep number_of_executed log | tr -s ' ' | cut -d' ' -f2) executions," \
+        "$(ls corpus | wc -l) files, $(grep -o 'cov: [0-9]*' log | tail -n 1)"
+    tail -c 20000 log >"$out/fuzz_$1.log"
+    tar -czf "$out/corpus_$1.tgz" corpus
 }
 
 long() # NAME COMMAND...
 {
     name=$1
     shift
+    [ -x "$1" ] || return
     mkdir -p "$shm/$name"
-    (cd "$shm/$name" && TMPDIR=$shm/$name timeout "$seconds" "$@" >log 2>&1
-        echo "$name: exit $?: $(tail -n 3 log | tr '\n' ';')")
-    tail -c 20000 "$shm/$name/log" >"$out/$name.log"
+    cd "$shm/$name" && TMPDIR=$shm/$name timeout $((3 * seconds)) "$@" >log 2>&1
+    echo "$name: exit $?: $(tail -n 3 log | tr '\n' ';')"
+    tail -c 20000 log >"$out/$name.log"
 }
 
-for target in record options summary protocol labels array table; do fuzz $target 1 & done
-for target in npz framing sound checkpoint; do
-    fuzz $target 1 &
-    fuzz $target 2 &
-done
-export TLNMF_PROGRAM=$home/tlnmf
-long mutants "$home/tests/fuzz_container" 2500 &
-long extremes "$home/tests/extremes" 10000 &
-(
-    KILLS=200 long resume "$home/torture.sh" "$home" resume
-    long limits "$home/torture.sh" "$home" limits
-) &
-KILLS=200 long kills "$home/torture.sh" "$home" kills &
-wait
+if [ "$1" = one ]; then # JOB SECONDS OUT: how the queue below calls this script
+    seconds=$3 out=$4
+    case $2 in
+    mutants) long mutants "$home/tests/fuzz_container" 2500 ;;
+    extremes) long extremes "$home/tests/extremes" 10000 ;;
+    kills | folders | limits) long "$2" "$home/torture.sh" "$home" "$2" ;;
+    *) fuzz "$2" ;;
+    esac
+    exit
+fi
+archive=$1 cores=$2 seconds=$3 out=$4
+rm -rf "$home" "$shm"
+mkdir -p "$home" "$shm" "$out" && tar -xf "$archive" -C "$home" || exit 2
+printf '%s\n' mutants kills limits extremes sound checkpoint npz framing labels array table summary record options \
+    protocol folders | xargs -P "$cores" -I{} sh "$0" one {} "$seconds" "$out"
 ls -l "$out/crashes"

@@ -22,6 +22,12 @@ for megabytes in $limits; do
     done
 done
 check "1200 MB are enough" [ $code -eq 0 ]
+for megabytes in $limits; do # OpenMP's threads count, whatever OpenBLAS is told
+    code=0
+    (ulimit -v $((megabytes * 1024)) && OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=4 exec timeout 10 tlnmf simulate gcm \
+        -o s.npy --force) >"$out" 2>"$err" || code=$?
+    check "$megabytes MB, OPENBLAS_NUM_THREADS=1" [ $code -le 1 ]
+done
 
 # The same data whatever the number of threads.
 OMP_NUM_THREADS=1 tlnmf simulate gcm --m 420 --n 20 --s 1 -o one.npy
