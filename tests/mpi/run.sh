@@ -162,17 +162,19 @@ goes_on() { # signal, numbers of processes before and after
         -J 2000 --split frames -o kill.h5 --every 0"
     rm -f kill.h5*
     # shellcheck disable=SC2086
-    timeout 120 mpirun --mca odls_base_sigkill_timeout 60 -n "$2" "$parallel" $arguments -q \
+    timeout 120 mpirun -n "$2" "$parallel" $arguments -q \
         >/dev/null 2>stderr &
     local job=$!
     for _ in $(seq 600); do
         [ ! -e kill.h5.checkpoint ] || break
         sleep 0.05
     done
-    if [ "$1" = KILL ]; then # the last process of the job
-        kill -KILL "$(pgrep -f "^$parallel fit kill.npy" | tail -1)"
+    local all # the processes, in no order
+    mapfile -t all < <(pgrep -f "^$parallel fit kill.npy")
+    if [ "$1" = KILL ]; then
+        kill -KILL "${all[0]}"
     else
-        kill -TERM "$(pgrep -f '^mpirun --mca odls_base_sigkill_timeout 60' | tail -1)"
+        kill -TERM "${all[@]}"
     fi
     wait $job && fail "SIG$1 on $2 processes: the job went on"
     [ -e kill.h5.checkpoint ] || fail "SIG$1 on $2 processes: no checkpoint: $(cat stderr)"
