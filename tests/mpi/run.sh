@@ -159,10 +159,10 @@ code=$?
 "$tlnmf" simulate gcm --s 3 --m 12 --n 60 --kbar 3 -o kill.npy >/dev/null
 goes_on() { # signal, numbers of processes before and after
     local arguments="fit kill.npy -k 3 --method tl --hops 0 --seed 2 --starts 3 --tol 0 --grad-tol 0
-        -J 2000 --split frames -o kill.h5 --every 0"
+        -J 600 --split frames -o kill.h5"
     rm -f kill.h5*
     # shellcheck disable=SC2086
-    timeout 120 mpirun -n "$2" "$parallel" $arguments -q \
+    timeout 120 mpirun -n "$2" "$parallel" $arguments --every 0 -q \
         >/dev/null 2>stderr &
     local job=$!
     for _ in $(seq 600); do
