@@ -336,8 +336,10 @@ static bool read_data(FILE *f, const npy_header *h, const io_runs *r, const int6
     off_t start = ftello(f);
     io_walk walk;
 
+    if (r->length == 0 || r->runs == 0) /* strides of an empty array may leave the range */
+        return true;
     io_walk_start(&walk, h->ndim, dim);
-    for (int64_t i = 0; r->length > 0 && i < r->runs; i++) {
+    for (int64_t i = 0; i < r->runs; i++) {
         off_t at = start + (off_t)((r->offset + i * r->stride) * h->size);
         if (fseeko(f, at, SEEK_SET) != 0 || !read_run(f, h, r->length, x, i * r->length, &walk))
             return false;
@@ -359,7 +361,7 @@ bool io_npy_read(const io_source *source, io_slice *slice, const io_place *place
     memcpy(a.dim, h.dim, sizeof h.dim);
     if (ok && slice) {
         ok = io_slice_fit(slice, source->name, h.ndim, h.dim, a.dim, err);
-        all = io_slice_runs(slice, h.fortran);
+        all = ok ? io_slice_runs(slice, h.fortran) : all;
     }
     bool only_shape = slice && slice->count == 0;
     double *x = ok && !only_shape ? io_array_new(place, source->name, a.ndim, a.dim, err) : NULL;

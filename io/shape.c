@@ -75,6 +75,9 @@ io_runs io_slice_runs(const io_slice *slice, bool fortran)
 {
     int64_t before = 1, after = 1; /* products of the other dimensions */
 
+    for (int d = 0; d < slice->ndim; d++)
+        if (slice->dim[d] == 0) /* the products of the others may leave the range */
+            return (io_runs){0};
     for (int d = 0; d < slice->axis; d++)
         before *= slice->dim[d];
     for (int d = slice->axis + 1; d < slice->ndim; d++)
