@@ -6,7 +6,8 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all test gpu-test gpu-bench gpu-carry torture demo bench install python octave lint format clean
+.PHONY: all test gpu-test gpu-bench gpu-carry torture demo bench install python wheel-test octave \
+        lint format clean
 
 all: $(BUILD)/cmake_install.cmake
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -49,6 +50,12 @@ install: all
 PYTHON ?= $(firstword $(wildcard $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV)/bin/python) /usr/bin/python3) python3)
 python: all
 	@TLNMF_BUILD=$(abspath $(BUILD)) $(PYTHON) python/backend.py install
+
+# A wheel with all its libraries, tested in a bare Debian: make wheel-test ROOT=DIR, as root.
+# tests/python/clean.sh tells how to make DIR.
+wheel-test: all
+	@[ -n "$(ROOT)" ] || { echo "ROOT=DIR is needed: a folder of debootstrap" >&2; exit 2; }
+	@tests/python/clean.sh $(BUILD) $(ROOT)
 
 # BUILD/octave: the functions and the MEX file, to be added to Octave's path.
 octave: all

@@ -19,7 +19,7 @@ import numpy as np
 
 from ._errors import error_of
 from ._library import HANDLE, LOG, PROGRESS, core, stop_flag
-from ._options import library_name, text_of
+from ._options import library_name, required, text_of
 
 State = Dict[str, Any]
 Callback = Callable[[State], Any]
@@ -98,7 +98,7 @@ class Call:
         return Handle(out, free or core.tlnmf_record_free)
 
     def settings(self, task: str, values: Mapping[str, Any], function: str) -> Handle:
-        """Settings of a task; None leaves an option at its default."""
+        """Settings of a task; None leaves an option at its default. TypeError if it has none."""
         settings = self.make(
             core.tlnmf_settings_create, task.encode(), free=core.tlnmf_settings_free
         )
@@ -107,6 +107,10 @@ class Call:
                 key = library_name(task, name, function)
                 text = text_of(value).encode()
                 self.check(core.tlnmf_settings_set_text(self.ctx, settings.pointer, key, text))
+        for option in required(task):
+            if values.get(option.python) is None and values.get(option.name) is None:
+                what = option.help.replace(" (required)", "")
+                raise TypeError(f"{function}() needs {option.python} ({what})")
         return settings
 
     @property

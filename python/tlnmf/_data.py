@@ -1,14 +1,16 @@
 """Data of the library: realisations, covariances or neighbouring frames, compressed without loss."""
 from __future__ import annotations
 
-from typing import Any, Optional, Union
+import sys
+import warnings
+from typing import Any, Mapping, Optional
 
 import numpy as np
 
-from ._arrays import address, as_real, shape_of
+from ._arrays import Real, address, as_real, shape_of
 from ._call import Call
 from ._library import core
-from ._record import Record
+from ._record import Record, record_of
 
 
 class Data:
@@ -17,7 +19,8 @@ class Data:
     Parameters
     ----------
     Y : array (M, N) or (S, M, N)
-        Frames of length M in N columns; S realisations. Not copied if float64 in C order.
+        Frames of length M in N columns; S realisations. Not copied if float64 in C order. Slices
+        that are all symmetric are data, too, but there is a UserWarning.
     covariances : array (N, M, M)
         Symmetric and positive semidefinite, instead of Y.
     weights : array (N,), optional
@@ -64,9 +67,11 @@ class Data:
             self._handle = call.make(core.tlnmf_data_from_covariances, *arguments, free=free)
         else:
             x = as_real(Y, "Y", (2, 3))
+            B = block if block is not None else moving
+            if x.ndim == 3 and B is None:
+                _warn_of_covariances(x)
             x = x[np.newaxis] if x.ndim == 2 else x
             arguments = (x, shape_of(x.shape))
-            B = block if block is not None else moving
             if B is None:
                 make = core.tlnmf_data_from_realisations
                 if missing:
@@ -103,8 +108,41 @@ def data_of(Y: Any, covariances: Any = None, weights: Any = None) -> Data:
     return Data(Y, covariances=covariances, weights=weights)
 
 
-def start_of(start: Union[None, Record, Any]) -> Optional[Record]:
-    """A start as a record: a model, or a mapping with any of Phi, W, H."""
-    if start is None or isinstance(start, Record):
-        return start
-    return Record.of(start)
+def start_of(start: Any) -> Optional[Record]:
+    """A start as a record: a model, a fitted estimator, or a mapping with any of Phi, W, H."""
+    if start is None:
+        return None
+    if isinstance(start, Mapping) and not isinstance(start, Record):
+        return Record.of(start)
+    return record_of(start)
+
+
+def _are_symmetric(slices: Real) -> bool:
+    """Whether all slices are symmetric, to the rounding that the library accepts in covariances."""
+    rounding = 1e-10
+    if not (np.abs(slices[0, 0] - slices[0, :, 0]) <= rounding * np.abs(slices[0]).max()).all():
+        return False  # of most data the first row tells
+    return all(np.abs(c - c.T).max() <= rounding * np.abs(c).max() for c in slices)
+
+
+def _warn_of_covariances(x: Real) -> None:
+    """Data (S, M, N) whose slices are symmetric may have been meant as covariances."""
+    for axis, name in ((0, "(N, M, M)"), (2, "(M, M, N)"), (1, "(M, N, M)")):
+        slices = np.moveaxis(x, axis, 0)
+        if slices.size and slices.shape[1] == slices.shape[2] > 1 and _are_symmetric(slices):
+            given = "Y" if axis == 0 else f"np.moveaxis(Y, {axis}, 0)"
+            warnings.warn(
+                f"Y of shape {x.shape} is taken as data (S, M, N), but could be covariances "
+                f"{name}: every slice is symmetric; covariances={given} says so",
+                UserWarning,
+                stacklevel=_callers_level(),
+            )
+            return
+
+
+def _callers_level() -> int:
+    """The stacklevel, in the function that calls this, of the first frame outside the package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
+        frame, level = frame.f_back, level + 1
+    return level

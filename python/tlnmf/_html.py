@@ -23,6 +23,16 @@ def polyline(y: Sequence[float], width: int = 180, height: int = 36) -> str:
     )
 
 
+def energy_of(model: Any) -> Any:
+    """The energy of each row of Phi, (M,): of the data; of W H in a model from a file; or None."""
+    if "energy" in model:
+        return model["energy"]
+    if "W" in model:
+        W = model["W"]
+        return W @ model["H"].sum(axis=1) if "H" in model else W.sum(axis=1)
+    return None
+
+
 def table_html(model: Any, atoms: int = 4) -> str:
     """A model as a table."""
     rows = []
@@ -36,9 +46,12 @@ def table_html(model: Any, atoms: int = 4) -> str:
         values = np.asarray(model[trace[0]])
         values = values[np.isfinite(values)]
         gap = np.log10(np.maximum(values - values.min(), 1e-12)) if len(values) else values
-        rows.append(("convergence", polyline(gap)))
-    if "Phi" in model and "energy" in model:
-        order = np.argsort(model["energy"])[::-1][:atoms]
+        rows.append(("convergence", polyline(gap) or "a single iteration"))
+    else:
+        rows.append(("convergence", "not kept: fit with <code>trace=True</code>"))
+    energy = energy_of(model)
+    if "Phi" in model and energy is not None:
+        order = np.argsort(energy)[::-1][:atoms]
         rows.append(("atoms", " ".join(polyline(model["Phi"][m], 110, 30) for m in order)))
     size = ", ".join(f"{n} = {model[n]}" for n in ("M", "N", "K") if n in model)
     head = html.escape(f"{model.get('method', 'model')}: {size}")

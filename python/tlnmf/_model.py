@@ -14,7 +14,7 @@ from ._library import core, io
 from ._options import documented
 from ._page import Page, report
 from ._progress import Progress
-from ._record import Record
+from ._record import Record, record_of
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -72,7 +72,7 @@ def fit(
     *,
     covariances: Any = None,
     weights: Any = None,
-    start: Union[None, Record, Mapping[str, Any]] = None,
+    start: Any = None,
     callback: Optional[Callback] = None,
     progress: bool = False,
     **options: Any,
@@ -89,7 +89,7 @@ def fit(
         Covariances of the frames, instead of Y.
     weights : array (N,), optional
         Weights of the frames. `Data` also takes a mask, and missing frames.
-    start : Model or mapping, optional
+    start : Model, fitted estimator or mapping, optional
         Any of Phi (M, M), W (M, K), H (K, N) to start from. Zeros of W and H stay.
     callback : function, optional
         Is called with a dictionary (stage, start, starts, iteration, iterations, C, L, I, step,
@@ -198,7 +198,7 @@ def joint_diagonalize(
 
 @documented("apply")
 def apply(
-    model: Record,
+    model: Any,
     Y: Any = None,
     *,
     covariances: Any = None,
@@ -209,9 +209,9 @@ def apply(
 
     Parameters
     ----------
-    model : Model
+    model : Model or fitted estimator
     Y : array (M, N) or (S, M, N), or Data
-        New frames of the model's length M.
+        New frames of the model's length M: columns here, also for an estimator.
     covariances : array (N, M, M), optional
         Instead of Y.
     {options}
@@ -229,7 +229,7 @@ def apply(
     """
     data, call = data_of(Y, covariances), Call()
     settings = call.settings("apply", options, "apply")
-    arguments = (model, data, settings)
+    arguments = (record_of(model), data, settings)
     return Record(call.solve(core.tlnmf_apply, *arguments, callback=callback))
 
 
@@ -269,10 +269,10 @@ def load(path: Path) -> Model:
     return Model(Call().make(io().tlnmf_io_read_model, os.fsencode(path)))
 
 
-def save(path: Path, model: Record) -> None:
-    """Writes a model to one HDF5 file, all or nothing, as the program `tlnmf` does."""
-    call = Call()
-    call.check(io().tlnmf_io_write_model(call.ctx, os.fsencode(path), model._handle.pointer))
+def save(path: Path, model: Any) -> None:
+    """Writes a model or a fitted estimator to one HDF5 file, all or nothing, as the program."""
+    record, call = record_of(model), Call()
+    call.check(io().tlnmf_io_write_model(call.ctx, os.fsencode(path), record._handle.pointer))
 
 
 __all__: List[str] = [

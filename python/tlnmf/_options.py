@@ -58,6 +58,16 @@ def options(task: str) -> Tuple[Option, ...]:
     return tuple(rows)
 
 
+@lru_cache(maxsize=None)
+def required(task: str) -> Tuple[Option, ...]:
+    """The options of a task that have no default.
+
+    >>> [o.name for o in required("fit")]
+    ['k']
+    """
+    return tuple(o for o in options(task) if "(required)" in o.help)
+
+
 def text_of(value: Any) -> str:
     """A value as the text that the library reads back to the same bits."""
     if isinstance(value, str):

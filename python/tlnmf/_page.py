@@ -9,7 +9,7 @@ from typing import Any, Dict, Optional, Union
 from ._call import Call
 from ._library import io
 from ._options import documented
-from ._record import Record
+from ._record import Record, record_of
 
 
 class Page:
@@ -33,7 +33,7 @@ class Page:
 
 @documented("report")
 def report(
-    model: Record,
+    model: Any,
     path: Union[None, str, "os.PathLike[str]"] = None,
     V: Any = None,
     *,
@@ -44,7 +44,7 @@ def report(
 
     Parameters
     ----------
-    model : Model
+    model : Model or fitted estimator
     path : path, optional
         The file; an existing one is replaced. Without it the page is only returned, which a notebook
         shows.
@@ -63,7 +63,7 @@ def report(
     >>> "2 components" in tlnmf.report(model).html
     True
     """
-    call = Call()
+    record, call = record_of(model), Call()
     settings = call.settings("report", options, "report")
     about: Dict[str, Any] = {"title": title or "A model"}
     if V is not None:
@@ -71,7 +71,7 @@ def report(
     known = Record.of(about)
     with tempfile.TemporaryDirectory() as folder:
         target = os.path.join(folder, "page.html") if path is None else os.fspath(path)
-        arguments = (model._handle.pointer, known._handle.pointer, settings.pointer)
+        arguments = (record._handle.pointer, known._handle.pointer, settings.pointer)
         call.check(io().tlnmf_io_write_report(call.ctx, os.fsencode(target), *arguments))
         with open(target, encoding="utf-8") as file:
             return Page(file.read(), None if path is None else target)

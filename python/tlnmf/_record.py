@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Tuple, Type, TypeVar
 import numpy as np
 
 from ._arrays import address, as_real, shape_of, view
+from ._base import not_fitted
 from ._call import Call, Handle
 from ._library import core, names
 
@@ -122,6 +123,16 @@ def _set(call: Call, record: Any, name: str, value: Any) -> None:
         x = as_real(value, name, range(1, _MAX_RANK + 1))
         shape = shape_of(x.shape)
         call.check(core.tlnmf_set_array(call.ctx, record, key, address(x), x.ndim, shape))
+
+
+def record_of(model: Any) -> Record:
+    """A record as it is, or that of a fitted estimator."""
+    record = getattr(model, "model_", model)
+    if isinstance(record, Record):
+        return record
+    if hasattr(model, "get_params"):
+        raise not_fitted(model)
+    raise TypeError(f"a model or a fitted estimator is needed, not a {type(model).__name__}")
 
 
 def results() -> Dict[str, str]:

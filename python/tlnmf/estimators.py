@@ -21,6 +21,7 @@ from ._html import table_html
 from ._library import core
 from ._model import Model, Path, fit as fit_model, load
 from ._options import describe, parameters
+from ._page import Page, report
 
 # As scikit-learn calls them; `transform` is a method there.
 _RENAMED = {"k": "n_components", "seed": "random_state", "transform": "init_transform"}
@@ -42,13 +43,18 @@ _DOC = """{purpose}
     activations_ : array (N, K)
         H transposed, as the fit ended.
     history_ : dict of arrays
-        C, L, I, step, seconds of every iteration; {{}} without trace=True.
+        C, L, I, step, seconds of every iteration; {{}} with trace=False,
+        which is faster (by up to a third).
     stop_reason_ : str
     n_iter_ : int
     reconstruction_err_ : float
         I, the Itakura-Saito divergence of the power from W H.
     certificate_ : float
-        Upper bound on C - C*, or NaN; see certify.
+        Upper bound on C - C*, valid if the run found the global minimum of L; NaN if there is none.
+        JDNMF has it at once (it is I); for TLNMF, certify=True descends on L after the fit, which
+        adds up to a quarter to the time.
+    certificate_reason_ : str
+        Why certificate_ is NaN; "" if it is not.
     model_ : Model
         All that the library reports.
     n_features_in_, feature_names_in_
@@ -71,16 +77,18 @@ class _Factorisation(Output, Estimator):
     n_iter_: int
     reconstruction_err_: float
     certificate_: float
+    certificate_reason_: str
 
     def __init_subclass__(cls) -> None:
-        defaults = {"n_components": 2}
+        defaults = cls._usual()
         found = parameters("fit", _METHOD + cls._hidden(), _RENAMED)
         keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD
         first = inspect.Parameter("self", keyword)
         listed = [
-            p.replace(kind=keyword, default=defaults.get(p.name, p.default))
-            if p.name == "n_components"
-            else p
+            p.replace(
+                kind=keyword if p.name == "n_components" else p.kind,
+                default=defaults.get(p.name, p.default),
+            )
             for p in found.values()
         ]
 
@@ -94,6 +102,9 @@ class _Factorisation(Output, Estimator):
             "default None\n        rank: the number of components (required)",
             "default 2\n        The number of components K.",
         )
+        for name, value in defaults.items():
+            line = f"    {name} : bool, default "
+            text = text.replace(f"{line}False", f"{line}{value}")
         cls.__doc__ = _DOC.format(purpose=(cls.__doc__ or "").strip(), options=text)
 
     def __init__(self, n_components: int = 2, **options: Any) -> None:  # see __init_subclass__
@@ -102,6 +113,11 @@ class _Factorisation(Output, Estimator):
     @classmethod
     def _hidden(cls) -> Tuple[str, ...]:
         return ()
+
+    @classmethod
+    def _usual(cls) -> Dict[str, Any]:
+        """Defaults that are not those of the library's table."""
+        return {"n_components": 2, "trace": True}
 
     def _frames(self, x: Real) -> Real:
         """Rows of X as Y (S, M, N)."""
@@ -122,7 +138,7 @@ class _Factorisation(Output, Estimator):
         x = self._check(X, (2, 3), reset=True)
         options, y_ = self._options(), self._frames(x)
         if x.any():
-            self._keep(fit_model(Data(y_), options.pop("k"), **options))
+            self._keep(fit_model(Data(y_[0] if x.ndim == 2 else y_), options.pop("k"), **options))
         else:
             self._keep(_silence(y_.shape, options))
         return self
@@ -138,6 +154,7 @@ class _Factorisation(Output, Estimator):
         self.n_iter_ = max(1, int(model.get("iterations", 1)))
         self.reconstruction_err_ = float(model.get("I", np.nan))
         self.certificate_ = float(model.get("certificate", np.nan))
+        self.certificate_reason_ = "" if np.isfinite(self.certificate_) else _no_certificate(model)
         self.n_features_in_ = int(self.transform_matrix_.shape[0])
 
     def _applied(self, X: Any) -> Tuple[Real, Real]:
@@ -213,6 +230,13 @@ class _Factorisation(Output, Estimator):
             raise not_fitted(self)
         self.model_.save(path)
 
+    def report(self, path: Optional[Path] = None, V: Any = None, **options: Any) -> Page:
+        """Writes the report page, or returns it for a notebook to show; see `tlnmf.report`.
+
+        V is (M, N), as `tlnmf.apply(estimator, X.T, keep_v=True).V` gives it.
+        """
+        return report(self, path, V, **options)
+
     @classmethod
     def load(cls: Any, path: Path) -> Any:
         """A fitted estimator from a file of `save` or of the program."""
@@ -228,6 +252,21 @@ class _Factorisation(Output, Estimator):
         if not hasattr(self, "model_"):
             return f"<pre>{self!r}</pre>"
         return table_html(self.model_)
+
+
+def _no_certificate(model: Model) -> str:
+    """Why a model has no certificate, in words."""
+    doubts = (
+        "L was not minimised: TL-NMF met a lower one; try continuation=True or more starts",
+        "time or an interruption ended the run before L was minimised",
+        "covariances are singular and the floor is low, so that L has many minima; "
+        "try continuation=True",
+        "all iterations were done before L was minimised; try a larger J",
+    )
+    doubt = int(model.get("doubt", 0))
+    if 1 <= doubt <= len(doubts):
+        return doubts[doubt - 1]
+    return "not looked for: TLNMF does with certify=True, JDNMF always"
 
 
 def _silence(shape: Tuple[int, ...], options: Dict[str, Any]) -> Model:
@@ -249,6 +288,10 @@ class TLNMF(_Factorisation):
     """Transform-learning NMF: Phi, W and H are learnt together. Frames are rows of X."""
 
     _method = "tl"
+
+    @classmethod
+    def _usual(cls) -> Dict[str, Any]:
+        return {**super()._usual(), "certify": True}
 
 
 class JDNMF(_Factorisation):

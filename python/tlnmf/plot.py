@@ -5,10 +5,8 @@ from typing import Any, Optional
 
 import numpy as np
 
-
-def _record(model: Any) -> Any:
-    """The record of an estimator, or the record itself."""
-    return getattr(model, "model_", model)
+from ._html import energy_of
+from ._record import record_of
 
 
 def _axes(ax: Any, count: int = 1) -> Any:
@@ -26,7 +24,7 @@ def atoms(model: Any, count: int = 6, rate: float = 1.0, ax: Optional[Any] = Non
 
     model : Model or fitted estimator. rate : samples per second, for the frequencies.
     """
-    record = _record(model)
+    record: Any = record_of(model)
     found = record.atoms(rate, count)
     ax = _axes(ax)
     rows = found["row"].astype(int)
@@ -41,8 +39,8 @@ def atoms(model: Any, count: int = 6, rate: float = 1.0, ax: Optional[Any] = Non
 
 def factors(model: Any, ax: Optional[Any] = None) -> Any:
     """W by row of Phi (above) and H by frame (below); returns the two axes."""
-    record, ax = _record(model), _axes(ax, 2)
-    order = np.argsort(record["energy"])[::-1] if "energy" in record else slice(None)
+    record, ax = record_of(model), _axes(ax, 2)
+    order = np.argsort(energy_of(record))[::-1]
     ax[0].sharex(ax[0])
     ax[0].semilogy(np.maximum(record["W"][order], 1e-12))
     ax[0].set_title("W, rows by energy")
@@ -54,7 +52,7 @@ def factors(model: Any, ax: Optional[Any] = None) -> Any:
 
 def convergence(model: Any, ax: Optional[Any] = None) -> Any:
     """C (or L) minus its last value by iteration; needs the option trace=True. Returns the axes."""
-    history = _record(model).history
+    history = record_of(model).history
     if not history:
         raise ValueError("the model has no trace: fit with trace=True")
     ax = _axes(ax)

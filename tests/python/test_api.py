@@ -2,6 +2,7 @@
 import inspect
 import math
 import pickle
+import re
 import tempfile
 import unittest
 import warnings
@@ -135,6 +136,22 @@ class Records(unittest.TestCase):
         damaged[len(damaged) // 2] ^= 1
         self.assertRaises(tlnmf.DataError, tlnmf.Record.unpack, bytes(damaged))
 
+    def test_what_a_notebook_shows(self):
+        def rows(model):
+            row = "<th align=left>(convergence|atoms)</th><td>(.*?)</td>"
+            return dict(re.findall(row, model._repr_html_()))
+
+        traced, plain = tlnmf.fit(Y, 2, trace=True), tlnmf.fit(Y, 2)
+        self.assertIn("trace=True", rows(plain)["convergence"])
+        self.assertEqual(rows(plain)["atoms"], rows(traced)["atoms"])
+        with tempfile.TemporaryDirectory() as folder:
+            traced.save(folder + "/m.h5")
+            loaded = tlnmf.load(folder + "/m.h5")
+        self.assertNotIn("energy", loaded)
+        self.assertEqual(rows(loaded)["convergence"], rows(traced)["convergence"])
+        self.assertEqual(rows(loaded)["atoms"].count("<svg"), 4)
+        self.assertNotIn("atoms", rows(tlnmf.Model.of({"Phi": np.eye(3)})))
+
     def test_every_result_has_an_explanation(self):
         known = tlnmf.results()
         for name in tlnmf.fit(Y, 2, trace=True):
@@ -150,7 +167,10 @@ class Options(unittest.TestCase):
                 self.assertIn(option.python, signature)
                 self.assertIn(option.python + " : ", function.__doc__)
         self.assertEqual(inspect.signature(tlnmf.fit).parameters["tol"].default, 1e-12)
-        self.assertEqual(inspect.signature(tlnmf.TLNMF).parameters["trace"].default, False)
+        self.assertEqual(inspect.signature(tlnmf.TLNMF).parameters["trace"].default, True)
+        self.assertIn("    trace : bool, default True", tlnmf.TLNMF.__doc__)
+        self.assertIn("    certify : bool, default True", tlnmf.TLNMF.__doc__)
+        self.assertFalse(inspect.signature(tlnmf.JDNMF).parameters["certify"].default)
 
     def test_wrong_options(self):
         with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'toll'; did you mean 'tol'"):
@@ -159,8 +179,10 @@ class Options(unittest.TestCase):
             tlnmf.fit(Y, 0)
         with self.assertRaisesRegex(ValueError, "method"):
             tlnmf.fit(Y, 2, method="best")
-        with self.assertRaisesRegex(ValueError, "k"):
-            tlnmf.fit(Y)
+        for function in (tlnmf.fit, tlnmf.draw_start):
+            words = rf"{function.__name__}\(\) needs k \(rank: the number"
+            with self.assertRaisesRegex(TypeError, words):
+                function(Y)
         with self.assertRaises(TypeError):
             tlnmf.fit(Y, 2, tol=[1])
         with self.assertRaises(ValueError):
@@ -250,6 +272,25 @@ class Calls(unittest.TestCase):
         self.assertTrue(any("label" in str(w.message) or "b" in str(w.message) for w in caught))
 
 
+    def test_symmetric_slices_are_warned_of(self):
+        C = np.einsum("smn,skn->nmk", Y, Y)
+        square = np.random.RandomState(0).randn(5, 5)
+        for stack, words in (
+            (C, r"\(N, M, M\).*covariances=Y "),
+            (C.transpose(1, 2, 0), r"\(M, M, N\).*covariances=np.moveaxis\(Y, 2, 0\)"),
+        ):
+            for call in (lambda: tlnmf.fit(stack, k=2, J=3), lambda: tlnmf.Data(stack)):
+                with self.assertWarnsRegex(UserWarning, words) as caught:
+                    call()
+                self.assertEqual(caught.filename, __file__)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for data in (Y, C[:, :1, :1], square[None], square + square.T):
+                tlnmf.Data(data)
+            tlnmf.Data(covariances=C)
+            tlnmf.TLNMF(2, J=3).fit(square + square.T)
+
+
 class Files(unittest.TestCase):
     def test_save_and_load(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -265,6 +306,8 @@ class Files(unittest.TestCase):
             loaded = tlnmf.TLNMF.load(path)
             X = Y[0].T
             np.testing.assert_array_equal(loaded.transform(X), estimator.transform(X))
+            tlnmf.save(path, estimator)
+            self.assertEqual(tlnmf.load(path).history.keys(), estimator.history_.keys())
             (Path(folder) / "bad.h5").write_text("no model")
             self.assertRaises(OSError, tlnmf.load, Path(folder) / "bad.h5")
             self.assertRaises(FileNotFoundError, tlnmf.load, Path(folder) / "none.h5")

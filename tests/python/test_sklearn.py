@@ -1,6 +1,7 @@
 """scikit-learn's own checks of estimators, pipelines, searches, clones, pandas, librosa's decompose."""
 import pickle
 import sys
+import tempfile
 import unittest
 import warnings
 
@@ -141,8 +142,42 @@ class Manners(unittest.TestCase):
         piped = make_pipeline(StandardScaler(), tlnmf.JDNMF(2)).set_output(transform="pandas")
         self.assertEqual(piped.fit_transform(frame).shape, (40, 2))
 
+    def test_history_and_certificate(self):
+        Y = tlnmf.simulate.gcm(s=50, m=6, n=40, kbar=2).Y
+        for kind in (tlnmf.TLNMF, tlnmf.JDNMF):
+            model = kind(2, random_state=0).fit(Y.transpose(0, 2, 1))
+            self.assertEqual(len(model.history_["C"]), len(model.history_["seconds"]))
+            self.assertGreater(len(model.history_["L"]), 1)
+            self.assertGreater(model.certificate_, 0)
+            self.assertEqual(model.certificate_reason_, "")
+        without = tlnmf.TLNMF(2, random_state=0, trace=False, certify=False).fit(X)
+        self.assertEqual(without.history_, {})
+        self.assertIn("certify=True", without.certificate_reason_)
+        doubted = tlnmf.TLNMF(2, eps=5e-7, random_state=0).fit(X)
+        np.testing.assert_equal(doubted.certificate_, np.nan)
+        self.assertIn("singular", doubted.certificate_reason_)
+        self.assertIn("certify=True", tlnmf.ISNMF(2).fit(X**2).certificate_reason_)
+
+    def test_functions_take_estimators(self):
+        model = tlnmf.TLNMF(2, random_state=0).fit(X)
+        V = tlnmf.apply(model, X.T, keep_v=True).V
+        np.testing.assert_array_equal(V, tlnmf.apply(model.model_, X.T, keep_v=True).V)
+        with tempfile.TemporaryDirectory() as folder:
+            page = model.report(folder + "/page.html", V, title="notes")
+            with open(page.path, encoding="utf-8") as file:
+                self.assertEqual(file.read(), page.html)
+        self.assertIn("2 components", tlnmf.report(model).html)
+        self.assertEqual(tlnmf.evaluate(X.T, model).C, tlnmf.evaluate(X.T, model.model_).C)
+        self.assertLessEqual(tlnmf.fit(X.T, 2, start=model).C, model.model_.C + 1e-9)
+        for function in (tlnmf.TLNMF().report, lambda: tlnmf.report(tlnmf.TLNMF()),
+                         lambda: tlnmf.apply(tlnmf.TLNMF(), X.T)):  # fmt: skip
+            self.assertRaises(NotFittedError, function)
+        self.assertRaisesRegex(TypeError, "not a str", tlnmf.report, "model.h5")
+
     def test_html(self):
-        self.assertIn("<table>", tlnmf.TLNMF(2, trace=True).fit(X)._repr_html_())
+        shown = tlnmf.TLNMF(2).fit(X)._repr_html_()
+        self.assertTrue(shown.startswith("<table>"))
+        self.assertEqual(shown.count("<svg"), 5)  # convergence, four atoms
         self.assertIn("TLNMF", tlnmf.TLNMF()._repr_html_())
 
 
