@@ -148,3 +148,8 @@ npy covs.npy "(20, 6, 6)" $(awk 'BEGIN { for (n = 0; n < 20; n++) for (i = 0; i 
     printf "%.17g ", i == j ? 1 + (n * (i + 1)) % 7 : 0.1 }')
 expect 0 ... ... tlnmf fit covs.npy -k 1:3 --input covariances --no-model
 check "scores of covariances" grep -Eq "^    3 .*[0-9.]+ +[0-9.]+" "$out"
+check "what is known of their realisations" \
+    grep -q "^Phi has seen them. Where few realisations are behind the covariances it fits their noise, too:$" "$out"
+expect 0 ... "" tlnmf fit clean.npy -k 1:2 --method nmf --transform identity --eps 1e-3 --no-model
+check "a kept Phi has seen nothing" \
+    grep -Fxq "Phi is kept as it was given: W and H alone are learnt, without them (docs/choosing.md)." "$out"
