@@ -105,6 +105,8 @@ const char *cli_certificate_words(const tlnmf_record *model)
         return "upper bound on C - C*, valid if the run found the global minimum of L, which rests "
                "on "
                "a search";
+    if (tlnmf_get_integer(model, "K") == 0)
+        return "none: a transform alone has no C";
     if (doubt == 2 && tlnmf_get_integer(model, "outcome_code") == TLNMF_CANCELLED)
         return "none: the run was interrupted before L was minimised";
     return doubts[doubt >= 1 && doubt <= 4 ? doubt : 0];
