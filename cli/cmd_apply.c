@@ -139,8 +139,6 @@ static int apply_to_sound(cli_call *call, tlnmf_record *model)
 static int apply_to_array(cli_call *call, const tlnmf_record *model)
 {
     const int64_t most = 1000000000;
-    const char *block = tlnmf_get_text(model, "given.block");
-    const char *moving = tlnmf_get_text(model, "given.moving");
     cli_input input = {.spec = call->operands[1],
                        .kind = arg.input ? arg.input : "auto",
                        .axes = arg.axes,
@@ -156,9 +154,6 @@ static int apply_to_array(cli_call *call, const tlnmf_record *model)
     if (!cli_integer(call, "block", arg.block, 1, most, 0, &input.block) ||
         !cli_integer(call, "moving", arg.moving, 1, most, 0, &input.moving))
         return EXIT_USAGE;
-    if (arg.block == NULL && arg.moving == NULL && (block != NULL || moving != NULL))
-        cli_warn(call->command, "the model was fitted with --%s %s, and this is applied without",
-                 block != NULL ? "block" : "moving", block != NULL ? block : moving);
     const char *output = cli_common_values.output;
     return cli_apply_arrays(call, model, call->operands[0], &input,
                             output != NULL ? output : "applied.h5");

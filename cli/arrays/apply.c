@@ -14,6 +14,7 @@ typedef struct work {
     const tlnmf_record *model;
     const cli_input *input;
     const char *path, *output; /* of the model, of the result */
+    const char *lacks;         /* an option of the model's fit that these data are read without */
     tlnmf_data *data;
     tlnmf_record *applied;
 } work;
@@ -44,12 +45,46 @@ static double per_entry(const tlnmf_record *record, const tlnmf_record *sizes)
     return tlnmf_get_real(record, "I") / (tlnmf_get_real(sizes, "M") * tlnmf_get_real(sizes, "N"));
 }
 
+/* An option that the model was fitted with and that this is applied without: what I an entry is of
+ * is another thing then. NULL: none. */
+static const char *lacking(const tlnmf_record *model, const cli_input *input)
+{
+    const bool spread = input->block > 0 || input->moving > 0;
+    const struct {
+        const char *name, *key;
+        bool here;
+    } options[] = {{"block", "given.block", spread},
+                   {"moving", "given.moving", spread},
+                   {"per-trial", "given.per-trial", input->per_trial},
+                   {"weights", "given.weights", false},
+                   {"mask", "given.mask", false}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (!options[i].here && tlnmf_get_text(model, options[i].key) != NULL)
+            return options[i].name;
+    return NULL;
+}
+
+static void warn_of_lack(const work *w)
+{
+    char key[32];
+    if (w->lacks == NULL)
+        return;
+    snprintf(key, sizeof key, "given.%s", w->lacks);
+    const char *value = tlnmf_get_text(w->model, key);
+    cli_warn(w->call->command, "the model was fitted with --%s%s%s, and this is applied without",
+             w->lacks, value[0] != '\0' ? " " : "", value);
+}
+
 /* In words: I an entry of V is how badly W H describes V, in nats. W and Phi were chosen for the
  * model's own data and not for these, so that half as much again is no surprise. */
-static const char *verdict(double here, double own)
+static const char *verdict(const work *w)
 {
+    const double here = per_entry(w->applied, tlnmf_data_record(w->data));
+    const double own = per_entry(w->model, w->model);
     const double alike = 1.5, far = 3.0;
     const double slight = 0.01; /* nats: too little to matter, however small the model's own is */
+    if (w->lacks != NULL)
+        return "not known: the model was fitted to data that were read in another way";
     if (!isfinite(own))
         return "not known: the model does not say how well it fits its own data";
     if (here <= alike * own + slight)
@@ -74,8 +109,7 @@ static json_t *describe(const work *w)
         json_object_set_new(object, reals[i], cli_real(tlnmf_get_real(a, reals[i])));
     json_object_set_new(object, "I_per_entry", cli_real(per_entry(a, data)));
     json_object_set_new(object, "model_I_per_entry", cli_real(per_entry(w->model, w->model)));
-    json_object_set_new(object, "fits",
-                        json_string(verdict(per_entry(a, data), per_entry(w->model, w->model))));
+    json_object_set_new(object, "fits", json_string(verdict(w)));
     json_object_set_new(object, "own_data", json_boolean(tlnmf_get_integer(a, "own_data") == 1));
     json_object_set_new(object, "eps", cli_real(tlnmf_get_real(a, "eps")));
     json_object_set_new(object, "outcome", json_string(tlnmf_get_text(a, "outcome")));
@@ -100,7 +134,7 @@ static void print(FILE *out, const work *w)
         fprintf(out, ", %.6g on the model's own data", own);
     fprintf(out, "\n  model fits    %s\n",
             tlnmf_get_integer(a, "own_data") == 1 ? "these are its own data: H is that of the fit"
-                                                  : verdict(here, own));
+                                                  : verdict(w));
     fprintf(out, "  eps           %.6g (the model's)\n", tlnmf_get_real(a, "eps"));
     if (tlnmf_get_integer(a, "own_data") == 0)
         fprintf(out, "  stopped       %s (iteration %lld)\n", cli_stop_words(a),
@@ -182,6 +216,8 @@ int cli_apply_arrays(cli_call *call, const tlnmf_record *model, const char *path
     if (code == EXIT_DONE)
         code = cli_read_data(call, input, &w.data);
     if (code == EXIT_DONE) {
+        w.lacks = lacking(model, input);
+        warn_of_lack(&w);
         cli_catch_interrupt();
         tlnmf_ctx_set_progress(call->ctx, cli_progress, NULL);
         tlnmf_error error = tlnmf_apply(call->ctx, model, w.data, call->also, &w.applied);

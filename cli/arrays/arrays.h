@@ -14,9 +14,9 @@ typedef struct cli_array {
 /* ---- foreign files (foreign.c) ----------------------------------------------------------------
  */
 
-/* How to convert a file that is not read, by the message and by its ending; NULL: nothing is known.
- */
-const char *cli_conversion(const char *spec, const char *message);
+/* Says how to convert a file that is there and not read, by the message and by its ending, where
+ * something is known. */
+void cli_advise(const cli_call *call, const char *spec, const char *message);
 
 /* ---- axes (axes.c) --------------------------------------------------------------------------- */
 

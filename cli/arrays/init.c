@@ -78,6 +78,10 @@ int cli_init_read(cli_call *call, cli_init *init)
         code = cli_read(call, "model", init->path, &init->model);
     if (code != EXIT_DONE)
         return code;
+    if (tlnmf_get_array(init->model, "unmixing", NULL, NULL) != NULL)
+        return cli_fail(call->command, EXIT_INPUT,
+                        "%s: its Phi is for whitened data (jd --whiten), which fit does not make",
+                        init->path);
     if (error == TLNMF_OK && init->model != NULL)
         error = take_settings(call, init);
     if (error == TLNMF_OK && init->keep != NULL)
@@ -118,10 +122,13 @@ int cli_init_start(cli_call *call, const cli_init *init, const tlnmf_data *data,
         error = take(call, init, "H", K, N, start, &H);
     if (error != TLNMF_OK)
         return cli_fail_library(call, error, NULL);
+    const char *lack = tlnmf_get_array(init->model, "W", NULL, NULL) == NULL
+                           ? "; it has no W and H"
+                           : "; W and H have another K";
     const char *others = W && H ? "W and H" : W ? "W; H has another number of frames" : NULL;
     cli_say(call->command, "%s: %s%s%s", init->path,
             init->keep != NULL ? "keeps Phi" : "starts from Phi",
-            others == NULL       ? "; W and H have another K"
+            others == NULL       ? lack
             : init->keep == NULL ? ", "
                                  : ", starts from ",
             others == NULL ? "" : others);

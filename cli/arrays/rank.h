@@ -29,6 +29,7 @@ typedef struct rank_table {
     tlnmf_data *train[RANK_FOLDS], *test[RANK_FOLDS];
     tlnmf_data *masked;  /* entries: the same data for masks */
     double *mask;        /* M x N */
+    bool balanced;       /* entries: the folds of short rows */
     int64_t count, S;    /* S: realisations that folds are made of */
     int folds, complete; /* how many are wanted, how many are done for every k */
     double deadline;     /* INFINITY: none */

@@ -68,8 +68,8 @@ static tlnmf_error score_fold(rank_table *t, rank_line *l, int fold, double seco
 
 /* ---- entries of V ---------------------------------------------------------------------------- */
 
-/* The fold of entry i: a speckle pattern, the same in every run (splitmix64). */
-static int fold_of(int64_t i, int folds)
+/* A number below `folds` that is the same in every run (splitmix64). */
+static int scatter(int64_t i, int folds)
 {
     uint64_t x = ((uint64_t)i + 1) * 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -77,14 +77,39 @@ static int fold_of(int64_t i, int folds)
     return (int)((x ^ (x >> 31)) % (uint64_t)folds);
 }
 
+/* The fold of entry i: a speckle pattern. Where that leaves a row without one of the folds: each
+ * as often in all rows and columns, by diagonals that are shifted every few frames. */
+static int fold_of(const rank_table *t, int64_t i, int64_t N)
+{
+    int64_t m = i / N, n = i % N;
+    if (!t->balanced)
+        return scatter(i, t->folds);
+    return (int)((scatter(n / t->folds, t->folds) + n + m) % t->folds);
+}
+
+/* Whether the speckle pattern leaves a row without one of the folds. */
+static bool is_uneven(const rank_table *t)
+{
+    const tlnmf_record *sizes = tlnmf_data_record(t->data);
+    int64_t M = tlnmf_get_integer(sizes, "M"), N = tlnmf_get_integer(sizes, "N");
+    bool uneven = false;
+    for (int64_t m = 0; m < M && !uneven; m++) {
+        unsigned met = 0;
+        for (int64_t n = 0; n < N; n++)
+            met |= 1u << scatter(m * N + n, t->folds);
+        uneven = met != (1u << t->folds) - 1;
+    }
+    return uneven;
+}
+
 /* Counts the entries of a fold (or all others), and masks the rest. */
 static tlnmf_error mask_fold(rank_table *t, int fold, bool others, double *count)
 {
     const tlnmf_record *sizes = tlnmf_data_record(t->data);
-    int64_t size = tlnmf_get_integer(sizes, "M") * tlnmf_get_integer(sizes, "N");
+    int64_t N = tlnmf_get_integer(sizes, "N"), size = tlnmf_get_integer(sizes, "M") * N;
     *count = 0.0;
     for (int64_t i = 0; i < size; i++) {
-        t->mask[i] = (fold_of(i, t->folds) == fold) != others ? 1.0 : 0.0;
+        t->mask[i] = (fold_of(t, i, N) == fold) != others ? 1.0 : 0.0;
         *count += t->mask[i];
     }
     return tlnmf_data_set_mask(t->call->ctx, t->masked, t->mask);
@@ -199,6 +224,7 @@ static tlnmf_error score_folds(rank_table *t)
     tlnmf_error error = TLNMF_OK;
     if (t->kind == RANK_ENTRIES) {
         double end = t->deadline;
+        t->balanced = is_uneven(t);
         if (isfinite(end)) /* the folds have the rest */
             t->deadline = rank_now() + 0.75 * (end - rank_now());
         error = pass(t, 0, true, first_phi);

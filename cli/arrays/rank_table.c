@@ -2,6 +2,7 @@
 #include "cli/arrays/rank.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Folds share their realisations' luck, so that differences between two K are compared fold by
  * fold. */
@@ -82,6 +83,22 @@ static void print_line(FILE *out, const rank_table *t, const rank_line *l, bool 
             l->cut ? "  cut short" : "");
 }
 
+/* What Phi has seen of the entries that were kept aside. */
+static const char *about_entries(const rank_table *t)
+{
+    char method[64] = "";
+    tlnmf_settings_get_text(t->call->settings, "method", method, sizeof method);
+    if (strcmp(method, "nmf") == 0)
+        return "Phi is kept as it was given: W and H alone are learnt, without them "
+               "(docs/choosing.md).\n";
+    if (tlnmf_get_integer(tlnmf_data_record(t->data), "S") == 0)
+        return "Phi has seen them. Where few realisations are behind the covariances it fits their "
+               "noise, too:\nthis is what can be predicted, and may not be how many components "
+               "there are (docs/choosing.md).\n";
+    return "Phi has seen them, and with one realisation it fits their noise, too: this is what can "
+           "be\npredicted, and rarely how many components there are (docs/choosing.md).\n";
+}
+
 /* What the suggestion rests on, and what it cannot tell. */
 static void print_reason(FILE *out, const rank_table *t)
 {
@@ -91,9 +108,7 @@ static void print_reason(FILE *out, const rank_table *t)
     if (t->best == &t->line[t->count - 1] && t->count > 1)
         fputs("It is the largest that was tried: try more.\n", out);
     if (t->kind == RANK_ENTRIES)
-        fputs("Phi has seen them, and with one realisation it fits their noise, too: this is what "
-              "can be\npredicted, and rarely how many components there are (docs/choosing.md).\n",
-              out);
+        fputs(about_entries(t), out);
     else if (t->kind == RANK_NEIGHBOURS)
         fprintf(out,
                 "Every %lld frames count as realisations of one, as if nothing changed within "

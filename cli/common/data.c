@@ -18,9 +18,8 @@ static int read_worded(cli_call *call, const char *kind, const char *spec, const
     snprintf(full, size, "%s%s%s", spec, words[0] != '\0' ? ":" : "", words);
     int code = cli_read(call, kind, full, record);
     free(full);
-    const char *advice = code == EXIT_INPUT ? cli_conversion(spec, tlnmf_message(call->ctx)) : NULL;
-    if (advice != NULL) /* IN stands for the file */
-        fprintf(stderr, "tlnmf %s: convert it first: %s\n", call->command->name, advice);
+    if (code == EXIT_INPUT)
+        cli_advise(call, spec, tlnmf_message(call->ctx));
     if (code == EXIT_DONE)
         a->x = tlnmf_get_array(*record, "array", &a->rank, a->shape);
     const char *need = strcmp(kind, "array") == 0 ? "array" : "shape";

@@ -46,9 +46,17 @@ static void print_exchange(FILE *out, const tlnmf_record *model)
 /* What --method auto chose, and why. */
 static void print_choice(FILE *out, const tlnmf_record *model)
 {
-    if (strcmp(tlnmf_get_text(model, "method"), "jd") == 0)
-        fprintf(out, "  method        JD+NMF: TL-NMF could lower C by %.3g at most\n",
-                tlnmf_get_real(model, "I"));
+    const double worth = 1e-3; /* I per entry of V beyond which `auto` runs TL-NMF as well */
+    double I = tlnmf_get_real(model, "I");
+    double entries = tlnmf_get_real(model, "M") * tlnmf_get_real(model, "N");
+    bool is_jd = strcmp(tlnmf_get_text(model, "method"), "jd") == 0;
+    if (is_jd && isfinite(tlnmf_get_real(model, "certificate")))
+        fprintf(out, "  method        JD+NMF: TL-NMF could lower C by %.3g at most\n", I);
+    else if (is_jd)
+        fprintf(out, "  method        JD+NMF: %s\n",
+                I > worth * entries ? "TL-NMF met no lower C"
+                                    : "W H describes V at this Phi; whether another Phi is better "
+                                      "is not known");
     else
         fprintf(out, "  method        TL-NMF: JD+NMF left I = %.6g to gain from\n",
                 tlnmf_get_real(model, "I_jd"));
@@ -97,6 +105,8 @@ const char *cli_certificate_words(const tlnmf_record *model)
         return "upper bound on C - C*, valid if the run found the global minimum of L, which rests "
                "on "
                "a search";
+    if (tlnmf_get_integer(model, "K") == 0)
+        return "none: a transform alone has no C";
     if (doubt == 2 && tlnmf_get_integer(model, "outcome_code") == TLNMF_CANCELLED)
         return "none: the run was interrupted before L was minimised";
     return doubts[doubt >= 1 && doubt <= 4 ? doubt : 0];

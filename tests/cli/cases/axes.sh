@@ -78,6 +78,9 @@ near "C per trial" "$(json C)" "$(json C want.json)" 1e-12
 expect 0 ... "tlnmf fit: $said" tlnmf fit smn.npy -k 1 -o m.h5 --per-trial --axes trials,channels,time
 expect 0 ... "tlnmf apply: $said" tlnmf apply m.h5 smn.npy -o a.h5 --per-trial --json
 check "per trial into apply" [ "$(json own_data)" = true ]
+expect 0 ... "tlnmf apply: warning: the model was fitted with --per-trial, and this is applied without" \
+    tlnmf apply m.h5 smn.npy -o a.h5 --force --json
+check "no verdict" [ "$(json fits)" = "not known: the model was fitted to data that were read in another way" ]
 
 names="names of 2 or 3 axes with commas: trials, epochs or realisations; channels, sensors or length; time or frames"
 usage fit "axes = trials,leads,time: $names" smn.npy -k 1 --axes trials,leads,time

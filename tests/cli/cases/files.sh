@@ -45,7 +45,7 @@ for command in "fit -k 1" jd info; do
     input $name "negative.npy: bad .npy header: a negative dimension" negative.npy "$@"
     input $name "shapeless.npy: bad .npy header: 'shape' is not a tuple of integers" shapeless.npy "$@"
     convert="
-tlnmf $name: convert it first: python3 -c \"import numpy; Y = numpy.load('IN'); numpy.save('out.npy', numpy.stack([Y.real, Y.imag]))\", two realisations"
+tlnmf $name: convert it first: python3 -c \"import sys, numpy; Y = numpy.load(sys.argv[1]); Z = Y.reshape(-1, *Y.shape[-2:]); numpy.save('out.npy', numpy.concatenate([Z.real, Z.imag]))\" 'complex.npy'"
     [ $name != info ] || convert=
     expect 3 "" "tlnmf $name: complex.npy: dtype '<c16' is complex numbers, which are not read: save the real and the imaginary part as two realisations$convert" \
         tlnmf $name complex.npy "$@"

@@ -28,6 +28,11 @@ expect 0 ... "" tlnmf fit many.npy -k 2 --starts 3 --no-model
 check "JD+NMF, and why" grep -Eq "^  method        JD\+NMF: TL-NMF could lower C by [0-9.e+-]+ at most$" "$out"
 expect 0 ... "" tlnmf fit many.npy -k 2 --starts 3 --no-model --json
 check "method in the JSON" [ "$(json method)" = jd ]
+tlnmf simulate gcm -s 1 -o s1.npy
+expect 0 ... ... tlnmf fit s1.npy -k 12 --no-model
+check "no bound without its certificate" grep -Fxq \
+    "  method        JD+NMF: W H describes V at this Phi; whether another Phi is better is not known" "$out"
+check "which is withheld" grep -q "^  certificate   none: " "$out"
 
 # What was given is on record.
 npy given.npy "(3, 3)" 1 0 0 0 1 0 0 0 1

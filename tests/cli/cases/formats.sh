@@ -59,7 +59,7 @@ usage fit "header = maybe is not one of yes|no|auto" plain.csv -k 1 --header may
 input fit "y.npy: not a table as text, which alone has a no-header" y.npy:no-header -k 1 --no-model
 printf '\xff\xfe1\0,\0002\0\n\0' >utf16.csv
 expect 3 "" "tlnmf fit: utf16.csv: UTF-16 text: save it as UTF-8
-tlnmf fit: convert it first: iconv -f UTF-16 -t UTF-8 IN > out.csv" tlnmf fit utf16.csv -k 1 --no-model
+tlnmf fit: convert it first: iconv -f UTF-16 -t UTF-8 'utf16.csv' > out.csv" tlnmf fit utf16.csv -k 1 --no-model
 expect 0 ... "" tlnmf fit plain.csv -k 1 --no-model -q
 expect 0 ... "tlnmf fit: -: text, 2 x 3 numbers between commas" tlnmf fit - -k 1 --no-model <plain.csv
 expect 0 "plain.csv: text, 16 bytes
@@ -115,10 +115,14 @@ printf 'PAR1' >data.parquet
 printf 'PK\003\004' >data.XLSX
 printf '\200' >eeg.fif
 expect 3 "" ... tlnmf fit data.parquet -k 1 --no-model
-check "parquet" [ "$(tail -n 1 "$err")" = "tlnmf fit: convert it first: python3 -c \"import pandas; pandas.read_parquet('IN').to_csv('out.csv')\" (or read_feather)" ]
+check "parquet" [ "$(tail -n 1 "$err")" = "tlnmf fit: convert it first: python3 -c \"import sys, pandas; pandas.read_parquet(sys.argv[1]).to_csv('out.csv')\" 'data.parquet'" ]
 expect 3 "" ... tlnmf fit data.XLSX -k 1 --no-model
 check "a sheet" [ "$(tail -n 1 "$err")" = "tlnmf fit: convert it first: save the sheet as .csv" ]
 expect 3 "" ... tlnmf jd eeg.fif -o none.h5
-check "an EEG" grep -q "mne.io.read_raw('IN').get_data()" "$err"
+check "an EEG" grep -q "mne.io.read_raw(sys.argv\[1\]).get_data())\" 'eeg.fif'$" "$err"
+input fit "none.parquet: No such file or directory" none.parquet -k 1 --no-model
+printf 'PAR1' >"it's.parquet"
+expect 3 "" ... tlnmf fit "it's.parquet" -k 1 --no-model
+check "a name with a quote" grep -Fq " 'it'\\''s.parquet'" "$err"
 npy y.npy "(2, 3)" 1 2 3 4 5 6.5
 expect 0 ... "tlnmf fit: warning: k beyond min(M, N) = 2: W H can fit any V exactly" tlnmf fit y.npy -k 3 -J 2 --no-model

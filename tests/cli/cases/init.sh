@@ -31,6 +31,16 @@ expect 0 ... "tlnmf fit: a.h5: starts from Phi; W and H have another K" \
     tlnmf fit b.npy --init a.h5 -k 4 --no-model --json
 check "k as given" [ "$(json k)" = 4 ]
 
+# A transform alone has no W and H; one of whitened data is for those.
+tlnmf jd a.npy --input data -o phi.h5 >/dev/null
+expect 0 ... "tlnmf fit: phi.h5: keeps Phi; it has no W and H" \
+    tlnmf fit a.npy -k 3 --init phi.h5 --keep phi --no-model
+for end in h5 npz mat; do
+    tlnmf jd a.npy --input data --whiten -o white.$end >/dev/null
+    input fit "white.$end: its Phi is for whitened data (jd --whiten), which fit does not make" \
+        a.npy -k 3 --init white.$end --keep phi --no-model
+done
+
 # --keep phi: Phi to the last digit; the same as --method nmf at this Phi.
 expect 0 ... "tlnmf fit: a.h5: keeps Phi, starts from W and H" \
     tlnmf fit b.npy --init a.h5 --keep phi -o kept.npz --json

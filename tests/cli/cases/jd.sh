@@ -80,6 +80,7 @@ npy mixed.npy "(2, 2, 2)" 5 8 8 16 10 2 2 4
 for end in h5 npz mat; do
     expect 0 ... "" tlnmf jd mixed.npy --whiten --eps-rel 1e-9 -o white.$end --json
     check "the option is in the summary" grep -q '"whiten": true' "$out"
+    check "no option that jd lacks" [ "$(json certificate_means)" = "none: a transform alone has no C" ]
 done
 expect 0 ... "" tlnmf info white.npz
 check "unmixing and mixing" [ "$(grep -Ec '^  (un)?mixing +float64 +\(2, 2\)$' "$out")" -eq 2 ]

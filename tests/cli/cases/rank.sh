@@ -137,3 +137,19 @@ input fit "first.npy: -k A:B keeps entries of V aside, which takes 10 frames: gi
 npy covs.npy "(1, 2, 2)" 2 1 1 2
 input fit "covs.npy: -k auto keeps entries of V aside, which takes 10 frames: give one k" \
     covs.npy -k auto --input covariances --no-model
+
+# Rows too short for the speckle pattern to meet every fold: one realisation of 10 rows, covariances.
+for n in 12 24; do
+    tlnmf simulate gcm -s 1 -m 10 -n $n -o short.npy --force
+    expect 0 ... "" tlnmf fit short.npy -k 1:3 --method jd --no-model --json
+    check "scores of $n frames" [ "$(json rank_by) $(json rank_folds)" = "entries 5" ]
+done
+npy covs.npy "(20, 6, 6)" $(awk 'BEGIN { for (n = 0; n < 20; n++) for (i = 0; i < 6; i++) for (j = 0; j < 6; j++)
+    printf "%.17g ", i == j ? 1 + (n * (i + 1)) % 7 : 0.1 }')
+expect 0 ... ... tlnmf fit covs.npy -k 1:3 --input covariances --no-model
+check "scores of covariances" grep -Eq "^    3 .*[0-9.]+ +[0-9.]+" "$out"
+check "what is known of their realisations" \
+    grep -q "^Phi has seen them. Where few realisations are behind the covariances it fits their noise, too:$" "$out"
+expect 0 ... "" tlnmf fit clean.npy -k 1:2 --method nmf --transform identity --eps 1e-3 --no-model
+check "a kept Phi has seen nothing" \
+    grep -Fxq "Phi is kept as it was given: W and H alone are learnt, without them (docs/choosing.md)." "$out"

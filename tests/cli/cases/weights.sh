@@ -18,8 +18,10 @@ for method in tl jd nmf; do
     done
 done
 expect 0 ... "" tlnmf fit y.npy -k 1 --weights none.npy $fit -o none.h5
-expect 0 ... "" tlnmf apply none.h5 y.npy --json -o all.h5
+expect 0 ... "tlnmf apply: warning: the model was fitted with --weights none.npy, and this is applied without" \
+    tlnmf apply none.h5 y.npy --json -o all.h5
 check "apply gives every frame an H" [ "$(json own_data)" = false ]
+check "and no verdict" [ "$(json fits)" = "not known: the model was fitted to data that were read in another way" ]
 input fit "turned.npy: shape (4, 2), but weights must be (4,)" y.npy -k 1 --weights turned.npy --force
 npy twice.h5 "(4,)" 1 2 2 1
 usage fit "twice.h5: this output would replace an input" y.npy -k 1 --weights twice.h5 -o twice.h5 --force
@@ -28,6 +30,9 @@ usage fit "twice.h5: this output would replace an input" y.npy -k 1 --weights tw
 expect 0 ... "" tlnmf fit y.npy -k 1 --method nmf --transform identity --mask mask.npy $fit
 check "the mask is on record" grep -q '"mask": "mask.npy"' "$out"
 C=$(json C)
+tlnmf fit y.npy -k 1 --method nmf --transform identity --mask mask.npy --eps 0.1 -o masked.h5 >/dev/null
+expect 0 ... "tlnmf apply: warning: the model was fitted with --mask mask.npy, and this is applied without" \
+    tlnmf apply masked.h5 y.npy -o all.h5 --force
 npy hidden.npy "(2, 2, 4)" 1 2 99 4  0.5 -1 2 -3  2 1 77 3  1 1 0.5 2
 expect 0 ... "" tlnmf fit hidden.npy -k 1 --method nmf --transform identity --mask mask.npy $fit
 near "what is masked has no effect" "$(json C)" "$C" 1e-9
