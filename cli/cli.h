@@ -32,16 +32,16 @@ typedef struct cli_option {
 } cli_option;
 
 /* What is said of tables as text. */
-#define CLI_TABLE_OPTIONS(header_is, index_is)                                                   \
-    {"header", "yes|no|auto",                                                                    \
-     "tables as text: whether the first line is a header, which is left out; auto: if it has "   \
-     "texts, or counts the columns [auto]",                                                      \
-     &(header_is)},                                                                              \
-    {                                                                                            \
-        "index", "yes|no|auto",                                                                  \
-            "tables as text: whether the first column is an index, which is left out; auto: if " \
-            "it has texts, or is called index, id or nothing [auto]",                            \
-            &(index_is)                                                                          \
+#define CLI_TABLE_OPTIONS(header_is, index_is)                                                    \
+    {"header", "yes|no|auto",                                                                     \
+     "text tables: is the first line a header (skipped)? auto: yes if it has words or is 0, 1, "  \
+     "2, .. [auto]",                                                                              \
+     &(header_is)},                                                                               \
+    {                                                                                             \
+        "index", "yes|no|auto",                                                                   \
+            "text tables: is the first column an index (skipped)? auto: yes if it has words, or " \
+            "its name is index, id or empty [auto]",                                              \
+            &(index_is)                                                                           \
     }
 
 /* An option that is no more. */
@@ -53,11 +53,13 @@ typedef struct cli_rename {
 typedef struct cli_command {
     const char *name, *usage, *purpose, *examples;
     const char *task, *also; /* the tasks whose options it has, from the library's table; or NULL */
-    const char *only;        /* of those options, only these: names between spaces; NULL: all */
-    const char *without;     /* of those options, not these; NULL: none is left out */
-    const char *common;      /* which of o, force, json, q, v, checkpoint, every, resume it has:
-                                names between spaces */
-    const char *notes;       /* what --help says after the examples; or NULL */
+    const char *mark, *also_mark; /* what --help says before options that only one of the two tasks
+                                     has; the first also before `shared`; or NULL */
+    const char *only;    /* of those options, only these: names between spaces; NULL: all */
+    const char *without; /* of those options, not these; NULL: none is left out */
+    const char *common;  /* which of o, force, json, q, v, checkpoint, every, resume it has:
+                            names between spaces */
+    const char *notes;   /* what --help says after the examples; or NULL */
     const cli_option *options, *shared; /* its own options, and those that several commands share */
     size_t option_count, shared_count;
     bool shares;               /* several processes share its work; else the first does it alone */

@@ -20,15 +20,15 @@ static const cli_option options[] = {
     CLI_TABLE_OPTIONS(arg.header, arg.index),
     {"axes", "A,B,C", "what the axes of the array are, as for `fit` [trials,channels,time]",
      &arg.axes},
-    {"per-trial", NULL, "every trial has frames of its own, instead of being a realisation of them",
+    {"per-trial", NULL,
+     "treat the frames of each trial as separate frames, not as realisations (S N frames)",
      &arg.per_trial},
     {"block", "INT", "treat every INT consecutive frames as realisations of a single frame",
      &arg.block},
     {"moving", "INT", "treat the INT frames around each frame as realisations of it", &arg.moving},
     {"missing", NULL, "NaN in the array means: this frame of this realisation is missing",
      &arg.missing},
-    {"resample", NULL, "sounds: one of another rate than the model's is brought to that rate",
-     &arg.resample},
+    {"resample", NULL, "sounds: resample the input to the model's rate", &arg.resample},
 };
 
 static const cli_rename renamed[] = {{"keep", "--residual"}, {NULL, NULL}};
@@ -230,6 +230,8 @@ const cli_command cli_apply = {
     .purpose = "use a model on another recording or array: Phi and W are kept, H is fitted",
     .task = "stems",
     .also = "apply",
+    .mark = "sounds: ",
+    .also_mark = "arrays: ",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .without = " keep-h ", /* H is always kept */

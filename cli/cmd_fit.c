@@ -34,7 +34,8 @@ static const cli_option options[] = {
      "what the axes of the array are, in their order: trials, epochs or realisations; channels, "
      "sensors or length; time or frames [trials,channels,time]",
      &arg.axes},
-    {"per-trial", NULL, "every trial has frames of its own, instead of being a realisation of them",
+    {"per-trial", NULL,
+     "treat the frames of each trial as separate frames, not as realisations (S N frames)",
      &arg.per_trial},
     {"weights", "FILE",
      "weights of the N frames, in every method and solver; only their ratios matter", &arg.weights},

@@ -68,13 +68,16 @@ static const char *text_of(const job *j, const char *group, const char *name)
 /* The recording where it was, the stems where the model is. */
 static tlnmf_error add_sound(job *j)
 {
-    enum { MOST = 64 };
+    enum { MOST = 65 }; /* sources, and the residual */
     tlnmf_ctx *ctx = j->call->ctx;
     const json_t *stems = json_object_get(j->summary, "stems");
     const char *recording = text_of(j, "sound", "file"), *name[MOST];
     char(*path)[CLI_PATH] = malloc(MOST * sizeof *path);
     size_t count = 0;
     tlnmf_error error = path == NULL ? tlnmf_fail(ctx, TLNMF_ERR_MEMORY, "no memory") : TLNMF_OK;
+    if (json_array_size(stems) > MOST)
+        cli_warn(j->call->command, "the page has at most %d of the %d stems", MOST,
+                 (int)json_array_size(stems));
     for (; path != NULL && count < MOST && count < json_array_size(stems); count++) {
         const char *stem = json_string_value(json_array_get(stems, count));
         name[count] = beside(j, stem == NULL ? "" : stem, path[count]);

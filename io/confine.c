@@ -56,7 +56,8 @@ static uint64_t mapped(void)
 }
 
 /* An array is at most 200 times as large as what is stored (io_is_believable). It exists three
- * times at most: as the library's buffer, as the record, and packed. */
+ * times at most: as the library's buffer, as the record, and packed. `base` is for everything else
+ * that the libraries allocate, a plain choice. */
 static void limit_memory(int64_t size)
 {
     const uint64_t base = UINT64_C(384) << 20, copies = 3, ratio = 200;

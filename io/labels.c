@@ -257,7 +257,7 @@ bool io_labels_write(const char *path, const io_labels *labels, io_error *err)
 
 /* ---- names of files ----------------------------------------------------------------------- */
 
-enum { STEM = 120 };
+enum { STEM = 120 }; /* bytes; names may have 255, extensions and temporary names need some */
 
 /* The device that a name stands for on Windows whatever its extension: CON, NUL, COM1, .. */
 static bool is_reserved(const char *stem)

@@ -143,7 +143,7 @@ typedef struct target {
     int left; /* how many more values: a damaged file must not make a record of millions */
 } target;
 
-enum { MOST_VALUES = 1000 };
+enum { MOST_VALUES = 1000 }; /* a plain bound, far above what our summaries have */
 
 static bool is_name(const char *name)
 {

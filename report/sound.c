@@ -14,6 +14,7 @@ static const int64_t most_samples = 7500000;
 /* Above this many samples Vorbis may need more than that: a part of them is packed first. */
 static const int64_t surely_fits = 50000000;
 
+/* Samples read at a time; of that part every PROBED-th second. Plain choices. */
 enum { BLOCK = 1 << 15, PROBED = 40 };
 
 /* ---- envelopes ------------------------------------------------------------------------------- */

@@ -214,7 +214,7 @@ static void power_of_rows(const page_model *m, const cutter *c, int64_t column, 
 /* How many columns: as many as a picture has, or as a second of work can fill. */
 static int64_t columns_of(const page_model *m, const cutter *c)
 {
-    const double work = 1e9;
+    const double work = 1e9; /* products, about a second */
     double each = (double)m->M * (double)m->M * (double)c->channels;
     int64_t most = is_stft(m) ? PAGE_COLUMNS : (int64_t)fmin(PAGE_COLUMNS, fmax(work / each, 16.0));
     return m->N < most ? m->N : most;

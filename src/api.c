@@ -22,7 +22,7 @@ static bool is_floor(double eps)
  */
 tlnmf_error tl_check_range(tlnmf_ctx *ctx, const tlnmf_data *data, double eps)
 {
-    const double most = 1e300;
+    const double most = 1e300; /* leaves 1e8 for factors that are not counted here */
     double longest = tl_data_longest(data), ratio = longest / sqrt(eps);
     if (!(ratio * ratio * (double)data->M * (double)data->N <= most))
         return tl_fail(ctx, TLNMF_ERR_DATA,

@@ -8,7 +8,7 @@
  * in size. */
 static double same_atoms(const tlnmf_record *model, const tlnmf_record *other)
 {
-    const double alike = 0.9;
+    const double alike = 0.9; /* an angle of 26 degrees; a plain choice */
     int64_t M = tlnmf_get_integer(model, "M");
     const double *Phi = tlnmf_get_array(model, "Phi", NULL, NULL);
     const double *Psi = tlnmf_get_array(other, "Phi", NULL, NULL);
@@ -97,6 +97,7 @@ void cli_print_eps_check(FILE *out, const json_t *check)
                 i == 0 ? "eps check" : "         ", i == 0 ? "1/3" : "3  ", above, 100.0 * same);
     }
     fprintf(out, "                %s\n",
-            matters ? "the result hangs on eps: set it to the power of the noise (docs/choosing.md)"
-                    : "the result does not hang on eps");
+            matters
+                ? "the result depends on eps: set it to the power of the noise (docs/choosing.md)"
+                : "the result does not depend on eps");
 }

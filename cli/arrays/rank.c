@@ -25,7 +25,7 @@ static bool read_whole(const char *text, size_t length, int64_t *value)
 
 int cli_rank_read(cli_call *call, const char *text, cli_rank *rank)
 {
-    const int64_t most = 1000;
+    const int64_t most = 1000; /* a plain bound: every k takes fits of its own */
     const char *colon = text == NULL ? NULL : strchr(text, ':');
     int64_t one;
     *rank = (cli_rank){0};

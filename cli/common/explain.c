@@ -38,7 +38,7 @@ static const struct {
      "powers do, and small eps makes the problem hard."},
     {"eps check", "The same fit at a third and at three times eps. Less than 0.01 per entry and "
                   "more than 90 % of "
-                  "the energy in the same atoms: the result does not hang on eps."},
+                  "the energy in the same atoms: the result does not depend on eps."},
     {"stopped",
      "Whose run ended, why, and at which iteration. Converged is good. If all iterations were "
      "done, "

@@ -82,16 +82,27 @@ static void put_name(const char *name, cli_option_text *text)
     snprintf(text->name, sizeof text->name, "%s%s", strlen(name) == 1 ? "-" : "--", name);
 }
 
+/* What the program adds to the library's options. */
+static const char *addition(const char *task, const char *name)
+{
+    if (strcmp(task, "fit") != 0 && strcmp(task, "jd") != 0)
+        return "";
+    if (strcmp(name, "transform") == 0)
+        return "; or a FILE that holds Phi";
+    return strcmp(name, "trace-all") == 0 ? "; --trace all does the same" : "";
+}
+
 /* The help of an option of the library's table, with its default if it has one. */
 static void put_setting_help(const char *task, const char *name, cli_option_text *text)
 {
     char value[64];
     bool flag = tlnmf_option_kind_of(task, name) == TLNMF_OPTION_FLAG;
     const char *fallback = tlnmf_option_default(task, name, value, sizeof value);
+    const char *help = tlnmf_option_help(task, name), *more = addition(task, name);
     if (flag || fallback == NULL || fallback[0] == '\0')
-        copy(text->help, sizeof text->help, tlnmf_option_help(task, name));
+        snprintf(text->help, sizeof text->help, "%s%s", help, more);
     else
-        snprintf(text->help, sizeof text->help, "%s [%s]", tlnmf_option_help(task, name), fallback);
+        snprintf(text->help, sizeof text->help, "%s%s [%s]", help, more, fallback);
 }
 
 static void describe_setting(const char *task, const char *name, cli_option_text *text)
@@ -154,11 +165,34 @@ static bool setting_at(const cli_command *command, const char *task, size_t *ind
     return false;
 }
 
+/* Puts a word before the help. */
+static bool mark(const char *word, cli_option_text *text)
+{
+    char help[sizeof text->help];
+    if (word == NULL)
+        return true;
+    copy(help, sizeof help, text->help);
+    snprintf(text->help, sizeof text->help, "%s%.*s", word, (int)(sizeof help - strlen(word) - 1),
+             help);
+    return true;
+}
+
+/* What belongs before an option of the first task: nothing if the second has it, too. */
+static const char *mark_of(const cli_command *command, const cli_option_text *text)
+{
+    const char *name = text->name + strspn(text->name, "-");
+    return has_setting(command, command->also, name) ? NULL : command->mark;
+}
+
 bool cli_option_at(const cli_command *command, size_t index, cli_option_text *text)
 {
-    return own_at(command, command->options, command->option_count, &index, text) ||
-           own_at(command, command->shared, command->shared_count, &index, text) ||
-           setting_at(command, command->task, &index, text) ||
-           setting_at(command, command->also, &index, text) ||
-           own_at(command, common_options, COMMON, &index, text);
+    if (own_at(command, command->options, command->option_count, &index, text))
+        return true;
+    if (own_at(command, command->shared, command->shared_count, &index, text))
+        return mark(command->mark, text);
+    if (setting_at(command, command->task, &index, text))
+        return mark(mark_of(command, text), text);
+    if (setting_at(command, command->also, &index, text))
+        return mark(command->also_mark, text);
+    return own_at(command, common_options, COMMON, &index, text);
 }

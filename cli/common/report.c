@@ -226,7 +226,8 @@ void cli_print_result(FILE *out, const cli_call *call, const cli_result *r)
     if (r->output != NULL) {
         fputs("  model         ", out);
         cli_put(out, r->output);
-        fprintf(out, "%s\n", white ? ": unmixing (a source a row) and mixing, its inverse" : "");
+        fprintf(out, "%s\n",
+                white ? ": unmixing (one row per source) and mixing, its inverse" : "");
     }
     if (r->page != NULL) {
         fputs("  page          ", out);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { NAME = 96, BLOCK = 4096 };
+enum { NAME = 96, BLOCK = 4096 /* samples read at a time */ };
 
 static double now(void)
 {
@@ -28,7 +28,7 @@ static uint64_t hash(uint64_t h, const void *bytes, size_t size)
 /* All samples of the sound. */
 static tlnmf_error hash_sound(const cli_stems *stems, uint64_t *h)
 {
-    enum { CHANNELS = 64 };
+    enum { CHANNELS = 64 }; /* 2 MiB; with more channels, fewer samples at a time */
     static double x[BLOCK * CHANNELS];
     const tlnmf_record *about = tlnmf_sound_record(stems->sound);
     int64_t length = tlnmf_get_integer(about, "length"),

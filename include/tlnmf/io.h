@@ -23,15 +23,15 @@ extern "C" {
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
 /* Reads .npy, .npz, HDF5, .mat, and tables as text (.csv, .tsv, .txt): real numbers of any type.
- * `out` holds the array under the name `array`, and for a text what was recognised in it
- * (separator, header, index column) as the text `note`. Behind the name of a text, words decide it:
- * data.csv:header, :no-header, :index, :no-index, or two of them with a comma. */
+ * `out` holds the array under the name `array` and, for a text table, the text `note`: the
+ * separator, header and index column that were recognised. A suffix overrides this:
+ * data.csv:header, :no-header, :index, :no-index, or two with a comma. */
 TLNMF_API tlnmf_error tlnmf_io_read_array(tlnmf_ctx *ctx, const char *spec, tlnmf_record **out);
 /* Reads `count` indices of one axis from number `first` on; axes count from 0, negative ones from
  * the end, -1 is the last. `out` also holds the shape of the whole array, as the array `shape` of
  * rank 1; with count = 0 that is all. Only the range is read from .npy and HDF5 files, so that a
  * process that wants part of a large array needs memory for that part; other files are read whole
- * and cut. A range that is not inside is TLNMF_ERR_INPUT. */
+ * and cut. A range outside the array gives TLNMF_ERR_INPUT. */
 TLNMF_API tlnmf_error tlnmf_io_read_slice(tlnmf_ctx *ctx, const char *spec, int32_t axis,
                                           int64_t first, int64_t count, tlnmf_record **out);
 /* Writes .npy (also `-` and names without extension) or HDF5, there as /Y unless the spec names a
@@ -68,20 +68,20 @@ TLNMF_API tlnmf_error tlnmf_io_describe(tlnmf_ctx *ctx, const char *path, tlnmf_
  * In a process of its own such a file can do no harm: `helper` is a program that answers `HELPER
  * --read WHAT SPEC` by `return tlnmf_io_serve(WHAT, SPEC)` (the program tlnmf does). It is started
  * with posix_spawn, works under limits on memory, time and system calls (seccomp on Linux), and
- * hands over a packed record. Whatever ends it is TLNMF_ERR_INPUT.
+ * hands over a packed record. If it crashes or exceeds a limit, the call returns TLNMF_ERR_INPUT.
  *
  * `what` is "array", "model" or "describe", for what tlnmf_io_read_array, tlnmf_io_read_model and
  * tlnmf_io_describe answer, or "slice AXIS FIRST COUNT" (such as "slice -1 0 100"), for
- * tlnmf_io_read_slice. Our own .npy reader needs no other process; it, and every file where
- * helper is NULL or cannot be started, is read here. `stop` is asked twenty times a second; if it
- * is not 0, reading ends with TLNMF_ERR_INPUT. */
+ * tlnmf_io_read_slice. .npy files are always read in this process; so are all files if
+ * helper is NULL or cannot be started. `stop` is called twenty times a second; nonzero ends the
+ * read with TLNMF_ERR_INPUT. */
 typedef int tlnmf_io_stop(void *user);
 TLNMF_API tlnmf_error tlnmf_io_read_apart(tlnmf_ctx *ctx, const char *helper_or_null,
                                           const char *what, const char *spec,
                                           tlnmf_io_stop *stop_or_null, void *user,
                                           tlnmf_record **out);
-/* For the helper: returns its exit code. It should end with _exit: libhdf5's own end is one of the
- * places where damaged files make it loop. Limits are set for the whole process. */
+/* For the helper: returns its exit code. Call _exit with it: on damaged files libhdf5 may loop in
+ * its exit handlers. Limits are set for the whole process. */
 TLNMF_API int tlnmf_io_serve(const char *what, const char *spec);
 
 /* ---- sound ----------------------------------------------------------------------------------- */
@@ -103,10 +103,10 @@ TLNMF_API tlnmf_error tlnmf_io_writer_create(tlnmf_ctx *ctx, const char *path,
 TLNMF_API tlnmf_error tlnmf_io_writer_append(tlnmf_ctx *ctx, tlnmf_io_writer *writer,
                                              const double *x, int64_t count);
 /* clipped (number of samples outside the range of the format), step (distance of two values of an
- * integer format; 0 for floats), bytes (about how large the file will be, reserved on the disk
- * except for FLAC, of which it is half of the samples), temporary (the file that is written until
- * the commit; "" for standard output, devices and pipes). A program that ends at once on a signal
- * unlinks `temporary`. */
+ * integer format; 0 for floats), bytes (estimated file size, reserved on disk; for FLAC half
+ * the size of the samples, not reserved), temporary (the file that is written until the commit; ""
+ * for standard output, devices and pipes). A program that ends at once on a signal unlinks
+ * `temporary`. */
 TLNMF_API const tlnmf_record *tlnmf_io_writer_record(const tlnmf_io_writer *writer);
 /* Publishes the file and frees the writer, also when publishing fails. */
 TLNMF_API tlnmf_error tlnmf_io_writer_commit(tlnmf_ctx *ctx, tlnmf_io_writer *writer);

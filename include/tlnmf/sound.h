@@ -117,9 +117,8 @@ TLNMF_API tlnmf_error tlnmf_stems_array(tlnmf_ctx *ctx, const tlnmf_record *mode
                                         const tlnmf_sound *sound, const tlnmf_settings *settings,
                                         double *stems, tlnmf_record **report);
 /* The notes of each source: arrays of equal length source, begin, end (seconds), level (largest
- * power), key (MIDI number of the pitch). From the report's envelopes, which are there if stems
- * were written and H was kept, and from its H; from H alone where there are none (no stems, or a
- * stem for each component). */
+ * power), key (MIDI number of the pitch). Found from the envelopes and H of the report; from H
+ * alone if there are no envelopes (no stems were written, or one per component). */
 TLNMF_API tlnmf_error tlnmf_activations(tlnmf_ctx *ctx, const tlnmf_record *model,
                                         const tlnmf_sound *sound, const tlnmf_record *report,
                                         tlnmf_record **events);
@@ -131,9 +130,10 @@ TLNMF_API tlnmf_error tlnmf_activations(tlnmf_ctx *ctx, const tlnmf_record *mode
  * `scores` holds sdr, sir, sar, si_sdr with the shape {sources, channels + 1}, whose last column is
  * for all channels together; match {sources}, the estimate of each reference; state {sources,
  * channels + 1}: 0 scored, 1 silent reference, 2 silent estimate (NaN scores); and the means
- * mean_sdr, mean_sir, mean_sar, mean_si_sdr. With `images` sdr, sir and sar are those of images,
- * and isr is not NaN; with `framewise` frame_sdr {windows, sources} and its like are the scores of
- * windows, all channels together, and median_sdr {sources} and its like their medians. */
+ * mean_sdr, mean_sir, mean_sar, mean_si_sdr. With `images`, sdr, sir and sar follow
+ * bss_eval_images, and isr is set. With `framewise`, frame_sdr {windows, sources} (also _sir, _sar,
+ * _si_sdr, _isr) scores each window over all channels, and median_sdr {sources} (likewise) is the
+ * median over windows. */
 TLNMF_API tlnmf_error tlnmf_score(tlnmf_ctx *ctx, const double *reference, const double *estimate,
                                   const int64_t shape[3], const tlnmf_settings *settings,
                                   tlnmf_record **scores);

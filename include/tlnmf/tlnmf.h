@@ -16,6 +16,7 @@
  *               Sizes and shapes are int64_t. A parameter whose name ends in _or_null may be NULL,
  *               and so may `user`, which your functions receive as it is. No other may: NULL is
  *               answered by TLNMF_ERR_ARGUMENT.
+ *   Numbers     Numbers in brackets, (15) or (S1), are equations of docs/spec.md.
  *   Errors      A call that can fail returns a tlnmf_error. tlnmf_message(ctx) then names the
  *               culprit. Why a run stopped is an outcome, not an error.
  *   Ownership   Who creates frees. The library copies what it keeps, unless a function says that it
@@ -114,8 +115,8 @@ TLNMF_API void tlnmf_ctx_free(tlnmf_ctx *ctx);
 TLNMF_API void tlnmf_ctx_set_log(tlnmf_ctx *ctx, tlnmf_log log_or_null, void *user);
 TLNMF_API void tlnmf_ctx_set_progress(tlnmf_ctx *ctx, tlnmf_callback callback_or_null, void *user);
 /* A progress function to set as it is: stops the run once the int32_t that `user` points to is not
- * 0. A signal handler or another thread may set it. For bindings: nothing of their language runs.
- */
+ * 0. A signal handler or another thread may set it. Bindings use it so that no code of their
+ * language runs on the library's threads. */
 TLNMF_API int tlnmf_stop_flag(const tlnmf_record *progress, void *user);
 /* The message of the last call with this context that failed; "" if none has. */
 TLNMF_API const char *tlnmf_message(const tlnmf_ctx *ctx);
@@ -314,10 +315,10 @@ typedef enum tlnmf_neighbours {
 TLNMF_API tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y,
                                                  const int64_t shape[3], tlnmf_neighbours kind,
                                                  int64_t B, tlnmf_data **out);
-/* Y has the shape {S, M, N} and may hold NaN: where a realisation of a frame has one, the whole of
- * it is missing. The covariance of a frame is then the mean over the realisations that are present,
- * and its weight is their number: that is the likelihood of the data that there are. Frames without
- * any have the weight 0 and H = 0. The record holds `missing`. */
+/* Y {S, M, N} may hold NaN. A frame of a realisation that has a NaN counts as missing. The
+ * covariance of a frame is the mean over the realisations present; its weight is their number,
+ * which gives the likelihood of the observed data. A frame without any has weight 0 and H = 0. The
+ * record holds `missing`. */
 TLNMF_API tlnmf_error tlnmf_data_from_incomplete(tlnmf_ctx *ctx, const double *Y,
                                                  const int64_t shape[3], tlnmf_data **out);
 /* Weights of the N frames in C, L and I: not negative, not all 0. Only their ratios matter. NULL
@@ -335,22 +336,20 @@ TLNMF_API void tlnmf_data_free(tlnmf_data *data);
 
 /* ---- checkpoints ----------------------------------------------------------------------------- */
 
-/* The state of a fit or diagonalisation, from which it can go on after the process is gone, and end
- * with the same bits: what is finished, the state inside the starts that run, and what it is of
- * (version, options, data, start). It is a record to be packed and kept; valid during the call
- * only. Nonzero: save no more. The threads of the fit make these calls, one at a time. */
+/* Receives the state of a fit or diagonalisation as a record: finished starts, the state of running
+ * ones, and what identifies the fit (version, options, data, start). A later process can resume
+ * from it and end with the same bits. The record is valid during the call only: pack it. Return
+ * nonzero to stop saving. Called by threads of the fit, one at a time. */
 typedef int (*tlnmf_save)(const tlnmf_record *state, void *user);
 
 /* tlnmf_fit and tlnmf_diagonalise with this context save their state about every `seconds` seconds,
- * less often where that would take more than a hundredth of the time, and when the progress
- * function stops them. 0: wherever they can, which is slow. tlnmf_separate saves after a candidate
- * is finished. */
+ * and when the progress function stops them; less often if saving would take more than 1 % of the
+ * time. 0: at every opportunity (slow). tlnmf_separate saves after a candidate is finished. */
 TLNMF_API void tlnmf_ctx_set_checkpoint(tlnmf_ctx *ctx, double seconds, tlnmf_save save_or_null,
                                         void *user);
-/* The next ones go on from this state, which must stay until they return; NULL: from the beginning.
- * TLNMF_ERR_DATA if it is of other data, options, another start or version (the message names the
- * first that differs), or damaged. The number of threads may be another one where starts run in
- * parallel. */
+/* Later fits with this context resume from this state, which must outlive them; NULL: start anew.
+ * TLNMF_ERR_DATA if it is damaged or belongs to other data, options, start or version; the message
+ * names the first difference. The number of threads may differ if starts run in parallel. */
 TLNMF_API void tlnmf_ctx_set_resume(tlnmf_ctx *ctx, const tlnmf_record *state_or_null);
 
 /* ---- fitting --------------------------------------------------------------------------------- */

@@ -104,8 +104,10 @@ double tl_cpu_seconds(void); /* of the process, all threads */
  * Inside such work it has those that are there already, or one if it may not have as many. The
  * caller's OpenMP settings do not change. Returns what `work` returns. */
 tlnmf_error tl_with_threads(int threads, tlnmf_error (*work)(void *arg), void *arg);
-/* The number of threads that settings ask for; 0: as many as there are. */
+/* The range of the option threads: a plain bound, above the cores of most machines. */
 enum { TL_THREADS_MOST = 1024 };
+/* The number of threads that settings ask for; 0: those of the call that this one is inside, or as
+ * many as OpenMP would use. */
 int tl_thread_count(int64_t wanted);
 
 /* Calls piece(first, last, arg) for the pieces of 0 .. count - 1, each `grain` long but the last,

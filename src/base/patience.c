@@ -7,7 +7,9 @@
 #include <sys/resource.h>
 
 /* A wait in a loop is worth it up to the time that a sleeping thread takes to wake, some 50 us, and
- * the serial parts between two phases. The clock is read every LOOKS looks, about a microsecond. */
+ * the serial parts between two phases. The clock is read every LOOKS looks, about a microsecond.
+ * Waits below SURE do not pay for a system call. A core counts as wanted by others for TIRED, a few
+ * time slices of the scheduler. Both are plain choices. */
 static const double LONGEST = 150e-6, SURE = 5e-6, TIRED = 20e-3;
 enum { LOOKS = 16 };
 

@@ -12,7 +12,8 @@
 #include <time.h>
 
 /* A job inside a job, such as a phase of a start among many starts, can still be joined; a third
- * level runs where it is. */
+ * level runs where it is. The pieces of a job have SHARES shares at any number of threads, a plain
+ * choice; with more threads some begin in the same one. */
 enum { LEVELS = 2, CACHE_LINE = 64, SHARES = 16 };
 
 /* The pieces first .. end - 1 that one thread takes before those of others: the same thread has the
@@ -103,7 +104,7 @@ static void wait_for_others(team *t, job *j)
 
 void tl_wait_for(atomic_llong *x, int64_t least)
 {
-    const struct timespec nap = {.tv_nsec = 20000};
+    const struct timespec nap = {.tv_nsec = 20000}; /* below the 50 us of waking; a plain choice */
     if (atomic_load_explicit(x, memory_order_acquire) >= least)
         return;
     tl_patience_begin(&here.patience, here.member != NULL && here.member->team->crowded);
@@ -327,6 +328,7 @@ void tl_share(int64_t count, int64_t grain, tl_piece piece, void *arg)
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
+/* At most this many partial sums, 2 KiB on the stack, at any number of threads: a plain choice. */
 enum { PARTS = 256 };
 
 typedef struct summing {

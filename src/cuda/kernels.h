@@ -12,6 +12,7 @@
 extern "C" {
 #endif
 
+/* TL_GPU_PAIRS must be equal to TL_LBFGS_MOST, TL_GPU_BLOCK to TL_SWEEP_BLOCK: engines agree. */
 enum { TL_GPU_PARTIALS = 1 << 18, TL_GPU_PAIRS = 10, TL_GPU_BLOCK = 8 };
 
 /* Where a launch runs, and scratch for its sums: TL_GPU_PARTIALS numbers, a counter that is 0

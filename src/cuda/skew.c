@@ -127,7 +127,7 @@ static void schulz_step(tl_cuda *self, double *Q)
 
 void tl_cuda_orthogonalise(tl_cuda *self, double *Q)
 {
-    enum { MOST = 50 };
+    enum { MOST = 50 }; /* so that it ends on any Q; a plain choice */
     double size = 1.0;
     for (int i = 0; i < MOST && size > 1e-5; i++) { /* 1e-5 cubed is below rounding */
         schulz_step(self, Q);

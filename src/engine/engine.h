@@ -4,7 +4,9 @@
  * (Phi, W, H), what follows from it (X, V, weights), gradients, directions, the pairs of L-BFGS.
  * Its operations are whole phases of the algorithms, so that a GPU pays few launches and a cluster
  * few sums. Solvers are written once, in terms of these operations, and see host memory only
- * through fill, store, inspect and gradient. Numbers in (..) are equations of docs/spec.md.
+ * through fill, store, inspect and gradient. There are many because each kind of solver (the
+ * paper's, descents, Newton's) and checkpoints need a few of their own. Numbers in (..) are
+ * equations of docs/spec.md.
  *
  * `precision` is optional. `slope` serves the paper's solvers only; begin, norm and revive serve
  * descents (tl_engine_spec.moves), cg Newton's steps. Operations on the host cannot fail once the

@@ -212,6 +212,7 @@ static double turn_shared(const sweeping *in)
 
 /* ---- all pairs ------------------------------------------------------------------------------- */
 
+/* 8192 rows, 16 KiB of the stack; longer frames are swept on one thread. */
 enum { MOST_BLOCKS = 1024 };
 
 /* Block a meets itself and then all later blocks in turn, on one thread; block a + 1 follows a step

@@ -143,7 +143,7 @@ void tl_lbfgs_step(tl_lbfgs *lbfgs, double step, const double *direction)
              &(storing){step_at(lbfgs, lbfgs->next), step, direction});
 }
 
-/* A pair, and the sums s' D s, y' D^-1 y, s' y, of each piece. */
+/* A pair, and the sums s' D s, y' D^-1 y, s' y, of each piece: 6 KiB on the stack. */
 enum { MOST_PIECES = 256 };
 
 typedef struct learning {

@@ -8,6 +8,8 @@
 
 #include <math.h>
 
+/* Pairs: docs/benchmarks.md. TL_GPU_PAIRS and TL_NAIVE_PAIRS must be equal to it: engines
+ * agree. */
 enum { TL_LBFGS_MOST = 10, TL_LBFGS_SLOTS = 4 };
 
 typedef struct tl_lbfgs {

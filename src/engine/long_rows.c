@@ -4,7 +4,8 @@
 #include "engine/long_rows.h"
 #include "engine/rotation.h"
 
-/* Columns are cut at frames into CHUNKS parts. One more turns Phi. */
+/* Columns are cut at frames into CHUNKS parts, a plain choice. One more turns Phi. MOST_ROWS bounds
+ * the sums (32 KiB); more rows have blocks enough for jacobi.c. */
 enum { BLOCK = TL_SWEEP_BLOCK, CHUNKS = 32, MOST_ROWS = 128, MOST_PAIRS = MOST_ROWS / 2 };
 
 bool tl_rows_are_long(const tlnmf_data *data)
@@ -47,7 +48,7 @@ static inline __attribute__((always_inline)) void weigh(const tlnmf_data *data, 
 TL_HOT static void sum_pair(const tl_sweep *sweep, int64_t a, int64_t b, int64_t first,
                             int64_t last, double *p_out, double *D_out)
 {
-    enum { AT_A_TIME = 512 };
+    enum { AT_A_TIME = 512 }; /* weights of 4 KiB, in cache; no less than MOST_ROWS */
     const tlnmf_data *data = sweep->data;
     int64_t N = data->N, T = data->T;
     const double *ua = sweep->U + a * N, *ub = sweep->U + b * N;

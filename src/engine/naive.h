@@ -6,7 +6,7 @@
 #include "engine/engine.h"
 #include "model/naive.h"
 
-enum { TL_NAIVE_PAIRS = 10 };
+enum { TL_NAIVE_PAIRS = 10 }; /* must be equal to TL_LBFGS_MOST */
 
 /* Phi, W, H and what follows from them; in a descent W = P.^2, H = Q.^2, of either sign. */
 typedef struct tl_naive_point {

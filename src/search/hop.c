@@ -19,7 +19,8 @@ int64_t tl_hop_count(const tl_settings *opt, const tlnmf_data *data, int64_t K)
     return opt->solver == TL_ALGORITHM_FAST && tl_is_small(data, K) ? FEW : 0;
 }
 
-/* Multiplies x + 0.01 mean(x) by e^randn, so that small entries move, too. Zeros stay. */
+/* Multiplies x + 0.01 mean(x) by e^randn, so that small entries move, too (docs/benchmarks.md).
+ * Zeros stay. */
 static void kick_factor(tl_rng *rng, int64_t count, double *x)
 {
     double mean = 0.0;

@@ -206,7 +206,8 @@ static double mean_H(const view *v, int64_t k, const event *e)
     return count > 0.0 ? sum / count : 1.0;
 }
 
-/* The weight of each row in an event, rows below 1 percent of the strongest left out. `h` is K. */
+/* The weight of each row in an event, rows below 1 percent of the strongest left out (a
+ * plain choice). `h` is K. */
 static void row_weights(const view *v, int64_t source, const event *e, double *h, double *w)
 {
     double most = 0.0;

@@ -260,8 +260,8 @@ static tlnmf_error job_create(tlnmf_ctx *ctx, const tlnmf_record *model, const t
     return error;
 }
 
-/* The model's floor, scaled to the level of this sound. A floor that would leave the range stays:
- * silence is silent anyway. */
+/* The model's floor, scaled to the level of this sound. A floor that would leave the range (that of
+ * the option eps, with a margin) stays: silence is silent anyway. */
 static tlnmf_error scaled_floor(tlnmf_ctx *ctx, job *j, double *power_of, double *eps)
 {
     double power, learnt = tlnmf_get_real(j->model, "power");

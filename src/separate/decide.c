@@ -84,7 +84,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Mixed frames above a hundredth of the median power. `scratch` is N. */
+/* Mixed frames above a hundredth of the median power (a plain choice: 20 dB below it). `scratch` is
+ * N. */
 static void find_sounding(const hearing *h, double *scratch)
 {
     const tl_study *s = h->s;
@@ -253,6 +254,7 @@ static double try_shifts(hearing *h, const piece *p)
         for (int64_t k = 0; k < K; k++) {
             bool base = h->column[k] < h->wide->base;
             double old = base ? h->d->H[h->column[k] * s->N + h->frame[n]] : 0.0;
+            /* updates cannot raise zeros: all that may sound begin above, at plain choices */
             h->H[k * N + n] = !may_sound(h, h->column[k], h->frame[n]) ? 0.0
                               : base                                   ? fmax(old, 0.05 * share)
                                                                        : 0.2 * share;

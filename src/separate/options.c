@@ -30,7 +30,7 @@ tlnmf_error tl_separate_check(tlnmf_ctx *ctx, const tl_separate_options *opt, bo
                   {"band", opt->band, 0, (int64_t)1 << 20},
                   {"J", opt->J, 1, 1000000},
                   {"starts", opt->starts, 1, 1000000},
-                  {"threads", opt->threads, 0, 4096},
+                  {"threads", opt->threads, 0, TL_THREADS_MOST},
                   {"method", opt->method, TL_METHOD_TL, TL_METHOD_AUTO},
                   {"basis", opt->basis, TL_BASIS_AUTO, TL_BASIS_STFT}};
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)

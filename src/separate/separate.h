@@ -1,8 +1,8 @@
 /* From sound to sources: frames to learn from, candidates, how they are judged, and how sound is
  * taken apart with the one that is kept. docs/separation.md describes the method.
  *
- * A call reads, writes and reports progress on the thread that made it, never on two at once: BLAS
- * and the updates use more threads, but they have no access to the callbacks. */
+ * Samples are read and written, and progress is reported, on the thread of the call. Other threads
+ * learn and judge candidates; they do none of this. */
 #ifndef TLNMF_SEPARATE_SEPARATE_H
 #define TLNMF_SEPARATE_SEPARATE_H
 

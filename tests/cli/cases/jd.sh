@@ -85,7 +85,7 @@ done
 expect 0 ... "" tlnmf info white.npz
 check "unmixing and mixing" [ "$(grep -Ec '^  (un)?mixing +float64 +\(2, 2\)$' "$out")" -eq 2 ]
 expect 0 ... "" tlnmf jd mixed.npy --whiten --force
-check "where they are" grep -Eq '^  model         phi.h5: unmixing \(a source a row\) and mixing, its inverse$' "$out"
+check "where they are" grep -Eq '^  model         phi.h5: unmixing \(one row per source\) and mixing, its inverse$' "$out"
 npy flat.npy "(2, 2, 2)" 1 1 1 1 2 2 2 2
 expect 3 "" "tlnmf jd: whiten: the mean covariance has rank 1 of 2: leave out 1 channel" \
     tlnmf jd flat.npy --whiten --force
