@@ -96,6 +96,7 @@ static json_t *about(const cli_stems *stems, const tlnmf_record *model)
     json_object_set_new(object, "power", json_real(tlnmf_get_real(model, "power")));
     json_object_set_new(object, "labels",
                         cli_stem_values.labels ? cli_text(cli_stem_values.labels) : json_null());
+    json_object_set_new(object, "repeat", cli_repeat(stems->call));
     return object;
 }
 

@@ -107,25 +107,88 @@ static tlnmf_error add_labels(job *j)
     return error;
 }
 
+/* Whether a file is there, or the one that `file:member` names. */
+static bool is_there(const char *spec)
+{
+    char path[CLI_PATH];
+    const char *colon = strrchr(spec, ':');
+    if (access(spec, R_OK) == 0)
+        return true;
+    int size =
+        colon == NULL ? CLI_PATH : snprintf(path, CLI_PATH, "%.*s", (int)(colon - spec), spec);
+    return size < CLI_PATH && access(path, R_OK) == 0;
+}
+
+/* Why the page shows no V: in the page, and as a warning unless `quiet`. */
+static int without(job *j, bool quiet, const char *file, const char *why)
+{
+    char text[CLI_PATH + 128];
+    snprintf(text, sizeof text, "%s: %s", file, why);
+    if (!quiet)
+        cli_warn(j->call->command, "%s; |Phi Y|^2 is left out", text);
+    tlnmf_error error = tlnmf_set_text(j->call->ctx, j->about, "without", text);
+    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(j->call, error, NULL);
+}
+
+static int64_t count_of(const job *j, const char *name)
+{
+    const char *text = text_of(j, "given", name);
+    return text == NULL ? 0 : strtoll(text, NULL, 10);
+}
+
+/* Reads the data as the fit did: with the options that it was given. */
+static int read_as_given(job *j, const char *file, tlnmf_data **data)
+{
+    const json_t *S = json_object_get(json_object_get(j->summary, "data"), "S");
+    const char *kind = text_of(j, "given", "input");
+    cli_input input = {.spec = file,
+                       .kind = kind != NULL         ? kind
+                               : json_is_integer(S) ? "data"
+                               : json_is_null(S)    ? "covariances"
+                                                    : "auto",
+                       .axes = text_of(j, "given", "axes"),
+                       .per_trial = text_of(j, "given", "per-trial") != NULL,
+                       .header = text_of(j, "given", "header"),
+                       .index = text_of(j, "given", "index"),
+                       .missing = text_of(j, "given", "missing") != NULL,
+                       .block = count_of(j, "block"),
+                       .moving = count_of(j, "moving"),
+                       .expects_data = true};
+    int code = cli_read_data(j->call, &input, data);
+    if (code == EXIT_DONE)
+        code = cli_read_weights(j->call, text_of(j, "given", "weights"),
+                                text_of(j, "given", "mask"), *data);
+    return code;
+}
+
 /* The data of a fit: those of --data, else those that the model names, if they are still there. */
 static int add_data(job *j)
 {
+    static const char *const files[] = {"weights", "mask"};
     const char *file = arg.data != NULL ? arg.data : text_of(j, "data", "file");
-    const json_t *given = json_object_get(j->summary, "given");
     tlnmf_data *data;
     bool shown = false;
-    if (file == NULL || (arg.data == NULL && (json_object_size(given) > 0 || access(file, R_OK))))
+    if (file == NULL)
         return EXIT_DONE;
-    cli_input input = {.spec = file, .kind = "auto", .expects_data = true};
-    int code = cli_read_data(j->call, &input, &data);
-    if (code != EXIT_DONE)
-        return code;
-    tlnmf_error error = cli_page_add_V(j->call, j->model, data, j->about, &shown);
+    if (tlnmf_get_array(j->model, "unmixing", NULL, NULL) != NULL)
+        return without(j, arg.data == NULL, file, "the model is one of whitened data (--whiten)");
+    if (arg.data == NULL && !is_there(file))
+        return without(j, true, file, "cannot be read any more");
+    for (int i = 0; i < 2; i++) {
+        const char *needed = text_of(j, "given", files[i]);
+        char why[64];
+        snprintf(why, sizeof why, "cannot be read any more, and is the file of --%s", files[i]);
+        if (needed != NULL && !is_there(needed))
+            return without(j, false, needed, why);
+    }
+    int code = read_as_given(j, file, &data);
+    tlnmf_error error = TLNMF_OK;
+    if (code == EXIT_DONE)
+        error = cli_page_add_V(j->call, j->model, data, j->about, &shown);
     tlnmf_data_free(data);
-    if (error != TLNMF_OK || !shown)
-        cli_warn(j->call->command, "%s: not what the model was fitted to; |Phi Y|^2 is left out",
-                 file);
-    return EXIT_DONE;
+    if (code == EXIT_DONE && (error != TLNMF_OK || !shown))
+        code = without(j, false, file, "not what the model was fitted to");
+    return code;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

@@ -54,6 +54,15 @@ static bool put_parts(io_parts_out *out, const io_model *m)
         if (array.x)
             ok = out->put(out, part_name(part, name), &array);
     }
+    for (int64_t i = 0; ok && i < m->extras; i++) {
+        const io_extra *extra = &m->extra[i];
+        char name[IO_EXTRA_NAME];
+        io_array column = {.ndim = 1, .dim = {extra->dim[0]}, .x = extra->x};
+        if (strncmp(extra->name, "path.", sizeof "path." - 1) != 0 || extra->ndim != 1)
+            continue;
+        snprintf(name, sizeof name, "path_%s", extra->name + sizeof "path." - 1);
+        ok = out->put(out, name, &column);
+    }
     json_object_foreach(m->summary, key, value)
     {
         double x = json_number_value(value);
@@ -156,6 +165,33 @@ static bool read_rest(const io_parts_in *in, const io_source *source, io_model *
     return true;
 }
 
+/* The iterations of all starts: path_C is path.C of the record. */
+static bool read_paths(const io_parts_in *in, const io_source *source, io_model *m, io_error *err)
+{
+    static const char *const columns[] = {"start", "stage", "iteration", "C", "L", "I", "seconds"};
+    enum { COLUMNS = sizeof columns / sizeof *columns };
+
+    m->extra = calloc(COLUMNS, sizeof *m->extra);
+    if (!m->extra)
+        return io_no_memory(err, source->name);
+    for (int c = 0; c < COLUMNS; c++) {
+        char name[32];
+        io_array column;
+        io_extra *extra = &m->extra[m->extras];
+        snprintf(name, sizeof name, "path_%s", columns[c]);
+        if (!read_part(in, source, name, &column, err))
+            return false;
+        if (!column.x)
+            continue;
+        snprintf(extra->name, sizeof extra->name, "path.%s", columns[c]);
+        extra->ndim = 1;
+        extra->dim[0] = io_count(column.ndim, column.dim);
+        extra->x = column.x;
+        m->extras++;
+    }
+    return true;
+}
+
 static bool read_summary(const char *text, const io_source *source, io_model *m, io_error *err)
 {
     json_error_t why;
@@ -171,8 +207,8 @@ bool io_model_read_parts(const io_source *source, io_parts_in *in, io_model *m, 
 {
     char *text = NULL;
     bool ok = in->list(source, &in->listing, err) && read_factors(in, source, m, err) &&
-              read_rest(in, source, m, err) && in->text(source, &text, err) &&
-              read_summary(text, source, m, err);
+              read_rest(in, source, m, err) && read_paths(in, source, m, err) &&
+              in->text(source, &text, err) && read_summary(text, source, m, err);
 
     free(text);
     io_listing_free(&in->listing);

@@ -3,6 +3,14 @@
 
 #include <string.h>
 
+static const char *find(const char *const (*texts)[2], size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, texts[i][0]) == 0)
+            return texts[i][1];
+    return NULL;
+}
+
 /* What the tables of the library do not have. */
 static const char *own_help(const char *name)
 {
@@ -24,11 +32,46 @@ static const char *own_help(const char *name)
         {"activations", "the file of the activations"},
         {"chain_holds", "whether TL-NMF has the smaller C and I, JD the smaller L, as theory says"},
         {"repeat", "the command line"},
+        {"page", "the file of this page"},
+        {"eps_from", "how eps was chosen: the default, an option, or what the command found"},
+        {"learnt_model", "the model that was applied: its Phi, W and eps were kept"},
+        {"I_per_entry", "I divided by the entries of V: how badly W H describes these data"},
+        {"model_I_per_entry", "the same of the data that the model was fitted to"},
+        {"fits", "whether the model describes these data as well as those it was learnt from"},
+        {"verdict", "what to expect of the stems; none for another recording than the model's"},
+        {"unexplained_learnt", "the same of the recording that the model was learnt from"},
+        {"resampled_from", "the rate of the file, before it was brought to the model's"},
+        {"trace_stages", "what the numbers of the stages in the trace mean"},
+        {"rank_by", "how the number of components was chosen"},
+        {"rank_folds", "number of folds that every rank was compared on"},
+        {"rank_folds_wanted", "number of folds that were asked for"},
+        {"rank_complete", "whether all ranks were compared on all folds"},
+        {"rank_other_by", "another way of choosing the number of components, for comparison"},
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (strcmp(name, texts[i][0]) == 0)
-            return texts[i][1];
-    return NULL;
+    return find(texts, sizeof texts / sizeof *texts, name);
+}
+
+/* Options of the program that say how its input was read, and where starts came from. */
+static const char *given_help(const char *name)
+{
+    static const char *const texts[][2] = {
+        {"input", "what the array holds: data or covariances"},
+        {"init-phi", "Phi that the fit started from"},
+        {"init-w", "W that the fit started from"},
+        {"init-h", "H that the fit started from"},
+        {"init", "where the start came from"},
+        {"keep", "what of the start was kept as it is"},
+        {"weights", "file of the weights of the frames"},
+        {"mask", "file of the mask of the entries of V"},
+        {"block", "so many consecutive frames are realisations of a single one"},
+        {"moving", "so many frames around each frame are realisations of it"},
+        {"axes", "what the axes of the array are"},
+        {"per-trial", "every trial has frames of its own"},
+        {"missing", "NaN in the array is a frame that is missing"},
+        {"header", "whether a table has a row of names"},
+        {"index", "whether a table has a column of numbers of its rows"},
+    };
+    return find(texts, sizeof texts / sizeof *texts, name);
 }
 
 static const char *result_help(const char *name)
@@ -54,6 +97,8 @@ static const char *help_of(const page_model *m, const char *group, const char *n
     const char *help = NULL;
     if (strcmp(group, "options") == 0)
         help = option_help(page_word(m, "command"), name);
+    if (strcmp(group, "given") == 0)
+        help = given_help(name);
     if (help == NULL)
         help = own_help(name);
     if (help == NULL)

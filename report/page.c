@@ -78,6 +78,7 @@ static void put_listen(io_buffer *page, const page_model *m, const page_sound *s
 
 /* ---- atoms ----------------------------------------------------------------------------------- */
 
+/* `total` is 0 where the energy is not known. */
 static void put_atom_row(io_buffer *page, const page_model *m, int64_t i, double total)
 {
     const double *row = tlnmf_get_array(m->atoms, "row", NULL, NULL);
@@ -96,8 +97,10 @@ static void put_atom_row(io_buffer *page, const page_model *m, int64_t i, double
         else
             page_raw(page, "</td><td></td>");
     }
-    page_format(page, "<td>%.3f</td><td>%.2f %%</td></tr>\n", error[i],
-                total > 0.0 ? 100.0 * energy[i] / total : 0.0);
+    page_format(page, "<td>%.3f</td>", error[i]);
+    if (total > 0.0)
+        page_format(page, "<td>%.2f %%</td>", 100.0 * energy[i] / total);
+    page_raw(page, "</tr>\n");
 }
 
 static void put_atoms(io_buffer *page, const page_model *m)
@@ -119,11 +122,13 @@ static void put_atoms(io_buffer *page, const page_model *m)
                 "the part of its energy that the cosine does not explain.</p>\n"
                 "<div id=\"curves\"></div>\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
                 "aria-label=\"Table of atoms\"><table id=\"atom-table\"><caption>The %lld "
-                "strongest of %lld atoms</caption><thead><tr><th scope=\"col\">row</th>"
+                "%s %lld atoms</caption><thead><tr><th scope=\"col\">row</th>"
                 "<th scope=\"col\">frequency (%s)</th>%s<th scope=\"col\">error</th>"
-                "<th scope=\"col\">share of energy</th></tr></thead><tbody>\n",
-                (long long)shape[0], (long long)m->M, m->rate > 0.0 ? "Hz" : "cycles per sample",
-                m->rate > 0.0 ? "<th scope=\"col\">note</th><th scope=\"col\">cents</th>" : "");
+                "%s</tr></thead><tbody>\n",
+                (long long)shape[0], total > 0.0 ? "strongest of" : "first of", (long long)m->M,
+                m->rate > 0.0 ? "Hz" : "cycles per sample",
+                m->rate > 0.0 ? "<th scope=\"col\">note</th><th scope=\"col\">cents</th>" : "",
+                total > 0.0 ? "<th scope=\"col\">share of energy</th>" : "");
     for (int64_t i = 0; i < shape[0]; i++)
         put_atom_row(page, m, i, total);
     page_raw(page, "</tbody></table></div>\n<p id=\"atom-more\"></p></section>\n");
@@ -150,8 +155,15 @@ static void put_look(io_buffer *page, const page_model *m)
     page_raw(page, "<section id=\"look\" aria-labelledby=\"look-title\"><h2 id=\"look-title\">Look"
                    "</h2>\n<p>Power of the coefficients, V = |&Phi;Y|<sup>2</sup>, and its model "
                    "W H, in dB on one scale. ");
-    if (m->V == NULL && m->H != NULL)
-        page_raw(page, "The data are not in the model, so that only W H is shown. ");
+    const char *why = tlnmf_get_text(m->about, "without");
+    if (m->V == NULL && !m->separated) {
+        page_raw(page, "The data are not in the model");
+        page_raw(page, why != NULL ? " (" : "");
+        page_text(page, why != NULL ? why : "");
+        page_raw(page, why != NULL ? ")" : "");
+        page_raw(page, m->H != NULL ? ", so that only W H is shown. "
+                                    : ", so that there is nothing to show. ");
+    }
     if (m->stride > 1)
         page_format(page, "Every %lldth of %lld frames is shown. ", (long long)m->stride,
                     (long long)m->N);

@@ -169,8 +169,11 @@ static void say_method(io_buffer *page, const page_model *m)
     const char *method = page_word(m, "method");
     bool jd = method != NULL && strcmp(method, "jd") == 0;
     bool nmf = method != NULL && strcmp(method, "nmf") == 0;
+    bool whitened = tlnmf_get_array(m->record, "unmixing", NULL, NULL) != NULL;
     if (m->K == 0)
-        page_raw(page, " was jointly diagonalised: one orthogonal transform for all covariances.");
+        page_format(page, " was jointly diagonalised: one %s for all covariances.",
+                    whitened ? "unmixing (whitening, then an orthogonal transform)"
+                             : "orthogonal transform");
     else
         page_format(page,
                     " was taken apart into %lld component%s %s: C = %.10g, of which L = %.10g is "

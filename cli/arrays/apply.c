@@ -94,6 +94,28 @@ static const char *verdict(const work *w)
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
+/* How the array was read, as `fit` tells it. */
+static json_t *given(const cli_input *input)
+{
+    const char *const texts[][2] = {{"axes", input->axes},
+                                    {"per-trial", input->per_trial ? "" : NULL},
+                                    {"missing", input->missing ? "" : NULL},
+                                    {"header", input->header},
+                                    {"index", input->index}};
+    const int64_t counts[] = {input->block, input->moving};
+    json_t *object = json_object();
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i][1] != NULL)
+            json_object_set_new(object, texts[i][0], cli_text(texts[i][1]));
+    for (int i = 0; i < 2; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%lld", (long long)counts[i]);
+        if (counts[i] > 0)
+            json_object_set_new(object, i == 0 ? "block" : "moving", cli_text(text));
+    }
+    return object;
+}
+
 static json_t *describe(const work *w)
 {
     const tlnmf_record *data = tlnmf_data_record(w->data), *a = w->applied;
@@ -117,8 +139,10 @@ static json_t *describe(const work *w)
                         json_integer((json_int_t)tlnmf_get_integer(a, "iterations")));
     json_object_set_new(object, "data",
                         cli_data_json(w->input->spec, data, tlnmf_get_integer(data, "columns")));
+    json_object_set_new(object, "given", given(w->input));
     if (w->output != NULL)
         json_object_set_new(object, "model", cli_text(w->output));
+    json_object_set_new(object, "repeat", cli_repeat(w->call));
     return object;
 }
 

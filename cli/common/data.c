@@ -140,6 +140,14 @@ static int refuse_options(const cli_call *call, const cli_input *input)
                     input->spec);
 }
 
+static bool has_option(const cli_command *command, const char *name)
+{
+    for (size_t i = 0; i < command->option_count; i++)
+        if (strcmp(command->options[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 static void say_covariances(const cli_call *call, const cli_input *input, int axis, int64_t frames)
 {
     static const char *const orders[] = {"(N, M, M)", "(M, N, M)", "(M, M, N)"};
@@ -148,7 +156,9 @@ static void say_covariances(const cli_call *call, const cli_input *input, int ax
         cli_say(call->command,
                 "%s: every slice is symmetric: read as covariances %s of %lld frames%s",
                 input->spec, orders[axis], (long long)frames,
-                guessed ? "; --input data reads them as realisations (S, M, N)" : "");
+                guessed && has_option(call->command, "input")
+                    ? "; --input data reads them as realisations (S, M, N)"
+                    : "");
 }
 
 /* `axis` counts the frames. */

@@ -1,6 +1,7 @@
 /* The page of a fit: V of its data, its name, the file. */
 #include "cli/pages/pages.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { CLI_LABELS = 4096 }; /* whose names a page shows */
@@ -13,28 +14,65 @@ const char *cli_page_path(const char *model, char path[CLI_PATH])
     return snprintf(path, CLI_PATH, "%.*s.html", stem, model) < CLI_PATH ? path : NULL;
 }
 
+/* A transform alone as a model with one flat component, which tlnmf_apply needs. */
+static tlnmf_error as_model(const cli_call *call, const tlnmf_record *transform, tlnmf_record **out)
+{
+    int64_t shape[TLNMF_MAX_RANK];
+    int32_t rank;
+    double *W;
+    const double *Phi = tlnmf_get_array(transform, "Phi", &rank, shape);
+    tlnmf_error error = tlnmf_record_create(call->ctx, out);
+    if (error == TLNMF_OK)
+        error = tlnmf_set_array(call->ctx, *out, "Phi", Phi, rank, shape);
+    if (error == TLNMF_OK)
+        error = tlnmf_set_real(call->ctx, *out, "eps", tlnmf_get_real(transform, "eps"));
+    if (error == TLNMF_OK)
+        error = tlnmf_new_array(call->ctx, *out, "W", 2, (int64_t[]){shape[0], 1}, &W);
+    for (int64_t m = 0; error == TLNMF_OK && m < shape[0]; m++)
+        W[m] = 1.0 / (double)shape[0];
+    return error;
+}
+
+/* Whether the data are those that the model was fitted to: apply knows it by C, and where there is
+ * no C, L says it, which is the same but for rounding. */
+static bool is_own(const tlnmf_record *model, const tlnmf_record *applied)
+{
+    const double rounding = 1e-9;
+    if (tlnmf_get_array(model, "W", NULL, NULL) != NULL)
+        return tlnmf_get_integer(applied, "own_data") == 1;
+    double L = tlnmf_get_real(model, "L");
+    int64_t shape[TLNMF_MAX_RANK];
+    tlnmf_get_array(applied, "V", NULL, shape);
+    return fabs(tlnmf_get_real(applied, "L") - L) <=
+           rounding * (fabs(L) + (double)shape[0] * (double)shape[1]);
+}
+
 tlnmf_error cli_page_add_V(const cli_call *call, const tlnmf_record *model, const tlnmf_data *data,
                            tlnmf_record *about, bool *shown)
 {
     tlnmf_settings *settings;
-    tlnmf_record *applied = NULL;
+    tlnmf_record *applied = NULL, *point = NULL;
     int64_t shape[TLNMF_MAX_RANK];
     int32_t rank;
+    bool alone = tlnmf_get_array(model, "W", NULL, NULL) == NULL;
     *shown = false;
-    if (tlnmf_get_array(model, "W", NULL, NULL) == NULL)
-        return TLNMF_OK;
     tlnmf_error error = tlnmf_settings_create(call->ctx, "apply", &settings);
+    if (error == TLNMF_OK && alone)
+        error = as_model(call, model, &point);
+    if (error == TLNMF_OK && alone) /* H is not wanted */
+        error = tlnmf_settings_set_integer(call->ctx, settings, "J", 1);
     if (error == TLNMF_OK)
         error = tlnmf_settings_set_text(call->ctx, settings, "keep-v", "true");
     if (error == TLNMF_OK)
-        error = tlnmf_apply(call->ctx, model, data, settings, &applied);
+        error = tlnmf_apply(call->ctx, alone ? point : model, data, settings, &applied);
     tlnmf_settings_free(settings);
-    if (error == TLNMF_OK && tlnmf_get_integer(applied, "own_data") == 1) {
+    if (error == TLNMF_OK && is_own(model, applied)) {
         const double *V = tlnmf_get_array(applied, "V", &rank, shape);
         error = tlnmf_set_array(call->ctx, about, "V", V, rank, shape);
         *shown = error == TLNMF_OK;
     }
     tlnmf_record_free(applied);
+    tlnmf_record_free(point);
     return error;
 }
 

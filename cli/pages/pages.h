@@ -10,7 +10,7 @@
 const char *cli_page_path(const char *model, char path[CLI_PATH]);
 
 /* Adds V of the data to what a page knows, if the data are the model's own; `shown` says whether
- * they are. A model without W has none. */
+ * they are. Not for a diagonalisation of whitened data. */
 tlnmf_error cli_page_add_V(const cli_call *call, const tlnmf_record *model, const tlnmf_data *data,
                            tlnmf_record *about, bool *shown);
 /* Adds a label track to what a page knows. */

@@ -138,6 +138,7 @@ TLNMF_API tlnmf_error tlnmf_io_write_midi(tlnmf_ctx *ctx, const char *path,
  *   title       text: the heading
  *   command     text: the command line that repeats the run [`repeat` of the summary]
  *   V           array {M, N}: the power of the coefficients, as tlnmf_apply returns it
+ *   without     text: why there is no V
  *   recording   text: the sound file that was taken apart
  *   stems       texts: the files of its stems; stem_names: what they are called [the model's names]
  *   start, end, name   labels, as tlnmf_io_read_labels returns them

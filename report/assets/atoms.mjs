@@ -112,7 +112,8 @@ class Atoms {
     } }, `Show all ${this.rows.length} atoms`);
     more.hidden = this.all;
     document.getElementById("atom-more").append(more);
-    headers[headers.length - 1].setAttribute("aria-sort", "descending");
+    const known = headers.length === keys.length; // the energy, by which they are sorted
+    headers[known ? headers.length - 1 : 0].setAttribute("aria-sort", known ? "descending" : "ascending");
     this.show(body, this.rows.map((_, i) => i));
   }
 

@@ -50,9 +50,89 @@ expect 0 p.html "" tlnmf report 'e/<script>alert(1)<.h5' -o p.html
 has p.html "e/&lt;script&gt;alert(1)&lt;.h5"
 lacks p.html "<script>alert(1)"
 
+# Every number has its sentence.
+full() # FILE
+{
+    lacks "$1" "</td><td></td></tr>"
+}
+full m.html
+
+# ---- every way of reading data -------------------------------------------------------------------
+value() # S M N: an entry of the data, whole and all different
+{
+    echo $(((37 * $1 + 11 * $2 * $2 + 17 * $3 * ($1 + 1) + $2 * $3 * $3) % 23 - 11))
+}
+data=() moved=()
+for s in 0 1; do for m in 0 1 2; do for n in 0 1 2 3 4 5; do data+=("$(value $s $m $n)"); done; done; done
+for m in 0 1 2; do for n in 0 1 2 3 4 5; do for s in 0 1; do moved+=("$(value $s $m $n)"); done; done; done
+npy data.npy "(2, 3, 6)" "${data[@]}"
+npy moved.npy "(3, 6, 2)" "${moved[@]}"
+npy other.npy "(2, 3, 6)" 1 "${data[@]:1}"
+npy holes.npy "(2, 3, 6)" nan "${data[@]:1}"
+npy weights.npy "(6,)" 1 2 3 1 2 3
+npy mask.npy "(3, 6)" 1 1 1 0 1 1 1 1 0 1 1 1 1 1 1 1 1 0
+npy covs.npy "(3, 2, 2)" 2 1 1 3 5 0 0 1 4 -1 -1 2
+number=0
+again() # FILE OPTION..: the page of this fit has V, and so has the one that is made again
+{
+    number=$((number + 1))
+    expect 0 ... ... tlnmf fit "$@" -k 2 -J 5 --report -o "way$number.h5"
+    has way$number.html '"V":{"type"'
+    expect 0 "w$number.html" ... tlnmf report way$number.h5 -o w$number.html
+    check "no warning" eval '! grep -q "warning\|--input" "$err"'
+    has w$number.html '"V":{"type"'
+    lacks w$number.html "The data are not in the model"
+    full w$number.html
+}
+again data.npy
+again moved.npy --axes channels,time,trials
+again data.npy --per-trial
+again data.npy --weights weights.npy
+again data.npy --method nmf --mask mask.npy
+again holes.npy --missing
+again data.npy --block 2
+again data.npy --moving 3
+again covs.npy
+again data.npy --input data --init-phi way1.h5:Phi
+expect 0 w4.html "" tlnmf report way4.h5 --data data.npy -o w4.html --force
+has w4.html '"V":{"type"'
+mv weights.npy aside.npy
+expect 0 w4.html "tlnmf report: warning: weights.npy: cannot be read any more, and is the file of --weights; |Phi Y|^2 is left out" \
+    tlnmf report way4.h5 -o w4.html --force
+has w4.html "The data are not in the model (weights.npy: cannot be read any more, and is the file of --weights)"
+
+# A transform alone: V by its Phi, energies only where they are known, unmixing.
+expect 0 ... "" tlnmf jd data.npy -o jd.h5
+expect 0 jd.html "" tlnmf report jd.h5
+has jd.html '"V":{"type"' "share of energy" "one orthogonal transform"
+lacks jd.html "<td>0.00 %</td>"
+full jd.html
+expect 0 j.html "tlnmf report: warning: other.npy: not what the model was fitted to; |Phi Y|^2 is left out" \
+    tlnmf report jd.h5 --data other.npy -o j.html
+lacks j.html "share of energy</th>" '"V":{"type"'
+expect 0 ... "" tlnmf jd data.npy --whiten -o white.h5
+expect 0 white.html "" tlnmf report white.h5
+has white.html "one unmixing" "the model is one of whitened data"
+lacks white.html "one orthogonal transform" "share of energy</th>"
+full white.html
+
+# What was applied.
+expect 0 ... ... tlnmf apply way2.h5 moved.npy --axes channels,time,trials -o applied.h5
+expect 0 applied.html ... tlnmf report applied.h5
+has applied.html "tlnmf apply way2.h5 moved.npy --axes channels,time,trials" '"V":{"type"'
+full applied.html
+
+# Other formats keep the curves of all starts.
+for kind in npz mat; do
+    expect 0 ... "" env -u SOURCE_DATE_EPOCH tlnmf fit data.npy -k 2 -J 5 --starts 2 --report -o kept.$kind --force
+    expect 0 kept2.html "" tlnmf report kept.$kind -o kept2.html --force
+    has kept2.html '"starts":{"stage"'
+done
+
 # ---- stems --------------------------------------------------------------------------------------
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt --method nmf --per-source 1 -o stems
 page=stems/report.html
+full $page
 has $page "<audio controls" "audio/flac;base64," "&quot;&gt;&lt;img src=x onerror=alert(1)&gt;" "tlnmf separate notes.wav"
 lacks $page "<img"
 expect 0 new.html "" tlnmf report stems -o new.html
@@ -61,6 +141,9 @@ lacks new.html "do not sum" "<img"
 expect 0 quiet.html "" tlnmf report stems -o quiet.html --no-sound
 lacks quiet.html "<audio controls"
 has quiet.html "Sound was left out on request."
+expect 0 ... ... tlnmf apply stems/model.h5 notes.wav -o applied
+has applied/report.html "tlnmf apply stems/model.h5 notes.wav -o applied"
+full applied/report.html
 expect 0 ... "" tlnmf separate notes.wav -k 2 --starts 1 -o none --no-report
 absent none/report.html
 expect 0 ... "" tlnmf separate notes.wav -k 2 --starts 1 -o mute --no-sound
