@@ -59,13 +59,14 @@ bool tl_cpu_revive(tl_engine *e, double least)
     tl_cpu *self = (tl_cpu *)e;
     tl_coordinates *x = &self->x;
     const double *gradient = x->gradient + x->triangle;
-    if (x->in_W + x->in_H == 0)
+    if (!(x->over & (TL_W | TL_H)))
         return false;
     tl_coordinates_curvature(self, x->scratch);
     tl_sums_add(self->sums, x->scratch, x->in_W);
     factor W = {x->in_W, self->W, x->W_new, x->P, gradient, x->scratch, 1.0};
     factor H = {x->in_H, self->H, x->H_new, x->Q, gradient + x->in_W, x->scratch + x->in_W,
                 x->unit};
-    return (x->in_W > 0 && revive_factor(self, &W, least)) ||
-           (x->in_H > 0 && revive_factor(self, &H, least));
+    /* a machine without frames has no entry of H, but makes the same sums */
+    return (x->over & TL_W && revive_factor(self, &W, least)) ||
+           (x->over & TL_H && revive_factor(self, &H, least));
 }

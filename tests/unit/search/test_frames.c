@@ -220,8 +220,10 @@ static void fewer_frames_than_machines(void **state)
     static const trial trials[] = {
         {"fit", {"method", "tl", "k", "2", "J", "20", "hops", "0", "tol", "0", NULL}},
         {"fit", {"method", "jd", "k", "1", "J", "12", "solver", "paper", NULL}},
+        {"fit", {"method", "jd", "k", "1", "J", "40", NULL}}, /* entries of H are revived */
+        {"fit", {"method", "nmf", "k", "1", "J", "40", NULL}},
     };
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 4; i++)
         check(&trials[i], 6, 5, 3, 7, IN_PAIRS, 1e-10);
 }
 
