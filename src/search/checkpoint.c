@@ -7,6 +7,7 @@
 #include "search/saved.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 enum { MOST_BATCHES = 16, NAME = 32 };
@@ -34,7 +35,7 @@ struct tl_checkpoint {
     tl_pool *pool;
     const tl_search_task *task;
     tl_keeping keeping;
-    bool saves; /* still: the search was neither stopped nor asked to save no more */
+    atomic_bool saves; /* still: the search was neither stopped nor asked to save no more */
     const tlnmf_record *resume; /* NULL: from the beginning */
     int64_t resumed;            /* the batch that it was in */
     int64_t batch;              /* the current one; -1 before the first */
