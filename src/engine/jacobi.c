@@ -190,7 +190,8 @@ static double turn_together(const sweeping *in, int64_t count, const blocks *at)
     return gain;
 }
 
-static double turn_shared(const sweeping *in)
+/* Not inlined, so that the arrays lie on the stack of those alone who share columns. */
+__attribute__((noinline)) static double turn_shared(const sweeping *in)
 {
     int64_t most = blocks_together(in->sweep->data, in->sweep->sums);
     double gain = 0.0;
@@ -274,6 +275,17 @@ static void meet_next(int64_t first, int64_t last, void *arg)
     }
 }
 
+/* Not inlined, so that one thread needs no stack for a procession. */
+__attribute__((noinline)) static double turn_by_many(const sweeping *in)
+{
+    procession p = {.in = in};
+    double gain = 0.0;
+    tl_share(in->count, 1, meet_next, &p);
+    for (int64_t a = 0; a < in->count; a++)
+        gain += p.gain[a];
+    return gain;
+}
+
 static double turn_all(sweeping *in)
 {
     const tl_sweep *sweep = in->sweep;
@@ -284,15 +296,10 @@ static double turn_all(sweeping *in)
         return turn_shared(in);
     bool alone = in->count > MOST_BLOCKS || tl_threads_here() == 1 ||
                  tl_threads_here() > tl_max(sweep->threads, 1);
-    if (alone) {
-        for (int64_t a = 0; a < in->count; a++)
-            gain += meet_all(in, NULL, a);
-        return gain;
-    }
-    procession p = {.in = in};
-    tl_share(in->count, 1, meet_next, &p);
+    if (!alone)
+        return turn_by_many(in);
     for (int64_t a = 0; a < in->count; a++)
-        gain += p.gain[a];
+        gain += meet_all(in, NULL, a);
     return gain;
 }
 
