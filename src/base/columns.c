@@ -3,24 +3,25 @@
 
 enum { PIECE = 4096 };
 
-/* An array in either precision, and where its bytes are. */
+/* An array in either precision, and where its bytes are. A machine without columns has no array. */
 typedef struct moving {
     double *x;
-    float *single; /* one of the two is NULL */
-    size_t size;   /* of a number */
+    float *single;
+    bool is_double; /* which of the two it is */
+    size_t size;    /* of a number */
     unsigned char *at;
     int64_t all;
 } moving;
 
 static double get(const moving *m, int64_t i)
 {
-    return m->x != NULL ? m->x[i] : (double)m->single[i];
+    return m->is_double ? m->x[i] : (double)m->single[i];
 }
 
 static void put(const moving *m, int64_t place, double value)
 {
     float single = (float)value;
-    memcpy(m->at + (size_t)place * m->size, m->x != NULL ? (void *)&value : (void *)&single,
+    memcpy(m->at + (size_t)place * m->size, m->is_double ? (void *)&value : (void *)&single,
            m->size);
 }
 
@@ -42,7 +43,7 @@ static void send(const tl_columns *c, const moving *m, int64_t rows, int root)
 
 static void take(const tl_columns *c, const moving *m, int64_t rows)
 {
-    unsigned char *x = m->x != NULL ? (unsigned char *)m->x : (unsigned char *)m->single;
+    unsigned char *x = m->is_double ? (unsigned char *)m->x : (unsigned char *)m->single;
     size_t length = (size_t)c->own * m->size;
     for (int64_t i = 0; length > 0 && i < rows; i++)
         memcpy(x + (size_t)i * length, m->at + (size_t)(i * m->all + c->first) * m->size, length);
@@ -70,7 +71,7 @@ void tl_columns_pass(const tl_columns *c, tl_bytes *b, double *x, int64_t rows)
     if (c->sums == NULL)
         tl_bytes_doubles(b, x, rows * c->own);
     else
-        pass(c, b, (moving){.x = x, .size = sizeof *x}, rows);
+        pass(c, b, (moving){.x = x, .is_double = true, .size = sizeof *x}, rows);
 }
 
 void tl_columns_pass_single(const tl_columns *c, tl_bytes *b, float *x, int64_t rows)
