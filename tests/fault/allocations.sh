@@ -17,22 +17,22 @@ program=$build/tlnmf examples=$build/examples
 "$program" simulate gcm --s 2 --m 4 --n 9 -o y.npy >/dev/null &&
     "$program" simulate notes --signal s.wav -o n.npy >/dev/null &&
     "$program" fit y.npy -k 2 -J 3 -q -o m.h5 >/dev/null || exit 2
-# How many times rarer than EVERY, and the command; where it can be run again it writes what it wrote.
+# How many times rarer than EVERY, and the command.
 commands=(
     "1 $program fit y.npy -k 2 -J 3 -q -o a.h5 --force"
-    "4 $program fit y.npy -k 2 -J 3 --starts 2 -q -o a.npz --force --every 0"
+    "10 $program fit y.npy -k 2 -J 3 --starts 2 -q -o a.npz --force --every 0"
     "1 $program jd y.npy --input data -J 3 -q -o a.h5 --force"
     "1 $program apply m.h5 y.npy -q -o a.h5 --force"
     "1 $program eval --ref s.wav --est s.wav --filter 2"
     "1 $program report m.h5 -o a.html --force"
     "1 $program separate s.wav -k 2 --method nmf --transform dct --frame 100 -q -o st --force"
     "1 $program reproduce fig4 --data gcm --quick -q -o r"
-    "200 $program reproduce all --quick -q -o r"
     "1 $examples/embed"
     "1 $examples/watch"
     "1 $examples/crew"
     "1 $examples/draw_atoms"
     "4 $examples/separate $recordings/mix.flac $recordings/labels.txt p method=nmf transform=dct frame=1764 window=sine per-source=1")
+[ "$every" -gt 1 ] || commands+=("200 $program reproduce all --quick -q -o r") # 5 s each
 points=0 bad=0
 for command in "${commands[@]}"; do
     step=$((every * ${command%% *})) command=${command#* }
