@@ -260,6 +260,9 @@ const char *cli_bytes(double bytes, char *text, size_t size); /* "1.2 GB" */
 
 /* Whether there is this much memory beside what is held already. */
 bool cli_has_memory(double bytes);
+/* Bytes of address space that the threads of BLAS may take, where ulimit -v limits it; else 0
+ * (early.c). */
+double cli_blas_space(void);
 
 /* ---- checkpoints (common/checkpoint.c) ------------------------------------------------------- */
 

@@ -8,25 +8,52 @@
 #if defined(__linux__) && !defined(TLNMF_SANITIZED) /* sanitizers map terabytes */
 
 /* OpenBLAS tries for ever to map its buffers where it cannot, the first time in its constructor,
- * before main. Code and libraries take 200 MB of address space, the buffers of a thread and its
- * stack up to 100 MB; measured with OpenBLAS 0.3.21 (docs/reliability.md). */
-enum { BASE_MB = 400, THREAD_MB = 100 };
+ * before main. Code and libraries take 200 MB of address space; a thread a buffer of 128 MiB, its
+ * stack of 8 and the C library's heap of 64; measured with OpenBLAS 0.3.21 (docs/reliability.md).
+ */
+enum { BASE_MB = 400, THREAD_MB = 200 };
 
-/* The value of a variable as a whole number of threads, or `otherwise`. The C library's getenv does
- * not work yet. */
-static long threads_in(char *const *environment, const char *name, long otherwise)
+static double reserved;
+
+double cli_blas_space(void)
 {
-    size_t length = strlen(name);
-    for (; *environment != NULL; environment++) {
-        if (strncmp(*environment, name, length) != 0)
-            continue;
-        long value = 0;
-        for (const char *digit = *environment + length;
-             *digit >= '0' && *digit <= '9' && value < 1000; digit++)
-            value = 10 * value + (*digit - '0');
-        return value > 0 ? value : otherwise; /* it may be more than there are cores */
-    }
+    return reserved;
+}
+
+/* A whole number of threads, or `otherwise`. */
+static long threads_of(const char *digit, long otherwise)
+{
+    long value = 0;
+    for (; *digit >= '0' && *digit <= '9' && value < 1000; digit++)
+        value = 10 * value + (*digit - '0');
+    return value > 0 ? value : otherwise; /* it may be more than there are cores */
+}
+
+/* OMP_NUM_THREADS of the environment: the C library's getenv does not work yet. */
+static long threads_in(char *const *environment, long otherwise)
+{
+    static const char name[] = "OMP_NUM_THREADS=";
+    for (; *environment != NULL; environment++)
+        if (strncmp(*environment, name, sizeof name - 1) == 0)
+            return threads_of(*environment + sizeof name - 1, otherwise);
     return otherwise;
+}
+
+/* --threads N or --threads=N, if it is more. */
+static long threads_asked(int argc, char *const *argv, long otherwise)
+{
+    static const char name[] = "--threads";
+    long most = otherwise;
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], name, sizeof name - 1) != 0)
+            continue;
+        const char *rest = argv[i] + sizeof name - 1;
+        long asked = *rest == '='                    ? threads_of(rest + 1, 1)
+                     : *rest == '\0' && i + 1 < argc ? threads_of(argv[i + 1], 1)
+                                                     : 1;
+        most = asked > most ? asked : most;
+    }
+    return most;
 }
 
 static void say(const char *text)
@@ -38,13 +65,13 @@ static void say(const char *text)
 static void check(int argc, char **argv, char **environment)
 {
     struct rlimit limit;
-    (void)argc, (void)argv;
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return;
     /* OPENBLAS_NUM_THREADS is not asked: where BLAS uses OpenMP, its threads are OpenMP's. */
     long threads = sysconf(_SC_NPROCESSORS_ONLN);
-    threads = threads_in(environment, "OMP_NUM_THREADS=", threads > 1 ? threads : 1);
+    threads = threads_asked(argc, argv, threads_in(environment, threads > 1 ? threads : 1));
     unsigned long needed = BASE_MB + THREAD_MB * (unsigned long)threads;
+    reserved = (double)threads * THREAD_MB * 1048576.0;
     if (limit.rlim_cur >> 20 >= needed)
         return;
     char number[24], *at = number + sizeof number;
@@ -60,4 +87,9 @@ static void check(int argc, char **argv, char **environment)
 /* The dynamic linker calls these before the constructors of any library. */
 __attribute__((section(".preinit_array"), used)) static void (*const early)(int, char **,
                                                                             char **) = check;
+#else
+double cli_blas_space(void)
+{
+    return 0.0;
+}
 #endif

@@ -12,6 +12,8 @@ static struct {
     double *x[CREW];
 } shared;
 static int32_t rank_of[CREW] = {0, 1, 2};
+static tlnmf_ctx *ctx_of[CREW];
+static tlnmf_sums *sums_of[CREW];
 
 static int sum(double *x, int64_t count, void *user)
 {
@@ -45,16 +47,13 @@ static void *work(void *arg)
     int32_t rank = *(int32_t *)arg;
     const int64_t shape[3] = {1, M, N};
     double Y[M * N];
-    tlnmf_ctx *ctx = NULL;
-    tlnmf_sums *sums = NULL;
+    tlnmf_ctx *ctx = ctx_of[rank];
+    tlnmf_sums *sums = sums_of[rank];
     tlnmf_data *data = NULL;
     tlnmf_settings *settings = NULL;
     tlnmf_record *model = NULL;
     for (int i = 0; i < M * N; i++)
         Y[i] = (double)((7919 * i) % 101) / 101.0 - 0.5;
-    if (tlnmf_ctx_create(&ctx) != TLNMF_OK ||
-        tlnmf_sums_create(ctx, CREW, rank, sum, broadcast, arg, &sums) != TLNMF_OK)
-        return "no memory"; /* a real program would tell the others */
     tlnmf_ctx_share_starts(ctx, sums);
     tlnmf_error error = tlnmf_data_from_realisations(ctx, Y, shape, &data);
     if (error == TLNMF_OK)
@@ -76,12 +75,22 @@ static void *work(void *arg)
     tlnmf_record_free(model);
     tlnmf_settings_free(settings);
     tlnmf_data_free(data);
-    tlnmf_sums_free(sums);
-    tlnmf_ctx_free(ctx);
     return error == TLNMF_OK ? NULL : "failed";
 }
 
-int main(void)
+/* What each thread needs to speak with the others: before any of them waits for one that is not
+ * there. */
+static int prepare(void)
+{
+    for (int r = 0; r < CREW; r++)
+        if (tlnmf_ctx_create(&ctx_of[r]) != TLNMF_OK ||
+            tlnmf_sums_create(ctx_of[r], CREW, r, sum, broadcast, &rank_of[r], &sums_of[r]) !=
+                TLNMF_OK)
+            return 0;
+    return 1;
+}
+
+static void *run(void)
 {
     pthread_t thread[CREW];
     void *failed = NULL, *one;
@@ -93,5 +102,15 @@ int main(void)
         failed = one != NULL ? one : failed;
     }
     pthread_barrier_destroy(&shared.barrier);
+    return failed;
+}
+
+int main(void)
+{
+    void *failed = prepare() ? run() : "no memory";
+    for (int r = 0; r < CREW; r++) {
+        tlnmf_sums_free(sums_of[r]);
+        tlnmf_ctx_free(ctx_of[r]);
+    }
     return failed == NULL ? 0 : 1;
 }

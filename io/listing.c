@@ -39,7 +39,8 @@ static void tell(const io_listing *listing, char *text, size_t size)
 
     for (size_t i = 0; i < listing->count && i < FEW && used < size; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%.60s", i ? ", " : "",
-                                 listing->entry[i].name);
+                                 listing->entry[i].name[0] ? listing->entry[i].name
+                                                           : "one without a name");
     if (listing->count > FEW && used < size)
         snprintf(text + used, size - used, " and %zu more", listing->count - FEW);
 }

@@ -59,14 +59,15 @@ static double group_has(void)
     return fmin(v1, v2);
 }
 
-/* What ulimit -v still allows; /proc/self/statm begins with the address space in use, in pages. */
+/* What ulimit -v still allows beside what BLAS is going to map; /proc/self/statm begins with the
+ * address space in use, in pages. */
 static double process_has(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return INFINITY;
     double used = number_in("/proc/self/statm", "") * (double)sysconf(_SC_PAGESIZE);
-    return isfinite(used) ? fmax((double)limit.rlim_cur - used, 0.0) : INFINITY;
+    return isfinite(used) ? fmax((double)limit.rlim_cur - used - cli_blas_space(), 0.0) : INFINITY;
 }
 
 const char *cli_bytes(double bytes, char *text, size_t size)

@@ -100,9 +100,9 @@ static int write_model(const cli_stems *stems, tlnmf_record *model, const tlnmf_
 
 /* Everything that goes into the directory: whole in the staging folder first, then all at once.
  * What is published stays, though it may not be possible to print the summary. */
-static int publish(cli_outputs *o, tlnmf_record *model, const tlnmf_record *report, json_t *summary)
+static int publish(cli_stems *stems, cli_outputs *o, tlnmf_record *model,
+                   const tlnmf_record *report, json_t *summary)
 {
-    const cli_stems *stems = o->stems;
     const cli_command *command = stems->call->command;
     cli_progress_clear();
     int code = cli_outputs_commit(o);
@@ -123,6 +123,7 @@ static int publish(cli_outputs *o, tlnmf_record *model, const tlnmf_record *repo
         code = cli_stage_publish(stems);
     if (code != EXIT_DONE)
         return code;
+    cli_stage_close(stems); /* a closed pipe may end the process below */
     if (cli_common_values.json == NULL)
         cli_stems_print(o, model, report, json_string_value(json_object_get(summary, "page")));
     bool printed = cli_common_values.json != NULL ? cli_print_json(summary) : fflush(stdout) == 0;
@@ -148,7 +149,7 @@ int cli_stems_make(cli_stems *stems, tlnmf_record *model, json_t *about)
         code = run_all(stems, model, &o, &report);
     cli_guard_begin(); /* all of it is put in place, or nothing */
     if (code == EXIT_DONE)
-        code = publish(&o, model, report, about);
+        code = publish(stems, &o, model, report, about);
     cli_guard_end();
     cli_outputs_free(&o);
     tlnmf_record_free(report);

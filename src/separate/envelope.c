@@ -7,9 +7,13 @@
  * log(1 + COMPRESS |X| / (half of what a sound of the recording's level would have)). */
 static const double STEP = 0.01, WINDOW = 0.04, COMPRESS = 30.0;
 
+/* Converters end at 768 kHz. A header that claims more does not choose how much memory is taken:
+ * points of time are then closer. */
+static const double RATE_MAX = 1e6;
+
 int64_t tl_envelope_hop(double rate)
 {
-    return tl_max(1, (int64_t)floor(STEP * rate + 0.5));
+    return tl_max(1, (int64_t)floor(STEP * fmin(rate, RATE_MAX) + 0.5));
 }
 
 tlnmf_error tl_envelope_create(tlnmf_ctx *ctx, const tl_sound *sound, int64_t outputs, double rate,
@@ -17,7 +21,7 @@ tlnmf_error tl_envelope_create(tlnmf_ctx *ctx, const tl_sound *sound, int64_t ou
 {
     const double pi = 3.14159265358979323846;
     int64_t size = 4;
-    while ((double)size < WINDOW * rate)
+    while ((double)size < WINDOW * fmin(rate, RATE_MAX))
         size *= 2;
     e->outputs = outputs;
     e->channels = sound->channels;

@@ -398,9 +398,11 @@ static tlnmf_error get_members(tlnmf_ctx *ctx, const tlnmf_record *model,
                          &table));
     for (int64_t i = 0; i < shape[0]; i++) {
         const double *row = table + i * COLUMNS;
-        for (int c = 0; c < SCORE; c++)
-            if (!(row[c] >= 0.0 && row[c] < 1e15))
-                return tl_fail(ctx, TLNMF_ERR_DATA, "the table of members is damaged");
+        bool sound = row[EPS] > 0.0 && isfinite(row[EPS]); /* as large as the samples squared */
+        for (int c = 0; c < EPS; c++)
+            sound = sound && row[c] >= 0.0 && row[c] < 1e15;
+        if (!sound)
+            return tl_fail(ctx, TLNMF_ERR_DATA, "the table of members is damaged");
         tl_separator_info info = row_info(whole, row);
         blend->weight[i] = row[WEIGHT];
         TRY(get_member(ctx, model, i, &info, &blend->member[i]));

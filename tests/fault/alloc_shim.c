@@ -13,6 +13,10 @@
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *block, size_t size);
+/* AddressSanitizer's, where the program has it: it then says what was not freed. */
+__attribute__((weak)) extern void *__interceptor_malloc(size_t size);
+__attribute__((weak)) extern void *__interceptor_calloc(size_t count, size_t size);
+__attribute__((weak)) extern void *__interceptor_realloc(void *block, size_t size);
 
 enum { MOST = 16 };
 static uintptr_t first[MOST], last[MOST];
@@ -58,17 +62,25 @@ static int fails(const void *caller)
 
 void *malloc(size_t size)
 {
-    return fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size);
+    if (fails(__builtin_return_address(0)))
+        return NULL;
+    return __interceptor_malloc != NULL ? __interceptor_malloc(size) : __libc_malloc(size);
 }
 
 void *calloc(size_t count, size_t size)
 {
-    return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
+    if (fails(__builtin_return_address(0)))
+        return NULL;
+    return __interceptor_calloc != NULL ? __interceptor_calloc(count, size)
+                                        : __libc_calloc(count, size);
 }
 
 void *realloc(void *block, size_t size)
 {
-    return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(block, size);
+    if (fails(__builtin_return_address(0)))
+        return NULL;
+    return __interceptor_realloc != NULL ? __interceptor_realloc(block, size)
+                                         : __libc_realloc(block, size);
 }
 
 __attribute__((destructor)) static void say_how_many(void)

@@ -22,6 +22,15 @@ rm -rf stems
 code=0
 $separate -o stems --json >&- 2>"$err" || code=$?
 check "standard output is closed: $code" [ $code -eq 5 -a "$(listing stems)" = "$files" ]
+# The reader of a pipe is gone: SIGPIPE, which ends the program, finds everything in its place.
+for json in "" --json; do
+    rm -rf stems
+    mkfifo gone
+    code=0
+    (exec 3<>gone 4>gone 3<&-; exec $separate -o stems $json >&4) 2>"$err" || code=$?
+    rm gone
+    check "nobody reads ($json): $code, $(listing stems)" [ $code -ne 0 -a "$(listing stems)" = "$files" ]
+done
 
 # ---- old files stay until all new ones are there ---------------------------------------------------
 old() # DIR

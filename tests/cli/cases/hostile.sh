@@ -15,6 +15,43 @@ for file in "$hostile"/*.h5 "$hostile"/*.mat; do
     done
 done
 
+# ---- sounds whose headers lie: memory and time are those of the samples ------------------------------
+float_wav() # NAME RATE SAMPLE, as bytes in octal: 400 samples of 32 bits
+{
+    { printf 'RIFF\144\006\0\0WAVEfmt \020\0\0\0\003\0\001\0%b\0\0\0\0\004\0\040\0data\100\006\0\0' "$2"
+        for _ in $(seq 200); do printf "$3\0\0\0\0"; done; } >"$1"
+}
+learn="-k 1 --method nmf --transform dct --per-source 1 --frame 32 --threads 1 -q --force"
+float_wav fast.wav '\0377\0377\0377\0177' '\0\0\0\077'
+limit=2000000
+! is_sanitized || limit=unlimited
+expect 0 ... ... bash -c "ulimit -v $limit; OMP_NUM_THREADS=1 exec timeout 20 tlnmf separate fast.wav $learn -o fast"
+# Loud ones: their models are read again.
+float_wav loud.wav '\0100\0037\0\0' '\0\0\0\175' # 1.1e37
+expect 0 ... ... tlnmf separate loud.wav $learn -o loud
+expect 0 ... ... tlnmf apply loud/model.h5 loud.wav -q -o again
+
+# ---- the same fault has the same code in every format ------------------------------------------------
+npy good.npy "(3, 4)" 1 2 3 4 5 6 7 8 9 10 11 12
+printf '1,2,3,4\n5,6,7,8\n9,10,11,12\n' >good.csv
+for extension in h5 mat npz; do
+    tlnmf fit good.npy -k 1 -J 1 -q -o good.$extension >"$out"
+done
+for extension in npy csv h5 mat npz; do
+    part=
+    case $extension in h5 | mat | npz) part=:W ;; esac
+    expect 0 ... ... tlnmf fit good.$extension$part -k 1 -J 1 -q --no-model
+    : >empty.$extension
+    head -c $(($(stat -c %s good.$extension) / 3)) good.$extension >cut.$extension
+    [ $extension != csv ] || printf '1,2,3\n4,5\n' >cut.csv
+    mkdir directory.$extension
+    for fault in missing empty cut directory; do
+        expect 3 "" ... tlnmf fit $fault.$extension$part -k 1 -J 1 --no-model
+        check "$fault.$extension is named" grep -q "^tlnmf fit: .*$fault.$extension" "$err"
+    done
+    [ -z "$part" ] || expect 3 "" ... tlnmf fit good.$extension:nothing -k 1 --no-model
+done
+
 # ---- names that are commands of a terminal ----------------------------------------------------------
 escape=$(printf '\033') override=$(printf '\342\200\256') c1=$(printf '\302\233')
 harmless() # WHAT: neither stream holds an escape or an override

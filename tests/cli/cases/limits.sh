@@ -29,6 +29,18 @@ for megabytes in $limits; do # OpenMP's threads count, whatever OpenBLAS is told
     check "$megabytes MB, OPENBLAS_NUM_THREADS=1" [ $code -le 1 ]
 done
 
+# Products that are shared out: each thread has a buffer of BLAS's, whoever asked for the threads.
+tlnmf simulate notes -o notes.npy
+for megabytes in $limits; do
+    for asked in "4 fit notes.npy -k 2 -J 2 --no-model --threads 4" "1 fit notes.npy -k 2 -J 2 --no-model --threads 4" \
+        "1 jd notes.npy -J 2 -o p.h5 --force --threads=3"; do
+        code=0
+        (ulimit -v $((megabytes * 1024)) && OMP_NUM_THREADS=${asked%% *} exec timeout -k 1 10 tlnmf ${asked#* }) \
+            >"$out" 2>"$err" || code=$?
+        check "$megabytes MB, OMP_NUM_THREADS=$asked: $code" [ $code -le 1 ]
+    done
+done
+
 # The same data whatever the number of threads.
 OMP_NUM_THREADS=1 tlnmf simulate gcm --m 420 --n 20 --s 1 -o one.npy
 OMP_NUM_THREADS=2 tlnmf simulate gcm --m 420 --n 20 --s 1 -o two.npy
