@@ -79,15 +79,16 @@ static void project(tl_engine *e, notes *out)
 
 static void inspect(tl_engine *e, notes *out)
 {
-    double *energy = new_doubles(e->M), off;
-    note_number(out, tl_engine_inspect(e, energy, &off));
-    note(out, e->M, energy);
-    assert_true(off < 1e-13);
-    free(energy);
+    tl_inspection found = {.energy = new_doubles(e->M)};
+    note_number(out, tl_engine_inspect(e, &found));
+    note(out, e->M, found.energy);
+    note_number(out, found.below_floor);
+    assert_true(found.orthogonality < 1e-13);
+    free(found.energy);
     double *H = new_doubles(e->K * e->N);
     H[0] = NAN;
     tl_engine_load(e, NULL, NULL, H);
-    note_number(out, tl_engine_inspect(e, NULL, NULL));
+    note_number(out, tl_engine_inspect(e, NULL));
     free(H);
 }
 
@@ -310,10 +311,10 @@ static void run(const struct operation *op, const problem *p, const tl_engine_op
     out->count = 0;
     op->run(e, out);
     if (rough) { /* Phi is orthogonal again, whatever rounding has done to it */
-        double off;
+        tl_inspection found = {.energy = NULL};
         assert_false(tl_engine_precision(e, false));
-        tl_engine_inspect(e, NULL, &off);
-        assert_true(off < 1e-13);
+        tl_engine_inspect(e, &found);
+        assert_true(found.orthogonality < 1e-13);
     }
     free_engine(e);
 }
