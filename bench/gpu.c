@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "engine/device.h"
 #include "search/search.h"
+#include "sound.h"
 #include "tlnmf/paper.h"
 #include "watch.h"
 
@@ -46,7 +47,11 @@ static tlnmf_data *new_data(int64_t M, int64_t N, int64_t rank)
         data->offset[n] = n * rank;
     uint64_t state = 88172645463325252u; /* xorshift: good enough for data, and fast */
     double power = 0.0;
-    for (int64_t m = 0; m < M; m++)
+    for (int64_t m = 0; m < M; m++) {
+        enum { LEVELS = 11 };
+        double level[LEVELS];
+        for (int i = 0; i < LEVELS; i++)
+            level[i] = exp(cos(0.01 * (double)m + 0.37 * i));
         for (int64_t t = 0; t < T; t++) {
             double x = 0.0;
             for (int i = 0; i < 3; i++) {
@@ -55,10 +60,11 @@ static tlnmf_data *new_data(int64_t M, int64_t N, int64_t rank)
                 state ^= state << 17;
                 x += (double)(state >> 11) * 0x1p-53 - 0.5;
             }
-            x *= exp(cos(0.01 * (double)m + 0.37 * (double)(t / rank % 11)));
+            x *= level[t / rank % LEVELS];
             data->R[m * T + t] = x;
             power += x * x;
         }
+    }
     data->mean_power = power / ((double)M * (double)N);
     return data;
 }
@@ -275,6 +281,12 @@ static void diagonalise(const tl_engine_ops *ops, const shape *s)
     free_data(data);
 }
 
+/* M seconds of stereo. */
+static void separate(const tl_engine_ops *ops, const shape *s)
+{
+    time_separation(ops == &tl_engine_cpu ? "cpu" : "gpu", s->M);
+}
+
 /* ---- the parts ------------------------------------------------------------------------------- */
 
 enum { SHAPES_MOST = 5 };
@@ -313,6 +325,8 @@ static const struct part {
     {"cpu-large", CPU, large, {{2048, 5000, 10, 3}}},
     {"jd", GPU, diagonalise, {{256, 1000, 0, 1}}},
     {"cpu-jd", CPU, diagonalise, {{256, 1000, 0, 1}}},
+    {"separate", GPU, separate, {{300, 0, 0, 1}}},
+    {"cpu-separate", CPU, separate, {{300, 0, 0, 1}}},
     {"huge", GPU, time_iterations, {{8192, 20000, 20, 5}}},
     {"huge-fit", GPU, large, {{8192, 20000, 20, 20}}},
     {"profile", GPU, time_iterations, {{4096, 10000, 20, 3}}},
