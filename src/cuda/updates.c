@@ -30,21 +30,29 @@ typedef struct updater {
 
 typedef struct arrays {
     double *V, *W, *H;
-    double *U;   /* and, rows x N further on, A = (V + eps) U^2 */
+    double *U;   /* and, `apart` further on, A = (V + eps) U^2 */
     double *den; /* and, `sums` further on, the numerators */
     double *column;
     bool *free;
-    int64_t sums;
+    int64_t apart, sums;
 } arrays;
 
 enum { SLOTS = 7, ALIGN = 256 };
 
+/* The second of two matrices begins as aligned as the first. */
+static int64_t padded(int64_t count)
+{
+    int64_t words = ALIGN / (int64_t)sizeof(double);
+    return (count + words - 1) / words * words;
+}
+
 static void slots_of(const tl_updates *u, arrays *a, tl_slot slots[SLOTS])
 {
     int64_t in_W = u->rows * u->K, in_H = u->K * u->N;
-    a->sums = u->moves_W ? tl_max(in_W, in_H) : in_H;
+    a->apart = padded(u->rows * u->N);
+    a->sums = padded(u->moves_W ? tl_max(in_W, in_H) : in_H);
     const tl_slot table[SLOTS] = {TL_SLOT(a->V, u->rows * u->N), TL_SLOT(a->W, in_W),
-                                  TL_SLOT(a->H, in_H),           TL_SLOT(a->U, 2 * u->rows * u->N),
+                                  TL_SLOT(a->H, in_H),           TL_SLOT(a->U, 2 * a->apart),
                                   TL_SLOT(a->den, 2 * a->sums),  TL_SLOT(a->column, u->K),
                                   TL_SLOT(a->free, u->K)};
     memcpy(slots, table, sizeof table);
@@ -160,7 +168,8 @@ static void weigh(run *r, bool updates)
 {
     int64_t count = r->u->rows * r->u->N;
     multiply(r);
-    tl_gpu_invert(&r->gpu, count, r->u->eps, r->a->V, r->a->U, updates ? r->a->U + count : NULL);
+    tl_gpu_invert(&r->gpu, count, r->u->eps, r->a->V, r->a->U,
+                  updates ? r->a->U + r->a->apart : NULL);
 }
 
 /* den = W' U and num = W' A (K x N), then (7). */
@@ -170,7 +179,7 @@ static void update_H(run *r)
     int rows = (int)r->u->rows, N = (int)r->u->N, K = (int)r->u->K;
     weigh(r, true);
     note_status(r, cublasDgemmStridedBatched(r->blas, CUBLAS_OP_N, CUBLAS_OP_T, N, K, rows, &one,
-                                             r->a->U, N, r->u->rows * r->u->N, r->a->W, K, 0, &zero,
+                                             r->a->U, N, r->a->apart, r->a->W, K, 0, &zero,
                                              r->a->den, N, r->a->sums, 2));
     tl_gpu_scale(&r->gpu, r->u->K * r->u->N, 1.0, r->a->den + r->a->sums, r->a->den, r->a->H);
 }
@@ -186,7 +195,7 @@ static void update_W(run *r)
                                     .free = r->u->free != NULL ? r->a->free : NULL};
     weigh(r, true);
     note_status(r, cublasDgemmStridedBatched(r->blas, CUBLAS_OP_T, CUBLAS_OP_N, K, rows, N, &one,
-                                             r->a->H, N, 0, r->a->U, N, r->u->rows * r->u->N, &zero,
+                                             r->a->H, N, 0, r->a->U, N, r->a->apart, &zero,
                                              r->a->den, K, r->a->sums, 2));
     tl_gpu_scale_columns(&r->gpu, &columns, r->a->den + r->a->sums, r->a->den, r->a->W);
     tl_gpu_normalise_columns(&r->gpu, &columns, r->a->W, r->a->H, r->a->column);

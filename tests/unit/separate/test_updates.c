@@ -3,6 +3,9 @@
 #include "unit/separate/duet.h"
 
 #include "engine/device.h"
+#ifdef TEST_EMULATED /* tests/emulation */
+#include "cuda/updates.h"
+#endif
 #include "separate/study.h"
 
 /* ---- plain loops ----------------------------------------------------------------------------- */
@@ -351,6 +354,24 @@ static void memory_of_a_run_is_estimated(void **state)
     assert_near(library->updates->bytes(&u), 3 * VN + 3 * WK + HN, 1e5);
 }
 
+/* False if there is a GPU that does not open. */
+static bool open_gpu(tlnmf_ctx *ctx)
+{
+#ifdef TEST_EMULATED
+    return tl_cuda_updates.open(ctx, &gpu) == TLNMF_OK;
+#else
+    char why[TL_DEVICE_TEXT];
+    tl_device device;
+    const tl_device_library *library = tl_device_load(why);
+    if (library == NULL || !library->find(&device, why)) {
+        print_message("gpu: SKIPPED: %s\n", why);
+        return true;
+    }
+    print_message("gpu: %s, %.1f GB\n", device.name, 1e-9 * device.memory);
+    return library->updates->open(ctx, &gpu) == TLNMF_OK;
+#endif
+}
+
 /* usage: unit_separate_updates [TEST], a name or a pattern */
 int main(int argc, char **argv)
 {
@@ -362,23 +383,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_option_chooses_who_updates),
         cmocka_unit_test(memory_of_a_run_is_estimated),
     };
-    char why[TL_DEVICE_TEXT];
-    tl_device device;
     tlnmf_ctx *ctx;
-    const tl_device_library *library = tl_device_load(why);
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     if (tlnmf_ctx_create(&ctx) != TLNMF_OK)
         return 1;
-    int failed = 0;
-    if (library == NULL || !library->find(&device, why)) {
-        print_message("gpu: SKIPPED: %s\n", why);
-    } else if (library->updates->open(ctx, &gpu) == TLNMF_OK) {
-        print_message("gpu: %s, %.1f GB\n", device.name, 1e-9 * device.memory);
-    } else {
-        print_error("gpu: %s\n", tlnmf_message(ctx));
-        failed = 1;
-    }
+    int failed = open_gpu(ctx) ? 0 : 1;
     failed += cmocka_run_group_tests(tests, NULL, NULL);
     tl_device_updater_close(gpu);
     tlnmf_ctx_free(ctx);
