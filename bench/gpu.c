@@ -1,9 +1,11 @@
 /* The GPU's engine: time of iterations, sweeps, updates and whole fits, beside the cpu engine.
- * usage: gpu PART..      the parts: see main() */
+ * usage: gpu PART[:NUMBERS]..      the parts: see the table before main() */
 #include "base/rng.h"
 #include "engine/device.h"
 #include "search/search.h"
+#include "sound.h"
 #include "tlnmf/paper.h"
+#include "watch.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -36,7 +38,7 @@ static tlnmf_data *new_data(int64_t M, int64_t N, int64_t rank)
     int64_t T = N * rank;
     if (data == NULL)
         stop("no memory");
-    *data = (tlnmf_data){.M = M, .N = N, .S = rank, .T = T, .one_each = rank == 1};
+    *data = (tlnmf_data){.M = M, .N = N, .all = N, .S = rank, .T = T, .one_each = rank == 1};
     data->R = numbers(M * T);
     data->offset = malloc((size_t)(N + 1) * sizeof *data->offset);
     if (data->offset == NULL)
@@ -45,7 +47,11 @@ static tlnmf_data *new_data(int64_t M, int64_t N, int64_t rank)
         data->offset[n] = n * rank;
     uint64_t state = 88172645463325252u; /* xorshift: good enough for data, and fast */
     double power = 0.0;
-    for (int64_t m = 0; m < M; m++)
+    for (int64_t m = 0; m < M; m++) {
+        enum { LEVELS = 11 };
+        double level[LEVELS];
+        for (int i = 0; i < LEVELS; i++)
+            level[i] = exp(cos(0.01 * (double)m + 0.37 * i));
         for (int64_t t = 0; t < T; t++) {
             double x = 0.0;
             for (int i = 0; i < 3; i++) {
@@ -54,10 +60,11 @@ static tlnmf_data *new_data(int64_t M, int64_t N, int64_t rank)
                 state ^= state << 17;
                 x += (double)(state >> 11) * 0x1p-53 - 0.5;
             }
-            x *= exp(cos(0.01 * (double)m + 0.37 * (double)(t / rank % 11)));
+            x *= level[t / rank % LEVELS];
             data->R[m * T + t] = x;
             power += x * x;
         }
+    }
     data->mean_power = power / ((double)M * (double)N);
     return data;
 }
@@ -117,7 +124,7 @@ static int iterate(tl_engine *e, int i, double *value)
     return tries + 1;
 }
 
-static void time_iterations(const tl_engine_ops *ops, const char *name, const shape *s)
+static void time_iterations(const tl_engine_ops *ops, const shape *s)
 {
     enum { MOST = 100 };
     tlnmf_ctx *ctx;
@@ -157,130 +164,13 @@ static void time_iterations(const tl_engine_ops *ops, const char *name, const sh
     double flops = 2.0 * M * M * (M * (1.0 + 3.0 * per) + N * (1.2 + per));
     printf("%-9s %5lld x %5lld K %2lld  iteration %8.3f ms (mean %8.3f, %.2f tries, products %.1f "
            "GF, %.1f TF/s)  sweep %8.3f ms  update %7.3f ms  C %.12g\n",
-           name, (long long)s->M, (long long)s->N, (long long)s->K, 1e3 * median(count, each),
+           ops->name, (long long)s->M, (long long)s->N, (long long)s->K, 1e3 * median(count, each),
            1e3 * mean, per, 1e-9 * flops, 1e-12 * flops / mean, 1e3 * median(5, sweeps),
            1e3 * update, value);
     fflush(stdout);
     e->ops->free(e);
     free_data(data);
     tlnmf_ctx_free(ctx);
-}
-
-/* ---- where the time of a fit goes ------------------------------------------------------------ */
-
-/* Operations that do not wait for the device cost their time in the next one that does. */
-typedef enum { MOVE, VALUES, UPDATE, SWEEP, AIM, TRY, TAKE, NORM, BEGIN, REVIVE, KINDS } kind;
-static const tl_engine_ops *inner;
-static struct {
-    double seconds;
-    int64_t calls;
-} spent[KINDS];
-
-static void add_spent(kind k, double since)
-{
-    spent[k].seconds += tl_wall_seconds() - since;
-    spent[k].calls++;
-}
-
-#define TIMED(kind, type, name, parameters, ...) \
-    static type timed_##name parameters          \
-    {                                            \
-        double since = tl_wall_seconds();        \
-        type answer = inner->name(__VA_ARGS__);  \
-        add_spent(kind, since);                  \
-        return answer;                           \
-    }
-/* More than seven parameters: the last ones are those of the operation. */
-TIMED(MOVE, tlnmf_error, fill, (tl_engine * e, unsigned parts, tl_fill f, void *user), e, parts, f,
-      user)
-TIMED(VALUES, tl_values, values, (tl_engine * e, unsigned which), e, which)
-TIMED(SWEEP, double, sweep, (tl_engine * e, unsigned of, double floor, double least), e, of, floor,
-      least)
-TIMED(AIM, tl_aim, aim, (tl_engine * e, tl_direction how), e, how)
-TIMED(TRY, double, try, (tl_engine * e, double a), e, a)
-TIMED(NORM, double, norm, (tl_engine * e, bool renew), e, renew)
-TIMED(BEGIN, double, begin, (tl_engine * e, unsigned over), e, over)
-TIMED(REVIVE, bool, revive, (tl_engine * e, double least), e, least)
-
-static void timed_store(const tl_engine *e, double *Phi, double *W, double *H)
-{
-    double since = tl_wall_seconds();
-    inner->store(e, Phi, W, H);
-    add_spent(MOVE, since);
-}
-
-static void timed_project(tl_engine *e, unsigned parts)
-{
-    double since = tl_wall_seconds();
-    inner->project(e, parts);
-    add_spent(MOVE, since);
-}
-
-static void timed_update(tl_engine *e, unsigned parts, int64_t count)
-{
-    double since = tl_wall_seconds();
-    inner->update(e, parts, count);
-    add_spent(UPDATE, since);
-}
-
-static void timed_take(tl_engine *e, double a)
-{
-    double since = tl_wall_seconds();
-    inner->take(e, a);
-    add_spent(TAKE, since);
-}
-
-static tl_engine_ops timed;
-
-static tlnmf_error timed_create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
-{
-    tlnmf_error error = inner->create(ctx, spec, out);
-    if (*out != NULL)
-        (*out)->ops = &timed;
-    return error;
-}
-
-/* The engine with a watch; for one start at a time. */
-static const tl_engine_ops *with_watch(const tl_engine_ops *ops)
-{
-    inner = ops;
-    timed = *ops;
-    memset(spent, 0, sizeof spent);
-    timed.create = timed_create;
-    timed.fill = timed_fill;
-    timed.store = timed_store;
-    timed.project = timed_project;
-    timed.values = timed_values;
-    timed.update = timed_update;
-    timed.sweep = timed_sweep;
-    timed.aim = timed_aim;
-    timed.try = timed_try;
-    timed.take = timed_take;
-    timed.norm = timed_norm;
-    timed.begin = timed_begin;
-    timed.revive = timed_revive;
-    return &timed;
-}
-
-static void print_spent(void)
-{
-    static const char *const names[KINDS] = {"fill, store, project",
-                                             "values",
-                                             "update",
-                                             "sweep",
-                                             "aim",
-                                             "try",
-                                             "take",
-                                             "norm",
-                                             "begin",
-                                             "revive"};
-    printf("     of it");
-    for (int i = 0; i < KINDS; i++)
-        if (spent[i].calls > 0)
-            printf("%s %s %.2f s (%lld)", i > 0 ? "," : "", names[i], spent[i].seconds,
-                   (long long)spent[i].calls);
-    putchar('\n');
-    fflush(stdout);
 }
 
 /* ---- whole fits ------------------------------------------------------------------------------ */
@@ -302,7 +192,8 @@ static void count_good(tlnmf_log_level level, const char *message, void *user)
     t->good += strtod(C + 4, NULL) <= t->aim;
 }
 
-static void time_fit(const tl_engine_ops *ops, const char *name, tl_search_task *task)
+/* Returns how long it took. */
+static double time_fit(const tl_engine_ops *ops, const char *name, tl_search_task *task)
 {
     tlnmf_ctx *ctx;
     tl_result *result;
@@ -326,6 +217,7 @@ static void time_fit(const tl_engine_ops *ops, const char *name, tl_search_task 
     fflush(stdout);
     tl_result_free(result);
     tlnmf_ctx_free(ctx);
+    return seconds;
 }
 
 static tl_settings settings_of(tl_task task, int64_t K)
@@ -337,12 +229,12 @@ static tl_settings settings_of(tl_task task, int64_t K)
     return opt;
 }
 
-/* 1000 starts on the music notes, `at_once` (":16") at a time, or as many as the engine says. */
-static void notes(const tl_engine_ops *ops, const char *at_once)
+/* `starts` starts on the music notes, `at_once` at a time; 0: as many as the engine says. */
+static void notes(const tl_engine_ops *ops, const shape *s)
 {
     tl_engine_ops engine = *ops;
-    if (at_once[0] == ':')
-        engine.at_once = (int)strtol(at_once + 1, NULL, 10);
+    if (s->N > 0)
+        engine.at_once = (int)s->N;
     tlnmf_ctx *ctx;
     tlnmf_record *sample;
     tlnmf_data *data;
@@ -353,7 +245,7 @@ static void notes(const tl_engine_ops *ops, const char *at_once)
     check(ctx, tlnmf_data_from_realisations(ctx, tlnmf_get_array(sample, "Y", NULL, NULL),
                                             (int64_t[]){1, 200, 151}, &data));
     tl_settings opt = settings_of(TL_TASK_FIT, 2);
-    opt.starts = 1000;
+    opt.starts = s->M;
     time_fit(&engine, "notes",
              &(tl_search_task){.goal = TL_GOAL_TL, .data = data, .opt = &opt, .eps = 5e-7});
     tlnmf_data_free(data);
@@ -369,69 +261,145 @@ static void large(const tl_engine_ops *ops, const shape *s)
     opt.transform = TL_TRANSFORM_DCT;
     opt.J = s->count;
     opt.tol = opt.grad_tol = 0.0;
-    time_fit(with_watch(ops), "large",
-             &(tl_search_task){
-                 .goal = TL_GOAL_TL, .data = data, .opt = &opt, .eps = 0.01 * data->mean_power});
-    print_spent();
+    print_spent(time_fit(
+        with_watch(ops), "large",
+        &(tl_search_task){
+            .goal = TL_GOAL_TL, .data = data, .opt = &opt, .eps = 0.01 * data->mean_power}));
     free_data(data);
 }
 
-static void diagonalise(const tl_engine_ops *ops, int64_t M, int64_t N)
+/* N covariances of M x M. */
+static void diagonalise(const tl_engine_ops *ops, const shape *s)
 {
-    tlnmf_data *data = new_data(M, N, M);
+    tlnmf_data *data = new_data(s->M, s->N, s->M);
     tl_settings opt = settings_of(TL_TASK_JD, 1);
-    time_fit(with_watch(ops), "jd",
-             &(tl_search_task){.goal = TL_GOAL_DIAGONALISE,
-                               .data = data,
-                               .opt = &opt,
-                               .eps = 0.01 * data->mean_power});
-    print_spent();
+    print_spent(time_fit(with_watch(ops), "jd",
+                         &(tl_search_task){.goal = TL_GOAL_DIAGONALISE,
+                                           .data = data,
+                                           .opt = &opt,
+                                           .eps = 0.01 * data->mean_power}));
     free_data(data);
 }
 
-/* Parts: iterations, rough (the same in mixed precision), cpu (the same there), starts[:AT-ONCE],
- * cpu-starts, large, large-mixed, jd, huge, profile, profile-rough. */
-int main(int argc, char **argv)
+/* M seconds of stereo. */
+static void separate(const tl_engine_ops *ops, const shape *s)
 {
-    static const shape shapes[] = {{200, 151, 2, 100},
-                                   {441, 4800, 4, 100},
-                                   {1024, 2000, 10, 100},
-                                   {2048, 5000, 10, 40},
-                                   {4096, 10000, 20, 20}};
-    enum { SHAPES = sizeof shapes / sizeof *shapes };
+    time_separation(ops == &tl_engine_cpu ? "cpu" : "gpu", s->M);
+}
+
+/* ---- the parts ------------------------------------------------------------------------------- */
+
+enum { SHAPES_MOST = 5 };
+typedef enum { CPU, GPU, GPU_MIXED } place;
+
+/* What is timed, where and at which shapes (the first count of 0 ends them). Numbers after the name
+ * of a part, as in large:2048x5000x10x3, take the place of its shapes. starts:1000x16 is 1000
+ * starts, 16 at a time. The profiles are for a profiler: few iterations of one size. */
+static const struct part {
+    const char *name;
+    place on;
+    void (*run)(const tl_engine_ops *ops, const shape *s);
+    shape shapes[SHAPES_MOST];
+} parts[] = {
+    {"iterations",
+     GPU,
+     time_iterations,
+     {{200, 151, 2, 100},
+      {441, 4800, 4, 100},
+      {1024, 2000, 10, 100},
+      {2048, 5000, 10, 40},
+      {4096, 10000, 20, 20}}},
+    {"rough",
+     GPU_MIXED,
+     time_iterations,
+     {{200, 151, 2, 100},
+      {441, 4800, 4, 100},
+      {1024, 2000, 10, 100},
+      {2048, 5000, 10, 40},
+      {4096, 10000, 20, 20}}},
+    {"cpu", CPU, time_iterations, {{200, 151, 2, 10}, {441, 4800, 4, 10}, {1024, 2000, 10, 10}}},
+    {"starts", GPU, notes, {{1000, 0, 0, 1}}},
+    {"cpu-starts", CPU, notes, {{1000, 0, 0, 1}}},
+    {"large", GPU, large, {{4096, 10000, 20, 200}}},
+    {"large-mixed", GPU_MIXED, large, {{4096, 10000, 20, 200}}},
+    {"cpu-large", CPU, large, {{2048, 5000, 10, 3}}},
+    {"jd", GPU, diagonalise, {{256, 1000, 0, 1}}},
+    {"cpu-jd", CPU, diagonalise, {{256, 1000, 0, 1}}},
+    {"separate", GPU, separate, {{300, 0, 0, 1}}},
+    {"cpu-separate", CPU, separate, {{300, 0, 0, 1}}},
+    {"huge", GPU, time_iterations, {{8192, 20000, 20, 5}}},
+    {"huge-fit", GPU, large, {{8192, 20000, 20, 20}}},
+    {"profile", GPU, time_iterations, {{4096, 10000, 20, 3}}},
+    {"profile-rough", GPU_MIXED, time_iterations, {{4096, 10000, 20, 3}}},
+};
+enum { PARTS = sizeof parts / sizeof *parts };
+
+/* Makes a small engine, so that what follows is warm; returns how long opening all of CUDA took. */
+static double warm_up(const tl_engine_ops *ops)
+{
+    tlnmf_ctx *ctx;
+    tl_engine *e;
+    double since = tl_wall_seconds();
+    if (tlnmf_ctx_create(&ctx) != TLNMF_OK)
+        stop("no memory");
+    tlnmf_data *data = new_data(64, 64, 1);
+    const tl_model model = {.data = data, .K = 2, .eps = 0.01 * data->mean_power, .gamma = 1.0};
+    check(ctx, ops->create(ctx, &(tl_engine_spec){.model = &model, .moves = TL_ALL}, &e));
+    tl_engine_fill(e, TL_ALL, first_point, NULL);
+    tl_engine_begin(e, TL_ALL);
+    tl_engine_norm(e, true);
+    e->ops->free(e);
+    free_data(data);
+    tlnmf_ctx_free(ctx);
+    return tl_wall_seconds() - since;
+}
+
+/* The engine of a place; a GPU that is missing is an error. */
+static const tl_engine_ops *engine_on(place on)
+{
+    static const tl_device_library *library;
     char why[TL_DEVICE_TEXT];
     tl_device device;
-    const tl_device_library *library = tl_device_load(why);
-    if (library == NULL || !library->find(&device, why))
-        stop(why);
-    printf("%s, %.1f GB, %.1f free\n", device.name, 1e-9 * device.memory, 1e-9 * device.free);
-    const tl_engine_ops *gpu = library->engine, *mixed = library->mixed;
-    const shape fit = {4096, 10000, 20, 200}, huge = {8192, 20000, 20, 5};
+    if (on == CPU)
+        return &tl_engine_cpu;
+    if (library == NULL) {
+        library = tl_device_load(why);
+        if (library == NULL || !library->find(&device, why))
+            stop(why);
+        printf("%s, %.1f GB, %.1f free; opened in %.2f s\n", device.name, 1e-9 * device.memory,
+               1e-9 * device.free, warm_up(library->engine));
+    }
+    return on == GPU ? library->engine : library->mixed;
+}
+
+static void run_part(const struct part *p, const char *numbers)
+{
+    const tl_engine_ops *ops = engine_on(p->on);
+    if (numbers[0] == ':') {
+        shape s = p->shapes[0];
+        long long x[4] = {s.M, s.N, s.K, s.count};
+        if (sscanf(numbers, ":%lldx%lldx%lldx%lld", &x[0], &x[1], &x[2], &x[3]) < 1)
+            stop("numbers are MxNxKxCOUNT");
+        p->run(ops, &(shape){x[0], x[1], x[2], (int)x[3]});
+        return;
+    }
+    for (int i = 0; i < SHAPES_MOST && p->shapes[i].count > 0; i++)
+        p->run(ops, &p->shapes[i]);
+}
+
+int main(int argc, char **argv)
+{
     for (int i = 1; i < argc; i++) {
-        const char *part = argv[i];
-        for (size_t s = 0; strcmp(part, "iterations") == 0 && s < SHAPES; s++)
-            time_iterations(gpu, gpu->name, &shapes[s]);
-        for (size_t s = 0; strcmp(part, "rough") == 0 && s < SHAPES; s++)
-            time_iterations(mixed, mixed->name, &shapes[s]);
-        for (size_t s = 0; strcmp(part, "cpu") == 0 && s < 3; s++)
-            time_iterations(&tl_engine_cpu, "cpu",
-                            &(shape){shapes[s].M, shapes[s].N, shapes[s].K, 10});
-        if (strncmp(part, "starts", 6) == 0)
-            notes(gpu, part + 6);
-        if (strcmp(part, "cpu-starts") == 0)
-            notes(&tl_engine_cpu, "");
-        if (strcmp(part, "large") == 0)
-            large(gpu, &fit);
-        if (strcmp(part, "large-mixed") == 0)
-            large(mixed, &fit);
-        if (strcmp(part, "jd") == 0)
-            diagonalise(gpu, 256, 1000);
-        if (strcmp(part, "huge") == 0)
-            time_iterations(gpu, gpu->name, &huge);
-        if (strcmp(part, "profile") == 0) /* for a profiler: few iterations of one size */
-            time_iterations(gpu, gpu->name, &(shape){4096, 10000, 20, 3});
-        if (strcmp(part, "profile-rough") == 0)
-            time_iterations(mixed, mixed->name, &(shape){4096, 10000, 20, 3});
+        size_t length = strcspn(argv[i], ":");
+        int which = 0;
+        while (which < PARTS && (strlen(parts[which].name) != length ||
+                                 strncmp(parts[which].name, argv[i], length) != 0))
+            which++;
+        if (which == PARTS) {
+            fprintf(stderr, "gpu: there is no part %s\n", argv[i]);
+            return 2;
+        }
+        run_part(&parts[which], argv[i] + length);
     }
     return 0;
 }

@@ -1,8 +1,9 @@
 #!/bin/sh
-# Everything that needs a GPU, and one table of what passed, or the figures of docs/benchmarks.md.
-# FOLDER is a build, or what `carry` made of one: it runs where there is a driver, cuBLAS and nothing
-# else of CUDA. With compute-sanitizer in the PATH or in CUDA's folder tests also run under its tools.
-# usage: gpu.sh test FOLDER | bench FOLDER [PART..] | carry BUILD FOLDER
+# Everything that needs a GPU: tests, tools of compute-sanitizer, the figures of docs/benchmarks.md.
+# Each row has a limit in seconds, all of them together another; one table says at the end what
+# passed. FOLDER is a build, or what `carry` made of one: it runs where there is a driver, cuBLAS and
+# nothing else of CUDA. Tools of compute-sanitizer run where it is in the PATH or in CUDA's folder.
+# usage: gpu.sh test FOLDER | bench FOLDER [PART..] | all FOLDER [SECONDS] | carry BUILD FOLDER
 set -u
 PATH=$PATH:/usr/local/cuda/bin
 
@@ -16,42 +17,79 @@ program() {
     done
 }
 
-row() { # what, exit code
-    if [ "$2" = 0 ]; then result=passed; else result=FAILED status=1; fi
-    table="$table$(printf '%-60s %s' "$1" "$result")
-"
-    [ "$2" = 0 ] || cat "$log"
+now() { date +%s; }
+
+# Runs a command for at most LIMIT seconds, and for no longer than there is time at all.
+row() { # LIMIT WHAT COMMAND..
+    limit=$1 what=$2
+    shift 2
+    left=$((deadline - $(now)))
+    if [ "$left" -lt 5 ]; then
+        add "$what" "not run: no time left" 0
+        return
+    fi
+    [ "$limit" -lt "$left" ] || limit=$left
+    began=$(now)
+    timeout -k 5 "$limit" "$@" >"$log" 2>&1
+    code=$?
+    case $code in
+    0) result=passed ;;
+    124 | 137) result="NO END in $limit s" ;;
+    *) result="FAILED ($code)" ;;
+    esac
+    add "$what" "$result" $(($(now) - began))
+    if [ $code -ne 0 ]; then
+        status=1
+        echo "---- $what: $result"
+        tail -n 60 "$log"
+    fi
 }
 
-run_tests() {
-    status=0
-    table=
-    log=$(mktemp)
-    trap 'rm -f "$log"' EXIT
-    for test in operations device; do
-        "$(program unit_engine_$test)" >"$log" 2>&1
-        row "unit_engine_$test" $?
+add() { # WHAT RESULT SECONDS
+    table="$table$(printf '%-58s %-22s %4d s' "$1" "$2" "$3")
+"
+}
+
+# What is measured: its rows as they are printed.
+figures() { # LIMIT PART
+    row "$1" "bench $2" "$(program gpu)" "$2"
+    [ "$result" = passed ] && cat "$log"
+}
+
+unit_tests() {
+    for test in engine_operations engine_device separate_updates; do
+        row 90 "unit_$test" "$(program unit_$test)"
         grep '^gpu' "$log"
         if grep -q '^gpu: SKIPPED' "$log"; then
-            echo "gpu-test: no GPU, nothing was tested" >&2
+            echo "gpu.sh: no GPU, nothing was tested" >&2
             exit 1
         fi
     done
-    if command -v compute-sanitizer >/dev/null 2>&1; then
-        for tool in memcheck initcheck synccheck; do
-            compute-sanitizer --tool $tool --error-exitcode 9 \
-                "$(program unit_engine_operations)" >"$log" 2>&1
-            row "compute-sanitizer $tool, all operations" $?
-        done
-        # racecheck is slow: the kernels that share memory between threads
-        for only in 'sweeps_*' 'operations_on_L*'; do
-            compute-sanitizer --tool racecheck --error-exitcode 9 \
-                "$(program unit_engine_operations)" "$only" >"$log" 2>&1
-            row "compute-sanitizer racecheck, $only" $?
-        done
+}
+
+# Problems that end within a minute under each tool: a test, and how many of its shapes.
+sanitizers() {
+    if ! command -v compute-sanitizer >/dev/null 2>&1; then
+        add "compute-sanitizer" "not run: it is not here" 0
+        return
     fi
-    printf '%s' "$table"
-    exit $status
+    operations=$(program unit_engine_operations) updates=$(program unit_separate_updates)
+    while read -r tool limit test shapes; do
+        row "$limit" "$tool, $test, $shapes shapes" \
+            compute-sanitizer --tool "$tool" --error-exitcode 9 "$operations" "$test" "$shapes"
+    done <<END
+memcheck 60 every_operation* 7
+initcheck 60 every_operation_is* 3
+initcheck 60 sweeps* 1
+racecheck 60 every_operation_is* 3
+racecheck 60 operations_on_L* 1
+racecheck 60 sweeps* 1
+synccheck 60 sweeps* 3
+END
+    for tool in memcheck initcheck racecheck; do
+        row 60 "$tool, updates" compute-sanitizer --tool "$tool" --error-exitcode 9 "$updates" \
+            'the_gpu_updates*'
+    done
 }
 
 # What a machine without compilers needs: programs, libraries but for those of the system and CUDA.
@@ -59,12 +97,12 @@ carry() {
     set -e
     mkdir -p "$2"
     cp -L "$1/libtlnmf_cuda.so" "$1/tests/unit_engine_operations" "$1/tests/unit_engine_device" \
-        "$1/bench/gpu" "$0" "$2"
+        "$1/tests/unit_separate_updates" "$1/bench/gpu" "$0" "$2"
     ldd "$2/unit_engine_device" "$2/gpu" | awk '$2 == "=>" { print $3 }' | sort -u |
         grep -Ev '/(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+)\.so' |
         while read -r library; do cp -L "$library" "$2"; done
-    strip --strip-unneeded "$2"/unit_engine_* "$2/gpu" "$2/libtlnmf_cuda.so"
-    echo "$2: copy it; there, in it: ./gpu.sh test . and ./gpu.sh bench ."
+    strip --strip-unneeded "$2"/unit_* "$2/gpu" "$2/libtlnmf_cuda.so"
+    echo "$2: $(du -sm "$2" | cut -f1) MB; copy it; there, in it: ./gpu.sh all ."
 }
 
 if [ $# -lt 2 ]; then
@@ -74,15 +112,50 @@ fi
 what=$1
 shift
 folder=$1
+shift
+if [ "$what" = carry ]; then
+    carry "$folder" "$@"
+    exit
+fi
 LD_LIBRARY_PATH=$(cd "$folder" && pwd):/usr/local/cuda/lib64:${LD_LIBRARY_PATH-}
 export LD_LIBRARY_PATH
+status=0
+table=
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+deadline=$(($(now) + 3600))
+date -u +%Y-%m-%d
 case $what in
-test) run_tests ;;
-bench)
-    shift
-    [ $# -gt 0 ] || set -- iterations rough cpu starts cpu-starts large large-mixed jd huge
-    date -u +%Y-%m-%d
-    "$(program gpu)" "$@"
+test)
+    unit_tests
+    sanitizers
     ;;
-carry) carry "$@" ;;
+bench)
+    [ $# -gt 0 ] || set -- iterations rough cpu starts cpu-starts large large-mixed jd separate \
+        cpu-separate huge huge-fit
+    for part; do figures 300 "$part"; done
+    ;;
+all) # what matters most comes first
+    deadline=$(($(now) + ${1:-470}))
+    unit_tests
+    figures 60 iterations
+    figures 60 large
+    figures 40 large-mixed
+    figures 20 starts
+    figures 20 jd
+    figures 60 separate
+    figures 100 cpu-separate
+    figures 100 huge-fit
+    figures 40 rough
+    sanitizers
+    figures 30 cpu
+    figures 60 cpu-starts
+    ;;
+*)
+    sed -n 's/^# usage: //p' "$0" >&2
+    exit 2
+    ;;
 esac
+echo
+printf '%s' "$table"
+exit $status

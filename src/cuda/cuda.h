@@ -22,7 +22,8 @@ enum {
     TL_SEEN_NORM = 7,
     TL_SEEN_LEARN = 8, /* four */
     TL_SEEN_OTHER = 12,
-    TL_SEEN_CG = 13, /* five */
+    TL_SEEN_CG = 13,    /* five */
+    TL_SEEN_BELOW = 18, /* two */
     TL_SEEN_COUNT = 20
 };
 
@@ -157,7 +158,7 @@ tlnmf_error tl_cuda_fill(tl_engine *e, unsigned parts, tl_fill fill, void *user)
 void tl_cuda_store(const tl_engine *e, double *Phi, double *W, double *H);
 void tl_cuda_project(tl_engine *e, unsigned parts);
 bool tl_cuda_precision(tl_engine *e, bool rough);
-bool tl_cuda_inspect(tl_engine *e, double *energy, double *orthogonality);
+bool tl_cuda_inspect(tl_engine *e, tl_inspection *found);
 tl_values tl_cuda_values(tl_engine *e, unsigned which);
 double tl_cuda_gradient(tl_engine *e, unsigned of, double *Ganti);
 void tl_cuda_update(tl_engine *e, unsigned parts, int64_t count);

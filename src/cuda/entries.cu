@@ -262,6 +262,26 @@ void tl_gpu_largest(const tl_gpu *gpu, int64_t count, const double *x, double *s
                                                                    Largest());
 }
 
+__global__ void below(tl_field f, const double *V, double *out, Parts parts)
+{
+    double sums[2] = {0.0, 0.0};
+    FOR_EACH(i, f.M *f.N)
+    {
+        if (f.B != nullptr && !(f.B[i] > 0.0))
+            continue;
+        sums[0] += V[i] < f.eps ? 1.0 : 0.0;
+        sums[1] += 1.0;
+    }
+    if (reduce_grid(sums, parts, Sum()))
+        for (int i = 0; i < 2; i++)
+            out[i] = sums[i];
+}
+
+void tl_gpu_below(const tl_gpu *gpu, const tl_field *f, const double *V, double *sums)
+{
+    below<<<blocks_for(gpu, f->M * f->N), THREADS, 0, gpu->stream>>>(*f, V, sums, parts_of(gpu));
+}
+
 /* ---- multiplicative updates ------------------------------------------------------------------ */
 
 __global__ void scale(int64_t count, double gamma, const double *num, const double *den, double *x)

@@ -73,6 +73,8 @@ void tl_gpu_row_sums(const tl_gpu *gpu, int64_t rows, int64_t columns, double sc
                      const double *x, double *out);
 /* sums[0] = sum x. */
 void tl_gpu_total(const tl_gpu *gpu, int64_t count, const double *x, double *sums);
+/* sums[0] = how many entries of V that count are below eps, sums[1] = how many count. */
+void tl_gpu_below(const tl_gpu *gpu, const tl_field *f, const double *V, double *sums);
 /* sums[0] = max |x|. */
 void tl_gpu_largest(const tl_gpu *gpu, int64_t count, const double *x, double *sums);
 
@@ -81,6 +83,23 @@ void tl_gpu_scale(const tl_gpu *gpu, int64_t count, double gamma, const double *
                   const double *den, double *x);
 /* (9) Columns of W to sum 1. `sums`: K numbers of scratch. */
 void tl_gpu_normalise(const tl_gpu *gpu, const tl_field *f, double *W, double *H, double *sums);
+
+/* ---- dictionaries ---------------------------------------------------------------------------- */
+
+/* U, which holds W H, becomes 1 / (W H + eps), and A (V + eps) U^2; A may be NULL. */
+void tl_gpu_invert(const tl_gpu *gpu, int64_t count, double eps, const double *V, double *U,
+                   double *A);
+/* The columns of W (rows x K) that move, those of H (K x N) beside them; free = NULL: all. */
+typedef struct tl_gpu_columns {
+    int64_t rows, N, K;
+    const bool *free;
+} tl_gpu_columns;
+/* W times num / den (rows x K); a denominator of 0 leaves W. */
+void tl_gpu_scale_columns(const tl_gpu *gpu, const tl_gpu_columns *c, const double *num,
+                          const double *den, double *W);
+/* (9) Columns of W to sum 1. `sums`: K numbers of scratch. */
+void tl_gpu_normalise_columns(const tl_gpu *gpu, const tl_gpu_columns *c, double *W, double *H,
+                              double *sums);
 
 /* ---- Jacobi sweeps --------------------------------------------------------------------------- */
 

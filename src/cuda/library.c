@@ -1,5 +1,6 @@
 /* The library of the CUDA engine: its one entry, devices, create and free. */
 #include "cuda/cuda.h"
+#include "cuda/updates.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -382,6 +383,7 @@ const tl_device_library *tlnmf_device_library(void)
                                               .engine = &engine,
                                               .mixed = &mixed_engine,
                                               .find = find,
-                                              .bytes = device_bytes};
+                                              .bytes = device_bytes,
+                                              .updates = &tl_cuda_updates};
     return &library;
 }

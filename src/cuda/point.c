@@ -171,7 +171,27 @@ void tl_cuda_project(tl_engine *e, unsigned parts)
     }
 }
 
-bool tl_cuda_inspect(tl_engine *e, double *energy, double *orthogonality)
+/* Phi Phi' - I in Gamma, and its largest entry. */
+static void measure_Phi(tl_cuda *self)
+{
+    int64_t M = self->is.M;
+    tl_cuda_multiply(self, &(tl_cuda_product){.opB = TL_TRANSPOSED,
+                                              .m = M,
+                                              .n = M,
+                                              .k = M,
+                                              .alpha = 1.0,
+                                              .A = self->Phi,
+                                              .lda = M,
+                                              .B = self->Phi,
+                                              .ldb = M,
+                                              .C = self->Gamma,
+                                              .ldc = M});
+    tl_gpu_blend_all(&self->gpu, M, &(tl_gpu_blend){.A = self->Gamma, .c = {-1.0, 1.0, 0.0, 0.0}},
+                     self->Gamma);
+    tl_gpu_largest(&self->gpu, M * M, self->Gamma, self->seen_there + TL_SEEN_OTHER);
+}
+
+bool tl_cuda_inspect(tl_engine *e, tl_inspection *found)
 {
     tl_cuda *self = (tl_cuda *)e;
     int64_t M = e->M, N = e->N, K = e->K;
@@ -179,31 +199,21 @@ bool tl_cuda_inspect(tl_engine *e, double *energy, double *orthogonality)
     tl_gpu_total(&self->gpu, M * N, self->V, seen);
     tl_gpu_total(&self->gpu, M * K, self->W, seen + 1);
     tl_gpu_total(&self->gpu, K * N, self->H, seen + 2);
-    if (energy != NULL) {
-        tl_gpu_row_sums(&self->gpu, M, N, 1.0, self->V, self->floors);
-        receive(self, energy, self->floors, M);
+    if (found != NULL) {
+        tl_gpu_below(&self->gpu, tl_cuda_field(self), self->V, self->seen_there + TL_SEEN_BELOW);
+        measure_Phi(self);
     }
-    if (orthogonality != NULL) {
-        tl_cuda_multiply(self, &(tl_cuda_product){.opB = TL_TRANSPOSED,
-                                                  .m = M,
-                                                  .n = M,
-                                                  .k = M,
-                                                  .alpha = 1.0,
-                                                  .A = self->Phi,
-                                                  .lda = M,
-                                                  .B = self->Phi,
-                                                  .ldb = M,
-                                                  .C = self->Gamma,
-                                                  .ldc = M});
-        tl_gpu_blend_all(&self->gpu, M,
-                         &(tl_gpu_blend){.A = self->Gamma, .c = {-1.0, 1.0, 0.0, 0.0}},
-                         self->Gamma);
-        tl_gpu_largest(&self->gpu, M * M, self->Gamma, self->seen_there + TL_SEEN_OTHER);
+    if (found != NULL && found->energy != NULL) {
+        tl_gpu_row_sums(&self->gpu, M, N, 1.0, self->V, self->floors);
+        receive(self, found->energy, self->floors, M);
     }
     if (!tl_cuda_wait(self))
         return false;
-    if (orthogonality != NULL)
-        *orthogonality = self->seen[TL_SEEN_OTHER];
+    if (found != NULL) {
+        const double *below = self->seen + TL_SEEN_BELOW;
+        found->below_floor = below[1] > 0.0 ? below[0] / below[1] : 0.0;
+        found->orthogonality = self->seen[TL_SEEN_OTHER];
+    }
     const double *sums = self->seen + TL_SEEN_SUMS;
     return isfinite(sums[0] + sums[1] + sums[2]);
 }

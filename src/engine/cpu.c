@@ -228,19 +228,51 @@ static double sum_piece(int64_t first, int64_t last, void *x)
     return sum_of(last - first, (const double *)x + first);
 }
 
-bool tl_cpu_inspect(tl_engine *e, double *energy, double *orthogonality)
+/* How many of these entries count. */
+static double count_piece(int64_t first, int64_t last, void *arg)
+{
+    const double *B = ((const tl_cpu *)arg)->data->B;
+    int64_t count = 0;
+    for (int64_t i = first; i < last; i++)
+        count += B == NULL || B[i] > 0.0;
+    return (double)count;
+}
+
+/* And how many of those are below the floor. */
+static double below_piece(int64_t first, int64_t last, void *arg)
+{
+    const tl_cpu *self = arg;
+    const double *B = self->data->B;
+    int64_t below = 0;
+    for (int64_t i = first; i < last; i++)
+        below += self->V[i] < self->is.eps && (B == NULL || B[i] > 0.0);
+    return (double)below;
+}
+
+enum { INSPECTED = 8192 }; /* entries a piece, some 10 us */
+
+static void look(tl_cpu *self, tl_inspection *found)
+{
+    int64_t M = self->is.M, N = self->is.N;
+    double counts[] = {tl_share_sum(M * N, INSPECTED, below_piece, self),
+                       tl_share_sum(M * N, INSPECTED, count_piece, self)};
+    tl_sums_add(self->sums, counts, 2);
+    found->below_floor = counts[1] > 0.0 ? counts[0] / counts[1] : 0.0;
+    found->orthogonality = tl_orthogonality(M, self->Phi, self->Gamma);
+    if (found->energy == NULL)
+        return;
+    for (int64_t m = 0; m < M; m++)
+        found->energy[m] = sum_of(N, self->V + m * N);
+    tl_sums_add(self->sums, found->energy, M);
+}
+
+bool tl_cpu_inspect(tl_engine *e, tl_inspection *found)
 {
     tl_cpu *self = (tl_cpu *)e;
-    if (energy != NULL) {
-        for (int64_t m = 0; m < e->M; m++)
-            energy[m] = sum_of(e->N, self->V + m * e->N);
-        tl_sums_add(self->sums, energy, e->M);
-    }
-    if (orthogonality != NULL)
-        *orthogonality = tl_orthogonality(e->M, self->Phi, self->Gamma);
+    if (found != NULL)
+        look(self, found);
     /* NaN and Inf show in these sums, but not in the fast sums of logarithms. */
-    enum { PIECE = 8192 };
-    double sums = tl_share_sum(e->M * e->N, PIECE, sum_piece, self->V) +
+    double sums = tl_share_sum(e->M * e->N, INSPECTED, sum_piece, self->V) +
                   sum_of(e->M * e->K, self->W) + sum_of(e->K * e->N, self->H);
     return isfinite(tl_sums_of(self->sums, sums));
 }

@@ -129,7 +129,7 @@ void tl_coordinates_restore(tl_cpu *self);          /* restores X and V after fa
 tlnmf_error tl_cpu_fill(tl_engine *e, unsigned parts, tl_fill fill, void *user);
 void tl_cpu_store(const tl_engine *e, double *Phi, double *W, double *H);
 void tl_cpu_project(tl_engine *e, unsigned parts);
-bool tl_cpu_inspect(tl_engine *e, double *energy, double *orthogonality);
+bool tl_cpu_inspect(tl_engine *e, tl_inspection *found);
 tl_values tl_cpu_values(tl_engine *e, unsigned which);
 double tl_cpu_gradient(tl_engine *e, unsigned of, double *Ganti);
 void tl_cpu_update(tl_engine *e, unsigned parts, int64_t count);

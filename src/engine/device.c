@@ -36,6 +36,16 @@ const tl_device_library *tl_device_load(char why[TL_DEVICE_TEXT])
     return library;
 }
 
+static bool has_memory(const tl_device *device, const char *what, double bytes,
+                       char why[TL_DEVICE_TEXT])
+{
+    if (bytes <= device->free)
+        return true;
+    snprintf(why, TL_DEVICE_TEXT, "%s needs %.3g GB, %.100s has %.3g GB free", what, 1e-9 * bytes,
+             device->name, 1e-9 * device->free);
+    return false;
+}
+
 /* The library, with a device that has the memory for one engine. NULL, with the reason. */
 static const tl_device_library *find(const tl_engine_spec *spec, bool mixed, tl_device *device,
                                      char why[TL_DEVICE_TEXT])
@@ -43,12 +53,7 @@ static const tl_device_library *find(const tl_engine_spec *spec, bool mixed, tl_
     const tl_device_library *library = tl_device_load(why);
     if (library == NULL || !library->find(device, why))
         return NULL;
-    double bytes = library->bytes(spec, mixed);
-    if (bytes <= device->free)
-        return library;
-    snprintf(why, TL_DEVICE_TEXT, "a start needs %.3g GB, %.100s has %.3g GB free", 1e-9 * bytes,
-             device->name, 1e-9 * device->free);
-    return NULL;
+    return has_memory(device, "a start", library->bytes(spec, mixed), why) ? library : NULL;
 }
 
 static bool is_worth_it(const tl_engine_spec *spec, double starts)
@@ -56,6 +61,15 @@ static bool is_worth_it(const tl_engine_spec *spec, double starts)
     const tlnmf_data *data = spec->model->data;
     double M = (double)data->M, T = (double)tl_max(data->M, data->T);
     return 2.0 * M * M * T * starts >= WORTH_A_GPU;
+}
+
+/* What follows where there is no device: an error if it was asked for, else a message. */
+static tlnmf_error without(tlnmf_ctx *ctx, bool asked, const char *why)
+{
+    if (asked)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "device gpu: %s", why);
+    tl_log(ctx, TLNMF_LOG_WARNING, "device auto: the cpu, since: %s", why);
+    return TLNMF_OK;
 }
 
 tlnmf_error tl_device_choose(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_settings *opt)
@@ -68,13 +82,36 @@ tlnmf_error tl_device_choose(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_sett
     opt->device = TL_DEVICE_CPU;
     if (!asked && !is_worth_it(spec, (double)tl_max(opt->starts, 1)))
         return TLNMF_OK;
-    if (find(spec, opt->precision == TL_PRECISION_MIXED, &device, why) == NULL) {
-        if (asked)
-            return tl_fail(ctx, TLNMF_ERR_OPTION, "device gpu: %s", why);
-        tl_log(ctx, TLNMF_LOG_WARNING, "device auto: the cpu, since: %s", why);
-        return TLNMF_OK;
-    }
+    if (find(spec, opt->precision == TL_PRECISION_MIXED, &device, why) == NULL)
+        return without(ctx, asked, why);
     tl_log(ctx, TLNMF_LOG_INFO, "device gpu: %s", device.name);
     opt->device = TL_DEVICE_GPU;
     return TLNMF_OK;
+}
+
+tlnmf_error tl_device_updater(tlnmf_ctx *ctx, int32_t device, const tl_updates *largest,
+                              int64_t frames, tl_updater **out)
+{
+    bool asked = device == TL_DEVICE_GPU;
+    char why[TL_DEVICE_TEXT];
+    tl_device found;
+    *out = NULL;
+    double N = (double)tl_max(largest->N, frames);
+    double work = 2.0 * (double)largest->rows * N * (double)largest->K;
+    if (device == TL_DEVICE_CPU || (!asked && work < WORTH_A_GPU))
+        return TLNMF_OK;
+    const tl_device_library *library = tl_device_load(why);
+    if (library == NULL || !library->find(&found, why))
+        return without(ctx, asked, why);
+    const tl_updater_ops *ops = library->updates;
+    if (!has_memory(&found, "a separation", ops->at_once * ops->bytes(largest), why))
+        return without(ctx, asked, why);
+    tl_log(ctx, TLNMF_LOG_INFO, "device gpu: %s", found.name);
+    return ops->open(ctx, out);
+}
+
+void tl_device_updater_close(tl_updater *updater)
+{
+    if (updater != NULL)
+        updater->ops->close(updater);
 }

@@ -3,6 +3,7 @@
 #define TLNMF_ENGINE_DEVICE_H
 
 #include "engine/engine.h"
+#include "engine/updates.h"
 
 enum { TL_DEVICE_TEXT = 256 };
 
@@ -20,6 +21,7 @@ typedef struct tl_device_library {
     bool (*find)(tl_device *device, char why[TL_DEVICE_TEXT]);
     /* Bytes on the device of one engine, or of one mixed engine. */
     double (*bytes)(const tl_engine_spec *spec, bool mixed);
+    const tl_updater_ops *updates;
 } tl_device_library;
 
 /* The one name that the library exports, and its type. */
@@ -30,6 +32,14 @@ typedef const tl_device_library *(*tl_device_entry)(void);
  * TL_DEVICE_GPU. gpu is refused where there is no GPU with `bytes` of free memory; auto then falls
  * back to the cpu with a message, and without one where the GPU would be slower. */
 tlnmf_error tl_device_choose(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_settings *opt);
+
+/* Decides in the same way where updates run: `largest` has the sizes of the largest run, and with
+ * `frames` frames in all (0: its own) a product tells whether it is worth it. *out is NULL for the
+ * cpu; else the caller closes it. */
+tlnmf_error tl_device_updater(tlnmf_ctx *ctx, int32_t device, const tl_updates *largest,
+                              int64_t frames, tl_updater **out);
+/* Takes NULL. */
+void tl_device_updater_close(tl_updater *updater);
 
 /* Loads the library of the GPU's engine. NULL, with the reason, if there is none. It stays loaded
  * until the process ends. */

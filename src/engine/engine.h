@@ -77,6 +77,13 @@ typedef struct tl_aim {
     int pairs;    /* L-BFGS: number of pairs that the direction is made from */
 } tl_aim;
 
+/* What can be seen at a point. */
+typedef struct tl_inspection {
+    double *energy;       /* M: receives energy[m] = sum_n V_mn; or NULL */
+    double orthogonality; /* the largest entry of |Phi Phi' - I| */
+    double below_floor;   /* share of the entries of V that count and are below the floor */
+} tl_inspection;
+
 /* One iteration of conjugate gradients on the quadratic model at the point, in the metric of the
  * descent (Steihaug). */
 typedef struct tl_cg {
@@ -105,9 +112,8 @@ struct tl_engine_ops {
     /* Restores constraints that rounding has violated. TL_PHI: Phi orthogonal, X and V recomputed.
      * TL_W: columns of W that sum to 1, (9). */
     void (*project)(tl_engine *e, unsigned parts);
-    /* True if V, W and H are finite. If not NULL, `energy` receives energy[m] = sum_n V_mn and
-     * `orthogonality` the largest entry of |Phi Phi' - I|. */
-    bool (*inspect)(tl_engine *e, double *energy, double *orthogonality);
+    /* True if V, W and H are finite. If not NULL, `found` receives what else can be seen. */
+    bool (*inspect)(tl_engine *e, tl_inspection *found);
     /* May be NULL. rough = true: products and sweeps may be rounded from now on. rough = false:
      * they are exact again, and the point is projected. Returns whether the engine now rounds. */
     bool (*precision)(tl_engine *e, bool rough);
@@ -197,9 +203,9 @@ static inline void tl_engine_project(tl_engine *e, unsigned parts)
     e->ops->project(e, parts);
 }
 
-static inline bool tl_engine_inspect(tl_engine *e, double *energy, double *orthogonality)
+static inline bool tl_engine_inspect(tl_engine *e, tl_inspection *found)
 {
-    return e->ops->inspect(e, energy, orthogonality);
+    return e->ops->inspect(e, found);
 }
 
 static inline bool tl_engine_precision(tl_engine *e, bool rough)

@@ -243,22 +243,36 @@ static bool all_finite(int64_t count, const double *x)
     return true;
 }
 
-static bool inspect(tl_engine *e, double *energy, double *orthogonality)
+static void look(tl_naive *self, tl_inspection *found)
+{
+    int64_t M = self->is.M, N = self->is.N;
+    const double *B = self->data->B;
+    double below = 0.0, count = 0.0;
+    for (int64_t m = 0; m < M; m++) {
+        double energy = 0.0;
+        for (int64_t n = 0; n < N; n++) {
+            double v = self->at.V[m * N + n], counts = B == NULL || B[m * N + n] > 0.0 ? 1.0 : 0.0;
+            energy += v;
+            count += counts;
+            below += v < self->is.eps ? counts : 0.0;
+        }
+        if (found->energy != NULL)
+            found->energy[m] = energy;
+    }
+    found->below_floor = count > 0.0 ? below / count : 0.0;
+    products_of_rows(self, false, self->A);
+    found->orthogonality = 0.0;
+    for (int64_t i = 0; i < M * M; i++)
+        found->orthogonality =
+            fmax(found->orthogonality, fabs(self->A[i] - (i % (M + 1) == 0 ? 1.0 : 0.0)));
+}
+
+static bool inspect(tl_engine *e, tl_inspection *found)
 {
     tl_naive *self = (tl_naive *)e;
     int64_t M = e->M, N = e->N, K = e->K;
-    for (int64_t m = 0; energy != NULL && m < M; m++) {
-        energy[m] = 0.0;
-        for (int64_t n = 0; n < N; n++)
-            energy[m] += self->at.V[m * N + n];
-    }
-    if (orthogonality != NULL) {
-        products_of_rows(self, false, self->A);
-        *orthogonality = 0.0;
-        for (int64_t i = 0; i < M * M; i++)
-            *orthogonality =
-                fmax(*orthogonality, fabs(self->A[i] - (i % (M + 1) == 0 ? 1.0 : 0.0)));
-    }
+    if (found != NULL)
+        look(self, found);
     return all_finite(M * N, self->at.V) && all_finite(M * K, self->at.W) &&
            all_finite(K * N, self->at.H);
 }

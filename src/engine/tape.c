@@ -161,10 +161,10 @@ static void project(tl_engine *e, unsigned parts)
 }
 
 /* Called after a run only: never recorded. */
-static bool inspect(tl_engine *e, double *energy, double *orthogonality)
+static bool inspect(tl_engine *e, tl_inspection *found)
 {
     tape *t = (tape *)e;
-    return !play(t, INSPECT, NULL, 0) && tl_engine_inspect(t->inner, energy, orthogonality);
+    return !play(t, INSPECT, NULL, 0) && tl_engine_inspect(t->inner, found);
 }
 
 static bool precision(tl_engine *e, bool rough)

@@ -18,13 +18,26 @@ static double sin_of_turn(int64_t i, int64_t n)
     return sin(TWO_PI * (double)(i % n) / (double)n);
 }
 
-void tl_dct(int64_t M, double *Phi)
+typedef struct filling {
+    int64_t M;
+    double *Phi;
+} filling;
+
+static void fill_dct(int64_t first, int64_t last, void *arg)
 {
-    for (int64_t k = 0; k < M; k++) {
+    const filling *f = arg;
+    int64_t M = f->M;
+    for (int64_t k = first; k < last; k++) {
         double scale = sqrt((k == 0 ? 1.0 : 2.0) / (double)M);
         for (int64_t m = 0; m < M; m++)
-            Phi[k * M + m] = scale * cos_of_turn((2 * m + 1) * k, 4 * M);
+            f->Phi[k * M + m] = scale * cos_of_turn((2 * m + 1) * k, 4 * M);
     }
+}
+
+void tl_dct(int64_t M, double *Phi)
+{
+    enum { ENTRIES = 4096 }; /* a piece, some 50 us */
+    tl_share(M, tl_max(1, ENTRIES / M), fill_dct, &(filling){M, Phi});
 }
 
 void tl_dft(int64_t M, double *Phi)

@@ -396,7 +396,7 @@ static tlnmf_error search(void *arg)
         error = tl_pool_give_traces(&pool, one);
     s->wall_before = tl_checkpoint_wall(pool.checkpoint);
     s->cpu_before = tl_checkpoint_cpu(pool.checkpoint);
-    tl_pool_free(&pool); /* what follows needs less memory than it had */
+    tl_pool_free(&pool);
     return error;
 }
 
@@ -439,7 +439,7 @@ tlnmf_error tl_search(tlnmf_ctx *ctx, const tl_search_task *task, tl_result **ou
     wall -= s.wall_before; /* before this process */
     cpu -= s.cpu_before;
     for (tl_result *one = r.best; error == TLNMF_OK && one != NULL; one = one->other) {
-        error = tl_share_error(ctx, frames, task->machines, tl_result_finish(ctx, used, one));
+        tl_result_clear_silent(used, one);
         one->info.wall_seconds = tl_wall_seconds() - wall;
         one->info.cpu_seconds = tl_cpu_seconds() - cpu;
         note_sums(frames, &before, &one->info);

@@ -227,7 +227,7 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
     }
     tl_values values = tl_engine_values(e, TL_C | TL_L | TL_I);
     TRY(tl_engine_error(&w->ctx, e, "a start"));
-    if (!tl_engine_inspect(e, NULL, NULL) || (e->K > 0 && !isfinite(values.C)))
+    if (!tl_engine_inspect(e, NULL) || (e->K > 0 && !isfinite(values.C)))
         return tl_fail(&w->ctx, TLNMF_ERR_NUMERIC, "start %lld ended with C = %g, L = %g",
                        (long long)p + 1, values.C, values.L);
     offer(pool, b, e, &run, values);

@@ -1,5 +1,4 @@
 /* The result of a fit: creation, values, comparison of both methods. */
-#include "model/kernels.h"
 #include "search/search.h"
 
 #include <math.h>
@@ -164,7 +163,10 @@ void tl_result_measure(tl_result *result, tl_goal goal, const tl_settings *opt, 
     if (goal != TL_GOAL_JD) /* that of JD+NMF is known already */
         info->outcome_of = (int32_t)stages[goal];
     info->eps = e->eps;
-    tl_engine_inspect(e, result->energy, &info->orthogonality);
+    tl_inspection found = {.energy = result->energy};
+    tl_engine_inspect(e, &found);
+    info->orthogonality = found.orthogonality;
+    info->below_floor = found.below_floor;
     info->gradient_norm = tl_engine_gradient(e, of_L ? TL_L : TL_C, NULL);
     certify(info, goal, opt, monitor, e);
 }
@@ -183,47 +185,10 @@ void tl_result_compare(tl_info *info, const tl_info *tl, const tl_info *jd)
         tl->I <= jd->I + rounding && tl->C <= jd->C + rounding && jd->L <= tl->L + rounding;
 }
 
-/* The share of the entries that count whose power is below the floor; `V` is scratch. */
-static double below_floor(const tlnmf_data *data, double eps, const double *V)
+void tl_result_clear_silent(const tlnmf_data *data, tl_result *result)
 {
-    double below = 0.0, count = 0.0;
-    for (int64_t i = 0; i < data->M * data->N; i++) {
-        bool counts = data->B == NULL || data->B[i] > 0.0;
-        count += counts;
-        below += counts && V[i] < eps;
-    }
-    double sums[] = {below, count};
-    tl_sums_add(data->sums, sums, 2);
-    return sums[1] > 0.0 ? sums[0] / sums[1] : 0.0;
-}
-
-/* What tl_result_finish computes on. */
-typedef struct finishing {
-    tlnmf_ctx *ctx;
-    const tlnmf_data *data;
-    tl_result *result;
-} finishing;
-
-static tlnmf_error finish(void *arg)
-{
-    const finishing *f = arg;
-    const tlnmf_data *data = f->data;
-    int64_t M = data->M, N = data->N, K = f->result->info.K;
-    double *X, *V;
-    void *block;
-    tl_slot table[] = {TL_SLOT(X, M * data->T), TL_SLOT(V, M * N)};
-    TRY(tl_sums_agree(f->ctx, data->sums,
-                      TL_ARENA(f->ctx, "the power of the result", table, &block)));
-    tl_coefficients(data, &tl_double, f->result->Phi, X, V);
-    f->result->info.below_floor = below_floor(data, f->result->info.eps, V);
-    tl_release(&f->ctx->hooks, block);
+    int64_t N = data->N, K = result->info.K;
     for (int64_t n = 0; data->B != NULL && n < N; n++)
         for (int64_t k = 0; k < K && tl_data_is_silent(data, n); k++)
-            f->result->H[k * N + n] = 0.0;
-    return TLNMF_OK;
-}
-
-tlnmf_error tl_result_finish(tlnmf_ctx *ctx, const tlnmf_data *data, tl_result *result)
-{
-    return tl_with_threads(1, finish, &(finishing){ctx, data, result});
+            result->H[k * N + n] = 0.0;
 }

@@ -43,8 +43,8 @@ void tl_result_store(tl_result *result, const tl_engine *e, tl_values values);
 /* Computes everything that follows from the kept Phi, W, H, on this engine. */
 void tl_result_measure(tl_result *result, tl_goal goal, const tl_settings *opt, tl_monitor *monitor,
                        tl_engine *e);
-/* Clears H where frames have no weight, and counts how much of V the floor hides. */
-tlnmf_error tl_result_finish(tlnmf_ctx *ctx, const tlnmf_data *data, tl_result *result);
+/* Clears H where frames have no weight. */
+void tl_result_clear_silent(const tlnmf_data *data, tl_result *result);
 /* Stores what both searches of an exchange have reached, and whether the paper's inequalities
  * hold. */
 void tl_result_compare(tl_info *info, const tl_info *tl, const tl_info *jd);

@@ -1,5 +1,6 @@
 /* The public calls of sound.h that separate: records in and out around the separator. */
 #include "base/record.h"
+#include "engine/device.h"
 #include "separate/envelope.h"
 #include "separate/keep.h"
 #include "separate/model.h"
@@ -39,7 +40,8 @@ static tl_separate_options options_for(const tl_settings *s, const tlnmf_sound *
                                .basis = s->basis,
                                .any_window = s->window == TL_WINDOW_AUTO,
                                .any_length = s->frame == 0 && s->hop == 0,
-                               .any_J = s->iterations == 0};
+                               .any_J = s->iterations == 0,
+                               .device = s->device};
     if (s->learn_below > 0.0) { /* rows are in order of frequency, up to half the rate */
         double M = (double)opt.frames.M;
         opt.band = (int64_t)fmax(1.0, fmin(M, floor(M * (2.0 * s->learn_below) / sound->rate)));
@@ -176,7 +178,10 @@ tlnmf_error tlnmf_separate(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_se
     *model = NULL;
     TRY(prepare(ctx, sound, settings, &l.opt));
     TRY(tlnmf_sound_power(ctx, sound, &l.power));
+    tl_updates largest = tl_separate_largest(&l.opt, sound->sound.length);
+    TRY(tl_device_updater(ctx, l.opt.device, &largest, 0, &l.opt.updater));
     tlnmf_error error = learn(ctx, &l);
+    tl_device_updater_close(l.opt.updater);
     if (error == TLNMF_OK)
         error = tlnmf_record_create(ctx, model);
     if (error == TLNMF_OK)
@@ -357,6 +362,18 @@ static tlnmf_error put_envelope(tlnmf_ctx *ctx, const job *j, double power, tl_e
     return tl_envelope_create(ctx, sound, outputs, j->sound->rate, power, e);
 }
 
+/* Where H is fitted: of blocks of frames, one after another. */
+static tlnmf_error open_updater(tlnmf_ctx *ctx, const job *j, tl_updater **updater)
+{
+    tl_updates largest = {.N = TL_BLOCK_COLUMNS};
+    for (int64_t i = 0; i < j->blend->members; i++) {
+        largest.rows = tl_max(largest.rows, j->blend->member[i]->rows);
+        largest.K = tl_max(largest.K, j->blend->member[i]->K);
+    }
+    int64_t frames = tl_frames_count(&j->blend->member[0]->info.frames, j->sound->sound.length);
+    return tl_device_updater(ctx, j->settings->device, &largest, frames, updater);
+}
+
 static tlnmf_error run_job(tlnmf_ctx *ctx, job *j, tlnmf_write write, void *user,
                            tlnmf_record *report)
 {
@@ -392,7 +409,10 @@ static tlnmf_error run_job(tlnmf_ctx *ctx, job *j, tlnmf_write write, void *user
         run.envelope = &envelope;
     }
     if (error == TLNMF_OK)
+        error = open_updater(ctx, j, &run.updater);
+    if (error == TLNMF_OK)
         error = tl_blend_run(ctx, j->blend, &j->sound->sound, &run, &watch);
+    tl_device_updater_close(run.updater);
     if (error == TLNMF_OK && run.envelope != NULL)
         tl_envelope_finish(&envelope);
     tl_envelope_free(&envelope);

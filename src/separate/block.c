@@ -1,16 +1,15 @@
 /* A block of frames: coefficients and power, H for a W that stays, masks, and back to frames. */
 #include "separate/separate.h"
 
-/* COLUMNS: about as many a block, enough for products to run at full speed in little memory.
- * UPDATES: of H, from a flat start. The figures in docs/separation.md are with these. FITTED:
+/* UPDATES: of H, from a flat start. The figures in docs/separation.md are with these. FITTED:
  * frames whose H is fitted at a time, few enough for BLAS's products of small matrices. */
-enum { COLUMNS = 512, UPDATES = 40, FITTED = 16 };
+enum { UPDATES = 40, FITTED = 16 };
 
 tlnmf_error tl_block_create(tlnmf_ctx *ctx, const tl_framing *framing, int64_t channels, int64_t K,
                             bool spectral, tl_block *block)
 {
     int64_t M = framing->f.M, per_frame = framing->f.shifts * channels;
-    int64_t capacity = tl_max(1, COLUMNS / per_frame), columns = capacity * per_frame;
+    int64_t capacity = tl_max(1, TL_BLOCK_COLUMNS / per_frame), columns = capacity * per_frame;
     int64_t masked = K > 0 ? capacity : 0; /* frames that need more than analysis */
     int64_t rows = spectral ? M / 2 + 1 : M;
     *block = (tl_block){.framing = framing,
@@ -161,6 +160,12 @@ static void gather(int64_t rows, int64_t stride, int64_t first, int64_t last, co
         tl_copy(to + r * (last - first), from + r * stride + first, last - first);
 }
 
+/* W, which stays, as a part of updates that could move it. */
+static double *own_W(const tl_block *block)
+{
+    return (double *)(uintptr_t)block->W;
+}
+
 /* H and Vhat of frames first .. last - 1, which depend on no other frame. Masks come later: their
  * place holds V, and that of H_part H. */
 static void fit_frames(int64_t first, int64_t last, void *arg)
@@ -177,9 +182,9 @@ static void fit_frames(int64_t first, int64_t last, void *arg)
     f.den += K * first;
     gather(rows, count, first, last, block->V, V);
     gather(K, count, first, last, block->H, H);
-    for (int i = 0; i < UPDATES; i++)
-        tl_factors_update_H(&f, V, block->W, H);
-    tl_factors_weigh(&f, block->W, H);
+    tl_factors_run(NULL, &f,
+                   &(tl_updates){.V = V, .W = own_W(block), .H = H, .count = UPDATES, .U = f.U},
+                   NULL); /* which cannot fail on the cpu */
     for (int64_t k = 0; k < K; k++)
         tl_copy(block->H + k * count + first, H + k * N, N);
     for (int64_t m = 0; m < rows; m++)
@@ -187,10 +192,29 @@ static void fit_frames(int64_t first, int64_t last, void *arg)
             block->Vhat[m * count + first + n] = 1.0 / f.U[m * N + n];
 }
 
-void tl_block_fit(tl_block *block, const bool *may_sound)
+/* The same of all frames at once, on a device. */
+static tlnmf_error fit_there(tlnmf_ctx *ctx, const tl_block *block)
+{
+    tl_factors f = block->factors;
+    f.N = block->count;
+    f.eps = block->eps;
+    TRY(tl_factors_run(
+        ctx, &f,
+        &(tl_updates){
+            .V = block->V, .W = own_W(block), .H = block->H, .count = UPDATES, .U = block->Vhat},
+        NULL));
+    for (int64_t i = 0; i < block->rows * block->count; i++)
+        block->Vhat[i] = 1.0 / block->Vhat[i];
+    return TLNMF_OK;
+}
+
+tlnmf_error tl_block_fit(tlnmf_ctx *ctx, tl_block *block, const bool *may_sound)
 {
     start_H(block, may_sound);
+    if (block->factors.updater != NULL)
+        return fit_there(ctx, block);
     tl_share(block->count, FITTED, fit_frames, block);
+    return TLNMF_OK;
 }
 
 /* ---- masks ----------------------------------------------------------------------------------- */

@@ -271,6 +271,7 @@ static tlnmf_error prepare(choice *c)
     TRY(check_rank(c));
     TRY(tl_remix_create(c->ctx, c->sound, &c->schedule, SHORTEST * c->opt->frames.M,
                         LONGEST * c->opt->frames.M, &c->remix));
+    c->remix.updater = c->opt->updater;
     c->plan = make_plan(c->opt, c->remix.count > 0);
     TRY(create_learner(c, false));
     if (c->plan.lengths == 1)

@@ -41,6 +41,7 @@ typedef struct hearing {
     int64_t *frame, *column;
     double *V, *W, *H;
     tl_factors factors;
+    tlnmf_error error; /* of a device that computes */
     void *memory;
 } hearing;
 
@@ -262,9 +263,11 @@ static double try_shifts(hearing *h, const piece *p)
     }
     h->factors.N = N;
     h->factors.K = K;
-    for (int i = 0; i < UPDATES; i++)
-        tl_factors_update_H(&h->factors, h->V, h->W, h->H);
-    tl_factors_weigh(&h->factors, h->W, h->H);
+    h->error = tl_factors_run(
+        s->ctx, &h->factors,
+        &(tl_updates){.V = h->V, .W = h->W, .H = h->H, .count = UPDATES, .U = h->factors.U}, NULL);
+    if (h->error != TLNMF_OK)
+        return INFINITY;
     return tl_divergence(rows * N, h->V, s->eps, h->factors.U);
 }
 
@@ -274,7 +277,7 @@ static bool settle_piece(hearing *h, piece *p)
     uint64_t kept = p->shifts, best = kept;
     double least = try_shifts(h, p);
     bool tried[TL_SHIFTS] = {false};
-    for (int c = 0; c < CHOICES; c++) {
+    for (int c = 0; c < CHOICES && h->error == TLNMF_OK; c++) {
         int next = -1;
         for (int j = 0; j < TL_SHIFTS; j++)
             if (j != TL_SEMITONES && !tried[j] && p->held[j] > SOME &&
@@ -300,7 +303,9 @@ static void settle(hearing *h)
 {
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
         bool changed = false;
-        for (int64_t q = 0; q < h->pieces && !tl_watch_poll(h->s->watch, TL_STAGE_NMF); q++)
+        for (int64_t q = 0;
+             q < h->pieces && h->error == TLNMF_OK && !tl_watch_poll(h->s->watch, TL_STAGE_NMF);
+             q++)
             changed = settle_piece(h, &h->piece[q]) || changed;
         if (!changed)
             break;
@@ -323,6 +328,7 @@ static tlnmf_error create_hearing(hearing *h, double **scratch)
         TL_SLOT(*scratch, s->N)};
     tl_factors_slots(&h->factors, rows, N, K, 0, table + 10);
     h->factors.eps = s->eps;
+    h->factors.updater = s->opt->updater;
     return TL_ARENA(s->ctx, "what was heard", table, &h->memory);
 }
 
@@ -359,6 +365,7 @@ static tlnmf_error hear(hearing *h, tl_notes *notes)
     find_single(h);
     propose_all(h);
     settle(h);
+    TRY(h->error);
     return fill_notes(h, notes);
 }
 

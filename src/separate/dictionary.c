@@ -46,11 +46,18 @@ static tlnmf_error update(const tl_study *s, int updates, bool only_free, tl_dic
     void *memory;
     tl_factors_slots(&f, d->rows, d->N, d->K, d->K, table);
     f.eps = s->eps;
+    f.updater = s->opt->updater;
     TRY(TL_ARENA(s->ctx, "the updates", table, &memory));
-    for (int i = 0; i < updates && !tl_watch_poll(s->watch, TL_STAGE_NMF); i++)
-        tl_factors_update(&f, s->V, only_free ? d->free : NULL, d->W, d->H);
+    tlnmf_error error = tl_factors_run(s->ctx, &f,
+                                       &(tl_updates){.V = s->V,
+                                                     .W = d->W,
+                                                     .H = d->H,
+                                                     .moves_W = true,
+                                                     .free = only_free ? d->free : NULL,
+                                                     .count = updates},
+                                       s->watch);
     tl_release(&s->ctx->hooks, memory);
-    return TLNMF_OK;
+    return error;
 }
 
 tlnmf_error tl_dictionary_join(const tl_study *s, int updates, tl_dictionary *d)
@@ -131,6 +138,7 @@ static tlnmf_error solos_create(const tl_study *s, int64_t source, int64_t K, so
                                            TL_SLOT(o->H, K * count)};
     tl_factors_slots(&o->factors, rows, count, K, K, table + 7);
     o->factors.eps = s->eps;
+    o->factors.updater = s->opt->updater;
     TRY(TL_ARENA(s->ctx, "the solos of a source", table, &o->memory));
     for (int64_t i = 0, n = 0; i < s->N; i++)
         if (tl_study_solo(s, i) == source)
@@ -194,7 +202,7 @@ static void choose_exemplars(const solos *o)
 }
 
 /* Exemplars as the start, then updates on the solo frames alone. */
-static void learn_solos(const solos *o)
+static tlnmf_error learn_solos(const solos *o)
 {
     const tl_study *s = o->s;
     int64_t K = o->K, count = o->count;
@@ -208,10 +216,13 @@ static void learn_solos(const solos *o)
         for (int64_t n = 0; n < count; n++)
             o->H[k * count + n] = (s->power[o->frame[n]] + s->eps) / (double)K;
     }
-    for (int i = 0; i < ON_SOLOS && !tl_watch_poll(s->watch, TL_STAGE_NMF); i++)
-        tl_factors_update(&o->factors, o->V, NULL, o->W, o->H);
+    TRY(tl_factors_run(
+        s->ctx, &o->factors,
+        &(tl_updates){.V = o->V, .W = o->W, .H = o->H, .moves_W = true, .count = ON_SOLOS},
+        s->watch));
     for (int64_t i = 0; i < o->rows * K; i++)
         o->W[i] = (1.0 - FLOOR) * o->W[i] + FLOOR / (double)o->rows;
+    return TLNMF_OK;
 }
 
 tlnmf_error tl_dictionary_spread(const tl_study *s, int64_t K, tl_dictionary *out)
@@ -223,11 +234,13 @@ tlnmf_error tl_dictionary_spread(const tl_study *s, int64_t K, tl_dictionary *ou
         tl_dictionary_free(out);
         return error;
     }
-    learn_solos(&o);
+    error = learn_solos(&o);
     tl_copy(out->W, o.W, s->rows * K);
     tl_copy(out->H, o.H, K * s->N); /* all frames are solos of the one source */
     tl_release(&s->ctx->hooks, o.memory);
-    return TLNMF_OK;
+    if (error != TLNMF_OK)
+        tl_dictionary_free(out);
+    return error;
 }
 
 /* The columns of one source, from column `first` of the dictionary on. */
@@ -236,11 +249,11 @@ static tlnmf_error fill_source(const tl_study *s, int64_t source, int64_t first,
 {
     solos o;
     TRY(solos_create(s, source, K, &o));
-    learn_solos(&o);
+    tlnmf_error error = learn_solos(&o);
     for (int64_t m = 0; m < s->rows; m++)
         tl_copy(d->W + m * d->K + first, o.W + m * K, K);
     tl_release(&s->ctx->hooks, o.memory);
-    return TLNMF_OK;
+    return error;
 }
 
 static tlnmf_error fill_sources(const tl_study *s, int64_t hidden, tl_dictionary *d)

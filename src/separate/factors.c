@@ -14,6 +14,7 @@ void tl_factors_slots(tl_factors *f, int64_t rows, int64_t N, int64_t K, int64_t
     f->rows = rows;
     f->N = N;
     f->K = K;
+    f->updater = NULL;
     for (int i = 0; i < TL_FACTORS_SLOTS; i++)
         slots[i] = (tl_slot){parts[i].part, parts[i].count, sizeof(double)};
 }
@@ -86,7 +87,7 @@ void tl_factors_weigh(const tl_factors *f, const double *W, const double *H)
     tl_share(f->rows * f->N, ENTRIES, invert, &e);
 }
 
-void tl_factors_update_H(const tl_factors *f, const double *V, const double *W, double *H)
+static void update_H(const tl_factors *f, const double *V, const double *W, double *H)
 {
     int64_t B = f->rows, N = f->N, K = f->K;
     multiply(f, W, H, f->U);
@@ -129,10 +130,11 @@ static void scatter(const tl_factors *f, const bool *free, int64_t count, double
     }
 }
 
-void tl_factors_update(const tl_factors *f, const double *V, const bool *free, double *W, double *H)
+/* H, then the columns of W that `free` names (NULL: all of them), whose sums become 1. */
+static void update(const tl_factors *f, const double *V, const bool *free, double *W, double *H)
 {
     int64_t B = f->rows, N = f->N;
-    tl_factors_update_H(f, V, W, H);
+    update_H(f, V, W, H);
     int64_t count = gather(f, free, W, H);
     if (count == 0)
         return;
@@ -142,4 +144,36 @@ void tl_factors_update(const tl_factors *f, const double *V, const bool *free, d
     tl_gemm(TL_PLAIN, TL_TRANSPOSED, B, count, N, 1.0, f->U, N, f->H_free, N, 0.0, f->den, count);
     scale(f, B * count, f->W_free);
     scatter(f, free, count, W, H);
+}
+
+static bool stops(void *watch)
+{
+    return tl_watch_poll(watch, TL_STAGE_NMF);
+}
+
+tlnmf_error tl_factors_run(tlnmf_ctx *ctx, const tl_factors *f, const tl_updates *u,
+                           tl_watch *watch)
+{
+    if (f->updater != NULL) {
+        tl_updates all = *u;
+        all.rows = f->rows;
+        all.N = f->N;
+        all.K = f->K;
+        all.eps = f->eps;
+        all.stops = stops;
+        all.user = watch;
+        return f->updater->ops->run(ctx, f->updater, &all);
+    }
+    for (int64_t i = 0; i < u->count && !stops(watch); i++) {
+        if (u->moves_W)
+            update(f, u->V, u->free, u->W, u->H);
+        else
+            update_H(f, u->V, u->W, u->H);
+    }
+    if (u->U == NULL)
+        return TLNMF_OK;
+    tl_factors_weigh(f, u->W, u->H);
+    if (u->U != f->U)
+        tl_copy(u->U, f->U, f->rows * f->N);
+    return TLNMF_OK;
 }

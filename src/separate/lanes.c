@@ -74,6 +74,8 @@ static tlnmf_error create_lanes(tl_lanes *l, const tl_separator *const *separato
         TRY(tl_block_create_for(l->ctx, separator[i], &lane->framing, l->sound->channels,
                                 &lane->block));
         lane->block.eps *= eps_scale;
+        lane->block.factors.updater = l->updater;
+        lane->ctx = *l->ctx;
         if (tl_schedule_has_ranges(&l->guide.schedule))
             TRY(tl_ranges_create(l->ctx, lane->block.rows, lane->block.capacity,
                                  &lane->block.ranges));
@@ -163,7 +165,7 @@ double tl_lanes_unexplained(const tl_lanes *l)
 }
 
 /* The next `count` frames: analysis, H, and their part of every output but the last. */
-static void do_block(const tl_lanes *l, tl_lane *lane, int64_t count)
+static tlnmf_error do_block(const tl_lanes *l, tl_lane *lane, int64_t count)
 {
     tl_block *block = &lane->block;
     int64_t channels = l->sound->channels;
@@ -175,7 +177,7 @@ static void do_block(const tl_lanes *l, tl_lane *lane, int64_t count)
     }
     tl_guide_fill(&l->guide, lane->separator, count, lane->number, lane->may_sound);
     tl_block_analyse(block, block->rows);
-    tl_block_fit(block, lane->may_sound);
+    TRY(tl_block_fit(&lane->ctx, block, lane->may_sound));
     weigh_excess(lane);
     if (block->ranges.memory != NULL) {
         tl_ranges_fill(&block->ranges, &l->guide.schedule, &lane->framing.f, count, lane->number);
@@ -190,6 +192,7 @@ static void do_block(const tl_lanes *l, tl_lane *lane, int64_t count)
                 tl_block_add(block, lane->n + i, i, &sum);
     }
     lane->n += count;
+    return TLNMF_OK;
 }
 
 /* Divides what is complete now: (24). */
@@ -205,23 +208,24 @@ static void complete(const tl_lanes *l, tl_lane *lane, int64_t until)
 }
 
 /* Until the lane has all samples before `target`. */
-static void do_round(const tl_lanes *l, tl_lane *lane, int64_t target)
+static tlnmf_error do_round(const tl_lanes *l, tl_lane *lane, int64_t target)
 {
     int64_t hop = lane->framing.f.hop;
     while (lane->done < target && lane->n < lane->N) {
         int64_t need = (target - lane->done + hop - 1) / hop;
         int64_t count = tl_min(tl_min(need, lane->block.capacity), lane->N - lane->n);
-        do_block(l, lane, count);
+        TRY(do_block(l, lane, count));
         complete(l, lane,
                  lane->n == lane->N ? tl_max(lane->done, l->last) : earliest(lane, lane->n));
     }
+    return TLNMF_OK;
 }
 
 static void advance_lane(int64_t i, int64_t last, void *arg)
 {
     const tl_lanes *l = arg;
     (void)last;
-    do_round(l, &l->lane[i], l->target);
+    l->lane[i].error = do_round(l, &l->lane[i], l->target);
 }
 
 /* What has been used makes way for others. */
@@ -249,6 +253,11 @@ tlnmf_error tl_lanes_advance(tl_lanes *l, bool *more)
     TRY(tl_sound_read(l->ctx, l->sound, &in));
     l->target = target;
     tl_share(l->count, 1, advance_lane, l); /* each has its own memory */
+    for (int64_t i = 0; i < l->count; i++)
+        if (l->lane[i].error != TLNMF_OK) {
+            memcpy(l->ctx->message, l->lane[i].ctx.message, sizeof l->ctx->message);
+            return l->lane[i].error;
+        }
     l->ready = target;
     return TLNMF_OK;
 }

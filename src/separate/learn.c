@@ -125,23 +125,36 @@ static double objective(tl_learner *l, int64_t K, const double *W, const double 
     return tl_sum_product(count, l->V, l->eps, l->U) - tl_sum_log(count, l->U, 0.0);
 }
 
-static void update(tl_learner *l, int64_t K, int updates, double *W, double *H)
+static tlnmf_error update(tl_learner *l, int64_t K, int updates, double *W, double *H)
 {
+    tl_updater *updater = l->opt->updater;
+    if (updater != NULL)
+        return updater->ops->run(l->ctx, updater,
+                                 &(tl_updates){.rows = l->M,
+                                               .N = l->frames,
+                                               .K = K,
+                                               .eps = l->eps,
+                                               .V = l->V,
+                                               .W = W,
+                                               .H = H,
+                                               .moves_W = true,
+                                               .count = updates});
     l->mu.K = K;
     tl_mu_begin(&l->mu, l->V, l->V_turned);
     for (int i = 0; i < updates; i++)
         tl_mu_update(&l->mu, l->eps, W, H);
+    return TLNMF_OK;
 }
 
 /* W, H and C from the best of the starts. Guided starts are nearly alike, so that one is enough. */
-static void fit_factors(fit *f)
+static tlnmf_error fit_factors(fit *f)
 {
     tl_learner *l = f->l;
     int64_t starts = l->scene->schedule.spans == NULL ? l->opt->starts : 1;
     f->C = INFINITY;
     for (int64_t s = 0; s < starts && !(s > 0 && l->watch->stopped); s++) {
         draw_start(f, (uint64_t)s, l->W_start, l->H_start);
-        update(l, f->K, UPDATES, l->W_start, l->H_start);
+        TRY(update(l, f->K, UPDATES, l->W_start, l->H_start));
         double C = objective(l, f->K, l->W_start, l->H_start);
         if (C < f->C) {
             f->C = C;
@@ -149,6 +162,7 @@ static void fit_factors(fit *f)
             tl_copy(l->H, l->H_start, f->K * l->frames);
         }
     }
+    return TLNMF_OK;
 }
 
 /* ---- learning the transform ------------------------------------------------------------------ */
@@ -185,6 +199,8 @@ static tlnmf_error descend(const fit *f, const double *X, const double *identity
     settings.J = f->recipe->J;
     settings.eps = l->eps;
     settings.threads = l->opt->threads;
+    if (l->opt->updater != NULL)
+        settings.device = l->opt->device;
     tl_start start = {0};
     start.Phi = identity;
     start.W = f->W; /* its first rows: W is M x K in C order */
@@ -217,7 +233,7 @@ static void replace_rows(const fit *f, const double *W_band, const double *H_ban
 }
 
 /* Phi = diag(Q, I) Phi0, (26); then V, W, H and C at this Phi. */
-static void adopt(fit *f, const tl_result *result)
+static tlnmf_error adopt(fit *f, const tl_result *result)
 {
     tl_learner *l = f->l;
     int64_t M = l->M, band = f->band;
@@ -226,8 +242,9 @@ static void adopt(fit *f, const tl_result *result)
     replace_rows(f, (result)->W, (result)->H);
     analyse_rows(l, f->block, f->Phi, band, NULL); /* the other rows stay */
     l->analysed = false;                           /* V is no longer that of Phi0 */
-    update(l, f->K, UPDATES_AFTER, f->W, l->H);
+    TRY(update(l, f->K, UPDATES_AFTER, f->W, l->H));
     f->C = objective(l, f->K, f->W, l->H);
+    return TLNMF_OK;
 }
 
 /* Turns the rows that hold the energy so that W H fits better. */
@@ -245,7 +262,7 @@ static tlnmf_error learn_transform(fit *f)
     tl_result *result = NULL;
     tlnmf_error error = descend(f, X, identity, &result);
     if (error == TLNMF_OK)
-        adopt(f, result);
+        error = adopt(f, result);
     tl_result_free(result);
     tl_release(&l->ctx->hooks, memory);
     return error;
@@ -259,7 +276,7 @@ static tlnmf_error fit_model(fit *f)
     f->block->paired = f->recipe->basis == TL_BASIS_STFT;
     TRY(analyse(l, f->block));
     tl_copy(f->Phi, l->Phi0, l->M * l->M);
-    fit_factors(f);
+    TRY(fit_factors(f));
     return f->recipe->method == TL_METHOD_NMF ? TLNMF_OK : learn_transform(f);
 }
 

@@ -88,6 +88,7 @@ static tlnmf_error fit_mixed(const tl_study *s, int updates, tl_dictionary *d)
     tl_slot table[2 + TL_FACTORS_SLOTS] = {TL_SLOT(V, rows * N), TL_SLOT(H, K * N)};
     tl_factors_slots(&f, rows, N, K, 0, table + 2);
     f.eps = s->eps;
+    f.updater = s->opt->updater;
     TRY(TL_ARENA(s->ctx, "the mixed frames", table, &memory));
     for (int64_t i = 0, n = 0; i < s->N; i++) {
         if (!s->mixed[i])
@@ -98,8 +99,8 @@ static tlnmf_error fit_mixed(const tl_study *s, int updates, tl_dictionary *d)
             H[k * N + n] = d->H[k * s->N + i];
         n++;
     }
-    for (int i = 0; i < updates && !tl_watch_poll(s->watch, TL_STAGE_NMF); i++)
-        tl_factors_update_H(&f, V, d->W, H);
+    tlnmf_error error = tl_factors_run(
+        s->ctx, &f, &(tl_updates){.V = V, .W = d->W, .H = H, .count = updates}, s->watch);
     for (int64_t i = 0, n = 0; i < s->N; i++)
         if (s->mixed[i]) {
             for (int64_t k = 0; k < K; k++)
@@ -107,7 +108,7 @@ static tlnmf_error fit_mixed(const tl_study *s, int updates, tl_dictionary *d)
             n++;
         }
     tl_release(&s->ctx->hooks, memory);
-    return TLNMF_OK;
+    return error;
 }
 
 /* H with every transposition of every source that may sound: who would play what. */

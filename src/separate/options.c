@@ -61,7 +61,7 @@ static double lane_numbers(const tl_separate_options *opt, double M, double K, d
 {
     const tl_frames *f = &opt->frames;
     double threads = tl_thread_count(opt->threads);
-    double per_frame = (double)f->shifts * channels, columns = fmax(512.0, per_frame);
+    double per_frame = (double)f->shifts * channels, columns = fmax(TL_BLOCK_COLUMNS, per_frame);
     double capacity = columns / per_frame, hop = M * (double)f->hop / (double)f->M;
     double samples = 32.0 * hop + 2.0 * (M + 2.0 * hop);
     return 4.0 * M * columns + 6.0 * M * capacity + 5.0 * K * capacity +
@@ -101,6 +101,21 @@ static double pool_numbers(const tl_separate_options *opt, double N, double chan
         12.0 * rows * 4.0 * K + others * (4.0 * rows * frames + 8.0 * K * (rows + frames));
     return scenes + studies + candidates +
            TL_CANDIDATES_AT_ONCE * lane_numbers(opt, M, 4.0 * K, sources, channels);
+}
+
+tl_updates tl_separate_largest(const tl_separate_options *opt, int64_t length)
+{
+    int64_t N = tl_min(tl_frames_count(&opt->frames, length), opt->learn_frames);
+    if (!tl_separate_is_open(opt)) { /* choose.c */
+        int64_t longer = opt->any_length && opt->method == TL_METHOD_AUTO ? 2 : 1;
+        return (tl_updates){.rows = longer * opt->frames.M,
+                            .N = N,
+                            .K = tl_max(1, opt->sources) * tl_max(opt->per_source, 3),
+                            .moves_W = true};
+    }
+    int64_t M = opt->frames.M * (opt->any_length ? 4 : 1), sources = tl_max(1, opt->sources);
+    int64_t columns = sources * tl_min(16, tl_max(4, 128 / sources));
+    return (tl_updates){.rows = M / 2 + 1, .N = N, .K = TL_SHIFTS * columns};
 }
 
 double tl_separate_memory(const tl_separate_options *opt, int64_t length, int64_t channels)

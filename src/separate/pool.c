@@ -399,6 +399,7 @@ static tlnmf_error try_all(void *self)
     represent(p);
     TRY(tl_remix_create(p->ctx, p->sound, &p->schedule, (int64_t)(SHORTEST * rate),
                         (int64_t)(LONGEST * rate), &p->remix));
+    p->remix.updater = p->opt->updater;
     TRY(create_studies(p));
     for (int i = 0; i < p->reps; i++)
         add_candidates(p, &p->study[i]);

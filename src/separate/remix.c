@@ -186,6 +186,7 @@ enum { AT_ONCE = 64 }; /* frames, so that what may sound is a small table */
 
 /* What judging one separator works with. */
 typedef struct judge {
+    tlnmf_ctx *ctx;
     const tl_remix *remix;
     const tl_separator *separator;
     tl_block *block;
@@ -204,7 +205,7 @@ static void let_sound(const judge *j, int64_t p, int64_t count)
 }
 
 /* The estimate becomes what the block makes of the first part of the sum. */
-static void estimate_first(const judge *j, int64_t p)
+static tlnmf_error estimate_first(const judge *j, int64_t p)
 {
     const tl_remix *remix = j->remix;
     tl_block *block = j->block;
@@ -222,12 +223,13 @@ static void estimate_first(const judge *j, int64_t p)
         for (int64_t i = 0; i < count; i++)
             tl_block_put(block, &mix, n + i, i);
         tl_block_analyse(block, block->rows);
-        tl_block_fit(block, j->may_sound);
+        TRY(tl_block_fit(j->ctx, block, j->may_sound));
         if (tl_block_part(block, &first))
             for (int64_t i = 0; i < count; i++)
                 tl_block_add(block, n + i, i, &estimate);
     }
     tl_frames_divide(block->framing, &estimate);
+    return TLNMF_OK;
 }
 
 /* Of the estimate against x from sample `from` on, all channels together. */
@@ -246,7 +248,7 @@ static double si_sdr(const judge *j, int64_t p, const double *x, int64_t from)
 /* The mean SI-SDR of both parts, of the first as it is masked, of the second as what that leaves;
  * and of both without the beginning, where a foreign source may ring: the whole has the attack, the
  * rest has no ceiling. The second part begins `turn` samples later and goes round. */
-static double judge_pair(const judge *j, int64_t p, int64_t turn)
+static tlnmf_error judge_pair(const judge *j, int64_t p, int64_t turn, double *mean)
 {
     const tl_remix *remix = j->remix;
     int64_t length = remix->pair[p].length, channels = remix->channels, numbers = length * channels;
@@ -255,20 +257,25 @@ static double judge_pair(const judge *j, int64_t p, int64_t turn)
     tl_copy(j->second, x[1] + (length - turn) * channels, turn * channels);
     for (int64_t t = 0; t < numbers; t++)
         j->mix[t] = x[0][t] + j->second[t];
-    estimate_first(j, p);
+    TRY(estimate_first(j, p));
     sum += si_sdr(j, p, x[0], 0) + si_sdr(j, p, x[0], remix->pair[p].trim);
     for (int64_t t = 0; t < numbers; t++)
         j->estimate[t] = j->mix[t] - j->estimate[t];
     sum += si_sdr(j, p, j->second, 0) + si_sdr(j, p, j->second, remix->pair[p].trim);
-    return 0.25 * sum;
+    *mean = 0.25 * sum;
+    return TLNMF_OK;
 }
 
-static double judge_all(const judge *j)
+static tlnmf_error judge_all(const judge *j, double *score)
 {
-    double sum = 0.0;
-    for (int64_t p = 0; p < j->remix->count; p++)
-        sum += 0.5 * (judge_pair(j, p, 0) + judge_pair(j, p, j->remix->pair[p].length / 3));
-    return sum / (double)j->remix->count;
+    double sum = 0.0, one = 0.0, other = 0.0;
+    for (int64_t p = 0; p < j->remix->count; p++) {
+        TRY(judge_pair(j, p, 0, &one));
+        TRY(judge_pair(j, p, j->remix->pair[p].length / 3, &other));
+        sum += 0.5 * (one + other);
+    }
+    *score = sum / (double)j->remix->count;
+    return TLNMF_OK;
 }
 
 tlnmf_error tl_remix_judge(tlnmf_ctx *ctx, const tl_remix *remix, const tl_separator *separator,
@@ -279,7 +286,7 @@ tlnmf_error tl_remix_judge(tlnmf_ctx *ctx, const tl_remix *remix, const tl_separ
         return TLNMF_OK;
     tl_framing framing;
     tl_block block = {.memory = NULL};
-    judge j = {.remix = remix, .separator = separator, .block = &block};
+    judge j = {.ctx = ctx, .remix = remix, .separator = separator, .block = &block};
     void *memory;
     int64_t numbers = remix->longest * remix->channels;
     tl_slot table[] = {TL_SLOT(j.may_sound, separator->K * AT_ONCE), TL_SLOT(j.second, numbers),
@@ -289,7 +296,8 @@ tlnmf_error tl_remix_judge(tlnmf_ctx *ctx, const tl_remix *remix, const tl_separ
     if (error == TLNMF_OK) {
         error = tl_block_create_for(ctx, separator, &framing, remix->channels, &block);
         if (error == TLNMF_OK) {
-            *score = judge_all(&j);
+            block.factors.updater = remix->updater;
+            error = judge_all(&j, score);
             tl_block_free(&block);
         }
         tl_framing_free(&framing);

@@ -41,6 +41,7 @@ static tlnmf_error prepare(job *j)
                    .last = j->sound->length,
                    .components = run->components,
                    .residual = run->residual,
+                   .updater = run->updater,
                    .silent = run->write == NULL};
     TRY(check(j, &j->lanes.guide.schedule));
     double scale = run->eps > 0.0 ? run->eps / j->blend->member[0]->info.eps : 1.0;

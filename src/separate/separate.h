@@ -55,6 +55,8 @@ bool tl_separate_is_open(const tl_separate_options *options);
 /* An upper bound on the bytes that learning and running take; 0 while M, hop, shifts or channels
  * are not set. */
 double tl_separate_memory(const tl_separate_options *options, int64_t length, int64_t channels);
+/* The sizes of the largest run of updates while learning. */
+tl_updates tl_separate_largest(const tl_separate_options *options, int64_t length);
 
 /* ---- progress and threads (watch.c) ---------------------------------------------------------- */
 
@@ -173,6 +175,7 @@ typedef struct tl_factors {
     double *U, *A;           /* rows x N: 1 / (W H + eps), (V + eps) U^2 */
     double *num, *den;       /* K x N, or rows x K */
     double *W_free, *H_free; /* the columns of W that are updated, and their rows of H */
+    tl_updater *updater;     /* computes instead; NULL: the cpu does */
 } tl_factors;
 
 enum { TL_FACTORS_SLOTS = 6 };
@@ -181,12 +184,14 @@ void tl_factors_slots(tl_factors *f, int64_t rows, int64_t N, int64_t K, int64_t
                       tl_slot slots[TL_FACTORS_SLOTS]);
 /* U at W, H. */
 void tl_factors_weigh(const tl_factors *f, const double *W, const double *H);
-void tl_factors_update_H(const tl_factors *f, const double *V, const double *W, double *H);
-/* H, then the columns of W that `free` names (NULL: all of them), whose sums become 1. */
-void tl_factors_update(const tl_factors *f, const double *V, const bool *free, double *W,
-                       double *H);
+/* A run of updates, of the sizes and with the floor of `f`. `watch` may end it; NULL: nobody. */
+tlnmf_error tl_factors_run(tlnmf_ctx *ctx, const tl_factors *f, const tl_updates *u,
+                           tl_watch *watch);
 
 /* ---- a block of frames (block.c) ------------------------------------------------------------- */
+
+/* About as many columns a block, enough for products to run at full speed in little memory. */
+enum { TL_BLOCK_COLUMNS = 512 };
 
 /* Works on `count` frames at a time: begin, put each frame, analyse; then fit, and for each output
  * part and add. Columns are grouped by frame; a frame has one for each shift and channel. */
@@ -229,8 +234,8 @@ void tl_block_put(tl_block *block, const tl_stretch *x, int64_t n, int64_t i);
 /* The first `rows` rows of X and V. */
 void tl_block_analyse(tl_block *block, int64_t rows);
 /* H with Phi and W as they are, (7), from a start in which the columns that may sound in a frame
- * share its power; then Vhat. may_sound is K x count. */
-void tl_block_fit(tl_block *block, const bool *may_sound);
+ * share its power; then Vhat. may_sound is K x count. Fails only if a device does. */
+tlnmf_error tl_block_fit(tlnmf_ctx *ctx, tl_block *block, const bool *may_sound);
 /* Takes the rows that block->ranges bars away from the sources: call it after the fit. */
 void tl_block_bar(tl_block *block);
 
@@ -272,6 +277,8 @@ typedef struct tl_lane {
     int64_t *number;      /* block capacity: frame numbers */
     double *H;            /* K x N, or NULL: where H goes */
     double power, excess; /* sums over the frames so far: of V, and of V above W H + eps */
+    tlnmf_ctx ctx;        /* with a message of its own */
+    tlnmf_error error;
 } tl_lane;
 
 /* Takes a sound apart in several ways at once, a round of samples at a time. */
@@ -282,11 +289,12 @@ typedef struct tl_lanes {
     int64_t first, last; /* the samples of the sound that are of interest */
     int64_t count, outputs, capacity, round;
     int32_t components, residual;
-    bool silent;    /* only H is wanted */
-    int64_t base;   /* the first sample in the buffers */
-    int64_t ready;  /* samples before this are complete in all lanes */
-    int64_t target; /* ready at the end of the round */
-    double *in;     /* capacity x channels: the sound from `base` on */
+    tl_updater *updater; /* where H is fitted; NULL: here */
+    bool silent;         /* only H is wanted */
+    int64_t base;        /* the first sample in the buffers */
+    int64_t ready;       /* samples before this are complete in all lanes */
+    int64_t target;      /* ready at the end of the round */
+    double *in;          /* capacity x channels: the sound from `base` on */
     tl_lane *lane;
     tl_hooks hooks;
     void *memory, *buffers;
@@ -335,6 +343,7 @@ typedef struct tl_remix {
         int64_t trim;        /* samples in which a foreign source may ring on */
         double *x[2];        /* length x channels: the passages */
     } pair[TL_REMIXES];
+    tl_updater *updater; /* set by the user: where H is fitted; NULL: here */
     tl_hooks hooks;
     void *memory;
 } tl_remix;

@@ -4,6 +4,7 @@
 
 #include "base/progress.h"
 #include "data/frames.h"
+#include "engine/updates.h"
 
 /* Sound that is asked for piece by piece: `count` samples of all channels from `first` on. */
 typedef struct tl_sound {
@@ -32,12 +33,14 @@ typedef struct tl_separate_options {
     int64_t starts;       /* random starts where there are no spans */
     int64_t threads;      /* 0: all there are */
     uint64_t seed;
-    double eps_rel;     /* the floor as a fraction of the mean power of the frames */
-    int32_t method;     /* TL, JD, NMF, or AUTO: learnt or not, whichever separates best */
-    int32_t basis;      /* where learning starts, or what is kept */
-    int32_t any_window; /* 1: frames.window may be replaced by the sine window */
-    int32_t any_length; /* 1: frames and hop may be twice as long */
-    int32_t any_J;      /* 1: half or twice the iterations, if that separates better */
+    double eps_rel;      /* the floor as a fraction of the mean power of the frames */
+    int32_t method;      /* TL, JD, NMF, or AUTO: learnt or not, whichever separates best */
+    int32_t basis;       /* where learning starts, or what is kept */
+    int32_t any_window;  /* 1: frames.window may be replaced by the sine window */
+    int32_t any_length;  /* 1: frames and hop may be twice as long */
+    int32_t any_J;       /* 1: half or twice the iterations, if that separates better */
+    int32_t device;      /* a tl_where: of learnt candidates */
+    tl_updater *updater; /* where updates run; NULL: here */
 } tl_separate_options;
 
 typedef struct tl_separator_info {
@@ -76,6 +79,7 @@ typedef struct tl_separate_run {
     int32_t components; /* 1: an output a component */
     int32_t residual;   /* 1: what no source explains is an output of its own */
     int64_t threads;
+    tl_updater *updater; /* where H is fitted; NULL: here */
     /* Receives each output once, from its first frame to its last; NULL if only H is wanted. */
     int (*write)(int64_t output, int64_t first, int64_t count, const double *x, void *user);
     void *user;

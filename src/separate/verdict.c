@@ -151,9 +151,10 @@ tlnmf_error tl_verdict_listen(tlnmf_ctx *ctx, const tl_sound *sound, const tl_sc
                               const tl_separate_options *opt, const tl_separator *const *member,
                               int64_t members, tl_verdict *verdict)
 {
-    rehearsal h = {.sources = schedule->sources,
-                   .members = members,
-                   .lanes = {.ctx = ctx, .sound = sound, .guide = {*schedule, true}}};
+    rehearsal h = {
+        .sources = schedule->sources,
+        .members = members,
+        .lanes = {.ctx = ctx, .sound = sound, .guide = {*schedule, true}, .updater = opt->updater}};
     choose_stretch(schedule, sound->length, opt->rate, &h.lanes.first, &h.lanes.last);
     TRY(tl_lanes_create(&h.lanes, member, members, 1.0));
     tlnmf_error error = listen(&h);

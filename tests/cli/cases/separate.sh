@@ -250,6 +250,11 @@ expect 5 "" ... bash -c "ulimit -f 150; trap '' XFSZ; exec tlnmf separate notes.
 check "why" grep -q 'tlnmf separate: full/.*model.h5' "$err"
 absent full
 
+# a GPU that is not there; one that is, is hidden
+expect 2 "" ... env CUDA_VISIBLE_DEVICES= tlnmf separate notes.wav -k 2 --device gpu -o x
+check "why" grep -q '^tlnmf separate: device gpu: ' "$err"
+absent x
+
 # ---- apply ---------------------------------------------------------------------------------------
 usage apply "a model and a sound file or array are needed" stems/model.h5
 input apply "tones.wav: its rate is 4000 Hz, the model was learnt at 5000 Hz: resample it first, or give --resample" \

@@ -79,15 +79,16 @@ static void project(tl_engine *e, notes *out)
 
 static void inspect(tl_engine *e, notes *out)
 {
-    double *energy = new_doubles(e->M), off;
-    note_number(out, tl_engine_inspect(e, energy, &off));
-    note(out, e->M, energy);
-    assert_true(off < 1e-13);
-    free(energy);
+    tl_inspection found = {.energy = new_doubles(e->M)};
+    note_number(out, tl_engine_inspect(e, &found));
+    note(out, e->M, found.energy);
+    note_number(out, found.below_floor);
+    assert_true(found.orthogonality < 1e-13);
+    free(found.energy);
     double *H = new_doubles(e->K * e->N);
     H[0] = NAN;
     tl_engine_load(e, NULL, NULL, H);
-    note_number(out, tl_engine_inspect(e, NULL, NULL));
+    note_number(out, tl_engine_inspect(e, NULL));
     free(H);
 }
 
@@ -310,13 +311,16 @@ static void run(const struct operation *op, const problem *p, const tl_engine_op
     out->count = 0;
     op->run(e, out);
     if (rough) { /* Phi is orthogonal again, whatever rounding has done to it */
-        double off;
+        tl_inspection found = {.energy = NULL};
         assert_false(tl_engine_precision(e, false));
-        tl_engine_inspect(e, NULL, &off);
-        assert_true(off < 1e-13);
+        tl_engine_inspect(e, &found);
+        assert_true(found.orthogonality < 1e-13);
     }
     free_engine(e);
 }
+
+/* Shapes of each test that are tried. */
+static size_t shapes_most = SIZE_MAX;
 
 /* Differences found: all are reported before a test fails, since a run on a device is dear. */
 static int differences;
@@ -371,7 +375,7 @@ static void every_operation_is_that_of_plain_loops(void **state)
     (void)state;
     static const int64_t shapes[][4] = {{1, 1, 1, 1},  {1, 2, 3, 1},   {3, 7, 13, 3}, {2, 8, 9, 2},
                                         {1, 9, 17, 1}, {4, 17, 31, 5}, {2, 3, 33, 11}};
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes && s < shapes_most; s++) {
         problem p = new_problem(s, shapes[s]);
         compare_all(&p);
         free_problem(&p);
@@ -384,7 +388,7 @@ static void every_operation_with_weights(void **state)
 {
     (void)state;
     static const int64_t shapes[][4] = {{3, 7, 13, 3}, {1, 9, 17, 1}, {4, 17, 31, 5}};
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes && s < shapes_most; s++)
         for (int kind = 1; kind <= 3; kind++) {
             problem p = new_problem(s, shapes[s]);
             double *weights = new_doubles(p.N), *mask = new_doubles(p.M * p.N);
@@ -455,7 +459,7 @@ static void sweeps_of_long_rows(void **state)
     static const int64_t shapes[][4] = {{1, 19, 1000, 2},  {1, 8, 1409, 1},  {2, 24, 1300, 2},
                                         {1, 33, 2823, 3},  {1, 17, 5700, 1}, {1, 9, 12001, 1},
                                         {1, 10, 20011, 1}, {1, 9, 23000, 1}};
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes && s < shapes_most; s++) {
         problem p = new_problem(s, shapes[s]);
         double *expected = new_doubles(p.M * p.M), *Phi = new_doubles(p.M * p.M);
         tl_engine *naive = new_engine(&p, &tl_engine_naive, NULL);
@@ -493,7 +497,9 @@ static void sweeps_of_long_rows(void **state)
     assert_no_differences();
 }
 
-/* usage: unit_engine_operations [TEST], a name or a pattern */
+/* usage: unit_engine_operations [TEST [SHAPES]]
+ * TEST: a name or a pattern; SHAPES: only the first ones of each test, for tools that slow it down
+ */
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -505,6 +511,8 @@ int main(int argc, char **argv)
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
+    if (argc > 2)
+        shapes_most = (size_t)strtoul(argv[2], NULL, 10);
     engines[GPU].ops = gpu_engine(&engines[GPU + 1].ops);
     engines[GPU + 2].ops = engines[GPU + 1].ops;
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,10 +102,12 @@ static void an_iteration_of_lbfgs_has_this_many(void **state)
  * differences of gradients have few. */
 static void probe(tl_engine *e, tl_run *run)
 {
-    double x[12], energy[16], off;
+    double x[13], energy[16];
+    tl_inspection found = {.energy = energy};
     int count = 0;
-    tl_engine_inspect(e, energy, &off);
+    tl_engine_inspect(e, &found);
     x[count++] = energy[0];
+    x[count++] = 1.0 + found.below_floor;
     x[count++] = tl_engine_gradient(e, TL_C, NULL);
     x[count++] = tl_engine_gradient(e, TL_L, NULL);
     x[count++] = tl_engine_begin(e, TL_ALL);

@@ -1,0 +1,345 @@
+/* Updates of W and H by products on the GPU: a few lanes, each with a stream, a handle of cuBLAS
+ * and memory that grows to what its largest run needs. */
+#include "cuda/updates.h"
+#include "cuda/kernels.h"
+
+#include <cublas_v2.h>
+#include <pthread.h>
+
+/* More runs at a time only compete for launches and copies: a plain choice. */
+enum { LANES = 6 };
+
+typedef struct lane {
+    bool busy;
+    cudaStream_t stream;
+    cublasHandle_t blas;
+    void *block;
+    size_t capacity;
+} lane;
+
+typedef struct updater {
+    tl_updater is; /* first */
+    int processors;
+    pthread_mutex_t lock;
+    pthread_cond_t freed;
+    lane lane[LANES];
+    tl_hooks hooks;
+} updater;
+
+/* ---- arrays of a run ------------------------------------------------------------------------- */
+
+typedef struct arrays {
+    double *V, *W, *H;
+    double *U;   /* and, `apart` further on, A = (V + eps) U^2 */
+    double *den; /* and, `sums` further on, the numerators */
+    double *column;
+    bool *free;
+    int64_t apart, sums;
+} arrays;
+
+enum { SLOTS = 7, ALIGN = 256 };
+
+/* The second of two matrices begins as aligned as the first. */
+static int64_t padded(int64_t count)
+{
+    int64_t words = ALIGN / (int64_t)sizeof(double);
+    return (count + words - 1) / words * words;
+}
+
+static void slots_of(const tl_updates *u, arrays *a, tl_slot slots[SLOTS])
+{
+    int64_t in_W = u->rows * u->K, in_H = u->K * u->N;
+    a->apart = padded(u->rows * u->N);
+    a->sums = padded(u->moves_W ? tl_max(in_W, in_H) : in_H);
+    const tl_slot table[SLOTS] = {TL_SLOT(a->V, u->rows * u->N), TL_SLOT(a->W, in_W),
+                                  TL_SLOT(a->H, in_H),           TL_SLOT(a->U, 2 * a->apart),
+                                  TL_SLOT(a->den, 2 * a->sums),  TL_SLOT(a->column, u->K),
+                                  TL_SLOT(a->free, u->K)};
+    memcpy(slots, table, sizeof table);
+}
+
+static size_t slot_bytes(const tl_slot *slot)
+{
+    return ((size_t)slot->count * slot->size + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static double bytes(const tl_updates *u)
+{
+    arrays a;
+    tl_slot slots[SLOTS];
+    double sum = 0.0;
+    slots_of(u, &a, slots);
+    for (int i = 0; i < SLOTS; i++)
+        sum += (double)slot_bytes(&slots[i]);
+    return sum;
+}
+
+/* ---- lanes ----------------------------------------------------------------------------------- */
+
+static lane *take_lane(updater *self)
+{
+    lane *found = NULL;
+    pthread_mutex_lock(&self->lock);
+    while (found == NULL) {
+        for (int i = 0; i < LANES && found == NULL; i++)
+            if (!self->lane[i].busy)
+                found = &self->lane[i];
+        if (found == NULL)
+            pthread_cond_wait(&self->freed, &self->lock);
+    }
+    found->busy = true;
+    pthread_mutex_unlock(&self->lock);
+    return found;
+}
+
+static void give_lane(updater *self, lane *l)
+{
+    pthread_mutex_lock(&self->lock);
+    l->busy = false;
+    pthread_cond_signal(&self->freed);
+    pthread_mutex_unlock(&self->lock);
+}
+
+static tlnmf_error failed(tlnmf_ctx *ctx, cudaError_t error)
+{
+    cudaGetLastError(); /* so that nobody else finds it */
+    return tl_fail(ctx, error == cudaErrorMemoryAllocation ? TLNMF_ERR_MEMORY : TLNMF_ERR_NUMERIC,
+                   "device gpu: updates: %s", cudaGetErrorString(error));
+}
+
+/* Stream, cuBLAS and memory for the run. */
+static tlnmf_error prepare(tlnmf_ctx *ctx, lane *l, const tl_updates *u, arrays *a)
+{
+    tl_slot slots[SLOTS];
+    size_t needed = (size_t)bytes(u), at = 0;
+    cudaError_t error = cudaSuccess;
+    if (l->stream == NULL)
+        error = cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking);
+    if (error == cudaSuccess && l->capacity < needed) {
+        cudaFree(l->block);
+        l->block = NULL;
+        l->capacity = 0;
+        error = cudaMalloc(&l->block, needed);
+        if (error == cudaSuccess)
+            l->capacity = needed;
+    }
+    if (error != cudaSuccess)
+        return failed(ctx, error);
+    if (l->blas == NULL && (cublasCreate(&l->blas) != CUBLAS_STATUS_SUCCESS ||
+                            cublasSetStream(l->blas, l->stream) != CUBLAS_STATUS_SUCCESS))
+        return tl_fail(ctx, TLNMF_ERR_NUMERIC, "device gpu: cuBLAS cannot be opened");
+    slots_of(u, a, slots);
+    for (int i = 0; i < SLOTS; i++) {
+        void *address = (char *)l->block + at;
+        memcpy(slots[i].slot, &address, sizeof address);
+        at += slot_bytes(&slots[i]);
+    }
+    return TLNMF_OK;
+}
+
+/* ---- a run ----------------------------------------------------------------------------------- */
+
+/* What the steps of a run share; `status` is the first failure of cuBLAS. */
+typedef struct run {
+    const tl_updates *u;
+    const arrays *a;
+    tl_gpu gpu;
+    cublasHandle_t blas;
+    cublasStatus_t status;
+} run;
+
+static void note_status(run *r, cublasStatus_t status)
+{
+    if (r->status == CUBLAS_STATUS_SUCCESS)
+        r->status = status;
+}
+
+/* U = W H. cuBLAS is in Fortran order: U' = H' W'. */
+static void multiply(run *r)
+{
+    const double one = 1.0, zero = 0.0;
+    int rows = (int)r->u->rows, N = (int)r->u->N, K = (int)r->u->K;
+    note_status(r, cublasDgemm(r->blas, CUBLAS_OP_N, CUBLAS_OP_N, N, rows, K, &one, r->a->H, N,
+                               r->a->W, K, &zero, r->a->U, N));
+}
+
+/* U = 1 / (W H + eps) and, for updates, A. */
+static void weigh(run *r, bool updates)
+{
+    int64_t count = r->u->rows * r->u->N;
+    multiply(r);
+    tl_gpu_invert(&r->gpu, count, r->u->eps, r->a->V, r->a->U,
+                  updates ? r->a->U + r->a->apart : NULL);
+}
+
+/* den = W' U and num = W' A (K x N), then (7). */
+static void update_H(run *r)
+{
+    const double one = 1.0, zero = 0.0;
+    int rows = (int)r->u->rows, N = (int)r->u->N, K = (int)r->u->K;
+    weigh(r, true);
+    note_status(r, cublasDgemmStridedBatched(r->blas, CUBLAS_OP_N, CUBLAS_OP_T, N, K, rows, &one,
+                                             r->a->U, N, r->a->apart, r->a->W, K, 0, &zero,
+                                             r->a->den, N, r->a->sums, 2));
+    tl_gpu_scale(&r->gpu, r->u->K * r->u->N, 1.0, r->a->den + r->a->sums, r->a->den, r->a->H);
+}
+
+/* den = U H' and num = A H' (rows x K), then (8) and (9) of the columns that move. */
+static void update_W(run *r)
+{
+    const double one = 1.0, zero = 0.0;
+    int rows = (int)r->u->rows, N = (int)r->u->N, K = (int)r->u->K;
+    const tl_gpu_columns columns = {.rows = r->u->rows,
+                                    .N = r->u->N,
+                                    .K = r->u->K,
+                                    .free = r->u->free != NULL ? r->a->free : NULL};
+    weigh(r, true);
+    note_status(r, cublasDgemmStridedBatched(r->blas, CUBLAS_OP_T, CUBLAS_OP_N, K, rows, N, &one,
+                                             r->a->H, N, 0, r->a->U, N, r->a->apart, &zero,
+                                             r->a->den, K, r->a->sums, 2));
+    tl_gpu_scale_columns(&r->gpu, &columns, r->a->den + r->a->sums, r->a->den, r->a->W);
+    tl_gpu_normalise_columns(&r->gpu, &columns, r->a->W, r->a->H, r->a->column);
+}
+
+static bool any_moves(const tl_updates *u)
+{
+    bool any = u->free == NULL;
+    for (int64_t k = 0; !any && k < u->K; k++)
+        any = u->free[k];
+    return u->moves_W && any;
+}
+
+static void update_all(run *r)
+{
+    const tl_updates *u = r->u;
+    bool moves = any_moves(u);
+    for (int64_t i = 0; i < u->count && !(u->stops != NULL && u->stops(u->user)); i++) {
+        update_H(r);
+        if (moves)
+            update_W(r);
+    }
+    if (u->U != NULL)
+        weigh(r, false);
+}
+
+static cudaError_t copy(const run *r, void *to, const void *from, size_t size, bool back)
+{
+    return cudaMemcpyAsync(to, from, size, back ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice,
+                           r->gpu.stream);
+}
+
+static cudaError_t send(const run *r)
+{
+    const tl_updates *u = r->u;
+    const arrays *a = r->a;
+    size_t real = sizeof(double);
+    cudaError_t error = copy(r, a->V, u->V, (size_t)(u->rows * u->N) * real, false);
+    if (error == cudaSuccess)
+        error = copy(r, a->W, u->W, (size_t)(u->rows * u->K) * real, false);
+    if (error == cudaSuccess)
+        error = copy(r, a->H, u->H, (size_t)(u->K * u->N) * real, false);
+    if (error == cudaSuccess && u->free != NULL)
+        error = copy(r, a->free, u->free, (size_t)u->K * sizeof *u->free, false);
+    return error;
+}
+
+static cudaError_t receive(const run *r)
+{
+    const tl_updates *u = r->u;
+    const arrays *a = r->a;
+    size_t real = sizeof(double);
+    cudaError_t error = copy(r, u->H, a->H, (size_t)(u->K * u->N) * real, true);
+    if (error == cudaSuccess && u->moves_W)
+        error = copy(r, u->W, a->W, (size_t)(u->rows * u->K) * real, true);
+    if (error == cudaSuccess && u->U != NULL)
+        error = copy(r, u->U, a->U, (size_t)(u->rows * u->N) * real, true);
+    return error;
+}
+
+static tlnmf_error run_on(tlnmf_ctx *ctx, const updater *self, lane *l, const tl_updates *u)
+{
+    arrays a;
+    TRY(prepare(ctx, l, u, &a));
+    run r = {.u = u,
+             .a = &a,
+             .gpu = {.stream = l->stream, .processors = self->processors},
+             .blas = l->blas,
+             .status = CUBLAS_STATUS_SUCCESS};
+    cudaError_t error = send(&r);
+    if (error == cudaSuccess) {
+        update_all(&r);
+        error = cudaGetLastError(); /* of launches */
+    }
+    if (error == cudaSuccess)
+        error = receive(&r);
+    cudaError_t end = cudaStreamSynchronize(l->stream); /* whatever has happened */
+    if (error == cudaSuccess)
+        error = end;
+    if (error != cudaSuccess)
+        return failed(ctx, error);
+    if (r.status != CUBLAS_STATUS_SUCCESS)
+        return tl_fail(ctx, TLNMF_ERR_NUMERIC, "device gpu: a product: %s",
+                       cublasGetStatusString(r.status));
+    return TLNMF_OK;
+}
+
+static tlnmf_error run_updates(tlnmf_ctx *ctx, tl_updater *base, const tl_updates *u)
+{
+    updater *self = (updater *)base;
+    if (u->rows == 0 || u->N == 0 || u->K == 0)
+        return TLNMF_OK;
+    lane *l = take_lane(self);
+    tlnmf_error error = run_on(ctx, self, l, u);
+    give_lane(self, l);
+    return error;
+}
+
+/* ---- open and close -------------------------------------------------------------------------- */
+
+static void close_updater(tl_updater *base)
+{
+    updater *self = (updater *)base;
+    if (self == NULL)
+        return;
+    for (int i = 0; i < LANES; i++) {
+        if (self->lane[i].blas != NULL)
+            cublasDestroy(self->lane[i].blas);
+        if (self->lane[i].stream != NULL)
+            cudaStreamDestroy(self->lane[i].stream);
+        cudaFree(self->lane[i].block);
+    }
+    cudaGetLastError(); /* what a lost device answers is known already */
+    pthread_cond_destroy(&self->freed);
+    pthread_mutex_destroy(&self->lock);
+    tl_hooks hooks = self->hooks;
+    tl_release(&hooks, self);
+}
+
+static tlnmf_error open_updater(tlnmf_ctx *ctx, tl_updater **out)
+{
+    updater *self;
+    void *block;
+    int device = 0, processors = 0;
+    tl_slot table[] = {TL_SLOT(self, 1)};
+    *out = NULL;
+    cudaError_t error = cudaGetDevice(&device);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    if (error != cudaSuccess)
+        return failed(ctx, error);
+    TRY(TL_ARENA(ctx, "the updates on the GPU", table, &block));
+    self->is.ops = &tl_cuda_updates;
+    self->processors = processors;
+    self->hooks = ctx->hooks;
+    pthread_mutex_init(&self->lock, NULL); /* which cannot fail on Linux, nor can the other */
+    pthread_cond_init(&self->freed, NULL);
+    *out = &self->is;
+    return TLNMF_OK;
+}
+
+const tl_updater_ops tl_cuda_updates = {.name = "gpu",
+                                        .at_once = LANES,
+                                        .open = open_updater,
+                                        .close = close_updater,
+                                        .run = run_updates,
+                                        .bytes = bytes};
