@@ -239,15 +239,15 @@ typedef struct cli_input {
     const char *header, *index; /* of a table as text: yes, no, auto; NULL: auto */
     bool missing;               /* NaN: this frame of this realisation is missing */
     int64_t block, moving;      /* neighbouring frames as realisations; 0: not asked for */
+    const char *weights, *mask; /* files of weights, N or (M, N) numbers; NULL: none */
 } cli_input;
 
 int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out);
 /* Reads a matrix of the given shape into `start` under this name. `spec` may be NULL. */
 int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t rows,
                     int64_t columns, tlnmf_record *start);
-/* Reads the weights of the frames, N numbers, and the mask of the entries, (M, N). Both may be
- * NULL. */
-int cli_read_weights(cli_call *call, const char *weights, const char *mask, tlnmf_data *data);
+/* Reads the weights and the mask that the input names, if any, and sets them. */
+int cli_read_weights(cli_call *call, const cli_input *input, tlnmf_data *data);
 
 /* ---- memory (common/memory.c) ---------------------------------------------------------------- */
 

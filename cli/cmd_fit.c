@@ -84,6 +84,8 @@ static int read_start(cli_call *call, const plan *p, const tlnmf_data *data, tln
     int64_t K = tlnmf_settings_get_integer(call->settings, "k");
     int code = cli_read_matrix(call, phi_file(call), "Phi", M, M, start);
     if (code == EXIT_DONE)
+        code = cli_check_phi(call, phi_file(call));
+    if (code == EXIT_DONE)
         code = cli_read_matrix(call, arg.init_w, "W", M, K, start);
     if (code == EXIT_DONE)
         code = cli_read_matrix(call, arg.init_h, "H", K, N, start);
@@ -204,7 +206,7 @@ static int fit(cli_call *call, plan *p)
     int64_t atoms = 0;
     int code = cli_read_data(call, &p->input, &data);
     if (code == EXIT_DONE)
-        code = cli_read_weights(call, arg.weights, arg.mask, data);
+        code = cli_read_weights(call, &p->input, data);
     code = cli_agree(code);
     if (code == EXIT_DONE && p->rank.compares)
         code = cli_rank_choose(call, &p->input, data, &p->rank, table_goes_to(p));
@@ -273,13 +275,13 @@ static int check(cli_call *call, plan *p)
                            .header = arg.header,
                            .index = arg.index,
                            .missing = arg.missing != NULL,
+                           .weights = arg.weights,
+                           .mask = arg.mask,
                            .expects_data = true};
     if (arg.keep != NULL && strcmp(arg.keep, "w,phi") == 0)
         arg.keep = "phi,w";
     p->init = (cli_init){arg.init, phi_file(call), arg.init_w, arg.init_h, arg.keep, NULL};
     int code = cli_rank_read(call, arg.k, &p->rank);
-    p->rank.weights = arg.weights;
-    p->rank.mask = arg.mask;
     if (code == EXIT_DONE && p->rank.compares && (arg.init != NULL || arg.init_w || arg.init_h))
         return cli_fail(call->command, EXIT_USAGE,
                         "-k %s compares fits from starts of its own: not with a given W or H",

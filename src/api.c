@@ -120,6 +120,7 @@ static tlnmf_error prepare_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "a mask is for method nmf: while Phi is learnt, its rows and those of the "
                        "mask have nothing in common");
+    TRY(tl_data_check_mask(ctx, data));
     t->opt = *settings;
     t->goal = goals[settings->method];
     if (t->goal == TL_GOAL_AUTO && settings->exchange) /* an exchange runs both methods anyway */

@@ -62,9 +62,8 @@ int cli_apply_arrays(cli_call *call, const tlnmf_record *model, const char *path
 typedef struct cli_rank {
     bool compares, automatic; /* A:B or auto; auto */
     int64_t low, high;
-    const char *weights, *mask; /* files; may be NULL */
-    json_t *table;              /* what came of it, for the summary; the caller releases it */
-    double seconds;             /* of --max-seconds that are left for the fit; 0: no limit */
+    json_t *table;  /* what came of it, for the summary; the caller releases it */
+    double seconds; /* of --max-seconds that are left for the fit; 0: no limit */
 } cli_rank;
 
 /* Reads -k: a number goes into the settings. NULL is fine. */
@@ -100,6 +99,9 @@ typedef struct cli_init {
 /* Refuses contradictions, reads the model, and takes from it K, eps and the method, unless they are
  * given. The caller frees init->model in either case. */
 int cli_init_read(cli_call *call, cli_init *init);
+/* Refuses a file of Phi that is a model of whitened data: its Phi is not one of data as they are.
+ * `spec` may be NULL. */
+int cli_check_phi(const cli_call *call, const char *spec);
 /* Puts Phi, and W and H where their sizes fit, into the start. */
 int cli_init_start(cli_call *call, const cli_init *init, const tlnmf_data *data,
                    tlnmf_record *start);

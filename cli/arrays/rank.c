@@ -79,7 +79,7 @@ static int limit(cli_call *call, const tlnmf_data *data, cli_rank *rank)
 }
 
 /* The data once more, for masks; what is said of them was said before. */
-static int read_again(rank_table *t, const cli_input *input, const cli_rank *rank)
+static int read_again(rank_table *t, const cli_input *input)
 {
     const tlnmf_record *sizes = tlnmf_data_record(t->data);
     int64_t size = tlnmf_get_integer(sizes, "M") * tlnmf_get_integer(sizes, "N");
@@ -88,20 +88,20 @@ static int read_again(rank_table *t, const cli_input *input, const cli_rank *ran
         return cli_fail(t->call->command, EXIT_INTERNAL, "no memory");
     int code = cli_read_data(t->call, input, &t->masked);
     if (code == EXIT_DONE)
-        code = cli_read_weights(t->call, rank->weights, NULL, t->masked);
+        code = cli_read_weights(t->call, input, t->masked);
     return code;
 }
 
-static int read_folds(rank_table *t, const cli_input *input, const cli_rank *rank)
+static int read_folds(rank_table *t, const cli_input *input)
 {
     cli_input blocks = *input;
     if (t->kind == RANK_NEIGHBOURS)
         blocks.block = t->S;
     int code = cli_read_folds(t->call, &blocks, t->folds, t->train, t->test);
     for (int f = 0; code == EXIT_DONE && f < t->folds; f++) {
-        code = cli_read_weights(t->call, rank->weights, NULL, t->train[f]);
+        code = cli_read_weights(t->call, input, t->train[f]);
         if (code == EXIT_DONE)
-            code = cli_read_weights(t->call, rank->weights, NULL, t->test[f]);
+            code = cli_read_weights(t->call, input, t->test[f]);
     }
     return code;
 }
@@ -119,7 +119,7 @@ static int fill(rank_table *t, const cli_input *input, const cli_rank *rank)
     for (int64_t i = 0; i < t->count; i++)
         t->line[i].K = rank->low + i;
     cli_common_values.quiet = ""; /* what is said of the array was said before */
-    int code = t->kind == RANK_ENTRIES ? read_again(t, input, rank) : read_folds(t, input, rank);
+    int code = t->kind == RANK_ENTRIES ? read_again(t, input) : read_folds(t, input);
     cli_common_values.quiet = quiet;
     if (code == EXIT_DONE)
         code = rank_score(t);
@@ -144,7 +144,7 @@ static void empty(rank_table *t)
 /* What to keep aside: returns how many tables there are. One realisation of a few frames, or at a
  * kept transform: entries. Where Phi is learnt it sees the entries, but not neighbouring frames. */
 static int plan(const cli_call *call, const cli_input *input, const tlnmf_data *data,
-                const cli_rank *rank, rank_table t[2])
+                rank_table t[2])
 {
     const tlnmf_record *sizes = tlnmf_data_record(data);
     int64_t S = tlnmf_get_integer(sizes, "S"), N = tlnmf_get_integer(sizes, "N");
@@ -152,7 +152,7 @@ static int plan(const cli_call *call, const cli_input *input, const tlnmf_data *
     tlnmf_settings_get_text(call->settings, "method", method, sizeof method);
     bool several = S > 1 && input->moving == 0, blocks = several && input->block > 1;
     bool near = S == 1 && N / NEAR >= LEAST_FRAMES && strcmp(method, "nmf") != 0;
-    if (rank->weights != NULL) /* there is no weight of a part of a block */
+    if (input->weights != NULL) /* there is no weight of a part of a block */
         several = several && !blocks, near = false;
     rank_table *last = &t[near];
     if (near)
@@ -172,7 +172,7 @@ static int refuse(const cli_call *call, const cli_input *input, const tlnmf_data
     if (strcmp(input->spec, "-") == 0)
         return cli_fail(call->command, EXIT_USAGE,
                         "-k A:B and -k auto read the array twice: not from standard input");
-    if (rank->mask != NULL)
+    if (input->mask != NULL)
         return cli_fail(call->command, EXIT_USAGE, "-k A:B and --mask: one of them");
     if (kind == RANK_ENTRIES && tlnmf_get_integer(tlnmf_data_record(data), "N") < LEAST_FRAMES)
         return cli_fail(call->command, EXIT_INPUT,
@@ -242,7 +242,7 @@ int cli_rank_choose(cli_call *call, const cli_input *input, const tlnmf_data *da
     rank_table t[2] = {{0}, {0}};
     double began = rank_now(), seconds = tlnmf_settings_get_real(call->settings, "max-seconds");
     bool interrupted = false;
-    int tables = plan(call, input, data, rank, t);
+    int tables = plan(call, input, data, t);
     int code = refuse(call, input, data, rank, t[tables - 1].kind);
     if (code == EXIT_DONE)
         code = limit(call, data, rank);

@@ -86,15 +86,20 @@ static void print_line(FILE *out, const rank_table *t, const rank_line *l, bool 
 /* What Phi has seen of the entries that were kept aside. */
 static const char *about_entries(const rank_table *t)
 {
+    int64_t S = tlnmf_get_integer(tlnmf_data_record(t->data), "S");
     char method[64] = "";
     tlnmf_settings_get_text(t->call->settings, "method", method, sizeof method);
     if (strcmp(method, "nmf") == 0)
         return "Phi is kept as it was given: W and H alone are learnt, without them "
                "(docs/choosing.md).\n";
-    if (tlnmf_get_integer(tlnmf_data_record(t->data), "S") == 0)
+    if (S == 0)
         return "Phi has seen them. Where few realisations are behind the covariances it fits their "
                "noise, too:\nthis is what can be predicted, and may not be how many components "
                "there are (docs/choosing.md).\n";
+    if (S > 1)
+        return "Phi has seen them, and fits the noise of few realisations, too. With --moving "
+               "frames share\nthem, so that none is new: this is what can be predicted, and may "
+               "not be how many\ncomponents there are (docs/choosing.md).\n";
     return "Phi has seen them, and with one realisation it fits their noise, too: this is what can "
            "be\npredicted, and rarely how many components there are (docs/choosing.md).\n";
 }

@@ -514,7 +514,7 @@ static int read_shape(cli_call *call, const char *spec, const char *what, const 
     return code;
 }
 
-int cli_read_weights(cli_call *call, const char *weights, const char *mask, tlnmf_data *data)
+int cli_read_weights(cli_call *call, const cli_input *input, tlnmf_data *data)
 {
     int64_t M = tlnmf_get_integer(tlnmf_data_record(data), "M");
     int64_t N = tlnmf_get_integer(tlnmf_data_record(data), "N");
@@ -522,8 +522,8 @@ int cli_read_weights(cli_call *call, const char *weights, const char *mask, tlnm
         const char *spec, *name;
         cli_array shape;
         tlnmf_error (*set)(tlnmf_ctx *, tlnmf_data *, const double *);
-    } kinds[] = {{weights, "weights", {1, {N}, NULL}, tlnmf_data_set_weights},
-                 {mask, "the mask", {2, {M, N}, NULL}, tlnmf_data_set_mask}};
+    } kinds[] = {{input->weights, "weights", {1, {N}, NULL}, tlnmf_data_set_weights},
+                 {input->mask, "the mask", {2, {M, N}, NULL}, tlnmf_data_set_mask}};
     int code = EXIT_DONE;
     for (int i = 0; code == EXIT_DONE && i < 2; i++) {
         tlnmf_record *record;

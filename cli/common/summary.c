@@ -188,6 +188,7 @@ static void put_values(json_t *object, const tlnmf_record *model)
                                  {"iterations", INTEGER},
                                  {"eps", REAL},
                                  {"below_floor", REAL},
+                                 {"entries", REAL},
                                  {"orthogonality", REAL},
                                  {"gradient_norm", REAL},
                                  {"starts", INTEGER},

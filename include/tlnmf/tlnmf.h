@@ -326,8 +326,9 @@ TLNMF_API tlnmf_error tlnmf_data_from_incomplete(tlnmf_ctx *ctx, const double *Y
  * the data. */
 TLNMF_API tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data,
                                              const double *weights_or_null);
-/* Weights of the M x N entries of V, for tlnmf_fit with method nmf: 0 leaves an entry out, 1 counts
- * it. Not negative, no row all 0. NULL removes them. Beside weights of frames both count. */
+/* Weights of the M x N entries of V, for tlnmf_fit with method nmf and tlnmf_apply: 0 leaves an
+ * entry out, 1 counts it. Not negative, not all 0; a fit needs some of every row. NULL removes
+ * them. Beside weights of frames both count. */
 TLNMF_API tlnmf_error tlnmf_data_set_mask(tlnmf_ctx *ctx, tlnmf_data *data,
                                           const double *mask_or_null);
 /* M, N, S (0: given as covariances), columns, mean_power, missing. */
@@ -367,8 +368,9 @@ TLNMF_API tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
                                         const tlnmf_settings *settings,
                                         const tlnmf_record *start_or_null, tlnmf_record **model);
 /* H of new data with the model's Phi, W and eps kept. Settings of task "apply". `applied` holds H,
- * C, L, I and why it stopped, own_data, and X and V if asked for. On the data that the model was
- * fitted to (it has H and C, and C is that of these data) H is the fit's to the last digit. */
+ * C, L, I and why it stopped, own_data, fits, and X and V if asked for. Weights and masks of the
+ * data count as in a fit. On the data that the model was fitted to (it has H and C, and C is that
+ * of these data, with their weights and mask) H is the fit's to the last digit. */
 TLNMF_API tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_data *data,
                                   const tlnmf_settings *settings, tlnmf_record **applied);
 /* C, L, I of any point (a record with Phi, W, H, eps), and the gradient of C over Phi. */

@@ -72,6 +72,7 @@ def fit(
     *,
     covariances: Any = None,
     weights: Any = None,
+    mask: Any = None,
     start: Any = None,
     callback: Optional[Callback] = None,
     progress: bool = False,
@@ -88,7 +89,9 @@ def fit(
     covariances : array (N, M, M), optional
         Covariances of the frames, instead of Y.
     weights : array (N,), optional
-        Weights of the frames. `Data` also takes a mask, and missing frames.
+        Weights of the frames. `Data` also takes missing frames.
+    mask : array (M, N), optional
+        Weights of the entries of V, for method="nmf": 0 leaves an entry out.
     start : Model, fitted estimator or mapping, optional
         Any of Phi (M, M), W (M, K), H (K, N) to start from. Zeros of W and H stay.
     callback : function, optional
@@ -110,7 +113,7 @@ def fit(
     >>> model.Phi.shape, bool(abs(model.C - model.L - model.I) < 1e-6)
     ((6, 6), True)
     """
-    data, call = data_of(Y, covariances, weights), Call()
+    data, call = data_of(Y, covariances, weights, mask), Call()
     settings = call.settings("fit", {"k": k, **options}, "fit")
     with Progress(progress, callback) as report:
         arguments = (data, settings, start_of(start))
@@ -202,6 +205,8 @@ def apply(
     Y: Any = None,
     *,
     covariances: Any = None,
+    weights: Any = None,
+    mask: Any = None,
     callback: Optional[Callback] = None,
     **options: Any,
 ) -> Record:
@@ -214,12 +219,17 @@ def apply(
         New frames of the model's length M: columns here, also for an estimator.
     covariances : array (N, M, M), optional
         Instead of Y.
+    weights : array (N,), optional
+        Weights of the frames; without weight a frame gets H = 0.
+    mask : array (M, N), optional
+        Weights of the entries of V, whose rows are those of the model's Phi: 0 leaves one out.
     {options}
 
     Returns
     -------
     Record
-        H (K, N), C, L, I, outcome, and X (M, columns), V (M, N) if asked for.
+        H (K, N), C, L, I, outcome, `fits` (whether the model fits these data, in words), and
+        X (M, columns), V (M, N) if asked for.
 
     >>> import tlnmf
     >>> Y = tlnmf.simulate.gcm(s=5, m=6, n=20, kbar=2).Y
@@ -227,7 +237,7 @@ def apply(
     >>> tlnmf.transform(model, Y[:, :, :4]).H.shape
     (2, 4)
     """
-    data, call = data_of(Y, covariances), Call()
+    data, call = data_of(Y, covariances, weights, mask), Call()
     settings = call.settings("apply", options, "apply")
     arguments = (record_of(model), data, settings)
     return Record(call.solve(core.tlnmf_apply, *arguments, callback=callback))

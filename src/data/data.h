@@ -45,6 +45,11 @@ tlnmf_error tl_data_weigh(tlnmf_ctx *ctx, tlnmf_data *data, const double *weight
 /* Whether nothing of the frame counts: all its entries have weight 0. */
 bool tl_data_is_silent(const tlnmf_data *data, int64_t n);
 
+/* The sum of the weights of all entries of V, on all machines: M N without a mask. */
+double tl_data_entries(const tlnmf_data *data);
+/* An error if a row of the mask is all 0: a fit would know nothing of W there. */
+tlnmf_error tl_data_check_mask(tlnmf_ctx *ctx, const tlnmf_data *data);
+
 tlnmf_error tl_data_copy(tlnmf_ctx *ctx, const tlnmf_data *data, tlnmf_data **out);
 
 /* The data in coordinates in which their mean covariance is the identity: P R, and R = back P R. P

@@ -216,6 +216,7 @@ static tlnmf_error finish(void *arg)
                       TL_ARENA(f->ctx, "the power of the result", table, &block)));
     tl_coefficients(data, &tl_double, f->result->Phi, X, V);
     f->result->info.below_floor = below_floor(data, f->result->info.eps, V);
+    f->result->info.entries = tl_data_entries(data);
     tl_release(&f->ctx->hooks, block);
     for (int64_t n = 0; data->B != NULL && n < N; n++)
         for (int64_t k = 0; k < K && tl_data_is_silent(data, n); k++)

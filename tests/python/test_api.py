@@ -89,6 +89,33 @@ class Results(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "mask has the shape"):
             tlnmf.Data(Y, mask=mask.T)
 
+    def test_apply_with_weights_and_mask(self):
+        w = np.arange(30) % 3
+        mask = (np.arange(7 * 30).reshape(7, 30) % 4 > 0).astype(float)
+        C = np.einsum("smn,skn->nmk", Y, Y) / len(Y)
+        for method in ("tl", "jd", "nmf"):
+            m = tlnmf.fit(Y, 2, method=method, weights=w)
+            self.assertEqual(m.apply(Y).own_data, 0)
+            for arrays in ({"Y": Y}, {"covariances": C}, {"Y": tlnmf.Data(Y, weights=w)}):
+                weights = {} if isinstance(arrays.get("Y"), tlnmf.Data) else {"weights": w}
+                applied = tlnmf.apply(m, **arrays, **weights)
+                self.assertEqual(applied.own_data, 1)
+                self.assertEqual(applied.fits, "about as well as its own data")
+                np.testing.assert_array_equal(applied.H, m.H)
+        m = tlnmf.fit(Y, 2, method="nmf", mask=mask)
+        self.assertEqual(m.entries, mask.sum())
+        np.testing.assert_array_equal(tlnmf.apply(m, Y, mask=mask).H, m.H)
+        some = np.flatnonzero(w)  # H of a frame is its own affair
+        H = tlnmf.apply(m, Y[:, :, ::-1], weights=w, mask=mask).H
+        alone = tlnmf.apply(m, Y[:, :, ::-1][:, :, some], mask=mask[:, some]).H
+        np.testing.assert_allclose(H[:, some], alone, atol=1e-4 * alone.max())
+        self.assertFalse(H[:, w == 0].any())
+        for wrong in ({"weights": w[1:]}, {"weights": -w}, {"mask": mask[1:]}, {"mask": -mask}):
+            with self.assertRaises(ValueError):
+                tlnmf.apply(m, Y, **wrong)
+        with self.assertRaisesRegex(TypeError, "already"):
+            tlnmf.apply(m, tlnmf.Data(Y), mask=mask)
+
     def test_apply_and_start(self):
         m = tlnmf.fit(Y, 3)
         applied = m.apply(Y, keep_v=True)

@@ -61,6 +61,10 @@ expect 0 ... "" tlnmf fit one.npy --block 2 -k 1:2 --method jd --no-model --json
 check "neighbours alone" [ "$(json rank_by) $(grep -c heldout_C_per_entry "$out")" = "neighbours 2" ]
 expect 0 ... "" tlnmf fit one.npy --moving 3 -k 1:2 --method jd --no-model --json
 check "entries alone" [ "$(json rank_by) $(grep -c heldout_C_per_entry "$out")" = "entries 2" ]
+expect 0 ... "" tlnmf fit one.npy --moving 3 -k 1:2 --method jd --no-model
+check "what is said of frames that share realisations" \
+    grep -Fxq "Phi has seen them, and fits the noise of few realisations, too. With --moving frames share" "$out"
+check "which are several" [ "$(grep -c "one realisation" "$out")" -eq 0 ]
 
 # Neighbours by hand: frames 0, 2, 4 are one realisation and 1, 3, 5 the other; a last one is left.
 npy seven.npy "(2, 7)" 1 1 2 1 3 2 9 2 3 1 2 1 1 9
