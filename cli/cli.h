@@ -321,7 +321,6 @@ typedef struct cli_result {
     tlnmf_record *model;
     const tlnmf_record *atoms; /* NULL: not asked for */
     json_t *rank_table;        /* of -k A:B, an object; NULL: not asked for */
-    json_t *eps_check;         /* of --eps-check; NULL: not asked for */
     const char *kind, *init_phi, *init_w, *init_h, *weights, *block, *moving, *axes, *per_trial,
         *init, *keep, *mask, *missing, *header, *index; /* as given, for the record; may be NULL */
 } cli_result;

@@ -7,8 +7,8 @@
 
 static struct {
     const char *init_phi, *init_w, *init_h, *rate, *atoms, *no_model, *strict, *split, *input,
-        *block, *moving, *axes, *per_trial, *init, *keep, *k, *weights, *mask, *missing, *eps_check,
-        *report, *header, *index;
+        *block, *moving, *axes, *per_trial, *init, *keep, *k, *weights, *mask, *missing, *report,
+        *header, *index;
 } arg;
 
 static const cli_option options[] = {
@@ -47,9 +47,6 @@ static const cli_option options[] = {
     {"block", "INT", "treat every INT consecutive frames as realisations of a single frame",
      &arg.block},
     {"moving", "INT", "treat the INT frames around each frame as realisations of it", &arg.moving},
-    {"eps-check", NULL,
-     "fit again with a third and with three times eps, and say whether the result changes",
-     &arg.eps_check},
     {"rate", "HZ", "sampling rate: prints the strongest atoms with their frequencies", &arg.rate},
     {"atoms", "INT", "number of atoms to print [8]", &arg.atoms},
     {"no-model", NULL, "write no model file", &arg.no_model},
@@ -143,10 +140,6 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
     code = error == TLNMF_OK ? cli_gather(call, model) : code;
     if (error == TLNMF_OK && atom_count > 0)
         error = tlnmf_atoms(call->ctx, model, p->rate, atom_count, &atoms);
-    json_t *check = NULL;
-    bool cancelled = tlnmf_get_integer(model, "outcome_code") == TLNMF_CANCELLED;
-    if (error == TLNMF_OK && arg.eps_check != NULL && !cancelled)
-        code = cli_eps_check(call, data, start, model, &check);
     cli_result r = {.input = p->input.spec,
                     .output = p->output,
                     .page = p->page,
@@ -167,7 +160,6 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
                     .header = arg.header,
                     .index = arg.index,
                     .rank_table = p->rank.table,
-                    .eps_check = check,
                     .init_phi = phi_file(call),
                     .init_w = arg.init_w,
                     .init_h = arg.init_h};
@@ -175,7 +167,6 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
         code = cli_fail_library(call, error, NULL);
     else if (code == EXIT_DONE)
         code = cli_finish(call, &r, arg.strict != NULL);
-    json_decref(check);
     tlnmf_record_free(atoms);
     tlnmf_record_free(model);
     return code;

@@ -80,14 +80,6 @@ int cli_rank_choose(cli_call *call, const cli_input *input, const tlnmf_data *da
 int cli_read_folds(cli_call *call, const cli_input *input, int folds, tlnmf_data **train,
                    tlnmf_data **test);
 
-/* ---- the floor (floor.c) ----------------------------------------------------------------------
- */
-
-/* Fits again with a third and with three times the model's eps, and says how the results differ.
- * The caller releases *check. */
-int cli_eps_check(cli_call *call, const tlnmf_data *data, const tlnmf_record *start,
-                  const tlnmf_record *model, json_t **check);
-
 /* ---- going on from a model (init.c) ---------------------------------------------------------- */
 
 /* What --init, --init-phi, --init-w, --init-h and --keep say; each may be NULL. */

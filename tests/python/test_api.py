@@ -116,6 +116,15 @@ class Results(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "already"):
             tlnmf.apply(m, tlnmf.Data(Y), mask=mask)
 
+    def test_eps_check(self):
+        m = tlnmf.fit(Y, 2, method="jd", eps_check=True)
+        np.testing.assert_allclose(m["eps_check.eps"], [m.eps / 3, 3 * m.eps])
+        for eps, above in zip(m["eps_check.eps"], m["eps_check.above_per_entry"]):
+            other = tlnmf.fit(Y, 2, method="jd", eps=eps)
+            point = {"Phi": other.Phi, "W": other.W, "H": other.H, "eps": m.eps}
+            self.assertAlmostEqual((tlnmf.evaluate(Y, point).C - m.C) / (7 * 30), above, delta=1e-12)
+        self.assertIn(m["eps_check.matters"], (0, 1))
+
     def test_apply_and_start(self):
         m = tlnmf.fit(Y, 3)
         applied = m.apply(Y, keep_v=True)

@@ -67,7 +67,7 @@ static void models_are_in_the_table(void **state)
         "k=2 J=5 starts=2 exchange=1 trace=1",
         "k=2 J=5 exchange=1 trace=1 solver=paper stream=numpy",
         "k=2 J=5 method=nmf transform=dft",
-        "k=2 J=5 method=tl certify=1",
+        "k=2 J=5 method=tl certify=1 eps-check=1",
     };
     enum { MODELS = 5 };
     tlnmf_ctx *ctx = new_ctx();
