@@ -240,6 +240,8 @@ typedef struct cli_input {
     bool missing;               /* NaN: this frame of this realisation is missing */
     int64_t block, moving;      /* neighbouring frames as realisations; 0: not asked for */
     const char *weights, *mask; /* files of weights, N or (M, N) numbers; NULL: none */
+    tlnmf_record **keep; /* receives the array, to which the data then refer: free it after them;
+                            NULL: the data stand alone */
 } cli_input;
 
 int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out);
@@ -268,6 +270,9 @@ int cli_checkpoint_check(const cli_call *call, const char *output);
 /* The call's context saves a fit of these data, and goes on from a checkpoint if --resume says so.
  */
 int cli_checkpoint_begin(const cli_call *call, const tlnmf_data *data);
+/* The same around a comparison of several k before it, in FILE.k: that stays until the end. */
+int cli_checkpoint_begin_ranks(const cli_call *call);
+void cli_checkpoint_end_ranks(const cli_call *call);
 /* For a command that keeps something else: reads the checkpoint if --resume says so (NULL: there is
  * none), replaces it; and how many seconds of work are worth one. */
 int cli_checkpoint_read(const cli_call *call, tlnmf_record **state);

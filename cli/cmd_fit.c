@@ -74,16 +74,20 @@ static const char *phi_file(const cli_call *call)
     return arg.init_phi != NULL ? arg.init_phi : call->transform_file;
 }
 
-static int read_start(cli_call *call, const plan *p, const tlnmf_data *data, tlnmf_record *start)
+static int read_phi(cli_call *call, const tlnmf_data *data, tlnmf_record *start)
+{
+    int64_t M = tlnmf_get_integer(tlnmf_data_record(data), "M");
+    int code = cli_read_matrix(call, phi_file(call), "Phi", M, M, start);
+    return code == EXIT_DONE ? cli_check_phi(call, phi_file(call)) : code;
+}
+
+/* The rest of the start, once K is known. */
+static int read_factors(cli_call *call, const plan *p, const tlnmf_data *data, tlnmf_record *start)
 {
     const tlnmf_record *sizes = tlnmf_data_record(data);
     int64_t M = tlnmf_get_integer(sizes, "M"), N = tlnmf_get_integer(sizes, "N");
     int64_t K = tlnmf_settings_get_integer(call->settings, "k");
-    int code = cli_read_matrix(call, phi_file(call), "Phi", M, M, start);
-    if (code == EXIT_DONE)
-        code = cli_check_phi(call, phi_file(call));
-    if (code == EXIT_DONE)
-        code = cli_read_matrix(call, arg.init_w, "W", M, K, start);
+    int code = cli_read_matrix(call, arg.init_w, "W", M, K, start);
     if (code == EXIT_DONE)
         code = cli_read_matrix(call, arg.init_h, "H", K, N, start);
     if (code == EXIT_DONE)
@@ -193,18 +197,26 @@ static FILE *table_goes_to(const plan *p)
 static int fit(cli_call *call, plan *p)
 {
     tlnmf_data *data;
-    tlnmf_record *start = NULL;
+    tlnmf_record *start = NULL, *array = NULL;
     int64_t atoms = 0;
+    if (p->rank.compares)
+        p->input.keep = &array;
     int code = cli_read_data(call, &p->input, &data);
     if (code == EXIT_DONE)
         code = cli_read_weights(call, &p->input, data);
     code = cli_agree(code);
-    if (code == EXIT_DONE && p->rank.compares)
-        code = cli_rank_choose(call, &p->input, data, &p->rank, table_goes_to(p));
     if (code == EXIT_DONE && tlnmf_record_create(call->ctx, &start) != TLNMF_OK)
         code = cli_fail_library(call, TLNMF_ERR_MEMORY, NULL);
     if (code == EXIT_DONE)
-        code = read_start(call, p, data, start);
+        code = read_phi(call, data, start);
+    if (code == EXIT_DONE && p->rank.compares) {
+        code = cli_checkpoint_begin_ranks(call);
+        if (code == EXIT_DONE)
+            code = cli_rank_choose(call, &p->input, data, start, &p->rank, table_goes_to(p));
+        cli_checkpoint_end_ranks(call);
+    }
+    if (code == EXIT_DONE)
+        code = read_factors(call, p, data, start);
     if (code == EXIT_DONE && !p->rank.compares)
         warn_of_rank(call, data);
     if (code == EXIT_DONE)
@@ -219,6 +231,7 @@ static int fit(cli_call *call, plan *p)
     cli_checkpoint_end(call, code);
     tlnmf_record_free(start);
     tlnmf_data_free(data);
+    tlnmf_record_free(array);
     return code;
 }
 

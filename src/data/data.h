@@ -24,6 +24,8 @@ struct tlnmf_data {
     const double *mask; /* M x N: the part of B that does not come from `weight`, or NULL */
     void *B_block;      /* NULL in copies */
     double mean_power;
+    const double *Y;      /* what the data were made of, memory of the caller; NULL: not known */
+    int64_t made_of[3];   /* its shape: S, M, N */
     tlnmf_record *record; /* what tlnmf_data_record() returns; NULL in internal copies */
     tl_hooks hooks;
     void *block;
