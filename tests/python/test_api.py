@@ -116,6 +116,45 @@ class Results(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "already"):
             tlnmf.apply(m, tlnmf.Data(Y), mask=mask)
 
+    def test_several_k(self):
+        ranks = tlnmf.compare_ranks(Y, "1:3", method="jd")
+        self.assertEqual(ranks.rank_by, "realisations")
+        eps, scores = ranks.eps, np.empty((3, len(Y)))
+        for f in range(len(Y)):  # by hand: fitted to all but one, scored by that one
+            for k in (1, 2, 3):
+                m = tlnmf.fit(np.delete(Y, f, axis=0), k, method="jd", eps=eps)
+                scores[k - 1, f] = tlnmf.evaluate(Y[f], m).C / (7 * 30)
+        np.testing.assert_array_equal(ranks["rank.scores"], scores)
+        mean = scores.mean(axis=1)
+        self.assertEqual(ranks.k, 1 + mean.argmin())
+        np.testing.assert_allclose([row["C_per_entry"] for row in ranks.rank_table], mean)
+        off = scores - scores[mean.argmin()]
+        error = off.std(axis=1, ddof=1) / np.sqrt(len(Y))
+        np.testing.assert_allclose([row["standard_error"] for row in ranks.rank_table], error)
+        for k in ("1:3", range(1, 4)):
+            m = tlnmf.fit(Y, k, method="jd")
+            self.assertEqual((m.K, m.rank_table), (ranks.k, ranks.rank_table))
+            np.testing.assert_array_equal(m.H, tlnmf.fit(Y, ranks.k, method="jd").H)
+        self.assertEqual(pickle.loads(pickle.dumps(m)).rank_table, ranks.rank_table)
+        self.assertEqual(tlnmf.fit(Y, 2, method="jd").rank_table, [])
+        C = np.einsum("smn,skn->nmk", Y, Y) / len(Y)
+        m = tlnmf.fit(covariances=C, k="auto", method="jd")
+        self.assertEqual((m.rank_by, len(m.rank_table)), ("entries", 7))
+        one = tlnmf.compare_ranks(np.tile(Y[0], 2), "1:2", method="jd")
+        self.assertEqual({one.rank_by, one["other.rank_by"]}, {"neighbours", "entries"})
+        w = np.arange(30) % 2 + 1.0
+        self.assertNotEqual(tlnmf.compare_ranks(Y, "1:1", weights=w, method="jd").rank_table,
+                            tlnmf.compare_ranks(Y, "1:1", method="jd").rank_table)  # fmt: skip
+        for wrong in ("x", "3:1", "1:", range(1, 9, 2), range(0)):
+            with self.assertRaises(ValueError):
+                tlnmf.fit(Y, wrong)
+        with self.assertRaisesRegex(TypeError, "give Y itself"):
+            tlnmf.fit(tlnmf.Data(Y), "1:2")
+        with self.assertRaisesRegex(tlnmf.OptionError, "W and H cannot be given"):
+            tlnmf.fit(Y, "1:2", start=m)
+        m = tlnmf.fit(Y, "1:2", max_seconds=0.2)
+        self.assertTrue(m.rank_folds >= 1 and m.wall_seconds < 5)
+
     def test_eps_check(self):
         m = tlnmf.fit(Y, 2, method="jd", eps_check=True)
         np.testing.assert_allclose(m["eps_check.eps"], [m.eps / 3, 3 * m.eps])

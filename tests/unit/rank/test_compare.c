@@ -13,25 +13,7 @@ static tlnmf_record *compare(const world *w, const char *pairs, const int64_t *r
     return ranks;
 }
 
-/* The realisations s % folds == f of Y (S x M x frames), or all others. */
-static tlnmf_data *part_of(tlnmf_ctx *ctx, const double *Y, int64_t count, int64_t frames, int fold,
-                           int folds, bool others, bool gaps)
-{
-    double *part = new_doubles(count * M * frames);
-    int64_t kept = 0;
-    tlnmf_data *data;
-    for (int64_t s = 0; s < count; s++)
-        if ((s % folds == fold) != others)
-            memcpy(part + kept++ * M * frames, Y + s * M * frames,
-                   (size_t)(M * frames) * sizeof *part);
-    assert_ok(ctx,
-              gaps ? tlnmf_data_from_incomplete(ctx, part, (int64_t[]){kept, M, frames}, &data)
-                   : tlnmf_data_from_realisations(ctx, part, (int64_t[]){kept, M, frames}, &data));
-    free(part);
-    return data;
-}
-
-/* What a fold of the realisations Y must score, by two calls of the library. */
+/* Realisations Y (count x M x frames), and how they are compared. */
 typedef struct recipe {
     const double *Y;
     int64_t count, frames;
@@ -42,15 +24,30 @@ typedef struct recipe {
     double rounding; /* 0: the same bits */
 } recipe;
 
+/* Those with s % folds == fold, or all others. */
+static tlnmf_data *part_of(tlnmf_ctx *ctx, const recipe *r, int fold, bool others)
+{
+    int64_t size = M * r->frames, kept = 0;
+    double *part = new_doubles(r->count * size);
+    tlnmf_data *data;
+    for (int64_t s = 0; s < r->count; s++)
+        if ((s % r->folds == fold) != others)
+            memcpy(part + kept++ * size, r->Y + s * size, (size_t)size * sizeof *part);
+    const int64_t shape[3] = {kept, M, r->frames};
+    assert_ok(ctx, r->gaps ? tlnmf_data_from_incomplete(ctx, part, shape, &data)
+                           : tlnmf_data_from_realisations(ctx, part, shape, &data));
+    free(part);
+    assert_ok(ctx, tlnmf_data_set_weights(ctx, data, r->weights));
+    return data;
+}
+
+/* What a fold must score, by two calls of the library. */
 static double score_by_hand(tlnmf_ctx *ctx, const recipe *r, const char *pairs, int64_t K, int fold,
                             double eps)
 {
-    tlnmf_data *train = part_of(ctx, r->Y, r->count, r->frames, fold, r->folds, true, r->gaps);
-    tlnmf_data *test = part_of(ctx, r->Y, r->count, r->frames, fold, r->folds, false, r->gaps);
+    tlnmf_data *train = part_of(ctx, r, fold, true), *test = part_of(ctx, r, fold, false);
     tlnmf_settings *settings = settings_of(ctx, pairs);
     tlnmf_record *model, *values;
-    assert_ok(ctx, tlnmf_data_set_weights(ctx, train, r->weights));
-    assert_ok(ctx, tlnmf_data_set_weights(ctx, test, r->weights));
     assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "k", K));
     assert_ok(ctx, tlnmf_settings_set_real(ctx, settings, "eps", eps));
     assert_ok(ctx, tlnmf_fit(ctx, train, settings, r->start, &model));
@@ -204,7 +201,8 @@ static void one_realisation_has_two_tables(void **state)
     assert_int_equal(tlnmf_record_type(ranks, "other.k"), TLNMF_NONE);
     check_table(ranks, 1);
     tlnmf_record_free(ranks);
-    assert_ok(w.ctx, tlnmf_data_set_realisations(w.ctx, w.data, NULL, NULL)); /* not known */
+    assert_ok(w.ctx,
+              tlnmf_data_set_realisations(w.ctx, w.data, NULL, (int64_t[3]){0})); /* forgotten */
     ranks = compare(&w, "method=jd", NULL, NULL);
     assert_string_equal(tlnmf_get_text(ranks, "rank_by"), "entries");
     assert_int_equal(tlnmf_record_type(ranks, "other.k"), TLNMF_NONE);
