@@ -327,6 +327,10 @@ tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settin
     *bytes = tl_plan_bytes(&plan, data, &t.opt, t.eps);
     if (ctx->keeping.save != NULL || ctx->keeping.resume != NULL) /* states, and where they go */
         *bytes *= 3.0;
+    if (settings
+            ->eps_check) /* the result is there while neighbours are fitted, and M x M numbers */
+        *bytes += 8.0 * ((double)data->M * (2.0 * (double)data->M + 1.0 + (double)t.opt.k) +
+                         (double)t.opt.k * (double)data->N);
     if (settings->task == TL_TASK_JD && settings->whiten) /* the data again, and M x M arrays */
         *bytes += 8.0 * ((double)data->M * ((double)data->T + 12.0 * (double)data->M) +
                          2.0 * (double)data->N);

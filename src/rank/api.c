@@ -1,6 +1,7 @@
 /* tlnmf_compare_ranks: what is kept aside, the tables one after the other, and which decides. */
 #include "base/record.h"
 #include "rank/rank.h"
+#include "search/share.h"
 
 #include <math.h>
 
@@ -131,13 +132,19 @@ static tlnmf_error put_all(const tl_comparison *c, int made, tlnmf_record *out)
     return made == 2 ? tl_rank_put(c, &c->table[!first], "other.", out) : TLNMF_OK;
 }
 
-static tlnmf_error compare(tl_comparison *c, tlnmf_record *out)
+/* What the comparison works with; the caller frees what there is. */
+static tlnmf_error create(tl_comparison *c)
 {
-    int made = 0;
     for (int i = 0; i < c->tables; i++)
         TRY(tl_rank_create(c, &c->table[i]));
     TRY(create_progress(c));
-    TRY(tl_rank_keep_create(c));
+    return tl_rank_keep_create(c);
+}
+
+static tlnmf_error compare(tl_comparison *c, tlnmf_record *out)
+{
+    int made = 0;
+    TRY(tl_share_error(c->ctx, NULL, c->ctx->starts, create(c)));
     TRY(score_all(c, &made));
     if (c->keep != NULL && tl_wall_seconds() - c->began >= c->ctx->keeping.seconds)
         tl_rank_keep_save(c, true); /* what follows may take long, too */

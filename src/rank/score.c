@@ -85,9 +85,10 @@ static tlnmf_error score_entries(tl_comparison *c, const pass *p, int64_t i, dou
 {
     tl_rank_table *t = p->t;
     tl_result *result;
-    double count, size = (double)c->data->M * (double)c->data->M;
-    const double *Phi = t->Phi + i * (int64_t)size;
-    TRY(tl_rank_mask(c, t, p->fold, true, p->masked, p->mask, &count));
+    double count;
+    const double *Phi = t->Phi + i * c->data->M * c->data->M;
+    TRY(tl_share_error(c->ctx, NULL, c->ctx->starts,
+                       tl_rank_mask(c, t, p->fold, true, p->masked, p->mask, &count)));
     TRY(fit(c, t, p->masked, seconds, Phi, &t->cut[i], &result));
     tlnmf_error error = tl_rank_mask(c, t, p->fold, false, p->masked, p->mask, &count);
     if (error == TLNMF_OK && !t->interrupted)
@@ -139,6 +140,7 @@ static tlnmf_error run(tl_comparison *c, const pass *p)
         error = p->fold < 0                  ? learn_Phi(c, p, i, seconds)
                 : t->kind == TL_RANK_ENTRIES ? score_entries(c, p, i, seconds)
                                              : score_realisations(c, p, i, seconds);
+        error = tl_share_error(c->ctx, NULL, c->ctx->starts, error);
         t->timed_out = any_machine(c, t->timed_out || t->cut[i] != 0.0);
         t->interrupted = any_machine(c, t->interrupted);
         if (!p->shares && t->cut[i] != before) { /* half a fold says nothing */
@@ -215,7 +217,7 @@ static tlnmf_error score_by_entries(tl_comparison *c, tl_rank_table *t)
     void *memory;
     const tl_settings asked = c->opt;
     tl_slot table[] = {TL_SLOT(mask, c->data->M * c->data->N)};
-    TRY(TL_ARENA(c->ctx, "a mask", table, &memory));
+    TRY(tl_share_error(c->ctx, NULL, c->ctx->starts, TL_ARENA(c->ctx, "a mask", table, &memory)));
     t->balanced = tl_rank_is_uneven(t, c->data);
     if (isfinite(end))
         c->deadline = tl_wall_seconds() + 0.75 * (end - tl_wall_seconds());
