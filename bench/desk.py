@@ -13,16 +13,8 @@ import tlnmf
 
 def ranks(count):
     """Suggested numbers of components for GCM (5) at S = 100, data seeds from 101 on."""
-    found = []
-    for seed in range(101, 101 + count):
-        Y = np.asarray(tlnmf.simulate.gcm(s=100, seed_data=seed).Y)
-        eps, folds = 0.01 * np.mean(Y**2), 10
-        score = {}
-        for k in range(1, 9):
-            parts = [np.arange(len(Y)) % folds == f for f in range(folds)]
-            models = [tlnmf.fit(np.ascontiguousarray(Y[~p]), k, eps=eps) for p in parts]
-            score[k] = np.mean([tlnmf.evaluate(np.ascontiguousarray(Y[p]), m).C for p, m in zip(parts, models)])
-        found.append(min(score, key=score.get))
+    seeds = range(101, 101 + count)
+    found = [tlnmf.compare_ranks(tlnmf.simulate.gcm(s=100, seed_data=s).Y, "1:8").k for s in seeds]
     right = sum(k == 5 for k in found)
     print(f"rank: 5 for {right} of {count} seeds (target 9 of 10); all: {found}")
 

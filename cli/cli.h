@@ -239,15 +239,17 @@ typedef struct cli_input {
     const char *header, *index; /* of a table as text: yes, no, auto; NULL: auto */
     bool missing;               /* NaN: this frame of this realisation is missing */
     int64_t block, moving;      /* neighbouring frames as realisations; 0: not asked for */
+    const char *weights, *mask; /* files of weights, N or (M, N) numbers; NULL: none */
+    tlnmf_record **keep; /* receives the array, to which the data then refer: free it after them;
+                            NULL: the data stand alone */
 } cli_input;
 
 int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out);
 /* Reads a matrix of the given shape into `start` under this name. `spec` may be NULL. */
 int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t rows,
                     int64_t columns, tlnmf_record *start);
-/* Reads the weights of the frames, N numbers, and the mask of the entries, (M, N). Both may be
- * NULL. */
-int cli_read_weights(cli_call *call, const char *weights, const char *mask, tlnmf_data *data);
+/* Reads the weights and the mask that the input names, if any, and sets them. */
+int cli_read_weights(cli_call *call, const cli_input *input, tlnmf_data *data);
 
 /* ---- memory (common/memory.c) ---------------------------------------------------------------- */
 
@@ -271,6 +273,9 @@ int cli_checkpoint_check(const cli_call *call, const char *output);
 /* The call's context saves a fit of these data, and goes on from a checkpoint if --resume says so.
  */
 int cli_checkpoint_begin(const cli_call *call, const tlnmf_data *data);
+/* The same around a comparison of several k before it, in FILE.k: that stays until the end. */
+int cli_checkpoint_begin_ranks(const cli_call *call);
+void cli_checkpoint_end_ranks(const cli_call *call);
 /* For a command that keeps something else: reads the checkpoint if --resume says so (NULL: there is
  * none), replaces it; and how many seconds of work are worth one. */
 int cli_checkpoint_read(const cli_call *call, tlnmf_record **state);
@@ -324,7 +329,6 @@ typedef struct cli_result {
     tlnmf_record *model;
     const tlnmf_record *atoms; /* NULL: not asked for */
     json_t *rank_table;        /* of -k A:B, an object; NULL: not asked for */
-    json_t *eps_check;         /* of --eps-check; NULL: not asked for */
     const char *kind, *init_phi, *init_w, *init_h, *weights, *block, *moving, *axes, *per_trial,
         *init, *keep, *mask, *missing, *header, *index; /* as given, for the record; may be NULL */
 } cli_result;

@@ -6,7 +6,8 @@
 #include <string.h>
 
 static struct {
-    const char *input, *header, *index, *block, *moving, *axes, *per_trial, *missing, *resample;
+    const char *input, *header, *index, *block, *moving, *axes, *per_trial, *missing, *weights,
+        *mask, *resample;
 } arg;
 
 /* For arrays; sounds share theirs with `separate`. */
@@ -28,6 +29,13 @@ static const cli_option options[] = {
     {"moving", "INT", "treat the INT frames around each frame as realisations of it", &arg.moving},
     {"missing", NULL, "NaN in the array means: this frame of this realisation is missing",
      &arg.missing},
+    {"weights", "FILE", "weights of the N frames, as for `fit`; a frame of weight 0 gets H = 0",
+     &arg.weights},
+    {"mask", "FILE",
+     "weights of the M x N entries of V, whose rows are those of the model's Phi: 0 leaves an "
+     "entry "
+     "out, 1 counts it",
+     &arg.mask},
     {"resample", NULL, "sounds: resample the input to the model's rate", &arg.resample},
 };
 
@@ -147,6 +155,8 @@ static int apply_to_array(cli_call *call, const tlnmf_record *model)
                        .header = arg.header,
                        .index = arg.index,
                        .missing = arg.missing != NULL,
+                       .weights = arg.weights,
+                       .mask = arg.mask,
                        .expects_data = true};
     if (cli_check_axes(call, arg.axes) != EXIT_DONE)
         return EXIT_USAGE;
@@ -184,6 +194,8 @@ static int check_options(const cli_call *call, bool is_array)
                 : arg.axes      ? "axes"
                 : arg.per_trial ? "per-trial"
                 : arg.missing   ? "missing"
+                : arg.weights   ? "weights"
+                : arg.mask      ? "mask"
                 : arg.header    ? "header"
                 : arg.index     ? "index"
                                 : NULL;

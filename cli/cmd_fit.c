@@ -7,8 +7,8 @@
 
 static struct {
     const char *init_phi, *init_w, *init_h, *rate, *atoms, *no_model, *strict, *split, *input,
-        *block, *moving, *axes, *per_trial, *init, *keep, *k, *weights, *mask, *missing, *eps_check,
-        *report, *header, *index;
+        *block, *moving, *axes, *per_trial, *init, *keep, *k, *weights, *mask, *missing, *report,
+        *header, *index;
 } arg;
 
 static const cli_option options[] = {
@@ -47,9 +47,6 @@ static const cli_option options[] = {
     {"block", "INT", "treat every INT consecutive frames as realisations of a single frame",
      &arg.block},
     {"moving", "INT", "treat the INT frames around each frame as realisations of it", &arg.moving},
-    {"eps-check", NULL,
-     "fit again with a third and with three times eps, and say whether the result changes",
-     &arg.eps_check},
     {"rate", "HZ", "sampling rate: prints the strongest atoms with their frequencies", &arg.rate},
     {"atoms", "INT", "number of atoms to print [8]", &arg.atoms},
     {"no-model", NULL, "write no model file", &arg.no_model},
@@ -77,14 +74,20 @@ static const char *phi_file(const cli_call *call)
     return arg.init_phi != NULL ? arg.init_phi : call->transform_file;
 }
 
-static int read_start(cli_call *call, const plan *p, const tlnmf_data *data, tlnmf_record *start)
+static int read_phi(cli_call *call, const tlnmf_data *data, tlnmf_record *start)
+{
+    int64_t M = tlnmf_get_integer(tlnmf_data_record(data), "M");
+    int code = cli_read_matrix(call, phi_file(call), "Phi", M, M, start);
+    return code == EXIT_DONE ? cli_check_phi(call, phi_file(call)) : code;
+}
+
+/* The rest of the start, once K is known. */
+static int read_factors(cli_call *call, const plan *p, const tlnmf_data *data, tlnmf_record *start)
 {
     const tlnmf_record *sizes = tlnmf_data_record(data);
     int64_t M = tlnmf_get_integer(sizes, "M"), N = tlnmf_get_integer(sizes, "N");
     int64_t K = tlnmf_settings_get_integer(call->settings, "k");
-    int code = cli_read_matrix(call, phi_file(call), "Phi", M, M, start);
-    if (code == EXIT_DONE)
-        code = cli_read_matrix(call, arg.init_w, "W", M, K, start);
+    int code = cli_read_matrix(call, arg.init_w, "W", M, K, start);
     if (code == EXIT_DONE)
         code = cli_read_matrix(call, arg.init_h, "H", K, N, start);
     if (code == EXIT_DONE)
@@ -141,10 +144,6 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
     code = error == TLNMF_OK ? cli_gather(call, model) : code;
     if (error == TLNMF_OK && atom_count > 0)
         error = tlnmf_atoms(call->ctx, model, p->rate, atom_count, &atoms);
-    json_t *check = NULL;
-    bool cancelled = tlnmf_get_integer(model, "outcome_code") == TLNMF_CANCELLED;
-    if (error == TLNMF_OK && arg.eps_check != NULL && !cancelled)
-        code = cli_eps_check(call, data, start, model, &check);
     cli_result r = {.input = p->input.spec,
                     .output = p->output,
                     .page = p->page,
@@ -165,7 +164,6 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
                     .header = arg.header,
                     .index = arg.index,
                     .rank_table = p->rank.table,
-                    .eps_check = check,
                     .init_phi = phi_file(call),
                     .init_w = arg.init_w,
                     .init_h = arg.init_h};
@@ -173,7 +171,6 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
         code = cli_fail_library(call, error, NULL);
     else if (code == EXIT_DONE)
         code = cli_finish(call, &r, arg.strict != NULL);
-    json_decref(check);
     tlnmf_record_free(atoms);
     tlnmf_record_free(model);
     return code;
@@ -200,18 +197,26 @@ static FILE *table_goes_to(const plan *p)
 static int fit(cli_call *call, plan *p)
 {
     tlnmf_data *data;
-    tlnmf_record *start = NULL;
+    tlnmf_record *start = NULL, *array = NULL;
     int64_t atoms = 0;
+    if (p->rank.compares)
+        p->input.keep = &array;
     int code = cli_read_data(call, &p->input, &data);
     if (code == EXIT_DONE)
-        code = cli_read_weights(call, arg.weights, arg.mask, data);
+        code = cli_read_weights(call, &p->input, data);
     code = cli_agree(code);
-    if (code == EXIT_DONE && p->rank.compares)
-        code = cli_rank_choose(call, &p->input, data, &p->rank, table_goes_to(p));
     if (code == EXIT_DONE && tlnmf_record_create(call->ctx, &start) != TLNMF_OK)
         code = cli_fail_library(call, TLNMF_ERR_MEMORY, NULL);
     if (code == EXIT_DONE)
-        code = read_start(call, p, data, start);
+        code = read_phi(call, data, start);
+    if (code == EXIT_DONE && p->rank.compares) {
+        code = cli_checkpoint_begin_ranks(call);
+        if (code == EXIT_DONE)
+            code = cli_rank_choose(call, &p->input, data, start, &p->rank, table_goes_to(p));
+        cli_checkpoint_end_ranks(call);
+    }
+    if (code == EXIT_DONE)
+        code = read_factors(call, p, data, start);
     if (code == EXIT_DONE && !p->rank.compares)
         warn_of_rank(call, data);
     if (code == EXIT_DONE)
@@ -226,6 +231,7 @@ static int fit(cli_call *call, plan *p)
     cli_checkpoint_end(call, code);
     tlnmf_record_free(start);
     tlnmf_data_free(data);
+    tlnmf_record_free(array);
     return code;
 }
 
@@ -273,13 +279,13 @@ static int check(cli_call *call, plan *p)
                            .header = arg.header,
                            .index = arg.index,
                            .missing = arg.missing != NULL,
+                           .weights = arg.weights,
+                           .mask = arg.mask,
                            .expects_data = true};
     if (arg.keep != NULL && strcmp(arg.keep, "w,phi") == 0)
         arg.keep = "phi,w";
     p->init = (cli_init){arg.init, phi_file(call), arg.init_w, arg.init_h, arg.keep, NULL};
     int code = cli_rank_read(call, arg.k, &p->rank);
-    p->rank.weights = arg.weights;
-    p->rank.mask = arg.mask;
     if (code == EXIT_DONE && p->rank.compares && (arg.init != NULL || arg.init_w || arg.init_h))
         return cli_fail(call->command, EXIT_USAGE,
                         "-k %s compares fits from starts of its own: not with a given W or H",

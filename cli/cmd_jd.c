@@ -1,5 +1,5 @@
 /* tlnmf jd: joint diagonalisation alone. */
-#include "cli/cli.h"
+#include "cli/arrays/arrays.h"
 #include "cli/common/summary.h"
 
 #include <string.h>
@@ -62,7 +62,8 @@ static int diagonalise(cli_call *call, const char *output)
                              .kind = arg.input ? arg.input : "auto",
                              .header = arg.header,
                              .index = arg.index,
-                             .missing = arg.missing != NULL};
+                             .missing = arg.missing != NULL,
+                             .weights = arg.weights};
     tlnmf_data *data;
     tlnmf_record *start = NULL;
     int code = cli_agree(cli_read_data(call, &input, &data));
@@ -71,8 +72,10 @@ static int diagonalise(cli_call *call, const char *output)
         code = cli_fail_library(call, TLNMF_ERR_MEMORY, NULL);
     if (code == EXIT_DONE)
         code = cli_read_matrix(call, phi_file(call), "Phi", M, M, start);
+    if (code == EXIT_DONE && tlnmf_settings_get_integer(call->settings, "whiten") != 1)
+        code = cli_check_phi(call, phi_file(call));
     if (code == EXIT_DONE)
-        code = cli_read_weights(call, arg.weights, NULL, data);
+        code = cli_read_weights(call, &input, data);
     if (code == EXIT_DONE)
         code = cli_checkpoint_begin(call, data);
     if (code == EXIT_DONE)

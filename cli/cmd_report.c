@@ -153,11 +153,12 @@ static int read_as_given(job *j, const char *file, tlnmf_data **data)
                        .missing = text_of(j, "given", "missing") != NULL,
                        .block = count_of(j, "block"),
                        .moving = count_of(j, "moving"),
+                       .weights = text_of(j, "given", "weights"),
+                       .mask = text_of(j, "given", "mask"),
                        .expects_data = true};
     int code = cli_read_data(j->call, &input, data);
     if (code == EXIT_DONE)
-        code = cli_read_weights(j->call, text_of(j, "given", "weights"),
-                                text_of(j, "given", "mask"), *data);
+        code = cli_read_weights(j->call, &input, *data);
     return code;
 }
 

@@ -1,5 +1,6 @@
 /* What is in a file, as a JSON object. */
 #include "h5.h"
+#include "model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +20,25 @@ json_t *io_json_text(const char *name)
     return text;
 }
 
-static json_t *arrays_of(const io_listing *listing, const char *skip)
+/* Whether the summary of a model tells this, which .npz and .mat files have as variables, too. */
+static bool is_in_summary(const json_t *summary, const char *name)
+{
+    static const char *const itself[] = {"/summary", "summary.json", "summary"};
+    for (size_t i = 0; i < sizeof itself / sizeof *itself; i++)
+        if (strcmp(name, itself[i]) == 0)
+            return true;
+    return json_is_number(json_object_get(summary, name)) ||
+           json_is_null(json_object_get(summary, name));
+}
+
+static json_t *arrays_of(const io_listing *listing, const json_t *summary)
 {
     json_t *arrays = json_array();
     bool ok = arrays != NULL;
 
     for (size_t i = 0; ok && i < listing->count; i++) {
         const io_entry *entry = &listing->entry[i];
-        if (skip && strcmp(entry->name, skip) == 0)
+        if (summary && is_in_summary(summary, entry->name))
             continue;
         json_t *shape = json_array();
         for (int d = 0; d < entry->ndim; d++)
@@ -62,6 +74,27 @@ static bool look_into_hdf5(const io_source *source, io_listing *listing, json_t 
     return ok;
 }
 
+/* The summary of a set of arrays that is a model of ours, else NULL. */
+static bool look_for_summary(const io_source *source, const io_listing *listing,
+                             bool (*get)(const io_source *, char **, io_error *), json_t **summary,
+                             io_error *err)
+{
+    bool has_Phi = false;
+    char *text = NULL;
+
+    for (size_t i = 0; i < listing->count; i++)
+        has_Phi = has_Phi || strcmp(listing->entry[i].name, "Phi") == 0;
+    if (has_Phi && !get(source, &text, err))
+        return false;
+    *summary = text ? json_loads(text, 0, NULL) : NULL;
+    free(text);
+    if (!json_is_object(*summary)) { /* of somebody else */
+        json_decref(*summary);
+        *summary = NULL;
+    }
+    return true;
+}
+
 static json_t *describe(const io_source *source, io_error *err)
 {
     io_listing listing = {0};
@@ -74,19 +107,21 @@ static json_t *describe(const io_source *source, io_error *err)
         ok = io_npy_list(source, &listing, err);
     } else if (source->format == IO_FORMAT_NPZ) {
         format = "npz";
-        ok = io_npz_list(source, &listing, err);
+        ok = io_npz_list(source, &listing, err) &&
+             look_for_summary(source, &listing, io_npz_summary, &summary, err);
     } else if (source->format == IO_FORMAT_TEXT) {
         format = "text";
         ok = io_csv_list(source, &listing, err);
     } else if (source->format == IO_FORMAT_MAT) {
         format = "mat";
-        ok = io_mat_list(source, &listing, err);
+        ok = io_mat_list(source, &listing, err) &&
+             look_for_summary(source, &listing, io_mat_summary, &summary, err);
     } else {
         ok = look_into_hdf5(source, &listing, &summary, err);
         format = summary ? "tlnmf-model" : "hdf5";
     }
     if (ok) {
-        json_t *arrays = arrays_of(&listing, summary ? "/summary" : NULL);
+        json_t *arrays = arrays_of(&listing, summary);
         result = json_pack("{s:o, s:s, s:I, s:o}", "file", io_json_text(source->name), "format",
                            format, "bytes", (json_int_t)source->size, "arrays", arrays);
         if (result && summary && json_object_set(result, "summary", summary) != 0) {

@@ -27,6 +27,10 @@ bool io_model_write_parts(const char *path, const io_model *model, io_parts_out 
                           io_error *err);
 bool io_model_read_parts(const io_source *source, io_parts_in *in, io_model *model, io_error *err);
 
+/* The text of the summary that a file may have, to be freed; NULL: it has none. */
+bool io_npz_summary(const io_source *source, char **text, io_error *err);
+bool io_mat_summary(const io_source *source, char **text, io_error *err);
+
 bool io_npz_model_write(const char *path, const io_model *model, io_error *err);
 bool io_npz_model_read(const io_source *source, io_model *model, io_error *err);
 bool io_mat_model_write(const char *path, const io_model *model, io_error *err);

@@ -134,10 +134,11 @@ static char *text_of(const matvar_t *var)
     return text;
 }
 
-static bool get_text(const io_source *source, char **text, io_error *err)
+bool io_mat_summary(const io_source *source, char **text, io_error *err)
 {
     bool ok = true;
 
+    *text = NULL;
     H5E_BEGIN_TRY
     {
         mat_t *mat = io_mat_open(source, err);
@@ -157,7 +158,7 @@ static bool get_text(const io_source *source, char **text, io_error *err)
 
 bool io_mat_model_read(const io_source *source, io_model *model, io_error *err)
 {
-    io_parts_in in = {.list = io_mat_list, .read = io_mat_read, .text = get_text};
+    io_parts_in in = {.list = io_mat_list, .read = io_mat_read, .text = io_mat_summary};
 
     return io_model_read_parts(source, &in, model, err);
 }

@@ -49,11 +49,13 @@ bool io_npz_model_write(const char *path, const io_model *model, io_error *err)
     return io_model_write_parts(path, model, &out, err);
 }
 
-static bool get_text(const io_source *source, char **text, io_error *err)
+bool io_npz_summary(const io_source *source, char **text, io_error *err)
 {
     io_zip zip;
     unsigned char *bytes = NULL;
     bool ok = io_zip_open(source, &zip, err);
+
+    *text = NULL;
 
     for (size_t i = 0; ok && i < zip.count; i++)
         if (strcmp(zip.member[i].name, SUMMARY) == 0 && !bytes) {
@@ -68,7 +70,7 @@ static bool get_text(const io_source *source, char **text, io_error *err)
 
 bool io_npz_model_read(const io_source *source, io_model *model, io_error *err)
 {
-    io_parts_in in = {.list = io_npz_list, .read = io_npz_read, .text = get_text};
+    io_parts_in in = {.list = io_npz_list, .read = io_npz_read, .text = io_npz_summary};
 
     return io_model_read_parts(source, &in, model, err);
 }

@@ -112,8 +112,6 @@ static bool scan_shape(scanner *s, npy_header *h)
         if (!accept(s, ',') && peek(s) != ')')
             return bad_header(s, "'shape' is not a tuple of integers");
     }
-    if (h->ndim == 0)
-        return io_fail(s->err, IO_BAD_INPUT, "%s: a single number, not an array", s->name);
     return true;
 }
 
@@ -356,6 +354,8 @@ bool io_npy_read(const io_source *source, io_slice *slice, const io_place *place
     if (!f)
         return false;
     bool ok = read_header(source, f, &h, err);
+    if (ok && h.ndim == 0)
+        ok = io_fail(err, IO_BAD_INPUT, "%s: a single number, not an array", source->name);
     io_array a = {.ndim = h.ndim};
     io_runs all = {.runs = 1, .length = h.count};
     memcpy(a.dim, h.dim, sizeof h.dim);
@@ -389,7 +389,7 @@ bool io_npy_list(const io_source *source, io_listing *listing, io_error *err)
     fclose(f);
     if (!ok)
         return false;
-    io_entry entry = {.name = name, .numeric = true, .ndim = h.ndim};
+    io_entry entry = {.name = name, .numeric = h.ndim > 0, .ndim = h.ndim};
     memcpy(entry.dim, h.dim, sizeof h.dim);
     const char *kind = h.kind == 'f' ? "float" : h.kind == 'i' ? "int" : "uint";
     if (h.kind == 'b')

@@ -120,6 +120,7 @@ static tlnmf_error prepare_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "a mask is for method nmf: while Phi is learnt, its rows and those of the "
                        "mask have nothing in common");
+    TRY(tl_data_check_mask(ctx, data));
     t->opt = *settings;
     t->goal = goals[settings->method];
     if (t->goal == TL_GOAL_AUTO && settings->exchange) /* an exchange runs both methods anyway */
@@ -151,9 +152,8 @@ static tlnmf_error prepare(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_sett
     return tl_plan_device(ctx, data, t->goal, &t->opt);
 }
 
-/* Checks the settings, then searches with what `how` says beside them. */
-static tlnmf_error check_and_search(tlnmf_ctx *ctx, const tl_settings *settings,
-                                    const tl_search_task *how, tl_result **out)
+tlnmf_error tl_fit_as(tlnmf_ctx *ctx, const tl_settings *settings, const tl_search_task *how,
+                      tl_result **out)
 {
     task t;
     tl_search_task search = *how;
@@ -170,7 +170,7 @@ static tlnmf_error check_and_search(tlnmf_ctx *ctx, const tl_settings *settings,
 tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                    const tl_start *start, tl_callback callback, void *user, tl_result **out)
 {
-    return check_and_search(
+    return tl_fit_as(
         ctx, settings,
         &(tl_search_task){.data = data, .start = start, .callback = callback, .user = user}, out);
 }
@@ -224,6 +224,7 @@ static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings
     tl_start start;
     tl_result *result;
     tl_reporter reporter;
+    tl_floor_check check = {0};
     TL_NEED(ctx, model);
     *model = NULL;
     TL_NEED(ctx, ctx);
@@ -241,13 +242,19 @@ static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings
                           .machines = ctx->starts,
                           .keeping = &ctx->keeping};
     if (error == TLNMF_OK)
-        error = check_and_search(ctx, settings, &how, &result);
+        error = tl_fit_as(ctx, settings, &how, &result);
+    if (error == TLNMF_OK && settings->eps_check) {
+        error = tl_check_floor(ctx, &how, settings, result, &check);
+        if (error != TLNMF_OK)
+            tl_result_free(result);
+    }
     tl_reporter_free(&reporter);
     if (error != TLNMF_OK)
         return error;
-    error =
-        tl_share_error(ctx, data->sums, ctx->starts, tl_model_record(ctx, settings, result, model));
-    return tl_record_keep_if(error, model);
+    error = tl_model_record(ctx, settings, result, model);
+    if (error == TLNMF_OK)
+        error = tl_put_floor_check(ctx, &check, *model);
+    return tl_record_keep_if(tl_share_error(ctx, data->sums, ctx->starts, error), model);
 }
 
 /* Phi P and back Phi' of a diagonalisation of whitened data. */
@@ -320,6 +327,10 @@ tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settin
     *bytes = tl_plan_bytes(&plan, data, &t.opt, t.eps);
     if (ctx->keeping.save != NULL || ctx->keeping.resume != NULL) /* states, and where they go */
         *bytes *= 3.0;
+    if (settings
+            ->eps_check) /* the result is there while neighbours are fitted, and M x M numbers */
+        *bytes += 8.0 * ((double)data->M * (2.0 * (double)data->M + 1.0 + (double)t.opt.k) +
+                         (double)t.opt.k * (double)data->N);
     if (settings->task == TL_TASK_JD && settings->whiten) /* the data again, and M x M arrays */
         *bytes += 8.0 * ((double)data->M * ((double)data->T + 12.0 * (double)data->M) +
                          2.0 * (double)data->N);

@@ -3,13 +3,17 @@
 #define TLNMF_API_H
 
 #include "data/data.h"
-#include "search/result.h"
+#include "search/search.h"
 
 /* A fit, or a joint diagonalisation where the settings are of task TL_TASK_JD; without checkpoints.
  */
 tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                    const tl_start *start_or_null, tl_callback callback_or_null, void *user,
                    tl_result **out);
+/* The same with what `how` says beside the settings: data, start, callback, machines, checkpoints.
+ */
+tlnmf_error tl_fit_as(tlnmf_ctx *ctx, const tl_settings *settings, const tl_search_task *how,
+                      tl_result **out);
 /* Start number p of a fit: Phi (M x M), W (M x K), H (K x N). */
 tlnmf_error tl_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                           int64_t p, double *Phi, double *W, double *H);
@@ -36,6 +40,19 @@ tlnmf_error tl_read_point(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_re
 
 /* An error if (V + eps) / (Vhat + eps) could leave the range of double. */
 tlnmf_error tl_check_range(tlnmf_ctx *ctx, const tlnmf_data *data, double eps);
+
+/* What the option eps-check finds out at a third and at three times the floor. */
+enum { TL_FLOORS = 2 };
+typedef struct tl_floor_check {
+    bool done; /* false: it was cancelled */
+    double eps[TL_FLOORS], above[TL_FLOORS], same_atoms[TL_FLOORS];
+} tl_floor_check;
+
+/* Fits again as `how` says, but without checkpoints. */
+tlnmf_error tl_check_floor(tlnmf_ctx *ctx, const tl_search_task *how, const tl_settings *settings,
+                           const tl_result *kept, tl_floor_check *check);
+/* Adds it to a model, if it is done. */
+tlnmf_error tl_put_floor_check(tlnmf_ctx *ctx, const tl_floor_check *check, tlnmf_record *model);
 
 /* Converts a result to a record, which takes over its arrays. The result is consumed, also on
  * failure. */

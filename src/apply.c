@@ -16,6 +16,7 @@ typedef struct work {
     const tl_settings *settings;
     const tl_model_point *model; /* H: that of the fit, if it has as many frames; or NULL */
     double C;                    /* that the fit ended with; NaN if it is not known */
+    double I_per_entry;          /* likewise */
     tlnmf_record *out;
 } work;
 
@@ -67,6 +68,28 @@ static tlnmf_error put_values(const work *w, const tl_run *run, tl_values v)
     TRY(tlnmf_set_integer(w->ctx, w->out, "iterations", run->iterations));
     TRY(tlnmf_set_integer(w->ctx, w->out, "outcome_code", run->outcome));
     return tl_record_refer_text(w->ctx, w->out, "outcome", tlnmf_outcome_name(run->outcome));
+}
+
+/* In words: I per entry of V is how badly W H describes V, in nats. W and Phi were chosen for the
+ * model's own data and not for these, so that half as much again is no surprise. */
+static const char *verdict(double here, double own)
+{
+    const double alike = 1.5, far = 3.0;
+    const double slight = 0.01; /* nats: too little to matter, however small the model's own is */
+    if (!isfinite(own))
+        return "not known: the model does not say how well it fits its own data";
+    if (here <= alike * own + slight)
+        return "about as well as its own data";
+    return here <= far * own + slight ? "worse than its own data" : "not: these data are different";
+}
+
+static tlnmf_error put_verdict(const work *w, double I)
+{
+    double entries = tl_data_entries(w->data), here = I / entries;
+    TRY(tlnmf_set_real(w->ctx, w->out, "entries", entries));
+    TRY(tlnmf_set_real(w->ctx, w->out, "I_per_entry", here));
+    TRY(tlnmf_set_real(w->ctx, w->out, "model_I_per_entry", w->I_per_entry));
+    return tl_record_refer_text(w->ctx, w->out, "fits", verdict(here, w->I_per_entry));
 }
 
 /* Adds X = Phi R and V to the record, if asked for. */
@@ -127,6 +150,8 @@ static tlnmf_error fit_H(void *arg)
                         : tl_fail(w->ctx, TLNMF_ERR_NUMERIC, "H ended with C = %g", values.C);
         if (error == TLNMF_OK)
             error = tlnmf_set_integer(w->ctx, w->out, "own_data", own);
+        if (error == TLNMF_OK)
+            error = put_verdict(w, values.I);
         tl_monitor_done(&monitor);
         e->ops->free(e);
     }
@@ -146,6 +171,15 @@ static const double *own_H(const tlnmf_record *model, int64_t N, int64_t K)
         if (!(H[i] >= 0.0 && isfinite(H[i])))
             return NULL;
     return H;
+}
+
+/* That of the model's own data. Models of earlier versions do not say how many entries counted. */
+static double own_I_per_entry(const tlnmf_record *model)
+{
+    double entries = tlnmf_get_real(model, "entries");
+    if (!isfinite(entries))
+        entries = tlnmf_get_real(model, "M") * tlnmf_get_real(model, "N");
+    return tlnmf_get_real(model, "I") / entries;
 }
 
 static tlnmf_error check(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_point *model)
@@ -176,8 +210,13 @@ tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_d
     TRY(tl_data_trim(ctx, data, point.eps, &trimmed));
     tlnmf_error error = tlnmf_record_create(ctx, applied);
     if (error == TLNMF_OK) {
-        work w = {ctx,    trimmed != NULL ? trimmed : data, settings,
-                  &point, tlnmf_get_real(model, "C"),       *applied};
+        work w = {.ctx = ctx,
+                  .data = trimmed != NULL ? trimmed : data,
+                  .settings = settings,
+                  .model = &point,
+                  .C = tlnmf_get_real(model, "C"),
+                  .I_per_entry = own_I_per_entry(model),
+                  .out = *applied};
         error = tl_record_keep_if(tl_with_threads(tl_thread_count(settings->threads), fit_H, &w),
                                   applied);
     }

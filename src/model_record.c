@@ -53,6 +53,7 @@ static tlnmf_error put_reals(tlnmf_ctx *ctx, tlnmf_record *model, const char *pr
                  {"L", info->L},
                  {"I", info->I},
                  {"below_floor", info->below_floor},
+                 {"entries", info->entries},
                  {"certificate", info->certificate},
                  {"gradient_norm", info->gradient_norm},
                  {"orthogonality", info->orthogonality},

@@ -40,11 +40,6 @@ bool cli_is_array(const char *spec, const tlnmf_record *model)
 
 /* ---- whether the model fits ------------------------------------------------------------------ */
 
-static double per_entry(const tlnmf_record *record, const tlnmf_record *sizes)
-{
-    return tlnmf_get_real(record, "I") / (tlnmf_get_real(sizes, "M") * tlnmf_get_real(sizes, "N"));
-}
-
 /* An option that the model was fitted with and that this is applied without: what I an entry is of
  * is another thing then. NULL: none. */
 static const char *lacking(const tlnmf_record *model, const cli_input *input)
@@ -56,8 +51,8 @@ static const char *lacking(const tlnmf_record *model, const cli_input *input)
     } options[] = {{"block", "given.block", spread},
                    {"moving", "given.moving", spread},
                    {"per-trial", "given.per-trial", input->per_trial},
-                   {"weights", "given.weights", false},
-                   {"mask", "given.mask", false}};
+                   {"weights", "given.weights", input->weights != NULL},
+                   {"mask", "given.mask", input->mask != NULL}};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (!options[i].here && tlnmf_get_text(model, options[i].key) != NULL)
             return options[i].name;
@@ -75,21 +70,11 @@ static void warn_of_lack(const work *w)
              w->lacks, value[0] != '\0' ? " " : "", value);
 }
 
-/* In words: I an entry of V is how badly W H describes V, in nats. W and Phi were chosen for the
- * model's own data and not for these, so that half as much again is no surprise. */
 static const char *verdict(const work *w)
 {
-    const double here = per_entry(w->applied, tlnmf_data_record(w->data));
-    const double own = per_entry(w->model, w->model);
-    const double alike = 1.5, far = 3.0;
-    const double slight = 0.01; /* nats: too little to matter, however small the model's own is */
-    if (w->lacks != NULL)
-        return "not known: the model was fitted to data that were read in another way";
-    if (!isfinite(own))
-        return "not known: the model does not say how well it fits its own data";
-    if (here <= alike * own + slight)
-        return "about as well as its own data";
-    return here <= far * own + slight ? "worse than its own data" : "not: these data are different";
+    return w->lacks == NULL
+               ? tlnmf_get_text(w->applied, "fits")
+               : "not known: the model was fitted to data that were read in another way";
 }
 
 /* ---- outputs --------------------------------------------------------------------------------- */
@@ -101,7 +86,9 @@ static json_t *given(const cli_input *input)
                                     {"per-trial", input->per_trial ? "" : NULL},
                                     {"missing", input->missing ? "" : NULL},
                                     {"header", input->header},
-                                    {"index", input->index}};
+                                    {"index", input->index},
+                                    {"weights", input->weights},
+                                    {"mask", input->mask}};
     const int64_t counts[] = {input->block, input->moving};
     json_t *object = json_object();
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -119,7 +106,8 @@ static json_t *given(const cli_input *input)
 static json_t *describe(const work *w)
 {
     const tlnmf_record *data = tlnmf_data_record(w->data), *a = w->applied;
-    static const char *const reals[] = {"C", "L", "I"};
+    static const char *const reals[] = {"C",       "L",           "I",
+                                        "entries", "I_per_entry", "model_I_per_entry"};
     json_t *object = json_object();
     json_object_set_new(object, "version", json_string(tlnmf_version()));
     json_object_set_new(object, "command", json_string(w->call->command->name));
@@ -129,8 +117,6 @@ static json_t *describe(const work *w)
         json_object_set_new(object, "method", json_string(tlnmf_get_text(w->model, "method")));
     for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
         json_object_set_new(object, reals[i], cli_real(tlnmf_get_real(a, reals[i])));
-    json_object_set_new(object, "I_per_entry", cli_real(per_entry(a, data)));
-    json_object_set_new(object, "model_I_per_entry", cli_real(per_entry(w->model, w->model)));
     json_object_set_new(object, "fits", json_string(verdict(w)));
     json_object_set_new(object, "own_data", json_boolean(tlnmf_get_integer(a, "own_data") == 1));
     json_object_set_new(object, "eps", cli_real(tlnmf_get_real(a, "eps")));
@@ -149,7 +135,7 @@ static json_t *describe(const work *w)
 static void print(FILE *out, const work *w)
 {
     const tlnmf_record *data = tlnmf_data_record(w->data), *a = w->applied;
-    double here = per_entry(a, data), own = per_entry(w->model, w->model);
+    double here = tlnmf_get_real(a, "I_per_entry"), own = tlnmf_get_real(a, "model_I_per_entry");
     cli_print_data(out, w->input->spec, data, tlnmf_get_integer(data, "columns"));
     fprintf(out, "  C             %.12g\n  L             %.12g\n  I             %.10g\n",
             tlnmf_get_real(a, "C"), tlnmf_get_real(a, "L"), tlnmf_get_real(a, "I"));
@@ -226,6 +212,10 @@ static int check(const work *w)
         code = cli_check_input(command, w->path, w->output);
     if (code == EXIT_DONE)
         code = cli_check_input(command, w->input->spec, w->output);
+    if (code == EXIT_DONE)
+        code = cli_check_input(command, w->input->weights, w->output);
+    if (code == EXIT_DONE)
+        code = cli_check_input(command, w->input->mask, w->output);
     return code == EXIT_DONE ? cli_check_output(command, w->output) : code;
 }
 
@@ -239,6 +229,8 @@ int cli_apply_arrays(cli_call *call, const tlnmf_record *model, const char *path
                         w.path);
     if (code == EXIT_DONE)
         code = cli_read_data(call, input, &w.data);
+    if (code == EXIT_DONE)
+        code = cli_read_weights(call, input, w.data);
     if (code == EXIT_DONE) {
         w.lacks = lacking(model, input);
         warn_of_lack(&w);

@@ -61,33 +61,21 @@ int cli_apply_arrays(cli_call *call, const tlnmf_record *model, const char *path
 /* What -k asks for. */
 typedef struct cli_rank {
     bool compares, automatic; /* A:B or auto; auto */
-    int64_t low, high;
-    const char *weights, *mask; /* files; may be NULL */
-    json_t *table;              /* what came of it, for the summary; the caller releases it */
-    double seconds;             /* of --max-seconds that are left for the fit; 0: no limit */
+    int64_t low, high;        /* high is 0 of auto */
+    json_t *table;            /* what came of it, for the summary; the caller releases it */
+    double seconds;           /* of --max-seconds that are left for the fit; 0: no limit */
 } cli_rank;
 
 /* Reads -k: a number goes into the settings. NULL is fine. */
 int cli_rank_read(cli_call *call, const char *text_or_null, cli_rank *rank);
-/* Fits every k to part of the realisations (of neighbouring frames and of the entries of V, if
- * there is one alone) and scores it by the rest; the best goes into the settings, and a table to
- * `out`. It has half of --max-seconds. */
-int cli_rank_choose(cli_call *call, const cli_input *input, const tlnmf_data *data, cli_rank *rank,
-                    FILE *out_or_null);
-
-/* Realisations s = f, f + folds, .. become test[f], all others train[f] (common/data.c); with
- * --block those that the blocks make, without a last block that is shorter. The caller frees what
- * there is in either case. */
-int cli_read_folds(cli_call *call, const cli_input *input, int folds, tlnmf_data **train,
-                   tlnmf_data **test);
-
-/* ---- the floor (floor.c) ----------------------------------------------------------------------
- */
-
-/* Fits again with a third and with three times the model's eps, and says how the results differ.
- * The caller releases *check. */
-int cli_eps_check(cli_call *call, const tlnmf_data *data, const tlnmf_record *start,
-                  const tlnmf_record *model, json_t **check);
+/* Compares the k, from a Phi that the start may hold; the best goes into the settings, and tables
+ * to `out`. It has half of --max-seconds. */
+int cli_rank_choose(cli_call *call, const cli_input *input, const tlnmf_data *data,
+                    const tlnmf_record *start, cli_rank *rank, FILE *out_or_null);
+/* The tables of tlnmf_compare_ranks (rank_table.c). */
+json_t *cli_rank_json(const tlnmf_record *ranks);
+void cli_rank_print(FILE *out, const cli_call *call, const tlnmf_data *data,
+                    const tlnmf_record *ranks);
 
 /* ---- going on from a model (init.c) ---------------------------------------------------------- */
 
@@ -100,6 +88,9 @@ typedef struct cli_init {
 /* Refuses contradictions, reads the model, and takes from it K, eps and the method, unless they are
  * given. The caller frees init->model in either case. */
 int cli_init_read(cli_call *call, cli_init *init);
+/* Refuses a file of Phi that is a model of whitened data: its Phi is not one of data as they are.
+ * `spec` may be NULL. */
+int cli_check_phi(const cli_call *call, const char *spec);
 /* Puts Phi, and W and H where their sizes fit, into the start. */
 int cli_init_start(cli_call *call, const cli_init *init, const tlnmf_data *data,
                    tlnmf_record *start);

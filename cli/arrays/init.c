@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- before any data are read ---------------------------------------------------------------- */
 
@@ -87,6 +88,43 @@ int cli_init_read(cli_call *call, cli_init *init)
     if (error == TLNMF_OK && init->keep != NULL)
         error = tlnmf_settings_set_text(call->ctx, call->settings, "method", "nmf");
     return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, NULL);
+}
+
+/* Whether the file has this array, in any of the formats of models. */
+static int has_array(const cli_call *call, const char *file, const char *name, bool *has)
+{
+    tlnmf_record *about;
+    size_t i;
+    json_t *array;
+    int code = cli_read(call, "describe", file, &about);
+    if (code != EXIT_DONE)
+        return code;
+    json_t *object = json_loads(tlnmf_get_text(about, "json"), 0, NULL);
+    json_array_foreach(json_object_get(object, "arrays"), i, array)
+    {
+        const char *is = json_string_value(json_object_get(array, "name"));
+        *has = *has || (is != NULL && strcmp(is + (is[0] == '/'), name) == 0);
+    }
+    json_decref(object);
+    tlnmf_record_free(about);
+    return EXIT_DONE;
+}
+
+int cli_check_phi(const cli_call *call, const char *spec)
+{
+    char file[CLI_PATH];
+    const char *colon = spec == NULL ? NULL : strrchr(spec, ':');
+    bool whitened = false;
+    if (colon == NULL || access(spec, F_OK) == 0 || colon - spec >= CLI_PATH ||
+        strcmp(colon + 1 + (colon[1] == '/'), "Phi") != 0)
+        return EXIT_DONE;
+    snprintf(file, sizeof file, "%.*s", (int)(colon - spec), spec);
+    int code = has_array(call, file, "unmixing", &whitened);
+    if (code == EXIT_DONE && whitened)
+        code =
+            cli_fail(call->command, EXIT_INPUT,
+                     "%s: this Phi is for whitened data (jd --whiten), which these are not", spec);
+    return code;
 }
 
 /* ---- the start ------------------------------------------------------------------------------- */

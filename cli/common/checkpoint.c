@@ -12,22 +12,36 @@ static const double USUAL = 60.0;
 /* The library saves from one thread at a time. */
 static struct {
     const cli_command *command;
-    char path[CLI_PATH]; /* "": no checkpoints */
-    tlnmf_ctx *ctx;      /* the call's own is busy while the run is saved */
-    tlnmf_record *state; /* to go on from */
-    double every;        /* seconds */
+    char path[CLI_PATH];      /* "": no checkpoints */
+    char ranks[CLI_PATH + 8]; /* beside it: that of a comparison of several k */
+    bool compared;            /* a comparison was gone on from */
+    tlnmf_ctx *ctx;           /* the call's own is busy while the run is saved */
+    tlnmf_record *state;      /* to go on from */
+    double every;             /* seconds */
     bool warned;
 } kept;
 
-void cli_checkpoint_write(const tlnmf_record *state)
+static void write_to(const char *path, const tlnmf_record *state)
 {
     if (kept.path[0] == '\0' || (kept.ctx == NULL && tlnmf_ctx_create(&kept.ctx) != TLNMF_OK))
         return;
-    if (tlnmf_io_write_record(kept.ctx, kept.path, state) != TLNMF_OK && !kept.warned) {
+    if (tlnmf_io_write_record(kept.ctx, path, state) != TLNMF_OK && !kept.warned) {
         cli_progress_clear();
         cli_warn(kept.command, "no checkpoint: %s", tlnmf_message(kept.ctx));
         kept.warned = true;
     }
+}
+
+void cli_checkpoint_write(const tlnmf_record *state)
+{
+    write_to(kept.path, state);
+}
+
+static int save_ranks(const tlnmf_record *state, void *user)
+{
+    (void)user;
+    write_to(kept.ranks, state);
+    return 0; /* the next may succeed */
 }
 
 static int save(const tlnmf_record *state, void *user)
@@ -64,12 +78,12 @@ static bool choose_path(const char *output)
 }
 
 /* A checkpoint that is there is gone on from, or replaced, as the caller says. */
-static int check_present(const cli_call *call)
+static int check_present(const cli_call *call, const char *path)
 {
-    if (access(kept.path, F_OK) != 0)
+    if (access(path, F_OK) != 0)
         return EXIT_DONE;
     for (int i = 0; i < call->operand_count; i++) {
-        int code = cli_check_input(call->command, call->operands[i], kept.path);
+        int code = cli_check_input(call->command, call->operands[i], path);
         if (code != EXIT_DONE)
             return code;
     }
@@ -77,7 +91,7 @@ static int check_present(const cli_call *call)
         return cli_fail(call->command, EXIT_OUTPUT,
                         "%s: a checkpoint of an earlier run; --resume goes on from it, --force "
                         "begins anew",
-                        kept.path);
+                        path);
     return EXIT_DONE;
 }
 
@@ -87,7 +101,8 @@ int cli_checkpoint_read(const cli_call *call, tlnmf_record **state)
     if (cli_common_values.resume == NULL)
         return EXIT_DONE;
     if (access(kept.path, F_OK) != 0 && errno == ENOENT) {
-        cli_say(call->command, "%s: no checkpoint yet, the run begins anew", kept.path);
+        if (!kept.compared)
+            cli_say(call->command, "%s: no checkpoint yet, the run begins anew", kept.path);
         return EXIT_DONE;
     }
     tlnmf_error error = tlnmf_io_read_record(call->ctx, kept.path, state);
@@ -108,9 +123,12 @@ int cli_checkpoint_check(const cli_call *call, const char *output)
             return cli_fail(call->command, EXIT_USAGE, "--checkpoint FILE is needed: where to");
         return EXIT_DONE;
     }
+    snprintf(kept.ranks, sizeof kept.ranks, "%s.k", kept.path);
     int code = cli_check_input(call->command, output, kept.path);
     if (code == EXIT_DONE)
-        code = check_present(call);
+        code = check_present(call, kept.path);
+    if (code == EXIT_DONE)
+        code = check_present(call, kept.ranks);
     if (code == EXIT_DONE && given->checkpoint != NULL && access(kept.path, F_OK) != 0)
         code = cli_check_output(call->command, kept.path);
     return code;
@@ -131,7 +149,7 @@ int cli_checkpoint_begin(const cli_call *call, const tlnmf_data *data)
 {
     if (kept.path[0] == '\0')
         return EXIT_DONE;
-    if (tlnmf_ctx_create(&kept.ctx) != TLNMF_OK)
+    if (kept.ctx == NULL && tlnmf_ctx_create(&kept.ctx) != TLNMF_OK)
         return cli_fail(call->command, EXIT_INTERNAL, "no memory");
     int code = cli_checkpoint_read(call, &kept.state);
     if (code != EXIT_DONE)
@@ -140,6 +158,29 @@ int cli_checkpoint_begin(const cli_call *call, const tlnmf_data *data)
     tlnmf_ctx_set_resume(call->ctx, kept.state);
     leave_out_if_large(call, data);
     return EXIT_DONE;
+}
+
+int cli_checkpoint_begin_ranks(const cli_call *call)
+{
+    if (kept.path[0] == '\0')
+        return EXIT_DONE;
+    if (cli_common_values.resume != NULL && access(kept.ranks, F_OK) == 0) {
+        tlnmf_error error = tlnmf_io_read_record(call->ctx, kept.ranks, &kept.state);
+        if (error != TLNMF_OK)
+            return cli_fail_library(call, error, NULL);
+        kept.compared = true;
+    }
+    tlnmf_ctx_set_checkpoint(call->ctx, kept.every, save_ranks, NULL);
+    tlnmf_ctx_set_resume(call->ctx, kept.state);
+    return EXIT_DONE;
+}
+
+void cli_checkpoint_end_ranks(const cli_call *call)
+{
+    tlnmf_ctx_set_checkpoint(call->ctx, 0.0, NULL, NULL);
+    tlnmf_ctx_set_resume(call->ctx, NULL);
+    tlnmf_record_free(kept.state);
+    kept.state = NULL;
 }
 
 void cli_checkpoint_watch(const cli_call *call, const tlnmf_record *state)
@@ -154,10 +195,14 @@ void cli_checkpoint_end(const cli_call *call, int code)
     bool done = code == EXIT_DONE || code == EXIT_NOT_CONVERGED;
     tlnmf_ctx_set_checkpoint(call->ctx, 0.0, NULL, NULL);
     tlnmf_ctx_set_resume(call->ctx, NULL);
-    if (kept.path[0] != '\0' && done && cli_is_first())
+    bool is_there = access(kept.path, F_OK) == 0;
+    if (kept.path[0] != '\0' && done && cli_is_first()) {
         tlnmf_io_remove(kept.path);
-    else if (kept.path[0] != '\0' && code == EXIT_INTERRUPTED && access(kept.path, F_OK) == 0)
-        cli_say(call->command, "--resume goes on from %s", kept.path);
+        tlnmf_io_remove(kept.ranks);
+    } else if (kept.path[0] != '\0' && code == EXIT_INTERRUPTED &&
+               (is_there || access(kept.ranks, F_OK) == 0)) {
+        cli_say(call->command, "--resume goes on from %s", is_there ? kept.path : kept.ranks);
+    }
     tlnmf_record_free(kept.state);
     tlnmf_ctx_free(kept.ctx);
     memset(&kept, 0, sizeof kept);

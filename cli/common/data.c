@@ -228,6 +228,8 @@ static int make_data(cli_call *call, const cli_input *input, const cli_array *a,
         error = tlnmf_data_from_incomplete(call->ctx, a->x, shape, out);
     else
         error = tlnmf_data_from_realisations(call->ctx, a->x, shape, out);
+    if (error == TLNMF_OK && input->keep != NULL)
+        error = tlnmf_data_set_realisations(call->ctx, *out, a->x, shape);
     if (error == TLNMF_OK)
         return EXIT_DONE;
     if (error == TLNMF_ERR_DATA && !input->missing && has_nan(a))
@@ -403,72 +405,10 @@ int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out)
         code = cli_agree(code);
     if (code == EXIT_DONE)
         code = from_array(call, input, record, &a, out);
-    tlnmf_record_free(record);
-    return code;
-}
-
-/* ---- realisations kept aside ----------------------------------------------------------------- */
-
-/* Fold f of an array (S, M, N) is the realisations s with s % folds == f, or all others. */
-static tlnmf_error make_part(cli_call *call, const cli_input *input, const cli_array *a, int folds,
-                             int f, bool others, tlnmf_data **out)
-{
-    int64_t S = a->shape[0], size = a->shape[1] * a->shape[2];
-    int64_t shape[3] = {0, a->shape[1], a->shape[2]};
-    double *part = malloc((size_t)(S * size + 1) * sizeof *part); /* + 1: never of size 0 */
-    if (part == NULL)
-        return tlnmf_fail(call->ctx, TLNMF_ERR_MEMORY, "no memory for a fold");
-    for (int64_t s = 0; s < S; s++)
-        if ((s % folds == f) != others)
-            memcpy(part + size * shape[0]++, a->x + size * s, (size_t)size * sizeof *part);
-    tlnmf_error error = input->missing ? tlnmf_data_from_incomplete(call->ctx, part, shape, out)
-                                       : tlnmf_data_from_realisations(call->ctx, part, shape, out);
-    free(part);
-    return error;
-}
-
-/* The realisations that --block makes: (S B, M, N / B), without a last block that is shorter. */
-static int lay_out_blocks(cli_call *call, const cli_input *input, tlnmf_record *record,
-                          cli_array *a)
-{
-    int64_t B = input->block, S = a->rank == 3 ? a->shape[0] : 1;
-    int64_t M = a->shape[a->rank - 2], N = a->shape[a->rank - 1];
-    if (B < 2)
-        return EXIT_DONE;
-    double *y;
-    const int64_t shape[3] = {S * B, M, N / B};
-    tlnmf_error error = tlnmf_new_array(call->ctx, record, "blocks", 3, shape, &y);
-    if (error != TLNMF_OK)
-        return cli_fail_library(call, error, input->spec);
-    for (int64_t s = 0; s < S * B; s++)
-        for (int64_t m = 0; m < M; m++)
-            for (int64_t n = 0; n < N / B; n++)
-                y[(s * M + m) * (N / B) + n] = a->x[(s / B * M + m) * N + n * B + s % B];
-    *a = (cli_array){.rank = 3, .shape = {shape[0], shape[1], shape[2]}, .x = y};
-    return EXIT_DONE;
-}
-
-int cli_read_folds(cli_call *call, const cli_input *input, int folds, tlnmf_data **train,
-                   tlnmf_data **test)
-{
-    tlnmf_record *record = NULL;
-    cli_array a = {0};
-    const char *quiet = cli_common_values.quiet;
-    cli_common_values.quiet = ""; /* the array was read before, and said what it is */
-    tlnmf_error error = TLNMF_OK;
-    int code = read_input(call, input, &record, &a);
-    if (code == EXIT_DONE)
-        code = cli_arrange(call, input, record, &a);
-    if (code == EXIT_DONE)
-        code = lay_out_blocks(call, input, record, &a);
-    cli_common_values.quiet = quiet;
-    for (int f = 0; code == EXIT_DONE && f < folds; f++) {
-        error = make_part(call, input, &a, folds, f, true, &train[f]);
-        if (error == TLNMF_OK)
-            error = make_part(call, input, &a, folds, f, false, &test[f]);
-        code = error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, input->spec);
-    }
-    tlnmf_record_free(record);
+    if (input->keep != NULL)
+        *input->keep = record;
+    else
+        tlnmf_record_free(record);
     return code;
 }
 
@@ -514,7 +454,7 @@ static int read_shape(cli_call *call, const char *spec, const char *what, const 
     return code;
 }
 
-int cli_read_weights(cli_call *call, const char *weights, const char *mask, tlnmf_data *data)
+int cli_read_weights(cli_call *call, const cli_input *input, tlnmf_data *data)
 {
     int64_t M = tlnmf_get_integer(tlnmf_data_record(data), "M");
     int64_t N = tlnmf_get_integer(tlnmf_data_record(data), "N");
@@ -522,8 +462,8 @@ int cli_read_weights(cli_call *call, const char *weights, const char *mask, tlnm
         const char *spec, *name;
         cli_array shape;
         tlnmf_error (*set)(tlnmf_ctx *, tlnmf_data *, const double *);
-    } kinds[] = {{weights, "weights", {1, {N}, NULL}, tlnmf_data_set_weights},
-                 {mask, "the mask", {2, {M, N}, NULL}, tlnmf_data_set_mask}};
+    } kinds[] = {{input->weights, "weights", {1, {N}, NULL}, tlnmf_data_set_weights},
+                 {input->mask, "the mask", {2, {M, N}, NULL}, tlnmf_data_set_mask}};
     int code = EXIT_DONE;
     for (int i = 0; code == EXIT_DONE && i < 2; i++) {
         tlnmf_record *record;

@@ -181,8 +181,8 @@ static void print_floor(FILE *out, const cli_call *call, const cli_result *r, do
         cli_put(out, r->init);
         fputs("; --eps sets another\n", out);
     }
-    if (r->eps_check != NULL)
-        cli_print_eps_check(out, r->eps_check);
+    if (tlnmf_settings_get_integer(call->settings, "eps-check") == 1)
+        cli_print_eps_check(out, r->model);
     else if (strcmp(cli_eps_from(call, r), "default") == 0 &&
              strcmp(call->command->name, "fit") == 0)
         fputs(

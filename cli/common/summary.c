@@ -188,6 +188,7 @@ static void put_values(json_t *object, const tlnmf_record *model)
                                  {"iterations", INTEGER},
                                  {"eps", REAL},
                                  {"below_floor", REAL},
+                                 {"entries", REAL},
                                  {"orthogonality", REAL},
                                  {"gradient_norm", REAL},
                                  {"starts", INTEGER},
@@ -231,8 +232,8 @@ static json_t *summary_json(const cli_call *call, const cli_result *r)
                                       tlnmf_get_integer(r->model, "columns")));
     if (tlnmf_get_array(r->model, "trace.stage", NULL, NULL) != NULL)
         json_object_set_new(object, "trace_stages", json_string("0 tl, 1 jd, 2 nmf"));
-    if (r->eps_check != NULL)
-        json_object_set(object, "eps_check", r->eps_check);
+    if (tlnmf_record_type(r->model, "eps_check.matters") != TLNMF_NONE)
+        json_object_set_new(object, "eps_check", cli_eps_check_json(r->model));
     json_object_set_new(object, "given", given_json(r));
     if (r->output != NULL)
         json_object_set_new(object, "model", cli_text(r->output));

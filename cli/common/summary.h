@@ -18,8 +18,9 @@ const char *cli_certificate_words(const tlnmf_record *model);
 const char *cli_eps_from(const cli_call *call, const cli_result *r);
 /* Why a run stopped. */
 const char *cli_stop_words(const tlnmf_record *model);
-/* What --eps-check found, as text. */
-void cli_print_eps_check(FILE *out, const json_t *check);
+/* What --eps-check found, as text and, if it was not interrupted, as JSON (floor.c). */
+void cli_print_eps_check(FILE *out, const tlnmf_record *model);
+json_t *cli_eps_check_json(const tlnmf_record *model);
 
 /* `file`, M, N, columns, mean_power and S of the data. */
 json_t *cli_data_json(const char *input, const tlnmf_record *data, int64_t columns);

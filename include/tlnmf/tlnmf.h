@@ -326,10 +326,15 @@ TLNMF_API tlnmf_error tlnmf_data_from_incomplete(tlnmf_ctx *ctx, const double *Y
  * the data. */
 TLNMF_API tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data,
                                              const double *weights_or_null);
-/* Weights of the M x N entries of V, for tlnmf_fit with method nmf: 0 leaves an entry out, 1 counts
- * it. Not negative, no row all 0. NULL removes them. Beside weights of frames both count. */
+/* Weights of the M x N entries of V, for tlnmf_fit with method nmf and tlnmf_apply: 0 leaves an
+ * entry out, 1 counts it. Not negative, not all 0; a fit needs some of every row. NULL removes
+ * them. Beside weights of frames both count. */
 TLNMF_API tlnmf_error tlnmf_data_set_mask(tlnmf_ctx *ctx, tlnmf_data *data,
                                           const double *mask_or_null);
+/* Tells data what they were made of, Y {S, M, N}: tlnmf_compare_ranks keeps part of it aside. The
+ * data refer to Y, which must live until they are freed or told otherwise; NULL: forget it. */
+TLNMF_API tlnmf_error tlnmf_data_set_realisations(tlnmf_ctx *ctx, tlnmf_data *data,
+                                                  const double *Y_or_null, const int64_t shape[3]);
 /* M, N, S (0: given as covariances), columns, mean_power, missing. */
 TLNMF_API const tlnmf_record *tlnmf_data_record(const tlnmf_data *data);
 TLNMF_API void tlnmf_data_free(tlnmf_data *data);
@@ -344,7 +349,8 @@ typedef int (*tlnmf_save)(const tlnmf_record *state, void *user);
 
 /* tlnmf_fit and tlnmf_diagonalise with this context save their state about every `seconds` seconds,
  * and when the progress function stops them; less often if saving would take more than 1 % of the
- * time. 0: at every opportunity (slow). tlnmf_separate saves after a candidate is finished. */
+ * time. 0: at every opportunity (slow). tlnmf_separate saves after a candidate is finished,
+ * tlnmf_compare_ranks after a fit. */
 TLNMF_API void tlnmf_ctx_set_checkpoint(tlnmf_ctx *ctx, double seconds, tlnmf_save save_or_null,
                                         void *user);
 /* Later fits with this context resume from this state, which must outlive them; NULL: start anew.
@@ -366,9 +372,23 @@ TLNMF_API tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data,
 TLNMF_API tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
                                         const tlnmf_settings *settings,
                                         const tlnmf_record *start_or_null, tlnmf_record **model);
+/* How many components? Fits every k from range[0] to range[1] (NULL: from 1 to 8, or fewer for
+ * small data) to part of the data and scores it by C per entry of the rest, which is up to a
+ * constant and a factor the negative log-likelihood, several times over. Kept aside are
+ * realisations, of data that know theirs (tlnmf_data_set_realisations); with one alone neighbouring
+ * frames; else entries of V. Settings of task "fit", whose k is not read and whose max-seconds are
+ * those of the whole comparison; the start may hold Phi. `ranks` holds k, the best of them;
+ * docs/choosing.md says how far to trust it. Checkpoints keep scores that are there. If the
+ * progress function stops it, its outcome is TLNMF_CANCELLED. The progress record holds stage, k,
+ * fold, folds and seconds. */
+TLNMF_API tlnmf_error tlnmf_compare_ranks(tlnmf_ctx *ctx, const tlnmf_data *data,
+                                          const tlnmf_settings *settings,
+                                          const int64_t *range_or_null,
+                                          const tlnmf_record *start_or_null, tlnmf_record **ranks);
 /* H of new data with the model's Phi, W and eps kept. Settings of task "apply". `applied` holds H,
- * C, L, I and why it stopped, own_data, and X and V if asked for. On the data that the model was
- * fitted to (it has H and C, and C is that of these data) H is the fit's to the last digit. */
+ * C, L, I and why it stopped, own_data, fits, and X and V if asked for. Weights and masks of the
+ * data count as in a fit. On the data that the model was fitted to (it has H and C, and C is that
+ * of these data, with their weights and mask) H is the fit's to the last digit. */
 TLNMF_API tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_data *data,
                                   const tlnmf_settings *settings, tlnmf_record **applied);
 /* C, L, I of any point (a record with Phi, W, H, eps), and the gradient of C over Phi. */

@@ -1,8 +1,9 @@
 """tlnmf: transform-learning nonnegative matrix factorisation and joint diagonalisation.
 
-Functions on arrays (frames in columns): `fit`, `joint_diagonalize`, `apply`, `evaluate`, `separate`,
-`bss_eval`, `load`, `save`, `report`, `simulate.gcm`, `simulate.notes`. Estimators in scikit-learn's manners
-(frames in rows): `TLNMF`, `JDNMF`, `ISNMF`, `JointDiagonalizer`. Pictures: `tlnmf.plot`.
+Functions on arrays (frames in columns): `fit`, `compare_ranks`, `joint_diagonalize`, `apply`,
+`evaluate`, `separate`, `bss_eval`, `load`, `save`, `report`, `simulate.gcm`, `simulate.notes`.
+Estimators in scikit-learn's manners (frames in rows): `TLNMF`, `JDNMF`, `ISNMF`,
+`JointDiagonalizer`. Pictures: `tlnmf.plot`.
 """
 from __future__ import annotations
 
@@ -37,6 +38,7 @@ from ._model import (
 )
 from ._options import Option, options
 from ._page import Page, report
+from ._ranks import Ranks, compare_ranks
 from ._record import Record, results
 from ._sound import Separation, bss_eval, separate
 from .estimators import ISNMF, JDNMF, TLNMF
@@ -46,8 +48,8 @@ __version__: str = core.tlnmf_version().decode()
 __all__ = [
     "ArgumentError", "Data", "DataError", "Error", "ISNMF", "InputError", "JDNMF",
     "JointDiagonalizer", "LibraryMissing", "Model", "NumericError", "Option", "OptionError",
-    "OutOfMemory", "OutputError", "Page", "Record", "Separation", "ShapeError", "TLNMF", "TooLarge",
-    "__version__", "ajd", "apply", "bss_eval", "draw_start", "evaluate", "fit",
+    "OutOfMemory", "OutputError", "Page", "Ranks", "Record", "Separation", "ShapeError", "TLNMF",
+    "TooLarge", "__version__", "ajd", "apply", "bss_eval", "compare_ranks", "draw_start", "evaluate", "fit",
     "joint_diagonalize", "load", "options", "plot", "report", "results", "save", "separate", "simulate",
     "transform", "transform_matrix",
 ]  # fmt: skip

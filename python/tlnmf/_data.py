@@ -26,7 +26,7 @@ class Data:
     weights : array (N,), optional
         Weights of the frames in C, L and I; only their ratios matter.
     mask : array (M, N), optional
-        Weights of the entries of V, for method="nmf": 0 leaves an entry out, 1 counts it.
+        Weights of the entries of V, for method="nmf" and `apply`: 0 leaves an entry out, 1 counts it.
     missing : bool
         NaN in Y means: this frame of this realisation is missing. Frames then count by how many
         realisations they have.
@@ -99,13 +99,13 @@ class Data:
         return f"<Data: S = {self.S}, M = {self.M}, N = {self.N}>"
 
 
-def data_of(Y: Any, covariances: Any = None, weights: Any = None) -> Data:
+def data_of(Y: Any, covariances: Any = None, weights: Any = None, mask: Any = None) -> Data:
     """Data as they are, or made of arrays."""
     if isinstance(Y, Data):
-        if covariances is not None or weights is not None:
-            raise TypeError("Data hold covariances and weights already")
+        if any(x is not None for x in (covariances, weights, mask)):
+            raise TypeError("Data hold covariances, weights and a mask already")
         return Y
-    return Data(Y, covariances=covariances, weights=weights)
+    return Data(Y, covariances=covariances, weights=weights, mask=mask)
 
 
 def start_of(start: Any) -> Optional[Record]:

@@ -14,6 +14,7 @@ from ._library import core, io
 from ._options import documented
 from ._page import Page, report
 from ._progress import Progress
+from ._ranks import choose, data_with_realisations, is_several, note, rank_table
 from ._record import Record, record_of
 
 Path = Union[str, "os.PathLike[str]"]
@@ -38,6 +39,11 @@ class Model(Record):
     def history(self) -> Dict[str, Real]:
         """The trace: stage, iteration, C, L, I, step, seconds; {} without the option `trace`."""
         return {name[6:]: self[name] for name in self if name.startswith("trace.")}
+
+    @property
+    def rank_table(self) -> List[Dict[str, Any]]:
+        """The scores of k="1:8" and their like, a row for each k; [] where one k was given."""
+        return rank_table(self)
 
     def apply(self, Y: Any, **options: Any) -> Record:
         """H of new data with Phi and W kept; see `tlnmf.apply`."""
@@ -68,10 +74,11 @@ class Model(Record):
 @documented("fit")
 def fit(
     Y: Any = None,
-    k: Optional[int] = None,
+    k: Union[None, int, str, range] = None,
     *,
     covariances: Any = None,
     weights: Any = None,
+    mask: Any = None,
     start: Any = None,
     callback: Optional[Callback] = None,
     progress: bool = False,
@@ -83,12 +90,16 @@ def fit(
     ----------
     Y : array (M, N) or (S, M, N), or Data
         N frames of length M in columns; S realisations of them.
-    k : int
-        The number of components K.
+    k : int, "A:B", "auto" or range
+        The number of components K. Several are compared by data that are kept aside (see
+        `compare_ranks`), in half of max_seconds; the best is fitted, and the model's `rank_table`
+        has the scores.
     covariances : array (N, M, M), optional
         Covariances of the frames, instead of Y.
     weights : array (N,), optional
-        Weights of the frames. `Data` also takes a mask, and missing frames.
+        Weights of the frames. `Data` also takes missing frames.
+    mask : array (M, N), optional
+        Weights of the entries of V, for method="nmf": 0 leaves an entry out.
     start : Model, fitted estimator or mapping, optional
         Any of Phi (M, M), W (M, K), H (K, N) to start from. Zeros of W and H stay.
     callback : function, optional
@@ -110,11 +121,19 @@ def fit(
     >>> model.Phi.shape, bool(abs(model.C - model.L - model.I) < 1e-6)
     ((6, 6), True)
     """
-    data, call = data_of(Y, covariances, weights), Call()
+    call, ranks, given = Call(), None, start_of(start)
+    if is_several(k):
+        data = data_with_realisations(Y, covariances, weights, mask)
+        ranks, options = choose(data, k, given, options)
+        k = ranks["k"]
+    else:
+        data = data_of(Y, covariances, weights, mask)
     settings = call.settings("fit", {"k": k, **options}, "fit")
     with Progress(progress, callback) as report:
-        arguments = (data, settings, start_of(start))
-        return Model(call.solve(core.tlnmf_fit, *arguments, callback=report))
+        model = Model(call.solve(core.tlnmf_fit, data, settings, given, callback=report))
+    if ranks is not None:
+        note(model, ranks)
+    return model
 
 
 def whitener(C: Real, weights: Optional[Real] = None) -> Real:
@@ -202,6 +221,8 @@ def apply(
     Y: Any = None,
     *,
     covariances: Any = None,
+    weights: Any = None,
+    mask: Any = None,
     callback: Optional[Callback] = None,
     **options: Any,
 ) -> Record:
@@ -214,12 +235,17 @@ def apply(
         New frames of the model's length M: columns here, also for an estimator.
     covariances : array (N, M, M), optional
         Instead of Y.
+    weights : array (N,), optional
+        Weights of the frames; without weight a frame gets H = 0.
+    mask : array (M, N), optional
+        Weights of the entries of V, whose rows are those of the model's Phi: 0 leaves one out.
     {options}
 
     Returns
     -------
     Record
-        H (K, N), C, L, I, outcome, and X (M, columns), V (M, N) if asked for.
+        H (K, N), C, L, I, outcome, `fits` (whether the model fits these data, in words), and
+        X (M, columns), V (M, N) if asked for.
 
     >>> import tlnmf
     >>> Y = tlnmf.simulate.gcm(s=5, m=6, n=20, kbar=2).Y
@@ -227,7 +253,7 @@ def apply(
     >>> tlnmf.transform(model, Y[:, :, :4]).H.shape
     (2, 4)
     """
-    data, call = data_of(Y, covariances), Call()
+    data, call = data_of(Y, covariances, weights, mask), Call()
     settings = call.settings("apply", options, "apply")
     arguments = (record_of(model), data, settings)
     return Record(call.solve(core.tlnmf_apply, *arguments, callback=callback))

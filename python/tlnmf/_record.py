@@ -37,10 +37,8 @@ class Record(Mapping[str, Any]):
     @classmethod
     def of(cls: Type[R], values: Mapping[str, Any]) -> R:
         """A record with these values: numbers, texts, lists of texts, arrays."""
-        call = Call()
-        record = cls(call.make(core.tlnmf_record_create))
-        for name, value in values.items():
-            _set(call, record._handle.pointer, name, value)
+        record = cls(Call().make(core.tlnmf_record_create))
+        set_values(record, values)
         return record
 
     @classmethod
@@ -123,6 +121,13 @@ def _set(call: Call, record: Any, name: str, value: Any) -> None:
         x = as_real(value, name, range(1, _MAX_RANK + 1))
         shape = shape_of(x.shape)
         call.check(core.tlnmf_set_array(call.ctx, record, key, address(x), x.ndim, shape))
+
+
+def set_values(record: Record, values: Mapping[str, Any]) -> None:
+    """Adds values to a record that is being made."""
+    call = Call()
+    for name, value in values.items():
+        _set(call, record._handle.pointer, name, value)
 
 
 def record_of(model: Any) -> Record:

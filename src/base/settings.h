@@ -84,7 +84,7 @@ typedef struct tlnmf_settings {
     double eps, eps_rel, gamma, tol, grad_tol, max_seconds;
     int32_t method, solver, transform, stream;
     int32_t exchange, certify, continuation, trace, trace_all;
-    int32_t precision, newton, whiten, device;
+    int32_t precision, newton, whiten, device, eps_check;
     int32_t keep_X, keep_V;
     /* frames, separate */
     int64_t frame, hop, shifts;

@@ -24,6 +24,8 @@ struct tlnmf_data {
     const double *mask; /* M x N: the part of B that does not come from `weight`, or NULL */
     void *B_block;      /* NULL in copies */
     double mean_power;
+    const double *Y;      /* what the data were made of, memory of the caller; NULL: not known */
+    int64_t made_of[3];   /* its shape: S, M, N */
     tlnmf_record *record; /* what tlnmf_data_record() returns; NULL in internal copies */
     tl_hooks hooks;
     void *block;
@@ -44,6 +46,11 @@ tlnmf_error tl_data_check_power(tlnmf_ctx *ctx, double mean, double largest);
 tlnmf_error tl_data_weigh(tlnmf_ctx *ctx, tlnmf_data *data, const double *weights_or_null);
 /* Whether nothing of the frame counts: all its entries have weight 0. */
 bool tl_data_is_silent(const tlnmf_data *data, int64_t n);
+
+/* The sum of the weights of all entries of V, on all machines: M N without a mask. */
+double tl_data_entries(const tlnmf_data *data);
+/* An error if a row of the mask is all 0: a fit would know nothing of W there. */
+tlnmf_error tl_data_check_mask(tlnmf_ctx *ctx, const tlnmf_data *data);
 
 tlnmf_error tl_data_copy(tlnmf_ctx *ctx, const tlnmf_data *data, tlnmf_data **out);
 

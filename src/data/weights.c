@@ -68,21 +68,40 @@ tlnmf_error tlnmf_data_set_mask(tlnmf_ctx *ctx, tlnmf_data *data, const double *
     TL_NEED(ctx, data);
     if (data->sums != NULL)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "mask: not for frames that are shared out");
-    for (int64_t m = 0; mask != NULL && m < data->M; m++) {
-        double sum = 0.0;
-        for (int64_t n = 0; n < data->N; n++) {
-            double x = mask[m * data->N + n];
-            if (!(x >= 0.0 && x <= DBL_MAX))
-                return tl_fail(ctx, TLNMF_ERR_DATA, "the mask of row %lld, frame %lld is %g",
-                               (long long)m, (long long)n, x);
-            sum += x;
-        }
-        if (!(sum > 0.0 && sum <= DBL_MAX))
-            return tl_fail(ctx, TLNMF_ERR_DATA,
-                           "row %lld of the mask sums to %g: nothing would be known of W there",
-                           (long long)m, sum);
+    double sum = 0.0;
+    for (int64_t i = 0; mask != NULL && i < data->M * data->N; i++) {
+        if (!(mask[i] >= 0.0 && mask[i] <= DBL_MAX))
+            return tl_fail(ctx, TLNMF_ERR_DATA, "the mask of row %lld, frame %lld is %g",
+                           (long long)(i / data->N), (long long)(i % data->N), mask[i]);
+        sum += mask[i];
     }
+    if (mask != NULL && !(sum > 0.0 && sum <= DBL_MAX))
+        return tl_fail(ctx, TLNMF_ERR_DATA, "the mask sums to %g", sum);
     return lay_out(ctx, data, mask);
+}
+
+tlnmf_error tl_data_check_mask(tlnmf_ctx *ctx, const tlnmf_data *data)
+{
+    for (int64_t m = 0; data->mask != NULL && m < data->M; m++) {
+        bool any = false;
+        for (int64_t n = 0; n < data->N; n++)
+            any = any || data->mask[m * data->N + n] > 0.0;
+        if (!any)
+            return tl_fail(ctx, TLNMF_ERR_DATA,
+                           "row %lld of the mask is all 0: nothing would be known of W there",
+                           (long long)m);
+    }
+    return TLNMF_OK;
+}
+
+double tl_data_entries(const tlnmf_data *data)
+{
+    double sum = 0.0;
+    if (data->mask == NULL) /* weights of frames have the mean 1 */
+        return (double)data->M * (double)data->all;
+    for (int64_t i = 0; i < data->M * data->N; i++)
+        sum += data->B[i];
+    return sum; /* masks are for one machine */
 }
 
 bool tl_data_is_silent(const tlnmf_data *data, int64_t n)

@@ -52,6 +52,7 @@ tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_se
                            .N = N,
                            .all = data->all,
                            .first = data->first,
+                           .entries = tl_data_entries(data),
                            .K = K,
                            .C = INFINITY,
                            .L = INFINITY,

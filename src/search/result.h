@@ -34,6 +34,7 @@ typedef struct tl_info {
     double eps;
     double C, L, I;
     double below_floor; /* share of the entries of V */
+    double entries;     /* sum of their weights: M N without a mask */
     double certificate;
     int32_t doubt;      /* a tl_doubt */
     int32_t jd_outcome; /* of the search for the least L, a tlnmf_outcome */

@@ -143,6 +143,59 @@ static void mixed(void **state)
     fail_everywhere(TL_METHOD_AUTO, false, TL_PRECISION_MIXED);
 }
 
+/* ---- several k, and the check of the floor -----------------------------------------------------
+ */
+
+static int go_on(const tlnmf_record *progress, void *user);
+
+/* Compares two k by realisations, or by entries where the data do not know theirs, and fits with
+ * eps-check; false for lack of memory. */
+static bool compare(meter *m, const double *Y, const void *settings)
+{
+    const tl_settings *opt = settings;
+    const int64_t shape[] = {S, M, N}, range[] = {1, 2};
+    tlnmf_ctx *ctx;
+    if (tlnmf_ctx_create_with(metered_allocate, metered_release, m, &ctx) != TLNMF_OK)
+        return false;
+    tlnmf_ctx_set_progress(ctx, go_on, NULL);
+    tlnmf_data *data;
+    tlnmf_record *ranks = NULL, *model = NULL;
+    tlnmf_error error = tlnmf_data_from_realisations(ctx, Y, shape, &data);
+    if (error == TLNMF_OK && opt->method == TL_METHOD_TL)
+        error = tlnmf_data_set_realisations(ctx, data, Y, shape);
+    if (error == TLNMF_OK)
+        error = tlnmf_compare_ranks(ctx, data, opt, range, NULL, &ranks);
+    if (error == TLNMF_OK)
+        error = tlnmf_fit(ctx, data, opt, NULL, &model);
+    if (error != TLNMF_OK) {
+        assert_int_equal(error, TLNMF_ERR_MEMORY);
+        assert_non_null(strstr(tlnmf_message(ctx), "no memory for "));
+        assert_null(model);
+    }
+    tlnmf_record_free(model);
+    tlnmf_record_free(ranks);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+    return error == TLNMF_OK;
+}
+
+static void comparisons(void **state)
+{
+    (void)state;
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
+    double *Y = new_normals(&rng, S * M * N);
+    tl_settings opt = fit_settings(K);
+    opt.J = 2;
+    opt.threads = 1;
+    opt.eps_check = 1;
+    for (int method = TL_METHOD_TL; method <= TL_METHOD_JD; method++) {
+        opt.method = method;
+        fail_each(compare, Y, &opt, 50);
+    }
+    free(Y);
+}
+
 /* ---- a model on data ------------------------------------------------------------------------ */
 
 static int go_on(const tlnmf_record *progress, void *user)
@@ -359,6 +412,7 @@ int main(void)
         cmocka_unit_test(exchange),
         cmocka_unit_test(mixed),
         cmocka_unit_test(measures),
+        cmocka_unit_test(comparisons),
         cmocka_unit_test(application),
         cmocka_unit_test(separation),
         cmocka_unit_test(iterations_do_not_allocate),

@@ -37,6 +37,7 @@ solve:    base tables linalg data model engine
 search:   base tables linalg data model engine solve
 measure:  base tables linalg data model engine solve search
 api:      base tables linalg data model engine solve search measure
+rank:     base tables linalg data model engine solve search api
 score:    base tables linalg
 separate: base tables linalg data model engine solve search measure api score
 paper:    base tables linalg data model engine solve

@@ -53,6 +53,7 @@ same "3" fit gcm.npy -k 3 --starts 4 --exchange --trace
 same "2" fit gcm.npy -k 2 --method jd --solver paper -J 50 --starts 3
 same "5" jd gcm.npy --input data --starts 3
 same "2" fit notes.npy -k 2 --eps 5e-7 --starts 2 -J 6 --method tl
+same "2" fit gcm.npy -k 1:2 --starts 2 --method jd --eps-check
 
 # ---- frames ------------------------------------------------------------------------------------
 

@@ -89,6 +89,81 @@ class Results(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "mask has the shape"):
             tlnmf.Data(Y, mask=mask.T)
 
+    def test_apply_with_weights_and_mask(self):
+        w = np.arange(30) % 3
+        mask = (np.arange(7 * 30).reshape(7, 30) % 4 > 0).astype(float)
+        C = np.einsum("smn,skn->nmk", Y, Y) / len(Y)
+        for method in ("tl", "jd", "nmf"):
+            m = tlnmf.fit(Y, 2, method=method, weights=w)
+            self.assertEqual(m.apply(Y).own_data, 0)
+            for arrays in ({"Y": Y}, {"covariances": C}, {"Y": tlnmf.Data(Y, weights=w)}):
+                weights = {} if isinstance(arrays.get("Y"), tlnmf.Data) else {"weights": w}
+                applied = tlnmf.apply(m, **arrays, **weights)
+                self.assertEqual(applied.own_data, 1)
+                self.assertEqual(applied.fits, "about as well as its own data")
+                np.testing.assert_array_equal(applied.H, m.H)
+        m = tlnmf.fit(Y, 2, method="nmf", mask=mask)
+        self.assertEqual(m.entries, mask.sum())
+        np.testing.assert_array_equal(tlnmf.apply(m, Y, mask=mask).H, m.H)
+        some = np.flatnonzero(w)  # H of a frame is its own affair
+        H = tlnmf.apply(m, Y[:, :, ::-1], weights=w, mask=mask).H
+        alone = tlnmf.apply(m, Y[:, :, ::-1][:, :, some], mask=mask[:, some]).H
+        np.testing.assert_allclose(H[:, some], alone, atol=1e-4 * alone.max())
+        self.assertFalse(H[:, w == 0].any())
+        for wrong in ({"weights": w[1:]}, {"weights": -w}, {"mask": mask[1:]}, {"mask": -mask}):
+            with self.assertRaises(ValueError):
+                tlnmf.apply(m, Y, **wrong)
+        with self.assertRaisesRegex(TypeError, "already"):
+            tlnmf.apply(m, tlnmf.Data(Y), mask=mask)
+
+    def test_several_k(self):
+        ranks = tlnmf.compare_ranks(Y, "1:3", method="jd")
+        self.assertEqual(ranks.rank_by, "realisations")
+        eps, scores = ranks.eps, np.empty((3, len(Y)))
+        for f in range(len(Y)):  # by hand: fitted to all but one, scored by that one
+            for k in (1, 2, 3):
+                m = tlnmf.fit(np.delete(Y, f, axis=0), k, method="jd", eps=eps)
+                scores[k - 1, f] = tlnmf.evaluate(Y[f], m).C / (7 * 30)
+        np.testing.assert_array_equal(ranks["rank.scores"], scores)
+        mean = scores.mean(axis=1)
+        self.assertEqual(ranks.k, 1 + mean.argmin())
+        np.testing.assert_allclose([row["C_per_entry"] for row in ranks.rank_table], mean)
+        off = scores - scores[mean.argmin()]
+        error = off.std(axis=1, ddof=1) / np.sqrt(len(Y))
+        np.testing.assert_allclose([row["standard_error"] for row in ranks.rank_table], error)
+        for k in ("1:3", range(1, 4)):
+            m = tlnmf.fit(Y, k, method="jd")
+            self.assertEqual((m.K, m.rank_table), (ranks.k, ranks.rank_table))
+            np.testing.assert_array_equal(m.H, tlnmf.fit(Y, ranks.k, method="jd").H)
+        self.assertEqual(pickle.loads(pickle.dumps(m)).rank_table, ranks.rank_table)
+        self.assertEqual(tlnmf.fit(Y, 2, method="jd").rank_table, [])
+        C = np.einsum("smn,skn->nmk", Y, Y) / len(Y)
+        m = tlnmf.fit(covariances=C, k="auto", method="jd")
+        self.assertEqual((m.rank_by, len(m.rank_table)), ("entries", 7))
+        one = tlnmf.compare_ranks(np.tile(Y[0], 2), "1:2", method="jd")
+        self.assertEqual({one.rank_by, one["other.rank_by"]}, {"neighbours", "entries"})
+        w = np.arange(30) % 2 + 1.0
+        self.assertNotEqual(tlnmf.compare_ranks(Y, "1:1", weights=w, method="jd").rank_table,
+                            tlnmf.compare_ranks(Y, "1:1", method="jd").rank_table)  # fmt: skip
+        for wrong in ("x", "3:1", "1:", range(1, 9, 2), range(0)):
+            with self.assertRaises(ValueError):
+                tlnmf.fit(Y, wrong)
+        with self.assertRaisesRegex(TypeError, "give Y itself"):
+            tlnmf.fit(tlnmf.Data(Y), "1:2")
+        with self.assertRaisesRegex(tlnmf.OptionError, "W and H cannot be given"):
+            tlnmf.fit(Y, "1:2", start=m)
+        m = tlnmf.fit(Y, "1:2", max_seconds=0.2)
+        self.assertTrue(m.rank_folds >= 1 and m.wall_seconds < 5)
+
+    def test_eps_check(self):
+        m = tlnmf.fit(Y, 2, method="jd", eps_check=True)
+        np.testing.assert_allclose(m["eps_check.eps"], [m.eps / 3, 3 * m.eps])
+        for eps, above in zip(m["eps_check.eps"], m["eps_check.above_per_entry"]):
+            other = tlnmf.fit(Y, 2, method="jd", eps=eps)
+            point = {"Phi": other.Phi, "W": other.W, "H": other.H, "eps": m.eps}
+            self.assertAlmostEqual((tlnmf.evaluate(Y, point).C - m.C) / (7 * 30), above, delta=1e-12)
+        self.assertIn(m["eps_check.matters"], (0, 1))
+
     def test_apply_and_start(self):
         m = tlnmf.fit(Y, 3)
         applied = m.apply(Y, keep_v=True)

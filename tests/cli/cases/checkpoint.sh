@@ -42,6 +42,38 @@ for command in one many jd traced; do
     done
 done
 
+# Several k: killed while they are compared, and in the fit that follows.
+several="tlnmf fit y.npy -k 2:3 --starts 12 -J 150 -q"
+expect 0 ... "" $several -o several.h5
+cp "$out" several.txt
+mv several.h5 several.whole.h5
+for at in several.h5.checkpoint.k several.h5.checkpoint; do
+    for signal in KILL TERM; do
+        begin $signal $at $several -o several.h5
+        check "several k: SIG$signal ended it" [ $code -eq $([ $signal = KILL ] && echo 137 || echo 130) ]
+        check "SIG$signal leaves a checkpoint of the comparison" [ -s several.h5.checkpoint.k ]
+        absent several.h5
+        expect 5 "" ... $several -o several.h5
+        check "which is not replaced" grep -q "a checkpoint of an earlier run; --resume goes on from it" "$err"
+        expect 0 "$(cat several.txt)" "" $several --resume -o several.h5
+        check "several k: after SIG$signal the same bytes" cmp several.h5 several.whole.h5
+        check "several k: nothing else is left" [ "$(ls -A | grep -c "^\.\|checkpoint")" -eq 0 ]
+        rm -f several.h5 several.partial*.h5
+    done
+done
+begin KILL several.h5.checkpoint.k $several -o several.h5
+expect 3 "" "tlnmf fit: the checkpoint is of high = 3, this run of 4" ${several/2:3/2:4} -o several.h5 --resume
+expect 3 "" "tlnmf fit: the checkpoint is of option.seed = 1, this run of 5" $several --seed 5 -o several.h5 --resume
+rm several.h5.checkpoint.k
+
+# --eps-check fits again without checkpoints of its own.
+checked="tlnmf fit y.npy -k 3 --method tl --solver paper -J 300 --tol 0 --eps-check -q"
+expect 0 ... "" $checked -o check.h5
+mv check.h5 check.whole.h5
+begin KILL check.h5.checkpoint $checked -o check.h5
+expect 0 ... "" $checked --resume -o check.h5
+check "with --eps-check the same bytes" cmp check.h5 check.whole.h5
+
 # What does not fit is refused, and the field is named; the checkpoint stays.
 begin KILL many.h5.checkpoint $many -o many.h5
 fit="tlnmf fit y.npy --starts 12 -J 150 -q --json -o many.h5"

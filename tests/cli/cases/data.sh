@@ -21,6 +21,7 @@ input fit "S0.npy: S (realisations) = 0: there must be at least one" S0.npy -k 1
 input fit "M0.npy: M (frame length) = 0: there must be at least one" M0.npy -k 1
 input fit "N0.npy: N (frames) = 0: there must be at least one" N0.npy -k 1
 input fit "0d.npy: a single number, not an array" 0d.npy -k 1
+check "which info shows" [ "$(tlnmf info 0d.npy | tail -n 1 | tr -s ' ')" = " float64 ()" ]
 input fit "1d.npy: shape (3,): an array (M, N) or (S, M, N) is needed" 1d.npy -k 1
 input fit "4d.npy: shape (1, 1, 2, 2): an array (M, N) or (S, M, N) is needed" 4d.npy -k 1
 

@@ -39,6 +39,16 @@ for end in h5 npz mat; do
     tlnmf jd a.npy --input data --whiten -o white.$end >/dev/null
     input fit "white.$end: its Phi is for whitened data (jd --whiten), which fit does not make" \
         a.npy -k 3 --init white.$end --keep phi --no-model
+    for name in Phi /Phi; do
+        [ $end = h5 ] || [ $name = Phi ] || continue
+        input fit "white.$end:$name: this Phi is for whitened data (jd --whiten), which these are not" \
+            a.npy -k 3 --init-phi white.$end:$name --no-model
+        input fit "white.$end:$name: this Phi is for whitened data (jd --whiten), which these are not" \
+            a.npy -k 3 --method nmf --transform white.$end:$name --no-model
+        input jd "white.$end:$name: this Phi is for whitened data (jd --whiten), which these are not" \
+            a.npy --input data --init-phi white.$end:$name -o x.h5
+        expect 0 ... "" tlnmf jd a.npy --input data --whiten --init-phi white.$end:$name -o again.h5 --force
+    done
 done
 
 # --keep phi: Phi to the last digit; the same as --method nmf at this Phi.

@@ -83,6 +83,10 @@ for end in h5 npz mat; do
     check "no option that jd lacks" [ "$(json certificate_means)" = "none: a transform alone has no C" ]
 done
 expect 0 ... "" tlnmf info white.npz
+for end in npz mat; do # numbers are told, not listed, as of HDF5
+    check "info of .$end tells what it does of .h5" diff \
+        <(tlnmf info white.h5 | tail -n +2 | grep -v "^  /\|white") <(tlnmf info white.$end | tail -n +5 | grep -v white)
+done
 check "unmixing and mixing" [ "$(grep -Ec '^  (un)?mixing +float64 +\(2, 2\)$' "$out")" -eq 2 ]
 expect 0 ... "" tlnmf jd mixed.npy --whiten --force
 check "where they are" grep -Eq '^  model         phi.h5: unmixing \(one row per source\) and mixing, its inverse$' "$out"

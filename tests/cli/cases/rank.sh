@@ -42,7 +42,18 @@ usage fit "k = abc: a number, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k ab
 usage fit "k = 2.5: a number, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k 2.5
 usage fit "k = 1:x: a number, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k 1:x
 usage fit "-k 1:3 compares fits from starts of its own: not with a given W or H" a.npy -k 1:3 --init-w w.npy
-usage fit "-k A:B and -k auto read the array twice: not from standard input" - -k 1:3 --no-model <a.npy
+expect 0 ... "" tlnmf fit few.npy -k 1:2 --method jd --no-model --json
+table=$(sed -n '/"rank_table"/,/]/p' "$out")
+expect 0 ... "" tlnmf fit - -k 1:2 --method jd --no-model --json <few.npy
+check "standard input is as good" [ "$(sed -n '/"rank_table"/,/]/p' "$out")" = "$table" ]
+
+# A Phi that is given is used: kept by nmf.
+npy turn.npy "(2, 2)" 0.6 0.8 -0.8 0.6
+npy turned.npy "(2, 2, 3)" 2.2 2 2.6 0.4 -1 -1.8  3 2.2 2 1 0.4 -1 # turn y, both realisations
+expect 0 ... "" tlnmf fit y.npy -k 1:1 --method nmf --init-phi turn.npy --eps 1 --no-model --json
+given=$(json heldout_C_per_entry)
+expect 0 ... "" tlnmf fit turned.npy -k 1:1 --method nmf --transform identity --eps 1 --no-model --json
+near "the score at a given Phi" "$given" "$(json heldout_C_per_entry)" 1e-12
 
 # With one realisation, covariances or neighbours: entries of V.
 tlnmf simulate gcm -s 1 -o one.npy
@@ -61,6 +72,10 @@ expect 0 ... "" tlnmf fit one.npy --block 2 -k 1:2 --method jd --no-model --json
 check "neighbours alone" [ "$(json rank_by) $(grep -c heldout_C_per_entry "$out")" = "neighbours 2" ]
 expect 0 ... "" tlnmf fit one.npy --moving 3 -k 1:2 --method jd --no-model --json
 check "entries alone" [ "$(json rank_by) $(grep -c heldout_C_per_entry "$out")" = "entries 2" ]
+expect 0 ... "" tlnmf fit one.npy --moving 3 -k 1:2 --method jd --no-model
+check "what is said of frames that share realisations" \
+    grep -Fxq "Phi has seen them, and fits the noise of few realisations, too. With --moving frames share" "$out"
+check "which are several" [ "$(grep -c "one realisation" "$out")" -eq 0 ]
 
 # Neighbours by hand: frames 0, 2, 4 are one realisation and 1, 3, 5 the other; a last one is left.
 npy seven.npy "(2, 7)" 1 1 2 1 3 2 9 2 3 1 2 1 1 9
@@ -133,9 +148,10 @@ check "entries alone at a kept transform" [ "$(json rank_by) $(grep -c heldout_C
 plain=$(json heldout_C_per_entry)
 expect 0 ... "" tlnmf fit one.npy -k 1:2 --method nmf --transform dct --weights even.npy --no-model --json
 near "even weights change nothing" "$(json heldout_C_per_entry)" "$plain" 1e-3
-input fit "first.npy: -k A:B keeps entries of V aside, which takes 10 frames: give one k" first.npy -k 1:3 --no-model
+input fit "first.npy: to compare several k, entries of V are kept aside, which takes 10 frames: give one k" \
+    first.npy -k 1:2 --no-model
 npy covs.npy "(1, 2, 2)" 2 1 1 2
-input fit "covs.npy: -k auto keeps entries of V aside, which takes 10 frames: give one k" \
+input fit "covs.npy: to compare several k, entries of V are kept aside, which takes 10 frames: give one k" \
     covs.npy -k auto --input covariances --no-model
 
 # Rows too short for the speckle pattern to meet every fold: one realisation of 10 rows, covariances.

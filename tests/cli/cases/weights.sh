@@ -22,8 +22,31 @@ expect 0 ... "tlnmf apply: warning: the model was fitted with --weights none.npy
     tlnmf apply none.h5 y.npy --json -o all.h5
 check "apply gives every frame an H" [ "$(json own_data)" = false ]
 check "and no verdict" [ "$(json fits)" = "not known: the model was fitted to data that were read in another way" ]
+# With them it is the fit's, whatever the method; so it is of covariances.
+npy covs.npy "(4, 2, 2)" 2.5 -0.25 -0.25 0.625  2.5 0.5 0.5 1  5 2.75 2.75 2.125  12.5 3 3 6.5
+for method in tl jd nmf; do
+    tlnmf fit y.npy -k 1 --method $method --weights none.npy --eps 0.1 -o w.h5 --json --force >fit.json
+    expect 0 ... "" tlnmf apply w.h5 y.npy --weights none.npy --json -o again.h5 --force
+    check "$method: its own data" [ "$(json own_data) $(json fits)" = "true about as well as its own data" ]
+    check "$method: on record" grep -q '"weights": "none.npy"' "$out"
+    near "$method: C" "$(json C)" "$(json C fit.json)" 1e-12
+    expect 0 ... "" tlnmf fit y.npy --init w.h5 --keep phi,w --weights none.npy --json -o kept.h5 --force
+    check "$method: --keep phi,w knows weights, too" [ "$(json own_data)" = true ]
+    tlnmf fit covs.npy -k 1 --method $method --weights none.npy --eps 0.1 -q -o w.h5 --force >/dev/null
+    expect 0 ... "" tlnmf apply w.h5 covs.npy -q --weights none.npy --json -o again.h5 --force
+    check "$method: of covariances" [ "$(json own_data)" = true ]
+done
+input apply "turned.npy: shape (4, 2), but weights must be (4,)" none.h5 y.npy --weights turned.npy -o x.h5
+npy minus.npy "(4,)" 1 -1 2 1
+input apply "minus.npy: the weight of frame 1 is -1" none.h5 y.npy --weights minus.npy -o x.h5
+npy zeros.npy "(4,)" 0 0 0 0
+input apply "zeros.npy: the weights of the frames have the mean 0" none.h5 y.npy --weights zeros.npy -o x.h5
+usage apply "--weights is for arrays, and x.wav is a sound" none.h5 x.wav --weights none.npy
+usage apply "--mask is for arrays, and x.wav is a sound" none.h5 x.wav --mask mask.npy
 input fit "turned.npy: shape (4, 2), but weights must be (4,)" y.npy -k 1 --weights turned.npy --force
 npy twice.h5 "(4,)" 1 2 2 1
+usage apply "twice.h5: this output would replace an input" none.h5 y.npy --weights twice.h5 -o twice.h5 --force
+usage apply "twice.h5: this output would replace an input" none.h5 y.npy --mask twice.h5 -o twice.h5 --force
 usage fit "twice.h5: this output would replace an input" y.npy -k 1 --weights twice.h5 -o twice.h5 --force
 
 # Masks: for a fixed transform.
@@ -33,13 +56,24 @@ C=$(json C)
 tlnmf fit y.npy -k 1 --method nmf --transform identity --mask mask.npy --eps 0.1 -o masked.h5 >/dev/null
 expect 0 ... "tlnmf apply: warning: the model was fitted with --mask mask.npy, and this is applied without" \
     tlnmf apply masked.h5 y.npy -o all.h5 --force
+expect 0 ... "" tlnmf apply masked.h5 y.npy --mask mask.npy --json -o again.h5 --force
+check "with it: its own data" [ "$(json own_data)" = true ]
+near "C" "$(json C)" "$C" 1e-12
+near "entries that count" "$(json entries)" 6.5 0
+expect 0 ... "tlnmf apply: warning: the model was fitted with --mask mask.npy, and this is applied without" \
+    tlnmf apply masked.h5 y.npy --weights none.npy -o all.h5 --force
+input apply "turned.npy: shape (4, 2), but the mask must be (2, 4)" masked.h5 y.npy --mask turned.npy -o x.h5
+npy less.npy "(2, 4)" 1 1 0 1  1 -0.5 1 1
+input apply "less.npy: the mask of row 1, frame 1 is -0.5" masked.h5 y.npy --mask less.npy -o x.h5
+npy nothing.npy "(2, 4)" 0 0 0 0  0 0 0 0
+input apply "nothing.npy: the mask sums to 0" masked.h5 y.npy --mask nothing.npy -o x.h5
 npy hidden.npy "(2, 2, 4)" 1 2 99 4  0.5 -1 2 -3  2 1 77 3  1 1 0.5 2
 expect 0 ... "" tlnmf fit hidden.npy -k 1 --method nmf --transform identity --mask mask.npy $fit
 near "what is masked has no effect" "$(json C)" "$C" 1e-9
 expect 2 "" "tlnmf fit: a mask is for method nmf: while Phi is learnt, its rows and those of the mask have nothing in common" \
     tlnmf fit y.npy -k 1 --method tl --mask mask.npy --force
 input fit "turned.npy: shape (4, 2), but the mask must be (2, 4)" y.npy -k 1 --method nmf --mask turned.npy --force
-input fit "empty.npy: row 1 of the mask sums to 0: nothing would be known of W there" \
+input fit "row 1 of the mask is all 0: nothing would be known of W there" \
     y.npy -k 1 --method nmf --mask empty.npy --force
 
 # Missing frames
@@ -48,7 +82,7 @@ input fit "gaps.npy: realisation 0, row 0, frame 1 is not finite (nan); --missin
     gaps.npy -k 1 --force
 expect 0 ... "tlnmf fit: gaps.npy: 2 of 8 frames are missing" tlnmf fit gaps.npy -k 1 --missing $fit -o gaps.h5
 check "on record" grep -q '"missing": 2' "$out"
-expect 0 ... "tlnmf apply: gaps.npy: 2 of 8 frames are missing" tlnmf apply gaps.h5 gaps.npy --missing --json -o again.h5
+expect 0 ... "tlnmf apply: gaps.npy: 2 of 8 frames are missing" tlnmf apply gaps.h5 gaps.npy --missing --json -o again.h5 --force
 check "its own data" [ "$(json own_data)" = true ]
 expect 0 ... "tlnmf jd: gaps.npy: 2 of 8 frames are missing" tlnmf jd gaps.npy --missing $fit
 usage fit "--missing and --block: one of them" gaps.npy -k 1 --missing --block 2 --force

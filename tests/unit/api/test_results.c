@@ -8,7 +8,7 @@ static void the_table_describes_itself(void **state)
     (void)state;
     static const char kinds[] =
         "model applied evaluation start data progress atoms separation stems activations labels "
-        "sound scores sample member shared device";
+        "sound scores sample member shared device ranks comparing";
     size_t count = tlnmf_result_count();
     assert_true(count > 60);
     for (size_t i = 0; i < count; i++) {
@@ -67,7 +67,7 @@ static void models_are_in_the_table(void **state)
         "k=2 J=5 starts=2 exchange=1 trace=1",
         "k=2 J=5 exchange=1 trace=1 solver=paper stream=numpy",
         "k=2 J=5 method=nmf transform=dft",
-        "k=2 J=5 method=tl certify=1",
+        "k=2 J=5 method=tl certify=1 eps-check=1",
     };
     enum { MODELS = 5 };
     tlnmf_ctx *ctx = new_ctx();

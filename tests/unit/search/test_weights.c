@@ -132,11 +132,17 @@ static void masks_that_cannot_be(void **state)
     double *Y = draw_frames(6, N), mask[M * N];
     tl_result *result;
     tlnmf_data *data = data_of(ctx, Y, S, M, N);
+    memset(mask, 0, sizeof mask);
+    assert_int_equal(tlnmf_data_set_mask(ctx, data, mask), TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(ctx), "the mask sums to 0");
     for (int64_t i = 0; i < M * N; i++)
         mask[i] = i / N == 3 ? 0.0 : 1.0;
-    assert_int_equal(tlnmf_data_set_mask(ctx, data, mask), TLNMF_ERR_DATA);
+    tl_settings nmf = fit_settings(K);
+    nmf.method = TL_METHOD_NMF;
+    assert_ok(ctx, tlnmf_data_set_mask(ctx, data, mask));
+    assert_int_equal(tl_fit(ctx, data, &nmf, NULL, NULL, NULL, &result), TLNMF_ERR_DATA);
     assert_string_equal(tlnmf_message(ctx),
-                        "row 3 of the mask sums to 0: nothing would be known of W there");
+                        "row 3 of the mask is all 0: nothing would be known of W there");
     mask[3 * N] = -1.0;
     assert_int_equal(tlnmf_data_set_mask(ctx, data, mask), TLNMF_ERR_DATA);
     assert_string_equal(tlnmf_message(ctx), "the mask of row 3, frame 0 is -1");

@@ -1,0 +1,147 @@
+"""How many components: several k compared by data that were kept aside."""
+from __future__ import annotations
+
+import ctypes as c
+import re
+import time
+from typing import Any, Dict, List, Optional, Tuple
+
+import numpy as np
+
+from ._arrays import address, as_real, shape_of
+from ._call import Call
+from ._data import Data, data_of, start_of
+from ._library import core
+from ._options import documented
+from ._record import Record, set_values
+
+_COLUMNS = ("k", "C_per_entry", "above_best", "standard_error", "folds_done", "cut_short")
+_KEPT = ("rank_by", "rank_folds", "rank_folds_wanted", "rank_realisations", "k_sparing")
+
+
+def rank_table(record: Record) -> List[Dict[str, Any]]:
+    """The rows of a table of scores, one for each k; [] if there is none."""
+    columns = [record[f"rank.{name}"] for name in _COLUMNS if f"rank.{name}" in record]
+    rows = [dict(zip(_COLUMNS, map(float, row))) for row in zip(*columns)]
+    return [
+        {**row, "k": int(row["k"]), "folds_done": int(row["folds_done"]),
+         "cut_short": bool(row["cut_short"])}
+        for row in rows
+    ]  # fmt: skip
+
+
+class Ranks(Record):
+    """What a comparison found: `k`, the best; `k_sparing`, the fewest within a standard error."""
+
+    @property
+    def rank_table(self) -> List[Dict[str, Any]]:
+        """A row for each k: k, C_per_entry, above_best, standard_error, folds_done, cut_short."""
+        return rank_table(self)
+
+
+def is_several(k: Any) -> bool:
+    """Whether k asks for a comparison: "1:8", "auto" or a range."""
+    return isinstance(k, range) or (isinstance(k, str) and not re.fullmatch(r"-?\d+", k.strip()))
+
+
+def _limits(k: Any) -> Optional[Tuple[int, int]]:
+    """The first and the last k; None for "auto"."""
+    if isinstance(k, range) and len(k) and k.step == 1:
+        return k[0], k[-1]
+    if isinstance(k, str):
+        if k == "auto":
+            return None
+        found = re.fullmatch(r"(\d+):(\d+)", k)
+        if found:
+            return int(found[1]), int(found[2])
+    raise ValueError(f'k = {k!r} is neither a number nor "A:B", "auto" or a range')
+
+
+def data_with_realisations(Y: Any, covariances: Any, weights: Any, mask: Any) -> Data:
+    """Data that know what they were made of, if that was Y."""
+    if isinstance(Y, Data) and Y.S > 0:
+        raise TypeError("several k keep realisations aside, which Data have not: give Y itself")
+    if Y is None or isinstance(Y, Data):
+        return data_of(Y, covariances, weights, mask)
+    x = as_real(Y, "Y", (2, 3))
+    data, call = data_of(x, covariances, weights, mask), Call()
+    x = x[np.newaxis] if x.ndim == 2 else x
+    shape = shape_of(x.shape)
+    call.check(
+        core.tlnmf_data_set_realisations(call.ctx, data._handle.pointer, address(x), shape)
+    )
+    data._handle.keep = x
+    return data
+
+
+def compare(data: Data, k: Any, start: Optional[Record], options: Dict[str, Any]) -> Ranks:
+    """The comparison alone."""
+    call, limits = Call(), _limits(k)
+    settings = call.settings("fit", {**options, "k": 1}, "compare_ranks")
+    span = None if limits is None else (c.c_int64 * 2)(*limits)
+    return Ranks(call.solve(core.tlnmf_compare_ranks, data, settings, span, start))
+
+
+@documented("fit", skip=("k",))
+def compare_ranks(
+    Y: Any = None,
+    k: Any = "auto",
+    *,
+    covariances: Any = None,
+    weights: Any = None,
+    start: Any = None,
+    **options: Any,
+) -> Ranks:
+    """Compares several numbers of components by data that were kept aside, as `fit -k A:B` does.
+
+    Parameters
+    ----------
+    Y : array (M, N) or (S, M, N)
+        Realisations are kept aside; of one alone, neighbouring frames and entries of V.
+    k : "A:B", "auto" or range
+        Which: from A to B; from 1 to 8, or fewer for small data.
+    covariances : array (N, M, M), optional
+        Instead of Y: entries of V are kept aside.
+    weights : array (N,), optional
+        Weights of the frames.
+    start : mapping, optional
+        A Phi (M, M) to start from, or with method="nmf" to keep.
+    {options}
+
+    Returns
+    -------
+    Ranks
+        A mapping with k, the one that predicts best, k_sparing, the fewest within one standard
+        error of it, rank_by, and rank_table, a list with a row for each k. docs/choosing.md says
+        how far to trust it.
+
+    >>> import tlnmf
+    >>> Y = tlnmf.simulate.gcm(s=20, m=4, n=15, kbar=2).Y
+    >>> ranks = tlnmf.compare_ranks(Y, "1:3", method="jd")
+    >>> ranks.rank_by, [row["k"] for row in ranks.rank_table], 1 <= ranks.k <= 3
+    ('realisations', [1, 2, 3], True)
+    """
+    data = data_with_realisations(Y, covariances, weights, None)
+    return compare(data, k, start_of(start), options)
+
+
+def choose(
+    data: Data, k: Any, start: Optional[Record], options: Dict[str, Any]
+) -> Tuple[Ranks, Dict[str, Any]]:
+    """A comparison before a fit: in half of the time; the options of the fit have the rest."""
+    seconds, began = options.get("max_seconds"), time.monotonic()
+    if seconds is None:
+        ranks = compare(data, k, start, options)
+        return ranks, options
+    ranks = compare(data, k, start, {**options, "max_seconds": max(0.5 * seconds, 1e-3)})
+    left = max(seconds - (time.monotonic() - began), 0.01 * seconds, 1e-3)
+    return ranks, {**options, "max_seconds": left}
+
+
+def note(model: Record, ranks: Ranks) -> None:
+    """Adds the table to a model, which then keeps it in files and pickles."""
+    columns = [f"rank.{name}" for name in _COLUMNS]
+    set_values(model, {name: ranks[name] for name in (*_KEPT, *columns)})
+
+
+__all__: List[str] = ["Ranks", "compare_ranks"]
