@@ -27,7 +27,7 @@ fail() {
 on() { # number of processes, arguments of the program
     local n=$1
     shift
-    timeout 120 mpirun -n "$n" "$parallel" "$@" 2>stderr >stdout
+    timeout 300 mpirun -n "$n" "$parallel" "$@" 2>stderr >stdout
 }
 
 # ---- starts ------------------------------------------------------------------------------------
@@ -168,8 +168,8 @@ code=$?
 # with SIGTERM, what a batch system sends.
 "$tlnmf" simulate gcm --s 3 --m 12 --n 60 --kbar 3 -o kill.npy >/dev/null
 goes_on() { # signal, numbers of processes before and after
-    local arguments="fit kill.npy -k 3 --method tl --hops 0 --seed 2 --starts 3 --tol 0 --grad-tol 0
-        -J 600 --split frames -o kill.h5"
+    local arguments="fit kill.npy -k 3 --method tl --hops 0 --seed 2 --starts 2 --tol 0 --grad-tol 0
+        -J 300 --split frames -o kill.h5"
     rm -f kill.h5*
     # shellcheck disable=SC2086
     timeout 120 mpirun -n "$2" "$parallel" $arguments --every 0 -q \
