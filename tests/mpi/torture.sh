@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # The long tests of several processes, oversubscribed: every method on every kind of data over 1, 2, 3,
-# 4 and 7 processes beside one, and processes killed at random moments, gone on from with another
-# number of them.
-# usage: torture.sh TLNMF TLNMF_MPI [table|kills[=COUNT]]...
+# 4 and 7 processes beside one, processes killed at random moments, gone on from with another number of
+# them, and memcheck.
+# usage: torture.sh TLNMF TLNMF_MPI [table|kills[=COUNT]|valgrind]...
 set -u
+here=$(cd "$(dirname "$0")" && pwd)
 tlnmf=$(realpath -e -- "$1") parallel=$(realpath -e -- "$2") || exit 2
 shift 2
-[ $# -gt 0 ] || set -- table kills
+[ $# -gt 0 ] || set -- table kills valgrind
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
@@ -111,11 +112,41 @@ kills() { # COUNT
     report "killed, and gone on from with other processes ($saved from a checkpoint)" $good "$count"
 }
 
+# ---- memcheck ----------------------------------------------------------------------------------
+
+# Errors and definite leaks, but for MPI's own: OpenMPI brings a list, ours (mpi.supp) has the rest.
+memcheck() {
+    local good=0 all=0 command supp
+    "$tlnmf" simulate gcm --s 2 --m 5 --n 12 --kbar 2 -o tiny.npy >/dev/null
+    for supp in /usr/share/openmpi/openmpi-valgrind.supp "$here/mpi.supp" "$here/../valgrind.supp"; do
+        [ ! -e "$supp" ] || echo "--suppressions=$supp" >>options
+    done
+    for command in "fit tiny.npy -k 2 --method tl --starts 2 --hops 0 -J 4 --split frames --every 0" \
+        "fit tiny.npy -k 2 --method tl --starts 3 --hops 0 -J 4" \
+        "fit tiny.npy -k 2 --method jd --solver paper -J 3 --split frames --certify" \
+        "fit nothing.npy -k 2 --split frames" "jd tiny.npy --input data -J 4 --split frames" \
+        "reproduce errata --quick"; do
+        all=$((all + 1))
+        rm -rf log.* out.h5*
+        # shellcheck disable=SC2046,SC2086
+        timeout 600 mpirun -n 2 valgrind -q --log-file=log.%p --leak-check=full \
+            --show-leak-kinds=definite --errors-for-leak-kinds=definite $(cat options) \
+            "$parallel" $command -o out.h5 -q >/dev/null 2>err
+        if cat log.* 2>/dev/null | grep -q '^==.*at 0x'; then
+            echo "$command: $(cat log.* | head -20)"
+        elif ls log.* >/dev/null 2>&1; then
+            good=$((good + 1))
+        fi
+    done
+    report "commands under valgrind" $good $all
+}
+
 for word; do
     case $word in
     table) table ;;
     kills) kills ;;
     kills=*) kills "${word#*=}" ;;
+    valgrind) memcheck ;;
     *) echo "what is $word?" >&2; exit 2 ;;
     esac
 done
