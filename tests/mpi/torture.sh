@@ -124,8 +124,7 @@ memcheck() {
     for command in "fit tiny.npy -k 2 --method tl --starts 2 --hops 0 -J 4 --split frames --every 0" \
         "fit tiny.npy -k 2 --method tl --starts 3 --hops 0 -J 4" \
         "fit tiny.npy -k 2 --method jd --solver paper -J 3 --split frames --certify" \
-        "fit nothing.npy -k 2 --split frames" "jd tiny.npy --input data -J 4 --split frames" \
-        "reproduce errata --quick"; do
+        "fit nothing.npy -k 2 --split frames" "jd tiny.npy --input data -J 4 --split frames"; do
         all=$((all + 1))
         rm -rf log.* out.h5*
         # shellcheck disable=SC2046,SC2086
