@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Processes against one: time, sums and peak memory of the same work on 1, 2, 4, .. processes of one
 # thread each: sweeps, L-BFGS and a fit with the frames shared out, of the same data (strong) and of
-# a quarter of them per process (weak), and starts shared out. docs/scale.md says what to expect.
+# a quarter of them per process (weak), and starts shared out. The first row is what the machine gives:
+# the same run on so many processes that share nothing. docs/scale.md says what to expect.
 # usage: mpi.sh BUILD [MOST [M [N [ROUNDS]]]]
 set -eu
 build=$(cd "$1" && pwd)
@@ -27,13 +28,30 @@ import json, sys
 d = json.load(sys.stdin)
 at_work = (d.get("nmf_seconds") or 0) + (d.get("transform_seconds") or 0)
 print(sys.argv[1], d["wall_seconds"] if sys.argv[2] == "starts" else at_work, d.get("sums", 0), 1e-6 * d.get("sum_bytes", 0),
-      d.get("sum_seconds", 0), d["wall_seconds"])' "$n" "$split" || cat "$work/err" >&2
+      d.get("sum_seconds", 0), d["wall_seconds"], d["cpu_seconds"])' "$n" "$split" || cat "$work/err" >&2
+}
+
+alone() { # number of processes: the longest time of as many that share nothing
+    local i file
+    file=$(data $((N / 4)))
+    for ((i = 0; i < $1; i++)); do
+        "$build/tlnmf" jd "$file" --input data --transform dct -J 6 --tol 0 --grad-tol 0 \
+            --threads 1 --json -o /dev/null >"$work/alone.$i" 2>"$work/err" &
+    done
+    wait
+    python3 -c '
+import json, sys
+each = [json.load(open(name)) for name in sys.argv[2:]]
+print(sys.argv[1], max(d["transform_seconds"] for d in each), 0, 0, 0,
+      max(d["wall_seconds"] for d in each), each[0]["cpu_seconds"])' "$1" \
+        $(seq -f "$work/alone.%.0f" 0 $(($1 - 1)))
 }
 
 table() { # title; reads lines of once()
     sort -n | awk -v title="$1" -v weak="$2" '
         !($1 in least) || $2 < least[$1] {
-            least[$1] = $2; rest[$1] = $3 " sums, " $4 " MB, " $5 " s in them; wall " $6 }
+            least[$1] = $2
+            rest[$1] = $3 " sums, " $4 " MB, " $5 " s in them; wall " $6 ", processor time of the first " $7 }
         END { for (n = 1; n in least; n *= 2)
                   printf "%-22s %3d processes  %9.3f s  %6.2f %s  %s\n", title, n, least[n],
                          weak ? least[n] / least[1] : least[1] / least[n],
@@ -47,12 +65,17 @@ measure() { # title, weak or not, way to split, command, arguments that follow t
         for ((n = 1; n <= most; n *= 2)); do
             local frames=$N
             [ "$weak" = 0 ] || frames=$((N / 4 * n))
-            once "$n" "$split" "$command" "$(data "$frames")" "$@"
+            if [ "$split" = none ]; then
+                alone "$n"
+            else
+                once "$n" "$split" "$command" "$(data "$frames")" "$@"
+            fi
         done
     done | table "$title" "$weak"
 }
 
 echo "M = $M, N = $N, K = 10, S = 1: the least time of $rounds rounds; time spent in solvers"
+measure "nothing shared, weak" 1 none ""
 for weak in 0 1; do
     how=$([ $weak = 0 ] && echo strong || echo weak)
     measure "sweeps, $how" $weak frames fit -k 10 --method tl --eps-rel 1e-2 -J 3

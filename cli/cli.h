@@ -127,13 +127,26 @@ int cli_share(cli_call *call, const char *split);
 /* The index of its first frame of N, where every `whole` belong together; of part rank + 1: the one
  * after its last. */
 int64_t cli_part_first(cli_part part, int64_t N, int64_t whole);
-/* Where frames are shared out, collects H in the model of the first process. */
-int cli_gather(cli_call *call, tlnmf_record *model);
 /* The code of the first process that has one other than 0; its message is printed by the first
  * process. All processes call this at the same places. */
 int cli_agree(int code);
 /* Keeps a line for cli_agree(). */
 void cli_keep_message(const char *line);
+
+/* ---- H of all processes (common/gather.c) ---------------------------------------------------- */
+
+/* Where frames are shared out, H goes in pieces from the processes that have it to the first one.
+ * NULL: this process does not take part. */
+typedef struct cli_pieces cli_pieces;
+int cli_pieces_begin(const cli_call *call, const tlnmf_record *model, cli_pieces **out);
+/* Takes part until the last piece: all processes end together, whatever happened on the first. */
+void cli_pieces_end(cli_pieces *pieces);
+void cli_pieces_drop(cli_pieces *pieces); /* before the first piece */
+/* Writes a model, H in pieces if there are some. */
+tlnmf_error cli_write_model(const cli_call *call, const char *path, const tlnmf_record *model,
+                            cli_pieces *pieces);
+/* Collects H in the model of the first process. */
+int cli_gather(const cli_call *call, tlnmf_record *model);
 
 /* ---- arguments (common/arguments.c) ---------------------------------------------------------- */
 

@@ -141,7 +141,8 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
     tlnmf_ctx_set_progress(call->ctx, NULL, NULL);
     tlnmf_error stored = cli_paths_store(call, &paths, model);
     error = error == TLNMF_OK ? stored : error;
-    code = error == TLNMF_OK ? cli_gather(call, model) : code;
+    if (error == TLNMF_OK && p->page != NULL)
+        code = cli_gather(call, model);
     if (error == TLNMF_OK && atom_count > 0)
         error = tlnmf_atoms(call->ctx, model, p->rate, atom_count, &atoms);
     cli_result r = {.input = p->input.spec,

@@ -84,7 +84,9 @@ static int run(int argc, char **argv)
     const cli_command *command = find(argv[1]);
     if (command == NULL)
         return EXIT_USAGE;
-    return command->shares || cli_is_first() ? command->run(argc - 1, argv + 1) : EXIT_DONE;
+    if (command->shares)
+        return cli_agree(command->run(argc - 1, argv + 1));
+    return cli_is_first() ? command->run(argc - 1, argv + 1) : EXIT_DONE;
 }
 
 int main(int argc, char **argv)

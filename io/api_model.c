@@ -147,24 +147,79 @@ static tlnmf_error get_extras(tlnmf_ctx *ctx, const tlnmf_record *record, io_mod
     return TLNMF_OK;
 }
 
+/* Everything but H, and the H of the record; m->summary and m->extra are to be freed. */
+static tlnmf_error get_model(tlnmf_ctx *ctx, const tlnmf_record *model, io_model *m)
+{
+    IO_TRY(get_matrices(ctx, model, m));
+    IO_TRY(get_trace(ctx, model, m));
+    get_coefficients(model, m);
+    IO_TRY(io_summary_from(ctx, model, &m->summary));
+    return get_extras(ctx, model, m);
+}
+
+static tlnmf_error write_model(tlnmf_ctx *ctx, const char *path, io_model *m, tlnmf_error error)
+{
+    io_error err;
+    bool ok = error == TLNMF_OK && io_model_write(path, m, &err);
+
+    json_decref(m->summary);
+    free(m->extra);
+    IO_TRY(error);
+    return io_answer(ctx, ok, &err);
+}
+
 tlnmf_error tlnmf_io_write_model(tlnmf_ctx *ctx, const char *path, const tlnmf_record *model)
 {
     io_model m = {0};
-    io_error err;
 
     IO_NEED(ctx, ctx);
     IO_NEED(ctx, path);
     IO_NEED(ctx, model);
-    IO_TRY(get_matrices(ctx, model, &m));
-    IO_TRY(get_trace(ctx, model, &m));
-    get_coefficients(model, &m);
-    IO_TRY(io_summary_from(ctx, model, &m.summary));
-    tlnmf_error error = get_extras(ctx, model, &m);
-    bool ok = error == TLNMF_OK && io_model_write(path, &m, &err);
-    json_decref(m.summary);
-    free(m.extra);
-    IO_TRY(error);
-    return io_answer(ctx, ok, &err);
+    return write_model(ctx, path, &m, get_model(ctx, model, &m));
+}
+
+/* ---- an H that comes in pieces --------------------------------------------------------------- */
+
+/* All of H, for a file that wants it at once. */
+static tlnmf_error collect(tlnmf_ctx *ctx, const char *path, io_model *m, double *all)
+{
+    for (int64_t row = 0; row < m->K; row++)
+        if (m->H_pieces->next(all + row * m->N, m->N, m->H_pieces->user) != 0)
+            return io_refuse(ctx, TLNMF_ERR_OUTPUT, "%s: cannot write H: it could not be collected",
+                             path);
+    m->H = all;
+    m->H_pieces = NULL;
+    return TLNMF_OK;
+}
+
+tlnmf_error tlnmf_io_write_model_from(tlnmf_ctx *ctx, const char *path, const tlnmf_record *model,
+                                      int64_t N, tlnmf_io_next *next, void *user)
+{
+    io_pieces pieces = {.next = next, .user = user};
+    io_model m = {.H_pieces = &pieces};
+    int64_t shape[TLNMF_MAX_RANK];
+
+    IO_NEED(ctx, ctx);
+    IO_NEED(ctx, path);
+    IO_NEED(ctx, model);
+    IO_NEED(ctx, next);
+    if (tlnmf_get_array(model, "W", NULL, shape) == NULL)
+        return io_refuse(ctx, TLNMF_ERR_ARGUMENT, "the model has H, but no W");
+    if (N < 1 || N > INT64_MAX / 16 / shape[1])
+        return io_refuse(ctx, TLNMF_ERR_ARGUMENT, "N = %lld", (long long)N);
+    tlnmf_error error = get_model(ctx, model, &m);
+    m.H = NULL;
+    m.N = N;
+    bool in_pieces = io_model_takes_pieces(path);
+    double *room = malloc((size_t)(in_pieces ? IO_PIECE : m.K * N + 1) * sizeof *room);
+    pieces.room = room;
+    if (error == TLNMF_OK && room == NULL)
+        error = io_refuse(ctx, TLNMF_ERR_MEMORY, "%s: out of memory for H", path);
+    if (error == TLNMF_OK && !in_pieces)
+        error = collect(ctx, path, &m, room);
+    error = write_model(ctx, path, &m, error);
+    free(room);
+    return error;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

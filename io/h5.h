@@ -51,7 +51,7 @@ bool io_h5_all_inside(const char *path, const char *name, io_error *err);
 /* Whether the bytes that the dataset stores are enough for `count` elements. */
 bool io_h5_is_believable(hid_t dataset, int64_t count);
 
-/* ---- building a file in memory ------------------------------------------------------------ */
+/* ---- building a file ---------------------------------------------------------------------- */
 
 /* A file under construction. The first failure sticks and io_h5_finish reports it, so that the
  * calls between need no checks. */
@@ -60,10 +60,15 @@ typedef struct io_h5_out {
     const char *culprit; /* NULL while all is well */
 } io_h5_out;
 
-void io_h5_begin(io_h5_out *out);
+void io_h5_begin(io_h5_out *out); /* in memory */
+/* In a file that is there, and is opened by its name: for data that memory does not hold. */
+void io_h5_begin_file(io_h5_out *out, const char *path);
 void io_h5_group(io_h5_out *out, const char *path);
 void io_h5_put(io_h5_out *out, const char *path, hid_t stored, hid_t native, int ndim,
                const int64_t *dim, const void *data);
+/* A matrix that comes in pieces. */
+void io_h5_put_pieces(io_h5_out *out, const char *path, int64_t rows, int64_t cols,
+                      io_pieces *pieces);
 void io_h5_put_text(io_h5_out *out, const char *path, const char *text);
 void io_h5_attribute(io_h5_out *out, const char *object, const char *name, hid_t stored,
                      hid_t native, const void *value);
@@ -71,6 +76,8 @@ void io_h5_attribute_text(io_h5_out *out, const char *object, const char *name, 
 
 /* Publishes the file under `path` and frees everything, whatever happened before. */
 bool io_h5_finish(io_h5_out *out, const char *path, io_error *err);
+/* The same for io_h5_begin_file, without publishing: all of it is in the file. */
+bool io_h5_finish_file(io_h5_out *out, const char *path, io_error *err);
 
 /* ---- models ------------------------------------------------------------------------------- */
 

@@ -188,10 +188,23 @@ typedef struct io_extra {
 } io_extra;
 
 /* What a fit, a diagonalisation or a separation leaves behind. */
+/* A matrix that is not in memory. next() gives its next numbers, in C order, and returns nonzero
+ * where it cannot. */
+enum {
+    IO_PIECE = 65536
+}; /* numbers at a time: 512 kB, beside which the cost of a call is nothing */
+typedef struct io_pieces {
+    int (*next)(double *x, int64_t count, void *user);
+    void *user;
+    double *room;      /* for IO_PIECE numbers */
+    const char *fault; /* what was wrong with the matrix; NULL: nothing */
+} io_pieces;
+
 typedef struct io_model {
     int64_t M, N, K;     /* K = 0: a transform alone; N = 0: W, but no H */
     double *Phi, *W, *H; /* M x M, M x K, K x N, C order; W and H may be NULL, and so may Phi if
                             there are extras: the members of a separation */
+    io_pieces *H_pieces; /* in the place of H, for writing; or NULL */
     int64_t extras;
     io_extra *extra;      /* datasets /arrays/<name> */
     int64_t trace_length; /* 0: no trace */
@@ -207,6 +220,8 @@ typedef struct io_model {
  * time stamps. Phi, W and H must be finite, for writing and for reading; the trace need not. After
  * reading, `summary` is an object, empty if the file has none. */
 bool io_model_write(const char *path, const io_model *model, io_error *err);
+/* Whether this file takes an H in pieces. */
+bool io_model_takes_pieces(const char *path);
 bool io_model_read(const char *path, io_model *out, io_error *err);
 void io_model_free(io_model *model);
 

@@ -2,10 +2,12 @@
 #include "model.h"
 #include "h5.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char FORMAT[] = "tlnmf-model";
 enum { FORMAT_VERSION = 1 };
@@ -132,6 +134,8 @@ static void put_model(io_h5_out *out, const io_model *model, const char *summary
         put_matrix(out, "/W", model->W, model->M, model->K);
     if (model->H)
         put_matrix(out, "/H", model->H, model->K, model->N);
+    else if (model->H_pieces)
+        io_h5_put_pieces(out, "/H", model->K, model->N, model->H_pieces);
     for (int i = 0; i < IO_COEFFICIENTS; i++)
         if (model->coefficient[i].x)
             io_h5_put(out, io_coefficient_paths[i], H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
@@ -145,9 +149,40 @@ static void put_model(io_h5_out *out, const io_model *model, const char *summary
         put_summary(out, model->summary, summary);
 }
 
-static bool write_hdf5(const char *path, const io_model *m, io_error *err)
+static bool write_in_memory(const char *path, const io_model *m, const char *summary, io_error *err)
 {
     io_h5_out out;
+
+    io_h5_begin(&out);
+    put_model(&out, m, summary);
+    return io_h5_finish(&out, path, err);
+}
+
+/* In the temporary file that is published afterwards. */
+static bool write_in_file(const char *path, const io_model *m, const char *summary, io_error *err)
+{
+    io_h5_out out;
+    io_output output;
+
+    if (!io_output_open(path, &output, err))
+        return false;
+    if (!io_reserve(output.fd, 8 * m->K * m->N)) {
+        io_output_set_error(&output, errno, err);
+        io_output_abort(&output);
+        return false;
+    }
+    io_h5_begin_file(&out, output.temporary);
+    put_model(&out, m, summary);
+    if (io_h5_finish_file(&out, path, err))
+        return io_output_commit(&output, err);
+    io_output_abort(&output);
+    return m->H_pieces->fault
+               ? io_fail(err, IO_NO_OUTPUT, "%s: cannot write H: %s", path, m->H_pieces->fault)
+               : false;
+}
+
+static bool write_hdf5(const char *path, const io_model *m, io_error *err)
+{
     bool ok = false;
 
     char *summary = m->summary ? json_dumps(m->summary, JSON_INDENT(2)) : NULL;
@@ -155,9 +190,8 @@ static bool write_hdf5(const char *path, const io_model *m, io_error *err)
         return io_no_memory(err, path);
     H5E_BEGIN_TRY
     {
-        io_h5_begin(&out);
-        put_model(&out, m, summary);
-        ok = io_h5_finish(&out, path, err);
+        ok = m->H_pieces ? write_in_file(path, m, summary, err)
+                         : write_in_memory(path, m, summary, err);
     }
     H5E_END_TRY
     free(summary);
@@ -171,6 +205,14 @@ static bool is_hdf5_name(const char *path)
 
     return io_format_of_name(path, strlen(path)) == IO_FORMAT_HDF5 ||
            !strchr(slash ? slash : path, '.');
+}
+
+bool io_model_takes_pieces(const char *path)
+{
+    struct stat st;
+
+    return is_hdf5_name(path) && strcmp(path, "-") != 0 &&
+           (stat(path, &st) != 0 || S_ISREG(st.st_mode));
 }
 
 bool io_model_write(const char *path, const io_model *m, io_error *err)

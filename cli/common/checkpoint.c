@@ -134,12 +134,17 @@ int cli_checkpoint_check(const cli_call *call, const char *output)
     return code;
 }
 
-/* Memory for a state that nobody asked for is no reason to refuse a run. */
+/* Memory for a state that nobody asked for is no reason to refuse a run. Processes that save
+ * together leave it out together. */
 static void leave_out_if_large(const cli_call *call, const tlnmf_data *data)
 {
-    double bytes;
-    if (cli_common_values.checkpoint != NULL || cli_common_values.resume != NULL ||
-        tlnmf_memory(call->ctx, data, call->settings, &bytes) != TLNMF_OK || cli_has_memory(bytes))
+    const cli_machines *m = &cli_machines_values;
+    double bytes, without = 0.0;
+    if (cli_common_values.checkpoint != NULL || cli_common_values.resume != NULL)
+        return;
+    if (tlnmf_memory(call->ctx, data, call->settings, &bytes) == TLNMF_OK)
+        without = !cli_has_memory(bytes);
+    if ((m->size > 1 && m->sum(&without, 1, m->user) != 0) || without == 0.0)
         return;
     cli_warn(call->command, "too little memory for checkpoints: this run cannot be resumed");
     tlnmf_ctx_set_checkpoint(call->ctx, 0.0, NULL, NULL);
@@ -149,9 +154,10 @@ int cli_checkpoint_begin(const cli_call *call, const tlnmf_data *data)
 {
     if (kept.path[0] == '\0')
         return EXIT_DONE;
-    if (kept.ctx == NULL && tlnmf_ctx_create(&kept.ctx) != TLNMF_OK)
-        return cli_fail(call->command, EXIT_INTERNAL, "no memory");
-    int code = cli_checkpoint_read(call, &kept.state);
+    int code = kept.ctx != NULL || tlnmf_ctx_create(&kept.ctx) == TLNMF_OK
+                   ? cli_checkpoint_read(call, &kept.state)
+                   : cli_fail(call->command, EXIT_INTERNAL, "no memory");
+    code = cli_agree(code);
     if (code != EXIT_DONE)
         return code;
     tlnmf_ctx_set_checkpoint(call->ctx, kept.every, save, NULL);

@@ -86,63 +86,6 @@ int64_t cli_part_first(cli_part part, int64_t N, int64_t whole)
     return first < N ? first : N;
 }
 
-/* ---- H ----------------------------------------------------------------------------------------
- */
-
-/* H of all processes, one after the other, in pieces; the first one keeps them in `all`. */
-static int collect(const cli_call *call, const int64_t shape[2], const double *own, double *all)
-{
-    enum { PIECE = 65536 };
-    static double piece[PIECE];
-    cli_part part = call->part;
-    int64_t K = shape[0], N = shape[1];
-    for (int32_t root = 0; root < part.size; root++) {
-        int64_t first = cli_part_first((cli_part){root, part.size}, N, 1);
-        int64_t count = cli_part_first((cli_part){root + 1, part.size}, N, 1) - first;
-        for (int64_t i = 0; i < K * count; i += PIECE) {
-            int64_t length = K * count - i < PIECE ? K * count - i : PIECE;
-            if (root == part.rank && own != NULL)
-                memcpy(piece, own + i, (size_t)length * sizeof *piece);
-            if (cli_machines_values.broadcast(piece, length, root, call->frames_user) != 0)
-                return EXIT_INTERNAL;
-            for (int64_t j = i; all != NULL && j < i + length; j++)
-                all[j / count * N + first + j % count] = piece[j - i];
-        }
-    }
-    return EXIT_DONE;
-}
-
-/* H of all frames in the model of the first process. */
-static tlnmf_error place_for_H(cli_call *call, tlnmf_record *model, int64_t shape[2], double **all)
-{
-    *all = NULL;
-    if (!cli_is_first())
-        return TLNMF_OK;
-    tlnmf_error error = tlnmf_new_array(call->ctx, model, "H", 2, shape, all);
-    if (error == TLNMF_OK)
-        error = tlnmf_set_integer(call->ctx, model, "own_frames", shape[1]);
-    return error;
-}
-
-int cli_gather(cli_call *call, tlnmf_record *model)
-{
-    int64_t shape[TLNMF_MAX_RANK] = {tlnmf_get_integer(model, "K"), tlnmf_get_integer(model, "N")};
-    int64_t count = shape[0] * tlnmf_get_integer(model, "own_frames");
-    double *all = NULL;
-    if (call->frames == NULL || shape[0] == 0)
-        return EXIT_DONE;
-    double *own = malloc((size_t)(count + 1) * sizeof *own); /* + 1: never of size 0 */
-    if (own != NULL && count > 0)
-        memcpy(own, tlnmf_get_array(model, "H", NULL, NULL), (size_t)count * sizeof *own);
-    tlnmf_error error = own != NULL ? place_for_H(call, model, shape, &all)
-                                    : tlnmf_fail(call->ctx, TLNMF_ERR_MEMORY, "no memory for H");
-    int code = cli_agree(error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, NULL));
-    if (code == EXIT_DONE)
-        code = collect(call, shape, own, all);
-    free(own);
-    return code;
-}
-
 /* ---- one exit code ----------------------------------------------------------------------------
  */
 
@@ -154,9 +97,13 @@ void cli_keep_message(const char *line)
 int cli_agree(int code)
 {
     const cli_machines *m = &cli_machines_values;
+    static bool is_over; /* all processes know of a failure */
     double failures = code != EXIT_DONE, packed[1 + LINE] = {0.0};
+    if (is_over && code != EXIT_DONE) /* on its way out, here by another path than others */
+        return code;
     if (m->size == 1 || m->sum(&failures, 1, m->user) != 0 || failures == 0.0)
         return code;
+    is_over = true;
     for (int32_t root = 0; root < m->size && packed[0] == 0.0; root++) {
         packed[0] = (double)code;
         for (int i = 0; i < LINE; i++)

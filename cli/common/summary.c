@@ -267,7 +267,8 @@ static tlnmf_error drop_times(const cli_call *call, tlnmf_record *model)
 }
 
 /* The model, and its page after it. */
-static tlnmf_error write_files(const cli_call *call, const cli_result *r, const json_t *summary)
+static tlnmf_error write_files(const cli_call *call, const cli_result *r, const json_t *summary,
+                               cli_pieces *pieces)
 {
     if (r->output == NULL && r->page == NULL)
         return TLNMF_OK;
@@ -278,7 +279,7 @@ static tlnmf_error write_files(const cli_call *call, const cli_result *r, const 
     free(text);
     cli_guard_begin();
     if (error == TLNMF_OK && r->output != NULL)
-        error = tlnmf_io_write_model(call->ctx, r->output, r->model);
+        error = cli_write_model(call, r->output, r->model, pieces);
     if (error == TLNMF_OK && r->page != NULL)
         error = cli_page_of_fit(call, r);
     cli_guard_end();
@@ -301,12 +302,11 @@ static bool print_json(const cli_result *r, json_t *summary)
     return cli_print_json(summary);
 }
 
-int cli_finish(const cli_call *call, const cli_result *given, bool strict)
+/* On the first process. */
+static int finish(const cli_call *call, const cli_result *given, bool strict, cli_pieces *pieces)
 {
     cli_result r = *given;
     char partial[CLI_PATH];
-    if (!cli_is_first())
-        return exit_for(r.model, strict);
     cli_progress_clear();
     tlnmf_error error = drop_times(call, r.model);
     /* What a cancelled run has reached replaces nothing. */
@@ -318,7 +318,7 @@ int cli_finish(const cli_call *call, const cli_result *given, bool strict)
     json_t *summary = summary_json(call, &r);
     bool to_stdout = r.output != NULL && strcmp(r.output, "-") == 0;
     if (error == TLNMF_OK)
-        error = write_files(call, &r, summary);
+        error = write_files(call, &r, summary, pieces);
     if (error != TLNMF_OK) {
         json_object_del(summary, "model"); /* the result is told all the same */
         r.output = r.page = NULL;
@@ -332,4 +332,19 @@ int cli_finish(const cli_call *call, const cli_result *given, bool strict)
     if (!printed)
         return cli_fail(call->command, EXIT_OUTPUT, "standard output cannot be written");
     return exit_for(r.model, strict);
+}
+
+int cli_finish(const cli_call *call, const cli_result *r, bool strict)
+{
+    cli_pieces *pieces = NULL;
+    bool in_pieces = r->output != NULL && r->page == NULL; /* a page shows all of H */
+    int code = in_pieces ? cli_pieces_begin(call, r->model, &pieces) : EXIT_DONE;
+    code = cli_agree(code);
+    if (code != EXIT_DONE) {
+        cli_pieces_drop(pieces);
+        return code;
+    }
+    code = cli_is_first() ? finish(call, r, strict, pieces) : exit_for(r->model, strict);
+    cli_pieces_end(pieces);
+    return code;
 }

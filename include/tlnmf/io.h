@@ -52,6 +52,14 @@ TLNMF_API tlnmf_error tlnmf_io_write_array(tlnmf_ctx *ctx, const char *spec, con
  * text summary. */
 TLNMF_API tlnmf_error tlnmf_io_write_model(tlnmf_ctx *ctx, const char *path,
                                            const tlnmf_record *model);
+/* The next `count` numbers of an array, in C order, into x; nonzero: they cannot be had. */
+typedef int tlnmf_io_next(double *x, int64_t count, void *user);
+/* The same with an H of K x N that comes in pieces, so that no machine needs to hold all of it: the
+ * record's own H is not looked at. An HDF5 file is written piece by piece; of .npz, .mat, standard
+ * output, devices and pipes H is held. */
+TLNMF_API tlnmf_error tlnmf_io_write_model_from(tlnmf_ctx *ctx, const char *path,
+                                                const tlnmf_record *model, int64_t N,
+                                                tlnmf_io_next *next, void *user);
 /* Reads a model. The record holds the arrays, M, N (0: there is no H), K, the text `summary` if
  * there is one, and the scalars and lists of texts of the summary under the library's names (null
  * is left out). tlnmf_apply takes any model, tlnmf_stems any model of a separation. */

@@ -1,4 +1,5 @@
-/* The cells of a reproduction: planned, run one after the other, stored as they are done. */
+/* The cells of a reproduction: planned, run one after the other, stored as they are done. Several
+ * processes run some of them each (share.c). */
 #include "paper/commands/reproduce.h"
 
 #include <math.h>
@@ -49,7 +50,8 @@ void rep_add(rep *r, const rep_cell *cell)
     if (cells == NULL)
         return;
     r->cells = cells;
-    r->cells[r->cell_count++] = *cell;
+    r->cells[r->cell_count] = *cell;
+    r->cells[r->cell_count++].process = -1;
 }
 
 const json_t *rep_result(const rep *r, const char *name)
@@ -67,13 +69,14 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Time left: the cost of what is left, at the speed so far. */
+/* Time left: the cost of what is left, at the speed so far. Of the cells of other processes the
+ * first one only knows that they are shared out evenly. */
 static void show(rep *r)
 {
     double left = 0.0;
     int done = 0;
     for (int i = 0; i < r->cell_count; i++) {
-        left += r->cells[i].result == NULL ? r->cells[i].cost : 0.0;
+        left += r->cells[i].result == NULL ? r->cells[i].cost / cli_machines_values.size : 0.0;
         done += r->cells[i].result != NULL;
     }
     double passed = now() - r->since;
@@ -97,6 +100,13 @@ static int on_progress(const tlnmf_record *progress, void *user)
     return rep_stops(user);
 }
 
+void rep_tell(const rep_cell *cell)
+{
+    cli_progress_clear();
+    fprintf(stderr, "tlnmf reproduce: %s, %.1f s\n", cell->name,
+            rep_number(cell->result, "seconds"));
+}
+
 static int run_cell(rep *r, rep_cell *cell)
 {
     json_t *out = json_object();
@@ -106,19 +116,33 @@ static int run_cell(rep *r, rep_cell *cell)
     show(r);
     double since = now();
     int code = cell->run(r, cell, out);
-    double seconds = cli_seconds(now() - since);
-    json_object_set_new(out, "seconds", json_real(seconds));
+    json_object_set_new(out, "seconds", json_real(cli_seconds(now() - since)));
     r->cost_done += cell->cost;
     if (code == EXIT_DONE) {
         cell->result = json_incref(out);
         code = rep_store_cell(r, cell);
     }
-    if (code == EXIT_DONE && cli_common_values.verbose != NULL) {
-        cli_progress_clear();
-        fprintf(stderr, "tlnmf reproduce: %s, %.1f s\n", cell->name, seconds);
-    }
+    if (code == EXIT_DONE && cli_common_values.verbose != NULL)
+        rep_tell(cell);
     r->at_work = NULL;
     json_decref(out);
+    return code;
+}
+
+/* The cells of a stage that are this process's, in the order of the plan. */
+static int run_own(rep *r, int stage)
+{
+    int code = EXIT_DONE;
+    for (int i = 0; code == EXIT_DONE && i < r->cell_count; i++) {
+        rep_cell *cell = &r->cells[i];
+        if (cell->stage == stage && cell->result == NULL &&
+            cell->process == cli_machines_values.rank)
+            code = cli_interrupted() ? EXIT_INTERRUPTED : run_cell(r, cell);
+    }
+    cli_progress_clear();
+    if (code == EXIT_INTERRUPTED)
+        cli_fail(r->call->command, EXIT_INTERRUPTED,
+                 "stopped; the same command continues from here");
     return code;
 }
 
@@ -127,12 +151,14 @@ int rep_run_cells(rep *r)
     int code = EXIT_DONE;
     r->since = now();
     tlnmf_ctx_set_progress(r->call->ctx, on_progress, r);
-    for (int i = 0; code == EXIT_DONE && i < r->cell_count; i++)
-        if (r->cells[i].result == NULL)
-            code = cli_interrupted() ? EXIT_INTERRUPTED : run_cell(r, &r->cells[i]);
+    for (int stage = 0; stage < REP_STAGES && code == EXIT_DONE; stage++) {
+        code = rep_share_out(r, stage);
+        if (code == EXIT_DONE)
+            code = run_own(r, stage);
+        code = cli_agree(code);
+        if (code == EXIT_DONE)
+            code = rep_send_stage(r, stage);
+    }
     tlnmf_ctx_set_progress(r->call->ctx, NULL, NULL);
-    cli_progress_clear();
-    if (code == EXIT_INTERRUPTED)
-        fprintf(stderr, "tlnmf reproduce: stopped; the same command continues from here\n");
     return code;
 }

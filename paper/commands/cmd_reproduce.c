@@ -48,6 +48,17 @@ static int choose_experiments(const cli_call *call, bool chosen[EXPERIMENTS])
     return EXIT_DONE;
 }
 
+static int report(rep *r, const bool chosen[EXPERIMENTS], json_t *names)
+{
+    int code = EXIT_DONE;
+    for (int i = 0; i < EXPERIMENTS && code == EXIT_DONE; i++)
+        if (chosen[i])
+            code = experiments[i]->report(r);
+    if (code == EXIT_DONE)
+        code = r->failed ? rep_no_memory(r) : rep_summary(r, names);
+    return code;
+}
+
 static int reproduce(rep *r, const bool chosen[EXPERIMENTS])
 {
     json_t *names = json_array();
@@ -56,16 +67,18 @@ static int reproduce(rep *r, const bool chosen[EXPERIMENTS])
             experiments[i]->plan(r);
             json_array_append_new(names, json_string(experiments[i]->name));
         }
-    int code = names == NULL || r->failed ? rep_no_memory(r) : rep_open(r);
+    int code = names == NULL || r->failed ? rep_no_memory(r) : EXIT_DONE;
+    if (code == EXIT_DONE && cli_is_first())
+        code = rep_open(r);
+    code = cli_agree(code);
+    if (code == EXIT_DONE)
+        code = rep_send_found(r);
     if (code == EXIT_DONE)
         code = rep_run_cells(r);
-    for (int i = 0; i < EXPERIMENTS && code == EXIT_DONE; i++)
-        if (chosen[i])
-            code = experiments[i]->report(r);
-    if (code == EXIT_DONE)
-        code = r->failed ? rep_no_memory(r) : rep_summary(r, names);
+    if (code == EXIT_DONE && cli_is_first())
+        code = report(r, chosen, names);
     json_decref(names);
-    return code;
+    return cli_agree(code);
 }
 
 static void rep_free(rep *r)
@@ -121,5 +134,6 @@ const cli_command cli_reproduce = {
     .notes = "EXPERIMENT is fig2, fig3, table2, fig4, theory, beyond, errata, or all. A run that "
              "was stopped continues with the same command: what is finished in the folder is not "
              "done again.",
+    .shares = true,
     .run = run,
 };

@@ -120,6 +120,7 @@ static rep_cell curve_cell(const rep *r, rep_set set)
 {
     rep_cell cell = make_cell(r, "curve", set);
     cell.run = run_curve;
+    cell.stage = 1;
     cell.cost = (set == REP_GCM ? 0.5 : 15.0) * (r->quick ? 0.1 : 1.0);
     return cell;
 }

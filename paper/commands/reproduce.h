@@ -45,8 +45,11 @@ struct rep_cell {
     int (*run)(rep *r, const rep_cell *cell, json_t *out); /* fills in the object; exit code */
     double cost;                                           /* about how many seconds it takes */
     rep_search search;
-    json_t *result; /* NULL: not done yet */
+    int stage;       /* 1: it needs results of cells of stage 0, which run first */
+    int32_t process; /* the one that runs it; -1: nobody, it was there already */
+    json_t *result;  /* NULL: not done yet */
 };
+enum { REP_STAGES = 2 };
 
 typedef struct rep_row {
     const char *experiment;
@@ -91,8 +94,19 @@ void rep_add(rep *r, const rep_cell *cell);
 /* The result of a cell that is done: an object. */
 const json_t *rep_result(const rep *r, const char *name);
 int rep_run_cells(rep *r);
+/* With -v: that a cell is done, and its time. */
+void rep_tell(const rep_cell *cell);
 /* Draws the progress line; whether Ctrl-C has come. For loops outside of fits. */
 bool rep_stops(rep *r);
+
+/* ---- several processes (share.c) ------------------------------------------------------------- */
+
+/* Gives each cell of the stage that is not done to a process. */
+int rep_share_out(rep *r, int stage);
+/* The results that the first process found in the folder, and those of a stage that all processes
+ * have run: to all. Nothing on one process. */
+int rep_send_found(rep *r);
+int rep_send_stage(rep *r, int stage);
 
 /* ---- the folder (folder.c) ------------------------------------------------------------------- */
 

@@ -148,6 +148,7 @@ static int run_theory(rep *r, const rep_cell *cell, json_t *out)
 static rep_cell theory_cell(const rep *r, int64_t S)
 {
     rep_cell cell = {.run = run_theory,
+                     .stage = 1,
                      .search = {.set = REP_GCM, .S = S, .starts = r->quick ? 2 : 400},
                      .cost = r->quick ? 0.1 : 3.0};
     snprintf(cell.name, sizeof cell.name, "theory-gcm-S%lld", (long long)S);

@@ -375,12 +375,12 @@ tlnmf_error tl_checkpoint_begin(tl_checkpoint *c, int64_t first, int64_t count, 
     return *finished ? keep_outputs(c) : TLNMF_OK;
 }
 
-tlnmf_error tl_checkpoint_end(tl_checkpoint *c)
+tlnmf_error tl_checkpoint_end(tl_checkpoint *c, bool is_last)
 {
     if (c == NULL || !c->saves)
         return TLNMF_OK;
     if (!tl_pool_stopped(c->pool))
-        return keep_outputs(c);
+        return is_last ? TLNMF_OK : keep_outputs(c);
     omp_set_lock(&c->pool->monitor.lock);
     if (atomic_load(&c->pool->monitor.stop) == TLNMF_CANCELLED) {
         for (int i = 0; i < c->pool->plan.workers; i++)

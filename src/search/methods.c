@@ -104,7 +104,7 @@ static tlnmf_error polish(tl_pool *pool, tl_result *best)
     w->transform_seconds += run.transform_seconds;
     tl_checkpoint_leave(checkpoint, 0);
     TRY(tl_engine_error(pool->ctx, w->engine, "the end of the best start"));
-    return tl_checkpoint_end(checkpoint);
+    return tl_checkpoint_end(checkpoint, true);
 }
 
 /* Large problems on the fast solver: run all starts at low accuracy to rank them, then continue the
@@ -293,12 +293,15 @@ static tlnmf_error search_auto(tl_pool *pool, results *r)
 
 static tlnmf_error search_nmf(tl_pool *pool, results *r)
 {
-    return tl_pool_run(pool, &(tl_batch){.job = &job_nmf, .count = pool->plan.P, .best = r->best});
+    return tl_pool_run(
+        pool,
+        &(tl_batch){.job = &job_nmf, .count = pool->plan.P, .best = r->best, .is_last = true});
 }
 
 static tlnmf_error search_L(tl_pool *pool, results *r)
 {
-    return tl_pool_run(pool, &(tl_batch){.job = &job_jd, .count = pool->plan.P, .best = r->best});
+    return tl_pool_run(
+        pool, &(tl_batch){.job = &job_jd, .count = pool->plan.P, .best = r->best, .is_last = true});
 }
 
 /* ---- the search ------------------------------------------------------------------------------ */

@@ -310,6 +310,6 @@ tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)
         for (int64_t i = 0; i < b->count; i++)
             run_one(i, i + 1, &r);
     if (r.failed == TLNMF_OK)
-        r.failed = tl_checkpoint_end(pool->checkpoint);
+        r.failed = tl_checkpoint_end(pool->checkpoint, b->is_last);
     return tl_share_batch(pool, b, before, r.failed);
 }

@@ -74,6 +74,7 @@ typedef struct tl_batch {
     const double *Phi;    /* one transform for all starts, or NULL */
     tl_shelf *keep;       /* receives the final points; may be NULL */
     tl_result *best;      /* the best result of all batches that share it */
+    bool is_last;         /* of the search: no checkpoint follows */
 } tl_batch;
 
 double tl_score_of(const tl_job *job, tl_values values);

@@ -27,7 +27,7 @@ fail() {
 on() { # number of processes, arguments of the program
     local n=$1
     shift
-    timeout 120 mpirun -n "$n" "$parallel" "$@" 2>stderr >stdout
+    timeout 300 mpirun -n "$n" "$parallel" "$@" 2>stderr >stdout
 }
 
 # ---- starts ------------------------------------------------------------------------------------
@@ -54,6 +54,15 @@ same "2" fit gcm.npy -k 2 --method jd --solver paper -J 50 --starts 3
 same "5" jd gcm.npy --input data --starts 3
 same "2" fit notes.npy -k 2 --eps 5e-7 --starts 2 -J 6 --method tl
 same "2" fit gcm.npy -k 1:2 --starts 2 --method jd --eps-check
+
+# Cells of reproduce: the same files, those that were there already included.
+"$tlnmf" reproduce fig4 theory errata --data gcm --quick -o cells.1 >one.out || fail "tlnmf reproduce"
+on 2 reproduce errata --quick -o cells.3 || fail "2 processes: reproduce errata: $(cat stderr)"
+on 3 reproduce fig4 theory errata --data gcm --quick -o cells.3 ||
+    fail "3 processes: reproduce: $(cat stderr)"
+diff -r cells.1 cells.3 >diff.out || fail "3 processes: reproduce: $(head -5 diff.out)"
+cmp -s one.out stdout || fail "3 processes: reproduce: other words: $(diff one.out stdout)"
+mkdir other && touch other/file
 
 # ---- frames ------------------------------------------------------------------------------------
 
@@ -138,6 +147,7 @@ ends_with 3 3 "^tlnmf fit: nothing.npy" fit nothing.npy -k 2
 ends_with 2 3 "there is no command" nonsense
 ends_with 2 3 "where G divides the 3 processes" fit gcm.npy -k 2 --split frames:2
 ends_with 2 2 "not with -k A:B" fit gcm.npy -k 1:3 --split frames
+ends_with 5 3 "other: is not empty" reproduce errata --quick -o other
 ends_with 5 3 "directory nowhere does not exist" fit gcm.npy -k 2 -o nowhere/model.h5
 
 # A file that only some processes can see: the first process speaks for the one that cannot.
@@ -159,8 +169,8 @@ code=$?
 # with SIGTERM, what a batch system sends.
 "$tlnmf" simulate gcm --s 3 --m 12 --n 60 --kbar 3 -o kill.npy >/dev/null
 goes_on() { # signal, numbers of processes before and after
-    local arguments="fit kill.npy -k 3 --method tl --hops 0 --seed 2 --starts 3 --tol 0 --grad-tol 0
-        -J 600 --split frames -o kill.h5"
+    local arguments="fit kill.npy -k 3 --method tl --hops 0 --seed 2 --starts 2 --tol 0 --grad-tol 0
+        -J 300 --split frames -o kill.h5"
     rm -f kill.h5*
     # shellcheck disable=SC2086
     timeout 120 mpirun -n "$2" "$parallel" $arguments --every 0 -q \

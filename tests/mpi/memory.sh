@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# One of several processes runs out of memory: an allocation that fails, at many places, or a limit on
+# its address space. One message and one exit code, soon, and no file that is not whole.
+# usage: memory.sh SHIM TLNMF TLNMF_MPI [PLACES]
+set -u
+if [ $# -lt 3 ] || ! command -v mpirun >/dev/null; then
+    echo "no MPI: tlnmf-mpi is not tested"
+    exit 77
+fi
+shim=$1 tlnmf=$2 parallel=$3 places=${4:-3}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+export SOURCE_DATE_EPOCH=1 OMP_NUM_THREADS=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_mpi_yield_when_idle=1
+
+failures=0
+fail() {
+    echo "FAILED: $*" >&2
+    failures=$((failures + 1))
+}
+
+# Runs the program short of memory on process $SHORT_RANK.
+cat >short.sh <<'SH'
+#!/bin/sh
+rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
+if [ "$rank" = "$SHORT_RANK" ]; then
+    [ -z "${SHORT_KB:-}" ] || ulimit -v "$SHORT_KB" || exit 9
+    [ -z "${SHORT_SHIM:-}" ] || export LD_PRELOAD="$SHORT_SHIM"
+fi
+exec "$@"
+SH
+chmod +x short.sh
+
+# All ended with the same code: 1 and one message that speaks of memory, or 0 where the program can
+# do without.
+judge() { # what was short, exit code
+    local words
+    words=$(grep -c '^tlnmf' stderr)
+    if [ "$2" = 0 ]; then
+        [ -e model.h5 ] || fail "$1: no model"
+    elif [ "$2" != 1 ]; then
+        fail "$1: exit code $2: $(head -3 stderr)"
+    elif [ "$words" != 1 ] || ! grep -qE '^tlnmf.*(memory|address space)' stderr; then
+        fail "$1: not one message on memory: $(head -5 stderr)"
+    fi
+    [ "$2" = 0 ] || [ ! -e model.h5 ] || fail "$1: a model all the same"
+    [ -z "$(find . -name '.model*')" ] || fail "$1: left $(find . -name '.model*')"
+    rm -f model.h5 model.h5.checkpoint .model*
+}
+
+"$tlnmf" simulate gcm --s 3 --m 6 --n 40 --kbar 2 -o data.npy >/dev/null
+fit() { # way to split
+    timeout 60 mpirun -n 3 ./short.sh "$parallel" fit data.npy -k 2 --starts 3 --hops 0 -J 8 \
+        --split "$1" -o model.h5 -q >/dev/null 2>stderr
+}
+
+for split in frames starts; do
+    for rank in 0 1; do
+        export SHORT_RANK=$rank SHORT_SHIM=$shim
+        ALLOC_COUNT=$folder/count fit "$split" || fail "$split: $(cat stderr)"
+        rm -f model.h5
+        count=$(cat count)
+        for ((i = 1; i <= places; i++)); do # evenly: the first and the last among them
+            at=$((1 + (count - 1) * (i - 1) / (places - 1)))
+            ALLOC_AT=$at fit "$split"
+            judge "$split: allocation $at of $count on process $rank" $?
+        done
+    done
+done
+
+# A limit on the address space: too little for the libraries, too little for the fit.
+unset SHORT_SHIM
+"$tlnmf" simulate gcm --s 1 --m 64 --n 30000 --kbar 2 -o data.npy --force >/dev/null
+export SHORT_RANK=1
+for SHORT_KB in 450000 560000; do
+    export SHORT_KB
+    fit frames
+    code=$?
+    [ $code = 1 ] || fail "$SHORT_KB kB of address space: exit code $code"
+    judge "$SHORT_KB kB of address space" $code
+done
+
+[ $failures = 0 ] || exit 1
+echo "mpi: all end together where one has no memory"

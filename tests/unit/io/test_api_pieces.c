@@ -1,0 +1,184 @@
+/* tlnmf/io.h: models whose H comes in pieces: the same file as from memory, little memory, what is
+ * refused. */
+#include "unit/io/test_api.h"
+
+#include <math.h>
+#include <sys/resource.h>
+
+enum { M = 2, K = 3 };
+
+static const double Phi[M * M] = {0.6, 0.8, -0.8, 0.6};
+static const double W[M * K] = {1, 2, 3, 4, 5, 6};
+
+static tlnmf_record *make_model(tlnmf_ctx *ctx)
+{
+    tlnmf_record *model;
+
+    assert_ok(ctx, tlnmf_record_create(ctx, &model));
+    assert_ok(ctx, tlnmf_set_array(ctx, model, "Phi", Phi, 2, (int64_t[]){M, M}));
+    assert_ok(ctx, tlnmf_set_array(ctx, model, "W", W, 2, (int64_t[]){M, K}));
+    return model;
+}
+
+/* H[k, n], from its place in C order: no two are equal. */
+static double value(int64_t i)
+{
+    return 1.0 + 0.5 * (double)i;
+}
+
+typedef struct source {
+    int64_t at;  /* numbers given so far */
+    int64_t end; /* the first number that cannot be given */
+    int64_t bad; /* the first number that is not finite */
+} source;
+
+static int next(double *x, int64_t count, void *user)
+{
+    source *s = user;
+
+    for (int64_t i = 0; i < count; i++, s->at++)
+        x[i] = s->at < s->bad ? value(s->at) : NAN;
+    return s->at > s->end;
+}
+
+static source all_good(void)
+{
+    return (source){.end = INT64_MAX, .bad = INT64_MAX};
+}
+
+/* In all formats, and where there is no file beside it to write to. N is more than one piece, and
+ * no multiple of one. */
+static void test_same(void **state)
+{
+    enum { N = 70001 };
+    static const char *const names[] = {"x.h5", "x.npz", "x.mat"};
+    tlnmf_ctx *ctx = new_context();
+    tlnmf_record *model = make_model(ctx), *back;
+    double *H = malloc(sizeof *H * K * N);
+    int64_t shape[TLNMF_MAX_RANK];
+
+    (void)state;
+    assert_non_null(H);
+    for (int64_t i = 0; i < K * N; i++)
+        H[i] = value(i);
+    /* what is there of H is not looked at */
+    assert_ok(ctx, tlnmf_set_array(ctx, model, "H", H, 2, (int64_t[]){K, 7}));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        source s = all_good();
+        assert_ok(ctx, tlnmf_io_write_model_from(ctx, names[i], model, N, next, &s));
+        assert_int_equal(s.at, K * N);
+        assert_ok(ctx, tlnmf_io_read_model(ctx, names[i], &back));
+        const double *x = tlnmf_get_array(back, "H", NULL, shape);
+        assert_non_null(x);
+        assert_int_equal(shape[0], K);
+        assert_int_equal(shape[1], N);
+        assert_memory_equal(x, H, sizeof *H * K * N);
+        assert_memory_equal(tlnmf_get_array(back, "W", NULL, NULL), W, sizeof W);
+        assert_memory_equal(tlnmf_get_array(back, "Phi", NULL, NULL), Phi, sizeof Phi);
+        assert_int_equal(tlnmf_get_integer(back, "N"), N);
+        tlnmf_record_free(back);
+    }
+    source s = all_good();
+    assert_ok(ctx, tlnmf_io_write_model_from(ctx, "/dev/null", model, N, next, &s));
+    free(H);
+    tlnmf_record_free(model);
+    tlnmf_ctx_free(ctx);
+}
+
+static long peak_kB(void)
+{
+    struct rusage usage;
+
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_maxrss;
+}
+
+/* 48 MB of H; what is held is a piece of 512 kB and HDF5's own. */
+static void test_memory(void **state)
+{
+    enum { N = 2000000 };
+    tlnmf_ctx *ctx = new_context();
+    tlnmf_record *model = make_model(ctx), *part;
+    source s = all_good();
+
+    (void)state;
+    long before = peak_kB();
+    assert_ok(ctx, tlnmf_io_write_model_from(ctx, "x.h5", model, N, next, &s));
+    long more = peak_kB() - before;
+    if (more > 8 * 1024)
+        fail_msg("%ld kB more for 48 MB of H", more);
+    assert_ok(ctx, tlnmf_io_read_slice(ctx, "x.h5:/H", -1, N - 2, 2, &part));
+    const double *x = tlnmf_get_array(part, "array", NULL, NULL);
+    assert_non_null(x);
+    for (int64_t k = 0; k < K; k++)
+        assert_true(x[2 * k] == value(k * N + N - 2) && x[2 * k + 1] == value(k * N + N - 1));
+    tlnmf_record_free(part);
+    tlnmf_record_free(model);
+    tlnmf_ctx_free(ctx);
+}
+
+static void test_refused(void **state)
+{
+    enum { N = 100 };
+    tlnmf_ctx *ctx = new_context();
+    tlnmf_record *model = make_model(ctx);
+    source s = {.end = 150, .bad = INT64_MAX};
+
+    (void)state;
+    remove_files(0);
+    assert_error(ctx, tlnmf_io_write_model_from(ctx, "x.h5", model, N, next, &s), TLNMF_ERR_OUTPUT,
+                 "x.h5: cannot write H: it could not be collected");
+    s = (source){.end = 150, .bad = INT64_MAX};
+    assert_error(ctx, tlnmf_io_write_model_from(ctx, "x.npz", model, N, next, &s), TLNMF_ERR_OUTPUT,
+                 "x.npz: cannot write H: it could not be collected");
+    s = (source){.end = INT64_MAX, .bad = 250};
+    assert_error(ctx, tlnmf_io_write_model_from(ctx, "x.h5", model, N, next, &s), TLNMF_ERR_OUTPUT,
+                 "x.h5: cannot write H: it is not finite");
+    s = (source){.end = INT64_MAX, .bad = 250};
+    assert_error(ctx, tlnmf_io_write_model_from(ctx, "x.mat", model, N, next, &s), TLNMF_ERR_OUTPUT,
+                 "x.mat: H[2, 50] is not finite");
+    s = all_good();
+    assert_error(ctx, tlnmf_io_write_model_from(ctx, "no/x.h5", model, N, next, &s),
+                 TLNMF_ERR_OUTPUT,
+                 "no/x.h5: cannot write: No such file or directory (directory no does not exist)");
+    assert_error(ctx, tlnmf_io_write_model_from(ctx, "x.h5", model, 0, next, &s),
+                 TLNMF_ERR_ARGUMENT, "N = 0");
+    assert_error(ctx, tlnmf_io_write_model_from(ctx, "x.h5", model, INT64_MAX, next, &s),
+                 TLNMF_ERR_ARGUMENT, "N = 9223372036854775807");
+    tlnmf_record_remove(model, "W");
+    assert_error(ctx, tlnmf_io_write_model_from(ctx, "x.h5", model, N, next, &s),
+                 TLNMF_ERR_ARGUMENT, "the model has H, but no W");
+    tlnmf_record_free(model);
+    assert_int_equal(count_files(), 0);
+    tlnmf_ctx_free(ctx);
+}
+
+static tlnmf_error write_pieces(tlnmf_ctx *ctx)
+{
+    tlnmf_ctx *mine = new_context();
+    tlnmf_record *model = make_model(mine);
+    source s = all_good();
+    tlnmf_error error = tlnmf_io_write_model_from(ctx, "x.h5", model, 10, next, &s);
+
+    tlnmf_record_free(model);
+    tlnmf_ctx_free(mine);
+    return error;
+}
+
+static void test_allocations(void **state)
+{
+    (void)state;
+    exhaust_context(write_pieces);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_memory), /* first: peaks do not fall */
+        cmocka_unit_test(test_same),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_allocations),
+    };
+
+    return cmocka_run_group_tests(tests, enter_directory, leave_directory);
+}
