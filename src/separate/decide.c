@@ -16,6 +16,9 @@ static const double PIECE = 0.5, LONG = 0.75, HEARD = 0.3, MISFIT = 0.1, GAIN = 
  */
 static const double SOME = 0.05, BETTER = 0.55;
 enum { NEAR = 9, CHOICES = 4, UPDATES = 20, SWEEPS = 2 };
+/* A piece whose source has less than MISSING of its usual power is decided once more, together with
+ * those of other sources at the same time; another decision must weigh less than CLEARLY of it. */
+static const double MISSING = 0.6, CLEARLY = 0.9;
 /* A source whose columns resemble each other by more than ALIKE (mean cosine of the amplitudes) has
  * played one note in its solos. If all have, their names are taken for those of notes, which are
  * not transposed: transposed, one would be another. */
@@ -25,8 +28,20 @@ static const double ALIKE = 0.6;
 typedef struct piece {
     tl_note note;
     uint64_t shifts;
+    bool odd;               /* the solos do not explain it, transpositions do */
+    bool labelled;          /* its source sounds there; without a label it only may */
     double held[TL_SHIFTS]; /* the part of the source's H, of all shifts */
 } piece;
+
+/* A piece, the first, and its rivals; `span` is when they sound. */
+enum { CONTEST = 16 };
+typedef struct contest {
+    piece *piece[CONTEST];
+    uint64_t best[CONTEST]; /* shifts of each, and what they weigh */
+    double least;
+    int count;
+    tl_note span;
+} contest;
 
 typedef struct hearing {
     const tl_study *s;
@@ -34,6 +49,7 @@ typedef struct hearing {
     bool single;            /* each source has played one note alone: sources are notes */
     double *before, *after; /* N: misfit with the solos' columns, and with all transpositions */
     bool *sounding;         /* N: mixed, and not nearly silent */
+    double usual[TL_SOURCES_MAX]; /* mean power of a source's solo frames; 0: it is never alone */
     piece *piece;
     int64_t pieces;
     double heard, time; /* samples of pieces that are not new; of all */
@@ -143,11 +159,11 @@ static summary summarise(const hearing *h, const piece *p)
 }
 
 /* Proposes shifts for a piece, and keeps it if it is to be considered. */
-static void propose(hearing *h, tl_note note)
+static void propose(hearing *h, tl_note note, bool labelled)
 {
     piece *p = &h->piece[h->pieces];
     double length = (double)(note.end - note.start);
-    *p = (piece){.note = note};
+    *p = (piece){.note = note, .labelled = labelled};
     summary sum = summarise(h, p);
     if (sum.sounding == 0)
         return;
@@ -156,12 +172,11 @@ static void propose(hearing *h, tl_note note)
     if (h->single || !((double)sum.solo < HEARD * (double)sum.own))
         return;
     double before = sum.before / (double)sum.sounding, after = sum.after / (double)sum.sounding;
-    if (!(before > MISFIT && after < GAIN * before))
-        return;
     double near[TL_SHIFTS];
     measure(h, h->near, p, near);
     measure(h, h->wide, p, p->held);
-    for (int j = 0; j < TL_SHIFTS; j++)
+    p->odd = before > MISFIT && after < GAIN * before;
+    for (int j = 0; p->odd && j < TL_SHIFTS; j++)
         if (j != TL_SEMITONES && near[j] > SHARE)
             p->shifts |= (uint64_t)1 << j;
     h->pieces++;
@@ -189,21 +204,22 @@ static void propose_all(hearing *h)
         for (int64_t j = 0; j < i; j++)
             again = again || is_same(&schedule->spans[j], &span);
         for (int64_t p = 0; !again && h->s->alone[span.source] && p < count; p++)
-            propose(h, (tl_note){.source = span.source,
-                                 .start = span.start + length * p / count,
-                                 .end = span.start + length * (p + 1) / count});
+            propose(h,
+                    (tl_note){.source = span.source,
+                              .start = span.start + length * p / count,
+                              .end = span.start + length * (p + 1) / count},
+                    span.anyone == 0);
     }
 }
 
 /* ---- trials ---------------------------------------------------------------------------------- */
 
 /* The mixed frames of a piece and of its release, in h->frame. */
-static int64_t collect_frames(const hearing *h, const piece *p)
+static int64_t collect_frames(const hearing *h, tl_note span)
 {
     int64_t count = 0;
     for (int64_t i = 0; i < h->s->N; i++)
-        if (h->s->mixed[i] &&
-            tl_study_touches(h->s, i, p->note.start, p->note.end + h->s->opt->release))
+        if (h->s->mixed[i] && tl_study_touches(h->s, i, span.start, span.end + h->s->opt->release))
             h->frame[count++] = i;
     return count;
 }
@@ -239,11 +255,14 @@ static int64_t collect_columns(const hearing *h, int64_t frames)
     return count;
 }
 
-/* The misfit of a piece's frames with the shifts as they are, summed. */
-static double try_shifts(hearing *h, const piece *p)
+/* The misfit of the mixed frames from span.start to span.end, and of the release, with the shifts
+ * as they are, summed; infinite after an error. */
+static double try_shifts(hearing *h, tl_note span)
 {
+    if (h->error != TLNMF_OK)
+        return INFINITY;
     const tl_study *s = h->s;
-    int64_t N = collect_frames(h, p), K = collect_columns(h, N), rows = s->rows;
+    int64_t N = collect_frames(h, span), K = collect_columns(h, N), rows = s->rows;
     for (int64_t m = 0; m < rows; m++) {
         for (int64_t n = 0; n < N; n++)
             h->V[m * N + n] = s->V[m * s->N + h->frame[n]];
@@ -271,25 +290,31 @@ static double try_shifts(hearing *h, const piece *p)
     return tl_divergence(rows * N, h->V, s->eps, h->factors.U);
 }
 
+/* The shift that holds the c-th most of H, c = 0, 1, ..; 0: none holds more than SOME. */
+static uint64_t choice(const piece *p, int c)
+{
+    int next = TL_SHIFTS;
+    for (int j = 0; j < TL_SHIFTS; j++) {
+        int above = 0;
+        for (int i = 0; i < TL_SHIFTS; i++)
+            above += i != TL_SEMITONES &&
+                     (p->held[i] > p->held[j] || (p->held[i] == p->held[j] && i < j));
+        if (j != TL_SEMITONES && p->held[j] > SOME && above == c)
+            next = j;
+    }
+    return next < TL_SHIFTS ? (uint64_t)1 << next : 0;
+}
+
 /* The shifts of a piece become those that explain it best. */
 static bool settle_piece(hearing *h, piece *p)
 {
-    uint64_t kept = p->shifts, best = kept;
-    double least = try_shifts(h, p);
-    bool tried[TL_SHIFTS] = {false};
-    for (int c = 0; c < CHOICES && h->error == TLNMF_OK; c++) {
-        int next = -1;
-        for (int j = 0; j < TL_SHIFTS; j++)
-            if (j != TL_SEMITONES && !tried[j] && p->held[j] > SOME &&
-                (next < 0 || p->held[j] > p->held[next]))
-                next = j;
-        if (next < 0)
-            break;
-        tried[next] = true;
-        p->shifts = (uint64_t)1 << next;
+    uint64_t kept = p->shifts, best = kept, shift;
+    double least = try_shifts(h, p->note);
+    for (int c = 0; c < CHOICES && h->error == TLNMF_OK && (shift = choice(p, c)) != 0; c++) {
+        p->shifts = shift;
         if (p->shifts == kept)
             continue;
-        double now = try_shifts(h, p);
+        double now = try_shifts(h, p->note);
         if (now < BETTER * least) {
             best = p->shifts;
             least = now;
@@ -306,10 +331,138 @@ static void settle(hearing *h)
         for (int64_t q = 0;
              q < h->pieces && h->error == TLNMF_OK && !tl_watch_poll(h->s->watch, TL_STAGE_NMF);
              q++)
-            changed = settle_piece(h, &h->piece[q]) || changed;
+            changed = (h->piece[q].odd && settle_piece(h, &h->piece[q])) || changed;
         if (!changed)
             break;
     }
+}
+
+/* ---- labelled notes that are missing --------------------------------------------------------- */
+
+static void find_usual(hearing *h)
+{
+    const tl_study *s = h->s;
+    double count[TL_SOURCES_MAX] = {0.0};
+    for (int64_t i = 0; i < s->N; i++) {
+        int64_t r = tl_study_solo(s, i);
+        if (r < 0)
+            continue;
+        h->usual[r] += s->power[i];
+        count[r] += 1.0;
+    }
+    for (int64_t r = 0; r < s->opt->sources; r++)
+        h->usual[r] /= fmax(1.0, count[r]);
+}
+
+/* The level of a piece's source there, as it was tried last, beside the usual one. */
+static double level_of(const hearing *h, const piece *p)
+{
+    int64_t N = h->factors.N, K = h->factors.K;
+    double sum = 0.0, count = 0.0, usual = h->usual[p->note.source];
+    for (int64_t n = 0; n < N; n++) {
+        if (!tl_study_touches(h->s, h->frame[n], p->note.start, p->note.end))
+            continue;
+        count += 1.0;
+        for (int64_t k = 0; k < K; k++)
+            if (h->wide->owner[h->column[k]] == p->note.source)
+                sum += h->H[k * N + n];
+    }
+    return p->labelled && count * usual > 0.0 ? sum / (count * usual) : 1.0;
+}
+
+/* Another source's piece at the same time. */
+static bool is_rival(const piece *p, const piece *q)
+{
+    return q->note.source != p->note.source && q->note.start < p->note.end &&
+           p->note.start < q->note.end;
+}
+
+static contest create_contest(hearing *h, piece *p)
+{
+    contest c = {.piece = {p}, .count = 1, .span = p->note};
+    for (int64_t i = 0; i < h->pieces && c.count < CONTEST; i++) {
+        piece *q = &h->piece[i];
+        if (!is_rival(p, q))
+            continue;
+        c.piece[c.count++] = q;
+        c.span.start = tl_min(c.span.start, q->note.start);
+        c.span.end = tl_max(c.span.end, q->note.end);
+    }
+    for (int i = 0; i < c.count; i++)
+        c.best[i] = c.piece[i]->shifts;
+    return c;
+}
+
+/* The misfit with the shifts as they are, over the root of the least level: explained as well,
+ * notes that are labelled are heard. */
+static double weigh(hearing *h, const contest *c)
+{
+    double misfit = try_shifts(h, c->span), least = 1.0;
+    for (int i = 0; i < c->count; i++)
+        least = fmin(least, level_of(h, c->piece[i]));
+    return misfit / sqrt(fmax(least, 1e-6));
+}
+
+/* The shifts as they are become the best ones if they are better by enough. */
+static void compete(hearing *h, contest *c)
+{
+    double now = weigh(h, c);
+    if (!(now < CLEARLY * c->least))
+        return;
+    c->least = now;
+    for (int i = 0; i < c->count; i++)
+        c->best[i] = c->piece[i]->shifts;
+}
+
+static void take_best(const contest *c)
+{
+    for (int i = 0; i < c->count; i++)
+        c->piece[i]->shifts = c->best[i];
+}
+
+/* A piece whose source is hardly heard: each of its shifts, with those of its rivals as they are
+ * and without any; then each rival's, if that changed something. */
+static void restore_piece(hearing *h, piece *p)
+{
+    contest c = create_contest(h, p);
+    uint64_t shift, own = p->shifts, rivals = 0;
+    c.least = weigh(h, &c);
+    if (!(level_of(h, p) < MISSING))
+        return;
+    for (int i = 1; i < c.count; i++)
+        rivals |= c.best[i];
+    for (int clear = 0; clear < (rivals != 0 ? 2 : 1); clear++) {
+        for (int i = 1; clear && i < c.count; i++)
+            c.piece[i]->shifts = 0;
+        p->shifts = own;
+        if (clear)
+            compete(h, &c);
+        for (int j = 0; j < CHOICES && (shift = choice(p, j)) != 0; j++)
+            if (shift != own) {
+                p->shifts = shift;
+                compete(h, &c);
+            }
+    }
+    take_best(&c);
+    if (p->shifts == own)
+        return;
+    for (int i = 1; i < c.count; i++) {
+        for (int j = 0; j < CHOICES && (shift = choice(c.piece[i], j)) != 0; j++) {
+            c.piece[i]->shifts = shift;
+            if (shift != c.best[i])
+                compete(h, &c);
+        }
+        take_best(&c);
+    }
+}
+
+static void restore(hearing *h)
+{
+    find_usual(h);
+    for (int64_t q = 0;
+         q < h->pieces && h->error == TLNMF_OK && !tl_watch_poll(h->s->watch, TL_STAGE_NMF); q++)
+        if (h->piece[q].odd && h->piece[q].labelled)
+            restore_piece(h, &h->piece[q]);
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */
@@ -365,6 +518,7 @@ static tlnmf_error hear(hearing *h, tl_notes *notes)
     find_single(h);
     propose_all(h);
     settle(h);
+    restore(h);
     TRY(h->error);
     return fill_notes(h, notes);
 }

@@ -17,6 +17,7 @@ typedef struct tl_sound {
 typedef struct tl_span {
     int64_t start, end, source;
     double low, high; /* frequencies that it holds, as parts of the rate; high = 0: all of them */
+    int64_t anyone;   /* 1: no label says so, but it may, as others may */
 } tl_span;
 
 enum { TL_SOURCES_MAX = 64, TL_PER_SOURCE_MAX = 16 };

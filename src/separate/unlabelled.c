@@ -64,7 +64,8 @@ static tlnmf_error widen(tlnmf_ctx *ctx, const pieces *p, const tl_schedule *sch
             found->spans[found->count++] =
                 (tl_span){.start = first * p->hop,
                           .end = tl_max(first * p->hop + 1, last * p->hop - schedule->release),
-                          .source = k};
+                          .source = k,
+                          .anyone = 1};
     return TLNMF_OK;
 }
 
