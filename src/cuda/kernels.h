@@ -101,6 +101,20 @@ void tl_gpu_scale_columns(const tl_gpu *gpu, const tl_gpu_columns *c, const doub
 void tl_gpu_normalise_columns(const tl_gpu *gpu, const tl_gpu_columns *c, double *W, double *H,
                               double *sums);
 
+/* ---- spectra --------------------------------------------------------------------------------- */
+
+/* The matrix of tl_dft, M x M. */
+void tl_gpu_dft_matrix(const tl_gpu *gpu, int64_t M, double *Phi);
+/* Frames of M samples, of `per_frame` columns each. */
+typedef struct tl_gpu_frames {
+    int64_t M, count, per_frame;
+} tl_gpu_frames;
+/* V ((M / 2 + 1) x count) from X (M x (count per_frame)): (25). */
+void tl_gpu_spectral_power(const tl_gpu *gpu, const tl_gpu_frames *f, const double *X, double *V);
+/* out = mask ((M / 2 + 1) x count) times X, cosine and sine alike. */
+void tl_gpu_mask_columns(const tl_gpu *gpu, const tl_gpu_frames *f, const double *mask,
+                         const double *X, double *out);
+
 /* ---- Jacobi sweeps --------------------------------------------------------------------------- */
 
 typedef struct tl_gpu_sweep {

@@ -1,30 +1,5 @@
-/* Updates of W and H by products on the GPU: a few lanes, each with a stream, a handle of cuBLAS
- * and memory that grows to what its largest run needs. */
+/* Updates of W and H by products on the GPU, and the lanes in which they and spectra run. */
 #include "cuda/updates.h"
-#include "cuda/kernels.h"
-
-#include <cublas_v2.h>
-#include <pthread.h>
-
-/* More runs at a time only compete for launches and copies: a plain choice. */
-enum { LANES = 6 };
-
-typedef struct lane {
-    bool busy;
-    cudaStream_t stream;
-    cublasHandle_t blas;
-    void *block;
-    size_t capacity;
-} lane;
-
-typedef struct updater {
-    tl_updater is; /* first */
-    int processors;
-    pthread_mutex_t lock;
-    pthread_cond_t freed;
-    lane lane[LANES];
-    tl_hooks hooks;
-} updater;
 
 /* ---- arrays of a run ------------------------------------------------------------------------- */
 
@@ -76,12 +51,26 @@ static double bytes(const tl_updates *u)
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
-static lane *take_lane(updater *self)
+tlnmf_error tl_cuda_answer(tlnmf_ctx *ctx, cudaError_t error, cublasStatus_t status)
 {
-    lane *found = NULL;
+    if (error != cudaSuccess) {
+        cudaGetLastError(); /* so that nobody else finds it */
+        return tl_fail(ctx,
+                       error == cudaErrorMemoryAllocation ? TLNMF_ERR_MEMORY : TLNMF_ERR_NUMERIC,
+                       "device gpu: %s", cudaGetErrorString(error));
+    }
+    if (status != CUBLAS_STATUS_SUCCESS)
+        return tl_fail(ctx, TLNMF_ERR_NUMERIC, "device gpu: cuBLAS: %s",
+                       cublasGetStatusString(status));
+    return TLNMF_OK;
+}
+
+static tl_cuda_lane *wait_for_lane(tl_cuda_updater *self)
+{
+    tl_cuda_lane *found = NULL;
     pthread_mutex_lock(&self->lock);
     while (found == NULL) {
-        for (int i = 0; i < LANES && found == NULL; i++)
+        for (int i = 0; i < TL_CUDA_LANES && found == NULL; i++)
             if (!self->lane[i].busy)
                 found = &self->lane[i];
         if (found == NULL)
@@ -92,42 +81,47 @@ static lane *take_lane(updater *self)
     return found;
 }
 
-static void give_lane(updater *self, lane *l)
+void tl_cuda_give_lane(tl_cuda_updater *self, tl_cuda_lane *lane)
 {
     pthread_mutex_lock(&self->lock);
-    l->busy = false;
+    lane->busy = false;
     pthread_cond_signal(&self->freed);
     pthread_mutex_unlock(&self->lock);
 }
 
-static tlnmf_error failed(tlnmf_ctx *ctx, cudaError_t error)
+tlnmf_error tl_cuda_take_lane(tlnmf_ctx *ctx, tl_cuda_updater *self, tl_cuda_lane **out)
 {
-    cudaGetLastError(); /* so that nobody else finds it */
-    return tl_fail(ctx, error == cudaErrorMemoryAllocation ? TLNMF_ERR_MEMORY : TLNMF_ERR_NUMERIC,
-                   "device gpu: updates: %s", cudaGetErrorString(error));
+    tl_cuda_lane *l = wait_for_lane(self);
+    cudaError_t error = cudaSuccess;
+    cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+    if (l->stream == NULL)
+        error = cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking);
+    if (error == cudaSuccess && l->blas == NULL) {
+        status = cublasCreate(&l->blas);
+        if (status == CUBLAS_STATUS_SUCCESS)
+            status = cublasSetStream(l->blas, l->stream);
+    }
+    tlnmf_error answer = tl_cuda_answer(ctx, error, status);
+    *out = l;
+    if (answer != TLNMF_OK) {
+        tl_cuda_give_lane(self, l);
+        *out = NULL;
+    }
+    return answer;
 }
 
-/* Stream, cuBLAS and memory for the run. */
-static tlnmf_error prepare(tlnmf_ctx *ctx, lane *l, const tl_updates *u, arrays *a)
+/* Memory for the run. */
+static tlnmf_error prepare(tlnmf_ctx *ctx, tl_cuda_lane *l, const tl_updates *u, arrays *a)
 {
     tl_slot slots[SLOTS];
     size_t needed = (size_t)bytes(u), at = 0;
-    cudaError_t error = cudaSuccess;
-    if (l->stream == NULL)
-        error = cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking);
-    if (error == cudaSuccess && l->capacity < needed) {
+    if (l->capacity < needed) {
         cudaFree(l->block);
         l->block = NULL;
         l->capacity = 0;
-        error = cudaMalloc(&l->block, needed);
-        if (error == cudaSuccess)
-            l->capacity = needed;
+        TRY(tl_cuda_answer(ctx, cudaMalloc(&l->block, needed), CUBLAS_STATUS_SUCCESS));
+        l->capacity = needed;
     }
-    if (error != cudaSuccess)
-        return failed(ctx, error);
-    if (l->blas == NULL && (cublasCreate(&l->blas) != CUBLAS_STATUS_SUCCESS ||
-                            cublasSetStream(l->blas, l->stream) != CUBLAS_STATUS_SUCCESS))
-        return tl_fail(ctx, TLNMF_ERR_NUMERIC, "device gpu: cuBLAS cannot be opened");
     slots_of(u, a, slots);
     for (int i = 0; i < SLOTS; i++) {
         void *address = (char *)l->block + at;
@@ -256,7 +250,8 @@ static cudaError_t receive(const run *r)
     return error;
 }
 
-static tlnmf_error run_on(tlnmf_ctx *ctx, const updater *self, lane *l, const tl_updates *u)
+static tlnmf_error run_on(tlnmf_ctx *ctx, const tl_cuda_updater *self, tl_cuda_lane *l,
+                          const tl_updates *u)
 {
     arrays a;
     TRY(prepare(ctx, l, u, &a));
@@ -273,24 +268,18 @@ static tlnmf_error run_on(tlnmf_ctx *ctx, const updater *self, lane *l, const tl
     if (error == cudaSuccess)
         error = receive(&r);
     cudaError_t end = cudaStreamSynchronize(l->stream); /* whatever has happened */
-    if (error == cudaSuccess)
-        error = end;
-    if (error != cudaSuccess)
-        return failed(ctx, error);
-    if (r.status != CUBLAS_STATUS_SUCCESS)
-        return tl_fail(ctx, TLNMF_ERR_NUMERIC, "device gpu: a product: %s",
-                       cublasGetStatusString(r.status));
-    return TLNMF_OK;
+    return tl_cuda_answer(ctx, error != cudaSuccess ? error : end, r.status);
 }
 
 static tlnmf_error run_updates(tlnmf_ctx *ctx, tl_updater *base, const tl_updates *u)
 {
-    updater *self = (updater *)base;
+    tl_cuda_updater *self = (tl_cuda_updater *)base;
+    tl_cuda_lane *l;
     if (u->rows == 0 || u->N == 0 || u->K == 0)
         return TLNMF_OK;
-    lane *l = take_lane(self);
+    TRY(tl_cuda_take_lane(ctx, self, &l));
     tlnmf_error error = run_on(ctx, self, l, u);
-    give_lane(self, l);
+    tl_cuda_give_lane(self, l);
     return error;
 }
 
@@ -298,16 +287,18 @@ static tlnmf_error run_updates(tlnmf_ctx *ctx, tl_updater *base, const tl_update
 
 static void close_updater(tl_updater *base)
 {
-    updater *self = (updater *)base;
+    tl_cuda_updater *self = (tl_cuda_updater *)base;
     if (self == NULL)
         return;
-    for (int i = 0; i < LANES; i++) {
+    for (int i = 0; i < TL_CUDA_LANES; i++) {
         if (self->lane[i].blas != NULL)
             cublasDestroy(self->lane[i].blas);
         if (self->lane[i].stream != NULL)
             cudaStreamDestroy(self->lane[i].stream);
         cudaFree(self->lane[i].block);
     }
+    for (int i = 0; i < TL_CUDA_LENGTHS; i++)
+        cudaFree(self->length[i].Phi);
     cudaGetLastError(); /* what a lost device answers is known already */
     pthread_cond_destroy(&self->freed);
     pthread_mutex_destroy(&self->lock);
@@ -317,7 +308,7 @@ static void close_updater(tl_updater *base)
 
 static tlnmf_error open_updater(tlnmf_ctx *ctx, tl_updater **out)
 {
-    updater *self;
+    tl_cuda_updater *self;
     void *block;
     int device = 0, processors = 0;
     tl_slot table[] = {TL_SLOT(self, 1)};
@@ -325,8 +316,7 @@ static tlnmf_error open_updater(tlnmf_ctx *ctx, tl_updater **out)
     cudaError_t error = cudaGetDevice(&device);
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-    if (error != cudaSuccess)
-        return failed(ctx, error);
+    TRY(tl_cuda_answer(ctx, error, CUBLAS_STATUS_SUCCESS));
     TRY(TL_ARENA(ctx, "the updates on the GPU", table, &block));
     self->is.ops = &tl_cuda_updates;
     self->processors = processors;
@@ -338,8 +328,12 @@ static tlnmf_error open_updater(tlnmf_ctx *ctx, tl_updater **out)
 }
 
 const tl_updater_ops tl_cuda_updates = {.name = "gpu",
-                                        .at_once = LANES,
+                                        .at_once = TL_CUDA_LANES,
                                         .open = open_updater,
                                         .close = close_updater,
                                         .run = run_updates,
-                                        .bytes = bytes};
+                                        .bytes = bytes,
+                                        .open_spectrum = tl_cuda_open_spectrum,
+                                        .close_spectrum = tl_cuda_close_spectrum,
+                                        .analyse = tl_cuda_analyse,
+                                        .mask = tl_cuda_mask};

@@ -1,6 +1,7 @@
-/* Updates of W and H at a V that stays: the seam between the learning of sources and a device that
- * computes for it. A call is a whole run of updates, so that copies between host and device are few
- * beside it. The cpu's are in separate/factors.c, which is also the definition. */
+/* Updates of W and H at a V that stays, and Fourier transforms of blocks of frames: the seam
+ * between the separation of sources and a device that computes for it. A call is a whole run of
+ * updates, or all columns of a block, so that copies between host and device are few beside it.
+ * What the cpu does is in separate/factors.c and block.c, and is the definition. */
 #ifndef TLNMF_ENGINE_UPDATES_H
 #define TLNMF_ENGINE_UPDATES_H
 
@@ -20,6 +21,15 @@ typedef struct tl_updates {
     void *user;
 } tl_updates;
 
+/* The coefficients X = Phi Y of a block of frames, which stay on the device; Phi is that of tl_dft,
+ * M x M. A frame has `per_frame` columns of Y, next to each other. */
+typedef struct tl_spectrum tl_spectrum;
+typedef struct tl_spectral {
+    int64_t count, per_frame; /* frames; columns of each */
+    const double *in;
+    double *out;
+} tl_spectral;
+
 typedef struct tl_updater_ops tl_updater_ops;
 
 /* What computes them; its own struct begins with this. */
@@ -35,6 +45,17 @@ struct tl_updater_ops {
     /* Any thread may call it, with a context of its own. If it fails, W and H are undefined. */
     tlnmf_error (*run)(tlnmf_ctx *ctx, tl_updater *self, const tl_updates *u);
     double (*bytes)(const tl_updates *u); /* bytes on the device of one run, by its sizes */
+
+    /* For blocks of up to `columns` columns. *out is NULL, and nothing is wrong, where M is too
+     * long or memory there too little: then the cpu transforms. One thread at a time may use it. */
+    tlnmf_error (*open_spectrum)(tlnmf_ctx *ctx, tl_updater *self, int64_t M, int64_t columns,
+                                 tl_spectrum **out);
+    void (*close_spectrum)(tl_spectrum *s); /* takes NULL; before the updater is closed */
+    /* in: Y, M x (count per_frame); out: V, (M / 2 + 1) x count: the mean over the columns of a
+     * frame of the squares of cosine and sine, (25). */
+    tlnmf_error (*analyse)(tlnmf_ctx *ctx, tl_spectrum *s, const tl_spectral *b);
+    /* in: a mask, (M / 2 + 1) x count; out: Phi' (mask X), as Y. */
+    tlnmf_error (*mask)(tlnmf_ctx *ctx, tl_spectrum *s, const tl_spectral *b);
 };
 
 #endif

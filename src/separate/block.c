@@ -51,8 +51,21 @@ tlnmf_error tl_block_create_for(tlnmf_ctx *ctx, const tl_separator *separator,
     return TLNMF_OK;
 }
 
+tlnmf_error tl_block_use(tlnmf_ctx *ctx, tl_updater *updater, tl_block *block)
+{
+    block->ctx = ctx;
+    block->factors.updater = updater;
+    if (updater == NULL || block->dft.memory == NULL)
+        return TLNMF_OK;
+    return updater->ops->open_spectrum(ctx, updater, block->M, block->capacity * block->per_frame,
+                                       &block->there);
+}
+
 void tl_block_free(tl_block *block)
 {
+    if (block->there != NULL)
+        block->factors.updater->ops->close_spectrum(block->there);
+    block->there = NULL;
     if (block->dft.memory != NULL)
         tl_dft_plan_free(&block->dft);
     tl_ranges_free(&block->ranges);
@@ -122,6 +135,13 @@ void tl_block_analyse(tl_block *block, int64_t rows)
     enum { ROWS = 32 }; /* of V a piece, 30 us */
     int64_t M = block->M, columns = block->count * block->per_frame;
     bool spectral = block->Phi == NULL;
+    if (block->there != NULL) {
+        if (block->error == TLNMF_OK)
+            block->error = block->factors.updater->ops->analyse(
+                block->ctx, block->there,
+                &(tl_spectral){block->count, block->per_frame, block->Y, block->V});
+        return;
+    }
     if (spectral)
         tl_dft_forward(&block->dft, columns, block->Y, block->X);
     else
@@ -193,13 +213,13 @@ static void fit_frames(int64_t first, int64_t last, void *arg)
 }
 
 /* The same of all frames at once, on a device. */
-static tlnmf_error fit_there(tlnmf_ctx *ctx, const tl_block *block)
+static tlnmf_error fit_there(const tl_block *block)
 {
     tl_factors f = block->factors;
     f.N = block->count;
     f.eps = block->eps;
     TRY(tl_factors_run(
-        ctx, &f,
+        block->ctx, &f,
         &(tl_updates){
             .V = block->V, .W = own_W(block), .H = block->H, .count = UPDATES, .U = block->Vhat},
         NULL));
@@ -208,13 +228,13 @@ static tlnmf_error fit_there(tlnmf_ctx *ctx, const tl_block *block)
     return TLNMF_OK;
 }
 
-tlnmf_error tl_block_fit(tlnmf_ctx *ctx, tl_block *block, const bool *may_sound)
+void tl_block_fit(tl_block *block, const bool *may_sound)
 {
     start_H(block, may_sound);
-    if (block->factors.updater != NULL)
-        return fit_there(ctx, block);
-    tl_share(block->count, FITTED, fit_frames, block);
-    return TLNMF_OK;
+    if (block->factors.updater == NULL)
+        tl_share(block->count, FITTED, fit_frames, block);
+    else if (block->error == TLNMF_OK)
+        block->error = fit_there(block);
 }
 
 /* ---- masks ----------------------------------------------------------------------------------- */
@@ -322,8 +342,14 @@ bool tl_block_part(tl_block *block, const tl_part *part)
 {
     enum { MASKED = 32 }; /* rows a piece, 10 us */
     int64_t M = block->M, columns = block->count * block->per_frame;
-    if (!make_mask(block, part))
+    if (block->error != TLNMF_OK || !make_mask(block, part))
         return false;
+    if (block->there != NULL) {
+        block->error = block->factors.updater->ops->mask(
+            block->ctx, block->there,
+            &(tl_spectral){block->count, block->per_frame, block->mask, block->Y_part});
+        return block->error == TLNMF_OK;
+    }
     tl_share(M, MASKED, mask_rows, block);
     if (block->Phi == NULL)
         tl_dft_inverse(&block->dft, columns, block->X_part, block->Y_part);

@@ -74,8 +74,8 @@ static tlnmf_error create_lanes(tl_lanes *l, const tl_separator *const *separato
         TRY(tl_block_create_for(l->ctx, separator[i], &lane->framing, l->sound->channels,
                                 &lane->block));
         lane->block.eps *= eps_scale;
-        lane->block.factors.updater = l->updater;
         lane->ctx = *l->ctx;
+        TRY(tl_block_use(&lane->ctx, l->updater, &lane->block));
         if (tl_schedule_has_ranges(&l->guide.schedule))
             TRY(tl_ranges_create(l->ctx, lane->block.rows, lane->block.capacity,
                                  &lane->block.ranges));
@@ -177,7 +177,7 @@ static tlnmf_error do_block(const tl_lanes *l, tl_lane *lane, int64_t count)
     }
     tl_guide_fill(&l->guide, lane->separator, count, lane->number, lane->may_sound);
     tl_block_analyse(block, block->rows);
-    TRY(tl_block_fit(&lane->ctx, block, lane->may_sound));
+    tl_block_fit(block, lane->may_sound);
     weigh_excess(lane);
     if (block->ranges.memory != NULL) {
         tl_ranges_fill(&block->ranges, &l->guide.schedule, &lane->framing.f, count, lane->number);
@@ -192,7 +192,7 @@ static tlnmf_error do_block(const tl_lanes *l, tl_lane *lane, int64_t count)
                 tl_block_add(block, lane->n + i, i, &sum);
     }
     lane->n += count;
-    return TLNMF_OK;
+    return block->error;
 }
 
 /* Divides what is complete now: (24). */

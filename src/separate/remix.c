@@ -186,7 +186,6 @@ enum { AT_ONCE = 64 }; /* frames, so that what may sound is a small table */
 
 /* What judging one separator works with. */
 typedef struct judge {
-    tlnmf_ctx *ctx;
     const tl_remix *remix;
     const tl_separator *separator;
     tl_block *block;
@@ -223,10 +222,11 @@ static tlnmf_error estimate_first(const judge *j, int64_t p)
         for (int64_t i = 0; i < count; i++)
             tl_block_put(block, &mix, n + i, i);
         tl_block_analyse(block, block->rows);
-        TRY(tl_block_fit(j->ctx, block, j->may_sound));
+        tl_block_fit(block, j->may_sound);
         if (tl_block_part(block, &first))
             for (int64_t i = 0; i < count; i++)
                 tl_block_add(block, n + i, i, &estimate);
+        TRY(block->error);
     }
     tl_frames_divide(block->framing, &estimate);
     return TLNMF_OK;
@@ -286,7 +286,7 @@ tlnmf_error tl_remix_judge(tlnmf_ctx *ctx, const tl_remix *remix, const tl_separ
         return TLNMF_OK;
     tl_framing framing;
     tl_block block = {.memory = NULL};
-    judge j = {.ctx = ctx, .remix = remix, .separator = separator, .block = &block};
+    judge j = {.remix = remix, .separator = separator, .block = &block};
     void *memory;
     int64_t numbers = remix->longest * remix->channels;
     tl_slot table[] = {TL_SLOT(j.may_sound, separator->K * AT_ONCE), TL_SLOT(j.second, numbers),
@@ -296,8 +296,9 @@ tlnmf_error tl_remix_judge(tlnmf_ctx *ctx, const tl_remix *remix, const tl_separ
     if (error == TLNMF_OK) {
         error = tl_block_create_for(ctx, separator, &framing, remix->channels, &block);
         if (error == TLNMF_OK) {
-            block.factors.updater = remix->updater;
-            error = judge_all(&j, score);
+            error = tl_block_use(ctx, remix->updater, &block);
+            if (error == TLNMF_OK)
+                error = judge_all(&j, score);
             tl_block_free(&block);
         }
         tl_framing_free(&framing);

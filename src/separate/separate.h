@@ -216,6 +216,9 @@ typedef struct tl_block {
     double *Y_part; /* M x (count per_frame): frames of one output */
     tl_factors factors;
     tl_dft_plan dft;
+    tl_spectrum *there; /* X is on a device; NULL: here */
+    tlnmf_ctx *ctx;     /* of the device's errors */
+    tlnmf_error error;  /* of the device; what follows does nothing */
     tl_hooks hooks;
     void *memory;
 } tl_block;
@@ -226,6 +229,9 @@ tlnmf_error tl_block_create(tlnmf_ctx *ctx, const tl_framing *framing, int64_t c
 /* With all that the separator says; `framing` must be that of its frames. */
 tlnmf_error tl_block_create_for(tlnmf_ctx *ctx, const tl_separator *separator,
                                 const tl_framing *framing, int64_t channels, tl_block *block);
+/* Leaves updates, and transforms where there is no Phi, to a device; NULL: to the cpu. Messages of
+ * block->error go to ctx. */
+tlnmf_error tl_block_use(tlnmf_ctx *ctx, tl_updater *updater_or_null, tl_block *block);
 void tl_block_free(tl_block *block);
 
 void tl_block_begin(tl_block *block, int64_t count);
@@ -234,8 +240,8 @@ void tl_block_put(tl_block *block, const tl_stretch *x, int64_t n, int64_t i);
 /* The first `rows` rows of X and V. */
 void tl_block_analyse(tl_block *block, int64_t rows);
 /* H with Phi and W as they are, (7), from a start in which the columns that may sound in a frame
- * share its power; then Vhat. may_sound is K x count. Fails only if a device does. */
-tlnmf_error tl_block_fit(tlnmf_ctx *ctx, tl_block *block, const bool *may_sound);
+ * share its power; then Vhat. may_sound is K x count. */
+void tl_block_fit(tl_block *block, const bool *may_sound);
 /* Takes the rows that block->ranges bars away from the sources: call it after the fit. */
 void tl_block_bar(tl_block *block);
 
@@ -247,7 +253,8 @@ typedef struct tl_part {
     double floor_share; /* in frames where all of H is 0; elsewhere the output's share of H */
 } tl_part;
 
-/* The part's frames, in Y_part. False if they are all zero; then Y_part is not written. */
+/* The part's frames, in Y_part. False if they are all zero, or a device failed; then Y_part is not
+ * written. */
 bool tl_block_part(tl_block *block, const tl_part *part);
 /* Adds frame i of Y_part to y, as frame n: overlap-add, (24) without its denominator. */
 void tl_block_add(const tl_block *block, int64_t n, int64_t i, tl_stretch *y);

@@ -77,7 +77,72 @@ static tlnmf_error plain_run(tlnmf_ctx *ctx, tl_updater *updater, const tl_updat
     return TLNMF_OK;
 }
 
-static const tl_updater_ops plain_ops = {.name = "plain", .at_once = 1, .run = plain_run};
+struct tl_spectrum {
+    plain *of;
+    int64_t M;
+    double *Phi, *X;
+};
+
+static tlnmf_error plain_open(tlnmf_ctx *ctx, tl_updater *updater, int64_t M, int64_t columns,
+                              tl_spectrum **out)
+{
+    (void)ctx;
+    tl_spectrum *s = calloc(1, sizeof *s);
+    assert_non_null(s);
+    *s = (tl_spectrum){(plain *)updater, M, new_doubles(M * M), new_doubles(M * columns)};
+    tl_dft(M, s->Phi);
+    *out = s;
+    return TLNMF_OK;
+}
+
+static void plain_close(tl_spectrum *s)
+{
+    free(s->Phi);
+    free(s->X);
+    free(s);
+}
+
+static tlnmf_error plain_analyse(tlnmf_ctx *ctx, tl_spectrum *s, const tl_spectral *b)
+{
+    int64_t M = s->M, columns = b->count * b->per_frame;
+    if (atomic_fetch_add(&s->of->runs, 1) + 1 == s->of->fails)
+        return tl_fail(ctx, TLNMF_ERR_NUMERIC, "the device is lost");
+    memset(b->out, 0, (size_t)((M / 2 + 1) * b->count) * sizeof *b->out);
+    for (int64_t m = 0; m < M; m++)
+        for (int64_t t = 0; t < columns; t++) {
+            double x = 0.0, pair = m == 0 || m == M - 1 + M % 2 ? 1.0 : 0.5;
+            for (int64_t j = 0; j < M; j++)
+                x += s->Phi[m * M + j] * b->in[j * columns + t];
+            s->X[m * columns + t] = x;
+            b->out[(m + 1) / 2 * b->count + t / b->per_frame] +=
+                pair * x * x / (double)b->per_frame;
+        }
+    return TLNMF_OK;
+}
+
+static tlnmf_error plain_mask(tlnmf_ctx *ctx, tl_spectrum *s, const tl_spectral *b)
+{
+    int64_t M = s->M, columns = b->count * b->per_frame;
+    if (atomic_fetch_add(&s->of->runs, 1) + 1 == s->of->fails)
+        return tl_fail(ctx, TLNMF_ERR_NUMERIC, "the device is lost");
+    for (int64_t j = 0; j < M; j++)
+        for (int64_t t = 0; t < columns; t++) {
+            double y = 0.0;
+            for (int64_t m = 0; m < M; m++)
+                y += s->Phi[m * M + j] * s->X[m * columns + t] *
+                     b->in[(m + 1) / 2 * b->count + t / b->per_frame];
+            b->out[j * columns + t] = y;
+        }
+    return TLNMF_OK;
+}
+
+static const tl_updater_ops plain_ops = {.name = "plain",
+                                         .at_once = 1,
+                                         .run = plain_run,
+                                         .open_spectrum = plain_open,
+                                         .close_spectrum = plain_close,
+                                         .analyse = plain_analyse,
+                                         .mask = plain_mask};
 
 /* ---- runs on small problems ------------------------------------------------------------------ */
 
@@ -202,6 +267,53 @@ static void the_gpu_updates_as_plain_loops_do(void **state)
     if (gpu == NULL)
         skip();
     compare("gpu", run_on_gpu);
+}
+
+/* Power and masked frames of blocks: odd and even lengths, one column a frame and several. */
+static void the_gpu_transforms_as_plain_loops_do(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = {{1, 1, 1}, {2, 3, 1}, {5, 2, 3}, {16, 4, 2}, {33, 7, 4}};
+    if (gpu == NULL)
+        skip();
+    tlnmf_ctx *ctx = new_ctx();
+    plain loops = {.is.ops = &plain_ops};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        int64_t M = shapes[i][0], count = shapes[i][1], per_frame = shapes[i][2],
+                frames = M * count * per_frame, rows = M / 2 + 1;
+        tl_spectrum *expected, *s;
+        tl_rng rng;
+        tl_rng_seed(&rng, TL_STREAM_OWN, i, 2);
+        double *Y = new_normals(&rng, frames), *mask = new_positives(&rng, rows * count),
+               *V[2] = {new_doubles(rows * count), new_doubles(rows * count)},
+               *part[2] = {new_doubles(frames), new_doubles(frames)};
+        assert_ok(ctx, plain_open(ctx, &loops.is, M, count * per_frame, &expected));
+        assert_ok(ctx, gpu->ops->open_spectrum(ctx, gpu, M, count * per_frame + 3, &s));
+        if (s == NULL) { /* no more than a few lengths are kept */
+            assert_true(i >= 4);
+        } else {
+            assert_ok(ctx, gpu->ops->analyse(ctx, s, &(tl_spectral){count, per_frame, Y, V[1]}));
+            assert_ok(ctx, gpu->ops->mask(ctx, s, &(tl_spectral){count, per_frame, mask, part[1]}));
+            assert_ok(ctx, plain_analyse(ctx, expected, &(tl_spectral){count, per_frame, Y, V[0]}));
+            assert_ok(ctx,
+                      plain_mask(ctx, expected, &(tl_spectral){count, per_frame, mask, part[0]}));
+            assert_true(largest_difference(rows * count, V[0], V[1]) <
+                        1e-13 * largest(rows * count, V[0]));
+            assert_true(largest_difference(frames, part[0], part[1]) <
+                        1e-13 * largest(frames, part[0]));
+            assert_int_equal(gpu->ops->analyse(ctx, s, &(tl_spectral){count + 4, per_frame, Y, Y}),
+                             TLNMF_ERR_ARGUMENT);
+        }
+        gpu->ops->close_spectrum(s);
+        plain_close(expected);
+        free(Y);
+        free(mask);
+        for (int k = 0; k < 2; k++) {
+            free(V[k]);
+            free(part[k]);
+        }
+    }
+    tlnmf_ctx_free(ctx);
 }
 
 static bool stop_after_two(void *user)
@@ -378,6 +490,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cpu_updates_as_plain_loops_do),
         cmocka_unit_test(the_gpu_updates_as_plain_loops_do),
+        cmocka_unit_test(the_gpu_transforms_as_plain_loops_do),
         cmocka_unit_test(a_run_on_the_gpu_stops),
         cmocka_unit_test(a_separation_goes_through_the_seam),
         cmocka_unit_test(the_option_chooses_who_updates),

@@ -23,6 +23,16 @@ static inline unsigned atomicAdd(unsigned *p, unsigned x)
     return before;
 }
 
+static inline double sinpi(double x)
+{
+    return sin(3.14159265358979323846 * x);
+}
+
+static inline double cospi(double x)
+{
+    return cos(3.14159265358979323846 * x);
+}
+
 template <class T> static T __ldcg(const T *p)
 {
     return *p;
