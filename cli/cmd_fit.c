@@ -63,9 +63,10 @@ typedef struct plan {
     cli_input input;
     cli_init init;
     cli_rank rank;
-    const char *output; /* NULL: no model is written */
-    double rate;        /* 0: no atoms */
-    const char *page;   /* NULL: none */
+    tlnmf_record *array; /* that the data are made of, if several k are compared */
+    const char *output;  /* NULL: no model is written */
+    double rate;         /* 0: no atoms */
+    const char *page;    /* NULL: none */
     char page_path[CLI_PATH];
 } plan;
 
@@ -198,10 +199,10 @@ static FILE *table_goes_to(const plan *p)
 static int fit(cli_call *call, plan *p)
 {
     tlnmf_data *data;
-    tlnmf_record *start = NULL, *array = NULL;
+    tlnmf_record *start = NULL;
     int64_t atoms = 0;
     if (p->rank.compares)
-        p->input.keep = &array;
+        p->input.keep = &p->array;
     int code = cli_read_data(call, &p->input, &data);
     if (code == EXIT_DONE)
         code = cli_read_weights(call, &p->input, data);
@@ -232,7 +233,6 @@ static int fit(cli_call *call, plan *p)
     cli_checkpoint_end(call, code);
     tlnmf_record_free(start);
     tlnmf_data_free(data);
-    tlnmf_record_free(array);
     return code;
 }
 
@@ -361,6 +361,7 @@ static int run(int argc, char **argv)
         }
         code = cli_agree(code);
     }
+    tlnmf_record_free(p.array);
     tlnmf_record_free(p.init.model);
     json_decref(p.rank.table);
     cli_end(&call);
