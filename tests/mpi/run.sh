@@ -86,6 +86,8 @@ PY
 }
 
 close 1e-10 2 frames fit gcm.npy -k 2 --method tl -J 20 --certify --hops 0
+on 2 fit gcm.npy -k 2 --method tl -J 3 --split frames -v --no-model || fail "-v: $(cat stderr)"
+grep -qE '^  sums +[1-9][0-9]* of [0-9.e-]+ MB over processes, ' stdout || fail "-v does not tell sums"
 close 1e-10 3 frames fit gcm.npy -k 3 --method jd -J 20
 close 1e-10 7 frames fit gcm.npy -k 2 --method tl --solver paper -J 5
 close 1e-10 4 frames fit gcm.npy -k 2 --method nmf -J 20 --block 2
