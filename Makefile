@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all test gpu-test gpu-bench gpu-carry torture demo bench install python wheel-test octave \
+.PHONY: all test gpu-test gpu-bench gpu-carry cores-carry torture demo bench install python wheel-test octave \
         lint format clean
 
 all: $(BUILD)/cmake_install.cmake
@@ -30,6 +30,10 @@ gpu-bench: all
 # A folder for a machine that has a GPU and no compilers.
 gpu-carry: all
 	@tests/gpu.sh carry $(BUILD) $(BUILD)/gpu-carry
+
+# A folder for a machine with many cores: there, FOLDER/cores.sh measure FOLDER.
+cores-carry: all
+	@bench/cores.sh carry $(BUILD) $(BUILD)/cores-carry
 
 # The long tests, or some of them with counts: make torture WORDS="kills=20 limits=200".
 torture: all

@@ -32,6 +32,7 @@ struct tlnmf_ctx {
     tlnmf_callback callback;
     void *callback_user;
     tl_keeping keeping;
+    int32_t threads; /* the default of the option; 0: as many as OpenMP would use */
     /* The machines that share out starts, and those that share out frames; NULL: one machine. */
     tlnmf_sums *starts, *frames;
     char message[TL_MESSAGE];

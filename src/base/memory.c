@@ -54,7 +54,8 @@ size_t tl_arena_bytes(const tl_slot *table, size_t rows)
     return total;
 }
 
-/* Threads that clear memory have it near: a page lies where it is first touched. */
+/* A page lies where it is first touched. Every array is cleared by itself: the thread that has the
+ * first pieces of its rows in later phases (team.c) has the first pieces here. */
 static void clear_piece(int64_t first, int64_t last, void *base)
 {
     memset((unsigned char *)base + first, 0, (size_t)(last - first));
@@ -80,12 +81,12 @@ static tlnmf_error create(tlnmf_ctx *ctx, const char *what, const tl_slot *table
     if (base == NULL)
         return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for %s (%.1f MB)", what,
                        (double)total / 1e6);
-    tl_share((int64_t)total, CLEARED, clear ? clear_piece : touch_piece, base);
     *block = base;
     for (size_t i = 0; i < rows; i++) {
         size_t bytes = 0;
         part_bytes(&table[i], &bytes);
         void *part = bytes == 0 ? NULL : base;
+        tl_share((int64_t)bytes, CLEARED, clear ? clear_piece : touch_piece, base);
         memcpy(table[i].slot, &part, sizeof part);
         base += bytes;
     }
