@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all test gpu-test gpu-bench gpu-carry mpi-carry torture demo bench install python wheel-test octave \
+.PHONY: all test gpu-test gpu-bench gpu-carry mpi-carry cores-carry torture demo bench install python wheel-test octave \
         lint format clean
 
 all: $(BUILD)/cmake_install.cmake
@@ -34,6 +34,10 @@ gpu-carry: all
 # A folder for a machine with many cores that has nothing installed.
 mpi-carry: all
 	@bench/mpi_carry.sh pack $(BUILD) $(BUILD)/mpi-carry
+
+# A folder for a machine with many cores: there, FOLDER/cores.sh measure FOLDER.
+cores-carry: all
+	@bench/cores.sh carry $(BUILD) $(BUILD)/cores-carry
 
 # The long tests, or some of them with counts: make torture WORDS="kills=20 limits=200".
 torture: all

@@ -1,14 +1,16 @@
 #!/bin/sh
 # How wall time falls with threads, in one run, and whether outputs have the same bits.
-#   [ROWS=EXPRESSION] scaling.sh PROGRAM [REPEATS [THREADS..]]
+#   [ROWS=EXPRESSION] [CEILING=1] scaling.sh PROGRAM [REPEATS [THREADS..]]
 # Times are minima over the repeats, which are interleaved; ratios are against one thread. ROWS takes
-# the rows whose names it matches.
+# the rows whose names it matches. CEILING also starts as many processes at once as the last number
+# of threads, one thread each, and prints how much more they do than one alone: what the machine has
+# to give. PARTS is the folder with the recording, if it is not the repository's.
 set -eu
 program=$(command -v "$1")
 case $program in /*) ;; *) program=$PWD/$program ;; esac
 repeats=${2:-3}
 [ $# -gt 2 ] && shift 2 || set -- 1 2 4 8 16
-recordings=$(cd "$(dirname "$0")/.." && pwd)/tests/recordings/piano_a4_as4
+recordings=${PARTS:-$(cd "$(dirname "$0")/.." && pwd)/tests/recordings/piano_a4_as4}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 export SOURCE_DATE_EPOCH=0 # no times in the outputs
@@ -24,6 +26,20 @@ seconds() # COMMAND..: its wall time
     echo "$begin $(date +%s.%N)" | awk '{ printf "%.4f", $2 - $1 }'
 }
 
+independent() # ARGUMENT..: as many processes as the last number of threads, which share nothing
+{
+    pids=
+    for i in $(seq "${threads##* }"); do
+        mkdir -p "$dir/alone$i"
+        (cd "$dir/alone$i" && exec "$program" "$@" --threads 1 --force -o "out$suffix") &
+        pids="$pids $!"
+    done
+    code=0
+    for pid in $pids; do wait "$pid" || code=1; done
+    rm -rf "$dir"/alone*
+    return $code
+}
+
 measure() # NAME SUFFIX ARGUMENT..: one row; the output is a file with this suffix, or a folder
 {
     name=$1 suffix=$2
@@ -35,6 +51,9 @@ measure() # NAME SUFFIX ARGUMENT..: one row; the output is a file with this suff
         for t in $threads; do
             echo "$t $(cd "$dir/$t" && seconds "$program" "$@" --threads "$t" --force -o "out$suffix")" >>"$dir/times"
         done
+    done
+    [ -z "${CEILING:-}" ] || for i in $(seq "$repeats"); do
+        echo "all $(seconds independent "$@")" >>"$dir/times"
     done
     same=yes
     for t in $threads; do
@@ -51,6 +70,8 @@ measure() # NAME SUFFIX ARGUMENT..: one row; the output is a file with this suff
             printf "%-34s", name
             for (i = 1; i <= count; i++)
                 printf "  %8.3f s %5.2f", least[t[i]], least[1] / least[t[i]]
+            if ("all" in least)
+                printf "  ceiling %5.2f", t[count] * least[1] / least["all"]
             print "  same bits: " same
         }' "$dir/times"
     for t in $threads; do rm -rf "${dir:?}/$t"; done

@@ -1,6 +1,5 @@
 /* tlnmf: the program. Finds the command and runs it. */
 #include "cli/cli.h"
-#include "cli/common/cores.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -92,7 +91,6 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     int code = EXIT_DONE;
-    cli_respect_cores();
     if (!cli_machines_begin(&argc, &argv, &code))
         return code;
     code = run(argc, argv);

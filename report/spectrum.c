@@ -23,6 +23,11 @@ static double complex times(double complex a, double complex b)
                       creal(a) * cimag(b) + cimag(a) * creal(b));
 }
 
+static double square(double complex z)
+{
+    return creal(z) * creal(z) + cimag(z) * cimag(z);
+}
+
 /* ---- a Fourier transform of any length ------------------------------------------------------- */
 
 /* y[k] = sum of x[j stride] exp(-2 pi i j k / n), k < n; by the smallest factor of n. `root` has
@@ -41,12 +46,14 @@ static void fourier(int64_t n, const double complex *x, int64_t stride, double c
     for (int64_t r = 0; r < p; r++)
         fourier(q, x + r * stride, stride * p, y + r * q, root, scratch);
     for (int64_t k = 0; k < q; k++) { /* y[r q + k]: term r of the outputs k, k + q, .. */
-        for (int64_t s = 0; s < p; s++) {
-            double complex sum = y[k];
-            for (int64_t r = 1; r < p; r++)
-                sum += times(y[r * q + k], root[r * (k + s * q) % n * stride]);
-            scratch[s] = sum;
-        }
+        for (int64_t s = 0; s < p; s++)
+            scratch[s] = y[k];
+        for (int64_t r = 1; r < p; r++)
+            for (int64_t s = 0, at = r * k; s < p; s++) { /* at = r (k + s q) modulo n */
+                scratch[s] += times(y[r * q + k], root[at * stride]);
+                at += r * q;
+                at -= at >= n ? n : 0;
+            }
         for (int64_t s = 0; s < p; s++)
             y[s * q + k] = scratch[s];
     }
@@ -142,8 +149,12 @@ static tlnmf_error make_Phi(page_model *m)
 typedef struct cutter {
     const tlnmf_sound *sound;
     int64_t frame, hop, offset, length, channels, columns;
-    double *window, *x; /* frame; frame * channels */
+    int64_t first, count; /* the samples in `ahead`; at most AHEAD frames of them */
+    double *window, *x;   /* frame; frame * channels */
+    double *ahead;
 } cutter;
+
+enum { AHEAD = 16 }; /* a plain choice */
 
 static tlnmf_error make_window(page_model *m, cutter *c)
 {
@@ -165,17 +176,32 @@ static tlnmf_error make_window(page_model *m, cutter *c)
     return error;
 }
 
+/* Samples from .. to - 1, at most a frame, in `ahead`: frames overlap, and seeking takes long. */
+static tlnmf_error read_ahead(page_model *m, cutter *c, int64_t from, int64_t to)
+{
+    if (from >= c->first && to <= c->first + c->count)
+        return TLNMF_OK;
+    int64_t most = AHEAD * c->frame, left = c->length - from;
+    c->first = from;
+    c->count = 0;
+    IO_TRY(tlnmf_sound_read(m->ctx, c->sound, from, left < most ? left : most, c->ahead));
+    c->count = left < most ? left : most;
+    return TLNMF_OK;
+}
+
 /* Frame n, windowed, interleaved; zero outside of the sound. */
-static tlnmf_error cut(page_model *m, const cutter *c, int64_t n)
+static tlnmf_error cut(page_model *m, cutter *c, int64_t n)
 {
     int64_t first = (n + 1) * c->hop - c->frame - c->offset;
     int64_t from = first < 0 ? 0 : first, to = first + c->frame;
     to = to > c->length ? c->length : to;
     for (int64_t i = 0; i < c->frame * c->channels; i++)
         c->x[i] = 0.0;
-    if (to > from)
-        IO_TRY(tlnmf_sound_read(m->ctx, c->sound, from, to - from,
-                                c->x + (from - first) * c->channels));
+    if (to > from) {
+        IO_TRY(read_ahead(m, c, from, to));
+        memcpy(c->x + (from - first) * c->channels, c->ahead + (from - c->first) * c->channels,
+               (size_t)((to - from) * c->channels) * sizeof *c->x);
+    }
     for (int64_t i = 0; i < c->frame * c->channels; i++)
         c->x[i] *= c->window[i / c->channels];
     return TLNMF_OK;
@@ -194,7 +220,7 @@ static void power_of_stft(const cutter *c, const transform *t, int64_t rows, int
         transform_run(t);
         for (int64_t r = 0; r < rows; r++) {
             double complex p = t->out[r], q = conj(t->out[(M - r) % M]);
-            double power = (cabs(p + q) * cabs(p + q) + cabs(p - q) * cabs(p - q)) / 4.0;
+            double power = (square(p + q) + square(p - q)) / 4.0;
             V[r * c->columns + column] += power / (double)(M * c->channels);
         }
     }
@@ -265,8 +291,9 @@ static tlnmf_error spectrum_of_sound(page_model *m, const char *path)
         c.columns = columns_of(m, &c);
         m->stride = (m->N + c.columns - 1) / c.columns;
         c.columns = (m->N - 1) / m->stride + 1;
-        c.window = calloc((size_t)(c.frame * (c.channels + 1)), sizeof *c.window);
+        c.window = calloc((size_t)(c.frame * ((AHEAD + 1) * c.channels + 1)), sizeof *c.window);
         c.x = c.window + c.frame;
+        c.ahead = c.x + c.frame * c.channels;
         error = c.window == NULL ? io_refuse(m->ctx, TLNMF_ERR_MEMORY, "out of memory for a page")
                                  : fill_V(m, &c);
         free(c.window);

@@ -276,6 +276,7 @@ tlnmf_error tlnmf_settings_create(tlnmf_ctx *ctx, const char *task, tl_settings 
         return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for settings");
     tl_settings_defaults((tl_task)bit, settings);
     settings->hooks = ctx->hooks;
+    settings->threads = ctx->threads;
     *out = settings;
     return TLNMF_OK;
 }

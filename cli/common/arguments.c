@@ -221,11 +221,21 @@ static bool create(cli_call *call)
     if (tlnmf_ctx_create(&call->ctx) != TLNMF_OK)
         return false;
     tlnmf_ctx_set_log(call->ctx, print_log, call);
+    tlnmf_ctx_set_threads(call->ctx, tlnmf_io_cores());
     if (command->task != NULL &&
         tlnmf_settings_create(call->ctx, command->task, &call->settings) != TLNMF_OK)
         return false;
     return command->also == NULL ||
            tlnmf_settings_create(call->ctx, command->also, &call->also) == TLNMF_OK;
+}
+
+/* What has no settings, such as the compression of data, keeps to --threads, too. */
+static void respect_threads(const cli_call *call)
+{
+    int64_t threads =
+        call->settings != NULL ? tlnmf_settings_get_integer(call->settings, "threads") : 0;
+    if (threads > 0)
+        tlnmf_ctx_set_threads(call->ctx, (int32_t)threads);
 }
 
 bool cli_begin(cli_call *call, const cli_command *command, int argc, char **argv, int *code)
@@ -247,6 +257,7 @@ bool cli_begin(cli_call *call, const cli_command *command, int argc, char **argv
     while (w.next < w.count)
         if (!take_word(call, &w, &only_operands, code))
             return false;
+    respect_threads(call);
     return true;
 }
 

@@ -184,6 +184,10 @@ typedef struct tlnmf_io_reservation tlnmf_io_reservation;
 TLNMF_API tlnmf_error tlnmf_io_reserve(tlnmf_ctx *ctx, const char *path, int64_t bytes,
                                        tlnmf_io_reservation **out);
 TLNMF_API void tlnmf_io_release(tlnmf_io_reservation *reservation_or_null);
+/* The cores that the control group of this process has, rounded up; 0: as many as the machine, or
+ * OMP_NUM_THREADS says how many threads there are to be. For tlnmf_ctx_set_threads. */
+TLNMF_API int32_t tlnmf_io_cores(void);
+
 /* Makes file names without extension from any texts (the list `names` of the record): no directory,
  * no control character, no name that an operating system reserves, no two alike. `safe` holds them
  * as the list `names`. */

@@ -113,6 +113,10 @@ TLNMF_API tlnmf_error tlnmf_ctx_create_with(tlnmf_allocate allocate, tlnmf_relea
                                             void *user, tlnmf_ctx **out);
 TLNMF_API void tlnmf_ctx_free(tlnmf_ctx *ctx);
 TLNMF_API void tlnmf_ctx_set_log(tlnmf_ctx *ctx, tlnmf_log log_or_null, void *user);
+/* The default of the option `threads` of settings made with this context, and how many work on new
+ * data; 0: as many as OpenMP would use. The program and Python's calls set what tlnmf_io_cores says.
+ */
+TLNMF_API void tlnmf_ctx_set_threads(tlnmf_ctx *ctx, int32_t threads);
 TLNMF_API void tlnmf_ctx_set_progress(tlnmf_ctx *ctx, tlnmf_callback callback_or_null, void *user);
 /* A progress function to set as it is: stops the run once the int32_t that `user` points to is not
  * 0. A signal handler or another thread may set it. Bindings use it so that no code of their
@@ -298,7 +302,7 @@ TLNMF_API tlnmf_error tlnmf_option_range(const char *task, const char *name, dou
  * rank(Sigma_n) columns. */
 typedef struct tlnmf_data tlnmf_data;
 
-/* Y has the shape {S, M, N}. */
+/* Y has the shape {S, M, N}. The context says how many threads work on it. */
 TLNMF_API tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y,
                                                    const int64_t shape[3], tlnmf_data **out);
 /* Sigma has the shape {N, M, M}: symmetric and positive semidefinite. */

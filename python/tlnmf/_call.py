@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 import numpy as np
 
 from ._errors import error_of
-from ._library import HANDLE, LOG, PROGRESS, core, stop_flag
+from ._library import HANDLE, LOG, PROGRESS, core, cores, stop_flag
 from ._options import library_name, required, text_of
 
 State = Dict[str, Any]
@@ -82,6 +82,7 @@ class Call:
 
         self._log = LOG(note)
         core.tlnmf_ctx_set_log(pointer, self._log, None)
+        core.tlnmf_ctx_set_threads(pointer, cores())
 
     def check(self, code: int) -> None:
         """Raises the exception for an error number, with the library's message."""

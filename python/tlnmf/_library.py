@@ -21,7 +21,8 @@ _TYPES: Dict[str, Any] = {
 # Name, what is returned, parameters: as in tlnmf/tlnmf.h, sound.h and paper.h.
 _CORE = """
 version s -; blas s -; error_name s i; outcome_name s i; ctx_create i P; ctx_free v p
-ctx_set_log v ppp; ctx_set_progress v ppp; message s p; record_create i pP; record_free v p
+ctx_set_log v ppp; ctx_set_progress v ppp; ctx_set_threads v pi
+message s p; record_create i pP; record_free v p
 record_count z p; record_name s pz; record_type i ps; get_integer q ps; get_real d ps; get_text s ps
 get_text_at s psz; get_array D psDI; set_integer i ppsq; set_real i ppsd; set_text i ppss
 set_texts i ppspz; set_array i ppsDiI; record_pack i ppDp; record_unpack i pDzP; result_count z -
@@ -41,7 +42,7 @@ random_phases i pQiqD; transform_distance i pqDDD; principal_angles i pqqDDD
 """
 _IO = """
 io_read_array i psP; io_write_model i psp; io_read_model i psP; io_read_labels i psP
-io_write_report i psppp
+io_write_report i psppp; io_cores i -
 """
 
 
@@ -115,6 +116,20 @@ def io() -> Any:
         _io = _open("tlnmf_io")
         _declare(_io, _IO)
     return _io
+
+
+_cores: Optional[int] = None
+
+
+def cores() -> int:
+    """The cores that the control group leaves this process; 0: no limit, or it is not known."""
+    global _cores
+    if _cores is None:
+        try:
+            _cores = io().tlnmf_io_cores()
+        except LibraryMissing:  # the package works without files, too
+            _cores = 0
+    return _cores
 
 
 def names(function: Any, *of: Any) -> List[str]:

@@ -32,6 +32,7 @@ struct tlnmf_ctx {
     tlnmf_callback callback;
     void *callback_user;
     tl_keeping keeping;
+    int32_t threads; /* the default of the option; 0: as many as OpenMP would use */
     /* The machines that share out starts, and those that share out frames; NULL: one machine. */
     tlnmf_sums *starts, *frames;
     char message[TL_MESSAGE];
@@ -86,12 +87,18 @@ typedef struct tl_slot {
 tlnmf_error tl_arena_create(tlnmf_ctx *ctx, const char *what, const tl_slot *table, size_t rows,
                             void **block);
 
+/* The same, not cleared: for large scratch that is written before it is read. */
+tlnmf_error tl_arena_create_scratch(tlnmf_ctx *ctx, const char *what, const tl_slot *table,
+                                    size_t rows, void **block);
+
 /* The size of that block in bytes; SIZE_MAX if it would not fit the address space. */
 size_t tl_arena_bytes(const tl_slot *table, size_t rows);
 
 #define TL_ARENA_BYTES(table) tl_arena_bytes((table), sizeof(table) / sizeof *(table))
 #define TL_ARENA(ctx, what, table, block) \
     tl_arena_create((ctx), (what), (table), sizeof(table) / sizeof *(table), (block))
+#define TL_SCRATCH(ctx, what, table, block) \
+    tl_arena_create_scratch((ctx), (what), (table), sizeof(table) / sizeof *(table), (block))
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
@@ -116,9 +123,16 @@ int tl_thread_count(int64_t wanted);
  * again: threads without a piece of the first join the second. */
 typedef void (*tl_piece)(int64_t first, int64_t last, void *arg);
 void tl_share(int64_t count, int64_t grain, tl_piece piece, void *arg);
+/* The same for pieces of one, on at most so many threads at a time: for memory. */
+void tl_share_among(int64_t threads, int64_t count, tl_piece piece, void *arg);
+/* Pieces of one, while the caller does work(arg) of its own before it takes pieces, too: for calls
+ * that must come from its thread, such as reading and writing. */
+void tl_share_beside(int64_t count, tl_piece piece, void (*work)(void *arg), void *arg);
 /* The sum of part(first, last, arg) over pieces of a multiple of `grain`, added in their order. */
 typedef double (*tl_part_sum)(int64_t first, int64_t last, void *arg);
 double tl_share_sum(int64_t count, int64_t grain, tl_part_sum part, void *arg);
+/* Raises *x to `value`, for pieces that wait for it. */
+void tl_announce(atomic_llong *x, int64_t value);
 /* Waits, inside a piece, until another piece that runs has raised *x to `least`. */
 void tl_wait_for(atomic_llong *x, int64_t least);
 /* The threads that the call has, and the number of this one among them, from 0 on. */

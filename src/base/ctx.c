@@ -74,6 +74,12 @@ void tlnmf_ctx_set_log(tlnmf_ctx *ctx, tlnmf_log log, void *user)
     ctx->log_user = user;
 }
 
+void tlnmf_ctx_set_threads(tlnmf_ctx *ctx, int32_t threads)
+{
+    if (ctx != NULL)
+        ctx->threads = threads < 0 ? 0 : (int32_t)tl_min(threads, TL_THREADS_MOST);
+}
+
 void tlnmf_ctx_set_progress(tlnmf_ctx *ctx, tlnmf_callback callback, void *user)
 {
     if (ctx == NULL)

@@ -54,14 +54,24 @@ size_t tl_arena_bytes(const tl_slot *table, size_t rows)
     return total;
 }
 
-/* Threads that clear memory have it near: a page lies where it is first touched. */
+/* A page lies where it is first touched. Every array is cleared by itself: the thread that has the
+ * first pieces of its rows in later phases (team.c) has the first pieces here. */
 static void clear_piece(int64_t first, int64_t last, void *base)
 {
     memset((unsigned char *)base + first, 0, (size_t)(last - first));
 }
 
-tlnmf_error tl_arena_create(tlnmf_ctx *ctx, const char *what, const tl_slot *table, size_t rows,
-                            void **block)
+/* The same without clearing: pages come from the system, on all threads, before columns of arrays
+ * are written, which touch every page of them on one. */
+static void touch_piece(int64_t first, int64_t last, void *base)
+{
+    enum { PAGE = 4096 }; /* the least there is; more often than needed does no harm */
+    for (int64_t i = first; i < last; i += PAGE)
+        ((volatile unsigned char *)base)[i] = 0;
+}
+
+static tlnmf_error create(tlnmf_ctx *ctx, const char *what, const tl_slot *table, size_t rows,
+                          bool clear, void **block)
 {
     *block = NULL;
     size_t total = tl_arena_bytes(table, rows);
@@ -71,14 +81,26 @@ tlnmf_error tl_arena_create(tlnmf_ctx *ctx, const char *what, const tl_slot *tab
     if (base == NULL)
         return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for %s (%.1f MB)", what,
                        (double)total / 1e6);
-    tl_share((int64_t)total, CLEARED, clear_piece, base);
     *block = base;
     for (size_t i = 0; i < rows; i++) {
         size_t bytes = 0;
         part_bytes(&table[i], &bytes);
         void *part = bytes == 0 ? NULL : base;
+        tl_share((int64_t)bytes, CLEARED, clear ? clear_piece : touch_piece, base);
         memcpy(table[i].slot, &part, sizeof part);
         base += bytes;
     }
     return TLNMF_OK;
+}
+
+tlnmf_error tl_arena_create(tlnmf_ctx *ctx, const char *what, const tl_slot *table, size_t rows,
+                            void **block)
+{
+    return create(ctx, what, table, rows, true, block);
+}
+
+tlnmf_error tl_arena_create_scratch(tlnmf_ctx *ctx, const char *what, const tl_slot *table,
+                                    size_t rows, void **block)
+{
+    return create(ctx, what, table, rows, false, block);
 }

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* A job inside a job, such as a phase of a start among many starts, can still be joined; a third
- * level runs where it is. The pieces of a job have SHARES shares at any number of threads, a plain
- * choice; with more threads some begin in the same one. */
-enum { LEVELS = 2, CACHE_LINE = 64, SHARES = 16 };
+/* Jobs inside jobs, such as a product of one part of a candidate among many candidates, can still
+ * be joined; a fourth level runs where it is. The pieces of a job have up to SHARES shares at any
+ * number of threads, a plain choice; with more threads some begin in the same one. */
+enum { LEVELS = 3, CACHE_LINE = 64, SHARES = 16 };
 
 /* The pieces first .. end - 1 that one thread takes before those of others: the same thread has the
  * same rows in every phase, and finds them in its cache. */
@@ -31,6 +31,7 @@ typedef struct job {
     atomic_int owner_sleeps;
     int level;
     int64_t grain, count;
+    int shares;
     tl_piece piece;
     void *arg;
     share share[SHARES];
@@ -102,6 +103,11 @@ static void wait_for_others(team *t, job *j)
     pthread_mutex_unlock(&t->lock);
 }
 
+void tl_announce(atomic_llong *x, int64_t value)
+{
+    atomic_store_explicit(x, value, memory_order_release);
+}
+
 void tl_wait_for(atomic_llong *x, int64_t least)
 {
     const struct timespec nap = {.tv_nsec = 20000}; /* below the 50 us of waking; a plain choice */
@@ -129,10 +135,10 @@ static void wake_all(team *t)
 static void take_pieces(job *j)
 {
     int level = here.level;
-    int own = here.member->index * SHARES / here.member->team->threads;
+    int own = (int)((int64_t)here.member->index * j->shares / here.member->team->threads);
     here.level = j->level + 1;
-    for (int i = 0; i < SHARES; i++) {
-        share *s = &j->share[(own + i) % SHARES];
+    for (int i = 0; i < j->shares; i++) {
+        share *s = &j->share[(own + i) % j->shares];
         while (atomic_load_explicit(&s->next, memory_order_relaxed) < s->end) {
             int64_t first = atomic_fetch_add(&s->next, 1) * j->grain;
             if (first >= tl_min(s->end * j->grain, j->count))
@@ -288,11 +294,13 @@ int tl_thread_index(void)
 
 /* ---- work that is shared out ----------------------------------------------------------------- */
 
+/* No share is empty: looking at one costs as much as a microsecond on a large machine. */
 static void fill_shares(job *j, int64_t pieces)
 {
-    for (int64_t i = 0; i < SHARES; i++) {
-        atomic_store_explicit(&j->share[i].next, pieces * i / SHARES, memory_order_relaxed);
-        j->share[i].end = pieces * (i + 1) / SHARES;
+    j->shares = (int)tl_min(SHARES, pieces);
+    for (int64_t i = 0; i < j->shares; i++) {
+        atomic_store_explicit(&j->share[i].next, pieces * i / j->shares, memory_order_relaxed);
+        j->share[i].end = pieces * (i + 1) / j->shares;
     }
 }
 
@@ -304,26 +312,71 @@ static bool has_helpers(team *t, int level, int64_t pieces)
     return level == 0 || atomic_load(&t->idle) > 0;
 }
 
-void tl_share(int64_t count, int64_t grain, tl_piece piece, void *arg)
+/* Opens a job of `pieces` pieces; NULL if nobody would join it. */
+static job *post(int64_t count, int64_t grain, int64_t pieces, tl_piece piece, void *arg)
 {
-    int64_t pieces = (count + grain - 1) / grain;
     member *self = here.member;
     if (pieces < 2 || self == NULL || here.level >= LEVELS ||
-        !has_helpers(self->team, here.level, pieces)) {
-        for (int64_t first = 0; first < count; first += grain)
-            piece(first, tl_min(first + grain, count), arg);
-        return;
-    }
+        !has_helpers(self->team, here.level, pieces))
+        return NULL;
     job *j = &self->job[here.level];
     j->grain = grain;
     j->count = count;
     j->piece = piece;
     j->arg = arg;
-    fill_shares(j, pieces);
+    fill_shares(j, (count + grain - 1) / grain);
     atomic_store(&j->open, 1);
     wake_all(self->team);
+    return j;
+}
+
+void tl_share(int64_t count, int64_t grain, tl_piece piece, void *arg)
+{
+    job *j = post(count, grain, (count + grain - 1) / grain, piece, arg);
+    if (j == NULL) {
+        for (int64_t first = 0; first < count; first += grain)
+            piece(first, tl_min(first + grain, count), arg);
+        return;
+    }
     take_pieces(j);
-    wait_for_others(self->team, j);
+    wait_for_others(here.member->team, j);
+}
+
+void tl_share_beside(int64_t count, tl_piece piece, void (*work)(void *arg), void *arg)
+{
+    job *j = post(count, 1, count + 1, piece, arg);
+    here.level++; /* jobs inside `work` are not this one */
+    work(arg);
+    here.level--;
+    for (int64_t i = 0; j == NULL && i < count; i++)
+        piece(i, i + 1, arg);
+    if (j == NULL)
+        return;
+    take_pieces(j);
+    wait_for_others(here.member->team, j);
+}
+
+/* A queue: every piece of the job takes from it until it is empty. */
+typedef struct queue {
+    tl_piece piece;
+    void *arg;
+    int64_t count;
+    atomic_llong next;
+} queue;
+
+static void take_all(int64_t first, int64_t last, void *arg)
+{
+    queue *q = arg;
+    (void)first;
+    (void)last;
+    for (int64_t i; (i = atomic_fetch_add(&q->next, 1)) < q->count;)
+        q->piece(i, i + 1, q->arg);
+}
+
+void tl_share_among(int64_t threads, int64_t count, tl_piece piece, void *arg)
+{
+    queue q = {.piece = piece, .arg = arg, .count = count};
+    tl_share(tl_min(threads, count), 1, take_all, &q);
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */

@@ -5,6 +5,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* Frames are gathered in groups, so that one pass over Y reads whole cache lines. */
@@ -49,8 +50,7 @@ static tlnmf_error frames_keep(tlnmf_ctx *ctx, frames *f, int64_t n, int64_t ran
     return TLNMF_OK;
 }
 
-/* Allocates an object for T columns; the caller fills it in. */
-static tlnmf_error data_create(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t T, tlnmf_data **out)
+tlnmf_error tl_data_new(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t T, tlnmf_data **out)
 {
     TRY(tl_check_size(ctx, "the number of compressed columns", T));
     tlnmf_data *data, shell = {.M = M, .N = N, .T = T, .hooks = ctx->hooks};
@@ -64,41 +64,70 @@ static tlnmf_error data_create(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t T, 
     return TLNMF_OK;
 }
 
-static void note_one_each(tlnmf_data *data)
+void tl_data_note_one_each(tlnmf_data *data)
 {
     data->one_each = true;
     for (int64_t n = 0; n <= data->N; n++)
         data->one_each = data->one_each && data->offset[n] == n;
 }
 
+typedef struct packing {
+    const frames *f;
+    tlnmf_data *data;
+} packing;
+
+/* Columns of frames first .. last - 1, whose places are known. */
+static void pack_frames(int64_t first, int64_t last, void *arg)
+{
+    const packing *p = arg;
+    int64_t M = p->f->M, T = p->data->T;
+    for (int64_t m = 0; m < M; m++)
+        for (int64_t n = first; n < last; n++) {
+            double *row = p->data->R + m * T + p->data->offset[n];
+            for (int64_t i = 0; i < p->f->rank[n]; i++)
+                row[i] = p->f->columns[n][i * M + m];
+        }
+}
+
 /* Lays the columns of all frames side by side. */
 static tlnmf_error frames_pack(tlnmf_ctx *ctx, const frames *f, tlnmf_data **out)
 {
-    int64_t T = 0, t = 0;
+    enum { NUMBERS = 8192 }; /* a piece, 20 us and more */
+    int64_t T = 0;
     for (int64_t n = 0; n < f->N; n++)
         T += f->rank[n];
-    TRY(data_create(ctx, f->M, f->N, T, out));
-    for (int64_t n = 0; n < f->N; n++) {
-        for (int64_t i = 0; i < f->rank[n]; i++, t++)
-            for (int64_t m = 0; m < f->M; m++)
-                (*out)->R[m * T + t] = f->columns[n][i * f->M + m];
-        (*out)->offset[n + 1] = t;
-    }
-    note_one_each(*out);
+    TRY(tl_data_new(ctx, f->M, f->N, T, out));
+    for (int64_t n = 0; n < f->N; n++)
+        (*out)->offset[n + 1] = (*out)->offset[n] + f->rank[n];
+    int64_t each = T / tl_max(f->N, 1) * f->M; /* numbers of a frame */
+    tl_share(f->N, tl_max(1, NUMBERS / tl_max(each, 1)), pack_frames, &(packing){f, *out});
+    tl_data_note_one_each(*out);
     return TLNMF_OK;
 }
 
-/* Data of M x N, whose frames work(arg) fills in, on one thread: it does many small factorisations,
- * in which threads do not pay. */
-static tlnmf_error fill(tlnmf_ctx *ctx, const int64_t shape[2], tlnmf_error (*work)(void *arg),
-                        void *arg, frames *f, tlnmf_data **out)
+/* Data of M x N, whose frames work(arg) fills in. */
+typedef struct filling {
+    tlnmf_ctx *ctx;
+    tlnmf_error (*work)(void *arg);
+    void *arg;
+    frames *f;
+    tlnmf_data **out;
+} filling;
+
+static tlnmf_error fill_and_pack(void *self)
 {
-    tlnmf_error error = frames_create(ctx, shape[0], shape[1], f);
+    const filling *f = self;
+    TRY(f->work(f->arg));
+    return frames_pack(f->ctx, f->f, f->out);
+}
+
+/* On as many threads as the context says: no settings come with data. */
+static tlnmf_error fill(filling *f, int64_t M, int64_t N)
+{
+    tlnmf_error error = frames_create(f->ctx, M, N, f->f);
     if (error == TLNMF_OK)
-        error = tl_with_threads(1, work, arg);
-    if (error == TLNMF_OK)
-        error = frames_pack(ctx, f, out);
-    frames_free(f);
+        error = tl_with_threads(tl_thread_count(f->ctx->threads), fill_and_pack, f);
+    frames_free(f->f);
     return error;
 }
 
@@ -129,67 +158,144 @@ typedef struct realisations {
     frames *f;
 } realisations;
 
-/* Frames n0 .. n0+count-1 to `count` column-major S x M matrices. */
-static void gather(const realisations *r, int64_t n0, int64_t count, double *out)
+/* What a thread works with. */
+typedef struct bench {
+    atomic_flag taken;
+    tlnmf_ctx ctx; /* with a message of its own */
+    tlnmf_error error;
+    tl_qr qr;
+    double *group, *vectors, *scratch;
+} bench;
+
+typedef struct workshop {
+    const realisations *r;
+    bench *bench;
+    int64_t benches;
+    atomic_bool failed;
+} workshop;
+
+static bool is_few(const realisations *r)
 {
-    int64_t S = r->S, M = r->M;
+    return r->S <= TL_FEW_ROWS && r->S <= r->M;
+}
+
+/* Frames n0 .. n0+count-1 to `count` matrices, S x M; column-major if `columns`. */
+static void gather(const realisations *r, int64_t n0, int64_t count, bool columns, double *out)
+{
+    int64_t S = r->S, M = r->M, of_s = columns ? 1 : M, of_m = columns ? S : 1;
     for (int64_t s = 0; s < S; s++)
         for (int64_t m = 0; m < M; m++)
             for (int64_t i = 0; i < count; i++)
-                out[(i * M + m) * S + s] = r->Y[(s * M + m) * r->N + n0 + i];
+                out[i * M * S + m * of_m + s * of_s] = r->Y[(s * M + m) * r->N + n0 + i];
 }
 
-static tlnmf_error compress_many(const realisations *r, tl_qr *qr, double *group, double *vectors)
+/* Frame n, gathered in `A`. */
+static tlnmf_error compress_frame(const realisations *r, bench *b, int64_t n, double *A)
 {
-    int64_t S = r->S, M = r->M, N = r->N;
-    double scale = 1.0 / sqrt((double)S);
-    for (int64_t n0 = 0; n0 < N; n0 += GROUP) {
-        int64_t count = tl_min(GROUP, N - n0);
-        gather(r, n0, count, group);
-        for (int64_t i = 0; i < count; i++) {
-            TRY(tl_qr_rows(r->ctx, qr, group + i * M * S, vectors));
-            int64_t rank = numerical_rank(tl_min(S, M), M, vectors);
-            TRY(frames_keep(r->ctx, r->f, n0 + i, rank, vectors, scale));
-        }
+    double scale = 1.0 / sqrt((double)r->S), *vectors = A;
+    if (!is_few(r) || !tl_few_rows(r->S, r->M, A, b->scratch)) {
+        if (is_few(r))
+            gather(r, n, 1, true, A);
+        vectors = b->vectors;
+        TRY(tl_qr_rows(&b->ctx, &b->qr, A, vectors));
     }
+    int64_t rank = numerical_rank(tl_min(r->S, r->M), r->M, vectors);
+    return frames_keep(&b->ctx, r->f, n, rank, vectors, scale);
+}
+
+static bench *take_bench(workshop *w)
+{
+    for (int64_t i = 0;; i = (i + 1) % w->benches) /* as many are at work as there are benches */
+        if (!atomic_flag_test_and_set(&w->bench[i].taken))
+            return &w->bench[i];
+}
+
+static void compress_group(int64_t g, int64_t last, void *arg)
+{
+    workshop *w = arg;
+    const realisations *r = w->r;
+    bench *b = take_bench(w);
+    int64_t n0 = g * GROUP, count = tl_min(GROUP, r->N - n0);
+    (void)last;
+    if (!w->failed)
+        gather(r, n0, count, !is_few(r), b->group);
+    for (int64_t i = 0; i < count && !w->failed; i++) {
+        b->error = compress_frame(r, b, n0 + i, b->group + i * r->M * r->S);
+        if (b->error != TLNMF_OK)
+            w->failed = true;
+    }
+    atomic_flag_clear(&b->taken);
+}
+
+static tlnmf_error compress_groups(workshop *w)
+{
+    const realisations *r = w->r;
+    tl_share_among(w->benches, (r->N + GROUP - 1) / GROUP, compress_group, w);
+    for (int64_t i = 0; i < w->benches; i++)
+        if (w->bench[i].error != TLNMF_OK) {
+            memcpy(r->ctx->message, w->bench[i].ctx.message, sizeof r->ctx->message);
+            return w->bench[i].error;
+        }
     return TLNMF_OK;
 }
 
-/* S = 1 is already compressed; nothing is rounded. */
-static tlnmf_error keep_single(const realisations *r, double *column)
+static tlnmf_error bench_create(const realisations *r, bench *b, void **block)
 {
-    for (int64_t n = 0; n < r->N; n++) {
+    int64_t S = r->S, M = r->M;
+    tl_slot table[] = {TL_SLOT(b->group, tl_min(GROUP, r->N) * S * M),
+                       TL_SLOT(b->vectors, tl_min(S, M) * M), TL_SLOT(b->scratch, 2 * M)};
+    b->ctx = *r->ctx;
+    atomic_flag_clear(&b->taken);
+    TRY(TL_SCRATCH(r->ctx, "a group of frames", table, block));
+    return tl_qr_create(r->ctx, S, M, &b->qr);
+}
+
+/* Together the groups of all threads are at most a quarter of the data, or one group. */
+static tlnmf_error compress_many(const realisations *r)
+{
+    workshop w = {.r = r};
+    void *block, **blocks;
+    w.benches = tl_max(1, tl_min(tl_threads_here(), r->N / (4 * GROUP)));
+    tl_slot table[] = {TL_SLOT(w.bench, w.benches), TL_SLOT(blocks, w.benches)};
+    TRY(TL_ARENA(r->ctx, "the groups of frames", table, &block));
+    tlnmf_error error = TLNMF_OK;
+    for (int64_t i = 0; i < w.benches && error == TLNMF_OK; i++)
+        error = bench_create(r, &w.bench[i], &blocks[i]);
+    if (error == TLNMF_OK)
+        error = compress_groups(&w);
+    for (int64_t i = 0; i < w.benches; i++) {
+        if (w.bench[i].qr.block != NULL)
+            tl_qr_free(&w.bench[i].qr);
+        tl_release(&r->ctx->hooks, blocks[i]);
+    }
+    tl_release(&r->ctx->hooks, block);
+    return error;
+}
+
+/* S = 1 is already compressed; nothing is rounded. */
+static tlnmf_error keep_single(const realisations *r)
+{
+    double *column;
+    void *block;
+    tl_slot table[] = {TL_SLOT(column, r->M)};
+    TRY(TL_ARENA(r->ctx, "a frame", table, &block));
+    tlnmf_error error = TLNMF_OK;
+    for (int64_t n = 0; n < r->N && error == TLNMF_OK; n++) {
         bool silent = true;
         for (int64_t m = 0; m < r->M; m++) {
             column[m] = r->Y[m * r->N + n];
             silent = silent && column[m] == 0.0;
         }
-        TRY(frames_keep(r->ctx, r->f, n, silent ? 0 : 1, column, 1.0));
+        error = frames_keep(r->ctx, r->f, n, silent ? 0 : 1, column, 1.0);
     }
-    return TLNMF_OK;
+    tl_release(&r->ctx->hooks, block);
+    return error;
 }
 
 static tlnmf_error compress_realisations(void *arg)
 {
     const realisations *r = arg;
-    int64_t S = r->S, M = r->M;
-    double *group, *vectors;
-    void *block;
-    tl_slot table[] = {TL_SLOT(group, S == 1 ? 0 : tl_min(GROUP, r->N) * S * M),
-                       TL_SLOT(vectors, tl_min(S, M) * M)};
-    TRY(TL_ARENA(r->ctx, "a group of frames", table, &block));
-    tlnmf_error error;
-    if (S == 1) {
-        error = keep_single(r, vectors);
-    } else {
-        tl_qr qr;
-        error = tl_qr_create(r->ctx, S, M, &qr);
-        if (error == TLNMF_OK)
-            error = compress_many(r, &qr, group, vectors);
-        tl_qr_free(&qr);
-    }
-    tl_release(&r->ctx->hooks, block);
-    return error;
+    return r->S == 1 ? keep_single(r) : compress_many(r);
 }
 
 /* The record of new data. */
@@ -268,7 +374,7 @@ static tlnmf_error make_from_realisations(tlnmf_ctx *ctx, const double *Y, const
     TRY(measure_power(ctx, Y, S, M, N, mean));
     frames f;
     realisations r = {ctx, Y, S, M, N, &f};
-    return fill(ctx, (int64_t[]){M, N}, compress_realisations, &r, &f, out);
+    return fill(&(filling){ctx, compress_realisations, &r, &f, out}, M, N);
 }
 
 tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, const int64_t shape[3],
@@ -386,7 +492,7 @@ static tlnmf_error make_from_covariances(tlnmf_ctx *ctx, const double *Sigma,
     TRY(measure_traces(ctx, Sigma, N, M, mean));
     frames f;
     covariances c = {ctx, Sigma, &f};
-    return fill(ctx, (int64_t[]){M, N}, factor_covariances, &c, &f, out);
+    return fill(&(filling){ctx, factor_covariances, &c, &f, out}, M, N);
 }
 
 tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, const int64_t shape[3],
@@ -400,117 +506,6 @@ tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, con
     TL_NEED(ctx, shape);
     tlnmf_error error = make_from_covariances(ctx, Sigma, shape, &mean, out);
     return complete(ctx, error, 0, mean, out);
-}
-
-/* ---- what the floor can see ------------------------------------------------------------------ */
-
-/* Columns at a time: their rows lie far apart, and each line of memory is to be read once. */
-enum { AT_A_TIME = 512 };
-
-/* Squared lengths of the columns from t0 on. Returns how many there are. */
-static int64_t squares(const tlnmf_data *data, int64_t t0, double square[AT_A_TIME])
-{
-    int64_t width = tl_min(AT_A_TIME, data->T - t0);
-    for (int64_t t = 0; t < width; t++)
-        square[t] = 0.0;
-    for (int64_t m = 0; m < data->M; m++) {
-        const double *row = data->R + m * data->T + t0;
-        for (int64_t t = 0; t < width; t++)
-            square[t] += row[t] * row[t];
-    }
-    return width;
-}
-
-/* Which of the columns from t0 on are seen. Returns how many are. */
-static int64_t mark_seen(const tlnmf_data *data, int64_t t0, double eps, bool seen[AT_A_TIME])
-{
-    double square[AT_A_TIME];
-    int64_t width = squares(data, t0, square), count = 0;
-    for (int64_t t = 0; t < width; t++) {
-        seen[t] = square[t] > 1e-16 * eps;
-        count += seen[t];
-    }
-    return count;
-}
-
-static int64_t seen_columns(const tlnmf_data *data, double eps)
-{
-    bool seen[AT_A_TIME];
-    int64_t T = 0;
-    for (int64_t t = 0; t < data->T; t += AT_A_TIME)
-        T += mark_seen(data, t, eps, seen);
-    return T;
-}
-
-bool tl_data_is_trim(const tlnmf_data *data, double eps)
-{
-    return seen_columns(data, eps) == data->T;
-}
-
-/* What a copy with other columns has of its original, which must live longer. */
-static void share_weights(const tlnmf_data *data, tlnmf_data *copy)
-{
-    copy->S = data->S;
-    copy->sums = data->sums;
-    copy->all = data->all;
-    copy->first = data->first;
-    copy->mean_power = data->mean_power;
-    copy->weighted = data->weighted;
-    copy->B = data->B;
-    copy->mask = data->mask;
-    tl_copy(copy->weight, data->weight, data->N);
-    tl_copy(copy->present, data->present, data->N);
-}
-
-tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tlnmf_data **out)
-{
-    *out = NULL;
-    int64_t T = seen_columns(data, eps);
-    if (T == data->T)
-        return TLNMF_OK;
-    TRY(data_create(ctx, data->M, data->N, T, out));
-    share_weights(data, *out);
-    bool seen[AT_A_TIME];
-    for (int64_t n = 0, to = 0; n < data->N; n++) {
-        for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++) {
-            if (t % AT_A_TIME == 0)
-                mark_seen(data, t, eps, seen);
-            if (!seen[t % AT_A_TIME])
-                continue;
-            for (int64_t m = 0; m < data->M; m++)
-                (*out)->R[m * T + to] = data->R[m * data->T + t];
-            to++;
-        }
-        (*out)->offset[n + 1] = to;
-    }
-    note_one_each(*out);
-    return TLNMF_OK;
-}
-
-tlnmf_error tl_data_copy(tlnmf_ctx *ctx, const tlnmf_data *data, tlnmf_data **out)
-{
-    TRY(data_create(ctx, data->M, data->N, data->T, out));
-    share_weights(data, *out);
-    (*out)->columns = data->columns;
-    tl_copy((*out)->R, data->R, data->M * data->T);
-    for (int64_t n = 0; n <= data->N; n++)
-        (*out)->offset[n] = data->offset[n];
-    note_one_each(*out);
-    return TLNMF_OK;
-}
-
-double tl_data_longest(const tlnmf_data *data)
-{
-    double square[AT_A_TIME], longest = 0.0, sum = 0.0;
-    for (int64_t t0 = 0, n = 0; t0 < data->T; t0 += AT_A_TIME) {
-        int64_t width = squares(data, t0, square);
-        for (int64_t t = 0; t < width; t++) {
-            for (; t0 + t == data->offset[n + 1]; n++, sum = 0.0)
-                longest = fmax(longest, sum);
-            sum += square[t];
-        }
-    }
-    return tl_sums_max(data->sums, sqrt(fmax(longest, sum)));
 }
 
 /* ---- both kinds of data ---------------------------------------------------------------------- */

@@ -31,6 +31,10 @@ struct tlnmf_data {
     void *block;
 };
 
+/* An object for T columns, which the caller fills in; and what is noted when its offsets are. */
+tlnmf_error tl_data_new(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t T, tlnmf_data **out);
+void tl_data_note_one_each(tlnmf_data *data);
+
 /* Removes the columns that the floor hides, |r|^2 <= 1e-16 eps: no V changes by more than that.
  * tl_data_is_trim() says whether there are none; *out is then NULL. */
 bool tl_data_is_trim(const tlnmf_data *data, double eps);

@@ -260,7 +260,7 @@ static double meet_all(const sweeping *in, procession *p, int64_t a)
         if (!is_in_a_hurry(in->sweep))
             gain += turn_blocks(&at);
         if (p != NULL)
-            atomic_store_explicit(&p->met[a], b + 1, memory_order_release);
+            tl_announce(&p->met[a], b + 1);
     }
     return gain;
 }

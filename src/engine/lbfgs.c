@@ -56,7 +56,7 @@ static reading of(vector a)
 }
 
 /* Vectors are shared out in pieces of this many numbers, some 5 us. */
-enum { PIECE = 16384 };
+enum { PIECE = 4096 };
 
 /* x += c y, then the sum of x times z; y or z may be missing. */
 typedef struct step_of_loop {

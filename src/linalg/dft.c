@@ -33,7 +33,7 @@ tlnmf_error tl_dft_plan_create(tlnmf_ctx *ctx, int64_t M, tl_dft_plan *plan)
     plan->each = (4 * M + 2 * largest) * LANE;
     tl_slot table[] = {TL_SLOT(plan->cosine, M), TL_SLOT(plan->sine, M),
                        TL_SLOT(plan->scratch, plan->threads * plan->each)};
-    TRY(TL_ARENA(ctx, "a Fourier transform", table, &plan->memory));
+    TRY(TL_SCRATCH(ctx, "a Fourier transform", table, &plan->memory));
     const double step = 2.0 * 3.14159265358979323846 / (double)M;
     for (int64_t k = 0; k < M; k++) {
         plan->cosine[k] = cos(step * (double)k);
@@ -196,9 +196,28 @@ static void unpack(int64_t M, const double *re, const double *im, int64_t column
     }
 }
 
+/* Factors for X: row j for both rows of bin j, column i for columns i per_column .. of X. */
+typedef struct masking {
+    const double *mask;
+    int64_t per_column, columns; /* columns: of the mask */
+} masking;
+
+/* load() of a row of bin j, with the mask if there is one. */
+static void load_masked(const double *x, const masking *m, int64_t j, int64_t columns,
+                        int64_t first, double *re, double *im)
+{
+    load(x, columns, first, re, im);
+    for (int c = 0; m != NULL && c < LANE; c++) {
+        int64_t at = first + (int64_t)2 * c;
+        re[c] *= m->mask[j * m->columns + tl_min(at / m->per_column, m->columns - 1)];
+        im[c] *= m->mask[j * m->columns + tl_min((at + 1) / m->per_column, m->columns - 1)];
+    }
+}
+
 /* Z = A + i B from the rows of X, with real and imaginary part exchanged: the forward transform of
  * the exchanged numbers is the exchanged inverse. */
-static void pack(int64_t M, int64_t columns, int64_t first, const double *X, const tile *at)
+static void pack(int64_t M, int64_t columns, int64_t first, const double *X, const masking *mask,
+                 const tile *at)
 {
     double scale = 1.0 / sqrt(2.0 * (double)M), edge = 1.0 / sqrt((double)M);
     double cr[LANE], ci[LANE], sr[LANE], si[LANE];
@@ -207,9 +226,9 @@ static void pack(int64_t M, int64_t columns, int64_t first, const double *X, con
         double *re = at->im[0] + j * LANE, *im = at->re[0] + j * LANE;
         double *mirror_re = at->im[0] + (M - j) % M * LANE,
                *mirror_im = at->re[0] + (M - j) % M * LANE;
-        load(X + (j == 0 ? 0 : 2 * j - 1) * columns, columns, first, cr, ci);
+        load_masked(X + (j == 0 ? 0 : 2 * j - 1) * columns, mask, j, columns, first, cr, ci);
         if (!alone)
-            load(X + 2 * j * columns, columns, first, sr, si);
+            load_masked(X + 2 * j * columns, mask, j, columns, first, sr, si);
         for (int c = 0; c < LANE; c++) { /* A = cr - i sr, B = ci - i si */
             double a = alone ? 0.0 : sr[c], b = alone ? 0.0 : si[c], f = alone ? edge : scale;
             re[c] = f * (cr[c] + b);
@@ -227,6 +246,7 @@ typedef struct job {
     int64_t columns;
     const double *in;
     double *out;
+    const masking *mask; /* of the inverse; NULL: none */
 } job;
 
 static void forward(int64_t first, int64_t last, void *arg)
@@ -247,7 +267,7 @@ static void inverse(int64_t first, int64_t last, void *arg)
     const tl_dft_plan *plan = j->plan;
     tile at = own_tile(plan);
     (void)last;
-    pack(plan->M, j->columns, first, j->in, &at);
+    pack(plan->M, j->columns, first, j->in, j->mask, &at);
     int end = transform(plan, &at);
     for (int64_t t = 0; t < plan->M; t++)
         store(j->out + t * j->columns, j->columns, first, at.im[end] + t * LANE,
@@ -267,10 +287,17 @@ static void share_tiles(const job *j, tl_piece piece)
 
 void tl_dft_forward(const tl_dft_plan *plan, int64_t columns, const double *Y, double *X)
 {
-    share_tiles(&(job){plan, columns, Y, X}, forward);
+    share_tiles(&(job){plan, columns, Y, X, NULL}, forward);
 }
 
 void tl_dft_inverse(const tl_dft_plan *plan, int64_t columns, const double *X, double *Y)
 {
-    share_tiles(&(job){plan, columns, X, Y}, inverse);
+    share_tiles(&(job){plan, columns, X, Y, NULL}, inverse);
+}
+
+void tl_dft_inverse_masked(const tl_dft_plan *plan, int64_t columns, int64_t per_column,
+                           const double *mask, const double *X, double *Y)
+{
+    masking m = {mask, per_column, columns / per_column};
+    share_tiles(&(job){plan, columns, X, Y, &m}, inverse);
 }

@@ -25,5 +25,9 @@ void tl_dft_plan_free(tl_dft_plan *plan);
 void tl_dft_forward(const tl_dft_plan *plan, int64_t columns, const double *Y, double *X);
 /* Y = Phi' X. */
 void tl_dft_inverse(const tl_dft_plan *plan, int64_t columns, const double *X, double *Y);
+/* Y = Phi' (X times a mask), (M / 2 + 1) x (columns / per_column): its row j is for both rows of
+ * frequency j, its column i for `per_column` columns of X. */
+void tl_dft_inverse_masked(const tl_dft_plan *plan, int64_t columns, int64_t per_column,
+                           const double *mask, const double *X, double *Y);
 
 #endif

@@ -100,6 +100,12 @@ void tl_qr_free(tl_qr *qr);
  * M) vectors of length M in roughly descending length, satisfy A' A = sum r_i r_i'. */
 tlnmf_error tl_qr_rows(tlnmf_ctx *ctx, tl_qr *qr, double *A, double *R);
 
+/* The same for up to TL_FEW_ROWS rows, at most M, without scratch of LAPACK: A is rows x M in C
+ * order, and becomes R; `scratch` is 2 M. False, A as it is, where its squares are near the limits
+ * of double. */
+enum { TL_FEW_ROWS = 32 };
+bool tl_few_rows(int64_t rows, int64_t M, double *A, double *scratch);
+
 /* Scratch for eigenvalues and vectors of symmetric M x M matrices. */
 typedef struct tl_eigen {
     int64_t M, work_length, iwork_length;

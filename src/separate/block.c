@@ -20,22 +20,24 @@ tlnmf_error tl_block_create(tlnmf_ctx *ctx, const tl_framing *framing, int64_t c
                         .per_frame = per_frame,
                         .capacity = capacity,
                         .hooks = ctx->hooks};
-    tl_slot table[9 + TL_FACTORS_SLOTS] = {TL_SLOT(block->Y, M * columns),
-                                           TL_SLOT(block->X, M * columns),
-                                           TL_SLOT(block->V, rows * capacity),
-                                           TL_SLOT(block->H, K * capacity),
-                                           TL_SLOT(block->H_part, K * capacity),
-                                           TL_SLOT(block->Vhat, rows * masked),
-                                           TL_SLOT(block->mask, rows * masked),
-                                           TL_SLOT(block->X_part, M * masked * per_frame),
-                                           TL_SLOT(block->Y_part, M * masked * per_frame)};
-    tl_factors_slots(&block->factors, rows, masked, K, 0, table + 9);
+    tl_slot table[8 + TL_FACTORS_SLOTS] = {
+        TL_SLOT(block->Y, M * columns),
+        TL_SLOT(block->X, M * columns),
+        TL_SLOT(block->V, rows * capacity),
+        TL_SLOT(block->H, K * capacity),
+        TL_SLOT(block->H_part, K * capacity),
+        TL_SLOT(block->Vhat, rows * masked),
+        TL_SLOT(block->mask, rows * masked),
+        TL_SLOT(block->X_part, spectral ? 0 : M * masked * per_frame)};
+    tl_factors_slots(&block->factors, rows, masked, K, 0, table + 8);
     TRY(tl_check_size(ctx, "a block's columns", columns));
     if (spectral)
         TRY(tl_dft_plan_create(ctx, M, &block->dft));
-    tlnmf_error error = TL_ARENA(ctx, "a block of frames", table, &block->memory);
+    tlnmf_error error = TL_SCRATCH(ctx, "a block of frames", table, &block->memory);
     if (error != TLNMF_OK)
         tl_block_free(block);
+    else
+        block->Y_part = block->Y;
     return error;
 }
 
@@ -80,10 +82,54 @@ void tl_block_begin(tl_block *block, int64_t count)
     block->count = count;
 }
 
-void tl_block_put(tl_block *block, const tl_stretch *x, int64_t n, int64_t i)
+/* A piece of FRAMES frames takes 50 us and more. */
+enum { FRAMES = 8 };
+
+/* Frame n of the stretch becomes frame i of the block. */
+static void put_frame(const tl_block *block, const tl_stretch *x, int64_t n, int64_t i)
 {
     tl_frame_cut(block->framing, x, n, block->count * block->per_frame,
                  block->Y + i * block->per_frame);
+}
+
+/* Frames between a stretch and a block: frame n of the stretch is frame 0 of the block. */
+typedef struct moving {
+    const tl_block *block;
+    const tl_stretch *x;
+    int64_t n;
+} moving;
+
+static void cut_frames(int64_t first, int64_t last, void *arg)
+{
+    const moving *c = arg;
+    for (int64_t i = first; i < last; i++)
+        put_frame(c->block, c->x, c->n + i, i);
+}
+
+void tl_block_cut(tl_block *block, const tl_stretch *x, int64_t n)
+{
+    tl_share(block->count, FRAMES, cut_frames, &(moving){block, x, n});
+}
+
+/* Frames of a scene that go to a block. */
+typedef struct taking {
+    const tl_block *block;
+    const tl_scene *scene;
+    int64_t first;
+} taking;
+
+static void take_frames(int64_t first, int64_t last, void *arg)
+{
+    const taking *t = arg;
+    for (int64_t i = first; i < last; i++) {
+        tl_stretch x = tl_scene_stretch(t->scene, t->first + i);
+        put_frame(t->block, &x, t->scene->n[t->first + i], i);
+    }
+}
+
+void tl_block_take(tl_block *block, const tl_scene *scene, int64_t first)
+{
+    tl_share(block->count, FRAMES, take_frames, &(taking){block, scene, first});
 }
 
 /* Rows 2j-1 and 2j of V, cosine and sine of one frequency, both become their mean: (25). */
@@ -106,12 +152,6 @@ TL_HOT static void add_power(int64_t count, int64_t per_frame, double scale, con
             sum += x[i * per_frame + t] * x[i * per_frame + t];
         out[i] += scale * sum;
     }
-}
-
-/* The row of V that row m of X belongs to. */
-static int64_t row_of(const tl_block *block, int64_t m)
-{
-    return block->Phi == NULL ? (m + 1) / 2 : m;
 }
 
 /* Rows first .. last - 1 of V. */
@@ -196,10 +236,8 @@ static void fit_frames(int64_t first, int64_t last, void *arg)
     double *V = block->mask + rows * first, *H = block->H_part + K * first;
     f.N = N;
     f.eps = block->eps;
-    f.U += rows * first;
-    f.A += rows * first;
-    f.num += K * first;
-    f.den += K * first;
+    f.U += 2 * rows * first;
+    f.sums += 2 * K * first;
     gather(rows, count, first, last, block->V, V);
     gather(K, count, first, last, block->H, H);
     tl_factors_run(NULL, &f,
@@ -311,7 +349,7 @@ void tl_block_bar(tl_block *block)
     int64_t cells = block->rows * block->count, sources = 0;
     for (int64_t k = 0; k < block->K; k++)
         sources = tl_max(sources, block->owner[k] + 1);
-    double *sum = block->factors.A; /* scratch of the updates, which are done: rows x count */
+    double *sum = block->factors.U; /* scratch of the updates, which are done: rows x count */
     memset(sum, 0, (size_t)cells * sizeof *sum);
     for (int64_t r = 0; r < sources; r++) {
         tl_part part = {.sources = (uint64_t)1 << r, .component = -1};
@@ -324,13 +362,13 @@ void tl_block_bar(tl_block *block)
             block->Vhat[i] = sum[i];
 }
 
-/* Rows first .. last - 1 of X_part. */
+/* Rows first .. last - 1 of X_part, where Phi is a matrix. */
 static void mask_rows(int64_t first, int64_t last, void *arg)
 {
     const tl_block *block = arg;
     int64_t count = block->count, per_frame = block->per_frame, columns = count * per_frame;
     for (int64_t m = first; m < last; m++) {
-        const double *mask = block->mask + row_of(block, m) * count, *x = block->X + m * columns;
+        const double *mask = block->mask + m * count, *x = block->X + m * columns;
         double *out = block->X_part + m * columns;
         for (int64_t i = 0; i < count; i++)
             for (int64_t t = 0; t < per_frame; t++)
@@ -350,17 +388,31 @@ bool tl_block_part(tl_block *block, const tl_part *part)
             &(tl_spectral){block->count, block->per_frame, block->mask, block->Y_part});
         return block->error == TLNMF_OK;
     }
+    if (block->Phi == NULL) {
+        tl_dft_inverse_masked(&block->dft, columns, block->per_frame, block->mask, block->X,
+                              block->Y_part);
+        return true;
+    }
     tl_share(M, MASKED, mask_rows, block);
-    if (block->Phi == NULL)
-        tl_dft_inverse(&block->dft, columns, block->X_part, block->Y_part);
-    else
-        tl_gemm(TL_TRANSPOSED, TL_PLAIN, M, columns, M, 1.0, block->Phi, M, block->X_part, columns,
-                0.0, block->Y_part, columns);
+    tl_gemm(TL_TRANSPOSED, TL_PLAIN, M, columns, M, 1.0, block->Phi, M, block->X_part, columns, 0.0,
+            block->Y_part, columns);
     return true;
 }
 
-void tl_block_add(const tl_block *block, int64_t n, int64_t i, tl_stretch *y)
+/* Samples first .. last - 1 of the stretch, to which frames are added in their order. */
+static void add_frames(int64_t first, int64_t last, void *arg)
 {
-    tl_frame_add(block->framing, block->Y_part + i * block->per_frame, n,
-                 block->count * block->per_frame, y);
+    const moving *a = arg;
+    const tl_block *block = a->block;
+    int64_t channels = a->x->channels;
+    tl_stretch part = {a->x->first + first, last - first, channels, a->x->x + first * channels};
+    for (int64_t i = 0; i < block->count; i++)
+        tl_frame_add(block->framing, block->Y_part + i * block->per_frame, a->n + i,
+                     block->count * block->per_frame, &part);
+}
+
+void tl_block_add(tl_block *block, int64_t n, tl_stretch *y)
+{
+    enum { SAMPLES = 4096 }; /* a piece, 100 us and more where frames overlap */
+    tl_share(y->length, SAMPLES, add_frames, &(moving){block, y, n});
 }

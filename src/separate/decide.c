@@ -523,21 +523,41 @@ static tlnmf_error hear(hearing *h, tl_notes *notes)
     return fill_notes(h, notes);
 }
 
+/* With shifts of up to NEAR and with all, at the same time. */
+typedef struct listening {
+    const tl_study *s;
+    const tl_dictionary *d;
+    tl_dictionary heard[2];
+    tlnmf_ctx ctx[2]; /* with messages of their own */
+    tlnmf_error error[2];
+} listening;
+
+static void listen_to(int64_t i, int64_t last, void *arg)
+{
+    listening *l = arg;
+    tl_study study = *l->s;
+    (void)last;
+    l->ctx[i] = *l->s->ctx;
+    study.ctx = &l->ctx[i];
+    l->error[i] = tl_notes_listen(&study, l->d, i == 0 ? NEAR : TL_SEMITONES, &l->heard[i]);
+}
+
 tlnmf_error tl_notes_decide(const tl_study *s, const tl_dictionary *d, tl_notes *notes)
 {
-    tl_dictionary near = {.memory = NULL}, wide = {.memory = NULL};
-    hearing h = {.s = s, .d = d, .near = &near, .wide = &wide};
+    listening l = {.s = s, .d = d};
+    hearing h = {.s = s, .d = d, .near = &l.heard[0], .wide = &l.heard[1]};
     *notes = (tl_notes){.hooks = s->ctx->hooks};
     if (s->mixed_count == 0)
         return TLNMF_OK;
-    tlnmf_error error = tl_notes_listen(s, d, NEAR, &near);
-    if (error == TLNMF_OK)
-        error = tl_notes_listen(s, d, TL_SEMITONES, &wide);
+    tl_share(2, 1, listen_to, &l);
+    tlnmf_error error = l.error[0] != TLNMF_OK ? l.error[0] : l.error[1];
     if (error == TLNMF_OK)
         error = hear(&h, notes);
+    else
+        memcpy(s->ctx->message, l.ctx[l.error[0] == TLNMF_OK].message, sizeof s->ctx->message);
     tl_release(&s->ctx->hooks, h.memory);
-    tl_dictionary_free(&near);
-    tl_dictionary_free(&wide);
+    for (int i = 0; i < 2; i++)
+        tl_dictionary_free(&l.heard[i]);
     return error;
 }
 

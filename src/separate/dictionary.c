@@ -256,14 +256,40 @@ static tlnmf_error fill_source(const tl_study *s, int64_t source, int64_t first,
     return error;
 }
 
+/* The sources of a dictionary, each by itself. */
+typedef struct sources {
+    const tl_study *s;
+    int64_t hidden;
+    tl_dictionary *d;
+    tlnmf_ctx ctx[TL_SOURCES_MAX]; /* with messages of their own */
+    tlnmf_error error[TL_SOURCES_MAX];
+} sources;
+
+static void fill_one(int64_t r, int64_t last, void *arg)
+{
+    sources *f = arg;
+    tl_study study = *f->s;
+    int64_t first = 0;
+    (void)last;
+    for (int64_t q = 0; q < r; q++)
+        first += columns_of(f->s, q, f->hidden);
+    f->ctx[r] = *f->s->ctx;
+    study.ctx = &f->ctx[r];
+    f->error[r] = !f->s->alone[r]
+                      ? TLNMF_OK
+                      : fill_source(&study, r, first, columns_of(f->s, r, f->hidden), f->d);
+}
+
 static tlnmf_error fill_sources(const tl_study *s, int64_t hidden, tl_dictionary *d)
 {
-    for (int64_t r = 0, k = 0; r < s->opt->sources; r++) {
-        int64_t K = columns_of(s, r, hidden);
-        if (s->alone[r])
-            TRY(fill_source(s, r, k, K, d));
-        k += K;
-    }
+    enum { AT_ONCE = 2 }; /* for memory; the products of each are shared out, too */
+    sources f = {.s = s, .hidden = hidden, .d = d};
+    tl_share_among(AT_ONCE, s->opt->sources, fill_one, &f);
+    for (int64_t r = 0; r < s->opt->sources; r++)
+        if (f.error[r] != TLNMF_OK) {
+            memcpy(s->ctx->message, f.ctx[r].message, sizeof s->ctx->message);
+            return f.error[r];
+        }
     return update(s, BESIDE, true, d);
 }
 

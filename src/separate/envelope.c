@@ -37,13 +37,15 @@ tlnmf_error tl_envelope_create(tlnmf_ctx *ctx, const tl_sound *sound, int64_t ou
                        TL_SLOT(e->done, outputs),
                        TL_SLOT(e->last, outputs * (TL_ENVELOPE_LAG + 1) * e->bins),
                        TL_SLOT(e->window, size),
-                       TL_SLOT(e->windowed, size),
-                       TL_SLOT(e->spectrum, e->bins)};
+                       TL_SLOT(e->windowed, outputs * size),
+                       TL_SLOT(e->spectrum, outputs * e->bins),
+                       TL_SLOT(e->fft, outputs)};
     TRY(TL_ARENA(ctx, "the envelopes", table, &e->memory));
-    tlnmf_error error = tl_fft_create(ctx, size, &e->fft);
+    tlnmf_error error = TLNMF_OK;
+    for (int64_t o = 0; o < outputs && error == TLNMF_OK; o++)
+        error = tl_fft_create(ctx, size, &e->fft[o]);
     if (error != TLNMF_OK) {
-        tl_release(&e->hooks, e->memory);
-        e->memory = NULL;
+        tl_envelope_free(e);
         return error;
     }
     for (int64_t t = 0; t < size; t++)
@@ -57,7 +59,9 @@ void tl_envelope_free(tl_envelope *e)
 {
     if (e->memory == NULL)
         return;
-    tl_fft_free(&e->fft);
+    for (int64_t o = 0; o < e->outputs; o++)
+        if (e->fft[o].block != NULL)
+            tl_fft_free(&e->fft[o]);
     tl_release(&e->hooks, e->memory);
     e->memory = NULL;
 }
@@ -82,11 +86,13 @@ static void look(tl_envelope *e, int64_t o)
     const double *before =
         e->last + (o * (TL_ENVELOPE_LAG + 1) + (t + 1) % (TL_ENVELOPE_LAG + 1)) * e->bins;
     double flux = 0.0, sum = 0.0; /* `before` is zero at first: the lists begin with zeros */
+    double *windowed = e->windowed + o * e->size;
+    tl_complex *spectrum = e->spectrum + o * e->bins;
     for (int64_t i = 0; i < e->size; i++)
-        e->windowed[i] = e->window[i] * x[i];
-    tl_fft_forward(&e->fft, e->windowed, e->spectrum);
+        windowed[i] = e->window[i] * x[i];
+    tl_fft_forward(&e->fft[o], windowed, spectrum);
     for (int64_t k = 0; k < e->bins; k++) {
-        now[k] = log1p(e->scale * hypot(e->spectrum[k].re, e->spectrum[k].im));
+        now[k] = log1p(e->scale * hypot(spectrum[k].re, spectrum[k].im));
         sum += now[k];
         flux += fmax(0.0, now[k] - nearby(before, k, e->bins));
     }

@@ -18,9 +18,10 @@ typedef struct tl_envelope {
     int64_t *seen;   /* outputs: samples so far */
     int64_t *done;   /* outputs: points of time so far */
     double *last;    /* outputs x (LAG + 1) x bins */
-    double *window, *windowed;
-    tl_complex *spectrum;
-    tl_fft fft;
+    double *window;
+    double *windowed;     /* outputs x size */
+    tl_complex *spectrum; /* outputs x bins */
+    tl_fft *fft;          /* outputs: outputs are followed on several threads */
     tl_hooks hooks;
     void *memory;
 } tl_envelope;
@@ -30,7 +31,7 @@ int64_t tl_envelope_hop(double rate);
 tlnmf_error tl_envelope_create(tlnmf_ctx *ctx, const tl_sound *sound, int64_t outputs, double rate,
                                double power, tl_envelope *e);
 void tl_envelope_free(tl_envelope *e);
-/* The next `count` samples of an output. */
+/* The next `count` samples of an output; different outputs may be on different threads. */
 void tl_envelope_add(tl_envelope *e, int64_t output, int64_t count, const double *x);
 /* The sound has ended. */
 void tl_envelope_finish(tl_envelope *e);

@@ -4,13 +4,13 @@
 void tl_factors_slots(tl_factors *f, int64_t rows, int64_t N, int64_t K, int64_t free,
                       tl_slot slots[TL_FACTORS_SLOTS])
 {
-    int64_t sums = tl_max(K * N, rows * free);
     const struct {
         double **part;
         int64_t count;
-    } parts[TL_FACTORS_SLOTS] = {{&f->U, rows * N},         {&f->A, rows * N},
-                                 {&f->num, sums},           {&f->den, sums},
-                                 {&f->W_free, rows * free}, {&f->H_free, free * N}};
+    } parts[TL_FACTORS_SLOTS] = {{&f->U, 2 * rows * N},
+                                 {&f->sums, 2 * tl_max(K * N, rows * free)},
+                                 {&f->W_free, rows * free},
+                                 {&f->H_free, free * N}};
     f->rows = rows;
     f->N = N;
     f->K = K;
@@ -24,11 +24,18 @@ void tl_factors_slots(tl_factors *f, int64_t rows, int64_t N, int64_t K, int64_t
 /* Some 10 us of work: worth a piece. */
 enum { ENTRIES = 8192 };
 
+/* Arrays of `length` columns; the last two have two rows for each of x and V. */
 typedef struct entries {
     double eps;
-    const double *V, *num, *den;
-    double *U, *A, *x;
+    int64_t length;
+    const double *V, *sums;
+    double *x, *U;
 } entries;
+
+static int64_t rows_of_a_piece(int64_t length)
+{
+    return tl_max(1, ENTRIES / tl_max(1, length));
+}
 
 TL_HOT static void invert(int64_t first, int64_t last, void *arg)
 {
@@ -38,15 +45,19 @@ TL_HOT static void invert(int64_t first, int64_t last, void *arg)
         U[i] = 1.0 / (U[i] + eps);
 }
 
+/* Rows of A and U at W H, which the rows of U hold. */
 TL_HOT static void invert_and_weigh(int64_t first, int64_t last, void *arg)
 {
     const entries *e = arg;
-    double eps = e->eps, *U = e->U, *A = e->A;
-    const double *V = e->V;
-    for (int64_t i = first; i < last; i++) {
-        double u = 1.0 / (U[i] + eps);
-        U[i] = u;
-        A[i] = (V[i] + eps) * u * u;
+    double eps = e->eps;
+    for (int64_t m = first; m < last; m++) {
+        const double *V = e->V + m * e->length;
+        double *A = e->U + 2 * m * e->length, *U = A + e->length;
+        for (int64_t n = 0; n < e->length; n++) {
+            double u = 1.0 / (U[n] + eps);
+            U[n] = u;
+            A[n] = (V[n] + eps) * u * u;
+        }
     }
 }
 
@@ -54,47 +65,46 @@ TL_HOT static void invert_and_weigh(int64_t first, int64_t last, void *arg)
 TL_HOT static void scale_entries(int64_t first, int64_t last, void *arg)
 {
     const entries *e = arg;
-    const double *num = e->num, *den = e->den;
-    double *x = e->x;
-    for (int64_t i = first; i < last; i++)
-        x[i] *= den[i] > 0.0 ? num[i] / den[i] : 1.0;
+    for (int64_t r = first; r < last; r++) {
+        const double *num = e->sums + 2 * r * e->length, *den = num + e->length;
+        double *x = e->x + r * e->length;
+        for (int64_t i = 0; i < e->length; i++)
+            x[i] *= den[i] > 0.0 ? num[i] / den[i] : 1.0;
+    }
 }
 
-/* A and U at W H, which U holds. */
-static void weigh(const tl_factors *f, const double *V)
+static void scale(const tl_factors *f, int64_t rows, int64_t length, double *x)
 {
-    entries e = {.eps = f->eps, .V = V, .U = f->U, .A = f->A};
-    tl_share(f->rows * f->N, ENTRIES, invert_and_weigh, &e);
-}
-
-static void scale(const tl_factors *f, int64_t count, double *x)
-{
-    entries e = {.num = f->num, .den = f->den, .x = x};
-    tl_share(count, ENTRIES, scale_entries, &e);
+    entries e = {.length = length, .sums = f->sums, .x = x};
+    tl_share(rows, rows_of_a_piece(length), scale_entries, &e);
 }
 
 /* ---- updates --------------------------------------------------------------------------------- */
 
-static void multiply(const tl_factors *f, const double *W, const double *H, double *out)
-{
-    tl_gemm(TL_PLAIN, TL_PLAIN, f->rows, f->N, f->K, 1.0, W, f->K, H, f->N, 0.0, out, f->N);
-}
-
 void tl_factors_weigh(const tl_factors *f, const double *W, const double *H)
 {
-    multiply(f, W, H, f->U);
+    tl_gemm(TL_PLAIN, TL_PLAIN, f->rows, f->N, f->K, 1.0, W, f->K, H, f->N, 0.0, f->U, f->N);
     entries e = {.eps = f->eps, .U = f->U};
     tl_share(f->rows * f->N, ENTRIES, invert, &e);
 }
 
+/* A = (V + eps) U^2 and U = 1 / (W H + eps), row by row beside each other: one product has the
+ * sums over both, and the other factor is read once for the two. */
+static void weigh(const tl_factors *f, const double *V, const double *W, const double *H)
+{
+    tl_gemm(TL_PLAIN, TL_PLAIN, f->rows, f->N, f->K, 1.0, W, f->K, H, f->N, 0.0, f->U + f->N,
+            2 * f->N);
+    entries e = {.eps = f->eps, .length = f->N, .V = V, .U = f->U};
+    tl_share(f->rows, rows_of_a_piece(f->N), invert_and_weigh, &e);
+}
+
 static void update_H(const tl_factors *f, const double *V, const double *W, double *H)
 {
-    int64_t B = f->rows, N = f->N, K = f->K;
-    multiply(f, W, H, f->U);
-    weigh(f, V);
-    tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, B, 1.0, W, K, f->A, N, 0.0, f->num, N);
-    tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, N, B, 1.0, W, K, f->U, N, 0.0, f->den, N);
-    scale(f, K * N, H);
+    int64_t N = f->N, K = f->K;
+    weigh(f, V, W, H);
+    tl_gemm(TL_TRANSPOSED, TL_PLAIN, K, 2 * N, f->rows, 1.0, W, K, f->U, 2 * N, 0.0, f->sums,
+            2 * N);
+    scale(f, K, N, H);
 }
 
 /* The free columns of W to W_free and their rows of H to H_free; returns how many. */
@@ -102,48 +112,83 @@ static int64_t gather(const tl_factors *f, const bool *free, const double *W, co
 {
     int64_t count = 0;
     for (int64_t k = 0; k < f->K; k++)
-        if (free == NULL || free[k]) {
+        if (free[k]) {
             tl_copy(f->H_free + count * f->N, H + k * f->N, f->N);
             count++;
         }
     for (int64_t m = 0; m < f->rows; m++)
         for (int64_t k = 0, i = 0; k < f->K; k++)
-            if (free == NULL || free[k])
+            if (free[k])
                 f->W_free[m * count + i++] = W[m * f->K + k];
     return count;
 }
 
-/* Back, with columns that sum to 1: (9). */
 static void scatter(const tl_factors *f, const bool *free, int64_t count, double *W, double *H)
 {
-    for (int64_t k = 0, i = 0; k < f->K; k++) {
-        if (free != NULL && !free[k])
-            continue;
-        double sum = 0.0;
-        for (int64_t m = 0; m < f->rows; m++)
-            sum += f->W_free[m * count + i];
-        for (int64_t m = 0; sum > 0.0 && m < f->rows; m++)
-            W[m * f->K + k] = f->W_free[m * count + i] / sum;
-        for (int64_t n = 0; sum > 0.0 && n < f->N; n++)
-            H[k * f->N + n] *= sum;
-        i++;
-    }
+    for (int64_t k = 0, i = 0; k < f->K; k++)
+        if (free[k])
+            tl_copy(H + k * f->N, f->H_free + i++ * f->N, f->N);
+    for (int64_t m = 0; m < f->rows; m++)
+        for (int64_t k = 0, i = 0; k < f->K; k++)
+            if (free[k])
+                W[m * f->K + k] = f->W_free[m * count + i++];
+}
+
+/* Columns of W, of `length` of them, that sum to 1; H by as much larger: (9). A sum of zero stays.
+ */
+typedef struct norming {
+    int64_t length, N;
+    const double *sum;
+    double *W, *H;
+} norming;
+
+TL_HOT static void divide_rows(int64_t first, int64_t last, void *arg)
+{
+    const norming *n = arg;
+    for (int64_t m = first; m < last; m++)
+        for (int64_t k = 0; k < n->length; k++)
+            n->W[m * n->length + k] /= n->sum[k] > 0.0 ? n->sum[k] : 1.0;
+}
+
+static void multiply_rows(int64_t first, int64_t last, void *arg)
+{
+    const norming *n = arg;
+    for (int64_t k = first; k < last; k++)
+        for (int64_t i = 0; i < n->N; i++)
+            n->H[k * n->N + i] *= n->sum[k] > 0.0 ? n->sum[k] : 1.0;
+}
+
+TL_HOT static void sum_columns(int64_t rows, int64_t length, const double *W, double *sum)
+{
+    memset(sum, 0, (size_t)length * sizeof *sum);
+    for (int64_t m = 0; m < rows; m++)
+        for (int64_t k = 0; k < length; k++)
+            sum[k] += W[m * length + k];
+}
+
+static void normalise(const tl_factors *f, int64_t length, double *W, double *H)
+{
+    norming n = {.length = length, .N = f->N, .sum = f->sums, .W = W, .H = H};
+    sum_columns(f->rows, length, W, f->sums);
+    tl_share(f->rows, rows_of_a_piece(length), divide_rows, &n);
+    tl_share(length, rows_of_a_piece(f->N), multiply_rows, &n);
 }
 
 /* H, then the columns of W that `free` names (NULL: all of them), whose sums become 1. */
 static void update(const tl_factors *f, const double *V, const bool *free, double *W, double *H)
 {
-    int64_t B = f->rows, N = f->N;
     update_H(f, V, W, H);
-    int64_t count = gather(f, free, W, H);
+    int64_t count = free == NULL ? f->K : gather(f, free, W, H);
     if (count == 0)
         return;
-    multiply(f, W, H, f->U);
-    weigh(f, V);
-    tl_gemm(TL_PLAIN, TL_TRANSPOSED, B, count, N, 1.0, f->A, N, f->H_free, N, 0.0, f->num, count);
-    tl_gemm(TL_PLAIN, TL_TRANSPOSED, B, count, N, 1.0, f->U, N, f->H_free, N, 0.0, f->den, count);
-    scale(f, B * count, f->W_free);
-    scatter(f, free, count, W, H);
+    double *W_free = free == NULL ? W : f->W_free, *H_free = free == NULL ? H : f->H_free;
+    weigh(f, V, W, H);
+    tl_gemm(TL_PLAIN, TL_TRANSPOSED, 2 * f->rows, count, f->N, 1.0, f->U, f->N, H_free, f->N, 0.0,
+            f->sums, count);
+    scale(f, f->rows, count, W_free);
+    normalise(f, count, W_free, H_free);
+    if (free != NULL)
+        scatter(f, free, count, W, H);
 }
 
 static bool stops(void *watch)

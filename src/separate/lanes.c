@@ -50,7 +50,7 @@ static void place(const tl_lanes *l, tl_lane *lane)
 static tlnmf_error create_buffers(tl_lanes *l)
 {
     enum { EACH = 3 };
-    tl_slot table[EACH * TL_MEMBERS_MAX + 1];
+    tl_slot table[EACH * TL_MEMBERS_MAX + 2];
     int64_t channels = l->sound->channels, rows = 0;
     for (int64_t i = 0; i < l->count; i++) {
         tl_lane *lane = &l->lane[i];
@@ -60,6 +60,7 @@ static tlnmf_error create_buffers(tl_lanes *l)
         table[rows++] = (tl_slot)TL_SLOT(lane->number, lane->block.capacity);
     }
     table[rows++] = (tl_slot)TL_SLOT(l->in, l->capacity * channels);
+    table[rows++] = (tl_slot)TL_SLOT(l->next, l->capacity * channels);
     return tl_arena_create(l->ctx, "the outputs of a round", table, (size_t)rows, &l->buffers);
 }
 
@@ -171,10 +172,9 @@ static tlnmf_error do_block(const tl_lanes *l, tl_lane *lane, int64_t count)
     int64_t channels = l->sound->channels;
     tl_stretch in = {l->base, l->capacity, channels, l->in};
     tl_block_begin(block, count);
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count; i++)
         lane->number[i] = lane->n + i;
-        tl_block_put(block, &in, lane->n + i, i);
-    }
+    tl_block_cut(block, &in, lane->n);
     tl_guide_fill(&l->guide, lane->separator, count, lane->number, lane->may_sound);
     tl_block_analyse(block, block->rows);
     tl_block_fit(block, lane->may_sound);
@@ -188,8 +188,7 @@ static tlnmf_error do_block(const tl_lanes *l, tl_lane *lane, int64_t count)
         tl_part part = part_of(l, o);
         tl_stretch sum = {l->base, l->capacity, channels, sum_of(l, lane, o)};
         if (tl_block_part(block, &part))
-            for (int64_t i = 0; i < count; i++)
-                tl_block_add(block, lane->n + i, i, &sum);
+            tl_block_add(block, lane->n, &sum);
     }
     lane->n += count;
     return block->error;
@@ -242,22 +241,45 @@ static void shift(tl_lanes *l)
     l->base = l->ready;
 }
 
+/* What the caller's thread does while others have begun with the lanes. */
+static void read_ahead(void *arg)
+{
+    tl_lanes *l = arg;
+    bool well = l->beside == NULL || l->beside(l->beside_arg);
+    if (!well || l->target == l->last)
+        return;
+    tl_stretch next = {l->target, l->capacity, l->sound->channels, l->next};
+    l->failed = tl_sound_read(l->ctx, l->sound, &next);
+    l->fetched = true;
+}
+
+/* The sound from `base` on: what was read ahead, or at the beginning a first read. */
+static tlnmf_error fetch(tl_lanes *l)
+{
+    tl_stretch in = {l->base, l->capacity, l->sound->channels, l->in};
+    if (!l->fetched)
+        return tl_sound_read(l->ctx, l->sound, &in);
+    double *x = l->in;
+    l->in = l->next;
+    l->next = x;
+    l->fetched = false;
+    return l->failed;
+}
+
 tlnmf_error tl_lanes_advance(tl_lanes *l, bool *more)
 {
     *more = l->ready < l->last;
     if (!*more)
         return TLNMF_OK;
     shift(l);
-    int64_t target = tl_min(l->base + l->round, l->last);
-    tl_stretch in = {l->base, l->capacity, l->sound->channels, l->in};
-    TRY(tl_sound_read(l->ctx, l->sound, &in));
-    l->target = target;
-    tl_share(l->count, 1, advance_lane, l); /* each has its own memory */
+    TRY(fetch(l));
+    l->target = tl_min(l->base + l->round, l->last);
+    tl_share_beside(l->count, advance_lane, read_ahead, l); /* each has its own memory */
     for (int64_t i = 0; i < l->count; i++)
         if (l->lane[i].error != TLNMF_OK) {
             memcpy(l->ctx->message, l->lane[i].ctx.message, sizeof l->ctx->message);
             return l->lane[i].error;
         }
-    l->ready = target;
+    l->ready = l->target;
     return TLNMF_OK;
 }

@@ -43,10 +43,7 @@ static void analyse_rows(tl_learner *l, tl_block *block, const double *Phi, int6
     for (int64_t first = 0; first < l->frames; first += block->capacity) {
         int64_t count = tl_min(block->capacity, l->frames - first);
         tl_block_begin(block, count);
-        for (int64_t i = 0; i < count; i++) {
-            tl_stretch x = tl_scene_stretch(l->scene, first + i);
-            tl_block_put(block, &x, l->scene->n[first + i], i);
-        }
+        tl_block_take(block, l->scene, first);
         tl_block_analyse(block, rows);
         for (int64_t m = 0; m < rows; m++)
             tl_copy(l->V + m * l->frames + first, block->V + m * count, count);

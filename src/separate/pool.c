@@ -1,4 +1,5 @@
 /* Candidates from several representations, what they are worth, and what is blended of them. */
+#include "base/reuse.h"
 #include "separate/keep.h"
 
 #include <math.h>
@@ -35,7 +36,8 @@ typedef struct candidate {
 } candidate;
 
 typedef struct pool {
-    tlnmf_ctx *ctx;
+    tlnmf_ctx *ctx;   /* with memory that is given back before the call ends */
+    tl_hooks lasting; /* memory of what is returned */
     const tl_sound *sound;
     tl_schedule schedule;
     const tl_separate_options *opt;
@@ -94,7 +96,12 @@ static void report(const pool *p)
 /* Makes a model of the dictionary and judges it. */
 static tlnmf_error judge(const pool *p, const tl_study *s, const tl_dictionary *d, candidate *c)
 {
-    TRY(tl_study_separator(s, d, c->kind == NOTES ? &p->notes : NULL, &c->model));
+    tl_hooks short_lived = c->ctx.hooks;
+    c->ctx.hooks = p->lasting;
+    tlnmf_error error = tl_study_separator(s, d, c->kind == NOTES ? &p->notes : NULL, &c->model);
+    c->ctx.hooks = short_lived;
+    if (error != TLNMF_OK)
+        return error;
     if (!p->watch->stopped) /* what was cut short is not judged */
         TRY(tl_remix_judge(s->ctx, &p->remix, c->model, &c->score));
     if (!p->watch->stopped)
@@ -147,38 +154,36 @@ static tlnmf_error complete(pool *p, const tl_study *s, candidate *c)
 
 /* ---- several at a time ----------------------------------------------------------------------- */
 
-typedef struct queue {
-    pool *pool;
-    tlnmf_error (*work)(pool *p, const tl_study *s, candidate *c);
-    atomic_llong next;
-} queue;
+typedef tlnmf_error (*step)(pool *p, const tl_study *s, candidate *c);
 
-/* Takes candidates until none is left. When the caller has said stop, only the first one is made:
- * there must be something to return. */
-static void take_candidates(int64_t first, int64_t last, void *arg)
+typedef struct turn {
+    pool *pool;
+    step step;
+} turn;
+
+/* When the caller has said stop, only the first candidate is made: there must be something to
+ * return. */
+static void try_candidate(int64_t i, int64_t last, void *arg)
 {
-    queue *q = arg;
-    pool *p = q->pool;
-    (void)first;
+    const turn *r = arg;
+    pool *p = r->pool;
+    candidate *c = &p->candidate[i];
     (void)last;
-    for (int64_t i; (i = atomic_fetch_add(&q->next, 1)) < p->count;) {
-        candidate *c = &p->candidate[i];
-        if (i > 0 && p->watch->stopped)
-            continue;
-        tl_study study = *c->study;
-        study.ctx = &c->ctx;
-        bool before = c->judged;
-        c->error = q->work(p, &study, c);
-        if (tl_thread_index() == 0 && c->judged != before)
-            report(p);
-    }
+    if (i > 0 && p->watch->stopped)
+        return;
+    tl_study study = *c->study;
+    study.ctx = &c->ctx;
+    bool before = c->judged;
+    c->error = r->step(p, &study, c);
+    if (tl_thread_index() == 0 && c->judged != before)
+        report(p);
 }
 
 /* As many at a time as there is memory for while all listen at the end (tl_separate_memory). */
-static tlnmf_error for_all(pool *p, tlnmf_error (*work)(pool *p, const tl_study *s, candidate *c))
+static tlnmf_error for_all(pool *p, step each)
 {
-    queue q = {.pool = p, .work = work};
-    tl_share(tl_min(p->count, TL_CANDIDATES_AT_ONCE), 1, take_candidates, &q);
+    turn r = {.pool = p, .step = each};
+    tl_share_among(TL_CANDIDATES_AT_ONCE, p->count, try_candidate, &r);
     for (int64_t i = 0; i < p->count; i++)
         if (p->candidate[i].error != TLNMF_OK) {
             memcpy(p->ctx->message, p->candidate[i].ctx.message, sizeof p->ctx->message);
@@ -351,7 +356,7 @@ static void fill_blend(pool *p, double weight[CANDIDATES])
         p->candidate[best].model = NULL;
         weight[best] = 0.0;
     }
-    b->hooks = p->ctx->hooks;
+    b->hooks = p->lasting;
     b->info = b->member[0]->info;
     b->info.remixes = p->remix.count;
     b->info.candidates = p->count;
@@ -392,6 +397,17 @@ static void represent(pool *p)
         p->rep[p->reps++] = (representation){1, windows ? TL_WINDOW_SINE : first};
 }
 
+static tlnmf_error create_blend(pool *p)
+{
+    tl_slot table[] = {TL_SLOT(p->blend, 1)};
+    void *memory;
+    tl_hooks short_lived = p->ctx->hooks;
+    p->ctx->hooks = p->lasting;
+    tlnmf_error error = TL_ARENA(p->ctx, "the blend", table, &memory);
+    p->ctx->hooks = short_lived;
+    return error;
+}
+
 static tlnmf_error try_all(void *self)
 {
     pool *p = self;
@@ -408,9 +424,7 @@ static tlnmf_error try_all(void *self)
     p->decided = true;
     TRY(for_all(p, complete));
     keep_tried(p);
-    tl_slot table[] = {TL_SLOT(p->blend, 1)};
-    void *memory;
-    TRY(TL_ARENA(p->ctx, "the blend", table, &memory));
+    TRY(create_blend(p));
     if (!p->watch->stopped)
         TRY(listen(p));
     choose(p, weight);
@@ -426,8 +440,18 @@ static tlnmf_error try_all(void *self)
 tlnmf_error tl_pool_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedule *schedule,
                           const tl_separate_options *options, tl_watch *watch, tl_blend **out)
 {
-    pool p = {.ctx = ctx, .sound = sound, .schedule = *schedule, .opt = options, .watch = watch};
+    tl_reuse reuse;
+    tlnmf_ctx own = *ctx;
+    tl_reuse_begin(&reuse, &ctx->hooks);
+    own.hooks = tl_reuse_hooks(&reuse);
+    pool p = {.ctx = &own,
+              .lasting = ctx->hooks,
+              .sound = sound,
+              .schedule = *schedule,
+              .opt = options,
+              .watch = watch};
     tlnmf_error error = tl_separate_on_threads(options->threads, try_all, &p);
+    memcpy(ctx->message, own.message, sizeof ctx->message);
     for (int64_t i = 0; i < p.count; i++) {
         tl_dictionary_free(&p.candidate[i].solos);
         tl_separator_free(p.candidate[i].model);
@@ -439,6 +463,7 @@ tlnmf_error tl_pool_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedu
             tl_scene_free(&p.scene[i]);
     tl_notes_free(&p.notes);
     tl_remix_free(&p.remix);
+    tl_reuse_end(&reuse);
     if (error != TLNMF_OK)
         tl_release(&ctx->hooks, p.blend);
     *out = error == TLNMF_OK ? p.blend : NULL;

@@ -219,13 +219,11 @@ static tlnmf_error estimate_first(const judge *j, int64_t p)
         int64_t count = tl_min(most, N - n);
         let_sound(j, p, count);
         tl_block_begin(block, count);
-        for (int64_t i = 0; i < count; i++)
-            tl_block_put(block, &mix, n + i, i);
+        tl_block_cut(block, &mix, n);
         tl_block_analyse(block, block->rows);
         tl_block_fit(block, j->may_sound);
         if (tl_block_part(block, &first))
-            for (int64_t i = 0; i < count; i++)
-                tl_block_add(block, n + i, i, &estimate);
+            tl_block_add(block, n, &estimate);
         TRY(block->error);
     }
     tl_frames_divide(block->framing, &estimate);

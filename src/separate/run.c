@@ -12,7 +12,9 @@ typedef struct job {
     const tl_separate_run *run;
     tl_watch *watch;
     tl_lanes lanes;
-    double *out, *last; /* capacity x channels: an output; what the outputs leave */
+    double *out;         /* outputs x capacity x channels: what waits to be written .. */
+    int64_t from, count; /* .. from this sample on, and how many samples */
+    tlnmf_error error;   /* of writing */
     void *memory;
 } job;
 
@@ -48,73 +50,99 @@ static tlnmf_error prepare(job *j)
     TRY(tl_lanes_create(&j->lanes, (const tl_separator *const *)j->blend->member,
                         run->write == NULL ? 1 : members, scale));
     j->lanes.lane[0].H = run->H;
-    int64_t size = j->lanes.capacity * j->sound->channels;
-    tl_slot table[] = {TL_SLOT(j->out, size), TL_SLOT(j->last, size)};
-    return TL_ARENA(j->ctx, "an output", table, &j->memory);
+    int64_t size = run->write == NULL ? 0 : j->lanes.capacity * j->sound->channels;
+    tl_slot table[] = {TL_SLOT(j->out, j->lanes.outputs * size)};
+    return TL_ARENA(j->ctx, "the outputs", table, &j->memory);
 }
 
-/* Samples first .. first+count-1 of an output. */
-static tlnmf_error write_output(const job *j, int64_t output, int64_t first, int64_t count,
-                                const double *x)
+/* ---- a round of outputs ---------------------------------------------------------------------- */
+
+static double *output_of(const job *j, int64_t output)
 {
-    if (count <= 0)
-        return TLNMF_OK;
-    if (j->run->envelope != NULL)
-        tl_envelope_add(j->run->envelope, output, count, x);
-    int status = j->run->write(output, first, count, x, j->run->user);
-    if (status != 0)
-        return tl_fail(j->ctx, TLNMF_ERR_CALLBACK,
-                       "writing output %lld failed at sample %lld: the callback returned %d for "
-                       "samples %lld to %lld",
-                       (long long)output, (long long)first, status, (long long)first,
-                       (long long)(first + count) - 1);
-    return TLNMF_OK;
+    return j->out + output * j->lanes.capacity * j->sound->channels;
 }
 
-/* The weighted mean of the lanes, samples from `skip` on of what is ready. */
-static void blend_output(const job *j, int64_t output, int64_t skip, int64_t numbers)
+/* Numbers first .. last-1 of every output: the weighted mean of the lanes. The last output is what
+ * the others leave, so that the outputs sum to the sound. */
+static void blend_numbers(int64_t first, int64_t last, void *arg)
 {
-    for (int64_t i = 0; i < j->lanes.count; i++) {
-        double weight = j->lanes.count == 1 ? 1.0 : j->blend->weight[i];
-        const double *x = tl_lanes_output(&j->lanes, i, output) + skip;
-        for (int64_t t = 0; t < numbers; t++)
-            j->out[t] = (i > 0 ? j->out[t] : 0.0) + weight * x[t];
-    }
-}
-
-/* The last output is what the others leave, so that the outputs sum to the sound. */
-static tlnmf_error write_ready(const job *j)
-{
+    const job *j = arg;
     const tl_lanes *l = &j->lanes;
-    int64_t channels = j->sound->channels, from = tl_max(0, l->base),
-            count = tl_max(0, l->ready - from), skip = (from - l->base) * channels;
-    if (j->run->write == NULL || count == 0)
-        return TLNMF_OK;
-    tl_copy(j->last, l->in + skip, count * channels);
+    int64_t skip = (j->from - l->base) * j->sound->channels;
+    double *rest = output_of(j, l->outputs - 1);
+    tl_copy(rest + first, l->in + skip + first, last - first);
     for (int64_t o = 0; o + 1 < l->outputs; o++) {
-        blend_output(j, o, skip, count * channels);
-        for (int64_t t = 0; t < count * channels; t++)
-            j->last[t] -= j->out[t];
-        TRY(write_output(j, o, from, count, j->out));
+        double *out = output_of(j, o);
+        for (int64_t i = 0; i < l->count; i++) {
+            double weight = l->count == 1 ? 1.0 : j->blend->weight[i];
+            const double *x = tl_lanes_output(l, i, o) + skip;
+            for (int64_t t = first; t < last; t++)
+                out[t] = (i > 0 ? out[t] : 0.0) + weight * x[t];
+        }
+        for (int64_t t = first; t < last; t++)
+            rest[t] -= out[t];
     }
-    return write_output(j, l->outputs - 1, from, count, j->last);
+}
+
+static void add_envelope(int64_t output, int64_t last, void *arg)
+{
+    const job *j = arg;
+    (void)last;
+    tl_envelope_add(j->run->envelope, output, j->count, output_of(j, output));
+}
+
+/* What is ready now goes to the outputs, where it waits to be written. */
+static void take_ready(job *j)
+{
+    enum { NUMBERS = 8192 }; /* a piece, 10 us and more */
+    const tl_lanes *l = &j->lanes;
+    if (j->run->write == NULL)
+        return;
+    j->from = tl_max(0, l->base);
+    j->count = tl_max(0, l->ready - j->from);
+    tl_share(j->count * j->sound->channels, NUMBERS, blend_numbers, j);
+    if (j->run->envelope != NULL && j->count > 0)
+        tl_share(l->outputs, 1, add_envelope, j);
+}
+
+/* Writes what waits, on the caller's thread, while lanes may be at work on the next round. */
+static bool write_waiting(void *self)
+{
+    job *j = self;
+    int64_t count = j->count;
+    j->count = 0;
+    for (int64_t o = 0; count > 0 && j->error == TLNMF_OK && o < j->lanes.outputs; o++) {
+        int status = j->run->write(o, j->from, count, output_of(j, o), j->run->user);
+        if (status != 0)
+            j->error = tl_fail(j->ctx, TLNMF_ERR_CALLBACK,
+                               "writing output %lld failed at sample %lld: the callback returned "
+                               "%d for samples %lld to %lld",
+                               (long long)o, (long long)j->from, status, (long long)j->from,
+                               (long long)(j->from + count) - 1);
+    }
+    return j->error == TLNMF_OK;
 }
 
 static tlnmf_error run_rounds(void *self)
 {
     job *j = self;
     TRY(prepare(j));
+    j->lanes.beside = write_waiting;
+    j->lanes.beside_arg = j;
     bool more = true;
     while (more && !j->watch->stopped) {
-        TRY(tl_lanes_advance(&j->lanes, &more));
+        tlnmf_error error = tl_lanes_advance(&j->lanes, &more);
+        if (j->error != TLNMF_OK || error != TLNMF_OK)
+            return j->error != TLNMF_OK ? j->error : error;
         if (!more)
             break;
-        TRY(write_ready(j));
+        take_ready(j);
         tl_watch_report(j->watch, TL_STAGE_STEMS, j->lanes.lane[0].n, j->lanes.lane[0].N, NAN);
     }
+    write_waiting(j);
     if (j->run->unexplained != NULL)
         *j->run->unexplained = tl_lanes_unexplained(&j->lanes);
-    return TLNMF_OK;
+    return j->error;
 }
 
 tlnmf_error tl_blend_run(tlnmf_ctx *ctx, const tl_blend *blend, const tl_sound *sound,

@@ -81,12 +81,29 @@ tl_stretch tl_scene_stretch(const tl_scene *scene, int64_t i)
                         .x = scene->samples + i * length * channels};
 }
 
-static tlnmf_error read_frames(tlnmf_ctx *ctx, tl_scene *scene)
+/* The samples of frame i. Frames overlap: many are read at a time, each sample about once. */
+static tlnmf_error read_frame(tlnmf_ctx *ctx, const tl_scene *scene, int64_t i, tl_stretch *ahead,
+                              int64_t most)
+{
+    tl_stretch stretch = tl_scene_stretch(scene, i),
+               last = tl_scene_stretch(scene, scene->frames - 1);
+    int64_t end = stretch.first + stretch.length, channels = stretch.channels;
+    if (stretch.first < ahead->first || end > ahead->first + ahead->length) {
+        ahead->first = stretch.first;
+        ahead->length = tl_min(most, last.first + last.length - stretch.first);
+        TRY(tl_sound_read(ctx, scene->sound, ahead));
+    }
+    tl_copy(stretch.x, ahead->x + (stretch.first - ahead->first) * channels,
+            stretch.length * channels);
+    return TLNMF_OK;
+}
+
+static tlnmf_error read_frames(tlnmf_ctx *ctx, tl_scene *scene, tl_stretch *ahead, int64_t most)
 {
     double sum = 0.0, count = 0.0;
     for (int64_t i = 0; i < scene->frames; i++) {
+        TRY(read_frame(ctx, scene, i, ahead, most));
         tl_stretch stretch = tl_scene_stretch(scene, i);
-        TRY(tl_sound_read(ctx, scene->sound, &stretch));
         for (int64_t t = 0; t < stretch.length * stretch.channels; t++)
             sum += stretch.x[t] * stretch.x[t];
         count += (double)(stretch.length * stretch.channels);
@@ -98,6 +115,20 @@ static tlnmf_error read_frames(tlnmf_ctx *ctx, tl_scene *scene)
     if (!(power < 1e280))
         return tl_fail(ctx, TLNMF_ERR_DATA, "its samples are too large to square");
     return TLNMF_OK;
+}
+
+static tlnmf_error read_all(tlnmf_ctx *ctx, tl_scene *scene)
+{
+    enum { NUMBERS = 1 << 16 }; /* half a megabyte, or ten frames: a plain choice */
+    int64_t channels = scene->sound->channels, length = tl_scene_stretch(scene, 0).length;
+    int64_t most = tl_max(10 * length, NUMBERS / channels);
+    tl_stretch ahead = {.channels = channels};
+    void *memory;
+    tl_slot table[] = {TL_SLOT(ahead.x, most * channels)};
+    TRY(TL_SCRATCH(ctx, "a piece of sound", table, &memory));
+    tlnmf_error error = read_frames(ctx, scene, &ahead, most);
+    tl_release(&ctx->hooks, memory);
+    return error;
 }
 
 tlnmf_error tl_scene_create(tlnmf_ctx *ctx, const tl_sound *sound, const tl_schedule *schedule,
@@ -115,7 +146,7 @@ tlnmf_error tl_scene_create(tlnmf_ctx *ctx, const tl_sound *sound, const tl_sche
     TRY(TL_ARENA(ctx, "the frames to learn from", table, &scene->memory));
     tlnmf_error error = choose_frames(ctx, scene, N);
     if (error == TLNMF_OK)
-        error = read_frames(ctx, scene);
+        error = read_all(ctx, scene);
     if (error != TLNMF_OK)
         tl_scene_free(scene);
     return error;

@@ -172,17 +172,17 @@ tl_stretch tl_scene_stretch(const tl_scene *scene, int64_t i); /* the samples of
 typedef struct tl_factors {
     int64_t rows, N, K; /* of the V at work; at most what the buffers were made for */
     double eps;
-    double *U, *A;           /* rows x N: 1 / (W H + eps), (V + eps) U^2 */
-    double *num, *den;       /* K x N, or rows x K */
+    double *U;               /* rows x 2 N: (V + eps) U^2 beside U; or rows x N: 1 / (W H + eps) */
+    double *sums;            /* 2 K x N, or 2 rows x K: numerators, each above its denominators */
     double *W_free, *H_free; /* the columns of W that are updated, and their rows of H */
     tl_updater *updater;     /* computes instead; NULL: the cpu does */
 } tl_factors;
 
-enum { TL_FACTORS_SLOTS = 6 };
+enum { TL_FACTORS_SLOTS = 4 };
 /* For K columns, of which at most `free` are updated at a time. */
 void tl_factors_slots(tl_factors *f, int64_t rows, int64_t N, int64_t K, int64_t free,
                       tl_slot slots[TL_FACTORS_SLOTS]);
-/* U at W, H. */
+/* U at W, H, rows x N. */
 void tl_factors_weigh(const tl_factors *f, const double *W, const double *H);
 /* A run of updates, of the sizes and with the floor of `f`. `watch` may end it; NULL: nobody. */
 tlnmf_error tl_factors_run(tlnmf_ctx *ctx, const tl_factors *f, const tl_updates *u,
@@ -193,7 +193,7 @@ tlnmf_error tl_factors_run(tlnmf_ctx *ctx, const tl_factors *f, const tl_updates
 /* About as many columns a block, enough for products to run at full speed in little memory. */
 enum { TL_BLOCK_COLUMNS = 512 };
 
-/* Works on `count` frames at a time: begin, put each frame, analyse; then fit, and for each output
+/* Works on `count` frames at a time: begin, cut or take, analyse; then fit, and for each output
  * part and add. Columns are grouped by frame; a frame has one for each shift and channel. */
 typedef struct tl_block {
     const tl_framing *framing;
@@ -212,8 +212,8 @@ typedef struct tl_block {
     double *Vhat;   /* rows x count: W H + eps */
     double *H_part; /* K x count: rows of H of one output, the others 0 */
     double *mask;   /* rows x count: of one output, (23) */
-    double *X_part; /* M x (count per_frame): coefficients of one output */
-    double *Y_part; /* M x (count per_frame): frames of one output */
+    double *X_part; /* M x (count per_frame): coefficients of one output; with Phi alone */
+    double *Y_part; /* M x (count per_frame): frames of one output, in the place of Y */
     tl_factors factors;
     tl_dft_plan dft;
     tl_spectrum *there; /* X is on a device; NULL: here */
@@ -235,8 +235,10 @@ tlnmf_error tl_block_use(tlnmf_ctx *ctx, tl_updater *updater_or_null, tl_block *
 void tl_block_free(tl_block *block);
 
 void tl_block_begin(tl_block *block, int64_t count);
-/* Frame n of the stretch becomes frame i of the block. */
-void tl_block_put(tl_block *block, const tl_stretch *x, int64_t n, int64_t i);
+/* Frames n .. of the stretch become all frames of the block. */
+void tl_block_cut(tl_block *block, const tl_stretch *x, int64_t n);
+/* The same with the frames of a scene from `first` on. */
+void tl_block_take(tl_block *block, const tl_scene *scene, int64_t first);
 /* The first `rows` rows of X and V. */
 void tl_block_analyse(tl_block *block, int64_t rows);
 /* H with Phi and W as they are, (7), from a start in which the columns that may sound in a frame
@@ -253,11 +255,11 @@ typedef struct tl_part {
     double floor_share; /* in frames where all of H is 0; elsewhere the output's share of H */
 } tl_part;
 
-/* The part's frames, in Y_part. False if they are all zero, or a device failed; then Y_part is not
- * written. */
+/* The part's frames, in Y_part. False if they are all zero, or a device failed; then there are
+ * none. */
 bool tl_block_part(tl_block *block, const tl_part *part);
-/* Adds frame i of Y_part to y, as frame n: overlap-add, (24) without its denominator. */
-void tl_block_add(const tl_block *block, int64_t n, int64_t i, tl_stretch *y);
+/* Adds the frames of Y_part to y, as frames n ..: overlap-add, (24) without its denominator. */
+void tl_block_add(tl_block *block, int64_t n, tl_stretch *y);
 
 /* ---- several separators over one recording (lanes.c) ------------------------------------------
  */
@@ -302,6 +304,12 @@ typedef struct tl_lanes {
     int64_t ready;       /* samples before this are complete in all lanes */
     int64_t target;      /* ready at the end of the round */
     double *in;          /* capacity x channels: the sound from `base` on */
+    double *next;        /* the same from `target` on, which is read while the lanes work */
+    bool fetched;        /* `next` is what the next round begins with */
+    tlnmf_error failed;  /* of reading ahead */
+    /* What else the caller's thread does meanwhile, or NULL. False: it failed, nothing is read. */
+    bool (*beside)(void *arg);
+    void *beside_arg;
     tl_lane *lane;
     tl_hooks hooks;
     void *memory, *buffers;

@@ -13,10 +13,7 @@ static tlnmf_error analyse(tl_study *s, const tl_framing *framing)
     for (int64_t first = 0; first < s->N; first += block.capacity) {
         int64_t count = tl_min(block.capacity, s->N - first);
         tl_block_begin(&block, count);
-        for (int64_t i = 0; i < count; i++) {
-            tl_stretch x = tl_scene_stretch(s->scene, first + i);
-            tl_block_put(&block, &x, s->scene->n[first + i], i);
-        }
+        tl_block_take(&block, s->scene, first);
         tl_block_analyse(&block, s->rows);
         for (int64_t m = 0; m < s->rows; m++)
             tl_copy(s->V + m * s->N + first, block.V + m * count, count);

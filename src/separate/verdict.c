@@ -13,9 +13,10 @@ enum { CHUNK = 512 }; /* samples that are taken to have the same sources */
 typedef struct rehearsal {
     tl_lanes lanes;
     int64_t sources, members;
-    double *gram;    /* sources x members x members */
-    double *overlap; /* sources: energy of the first member's stem where others may sound */
-    double *last;    /* members x capacity x channels: what the other outputs leave */
+    int64_t from, to; /* of the buffers: the samples of this round */
+    double *gram;     /* sources x members x members */
+    double *overlap;  /* sources: energy of the first member's stem where others may sound */
+    double *last;     /* members x capacity x channels: what the other outputs leave */
     void *memory;
 } rehearsal;
 
@@ -60,36 +61,44 @@ static const double *stem_of(const rehearsal *h, int64_t member, int64_t source)
     return h->last + member * h->lanes.capacity * h->lanes.sound->channels;
 }
 
-static void fill_last(const rehearsal *h, int64_t numbers)
+/* Of member i. */
+static void fill_last(int64_t i, int64_t last, void *arg)
 {
-    for (int64_t i = 0; i < h->members; i++) {
-        double *x = h->last + i * h->lanes.capacity * h->lanes.sound->channels;
-        tl_copy(x, h->lanes.in, numbers);
-        for (int64_t o = 0; o + 1 < h->sources; o++) {
-            const double *other = tl_lanes_output(&h->lanes, i, o);
-            for (int64_t t = 0; t < numbers; t++)
-                x[t] -= other[t];
-        }
+    const rehearsal *h = arg;
+    int64_t channels = h->lanes.sound->channels, numbers = h->to * channels;
+    double *x = h->last + i * h->lanes.capacity * channels;
+    (void)last;
+    tl_copy(x, h->lanes.in, numbers);
+    for (int64_t o = 0; o + 1 < h->sources; o++) {
+        const double *other = tl_lanes_output(&h->lanes, i, o);
+        for (int64_t t = 0; t < numbers; t++)
+            x[t] -= other[t];
     }
 }
 
-/* Adds samples from .. from+count-1 of the buffers. */
-static void add_chunk(const rehearsal *h, int64_t from, int64_t count)
+/* Adds samples from .. from+count-1 of the buffers: source r of member i. */
+static void add_chunk(const rehearsal *h, int64_t r, int64_t i, int64_t from, int64_t count)
 {
     int64_t channels = h->lanes.sound->channels, n = h->members;
-    bool mixed = mixed_at(&h->lanes.guide.schedule, h->lanes.base + from + count / 2);
-    for (int64_t r = 0; r < h->sources; r++)
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t j = 0; j <= i; j++) {
-                const double *a = stem_of(h, i, r) + from * channels,
-                             *b = stem_of(h, j, r) + from * channels;
-                double sum = 0.0;
-                for (int64_t t = 0; t < count * channels; t++)
-                    sum += a[t] * b[t];
-                h->gram[(r * n + i) * n + j] += sum;
-                if (i == 0 && mixed)
-                    h->overlap[r] += sum;
-            }
+    bool mixed = i == 0 && mixed_at(&h->lanes.guide.schedule, h->lanes.base + from + count / 2);
+    for (int64_t j = 0; j <= i; j++) {
+        const double *a = stem_of(h, i, r) + from * channels,
+                     *b = stem_of(h, j, r) + from * channels;
+        double sum = 0.0;
+        for (int64_t t = 0; t < count * channels; t++)
+            sum += a[t] * b[t];
+        h->gram[(r * n + i) * n + j] += sum;
+        if (mixed)
+            h->overlap[r] += sum;
+    }
+}
+
+static void add_round(int64_t piece, int64_t last, void *arg)
+{
+    const rehearsal *h = arg;
+    (void)last;
+    for (int64_t t = h->from; t < h->to; t += CHUNK)
+        add_chunk(h, piece / h->members, piece % h->members, t, tl_min(CHUNK, h->to - t));
 }
 
 static tlnmf_error listen(rehearsal *h)
@@ -100,13 +109,12 @@ static tlnmf_error listen(rehearsal *h)
     TRY(TL_ARENA(h->lanes.ctx, "a rehearsal", table, &h->memory));
     for (bool more = true; more;) {
         TRY(tl_lanes_advance(&h->lanes, &more));
-        int64_t from = tl_max(h->lanes.first, h->lanes.base) - h->lanes.base,
-                to = h->lanes.ready - h->lanes.base;
-        if (!more || to <= from)
+        h->from = tl_max(h->lanes.first, h->lanes.base) - h->lanes.base;
+        h->to = h->lanes.ready - h->lanes.base;
+        if (!more || h->to <= h->from)
             continue;
-        fill_last(h, to * channels);
-        for (int64_t t = from; t < to; t += CHUNK)
-            add_chunk(h, t, tl_min(CHUNK, to - t));
+        tl_share(n, 1, fill_last, h);
+        tl_share(h->sources * n, 1, add_round, h);
     }
     for (int64_t r = 0; r < h->sources; r++)
         for (int64_t i = 0; i < n; i++)

@@ -388,6 +388,25 @@ static void checks_cover_the_fields_themselves(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+/* What the context says is the default of threads, and no more than a default. */
+static void a_context_knows_the_threads(void **state)
+{
+    (void)state;
+    static const int32_t given[] = {0, 3, -5, 100000}, expected[] = {0, 3, 0, 1024};
+    tlnmf_ctx *ctx = new_ctx();
+    for (int i = 0; i < 4; i++) {
+        tlnmf_settings *settings;
+        tlnmf_ctx_set_threads(ctx, given[i]);
+        assert_ok(ctx, tlnmf_settings_create(ctx, "fit", &settings));
+        assert_int_equal(tlnmf_settings_get_integer(settings, "threads"), expected[i]);
+        assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "threads", 2));
+        assert_int_equal(tlnmf_settings_get_integer(settings, "threads"), 2);
+        tlnmf_settings_free(settings);
+    }
+    tlnmf_ctx_set_threads(NULL, 1);
+    tlnmf_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +415,7 @@ int main(void)
         cmocka_unit_test(bad_values_are_named),
         cmocka_unit_test(texts_fit_their_buffer),
         cmocka_unit_test(copies_are_apart),
+        cmocka_unit_test(a_context_knows_the_threads),
         cmocka_unit_test(contradictions_are_refused),
         cmocka_unit_test(checks_cover_the_fields_themselves),
     };

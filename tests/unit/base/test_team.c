@@ -47,6 +47,72 @@ static void pieces_cover_everything_once(void **state)
         }
 }
 
+/* ---- few at a time, and beside the caller -------------------------------------------------- */
+
+typedef struct among {
+    atomic_int inside, most, done;
+    atomic_bool worked;
+    int caller;
+} among;
+
+static void count_inside(int64_t first, int64_t last, void *arg)
+{
+    among *a = arg;
+    int now = atomic_fetch_add(&a->inside, 1) + 1, most = atomic_load(&a->most);
+    while (now > most && !atomic_compare_exchange_weak(&a->most, &most, now))
+        ;
+    assert_int_equal(last, first + 1);
+    for (volatile int i = 0; i < 20000; i++)
+        ;
+    atomic_fetch_sub(&a->inside, 1);
+    atomic_fetch_add(&a->done, 1);
+}
+
+static void own_work(void *arg)
+{
+    among *a = arg;
+    a->caller = tl_thread_index();
+    atomic_store(&a->worked, true);
+    tl_share(4, 1, count_inside, a); /* a job inside it */
+}
+
+static tlnmf_error run_among(void *arg)
+{
+    among *a = arg;
+    tl_share_among(3, 40, count_inside, a);
+    return TLNMF_OK;
+}
+
+static tlnmf_error run_beside(void *arg)
+{
+    tl_share_beside(20, count_inside, own_work, arg);
+    return TLNMF_OK;
+}
+
+static void few_at_a_time(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 8; threads += 7) {
+        among a = {.caller = -1};
+        assert_int_equal(tl_with_threads(threads, run_among, &a), TLNMF_OK);
+        assert_int_equal(atomic_load(&a.done), 40);
+        assert_true(atomic_load(&a.most) <= 3);
+    }
+}
+
+/* The caller's thread does its own work, once, and all pieces are done. */
+static void beside_the_caller(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 8; threads += 7) {
+        among a = {.caller = -1};
+        assert_int_equal(tl_with_threads(threads, run_beside, &a), TLNMF_OK);
+        assert_true(atomic_load(&a.worked));
+        assert_int_equal(a.caller, 0);
+        assert_int_equal(atomic_load(&a.done), 24);
+    }
+}
+
 /* ---- jobs inside jobs ------------------------------------------------------------------------ */
 
 enum { OUTER = 5, INNER = 400 };
@@ -241,6 +307,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_cover_everything_once),
+        cmocka_unit_test(few_at_a_time),
+        cmocka_unit_test(beside_the_caller),
         cmocka_unit_test(jobs_inside_jobs),
         cmocka_unit_test(threads_join),
         cmocka_unit_test(sums_have_the_same_bits),

@@ -4,6 +4,27 @@
 #include "linalg/dft.h"
 #include "linalg/linalg.h"
 
+/* Phi' (mask X) by the matrix; a column of the mask is for five of X. */
+static void check_masked(const tl_dft_plan *plan, const double *Phi, int64_t columns,
+                         const double *X)
+{
+    enum { EACH = 5 };
+    int64_t M = plan->M, rows = M / 2 + 1, wide = columns / EACH;
+    double *mask = new_doubles(rows * wide), *Z = new_doubles(M * columns);
+    for (int64_t i = 0; i < rows * wide; i++)
+        mask[i] = 0.5 + 0.5 * sin(2.3 * (double)i);
+    tl_dft_inverse_masked(plan, columns, EACH, mask, X, Z);
+    for (int64_t t = 0; t < M; t++)
+        for (int64_t c = 0; c < columns; c++) {
+            double sum = 0.0;
+            for (int64_t m = 0; m < M; m++)
+                sum += Phi[m * M + t] * mask[(m + 1) / 2 * wide + c / EACH] * X[m * columns + c];
+            assert_near(Z[t * columns + c], sum, 1e-11);
+        }
+    free(mask);
+    free(Z);
+}
+
 static void equals_the_matrix(void **state)
 {
     (void)state;
@@ -29,6 +50,7 @@ static void equals_the_matrix(void **state)
         tl_dft_inverse(&plan, columns, X, Z);
         for (int64_t t = 0; t < M * columns; t++)
             assert_near(Z[t], Y[t], 1e-12);
+        check_masked(&plan, Phi, columns, X);
         tl_dft_plan_free(&plan);
         free(Phi);
         free(Y);

@@ -1,7 +1,7 @@
 /* The cores that control groups leave, from files as the two versions have them. */
 #include "support.h"
 
-#include "cli/common/cores.h"
+#include "io/cores.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -62,7 +62,7 @@ static void version_2(void **state)
         add_file(&t, "a/cpu.max", cases[i].above);
         add_folder(&t, "a/b");
         add_file(&t, "a/b/cpu.max", cases[i].own);
-        assert_int_equal(cli_cores_of_groups("self", "."), cases[i].cores);
+        assert_int_equal(io_cores_of_groups("self", "."), cases[i].cores);
         leave_tree(&t);
     }
 }
@@ -89,7 +89,7 @@ static void version_1(void **state)
         add_file(&t, name, cases[i].quota);
         snprintf(name, sizeof name, "%s/cpu.cfs_period_us", cases[i].folder);
         add_file(&t, name, "100000\n");
-        assert_int_equal(cli_cores_of_groups("self", "."), cases[i].cores);
+        assert_int_equal(io_cores_of_groups("self", "."), cases[i].cores);
         leave_tree(&t);
     }
 }
@@ -98,11 +98,11 @@ static void version_1(void **state)
 static void without_groups(void **state)
 {
     (void)state;
-    assert_int_equal(cli_cores_of_groups("no/such/file", "."), 0);
+    assert_int_equal(io_cores_of_groups("no/such/file", "."), 0);
     tree t;
     enter_tree(&t);
     add_file(&t, "self", "nonsense\n0:\n::\n");
-    assert_int_equal(cli_cores_of_groups("self", "."), 0);
+    assert_int_equal(io_cores_of_groups("self", "."), 0);
     leave_tree(&t);
 }
 

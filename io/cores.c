@@ -1,9 +1,10 @@
 /* Containers see all cores of the machine, and have the time of a few: the limit is in files of
  * their control group. */
-#include "cli/common/cores.h"
+#include "tlnmf/io.h"
+
+#include "cores.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +71,7 @@ static bool is_about_cpu(const char *controllers)
     return *controllers == '\0' || strstr(list, ",cpu,") != NULL;
 }
 
-int cli_cores_of_groups(const char *groups, const char *mount)
+int io_cores_of_groups(const char *groups, const char *mount)
 {
     FILE *file = fopen(groups, "r");
     char line[PATH_MOST], top[PATH_MOST];
@@ -95,9 +96,9 @@ int cli_cores_of_groups(const char *groups, const char *mount)
     return isfinite(cores) ? (int)fmin(fmax(ceil(cores), 1.0), 4096.0) : 0;
 }
 
-void cli_respect_cores(void)
+int32_t tlnmf_io_cores(void)
 {
-    int allowed = cli_cores_of_groups("/proc/self/cgroup", "/sys/fs/cgroup");
-    if (getenv("OMP_NUM_THREADS") == NULL && allowed > 0 && allowed < omp_get_max_threads())
-        omp_set_num_threads(allowed);
+    return getenv("OMP_NUM_THREADS") != NULL
+               ? 0
+               : (int32_t)io_cores_of_groups("/proc/self/cgroup", "/sys/fs/cgroup");
 }

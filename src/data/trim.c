@@ -1,0 +1,113 @@
+/* Columns that the floor can see, copies of data with other columns, and how long columns are. */
+#include "data/data.h"
+
+#include <math.h>
+
+/* Columns at a time: their rows lie far apart, and each line of memory is to be read once. */
+enum { AT_A_TIME = 512 };
+
+/* Squared lengths of the columns from t0 on. Returns how many there are. */
+static int64_t squares(const tlnmf_data *data, int64_t t0, double square[AT_A_TIME])
+{
+    int64_t width = tl_min(AT_A_TIME, data->T - t0);
+    for (int64_t t = 0; t < width; t++)
+        square[t] = 0.0;
+    for (int64_t m = 0; m < data->M; m++) {
+        const double *row = data->R + m * data->T + t0;
+        for (int64_t t = 0; t < width; t++)
+            square[t] += row[t] * row[t];
+    }
+    return width;
+}
+
+/* Which of the columns from t0 on are seen. Returns how many are. */
+static int64_t mark_seen(const tlnmf_data *data, int64_t t0, double eps, bool seen[AT_A_TIME])
+{
+    double square[AT_A_TIME];
+    int64_t width = squares(data, t0, square), count = 0;
+    for (int64_t t = 0; t < width; t++) {
+        seen[t] = square[t] > 1e-16 * eps;
+        count += seen[t];
+    }
+    return count;
+}
+
+static int64_t seen_columns(const tlnmf_data *data, double eps)
+{
+    bool seen[AT_A_TIME];
+    int64_t T = 0;
+    for (int64_t t = 0; t < data->T; t += AT_A_TIME)
+        T += mark_seen(data, t, eps, seen);
+    return T;
+}
+
+bool tl_data_is_trim(const tlnmf_data *data, double eps)
+{
+    return seen_columns(data, eps) == data->T;
+}
+
+/* What a copy with other columns has of its original, which must live longer. */
+static void share_weights(const tlnmf_data *data, tlnmf_data *copy)
+{
+    copy->S = data->S;
+    copy->sums = data->sums;
+    copy->all = data->all;
+    copy->first = data->first;
+    copy->mean_power = data->mean_power;
+    copy->weighted = data->weighted;
+    copy->B = data->B;
+    copy->mask = data->mask;
+    tl_copy(copy->weight, data->weight, data->N);
+    tl_copy(copy->present, data->present, data->N);
+}
+
+tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tlnmf_data **out)
+{
+    *out = NULL;
+    int64_t T = seen_columns(data, eps);
+    if (T == data->T)
+        return TLNMF_OK;
+    TRY(tl_data_new(ctx, data->M, data->N, T, out));
+    share_weights(data, *out);
+    bool seen[AT_A_TIME];
+    for (int64_t n = 0, to = 0; n < data->N; n++) {
+        for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++) {
+            if (t % AT_A_TIME == 0)
+                mark_seen(data, t, eps, seen);
+            if (!seen[t % AT_A_TIME])
+                continue;
+            for (int64_t m = 0; m < data->M; m++)
+                (*out)->R[m * T + to] = data->R[m * data->T + t];
+            to++;
+        }
+        (*out)->offset[n + 1] = to;
+    }
+    tl_data_note_one_each(*out);
+    return TLNMF_OK;
+}
+
+tlnmf_error tl_data_copy(tlnmf_ctx *ctx, const tlnmf_data *data, tlnmf_data **out)
+{
+    TRY(tl_data_new(ctx, data->M, data->N, data->T, out));
+    share_weights(data, *out);
+    (*out)->columns = data->columns;
+    tl_copy((*out)->R, data->R, data->M * data->T);
+    for (int64_t n = 0; n <= data->N; n++)
+        (*out)->offset[n] = data->offset[n];
+    tl_data_note_one_each(*out);
+    return TLNMF_OK;
+}
+
+double tl_data_longest(const tlnmf_data *data)
+{
+    double square[AT_A_TIME], longest = 0.0, sum = 0.0;
+    for (int64_t t0 = 0, n = 0; t0 < data->T; t0 += AT_A_TIME) {
+        int64_t width = squares(data, t0, square);
+        for (int64_t t = 0; t < width; t++) {
+            for (; t0 + t == data->offset[n + 1]; n++, sum = 0.0)
+                longest = fmax(longest, sum);
+            sum += square[t];
+        }
+    }
+    return tl_sums_max(data->sums, sqrt(fmax(longest, sum)));
+}
