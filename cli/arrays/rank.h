@@ -23,20 +23,20 @@ typedef struct rank_line {
 
 typedef struct rank_table {
     cli_call *call;
-    rank_kind kind;
     const tlnmf_data *data;   /* all of it */
     tlnmf_settings *settings; /* of the fits: the call's, with a share of the time */
     tlnmf_data *train[RANK_FOLDS], *test[RANK_FOLDS];
-    tlnmf_data *masked;  /* entries: the same data for masks */
-    double *mask;        /* M x N */
-    bool balanced;       /* entries: the folds of short rows */
-    int64_t count, S;    /* S: realisations that folds are made of */
-    int folds, complete; /* how many are wanted, how many are done for every k */
-    double deadline;     /* INFINITY: none */
-    bool timed_out, interrupted;
+    tlnmf_data *masked; /* entries: the same data for masks */
+    double *mask;       /* M x N */
+    int64_t count, S;   /* S: realisations that folds are made of */
+    double deadline;    /* INFINITY: none */
     rank_line *line;
     const rank_line *best, *sparing; /* the least mean; the smallest K within a standard error of
                                         it; NULL: no fold is complete */
+    rank_kind kind;
+    int folds, complete; /* how many are wanted, how many are done for every k */
+    bool balanced;       /* entries: the folds of short rows */
+    bool timed_out, interrupted;
 } rank_table;
 
 /* Scores fold after fold, all k of each, until the deadline: what is there then is comparable. Only
