@@ -87,8 +87,8 @@ racecheck 60 sweeps* 1
 synccheck 60 sweeps* 3
 END
     for tool in memcheck initcheck racecheck; do
-        row 60 "$tool, updates" compute-sanitizer --tool "$tool" --error-exitcode 9 "$updates" \
-            'the_gpu_updates*'
+        row 60 "$tool, separations" compute-sanitizer --tool "$tool" --error-exitcode 9 "$updates" \
+            'the_gpu*'
     done
 }
 
