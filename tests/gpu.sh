@@ -25,7 +25,8 @@ row() { # LIMIT WHAT COMMAND..
     shift 2
     left=$((deadline - $(now)))
     if [ "$left" -lt 5 ]; then
-        add "$what" "not run: no time left" 0
+        result="not run: no time left"
+        add "$what" "$result" 0
         return
     fi
     [ "$limit" -lt "$left" ] || limit=$left
