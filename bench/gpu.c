@@ -378,8 +378,13 @@ static void run_part(const struct part *p, const char *numbers)
     if (numbers[0] == ':') {
         shape s = p->shapes[0];
         long long x[4] = {s.M, s.N, s.K, s.count};
-        if (sscanf(numbers, ":%lldx%lldx%lldx%lld", &x[0], &x[1], &x[2], &x[3]) < 1)
-            stop("numbers are MxNxKxCOUNT");
+        for (int i = 0; i < 4 && *numbers != '\0'; i++) {
+            char *end;
+            x[i] = strtoll(numbers + 1, &end, 10); /* after ':' or 'x' */
+            if (end == numbers + 1 || (*end != 'x' && *end != '\0'))
+                stop("numbers are MxNxKxCOUNT");
+            numbers = end;
+        }
         p->run(ops, &(shape){x[0], x[1], x[2], (int)x[3]});
         return;
     }

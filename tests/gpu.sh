@@ -25,7 +25,8 @@ row() { # LIMIT WHAT COMMAND..
     shift 2
     left=$((deadline - $(now)))
     if [ "$left" -lt 5 ]; then
-        add "$what" "not run: no time left" 0
+        result="not run: no time left"
+        add "$what" "$result" 0
         return
     fi
     [ "$limit" -lt "$left" ] || limit=$left
@@ -87,8 +88,8 @@ racecheck 60 sweeps* 1
 synccheck 60 sweeps* 3
 END
     for tool in memcheck initcheck racecheck; do
-        row 60 "$tool, updates" compute-sanitizer --tool "$tool" --error-exitcode 9 "$updates" \
-            'the_gpu_updates*'
+        row 60 "$tool, separations" compute-sanitizer --tool "$tool" --error-exitcode 9 "$updates" \
+            'the_gpu*'
     done
 }
 

@@ -151,9 +151,10 @@ static tlnmf_error pass(tlnmf_ctx *ctx, tl_spectrum *s, const tl_spectral *b,
                         cudaError_t (*way)(passage *p))
 {
     tl_cuda_lane *l;
-    if (b->count * b->per_frame > s->columns)
+    long long columns = b->count * b->per_frame, most = s->columns;
+    if (columns > most)
         return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "device gpu: a block of %lld columns, not %lld",
-                       (long long)(b->count * b->per_frame), (long long)s->columns);
+                       columns, most);
     TRY(tl_cuda_take_lane(ctx, s->of, &l));
     passage p = {.s = s,
                  .b = b,

@@ -1,5 +1,5 @@
-/* CUDA's runtime on the host, as far as src/cuda/updates.c uses it: memory is the host's, and begins
- * as NaN; a stream does everything at once. */
+/* CUDA's runtime on the host, as far as src/cuda/updates.c uses it: memory is the host's, and
+ * begins as NaN; a stream does everything at once. */
 #ifndef TLNMF_TESTS_CUDA_RUNTIME_API_H
 #define TLNMF_TESTS_CUDA_RUNTIME_API_H
 
