@@ -58,11 +58,11 @@ static tlnmf_error evaluate(tl_comparison *c, const tlnmf_data *data, const tl_r
 /* What one pass over all K works on. */
 typedef struct pass {
     tl_rank_table *t;
-    int fold; /* -1: Phi is learnt from all entries */
-    const tlnmf_data *train, *test;
-    tlnmf_data *masked; /* entries */
-    double *mask;       /* M x N */
-    bool shares;        /* its fits share the time out */
+    int fold;                       /* -1: Phi is learnt from all entries */
+    const tlnmf_data *train, *test; /* NULL: entries */
+    tlnmf_data *masked;             /* entries */
+    double *mask;                   /* M x N */
+    bool shares;                    /* its fits share the time out */
 } pass;
 
 /* C per entry of held-out realisations at a Phi, W, H that were learnt from the others: up to a
@@ -137,9 +137,9 @@ static tlnmf_error run(tl_comparison *c, const pass *p)
         if (is_done(p, i))
             continue;
         c->K = c->opt.k = c->low + i;
-        error = p->fold < 0                  ? learn_Phi(c, p, i, seconds)
-                : t->kind == TL_RANK_ENTRIES ? score_entries(c, p, i, seconds)
-                                             : score_realisations(c, p, i, seconds);
+        error = p->fold < 0       ? learn_Phi(c, p, i, seconds)
+                : p->test == NULL ? score_entries(c, p, i, seconds)
+                                  : score_realisations(c, p, i, seconds);
         error = tl_share_error(c->ctx, NULL, c->ctx->starts, error);
         t->timed_out = any_machine(c, t->timed_out || t->cut[i] != 0.0);
         t->interrupted = any_machine(c, t->interrupted);
