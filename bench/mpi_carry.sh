@@ -4,9 +4,9 @@
 # usage: mpi_carry.sh pack BUILD FOLDER | run FOLDER [MOST [M [N [ROUNDS]]]]
 set -eu
 
-# The libraries of programs and modules, but for those of the C library.
+# The libraries that ldd names, but for those of the C library.
 libraries() {
-    ldd "$@" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
+    awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
         grep -Ev '/(libc|libm|libdl|librt|libpthread|ld-linux[^/]*)\.so'
 }
 
@@ -31,8 +31,7 @@ pack() { # BUILD FOLDER
         cp -rL "$pmix/lib" "$pmix/share" "$parts/pmix2"
         rm -rf "$parts/pmix2/lib"/*.a
     fi
-    libraries "$parts/tlnmf" "$parts/tlnmf-mpi" "$parts/bin"/* "$parts${modules#/usr}"/*.so \
-        $(find "$parts/pmix2" -name '*.so' 2>/dev/null) |
+    find "$parts" -type f \( -name '*.so' -o -perm -u+x \) -print0 | xargs -0 ldd 2>/dev/null | libraries |
         while read -r library; do cp -L "$library" "$parts/libs"; done
     strip --strip-unneeded "$parts/tlnmf" "$parts/tlnmf-mpi" "$parts/libs"/* 2>/dev/null || true
     tar -C "$parts" -czf "$2/parts.tar.gz" .

@@ -145,8 +145,6 @@ void cli_pieces_drop(cli_pieces *pieces); /* before the first piece */
 /* Writes a model, H in pieces if there are some. */
 tlnmf_error cli_write_model(const cli_call *call, const char *path, const tlnmf_record *model,
                             cli_pieces *pieces);
-/* Collects H in the model of the first process. */
-int cli_gather(const cli_call *call, tlnmf_record *model);
 
 /* ---- arguments (common/arguments.c) ---------------------------------------------------------- */
 

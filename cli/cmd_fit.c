@@ -142,8 +142,6 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
     tlnmf_ctx_set_progress(call->ctx, NULL, NULL);
     tlnmf_error stored = cli_paths_store(call, &paths, model);
     error = error == TLNMF_OK ? stored : error;
-    if (error == TLNMF_OK && p->page != NULL)
-        code = cli_gather(call, model);
     if (error == TLNMF_OK && atom_count > 0)
         error = tlnmf_atoms(call->ctx, model, p->rate, atom_count, &atoms);
     cli_result r = {.input = p->input.spec,
@@ -324,10 +322,11 @@ static int check_split(const cli_call *call, const plan *p)
 {
     bool all_here = arg.split == NULL || strncmp(arg.split, "frames", 6) != 0;
     if (all_here || (!p->rank.compares && arg.init == NULL && arg.init_h == NULL &&
-                     arg.mask == NULL && arg.moving == NULL))
+                     arg.mask == NULL && arg.moving == NULL && arg.report == NULL))
         return EXIT_DONE;
-    return cli_fail(call->command, EXIT_USAGE,
-                    "--split frames: not with -k A:B, --init, --init-h, --mask or --moving");
+    return cli_fail(
+        call->command, EXIT_USAGE,
+        "--split frames: not with -k A:B, --init, --init-h, --mask, --moving or --report");
 }
 
 /* Then H alone is fitted. */

@@ -337,8 +337,7 @@ static int finish(const cli_call *call, const cli_result *given, bool strict, cl
 int cli_finish(const cli_call *call, const cli_result *r, bool strict)
 {
     cli_pieces *pieces = NULL;
-    bool in_pieces = r->output != NULL && r->page == NULL; /* a page shows all of H */
-    int code = in_pieces ? cli_pieces_begin(call, r->model, &pieces) : EXIT_DONE;
+    int code = r->output != NULL ? cli_pieces_begin(call, r->model, &pieces) : EXIT_DONE;
     code = cli_agree(code);
     if (code != EXIT_DONE) {
         cli_pieces_drop(pieces);

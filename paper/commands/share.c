@@ -60,7 +60,7 @@ static char *send_text(rep *r, const char *text, int32_t root)
     for (size_t at = 0; at < size; at += PIECE) {
         size_t count = size - at < PIECE ? size - at : PIECE;
         for (size_t i = 0; i < count; i++)
-            piece[i] = m->rank == root ? (double)(unsigned char)text[at + i] : 0.0;
+            piece[i] = text != NULL ? (double)(unsigned char)text[at + i] : 0.0;
         if (m->broadcast(piece, (int64_t)count, root, m->user) != 0)
             break;
         for (size_t i = 0; copy != NULL && i < count; i++)

@@ -22,8 +22,8 @@ void tl_checkpoint_free(tl_checkpoint *c);
  * before, and its outputs are there. `keep` may be NULL. */
 tlnmf_error tl_checkpoint_begin(tl_checkpoint *c, int64_t first, int64_t count, tl_result *best,
                                 tl_shelf *keep, bool *finished);
-/* The batch is over. If it was cancelled, this is the last that is saved. Of the last batch nothing is
- * kept: no checkpoint follows. */
+/* The batch is over. If it was cancelled, this is the last that is saved. Of the last batch nothing
+ * is kept: no checkpoint follows. */
 tlnmf_error tl_checkpoint_end(tl_checkpoint *c, bool is_last);
 
 /* Whether start number p of the batch was finished before. */

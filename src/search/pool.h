@@ -67,14 +67,14 @@ typedef struct tl_job {
 /* A job from many starts. Starts numbered below plan.P are drawn; the others are on a shelf. */
 typedef struct tl_batch {
     const tl_job *job;
-    bool quick; /* low accuracy: the best is polished later */
+    bool quick;   /* low accuracy: the best is polished later */
+    bool is_last; /* of the search: no checkpoint follows */
     int64_t first, count;
     const tl_shelf *from; /* the starts that are not drawn */
     int64_t from_first;   /* the number of the first of these */
     const double *Phi;    /* one transform for all starts, or NULL */
     tl_shelf *keep;       /* receives the final points; may be NULL */
     tl_result *best;      /* the best result of all batches that share it */
-    bool is_last;         /* of the search: no checkpoint follows */
 } tl_batch;
 
 double tl_score_of(const tl_job *job, tl_values values);

@@ -149,6 +149,7 @@ ends_with 3 3 "^tlnmf fit: nothing.npy" fit nothing.npy -k 2
 ends_with 2 3 "there is no command" nonsense
 ends_with 2 3 "where G divides the 3 processes" fit gcm.npy -k 2 --split frames:2
 ends_with 2 2 "not with -k A:B" fit gcm.npy -k 1:3 --split frames
+ends_with 2 2 "not with .* or --report" fit gcm.npy -k 2 --split frames --report
 ends_with 5 3 "other: is not empty" reproduce errata --quick -o other
 ends_with 5 3 "directory nowhere does not exist" fit gcm.npy -k 2 -o nowhere/model.h5
 

@@ -2,7 +2,7 @@
 # The long tests of several processes, oversubscribed: every method on every kind of data over 1, 2, 3,
 # 4 and 7 processes beside one, processes killed at random moments, gone on from with another number of
 # them, and memcheck.
-# usage: torture.sh TLNMF TLNMF_MPI [table|kills[=COUNT]|valgrind]...
+# usage: torture.sh TLNMF TLNMF_MPI [table[=DATA]|kills[=COUNT]|valgrind]...
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 tlnmf=$(realpath -e -- "$1") parallel=$(realpath -e -- "$2") || exit 2
@@ -33,7 +33,7 @@ PY
 
 # ---- the same numbers --------------------------------------------------------------------------
 
-table() {
+table() { # [DATA]: gcm, random, few or notes
     local good=0 all=0 data k command off
     for s in 1 10; do
         "$tlnmf" simulate gcm --s $s --m 10 --n 50 --kbar 5 -o gcm.$s.npy >/dev/null
@@ -49,9 +49,11 @@ with open("random.%d.npy" % S, "wb") as f:
     f.write(struct.pack("<%dd" % (S * M * N), *(random.gauss(0, 1) for _ in range(S * M * N))))
 PY
     done
-    for data in gcm random few notes; do
-        k=$([ $data = notes ] && echo 2 || echo 3)
+    for data in ${1:-gcm random few notes}; do
+        k=3
+        [ $data != notes ] || k="2 --eps 5e-7" # the paper's
         for s in 1 10; do
+            # shellcheck disable=SC2086
             for command in "fit -k $k --method tl" "fit -k $k --method jd" "fit -k $k --method nmf" \
                 "jd --input data"; do
                 local J=12
@@ -81,7 +83,7 @@ PY
 kills() { # COUNT
     local good=0 saved=0 count=${1:-20} i before after took code
     local -a arguments=(fit y.npy -k 3 --method tl --hops 0 --seed 2 --starts 2 --tol 0 --grad-tol 0
-        -J 100 --split frames -o r.h5 --json -q) all
+        -J 100 --split frames -o r.h5 --json -q) alive
     "$tlnmf" simulate gcm --s 3 --m 12 --n 60 --kbar 3 -o y.npy >/dev/null
     "$tlnmf" "${arguments[@]}" >one.json
     took=$(date +%s%N)
@@ -96,8 +98,8 @@ kills() { # COUNT
         local job=$!
         # at a random moment of such a run; where it has ended before, it is as if nothing had been
         sleep "$(awk -v t="$took" -v r=$RANDOM 'BEGIN { print 1e-9 * t * (0.1 + 0.8 * r / 32768) }')"
-        mapfile -t all < <(pgrep -P "$(pgrep -P $job | head -1)" 2>/dev/null)
-        [ ${#all[@]} = 0 ] || kill -KILL "${all[$((RANDOM % ${#all[@]}))]}" 2>/dev/null
+        mapfile -t alive < <(pgrep -P "$(pgrep -P $job | head -1)" 2>/dev/null)
+        [ ${#alive[@]} = 0 ] || kill -KILL "${alive[$((RANDOM % ${#alive[@]}))]}" 2>/dev/null
         wait $job
         [ ! -e r.h5.checkpoint ] || saved=$((saved + 1))
         timeout 300 mpirun -n $after "$parallel" "${arguments[@]}" --resume --force >many.json 2>err
@@ -143,6 +145,7 @@ memcheck() {
 for word; do
     case $word in
     table) table ;;
+    table=*) table "${word#*=}" ;;
     kills) kills ;;
     kills=*) kills "${word#*=}" ;;
     valgrind) memcheck ;;

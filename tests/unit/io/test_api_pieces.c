@@ -105,7 +105,7 @@ static void test_memory(void **state)
     long before = peak_kB();
     assert_ok(ctx, tlnmf_io_write_model_from(ctx, "x.h5", model, N, next, &s));
     long more = peak_kB() - before;
-    if (more > 8 * 1024)
+    if (more > 16 * 1024) /* a third of it; valgrind takes 9 MB for itself */
         fail_msg("%ld kB more for 48 MB of H", more);
     assert_ok(ctx, tlnmf_io_read_slice(ctx, "x.h5:/H", -1, N - 2, 2, &part));
     const double *x = tlnmf_get_array(part, "array", NULL, NULL);
