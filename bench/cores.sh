@@ -2,34 +2,39 @@
 # What many cores gain: every row of the table in docs/benchmarks.md (Threads), in one run, with the
 # ceiling that processes which share nothing reach on the same machine.
 # usage: cores.sh measure FOLDER [REPEATS] | carry BUILD FOLDER
-# FOLDER is what `carry` made of a build: program, libraries and loader, below 60 MB. It needs a
-# shell, awk and python3 (for zip files), nothing else. About 15 minutes on 16 cores.
+# FOLDER is what `carry` made of a build: program, libraries and loader, packed, some 30 MB. It needs
+# a shell, awk, tar and python3 (for zip files), nothing else. About 15 minutes on 16 cores.
 set -eu
 
 carry()
 {
     here=$(cd "$(dirname "$0")" && pwd)
-    mkdir -p "$2/lib" "$2/recording"
-    cp -L "$1/tlnmf" "$2/tlnmf.bin"
-    strip --strip-unneeded "$2/tlnmf.bin"
-    [ ! -x "$1/bench/span" ] || { cp -L "$1/bench/span" "$2/span.bin" && strip "$2/span.bin"; }
-    ldd "$2/tlnmf.bin" | awk '$2 == "=>" { print $3 } $1 ~ /^\// { print $1 }' | sort -u |
-        while read -r library; do cp -L "$library" "$2/lib"; done
-    cp "$here/cores.sh" "$here/scaling.sh" "$2"
+    target=$2
+    stage=$(mktemp -d)
+    trap 'rm -rf "$stage"' EXIT
+    mkdir -p "$target" "$stage/lib" "$stage/recording"
+    cp -L "$1/tlnmf" "$stage/tlnmf.bin"
+    strip --strip-unneeded "$stage/tlnmf.bin"
+    [ ! -x "$1/bench/span" ] || { cp -L "$1/bench/span" "$stage/span.bin" && strip "$stage/span.bin"; }
+    ldd "$stage/tlnmf.bin" | awk '$2 == "=>" { print $3 } $1 ~ /^\// { print $1 }' | sort -u |
+        while read -r library; do cp -L "$library" "$stage/lib"; done
+    cp "$here/scaling.sh" "$stage"
     cp "$here"/../tests/recordings/piano_a4_as4/mix.flac \
-        "$here"/../tests/recordings/piano_a4_as4/labels.txt "$2/recording"
+        "$here"/../tests/recordings/piano_a4_as4/labels.txt "$stage/recording"
     for name in tlnmf span; do
-        cat >"$2/$name" <<'END'
+        cat >"$stage/$name" <<'END'
 #!/bin/sh
 # The program with the libraries it was carried with.
 here=$(cd "$(dirname "$0")" && pwd)
 exec "$here"/lib/ld-linux*.so.* --library-path "$here/lib" "$here/$(basename "$0").bin" "$@"
 END
-        chmod +x "$2/$name"
+        chmod +x "$stage/$name"
     done
-    [ -f "$2/span.bin" ] || rm "$2/span"
-    du -sh "$2"
-    echo "copy it; there: $2/cores.sh measure $2"
+    [ -f "$stage/span.bin" ] || rm "$stage/span"
+    tar czf "$target/all.tar.gz" -C "$stage" .
+    cp "$here/cores.sh" "$target"
+    du -sh "$target"
+    echo "copy it; there: $target/cores.sh measure $target"
 }
 
 # One start on two cores, one of which another process keeps busy.
@@ -40,7 +45,7 @@ busy_core()
     "$1/tlnmf" simulate gcm -m 256 -n 1000 --kbar 10 -o "$data/x.npy" >/dev/null
     taskset -c 1 sh -c 'while :; do :; done' &
     other=$!
-    trap 'kill $other 2>/dev/null; rm -rf "$data"' EXIT
+    trap 'kill $other 2>/dev/null; rm -rf "$data" "$folder"' EXIT
     for i in $(seq "$2"); do
         for t in 1 2; do
             begin=$(date +%s.%N)
@@ -56,8 +61,10 @@ busy_core()
 
 measure()
 {
-    folder=$(cd "$1" && pwd)
+    folder=$(mktemp -d)
     repeats=${2:-3}
+    trap 'rm -rf "$folder"' EXIT
+    tar xzf "$1/all.tar.gz" -C "$folder"
     date -u +%Y-%m-%d
     awk -F: '/model name/ { print "processors:" $2; exit }' /proc/cpuinfo
     nproc

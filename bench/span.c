@@ -270,7 +270,7 @@ static void print_name(const void *p)
     }
     snprintf(command, sizeof command, "addr2line -f -e /proc/%d/exe 0x%llx 2>/dev/null",
              (int)getpid(), (long long)((const char *)p - &__executable_start));
-    FILE *pipe = popen(command, "r");
+    FILE *pipe = popen(command, "r"); /* NOLINT(cert-env33-c): a fixed command */
     if (pipe == NULL || fgets(name, sizeof name, pipe) == NULL)
         snprintf(name, sizeof name, "%p", p);
     if (pipe != NULL)

@@ -114,8 +114,7 @@ TLNMF_API tlnmf_error tlnmf_ctx_create_with(tlnmf_allocate allocate, tlnmf_relea
 TLNMF_API void tlnmf_ctx_free(tlnmf_ctx *ctx);
 TLNMF_API void tlnmf_ctx_set_log(tlnmf_ctx *ctx, tlnmf_log log_or_null, void *user);
 /* The default of the option `threads` of settings made with this context, and how many work on new
- * data; 0: as many as OpenMP would use. The program and Python's calls set what tlnmf_io_cores says.
- */
+ * data; 0: as many as OpenMP would use. The program and Python set what tlnmf_io_cores says. */
 TLNMF_API void tlnmf_ctx_set_threads(tlnmf_ctx *ctx, int32_t threads);
 TLNMF_API void tlnmf_ctx_set_progress(tlnmf_ctx *ctx, tlnmf_callback callback_or_null, void *user);
 /* A progress function to set as it is: stops the run once the int32_t that `user` points to is not

@@ -255,7 +255,7 @@ static tlnmf_error compress_many(const realisations *r)
 {
     workshop w = {.r = r};
     void *block, **blocks;
-    w.benches = tl_max(1, tl_min(tl_threads_here(), r->N / (4 * GROUP)));
+    w.benches = tl_max(1, tl_min(tl_threads_here(), r->N / ((int64_t)4 * GROUP)));
     tl_slot table[] = {TL_SLOT(w.bench, w.benches), TL_SLOT(blocks, w.benches)};
     TRY(TL_ARENA(r->ctx, "the groups of frames", table, &block));
     tlnmf_error error = TLNMF_OK;

@@ -38,7 +38,7 @@ static void keeps_the_outer_product(void **state)
             double *A = new_doubles(rows * M), *R = new_doubles(rows * M),
                    *scratch = new_doubles(2 * M);
             for (int64_t t = 0; t < rows * M; t++)
-                A[t] = R[t] = scales[s] * sin(1.3 * (double)t + 0.1 * (double)(t * t % 17));
+                A[t] = R[t] = scales[s] * sin(0.4 + 1.3 * (double)t + 0.1 * (double)(t * t % 17));
             assert_true(tl_few_rows(rows, M, R, scratch));
             check_product(rows, M, A, R);
             free(A);
