@@ -198,10 +198,10 @@ static bool counts_columns(span text, char separator, int64_t *cells)
             return false;
         int64_t number = strtoll(digits, NULL, 10);
         first = *cells == 0 ? number : first;
-        if (number != first + *cells)
+        if (first > 1 || number != first + *cells)
             return false;
     }
-    return first == 0 || first == 1;
+    return first >= 0;
 }
 
 static bool is_index_name(span cell)
