@@ -298,7 +298,7 @@ static uint64_t choice(const piece *p, int c)
         int above = 0;
         for (int i = 0; i < TL_SHIFTS; i++)
             above += i != TL_SEMITONES &&
-                     (p->held[i] > p->held[j] || (p->held[i] == p->held[j] && i < j));
+                     (p->held[i] > p->held[j] || (i < j && p->held[i] == p->held[j]));
         if (j != TL_SEMITONES && p->held[j] > SOME && above == c)
             next = j;
     }
