@@ -6,8 +6,8 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all test gpu-test gpu-bench gpu-carry mpi-carry cores-carry torture demo bench install python wheel-test octave \
-        lint format clean
+.PHONY: all test gpu-test gpu-bench gpu-carry mpi-carry cores-carry torture demo bench install python \
+        wheel-test octave lint format clean
 
 all: $(BUILD)/cmake_install.cmake
 	@cmake --build $(BUILD) -j $(JOBS)

@@ -11,8 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* As team.c has them. */
-enum { LEVELS = 3, PARTS = 256, THREADS = 16 };
+/* LEVELS: as in team.c. LANES: threads that the longest chain is computed for, which no job needs
+ * more of. */
+enum { LEVELS = 3, LANES = 256, THREADS = 16 };
 /* Places of the program that are told apart; what pieces have announced; rows that are shown. */
 enum { PLACES = 192, NEWS = 1 << 15, SHOWN = 24 };
 
@@ -146,7 +147,7 @@ void tl_share(int64_t count, int64_t grain, tl_piece piece, void *arg)
         for (int64_t first = 0; first < count; first += grain)
             piece(first, tl_min(first + grain, count), arg);
     else
-        fork_pieces(count, grain, tl_min(pieces, PARTS), piece, arg);
+        fork_pieces(count, grain, tl_min(pieces, LANES), piece, arg);
 }
 
 /* `work` and the pieces of a job that it runs beside. */
@@ -168,31 +169,6 @@ static void do_beside(int64_t i, int64_t last, void *arg)
 void tl_share_beside(int64_t count, tl_piece piece, void (*work)(void *arg), void *arg)
 {
     tl_share(count + 1, 1, do_beside, &(besides){piece, work, arg});
-}
-
-typedef struct summing {
-    tl_part_sum part;
-    void *arg;
-    int64_t grain;
-    double sum[PARTS];
-} summing;
-
-static void sum_part(int64_t first, int64_t last, void *arg)
-{
-    summing *s = arg;
-    s->sum[first / s->grain] = s->part(first, last, s->arg);
-}
-
-double tl_share_sum(int64_t count, int64_t grain, tl_part_sum part, void *arg)
-{
-    int64_t most = (count + PARTS - 1) / PARTS;
-    summing s = {
-        .part = part, .arg = arg, .grain = tl_max(grain, (most + grain - 1) / grain * grain)};
-    tl_share(count, s.grain, sum_part, &s);
-    double sum = 0.0;
-    for (int64_t i = 0; i * s.grain < count; i++)
-        sum += s.sum[i];
-    return sum;
 }
 
 void tl_announce(atomic_llong *x, int64_t value)
