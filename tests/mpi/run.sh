@@ -116,14 +116,18 @@ PY
 close 1e-10 4 frames jd covs.npy -J 10
 close 1e-10 2 frames fit covs.npy -k 2 --method tl -J 10 --hops 0
 
-# Peak memory of a process, beside what a small problem takes: halved by twice as many.
+# Peak memory of a process, beside what a small problem takes: halved by twice as many. Each process
+# has a file for its figure: what several print at once, mpirun may mix.
 peak() { # number of processes, data
+    rm -f peak.*
     timeout 120 mpirun -n "$1" python3 -c '
-import resource, subprocess, sys
+import os, resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
-print("kB", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$parallel" fit "$2" -k 3 \
-        --method tl -J 1 --split frames --no-model --threads 1 2>stderr | awk '$1 == "kB" { print $2 }' |
-        sort -n | tail -1
+with open("peak.%d" % os.getpid(), "w") as file:
+    print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=file)' "$parallel" fit "$2" \
+        -k 3 --method tl -J 1 --split frames --no-model --threads 1 2>stderr ||
+        echo "$1 processes, $2: $(head -3 stderr)" >&2
+    sort -n peak.* | tail -1
 }
 "$tlnmf" simulate gcm --s 1 --m 32 --n 100000 --kbar 3 -o long.npy >/dev/null
 least=$(peak 2 few.npy) one=$(peak 1 long.npy) two=$(peak 2 long.npy)
