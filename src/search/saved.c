@@ -1,6 +1,8 @@
 /* Parts of a search as bytes, written and read by the same functions. */
 #include "search/saved.h"
 
+#include <math.h>
+
 bool tl_block_resize(const tl_hooks *hooks, tl_block *b, size_t size)
 {
     size_t words = (size + 7) / 8 * 8;
@@ -34,6 +36,26 @@ void tl_pass_trace(tl_trace_row *rows, int64_t *length, int64_t capacity, tl_byt
         *length = count;
 }
 
+static bool all_finite(const double *x, int64_t count, double least)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!(x[i] >= least && isfinite(x[i])))
+            return false;
+    return true;
+}
+
+/* Whether a search could have kept this result: its checksum says only that nobody changed it by
+ * accident. */
+static bool is_plausible(const tl_result *r)
+{
+    const tl_info *info = &r->info;
+    if (info->best_start < 0)
+        return true;
+    return (info->K == 0 || isfinite(info->C)) &&
+           all_finite(r->Phi, info->M * info->M, -INFINITY) &&
+           all_finite(r->W, info->M * info->K, 0.0) && all_finite(r->H, info->K * info->N, 0.0);
+}
+
 void tl_pass_result(const tl_pool *pool, tl_result *r, tl_bytes *b)
 {
     int64_t M = pool->data->M, K = r->info.K;
@@ -51,6 +73,8 @@ void tl_pass_result(const tl_pool *pool, tl_result *r, tl_bytes *b)
     tl_bytes_doubles(b, r->W, M * K);
     tl_columns_pass(&frames, b, r->H, K);
     tl_pass_trace(r->trace, &r->trace_length, r->trace_capacity, b);
+    if (b->mode == TL_BYTES_READ && !b->bad) /* each machine has its own frames of H */
+        b->bad = tl_sums_of(frames.sums, !is_plausible(r)) > 0.0;
 }
 
 void tl_pass_shelf(const tl_pool *pool, const tl_shelf *shelf, int64_t count, tl_bytes *b)
