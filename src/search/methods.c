@@ -333,7 +333,11 @@ static tlnmf_error measure(tl_pool *pool, tl_goal goal, tl_result *result)
     }
     if (tl_pool_stopped(pool)) /* of the search as a whole, whichever start was kept */
         result->info.outcome = atomic_load(&pool->monitor.stop);
-    return tl_engine_error(pool->ctx, pool->worker[0].engine, "the measures of the result");
+    TRY(tl_engine_error(pool->ctx, pool->worker[0].engine, "the measures of the result"));
+    if (result->info.K > 0 && !isfinite(result->info.C)) /* from a checkpoint that was made up */
+        return tl_fail(pool->ctx, TLNMF_ERR_NUMERIC, "the kept result has C = %g, L = %g",
+                       result->info.C, result->info.L);
+    return TLNMF_OK;
 }
 
 /* Computes what is reported beside the points. The other method's result stays with the best if the
