@@ -28,8 +28,10 @@ bool fuzz_seed(int number, const char *path)
     double x[24] = {1.5, -2.0, 3.0};
     io_array array = {.ndim = number + 1, .dim = {24, 1, 1}, .x = x};
     io_error err;
+    char name[4096]; /* an ending tells the format; beside the seed, for a disk may end there */
     if (number > 2)
         return false;
-    FUZZ_CHECK(io_array_write("seed.npy", &array, &err));
-    return rename("seed.npy", path) == 0;
+    snprintf(name, sizeof name, "%s.npy", path);
+    FUZZ_CHECK(io_array_write(name, &array, &err));
+    return rename(name, path) == 0;
 }

@@ -58,8 +58,10 @@ bool fuzz_seed(int number, const char *path)
                         H[] = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0};
     tlnmf_ctx *ctx;
     tlnmf_record *model;
+    char name[4096]; /* an ending tells the format; beside the seed, for a disk may end there */
     if (number > 1)
         return false;
+    snprintf(name, sizeof name, "%s.npz", path);
     FUZZ_CHECK(tlnmf_ctx_create(&ctx) == TLNMF_OK);
     FUZZ_CHECK(tlnmf_record_create(ctx, &model) == TLNMF_OK);
     FUZZ_CHECK(tlnmf_set_array(ctx, model, "Phi", Phi, 2, (int64_t[]){2, 2}) == TLNMF_OK);
@@ -67,8 +69,8 @@ bool fuzz_seed(int number, const char *path)
     if (number == 0)
         FUZZ_CHECK(tlnmf_set_array(ctx, model, "H", H, 2, (int64_t[]){2, 3}) == TLNMF_OK);
     FUZZ_CHECK(tlnmf_set_real(ctx, model, "eps", 1e-3) == TLNMF_OK);
-    FUZZ_CHECK(tlnmf_io_write_model(ctx, "seed.npz", model) == TLNMF_OK);
+    FUZZ_CHECK(tlnmf_io_write_model(ctx, name, model) == TLNMF_OK);
     tlnmf_record_free(model);
     tlnmf_ctx_free(ctx);
-    return rename("seed.npz", path) == 0;
+    return rename(name, path) == 0;
 }
