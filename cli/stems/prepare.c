@@ -82,6 +82,7 @@ void cli_stems_close(cli_stems *stems, int code)
     tlnmf_sound_free(stems->recording);
     cli_stems_release(stems);
     cli_stage_close(stems);
+    cli_stems_forget(stems);
     if (!stems->created)
         return;
     if (code != EXIT_DONE)
