@@ -25,7 +25,10 @@ static void write_to(const char *path, const tlnmf_record *state)
 {
     if (kept.path[0] == '\0' || (kept.ctx == NULL && tlnmf_ctx_create(&kept.ctx) != TLNMF_OK))
         return;
-    if (tlnmf_io_write_record(kept.ctx, path, state) != TLNMF_OK && !kept.warned) {
+    cli_guard_begin(); /* no temporary is left */
+    tlnmf_error error = tlnmf_io_write_record(kept.ctx, path, state);
+    cli_guard_end();
+    if (error != TLNMF_OK && !kept.warned) {
         cli_progress_clear();
         cli_warn(kept.command, "no checkpoint: %s", tlnmf_message(kept.ctx));
         kept.warned = true;
