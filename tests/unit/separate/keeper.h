@@ -4,6 +4,8 @@
 
 #include "support.h"
 
+#include <stdatomic.h>
+
 enum { MOST = 64 };
 
 typedef struct packed {
@@ -25,8 +27,8 @@ static inline packed pack(tlnmf_ctx *ctx, const tlnmf_record *record)
 typedef struct keeper {
     tlnmf_ctx *ctx;
     packed state[MOST];
-    int count;
-    int stop_after; /* the run is cancelled after so many; 0: it is not */
+    atomic_int count; /* a thread of the call saves, the caller's asks whether to cancel */
+    int stop_after;   /* the run is cancelled after so many; 0: it is not */
 } keeper;
 
 static inline int save(const tlnmf_record *state, void *user)

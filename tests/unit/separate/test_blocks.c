@@ -1,5 +1,6 @@
 /* Checkpoints of stems: a call that goes on from finished blocks ends with the same stems,
  * whichever were saved; what does not fit is refused, what is made up does no harm. */
+#include "meter.h"
 #include "tlnmf/sound.h"
 #include "unit/separate/duet.h"
 #include "unit/separate/keeper.h"
@@ -82,6 +83,17 @@ static void assert_same(task *t, const packed *from, const packed *whole)
     packed p = stems_from(t, from, NULL);
     assert_true(are_same(&p, whole));
     free(p.bytes);
+}
+
+/* The stems of the last call are those of the packed report. */
+static void assert_same_samples(task *t, const packed *whole)
+{
+    tlnmf_record *record;
+    tlnmf_ctx *ctx = new_ctx();
+    assert_ok(ctx, tlnmf_record_unpack(ctx, whole->bytes, whole->size, &record));
+    assert_memory_equal(tlnmf_get_array(record, "samples", NULL, NULL), t->stems, sizeof t->stems);
+    tlnmf_record_free(record);
+    tlnmf_ctx_free(ctx);
 }
 
 /* The numbers of lane 0 in a state. */
@@ -274,12 +286,56 @@ static void part_of_a_block_is_left(void **state)
     destroy(t);
 }
 
+/* Each allocation of a call that saves and goes on fails in turn: an error, or the same stems and
+ * fewer checkpoints. Nothing leaks. */
+static void memory_may_be_missing(void **state)
+{
+    (void)state;
+    task *t = create(FEW, (const char *const[]){"threads", "1", NULL});
+    keeper k = {.ctx = new_ctx()};
+    tlnmf_record *report, *from;
+    packed whole = stems_from(t, NULL, &k);
+    tlnmf_ctx *usual = t->ctx;
+    int64_t points = 1;
+    bool survived = false;
+    for (int64_t n = 0; n <= points; n++) { /* 0: none fails */
+        meter m = {0};
+        keeper some = {.ctx = new_ctx()};
+        assert_ok(usual, tlnmf_ctx_create_with(metered_allocate, metered_release, &m, &t->ctx));
+        m.fail_at = n > 0 ? m.calls + n : 0;
+        assert_ok(usual, tlnmf_record_unpack(usual, k.state[0].bytes, k.state[0].size, &from));
+        tlnmf_ctx_set_checkpoint(t->ctx, 0.0, save, &some);
+        tlnmf_ctx_set_resume(t->ctx, from);
+        memset(t->stems, 0, sizeof t->stems);
+        tlnmf_error error =
+            tlnmf_stems_array(t->ctx, t->model, t->sound, t->settings, t->stems, &report);
+        assert_true(error == TLNMF_OK || error == TLNMF_ERR_MEMORY);
+        assert_true((error == TLNMF_OK) == (report != NULL));
+        survived = survived || (n > 0 && error == TLNMF_OK);
+        tlnmf_record_free(report);
+        tlnmf_record_free(from);
+        tlnmf_ctx_free(t->ctx);
+        if (n == 0)
+            points = m.calls;
+        else if (error == TLNMF_OK)
+            assert_same_samples(t, &whole);
+        assert_int_equal(m.alive, 0);
+        t->ctx = usual;
+        forget(&some);
+    }
+    assert_true(survived);
+    free(whole.bytes);
+    forget(&k);
+    destroy(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_of_members),         cmocka_unit_test(blocks_of_a_learnt_transform),
         cmocka_unit_test(blocks_are_taken),          cmocka_unit_test(other_runs_are_refused),
         cmocka_unit_test(made_up_states_do_no_harm), cmocka_unit_test(part_of_a_block_is_left),
+        cmocka_unit_test(memory_may_be_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
