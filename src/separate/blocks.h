@@ -1,6 +1,7 @@
-/* Finished blocks of stems, kept in checkpoints as their H: nearly all of the time goes into
- * fitting it. A run that goes on takes it, makes the stems again from the beginning, and ends in
- * the same bits. All functions but create take NULL: then nothing is kept. */
+/* Finished blocks of stems, kept in checkpoints as their H: fitting it is more than half of the
+ * work, and it takes little space. A run that goes on takes it, makes the stems again from the
+ * beginning, and ends in the same bits. All functions but create take NULL: then nothing is kept.
+ */
 #ifndef TLNMF_SEPARATE_BLOCKS_H
 #define TLNMF_SEPARATE_BLOCKS_H
 

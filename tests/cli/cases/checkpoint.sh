@@ -123,8 +123,8 @@ expect 0 ... "" $separate --resume
 check "separate: the same bytes" diff -r st whole
 check "separate: nothing else is left" [ "$(ls -A | grep -c "^\.\|checkpoint")" -eq 0 ]
 
-# Then the blocks of stems that are finished: nearly all of the time of a long recording. A run that
-# goes on may be killed again. With --gain safe the stems are made twice.
+# Then the blocks of stems that are finished: most of the time of a long recording. A run that goes on
+# may be killed again. With --gain safe the stems are made twice.
 noise_wav 240000 n.wav
 stems() # SIZE SIGNAL OPTION...: the signal, when there are blocks, and the checkpoint has more than SIZE bytes
 {
