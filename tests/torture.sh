@@ -52,7 +52,7 @@ passes() # NAME COUNT COMMAND...
 kills()
 {
     export SOURCE_DATE_EPOCH=1
-    local i good=0 checkpoints=0 stems=0 all=${1:-200} pid command whole from kind
+    local i good=0 checkpoints=0 stems=0 all=${1:-200} pid command whole from kind ended
     local -a took commands=(
         "fit y.npy -k 3 --method tl --solver paper -J 4000 --tol 0 -o r.h5 --every 0.02"
         "fit y.npy -k 3 --starts 40 -J 400 -o r.h5 --every 0.02"
@@ -78,10 +78,16 @@ kills()
         sleep "$(awk -v r=$RANDOM -v t="${took[kind]}" 'BEGIN { print r / 32768 * t / 1000 }')"
         kill -KILL $pid 2>/dev/null
         wait $pid 2>/dev/null
-        [ -z "$(ls | grep checkpoint)" ] || checkpoints=$((checkpoints + 1))
         ! grep -qs stems.kind r.checkpoint || stems=$((stems + 1))
-        [ $kind -ge 6 ] || [ -e r.h5 ] || [ -e r/summary.json ] || command+=" --resume"
-        if { [ -e r.h5 ] || { [ $kind -ge 4 ] && [ $kind -le 5 ] && [ -e r/summary.json ]; } || "$program" $command -q >/dev/null 2>err; } &&
+        ended=0
+        [ ! -e r.h5 ] && { [ $kind -lt 4 ] || [ $kind -gt 5 ] || [ ! -e r/summary.json ]; } || ended=1
+        [ $kind -ge 6 ] || [ $ended -eq 1 ] || command+=" --resume"
+        if [ -n "$(ls | grep checkpoint)" ]; then
+            checkpoints=$((checkpoints + 1))
+            [ $ended -eq 0 ] || command+=" --resume --force" # killed between its last rename and the end
+            ended=0
+        fi
+        if { [ $ended -eq 1 ] || "$program" $command -q >/dev/null 2>err; } &&
             if [ -d r ]; then diff -r r "$whole"; else cmp -s r.h5 "$whole"; fi &&
             [ "$(ls -A . r 2>/dev/null | grep -c 'checkpoint\|^\..*[a-z]')" -eq 0 ]; then
             good=$((good + 1))

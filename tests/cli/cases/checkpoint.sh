@@ -148,13 +148,14 @@ for blocks in "" "--gain safe --format flac"; do
     stems 0 KILL
     check "stems: SIGKILL ended it" [ $code -eq 137 ]
     check "stems: only what is hidden is there" [ "$(ls st | wc -l)" -eq 0 ]
+    expect 3 "" "tlnmf separate: n.wav: the checkpoint is of option.residual = 0, this run of 1" $blocks --resume --residual
+    expect 3 "" "tlnmf separate: the checkpoint is of seed = 1, this run of 4" $blocks --resume --seed 4
+    expect 5 "" "tlnmf separate: st.checkpoint: a checkpoint of an earlier run; --resume goes on from it, --force begins anew" $blocks
     size=$(stat -c %s st.checkpoint)
     stems "$size" KILL --resume
     check "stems: SIGKILL ended it again" [ $code -eq 137 ]
     check "stems: the checkpoint has grown" [ "$(stat -c %s st.checkpoint)" -gt "$size" ]
-    expect 3 "" "tlnmf separate: n.wav: the checkpoint is of option.residual = 0, this run of 1" $blocks --resume --residual
-    expect 3 "" "tlnmf separate: the checkpoint is of seed = 1, this run of 4" $blocks --resume --seed 4
-    expect 5 "" "tlnmf separate: st.checkpoint: a checkpoint of an earlier run; --resume goes on from it, --force begins anew" $blocks
+    cp whole/source_1.* st # as if it had been killed while it puts files in place
     expect 0 ... "" $blocks --resume
     check "stems: the same bytes" diff -r st whole
     check "stems: nothing else is left" [ "$(ls -A . st | grep -c "^\.[a-z]\|checkpoint")" -eq 0 ]
