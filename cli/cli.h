@@ -292,8 +292,11 @@ void cli_checkpoint_end_ranks(const cli_call *call);
 int cli_checkpoint_read(const cli_call *call, tlnmf_record **state);
 void cli_checkpoint_write(const tlnmf_record *state);
 double cli_checkpoint_every(void);
-/* The call's context saves what a library call keeps, and goes on from this state (or NULL). */
-void cli_checkpoint_watch(const cli_call *call, const tlnmf_record *state);
+/* The call's context gives what a library call keeps to `save` (NULL: writes it as it is), and goes
+ * on from this state (or NULL). */
+void cli_checkpoint_watch(const cli_call *call, tlnmf_save save_or_null, void *user,
+                          const tlnmf_record *state);
+void cli_checkpoint_unwatch(const cli_call *call);
 /* The command ends with this code: a run that is done leaves no checkpoint. */
 void cli_checkpoint_end(const cli_call *call, int code);
 

@@ -145,9 +145,9 @@ static tlnmf_error fit_H(void *arg)
         tl_values values = tl_engine_values(e, TL_C | TL_L | TL_I);
         error = tl_engine_error(w->ctx, e, "fitting H");
         if (error == TLNMF_OK)
-            error = isfinite(values.C)
-                        ? put_values(w, &run, values)
-                        : tl_fail(w->ctx, TLNMF_ERR_NUMERIC, "H ended with C = %g", values.C);
+            error = isfinite(values.C) ? put_values(w, &run, values)
+                                       : tl_fail(w->ctx, TLNMF_ERR_NUMERIC,
+                                                 "H left the range of double: rescale the data");
         if (error == TLNMF_OK)
             error = tlnmf_set_integer(w->ctx, w->out, "own_data", own);
         if (error == TLNMF_OK)

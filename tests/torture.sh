@@ -3,7 +3,8 @@
 # Each line of the result is one of docs/reliability.md.
 #   tests/torture.sh BUILD [WORD[=COUNT]...]
 #
-#   kills=200        SIGKILL at random moments of fit (one start, many, exchange), jd, separate, reproduce
+#   kills=200        SIGKILL at random moments of fit (one start, many, exchange), jd, separate (learning,
+#                    stems), reproduce
 #   folders=100      SIGKILL of separate into a folder of old stems
 #   states=40        states of each kind of fit to go on from
 #   faults=1         every COUNT-th write, sync, reservation and rename fails, in all commands
@@ -51,19 +52,21 @@ passes() # NAME COUNT COMMAND...
 kills()
 {
     export SOURCE_DATE_EPOCH=1
-    local i good=0 checkpoints=0 all=${1:-200} pid command whole from kind
+    local i good=0 checkpoints=0 stems=0 all=${1:-200} pid command whole from kind ended
     local -a took commands=(
         "fit y.npy -k 3 --method tl --solver paper -J 4000 --tol 0 -o r.h5 --every 0.02"
         "fit y.npy -k 3 --starts 40 -J 400 -o r.h5 --every 0.02"
         "fit y.npy -k 3 --starts 8 --exchange -J 200 -o r.h5 --every 0.02"
         "jd y.npy --input data --starts 60 -o r.h5 --every 0.02"
         "separate s.wav --labels l.txt --frame 100 -o r --every 0"
+        "separate n.wav -k 2 --method nmf --transform dct --per-source 1 --frame 200 --learn-frames 100 -o r --every 0"
         "reproduce fig4 --data gcm --quick -o r")
     "$program" simulate gcm --s 3 --m 16 --n 60 -o y.npy --force >/dev/null
     "$program" simulate notes --signal s.wav --force >/dev/null
     printf '0\t1\tlow\n1\t2\thigh\n2\t3\tlow\n2\t3\thigh\n' >l.txt
+    (CAPTURE=$work && . "$here/cli/lib.sh" && noise_wav 480000 n.wav)
     for ((i = 0; i < all; i++)); do
-        kind=$((i % 6)) command=${commands[i % 6]} whole=whole$((i % 6))
+        kind=$((i % 7)) command=${commands[i % 7]} whole=whole$((i % 7))
         if [ ! -e "$whole" ]; then
             from=$(date +%s%N)
             "$program" $command -q >/dev/null
@@ -75,9 +78,16 @@ kills()
         sleep "$(awk -v r=$RANDOM -v t="${took[kind]}" 'BEGIN { print r / 32768 * t / 1000 }')"
         kill -KILL $pid 2>/dev/null
         wait $pid 2>/dev/null
-        [ -z "$(ls | grep checkpoint)" ] || checkpoints=$((checkpoints + 1))
-        [ $kind -ge 5 ] || [ -e r.h5 ] || [ -e r/summary.json ] || command+=" --resume"
-        if { [ -e r.h5 ] || { [ $kind -eq 4 ] && [ -e r/summary.json ]; } || "$program" $command -q >/dev/null 2>err; } &&
+        ! grep -qs stems.kind r.checkpoint || stems=$((stems + 1))
+        ended=0
+        [ ! -e r.h5 ] && { [ $kind -lt 4 ] || [ $kind -gt 5 ] || [ ! -e r/summary.json ]; } || ended=1
+        [ $kind -ge 6 ] || [ $ended -eq 1 ] || command+=" --resume"
+        if [ -n "$(ls | grep checkpoint)" ]; then
+            checkpoints=$((checkpoints + 1))
+            [ $ended -eq 0 ] || command+=" --resume --force" # killed between its last rename and the end
+            ended=0
+        fi
+        if { [ $ended -eq 1 ] || "$program" $command -q >/dev/null 2>err; } &&
             if [ -d r ]; then diff -r r "$whole"; else cmp -s r.h5 "$whole"; fi &&
             [ "$(ls -A . r 2>/dev/null | grep -c 'checkpoint\|^\..*[a-z]')" -eq 0 ]; then
             good=$((good + 1))
@@ -89,7 +99,7 @@ kills()
         rm -rf r r.h5 .r* r*.checkpoint
         [ $(((i + 1) % 20)) -ne 0 ] || echo "kills: $good of $((i + 1)) so far"
     done
-    echo "kills: $checkpoints of $all went on from a checkpoint"
+    echo "kills: $checkpoints of $all went on from a checkpoint, $stems of them from blocks of stems"
     report "kills" $good "$all"
 }
 

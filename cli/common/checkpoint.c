@@ -25,7 +25,10 @@ static void write_to(const char *path, const tlnmf_record *state)
 {
     if (kept.path[0] == '\0' || (kept.ctx == NULL && tlnmf_ctx_create(&kept.ctx) != TLNMF_OK))
         return;
-    if (tlnmf_io_write_record(kept.ctx, path, state) != TLNMF_OK && !kept.warned) {
+    cli_guard_begin(); /* no temporary is left */
+    tlnmf_error error = tlnmf_io_write_record(kept.ctx, path, state);
+    cli_guard_end();
+    if (error != TLNMF_OK && !kept.warned) {
         cli_progress_clear();
         cli_warn(kept.command, "no checkpoint: %s", tlnmf_message(kept.ctx));
         kept.warned = true;
@@ -183,24 +186,29 @@ int cli_checkpoint_begin_ranks(const cli_call *call)
 
 void cli_checkpoint_end_ranks(const cli_call *call)
 {
-    tlnmf_ctx_set_checkpoint(call->ctx, 0.0, NULL, NULL);
-    tlnmf_ctx_set_resume(call->ctx, NULL);
+    cli_checkpoint_unwatch(call);
     tlnmf_record_free(kept.state);
     kept.state = NULL;
 }
 
-void cli_checkpoint_watch(const cli_call *call, const tlnmf_record *state)
+void cli_checkpoint_watch(const cli_call *call, tlnmf_save save_or_null, void *user,
+                          const tlnmf_record *state)
 {
     if (kept.path[0] != '\0')
-        tlnmf_ctx_set_checkpoint(call->ctx, kept.every, save, NULL);
+        tlnmf_ctx_set_checkpoint(call->ctx, kept.every, save_or_null ? save_or_null : save, user);
     tlnmf_ctx_set_resume(call->ctx, state);
+}
+
+void cli_checkpoint_unwatch(const cli_call *call)
+{
+    tlnmf_ctx_set_checkpoint(call->ctx, 0.0, NULL, NULL);
+    tlnmf_ctx_set_resume(call->ctx, NULL);
 }
 
 void cli_checkpoint_end(const cli_call *call, int code)
 {
     bool done = code == EXIT_DONE || code == EXIT_NOT_CONVERGED;
-    tlnmf_ctx_set_checkpoint(call->ctx, 0.0, NULL, NULL);
-    tlnmf_ctx_set_resume(call->ctx, NULL);
+    cli_checkpoint_unwatch(call);
     bool is_there = access(kept.path, F_OK) == 0;
     if (kept.path[0] != '\0' && done && cli_is_first()) {
         tlnmf_io_remove(kept.path);

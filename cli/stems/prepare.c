@@ -82,6 +82,7 @@ void cli_stems_close(cli_stems *stems, int code)
     tlnmf_sound_free(stems->recording);
     cli_stems_release(stems);
     cli_stage_close(stems);
+    cli_stems_forget(stems);
     if (!stems->created)
         return;
     if (code != EXIT_DONE)
@@ -160,18 +161,22 @@ static int check_outputs(const cli_stems *stems, const tlnmf_record *names)
     return code;
 }
 
-static bool is_empty(DIR *directory)
+/* Whether the files in it, if there are any, are those of a run that may write into it: --force
+ * says so, or --resume, where a run that had begun in an empty directory was killed while it put
+ * them in place. */
+static bool is_ours(DIR *directory)
 {
     struct dirent *entry;
+    bool empty = true, staged = false;
     while ((entry = readdir(directory)) != NULL)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-            strcmp(entry->d_name, CLI_STAGE) != 0)
-            return false;
-    return true;
+        if (strcmp(entry->d_name, CLI_STAGE) == 0)
+            staged = true;
+        else if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            empty = false;
+    return empty || cli_common_values.force != NULL || (staged && cli_common_values.resume != NULL);
 }
 
-/* The directory is there or can be made, and is empty, but for what a killed run left, unless
- * --force is given. */
+/* The directory is there or can be made, and nothing in it belongs to others. */
 static int make_directory(cli_stems *stems)
 {
     const cli_command *command = stems->call->command;
@@ -184,11 +189,11 @@ static int make_directory(cli_stems *stems)
     DIR *directory = errno == EEXIST ? opendir(stems->directory) : NULL;
     if (directory == NULL)
         return cli_fail(command, EXIT_OUTPUT, "%s: %s", stems->directory, strerror(errno));
-    bool empty = is_empty(directory);
+    bool ours = is_ours(directory);
     closedir(directory);
     if (access(stems->directory, W_OK | X_OK) != 0)
         return cli_fail(command, EXIT_OUTPUT, "%s: %s", stems->directory, strerror(errno));
-    if (!empty && cli_common_values.force == NULL)
+    if (!ours)
         return cli_fail(command, EXIT_OUTPUT,
                         "%s: there are files in it already; --force writes beside and over them",
                         stems->directory);

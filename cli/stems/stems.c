@@ -6,12 +6,14 @@
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-static int run_once(const cli_stems *stems, const tlnmf_record *model, cli_outputs *o,
+static int run_once(cli_stems *stems, const tlnmf_record *model, cli_outputs *o,
                     tlnmf_record **report)
 {
     cli_call *call = stems->call;
+    cli_stems_watch(stems, model);
     tlnmf_error error =
         tlnmf_stems(call->ctx, model, stems->sound, stems->settings, cli_outputs_write, o, report);
+    cli_checkpoint_unwatch(call);
     if (o->error != TLNMF_OK)
         return cli_outputs_fail(o, o->error);
     if (error != TLNMF_OK) /* the message of a file that cannot be read names it */
@@ -22,7 +24,7 @@ static int run_once(const cli_stems *stems, const tlnmf_record *model, cli_outpu
 }
 
 /* With --gain safe the peak is found first. */
-static int run_all(const cli_stems *stems, const tlnmf_record *model, cli_outputs *o,
+static int run_all(cli_stems *stems, const tlnmf_record *model, cli_outputs *o,
                    tlnmf_record **report)
 {
     if (cli_stem_values.gain != NULL && strcmp(cli_stem_values.gain, "safe") == 0) {
@@ -33,6 +35,7 @@ static int run_all(const cli_stems *stems, const tlnmf_record *model, cli_output
         if (code != EXIT_DONE)
             return code;
         o->measures = false;
+        cli_stems_again(stems);
         /* The last stem takes what the others' rounding has left: half a step of each. */
         double most = 1.0 - o->step * (1.0 + 0.5 * (double)o->count);
         o->gain = o->peak > most && most > 0.0 ? most / o->peak : 1.0;

@@ -15,6 +15,14 @@ extern const cli_option cli_stem_options[CLI_STEM_OPTIONS];
 /* Stems whose disk space is reserved (64 sources and the residual), and the model. */
 enum { CLI_RESERVED = 66 };
 
+/* What is kept of a separation until it ends. */
+typedef struct cli_stem_kept {
+    tlnmf_ctx *ctx;
+    tlnmf_record *all;   /* the checkpoint: the model, what it is of, the state of the stems */
+    tlnmf_record *state; /* of the stems, to go on from */
+    const tlnmf_record *model; /* while the stems are made */
+} cli_stem_kept;
+
 /* One separation. */
 typedef struct cli_stems {
     cli_call *call;
@@ -29,6 +37,7 @@ typedef struct cli_stems {
     char staging[CLI_PATH];
     tlnmf_io_reservation *reserved[CLI_RESERVED]; /* disk space for the outputs */
     int reserved_count;
+    cli_stem_kept kept;
 } cli_stems;
 
 /* ---- before the run (prepare.c) -------------------------------------------------------------- */
@@ -73,7 +82,21 @@ void cli_stage_close(cli_stems *stems);
 
 /* Learns the model, or takes it from the checkpoint that --resume names. Returns an exit code; the
  * caller frees the model in either case. */
-int cli_stems_learn(const cli_stems *stems, tlnmf_record **model);
+int cli_stems_learn(cli_stems *stems, tlnmf_record **model);
+
+/* ---- checkpoints (checkpoint.c) -------------------------------------------------------------- */
+
+/* With --resume: the model of the checkpoint, or the state of its learning; NULL where there is
+ * none. */
+int cli_stems_take(cli_stems *stems, tlnmf_record **model, tlnmf_record **state);
+/* A model that took long to learn is kept until the stems are there. */
+void cli_stems_keep(cli_stems *stems, const tlnmf_record *model);
+/* The next call that makes stems keeps finished blocks, and begins with those that were kept
+ * before; cli_checkpoint_unwatch() ends it. */
+void cli_stems_watch(cli_stems *stems, const tlnmf_record *model);
+/* Stems that are made a second time begin with what was kept the first time. */
+void cli_stems_again(cli_stems *stems);
+void cli_stems_forget(cli_stems *stems);
 
 /* ---- the run (stems.c) ----------------------------------------------------------------------- */
 

@@ -353,7 +353,7 @@ typedef int (*tlnmf_save)(const tlnmf_record *state, void *user);
 /* tlnmf_fit and tlnmf_diagonalise with this context save their state about every `seconds` seconds,
  * and when the progress function stops them; less often if saving would take more than 1 % of the
  * time. 0: at every opportunity (slow). tlnmf_separate saves after a candidate is finished,
- * tlnmf_compare_ranks after a fit. */
+ * tlnmf_stems after a block of stems, tlnmf_compare_ranks after a fit. */
 TLNMF_API void tlnmf_ctx_set_checkpoint(tlnmf_ctx *ctx, double seconds, tlnmf_save save_or_null,
                                         void *user);
 /* Later fits with this context resume from this state, which must outlive them; NULL: start anew.

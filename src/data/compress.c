@@ -457,11 +457,12 @@ static tlnmf_error factor_covariances(void *arg)
     return error;
 }
 
-/* Mean of the diagonals, or an error that names the first entry that is not finite. */
+/* Mean of the diagonals, or an error that names the first entry that is not finite. Eigenvalues are
+ * at most M times the largest entry: that, too, must fit a double. */
 static tlnmf_error measure_traces(tlnmf_ctx *ctx, const double *Sigma, int64_t N, int64_t M,
                                   double *mean)
 {
-    double sum = 0.0;
+    double sum = 0.0, largest = 0.0;
     for (int64_t n = 0; n < N; n++)
         for (int64_t a = 0; a < M; a++)
             for (int64_t b = 0; b < M; b++) {
@@ -471,11 +472,14 @@ static tlnmf_error measure_traces(tlnmf_ctx *ctx, const double *Sigma, int64_t N
                                    "covariance %lld, row %lld, column %lld is not finite (%g)",
                                    (long long)n, (long long)a, (long long)b, x);
                 sum += a == b ? x : 0.0;
+                largest = fmax(largest, fabs(x));
             }
+    if (!isfinite(sum) || !(largest <= 0.5 * DBL_MAX / (double)M))
+        return tl_data_check_power(ctx, INFINITY, largest);
     *mean = N > 0 ? sum / ((double)N * (double)M) : 0.0;
     if (ctx->frames != NULL && *mean == 0.0)
         return TLNMF_OK; /* other machines may have power */
-    if (!(*mean >= DBL_MIN && isfinite(*mean)))
+    if (!(*mean >= DBL_MIN))
         return tl_fail(ctx, TLNMF_ERR_DATA, "the covariances have a mean power of %g", *mean);
     return TLNMF_OK;
 }

@@ -48,18 +48,8 @@ static int arrays_of(tl_comparison *c, int table, held out[HELD])
 
 static tlnmf_error fill(tl_comparison *c, tlnmf_record *record)
 {
-    const tlnmf_record *identity = c->keep->identity;
-    const char *field;
     held x[HELD];
-    for (size_t i = 0; (field = tlnmf_record_name(identity, i)) != NULL; i++) {
-        const char *text = tlnmf_get_text(identity, field);
-        if (text != NULL)
-            TRY(tl_record_refer_text(c->ctx, record, field, text));
-        else if (tlnmf_record_type(identity, field) == TLNMF_REAL)
-            TRY(tlnmf_set_real(c->ctx, record, field, tlnmf_get_real(identity, field)));
-        else
-            TRY(tlnmf_set_integer(c->ctx, record, field, tlnmf_get_integer(identity, field)));
-    }
+    TRY(tl_identity_copy(c->ctx, c->keep->identity, record));
     for (int i = 0; i < c->tables; i++)
         for (int n = arrays_of(c, i, x) - 1; n >= 0; n--)
             TRY(tl_record_refer_array(c->ctx, record, x[n].name, x[n].x, 2, x[n].shape));

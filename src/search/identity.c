@@ -103,6 +103,21 @@ tlnmf_error tl_identity_put(tlnmf_ctx *ctx, const tl_pool *pool, const tl_search
     return tlnmf_set_real(ctx, record, "eps", task->eps); /* threads do not change bits */
 }
 
+tlnmf_error tl_identity_copy(tlnmf_ctx *ctx, const tlnmf_record *identity, tlnmf_record *record)
+{
+    const char *field;
+    for (size_t i = 0; (field = tlnmf_record_name(identity, i)) != NULL; i++) {
+        const char *text = tlnmf_get_text(identity, field);
+        if (text != NULL)
+            TRY(tl_record_refer_text(ctx, record, field, text));
+        else if (tlnmf_record_type(identity, field) == TLNMF_REAL)
+            TRY(tlnmf_set_real(ctx, record, field, tlnmf_get_real(identity, field)));
+        else
+            TRY(tlnmf_set_integer(ctx, record, field, tlnmf_get_integer(identity, field)));
+    }
+    return TLNMF_OK;
+}
+
 static void describe(const tlnmf_record *record, const char *name, char text[TEXT])
 {
     tlnmf_type type = tlnmf_record_type(record, name);

@@ -16,6 +16,8 @@ tlnmf_error tl_identity_put_options(tlnmf_ctx *ctx, const tl_settings *opt, tlnm
  * down. */
 #define TL_IDENTITY_SEED 0xcbf29ce484222325u
 uint64_t tl_identity_hash(uint64_t h, const void *x, int64_t words);
+/* Puts the fields into a record that the identity outlives. */
+tlnmf_error tl_identity_copy(tlnmf_ctx *ctx, const tlnmf_record *identity, tlnmf_record *record);
 /* TLNMF_ERR_DATA if a field of `now` is another one in `state`; the message names it. */
 tlnmf_error tl_identity_compare(tlnmf_ctx *ctx, const tlnmf_record *now, const tlnmf_record *state);
 

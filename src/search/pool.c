@@ -228,8 +228,10 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
     tl_values values = tl_engine_values(e, TL_C | TL_L | TL_I);
     TRY(tl_engine_error(&w->ctx, e, "a start"));
     if (!tl_engine_inspect(e, NULL) || (e->K > 0 && !isfinite(values.C)))
-        return tl_fail(&w->ctx, TLNMF_ERR_NUMERIC, "start %lld ended with C = %g, L = %g",
-                       (long long)p + 1, values.C, values.L);
+        return tl_fail(
+            &w->ctx, TLNMF_ERR_NUMERIC,
+            "start %lld left the range of double: rescale the data, or take a larger eps",
+            (long long)p + 1);
     offer(pool, b, e, &run, values);
     omp_set_lock(&pool->monitor.lock);
     w->nmf_seconds += run.nmf_seconds;

@@ -1,6 +1,7 @@
 /* The public calls of sound.h that separate: records in and out around the separator. */
 #include "base/record.h"
 #include "engine/device.h"
+#include "separate/blocks.h"
 #include "separate/envelope.h"
 #include "separate/keep.h"
 #include "separate/model.h"
@@ -409,10 +410,14 @@ static tlnmf_error run_job(tlnmf_ctx *ctx, job *j, tlnmf_write write, void *user
         run.envelope = &envelope;
     }
     if (error == TLNMF_OK)
+        error = tl_blocks_create(
+            ctx, &(tl_blocks_of){j->blend, &j->sound->sound, j->settings, &run}, &run.blocks);
+    if (error == TLNMF_OK)
         error = open_updater(ctx, j, &run.updater);
     if (error == TLNMF_OK)
         error = tl_blend_run(ctx, j->blend, &j->sound->sound, &run, &watch);
     tl_device_updater_close(run.updater);
+    tl_blocks_free(run.blocks);
     if (error == TLNMF_OK && run.envelope != NULL)
         tl_envelope_finish(&envelope);
     tl_envelope_free(&envelope);

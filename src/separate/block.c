@@ -240,9 +240,10 @@ static void fit_frames(int64_t first, int64_t last, void *arg)
     f.sums += 2 * K * first;
     gather(rows, count, first, last, block->V, V);
     gather(K, count, first, last, block->H, H);
-    tl_factors_run(NULL, &f,
-                   &(tl_updates){.V = V, .W = own_W(block), .H = H, .count = UPDATES, .U = f.U},
-                   NULL); /* which cannot fail on the cpu */
+    tl_factors_run(
+        NULL, &f,
+        &(tl_updates){.V = V, .W = own_W(block), .H = H, .count = block->updates, .U = f.U},
+        NULL); /* which cannot fail on the cpu */
     for (int64_t k = 0; k < K; k++)
         tl_copy(block->H + k * count + first, H + k * N, N);
     for (int64_t m = 0; m < rows; m++)
@@ -256,23 +257,36 @@ static tlnmf_error fit_there(const tl_block *block)
     tl_factors f = block->factors;
     f.N = block->count;
     f.eps = block->eps;
-    TRY(tl_factors_run(
-        block->ctx, &f,
-        &(tl_updates){
-            .V = block->V, .W = own_W(block), .H = block->H, .count = UPDATES, .U = block->Vhat},
-        NULL));
+    TRY(tl_factors_run(block->ctx, &f,
+                       &(tl_updates){.V = block->V,
+                                     .W = own_W(block),
+                                     .H = block->H,
+                                     .count = block->updates,
+                                     .U = block->Vhat},
+                       NULL));
     for (int64_t i = 0; i < block->rows * block->count; i++)
         block->Vhat[i] = 1.0 / block->Vhat[i];
     return TLNMF_OK;
 }
 
-void tl_block_fit(tl_block *block, const bool *may_sound)
+static void update(tl_block *block, int64_t updates)
 {
-    start_H(block, may_sound);
+    block->updates = updates;
     if (block->factors.updater == NULL)
         tl_share(block->count, FITTED, fit_frames, block);
     else if (block->error == TLNMF_OK)
         block->error = fit_there(block);
+}
+
+void tl_block_fit(tl_block *block, const bool *may_sound)
+{
+    start_H(block, may_sound);
+    update(block, UPDATES);
+}
+
+void tl_block_weigh(tl_block *block)
+{
+    update(block, 0);
 }
 
 /* ---- masks ----------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* Several separators over one recording: each in frames of its own, a round of samples at a time.
  */
-#include "separate/separate.h"
+#include "separate/blocks.h"
 
 #include <math.h>
 
@@ -165,6 +165,20 @@ double tl_lanes_unexplained(const tl_lanes *l)
     return sum / (double)l->count;
 }
 
+/* H of the block, or that of a run before this one. */
+static void fit(const tl_lanes *l, tl_lane *lane)
+{
+    tl_block *block = &lane->block;
+    int64_t number = lane - l->lane, numbers = block->K * block->count;
+    if (tl_blocks_take(l->blocks, number, numbers, lane->may_sound, block->H)) {
+        tl_block_weigh(block);
+        return;
+    }
+    tl_block_fit(block, lane->may_sound);
+    if (block->error == TLNMF_OK)
+        tl_blocks_put(l->blocks, number, numbers, lane->may_sound, block->H);
+}
+
 /* The next `count` frames: analysis, H, and their part of every output but the last. */
 static tlnmf_error do_block(const tl_lanes *l, tl_lane *lane, int64_t count)
 {
@@ -177,7 +191,7 @@ static tlnmf_error do_block(const tl_lanes *l, tl_lane *lane, int64_t count)
     tl_block_cut(block, &in, lane->n);
     tl_guide_fill(&l->guide, lane->separator, count, lane->number, lane->may_sound);
     tl_block_analyse(block, block->rows);
-    tl_block_fit(block, lane->may_sound);
+    fit(l, lane);
     weigh_excess(lane);
     if (block->ranges.memory != NULL) {
         tl_ranges_fill(&block->ranges, &l->guide.schedule, &lane->framing.f, count, lane->number);

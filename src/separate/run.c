@@ -1,6 +1,6 @@
 /* Taking sound apart with what has been learnt, round by round. */
+#include "separate/blocks.h"
 #include "separate/envelope.h"
-#include "separate/separate.h"
 
 #include <math.h>
 
@@ -44,6 +44,7 @@ static tlnmf_error prepare(job *j)
                    .components = run->components,
                    .residual = run->residual,
                    .updater = run->updater,
+                   .blocks = run->blocks,
                    .silent = run->write == NULL};
     TRY(check(j, &j->lanes.guide.schedule));
     double scale = run->eps > 0.0 ? run->eps / j->blend->member[0]->info.eps : 1.0;
@@ -137,8 +138,11 @@ static tlnmf_error run_rounds(void *self)
         if (!more)
             break;
         take_ready(j);
+        tl_blocks_save(j->run->blocks, false);
         tl_watch_report(j->watch, TL_STAGE_STEMS, j->lanes.lane[0].n, j->lanes.lane[0].N, NAN);
     }
+    if (j->watch->stopped)
+        tl_blocks_save(j->run->blocks, true);
     write_waiting(j);
     if (j->run->unexplained != NULL)
         *j->run->unexplained = tl_lanes_unexplained(&j->lanes);

@@ -206,14 +206,15 @@ typedef struct tl_block {
     double eps;
     bool paired; /* cosine and sine rows of the DFT share their power: (25) */
     tl_ranges ranges;
-    double *Y, *X;  /* M x (count per_frame): frames and their coefficients Phi Y */
-    double *V;      /* rows x count */
-    double *H;      /* K x count */
-    double *Vhat;   /* rows x count: W H + eps */
-    double *H_part; /* K x count: rows of H of one output, the others 0 */
-    double *mask;   /* rows x count: of one output, (23) */
-    double *X_part; /* M x (count per_frame): coefficients of one output; with Phi alone */
-    double *Y_part; /* M x (count per_frame): frames of one output, in the place of Y */
+    double *Y, *X;   /* M x (count per_frame): frames and their coefficients Phi Y */
+    double *V;       /* rows x count */
+    double *H;       /* K x count */
+    int64_t updates; /* of H, this time */
+    double *Vhat;    /* rows x count: W H + eps */
+    double *H_part;  /* K x count: rows of H of one output, the others 0 */
+    double *mask;    /* rows x count: of one output, (23) */
+    double *X_part;  /* M x (count per_frame): coefficients of one output; with Phi alone */
+    double *Y_part;  /* M x (count per_frame): frames of one output, in the place of Y */
     tl_factors factors;
     tl_dft_plan dft;
     tl_spectrum *there; /* X is on a device; NULL: here */
@@ -244,6 +245,8 @@ void tl_block_analyse(tl_block *block, int64_t rows);
 /* H with Phi and W as they are, (7), from a start in which the columns that may sound in a frame
  * share its power; then Vhat. may_sound is K x count. */
 void tl_block_fit(tl_block *block, const bool *may_sound);
+/* Vhat at an H that is known. */
+void tl_block_weigh(tl_block *block);
 /* Takes the rows that block->ranges bars away from the sources: call it after the fit. */
 void tl_block_bar(tl_block *block);
 
@@ -299,6 +302,7 @@ typedef struct tl_lanes {
     int64_t count, outputs, capacity, round;
     int32_t components, residual;
     tl_updater *updater; /* where H is fitted; NULL: here */
+    tl_blocks *blocks;   /* H of blocks that are finished (blocks.h), or NULL */
     bool silent;         /* only H is wanted */
     int64_t base;        /* the first sample in the buffers */
     int64_t ready;       /* samples before this are complete in all lanes */

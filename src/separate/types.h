@@ -87,10 +87,12 @@ typedef struct tl_separate_run {
     double *unexplained;          /* receives the part of the power above the model; or NULL */
     double *H;                    /* K x N, N = tl_frames_count(..); NULL if not wanted */
     struct tl_envelope *envelope; /* receives every output; NULL if not wanted */
+    struct tl_blocks *blocks;     /* H of finished blocks (blocks.h); NULL: nobody keeps it */
 } tl_separate_run;
 
 typedef struct tl_separator tl_separator;
 typedef struct tl_blend tl_blend;
 typedef struct tl_keep tl_keep;
+typedef struct tl_blocks tl_blocks;
 
 #endif

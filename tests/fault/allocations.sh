@@ -26,6 +26,7 @@ commands=(
     "1 $program eval --ref s.wav --est s.wav --filter 2"
     "1 $program report m.h5 -o a.html --force"
     "1 $program separate s.wav -k 2 --method nmf --transform dct --frame 100 -q -o st --force"
+    "2 $program separate s.wav -k 2 --method nmf --transform dct --frame 100 -q -o st --force --every 0"
     "1 $program reproduce fig4 --data gcm --quick -q -o r"
     "1 $examples/embed"
     "1 $examples/watch"

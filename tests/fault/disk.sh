@@ -15,7 +15,7 @@ mkdir in out
     "$program" fit in/y.npy -k 2 -J 9 -q -o in/m.h5 >/dev/null &&
     "$program" separate in/s.wav -k 2 --method nmf --transform dct --frame 100 -q -o in/st >/dev/null || exit 2
 
-names=(fit npz jd apply simulate separate stems labels)
+names=(fit npz jd apply simulate separate stems labels kept blocks)
 declare -A commands=(
     [fit]="fit in/y.npy -k 2 -J 9 -q -o out/a.h5 --force"
     [npz]="fit in/y.npy -k 2 -J 9 -q -o out/a.npz --force"
@@ -24,7 +24,9 @@ declare -A commands=(
     [simulate]="simulate gcm --m 4 --n 9 -o out/a.npy --force"
     [separate]="separate in/s.wav -k 2 --method nmf --transform dct --frame 100 -q -o out --force"
     [stems]="apply in/st/model.h5 in/s.wav -q -o out --force"
-    [labels]="separate in/s.wav -k 2 --method nmf --transform dct --frame 100 --activations labels -q -o out --force")
+    [labels]="separate in/s.wav -k 2 --method nmf --transform dct --frame 100 --activations labels -q -o out --force"
+    [kept]="fit in/y.npy -k 2 -J 3 -q -o out/a.h5 --force --checkpoint out/kept --every 0"
+    [blocks]="separate in/s.wav -k 2 --method nmf --transform dct --frame 100 -q -o out --force --checkpoint out/kept --every 0")
 
 # Old outputs under all names that a command writes.
 restore()
@@ -37,10 +39,11 @@ restore()
     done
 }
 
+# A checkpoint that is left is whole, as --resume says below.
 state()
 {
-    find in out -type f -print0 | sort -z | xargs -0 cksum
-    find out | sort
+    find in out -type f ! -name kept -print0 | sort -z | xargs -0 cksum
+    find out ! -name kept | sort
 }
 
 faulty() # NUMBER ERROR COMMAND...
@@ -76,6 +79,7 @@ for name in "${names[@]}"; do
             5)
                 grep -q 'out' stderr || complain "$name, $error at call $n: the message names no path"
                 [ "$(state)" = "$before" ] || complain "$name, $error at call $n: files have changed"
+                [ ! -e out/kept ] || "$program" ${commands[$name]} --resume >stdout 2>stderr || complain "$name, $error at call $n: no checkpoint to go on from"
                 ;;
             0) ;; # a reservation that the file system does not offer, a sync of what is no file
             *) complain "$name, $error at call $n: exit code $code" ;;

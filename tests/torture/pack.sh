@@ -13,7 +13,7 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 build=$1 fuzz_build=$2 archive=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work"/lib "$work"/fuzz "$work"/tests "$work"/corpus
+mkdir -p "$work"/lib "$work"/fuzz "$work"/tests "$work"/corpus "$work"/cli
 cp "$build/tlnmf" "$work/"
 for name in extremes unit_search_checkpoint unit_api_host unit_separate_keep fuzz_container; do
     cp "$build/tests/$name" "$work/tests/"
@@ -33,6 +33,7 @@ done | awk '$3 ~ /^\// { print $3 }' | sort -u | while read -r library; do
     [ -e "$work/lib/$(basename "$library")" ] || cp -L "$library" "$work/lib/"
 done
 cp "$here/torture.sh" "$work/"
+cp "$here/cli/lib.sh" "$work/cli/"
 strip "$work/tlnmf" "$work"/tests/* "$work"/fuzz/*
 tar -cJf "$archive" -C "$work" .
 du -h "$archive"

@@ -122,3 +122,54 @@ expect 3 "" "tlnmf separate: s.wav: the checkpoint is of option.seed = 1, this r
 expect 0 ... "" $separate --resume
 check "separate: the same bytes" diff -r st whole
 check "separate: nothing else is left" [ "$(ls -A | grep -c "^\.\|checkpoint")" -eq 0 ]
+
+# Then the blocks of stems that are finished: most of the time of a long recording. A run that goes on
+# may be killed again. With --gain safe the stems are made twice.
+noise_wav 240000 n.wav
+stems() # SIZE SIGNAL OPTION...: the signal, when there are blocks, and the checkpoint has more than SIZE bytes
+{
+    local more=$1 signal=$2
+    shift 2
+    $blocks --every 0 "$@" >"$out" 2>"$err" &
+    pid=$!
+    for _ in $(seq 3000); do
+        ! grep -qs stems.kind st.checkpoint || [ "$(stat -c %s st.checkpoint)" -le "$more" ] || break
+        sleep 0.01
+    done
+    kill -"$signal" $pid 2>/dev/null
+    code=0
+    wait $pid 2>/dev/null || code=$?
+}
+rm -rf whole st
+for blocks in "" "--gain safe --format flac"; do
+    blocks="tlnmf separate n.wav -k 2 --method nmf --transform dct --per-source 1 --frame 200 --learn-frames 100 -q -o st $blocks"
+    expect 0 ... "" $blocks
+    mv st whole
+    stems 0 KILL
+    check "stems: SIGKILL ended it" [ $code -eq 137 ]
+    check "stems: only what is hidden is there" [ "$(ls st | wc -l)" -eq 0 ]
+    expect 3 "" "tlnmf separate: n.wav: the checkpoint is of option.residual = 0, this run of 1" $blocks --resume --residual
+    expect 3 "" "tlnmf separate: the checkpoint is of seed = 1, this run of 4" $blocks --resume --seed 4
+    expect 5 "" "tlnmf separate: st.checkpoint: a checkpoint of an earlier run; --resume goes on from it, --force begins anew" $blocks
+    size=$(stat -c %s st.checkpoint)
+    stems "$size" KILL --resume
+    check "stems: SIGKILL ended it again" [ $code -eq 137 ]
+    check "stems: the checkpoint has grown" [ "$(stat -c %s st.checkpoint)" -gt "$size" ]
+    cp whole/source_1.* st # as if it had been killed while it puts files in place
+    expect 0 ... "" $blocks --resume
+    check "stems: the same bytes" diff -r st whole
+    check "stems: nothing else is left" [ "$(ls -A . st | grep -c "^\.[a-z]\|checkpoint")" -eq 0 ]
+    rm -r st
+    stems 0 TERM
+    check "stems: SIGTERM ended it" [ $code -eq 130 ]
+    stems "$(stat -c %s st.checkpoint)" TERM --resume
+    check "stems: one that has gone on is stopped in the same way" [ $code -eq 130 ]
+    absent st
+    expect 0 ... "" $blocks --resume
+    check "stems: the same bytes after SIGTERM" diff -r st whole
+    stems 0 KILL --force
+    expect 0 ... "" $blocks --force
+    check "stems: begun anew" diff -r st whole
+    check "stems: no checkpoint" [ "$(ls -A . st | grep -c "^\.[a-z]\|checkpoint")" -eq 0 ]
+    rm -r st whole
+done

@@ -46,6 +46,26 @@ OMP_NUM_THREADS=1 tlnmf simulate gcm --m 420 --n 20 --s 1 -o one.npy
 OMP_NUM_THREADS=2 tlnmf simulate gcm --m 420 --n 20 --s 1 -o two.npy
 check "simulate gcm" cmp one.npy two.npy
 
+# Numbers that overflow are refused before the fit, with the same message in all forms, and neither
+# as infinite powers nor as memory that is missing.
+large="the power of the data does not fit a double (largest entry 1.7e+308): rescale them"
+npy diagonal.npy "(2, 2, 2)" 1.7e308 0 0 1 1 0 0 1              # twice that is infinite
+npy beside.npy "(2, 2, 2)" 1 1.7e308 1.7e308 1 1 0 0 1          # a trace of 2, eigenvalues beyond
+npy apart.npy "(2, 2, 2)" 1 1.7e308 -1.7e308 1 1 0 0 1          # a difference beyond
+npy traces.npy "(2, 2, 2)" 1.7e308 0 0 1.7e308 1.7e308 0 0 1e308 # a sum beyond
+npy data.npy "(2, 2, 2)" 1.7e308 0 0 1 1 0 0 1
+for file in diagonal beside apart traces; do
+    input jd "$file.npy: $large" $file.npy --input covariances --eps 1
+    input fit "$file.npy: $large" $file.npy --input covariances --eps 1 -k 1 --no-model --json
+done
+input fit "data.npy: $large" data.npy --input data -k 1 --no-model --json
+# Those that fit are fitted, and the figures are numbers.
+npy edge.npy "(2, 2, 2)" 4e307 0 0 1 1 0 0 1
+expect 0 ... "" tlnmf fit edge.npy --input covariances --eps 1e295 -k 1 -J 3 --no-model --json
+for figure in C L I mean_power; do
+    check "$figure is a number" grep -q "\"$figure\": [0-9]" "$out"
+done
+
 # Where rounding errors of X reach sqrt(eps), C means nothing.
 npy loud.npy "(2, 3)" 1e6 2e6 -1e6 3e6 1e6 5e5
 expect 0 ... "" tlnmf fit loud.npy -k 1 -J 2 --no-model --eps 1

@@ -49,8 +49,8 @@ wait $pid 2>/dev/null || code=$?
 check "killed" [ $code -eq 137 ]
 check "the old model is untouched" cmp INT.h5 old.h5
 
-# A separation: once, it ends cleanly; twice, it ends at once. Neither leaves anything behind, though
-# the files of the stems are open. The sound is 200 s of noise, 16 bits at 8000 Hz. Stopped, the
+# A separation: once, it ends cleanly; twice, it ends at once. Neither leaves anything behind but a
+# checkpoint, though the files of the stems are open. The sound is 200 s of noise, 16 bits at 8000 Hz. Stopped, the
 # program has both signals waiting when it goes on, so that the second finds it at work.
 noise_wav 1600000 noise.wav
 for signals in INT TERM "INT TERM"; do
@@ -72,11 +72,13 @@ for signals in INT TERM "INT TERM"; do
     done
     case $signals in
     *" "*) check "$signals: ended by a signal: $code" [ $code -eq 130 -o $code -eq 143 ] ;;
-    *) judge 130 "" "tlnmf separate: interrupted, no stems are written" $code "separate, SIG$signals" ;;
+    *) judge 130 "" "tlnmf separate: interrupted, no stems are written
+tlnmf separate: --resume goes on from stems $signals.checkpoint" $code "separate, SIG$signals" ;;
     esac
     check "$signals: nothing is said" [ "$signals" != "INT TERM" -o ! -s "$err" ]
     absent "stems $signals"
 done
+check "no temporary is left" [ "$(ls -A | grep -c '^\.')" -eq 0 ]
 
 # Killed in the middle of writing 32 MB: the name is not there, or the file is whole.
 for _ in 1 2 3; do

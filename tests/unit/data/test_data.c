@@ -207,6 +207,13 @@ static void unusable_covariances_are_refused(void **state)
     refuse_Sigma((double[]){1, 0, 0, NAN, 1, 0, 0, 1},
                  "covariance 0, row 1, column 1 is not finite (nan)");
     refuse_Sigma((double[]){0, 0, 0, 0, 0, 0, 0, 0}, "the covariances have a mean power of 0");
+    refuse_Sigma((double[]){-1, 0, 0, 0, 0, 0, 0, 0}, "the covariances have a mean power of -0.25");
+    refuse_Sigma(
+        (double[]){1, 1.7e308, 1.7e308, 1, 1, 0, 0, 1},
+        "the power of the data does not fit a double (largest entry 1.7e+308): rescale them");
+    refuse_Sigma(
+        (double[]){-1e308, 0, 0, -1e308, 1, 0, 0, 1},
+        "the power of the data does not fit a double (largest entry 1e+308): rescale them");
 }
 
 int main(void)

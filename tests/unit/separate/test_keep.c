@@ -3,53 +3,7 @@
  */
 #include "separate/sound.h"
 #include "unit/separate/duet.h"
-
-enum { MOST = 40 };
-
-typedef struct packed {
-    unsigned char *bytes;
-    size_t size;
-} packed;
-
-static packed pack(tlnmf_ctx *ctx, const tlnmf_record *record)
-{
-    packed p = {0};
-    assert_ok(ctx, tlnmf_record_pack(ctx, record, NULL, &p.size));
-    p.bytes = malloc(p.size);
-    assert_non_null(p.bytes);
-    assert_ok(ctx, tlnmf_record_pack(ctx, record, p.bytes, &p.size));
-    return p;
-}
-
-/* All states of a run. */
-typedef struct keeper {
-    tlnmf_ctx *ctx;
-    packed state[MOST];
-    int count;
-    int stop_after; /* the run is cancelled after so many; 0: it is not */
-} keeper;
-
-static int save(const tlnmf_record *state, void *user)
-{
-    keeper *k = user;
-    assert_true(k->count < MOST);
-    k->state[k->count++] = pack(k->ctx, state);
-    return 0;
-}
-
-static int cancel(const tlnmf_record *progress, void *user)
-{
-    (void)progress;
-    const keeper *k = user;
-    return k->stop_after > 0 && k->count >= k->stop_after;
-}
-
-static void forget(keeper *k)
-{
-    for (int i = 0; i < k->count; i++)
-        free(k->state[i].bytes);
-    tlnmf_ctx_free(k->ctx);
-}
+#include "unit/separate/keeper.h"
 
 /* ---- the duet -------------------------------------------------------------------------------- */
 
@@ -85,17 +39,9 @@ static void destroy(task *t)
 
 static tlnmf_error run(const task *t, const packed *from, keeper *k, tlnmf_record **model)
 {
-    tlnmf_record *state = NULL;
-    if (from != NULL)
-        assert_ok(t->ctx, tlnmf_record_unpack(t->ctx, from->bytes, from->size, &state));
-    tlnmf_ctx_set_checkpoint(t->ctx, 0.0, k != NULL ? save : NULL, k);
-    tlnmf_ctx_set_progress(t->ctx, k != NULL ? cancel : NULL, k);
-    tlnmf_ctx_set_resume(t->ctx, state);
+    tlnmf_record *state = watch(t->ctx, from, k);
     tlnmf_error error = tlnmf_separate(t->ctx, t->sound, t->settings, model);
-    tlnmf_ctx_set_checkpoint(t->ctx, 0.0, NULL, NULL);
-    tlnmf_ctx_set_progress(t->ctx, NULL, NULL);
-    tlnmf_ctx_set_resume(t->ctx, NULL);
-    tlnmf_record_free(state);
+    unwatch(t->ctx, state);
     return error;
 }
 
@@ -208,7 +154,7 @@ static void made_up_states_do_no_harm(void **state)
         int64_t shape[TLNMF_MAX_RANK];
         char name[32];
         assert_ok(t.ctx, tlnmf_record_unpack(t.ctx, last->bytes, last->size, &made_up));
-        snprintf(name, sizeof name, "candidate.%d", (int)pick(&rng, 0, 1));
+        snprintf(name, sizeof name, "item.%d", (int)pick(&rng, 0, 1));
         double *x = (double *)(uintptr_t)tlnmf_get_array(made_up, name, NULL, shape);
         if (x != NULL) { /* most of them among the sizes, which come first */
             int64_t place = pick(&rng, 0, i % 4 == 0 ? shape[0] - 1 : tl_min(30, shape[0] - 1));
