@@ -294,6 +294,8 @@ void cli_checkpoint_write(const tlnmf_record *state);
 double cli_checkpoint_every(void);
 /* The call's context saves what a library call keeps, and goes on from this state (or NULL). */
 void cli_checkpoint_watch(const cli_call *call, const tlnmf_record *state);
+/* After the run, on all processes: the first speaks for those that could not save. */
+void cli_checkpoint_report(const cli_call *call);
 /* The command ends with this code: a run that is done leaves no checkpoint. */
 void cli_checkpoint_end(const cli_call *call, int code);
 
