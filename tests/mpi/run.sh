@@ -258,6 +258,12 @@ stop KILL 2 kill.h5.checkpoint.process1 "${many[@]}" --force
 [ ! -e kill.h5.checkpoint.process2 ] || fail "the run began anew beside an old checkpoint"
 on 2 "${many[@]}" --resume --force -q || fail "resumed on 2: $(cat stderr)"
 nothing_left "begun anew and resumed"
+# A process that cannot save says so through the first one, and the run goes on.
+mkdir kill.h5.checkpoint.process1
+on 2 "${fit[@]}" --starts 2 -J 20 --every 0 --force || fail "no checkpoint: $(cat stderr)"
+grep -q "^tlnmf fit: warning: kill.h5.checkpoint: other processes could not write theirs" stderr ||
+    fail "a process without a checkpoint: $(cat stderr)"
+rm -r kill.h5*
 
 # Commands that are not shared run once.
 on 3 info gcm.npy || fail "info: $(cat stderr)"
