@@ -124,17 +124,19 @@ kill_once() { # number of processes, at most so many nanoseconds, arguments
     shift 2
     timeout -k 5 60 mpirun -n "$n" "$parallel" "$@" --every 0.02 -q >/dev/null 2>err &
     local job=$!
-    sleep "$(awk -v t="$most" -v r=$RANDOM 'BEGIN { print 1e-9 * t * r / 32768 }')"
+    sleep "$(awk -v t="$most" -v r=$RANDOM 'BEGIN { print 1e-9 * t * (0.2 + 0.7 * r / 32768) }')"
     mapfile -t alive < <(pgrep -f "^$parallel fit s.npy")
     count=$((RANDOM % 2 ? ${#alive[@]} : 1))
     [ ${#alive[@]} = 0 ] || kill -KILL "${alive[@]:0:$count}" 2>/dev/null
-    wait $job
+    wait $job 2>/dev/null
+    rm -f s.h5 # it may have ended before
+    [ -z "$(find . -name 's.h5.*')" ] || saved=$((saved + 1))
 }
 starts() { # COUNT
     local good=0 saved=0 count=${1:-20} i before between after took code command
-    local -a kinds=("--method tl --starts 5 -J 200" "--starts 4 --exchange -J 100"
-        "--method auto --starts 5 -J 150" "--method jd --solver paper --starts 6 -J 40"
-        "--method jd --starts 3 -J 60 -k 1:3")
+    local -a kinds=("--method tl --starts 5 -J 600" "--starts 4 --exchange -J 200"
+        "--method auto --starts 5 -J 400" "--method jd --solver paper --starts 6 -J 150"
+        "--method jd --starts 3 -J 200 -k 1:3")
     "$tlnmf" simulate gcm --s 3 --m 48 --n 60 --kbar 3 -o s.npy >/dev/null
     RANDOM=2
     for ((i = 0; i < count; i++)); do
@@ -151,11 +153,8 @@ starts() { # COUNT
         rm -f s.h5*
         # shellcheck disable=SC2086
         kill_once $before $took $command
-        [ ! -e s.h5 ] || rm -f s.h5 # it ended before
         # shellcheck disable=SC2086
-        kill_once $between $((took / 2)) $command --resume
-        [ ! -e s.h5 ] || rm -f s.h5
-        [ -z "$(find . -name 's.h5.*')" ] || saved=$((saved + 1))
+        kill_once $between $took $command --resume
         # shellcheck disable=SC2086
         case $after in
         0) "$tlnmf" $command --resume -q >/dev/null 2>err ;;
@@ -168,7 +167,7 @@ starts() { # COUNT
             echo "$command: $before, $between, $after processes: code $code: $(head -2 err) $(find . -name '*s.h5.*')"
         fi
     done
-    report "starts killed twice, the same bytes ($saved from a checkpoint)" $good "$count"
+    report "starts killed twice, the same bytes ($saved of $((2 * count)) kills left checkpoints)" $good "$count"
 }
 
 # ---- memcheck ----------------------------------------------------------------------------------
