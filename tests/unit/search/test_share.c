@@ -344,6 +344,17 @@ static void states_must_fit(void **state)
     assert_int_equal(join(ctx, &apart[0], &all), TLNMF_ERR_DATA);
     assert_string_equal(tlnmf_message(ctx), "the checkpoint is of another run than those beside "
                                             "it: option.seed = 2, not 1");
+    for (int i = 0; i < 2; i++) { /* of as many starts, but done of others; and of more starts */
+        tlnmf_record *made;
+        assert_ok(ctx, tlnmf_record_unpack(ctx, states[0].bytes, states[0].size, &made));
+        if (i == 0)
+            assert_ok(ctx, tlnmf_set_array(ctx, made, "done", (double[2]){0}, 1, (int64_t[]){2}));
+        else
+            assert_ok(ctx, tlnmf_set_integer(ctx, made, "count", 1000));
+        assert_int_equal(tlnmf_join_states(ctx, all, made), TLNMF_ERR_DATA);
+        assert_string_equal(tlnmf_message(ctx), "the checkpoint is damaged");
+        tlnmf_record_free(made);
+    }
     assert_ok(ctx, tlnmf_record_create(ctx, &nothing));
     assert_int_equal(tlnmf_join_states(ctx, all, nothing), TLNMF_ERR_DATA);
     assert_string_equal(tlnmf_message(ctx), "this is not a checkpoint of a fit");
