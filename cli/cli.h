@@ -297,6 +297,8 @@ double cli_checkpoint_every(void);
 void cli_checkpoint_watch(const cli_call *call, tlnmf_save save_or_null, void *user,
                           const tlnmf_record *state);
 void cli_checkpoint_unwatch(const cli_call *call);
+/* After the run, on all processes: the first speaks for those that could not save. */
+void cli_checkpoint_report(const cli_call *call);
 /* The command ends with this code: a run that is done leaves no checkpoint. */
 void cli_checkpoint_end(const cli_call *call, int code);
 

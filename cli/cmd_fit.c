@@ -138,6 +138,7 @@ static int fit_and_finish(cli_call *call, const plan *p, const tlnmf_data *data,
         return code;
     tlnmf_ctx_set_progress(call->ctx, p->page != NULL ? cli_paths_progress : cli_progress, &paths);
     tlnmf_error error = fit_in_time(call, p, data, start, &model);
+    cli_checkpoint_report(call);
     tlnmf_io_release(reserved);
     tlnmf_ctx_set_progress(call->ctx, NULL, NULL);
     tlnmf_error stored = cli_paths_store(call, &paths, model);

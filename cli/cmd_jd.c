@@ -39,6 +39,7 @@ static int diagonalise_and_finish(cli_call *call, tlnmf_data *data, const tlnmf_
         return code;
     tlnmf_ctx_set_progress(call->ctx, cli_progress, NULL);
     tlnmf_error error = tlnmf_diagonalise(call->ctx, data, call->settings, start, &model);
+    cli_checkpoint_report(call);
     tlnmf_io_release(reserved);
     cli_result r = {.input = call->operands[0],
                     .output = output,

@@ -360,6 +360,13 @@ TLNMF_API void tlnmf_ctx_set_checkpoint(tlnmf_ctx *ctx, double seconds, tlnmf_sa
  * TLNMF_ERR_DATA if it is damaged or belongs to other data, options, start or version; the message
  * names the first difference. The number of threads may differ if starts run in parallel. */
 TLNMF_API void tlnmf_ctx_set_resume(tlnmf_ctx *ctx, const tlnmf_record *state_or_null);
+/* Machines that share out starts save a state each, independently. Adds such a state to `all`, a
+ * record that is empty before the first. The result resumes the fit on any number of machines, or
+ * on one; they must all join the same states in the same order. Of the starts that were running
+ * only those are kept that the machine of this context will run. TLNMF_ERR_DATA, with `all` as it
+ * was, if the state is of another fit than those before. */
+TLNMF_API tlnmf_error tlnmf_join_states(tlnmf_ctx *ctx, tlnmf_record *all,
+                                        const tlnmf_record *state);
 
 /* ---- fitting --------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* tlnmf_compare_ranks: what is kept aside, the tables one after the other, and which decides. */
 #include "base/record.h"
 #include "rank/rank.h"
+#include "search/join.h"
 #include "search/share.h"
 
 #include <math.h>
@@ -144,7 +145,10 @@ static tlnmf_error create(tl_comparison *c)
 static tlnmf_error compare(tl_comparison *c, tlnmf_record *out)
 {
     int made = 0;
-    TRY(tl_share_error(c->ctx, NULL, c->ctx->starts, create(c)));
+    tl_sums *machines = c->ctx->starts;
+    TRY(tl_share_error(c->ctx, NULL, machines, create(c)));
+    TRY(tl_share_error(c->ctx, NULL, machines,
+                       tl_join_agree(c->ctx, NULL, machines, c->ctx->keeping.resume)));
     TRY(score_all(c, &made));
     if (c->keep != NULL && tl_wall_seconds() - c->began >= c->ctx->keeping.seconds)
         tl_rank_keep_save(c, true); /* what follows may take long, too */

@@ -143,14 +143,11 @@ tlnmf_error tl_rank_keep_create(tl_comparison *c)
     tl_rank_keep *k;
     if (keeping->save == NULL && keeping->resume == NULL)
         return TLNMF_OK;
-    if (c->ctx->starts != NULL) /* machines would have to agree on a moment */
-        return keeping->resume == NULL
-                   ? TLNMF_OK
-                   : tl_fail(c->ctx, TLNMF_ERR_DATA,
-                             "there are no checkpoints where machines share out starts");
     tl_slot table[] = {TL_SLOT(k, 1)};
     TRY(TL_ARENA(c->ctx, "what is kept of a comparison", table, &memory));
     k->keeping = *keeping;
+    if (c->ctx->starts != NULL && c->ctx->starts->rank > 0)
+        k->keeping.save = NULL; /* all machines have the same scores: the first one keeps them */
     k->written = tl_wall_seconds();
     c->keep = k;
     TRY(tlnmf_record_create(c->ctx, &k->identity));

@@ -5,12 +5,12 @@
 #include "engine/tape.h"
 #include "search/identity.h"
 #include "search/saved.h"
+#include "search/share.h"
 
 #include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
 
-enum { MOST_BATCHES = 16, NAME = 32 };
+enum { MOST_BATCHES = 16 };
 
 /* Saving takes at most this part of the time: it waits a hundred times as long as the last took. */
 static const double SHARE = 0.01;
@@ -39,17 +39,16 @@ struct tl_checkpoint {
     const tlnmf_record *resume; /* NULL: from the beginning */
     int64_t resumed;            /* the batch that it was in */
     int64_t batch;              /* the current one; -1 before the first */
-    int64_t first, count;
-    tl_result *best;
-    tl_shelf *keep;
-    unsigned char *done; /* of the starts of this batch */
-    int64_t done_capacity;
+    tl_batch at;
+    tl_block done;                   /* of its starts, a byte each */
     tl_block finished[MOST_BATCHES]; /* outputs of the batches before */
-    tl_block now;                    /* those of this one, so far */
-    bool frozen;                     /* `now` stays: what comes was cancelled */
-    double written;                  /* when the last checkpoint was */
-    double cost, spent;              /* seconds that it took; that were spent since */
-    double wall, cpu;                /* seconds before this process */
+    tl_block now, points;            /* those of this one, so far: the best and the shelf */
+    double score;                    /* of the best in `now`, ... */
+    int64_t best_start;              /* ... and its start */
+    bool frozen;        /* these stay: what comes was cancelled, or is of other machines */
+    double written;     /* when the last checkpoint was */
+    double cost, spent; /* seconds that it took; that were spent since */
+    double wall, cpu;   /* seconds before this process */
     double since, since_cpu;
     slot *slots;
     void *memory;
@@ -73,35 +72,6 @@ static bool resize(const tl_checkpoint *c, tl_block *b, size_t size)
     return true;
 }
 
-static void put_block(tlnmf_ctx *ctx, tlnmf_record *record, const char *name, const tl_block *b,
-                      tlnmf_error *error)
-{
-    int64_t words = (int64_t)(b->size / 8);
-    if (*error == TLNMF_OK && b->bytes != NULL)
-        *error = tl_record_refer_array(ctx, record, name, (const double *)(const void *)b->bytes, 1,
-                                       &words);
-}
-
-/* The bytes of a block in the state to go on from; none if there is no such block. */
-static tl_bytes find_block(const tl_checkpoint *c, const char *name)
-{
-    int64_t shape[TLNMF_MAX_RANK];
-    int32_t rank;
-    const double *x = tlnmf_get_array(c->resume, name, &rank, shape);
-    tl_bytes b = {.mode = TL_BYTES_READ};
-    if (x != NULL && rank == 1) {
-        b.at = (unsigned char *)x; /* only read */
-        b.capacity = (size_t)shape[0] * 8;
-    }
-    return b;
-}
-
-static const char *name_of(const char *what, int64_t number, char name[NAME])
-{
-    snprintf(name, NAME, "%s.%lld", what, (long long)number);
-    return name;
-}
-
 static tlnmf_error damaged(tlnmf_ctx *ctx)
 {
     return tl_fail(ctx, TLNMF_ERR_DATA, "the checkpoint is damaged");
@@ -109,17 +79,28 @@ static tlnmf_error damaged(tlnmf_ctx *ctx)
 
 /* ---- batches and starts as bytes ------------------------------------------------------------- */
 
-/* The outputs of the batch; with trace-all the rows of all starts so far. */
-static void pass_batch(tl_checkpoint *c, tl_bytes *b)
+typedef void (*passing)(tl_checkpoint *c, tl_bytes *b);
+
+/* The best of the batch; with trace-all the rows of all starts so far. */
+static void pass_best(tl_checkpoint *c, tl_bytes *b)
 {
     tl_traces *t = &c->pool->traces;
-    tl_bytes_pass(b, c->done, (size_t)c->count);
-    tl_pass_seconds(c->pool, b);
-    tl_pass_result(c->pool, c->best, b);
-    if (c->keep != NULL)
-        tl_pass_shelf(c->pool, c->keep, c->count, b);
+    tl_pass_result(c->pool, c->at.best, b);
     for (int64_t p = 0; p < t->starts; p++)
         tl_pass_trace(t->row + p * t->capacity, &t->length[p], t->capacity, b);
+}
+
+/* The final points of the batch, if they are kept. */
+static void pass_points(tl_checkpoint *c, tl_bytes *b)
+{
+    for (int64_t i = 0; c->at.keep != NULL && i < c->at.count; i++)
+        tl_pass_point(c->pool, c->at.keep, i, b);
+}
+
+static void pass_outputs(tl_checkpoint *c, tl_bytes *b)
+{
+    pass_best(c, b);
+    pass_points(c, b);
 }
 
 /* What a running start has in the host's memory. */
@@ -129,21 +110,29 @@ static void pass_host(slot *s, tl_bytes *b)
     tl_run *run = s->run;
     tl_pass_trace(run->trace, &run->trace_length, run->trace_capacity, b);
     if (pool->plan.hops > 0)
-        tl_pass_shelf(pool, &pool->worker[s->worker].hop, 1, b);
+        tl_pass_point(pool, &pool->worker[s->worker].hop, 0, b);
 }
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
 /* Writes through `pass` into the block; false if there is no memory. */
-static bool save_batch(tl_checkpoint *c, tl_block *to)
+static bool save_to(tl_checkpoint *c, passing pass, tl_block *to)
 {
     tl_bytes b = {.mode = TL_BYTES_COUNT};
-    pass_batch(c, &b);
+    pass(c, &b);
     if (!all_say(c, resize(c, to, b.size)))
         return false;
     b = (tl_bytes){.mode = TL_BYTES_WRITE, .at = to->bytes, .capacity = to->size};
-    pass_batch(c, &b);
+    pass(c, &b);
     return true;
+}
+
+static bool save_now(tl_checkpoint *c)
+{
+    const tl_info *info = &c->at.best->info;
+    c->best_start = info->best_start;
+    c->score = tl_score_of(c->at.job, (tl_values){info->C, info->L, info->I});
+    return save_to(c, pass_best, &c->now) && save_to(c, pass_points, &c->points);
 }
 
 static void pass_slot(tl_checkpoint *c, slot *s, tl_bytes *b)
@@ -179,14 +168,15 @@ static tlnmf_error put_runs(tl_checkpoint *c, tlnmf_record *record)
 {
     tlnmf_ctx *ctx = c->pool->ctx;
     tlnmf_error error = TLNMF_OK;
-    char name[NAME];
+    char name[TL_BLOCK_NAME];
     for (int i = 0; i < c->pool->plan.workers; i++)
         if (c->slots[i].live && c->slots[i].saved)
-            put_block(ctx, record, name_of("run", c->slots[i].p, name), &c->slots[i].state, &error);
-    for (int64_t i = 0; c->batch == c->resumed && i < c->count; i++) {
-        tl_bytes b = find_block(c, name_of("run", c->first + i, name));
-        if (b.capacity > 0 && !c->done[i] && !is_live(c, c->first + i))
-            put_block(ctx, record, name, &(tl_block){b.at, b.capacity, b.capacity}, &error);
+            tl_block_put(ctx, record, tl_block_name("run", c->slots[i].p, name), &c->slots[i].state,
+                         &error);
+    for (int64_t i = 0; c->batch == c->resumed && i < c->at.count; i++) {
+        tl_bytes b = tl_block_find(c->resume, tl_block_name("run", c->at.first + i, name));
+        if (b.capacity > 0 && !c->done.bytes[i] && !is_live(c, c->at.first + i))
+            tl_block_put(ctx, record, name, &(tl_block){b.at, b.capacity, b.capacity}, &error);
     }
     return error;
 }
@@ -195,14 +185,19 @@ static tlnmf_error put_all(tl_checkpoint *c, tlnmf_record *record)
 {
     tlnmf_ctx *ctx = c->pool->ctx;
     tlnmf_error error = TLNMF_OK;
-    char name[NAME];
+    char name[TL_BLOCK_NAME];
     TRY(tl_identity_put(ctx, c->pool, c->task, record));
+    TRY(tl_put_seconds(c->pool, c->wall + tl_wall_seconds() - c->since,
+                       c->cpu + tl_cpu_seconds() - c->since_cpu, record));
     TRY(tlnmf_set_integer(ctx, record, "batch", c->batch));
-    TRY(tlnmf_set_real(ctx, record, "wall_seconds", c->wall + tl_wall_seconds() - c->since));
-    TRY(tlnmf_set_real(ctx, record, "cpu_seconds", c->cpu + tl_cpu_seconds() - c->since_cpu));
+    TRY(tlnmf_set_integer(ctx, record, "count", c->at.count));
+    TRY(tlnmf_set_integer(ctx, record, "best_start", c->best_start));
+    TRY(tlnmf_set_real(ctx, record, "score", c->score));
     for (int64_t i = 0; i < c->batch; i++)
-        put_block(ctx, record, name_of("batch", i, name), &c->finished[i], &error);
-    put_block(ctx, record, "now", &c->now, &error);
+        tl_block_put(ctx, record, tl_block_name("batch", i, name), &c->finished[i], &error);
+    tl_block_put(ctx, record, "done", &c->done, &error);
+    tl_block_put(ctx, record, "now", &c->now, &error);
+    tl_block_put(ctx, record, "points", &c->points, &error);
     return error == TLNMF_OK ? put_runs(c, record) : error;
 }
 
@@ -215,7 +210,7 @@ static void write(tl_checkpoint *c)
     tlnmf_ctx *ctx = c->pool->ctx;
     tlnmf_error error = TLNMF_OK;
     const tl_columns frames = tl_frames_of(c->pool);
-    if (!c->frozen && !save_batch(c, &c->now))
+    if (!c->frozen && !save_now(c))
         error = tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for a checkpoint");
     if (error == TLNMF_OK)
         error = tlnmf_record_create(ctx, &record);
@@ -326,61 +321,82 @@ static bool pause_run(void *user, bool stops)
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-static tlnmf_error load_batch(tl_checkpoint *c, const char *name)
+static tlnmf_error load_from(tl_checkpoint *c, passing pass, const char *name)
 {
-    tl_bytes b = find_block(c, name);
-    pass_batch(c, &b);
+    tl_bytes b = tl_block_find(c->resume, name);
+    pass(c, &b);
     return b.bad ? damaged(c->pool->ctx) : TLNMF_OK;
 }
 
-static tlnmf_error clear_done(tl_checkpoint *c)
+static tlnmf_error load_now(tl_checkpoint *c)
 {
-    const tl_hooks *hooks = &c->pool->ctx->hooks;
-    if (c->count > c->done_capacity) {
-        tl_release(hooks, c->done);
-        c->done = tl_allocate(hooks, (size_t)c->count);
-        c->done_capacity = c->done != NULL ? c->count : 0;
-        if (c->done == NULL)
-            return tl_fail(c->pool->ctx, TLNMF_ERR_MEMORY, "no memory for checkpoints");
-    }
-    memset(c->done, 0, (size_t)c->count);
-    return TLNMF_OK;
+    tl_bytes done = tl_block_find(c->resume, "done");
+    if (done.capacity != c->done.size)
+        return damaged(c->pool->ctx);
+    memcpy(c->done.bytes, done.at, done.capacity);
+    TRY(load_from(c, pass_best, "now"));
+    return load_from(c, pass_points, "points");
 }
 
 static tlnmf_error keep_outputs(tl_checkpoint *c)
 {
-    return save_batch(c, &c->finished[c->batch])
+    return save_to(c, pass_outputs, &c->finished[c->batch])
                ? TLNMF_OK
                : tl_fail(c->pool->ctx, TLNMF_ERR_MEMORY, "no memory for checkpoints");
 }
 
-tlnmf_error tl_checkpoint_begin(tl_checkpoint *c, int64_t first, int64_t count, tl_result *best,
-                                tl_shelf *keep, bool *finished)
+tlnmf_error tl_checkpoint_begin(tl_checkpoint *c, const tl_batch *batch, bool *finished)
 {
-    char name[NAME];
+    char name[TL_BLOCK_NAME];
     *finished = false;
     if (c == NULL)
         return TLNMF_OK;
-    c->first = first;
-    c->count = count;
-    c->best = best;
-    c->keep = keep;
+    c->at = *batch;
     if (++c->batch >= MOST_BATCHES)
         c->saves = false;
-    TRY(clear_done(c));
+    if (!tl_block_resize(&c->pool->ctx->hooks, &c->done, (size_t)batch->count))
+        return tl_fail(c->pool->ctx, TLNMF_ERR_MEMORY, "no memory for checkpoints");
+    memset(c->done.bytes, 0, c->done.size);
     if (c->batch > c->resumed)
         return TLNMF_OK;
     *finished = c->batch < c->resumed;
-    TRY(load_batch(c, *finished ? name_of("batch", c->batch, name) : "now"));
-    return *finished ? keep_outputs(c) : TLNMF_OK;
+    if (!*finished)
+        return load_now(c);
+    TRY(load_from(c, pass_outputs, tl_block_name("batch", c->batch, name)));
+    return keep_outputs(c);
+}
+
+/* Whether a machine that now waits for others has something to save that it should not lose. */
+static bool is_due(const tl_checkpoint *c)
+{
+    tl_sums *frames = c->pool->data->sums;
+    bool due = tl_wall_seconds() >= c->written + wait_of(c);
+    return tl_sums_of(frames, due && (frames == NULL || frames->rank == 0)) > 0.0;
+}
+
+void tl_checkpoint_wait(tl_checkpoint *c)
+{
+    if (c == NULL || !c->saves || c->pool->machines == NULL)
+        return;
+    omp_set_lock(&c->pool->monitor.lock);
+    c->frozen = c->frozen || save_now(c);
+    if (!c->frozen) {
+        tl_log(c->pool->ctx, TLNMF_LOG_WARNING, "no memory for a checkpoint");
+        c->saves = false;
+    } else if (!tl_pool_stopped(c->pool) && is_due(c)) {
+        write(c);
+    }
+    omp_unset_lock(&c->pool->monitor.lock);
 }
 
 tlnmf_error tl_checkpoint_end(tl_checkpoint *c, bool is_last)
 {
     if (c == NULL || !c->saves)
         return TLNMF_OK;
-    if (!tl_pool_stopped(c->pool))
+    if (!tl_pool_stopped(c->pool)) {
+        c->frozen = false;
         return is_last ? TLNMF_OK : keep_outputs(c);
+    }
     omp_set_lock(&c->pool->monitor.lock);
     if (atomic_load(&c->pool->monitor.stop) == TLNMF_CANCELLED) {
         for (int i = 0; i < c->pool->plan.workers; i++)
@@ -394,7 +410,7 @@ tlnmf_error tl_checkpoint_end(tl_checkpoint *c, bool is_last)
 
 bool tl_checkpoint_has(const tl_checkpoint *c, int64_t p)
 {
-    return c != NULL && c->done[p - c->first];
+    return c != NULL && c->done.bytes[p - c->at.first];
 }
 
 /* ---- starts ---------------------------------------------------------------------------------- */
@@ -426,12 +442,12 @@ tlnmf_error tl_checkpoint_start(tl_checkpoint *c, int worker, int64_t p, tl_run 
 {
     if (c == NULL)
         return TLNMF_OK;
-    char name[NAME];
+    char name[TL_BLOCK_NAME];
     slot *s = &c->slots[worker];
     tl_engine *e = c->pool->worker[worker].engine;
     tl_bytes b = {0};
     if (c->batch == c->resumed)
-        b = find_block(c, name_of("run", p, name));
+        b = tl_block_find(c->resume, tl_block_name("run", p, name));
     omp_set_lock(&c->pool->monitor.lock);
     s->live = true;
     s->saved = s->fresh = s->stopped = false;
@@ -468,13 +484,13 @@ void tl_checkpoint_before(tl_checkpoint *c)
 {
     if (c == NULL || !c->saves || c->frozen || !tl_pool_stopped(c->pool))
         return;
-    c->frozen = save_batch(c, &c->now);
+    c->frozen = save_now(c);
 }
 
 void tl_checkpoint_after(tl_checkpoint *c, int64_t p)
 {
     if (c != NULL && !tl_pool_stopped(c->pool))
-        c->done[p - c->first] = 1;
+        c->done.bytes[p - c->at.first] = 1;
 }
 
 /* ---- create and free ------------------------------------------------------------------------- */
@@ -504,9 +520,8 @@ static tlnmf_error check_resume(tl_checkpoint *c)
     tlnmf_record_free(now);
     TRY(error);
     c->resumed = tlnmf_get_integer(c->resume, "batch");
-    c->wall = tlnmf_get_real(c->resume, "wall_seconds");
-    c->cpu = tlnmf_get_real(c->resume, "cpu_seconds");
-    if (c->resumed < 0 || c->resumed >= MOST_BATCHES || !(c->wall >= 0.0) || !(c->cpu >= 0.0))
+    if (c->resumed < 0 || c->resumed >= MOST_BATCHES ||
+        !tl_get_seconds(c->pool, c->resume, &c->wall, &c->cpu))
         return damaged(ctx);
     return TLNMF_OK;
 }
@@ -516,22 +531,19 @@ tlnmf_error tl_checkpoint_create(tl_pool *pool, const tl_search_task *task)
     tl_checkpoint *c;
     slot *slots;
     void *memory;
-    if (task->keeping == NULL || (task->keeping->save == NULL && task->keeping->resume == NULL))
+    const tl_keeping keeping = task->keeping != NULL ? *task->keeping : (tl_keeping){0};
+    /* if one machine has checkpoints, all share what these must hold */
+    if (!tl_share_any(pool, keeping.save != NULL || keeping.resume != NULL))
         return TLNMF_OK;
-    if (task->machines != NULL) /* they would have to agree on a moment */
-        return task->keeping->resume == NULL
-                   ? TLNMF_OK
-                   : tl_fail(pool->ctx, TLNMF_ERR_DATA,
-                             "there are no checkpoints where machines share out starts");
     pool->identity = tl_identity_data(pool->data);
     pool->columns = (int64_t)tl_sums_of(pool->data->sums, (double)pool->data->T);
     tl_slot table[] = {TL_SLOT(c, 1), TL_SLOT(slots, pool->plan.workers)};
     TRY(TL_ARENA(pool->ctx, "checkpoints", table, &memory));
     *c = (tl_checkpoint){.pool = pool,
                          .task = task,
-                         .keeping = *task->keeping,
-                         .saves = task->keeping->save != NULL,
-                         .resume = task->keeping->resume,
+                         .keeping = keeping,
+                         .saves = keeping.save != NULL,
+                         .resume = keeping.resume,
                          .resumed = -1,
                          .batch = -1,
                          .slots = slots,
@@ -557,7 +569,8 @@ void tl_checkpoint_free(tl_checkpoint *c)
     for (int i = 0; i < c->pool->plan.workers; i++)
         tl_release(&hooks, c->slots[i].state.bytes);
     tl_release(&hooks, c->now.bytes);
-    tl_release(&hooks, c->done);
+    tl_release(&hooks, c->points.bytes);
+    tl_release(&hooks, c->done.bytes);
     tl_release(&hooks, c->memory);
 }
 

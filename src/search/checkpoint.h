@@ -4,7 +4,8 @@
  * get their results from it, finished starts are skipped, and a start that was running is replayed
  * on its tape (engine/tape.h). Every start saves itself where its solver may be interrupted, so
  * that no thread waits for another; a start of which nothing is saved begins again. All of these
- * end in the same bits. */
+ * end in the same bits. Machines that share out starts save each its own state, whenever it likes;
+ * join.h makes one of them. */
 #ifndef TLNMF_SEARCH_CHECKPOINT_H
 #define TLNMF_SEARCH_CHECKPOINT_H
 
@@ -19,11 +20,12 @@ void tl_checkpoint_free(tl_checkpoint *c);
 /* All of these take NULL: then nothing is saved. */
 
 /* A batch begins; all searches begin the same batches in the same order. *finished: it was finished
- * before, and its outputs are there. `keep` may be NULL. */
-tlnmf_error tl_checkpoint_begin(tl_checkpoint *c, int64_t first, int64_t count, tl_result *best,
-                                tl_shelf *keep, bool *finished);
-/* The batch is over. If it was cancelled, this is the last that is saved. Of the last batch nothing
- * is kept: no checkpoint follows. */
+ * before, and its outputs are there. */
+tlnmf_error tl_checkpoint_begin(tl_checkpoint *c, const tl_batch *batch, bool *finished);
+/* The starts of this machine are over; those of others may still run. */
+void tl_checkpoint_wait(tl_checkpoint *c);
+/* The batch is over, on all machines. If it was cancelled, this is the last that is saved. Of the
+ * last batch nothing is kept: no checkpoint follows. */
 tlnmf_error tl_checkpoint_end(tl_checkpoint *c, bool is_last);
 
 /* Whether start number p of the batch was finished before. */

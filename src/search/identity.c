@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-enum { FORMAT = 2, TEXT = 64 };
+enum { FORMAT = 3 };
 
 uint64_t tl_identity_hash(uint64_t h, const void *x, int64_t words)
 {
@@ -73,7 +73,7 @@ tlnmf_error tl_identity_put_options(tlnmf_ctx *ctx, const tl_settings *opt, tlnm
 {
     const char *task = tl_task_name(opt->task), *name;
     for (size_t i = 0; (name = tlnmf_option_name(task, i)) != NULL; i++) {
-        char field[TEXT], value[TEXT];
+        char field[TL_IDENTITY_TEXT], value[TL_IDENTITY_TEXT];
         if (strcmp(name, "threads") == 0)
             continue;
         const char *text = tlnmf_settings_get_text(opt, name, value, sizeof value);
@@ -118,26 +118,26 @@ tlnmf_error tl_identity_copy(tlnmf_ctx *ctx, const tlnmf_record *identity, tlnmf
     return TLNMF_OK;
 }
 
-static void describe(const tlnmf_record *record, const char *name, char text[TEXT])
+void tl_identity_describe(const tlnmf_record *record, const char *name, char text[TL_IDENTITY_TEXT])
 {
     tlnmf_type type = tlnmf_record_type(record, name);
     if (type == TLNMF_TEXT)
-        snprintf(text, TEXT, "%s", tlnmf_get_text(record, name));
+        snprintf(text, TL_IDENTITY_TEXT, "%s", tlnmf_get_text(record, name));
     else if (type == TLNMF_INTEGER)
-        snprintf(text, TEXT, "%lld", (long long)tlnmf_get_integer(record, name));
+        snprintf(text, TL_IDENTITY_TEXT, "%lld", (long long)tlnmf_get_integer(record, name));
     else if (type == TLNMF_REAL)
-        snprintf(text, TEXT, "%.17g", tlnmf_get_real(record, name));
+        snprintf(text, TL_IDENTITY_TEXT, "%.17g", tlnmf_get_real(record, name));
     else
-        snprintf(text, TEXT, "nothing");
+        snprintf(text, TL_IDENTITY_TEXT, "nothing");
 }
 
 tlnmf_error tl_identity_compare(tlnmf_ctx *ctx, const tlnmf_record *now, const tlnmf_record *state)
 {
     const char *name;
     for (size_t i = 0; (name = tlnmf_record_name(now, i)) != NULL; i++) {
-        char is[TEXT], was[TEXT];
-        describe(now, name, is);
-        describe(state, name, was);
+        char is[TL_IDENTITY_TEXT], was[TL_IDENTITY_TEXT];
+        tl_identity_describe(now, name, is);
+        tl_identity_describe(state, name, was);
         if (strcmp(is, was) == 0)
             continue;
         if (strcmp(name, "data") == 0)

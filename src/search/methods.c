@@ -2,6 +2,7 @@
  * (the paper's last appendix), and the choice between them. */
 #include "search/checkpoint.h"
 #include "search/hop.h"
+#include "search/join.h"
 #include "search/pool.h"
 #include "search/share.h"
 #include "solve/solver.h"
@@ -78,7 +79,9 @@ static tlnmf_error polish(tl_pool *pool, tl_result *best)
     const tl_settings *opt = pool->opt;
     tl_checkpoint *checkpoint = pool->checkpoint;
     bool finished;
-    TRY(tl_checkpoint_begin(checkpoint, best->info.best_start, 1, best, NULL, &finished));
+    const tl_batch batch = {
+        .job = &job_tl, .first = best->info.best_start, .count = 1, .best = best};
+    TRY(tl_checkpoint_begin(checkpoint, &batch, &finished));
     if (finished)
         return TLNMF_OK;
     tl_run run = {.opt = opt,
@@ -395,6 +398,11 @@ static tlnmf_error search(void *arg)
     if (error == TLNMF_OK)
         error = tl_share_error(s->ctx, s->data->sums, s->task->machines,
                                tl_checkpoint_create(&pool, s->task));
+    if (error == TLNMF_OK)
+        error = tl_share_error(
+            s->ctx, s->data->sums, s->task->machines,
+            tl_join_agree(s->ctx, s->data->sums, s->task->machines,
+                          s->task->keeping != NULL ? s->task->keeping->resume : NULL));
     if (error == TLNMF_OK)
         error = find(s->task, &pool, s->r);
     if (error == TLNMF_OK)

@@ -303,7 +303,8 @@ tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)
     running r = {.pool = pool, .batch = b};
     int64_t before = b->best->info.best_start;
     bool finished;
-    TRY(tl_checkpoint_begin(pool->checkpoint, b->first, b->count, b->best, b->keep, &finished));
+    TRY(tl_share_error(pool->ctx, pool->data->sums, pool->machines,
+                       tl_checkpoint_begin(pool->checkpoint, b, &finished)));
     if (finished)
         return TLNMF_OK;
     if (pool->plan.workers >= tl_min(tl_threads_here(), b->count))
@@ -311,7 +312,10 @@ tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)
     else /* one after the other, with all threads in each */
         for (int64_t i = 0; i < b->count; i++)
             run_one(i, i + 1, &r);
-    if (r.failed == TLNMF_OK)
-        r.failed = tl_checkpoint_end(pool->checkpoint, b->is_last);
-    return tl_share_batch(pool, b, before, r.failed);
+    tlnmf_error error = tl_sums_agree(pool->ctx, pool->data->sums, r.failed);
+    if (error == TLNMF_OK)
+        tl_checkpoint_wait(pool->checkpoint);
+    TRY(tl_share_batch(pool, b, before, error));
+    return tl_share_error(pool->ctx, pool->data->sums, pool->machines,
+                          tl_checkpoint_end(pool->checkpoint, b->is_last));
 }

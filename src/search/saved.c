@@ -1,5 +1,8 @@
 /* Parts of a search as bytes, written and read by the same functions. */
 #include "search/saved.h"
+#include "base/record.h"
+
+#include <stdio.h>
 
 #include <math.h>
 
@@ -16,6 +19,34 @@ bool tl_block_resize(const tl_hooks *hooks, tl_block *b, size_t size)
         return false;
     memset(b->bytes + words - (words > 0 ? 8 : 0), 0, 8);
     return true;
+}
+
+void tl_block_put(tlnmf_ctx *ctx, tlnmf_record *record, const char *name, const tl_block *b,
+                  tlnmf_error *error)
+{
+    int64_t words = (int64_t)(b->size / 8);
+    if (*error == TLNMF_OK && b->bytes != NULL && words > 0)
+        *error = tl_record_refer_array(ctx, record, name, (const double *)(const void *)b->bytes, 1,
+                                       &words);
+}
+
+tl_bytes tl_block_find(const tlnmf_record *record, const char *name)
+{
+    int64_t shape[TLNMF_MAX_RANK];
+    int32_t rank;
+    const double *x = tlnmf_get_array(record, name, &rank, shape);
+    tl_bytes b = {.mode = TL_BYTES_READ};
+    if (x != NULL && rank == 1) {
+        b.at = (unsigned char *)x; /* only read */
+        b.capacity = (size_t)shape[0] * 8;
+    }
+    return b;
+}
+
+const char *tl_block_name(const char *what, int64_t number, char name[TL_BLOCK_NAME])
+{
+    snprintf(name, TL_BLOCK_NAME, "%s.%lld", what, (long long)number);
+    return name;
 }
 
 tl_columns tl_frames_of(const tl_pool *pool)
@@ -77,26 +108,35 @@ void tl_pass_result(const tl_pool *pool, tl_result *r, tl_bytes *b)
         b->bad = tl_sums_of(frames.sums, !is_plausible(r)) > 0.0;
 }
 
-void tl_pass_shelf(const tl_pool *pool, const tl_shelf *shelf, int64_t count, tl_bytes *b)
+void tl_pass_point(const tl_pool *pool, const tl_shelf *shelf, int64_t place, tl_bytes *b)
 {
-    int64_t M = pool->data->M, K = pool->plan.K;
+    int64_t M = pool->data->M, N = pool->data->N, K = pool->plan.K;
     const tl_columns frames = tl_frames_of(pool);
-    tl_bytes_doubles(b, shelf->Phi, count * M * M);
-    tl_bytes_doubles(b, shelf->W, count * M * K);
-    tl_columns_pass(&frames, b, shelf->H, count * K);
+    tl_bytes_doubles(b, shelf->Phi + place * M * M, M * M);
+    tl_bytes_doubles(b, shelf->W + place * M * K, M * K);
+    tl_columns_pass(&frames, b, shelf->H + place * K * N, K);
 }
 
-void tl_pass_seconds(tl_pool *pool, tl_bytes *b)
+tlnmf_error tl_put_seconds(const tl_pool *pool, double wall, double cpu, tlnmf_record *record)
 {
     double nmf = 0.0, transform = 0.0;
     for (int i = 0; i < pool->plan.workers; i++) {
         nmf += pool->worker[i].nmf_seconds;
         transform += pool->worker[i].transform_seconds;
     }
-    tl_bytes_doubles(b, &nmf, 1);
-    tl_bytes_doubles(b, &transform, 1);
-    for (int i = 0; b->mode == TL_BYTES_READ && i < pool->plan.workers; i++) {
-        pool->worker[i].nmf_seconds = i == 0 ? nmf : 0.0;
-        pool->worker[i].transform_seconds = i == 0 ? transform : 0.0;
-    }
+    TRY(tlnmf_set_real(pool->ctx, record, "nmf_seconds", nmf));
+    TRY(tlnmf_set_real(pool->ctx, record, "transform_seconds", transform));
+    TRY(tlnmf_set_real(pool->ctx, record, "wall_seconds", wall));
+    return tlnmf_set_real(pool->ctx, record, "cpu_seconds", cpu);
+}
+
+bool tl_get_seconds(tl_pool *pool, const tlnmf_record *record, double *wall, double *cpu)
+{
+    double part = pool->machines == NULL || pool->machines->rank == 0 ? 1.0 : 0.0;
+    tl_worker *w = &pool->worker[0]; /* the number of workers may be another one now */
+    *wall = tlnmf_get_real(record, "wall_seconds");
+    *cpu = part * tlnmf_get_real(record, "cpu_seconds");
+    w->nmf_seconds = part * tlnmf_get_real(record, "nmf_seconds");
+    w->transform_seconds = part * tlnmf_get_real(record, "transform_seconds");
+    return *wall >= 0.0 && *cpu >= 0.0 && w->nmf_seconds >= 0.0 && w->transform_seconds >= 0.0;
 }

@@ -3,11 +3,16 @@
 
 #include <math.h>
 
+/* The machine that runs start p of the batch. */
+static int owner(const tl_pool *pool, const tl_batch *b, int64_t p)
+{
+    int64_t place = p < pool->plan.P ? p : p - b->from_first;
+    return (int)(place % pool->machines->size);
+}
+
 bool tl_share_has(const tl_pool *pool, const tl_batch *b, int64_t p)
 {
-    const tl_sums *machines = pool->machines;
-    int64_t place = p < pool->plan.P ? p : p - b->from_first;
-    return machines == NULL || place % machines->size == machines->rank;
+    return pool->machines == NULL || owner(pool, b, p) == pool->machines->rank;
 }
 
 bool tl_share_any(const tl_pool *pool, bool here)
@@ -102,6 +107,19 @@ static void send_result(tl_sums *machines, tl_result *result, int root)
     send_trace(machines, result, root);
 }
 
+/* Each machine's checkpoint is to hold all points, since any of them may be the only one of a batch
+ * that comes. */
+static void send_points(tl_pool *pool, const tl_batch *b)
+{
+    int64_t M = pool->data->M, N = pool->data->N, K = pool->plan.K;
+    for (int64_t i = 0; i < b->count; i++) {
+        int root = owner(pool, b, b->first + i);
+        tl_sums_send(pool->machines, b->keep->Phi + i * M * M, M * M, root);
+        tl_sums_send(pool->machines, b->keep->W + i * M * K, M * K, root);
+        tl_sums_send(pool->machines, b->keep->H + i * K * N, K * N, root);
+    }
+}
+
 tlnmf_error tl_share_batch(tl_pool *pool, const tl_batch *b, int64_t before, tlnmf_error error)
 {
     int64_t start;
@@ -112,6 +130,8 @@ tlnmf_error tl_share_batch(tl_pool *pool, const tl_batch *b, int64_t before, tln
     int root = best_machine(pool->machines, b, &start);
     if (root >= 0 && start != before)
         send_result(pool->machines, b->best, root);
+    if (pool->checkpoint != NULL && b->keep != NULL && !tl_pool_stopped(pool))
+        send_points(pool, b);
     return tl_sums_agree(pool->ctx, pool->machines, TLNMF_OK);
 }
 

@@ -66,8 +66,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     FUZZ_CHECK(copy != NULL && tlnmf_ctx_create(&ctx) == TLNMF_OK);
     memcpy(copy, bytes, size);
     fuzz_mend(copy, size);
-    if (tlnmf_record_unpack(ctx, copy, size, &state) == TLNMF_OK)
-        fit(ctx, state, NULL);
+    if (tlnmf_record_unpack(ctx, copy, size, &state) == TLNMF_OK) {
+        tlnmf_record *all; /* as if two machines had saved it */
+        FUZZ_CHECK(tlnmf_record_create(ctx, &all) == TLNMF_OK);
+        bool joined = tlnmf_join_states(ctx, all, state) == TLNMF_OK &&
+                      tlnmf_join_states(ctx, all, state) == TLNMF_OK;
+        fit(ctx, joined ? all : state, NULL);
+        tlnmf_record_free(all);
+    }
     tlnmf_record_free(state);
     free(copy);
     tlnmf_ctx_free(ctx);

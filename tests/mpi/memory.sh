@@ -47,7 +47,7 @@ judge() { # what was short, exit code
     fi
     [ "$2" = 0 ] || [ ! -e model.h5 ] || fail "$1: a model all the same"
     [ -z "$(find . -name '.model*')" ] || fail "$1: left $(find . -name '.model*')"
-    rm -f model.h5 model.h5.checkpoint .model*
+    rm -f model.h5* .model*
 }
 
 "$tlnmf" simulate gcm --s 3 --m 6 --n 40 --kbar 2 -o data.npy >/dev/null

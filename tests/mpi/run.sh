@@ -172,43 +172,99 @@ code=$?
 [ "$(grep -c '^tlnmf fit: gcm.npy' stderr)" = 1 ] || fail "process 1's message: $(cat stderr)"
 [ ! -e seen.h5 ] || fail "a model though process 1 failed"
 
-# A killed process ends the job; another number of processes goes on from the checkpoint. So it is
-# with SIGTERM, what a batch system sends.
-"$tlnmf" simulate gcm --s 3 --m 12 --n 60 --kbar 3 -o kill.npy >/dev/null
-goes_on() { # signal, numbers of processes before and after
-    local arguments="fit kill.npy -k 3 --method tl --hops 0 --seed 2 --starts 2 --tol 0 --grad-tol 0
-        -J 300 --split frames -o kill.h5"
-    rm -f kill.h5*
-    # shellcheck disable=SC2086
-    timeout 120 mpirun -n "$2" "$parallel" $arguments --every 0 -q \
-        >/dev/null 2>stderr &
+# ---- killed, and gone on from ------------------------------------------------------------------
+
+# Runs the program with a checkpoint wherever it can, until there is one, and sends the signal: KILL to
+# one process, which ends the job; TERM, what a batch system sends, to all.
+stop() { # signal, number of processes, checkpoint to wait for, arguments
+    local signal=$1 n=$2 checkpoint=$3 all
+    shift 3
+    timeout 120 mpirun -n "$n" "$parallel" "$@" --every 0 -q >/dev/null 2>stderr &
     local job=$!
-    for _ in $(seq 600); do
-        [ ! -e kill.h5.checkpoint ] || break
-        sleep 0.05
+    for _ in $(seq 1200); do
+        [ ! -e "$checkpoint" ] || break
+        sleep 0.02
     done
-    local all # the processes, in no order
-    mapfile -t all < <(pgrep -f "^$parallel fit kill.npy")
-    if [ "$1" = KILL ]; then
-        kill -KILL "${all[0]}"
-    else
-        kill -TERM "${all[@]}"
-    fi
-    wait $job && fail "SIG$1 on $2 processes: the job went on"
-    [ -e kill.h5.checkpoint ] || fail "SIG$1 on $2 processes: no checkpoint: $(cat stderr)"
-    # shellcheck disable=SC2086
-    on "$3" $arguments --resume --force --json -q || fail "resumed on $3 processes: $(cat stderr)"
-    [ ! -e kill.h5.checkpoint ] || fail "the checkpoint is still there"
-    # shellcheck disable=SC2086
-    "$tlnmf" $arguments --force --json -q >one.json
-    python3 - <<'PY' || fail "SIG$1 on $2 processes, resumed on $3: another C"
+    mapfile -t all < <(pgrep -f "^$parallel fit kill.npy") # in no order
+    case $signal in
+    KILL) kill -KILL "${all[@]:0:1}" ;;
+    TERM) kill -TERM "${all[@]}" ;;
+    esac
+    wait $job && fail "SIG$signal on $n processes: the job went on: $*"
+    [ -e "$checkpoint" ] || fail "SIG$signal on $n processes: no checkpoint: $*: $(cat stderr)"
+}
+nothing_left() { # what was done
+    local left
+    left=$(find . -name '*kill.h5?*')
+    [ -z "$left" ] || fail "$1: left $left"
+}
+
+"$tlnmf" simulate gcm --s 3 --m 12 --n 60 --kbar 3 -o kill.npy >/dev/null
+fit=(fit kill.npy -k 3 --method tl --hops 0 --seed 2 --tol 0 --grad-tol 0 -o kill.h5)
+
+frames_go_on() { # signal, numbers of processes before and after, way to split, checkpoint
+    local -a arguments=("${fit[@]}" --starts 2 -J 100 --split "$4")
+    rm -f kill.h5*
+    stop "$1" "$2" "$5" "${arguments[@]}"
+    on "$3" "${arguments[@]}" --resume --force --json -q || fail "resumed on $3: $(cat stderr)"
+    nothing_left "SIG$1 on $2 processes, resumed on $3, split $4"
+    "$tlnmf" "${arguments[@]}" --force --json -q >one.json
+    python3 - <<'PY' || fail "SIG$1 on $2 processes, resumed on $3, split $4: another C"
 import json, sys
 a, b = (json.load(open(name))["C"] for name in ("one.json", "stdout"))
 sys.exit(0 if abs(a - b) <= 1e-8 * abs(a) else f"{a} and {b}")
 PY
 }
-goes_on KILL 3 2
-goes_on TERM 2 3
+frames_go_on KILL 3 2 frames kill.h5.checkpoint
+frames_go_on TERM 2 3 frames kill.h5.checkpoint
+frames_go_on KILL 4 2 frames:2 kill.h5.checkpoint.process1
+
+# Starts shared out: the same bytes, also from the program alone.
+starts_go_on() { # signal, numbers of processes before and after (0: tlnmf), checkpoint, arguments
+    local signal=$1 n=$2 after=$3 checkpoint=$4
+    shift 4
+    rm -f kill.h5*
+    "$tlnmf" "$@" -q >one.out || fail "tlnmf $*"
+    mv kill.h5 one.h5
+    stop "$signal" "$n" "$checkpoint" "$@"
+    if [ "$after" = 0 ]; then
+        "$tlnmf" "$@" --resume -q >stdout 2>stderr || fail "resumed by tlnmf: $*: $(cat stderr)"
+    else
+        on "$after" "$@" --resume -q || fail "resumed on $after: $*: $(cat stderr)"
+    fi
+    cmp -s one.h5 kill.h5 || fail "SIG$signal on $n processes, resumed on $after: $*: another model"
+    nothing_left "SIG$signal on $n processes, resumed on $after: $*"
+}
+many=("${fit[@]}" --starts 7 -J 1000)
+starts_go_on KILL 3 2 kill.h5.checkpoint.process2 "${many[@]}" --split starts
+starts_go_on TERM 2 3 kill.h5.checkpoint.process1 "${many[@]}" --exchange -J 300
+starts_go_on TERM 3 0 kill.h5.checkpoint "${many[@]}"
+starts_go_on KILL 2 3 kill.h5.checkpoint.k fit kill.npy -k 1:2 --method jd --starts 3 --tol 0 \
+    --grad-tol 0 -J 1000 -o kill.h5
+# What is there is not replaced; what does not fit is refused: a checkpoint of another run, a part of another run, a damaged part.
+rm -f kill.h5*
+stop KILL 3 kill.h5.checkpoint.process2 "${many[@]}"
+ends_with 5 2 "a checkpoint of an earlier run; --resume goes on from it" "${many[@]}"
+ends_with 3 2 "the checkpoint is of option.seed = 2, this run of 3" "${many[@]}" --seed 3 --resume --force
+stop KILL 2 other.process1 "${many[@]}" --seed 3 --checkpoint other --force
+mv other.process1 kill.h5.checkpoint.process1
+ends_with 3 2 "process1: the checkpoint is of another run than those beside it: option.seed = 3, not 2" \
+    "${many[@]}" --resume --force
+echo rubbish >kill.h5.checkpoint.process1
+ends_with 3 2 "kill.h5.checkpoint.process1: no record" "${many[@]}" --resume --force
+rm kill.h5.checkpoint.process1
+# Anew: nothing of the old run stays, whoever has written it.
+stop KILL 2 kill.h5.checkpoint.process1 "${many[@]}" --force
+[ ! -e kill.h5.checkpoint.process2 ] || fail "the run began anew beside an old checkpoint"
+on 2 "${many[@]}" --resume --force -q || fail "resumed on 2: $(cat stderr)"
+nothing_left "begun anew and resumed"
+# A process that cannot save says so through the first one, and the run goes on.
+mkdir kill.h5.checkpoint.process1
+on 2 "${fit[@]}" --starts 2 -J 20 --every 0 --force || fail "no checkpoint: $(cat stderr)"
+grep -q "^tlnmf fit: warning: kill.h5.checkpoint: other processes could not write theirs" stderr ||
+    fail "a process without a checkpoint: $(cat stderr)"
+rm -r kill.h5*
+
 # Commands that are not shared run once.
 on 3 info gcm.npy || fail "info: $(cat stderr)"
 "$tlnmf" info gcm.npy >one.out

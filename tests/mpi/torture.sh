@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # The long tests of several processes, oversubscribed: every method on every kind of data over 1, 2, 3,
 # 4 and 7 processes beside one, processes killed at random moments, gone on from with another number of
-# them, and memcheck.
-# usage: torture.sh TLNMF TLNMF_MPI [table[=DATA]|kills[=COUNT]|valgrind]...
+# them (kills: frames shared out; starts: the same bytes), and memcheck.
+# usage: torture.sh TLNMF TLNMF_MPI [table[=DATA]|kills[=COUNT]|starts[=COUNT]|valgrind]...
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 tlnmf=$(realpath -e -- "$1") parallel=$(realpath -e -- "$2") || exit 2
 shift 2
-[ $# -gt 0 ] || set -- table kills valgrind
+[ $# -gt 0 ] || set -- table kills starts valgrind
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
@@ -80,6 +80,8 @@ PY
 
 # ---- killed, and gone on from ------------------------------------------------------------------
 
+# mpirun itself may hang where processes are killed while they start: it is ended, too.
+
 kills() { # COUNT
     local good=0 saved=0 count=${1:-20} i before after took code
     local -a arguments=(fit y.npy -k 3 --method tl --hops 0 --seed 2 --starts 2 --tol 0 --grad-tol 0
@@ -94,7 +96,7 @@ kills() { # COUNT
         before=$((2 + i % 3)) after=$((1 + (i + 2) % 5))
         [ $after != $before ] || after=5
         rm -f r.h5*
-        timeout 300 mpirun -n $before "$parallel" "${arguments[@]}" --every 0.05 >/dev/null 2>err &
+        timeout -k 5 60 mpirun -n $before "$parallel" "${arguments[@]}" --every 0.05 >/dev/null 2>err &
         local job=$!
         # at a random moment of such a run; where it has ended before, it is as if nothing had been
         sleep "$(awk -v t="$took" -v r=$RANDOM 'BEGIN { print 1e-9 * t * (0.1 + 0.8 * r / 32768) }')"
@@ -114,6 +116,60 @@ kills() { # COUNT
     report "killed, and gone on from with other processes ($saved from a checkpoint)" $good "$count"
 }
 
+# Starts shared out: runs are killed twice in turn, on other numbers of processes, one of the processes
+# or all at once; others, or the program alone, go on, with the same bytes and nothing left.
+kill_once() { # number of processes, at most so many nanoseconds, arguments
+    local n=$1 most=$2 count
+    local -a alive
+    shift 2
+    timeout -k 5 60 mpirun -n "$n" "$parallel" "$@" --every 0.02 -q >/dev/null 2>err &
+    local job=$!
+    sleep "$(awk -v t="$most" -v r=$RANDOM 'BEGIN { print 1e-9 * t * (0.2 + 0.7 * r / 32768) }')"
+    mapfile -t alive < <(pgrep -f "^$parallel fit s.npy")
+    count=$((RANDOM % 2 ? ${#alive[@]} : 1))
+    [ ${#alive[@]} = 0 ] || kill -KILL "${alive[@]:0:$count}" 2>/dev/null
+    wait $job 2>/dev/null
+    rm -f s.h5 # it may have ended before
+    [ -z "$(find . -name 's.h5.*')" ] || saved=$((saved + 1))
+}
+starts() { # COUNT
+    local good=0 saved=0 count=${1:-20} i before between after took code command
+    local -a kinds=("--method tl --starts 5 -J 600" "--starts 4 --exchange -J 200"
+        "--method auto --starts 5 -J 400" "--method jd --solver paper --starts 6 -J 150"
+        "--method jd --starts 3 -J 200 -k 1:3")
+    "$tlnmf" simulate gcm --s 3 --m 48 --n 60 --kbar 3 -o s.npy >/dev/null
+    RANDOM=2
+    for ((i = 0; i < count; i++)); do
+        command="fit s.npy -k 3 --seed $i --tol 0 --grad-tol 0 -o s.h5 ${kinds[i % ${#kinds[@]}]}"
+        before=$((2 + i % 3)) between=$((1 + (i + 1) % 4)) after=$(((i * 3 + 2) % 5))
+        rm -f s.h5*
+        # shellcheck disable=SC2086
+        "$tlnmf" $command -q >/dev/null || failed=1
+        mv s.h5 one.h5
+        took=$(date +%s%N)
+        # shellcheck disable=SC2086
+        timeout 300 mpirun -n $before "$parallel" $command --every 0.02 -q >/dev/null 2>err || cat err
+        took=$(($(date +%s%N) - took))
+        rm -f s.h5*
+        # shellcheck disable=SC2086
+        kill_once $before $took $command
+        # shellcheck disable=SC2086
+        kill_once $between $took $command --resume
+        # shellcheck disable=SC2086
+        case $after in
+        0) "$tlnmf" $command --resume -q >/dev/null 2>err ;;
+        *) timeout 300 mpirun -n $after "$parallel" $command --resume -q >/dev/null 2>err ;;
+        esac
+        code=$?
+        if [ $code = 0 ] && cmp -s one.h5 s.h5 && [ -z "$(find . -name '*s.h5.*')" ]; then
+            good=$((good + 1))
+        else
+            echo "$command: $before, $between, $after processes: code $code: $(head -2 err) $(find . -name '*s.h5.*')"
+        fi
+    done
+    report "starts killed twice, the same bytes ($saved of $((2 * count)) kills left checkpoints)" $good "$count"
+}
+
 # ---- memcheck ----------------------------------------------------------------------------------
 
 # Errors and definite leaks, but for MPI's own: OpenMPI brings a list, ours (mpi.supp) has the rest.
@@ -124,7 +180,7 @@ memcheck() {
         [ ! -e "$supp" ] || echo "--suppressions=$supp" >>options
     done
     for command in "fit tiny.npy -k 2 --method tl --starts 2 --hops 0 -J 4 --split frames --every 0" \
-        "fit tiny.npy -k 2 --method tl --starts 3 --hops 0 -J 4" \
+        "fit tiny.npy -k 2 --method tl --starts 3 --hops 0 -J 4 --every 0" \
         "fit tiny.npy -k 2 --method jd --solver paper -J 3 --split frames --certify" \
         "fit nothing.npy -k 2 --split frames" "jd tiny.npy --input data -J 4 --split frames"; do
         all=$((all + 1))
@@ -148,6 +204,8 @@ for word; do
     table=*) table "${word#*=}" ;;
     kills) kills ;;
     kills=*) kills "${word#*=}" ;;
+    starts) starts ;;
+    starts=*) starts "${word#*=}" ;;
     valgrind) memcheck ;;
     *) echo "what is $word?" >&2; exit 2 ;;
     esac

@@ -1,10 +1,16 @@
-/* Starts shared out over machines: the same bits as one machine at any number of them, and one
- * error for all. */
+/* Starts shared out over machines: the same bits as one machine at any number of them, also if they
+ * go on where others were killed, and one error for all. */
 #include "machines.h"
 
 #include <pthread.h>
 
 enum { S = 2, M = 8, N = 20, STARTS = 5 };
+
+/* A state as bytes; none: it was killed before it had saved anything. */
+typedef struct saved {
+    void *bytes;
+    size_t size;
+} saved;
 
 /* What one machine is given, and what it has at the end. */
 typedef struct part {
@@ -13,12 +19,50 @@ typedef struct part {
     int64_t stop_after;         /* iterations until the progress function stops the run; 0: never */
     int64_t allocations;        /* until there is no more memory; 0: no limit */
     tlnmf_sum sum;              /* NULL: that of machines.h */
+    int64_t save_at;            /* which of the states is kept; 0: none; -1: the last */
+    const saved *resume;        /* states to go on from */
+    int resume_count;
     tlnmf_error error;
     char message[512];
     void *packed; /* the model as bytes, without its times */
     size_t size;
-    int64_t seen; /* starts that the progress function was told of, as bits */
+    int64_t seen;  /* starts that the progress function was told of, as bits */
+    int64_t saves; /* states so far */
+    saved state;
 } part;
+
+static int save(const tlnmf_record *state, void *user)
+{
+    part *p = user;
+    p->saves++;
+    if (p->save_at != -1 && p->saves != p->save_at)
+        return 0;
+    tlnmf_ctx *own = new_ctx(); /* the fit's is busy */
+    free(p->state.bytes);
+    assert_ok(own, tlnmf_record_pack(own, state, NULL, &p->state.size));
+    p->state.bytes = malloc(p->state.size);
+    assert_ok(own, tlnmf_record_pack(own, state, p->state.bytes, &p->state.size));
+    tlnmf_ctx_free(own);
+    return 0;
+}
+
+/* All states that there are, as one; NULL if there are none. */
+static tlnmf_error join(tlnmf_ctx *ctx, const part *p, tlnmf_record **all)
+{
+    tlnmf_error error = TLNMF_OK;
+    *all = NULL;
+    for (int i = 0; error == TLNMF_OK && i < p->resume_count; i++) {
+        tlnmf_record *state;
+        if (p->resume[i].bytes == NULL)
+            continue;
+        if (*all == NULL)
+            assert_ok(ctx, tlnmf_record_create(ctx, all));
+        assert_ok(ctx, tlnmf_record_unpack(ctx, p->resume[i].bytes, p->resume[i].size, &state));
+        error = tlnmf_join_states(ctx, *all, state);
+        tlnmf_record_free(state);
+    }
+    return error;
+}
 
 static int watch(const tlnmf_record *progress, void *user)
 {
@@ -48,13 +92,18 @@ static tlnmf_error fit(tlnmf_ctx *ctx, part *p)
     const int64_t shape[3] = {S, M, N};
     tlnmf_data *data = NULL;
     tlnmf_settings *settings = NULL;
-    tlnmf_record *model = NULL;
+    tlnmf_record *model = NULL, *state = NULL;
     tlnmf_error error = tlnmf_data_from_realisations(ctx, p->Y, shape, &data);
     if (error == TLNMF_OK)
         error = tlnmf_settings_create(ctx, "fit", &settings);
     for (const char *const *o = p->options; error == TLNMF_OK && *o != NULL; o += 2)
         error = tlnmf_settings_set_text(ctx, settings, o[0], o[1]);
     tlnmf_ctx_set_progress(ctx, watch, p);
+    if (error == TLNMF_OK && p->resume_count > 0)
+        error = join(ctx, p, &state);
+    tlnmf_ctx_set_resume(ctx, state);
+    if (p->save_at != 0)
+        tlnmf_ctx_set_checkpoint(ctx, 0.0, save, p);
     if (error == TLNMF_OK)
         error = tlnmf_fit(ctx, data, settings, NULL, &model);
     if (error == TLNMF_OK) {
@@ -63,6 +112,7 @@ static tlnmf_error fit(tlnmf_ctx *ctx, part *p)
         p->packed = malloc(p->size);
         error = tlnmf_record_pack(ctx, model, p->packed, &p->size);
     }
+    tlnmf_record_free(state);
     tlnmf_record_free(model);
     tlnmf_settings_free(settings);
     tlnmf_data_free(data);
@@ -121,8 +171,10 @@ static void run_parts(int size, sum_order order, part *parts)
 
 static void free_parts(int size, part *parts)
 {
-    for (int r = 0; r < size; r++)
+    for (int r = 0; r < size; r++) {
         free(parts[r].packed);
+        free(parts[r].state.bytes);
+    }
 }
 
 static const char *const methods[][14] = {
@@ -132,9 +184,19 @@ static const char *const methods[][14] = {
     {"k", "2", "starts", "5", "threads", "1", "method", "jd", "solver", "paper", "J", "40"},
     {"k", "2", "starts", "5", "threads", "1", "exchange", "1", "trace", "1", NULL},
     {"k", "3", "starts", "5", "threads", "1", "method", "nmf", NULL},
-    {"k", "2", "starts", "1", "threads", "1", "method", "tl", "newton", "1", NULL},
+    {"k", "2", "starts", "4", "threads", "1", "method", "tl", "newton", "1", NULL},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
+
+/* The fit on one machine. */
+static part fit_alone(const double *Y, const char *const *options)
+{
+    part one = {.Y = Y, .options = options};
+    tlnmf_ctx *ctx = new_ctx();
+    assert_ok(ctx, fit(ctx, &one));
+    tlnmf_ctx_free(ctx);
+    return one;
+}
 
 /* Also with more machines than starts. */
 static void any_number_of_machines_gives_the_same_bits(void **state)
@@ -145,10 +207,7 @@ static void any_number_of_machines_gives_the_same_bits(void **state)
     for (int i = 0; i < METHODS; i++) {
         const char *options[14];
         memcpy(options, methods[i], sizeof methods[i]);
-        part one = {.Y = Y, .options = options};
-        tlnmf_ctx *ctx = new_ctx();
-        assert_ok(ctx, fit(ctx, &one));
-        tlnmf_ctx_free(ctx);
+        part one = fit_alone(Y, options);
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
             part parts[MOST_MACHINES];
             int64_t seen = 0;
@@ -169,6 +228,151 @@ static void any_number_of_machines_gives_the_same_bits(void **state)
         }
         free(one.packed);
     }
+    free(Y);
+}
+
+/* `size` machines go on from these states, with the bits of `one`. */
+static void assert_goes_on(const part *one, int size, const saved *states, int count)
+{
+    part parts[MOST_MACHINES];
+    for (int r = 0; r < size; r++)
+        parts[r] =
+            (part){.Y = one->Y, .options = one->options, .resume = states, .resume_count = count};
+    run_parts(size, FORWARDS, parts);
+    for (int r = 0; r < size; r++) {
+        if (parts[r].error != TLNMF_OK)
+            fail_msg("machine %d of %d: %s", r, size, parts[r].message);
+        assert_int_equal(parts[r].size, one->size);
+        assert_memory_equal(parts[r].packed, one->packed, one->size);
+    }
+    free_parts(size, parts);
+}
+
+/* Three machines are killed, each with some state that it had saved, or none. Any number of others
+ * goes on; those that are killed in turn leave states beside the old ones. */
+static void killed_machines_go_on(void **state)
+{
+    (void)state;
+    enum { BEFORE = 3, TRIALS = 2 };
+    static const int after[TRIALS] = {1, 5};
+    double *Y = new_Y();
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 9, 0);
+    for (int i = 0; i < METHODS; i++) {
+        const char *options[14];
+        memcpy(options, methods[i], sizeof methods[i]);
+        part one = fit_alone(Y, options), parts[BEFORE], again[BEFORE];
+        int64_t saves[BEFORE];
+        for (int r = 0; r < BEFORE; r++)
+            parts[r] = (part){.Y = Y, .options = options, .save_at = -1};
+        run_parts(BEFORE, FORWARDS, parts);
+        for (int r = 0; r < BEFORE; r++)
+            saves[r] = parts[r].saves;
+        assert_true(saves[0] > 3);
+        free_parts(BEFORE, parts);
+        for (int t = 0; t < TRIALS; t++) {
+            saved states[2 * BEFORE] = {0};
+            for (int r = 0; r < BEFORE; r++)
+                parts[r] = (part){.Y = Y, .options = options, .save_at = pick(&rng, 0, saves[r])};
+            run_parts(BEFORE, BACKWARDS, parts);
+            for (int r = 0; r < BEFORE; r++)
+                states[r] = parts[r].state;
+            assert_goes_on(&one, after[t], states, BEFORE);
+            for (int r = 0; r < 2; r++)
+                again[r] = (part){.Y = Y,
+                                  .options = options,
+                                  .resume = states,
+                                  .resume_count = BEFORE,
+                                  .save_at = pick(&rng, 0, saves[r] / 2)};
+            run_parts(2, FORWARDS, again);
+            for (int r = 0; r < 2; r++)
+                states[BEFORE + r] = again[r].state;
+            assert_goes_on(&one, 2 + t, states, 2 * BEFORE);
+            free_parts(2, again);
+            free_parts(BEFORE, parts);
+        }
+        free(one.packed);
+    }
+    free(Y);
+}
+
+/* One machine is stopped: all leave a state, from which others go on. */
+static void stopped_machines_go_on(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"k",        "2", "starts", "6", "threads", "1",
+                                          "exchange", "1", "hops",   "0", NULL};
+    double *Y = new_Y();
+    part one = fit_alone(Y, options);
+    for (int64_t after = 2; after < 30; after += 9) {
+        part parts[3];
+        saved states[3];
+        for (int r = 0; r < 3; r++)
+            parts[r] =
+                (part){.Y = Y, .options = options, .save_at = -1, .stop_after = r == 1 ? after : 0};
+        run_parts(3, FORWARDS, parts);
+        for (int r = 0; r < 3; r++) {
+            assert_non_null(parts[r].state.bytes);
+            states[r] = parts[r].state;
+        }
+        assert_goes_on(&one, 2, states, 3);
+        assert_goes_on(&one, 1, states, 3);
+        free_parts(3, parts);
+    }
+    free(one.packed);
+    free(Y);
+}
+
+/* States of different fits are not one; nor can machines go on from different states. */
+static void states_must_fit(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"k", "2", "starts", "4", "seed", "1", NULL};
+    static const char *const other[] = {"k", "2", "starts", "4", "seed", "2", NULL};
+    double *Y = new_Y();
+    part parts[2], apart[2];
+    saved states[2];
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_record *all, *nothing;
+    for (int r = 0; r < 2; r++)
+        parts[r] = (part){.Y = Y, .options = r == 0 ? options : other, .save_at = 3};
+    for (int r = 0; r < 2; r++) {
+        assert_ok(ctx, fit(ctx, &parts[r]));
+        states[r] = parts[r].state;
+    }
+    apart[0] = (part){.resume = states, .resume_count = 2};
+    assert_int_equal(join(ctx, &apart[0], &all), TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(ctx), "the checkpoint is of another run than those beside "
+                                            "it: option.seed = 2, not 1");
+    for (int i = 0; i < 2; i++) { /* of as many starts, but done of others; and of more starts */
+        tlnmf_record *made;
+        assert_ok(ctx, tlnmf_record_unpack(ctx, states[0].bytes, states[0].size, &made));
+        if (i == 0)
+            assert_ok(ctx, tlnmf_set_array(ctx, made, "done", (double[2]){0}, 1, (int64_t[]){2}));
+        else
+            assert_ok(ctx, tlnmf_set_integer(ctx, made, "count", 1000));
+        assert_int_equal(tlnmf_join_states(ctx, all, made), TLNMF_ERR_DATA);
+        assert_string_equal(tlnmf_message(ctx), "the checkpoint is damaged");
+        tlnmf_record_free(made);
+    }
+    assert_ok(ctx, tlnmf_record_create(ctx, &nothing));
+    assert_int_equal(tlnmf_join_states(ctx, all, nothing), TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(ctx), "this is not a checkpoint of a fit");
+    assert_int_equal(tlnmf_join_states(ctx, NULL, nothing), TLNMF_ERR_ARGUMENT);
+    for (int r = 0; r < 2; r++)
+        apart[r] = (part){.Y = Y, .options = options, .resume = states, .resume_count = r};
+    run_parts(2, FORWARDS, apart);
+    for (int r = 0; r < 2; r++) {
+        assert_int_equal(apart[r].error, TLNMF_ERR_DATA);
+        assert_string_equal(apart[r].message,
+                            "machine 1: the machines go on from different checkpoints: all must "
+                            "see the same files");
+    }
+    tlnmf_record_free(nothing);
+    tlnmf_record_free(all);
+    tlnmf_ctx_free(ctx);
+    free_parts(2, apart);
+    free_parts(2, parts);
     free(Y);
 }
 
@@ -197,7 +401,8 @@ static void a_stop_is_everybodys(void **state)
     free(Y);
 }
 
-/* Memory that is short on one machine ends the fit on all, at every allocation in turn. */
+/* Memory that is short on one machine ends the fit on all, at every allocation in turn; only states
+ * that cannot be saved are left out. */
 static void an_error_is_everybodys(void **state)
 {
     (void)state;
@@ -220,7 +425,10 @@ static void an_error_is_everybodys(void **state)
     for (int64_t allocations = first; failed; allocations += 1 + allocations / 8) {
         part parts[3];
         for (int r = 0; r < 3; r++)
-            parts[r] = (part){.Y = Y, .options = options, .allocations = r == 2 ? allocations : 0};
+            parts[r] = (part){.Y = Y,
+                              .options = options,
+                              .save_at = INT64_MAX, /* they save, but nothing is kept */
+                              .allocations = r == 2 ? allocations : 0};
         run_parts(3, BACKWARDS, parts);
         failed = parts[0].error != TLNMF_OK;
         for (int r = 0; r < 3; r++) {
@@ -278,6 +486,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_number_of_machines_gives_the_same_bits),
+        cmocka_unit_test(killed_machines_go_on),
+        cmocka_unit_test(stopped_machines_go_on),
+        cmocka_unit_test(states_must_fit),
         cmocka_unit_test(a_stop_is_everybodys),
         cmocka_unit_test(an_error_is_everybodys),
         cmocka_unit_test(a_sum_that_fails_is_an_error),
