@@ -59,12 +59,12 @@ kills()
         "fit y.npy -k 3 --starts 8 --exchange -J 200 -o r.h5 --every 0.02"
         "jd y.npy --input data --starts 60 -o r.h5 --every 0.02"
         "separate s.wav --labels l.txt --frame 100 -o r --every 0"
-        "separate n.wav -k 2 --method nmf --transform dct --per-source 1 --frame 200 --learn-frames 100 -o r --every 0"
+        "separate n.wav -k 2 --method nmf --transform dct --per-source 1 --frame 200 --learn-frames 100 --no-report -o r --every 0"
         "reproduce fig4 --data gcm --quick -o r")
     "$program" simulate gcm --s 3 --m 16 --n 60 -o y.npy --force >/dev/null
     "$program" simulate notes --signal s.wav --force >/dev/null
     printf '0\t1\tlow\n1\t2\thigh\n2\t3\tlow\n2\t3\thigh\n' >l.txt
-    (CAPTURE=$work && . "$here/cli/lib.sh" && noise_wav 480000 n.wav)
+    (CAPTURE=$work && . "$here/cli/lib.sh" && noise_wav 960000 n.wav)
     for ((i = 0; i < all; i++)); do
         kind=$((i % 7)) command=${commands[i % 7]} whole=whole$((i % 7))
         if [ ! -e "$whole" ]; then
