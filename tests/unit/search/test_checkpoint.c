@@ -1,5 +1,6 @@
 /* Checkpoints: a fit that goes on from one ends with the same bits, wherever it was saved; what
  * does not fit is refused, and what is damaged does no harm. */
+#include "search/result.h"
 #include "support.h"
 
 enum { S = 3, MOST = 64 };
@@ -310,15 +311,68 @@ static void made_up_states_do_no_harm(void **state)
     destroy(&p);
 }
 
+/* The record of a state whose best result is known, with that result: its info, then Phi, W, H. */
+static tlnmf_record *unpack_with_best(problem *p, const keeper *k, tl_info **info, double **Phi)
+{
+    for (int i = 0; i < k->count; i++) {
+        tlnmf_record *made;
+        assert_ok(p->ctx, tlnmf_record_unpack(p->ctx, k->kept[i].bytes, k->kept[i].size, &made));
+        double *now = (double *)tlnmf_get_array(made, "now", NULL, NULL); /* it is ours */
+        *info = (tl_info *)(void *)now;
+        *Phi = now + sizeof **info / sizeof *now;
+        if ((*info)->best_start >= 0)
+            return made;
+        tlnmf_record_free(made);
+    }
+    fail_msg("no state has a result");
+    return NULL;
+}
+
+static void goes_on_from(problem *p, tlnmf_record *made, tlnmf_error error)
+{
+    tlnmf_record *model;
+    tlnmf_ctx_set_checkpoint(p->ctx, 0.0, NULL, NULL);
+    tlnmf_ctx_set_resume(p->ctx, made);
+    assert_int_equal(tlnmf_fit(p->ctx, p->data, p->settings, NULL, &model), error);
+    tlnmf_record_free(model);
+    tlnmf_ctx_set_resume(p->ctx, NULL);
+    tlnmf_record_free(made);
+}
+
+/* No model of C = inf, though a state has one, or a Phi that leads to one. */
+static void kept_results_must_be_finite(void **state)
+{
+    (void)state;
+    enum { M = 6, N = 10 };
+    problem p = create("fit", M, N, "k=2 starts=3 hops=0 method=tl J=30");
+    keeper k = {.each = 10};
+    tl_info *info;
+    double *Phi;
+    tlnmf_record_free(run(&p, NULL, &k));
+    goes_on_from(&p, unpack_with_best(&p, &k, &info, &Phi), TLNMF_OK);
+    tlnmf_record *made = unpack_with_best(&p, &k, &info, &Phi);
+    info->C = INFINITY;
+    goes_on_from(&p, made, TLNMF_ERR_DATA);
+    made = unpack_with_best(&p, &k, &info, &Phi);
+    Phi[M * M] = -1.0; /* W */
+    goes_on_from(&p, made, TLNMF_ERR_DATA);
+    made = unpack_with_best(&p, &k, &info, &Phi);
+    info->C = -1e300; /* no start is better */
+    for (int i = 0; i < M * M; i++)
+        Phi[i] = 1e200;
+    goes_on_from(&p, made, TLNMF_ERR_NUMERIC);
+    forget(&k);
+    destroy(&p);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
         states = strtol(argv[1], NULL, 10);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_with_the_same_bits),
-        cmocka_unit_test(cancelled_goes_on),
-        cmocka_unit_test(refuses_what_differs),
-        cmocka_unit_test(made_up_states_do_no_harm),
+        cmocka_unit_test(ends_with_the_same_bits),     cmocka_unit_test(cancelled_goes_on),
+        cmocka_unit_test(refuses_what_differs),        cmocka_unit_test(made_up_states_do_no_harm),
+        cmocka_unit_test(kept_results_must_be_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
