@@ -344,7 +344,7 @@ static void kept_results_must_be_finite(void **state)
 {
     (void)state;
     enum { M = 6, N = 10 };
-    problem p = create("fit", M, N, "k=2 starts=3 hops=0 method=tl J=30");
+    problem p = create("fit", M, N, "k=2 starts=3 hops=0 method=tl J=30 threads=1");
     keeper k = {.each = 10};
     tl_info *info;
     double *Phi;
