@@ -28,7 +28,9 @@ static int32_t number_in(const char *name, const char *base)
         return 0;
     const char *digits = at + word, *end = digits + strspn(digits, "0123456789");
     bool ends = *end == (temporary ? '.' : '\0');
-    return ends && digits[0] != '0' && end > digits && end - digits < 9 ? atoi(digits) : 0;
+    if (!ends || digits[0] == '0' || end == digits || end - digits > 8)
+        return 0;
+    return (int32_t)strtol(digits, NULL, 10);
 }
 
 static int by_number(const void *a, const void *b)
