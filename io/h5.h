@@ -50,6 +50,9 @@ bool io_h5_has(hid_t file, const char *path);
 bool io_h5_all_inside(const char *path, const char *name, io_error *err);
 /* Whether the bytes that the dataset stores are enough for `count` elements. */
 bool io_h5_is_believable(hid_t dataset, int64_t count);
+/* Whether every stored chunk has the bytes of its shape (h5_chunks.c); chunks behind filters other
+ * than shuffle, deflate and Fletcher's checksum are taken as they are. */
+bool io_h5_chunks_are_whole(hid_t dataset);
 
 /* ---- building a file ---------------------------------------------------------------------- */
 

@@ -203,8 +203,13 @@ hid_t io_h5_dataset(hid_t file, const char *name, const char *path, io_array *sh
                     name, path, io_h5_place_name(place));
         return dataset;
     }
-    if (check(dataset, name, path, shape, err))
-        return dataset;
+    if (check(dataset, name, path, shape, err)) {
+        if (io_h5_chunks_are_whole(dataset))
+            return dataset;
+        io_fail(err, IO_BAD_INPUT,
+                "%s: %s is damaged: its chunks hold fewer or more bytes than their shape", name,
+                path);
+    }
     H5Dclose(dataset);
     return H5I_INVALID_HID;
 }

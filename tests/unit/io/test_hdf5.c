@@ -2,6 +2,7 @@
 #include "unit/io/test_io.h"
 
 #include <hdf5.h>
+#include <zlib.h>
 
 /* ---- making files ------------------------------------------------------------------------- */
 
@@ -225,6 +226,71 @@ static void test_describe(void **state)
     json_decref(want);
 }
 
+enum { CHUNKS_ROWS = 5, CHUNKS_COLS = 3, CHUNK_ROWS = 2 }; /* the last chunk goes beyond the rim */
+
+/* x.h5 with /Y in chunks, through these filters: s shuffle, d deflate, c checksum. */
+static hid_t new_chunked(const char *filters, const double *x, hid_t *file)
+{
+    const hsize_t dim[2] = {CHUNKS_ROWS, CHUNKS_COLS}, chunk[2] = {CHUNK_ROWS, CHUNKS_COLS};
+    hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(2, dim, NULL);
+    *file = new_file("x.h5");
+    H5Pset_chunk(dcpl, 2, chunk);
+    for (; *filters; filters++)
+        assert_true((*filters == 's'   ? H5Pset_shuffle(dcpl)
+                     : *filters == 'd' ? H5Pset_deflate(dcpl, 6)
+                                       : H5Pset_fletcher32(dcpl)) >= 0);
+    hid_t dataset = H5Dcreate2(*file, "Y", H5T_IEEE_F64LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    assert_true(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0);
+    H5Sclose(space);
+    H5Pclose(dcpl);
+    return dataset;
+}
+
+/* Replaces the second chunk by `count` numbers, packed or with a mask that says that they are not.
+ */
+static void replace_chunk(hid_t dataset, bool packs, const double *x, int count)
+{
+    const hsize_t first[2] = {CHUNK_ROWS, 0};
+    unsigned char packed[1000];
+    uLongf size = sizeof packed;
+    const uLong bytes = (uLong)count * sizeof *x;
+    assert_int_equal(compress(packed, &size, (const Bytef *)x, bytes), Z_OK);
+    assert_true(H5Dwrite_chunk(dataset, H5P_DEFAULT, packs ? 0 : 1, first, packs ? size : bytes,
+                               packs ? (const void *)packed : x) >= 0);
+}
+
+/* HDF5 itself hands over memory as it was where a chunk is too short. */
+static void test_short_chunks(void **state)
+{
+    static const char *const pipelines[] = {"", "d", "sd", "sdc", "csd", "c"};
+    static const int64_t dim[2] = {CHUNKS_ROWS, CHUNKS_COLS};
+    enum { CHUNK = CHUNK_ROWS * CHUNKS_COLS };
+    double x[CHUNKS_ROWS * CHUNKS_COLS];
+    hid_t file;
+
+    (void)state;
+    for (int i = 0; i < CHUNKS_ROWS * CHUNKS_COLS; i++)
+        x[i] = 1.5 * i;
+    for (size_t i = 0; i < sizeof pipelines / sizeof *pipelines; i++) {
+        H5Dclose(new_chunked(pipelines[i], x, &file));
+        H5Fclose(file);
+        assert_reads("x.h5", 2, dim, x);
+    }
+    for (int packs = 0; packs < 2; packs++)
+        for (int count = CHUNK - 1; count <= CHUNK + 1; count++) {
+            hid_t dataset = new_chunked("d", x, &file);
+            replace_chunk(dataset, packs, x + CHUNK, count);
+            H5Dclose(dataset);
+            H5Fclose(file);
+            if (count == CHUNK)
+                assert_reads("x.h5", 2, dim, x);
+            else
+                assert_fails(
+                    "x.h5", IO_BAD_INPUT,
+                    "x.h5: /Y is damaged: its chunks hold fewer or more bytes than their shape");
+        }
+}
+
 static void test_damage(void **state)
 {
     io_array array = {.ndim = 2, .dim = {2, 3}, .x = (double *)(uintptr_t)numbers};
@@ -242,7 +308,8 @@ int main(void)
         cmocka_unit_test(test_types),    cmocka_unit_test(test_compressed),
         cmocka_unit_test(test_errors),   cmocka_unit_test(test_huge),
         cmocka_unit_test(test_silence),  cmocka_unit_test(test_write),
-        cmocka_unit_test(test_describe), cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_describe), cmocka_unit_test(test_short_chunks),
+        cmocka_unit_test(test_damage),
     };
 
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);

@@ -1,0 +1,131 @@
+/* Chunks of an HDF5 dataset that hold fewer bytes than their shape says: HDF5 hands over what was
+ * in memory before instead. Compressed ones are unpacked once, to be counted. */
+#include "h5.h"
+
+#include <stdlib.h>
+#include <zlib.h>
+
+enum { FLETCHER32_BYTES = 4, PIECE = 1 << 14 };
+
+/* What is stored of a chunk: its numbers, packed or not, and a checksum before or after that. */
+typedef struct recipe {
+    uint64_t bytes;       /* of the numbers */
+    int deflate, checked; /* places of the filters in the pipeline, or -1 */
+    bool known;           /* whether all filters are */
+} recipe;
+
+static recipe recipe_of(hid_t list, uint64_t bytes)
+{
+    recipe r = {.bytes = bytes, .deflate = -1, .checked = -1, .known = true};
+    unsigned options = 0;
+    int count = H5Pget_nfilters(list);
+    for (int i = 0; i < count; i++) {
+        unsigned flags, config;
+        size_t none = 0;
+        H5Z_filter_t filter =
+            H5Pget_filter2(list, (unsigned)i, &flags, &none, NULL, 0, NULL, &config);
+        int *place = filter == H5Z_FILTER_DEFLATE      ? &r.deflate
+                     : filter == H5Z_FILTER_FLETCHER32 ? &r.checked
+                                                       : NULL;
+        if (place != NULL && *place < 0)
+            *place = i;
+        else
+            r.known = r.known && filter == H5Z_FILTER_SHUFFLE;
+    }
+    /* Chunks at the rim may be stored without filters. */
+    if (count < 0 || (H5Pget_chunk_opts(list, &options) >= 0 &&
+                      (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0))
+        r.known = false;
+    return r;
+}
+
+/* Whether packed bytes unpack to so many; what comes after them is not looked at. */
+static bool unpacks_to(unsigned char *packed, size_t size, uint64_t bytes)
+{
+    unsigned char piece[PIECE];
+    z_stream stream = {.next_in = packed, .avail_in = (uInt)size};
+    uint64_t total = 0;
+    int state = size <= UINT32_MAX ? inflateInit(&stream) : Z_MEM_ERROR;
+    if (state != Z_OK)
+        return false;
+    while (state == Z_OK && total <= bytes) {
+        stream.next_out = piece;
+        stream.avail_out = PIECE;
+        state = inflate(&stream, Z_NO_FLUSH);
+        total += PIECE - stream.avail_out;
+    }
+    inflateEnd(&stream);
+    return state == Z_STREAM_END && total == bytes;
+}
+
+/* The chunk that begins at this element; one that is not stored is filled by HDF5. */
+static bool is_whole(hid_t dataset, const recipe *r, const hsize_t *first)
+{
+    unsigned skipped = 0;
+    haddr_t address = HADDR_UNDEF;
+    hsize_t stored = 0;
+    if (H5Dget_chunk_info_by_coord(dataset, first, &skipped, &address, &stored) < 0)
+        return false;
+    if (address == HADDR_UNDEF || stored == 0)
+        return true;
+    bool packed = r->deflate >= 0 && (skipped >> r->deflate & 1) == 0;
+    bool checked = r->checked >= 0 && (skipped >> r->checked & 1) == 0;
+    uint64_t bytes =
+        r->bytes + (checked && !(packed && r->checked > r->deflate) ? FLETCHER32_BYTES : 0);
+    if (!packed)
+        return stored == bytes;
+    unsigned char *raw = malloc((size_t)stored);
+    bool whole = raw != NULL && H5Dread_chunk(dataset, H5P_DEFAULT, first, &skipped, raw) >= 0 &&
+                 unpacks_to(raw, (size_t)stored, bytes);
+    free(raw);
+    return whole;
+}
+
+/* All chunks of the extent, in the order of their places. */
+static bool all_whole(hid_t dataset, const recipe *r, int ndim, const hsize_t *dim,
+                      const hsize_t *chunk)
+{
+    hsize_t first[H5S_MAX_RANK] = {0};
+    for (int d = 0; d < ndim; d++)
+        if (dim[d] == 0)
+            return true;
+    for (;;) {
+        if (!is_whole(dataset, r, first))
+            return false;
+        int d = ndim - 1;
+        for (; d >= 0; d--) {
+            first[d] += chunk[d];
+            if (first[d] < dim[d])
+                break;
+            first[d] = 0;
+        }
+        if (d < 0)
+            return true;
+    }
+}
+
+bool io_h5_chunks_are_whole(hid_t dataset)
+{
+    hid_t list = H5Dget_create_plist(dataset), space = H5Dget_space(dataset),
+          type = H5Dget_type(dataset);
+    hsize_t dim[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
+    bool whole = true;
+    if (list >= 0 && space >= 0 && type >= 0 && H5Pget_layout(list) == H5D_CHUNKED) {
+        int ndim = H5Sget_simple_extent_dims(space, dim, NULL);
+        uint64_t bytes = H5Tget_size(type);
+        whole = ndim > 0 && H5Pget_chunk(list, H5S_MAX_RANK, chunk) == ndim;
+        for (int d = 0; whole && d < ndim; d++) {
+            whole = chunk[d] > 0;
+            bytes *= chunk[d]; /* io_h5_is_believable() has counted them */
+        }
+        recipe r = recipe_of(list, bytes);
+        whole = whole && (!r.known || all_whole(dataset, &r, ndim, dim, chunk));
+    }
+    if (type >= 0)
+        H5Tclose(type);
+    if (space >= 0)
+        H5Sclose(space);
+    if (list >= 0)
+        H5Pclose(list);
+    return whole;
+}
