@@ -50,9 +50,15 @@ bool io_h5_has(hid_t file, const char *path);
 bool io_h5_all_inside(const char *path, const char *name, io_error *err);
 /* Whether the bytes that the dataset stores are enough for `count` elements. */
 bool io_h5_is_believable(hid_t dataset, int64_t count);
-/* Whether every stored chunk has the bytes of its shape (h5_chunks.c); chunks behind filters other
- * than shuffle, deflate and Fletcher's checksum are taken as they are. */
-bool io_h5_chunks_are_whole(hid_t dataset);
+/* Elements of a dataset. */
+typedef struct io_h5_range {
+    int ndim;
+    hsize_t first[IO_MAX_DIM], count[IO_MAX_DIM];
+} io_h5_range;
+
+/* Whether every stored chunk of the range has the bytes of its shape (h5_chunks.c); chunks behind
+ * filters other than shuffle, deflate and Fletcher's checksum are taken as they are. */
+bool io_h5_chunks_are_whole(hid_t dataset, const io_h5_range *range);
 
 /* ---- building a file ---------------------------------------------------------------------- */
 

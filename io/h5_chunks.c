@@ -81,50 +81,48 @@ static bool is_whole(hid_t dataset, const recipe *r, const hsize_t *first)
     return whole;
 }
 
-/* All chunks of the extent, in the order of their places. */
-static bool all_whole(hid_t dataset, const recipe *r, int ndim, const hsize_t *dim,
+/* All chunks that the range of elements touches, in the order of their places. */
+static bool all_whole(hid_t dataset, const recipe *r, const io_h5_range *range,
                       const hsize_t *chunk)
 {
-    hsize_t first[H5S_MAX_RANK] = {0};
-    for (int d = 0; d < ndim; d++)
-        if (dim[d] == 0)
+    hsize_t begin[IO_MAX_DIM] = {0}, first[IO_MAX_DIM] = {0};
+    for (int d = 0; d < range->ndim; d++) {
+        if (range->count[d] == 0)
             return true;
+        begin[d] = first[d] = range->first[d] / chunk[d] * chunk[d];
+    }
     for (;;) {
         if (!is_whole(dataset, r, first))
             return false;
-        int d = ndim - 1;
+        int d = range->ndim - 1;
         for (; d >= 0; d--) {
             first[d] += chunk[d];
-            if (first[d] < dim[d])
+            if (first[d] < range->first[d] + range->count[d])
                 break;
-            first[d] = 0;
+            first[d] = begin[d];
         }
         if (d < 0)
             return true;
     }
 }
 
-bool io_h5_chunks_are_whole(hid_t dataset)
+bool io_h5_chunks_are_whole(hid_t dataset, const io_h5_range *range)
 {
-    hid_t list = H5Dget_create_plist(dataset), space = H5Dget_space(dataset),
-          type = H5Dget_type(dataset);
-    hsize_t dim[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
+    hid_t list = H5Dget_create_plist(dataset), type = H5Dget_type(dataset);
+    hsize_t chunk[H5S_MAX_RANK];
     bool whole = true;
-    if (list >= 0 && space >= 0 && type >= 0 && H5Pget_layout(list) == H5D_CHUNKED) {
-        int ndim = H5Sget_simple_extent_dims(space, dim, NULL);
+    if (list >= 0 && type >= 0 && H5Pget_layout(list) == H5D_CHUNKED) {
         uint64_t bytes = H5Tget_size(type);
-        whole = ndim > 0 && H5Pget_chunk(list, H5S_MAX_RANK, chunk) == ndim;
-        for (int d = 0; whole && d < ndim; d++) {
+        whole = H5Pget_chunk(list, H5S_MAX_RANK, chunk) == range->ndim;
+        for (int d = 0; whole && d < range->ndim; d++) {
             whole = chunk[d] > 0;
             bytes *= chunk[d]; /* io_h5_is_believable() has counted them */
         }
         recipe r = recipe_of(list, bytes);
-        whole = whole && (!r.known || all_whole(dataset, &r, ndim, dim, chunk));
+        whole = whole && (!r.known || all_whole(dataset, &r, range, chunk));
     }
     if (type >= 0)
         H5Tclose(type);
-    if (space >= 0)
-        H5Sclose(space);
     if (list >= 0)
         H5Pclose(list);
     return whole;

@@ -203,13 +203,8 @@ hid_t io_h5_dataset(hid_t file, const char *name, const char *path, io_array *sh
                     name, path, io_h5_place_name(place));
         return dataset;
     }
-    if (check(dataset, name, path, shape, err)) {
-        if (io_h5_chunks_are_whole(dataset))
-            return dataset;
-        io_fail(err, IO_BAD_INPUT,
-                "%s: %s is damaged: its chunks hold fewer or more bytes than their shape", name,
-                path);
-    }
+    if (check(dataset, name, path, shape, err))
+        return dataset;
     H5Dclose(dataset);
     return H5I_INVALID_HID;
 }
@@ -228,6 +223,26 @@ bool io_h5_fill(hid_t dataset, const char *name, const char *path, hid_t native,
            cannot_fill(name, path, err);
 }
 
+/* So many elements as the array has, from this one of an axis on. */
+static io_h5_range range_of(const io_array *array, int axis, int64_t first)
+{
+    io_h5_range range = {.ndim = array->ndim};
+
+    for (int d = 0; d < array->ndim; d++)
+        range.count[d] = (hsize_t)array->dim[d];
+    range.first[axis] = (hsize_t)first;
+    return range;
+}
+
+static bool check_chunks(hid_t dataset, const char *name, const char *path,
+                         const io_h5_range *range, io_error *err)
+{
+    return io_h5_chunks_are_whole(dataset, range) ||
+           io_fail(err, IO_BAD_INPUT,
+                   "%s: %s is damaged: its chunks hold fewer or more bytes than their shape", name,
+                   path);
+}
+
 bool io_h5_read(hid_t file, const char *name, const char *path, const io_place *place,
                 io_array *out, io_error *err)
 {
@@ -237,7 +252,10 @@ bool io_h5_read(hid_t file, const char *name, const char *path, const io_place *
     if (dataset < 0)
         return false;
     int64_t count = io_count(array.ndim, array.dim);
-    array.x = io_array_new(place, name, array.ndim, array.dim, err);
+    io_h5_range all = range_of(&array, 0, 0);
+    array.x = check_chunks(dataset, name, path, &all, err)
+                  ? io_array_new(place, name, array.ndim, array.dim, err)
+                  : NULL;
     bool ok =
         array.x && (count == 0 || io_h5_fill(dataset, name, path, H5T_NATIVE_DOUBLE, array.x, err));
     H5Dclose(dataset);
@@ -249,17 +267,13 @@ bool io_h5_read(hid_t file, const char *name, const char *path, const io_place *
 }
 
 /* The range of an open dataset, which has elements, to x. */
-static bool fill_slice(hid_t dataset, const io_slice *slice, const io_array *range, double *x)
+static bool fill_range(hid_t dataset, const io_h5_range *range, double *x)
 {
-    hsize_t first[IO_MAX_DIM] = {0}, count[IO_MAX_DIM];
-
-    for (int d = 0; d < range->ndim; d++)
-        count[d] = (hsize_t)range->dim[d];
-    first[slice->axis] = (hsize_t)slice->first;
-    hid_t in_file = H5Dget_space(dataset), here = H5Screate_simple(range->ndim, count, NULL);
-    bool ok = in_file >= 0 && here >= 0 &&
-              H5Sselect_hyperslab(in_file, H5S_SELECT_SET, first, NULL, count, NULL) >= 0 &&
-              H5Dread(dataset, H5T_NATIVE_DOUBLE, here, in_file, H5P_DEFAULT, x) >= 0;
+    hid_t in_file = H5Dget_space(dataset), here = H5Screate_simple(range->ndim, range->count, NULL);
+    bool ok =
+        in_file >= 0 && here >= 0 &&
+        H5Sselect_hyperslab(in_file, H5S_SELECT_SET, range->first, NULL, range->count, NULL) >= 0 &&
+        H5Dread(dataset, H5T_NATIVE_DOUBLE, here, in_file, H5P_DEFAULT, x) >= 0;
     if (in_file >= 0)
         H5Sclose(in_file);
     if (here >= 0)
@@ -278,10 +292,12 @@ static bool read_slice(hid_t file, const char *name, const char *path, io_slice 
     range = whole;
     bool ok = io_slice_fit(slice, name, whole.ndim, whole.dim, range.dim, err);
     if (ok && slice->count > 0) {
-        range.x = io_array_new(place, name, range.ndim, range.dim, err);
-        ok = range.x &&
-             (io_count(range.ndim, range.dim) == 0 || fill_slice(dataset, slice, &range, range.x) ||
-              cannot_fill(name, path, err));
+        io_h5_range part = range_of(&range, slice->axis, slice->first);
+        range.x = check_chunks(dataset, name, path, &part, err)
+                      ? io_array_new(place, name, range.ndim, range.dim, err)
+                      : NULL;
+        ok = range.x && (io_count(range.ndim, range.dim) == 0 ||
+                         fill_range(dataset, &part, range.x) || cannot_fill(name, path, err));
     }
     H5Dclose(dataset);
     if (ok)

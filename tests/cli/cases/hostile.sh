@@ -106,6 +106,6 @@ for source in - fifo /dev/zero; do
         code=0 start=$SECONDS
         wait $pid || code=$?
         judge 130 "" "tlnmf fit: interrupted while reading" $code "fit $source, SIG$signal"
-        check "$source, $signal: at once" [ $((SECONDS - start)) -le 20 ]
+        check "$source, $signal: at once" [ $((SECONDS - start)) -le 2 ]
     done
 done

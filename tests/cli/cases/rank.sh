@@ -97,7 +97,7 @@ check "neighbours decide" [ "$(json rank_by) $(json k)" = "neighbours 2" ]
 tlnmf simulate gcm -s 20 -m 40 -n 100 -o large.npy
 begin=$(date +%s%N)
 expect 0 ... "" tlnmf fit large.npy -k 1:6 --max-seconds 1 --no-model
-check "in time" [ $((($(date +%s%N) - begin) / 1000000)) -lt 60000 ]
+check "in time" [ $((($(date +%s%N) - begin) / 1000000)) -lt 6000 ]
 check "incomplete" grep -Eq "^incomplete: the time was over after [1-9] of 10 folds$" "$out"
 check "and says so of the suggestion" \
     grep -Fxq "The table is incomplete, so that the suggestion is provisional: try more --max-seconds." "$out"
@@ -117,7 +117,7 @@ for form in "" --json; do
     begin=$SECONDS code=0
     wait $pid || code=$?
     judge 130 ... "" $code "a comparison that gets SIGTERM $form"
-    check "soon" [ $((SECONDS - begin)) -lt 50 ]
+    check "soon" [ $((SECONDS - begin)) -lt 5 ]
     if [ -z "$form" ]; then
         same_text "components by held-out realisations (10 folds of 20)
 incomplete: interrupted after 0 of 10 folds
