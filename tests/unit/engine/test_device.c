@@ -249,7 +249,8 @@ static void too_large_a_problem_is_refused(void **state)
     free_fit(&p);
 }
 
-int main(void)
+/* usage: unit_engine_device [TEST], a name or a pattern */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_library_is_found_or_its_absence_explained),
@@ -262,6 +263,8 @@ int main(void)
         cmocka_unit_test(the_option_chooses_the_device),
         cmocka_unit_test(too_large_a_problem_is_refused),
     };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     gpu = gpu_engine(&gpu_mixed);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
