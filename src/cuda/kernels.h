@@ -160,7 +160,7 @@ typedef struct tl_gpu_blend {
 void tl_gpu_blend_all(const tl_gpu *gpu, int64_t M, const tl_gpu_blend *b, double *out);
 
 /* What the Taylor polynomial of degree 8 needs between its products, from A = aE, A2 = A^2 and A4:
- * s = x[0] I + x[1] A + x[2] A2 + x[3] A4, A4 += x[4] A2, out = I + A + x[5] A2. */
+ * s = x[0] I + x[1] A + x[2] A2 + x[3] A4, A4 += x[4] A2, out = A + x[5] A2. */
 typedef struct tl_gpu_taylor {
     const double *E, *E2;
     double a, x[6];

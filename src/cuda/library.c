@@ -8,7 +8,7 @@
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
 enum {
-    OWN = 24,
+    OWN = 24 + TL_CUDA_KEPT,
     DESCENT = 22,
     SINGLE = 5,
     DEVICE_SLOTS = OWN + DESCENT + SINGLE,
@@ -95,15 +95,17 @@ static void device_slots(tl_cuda *self, const tl_engine_spec *spec, bool mixed,
                               TL_SLOT(self->Phi_new, M * M),
                               TL_SLOT(self->W, M * K),
                               TL_SLOT(self->H, K * N),
-                              TL_SLOT(self->X, M * T),
+                              TL_SLOT(self->X, M * tl_max(N, T)), /* X and UX change places */
                               TL_SLOT(self->V, M * N),
-                              TL_SLOT(self->U, M * N), /* UX follows: they are the two matrices of a
+                              TL_SLOT(self->U, M * N), /* it and UX are the two matrices of a
                                                           batch, as are den and num */
                               TL_SLOT(self->UX, M * tl_max(N, self->panel)),
                               TL_SLOT(self->G, M * M),
                               TL_SLOT(self->Gamma, M * M),
                               TL_SLOT(self->E, M * M),
                               TL_SLOT(self->E2, M * M),
+                              TL_SLOT(self->kept[0], spec->moves & TL_PHI ? M * M : 0),
+                              TL_SLOT(self->kept[1], spec->moves & TL_PHI ? M * M : 0),
                               TL_SLOT(self->gains, tl_gpu_gains(M)),
                               TL_SLOT(self->floors, M),
                               TL_SLOT(self->den, K * tl_max(M, N)),
@@ -375,6 +377,11 @@ static bool find(tl_device *device, char why[TL_DEVICE_TEXT])
     return true;
 }
 
+static double flops_of(const tl_engine *e)
+{
+    return ((const tl_cuda *)e)->flops;
+}
+
 __attribute__((visibility("default"))) const tl_device_library *tlnmf_device_library(void);
 
 const tl_device_library *tlnmf_device_library(void)
@@ -384,6 +391,7 @@ const tl_device_library *tlnmf_device_library(void)
                                               .mixed = &mixed_engine,
                                               .find = find,
                                               .bytes = device_bytes,
+                                              .flops = flops_of,
                                               .updates = &tl_cuda_updates};
     return &library;
 }

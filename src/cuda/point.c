@@ -314,6 +314,7 @@ static void update_terms(tl_cuda *self)
 static void update_H(tl_cuda *self)
 {
     int64_t M = self->is.M, N = self->is.N, K = self->is.K;
+    const bool turned = self->UX < self->U; /* the first matrix of the batch is UX */
     update_terms(self);
     tl_cuda_multiply_two(self,
                          &(tl_cuda_product){.opA = TL_TRANSPOSED,
@@ -323,12 +324,13 @@ static void update_H(tl_cuda *self)
                                             .alpha = 1.0,
                                             .A = self->W,
                                             .lda = K,
-                                            .B = self->U,
+                                            .B = turned ? self->UX : self->U,
                                             .ldb = N,
                                             .C = self->den,
                                             .ldc = N},
-                         self->UX - self->U, self->num - self->den);
-    tl_gpu_scale(&self->gpu, K * N, self->gamma, self->num, self->den, self->H);
+                         turned ? self->U - self->UX : self->UX - self->U, self->num - self->den);
+    tl_gpu_scale(&self->gpu, K * N, self->gamma, turned ? self->den : self->num,
+                 turned ? self->num : self->den, self->H);
 }
 
 /* (8) and (9): the sums are computed as (K x M)' would be, so that B is again U and UX. */

@@ -21,6 +21,8 @@ typedef struct tl_device_library {
     bool (*find)(tl_device *device, char why[TL_DEVICE_TEXT]);
     /* Bytes on the device of one engine, or of one mixed engine. */
     double (*bytes)(const tl_engine_spec *spec, bool mixed);
+    /* Floating-point operations of the products that an engine has asked for so far. */
+    double (*flops)(const tl_engine *e);
     const tl_updater_ops *updates;
 } tl_device_library;
 
