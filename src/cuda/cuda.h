@@ -151,7 +151,10 @@ void tl_cuda_turn(tl_cuda *self, tl_retraction how, double a); /* Phi_new and it
 bool tl_cuda_turns_X(const tl_cuda *self);
 void tl_cuda_turn_X(tl_cuda *self, double a);
 void tl_cuda_turned(tl_cuda *self);
-void tl_cuda_orthogonalise(tl_cuda *self, double *Q);
+/* Q of singular values in (0, sqrt 2]; false if it did not get there. */
+bool tl_cuda_orthogonalise(tl_cuda *self, double *Q);
+/* Of a Phi in host memory, for tl_point. */
+bool tl_cuda_orthogonalise_point(const tl_point *point);
 
 /* Descents (descent.c). */
 void tl_cuda_settle(tl_cuda *self); /* after a wait: whether the last pair counts */

@@ -260,6 +260,8 @@ static tlnmf_error prepare(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_cuda *
     self->point.N = data->N;
     self->point.K = spec->model->K;
     self->point.skew = &self->skew;
+    self->point.orthogonalise = tl_cuda_orthogonalise_point;
+    self->point.orthogonalise_user = self;
     TRY(take_memory(ctx, spec, self));
     if (!open_device(self))
         return tl_fail(ctx, TLNMF_ERR_NUMERIC, "device gpu: it cannot be opened: %s",

@@ -158,16 +158,17 @@ static void schulz_step(tl_cuda *self, double *Q)
     tl_cuda_square_product(self, 1.0, series, copy, 1.0, Q);
 }
 
-void tl_cuda_orthogonalise(tl_cuda *self, double *Q)
+bool tl_cuda_orthogonalise(tl_cuda *self, double *Q)
 {
     enum { MOST = 50 }; /* so that it ends on any Q; a plain choice */
     double size = 1.0;
     for (int i = 0; i < MOST && size > 1e-5; i++) { /* 1e-5 cubed is below rounding */
         schulz_step(self, Q);
         if (!tl_cuda_wait(self))
-            return;
+            return false;
         size = self->seen[TL_SEEN_NORMS];
     }
+    return size <= 1e-5;
 }
 
 /* G = the orthogonal polar factor of I + aE. The cpu engine begins with Newton's iteration, whose

@@ -193,6 +193,47 @@ static void mixed_precision_ends_in_the_same_minimum(void **state)
     free_fit(&p);
 }
 
+/* Gaussian numbers, made orthogonal where the engine does it and on the host. */
+static tlnmf_error draw_and_compare(const tl_point *point, void *user)
+{
+    tlnmf_ctx *ctx = user;
+    int64_t count = point->M * point->M;
+    double *expected = new_doubles(count);
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 5, 1);
+    for (int64_t i = 0; i < count; i++)
+        expected[i] = point->Phi[i] = tl_rng_normal(&rng);
+    bool did = point->orthogonalise(point);
+    assert_int_equal(did, point->M >= 1024); /* smaller ones have the bits of the cpu */
+    if (did)
+        assert_ok(ctx, tl_polar(ctx, point->M, expected));
+    assert_true(largest_difference(count, expected, point->Phi) <= (did ? 1e-9 : 0.0));
+    free(expected);
+    return TLNMF_OK;
+}
+
+static void large_starts_are_made_orthogonal_there(void **state)
+{
+    (void)state;
+    if (gpu == NULL)
+        skip();
+    for (int64_t M = 1023; M <= 1024; M++) {
+        problem p = new_problem(1, (const int64_t[]){1, 3, 5, 2});
+        tlnmf_data data = *p.data;
+        double *R = new_doubles(M * data.T);
+        data.R = R;
+        data.M = M;
+        p.model.data = &data;
+        tl_engine *e;
+        tl_engine_spec spec = {.model = &p.model};
+        assert_ok(p.ctx, gpu->create(p.ctx, &spec, &e));
+        assert_int_equal(tl_engine_fill(e, TL_PHI, draw_and_compare, p.ctx), TLNMF_OK);
+        free_engine(e);
+        free(R);
+        free_problem(&p);
+    }
+}
+
 /* ---- the option ------------------------------------------------------------------------------ */
 
 static void keep_message(tlnmf_log_level level, const char *message, void *user)
@@ -260,6 +301,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(traces_of_notes),
         cmocka_unit_test(results_do_not_depend_on_the_batch),
         cmocka_unit_test(mixed_precision_ends_in_the_same_minimum),
+        cmocka_unit_test(large_starts_are_made_orthogonal_there),
         cmocka_unit_test(the_option_chooses_the_device),
         cmocka_unit_test(too_large_a_problem_is_refused),
     };
