@@ -128,6 +128,10 @@ racecheck 60 operations_on_L* 1
 racecheck 60 sweeps* 1
 synccheck 60 sweeps* 3
 END
+    for tool in memcheck racecheck; do
+        row 60 "$tool, sweeps by moments" compute-sanitizer --tool "$tool" --error-exitcode 9 \
+            "$(program unit_engine_device)" 'sweeps*'
+    done
     for tool in memcheck initcheck racecheck; do
         row 60 "$tool, separations" compute-sanitizer --tool "$tool" --error-exitcode 9 "$updates" \
             'the_gpu*'

@@ -110,6 +110,17 @@ static void keep(tl_cuda *self, double a, int left)
     self->kept_a[left - 1] = a;
 }
 
+/* Where products are rounded: degree 8 up to a norm whose first omitted term, norm^9 / 9!, is below
+ * the rounding of single. */
+static tl_taylor_plan rough_plan(double a, double norm)
+{
+    const double norm8 = 0.6;
+    tl_taylor_plan plan = {.a = a, .is_short = true};
+    for (norm *= fabs(a); norm > norm8 && plan.doublings < 1000; plan.doublings++, plan.a *= 0.5)
+        norm *= 0.5;
+    return plan;
+}
+
 /* G = exp(aE) - I. */
 static void exponential(tl_cuda *self, double a)
 {
@@ -117,11 +128,9 @@ static void exponential(tl_cuda *self, double a)
         return;
     /* norm^5 / 120 is below the rounding of double, and of single */
     const double norm4 = self->rough ? 0.1 : 1.6e-3;
-    tl_taylor_plan plan = tl_taylor_plan_of(a, self->norm);
-    double norm = fabs(plan.a) * self->norm;
-    for (; self->rough && norm > norm4 && plan.doublings < 1000; plan.doublings++, plan.a *= 0.5)
-        norm *= 0.5;
-    if (norm <= norm4)
+    tl_taylor_plan plan =
+        self->rough ? rough_plan(a, self->norm) : tl_taylor_plan_of(a, self->norm);
+    if (fabs(plan.a) * self->norm <= norm4)
         taylor4(self, plan.a);
     else if (plan.is_short)
         taylor8(self, plan.a);
