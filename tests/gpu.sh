@@ -26,6 +26,7 @@ row() { # LIMIT WHAT COMMAND..
     left=$((deadline - $(now)))
     if [ "$left" -lt 5 ]; then
         result="not run: no time left"
+        : >"$log"
         add "$what" "$result" 0
         return
     fi
