@@ -23,6 +23,9 @@ static void check(tlnmf_ctx *ctx, tlnmf_error error)
         stop(tlnmf_message(ctx));
 }
 
+/* The library of the GPU's engines, once one of them was asked for. */
+static const tl_device_library *library;
+
 static double *numbers(int64_t count)
 {
     double *x = malloc((size_t)count * sizeof *x);
@@ -107,6 +110,35 @@ static tlnmf_error first_point(const tl_point *point, void *user)
     return TLNMF_OK;
 }
 
+static bool is_gpu(const tl_engine *e)
+{
+    return library != NULL && (e->ops == library->engine || e->ops == library->mixed);
+}
+
+/* Operations of products so far: counted by the GPU's engines; 0 elsewhere. */
+static double flops_of(const tl_engine *e)
+{
+    return is_gpu(e) ? library->flops(e) : 0.0;
+}
+
+/* How the GPU's engine computes its sweeps, if nobody says: cuda/library.c. */
+static bool by_moments(const shape *s)
+{
+    return s->M >= 2048;
+}
+
+/* The median of at most 5 sweeps, all pairs turned. */
+static double time_sweeps(tl_engine *e, int count)
+{
+    double each[5];
+    for (int i = 0; i < count; i++) {
+        double since = tl_wall_seconds();
+        tl_engine_sweep(e, TL_C, e->eps, 0.0);
+        each[i] = tl_wall_seconds() - since;
+    }
+    return median(count, each);
+}
+
 /* One iteration of the fast solver's L-BFGS. Returns the number of steps tried. */
 static int iterate(tl_engine *e, int i, double *value)
 {
@@ -140,17 +172,20 @@ static void time_iterations(const tl_engine_ops *ops, const shape *s)
     double since = tl_wall_seconds();
     tl_engine_update(e, TL_W | TL_H, 20);
     tl_engine_values(e, TL_C);
-    double update = (tl_wall_seconds() - since) / 20.0, sweeps[5];
-    for (int i = 0; i < 5; i++) {
-        since = tl_wall_seconds();
-        tl_engine_sweep(e, TL_C, e->eps, 0.0);
-        sweeps[i] = tl_wall_seconds() - since;
+    double update = (tl_wall_seconds() - since) / 20.0;
+    int swept = s->count < 5 ? 1 : 5; /* few of all for a profiler */
+    double sweep = time_sweeps(e, swept), other = 0.0;
+    if (is_gpu(e)) { /* the other way, for comparison, then as before */
+        library->sweep_by_moments(e, !by_moments(s));
+        other = time_sweeps(e, swept > 1 ? 3 : 1);
+        library->sweep_by_moments(e, by_moments(s));
     }
     double value = tl_engine_begin(e, TL_ALL);
     int tries = 0;
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < (swept > 1 ? 10 : 0); i++)
         iterate(e, i, &value);
     int count = s->count < MOST ? s->count : MOST;
+    double before = flops_of(e);
     for (int i = 0; i < count; i++) {
         since = tl_wall_seconds();
         tries += iterate(e, i, &value);
@@ -160,13 +195,12 @@ static void time_iterations(const tl_engine_ops *ops, const shape *s)
     double mean = 0.0;
     for (int i = 0; i < count; i++)
         mean += each[i] / count;
-    double M = (double)s->M, N = (double)s->N, per = (double)tries / count;
-    double flops = 2.0 * M * M * (M * (1.0 + 3.0 * per) + N * (1.2 + per));
+    double per = (double)tries / count, flops = (flops_of(e) - before) / count;
     printf("%-9s %5lld x %5lld K %2lld  iteration %8.3f ms (mean %8.3f, %.2f tries, products %.1f "
-           "GF, %.1f TF/s)  sweep %8.3f ms  update %7.3f ms  C %.12g\n",
+           "GF, %.1f TF/s)  sweep %8.3f ms (%s %8.3f ms)  update %7.3f ms  C %.12g\n",
            ops->name, (long long)s->M, (long long)s->N, (long long)s->K, 1e3 * median(count, each),
-           1e3 * mean, per, 1e-9 * flops, 1e-12 * flops / mean, 1e3 * median(5, sweeps),
-           1e3 * update, value);
+           1e3 * mean, per, 1e-9 * flops, 1e-12 * flops / mean, 1e3 * sweep,
+           by_moments(s) ? "by columns" : "by moments", 1e3 * other, 1e3 * update, value);
     fflush(stdout);
     e->ops->free(e);
     free_data(data);
@@ -262,7 +296,7 @@ static void large(const tl_engine_ops *ops, const shape *s)
     opt.J = s->count;
     opt.tol = opt.grad_tol = 0.0;
     print_spent(time_fit(
-        with_watch(ops), "large",
+        with_watch(ops, flops_of), "large",
         &(tl_search_task){
             .goal = TL_GOAL_TL, .data = data, .opt = &opt, .eps = 0.01 * data->mean_power}));
     free_data(data);
@@ -273,7 +307,7 @@ static void diagonalise(const tl_engine_ops *ops, const shape *s)
 {
     tlnmf_data *data = new_data(s->M, s->N, s->M);
     tl_settings opt = settings_of(TL_TASK_JD, 1);
-    print_spent(time_fit(with_watch(ops), "jd",
+    print_spent(time_fit(with_watch(ops, flops_of), "jd",
                          &(tl_search_task){.goal = TL_GOAL_DIAGONALISE,
                                            .data = data,
                                            .opt = &opt,
@@ -349,7 +383,6 @@ static double warm_up(const tl_engine_ops *ops)
 /* The engine of a place; a GPU that is missing is an error. */
 static const tl_engine_ops *engine_on(place on)
 {
-    static const tl_device_library *library;
     char why[TL_DEVICE_TEXT];
     tl_device device;
     if (on == CPU)

@@ -33,7 +33,11 @@ static const char *const NAMES[KINDS] = {"create",  "free",    "fill",      "dra
                                          "project", "inspect", "precision", "values", "gradient",
                                          "update",  "sweep",   "aim",       "try",    "slope",
                                          "take",    "begin",   "norm",      "revive", "cg"};
+/* Operations of the host and those that mostly copy; all others compute. */
+static const bool IS_HOST[KINDS] = {[DRAW] = true};
+static const bool COPIES[KINDS] = {[CREATE] = true, [FREE] = true, [FILL] = true, [STORE] = true};
 static const tl_engine_ops *inner;
+static double (*counter)(const tl_engine *e), flops;
 static tl_engine_ops timed;
 static struct {
     double seconds;
@@ -77,11 +81,19 @@ TIMED(CG, tl_cg, cg, (tl_engine * e, bool begins, double radius), e, begins, rad
         inner->name(__VA_ARGS__);               \
         add_spent(kind, since);                 \
     }
-TIMED_ONLY(FREE, free, (tl_engine * e), e)
 TIMED_ONLY(STORE, store, (const tl_engine *e, double *Phi, double *W, double *H), e, Phi, W, H)
 TIMED_ONLY(PROJECT, project, (tl_engine * e, unsigned parts), e, parts)
 TIMED_ONLY(UPDATE, update, (tl_engine * e, unsigned parts, int64_t count), e, parts, count)
 TIMED_ONLY(TAKE, take, (tl_engine * e, double a), e, a)
+
+static void timed_free(tl_engine *e)
+{
+    double since = tl_wall_seconds();
+    e->ops = inner; /* as the counter knows it */
+    flops = counter(e);
+    inner->free(e);
+    add_spent(FREE, since);
+}
 
 typedef struct filling {
     tl_fill fill;
@@ -115,9 +127,11 @@ static tlnmf_error timed_create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_e
     return error;
 }
 
-const tl_engine_ops *with_watch(const tl_engine_ops *ops)
+const tl_engine_ops *with_watch(const tl_engine_ops *ops, double (*flops_of)(const tl_engine *e))
 {
     inner = ops;
+    counter = flops_of;
+    flops = 0.0;
     memset(spent, 0, sizeof spent);
     timed = *ops; /* `bytes` and what is optional and missing */
     timed.create = timed_create;
@@ -145,13 +159,22 @@ const tl_engine_ops *with_watch(const tl_engine_ops *ops)
 
 void print_spent(double seconds)
 {
-    double all = 0.0;
+    double all = 0.0, host = 0.0, copies = 0.0;
     printf("     of it");
     for (int i = 0; i < KINDS; i++) {
         all += spent[i].seconds;
+        host += IS_HOST[i] ? spent[i].seconds : 0.0;
+        copies += COPIES[i] ? spent[i].seconds : 0.0;
         if (spent[i].calls > 0)
             printf(" %s %.3f s (%lld),", NAMES[i], spent[i].seconds, (long long)spent[i].calls);
     }
-    printf(" outside the engine %.3f s\n", seconds - all);
+    host += seconds - all;
+    double computing = seconds - host - copies;
+    printf(" outside the engine %.3f s\n     host %.2f s, create, copy and free %.2f s, computing "
+           "%.2f s",
+           seconds - all, host, copies, computing);
+    if (flops > 0.0)
+        printf(": products %.1f TFlop, %.1f TF/s", 1e-12 * flops, 1e-12 * flops / computing);
+    putchar('\n');
     fflush(stdout);
 }

@@ -26,6 +26,7 @@ row() { # LIMIT WHAT COMMAND..
     left=$((deadline - $(now)))
     if [ "$left" -lt 5 ]; then
         result="not run: no time left"
+        : >"$log"
         add "$what" "$result" 0
         return
     fi
@@ -68,6 +69,47 @@ unit_tests() {
     done
 }
 
+# Which kernels the time of a few iterations goes to, by Nsight Compute: their sum, number, mean, grid
+# (which tells the shapes of products) and name, the largest first.
+profile() { # LIMIT PART
+    if ! command -v ncu >/dev/null 2>&1; then
+        add "profile $2" "not run: no ncu here" 0
+        return
+    fi
+    row "$1" "profile $2" ncu --clock-control none --metrics gpu__time_duration.sum \
+        --print-units base --csv --page raw "$(program gpu)" "$2"
+    [ "$result" = passed ] || return
+    kernels <"$log"
+}
+
+# Times of launches in the raw page of ncu, in ns, added up.
+kernels() {
+    echo "kernels:  total ms   launches    mean us   grid, name"
+    awk '/^"ID",/ {
+            count = split($0, head, /","/)
+            for (i = 1; i <= count; i++) {
+                gsub(/"/, "", head[i])
+                if (head[i] == "Kernel Name") name = i
+                if (head[i] == "Grid Size") grid = i
+                if (head[i] == "gpu__time_duration.sum") time = i
+            }
+            next
+        }
+        name && /^"[0-9]+",/ {
+            split($0, x, /","/)
+            gsub(/[",]/, "", x[time])
+            sub(/^void /, "", x[name]); gsub(/\((bool|int)\)/, "", x[name]); sub(/\(.*/, "", x[name])
+            if (x[name] !~ /gemm|xmma|cutlass/) x[grid] = ""
+            what = x[grid] " " substr(x[name], 1, 90)
+            sum[what] += x[time]; calls[what]++; all += x[time]
+        }
+        END {
+            for (what in sum)
+                printf "%17.3f %10d %10.1f   %s\n", 1e-6 * sum[what], calls[what], 1e-3 * sum[what] / calls[what], what
+            printf "%17.3f %10s %10s   all\n", 1e-6 * all, "", ""
+        }' | sort -rn | head -n 25
+}
+
 # Problems that end within a minute under each tool: a test, and how many of its shapes.
 sanitizers() {
     if ! command -v compute-sanitizer >/dev/null 2>&1; then
@@ -87,6 +129,10 @@ racecheck 60 operations_on_L* 1
 racecheck 60 sweeps* 1
 synccheck 60 sweeps* 3
 END
+    for tool in memcheck racecheck; do
+        row 60 "$tool, sweeps by moments" compute-sanitizer --tool "$tool" --error-exitcode 9 \
+            "$(program unit_engine_device)" 'sweeps*'
+    done
     for tool in memcheck initcheck racecheck; do
         row 60 "$tool, separations" compute-sanitizer --tool "$tool" --error-exitcode 9 "$updates" \
             'the_gpu*'
@@ -132,9 +178,16 @@ test)
     sanitizers
     ;;
 bench)
-    [ $# -gt 0 ] || set -- iterations rough cpu starts cpu-starts large large-mixed jd separate \
-        cpu-separate huge huge-fit
-    for part; do figures 300 "$part"; done
+    if [ $# -gt 0 ]; then
+        for part; do figures 300 "$part"; done
+    else
+        for part in iterations rough cpu starts cpu-starts large large-mixed jd separate \
+            cpu-separate huge huge-fit; do
+            figures 300 "$part"
+        done
+        profile 100 profile
+        profile 100 profile-rough
+    fi
     ;;
 all) # what matters most comes first
     deadline=$(($(now) + ${1:-470}))
@@ -144,10 +197,12 @@ all) # what matters most comes first
     figures 40 large-mixed
     figures 20 starts
     figures 20 jd
+    profile 60 profile
     figures 60 separate
     figures 100 cpu-separate
-    figures 100 huge-fit
+    figures 60 huge-fit
     figures 40 rough
+    profile 40 profile-rough
     sanitizers
     figures 30 cpu
     figures 60 cpu-starts

@@ -14,6 +14,9 @@ typedef enum tl_cuda_U {
     TL_CUDA_U_WEIGHTS_L, /* B / (V + floor) */
 } tl_cuda_U;
 
+/* Steps are halved, and exp(aE) comes from those of a/2 and a/4: as many are kept. */
+enum { TL_CUDA_KEPT = 2 };
+
 /* Numbers that kernels leave for the host, by place. */
 enum {
     TL_SEEN_SUMS = 0,  /* four, tl_gpu_sums() */
@@ -57,13 +60,18 @@ typedef struct tl_cuda {
     cublasHandle_t blas;
     double gamma;
     int64_t panel; /* columns of UX */
+    double flops;  /* of products so far */
     /* on the device: see cpu.h */
     double *R, *B;
     int64_t *offset;
     int *frame;
     double *Phi, *Phi_new, *W, *H, *X, *V, *U, *UX;
     double *G, *Gamma, *E, *E2; /* M x M; G, Gamma, Phi_new are scratch of a try */
-    double *gains, *floors, *num, *den, *column;
+    double *kept[TL_CUDA_KEPT]; /* M x M: exp(aE) - I at kept_a, which later tries may need */
+    double kept_a[TL_CUDA_KEPT];
+    double *gains, *moments, *turns; /* of sweeps */
+    double *floors, *num, *den, *column;
+    bool by_moments; /* how sweeps are computed */
     void *workspace; /* of cuBLAS */
     double norm;     /* upper bound on the spectral norm of E */
     tl_cuda_U U_is;
@@ -71,7 +79,8 @@ typedef struct tl_cuda {
     tl_direction how;
     double logs; /* -sum log U: the part of C that steps along E do not change */
     tl_cuda_descent x;
-    bool rough; /* products and sweeps may be rounded now */
+    bool turned_X; /* the last step tried has turned X, and not Phi yet */
+    bool rough;    /* products and sweeps may be rounded now */
     tl_cuda_single single;
     double *seen, *seen_there; /* TL_SEEN_COUNT numbers, for the host and for the device */
     void *device_block;
@@ -139,7 +148,15 @@ void tl_cuda_gamma(tl_cuda *self); /* (10) at V and U */
 void tl_cuda_prepare(tl_cuda *self); /* E^2 and its norms, which tl_cuda_prepared() reads */
 void tl_cuda_prepared(tl_cuda *self);
 void tl_cuda_turn(tl_cuda *self, tl_retraction how, double a); /* Phi_new and its X */
-void tl_cuda_orthogonalise(tl_cuda *self, double *Q);
+/* exp(aE) applied to X alone, which stays: the result is in UX. tl_cuda_turned() makes it X and
+ * turns Phi. Where UX has not all columns (tl_cuda_turns_X()), tl_cuda_turn() must do. */
+bool tl_cuda_turns_X(const tl_cuda *self);
+void tl_cuda_turn_X(tl_cuda *self, double a);
+void tl_cuda_turned(tl_cuda *self);
+/* Q of singular values in (0, sqrt 2]; false if it did not get there. */
+bool tl_cuda_orthogonalise(tl_cuda *self, double *Q);
+/* Of a Phi in host memory, for tl_point. */
+bool tl_cuda_orthogonalise_point(const tl_point *point);
 
 /* Descents (descent.c). */
 void tl_cuda_settle(tl_cuda *self); /* after a wait: whether the last pair counts */

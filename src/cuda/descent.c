@@ -195,10 +195,14 @@ double tl_cuda_value_at(tl_cuda *self, double a)
     tl_cuda_descent *x = &self->x;
     const double *d = x->direction + x->triangle;
     double *seen = self->seen_there + TL_SEEN_SUMS;
-    if (x->triangle > 0)
+    self->turned_X = x->triangle > 0 && tl_cuda_turns_X(self);
+    const double *X = self->turned_X ? self->UX : self->X;
+    if (self->turned_X)
+        tl_cuda_turn_X(self, a);
+    else if (x->triangle > 0)
         tl_cuda_turn(self, TL_EXP, a);
     if (over_L(self)) {
-        tl_gpu_sums(&self->gpu, tl_cuda_field(self), 4, self->X, self->V, NULL, seen);
+        tl_gpu_sums(&self->gpu, tl_cuda_field(self), 4, X, self->V, NULL, seen);
         return tl_cuda_wait(self) ? self->seen[TL_SEEN_SUMS + 2] : NAN;
     }
     const tl_gpu_moving factors[2] = {
@@ -208,7 +212,7 @@ double tl_cuda_value_at(tl_cuda *self, double a)
     tl_gpu_weights_C(&self->gpu, tl_cuda_field(self),
                      &(tl_gpu_weigh){.W = x->in_W > 0 ? x->W_new : self->W,
                                      .H = x->in_H > 0 ? x->H_new : self->H,
-                                     .X = x->triangle > 0 ? self->X : NULL,
+                                     .X = x->triangle > 0 ? X : NULL,
                                      .V = self->V,
                                      .U = self->U,
                                      .sums = seen});
@@ -221,7 +225,9 @@ double tl_cuda_value_at(tl_cuda *self, double a)
 void tl_cuda_accept(tl_cuda *self)
 {
     tl_cuda_descent *x = &self->x;
-    if (x->triangle > 0)
+    if (self->turned_X)
+        tl_cuda_turned(self);
+    else if (x->triangle > 0)
         tl_cuda_swap(&self->Phi, &self->Phi_new);
     if (x->in_W > 0) {
         tl_cuda_swap(&x->P, &x->P_new);
@@ -237,7 +243,9 @@ void tl_cuda_accept(tl_cuda *self)
 
 void tl_cuda_restore(tl_cuda *self)
 {
-    if (self->x.triangle > 0)
+    if (self->x.triangle > 0 && tl_cuda_turns_X(self))
+        tl_gpu_power(&self->gpu, tl_cuda_field(self), self->X, self->V);
+    else if (self->x.triangle > 0)
         tl_cuda_refresh(self);
     self->U_is = TL_CUDA_U_NOTHING;
 }

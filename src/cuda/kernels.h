@@ -123,8 +123,11 @@ typedef struct tl_gpu_sweep {
     double *Phi, *gains; /* gains: tl_gpu_gains() numbers of scratch */
     double least;
     bool single;
+    bool by_moments; /* in double alone, with scratch: tl_gpu_moments_sizes() numbers */
+    double *moments, *turns;
 } tl_gpu_sweep;
 int64_t tl_gpu_gains(int64_t M);
+void tl_gpu_moments_sizes(int64_t M, int64_t T, int64_t *moments, int64_t *turns);
 /* Whether the columns of a pair of blocks fit the registers of a cluster; `single` needs that. */
 bool tl_gpu_has_columns(const tl_gpu *gpu, const tl_field *f);
 /* (14) for all pairs of rows, in the order of the naive engine. sums[0] = by how much sum U V
@@ -160,7 +163,7 @@ typedef struct tl_gpu_blend {
 void tl_gpu_blend_all(const tl_gpu *gpu, int64_t M, const tl_gpu_blend *b, double *out);
 
 /* What the Taylor polynomial of degree 8 needs between its products, from A = aE, A2 = A^2 and A4:
- * s = x[0] I + x[1] A + x[2] A2 + x[3] A4, A4 += x[4] A2, out = I + A + x[5] A2. */
+ * s = x[0] I + x[1] A + x[2] A2 + x[3] A4, A4 += x[4] A2, out = A + x[5] A2. */
 typedef struct tl_gpu_taylor {
     const double *E, *E2;
     double a, x[6];

@@ -231,7 +231,7 @@ __global__ void taylor(int64_t M, tl_gpu_taylor t)
         double one = i % (M + 1) == 0 ? 1.0 : 0.0;
         t.s[i] = t.x[0] * one + t.x[1] * A + t.x[2] * A2 + t.x[3] * A4;
         t.A4[i] = A4 + t.x[4] * A2;
-        t.out[i] = one + A + t.x[5] * A2;
+        t.out[i] = A + t.x[5] * A2;
     }
 }
 

@@ -116,6 +116,7 @@ tl_cg tl_cuda_cg(tl_engine *e, bool begins, double radius)
     const tl_cg failed = {.at_edge = true};
     int64_t n = x->size;
     double *seen = self->seen_there + TL_SEEN_CG;
+    self->how = TL_NEWTON;
     if (begins)
         return begin(self);
     if (!hessian_times(self))

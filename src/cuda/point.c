@@ -146,6 +146,46 @@ tlnmf_error tl_cuda_fill(tl_engine *e, unsigned parts, tl_fill fill, void *user)
     return TLNMF_OK;
 }
 
+/* Phi Phi' in Gamma. */
+static void gram_of_Phi(tl_cuda *self)
+{
+    int64_t M = self->is.M;
+    tl_cuda_multiply(self, &(tl_cuda_product){.opB = TL_TRANSPOSED,
+                                              .m = M,
+                                              .n = M,
+                                              .k = M,
+                                              .alpha = 1.0,
+                                              .A = self->Phi,
+                                              .lda = M,
+                                              .B = self->Phi,
+                                              .ldb = M,
+                                              .C = self->Gamma,
+                                              .ldc = M});
+}
+
+/* Small ones stay on the host, so that starts have the bits that they have on the cpu. */
+bool tl_cuda_orthogonalise_point(const tl_point *point)
+{
+    enum { LARGE = 1024 }; /* a plain choice */
+    tl_cuda *self = point->orthogonalise_user;
+    int64_t M = point->M;
+    if (M < LARGE)
+        return false;
+    send(self, self->Phi, point->Phi, M * M);
+    gram_of_Phi(self);
+    tl_gpu_norms(&self->gpu, M, self->Phi, self->Gamma, self->seen_there + TL_SEEN_NORMS);
+    if (!tl_cuda_wait(self))
+        return false;
+    /* no singular value is larger: they are below 1 then */
+    double scale = 1.0 / sqrt(self->seen[TL_SEEN_NORMS + 1]);
+    tl_gpu_blend_all(&self->gpu, M, &(tl_gpu_blend){.A = self->Phi, .c = {0.0, scale, 0.0, 0.0}},
+                     self->Phi);
+    if (!tl_cuda_orthogonalise(self, self->Phi))
+        return false;
+    receive(self, point->Phi, self->Phi, M * M);
+    return tl_cuda_wait(self);
+}
+
 void tl_cuda_store(const tl_engine *e, double *Phi, double *W, double *H)
 {
     tl_cuda *self = (tl_cuda *)(uintptr_t)e; /* a failure is noted in it */
@@ -175,17 +215,7 @@ void tl_cuda_project(tl_engine *e, unsigned parts)
 static void measure_Phi(tl_cuda *self)
 {
     int64_t M = self->is.M;
-    tl_cuda_multiply(self, &(tl_cuda_product){.opB = TL_TRANSPOSED,
-                                              .m = M,
-                                              .n = M,
-                                              .k = M,
-                                              .alpha = 1.0,
-                                              .A = self->Phi,
-                                              .lda = M,
-                                              .B = self->Phi,
-                                              .ldb = M,
-                                              .C = self->Gamma,
-                                              .ldc = M});
+    gram_of_Phi(self);
     tl_gpu_blend_all(&self->gpu, M, &(tl_gpu_blend){.A = self->Gamma, .c = {-1.0, 1.0, 0.0, 0.0}},
                      self->Gamma);
     tl_gpu_largest(&self->gpu, M * M, self->Gamma, self->seen_there + TL_SEEN_OTHER);
@@ -314,6 +344,7 @@ static void update_terms(tl_cuda *self)
 static void update_H(tl_cuda *self)
 {
     int64_t M = self->is.M, N = self->is.N, K = self->is.K;
+    const bool turned = self->UX < self->U; /* the first matrix of the batch is UX */
     update_terms(self);
     tl_cuda_multiply_two(self,
                          &(tl_cuda_product){.opA = TL_TRANSPOSED,
@@ -323,12 +354,13 @@ static void update_H(tl_cuda *self)
                                             .alpha = 1.0,
                                             .A = self->W,
                                             .lda = K,
-                                            .B = self->U,
+                                            .B = turned ? self->UX : self->U,
                                             .ldb = N,
                                             .C = self->den,
                                             .ldc = N},
-                         self->UX - self->U, self->num - self->den);
-    tl_gpu_scale(&self->gpu, K * N, self->gamma, self->num, self->den, self->H);
+                         turned ? self->U - self->UX : self->UX - self->U, self->num - self->den);
+    tl_gpu_scale(&self->gpu, K * N, self->gamma, turned ? self->den : self->num,
+                 turned ? self->num : self->den, self->H);
 }
 
 /* (8) and (9): the sums are computed as (K x M)' would be, so that B is again U and UX. */
@@ -374,7 +406,11 @@ double tl_cuda_sweep(tl_engine *e, unsigned of, double floor, double least)
                       .Phi = self->Phi,
                       .gains = self->gains,
                       .least = fmax(least, trifle),
-                      .single = self->rough && tl_gpu_has_columns(&self->gpu, f)};
+                      .single =
+                          self->rough && !self->by_moments && tl_gpu_has_columns(&self->gpu, f),
+                      .by_moments = self->by_moments && f->T > 0,
+                      .moments = self->moments,
+                      .turns = self->turns};
     tl_cuda_weights(self, of, floor);
     if (s.single) {
         tl_gpu_round(&self->gpu, f->M * f->N, self->U, self->single.A_high);

@@ -75,6 +75,7 @@ void tl_cuda_multiply(tl_cuda *self, const tl_cuda_product *p)
 {
     if (p->m == 0 || p->n == 0)
         return;
+    self->flops += 2.0 * (double)p->m * (double)p->n * (double)p->k;
     if (self->rough && p->passes > 0 && p->k > 0) {
         multiply_rounded(self, p);
         return;
@@ -86,6 +87,7 @@ void tl_cuda_multiply(tl_cuda *self, const tl_cuda_product *p)
 
 void tl_cuda_multiply_two(tl_cuda *self, const tl_cuda_product *p, int64_t B_apart, int64_t C_apart)
 {
+    self->flops += 4.0 * (double)p->m * (double)p->n * (double)p->k;
     check_blas(self, cublasDgemmStridedBatched(self->blas, op_of(p->opB), op_of(p->opA), (int)p->n,
                                                (int)p->m, (int)p->k, &p->alpha, p->B, (int)p->ldb,
                                                B_apart, p->A, (int)p->lda, 0, &p->beta, p->C,

@@ -6,6 +6,8 @@
 
 void tl_cuda_prepare(tl_cuda *self)
 {
+    for (int i = 0; i < TL_CUDA_KEPT; i++)
+        self->kept_a[i] = NAN;
     tl_cuda_square_product(self, 1.0, self->E, self->E, 0.0, self->E2);
     tl_gpu_norms(&self->gpu, self->is.M, self->E, self->E2, self->seen_there + TL_SEEN_NORMS);
 }
@@ -26,14 +28,15 @@ static void blend(tl_cuda *self, double a, const double c[3], double d, const do
         out);
 }
 
-/* The scratch of a try: Gamma and Phi_new; the result is in G. */
+/* The scratch of a try: Gamma and Phi_new; the result is in G. It is exp(aE) - I, so that where
+ * products are rounded the change alone is. */
 
 static void taylor4(tl_cuda *self, double a)
 {
     int64_t M = self->is.M;
     double *s = self->Phi_new, *out = self->G;
     blend(self, a, (double[]){0.0, 1.0 / 6.0, 1.0 / 24.0}, 0.0, NULL, s);
-    blend(self, a, (double[]){1.0, 1.0, 0.5}, 0.0, NULL, out);
+    blend(self, a, (double[]){0.0, 1.0, 0.5}, 0.0, NULL, out);
     tl_cuda_multiply(self, &(tl_cuda_product){.m = M,
                                               .n = M,
                                               .k = M,
@@ -75,28 +78,67 @@ static void taylor12(tl_cuda *self, double a)
     tl_cuda_square_product(self, 1.0, s, s, 1.0, A6);
     blend(self, a, t.B2, t.B2[3] * a3, out, s);
     tl_gpu_add(&self->gpu, self->is.M * self->is.M, 1.0, A6, s);
-    blend(self, a, t.B1, t.B1[3] * a3, out, out);
+    blend(self, a, (double[]){t.B1[0] - 1.0, t.B1[1], t.B1[2]}, t.B1[3] * a3, out, out);
     tl_cuda_square_product(self, 1.0, s, A6, 1.0, out);
 }
 
-/* G = exp(aE). */
+/* G = exp(2aE) - I from that of a. */
+static void square(tl_cuda *self)
+{
+    tl_cuda_copy(self, self->Phi_new, self->G, self->is.M * self->is.M);
+    tl_cuda_square_product(self, 1.0, self->G, self->G, 2.0, self->Phi_new);
+    tl_cuda_swap(&self->G, &self->Phi_new);
+}
+
+/* G is that of a, where it was met on the way to a longer step. */
+static bool has_kept(tl_cuda *self, double a)
+{
+    for (int i = 0; i < TL_CUDA_KEPT; i++)
+        if (self->kept_a[i] == a) {
+            tl_cuda_copy(self, self->G, self->kept[i], self->is.M * self->is.M);
+            return true;
+        }
+    return false;
+}
+
+/* Keeps G, that of a, which is to be squared `left` times. Engines of paper mode keep none. */
+static void keep(tl_cuda *self, double a, int left)
+{
+    if (left > TL_CUDA_KEPT || self->kept[left - 1] == NULL)
+        return;
+    tl_cuda_copy(self, self->kept[left - 1], self->G, self->is.M * self->is.M);
+    self->kept_a[left - 1] = a;
+}
+
+/* Where products are rounded: degree 8 up to a norm whose first omitted term, norm^9 / 9!, is below
+ * the rounding of single. */
+static tl_taylor_plan rough_plan(double a, double norm)
+{
+    const double norm8 = 0.6;
+    tl_taylor_plan plan = {.a = a, .is_short = true};
+    for (norm *= fabs(a); norm > norm8 && plan.doublings < 1000; plan.doublings++, plan.a *= 0.5)
+        norm *= 0.5;
+    return plan;
+}
+
+/* G = exp(aE) - I. */
 static void exponential(tl_cuda *self, double a)
 {
+    if (has_kept(self, a))
+        return;
     /* norm^5 / 120 is below the rounding of double, and of single */
     const double norm4 = self->rough ? 0.1 : 1.6e-3;
-    tl_taylor_plan plan = tl_taylor_plan_of(a, self->norm);
-    double norm = fabs(plan.a) * self->norm;
-    for (; self->rough && norm > norm4 && plan.doublings < 1000; plan.doublings++, plan.a *= 0.5)
-        norm *= 0.5;
-    if (norm <= norm4)
+    tl_taylor_plan plan =
+        self->rough ? rough_plan(a, self->norm) : tl_taylor_plan_of(a, self->norm);
+    if (fabs(plan.a) * self->norm <= norm4)
         taylor4(self, plan.a);
     else if (plan.is_short)
         taylor8(self, plan.a);
     else
         taylor12(self, plan.a);
-    for (int i = 0; i < plan.doublings; i++) {
-        tl_cuda_square_product(self, 1.0, self->G, self->G, 0.0, self->Phi_new);
-        tl_cuda_copy(self, self->G, self->Phi_new, self->is.M * self->is.M);
+    for (int left = plan.doublings; left > 0; left--, plan.a *= 2.0) {
+        keep(self, plan.a, left);
+        square(self);
     }
 }
 
@@ -125,16 +167,17 @@ static void schulz_step(tl_cuda *self, double *Q)
     tl_cuda_square_product(self, 1.0, series, copy, 1.0, Q);
 }
 
-void tl_cuda_orthogonalise(tl_cuda *self, double *Q)
+bool tl_cuda_orthogonalise(tl_cuda *self, double *Q)
 {
     enum { MOST = 50 }; /* so that it ends on any Q; a plain choice */
     double size = 1.0;
     for (int i = 0; i < MOST && size > 1e-5; i++) { /* 1e-5 cubed is below rounding */
         schulz_step(self, Q);
         if (!tl_cuda_wait(self))
-            return;
+            return false;
         size = self->seen[TL_SEEN_NORMS];
     }
+    return size <= 1e-5;
 }
 
 /* G = the orthogonal polar factor of I + aE. The cpu engine begins with Newton's iteration, whose
@@ -156,10 +199,49 @@ static void polar(tl_cuda *self, double a)
 
 void tl_cuda_turn(tl_cuda *self, tl_retraction how, double a)
 {
-    if (how == TL_EXP)
+    if (how == TL_EXP) {
         exponential(self, a);
-    else
+        tl_gpu_blend_all(&self->gpu, self->is.M,
+                         &(tl_gpu_blend){.A = self->G, .c = {1.0, 1.0, 0.0, 0.0}}, self->G);
+    } else {
         polar(self, a);
+    }
     tl_cuda_square_product(self, 1.0, self->G, self->Phi, 0.0, self->Phi_new);
     tl_cuda_coefficients(self, self->Phi_new);
+}
+
+/* ---- steps that turn X first ----------------------------------------------------------------- */
+
+/* Conjugate gradients leave X where they have looked. */
+bool tl_cuda_turns_X(const tl_cuda *self)
+{
+    return self->panel == self->f.T && (self->how == TL_LBFGS || self->how == TL_GRADIENT);
+}
+
+void tl_cuda_turn_X(tl_cuda *self, double a)
+{
+    int64_t M = self->is.M, T = self->f.T;
+    exponential(self, a);
+    tl_cuda_copy(self, self->UX, self->X, M * T);
+    tl_cuda_multiply(self, &(tl_cuda_product){.m = M,
+                                              .n = T,
+                                              .k = M,
+                                              .alpha = 1.0,
+                                              .A = self->G,
+                                              .lda = M,
+                                              .B = self->X,
+                                              .ldb = T,
+                                              .beta = 1.0,
+                                              .C = self->UX,
+                                              .ldc = T,
+                                              .passes = 3});
+    tl_cuda_V_changed(self);
+}
+
+void tl_cuda_turned(tl_cuda *self)
+{
+    tl_cuda_copy(self, self->Phi_new, self->Phi, self->is.M * self->is.M);
+    tl_cuda_square_product(self, 1.0, self->G, self->Phi, 1.0, self->Phi_new);
+    tl_cuda_swap(&self->Phi, &self->Phi_new);
+    tl_cuda_swap(&self->X, &self->UX);
 }

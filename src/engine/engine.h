@@ -51,13 +51,18 @@ typedef struct tl_engine_spec {
 
 /* A point in host memory for a tl_fill to write, with scratch that it may use during the call. An
  * engine whose arrays are elsewhere keeps both for this purpose. */
-typedef struct tl_point {
+typedef struct tl_point tl_point;
+struct tl_point {
     int64_t M, N, K;
     double *Phi, *W, *H; /* M x M, M x K, K x N */
     double *E, *Q;       /* scratch, M x M */
     tl_skew *skew;
     tl_lent lent;
-} tl_point;
+    /* May be NULL. Makes Phi orthogonal where that is faster than on the host; false, with Phi
+     * unchanged, where it is not. */
+    bool (*orthogonalise)(const tl_point *point);
+    void *orthogonalise_user;
+};
 typedef tlnmf_error (*tl_fill)(const tl_point *point, void *user);
 
 /* Ways to choose a direction. */

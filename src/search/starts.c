@@ -144,6 +144,13 @@ bool tl_starts_draw_Phi(const tl_starts *starts)
     return starts->given.Phi == NULL && starts->transform == TL_TRANSFORM_RANDOM;
 }
 
+static tlnmf_error orthogonalise(tlnmf_ctx *ctx, const tl_point *point)
+{
+    if (point->orthogonalise != NULL && point->orthogonalise(point))
+        return TLNMF_OK;
+    return tl_polar_with(ctx, point->skew, point->lent, point->Phi);
+}
+
 /* On entry Phi holds Gaussian draws, which only TL_TRANSFORM_RANDOM uses. */
 static tlnmf_error fill_Phi(tlnmf_ctx *ctx, const tl_starts *starts, const tl_point *point)
 {
@@ -152,10 +159,10 @@ static tlnmf_error fill_Phi(tlnmf_ctx *ctx, const tl_starts *starts, const tl_po
         memcpy(point->Phi, starts->given.Phi, (size_t)(M * M) * sizeof(double));
         return tl_orthogonality(M, point->Phi, point->Q) <= ORTHOGONAL_ALREADY
                    ? TLNMF_OK
-                   : tl_polar_with(ctx, point->skew, point->lent, point->Phi);
+                   : orthogonalise(ctx, point);
     }
     if (starts->transform == TL_TRANSFORM_RANDOM)
-        return tl_polar_with(ctx, point->skew, point->lent, point->Phi);
+        return orthogonalise(ctx, point);
     return tl_fixed_transform(ctx, starts->transform, M, point->Phi);
 }
 

@@ -1,5 +1,5 @@
-/* CUDA's runtime on the host, as far as src/cuda/updates.c uses it: memory is the host's, and
- * begins as NaN; a stream does everything at once. */
+/* CUDA's runtime on the host, as far as src/cuda uses it: memory is the host's, and begins as NaN;
+ * a stream does everything at once. */
 #ifndef TLNMF_TESTS_CUDA_RUNTIME_API_H
 #define TLNMF_TESTS_CUDA_RUNTIME_API_H
 
@@ -11,24 +11,89 @@ typedef void *cudaStream_t;
 enum {
     cudaSuccess = 0,
     cudaErrorMemoryAllocation = 2,
+    cudaErrorNoDevice = 100,
     cudaStreamNonBlocking = 1,
+    cudaHostAllocMapped = 2,
     cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrComputeCapabilityMajor = 75,
+    cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+    cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
     cudaMemcpyHostToDevice = 1,
-    cudaMemcpyDeviceToHost = 2
+    cudaMemcpyDeviceToHost = 2,
+    cudaMemcpyDeviceToDevice = 3,
+    CUDART_VERSION = 13000,
+    EMULATED_MAJOR = 8, /* no clusters */
+    EMULATED_SHARED = 100000
 };
+
+struct cudaDeviceProp {
+    char name[64];
+    int major, minor;
+};
+
+/* Large blocks, which an engine clears, begin as zeros, so that scratch that is not used costs
+ * nothing. */
+static inline int emulated_is_large(size_t size)
+{
+    return size > (size_t)1 << 24;
+}
 
 static inline cudaError_t cudaMalloc(void **p, size_t size)
 {
-    *p = malloc(size);
+    *p = calloc(1, size);
     if (*p == NULL)
         return cudaErrorMemoryAllocation;
-    memset(*p, 0xff, size);
+    if (!emulated_is_large(size))
+        memset(*p, 0xff, size);
     return cudaSuccess;
 }
 
 static inline cudaError_t cudaFree(void *p)
 {
     free(p);
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaHostAlloc(void **p, size_t size, int flags)
+{
+    return flags == cudaHostAllocMapped ? cudaMalloc(p, size) : 1;
+}
+
+static inline cudaError_t cudaHostGetDevicePointer(void **there, void *here, int flags)
+{
+    *there = here;
+    return flags;
+}
+
+static inline cudaError_t cudaFreeHost(void *p)
+{
+    return cudaFree(p);
+}
+
+static inline cudaError_t cudaMemsetAsync(void *p, int value, size_t size, cudaStream_t stream)
+{
+    (void)stream;
+    memset(p, value, size);
+    return cudaSuccess;
+}
+
+/* Of a block that was just made. */
+static inline cudaError_t cudaMemset(void *p, int value, size_t size)
+{
+    return emulated_is_large(size) && value == 0 ? cudaSuccess
+                                                 : cudaMemsetAsync(p, value, size, NULL);
+}
+
+static inline cudaError_t cudaMemGetInfo(size_t *left, size_t *all)
+{
+    *left = *all = (size_t)64 << 30;
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaMemcpy(void *to, const void *from, size_t size, int kind)
+{
+    (void)kind;
+    memcpy(to, from, size);
     return cudaSuccess;
 }
 
@@ -77,8 +142,31 @@ static inline cudaError_t cudaGetDevice(int *device)
 
 static inline cudaError_t cudaDeviceGetAttribute(int *value, int attribute, int device)
 {
-    *value = 2;
-    return attribute == cudaDevAttrMultiProcessorCount && device == 0 ? cudaSuccess : 1;
+    *value = attribute == cudaDevAttrMultiProcessorCount            ? 2
+             : attribute == cudaDevAttrComputeCapabilityMajor       ? EMULATED_MAJOR
+             : attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin ? EMULATED_SHARED
+                                                                    : 0;
+    return *value > 0 ? cudaSuccess : device + 1;
+}
+
+static inline cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaGetDeviceCount(int *count)
+{
+    *count = 1;
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
+{
+    memset(properties, 0, sizeof *properties);
+    strcpy(properties->name, "an emulated GPU");
+    properties->major = EMULATED_MAJOR;
+    return device;
 }
 
 #endif

@@ -1,41 +1,70 @@
 #!/bin/sh
-# The GPU's updates on the host: src/cuda/updates.c and its kernels, compiled with what this folder has
-# in the place of CUDA, run the tests of updates that a GPU would run, whole separations included.
-# Index arithmetic, sizes, strides and the order of operations are tested; what only threads of a GPU
-# can show is not.
-# usage: run.sh LIBTLNMF CC CXX [FLAGS..]      the static library, compilers and how to link it
+# The GPU's engine on the host: src/cuda, compiled with what this folder has in the place of CUDA, is
+# a libtlnmf_cuda.so that the tests of a GPU load and run. Index arithmetic, sizes, strides, barriers
+# and the order of operations are tested; clusters of blocks (columns.cu) and what only threads that
+# run at the same time can show are not.
+# usage: run.sh build LIBTLNMF CC CXX FOLDER [FLAGS..]    the static library, compilers, how to link it
+#        run.sh test LIBTLNMF CC CXX TESTS [FLAGS..]     the folder of unit tests; with the FOLDER of
+#        build in LD_LIBRARY_PATH all of them can be run, which takes minutes
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-library=$1 cc=$2 cxx=$3
-shift 3
+what=$1 library=$2 cc=$3 cxx=$4 folder=$5
+shift 5
+
+# Kernels as C++: kernel<<<blocks, THREADS, bytes, stream>>>(..); becomes a call.
+as_cpp() {
+    awk 'BEGIN { RS = ORS = ";" }
+        match($0, /[ \n]*<<</) {
+            head = substr($0, 1, RSTART - 1); tail = substr($0, RSTART)
+            sub(/^[ \n]*<<</, "", tail)
+            gsub(/[ \n]+/, " ", tail)
+            match(head, /[A-Za-z_]+(<[A-Za-z0-9_]+>)?$/)
+            kernel = substr(head, RSTART); head = substr(head, 1, RSTART - 1)
+            sub(/, gpu->stream>>> ?\(/, ", [\\&] { " kernel "(", tail)
+            $0 = head "emulator.launch(" tail "; })"
+        }
+        { print }' "$1" |
+        sed -E 's/extern __shared__ double ([a-z]+)\[\];/double *\1 = emulator.shared.data();/
+                s/asm\("cvt.rna.tf32.f32.*/return nearest_tf32(x);/
+                /unsigned bits;|__uint_as_float/d
+                $ s/;$//'
+}
+
+# The emulated library, in the folder.
+build() { # FOLDER [FLAGS..]
+    out=$1
+    shift
+    mkdir -p "$out/made"
+    for file in "$root"/src/cuda/*.cu; do
+        name=$(basename "$file" .cu)
+        [ "$name" = columns ] || as_cpp "$file" >"$out/made/$name.cpp"
+    done
+    cp "$here/columns.cpp" "$out/made"
+    for file in "$out"/made/*.cpp; do
+        $cxx -std=c++17 -g -O1 -U_FORTIFY_SOURCE -fPIC -I "$here" -I "$root/src" -c "$file" \
+            -o "${file%.cpp}.o"
+    done
+    $cc -std=gnu11 -g -O1 -fPIC -shared -I "$here" -I "$root/src" -I "$root/include" \
+        "$root"/src/cuda/*.c "$out"/made/*.o "$library" "$@" -Wl,--exclude-libs,ALL \
+        -o "$out/libtlnmf_cuda.so"
+}
+
+if [ "$what" = build ]; then
+    build "$folder" "$@"
+    exit
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir "$work/cuda"
-cp "$root/src/cuda/kernels.h" "$work/cuda"
-sed 's/THREADS = 256;/THREADS = 1;/' "$root/src/cuda/reduce.cuh" >"$work/cuda/reduce.cuh"
-
-# A launch, kernel<<<blocks, THREADS, 0, stream>>>(..), as a call; statements are put on one line
-# before.
-launches() {
-    awk '{ line = line == "" ? $0 : line " " $0
-           if (line ~ /<<</ && line !~ /;$/) next
-           print line; line = "" }' "$1" |
-        sed -E 's/([a-z_]+)<<<(.*), *THREADS, 0, gpu->stream>>> *\( */launch(\2, \1, /'
-}
-for file in updates spectra; do launches "$root/src/cuda/$file.cu" >"$work/$file.cpp"; done
-{ # of the other kernels, the one that updates share
-    echo '#include "cuda/reduce.cuh"'
-    launches "$root/src/cuda/entries.cu" | sed -n '/__global__ void scale(/,/^\/\* One block/p' |
-        sed '$d'
-} >"$work/entries.cpp"
-for file in updates spectra entries; do
-    $cxx -std=c++17 -g -O1 -I "$here" -I "$work" -c "$work/$file.cpp" -o "$work/$file.o"
-done
-$cc -std=gnu11 -g -O1 -DTEST_EMULATED -I "$here" -I "$root/src" -I "$root/include" -I "$root/tests" \
-    "$root/src/cuda/updates.c" "$root/src/cuda/spectra.c" \
-    "$root/tests/unit/separate/test_updates.c" "$work/updates.o" "$work/spectra.o" \
-    "$work/entries.o" "$library" "$@" -o "$work/test"
+build "$work" "$@"
+LD_LIBRARY_PATH=$work:${LD_LIBRARY_PATH-}
+export LD_LIBRARY_PATH
+"$folder/unit_engine_operations" 'every_operation_is*' 5
+"$folder/unit_engine_operations" 'every_operation_with*' 1
+"$folder/unit_engine_operations" '*L_alone'
+"$folder/unit_engine_operations" rough_is_rough
+"$folder/unit_engine_operations" 'sweeps*' 3
+"$folder/unit_engine_device" 'sweeps*'
 for test in 'the_gpu*' 'a_run*' 'a_separation*'; do
-    "$work/test" "$test"
+    "$folder/unit_separate_updates" "$test"
 done

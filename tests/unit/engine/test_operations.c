@@ -173,8 +173,9 @@ static void descend(tl_engine *e, unsigned over, notes *out)
         note_number(out, 1.0 + aim.slope);
         note_number(out, aim.first);
         note_number(out, aim.pairs);
-        double a = 0.1 * aim.first;
+        double a = 0.25 * aim.first; /* halved twice: engines may keep what both tries need */
         note_number(out, tl_engine_try(e, aim.first));
+        note_number(out, tl_engine_try(e, 0.5 * aim.first));
         note_number(out, tl_engine_try(e, a));
         tl_engine_take(e, i == 2 ? 0.0 : a);
     }

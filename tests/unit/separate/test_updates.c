@@ -3,9 +3,6 @@
 #include "unit/separate/duet.h"
 
 #include "engine/device.h"
-#ifdef TEST_EMULATED /* tests/emulation */
-#include "cuda/updates.h"
-#endif
 #include "separate/study.h"
 
 /* ---- plain loops ----------------------------------------------------------------------------- */
@@ -469,9 +466,6 @@ static void memory_of_a_run_is_estimated(void **state)
 /* False if there is a GPU that does not open. */
 static bool open_gpu(tlnmf_ctx *ctx)
 {
-#ifdef TEST_EMULATED
-    return tl_cuda_updates.open(ctx, &gpu) == TLNMF_OK;
-#else
     char why[TL_DEVICE_TEXT];
     tl_device device;
     const tl_device_library *library = tl_device_load(why);
@@ -481,7 +475,6 @@ static bool open_gpu(tlnmf_ctx *ctx)
     }
     print_message("gpu: %s, %.1f GB\n", device.name, 1e-9 * device.memory);
     return library->updates->open(ctx, &gpu) == TLNMF_OK;
-#endif
 }
 
 /* usage: unit_separate_updates [TEST], a name or a pattern */

@@ -1,61 +1,35 @@
-/* Words of CUDA C++ for a host compiler: blocks of one thread, one after another, so that sums over a
- * block are what its thread has. */
+/* Sums over the threads of a block. As with CUB, thread 0 alone has the result. */
 #ifndef TLNMF_TESTS_BLOCK_REDUCE_CUH
 #define TLNMF_TESTS_BLOCK_REDUCE_CUH
 
-#include <math.h>
-
-#define __global__ static
-#define __device__
-#define __shared__ static
-#define __syncthreads()
-#define __threadfence()
-
-struct Place {
-    unsigned x;
-};
-static Place blockIdx, threadIdx, blockDim, gridDim;
-
-static inline unsigned atomicAdd(unsigned *p, unsigned x)
-{
-    unsigned before = *p;
-    *p += x;
-    return before;
-}
-
-static inline double sinpi(double x)
-{
-    return sin(3.14159265358979323846 * x);
-}
-
-static inline double cospi(double x)
-{
-    return cos(3.14159265358979323846 * x);
-}
-
-template <class T> static T __ldcg(const T *p)
-{
-    return *p;
-}
+#include "threads.hpp"
 
 namespace cub
 {
 template <class T, int COUNT> struct BlockReduce {
     struct TempStorage {
+        T x[COUNT];
     };
-    explicit BlockReduce(TempStorage &) {}
-    T Sum(T x) { return x; }
-    template <class Op> T Reduce(T x, Op) { return x; }
+    TempStorage &scratch;
+    explicit BlockReduce(TempStorage &s) : scratch(s)
+    {
+    }
+    template <class Op> T Reduce(T x, Op op)
+    {
+        scratch.x[threadIdx.x] = x;
+        __syncthreads();
+        if (threadIdx.x != 0)
+            return (T)NAN;
+        T all = scratch.x[0];
+        for (int i = 1; i < COUNT; i++)
+            all = op(all, scratch.x[i]);
+        return all;
+    }
+    T Sum(T x)
+    {
+        return Reduce(x, [](T a, T b) { return a + b; });
+    }
 };
 } // namespace cub
-
-template <class Kernel, class... Arguments>
-void launch(unsigned blocks, Kernel kernel, Arguments... arguments)
-{
-    gridDim.x = blocks;
-    blockDim.x = 1;
-    for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++)
-        kernel(arguments...);
-}
 
 #endif
