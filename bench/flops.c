@@ -1,5 +1,6 @@
-/* Counts the operations that BLAS and LAPACK do. */
+/* Counts the operations that BLAS and LAPACK do, and products of our own. */
 #include "flops.h"
+#include "linalg/panels.h"
 
 static double total;
 
@@ -34,6 +35,16 @@ int __real_LAPACKE_dgeqp3_work(int order, int m, int n, double *A, int lda, int 
                                double *work, int lwork);
 int __wrap_LAPACKE_dgeqp3_work(int order, int m, int n, double *A, int lda, int *pivot, double *tau,
                                double *work, int lwork);
+
+void __real_tl_panels_multiply(const tl_tile *tile);
+void __wrap_tl_panels_multiply(const tl_tile *tile);
+
+/* 2 m n k */
+void __wrap_tl_panels_multiply(const tl_tile *tile)
+{
+    total += 2.0 * (double)tile->m * (double)tile->n * (double)tile->k;
+    __real_tl_panels_multiply(tile);
+}
 
 /* 2 m n k. The parameters are those of BLAS. */
 void __wrap_cblas_dgemm(int order, int opA, int opB, int m, int n, int k, double alpha,

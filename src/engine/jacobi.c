@@ -39,7 +39,7 @@ typedef struct blocks {
     const sweeping *in;
     int64_t lane; /* of the scratch */
     int64_t a0, b0;
-    const double *Ua, *Ub; /* in double: T apart */
+    const double *Ua, *Ub; /* in double: rows are `stride` apart */
 } blocks;
 
 struct sweeping {
@@ -51,28 +51,30 @@ struct sweeping {
     void (*sum)(const blocks *at, group *g);
     void (*turn)(const blocks *at, const group *g);
     void (*spread)(blocks *at, bool is_b);
+    double *X;              /* in double */
+    int64_t stride;         /* from a row of X to the next */
     const tl_rounded *rows; /* in single */
 };
 
 TL_HOT static void sum_double(const blocks *at, group *g)
 {
-    const tl_sweep *sweep = at->in->sweep;
-    int64_t T = sweep->data->T;
-    const double *X = sweep->X;
+    int64_t T = at->in->sweep->data->T, stride = at->in->stride;
+    const double *X = at->in->X;
     for (int64_t i = 0; i < g->count; i++)
-        pair_sums_double(T, X + g->a[i] * T, X + g->b[i] * T, at->Ua + (g->a[i] - at->a0) * T,
-                         at->Ub + (g->b[i] - at->b0) * T, &g->sums[0][i], &g->sums[1][i]);
+        pair_sums_double(T, X + g->a[i] * stride, X + g->b[i] * stride,
+                         at->Ua + (g->a[i] - at->a0) * stride, at->Ub + (g->b[i] - at->b0) * stride,
+                         &g->sums[0][i], &g->sums[1][i]);
 }
 
 TL_HOT static void turn_group_double(const blocks *at, const group *g)
 {
     const tl_sweep *sweep = at->in->sweep;
-    int64_t M = sweep->data->M, T = sweep->data->T;
-    double *X = sweep->X, *Phi = sweep->Phi;
+    int64_t M = sweep->data->M, T = sweep->data->T, stride = at->in->stride;
+    double *X = at->in->X, *Phi = sweep->Phi;
     for (int64_t i = 0; i < g->count; i++) {
         if (g->s[i] == 0.0)
             continue;
-        turn_double(T, g->c[i], g->s[i], X + g->a[i] * T, X + g->b[i] * T);
+        turn_double(T, g->c[i], g->s[i], X + g->a[i] * stride, X + g->b[i] * stride);
         turn_double(M, g->c[i], g->s[i], Phi + g->a[i] * M, Phi + g->b[i] * M);
     }
 }
@@ -305,46 +307,97 @@ static double turn_all(sweeping *in)
 
 /* ---- in double ------------------------------------------------------------------------------- */
 
+/* From a row of X to the next: where T is no multiple of 8, vectors would cross cache lines. Rows
+ * of a small X are therefore copied to whole lines of the scratch; a large one has no place there.
+ */
+static int64_t stride_of(const tlnmf_data *data)
+{
+    enum { LINE = 8, MOST = 1 << 19 }; /* 4 MiB */
+    int64_t whole = (data->T + LINE - 1) / LINE * LINE;
+    return data->M * whole <= MOST ? whole : data->T;
+}
+
 int64_t tl_sweep_scratch(const tlnmf_data *data, const tl_sums *sums, int64_t threads)
 {
-    bool alone = sums == NULL && tl_rows_are_long(data);
-    int64_t lanes = alone ? 1 : lanes_of(data, sums, threads);
-    return data->one_each ? 0 : lanes * 2 * BLOCK * data->T;
+    int64_t stride = stride_of(data);
+    if (sums == NULL && tl_rows_are_long(data))
+        return data->one_each ? 0 : 2 * BLOCK * data->T;
+    if (data->one_each && stride == data->T)
+        return 0;
+    return lanes_of(data, sums, threads) * 2 * BLOCK * stride +
+           (stride > data->T ? data->M * stride : 0);
 }
 
 /* The weights of a block's rows, one for each column, written to `out`. If every frame has one
- * column: U itself. */
-static const double *lay_out_weights(const tl_sweep *sweep, int64_t row, double *out)
+ * column and rows are not apart: U itself. */
+static const double *lay_out_weights(const tl_sweep *sweep, int64_t row, int64_t stride,
+                                     double *out)
 {
     const tlnmf_data *data = sweep->data;
     int64_t M = data->M, N = data->N;
-    if (data->one_each)
+    if (data->one_each && stride == data->T)
         return sweep->U + row * N;
-    const double *first = out;
-    for (int64_t m = row; m < tl_min(row + BLOCK, M); m++)
-        for (int64_t n = 0; n < N; n++)
-            for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
-                *out++ = sweep->U[m * N + n];
-    return first;
+    for (int64_t m = row; m < tl_min(row + BLOCK, M); m++) {
+        double *to = out + (m - row) * stride;
+        if (data->one_each)
+            tl_copy(to, sweep->U + m * N, N);
+        else
+            for (int64_t n = 0; n < N; n++)
+                for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
+                    to[t] = sweep->U[m * N + n];
+    }
+    return out;
 }
 
 static void spread_double(blocks *at, bool is_b)
 {
-    const tl_sweep *sweep = at->in->sweep;
-    const double *U =
-        lay_out_weights(sweep, is_b ? at->b0 : at->a0,
-                        sweep->scratch + (2 * at->lane + (is_b ? 1 : 0)) * BLOCK * sweep->data->T);
+    const sweeping *in = at->in;
+    int64_t stride = in->stride, M = in->sweep->data->M;
+    double *lanes = in->sweep->scratch + (in->X == in->sweep->scratch ? M * stride : 0);
+    const double *U = lay_out_weights(in->sweep, is_b ? at->b0 : at->a0, stride,
+                                      lanes + (2 * at->lane + (is_b ? 1 : 0)) * BLOCK * stride);
     at->Ub = U;
     if (!is_b)
         at->Ua = U;
 }
 
+enum { COPIED = 8 }; /* rows of a piece */
+
+/* Rows of X on their way to whole cache lines. */
+static void align_rows(int64_t first, int64_t last, void *arg)
+{
+    const sweeping *in = arg;
+    int64_t T = in->sweep->data->T;
+    for (int64_t m = first; m < last; m++)
+        tl_copy(in->X + m * in->stride, in->sweep->X + m * T, T);
+}
+
+static void unalign_rows(int64_t first, int64_t last, void *arg)
+{
+    const sweeping *in = arg;
+    int64_t T = in->sweep->data->T;
+    for (int64_t m = first; m < last; m++)
+        tl_copy(in->sweep->X + m * T, in->X + m * in->stride, T);
+}
+
 double tl_sweep_double(const tl_sweep *sweep)
 {
+    int64_t M = sweep->data->M;
     if (sweep->sums == NULL && tl_rows_are_long(sweep->data))
         return tl_sweep_long_rows(sweep, fmax(sweep->least, TRIFLE * sweep->frames));
-    return turn_all(&(sweeping){
-        .sweep = sweep, .sum = sum_double, .turn = turn_group_double, .spread = spread_double});
+    sweeping in = {.sweep = sweep,
+                   .sum = sum_double,
+                   .turn = turn_group_double,
+                   .spread = spread_double,
+                   .X = sweep->X,
+                   .stride = stride_of(sweep->data)};
+    if (in.stride == sweep->data->T)
+        return turn_all(&in);
+    in.X = sweep->scratch;
+    tl_share(M, COPIED, align_rows, &in);
+    double gain = turn_all(&in);
+    tl_share(M, COPIED, unalign_rows, &in);
+    return gain;
 }
 
 /* ---- in single ------------------------------------------------------------------------------- */
@@ -397,8 +450,6 @@ typedef struct copying {
     double *x;
     float *rounded;
 } copying;
-
-enum { COPIED = 8 }; /* rows of a piece */
 
 static void round_rows(int64_t first, int64_t last, void *arg)
 {

@@ -25,7 +25,8 @@ typedef struct tl_sweep {
     void *hurries_user;
 } tl_sweep;
 
-/* 0 if every frame has one column: the sweep then reads U itself. */
+/* 0 if every frame has one column, and T is a multiple of 8 or X is large: the sweep then reads U
+ * and X themselves. */
 int64_t tl_sweep_scratch(const tlnmf_data *data, const tl_sums *sums, int64_t threads);
 
 /* (14) for all pairs (a, b): rotates rows a, b of X and Phi by the angle that minimises sum U V.

@@ -48,7 +48,7 @@ static inline void tl_multiply(const tl_arithmetic *in, const tl_product *produc
     in->multiply(in, product);
 }
 
-extern const tl_arithmetic tl_double; /* BLAS, in tiles */
+extern const tl_arithmetic tl_double; /* in tiles */
 
 /* Products in single precision, of A (up to M x inner) with B. */
 typedef struct tl_single {

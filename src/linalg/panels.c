@@ -1,0 +1,183 @@
+/* A product by panels of 24 columns, with AVX-512. */
+#include "linalg/panels.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+
+#define WIDE __attribute__((target("avx512f")))
+
+/* Columns of a vector. Of B, this many columns and a depth of k are copied at a time: 192 KiB, a
+ * fifth of a second-level cache, on the stack. */
+enum { LANES = 8, SIDE = 4 * TL_PANEL_COLUMNS, DEEP = 256 };
+
+bool tl_panels_here(void)
+{
+    return __builtin_cpu_supports("avx512f");
+}
+
+/* At most 8 x 24 entries of C: alpha A B + beta C, where B is a panel. */
+typedef struct patch {
+    int64_t rows, columns, k;
+    const double *A;
+    int64_t up, along; /* from a row of op(A) to the next, from a column to the next */
+    const double *panel;
+    double alpha, beta;
+    double *C;
+    int64_t ldc;
+} patch;
+
+/* Sums of one row: three vectors with names, since those of an array would live in memory. */
+#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
+#define BEGIN(r)                                             \
+    const double *A##r = A + tl_min(r, p->rows - 1) * p->up; \
+    __m512d x##r = _mm512_setzero_pd(), y##r = x##r, z##r = x##r;
+#define ADD(r)                                       \
+    {                                                \
+        __m512d a = _mm512_set1_pd(A##r[l * along]); \
+        x##r = _mm512_fmadd_pd(a, b0, x##r);         \
+        if (vectors > 1)                             \
+            y##r = _mm512_fmadd_pd(a, b1, y##r);     \
+        if (vectors > 2)                             \
+            z##r = _mm512_fmadd_pd(a, b2, z##r);     \
+    }
+#define END(r)                                                                 \
+    if (r < p->rows) {                                                         \
+        store(p, C + r * p->ldc, vectors > 1 ? 0xff : last, x##r);             \
+        if (vectors > 1)                                                       \
+            store(p, C + r * p->ldc + LANES, vectors > 2 ? 0xff : last, y##r); \
+        if (vectors > 2)                                                       \
+            store(p, C + r * p->ldc + 2 * LANES, last, z##r);                  \
+    }
+
+WIDE static inline __attribute__((always_inline)) void store(const patch *p, double *C,
+                                                             __mmask8 which, __m512d sum)
+{
+    __m512d out = _mm512_mul_pd(_mm512_set1_pd(p->alpha), sum);
+    if (p->beta != 0.0)
+        out = _mm512_fmadd_pd(_mm512_set1_pd(p->beta), _mm512_maskz_loadu_pd(which, C), out);
+    _mm512_mask_storeu_pd(C, which, out);
+}
+
+/* For a constant number of vectors a row, 1 to 3. Rows that are not there repeat the last one and
+ * are not stored. */
+WIDE static inline __attribute__((always_inline)) void multiply(const patch *p, int vectors)
+{
+    const double *A = p->A, *B = p->panel;
+    int64_t along = p->along, k = p->k;
+    double *C = p->C;
+    __mmask8 last = (__mmask8)(0xff >> (vectors * LANES - (int)p->columns));
+    for (int64_t r = 0; r < p->rows; r++)
+        for (int w = 0; w < vectors; w++)
+            __builtin_prefetch(C + r * p->ldc + w * LANES, 1);
+    EACH_ROW(BEGIN)
+    for (int64_t l = 0; l < k; l++) {
+        const double *b = B + l * TL_PANEL_COLUMNS;
+        __m512d b0 = _mm512_load_pd(b), b1 = _mm512_load_pd(b + LANES),
+                b2 = _mm512_load_pd(b + 2 * LANES);
+        EACH_ROW(ADD)
+    }
+    EACH_ROW(END)
+}
+
+WIDE static void multiply_patch(const patch *p)
+{
+    if (p->columns > 2 * LANES)
+        multiply(p, 3);
+    else if (p->columns > LANES)
+        multiply(p, 2);
+    else
+        multiply(p, 1);
+}
+
+/* Rows of op(B), 24 columns wide; absent columns are 0. The next panel is fetched meanwhile. */
+static void pack_plain(int64_t k, int64_t columns, const double *B, int64_t ldb, double *panel)
+{
+    for (int64_t l = 0; l < k; l++, B += ldb, panel += TL_PANEL_COLUMNS) {
+        if (columns == TL_PANEL_COLUMNS) { /* a constant length */
+            memcpy(panel, B, TL_PANEL_COLUMNS * sizeof *panel);
+            for (int i = 0; i < TL_PANEL_COLUMNS; i += LANES)
+                __builtin_prefetch(B + TL_PANEL_COLUMNS + i);
+            continue;
+        }
+        for (int64_t j = 0; j < TL_PANEL_COLUMNS; j++)
+            panel[j] = j < columns ? B[j] : 0.0;
+    }
+}
+
+/* The same from B', eight of k at a time: a cache line of each of its rows. */
+static void pack_turned(int64_t k, int64_t columns, const double *B, int64_t ldb, double *panel)
+{
+    for (int64_t l0 = 0; l0 < k; l0 += LANES) {
+        int64_t count = tl_min(LANES, k - l0);
+        double *out = panel + l0 * TL_PANEL_COLUMNS;
+        for (int64_t j = 0; j < TL_PANEL_COLUMNS; j++) {
+            const double *in = B + j * ldb + l0;
+            if (j < columns && count == LANES)
+                for (int64_t i = 0; i < LANES; i++)
+                    out[i * TL_PANEL_COLUMNS + j] = in[i];
+            else
+                for (int64_t i = 0; i < count; i++)
+                    out[i * TL_PANEL_COLUMNS + j] = j < columns ? in[i] : 0.0;
+        }
+    }
+}
+
+/* Copies k x n of op(B), from row l and column j on: panel after panel. */
+static void pack(const tl_tile *t, int64_t l, int64_t k, int64_t j, int64_t n, double *panels)
+{
+    for (int64_t at = 0; at < n; at += TL_PANEL_COLUMNS) {
+        int64_t columns = tl_min(TL_PANEL_COLUMNS, n - at);
+        if (t->opB == TL_PLAIN)
+            pack_plain(k, columns, t->B + l * t->ldb + j + at, t->ldb, panels + at * DEEP);
+        else
+            pack_turned(k, columns, t->B + (j + at) * t->ldb + l, t->ldb, panels + at * DEEP);
+    }
+}
+
+/* Columns j .. j + n - 1 of C; a depth of k from l on, which p has, too. */
+static void add_panels(const tl_tile *t, patch *p, int64_t l, int64_t j, int64_t n,
+                       const double *panels)
+{
+    for (int64_t i = 0; i < t->m; i += TL_PANEL_ROWS) {
+        p->rows = tl_min(TL_PANEL_ROWS, t->m - i);
+        p->A = t->A + i * p->up + l * p->along;
+        for (int64_t at = 0; at < n; at += TL_PANEL_COLUMNS) {
+            p->columns = tl_min(TL_PANEL_COLUMNS, n - at);
+            p->panel = panels + at * DEEP;
+            p->C = t->C + i * t->ldc + j + at;
+            multiply_patch(p);
+        }
+    }
+}
+
+void tl_panels_multiply(const tl_tile *t)
+{
+    _Alignas(64) double panels[DEEP * SIDE];
+    int64_t parts = (t->k + DEEP - 1) / DEEP, deep = ((t->k + parts - 1) / parts + 7) / 8 * 8;
+    patch p = {.up = t->opA == TL_PLAIN ? t->lda : 1,
+               .along = t->opA == TL_PLAIN ? 1 : t->lda,
+               .alpha = t->alpha,
+               .ldc = t->ldc};
+    for (int64_t j = 0; j < t->n; j += SIDE)
+        for (int64_t l = 0; l < t->k; l += deep) {
+            int64_t n = tl_min(SIDE, t->n - j);
+            p.k = tl_min(deep, t->k - l);
+            p.beta = l == 0 ? t->beta : 1.0;
+            pack(t, l, p.k, j, n, panels);
+            add_panels(t, &p, l, j, n, panels);
+        }
+}
+
+#else /* never called */
+
+bool tl_panels_here(void)
+{
+    return false;
+}
+
+void tl_panels_multiply(const tl_tile *tile)
+{
+    (void)tile;
+}
+
+#endif
