@@ -69,9 +69,7 @@ typedef struct tl_cuda {
     double *G, *Gamma, *E, *E2; /* M x M; G, Gamma, Phi_new are scratch of a try */
     double *kept[TL_CUDA_KEPT]; /* M x M: exp(aE) - I at kept_a, which later tries may need */
     double kept_a[TL_CUDA_KEPT];
-    double *gains, *moments, *turns; /* of sweeps */
-    double *floors, *num, *den, *column;
-    bool by_moments; /* how sweeps are computed */
+    double *gains, *floors, *num, *den, *column;
     void *workspace; /* of cuBLAS */
     double norm;     /* upper bound on the spectral norm of E */
     tl_cuda_U U_is;

@@ -8,7 +8,7 @@
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
 enum {
-    OWN = 26 + TL_CUDA_KEPT,
+    OWN = 24 + TL_CUDA_KEPT,
     DESCENT = 22,
     SINGLE = 5,
     DEVICE_SLOTS = OWN + DESCENT + SINGLE,
@@ -23,9 +23,6 @@ enum { AT_ONCE = 16 };
 
 /* Largest number of entries of UX, beyond which the gradient is computed in panels of columns. */
 static const int64_t PANEL_ENTRIES = (int64_t)1 << 29;
-
-/* Rows from which on sweeps are computed by moments: from operations and traffic, not measured. */
-enum { MANY_ROWS = 2048 };
 
 /* Pairs of L-BFGS: as in the cpu engine's lbfgs.c, so that both take the same steps. */
 enum { FEW = 5, LARGE = 1 << 16 };
@@ -89,8 +86,6 @@ static void device_slots(tl_cuda *self, const tl_engine_spec *spec, bool mixed,
 {
     const tlnmf_data *data = spec->model->data;
     int64_t M = data->M, N = data->N, K = spec->model->K, T = data->T;
-    int64_t moments, turns;
-    tl_gpu_moments_sizes(M, T, &moments, &turns);
     self->panel = tl_max(1, tl_min(T, PANEL_ENTRIES / M));
     const tl_slot own[OWN] = {TL_SLOT(self->R, M * T),
                               TL_SLOT(self->B, data->B != NULL ? M * N : 0),
@@ -112,8 +107,6 @@ static void device_slots(tl_cuda *self, const tl_engine_spec *spec, bool mixed,
                               TL_SLOT(self->kept[0], spec->moves & TL_PHI ? M * M : 0),
                               TL_SLOT(self->kept[1], spec->moves & TL_PHI ? M * M : 0),
                               TL_SLOT(self->gains, tl_gpu_gains(M)),
-                              TL_SLOT(self->moments, moments),
-                              TL_SLOT(self->turns, turns),
                               TL_SLOT(self->floors, M),
                               TL_SLOT(self->den, K * tl_max(M, N)),
                               TL_SLOT(self->num, K * tl_max(M, N)),
@@ -269,7 +262,6 @@ static tlnmf_error prepare(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_cuda *
     self->point.skew = &self->skew;
     self->point.orthogonalise = tl_cuda_orthogonalise_point;
     self->point.orthogonalise_user = self;
-    self->by_moments = data->M >= MANY_ROWS;
     TRY(take_memory(ctx, spec, self));
     if (!open_device(self))
         return tl_fail(ctx, TLNMF_ERR_NUMERIC, "device gpu: it cannot be opened: %s",
@@ -392,11 +384,6 @@ static double flops_of(const tl_engine *e)
     return ((const tl_cuda *)e)->flops;
 }
 
-static void sweep_by_moments(tl_engine *e, bool does)
-{
-    ((tl_cuda *)e)->by_moments = does;
-}
-
 __attribute__((visibility("default"))) const tl_device_library *tlnmf_device_library(void);
 
 const tl_device_library *tlnmf_device_library(void)
@@ -407,7 +394,6 @@ const tl_device_library *tlnmf_device_library(void)
                                               .find = find,
                                               .bytes = device_bytes,
                                               .flops = flops_of,
-                                              .sweep_by_moments = sweep_by_moments,
                                               .updates = &tl_cuda_updates};
     return &library;
 }

@@ -406,11 +406,7 @@ double tl_cuda_sweep(tl_engine *e, unsigned of, double floor, double least)
                       .Phi = self->Phi,
                       .gains = self->gains,
                       .least = fmax(least, trifle),
-                      .single =
-                          self->rough && !self->by_moments && tl_gpu_has_columns(&self->gpu, f),
-                      .by_moments = self->by_moments && f->T > 0,
-                      .moments = self->moments,
-                      .turns = self->turns};
+                      .single = self->rough && tl_gpu_has_columns(&self->gpu, f)};
     tl_cuda_weights(self, of, floor);
     if (s.single) {
         tl_gpu_round(&self->gpu, f->M * f->N, self->U, self->single.A_high);
