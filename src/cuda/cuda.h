@@ -72,6 +72,7 @@ typedef struct tl_cuda {
     double *gains, *floors, *num, *den, *column;
     void *workspace; /* of cuBLAS */
     double norm;     /* upper bound on the spectral norm of E */
+    double radius;   /* what exponentials take for that norm; 0: not known yet */
     tl_cuda_U U_is;
     double U_floor;
     tl_direction how;

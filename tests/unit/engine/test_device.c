@@ -234,6 +234,35 @@ static void large_starts_are_made_orthogonal_there(void **state)
     }
 }
 
+/* Steps of many rows, where exponentials estimate the norm of E: their values, and what they make
+ * of Phi. */
+static void steps_of_many_rows(void **state)
+{
+    (void)state;
+    if (gpu == NULL)
+        skip();
+    problem p = new_problem(3, (const int64_t[]){1, 1024, 12, 2});
+    tl_engine *e[] = {new_engine(&p, &tl_engine_cpu, NULL), new_engine(&p, gpu, NULL)};
+    tl_aim aim[2];
+    for (int i = 0; i < 2; i++) {
+        tl_engine_begin(e[i], TL_ALL);
+        tl_engine_norm(e[i], true);
+        aim[i] = tl_engine_aim(e[i], TL_LBFGS);
+    }
+    assert_near(aim[1].first, aim[0].first, 1e-9 * aim[0].first);
+    for (double factor = 0.01; factor < 200.0; factor *= 10.0) {
+        double a = factor * aim[0].first, expected = tl_engine_try(e[0], a);
+        assert_near(tl_engine_try(e[1], a), expected, 1e-10 * fabs(expected));
+    }
+    tl_engine_take(e[1], 100.0 * aim[0].first);
+    tl_inspection found = {.energy = NULL};
+    assert_true(tl_engine_inspect(e[1], &found));
+    assert_true(found.orthogonality < 1e-11);
+    free_engine(e[0]);
+    free_engine(e[1]);
+    free_problem(&p);
+}
+
 /* ---- the option ------------------------------------------------------------------------------ */
 
 static void keep_message(tlnmf_log_level level, const char *message, void *user)
@@ -302,6 +331,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(results_do_not_depend_on_the_batch),
         cmocka_unit_test(mixed_precision_ends_in_the_same_minimum),
         cmocka_unit_test(large_starts_are_made_orthogonal_there),
+        cmocka_unit_test(steps_of_many_rows),
         cmocka_unit_test(the_option_chooses_the_device),
         cmocka_unit_test(too_large_a_problem_is_refused),
     };
