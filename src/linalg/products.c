@@ -77,7 +77,7 @@ static void choose_for_panels(tiling *t)
 /* BLAS has better ways for small products, and for those with little to sum. */
 static bool worth_panels(const tl_tile *t)
 {
-    enum { LEAST_K = 32 };
+    enum { LEAST_K = 8 };
     const double least = 1e6;
     return t->m >= TL_PANEL_ROWS && t->n >= TL_PANEL_COLUMNS && t->k >= LEAST_K &&
            2.0 * (double)t->m * (double)t->n * (double)t->k >= least && tl_panels_here();
