@@ -47,6 +47,9 @@ typedef struct tl_engine_spec {
     bool newton;     /* descents may use conjugate gradients */
     tl_sums *sums;   /* NULL: one machine */
     int64_t threads; /* of the call that will use it: for how many there is scratch; 0: one */
+    /* Frames that are on a device at a time, in engines whose columns run through it in panels; 0:
+     * as many as its memory allows. */
+    int64_t panel;
 } tl_engine_spec;
 
 /* A point in host memory for a tl_fill to write, with scratch that it may use during the call. An
