@@ -138,7 +138,9 @@ struct tl_engine_ops {
     void (*update)(tl_engine *e, unsigned parts, int64_t count);
     /* (14) for all pairs of rows, at the weights of C, or of L with this floor. Pairs that would
      * gain less than `least` are skipped, and so may be those after `hurries` has said true.
-     * Returns by how much sum U V fell. */
+     * Returns by how much sum U V fell. An engine that has not all columns at a time may choose
+     * angles by some of them; it keeps what lowers the sum over all (on L: L at that floor), and
+     * returns by how much, or 0. */
     double (*sweep)(tl_engine *e, unsigned of, double floor, double least);
 
     /* ---- a direction and steps along it ---- */
