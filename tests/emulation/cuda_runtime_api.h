@@ -98,7 +98,7 @@ static inline cudaError_t cudaMemGetInfo(size_t *left, size_t *all)
 static inline cudaError_t cudaHostRegister(void *p, size_t size, unsigned flags)
 {
     return p != NULL && size > 0 && getenv("EMULATED_UNPINNED") == NULL ? (int)flags
-                                                                       : cudaErrorMemoryAllocation;
+                                                                        : cudaErrorMemoryAllocation;
 }
 
 static inline cudaError_t cudaHostUnregister(void *p)
@@ -138,7 +138,7 @@ static inline cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 typedef struct emulated_event {
     long copies; /* that were asked for before, on the stream that it was recorded on */
-} *cudaEvent_t;
+} * cudaEvent_t;
 
 /* Copies on one stream; what they will overwrite is NaN from the beginning. One file alone has
  * them. */
@@ -154,6 +154,7 @@ static __thread struct {
     cudaStream_t stream;
 } emulated_queue __attribute__((unused));
 
+/* The parameters are CUDA's: more than seven. */
 static inline cudaError_t cudaMemcpy2DAsync(void *to, size_t to_apart, const void *from,
                                             size_t from_apart, size_t width, size_t height,
                                             int kind, cudaStream_t stream)
