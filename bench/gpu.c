@@ -110,38 +110,16 @@ static tlnmf_error first_point(const tl_point *point, void *user)
     return TLNMF_OK;
 }
 
-static bool is_gpu(const tl_engine *e)
-{
-    return library != NULL && (e->ops == library->engine || e->ops == library->mixed ||
-                               e->ops == library->panels || e->ops == library->panels_mixed);
-}
-
 /* Operations of products so far: counted by the GPU's engines; 0 elsewhere. */
 static double flops_of(const tl_engine *e)
 {
-    return is_gpu(e) ? library->flops(e) : 0.0;
+    bool is_gpu = library != NULL && (e->ops == library->engine || e->ops == library->mixed ||
+                                      e->ops == library->panels || e->ops == library->panels_mixed);
+    return is_gpu ? library->flops(e) : 0.0;
 }
 
 /* Frames in a panel of the engine that is timed; 0: it has none. */
 static int64_t panel;
-
-/* How the GPU's engine computes its sweeps, if nobody says: cuda/library.c. */
-static bool by_moments(const shape *s)
-{
-    return s->M >= 2048;
-}
-
-/* The median of at most 5 sweeps, all pairs turned. */
-static double time_sweeps(tl_engine *e, int count)
-{
-    double each[5];
-    for (int i = 0; i < count; i++) {
-        double since = tl_wall_seconds();
-        tl_engine_sweep(e, TL_C, e->eps, 0.0);
-        each[i] = tl_wall_seconds() - since;
-    }
-    return median(count, each);
-}
 
 /* One iteration of the fast solver's L-BFGS. Returns the number of steps tried. */
 static int iterate(tl_engine *e, int i, double *value)
@@ -177,13 +155,12 @@ static void time_iterations(const tl_engine_ops *ops, const shape *s)
     double since = tl_wall_seconds();
     tl_engine_update(e, TL_W | TL_H, 20);
     tl_engine_values(e, TL_C);
-    double update = (tl_wall_seconds() - since) / 20.0;
+    double update = (tl_wall_seconds() - since) / 20.0, sweeps[5];
     int swept = s->count < 5 ? 1 : 5; /* few of all for a profiler */
-    double sweep = time_sweeps(e, swept), other = 0.0;
-    if (is_gpu(e)) { /* the other way, for comparison, then as before */
-        library->sweep_by_moments(e, !by_moments(s));
-        other = time_sweeps(e, swept > 1 ? 3 : 1);
-        library->sweep_by_moments(e, by_moments(s));
+    for (int i = 0; i < swept; i++) {
+        since = tl_wall_seconds();
+        tl_engine_sweep(e, TL_C, e->eps, 0.0);
+        sweeps[i] = tl_wall_seconds() - since;
     }
     double value = tl_engine_begin(e, TL_ALL);
     int tries = 0;
@@ -202,10 +179,10 @@ static void time_iterations(const tl_engine_ops *ops, const shape *s)
         mean += each[i] / count;
     double per = (double)tries / count, flops = (flops_of(e) - before) / count;
     printf("%-16s %5lld x %5lld K %2lld  iteration %8.3f ms (mean %8.3f, %.2f tries, products %.1f "
-           "GF, %.1f TF/s)  sweep %8.3f ms (%s %8.3f ms)  update %7.3f ms  C %.12g\n",
+           "GF, %.1f TF/s)  sweep %8.3f ms  update %7.3f ms  C %.12g\n",
            ops->name, (long long)s->M, (long long)s->N, (long long)s->K, 1e3 * median(count, each),
-           1e3 * mean, per, 1e-9 * flops, 1e-12 * flops / mean, 1e3 * sweep,
-           by_moments(s) ? "by columns" : "by moments", 1e3 * other, 1e3 * update, value);
+           1e3 * mean, per, 1e-9 * flops, 1e-12 * flops / mean, 1e3 * median(swept, sweeps),
+           1e3 * update, value);
     fflush(stdout);
     e->ops->free(e);
     free_data(data);

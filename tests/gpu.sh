@@ -126,16 +126,12 @@ memcheck 60 every_operation_in* 3
 initcheck 60 every_operation_is* 3
 initcheck 60 every_operation_in* 1
 initcheck 60 sweeps* 1
-racecheck 60 every_operation_is* 3
-racecheck 60 every_operation_in* 1
-racecheck 60 operations_on_L* 1
 racecheck 60 sweeps* 1
 synccheck 60 sweeps* 3
+racecheck 60 operations_on_L* 1
+racecheck 120 every_operation_is* 1
+racecheck 120 every_operation_in* 1
 END
-    for tool in memcheck racecheck; do
-        row 60 "$tool, sweeps by moments" compute-sanitizer --tool "$tool" --error-exitcode 9 \
-            "$(program unit_engine_device)" 'sweeps*'
-    done
     for tool in memcheck initcheck racecheck; do
         row 60 "$tool, separations" compute-sanitizer --tool "$tool" --error-exitcode 9 "$updates" \
             'the_gpu*'

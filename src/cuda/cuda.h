@@ -98,13 +98,12 @@ typedef struct tl_cuda {
     double *G, *Gamma, *E, *E2; /* M x M; G, Gamma, Phi_new are scratch of a try */
     double *kept[TL_CUDA_KEPT]; /* M x M: exp(aE) - I at kept_a, which later tries may need */
     double kept_a[TL_CUDA_KEPT];
-    double *gains, *moments, *turns; /* of sweeps */
-    double *floors, *num, *den, *column;
+    double *gains, *floors, *num, *den, *column;
     double *W_num, *W_den; /* sums over all columns */
     double *part;          /* sums over a panel: M numbers, or more */
-    bool by_moments;       /* how sweeps are computed */
     void *workspace;       /* of cuBLAS */
     double norm;           /* upper bound on the spectral norm of E */
+    double radius;         /* what exponentials take for that norm; 0: not known yet */
     tl_cuda_U U_is;
     double U_floor;
     tl_direction how;

@@ -132,11 +132,8 @@ typedef struct tl_gpu_sweep {
     double *Phi, *gains; /* gains: tl_gpu_gains() numbers of scratch */
     double least;
     bool single;
-    bool by_moments; /* in double alone, with scratch: tl_gpu_moments_sizes() numbers */
-    double *moments, *turns;
 } tl_gpu_sweep;
 int64_t tl_gpu_gains(int64_t M);
-void tl_gpu_moments_sizes(int64_t M, int64_t T, int64_t *moments, int64_t *turns);
 /* Whether the columns of a pair of blocks fit the registers of a cluster; `single` needs that. */
 bool tl_gpu_has_columns(const tl_gpu *gpu, const tl_field *f);
 /* (14) for all pairs of rows, in the order of the naive engine. sums[0] = by how much sum U V

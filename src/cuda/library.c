@@ -8,7 +8,7 @@
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
 enum {
-    OWN = 36 + TL_CUDA_KEPT,
+    OWN = 34 + TL_CUDA_KEPT,
     DESCENT = 22,
     SINGLE = 5,
     DEVICE_SLOTS = OWN + DESCENT + SINGLE,
@@ -26,9 +26,6 @@ static const int64_t SLICE_ENTRIES = (int64_t)1 << 29;
 
 /* Share of the free memory that panels may take: some is left for cuBLAS. A plain choice. */
 static const double MOST_OF_IT = 0.95;
-
-/* Rows from which on sweeps are computed by moments: from operations and traffic, not measured. */
-enum { MANY_ROWS = 2048 };
 
 /* Pairs of L-BFGS: as in the cpu engine's lbfgs.c, so that both take the same steps. */
 enum { FEW = 5, LARGE = 1 << 16 };
@@ -107,9 +104,7 @@ static void device_slots(tl_cuda *self, const tl_engine_spec *spec, bool mixed,
     const room r = room_of(spec);
     const int64_t M = data->M, N = r.N, K = spec->model->K, T = r.T;
     const int64_t streams = spec->panel > 0 ? 1 : 0, in_B = data->B != NULL ? M * N : 0;
-    int64_t moments, turns;
     tl_cuda_panels *x = &self->panels;
-    tl_gpu_moments_sizes(M, T, &moments, &turns);
     self->slice = tl_max(1, tl_min(T, SLICE_ENTRIES / M));
     x->frames = tl_max(N, 1);
     x->count = tl_max((data->N + x->frames - 1) / x->frames, 1);
@@ -140,8 +135,6 @@ static void device_slots(tl_cuda *self, const tl_engine_spec *spec, bool mixed,
                               TL_SLOT(self->kept[0], spec->moves & TL_PHI ? M * M : 0),
                               TL_SLOT(self->kept[1], spec->moves & TL_PHI ? M * M : 0),
                               TL_SLOT(self->gains, tl_gpu_gains(M)),
-                              TL_SLOT(self->moments, moments),
-                              TL_SLOT(self->turns, turns),
                               TL_SLOT(self->floors, M),
                               TL_SLOT(self->den, K * tl_max(M, N)),
                               TL_SLOT(self->num, K * tl_max(M, N)),
@@ -331,7 +324,6 @@ static tlnmf_error prepare(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_cuda *
     self->point.skew = &self->skew;
     self->point.orthogonalise = tl_cuda_orthogonalise_point;
     self->point.orthogonalise_user = self;
-    self->by_moments = data->M >= MANY_ROWS;
     TRY(take_memory(ctx, spec, self));
     self->R = self->panels.R[0];
     if (!open_device(self))
@@ -494,11 +486,6 @@ static double flops_of(const tl_engine *e)
     return ((const tl_cuda *)e)->flops;
 }
 
-static void sweep_by_moments(tl_engine *e, bool does)
-{
-    ((tl_cuda *)e)->by_moments = does;
-}
-
 __attribute__((visibility("default"))) const tl_device_library *tlnmf_device_library(void);
 
 const tl_device_library *tlnmf_device_library(void)
@@ -512,7 +499,6 @@ const tl_device_library *tlnmf_device_library(void)
                                               .bytes = device_bytes,
                                               .fitting_panel = fitting_panel,
                                               .flops = flops_of,
-                                              .sweep_by_moments = sweep_by_moments,
                                               .updates = &tl_cuda_updates};
     return &library;
 }

@@ -465,10 +465,7 @@ bool tl_cuda_rotate(tl_cuda *self, const tl_field *f, const tl_gpu_sweep *of)
 {
     tl_gpu_sweep s = *of;
     s.gains = self->gains;
-    s.single = self->rough && !self->by_moments && tl_gpu_has_columns(&self->gpu, f);
-    s.by_moments = self->by_moments && f->T > 0;
-    s.moments = self->moments;
-    s.turns = self->turns;
+    s.single = self->rough && tl_gpu_has_columns(&self->gpu, f);
     if (s.single) {
         tl_gpu_round(&self->gpu, f->M * f->N, of->U, self->single.A_high);
         tl_gpu_round(&self->gpu, f->M * f->T, of->X, self->single.B_high);

@@ -5,9 +5,26 @@
  * needs only (A, B - 1) and (A - 1, B) to be done: all pairs with A + B = step run at once. A pair
  * of blocks is a thread block with its columns in shared memory; eight warps rotate eight disjoint
  * pairs of rows. Longer rows are for a cluster of thread blocks (columns.cu); where they do not fit
- * it either, a cluster rotates one pair of rows in device memory. Where there are many rows, second
- * moments are summed before (moments.cu). */
+ * it either, a cluster rotates one pair of rows in device memory. */
 #include "cuda/sweep.cuh"
+
+/* The two rows, from 0 to 15, of warp `w` in a round: pairs inside a block by the circle method, or
+ * between two blocks, row i against row i + round. False: none. */
+__device__ bool rows_in_round(bool within, int round, int w, int *a, int *b)
+{
+    if (!within) {
+        *a = w;
+        *b = BLOCK + (w + round) % BLOCK;
+        return true;
+    }
+    if (w >= BLOCK / 2 || round >= BLOCK - 1)
+        return false;
+    int j = w == 0 ? BLOCK - 1 : (round + BLOCK - 1 - w) % (BLOCK - 1);
+    int k = (round + w) % (BLOCK - 1);
+    *a = min(j, k);
+    *b = max(j, k);
+    return true;
+}
 
 __device__ void turn(int length, double c, double s, double *a, double *b)
 {
@@ -148,14 +165,12 @@ void tl_gpu_sweep_all(const tl_gpu *gpu, const tl_field *f, const tl_gpu_sweep *
     int64_t side = (f->M + BLOCK - 1) / BLOCK;
     int team = gpu->has_clusters ? 8 : 1;
     size_t bytes = (size_t)(PAIR_ROWS * (2 * f->T + f->M)) * sizeof(double);
-    bool is_short = bytes <= (size_t)gpu->shared && !s->single && !s->by_moments;
-    bool is_long = !is_short && !s->by_moments && !tl_gpu_has_columns(gpu, f);
+    bool is_short = bytes <= (size_t)gpu->shared && !s->single;
+    bool is_long = !is_short && !tl_gpu_has_columns(gpu, f);
     cudaMemsetAsync(s->gains, 0, (size_t)tl_gpu_gains(f->M) * sizeof(double), gpu->stream);
     if (is_short)
         cudaFuncSetAttribute(sweep_blocks, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              gpu->shared);
-    else if (s->by_moments)
-        tl_gpu_sweep_moments(gpu, f, s);
     else if (!is_long)
         tl_gpu_sweep_columns(gpu, f, s);
     for (int64_t step = 0; step < 2 * side - 1; step++) {

@@ -78,24 +78,6 @@ __device__ inline int64_t row_of(int64_t A, int64_t B, int64_t M, int r)
     return m < M && !(A == B && r >= BLOCK) ? m : M;
 }
 
-/* The two rows, from 0 to 15, of pair `w` in a round: pairs inside a block by the circle method, or
- * between two blocks, row i against row i + round. False: none. */
-__device__ inline bool rows_in_round(bool within, int round, int w, int *a, int *b)
-{
-    if (!within) {
-        *a = w;
-        *b = BLOCK + (w + round) % BLOCK;
-        return true;
-    }
-    if (w >= BLOCK / 2 || round >= BLOCK - 1)
-        return false;
-    int j = w == 0 ? BLOCK - 1 : (round + BLOCK - 1 - w) % (BLOCK - 1);
-    int k = (round + w) % (BLOCK - 1);
-    *a = min(j, k);
-    *b = max(j, k);
-    return true;
-}
-
 /* Pairs of blocks that run in a step. */
 inline int64_t pairs_in(int64_t side, int64_t step)
 {
@@ -127,8 +109,6 @@ inline void launch(const tl_gpu *gpu, Kernel kernel, int64_t clusters, int size,
     cudaLaunchKernelEx(&config, kernel, rest...);
 }
 
-/* Sweeps by second moments (moments.cu). */
-void tl_gpu_sweep_moments(const tl_gpu *gpu, const tl_field *f, const tl_gpu_sweep *s);
 /* Sweeps with columns in registers (columns.cu): where tl_gpu_has_columns(). */
 void tl_gpu_sweep_columns(const tl_gpu *gpu, const tl_field *f, const tl_gpu_sweep *s);
 

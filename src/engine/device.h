@@ -28,8 +28,6 @@ typedef struct tl_device_library {
     int64_t (*fitting_panel)(const tl_engine_spec *spec, bool mixed, double free);
     /* Floating-point operations of the products that an engine has asked for so far. */
     double (*flops)(const tl_engine *e);
-    /* Chooses how an engine computes its sweeps, for tests and benchmarks. */
-    void (*sweep_by_moments)(tl_engine *e, bool does);
     const tl_updater_ops *updates;
 } tl_device_library;
 

@@ -140,8 +140,11 @@ static bool polar_by_newton(int64_t M, double *X, double *inverse, double *work,
 
 tlnmf_error tl_polar_with(tlnmf_ctx *ctx, tl_skew *skew, tl_lent lent, double *A)
 {
+    enum { MANY = 256 }; /* rows: products take less time there, and threads share them out */
     int64_t M = skew->M;
     double *X = lent.a;
+    if (M >= MANY && tl_polar_by_products(skew, lent, A))
+        return TLNMF_OK;
     tl_copy(X, A, M * M);
     /* LAPACK counts the entries of the matrix in int. */
     if (M > 40000 || !polar_by_newton(M, X, lent.b, skew->lu_work, skew->pivot))

@@ -218,7 +218,7 @@ static void defect(tl_skew *skew, const double *Q, double *R)
 }
 
 /* Q <- (I + R/2 + 3/8 R^2) Q, the first terms of (I - R)^(-1/2) Q, until R is at rounding level. */
-void tl_orthogonalise(tl_skew *skew, tl_lent lent, double *Q)
+bool tl_orthogonalise(tl_skew *skew, tl_lent lent, double *Q)
 {
     enum { MOST = 50 };
     int64_t M = skew->M;
@@ -232,6 +232,22 @@ void tl_orthogonalise(tl_skew *skew, tl_lent lent, double *Q)
         multiply(skew, 1.0, series, Q, 0.0, lent.a);
         add(M, 1.0, lent.a, 1.0, Q);
     }
+    return size <= 1e-5;
+}
+
+bool tl_polar_by_products(tl_skew *skew, tl_lent lent, double *A)
+{
+    const tl_arithmetic *before = skew->arithmetic;
+    skew->arithmetic = &tl_double;
+    gram(skew, 1.0, A, lent.b);
+    double bound = sqrt(norm1(skew->M, lent.b)); /* no singular value is larger */
+    bool done = bound > 0.0 && isfinite(bound);
+    if (done) {
+        add(skew->M, 1.0 / bound, A, 0.0, A);
+        done = tl_orthogonalise(skew, lent, A);
+    }
+    skew->arithmetic = before;
+    return done;
 }
 
 void tl_skew_exp(tl_skew *skew, double a, tl_lent lent, double *out)

@@ -29,14 +29,42 @@ static bool has_settled(const tl_descent *how, double before, double now)
     return fabs(before - now) < how->least + how->relative * fabs(now);
 }
 
-/* Halves the step until the objective falls enough (Armijo). Returns 0 if it never does. */
-static double backtrack(tl_engine *e, const tl_descent *how, tl_aim aim, double *value)
+/* From this many rows on a sweep costs as much as 2 iterations of L-BFGS on cores and 12 on a GPU,
+ * and far from the minimum every other step tried is refused (docs/benchmarks.md, "Constants"). */
+enum { LARGE = 1024 };
+
+/* The longest step that a descent tries first. Where there are many rows a refusal halves it, and
+ * EASY iterations without one double it. With fewer rows it is 1: there, one step in twenty is
+ * refused. */
+typedef struct habit {
+    double longest;
+    int easy; /* iterations since the last refusal or doubling */
+} habit;
+
+enum { EASY = 3 };
+
+static void learn_habit(const tl_engine *e, habit *h, double a, bool was_refused)
 {
-    double a = aim.first;
+    if (e->M < LARGE)
+        return;
+    h->easy = was_refused ? 0 : h->easy + 1;
+    if (was_refused) {
+        h->longest = fmax(a, 0.5 * h->longest);
+    } else if (h->easy == EASY) {
+        h->longest = fmin(1.0, 2.0 * h->longest);
+        h->easy = 0;
+    }
+}
+
+/* Halves the step until the objective falls enough (Armijo). Returns 0 if it never does. */
+static double backtrack(tl_engine *e, const tl_descent *how, tl_aim aim, habit *h, double *value)
+{
+    double a = fmin(aim.first, h->longest);
     for (int i = 0; i < how->halvings; i++, a *= 0.5) {
         double now = tl_engine_try(e, a);
         if (now <= *value + 1e-4 * a * aim.slope && (now < *value || !how->must_fall)) {
             *value = now;
+            learn_habit(e, h, a, i > 0);
             return a;
         }
     }
@@ -45,13 +73,13 @@ static double backtrack(tl_engine *e, const tl_descent *how, tl_aim aim, double 
 
 /* One step of L-BFGS; if that fails, one along the gradient in the metric. False, with the point
  * unchanged, if both fail. */
-static bool step(tl_engine *e, const tl_descent *how, double *value, double *a)
+static bool step(tl_engine *e, const tl_descent *how, habit *h, double *value, double *a)
 {
     tl_aim aim = tl_engine_aim(e, TL_LBFGS);
-    *a = aim.slope < 0.0 ? backtrack(e, how, aim, value) : 0.0;
+    *a = aim.slope < 0.0 ? backtrack(e, how, aim, h, value) : 0.0;
     if (*a == 0.0 && aim.pairs > 0) {
         aim = tl_engine_aim(e, TL_GRADIENT);
-        *a = aim.slope < 0.0 ? backtrack(e, how, aim, value) : 0.0;
+        *a = aim.slope < 0.0 ? backtrack(e, how, aim, h, value) : 0.0;
     }
     tl_engine_take(e, *a);
     return *a > 0.0;
@@ -97,6 +125,7 @@ static double descend(tl_engine *e, const tl_descent *how, tl_run *run)
 {
     double value = tl_engine_begin(e, how->over), a;
     tl_newton newton = {.stage = stage_of(how->over)};
+    habit h = {.longest = 1.0};
     int calm = 0;
     run->outcome = TLNMF_ITERATIONS;
     for (int i = 0; run->iterations < how->last; i++) {
@@ -105,7 +134,7 @@ static double descend(tl_engine *e, const tl_descent *how, tl_run *run)
             run->outcome = TLNMF_STATIONARY;
             break;
         }
-        if (!newton_step(e, &newton, run, norm, &value, &a) && !step(e, how, &value, &a)) {
+        if (!newton_step(e, &newton, run, norm, &value, &a) && !step(e, how, &h, &value, &a)) {
             run->outcome = TLNMF_LINE_SEARCH;
             break;
         }
@@ -147,8 +176,9 @@ double tl_descend(tl_engine *e, const tl_descent *how, tl_run *run)
 /* ---- sweeps, then a descent ------------------------------------------------------------------ */
 
 /* The number of updates between sweeps decides the basin. With 1 or 2, most starts find the good
- * minimum of the music notes; with 3, fewer do (docs/benchmarks.md, "Fast mode"). */
-enum { SWEEPS = 15, UPDATES = 2, JD_SWEEPS = 10, NMF_UPDATES = 10 };
+ * minimum of the music notes; with 3, fewer do (docs/benchmarks.md, "Fast mode"). The number of
+ * sweeps decides it, too, but not where there are many rows. */
+enum { SWEEPS = 15, FEW_SWEEPS = 3, UPDATES = 2, JD_SWEEPS = 10, NMF_UPDATES = 10 };
 
 /* Pairs that gain less than this fraction of the last sweep's mean gain are skipped. */
 static const double SKIP = 1e-2;
@@ -176,8 +206,9 @@ static bool sweep(tl_engine *e, tl_run *run, unsigned of, double floor, double *
 /* Sweeps on C with updates of W, H in between. False, with the outcome set, if the run must end. */
 static bool sweeps_C(tl_engine *e, tl_run *run)
 {
+    const int64_t count = e->M < LARGE ? SWEEPS : FEW_SWEEPS;
     double gain = 0.0;
-    for (int64_t i = 0; i < SWEEPS && run->iterations < run->opt->J; i++) {
+    for (int64_t i = 0; i < count && run->iterations < run->opt->J; i++) {
         double since = tl_wall_seconds();
         tl_engine_update(e, TL_W | TL_H, UPDATES); /* (7)-(9) */
         double between = tl_wall_seconds();

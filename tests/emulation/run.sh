@@ -65,7 +65,6 @@ export LD_LIBRARY_PATH
 "$folder/unit_engine_operations" '*L_alone'
 "$folder/unit_engine_operations" rough_is_rough
 "$folder/unit_engine_operations" 'sweeps*' 3
-"$folder/unit_engine_device" 'sweeps*'
 "$folder/unit_engine_panels"
 for test in 'the_gpu*' 'a_run*' 'a_separation*'; do
     "$folder/unit_separate_updates" "$test"

@@ -131,7 +131,7 @@ class Emulator
 
   public:
     std::vector<double> shared;
-    double slot[1024], other[1024]; /* what a thread gives to its warp */
+    double slot[1024]; /* what a thread gives to its warp */
 
     void wait(State place)
     {
@@ -177,11 +177,6 @@ inline double exchange(double x, unsigned from)
 inline double __shfl_xor_sync(unsigned, double x, int bit)
 {
     return exchange(x, threadIdx.x ^ (unsigned)bit);
-}
-
-inline double __shfl_sync(unsigned, double x, int lane)
-{
-    return exchange(x, threadIdx.x / 32 * 32 + (unsigned)lane);
 }
 
 inline double __shfl_down_sync(unsigned, double x, int by, int width)

@@ -193,42 +193,6 @@ static void mixed_precision_ends_in_the_same_minimum(void **state)
     free_fit(&p);
 }
 
-/* The other way to compute a sweep gives the same one. */
-static void sweeps_by_moments(void **state)
-{
-    (void)state;
-    char why[TL_DEVICE_TEXT];
-    if (gpu == NULL)
-        skip();
-    const tl_device_library *library = tl_device_load(why);
-    /* one block of rows, several, one row beyond; slices of columns; frames of several columns */
-    static const int64_t shapes[][4] = {
-        {1, 2, 3, 1}, {1, 8, 40, 1}, {3, 13, 21, 2}, {1, 25, 333, 2}, {2, 41, 70, 2}};
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        problem p = new_problem(i, shapes[i]);
-        tl_engine *e[2] = {new_engine(&p, &tl_engine_naive, NULL), new_engine(&p, gpu, NULL)};
-        double gain[2][3], C[2], *Phi[2];
-        library->sweep_by_moments(e[1], true);
-        for (int k = 0; k < 2; k++) {
-            gain[k][0] = tl_engine_sweep(e[k], TL_C, e[k]->eps, 0.0);
-            gain[k][1] = tl_engine_sweep(e[k], TL_L, e[k]->eps, 0.0);
-            gain[k][2] = tl_engine_sweep(e[k], TL_L, e[k]->eps, 0.01 * gain[0][1]);
-            C[k] = tl_engine_values(e[k], TL_C).C;
-            Phi[k] = new_doubles(p.M * p.M);
-            tl_engine_store(e[k], Phi[k], NULL, NULL);
-        }
-        for (int j = 0; j < 3; j++)
-            assert_near(gain[1][j], gain[0][j], 1e-10 * gain[0][0]);
-        assert_near(C[1], C[0], 1e-11 * fabs(C[0]));
-        assert_true(largest_difference(p.M * p.M, Phi[0], Phi[1]) < 1e-10);
-        for (int k = 0; k < 2; k++) {
-            free_engine(e[k]);
-            free(Phi[k]);
-        }
-        free_problem(&p);
-    }
-}
-
 /* Gaussian numbers, made orthogonal where the engine does it and on the host. */
 static tlnmf_error draw_and_compare(const tl_point *point, void *user)
 {
@@ -268,6 +232,35 @@ static void large_starts_are_made_orthogonal_there(void **state)
         free(R);
         free_problem(&p);
     }
+}
+
+/* Steps of many rows, where exponentials estimate the norm of E: their values, and what they make
+ * of Phi. */
+static void steps_of_many_rows(void **state)
+{
+    (void)state;
+    if (gpu == NULL)
+        skip();
+    problem p = new_problem(3, (const int64_t[]){1, 1024, 12, 2});
+    tl_engine *e[] = {new_engine(&p, &tl_engine_cpu, NULL), new_engine(&p, gpu, NULL)};
+    tl_aim aim[2];
+    for (int i = 0; i < 2; i++) {
+        tl_engine_begin(e[i], TL_ALL);
+        tl_engine_norm(e[i], true);
+        aim[i] = tl_engine_aim(e[i], TL_LBFGS);
+    }
+    assert_near(aim[1].first, aim[0].first, 1e-9 * aim[0].first);
+    for (double factor = 0.01; factor < 200.0; factor *= 10.0) {
+        double a = factor * aim[0].first, expected = tl_engine_try(e[0], a);
+        assert_near(tl_engine_try(e[1], a), expected, 1e-10 * fabs(expected));
+    }
+    tl_engine_take(e[1], 100.0 * aim[0].first);
+    tl_inspection found = {.energy = NULL};
+    assert_true(tl_engine_inspect(e[1], &found));
+    assert_true(found.orthogonality < 1e-11);
+    free_engine(e[0]);
+    free_engine(e[1]);
+    free_problem(&p);
 }
 
 /* ---- the option ------------------------------------------------------------------------------ */
@@ -337,8 +330,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(traces_of_notes),
         cmocka_unit_test(results_do_not_depend_on_the_batch),
         cmocka_unit_test(mixed_precision_ends_in_the_same_minimum),
-        cmocka_unit_test(sweeps_by_moments),
         cmocka_unit_test(large_starts_are_made_orthogonal_there),
+        cmocka_unit_test(steps_of_many_rows),
         cmocka_unit_test(the_option_chooses_the_device),
         cmocka_unit_test(too_large_a_problem_is_refused),
     };

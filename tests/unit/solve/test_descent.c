@@ -200,6 +200,106 @@ static void activations_are_found_again(void **state)
     }
 }
 
+/* ---- an engine that only counts ----------------------------------------------------------------
+ */
+
+/* Steps over 0.6 are refused; shorter ones lower the value by their length. */
+typedef struct counting {
+    tl_engine is; /* first */
+    double value;
+    int sweeps, tries;
+} counting;
+
+static void count_update(tl_engine *e, unsigned parts, int64_t count)
+{
+    (void)e, (void)parts, (void)count;
+}
+
+static double count_sweep(tl_engine *e, unsigned of, double floor, double least)
+{
+    (void)of, (void)floor, (void)least;
+    ((counting *)e)->sweeps++;
+    return 0.0;
+}
+
+static tl_values count_values(tl_engine *e, unsigned which)
+{
+    (void)which;
+    return (tl_values){.C = ((counting *)e)->value};
+}
+
+static double count_begin(tl_engine *e, unsigned over)
+{
+    (void)over;
+    return ((counting *)e)->value;
+}
+
+static double count_norm(tl_engine *e, bool renew)
+{
+    (void)e, (void)renew;
+    return 1.0;
+}
+
+static tl_aim count_aim(tl_engine *e, tl_direction how)
+{
+    (void)e, (void)how;
+    return (tl_aim){.slope = -1.0, .first = 1.0};
+}
+
+static double count_try(tl_engine *e, double a)
+{
+    counting *self = (counting *)e;
+    self->tries++;
+    return self->value + (a > 0.6 ? 1.0 : -a);
+}
+
+static void count_take(tl_engine *e, double a)
+{
+    ((counting *)e)->value -= a;
+}
+
+static bool count_revive(tl_engine *e, double least)
+{
+    (void)e, (void)least;
+    return false;
+}
+
+static void count_project(tl_engine *e, unsigned parts)
+{
+    (void)e, (void)parts;
+}
+
+/* With many rows a run sweeps three times, and a refusal makes first steps shorter until three
+ * iterations have met none: five tries in four iterations instead of eight. */
+static void many_rows_mean_few_sweeps_and_refusals(void **state)
+{
+    (void)state;
+    enum { J = 35 };
+    const tl_engine_ops ops = {.update = count_update,
+                               .sweep = count_sweep,
+                               .values = count_values,
+                               .begin = count_begin,
+                               .norm = count_norm,
+                               .aim = count_aim,
+                               .try = count_try,
+                               .take = count_take,
+                               .revive = count_revive,
+                               .project = count_project};
+    const tl_settings opt = {.J = J};
+    const struct {
+        int64_t M;
+        int sweeps, tries;
+    } cases[] = {{1023, 15, 2 * (J - 15)}, {1024, 3, 5 * (J - 3) / 4}};
+    for (int i = 0; i < 2; i++) {
+        counting e = {.is = {.ops = &ops, .M = cases[i].M, .N = 1, .K = 1, .frames = 1.0}};
+        tl_run run = {.opt = &opt};
+        tl_fast_tl(&e.is, &run);
+        assert_int_equal(run.iterations, J);
+        assert_int_equal(e.sweeps, cases[i].sweeps);
+        assert_int_equal(e.tries, cases[i].tries);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +309,7 @@ int main(void)
         cmocka_unit_test(newton_steps_only_descend),
         cmocka_unit_test(failed_searches_leave_no_trace),
         cmocka_unit_test(activations_are_found_again),
+        cmocka_unit_test(many_rows_mean_few_sweeps_and_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
