@@ -147,6 +147,49 @@ static void sweeps_rotate_by_a_sample_of_the_frames(void **state)
         }
 }
 
+/* Panels without any column, the first one among them. */
+static void silent_panels_add_nothing(void **state)
+{
+    (void)state;
+    enum { M = 5, N = 9, K = 2 };
+    if (gpu == NULL)
+        skip();
+    problem p = new_problem(1, (const int64_t[]){1, M, N, K});
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 8, 1);
+    double *Y = new_normals(&rng, M * N), Ganti[2][M * M], Phi[2][M * M], W[2][M * K], H[2][K * N];
+    for (int64_t m = 0; m < M; m++)
+        for (int64_t n = 0; n < N; n++)
+            if (n < 2 || n == 5)
+                Y[m * N + n] = 0.0;
+    tlnmf_data_free(p.data);
+    p.model.data = p.data = data_of(p.ctx, Y, 1, M, N);
+    assert_int_equal(p.data->offset[2], 0);
+    p.panel = 1;
+    tl_engine *e[2] = {new_engine(&p, &tl_engine_naive, NULL),
+                       new_engine(&p, library->panels, NULL)};
+    double C[2], value[2];
+    for (int i = 0; i < 2; i++) {
+        tl_engine_gradient(e[i], TL_C, Ganti[i]);
+        tl_engine_update(e[i], TL_W | TL_H, 2);
+        C[i] = tl_engine_values(e[i], TL_C).C;
+        tl_engine_begin(e[i], TL_ALL);
+        tl_engine_norm(e[i], true);
+        value[i] = tl_engine_try(e[i], 0.5 * tl_engine_aim(e[i], TL_LBFGS).first);
+        tl_engine_take(e[i], 0.5);
+        tl_engine_store(e[i], Phi[i], W[i], H[i]);
+        free_engine(e[i]);
+    }
+    assert_near(C[1], C[0], 1e-12 * fabs(C[0]));
+    assert_near(value[1], value[0], 1e-11 * fabs(value[0]));
+    assert_true(largest_difference(M * M, Ganti[0], Ganti[1]) < 1e-11);
+    assert_true(largest_difference(M * M, Phi[0], Phi[1]) < 1e-11);
+    assert_true(largest_difference(M * K, W[0], W[1]) < 1e-11);
+    assert_true(largest_difference(K * N, H[0], H[1]) < 1e-10);
+    free(Y);
+    free_problem(&p);
+}
+
 /* ---- whole fits ------------------------------------------------------------------------------ */
 
 /* Engines whose sweeps do nothing, and that of the GPU with so many frames in a panel. */
@@ -326,6 +369,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(panels_fit_the_memory),
         cmocka_unit_test(frames_are_not_cut),
         cmocka_unit_test(sweeps_rotate_by_a_sample_of_the_frames),
+        cmocka_unit_test(silent_panels_add_nothing),
         cmocka_unit_test(fits_are_those_of_the_cpu),
         cmocka_unit_test(fits_with_sweeps_can_be_repeated),
         cmocka_unit_test(memory_decides),
