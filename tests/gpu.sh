@@ -121,7 +121,8 @@ sanitizers() {
         row "$limit" "$tool, $test, $shapes shapes" \
             compute-sanitizer --tool "$tool" --error-exitcode 9 "$operations" "$test" "$shapes"
     done <<END
-memcheck 60 every_operation* 7
+memcheck 60 every_operation_is* 7
+memcheck 60 every_operation_with* 3
 memcheck 60 every_operation_in* 3
 initcheck 60 every_operation_is* 3
 initcheck 60 every_operation_in* 1
