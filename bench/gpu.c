@@ -113,10 +113,13 @@ static tlnmf_error first_point(const tl_point *point, void *user)
 /* Operations of products so far: counted by the GPU's engines; 0 elsewhere. */
 static double flops_of(const tl_engine *e)
 {
-    return library != NULL && (e->ops == library->engine || e->ops == library->mixed)
-               ? library->flops(e)
-               : 0.0;
+    bool is_gpu = library != NULL && (e->ops == library->engine || e->ops == library->mixed ||
+                                      e->ops == library->panels || e->ops == library->panels_mixed);
+    return is_gpu ? library->flops(e) : 0.0;
 }
+
+/* Frames in a panel of the engine that is timed; 0: it has none. */
+static int64_t panel;
 
 /* One iteration of the fast solver's L-BFGS. Returns the number of steps tried. */
 static int iterate(tl_engine *e, int i, double *value)
@@ -145,7 +148,8 @@ static void time_iterations(const tl_engine_ops *ops, const shape *s)
         stop("no memory");
     tlnmf_data *data = new_data(s->M, s->N, 1);
     const tl_model model = {.data = data, .K = s->K, .eps = 0.01 * data->mean_power, .gamma = 1.0};
-    check(ctx, ops->create(ctx, &(tl_engine_spec){.model = &model, .moves = TL_ALL}, &e));
+    check(ctx, ops->create(ctx, &(tl_engine_spec){.model = &model, .moves = TL_ALL, .panel = panel},
+                           &e));
     tl_engine_fill(e, TL_ALL, first_point, NULL);
     tl_engine_precision(e, true); /* where there is a choice */
     double since = tl_wall_seconds();
@@ -174,7 +178,7 @@ static void time_iterations(const tl_engine_ops *ops, const shape *s)
     for (int i = 0; i < count; i++)
         mean += each[i] / count;
     double per = (double)tries / count, flops = (flops_of(e) - before) / count;
-    printf("%-9s %5lld x %5lld K %2lld  iteration %8.3f ms (mean %8.3f, %.2f tries, products %.1f "
+    printf("%-16s %5lld x %5lld K %2lld  iteration %8.3f ms (mean %8.3f, %.2f tries, products %.1f "
            "GF, %.1f TF/s)  sweep %8.3f ms  update %7.3f ms  C %.12g\n",
            ops->name, (long long)s->M, (long long)s->N, (long long)s->K, 1e3 * median(count, each),
            1e3 * mean, per, 1e-9 * flops, 1e-12 * flops / mean, 1e3 * median(swept, sweeps),
@@ -183,6 +187,17 @@ static void time_iterations(const tl_engine_ops *ops, const shape *s)
     e->ops->free(e);
     free_data(data);
     tlnmf_ctx_free(ctx);
+}
+
+/* The same with everything on the device and with columns in panels, a quarter of them each: two
+ * quarters of R are there at a time, and all of R comes in every pass. */
+static void time_panels(const tl_engine_ops *ops, const shape *s)
+{
+    bool mixed = ops == library->mixed;
+    time_iterations(ops, s);
+    panel = (s->N + 3) / 4;
+    time_iterations(mixed ? library->panels_mixed : library->panels, s);
+    panel = 0;
 }
 
 /* ---- whole fits ------------------------------------------------------------------------------ */
@@ -333,6 +348,8 @@ static const struct part {
     {"cpu-separate", CPU, separate, {{300, 0, 0, 1}}},
     {"huge", GPU, time_iterations, {{8192, 20000, 20, 5}}},
     {"huge-fit", GPU, large, {{8192, 20000, 20, 20}}},
+    {"panels", GPU, time_panels, {{8192, 20000, 20, 5}}},
+    {"panels-mixed", GPU_MIXED, time_panels, {{8192, 20000, 20, 5}}},
     {"profile", GPU, time_iterations, {{4096, 10000, 20, 3}}},
     {"profile-rough", GPU_MIXED, time_iterations, {{4096, 10000, 20, 3}}},
 };

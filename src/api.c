@@ -322,7 +322,12 @@ tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settin
     TL_NEED(ctx, bytes);
     *bytes = 0.0;
     TRY(tl_settings_need(ctx, settings, TL_TASK_FIT | TL_TASK_JD));
-    TRY(prepare(ctx, data, settings, &t));
+    tlnmf_log log = ctx->log;
+    ctx->log = NULL; /* the fit itself will warn */
+    tlnmf_error error = prepare(ctx, data, settings, &t);
+    ctx->log = log;
+    if (error != TLNMF_OK)
+        return error;
     tl_plan plan = tl_plan_make(data, &t.opt, t.goal);
     *bytes = tl_plan_bytes(&plan, data, &t.opt, t.eps);
     if (ctx->keeping.save != NULL || ctx->keeping.resume != NULL) /* states, and where they go */

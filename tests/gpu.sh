@@ -59,7 +59,7 @@ figures() { # LIMIT PART
 }
 
 unit_tests() {
-    for test in engine_operations engine_device separate_updates; do
+    for test in engine_operations engine_device engine_panels separate_updates; do
         row 90 "unit_$test" "$(program unit_$test)"
         grep '^gpu' "$log"
         if grep -q '^gpu: SKIPPED' "$log"; then
@@ -121,13 +121,17 @@ sanitizers() {
         row "$limit" "$tool, $test, $shapes shapes" \
             compute-sanitizer --tool "$tool" --error-exitcode 9 "$operations" "$test" "$shapes"
     done <<END
-memcheck 60 every_operation* 7
+memcheck 60 every_operation_is* 7
+memcheck 60 every_operation_with* 3
+memcheck 60 every_operation_in* 3
 initcheck 60 every_operation_is* 3
+initcheck 60 every_operation_in* 1
 initcheck 60 sweeps* 1
 racecheck 60 sweeps* 1
 synccheck 60 sweeps* 3
 racecheck 60 operations_on_L* 1
 racecheck 120 every_operation_is* 1
+racecheck 120 every_operation_in* 1
 END
     for tool in memcheck initcheck racecheck; do
         row 60 "$tool, separations" compute-sanitizer --tool "$tool" --error-exitcode 9 "$updates" \
@@ -140,7 +144,7 @@ carry() {
     set -e
     mkdir -p "$2"
     cp -L "$1/libtlnmf_cuda.so" "$1/tests/unit_engine_operations" "$1/tests/unit_engine_device" \
-        "$1/tests/unit_separate_updates" "$1/bench/gpu" "$0" "$2"
+        "$1/tests/unit_engine_panels" "$1/tests/unit_separate_updates" "$1/bench/gpu" "$0" "$2"
     ldd "$2/unit_engine_device" "$2/gpu" | awk '$2 == "=>" { print $3 }' | sort -u |
         grep -Ev '/(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+)\.so' |
         while read -r library; do cp -L "$library" "$2"; done
@@ -178,7 +182,7 @@ bench)
         for part; do figures 300 "$part"; done
     else
         for part in iterations rough cpu starts cpu-starts large large-mixed jd separate \
-            cpu-separate huge huge-fit; do
+            cpu-separate huge huge-fit panels; do
             figures 300 "$part"
         done
         profile 100 profile
@@ -197,6 +201,7 @@ all) # what matters most comes first
     figures 60 separate
     figures 100 cpu-separate
     figures 60 huge-fit
+    figures 60 panels
     figures 40 rough
     profile 40 profile-rough
     sanitizers

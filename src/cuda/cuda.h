@@ -53,26 +53,57 @@ typedef struct tl_cuda_single {
     float *A_high, *A_low, *B_high, *B_low, *out;
 } tl_cuda_single;
 
+/* Panels that are computed and on their way. */
+enum { TL_CUDA_BUFFERS = 2 };
+
+/* Frames, spread evenly, by whose columns sweeps rotate where columns come in panels. */
+typedef struct tl_cuda_sample {
+    int64_t every, frames, columns;
+    /* on the device */
+    double *U;       /* M x frames */
+    int64_t *offset; /* frames + 1; and the frame of each column: as tl_field has them */
+    int *frame;
+    int *column_in, *frame_in; /* where they are in their panels */
+} tl_cuda_sample;
+
+/* Columns in panels (panels.c). */
+typedef struct tl_cuda_panels {
+    const tlnmf_data *data; /* where they come from; NULL: there is one panel, and it stays */
+    int64_t count, frames;  /* panels, and frames in each but the last */
+    int64_t first;          /* frame of the panel that is there */
+    double *R[TL_CUDA_BUFFERS], *B[TL_CUDA_BUFFERS];
+    int64_t held[TL_CUDA_BUFFERS]; /* the panel in each buffer; -1: none */
+    int now;                       /* the buffer of the panel that is there */
+    cudaStream_t stream;
+    cudaEvent_t arrived[TL_CUDA_BUFFERS], left[TL_CUDA_BUFFERS];
+    bool pinned_R, pinned_B;
+    bool at_new; /* X of a panel that comes is Phi_new R: a step is being tried */
+    tl_cuda_sample sample;
+} tl_cuda_panels;
+
 typedef struct tl_cuda {
     tl_engine is; /* first */
-    tl_field f;
+    tl_field f;   /* of the panel that is there, as are R, X, V, U, UX */
+    tl_cuda_panels panels;
     tl_gpu gpu;
     cublasHandle_t blas;
     double gamma;
-    int64_t panel; /* columns of UX */
+    int64_t slice; /* columns of UX */
     double flops;  /* of products so far */
     /* on the device: see cpu.h */
-    double *R, *B;
-    int64_t *offset;
+    double *R;
+    int64_t *offset; /* those of each panel follow each other */
     int *frame;
     double *Phi, *Phi_new, *W, *H, *X, *V, *U, *UX;
     double *G, *Gamma, *E, *E2; /* M x M; G, Gamma, Phi_new are scratch of a try */
     double *kept[TL_CUDA_KEPT]; /* M x M: exp(aE) - I at kept_a, which later tries may need */
     double kept_a[TL_CUDA_KEPT];
     double *gains, *floors, *num, *den, *column;
-    void *workspace; /* of cuBLAS */
-    double norm;     /* upper bound on the spectral norm of E */
-    double radius;   /* what exponentials take for that norm; 0: not known yet */
+    double *W_num, *W_den; /* sums over all columns */
+    double *part;          /* sums over a panel: M numbers, or more */
+    void *workspace;       /* of cuBLAS */
+    double norm;           /* upper bound on the spectral norm of E */
+    double radius;         /* what exponentials take for that norm; 0: not known yet */
     tl_cuda_U U_is;
     double U_floor;
     tl_direction how;
@@ -134,14 +165,45 @@ static inline void tl_cuda_swap(double **a, double **b)
 }
 
 void tl_cuda_copy(tl_cuda *self, double *to, const double *from, int64_t count); /* on the device */
-void tl_cuda_refresh(tl_cuda *self);                                             /* X, V from Phi */
-void tl_cuda_coefficients(tl_cuda *self, const double *Phi);                     /* X from Phi */
+void tl_cuda_refresh(tl_cuda *self); /* X, V from Phi; in panels, when they come */
+void tl_cuda_coefficients(tl_cuda *self, const double *Phi); /* the same of X alone */
+void tl_cuda_times_R(tl_cuda *self, const double *Phi);      /* X = Phi R */
 void tl_cuda_V_changed(tl_cuda *self);
 void tl_cuda_factors_changed(tl_cuda *self);
 void tl_cuda_U_holds(tl_cuda *self, tl_cuda_U what, double floor);
 void tl_cuda_weights(tl_cuda *self, unsigned of, double floor);
-void tl_cuda_G(tl_cuda *self);     /* (10) at X and U */
-void tl_cuda_gamma(tl_cuda *self); /* (10) at V and U */
+/* U = B / (W H + floor), and what else `w` asks for; its V, U and H_apart are set here. */
+void tl_cuda_weigh(tl_cuda *self, const tl_field *f, tl_gpu_weigh w);
+/* (10) at X and U, and at V and U; p > 0: added to those of the panels before. */
+void tl_cuda_G(tl_cuda *self, int64_t p);
+void tl_cuda_gamma(tl_cuda *self, int64_t p);
+/* tl_gpu_sums() to TL_SEEN_SUMS. */
+void tl_cuda_objectives(tl_cuda *self, int64_t p, unsigned which, const double *X);
+/* A sweep over the columns of the field; what else `s` needs is set here. True: X has not followed
+ * Phi. The gain is in TL_SEEN_OTHER. */
+bool tl_cuda_rotate(tl_cuda *self, const tl_field *f, const tl_gpu_sweep *s);
+
+/* Panels (panels.c). All work over columns is a loop, for (p = 0; tl_cuda_bring(self, p); p++):
+ * panel p is there in it. Sums of a panel go to tl_cuda_sums_of(), and tl_cuda_add_sums() adds
+ * them to the total of those before. */
+bool tl_cuda_bring(tl_cuda *self, int64_t p);
+double *tl_cuda_sums_of(tl_cuda *self, int64_t p, double *total);
+void tl_cuda_add_sums(tl_cuda *self, int64_t p, int64_t count, double *total);
+double tl_cuda_sweep_sample(tl_cuda *self, unsigned of, double floor, double least);
+/* Columns of the widest panel of so many frames. */
+int64_t tl_cuda_widest(const tlnmf_data *data, int64_t frames);
+/* `most`: columns that the arrays of a sweep have room for. */
+tlnmf_error tl_cuda_open_panels(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t most,
+                                tl_cuda *self);
+void tl_cuda_close_panels(tl_cuda *self);
+
+/* Arrays that are sent when an engine is made. */
+typedef struct tl_cuda_sent {
+    void *to;
+    const void *from;
+    size_t bytes;
+} tl_cuda_sent;
+tlnmf_error tl_cuda_send_all(tlnmf_ctx *ctx, size_t count, const tl_cuda_sent *sent);
 
 /* Functions of a skew-symmetric E (skew.c), as in linalg. */
 void tl_cuda_prepare(tl_cuda *self); /* E^2 and its norms, which tl_cuda_prepared() reads */
@@ -162,6 +224,8 @@ void tl_cuda_settle(tl_cuda *self); /* after a wait: whether the last pair count
 void tl_cuda_aim_along(tl_cuda *self);
 void tl_cuda_gradient_at(tl_cuda *self, double *out);
 double tl_cuda_value_at(tl_cuda *self, double a);
+/* C at these W and H; X is not NULL: V is made from it. Leaves their weights in U. */
+double tl_cuda_C_at(tl_cuda *self, const double *W, const double *H, const double *X);
 void tl_cuda_accept(tl_cuda *self);
 void tl_cuda_learn(tl_cuda *self, double a);
 void tl_cuda_restore(tl_cuda *self);

@@ -14,10 +14,12 @@ static unsigned objective(const tl_cuda *self)
     return over_L(self) ? TL_L : TL_C;
 }
 
-/* Products of an M x N array with H' (M x K), and of W' with it (K x N). */
-static void times_H(tl_cuda *self, double alpha, const double *A, const double *H, double *out)
+/* Products of an M x N array with H' (M x K), and of W' with it (K x N): of panel p, those with H'
+ * added to the panels before. */
+static void times_H(tl_cuda *self, int64_t p, double alpha, const double *A, const double *H,
+                    double *out)
 {
-    int64_t M = self->is.M, N = self->is.N, K = self->is.K;
+    int64_t M = self->is.M, N = self->f.N, K = self->is.K;
     tl_cuda_multiply(self, &(tl_cuda_product){.opB = TL_TRANSPOSED,
                                               .m = M,
                                               .n = K,
@@ -25,15 +27,16 @@ static void times_H(tl_cuda *self, double alpha, const double *A, const double *
                                               .alpha = alpha,
                                               .A = A,
                                               .lda = N,
-                                              .B = H,
-                                              .ldb = N,
+                                              .B = H + self->panels.first,
+                                              .ldb = self->is.N,
+                                              .beta = p > 0 ? 1.0 : 0.0,
                                               .C = out,
                                               .ldc = K});
 }
 
 static void W_times(tl_cuda *self, double alpha, const double *W, const double *A, double *out)
 {
-    int64_t M = self->is.M, N = self->is.N, K = self->is.K;
+    int64_t M = self->is.M, N = self->f.N, K = self->is.K;
     tl_cuda_multiply(self, &(tl_cuda_product){.opA = TL_TRANSPOSED,
                                               .m = K,
                                               .n = N,
@@ -43,84 +46,111 @@ static void W_times(tl_cuda *self, double alpha, const double *W, const double *
                                               .lda = K,
                                               .B = A,
                                               .ldb = N,
-                                              .C = out,
-                                              .ldc = N});
+                                              .C = out + self->panels.first,
+                                              .ldc = self->is.N});
 }
 
 /* ---- gradient -------------------------------------------------------------------------------- */
 
-static void gradient_of_factors(tl_cuda *self, double *out)
+static void slopes_of_factors(tl_cuda *self, int64_t p, double *out)
 {
     const tl_cuda_descent *x = &self->x;
     double *D = self->UX;
     tl_gpu_slopes(&self->gpu, tl_cuda_field(self), self->V, self->U, D);
     if (x->in_W > 0)
-        times_H(self, 2.0, D, self->H, out);
+        times_H(self, p, 2.0, D, self->H, out);
     if (x->in_H > 0)
         W_times(self, 2.0 * x->unit, self->W, D, out + x->in_W);
-    tl_gpu_multiply(&self->gpu, (const int64_t[]){x->in_W, x->in_H},
-                    (const double *const[]){x->P, x->Q}, (double *const[]){out, out + x->in_W});
 }
 
 void tl_cuda_gradient_at(tl_cuda *self, double *out)
 {
     const tl_cuda_descent *x = &self->x;
-    tl_cuda_weights(self, objective(self), self->is.eps);
-    if (x->triangle > 0) {
-        tl_cuda_G(self);
-        tl_gpu_pack(&self->gpu, self->is.M, self->G, out);
+    bool factors = x->in_W + x->in_H > 0;
+    double *of_W = out + x->triangle;
+    for (int64_t p = 0; tl_cuda_bring(self, p); p++) {
+        tl_cuda_weights(self, objective(self), self->is.eps);
+        if (x->triangle > 0)
+            tl_cuda_G(self, p);
+        if (factors)
+            slopes_of_factors(self, p, of_W);
     }
-    if (x->in_W + x->in_H > 0)
-        gradient_of_factors(self, out + x->triangle);
+    if (x->triangle > 0)
+        tl_gpu_pack(&self->gpu, self->is.M, self->G, out);
+    if (factors)
+        tl_gpu_multiply(&self->gpu, (const int64_t[]){x->in_W, x->in_H},
+                        (const double *const[]){x->P, x->Q},
+                        (double *const[]){of_W, of_W + x->in_W});
 }
 
 /* ---- metric ---------------------------------------------------------------------------------- */
 
-/* U^2 (H^2)' and (W^2)' U^2 in units of unit^2: see the cpu engine. U^2 is in UX. */
-void tl_cuda_curvature(tl_cuda *self, double *out)
+/* W^2 and H^2, for curvature_in(). */
+static void square_factors(tl_cuda *self)
 {
     const tl_cuda_descent *x = &self->x;
-    int64_t M = self->is.M, N = self->is.N, K = self->is.K;
-    double *U2 = self->UX, *W2 = x->W_new, *H2 = x->H_new, unit = x->unit * x->unit;
-    tl_cuda_weights(self, TL_C, self->is.eps);
-    tl_gpu_square(&self->gpu, M * N, unit, self->U, U2);
+    if (x->in_W > 0)
+        tl_gpu_square(&self->gpu, self->is.K * self->is.N, 1.0 / (x->unit * x->unit), self->H,
+                      x->H_new);
+    if (x->in_H > 0)
+        tl_gpu_square(&self->gpu, self->is.M * self->is.K, 1.0, self->W, x->W_new);
+}
+
+/* U^2 (H^2)' and (W^2)' U^2 in units of unit^2: see the cpu engine. U^2 is in UX. */
+static void curvature_in(tl_cuda *self, int64_t p, double *out)
+{
+    const tl_cuda_descent *x = &self->x;
+    int64_t count = self->is.M * self->f.N;
+    double *U2 = self->UX;
+    tl_gpu_square(&self->gpu, count, x->unit * x->unit, self->U, U2);
     if (self->f.B != NULL)
-        tl_gpu_once(&self->gpu, M * N, self->f.B, U2);
-    if (x->in_W > 0) {
-        tl_gpu_square(&self->gpu, K * N, 1.0 / unit, self->H, H2);
-        times_H(self, 1.0, U2, H2, out);
-    }
-    if (x->in_H > 0) {
-        tl_gpu_square(&self->gpu, M * K, 1.0, self->W, W2);
-        W_times(self, 1.0, W2, U2, out + x->in_W);
+        tl_gpu_once(&self->gpu, count, self->f.B, U2);
+    if (x->in_W > 0)
+        times_H(self, p, 1.0, U2, x->H_new, out);
+    if (x->in_H > 0)
+        W_times(self, 1.0, x->W_new, U2, out + x->in_W);
+}
+
+void tl_cuda_curvature(tl_cuda *self, double *out)
+{
+    square_factors(self);
+    for (int64_t p = 0; tl_cuda_bring(self, p); p++) {
+        tl_cuda_weights(self, TL_C, self->is.eps);
+        curvature_in(self, p, out);
     }
 }
 
-static void metric_of_factors(tl_cuda *self, double *out)
+/* What the metric of W and H is made of: mu in scratch, the curvature in `out`. */
+static void terms_of_factors(tl_cuda *self, int64_t p, double *out)
 {
     const tl_cuda_descent *x = &self->x;
     double *mu = x->scratch, unit = x->unit * x->unit;
     if (x->in_W > 0)
-        times_H(self, 1.2, self->U, self->H, mu);
+        times_H(self, p, 1.2, self->U, self->H, mu);
     if (x->in_H > 0)
         W_times(self, 1.2 * unit, self->W, self->U, mu + x->in_W);
-    tl_cuda_curvature(self, out);
-    if (x->in_W > 0)
-        tl_gpu_larger(&self->gpu, x->in_W, 4.0, self->W, mu, out);
-    if (x->in_H > 0)
-        tl_gpu_larger(&self->gpu, x->in_H, 4.0 / unit, self->H, mu + x->in_W, out + x->in_W);
+    curvature_in(self, p, out);
 }
 
 static void renew_metric(tl_cuda *self)
 {
     const tl_cuda_descent *x = &self->x;
-    tl_cuda_weights(self, objective(self), self->is.eps);
-    if (x->triangle > 0) {
-        tl_cuda_gamma(self);
-        tl_gpu_metric(&self->gpu, self->is.M, self->Gamma, x->metric);
+    bool factors = x->in_W + x->in_H > 0;
+    double *mu = x->scratch, *of_W = x->metric + x->triangle, unit = x->unit * x->unit;
+    square_factors(self);
+    for (int64_t p = 0; tl_cuda_bring(self, p); p++) {
+        tl_cuda_weights(self, objective(self), self->is.eps);
+        if (x->triangle > 0)
+            tl_cuda_gamma(self, p);
+        if (factors)
+            terms_of_factors(self, p, of_W);
     }
-    if (x->in_W + x->in_H > 0)
-        metric_of_factors(self, x->metric + x->triangle);
+    if (x->triangle > 0)
+        tl_gpu_metric(&self->gpu, self->is.M, self->Gamma, x->metric);
+    if (x->in_W > 0)
+        tl_gpu_larger(&self->gpu, x->in_W, 4.0, self->W, mu, of_W);
+    if (x->in_H > 0)
+        tl_gpu_larger(&self->gpu, x->in_H, 4.0 / unit, self->H, mu + x->in_W, of_W + x->in_W);
 }
 
 double tl_cuda_norm(tl_engine *e, bool renew)
@@ -159,9 +189,10 @@ double tl_cuda_begin(tl_engine *e, unsigned over)
     tl_cuda *self = (tl_cuda *)e;
     tl_cuda_descent *x = &self->x;
     choose(self, over);
-    tl_cuda_weights(self, objective(self), e->eps);
-    tl_gpu_sums(&self->gpu, tl_cuda_field(self), over_L(self) ? 4 : 3, NULL, self->V, self->U,
-                self->seen_there + TL_SEEN_SUMS);
+    for (int64_t p = 0; tl_cuda_bring(self, p); p++) {
+        tl_cuda_weights(self, objective(self), e->eps);
+        tl_cuda_objectives(self, p, over_L(self) ? 4 : 3, NULL);
+    }
     if (!over_L(self))
         tl_gpu_largest(&self->gpu, e->K * e->N, self->H, self->seen_there + TL_SEEN_OTHER);
     if (x->in_W > 0)
@@ -190,11 +221,23 @@ void tl_cuda_aim_along(tl_cuda *self)
     tl_cuda_prepare(self);
 }
 
+double tl_cuda_C_at(tl_cuda *self, const double *W, const double *H, const double *X)
+{
+    double *seen = self->seen_there + TL_SEEN_SUMS;
+    for (int64_t p = 0; tl_cuda_bring(self, p); p++) {
+        tl_cuda_weigh(
+            self, tl_cuda_field(self),
+            (tl_gpu_weigh){.W = W, .H = H, .X = X, .sums = tl_cuda_sums_of(self, p, seen)});
+        tl_cuda_add_sums(self, p, 2, seen);
+    }
+    self->U_is = TL_CUDA_U_NOTHING; /* U holds these weights, not those of the point */
+    return tl_cuda_wait(self) ? self->seen[TL_SEEN_SUMS] + self->seen[TL_SEEN_SUMS + 1] : NAN;
+}
+
 double tl_cuda_value_at(tl_cuda *self, double a)
 {
     tl_cuda_descent *x = &self->x;
     const double *d = x->direction + x->triangle;
-    double *seen = self->seen_there + TL_SEEN_SUMS;
     self->turned_X = x->triangle > 0 && tl_cuda_turns_X(self);
     const double *X = self->turned_X ? self->UX : self->X;
     if (self->turned_X)
@@ -202,24 +245,16 @@ double tl_cuda_value_at(tl_cuda *self, double a)
     else if (x->triangle > 0)
         tl_cuda_turn(self, TL_EXP, a);
     if (over_L(self)) {
-        tl_gpu_sums(&self->gpu, tl_cuda_field(self), 4, X, self->V, NULL, seen);
+        for (int64_t p = 0; tl_cuda_bring(self, p); p++)
+            tl_cuda_objectives(self, p, 4, X);
         return tl_cuda_wait(self) ? self->seen[TL_SEEN_SUMS + 2] : NAN;
     }
     const tl_gpu_moving factors[2] = {
         {x->in_W, a, x->P, d, x->P_new, x->W_new},
         {x->in_H, a * x->unit, x->Q, d + x->in_W, x->Q_new, x->H_new}};
     tl_gpu_move(&self->gpu, factors);
-    tl_gpu_weights_C(&self->gpu, tl_cuda_field(self),
-                     &(tl_gpu_weigh){.W = x->in_W > 0 ? x->W_new : self->W,
-                                     .H = x->in_H > 0 ? x->H_new : self->H,
-                                     .X = x->triangle > 0 ? X : NULL,
-                                     .V = self->V,
-                                     .U = self->U,
-                                     .sums = seen});
-    self->U_is = TL_CUDA_U_NOTHING; /* U holds the weights of the step, not of the point */
-    if (!tl_cuda_wait(self))
-        return NAN;
-    return self->seen[TL_SEEN_SUMS] + self->seen[TL_SEEN_SUMS + 1];
+    return tl_cuda_C_at(self, x->in_W > 0 ? x->W_new : self->W, x->in_H > 0 ? x->H_new : self->H,
+                        x->triangle > 0 ? X : NULL);
 }
 
 void tl_cuda_accept(tl_cuda *self)
@@ -229,6 +264,7 @@ void tl_cuda_accept(tl_cuda *self)
         tl_cuda_turned(self);
     else if (x->triangle > 0)
         tl_cuda_swap(&self->Phi, &self->Phi_new);
+    self->panels.at_new = false;
     if (x->in_W > 0) {
         tl_cuda_swap(&x->P, &x->P_new);
         tl_cuda_swap(&self->W, &x->W_new);

@@ -73,7 +73,7 @@ __global__ void weigh(int64_t M, int64_t N, int64_t K, double eps, const double 
             __syncthreads();
             int most = (int)min((int64_t)CHUNK, K - k0);
             for (int j = 0; n < N && j < most; j++) {
-                double h = w.H[(k0 + j) * N + n];
+                double h = w.H[(k0 + j) * w.H_apart + n];
 #pragma unroll
                 for (int i = 0; i < ROWS; i++)
                     x[i] += left[j][i] * h;
@@ -284,19 +284,37 @@ void tl_gpu_below(const tl_gpu *gpu, const tl_field *f, const double *V, double 
 
 /* ---- multiplicative updates ------------------------------------------------------------------ */
 
-__global__ void scale(int64_t count, double gamma, const double *num, const double *den, double *x)
+__global__ void scale(tl_gpu_matrix x, double gamma, const double *num, const double *den)
 {
-    FOR_EACH(i, count)
+    FOR_EACH(i, x.rows *x.columns)
     {
         double ratio = den[i] > 0.0 ? num[i] / den[i] : 1.0;
-        x[i] *= gamma == 1.0 ? ratio : gamma == 0.5 ? sqrt(ratio) : pow(ratio, gamma);
+        int64_t row = i / x.columns;
+        x.x[i + row * (x.apart - x.columns)] *= gamma == 1.0   ? ratio
+                                                : gamma == 0.5 ? sqrt(ratio)
+                                                               : pow(ratio, gamma);
     }
 }
 
-void tl_gpu_scale(const tl_gpu *gpu, int64_t count, double gamma, const double *num,
-                  const double *den, double *x)
+void tl_gpu_scale(const tl_gpu *gpu, const tl_gpu_matrix *x, double gamma, const double *num,
+                  const double *den)
 {
-    scale<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, gamma, num, den, x);
+    scale<<<blocks_for(gpu, x->rows * x->columns), THREADS, 0, gpu->stream>>>(*x, gamma, num, den);
+}
+
+__global__ void pick(tl_gpu_matrix x, const int *index, tl_gpu_matrix out)
+{
+    FOR_EACH(i, out.rows *out.columns)
+    {
+        int64_t row = i / out.columns, column = i - row * out.columns;
+        out.x[row * out.apart + column] = x.x[row * x.apart + index[column]];
+    }
+}
+
+void tl_gpu_pick(const tl_gpu *gpu, const tl_gpu_matrix *x, const int *index,
+                 const tl_gpu_matrix *out)
+{
+    pick<<<blocks_for(gpu, out->rows * out->columns), THREADS, 0, gpu->stream>>>(*x, index, *out);
 }
 
 /* One block per component: its sum over the rows. */

@@ -46,6 +46,7 @@ void tl_gpu_power(const tl_gpu *gpu, const tl_field *f, const double *X, double 
  * way. */
 typedef struct tl_gpu_weigh {
     const double *W, *H, *X;
+    int64_t H_apart; /* how far apart rows of H are */
     double *V, *U;
     double *A; /* if not NULL: B (V + eps) / (W H + eps)^2 */
     double *sums;
@@ -78,9 +79,17 @@ void tl_gpu_below(const tl_gpu *gpu, const tl_field *f, const double *V, double 
 /* sums[0] = max |x|. */
 void tl_gpu_largest(const tl_gpu *gpu, int64_t count, const double *x, double *sums);
 
-/* x times (num / den)^gamma; a denominator of 0 leaves x. */
-void tl_gpu_scale(const tl_gpu *gpu, int64_t count, double gamma, const double *num,
-                  const double *den, double *x);
+/* A matrix in double, rows `apart` numbers apart. */
+typedef struct tl_gpu_matrix {
+    double *x;
+    int64_t rows, columns, apart;
+} tl_gpu_matrix;
+/* x times (num / den)^gamma, whose rows have no gaps; a denominator of 0 leaves x. */
+void tl_gpu_scale(const tl_gpu *gpu, const tl_gpu_matrix *x, double gamma, const double *num,
+                  const double *den);
+/* Some columns of x, in the order of `index`. */
+void tl_gpu_pick(const tl_gpu *gpu, const tl_gpu_matrix *x, const int *index,
+                 const tl_gpu_matrix *out);
 /* (9) Columns of W to sum 1. `sums`: K numbers of scratch. */
 void tl_gpu_normalise(const tl_gpu *gpu, const tl_field *f, double *W, double *H, double *sums);
 
@@ -170,11 +179,6 @@ void tl_gpu_taylor8(const tl_gpu *gpu, int64_t M, const tl_gpu_taylor *t);
 
 /* ---- single precision ------------------------------------------------------------------------ */
 
-/* A matrix in double, rows `apart` numbers apart. */
-typedef struct tl_gpu_matrix {
-    double *x;
-    int64_t rows, columns, apart;
-} tl_gpu_matrix;
 /* x = high + low but for rounding, both of TF32, rows `to` apart; low may be NULL. */
 void tl_gpu_split(const tl_gpu *gpu, const tl_gpu_matrix *x, int64_t to, float *high, float *low);
 /* out = factors[0] x + factors[1] out; rows of x are `from` apart. */

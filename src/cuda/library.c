@@ -8,7 +8,7 @@
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
 enum {
-    OWN = 24 + TL_CUDA_KEPT,
+    OWN = 34 + TL_CUDA_KEPT,
     DESCENT = 22,
     SINGLE = 5,
     DEVICE_SLOTS = OWN + DESCENT + SINGLE,
@@ -21,8 +21,11 @@ enum {
  * (docs/benchmarks.md). */
 enum { AT_ONCE = 16 };
 
-/* Largest number of entries of UX, beyond which the gradient is computed in panels of columns. */
-static const int64_t PANEL_ENTRIES = (int64_t)1 << 29;
+/* Largest number of entries of UX, beyond which the gradient is computed in slices of columns. */
+static const int64_t SLICE_ENTRIES = (int64_t)1 << 29;
+
+/* Share of the free memory that panels may take: some is left for cuBLAS. A plain choice. */
+static const double MOST_OF_IT = 0.95;
 
 /* Pairs of L-BFGS: as in the cpu engine's lbfgs.c, so that both take the same steps. */
 enum { FEW = 5, LARGE = 1 << 16 };
@@ -68,13 +71,26 @@ static void descent_slots(tl_cuda_descent *x, const tl_engine_spec *spec, tl_slo
     memcpy(slots, own, sizeof own);
 }
 
+/* Frames and columns that are on the device at a time: all, or those of a panel. */
+typedef struct room {
+    int64_t N, T;
+} room;
+
+static room room_of(const tl_engine_spec *spec)
+{
+    const tlnmf_data *data = spec->model->data;
+    if (spec->panel == 0)
+        return (room){data->N, data->T};
+    return (room){tl_min(spec->panel, data->N), tl_cuda_widest(data, spec->panel)};
+}
+
 /* What the mixed engine has besides. */
 static void single_slots(tl_cuda_single *x, const tl_engine_spec *spec, bool mixed,
                          tl_slot slots[SINGLE])
 {
-    const tlnmf_data *data = spec->model->data;
-    int64_t count =
-        mixed ? tl_cuda_single_size(data->M, tl_max(data->M, tl_max(data->N, data->T))) : 0;
+    room r = room_of(spec);
+    int64_t M = spec->model->data->M;
+    int64_t count = mixed ? tl_cuda_single_size(M, tl_max(M, tl_max(r.N, r.T))) : 0;
     const tl_slot own[SINGLE] = {TL_SLOT(x->A_high, count), TL_SLOT(x->A_low, count),
                                  TL_SLOT(x->B_high, count), TL_SLOT(x->B_low, count),
                                  TL_SLOT(x->out, count)};
@@ -85,21 +101,33 @@ static void device_slots(tl_cuda *self, const tl_engine_spec *spec, bool mixed,
                          tl_slot table[DEVICE_SLOTS])
 {
     const tlnmf_data *data = spec->model->data;
-    int64_t M = data->M, N = data->N, K = spec->model->K, T = data->T;
-    self->panel = tl_max(1, tl_min(T, PANEL_ENTRIES / M));
-    const tl_slot own[OWN] = {TL_SLOT(self->R, M * T),
-                              TL_SLOT(self->B, data->B != NULL ? M * N : 0),
-                              TL_SLOT(self->offset, N + 1),
-                              TL_SLOT(self->frame, T),
+    const room r = room_of(spec);
+    const int64_t M = data->M, N = r.N, K = spec->model->K, T = r.T;
+    const int64_t streams = spec->panel > 0 ? 1 : 0, in_B = data->B != NULL ? M * N : 0;
+    tl_cuda_panels *x = &self->panels;
+    self->slice = tl_max(1, tl_min(T, SLICE_ENTRIES / M));
+    x->frames = tl_max(N, 1);
+    x->count = tl_max((data->N + x->frames - 1) / x->frames, 1);
+    const tl_slot own[OWN] = {TL_SLOT(x->R[0], M * T),
+                              TL_SLOT(x->R[1], streams * M * T),
+                              TL_SLOT(x->B[0], in_B),
+                              TL_SLOT(x->B[1], streams * in_B),
+                              TL_SLOT(x->sample.U, streams * M * N),
+                              TL_SLOT(x->sample.offset, streams * (N + 1)),
+                              TL_SLOT(x->sample.frame, streams * T),
+                              TL_SLOT(x->sample.column_in, streams * T),
+                              TL_SLOT(x->sample.frame_in, streams * N),
+                              TL_SLOT(self->offset, data->N + x->count),
+                              TL_SLOT(self->frame, data->T),
                               TL_SLOT(self->Phi, M * M),
                               TL_SLOT(self->Phi_new, M * M),
                               TL_SLOT(self->W, M * K),
-                              TL_SLOT(self->H, K * N),
+                              TL_SLOT(self->H, K * data->N),
                               TL_SLOT(self->X, M * tl_max(N, T)), /* X and UX change places */
                               TL_SLOT(self->V, M * N),
                               TL_SLOT(self->U, M * N), /* it and UX are the two matrices of a
                                                           batch, as are den and num */
-                              TL_SLOT(self->UX, M * tl_max(N, self->panel)),
+                              TL_SLOT(self->UX, M * tl_max(N, self->slice)),
                               TL_SLOT(self->G, M * M),
                               TL_SLOT(self->Gamma, M * M),
                               TL_SLOT(self->E, M * M),
@@ -110,6 +138,9 @@ static void device_slots(tl_cuda *self, const tl_engine_spec *spec, bool mixed,
                               TL_SLOT(self->floors, M),
                               TL_SLOT(self->den, K * tl_max(M, N)),
                               TL_SLOT(self->num, K * tl_max(M, N)),
+                              TL_SLOT(self->W_den, M * K),
+                              TL_SLOT(self->W_num, M * K),
+                              TL_SLOT(self->part, tl_max(M, 4)),
                               TL_SLOT(self->column, K),
                               {&self->workspace, WORKSPACE, 1},
                               TL_SLOT(self->gpu.partial, TL_GPU_PARTIALS),
@@ -133,6 +164,18 @@ static double device_bytes(const tl_engine_spec *spec, bool mixed)
     for (int i = 0; i < DEVICE_SLOTS; i++)
         bytes += (double)slot_bytes(&table[i]);
     return bytes;
+}
+
+static int64_t fitting_panel(const tl_engine_spec *spec, bool mixed, double free)
+{
+    tl_engine_spec one = *spec;
+    int64_t N = spec->model->data->N;
+    for (int64_t count = 1; count <= N; count += tl_max(count / 8, 1)) {
+        one.panel = (N + count - 1) / count;
+        if (device_bytes(&one, mixed) <= MOST_OF_IT * free)
+            return one.panel;
+    }
+    return 0;
 }
 
 static void host_slots(tl_cuda *self, const tl_engine_spec *spec, tl_slot table[HOST_SLOTS])
@@ -161,6 +204,7 @@ static void destroy(tl_engine *e)
 {
     tl_cuda *self = (tl_cuda *)e;
     tl_hooks hooks = self->hooks;
+    tl_cuda_close_panels(self);
     if (self->blas != NULL)
         cublasDestroy(self->blas);
     if (self->gpu.stream != NULL)
@@ -200,33 +244,51 @@ static tlnmf_error take_memory(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_cu
                : tl_fail(ctx, TLNMF_ERR_NUMERIC, "device gpu: %s", cudaGetErrorString(error));
 }
 
-static tlnmf_error send_data(tlnmf_ctx *ctx, const tlnmf_data *data, tl_cuda *self)
+tlnmf_error tl_cuda_send_all(tlnmf_ctx *ctx, size_t count, const tl_cuda_sent *sent)
 {
-    int *frame;
-    void *block;
-    tl_slot table[] = {TL_SLOT(frame, tl_max(data->T, 1))};
-    TRY(TL_ARENA(ctx, "the frames of columns", table, &block));
-    for (int64_t n = 0; n < data->N; n++)
-        for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
-            frame[t] = (int)n;
-    const struct {
-        void *to;
-        const void *from;
-        size_t bytes;
-    } copies[] = {
-        {self->R, data->R, (size_t)(data->M * data->T) * sizeof(double)},
-        {self->B, data->B, data->B != NULL ? (size_t)(data->M * data->N) * sizeof(double) : 0},
-        {self->offset, data->offset, (size_t)(data->N + 1) * sizeof(int64_t)},
-        {self->frame, frame, (size_t)data->T * sizeof(int)}};
     cudaError_t error = cudaSuccess;
-    for (size_t i = 0; i < sizeof copies / sizeof *copies && error == cudaSuccess; i++)
-        if (copies[i].bytes > 0)
-            error =
-                cudaMemcpy(copies[i].to, copies[i].from, copies[i].bytes, cudaMemcpyHostToDevice);
-    tl_release(&ctx->hooks, block);
+    for (size_t i = 0; i < count && error == cudaSuccess; i++)
+        if (sent[i].bytes > 0)
+            error = cudaMemcpy(sent[i].to, sent[i].from, sent[i].bytes, cudaMemcpyHostToDevice);
     return error == cudaSuccess
                ? TLNMF_OK
                : tl_fail(ctx, TLNMF_ERR_NUMERIC, "device gpu: %s", cudaGetErrorString(error));
+}
+
+/* Where the columns of frames begin and which frame each is of, both counted from the first of the
+ * panel. */
+static void number_columns(const tlnmf_data *data, const tl_cuda_panels *x, int64_t *offset,
+                           int *frame)
+{
+    for (int64_t p = 0; p < x->count; p++) {
+        int64_t first = p * x->frames, end = tl_min(first + x->frames, data->N);
+        for (int64_t n = first; n <= end; n++)
+            *offset++ = data->offset[n] - data->offset[first];
+        for (int64_t n = first; n < end; n++)
+            for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
+                frame[t] = (int)(n - first);
+    }
+}
+
+/* What stays on the device: of R and B, all or nothing. */
+static tlnmf_error send_data(tlnmf_ctx *ctx, const tlnmf_data *data, bool streams, tl_cuda *self)
+{
+    int64_t *offset, offsets = data->N + self->panels.count;
+    int *frame;
+    void *block;
+    tl_slot table[] = {TL_SLOT(offset, offsets), TL_SLOT(frame, tl_max(data->T, 1))};
+    TRY(TL_ARENA(ctx, "the frames of columns", table, &block));
+    number_columns(data, &self->panels, offset, frame);
+    size_t in_R = (size_t)(data->M * data->T) * sizeof(double),
+           in_B = (size_t)(data->M * data->N) * sizeof(double);
+    const tl_cuda_sent sent[] = {
+        {self->R, data->R, streams ? 0 : in_R},
+        {self->panels.B[0], data->B, streams || data->B == NULL ? 0 : in_B},
+        {self->offset, offset, (size_t)offsets * sizeof *offset},
+        {self->frame, frame, (size_t)data->T * sizeof *frame}};
+    tlnmf_error error = tl_cuda_send_all(ctx, sizeof sent / sizeof *sent, sent);
+    tl_release(&ctx->hooks, block);
+    return error;
 }
 
 /* Stream, cuBLAS, and what kernels want to know of the device. */
@@ -263,6 +325,7 @@ static tlnmf_error prepare(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_cuda *
     self->point.orthogonalise = tl_cuda_orthogonalise_point;
     self->point.orthogonalise_user = self;
     TRY(take_memory(ctx, spec, self));
+    self->R = self->panels.R[0];
     if (!open_device(self))
         return tl_fail(ctx, TLNMF_ERR_NUMERIC, "device gpu: it cannot be opened: %s",
                        cudaGetErrorString(cudaGetLastError()));
@@ -272,16 +335,32 @@ static tlnmf_error prepare(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_cuda *
                          .K = spec->model->K,
                          .offset = self->offset,
                          .frame = self->frame,
-                         .B = self->B,
+                         .B = self->panels.B[0],
                          .one_each = data->one_each,
                          .eps = spec->model->eps};
-    return send_data(ctx, data, self);
+    TRY(send_data(ctx, data, spec->panel > 0, self));
+    room r = room_of(spec);
+    return spec->panel > 0
+               ? tl_cuda_open_panels(ctx, data, tl_min(r.T, tl_max(r.N, self->slice)), self)
+               : TLNMF_OK;
+}
+
+/* Frames of a panel of an engine that has panels: as asked for, or as the memory allows. Where
+ * there is no memory for any, one: it is refused with figures. */
+static int64_t panel_of(const tl_engine_spec *spec, bool mixed)
+{
+    size_t free = 0, all = 0;
+    if (spec->panel > 0 || cudaMemGetInfo(&free, &all) != cudaSuccess)
+        return tl_max(spec->panel, 1);
+    return tl_max(fitting_panel(spec, mixed, (double)free), 1);
 }
 
 static tlnmf_error create_as(tlnmf_ctx *ctx, const tl_engine_spec *spec, const tl_engine_ops *ops,
                              tl_engine **out)
 {
     const tl_model *model = spec->model;
+    tl_engine_spec own = *spec;
+    own.panel = ops->at_once == 1 ? panel_of(spec, ops->precision != NULL) : 0;
     tl_cuda *self;
     void *block;
     tl_slot table[] = {TL_SLOT(self, 1)};
@@ -299,7 +378,7 @@ static tlnmf_error create_as(tlnmf_ctx *ctx, const tl_engine_spec *spec, const t
                            .eps = model->eps};
     self->gamma = model->gamma;
     self->hooks = ctx->hooks;
-    tlnmf_error error = prepare(ctx, spec, self);
+    tlnmf_error error = prepare(ctx, &own, self);
     if (error == TLNMF_OK)
         *out = &self->is;
     else
@@ -309,18 +388,31 @@ static tlnmf_error create_as(tlnmf_ctx *ctx, const tl_engine_spec *spec, const t
 
 static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out);
 static tlnmf_error create_mixed(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out);
+static tlnmf_error create_panels(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out);
+static tlnmf_error create_panels_mixed(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out);
 
-#define SHARED_OPS                                                                                \
-    .at_once = AT_ONCE, .bytes = bytes, .free = destroy, .fill = tl_cuda_fill,                    \
-    .store = tl_cuda_store, .project = tl_cuda_project, .inspect = tl_cuda_inspect,               \
-    .values = tl_cuda_values, .gradient = tl_cuda_gradient, .update = tl_cuda_update,             \
-    .sweep = tl_cuda_sweep, .aim = tl_cuda_aim, .try = tl_cuda_try, .slope = tl_cuda_slope,       \
-    .take = tl_cuda_take, .begin = tl_cuda_begin, .norm = tl_cuda_norm, .revive = tl_cuda_revive, \
-    .cg = tl_cuda_cg
+#define SHARED_OPS                                                                        \
+    .bytes = bytes, .free = destroy, .fill = tl_cuda_fill, .store = tl_cuda_store,        \
+    .project = tl_cuda_project, .inspect = tl_cuda_inspect, .values = tl_cuda_values,     \
+    .gradient = tl_cuda_gradient, .update = tl_cuda_update, .sweep = tl_cuda_sweep,       \
+    .aim = tl_cuda_aim, .try = tl_cuda_try, .slope = tl_cuda_slope, .take = tl_cuda_take, \
+    .begin = tl_cuda_begin, .norm = tl_cuda_norm, .revive = tl_cuda_revive, .cg = tl_cuda_cg
 
-static const tl_engine_ops engine = {.name = "gpu", .create = create, SHARED_OPS};
-static const tl_engine_ops mixed_engine = {
-    .name = "gpu mixed", .create = create_mixed, .precision = tl_cuda_precision, SHARED_OPS};
+static const tl_engine_ops engine = {
+    .name = "gpu", .at_once = AT_ONCE, .create = create, SHARED_OPS};
+static const tl_engine_ops mixed_engine = {.name = "gpu mixed",
+                                           .at_once = AT_ONCE,
+                                           .create = create_mixed,
+                                           .precision = tl_cuda_precision,
+                                           SHARED_OPS};
+/* One at a time, with all of the memory. */
+static const tl_engine_ops panels_engine = {
+    .name = "gpu panels", .at_once = 1, .create = create_panels, SHARED_OPS};
+static const tl_engine_ops panels_mixed_engine = {.name = "gpu panels mixed",
+                                                  .at_once = 1,
+                                                  .create = create_panels_mixed,
+                                                  .precision = tl_cuda_precision,
+                                                  SHARED_OPS};
 
 static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
 {
@@ -330,6 +422,16 @@ static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine 
 static tlnmf_error create_mixed(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
 {
     return create_as(ctx, spec, &mixed_engine, out);
+}
+
+static tlnmf_error create_panels(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
+{
+    return create_as(ctx, spec, &panels_engine, out);
+}
+
+static tlnmf_error create_panels_mixed(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
+{
+    return create_as(ctx, spec, &panels_mixed_engine, out);
 }
 
 /* ---- the library ----------------------------------------------------------------------------- */
@@ -391,8 +493,11 @@ const tl_device_library *tlnmf_device_library(void)
     static const tl_device_library library = {.version = TLNMF_VERSION,
                                               .engine = &engine,
                                               .mixed = &mixed_engine,
+                                              .panels = &panels_engine,
+                                              .panels_mixed = &panels_mixed_engine,
                                               .find = find,
                                               .bytes = device_bytes,
+                                              .fitting_panel = fitting_panel,
                                               .flops = flops_of,
                                               .updates = &tl_cuda_updates};
     return &library;

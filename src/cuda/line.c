@@ -7,15 +7,16 @@
 
 static tl_aim aim_C(tl_cuda *self)
 {
-    double *seen = self->seen_there;
-    tl_cuda_weights(self, TL_C, self->is.eps);
-    tl_cuda_G(self);
-    tl_cuda_gamma(self);
+    for (int64_t p = 0; tl_cuda_bring(self, p); p++) {
+        tl_cuda_weights(self, TL_C, self->is.eps);
+        tl_cuda_G(self, p);
+        tl_cuda_gamma(self, p);
+        tl_cuda_objectives(self, p, 3, NULL);
+    }
     tl_gpu_quasi_newton(&self->gpu, self->is.M,
                         &(tl_gpu_newton){.G = self->G, .Gamma = self->Gamma, .scale = 1.0}, self->E,
-                        seen + TL_SEEN_SLOPE);
+                        self->seen_there + TL_SEEN_SLOPE);
     tl_cuda_prepare(self);
-    tl_gpu_sums(&self->gpu, tl_cuda_field(self), 3, NULL, self->V, self->U, seen + TL_SEEN_SUMS);
     if (!tl_cuda_wait(self))
         return (tl_aim){.slope = 0.0};
     tl_cuda_prepared(self);
@@ -28,11 +29,15 @@ static tl_aim aim_C(tl_cuda *self)
 static tl_aim aim_L(tl_cuda *self)
 {
     double *seen = self->seen_there, eps = self->is.eps;
-    tl_cuda_weights(self, TL_L, eps);
-    tl_cuda_G(self);
+    for (int64_t p = 0; tl_cuda_bring(self, p); p++) {
+        tl_cuda_weights(self, TL_L, eps);
+        tl_cuda_G(self, p);
+        tl_cuda_gamma(self, p);
+        tl_gpu_row_sums(&self->gpu, self->is.M, self->f.N, 2.0 * eps, self->U,
+                        tl_cuda_sums_of(self, p, self->floors));
+        tl_cuda_add_sums(self, p, self->is.M, self->floors);
+    }
     tl_gpu_antisymmetric(&self->gpu, self->is.M, self->G, NULL, seen + TL_SEEN_NORM);
-    tl_cuda_gamma(self);
-    tl_gpu_row_sums(&self->gpu, self->is.M, self->is.N, 2.0 * eps, self->U, self->floors);
     tl_gpu_quasi_newton(&self->gpu, self->is.M,
                         &(tl_gpu_newton){.G = self->G,
                                          .Gamma = self->Gamma,
@@ -104,8 +109,11 @@ double tl_cuda_try(tl_engine *e, double a)
     if (!on_C && self->how != TL_QUASI_NEWTON_L)
         return tl_cuda_value_at(self, a);
     tl_cuda_turn(self, on_C ? TL_EXP : TL_POLAR, a);
-    tl_gpu_sums(&self->gpu, tl_cuda_field(self), on_C ? 1 : 4, self->X, self->V, self->U,
-                self->seen_there + TL_SEEN_SUMS);
+    for (int64_t p = 0; tl_cuda_bring(self, p); p++) {
+        if (on_C)
+            tl_cuda_weights(self, TL_C, e->eps);
+        tl_cuda_objectives(self, p, on_C ? 1 : 4, self->X);
+    }
     if (!tl_cuda_wait(self))
         return NAN;
     const double *sums = self->seen + TL_SEEN_SUMS;
@@ -116,7 +124,10 @@ double tl_cuda_try(tl_engine *e, double a)
 double tl_cuda_slope(tl_engine *e)
 {
     tl_cuda *self = (tl_cuda *)e;
-    tl_cuda_G(self);
+    for (int64_t p = 0; tl_cuda_bring(self, p); p++) {
+        tl_cuda_weights(self, TL_C, e->eps);
+        tl_cuda_G(self, p);
+    }
     tl_gpu_dot(&self->gpu, e->M * e->M, self->E, self->G, NULL, self->seen_there + TL_SEEN_OTHER);
     return tl_cuda_wait(self) ? self->seen[TL_SEEN_OTHER] : NAN;
 }
@@ -143,8 +154,10 @@ void tl_cuda_take(tl_engine *e, double a)
         take_step(self, a);
     else if (descends)
         tl_cuda_restore(self);
-    else if (a > 0.0)
+    else if (a > 0.0) {
         tl_cuda_swap(&self->Phi, &self->Phi_new);
-    else
+        self->panels.at_new = false;
+    } else {
         tl_cuda_refresh(self);
+    }
 }

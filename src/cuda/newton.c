@@ -6,26 +6,17 @@
 
 /* ---- entries close to zero ------------------------------------------------------------------- */
 
-static double C_at(tl_cuda *self, const double *W, const double *H)
-{
-    tl_gpu_weights_C(
-        &self->gpu, tl_cuda_field(self),
-        &(tl_gpu_weigh){
-            .W = W, .H = H, .V = self->V, .U = self->U, .sums = self->seen_there + TL_SEEN_SUMS});
-    self->U_is = TL_CUDA_U_NOTHING;
-    return tl_cuda_wait(self) ? self->seen[TL_SEEN_SUMS] + self->seen[TL_SEEN_SUMS + 1] : NAN;
-}
-
 /* Tries ever smaller parts until C falls by more than `least`. False, with W and H unchanged, if it
  * never does. */
 static bool revive_factor(tl_cuda *self, bool is_W, tl_gpu_revive *r, double least)
 {
-    double *out = is_W ? self->x.W_new : self->x.H_new, C = C_at(self, self->W, self->H);
+    double *out = is_W ? self->x.W_new : self->x.H_new,
+           C = tl_cuda_C_at(self, self->W, self->H, NULL);
     for (int i = 0; i < 5; i++, r->part *= 0.25) {
         tl_gpu_revive_all(&self->gpu, r, out, self->seen_there + TL_SEEN_OTHER);
         if (!tl_cuda_wait(self) || self->seen[TL_SEEN_OTHER] == 0.0)
             return false;
-        double now = C_at(self, is_W ? out : self->W, is_W ? self->H : out);
+        double now = tl_cuda_C_at(self, is_W ? out : self->W, is_W ? self->H : out, NULL);
         if (now < C && !(fabs(C - now) < least)) {
             tl_cuda_copy(self, is_W ? self->W : self->H, out, r->count);
             return true;

@@ -81,7 +81,7 @@ void tl_cuda_factors_changed(tl_cuda *self)
         self->U_is = TL_CUDA_U_NOTHING;
 }
 
-void tl_cuda_coefficients(tl_cuda *self, const double *Phi)
+void tl_cuda_times_R(tl_cuda *self, const double *Phi)
 {
     int64_t M = self->is.M, T = self->f.T;
     tl_cuda_multiply(self, &(tl_cuda_product){.m = M,
@@ -98,10 +98,27 @@ void tl_cuda_coefficients(tl_cuda *self, const double *Phi)
     tl_cuda_V_changed(self);
 }
 
+void tl_cuda_coefficients(tl_cuda *self, const double *Phi)
+{
+    self->panels.at_new = Phi == self->Phi_new;
+    if (self->panels.data == NULL)
+        tl_cuda_times_R(self, Phi);
+}
+
 void tl_cuda_refresh(tl_cuda *self)
 {
     tl_cuda_coefficients(self, self->Phi);
-    tl_gpu_power(&self->gpu, tl_cuda_field(self), self->X, self->V);
+    if (self->panels.data == NULL)
+        tl_gpu_power(&self->gpu, tl_cuda_field(self), self->X, self->V);
+}
+
+void tl_cuda_weigh(tl_cuda *self, const tl_field *f, tl_gpu_weigh w)
+{
+    w.H += self->panels.first;
+    w.H_apart = self->is.N;
+    w.V = self->V;
+    w.U = self->U;
+    tl_gpu_weights_C(&self->gpu, f, &w);
 }
 
 void tl_cuda_U_holds(tl_cuda *self, tl_cuda_U what, double floor)
@@ -118,8 +135,7 @@ void tl_cuda_weights(tl_cuda *self, unsigned of, double floor)
     tl_field f = *tl_cuda_field(self);
     f.eps = floor;
     if (of == TL_C)
-        tl_gpu_weights_C(&self->gpu, &f,
-                         &(tl_gpu_weigh){.W = self->W, .H = self->H, .V = self->V, .U = self->U});
+        tl_cuda_weigh(self, &f, (tl_gpu_weigh){.W = self->W, .H = self->H});
     else
         tl_gpu_weights_L(&self->gpu, &f, floor, self->V, self->U);
     tl_cuda_U_holds(self, wanted, floor);
@@ -198,11 +214,19 @@ void tl_cuda_store(const tl_engine *e, double *Phi, double *W, double *H)
     tl_cuda_wait(self);
 }
 
+/* (9), over all frames. */
+static void normalise(tl_cuda *self)
+{
+    tl_field all = self->f;
+    all.N = self->is.N;
+    tl_gpu_normalise(&self->gpu, &all, self->W, self->H, self->column);
+}
+
 void tl_cuda_project(tl_engine *e, unsigned parts)
 {
     tl_cuda *self = (tl_cuda *)e;
     if (parts & TL_W && e->K > 0) {
-        tl_gpu_normalise(&self->gpu, tl_cuda_field(self), self->W, self->H, self->column);
+        normalise(self);
         tl_cuda_factors_changed(self);
     }
     if (parts & TL_PHI) {
@@ -221,22 +245,38 @@ static void measure_Phi(tl_cuda *self)
     tl_gpu_largest(&self->gpu, M * M, self->Gamma, self->seen_there + TL_SEEN_OTHER);
 }
 
+/* Sums of V: of all entries, of those below the floor (if `below`), of rows (if `energy`). */
+static void inspect_V(tl_cuda *self, bool below, bool energy)
+{
+    double *seen = self->seen_there + TL_SEEN_SUMS, *few = self->seen_there + TL_SEEN_BELOW;
+    for (int64_t p = 0; tl_cuda_bring(self, p); p++) {
+        const tl_field *f = tl_cuda_field(self);
+        tl_gpu_total(&self->gpu, f->M * f->N, self->V, tl_cuda_sums_of(self, p, seen));
+        tl_cuda_add_sums(self, p, 1, seen);
+        if (below) {
+            tl_gpu_below(&self->gpu, f, self->V, tl_cuda_sums_of(self, p, few));
+            tl_cuda_add_sums(self, p, 2, few);
+        }
+        if (energy) {
+            tl_gpu_row_sums(&self->gpu, f->M, f->N, 1.0, self->V,
+                            tl_cuda_sums_of(self, p, self->floors));
+            tl_cuda_add_sums(self, p, f->M, self->floors);
+        }
+    }
+}
+
 bool tl_cuda_inspect(tl_engine *e, tl_inspection *found)
 {
     tl_cuda *self = (tl_cuda *)e;
-    int64_t M = e->M, N = e->N, K = e->K;
+    bool energy = found != NULL && found->energy != NULL;
     double *seen = self->seen_there + TL_SEEN_SUMS;
-    tl_gpu_total(&self->gpu, M * N, self->V, seen);
-    tl_gpu_total(&self->gpu, M * K, self->W, seen + 1);
-    tl_gpu_total(&self->gpu, K * N, self->H, seen + 2);
-    if (found != NULL) {
-        tl_gpu_below(&self->gpu, tl_cuda_field(self), self->V, self->seen_there + TL_SEEN_BELOW);
+    inspect_V(self, found != NULL, energy);
+    tl_gpu_total(&self->gpu, e->M * e->K, self->W, seen + 1);
+    tl_gpu_total(&self->gpu, e->K * e->N, self->H, seen + 2);
+    if (found != NULL)
         measure_Phi(self);
-    }
-    if (found != NULL && found->energy != NULL) {
-        tl_gpu_row_sums(&self->gpu, M, N, 1.0, self->V, self->floors);
-        receive(self, found->energy, self->floors, M);
-    }
+    if (energy)
+        receive(self, found->energy, self->floors, e->M);
     if (!tl_cuda_wait(self))
         return false;
     if (found != NULL) {
@@ -250,18 +290,27 @@ bool tl_cuda_inspect(tl_engine *e, tl_inspection *found)
 
 /* ---- objectives and gradient ----------------------------------------------------------------- */
 
+void tl_cuda_objectives(tl_cuda *self, int64_t p, unsigned which, const double *X)
+{
+    double *total = self->seen_there + TL_SEEN_SUMS;
+    tl_gpu_sums(&self->gpu, tl_cuda_field(self), which, X, self->V, self->U,
+                tl_cuda_sums_of(self, p, total));
+    tl_cuda_add_sums(self, p, 4, total);
+}
+
 tl_values tl_cuda_values(tl_engine *e, unsigned which)
 {
     tl_cuda *self = (tl_cuda *)e;
     tl_values v = {NAN, NAN, NAN};
     bool factors = e->K > 0 && which & (TL_C | TL_I);
     unsigned bits = which & TL_L ? 4 : 0;
-    if (factors) {
-        tl_cuda_weights(self, TL_C, e->eps);
+    if (factors)
         bits |= (which & TL_C ? 3 : 0) | (which & TL_I ? 8 : 0);
+    for (int64_t p = 0; tl_cuda_bring(self, p); p++) {
+        if (factors)
+            tl_cuda_weights(self, TL_C, e->eps);
+        tl_cuda_objectives(self, p, bits, NULL);
     }
-    tl_gpu_sums(&self->gpu, tl_cuda_field(self), bits, NULL, self->V, self->U,
-                self->seen_there + TL_SEEN_SUMS);
     if (!tl_cuda_wait(self))
         return v;
     const double *sums = self->seen + TL_SEEN_SUMS;
@@ -274,15 +323,15 @@ tl_values tl_cuda_values(tl_engine *e, unsigned which)
     return v;
 }
 
-void tl_cuda_G(tl_cuda *self)
+void tl_cuda_G(tl_cuda *self, int64_t p)
 {
     int64_t M = self->is.M, T = self->f.T;
-    if (T == 0)
+    if (T == 0 && p == 0)
         tl_cuda_check(
             self, cudaMemsetAsync(self->G, 0, (size_t)(M * M) * sizeof(double), self->gpu.stream),
             "the GPU");
-    for (int64_t t = 0; t < T; t += self->panel) {
-        int64_t width = tl_min(self->panel, T - t);
+    for (int64_t t = 0; t < T; t += self->slice) {
+        int64_t width = tl_min(self->slice, T - t);
         tl_gpu_weigh_columns(&self->gpu, &self->f, t, width, self->X, self->U, self->UX);
         tl_cuda_multiply(self, &(tl_cuda_product){.opB = TL_TRANSPOSED,
                                                   .m = M,
@@ -293,16 +342,16 @@ void tl_cuda_G(tl_cuda *self)
                                                   .lda = width,
                                                   .B = self->X + t,
                                                   .ldb = T,
-                                                  .beta = t > 0 ? 1.0 : 0.0,
+                                                  .beta = p > 0 || t > 0 ? 1.0 : 0.0,
                                                   .C = self->G,
                                                   .ldc = M,
                                                   .passes = 3});
     }
 }
 
-void tl_cuda_gamma(tl_cuda *self)
+void tl_cuda_gamma(tl_cuda *self, int64_t p)
 {
-    int64_t M = self->is.M, N = self->is.N;
+    int64_t M = self->is.M, N = self->f.N;
     tl_cuda_multiply(self, &(tl_cuda_product){.opB = TL_TRANSPOSED,
                                               .m = M,
                                               .n = M,
@@ -312,6 +361,7 @@ void tl_cuda_gamma(tl_cuda *self)
                                               .lda = N,
                                               .B = self->V,
                                               .ldb = N,
+                                              .beta = p > 0 ? 1.0 : 0.0,
                                               .C = self->Gamma,
                                               .ldc = M,
                                               .passes = 3});
@@ -320,8 +370,10 @@ void tl_cuda_gamma(tl_cuda *self)
 double tl_cuda_gradient(tl_engine *e, unsigned of, double *Ganti)
 {
     tl_cuda *self = (tl_cuda *)e;
-    tl_cuda_weights(self, of, e->eps);
-    tl_cuda_G(self);
+    for (int64_t p = 0; tl_cuda_bring(self, p); p++) {
+        tl_cuda_weights(self, of, e->eps);
+        tl_cuda_G(self, p);
+    }
     tl_gpu_antisymmetric(&self->gpu, e->M, self->G, Ganti != NULL ? self->Gamma : NULL,
                          self->seen_there + TL_SEEN_NORM);
     if (Ganti != NULL)
@@ -335,15 +387,15 @@ double tl_cuda_gradient(tl_engine *e, unsigned of, double *Ganti)
  * eps)^2, in UX; both times the weights, if there are any. */
 static void update_terms(tl_cuda *self)
 {
-    tl_gpu_weights_C(
-        &self->gpu, tl_cuda_field(self),
-        &(tl_gpu_weigh){.W = self->W, .H = self->H, .V = self->V, .U = self->U, .A = self->UX});
+    tl_cuda_weigh(self, tl_cuda_field(self),
+                  (tl_gpu_weigh){.W = self->W, .H = self->H, .A = self->UX});
     self->U_is = TL_CUDA_U_NOTHING;
 }
 
+/* (7), of the panel that is there. */
 static void update_H(tl_cuda *self)
 {
-    int64_t M = self->is.M, N = self->is.N, K = self->is.K;
+    int64_t M = self->is.M, N = self->f.N, K = self->is.K;
     const bool turned = self->UX < self->U; /* the first matrix of the batch is UX */
     update_terms(self);
     tl_cuda_multiply_two(self,
@@ -359,16 +411,16 @@ static void update_H(tl_cuda *self)
                                             .C = self->den,
                                             .ldc = N},
                          turned ? self->U - self->UX : self->UX - self->U, self->num - self->den);
-    tl_gpu_scale(&self->gpu, K * N, self->gamma, turned ? self->den : self->num,
-                 turned ? self->num : self->den, self->H);
+    tl_gpu_scale(&self->gpu, &(tl_gpu_matrix){self->H + self->panels.first, K, N, self->is.N},
+                 self->gamma, turned ? self->den : self->num, turned ? self->num : self->den);
 }
 
-/* (8) and (9): the sums are computed as (K x M)' would be, so that B is again U and UX. */
-static void update_W(tl_cuda *self)
+/* The sums of (8). */
+static void add_to_W(tl_cuda *self, int64_t p)
 {
-    int64_t M = self->is.M, N = self->is.N, K = self->is.K;
+    int64_t M = self->is.M, N = self->f.N, K = self->is.K;
     const double *from[2] = {self->U, self->UX};
-    double *to[2] = {self->den, self->num};
+    double *to[2] = {self->W_den, self->W_num};
     update_terms(self);
     for (int i = 0; i < 2; i++)
         tl_cuda_multiply(self, &(tl_cuda_product){.opB = TL_TRANSPOSED,
@@ -378,22 +430,50 @@ static void update_W(tl_cuda *self)
                                                   .alpha = 1.0,
                                                   .A = from[i],
                                                   .lda = N,
-                                                  .B = self->H,
-                                                  .ldb = N,
+                                                  .B = self->H + self->panels.first,
+                                                  .ldb = self->is.N,
+                                                  .beta = p > 0 ? 1.0 : 0.0,
                                                   .C = to[i],
                                                   .ldc = K});
-    tl_gpu_scale(&self->gpu, M * K, self->gamma, self->num, self->den, self->W);
-    tl_gpu_normalise(&self->gpu, &self->f, self->W, self->H, self->column);
+}
+
+/* H of a panel and its part of the sums of W, then (8) and (9). */
+static void update_both(tl_cuda *self)
+{
+    for (int64_t p = 0; tl_cuda_bring(self, p); p++) {
+        update_H(self);
+        add_to_W(self, p);
+    }
+    tl_gpu_scale(&self->gpu, &(tl_gpu_matrix){self->W, self->is.M, self->is.K, self->is.K},
+                 self->gamma, self->W_num, self->W_den);
+    normalise(self);
 }
 
 void tl_cuda_update(tl_engine *e, unsigned parts, int64_t count)
 {
     tl_cuda *self = (tl_cuda *)e;
-    for (int64_t i = 0; i < count; i++) {
-        update_H(self);
-        if (parts & TL_W)
-            update_W(self);
+    if (parts & TL_W)
+        for (int64_t i = 0; i < count; i++)
+            update_both(self);
+    else
+        for (int64_t p = 0; tl_cuda_bring(self, p); p++)
+            for (int64_t i = 0; i < count; i++)
+                update_H(self);
+}
+
+bool tl_cuda_rotate(tl_cuda *self, const tl_field *f, const tl_gpu_sweep *of)
+{
+    tl_gpu_sweep s = *of;
+    s.gains = self->gains;
+    s.single = self->rough && tl_gpu_has_columns(&self->gpu, f);
+    if (s.single) {
+        tl_gpu_round(&self->gpu, f->M * f->N, of->U, self->single.A_high);
+        tl_gpu_round(&self->gpu, f->M * f->T, of->X, self->single.B_high);
+        s.U = self->single.A_high;
+        s.X = self->single.B_high;
     }
+    tl_gpu_sweep_all(&self->gpu, f, &s, self->seen_there + TL_SEEN_OTHER);
+    return s.single;
 }
 
 double tl_cuda_sweep(tl_engine *e, unsigned of, double floor, double least)
@@ -401,21 +481,12 @@ double tl_cuda_sweep(tl_engine *e, unsigned of, double floor, double least)
     tl_cuda *self = (tl_cuda *)e;
     const double trifle = 1e-8 * e->frames; /* as in the cpu engine */
     const tl_field *f = tl_cuda_field(self);
-    tl_gpu_sweep s = {.U = self->U,
-                      .X = self->X,
-                      .Phi = self->Phi,
-                      .gains = self->gains,
-                      .least = fmax(least, trifle),
-                      .single = self->rough && tl_gpu_has_columns(&self->gpu, f)};
+    least = fmax(least, trifle);
+    if (self->panels.data != NULL)
+        return tl_cuda_sweep_sample(self, of, floor, least);
     tl_cuda_weights(self, of, floor);
-    if (s.single) {
-        tl_gpu_round(&self->gpu, f->M * f->N, self->U, self->single.A_high);
-        tl_gpu_round(&self->gpu, f->M * f->T, self->X, self->single.B_high);
-        s.U = self->single.A_high;
-        s.X = self->single.B_high;
-    }
-    tl_gpu_sweep_all(&self->gpu, f, &s, self->seen_there + TL_SEEN_OTHER);
-    if (s.single)
+    if (tl_cuda_rotate(
+            self, f, &(tl_gpu_sweep){.U = self->U, .X = self->X, .Phi = self->Phi, .least = least}))
         tl_cuda_coefficients(self, self->Phi);
     tl_gpu_power(&self->gpu, f, self->X, self->V);
     tl_cuda_V_changed(self);

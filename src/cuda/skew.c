@@ -250,7 +250,8 @@ void tl_cuda_turn(tl_cuda *self, tl_retraction how, double a)
 /* Conjugate gradients leave X where they have looked. */
 bool tl_cuda_turns_X(const tl_cuda *self)
 {
-    return self->panel == self->f.T && (self->how == TL_LBFGS || self->how == TL_GRADIENT);
+    return self->panels.data == NULL && self->slice == self->f.T &&
+           (self->how == TL_LBFGS || self->how == TL_GRADIENT);
 }
 
 void tl_cuda_turn_X(tl_cuda *self, double a)

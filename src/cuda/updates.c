@@ -175,7 +175,8 @@ static void update_H(run *r)
     note_status(r, cublasDgemmStridedBatched(r->blas, CUBLAS_OP_N, CUBLAS_OP_T, N, K, rows, &one,
                                              r->a->U, N, r->a->apart, r->a->W, K, 0, &zero,
                                              r->a->den, N, r->a->sums, 2));
-    tl_gpu_scale(&r->gpu, r->u->K * r->u->N, 1.0, r->a->den + r->a->sums, r->a->den, r->a->H);
+    tl_gpu_scale(&r->gpu, &(tl_gpu_matrix){r->a->H, K, N, N}, 1.0, r->a->den + r->a->sums,
+                 r->a->den);
 }
 
 /* den = U H' and num = A H' (rows x K), then (8) and (9) of the columns that move. */

@@ -46,14 +46,42 @@ static bool has_memory(const tl_device *device, const char *what, double bytes,
     return false;
 }
 
-/* The library, with a device that has the memory for one engine. NULL, with the reason. */
-static const tl_device_library *find(const tl_engine_spec *spec, bool mixed, tl_device *device,
-                                     char why[TL_DEVICE_TEXT])
+/* What a device that was found has memory for. */
+typedef struct chosen {
+    tl_device device;
+    double needed; /* bytes of one engine with all arrays there */
+    int64_t panel; /* frames of panels; 0: it needs none */
+} chosen;
+
+/* A device that has the memory for one engine, or for one with panels. False, with the reason. */
+static bool find(const tl_engine_spec *spec, bool mixed, chosen *f, char why[TL_DEVICE_TEXT])
 {
     const tl_device_library *library = tl_device_load(why);
-    if (library == NULL || !library->find(device, why))
-        return NULL;
-    return has_memory(device, "a start", library->bytes(spec, mixed), why) ? library : NULL;
+    if (library == NULL || !library->find(&f->device, why))
+        return false;
+    f->needed = library->bytes(spec, mixed);
+    f->panel = 0;
+    if (f->needed <= f->device.free)
+        return true;
+    f->panel = library->fitting_panel(spec, mixed, f->device.free);
+    tl_engine_spec least = *spec;
+    least.panel = 1;
+    if (f->panel == 0)
+        snprintf(why, TL_DEVICE_TEXT,
+                 "a start needs %.3g GB, with columns in panels %.3g GB; %.100s has %.3g GB free",
+                 1e-9 * f->needed, 1e-9 * library->bytes(&least, mixed), f->device.name,
+                 1e-9 * f->device.free);
+    return f->panel > 0;
+}
+
+/* What is different in panels. */
+static void warn_of_panels(tlnmf_ctx *ctx, const tl_engine_spec *spec, const chosen *f)
+{
+    long long count = (spec->model->data->N + f->panel - 1) / f->panel;
+    tl_log(ctx, TLNMF_LOG_WARNING,
+           "device gpu: a start needs %.3g GB, %.100s has %.3g GB free: columns run through it in "
+           "%lld panels, sweeps turn rows by one frame in %lld, and starts run one at a time",
+           1e-9 * f->needed, f->device.name, 1e-9 * f->device.free, count, count);
 }
 
 static bool is_worth_it(const tl_engine_spec *spec, double starts)
@@ -74,18 +102,20 @@ static tlnmf_error without(tlnmf_ctx *ctx, bool asked, const char *why)
 
 tlnmf_error tl_device_choose(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_settings *opt)
 {
-    bool asked = opt->device == TL_DEVICE_GPU;
+    bool asked = opt->device == TL_DEVICE_GPU || opt->device == TL_DEVICE_PANELS;
     char why[TL_DEVICE_TEXT];
-    tl_device device;
+    chosen f;
     if (opt->device == TL_DEVICE_CPU)
         return TLNMF_OK;
     opt->device = TL_DEVICE_CPU;
     if (!asked && !is_worth_it(spec, (double)tl_max(opt->starts, 1)))
         return TLNMF_OK;
-    if (find(spec, opt->precision == TL_PRECISION_MIXED, &device, why) == NULL)
+    if (!find(spec, opt->precision == TL_PRECISION_MIXED, &f, why))
         return without(ctx, asked, why);
-    tl_log(ctx, TLNMF_LOG_INFO, "device gpu: %s", device.name);
-    opt->device = TL_DEVICE_GPU;
+    tl_log(ctx, TLNMF_LOG_INFO, "device gpu: %s", f.device.name);
+    if (f.panel > 0)
+        warn_of_panels(ctx, spec, &f);
+    opt->device = f.panel > 0 ? TL_DEVICE_PANELS : TL_DEVICE_GPU;
     return TLNMF_OK;
 }
 

@@ -17,10 +17,15 @@ typedef struct tl_device_library {
     const char
         *version; /* tlnmf_version() of its sources: structs are shared, so it must be ours */
     const tl_engine_ops *engine, *mixed; /* by precision */
+    /* The same for data beyond the device's memory: columns run through it in panels. */
+    const tl_engine_ops *panels, *panels_mixed;
     /* The device that engines will use. False, with the reason, if there is none. */
     bool (*find)(tl_device *device, char why[TL_DEVICE_TEXT]);
-    /* Bytes on the device of one engine, or of one mixed engine. */
+    /* Bytes on the device of one engine, or of one mixed engine; of one with panels, if spec->panel
+     * says how large they are. */
     double (*bytes)(const tl_engine_spec *spec, bool mixed);
+    /* Frames of the largest panels for which `free` bytes are enough; 0: none. */
+    int64_t (*fitting_panel)(const tl_engine_spec *spec, bool mixed, double free);
     /* Floating-point operations of the products that an engine has asked for so far. */
     double (*flops)(const tl_engine *e);
     const tl_updater_ops *updates;
@@ -30,8 +35,9 @@ typedef struct tl_device_library {
 #define TL_DEVICE_ENTRY "tlnmf_device_library"
 typedef const tl_device_library *(*tl_device_entry)(void);
 
-/* Decides what settings with device gpu or auto run on: opt->device becomes TL_DEVICE_CPU or
- * TL_DEVICE_GPU. gpu is refused where there is no GPU with `bytes` of free memory; auto then falls
+/* Decides what settings with device gpu or auto run on: opt->device becomes TL_DEVICE_CPU,
+ * TL_DEVICE_GPU or, with a warning, where columns must run in panels for lack of memory,
+ * TL_DEVICE_PANELS. gpu is refused where there is no GPU with memory for even that; auto then falls
  * back to the cpu with a message, and without one where the GPU would be slower. */
 tlnmf_error tl_device_choose(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_settings *opt);
 

@@ -5,8 +5,11 @@ const tl_engine_ops *tl_engine_of(const tl_settings *opt)
 {
     bool mixed = opt != NULL && opt->precision == TL_PRECISION_MIXED;
     char why[TL_DEVICE_TEXT];
+    bool panels = opt != NULL && opt->device == TL_DEVICE_PANELS;
     const tl_device_library *library =
-        opt != NULL && opt->device == TL_DEVICE_GPU ? tl_device_load(why) : NULL;
+        panels || (opt != NULL && opt->device == TL_DEVICE_GPU) ? tl_device_load(why) : NULL;
+    if (library != NULL && panels)
+        return mixed ? library->panels_mixed : library->panels;
     if (library != NULL)
         return mixed ? library->mixed : library->engine;
     return mixed ? &tl_engine_mixed : &tl_engine_cpu;

@@ -47,6 +47,9 @@ typedef struct tl_engine_spec {
     bool newton;     /* descents may use conjugate gradients */
     tl_sums *sums;   /* NULL: one machine */
     int64_t threads; /* of the call that will use it: for how many there is scratch; 0: one */
+    /* Frames that are on a device at a time, in engines whose columns run through it in panels; 0:
+     * as many as its memory allows. */
+    int64_t panel;
 } tl_engine_spec;
 
 /* A point in host memory for a tl_fill to write, with scratch that it may use during the call. An
@@ -135,7 +138,9 @@ struct tl_engine_ops {
     void (*update)(tl_engine *e, unsigned parts, int64_t count);
     /* (14) for all pairs of rows, at the weights of C, or of L with this floor. Pairs that would
      * gain less than `least` are skipped, and so may be those after `hurries` has said true.
-     * Returns by how much sum U V fell. */
+     * Returns by how much sum U V fell. An engine that has not all columns at a time may choose
+     * angles by some of them; it keeps what lowers the sum over all (on L: L at that floor), and
+     * returns by how much, or 0. */
     double (*sweep)(tl_engine *e, unsigned of, double floor, double least);
 
     /* ---- a direction and steps along it ---- */

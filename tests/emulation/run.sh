@@ -61,9 +61,11 @@ LD_LIBRARY_PATH=$work:${LD_LIBRARY_PATH-}
 export LD_LIBRARY_PATH
 "$folder/unit_engine_operations" 'every_operation_is*' 5
 "$folder/unit_engine_operations" 'every_operation_with*' 1
+"$folder/unit_engine_operations" 'every_operation_in*' 4
 "$folder/unit_engine_operations" '*L_alone'
 "$folder/unit_engine_operations" rough_is_rough
 "$folder/unit_engine_operations" 'sweeps*' 3
+"$folder/unit_engine_panels"
 for test in 'the_gpu*' 'a_run*' 'a_separation*'; do
     "$folder/unit_separate_updates" "$test"
 done

@@ -14,6 +14,7 @@ typedef struct problem {
     tlnmf_data *data;
     tl_model model;
     double *Phi, *W, *H;
+    int64_t panel; /* frames that are on a device at a time, where columns run in panels */
 } problem;
 
 static inline problem new_problem(uint64_t seed, const int64_t shape[4])
@@ -54,7 +55,8 @@ static inline void free_problem(problem *p)
 static inline tl_engine *new_engine(const problem *p, const tl_engine_ops *ops, tl_sums *sums)
 {
     tl_engine *e;
-    tl_engine_spec spec = {.model = &p->model, .moves = TL_ALL, .newton = true, .sums = sums};
+    tl_engine_spec spec = {
+        .model = &p->model, .moves = TL_ALL, .newton = true, .sums = sums, .panel = p->panel};
     assert_ok(p->ctx, ops->create(p->ctx, &spec, &e));
     assert_ptr_equal(e->ops, ops);
     tl_engine_load(e, p->Phi, p->K > 0 ? p->W : NULL, p->K > 0 ? p->H : NULL);

@@ -289,19 +289,27 @@ static const struct operation {
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /* The engines that are present; main() looks for a GPU. `slack`: how often the tolerances of exact
- * operations a library with another order of sums may exhaust. */
+ * operations a library with another order of sums may exhaust. `panels`: how many columns are cut
+ * into; 1: a panel has room for more frames than there are; 0: they are not cut. */
 static struct {
     const char *name;
     const tl_engine_ops *ops;
     bool rough;
     double slack;
-} engines[] = {{"cpu", &tl_engine_cpu, false, 1.0},
-               {"cpu mixed, exact", &tl_engine_mixed, false, 1.0},
-               {"cpu mixed, rough", &tl_engine_mixed, true, 1.0},
-               {"gpu", NULL, false, 10.0},
-               {"gpu mixed, exact", NULL, false, 10.0},
-               {"gpu mixed, rough", NULL, true, 10.0}};
-enum { ENGINES = sizeof engines / sizeof *engines, GPU = 3 };
+    int panels;
+} engines[] = {{"cpu", &tl_engine_cpu, false, 1.0, 0},
+               {"cpu mixed, exact", &tl_engine_mixed, false, 1.0, 0},
+               {"cpu mixed, rough", &tl_engine_mixed, true, 1.0, 0},
+               {"gpu", NULL, false, 10.0, 0},
+               {"gpu mixed, exact", NULL, false, 10.0, 0},
+               {"gpu mixed, rough", NULL, true, 10.0, 0},
+               {"gpu, 1 panel", NULL, false, 10.0, 1},
+               {"gpu, 2 panels", NULL, false, 10.0, 2},
+               {"gpu, 3 panels", NULL, false, 10.0, 3},
+               {"gpu, 7 panels", NULL, false, 10.0, 7},
+               {"gpu mixed, exact, 3 panels", NULL, false, 10.0, 3},
+               {"gpu mixed, rough, 3 panels", NULL, true, 10.0, 3}};
+enum { ENGINES = sizeof engines / sizeof *engines, GPU = 3, PANELS = 6, PANELS_MIXED = 10 };
 
 static void run(const struct operation *op, const problem *p, const tl_engine_ops *ops, bool rough,
                 notes *out)
@@ -336,11 +344,18 @@ static void assert_no_differences(void)
 static void compare(const struct operation *op, const problem *p, size_t which)
 {
     static notes naive, other;
-    double tolerance = engines[which].slack * (engines[which].rough ? op->rough : op->tolerance);
-    if (engines[which].ops == NULL)
+    int64_t panels = engines[which].panels;
+    /* X of a panel is computed whenever it comes: rounded then, also where Phi has not moved */
+    double rough = panels > 0 ? fmax(op->rough, 1e-5) : op->rough;
+    double tolerance = engines[which].slack * (engines[which].rough ? rough : op->tolerance);
+    problem cut = *p;
+    bool sweeps = op->run == sweep_C || op->run == sweep_L; /* of a part of the columns in panels */
+    if (engines[which].ops == NULL || (panels > 0 && sweeps))
         return;
+    if (panels > 0)
+        cut.panel = panels == 1 ? p->N + 3 : (p->N + panels - 1) / panels;
     run(op, p, &tl_engine_naive, false, &naive);
-    run(op, p, engines[which].ops, engines[which].rough, &other);
+    run(op, &cut, engines[which].ops, engines[which].rough, &other);
     if (naive.count != other.count) {
         print_error("%s by %s: %d vectors, not %d\n", op->name, engines[which].name, other.count,
                     naive.count);
@@ -363,12 +378,18 @@ static void compare(const struct operation *op, const problem *p, size_t which)
 
 /* S, M, N, K: ones, primes, one off the blocks of 8 and the panels of 32, several columns a frame,
  * more components than rows. */
-static void compare_all(const problem *p)
+static void compare_from(const problem *p, size_t first, size_t end)
 {
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
-        for (size_t which = 0; which < ENGINES; which++)
-            if (!engines[which].rough || operations[i].rough > 0.0)
+        for (size_t which = first; which < end; which++)
+            if ((!engines[which].rough || operations[i].rough > 0.0) &&
+                (p->K > 0 || operations[i].of_L))
                 compare(&operations[i], p, which);
+}
+
+static void compare_all(const problem *p)
+{
+    compare_from(p, 0, PANELS);
 }
 
 static void every_operation_is_that_of_plain_loops(void **state)
@@ -384,7 +405,23 @@ static void every_operation_is_that_of_plain_loops(void **state)
     assert_no_differences();
 }
 
-/* The same with weights of frames, with a mask, and with both; some of them are 0. */
+/* Weights of frames (1), a mask (2), or both; some of them are 0. */
+static void set_weights(const problem *p, int kind)
+{
+    double *weights = new_doubles(p->N), *mask = new_doubles(p->M * p->N);
+    for (int64_t n = 0; n < p->N; n++)
+        weights[n] = (double)((n + 1) % 4);
+    for (int64_t i = 0; i < p->M * p->N; i++)
+        mask[i] = i % 5 == 3 ? 0.0 : i % 3 == 1 ? 0.25 : 1.0;
+    if (kind & 1)
+        assert_ok(p->ctx, tlnmf_data_set_weights(p->ctx, p->data, weights));
+    if (kind & 2)
+        assert_ok(p->ctx, tlnmf_data_set_mask(p->ctx, p->data, mask));
+    free(weights);
+    free(mask);
+}
+
+/* The same with weights of frames, with a mask, and with both. */
 static void every_operation_with_weights(void **state)
 {
     (void)state;
@@ -392,20 +429,30 @@ static void every_operation_with_weights(void **state)
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes && s < shapes_most; s++)
         for (int kind = 1; kind <= 3; kind++) {
             problem p = new_problem(s, shapes[s]);
-            double *weights = new_doubles(p.N), *mask = new_doubles(p.M * p.N);
-            for (int64_t n = 0; n < p.N; n++)
-                weights[n] = (double)((n + 1) % 4);
-            for (int64_t i = 0; i < p.M * p.N; i++)
-                mask[i] = i % 5 == 3 ? 0.0 : i % 3 == 1 ? 0.25 : 1.0;
-            if (kind & 1)
-                assert_ok(p.ctx, tlnmf_data_set_weights(p.ctx, p.data, weights));
-            if (kind & 2)
-                assert_ok(p.ctx, tlnmf_data_set_mask(p.ctx, p.data, mask));
+            set_weights(&p, kind);
             compare_all(&p);
-            free(weights);
-            free(mask);
             free_problem(&p);
         }
+    assert_no_differences();
+}
+
+/* Columns that run through the device in panels: several columns a frame, one each, weights of
+ * entries, no W and H, fewer frames than panels. The last panel has fewer frames than the others.
+ */
+static void every_operation_in_panels(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t shape[4];
+        int weights;
+    } cases[] = {{{3, 7, 13, 3}, 0}, {{1, 9, 17, 1}, 3},  {{3, 11, 12, 0}, 0},
+                 {{1, 2, 3, 1}, 0},  {{4, 17, 31, 5}, 3}, {{1, 17, 40, 4}, 0}};
+    for (size_t s = 0; s < sizeof cases / sizeof *cases && s < shapes_most; s++) {
+        problem p = new_problem(s, cases[s].shape);
+        set_weights(&p, cases[s].weights);
+        compare_from(&p, PANELS, ENGINES);
+        free_problem(&p);
+    }
     assert_no_differences();
 }
 
@@ -444,7 +491,7 @@ static void operations_on_L_alone(void **state)
         if (s % 2 == 1)
             assert_ok(p.ctx, tlnmf_data_set_weights(p.ctx, p.data, weights));
         for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
-            for (size_t which = 0; which < ENGINES; which++)
+            for (size_t which = 0; which < PANELS; which++)
                 if (operations[i].of_L)
                     compare(&operations[i], &p, which);
         free_problem(&p);
@@ -468,7 +515,7 @@ static void sweeps_of_long_rows(void **state)
         double second = tl_engine_sweep(naive, TL_L, naive->eps, 0.0);
         double C = tl_engine_values(naive, TL_C).C;
         tl_engine_store(naive, expected, NULL, NULL);
-        for (size_t i = 0; i < ENGINES; i++) {
+        for (size_t i = 0; i < PANELS; i++) {
             if (engines[i].ops == NULL)
                 continue;
             tl_engine *e = new_engine(&p, engines[i].ops, NULL);
@@ -506,6 +553,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_operation_is_that_of_plain_loops),
         cmocka_unit_test(every_operation_with_weights),
+        cmocka_unit_test(every_operation_in_panels),
         cmocka_unit_test(operations_on_L_alone),
         cmocka_unit_test(rough_is_rough),
         cmocka_unit_test(sweeps_of_long_rows),
@@ -516,5 +564,9 @@ int main(int argc, char **argv)
         shapes_most = (size_t)strtoul(argv[2], NULL, 10);
     engines[GPU].ops = gpu_engine(&engines[GPU + 1].ops);
     engines[GPU + 2].ops = engines[GPU + 1].ops;
+    char why[TL_DEVICE_TEXT];
+    const tl_device_library *library = engines[GPU].ops != NULL ? tl_device_load(why) : NULL;
+    for (size_t i = PANELS; i < ENGINES && library != NULL; i++)
+        engines[i].ops = i < PANELS_MIXED ? library->panels : library->panels_mixed;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
