@@ -241,7 +241,7 @@ static void steps_of_many_rows(void **state)
     (void)state;
     if (gpu == NULL)
         skip();
-    problem p = new_problem(3, (const int64_t[]){1, 1024, 12, 2});
+    problem p = new_problem(3, (const int64_t[]){1, 1280, 12, 2});
     tl_engine *e[] = {new_engine(&p, &tl_engine_cpu, NULL), new_engine(&p, gpu, NULL)};
     tl_aim aim[2];
     for (int i = 0; i < 2; i++) {
