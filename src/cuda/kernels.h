@@ -200,6 +200,8 @@ typedef struct tl_gpu_moving {
 void tl_gpu_move(const tl_gpu *gpu, const tl_gpu_moving factors[2]);
 /* y += a x */
 void tl_gpu_add(const tl_gpu *gpu, int64_t count, double a, const double *x, double *y);
+/* x = 1 or -1, at random, always the same. */
+void tl_gpu_signs(const tl_gpu *gpu, int64_t count, double *x);
 /* x /= B, 0 where B is. */
 void tl_gpu_once(const tl_gpu *gpu, int64_t count, const double *B, double *x);
 /* out = (c x)^2, sqrt(x) */

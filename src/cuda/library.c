@@ -25,7 +25,7 @@ enum { AT_ONCE = 16 };
 static const int64_t SLICE_ENTRIES = (int64_t)1 << 29;
 
 /* Share of the free memory that panels may take: some is left for cuBLAS. A plain choice. */
-static const double MOST_OF_IT = 0.95;
+#define MOST_OF_IT 0.95
 
 /* Pairs of L-BFGS: as in the cpu engine's lbfgs.c, so that both take the same steps. */
 enum { FEW = 5, LARGE = 1 << 16 };
@@ -175,7 +175,8 @@ static int64_t fitting_panel(const tl_engine_spec *spec, bool mixed, double free
         if (device_bytes(&one, mixed) <= MOST_OF_IT * free)
             return one.panel;
     }
-    return 0;
+    one.panel = 1;
+    return N > 0 && device_bytes(&one, mixed) <= MOST_OF_IT * free ? 1 : 0;
 }
 
 static void host_slots(tl_cuda *self, const tl_engine_spec *spec, tl_slot table[HOST_SLOTS])
@@ -497,6 +498,7 @@ const tl_device_library *tlnmf_device_library(void)
                                               .panels_mixed = &panels_mixed_engine,
                                               .find = find,
                                               .bytes = device_bytes,
+                                              .most_of_it = MOST_OF_IT,
                                               .fitting_panel = fitting_panel,
                                               .flops = flops_of,
                                               .updates = &tl_cuda_updates};

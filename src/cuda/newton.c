@@ -54,11 +54,8 @@ static void keep_point(tl_cuda *self)
 static void return_to_point(tl_cuda *self)
 {
     tl_cuda_descent *x = &self->x;
-    if (x->triangle > 0) { /* Phi_new is the Phi of the point */
-        double *Phi_new = self->Phi_new;
-        self->Phi_new = self->Phi;
-        self->Phi = Phi_new;
-    }
+    if (x->triangle > 0) /* Phi_new is the Phi of the point */
+        tl_cuda_swap(&self->Phi, &self->Phi_new);
     tl_cuda_copy(self, x->P, x->cg_P, x->in_W);
     tl_cuda_copy(self, x->Q, x->cg_Q, x->in_H);
     tl_cuda_copy(self, self->W, x->cg_W, x->in_W);

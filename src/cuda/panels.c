@@ -115,7 +115,8 @@ void tl_cuda_close_panels(tl_cuda *self)
 {
     tl_cuda_panels *x = &self->panels;
     if (x->stream != NULL) {
-        cudaStreamSynchronize(x->stream); /* nothing is on its way any more */
+        /* nothing is on its way any more, nor to engines of other threads that read the same R */
+        cudaDeviceSynchronize();
         cudaStreamDestroy(x->stream);
     }
     for (int i = 0; i < TL_CUDA_BUFFERS; i++) {

@@ -194,6 +194,8 @@ bool tl_cuda_orthogonalise_point(const tl_point *point)
         return false;
     /* no singular value is larger: they are below 1 then */
     double scale = 1.0 / sqrt(self->seen[TL_SEEN_NORMS + 1]);
+    if (!isfinite(scale))
+        return false;
     tl_gpu_blend_all(&self->gpu, M, &(tl_gpu_blend){.A = self->Phi, .c = {0.0, scale, 0.0, 0.0}},
                      self->Phi);
     if (!tl_cuda_orthogonalise(self, self->Phi))

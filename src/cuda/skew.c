@@ -19,11 +19,11 @@ void tl_cuda_prepared(tl_cuda *self)
 }
 
 /* Row sums bound the norm of E, but where there are many rows they are several times as large, and
- * every factor of two costs a product of M^3. There, some columns of Phi, which have nothing to do
- * with E, are multiplied by E^2 / norm^2 again and again: the growth of the last step is a lower
- * bound on the largest eigenvalue of -E^2, and for random E (whose norms follow Wigner's
- * semicircle) 0.95 of the norm. Were a norm twice the radius, exp(aE) would still have twelve
- * digits: the first omitted term grows by 2^13. */
+ * every factor of two costs a product of M^3. There, columns of random signs are multiplied by E^2
+ * / norm^2 again and again: the growth of the last step is a lower bound on the largest eigenvalue
+ * of -E^2, and for random E (whose norms follow Wigner's semicircle) 0.95 of the norm. Were a norm
+ * twice the radius, exp(aE) would still have twelve digits: the first omitted term grows by 2^13.
+ */
 static double radius_of(tl_cuda *self)
 {
     /* Below so many rows the estimate, some 60 us, costs more than the products that it saves. */
@@ -33,6 +33,7 @@ static double radius_of(tl_cuda *self)
     if (self->radius > 0.0 || M < LARGE || !(self->norm > 0.0))
         return self->radius = self->radius > 0.0 ? self->radius : self->norm;
     double *from = self->Gamma, *to = self->Phi_new, *seen = self->seen_there + TL_SEEN_NORMS;
+    tl_gpu_signs(&self->gpu, M * COLUMNS, from);
     for (int i = 0; i < STEPS; i++, tl_cuda_swap(&from, &to))
         tl_cuda_multiply(self, &(tl_cuda_product){.m = M,
                                                   .n = COLUMNS,
@@ -40,8 +41,8 @@ static double radius_of(tl_cuda *self)
                                                   .alpha = 1.0 / (self->norm * self->norm),
                                                   .A = self->E2,
                                                   .lda = M,
-                                                  .B = i == 0 ? self->Phi : from,
-                                                  .ldb = i == 0 ? M : COLUMNS,
+                                                  .B = from,
+                                                  .ldb = COLUMNS,
                                                   .C = to,
                                                   .ldc = COLUMNS});
     tl_gpu_dot(&self->gpu, M * COLUMNS, from, from, NULL, seen); /* the last two */

@@ -116,6 +116,23 @@ void tl_gpu_sum_of(const tl_gpu *gpu, int64_t count, const tl_gpu_sum *s, double
     sum_of<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, *s, out);
 }
 
+/* The finaliser of splitmix64 mixes the bits of an index. */
+__global__ void signs(int64_t count, double *x)
+{
+    FOR_EACH(i, count)
+    {
+        uint64_t z = ((uint64_t)i + 1) * 0x9e3779b97f4a7c15u;
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+        x[i] = (z >> 63) != 0 ? 1.0 : -1.0;
+    }
+}
+
+void tl_gpu_signs(const tl_gpu *gpu, int64_t count, double *x)
+{
+    signs<<<blocks_for(gpu, count), THREADS, 0, gpu->stream>>>(count, x);
+}
+
 /* ---- sums ------------------------------------------------------------------------------------ */
 
 template <bool OVER>

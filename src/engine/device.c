@@ -61,7 +61,7 @@ static bool find(const tl_engine_spec *spec, bool mixed, chosen *f, char why[TL_
         return false;
     f->needed = library->bytes(spec, mixed);
     f->panel = 0;
-    if (f->needed <= f->device.free)
+    if (f->needed <= library->most_of_it * f->device.free)
         return true;
     f->panel = library->fitting_panel(spec, mixed, f->device.free);
     tl_engine_spec least = *spec;
@@ -70,7 +70,7 @@ static bool find(const tl_engine_spec *spec, bool mixed, chosen *f, char why[TL_
         snprintf(why, TL_DEVICE_TEXT,
                  "a start needs %.3g GB, with columns in panels %.3g GB; %.100s has %.3g GB free",
                  1e-9 * f->needed, 1e-9 * library->bytes(&least, mixed), f->device.name,
-                 1e-9 * f->device.free);
+                 1e-9 * library->most_of_it * f->device.free);
     return f->panel > 0;
 }
 
@@ -112,6 +112,10 @@ tlnmf_error tl_device_choose(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_sett
         return TLNMF_OK;
     if (!find(spec, opt->precision == TL_PRECISION_MIXED, &f, why))
         return without(ctx, asked, why);
+    if (!asked && f.panel > 0) { /* sweeps by a sample are no reason to leave the cpu */
+        has_memory(&f.device, "a start", f.needed, why);
+        return without(ctx, asked, why);
+    }
     tl_log(ctx, TLNMF_LOG_INFO, "device gpu: %s", f.device.name);
     if (f.panel > 0)
         warn_of_panels(ctx, spec, &f);

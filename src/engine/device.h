@@ -24,6 +24,8 @@ typedef struct tl_device_library {
     /* Bytes on the device of one engine, or of one mixed engine; of one with panels, if spec->panel
      * says how large they are. */
     double (*bytes)(const tl_engine_spec *spec, bool mixed);
+    /* The share of the free memory that an engine may take: cuBLAS needs some. */
+    double most_of_it;
     /* Frames of the largest panels for which `free` bytes are enough; 0: none. */
     int64_t (*fitting_panel)(const tl_engine_spec *spec, bool mixed, double free);
     /* Floating-point operations of the products that an engine has asked for so far. */

@@ -310,11 +310,27 @@ static double turn_all(sweeping *in)
 /* From a row of X to the next: where T is no multiple of 8, vectors would cross cache lines. Rows
  * of a small X are therefore copied to whole lines of the scratch; a large one has no place there.
  */
+enum { MOST_COPIED = 1 << 19 }; /* 4 MiB */
+
+static int64_t whole_lines(int64_t T)
+{
+    enum { LINE = 8 };
+    return (T + LINE - 1) / LINE * LINE;
+}
+
 static int64_t stride_of(const tlnmf_data *data)
 {
-    enum { LINE = 8, MOST = 1 << 19 }; /* 4 MiB */
-    int64_t whole = (data->T + LINE - 1) / LINE * LINE;
-    return data->M * whole <= MOST ? whole : data->T;
+    int64_t whole = whole_lines(data->T);
+    return data->M * whole <= MOST_COPIED ? whole : data->T;
+}
+
+/* Where frames have any number of columns, some may be left out later, so that T is no multiple of
+ * 8 any more, or X becomes small: what is needed then must not be more than was said before. */
+static int64_t copy_size(const tlnmf_data *data)
+{
+    if (data->one_each)
+        return stride_of(data) > data->T ? data->M * stride_of(data) : 0;
+    return tl_min(data->M * whole_lines(data->T), MOST_COPIED);
 }
 
 int64_t tl_sweep_scratch(const tlnmf_data *data, const tl_sums *sums, int64_t threads)
@@ -324,8 +340,7 @@ int64_t tl_sweep_scratch(const tlnmf_data *data, const tl_sums *sums, int64_t th
         return data->one_each ? 0 : 2 * BLOCK * data->T;
     if (data->one_each && stride == data->T)
         return 0;
-    return lanes_of(data, sums, threads) * 2 * BLOCK * stride +
-           (stride > data->T ? data->M * stride : 0);
+    return lanes_of(data, sums, threads) * 2 * BLOCK * stride + copy_size(data);
 }
 
 /* The weights of a block's rows, one for each column, written to `out`. If every frame has one

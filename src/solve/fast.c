@@ -24,9 +24,10 @@ tl_descent tl_descent_of(const tl_engine *e, const tl_settings *opt, unsigned ov
                         .must_fall = true};
 }
 
-static bool has_settled(const tl_descent *how, double before, double now)
+/* `first` is the longest step that was tried: short steps change little. */
+static bool has_settled(const tl_descent *how, double first, double before, double now)
 {
-    return fabs(before - now) < how->least + how->relative * fabs(now);
+    return fabs(before - now) < first * (how->least + how->relative * fabs(now));
 }
 
 /* From this many rows on a sweep costs as much as 2 iterations of L-BFGS on cores and 12 on a GPU,
@@ -129,7 +130,7 @@ static double descend(tl_engine *e, const tl_descent *how, tl_run *run)
     int calm = 0;
     run->outcome = TLNMF_ITERATIONS;
     for (int i = 0; run->iterations < how->last; i++) {
-        double norm = tl_engine_norm(e, i % RENEW == 0), before = value;
+        double norm = tl_engine_norm(e, i % RENEW == 0), before = value, first = h.longest;
         if (norm <= how->grad_tol) {
             run->outcome = TLNMF_STATIONARY;
             break;
@@ -142,7 +143,7 @@ static double descend(tl_engine *e, const tl_descent *how, tl_run *run)
         record(e, how, run, value, a);
         if (tl_run_interrupted(e, run, newton.stage))
             break;
-        calm = has_settled(how, before, value) ? calm + 1 : 0;
+        calm = has_settled(how, first, before, value) ? calm + 1 : 0;
         if (calm == how->calm) {
             run->outcome = TLNMF_CONVERGED;
             break;

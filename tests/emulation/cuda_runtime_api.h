@@ -214,6 +214,11 @@ static inline cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     return cudaSuccess;
 }
 
+static inline cudaError_t cudaDeviceSynchronize(void)
+{
+    return cudaStreamSynchronize(emulated_queue.stream);
+}
+
 static inline cudaError_t cudaGetLastError(void)
 {
     return cudaSuccess;

@@ -47,7 +47,7 @@ build() { # FOLDER [FLAGS..]
     done
     $cc -std=gnu11 -g -O1 -fPIC -shared -I "$here" -I "$root/src" -I "$root/include" \
         "$root"/src/cuda/*.c "$out"/made/*.o "$library" "$@" -Wl,--exclude-libs,ALL \
-        -o "$out/libtlnmf_cuda.so"
+        -Wl,-z,defs -o "$out/libtlnmf_cuda.so"
 }
 
 if [ "$what" = build ]; then
@@ -59,9 +59,12 @@ trap 'rm -rf "$work"' EXIT
 build "$work" "$@"
 LD_LIBRARY_PATH=$work:${LD_LIBRARY_PATH-}
 export LD_LIBRARY_PATH
-"$folder/unit_engine_operations" 'every_operation_is*' 5
+"$folder/unit_engine_operations" 'every_operation_is*' 5 | tee "$work/log"
+grep -q 'gpu: an emulated GPU' "$work/log" # else all was skipped
 "$folder/unit_engine_operations" 'every_operation_with*' 1
 "$folder/unit_engine_operations" 'every_operation_in*' 4
+"$folder/unit_engine_device" 'steps_of_many*'
+"$folder/unit_engine_device" 'large_starts*'
 "$folder/unit_engine_operations" '*L_alone'
 "$folder/unit_engine_operations" rough_is_rough
 "$folder/unit_engine_operations" 'sweeps*' 3

@@ -250,7 +250,7 @@ static void steps_of_many_rows(void **state)
         aim[i] = tl_engine_aim(e[i], TL_LBFGS);
     }
     assert_near(aim[1].first, aim[0].first, 1e-9 * aim[0].first);
-    for (double factor = 0.01; factor < 200.0; factor *= 10.0) {
+    for (double factor = 0.01; factor < 200.0; factor *= 100.0) {
         double a = factor * aim[0].first, expected = tl_engine_try(e[0], a);
         assert_near(tl_engine_try(e[1], a), expected, 1e-10 * fabs(expected));
     }

@@ -445,8 +445,8 @@ static void every_operation_in_panels(void **state)
     static const struct {
         int64_t shape[4];
         int weights;
-    } cases[] = {{{3, 7, 13, 3}, 0}, {{1, 9, 17, 1}, 3},  {{3, 11, 12, 0}, 0},
-                 {{1, 2, 3, 1}, 0},  {{4, 17, 31, 5}, 3}, {{1, 17, 40, 4}, 0}};
+    } cases[] = {{{3, 7, 13, 3}, 3}, {{1, 9, 17, 1}, 3},  {{3, 11, 12, 0}, 0},
+                 {{1, 2, 3, 1}, 0},  {{4, 17, 31, 5}, 0}, {{1, 17, 40, 4}, 0}};
     for (size_t s = 0; s < sizeof cases / sizeof *cases && s < shapes_most; s++) {
         problem p = new_problem(s, cases[s].shape);
         set_weights(&p, cases[s].weights);

@@ -169,6 +169,23 @@ static void a_sweep_finds_permutations(void **state)
     destroy(&r);
 }
 
+/* Columns that are left out after memory was estimated do not make a sweep need more. */
+static void fewer_columns_need_no_more_scratch(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {3, 64, 130, 512};
+    for (int i = 0; i < 4; i++)
+        for (int64_t threads = 1; threads <= 16; threads *= 4) {
+            int64_t before = 0;
+            for (int64_t T = 1; T < 9000; T++) {
+                tlnmf_data data = {.M = sizes[i], .N = T, .all = T, .S = 1, .T = T};
+                int64_t now = tl_sweep_scratch(&data, NULL, threads);
+                assert_true(now >= before);
+                before = now;
+            }
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +193,7 @@ int main(void)
         cmocka_unit_test(a_sweep_in_a_hurry_is_a_part_of_one),
         cmocka_unit_test(a_pair_turns_to_its_minimum),
         cmocka_unit_test(a_sweep_finds_permutations),
+        cmocka_unit_test(fewer_columns_need_no_more_scratch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
