@@ -118,9 +118,10 @@ int main(int argc, char **argv)
 {
     static const shape sizes[] = {
         {200, 151, 2, 1, false}, {200, 151, 2, 10, false}, {1024, 2000, 10, 1, false}};
-    int threads = argc > 1 ? atoi(argv[1]) : 2;
+    char *end = "";
+    long threads = argc > 1 ? strtol(argv[1], &end, 10) : 2;
     tlnmf_ctx *ctx;
-    if (argc > 2 || threads < 1 || threads > TL_THREADS_MOST) {
+    if (argc > 2 || *end != '\0' || threads < 1 || threads > TL_THREADS_MOST) {
         fprintf(stderr, "usage: where [THREADS]\n");
         return 2;
     }
@@ -129,9 +130,9 @@ int main(int argc, char **argv)
     omp_set_num_threads(1); /* also of BLAS */
     printf("| part | times | Mflop | MB | ms | GF/s | GB/s | ms, %d threads | GF/s | GB/s |\n"
            "|---|---|---|---|---|---|---|---|---|---|\n",
-           threads);
+           (int)threads);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        print_size(ctx, sizes[i], threads);
+        print_size(ctx, sizes[i], (int)threads);
     tlnmf_ctx_free(ctx);
     return 0;
 }

@@ -337,7 +337,7 @@ int64_t tl_sweep_scratch(const tlnmf_data *data, const tl_sums *sums, int64_t th
 {
     int64_t stride = stride_of(data);
     if (sums == NULL && tl_rows_are_long(data))
-        return data->one_each ? 0 : 2 * BLOCK * data->T;
+        return data->one_each ? 0 : (int64_t)2 * BLOCK * data->T;
     if (data->one_each && stride == data->T)
         return 0;
     return lanes_of(data, sums, threads) * 2 * BLOCK * stride + copy_size(data);

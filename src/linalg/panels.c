@@ -41,12 +41,12 @@ typedef struct patch {
             z##r = _mm512_fmadd_pd(a, b2, z##r);     \
     }
 #define END(r)                                                                 \
-    if (r < p->rows) {                                                         \
-        store(p, C + r * p->ldc, vectors > 1 ? 0xff : last, x##r);             \
+    if ((r) < p->rows) {                                                       \
+        store(p, C + (r)*p->ldc, vectors > 1 ? 0xff : last, x##r);             \
         if (vectors > 1)                                                       \
-            store(p, C + r * p->ldc + LANES, vectors > 2 ? 0xff : last, y##r); \
+            store(p, C + (r)*p->ldc + LANES, vectors > 2 ? 0xff : last, y##r); \
         if (vectors > 2)                                                       \
-            store(p, C + r * p->ldc + 2 * LANES, last, z##r);                  \
+            store(p, C + (r)*p->ldc + (int64_t)2 * LANES, last, z##r);         \
     }
 
 WIDE static inline __attribute__((always_inline)) void store(const patch *p, double *C,
@@ -68,12 +68,12 @@ WIDE static inline __attribute__((always_inline)) void multiply(const patch *p, 
     __mmask8 last = (__mmask8)(0xff >> (vectors * LANES - (int)p->columns));
     for (int64_t r = 0; r < p->rows; r++)
         for (int w = 0; w < vectors; w++)
-            __builtin_prefetch(C + r * p->ldc + w * LANES, 1);
+            __builtin_prefetch(C + r * p->ldc + (int64_t)w * LANES, 1);
     EACH_ROW(BEGIN)
     for (int64_t l = 0; l < k; l++) {
         const double *b = B + l * TL_PANEL_COLUMNS;
         __m512d b0 = _mm512_load_pd(b), b1 = _mm512_load_pd(b + LANES),
-                b2 = _mm512_load_pd(b + 2 * LANES);
+                b2 = _mm512_load_pd(b + (int64_t)2 * LANES);
         EACH_ROW(ADD)
     }
     EACH_ROW(END)
@@ -81,7 +81,7 @@ WIDE static inline __attribute__((always_inline)) void multiply(const patch *p, 
 
 WIDE static void multiply_patch(const patch *p)
 {
-    if (p->columns > 2 * LANES)
+    if (p->columns > (int64_t)2 * LANES)
         multiply(p, 3);
     else if (p->columns > LANES)
         multiply(p, 2);

@@ -69,7 +69,8 @@ static void choose_for_panels(tiling *t)
         int64_t wanted = tl_max(PLENTY / tiles(t->all.m, t->rows), 1);
         int64_t worth = (int64_t)(least / (2.0 * (double)t->rows * (double)t->all.k)) + 1;
         t->columns = evenly(t->all.n, tl_max(tiles(t->all.n, wanted), worth), TL_PANEL_COLUMNS);
-        if (tile_count(t) >= ENOUGH || t->rows < 2 * LEAST_ROWS || tile_flops(t) < 2.0 * least)
+        if (tile_count(t) >= ENOUGH || t->rows < (int64_t)2 * LEAST_ROWS ||
+            tile_flops(t) < 2.0 * least)
             return;
     }
 }

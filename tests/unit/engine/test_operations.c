@@ -294,21 +294,21 @@ static const struct operation {
 static struct {
     const char *name;
     const tl_engine_ops *ops;
-    bool rough;
     double slack;
     int panels;
-} engines[] = {{"cpu", &tl_engine_cpu, false, 1.0, 0},
-               {"cpu mixed, exact", &tl_engine_mixed, false, 1.0, 0},
-               {"cpu mixed, rough", &tl_engine_mixed, true, 1.0, 0},
-               {"gpu", NULL, false, 10.0, 0},
-               {"gpu mixed, exact", NULL, false, 10.0, 0},
-               {"gpu mixed, rough", NULL, true, 10.0, 0},
-               {"gpu, 1 panel", NULL, false, 10.0, 1},
-               {"gpu, 2 panels", NULL, false, 10.0, 2},
-               {"gpu, 3 panels", NULL, false, 10.0, 3},
-               {"gpu, 7 panels", NULL, false, 10.0, 7},
-               {"gpu mixed, exact, 3 panels", NULL, false, 10.0, 3},
-               {"gpu mixed, rough, 3 panels", NULL, true, 10.0, 3}};
+    bool rough;
+} engines[] = {{"cpu", &tl_engine_cpu, 1.0, 0, false},
+               {"cpu mixed, exact", &tl_engine_mixed, 1.0, 0, false},
+               {"cpu mixed, rough", &tl_engine_mixed, 1.0, 0, true},
+               {"gpu", NULL, 10.0, 0, false},
+               {"gpu mixed, exact", NULL, 10.0, 0, false},
+               {"gpu mixed, rough", NULL, 10.0, 0, true},
+               {"gpu, 1 panel", NULL, 10.0, 1, false},
+               {"gpu, 2 panels", NULL, 10.0, 2, false},
+               {"gpu, 3 panels", NULL, 10.0, 3, false},
+               {"gpu, 7 panels", NULL, 10.0, 7, false},
+               {"gpu mixed, exact, 3 panels", NULL, 10.0, 3, false},
+               {"gpu mixed, rough, 3 panels", NULL, 10.0, 3, true}};
 enum { ENGINES = sizeof engines / sizeof *engines, GPU = 3, PANELS = 6, PANELS_MIXED = 10 };
 
 static void run(const struct operation *op, const problem *p, const tl_engine_ops *ops, bool rough,
