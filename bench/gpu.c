@@ -155,7 +155,7 @@ static void time_iterations(const tl_engine_ops *ops, const shape *s)
     double since = tl_wall_seconds();
     tl_engine_update(e, TL_W | TL_H, 20);
     tl_engine_values(e, TL_C);
-    double update = (tl_wall_seconds() - since) / 20.0, sweeps[5];
+    double update = (tl_wall_seconds() - since) / 20.0, sweeps[5] = {0.0};
     int swept = s->count < 5 ? 1 : 5; /* few of all for a profiler */
     for (int i = 0; i < swept; i++) {
         since = tl_wall_seconds();
