@@ -113,7 +113,8 @@ tlnmf_error tl_device_choose(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_sett
     if (!find(spec, opt->precision == TL_PRECISION_MIXED, &f, why))
         return without(ctx, asked, why);
     if (!asked && f.panel > 0) { /* sweeps by a sample are no reason to leave the cpu */
-        has_memory(&f.device, "a start", f.needed, why);
+        snprintf(why, sizeof why, "a start needs %.3g GB, %.100s has %.3g GB free", 1e-9 * f.needed,
+                 f.device.name, 1e-9 * f.device.free);
         return without(ctx, asked, why);
     }
     tl_log(ctx, TLNMF_LOG_INFO, "device gpu: %s", f.device.name);

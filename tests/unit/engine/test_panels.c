@@ -357,6 +357,12 @@ static void memory_decides(void **state)
         tl_result_free(result);
     }
     unsetenv("EMULATED_UNPINNED");
+    p.opt.device = TL_DEVICE_AUTO; /* the cpu rather than panels */
+    p.opt.starts = 1000;
+    assert_ok(p.ctx, tl_device_choose(p.ctx, &spec, &p.opt));
+    assert_int_equal(p.opt.device, TL_DEVICE_CPU);
+    assert_non_null(strstr(warning, "device auto: the cpu, since: a start needs "));
+    p.opt.device = TL_DEVICE_GPU;
     assert_near(C[1], C[0], 1e-10 * fabs(C[0]));
     assert_true(C[2] == C[1]);
     set_memory(1e6);
