@@ -1,7 +1,6 @@
 /* Where the time of an iteration goes: operations, bytes and rates of its parts.
  *
- *     build/bench/where [THREADS]      a table in Markdown for one thread and so many, 2 unless
- * told
+ *     build/bench/where [THREADS]      a table in Markdown for one thread and for so many (2)
  *
  * An iteration is one of paper mode's TL-NMF with one step tried: ten updates, the gradient at both
  * ends of the step, Gamma, exp(E), the new Phi and the transform. Operations and bytes are those of

@@ -39,7 +39,7 @@ typedef enum tl_where {
     TL_DEVICE_CPU = 0,
     TL_DEVICE_GPU = 1,
     TL_DEVICE_AUTO = 2,  /* the GPU if it is there, large enough, and faster */
-    TL_DEVICE_PANELS = 3 /* no word: what gpu and auto may become, see engine/device.h */
+    TL_DEVICE_PANELS = 3 /* no word: what gpu may become, see engine/device.h */
 } tl_where;
 
 typedef enum tl_transform {

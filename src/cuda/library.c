@@ -24,7 +24,7 @@ enum { AT_ONCE = 16 };
 /* Largest number of entries of UX, beyond which the gradient is computed in slices of columns. */
 static const int64_t SLICE_ENTRIES = (int64_t)1 << 29;
 
-/* Share of the free memory that panels may take: some is left for cuBLAS. A plain choice. */
+/* Share of the free memory that an engine may take: some is left for cuBLAS. A plain choice. */
 #define MOST_OF_IT 0.95
 
 /* Pairs of L-BFGS: as in the cpu engine's lbfgs.c, so that both take the same steps. */
@@ -356,12 +356,13 @@ static int64_t panel_of(const tl_engine_spec *spec, bool mixed)
     return tl_max(fitting_panel(spec, mixed, (double)free), 1);
 }
 
+/* `panel`: frames in one; 0: all columns stay on the device. */
 static tlnmf_error create_as(tlnmf_ctx *ctx, const tl_engine_spec *spec, const tl_engine_ops *ops,
-                             tl_engine **out)
+                             int64_t panel, tl_engine **out)
 {
     const tl_model *model = spec->model;
     tl_engine_spec own = *spec;
-    own.panel = ops->at_once == 1 ? panel_of(spec, ops->precision != NULL) : 0;
+    own.panel = panel;
     tl_cuda *self;
     void *block;
     tl_slot table[] = {TL_SLOT(self, 1)};
@@ -417,22 +418,22 @@ static const tl_engine_ops panels_mixed_engine = {.name = "gpu panels mixed",
 
 static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
 {
-    return create_as(ctx, spec, &engine, out);
+    return create_as(ctx, spec, &engine, 0, out);
 }
 
 static tlnmf_error create_mixed(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
 {
-    return create_as(ctx, spec, &mixed_engine, out);
+    return create_as(ctx, spec, &mixed_engine, 0, out);
 }
 
 static tlnmf_error create_panels(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
 {
-    return create_as(ctx, spec, &panels_engine, out);
+    return create_as(ctx, spec, &panels_engine, panel_of(spec, false), out);
 }
 
 static tlnmf_error create_panels_mixed(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
 {
-    return create_as(ctx, spec, &panels_mixed_engine, out);
+    return create_as(ctx, spec, &panels_mixed_engine, panel_of(spec, true), out);
 }
 
 /* ---- the library ----------------------------------------------------------------------------- */

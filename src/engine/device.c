@@ -36,14 +36,11 @@ const tl_device_library *tl_device_load(char why[TL_DEVICE_TEXT])
     return library;
 }
 
-static bool has_memory(const tl_device *device, const char *what, double bytes,
-                       char why[TL_DEVICE_TEXT])
+static void explain_memory(const tl_device *device, const char *what, double bytes,
+                           char why[TL_DEVICE_TEXT])
 {
-    if (bytes <= device->free)
-        return true;
     snprintf(why, TL_DEVICE_TEXT, "%s needs %.3g GB, %.100s has %.3g GB free", what, 1e-9 * bytes,
              device->name, 1e-9 * device->free);
-    return false;
 }
 
 /* What a device that was found has memory for. */
@@ -70,7 +67,7 @@ static bool find(const tl_engine_spec *spec, bool mixed, chosen *f, char why[TL_
         snprintf(why, TL_DEVICE_TEXT,
                  "a start needs %.3g GB, with columns in panels %.3g GB; %.100s has %.3g GB free",
                  1e-9 * f->needed, 1e-9 * library->bytes(&least, mixed), f->device.name,
-                 1e-9 * library->most_of_it * f->device.free);
+                 1e-9 * f->device.free);
     return f->panel > 0;
 }
 
@@ -78,10 +75,13 @@ static bool find(const tl_engine_spec *spec, bool mixed, chosen *f, char why[TL_
 static void warn_of_panels(tlnmf_ctx *ctx, const tl_engine_spec *spec, const chosen *f)
 {
     long long count = (spec->model->data->N + f->panel - 1) / f->panel;
-    tl_log(ctx, TLNMF_LOG_WARNING,
-           "device gpu: a start needs %.3g GB, %.100s has %.3g GB free: columns run through it in "
-           "%lld panels, sweeps turn rows by one frame in %lld, and starts run one at a time",
-           1e-9 * f->needed, f->device.name, 1e-9 * f->device.free, count, count);
+    char why[TL_DEVICE_TEXT];
+    explain_memory(&f->device, "a start", f->needed, why);
+    tl_log(
+        ctx, TLNMF_LOG_WARNING,
+        "device gpu: %s: columns run through it in %lld panels, sweeps turn rows by one frame in "
+        "%lld, and starts run one at a time",
+        why, count, count);
 }
 
 static bool is_worth_it(const tl_engine_spec *spec, double starts)
@@ -113,8 +113,7 @@ tlnmf_error tl_device_choose(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_sett
     if (!find(spec, opt->precision == TL_PRECISION_MIXED, &f, why))
         return without(ctx, asked, why);
     if (!asked && f.panel > 0) { /* sweeps by a sample are no reason to leave the cpu */
-        snprintf(why, sizeof why, "a start needs %.3g GB, %.100s has %.3g GB free", 1e-9 * f.needed,
-                 f.device.name, 1e-9 * f.device.free);
+        explain_memory(&f.device, "a start", f.needed, why);
         return without(ctx, asked, why);
     }
     tl_log(ctx, TLNMF_LOG_INFO, "device gpu: %s", f.device.name);
@@ -139,8 +138,11 @@ tlnmf_error tl_device_updater(tlnmf_ctx *ctx, int32_t device, const tl_updates *
     if (library == NULL || !library->find(&found, why))
         return without(ctx, asked, why);
     const tl_updater_ops *ops = library->updates;
-    if (!has_memory(&found, "a separation", ops->at_once * ops->bytes(largest), why))
+    double needed = ops->at_once * ops->bytes(largest);
+    if (needed > found.free) {
+        explain_memory(&found, "a separation", needed, why);
         return without(ctx, asked, why);
+    }
     tl_log(ctx, TLNMF_LOG_INFO, "device gpu: %s", found.name);
     return ops->open(ctx, out);
 }

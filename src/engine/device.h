@@ -37,10 +37,10 @@ typedef struct tl_device_library {
 #define TL_DEVICE_ENTRY "tlnmf_device_library"
 typedef const tl_device_library *(*tl_device_entry)(void);
 
-/* Decides what settings with device gpu or auto run on: opt->device becomes TL_DEVICE_CPU,
- * TL_DEVICE_GPU or, with a warning, where columns must run in panels for lack of memory,
- * TL_DEVICE_PANELS. gpu is refused where there is no GPU with memory for even that; auto then falls
- * back to the cpu with a message, and without one where the GPU would be slower. */
+/* Decides what settings with device gpu or auto run on: opt->device becomes TL_DEVICE_CPU or
+ * TL_DEVICE_GPU. Where memory is too little, gpu becomes TL_DEVICE_PANELS with a warning, and is
+ * refused where not even panels fit; auto falls back to the cpu with a message, and without one
+ * where the GPU would be slower. */
 tlnmf_error tl_device_choose(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_settings *opt);
 
 /* Decides in the same way where updates run: `largest` has the sizes of the largest run, and with

@@ -307,10 +307,8 @@ static double turn_all(sweeping *in)
 
 /* ---- in double ------------------------------------------------------------------------------- */
 
-/* From a row of X to the next: where T is no multiple of 8, vectors would cross cache lines. Rows
- * of a small X are therefore copied to whole lines of the scratch; a large one has no place there.
- */
-enum { MOST_COPIED = 1 << 19 }; /* 4 MiB */
+/* Numbers of a small X; a large one has no place in the scratch. 4 MiB. */
+enum { MOST_COPIED = 1 << 19 };
 
 static int64_t whole_lines(int64_t T)
 {
@@ -318,6 +316,8 @@ static int64_t whole_lines(int64_t T)
     return (T + LINE - 1) / LINE * LINE;
 }
 
+/* From a row of X to the next: where T is no multiple of 8, vectors would cross cache lines. Rows
+ * of a small X are therefore copied to whole lines of the scratch. */
 static int64_t stride_of(const tlnmf_data *data)
 {
     int64_t whole = whole_lines(data->T);

@@ -175,8 +175,8 @@ typedef enum tl_retraction { TL_EXP, TL_POLAR } tl_retraction;
 void tl_skew_turn(tl_skew *skew, tl_retraction how, double a, const double *Phi, tl_lent lent,
                   double *Q, double *out);
 
-/* Makes Q, whose singular values are below 1.7, orthogonal to rounding. It takes few products if Q
- * is nearly orthogonal; false if it is nearly singular. */
+/* Makes Q, whose singular values are below sqrt(7/3) (beyond, they grow), orthogonal to rounding.
+ * It takes few products if Q is nearly orthogonal; false if it is nearly singular. */
 bool tl_orthogonalise(tl_skew *skew, tl_lent lent, double *Q);
 /* The polar factor of A in double, by the same products. False if A is nearly singular: then A has
  * become a matrix with the same polar factor. */
