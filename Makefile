@@ -6,21 +6,23 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all test gpu-test gpu-bench gpu-carry mpi-carry cores-carry torture demo bench install python \
+.PHONY: all configure test gpu-test gpu-bench gpu-carry torture demo bench install python \
         wheel-test octave lint format clean
 
-all: $(BUILD)/cmake_install.cmake
+all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
 
-# Written last, by a configuration that succeeded.
-$(BUILD)/cmake_install.cmake:
-	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_FLAGS)
+# Configures a new build folder, or one whose flags are given again. CMake writes
+# cmake_install.cmake last, after a configuration that succeeded.
+configure:
+	@[ -f $(BUILD)/cmake_install.cmake ] && [ -z "$(CMAKE_FLAGS)" ] || \
+	    cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_FLAGS)
 
+# Tests share the cores: threads that wait must not keep one busy.
 test: all
-	@tests/report/setup.sh
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+	@OMP_WAIT_POLICY=passive ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
-# What needs a GPU: all of it in one command each. Their tables are in docs/benchmarks.md.
+# What needs a GPU: all of it in one command each. Their tables are in docs/measurements/gpu.md.
 gpu-test: all
 	@tests/gpu.sh test $(BUILD)
 
@@ -31,20 +33,12 @@ gpu-bench: all
 gpu-carry: all
 	@tests/gpu.sh carry $(BUILD) $(BUILD)/gpu-carry
 
-# A folder for a machine with many cores that has nothing installed.
-mpi-carry: all
-	@bench/mpi_carry.sh pack $(BUILD) $(BUILD)/mpi-carry
-
-# A folder for a machine with many cores: there, FOLDER/cores.sh measure FOLDER.
-cores-carry: all
-	@bench/cores.sh carry $(BUILD) $(BUILD)/cores-carry
-
 # The long tests, or some of them with counts: make torture WORDS="kills=20 limits=200".
 torture: all
 	@tests/torture.sh $(BUILD) $(WORDS)
 
 # The program alone: the tests would take longer to build than the demo takes.
-demo: $(BUILD)/cmake_install.cmake
+demo: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target tlnmf
 	@examples/demo.sh $(BUILD)/tlnmf
 

@@ -1,10 +1,9 @@
-/* The program: commands, their options, what they print. Signals and printing live here only.
- *
- * The program uses the library through its public headers alone. */
+/* The program: commands, options, one call of a command. Only the program handles signals and
+ * prints. It uses only the public headers of the library. */
 #ifndef TLNMF_CLI_CLI_H
 #define TLNMF_CLI_CLI_H
 
-#include "tlnmf/io.h"
+#include "io/program.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -22,151 +21,260 @@ typedef enum exit_code {
 
 enum { CLI_LIST = 64, CLI_PATH = 4096, CLI_OPTIONS_MAX = 64, CLI_OPERANDS = 1024 };
 
-/* An option of the program's own, beside those of the library's table. */
+/* Returns from the function if a step fails, with its exit code or tlnmf_error. The library's TRY
+ * in src/base/base.h is for tlnmf_error only; the program does not include that header. */
+#define TRY(step)                        \
+    do {                                 \
+        __typeof__(step) code_ = (step); \
+        if (code_ != 0)                  \
+            return code_;                \
+    } while (0)
+
+/* The parts of --help. */
+typedef enum cli_group {
+    GROUP_INPUT,
+    GROUP_MODEL,
+    GROUP_SCORES,
+    GROUP_SEARCH,
+    GROUP_OUTPUT,
+    GROUP_RUN,
+    GROUP_PAPER,
+    GROUP_OTHER, /* library options that `groups` in options.c does not list */
+    GROUPS
+} cli_group;
+
+/* Uses of an option. */
+enum {
+    CLI_FILE_IN = 1,    /* names an input */
+    CLI_FILE_OUT = 2,   /* names an output */
+    CLI_FOR_ARRAYS = 4, /* applies to arrays only */
+    CLI_FOR_SOUNDS = 8, /* applies to sounds only */
+    CLI_RECORDED = 16,  /* stored in the summary of the model, under "given" */
+};
+
+/* An option of the program. The library has a table of its own options. */
 typedef struct cli_option {
-    const char *name;     /* --name, or -n when it is one letter */
-    const char *argument; /* what --help calls its value; "a|b|c": one of these; NULL: no value */
-    const char *help;     /* NULL: that of the library's option of this name */
-    const char **value; /* receives the text, "" for an option without value; an option with several
-                           (its argument ends in "...") has CLI_LIST + 1 of them, the last NULL */
+    const char *name;     /* --name, or -n if it is one letter */
+    const char *argument; /* its value in --help; "a|b|c": one of these words; NULL: no value */
+    const char *help;     /* the first page of --help ends at the first semicolon;
+                             NULL: the text of the library's option of this name */
+    const char **value; /* receives the text, or "" if the option has no value. If the argument ends
+                           in "...", it is an array of CLI_LIST + 1 texts, the last NULL */
+    cli_group group;
+    unsigned use; /* CLI_FILE_IN and so on */
 } cli_option;
 
-/* What is said of tables as text. */
-#define CLI_TABLE_OPTIONS(header_is, index_is)                                                    \
-    {"header", "yes|no|auto",                                                                     \
-     "text tables: is the first line a header (skipped)? auto: yes if it has words or is 0, 1, "  \
-     "2, .. [auto]",                                                                              \
-     &(header_is)},                                                                               \
-    {                                                                                             \
-        "index", "yes|no|auto",                                                                   \
-            "text tables: is the first column an index (skipped)? auto: yes if it has words, or " \
-            "its name is index, id or empty [auto]",                                              \
-            &(index_is)                                                                           \
-    }
-
-/* An option that is no more. */
-typedef struct cli_rename {
-    const char *name;    /* without dashes */
-    const char *instead; /* what to use: "--learn-frames" */
-} cli_rename;
+typedef struct cli_call cli_call;
 
 typedef struct cli_command {
     const char *name, *usage, *purpose, *examples;
-    const char *task, *also; /* the tasks whose options it has, from the library's table; or NULL */
-    const char *mark, *also_mark; /* what --help says before options that only one of the two tasks
-                                     has; the first also before `shared`; or NULL */
-    const char *only;    /* of those options, only these: names between spaces; NULL: all */
-    const char *without; /* of those options, not these; NULL: none is left out */
-    const char *common;  /* which of o, force, json, q, v, checkpoint, every, resume it has:
-                            names between spaces */
-    const char *notes;   /* what --help says after the examples; or NULL */
-    const cli_option *options, *shared; /* its own options, and those that several commands share */
-    size_t option_count, shared_count;
-    bool shares;               /* several processes share its work; else the first does it alone */
-    const cli_rename *renamed; /* options of earlier versions; ends with a NULL name; or NULL */
-    int (*run)(int argc, char **argv);
+    const char *task, *also;   /* the command has the library's options of these tasks; or NULL */
+    const char *only;          /* but only these options: names between spaces; NULL: all */
+    const char *without;       /* but not these; or NULL */
+    const char *first;         /* the options on the first page of --help; NULL: all */
+    const char *notes;         /* the end of --help; or NULL */
+    const cli_option *options; /* its own rows; ends with a NULL name; or NULL */
+    const char *shared;        /* names of its rows in cli_shared_options, between spaces */
+    bool both;                 /* `task` is for sounds, `also` for arrays */
+    bool reads;                /* its operands are names of files */
+    bool distributes;          /* its work is distributed over processes; else the first does it */
+    int (*run)(cli_call *call);
 } cli_command;
 
-/* The frames of this process: part `rank` of `size`. One of one where frames are not shared out. */
+/* The frames of this process: part `rank` of `size`. One of one if frames are not distributed. */
 typedef struct cli_part {
     int32_t rank, size;
 } cli_part;
 
-/* What one call of a command works with. */
-typedef struct cli_call {
+/* One call of a command. */
+struct cli_call {
     const cli_command *command;
+    double began; /* cli_now() when the program started */
     tlnmf_ctx *ctx;
-    tlnmf_settings *settings; /* of command->task; NULL if that is */
-    tlnmf_settings *also;     /* of command->also; likewise */
+    tlnmf_settings *settings; /* of command->task; NULL if that is NULL */
+    tlnmf_settings *also;     /* of command->also; NULL if that is NULL */
     int operand_count;
     const char *operands[CLI_OPERANDS];
     const char *given[CLI_OPTIONS_MAX]; /* the library's options that were given */
     int given_count;
-    const char *transform_file; /* --transform with something that is not a name */
+    const char *transform_file; /* --transform FILE; NULL: it is the name of a transform */
     int argc;                   /* the command line, without the program's name */
     char **argv;
-    tlnmf_sums *starts, *frames; /* the processes that share the starts, the frames; NULL: alone */
+    tlnmf_comm *starts, *frames; /* the processes that divide them; NULL: this process has all */
     void *frames_user;
     cli_part part;
     const char *subject; /* the file that the library's warnings are about; or NULL */
-} cli_call;
+    struct cli_files *files;
+};
 
 extern const cli_command cli_separate, cli_apply, cli_eval, cli_fit, cli_jd, cli_report,
     cli_simulate, cli_reproduce, cli_info;
 
-/* The options that commands have in common; NULL: not given. */
-typedef struct cli_common {
+/* How an array becomes data. A 2-D array is one realisation (M, N). A 3-D array is data (S, M, N)
+ * or covariances (N, M, M), as `kind` says: "data", "covariances", or "auto", which tests whether
+ * the slices are symmetric. */
+typedef struct cli_input {
+    const char *spec;
+    /* options as given, or NULL */
+    const char *kind, *axes, *per_trial, *block_text, *moving_text, *missing, *header, *index;
+    const char *weights, *mask; /* files of weights, N or (M, N) numbers */
+    bool expects_data;          /* prints a message if "auto" finds covariances */
+    int64_t block, moving;      /* the values of the texts; 0: not given */
+    tlnmf_record **keep; /* receives the array, which the data then use: free it after the data;
+                            NULL: the array is freed */
+} cli_input;
+
+/* The values of the options that several commands share; NULL: not given. */
+typedef struct cli_shared {
     const char *output, *force, *json, *quiet, *verbose, *explain, *checkpoint, *every, *resume;
-} cli_common;
-extern cli_common cli_common_values;
-
-/* ---- several machines (common/machines.c) ---------------------------------------------------- */
-
-/* The processes that run this command together; the program alone is one of one. Only the first
- * prints and writes. */
-typedef struct cli_machines {
-    int32_t size, rank;
-    tlnmf_sum sum;
-    tlnmf_broadcast broadcast;
-    void *user;
-    /* A group of the processes that give the same `group`, in the order of their ranks: what its
-     * `user` is; NULL if there is none. */
-    void *(*split)(int32_t group);
-} cli_machines;
-extern cli_machines cli_machines_values;
-/* Finds the other processes and fills in the values above, before anything else runs; and waits for
- * them at the end. False, with *code set, if that failed. alone.c has them for the program,
- * mpi/processes.c for tlnmf-mpi. */
-bool cli_machines_begin(int *argc, char ***argv, int *code);
-void cli_machines_end(int code);
-
-bool cli_is_first(void);
-/* Shares the work of the call out, as --split says: "starts", "frames", "frames:8"; NULL: starts.
- */
-int cli_share(cli_call *call, const char *split);
-/* The index of its first frame of N, where every `whole` belong together; of part rank + 1: the one
- * after its last. */
-int64_t cli_part_first(cli_part part, int64_t N, int64_t whole);
-/* The code of the first process that has one other than 0; its message is printed by the first
- * process. All processes call this at the same places. */
-int cli_agree(int code);
-/* Keeps a line for cli_agree(). */
-void cli_keep_message(const char *line);
-
-/* ---- H of all processes (common/gather.c) ---------------------------------------------------- */
-
-/* Where frames are shared out, H goes in pieces from the processes that have it to the first one.
- * NULL: this process does not take part. */
-typedef struct cli_pieces cli_pieces;
-int cli_pieces_begin(const cli_call *call, const tlnmf_record *model, cli_pieces **out);
-/* Takes part until the last piece: all processes end together, whatever happened on the first. */
-void cli_pieces_end(cli_pieces *pieces);
-void cli_pieces_drop(cli_pieces *pieces); /* before the first piece */
-/* Writes a model, H in pieces if there are some. */
-tlnmf_error cli_write_model(const cli_call *call, const char *path, const tlnmf_record *model,
-                            cli_pieces *pieces);
+    const char *iterate_after, *init_phi, *split, *strict;
+    const char *labels, *activations, *gain, *format, *no_report, *no_sound;
+    cli_input input;
+} cli_shared;
+extern cli_shared cli_asked;
+extern const cli_option cli_shared_options[]; /* ends with a NULL name */
 
 /* ---- arguments (common/arguments.c) ---------------------------------------------------------- */
 
-/* Creates the context and the settings and reads the arguments. Returns false when the command is
- * over, with *code set: --help, or a mistake that has been reported. cli_end() frees what there is
- * in either case. */
-bool cli_begin(cli_call *call, const cli_command *command, int argc, char **argv, int *code);
-void cli_end(cli_call *call);
-/* The command line as a shell would take it again. */
+/* Creates the context and the settings and reads the arguments. Returns false if --help or an error
+ * ends the command, with *code set. */
+bool cli_begin(cli_call *call, int *code);
+/* The command line, quoted for a shell. */
 json_t *cli_repeat(const cli_call *call);
 
+/* Checks the number of operands; `what` describes them in the message about a missing one. */
+int cli_check_operands(const cli_call *call, int count, const char *what);
 /* Whether an option of the library's table was given on the command line. */
 bool cli_given(const cli_call *call, const char *name);
 
-/* A whole number from an option's text, or `fallback` when it was not given. */
+/* Reads a whole number from an option's text; `fallback` if `text` is NULL. False with a message.
+ */
 bool cli_integer(const cli_call *call, const char *name, const char *text, int64_t low,
                  int64_t high, int64_t fallback, int64_t *value);
 /* The same for a real number. */
 bool cli_number(const cli_command *command, const char *name, const char *text, double low,
                 double high, double fallback, double *value);
-/* "40ms", "0.04s" or "882" to samples; negative if it is none of these. */
-double cli_samples(const char *text, double rate);
+/* Sets a length in samples from "40ms", "0.04s" or "882". NULL sets nothing. */
+int cli_set_length(const cli_call *call, const char *name, const char *text, double rate);
+
+/* ---- help (common/help.c, man.c) ------------------------------------------------------------- */
+
+/* The first page of --help, or with `all` everything. */
+void cli_print_help(const cli_command *command, bool all);
+/* The man page of a command, or of the program (NULL), in roff. */
+void cli_print_man(const cli_command *command_or_null);
+const cli_command *cli_command_at(size_t index); /* NULL past the last */
+
+/* ---- memory (common/memory_check.c) ---------------------------------------------------------- */
+
+/* Fails if the machine, the container or ulimit does not have this much additional memory. Prints
+ * it with -v or on a terminal. */
+int cli_check_memory(const cli_call *call, double bytes);
+/* Bytes of address space that the threads of BLAS may map, if ulimit -v limits it; else 0
+ * (common/blas_memory.c). */
+double cli_blas_space(void);
+
+/* ---- checkpoints (common/checkpoint_file.c) -------------------------------------------------- */
+
+/* Checks --checkpoint, --every and --resume. Call it first. `output` may be NULL. */
+int cli_checkpoint_check(const cli_call *call, const char *output);
+/* The next library calls save finished units. They resume if --resume is given or if calls before
+ * them in this command have saved units. */
+int cli_checkpoint_begin(const cli_call *call);
+/* Call it when the command ends, with its code. A run that is done leaves no checkpoint. */
+void cli_checkpoint_end(const cli_call *call, int code);
+
+/* For a command that keeps its own units. The first call adds the units of the checkpoint `path`
+ * and of its parts to `all`; the first process writes them into one file. The second call writes
+ * the checkpoint of this process. */
+int cli_checkpoint_merge(const cli_call *call, const char *path, tlnmf_record *all);
+int cli_checkpoint_write(const cli_call *call, const tlnmf_record *state);
+
+/* ---- Ctrl-C (common/interrupt.c) ------------------------------------------------------------- */
+
+/* The first Ctrl-C, SIGTERM or SIGHUP stops the run cleanly. The second removes temporary files and
+ * ends the program at once. */
+void cli_catch_interrupt(void);
+bool cli_interrupted(void); /* whether a signal has come */
+/* Between these two calls the second Ctrl-C waits until complete files are in place; the third does
+ * not wait. */
+void cli_guard_begin(void);
+void cli_guard_end(void);
+/* Registers a file, or an empty directory of this run, to remove if the second signal ends the
+ * program. `path` must stay valid until it is forgotten. */
+void cli_remember_temporary(const char *path);
+void cli_forget_temporary(const char *path);
+
+/* ---- progress (common/progress_line.c) ------------------------------------------------------- */
+
+/* The tlnmf_progress_fn of all contexts; user is NULL. Draws a line at most ten times a second, and
+ * stops the library call after Ctrl-C. */
+int cli_progress(const tlnmf_record *progress, void *user);
+void cli_progress_clear(void);
+/* Sets a function that writes the line. NULL: the line describes the stage. */
+typedef void (*cli_describe_fn)(void *user, char *text, size_t size);
+void cli_progress_describe(cli_describe_fn describe_or_null, void *user);
+double cli_now(void);         /* seconds of a monotonic clock */
+bool cli_progress_poll(void); /* for loops outside the library; true after Ctrl-C */
+
+/* ---- files (common/files.c) ------------------------------------------------------------------ */
+
+typedef enum cli_role {
+    CLI_READS,  /* an input */
+    CLI_WRITES, /* an output: a file, a pipe, a device, or "-" */
+    CLI_STAGES, /* an output in a folder that the command fills */
+    CLI_FILLS,  /* a folder of outputs; `what` is their input */
+    CLI_SAVES,  /* a checkpoint */
+    CLI_PRINTS, /* standard output of a command that prints */
+} cli_role;
+
+/* The files of a call, each added before the run. */
+typedef struct cli_files cli_files;
+cli_files *cli_files_create(void);
+void cli_files_free(cli_files *files);
+/* Adds a file; a NULL name adds nothing. `what` names it in messages: "-o", "--weights", "the
+ * page". Fails, even with --force, if the file is in the list already and one of its two uses would
+ * destroy the other. Also fails if an output or a checkpoint cannot be written: the directory is
+ * missing, there is no permission, or the file exists and --force is not given. */
+int cli_file_add(const cli_call *call, cli_role role, const char *what, const char *spec_or_null);
+/* The file of `data.h5:/Y` or `data.mat:Y`: the part before the last colon, unless the whole text
+ * is the name of a file. */
+const char *cli_file_of(const char *spec, char file[CLI_PATH]);
+const char *cli_extension(const char *path, char text[16]); /* ".h5" in lower case; "": none */
+/* Adds the outputs that options with CLI_FILE_OUT name. cli_begin() adds the inputs. */
+int cli_add_outputs(const cli_call *call);
+/* Checks the extension of a model and --json, then adds its file; NULL adds nothing. */
+int cli_check_model_output(const cli_call *call, const char *output);
+
+/* Reserves disk space for a model of these data; `output` may be NULL. Release it before the model
+ * is written. */
+int cli_reserve_model(const cli_call *call, const char *output, const tlnmf_data *data, int64_t K,
+                      tlnmf_io_reservation **reserved);
+/* The output of a run that was cancelled: NAME.partial.h5 for NAME.h5, or NAME.partial-2.h5, .. if
+ * that exists. Standard output, devices and pipes are returned unchanged. NULL: no name is free. */
+const char *cli_partial_path(const char *output, char path[CLI_PATH]);
+
+/* ---- options (common/options.c) -------------------------------------------------------------- */
+
+typedef struct cli_option_text {
+    char name[64];      /* with its dashes */
+    char argument[128]; /* "" for an option without value */
+    char help[512];     /* with the default in brackets */
+    cli_group group;
+    bool first; /* on the first page */
+} cli_option_text;
+/* Option number `index` of a command. Its own options come first, then the options of its tasks,
+ * then the shared ones. False past the last. */
+bool cli_option_at(const cli_command *command, size_t index, cli_option_text *text);
+const char *cli_group_name(cli_group group);
+/* Whether `word` is one of `words`, a text such as " o force json " or NULL. */
+bool cli_has_word(const char *words, const char *word);
+/* The row of an option that the command has; or NULL. */
+const cli_option *cli_find_option(const cli_command *command, const char *name);
+/* The first of the command's tasks that has the option; or NULL. */
+const char *cli_find_setting(const cli_command *command, const char *name);
+/* The option with the name nearest to a wrong one, with its dashes; false: none is near. */
+bool cli_nearest_option(const cli_command *command, const char *typed, char *nearest, size_t size);
 
 /* ---- messages (common/messages.c) ------------------------------------------------------------ */
 
@@ -176,184 +284,92 @@ int cli_fail(const cli_command *command, exit_code code, const char *format, ...
 /* The same with "warning: " before the message; nothing with -q. */
 void cli_warn(const cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* What the program has decided, on stderr; nothing with -q. */
+/* Prints a decision of the program on stderr; nothing with -q. */
 void cli_say(const cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* For an error of the library, with its message; `file` names what was being worked on where the
- * message does not, or NULL. Exit codes: a file that cannot be read is bad input, one that cannot
- * be written an output error. */
+/* Prints the message of an error of the library and returns its exit code. `file` is printed before
+ * the message, unless it is NULL: the message may name the file itself. */
 int cli_fail_library(const cli_call *call, tlnmf_error error, const char *file);
+/* The same, but EXIT_DONE for TLNMF_OK. */
+int cli_check(const cli_call *call, tlnmf_error error, const char *file);
 exit_code cli_code_of(tlnmf_error error);
 
-/* ---- foreign text (common/text.c) ------------------------------------------------------------ */
+/* ---- foreign text (common/plain_text.c) ------------------------------------------------------ */
 
-/* Everything that comes from a file, or is the name of one, is printed through these: controls,
- * overrides of direction and what is not UTF-8 become escapes (\x1b, \u202e). */
+const char *cli_plural(int64_t count); /* "s", or "" if the count is 1 */
+/* Prints text from files, and file names. Control characters, direction overrides and invalid UTF-8
+ * become escapes (\x1b, \u202e). */
 void cli_put(FILE *out, const char *text);
-/* The same into a buffer, cut where it is full; returns it. */
-const char *cli_plain(const char *text, char *buffer, size_t size);
-/* JSON text with such characters as \u escapes, which mean the same; releases `text`. */
-char *cli_plain_json(char *text_or_null);
-
-/* ---- help (common/help.c, common/man.c) ------------------------------------------------------ */
-
-void cli_print_help(const cli_command *command);
-/* The man page of a command, or of the program (NULL), in roff. */
-void cli_print_man(const cli_command *command_or_null);
-/* Option number `index` of a command, in the order of --help: its own, those of its tasks, the
- * common ones. False past the last. */
-typedef struct cli_option_text {
-    char name[64];      /* with its dashes */
-    char argument[128]; /* "" for an option without value */
-    char help[512];     /* with the default in brackets */
-} cli_option_text;
-bool cli_option_at(const cli_command *command, size_t index, cli_option_text *text);
-const cli_command *cli_command_at(size_t index); /* NULL past the last */
-
-/* ---- outputs (common/outputs.c) -------------------------------------------------------------- */
-
-/* Fails early when a file could not be written: it is there already (and no --force was given), no
- * directory, no permission. NULL and "-" are fine; a device or a pipe is written in place. */
-int cli_check_output(const cli_command *command, const char *path);
-/* Fails where a model could not be written under this name, for its extension. NULL is fine. */
-int cli_check_model_name(const cli_command *command, const char *output);
-/* Whether two names, which may end in :/path or :name, are one regular file. */
-bool cli_is_same_file(const char *spec, const char *path);
-/* Fails if the output is the input, --force or not. Either may be NULL. */
-int cli_check_input(const cli_command *command, const char *input, const char *output);
-
-/* Reserves disk space for a model of these data; `output` may be NULL. Release it before the model
- * is written. */
-int cli_reserve_model(const cli_call *call, const char *output, const tlnmf_data *data, int64_t K,
-                      tlnmf_io_reservation **reserved);
-/* Where a run that was cancelled writes: NAME.partial.h5 for NAME.h5, or NAME.partial-2.h5, .. : a
- * name that is free. Standard output, devices and pipes stay what they are. NULL if there is none.
- */
-const char *cli_partial_path(const char *output, char path[CLI_PATH]);
-
-/* ---- foreign files (common/read.c) ----------------------------------------------------------- */
-
-/* Reads an array, a model or a description ("array", "model", "describe") in a process of its own,
- * as tlnmf_io_read_apart does. Returns an exit code; a signal ends the reading. */
-int cli_read(const cli_call *call, const char *kind, const char *spec, tlnmf_record **out);
-
-/* ---- data (common/data.c) -------------------------------------------------------------------- */
-
-/* An array that is to become data: 2-D is one realisation, 3-D is (S, M, N), or covariances
- * (N, M, M) if `kind` says so: "data", "covariances", or "auto" by whether the slices are
- * symmetric. */
-typedef struct cli_input {
-    const char *spec, *kind;
-    const char *axes;           /* names of the axes, "trials,channels,time"; NULL: (S, M, N) */
-    bool per_trial;             /* the frames of all realisations, one after the other */
-    bool expects_data;          /* covariances are the exception, and said to be recognised */
-    const char *header, *index; /* of a table as text: yes, no, auto; NULL: auto */
-    bool missing;               /* NaN: this frame of this realisation is missing */
-    int64_t block, moving;      /* neighbouring frames as realisations; 0: not asked for */
-    const char *weights, *mask; /* files of weights, N or (M, N) numbers; NULL: none */
-    tlnmf_record **keep; /* receives the array, to which the data then refer: free it after them;
-                            NULL: the data stand alone */
-} cli_input;
-
-int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out);
-/* Reads a matrix of the given shape into `start` under this name. `spec` may be NULL. */
-int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t rows,
-                    int64_t columns, tlnmf_record *start);
-/* Reads the weights and the mask that the input names, if any, and sets them. */
-int cli_read_weights(cli_call *call, const cli_input *input, tlnmf_data *data);
-
-/* ---- memory (common/memory.c) ---------------------------------------------------------------- */
-
-/* Says how much memory will be taken beside what is held already, with -v or on a terminal; fails
- * if the machine, the container or ulimit does not have it. */
-int cli_check_memory(const cli_call *call, double bytes);
-/* The same for a fit of the data with the call's settings. */
-int cli_check_fit_memory(const cli_call *call, const tlnmf_data *data);
-const char *cli_bytes(double bytes, char *text, size_t size); /* "1.2 GB" */
-
-/* Whether there is this much memory beside what is held already. */
-bool cli_has_memory(double bytes);
-/* Bytes of address space that the threads of BLAS may take, where ulimit -v limits it; else 0
- * (early.c). */
-double cli_blas_space(void);
-
-/* ---- checkpoints (common/checkpoint.c) ------------------------------------------------------- */
-
-/* What is wrong with --checkpoint, --every and --resume; `output` may be NULL. Called first. */
-int cli_checkpoint_check(const cli_call *call, const char *output);
-/* The call's context saves a fit of these data, and goes on from a checkpoint if --resume says so.
- */
-int cli_checkpoint_begin(const cli_call *call, const tlnmf_data *data);
-/* The same around a comparison of several k before it, in FILE.k: that stays until the end. */
-int cli_checkpoint_begin_ranks(const cli_call *call);
-void cli_checkpoint_end_ranks(const cli_call *call);
-/* For a command that keeps something else: reads the checkpoint if --resume says so (NULL: there is
- * none), replaces it; and how many seconds of work are worth one. */
-int cli_checkpoint_read(const cli_call *call, tlnmf_record **state);
-void cli_checkpoint_write(const tlnmf_record *state);
-double cli_checkpoint_every(void);
-/* The call's context gives what a library call keeps to `save` (NULL: writes it as it is), and goes
- * on from this state (or NULL). */
-void cli_checkpoint_watch(const cli_call *call, tlnmf_save save_or_null, void *user,
-                          const tlnmf_record *state);
-void cli_checkpoint_unwatch(const cli_call *call);
-/* After the run, on all processes: the first speaks for those that could not save. */
-void cli_checkpoint_report(const cli_call *call);
-/* The command ends with this code: a run that is done leaves no checkpoint. */
-void cli_checkpoint_end(const cli_call *call, int code);
-
-/* ---- Ctrl-C (common/interrupt.c) ------------------------------------------------------------- */
-
-/* Ctrl-C, SIGTERM or SIGHUP once: stop cleanly; twice: at once, without leaving temporary files. */
-void cli_catch_interrupt(void);
-bool cli_interrupted(void); /* whether one of them has come */
-/* Between these two the second Ctrl-C waits, so that files are put in place whole; the third does
- * not. */
-void cli_guard_begin(void);
-void cli_guard_end(void);
-/* A file (or a directory that was made here and is empty) to remove when the program ends at once.
- * `path` must live until it is forgotten. */
-void cli_remember_temporary(const char *path);
-void cli_forget_temporary(const char *path);
-
-/* ---- progress (common/progress.c) ------------------------------------------------------------ */
-
-int cli_progress(const tlnmf_record *progress, void *user); /* a tlnmf_callback; user is NULL */
-int cli_sound_progress(const tlnmf_record *progress, void *user); /* the same for a separation */
-void cli_progress_clear(void);
-void cli_progress_show(const char *text); /* a line of one's own, at most ten times a second */
+/* Prints words in lines of at most 100 columns. The first begins at column `at`, the others at
+ * `indent`. */
+void cli_put_wrapped(FILE *out, const char *text, int at, int indent);
 
 /* ---- JSON (common/json.c) -------------------------------------------------------------------- */
 
-bool cli_print_json(const json_t *object);
-json_t *cli_seed(uint64_t seed);    /* a string where an integer cannot hold it */
-json_t *cli_real(double x);         /* null where it is not finite */
-json_t *cli_text(const char *text); /* a JSON string even if it is not UTF-8 */
+void cli_print_json(const json_t *object);
+char *cli_json_text(const json_t *object); /* as cli_print_json prints it; free() it */
+json_t *cli_real(double x);                /* null if it is not finite */
+json_t *cli_text(const char *text);        /* a JSON string even if it is not UTF-8 */
 /* The value of an option of the library's table. */
 json_t *cli_option_json(const tlnmf_settings *settings, const char *task, const char *name);
-char *cli_json_text(const json_t *object); /* as cli_print_json prints it; free() it */
-/* The same value, or 0 with SOURCE_DATE_EPOCH: reproducible outputs carry no times. */
+/* Adds values of a record under their names, a text such as "C L I"; null if they are missing. */
+void cli_put_values(json_t *object, const tlnmf_record *record, const char *names);
+/* Adds all numbers and texts of a record whose names have no dot. */
+void cli_put_scalars(json_t *object, const tlnmf_record *record);
+/* Arrays of a record as a list of objects, one per row. `columns` is a text such as "k# C", where #
+ * marks whole numbers; the name of an array is the prefix and the column. */
+json_t *cli_rows(const tlnmf_record *record, const char *prefix, const char *columns);
+/* The beginning of every summary: version, command, BLAS. */
+json_t *cli_summary(const cli_call *call);
+/* Stores the summary in a model. */
+tlnmf_error cli_put_summary(const cli_call *call, tlnmf_record *model, const json_t *summary);
+/* Returns the seconds of a run for an output: `value`, or 0 if the environment has
+ * SOURCE_DATE_EPOCH, because reproducible outputs must not depend on the clock. */
 double cli_seconds(double value);
 
-/* ---- results of fit and jd (common/summary.c, common/report.c) ------------------------------- */
+/* ---- processes (common/processes.c) ---------------------------------------------------------- */
 
-typedef struct cli_result {
-    const char *input, *output; /* file names; output is NULL when no model is written */
-    const char *page;           /* file name of the report page; NULL: not asked for */
-    double rate;                /* in Hz; 0: not given */
-    const tlnmf_data *data;
-    tlnmf_record *model;
-    const tlnmf_record *atoms; /* NULL: not asked for */
-    json_t *rank_table;        /* of -k A:B, an object; NULL: not asked for */
-    const char *kind, *init_phi, *init_w, *init_h, *weights, *block, *moving, *axes, *per_trial,
-        *init, *keep, *mask, *missing, *header, *index; /* as given, for the record; may be NULL */
-} cli_result;
+/* The processes that run this command together: MPI_COMM_WORLD of tlnmf-mpi, a single process in
+ * tlnmf. Only the first prints and writes. */
+typedef struct cli_processes {
+    int32_t size, rank;
+    int32_t node_rank; /* among the processes of this node */
+    tlnmf_sum_fn sum;
+    tlnmf_broadcast_fn broadcast;
+    void *user;
+    /* A group of the processes that give the same `group`, ordered by rank. Returns its `user`,
+     * or NULL on failure. */
+    void *(*split)(int32_t group);
+} cli_processes;
+extern cli_processes cli_world;
+/* The first call finds the other processes and fills in cli_world. It returns false with *code set
+ * if it fails. The second call waits for the other processes. single_process.c implements both for
+ * tlnmf, mpi/mpi_processes.c for tlnmf-mpi. */
+bool cli_processes_begin(int *argc, char ***argv, int *code);
+void cli_processes_end(int code);
 
-/* What is wrong with the operand, -o and --json before any file is read. The output must be none of
- * the inputs; `more` names two of them, each may be NULL. */
-int cli_check_model(const cli_call *call, const char *output, const char *init_phi,
-                    const char *const more[2]);
-/* Writes the model and prints the summary; returns the exit code. */
-int cli_finish(const cli_call *call, const cli_result *r, bool strict);
+bool cli_is_first(void);
+/* Distributes the work of the call as --split says: "starts" (also NULL), "frames", "frames:8". */
+int cli_distribute(cli_call *call, const char *split);
+/* The index of the first frame of a part. Groups of `whole` consecutive frames are not divided. For
+ * part rank + 1 it is the index after the last frame of part rank. */
+int64_t cli_part_first(cli_part part, int64_t N, int64_t whole);
+/* Returns the code of the first process that failed, or EXIT_DONE. The first process prints the
+ * message. All processes call this at the same places. */
+int cli_agree(int code);
+/* Remembers a message for cli_agree(). */
+void cli_keep_message(const char *line);
+
+/* ---- H of all processes (common/gather_H.c) -------------------------------------------------- */
+
+/* If frames are distributed, sends H row by row to the first process. NULL: this process does not
+ * take part. */
+typedef struct cli_pieces cli_pieces; /* free() it if no row is sent */
+int cli_pieces_begin(const cli_call *call, const tlnmf_record *model, cli_pieces **out);
+/* Sends the remaining rows, so that all processes end together even if the first failed. */
+void cli_pieces_end(cli_pieces *pieces);
+/* Writes a model, with the H of all processes. */
+tlnmf_error cli_write_model(const cli_call *call, const char *path, const tlnmf_record *model,
+                            cli_pieces *pieces);
 
 #endif

@@ -1,17 +1,29 @@
-/* tlnmf info: what is in a file. */
-#include "cli/cli.h"
+/* tlnmf info: shows the contents of a file. */
+#include "cli/common/arrays.h"
 
 #include <string.h>
 
-/* One line for a member whose value fits one; nested ones are indented. */
+/* A name in a column of at least 18 characters. */
+static void print_name(const char *name)
+{
+    cli_put(stdout, name);
+    printf("%*s ", strlen(name) < 18 ? 18 - (int)strlen(name) : 0, "");
+}
+
+/* The values of a summary that are printed without -v. */
+static const char brief[] = " command method k outcome C L labels repeat ";
+
+/* One line per member; nested objects are indented. Without -v only the values of `brief`. */
 static void print_object(const json_t *object, int depth)
 {
-    char plain[CLI_PATH];
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
-        printf("%*s%-18s ", 2 * depth, "", cli_plain(key, plain, sizeof plain));
+        if (cli_asked.verbose == NULL && !cli_has_word(brief, key))
+            continue;
+        printf("%*s", 2 * depth, "");
+        print_name(key);
         switch (json_typeof(value)) {
         case JSON_OBJECT:
             putchar('\n');
@@ -39,15 +51,14 @@ static void print_object(const json_t *object, int depth)
 
 static void print_arrays(const json_t *arrays)
 {
-    char plain[CLI_PATH];
     size_t i;
     json_t *array;
     json_array_foreach((json_t *)(uintptr_t)arrays, i, array)
     {
         const json_t *shape = json_object_get(array, "shape");
-        const char *name = json_string_value(json_object_get(array, "name"));
-        printf("  %-18s %-8s (", cli_plain(name, plain, sizeof plain),
-               json_string_value(json_object_get(array, "dtype")));
+        fputs("  ", stdout);
+        print_name(json_string_value(json_object_get(array, "name")));
+        printf("%-8s (", json_string_value(json_object_get(array, "dtype")));
         for (size_t d = 0; d < json_array_size(shape); d++)
             printf("%s%lld", d == 0 ? "" : ", ",
                    (long long)json_integer_value(json_array_get(shape, d)));
@@ -62,8 +73,10 @@ static void print_text(const json_t *object)
            (long long)json_integer_value(json_object_get(object, "bytes")));
     print_arrays(json_object_get(object, "arrays"));
     const json_t *summary = json_object_get(object, "summary");
-    if (summary != NULL)
+    if (summary != NULL) {
+        json_object_del((json_t *)(uintptr_t)summary, "record"); /* for programs: --json has it */
         print_object(summary, 1);
+    }
 }
 
 static int describe(const cli_call *call)
@@ -72,13 +85,13 @@ static int describe(const cli_call *call)
     int code = cli_read(call, "describe", call->operands[0], &about);
     if (code != EXIT_DONE)
         return code;
-    json_t *object = json_loads(tlnmf_get_text(about, "json"), 0, NULL);
+    json_t *object = json_loads(tlnmf_record_get_text(about, "json"), 0, NULL);
     if (object == NULL)
         code = cli_fail(&cli_info, EXIT_INTERNAL, "no memory");
-    else if (cli_common_values.json == NULL)
+    else if (cli_asked.json == NULL)
         print_text(object);
-    else if (!cli_print_json(object))
-        code = cli_fail(&cli_info, EXIT_OUTPUT, "standard output cannot be written");
+    else
+        cli_print_json(object);
     json_decref(object);
     tlnmf_record_free(about);
     return code;
@@ -86,73 +99,51 @@ static int describe(const cli_call *call)
 
 static const char *devices;
 
-static json_t *device_object(const tlnmf_record *device)
-{
-    if (tlnmf_get_integer(device, "available") == 0)
-        return json_pack("{s: s, s: b, s: s}", "device", "gpu", "available", 0, "reason",
-                         tlnmf_get_text(device, "reason"));
-    return json_pack("{s: s, s: b, s: s, s: f, s: f}", "device", "gpu", "available", 1, "name",
-                     tlnmf_get_text(device, "name"), "memory", tlnmf_get_real(device, "memory"),
-                     "memory_free", tlnmf_get_real(device, "memory_free"));
-}
-
-/* What --device can be here. */
+/* The values of --device on this machine. */
 static int describe_devices(const cli_call *call)
 {
     tlnmf_record *device;
-    int code = EXIT_DONE;
     tlnmf_error error = tlnmf_device(call->ctx, &device);
-    if (error != TLNMF_OK)
-        return cli_fail_library(call, error, NULL);
-    if (cli_common_values.json != NULL) {
-        json_t *object = device_object(device);
-        if (object == NULL)
-            code = cli_fail(&cli_info, EXIT_INTERNAL, "no memory");
-        else if (!cli_print_json(object))
-            code = cli_fail(&cli_info, EXIT_OUTPUT, "standard output cannot be written");
+    bool available = tlnmf_record_get_integer(device, "available") == 1;
+    if (error == TLNMF_OK && cli_asked.json != NULL) {
+        json_t *object = json_pack("{s: s, s: b}", "device", "gpu", "available", available);
+        cli_put_values(object, device, available ? "name memory memory_free" : "reason");
+        cli_print_json(object);
         json_decref(object);
-    } else if (tlnmf_get_integer(device, "available") != 0) {
-        printf("cpu\ngpu: %s, %.1f GB, %.1f GB free\n", tlnmf_get_text(device, "name"),
-               1e-9 * tlnmf_get_real(device, "memory"),
-               1e-9 * tlnmf_get_real(device, "memory_free"));
-    } else {
-        printf("cpu\ngpu: none: %s\n", tlnmf_get_text(device, "reason"));
+    } else if (error == TLNMF_OK && available) {
+        printf("cpu\ngpu: %s, %.1f GB, %.1f GB free\n", tlnmf_record_get_text(device, "name"),
+               1e-9 * tlnmf_record_get_real(device, "memory"),
+               1e-9 * tlnmf_record_get_real(device, "memory_free"));
+    } else if (error == TLNMF_OK) {
+        printf("cpu\ngpu: none: %s\n", tlnmf_record_get_text(device, "reason"));
     }
     tlnmf_record_free(device);
-    return code;
+    return cli_check(call, error, NULL);
 }
 
-static int answer(const cli_call *call)
+static int run(cli_call *call)
 {
     if (devices != NULL)
         return call->operand_count == 0
                    ? describe_devices(call)
-                   : cli_fail(&cli_info, EXIT_USAGE, "--devices takes no file");
-    return call->operand_count == 1 ? describe(call)
-                                    : cli_fail(&cli_info, EXIT_USAGE, "one file is needed");
-}
-
-static int run(int argc, char **argv)
-{
-    cli_call call;
-    int code = EXIT_DONE;
-    if (cli_begin(&call, &cli_info, argc, argv, &code))
-        code = answer(&call);
-    cli_end(&call);
-    return code;
+                   : cli_fail(&cli_info, EXIT_USAGE, "--devices and a file are mutually exclusive");
+    TRY(cli_check_operands(call, 1, "a file"));
+    return describe(call);
 }
 
 static const cli_option options[] = {
-    {"devices", NULL, "instead of a file: what --device can be on this machine", &devices},
+    {"devices", NULL, "instead of a file: list the devices of this machine, as values of --device",
+     &devices, GROUP_INPUT, 0},
+    {0},
 };
 
 const cli_command cli_info = {
     .name = "info",
     .usage = "info FILE",
-    .purpose = "what is in a file: a model, or arrays with their types and shapes",
-    .common = " json ",
+    .purpose = "show the contents of a file: a model, or arrays with their types and shapes",
     .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .examples = "  tlnmf info model.h5\n  tlnmf info data.npy --json\n  tlnmf info --devices\n",
+    .shared = " json v ",
+    .reads = true,
+    .examples = "  tlnmf info model.h5 -v\n  tlnmf info data.npy --json\n  tlnmf info --devices\n",
     .run = run,
 };

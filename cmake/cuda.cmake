@@ -47,22 +47,22 @@ else()
 endif()
 
 if(TLNMF_BUILD_CUDA)
-  file(GLOB KERNELS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cuda/*.cu)
-  file(GLOB HOST_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cuda/*.c)
-  file(GLOB KERNEL_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cuda/*.h ${PROJECT_SOURCE_DIR}/src/cuda/*.cuh)
+  file(GLOB KERNELS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cuda/*.cu)
+  file(GLOB HOST_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cuda/*.c)
+  file(GLOB KERNEL_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cuda/*.h ${PROJECT_SOURCE_DIR}/cuda/*.cuh)
   foreach(source ${KERNELS})
     get_filename_component(name ${source} NAME_WE)
     set(object ${PROJECT_BINARY_DIR}/cuda/${name}.o)
     add_custom_command(OUTPUT ${object} DEPENDS ${source} ${KERNEL_HEADERS} VERBATIM
       COMMENT "nvcc ${name}.cu"
       COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/cuda
-      COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${NVCC} -std=c++17 -O3 -I${PROJECT_SOURCE_DIR}/src
+      COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${NVCC} -std=c++17 -O3 -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}
               ${CUDA_TARGETS}
               -Xcompiler=-fPIC,-fvisibility=hidden -c ${source} -o ${object})
     list(APPEND KERNEL_OBJECTS ${object})
   endforeach()
   add_library(tlnmf_cuda SHARED ${HOST_SOURCES} ${KERNEL_OBJECTS})
-  target_include_directories(tlnmf_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(tlnmf_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
   target_include_directories(tlnmf_cuda SYSTEM PRIVATE ${CUDA_INCLUDE})
   # It shares structs with libtlnmf, and has copies of the few functions that it uses.
   target_link_libraries(tlnmf_cuda PRIVATE tlnmf_static ${CUBLAS_LIBRARY} ${CUDART_LIBRARY} rt stdc++)

@@ -1,4 +1,4 @@
-# tlnmf-mpi: the program's objects, and processes of MPI instead of one (cli/alone.c). mpi.h is known in mpi/ only.
+# tlnmf-mpi: the program's objects, and processes of MPI instead of one (cli/single_process.c). mpi.h is known in mpi/ only.
 
 # FindMPI fails where a compiler wrapper is there without the headers: ask it first.
 find_program(MPI_WRAPPER mpicc)

@@ -1,6 +1,6 @@
 # The script and style of the report page become C at build time; no node is needed for that.
 # Modules come after those that they import.
-set(REPORT_MODULES arrays numbers colours plot player listen look atoms convergence figures main)
+set(REPORT_MODULES arrays numbers colours plot player listen look atoms convergence main)
 list(TRANSFORM REPORT_MODULES PREPEND ${PROJECT_SOURCE_DIR}/report/assets/)
 list(TRANSFORM REPORT_MODULES APPEND .mjs)
 set(REPORT_STYLES ${PROJECT_SOURCE_DIR}/report/vendor/uPlot.min.css
@@ -11,7 +11,7 @@ list(JOIN REPORT_MODULES "," modules)
 list(JOIN REPORT_STYLES "," styles)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/report)
 
-add_executable(tlnmf_embed report/embed.c)
+add_executable(tlnmf_embed cmake/embed.c)
 add_custom_command(OUTPUT ${REPORT_ASSETS} VERBATIM
                    DEPENDS tlnmf_embed ${REPORT_MODULES} ${REPORT_STYLES} ${REPORT_LIBRARY}
                    COMMAND tlnmf_embed ${REPORT_ASSETS} script=${modules} style=${styles}

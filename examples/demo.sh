@@ -1,6 +1,6 @@
 #!/bin/sh
-# The paper's music notes, from nothing: simulate, learn the transform, show what it found. Then a
-# recording of a piano, taken apart.
+# Simulates the paper's music notes, learns their transform and shows it. Then separates a recording
+# of a piano.
 #   demo.sh PROGRAM [DIRECTORY]
 set -eu
 tlnmf=$1

@@ -12,7 +12,7 @@ enum { M = 200, N = 151, K = 2, ATOMS = 8 };
 
 static const char *const colours[2] = {"#1b6ca8", "#c8553d"};
 
-/* What is drawn: the model's arrays, and of each atom its row, frequency and note. */
+/* The drawing's data: the model's arrays, and the row, frequency and note of each atom. */
 typedef struct drawing {
     const double *Phi, *W, *H;
     const double *row, *frequency, *cents;
@@ -44,13 +44,13 @@ static void frame(box at)
            at.left, at.top, at.width, at.height);
 }
 
-/* The row of Phi that atom i is. */
+/* The row of Phi of atom i. */
 static int row_of(const drawing *d, int i)
 {
     return (int)d->row[i];
 }
 
-/* Which note atom i belongs to: 0 for A (440 and 880 Hz), 1 for A#. */
+/* The note of atom i: 0 for A (440 and 880 Hz), 1 for A#. */
 static int note_of(const drawing *d, int i)
 {
     return d->note[i][1] == '#';
@@ -71,7 +71,7 @@ static void draw_atoms(const drawing *d)
     }
 }
 
-/* Component k is the note whose atoms weigh most in W_k. */
+/* Component k belongs to the note whose atoms have the largest weight in W_k. */
 static int note_of_component(const drawing *d, int k)
 {
     double weight[2] = {0.0, 0.0};
@@ -109,14 +109,14 @@ static void draw_activations(const drawing *d, box at)
 
 static void draw(const tlnmf_record *model, const tlnmf_record *atoms)
 {
-    drawing d = {.Phi = tlnmf_get_array(model, "Phi", NULL, NULL),
-                 .W = tlnmf_get_array(model, "W", NULL, NULL),
-                 .H = tlnmf_get_array(model, "H", NULL, NULL),
-                 .row = tlnmf_get_array(atoms, "row", NULL, NULL),
-                 .frequency = tlnmf_get_array(atoms, "frequency", NULL, NULL),
-                 .cents = tlnmf_get_array(atoms, "cents", NULL, NULL)};
+    drawing d = {.Phi = tlnmf_record_get_array(model, "Phi", NULL, NULL),
+                 .W = tlnmf_record_get_array(model, "W", NULL, NULL),
+                 .H = tlnmf_record_get_array(model, "H", NULL, NULL),
+                 .row = tlnmf_record_get_array(atoms, "row", NULL, NULL),
+                 .frequency = tlnmf_record_get_array(atoms, "frequency", NULL, NULL),
+                 .cents = tlnmf_record_get_array(atoms, "cents", NULL, NULL)};
     for (size_t i = 0; i < ATOMS; i++)
-        d.note[i] = tlnmf_get_text_at(atoms, "note", i);
+        d.note[i] = tlnmf_record_get_text_at(atoms, "note", i);
     printf("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 920 410' "
            "font-family='sans-serif' "
            "font-size='13' fill='#333'>\n<rect width='920' height='410' fill='white'/>\n");
@@ -131,13 +131,13 @@ static tlnmf_error make_data(tlnmf_ctx *ctx, double *rate, tlnmf_data **data)
 {
     double theta[2];
     tlnmf_record *sample = NULL;
-    int64_t shape[TLNMF_MAX_RANK];
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
     tlnmf_error error = tlnmf_random_phases(ctx, 7, TLNMF_STREAM_OWN, 2, theta);
     if (error == TLNMF_OK)
         error = tlnmf_simulate_notes(ctx, theta, 1, &sample);
     if (error == TLNMF_OK) {
-        const double *Y = tlnmf_get_array(sample, "Y", NULL, shape);
-        *rate = tlnmf_get_real(sample, "rate");
+        const double *Y = tlnmf_record_get_array(sample, "Y", NULL, shape);
+        *rate = tlnmf_record_get_real(sample, "rate");
         error = tlnmf_data_from_realisations(ctx, Y, shape, data);
     }
     tlnmf_record_free(sample);

@@ -1,4 +1,4 @@
-/* The smallest whole use of the library: data in, a factorisation out.
+/* A context, data, settings and a fit, with every error checked. first.c is shorter.
  *
  *     cc embed.c $(pkg-config --cflags --libs tlnmf) -o embed */
 #include <tlnmf/paper.h> /* only for the data that this example makes up */
@@ -24,10 +24,7 @@ static tlnmf_record *simulate(tlnmf_ctx *ctx)
     tlnmf_settings *settings;
     tlnmf_record *sample;
     check(ctx, tlnmf_settings_create(ctx, "gcm", &settings));
-    check(ctx, tlnmf_settings_set_integer(ctx, settings, "s", S));
-    check(ctx, tlnmf_settings_set_integer(ctx, settings, "m", M));
-    check(ctx, tlnmf_settings_set_integer(ctx, settings, "n", N));
-    check(ctx, tlnmf_settings_set_text(ctx, settings, "stream", "numpy"));
+    check(ctx, tlnmf_settings_set_all(ctx, settings, "s=10 m=10 n=50 stream=numpy"));
     check(ctx, tlnmf_simulate_gcm(ctx, settings, &sample));
     tlnmf_settings_free(settings);
     return sample;
@@ -40,7 +37,7 @@ int main(void)
         return 1;
 
     tlnmf_record *sample = simulate(ctx);
-    const double *Y = tlnmf_get_array(sample, "Y", NULL, NULL);
+    const double *Y = tlnmf_record_get_array(sample, "Y", NULL, NULL);
     const int64_t shape[3] = {S, M, N};
     tlnmf_data *data;
     check(ctx, tlnmf_data_from_realisations(ctx, Y, shape, &data));
@@ -48,16 +45,15 @@ int main(void)
 
     tlnmf_settings *settings;
     check(ctx, tlnmf_settings_create(ctx, "fit", &settings));
-    check(ctx, tlnmf_settings_set_integer(ctx, settings, "k", 5));
-    check(ctx, tlnmf_settings_set_real(ctx, settings, "eps", 1e-8));
-    check(ctx, tlnmf_settings_set_integer(ctx, settings, "starts", 4));
+    check(ctx, tlnmf_settings_set_all(ctx, settings, "k=5 starts=4"));
+    check(ctx, tlnmf_settings_set_real(ctx, settings, "eps", 1e-8)); /* or a single option */
 
     tlnmf_record *model;
     check(ctx, tlnmf_fit(ctx, data, settings, NULL, &model));
-    printf("C = %.6f = L + I = %.6f + %.6f, stopped by: %s\n", tlnmf_get_real(model, "C"),
-           tlnmf_get_real(model, "L"), tlnmf_get_real(model, "I"),
-           tlnmf_get_text(model, "outcome"));
-    const double *Phi = tlnmf_get_array(model, "Phi", NULL, NULL); /* M x M */
+    printf("C = %.6f = L + I = %.6f + %.6f, stopped by: %s\n", tlnmf_record_get_real(model, "C"),
+           tlnmf_record_get_real(model, "L"), tlnmf_record_get_real(model, "I"),
+           tlnmf_record_get_text(model, "outcome"));
+    const double *Phi = tlnmf_record_get_array(model, "Phi", NULL, NULL); /* M x M */
     printf("first row of Phi:");
     for (int m = 0; m < M; m++)
         printf(" %.3f", Phi[m]);

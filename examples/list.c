@@ -1,5 +1,5 @@
-/* Lists, at run time, all that can be set and all that can be read: the options of every task and
- * the values of every kind of record. Its output is docs/tables.md:
+/* Lists the options of every task and the values of every kind of record, from the tables of the
+ * library. Its output is docs/tables.md:
  *
  *     build/examples/list > docs/tables.md */
 #include <tlnmf/tlnmf.h>
@@ -9,7 +9,7 @@
 
 enum { WIDTH = 100 };
 
-/* One item of a list, its words laid out on lines of at most WIDTH columns. */
+/* Prints one item of a list on lines of at most WIDTH columns. */
 static void print_item(const char *text)
 {
     int column = printf("-");
@@ -27,7 +27,7 @@ static void print_item(const char *text)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* What an option may be: "integer, 1 to 10000", "fast|paper". */
+/* The values of an option: "integer, 1 to 10000", "fast|paper". */
 static void describe_values(const char *task, const char *name, char *text, size_t size)
 {
     double low, high;
@@ -97,15 +97,18 @@ int main(void)
 {
     static const char *const records[][2] = {
         {"data", "tlnmf_data_record"},
-        {"start", "tlnmf_draw_start, and what a fit may start from"},
+        {"start", "tlnmf_draw_start, and the start of a fit"},
         {"model", "tlnmf_fit, tlnmf_diagonalise"},
-        {"progress", "what a progress function is told"},
+        {"shared", "models and data whose frames are distributed over processes"},
+        {"progress", "the argument of a progress function"},
+        {"ranks", "tlnmf_compare_ranks"},
         {"applied", "tlnmf_apply"},
         {"evaluation", "tlnmf_evaluate"},
+        {"device", "tlnmf_device"},
         {"atoms", "tlnmf_atoms"},
         {"sound", "tlnmf_sound_record"},
-        {"separation", "tlnmf_separate"},
-        {"stems", "tlnmf_stems_plan, tlnmf_stems, tlnmf_stems_array"},
+        {"separation", "tlnmf_learn_sources"},
+        {"stems", "tlnmf_separate_plan, tlnmf_separate, tlnmf_separate_array"},
         {"activations", "tlnmf_activations"},
         {"scores", "tlnmf_score"},
         {"sample", "tlnmf_simulate_gcm, tlnmf_simulate_notes"},
@@ -113,7 +116,7 @@ int main(void)
     const char *task;
     printf("# Options and results\n\nGenerated from the tables of the library by "
            "[examples/list.c](../examples/list.c):\n`build/examples/list > docs/tables.md`. "
-           "[library.md](library.md) says how to use them.\n\n## Options\n");
+           "[library.md](library.md) explains how to use them.\n\n## Options\n");
     for (size_t i = 0; (task = tlnmf_task_name(i)) != NULL; i++)
         print_options(task);
     printf("\n## Results\n\nThe shape of an array is given by the names of sizes: `M,K` is M rows "

@@ -1,11 +1,11 @@
-/* A fit whose starts are shared out by MPI: the library is given MPI's sums and broadcasts. */
+/* A fit whose starts are distributed by MPI, whose sums and broadcasts the library uses. */
 #include <mpi.h>
 #include <stdio.h>
 #include <tlnmf/tlnmf.h>
 
 enum { M = 16, N = 60 };
 
-/* The same bits on every process: summed on one, then sent to all. */
+/* Sums on one process and broadcasts, so that all processes get the same bits. */
 static int sum(double *x, int64_t count, void *user)
 {
     int rank;
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
     const int64_t shape[3] = {1, M, N};
     static double Y[M * N];
     tlnmf_ctx *ctx;
-    tlnmf_sums *sums = NULL;
+    tlnmf_comm *sums = NULL;
     tlnmf_data *data = NULL;
     tlnmf_settings *settings = NULL;
     tlnmf_record *model = NULL;
@@ -37,9 +37,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < M * N; i++)
         Y[i] = (double)((7919 * i) % 101) / 101.0 - 0.5;
     if (tlnmf_ctx_create(&ctx) != TLNMF_OK ||
-        tlnmf_sums_create(ctx, size, rank, sum, broadcast, NULL, &sums) != TLNMF_OK)
+        tlnmf_comm_create(ctx, size, rank, sum, broadcast, NULL, &sums) != TLNMF_OK)
         MPI_Abort(MPI_COMM_WORLD, 1);
-    tlnmf_ctx_share_starts(ctx, sums);
+    tlnmf_ctx_distribute_starts(ctx, sums);
     if (tlnmf_data_from_realisations(ctx, Y, shape, &data) != TLNMF_OK ||
         tlnmf_settings_create(ctx, "fit", &settings) != TLNMF_OK ||
         tlnmf_settings_set_integer(ctx, settings, "k", 3) != TLNMF_OK ||
@@ -50,11 +50,12 @@ int main(int argc, char **argv)
     }
     if (rank == 0)
         printf("start %lld of 12 is the best: C = %.9f\n",
-               (long long)tlnmf_get_integer(model, "best_start") + 1, tlnmf_get_real(model, "C"));
+               (long long)tlnmf_record_get_integer(model, "best_start") + 1,
+               tlnmf_record_get_real(model, "C"));
     tlnmf_record_free(model);
     tlnmf_settings_free(settings);
     tlnmf_data_free(data);
-    tlnmf_sums_free(sums);
+    tlnmf_comm_free(sums);
     tlnmf_ctx_free(ctx);
     return MPI_Finalize();
 }

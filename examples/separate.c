@@ -1,11 +1,11 @@
-/* Takes a recording apart with both libraries: sound file and label track in, a sound file for each
- * source, the model and a label track of what was heard out.
+/* Separates a recording with both libraries. Reads a sound file and a label track; writes a sound
+ * file per source, the model, and a label track of the notes found.
  *
  *     cc separate.c $(pkg-config --cflags --libs tlnmf_io) -o separate
  *     ./separate mix.flac labels.txt out method=tl seed=3
  *
  * writes out-NAME.wav for each NAME in the labels, out.h5 and out.txt. The options are those of the
- * task "separate". */
+ * task "learn". */
 #include <tlnmf/io.h>
 
 #include <stdio.h>
@@ -14,22 +14,23 @@
 
 enum { MOST = 64 };
 
-/* All that is at work, so that one function can free it. */
+/* All objects, so that one function can free them. */
 typedef struct work {
     tlnmf_ctx *ctx;
     tlnmf_sound *sound;
     tlnmf_settings *learn, *take_apart;
-    tlnmf_record *track, *model, *plan, *safe, *report, *events;
+    tlnmf_record *track, *model, *plan, *report, *events;
     tlnmf_io_writer *writer[MOST];
     int64_t stems;
 } work;
 
-/* The library's progress, on one line. */
+/* Shows the progress on one line. */
 static int show(const tlnmf_record *progress, void *user)
 {
     (void)user;
-    if (strcmp(tlnmf_get_text(progress, "stage"), "choose") == 0)
-        fprintf(stderr, "\rcandidate %lld", (long long)tlnmf_get_integer(progress, "iteration"));
+    if (strcmp(tlnmf_record_get_text(progress, "stage"), "choose") == 0)
+        fprintf(stderr, "\rcandidate %lld",
+                (long long)tlnmf_record_get_integer(progress, "iteration"));
     return 0;
 }
 
@@ -40,31 +41,31 @@ static const char *name_of(const char *prefix, const char *name, const char *ext
     return path;
 }
 
-/* A writer for each stem, named after its source. */
+/* Creates a writer per stem. Files are named by number, since labels may have characters that file
+ * names cannot have. */
 static tlnmf_error open_stems(work *w, const char *prefix)
 {
-    tlnmf_error error = tlnmf_stems_plan(w->ctx, w->model, w->sound, w->take_apart, &w->plan);
-    if (error == TLNMF_OK)
-        error = tlnmf_io_safe_names(w->ctx, w->plan, &w->safe);
-    int64_t count = error == TLNMF_OK ? tlnmf_get_integer(w->plan, "stems") : 0;
+    tlnmf_error error = tlnmf_separate_plan(w->ctx, w->model, w->sound, w->take_apart, &w->plan);
+    int64_t count = error == TLNMF_OK ? tlnmf_record_get_integer(w->plan, "stems") : 0;
     for (; w->stems < count && w->stems < MOST && error == TLNMF_OK; w->stems++) {
-        const char *name = tlnmf_get_text_at(w->safe, "names", (size_t)w->stems);
+        char name[16];
+        snprintf(name, sizeof name, "%d", (int)w->stems + 1);
         error = tlnmf_io_writer_create(w->ctx, name_of(prefix, name, ".wav"), w->sound,
                                        &w->writer[w->stems]);
     }
     return error;
 }
 
-/* Receives the stems piece by piece: tlnmf_stems holds no whole recording in memory. */
+/* Receives the stems in pieces: tlnmf_separate never has the whole recording in memory. */
 static int write_stem(int64_t stem, int64_t first, int64_t count, const double *x, void *user)
 {
     work *w = user;
-    (void)first; /* each stem comes from its first sample to its last */
+    (void)first; /* the samples of a stem come in order */
     return stem >= w->stems ||
            tlnmf_io_writer_append(w->ctx, w->writer[stem], x, count) != TLNMF_OK;
 }
 
-/* The files get their names only now. */
+/* Only this gives the files their names. */
 static tlnmf_error close_stems(work *w)
 {
     tlnmf_error error = TLNMF_OK;
@@ -76,15 +77,11 @@ static tlnmf_error close_stems(work *w)
 }
 
 /* Options of the command line, "name=value": the library checks both. */
-static tlnmf_error set_options(work *w, int count, char **pairs)
+static tlnmf_error set_options(work *w, int count, char **options)
 {
-    tlnmf_error error = tlnmf_settings_create(w->ctx, "separate", &w->learn);
-    for (int i = 0; i < count && error == TLNMF_OK; i++) {
-        char *value = strchr(pairs[i], '=');
-        if (value != NULL)
-            *value++ = '\0';
-        error = tlnmf_settings_set_text(w->ctx, w->learn, pairs[i], value == NULL ? "" : value);
-    }
+    tlnmf_error error = tlnmf_settings_create(w->ctx, "learn", &w->learn);
+    for (int i = 0; i < count && error == TLNMF_OK; i++)
+        error = tlnmf_settings_set_all(w->ctx, w->learn, options[i]);
     return error;
 }
 
@@ -96,19 +93,20 @@ static tlnmf_error learn(work *w, const char *sound, const char *labels)
     if (error == TLNMF_OK)
         error = tlnmf_sound_add_labels(w->ctx, w->sound, w->track);
     if (error == TLNMF_OK)
-        error = tlnmf_separate(w->ctx, w->sound, w->learn, &w->model);
+        error = tlnmf_learn_sources(w->ctx, w->sound, w->learn, &w->model);
     return error;
 }
 
 static tlnmf_error take_apart(work *w, const char *prefix)
 {
-    tlnmf_error error = tlnmf_settings_create(w->ctx, "stems", &w->take_apart);
+    tlnmf_error error = tlnmf_settings_create(w->ctx, "separate", &w->take_apart);
     if (error == TLNMF_OK)
         error = tlnmf_settings_set_text(w->ctx, w->take_apart, "keep-h", "true");
     if (error == TLNMF_OK)
         error = open_stems(w, prefix);
     if (error == TLNMF_OK)
-        error = tlnmf_stems(w->ctx, w->model, w->sound, w->take_apart, write_stem, w, &w->report);
+        error =
+            tlnmf_separate(w->ctx, w->model, w->sound, w->take_apart, write_stem, w, &w->report);
     return error == TLNMF_OK ? close_stems(w) : error;
 }
 
@@ -125,10 +123,9 @@ static tlnmf_error write_findings(work *w, const char *prefix)
 static void free_all(work *w)
 {
     for (int64_t i = 0; i < w->stems; i++)
-        tlnmf_io_writer_abort(w->writer[i]); /* no half a file stays */
+        tlnmf_io_writer_abort(w->writer[i]); /* no incomplete file remains */
     tlnmf_record_free(w->events);
     tlnmf_record_free(w->report);
-    tlnmf_record_free(w->safe);
     tlnmf_record_free(w->plan);
     tlnmf_record_free(w->model);
     tlnmf_record_free(w->track);
@@ -158,10 +155,10 @@ int main(int argc, char **argv)
     fprintf(stderr, "\n");
     if (error == TLNMF_OK)
         printf("%lld stems; method %s, transform %s, %lld a source; %.1f dB on remixed parts\n",
-               (long long)w.stems, tlnmf_get_text(w.model, "method"),
-               tlnmf_get_text(w.model, "transform"),
-               (long long)tlnmf_get_integer(w.model, "per_source"),
-               tlnmf_get_real(w.model, "score"));
+               (long long)w.stems, tlnmf_record_get_text(w.model, "method"),
+               tlnmf_record_get_text(w.model, "transform"),
+               (long long)tlnmf_record_get_integer(w.model, "per_source"),
+               tlnmf_record_get_real(w.model, "score"));
     else
         fprintf(stderr, "%s error: %s\n", tlnmf_error_name(error), tlnmf_message(w.ctx));
     free_all(&w);

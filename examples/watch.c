@@ -1,12 +1,12 @@
-/* Progress, cancelling, a model as bytes and an own allocator: what a program with a window or a
- * memory budget needs. */
+/* Progress, cancelling, a model as bytes, and a custom allocator, as a program with a user
+ * interface or a memory limit needs them. */
 #include <tlnmf/paper.h>
 #include <tlnmf/tlnmf.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Memory that the library holds, counted by the program that embeds it. */
+/* Counts the memory that the library holds. */
 typedef struct budget {
     size_t blocks;
 } budget;
@@ -27,41 +27,30 @@ static void give(void *block, void *user)
 /* Prints every tenth iteration and stops the run at the fiftieth. */
 static int watch(const tlnmf_record *progress, void *user)
 {
-    long long iteration = (long long)tlnmf_get_integer(progress, "iteration");
+    long long iteration = (long long)tlnmf_record_get_integer(progress, "iteration");
     (void)user;
-    if (tlnmf_get_integer(progress, "complete") == 0)
-        return 0; /* asked from inside an iteration */
+    if (tlnmf_record_get_integer(progress, "complete") == 0)
+        return 0; /* called inside an iteration */
     if (iteration % 10 == 0)
         printf("iteration %3lld of %lld: C = %.4f\n", iteration,
-               (long long)tlnmf_get_integer(progress, "iterations"), tlnmf_get_real(progress, "C"));
+               (long long)tlnmf_record_get_integer(progress, "iterations"),
+               tlnmf_record_get_real(progress, "C"));
     return iteration >= 50;
-}
-
-/* Options as pairs of texts, as they may come from a file. */
-static tlnmf_error set_all(tlnmf_ctx *ctx, tlnmf_settings *settings, const char *const pairs[][2],
-                           int count)
-{
-    tlnmf_error error = TLNMF_OK;
-    for (int i = 0; i < count && error == TLNMF_OK; i++)
-        error = tlnmf_settings_set_text(ctx, settings, pairs[i][0], pairs[i][1]);
-    return error;
 }
 
 static tlnmf_error make_data(tlnmf_ctx *ctx, tlnmf_data **data)
 {
-    static const char *const pairs[][2] = {
-        {"m", "12"}, {"n", "40"}, {"kbar", "3"}, {"seed-truth", "1"}, {"seed-data", "2"}};
     tlnmf_settings *settings = NULL;
     tlnmf_record *sample = NULL;
-    int64_t shape[TLNMF_MAX_RANK];
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
     *data = NULL;
     tlnmf_error error = tlnmf_settings_create(ctx, "gcm", &settings);
     if (error == TLNMF_OK)
-        error = set_all(ctx, settings, pairs, 5);
+        error = tlnmf_settings_set_all(ctx, settings, "m=12 n=40 kbar=3 seed-truth=1 seed-data=2");
     if (error == TLNMF_OK)
         error = tlnmf_simulate_gcm(ctx, settings, &sample);
     if (error == TLNMF_OK) {
-        const double *Y = tlnmf_get_array(sample, "Y", NULL, shape);
+        const double *Y = tlnmf_record_get_array(sample, "Y", NULL, shape);
         error = tlnmf_data_from_realisations(ctx, Y, shape, data);
     }
     tlnmf_record_free(sample);
@@ -69,7 +58,7 @@ static tlnmf_error make_data(tlnmf_ctx *ctx, tlnmf_data **data)
     return error;
 }
 
-/* The model as bytes, which may be kept or sent, and back. */
+/* Converts the model to bytes, which can be stored or sent, and back. */
 static tlnmf_error keep(tlnmf_ctx *ctx, const tlnmf_record *model)
 {
     size_t size = 0;
@@ -91,10 +80,6 @@ static tlnmf_error keep(tlnmf_ctx *ctx, const tlnmf_record *model)
 
 int main(void)
 {
-    static const char *const pairs[][2] = {{"k", "3"},
-                                           {"method", "tl"},
-                                           {"J", "1000"},
-                                           {"threads", "1"}}; /* the counter has no lock */
     budget used = {0};
     tlnmf_ctx *ctx = NULL;
     tlnmf_data *data = NULL;
@@ -107,12 +92,12 @@ int main(void)
     if (error == TLNMF_OK)
         error = tlnmf_settings_create(ctx, "fit", &settings);
     if (error == TLNMF_OK)
-        error = set_all(ctx, settings, pairs, 4);
+        error = tlnmf_settings_set_all(ctx, settings, "k=3 method=tl J=1000 threads=1");
     if (error == TLNMF_OK)
         error = tlnmf_fit(ctx, data, settings, NULL, &model);
     if (error == TLNMF_OK) {
-        printf("stopped by: %s; C = %.4f is what was reached\n", tlnmf_get_text(model, "outcome"),
-               tlnmf_get_real(model, "C"));
+        printf("stopped by: %s; C = %.4f is what was reached\n",
+               tlnmf_record_get_text(model, "outcome"), tlnmf_record_get_real(model, "C"));
         error = keep(ctx, model);
     }
     if (error != TLNMF_OK)

@@ -1,18 +1,14 @@
-/* Containers see all cores of the machine, and have the time of a few: the limit is in files of
- * their control group. */
-#include "tlnmf/io.h"
-
-#include "cores.h"
+/* The number of cores that a container may use. Containers see all cores of the machine; their
+ * limit is in files of their control group. */
+#include "files.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { PATH_MOST = 1024 };
 
-/* The first number of a file, and the second if it is wanted; infinite where there is none. */
+/* The first number of a file, or infinity; and the second if `second` is not NULL. */
 static double number_in(const char *path, double *second)
 {
     FILE *file = fopen(path, "r");
@@ -29,7 +25,7 @@ static double number_in(const char *path, double *second)
     return first;
 }
 
-/* Of one group: time over period, as version 2 and version 1 have them. */
+/* Time over period of one group, in the files of version 2 or version 1. */
 static double cores_of(const char *folder)
 {
     char path[PATH_MOST + 32];
@@ -45,7 +41,7 @@ static double cores_of(const char *folder)
     return quota > 0.0 && period > 0.0 && isfinite(period) ? quota / period : INFINITY;
 }
 
-/* The least of a group and of those that it lies in, up to the folder `top`. */
+/* The minimum over a group and its parents, up to the folder `top`. */
 static double cores_below(const char *top, const char *group)
 {
     char folder[PATH_MOST];
@@ -62,8 +58,8 @@ static double cores_below(const char *top, const char *group)
     }
 }
 
-/* Whether the controllers of a line, "4:cpu,cpuacct:/group", are those of version 2 (none) or have
- * cpu among them. */
+/* Whether the controllers of a line such as "4:cpu,cpuacct:/group" include cpu, or are empty as in
+ * version 2. */
 static bool is_about_cpu(const char *controllers)
 {
     char list[256];
@@ -88,7 +84,7 @@ int io_cores_of_groups(const char *groups, const char *mount)
             continue;
         snprintf(top, sizeof top, "%s%s%s", mount, *controllers != '\0' ? "/" : "", controllers);
         cores = fmin(cores, cores_below(top, group));
-        snprintf(top, sizeof top, "%s/cpu", mount); /* often a link to the same */
+        snprintf(top, sizeof top, "%s/cpu", mount); /* often a link to the same folder */
         cores = fmin(cores, cores_below(top, group));
     }
     if (file != NULL)

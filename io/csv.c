@@ -1,11 +1,10 @@
-/* Tables of numbers as text: CSV, TSV, and columns between spaces.
+/* Reads text tables of numbers: CSV, TSV, and columns separated by spaces.
  *
  * Rows of the table are rows of the array. A header line and a column of names or row numbers are
- * recognised, left out, and said: nothing else is passed over. */
-#include "internal.h"
+ * recognised, skipped and reported. Nothing else is skipped. */
+#include "files.h"
 
 #include <ctype.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,20 +16,26 @@ typedef struct span {
     const char *at, *end;
 } span;
 
-/* Where reading stands. */
+/* The caller's options for the first line and the first column. */
+typedef enum answer { ANSWER_AUTO, ANSWER_YES, ANSWER_NO } answer;
+typedef struct table_words {
+    answer header, index;
+} table_words;
+
+/* The state of the reader. */
 typedef struct table {
     const char *name;
     span rest;
     int64_t line; /* of the next line to be read, from 1 */
     char separator;
-    io_table_words words; /* what the caller says of header and index */
+    table_words words;
     bool header, index;
     bool counts;     /* the header is 0, 1, 2, .. or 1, 2, 3, .. */
-    bool counts_too; /* so is the first line, but it is taken as data */
-    bool names;      /* the index consists of texts: a number in it would mean that it is none */
-    bool ids;        /* the first column is called id: an index if its numbers only grow */
-    bool commas;     /* a decimal comma was met */
-    io_error *err;
+    bool counts_too; /* so is the first line, but it is read as data */
+    bool names;      /* the index consists of texts; if it has a number, it is data */
+    bool ids;        /* the first column is called id: an index if its numbers increase */
+    bool commas;     /* there are decimal commas */
+    tlnmf_ctx *ctx;
 } table;
 
 typedef struct row {
@@ -47,8 +52,8 @@ static bool is_blank(span text)
     return text.at == text.end || *text.at == '#';
 }
 
-/* The next row that is neither blank nor a comment; quoted cells may hold line ends. *found is
- * false at the end; the result is false for a quote without end. */
+/* Finds the next row that is neither blank nor a comment; quoted cells may contain line ends.
+ * *found is false at the end. Returns false for an unterminated quote. */
 static bool next_row(table *t, row *r, bool *found)
 {
     *found = false;
@@ -61,7 +66,7 @@ static bool next_row(table *t, row *r, bool *found)
             t->line += *at == '\n';
         }
         if (quoted)
-            return io_fail(t->err, IO_BAD_INPUT, "%s: line %lld: a quote without end", t->name,
+            return io_fail(t->ctx, TLNMF_ERR_INPUT, "%s: line %lld: unterminated quote", t->name,
                            (long long)r->line);
         r->text = (span){t->rest.at, at};
         bool pair = at + 1 < t->rest.end && at[0] == '\r' && at[1] == '\n';
@@ -72,7 +77,7 @@ static bool next_row(table *t, row *r, bool *found)
     return true;
 }
 
-/* Without spaces around it, and without quotes. */
+/* The cell without surrounding spaces and quotes. */
 static span trimmed(span cell)
 {
     while (cell.at < cell.end && isspace((unsigned char)*cell.at))
@@ -84,8 +89,8 @@ static span trimmed(span cell)
     return cell;
 }
 
-/* Cuts the next cell off the text of a row; false when there is none left. `text->at` is NULL after
- * the last one. Between spaces, any number of them separates. */
+/* Removes the next cell from the text of a row; false at the end. `text->at` is NULL after the last
+ * cell. Any number of spaces is one separator. */
 static bool next_cell(span *text, char separator, span *cell)
 {
     bool quoted = false;
@@ -121,51 +126,30 @@ static bool is_word(span cell, const char *word)
     return (size_t)(cell.end - cell.at) == length && strncasecmp(cell.at, word, length) == 0;
 }
 
-/* Digits with one point or comma and perhaps an exponent, nan or inf; strtod alone takes more. */
-static bool is_number(span cell)
+/* Also accepts nan, inf and infinity. */
+static bool parse(span cell, double *x)
 {
-    int digits = 0, marks = 0;
-    if (cell.at < cell.end && strchr("+-", *cell.at))
-        cell.at++;
-    if (is_word(cell, "nan") || is_word(cell, "inf") || is_word(cell, "infinity"))
-        return true;
-    for (; cell.at < cell.end && (isdigit((unsigned char)*cell.at) || strchr(".,", *cell.at));
-         cell.at++) {
-        digits += isdigit((unsigned char)*cell.at) != 0;
-        marks += !isdigit((unsigned char)*cell.at);
-    }
-    if (digits == 0 || marks > 1 || cell.at == cell.end)
-        return digits > 0 && marks <= 1;
-    if (*cell.at != 'e' && *cell.at != 'E')
-        return false;
-    cell.at++;
-    if (cell.at < cell.end && strchr("+-", *cell.at))
-        cell.at++;
-    for (digits = 0; cell.at < cell.end && isdigit((unsigned char)*cell.at); cell.at++)
-        digits++;
-    return digits > 0 && cell.at == cell.end;
-}
+    span bare = cell;
+    bool minus = cell.at < cell.end && *cell.at == '-';
 
-static bool parse(table *t, span cell, double *x)
-{
-    char text[512];
-    size_t length = (size_t)(cell.end - cell.at);
-    if (length >= sizeof text || !is_number(cell))
-        return false;
-    memcpy(text, cell.at, length);
-    text[length] = '\0';
-    char *comma = strchr(text, ',');
-    if (comma) {
-        *comma = '.';
-        t->commas = true;
-    }
-    *x = strtod(text, NULL);
+    if (minus || (cell.at < cell.end && *cell.at == '+'))
+        bare.at++;
+    bool infinite = is_word(bare, "inf") || is_word(bare, "infinity");
+    if (!infinite && !is_word(bare, "nan"))
+        return io_decimal(cell.at, cell.end, x);
+    *x = !infinite ? (double)NAN : minus ? -(double)INFINITY : (double)INFINITY;
     return true;
 }
 
-/* ---- what the table looks like ------------------------------------------------------------ */
+static bool is_number(span cell)
+{
+    double x;
+    return parse(cell, &x);
+}
 
-/* The first of these that stands in the row outside quotes; spaces where none does. */
+/* ---- layout of the table ------------------------------------------------------------------ */
+
+/* The first of these separators that occurs outside quotes; otherwise spaces. */
 static char find_separator(span text)
 {
     static const char candidates[] = "\t;,";
@@ -175,30 +159,27 @@ static char find_separator(span text)
     return ' ';
 }
 
-/* What people call a column that tells rows apart, though it may be data, too. */
+/* Common names of a column that identifies rows; it may also be data. */
 static bool is_id_name(span cell)
 {
     return is_word(cell, "id") || is_word(cell, "row") || is_word(cell, "nr") ||
            is_word(cell, "no") || is_word(cell, "#");
 }
 
-/* Whether a row is 0, 1, 2, .. or 1, 2, 3, ..; `cells` of them. */
-static bool counts_columns(span text, char separator, int64_t *cells)
+/* Whether the cells of a row are 0, 1, 2, .. or 1, 2, 3, ..; *cells is how many. */
+static bool is_sequence(span text, char separator, int64_t *cells)
 {
     span cell;
     int64_t first = -1;
     for (*cells = 0; next_cell(&text, separator, &cell); (*cells)++) {
-        char digits[24];
-        size_t length = (size_t)(cell.end - cell.at);
-        if (length == 0 || length >= sizeof digits)
+        double number;
+        for (const char *c = cell.at; c < cell.end; c++)
+            if (!isdigit((unsigned char)*c))
+                return false;
+        if (!parse(cell, &number) || (*cells == 0 && number > 1))
             return false;
-        memcpy(digits, cell.at, length);
-        digits[length] = '\0';
-        if (strspn(digits, "0123456789") < length)
-            return false;
-        int64_t number = strtoll(digits, NULL, 10);
-        first = *cells == 0 ? number : first;
-        if (first > 1 || number != first + *cells)
+        first = *cells == 0 ? (int64_t)number : first;
+        if (number != (double)(first + *cells))
             return false;
     }
     return first >= 0;
@@ -220,31 +201,33 @@ static bool has_fraction(span text, char separator)
     return false;
 }
 
-/* A header of numbers, as pandas writes without an index: it counts three columns or more. Numbers
- * without a fraction below it may count as well: then the line is data, and that is said. */
-static bool is_counting(table *t, row first, row second)
+/* Whether the first row is a header that numbers the columns, as pandas writes without an index. It
+ * needs at least three columns. If the second row has no fractions, the first may be data as well:
+ * it is read as data, and the note says so. */
+static bool is_numbered_header(table *t, row first, row second)
 {
     const int64_t least = 3;
     int64_t cells;
-    bool counts = counts_columns(first.text, t->separator, &cells) && cells >= least &&
+    bool counts = is_sequence(first.text, t->separator, &cells) && cells >= least &&
                   count_cells(second.text, t->separator) == cells;
     t->counts_too = counts && !has_fraction(second.text, t->separator);
     return counts && !t->counts_too;
 }
 
-/* What the caller says holds. */
+/* Applies the caller's options. */
 static void obey(table *t)
 {
-    t->header = t->words.header == IO_AUTO ? t->header : t->words.header == IO_YES;
+    t->header = t->words.header == ANSWER_AUTO ? t->header : t->words.header == ANSWER_YES;
     t->counts = t->counts && t->header;
-    if (t->words.index == IO_AUTO)
+    if (t->words.index == ANSWER_AUTO)
         return;
-    t->index = t->words.index == IO_YES;
+    t->index = t->words.index == ANSWER_YES;
     t->names = t->ids = false;
 }
 
 /* Whether the first row is a header, from its cells and from those of the second. A header has a
- * cell that is no number, beside the first one; or it is pandas' `,0,1,2`; or it counts. */
+ * cell other than the first that is not a number; or it is pandas' `,0,1,2`; or it numbers the
+ * columns. */
 static void look_at_first_rows(table *t, row first, const row *second_or_null)
 {
     span text = first.text, cell, head = {NULL, NULL};
@@ -264,7 +247,7 @@ static void look_at_first_rows(table *t, row first, const row *second_or_null)
     int64_t second = count_cells(second_or_null->text, t->separator);
     t->header = texts || second == cells + 1 || (cells == 1 && !is_number(head)) ||
                 (cells > 1 && !is_number(head) && second_is_number);
-    t->counts = !t->header && is_counting(t, first, *second_or_null);
+    t->counts = !t->header && is_numbered_header(t, first, *second_or_null);
     t->header = t->header || t->counts;
     bool names = has_cell && !second_is_number && cell.at < cell.end;
     t->ids = t->header && second > 1 && second_is_number && is_id_name(head);
@@ -281,7 +264,7 @@ static bool examine(table *t)
     if (!next_row(t, &first, &found))
         return false;
     if (!found)
-        return io_fail(t->err, IO_BAD_INPUT, "%s: there are no numbers in it", t->name);
+        return io_fail(t->ctx, TLNMF_ERR_INPUT, "%s: it contains no numbers", t->name);
     t->separator = find_separator(first.text);
     table after = *t;
     if (!next_row(&after, &second, &more))
@@ -311,17 +294,18 @@ static bool measure(table *at, int64_t dim[2])
         if (t.names && has && is_number(cell))
             t.index = at->index = false;
         if (t.ids)
-            t.ids = has && parse(&t, cell, &id) && id == floor(id) && id > last;
+            t.ids = has && parse(cell, &id) && id == floor(id) && id > last;
         last = id;
         if (dim[0]++ == 0) {
             first = r;
             dim[1] = cells;
         } else if (cells != dim[1]) {
-            return io_fail(t.err, IO_BAD_INPUT,
-                           "%s: line %lld has %lld cells, line %lld has %lld: all rows must be as "
-                           "long",
-                           t.name, (long long)r.line, (long long)cells, (long long)first.line,
-                           (long long)dim[1]);
+            return io_fail(
+                t.ctx, TLNMF_ERR_INPUT,
+                "%s: line %lld has %lld cells, line %lld has %lld: all rows must have the "
+                "same length",
+                t.name, (long long)r.line, (long long)cells, (long long)first.line,
+                (long long)dim[1]);
         }
     }
     t.index = at->index = t.index || t.ids;
@@ -329,7 +313,7 @@ static bool measure(table *at, int64_t dim[2])
     if (!ok)
         return false;
     return (dim[0] > 0 && dim[1] > 0) ||
-           io_fail(t.err, IO_BAD_INPUT, "%s: there are no numbers in it", t.name);
+           io_fail(t.ctx, TLNMF_ERR_INPUT, "%s: it contains no numbers", t.name);
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -338,10 +322,10 @@ static bool bad_cell(const table *t, const row *r, int64_t column, span cell)
 {
     int length = cell.end - cell.at > 40 ? 40 : (int)(cell.end - cell.at);
     if (length == 0)
-        return io_fail(t->err, IO_BAD_INPUT,
+        return io_fail(t->ctx, TLNMF_ERR_INPUT,
                        "%s: line %lld, column %lld is empty: every cell must hold a number",
                        t->name, (long long)r->line, (long long)column);
-    return io_fail(t->err, IO_BAD_INPUT, "%s: line %lld, column %lld is not a number: \"%.*s\"",
+    return io_fail(t->ctx, TLNMF_ERR_INPUT, "%s: line %lld, column %lld is not a number: \"%.*s\"",
                    t->name, (long long)r->line, (long long)column, length, cell.at);
 }
 
@@ -354,14 +338,15 @@ static bool fill(table *t, double *x)
         for (int64_t column = 1; next_cell(&text, t->separator, &cell); column++) {
             if (column == 1 && t->index)
                 continue;
-            if (!parse(t, cell, x++))
+            if (!parse(cell, x++))
                 return bad_cell(t, &r, column, cell);
+            t->commas = t->commas || memchr(cell.at, ',', (size_t)(cell.end - cell.at));
         }
     }
     return true;
 }
 
-/* Whether the first column counts the rows: data, or row numbers that nothing marks as such. */
+/* Whether the first column counts the rows: it may be data or row numbers. */
 static bool counts_rows(const int64_t dim[2], const double *x)
 {
     for (int64_t i = 0; i < dim[0]; i++)
@@ -370,73 +355,63 @@ static bool counts_rows(const int64_t dim[2], const double *x)
     return dim[0] > 2 && dim[1] > 1 && (x[0] == 0.0 || x[0] == 1.0);
 }
 
-static void tell(const table *t, io_array *a)
+static bool tell(tlnmf_ctx *ctx, const table *t, const int64_t dim[2], const double *x,
+                 tlnmf_record *to)
 {
-    static const struct {
-        char separator;
-        const char *words;
-    } names[] = {{'\t', "tabs"}, {';', "semicolons"}, {',', "commas"}, {' ', "spaces"}};
-    const char *between = "";
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].separator == t->separator)
-            between = names[i].words;
-    snprintf(a->note, sizeof a->note, "text, %lld x %lld numbers between %s%s%s%s%s%s%s",
-             (long long)a->dim[0], (long long)a->dim[1], between,
-             t->commas ? ", with decimal commas" : "", t->header || t->index ? "; left out: " : "",
-             t->header ? "the header line" : "",
-             t->counts ? " (it counts the columns; :no-header keeps it)" : "",
-             t->header && t->index ? ", " : "", t->index ? "the first column, an index" : "");
-    size_t used = strlen(a->note);
-    if (t->counts_too && !t->header && t->words.header == IO_AUTO)
-        snprintf(
-            a->note + used, sizeof a->note - used,
-            "; its first line counts the columns and is taken as data (:header leaves it out)");
-    used = strlen(a->note);
-    if (!t->index && t->words.index == IO_AUTO && counts_rows(a->dim, a->x))
-        snprintf(a->note + used, sizeof a->note - used,
-                 "; its first column counts the rows and is taken as data (:index leaves it out)");
+    const char *between = t->separator == '\t'  ? "tabs"
+                          : t->separator == ';' ? "semicolons"
+                          : t->separator == ',' ? "commas"
+                                                : "spaces";
+    char note[384];
+    size_t used = (size_t)snprintf(
+        note, sizeof note, "text, %lld x %lld numbers between %s%s%s%s%s%s%s", (long long)dim[0],
+        (long long)dim[1], between, t->commas ? ", with decimal commas" : "",
+        t->header || t->index ? "; skipped: " : "", t->header ? "the header line" : "",
+        t->counts ? " (it counts the columns; :no-header keeps it)" : "",
+        t->header && t->index ? ", " : "", t->index ? "the first column, an index" : "");
+    if (t->counts_too && !t->header && t->words.header == ANSWER_AUTO)
+        used += (size_t)snprintf(
+            note + used, sizeof note - used,
+            "; its first line counts the columns and is read as data (:header skips it)");
+    if (!t->index && t->words.index == ANSWER_AUTO && counts_rows(dim, x))
+        snprintf(note + used, sizeof note - used,
+                 "; its first column counts the rows and is read as data (:index skips it)");
+    return tlnmf_record_set_text(ctx, to, "note", note) == TLNMF_OK;
 }
 
-static bool read_table(table *t, const io_place *place, io_array *out)
+static bool read_table(table *t, const io_target *to)
 {
-    if (!examine(t) || !measure(t, out->dim))
+    int64_t dim[2];
+    if (!examine(t) || !measure(t, dim))
         return false;
-    out->ndim = 2;
-    out->x = io_array_new(place, t->name, 2, out->dim, t->err);
-    if (!out->x)
-        return false;
-    if (fill(t, out->x)) {
-        tell(t, out);
-        return true;
-    }
-    io_array_drop(place, out->x);
-    return false;
+    double *x = io_array_new(t->ctx, to, t->name, 2, dim);
+    return x && fill(t, x) && tell(t->ctx, t, dim, x, to->record);
 }
 
-static bool check_text(const char *name, span *text, io_error *err)
+static bool check_text(tlnmf_ctx *ctx, const char *name, span *text)
 {
     const unsigned char *b = (const unsigned char *)text->at;
     size_t size = (size_t)(text->end - text->at);
     if (size >= 2 && ((b[0] == 0xff && b[1] == 0xfe) || (b[0] == 0xfe && b[1] == 0xff)))
-        return io_fail(err, IO_BAD_INPUT, "%s: UTF-16 text: save it as UTF-8", name);
+        return io_fail(ctx, TLNMF_ERR_INPUT, "%s: UTF-16 text: save it as UTF-8", name);
     if (memchr(b, '\0', size))
-        return io_fail(err, IO_BAD_INPUT, "%s: not text: there are zero bytes in it", name);
+        return io_fail(ctx, TLNMF_ERR_INPUT, "%s: not text: it contains zero bytes", name);
     if (size >= 3 && memcmp(b, "\xef\xbb\xbf", 3) == 0)
         text->at += 3;
     return true;
 }
 
-/* "header", "no-header", "index" and "no-index", with commas between them. */
-bool io_table_words_read(const char *text, io_table_words *words)
+/* "header", "no-header", "index" and "no-index", separated by commas. */
+static bool read_words(const char *text, table_words *words)
 {
-    *words = (io_table_words){IO_AUTO, IO_AUTO};
+    *words = (table_words){ANSWER_AUTO, ANSWER_AUTO};
     while (*text) {
         size_t length = strcspn(text, ",");
         span word = {text, text + length};
         if (is_word(word, "header") || is_word(word, "no-header"))
-            words->header = length == strlen("header") ? IO_YES : IO_NO;
+            words->header = length == strlen("header") ? ANSWER_YES : ANSWER_NO;
         else if (is_word(word, "index") || is_word(word, "no-index"))
-            words->index = length == strlen("index") ? IO_YES : IO_NO;
+            words->index = length == strlen("index") ? ANSWER_YES : ANSWER_NO;
         else
             return false;
         text += length + (text[length] == ',');
@@ -444,35 +419,41 @@ bool io_table_words_read(const char *text, io_table_words *words)
     return true;
 }
 
-bool io_csv_read(const io_source *source, const char *words, const io_place *place, io_array *out,
-                 io_error *err)
+bool io_table_words_valid(const char *text)
 {
+    table_words words;
+    return read_words(text, &words);
+}
+
+static bool read_csv(tlnmf_ctx *ctx, io_file *file, const char *words, io_slice *slice,
+                     const io_target *to)
+{
+    const io_source *source = &file->source;
     unsigned char *own = NULL;
     size_t size = (size_t)source->size;
-    if (!source->bytes && !io_slurp(source->path, &own, &size, err))
+    (void)slice;
+    if (!source->bytes && !io_slurp(ctx, source->path, &own, &size))
         return false;
     const char *bytes = (const char *)(source->bytes ? source->bytes : own);
-    table t = {.name = source->name, .rest = {bytes, bytes + size}, .line = 1, .err = err};
-    io_table_words_read(words ? words : "", &t.words);
-    locale_t neutral = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    locale_t before = neutral ? uselocale(neutral) : (locale_t)0;
-    bool ok = check_text(source->name, &t.rest, err) && read_table(&t, place, out);
-    if (neutral) {
-        uselocale(before);
-        freelocale(neutral);
-    }
+    table t = {.name = source->name, .rest = {bytes, bytes + size}, .line = 1, .ctx = ctx};
+    read_words(words ? words : "", &t.words);
+    locale_t before = io_enter_c_locale();
+    bool ok = check_text(ctx, source->name, &t.rest) && read_table(&t, to);
+    io_leave_c_locale(before);
     free(own);
     return ok;
 }
 
-bool io_csv_list(const io_source *source, io_listing *listing, io_error *err)
+static bool list_csv(tlnmf_ctx *ctx, io_file *file, io_listing *listing)
 {
-    io_array array = {0};
-    char name[] = "";
-    if (!io_csv_read(source, NULL, NULL, &array, err))
+    io_target to = {NULL, "array"};
+    io_entry entry = {.name = (char[]){""}, .dtype = "text", .numeric = true, .ndim = 2};
+    if (tlnmf_record_create(ctx, &to.record) != TLNMF_OK)
         return false;
-    io_entry entry = {.name = name, .dtype = "text", .numeric = true, .ndim = 2};
-    memcpy(entry.dim, array.dim, 2 * sizeof *array.dim);
-    io_array_free(&array);
-    return io_listing_add(listing, &entry) || io_no_memory(err, source->name);
+    bool ok = read_csv(ctx, file, NULL, NULL, &to);
+    tlnmf_record_get_array(to.record, to.name, NULL, entry.dim);
+    tlnmf_record_free(to.record);
+    return ok && (io_listing_add(listing, &entry) || io_no_memory(ctx, file->source.name));
 }
+
+const io_format_calls io_csv_calls = {.name = "text", .list = list_csv, .read = read_csv};

@@ -1,6 +1,5 @@
-/* What is in a file, as a JSON object. */
-#include "h5.h"
-#include "model.h"
+/* Describes a file as a JSON object. */
+#include "files.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,7 @@ json_t *io_json_text(const char *name)
     return text;
 }
 
-/* Whether the summary of a model tells this, which .npz and .mat files have as variables, too. */
+/* Whether the summary of a model holds this variable of a .npz or .mat file. */
 static bool is_in_summary(const json_t *summary, const char *name)
 {
     static const char *const itself[] = {"/summary", "summary.json", "summary"};
@@ -54,95 +53,71 @@ static json_t *arrays_of(const io_listing *listing, const json_t *summary)
     return NULL;
 }
 
-static bool look_into_hdf5(const io_source *source, io_listing *listing, json_t **summary,
-                           io_error *err)
+/* The summary of a file that is a model of ours, else NULL. */
+static bool find_summary(tlnmf_ctx *ctx, io_file *file, const io_listing *listing, json_t **summary)
 {
-    bool ok = false;
-
-    H5E_BEGIN_TRY
-    {
-        hid_t file = io_h5_open(source, err);
-        ok = file >= 0 && io_h5_list(file, source->name, listing, err);
-        if (ok && io_h5_is_model(file)) {
-            *summary = io_h5_summary(file, source->name, err);
-            ok = *summary != NULL;
-        }
-        if (file >= 0)
-            H5Fclose(file);
-    }
-    H5E_END_TRY
-    return ok;
-}
-
-/* The summary of a set of arrays that is a model of ours, else NULL. */
-static bool look_for_summary(const io_source *source, const io_listing *listing,
-                             bool (*get)(const io_source *, char **, io_error *), json_t **summary,
-                             io_error *err)
-{
-    bool has_Phi = false;
+    bool is_model = io_hdf5_is_model(file);
     char *text = NULL;
 
-    for (size_t i = 0; i < listing->count; i++)
-        has_Phi = has_Phi || strcmp(listing->entry[i].name, "Phi") == 0;
-    if (has_Phi && !get(source, &text, err))
+    if (file->hdf5 < 0)
+        for (size_t i = 0; i < listing->count; i++)
+            is_model = is_model || strcmp(listing->entry[i].name, "Phi") == 0 ||
+                       strcmp(listing->entry[i].name, "members") == 0;
+    if (!is_model || !file->calls->text)
+        return true;
+    if (!file->calls->text(ctx, file, &text))
         return false;
-    *summary = text ? json_loads(text, 0, NULL) : NULL;
+    bool ok = true;
+    if (file->hdf5 >= 0 && text)
+        ok = io_summary_parse(ctx, file->source.name, "/summary", text, summary);
+    else
+        *summary = file->hdf5 >= 0 ? json_object() : text ? json_loads(text, 0, NULL) : NULL;
     free(text);
-    if (!json_is_object(*summary)) { /* of somebody else */
+    if (!json_is_object(*summary)) { /* not a summary of ours */
         json_decref(*summary);
         *summary = NULL;
     }
-    return true;
+    return ok;
 }
 
-static json_t *describe(const io_source *source, io_error *err)
+static json_t *describe(tlnmf_ctx *ctx, io_file *file)
 {
     io_listing listing = {0};
     json_t *summary = NULL, *result = NULL;
-    const char *format;
-    bool ok;
 
-    if (source->format == IO_FORMAT_NPY) {
-        format = "npy";
-        ok = io_npy_list(source, &listing, err);
-    } else if (source->format == IO_FORMAT_NPZ) {
-        format = "npz";
-        ok = io_npz_list(source, &listing, err) &&
-             look_for_summary(source, &listing, io_npz_summary, &summary, err);
-    } else if (source->format == IO_FORMAT_TEXT) {
-        format = "text";
-        ok = io_csv_list(source, &listing, err);
-    } else if (source->format == IO_FORMAT_MAT) {
-        format = "mat";
-        ok = io_mat_list(source, &listing, err) &&
-             look_for_summary(source, &listing, io_mat_summary, &summary, err);
-    } else {
-        ok = look_into_hdf5(source, &listing, &summary, err);
-        format = summary ? "tlnmf-model" : "hdf5";
-    }
-    if (ok) {
+    if (file->calls->list(ctx, file, &listing) && find_summary(ctx, file, &listing, &summary)) {
         json_t *arrays = arrays_of(&listing, summary);
-        result = json_pack("{s:o, s:s, s:I, s:o}", "file", io_json_text(source->name), "format",
-                           format, "bytes", (json_int_t)source->size, "arrays", arrays);
+        const char *format = file->hdf5 >= 0 && summary ? "tlnmf-model" : file->calls->name;
+        result =
+            json_pack("{s:o, s:s, s:I, s:o}", "file", io_json_text(file->source.name), "format",
+                      format, "bytes", (json_int_t)file->source.size, "arrays", arrays);
         if (result && summary && json_object_set(result, "summary", summary) != 0) {
             json_decref(result);
             result = NULL;
         }
         if (!result)
-            io_no_memory(err, source->name);
+            io_no_memory(ctx, file->source.name);
     }
     json_decref(summary);
     io_listing_free(&listing);
     return result;
 }
 
-json_t *io_describe(const char *path, io_error *err)
+tlnmf_error tlnmf_io_describe(tlnmf_ctx *ctx, const char *path, tlnmf_record **out)
 {
-    io_source source;
+    io_file file;
 
-    if (!io_source_open(path, &source, err))
-        return NULL;
-    json_t *result = describe(&source, err);
-    io_source_close(&source);
-    return result;
+    IO_NEED_OUT(ctx, out, path);
+    if (!io_file_open(ctx, path, &file))
+        return io_end(ctx, false);
+    json_t *object = describe(ctx, &file);
+    io_file_close(&file);
+    char *text = object ? json_dumps(object, JSON_INDENT(2)) : NULL;
+    bool ok = text && tlnmf_record_create(ctx, out) == TLNMF_OK &&
+              tlnmf_record_set_text(ctx, *out, "json", text) == TLNMF_OK;
+    if (object && !text)
+        io_no_memory(ctx, path);
+    free(text);
+    json_decref(object);
+    return io_end_record(ctx, ok, out);
 }

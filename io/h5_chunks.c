@@ -1,13 +1,13 @@
-/* Chunks of an HDF5 dataset that hold fewer bytes than their shape says: HDF5 hands over what was
- * in memory before instead. Compressed ones are unpacked once, to be counted. */
+/* Finds chunks of an HDF5 dataset that hold fewer bytes than their shape needs, for which HDF5
+ * returns uninitialised memory. Compressed chunks are inflated once to count their bytes. */
 #include "h5.h"
 
 #include <stdlib.h>
 #include <zlib.h>
 
-enum { FLETCHER32_BYTES = 4, PIECE = 1 << 14 };
+enum { FLETCHER32_BYTES = 4 };
 
-/* What is stored of a chunk: its numbers, packed or not, and a checksum before or after that. */
+/* How a chunk is stored: its numbers, compressed or not, with a checksum before or after that. */
 typedef struct recipe {
     uint64_t bytes;       /* of the numbers */
     int deflate, checked; /* places of the filters in the pipeline, or -1 */
@@ -32,33 +32,14 @@ static recipe recipe_of(hid_t list, uint64_t bytes)
         else
             r.known = r.known && filter == H5Z_FILTER_SHUFFLE;
     }
-    /* Chunks at the rim may be stored without filters. */
+    /* Chunks at the edge may be stored without filters. */
     if (count < 0 || (H5Pget_chunk_opts(list, &options) >= 0 &&
                       (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0))
         r.known = false;
     return r;
 }
 
-/* Whether packed bytes unpack to so many; what comes after them is not looked at. */
-static bool unpacks_to(unsigned char *packed, size_t size, uint64_t bytes)
-{
-    unsigned char piece[PIECE];
-    z_stream stream = {.next_in = packed, .avail_in = (uInt)size};
-    uint64_t total = 0;
-    int state = size <= UINT32_MAX ? inflateInit(&stream) : Z_MEM_ERROR;
-    if (state != Z_OK)
-        return false;
-    while (state == Z_OK && total <= bytes) {
-        stream.next_out = piece;
-        stream.avail_out = PIECE;
-        state = inflate(&stream, Z_NO_FLUSH);
-        total += PIECE - stream.avail_out;
-    }
-    inflateEnd(&stream);
-    return state == Z_STREAM_END && total == bytes;
-}
-
-/* The chunk that begins at this element; one that is not stored is filled by HDF5. */
+/* Checks the chunk that begins at this element. HDF5 fills chunks that are not stored. */
 static bool is_whole(hid_t dataset, const recipe *r, const hsize_t *first)
 {
     unsigned skipped = 0;
@@ -76,7 +57,7 @@ static bool is_whole(hid_t dataset, const recipe *r, const hsize_t *first)
         return stored == bytes;
     unsigned char *raw = malloc((size_t)stored);
     bool whole = raw != NULL && H5Dread_chunk(dataset, H5P_DEFAULT, first, &skipped, raw) >= 0 &&
-                 unpacks_to(raw, (size_t)stored, bytes);
+                 io_inflate(raw, (size_t)stored, MAX_WBITS, NULL, bytes);
     free(raw);
     return whole;
 }
@@ -115,15 +96,13 @@ bool io_h5_chunks_are_whole(hid_t dataset, const io_h5_range *range)
         uint64_t bytes = H5Tget_size(type);
         whole = H5Pget_chunk(list, H5S_MAX_RANK, chunk) == range->ndim;
         for (int d = 0; whole && d < range->ndim; d++) {
-            whole = chunk[d] > 0;
-            bytes *= chunk[d]; /* io_h5_is_believable() has counted them */
+            whole = chunk[d] > 0 && bytes <= UINT64_MAX / chunk[d];
+            bytes *= chunk[d];
         }
         recipe r = recipe_of(list, bytes);
         whole = whole && (!r.known || all_whole(dataset, &r, range, chunk));
     }
-    if (type >= 0)
-        H5Tclose(type);
-    if (list >= 0)
-        H5Pclose(list);
+    io_h5_close(type);
+    io_h5_close(list);
     return whole;
 }

@@ -1,8 +1,8 @@
-/* MATLAB files through matio: real, dense arrays, turned from columns first to rows first. */
-#include "mat.h"
+/* Reads MATLAB files with matio: real, dense arrays, converted from column-major to C order. */
 #include "h5.h"
 
 #include <errno.h>
+#include <matio.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,35 @@ static void say_nothing(int level, char *message)
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-/* matio opens names only, so that bytes from a pipe take a detour over a file. */
-static mat_t *open_bytes(const io_source *source, io_error *err)
+/* For a file that ends early, matio returns uninitialised memory, so we check the file ourselves.
+ */
+static bool check_complete(tlnmf_ctx *ctx, const io_source *source, mat_t *mat)
+{
+    if (Mat_GetVersion(mat) != MAT_FT_MAT5)
+        return true;
+    FILE *f = io_source_stream(ctx, source);
+    if (!f)
+        return false;
+    bool ok = io_mat5_check(ctx, source, f);
+    fclose(f);
+    return ok;
+}
+
+static mat_t *open_path(tlnmf_ctx *ctx, const io_source *source, const char *path)
+{
+    mat_t *mat = NULL;
+
+    if (io_h5_all_inside(ctx, path, source->name) && !(mat = Mat_Open(path, MAT_ACC_RDONLY)))
+        io_fail(ctx, TLNMF_ERR_INPUT, "%s: not a MATLAB file", source->name);
+    if (mat && !check_complete(ctx, source, mat)) {
+        Mat_Close(mat);
+        mat = NULL;
+    }
+    return mat;
+}
+
+/* matio and HDF5 open files by name only, so bytes from a pipe go through a temporary file. */
+static mat_t *open_bytes(tlnmf_ctx *ctx, const io_source *source)
 {
     const char *directory = getenv("TMPDIR");
     char path[4096];
@@ -25,54 +52,36 @@ static mat_t *open_bytes(const io_source *source, io_error *err)
 
     snprintf(path, sizeof path, "%s/tlnmf.XXXXXX", directory && *directory ? directory : "/tmp");
     int fd = mkstemp(path);
-    if (fd < 0) {
-        io_fail(err, IO_BAD_INPUT, "%s: %s: %s", source->name, path, strerror(errno));
-        return NULL;
+    if (fd >= 0 && io_write_all(fd, source->bytes, (size_t)source->size))
+        mat = open_path(ctx, source, path);
+    else
+        io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s: %s", source->name, path, strerror(errno));
+    if (fd >= 0) {
+        close(fd);
+        unlink(path);
     }
-    if (!io_write_all(fd, source->bytes, (size_t)source->size)) {
-        io_fail(err, IO_BAD_INPUT, "%s: %s: %s", source->name, path, strerror(errno));
-    } else if (io_h5_all_inside(path, source->name, err)) {
-        mat = Mat_Open(path, MAT_ACC_RDONLY);
-        if (!mat)
-            io_fail_content(source, "not a MATLAB file", err);
-    }
-    close(fd);
-    unlink(path);
     return mat;
 }
 
-/* matio fills up a file that ends early with whatever was in memory, so that we look ourselves. */
-static bool check_complete(const io_source *source, mat_t *mat, io_error *err)
+/* Version 7.3 is HDF5 inside. */
+static bool open_file(tlnmf_ctx *ctx, io_file *file)
 {
-    if (Mat_GetVersion(mat) != MAT_FT_MAT5)
-        return true;
-    FILE *f = io_source_stream(source, err);
-    if (!f)
-        return false;
-    bool ok = io_mat5_check(source, f, err);
-    fclose(f);
-    return ok;
-}
-
-mat_t *io_mat_open(const io_source *source, io_error *err)
-{
-    mat_t *mat = NULL;
-
+    file->errors = io_h5_silence();
     Mat_LogInitFunc("tlnmf", say_nothing);
-    if (source->bytes)
-        mat = open_bytes(source, err);
-    else if (!io_h5_all_inside(source->path, source->name, err)) /* version 7.3 is HDF5 inside */
-        return NULL;
-    else if (!(mat = Mat_Open(source->path, MAT_ACC_RDONLY)))
-        io_fail_content(source, "not a MATLAB file", err);
-    if (mat && !check_complete(source, mat, err)) {
-        Mat_Close(mat);
-        mat = NULL;
-    }
-    return mat;
+    file->handle = file->source.bytes ? open_bytes(ctx, &file->source)
+                                      : open_path(ctx, &file->source, file->source.path);
+    if (!file->handle)
+        io_h5_restore(&file->errors);
+    return file->handle != NULL;
 }
 
-/* ---- looking ------------------------------------------------------------------------------ */
+static void close_file(io_file *file)
+{
+    Mat_Close(file->handle);
+    io_h5_restore(&file->errors);
+}
+
+/* ---- listing ------------------------------------------------------------------------------ */
 
 static const char *class_name(enum matio_classes class)
 {
@@ -88,8 +97,9 @@ static bool is_numeric(const matvar_t *var)
     return var->class_type >= MAT_C_DOUBLE && var->class_type <= MAT_C_UINT64 && !var->isComplex;
 }
 
-static bool list_variables(mat_t *mat, const char *name, io_listing *listing, io_error *err)
+static bool list_mat(tlnmf_ctx *ctx, io_file *file, io_listing *listing)
 {
+    mat_t *mat = file->handle;
     matvar_t *var;
     bool ok = true;
 
@@ -103,54 +113,38 @@ static bool list_variables(mat_t *mat, const char *name, io_listing *listing, io
         ok = !var->name || io_listing_add(listing, &entry);
         Mat_VarFree(var);
     }
-    return ok || io_no_memory(err, name);
-}
-
-bool io_mat_list(const io_source *source, io_listing *listing, io_error *err)
-{
-    bool ok = false;
-
-    H5E_BEGIN_TRY /* version 7.3 is HDF5 inside */
-    {
-        mat_t *mat = io_mat_open(source, err);
-        ok = mat && list_variables(mat, source->name, listing, err);
-        if (mat)
-            Mat_Close(mat);
-    }
-    H5E_END_TRY
-    return ok;
+    return ok || io_no_memory(ctx, file->source.name);
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* The shape, believed only if the file is large enough for its elements: MATLAB stores small
- * integers in a byte, and deflate shrinks a byte 1032 times at best. Version 7.3 stores no fill
- * values at all, so that nothing can be said of it. */
-static bool check_shape(const io_source *source, mat_t *mat, const matvar_t *var, io_array *out,
-                        io_error *err)
+/* Checks the shape against the size of the file, because matio returns uninitialised memory for a
+ * file of version 4 that is too short. An element takes at least one byte, which deflate shrinks by
+ * 1032 at most. Version 7.3 does not store fill values. */
+static bool check_shape(tlnmf_ctx *ctx, const io_source *source, mat_t *mat, const matvar_t *var,
+                        int64_t *dim)
 {
     int64_t most = var->compression == MAT_COMPRESSION_NONE ? source->size
                    : source->size < INT64_MAX / 1032        ? 1032 * source->size
                                                             : INT64_MAX;
 
     if (!is_numeric(var))
-        return io_fail(err, IO_BAD_INPUT, "%s: %s is %s, not an array of real numbers",
+        return io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s is %s, not an array of real numbers",
                        source->name, var->name,
                        var->isComplex ? "complex" : class_name(var->class_type));
     if (var->rank < 1 || var->rank > IO_MAX_DIM || !var->dims)
-        return io_fail(err, IO_BAD_INPUT, "%s: %s has %d dimensions, at most %d are read",
+        return io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s has %d dimensions, at most %d are read",
                        source->name, var->name, var->rank, IO_MAX_DIM);
-    out->ndim = var->rank;
     for (int d = 0; d < var->rank; d++)
-        out->dim[d] = var->dims[d] <= INT64_MAX ? (int64_t)var->dims[d] : -1;
-    int64_t count = io_count(out->ndim, out->dim);
+        dim[d] = var->dims[d] <= INT64_MAX ? (int64_t)var->dims[d] : -1;
+    int64_t count = io_count(var->rank, dim);
     if (count < 0)
-        return io_fail(err, IO_BAD_INPUT, "%s: %s claims more elements than can be counted",
+        return io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s claims more elements than can be counted",
                        source->name, var->name);
-    if (!io_is_believable(count, source->size) ||
-        (count > most && Mat_GetVersion(mat) != MAT_FT_MAT73))
-        return io_fail(err, IO_BAD_INPUT, "%s: %s claims %lld elements, the file holds %lld bytes",
-                       source->name, var->name, (long long)count, (long long)source->size);
+    if (count > most && Mat_GetVersion(mat) != MAT_FT_MAT73)
+        return io_fail(ctx, TLNMF_ERR_INPUT,
+                       "%s: %s claims %lld elements, the file holds %lld bytes", source->name,
+                       var->name, (long long)count, (long long)source->size);
     return true;
 }
 
@@ -180,63 +174,64 @@ static double element(const void *data, enum matio_classes class, int64_t i)
     }
 }
 
-static bool read_variable(const io_source *source, mat_t *mat, matvar_t *var, const io_place *place,
-                          io_array *out, io_error *err)
+static bool read_variable(tlnmf_ctx *ctx, const io_source *source, mat_t *mat, matvar_t *var,
+                          const io_target *to)
 {
+    int64_t dim[IO_MAX_DIM];
     io_walk walk;
 
-    if (!check_shape(source, mat, var, out, err))
+    if (!check_shape(ctx, source, mat, var, dim))
         return false;
-    int64_t count = io_count(out->ndim, out->dim);
-    double *x = io_array_new(place, source->name, out->ndim, out->dim, err);
+    int64_t count = io_count(var->rank, dim);
+    double *x = io_array_new(ctx, to, source->name, var->rank, dim);
     if (!x)
         return false;
     size_t size = Mat_SizeOfClass((int)var->class_type);
     if (count > 0 && (Mat_VarReadDataAll(mat, var) != 0 || !var->data ||
-                      (size_t)var->data_size != size || var->nbytes / size < (uint64_t)count)) {
-        io_array_drop(place, x);
-        return io_fail(err, IO_BAD_INPUT, "%s: %s cannot be read, the file is damaged",
+                      (size_t)var->data_size != size || var->nbytes / size < (uint64_t)count))
+        return io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s cannot be read, the file is damaged",
                        source->name, var->name);
-    }
-    io_walk_start(&walk, out->ndim, out->dim);
+    io_walk_start(&walk, var->rank, dim);
     for (int64_t i = 0; i < count; i++)
         x[io_walk_next(&walk)] = element(var->data, var->class_type, i);
-    out->x = x;
     return true;
 }
 
-static bool read_member(const io_source *source, mat_t *mat, const char *member,
-                        const io_place *place, io_array *out, io_error *err)
+static bool read_mat(tlnmf_ctx *ctx, io_file *file, const char *member, io_slice *slice,
+                     const io_target *to)
 {
-    io_listing listing = {0};
-    matvar_t *var = member ? Mat_VarReadInfo(mat, member) : NULL;
-    bool ok = var || list_variables(mat, source->name, &listing, err);
-
-    if (ok && !member) {
-        member = io_listing_only(&listing, source->name, err);
-        ok = member != NULL;
-        var = ok ? Mat_VarReadInfo(mat, member) : NULL;
-    }
-    if (ok && !var)
-        ok = io_fail_missing(&listing, source->name, "variable", member, err);
-    ok = ok && read_variable(source, mat, var, place, out, err);
+    (void)slice;
+    matvar_t *var = Mat_VarReadInfo(file->handle, member);
+    bool ok = var ? read_variable(ctx, &file->source, file->handle, var, to)
+                  : io_file_lacks(ctx, file, member);
     Mat_VarFree(var);
-    io_listing_free(&listing);
     return ok;
 }
 
-bool io_mat_read(const io_source *source, const char *member, const io_place *place, io_array *out,
-                 io_error *err)
+/* Takes one byte per character: our JSON is ASCII. */
+static bool read_summary(tlnmf_ctx *ctx, io_file *file, char **text)
 {
-    bool ok = false;
+    bool ok = true;
 
-    H5E_BEGIN_TRY /* version 7.3 is HDF5 inside */
-    {
-        mat_t *mat = io_mat_open(source, err);
-        ok = mat && read_member(source, mat, member, place, out, err);
-        if (mat)
-            Mat_Close(mat);
+    *text = NULL;
+    matvar_t *var = Mat_VarRead(file->handle, "summary");
+    if (var && var->class_type == MAT_C_CHAR && var->data &&
+        (var->data_size == 1 || var->data_size == 2)) {
+        size_t count = var->nbytes / (size_t)var->data_size;
+        *text = calloc(count + 1, 1);
+        for (size_t i = 0; *text && i < count; i++)
+            (*text)[i] = var->data_size == 2 ? (char)((const uint16_t *)var->data)[i]
+                                             : ((const char *)var->data)[i];
+        ok = *text || io_no_memory(ctx, file->source.name);
     }
-    H5E_END_TRY
+    Mat_VarFree(var);
     return ok;
 }
+
+const io_format_calls io_mat_calls = {.name = "mat",
+                                      .member = "variable",
+                                      .open = open_file,
+                                      .close = close_file,
+                                      .list = list_mat,
+                                      .read = read_mat,
+                                      .text = read_summary};

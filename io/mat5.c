@@ -1,6 +1,5 @@
-/* Whether a MATLAB file of version 5 is whole: matio believes sizes and never looks at checksums.
- */
-#include "internal.h"
+/* Checks that a MATLAB file of version 5 is complete: matio trusts sizes and ignores checksums. */
+#include "files.h"
 
 #include <limits.h>
 #include <string.h>
@@ -8,7 +7,7 @@
 
 enum {
     MATRIX = 14,     /* types of elements: an array, */
-    COMPRESSED = 15, /* and an element deflated */
+    COMPRESSED = 15, /* a deflated element */
     TAG = 8,
     HEADER = 1024,     /* flags, 32 dimensions and a name of 63 letters take less */
     NUMERIC_FIRST = 6, /* classes of arrays: double .. */
@@ -34,7 +33,7 @@ static uint32_t word(const unsigned char *at, bool little)
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-/* A part of an array: its type, its bytes, and where the next one starts. Up to four bytes may lie
+/* A part of an array: its type, its bytes, and the place of the next part. Up to four bytes may be
  * in the tag itself. */
 typedef struct part {
     uint32_t type, size;
@@ -62,7 +61,7 @@ static int64_t size_of_type(uint32_t type)
     return type < sizeof sizes / sizeof *sizes ? sizes[type] : 0;
 }
 
-/* Whether as many numbers are stored as the shape says. Arrays that are not numeric pass. */
+/* Whether the number of stored numbers matches the shape. Arrays that are not numeric pass. */
 static bool check_array(const header *h)
 {
     part flags, shape, name, numbers;
@@ -121,8 +120,6 @@ static bool inflate_all(FILE *f, int64_t size, unsigned char *head, size_t *head
         memcpy(head + *head_size, out, made < fits ? made : fits);
         *head_size += made < fits ? made : fits;
         total += (int64_t)made;
-        if (!io_is_believable(total / (int64_t)sizeof(double), size))
-            break;
     }
     inflateEnd(&z);
     *length = total;
@@ -156,7 +153,7 @@ static bool check_matrix(FILE *f, int64_t size, bool little)
     return check_array(&h);
 }
 
-bool io_mat5_check(const io_source *source, FILE *f, io_error *err)
+bool io_mat5_check(tlnmf_ctx *ctx, const io_source *source, FILE *f)
 {
     bool little = source->head[126] == 'I';
     int64_t at = 128; /* after the file's header */
@@ -171,10 +168,10 @@ bool io_mat5_check(const io_source *source, FILE *f, io_error *err)
             break;
         if ((type == COMPRESSED && !check_compressed(f, size, little)) ||
             (type == MATRIX && !check_matrix(f, size, little)))
-            return io_fail(err, IO_BAD_INPUT, "%s: the variable at byte %lld is damaged",
+            return io_fail(ctx, TLNMF_ERR_INPUT, "%s: the variable at byte %lld is damaged",
                            source->name, (long long)at);
         at += TAG + size;
     }
     return at == source->size ||
-           io_fail(err, IO_BAD_INPUT, "%s: the file ends early", source->name);
+           io_fail(ctx, TLNMF_ERR_INPUT, "%s: the file ends early", source->name);
 }

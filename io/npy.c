@@ -1,7 +1,7 @@
 /* NumPy's .npy files. The header is a Python dictionary literal,
  *     {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }
- * read by hand and believed only as far as the file has the bytes for it. */
-#include "internal.h"
+ * Its claims are checked against the size of the file. */
+#include "files.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -16,7 +16,7 @@ typedef struct npy_header {
     bool big;  /* most significant byte first */
     bool fortran;
     int ndim;
-    int64_t dim[IO_MAX_DIM];
+    int64_t dim[IO_LIST_DIM];
     int64_t count;
 } npy_header;
 
@@ -25,12 +25,12 @@ typedef struct npy_header {
 typedef struct scanner {
     const char *at, *end;
     const char *name;
-    io_error *err;
+    tlnmf_ctx *ctx;
 } scanner;
 
 static bool bad_header(const scanner *s, const char *what)
 {
-    return io_fail(s->err, IO_BAD_INPUT, "%s: bad .npy header: %s", s->name, what);
+    return io_fail(s->ctx, TLNMF_ERR_INPUT, "%s: bad .npy header: %s", s->name, what);
 }
 
 static char peek(scanner *s)
@@ -61,7 +61,7 @@ static bool scan_string(scanner *s, char *text, size_t capacity)
         text[n++] = *s->at;
     }
     if (s->at == s->end)
-        return bad_header(s, "a string without end");
+        return bad_header(s, "unterminated string");
     s->at++;
     text[n] = '\0';
     return true;
@@ -69,17 +69,14 @@ static bool scan_string(scanner *s, char *text, size_t capacity)
 
 static bool scan_flag(scanner *s, bool *flag)
 {
-    peek(s);
-    for (int value = 0; value < 2; value++) {
-        const char *word = value ? "True" : "False";
-        size_t n = strlen(word);
-        if ((size_t)(s->end - s->at) >= n && memcmp(s->at, word, n) == 0) {
-            s->at += n;
-            *flag = value;
-            return true;
-        }
-    }
-    return bad_header(s, "'fortran_order' is neither True nor False");
+    *flag = peek(s) == 'T';
+    const char *word = *flag ? "True" : "False";
+    size_t n = strlen(word);
+
+    if ((size_t)(s->end - s->at) < n || memcmp(s->at, word, n) != 0)
+        return bad_header(s, "'fortran_order' is neither True nor False");
+    s->at += n;
+    return true;
 }
 
 static bool scan_dimension(scanner *s, int64_t *dim)
@@ -104,9 +101,9 @@ static bool scan_shape(scanner *s, npy_header *h)
     if (!accept(s, '('))
         return bad_header(s, "'shape' is not a tuple of integers");
     for (h->ndim = 0; !accept(s, ')'); h->ndim++) {
-        if (h->ndim == IO_MAX_DIM)
-            return io_fail(s->err, IO_BAD_INPUT, "%s: more than %d dimensions", s->name,
-                           IO_MAX_DIM);
+        if (h->ndim == IO_LIST_DIM)
+            return io_fail(s->ctx, TLNMF_ERR_INPUT, "%s: more than %d dimensions", s->name,
+                           IO_LIST_DIM);
         if (!scan_dimension(s, &h->dim[h->ndim]))
             return false;
         if (!accept(s, ',') && peek(s) != ')')
@@ -115,14 +112,7 @@ static bool scan_shape(scanner *s, npy_header *h)
     return true;
 }
 
-static bool host_is_big(void)
-{
-    const uint16_t one = 1;
-    unsigned char first;
-
-    memcpy(&first, &one, 1);
-    return first == 0;
-}
+enum { HOST_IS_BIG = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ };
 
 static bool scan_type(scanner *s, npy_header *h)
 {
@@ -132,10 +122,11 @@ static bool scan_type(scanner *s, npy_header *h)
     const char *code = text;
 
     if (peek(s) == '[' || peek(s) == '(' || peek(s) == '{')
-        return io_fail(s->err, IO_BAD_INPUT, "%s: a structured dtype, not plain numbers", s->name);
+        return io_fail(s->ctx, TLNMF_ERR_INPUT, "%s: a structured dtype, not plain numbers",
+                       s->name);
     if (!scan_string(s, text, sizeof text))
         return false;
-    h->big = host_is_big();
+    h->big = HOST_IS_BIG;
     if (*code && strchr("<>|=", *code)) {
         if (*code == '<' || *code == '>')
             h->big = *code == '>';
@@ -143,17 +134,18 @@ static bool scan_type(scanner *s, npy_header *h)
     }
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(code, known[i]) == 0) {
-            h->kind = code[0];
-            h->size = code[1] - '0';
+            h->kind = known[i][0];
+            h->size = known[i][1] - '0';
             return true;
         }
     if (code[0] == 'c')
-        return io_fail(s->err, IO_BAD_INPUT,
-                       "%s: dtype '%s' is complex numbers, which are not read: save the real and "
+        return io_fail(s->ctx, TLNMF_ERR_INPUT,
+                       "%s: dtype '%s' is complex, which is not supported: save the real and "
                        "the imaginary part as two realisations",
                        s->name, text);
-    return io_fail(s->err, IO_BAD_INPUT, "%s: dtype '%s' is %s (we read f2-f8, i1-i8, u1-u8, b1)",
-                   s->name, text, code[0] == 'O' ? "Python objects" : "not a type we read");
+    return io_fail(s->ctx, TLNMF_ERR_INPUT,
+                   "%s: dtype '%s' is %s (supported: f2-f8, i1-i8, u1-u8, b1)", s->name, text,
+                   code[0] == 'O' ? "Python objects" : "not supported");
 }
 
 static bool scan_item(scanner *s, npy_header *h, unsigned *seen)
@@ -167,9 +159,10 @@ static bool scan_item(scanner *s, npy_header *h, unsigned *seen)
     while (k < 3 && strcmp(key, keys[k]) != 0)
         k++;
     if (k == 3)
-        return io_fail(s->err, IO_BAD_INPUT, "%s: bad .npy header: unknown key '%s'", s->name, key);
+        return io_fail(s->ctx, TLNMF_ERR_INPUT, "%s: bad .npy header: unknown key '%s'", s->name,
+                       key);
     if (*seen & 1u << k)
-        return io_fail(s->err, IO_BAD_INPUT, "%s: bad .npy header: '%s' twice", s->name, key);
+        return io_fail(s->ctx, TLNMF_ERR_INPUT, "%s: bad .npy header: '%s' twice", s->name, key);
     *seen |= 1u << k;
     if (!accept(s, ':'))
         return bad_header(s, "':' expected after a key");
@@ -191,82 +184,78 @@ static bool scan_header(scanner *s, npy_header *h)
     peek(s);
     if (s->at != s->end)
         return bad_header(s, "text after the dictionary");
-    if (!(seen & 1))
-        return bad_header(s, "no key 'descr'");
-    if (!(seen & 2))
-        return bad_header(s, "no key 'fortran_order'");
-    return seen & 4 || bad_header(s, "no key 'shape'");
+    return seen == 7 || bad_header(s, !(seen & 1)   ? "no key 'descr'"
+                                      : !(seen & 2) ? "no key 'fortran_order'"
+                                                    : "no key 'shape'");
 }
 
 /* ---- the file around it ------------------------------------------------------------------- */
 
-static bool cannot_read(const io_source *source, FILE *f, io_error *err)
+static bool cannot_read(tlnmf_ctx *ctx, const io_source *source, FILE *f)
 {
-    return io_fail(err, IO_BAD_INPUT, "%s: %s", source->name,
+    return io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s", source->name,
                    ferror(f) ? strerror(errno) : "the file ends early");
 }
 
-/* The length of the dictionary and of what comes before it. */
-static bool read_preamble(const io_source *source, int64_t *length, int64_t *prefix, io_error *err)
+/* The length of the dictionary, and of the prefix before it. */
+static bool read_preamble(tlnmf_ctx *ctx, const io_source *source, int64_t *length, int64_t *prefix)
 {
     const unsigned char *b = source->head;
 
     if (source->head_size < 6 || memcmp(b, "\x93NUMPY", 6) != 0)
-        return io_fail_content(source, "not an .npy file", err);
+        return io_fail(ctx, TLNMF_ERR_INPUT, "%s: not an .npy file", source->name);
     if (source->head_size < 8)
-        return io_fail(err, IO_BAD_INPUT, "%s: truncated .npy header", source->name);
+        return io_fail(ctx, TLNMF_ERR_INPUT, "%s: truncated .npy header", source->name);
     if (b[6] < 1 || b[6] > 3 || b[7] != 0)
-        return io_fail(err, IO_BAD_INPUT, "%s: .npy version %d.%d is unknown (1.0, 2.0, 3.0 are)",
+        return io_fail(ctx, TLNMF_ERR_INPUT,
+                       "%s: .npy version %d.%d is not supported (1.0, 2.0 and 3.0 are)",
                        source->name, b[6], b[7]);
     *prefix = b[6] == 1 ? 10 : 12;
     if (source->size < *prefix)
-        return io_fail(err, IO_BAD_INPUT, "%s: truncated .npy header", source->name);
+        return io_fail(ctx, TLNMF_ERR_INPUT, "%s: truncated .npy header", source->name);
     *length = b[8] | b[9] << 8;
     if (b[6] > 1)
         *length |= (int64_t)b[10] << 16 | (int64_t)b[11] << 24;
     if (*length > source->size - *prefix)
-        return io_fail(err, IO_BAD_INPUT,
-                       "%s: truncated .npy header (%lld bytes announced, %lld there)", source->name,
-                       (long long)*length, (long long)(source->size - *prefix));
+        return io_fail(ctx, TLNMF_ERR_INPUT,
+                       "%s: truncated .npy header (%lld bytes announced, %lld present)",
+                       source->name, (long long)*length, (long long)(source->size - *prefix));
     if (*length > 1 << 16)
-        return io_fail(err, IO_BAD_INPUT, "%s: a header of %lld bytes, too long for plain numbers",
+        return io_fail(ctx, TLNMF_ERR_INPUT,
+                       "%s: bad .npy header: %lld bytes are too many for an array of numbers",
                        source->name, (long long)*length);
     return true;
 }
 
-/* Nothing is allocated for data that the file cannot hold. */
-static bool check_size(const io_source *source, npy_header *h, int64_t bytes, io_error *err)
+/* Refuses claims that exceed the file before anything is allocated. */
+static bool check_size(tlnmf_ctx *ctx, const io_source *source, npy_header *h, int64_t bytes)
 {
     h->count = io_count(h->ndim, h->dim);
-    if (h->count < 0)
-        return io_fail(err, IO_BAD_INPUT,
-                       "%s: the header claims more than 9223372036854775807 elements (%d bytes "
-                       "each), the file holds %lld bytes",
-                       source->name, h->size, (long long)bytes);
-    if (h->count > bytes / h->size)
-        return io_fail(err, IO_BAD_INPUT,
-                       "%s: the header claims %lld elements (%d bytes each), the file holds %lld "
-                       "bytes",
-                       source->name, (long long)h->count, h->size, (long long)bytes);
-    return true;
+    if (h->count >= 0 && h->count <= bytes / h->size)
+        return true;
+    return io_fail(ctx, TLNMF_ERR_INPUT,
+                   "%s: the header claims %s%lld elements (%d bytes each), the file holds %lld "
+                   "bytes",
+                   source->name, h->count < 0 ? "more than " : "",
+                   h->count < 0 ? INT64_MAX : (long long)h->count, h->size, (long long)bytes);
 }
 
 /* Leaves the stream at the first element. */
-static bool read_header(const io_source *source, FILE *f, npy_header *h, io_error *err)
+static bool read_header(tlnmf_ctx *ctx, const io_source *source, FILE *f, npy_header *h)
 {
     int64_t length = 0, prefix = 0;
 
-    if (!read_preamble(source, &length, &prefix, err))
+    if (!read_preamble(ctx, source, &length, &prefix))
         return false;
     char *text = malloc((size_t)length + 1);
     if (!text)
-        return io_no_memory(err, source->name);
-    scanner s = {text, text + length, source->name, err};
+        return io_no_memory(ctx, source->name);
+    scanner s = {text, text + length, source->name, ctx};
     bool ok = fseek(f, (long)prefix, SEEK_SET) == 0 &&
               fread(text, 1, (size_t)length, f) == (size_t)length;
-    ok = ok ? scan_header(&s, h) : cannot_read(source, f, err);
+    ok = ok ? scan_header(&s, h) : cannot_read(ctx, source, f);
     free(text);
-    return ok && check_size(source, h, source->size - prefix - length, err);
+    return ok && check_size(ctx, source, h, source->size - prefix - length);
 }
 
 /* Half precision: 1 sign, 5 exponent, 10 fraction bits. */
@@ -308,101 +297,127 @@ static double decode(const unsigned char *p, const npy_header *h)
     return x;
 }
 
-/* The next `count` numbers of the file to x, at `at` on, or where the walk says. */
-static bool read_run(FILE *f, const npy_header *h, int64_t count, double *x, int64_t at,
-                     io_walk *walk)
-{
-    unsigned char chunk[1 << 15];
-    size_t capacity = sizeof chunk / (size_t)h->size, n;
+/* Elements on their way from the stream to x. */
+typedef struct reading {
+    tlnmf_ctx *ctx;
+    const io_source *source;
+    FILE *f;
+    const npy_header *h;
+    double *x;
+    int64_t total; /* elements that will be read */
+    io_walk walk;
+} reading;
 
-    if (h->kind == 'f' && h->size == 8 && h->big == host_is_big() && !h->fortran)
-        return fread(x + at, 8, (size_t)count, f) == (size_t)count;
+/* Reads the next `count` numbers of the file to x + at, or in the order of the walk. */
+static bool read_run(reading *r, int64_t count, int64_t at)
+{
+    const npy_header *h = r->h;
+    unsigned char chunk[1 << 15];
+    bool plain = h->kind == 'f' && h->size == 8 && h->big == HOST_IS_BIG && !h->fortran;
+    size_t capacity = plain ? 1 << 17 : sizeof chunk / (size_t)h->size, n; /* 1 MB */
+
     for (int64_t i = 0; i < count; i += (int64_t)n) {
         n = (uint64_t)(count - i) < capacity ? (size_t)(count - i) : capacity;
-        if (fread(chunk, (size_t)h->size, n, f) != n)
-            return false;
-        for (size_t j = 0; j < n; j++)
-            x[h->fortran ? io_walk_next(walk) : at + i + (int64_t)j] =
+        if (fread(plain ? (void *)(r->x + at + i) : chunk, (size_t)h->size, n, r->f) != n)
+            return cannot_read(r->ctx, r->source, r->f);
+        for (size_t j = 0; j < n && !plain; j++)
+            r->x[h->fortran ? io_walk_next(&r->walk) : at + i + (int64_t)j] =
                 decode(chunk + j * (size_t)h->size, h);
+        if (!io_goes_on(r->ctx, r->source->name, (at + i + (int64_t)n) * h->size,
+                        r->total * h->size))
+            return false;
     }
     return true;
 }
 
-/* The stream is at the first element; `dim` is the shape of what is read. */
-static bool read_data(FILE *f, const npy_header *h, const io_runs *r, const int64_t *dim, double *x)
+/* The stream is at the first element; `dim` is the shape of the result. */
+static bool read_data(reading *in, const io_runs *r, const int64_t *dim)
 {
-    off_t start = ftello(f);
-    io_walk walk;
+    const npy_header *h = in->h;
+    off_t start = ftello(in->f);
 
     if (r->length == 0 || r->runs == 0) /* strides of an empty array may leave the range */
         return true;
-    io_walk_start(&walk, h->ndim, dim);
+    io_walk_start(&in->walk, h->ndim, dim);
+    in->total = r->runs * r->length;
     for (int64_t i = 0; i < r->runs; i++) {
         off_t at = start + (off_t)((r->offset + i * r->stride) * h->size);
-        if (fseeko(f, at, SEEK_SET) != 0 || !read_run(f, h, r->length, x, i * r->length, &walk))
+        if (fseeko(in->f, at, SEEK_SET) != 0)
+            return cannot_read(in->ctx, in->source, in->f);
+        if (!read_run(in, r->length, i * r->length))
             return false;
     }
     return true;
 }
 
-bool io_npy_read(const io_source *source, io_slice *slice, const io_place *place, io_array *out,
-                 io_error *err)
+static bool read_npy(tlnmf_ctx *ctx, io_file *file, const char *member, io_slice *slice,
+                     const io_target *to)
 {
-    FILE *f = io_source_stream(source, err);
+    const io_source *source = &file->source;
+    FILE *f = io_source_stream(ctx, source);
     npy_header h = {0};
+    int64_t dim[IO_MAX_DIM];
 
+    (void)member;
     if (!f)
         return false;
-    bool ok = read_header(source, f, &h, err);
+    bool ok = read_header(ctx, source, f, &h), only_shape = slice && slice->count == 0;
     if (ok && h.ndim == 0)
-        ok = io_fail(err, IO_BAD_INPUT, "%s: a single number, not an array", source->name);
-    io_array a = {.ndim = h.ndim};
+        ok = io_fail(ctx, TLNMF_ERR_INPUT, "%s: a single number, not an array", source->name);
+    if (ok && h.ndim > IO_MAX_DIM)
+        ok = io_fail(ctx, TLNMF_ERR_INPUT, "%s: %d dimensions, at most %d are read", source->name,
+                     h.ndim, IO_MAX_DIM);
     io_runs all = {.runs = 1, .length = h.count};
-    memcpy(a.dim, h.dim, sizeof h.dim);
+    memcpy(dim, h.dim, sizeof dim);
     if (ok && slice) {
-        ok = io_slice_fit(slice, source->name, h.ndim, h.dim, a.dim, err);
+        ok = io_slice_fit(ctx, slice, source->name, h.ndim, h.dim, dim);
         all = ok ? io_slice_runs(slice, h.fortran) : all;
     }
-    bool only_shape = slice && slice->count == 0;
-    double *x = ok && !only_shape ? io_array_new(place, source->name, a.ndim, a.dim, err) : NULL;
-    ok = ok &&
-         (only_shape || (x && (read_data(f, &h, &all, a.dim, x) || cannot_read(source, f, err))));
-    if (ok) {
-        a.x = x;
-        *out = a;
-    } else {
-        io_array_drop(place, x);
+    if (ok && !only_shape) {
+        double *x = io_array_new(ctx, to, source->name, h.ndim, dim);
+        reading in = {.ctx = ctx, .source = source, .f = f, .h = &h, .x = x};
+        ok = x && io_goes_on(ctx, source->name, 0, 0) && read_data(&in, &all, dim);
     }
     fclose(f);
     return ok;
 }
 
-bool io_npy_list(const io_source *source, io_listing *listing, io_error *err)
+bool io_npy_list_bytes(tlnmf_ctx *ctx, const io_source *source, io_entry *entry)
 {
-    FILE *f = io_source_stream(source, err);
+    FILE *f = io_source_stream(ctx, source);
     npy_header h = {0};
-    char name[] = "";
 
     if (!f)
         return false;
-    bool ok = read_header(source, f, &h, err);
+    bool ok = read_header(ctx, source, f, &h);
     fclose(f);
     if (!ok)
         return false;
-    io_entry entry = {.name = name, .numeric = h.ndim > 0, .ndim = h.ndim};
-    memcpy(entry.dim, h.dim, sizeof h.dim);
+    entry->numeric = h.ndim > 0;
+    entry->ndim = h.ndim;
+    memcpy(entry->dim, h.dim, sizeof h.dim);
     const char *kind = h.kind == 'f' ? "float" : h.kind == 'i' ? "int" : "uint";
     if (h.kind == 'b')
-        snprintf(entry.dtype, sizeof entry.dtype, "bool");
+        snprintf(entry->dtype, sizeof entry->dtype, "bool");
     else
-        snprintf(entry.dtype, sizeof entry.dtype, "%s%d", kind, 8 * h.size);
-    return io_listing_add(listing, &entry) || io_no_memory(err, source->name);
+        snprintf(entry->dtype, sizeof entry->dtype, "%s%d", kind, 8 * h.size);
+    return true;
 }
+
+static bool list_npy(tlnmf_ctx *ctx, io_file *file, io_listing *listing)
+{
+    io_entry entry = {.name = (char[]){""}};
+
+    return io_npy_list_bytes(ctx, &file->source, &entry) &&
+           (io_listing_add(listing, &entry) || io_no_memory(ctx, file->source.name));
+}
+
+const io_format_calls io_npy_calls = {.name = "npy", .list = list_npy, .read = read_npy};
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* The bytes before the data, a multiple of 64 as NumPy makes them; at most 256. */
-static size_t make_header(const io_array *array, unsigned char *bytes)
+/* The header is padded to a multiple of 64 bytes, as NumPy does. */
+void io_npy_encode(io_buffer *file, const io_array *array)
 {
     char text[256];
     size_t n =
@@ -412,46 +427,12 @@ static size_t make_header(const io_array *array, unsigned char *bytes)
         n += (size_t)snprintf(text + n, sizeof text - n, d ? ", %lld" : "%lld",
                               (long long)array->dim[d]);
     n += (size_t)snprintf(text + n, sizeof text - n, array->ndim == 1 ? ",), }" : "), }");
-    size_t total = (10 + n + 1 + 63) / 64 * 64;
-    memset(bytes, ' ', total);
-    memcpy(bytes, "\x93NUMPY\x01\x00", 8);
-    bytes[8] = (unsigned char)((total - 10) & 0xff);
-    bytes[9] = (unsigned char)((total - 10) >> 8);
-    memcpy(bytes + 10, text, n);
-    bytes[total - 1] = '\n';
-    return total;
-}
-
-bool io_npy_encode(const io_array *array, unsigned char **out, size_t *size)
-{
-    int64_t count = io_count(array->ndim, array->dim);
-    unsigned char header[320];
-    size_t start = make_header(array, header);
-    bool fits = count >= 0 && (uint64_t)count < (SIZE_MAX - start) / 8;
-    unsigned char *bytes = fits ? malloc(start + 8 * (size_t)count) : NULL;
-
-    if (!bytes)
-        return false;
-    memcpy(bytes, header, start);
-    for (int64_t i = 0; i < count; i++) {
-        uint64_t bits;
-        memcpy(&bits, &array->x[i], 8);
-        for (int b = 0; b < 8; b++)
-            bytes[start + 8 * (size_t)i + (size_t)b] = (unsigned char)(bits >> 8 * b);
-    }
-    *out = bytes;
-    *size = start + 8 * (size_t)count;
-    return true;
-}
-
-bool io_npy_write(const char *path, const io_array *array, io_error *err)
-{
-    unsigned char *bytes;
-    size_t size;
-
-    if (!io_npy_encode(array, &bytes, &size))
-        return io_no_memory(err, path);
-    bool ok = io_publish(path, bytes, size, err);
-    free(bytes);
-    return ok;
+    size_t length = (10 + n + 1 + 63) / 64 * 64 - 10;
+    io_buffer_add(file, "\x93NUMPY\x01\x00", 8);
+    io_buffer_add_number(file, length, 2);
+    io_buffer_add(file, text, n);
+    for (; n < length - 1; n++)
+        io_buffer_add(file, " ", 1);
+    io_buffer_add(file, "\n", 1);
+    io_buffer_add_doubles(file, array->x, io_count(array->ndim, array->dim));
 }

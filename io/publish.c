@@ -1,12 +1,16 @@
-/* The one writer of files: a temporary beside the target, synced, renamed; and whole files in. */
-#include "internal.h"
+/* The writer of all files: a temporary file next to the target, synced and renamed. Also reads
+ * whole files. */
+#include "files.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,23 +40,23 @@ static char *directory_of(const char *path)
     return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-void io_output_set_error(const io_output *output, int why, io_error *err)
+void io_output_set_error(tlnmf_ctx *ctx, const io_output *output, int why)
 {
     struct stat st;
     const char *target = output->target ? output->target : output->path;
     char *directory = why == ENOENT ? directory_of(target) : NULL;
 
     if (why == ENOMEM)
-        io_no_memory(err, output->name);
+        io_no_memory(ctx, output->name);
     else if (directory && stat(directory, &st) != 0)
-        io_fail(err, IO_NO_OUTPUT, "%s: cannot write: %s (directory %s does not exist)",
+        io_fail(ctx, TLNMF_ERR_OUTPUT, "%s: cannot write: %s (directory %s does not exist)",
                 output->name, strerror(why), directory);
     else
-        io_fail(err, IO_NO_OUTPUT, "%s: cannot write: %s", output->name, strerror(why));
+        io_fail(ctx, TLNMF_ERR_OUTPUT, "%s: cannot write: %s", output->name, strerror(why));
     free(directory);
 }
 
-/* What a symbolic link says, seen from where the link lies; NULL with errno. */
+/* The path that a symbolic link refers to; NULL with errno. */
 static char *follow(const char *link)
 {
     char text[PATH_MAX];
@@ -87,32 +91,91 @@ static char *final_path(const char *path)
     return at;
 }
 
-void io_remove_stale_of(const char *path)
+/* ---- temporary files ---------------------------------------------------------------------- */
+
+/* A temporary file is called .BASE.PID-NUMBER. BASE is the name of the target, cut to this number
+ * of bytes so that the result is a legal name. The writer holds a lock on the file. */
+enum { TEMPORARY_BASE = 200 };
+
+static const char *base_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    char *directory = directory_of(path);
 
-    if (directory)
-        io_remove_stale(directory, slash ? slash + 1 : path);
+    return slash ? slash + 1 : path;
+}
+
+static const char *digits(const char *at)
+{
+    while (isdigit((unsigned char)*at))
+        at++;
+    return at;
+}
+
+/* ".BASE.PID-NUMBER", or ".BASE.process1.PID-NUMBER" of a file that belongs to BASE */
+static bool is_temporary(const char *name, const char *base, size_t length)
+{
+    if (name[0] != '.' || strncmp(name + 1, base, length) != 0 || name[1 + length] != '.')
+        return false;
+    const char *pid = strrchr(name, '.') + 1, *dash = digits(pid);
+    return dash > pid && *dash == '-' && isdigit((unsigned char)dash[1]) &&
+           *digits(dash + 1) == '\0';
+}
+
+/* A file whose lock is free has no living writer. */
+static void remove_if_free(int directory, const char *name)
+{
+    struct stat st;
+    int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(directory, name, 0);
+    close(fd);
+}
+
+/* Removes temporary files for this target that killed processes left behind. */
+static void remove_stale(const char *path)
+{
+    const char *base = base_of(path);
+    size_t length = strnlen(base, TEMPORARY_BASE);
+    char *directory = directory_of(path);
+    DIR *d = directory ? opendir(directory) : NULL;
+    const struct dirent *entry;
+
+    while (d && (entry = readdir(d)) != NULL)
+        if (is_temporary(entry->d_name, base, length))
+            remove_if_free(dirfd(d), entry->d_name);
+    if (d)
+        closedir(d);
     free(directory);
 }
 
-/* A new file beside the target; false leaves errno. open(2) applies the umask, which mkstemp would
- * not. The name is cut so that the longest legal name still gives a legal one. */
+/* Locks a new temporary file, which shows that its writer lives. False if another process removed
+ * it as stale before that. On file systems without locks, no file is considered stale. */
+static bool claim(int fd)
+{
+    struct stat st;
+
+    flock(fd, LOCK_EX | LOCK_NB);
+    return fstat(fd, &st) == 0 && st.st_nlink > 0;
+}
+
+/* A new file next to the target; false leaves errno. open(2) applies the umask, mkstemp would
+ * not. */
 static bool open_beside(io_output *output)
 {
-    const char *target = output->target, *slash = strrchr(target, '/');
-    const char *base = slash ? slash + 1 : target;
+    const char *target = output->target, *base = base_of(target);
     size_t capacity = strlen(target) + 64;
     char *path = malloc(capacity);
     int fd = -1;
 
-    io_remove_stale_of(target);
+    remove_stale(target);
     for (int attempt = 0; path && attempt < 1000; attempt++) {
-        snprintf(path, capacity, "%.*s.%.*s.%ld-%d", (int)(base - target), target,
-                 IO_TEMPORARY_BASE, base, (long)getpid(), attempt);
+        snprintf(path, capacity, "%.*s.%.*s.%ld-%d", (int)(base - target), target, TEMPORARY_BASE,
+                 base, (long)getpid(), attempt);
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd < 0 ? errno != EEXIST : io_claim_temporary(fd))
+        if (fd < 0 ? errno != EEXIST : claim(fd))
             break;
         if (fd >= 0)
             close(fd);
@@ -129,7 +192,7 @@ static bool open_beside(io_output *output)
     return false;
 }
 
-/* The rename is what counts; a file system that cannot sync a directory is no reason to fail. */
+/* Some file systems cannot sync a directory, which is not an error. */
 static void sync_directory(const char *target)
 {
     char *directory = directory_of(target);
@@ -142,12 +205,7 @@ static void sync_directory(const char *target)
     free(directory);
 }
 
-static bool sync_file(int fd)
-{
-    return fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;
-}
-
-/* `old` is the file in the way, whose mode stays. False leaves errno. */
+/* `old` is the file to be replaced, whose mode is kept. False leaves errno. */
 static bool open_temporary(io_output *output, const struct stat *old)
 {
     output->target = final_path(output->path);
@@ -157,7 +215,7 @@ static bool open_temporary(io_output *output, const struct stat *old)
     return open_beside(output) && (!old || fchmod(output->fd, old->st_mode & 0777) == 0);
 }
 
-bool io_output_open(const char *path, io_output *out, io_error *err)
+bool io_output_open(tlnmf_ctx *ctx, const char *path, io_output *out)
 {
     bool standard = strcmp(path, "-") == 0;
     struct stat st;
@@ -174,7 +232,7 @@ bool io_output_open(const char *path, io_output *out, io_error *err)
     if (in_place ? out->fd >= 0 : open_temporary(out, exists ? &st : NULL))
         return true;
     int why = errno;
-    io_output_set_error(out, why, err);
+    io_output_set_error(ctx, out, why);
     io_output_abort(out);
     return false;
 }
@@ -190,9 +248,9 @@ void io_output_abort(io_output *output)
     *output = (io_output){.fd = -1};
 }
 
-bool io_output_commit(io_output *output, io_error *err)
+bool io_output_commit(tlnmf_ctx *ctx, io_output *output)
 {
-    bool ok = !output->temporary || sync_file(output->fd);
+    bool ok = !output->temporary || fsync(output->fd) == 0 || errno == EINVAL || errno == ENOTSUP;
     int why = errno;
 
     if (!output->standard && close(output->fd) != 0 && ok) {
@@ -209,25 +267,25 @@ bool io_output_commit(io_output *output, io_error *err)
         free(output->temporary);
         output->temporary = NULL;
     } else if (!ok)
-        io_output_set_error(output, why, err);
+        io_output_set_error(ctx, output, why);
     io_output_abort(output);
     return ok;
 }
 
-bool io_publish(const char *path, const void *bytes, size_t size, io_error *err)
+bool io_publish(tlnmf_ctx *ctx, const char *path, const void *bytes, size_t size)
 {
     io_output output;
 
-    if (!io_output_open(path, &output, err))
+    if (!io_output_open(ctx, path, &output))
         return false;
     if (io_write_all(output.fd, bytes, size))
-        return io_output_commit(&output, err);
-    io_output_set_error(&output, errno, err);
+        return io_output_commit(ctx, &output);
+    io_output_set_error(ctx, &output, errno);
     io_output_abort(&output);
     return false;
 }
 
-/* Until the end, for sizes nobody announced; false leaves errno. */
+/* Reads up to the end of a file of unknown size; false leaves errno. */
 static bool read_all(int fd, size_t capacity, unsigned char **bytes, size_t *size)
 {
     unsigned char *buffer = malloc(capacity);
@@ -243,6 +301,7 @@ static bool read_all(int fd, size_t capacity, unsigned char **bytes, size_t *siz
         }
         ssize_t n = read(fd, buffer + used, capacity - used);
         if (n == 0) {
+            buffer[used] = '\0';
             *bytes = buffer;
             *size = used;
             return true;
@@ -261,7 +320,7 @@ static bool read_all(int fd, size_t capacity, unsigned char **bytes, size_t *siz
     return false;
 }
 
-bool io_slurp(const char *path, unsigned char **bytes, size_t *size, io_error *err)
+bool io_slurp(tlnmf_ctx *ctx, const char *path, unsigned char **bytes, size_t *size)
 {
     bool standard = strcmp(path, "-") == 0;
     const char *name = standard ? "standard input" : path;
@@ -272,8 +331,8 @@ bool io_slurp(const char *path, unsigned char **bytes, size_t *size, io_error *e
     *bytes = NULL;
     *size = 0;
     if (fd < 0)
-        return io_fail(err, IO_BAD_INPUT, "%s: %s", name, strerror(errno));
-    /* One byte more than a regular file holds: the read that finds its end needs no growth. */
+        return io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s", name, strerror(errno));
+    /* One byte more than the file has, for the read that finds its end. */
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
         capacity = (size_t)st.st_size + 1;
     bool ok = read_all(fd, capacity, bytes, size);
@@ -281,6 +340,108 @@ bool io_slurp(const char *path, unsigned char **bytes, size_t *size, io_error *e
     if (!standard)
         close(fd);
     if (!ok && why == ENOMEM)
-        return io_no_memory(err, name);
-    return ok || io_fail(err, IO_BAD_INPUT, "%s: %s", name, strerror(why));
+        return io_no_memory(ctx, name);
+    return ok || io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s", name, strerror(why));
+}
+
+/* ---- bytes that grow ---------------------------------------------------------------------- */
+
+void io_buffer_add(io_buffer *buffer, const void *bytes, size_t size)
+{
+    if (size > buffer->capacity - buffer->size && !buffer->failed) {
+        size_t capacity = buffer->size + size + buffer->capacity + 256;
+        unsigned char *larger = realloc(buffer->bytes, capacity);
+        buffer->failed = !larger;
+        if (larger) {
+            buffer->bytes = larger;
+            buffer->capacity = capacity;
+        }
+    }
+    if (buffer->failed || size == 0)
+        return;
+    memcpy(buffer->bytes + buffer->size, bytes, size);
+    buffer->size += size;
+}
+
+void io_buffer_add_number(io_buffer *buffer, uint64_t x, int size)
+{
+    unsigned char bytes[8];
+
+    for (int i = 0; i < size; i++)
+        bytes[i] = (unsigned char)(x >> 8 * i);
+    io_buffer_add(buffer, bytes, (size_t)size);
+}
+
+void io_buffer_add_doubles(io_buffer *buffer, const double *x, int64_t count)
+{
+    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+        io_buffer_add(buffer, x, (size_t)count * sizeof *x);
+    for (int64_t i = 0; __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ && i < count; i++) {
+        uint64_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        io_buffer_add_number(buffer, bits, 8);
+    }
+}
+
+bool io_buffer_publish(tlnmf_ctx *ctx, io_buffer *buffer, bool ok, const char *path)
+{
+    if (ok)
+        ok = buffer->failed ? io_no_memory(ctx, path)
+                            : io_publish(ctx, path, buffer->bytes, buffer->size);
+    free(buffer->bytes);
+    *buffer = (io_buffer){0};
+    return ok;
+}
+
+/* ---- the calls ---------------------------------------------------------------------------- */
+
+tlnmf_error tlnmf_io_write_file(tlnmf_ctx *ctx, const char *path, const void *bytes, size_t size)
+{
+    IO_NEED(ctx, ctx);
+    IO_NEED(ctx, path);
+    IO_NEED(ctx, bytes);
+    return io_end(ctx, io_publish(ctx, path, bytes, size));
+}
+
+tlnmf_error tlnmf_io_write_record(tlnmf_ctx *ctx, const char *path, const tlnmf_record *record)
+{
+    size_t size = 0;
+
+    IO_NEED(ctx, ctx);
+    IO_NEED(ctx, path);
+    IO_NEED(ctx, record);
+    IO_TRY(tlnmf_record_pack(ctx, record, NULL, &size));
+    unsigned char *bytes = malloc(size);
+    if (bytes == NULL)
+        return io_refuse(ctx, TLNMF_ERR_MEMORY, "%s: out of memory for %zu bytes", path, size);
+    bool ok = tlnmf_record_pack(ctx, record, bytes, &size) == TLNMF_OK &&
+              io_publish(ctx, path, bytes, size);
+    free(bytes);
+    return io_end(ctx, ok);
+}
+
+tlnmf_error tlnmf_io_read_record(tlnmf_ctx *ctx, const char *path, tlnmf_record **out)
+{
+    unsigned char *bytes;
+    size_t size;
+
+    IO_NEED_OUT(ctx, out, path);
+    if (!io_slurp(ctx, path, &bytes, &size))
+        return io_end(ctx, false);
+    tlnmf_error error = tlnmf_record_unpack(ctx, bytes, size, out);
+    free(bytes);
+    if (error == TLNMF_ERR_DATA)
+        return io_refuse(ctx, TLNMF_ERR_INPUT, "%s: not a record, or damaged or cut short", path);
+    return error;
+}
+
+void tlnmf_io_remove(const char *path)
+{
+    struct stat status;
+
+    if (path == NULL)
+        return;
+    if (lstat(path, &status) == 0 && (S_ISREG(status.st_mode) || S_ISLNK(status.st_mode)))
+        unlink(path); /* never a device, which root could remove */
+    remove_stale(path);
 }

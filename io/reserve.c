@@ -1,7 +1,7 @@
-/* Space on the disk, found before a long run: a file without a name that holds it. */
+/* Reserves disk space before a long run, in a file without a name. */
 #define _GNU_SOURCE /* fallocate; NOLINT(bugprone-reserved-identifier) */
-#include "api.h"
-#include "internal.h"
+#include "files.h"
+#include "program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@ bool io_reserve(int fd, int64_t bytes)
 
     if (bytes <= 0)
         return true;
-    /* fallocate does not look at this one. */
+    /* fallocate ignores this limit. */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         (uint64_t)bytes > limit.rlim_cur) {
         errno = EFBIG;
@@ -24,7 +24,7 @@ bool io_reserve(int fd, int64_t bytes)
 #ifdef FALLOC_FL_KEEP_SIZE
     if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes) == 0)
         return true;
-    /* Where it is not supported nothing is known, which is no reason to fail. */
+    /* Other errors mean that the file system does not support it. */
     return errno != ENOSPC && errno != EDQUOT && errno != EFBIG && errno != EIO;
 #else
     (void)fd;
@@ -33,48 +33,34 @@ bool io_reserve(int fd, int64_t bytes)
 }
 
 struct tlnmf_io_reservation {
-    io_output output; /* its temporary is unlinked already: it goes with the process */
+    io_output output; /* its temporary file is unlinked, so it ends with the process */
 };
 
-/* The temporary beside the target says whether the target can be written; its name is not needed
- * longer. */
-static bool open_and_reserve(const char *path, int64_t bytes, io_output *output, io_error *err)
-{
-    if (!io_output_open(path, output, err))
-        return false;
-    if (!output->temporary)
-        return true;
-    unlink(output->temporary);
-    free(output->temporary);
-    output->temporary = NULL;
-    if (io_reserve(output->fd, bytes))
-        return true;
-    io_output_set_error(output, errno, err);
-    io_output_abort(output);
-    return false;
-}
-
+/* Creating the temporary file next to the target shows whether the target can be written. Its name
+ * is not needed after that. */
 tlnmf_error tlnmf_io_reserve(tlnmf_ctx *ctx, const char *path, int64_t bytes,
                              tlnmf_io_reservation **out)
 {
-    io_error err;
-
-    IO_NEED(ctx, out);
-    *out = NULL;
-    IO_NEED(ctx, ctx);
-    IO_NEED(ctx, path);
+    IO_NEED_OUT(ctx, out, path);
     if (bytes < 0)
         return io_refuse(ctx, TLNMF_ERR_ARGUMENT, "bytes = %lld", (long long)bytes);
     tlnmf_io_reservation *made = calloc(1, sizeof *made);
     if (made == NULL)
         return io_refuse(ctx, TLNMF_ERR_MEMORY, "%s: out of memory", path);
-    tlnmf_error error = io_answer(ctx, open_and_reserve(path, bytes, &made->output, &err), &err);
-    if (error == TLNMF_OK) {
-        made->output.path = made->output.name = NULL; /* the caller's */
+    io_output *output = &made->output;
+    bool ok = io_output_open(ctx, path, output);
+    if (ok && output->temporary) {
+        unlink(output->temporary);
+        free(output->temporary);
+        output->temporary = NULL;
+        ok = io_reserve(output->fd, bytes) || io_output_failed(ctx, output, errno);
+    }
+    if (ok) {
+        output->path = output->name = NULL; /* the caller's */
         *out = made;
     } else
-        free(made);
-    return error;
+        tlnmf_io_release(made);
+    return io_end(ctx, ok);
 }
 
 void tlnmf_io_release(tlnmf_io_reservation *reservation)

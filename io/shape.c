@@ -1,5 +1,5 @@
-/* Sizes of arrays, memory for them, ranges of an axis, and the way from column-major to C order. */
-#include "internal.h"
+/* Shapes of arrays: memory, ranges of an axis, conversion from column-major to C order. */
+#include "files.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@ int64_t io_count(int ndim, const int64_t *dim)
 {
     int64_t count = 1;
 
-    /* A zero anywhere makes the array empty, however large the rest. */
+    /* An array with a zero dimension is empty, even if the other dimensions overflow. */
     for (int d = 0; d < ndim; d++)
         if (dim[d] == 0)
             return 0;
@@ -27,44 +27,35 @@ static double physical_memory(void)
     return pages > 0 && size > 0 ? (double)pages * (double)size : (double)(SIZE_MAX / 2);
 }
 
-double *io_array_new(const io_place *place, const char *name, int ndim, const int64_t *dim,
-                     io_error *err)
+double *io_array_new(tlnmf_ctx *ctx, const io_target *to, const char *file, int ndim,
+                     const int64_t *dim)
 {
     int64_t count = io_count(ndim, dim);
-    double have = physical_memory(), need = 8 * (double)count;
+    double have = physical_memory(), need = 8 * (double)count, *x = NULL;
 
-    if (need > have) {
-        io_fail(err, IO_NO_MEMORY, "%s: %lld numbers need %.1f GB, this machine has %.1f GB", name,
-                (long long)count, need * 1e-9, have * 1e-9);
-        return NULL;
-    }
-    if (place)
-        return place->make(place->user, name, ndim, dim, err);
-    double *x = malloc(count > 0 ? (size_t)count * sizeof *x : sizeof *x);
-    if (!x)
-        io_fail(err, IO_NO_MEMORY, "%s: out of memory for %lld numbers", name, (long long)count);
+    if (need > have)
+        io_refuse(ctx, TLNMF_ERR_MEMORY, "%s: %lld numbers need %.1f GB, this machine has %.1f GB",
+                  file, (long long)count, need * 1e-9, have * 1e-9);
+    else if (tlnmf_record_new_array(ctx, to->record, to->name, ndim, dim, &x) != TLNMF_OK)
+        io_refuse(ctx, TLNMF_ERR_MEMORY, "%s: out of memory for %lld numbers", file,
+                  (long long)count);
     return x;
 }
 
-void io_array_drop(const io_place *place, double *x)
-{
-    if (!place)
-        free(x);
-}
-
-bool io_slice_fit(io_slice *slice, const char *name, int ndim, const int64_t *dim, int64_t *dim_out,
-                  io_error *err)
+bool io_slice_fit(tlnmf_ctx *ctx, io_slice *slice, const char *name, int ndim, const int64_t *dim,
+                  int64_t *dim_out)
 {
     slice->ndim = ndim;
     for (int d = 0; d < ndim; d++)
         slice->dim[d] = dim_out[d] = dim[d];
     int axis = slice->axis < 0 ? slice->axis + ndim : slice->axis;
     if (axis < 0 || axis >= ndim)
-        return io_fail(err, IO_BAD_INPUT, "%s: it has %d axes, none of number %d", name, ndim,
-                       slice->axis);
+        return io_fail(ctx, TLNMF_ERR_INPUT, "%s: axis %d does not exist, the array has %d", name,
+                       slice->axis, ndim);
     if (slice->first < 0 || slice->count < 0 || slice->first > dim[axis] ||
         slice->count > dim[axis] - slice->first)
-        return io_fail(err, IO_BAD_INPUT, "%s: %lld indices from %lld on of an axis of %lld", name,
+        return io_fail(ctx, TLNMF_ERR_INPUT,
+                       "%s: %lld indices from %lld are outside an axis of length %lld", name,
                        (long long)slice->count, (long long)slice->first, (long long)dim[axis]);
     slice->axis = axis;
     dim_out[axis] = slice->count;
@@ -76,7 +67,7 @@ io_runs io_slice_runs(const io_slice *slice, bool fortran)
     int64_t before = 1, after = 1; /* products of the other dimensions */
 
     for (int d = 0; d < slice->ndim; d++)
-        if (slice->dim[d] == 0) /* the products of the others may leave the range */
+        if (slice->dim[d] == 0) /* the products of the others may overflow */
             return (io_runs){0};
     for (int d = 0; d < slice->axis; d++)
         before *= slice->dim[d];

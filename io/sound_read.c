@@ -1,53 +1,57 @@
-/* Reading sound files block by block; headers that promise too much are caught. */
-#include "sound_format.h"
+/* Sound files as sounds that are read in pieces. Headers that announce too much are refused. */
+#include "sound_bytes.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-struct io_sound_reader {
+typedef struct sound_file {
     char *name; /* for messages */
     io_source source;
     io_sound_bytes bytes;
     SNDFILE *sound;
     SF_INFO info;
-    sf_count_t at; /* the next frame that libsndfile gives */
-};
+    sf_count_t at;        /* the next frame that libsndfile returns */
+    pthread_mutex_t lock; /* several threads may read a sound, but not a handle of libsndfile */
+    tlnmf_ctx *ctx;       /* its own, for the message of the last read */
+    bool failed;
+} sound_file;
 
-enum { BLOCK = 1 << 16 }; /* samples read at once where nobody says how many */
+enum { BLOCK = 1 << 16 }; /* samples per read while counting */
 
-/* ---- what the header says ----------------------------------------------------------------- */
+/* ---- the header --------------------------------------------------------------------------- */
 
-/* libsndfile shortens a file whose header promises more than is there, and notes it in its log as
- * "data : 80000 (should be 39978)". Sizes near 2 and 4 GiB are how streams are marked whose length
- * nobody knew; sizes of whole RIFF and FORM files are often 8 too large. */
-static bool check_promise(const io_sound_reader *reader, io_error *err)
+/* If the header announces more bytes than the file has, libsndfile shortens the sound and logs
+ * "data : 80000 (should be 39978)". Sizes near 2 and 4 GiB mark streams of unknown length. Sizes of
+ * whole RIFF and FORM files are often 8 too large. */
+static bool check_announced(const sound_file *file)
 {
     const long long stream = 0x7f000000;
     char log[16384];
 
-    sf_command(reader->sound, SFC_GET_LOG_INFO, log, sizeof log);
+    sf_command(file->sound, SFC_GET_LOG_INFO, log, sizeof log);
     for (char *next, *line = log; line; line = next) {
         next = strchr(line, '\n');
         if (next)
             *next++ = '\0';
         char *colon = strchr(line, ':'), *should = strstr(line, " (should be ");
         if (!colon || !should || strstr(line, "Bytes/sec") || strstr(line, "Block Align"))
-            continue; /* the last two are no sizes, and nothing is made of them */
-        long long promised = strtoll(colon + 1, NULL, 10), there = strtoll(should + 12, NULL, 10);
+            continue; /* the last two are not sizes, and are not used */
+        long long announced = strtoll(colon + 1, NULL, 10), there = strtoll(should + 12, NULL, 10);
         bool whole = strstr(line, "RIFF") || strstr(line, "FORM") || strstr(line, "iff");
-        if (promised < stream && promised > there + (whole ? 8 : 0))
-            return io_fail(err, IO_BAD_INPUT,
-                           "%s: cut short: its header promises %lld bytes, %lld are there",
-                           reader->name, promised, there);
+        if (announced < stream && announced > there + (whole ? 8 : 0))
+            return io_fail(file->ctx, TLNMF_ERR_INPUT,
+                           "%s: truncated: its header announces %lld bytes, the file has %lld",
+                           file->name, announced, there);
     }
     return true;
 }
 
-/* Compressed formats: what the header says need not be what comes out. */
+/* Whether the header of the format may announce a wrong number of frames. */
 static bool is_counted(int format)
 {
     int container = format & SF_FORMAT_TYPEMASK;
@@ -56,141 +60,192 @@ static bool is_counted(int format)
            container == SF_FORMAT_MPEG || container == SF_FORMAT_CAF;
 }
 
-static bool fail_short(const io_sound_reader *reader, int64_t frames, io_error *err)
+static bool fail_short(const sound_file *file, int64_t frames)
 {
-    const char *why = sf_error(reader->sound) ? sf_strerror(reader->sound) : "cut short or damaged";
+    const char *why = sf_error(file->sound) ? sf_strerror(file->sound) : "cut short or damaged";
 
-    return io_fail(err, IO_BAD_INPUT, "%s: ends at frame %lld of %lld: %s", reader->name,
-                   (long long)frames, (long long)reader->info.frames, why);
+    return io_fail(file->ctx, TLNMF_ERR_INPUT, "%s: ends at frame %lld of %lld: %s", file->name,
+                   (long long)frames, (long long)file->info.frames, why);
 }
 
-/* Decodes all of it once. */
-static bool count_frames(io_sound_reader *reader, io_error *err)
+/* Decodes the whole file. */
+static bool count_frames(sound_file *file)
 {
     static const int64_t unknown = SF_COUNT_MAX;
-    int channels = reader->info.channels;
+    int channels = file->info.channels;
     double *block = malloc(BLOCK * sizeof *block);
     int64_t frames = 0, n;
 
     if (!block)
-        return io_no_memory(err, reader->name);
-    while ((n = sf_readf_double(reader->sound, block, BLOCK / channels)) > 0)
+        return io_no_memory(file->ctx, file->name);
+    while ((n = sf_readf_double(file->sound, block, BLOCK / channels)) > 0)
         frames += n;
     free(block);
-    if (reader->info.frames != unknown && frames < reader->info.frames)
-        return fail_short(reader, frames, err);
-    reader->info.frames = frames;
-    reader->at = frames;
+    if (file->info.frames != unknown && frames < file->info.frames)
+        return fail_short(file, frames);
+    file->info.frames = frames;
+    file->at = frames;
     return true;
 }
 
-static bool check_info(io_sound_reader *reader, io_error *err)
+static bool check_info(sound_file *file)
 {
-    SF_INFO *info = &reader->info;
+    SF_INFO *info = &file->info;
 
     if (info->channels < 1 || info->channels > 1024)
-        return io_fail(err, IO_BAD_INPUT, "%s: %d channels are outside [1, 1024]", reader->name,
-                       info->channels);
+        return io_fail(file->ctx, TLNMF_ERR_INPUT, "%s: %d channels are outside [1, 1024]",
+                       file->name, info->channels);
     if (info->samplerate < 1)
-        return io_fail(err, IO_BAD_INPUT, "%s: a sample rate of %d Hz", reader->name,
-                       info->samplerate);
-    if (!check_promise(reader, err))
+        return io_fail(file->ctx, TLNMF_ERR_INPUT, "%s: the sample rate of %d Hz is invalid",
+                       file->name, info->samplerate);
+    if (!check_announced(file))
         return false;
-    if ((is_counted(info->format) || info->frames == SF_COUNT_MAX) && !count_frames(reader, err))
+    if ((is_counted(info->format) || info->frames == SF_COUNT_MAX) && !count_frames(file))
         return false;
-    return info->frames > 0 || io_fail(err, IO_BAD_INPUT, "%s: holds no samples", reader->name);
+    return info->frames > 0 ||
+           io_fail(file->ctx, TLNMF_ERR_INPUT, "%s: holds no samples", file->name);
 }
 
 /* ---- open and close ----------------------------------------------------------------------- */
 
-static bool open_bytes(io_sound_reader *reader, io_error *err)
+static bool open_bytes(sound_file *file)
 {
-    io_sound_bytes *bytes = &reader->bytes;
+    io_sound_bytes *bytes = &file->bytes;
 
-    bytes->bytes = reader->source.bytes;
-    bytes->size = reader->source.size;
-    bytes->fd = -1;
+    bytes->bytes = file->source.bytes;
+    bytes->size = file->source.size;
     if (bytes->bytes)
         return true;
-    bytes->fd = open(reader->source.path, O_RDONLY | O_CLOEXEC);
-    return bytes->fd >= 0 || io_fail(err, IO_BAD_INPUT, "%s: %s", reader->name, strerror(errno));
+    bytes->fd = open(file->source.path, O_RDONLY | O_CLOEXEC);
+    return bytes->fd >= 0 ||
+           io_fail(file->ctx, TLNMF_ERR_INPUT, "%s: %s", file->name, strerror(errno));
 }
 
-static bool open_sound(io_sound_reader *reader, io_error *err)
+static bool open_file(sound_file *file, const char *path)
 {
-    reader->sound = io_sound_bytes_open(&reader->bytes, SFM_READ, &reader->info);
-    if (reader->sound)
-        return check_info(reader, err);
-    if (sf_error(NULL) == SF_ERR_UNRECOGNISED_FORMAT)
-        return io_fail_content(&reader->source, "not a sound file that can be read", err);
-    return io_fail(err, IO_BAD_INPUT, "%s: %s", reader->name, sf_strerror(NULL));
-}
-
-bool io_sound_open(const char *path, io_sound_reader **out, io_sound_info *info, io_error *err)
-{
-    io_sound_reader *reader = calloc(1, sizeof *reader);
-
-    *out = NULL;
-    if (!reader)
-        return io_no_memory(err, path);
-    reader->bytes.fd = -1;
-    if (!io_source_look(path, &reader->source, err)) {
-        free(reader);
+    if (!io_source_look(file->ctx, path, &file->source))
         return false;
-    }
-    reader->name = strdup(reader->source.name);
-    if (!reader->name)
-        io_no_memory(err, path);
-    else if (open_bytes(reader, err) && open_sound(reader, err)) {
-        *info = (io_sound_info){reader->info.frames, reader->info.channels, reader->info.samplerate,
-                                reader->info.format};
-        *out = reader;
-        return true;
-    }
-    io_sound_close(reader);
-    return false;
+    file->name = strdup(file->source.name);
+    if (!file->name)
+        return io_no_memory(file->ctx, path);
+    if (!open_bytes(file))
+        return false;
+    file->sound = io_sound_bytes_open(&file->bytes, SFM_READ, &file->info);
+    if (file->sound)
+        return check_info(file);
+    if (sf_error(NULL) == SF_ERR_UNRECOGNISED_FORMAT)
+        return io_fail(file->ctx, TLNMF_ERR_INPUT, "%s: unsupported audio format", file->name);
+    return io_fail(file->ctx, TLNMF_ERR_INPUT, "%s: %s", file->name, sf_strerror(NULL));
 }
 
-void io_sound_close(io_sound_reader *reader)
+static void close_file(void *user)
 {
-    if (!reader)
-        return;
-    if (reader->sound)
-        sf_close(reader->sound);
-    if (reader->bytes.fd >= 0)
-        close(reader->bytes.fd);
-    io_source_close(&reader->source);
-    free(reader->name);
-    free(reader);
+    sound_file *file = user;
+
+    if (file->sound)
+        sf_close(file->sound);
+    if (file->bytes.fd >= 0)
+        close(file->bytes.fd);
+    io_source_close(&file->source);
+    tlnmf_ctx_free(file->ctx);
+    pthread_mutex_destroy(&file->lock);
+    free(file->name);
+    free(file);
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static bool check_finite(const io_sound_reader *reader, int64_t first, int64_t frames,
-                         const double *x, io_error *err)
+static bool read_block(sound_file *file, int64_t first, int64_t frames, double *x)
 {
-    int channels = reader->info.channels;
+    int channels = file->info.channels;
 
+    if (first != file->at && sf_seek(file->sound, first, SEEK_SET) != first)
+        return io_fail(file->ctx, TLNMF_ERR_INPUT, "%s: cannot seek to frame %lld: %s", file->name,
+                       (long long)first, sf_strerror(file->sound));
+    int64_t n = sf_readf_double(file->sound, x, frames);
+    file->at = first + (n > 0 ? n : 0);
+    if (n != frames)
+        return fail_short(file, file->at);
     for (int64_t i = 0; i < frames * channels; i++)
         if (!isfinite(x[i]))
-            return io_fail(err, IO_BAD_INPUT, "%s: frame %lld, channel %lld is not finite",
-                           reader->name, (long long)(first + i / channels),
+            return io_fail(file->ctx, TLNMF_ERR_INPUT, "%s: frame %lld, channel %lld is not finite",
+                           file->name, (long long)(first + i / channels),
                            (long long)(i % channels));
     return true;
 }
 
-bool io_sound_read_at(io_sound_reader *reader, int64_t first, int64_t frames, double *x,
-                      io_error *err)
+static int read_file(int64_t first, int64_t count, double *x, void *user)
 {
-    if (first < 0 || frames < 0 || first > reader->info.frames - frames)
-        return io_fail(err, IO_BAD_INPUT, "%s: frames %lld to %lld are not among its %lld",
-                       reader->name, (long long)first, (long long)(first + frames),
-                       (long long)reader->info.frames);
-    if (first != reader->at && sf_seek(reader->sound, first, SEEK_SET) != first)
-        return io_fail(err, IO_BAD_INPUT, "%s: cannot go to frame %lld: %s", reader->name,
-                       (long long)first, sf_strerror(reader->sound));
-    int64_t n = sf_readf_double(reader->sound, x, frames);
-    reader->at = first + (n > 0 ? n : 0);
-    return n == frames ? check_finite(reader, first, frames, x, err)
-                       : fail_short(reader, reader->at, err);
+    sound_file *file = user;
+
+    pthread_mutex_lock(&file->lock);
+    bool ok = read_block(file, first, count, x);
+    file->failed = !ok;
+    pthread_mutex_unlock(&file->lock);
+    return ok ? 0 : 1;
+}
+
+/* Answers once for each failure, so that a later call that fails for another reason says so. */
+static tlnmf_error why_not(char *text, size_t size, void *user)
+{
+    sound_file *file = user;
+
+    pthread_mutex_lock(&file->lock);
+    snprintf(text, size, "%s", tlnmf_message(file->ctx));
+    tlnmf_error error = io_end(file->ctx, !file->failed);
+    file->failed = false;
+    pthread_mutex_unlock(&file->lock);
+    return error;
+}
+
+/* ---- the sound ---------------------------------------------------------------------------- */
+
+static tlnmf_error make_sound(tlnmf_ctx *ctx, const char *path, sound_file *file, tlnmf_sound **out)
+{
+    const SF_INFO *info = &file->info;
+
+    IO_TRY(tlnmf_sound_create(ctx, info->frames, info->channels, info->samplerate, read_file, file,
+                              out));
+    tlnmf_error error = tlnmf_record_set_text(ctx, tlnmf_sound_notes(*out), "file", path);
+    if (error == TLNMF_OK)
+        error = tlnmf_record_set_integer(ctx, tlnmf_sound_notes(*out), "format", info->format);
+    if (error == TLNMF_OK) {
+        tlnmf_sound_own(*out, close_file, why_not, file);
+        return TLNMF_OK;
+    }
+    tlnmf_sound_free(*out);
+    *out = NULL;
+    return error;
+}
+
+tlnmf_error tlnmf_io_open_sound(tlnmf_ctx *ctx, const char *path, tlnmf_sound **out)
+{
+    IO_NEED_OUT(ctx, out, path);
+    sound_file *file = calloc(1, sizeof *file);
+    if (file == NULL || pthread_mutex_init(&file->lock, NULL) != 0) {
+        free(file);
+        return io_refuse(ctx, TLNMF_ERR_MEMORY, "%s: out of memory", path);
+    }
+    file->bytes.fd = -1;
+    tlnmf_error error;
+    if (tlnmf_ctx_create(&file->ctx) != TLNMF_OK)
+        error = io_refuse(ctx, TLNMF_ERR_MEMORY, "%s: out of memory", path);
+    else if (open_file(file, path))
+        error = make_sound(ctx, path, file, out);
+    else
+        error = tlnmf_fail(ctx, tlnmf_last_error(file->ctx), tlnmf_message(file->ctx));
+    if (error != TLNMF_OK)
+        close_file(file);
+    return error;
+}
+
+io_sound_info io_sound_info_of(const tlnmf_sound *sound)
+{
+    const tlnmf_record *record = tlnmf_sound_record(sound);
+    int64_t format = tlnmf_record_get_integer(record, "format");
+
+    return (io_sound_info){.frames = tlnmf_record_get_integer(record, "length"),
+                           .channels = (int)tlnmf_record_get_integer(record, "channels"),
+                           .rate = (int)tlnmf_record_get_real(record, "rate"),
+                           .format = format == TLNMF_NO_INTEGER ? SF_FORMAT_FLOAT : (int)format};
 }

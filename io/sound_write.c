@@ -1,13 +1,15 @@
-/* Writing sound files block by block: formats, rounding, clipping. */
-#include "sound_format.h"
+/* Writes sound files in pieces: formats, rounding, clipping. */
+#include "sound_bytes.h"
 
 #include <errno.h>
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct io_sound_writer {
+struct tlnmf_io_writer {
+    tlnmf_record *record;
     char *path;
     io_output output;
     io_sound_bytes bytes; /* the temporary, or memory where the output cannot seek */
@@ -19,8 +21,8 @@ struct io_sound_writer {
 
 /* ---- formats ------------------------------------------------------------------------------ */
 
-/* Bits of a sample as a whole number, 0 for floating point and for everything lossy but the
- * logarithmic and difference codes of 16 bits and less. */
+/* Bits of an integer sample. 0 for floating point and for lossy formats, except the logarithmic and
+ * difference codes of at most 16 bits. */
 static int bits_of(int format)
 {
     switch (format & SF_FORMAT_SUBMASK) {
@@ -53,13 +55,6 @@ static int sample_format(int bits, bool is_double)
     return bits == 16 ? SF_FORMAT_PCM_16 : bits == 24 ? SF_FORMAT_PCM_24 : SF_FORMAT_PCM_32;
 }
 
-double io_sound_step(int format)
-{
-    int bits = bits_of(format);
-
-    return bits == 0 ? 0 : ldexp(1, 1 - bits);
-}
-
 static int64_t bytes_of(int format)
 {
     int bits = bits_of(format);
@@ -67,7 +62,7 @@ static int64_t bytes_of(int format)
     return bits > 0 ? bits / 8 : (format & SF_FORMAT_SUBMASK) == SF_FORMAT_DOUBLE ? 8 : 4;
 }
 
-/* Frames that fit a WAV file, whose header counts bytes with 32 bits. */
+/* Frames that fit into a WAV file, whose header counts bytes in 32 bits. */
 static int64_t most_frames(int format, int channels)
 {
     if ((format & SF_FORMAT_TYPEMASK) != SF_FORMAT_WAV)
@@ -75,7 +70,7 @@ static int64_t most_frames(int format, int channels)
     return (INT64_C(0xffffffff) - 4096) / bytes_of(format) / channels;
 }
 
-int io_sound_format_like(const char *path, int like, int64_t frames, int channels, io_error *err)
+int io_sound_format_like(tlnmf_ctx *ctx, const char *path, int like, int64_t frames, int channels)
 {
     size_t length = strlen(path);
     int bits = bits_of(like);
@@ -86,7 +81,7 @@ int io_sound_format_like(const char *path, int like, int64_t frames, int channel
     if (io_has_extension(path, length, ".w64"))
         return SF_FORMAT_W64 | sample_format(bits, is_double);
     if (strcmp(path, "-") != 0 && !io_has_extension(path, length, ".wav")) {
-        io_fail(err, IO_NO_OUTPUT, "%s: sound is written as .wav, .flac or .w64", path);
+        io_fail(ctx, TLNMF_ERR_OUTPUT, "%s: sound is written as .wav, .flac or .w64", path);
         return 0;
     }
     int format = SF_FORMAT_WAV | sample_format(bits, is_double);
@@ -95,7 +90,8 @@ int io_sound_format_like(const char *path, int like, int64_t frames, int channel
     return SF_FORMAT_RF64 | sample_format(bits, is_double);
 }
 
-int64_t io_sound_size(const io_sound_info *info)
+/* The approximate size of the file in bytes; for FLAC half the size of the samples. */
+static int64_t size_of(const io_sound_info *info)
 {
     int64_t frame = bytes_of(info->format) * info->channels;
     bool is_flac = (info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC;
@@ -105,112 +101,13 @@ int64_t io_sound_size(const io_sound_info *info)
     return info->frames * frame / (is_flac ? 2 : 1);
 }
 
-/* ---- open, commit, abort ------------------------------------------------------------------ */
-
-static bool open_sound(io_sound_writer *writer, const io_sound_info *info, io_error *err)
-{
-    SF_INFO sf = {.samplerate = info->rate, .channels = info->channels, .format = info->format};
-
-    writer->bytes.fd = writer->output.temporary ? writer->output.fd : -1;
-    if (!sf_format_check(&sf))
-        return io_fail(err, IO_NO_OUTPUT,
-                       "%s: cannot write: this format does not support %d channels at %d Hz",
-                       writer->output.name, info->channels, info->rate);
-    if (writer->bytes.fd >= 0 && (info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_FLAC &&
-        !io_reserve(writer->bytes.fd, io_sound_size(info)))
-        return io_output_failed(&writer->output, errno, err);
-    writer->sound = io_sound_bytes_open(&writer->bytes, SFM_WRITE, &sf);
-    if (writer->bytes.why)
-        return io_output_failed(&writer->output, writer->bytes.why, err);
-    if (!writer->sound)
-        return io_fail(err, IO_NO_OUTPUT, "%s: cannot write: %s", writer->output.name,
-                       sf_strerror(NULL));
-    /* The peak chunk carries the time of day. */
-    sf_command(writer->sound, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
-    return true;
-}
-
-bool io_sound_create(const char *path, const io_sound_info *info, io_sound_writer **out,
-                     io_error *err)
-{
-    io_sound_writer *writer = calloc(1, sizeof *writer);
-
-    *out = NULL;
-    if (!writer)
-        return io_no_memory(err, path);
-    *writer = (io_sound_writer){
-        .path = strdup(path),
-        .output.fd = -1,
-        .channels = info->channels,
-        .bits = bits_of(info->format),
-        .largest = bytes_of(info->format) == 8 ? DBL_MAX : FLT_MAX,
-        .most = info->channels < 1 ? 0 : most_frames(info->format, info->channels)};
-    bool ok =
-        writer->path ? io_output_open(writer->path, &writer->output, err) : io_no_memory(err, path);
-    if (ok && open_sound(writer, info, err)) {
-        *out = writer;
-        return true;
-    }
-    io_sound_abort(writer);
-    return false;
-}
-
-static void free_writer(io_sound_writer *writer)
-{
-    free(writer->bytes.bytes);
-    free(writer->path);
-    free(writer);
-}
-
-void io_sound_abort(io_sound_writer *writer)
-{
-    if (!writer)
-        return;
-    if (writer->sound)
-        sf_close(writer->sound);
-    io_output_abort(&writer->output);
-    free_writer(writer);
-}
-
-bool io_sound_commit(io_sound_writer *writer, io_error *err)
-{
-    const io_sound_bytes *bytes = &writer->bytes;
-    int failed = sf_close(writer->sound), why = bytes->why;
-
-    writer->sound = NULL;
-    if (!failed && !why && bytes->fd < 0 &&
-        !io_write_all(writer->output.fd, bytes->bytes, (size_t)bytes->size))
-        why = errno;
-    bool ok = !why && !failed;
-    if (why)
-        io_output_set_error(&writer->output, why, err);
-    else if (failed)
-        io_fail(err, IO_NO_OUTPUT, "%s: cannot write: %s", writer->output.name,
-                sf_error_number(failed));
-    else
-        ok = io_output_commit(&writer->output, err);
-    io_output_abort(&writer->output);
-    free_writer(writer);
-    return ok;
-}
-
-int64_t io_sound_clipped(const io_sound_writer *writer)
-{
-    return writer->clipped;
-}
-
-const char *io_sound_temporary(const io_sound_writer *writer)
-{
-    return writer->output.temporary ? writer->output.temporary : "";
-}
-
 /* ---- samples ------------------------------------------------------------------------------ */
 
 enum { BLOCK = 8192 };
 
-/* As the 32-bit whole number whose upper bits are the sample: libsndfile's own conversion from
- * double would scale by 2^15 - 1 what it reads as 2^15, and cut off when it clips. */
-static int quantise(io_sound_writer *writer, double x)
+/* Returns a 32-bit integer whose upper bits are the sample. libsndfile's own conversion from double
+ * scales by 2^15 - 1 when writing but by 2^15 when reading, and truncates when it clips. */
+static int quantise(tlnmf_io_writer *writer, double x)
 {
     double top = ldexp(1, writer->bits - 1), y = nearbyint(x * top);
 
@@ -221,11 +118,11 @@ static int quantise(io_sound_writer *writer, double x)
     return (int)ldexp(y, 32 - writer->bits);
 }
 
-static bool write_whole_numbers(io_sound_writer *writer, const double *x, int64_t count)
+static bool write_integers(tlnmf_io_writer *writer, const double *x, int64_t count)
 {
     int block[BLOCK];
     int64_t most =
-        (int64_t)(BLOCK / writer->channels) * writer->channels; /* libsndfile wants whole frames */
+        (int64_t)(BLOCK / writer->channels) * writer->channels; /* libsndfile takes whole frames */
 
     for (int64_t done = 0; done < count;) {
         int64_t n = count - done < most ? count - done : most;
@@ -238,23 +135,161 @@ static bool write_whole_numbers(io_sound_writer *writer, const double *x, int64_
     return true;
 }
 
-bool io_sound_append(io_sound_writer *writer, const double *x, int64_t frames, io_error *err)
+static bool append(tlnmf_ctx *ctx, tlnmf_io_writer *writer, const double *x, int64_t frames)
 {
     int channels = writer->channels;
     const char *name = writer->output.name;
 
     if (frames > writer->most - writer->frames)
-        return io_fail(err, IO_NO_OUTPUT, "%s: %lld frames are more than a .wav file can hold",
+        return io_fail(ctx, TLNMF_ERR_OUTPUT, "%s: %lld frames are more than a .wav file can hold",
                        name, (long long)(writer->frames + frames));
     for (int64_t i = 0; i < frames * channels; i++)
         if (!(fabs(x[i]) <= writer->largest))
-            return io_fail(err, IO_NO_OUTPUT, "%s: frame %lld, channel %lld is not finite", name,
-                           (long long)(writer->frames + i / channels), (long long)(i % channels));
-    bool ok = writer->bits > 0 ? write_whole_numbers(writer, x, frames * channels)
+            return io_fail(ctx, TLNMF_ERR_OUTPUT, "%s: frame %lld, channel %lld is not finite",
+                           name, (long long)(writer->frames + i / channels),
+                           (long long)(i % channels));
+    bool ok = writer->bits > 0 ? write_integers(writer, x, frames * channels)
                                : sf_writef_double(writer->sound, x, frames) == frames;
     writer->frames += frames;
     if (writer->bytes.why)
-        return io_output_failed(&writer->output, writer->bytes.why, err);
+        return io_output_failed(ctx, &writer->output, writer->bytes.why);
     return ok ||
-           io_fail(err, IO_NO_OUTPUT, "%s: cannot write: %s", name, sf_strerror(writer->sound));
+           io_fail(ctx, TLNMF_ERR_OUTPUT, "%s: cannot write: %s", name, sf_strerror(writer->sound));
+}
+
+/* ---- opening ------------------------------------------------------------------------------ */
+
+static bool open_sound(tlnmf_ctx *ctx, tlnmf_io_writer *writer, const io_sound_info *info)
+{
+    SF_INFO sf = {.samplerate = info->rate, .channels = info->channels, .format = info->format};
+
+    writer->bytes.fd = writer->output.temporary ? writer->output.fd : -1;
+    if (!sf_format_check(&sf))
+        return io_fail(ctx, TLNMF_ERR_OUTPUT,
+                       "%s: cannot write: this format does not support %d channels at %d Hz",
+                       writer->output.name, info->channels, info->rate);
+    if (writer->bytes.fd >= 0 && (info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_FLAC &&
+        !io_reserve(writer->bytes.fd, size_of(info)))
+        return io_output_failed(ctx, &writer->output, errno);
+    writer->sound = io_sound_bytes_open(&writer->bytes, SFM_WRITE, &sf);
+    if (writer->bytes.why)
+        return io_output_failed(ctx, &writer->output, writer->bytes.why);
+    if (!writer->sound)
+        return io_fail(ctx, TLNMF_ERR_OUTPUT, "%s: cannot write: %s", writer->output.name,
+                       sf_strerror(NULL));
+    /* The peak chunk carries the time of day. */
+    sf_command(writer->sound, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
+    return true;
+}
+
+/* ---- the calls ---------------------------------------------------------------------------- */
+
+static bool make_record(tlnmf_ctx *ctx, tlnmf_io_writer *writer, const io_sound_info *info)
+{
+    const char *temporary = writer->output.temporary ? writer->output.temporary : "";
+    tlnmf_record **record = &writer->record;
+
+    return tlnmf_record_create(ctx, record) == TLNMF_OK &&
+           tlnmf_record_set_integer(ctx, *record, "clipped", 0) == TLNMF_OK &&
+           tlnmf_record_set_integer(ctx, *record, "bytes", size_of(info)) == TLNMF_OK &&
+           tlnmf_record_set_real(ctx, *record, "step",
+                                 writer->bits == 0 ? 0 : ldexp(1, 1 - writer->bits)) == TLNMF_OK &&
+           tlnmf_record_set_text(ctx, *record, "temporary", temporary) == TLNMF_OK;
+}
+
+bool io_sound_create(tlnmf_ctx *ctx, const char *path, const io_sound_info *info,
+                     tlnmf_io_writer **out)
+{
+    tlnmf_io_writer *writer = calloc(1, sizeof *writer);
+
+    *out = NULL;
+    if (!writer)
+        return io_no_memory(ctx, path);
+    *writer = (tlnmf_io_writer){
+        .path = strdup(path),
+        .output.fd = -1,
+        .channels = info->channels,
+        .bits = bits_of(info->format),
+        .largest = bytes_of(info->format) == 8 ? DBL_MAX : FLT_MAX,
+        .most = info->channels < 1 ? 0 : most_frames(info->format, info->channels)};
+    bool ok =
+        writer->path ? io_output_open(ctx, writer->path, &writer->output) : io_no_memory(ctx, path);
+    if (ok && open_sound(ctx, writer, info) && make_record(ctx, writer, info)) {
+        *out = writer;
+        return true;
+    }
+    tlnmf_io_writer_abort(writer);
+    return false;
+}
+
+tlnmf_error tlnmf_io_writer_create(tlnmf_ctx *ctx, const char *path, const tlnmf_sound *like,
+                                   tlnmf_io_writer **out)
+{
+    IO_NEED_OUT(ctx, out, path);
+    IO_NEED(ctx, like);
+    double rate = tlnmf_record_get_real(tlnmf_sound_record(like), "rate");
+    if (!(rate >= 1 && rate <= INT_MAX && rate == floor(rate)))
+        return io_refuse(ctx, TLNMF_ERR_OUTPUT,
+                         "%s: cannot write: the rate is %.10g Hz, sound files need an integer rate",
+                         path, rate);
+    io_sound_info info = io_sound_info_of(like);
+    info.format = io_sound_format_like(ctx, path, info.format, info.frames, info.channels);
+    return io_end(ctx, info.format != 0 && io_sound_create(ctx, path, &info, out));
+}
+
+tlnmf_error tlnmf_io_writer_append(tlnmf_ctx *ctx, tlnmf_io_writer *writer, const double *x,
+                                   int64_t count)
+{
+    IO_NEED(ctx, ctx);
+    IO_NEED(ctx, writer);
+    IO_NEED(ctx, x);
+    if (count < 0)
+        return io_refuse(ctx, TLNMF_ERR_ARGUMENT, "count = %lld must not be negative",
+                         (long long)count);
+    tlnmf_error error = io_end(ctx, append(ctx, writer, x, count));
+    tlnmf_error noted = tlnmf_record_set_integer(ctx, writer->record, "clipped", writer->clipped);
+    return error != TLNMF_OK ? error : noted;
+}
+
+const tlnmf_record *tlnmf_io_writer_record(const tlnmf_io_writer *writer)
+{
+    return writer == NULL ? NULL : writer->record;
+}
+
+tlnmf_error tlnmf_io_writer_commit(tlnmf_ctx *ctx, tlnmf_io_writer *writer)
+{
+    IO_NEED(ctx, writer);
+    if (ctx == NULL) {
+        tlnmf_io_writer_abort(writer);
+        return TLNMF_ERR_ARGUMENT;
+    }
+    const io_sound_bytes *bytes = &writer->bytes;
+    int failed = sf_close(writer->sound), why = bytes->why;
+    bool ok = false;
+    writer->sound = NULL;
+    if (!failed && !why && bytes->fd < 0 &&
+        !io_write_all(writer->output.fd, bytes->bytes, (size_t)bytes->size))
+        why = errno;
+    if (why)
+        io_output_set_error(ctx, &writer->output, why);
+    else if (failed)
+        io_fail(ctx, TLNMF_ERR_OUTPUT, "%s: cannot write: %s", writer->output.name,
+                sf_error_number(failed));
+    else
+        ok = io_output_commit(ctx, &writer->output);
+    tlnmf_io_writer_abort(writer);
+    return io_end(ctx, ok);
+}
+
+void tlnmf_io_writer_abort(tlnmf_io_writer *writer)
+{
+    if (writer == NULL)
+        return;
+    if (writer->sound)
+        sf_close(writer->sound);
+    io_output_abort(&writer->output);
+    tlnmf_record_free(writer->record);
+    free(writer->bytes.bytes);
+    free(writer->path);
+    free(writer);
 }

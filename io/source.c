@@ -1,5 +1,5 @@
-/* Inputs: regular files by their paths, pipes and standard input as bytes; their format. */
-#include "internal.h"
+/* Inputs: regular files by path, pipes and standard input as bytes; their formats. */
+#include "files.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -14,6 +14,13 @@ bool io_has_extension(const char *name, size_t length, const char *extension)
     size_t n = strlen(extension);
 
     return length > n && strncasecmp(name + length - n, extension, n) == 0;
+}
+
+bool io_has_no_extension(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return !strchr(slash ? slash : path, '.');
 }
 
 io_format io_format_of_name(const char *name, size_t length)
@@ -31,7 +38,7 @@ io_format io_format_of_name(const char *name, size_t length)
     return IO_FORMAT_UNKNOWN;
 }
 
-/* Numbers as text begin with one, or with a quote or a comment; and there is nothing but text. */
+/* Whether the input is text that begins with a number, a quote or a comment. */
 static bool looks_like_numbers(const io_source *source)
 {
     size_t n = 0;
@@ -64,41 +71,24 @@ static io_format format_of_content(const io_source *source)
     return looks_like_numbers(source) ? IO_FORMAT_TEXT : IO_FORMAT_UNKNOWN;
 }
 
-bool io_fail_content(const io_source *source, const char *what, io_error *err)
-{
-    char word[9];
-    size_t n = 0;
-
-    while (n < sizeof word - 1 && n < source->head_size && isgraph(source->head[n])) {
-        word[n] = (char)source->head[n];
-        n++;
-    }
-    word[n] = '\0';
-    if (n > 0)
-        return io_fail(err, IO_BAD_INPUT, "%s: %s (it starts with \"%s\")", source->name, what,
-                       word);
-    return io_fail(err, IO_BAD_INPUT, "%s: %s (it starts with byte 0x%02x)", source->name, what,
-                   (unsigned)source->head[0]);
-}
-
-static bool read_head(io_source *source, io_error *err)
+static bool read_head(tlnmf_ctx *ctx, io_source *source)
 {
     FILE *f = fopen(source->path, "rb");
 
     if (!f)
-        return io_fail(err, IO_BAD_INPUT, "%s: %s", source->name, strerror(errno));
+        return io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s", source->name, strerror(errno));
     source->head_size = fread(source->head, 1, sizeof source->head, f);
     bool ok = !ferror(f);
     int why = errno;
     fclose(f);
-    return ok || io_fail(err, IO_BAD_INPUT, "%s: %s", source->name, strerror(why));
+    return ok || io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s", source->name, strerror(why));
 }
 
-static bool read_bytes(io_source *source, io_error *err)
+static bool read_bytes(tlnmf_ctx *ctx, io_source *source)
 {
     size_t size;
 
-    if (!io_slurp(source->path, &source->bytes, &size, err))
+    if (!io_slurp(ctx, source->path, &source->bytes, &size))
         return false;
     source->size = (int64_t)size;
     source->head_size = size < sizeof source->head ? size : sizeof source->head;
@@ -106,35 +96,36 @@ static bool read_bytes(io_source *source, io_error *err)
     return true;
 }
 
-bool io_source_look(const char *path, io_source *out, io_error *err)
+bool io_source_look(tlnmf_ctx *ctx, const char *path, io_source *out)
 {
     bool standard = strcmp(path, "-") == 0;
     struct stat st = {0};
 
     *out = (io_source){.path = path, .name = standard ? "standard input" : path};
     if (!standard && stat(path, &st) != 0)
-        return io_fail(err, IO_BAD_INPUT, "%s: %s", path, strerror(errno));
+        return io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s", path, strerror(errno));
     out->size = (int64_t)st.st_size;
-    if (!(!standard && S_ISREG(st.st_mode) ? read_head(out, err) : read_bytes(out, err)))
+    if (!(!standard && S_ISREG(st.st_mode) ? read_head(ctx, out) : read_bytes(ctx, out)))
         return false;
     if (out->head_size > 0)
         return true;
     io_source_close(out);
-    return io_fail(err, IO_BAD_INPUT, "%s: empty file", out->name);
+    return io_fail(ctx, TLNMF_ERR_INPUT, "%s: empty file", out->name);
 }
 
-bool io_source_open(const char *path, io_source *out, io_error *err)
+bool io_source_open(tlnmf_ctx *ctx, const char *path, io_source *out)
 {
-    if (!io_source_look(path, out, err))
+    if (!io_source_look(ctx, path, out))
         return false;
     out->format = io_format_of_name(path, strlen(path));
     if (out->format == IO_FORMAT_UNKNOWN)
         out->format = format_of_content(out);
     if (out->format != IO_FORMAT_UNKNOWN)
         return true;
-    io_fail_content(out, "neither .npy nor .npz nor HDF5 nor MATLAB nor numbers as text", err);
     io_source_close(out);
-    return false;
+    return io_fail(ctx, TLNMF_ERR_INPUT,
+                   "%s: unknown format; .npy, .npz, HDF5, MATLAB and text tables are read",
+                   out->name);
 }
 
 void io_source_close(io_source *source)
@@ -143,12 +134,12 @@ void io_source_close(io_source *source)
     source->bytes = NULL;
 }
 
-FILE *io_source_stream(const io_source *source, io_error *err)
+FILE *io_source_stream(tlnmf_ctx *ctx, const io_source *source)
 {
     FILE *f = source->bytes ? fmemopen(source->bytes, (size_t)source->size, "rb")
                             : fopen(source->path, "rb");
 
     if (!f)
-        io_fail(err, IO_BAD_INPUT, "%s: %s", source->name, strerror(errno));
+        io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s", source->name, strerror(errno));
     return f;
 }

@@ -1,5 +1,4 @@
-/* ZIP archives: the directory at the end, members stored or deflated; nothing is believed that the
- * file cannot hold. */
+/* ZIP archives with stored or deflated members. Sizes that exceed the file are refused. */
 #include "zip.h"
 
 #include <limits.h>
@@ -16,9 +15,9 @@ enum { END_SIZE = 22, END64_SIZE = 56, LOCATOR_SIZE = 20, CENTRAL_SIZE = 46, LOC
 #define LOCAL_MARK   0x04034b50u
 #define IN_ZIP64     0xffffffffu
 
-static bool damaged(const io_source *source, const char *what, io_error *err)
+static bool damaged(tlnmf_ctx *ctx, const io_source *source, const char *what)
 {
-    return io_fail(err, IO_BAD_INPUT, "%s: a damaged .npz file: %s", source->name, what);
+    return io_fail(ctx, TLNMF_ERR_INPUT, "%s: a damaged .npz file: %s", source->name, what);
 }
 
 static uint64_t number(const unsigned char *b, int size)
@@ -41,12 +40,12 @@ typedef struct directory {
     int64_t offset, size, count;
 } directory;
 
-/* ZIP64 keeps large numbers in a record of its own, before the end record at `end`. */
+/* ZIP64 keeps large numbers in a separate record before the end record at `end`. */
 static bool read_end64(const io_zip *zip, int64_t end, directory *d)
 {
     unsigned char b[END64_SIZE];
     if (!read_at(zip->stream, end - LOCATOR_SIZE, b, LOCATOR_SIZE) || number(b, 4) != LOCATOR_MARK)
-        return true; /* there is none */
+        return true; /* not a ZIP64 file */
     uint64_t at = number(b + 8, 8);
     if (at > INT64_MAX || !read_at(zip->stream, (int64_t)at, b, END64_SIZE) ||
         number(b, 4) != END64_MARK || number(b + 40, 8) > INT64_MAX ||
@@ -57,15 +56,15 @@ static bool read_end64(const io_zip *zip, int64_t end, directory *d)
     return true;
 }
 
-/* The end record is the last thing in the file, but for a comment of at most 65535 bytes. */
-static bool find_directory(const io_zip *zip, directory *d, io_error *err)
+/* Only a comment of at most 65535 bytes may follow the end record. */
+static bool find_directory(tlnmf_ctx *ctx, const io_zip *zip, directory *d)
 {
     enum { MOST = END_SIZE + 65535 };
     int64_t size = zip->source->size;
     size_t length = size < MOST ? (size_t)size : MOST;
     unsigned char *tail = malloc(length + 1);
     if (!tail)
-        return io_no_memory(err, zip->source->name);
+        return io_no_memory(ctx, zip->source->name);
     bool read = read_at(zip->stream, size - (int64_t)length, tail, length), found = false;
     for (size_t back = END_SIZE; read && back <= length && !found; back++) {
         const unsigned char *b = tail + length - back;
@@ -79,10 +78,10 @@ static bool find_directory(const io_zip *zip, directory *d, io_error *err)
     }
     free(tail);
     if (!found)
-        return damaged(zip->source, "no directory at its end", err);
+        return damaged(ctx, zip->source, "no directory at its end");
     bool fits =
         d->offset <= size && d->size <= size - d->offset && d->count <= d->size / CENTRAL_SIZE;
-    return fits || damaged(zip->source, "its directory lies outside it", err);
+    return fits || damaged(ctx, zip->source, "its directory lies outside it");
 }
 
 /* Sizes that do not fit 32 bits stand in the extra field number 1, in this order. */
@@ -127,36 +126,37 @@ static size_t read_entry(const unsigned char *b, size_t left, io_zip_member *m)
     return length;
 }
 
-static bool read_members(io_zip *zip, const directory *d, const unsigned char *bytes, io_error *err)
+static bool read_members(tlnmf_ctx *ctx, io_zip *zip, const directory *d,
+                         const unsigned char *bytes)
 {
     size_t at = 0;
     for (int64_t i = 0; i < d->count; i++) {
         io_zip_member *m = &zip->member[zip->count];
         size_t length = read_entry(bytes + at, (size_t)d->size - at, m);
         if (length == 0)
-            return damaged(zip->source, "its directory cannot be read", err);
+            return damaged(ctx, zip->source, "its directory cannot be read");
         if (!m->name)
-            return io_no_memory(err, zip->source->name);
+            return io_no_memory(ctx, zip->source->name);
         zip->count++;
         at += length;
     }
     return true;
 }
 
-bool io_zip_open(const io_source *source, io_zip *zip, io_error *err)
+bool io_zip_open(tlnmf_ctx *ctx, const io_source *source, io_zip *zip)
 {
     directory d = {0};
-    *zip = (io_zip){.source = source, .stream = io_source_stream(source, err)};
-    if (!zip->stream || !find_directory(zip, &d, err))
+    *zip = (io_zip){.source = source, .stream = io_source_stream(ctx, source)};
+    if (!zip->stream || !find_directory(ctx, zip, &d))
         return false;
     unsigned char *bytes = malloc((size_t)d.size + 1);
     zip->member = calloc((size_t)d.count + 1, sizeof *zip->member);
     bool ok = bytes && zip->member;
     if (!ok)
-        io_no_memory(err, source->name);
+        io_no_memory(ctx, source->name);
     else if (!read_at(zip->stream, d.offset, bytes, (size_t)d.size))
-        ok = damaged(source, "it ends early", err);
-    ok = ok && read_members(zip, &d, bytes, err);
+        ok = damaged(ctx, source, "it ends early");
+    ok = ok && read_members(ctx, zip, &d, bytes);
     free(bytes);
     return ok;
 }
@@ -173,44 +173,45 @@ void io_zip_close(io_zip *zip)
 
 /* ---- members ------------------------------------------------------------------------------ */
 
-static bool inflate_all(const unsigned char *packed, size_t packed_size, unsigned char *bytes,
-                        size_t size)
+bool io_inflate(const unsigned char *in, size_t in_size, int window, unsigned char *out,
+                uint64_t size)
 {
+    unsigned char piece[1 << 13];
     z_stream z = {0};
-    size_t in = 0, out = 0;
-    int state = inflateInit2(&z, -MAX_WBITS); /* no header: as in archives */
-    if (state != Z_OK)
-        return false;
-    while (state == Z_OK) { /* zlib counts in 32 bits */
-        size_t more = packed_size - in, space = size - out;
+    size_t used = 0;
+    uint64_t total = 0;
+    int state = inflateInit2(&z, window);
+    while (state == Z_OK && total <= size) { /* zlib counts in 32 bits */
+        size_t more = in_size - used;
+        uint64_t room = out ? size - total : sizeof piece;
         uInt give = more > UINT_MAX ? UINT_MAX : (uInt)more;
-        uInt take = space > UINT_MAX ? UINT_MAX : (uInt)space;
-        z.next_in = (Bytef *)(uintptr_t)(packed + in);
+        uInt take = room > UINT_MAX ? UINT_MAX : (uInt)room;
+        z.next_in = (Bytef *)(uintptr_t)(in + used);
         z.avail_in = give;
-        z.next_out = bytes + out;
+        /* cppcheck-suppress legacyUninitvar; inflate() fills it */
+        z.next_out = out ? out + total : piece;
         z.avail_out = take;
         state = inflate(&z, Z_NO_FLUSH);
-        in += give - z.avail_in;
-        out += take - z.avail_out;
+        used += give - z.avail_in;
+        total += take - z.avail_out;
         if (state == Z_OK && z.avail_in == give && z.avail_out == take)
-            state = Z_BUF_ERROR; /* nothing moves any more */
+            state = Z_BUF_ERROR; /* no progress */
     }
     inflateEnd(&z);
-    return state == Z_STREAM_END && out == size;
+    return state == Z_STREAM_END && total == size;
 }
 
-/* Deflate shrinks 1032 times at best: what claims more is not even tried. */
-static bool check_claim(const io_zip *zip, const io_zip_member *m, io_error *err)
+/* Deflate shrinks data by 1032 at most, so a larger ratio is refused at once. */
+static bool check_claim(tlnmf_ctx *ctx, const io_zip *zip, const io_zip_member *m)
 {
     const io_source *source = zip->source;
     if (m->method != 0 && m->method != 8)
-        return io_fail(err, IO_BAD_INPUT,
-                       "%s: %s is %s; np.savez and np.savez_compressed write what is read here",
+        return io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s is %s; use np.savez or np.savez_compressed",
                        source->name, m->name,
-                       m->method < 0 ? "encrypted" : "packed in a way that is not read");
+                       m->method < 0 ? "encrypted" : "compressed with an unsupported method");
     if (m->packed < 0 || m->packed > source->size || m->size < 0 ||
         (m->method == 0 ? m->size != m->packed : m->size / 1032 > m->packed))
-        return io_fail(err, IO_BAD_INPUT, "%s: %s claims %lld bytes, the file holds %lld of it",
+        return io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s claims %lld bytes, the file holds %lld of it",
                        source->name, m->name, (long long)m->size, (long long)m->packed);
     return true;
 }
@@ -230,22 +231,24 @@ static uint32_t checksum(const unsigned char *bytes, size_t size)
     return (uint32_t)crc32_z(crc32_z(0, NULL, 0), bytes, size);
 }
 
-bool io_zip_extract(const io_zip *zip, const io_zip_member *m, unsigned char **bytes, io_error *err)
+bool io_zip_extract(tlnmf_ctx *ctx, const io_zip *zip, const io_zip_member *m,
+                    unsigned char **bytes)
 {
     const io_source *source = zip->source;
     *bytes = NULL;
-    if (!check_claim(zip, m, err))
+    if (!check_claim(ctx, zip, m))
         return false;
     unsigned char *packed = malloc((size_t)m->packed + 1);
     /* cppcheck-suppress uninitdata; read_packed() fills it */
     unsigned char *plain = m->method == 0 ? packed : malloc((size_t)m->size + 1);
     bool ok = packed && plain;
     if (!ok)
-        io_no_memory(err, source->name);
+        io_no_memory(ctx, source->name);
     else if (!read_packed(zip, m, packed) ||
-             (plain != packed && !inflate_all(packed, (size_t)m->packed, plain, (size_t)m->size)) ||
+             (plain != packed &&
+              !io_inflate(packed, (size_t)m->packed, -MAX_WBITS, plain, (uint64_t)m->size)) ||
              checksum(plain, (size_t)m->size) != m->crc)
-        ok = io_fail(err, IO_BAD_INPUT, "%s: a damaged .npz file: %s cannot be unpacked",
+        ok = io_fail(ctx, TLNMF_ERR_INPUT, "%s: a damaged .npz file: %s cannot be unpacked",
                      source->name, m->name);
     if (packed != plain)
         free(packed);
@@ -258,64 +261,56 @@ bool io_zip_extract(const io_zip *zip, const io_zip_member *m, unsigned char **b
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-static void put(io_buffer *buffer, uint64_t x, int size)
-{
-    unsigned char b[8];
-    for (int i = 0; i < size; i++)
-        b[i] = (unsigned char)(x >> 8 * i);
-    io_buffer_add(buffer, b, (size_t)size);
-}
-
-/* What the local header and the directory have in common: versions, flags, method, time (1980, the
- * first that there is), checksum, sizes. */
+/* The fields that the local header and the directory share: version, flags, method, time (1980, the
+ * earliest), checksum, sizes. */
 static void put_common(io_buffer *buffer, const char *name, uint32_t crc, size_t size)
 {
-    put(buffer, 20, 2);
-    put(buffer, 0, 2);
-    put(buffer, 0, 2);
-    put(buffer, 0, 2);
-    put(buffer, 0x21, 2);
-    put(buffer, crc, 4);
-    put(buffer, size, 4);
-    put(buffer, size, 4);
-    put(buffer, strlen(name), 2);
-    put(buffer, 0, 2);
+    io_buffer_add_number(buffer, 20, 2);
+    io_buffer_add_number(buffer, 0, 2);
+    io_buffer_add_number(buffer, 0, 2);
+    io_buffer_add_number(buffer, 0, 2);
+    io_buffer_add_number(buffer, 0x21, 2);
+    io_buffer_add_number(buffer, crc, 4);
+    io_buffer_add_number(buffer, size, 4);
+    io_buffer_add_number(buffer, size, 4);
+    io_buffer_add_number(buffer, strlen(name), 2);
+    io_buffer_add_number(buffer, 0, 2);
 }
 
 void io_zip_add(io_zip_out *zip, const char *name, const void *bytes, size_t size)
 {
     size_t offset = zip->file.size;
     uint32_t crc = checksum(bytes, size);
-    if (size >= IN_ZIP64 || offset + size >= IN_ZIP64) /* 4 GB: beyond any model */
+    if (size >= IN_ZIP64 || offset + size >= IN_ZIP64) /* 4 GB: larger than any model */
         zip->file.failed = true;
-    put(&zip->file, LOCAL_MARK, 4);
+    io_buffer_add_number(&zip->file, LOCAL_MARK, 4);
     put_common(&zip->file, name, crc, size);
     io_buffer_add(&zip->file, name, strlen(name));
     io_buffer_add(&zip->file, bytes, size);
-    put(&zip->directory, CENTRAL_MARK, 4);
-    put(&zip->directory, 20, 2);
+    io_buffer_add_number(&zip->directory, CENTRAL_MARK, 4);
+    io_buffer_add_number(&zip->directory, 20, 2);
     put_common(&zip->directory, name, crc, size);
-    put(&zip->directory, 0, 2); /* comment */
-    put(&zip->directory, 0, 2); /* disk */
-    put(&zip->directory, 0, 2);
-    put(&zip->directory, (uint64_t)0644 << 16, 4); /* rw-r--r-- */
-    put(&zip->directory, offset, 4);
+    io_buffer_add_number(&zip->directory, 0, 2); /* comment */
+    io_buffer_add_number(&zip->directory, 0, 2); /* disk */
+    io_buffer_add_number(&zip->directory, 0, 2);
+    io_buffer_add_number(&zip->directory, (uint64_t)0644 << 16, 4); /* rw-r--r-- */
+    io_buffer_add_number(&zip->directory, offset, 4);
     io_buffer_add(&zip->directory, name, strlen(name));
     zip->count++;
 }
 
-bool io_zip_finish(io_zip_out *zip, const char *path, io_error *err)
+bool io_zip_finish(tlnmf_ctx *ctx, io_zip_out *zip, const char *path)
 {
     size_t offset = zip->file.size, size = zip->directory.size;
     io_buffer_add(&zip->file, zip->directory.bytes, size);
-    put(&zip->file, END_MARK, 4);
-    put(&zip->file, 0, 4);
-    put(&zip->file, (uint64_t)zip->count, 2);
-    put(&zip->file, (uint64_t)zip->count, 2);
-    put(&zip->file, size, 4);
-    put(&zip->file, offset, 4);
-    put(&zip->file, 0, 2);
+    io_buffer_add_number(&zip->file, END_MARK, 4);
+    io_buffer_add_number(&zip->file, 0, 4);
+    io_buffer_add_number(&zip->file, (uint64_t)zip->count, 2);
+    io_buffer_add_number(&zip->file, (uint64_t)zip->count, 2);
+    io_buffer_add_number(&zip->file, size, 4);
+    io_buffer_add_number(&zip->file, offset, 4);
+    io_buffer_add_number(&zip->file, 0, 2);
     zip->file.failed = zip->file.failed || zip->directory.failed;
     free(zip->directory.bytes);
-    return io_buffer_publish(&zip->file, true, path, err);
+    return io_buffer_publish(ctx, &zip->file, true, path);
 }

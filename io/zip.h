@@ -1,8 +1,8 @@
-/* ZIP archives, as far as .npz files are ones: stored and deflated members, ZIP64. */
+/* ZIP archives as far as .npz files need them: stored and deflated members, ZIP64. */
 #ifndef TLNMF_IO_ZIP_H
 #define TLNMF_IO_ZIP_H
 
-#include "internal.h"
+#include "files.h"
 
 typedef struct io_zip_member {
     char *name;
@@ -18,12 +18,12 @@ typedef struct io_zip {
     io_zip_member *member;
 } io_zip;
 
-/* Reads the directory; io_zip_close() frees what there is in either case. */
-bool io_zip_open(const io_source *source, io_zip *zip, io_error *err);
+/* Reads the directory. Call io_zip_close() afterwards, even if this fails. */
+bool io_zip_open(tlnmf_ctx *ctx, const io_source *source, io_zip *zip);
 void io_zip_close(io_zip *zip);
 /* The bytes of a member, checked against its checksum; free(*bytes) when done. */
-bool io_zip_extract(const io_zip *zip, const io_zip_member *member, unsigned char **bytes,
-                    io_error *err);
+bool io_zip_extract(tlnmf_ctx *ctx, const io_zip *zip, const io_zip_member *member,
+                    unsigned char **bytes);
 
 /* An archive under construction: members are stored, without times, so that the same members give
  * the same bytes. */
@@ -33,6 +33,6 @@ typedef struct io_zip_out {
 } io_zip_out;
 void io_zip_add(io_zip_out *zip, const char *name, const void *bytes, size_t size);
 /* Publishes the archive and frees everything. */
-bool io_zip_finish(io_zip_out *zip, const char *path, io_error *err);
+bool io_zip_finish(tlnmf_ctx *ctx, io_zip_out *zip, const char *path);
 
 #endif

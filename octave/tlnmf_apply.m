@@ -1,4 +1,4 @@
-% tlnmf_apply  Activations H of new frames, with Phi, W and eps of a model kept.
+% tlnmf_apply  Fits the activations H to new frames with the Phi, W and eps of a model.
 %
 %   [H, info] = tlnmf_apply (model, Y)
 %   [H, info] = tlnmf_apply (model, Y, "tol", 1e-10, ...)

@@ -2,7 +2,7 @@
  *
  *   record = tlnmf_mex(task, Y, kind, options, given)
  *
- * task: "fit", "jd" or "apply". Y: dimensions in reverse, so that its memory is in C order. kind:
+ * task: "fit", "jd" or "apply". Y: dimensions reversed, so that its memory is in C order. kind:
  * "realisations" or "covariances". options: {name, value, ..}. given: a struct, the start of a fit
  * or the model to apply. A record becomes a struct; dots and dashes of names become underscores. */
 #include <mex.h>
@@ -12,7 +12,7 @@
 
 enum { TASK, DATA, KIND, OPTIONS, GIVEN, INPUTS };
 
-/* All that a call holds, so that one place frees it. */
+/* All objects of a call, so that one function can free them. */
 typedef struct call {
     tlnmf_ctx *ctx;
     tlnmf_data *data;
@@ -30,7 +30,7 @@ static void call_free(call *c)
     tlnmf_ctx_free(c->ctx);
 }
 
-/* Ends the call if `error` is one; mexErrMsgIdAndTxt does not return. */
+/* Ends the call unless `error` is TLNMF_OK; mexErrMsgIdAndTxt does not return. */
 static void check(call *c, tlnmf_error error)
 {
     char id[64];
@@ -52,16 +52,16 @@ static void refuse(call *c, const char *text)
 static void get_text(call *c, const mxArray *from, char *text, size_t size)
 {
     if (!mxIsChar(from) || mxGetString(from, text, (mwSize)size) != 0)
-        refuse(c, "a name or a word is needed, as a character array");
+        refuse(c, "names and words must be character arrays");
 }
 
 static void want_real(call *c, const mxArray *x)
 {
     if (!mxIsDouble(x) || mxIsComplex(x) || mxIsSparse(x))
-        refuse(c, "arrays have to be real, full and of class double");
+        refuse(c, "arrays must be real, full and of class double");
 }
 
-/* Dimensions in reverse, with ones in front where there are fewer than `rank`. */
+/* The dimensions in reverse, with leading ones if there are fewer than `rank`. */
 static void get_shape(call *c, const mxArray *x, int rank, int64_t *shape)
 {
     int count = (int)mxGetNumberOfDimensions(x);
@@ -88,7 +88,7 @@ static void read_options(call *c, const mxArray *options)
 {
     check(c, tlnmf_settings_create(c->ctx, c->task, &c->settings));
     if (!mxIsCell(options) || mxGetNumberOfElements(options) % 2 != 0)
-        refuse(c, "options come in pairs: a name, a value");
+        refuse(c, "options must be pairs of a name and a value");
     for (mwIndex i = 0; i < (mwIndex)mxGetNumberOfElements(options); i += 2) {
         const mxArray *value = mxGetCell(options, i + 1);
         char name[64], text[64];
@@ -98,12 +98,12 @@ static void read_options(call *c, const mxArray *options)
         else if (mxGetNumberOfElements(value) == 1)
             snprintf(text, sizeof text, "%.17g", mxGetScalar(value));
         else
-            refuse(c, "the value of an option is a number or a word");
+            refuse(c, "the value of an option must be a number or a word");
         check(c, tlnmf_settings_set_text(c->ctx, c->settings, name, text));
     }
 }
 
-/* Fields of a struct that the library knows in a start or a model: Phi, W, H and eps. */
+/* Reads the fields of a start or a model: Phi, W, H and eps. */
 static void read_given(call *c, const mxArray *given)
 {
     static const char *const arrays[] = {"Phi", "W", "H"};
@@ -117,24 +117,25 @@ static void read_given(call *c, const mxArray *given)
         want_real(c, x);
         get_shape(c, x, 2, shape); /* {columns, rows} */
         const int64_t rows = shape[1], columns = shape[0];
-        check(c, tlnmf_new_array(c->ctx, c->given, arrays[i], 2, (int64_t[]){rows, columns}, &to));
+        check(c, tlnmf_record_new_array(c->ctx, c->given, arrays[i], 2, (int64_t[]){rows, columns},
+                                        &to));
         for (int64_t r = 0; r < rows; r++)
             for (int64_t k = 0; k < columns; k++)
                 to[r * columns + k] = mxGetPr(x)[k * rows + r];
     }
     const mxArray *eps = mxIsStruct(given) ? mxGetField(given, 0, "eps") : NULL;
     if (eps != NULL)
-        check(c, tlnmf_set_real(c->ctx, c->given, "eps", mxGetScalar(eps)));
+        check(c, tlnmf_record_set_real(c->ctx, c->given, "eps", mxGetScalar(eps)));
 }
 
-/* An array in C order as one in columns. */
+/* Converts an array from C order to column order. */
 static mxArray *from_array(const tlnmf_record *record, const char *name)
 {
     int32_t rank;
-    int64_t shape[TLNMF_MAX_RANK];
-    const double *x = tlnmf_get_array(record, name, &rank, shape);
-    if (rank > 2) { /* as it lies: dimensions in reverse */
-        mwSize size[TLNMF_MAX_RANK];
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
+    const double *x = tlnmf_record_get_array(record, name, &rank, shape);
+    if (rank > 2) { /* the same memory order, with the dimensions reversed */
+        mwSize size[TLNMF_MAX_DIMENSIONS];
         for (int32_t i = 0; i < rank; i++)
             size[i] = (mwSize)shape[rank - 1 - i];
         mxArray *out = mxCreateNumericArray((mwSize)rank, size, mxDOUBLE_CLASS, mxREAL);
@@ -151,11 +152,11 @@ static mxArray *from_array(const tlnmf_record *record, const char *name)
 static mxArray *from_texts(const tlnmf_record *record, const char *name)
 {
     size_t count = 0;
-    while (tlnmf_get_text_at(record, name, count) != NULL)
+    while (tlnmf_record_get_text_at(record, name, count) != NULL)
         count++;
     mxArray *out = mxCreateCellMatrix(1, (mwSize)count);
     for (size_t i = 0; i < count; i++)
-        mxSetCell(out, (mwIndex)i, mxCreateString(tlnmf_get_text_at(record, name, i)));
+        mxSetCell(out, (mwIndex)i, mxCreateString(tlnmf_record_get_text_at(record, name, i)));
     return out;
 }
 
@@ -170,17 +171,17 @@ static mxArray *from_record(const tlnmf_record *record)
         for (char *p = field; *p != '\0'; p++)
             *p = *p == '.' || *p == '-' ? '_' : *p;
         switch (tlnmf_record_type(record, name)) {
-        case TLNMF_TEXT:
-            value = mxCreateString(tlnmf_get_text(record, name));
+        case TLNMF_TYPE_TEXT:
+            value = mxCreateString(tlnmf_record_get_text(record, name));
             break;
-        case TLNMF_TEXTS:
+        case TLNMF_TYPE_TEXTS:
             value = from_texts(record, name);
             break;
-        case TLNMF_ARRAY:
+        case TLNMF_TYPE_ARRAY:
             value = from_array(record, name);
             break;
         default:
-            value = mxCreateDoubleScalar(tlnmf_get_real(record, name));
+            value = mxCreateDoubleScalar(tlnmf_record_get_real(record, name));
             break;
         }
         mxAddField(out, field);

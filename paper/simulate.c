@@ -43,8 +43,18 @@ static tlnmf_error check_gcm(tlnmf_ctx *ctx, const tl_settings *g)
     return tl_check_size(ctx, "K", g->gcm_K);
 }
 
-static tlnmf_error fill_gcm(tlnmf_ctx *ctx, const tl_settings *g, tlnmf_record *sample)
+/* The arguments of fill_gcm. */
+typedef struct simulation {
+    tlnmf_ctx *ctx;
+    const tl_settings *g;
+    tlnmf_record *sample;
+} simulation;
+
+static tlnmf_error fill_gcm(void *arg)
 {
+    tlnmf_ctx *ctx = ((const simulation *)arg)->ctx;
+    const tl_settings *g = ((const simulation *)arg)->g;
+    tlnmf_record *sample = ((const simulation *)arg)->sample;
     int64_t S = g->gcm_S, M = g->gcm_M, N = g->gcm_N, K = g->gcm_K;
     double *Y, *Phi, *W, *H, *root, *x, *y;
     TRY(tl_record_new_array(ctx, sample, "Y", 3, (int64_t[]){S, M, N}, &Y));
@@ -68,19 +78,6 @@ static tlnmf_error fill_gcm(tlnmf_ctx *ctx, const tl_settings *g, tlnmf_record *
     return TLNMF_OK;
 }
 
-/* What fill_gcm_alone works on. */
-typedef struct filling {
-    tlnmf_ctx *ctx;
-    const tl_settings *g;
-    tlnmf_record *sample;
-} filling;
-
-static tlnmf_error fill_gcm_alone(void *arg)
-{
-    const filling *f = arg;
-    return fill_gcm(f->ctx, f->g, f->sample);
-}
-
 tlnmf_error tlnmf_simulate_gcm(tlnmf_ctx *ctx, const tl_settings *settings, tlnmf_record **sample)
 {
     TL_NEED(ctx, sample);
@@ -89,8 +86,8 @@ tlnmf_error tlnmf_simulate_gcm(tlnmf_ctx *ctx, const tl_settings *settings, tlnm
     TL_NEED(ctx, settings);
     TRY(check_gcm(ctx, settings));
     TRY(tlnmf_record_create(ctx, sample));
-    /* One thread: the same data whatever their number, and no pool left behind. */
-    return tl_record_keep_if(tl_with_threads(1, fill_gcm_alone, &(filling){ctx, settings, *sample}),
+    /* One thread: the data do not depend on the number of threads, and no pool is created. */
+    return tl_record_keep_if(tl_with_threads(1, fill_gcm, &(simulation){ctx, settings, *sample}),
                              sample);
 }
 
@@ -98,7 +95,7 @@ tlnmf_error tlnmf_simulate_gcm(tlnmf_ctx *ctx, const tl_settings *settings, tlnm
 
 enum { RATE = 5000, LENGTH = 15000, M_ = 200, N_ = 151 };
 
-/* A smooth bump over each second that the note plays in, at sample t = 1 .. LENGTH. */
+/* A smooth bump in each second in which the note sounds, at sample t = 1 .. LENGTH. */
 static double envelope(int note, int64_t t)
 {
     int64_t second = (t - 1) / RATE;
@@ -131,7 +128,7 @@ static tlnmf_error fill_notes(tlnmf_ctx *ctx, const double *theta, int64_t S, tl
 {
     const int64_t hop = M_ / 2, pad = M_ / 2;
     double *y, *Y, *signal;
-    TRY(tlnmf_set_real(ctx, sample, "rate", RATE));
+    TRY(tlnmf_record_set_real(ctx, sample, "rate", RATE));
     TRY(tl_record_new_array(ctx, sample, "Y", 3, (int64_t[]){S, M_, N_}, &Y));
     TRY(tl_record_new_array(ctx, sample, "signal", 2, (int64_t[]){S, LENGTH}, &signal));
     void *block;
@@ -156,7 +153,7 @@ tlnmf_error tlnmf_simulate_notes(tlnmf_ctx *ctx, const double *theta, int64_t S,
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, theta);
     if (S < 1)
-        return tl_fail(ctx, TLNMF_ERR_SHAPE, "S = %lld: at least 1", (long long)S);
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "S = %lld must be at least 1", (long long)S);
     TRY(tlnmf_record_create(ctx, sample));
     return tl_record_keep_if(fill_notes(ctx, theta, S, *sample), sample);
 }

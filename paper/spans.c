@@ -1,4 +1,4 @@
-/* Distances between transforms: row by row, or between the spaces that rows span. */
+/* Distances between transforms: between their rows, or between the spaces that rows span. */
 #include "linalg/linalg.h"
 #include "tlnmf/paper.h"
 
@@ -36,7 +36,7 @@ tlnmf_error tlnmf_transform_distance(tlnmf_ctx *ctx, int64_t M, const double *Ph
     TL_NEED(ctx, Phibar);
     TL_NEED(ctx, distance);
     if (M < 1)
-        return tl_fail(ctx, TLNMF_ERR_SHAPE, "M = %lld: at least 1", (long long)M);
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "M = %lld must be at least 1", (long long)M);
     TRY(tl_check_size(ctx, "M", M));
     TRY(check_finite(ctx, M * M, Phi));
     TRY(check_finite(ctx, M * M, Phibar));
@@ -90,7 +90,8 @@ tlnmf_error tlnmf_principal_angles(tlnmf_ctx *ctx, int64_t count, int64_t M, con
     TL_NEED(ctx, B);
     TL_NEED(ctx, angles);
     if (count < 1 || count > M)
-        return tl_fail(ctx, TLNMF_ERR_SHAPE, "%lld rows of length %lld: there must be 1 to %lld",
+        return tl_fail(ctx, TLNMF_ERR_SHAPE,
+                       "%lld rows of length %lld: the number of rows must be 1 to %lld",
                        (long long)count, (long long)M, (long long)M);
     TRY(tl_check_size(ctx, "M", M));
     TRY(check_finite(ctx, count * M, A));

@@ -1,8 +1,8 @@
-/* Q_S, the divergence of the data's power from the true power (spec (17)), and its maximisation: a
- * descent on -Q over Phi with the L-BFGS of the solvers. */
+/* The paper's theory. Q_S is the divergence of the power of the data from the true power (17). It
+ * is maximised by a descent on -Q over Phi with the L-BFGS of the solvers. Theorem 4 and Remark 6
+ * bound and approximate it for Gaussian data. */
 #include "engine/lbfgs.h"
 #include "model/kernels.h"
-#include "paper/paper.h"
 #include "solve/solver.h"
 #include "tlnmf/paper.h"
 
@@ -15,7 +15,7 @@ typedef struct side {
     double *G;              /* (10) */
 } side;
 
-/* An engine with the operations of a descent only, whose objective is -Q. */
+/* An engine that has only the operations of a descent. Its objective is -Q. */
 typedef struct ascent {
     tl_engine is; /* first */
     side data, truth;
@@ -101,7 +101,7 @@ static double begin(tl_engine *e, unsigned over)
     ascent *up = (ascent *)e;
     (void)over; /* always Phi */
     up->step = 0.0;
-    tl_lbfgs_forget(&up->lbfgs);
+    tl_lbfgs_begin(&up->lbfgs, up->size);
     double Q = value(up);
     gradient(up, up->gradient);
     return -Q;
@@ -242,4 +242,37 @@ tlnmf_error tlnmf_theory_climb(tlnmf_ctx *ctx, const tlnmf_data *data, const tln
     tl_copy(Phi, up.Phi, up.is.M * up.is.M);
     tl_release(&up.hooks, up.block);
     return TLNMF_OK;
+}
+
+/* ---- bounds for Gaussian data ---------------------------------------------------------------- */
+
+/* psi(x) = d log Gamma(x) / dx, for x > 0. */
+static double digamma(double x)
+{
+    double sum = 0.0;
+    int shift = x < 12.0 ? (int)ceil(12.0 - x) : 0; /* psi(x) = psi(x + 1) - 1 / x */
+    for (int i = 0; i < shift; i++)
+        sum -= 1.0 / (x + i);
+    x += shift;
+    double y = 1.0 / (x * x); /* Abramowitz and Stegun 6.3.18 */
+    double tail =
+        y * (1.0 / 12 - y * (1.0 / 120 - y * (1.0 / 252 - y * (1.0 / 240 - y * (1.0 / 132)))));
+    return sum + log(x) - 0.5 / x - tail;
+}
+
+double tlnmf_theory_bound(int64_t M, int64_t N, int64_t S, double t)
+{
+    double h = 3.0 * (sqrt((double)M) + t) / sqrt((double)S);
+    return h < 1.0 ? (double)M * (double)N * h * h / (1.0 - h) : INFINITY;
+}
+
+double tlnmf_theory_probability(int64_t N, double t)
+{
+    return pow(fmax(0.0, 1.0 - 2.0 * exp(-0.5 * t * t)), (double)N);
+}
+
+double tlnmf_theory_asymptote(int64_t M, int64_t N, int64_t S)
+{
+    double s = (double)S;
+    return (double)M * (double)N * (log(s) - digamma(0.5 * s) - log(2.0));
 }

@@ -6,8 +6,8 @@ pip calls build_wheel (PEP 517) and build_editable (PEP 660). By hand:
     python3 backend.py install       unpacks a wheel for this user, or into the active environment
 
 The wheel carries libtlnmf and libtlnmf_io from the folder that TLNMF_BUILD names (else ../build), if
-they are there; else the package looks for those of the system. With TLNMF_BUNDLE=all it also
-carries the libraries that those two need (BLAS, HDF5, ..), all but the C library's.
+they exist; otherwise the package uses the libraries of the system. With TLNMF_BUNDLE=all it also
+carries their dependencies (BLAS, HDF5, ..) except those of the C library.
 """
 import base64
 import csv
@@ -39,10 +39,10 @@ WHEEL = "Wheel-Version: 1.0\nGenerator: tlnmf\nRoot-Is-Purelib: {pure}\nTag: {ta
 
 
 def version():
-    """Of the header; of PKG-INFO where only the package was unpacked."""
+    """The version of the header, or of PKG-INFO if only the package was unpacked."""
     header = HERE.parent / "include" / "tlnmf" / "tlnmf.h"
     if header.exists():
-        return re.search(r'TLNMF_VERSION +"(.*)"', header.read_text()).group(1)
+        return ".".join(re.findall(r"define TLNMF_VERSION_[A-Z]+ +(\d+)", header.read_text()))
     return re.search(r"Version: (.*)", (HERE / "PKG-INFO").read_text()).group(1)
 
 
@@ -54,7 +54,7 @@ def soname(name):
 
 
 def copy_installed(build, folder):
-    """The libraries as `cmake --install` leaves them: stripped, without paths of the build."""
+    """Copies the libraries as `cmake --install` creates them: stripped, without build paths."""
     if not (build / "cmake_install.cmake").exists() or not shutil.which("cmake"):
         return False
     with tempfile.TemporaryDirectory() as prefix:
@@ -70,25 +70,25 @@ def copy_installed(build, folder):
 
 
 def needed(path):
-    """What a library needs, all the way down: names and places."""
+    """All dependencies of a library, direct and indirect: names and paths."""
     listed = subprocess.run(["ldd", str(path)], stdout=subprocess.PIPE, check=True).stdout.decode()
     found = dict(re.findall(r"(\S+) => (/\S+)", listed))
     return {name: place for name, place in found.items() if not BASE.match(name)}
 
 
 def bundle(name, folder):
-    """Copies what a library needs, and lists it in an order in which it can be loaded."""
+    """Copies the dependencies of a library, and lists them in the order of loading."""
     places = needed(folder / soname(name))
     places.pop(soname("tlnmf"), None)
-    order = sorted(places, key=lambda n: (len(needed(places[n])), n))  # what needs least, first
+    order = sorted(places, key=lambda n: (len(needed(places[n])), n))  # fewest dependencies first
     for other in order:
-        if not (folder / other).exists():  # the library before may have brought it
+        if not (folder / other).exists():  # may be there for the other library
             shutil.copy(places[other], folder / other)
     (folder / f"{name}.order").write_text("\n".join(order) + "\n")
 
 
 def libraries(folder):
-    """Fills `folder` with what the wheel carries; False if there is nothing to carry."""
+    """Fills `folder` with the libraries of the wheel; False if there are none."""
     build = Path(os.environ.get("TLNMF_BUILD") or HERE.parent / "build").resolve()
     if not copy_installed(build, folder):
         for name in ("tlnmf", "tlnmf_io"):
@@ -109,6 +109,8 @@ def write_wheel(directory, files, tag, pure):
     info = f"{NAME}-{version()}.dist-info"
     metadata = METADATA.format(name=NAME, version=version())
     files = dict(files)
+    if f"{NAME}/__init__.py" in files:
+        files[f"{NAME}/VERSION"] = f"{version()}\n".encode()
     files[f"{info}/METADATA"] = metadata.encode()
     files[f"{info}/WHEEL"] = WHEEL.format(pure=str(pure).lower(), tag=tag).encode()
     rows = io.StringIO()
@@ -166,7 +168,7 @@ def _source_only(entry):
 
 
 def install():
-    """Unpacks a wheel where this Python looks, and removes what an earlier one left."""
+    """Unpacks a wheel into this Python's packages, and removes an earlier version."""
     in_environment = sys.prefix != sys.base_prefix
     target = Path(sysconfig.get_path("purelib") if in_environment else site.getusersitepackages())
     target.mkdir(parents=True, exist_ok=True)

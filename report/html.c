@@ -11,43 +11,19 @@ void page_raw(io_buffer *page, const char *html)
     io_buffer_add(page, html, strlen(html));
 }
 
-/* The length of the UTF-8 character at `text` if it may stand in a page, else 0. Not: controls,
- * surrogates, overlong forms, marks that turn the direction of writing. */
-static size_t good_character(const unsigned char *text)
-{
-    static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
-    unsigned first = text[0];
-    size_t length = first < 0x80             ? 1
-                    : (first & 0xe0) == 0xc0 ? 2
-                    : (first & 0xf0) == 0xe0 ? 3
-                    : (first & 0xf8) == 0xf0 ? 4
-                                             : 0;
-    unsigned code = length == 1 ? first : first & (0x7fU >> length);
-    for (size_t i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (text[i] & 0x3fU);
-    }
-    bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
-    bool turns = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-    if (length == 0 || code < least[length] || code > 0x10ffff || control || turns ||
-        (code >= 0xd800 && code <= 0xdfff))
-        return 0;
-    return length;
-}
-
 void page_text(io_buffer *page, const char *text)
 {
-    const unsigned char *at = (const unsigned char *)text;
-    while (at != NULL && *at != '\0') {
-        size_t length = good_character(at);
-        const char *escape = *at == '<'    ? "&lt;"
-                             : *at == '>'  ? "&gt;"
-                             : *at == '&'  ? "&amp;"
-                             : *at == '"'  ? "&quot;"
-                             : *at == '\'' ? "&#39;"
-                             : length == 0 ? "\xef\xbf\xbd"
-                                           : NULL;
+    const char *at = text, *end = text == NULL ? NULL : text + strlen(text);
+    while (at < end) {
+        uint32_t code = 0;
+        size_t length = io_utf8(at, end, &code);
+        const char *escape = *at == '<'                          ? "&lt;"
+                             : *at == '>'                        ? "&gt;"
+                             : *at == '&'                        ? "&amp;"
+                             : *at == '"'                        ? "&quot;"
+                             : *at == '\''                       ? "&#39;"
+                             : length == 0 || io_is_unsafe(code) ? "\xef\xbf\xbd"
+                                                                 : NULL;
         if (escape != NULL)
             page_raw(page, escape);
         else

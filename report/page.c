@@ -1,10 +1,11 @@
-/* The page as HTML: what is there without a script, and the places that the script fills. */
+/* The page as HTML: its text, tables and sound, and the elements that the script fills. */
 #include "report/report.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-void page_begin(io_buffer *page, const char *title)
+static void put_head(io_buffer *page, const char *title)
 {
     page_raw(page, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
@@ -26,7 +27,7 @@ void page_begin(io_buffer *page, const char *title)
     page_raw(page, "</h1>\n");
 }
 
-void page_end(io_buffer *page, const json_t *data)
+static void put_foot(io_buffer *page, const json_t *data)
 {
     page_raw(page, "</main>\n<footer><p>Made by tlnmf ");
     page_raw(page, tlnmf_version());
@@ -42,14 +43,13 @@ void page_end(io_buffer *page, const json_t *data)
 
 /* ---- listen ---------------------------------------------------------------------------------- */
 
-static void put_audio(io_buffer *page, const page_track *t)
+static void put_audio(io_buffer *page, const page_track *t, io_packing packing)
 {
     if (t->packed.size == 0)
         return;
     page_raw(page, "<audio controls preload=\"metadata\" aria-label=\"");
     page_text(page, t->name);
-    page_format(page, "\" src=\"data:audio/%s;base64,",
-                t->packing == IO_PACKED_FLAC ? "flac" : "ogg");
+    page_format(page, "\" src=\"data:audio/%s;base64,", packing == IO_PACKED_FLAC ? "flac" : "ogg");
     page_base64(page, t->packed.bytes, t->packed.size);
     page_raw(page, "\"></audio>");
 }
@@ -68,7 +68,7 @@ static void put_listen(io_buffer *page, const page_model *m, const page_sound *s
         page_raw(page, "</h3>");
         if (!t->readable)
             page_raw(page, "<p class=\"missing\">This file could not be read.</p>");
-        put_audio(page, t);
+        put_audio(page, t, sound->packing);
         page_raw(page, "</div>\n");
     }
     page_raw(page, "</div>\n<div id=\"timeline\"></div>\n");
@@ -78,20 +78,20 @@ static void put_listen(io_buffer *page, const page_model *m, const page_sound *s
 
 /* ---- atoms ----------------------------------------------------------------------------------- */
 
-/* `total` is 0 where the energy is not known. */
+/* `total` is 0 if the energy is unknown. */
 static void put_atom_row(io_buffer *page, const page_model *m, int64_t i, double total)
 {
-    const double *row = tlnmf_get_array(m->atoms, "row", NULL, NULL);
-    const double *energy = tlnmf_get_array(m->atoms, "energy", NULL, NULL);
-    const double *frequency = tlnmf_get_array(m->atoms, "frequency", NULL, NULL);
-    const double *cents = tlnmf_get_array(m->atoms, "cents", NULL, NULL);
-    const double *error = tlnmf_get_array(m->atoms, "error", NULL, NULL);
+    const double *row = tlnmf_record_get_array(m->atoms, "row", NULL, NULL);
+    const double *energy = tlnmf_record_get_array(m->atoms, "energy", NULL, NULL);
+    const double *frequency = tlnmf_record_get_array(m->atoms, "frequency", NULL, NULL);
+    const double *cents = tlnmf_record_get_array(m->atoms, "cents", NULL, NULL);
+    const double *error = tlnmf_record_get_array(m->atoms, "error", NULL, NULL);
     char number[32];
     page_format(page, "<tr><th scope=\"row\">%.0f</th><td>%s</td>", row[i],
                 page_number(frequency[i], number));
     if (m->rate > 0.0) {
         page_raw(page, "<td>");
-        page_text(page, tlnmf_get_text_at(m->atoms, "note", (size_t)i));
+        page_text(page, tlnmf_record_get_text_at(m->atoms, "note", (size_t)i));
         if (isfinite(cents[i]))
             page_format(page, "</td><td>%+.1f</td>", cents[i]);
         else
@@ -109,12 +109,12 @@ static void put_atoms(io_buffer *page, const page_model *m)
                    "<h2 id=\"atoms-title\">Atoms</h2>\n");
     if (m->atoms == NULL) {
         page_raw(page, "<p>The transform is fixed (STFT): its atoms are windowed sinusoids, one "
-                       "pair for each frequency, and nothing of them was learnt.</p></section>\n");
+                       "pair per frequency. They were not learnt.</p></section>\n");
         return;
     }
-    int64_t shape[TLNMF_MAX_RANK];
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
     double total = 0.0;
-    tlnmf_get_array(m->atoms, "row", NULL, shape);
+    tlnmf_record_get_array(m->atoms, "row", NULL, shape);
     for (int64_t r = 0; r < m->M; r++)
         total += m->energy[r];
     page_format(page,
@@ -146,7 +146,7 @@ static void put_navigation(io_buffer *page, const page_sound *sound)
              "<li><a href=\"#convergence\">Convergence</a></li>"
              "<li><a href=\"#numbers\">Numbers</a></li></ul></nav>\n"
              "<noscript><p class=\"notes\">Curves and pictures need JavaScript, which is off. "
-             "What can be said and heard without is below.</p></noscript>\n"
+             "Text, tables and sound are below.</p></noscript>\n"
              "<main id=\"main\">\n");
 }
 
@@ -155,25 +155,26 @@ static void put_look(io_buffer *page, const page_model *m)
     page_raw(page, "<section id=\"look\" aria-labelledby=\"look-title\"><h2 id=\"look-title\">Look"
                    "</h2>\n<p>Power of the coefficients, V = |&Phi;Y|<sup>2</sup>, and its model "
                    "W H, in dB on one scale. ");
-    const char *why = tlnmf_get_text(m->about, "without");
+    const char *why = tlnmf_record_get_text(m->about, "without");
     if (m->V == NULL && !m->separated) {
         page_raw(page, "The data are not in the model");
         page_raw(page, why != NULL ? " (" : "");
         page_text(page, why != NULL ? why : "");
         page_raw(page, why != NULL ? ")" : "");
-        page_raw(page, m->H != NULL ? ", so that only W H is shown. "
-                                    : ", so that there is nothing to show. ");
+        page_raw(page,
+                 m->H != NULL ? ", so only W H is shown. " : ", so there is nothing to show. ");
     }
     if (m->stride > 1)
-        page_format(page, "Every %lldth of %lld frames is shown. ", (long long)m->stride,
+        page_format(page, "One of every %lld of the %lld frames is shown. ", (long long)m->stride,
                     (long long)m->N);
     page_raw(page, "</p>\n<div id=\"pictures\"></div>\n<div id=\"factors\"></div></section>\n");
 }
 
-void page_write(io_buffer *page, const page_model *m, const page_sound *sound, const json_t *data)
+static void put_page(io_buffer *page, const page_model *m, const page_sound *sound,
+                     const json_t *data)
 {
-    const char *title = tlnmf_get_text(m->about, "title");
-    page_begin(page, title != NULL ? title : m->separated ? "A separation" : "A model");
+    const char *title = tlnmf_record_get_text(m->about, "title");
+    put_head(page, title != NULL ? title : m->separated ? "A separation" : "A model");
     page_headline(page, m, sound);
     put_navigation(page, sound);
     put_listen(page, m, sound);
@@ -181,12 +182,60 @@ void page_write(io_buffer *page, const page_model *m, const page_sound *sound, c
     put_atoms(page, m);
     page_raw(page, "<section id=\"convergence\" aria-labelledby=\"convergence-title\">"
                    "<h2 id=\"convergence-title\">Convergence</h2>\n<div id=\"traces\">");
-    if (tlnmf_get_array(m->record, "trace.stage", NULL, NULL) == NULL && !m->separated)
+    if (tlnmf_record_get_array(m->record, "trace.stage", NULL, NULL) == NULL && !m->separated)
         page_raw(page, "<p>The model has no trace: fit with --trace or --report to keep it.</p>");
     page_raw(page, "</div>\n<div id=\"candidates\"></div></section>\n"
                    "<section id=\"numbers\" aria-labelledby=\"numbers-title\">"
                    "<h2 id=\"numbers-title\">Numbers</h2>\n<div id=\"downloads\"></div>\n");
     page_numbers(page, m);
     page_raw(page, "</section>\n");
-    page_end(page, data);
+    put_foot(page, data);
+}
+
+/* ---- the call -------------------------------------------------------------------------------- */
+
+static tlnmf_error make(page_model *m, const tlnmf_settings *settings, const char *path)
+{
+    page_sound sound = {0};
+    io_buffer page = {0};
+    json_t *data = NULL;
+    tlnmf_error error = page_model_read(m, settings);
+    if (error == TLNMF_OK)
+        error = page_sound_read(&sound, m, tlnmf_settings_get_integer(settings, "no-sound") == 1);
+    if (error == TLNMF_OK)
+        data = page_data(m, &sound);
+    if (error == TLNMF_OK && data == NULL)
+        error = io_refuse(m->ctx, TLNMF_ERR_MEMORY, "%s: out of memory for the page", path);
+    if (error == TLNMF_OK) {
+        put_page(&page, m, &sound, data);
+        error = io_end(m->ctx, io_buffer_publish(m->ctx, &page, true, path));
+    }
+    free(page.bytes);
+    json_decref(data);
+    page_sound_free(&sound);
+    return error;
+}
+
+tlnmf_error tlnmf_io_write_report(tlnmf_ctx *ctx, const char *path, const tlnmf_record *model,
+                                  const tlnmf_record *about, const tlnmf_settings *settings)
+{
+    tlnmf_settings *defaults = NULL;
+    tlnmf_record *empty = NULL;
+    IO_NEED(ctx, ctx);
+    IO_NEED(ctx, path);
+    IO_NEED(ctx, model);
+    tlnmf_error error = tlnmf_settings_create(ctx, "report", &defaults);
+    if (error == TLNMF_OK)
+        error = tlnmf_record_create(ctx, &empty);
+    if (error == TLNMF_OK && settings != NULL &&
+        tlnmf_settings_get_integer(settings, "no-sound") == TLNMF_NO_INTEGER)
+        error = io_refuse(ctx, TLNMF_ERR_ARGUMENT, "the settings are not of task report");
+    if (error == TLNMF_OK) {
+        page_model m = {.ctx = ctx, .record = model, .about = about != NULL ? about : empty};
+        error = make(&m, settings != NULL ? settings : defaults, path);
+        page_model_free(&m);
+    }
+    tlnmf_record_free(empty);
+    tlnmf_settings_free(defaults);
+    return error;
 }

@@ -1,4 +1,4 @@
-/* Arrays for the page: typed, in base64, and no finer than a screen shows. */
+/* Typed arrays for the page, in base64, at the resolution of a screen. */
 #include "report/report.h"
 
 #include <math.h>
@@ -21,23 +21,15 @@ json_t *page_array(const char *type, const void *bytes, size_t size, int rank, c
     return array;
 }
 
-static int64_t count_of(int rank, const int64_t *shape)
-{
-    int64_t count = 1;
-    for (int d = 0; d < rank; d++)
-        count *= shape[d];
-    return count;
-}
-
-/* Bytes of the machine are the script's: both little-endian on all that browsers run on. */
+/* The script reads the bytes of this machine: browsers run on little-endian machines only. */
 json_t *page_doubles(const double *x, int rank, const int64_t *shape)
 {
-    return page_array("f64", x, (size_t)count_of(rank, shape) * sizeof *x, rank, shape);
+    return page_array("f64", x, (size_t)io_count(rank, shape) * sizeof *x, rank, shape);
 }
 
 json_t *page_floats(const double *x, int rank, const int64_t *shape)
 {
-    int64_t count = count_of(rank, shape);
+    int64_t count = io_count(rank, shape);
     float *y = malloc((size_t)(count > 0 ? count : 1) * sizeof *y);
     if (y == NULL)
         return NULL;

@@ -1,4 +1,4 @@
-/* The headline of a page in plain words, and the scores of a separation. */
+/* The headline of a page, and the scores of a separation. */
 #include "report/report.h"
 
 #include <math.h>
@@ -40,14 +40,14 @@ static void say_number(io_buffer *page, const char *before, double x, const char
 
 static double score_at(const page_model *m, const char *name, int64_t source)
 {
-    int64_t shape[TLNMF_MAX_RANK];
-    const double *x = tlnmf_get_array(m->record, name, NULL, shape);
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
+    const double *x = tlnmf_record_get_array(m->record, name, NULL, shape);
     return x != NULL && source < shape[0] ? x[source] : (double)NAN;
 }
 
 static void say_sources(io_buffer *page, const page_model *m)
 {
-    page_format(page, " was taken apart into %lld source%s: ", (long long)m->sources,
+    page_format(page, " was separated into %lld source%s: ", (long long)m->sources,
                 m->sources == 1 ? "" : "s");
     for (int64_t k = 0; k < m->sources; k++) {
         page_raw(page, k == 0 ? "<b>" : k + 1 == m->sources ? "</b> and <b>" : "</b>, <b>");
@@ -67,25 +67,25 @@ static void say_quality(io_buffer *page, const page_model *m)
         }
     if (known > 0)
         page_format(page,
-                    "<p><b>How well:</b> expect stems of %.0f dB SI-SDR on average; the table says "
-                    "how far single stems may lie from that. 20 dB sounds clean, 10 dB is audible "
-                    "bleeding, 0 dB is as much of the others as of the source.</p>",
+                    "<p><b>How well:</b> expect %.0f dB SI-SDR on average; the table has the range "
+                    "of each stem. At 20 dB a stem sounds clean, at 10 dB others are audible, at "
+                    "0 dB they are as loud as the source.</p>",
                     sum / (double)known);
     else
-        page_raw(page, "<p><b>How well:</b> not known. The recording has no passage in which one "
-                       "source plays alone, so that nothing could be checked: listen.</p>");
+        page_raw(page, "<p><b>How well:</b> not known. No source plays alone in this recording, "
+                       "so there is nothing to check against. Listen to the stems.</p>");
     double remixes = page_value(m, "separation.remixes");
     double candidates = page_value(m, "separation.candidates");
     if (isfinite(score))
         page_format(page,
                     "<p><b>How sure:</b> %.0f candidates were compared on %.0f remix%s of passages "
-                    "of the recording itself, whose sources are known; the best of those kept "
-                    "reaches %.1f dB there.</p>",
+                    "of the recording, whose sources are known. The best candidate in use reaches "
+                    "%.1f dB.</p>",
                     candidates, remixes, remixes == 1.0 ? "" : "es", score);
     else
-        page_raw(page, "<p><b>How sure:</b> the result rests on the model alone; label passages "
-                       "where one source plays to have it checked.</p>");
-    const char *reason = tlnmf_get_text(m->record, "reason");
+        page_raw(page, "<p><b>How sure:</b> nothing could be checked. To check the result, label "
+                       "passages in which one source plays alone.</p>");
+    const char *reason = tlnmf_record_get_text(m->record, "reason");
     if (reason != NULL && reason[0] != '\0') {
         page_raw(page, "<p><b>Why this number of sources:</b> ");
         page_text(page, reason);
@@ -125,8 +125,8 @@ void page_scores(io_buffer *page, const page_model *m)
              "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Scores\"><table "
              "class=\"scores\"><caption>What to expect of each stem</caption><thead><tr>"
              "<th scope=\"col\">source</th>"
-             "<th scope=\"col\">expected SI-SDR</th><th scope=\"col\">80 % lie above</th>"
-             "<th scope=\"col\">and below</th><th scope=\"col\">agreement of candidates</th>"
+             "<th scope=\"col\">expected SI-SDR</th><th scope=\"col\">80 % range: from</th>"
+             "<th scope=\"col\">to</th><th scope=\"col\">agreement of candidates</th>"
              "<th scope=\"col\">share of energy</th><th scope=\"col\">energy where others may "
              "sound</th></tr></thead><tbody>");
     for (int64_t k = 0; k < m->sources; k++) {
@@ -149,15 +149,15 @@ void page_scores(io_buffer *page, const page_model *m)
 static const char *stop_words(const page_model *m)
 {
     const char *outcome = page_word(m, "outcome");
-    for (int i = TLNMF_NOT_RUN; outcome != NULL && i <= TLNMF_TIME; i++) {
+    for (int i = TLNMF_OUTCOME_NOT_RUN; outcome != NULL && i <= TLNMF_OUTCOME_TIME; i++) {
         static const char *const words[] = {
             "it has not run",
             "it converged: the objective no longer changes",
             "it converged: the gradient vanishes",
-            "all iterations that were asked for are done, it may not have converged",
-            "no step improves the objective any more",
-            "it was cancelled: this is what it had reached",
-            "its time was over: this is what it had reached"};
+            "it reached the maximum number of iterations and may not have converged",
+            "no step improves the objective",
+            "it was cancelled; this is the result so far",
+            "the time limit ended it; this is the result so far"};
         if (strcmp(outcome, tlnmf_outcome_name((tlnmf_outcome)i)) == 0)
             return words[i];
     }
@@ -169,14 +169,14 @@ static void say_method(io_buffer *page, const page_model *m)
     const char *method = page_word(m, "method");
     bool jd = method != NULL && strcmp(method, "jd") == 0;
     bool nmf = method != NULL && strcmp(method, "nmf") == 0;
-    bool whitened = tlnmf_get_array(m->record, "unmixing", NULL, NULL) != NULL;
+    bool whitened = tlnmf_record_get_array(m->record, "unmixing", NULL, NULL) != NULL;
     if (m->K == 0)
         page_format(page, " was jointly diagonalised: one %s for all covariances.",
                     whitened ? "unmixing (whitening, then an orthogonal transform)"
                              : "orthogonal transform");
     else
         page_format(page,
-                    " was taken apart into %lld component%s %s: C = %.10g, of which L = %.10g is "
+                    " was decomposed into %lld component%s %s: C = %.10g, of which L = %.10g is "
                     "the transform's part and I = %.6g is the misfit of W H.",
                     (long long)m->K, m->K == 1 ? "" : "s",
                     nmf  ? "at a fixed transform (NMF)"
@@ -198,12 +198,12 @@ static void say_certificate(io_buffer *page, const page_model *m)
         say_number(page, "C lies at most ", certificate, " above the lowest possible C");
         if (isfinite(C) && C != 0.0)
             page_format(page, " (%.2g %% of it)", 100.0 * certificate / fabs(C));
-        page_raw(page, ", if the run found the global minimum of L. That rests on a search: no "
-                       "proof, but more starts that end in the same L make it likelier.</p>");
+        page_raw(page, ", if the run found the global minimum of L. The search cannot prove "
+                       "that; the more starts end at the same L, the likelier it is.</p>");
         return;
     }
-    page_raw(page, "there is no certificate: how far C is above the lowest possible C is ");
-    page_text(page, means != NULL ? means : "not known");
+    page_raw(page, "C may be above the lowest possible C by an unknown amount. Certificate: ");
+    page_text(page, means != NULL ? means : "none");
     page_raw(page, ".</p>");
 }
 

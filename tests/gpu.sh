@@ -1,5 +1,5 @@
 #!/bin/sh
-# Everything that needs a GPU: tests, tools of compute-sanitizer, the figures of docs/benchmarks.md.
+# Everything that needs a GPU: tests, tools of compute-sanitizer, the figures of docs/measurements/gpu.md.
 # Each row has a limit in seconds, all of them together another; one table says at the end what
 # passed. FOLDER is a build, or what `carry` made of one: it runs where there is a driver, cuBLAS and
 # nothing else of CUDA. Tools of compute-sanitizer run where it is in the PATH or in CUDA's folder.
@@ -59,7 +59,7 @@ figures() { # LIMIT PART
 }
 
 unit_tests() {
-    for test in engine_operations engine_device engine_panels separate_updates; do
+    for test in engine_operations engine_device engine_sums sound_updates; do
         row 90 "unit_$test" "$(program unit_$test)"
         grep '^gpu' "$log"
         if grep -q '^gpu: SKIPPED' "$log"; then
@@ -116,22 +116,19 @@ sanitizers() {
         add "compute-sanitizer" "not run: it is not here" 0
         return
     fi
-    operations=$(program unit_engine_operations) updates=$(program unit_separate_updates)
+    operations=$(program unit_engine_operations) updates=$(program unit_sound_updates)
     while read -r tool limit test shapes; do
         row "$limit" "$tool, $test, $shapes shapes" \
             compute-sanitizer --tool "$tool" --error-exitcode 9 "$operations" "$test" "$shapes"
     done <<END
 memcheck 60 every_operation_is* 7
 memcheck 60 every_operation_with* 3
-memcheck 60 every_operation_in* 3
 initcheck 60 every_operation_is* 3
-initcheck 60 every_operation_in* 1
 initcheck 60 sweeps* 1
 racecheck 60 sweeps* 1
 synccheck 60 sweeps* 3
 racecheck 60 operations_on_L* 1
 racecheck 120 every_operation_is* 1
-racecheck 120 every_operation_in* 1
 END
     for tool in memcheck initcheck racecheck; do
         row 60 "$tool, separations" compute-sanitizer --tool "$tool" --error-exitcode 9 "$updates" \
@@ -144,7 +141,7 @@ carry() {
     set -e
     mkdir -p "$2"
     cp -L "$1/libtlnmf_cuda.so" "$1/tests/unit_engine_operations" "$1/tests/unit_engine_device" \
-        "$1/tests/unit_engine_panels" "$1/tests/unit_separate_updates" "$1/bench/gpu" "$0" "$2"
+        "$1/tests/unit_engine_sums" "$1/tests/unit_sound_updates" "$1/bench/gpu" "$0" "$2"
     ldd "$2/unit_engine_device" "$2/gpu" | awk '$2 == "=>" { print $3 }' | sort -u |
         grep -Ev '/(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+)\.so' |
         while read -r library; do cp -L "$library" "$2"; done
@@ -182,7 +179,7 @@ bench)
         for part; do figures 300 "$part"; done
     else
         for part in iterations rough cpu starts cpu-starts large large-mixed jd separate \
-            cpu-separate huge huge-fit panels; do
+            cpu-separate huge huge-fit; do
             figures 300 "$part"
         done
         profile 100 profile
@@ -201,7 +198,6 @@ all) # what matters most comes first
     figures 60 separate
     figures 100 cpu-separate
     figures 60 huge-fit
-    figures 60 panels
     figures 40 rough
     profile 40 profile-rough
     sanitizers

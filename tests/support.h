@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "api.h"
+#include "api/api.h"
 #include "base/rng.h"
 #include "tlnmf/paper.h"
 
@@ -22,8 +22,10 @@
 #define assert_ok(ctx, call)                                                              \
     do {                                                                                  \
         tlnmf_error error_ = (call);                                                      \
-        if (error_ != TLNMF_OK)                                                           \
+        if (error_ != TLNMF_OK) {                                                         \
             fail_msg("%s: %s (%s)", #call, tlnmf_message(ctx), tlnmf_error_name(error_)); \
+            abort(); /* tells analysers that fail_msg() does not return */                \
+        }                                                                                 \
     } while (0)
 
 /* |a - b| <= tolerance, absolute; NaN fails. */
@@ -45,7 +47,8 @@ static inline tlnmf_ctx *new_ctx(void)
     return ctx;
 }
 
-static inline tlnmf_ctx *new_ctx_with(tlnmf_allocate allocate, tlnmf_release release, void *user)
+static inline tlnmf_ctx *new_ctx_with(tlnmf_allocate_fn allocate, tlnmf_release_fn release,
+                                      void *user)
 {
     tlnmf_ctx *ctx;
     assert_int_equal(tlnmf_ctx_create_with(allocate, release, user, &ctx), TLNMF_OK);
@@ -165,10 +168,10 @@ static inline tlnmf_data *covariances_of(tlnmf_ctx *ctx, const double *Sigma, in
 /* Copies the array of a record to `to`, unless that is NULL. */
 static inline void copy_array(const tlnmf_record *record, const char *name, double *to)
 {
-    int64_t shape[TLNMF_MAX_RANK], count = 1;
-    const double *x = tlnmf_get_array(record, name, NULL, shape);
+    int64_t shape[TLNMF_MAX_DIMENSIONS], count = 1;
+    const double *x = tlnmf_record_get_array(record, name, NULL, shape);
     assert_non_null(x);
-    for (int i = 0; i < TLNMF_MAX_RANK; i++)
+    for (int i = 0; i < TLNMF_MAX_DIMENSIONS; i++)
         count *= shape[i];
     if (to != NULL)
         memcpy(to, x, (size_t)count * sizeof *to);
@@ -217,10 +220,10 @@ static inline void simulate_notes(tlnmf_ctx *ctx, int64_t S, const double *theta
 /* ---- points ---------------------------------------------------------------------------------- */
 
 /* C, L, I of a point; the gradient of C over Phi (M x M) unless it is NULL. */
-static inline tl_point_values values_at(tlnmf_ctx *ctx, const tlnmf_data *data,
-                                        tl_model_point point, double *Ganti)
+static inline tl_values values_at(tlnmf_ctx *ctx, const tlnmf_data *data, tl_model_point point,
+                                  double *Ganti)
 {
-    tl_point_values values;
+    tl_values values;
     assert_ok(ctx, tl_evaluate(ctx, data, &point, &values, Ganti));
     return values;
 }

@@ -1,18 +1,18 @@
-/* Reading the command line, from the library's option table and the program's own options. */
-#include "cli/common/options.h"
+/* Reads the command line: the library's options and the program's options. */
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The words of the command line, and which of them is next. */
+/* The words of the command line, and the index of the next one. */
 typedef struct words {
     int count, next;
     char **word;
 } words;
 
-/* One option as it stands on the command line. */
+/* One option of the command line. */
 typedef struct given {
     char name[64];
     const char *dash;  /* "--" or "-" */
@@ -29,7 +29,7 @@ bool cli_given(const cli_call *call, const char *name)
     return false;
 }
 
-/* The name as the library's table holds it, which lasts. */
+/* The library's copy of the name, which stays valid. */
 static const char *lasting_name(const char *task, const char *name)
 {
     const char *known;
@@ -39,7 +39,7 @@ static const char *lasting_name(const char *task, const char *name)
     return known;
 }
 
-/* In the settings of all tasks that have the option. */
+/* Sets the option in the settings of all tasks that have it. */
 static bool set_setting(cli_call *call, const char *name, const char *value, int *code)
 {
     const char *const tasks[] = {call->command->task, call->command->also};
@@ -49,7 +49,7 @@ static bool set_setting(cli_call *call, const char *name, const char *value, int
         if (tasks[i] != NULL && tlnmf_option_kind_of(tasks[i], name) != TLNMF_OPTION_UNKNOWN)
             error = tlnmf_settings_set_text(call->ctx, settings[i], name, value);
     if (error != TLNMF_OK && strcmp(name, "transform") == 0 && strpbrk(value, "./:") != NULL) {
-        call->transform_file = value; /* not a name, but it looks like a file */
+        call->transform_file = value; /* not the name of a transform, but of a file */
         return true;
     }
     if (error != TLNMF_OK)
@@ -68,7 +68,7 @@ static bool is_list(const cli_option *option)
     return length > 3 && strcmp(option->argument + length - 3, "...") == 0;
 }
 
-/* The value after `=`, or the words up to the next option; an option may come several times. */
+/* Takes the value after `=`, or the words up to the next option. The option may be repeated. */
 static bool take_list(cli_call *call, words *w, const cli_option *option, const char *value,
                       int *code)
 {
@@ -91,6 +91,12 @@ static bool take_list(cli_call *call, words *w, const cli_option *option, const 
     return count > before && count < CLI_LIST;
 }
 
+/* "a|b|c" is a choice of words; "INT|auto" is not. */
+static bool is_choices(const char *argument)
+{
+    return strchr(argument, '|') != NULL && argument[0] >= 'a';
+}
+
 /* Whether `value` is one of the words of "a|b|c". */
 static bool is_choice(const char *choices, const char *value)
 {
@@ -104,7 +110,7 @@ static bool is_choice(const char *choices, const char *value)
 
 static bool set_own(cli_call *call, const cli_option *own, const char *value, int *code)
 {
-    if (value != NULL && strchr(own->argument, '|') != NULL && !is_choice(own->argument, value)) {
+    if (value != NULL && is_choices(own->argument) && !is_choice(own->argument, value)) {
         *code = cli_fail(call->command, EXIT_USAGE, "%s = %s is not one of %s", own->name, value,
                          own->argument);
         return false;
@@ -117,29 +123,15 @@ static bool set_own(cli_call *call, const cli_option *own, const char *value, in
 
 static int fail_unknown(const cli_command *command, const given *g)
 {
-    const cli_rename *r = command->renamed;
-    while (r != NULL && r->name != NULL && strcmp(r->name, g->name) != 0)
-        r++;
-    bool renamed = r != NULL && r->name != NULL;
-    return cli_fail(command, EXIT_USAGE, "unknown option %s%s%s%s (see tlnmf %s --help)", g->dash,
-                    g->name, renamed ? ": use " : "", renamed ? r->instead : "", command->name);
+    char nearest[128];
+    if (cli_nearest_option(command, g->name, nearest, sizeof nearest))
+        return cli_fail(command, EXIT_USAGE, "unknown option %s%s; did you mean %s?", g->dash,
+                        g->name, nearest);
+    return cli_fail(command, EXIT_USAGE, "unknown option %s%s (see tlnmf %s --help all)", g->dash,
+                    g->name, command->name);
 }
 
-/* A flag that has a sister NAME-all may be followed by the word `all`, which sets both. */
-static bool takes_all(const cli_command *command, words *w, given *g)
-{
-    char sister[80];
-    snprintf(sister, sizeof sister, "%s-all", g->name);
-    bool follows = g->value == NULL && w->next < w->count && strcmp(w->word[w->next], "all") == 0;
-    if (cli_find_setting(command, sister) == NULL ||
-        !(follows || (g->value != NULL && strcmp(g->value, "all") == 0)))
-        return false;
-    w->next += follows;
-    g->value = NULL;
-    return true;
-}
-
-/* One option: `text` is what follows the dashes, perhaps with =value. */
+/* Takes one option; `text` follows the dashes: NAME or NAME=VALUE. */
 static bool take_option(cli_call *call, words *w, const char *text, bool is_long, int *code)
 {
     const cli_command *command = call->command;
@@ -159,12 +151,6 @@ static bool take_option(cli_call *call, words *w, const char *text, bool is_long
     }
     if (own != NULL && is_list(own))
         return take_list(call, w, own, g.value, code);
-    if (own == NULL && takes_all(command, w, &g)) {
-        char sister[80];
-        snprintf(sister, sizeof sister, "%s-all", g.name);
-        if (!set_setting(call, sister, "1", code))
-            return false;
-    }
     bool wants_value = own != NULL ? own->argument != NULL
                                    : tlnmf_option_kind_of(task, g.name) != TLNMF_OPTION_FLAG;
     if (wants_value && g.value == NULL && w->next < w->count)
@@ -202,8 +188,7 @@ static bool take_word(cli_call *call, words *w, bool *only_operands, int *code)
 static void print_log(tlnmf_log_level level, const char *message, void *user)
 {
     const cli_call *call = user;
-    if (cli_common_values.quiet != NULL ||
-        (level == TLNMF_LOG_INFO && cli_common_values.verbose == NULL))
+    if (cli_asked.quiet != NULL || (level == TLNMF_LOG_INFO && cli_asked.verbose == NULL))
         return;
     cli_progress_clear();
     fprintf(stderr, "tlnmf %s: %s", call->command->name,
@@ -214,13 +199,15 @@ static void print_log(tlnmf_log_level level, const char *message, void *user)
     fputc('\n', stderr);
 }
 
-/* The context, and settings with the defaults of the command's tasks. */
+/* Creates the context, and settings with the defaults of the command's tasks. */
 static bool create(cli_call *call)
 {
     const cli_command *command = call->command;
-    if (tlnmf_ctx_create(&call->ctx) != TLNMF_OK)
+    call->files = cli_files_create();
+    if (call->files == NULL || tlnmf_ctx_create(&call->ctx) != TLNMF_OK)
         return false;
     tlnmf_ctx_set_log(call->ctx, print_log, call);
+    tlnmf_ctx_set_progress(call->ctx, cli_progress, NULL);
     tlnmf_ctx_set_threads(call->ctx, tlnmf_io_cores());
     if (command->task != NULL &&
         tlnmf_settings_create(call->ctx, command->task, &call->settings) != TLNMF_OK)
@@ -229,7 +216,7 @@ static bool create(cli_call *call)
            tlnmf_settings_create(call->ctx, command->also, &call->also) == TLNMF_OK;
 }
 
-/* What has no settings, such as the compression of data, keeps to --threads, too. */
+/* Calls without settings, such as the compression of data, also use --threads. */
 static void respect_threads(const cli_call *call)
 {
     int64_t threads =
@@ -238,36 +225,81 @@ static void respect_threads(const cli_call *call)
         tlnmf_ctx_set_threads(call->ctx, (int32_t)threads);
 }
 
-bool cli_begin(cli_call *call, const cli_command *command, int argc, char **argv, int *code)
+/* Adds the files of the options with this use. */
+static int add_files(const cli_call *call, unsigned use, cli_role role)
 {
-    *call = (cli_call){.command = command, .argc = argc, .argv = argv, .part = {0, 1}};
-    cli_common_values = (cli_common){0};
-    if (!create(call)) {
-        *code = cli_fail(command, EXIT_INTERNAL, "no memory");
+    const cli_option *const tables[] = {call->command->options, cli_shared_options};
+    int code = EXIT_DONE;
+    for (int t = 0; t < 2; t++)
+        for (const cli_option *row = tables[t]; row != NULL && row->name != NULL; row++) {
+            int count = !(row->use & use) ? 0 : is_list(row) ? CLI_LIST : 1;
+            char name[64];
+            snprintf(name, sizeof name, "--%s", row->name);
+            for (int i = 0; code == EXIT_DONE && i < count && row->value[i] != NULL; i++)
+                code = cli_file_add(call, role, name, row->value[i]);
+        }
+    return code;
+}
+
+int cli_add_outputs(const cli_call *call)
+{
+    return add_files(call, CLI_FILE_OUT, CLI_WRITES);
+}
+
+/* Adds the inputs on the command line, and standard output. */
+static int add_inputs(const cli_call *call)
+{
+    int code = cli_file_add(call, CLI_PRINTS, "standard output", "standard output");
+    for (int i = 0; code == EXIT_DONE && call->command->reads && i < call->operand_count; i++)
+        code = cli_file_add(call, CLI_READS, "the input", call->operands[i]);
+    if (code == EXIT_DONE)
+        code = cli_file_add(call, CLI_READS, "--transform", call->transform_file);
+    return code == EXIT_DONE ? add_files(call, CLI_FILE_IN, CLI_READS) : code;
+}
+
+/* Whether --help is given, at any place; `all` may follow it. */
+static bool is_help(int argc, char **argv, bool *all)
+{
+    for (int i = 1; i < argc; i++) {
+        bool is_all = strcmp(argv[i], "--help=all") == 0;
+        if (!is_all && strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0)
+            continue;
+        *all = is_all || (i + 1 < argc && strcmp(argv[i + 1], "all") == 0);
+        return true;
+    }
+    return false;
+}
+
+bool cli_begin(cli_call *call, int *code)
+{
+    words w = {call->argc, 1, call->argv};
+    bool only_operands = false, all;
+    if (is_help(call->argc, call->argv, &all)) {
+        cli_print_help(call->command, all);
         return false;
     }
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            cli_print_help(command);
-            *code = EXIT_DONE;
-            return false;
-        }
-    words w = {argc, 1, argv};
-    bool only_operands = false;
+    if (!create(call)) {
+        *code = cli_fail(call->command, EXIT_INTERNAL, "no memory");
+        return false;
+    }
     while (w.next < w.count)
         if (!take_word(call, &w, &only_operands, code))
             return false;
     respect_threads(call);
-    return true;
+    *code = add_inputs(call);
+    return *code == EXIT_DONE;
 }
 
-void cli_end(cli_call *call)
+int cli_check_operands(const cli_call *call, int count, const char *what)
 {
-    tlnmf_settings_free(call->settings);
-    tlnmf_settings_free(call->also);
-    tlnmf_sums_free(call->starts);
-    tlnmf_sums_free(call->frames);
-    tlnmf_ctx_free(call->ctx);
+    const cli_command *command = call->command;
+    if (call->operand_count > count)
+        return cli_fail(command, EXIT_USAGE, "unexpected operand %s (see tlnmf %s --help)",
+                        call->operands[count], command->name);
+    if (call->operand_count < count)
+        return cli_fail(command, EXIT_USAGE, "missing operand: %s (see tlnmf %s --help)", what,
+                        command->name);
+    return EXIT_DONE;
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -308,7 +340,8 @@ bool cli_number(const cli_command *command, const char *name, const char *text, 
     return false;
 }
 
-double cli_samples(const char *text, double rate)
+/* "40ms", "0.04s" or "882" to samples; negative if the text is invalid. */
+static double samples_of(const char *text, double rate)
 {
     char *end;
     double x = strtod(text, &end);
@@ -317,4 +350,18 @@ double cli_samples(const char *text, double rate)
     if (end != text && strcmp(end, "s") == 0)
         return fmax(floor(x * rate + 0.5), x > 0.0 ? 1.0 : -1.0);
     return end != text && *end == '\0' && x == floor(x) ? x : -1.0;
+}
+
+int cli_set_length(const cli_call *call, const char *name, const char *text, double rate)
+{
+    const double most = 1e15; /* exact in a double; the library checks the range */
+    if (text == NULL)
+        return EXIT_DONE;
+    double length = samples_of(text, rate);
+    if (!(length >= 0.0 && length <= most))
+        return cli_fail(call->command, EXIT_USAGE,
+                        "%s = %s is neither a number of samples nor a time such as 40ms", name,
+                        text);
+    return cli_check(
+        call, tlnmf_settings_set_integer(call->ctx, call->settings, name, (int64_t)length), NULL);
 }

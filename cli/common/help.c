@@ -3,48 +3,76 @@
 
 #include <string.h>
 
-/* Lines end at WIDTH; the texts of the options begin in column COLUMN. */
-enum { WIDTH = 100, COLUMN = 29 };
+/* The column of the options, after the name of their group, and the column of their texts. */
+enum { MARGIN = 13, COLUMN = 42 };
 
-/* Words from column `at` on, further lines from `indent` on. */
-static void print_wrapped(const char *text, int at, int indent)
+/* Keeps the first clause of the help, and the default. */
+static void shorten(char *help)
 {
-    bool first = true; /* on this line */
-    while (*text != '\0') {
-        int length = (int)strcspn(text, " ");
-        if (!first && at + 1 + length > WIDTH) {
-            printf("\n%*s", indent, "");
-            at = indent;
-            first = true;
-        }
-        at += printf("%s%.*s", first ? "" : " ", length, text);
-        first = false;
-        text += length;
-        text += strspn(text, " ");
-    }
-    putchar('\n');
+    size_t clause = strcspn(help, ";"), length = strlen(help);
+    const char *fallback = strrchr(help, '[');
+    if (clause == length)
+        return;
+    help[clause] = '\0';
+    if (help[length - 1] != ']' || fallback == NULL || fallback < help + clause)
+        return;
+    help[clause++] = ' ';
+    memmove(help + clause, fallback, strlen(fallback) + 1);
 }
 
-static void print_option(const cli_option_text *text)
+static void print_option(const char *group, cli_option_text *text, bool all)
 {
-    int at = printf("  %s%s%s", text->name, text->argument[0] != '\0' ? " " : "", text->argument);
+    if (!all)
+        shorten(text->help);
+    int at = printf("%-*s", MARGIN, group);
+    at += printf("%s%s%s", text->name, text->argument[0] != '\0' ? " " : "", text->argument);
     if (at >= COLUMN) {
         putchar('\n');
         at = 0;
     }
     printf("%*s", COLUMN - at, "");
-    print_wrapped(text->help, COLUMN, COLUMN);
+    cli_put_wrapped(stdout, text->help, COLUMN, COLUMN);
 }
 
-void cli_print_help(const cli_command *command)
+/* Prints the options of a group. Returns how many of them are not on the first page. */
+static int print_group(const cli_command *command, cli_group group, bool all)
 {
     cli_option_text text;
-    printf("%s\n\nUsage: tlnmf %s\n\nOptions\n", command->purpose, command->usage);
-    for (size_t i = 0; cli_option_at(command, i, &text); i++)
-        print_option(&text);
-    printf("\nExamples\n%s", command->examples);
-    if (command->notes != NULL) {
-        putchar('\n');
-        print_wrapped(command->notes, 0, 0);
+    const char *name = cli_group_name(group);
+    int more = 0;
+    for (size_t i = 0; cli_option_at(command, i, &text); i++) {
+        more += text.group == group && !text.first;
+        if (text.group != group || (!all && !text.first))
+            continue;
+        print_option(name, &text, all);
+        name = "";
     }
+    return more;
+}
+
+/* Prints the first three lines, or all lines. */
+static void print_examples(const char *text, bool all)
+{
+    fputs("\nExamples\n", stdout);
+    for (int i = 0; *text != '\0' && (all || i < 3); i++) {
+        int length = (int)strcspn(text, "\n") + 1;
+        printf("%.*s", length, text);
+        text += length;
+    }
+}
+
+void cli_print_help(const cli_command *command, bool all)
+{
+    int more = 0;
+    printf("%s\n\nUsage: tlnmf %s\n\n", command->purpose, command->usage);
+    for (int group = 0; group < GROUPS; group++)
+        more += print_group(command, (cli_group)group, all);
+    print_examples(command->examples, all);
+    if (command->notes != NULL && (all || more == 0)) {
+        putchar('\n');
+        cli_put_wrapped(stdout, command->notes, 0, 0);
+    }
+    if (!all && more > 0)
+        printf("\n%d more options: tlnmf %s --help all, or man tlnmf-%s\n", more, command->name,
+               command->name);
 }

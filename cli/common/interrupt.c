@@ -1,4 +1,4 @@
-/* Ctrl-C, SIGTERM and SIGHUP: the first stops the run cleanly, the second ends the program at once.
+/* Ctrl-C, SIGTERM and SIGHUP. The first stops the run cleanly; the second ends the program at once.
  */
 #include "cli/cli.h"
 
@@ -10,17 +10,17 @@
 /* Stems of all components of all sources, the residual, and the directory. */
 enum { TEMPORARIES = 64 * 16 + 2 };
 
-/* Written by one thread, read by the handler, which may run in any: lock-free atomics. */
+/* One thread writes these; the handler reads them in any thread. They are lock-free atomics. */
 static _Atomic(const char *) temporaries[TEMPORARIES];
 static atomic_int signals, guarded;
 
-/* Only functions that a signal handler may call. */
+/* Calls only functions that are safe in a signal handler. */
 static void end_at_once(int signal_number)
 {
     for (int i = TEMPORARIES - 1; i >= 0; i--) { /* files before the directory they are in */
         const char *path = atomic_load(&temporaries[i]);
         if (path != NULL && unlink(path) != 0)
-            rmdir(path); /* which leaves a directory alone that something is in */
+            rmdir(path); /* fails if the directory is not empty */
     }
     signal(signal_number, SIG_DFL);
     raise(signal_number);
@@ -38,13 +38,13 @@ void cli_catch_interrupt(void)
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
-    sigemptyset(&action.sa_mask); /* one handler at a time */
+    sigemptyset(&action.sa_mask); /* no two handlers concurrently */
     sigaddset(&action.sa_mask, SIGINT);
     sigaddset(&action.sa_mask, SIGTERM);
     sigaddset(&action.sa_mask, SIGHUP);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    /* nohup(1) has it ignored, which stays so */
+    /* under nohup(1) it stays ignored */
     struct sigaction hangup;
     if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &action, NULL);

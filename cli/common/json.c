@@ -15,7 +15,7 @@ json_t *cli_real(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
-/* File names need not be UTF-8: what is not becomes '?'. */
+/* A file name may not be UTF-8: then bytes outside ASCII become '?'. */
 json_t *cli_text(const char *text)
 {
     json_t *string = json_string(text);
@@ -29,14 +29,6 @@ json_t *cli_text(const char *text)
     return json_string(plain);
 }
 
-/* JSON's integers are 63 bits here; a larger seed is a string. */
-json_t *cli_seed(uint64_t seed)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
-    return seed <= INT64_MAX ? json_integer((json_int_t)seed) : json_string(text);
-}
-
 json_t *cli_option_json(const tlnmf_settings *settings, const char *task, const char *name)
 {
     char text[64];
@@ -45,8 +37,10 @@ json_t *cli_option_json(const tlnmf_settings *settings, const char *task, const 
     switch (tlnmf_option_kind_of(task, name)) {
     case TLNMF_OPTION_CHOICE:
         return json_string(text);
-    case TLNMF_OPTION_SEED:
-        return cli_seed(strtoull(text, NULL, 10));
+    case TLNMF_OPTION_SEED: /* JSON integers have 63 bits here; a larger seed is a string */
+        return strtoull(text, NULL, 10) <= INT64_MAX
+                   ? json_integer((json_int_t)strtoull(text, NULL, 10))
+                   : json_string(text);
     case TLNMF_OPTION_REAL:
         return json_real(tlnmf_settings_get_real(settings, name));
     case TLNMF_OPTION_FLAG:
@@ -58,20 +52,101 @@ json_t *cli_option_json(const tlnmf_settings *settings, const char *task, const 
 
 char *cli_json_text(const json_t *object)
 {
-    return cli_plain_json(json_dumps(object, JSON_INDENT(1) | JSON_REAL_PRECISION(17)));
+    return json_dumps(object, JSON_INDENT(1) | JSON_REAL_PRECISION(17) | JSON_ENSURE_ASCII);
 }
 
-bool cli_print_json(const json_t *object)
+tlnmf_error cli_put_summary(const cli_call *call, tlnmf_record *model, const json_t *summary)
+{
+    char *text = cli_json_text(summary);
+    tlnmf_error error = text == NULL
+                            ? tlnmf_fail(call->ctx, TLNMF_ERR_MEMORY, "no memory for the summary")
+                            : tlnmf_record_set_text(call->ctx, model, "summary", text);
+    free(text);
+    return error;
+}
+
+void cli_print_json(const json_t *object)
 {
     char *text = cli_json_text(object);
-    bool printed = text != NULL && puts(text) != EOF && fflush(stdout) == 0;
+    if (text != NULL)
+        puts(text); /* main() checks whether standard output could be written */
     free(text);
-    return printed;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static json_t *value_of(const tlnmf_record *record, const char *name)
+{
+    static const char end[] = "seconds";
+    size_t length = strlen(name), tail = sizeof end - 1;
+    double real = tlnmf_record_get_real(record, name);
+    switch (tlnmf_record_type(record, name)) {
+    case TLNMF_TYPE_INTEGER:
+        return json_integer((json_int_t)tlnmf_record_get_integer(record, name));
+    case TLNMF_TYPE_TEXT:
+        return cli_text(tlnmf_record_get_text(record, name));
+    default:
+        return cli_real(length >= tail && strcmp(name + length - tail, end) == 0 ? cli_seconds(real)
+                                                                                 : real);
+    }
+}
+
+/* Copies the next word of a text such as "C L I"; returns the text after it, or NULL at the end. */
+static const char *next_word(const char *text, char word[64])
+{
+    text += strspn(text, " ");
+    int length = (int)strcspn(text, " ");
+    snprintf(word, 64, "%.*s", length, text);
+    return length > 0 ? text + length : NULL;
+}
+
+void cli_put_values(json_t *object, const tlnmf_record *record, const char *names)
+{
+    char name[64];
+    while ((names = next_word(names, name)) != NULL)
+        json_object_set_new(object, name, value_of(record, name));
+}
+
+void cli_put_scalars(json_t *object, const tlnmf_record *record)
+{
+    const char *name;
+    for (size_t i = 0; (name = tlnmf_record_name(record, i)) != NULL; i++) {
+        tlnmf_type type = tlnmf_record_type(record, name);
+        if (strchr(name, '.') == NULL && strcmp(name, "summary") != 0 &&
+            (type == TLNMF_TYPE_REAL || type == TLNMF_TYPE_INTEGER || type == TLNMF_TYPE_TEXT))
+            json_object_set_new(object, name, value_of(record, name));
+    }
+}
+
+json_t *cli_rows(const tlnmf_record *record, const char *prefix, const char *columns)
+{
+    json_t *rows = json_array();
+    char column[64], name[128];
+    while ((columns = next_word(columns, column)) != NULL) {
+        bool whole = column[strlen(column) - 1] == '#';
+        column[strcspn(column, "#")] = '\0';
+        snprintf(name, sizeof name, "%s%s", prefix, column);
+        int64_t shape[TLNMF_MAX_DIMENSIONS] = {0};
+        const double *x = tlnmf_record_get_array(record, name, NULL, shape);
+        for (size_t i = 0; x != NULL && i < (size_t)shape[0]; i++) {
+            if (i == json_array_size(rows))
+                json_array_append_new(rows, json_object());
+            json_object_set_new(json_array_get(rows, i), column,
+                                whole ? json_integer((json_int_t)x[i]) : cli_real(x[i]));
+        }
+    }
+    return rows;
+}
+
+json_t *cli_summary(const cli_call *call)
+{
+    return json_pack("{s: s, s: s, s: s}", "version", tlnmf_version(), "command",
+                     call->command->name, "blas", tlnmf_blas());
 }
 
 /* ---- the command line ------------------------------------------------------------------------ */
 
-/* A word as it is, or between quotes where a shell would read it otherwise. */
+/* Prints a word, in quotes if a shell would change it. */
 static void put_word(FILE *out, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -86,21 +161,16 @@ static void put_word(FILE *out, const char *word)
     fputc('\'', out);
 }
 
-/* How many words from this one on say only how the run is shown or kept, not what it computes: the
- * same run, resumed or with fewer messages, leaves the same model. */
+/* The number of words, from this one on, that change only messages or checkpoints, not the model.
+ */
 static int words_aside(const char *word)
 {
-    static const char *const flags[] = {"-q", "-v", "--json", "--explain", "--force", "--resume"};
-    static const char *const valued[] = {"--checkpoint", "--every"};
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (strcmp(word, flags[i]) == 0)
-            return 1;
-    for (size_t i = 0; i < sizeof valued / sizeof *valued; i++) {
-        size_t length = strlen(valued[i]);
-        if (strncmp(word, valued[i], length) == 0 && (word[length] == '=' || word[length] == '\0'))
-            return word[length] == '=' ? 1 : 2;
-    }
-    return 0;
+    if (cli_has_word(" -q -v --json --explain --force --resume ", word))
+        return 1;
+    if (cli_has_word(" --checkpoint --every --iterate-after ", word))
+        return 2;
+    return strncmp(word, "--checkpoint=", 13) == 0 || strncmp(word, "--every=", 8) == 0 ||
+           strncmp(word, "--iterate-after=", 16) == 0;
 }
 
 json_t *cli_repeat(const cli_call *call)

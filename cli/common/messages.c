@@ -26,21 +26,19 @@ int cli_fail(const cli_command *command, exit_code code, const char *format, ...
 
 void cli_warn(const cli_command *command, const char *format, ...)
 {
-    if (cli_common_values.quiet != NULL)
-        return;
     va_list args;
     va_start(args, format);
-    say(command, "warning: ", format, args);
+    if (cli_asked.quiet == NULL)
+        say(command, "warning: ", format, args);
     va_end(args);
 }
 
 void cli_say(const cli_command *command, const char *format, ...)
 {
-    if (cli_common_values.quiet != NULL)
-        return;
     va_list args;
     va_start(args, format);
-    say(command, "", format, args);
+    if (cli_asked.quiet == NULL)
+        say(command, "", format, args);
     va_end(args);
 }
 
@@ -53,7 +51,7 @@ exit_code cli_code_of(tlnmf_error error)
     case TLNMF_ERR_DATA:
     case TLNMF_ERR_INPUT:
         return EXIT_INPUT;
-    case TLNMF_ERR_CALLBACK: /* the program's own callbacks can only fail to write */
+    case TLNMF_ERR_CALLBACK: /* callbacks of the program fail only if they cannot write */
     case TLNMF_ERR_OUTPUT:
         return EXIT_OUTPUT;
     default:
@@ -63,6 +61,14 @@ exit_code cli_code_of(tlnmf_error error)
 
 int cli_fail_library(const cli_call *call, tlnmf_error error, const char *file)
 {
+    if (error == TLNMF_ERR_CALLBACK && cli_interrupted())
+        return cli_fail(call->command, EXIT_INTERRUPTED, "interrupted: %s",
+                        tlnmf_message(call->ctx));
     return cli_fail(call->command, cli_code_of(error), "%s%s%s", file == NULL ? "" : file,
                     file == NULL ? "" : ": ", tlnmf_message(call->ctx));
+}
+
+int cli_check(const cli_call *call, tlnmf_error error, const char *file)
+{
+    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(call, error, file);
 }

@@ -1,35 +1,117 @@
-/* The options of a command: its own, those of the library's table, and the common ones. */
-#include "cli/common/options.h"
+/* The options of the commands: options that several commands share, groups of the library's
+ * options, and the list of all options for parsing, --help and the man pages. */
+#include "cli/cli.h"
 
 #include <string.h>
 
-cli_common cli_common_values;
+cli_shared cli_asked;
 
-static const cli_option common_options[] = {
-    {"o", "FILE", "write the output here; - is standard output", &cli_common_values.output},
-    {"force", NULL, "replace outputs that exist already", &cli_common_values.force},
-    {"json", NULL, "print one JSON object on standard output", &cli_common_values.json},
-    {"explain", NULL,
-     "after the summary, explain each of its numbers and which values are good; without an input, "
-     "explain all numbers",
-     &cli_common_values.explain},
-    {"q", NULL, "no progress and no warnings", &cli_common_values.quiet},
-    {"v", NULL, "say more on standard error", &cli_common_values.verbose},
-    {"checkpoint", "FILE", "keep the state of the run here [beside the output: OUTPUT.checkpoint]",
-     &cli_common_values.checkpoint},
+#define IN         GROUP_INPUT
+#define ARRAYS     (CLI_FOR_ARRAYS | CLI_RECORDED)
+#define ARRAY_FILE (CLI_FOR_ARRAYS | CLI_RECORDED | CLI_FILE_IN)
+
+const cli_option cli_shared_options[] = {
+    {"input", "data|covariances|auto",
+     "contents of the array; data (S, M, N) or covariances (N, M, M); auto: covariances if every "
+     "slice is symmetric [auto]",
+     &cli_asked.input.kind, IN, ARRAYS},
+    {"axes", "A,B,C",
+     "names of the axes of the array, in order; trials, epochs or realisations; channels, sensors "
+     "or length; time or frames [trials,channels,time]",
+     &cli_asked.input.axes, IN, ARRAYS},
+    {"per-trial", NULL,
+     "treat the frames of each trial as separate frames (S N frames); without it, trials are "
+     "realisations",
+     &cli_asked.input.per_trial, IN, ARRAYS},
+    {"block", "INT", "treat every INT consecutive frames as realisations of a single frame",
+     &cli_asked.input.block_text, IN, ARRAYS},
+    {"moving", "INT", "treat the INT frames around each frame as realisations of it",
+     &cli_asked.input.moving_text, IN, ARRAYS},
+    {"missing", NULL, "treat NaN as missing: the frame of that realisation is skipped",
+     &cli_asked.input.missing, IN, ARRAYS},
+    {"weights", "FILE", "weights of the N frames; only their ratios matter",
+     &cli_asked.input.weights, IN, ARRAY_FILE},
+    {"mask", "FILE",
+     "weights of the M x N entries of V, with a fixed Phi only; 0 omits an entry, 1 counts it",
+     &cli_asked.input.mask, IN, ARRAY_FILE},
+    {"header", "yes|no|auto",
+     "text tables: skip the first line as a header; auto: skip it if it has words or is 0, 1, 2, "
+     ".. [auto]",
+     &cli_asked.input.header, IN, ARRAYS},
+    {"index", "yes|no|auto",
+     "text tables: skip the first column as an index; auto: skip it if it has words, or its name "
+     "is index, id or empty [auto]",
+     &cli_asked.input.index, IN, ARRAYS},
+    {"labels", "FILE", "Audacity label track; when each source sounds, by name", &cli_asked.labels,
+     IN, CLI_FOR_SOUNDS | CLI_FILE_IN},
+    {"init-phi", "FILE", "start from this Phi (M, M); with --method nmf, keep it",
+     &cli_asked.init_phi, GROUP_MODEL, CLI_RECORDED | CLI_FILE_IN},
+    {"o", "FILE", "write the output here; - is standard output", &cli_asked.output, GROUP_OUTPUT,
+     0},
+    {"force", NULL, "replace outputs that exist", &cli_asked.force, GROUP_OUTPUT, 0},
+    {"format", "wav|flac|w64", "format of the stems [wav]", &cli_asked.format, GROUP_OUTPUT,
+     CLI_FOR_SOUNDS},
+    {"gain", "none|safe", "safe: scale all stems alike so that none is clipped [none]",
+     &cli_asked.gain, GROUP_OUTPUT, CLI_FOR_SOUNDS},
+    {"activations", "labels|midi", "also write when each source sounds", &cli_asked.activations,
+     GROUP_OUTPUT, CLI_FOR_SOUNDS},
+    {"no-report", NULL, "do not write the page report.html", &cli_asked.no_report, GROUP_OUTPUT,
+     CLI_FOR_SOUNDS},
+    {"no-sound", NULL, "omit sound from the page", &cli_asked.no_sound, GROUP_OUTPUT,
+     CLI_FOR_SOUNDS},
+    {"json", NULL, "print one JSON object on standard output", &cli_asked.json, GROUP_OUTPUT, 0},
+    {"explain", NULL, "also explain the lines of the summary; no input is needed",
+     &cli_asked.explain, GROUP_OUTPUT, 0},
+    {"strict", NULL, "exit with code 4 unless the run converged", &cli_asked.strict, GROUP_RUN, 0},
+    {"checkpoint", "FILE", "save the state of the run here [OUTPUT.checkpoint]",
+     &cli_asked.checkpoint, GROUP_RUN, 0},
     {"every", "SECONDS",
-     "seconds between checkpoints; more if they would take over a hundredth of the time [60]",
-     &cli_common_values.every},
+     "seconds between checkpoints; longer if saving would take over 1 % of the time [60]",
+     &cli_asked.every, GROUP_RUN, 0},
+    {"iterate-after", "SECONDS",
+     "a start that has run this long also saves its iterate, and continues from it [600]",
+     &cli_asked.iterate_after, GROUP_RUN, 0},
     {"resume", NULL,
-     "go on from the checkpoint of the same command; the result is the same to the last bit",
-     &cli_common_values.resume},
+     "resume the same command from its checkpoint; the result is the same to the last bit",
+     &cli_asked.resume, GROUP_RUN, 0},
+    {"split", "HOW",
+     "how tlnmf-mpi distributes the work; starts; frames; or frames:G: groups of G processes "
+     "divide the frames, and the groups divide the starts [starts]",
+     &cli_asked.split, GROUP_RUN, 0},
+    {"q", NULL, "no progress and no warnings", &cli_asked.quiet, GROUP_RUN, 0},
+    {"v", NULL, "print more details", &cli_asked.verbose, GROUP_RUN, 0},
+    {0},
 };
-enum { COMMON = sizeof common_options / sizeof *common_options };
+
+/* The groups of the library's options. */
+static const struct {
+    cli_group group;
+    const char *names;
+} groups[] = {
+    {GROUP_MODEL, " k method transform eps eps-rel gamma whiten per-source frame hop shifts window "
+                  "taper beta release unlabelled learn-below s m n kbar seed-truth seed-data "},
+    {GROUP_SEARCH, " starts hops seed J tol grad-tol continuation certify "
+                   "eps-check iterations learn-frames "},
+    {GROUP_OUTPUT,
+     " trace trace-all keep-x keep-v keep-h components residual no-sound atoms rate "},
+    {GROUP_RUN, " max-seconds threads device precision "},
+    {GROUP_PAPER, " solver j-tl j-nmf halvings exchange handover stream "},
+    {GROUP_SCORES, " filter images framewise framewise-hop permute "},
+};
+
+const char *cli_group_name(cli_group group)
+{
+    static const char *const names[] = {
+        [GROUP_INPUT] = "Input",      [GROUP_MODEL] = "Model",   [GROUP_SCORES] = "Scores",
+        [GROUP_SEARCH] = "Search",    [GROUP_OUTPUT] = "Output", [GROUP_RUN] = "Run control",
+        [GROUP_PAPER] = "Paper mode", [GROUP_OTHER] = "Other"};
+    return names[group];
+}
 
 bool cli_has_word(const char *words, const char *word)
 {
     size_t length = strlen(word);
-    for (const char *at = words; at != NULL && (at = strstr(at, word)) != NULL; at++)
+    for (const char *at = words; length > 0 && at && (at = strstr(at, word)) != NULL; at++)
         if (at > words && at[-1] == ' ' && at[length] == ' ')
             return true;
     return false;
@@ -37,25 +119,23 @@ bool cli_has_word(const char *words, const char *word)
 
 /* ---- one option by name ---------------------------------------------------------------------- */
 
-static const cli_option *find_in(const cli_option *options, size_t count, const char *name)
+static const cli_option *find_in(const cli_option *row, const char *name)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(options[i].name, name) == 0)
-            return &options[i];
+    for (; row != NULL && row->name != NULL; row++)
+        if (strcmp(row->name, name) == 0)
+            return row;
     return NULL;
 }
 
 const cli_option *cli_find_option(const cli_command *command, const char *name)
 {
-    const cli_option *option = find_in(command->options, command->option_count, name);
-    if (option == NULL)
-        option = find_in(command->shared, command->shared_count, name);
-    if (option == NULL && cli_has_word(command->common, name))
-        option = find_in(common_options, COMMON, name);
-    return option;
+    const cli_option *row = find_in(command->options, name);
+    if (row == NULL && cli_has_word(command->shared, name))
+        row = find_in(cli_shared_options, name);
+    return row;
 }
 
-/* Whether a command has this option of one of its tasks. */
+/* Whether the command has this option of its task. */
 static bool has_setting(const cli_command *command, const char *task, const char *name)
 {
     return task != NULL && tlnmf_option_kind_of(task, name) != TLNMF_OPTION_UNKNOWN &&
@@ -70,42 +150,38 @@ const char *cli_find_setting(const cli_command *command, const char *name)
     return has_setting(command, command->also, name) ? command->also : NULL;
 }
 
-/* ---- all options in order -------------------------------------------------------------------- */
-
-static void copy(char *to, size_t size, const char *from)
+static cli_group group_of(const char *name)
 {
-    snprintf(to, size, "%s", from == NULL ? "" : from);
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (cli_has_word(groups[i].names, name))
+            return groups[i].group;
+    return GROUP_OTHER;
 }
 
-static void put_name(const char *name, cli_option_text *text)
-{
-    snprintf(text->name, sizeof text->name, "%s%s", strlen(name) == 1 ? "-" : "--", name);
-}
+/* ---- all options of a command ---------------------------------------------------------------- */
 
-/* What the program adds to the library's options. */
+/* The program extends some help texts of the library. */
 static const char *addition(const char *task, const char *name)
 {
-    if (strcmp(task, "fit") != 0 && strcmp(task, "jd") != 0)
-        return "";
-    if (strcmp(name, "transform") == 0)
-        return "; or a FILE that holds Phi";
-    return strcmp(name, "trace-all") == 0 ? "; --trace all does the same" : "";
+    bool searches = task != NULL && (strcmp(task, "fit") == 0 || strcmp(task, "jd") == 0);
+    return searches && strcmp(name, "transform") == 0 ? "; or a FILE that holds Phi" : "";
 }
 
-/* The help of an option of the library's table, with its default if it has one. */
-static void put_setting_help(const char *task, const char *name, cli_option_text *text)
+/* "sounds: " or "arrays: " if an option of `apply` is only for that kind of input. */
+static const char *mark_of(const cli_command *command, const cli_option *row, const char *name)
 {
-    char value[64];
-    bool flag = tlnmf_option_kind_of(task, name) == TLNMF_OPTION_FLAG;
-    const char *fallback = tlnmf_option_default(task, name, value, sizeof value);
-    const char *help = tlnmf_option_help(task, name), *more = addition(task, name);
-    if (flag || fallback == NULL || fallback[0] == '\0')
-        snprintf(text->help, sizeof text->help, "%s%s", help, more);
-    else
-        snprintf(text->help, sizeof text->help, "%s%s [%s]", help, more, fallback);
+    if (command->also == NULL || !command->both)
+        return "";
+    bool sounds =
+        row != NULL ? (row->use & CLI_FOR_SOUNDS) != 0 : !has_setting(command, command->also, name);
+    bool arrays =
+        row != NULL ? (row->use & CLI_FOR_ARRAYS) != 0 : !has_setting(command, command->task, name);
+    return sounds ? "sounds: " : arrays ? "arrays: " : "";
 }
 
-static void describe_setting(const char *task, const char *name, cli_option_text *text)
+/* Describes an option of the program (`row`), of the library (`task`), or of both. */
+static void describe(const cli_command *command, const cli_option *row, const char *task,
+                     const char *name, cli_option_text *text)
 {
     static const char *const kinds[] = {
         [TLNMF_OPTION_INTEGER] = "INT",
@@ -113,36 +189,37 @@ static void describe_setting(const char *task, const char *name, cli_option_text
         [TLNMF_OPTION_REAL] = "REAL",
         [TLNMF_OPTION_FLAG] = "",
     };
-    tlnmf_option_kind kind = tlnmf_option_kind_of(task, name);
-    put_name(name, text);
-    copy(text->argument, sizeof text->argument,
-         kind == TLNMF_OPTION_CHOICE ? tlnmf_option_choices(task, name) : kinds[kind]);
-    put_setting_help(task, name, text);
-}
-
-static void describe_own(const cli_command *command, const cli_option *option,
-                         cli_option_text *text)
-{
-    put_name(option->name, text);
-    copy(text->argument, sizeof text->argument, option->argument);
-    if (option->help != NULL)
-        copy(text->help, sizeof text->help, option->help);
+    char value[64];
+    bool own = row != NULL && row->help != NULL;
+    const char *help = own ? row->help : tlnmf_option_help(task, name), *argument = "",
+               *fallback = "";
+    tlnmf_option_kind kind = own ? TLNMF_OPTION_FLAG : tlnmf_option_kind_of(task, name);
+    if (!own && kind != TLNMF_OPTION_FLAG)
+        fallback = tlnmf_option_default(task, name, value, sizeof value);
+    if (row != NULL)
+        argument = row->argument == NULL ? "" : row->argument;
     else
-        put_setting_help(cli_find_setting(command, option->name), option->name, text);
+        argument = kind == TLNMF_OPTION_CHOICE ? tlnmf_option_choices(task, name) : kinds[kind];
+    bool has_default = fallback != NULL && fallback[0] != '\0';
+    snprintf(text->name, sizeof text->name, "%s%s", strlen(name) == 1 ? "-" : "--", name);
+    snprintf(text->argument, sizeof text->argument, "%s", argument);
+    snprintf(text->help, sizeof text->help, "%s%s%s%s%s%s", mark_of(command, row, name), help,
+             own ? "" : addition(task, name), has_default ? " [" : "", has_default ? fallback : "",
+             has_default ? "]" : "");
+    text->group = own ? row->group : group_of(name);
+    text->first = command->first == NULL || cli_has_word(command->first, name);
 }
 
-/* Option number *index of a table; else counts those that there are off *index. Options whose text
- * is that of the library's stand in its place. */
-static bool own_at(const cli_command *command, const cli_option *options, size_t count,
-                   size_t *index, cli_option_text *text)
+/* Describes row *index of the command. If there are fewer rows, subtracts their number from *index.
+ * Skips rows without a help text: setting_at() describes them. */
+static bool row_at(const cli_command *command, const cli_option *row, size_t *index,
+                   cli_option_text *text)
 {
-    for (size_t i = 0; i < count; i++) {
-        bool is_listed = cli_find_option(command, options[i].name) == &options[i];
-        if (!is_listed || options[i].help == NULL || (*index)-- > 0)
-            continue;
-        describe_own(command, &options[i], text);
-        return true;
-    }
+    for (; row != NULL && row->name != NULL; row++)
+        if (row->help != NULL && cli_find_option(command, row->name) == row && (*index)-- == 0) {
+            describe(command, row, NULL, row->name, text);
+            return true;
+        }
     return false;
 }
 
@@ -152,47 +229,67 @@ static bool setting_at(const cli_command *command, const char *task, size_t *ind
 {
     const char *name;
     for (size_t i = 0; task != NULL && (name = tlnmf_option_name(task, i)) != NULL; i++) {
-        const cli_option *own = cli_find_option(command, name);
+        const cli_option *row = cli_find_option(command, name);
         bool is_first = cli_find_setting(command, name) == task; /* not in an earlier task */
-        if (!is_first || (own != NULL && own->help != NULL) || (*index)-- > 0)
+        if (!is_first || (row != NULL && row->help != NULL) || (*index)-- > 0)
             continue;
-        if (own != NULL)
-            describe_own(command, own, text);
-        else
-            describe_setting(task, name, text);
+        describe(command, row, task, name, text);
         return true;
     }
     return false;
 }
 
-/* Puts a word before the help. */
-static bool mark(const char *word, cli_option_text *text)
-{
-    char help[sizeof text->help];
-    if (word == NULL)
-        return true;
-    copy(help, sizeof help, text->help);
-    snprintf(text->help, sizeof text->help, "%s%.*s", word, (int)(sizeof help - strlen(word) - 1),
-             help);
-    return true;
-}
-
-/* What belongs before an option of the first task: nothing if the second has it, too. */
-static const char *mark_of(const cli_command *command, const cli_option_text *text)
-{
-    const char *name = text->name + strspn(text->name, "-");
-    return has_setting(command, command->also, name) ? NULL : command->mark;
-}
-
 bool cli_option_at(const cli_command *command, size_t index, cli_option_text *text)
 {
-    if (own_at(command, command->options, command->option_count, &index, text))
-        return true;
-    if (own_at(command, command->shared, command->shared_count, &index, text))
-        return mark(command->mark, text);
-    if (setting_at(command, command->task, &index, text))
-        return mark(mark_of(command, text), text);
-    if (setting_at(command, command->also, &index, text))
-        return mark(command->also_mark, text);
-    return own_at(command, common_options, COMMON, &index, text);
+    return row_at(command, command->options, &index, text) ||
+           setting_at(command, command->task, &index, text) ||
+           setting_at(command, command->also, &index, text) ||
+           row_at(command, cli_shared_options, &index, text);
+}
+
+/* ---- nearest names --------------------------------------------------------------------------- */
+
+/* Other names of options, and names of earlier versions. tlnmf_nearest() knows the synonyms of the
+ * library's options. */
+static const struct {
+    const char *typed, *option, *note;
+} synonyms[] = {
+    {"sources", "k", ""},
+    {"max-iter", "iterations", ""},
+    {"time", "max-seconds", ""},
+    {"gpu", "device", " gpu"},
+    {"output", "o", ""},
+    {"out", "o", ""},
+    {"overwrite", "force", ""},
+    {"quiet", "q", ""},
+    {"verbose", "v", ""},
+    {"sample-rate", "rate", ""},
+    {"learn-columns", "learn-frames", ""},
+    {"rate", "learn-below", " with half of the value"},
+    {"keep", "residual", ""},
+};
+
+bool cli_nearest_option(const cli_command *command, const char *typed, char *nearest, size_t size)
+{
+    enum { MOST = 128 }; /* options of a command */
+    cli_option_text text;
+    char copy[MOST][32];
+    const char *names[MOST], *name = NULL, *note = "";
+    size_t count = 0;
+    for (; count < MOST && cli_option_at(command, count, &text); count++) {
+        snprintf(copy[count], sizeof copy[count], "%s", text.name + strspn(text.name, "-"));
+        names[count] = copy[count];
+    }
+    for (size_t i = 0; name == NULL && i < sizeof synonyms / sizeof *synonyms; i++)
+        if (strcmp(typed, synonyms[i].typed) == 0 &&
+            (cli_find_option(command, synonyms[i].option) != NULL ||
+             cli_find_setting(command, synonyms[i].option) != NULL)) {
+            name = synonyms[i].option;
+            note = synonyms[i].note;
+        }
+    if (name == NULL)
+        name = tlnmf_nearest(typed, names, count);
+    if (name != NULL)
+        snprintf(nearest, size, "%s%s%s", strlen(name) == 1 ? "-" : "--", name, note);
+    return name != NULL;
 }

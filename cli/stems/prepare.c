@@ -1,45 +1,84 @@
-/* Before a separation: the sound with its labels, and the directory that the stems go to. */
+/* Before a separation: the sound with its labels, and the directory of the stems. */
+#include "cli/common/arrays.h"
 #include "cli/stems/stems.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-cli_stem_words cli_stem_values;
+/* ---- names ----------------------------------------------------------------------------------- */
 
-const cli_option cli_stem_options[CLI_STEM_OPTIONS] = {
-    {"o", "DIR",
-     "directory of the stems, made if need be; {name} in it is the name of the sound "
-     "[{name}-stems]",
-     &cli_common_values.output},
-    {"labels", "FILE", "an Audacity label track: when each source sounds, by name",
-     &cli_stem_values.labels},
-    {"activations", "labels|midi", "also write when the sources sound",
-     &cli_stem_values.activations},
-    {"gain", "none|safe", "safe: scale all stems alike so that none is clipped [none]",
-     &cli_stem_values.gain},
-    {"format", "wav|flac|w64", "format of the stems [wav]", &cli_stem_values.format},
-    {"no-report", NULL, "write no page report.html", &cli_stem_values.no_report},
-    {"no-sound", NULL, "leave sound out of the page", &cli_stem_values.no_sound},
-};
+static const char MARK[] = "{name}";
+
+bool cli_is_pattern(const char *text)
+{
+    return text != NULL && strstr(text, MARK) != NULL;
+}
+
+/* The name of a file without its folder and extension, as a part of `path`. */
+static const char *bare(const char *path, int *length)
+{
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    *length = dot != NULL && dot > name ? (int)(dot - name) : (int)strlen(name);
+    if (strcmp(path, "-") != 0)
+        return name;
+    *length = 5; /* of the next word */
+    return "sound";
+}
+
+const char *cli_fill_pattern(const cli_command *command, const char *pattern, const char *path,
+                             char out[CLI_PATH])
+{
+    int length;
+    const char *name = bare(path, &length), *mark;
+    size_t at = 0;
+    for (; (mark = strstr(pattern, MARK)) != NULL && at < CLI_PATH; pattern = mark + strlen(MARK))
+        at += (size_t)snprintf(out + at, CLI_PATH - at, "%.*s%.*s", (int)(mark - pattern), pattern,
+                               length, name);
+    if (at < CLI_PATH)
+        at += (size_t)snprintf(out + at, CLI_PATH - at, "%s", pattern);
+    if (at < CLI_PATH)
+        return out;
+    cli_fail(command, EXIT_OUTPUT, "%s: the name is too long", pattern);
+    return NULL;
+}
+
+/* Makes the folders above a path. */
+static int make_parents(const cli_command *command, const char *path)
+{
+    char part[CLI_PATH];
+    snprintf(part, sizeof part, "%s", path);
+    for (char *slash = strchr(part + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (slash[1] != '\0' && mkdir(part, 0777) != 0 && errno != EEXIST)
+            return cli_fail(command, EXIT_OUTPUT, "%s: %s", part, strerror(errno));
+        *slash = '/';
+    }
+    return EXIT_DONE;
+}
 
 /* ---- the sound ------------------------------------------------------------------------------- */
 
-/* -o DIR, or the sound's name with "-stems" in the folder where the program runs. */
-static int choose_directory(cli_stems *stems)
+/* -o DIR, or NAME-stems in the current directory. */
+static const char *choose_directory(const cli_call *call, const char *sound, char path[CLI_PATH])
 {
-    const char *given = cli_common_values.output;
-    const cli_command *command = stems->call->command;
-    if (given != NULL && !cli_is_pattern(given)) {
-        stems->directory = given;
-        return EXIT_DONE;
-    }
-    stems->directory = cli_fill_pattern(command, given != NULL ? given : "{name}-stems",
-                                        stems->path, stems->own_directory);
-    return stems->directory == NULL ? EXIT_OUTPUT : EXIT_DONE;
+    const char *given = cli_asked.output;
+    if (given != NULL && !cli_is_pattern(given))
+        return given;
+    return cli_fill_pattern(call->command, given != NULL ? given : "{name}-stems", sound, path);
+}
+
+int cli_stems_add_files(const cli_call *call, const char *sound)
+{
+    char own[CLI_PATH];
+    const char *directory = choose_directory(call, sound, own);
+    if (directory == NULL)
+        return EXIT_OUTPUT;
+    TRY(cli_file_add(call, CLI_FILLS, sound, directory));
+    return cli_file_add(call, CLI_READS, "--labels", cli_asked.labels);
 }
 
 int cli_stems_open(cli_call *call, tlnmf_settings *settings, const char *path, cli_stems *stems)
@@ -48,32 +87,30 @@ int cli_stems_open(cli_call *call, tlnmf_settings *settings, const char *path, c
                          .path = path,
                          .settings = settings,
                          .stage = -1,
-                         .format = cli_stem_values.format ? cli_stem_values.format : "wav"};
-    int code = choose_directory(stems);
-    if (code != EXIT_DONE)
-        return code;
+                         .format = cli_asked.format ? cli_asked.format : "wav"};
+    stems->directory = choose_directory(call, path, stems->own_directory);
+    if (stems->directory == NULL)
+        return EXIT_OUTPUT;
     tlnmf_error error = tlnmf_io_open_sound(call->ctx, path, &stems->sound);
     if (error == TLNMF_OK)
         return EXIT_DONE;
-    code = cli_fail_library(call, error, NULL);
-    cli_hint_format(call->command, path);
+    int code = cli_fail_library(call, error, NULL);
+    cli_advise(call, path);
     return code;
 }
 
 int cli_stems_add_labels(cli_stems *stems)
 {
-    const char *path = cli_stem_values.labels;
+    const char *path = cli_asked.labels;
     tlnmf_record *track;
     if (path == NULL)
         return EXIT_DONE;
-    tlnmf_error error = tlnmf_io_read_labels(stems->call->ctx, path, &track);
-    if (error != TLNMF_OK)
-        return cli_fail_library(stems->call, error, NULL);
+    TRY(cli_check(stems->call, tlnmf_io_read_labels(stems->call->ctx, path, &track), NULL));
     stems->call->subject = path;
-    error = tlnmf_sound_add_labels(stems->call->ctx, stems->sound, track);
+    tlnmf_error error = tlnmf_sound_add_labels(stems->call->ctx, stems->sound, track);
     stems->call->subject = NULL;
     tlnmf_record_free(track);
-    return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(stems->call, error, path);
+    return cli_check(stems->call, error, path);
 }
 
 void cli_stems_close(cli_stems *stems, int code)
@@ -82,11 +119,10 @@ void cli_stems_close(cli_stems *stems, int code)
     tlnmf_sound_free(stems->recording);
     cli_stems_release(stems);
     cli_stage_close(stems);
-    cli_stems_forget(stems);
     if (!stems->created)
         return;
     if (code != EXIT_DONE)
-        rmdir(stems->directory); /* which does nothing if there is something in it */
+        rmdir(stems->directory); /* fails if the directory is not empty */
     cli_forget_temporary(stems->directory);
 }
 
@@ -118,52 +154,30 @@ const char *cli_stems_staged(const cli_stems *stems, const char *name, const cha
 
 int cli_stems_check_output(const cli_stems *stems, const char *name, const char *extension)
 {
-    const cli_command *command = stems->call->command;
-    const char *const inputs[] = {stems->path, cli_stem_values.labels, stems->model_path,
-                                  stems->call->transform_file};
-    struct stat status;
-    char path[CLI_PATH];
-    int code = cli_stems_path(stems, name, extension, path) != NULL ? EXIT_DONE : EXIT_OUTPUT;
-    for (int i = 0; code == EXIT_DONE && i < 4; i++)
-        code = cli_check_input(command, inputs[i], path);
-    if (code != EXIT_DONE)
-        return code;
-    if (lstat(path, &status) != 0)
-        return errno == ENOENT || errno == ENOTDIR /* told of the directory itself */
-                   ? EXIT_DONE
-                   : cli_fail(command, EXIT_OUTPUT, "%s: %s", path, strerror(errno));
-    if (S_ISDIR(status.st_mode))
-        return cli_fail(command, EXIT_OUTPUT, "%s: is a directory", path);
-    if (S_ISREG(status.st_mode) && access(path, W_OK) != 0)
-        return cli_fail(command, EXIT_OUTPUT, "%s: cannot be written: %s", path, strerror(errno));
+    char path[CLI_PATH], what[300];
+    snprintf(what, sizeof what, "%s.%s", name, extension);
+    return cli_stems_path(stems, name, extension, path) != NULL
+               ? cli_file_add(stems->call, CLI_STAGES, what, path)
+               : EXIT_OUTPUT;
+}
+
+/* Adds the files of the directory; `safe` has the names of the stems. */
+static int check_outputs(const cli_stems *stems, const tlnmf_record *safe)
+{
+    const char *activations = cli_asked.activations, *name;
+    TRY(cli_stems_check_output(stems, "model", "h5"));
+    TRY(cli_stems_check_output(stems, "summary", "json"));
+    if (cli_asked.no_report == NULL)
+        TRY(cli_stems_check_output(stems, "report", "html"));
+    if (activations != NULL)
+        TRY(cli_stems_check_output(stems, "activations", activations[0] == 'm' ? "mid" : "txt"));
+    for (size_t i = 0; (name = tlnmf_record_get_text_at(safe, "names", i)) != NULL; i++)
+        TRY(cli_stems_check_output(stems, name, stems->format));
     return EXIT_DONE;
 }
 
-static int check_outputs(const cli_stems *stems, const tlnmf_record *names)
-{
-    static const char *const fixed[][2] = {{"model", "h5"}, {"summary", "json"}};
-    const char *activations = cli_stem_values.activations, *name;
-    tlnmf_record *safe;
-    int code = EXIT_DONE;
-    for (int i = 0; code == EXIT_DONE && i < 2; i++)
-        code = cli_stems_check_output(stems, fixed[i][0], fixed[i][1]);
-    if (code == EXIT_DONE && activations != NULL)
-        code = cli_stems_check_output(stems, "activations", activations[0] == 'm' ? "mid" : "txt");
-    if (code != EXIT_DONE)
-        return code;
-    tlnmf_error error = tlnmf_io_safe_names(stems->call->ctx, names, &safe);
-    if (error != TLNMF_OK)
-        return cli_fail_library(stems->call, error, NULL);
-    for (size_t i = 0; code == EXIT_DONE && (name = tlnmf_get_text_at(safe, "names", i)) != NULL;
-         i++)
-        code = cli_stems_check_output(stems, name, stems->format);
-    tlnmf_record_free(safe);
-    return code;
-}
-
-/* Whether the files in it, if there are any, are those of a run that may write into it: --force
- * says so, or --resume, where a run that had begun in an empty directory was killed while it put
- * them in place. */
+/* Whether the run may write into the directory: it is empty, or --force is given, or --resume is
+ * given and a killed run has left its staging folder there. */
 static bool is_ours(DIR *directory)
 {
     struct dirent *entry;
@@ -173,14 +187,14 @@ static bool is_ours(DIR *directory)
             staged = true;
         else if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             empty = false;
-    return empty || cli_common_values.force != NULL || (staged && cli_common_values.resume != NULL);
+    return empty || cli_asked.force != NULL || (staged && cli_asked.resume != NULL);
 }
 
-/* The directory is there or can be made, and nothing in it belongs to others. */
+/* Makes the directory, or checks that the run may write into it. */
 static int make_directory(cli_stems *stems)
 {
     const cli_command *command = stems->call->command;
-    cli_catch_interrupt(); /* from here on there is something to take away */
+    cli_catch_interrupt(); /* from here on a signal must remove the directory */
     stems->created = mkdir(stems->directory, 0777) == 0;
     if (stems->created) {
         cli_remember_temporary(stems->directory);
@@ -195,7 +209,7 @@ static int make_directory(cli_stems *stems)
         return cli_fail(command, EXIT_OUTPUT, "%s: %s", stems->directory, strerror(errno));
     if (!ours)
         return cli_fail(command, EXIT_OUTPUT,
-                        "%s: there are files in it already; --force writes beside and over them",
+                        "%s: the directory is not empty; --force adds and replaces files",
                         stems->directory);
     return EXIT_DONE;
 }
@@ -216,63 +230,59 @@ static int reserve(cli_stems *stems, const char *name, const char *extension, in
         return EXIT_DONE;
     if (cli_stems_path(stems, name, extension, path) == NULL)
         return EXIT_OUTPUT;
-    tlnmf_error error =
-        tlnmf_io_reserve(stems->call->ctx, path, bytes, &stems->reserved[stems->reserved_count]);
-    if (error != TLNMF_OK)
-        return cli_fail_library(stems->call, error, NULL);
+    TRY(cli_check(
+        stems->call,
+        tlnmf_io_reserve(stems->call->ctx, path, bytes, &stems->reserved[stems->reserved_count]),
+        NULL));
     stems->reserved_count++;
     return EXIT_DONE;
 }
 
-/* Disk space for a stem of each name, and for Phi, by far the largest part of a model. */
-static int reserve_all(cli_stems *stems, const tlnmf_record *names, int64_t bytes)
+/* Reserves disk space for each stem, and for Phi, by far the largest part of a model. */
+static int reserve_all(cli_stems *stems, const tlnmf_record *safe, int64_t bytes)
 {
     int64_t M = tlnmf_settings_get_integer(stems->call->settings, "frame");
-    tlnmf_record *safe;
     const char *name;
-    tlnmf_error error = tlnmf_io_safe_names(stems->call->ctx, names, &safe);
-    if (error != TLNMF_OK)
-        return cli_fail_library(stems->call, error, NULL);
-    int code = EXIT_DONE;
-    for (size_t i = 0; code == EXIT_DONE && (name = tlnmf_get_text_at(safe, "names", i)) != NULL;
-         i++)
-        code = reserve(stems, name, stems->format, bytes);
-    if (code == EXIT_DONE && M > 0 && M < 1000000)
-        code = reserve(stems, "model", "h5", M * M * (int64_t)sizeof(double));
-    tlnmf_record_free(safe);
-    return code;
+    for (size_t i = 0; (name = tlnmf_record_get_text_at(safe, "names", i)) != NULL; i++)
+        TRY(reserve(stems, name, stems->format, bytes));
+    return M > 0 && M < 1000000 ? reserve(stems, "model", "h5", M * M * (int64_t)sizeof(double))
+                                : EXIT_DONE;
 }
 
-/* A writer that is opened for nothing tells whether the format can hold stems like the sound (FLAC
- * has eight channels at most) and how large they will be. */
+/* Opens and aborts a writer, to check whether the format supports the stems (FLAC has at most eight
+ * channels) and how large they will be. */
 static int check_format(const cli_stems *stems, int64_t *bytes)
 {
     char path[CLI_PATH];
     tlnmf_io_writer *writer;
     if (cli_stems_staged(stems, "stem", stems->format, path) == NULL)
         return EXIT_OUTPUT;
-    tlnmf_error error = tlnmf_io_writer_create(stems->call->ctx, path, stems->sound, &writer);
-    if (error != TLNMF_OK)
-        return cli_fail_library(stems->call, error, NULL);
-    *bytes = tlnmf_get_integer(tlnmf_io_writer_record(writer), "bytes");
+    TRY(cli_check(stems->call,
+                  tlnmf_io_writer_create(stems->call->ctx, path, stems->sound, &writer), NULL));
+    *bytes = tlnmf_record_get_integer(tlnmf_io_writer_record(writer), "bytes");
     tlnmf_io_writer_abort(writer);
     return EXIT_DONE;
 }
 
+static int check_all(cli_stems *stems, const tlnmf_record *safe)
+{
+    int64_t bytes;
+    if (stems->directory[0] == '\0')
+        return cli_fail(stems->call->command, EXIT_USAGE, "the name of -o is empty");
+    TRY(check_outputs(stems, safe));
+    if (cli_is_pattern(cli_asked.output))
+        TRY(make_parents(stems->call->command, stems->directory));
+    TRY(make_directory(stems));
+    TRY(cli_stage_open(stems));
+    TRY(check_format(stems, &bytes));
+    return reserve_all(stems, safe, bytes);
+}
+
 int cli_stems_check(cli_stems *stems, const tlnmf_record *names)
 {
-    int64_t bytes = 0;
-    if (stems->directory[0] == '\0')
-        return cli_fail(stems->call->command, EXIT_USAGE,
-                        "-o DIR is empty: where do the stems go?");
-    int code = check_outputs(stems, names);
-    if (code == EXIT_DONE && cli_is_pattern(cli_common_values.output))
-        code = cli_make_parents(stems->call->command, stems->directory);
-    if (code == EXIT_DONE)
-        code = make_directory(stems);
-    if (code == EXIT_DONE)
-        code = cli_stage_open(stems);
-    if (code == EXIT_DONE)
-        code = check_format(stems, &bytes);
-    return code == EXIT_DONE ? reserve_all(stems, names, bytes) : code;
+    tlnmf_record *safe;
+    TRY(cli_check(stems->call, tlnmf_io_safe_names(stems->call->ctx, names, &safe), NULL));
+    int code = check_all(stems, safe);
+    tlnmf_record_free(safe);
+    return code;
 }

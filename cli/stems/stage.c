@@ -1,4 +1,5 @@
-/* The staging folder DIR/.tlnmf-part: every output is whole in it before an old file is touched. */
+/* The staging folder DIR/.tlnmf-part: all outputs are complete in it before an old file is
+ * replaced. */
 #define _GNU_SOURCE /* renameat2; NOLINT(bugprone-reserved-identifier) */
 #include "cli/stems/stems.h"
 
@@ -13,25 +14,30 @@
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-/* Removes the files in it: those of a run that was killed, or old ones that were replaced. */
-static void purge(int fd)
+/* The entries of the folder `fd`, which stays open; NULL with errno. */
+static DIR *open_entries(int fd)
 {
     int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *directory = copy < 0 ? NULL : fdopendir(copy);
-    const struct dirent *entry;
-    if (directory == NULL) {
-        if (copy >= 0)
-            close(copy);
-        return;
-    }
-    while ((entry = readdir(directory)) != NULL)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            unlinkat(fd, entry->d_name, 0);
-    closedir(directory);
+    if (copy >= 0 && directory == NULL)
+        close(copy);
+    return directory;
 }
 
-/* Opens the folder and locks it; negative with errno, EWOULDBLOCK if another run has it. The lock
- * goes with the process, however that ends. A file system without locks does without. */
+/* Removes the files of the folder: left by a killed run, or old files that were replaced. */
+static void purge(int fd)
+{
+    DIR *directory = open_entries(fd);
+    const struct dirent *entry;
+    while (directory != NULL && (entry = readdir(directory)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            unlinkat(fd, entry->d_name, 0);
+    if (directory != NULL)
+        closedir(directory);
+}
+
+/* Opens the folder and locks it until the process ends. On failure negative with errno, which is
+ * EWOULDBLOCK if another run has locked it. A file system without locks is not an error. */
 static int open_locked(const char *path)
 {
     for (int attempt = 0; attempt < 8; attempt++) {
@@ -42,7 +48,7 @@ static int open_locked(const char *path)
         if (fd < 0 && errno != ENOENT)
             return -1;
         bool busy = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-        /* The other run may have removed it between our two steps. */
+        /* Another run may have removed it since mkdir(). */
         bool here = fd >= 0 && fstat(fd, &status) == 0 && status.st_nlink > 0;
         if (here && !busy)
             return fd;
@@ -89,60 +95,46 @@ void cli_stage_close(cli_stems *stems)
 
 /* ---- publishing ------------------------------------------------------------------------------ */
 
-/* A file on its way from the staging folder to DIR. */
+/* A file that moves from the staging folder to DIR. */
 typedef struct staged {
-    char *name;
+    const char *name;
     bool replaces; /* an old file has this name */
-    bool swapped;  /* which is in the staging folder now */
+    bool swapped;  /* the old file is in the staging folder now */
     bool moved;
 } staged;
 
 typedef struct shipment {
     int from, to;
+    struct dirent **entry;
     staged *file;
     size_t count;
 } shipment;
 
-/* The summary comes last: when it is there, all of it is. */
-static int by_name(const void *a, const void *b)
+static int is_output(const struct dirent *entry)
 {
-    const char *x = ((const staged *)a)->name, *y = ((const staged *)b)->name;
+    return entry->d_name[0] != '.';
+}
+
+/* The summary is last, so that its presence means that the result is complete. */
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    const char *x = (*a)->d_name, *y = (*b)->d_name;
     bool x_last = strcmp(x, "summary.json") == 0, y_last = strcmp(y, "summary.json") == 0;
     return x_last != y_last ? (int)x_last - (int)y_last : strcmp(x, y);
 }
 
-static bool add(shipment *s, const char *name)
+static bool list(shipment *s, const char *folder)
 {
-    staged *larger = realloc(s->file, (s->count + 1) * sizeof *larger);
-    if (larger == NULL)
-        return false;
-    s->file = larger;
-    char *copy = strdup(name);
-    if (copy == NULL)
-        return false;
-    s->file[s->count++] = (staged){.name = copy};
-    return true;
+    int count = scandir(folder, &s->entry, is_output, by_name);
+    s->count = count > 0 ? (size_t)count : 0;
+    s->file = calloc(s->count + 1, sizeof *s->file); /* + 1: never of size 0 */
+    for (size_t i = 0; s->file != NULL && i < s->count; i++)
+        s->file[i].name = s->entry[i]->d_name;
+    return count >= 0 && s->file != NULL;
 }
 
-static bool list(shipment *s)
-{
-    int copy = openat(s->from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = copy < 0 ? NULL : fdopendir(copy);
-    const struct dirent *entry;
-    bool ok = directory != NULL;
-    if (copy >= 0 && !ok)
-        close(copy);
-    while (ok && (entry = readdir(directory)) != NULL)
-        ok = entry->d_name[0] == '.' || add(s, entry->d_name);
-    if (directory != NULL)
-        closedir(directory);
-    if (s->count > 1)
-        qsort(s->file, s->count, sizeof *s->file, by_name);
-    return ok;
-}
-
-/* What is in the way keeps its mode; a directory is not replaced. A symbolic link is replaced, not
- * followed: it could lead anywhere. */
+/* A new file takes the mode of the old file that it replaces. A directory is not replaced. A
+ * symbolic link is replaced, not followed: it could lead anywhere. */
 static bool look(const shipment *s, staged *file)
 {
     struct stat status;
@@ -156,7 +148,7 @@ static bool look(const shipment *s, staged *file)
     return !S_ISREG(status.st_mode) || fchmodat(s->from, file->name, status.st_mode & 0777, 0) == 0;
 }
 
-/* An old file changes places with the new one, so that it can come back. */
+/* Exchanges an old file with the new one, so that undo() can restore it. */
 static bool move(const shipment *s, staged *file)
 {
 #ifdef RENAME_EXCHANGE
@@ -180,7 +172,7 @@ static void undo(const shipment *s)
     }
 }
 
-/* The index of the file that failed, with errno, or the count. */
+/* Moves all files or none. Returns the index of the file that failed, with errno, or the count. */
 static size_t ship(const shipment *s)
 {
     size_t i = 0;
@@ -206,7 +198,7 @@ int cli_stage_publish(const cli_stems *stems)
     int code = EXIT_DONE;
     if (s.to < 0)
         code = cli_fail(command, EXIT_OUTPUT, "%s: %s", stems->directory, strerror(errno));
-    else if (!list(&s))
+    else if (!list(&s, stems->staging))
         code = cli_fail(command, EXIT_INTERNAL, "no memory for the names of the outputs");
     else {
         size_t failed = ship(&s);
@@ -214,10 +206,11 @@ int cli_stage_publish(const cli_stems *stems)
             code = cli_fail(command, EXIT_OUTPUT, "%s/%s: cannot write: %s", stems->directory,
                             s.file[failed].name, strerror(errno));
         else
-            fsync(s.to); /* the renames are what counts: not every file system can do this */
+            fsync(s.to); /* some file systems do not support this; the files are in place */
     }
     for (size_t i = 0; i < s.count; i++)
-        free(s.file[i].name);
+        free(s.entry[i]);
+    free(s.entry);
     free(s.file);
     if (s.to >= 0)
         close(s.to);

@@ -1,4 +1,4 @@
-/* A separation: the sound through the model, then all that goes into the directory. */
+/* A separation: separates the sound with the model, then writes all files of the directory. */
 #include "cli/stems/stems.h"
 
 #include <stdlib.h>
@@ -10,24 +10,22 @@ static int run_once(cli_stems *stems, const tlnmf_record *model, cli_outputs *o,
                     tlnmf_record **report)
 {
     cli_call *call = stems->call;
-    cli_stems_watch(stems, model);
-    tlnmf_error error =
-        tlnmf_stems(call->ctx, model, stems->sound, stems->settings, cli_outputs_write, o, report);
-    cli_checkpoint_unwatch(call);
+    tlnmf_error error = tlnmf_separate(call->ctx, model, stems->sound, stems->settings,
+                                       cli_outputs_write, o, report);
     if (o->error != TLNMF_OK)
         return cli_outputs_fail(o, o->error);
     if (error != TLNMF_OK) /* the message of a file that cannot be read names it */
         return cli_fail_library(call, error, error == TLNMF_ERR_INPUT ? NULL : stems->path);
-    if (tlnmf_get_integer(*report, "outcome_code") == TLNMF_CANCELLED)
+    if (tlnmf_record_get_integer(*report, "outcome_code") == TLNMF_OUTCOME_CANCELLED)
         return cli_fail(call->command, EXIT_INTERRUPTED, "interrupted, no stems are written");
     return EXIT_DONE;
 }
 
-/* With --gain safe the peak is found first. */
+/* With --gain safe, a first run measures the peak. */
 static int run_all(cli_stems *stems, const tlnmf_record *model, cli_outputs *o,
                    tlnmf_record **report)
 {
-    if (cli_stem_values.gain != NULL && strcmp(cli_stem_values.gain, "safe") == 0) {
+    if (cli_asked.gain != NULL && strcmp(cli_asked.gain, "safe") == 0) {
         o->measures = true;
         int code = run_once(stems, model, o, report);
         tlnmf_record_free(*report);
@@ -35,15 +33,14 @@ static int run_all(cli_stems *stems, const tlnmf_record *model, cli_outputs *o,
         if (code != EXIT_DONE)
             return code;
         o->measures = false;
-        cli_stems_again(stems);
-        /* The last stem takes what the others' rounding has left: half a step of each. */
+        /* The last stem takes the rounding errors of the others: half a step each. */
         double most = 1.0 - o->step * (1.0 + 0.5 * (double)o->count);
         o->gain = o->peak > most && most > 0.0 ? most / o->peak : 1.0;
     }
     return run_once(stems, model, o, report);
 }
 
-/* ---- what goes into the directory ------------------------------------------------------------ */
+/* ---- the files of the directory -------------------------------------------------------------- */
 
 static int write_activations(const cli_stems *stems, const tlnmf_record *model,
                              const tlnmf_record *report, json_t *summary)
@@ -51,9 +48,9 @@ static int write_activations(const cli_stems *stems, const tlnmf_record *model,
     tlnmf_ctx *ctx = stems->call->ctx;
     tlnmf_record *events;
     char path[CLI_PATH], staged[CLI_PATH];
-    if (cli_stem_values.activations == NULL)
+    if (cli_asked.activations == NULL)
         return EXIT_DONE;
-    bool midi = strcmp(cli_stem_values.activations, "midi") == 0;
+    bool midi = strcmp(cli_asked.activations, "midi") == 0;
     const char *extension = midi ? "mid" : "txt";
     if (cli_stems_path(stems, "activations", extension, path) == NULL ||
         cli_stems_staged(stems, "activations", extension, staged) == NULL)
@@ -69,69 +66,76 @@ static int write_activations(const cli_stems *stems, const tlnmf_record *model,
     return EXIT_DONE;
 }
 
-/* The model with the H of this sound, and the summary in it and beside it. */
-static int write_model(const cli_stems *stems, tlnmf_record *model, const tlnmf_record *report,
-                       const json_t *summary)
+/* Adds the H of this sound and the summary to the model. */
+static tlnmf_error complete_model(const cli_stems *stems, tlnmf_record *model,
+                                  const tlnmf_record *report, const json_t *summary)
 {
     tlnmf_ctx *ctx = stems->call->ctx;
-    char model_path[CLI_PATH], summary_path[CLI_PATH];
     int32_t rank;
-    int64_t shape[TLNMF_MAX_RANK];
-    const double *H = tlnmf_get_array(report, "H", &rank, shape);
-    char *text = cli_json_text(summary);
-    if (text == NULL)
-        return cli_fail(stems->call->command, EXIT_INTERNAL, "no memory for the summary");
-    int code = EXIT_OUTPUT;
-    if (cli_stems_staged(stems, "model", "h5", model_path) != NULL &&
-        cli_stems_staged(stems, "summary", "json", summary_path) != NULL) {
-        tlnmf_error error = tlnmf_set_array(ctx, model, "H", H, rank, shape);
-        if (error == TLNMF_OK)
-            error = tlnmf_set_integer(ctx, model, "N", shape[1]);
-        if (error == TLNMF_OK)
-            error = tlnmf_set_text(ctx, model, "summary", text);
-        if (error == TLNMF_OK)
-            error = tlnmf_io_write_model(ctx, model_path, model);
-        size_t length = strlen(text);
-        text[length] = '\n'; /* in place of the end, which is not written */
-        if (error == TLNMF_OK)
-            error = tlnmf_io_write_file(ctx, summary_path, text, length + 1);
-        code = error == TLNMF_OK ? EXIT_DONE : cli_fail_library(stems->call, error, NULL);
-    }
-    free(text);
-    return code;
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
+    const double *H = tlnmf_record_get_array(report, "H", &rank, shape);
+    TRY(cli_put_summary(stems->call, model, summary));
+    TRY(tlnmf_record_set_array(ctx, model, "H", H, rank, shape));
+    return tlnmf_record_set_integer(ctx, model, "N", shape[1]);
 }
 
-/* Everything that goes into the directory: whole in the staging folder first, then all at once.
- * What is published stays, though it may not be possible to print the summary. */
+/* Writes the page unless --no-report, the model, and its summary as a file. A page that cannot be
+ * written is only a warning, because the stems are complete. */
+static int write_model(const cli_outputs *o, tlnmf_record *model, const tlnmf_record *report,
+                       json_t *summary)
+{
+    const cli_stems *stems = o->stems;
+    tlnmf_ctx *ctx = stems->call->ctx;
+    char page[CLI_PATH], model_path[CLI_PATH], summary_path[CLI_PATH];
+    bool has_page = cli_asked.no_report == NULL;
+    if (cli_stems_path(stems, "report", "html", page) == NULL ||
+        cli_stems_staged(stems, "model", "h5", model_path) == NULL ||
+        cli_stems_staged(stems, "summary", "json", summary_path) == NULL)
+        return EXIT_OUTPUT;
+    if (has_page)
+        json_object_set_new(summary, "page", cli_text(page));
+    tlnmf_error error = complete_model(stems, model, report, summary);
+    if (error == TLNMF_OK && has_page && cli_stems_page(o, model, report) != TLNMF_OK) {
+        cli_warn(stems->call->command, "the page could not be written: %s", tlnmf_message(ctx));
+        json_object_del(summary, "page");
+        error = complete_model(stems, model, report, summary);
+    }
+    if (error == TLNMF_OK)
+        error = tlnmf_io_write_model(ctx, model_path, model);
+    char *text = error == TLNMF_OK ? cli_json_text(summary) : NULL;
+    if (text != NULL) {
+        size_t length = strlen(text);
+        text[length] = '\n'; /* replaces the terminating 0, which is not written */
+        error = tlnmf_io_write_file(ctx, summary_path, text, length + 1);
+    } else if (error == TLNMF_OK) {
+        error = tlnmf_fail(ctx, TLNMF_ERR_MEMORY, "no memory for the summary");
+    }
+    free(text);
+    return cli_check(stems->call, error, NULL);
+}
+
+/* Writes all files into the staging folder, then moves them into the directory together. They stay
+ * there even if the summary cannot be printed. */
 static int publish(cli_stems *stems, cli_outputs *o, tlnmf_record *model,
                    const tlnmf_record *report, json_t *summary)
 {
-    const cli_command *command = stems->call->command;
     cli_progress_clear();
-    int code = cli_outputs_commit(o);
-    if (code != EXIT_DONE)
-        return code;
+    TRY(cli_outputs_commit(o));
     if (o->clipped > 0)
-        cli_warn(command,
-                 "%lld samples of the stems were clipped: --gain safe scales them all instead",
+        cli_warn(stems->call->command,
+                 "%lld samples of the stems were clipped; --gain safe avoids it",
                  (long long)o->clipped);
     cli_stems_describe(o, model, summary);
-    cli_fit_describe(stems, model, report, summary);
-    code = write_activations(stems, model, report, summary);
-    if (code == EXIT_DONE)
-        cli_stems_page(o, model, report, summary);
-    if (code == EXIT_DONE)
-        code = write_model(stems, model, report, summary);
-    if (code == EXIT_DONE)
-        code = cli_stage_publish(stems);
-    if (code != EXIT_DONE)
-        return code;
-    cli_stage_close(stems); /* a closed pipe may end the process below */
-    if (cli_common_values.json == NULL)
+    cli_unexplained_describe(stems, model, report, summary);
+    TRY(write_activations(stems, model, report, summary));
+    TRY(write_model(o, model, report, summary));
+    TRY(cli_stage_publish(stems));
+    cli_stage_close(stems); /* before printing: a closed pipe may end the process */
+    if (cli_asked.json == NULL)
         cli_stems_print(o, model, report, json_string_value(json_object_get(summary, "page")));
-    bool printed = cli_common_values.json != NULL ? cli_print_json(summary) : fflush(stdout) == 0;
-    return printed ? EXIT_DONE
-                   : cli_fail(command, EXIT_OUTPUT, "standard output cannot be written");
+    else
+        cli_print_json(summary);
+    return EXIT_DONE;
 }
 
 int cli_stems_make(cli_stems *stems, tlnmf_record *model, json_t *about)
@@ -141,16 +145,16 @@ int cli_stems_make(cli_stems *stems, tlnmf_record *model, json_t *about)
     cli_outputs o;
     tlnmf_error error = tlnmf_settings_set_integer(call->ctx, stems->settings, "keep-h", 1);
     if (error == TLNMF_OK)
-        error = tlnmf_stems_plan(call->ctx, model, stems->sound, stems->settings, &plan);
+        error = tlnmf_separate_plan(call->ctx, model, stems->sound, stems->settings, &plan);
     if (error != TLNMF_OK) {
         json_decref(about);
         return cli_fail_library(call, error, stems->path);
     }
-    cli_stems_release(stems); /* the writers reserve what they need */
+    cli_stems_release(stems); /* the writers reserve their space */
     int code = cli_outputs_open(&o, stems, plan);
     if (code == EXIT_DONE)
         code = run_all(stems, model, &o, &report);
-    cli_guard_begin(); /* all of it is put in place, or nothing */
+    cli_guard_begin(); /* all files are published, or none */
     if (code == EXIT_DONE)
         code = publish(stems, &o, model, report, about);
     cli_guard_end();

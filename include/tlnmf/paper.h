@@ -1,6 +1,6 @@
-/* tlnmf/paper.h: the paper's laboratory: its data sets, its theory, distances between transforms.
+/* tlnmf/paper.h: data sets and theory of the paper, and distances between transforms.
  *
- * The rules of tlnmf/tlnmf.h hold here, too. Numbers in brackets are equations of docs/spec.md. */
+ * The rules of tlnmf/tlnmf.h apply. Numbers in brackets are equations of docs/spec.md. */
 #ifndef TLNMF_PAPER_H
 #define TLNMF_PAPER_H
 
@@ -17,11 +17,12 @@ extern "C" {
 TLNMF_API tlnmf_error tlnmf_simulate_gcm(tlnmf_ctx *ctx, const tlnmf_settings *settings,
                                          tlnmf_record **sample);
 
-/* Random numbers: the library's own stream, or numpy.random.RandomState, draw for draw. */
+/* The random number generator: the library's own, or that of numpy.random.RandomState. */
 typedef enum tlnmf_stream { TLNMF_STREAM_OWN = 0, TLNMF_STREAM_NUMPY = 1 } tlnmf_stream;
 
-/* Two notes, 440 and 466.16 Hz, alone and together, for 3 s at 5000 Hz. theta has the shape {S, 2}:
- * the phases of each realisation. `sample` holds Y (S, 200, 151), signal (S, 15000) and rate. */
+/* Two notes, 440 and 466.16 Hz, first alone and then together, for 3 s at 5000 Hz. theta has the
+ * shape {S, 2}: the phases of each realisation. `sample` holds Y (S, 200, 151), signal (S, 15000)
+ * and rate. */
 TLNMF_API tlnmf_error tlnmf_simulate_notes(tlnmf_ctx *ctx, const double *theta, int64_t S,
                                            tlnmf_record **sample);
 /* Phases uniform in [0, 2 pi), in the order theta[s][note]. */
@@ -30,8 +31,8 @@ TLNMF_API tlnmf_error tlnmf_random_phases(tlnmf_ctx *ctx, uint64_t seed, tlnmf_s
 
 /* ---- theory ---------------------------------------------------------------------------------- */
 
-/* Q(Phi) = D_eps(V | Vbar), (17). V is the power of Phi on `data`, Vbar that on `truth`: data of
- * the same M and N with the true covariances. */
+/* Q(Phi) = D_eps(V | Vbar), (17). V is the power of Phi on `data`, and Vbar its power on
+ * `truth`, which has the same M and N and the true covariances. */
 TLNMF_API tlnmf_error tlnmf_theory_Q(tlnmf_ctx *ctx, const tlnmf_data *data,
                                      const tlnmf_data *truth, const double *Phi, double eps,
                                      double *Q);
@@ -41,7 +42,7 @@ TLNMF_API tlnmf_error tlnmf_theory_climb(tlnmf_ctx *ctx, const tlnmf_data *data,
                                          const tlnmf_data *truth, double eps, int64_t iterations,
                                          double *Phi, double *Q);
 /* Theorem 4, (18): an upper bound on the maximum of Q, which holds with at least the probability
- * below. Infinite for values of S to which the theorem does not apply. */
+ * tlnmf_theory_probability(N, t). Infinite if the theorem does not apply to S. */
 TLNMF_API double tlnmf_theory_bound(int64_t M, int64_t N, int64_t S, double t);
 TLNMF_API double tlnmf_theory_probability(int64_t N, double t);
 /* Remark 6, (19): approximate Q at the true transform, for S Gaussian realisations. */

@@ -1,7 +1,7 @@
 /* tlnmf/sound.h: frames of a signal, separation of recordings, scores.
  *
- * The rules of tlnmf/tlnmf.h hold here, too. Signals of several channels are interleaved:
- * x[t * channels + c]. A time is a number of samples, counted from 0. */
+ * The rules of tlnmf/tlnmf.h apply. Signals of several channels are interleaved:
+ * x[t * channels + c]. Times are sample numbers, counted from 0, unless seconds are named. */
 #ifndef TLNMF_SOUND_H
 #define TLNMF_SOUND_H
 
@@ -13,9 +13,9 @@ extern "C" {
 
 /* ---- frames of a signal ---------------------------------------------------------------------- */
 
-/* A frame has `frame` samples, and a new one begins every `hop` samples. The frames displaced by s
- * hop / shifts, s = 0 .. shifts-1, are realisations that share H. Settings of task "frames" or
- * "separate". */
+/* A frame has `frame` samples, and a new frame begins every `hop` samples. Frames displaced by
+ * s hop / shifts, s = 0 .. shifts-1, are realisations that share H. Settings of task "frames" or
+ * "learn". */
 
 /* The number of frames N of a signal of `length` samples, which is padded with zeros at both
  * ends. */
@@ -36,20 +36,19 @@ TLNMF_API tlnmf_error tlnmf_frames_synthesise(tlnmf_ctx *ctx, const tlnmf_settin
 /* A recording, and which source sounds in it when (its labels). */
 typedef struct tlnmf_sound tlnmf_sound;
 
-/* Writes `count` samples of all channels, from sample `first` on, to x. Return nonzero on failure:
- * the call then ends with TLNMF_ERR_CALLBACK. It runs in the thread of the call that reads the
- * sound. */
-typedef int (*tlnmf_read)(int64_t first, int64_t count, double *x, void *user);
+/* Writes `count` samples of all channels, from sample `first` on, to x. If it returns nonzero, the
+ * call that reads the sound returns TLNMF_ERR_CALLBACK. It runs in the thread of that call. */
+typedef int (*tlnmf_read_fn)(int64_t first, int64_t count, double *x, void *user);
 
-/* A recording that is read in pieces, so that it need not be in memory. rate is in Hz. */
+/* Creates a sound that is read in pieces, so that it need not be in memory. rate is in Hz. */
 TLNMF_API tlnmf_error tlnmf_sound_create(tlnmf_ctx *ctx, int64_t length, int64_t channels,
-                                         double rate, tlnmf_read read, void *user,
+                                         double rate, tlnmf_read_fn read, void *user,
                                          tlnmf_sound **out);
 /* Refers to x (length * channels numbers), which must outlive the sound. */
 TLNMF_API tlnmf_error tlnmf_sound_from_array(tlnmf_ctx *ctx, const double *x, int64_t length,
                                              int64_t channels, double rate, tlnmf_sound **out);
-/* The sound at another rate, by band-limited interpolation as it is read. It refers to `sound`,
- * which must outlive it, and has no labels yet. */
+/* Creates the sound at another rate, by band-limited interpolation while it is read. It refers to
+ * `sound`, which must outlive it, and has no labels. */
 TLNMF_API tlnmf_error tlnmf_sound_resample(tlnmf_ctx *ctx, const tlnmf_sound *sound, double rate,
                                            tlnmf_sound **out);
 /* Adds a label: the source `name` sounds from `start` to `end`, in seconds. Sources are numbered in
@@ -58,12 +57,12 @@ TLNMF_API tlnmf_error tlnmf_sound_resample(tlnmf_ctx *ctx, const tlnmf_sound *so
 TLNMF_API tlnmf_error tlnmf_sound_add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const char *name,
                                             double start, double end);
 /* Adds all labels of a track: a record with the arrays start and end and the texts name, all of one
- * length, as tlnmf_io_read_labels returns it. If it has the arrays low and high (Hz), a source is
- * kept out of the frequencies that its labels leave out; high = 0: the label holds all of them. A
- * source with no label inside the sound is an error. */
+ * length, as tlnmf_io_read_labels returns it. If it has the arrays low and high (Hz), a source
+ * may sound only at the frequencies of its labels; high = 0 means all frequencies. A source with no
+ * label inside the sound is an error. */
 TLNMF_API tlnmf_error tlnmf_sound_add_labels(tlnmf_ctx *ctx, tlnmf_sound *sound,
                                              const tlnmf_record *track);
-/* length, channels, rate, labels (how many), names (of the sources). */
+/* Holds length, channels, rate, labels (their number) and names (of the sources). */
 TLNMF_API const tlnmf_record *tlnmf_sound_record(const tlnmf_sound *sound);
 /* Reads `count` samples of all channels from sample `first` on; the range must lie in the sound. */
 TLNMF_API tlnmf_error tlnmf_sound_read(tlnmf_ctx *ctx, const tlnmf_sound *sound, int64_t first,
@@ -72,56 +71,67 @@ TLNMF_API tlnmf_error tlnmf_sound_read(tlnmf_ctx *ctx, const tlnmf_sound *sound,
 TLNMF_API tlnmf_error tlnmf_sound_power(tlnmf_ctx *ctx, const tlnmf_sound *sound, double *power);
 TLNMF_API void tlnmf_sound_free(tlnmf_sound *sound);
 
-/* For libraries that create sounds, as libtlnmf_io does from files: the record of the sound, to add
- * values to before others use the sound. */
+/* For libraries that create sounds, as libtlnmf_io does from files: the record of the sound, to
+ * which values can be added before the sound is used. */
 TLNMF_API tlnmf_record *tlnmf_sound_notes(tlnmf_sound *sound);
 /* Explains the last failed read: writes a message of at most `size` bytes and returns the error
- * with which the call ends, instead of TLNMF_ERR_CALLBACK. Returns TLNMF_OK if that read did not
- * fail. */
-typedef tlnmf_error (*tlnmf_why)(char *text, size_t size, void *user);
+ * that the call returns instead of TLNMF_ERR_CALLBACK. Returns TLNMF_OK if the read did not fail.
+ */
+typedef tlnmf_error (*tlnmf_why_fn)(char *text, size_t size, void *user);
 /* The sound takes ownership of `user`: close(user) is called once, when the sound is freed. A call
  * that fails while it reads the sound calls why_or_null. */
-TLNMF_API void tlnmf_sound_own(tlnmf_sound *sound, void (*close)(void *user), tlnmf_why why_or_null,
-                               void *user);
+TLNMF_API void tlnmf_sound_own(tlnmf_sound *sound, void (*close)(void *user),
+                               tlnmf_why_fn why_or_null, void *user);
 
 /* ---- separation ------------------------------------------------------------------------------ */
 
-/* Learns a model of the sound's sources, from its labels if it has any, else blindly. Settings of
- * task "separate". The progress counts candidates (stage "choose") and the iterations of each. The
- * model holds Phi, W, eps, the parameters of the frames, the names of the sources, and how well the
- * model separated remixed parts of the recording. */
-TLNMF_API tlnmf_error tlnmf_separate(tlnmf_ctx *ctx, const tlnmf_sound *sound,
-                                     const tlnmf_settings *settings, tlnmf_record **model);
-/* Estimate of the bytes that learning and separating will take. */
-TLNMF_API tlnmf_error tlnmf_separate_memory(tlnmf_ctx *ctx, const tlnmf_sound *sound,
-                                            const tlnmf_settings *settings, double *bytes);
+/* Learns a model of the sources of a sound, from its labels if it has any, otherwise blindly.
+ * Settings of task "learn". The progress counts candidates (stage "choose") and the iterations of
+ * each. The model holds Phi, W, eps, the parameters of the frames, the names of the sources, and
+ * how well the model separated remixed parts of the recording. */
+TLNMF_API tlnmf_error tlnmf_learn_sources(tlnmf_ctx *ctx, const tlnmf_sound *sound,
+                                          const tlnmf_settings *settings, tlnmf_record **model);
+/* Estimates the bytes that learning and separating will allocate. */
+TLNMF_API tlnmf_error tlnmf_learn_sources_memory(tlnmf_ctx *ctx, const tlnmf_sound *sound,
+                                                 const tlnmf_settings *settings, double *bytes);
 
-/* Receives each stem in order, `count` samples of all channels at a time. Return nonzero on
- * failure: the call then ends with TLNMF_ERR_CALLBACK. It runs in the thread of the call. */
-typedef int (*tlnmf_write)(int64_t stem, int64_t first, int64_t count, const double *x, void *user);
+/* Receives the next `count` samples of all channels of a stem. If it returns nonzero, the call
+ * returns TLNMF_ERR_CALLBACK. It runs in the thread of the call. */
+typedef int (*tlnmf_write_fn)(int64_t stem, int64_t first, int64_t count, const double *x,
+                              void *user);
 
-/* What tlnmf_stems will return: `stems` (how many), `names` (of the stems: the sources, or with
- * `components` the components of each; then "residual" if asked for), N. */
-TLNMF_API tlnmf_error tlnmf_stems_plan(tlnmf_ctx *ctx, const tlnmf_record *model,
-                                       const tlnmf_sound *sound, const tlnmf_settings *settings,
-                                       tlnmf_record **plan);
+/* Describes the stems that tlnmf_separate will return: `stems` (their number), `names` and N. The
+ * stems are the sources, or with the option components the components of each, followed by
+ * "residual" if that option is set. */
+TLNMF_API tlnmf_error tlnmf_separate_plan(tlnmf_ctx *ctx, const tlnmf_record *model,
+                                          const tlnmf_sound *sound, const tlnmf_settings *settings,
+                                          tlnmf_record **plan);
 /* Separates a sound with a model, block by block. The memory does not depend on the length, except
  * for H. The stems sum to the sound. H is fitted at fixed Phi and W; if the sound has labels, a
- * source is zero outside its own. Settings of task "stems". The progress counts frames (stage
- * "stems"). `report` holds the outcome, the floor that was used, and H if asked for. */
-TLNMF_API tlnmf_error tlnmf_stems(tlnmf_ctx *ctx, const tlnmf_record *model,
-                                  const tlnmf_sound *sound, const tlnmf_settings *settings,
-                                  tlnmf_write write_or_null, void *user, tlnmf_record **report);
-/* The same into memory: stems[stem][t][c], as many stems as tlnmf_stems_plan says. */
-TLNMF_API tlnmf_error tlnmf_stems_array(tlnmf_ctx *ctx, const tlnmf_record *model,
-                                        const tlnmf_sound *sound, const tlnmf_settings *settings,
-                                        double *stems, tlnmf_record **report);
-/* The notes of each source: arrays of equal length source, begin, end (seconds), level (largest
- * power), key (MIDI number of the pitch). Found from the envelopes and H of the report; from H
- * alone if there are no envelopes (no stems were written, or one per component). */
+ * source is zero outside its labels. Settings of task "separate". The progress counts frames (stage
+ * "stems"). `report` holds the outcome, the floor eps, and H if keep-h is set. */
+TLNMF_API tlnmf_error tlnmf_separate(tlnmf_ctx *ctx, const tlnmf_record *model,
+                                     const tlnmf_sound *sound, const tlnmf_settings *settings,
+                                     tlnmf_write_fn write_or_null, void *user,
+                                     tlnmf_record **report);
+/* The same into memory: stems[stem][t][c]. tlnmf_separate_plan returns the number of stems. */
+TLNMF_API tlnmf_error tlnmf_separate_array(tlnmf_ctx *ctx, const tlnmf_record *model,
+                                           const tlnmf_sound *sound, const tlnmf_settings *settings,
+                                           double *stems, tlnmf_record **report);
+/* Finds the notes of each source: the arrays source, begin, end (seconds), level (largest power)
+ * and key (MIDI number of the pitch), all of one length. Uses the envelopes and H of the report, or
+ * H alone if there are no envelopes (no stems were written, or one stem per component). */
 TLNMF_API tlnmf_error tlnmf_activations(tlnmf_ctx *ctx, const tlnmf_record *model,
                                         const tlnmf_sound *sound, const tlnmf_record *report,
                                         tlnmf_record **events);
+
+/* The power V at the model's transform, for pictures. `out` holds `frequency` {rows of V}, in parts
+ * of the rate; Phi {M, M} if the transform is a matrix that the model does not hold; and if there
+ * is a sound, V {rows, columns} of its frames 0, stride, 2 stride, ..., mean over the channels.
+ * Without a sound, `model` may be any model with Phi. */
+TLNMF_API tlnmf_error tlnmf_spectrogram(tlnmf_ctx *ctx, const tlnmf_record *model,
+                                        const tlnmf_sound *sound_or_null, int64_t stride,
+                                        int64_t columns, tlnmf_record **out);
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-"""Simulated EEG of MNE: joint diagonalisation of covariances in the place of its ICA, beside it.
+"""Simulated EEG of MNE: joint diagonalisation of covariances, compared with the ICA of MNE.
 
 Three rhythms and blinks of the eyes at 19 electrodes. Their power changes from second to second,
 which is all that joint diagonalisation needs; the blinks are then taken out, as with `ICA.apply`.
@@ -19,7 +19,7 @@ rate, seconds = 100, 60
 channels = "Fp1 Fp2 F7 F3 Fz F4 F8 T7 C3 Cz C4 T8 P7 P3 Pz P4 P8 O1 O2".split()
 names = ["blinks", "alpha left", "alpha right", "beta"]
 
-# what the electrodes see of four dipoles in a sphere
+# the field of four dipoles in a sphere at the electrodes
 info = mne.create_info(channels, rate, "eeg")
 info.set_montage("standard_1020")
 places = np.array([[0, 70, 35], [-30, -60, 50], [25, -65, 45], [40, 5, 70]]) * 1e-3  # m
@@ -50,7 +50,7 @@ ica = mne.preprocessing.ICA(n_components=8, method="fastica", random_state=0).fi
 
 
 def likeness(estimates):
-    """For every source its best estimate: the number, and how well it correlates."""
+    """The best estimate of each source: its number and its correlation."""
     found = np.abs(np.corrcoef(sources, estimates)[: len(sources), len(sources) :])
     return found.argmax(axis=1), found.max(axis=1)
 
@@ -61,7 +61,7 @@ for name, ours, theirs in zip(names, my_match, ica_match):
     print(f"{name:12} correlation {ours:.3f}; ICA of MNE {theirs:.3f}")
 assert my_match.min() > 0.95
 
-# without the blinks, as ICA.apply(exclude=...) leaves them out
+# remove the blinks, as ICA.apply(exclude=...) does
 kept = np.delete(np.arange(len(channels)), mine[0])
 without = model.patterns_[:, kept] @ model.filters_[kept] @ raw.get_data()
 gone = 10 * np.log10(np.var(clean - without) / np.var(clean - raw.get_data()))

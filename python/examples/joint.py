@@ -1,4 +1,4 @@
-"""Joint diagonalisation of covariances, whitened, as independent component analysis; beside FastICA.
+"""Whitened joint diagonalisation as independent component analysis, compared with FastICA.
 
 usage: joint.py [FOLDER]       a picture goes to FOLDER
 """
@@ -33,7 +33,7 @@ gains = {"joint diagonalisation": model.filters_ @ A}
 try:
     from sklearn.decomposition import FastICA
 except ImportError:
-    print("no scikit-learn here, so no FastICA beside it")
+    print("scikit-learn is not installed: no comparison with FastICA")
 else:
     flat = signals.transpose(1, 0, 2).reshape(channels, -1)
     ica = FastICA(whiten="unit-variance", random_state=0, max_iter=1000).fit(flat.T)

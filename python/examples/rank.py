@@ -13,8 +13,8 @@ import tlnmf
 sample = tlnmf.simulate.gcm(s=20, m=10, n=100, kbar=3)
 X = sample.Y.transpose(0, 2, 1)  # realisations, frames, samples of a frame
 
-# Phi, W and H of four fifths of the realisations are judged on the rest: minus C is twice the
-# log-likelihood of a realisation, but for a constant.
+# Phi, W and H of four fifths of the realisations are scored on the rest: up to a constant, -C is
+# twice the log-likelihood of a realisation.
 best = {}
 for k in range(1, 6):
     gains = []

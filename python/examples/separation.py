@@ -1,4 +1,4 @@
-"""A separation: two tones that overlap, taken apart by labels and scored beside the truth.
+"""Separates two overlapping tones with labels, and scores them against the true sources.
 
 usage: separation.py [FOLDER]       a picture goes to FOLDER
 """

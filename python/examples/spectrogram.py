@@ -1,4 +1,4 @@
-"""A spectrogram taken apart as librosa.decompose does it, with ISNMF as its transformer.
+"""Decomposes a spectrogram like librosa.decompose, with ISNMF as its transformer.
 
 Without librosa the same calls are made on the estimator by hand.
 

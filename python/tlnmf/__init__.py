@@ -2,8 +2,8 @@
 
 Functions on arrays (frames in columns): `fit`, `compare_ranks`, `joint_diagonalize`, `apply`,
 `evaluate`, `separate`, `bss_eval`, `load`, `save`, `report`, `simulate.gcm`, `simulate.notes`.
-Estimators in scikit-learn's manners (frames in rows): `TLNMF`, `JDNMF`, `ISNMF`,
-`JointDiagonalizer`. Pictures: `tlnmf.plot`.
+Estimators with the interface of scikit-learn (frames in rows): `TLNMF`, `JDNMF`, `ISNMF`,
+`JointDiagonalizer`. Frames that arrive one by one: `Applier`. Figures: `tlnmf.plot`.
 """
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from ._errors import (
 )
 from ._library import LibraryMissing, core
 from ._model import (
+    Applier,
     Model,
     apply,
     draw_start,
@@ -46,7 +47,7 @@ from .joint import JointDiagonalizer, ajd
 
 __version__: str = core.tlnmf_version().decode()
 __all__ = [
-    "ArgumentError", "Data", "DataError", "Error", "ISNMF", "InputError", "JDNMF",
+    "Applier", "ArgumentError", "Data", "DataError", "Error", "ISNMF", "InputError", "JDNMF",
     "JointDiagonalizer", "LibraryMissing", "Model", "NumericError", "Option", "OptionError",
     "OutOfMemory", "OutputError", "Page", "Ranks", "Record", "Separation", "ShapeError", "TLNMF",
     "TooLarge", "__version__", "ajd", "apply", "bss_eval", "compare_ranks", "draw_start", "evaluate", "fit",
@@ -56,7 +57,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "plot":  # imports nothing of matplotlib before a picture is asked for
+    if name == "plot":  # matplotlib is imported with the first figure
         import importlib
 
         return importlib.import_module(".plot", __name__)

@@ -1,4 +1,4 @@
-"""Arrays of the caller as the library wants them: real doubles in C order, without a copy if they are."""
+"""Converts arrays to doubles in C order, as the library needs them; copies only if necessary."""
 from __future__ import annotations
 
 import ctypes as c
@@ -11,10 +11,10 @@ Real = NDArray[np.float64]
 
 
 def as_real(x: Any, name: str, ranks: Sequence[int], numbers_in_objects: bool = False) -> Real:
-    """`x` as float64 in C order. Only an array that is not so already is copied.
+    """Returns `x` as float64 in C order. It is copied only if it has another type or order.
 
-    Raises TypeError for values that are no numbers, ValueError for complex or masked ones and for
-    wrong numbers of dimensions.
+    Raises TypeError if values are not numbers, and ValueError if they are complex or masked or if
+    the number of dimensions is wrong.
 
     >>> as_real([[1, 2], [3, 4]], "Y", (2,)).dtype
     dtype('float64')
@@ -27,12 +27,12 @@ def as_real(x: Any, name: str, ranks: Sequence[int], numbers_in_objects: bool = 
     if array.dtype.kind == "c":
         raise ValueError(f"{name}: Complex data not supported")
     if array.dtype.kind not in "fiub" and not (array.dtype.kind == "O" and numbers_in_objects):
-        raise TypeError(f"{name} has dtype {array.dtype}; numbers are needed")
+        raise TypeError(f"{name} has dtype {array.dtype}; it must hold numbers")
     array = np.ascontiguousarray(array, dtype=np.float64) if array.ndim else array
     if array.ndim not in ranks:
         raise ValueError(
             f"{name} has {array.ndim} dimensions, shape {array.shape}; "
-            f"{' or '.join(map(str, ranks))} are needed"
+            f"it must have {' or '.join(map(str, ranks))}"
         )
     return array
 
@@ -47,7 +47,7 @@ def address(array: Real) -> int:
 
 
 class _Owner:
-    """Memory of the library that numpy refers to; keeps its owner alive."""
+    """Memory of the library as numpy sees it; keeps the owner of the memory alive."""
 
     def __init__(self, owner: Any, pointer: int, shape: Tuple[int, ...]):
         self.owner = owner

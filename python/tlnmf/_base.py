@@ -1,4 +1,4 @@
-"""What scikit-learn expects of an estimator, without scikit-learn: parameters, checks, output."""
+"""The interface of scikit-learn estimators, without scikit-learn: parameters, checks, output."""
 from __future__ import annotations
 
 import inspect
@@ -10,12 +10,13 @@ from typing import Any, Dict, List, Optional, Tuple, TypeVar
 import numpy as np
 
 from ._arrays import Real, as_real
+from ._options import suggestion
 
 E = TypeVar("E", bound="Estimator")
 
 
 class _NotFitted(ValueError, AttributeError):
-    """The estimator has not been fitted; scikit-learn's class of that name where it is loaded."""
+    """The estimator is not fitted. If scikit-learn is loaded, its own class is used instead."""
 
 
 def not_fitted(estimator: Any) -> Exception:
@@ -30,7 +31,7 @@ def not_fitted(estimator: Any) -> Exception:
 
 
 def seed_of(random_state: Any) -> int:
-    """A seed from what scikit-learn calls random_state: a number, None, or a generator.
+    """Converts the random_state of scikit-learn to a seed: a number, None, or a generator.
 
     >>> seed_of(7)
     7
@@ -47,7 +48,7 @@ def seed_of(random_state: Any) -> int:
 
 
 class Estimator:
-    """Parameters by name, as scikit-learn's BaseEstimator has them."""
+    """Parameters by name, like scikit-learn's BaseEstimator."""
 
     n_features_in_: int
     feature_names_in_: Any
@@ -58,12 +59,13 @@ class Estimator:
         return {p.name: p.default for p in parameters}
 
     def _assign(self, given: Dict[str, Any]) -> None:
-        """Sets every parameter, those not given to their defaults."""
+        """Sets every parameter; the default of those that are not given."""
         defaults = self._defaults()
         for name in given:
             if name not in defaults:
                 raise TypeError(
                     f"{type(self).__name__}() got an unexpected keyword argument {name!r}"
+                    + suggestion(name, list(defaults))
                 )
         for name, default in defaults.items():
             setattr(self, name, given.get(name, default))
@@ -73,7 +75,7 @@ class Estimator:
         return {name: getattr(self, name) for name in self._defaults()}
 
     def set_params(self: E, **values: Any) -> E:
-        """Sets parameters by name; ValueError for a name that is none."""
+        """Sets parameters by name. Raises ValueError if a name is unknown."""
         known = self._defaults()
         for name, value in values.items():
             if name not in known:
@@ -111,7 +113,7 @@ class Estimator:
     # ---- checks of X ---------------------------------------------------------------------------
 
     def _check(self, X: Any, ranks: Tuple[int, ...], reset: bool) -> Real:
-        """X as real numbers; remembers or compares the number and the names of its features."""
+        """Converts X to real numbers; stores or compares the number and names of its features."""
         self._check_names(X, reset)
         if not hasattr(X, "nnz"):
             X = np.asarray(X)
@@ -159,7 +161,7 @@ class Estimator:
 
 
 def _want_rows(X: Any) -> None:
-    """scikit-learn's words for an array of one dimension."""
+    """Raises the error of scikit-learn for an array of one dimension."""
     if X.ndim < 2:
         raise ValueError(
             f"Expected 2D array, got {X.ndim}D array instead. Reshape your data either using "
@@ -169,7 +171,7 @@ def _want_rows(X: Any) -> None:
 
 
 def _names(X: Any) -> Optional[Any]:
-    """Names of columns, if all of them are texts; TypeError if only some are."""
+    """Returns the column names if all are strings. Raises TypeError if only some are."""
     columns = getattr(X, "columns", None)
     if columns is None:
         return None
@@ -191,7 +193,7 @@ def _listed(title: str, names: List[str]) -> str:
 
 
 def _names_message(names: Any, fitted: Any) -> str:
-    """scikit-learn's words for feature names that differ."""
+    """The message of scikit-learn for feature names that differ."""
     text = "The feature names should match those that were passed during fit.\n"
     unseen, missing = sorted(set(names) - set(fitted)), sorted(set(fitted) - set(names))
     text += _listed("Feature names unseen at fit time:\n", unseen)
@@ -202,7 +204,7 @@ def _names_message(names: Any, fitted: Any) -> str:
 
 
 class Output:
-    """`set_output`, and its effect on what transform returns."""
+    """`set_output`, which selects the type that transform returns."""
 
     def set_output(self: Any, *, transform: Optional[str] = None) -> Any:
         """"pandas" makes transform return data frames, "default" arrays."""

@@ -1,8 +1,8 @@
 """One call of the library: its context, its settings, callbacks, Ctrl-C, warnings and errors.
 
-A solve runs in a thread of its own while the thread that asked for it waits. That thread stays free
-for Ctrl-C and for the caller's callback, wherever the library reports from; and since OpenMP keeps
-its threads for each thread that called it, a process forked afterwards finds none that are lost.
+A solve runs in a new thread while the calling thread waits. The calling thread stays free for
+Ctrl-C and runs the caller's callback, whichever thread of the library reports. OpenMP keeps its
+threads with the thread that started them, so a process that is forked later has lost no threads.
 """
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ import numpy as np
 
 from ._errors import error_of
 from ._library import HANDLE, LOG, PROGRESS, core, cores, stop_flag
-from ._options import library_name, required, text_of
+from ._options import option_of, required, text_of
 
 State = Dict[str, Any]
 Callback = Callable[[State], Any]
 _INTEGERS = ("start", "starts", "iteration", "iterations")
 _REALS = ("C", "L", "I", "step", "seconds")
-_WAIT = 0.05  # seconds between two looks at signals, should one have gone to another thread
-_LEAVE = 0.05  # seconds that the library gets after Ctrl-C before the caller goes on without it
+_WAIT = 0.05  # seconds between two checks for signals that another thread received
+_LEAVE = 0.05  # seconds that the library has to end after Ctrl-C before the caller continues
 
 
 class Handle:
@@ -46,17 +46,17 @@ class Handle:
 
 
 def state_of(record: int) -> State:
-    """What a progress record holds, as a dictionary."""
-    state: State = {"stage": core.tlnmf_get_text(record, b"stage").decode()}
+    """Converts a progress record to a dictionary."""
+    state: State = {"stage": core.tlnmf_record_get_text(record, b"stage").decode()}
     for name in _INTEGERS:
-        state[name] = core.tlnmf_get_integer(record, name.encode())
+        state[name] = core.tlnmf_record_get_integer(record, name.encode())
     for name in _REALS:
-        state[name] = core.tlnmf_get_real(record, name.encode())
+        state[name] = core.tlnmf_record_get_real(record, name.encode())
     return state
 
 
 def _raw(argument: Any) -> Any:
-    """An object of this package or an array as ctypes takes it."""
+    """Converts an object of this package or an array for ctypes."""
     owner = getattr(argument, "_handle", argument)
     if isinstance(owner, Handle):
         return owner.pointer
@@ -64,7 +64,7 @@ def _raw(argument: Any) -> Any:
 
 
 class Call:
-    """A context and what belongs to it. Use one for each call of the public functions."""
+    """A context with its callbacks. Each call of a public function uses a new one."""
 
     def __init__(self) -> None:
         pointer = HANDLE()
@@ -82,7 +82,7 @@ class Call:
 
         self._log = LOG(note)
         core.tlnmf_ctx_set_log(pointer, self._log, None)
-        core.tlnmf_ctx_set_threads(pointer, cores())
+        self.check(core.tlnmf_ctx_set_threads(pointer, min(cores(), 1024)))
 
     def check(self, code: int) -> None:
         """Raises the exception for an error number, with the library's message."""
@@ -99,14 +99,14 @@ class Call:
         return Handle(out, free or core.tlnmf_record_free)
 
     def settings(self, task: str, values: Mapping[str, Any], function: str) -> Handle:
-        """Settings of a task; None leaves an option at its default. TypeError if it has none."""
+        """Creates settings of a task. None means the default, or TypeError if there is none."""
         settings = self.make(
             core.tlnmf_settings_create, task.encode(), free=core.tlnmf_settings_free
         )
         for name, value in values.items():
             if value is not None:
-                key = library_name(task, name, function)
-                text = text_of(value).encode()
+                option = option_of(task, name, function)
+                key, text = option.name.encode(), text_of(value, option).encode()
                 self.check(core.tlnmf_settings_set_text(self.ctx, settings.pointer, key, text))
         for option in required(task):
             if values.get(option.python) is None and values.get(option.name) is None:
@@ -120,15 +120,15 @@ class Call:
         return bool(self._flag.value)
 
     def solve(self, function: Any, *arguments: Any, callback: Optional[Callback] = None) -> Handle:
-        """As `make`, for calls that may take long: can be interrupted, reports to `callback`."""
+        """Like `make`, for long calls: they can be interrupted and report to `callback`."""
         made: Handle = self.away(lambda: self.make(function, *arguments), callback)
         return made
 
     def away(self, work: Callable[[], Any], callback: Optional[Callback] = None) -> Any:
-        """Runs `work` in another thread. Ctrl-C and an exception of the callback stop it.
+        """Runs `work` in another thread. Ctrl-C or an exception in the callback stops it.
 
-        What `work` needs it must refer to: Ctrl-C may end the wait before the work ends. Of a large
-        problem the library first completes the best point so far, which nobody wants then.
+        `work` must hold references to everything it uses: after Ctrl-C the caller may continue
+        before `work` has ended.
         """
         errand = _Errand(self, work, callback)
         _thread.start_new_thread(errand.run, ())
@@ -147,7 +147,7 @@ class Call:
 
 
 class _Errand:
-    """Work in one thread, and the thread that waits for it and answers its questions."""
+    """Work in one thread, and the waiting thread that runs its callback."""
 
     def __init__(self, call: Call, work: Callable[[], Any], callback: Optional[Callback]):
         self.call, self.work, self.callback = call, work, callback
@@ -159,7 +159,7 @@ class _Errand:
         self.until = float("inf")  # when to stop waiting: some time after Ctrl-C
 
     def run(self) -> None:
-        """In the thread that works."""
+        """Runs in the working thread."""
         ctx, progress = self.call.ctx, PROGRESS(self.report) if self.callback else None
         if progress is None:
             core.tlnmf_ctx_set_progress(ctx, stop_flag, c.addressof(self.flag))
@@ -167,25 +167,25 @@ class _Errand:
             core.tlnmf_ctx_set_progress(ctx, progress, None)
         try:
             answer = (self.work(), None)  # type: Tuple[Any, Optional[BaseException]]
-        except BaseException as error:  # to be raised where the caller is
+        except BaseException as error:  # raised in the calling thread
             answer = (None, error)
         core.tlnmf_ctx_set_progress(ctx, None, None)
         self.result.append(answer)
         self.inbox.put(None)
 
     def report(self, record: int, user: Any) -> int:
-        """In any thread of the library's: asks the callback, which runs where the caller is."""
-        if core.tlnmf_get_integer(record, b"complete") == 1 and not self.flag.value:
+        """Runs in any thread of the library: passes the state to the waiting thread's callback."""
+        if core.tlnmf_record_get_integer(record, b"complete") == 1 and not self.flag.value:
             self.inbox.put(state_of(record))
             while not self.flag.value:
                 try:
                     return int(self.replies.get(timeout=_WAIT))
-                except queue.Empty:  # the answer takes long, or was interrupted
+                except queue.Empty:  # the callback is slow, or was interrupted
                     pass
         return int(self.flag.value)
 
     def wait(self) -> None:
-        """In the thread that waits. Any exception stops the work, and is kept for later."""
+        """Runs in the waiting thread. Any exception stops the work and is raised later."""
         while not self.result and time.monotonic() < self.until:
             try:
                 self.answer()
@@ -213,7 +213,7 @@ class _Errand:
         return value
 
 
-_left: List[_Errand] = []  # those that Ctrl-C left behind: they end soon
+_left: List[_Errand] = []  # work that still runs after Ctrl-C; it ends soon
 
 
 def _leave(errand: _Errand) -> None:
@@ -221,8 +221,8 @@ def _leave(errand: _Errand) -> None:
 
 
 def _settle() -> None:
-    """Waits for what was left behind: neither the process's end nor a fork may come in between."""
-    end = time.monotonic() + 60  # a library that hangs must not keep the process
+    """Waits for such work before the process ends or forks."""
+    end = time.monotonic() + 60  # a hanging library must not keep the process alive
     while not all(e.result for e in _left) and time.monotonic() < end:
         time.sleep(0.005)
     _left.clear()

@@ -1,4 +1,4 @@
-"""Data of the library: realisations, covariances or neighbouring frames, compressed without loss."""
+"""Data in the library's form: realisations, covariances or neighbouring frames, without loss."""
 from __future__ import annotations
 
 import sys
@@ -14,24 +14,24 @@ from ._record import Record, record_of
 
 
 class Data:
-    """Frames as the solvers want them. Give one of Y and covariances.
+    """Frames in the form that the solvers use. Pass either Y or covariances.
 
     Parameters
     ----------
     Y : array (M, N) or (S, M, N)
-        Frames of length M in N columns; S realisations. Not copied if float64 in C order. Slices
-        that are all symmetric are data, too, but there is a UserWarning.
+        N frames of length M in columns; S realisations of them. float64 in C order is not copied.
+        If all slices are symmetric, a UserWarning says that Y could be covariances.
     covariances : array (N, M, M)
-        Symmetric and positive semidefinite, instead of Y.
+        Symmetric and positive semidefinite matrices, instead of Y.
     weights : array (N,), optional
         Weights of the frames in C, L and I; only their ratios matter.
     mask : array (M, N), optional
-        Weights of the entries of V, for method="nmf" and `apply`: 0 leaves an entry out, 1 counts it.
+        Weights of the entries of V, for method="nmf" and `apply`: 0 ignores an entry, 1 uses it.
     missing : bool
-        NaN in Y means: this frame of this realisation is missing. Frames then count by how many
-        realisations they have.
+        If True, a frame of a realisation that contains NaN is missing. The weight of a frame is
+        the number of its realisations.
     block, moving : int, optional
-        Every `block` frames become one frame; or the `moving` frames around each do.
+        Averages frames: every `block` consecutive frames, or the `moving` frames around each.
 
     >>> data = Data([[1.0, 2.0, 0.5], [0.0, 1.0, 2.0]])
     >>> data.M, data.N, data.S
@@ -57,9 +57,9 @@ class Data:
         moving: Optional[int] = None,
     ):
         if (Y is None) == (covariances is None):
-            raise TypeError("give either Y or covariances")
+            raise TypeError("pass either Y or covariances")
         if (block is not None) + (moving is not None) + (covariances is not None) + missing > 1:
-            raise TypeError("give at most one of block, moving, missing and covariances")
+            raise TypeError("block, moving, missing and covariances are mutually exclusive")
         call, free = Call(), core.tlnmf_data_free
         if covariances is not None:
             x = as_real(covariances, "covariances", (3,))
@@ -82,7 +82,7 @@ class Data:
                 self._handle = call.make(make, *arguments, kind, int(B), free=free)
         for name in ("M", "N", "S", "columns", "missing"):
             key = name.encode()
-            value = core.tlnmf_get_integer(core.tlnmf_data_record(self._handle.pointer), key)
+            value = core.tlnmf_record_get_integer(core.tlnmf_data_record(self._handle.pointer), key)
             setattr(self, name, value)
         if weights is not None:
             w = as_real(weights, "weights", (1,))
@@ -100,7 +100,7 @@ class Data:
 
 
 def data_of(Y: Any, covariances: Any = None, weights: Any = None, mask: Any = None) -> Data:
-    """Data as they are, or made of arrays."""
+    """Returns Data unchanged, or creates them from arrays."""
     if isinstance(Y, Data):
         if any(x is not None for x in (covariances, weights, mask)):
             raise TypeError("Data hold covariances, weights and a mask already")
@@ -121,7 +121,7 @@ def _are_symmetric(slices: Real) -> bool:
     """Whether all slices are symmetric, to the rounding that the library accepts in covariances."""
     rounding = 1e-10
     if not (np.abs(slices[0, 0] - slices[0, :, 0]) <= rounding * np.abs(slices[0]).max()).all():
-        return False  # of most data the first row tells
+        return False  # the first row rules out most data
     return all(np.abs(c - c.T).max() <= rounding * np.abs(c).max() for c in slices)
 
 
@@ -132,8 +132,8 @@ def _warn_of_covariances(x: Real) -> None:
         if slices.size and slices.shape[1] == slices.shape[2] > 1 and _are_symmetric(slices):
             given = "Y" if axis == 0 else f"np.moveaxis(Y, {axis}, 0)"
             warnings.warn(
-                f"Y of shape {x.shape} is taken as data (S, M, N), but could be covariances "
-                f"{name}: every slice is symmetric; covariances={given} says so",
+                f"Y of shape {x.shape} is interpreted as data (S, M, N), but every slice is "
+                f"symmetric. If Y holds covariances {name}, pass covariances={given}",
                 UserWarning,
                 stacklevel=_callers_level(),
             )

@@ -1,4 +1,4 @@
-"""Errors of the library as exceptions; their text is the library's message, which names the culprit."""
+"""Errors of the library as exceptions, with the message of the library."""
 from __future__ import annotations
 
 from typing import Dict, Type
@@ -15,15 +15,15 @@ class OptionError(Error, ValueError):
 
 
 class ShapeError(Error, ValueError):
-    """Arrays whose shapes do not fit together."""
+    """The shapes of arrays do not match."""
 
 
 class DataError(Error, ValueError):
-    """Values that cannot be used: NaN, all zeros, not orthogonal, .."""
+    """Unusable values: NaN, all zeros, not orthogonal, .."""
 
 
 class OutOfMemory(Error, MemoryError):
-    """Memory ran out."""
+    """Out of memory."""
 
 
 class TooLarge(Error, OverflowError):
@@ -35,11 +35,11 @@ class NumericError(Error, ArithmeticError):
 
 
 class ArgumentError(Error, TypeError):
-    """An object is missing, or has the wrong type."""
+    """An object is missing or has the wrong type."""
 
 
 class InputError(Error, OSError):
-    """A file cannot be read or understood."""
+    """A file cannot be read."""
 
 
 class OutputError(Error, OSError):

@@ -1,4 +1,4 @@
-"""How a notebook shows a model: the headline, convergence and the strongest atoms, as HTML and SVG."""
+"""Shows a model in a notebook: headline, convergence and the strongest atoms, as HTML and SVG."""
 from __future__ import annotations
 
 import html
@@ -48,7 +48,7 @@ def table_html(model: Any, atoms: int = 4) -> str:
         gap = np.log10(np.maximum(values - values.min(), 1e-12)) if len(values) else values
         rows.append(("convergence", polyline(gap) or "a single iteration"))
     else:
-        rows.append(("convergence", "not kept: fit with <code>trace=True</code>"))
+        rows.append(("convergence", "not recorded: fit with <code>trace=True</code>"))
     energy = energy_of(model)
     if "Phi" in model and energy is not None:
         order = np.argsort(energy)[::-1][:atoms]

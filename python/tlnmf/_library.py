@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes as c
 import os
+import re
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
@@ -11,34 +12,35 @@ INTEGERS = c.POINTER(c.c_int64)
 PROGRESS = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_void_p)
 LOG = c.CFUNCTYPE(None, c.c_int, c.c_char_p, c.c_void_p)
 
-# One letter a type: p a handle or pointer, P where a handle is written, s text, z size_t, q int64,
+# One letter per type: p a handle or pointer, P a handle that is written, s text, z size_t, q int64,
 # Q uint64, d double, i enum or int32, I int64 array, D address of doubles, v nothing.
 _TYPES: Dict[str, Any] = {
     "p": HANDLE, "P": c.POINTER(HANDLE), "s": c.c_char_p, "z": c.c_size_t, "q": c.c_int64,
     "Q": c.c_uint64, "d": c.c_double, "i": c.c_int, "I": INTEGERS, "D": c.c_void_p, "v": None,
 }  # fmt: skip
 
-# Name, what is returned, parameters: as in tlnmf/tlnmf.h, sound.h and paper.h.
+# Name, return type, parameters: as in tlnmf/tlnmf.h, sound.h and paper.h.
 _CORE = """
 version s -; blas s -; error_name s i; outcome_name s i; ctx_create i P; ctx_free v p
-ctx_set_log v ppp; ctx_set_progress v ppp; ctx_set_threads v pi
-message s p; record_create i pP; record_free v p
-record_count z p; record_name s pz; record_type i ps; get_integer q ps; get_real d ps; get_text s ps
-get_text_at s psz; get_array D psDI; set_integer i ppsq; set_real i ppsd; set_text i ppss
-set_texts i ppspz; set_array i ppsDiI; record_pack i ppDp; record_unpack i pDzP; result_count z -
-result_name s z; result_type i z; result_shape s z; result_where s z; result_help s z
-settings_create i psP; settings_free v p; settings_set_text i ppss; settings_check i pp
-settings_get_text s psDz
-task_name s z; option_name s sz; option_kind_of i ss; option_help s ss; option_choices s ss
-option_default s ssDz; option_range i ssDD; data_from_realisations i pDIP
-data_from_covariances i pDIP; data_from_neighbours i pDIiqP; data_set_weights i ppD; data_record p p
+ctx_set_log v ppp; ctx_set_progress v ppp; ctx_set_threads i pi; message s p; record_create i pP
+record_free v p; record_count z p; record_name s pz; record_type i ps; record_get_integer q ps
+record_get_real d ps; record_get_text s ps; record_get_text_at s psz; record_get_array D psDI
+record_set_integer i ppsq; record_set_real i ppsd; record_set_text i ppss
+record_set_texts i ppspz; record_set_array i ppsDiI; record_pack i ppDp; record_unpack i pDzP
+result_count z -; result_name s z; result_type i z; result_shape s z; result_where s z
+result_help s z; settings_create i psP; settings_free v p; settings_set_text i ppss
+settings_check i pp; settings_get_text s psDz; task_name s z; option_name s sz
+option_kind_of i ss; option_help s ss; option_choices s ss; option_default s ssDz
+option_range i ssDD; nearest s spz; data_from_realisations i pDIP; data_from_covariances i pDIP
+data_from_neighbours i pDIiqP; data_set_weights i ppD; data_record p p
 data_from_incomplete i pDIP; data_set_mask i ppD; data_set_realisations i ppDI
-compare_ranks i pppIpP
-data_free v p; fit i ppppP; diagonalise i ppppP; apply i ppppP; evaluate i pppP; draw_start i pppqP
-memory i pppD; transform_matrix i psqD; atoms i ppdqP; sound_from_array i pDqqdP
-sound_add_label i ppsdd; sound_free v p; separate i pppP; stems_plan i ppppP; stems_array i ppppDP
-activations i ppppP; score i pDDIpP; simulate_gcm i ppP; simulate_notes i pDqP
-random_phases i pQiqD; transform_distance i pqDDD; principal_angles i pqqDDD
+compare_ranks i pppIpP; data_free v p; fit i ppppP; diagonalise i ppppP; apply i ppppP
+applier_create i pppP; applier_frame i ppDDD; applier_free v p
+evaluate i pppP; draw_start i pppqP; memory i pppD; transform_matrix i psqD; atoms i ppdqP
+sound_from_array i pDqqdP; sound_add_label i ppsdd; sound_free v p; learn_sources i pppP
+separate_plan i ppppP; separate_array i ppppDP; activations i ppppP; score i pDDIpP
+simulate_gcm i ppP; simulate_notes i pDqP; random_phases i pQiqD; transform_distance i pqDDD
+principal_angles i pqqDDD
 """
 _IO = """
 io_read_array i psP; io_write_model i psp; io_read_model i psP; io_read_labels i psP
@@ -47,11 +49,11 @@ io_write_report i psppp; io_cores i -
 
 
 class LibraryMissing(ImportError):
-    """libtlnmf or libtlnmf_io, or a library that they need, could not be loaded."""
+    """libtlnmf, libtlnmf_io or a library that they need could not be loaded."""
 
 
 def _folders() -> List[Path]:
-    """Where the libraries may be: what TLNMF_LIBRARY says, or beside this package."""
+    """Folders to search for the libraries: TLNMF_LIBRARY, or `_lib` in this package."""
     named = os.environ.get("TLNMF_LIBRARY")
     if named:
         path = Path(named)
@@ -60,16 +62,25 @@ def _folders() -> List[Path]:
 
 
 def _load_bundled(folder: Path, library: str) -> None:
-    """Libraries of others that a wheel may carry; listed so that each follows what it needs."""
+    """Loads third-party libraries that a wheel may carry, each after its dependencies."""
     order = folder / f"{library}.order"
     if order.exists():
         for name in order.read_text().split():
             c.CDLL(str(folder / name))
 
 
+def _version() -> str:
+    """The version of this package: a wheel carries it, a source tree has it in the header."""
+    carried = Path(__file__).parent / "VERSION"
+    if carried.exists():
+        return carried.read_text().strip()
+    header = Path(__file__).resolve().parents[2] / "include" / "tlnmf" / "tlnmf.h"
+    return ".".join(re.findall(r"define TLNMF_VERSION_[A-Z]+ +(\d+)", header.read_text()))
+
+
 def _open(name: str) -> Any:
     file = f"lib{name}.so"
-    soname = file + ".0.2"  # as docs/library.md promises it for versions 0.2.x
+    soname = f"{file}.{'.'.join(_version().split('.')[:2])}"  # a minor version is an ABI until 1.0
     wrong = []
     for folder in _folders():
         for path in (folder / soname, folder / file):
@@ -85,8 +96,8 @@ def _open(name: str) -> Any:
         except OSError as error:
             wrong.append(str(error))
     raise LibraryMissing(
-        f"cannot load {file}: {'; '.join(wrong) or 'it is not there'}. Install the library "
-        "(./run install), or let TLNMF_LIBRARY name the folder that it is in."
+        f"cannot load {file}: {'; '.join(wrong) or 'not found'}. Install the library "
+        "(./run install), or set TLNMF_LIBRARY to the folder that contains it."
     )
 
 
@@ -102,15 +113,15 @@ def _declare(library: Any, table: str) -> None:
 core: Any = _open("tlnmf")
 _declare(core, _CORE)
 
-# Native: set as the progress function, it stops a run once an int32 is not 0. No Python runs, so
-# that a fit without callback never waits for the interpreter.
+# A native progress function that stops a run when an int32 is not 0. It runs no Python code, so a
+# fit without callback never waits for the interpreter.
 stop_flag = c.cast(core.tlnmf_stop_flag, c.c_void_p)
 
 _io: Optional[Any] = None
 
 
 def io() -> Any:
-    """libtlnmf_io, loaded when the first file is read or written (it brings HDF5 with it)."""
+    """Returns libtlnmf_io, which is loaded on first use because it brings HDF5 with it."""
     global _io
     if _io is None:
         _io = _open("tlnmf_io")
@@ -122,18 +133,18 @@ _cores: Optional[int] = None
 
 
 def cores() -> int:
-    """The cores that the control group leaves this process; 0: no limit, or it is not known."""
+    """The number of cores that the control group allows; 0: no limit, or unknown."""
     global _cores
     if _cores is None:
         try:
             _cores = io().tlnmf_io_cores()
-        except LibraryMissing:  # the package works without files, too
+        except LibraryMissing:  # the package also works without libtlnmf_io
             _cores = 0
     return _cores
 
 
 def names(function: Any, *of: Any) -> List[str]:
-    """The texts of a table that is asked by index, until there is no more."""
+    """Collects the texts of a table that is read by index, up to the end."""
     found: List[str] = []
     while True:
         text = function(*of, len(found))

@@ -1,7 +1,8 @@
-"""Models: fitting, joint diagonalisation, new data, files, and how a notebook shows them."""
+"""Models: fitting, joint diagonalisation, new data, files, notebooks."""
 from __future__ import annotations
 
 import os
+import threading
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
@@ -21,7 +22,7 @@ Path = Union[str, "os.PathLike[str]"]
 
 
 class Model(Record):
-    """What a fit found: `Phi` (M, M), `W` (M, K), `H` (K, N), `C`, `L`, `I`, `outcome`, ..
+    """The result of a fit: `Phi` (M, M), `W` (M, K), `H` (K, N), `C`, `L`, `I`, `outcome`, ..
 
     >>> import tlnmf
     >>> Y = tlnmf.simulate.gcm(s=5, m=6, n=20, kbar=2).Y
@@ -32,7 +33,7 @@ class Model(Record):
 
     @property
     def converged(self) -> bool:
-        """Whether the run stopped because nothing changed any more."""
+        """Whether the run converged."""
         return self["outcome"] in ("converged", "stationary")
 
     @property
@@ -42,15 +43,19 @@ class Model(Record):
 
     @property
     def rank_table(self) -> List[Dict[str, Any]]:
-        """The scores of k="1:8" and their like, a row for each k; [] where one k was given."""
+        """The scores of a range such as k="1:8", one row per k; [] if one k was given."""
         return rank_table(self)
 
     def apply(self, Y: Any, **options: Any) -> Record:
-        """H of new data with Phi and W kept; see `tlnmf.apply`."""
+        """Fits H to new data; see `tlnmf.apply`."""
         return apply(self, Y, **options)
 
+    def applier(self, **options: Any) -> "Applier":
+        """A prepared `Applier` for frames that arrive one by one."""
+        return Applier(self, **options)
+
     def save(self, path: Path) -> None:
-        """Writes one HDF5 file, all or nothing; see `tlnmf.load`."""
+        """Writes the model to an HDF5 file; see `tlnmf.save`."""
         save(path, self)
 
     def report(self, path: Optional[Path] = None, V: Any = None, **options: Any) -> Page:
@@ -69,6 +74,42 @@ class Model(Record):
 
     def _repr_html_(self) -> str:
         return table_html(self)
+
+
+class Applier:
+    """Fits h to one frame at a time with the Phi and W of a model, which are checked once.
+
+    The options J, tol and grad_tol are those of `apply`, and so are the results. A silent frame has
+    h = 0.
+
+    >>> import tlnmf
+    >>> Y = tlnmf.simulate.gcm(s=1, m=6, n=20, kbar=2).Y[0]
+    >>> activations = tlnmf.fit(Y, k=2).applier()
+    >>> activations(Y[:, 0]).shape, activations(0 * Y[:, 0]).sum()
+    ((2,), 0.0)
+    """
+
+    def __init__(self, model: Any, **options: Any):
+        self._model = record_of(model)
+        self._call = Call()
+        settings = self._call.settings("apply", options, "Applier")
+        create, free = core.tlnmf_applier_create, core.tlnmf_applier_free
+        self._handle = self._call.make(create, self._model, settings, free=free)
+        self._lock = threading.Lock()
+
+    def __call__(self, y: Any) -> Real:
+        """The K activations of the frame y."""
+        frame = as_real(y, "y", (1,))
+        M, K = self._model["W"].shape
+        if frame.shape != (M,):
+            raise ValueError(f"y has {len(frame)} samples; the model expects {M}")
+        h = np.empty(K)
+        with self._lock:
+            code = core.tlnmf_applier_frame(
+                self._call.ctx, self._handle.pointer, address(frame), address(h), None
+            )
+            self._call.check(code)
+        return h
 
 
 @documented("fit")
@@ -91,22 +132,22 @@ def fit(
     Y : array (M, N) or (S, M, N), or Data
         N frames of length M in columns; S realisations of them.
     k : int, "A:B", "auto" or range
-        The number of components K. Several are compared by data that are kept aside (see
-        `compare_ranks`), in half of max_seconds; the best is fitted, and the model's `rank_table`
-        has the scores.
+        The number of components K. A range is compared on held-out data (see `compare_ranks`), in
+        half of max_seconds; the best k is then fitted, and the model's `rank_table` has the scores.
     covariances : array (N, M, M), optional
         Covariances of the frames, instead of Y.
     weights : array (N,), optional
         Weights of the frames. `Data` also takes missing frames.
     mask : array (M, N), optional
-        Weights of the entries of V, for method="nmf": 0 leaves an entry out.
+        Weights of the entries of V, for method="nmf": 0 ignores an entry.
     start : Model, fitted estimator or mapping, optional
         Any of Phi (M, M), W (M, K), H (K, N) to start from. Zeros of W and H stay.
     callback : function, optional
-        Is called with a dictionary (stage, start, starts, iteration, iterations, C, L, I, step,
-        seconds) after an iteration. True stops the run; an exception does, too, and is raised here.
+        Called with a dictionary (stage, start, starts, iteration, iterations, C, L, I, step,
+        seconds) after each iteration. Return True to stop the run. An exception also stops it and
+        is raised here.
     progress : bool
-        Shows a bar (tqdm, if it is there).
+        Shows a progress bar (tqdm, if installed).
     {options}
 
     Returns
@@ -159,7 +200,7 @@ def joint_diagonalize(
     progress: bool = False,
     **options: Any,
 ) -> Tuple[Real, Model]:
-    """Makes the N covariances as diagonal as possible, all by one matrix.
+    """Finds one matrix that makes N covariances as diagonal as possible.
 
     Parameters
     ----------
@@ -168,10 +209,10 @@ def joint_diagonalize(
     weights : array (N,), optional
         Not negative; only their ratios matter.
     whiten : bool
-        First turns the weighted mean of C into the identity, so that the result need not be
-        orthogonal (as in independent component analysis). `info.Phi` is then the rotation alone.
+        Whitens first: the weighted mean of C becomes the identity, and the result need not be
+        orthogonal (as in independent component analysis). `info.Phi` is then only the rotation.
     start : array (M, M), optional
-        An orthogonal matrix to start from; of the whitened matrices with `whiten`.
+        An orthogonal matrix to start from. With `whiten`, it rotates the whitened matrices.
     callback, progress
         As for `fit`.
     {options}
@@ -226,26 +267,26 @@ def apply(
     callback: Optional[Callback] = None,
     **options: Any,
 ) -> Record:
-    """H of new data with the model's Phi, W and eps kept.
+    """Fits H to new data with the Phi, W and eps of a model.
 
     Parameters
     ----------
     model : Model or fitted estimator
     Y : array (M, N) or (S, M, N), or Data
-        New frames of the model's length M: columns here, also for an estimator.
+        New frames of length M, in columns, also if `model` is an estimator.
     covariances : array (N, M, M), optional
         Instead of Y.
     weights : array (N,), optional
-        Weights of the frames; without weight a frame gets H = 0.
+        Weights of the frames. A frame of weight 0 gets H = 0.
     mask : array (M, N), optional
-        Weights of the entries of V, whose rows are those of the model's Phi: 0 leaves one out.
+        Weights of the entries of V, whose rows are the rows of the model's Phi: 0 ignores an entry.
     {options}
 
     Returns
     -------
     Record
-        H (K, N), C, L, I, outcome, `fits` (whether the model fits these data, in words), and
-        X (M, columns), V (M, N) if asked for.
+        H (K, N), C, L, I, outcome, `fits` (whether the model fits these data, as text), and
+        with keep_x and keep_v also X (M, columns) and V (M, N).
 
     >>> import tlnmf
     >>> Y = tlnmf.simulate.gcm(s=5, m=6, n=20, kbar=2).Y
@@ -263,7 +304,7 @@ transform = apply
 
 
 def evaluate(Y: Any, point: Union[Record, Mapping[str, Any]], *, covariances: Any = None) -> Record:
-    """C, L, I and the gradient (M, M) at a point: a mapping with Phi, W, H and eps."""
+    """Computes C, L, I and the gradient (M, M) at a point: a mapping with Phi, W, H and eps."""
     data = data_of(Y, covariances)
     return Record(Call().make(core.tlnmf_evaluate, data, start_of(point)))
 
@@ -290,13 +331,13 @@ def transform_matrix(kind: str, M: int) -> Real:
 
 
 def load(path: Path) -> Model:
-    """The model of a file that `save` or the program `tlnmf` has written."""
-    os.stat(path)  # a file that is not there is a FileNotFoundError, as everywhere in Python
+    """Reads a model that `save` or the program `tlnmf` wrote."""
+    os.stat(path)  # raises FileNotFoundError, as usual in Python
     return Model(Call().make(io().tlnmf_io_read_model, os.fsencode(path)))
 
 
 def save(path: Path, model: Any) -> None:
-    """Writes a model or a fitted estimator to one HDF5 file, all or nothing, as the program."""
+    """Writes a model or a fitted estimator to an HDF5 file, in one atomic step."""
     record, call = record_of(model), Call()
     call.check(io().tlnmf_io_write_model(call.ctx, os.fsencode(path), record._handle.pointer))
 

@@ -1,8 +1,7 @@
-"""Options from the library's own table: setting them, listing them, docstrings and signatures."""
+"""Options from the library's table: setting, listing, docstrings and signatures."""
 from __future__ import annotations
 
 import ctypes as c
-import difflib
 import inspect
 import numbers
 import textwrap
@@ -36,7 +35,7 @@ def _value(kind: str, text: str) -> Any:
 
 @lru_cache(maxsize=None)
 def options(task: str) -> Tuple[Option, ...]:
-    """The options of a task: "fit", "jd", "apply", "frames", "separate", "stems", "score", "gcm".
+    """The options of a task: "fit", "jd", "apply", "frames", "learn", "separate", "score", "gcm".
 
     >>> [o.kind for o in options("fit") if o.name == "eps-rel"]
     ['float']
@@ -54,7 +53,7 @@ def options(task: str) -> Tuple[Option, ...]:
         words = tuple(choices.split("|")) if choices else ()
         rows.append(Option(name, name.replace("-", "_"), kind, default, words, help_))
     if not rows:
-        raise ValueError(f"no task is called {task!r}: {', '.join(names(core.tlnmf_task_name))}")
+        raise ValueError(f"unknown task {task!r}; use one of {', '.join(names(core.tlnmf_task_name))}")
     return tuple(rows)
 
 
@@ -68,7 +67,7 @@ def required(task: str) -> Tuple[Option, ...]:
     return tuple(o for o in options(task) if "(required)" in o.help)
 
 
-def text_of(value: Any) -> str:
+def text_of(value: Any, option: Option) -> str:
     """A value as the text that the library reads back to the same bits."""
     if isinstance(value, str):
         return value
@@ -76,18 +75,30 @@ def text_of(value: Any) -> str:
         return str(int(value))
     if isinstance(value, numbers.Real):
         return repr(float(value))
-    raise TypeError(f"{value!r} is no value of an option: a number, a truth value or a word is")
+    if option.choices:
+        hint = "; pass a matrix as start={'Phi': Phi}" if option.name == "transform" else ""
+        raise TypeError(f"{option.python} must be one of {', '.join(option.choices)}{hint}")
+    raise TypeError(f"{option.python} must be of type {option.kind}, not {type(value).__name__}")
 
 
-def library_name(task: str, name: str, function: str) -> bytes:
-    """`eps_rel` as the library calls it; TypeError, as for any keyword, if it is unknown."""
-    known = {o.python: o.name for o in options(task)}
-    found = known.get(name) or (name if name in known.values() else None)
-    if found is None:
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
-    return found.encode()
+def suggestion(name: str, known: Sequence[str]) -> str:
+    """`; did you mean 'tol'?` if the library finds a name that is near, else nothing.
+
+    >>> suggestion("n_components", ["k", "seed"]), suggestion("colour", ["k", "seed"])
+    ("; did you mean 'k'?", '')
+    """
+    words = (c.c_char_p * len(known))(*[word.encode() for word in known])
+    near = core.tlnmf_nearest(name.encode(), words, len(known))
+    return f"; did you mean {near.decode()!r}?" if near else ""
+
+
+def option_of(task: str, name: str, function: str) -> Option:
+    """The option `eps_rel` or `eps-rel`; TypeError, as for any keyword, if it is unknown."""
+    for option in options(task):
+        if name in (option.python, option.name):
+            return option
+    hint = suggestion(name, [option.python for option in options(task)])
+    raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
 
 
 def describe(

@@ -23,7 +23,7 @@ class Page:
         return f"<Page: {self.path or 'in memory'}, {len(self.html)} characters>"
 
     def _repr_html_(self) -> str:
-        # A page of its own: its script and style do not meet those of the notebook.
+        # A separate page: its script and style do not interfere with the notebook.
         return (
             f'<iframe srcdoc="{html.escape(self.html, quote=True)}" width="100%" height="720" '
             'sandbox="allow-scripts allow-downloads" title="Report of a tlnmf model" '
@@ -46,10 +46,10 @@ def report(
     ----------
     model : Model or fitted estimator
     path : path, optional
-        The file; an existing one is replaced. Without it the page is only returned, which a notebook
+        The file; an existing one is replaced. If None, the page is only returned, which a notebook
         shows.
     V : array (M, N), optional
-        The power of the coefficients, to show beside W H: `tlnmf.apply(model, Y, keep_v=True).V`.
+        The power of the coefficients, shown next to W H: `tlnmf.apply(model, Y, keep_v=True).V`.
     title : str, optional
         The heading.
     {options}

@@ -40,7 +40,7 @@ class _Bar:
 
 
 class Progress:
-    """The caller's callback, with a bar beside it if one is wanted; a context manager."""
+    """The caller's callback, with a progress bar on request; a context manager."""
 
     def __init__(self, show: bool, callback: Optional[Callback]):
         self._callback = callback

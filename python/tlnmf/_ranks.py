@@ -1,4 +1,4 @@
-"""How many components: several k compared by data that were kept aside."""
+"""Chooses the number of components by comparing several k on held-out data."""
 from __future__ import annotations
 
 import ctypes as c
@@ -20,7 +20,7 @@ _KEPT = ("rank_by", "rank_folds", "rank_folds_wanted", "rank_realisations", "k_s
 
 
 def rank_table(record: Record) -> List[Dict[str, Any]]:
-    """The rows of a table of scores, one for each k; [] if there is none."""
+    """The rows of a table of scores, one per k; [] if there is no table."""
     columns = [record[f"rank.{name}"] for name in _COLUMNS if f"rank.{name}" in record]
     rows = [dict(zip(_COLUMNS, map(float, row))) for row in zip(*columns)]
     return [
@@ -31,7 +31,8 @@ def rank_table(record: Record) -> List[Dict[str, Any]]:
 
 
 class Ranks(Record):
-    """What a comparison found: `k`, the best; `k_sparing`, the fewest within a standard error."""
+    """The result of a comparison: the best `k`, and `k_sparing`, the smallest k within one
+    standard error of it."""
 
     @property
     def rank_table(self) -> List[Dict[str, Any]]:
@@ -58,9 +59,9 @@ def _limits(k: Any) -> Optional[Tuple[int, int]]:
 
 
 def data_with_realisations(Y: Any, covariances: Any, weights: Any, mask: Any) -> Data:
-    """Data that know what they were made of, if that was Y."""
+    """Data that refer to the Y they were created from, if there is one."""
     if isinstance(Y, Data) and Y.S > 0:
-        raise TypeError("several k keep realisations aside, which Data have not: give Y itself")
+        raise TypeError("comparing several k holds out realisations: pass the array Y, not Data")
     if Y is None or isinstance(Y, Data):
         return data_of(Y, covariances, weights, mask)
     x = as_real(Y, "Y", (2, 3))
@@ -75,7 +76,7 @@ def data_with_realisations(Y: Any, covariances: Any, weights: Any, mask: Any) ->
 
 
 def compare(data: Data, k: Any, start: Optional[Record], options: Dict[str, Any]) -> Ranks:
-    """The comparison alone."""
+    """Runs the comparison."""
     call, limits = Call(), _limits(k)
     settings = call.settings("fit", {**options, "k": 1}, "compare_ranks")
     span = None if limits is None else (c.c_int64 * 2)(*limits)
@@ -92,16 +93,16 @@ def compare_ranks(
     start: Any = None,
     **options: Any,
 ) -> Ranks:
-    """Compares several numbers of components by data that were kept aside, as `fit -k A:B` does.
+    """Compares several numbers of components on held-out data, as `fit -k A:B` does.
 
     Parameters
     ----------
     Y : array (M, N) or (S, M, N)
-        Realisations are kept aside; of one alone, neighbouring frames and entries of V.
+        Realisations are held out. If there is only one, neighbouring frames and entries of V are.
     k : "A:B", "auto" or range
-        Which: from A to B; from 1 to 8, or fewer for small data.
+        The values to compare: from A to B. "auto": from 1 to 8, or fewer for small data.
     covariances : array (N, M, M), optional
-        Instead of Y: entries of V are kept aside.
+        Instead of Y; entries of V are held out.
     weights : array (N,), optional
         Weights of the frames.
     start : mapping, optional
@@ -111,9 +112,9 @@ def compare_ranks(
     Returns
     -------
     Ranks
-        A mapping with k, the one that predicts best, k_sparing, the fewest within one standard
-        error of it, rank_by, and rank_table, a list with a row for each k. docs/choosing.md says
-        how far to trust it.
+        A mapping with the k that predicts best, k_sparing (the smallest k within one standard
+        error of it), rank_by, and rank_table (a list with a row for each k). docs/choosing.md
+        says how reliable it is.
 
     >>> import tlnmf
     >>> Y = tlnmf.simulate.gcm(s=20, m=4, n=15, kbar=2).Y
@@ -128,7 +129,7 @@ def compare_ranks(
 def choose(
     data: Data, k: Any, start: Optional[Record], options: Dict[str, Any]
 ) -> Tuple[Ranks, Dict[str, Any]]:
-    """A comparison before a fit: in half of the time; the options of the fit have the rest."""
+    """Compares in half of max_seconds. Returns the options of the fit with the time left."""
     seconds, began = options.get("max_seconds"), time.monotonic()
     if seconds is None:
         ranks = compare(data, k, start, options)
@@ -139,7 +140,7 @@ def choose(
 
 
 def note(model: Record, ranks: Ranks) -> None:
-    """Adds the table to a model, which then keeps it in files and pickles."""
+    """Adds the table to a model, so that files and pickles contain it."""
     columns = [f"rank.{name}" for name in _COLUMNS]
     set_values(model, {name: ranks[name] for name in (*_KEPT, *columns)})
 

@@ -1,4 +1,4 @@
-"""Records of the library as mappings: names to integers, reals, texts, lists of texts and arrays."""
+"""Records of the library as mappings of names to numbers, texts, lists of texts and arrays."""
 from __future__ import annotations
 
 import ctypes as c
@@ -16,7 +16,7 @@ R = TypeVar("R", bound="Record")
 
 
 class Record(Mapping[str, Any]):
-    """A set of named values, as a mapping; names without a dot are attributes, too.
+    """A set of named values, as a mapping. Names without a dot are also attributes.
 
     Arrays are read-only views of the library's memory: no copy is made, and the memory lives as
     long as a view does. Records can be pickled. `tlnmf.results()` explains the names.
@@ -43,11 +43,11 @@ class Record(Mapping[str, Any]):
 
     @classmethod
     def unpack(cls: Type[R], packed: bytes) -> R:
-        """The record that `pack` made bytes of."""
+        """Converts the bytes of `pack` back to a record."""
         return cls(Call().make(core.tlnmf_record_unpack, packed, len(packed)))
 
     def pack(self) -> bytes:
-        """The record as bytes, the same on every machine, with a checksum."""
+        """Converts the record to bytes, which are the same on every machine and have a checksum."""
         call, size = Call(), c.c_size_t(0)
         call.check(core.tlnmf_record_pack(call.ctx, self._handle.pointer, None, c.byref(size)))
         packed = c.create_string_buffer(size.value)
@@ -58,16 +58,16 @@ class Record(Mapping[str, Any]):
         record, key = self._handle.pointer, str(name).encode()
         kind = core.tlnmf_record_type(record, key)
         if kind == 1:
-            return core.tlnmf_get_integer(record, key)
+            return core.tlnmf_record_get_integer(record, key)
         if kind == 2:
-            return core.tlnmf_get_real(record, key)
+            return core.tlnmf_record_get_real(record, key)
         if kind == 3:
-            return core.tlnmf_get_text(record, key).decode(errors="replace")
+            return core.tlnmf_record_get_text(record, key).decode(errors="replace")
         if kind == 4:
-            return names(core.tlnmf_get_text_at, record, key)
+            return names(core.tlnmf_record_get_text_at, record, key)
         if kind == 5:
             rank, shape = c.c_int32(0), (c.c_int64 * _MAX_RANK)()
-            pointer = core.tlnmf_get_array(record, key, c.byref(rank), shape)
+            pointer = core.tlnmf_record_get_array(record, key, c.byref(rank), shape)
             return view(self._handle, pointer, tuple(shape[: rank.value]))
         raise KeyError(name)
 
@@ -109,39 +109,39 @@ class Record(Mapping[str, Any]):
 def _set(call: Call, record: Any, name: str, value: Any) -> None:
     key = name.encode()
     if isinstance(value, str):
-        call.check(core.tlnmf_set_text(call.ctx, record, key, value.encode()))
+        call.check(core.tlnmf_record_set_text(call.ctx, record, key, value.encode()))
     elif isinstance(value, (bool, int, np.integer)):
-        call.check(core.tlnmf_set_integer(call.ctx, record, key, int(value)))
+        call.check(core.tlnmf_record_set_integer(call.ctx, record, key, int(value)))
     elif isinstance(value, (float, np.floating)):
-        call.check(core.tlnmf_set_real(call.ctx, record, key, float(value)))
+        call.check(core.tlnmf_record_set_real(call.ctx, record, key, float(value)))
     elif isinstance(value, (list, tuple)) and value and all(isinstance(v, str) for v in value):
         texts = (c.c_char_p * len(value))(*[v.encode() for v in value])
-        call.check(core.tlnmf_set_texts(call.ctx, record, key, texts, len(value)))
+        call.check(core.tlnmf_record_set_texts(call.ctx, record, key, texts, len(value)))
     else:
         x = as_real(value, name, range(1, _MAX_RANK + 1))
         shape = shape_of(x.shape)
-        call.check(core.tlnmf_set_array(call.ctx, record, key, address(x), x.ndim, shape))
+        call.check(core.tlnmf_record_set_array(call.ctx, record, key, address(x), x.ndim, shape))
 
 
 def set_values(record: Record, values: Mapping[str, Any]) -> None:
-    """Adds values to a record that is being made."""
+    """Adds values to a new record."""
     call = Call()
     for name, value in values.items():
         _set(call, record._handle.pointer, name, value)
 
 
 def record_of(model: Any) -> Record:
-    """A record as it is, or that of a fitted estimator."""
+    """Returns a record unchanged, or the model of a fitted estimator."""
     record = getattr(model, "model_", model)
     if isinstance(record, Record):
         return record
     if hasattr(model, "get_params"):
         raise not_fitted(model)
-    raise TypeError(f"a model or a fitted estimator is needed, not a {type(model).__name__}")
+    raise TypeError(f"expected a model or a fitted estimator, not a {type(model).__name__}")
 
 
 def results() -> Dict[str, str]:
-    """The names that the library uses in records, and what they mean.
+    """The names that the library uses in records, with their meanings.
 
     >>> results()["Phi"].startswith("the orthogonal transform")
     True

@@ -1,4 +1,4 @@
-"""Recordings: separation into stems, and scores of stems beside the true sources."""
+"""Recordings: separation into stems, and scores of stems against the true sources."""
 from __future__ import annotations
 
 from typing import Any, Dict, Iterable, Iterator, Mapping, Optional, Tuple
@@ -19,8 +19,8 @@ Label = Tuple[float, float, str]
 class Separation(Mapping[str, Real]):
     """Stems by name, each of the shape of the recording; together they sum to it.
 
-    `model` is what was learnt, `report` what taking apart reported, `score` the SI-SDR in dB on
-    remixed parts of the recording itself, `quality` that in words.
+    `model` is the learnt model, `report` the report of the separation, `score` the SI-SDR in dB on
+    remixed parts of the recording, and `quality` a description of the score.
     """
 
     def __init__(self, stems: Dict[str, Real], model: Model, report: Record):
@@ -30,15 +30,15 @@ class Separation(Mapping[str, Real]):
 
     @property
     def score(self) -> float:
-        """SI-SDR in dB on remixed parts; NaN where the recording has none to remix."""
+        """SI-SDR in dB on remixed parts; NaN if no parts could be remixed."""
         return float(self.model["score"])
 
     @property
     def quality(self) -> str:
-        """What the score says, in words."""
+        """Describes the score."""
         if not np.isfinite(self.score):
-            return "unknown: no two passages of different sources to judge by"
-        # 10 dB: what is left of other sources has a tenth of the power; 0 dB: as much as the source
+            return "unknown: no passages of two different sources to remix"
+        # 10 dB: other sources have a tenth of the power; 0 dB: the same power as the source
         word = "good" if self.score >= 10 else "fair" if self.score >= 5 else "poor"
         return f"{word}: {self.score:.1f} dB SI-SDR on {self.model['remixes']} remixes"
 
@@ -56,9 +56,9 @@ class Separation(Mapping[str, Real]):
 
 
 def _split(options: Mapping[str, Any]) -> Tuple[Dict[str, Any], Dict[str, Any]]:
-    """Options of learning and options of taking apart; those of both go to both."""
-    of_stems = {o.python for o in table("stems")}
-    of_learning = {o.python for o in table("separate")}
+    """Divides options into those of learning and of separating; common options go to both."""
+    of_stems = {o.python for o in table("separate")}
+    of_learning = {o.python for o in table("learn")}
     stems = {n: v for n, v in options.items() if n in of_stems}
     learning = {n: v for n, v in options.items() if n in of_learning or n not in of_stems}
     return learning, stems
@@ -78,7 +78,7 @@ def _sound(call: Call, x: Real, rate: float, labels: Iterable[Label]) -> Handle:
     return sound
 
 
-@documented("separate", "stems")
+@documented("learn", "separate")
 def separate(
     y: Any,
     sr: float,
@@ -89,7 +89,7 @@ def separate(
     progress: bool = False,
     **options: Any,
 ) -> Separation:
-    """Takes a recording apart into its sources.
+    """Separates a recording into its sources.
 
     Parameters
     ----------
@@ -97,9 +97,10 @@ def separate(
     sr : float
         Samples per second.
     labels : list of (begin, end, name), optional
-        Who sounds when, in seconds. Without labels, `k` says how many sources to look for.
+        The source `name` sounds from begin to end, in seconds. Without labels, `k` is the number
+        of sources to find.
     model : Model, optional
-        Takes apart with a model that was learnt before.
+        A model that was learnt before.
     callback, progress
         As for `fit`.
     {options}
@@ -112,17 +113,17 @@ def separate(
     x = as_real(y, "y", (1, 2))
     flat, call = x.reshape(len(x), -1) if x.size else x.reshape(0, 1), Call()
     learning, taking = _split(options)
-    settings = call.settings("separate", learning, "separate")
-    stems_settings = call.settings("stems", taking, "separate")
+    settings = call.settings("learn", learning, "separate")
+    stems_settings = call.settings("separate", taking, "separate")
     sound = _sound(call, flat, sr, labels or ())
     with Progress(progress, callback) as report:
         if model is None:
             arguments = (sound, settings)
-            model = Model(call.solve(core.tlnmf_separate, *arguments, callback=report))
+            model = Model(call.solve(core.tlnmf_learn_sources, *arguments, callback=report))
         of = (model, sound, stems_settings)
-        plan = Record(call.make(core.tlnmf_stems_plan, *of))
+        plan = Record(call.make(core.tlnmf_separate_plan, *of))
         stems = np.empty((plan["stems"],) + x.shape)
-        work = core.tlnmf_stems_array
+        work = core.tlnmf_separate_array
         handle = call.solve(work, *of, stems, callback=report)
     found = dict(zip(plan["names"], stems))
     return Separation(found, Model(model._handle), Record(handle))
@@ -130,7 +131,7 @@ def separate(
 
 @documented("score")
 def bss_eval(reference: Any, estimate: Any, **options: Any) -> Record:
-    """SDR, SIR, SAR of BSS Eval 3 and SI-SDR of estimates beside the true sources, in dB.
+    """SDR, SIR, SAR of BSS Eval 3 and SI-SDR of estimates against the true sources, in dB.
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ def bss_eval(reference: Any, estimate: Any, **options: Any) -> Record:
     Returns
     -------
     Record
-        sdr, sir, sar, si_sdr (sources, channels + 1), the last column of all channels together;
+        sdr, sir, sar, si_sdr (sources, channels + 1), the last column for all channels together;
         match (sources,); state (sources, channels + 1); mean_sdr, mean_sir, mean_sar, mean_si_sdr.
 
     >>> import numpy as np

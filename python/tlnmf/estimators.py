@@ -1,4 +1,4 @@
-"""Estimators in scikit-learn's manners: TLNMF, JDNMF, ISNMF. Samples are rows.
+"""Estimators with the interface of scikit-learn: TLNMF, JDNMF, ISNMF. Samples are rows.
 
 A row of X is a frame: X is Y transposed, n_samples is N, n_features is the frame length M. Several
 realisations of the same frames are an X of shape (S, N, M). `components_` is W transposed and
@@ -25,7 +25,7 @@ from ._page import Page, report
 
 # As scikit-learn calls them; `transform` is a method there.
 _RENAMED = {"k": "n_components", "seed": "random_state", "transform": "init_transform"}
-_METHOD = ("method",)  # the class says it
+_METHOD = ("method",)  # given by the class
 T = TypeVar("T", bound="_Factorisation")
 
 _DOC = """{purpose}
@@ -41,7 +41,7 @@ _DOC = """{purpose}
     components_ : array (K, M)
         W transposed: the spectrum of each component over the rows of Phi.
     activations_ : array (N, K)
-        H transposed, as the fit ended.
+        H transposed, at the end of the fit.
     history_ : dict of arrays
         C, L, I, step, seconds of every iteration; {{}} with trace=False,
         which is faster (by up to a third).
@@ -50,20 +50,20 @@ _DOC = """{purpose}
     reconstruction_err_ : float
         I, the Itakura-Saito divergence of the power from W H.
     certificate_ : float
-        Upper bound on C - C*, valid if the run found the global minimum of L; NaN if there is none.
-        JDNMF has it at once (it is I); for TLNMF, certify=True descends on L after the fit, which
+        Upper bound on C - C*, valid if the run found the global minimum of L; NaN: unknown.
+        JDNMF always has it (it is I). TLNMF with certify=True minimises L after the fit, which
         adds up to a quarter to the time.
     certificate_reason_ : str
         Why certificate_ is NaN; "" if it is not.
     model_ : Model
-        All that the library reports.
+        All results of the library.
     n_features_in_, feature_names_in_
         As in scikit-learn.
     """
 
 
 class _Factorisation(Output, Estimator):
-    """What the three estimators share; they differ in the method and in what X holds."""
+    """The common part of the three estimators, which differ in method and meaning of X."""
 
     _method: ClassVar[str]
     n_components: int
@@ -116,7 +116,7 @@ class _Factorisation(Output, Estimator):
 
     @classmethod
     def _usual(cls) -> Dict[str, Any]:
-        """Defaults that are not those of the library's table."""
+        """Defaults that differ from the library's table."""
         return {"n_components": 2, "trace": True}
 
     def _frames(self, x: Real) -> Real:
@@ -144,7 +144,7 @@ class _Factorisation(Output, Estimator):
         return self
 
     def _keep(self, model: Model) -> None:
-        """The attributes that scikit-learn and the docstring promise."""
+        """Sets the attributes that the docstring lists."""
         self.model_ = model
         self.transform_matrix_ = np.array(model["Phi"])
         self.components_ = np.array(model["W"].T, order="C")
@@ -158,7 +158,7 @@ class _Factorisation(Output, Estimator):
         self.n_features_in_ = int(self.transform_matrix_.shape[0])
 
     def _applied(self, X: Any) -> Tuple[Real, Real]:
-        """H transposed (N, K), and C of each frame. A frame depends on no other."""
+        """Returns H transposed (N, K) and C of each frame. Frames are independent."""
         if not hasattr(self, "model_"):
             raise not_fitted(self)
         y = self._frames(self._check(X, (2, 3), reset=False))
@@ -180,23 +180,23 @@ class _Factorisation(Output, Estimator):
                     continue
                 data = call.make(make, columns[n], shape, free=free)
                 record = call.make(core.tlnmf_apply, self.model_, data, settings)
-                pointer = core.tlnmf_get_array(record.pointer, b"H", None, None)
+                pointer = core.tlnmf_record_get_array(record.pointer, b"H", None, None)
                 c.memmove(address(H) + n * row, pointer, row)
-                C[n] = core.tlnmf_get_real(record.pointer, b"C")
+                C[n] = core.tlnmf_record_get_real(record.pointer, b"C")
 
         call.away(work)
         return H, C
 
     def transform(self, X: Any) -> Any:
-        """Activations (N, K) of the rows of X, with Phi and W kept. Each row on its own."""
+        """Fits activations (N, K) to the rows of X, each independently, with the learnt Phi and W."""
         return self._output(self._applied(X)[0], X)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """fit, then transform of the same X."""
+        """Fits to X, then transforms it."""
         return self.fit(X, y).transform(X)
 
     def inverse_transform(self, H: Any) -> Any:
-        """Expected power of the coefficients, (N, M): H @ components_. Signs are not in H."""
+        """Expected power of the coefficients, (N, M): H @ components_. It has no signs."""
         if not hasattr(self, "model_"):
             raise not_fitted(self)
         h = as_real(H, "H", (2,), numbers_in_objects=True)
@@ -210,7 +210,7 @@ class _Factorisation(Output, Estimator):
         return np.asarray(-0.5 * (C + self.n_features_in_ * np.log(2 * np.pi)))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-likelihood of a row: the paper's Gaussian model on held-out data."""
+        """Mean log-likelihood of the rows under the paper's Gaussian model."""
         return float(np.mean(self.score_samples(X)))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
@@ -239,7 +239,7 @@ class _Factorisation(Output, Estimator):
 
     @classmethod
     def load(cls: Any, path: Path) -> Any:
-        """A fitted estimator from a file of `save` or of the program."""
+        """Reads a fitted estimator from a file that `save` or the program wrote."""
         model = load(path)
         estimator = cls(n_components=int(model["W"].shape[1]))
         estimator._keep(model)
@@ -255,22 +255,22 @@ class _Factorisation(Output, Estimator):
 
 
 def _no_certificate(model: Model) -> str:
-    """Why a model has no certificate, in words."""
+    """Explains why a model has no certificate."""
     doubts = (
-        "L was not minimised: TL-NMF met a lower one; try continuation=True or more starts",
-        "time or an interruption ended the run before L was minimised",
-        "covariances are singular and the floor is low, so that L has many minima; "
+        "L was not minimised: TL-NMF found a lower L; try continuation=True or more starts",
+        "the run was stopped before L was minimised",
+        "covariances are singular and eps is small, so L has many minima; "
         "try continuation=True",
-        "all iterations were done before L was minimised; try a larger J",
+        "the iteration limit was reached before L was minimised; try a larger J",
     )
     doubt = int(model.get("doubt", 0))
     if 1 <= doubt <= len(doubts):
         return doubts[doubt - 1]
-    return "not looked for: TLNMF does with certify=True, JDNMF always"
+    return "not computed: pass certify=True to TLNMF (JDNMF always computes it)"
 
 
 def _silence(shape: Tuple[int, ...], options: Dict[str, Any]) -> Model:
-    """A model of data that are all zeros, of which the library learns nothing: W is flat, H is 0."""
+    """A model for data that are all zeros, which the library rejects: W is constant, H is 0."""
     _, M, N = shape
     K = int(options["k"])
     if K < 1:
@@ -295,13 +295,13 @@ class TLNMF(_Factorisation):
 
 
 class JDNMF(_Factorisation):
-    """Joint diagonalisation, then NMF at the transform that it found. Frames are rows of X."""
+    """Joint diagonalisation, then NMF with the resulting transform. Frames are rows of X."""
 
     _method = "jd"
 
 
 class ISNMF(_Factorisation):
-    """Itakura-Saito NMF of a nonnegative X, such as a power spectrogram; a spectrum is a row.
+    """Itakura-Saito NMF of a nonnegative X, such as a power spectrogram. Spectra are rows of X.
 
     The transform is the identity. inverse_transform(transform(X)) is an estimate of X.
     """

@@ -25,9 +25,9 @@ def ajd(
     X : array (n_matrices, n, n)
         Symmetric and positive definite.
     init : array (n, n), optional
-        A diagonaliser to start from; its nearest rotation of the whitened matrices is taken.
+        A diagonaliser to start from. The nearest rotation of the whitened matrices is used.
     eps : float
-        The gradient norm to stop at.
+        Stop when the gradient norm falls below this value.
     n_iter_max : int
     sample_weight : array (n_matrices,), optional
 
@@ -40,13 +40,13 @@ def ajd(
 
     Notes
     -----
-    V is a rotation of the whitened matrices. Where they can be diagonalised exactly that is Pham's
-    minimum; for noisy matrices it is the best among those that whiten the mean.
+    V is a rotation of the whitened matrices. If these can be diagonalised exactly, it is Pham's
+    minimum. For noisy matrices it is the best solution that whitens the mean.
     """
     start = None
     if init is not None:
         x, V = as_real(X, "X", (3,)), as_real(init, "init", (2,))
-        Data(covariances=x, weights=sample_weight)  # refuses what cannot be diagonalised
+        Data(covariances=x, weights=sample_weight)  # raises an error for invalid matrices
         if V.shape != x.shape[1:]:
             raise ValueError(f"init has the shape {V.shape} for matrices of shape {x.shape[1:]}")
         w = None if sample_weight is None else as_real(sample_weight, "sample_weight", (1,))
@@ -63,7 +63,7 @@ class JointDiagonalizer(Estimator):
     Parameters
     ----------
     whiten : bool, default True
-        First turns the weighted mean of the covariances into the identity.
+        Whitens first: the weighted mean of the covariances becomes the identity.
     start : array (n, n), optional
         An orthogonal matrix to start from.
 {options}
@@ -77,7 +77,7 @@ class JointDiagonalizer(Estimator):
     n_iter_ : int
     stop_reason_ : str
     info_ : Model
-        All that the library reports.
+        All results of the library.
 
     >>> A = np.random.RandomState(1).randn(3, 3)
     >>> X = np.array([A @ np.diag(d) @ A.T for d in ([1, 2, 3], [3, 1, 2], [1, 3, 1])])
@@ -118,17 +118,17 @@ class JointDiagonalizer(Estimator):
             raise not_fitted(self)
         x = as_real(X, "X", (3,))
         if x.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has {x.shape[1]} channels, {self.n_features_in_} were fitted")
+            raise ValueError(f"X has {x.shape[1]} channels; the estimator expects {self.n_features_in_}")
         if x.shape[1] == x.shape[2] and np.allclose(x, x.transpose(0, 2, 1)):
             return np.asarray(self.filters_ @ x @ self.filters_.T)
         return np.asarray(self.filters_ @ x)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Real:
-        """fit, then transform of the same X."""
+        """Fits to X, then transforms it."""
         return self.fit(X, y, sample_weight).transform(X)
 
     def inverse_transform(self, X: Any) -> Real:
-        """Covariances or signals back from what transform returned."""
+        """Reverses `transform`, of covariances or signals."""
         if not hasattr(self, "filters_"):
             raise not_fitted(self)
         x = as_real(X, "X", (3,))

@@ -41,11 +41,11 @@ def notes(S: int = 1, *, seed: int = 1, stream: str = "own", theta: Any = None) 
     S : int
         Number of realisations.
     seed : int
-        Of the phases, uniform in [0, 2 pi).
+        Seed of the phases, which are uniform in [0, 2 pi).
     stream : {"own", "numpy"}
-        Random numbers of the library, or those of numpy's RandomState.
+        Random number generator: the library's own, or that of numpy's RandomState.
     theta : array (S, 2), optional
-        The phases themselves.
+        The phases, instead of random ones.
 
     Returns
     -------
@@ -59,12 +59,12 @@ def notes(S: int = 1, *, seed: int = 1, stream: str = "own", theta: Any = None) 
     if theta is not None:
         phases = as_real(theta, "theta", (2,))
         if phases.shape[1] != 2:
-            raise ValueError(f"theta has the shape {phases.shape}; (S, 2) is needed")
+            raise ValueError(f"theta has the shape {phases.shape}; it must be (S, 2)")
     else:
         if stream not in ("own", "numpy"):
-            raise ValueError(f"stream is {stream!r}; 'own' or 'numpy' is needed")
+            raise ValueError(f"stream is {stream!r}; it must be 'own' or 'numpy'")
         if S < 1:
-            raise ValueError(f"S = {S} is less than 1")
+            raise ValueError(f"S = {S} must be at least 1")
         phases = np.empty((S, 2))
         kind = int(stream == "numpy")
         call.check(core.tlnmf_random_phases(call.ctx, seed, kind, phases.size, address(phases)))

@@ -6,7 +6,7 @@ import { choices, curves, element } from "./plot.mjs";
 
 const TRANSFORMS = ["auto", "DCT", "DFT", "STFT"];
 
-/** Rows of a trace that belong together: {start: {x, y}}; values that are no numbers are left out. */
+/** Rows of a trace that belong together: {start: {x, y}}; values that are not numbers are skipped. */
 export function linesOf(trace, quantity, against) {
   const lines = new Map();
   const values = trace[quantity];

@@ -6,7 +6,6 @@ import { listen } from "./listen.mjs";
 import { look } from "./look.mjs";
 import { atoms } from "./atoms.mjs";
 import { convergence } from "./convergence.mjs";
-import { figures } from "./figures.mjs";
 
 function download(name, text) {
   const link = element("a", { download: name, href: URL.createObjectURL(new Blob([text], { type: "text/csv" })) });
@@ -57,15 +56,12 @@ function offerCopy() {
 
 if (typeof document !== "undefined") {
   const data = JSON.parse(document.getElementById("data").textContent);
-  if (data.kind === "figures") figures(data);
-  else {
-    const player = listen(data);
-    look(data);
-    atoms(data);
-    convergence(data);
-    offerDownloads(data);
-    offerCopy();
-    window.tlnmfPage = { player }; // for tests and for the curious
-  }
+  const player = listen(data);
+  look(data);
+  atoms(data);
+  convergence(data);
+  offerDownloads(data);
+  offerCopy();
+  window.tlnmfPage = { player }; // for tests and for the curious
   document.documentElement.dataset.ready = "true";
 }

@@ -1,5 +1,5 @@
 /* The context: allocator, hooks, and the last message. */
-#include "base/base.h"
+#include "base/monitor.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static void default_release(void *block, void *user)
     free(block);
 }
 
-tlnmf_error tlnmf_ctx_create_with(tlnmf_allocate allocate, tlnmf_release release, void *user,
+tlnmf_error tlnmf_ctx_create_with(tlnmf_allocate_fn allocate, tlnmf_release_fn release, void *user,
                                   tlnmf_ctx **out)
 {
     if (out == NULL)
@@ -50,7 +50,12 @@ tlnmf_error tlnmf_ctx_create_with(tlnmf_allocate allocate, tlnmf_release release
     tlnmf_ctx *ctx = allocate(sizeof *ctx, user);
     if (ctx == NULL)
         return TLNMF_ERR_MEMORY;
-    *ctx = (tlnmf_ctx){.hooks = {allocate, release, user}};
+    *ctx = (tlnmf_ctx){.hooks = {allocate, release, user}, .keeping = {.iterate_after = 600.0}};
+    tlnmf_error error = tl_monitor_create(ctx);
+    if (error != TLNMF_OK) {
+        release(ctx, user);
+        return error;
+    }
     *out = ctx;
     return TLNMF_OK;
 }
@@ -62,11 +67,13 @@ tlnmf_error tlnmf_ctx_create(tlnmf_ctx **out)
 
 void tlnmf_ctx_free(tlnmf_ctx *ctx)
 {
-    if (ctx != NULL)
-        ctx->hooks.release(ctx, ctx->hooks.user);
+    if (ctx == NULL)
+        return;
+    tl_monitor_free(ctx);
+    ctx->hooks.release(ctx, ctx->hooks.user);
 }
 
-void tlnmf_ctx_set_log(tlnmf_ctx *ctx, tlnmf_log log, void *user)
+void tlnmf_ctx_set_log(tlnmf_ctx *ctx, tlnmf_log_fn log, void *user)
 {
     if (ctx == NULL)
         return;
@@ -74,21 +81,25 @@ void tlnmf_ctx_set_log(tlnmf_ctx *ctx, tlnmf_log log, void *user)
     ctx->log_user = user;
 }
 
-void tlnmf_ctx_set_threads(tlnmf_ctx *ctx, int32_t threads)
+tlnmf_error tlnmf_ctx_set_threads(tlnmf_ctx *ctx, int32_t threads)
 {
-    if (ctx != NULL)
-        ctx->threads = threads < 0 ? 0 : (int32_t)tl_min(threads, TL_THREADS_MOST);
+    TL_NEED(ctx, ctx);
+    if (threads < 0 || threads > TL_THREADS_MOST)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "threads = %d is outside [0, %d]", (int)threads,
+                       TL_THREADS_MOST);
+    ctx->threads = threads;
+    return TLNMF_OK;
 }
 
-void tlnmf_ctx_set_progress(tlnmf_ctx *ctx, tlnmf_callback callback, void *user)
+void tlnmf_ctx_set_progress(tlnmf_ctx *ctx, tlnmf_progress_fn callback, void *user)
 {
     if (ctx == NULL)
         return;
-    ctx->callback = callback;
-    ctx->callback_user = user;
+    ctx->monitor->report = callback;
+    ctx->monitor->user = user;
 }
 
-void tlnmf_ctx_set_checkpoint(tlnmf_ctx *ctx, double seconds, tlnmf_save save, void *user)
+void tlnmf_ctx_set_checkpoint(tlnmf_ctx *ctx, double seconds, tlnmf_save_fn save, void *user)
 {
     if (ctx == NULL)
         return;
@@ -97,22 +108,34 @@ void tlnmf_ctx_set_checkpoint(tlnmf_ctx *ctx, double seconds, tlnmf_save save, v
     ctx->keeping.user = user;
 }
 
+void tlnmf_ctx_set_iterate_after(tlnmf_ctx *ctx, double seconds)
+{
+    if (ctx != NULL)
+        ctx->keeping.iterate_after = seconds > 0.0 ? seconds : 0.0;
+}
+
 void tlnmf_ctx_set_resume(tlnmf_ctx *ctx, const tlnmf_record *state)
 {
     if (ctx != NULL)
         ctx->keeping.resume = state;
 }
 
-void tlnmf_ctx_share_starts(tlnmf_ctx *ctx, tlnmf_sums *sums)
+void tlnmf_ctx_distribute_starts(tlnmf_ctx *ctx, tlnmf_comm *comm)
 {
     if (ctx != NULL)
-        ctx->starts = sums;
+        ctx->starts_comm = comm;
 }
 
-void tlnmf_ctx_share_frames(tlnmf_ctx *ctx, tlnmf_sums *sums)
+void tlnmf_ctx_distribute_frames(tlnmf_ctx *ctx, tlnmf_comm *comm)
 {
     if (ctx != NULL)
-        ctx->frames = sums;
+        ctx->frames_comm = comm;
+}
+
+void tlnmf_ctx_set_gpu(tlnmf_ctx *ctx, int32_t number)
+{
+    if (ctx != NULL)
+        ctx->gpu = number > 0 ? number : 0;
 }
 
 int tlnmf_stop_flag(const tlnmf_record *progress, void *user)
@@ -127,6 +150,11 @@ const char *tlnmf_message(const tlnmf_ctx *ctx)
     return ctx == NULL ? "" : ctx->message;
 }
 
+tlnmf_error tlnmf_last_error(const tlnmf_ctx *ctx)
+{
+    return ctx == NULL ? TLNMF_ERR_ARGUMENT : ctx->error;
+}
+
 tlnmf_error tlnmf_fail(tlnmf_ctx *ctx, tlnmf_error error, const char *text)
 {
     TL_NEED(ctx, text);
@@ -134,6 +162,7 @@ tlnmf_error tlnmf_fail(tlnmf_ctx *ctx, tlnmf_error error, const char *text)
         size_t length = strnlen(text, sizeof ctx->message - 1);
         memmove(ctx->message, text, length); /* `text` may be the message itself */
         ctx->message[length] = '\0';
+        ctx->error = error;
     }
     return error;
 }
@@ -144,13 +173,14 @@ tlnmf_error tl_fail(tlnmf_ctx *ctx, tlnmf_error error, const char *format, ...)
     va_start(args, format);
     vsnprintf(ctx->message, sizeof ctx->message, format, args);
     va_end(args);
+    ctx->error = error;
     return error;
 }
 
 void tl_note_null(tlnmf_ctx *ctx, const char *argument)
 {
     if (ctx != NULL)
-        snprintf(ctx->message, sizeof ctx->message, "%s is NULL", argument);
+        tl_fail(ctx, TLNMF_ERR_ARGUMENT, "%s is NULL", argument);
 }
 
 void tl_log(const tlnmf_ctx *ctx, tlnmf_log_level level, const char *format, ...)

@@ -54,24 +54,24 @@ size_t tl_arena_bytes(const tl_slot *table, size_t rows)
     return total;
 }
 
-/* A page lies where it is first touched. Every array is cleared by itself: the thread that has the
- * first pieces of its rows in later phases (team.c) has the first pieces here. */
+/* A page is placed near the thread that first touches it. Each array is cleared separately: the
+ * thread that has the first pieces of its rows in later phases (team.c) also clears them. */
 static void clear_piece(int64_t first, int64_t last, void *base)
 {
     memset((unsigned char *)base + first, 0, (size_t)(last - first));
 }
 
-/* The same without clearing: pages come from the system, on all threads, before columns of arrays
- * are written, which touch every page of them on one. */
+/* The same without clearing: all threads fetch pages from the system. Otherwise, writing the first
+ * column would touch every page on one thread. */
 static void touch_piece(int64_t first, int64_t last, void *base)
 {
-    enum { PAGE = 4096 }; /* the least there is; more often than needed does no harm */
+    enum { PAGE = 4096 }; /* the smallest page size; touching a page twice does no harm */
     for (int64_t i = first; i < last; i += PAGE)
         ((volatile unsigned char *)base)[i] = 0;
 }
 
-static tlnmf_error create(tlnmf_ctx *ctx, const char *what, const tl_slot *table, size_t rows,
-                          bool clear, void **block)
+tlnmf_error tl_arena_create(tlnmf_ctx *ctx, const char *what, const tl_slot *table, size_t rows,
+                            bool clear, void **block)
 {
     *block = NULL;
     size_t total = tl_arena_bytes(table, rows);
@@ -91,16 +91,4 @@ static tlnmf_error create(tlnmf_ctx *ctx, const char *what, const tl_slot *table
         base += bytes;
     }
     return TLNMF_OK;
-}
-
-tlnmf_error tl_arena_create(tlnmf_ctx *ctx, const char *what, const tl_slot *table, size_t rows,
-                            void **block)
-{
-    return create(ctx, what, table, rows, true, block);
-}
-
-tlnmf_error tl_arena_create_scratch(tlnmf_ctx *ctx, const char *what, const tl_slot *table,
-                                    size_t rows, void **block)
-{
-    return create(ctx, what, table, rows, false, block);
 }

@@ -13,11 +13,11 @@ typedef struct entry {
     bool owned; /* the record releases `text` or `x` */
     int64_t integer;
     double real;
-    const char *text; /* TLNMF_TEXTS: `count` strings in a row, each with its final NUL */
+    const char *text; /* TLNMF_TYPE_TEXTS: `count` consecutive strings, each with its NUL */
     size_t count, text_bytes;
     const double *x;
     int32_t rank;
-    int64_t shape[TLNMF_MAX_RANK];
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
 } entry;
 
 struct tlnmf_record {
@@ -30,9 +30,7 @@ struct tlnmf_record {
 
 tlnmf_error tlnmf_record_create(tlnmf_ctx *ctx, tlnmf_record **out)
 {
-    TL_NEED(ctx, out);
-    *out = NULL;
-    TL_NEED(ctx, ctx);
+    TL_NEED_OUT(ctx, out);
     tlnmf_record *record = tl_allocate(&ctx->hooks, sizeof *record);
     if (record == NULL)
         return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for a record");
@@ -50,7 +48,7 @@ static void clear(tlnmf_record *record, entry *e)
     e->text = NULL;
     e->x = NULL;
     e->owned = false;
-    e->type = TLNMF_NONE;
+    e->type = TLNMF_TYPE_NONE;
 }
 
 void tlnmf_record_free(tlnmf_record *record)
@@ -106,32 +104,37 @@ const char *tlnmf_record_name(const tlnmf_record *record, size_t index)
 tlnmf_type tlnmf_record_type(const tlnmf_record *record, const char *name)
 {
     const entry *e = find(record, name);
-    return e == NULL ? TLNMF_NONE : e->type;
+    return e == NULL ? TLNMF_TYPE_NONE : e->type;
 }
 
-int64_t tlnmf_get_integer(const tlnmf_record *record, const char *name)
+int tlnmf_record_has(const tlnmf_record *record, const char *name)
 {
-    const entry *e = find_typed(record, name, TLNMF_INTEGER);
+    return find(record, name) != NULL;
+}
+
+int64_t tlnmf_record_get_integer(const tlnmf_record *record, const char *name)
+{
+    const entry *e = find_typed(record, name, TLNMF_TYPE_INTEGER);
     return e == NULL ? TLNMF_NO_INTEGER : e->integer;
 }
 
-double tlnmf_get_real(const tlnmf_record *record, const char *name)
+double tlnmf_record_get_real(const tlnmf_record *record, const char *name)
 {
     const entry *e = find(record, name);
-    if (e != NULL && e->type == TLNMF_INTEGER)
+    if (e != NULL && e->type == TLNMF_TYPE_INTEGER)
         return (double)e->integer;
-    return e != NULL && e->type == TLNMF_REAL ? e->real : (double)NAN;
+    return e != NULL && e->type == TLNMF_TYPE_REAL ? e->real : (double)NAN;
 }
 
-const char *tlnmf_get_text(const tlnmf_record *record, const char *name)
+const char *tlnmf_record_get_text(const tlnmf_record *record, const char *name)
 {
-    const entry *e = find_typed(record, name, TLNMF_TEXT);
+    const entry *e = find_typed(record, name, TLNMF_TYPE_TEXT);
     return e == NULL ? NULL : e->text;
 }
 
-const char *tlnmf_get_text_at(const tlnmf_record *record, const char *name, size_t index)
+const char *tlnmf_record_get_text_at(const tlnmf_record *record, const char *name, size_t index)
 {
-    const entry *e = find_typed(record, name, TLNMF_TEXTS);
+    const entry *e = find_typed(record, name, TLNMF_TYPE_TEXTS);
     if (e == NULL || index >= e->count)
         return NULL;
     const char *at = e->text;
@@ -143,16 +146,16 @@ const char *tlnmf_get_text_at(const tlnmf_record *record, const char *name, size
 tl_texts tl_record_texts(const tlnmf_record *record, const char *name)
 {
     const entry *e = find(record, name);
-    return (tl_texts){e->text, e->text_bytes, e->count, e->type == TLNMF_TEXTS};
+    return (tl_texts){e->text, e->text_bytes, e->count, e->type == TLNMF_TYPE_TEXTS};
 }
 
-const double *tlnmf_get_array(const tlnmf_record *record, const char *name, int32_t *rank,
-                              int64_t *shape)
+const double *tlnmf_record_get_array(const tlnmf_record *record, const char *name, int32_t *rank,
+                                     int64_t *shape)
 {
-    const entry *e = find_typed(record, name, TLNMF_ARRAY);
+    const entry *e = find_typed(record, name, TLNMF_TYPE_ARRAY);
     if (rank != NULL)
         *rank = e == NULL ? 0 : e->rank;
-    for (int i = 0; shape != NULL && i < TLNMF_MAX_RANK; i++)
+    for (int i = 0; shape != NULL && i < TLNMF_MAX_DIMENSIONS; i++)
         shape[i] = e != NULL && i < e->rank ? e->shape[i] : 1;
     return e == NULL ? NULL : e->x;
 }
@@ -171,9 +174,9 @@ tlnmf_error tl_record_expect(tlnmf_ctx *ctx, const tlnmf_record *record, const c
                              const char *name, int32_t rank, const int64_t *shape, const double **x)
 {
     int32_t found_rank;
-    int64_t found[TLNMF_MAX_RANK];
-    *x = tlnmf_get_array(record, name, &found_rank, found);
-    if (*x == NULL && tlnmf_record_type(record, name) != TLNMF_NONE)
+    int64_t found[TLNMF_MAX_DIMENSIONS];
+    *x = tlnmf_record_get_array(record, name, &found_rank, found);
+    if (*x == NULL && tlnmf_record_type(record, name) != TLNMF_TYPE_NONE)
         return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "%s: %s is not an array", what, name);
     if (*x == NULL ||
         (found_rank == rank && memcmp(found, shape, (size_t)rank * sizeof *shape) == 0))
@@ -231,13 +234,15 @@ static tlnmf_error claim(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
     TL_NEED(ctx, name);
     entry *e = find(record, name);
     if (e == NULL) {
-        if (!is_name(name))
-            return tl_fail(ctx, TLNMF_ERR_ARGUMENT,
-                           "\"%.80s\" cannot name a value: 1 to %d letters, digits, _ - .", name,
-                           NAME_SIZE - 1);
+        if (!is_name(name)) {
+            tl_fail(ctx, TLNMF_ERR_ARGUMENT,
+                    "\"%.80s\" is not a valid name: use 1 to %d letters, digits or _ - .", name,
+                    NAME_SIZE - 1);
+            return TLNMF_ERR_ARGUMENT;
+        }
         TRY(grow(ctx, record));
         e = &record->entry[record->count++];
-        *e = (entry){.type = TLNMF_NONE};
+        *e = (entry){.type = TLNMF_TYPE_NONE};
         memcpy(e->name, name, strlen(name) + 1);
     }
     clear(record, e);
@@ -246,18 +251,20 @@ static tlnmf_error claim(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_set_integer(tlnmf_ctx *ctx, tlnmf_record *record, const char *name, int64_t value)
+tlnmf_error tlnmf_record_set_integer(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
+                                     int64_t value)
 {
     entry *e;
-    TRY(claim(ctx, record, name, TLNMF_INTEGER, &e));
+    TRY(claim(ctx, record, name, TLNMF_TYPE_INTEGER, &e));
     e->integer = value;
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_set_real(tlnmf_ctx *ctx, tlnmf_record *record, const char *name, double value)
+tlnmf_error tlnmf_record_set_real(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
+                                  double value)
 {
     entry *e;
-    TRY(claim(ctx, record, name, TLNMF_REAL, &e));
+    TRY(claim(ctx, record, name, TLNMF_TYPE_REAL, &e));
     e->real = value;
     return TLNMF_OK;
 }
@@ -266,14 +273,14 @@ tlnmf_error tl_record_refer_text(tlnmf_ctx *ctx, tlnmf_record *record, const cha
                                  const char *text)
 {
     entry *e;
-    TRY(claim(ctx, record, name, TLNMF_TEXT, &e));
+    TRY(claim(ctx, record, name, TLNMF_TYPE_TEXT, &e));
     e->text = text;
     e->text_bytes = strlen(text) + 1;
     e->count = 1;
     return TLNMF_OK;
 }
 
-/* Makes a copy that the record owns. A `size` of 0 allocates one byte, so that it is never NULL. */
+/* Makes a copy that the record owns. It is never NULL: a `size` of 0 allocates one byte. */
 static tlnmf_error copy_bytes(tlnmf_ctx *ctx, const tlnmf_record *record, const char *name,
                               const void *bytes, size_t size, void **out)
 {
@@ -293,7 +300,8 @@ tlnmf_error tl_record_put_texts(tlnmf_ctx *ctx, tlnmf_record *record, const char
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, record);
     TRY(copy_bytes(ctx, record, name == NULL ? "a text" : name, texts.bytes, texts.size, &copy));
-    tlnmf_error error = claim(ctx, record, name, texts.list ? TLNMF_TEXTS : TLNMF_TEXT, &e);
+    tlnmf_error error =
+        claim(ctx, record, name, texts.list ? TLNMF_TYPE_TEXTS : TLNMF_TYPE_TEXT, &e);
     if (error != TLNMF_OK) {
         tl_release(&record->hooks, copy);
         return error;
@@ -305,14 +313,15 @@ tlnmf_error tl_record_put_texts(tlnmf_ctx *ctx, tlnmf_record *record, const char
     return TLNMF_OK;
 }
 
-tlnmf_error tlnmf_set_text(tlnmf_ctx *ctx, tlnmf_record *record, const char *name, const char *text)
+tlnmf_error tlnmf_record_set_text(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
+                                  const char *text)
 {
     TL_NEED(ctx, text);
     return tl_record_put_texts(ctx, record, name, (tl_texts){text, strlen(text) + 1, 1, false});
 }
 
-tlnmf_error tlnmf_set_texts(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
-                            const char *const *texts, size_t count)
+tlnmf_error tlnmf_record_set_texts(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
+                                   const char *const *texts, size_t count)
 {
     size_t size = 0, at = 0;
     TL_NEED(ctx, ctx);
@@ -340,13 +349,13 @@ tlnmf_error tl_count_elements(tlnmf_ctx *ctx, const char *name, int32_t rank, co
 {
     size_t bytes;
     *count = 1;
-    if (rank < 1 || rank > TLNMF_MAX_RANK)
-        return tl_fail(ctx, TLNMF_ERR_SHAPE, "%s: %d dimensions, not 1 to %d", name, (int)rank,
-                       TLNMF_MAX_RANK);
+    if (rank < 1 || rank > TLNMF_MAX_DIMENSIONS)
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "%s: has %d dimensions, outside [1, %d]", name,
+                       (int)rank, TLNMF_MAX_DIMENSIONS);
     TL_NEED(ctx, shape);
     for (int32_t i = 0; i < rank; i++)
         if (shape[i] < 0 || __builtin_mul_overflow(*count, (size_t)shape[i], count))
-            return tl_fail(ctx, TLNMF_ERR_SHAPE, "%s: a dimension of %lld", name,
+            return tl_fail(ctx, TLNMF_ERR_SHAPE, "%s: %lld is not a valid dimension", name,
                            (long long)shape[i]);
     if (__builtin_mul_overflow(*count, sizeof(double), &bytes))
         return tl_fail(ctx, TLNMF_ERR_TOO_LARGE, "%s would not fit the address space", name);
@@ -359,8 +368,8 @@ tlnmf_error tl_record_refer_array(tlnmf_ctx *ctx, tlnmf_record *record, const ch
     entry *e;
     size_t count;
     TRY(tl_count_elements(ctx, name, rank, shape, &count));
-    TRY(claim(ctx, record, name, TLNMF_ARRAY, &e));
-    assert(e != NULL); /* for analysers, which cannot tell errors from TLNMF_OK here */
+    TRY(claim(ctx, record, name, TLNMF_TYPE_ARRAY, &e));
+    assert(e != NULL); /* for static analysers, which do not see that this cannot happen */
     e->x = x;
     e->rank = rank;
     memcpy(e->shape, shape, (size_t)rank * sizeof *shape);
@@ -393,8 +402,30 @@ tlnmf_error tl_record_new_array(tlnmf_ctx *ctx, tlnmf_record *record, const char
     return put_array(ctx, record, name, NULL, rank, shape, x);
 }
 
-tlnmf_error tlnmf_set_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name, const double *x,
-                            int32_t rank, const int64_t *shape)
+tlnmf_error tl_record_table(tlnmf_ctx *ctx, tlnmf_record *record, const char *name, int64_t rows,
+                            int64_t columns, double **x)
+{
+    entry *e = find(record, name), old = e != NULL ? *e : (entry){0};
+    if (old.x == NULL)
+        return tl_record_new_array(ctx, record, name, 2, (int64_t[]){rows, columns}, x);
+    if (old.rank != 2 || old.shape[1] != columns)
+        return tl_fail(ctx, TLNMF_ERR_DATA, "%s has rows of a different length", name);
+    *x = (double *)(uintptr_t)old.x;
+    if (old.shape[0] == rows)
+        return TLNMF_OK;
+    e->owned = false; /* the old rows are still needed */
+    tlnmf_error error = tl_record_new_array(ctx, record, name, 2, (int64_t[]){rows, columns}, x);
+    if (error == TLNMF_OK)
+        tl_copy(*x, old.x, tl_min(rows, old.shape[0]) * columns);
+    else
+        *e = old;
+    if (error == TLNMF_OK && old.owned)
+        tl_release(&record->hooks, (void *)(uintptr_t)old.x);
+    return error;
+}
+
+tlnmf_error tlnmf_record_set_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
+                                   const double *x, int32_t rank, const int64_t *shape)
 {
     double *copy;
     TL_NEED(ctx, ctx);
@@ -404,15 +435,29 @@ tlnmf_error tlnmf_set_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *na
     return put_array(ctx, record, name, x, rank, shape, &copy);
 }
 
-tlnmf_error tlnmf_new_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name, int32_t rank,
-                            const int64_t *shape, double **x)
+tlnmf_error tlnmf_record_new_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
+                                   int32_t rank, const int64_t *shape, double **x)
 {
-    TL_NEED(ctx, x);
-    *x = NULL;
-    TL_NEED(ctx, ctx);
+    TL_NEED_OUT(ctx, x);
     TL_NEED(ctx, record);
     TL_NEED(ctx, name);
     return put_array(ctx, record, name, NULL, rank, shape, x);
+}
+
+tlnmf_error tl_record_copy(tlnmf_ctx *ctx, const tlnmf_record *from, const char *name,
+                           tlnmf_record *to)
+{
+    const entry *e = find(from, name);
+    switch (e->type) {
+    case TLNMF_TYPE_ARRAY:
+        return tlnmf_record_set_array(ctx, to, name, e->x, e->rank, e->shape);
+    case TLNMF_TYPE_INTEGER:
+        return tlnmf_record_set_integer(ctx, to, name, e->integer);
+    case TLNMF_TYPE_REAL:
+        return tlnmf_record_set_real(ctx, to, name, e->real);
+    default:
+        return tl_record_put_texts(ctx, to, name, tl_record_texts(from, name));
+    }
 }
 
 void tl_record_own(tlnmf_record *record, void *block)

@@ -59,8 +59,8 @@ static void pack_texts(packer *p, tl_texts texts)
 static void pack_array(packer *p, const tlnmf_record *record, const char *name)
 {
     int32_t rank;
-    int64_t shape[TLNMF_MAX_RANK], count = 1;
-    const double *x = tlnmf_get_array(record, name, &rank, shape);
+    int64_t shape[TLNMF_MAX_DIMENSIONS], count = 1;
+    const double *x = tlnmf_record_get_array(record, name, &rank, shape);
     pack_word(p, (uint64_t)rank);
     for (int32_t i = 0; i < rank; i++) {
         pack_word(p, (uint64_t)shape[i]);
@@ -77,11 +77,11 @@ static void pack_value(packer *p, const tlnmf_record *record, const char *name)
     pack_word(p, (uint64_t)type);
     pack_word(p, length);
     pack_bytes(p, name, length);
-    if (type == TLNMF_INTEGER)
-        pack_word(p, (uint64_t)tlnmf_get_integer(record, name));
-    else if (type == TLNMF_REAL)
-        pack_word(p, bits_of(tlnmf_get_real(record, name)));
-    else if (type == TLNMF_ARRAY)
+    if (type == TLNMF_TYPE_INTEGER)
+        pack_word(p, (uint64_t)tlnmf_record_get_integer(record, name));
+    else if (type == TLNMF_TYPE_REAL)
+        pack_word(p, bits_of(tlnmf_record_get_real(record, name)));
+    else if (type == TLNMF_TYPE_ARRAY)
         pack_array(p, record, name);
     else
         pack_texts(p, tl_record_texts(record, name));
@@ -155,7 +155,7 @@ static double unpack_real(unpacker *u)
 
 static tlnmf_error damaged(tlnmf_ctx *ctx)
 {
-    return tl_fail(ctx, TLNMF_ERR_DATA, "the bytes are no record, or are damaged or cut short");
+    return tl_fail(ctx, TLNMF_ERR_DATA, "the bytes are not a record, or are damaged or truncated");
 }
 
 /* Whether `size` bytes hold exactly `count` strings, each with its final NUL. */
@@ -172,20 +172,20 @@ static tlnmf_error unpack_texts(tlnmf_ctx *ctx, unpacker *u, tlnmf_type type, co
 {
     uint64_t count = unpack_word(u), size = unpack_word(u);
     const unsigned char *bytes = unpack_bytes(u, size);
-    if (bytes == NULL || (type == TLNMF_TEXT && count != 1) || !are_texts(bytes, size, count))
+    if (bytes == NULL || (type == TLNMF_TYPE_TEXT && count != 1) || !are_texts(bytes, size, count))
         return damaged(ctx);
     return tl_record_put_texts(
         ctx, record, name,
-        (tl_texts){(const char *)bytes, (size_t)size, (size_t)count, type == TLNMF_TEXTS});
+        (tl_texts){(const char *)bytes, (size_t)size, (size_t)count, type == TLNMF_TYPE_TEXTS});
 }
 
 static tlnmf_error unpack_array(tlnmf_ctx *ctx, unpacker *u, const char *name, tlnmf_record *record)
 {
-    int64_t shape[TLNMF_MAX_RANK];
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
     uint64_t rank = unpack_word(u);
     size_t count;
     double *x;
-    if (rank < 1 || rank > TLNMF_MAX_RANK)
+    if (rank < 1 || rank > TLNMF_MAX_DIMENSIONS)
         return damaged(ctx);
     for (uint64_t i = 0; i < rank; i++)
         shape[i] = (int64_t)unpack_word(u);
@@ -206,17 +206,17 @@ static tlnmf_error unpack_entry(tlnmf_ctx *ctx, unpacker *u, tlnmf_record *recor
     if (letters == NULL || length == 0 || length >= NAME_SIZE)
         return damaged(ctx);
     memcpy(name, letters, (size_t)length);
-    if (strlen(name) != length || tlnmf_record_type(record, name) != TLNMF_NONE)
+    if (strlen(name) != length || tlnmf_record_type(record, name) != TLNMF_TYPE_NONE)
         return damaged(ctx);
     switch (type) {
-    case TLNMF_INTEGER:
-        return tlnmf_set_integer(ctx, record, name, (int64_t)unpack_word(u));
-    case TLNMF_REAL:
-        return tlnmf_set_real(ctx, record, name, unpack_real(u));
-    case TLNMF_TEXT:
-    case TLNMF_TEXTS:
+    case TLNMF_TYPE_INTEGER:
+        return tlnmf_record_set_integer(ctx, record, name, (int64_t)unpack_word(u));
+    case TLNMF_TYPE_REAL:
+        return tlnmf_record_set_real(ctx, record, name, unpack_real(u));
+    case TLNMF_TYPE_TEXT:
+    case TLNMF_TYPE_TEXTS:
         return unpack_texts(ctx, u, (tlnmf_type)type, name, record);
-    case TLNMF_ARRAY:
+    case TLNMF_TYPE_ARRAY:
         return unpack_array(ctx, u, name, record);
     default:
         return damaged(ctx);
@@ -225,9 +225,7 @@ static tlnmf_error unpack_entry(tlnmf_ctx *ctx, unpacker *u, tlnmf_record *recor
 
 tlnmf_error tlnmf_record_unpack(tlnmf_ctx *ctx, const void *bytes, size_t size, tlnmf_record **out)
 {
-    TL_NEED(ctx, out);
-    *out = NULL;
-    TL_NEED(ctx, ctx);
+    TL_NEED_OUT(ctx, out);
     TL_NEED(ctx, bytes);
     if (size < 32 || memcmp(bytes, MAGIC, sizeof MAGIC - 1) != 0)
         return damaged(ctx);
@@ -237,14 +235,15 @@ tlnmf_error tlnmf_record_unpack(tlnmf_ctx *ctx, const void *bytes, size_t size, 
     unpacker u = {.at = (const unsigned char *)bytes + 8, .left = size - 16};
     uint64_t format = unpack_word(&u), count = unpack_word(&u);
     if (format != FORMAT)
-        return tl_fail(ctx, TLNMF_ERR_DATA, "a record of format %llu, this library reads %d",
+        return tl_fail(ctx, TLNMF_ERR_DATA,
+                       "the record has format %llu, but this library reads format %d",
                        (unsigned long long)format, FORMAT);
     tlnmf_record *record;
     TRY(tlnmf_record_create(ctx, &record));
     tlnmf_error error = TLNMF_OK;
     for (uint64_t i = 0; i < count && error == TLNMF_OK; i++)
         error = unpack_entry(ctx, &u, record);
-    if (error == TLNMF_ERR_ARGUMENT || /* a name that cannot be one */
+    if (error == TLNMF_ERR_ARGUMENT || /* an invalid name */
         (error == TLNMF_OK && (u.bad || u.left != 0)))
         error = damaged(ctx);
     *out = record;

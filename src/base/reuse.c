@@ -1,10 +1,10 @@
-/* Memory that is given back and taken again within one call. */
+/* An allocator that reuses large blocks within one call. */
 #include "base/reuse.h"
 
 #include <string.h>
 
-/* Smaller blocks are left to the allocator, which keeps them anyway; a waiting block may be up to
- * half as large again as what is wanted. Plain choices. */
+/* Smaller blocks go back to the allocator, which keeps them anyway. A waiting block is reused if it
+ * is at most 1.5 times as large as needed. Both are chosen arbitrarily. */
 enum { LEAST = 1 << 18 };
 
 /* In front of every block. */
@@ -41,7 +41,7 @@ static void shrink(tl_reuse *r, size_t bytes)
     }
 }
 
-/* What may be there in all. */
+/* The largest number of bytes in use and waiting. */
 static size_t bound(const tl_reuse *r)
 {
     return r->peak + r->peak / 4;
@@ -74,7 +74,7 @@ static size_t round_up(size_t bytes)
     return (bytes + step - 1) / step * step;
 }
 
-/* A new block, for which waiting ones make way. */
+/* A new block; waiting blocks are released to make room. */
 static tl_reused *fetch(tl_reuse *r, size_t bytes)
 {
     size_t wanted = r->used + bytes;

@@ -1,5 +1,5 @@
-/* Memory that is given back and taken again within one call, so that its pages need not be fetched
- * from the system anew. */
+/* An allocator that reuses large blocks within one call, so that their pages need not be fetched
+ * from the system again. */
 #ifndef TLNMF_BASE_REUSE_H
 #define TLNMF_BASE_REUSE_H
 
@@ -7,11 +7,11 @@
 
 #include <pthread.h>
 
-/* Blocks that wait for somebody who wants them: a plain bound. */
+/* The largest number of waiting blocks, chosen arbitrarily. */
 enum { TL_REUSE_MOST = 64 };
 
-/* Blocks in use and waiting are together at most a quarter more than were in use at some time
- * before. Calls from several threads are safe. */
+/* Blocks in use and waiting together take at most 1.25 times the largest number of bytes that were
+ * in use at once. Calls from several threads are safe. */
 typedef struct tl_reuse {
     tl_hooks from;
     pthread_mutex_t lock;
@@ -20,7 +20,7 @@ typedef struct tl_reuse {
     struct tl_reused *block[TL_REUSE_MOST]; /* waiting */
 } tl_reuse;
 
-/* `from` is where the memory comes from in the end. */
+/* `from` provides the memory. */
 void tl_reuse_begin(tl_reuse *reuse, const tl_hooks *from);
 /* Everything that was allocated must have been released. */
 void tl_reuse_end(tl_reuse *reuse);

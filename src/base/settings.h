@@ -1,17 +1,18 @@
-/* The options of a call as plain fields, and enumerations for the words of choices. */
+/* The options of a call as plain fields, and enumerations for choices. */
 #ifndef TLNMF_BASE_SETTINGS_H
 #define TLNMF_BASE_SETTINGS_H
 
 #include "base/base.h"
 
-/* The tasks that have options. Each is a bit, since a row of src/options.def may serve several. */
+/* The tasks that have options. Each is a bit, since a row of src/base/options.def may serve
+ * several. */
 typedef enum tl_task {
     TL_TASK_FIT = 1,
     TL_TASK_JD = 2,
     TL_TASK_APPLY = 4,
     TL_TASK_FRAMES = 8,
-    TL_TASK_SEPARATE = 16,
-    TL_TASK_STEMS = 32,
+    TL_TASK_LEARN = 16,
+    TL_TASK_SEPARATE = 32,
     TL_TASK_SCORE = 64,
     TL_TASK_GCM = 128,
     TL_TASK_REPORT = 256
@@ -22,12 +23,12 @@ typedef enum tl_method {
     TL_METHOD_TL = 0,  /* minimise C over Phi, W, H                        */
     TL_METHOD_JD = 1,  /* minimise L over Phi, then I over W, H (JD+NMF)   */
     TL_METHOD_NMF = 2, /* minimise I over W, H at a fixed transform */
-    TL_METHOD_AUTO = 3 /* JD+NMF, then TL-NMF if that could gain something */
+    TL_METHOD_AUTO = 3 /* JD+NMF, then TL-NMF if that could lower C */
 } tl_method;
 
 typedef enum tl_algorithm {
     TL_ALGORITHM_FAST = 0, /* Jacobi sweeps, then L-BFGS */
-    TL_ALGORITHM_PAPER = 1 /* the paper's algorithms to the letter */
+    TL_ALGORITHM_PAPER = 1 /* the algorithms exactly as in the paper */
 } tl_algorithm;
 
 typedef enum tl_precision {
@@ -38,12 +39,11 @@ typedef enum tl_precision {
 typedef enum tl_where {
     TL_DEVICE_CPU = 0,
     TL_DEVICE_GPU = 1,
-    TL_DEVICE_AUTO = 2,  /* the GPU if it is there, large enough, and faster */
-    TL_DEVICE_PANELS = 3 /* no word: what gpu may become, see engine/device.h */
+    TL_DEVICE_AUTO = 2 /* the GPU if it is there, large enough, and faster */
 } tl_where;
 
 typedef enum tl_transform {
-    TL_TRANSFORM_AUTO = 0, /* random to learn from, DCT-II to keep fixed (method nmf) */
+    TL_TRANSFORM_AUTO = 0, /* random, or DCT-II for method nmf */
     TL_TRANSFORM_RANDOM = 1,
     TL_TRANSFORM_DCT = 2,
     TL_TRANSFORM_DFT = 3, /* real: cosine and sine rows in pairs */
@@ -65,7 +65,7 @@ typedef enum tl_window {
 } tl_window;
 
 typedef enum tl_basis {
-    TL_BASIS_AUTO = 0, /* whichever separates remixes of the recording best */
+    TL_BASIS_AUTO = 0, /* the one that separates remixes of the recording best */
     TL_BASIS_DCT = 1,
     TL_BASIS_DFT = 2,
     TL_BASIS_STFT = 3 /* the DFT with one power for cosine and sine */
@@ -76,7 +76,7 @@ typedef enum tl_unlabelled_policy {
     TL_UNLABELLED_SILENT = 1
 } tl_unlabelled_policy;
 
-/* Each task reads the fields of its options; src/options.def explains them. */
+/* Each task reads the fields of its options; src/base/options.def explains them. */
 typedef struct tlnmf_settings {
     int32_t task; /* a tl_task */
     /* fit, jd, apply */
@@ -85,7 +85,7 @@ typedef struct tlnmf_settings {
     double eps, eps_rel, gamma, tol, grad_tol, max_seconds;
     int32_t method, solver, transform, stream;
     int32_t exchange, certify, continuation, trace, trace_all;
-    int32_t precision, newton, whiten, device, eps_check;
+    int32_t precision, whiten, device, eps_check;
     int32_t keep_X, keep_V;
     /* frames, separate */
     int64_t frame, hop, shifts;
@@ -114,7 +114,7 @@ void tl_settings_defaults(tl_task task, tl_settings *settings);
 const char *tl_task_name(int task);
 /* TLNMF_ERR_ARGUMENT unless the settings are for one of the tasks. */
 tlnmf_error tl_settings_need(tlnmf_ctx *ctx, const tl_settings *settings, int tasks);
-/* The word of a choice, e.g. "jd"; "" if there is none. */
+/* The word of a choice, e.g. "jd"; "" if there is no such choice. */
 enum { TL_WORD = 32 };
 const char *tl_option_word(tl_task task, const char *option, int32_t choice, char word[TL_WORD]);
 /* The choice of a word, or -1. */

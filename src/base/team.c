@@ -1,30 +1,31 @@
-/* The threads of a call: they wait for pieces of work, take them one at a time, and go when the
- * call ends. OpenMP's own teams cannot be joined halfway, and their waiting is set for a whole
- * process. */
+/* The threads of a call: they wait for pieces of work, take them one at a time, and end with the
+ * call. OpenMP does not suffice: threads cannot join a team that is already at work, and how they
+ * wait is set for a whole process. */
+#define _GNU_SOURCE /* RUSAGE_THREAD; NOLINT(bugprone-reserved-identifier) */
 #include "base/base.h"
-#include "base/patience.h"
 
 #include <omp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 
-/* Jobs inside jobs, such as a product of one part of a candidate among many candidates, can still
- * be joined; a fourth level runs where it is. The pieces of a job have up to SHARES shares at any
- * number of threads, a plain choice; with more threads some begin in the same one. */
+/* Threads can also join jobs inside jobs, such as a product of one of many candidates; a job of the
+ * fourth level runs on its own thread alone. The pieces of a job form up to SHARES shares (chosen
+ * arbitrarily) at any number of threads; with more threads some begin in the same share. */
 enum { LEVELS = 3, CACHE_LINE = 64, SHARES = 16 };
 
-/* The pieces first .. end - 1 that one thread takes before those of others: the same thread has the
- * same rows in every phase, and finds them in its cache. */
+/* The pieces next .. end - 1 that one thread takes before others do: a thread has the same rows in
+ * every phase, and finds them in its cache. */
 typedef struct share {
     _Alignas(CACHE_LINE) atomic_llong next;
     int64_t end;
 } share;
 
-/* Work that threads may join while it is open, which is as long as there may be pieces left.
- * `inside` counts the threads that might touch it: the owner goes on when they have left. */
+/* Work that threads may join while it is open: as long as there may be pieces left. `inside` counts
+ * the threads that may still use it. The owner returns when they have left. */
 typedef struct job {
     _Alignas(CACHE_LINE) atomic_int open;
     atomic_int inside;
@@ -58,23 +59,83 @@ struct team {
     member member[];
 };
 
-/* Where this thread works: no member outside of calls. It belongs to the thread as the settings of
- * OpenMP do, so that no kernel has to pass it on. */
+/* The state of this thread, like the settings of OpenMP, so that kernels need not pass it on. */
 static _Thread_local struct {
-    member *member;
+    member *member; /* NULL outside of calls */
     int level;
-    tl_patience patience;
+    int calls;     /* tl_with_threads() inside one another */
+    void *scratch; /* NULL: not asked for yet */
+    /* the current wait */
+    int looks;
+    bool checked;
+    double since;
+    double tired_until; /* it does not spin before this time: another thread needs the core */
+    long interruptions; /* by other threads, when last seen */
 } here;
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-/* Waits for a job: a moment in a loop, if cores are free, then asleep. */
+/* A wait may spin for about the time that a sleeping thread takes to wake, some 50 us, and the
+ * serial parts between two phases. The clock is read every LOOKS looks, about a microsecond. Waits
+ * below SURE do not pay for a system call. Spinning costs others their time on a shared core: if
+ * another thread interrupted this one, it does not spin for TIRED, a few time slices of the
+ * scheduler. SURE and TIRED are chosen arbitrarily. */
+static const double LONGEST = 150e-6, SURE = 5e-6, TIRED = 20e-3;
+enum { LOOKS = 16 };
+
+/* How often this thread had to leave its core to another. */
+static long interruptions(void)
+{
+#ifdef RUSAGE_THREAD
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
+#else
+    return 0;
+#endif
+}
+
+static void pause_core(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static void begin_wait(void)
+{
+    here.looks = 0;
+    here.checked = false;
+}
+
+/* Pauses the core for a moment. False when it is time to sleep. */
+static bool may_spin(const team *t)
+{
+    if (t != NULL && t->crowded)
+        return false;
+    pause_core();
+    if (++here.looks % LOOKS != 0)
+        return true;
+    double now = tl_wall_seconds();
+    if (here.looks == LOOKS)
+        here.since = now;
+    if (!here.checked && now - here.since > SURE) {
+        long count = interruptions();
+        if (count != here.interruptions)
+            here.tired_until = now + TIRED;
+        here.interruptions = count;
+        here.checked = true;
+    }
+    return now >= here.tired_until && now - here.since < LONGEST;
+}
+
+/* Waits for a job: spins for a moment, then sleeps. */
 static void wait_for_post(team *t, unsigned seen)
 {
     atomic_fetch_add(&t->idle, 1);
-    tl_patience_begin(&here.patience, t->crowded);
-    while (atomic_load_explicit(&t->posted, memory_order_relaxed) == seen &&
-           tl_patience_lasts(&here.patience))
+    begin_wait();
+    while (atomic_load_explicit(&t->posted, memory_order_relaxed) == seen && may_spin(t))
         ;
     if (atomic_load(&t->posted) == seen) {
         pthread_mutex_lock(&t->lock);
@@ -90,8 +151,8 @@ static void wait_for_post(team *t, unsigned seen)
 /* Waits until all others have left the job. */
 static void wait_for_others(team *t, job *j)
 {
-    tl_patience_begin(&here.patience, t->crowded);
-    while (atomic_load(&j->inside) > 0 && tl_patience_lasts(&here.patience))
+    begin_wait();
+    while (atomic_load(&j->inside) > 0 && may_spin(t))
         ;
     if (atomic_load(&j->inside) == 0)
         return;
@@ -103,20 +164,21 @@ static void wait_for_others(team *t, job *j)
     pthread_mutex_unlock(&t->lock);
 }
 
-void tl_announce(atomic_llong *x, int64_t value)
+void tl_announce(atomic_int *x, int value)
 {
     atomic_store_explicit(x, value, memory_order_release);
 }
 
-void tl_wait_for(atomic_llong *x, int64_t least)
+void tl_wait_for(atomic_int *x, int least)
 {
-    const struct timespec nap = {.tv_nsec = 20000}; /* below the 50 us of waking; a plain choice */
+    enum { NAP = 20000 }; /* ns, below the 50 us of waking; chosen arbitrarily */
+    const team *t = here.member != NULL ? here.member->team : NULL;
     if (atomic_load_explicit(x, memory_order_acquire) >= least)
         return;
-    tl_patience_begin(&here.patience, here.member != NULL && here.member->team->crowded);
+    begin_wait();
     while (atomic_load_explicit(x, memory_order_acquire) < least)
-        if (!tl_patience_lasts(&here.patience))
-            nanosleep(&nap, NULL); /* an idle core is what the other thread may be waiting for */
+        if (!may_spin(t)) /* the other thread may need this core */
+            nanosleep(&(struct timespec){.tv_nsec = NAP}, NULL);
 }
 
 static void wake_all(team *t)
@@ -131,7 +193,7 @@ static void wake_all(team *t)
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-/* Takes pieces until none is left, those of the own share first. */
+/* Takes pieces until all are taken, starting with this thread's share. */
 static void take_pieces(job *j)
 {
     int level = here.level;
@@ -163,8 +225,8 @@ static void join_job(team *t, job *j)
     }
 }
 
-/* An open job: whole starts rather than phases of a start, and of phases the one that fewest
- * threads work on. */
+/* Chooses an open job to join: whole starts before phases of a start, and among phases the one
+ * with the fewest threads. */
 static job *find_job(team *t)
 {
     job *best = NULL;
@@ -182,6 +244,7 @@ static void *help(void *self)
 {
     team *t = ((member *)self)->team;
     here.member = self;
+    here.calls = 1;
     omp_set_num_threads(1); /* also of BLAS, in this thread */
     while (!atomic_load(&t->ends)) {
         unsigned seen = atomic_load(&t->posted);
@@ -191,13 +254,14 @@ static void *help(void *self)
         else
             wait_for_post(t, seen);
     }
+    free(here.scratch);
     return NULL;
 }
 
 /* ---- the team -------------------------------------------------------------------------------- */
 
-/* Starts helpers up to this number, or as many as the system grants. They leave signals to the
- * threads of the host. */
+/* Starts helpers up to this number, or as many as the system grants. They block all signals, which
+ * the host's threads handle. */
 static void start_helpers(team *t, int64_t wanted)
 {
     sigset_t all, before;
@@ -215,8 +279,8 @@ static void start_helpers(team *t, int64_t wanted)
     pthread_mutex_unlock(&t->lock);
 }
 
-/* NULL where there is no memory for it: the call then runs on one thread. The memory is not the
- * context's, nor are the stacks of the threads. */
+/* NULL if there is no memory: the call then runs on one thread. The memory does not come from the
+ * context's allocator; nor do the stacks of the threads. */
 static team *create(int threads)
 {
     size_t bytes = sizeof(team) + (size_t)threads * sizeof(member);
@@ -264,13 +328,18 @@ tlnmf_error tl_with_threads(int threads, tlnmf_error (*work)(void *arg), void *a
         here.member = t != NULL ? &t->member[0] : NULL;
         here.level = 0;
     }
+    here.calls++;
 #pragma omp parallel num_threads(1)
     {
-        omp_set_num_threads(1); /* of BLAS; holds for this region's task only */
+        omp_set_num_threads(1); /* for BLAS; affects only the task of this region */
         error = work(arg);
     }
     here.member = outer;
     here.level = level;
+    if (--here.calls == 0) {
+        free(here.scratch);
+        here.scratch = NULL;
+    }
     destroy(t);
     return error;
 }
@@ -292,9 +361,16 @@ int tl_thread_index(void)
     return here.member != NULL ? here.member->index : 0;
 }
 
-/* ---- work that is shared out ----------------------------------------------------------------- */
+void *tl_thread_scratch(void)
+{
+    if (here.scratch == NULL && here.calls > 0)
+        here.scratch = aligned_alloc(CACHE_LINE, TL_THREAD_SCRATCH);
+    return here.scratch;
+}
 
-/* No share is empty: looking at one costs as much as a microsecond on a large machine. */
+/* ---- shared work ----------------------------------------------------------------------------- */
+
+/* No share is empty: looking at one can cost a microsecond on a large machine. */
 static void fill_shares(job *j, int64_t pieces)
 {
     j->shares = (int)tl_min(SHARES, pieces);
@@ -304,20 +380,17 @@ static void fill_shares(job *j, int64_t pieces)
     }
 }
 
-/* Whether anybody could take a piece: helpers that wait, or that have not been started. */
-static bool has_helpers(team *t, int level, int64_t pieces)
-{
-    if (atomic_load(&t->running) < tl_min(pieces - 1, atomic_load(&t->most)))
-        start_helpers(t, pieces - 1);
-    return level == 0 || atomic_load(&t->idle) > 0;
-}
-
-/* Opens a job of `pieces` pieces; NULL if nobody would join it. */
+/* Opens a job of `pieces` pieces, and starts the helpers that it lacks. NULL if no thread would
+ * join it: a job inside another is opened only if a helper is idle. */
 static job *post(int64_t count, int64_t grain, int64_t pieces, tl_piece piece, void *arg)
 {
     member *self = here.member;
-    if (pieces < 2 || self == NULL || here.level >= LEVELS ||
-        !has_helpers(self->team, here.level, pieces))
+    if (pieces < 2 || self == NULL || here.level >= LEVELS)
+        return NULL;
+    team *t = self->team;
+    if (atomic_load(&t->running) < tl_min(pieces - 1, atomic_load(&t->most)))
+        start_helpers(t, pieces - 1);
+    if (here.level > 0 && atomic_load(&t->idle) == 0)
         return NULL;
     job *j = &self->job[here.level];
     j->grain = grain;
@@ -326,7 +399,7 @@ static job *post(int64_t count, int64_t grain, int64_t pieces, tl_piece piece, v
     j->arg = arg;
     fill_shares(j, (count + grain - 1) / grain);
     atomic_store(&j->open, 1);
-    wake_all(self->team);
+    wake_all(t);
     return j;
 }
 
@@ -377,4 +450,72 @@ void tl_share_among(int64_t threads, int64_t count, tl_piece piece, void *arg)
 {
     queue q = {.piece = piece, .arg = arg, .count = count};
     tl_share(tl_min(threads, count), 1, take_all, &q);
+}
+
+/* Work with a context and an error each. */
+typedef struct tasks {
+    tl_concurrent_fn work;
+    void *arg;
+    tlnmf_ctx *own;
+    tlnmf_error *error;
+} tasks;
+
+static void do_task(int64_t i, int64_t last, void *arg)
+{
+    const tasks *t = arg;
+    (void)last;
+    t->error[i] = t->work(&t->own[i], i, t->arg);
+}
+
+tlnmf_error tl_concurrently(tlnmf_ctx *ctx, int64_t at_once, int64_t count, tl_concurrent_fn work,
+                            void *arg)
+{
+    tasks t = {.work = work, .arg = arg};
+    tlnmf_error error = TLNMF_OK;
+    void *memory;
+    tl_slot table[] = {TL_SLOT(t.own, count), TL_SLOT(t.error, count)};
+    TRY(TL_ARENA(ctx, "concurrent work", table, &memory));
+    for (int64_t i = 0; i < count; i++)
+        t.own[i] = *ctx;
+    tl_share_among(at_once, count, do_task, &t);
+    for (int64_t i = count - 1; i >= 0; i--)
+        if (t.error[i] != TLNMF_OK) {
+            error = t.error[i];
+            memcpy(ctx->message, t.own[i].message, sizeof ctx->message);
+        }
+    tl_release(&ctx->hooks, memory);
+    return error;
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+/* The number of partial sums does not depend on the number of threads, so the sum has the same
+ * bits. They take 2 KiB of stack; chosen arbitrarily. */
+enum { PARTS = 256 };
+
+typedef struct summing {
+    tl_part_sum part;
+    void *arg;
+    int64_t grain;
+    double sum[PARTS];
+} summing;
+
+static void sum_part(int64_t first, int64_t last, void *arg)
+{
+    summing *s = arg;
+    s->sum[first / s->grain] = s->part(first, last, s->arg);
+}
+
+double tl_share_sum(int64_t count, int64_t grain, tl_part_sum part, void *arg)
+{
+    if (count <= grain)
+        return count > 0 ? part(0, count, arg) : 0.0;
+    int64_t most = (count + PARTS - 1) / PARTS;
+    summing s = {.part = part, .arg = arg, .grain = (most + grain - 1) / grain * grain};
+    s.grain = tl_max(s.grain, grain);
+    tl_share(count, s.grain, sum_part, &s);
+    double sum = 0.0;
+    for (int64_t i = 0; i * s.grain < count; i++)
+        sum += s.sum[i];
+    return sum;
 }

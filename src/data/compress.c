@@ -1,5 +1,6 @@
 /* Exact compression (docs/spec.md): C and L see the data only through Sigma_n, so the S columns of
  * a frame become rank(Sigma_n) columns with the same outer product. */
+#include "base/monitor.h"
 #include "data/data.h"
 #include "linalg/linalg.h"
 
@@ -11,41 +12,30 @@
 /* Frames are gathered in groups, so that one pass over Y reads whole cache lines. */
 enum { GROUP = 8 };
 
-/* The columns of each frame, before their total number is known. */
-typedef struct frames {
-    int64_t M, N;
+/* Data that are made from an array. */
+typedef struct making {
+    tlnmf_ctx *ctx;
+    const double *in; /* realisations, S x M x N, or covariances, N x M x M */
+    bool covariances;
+    int64_t S, M, N;  /* S = 0: covariances */
+    double mean;      /* power */
     double **columns; /* per frame, `rank` vectors of length M */
     int64_t *rank;
-    tl_hooks hooks;
-    void *block;
-} frames;
+    tlnmf_data *out;
+} making;
 
-static tlnmf_error frames_create(tlnmf_ctx *ctx, int64_t M, int64_t N, frames *f)
+/* Stores `rank` consecutive vectors of length M, times `scale`, as columns of frame n. */
+static tlnmf_error keep(tlnmf_ctx *ctx, const making *m, int64_t n, int64_t rank,
+                        const double *vectors, double scale)
 {
-    *f = (frames){.M = M, .N = N, .hooks = ctx->hooks};
-    tl_slot table[] = {TL_SLOT(f->columns, N), TL_SLOT(f->rank, N)};
-    return TL_ARENA(ctx, "the list of frames", table, &f->block);
-}
-
-static void frames_free(frames *f)
-{
-    for (int64_t n = 0; f->block != NULL && n < f->N; n++)
-        tl_release(&f->hooks, f->columns[n]);
-    tl_release(&f->hooks, f->block);
-}
-
-/* Keeps `rank` vectors of length M, one after the other, times `scale`, as columns of frame n. */
-static tlnmf_error frames_keep(tlnmf_ctx *ctx, frames *f, int64_t n, int64_t rank,
-                               const double *vectors, double scale)
-{
-    f->rank[n] = rank;
+    m->rank[n] = rank;
     if (rank == 0)
         return TLNMF_OK;
-    double *out = tl_allocate(&ctx->hooks, (size_t)(rank * f->M) * sizeof *out);
+    double *out = tl_allocate(&ctx->hooks, (size_t)(rank * m->M) * sizeof *out);
     if (out == NULL)
         return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for frame %lld", (long long)n);
-    f->columns[n] = out;
-    for (int64_t i = 0; i < rank * f->M; i++)
+    m->columns[n] = out;
+    for (int64_t i = 0; i < rank * m->M; i++)
         out[i] = scale * vectors[i];
     return TLNMF_OK;
 }
@@ -71,65 +61,47 @@ void tl_data_note_one_each(tlnmf_data *data)
         data->one_each = data->one_each && data->offset[n] == n;
 }
 
-typedef struct packing {
-    const frames *f;
-    tlnmf_data *data;
-} packing;
+/* Polls after `done` of `total` numbers. Checks of the data are the first half of the work. */
+static bool must_stop(const tlnmf_ctx *ctx, double done, double total)
+{
+    return tl_poll_at(ctx->monitor, "compress", done, total);
+}
 
-/* Columns of frames first .. last - 1, whose places are known. */
+static tlnmf_error stopped(tlnmf_ctx *ctx)
+{
+    return tl_fail(ctx, TLNMF_ERR_CALLBACK, "stopped while the data were being compressed");
+}
+
+/* Copies the columns of frames first .. last - 1 to their places. */
 static void pack_frames(int64_t first, int64_t last, void *arg)
 {
-    const packing *p = arg;
-    int64_t M = p->f->M, T = p->data->T;
-    for (int64_t m = 0; m < M; m++)
+    const making *m = arg;
+    int64_t M = m->M, T = m->out->T;
+    for (int64_t i = 0; i < M && !tl_poll(m->ctx->monitor); i++)
         for (int64_t n = first; n < last; n++) {
-            double *row = p->data->R + m * T + p->data->offset[n];
-            for (int64_t i = 0; i < p->f->rank[n]; i++)
-                row[i] = p->f->columns[n][i * M + m];
+            double *row = m->out->R + i * T + m->out->offset[n];
+            for (int64_t j = 0; j < m->rank[n]; j++)
+                row[j] = m->columns[n][j * M + i];
         }
 }
 
 /* Lays the columns of all frames side by side. */
-static tlnmf_error frames_pack(tlnmf_ctx *ctx, const frames *f, tlnmf_data **out)
+static tlnmf_error pack(making *m)
 {
-    enum { NUMBERS = 8192 }; /* a piece, 20 us and more */
+    enum { NUMBERS = 8192 }; /* of a piece: 20 us or more */
     int64_t T = 0;
-    for (int64_t n = 0; n < f->N; n++)
-        T += f->rank[n];
-    TRY(tl_data_new(ctx, f->M, f->N, T, out));
-    for (int64_t n = 0; n < f->N; n++)
-        (*out)->offset[n + 1] = (*out)->offset[n] + f->rank[n];
-    int64_t each = T / tl_max(f->N, 1) * f->M; /* numbers of a frame */
-    tl_share(f->N, tl_max(1, NUMBERS / tl_max(each, 1)), pack_frames, &(packing){f, *out});
-    tl_data_note_one_each(*out);
-    return TLNMF_OK;
+    for (int64_t n = 0; n < m->N; n++)
+        T += m->rank[n];
+    TRY(tl_data_new(m->ctx, m->M, m->N, T, &m->out));
+    for (int64_t n = 0; n < m->N; n++)
+        m->out->offset[n + 1] = m->out->offset[n] + m->rank[n];
+    int64_t each = T / tl_max(m->N, 1) * m->M; /* numbers of a frame */
+    tl_share(m->N, tl_max(1, NUMBERS / tl_max(each, 1)), pack_frames, m);
+    tl_data_note_one_each(m->out);
+    return tl_poll(m->ctx->monitor) ? stopped(m->ctx) : TLNMF_OK;
 }
 
-/* Data of M x N, whose frames work(arg) fills in. */
-typedef struct filling {
-    tlnmf_ctx *ctx;
-    tlnmf_error (*work)(void *arg);
-    void *arg;
-    frames *f;
-    tlnmf_data **out;
-} filling;
-
-static tlnmf_error fill_and_pack(void *self)
-{
-    const filling *f = self;
-    TRY(f->work(f->arg));
-    return frames_pack(f->ctx, f->f, f->out);
-}
-
-/* On as many threads as the context says: no settings come with data. */
-static tlnmf_error fill(filling *f, int64_t M, int64_t N)
-{
-    tlnmf_error error = frames_create(f->ctx, M, N, f->f);
-    if (error == TLNMF_OK)
-        error = tl_with_threads(tl_thread_count(f->ctx->threads), fill_and_pack, f);
-    frames_free(f->f);
-    return error;
-}
+/* ---- realisations ---------------------------------------------------------------------------- */
 
 static double length(int64_t count, const double *x)
 {
@@ -139,8 +111,10 @@ static double length(int64_t count, const double *x)
     return sqrt(sum);
 }
 
-/* The number of vectors above the rounding error of the data. A realisation y is known to |y|
- * 2^-53; vectors that S such errors could produce carry no information. */
+/* The number of vectors above the rounding errors of the data, 4 DBL_EPSILON of their total length
+ * (the errors of S realisations y, each of |y| DBL_EPSILON / 2, with a margin). Vectors below carry
+ * no information. The vectors are in roughly descending length, so only the last ones are dropped.
+ */
 static int64_t numerical_rank(int64_t count, int64_t M, const double *vectors)
 {
     double whole = length(count * M, vectors);
@@ -150,47 +124,40 @@ static int64_t numerical_rank(int64_t count, int64_t M, const double *vectors)
     return rank;
 }
 
-/* The realisations Y[S][M][N], and where their columns go. */
-typedef struct realisations {
-    tlnmf_ctx *ctx;
-    const double *Y;
-    int64_t S, M, N;
-    frames *f;
-} realisations;
-
-/* What a thread works with. */
+/* The scratch of one thread. */
 typedef struct bench {
     atomic_flag taken;
-    tlnmf_ctx ctx; /* with a message of its own */
+    tlnmf_ctx ctx; /* a copy, for its message */
     tlnmf_error error;
     tl_qr qr;
     double *group, *vectors, *scratch;
 } bench;
 
 typedef struct workshop {
-    const realisations *r;
+    const making *r;
     bench *bench;
     int64_t benches;
     atomic_bool failed;
+    atomic_llong done; /* frames */
 } workshop;
 
-static bool is_few(const realisations *r)
+static bool is_few(const making *r)
 {
     return r->S <= TL_FEW_ROWS && r->S <= r->M;
 }
 
 /* Frames n0 .. n0+count-1 to `count` matrices, S x M; column-major if `columns`. */
-static void gather(const realisations *r, int64_t n0, int64_t count, bool columns, double *out)
+static void gather(const making *r, int64_t n0, int64_t count, bool columns, double *out)
 {
     int64_t S = r->S, M = r->M, of_s = columns ? 1 : M, of_m = columns ? S : 1;
     for (int64_t s = 0; s < S; s++)
         for (int64_t m = 0; m < M; m++)
             for (int64_t i = 0; i < count; i++)
-                out[i * M * S + m * of_m + s * of_s] = r->Y[(s * M + m) * r->N + n0 + i];
+                out[i * M * S + m * of_m + s * of_s] = r->in[(s * M + m) * r->N + n0 + i];
 }
 
-/* Frame n, gathered in `A`. */
-static tlnmf_error compress_frame(const realisations *r, bench *b, int64_t n, double *A)
+/* Compresses frame n, which is gathered in `A`. */
+static tlnmf_error compress_frame(const making *r, bench *b, int64_t n, double *A)
 {
     double scale = 1.0 / sqrt((double)r->S), *vectors = A;
     if (!is_few(r) || !tl_few_rows(r->S, r->M, A, b->scratch)) {
@@ -200,12 +167,12 @@ static tlnmf_error compress_frame(const realisations *r, bench *b, int64_t n, do
         TRY(tl_qr_rows(&b->ctx, &b->qr, A, vectors));
     }
     int64_t rank = numerical_rank(tl_min(r->S, r->M), r->M, vectors);
-    return frames_keep(&b->ctx, r->f, n, rank, vectors, scale);
+    return keep(&b->ctx, r, n, rank, vectors, scale);
 }
 
 static bench *take_bench(workshop *w)
 {
-    for (int64_t i = 0;; i = (i + 1) % w->benches) /* as many are at work as there are benches */
+    for (int64_t i = 0;; i = (i + 1) % w->benches) /* one is free: there is one per thread */
         if (!atomic_flag_test_and_set(&w->bench[i].taken))
             return &w->bench[i];
 }
@@ -213,14 +180,17 @@ static bench *take_bench(workshop *w)
 static void compress_group(int64_t g, int64_t last, void *arg)
 {
     workshop *w = arg;
-    const realisations *r = w->r;
+    const making *r = w->r;
     bench *b = take_bench(w);
     int64_t n0 = g * GROUP, count = tl_min(GROUP, r->N - n0);
     (void)last;
     if (!w->failed)
         gather(r, n0, count, !is_few(r), b->group);
     for (int64_t i = 0; i < count && !w->failed; i++) {
+        double whole = (double)r->N;
         b->error = compress_frame(r, b, n0 + i, b->group + i * r->M * r->S);
+        if (must_stop(r->ctx, whole + (double)(1 + atomic_fetch_add(&w->done, 1)), 2.0 * whole))
+            b->error = stopped(&b->ctx);
         if (b->error != TLNMF_OK)
             w->failed = true;
     }
@@ -229,7 +199,7 @@ static void compress_group(int64_t g, int64_t last, void *arg)
 
 static tlnmf_error compress_groups(workshop *w)
 {
-    const realisations *r = w->r;
+    const making *r = w->r;
     tl_share_among(w->benches, (r->N + GROUP - 1) / GROUP, compress_group, w);
     for (int64_t i = 0; i < w->benches; i++)
         if (w->bench[i].error != TLNMF_OK) {
@@ -239,7 +209,7 @@ static tlnmf_error compress_groups(workshop *w)
     return TLNMF_OK;
 }
 
-static tlnmf_error bench_create(const realisations *r, bench *b, void **block)
+static tlnmf_error bench_create(const making *r, bench *b, void **block)
 {
     int64_t S = r->S, M = r->M;
     tl_slot table[] = {TL_SLOT(b->group, tl_min(GROUP, r->N) * S * M),
@@ -251,7 +221,7 @@ static tlnmf_error bench_create(const realisations *r, bench *b, void **block)
 }
 
 /* Together the groups of all threads are at most a quarter of the data, or one group. */
-static tlnmf_error compress_many(const realisations *r)
+static tlnmf_error compress_many(const making *r)
 {
     workshop w = {.r = r};
     void *block, **blocks;
@@ -273,7 +243,7 @@ static tlnmf_error compress_many(const realisations *r)
 }
 
 /* S = 1 is already compressed; nothing is rounded. */
-static tlnmf_error keep_single(const realisations *r)
+static tlnmf_error keep_single(const making *r)
 {
     double *column;
     void *block;
@@ -283,72 +253,26 @@ static tlnmf_error keep_single(const realisations *r)
     for (int64_t n = 0; n < r->N && error == TLNMF_OK; n++) {
         bool silent = true;
         for (int64_t m = 0; m < r->M; m++) {
-            column[m] = r->Y[m * r->N + n];
+            column[m] = r->in[m * r->N + n];
             silent = silent && column[m] == 0.0;
         }
-        error = frames_keep(r->ctx, r->f, n, silent ? 0 : 1, column, 1.0);
+        error = keep(r->ctx, r, n, silent ? 0 : 1, column, 1.0);
+        if (error == TLNMF_OK && must_stop(r->ctx, (double)(r->N + n + 1), 2.0 * (double)r->N))
+            error = stopped(r->ctx);
     }
     tl_release(&r->ctx->hooks, block);
     return error;
 }
 
-static tlnmf_error compress_realisations(void *arg)
-{
-    const realisations *r = arg;
-    return r->S == 1 ? keep_single(r) : compress_many(r);
-}
-
-/* The record of new data. */
-static tlnmf_error describe(tlnmf_ctx *ctx, tlnmf_data *data)
-{
-    const struct {
-        const char *name;
-        int64_t value;
-    } sizes[] = {{"M", data->M},         {"N", data->all},
-                 {"S", data->S},         {"columns", data->columns},
-                 {"missing", 0},         {"first_frame", data->first},
-                 {"own_frames", data->N}};
-    TRY(tlnmf_record_create(ctx, &data->record));
-    for (int i = 0; i < (data->sums == NULL ? 5 : 7); i++)
-        TRY(tlnmf_set_integer(ctx, data->record, sizes[i].name, sizes[i].value));
-    return tlnmf_set_real(ctx, data->record, "mean_power", data->mean_power);
-}
-
-/* Completes new data. Frees them if that fails, or `error` is one. */
-static tlnmf_error complete(tlnmf_ctx *ctx, tlnmf_error error, int64_t S, double mean_power,
-                            tlnmf_data **out)
-{
-    tlnmf_data *data = *out;
-    if (data != NULL)
-        data->S = S;
-    error = tl_data_join(ctx, error, data, &mean_power);
-    if (error == TLNMF_OK && data != NULL) {
-        data->mean_power = mean_power;
-        error = tl_sums_agree(ctx, ctx->frames, describe(ctx, data));
-    }
-    if (error != TLNMF_OK) {
-        tlnmf_data_free(data);
-        *out = NULL;
-    }
-    return error;
-}
-
-static tlnmf_error check_shape(tlnmf_ctx *ctx, const char *name, int64_t size, int64_t least)
-{
-    if (size < least)
-        return tl_fail(ctx, TLNMF_ERR_SHAPE, "%s = %lld: there must be at least one", name,
-                       (long long)size);
-    return tl_check_size(ctx, name, size);
-}
-
 /* Mean of Y^2, or an error that names the first entry that is not finite. */
-static tlnmf_error measure_power(tlnmf_ctx *ctx, const double *Y, int64_t S, int64_t M, int64_t N,
-                                 double *mean)
+static tlnmf_error measure_power(making *r)
 {
+    tlnmf_ctx *ctx = r->ctx;
+    int64_t S = r->S, M = r->M, N = r->N;
     double sum = 0.0, largest = 0.0;
     for (int64_t s = 0; s < S && N > 0; s++)
         for (int64_t m = 0; m < M; m++) {
-            const double *row = Y + (s * M + m) * N;
+            const double *row = r->in + (s * M + m) * N;
             double part = 0.0;
             for (int64_t n = 0; n < N; n++) {
                 if (!isfinite(row[n]))
@@ -359,46 +283,22 @@ static tlnmf_error measure_power(tlnmf_ctx *ctx, const double *Y, int64_t S, int
                 largest = fmax(largest, fabs(row[n]));
             }
             sum += part / (double)N;
+            if (must_stop(ctx, (double)(s * M + m), 2.0 * (double)S * (double)M))
+                return stopped(ctx);
         }
-    *mean = sum / ((double)S * (double)M);
-    return ctx->frames != NULL ? TLNMF_OK : tl_data_check_power(ctx, *mean, largest);
-}
-
-static tlnmf_error make_from_realisations(tlnmf_ctx *ctx, const double *Y, const int64_t shape[3],
-                                          double *mean, tlnmf_data **out)
-{
-    int64_t S = shape[0], M = shape[1], N = shape[2];
-    TRY(check_shape(ctx, "S (realisations)", S, 1));
-    TRY(check_shape(ctx, "M (frame length)", M, 1));
-    TRY(check_shape(ctx, "N (frames)", N, ctx->frames != NULL ? 0 : 1));
-    TRY(measure_power(ctx, Y, S, M, N, mean));
-    frames f;
-    realisations r = {ctx, Y, S, M, N, &f};
-    return fill(&(filling){ctx, compress_realisations, &r, &f, out}, M, N);
-}
-
-tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, const int64_t shape[3],
-                                         tlnmf_data **out)
-{
-    double mean = 0.0;
-    TL_NEED(ctx, out);
-    *out = NULL;
-    TL_NEED(ctx, ctx);
-    TL_NEED(ctx, Y);
-    TL_NEED(ctx, shape);
-    tlnmf_error error = make_from_realisations(ctx, Y, shape, &mean, out);
-    return complete(ctx, error, shape[0], mean, out);
+    r->mean = sum / ((double)S * (double)M);
+    return ctx->frames_comm != NULL ? TLNMF_OK : tl_data_check_power(ctx, r->mean, largest);
 }
 
 /* ---- covariances ----------------------------------------------------------------------------- */
 
 /* Factors one covariance: eigenvectors times the roots of the eigenvalues. */
-static tlnmf_error factor_covariance(tlnmf_ctx *ctx, int64_t n, frames *f, tl_eigen *eigen,
-                                     double *A)
+static tlnmf_error factor_covariance(const making *r, int64_t n, tl_eigen *eigen, double *A)
 {
     const double slack = 1e-10; /* relative asymmetry and negativity accepted as rounding */
     double most = 0.0, skew = 0.0;
-    int64_t M = f->M, row = 0, column = 0;
+    tlnmf_ctx *ctx = r->ctx;
+    int64_t M = r->M, row = 0, column = 0;
     for (int64_t a = 0; a < M; a++)
         for (int64_t b = 0; b <= a; b++) {
             double off = fabs(A[a * M + b] - A[b * M + a]);
@@ -427,30 +327,24 @@ static tlnmf_error factor_covariance(tlnmf_ctx *ctx, int64_t n, frames *f, tl_ei
     for (int64_t i = M - rank; i < M; i++)
         for (int64_t m = 0; m < M; m++)
             A[i * M + m] *= sqrt(eigen->lambda[i]);
-    return frames_keep(ctx, f, n, rank, A + (M - rank) * M, 1.0);
+    return keep(ctx, r, n, rank, A + (M - rank) * M, 1.0);
 }
 
-typedef struct covariances {
-    tlnmf_ctx *ctx;
-    const double *Sigma; /* N x M x M */
-    frames *f;
-} covariances;
-
-static tlnmf_error factor_covariances(void *arg)
+static tlnmf_error factor_covariances(const making *r)
 {
-    const covariances *c = arg;
-    tlnmf_ctx *ctx = c->ctx;
-    frames *f = c->f;
-    int64_t M = f->M;
+    tlnmf_ctx *ctx = r->ctx;
+    int64_t M = r->M;
     double *A;
     void *block;
     tl_slot table[] = {TL_SLOT(A, M * M)};
     TRY(TL_ARENA(ctx, "a covariance", table, &block));
     tl_eigen eigen;
     tlnmf_error error = tl_eigen_create(ctx, M, &eigen);
-    for (int64_t n = 0; n < f->N && error == TLNMF_OK; n++) {
-        memcpy(A, c->Sigma + n * M * M, (size_t)(M * M) * sizeof *A);
-        error = factor_covariance(ctx, n, f, &eigen, A);
+    for (int64_t n = 0; n < r->N && error == TLNMF_OK; n++) {
+        memcpy(A, r->in + n * M * M, (size_t)(M * M) * sizeof *A);
+        error = factor_covariance(r, n, &eigen, A);
+        if (error == TLNMF_OK && must_stop(ctx, (double)(n + 1), (double)r->N))
+            error = stopped(ctx);
     }
     tl_eigen_free(&eigen);
     tl_release(&ctx->hooks, block);
@@ -458,15 +352,16 @@ static tlnmf_error factor_covariances(void *arg)
 }
 
 /* Mean of the diagonals, or an error that names the first entry that is not finite. Eigenvalues are
- * at most M times the largest entry: that, too, must fit a double. */
-static tlnmf_error measure_traces(tlnmf_ctx *ctx, const double *Sigma, int64_t N, int64_t M,
-                                  double *mean)
+ * at most M times the largest entry, which must also fit a double. */
+static tlnmf_error measure_traces(making *r)
 {
+    tlnmf_ctx *ctx = r->ctx;
+    int64_t M = r->M, N = r->N;
     double sum = 0.0, largest = 0.0;
     for (int64_t n = 0; n < N; n++)
         for (int64_t a = 0; a < M; a++)
             for (int64_t b = 0; b < M; b++) {
-                double x = Sigma[(n * M + a) * M + b];
+                double x = r->in[(n * M + a) * M + b];
                 if (!isfinite(x))
                     return tl_fail(ctx, TLNMF_ERR_DATA,
                                    "covariance %lld, row %lld, column %lld is not finite (%g)",
@@ -476,43 +371,114 @@ static tlnmf_error measure_traces(tlnmf_ctx *ctx, const double *Sigma, int64_t N
             }
     if (!isfinite(sum) || !(largest <= 0.5 * DBL_MAX / (double)M))
         return tl_data_check_power(ctx, INFINITY, largest);
-    *mean = N > 0 ? sum / ((double)N * (double)M) : 0.0;
-    if (ctx->frames != NULL && *mean == 0.0)
-        return TLNMF_OK; /* other machines may have power */
-    if (!(*mean >= DBL_MIN))
-        return tl_fail(ctx, TLNMF_ERR_DATA, "the covariances have a mean power of %g", *mean);
+    r->mean = N > 0 ? sum / ((double)N * (double)M) : 0.0;
+    if (ctx->frames_comm != NULL && r->mean == 0.0)
+        return TLNMF_OK; /* other processes may have power */
+    if (!(r->mean >= DBL_MIN))
+        return tl_fail(ctx, TLNMF_ERR_DATA,
+                       "the covariances have a mean power of %g: it must be positive", r->mean);
     return TLNMF_OK;
 }
 
-static tlnmf_error make_from_covariances(tlnmf_ctx *ctx, const double *Sigma,
-                                         const int64_t shape[3], double *mean, tlnmf_data **out)
+/* ---- both kinds of data ---------------------------------------------------------------------- */
+
+static tlnmf_error compress_and_pack(void *arg)
 {
-    int64_t N = shape[0], M = shape[1];
-    if (shape[2] != M)
+    making *m = arg;
+    if (m->covariances)
+        TRY(factor_covariances(m));
+    else
+        TRY(m->S == 1 ? keep_single(m) : compress_many(m));
+    return pack(m);
+}
+
+static tlnmf_error check_shape(tlnmf_ctx *ctx, const char *name, int64_t size, int64_t least)
+{
+    if (size < least)
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "%s = %lld must be at least 1", name, (long long)size);
+    return tl_check_size(ctx, name, size);
+}
+
+/* Data have no settings: the context gives the number of threads. */
+static tlnmf_error make(making *m, const int64_t shape[3])
+{
+    tlnmf_ctx *ctx = m->ctx;
+    void *block;
+    if (m->covariances && shape[2] != m->M)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "covariances are square, not %lld x %lld",
-                       (long long)M, (long long)shape[2]);
-    TRY(check_shape(ctx, "M (frame length)", M, 1));
-    TRY(check_shape(ctx, "N (frames)", N, ctx->frames != NULL ? 0 : 1));
-    TRY(measure_traces(ctx, Sigma, N, M, mean));
-    frames f;
-    covariances c = {ctx, Sigma, &f};
-    return fill(&(filling){ctx, factor_covariances, &c, &f, out}, M, N);
+                       (long long)m->M, (long long)shape[2]);
+    if (!m->covariances)
+        TRY(check_shape(ctx, "S (realisations)", m->S, 1));
+    TRY(check_shape(ctx, "M (frame length)", m->M, 1));
+    TRY(check_shape(ctx, "N (frames)", m->N, ctx->frames_comm != NULL ? 0 : 1));
+    TRY(m->covariances ? measure_traces(m) : measure_power(m));
+    tl_slot table[] = {TL_SLOT(m->columns, m->N), TL_SLOT(m->rank, m->N)};
+    TRY(TL_ARENA(ctx, "the list of frames", table, &block));
+    tlnmf_error error = tl_with_threads(tl_thread_count(ctx->threads), compress_and_pack, m);
+    for (int64_t n = 0; n < m->N; n++)
+        tl_release(&ctx->hooks, m->columns[n]);
+    tl_release(&ctx->hooks, block);
+    return error;
+}
+
+/* The record of new data. */
+static tlnmf_error describe(tlnmf_ctx *ctx, tlnmf_data *data)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } sizes[] = {{"M", data->M},         {"N", data->all},
+                 {"S", data->S},         {"columns", data->columns},
+                 {"missing", 0},         {"first_frame", data->first},
+                 {"own_frames", data->N}};
+    TRY(tlnmf_record_create(ctx, &data->record));
+    for (int i = 0; i < (data->frames_comm == NULL ? 5 : 7); i++)
+        TRY(tlnmf_record_set_integer(ctx, data->record, sizes[i].name, sizes[i].value));
+    return tlnmf_record_set_real(ctx, data->record, "mean_power", data->mean_power);
+}
+
+/* Makes the data; if frames are distributed, also their facts over all processes. */
+static tlnmf_error make_data(making *m, const int64_t shape[3], tlnmf_data **out)
+{
+    tlnmf_ctx *ctx = m->ctx;
+    tl_scope outer;
+    tl_monitor_enter(ctx->monitor, 0.0, NULL, &outer);
+    tlnmf_error error = make(m, shape);
+    tl_monitor_leave(ctx->monitor, &outer);
+    tlnmf_data *data = m->out;
+    if (data != NULL)
+        data->S = m->S;
+    error = tl_data_join(ctx, error, data, &m->mean);
+    if (error == TLNMF_OK && data != NULL) {
+        data->mean_power = m->mean;
+        error = tl_comm_agree(ctx, ctx->frames_comm, describe(ctx, data));
+    }
+    if (error == TLNMF_OK)
+        *out = data;
+    else
+        tlnmf_data_free(data);
+    return error;
+}
+
+tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, const int64_t shape[3],
+                                         tlnmf_data **out)
+{
+    TL_NEED_OUT(ctx, out);
+    TL_NEED(ctx, Y);
+    TL_NEED(ctx, shape);
+    making m = {.ctx = ctx, .in = Y, .S = shape[0], .M = shape[1], .N = shape[2]};
+    return make_data(&m, shape, out);
 }
 
 tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, const int64_t shape[3],
                                         tlnmf_data **out)
 {
-    double mean = 0.0;
-    TL_NEED(ctx, out);
-    *out = NULL;
-    TL_NEED(ctx, ctx);
+    TL_NEED_OUT(ctx, out);
     TL_NEED(ctx, Sigma);
     TL_NEED(ctx, shape);
-    tlnmf_error error = make_from_covariances(ctx, Sigma, shape, &mean, out);
-    return complete(ctx, error, 0, mean, out);
+    making m = {.ctx = ctx, .in = Sigma, .covariances = true, .M = shape[1], .N = shape[0]};
+    return make_data(&m, shape, out);
 }
-
-/* ---- both kinds of data ---------------------------------------------------------------------- */
 
 void tlnmf_data_free(tlnmf_data *data)
 {

@@ -1,20 +1,10 @@
 /* Neighbouring frames as realisations of one another: the local averages that the paper's
- * conclusion proposes for S = 1. */
+ * conclusion proposes for S = 1. Also the array that data were made of, parts of which a comparison
+ * holds out. */
 #include "data/data.h"
 #include "linalg/linalg.h"
 
 #include <math.h>
-
-/* Frames first .. end-1 of the data make up one frame of the average. */
-typedef struct span {
-    int64_t first, end;
-} span;
-
-static span frames_of(tlnmf_neighbours kind, int64_t B, int64_t N, int64_t n)
-{
-    int64_t first = kind == TLNMF_NEIGHBOURS_BLOCKS ? n * B : n - (B - 1) / 2;
-    return (span){tl_max(first, 0), tl_min(first + B, N)};
-}
 
 /* (15), (16): column n of realisation s B + i is frame first + i of realisation s. Near the ends
  * there are fewer than B frames: the missing ones are 0, and the others are scaled up, so that the
@@ -24,12 +14,13 @@ static void lay_out(const double *Y, const int64_t shape[3], tlnmf_neighbours ki
 {
     int64_t S = shape[0], M = shape[1], N = shape[2];
     for (int64_t n = 0; n < frames; n++) {
-        span at = frames_of(kind, B, N, n);
-        double weight = sqrt((double)B / (double)(at.end - at.first));
+        int64_t from = kind == TLNMF_NEIGHBOURS_BLOCKS ? n * B : n - (B - 1) / 2;
+        int64_t first = tl_max(from, 0), end = tl_min(from + B, N);
+        double weight = sqrt((double)B / (double)(end - first));
         for (int64_t s = 0; s < S; s++)
-            for (int64_t i = at.first; i < at.end; i++)
+            for (int64_t i = first; i < end; i++)
                 for (int64_t m = 0; m < M; m++)
-                    out[((s * B + i - at.first) * M + m) * frames + n] =
+                    out[((s * B + i - first) * M + m) * frames + n] =
                         weight * Y[(s * M + m) * N + i];
     }
 }
@@ -38,25 +29,23 @@ tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y, const in
                                        tlnmf_neighbours kind, int64_t B, tlnmf_data **out)
 {
     const char *name = kind == TLNMF_NEIGHBOURS_BLOCKS ? "block" : "moving";
-    TL_NEED(ctx, out);
-    *out = NULL;
-    TL_NEED(ctx, ctx);
+    TL_NEED_OUT(ctx, out);
     TL_NEED(ctx, Y);
     TL_NEED(ctx, shape);
     int64_t S = shape[0], M = shape[1], N = shape[2];
     if (S < 1 || M < 1 || N < 1)
-        return tl_fail(ctx, TLNMF_ERR_SHAPE, "S = %lld, M = %lld, N = %lld: at least 1 each",
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "S = %lld, M = %lld, N = %lld: all must be at least 1",
                        (long long)S, (long long)M, (long long)N);
     if (kind != TLNMF_NEIGHBOURS_BLOCKS && kind != TLNMF_NEIGHBOURS_MOVING)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "there is no kind %d of neighbours", (int)kind);
     if (B < 1 || B > N)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "%s = %lld is outside [1, %lld], the frames there are", name, (long long)B,
+                       "%s = %lld is outside [1, %lld], the number of frames", name, (long long)B,
                        (long long)N);
-    if (kind == TLNMF_NEIGHBOURS_MOVING && ctx->frames != NULL)
+    if (kind == TLNMF_NEIGHBOURS_MOVING && ctx->frames_comm != NULL)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "moving: the frames are shared out over machines, "
-                       "and neighbours lie on others");
+                       "moving cannot be used with distributed frames: "
+                       "neighbours may be on another process");
     TRY(tl_check_size(ctx, "S", S));
     TRY(tl_check_size(ctx, "S times the neighbours", S * B));
     int64_t frames = kind == TLNMF_NEIGHBOURS_BLOCKS ? (N + B - 1) / B : N, count;
@@ -71,4 +60,35 @@ tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y, const in
     tlnmf_error error = tlnmf_data_from_realisations(ctx, laid, (int64_t[]){S * B, M, frames}, out);
     tl_release(&ctx->hooks, block);
     return error;
+}
+
+/* Whether data of S realisations and N frames can come from an array of this shape: unchanged, or
+ * by one of the two kinds of neighbours. */
+static bool fits(const tlnmf_data *data, const int64_t shape[3])
+{
+    if (shape[0] < 1 || shape[1] != data->M || data->S < 1 || data->S % shape[0] != 0)
+        return false;
+    int64_t B = data->S / shape[0];
+    return data->N == shape[2] || data->N == (shape[2] + B - 1) / B;
+}
+
+tlnmf_error tlnmf_data_set_realisations(tlnmf_ctx *ctx, tlnmf_data *data, const double *Y,
+                                        const int64_t shape[3])
+{
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, shape);
+    data->Y = NULL;
+    if (Y == NULL)
+        return TLNMF_OK;
+    if (!fits(data, shape))
+        return tl_fail(ctx, TLNMF_ERR_SHAPE,
+                       "%lld realisations of %lld frames of length %lld cannot come from an array "
+                       "(%lld, %lld, %lld)",
+                       (long long)data->S, (long long)data->N, (long long)data->M,
+                       (long long)shape[0], (long long)shape[1], (long long)shape[2]);
+    data->Y = Y;
+    for (int i = 0; i < 3; i++)
+        data->made_of[i] = shape[i];
+    return TLNMF_OK;
 }

@@ -1,9 +1,9 @@
-/* Columns that the floor can see, copies of data with other columns, and how long columns are. */
+/* Data without the columns that the floor hides, copies of data, lengths of columns. */
 #include "data/data.h"
 
 #include <math.h>
 
-/* Columns at a time: their rows lie far apart, and each line of memory is to be read once. */
+/* Columns that are handled together: their rows lie far apart, and each cache line is read once. */
 enum { AT_A_TIME = 512 };
 
 /* Squared lengths of the columns from t0 on. Returns how many there are. */
@@ -20,7 +20,7 @@ static int64_t squares(const tlnmf_data *data, int64_t t0, double square[AT_A_TI
     return width;
 }
 
-/* Which of the columns from t0 on are seen. Returns how many are. */
+/* Marks the columns from t0 on that the floor does not hide. Returns how many there are. */
 static int64_t mark_seen(const tlnmf_data *data, int64_t t0, double eps, bool seen[AT_A_TIME])
 {
     double square[AT_A_TIME];
@@ -46,11 +46,11 @@ bool tl_data_is_trim(const tlnmf_data *data, double eps)
     return seen_columns(data, eps) == data->T;
 }
 
-/* What a copy with other columns has of its original, which must live longer. */
+/* Copies everything but the columns. The copy shares B with the original, which must outlive it. */
 static void share_weights(const tlnmf_data *data, tlnmf_data *copy)
 {
     copy->S = data->S;
-    copy->sums = data->sums;
+    copy->frames_comm = data->frames_comm;
     copy->all = data->all;
     copy->first = data->first;
     copy->mean_power = data->mean_power;
@@ -109,5 +109,5 @@ double tl_data_longest(const tlnmf_data *data)
             sum += square[t];
         }
     }
-    return tl_sums_max(data->sums, sqrt(fmax(longest, sum)));
+    return tl_comm_max(data->frames_comm, sqrt(fmax(longest, sum)));
 }

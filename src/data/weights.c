@@ -1,10 +1,10 @@
-/* Weights of frames and of entries, and frames that some realisations lack. */
+/* Weights of frames and of entries; frames that some realisations lack. */
 #include "data/data.h"
 
 #include <float.h>
 #include <math.h>
 
-/* B_mn = weight_n mask_mn, in memory of its own; B = NULL where all are 1. */
+/* B_mn = weight_n mask_mn, in a new block; B = NULL if all are 1. */
 static tlnmf_error lay_out(tlnmf_ctx *ctx, tlnmf_data *data, const double *mask)
 {
     int64_t M = data->M, N = data->N;
@@ -12,7 +12,7 @@ static tlnmf_error lay_out(tlnmf_ctx *ctx, tlnmf_data *data, const double *mask)
     void *block = NULL;
     bool any = data->weighted || mask != NULL;
     if (any) {
-        /* B is there even where a machine has no frames */
+        /* a process without frames also has a B */
         tl_slot table[] = {TL_SLOT(B, M * tl_max(N, 1)), TL_SLOT(kept, mask != NULL ? M * N : 0)};
         TRY(TL_ARENA(ctx, "the weights of the entries", table, &block));
         for (int64_t i = 0; i < M * N; i++) {
@@ -21,7 +21,7 @@ static tlnmf_error lay_out(tlnmf_ctx *ctx, tlnmf_data *data, const double *mask)
                 kept[i] = mask[i];
         }
     }
-    tl_release(&data->hooks, data->B_block); /* which may hold `mask` */
+    tl_release(&data->hooks, data->B_block); /* this block may hold `mask` */
     data->B_block = block;
     data->B = any ? B : NULL;
     data->mask = mask != NULL ? kept : NULL;
@@ -36,23 +36,27 @@ tlnmf_error tl_data_weigh(tlnmf_ctx *ctx, tlnmf_data *data, const double *weight
     tlnmf_error error = TLNMF_OK;
     for (int64_t n = 0; n < N; n++)
         complete = complete && data->present[n] == 0.0;
-    complete = tl_sums_max(data->sums, complete ? 0.0 : 1.0) == 0.0;
+    complete = tl_comm_max(data->frames_comm, complete ? 0.0 : 1.0) == 0.0;
     for (int64_t n = 0; n < N; n++) {
         double w = weights != NULL ? weights[n] : 1.0;
         if (error == TLNMF_OK && !(w >= 0.0 && w <= DBL_MAX))
-            error = tl_fail(ctx, TLNMF_ERR_DATA, "the weight of frame %lld is %g",
-                            (long long)data->first + n, w);
+            error =
+                tl_fail(ctx, TLNMF_ERR_DATA,
+                        "the weight of frame %lld is %g: weights must be finite and not negative",
+                        (long long)data->first + n, w);
         sum += w * (complete ? 1.0 : data->present[n]) / (double)data->all;
     }
-    TRY(tl_sums_agree(ctx, data->sums, error));
-    sum = tl_sums_of(data->sums, sum);
+    TRY(tl_comm_agree(ctx, data->frames_comm, error));
+    sum = tl_comm_of(data->frames_comm, sum);
     if (!(sum > 0.0 && sum <= DBL_MAX))
-        return tl_fail(ctx, TLNMF_ERR_DATA, "the weights of the frames have the mean %g", sum);
+        return tl_fail(ctx, TLNMF_ERR_DATA,
+                       "the weights of the frames have the mean %g: it must be positive and finite",
+                       sum);
     data->weighted = weights != NULL || !complete;
     for (int64_t n = 0; n < N; n++)
         data->weight[n] =
             (weights != NULL ? weights[n] : 1.0) * (complete ? 1.0 : data->present[n]) / sum;
-    return tl_sums_agree(ctx, data->sums, lay_out(ctx, data, data->mask));
+    return tl_comm_agree(ctx, data->frames_comm, lay_out(ctx, data, data->mask));
 }
 
 tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data, const double *weights)
@@ -66,17 +70,20 @@ tlnmf_error tlnmf_data_set_mask(tlnmf_ctx *ctx, tlnmf_data *data, const double *
 {
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, data);
-    if (data->sums != NULL)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "mask: not for frames that are shared out");
+    if (data->frames_comm != NULL)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "a mask cannot be used with distributed frames");
     double sum = 0.0;
     for (int64_t i = 0; mask != NULL && i < data->M * data->N; i++) {
         if (!(mask[i] >= 0.0 && mask[i] <= DBL_MAX))
-            return tl_fail(ctx, TLNMF_ERR_DATA, "the mask of row %lld, frame %lld is %g",
-                           (long long)(i / data->N), (long long)(i % data->N), mask[i]);
+            return tl_fail(
+                ctx, TLNMF_ERR_DATA,
+                "the mask of row %lld, frame %lld is %g: it must be finite and not negative",
+                (long long)(i / data->N), (long long)(i % data->N), mask[i]);
         sum += mask[i];
     }
     if (mask != NULL && !(sum > 0.0 && sum <= DBL_MAX))
-        return tl_fail(ctx, TLNMF_ERR_DATA, "the mask sums to %g", sum);
+        return tl_fail(ctx, TLNMF_ERR_DATA, "the mask sums to %g: it must be positive and finite",
+                       sum);
     return lay_out(ctx, data, mask);
 }
 
@@ -88,7 +95,7 @@ tlnmf_error tl_data_check_mask(tlnmf_ctx *ctx, const tlnmf_data *data)
             any = any || data->mask[m * data->N + n] > 0.0;
         if (!any)
             return tl_fail(ctx, TLNMF_ERR_DATA,
-                           "row %lld of the mask is all 0: nothing would be known of W there",
+                           "row %lld of the mask is all 0: this row of W cannot be fitted",
                            (long long)m);
     }
     return TLNMF_OK;
@@ -101,7 +108,7 @@ double tl_data_entries(const tlnmf_data *data)
         return (double)data->M * (double)data->all;
     for (int64_t i = 0; i < data->M * data->N; i++)
         sum += data->B[i];
-    return sum; /* masks are for one machine */
+    return sum; /* masks are for one process */
 }
 
 bool tl_data_is_silent(const tlnmf_data *data, int64_t n)
@@ -114,36 +121,39 @@ bool tl_data_is_silent(const tlnmf_data *data, int64_t n)
 
 /* ---- missing frames -------------------------------------------------------------------------- */
 
-/* present[n] = the realisations whose frame n has no NaN. */
-static void count_present(const double *Y, const int64_t shape[3], double *present)
+/* Whether frame n of realisation s has no NaN. */
+static bool is_whole(const double *Y, const int64_t shape[3], int64_t s, int64_t n)
 {
-    int64_t S = shape[0], M = shape[1], N = shape[2];
-    for (int64_t n = 0; n < N; n++)
-        for (int64_t s = 0; s < S; s++) {
-            bool whole = true;
-            for (int64_t m = 0; m < M; m++)
-                whole = whole && !isnan(Y[(s * M + m) * N + n]);
-            present[n] += whole ? 1.0 : 0.0;
-        }
+    int64_t M = shape[1], N = shape[2];
+    for (int64_t m = 0; m < M; m++)
+        if (isnan(Y[(s * M + m) * N + n]))
+            return false;
+    return true;
 }
 
-/* Missing columns become 0, the others of their frame are scaled up: the mean over S is then the
- * mean over those present. */
+/* present[n] = the number of realisations whose frame n has no NaN. */
+static void count_present(const double *Y, const int64_t shape[3], double *present)
+{
+    for (int64_t n = 0; n < shape[2]; n++)
+        for (int64_t s = 0; s < shape[0]; s++)
+            present[n] += is_whole(Y, shape, s, n) ? 1.0 : 0.0;
+}
+
+/* Missing columns become 0, and the others of their frame are scaled up: the mean over all S is
+ * then the mean over the columns present. */
 static void fill_gaps(const double *Y, const int64_t shape[3], const double *present, double *out)
 {
     int64_t S = shape[0], M = shape[1], N = shape[2];
     for (int64_t s = 0; s < S; s++)
         for (int64_t n = 0; n < N; n++) {
-            bool whole = true;
-            for (int64_t m = 0; m < M; m++)
-                whole = whole && !isnan(Y[(s * M + m) * N + n]);
+            bool whole = is_whole(Y, shape, s, n);
             double scale = whole && present[n] < (double)S ? sqrt((double)S / present[n]) : 1.0;
             for (int64_t m = 0; m < M; m++)
                 out[(s * M + m) * N + n] = whole ? scale * Y[(s * M + m) * N + n] : 0.0;
         }
 }
 
-/* Weights by what is present, and the mean power of that alone. */
+/* Weights by the fraction of entries that is present, and the mean power of those entries. */
 static tlnmf_error note_gaps(tlnmf_ctx *ctx, const double *present, int64_t S, tlnmf_data *data)
 {
     double frames = 0.0, missing = 0.0;
@@ -152,27 +162,25 @@ static tlnmf_error note_gaps(tlnmf_ctx *ctx, const double *present, int64_t S, t
         missing += (double)S - present[n];
     }
     double sums[] = {frames, missing};
-    tl_sums_add(data->sums, sums, 2);
-    TRY(tlnmf_set_integer(ctx, data->record, "missing", (int64_t)sums[1]));
+    tl_comm_add(data->frames_comm, sums, 2);
+    TRY(tlnmf_record_set_integer(ctx, data->record, "missing", (int64_t)sums[1]));
     if (sums[1] == 0.0)
         return TLNMF_OK;
     tl_copy(data->present, present, data->N);
     data->mean_power *= (double)data->all / sums[0];
-    TRY(tlnmf_set_real(ctx, data->record, "mean_power", data->mean_power));
+    TRY(tlnmf_record_set_real(ctx, data->record, "mean_power", data->mean_power));
     return tl_data_weigh(ctx, data, NULL);
 }
 
 tlnmf_error tlnmf_data_from_incomplete(tlnmf_ctx *ctx, const double *Y, const int64_t shape[3],
                                        tlnmf_data **out)
 {
-    TL_NEED(ctx, out);
-    *out = NULL;
-    TL_NEED(ctx, ctx);
+    TL_NEED_OUT(ctx, out);
     TL_NEED(ctx, Y);
     TL_NEED(ctx, shape);
     int64_t S = shape[0], M = shape[1], N = shape[2], count;
-    if (S < 1 || M < 1 || N < (ctx->frames != NULL ? 0 : 1))
-        return tl_fail(ctx, TLNMF_ERR_SHAPE, "S = %lld, M = %lld, N = %lld: at least 1 each",
+    if (S < 1 || M < 1 || N < (ctx->frames_comm != NULL ? 0 : 1))
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "S = %lld, M = %lld, N = %lld: all must be at least 1",
                        (long long)S, (long long)M, (long long)N);
     if (__builtin_mul_overflow(S, M, &count) || __builtin_mul_overflow(count, N, &count))
         return tl_fail(ctx, TLNMF_ERR_TOO_LARGE, "%lld x %lld x %lld numbers would not fit",

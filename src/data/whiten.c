@@ -1,4 +1,4 @@
-/* Whitening: data whose mean covariance is the identity, and the way there and back. */
+/* Whitening: data whose mean covariance is the identity, and the maps to and from them. */
 #include "data/data.h"
 #include "linalg/linalg.h"
 
@@ -16,22 +16,23 @@ static void mean_covariance(const tlnmf_data *data, double *scaled, double *mean
     }
     tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, T, 1.0 / (double)data->all, scaled, T, scaled, T, 0.0,
             mean, M);
-    tl_sums_add(data->sums, mean, M * M);
+    tl_comm_add(data->frames_comm, mean, M * M);
 }
 
-/* P = diag(lambda)^-1/2 E and back = E' diag(lambda)^1/2, from the eigenvectors E, one a row. */
+/* P = diag(lambda)^-1/2 E and back = E' diag(lambda)^1/2, from the eigenvectors E, one per row. */
 static tlnmf_error split(tlnmf_ctx *ctx, int64_t M, const double *lambda, const double *E,
                          double *P, double *back)
 {
-    const double least = 1e-12; /* of the largest: below, directions are rounding */
+    const double least =
+        1e-12; /* of the largest eigenvalue: directions below are rounding errors */
     int64_t missing = 0;
     for (int64_t i = 0; i < M; i++)
         missing += !(lambda[i] > least * lambda[M - 1]);
     if (missing > 0)
-        return tl_fail(
-            ctx, TLNMF_ERR_DATA,
-            "whiten: the mean covariance has rank %lld of %lld: leave out %lld channel%s",
-            (long long)(M - missing), (long long)M, (long long)missing, missing == 1 ? "" : "s");
+        return tl_fail(ctx, TLNMF_ERR_DATA,
+                       "whiten: the mean covariance has rank %lld of %lld: omit %lld channel%s",
+                       (long long)(M - missing), (long long)M, (long long)missing,
+                       missing == 1 ? "" : "s");
     for (int64_t i = 0; i < M; i++)
         for (int64_t j = 0; j < M; j++) {
             P[i * M + j] = E[i * M + j] / sqrt(lambda[i]);
@@ -54,7 +55,7 @@ tlnmf_error tl_data_whiten(tlnmf_ctx *ctx, const tlnmf_data *data, double *P, do
         error = TL_ARENA(ctx, "whitening", table, &block);
     if (error == TLNMF_OK)
         error = tl_eigen_create(ctx, M, &eigen);
-    error = tl_sums_agree(ctx, data->sums, error);
+    error = tl_comm_agree(ctx, data->frames_comm, error);
     if (error == TLNMF_OK && E != NULL) {
         mean_covariance(data, (*out)->R, E);
         error = tl_eigen_solve(ctx, &eigen, E);
@@ -62,8 +63,8 @@ tlnmf_error tl_data_whiten(tlnmf_ctx *ctx, const tlnmf_data *data, double *P, do
             error = split(ctx, M, eigen.lambda, E, P, back);
     }
     if (error == TLNMF_OK) {
-        tl_sums_broadcast(data->sums, P, M * M);
-        tl_sums_broadcast(data->sums, back, M * M);
+        tl_comm_broadcast(data->frames_comm, P, M * M);
+        tl_comm_broadcast(data->frames_comm, back, M * M);
         tl_gemm(TL_PLAIN, TL_PLAIN, M, T, M, 1.0, P, M, data->R, T, 0.0, (*out)->R, T);
         (*out)->mean_power = 1.0;
     }

@@ -1,6 +1,7 @@
-/* The engine on this machine's cores, in double precision: its arrays, the point, the phases. */
+/* The engine on the CPU: its arrays, the point, the phases. The mixed engine also computes products
+ * and sweeps in single precision while a solver allows it. Sums, C, L and I are always in double,
+ * and so is the end of a run. */
 #include "engine/cpu.h"
-#include "model/weighted.h"
 
 #include <math.h>
 
@@ -10,18 +11,19 @@
 static int64_t scratch_size(const tl_engine_spec *spec)
 {
     const tlnmf_data *data = spec->model->data;
-    return tl_max(tl_gradient_scratch(data), tl_sweep_scratch(data, spec->sums, spec->threads));
+    return tl_max(tl_gradient_scratch(data),
+                  tl_sweep_scratch(data, spec->frames_comm, spec->threads));
 }
 
 enum { OWN_SLOTS = 12, SLOTS = OWN_SLOTS + TL_SKEW_SLOTS + TL_MU_SLOTS + TL_COORDINATES_SLOTS };
 
-/* Sums of (7) and (8) that have to be kept. */
+/* The size of sums_W. */
 static int64_t factor_sums(const tl_engine_spec *spec)
 {
     const tlnmf_data *data = spec->model->data;
     if (data->B != NULL)
         return 2 * spec->model->K * tl_max(data->M, data->N);
-    return spec->sums != NULL ? 2 * spec->model->K * data->M : 0;
+    return spec->frames_comm != NULL ? 2 * spec->model->K * data->M : 0;
 }
 
 static void lay_out(tl_cpu *self, const tl_engine_spec *spec, tl_slot table[SLOTS])
@@ -46,69 +48,92 @@ static void lay_out(tl_cpu *self, const tl_engine_spec *spec, tl_slot table[SLOT
     tl_coordinates_slots(&self->x, spec, table + OWN_SLOTS + TL_SKEW_SLOTS + TL_MU_SLOTS);
 }
 
-size_t tl_cpu_bytes(const tl_engine_spec *spec)
+static size_t bytes(const tl_engine_spec *spec)
 {
     tl_cpu self;
     tl_slot table[SLOTS];
     lay_out(&self, spec, table);
-    return TL_ARENA_BYTES(table);
+    return sizeof self + TL_ARENA_BYTES(table);
 }
 
-tlnmf_error tl_cpu_open(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_cpu *self)
+/* The longest inner dimension of a product in single precision: Phi R, (10), or a panel of the
+ * gradient. */
+static int64_t inner(const tlnmf_data *data)
 {
-    TRY(tl_engine_check(ctx, spec->model));
-    const tl_model *model = spec->model;
-    *self = (tl_cpu){.is = {.M = model->data->M,
-                            .N = model->data->N,
-                            .K = model->K,
-                            .mean_power = model->data->mean_power,
-                            .eps = model->eps},
-                     .data = model->data,
-                     .sums = spec->sums,
-                     .threads = spec->threads,
-                     .in = &tl_double,
-                     .hooks = ctx->hooks};
-    tl_slot table[SLOTS];
-    lay_out(self, spec, table);
-    self->mu.gamma = model->gamma;
-    TRY(TL_ARENA(ctx, "a start's arrays", table, &self->block));
-    self->is.frames = (double)model->data->all;
-    return TLNMF_OK;
+    return tl_max(tl_max(data->M, data->N), tl_gradient_scratch(data) / data->M);
 }
 
-void tl_cpu_close(tl_cpu *self)
+static size_t mixed_bytes(const tl_engine_spec *spec)
 {
-    tl_release(&self->hooks, self->block);
-}
-
-static size_t bytes(const tl_engine_spec *spec)
-{
-    return tl_cpu_bytes(spec) + sizeof(tl_cpu);
-}
-
-static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
-{
-    tl_cpu *self;
-    void *block;
-    tl_slot table[] = {TL_SLOT(self, 1)};
-    *out = NULL;
-    TRY(TL_ARENA(ctx, "an engine", table, &block));
-    tlnmf_error error = tl_cpu_open(ctx, spec, self);
-    if (error != TLNMF_OK) {
-        tl_release(&ctx->hooks, block);
-        return error;
-    }
-    self->is.ops = &tl_engine_cpu;
-    *out = &self->is;
-    return TLNMF_OK;
+    const tlnmf_data *data = spec->model->data;
+    tl_rounded rows;
+    tl_slot table[TL_ROUNDED_SLOTS];
+    tl_rounded_slots(&rows, data, spec->frames_comm, spec->threads, table);
+    return bytes(spec) + TL_ARENA_BYTES(table) + tl_single_bytes(data->M, inner(data));
 }
 
 static void destroy(tl_engine *e)
 {
     tl_cpu *self = (tl_cpu *)e;
     tl_hooks hooks = self->hooks;
-    tl_cpu_close(self);
+    tl_release(&hooks, self->single.block);
+    tl_release(&hooks, self->rows_block);
+    tl_release(&hooks, self->block);
     tl_release(&hooks, self);
+}
+
+/* Allocates the arrays. */
+static tlnmf_error prepare(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_cpu *self)
+{
+    const tlnmf_data *data = spec->model->data;
+    tl_slot table[SLOTS], rounded[TL_ROUNDED_SLOTS];
+    lay_out(self, spec, table);
+    TRY(TL_ARENA(ctx, "a start's arrays", table, &self->block));
+    if (self->is.ops != &tl_engine_mixed)
+        return TLNMF_OK;
+    tl_rounded_slots(&self->rows, data, spec->frames_comm, spec->threads, rounded);
+    TRY(TL_ARENA(ctx, "sweeps in single precision", rounded, &self->rows_block));
+    return tl_single_create(ctx, data->M, inner(data), &self->single);
+}
+
+static tlnmf_error create_as(tlnmf_ctx *ctx, const tl_engine_spec *spec, const tl_engine_ops *ops,
+                             tl_engine **out)
+{
+    const tl_model *model = spec->model;
+    tl_cpu *self;
+    void *block;
+    tl_slot table[] = {TL_SLOT(self, 1)};
+    *out = NULL;
+    TRY(TL_ARENA(ctx, "an engine", table, &block));
+    *self = (tl_cpu){.is = {.ops = ops,
+                            .M = model->data->M,
+                            .N = model->data->N,
+                            .K = model->K,
+                            .frames = (double)model->data->all,
+                            .mean_power = model->data->mean_power,
+                            .eps = model->eps},
+                     .data = model->data,
+                     .frames_comm = spec->frames_comm,
+                     .threads = spec->threads,
+                     .in = &tl_double,
+                     .mu = {.gamma = model->gamma},
+                     .hooks = ctx->hooks};
+    tlnmf_error error = prepare(ctx, spec, self);
+    if (error == TLNMF_OK)
+        *out = &self->is;
+    else
+        destroy(&self->is);
+    return error;
+}
+
+static tlnmf_error create(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
+{
+    return create_as(ctx, spec, &tl_engine_cpu, out);
+}
+
+static tlnmf_error create_mixed(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_engine **out)
+{
+    return create_as(ctx, spec, &tl_engine_mixed, out);
 }
 
 /* ---- which arrays are up to date ------------------------------------------------------------- */
@@ -119,7 +144,7 @@ void tl_cpu_V_changed(tl_cpu *self)
         self->U_is = TL_U_NOTHING;
 }
 
-void tl_cpu_factors_changed(tl_cpu *self)
+static void factors_changed(tl_cpu *self)
 {
     if (self->U_is == TL_U_WEIGHTS_C)
         self->U_is = TL_U_NOTHING;
@@ -167,7 +192,7 @@ tl_lent tl_cpu_lend(tl_cpu *self)
     return (tl_lent){self->Phi_new, self->Gamma};
 }
 
-tlnmf_error tl_cpu_fill(tl_engine *e, unsigned parts, tl_fill fill, void *user)
+static tlnmf_error fill_point(tl_engine *e, unsigned parts, tl_fill fill, void *user)
 {
     tl_cpu *self = (tl_cpu *)e;
     tl_point point = {.M = e->M,
@@ -181,17 +206,17 @@ tlnmf_error tl_cpu_fill(tl_engine *e, unsigned parts, tl_fill fill, void *user)
                       .skew = &self->skew,
                       .lent = tl_cpu_lend(self)};
     TRY(fill(&point, user));
-    tl_cpu_factors_changed(self);
+    factors_changed(self);
     if (parts & TL_W)
-        tl_sums_broadcast(self->sums, self->W, e->M * e->K);
+        tl_comm_broadcast(self->frames_comm, self->W, e->M * e->K);
     if (parts & TL_PHI) {
-        tl_sums_broadcast(self->sums, self->Phi, e->M * e->M);
+        tl_comm_broadcast(self->frames_comm, self->Phi, e->M * e->M);
         tl_cpu_refresh(self);
     }
     return TLNMF_OK;
 }
 
-void tl_cpu_store(const tl_engine *e, double *Phi, double *W, double *H)
+static void store(const tl_engine *e, double *Phi, double *W, double *H)
 {
     const tl_cpu *self = (const tl_cpu *)e;
     if (Phi != NULL)
@@ -202,12 +227,12 @@ void tl_cpu_store(const tl_engine *e, double *Phi, double *W, double *H)
         tl_copy(H, self->H, e->K * e->N);
 }
 
-void tl_cpu_project(tl_engine *e, unsigned parts)
+static void project(tl_engine *e, unsigned parts)
 {
     tl_cpu *self = (tl_cpu *)e;
     if (parts & TL_W) {
         tl_normalise(e->M, e->N, e->K, self->W, self->H);
-        tl_cpu_factors_changed(self);
+        factors_changed(self);
     }
     if (parts & TL_PHI) {
         tl_orthogonalise(&self->skew, tl_cpu_lend(self), self->Phi);
@@ -228,7 +253,7 @@ static double sum_piece(int64_t first, int64_t last, void *x)
     return sum_of(last - first, (const double *)x + first);
 }
 
-/* How many of these entries count. */
+/* The number of entries with a weight above 0. */
 static double count_piece(int64_t first, int64_t last, void *arg)
 {
     const double *B = ((const tl_cpu *)arg)->data->B;
@@ -238,7 +263,7 @@ static double count_piece(int64_t first, int64_t last, void *arg)
     return (double)count;
 }
 
-/* And how many of those are below the floor. */
+/* The number of these that are below the floor. */
 static double below_piece(int64_t first, int64_t last, void *arg)
 {
     const tl_cpu *self = arg;
@@ -249,24 +274,24 @@ static double below_piece(int64_t first, int64_t last, void *arg)
     return (double)below;
 }
 
-enum { INSPECTED = 8192 }; /* entries a piece, some 10 us */
+enum { INSPECTED = 8192 }; /* entries of a piece, some 10 us */
 
 static void look(tl_cpu *self, tl_inspection *found)
 {
     int64_t M = self->is.M, N = self->is.N;
     double counts[] = {tl_share_sum(M * N, INSPECTED, below_piece, self),
                        tl_share_sum(M * N, INSPECTED, count_piece, self)};
-    tl_sums_add(self->sums, counts, 2);
+    tl_comm_add(self->frames_comm, counts, 2);
     found->below_floor = counts[1] > 0.0 ? counts[0] / counts[1] : 0.0;
     found->orthogonality = tl_orthogonality(M, self->Phi, self->Gamma);
     if (found->energy == NULL)
         return;
     for (int64_t m = 0; m < M; m++)
         found->energy[m] = sum_of(N, self->V + m * N);
-    tl_sums_add(self->sums, found->energy, M);
+    tl_comm_add(self->frames_comm, found->energy, M);
 }
 
-bool tl_cpu_inspect(tl_engine *e, tl_inspection *found)
+static bool inspect(tl_engine *e, tl_inspection *found)
 {
     tl_cpu *self = (tl_cpu *)e;
     if (found != NULL)
@@ -274,12 +299,11 @@ bool tl_cpu_inspect(tl_engine *e, tl_inspection *found)
     /* NaN and Inf show in these sums, but not in the fast sums of logarithms. */
     double sums = tl_share_sum(e->M * e->N, INSPECTED, sum_piece, self->V) +
                   sum_of(e->M * e->K, self->W) + sum_of(e->K * e->N, self->H);
-    return isfinite(tl_sums_of(self->sums, sums));
+    return isfinite(tl_comm_of(self->frames_comm, sums));
 }
 
 /* ---- objectives and gradient ----------------------------------------------------------------- */
 
-/* Over the local frames. */
 double tl_cpu_logs(const tl_cpu *self)
 {
     int64_t count = self->is.M * self->is.N; /* log(Vhat + eps) = -log U */
@@ -312,15 +336,15 @@ static double local_I(const tl_cpu *self)
 
 double tl_cpu_C(const tl_cpu *self)
 {
-    return tl_sums_of(self->sums, local_C(self));
+    return tl_comm_of(self->frames_comm, local_C(self));
 }
 
 double tl_cpu_L(const tl_cpu *self)
 {
-    return tl_sums_of(self->sums, local_L(self));
+    return tl_comm_of(self->frames_comm, local_L(self));
 }
 
-tl_values tl_cpu_values(tl_engine *e, unsigned which)
+static tl_values values(tl_engine *e, unsigned which)
 {
     tl_cpu *self = (tl_cpu *)e;
     double x[3] = {NAN, NAN, NAN};
@@ -333,14 +357,14 @@ tl_values tl_cpu_values(tl_engine *e, unsigned which)
         if (which & TL_I)
             x[2] = local_I(self);
     }
-    tl_sums_few(self->sums, x, 3);
+    tl_comm_few(self->frames_comm, x, 3);
     return (tl_values){x[0], x[1], x[2]};
 }
 
 void tl_cpu_G(tl_cpu *self)
 {
     tl_gradient(self->data, self->in, self->X, self->U, self->UX, self->G);
-    tl_sums_add(self->sums, self->G, self->is.M * self->is.M);
+    tl_comm_add(self->frames_comm, self->G, self->is.M * self->is.M);
 }
 
 void tl_cpu_gamma(tl_cpu *self)
@@ -368,19 +392,19 @@ double tl_cpu_gradient(tl_engine *e, unsigned of, double *Ganti)
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-/* (8) and (9), with sums that cross machines. */
+/* (8) and (9), with sums over processes. */
 static void update_W(tl_cpu *self)
 {
     int64_t M = self->is.M, N = self->is.N, K = self->is.K;
     double *num = self->sums_W, *den = self->sums_W + K * M;
     tl_mu_sums_W(&self->mu, self->is.eps, self->W, self->H, num, den);
-    tl_sums_add(self->sums, self->sums_W, 2 * K * M);
+    tl_comm_add(self->frames_comm, self->sums_W, 2 * K * M);
     tl_mu_scale_W(&self->mu, num, den, self->W);
     tl_normalise(M, N, K, self->W, self->H);
 }
 
-/* The sums of (7) (K x N), or of (8) (K x M), where entries have weights: first the denominators
- * from U, then the numerators. U is lost. */
+/* The sums of (7) (K x N), or of (8) (K x M), if entries have weights: first the denominators, from
+ * U, then the numerators. U is lost. */
 static void weighted_sums(tl_cpu *self, bool of_W, double *num, double *den)
 {
     int64_t M = self->is.M, N = self->is.N, K = self->is.K;
@@ -397,7 +421,7 @@ static void weighted_sums(tl_cpu *self, bool of_W, double *num, double *den)
     self->U_is = TL_U_NOTHING;
 }
 
-/* (7)-(9) where entries have weights. */
+/* (7)-(9) if entries have weights; mu.c says which updates are used when. */
 static void weighted_update(tl_cpu *self, unsigned parts)
 {
     int64_t M = self->is.M, N = self->is.N, K = self->is.K;
@@ -407,8 +431,8 @@ static void weighted_update(tl_cpu *self, unsigned parts)
     if (!(parts & TL_W))
         return;
     weighted_sums(self, true, num, den);
-    tl_sums_add(self->sums, num, K * M);
-    tl_sums_add(self->sums, den, K * M);
+    tl_comm_add(self->frames_comm, num, K * M);
+    tl_comm_add(self->frames_comm, den, K * M);
     tl_mu_scale_W(&self->mu, num, den, self->W);
     tl_normalise(M, N, K, self->W, self->H);
 }
@@ -426,16 +450,16 @@ static void begin_updates(tl_cpu *self, unsigned parts)
     }
 }
 
-void tl_cpu_update(tl_engine *e, unsigned parts, int64_t count)
+static void update(tl_engine *e, unsigned parts, int64_t count)
 {
     tl_cpu *self = (tl_cpu *)e;
-    for (int64_t i = 0; self->data->B != NULL && i < count; i++)
+    for (int64_t i = 0; self->data->B != NULL && i < count && !tl_poll(e->monitor); i++)
         weighted_update(self, parts);
     if (self->data->B != NULL)
         return;
     begin_updates(self, parts);
-    for (int64_t i = 0; i < count; i++) {
-        if (parts & TL_W && self->sums == NULL) {
+    for (int64_t i = 0; i < count && !tl_poll(e->monitor); i++) {
+        if (parts & TL_W && self->frames_comm == NULL) {
             tl_mu_update(&self->mu, e->eps, self->W, self->H);
             continue;
         }
@@ -445,43 +469,47 @@ void tl_cpu_update(tl_engine *e, unsigned parts, int64_t count)
     }
 }
 
-tl_sweep tl_cpu_sweep_begin(tl_cpu *self, unsigned of, double floor, double least)
-{
-    tl_cpu_weights(self, of, floor);
-    return (tl_sweep){.data = self->data,
-                      .U = self->U,
-                      .X = self->X,
-                      .Phi = self->Phi,
-                      .scratch = self->UX,
-                      .threads = self->threads,
-                      .least = least,
-                      .frames = self->is.frames,
-                      .sums = self->sums,
-                      .hurries = self->is.hurries,
-                      .hurries_user = self->is.hurries_user};
-}
-
-void tl_cpu_sweep_end(tl_cpu *self)
-{
-    tl_power(self->data, self->X, self->V);
-    tl_cpu_V_changed(self);
-}
-
 static double sweep(tl_engine *e, unsigned of, double floor, double least)
 {
     tl_cpu *self = (tl_cpu *)e;
-    tl_sweep s = tl_cpu_sweep_begin(self, of, floor, least);
-    double gain = tl_sweep_double(&s);
-    tl_cpu_sweep_end(self);
+    tl_cpu_weights(self, of, floor);
+    const tl_sweep s = {.data = self->data,
+                        .U = self->U,
+                        .X = self->X,
+                        .Phi = self->Phi,
+                        .scratch = self->UX,
+                        .threads = self->threads,
+                        .least = least,
+                        .frames = e->frames,
+                        .frames_comm = self->frames_comm,
+                        .monitor = e->monitor};
+    double gain = self->rough ? tl_sweep_single(&s, &self->rows) : tl_sweep_double(&s);
+    tl_power(self->data, self->X, self->V);
+    tl_cpu_V_changed(self);
     return gain;
 }
 
-const tl_engine_ops tl_engine_cpu = {
-    .name = "cpu",
-    .create = create,
-    .bytes = bytes,
-    .free = destroy,
-    .sweep = sweep,
-    .state = tl_cpu_state,
-    TL_CPU_SHARED_OPS,
-};
+static bool precision(tl_engine *e, bool rough)
+{
+    tl_cpu *self = (tl_cpu *)e;
+    bool back = self->rough && !rough;
+    self->rough = rough;
+    self->in = self->skew.arithmetic = rough ? &self->single.arithmetic : &tl_double;
+    if (back)
+        project(e, TL_PHI);
+    return rough;
+}
+
+#define SHARED_OPS                                                                               \
+    .free = destroy, .fill = fill_point, .store = store, .project = project, .inspect = inspect, \
+    .values = values, .gradient = tl_cpu_gradient, .update = update, .sweep = sweep,             \
+    .aim = tl_cpu_aim, .try = tl_cpu_try, .slope = tl_cpu_slope, .take = tl_cpu_take,            \
+    .begin = tl_cpu_begin, .norm = tl_cpu_norm, .revive = tl_cpu_revive
+
+const tl_engine_ops tl_engine_cpu = {.name = "cpu", .create = create, .bytes = bytes, SHARED_OPS};
+
+const tl_engine_ops tl_engine_mixed = {.name = "cpu mixed",
+                                       .create = create_mixed,
+                                       .bytes = mixed_bytes,
+                                       .precision = precision,
+                                       SHARED_OPS};

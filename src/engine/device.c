@@ -1,13 +1,14 @@
-/* Loads the library of the GPU's engine: the only place that knows dlopen. */
+/* Loads the library of the GPU's engine. */
 #include "engine/device.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdio.h>
 
 static const char LIBRARY[] = "libtlnmf_cuda.so";
 
-/* Operations of one product of all starts from which on auto takes the GPU: below, opening it takes
- * longer than the fit (docs/benchmarks.md). */
+/* Smallest number of operations, for one product of all starts, for which auto uses the GPU.
+ * Below it, opening the GPU takes longer than the fit (docs/measurements/gpu.md). */
 static const double WORTH_A_GPU = 1e9;
 
 static const tl_device_library *refuse(char why[TL_DEVICE_TEXT], const char *reason)
@@ -27,7 +28,7 @@ const tl_device_library *tl_device_load(char why[TL_DEVICE_TEXT])
     const tl_device_library *library = symbol != NULL ? entry() : NULL;
     dlclose(handle); /* RTLD_NODELETE: the code stays */
     if (library == NULL)
-        return refuse(why, "libtlnmf_cuda.so is not what its name says");
+        return refuse(why, "libtlnmf_cuda.so is not the CUDA library of tlnmf");
     if (strcmp(library->version, tlnmf_version()) != 0) {
         snprintf(why, TL_DEVICE_TEXT, "libtlnmf_cuda.so is of version %s, not %s", library->version,
                  tlnmf_version());
@@ -36,52 +37,19 @@ const tl_device_library *tl_device_load(char why[TL_DEVICE_TEXT])
     return library;
 }
 
-static void explain_memory(const tl_device *device, const char *what, double bytes,
-                           char why[TL_DEVICE_TEXT])
-{
-    snprintf(why, TL_DEVICE_TEXT, "%s needs %.3g GB, %.100s has %.3g GB free", what, 1e-9 * bytes,
-             device->name, 1e-9 * device->free);
-}
-
-/* What a device that was found has memory for. */
-typedef struct chosen {
-    tl_device device;
-    double needed; /* bytes of one engine with all arrays there */
-    int64_t panel; /* frames of panels; 0: it needs none */
-} chosen;
-
-/* A device that has the memory for one engine, or for one with panels. False, with the reason. */
-static bool find(const tl_engine_spec *spec, bool mixed, chosen *f, char why[TL_DEVICE_TEXT])
+/* Finds a device with enough memory for one engine. False, with the reason, if there is none. */
+static bool find(const tlnmf_ctx *ctx, const tl_engine_spec *spec, bool mixed, tl_device *device,
+                 char why[TL_DEVICE_TEXT])
 {
     const tl_device_library *library = tl_device_load(why);
-    if (library == NULL || !library->find(&f->device, why))
+    if (library == NULL || !library->find(ctx->gpu, device, why))
         return false;
-    f->needed = library->bytes(spec, mixed);
-    f->panel = 0;
-    if (f->needed <= library->most_of_it * f->device.free)
+    double needed = library->bytes(spec, mixed);
+    if (needed <= library->most_of_it * device->free)
         return true;
-    f->panel = library->fitting_panel(spec, mixed, f->device.free);
-    tl_engine_spec least = *spec;
-    least.panel = 1;
-    if (f->panel == 0)
-        snprintf(why, TL_DEVICE_TEXT,
-                 "a start needs %.3g GB, with columns in panels %.3g GB; %.100s has %.3g GB free",
-                 1e-9 * f->needed, 1e-9 * library->bytes(&least, mixed), f->device.name,
-                 1e-9 * f->device.free);
-    return f->panel > 0;
-}
-
-/* What is different in panels. */
-static void warn_of_panels(tlnmf_ctx *ctx, const tl_engine_spec *spec, const chosen *f)
-{
-    long long count = (spec->model->data->N + f->panel - 1) / f->panel;
-    char why[TL_DEVICE_TEXT];
-    explain_memory(&f->device, "a start", f->needed, why);
-    tl_log(
-        ctx, TLNMF_LOG_WARNING,
-        "device gpu: %s: columns run through it in %lld panels, sweeps turn rows by one frame in "
-        "%lld, and starts run one at a time",
-        why, count, count);
+    snprintf(why, TL_DEVICE_TEXT, TL_DEVICE_NEEDS, 1e-9 * needed, 1e-9 * device->free,
+             1e-9 * device->memory);
+    return false;
 }
 
 static bool is_worth_it(const tl_engine_spec *spec, double starts)
@@ -91,36 +59,46 @@ static bool is_worth_it(const tl_engine_spec *spec, double starts)
     return 2.0 * M * M * T * starts >= WORTH_A_GPU;
 }
 
-/* What follows where there is no device: an error if it was asked for, else a message. */
+/* If there is no device: an error if the settings require one, else a message in the log. */
 static tlnmf_error without(tlnmf_ctx *ctx, bool asked, const char *why)
 {
     if (asked)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "device gpu: %s", why);
-    tl_log(ctx, TLNMF_LOG_WARNING, "device auto: the cpu, since: %s", why);
+    tl_log(ctx, TLNMF_LOG_WARNING, "device auto: using the cpu: %s", why);
     return TLNMF_OK;
 }
 
 tlnmf_error tl_device_choose(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl_settings *opt)
 {
-    bool asked = opt->device == TL_DEVICE_GPU || opt->device == TL_DEVICE_PANELS;
+    bool asked = opt->device == TL_DEVICE_GPU;
     char why[TL_DEVICE_TEXT];
-    chosen f;
+    tl_device device;
     if (opt->device == TL_DEVICE_CPU)
         return TLNMF_OK;
     opt->device = TL_DEVICE_CPU;
+    if (!asked && spec->frames_comm != NULL) /* processes might decide differently */
+        return without(ctx, asked, "frames are distributed; --device gpu gives each process a GPU");
     if (!asked && !is_worth_it(spec, (double)tl_max(opt->starts, 1)))
         return TLNMF_OK;
-    if (!find(spec, opt->precision == TL_PRECISION_MIXED, &f, why))
+    if (!find(ctx, spec, opt->precision == TL_PRECISION_MIXED, &device, why))
         return without(ctx, asked, why);
-    if (!asked && f.panel > 0) { /* sweeps by a sample are no reason to leave the cpu */
-        explain_memory(&f.device, "a start", f.needed, why);
-        return without(ctx, asked, why);
-    }
-    tl_log(ctx, TLNMF_LOG_INFO, "device gpu: %s", f.device.name);
-    if (f.panel > 0)
-        warn_of_panels(ctx, spec, &f);
-    opt->device = f.panel > 0 ? TL_DEVICE_PANELS : TL_DEVICE_GPU;
+    tl_log(ctx, TLNMF_LOG_INFO, "device gpu: %s", device.name);
+    opt->device = TL_DEVICE_GPU;
     return TLNMF_OK;
+}
+
+int tl_device_workers(const tlnmf_ctx *ctx, const tl_engine_spec *spec, const tl_settings *opt,
+                      int workers)
+{
+    char why[TL_DEVICE_TEXT];
+    tl_device device;
+    const tl_device_library *library =
+        workers > 1 && opt->device == TL_DEVICE_GPU ? tl_device_load(why) : NULL;
+    if (library == NULL || !library->find(ctx->gpu, &device, why))
+        return workers;
+    double room = library->most_of_it * device.free /
+                  library->bytes(spec, opt->precision == TL_PRECISION_MIXED);
+    return room < (double)workers ? (int)fmax(room, 1.0) : workers;
 }
 
 tlnmf_error tl_device_updater(tlnmf_ctx *ctx, int32_t device, const tl_updates *largest,
@@ -135,12 +113,13 @@ tlnmf_error tl_device_updater(tlnmf_ctx *ctx, int32_t device, const tl_updates *
     if (device == TL_DEVICE_CPU || (!asked && work < WORTH_A_GPU))
         return TLNMF_OK;
     const tl_device_library *library = tl_device_load(why);
-    if (library == NULL || !library->find(&found, why))
+    if (library == NULL || !library->find(ctx->gpu, &found, why))
         return without(ctx, asked, why);
     const tl_updater_ops *ops = library->updates;
     double needed = ops->at_once * ops->bytes(largest);
     if (needed > found.free) {
-        explain_memory(&found, "a separation", needed, why);
+        snprintf(why, TL_DEVICE_TEXT, "a separation needs %.3g GB, %.100s has %.3g GB free",
+                 1e-9 * needed, found.name, 1e-9 * found.free);
         return without(ctx, asked, why);
     }
     tl_log(ctx, TLNMF_LOG_INFO, "device gpu: %s", found.name);

@@ -1,15 +1,12 @@
-/* What all engines have in common. */
+/* Functions of all engines. */
 #include "engine/device.h"
 
 const tl_engine_ops *tl_engine_of(const tl_settings *opt)
 {
     bool mixed = opt != NULL && opt->precision == TL_PRECISION_MIXED;
     char why[TL_DEVICE_TEXT];
-    bool panels = opt != NULL && opt->device == TL_DEVICE_PANELS;
     const tl_device_library *library =
-        panels || (opt != NULL && opt->device == TL_DEVICE_GPU) ? tl_device_load(why) : NULL;
-    if (library != NULL && panels)
-        return mixed ? library->panels_mixed : library->panels;
+        opt != NULL && opt->device == TL_DEVICE_GPU ? tl_device_load(why) : NULL;
     if (library != NULL)
         return mixed ? library->mixed : library->engine;
     return mixed ? &tl_engine_mixed : &tl_engine_cpu;
@@ -20,14 +17,6 @@ tlnmf_error tl_engine_error(tlnmf_ctx *ctx, const tl_engine *e, const char *what
     if (e->fault == TLNMF_OK)
         return TLNMF_OK;
     return tl_fail(ctx, e->fault, "%s: the engine %s: %s", what, e->ops->name, e->why);
-}
-
-tlnmf_error tl_engine_check(tlnmf_ctx *ctx, const tl_model *model)
-{
-    if (model->group != TL_ORTHOGONAL || model->ties != TL_UNTIED)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "group %d of transforms with ties %d is not known",
-                       (int)model->group, (int)model->ties);
-    return TLNMF_OK;
 }
 
 typedef struct arrays {

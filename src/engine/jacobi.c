@@ -1,6 +1,5 @@
 /* Jacobi sweeps (14), in both precisions. */
 #include "engine/jacobi.h"
-#include "engine/long_rows.h"
 #include "engine/rotation.h"
 
 #include <stdatomic.h>
@@ -46,7 +45,7 @@ struct sweeping {
     const tl_sweep *sweep;
     double least;  /* least gain for which a pair is rotated */
     int64_t count; /* of blocks */
-    /* The sums of the group's pairs; turns them by their angles; lays out the weights of the rows
+    /* The sums of the group's pairs; rotates them by their angles; lays out the weights of the rows
      * from a0 on, or from b0 on. */
     void (*sum)(const blocks *at, group *g);
     void (*turn)(const blocks *at, const group *g);
@@ -155,17 +154,17 @@ static double turn_blocks(const blocks *at)
     return gain;
 }
 
-/* ---- several machines ------------------------------------------------------------------------ */
+/* ---- several processes ---------------------------------------------------------------------- */
 
-/* Machines that share the columns sum p and D of as many pairs at a time as there are disjoint ones
- * whose rows fit into a cache of this many bytes: blocks a and b meet in step a + b, when each has
- * met the blocks that it meets before. The order is that of one machine. */
+/* Processes that share the columns sum p and D of many pairs at once: all disjoint pairs whose
+ * rows fit into a cache of this many bytes. Blocks a and b are paired in step a + b, after all
+ * their earlier pairs. The order is that of one process. */
 enum { CACHE = 1 << 20, MOST_TOGETHER = 64 };
 
-/* The same number on all machines. */
-static int64_t blocks_together(const tlnmf_data *data, const tl_sums *sums)
+/* The same number on all processes. */
+static int64_t blocks_together(const tlnmf_data *data, const tl_comm *frames_comm)
 {
-    int64_t columns = data->all / sums->size * tl_max(1, tl_min(data->S, data->M)) + 1;
+    int64_t columns = data->all / frames_comm->size * tl_max(1, tl_min(data->S, data->M)) + 1;
     int64_t bytes = (int64_t)sizeof(double) * 2 * BLOCK * 2; /* of X and U, of two blocks */
     return tl_max(1, tl_min(MOST_TOGETHER, CACHE / bytes / columns));
 }
@@ -173,32 +172,34 @@ static int64_t blocks_together(const tlnmf_data *data, const tl_sums *sums)
 /* Some pairs of blocks, round by round, with one sum in each. */
 static double turn_together(const sweeping *in, int64_t count, const blocks *at)
 {
-    group g[MOST_TOGETHER];
-    double sums[MOST_TOGETHER * 2 * BLOCK], gain = 0.0;
+    double sums[MOST_TOGETHER * 2 * BLOCK + 1], gain = 0.0;
+    group g;
     for (int64_t round = 0; round < BLOCK; round++) {
         for (int64_t i = 0; i < count; i++) {
-            memset(g[i].sums, 0, sizeof g[i].sums);
-            pair_rows(&at[i], round, &g[i]);
-            in->sum(&at[i], &g[i]);
-            memcpy(sums + i * 2 * BLOCK, g[i].sums, sizeof g[i].sums);
+            memset(g.sums, 0, sizeof g.sums);
+            pair_rows(&at[i], round, &g);
+            in->sum(&at[i], &g);
+            memcpy(sums + i * 2 * BLOCK, g.sums, sizeof g.sums);
         }
-        tl_sums_add(in->sweep->sums, sums, count * 2 * BLOCK);
+        tl_comm_polled(in->sweep->frames_comm, sums, count * 2 * BLOCK);
         for (int64_t i = 0; i < count; i++) {
-            memcpy(g[i].sums, sums + i * 2 * BLOCK, sizeof g[i].sums);
-            gain += solve_angles(&g[i], in->least);
-            in->turn(&at[i], &g[i]);
+            pair_rows(&at[i], round, &g);
+            memcpy(g.sums, sums + i * 2 * BLOCK, sizeof g.sums);
+            gain += solve_angles(&g, in->least);
+            in->turn(&at[i], &g);
         }
     }
     return gain;
 }
 
-/* Not inlined, so that the arrays lie on the stack of those alone who share columns. */
+/* Not inlined: only the multi-process path needs these stack arrays. */
 __attribute__((noinline)) static double turn_shared(const sweeping *in)
 {
-    int64_t most = blocks_together(in->sweep->data, in->sweep->sums);
+    int64_t most = blocks_together(in->sweep->data, in->sweep->frames_comm);
     double gain = 0.0;
     for (int64_t step = 0; step <= 2 * (in->count - 1); step++)
-        for (int64_t a = tl_max(0, step - in->count + 1), count; 2 * a <= step; a += count) {
+        for (int64_t a = tl_max(0, step - in->count + 1), count;
+             2 * a <= step && !tl_poll(in->sweep->monitor); a += count) {
             blocks at[MOST_TOGETHER];
             for (count = 0; count < most && 2 * (a + count) <= step; count++) {
                 at[count] = (blocks){.in = in, .lane = count};
@@ -215,36 +216,31 @@ __attribute__((noinline)) static double turn_shared(const sweeping *in)
 
 /* ---- all pairs ------------------------------------------------------------------------------- */
 
-/* 8192 rows, 16 KiB of the stack; longer frames are swept on one thread. */
+/* 8192 rows, 12 KiB of the stack; sweeps of longer frames run on one thread. */
 enum { MOST_BLOCKS = 1024 };
 
 /* Block a meets itself and then all later blocks in turn, on one thread; block a + 1 follows a step
- * behind on another. Every block meets the others in the order of one thread, so that nothing else
- * depends on how many there are. */
+ * behind on another. Every block meets the others in the same order as on one thread, so the result
+ * does not depend on the number of threads. */
 typedef struct procession {
     const sweeping *in;
-    atomic_llong next;             /* the next block that has not begun */
-    atomic_llong met[MOST_BLOCKS]; /* block a is done with the blocks before this one */
+    atomic_int next;             /* the next block that has not begun */
+    atomic_int met[MOST_BLOCKS]; /* block a is done with the blocks before this one */
     double gain[MOST_BLOCKS];
 } procession;
 
-static int64_t lanes_of(const tlnmf_data *data, const tl_sums *sums, int64_t threads)
+static int64_t lanes_of(const tlnmf_data *data, const tl_comm *frames_comm, int64_t threads)
 {
-    if (sums != NULL)
-        return blocks_together(data, sums);
+    if (frames_comm != NULL)
+        return blocks_together(data, frames_comm);
     return tl_max(1, tl_min(threads, (data->M + BLOCK - 1) / BLOCK));
 }
 
-/* Every thread has a lane of the scratch; where there are more threads than blocks, every block. */
+/* Every thread has a lane of the scratch; if there are fewer blocks than threads, every block has.
+ */
 static int64_t lane_of(const sweeping *in, int64_t a)
 {
     return in->sweep->threads > in->count ? a : tl_thread_index();
-}
-
-/* Sums that cross machines are never left out on one of them alone. */
-static bool is_in_a_hurry(const tl_sweep *sweep)
-{
-    return sweep->hurries != NULL && sweep->sums == NULL && sweep->hurries(sweep->hurries_user);
 }
 
 static double meet_all(const sweeping *in, procession *p, int64_t a)
@@ -258,11 +254,11 @@ static double meet_all(const sweeping *in, procession *p, int64_t a)
         if (b > a)
             in->spread(&at, true);
         if (p != NULL && a > 0)
-            tl_wait_for(&p->met[a - 1], b + 1);
-        if (!is_in_a_hurry(in->sweep))
+            tl_wait_for(&p->met[a - 1], (int)b + 1);
+        if (!tl_poll(in->sweep->monitor))
             gain += turn_blocks(&at);
         if (p != NULL)
-            tl_announce(&p->met[a], b + 1);
+            tl_announce(&p->met[a], (int)b + 1);
     }
     return gain;
 }
@@ -294,7 +290,7 @@ static double turn_all(sweeping *in)
     double gain = 0.0;
     in->least = fmax(sweep->least, TRIFLE * sweep->frames);
     in->count = (sweep->data->M + BLOCK - 1) / BLOCK;
-    if (sweep->sums != NULL)
+    if (sweep->frames_comm != NULL)
         return turn_shared(in);
     bool alone = in->count > MOST_BLOCKS || tl_threads_here() == 1 ||
                  tl_threads_here() > tl_max(sweep->threads, 1);
@@ -307,7 +303,7 @@ static double turn_all(sweeping *in)
 
 /* ---- in double ------------------------------------------------------------------------------- */
 
-/* Numbers of a small X; a large one has no place in the scratch. 4 MiB. */
+/* The most numbers of a small X, 4 MiB. A larger one is not copied to the scratch. */
 enum { MOST_COPIED = 1 << 19 };
 
 static int64_t whole_lines(int64_t T)
@@ -316,16 +312,16 @@ static int64_t whole_lines(int64_t T)
     return (T + LINE - 1) / LINE * LINE;
 }
 
-/* From a row of X to the next: where T is no multiple of 8, vectors would cross cache lines. Rows
- * of a small X are therefore copied to whole lines of the scratch. */
+/* The distance from a row of X to the next. If T is not a multiple of 8, vectors would cross cache
+ * lines, so the rows of a small X are copied to whole lines of the scratch. */
 static int64_t stride_of(const tlnmf_data *data)
 {
     int64_t whole = whole_lines(data->T);
     return data->M * whole <= MOST_COPIED ? whole : data->T;
 }
 
-/* Where frames have any number of columns, some may be left out later, so that T is no multiple of
- * 8 any more, or X becomes small: what is needed then must not be more than was said before. */
+/* If frames have any number of columns, some may be dropped later. T is then no longer a multiple
+ * of 8, or X becomes small. The scratch for that must not exceed the size computed before. */
 static int64_t copy_size(const tlnmf_data *data)
 {
     if (data->one_each)
@@ -333,14 +329,14 @@ static int64_t copy_size(const tlnmf_data *data)
     return tl_min(data->M * whole_lines(data->T), MOST_COPIED);
 }
 
-int64_t tl_sweep_scratch(const tlnmf_data *data, const tl_sums *sums, int64_t threads)
+int64_t tl_sweep_scratch(const tlnmf_data *data, const tl_comm *frames_comm, int64_t threads)
 {
     int64_t stride = stride_of(data);
-    if (sums == NULL && tl_rows_are_long(data))
-        return data->one_each ? 0 : (int64_t)2 * BLOCK * data->T;
+    if (frames_comm == NULL && tl_rows_are_long(data))
+        return tl_max(tl_long_rows_scratch(), data->one_each ? 0 : (int64_t)2 * BLOCK * data->T);
     if (data->one_each && stride == data->T)
         return 0;
-    return lanes_of(data, sums, threads) * 2 * BLOCK * stride + copy_size(data);
+    return lanes_of(data, frames_comm, threads) * 2 * BLOCK * stride + copy_size(data);
 }
 
 /* The weights of a block's rows, one for each column, written to `out`. If every frame has one
@@ -378,7 +374,7 @@ static void spread_double(blocks *at, bool is_b)
 
 enum { COPIED = 8 }; /* rows of a piece */
 
-/* Rows of X on their way to whole cache lines. */
+/* Rows of X that are copied to whole cache lines. */
 static void align_rows(int64_t first, int64_t last, void *arg)
 {
     const sweeping *in = arg;
@@ -398,7 +394,7 @@ static void unalign_rows(int64_t first, int64_t last, void *arg)
 double tl_sweep_double(const tl_sweep *sweep)
 {
     int64_t M = sweep->data->M;
-    if (sweep->sums == NULL && tl_rows_are_long(sweep->data))
+    if (sweep->frames_comm == NULL && tl_rows_are_long(sweep->data))
         return tl_sweep_long_rows(sweep, fmax(sweep->least, TRIFLE * sweep->frames));
     sweeping in = {.sweep = sweep,
                    .sum = sum_double,
@@ -423,14 +419,14 @@ static int64_t padded(int64_t length)
     return (length + VECTOR - 1) / VECTOR * VECTOR;
 }
 
-void tl_rounded_slots(tl_rounded *rows, const tlnmf_data *data, const tl_sums *sums,
+void tl_rounded_slots(tl_rounded *rows, const tlnmf_data *data, const tl_comm *frames_comm,
                       int64_t threads, tl_slot slots[TL_ROUNDED_SLOTS])
 {
     rows->X_stride = padded(data->T);
     rows->Phi_stride = padded(data->M);
     const tl_slot parts[] = {
         TL_SLOT(rows->X, data->M * rows->X_stride), TL_SLOT(rows->Phi, data->M * rows->Phi_stride),
-        TL_SLOT(rows->U, lanes_of(data, sums, threads) * 2 * BLOCK * rows->X_stride)};
+        TL_SLOT(rows->U, lanes_of(data, frames_comm, threads) * 2 * BLOCK * rows->X_stride)};
     memcpy(slots, parts, sizeof parts);
 }
 
@@ -459,7 +455,7 @@ static void spread_single(blocks *at, bool is_b)
                   rows->U + (2 * at->lane + (is_b ? 1 : 0)) * BLOCK * stride);
 }
 
-/* Rows on their way to single precision or back. */
+/* Rows that are converted to single precision or back. */
 typedef struct copying {
     int64_t length, stride;
     double *x;

@@ -18,59 +18,25 @@ void tl_lbfgs_slots(tl_lbfgs *lbfgs, int64_t size, tl_slot slots[TL_LBFGS_SLOTS]
 void tl_lbfgs_begin(tl_lbfgs *lbfgs, int64_t size)
 {
     lbfgs->size = size;
-    tl_lbfgs_forget(lbfgs);
-}
-
-void tl_lbfgs_forget(tl_lbfgs *lbfgs)
-{
     lbfgs->count = lbfgs->next = 0;
 }
 
-/* One vector of a pair, in the precision in which it is stored. */
-typedef struct vector {
-    double *x;
-    float *single;
-} vector;
-
-static vector step_at(const tl_lbfgs *lbfgs, int place)
-{
-    int64_t at = place * lbfgs->size;
-    return lbfgs->s != NULL ? (vector){lbfgs->s + at, NULL} : (vector){NULL, lbfgs->s_single + at};
-}
-
-static vector change_at(const tl_lbfgs *lbfgs, int place)
-{
-    int64_t at = place * lbfgs->size;
-    return lbfgs->y != NULL ? (vector){lbfgs->y + at, NULL} : (vector){NULL, lbfgs->y_single + at};
-}
-
-/* The same, to be read. */
-typedef struct reading {
-    const double *x;
-    const float *single;
-} reading;
-
-static reading of(vector a)
-{
-    return (reading){a.x, a.single};
-}
-
-/* Vectors are shared out in pieces of this many numbers, some 5 us. */
+/* Vectors are divided into pieces of this many numbers, some 5 us. */
 enum { PIECE = 4096 };
 
 /* x += c y, then the sum of x times z; y or z may be missing. */
 typedef struct step_of_loop {
     double c;
-    reading y, z;
+    tl_stored y, z;
     double *x;
 } step_of_loop;
 
-static bool is_there(reading a)
+static bool is_there(tl_stored a)
 {
     return a.x != NULL || a.single != NULL;
 }
 
-TL_HOT static void add(int64_t first, int64_t last, double c, reading a, double *restrict b)
+TL_HOT static void add(int64_t first, int64_t last, double c, tl_stored a, double *restrict b)
 {
     if (a.x != NULL)
         for (int64_t i = first; i < last; i++)
@@ -80,7 +46,7 @@ TL_HOT static void add(int64_t first, int64_t last, double c, reading a, double 
             b[i] += c * (double)a.single[i];
 }
 
-TL_HOT static double dot(int64_t first, int64_t last, reading a, const double *restrict b)
+TL_HOT static double dot(int64_t first, int64_t last, tl_stored a, const double *restrict b)
 {
     double sum = 0.0;
     if (a.x != NULL) {
@@ -106,9 +72,23 @@ static double add_and_dot(int64_t first, int64_t last, void *arg)
 }
 
 /* One step of a loop, in one pass over the coordinates. Returns the sum. */
-static double go_on(const tl_lbfgs *lbfgs, double c, reading y, reading z, double *x)
+static double loop_step(const tl_lbfgs *lbfgs, double c, tl_stored y, tl_stored z, double *x)
 {
     return tl_share_sum(lbfgs->size, PIECE, add_and_dot, &(step_of_loop){c, y, z, x});
+}
+
+/* A vector of the new pair, to be written. */
+typedef struct vector {
+    double *x;
+    float *single;
+} vector;
+
+static vector new_vector(const tl_lbfgs *lbfgs, bool is_step)
+{
+    int64_t at = lbfgs->next * lbfgs->size;
+    if (lbfgs->s != NULL)
+        return (vector){(is_step ? lbfgs->s : lbfgs->y) + at, NULL};
+    return (vector){NULL, (is_step ? lbfgs->s_single : lbfgs->y_single) + at};
 }
 
 static double get(vector a, int64_t i)
@@ -121,7 +101,7 @@ static void set(vector a, int64_t i, double value)
     if (a.x != NULL)
         a.x[i] = value;
     else
-        a.single[i] = (float)value;
+        a.single[i] = (float)value; // NOLINT(clang-analyzer-core.NullDereference): if x is NULL
 }
 
 typedef struct storing {
@@ -139,8 +119,7 @@ static void store_piece(int64_t first, int64_t last, void *arg)
 
 void tl_lbfgs_step(tl_lbfgs *lbfgs, double step, const double *direction)
 {
-    tl_share(lbfgs->size, PIECE, store_piece,
-             &(storing){step_at(lbfgs, lbfgs->next), step, direction});
+    tl_share(lbfgs->size, PIECE, store_piece, &(storing){new_vector(lbfgs, true), step, direction});
 }
 
 /* A pair, and the sums s' D s, y' D^-1 y, s' y, of each piece: 6 KiB on the stack. */
@@ -173,7 +152,7 @@ TL_HOT static void learn_piece(int64_t first, int64_t last, void *arg)
 void tl_lbfgs_change(tl_lbfgs *lbfgs, int64_t first, int64_t last, const double *before,
                      const double *gradient)
 {
-    vector y = change_at(lbfgs, lbfgs->next);
+    vector y = new_vector(lbfgs, false);
     for (int64_t i = first; i < last; i++)
         set(y, i, gradient[i] - before[i]);
 }
@@ -181,8 +160,8 @@ void tl_lbfgs_change(tl_lbfgs *lbfgs, int64_t first, int64_t last, const double 
 void tl_lbfgs_learn(tl_lbfgs *lbfgs, const double *before, const double *gradient,
                     const double *metric)
 {
-    learning l = {.s = step_at(lbfgs, lbfgs->next),
-                  .y = change_at(lbfgs, lbfgs->next),
+    learning l = {.s = new_vector(lbfgs, true),
+                  .y = new_vector(lbfgs, false),
                   .before = before,
                   .gradient = gradient,
                   .metric = metric};
@@ -198,24 +177,18 @@ void tl_lbfgs_learn(tl_lbfgs *lbfgs, const double *before, const double *gradien
     tl_lbfgs_keep(lbfgs);
 }
 
-/* The parts of a direction that are not loops over pairs: its beginning, and the metric. */
-typedef struct scaling {
-    const double *gradient, *metric;
-    double *direction;
-} scaling;
-
 static void negate_piece(int64_t first, int64_t last, void *arg)
 {
-    const scaling *s = arg;
+    const tl_elements *e = arg;
     for (int64_t i = first; i < last; i++)
-        s->direction[i] = -s->gradient[i];
+        e->out[i] = -e->x[i];
 }
 
 TL_HOT static void divide_piece(int64_t first, int64_t last, void *arg)
 {
-    const scaling *s = arg;
-    const double *metric = s->metric;
-    double *direction = s->direction;
+    const tl_elements *e = arg;
+    const double *metric = e->y;
+    double *direction = e->out;
     for (int64_t i = first; i < last; i++)
         direction[i] /= metric[i];
 }
@@ -223,26 +196,28 @@ TL_HOT static void divide_piece(int64_t first, int64_t last, void *arg)
 double tl_lbfgs_direction(const tl_lbfgs *lbfgs, const double *gradient, const double *metric,
                           double *direction)
 {
-    const reading none = {NULL, NULL};
+    const tl_stored none = {NULL, NULL};
     const int count = lbfgs->count;
     double alpha[TL_LBFGS_MOST] = {0.0}, c = 0.0;
-    scaling scale = {gradient, metric, direction};
-    reading last = none;
+    tl_elements scale = {.x = gradient, .y = metric, .out = direction};
+    tl_stored last = none;
     tl_share(lbfgs->size, PIECE, negate_piece, &scale);
     for (int age = 0; age < count; age++) {
         int i = tl_lbfgs_place(lbfgs, age);
-        alpha[age] = lbfgs->rho[i] * go_on(lbfgs, c, last, of(step_at(lbfgs, i)), direction);
+        alpha[age] =
+            lbfgs->rho[i] * loop_step(lbfgs, c, last, tl_lbfgs_vector(lbfgs, true, i), direction);
         c = -alpha[age];
-        last = of(change_at(lbfgs, i));
+        last = tl_lbfgs_vector(lbfgs, false, i);
     }
-    go_on(lbfgs, c, last, none, direction);
+    loop_step(lbfgs, c, last, none, direction);
     tl_share(lbfgs->size, PIECE, divide_piece, &scale);
     last = none;
     for (int age = count - 1; age >= 0; age--) {
         int i = tl_lbfgs_place(lbfgs, age);
-        double beta = lbfgs->rho[i] * go_on(lbfgs, c, last, of(change_at(lbfgs, i)), direction);
+        double beta =
+            lbfgs->rho[i] * loop_step(lbfgs, c, last, tl_lbfgs_vector(lbfgs, false, i), direction);
         c = alpha[age] - beta;
-        last = of(step_at(lbfgs, i));
+        last = tl_lbfgs_vector(lbfgs, true, i);
     }
-    return go_on(lbfgs, c, last, (reading){gradient, NULL}, direction);
+    return loop_step(lbfgs, c, last, (tl_stored){gradient, NULL}, direction);
 }

@@ -1,12 +1,17 @@
-/* Jacobi sweeps over rows that are long and few: too few blocks of rows for all threads, so that
- * each has some of the columns of all rows. The order of pairs is that of jacobi.c; all disjoint
- * pairs of a round are rotated at once. */
-#include "engine/long_rows.h"
+/* Jacobi sweeps over few long rows. There are too few blocks of rows for all threads, so each
+ * thread has some of the columns of all rows. The order of pairs is that of jacobi.c; all
+ * disjoint pairs of a round are rotated at once. */
+#include "engine/jacobi.h"
 #include "engine/rotation.h"
 
-/* Columns are cut at frames into CHUNKS parts, a plain choice. One more turns Phi. MOST_ROWS bounds
- * the sums (32 KiB); more rows have blocks enough for jacobi.c. */
+/* Columns are cut at frames into CHUNKS parts, chosen arbitrarily. One more piece rotates Phi.
+ * MOST_ROWS bounds the sums (32 KiB); more rows have blocks enough for jacobi.c. */
 enum { BLOCK = TL_SWEEP_BLOCK, CHUNKS = 32, MOST_ROWS = 128, MOST_PAIRS = MOST_ROWS / 2 };
+
+int64_t tl_long_rows_scratch(void)
+{
+    return (int64_t)CHUNKS * 2 * MOST_PAIRS;
+}
 
 bool tl_rows_are_long(const tlnmf_data *data)
 {
@@ -16,23 +21,24 @@ bool tl_rows_are_long(const tlnmf_data *data)
            data->N >= (int64_t)2 * CHUNKS;
 }
 
-/* Disjoint pairs, and how they are turned. */
+/* Disjoint pairs and their rotations. */
 typedef struct pairs {
     int64_t count, a[MOST_PAIRS], b[MOST_PAIRS];
     double c[MOST_PAIRS], s[MOST_PAIRS];
 } pairs;
 
-/* A sweep. While threads turn the pairs `now` by their angles, they compute the sums of `next`. */
+/* A sweep. While threads rotate the pairs `now` by their angles, they compute the sums of `next`.
+ */
 typedef struct sweeping {
     const tl_sweep *sweep;
     double least, gain;
     pairs now, next;
-    double sums[CHUNKS][2 * MOST_PAIRS]; /* p and D of each pair */
+    double (*sums)[2 * MOST_PAIRS]; /* p and D of each pair, for each chunk */
 } sweeping;
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-/* Weights of row a less those of row b for the columns of frames first .. last - 1. */
+/* Weights of row a minus weights of row b, for the columns of frames first .. last - 1. */
 static inline __attribute__((always_inline)) void weigh(const tlnmf_data *data, int64_t first,
                                                         int64_t last, const double *ua,
                                                         const double *ub, double *d)
@@ -71,7 +77,7 @@ TL_HOT static void sum_pair(const tl_sweep *sweep, int64_t a, int64_t b, int64_t
     *D_out = D;
 }
 
-/* Turns the pairs in `length` columns of rows that are `stride` apart. */
+/* Rotates the pairs in `length` columns of rows that are `stride` apart. */
 TL_HOT static void turn_pairs(const pairs *now, int64_t length, int64_t stride, double *x)
 {
     for (int64_t i = 0; i < now->count; i++)
@@ -100,8 +106,8 @@ static void do_chunk(int64_t chunk, int64_t last_chunk, void *arg)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Turns the pairs at hand, and finds the angles of the next. */
-static void go_on(sweeping *in)
+/* Rotates the current pairs, and finds the angles of the next. */
+static void rotate_and_sum(sweeping *in)
 {
     tl_share(CHUNKS + 1, 1, do_chunk, in);
     double *sums = in->sums[0];
@@ -133,10 +139,11 @@ static void add_within(sweeping *in, int64_t a0, int64_t round)
                  a0 + (round + i) % (BLOCK - 1));
 }
 
-/* Blocks a and b meet in step a + b: each has met then the blocks that it meets before. */
+/* Blocks a and b are paired in step a + b, after all their earlier pairs. */
 double tl_sweep_long_rows(const tl_sweep *sweep, double least)
 {
-    sweeping in = {.sweep = sweep, .least = least};
+    sweeping in = {
+        .sweep = sweep, .least = least, .sums = (double(*)[2 * MOST_PAIRS])(void *)sweep->scratch};
     int64_t count = (sweep->data->M + BLOCK - 1) / BLOCK;
     bool ends = false;
     for (int64_t step = 0; step <= 2 * (count - 1); step++)
@@ -147,9 +154,9 @@ double tl_sweep_long_rows(const tl_sweep *sweep, double least)
             if (step % 2 == 0)
                 add_within(&in, step / 2 * BLOCK, round);
             if (in.next.count > 0)
-                go_on(&in);
-            ends = sweep->hurries != NULL && sweep->hurries(sweep->hurries_user);
+                rotate_and_sum(&in);
+            ends = tl_poll(sweep->monitor);
         }
-    go_on(&in); /* the last are turned */
+    rotate_and_sum(&in); /* the last pairs are rotated */
     return in.gain;
 }

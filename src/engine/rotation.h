@@ -1,5 +1,5 @@
-/* One rotation (14): its two sums, its angle, and turning the rows. For src/engine's sweeps only.
- */
+/* One rotation (14): its two sums, its angle, and the rotation of the rows. For src/engine's
+ * sweeps only. */
 #ifndef TLNMF_ENGINE_ROTATION_H
 #define TLNMF_ENGINE_ROTATION_H
 

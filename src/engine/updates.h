@@ -1,7 +1,7 @@
-/* Updates of W and H at a V that stays, and Fourier transforms of blocks of frames: the seam
- * between the separation of sources and a device that computes for it. A call is a whole run of
- * updates, or all columns of a block, so that copies between host and device are few beside it.
- * What the cpu does is in separate/factors.c and block.c, and is the definition. */
+/* Updates of W and H at a V that stays, and Fourier transforms of blocks of frames: the
+ * interface between the separation of sources and a device that computes for it. A call is a
+ * whole run of updates, or all columns of a block, so that copies between host and device are
+ * few in comparison. The definition is the cpu's version in sound/render. */
 #ifndef TLNMF_ENGINE_UPDATES_H
 #define TLNMF_ENGINE_UPDATES_H
 
@@ -17,7 +17,7 @@ typedef struct tl_updates {
     const bool *free;          /* K: the columns of W that move, whose sums become 1; NULL: all */
     int64_t count;             /* 0: only U */
     double *U;                 /* rows x N: receives 1 / (W H + eps) at the end; or NULL */
-    bool (*stops)(void *user); /* may be NULL; asked before each update; true: that was all */
+    bool (*stops)(void *user); /* may be NULL; called before each update; true: stop */
     void *user;
 } tl_updates;
 
@@ -32,7 +32,7 @@ typedef struct tl_spectral {
 
 typedef struct tl_updater_ops tl_updater_ops;
 
-/* What computes them; its own struct begins with this. */
+/* The object that computes them; its own struct begins with this. */
 typedef struct tl_updater {
     const tl_updater_ops *ops;
 } tl_updater;
@@ -42,12 +42,13 @@ struct tl_updater_ops {
     int at_once; /* runs that compute at the same time; others wait */
     tlnmf_error (*open)(tlnmf_ctx *ctx, tl_updater **out);
     void (*close)(tl_updater *self); /* takes NULL */
-    /* Any thread may call it, with a context of its own. If it fails, W and H are undefined. */
+    /* Any thread may call it, with its own context. If it fails, W and H are undefined. */
     tlnmf_error (*run)(tlnmf_ctx *ctx, tl_updater *self, const tl_updates *u);
     double (*bytes)(const tl_updates *u); /* bytes on the device of one run, by its sizes */
 
-    /* For blocks of up to `columns` columns. *out is NULL, and nothing is wrong, where M is too
-     * long or memory there too little: then the cpu transforms. One thread at a time may use it. */
+    /* For blocks of up to `columns` columns. If M is too large or the device lacks memory, *out is
+     * NULL without an error, and the cpu computes the transforms. One thread at a time may use it.
+     */
     tlnmf_error (*open_spectrum)(tlnmf_ctx *ctx, tl_updater *self, int64_t M, int64_t columns,
                                  tl_spectrum **out);
     void (*close_spectrum)(tl_spectrum *s); /* takes NULL; before the updater is closed */

@@ -1,13 +1,13 @@
-/* BLAS and LAPACK on the calling thread alone. Work is shared by threads of our own (base/team.c),
- * so that bits do not depend on their number, and so that OpenMP's runtime never creates a thread
- * for us: where it cannot (ulimit -u, OMP_STACKSIZE), it ends the process. */
+/* BLAS and LAPACK on the calling thread alone. The threads of base/team.c divide the work, so that
+ * bits do not depend on their number. OpenMP never has to create a thread for us: if it cannot
+ * (ulimit -u, OMP_STACKSIZE), it aborts the process. */
 #ifndef TLNMF_LINALG_ALONE_H
 #define TLNMF_LINALG_ALONE_H
 
 #include <omp.h>
 
-/* The number of threads of this thread's OpenMP regions, which OpenBLAS follows. Returns what it
- * was before. */
+/* The number of threads of this thread's OpenMP regions, which OpenBLAS follows. Returns the
+ * previous number. */
 static inline int tl_alone_begin(void)
 {
     int before = omp_get_max_threads();
@@ -22,7 +22,8 @@ static inline void tl_alone_end(const int *before)
         omp_set_num_threads(*before);
 }
 
-/* From here to the end of the block. Every function that calls BLAS or LAPACK begins with it. */
+/* Valid from here to the end of the block. Every function that calls BLAS or LAPACK begins with
+ * it. */
 #define TL_ALONE \
     __attribute__((cleanup(tl_alone_end), unused)) const int threads_before_ = tl_alone_begin()
 

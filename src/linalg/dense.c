@@ -1,23 +1,43 @@
 /* BLAS and LAPACK, behind matrices in C order. */
+#define _GNU_SOURCE /* dladdr; NOLINT(bugprone-reserved-identifier) */
+#include "base/monitor.h"
 #include "linalg/alone.h"
 #include "linalg/linalg.h"
 
 #include <cblas.h>
+#include <dlfcn.h>
 #include <lapacke.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 
-/* OpenBLAS describes itself; other implementations have no such function. */
-extern char *openblas_get_config(void) __attribute__((weak));
+/* Looks up a symbol in the library that computes products and in the libraries that it needs. A
+ * process may have a second BLAS, which another library has brought along. */
+static void *find_in_blas(const char *symbol)
+{
+    void *product = dlsym(RTLD_DEFAULT, "cblas_dgemm"), *found = NULL, *library;
+    Dl_info info;
+    if (product == NULL || dladdr(product, &info) == 0)
+        return NULL;
+    library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (library != NULL) {
+        found = dlsym(library, symbol);
+        dlclose(library);
+    }
+    return found;
+}
 
 const char *tlnmf_blas(void)
 {
-    return openblas_get_config != NULL ? openblas_get_config()
-                                       : "a BLAS that does not tell its name";
+    char *(*config)(void) = NULL;
+    void *symbol = find_in_blas("openblas_get_config");
+    memcpy(&config, &symbol, sizeof config); /* ISO C has no cast from data to functions */
+    if (config != NULL)
+        return config();
+    return find_in_blas("bli_info_get_version_str") != NULL ? "BLIS" : "unknown";
 }
 
-/* OpenBLAS puts its text together anew at each call, always at the same place. */
+/* OpenBLAS rewrites the same buffer at each call. */
 void tl_blas_name(char name[TL_BLAS_NAME])
 {
 #pragma omp critical(tl_blas_name)
@@ -44,7 +64,8 @@ double tl_orthogonality(int64_t M, const double *A, double *scratch)
     double worst = 0.0;
     for (int64_t a = 0; a < M; a++)
         for (int64_t b = 0; b <= a; b++)
-            worst = fmax(worst, fabs(scratch[a * M + b] - (a == b ? 1.0 : 0.0)));
+            if (!(fabs(scratch[a * M + b] - (a == b ? 1.0 : 0.0)) <= worst)) /* also NaN */
+                worst = fabs(scratch[a * M + b] - (a == b ? 1.0 : 0.0));
     return worst;
 }
 
@@ -140,11 +161,13 @@ static bool polar_by_newton(int64_t M, double *X, double *inverse, double *work,
 
 tlnmf_error tl_polar_with(tlnmf_ctx *ctx, tl_skew *skew, tl_lent lent, double *A)
 {
-    enum { MANY = 256 }; /* rows: products take less time there, and threads share them out */
+    enum { MANY = 256 }; /* rows from which products are faster and run on all threads */
     int64_t M = skew->M;
     double *X = lent.a;
     if (M >= MANY && tl_polar_by_products(skew, lent, A))
         return TLNMF_OK;
+    if (tl_poll(skew->monitor))
+        return tl_fail(ctx, TLNMF_ERR_CALLBACK, "stopped while a start was being drawn");
     tl_copy(X, A, M * M);
     /* LAPACK counts the entries of the matrix in int. */
     if (M > 40000 || !polar_by_newton(M, X, lent.b, skew->lu_work, skew->pivot))
@@ -195,7 +218,7 @@ tlnmf_error tl_qr_rows(tlnmf_ctx *ctx, tl_qr *qr, double *A, double *R)
     TL_ALONE;
     int64_t M = qr->M, count = tl_min(qr->rows, M);
     int m = (int)M, r = (int)count, lwork = (int)qr->work_length;
-    if (qr->rows > M) { /* tall: a plain QR first, which is fast; only its triangle is pivoted */
+    if (qr->rows > M) { /* tall: a fast QR without pivoting, then a pivoted QR of its triangle */
         int s = (int)qr->rows;
         int info = LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, s, m, A, s, qr->tau, qr->work, lwork);
         if (info != 0)

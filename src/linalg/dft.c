@@ -16,7 +16,7 @@ static int factorise(int64_t M, int64_t *factor)
     for (int64_t p = 7; M > 1; p += 2)
         for (; M % p == 0 || (p * p > M && M > 1); M /= p) {
             if (M % p != 0)
-                p = M; /* what is left is prime */
+                p = M; /* the rest is prime */
             factor[count++] = p;
         }
     return count;
@@ -99,6 +99,17 @@ TL_HOT static void pass(const tl_dft_plan *plan, const tile *at, int from, int64
         }
 }
 
+/* out = w z, a lane of complex numbers. */
+static inline void put_lane(double wr, double wi, const double *restrict z_re,
+                            const double *restrict z_im, double *restrict out_re,
+                            double *restrict out_im)
+{
+    for (int c = 0; c < LANE; c++) {
+        out_re[c] = wr * z_re[c] - wi * z_im[c];
+        out_im[c] = wr * z_im[c] + wi * z_re[c];
+    }
+}
+
 /* The same with p = 4, whose roots are 1, -i, -1, i. */
 TL_HOT static void pass_4(const tl_dft_plan *plan, const tile *at, int from, int64_t m, int64_t s)
 {
@@ -114,23 +125,27 @@ TL_HOT static void pass_4(const tl_dft_plan *plan, const tile *at, int from, int
         for (int64_t q = 0; q < s; q++) {
             const double *r = x_re + (s * k + q) * LANE, *v = x_im + (s * k + q) * LANE;
             double *out_re = y_re + (s * 4 * k + q) * LANE, *out_im = y_im + (s * 4 * k + q) * LANE;
+            double z_re[4][LANE], z_im[4][LANE];
             for (int c = 0; c < LANE; c++) {
                 double r0 = r[c], r1 = r[apart + c], r2 = r[2 * apart + c], r3 = r[3 * apart + c];
                 double v0 = v[c], v1 = v[apart + c], v2 = v[2 * apart + c], v3 = v[3 * apart + c];
-                double z_re[4] = {r0 + r2 + r1 + r3, r0 - r2 + v1 - v3, r0 + r2 - r1 - r3,
-                                  r0 - r2 - v1 + v3};
-                double z_im[4] = {v0 + v2 + v1 + v3, v0 - v2 - r1 + r3, v0 + v2 - v1 - v3,
-                                  v0 - v2 + r1 - r3};
-                for (int i = 0; i < 4; i++) {
-                    out_re[i * s * LANE + c] = w_re[i] * z_re[i] - w_im[i] * z_im[i];
-                    out_im[i * s * LANE + c] = w_re[i] * z_im[i] + w_im[i] * z_re[i];
-                }
+                z_re[0][c] = r0 + r2 + r1 + r3;
+                z_re[1][c] = r0 - r2 + v1 - v3;
+                z_re[2][c] = r0 + r2 - r1 - r3;
+                z_re[3][c] = r0 - r2 - v1 + v3;
+                z_im[0][c] = v0 + v2 + v1 + v3;
+                z_im[1][c] = v0 - v2 - r1 + r3;
+                z_im[2][c] = v0 + v2 - v1 - v3;
+                z_im[3][c] = v0 - v2 + r1 - r3;
             }
+            for (int i = 0; i < 4; i++)
+                put_lane(w_re[i], w_im[i], z_re[i], z_im[i], out_re + i * s * LANE,
+                         out_im + i * s * LANE);
         }
     }
 }
 
-/* The tile in re[0], im[0]; returns where the result is. */
+/* Transforms the tile in re[0], im[0]; the result is in re[i], im[i] of the returned i. */
 static int transform(const tl_dft_plan *plan, const tile *at)
 {
     int64_t n = plan->M, s = 1;
@@ -147,9 +162,10 @@ static int transform(const tl_dft_plan *plan, const tile *at)
     return from;
 }
 
-/* Columns first .. of the row at x as one complex lane: c-th real part is column 2c, imaginary part
- * column 2c + 1. Columns that there are not are zero. */
-static void load(const double *x, int64_t columns, int64_t first, double *re, double *im)
+/* Packs 2 LANE real numbers of the row x, from column `first` on, into LANE complex numbers: the
+ * c-th has column first + 2c as real part and first + 2c + 1 as imaginary part. Columns beyond the
+ * last are zero. store_lane() is the reverse. */
+static void load_lane(const double *x, int64_t columns, int64_t first, double *re, double *im)
 {
     for (int c = 0; c < LANE; c++) {
         int64_t a = first + (int64_t)2 * c, b = a + 1;
@@ -158,7 +174,8 @@ static void load(const double *x, int64_t columns, int64_t first, double *re, do
     }
 }
 
-static void store(double *x, int64_t columns, int64_t first, const double *re, const double *im)
+static void store_lane(double *x, int64_t columns, int64_t first, const double *re,
+                       const double *im)
 {
     for (int c = 0; c < LANE; c++) {
         int64_t a = first + (int64_t)2 * c, b = a + 1;
@@ -192,7 +209,7 @@ static void unpack(int64_t M, const double *re, const double *im, int64_t column
                 v[c] = half * (zi[c] + yi[c]);
             }
         }
-        store(X + m * columns, columns, first, r, v);
+        store_lane(X + m * columns, columns, first, r, v);
     }
 }
 
@@ -202,11 +219,11 @@ typedef struct masking {
     int64_t per_column, columns; /* columns: of the mask */
 } masking;
 
-/* load() of a row of bin j, with the mask if there is one. */
-static void load_masked(const double *x, const masking *m, int64_t j, int64_t columns,
-                        int64_t first, double *re, double *im)
+/* load_lane() of a row of bin j, with the mask if there is one. */
+static void load_masked_lane(const double *x, const masking *m, int64_t j, int64_t columns,
+                             int64_t first, double *re, double *im)
 {
-    load(x, columns, first, re, im);
+    load_lane(x, columns, first, re, im);
     for (int c = 0; m != NULL && c < LANE; c++) {
         int64_t at = first + (int64_t)2 * c;
         re[c] *= m->mask[j * m->columns + tl_min(at / m->per_column, m->columns - 1)];
@@ -226,9 +243,9 @@ static void pack(int64_t M, int64_t columns, int64_t first, const double *X, con
         double *re = at->im[0] + j * LANE, *im = at->re[0] + j * LANE;
         double *mirror_re = at->im[0] + (M - j) % M * LANE,
                *mirror_im = at->re[0] + (M - j) % M * LANE;
-        load_masked(X + (j == 0 ? 0 : 2 * j - 1) * columns, mask, j, columns, first, cr, ci);
+        load_masked_lane(X + (j == 0 ? 0 : 2 * j - 1) * columns, mask, j, columns, first, cr, ci);
         if (!alone)
-            load_masked(X + 2 * j * columns, mask, j, columns, first, sr, si);
+            load_masked_lane(X + 2 * j * columns, mask, j, columns, first, sr, si);
         for (int c = 0; c < LANE; c++) { /* A = cr - i sr, B = ci - i si */
             double a = alone ? 0.0 : sr[c], b = alone ? 0.0 : si[c], f = alone ? edge : scale;
             re[c] = f * (cr[c] + b);
@@ -239,43 +256,45 @@ static void pack(int64_t M, int64_t columns, int64_t first, const double *X, con
     }
 }
 
-/* ---- all columns, shared out in tiles -------------------------------------------------------- */
+/* ---- all columns, in tiles on several threads ------------------------------------------------ */
 
-typedef struct job {
+typedef struct dft_job {
     const tl_dft_plan *plan;
     int64_t columns;
     const double *in;
     double *out;
     const masking *mask; /* of the inverse; NULL: none */
-} job;
+} dft_job;
 
 static void forward(int64_t first, int64_t last, void *arg)
 {
-    const job *j = arg;
+    const dft_job *j = arg;
     const tl_dft_plan *plan = j->plan;
     tile at = own_tile(plan);
     (void)last;
     for (int64_t t = 0; t < plan->M; t++)
-        load(j->in + t * j->columns, j->columns, first, at.re[0] + t * LANE, at.im[0] + t * LANE);
+        load_lane(j->in + t * j->columns, j->columns, first, at.re[0] + t * LANE,
+                  at.im[0] + t * LANE);
     int end = transform(plan, &at);
     unpack(plan->M, at.re[end], at.im[end], j->columns, first, j->out);
 }
 
 static void inverse(int64_t first, int64_t last, void *arg)
 {
-    const job *j = arg;
+    const dft_job *j = arg;
     const tl_dft_plan *plan = j->plan;
     tile at = own_tile(plan);
     (void)last;
     pack(plan->M, j->columns, first, j->in, j->mask, &at);
     int end = transform(plan, &at);
     for (int64_t t = 0; t < plan->M; t++)
-        store(j->out + t * j->columns, j->columns, first, at.im[end] + t * LANE,
-              at.re[end] + t * LANE);
+        store_lane(j->out + t * j->columns, j->columns, first, at.im[end] + t * LANE,
+                   at.re[end] + t * LANE);
 }
 
-/* A plan has scratch for the threads there were: more of them would meet in it. */
-static void share_tiles(const job *j, tl_piece piece)
+/* A plan has scratch for the threads of the call that made it. If the current call has more
+ * threads, one thread does all the work. */
+static void share_tiles(const dft_job *j, tl_piece piece)
 {
     enum { TILE = 2 * LANE };
     if (tl_threads_here() <= j->plan->threads)
@@ -287,17 +306,17 @@ static void share_tiles(const job *j, tl_piece piece)
 
 void tl_dft_forward(const tl_dft_plan *plan, int64_t columns, const double *Y, double *X)
 {
-    share_tiles(&(job){plan, columns, Y, X, NULL}, forward);
+    share_tiles(&(dft_job){plan, columns, Y, X, NULL}, forward);
 }
 
 void tl_dft_inverse(const tl_dft_plan *plan, int64_t columns, const double *X, double *Y)
 {
-    share_tiles(&(job){plan, columns, X, Y, NULL}, inverse);
+    share_tiles(&(dft_job){plan, columns, X, Y, NULL}, inverse);
 }
 
 void tl_dft_inverse_masked(const tl_dft_plan *plan, int64_t columns, int64_t per_column,
                            const double *mask, const double *X, double *Y)
 {
     masking m = {mask, per_column, columns / per_column};
-    share_tiles(&(job){plan, columns, X, Y, &m}, inverse);
+    share_tiles(&(dft_job){plan, columns, X, Y, &m}, inverse);
 }

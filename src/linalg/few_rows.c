@@ -1,4 +1,4 @@
-/* QR with column pivoting of few long rows, in place: LAPACK's takes longer to begin with. */
+/* QR with column pivoting of few long rows, in place. LAPACK's setup takes longer than the work. */
 #include "linalg/linalg.h"
 
 #include <float.h>
@@ -71,7 +71,7 @@ bool tl_few_rows(int64_t rows, int64_t M, double *A, double *scratch)
         for (int64_t i = 1; i < count; i++)
             rest[i * M + p] = 0.0;
         for (int64_t i = 0; i <= j; i++)
-            square[pivot[i]] = -1.0; /* zero below the diagonal: never again */
+            square[pivot[i]] = -1.0; /* zero below the diagonal: the column is finished */
     }
     return true;
 }

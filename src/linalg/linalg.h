@@ -5,7 +5,7 @@
 
 #include "base/settings.h"
 
-/* What tlnmf_blas() says, for several threads at once. */
+/* tlnmf_blas() copied to `name`; several threads may call it concurrently. */
 enum { TL_BLAS_NAME = 256 };
 void tl_blas_name(char name[TL_BLAS_NAME]);
 
@@ -20,9 +20,9 @@ typedef enum tl_op { TL_PLAIN, TL_TRANSPOSED } tl_op;
 void tl_gemm(tl_op opA, tl_op opB, int64_t m, int64_t n, int64_t k, double alpha, const double *A,
              int64_t lda, const double *B, int64_t ldb, double beta, double *C, int64_t ldc);
 
-/* One product, C (m x n) = alpha A op(B) + beta C, as above. C may be neither A nor B. */
+/* The same as a struct. C may be neither A nor B. */
 typedef struct tl_product {
-    tl_op opB;
+    tl_op opA, opB;
     int64_t m, n, k;
     double alpha;
     const double *A;
@@ -37,10 +37,11 @@ typedef struct tl_product {
 /* The precision in which products of double matrices are computed. */
 typedef struct tl_arithmetic tl_arithmetic;
 struct tl_arithmetic {
+    /* in single precision, opA must be TL_PLAIN */
     void (*multiply)(const tl_arithmetic *self, const tl_product *product);
     /* C (n x n) = alpha A A', A is n x n */
     void (*gram)(const tl_arithmetic *self, int64_t n, double alpha, const double *A, double *C);
-    bool one_at_a_time; /* it has scratch: two threads may not multiply at the same time */
+    bool one_at_a_time; /* it has scratch: two threads must not multiply concurrently */
 };
 
 static inline void tl_multiply(const tl_arithmetic *in, const tl_product *product)
@@ -53,7 +54,6 @@ extern const tl_arithmetic tl_double; /* in tiles */
 /* Products in single precision, of A (up to M x inner) with B. */
 typedef struct tl_single {
     tl_arithmetic arithmetic; /* first */
-    int64_t M, inner;
     float *A, *B, *C;
     tl_hooks hooks;
     void *block;
@@ -61,7 +61,6 @@ typedef struct tl_single {
 
 tlnmf_error tl_single_create(tlnmf_ctx *ctx, int64_t M, int64_t inner, tl_single *single);
 size_t tl_single_bytes(int64_t M, int64_t inner); /* allocated by tl_single_create */
-void tl_single_free(tl_single *single);
 
 /* C (n x n) = alpha A A', A is n x k; both triangles are written. */
 void tl_gram(int64_t n, int64_t k, double alpha, const double *A, double *C);
@@ -72,7 +71,7 @@ void tl_gemv_transposed(int64_t M, const double *A, const double *x, double *y);
 /* Largest entry of |A A' - I|; `scratch` is M x M. */
 double tl_orthogonality(int64_t M, const double *A, double *scratch);
 
-/* Fails unless A is orthogonal to 1e-8; `name` is what the message calls it. */
+/* Fails unless A is orthogonal to 1e-8; the message calls it `name`. */
 tlnmf_error tl_check_orthogonal(tlnmf_ctx *ctx, const char *name, int64_t M, const double *A);
 
 /* Replaces A (M x M) by its orthogonal polar factor: U V' where A = U diag(s) V'. A singular A has
@@ -100,9 +99,9 @@ void tl_qr_free(tl_qr *qr);
  * M) vectors of length M in roughly descending length, satisfy A' A = sum r_i r_i'. */
 tlnmf_error tl_qr_rows(tlnmf_ctx *ctx, tl_qr *qr, double *A, double *R);
 
-/* The same for up to TL_FEW_ROWS rows, at most M, without scratch of LAPACK: A is rows x M in C
- * order, and becomes R; `scratch` is 2 M. False, A as it is, where its squares are near the limits
- * of double. */
+/* The same for up to TL_FEW_ROWS rows, at most M, without LAPACK, whose setup takes longer than the
+ * work: A is rows x M in C order, and becomes R; `scratch` is 2 M. False, with A unchanged, if its
+ * squares are near the limits of double. */
 enum { TL_FEW_ROWS = 32 };
 bool tl_few_rows(int64_t rows, int64_t M, double *A, double *scratch);
 
@@ -148,6 +147,7 @@ typedef struct tl_skew {
     double *E2;  /* E E; becomes scratch of polar factors and of tl_orthogonalise() */
     double *lu_work;
     int *pivot;
+    tl_monitor *monitor; /* polled by tl_orthogonalise(), which then fails; NULL: not polled */
 } tl_skew;
 
 /* Scratch that the caller lends for one call: two matrices M x M. */

@@ -3,11 +3,12 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
+#include <stdlib.h>
 
 #define WIDE __attribute__((target("avx512f")))
 
 /* Columns of a vector. Of B, this many columns and a depth of k are copied at a time: 192 KiB, a
- * fifth of a second-level cache, on the stack. */
+ * fifth of a second-level cache, in the scratch of the thread. */
 enum { LANES = 8, SIDE = 4 * TL_PANEL_COLUMNS, DEEP = 256 };
 
 bool tl_panels_here(void)
@@ -58,8 +59,8 @@ WIDE static inline __attribute__((always_inline)) void store(const patch *p, dou
     _mm512_mask_storeu_pd(C, which, out);
 }
 
-/* For a constant number of vectors a row, 1 to 3. Rows that are not there repeat the last one and
- * are not stored. */
+/* For a constant number of vectors per row, 1 to 3. Missing rows repeat the last one and are not
+ * stored. */
 WIDE static inline __attribute__((always_inline)) void multiply(const patch *p, int vectors)
 {
     const double *A = p->A, *B = p->panel;
@@ -123,7 +124,7 @@ static void pack_turned(int64_t k, int64_t columns, const double *B, int64_t ldb
 }
 
 /* Copies k x n of op(B), from row l and column j on: panel after panel. */
-static void pack(const tl_tile *t, int64_t l, int64_t k, int64_t j, int64_t n, double *panels)
+static void pack(const tl_product *t, int64_t l, int64_t k, int64_t j, int64_t n, double *panels)
 {
     for (int64_t at = 0; at < n; at += TL_PANEL_COLUMNS) {
         int64_t columns = tl_min(TL_PANEL_COLUMNS, n - at);
@@ -134,8 +135,8 @@ static void pack(const tl_tile *t, int64_t l, int64_t k, int64_t j, int64_t n, d
     }
 }
 
-/* Columns j .. j + n - 1 of C; a depth of k from l on, which p has, too. */
-static void add_panels(const tl_tile *t, patch *p, int64_t l, int64_t j, int64_t n,
+/* Columns j .. j + n - 1 of C; a depth of k from l on, as in p. */
+static void add_panels(const tl_product *t, patch *p, int64_t l, int64_t j, int64_t n,
                        const double *panels)
 {
     for (int64_t i = 0; i < t->m; i += TL_PANEL_ROWS) {
@@ -150,22 +151,53 @@ static void add_panels(const tl_tile *t, patch *p, int64_t l, int64_t j, int64_t
     }
 }
 
-void tl_panels_multiply(const tl_tile *t)
+/* Without scratch: the same sums in the same order, so the same bits, but slowly. */
+WIDE static void add_entries(const tl_product *t, const patch *p, int64_t l)
 {
-    _Alignas(64) double panels[DEEP * SIDE];
+    int64_t right = t->opB == TL_PLAIN ? 1 : t->ldb, down = t->opB == TL_PLAIN ? t->ldb : 1;
+    for (int64_t i = 0; i < t->m; i++)
+        for (int64_t j = 0; j < t->n; j++) {
+            const double *A = t->A + i * p->up + l * p->along, *B = t->B + j * right + l * down;
+            double *C = t->C + i * t->ldc + j, sum = 0.0;
+            for (int64_t k = 0; k < p->k; k++)
+                sum = __builtin_fma(A[k * p->along], B[k * down], sum);
+            sum *= p->alpha;
+            *C = p->beta != 0.0 ? __builtin_fma(p->beta, *C, sum) : sum;
+        }
+}
+
+static void multiply_with(const tl_product *t, double *panels)
+{
     int64_t parts = (t->k + DEEP - 1) / DEEP, deep = ((t->k + parts - 1) / parts + 7) / 8 * 8;
     patch p = {.up = t->opA == TL_PLAIN ? t->lda : 1,
                .along = t->opA == TL_PLAIN ? 1 : t->lda,
                .alpha = t->alpha,
                .ldc = t->ldc};
-    for (int64_t j = 0; j < t->n; j += SIDE)
+    int64_t side = panels != NULL ? SIDE : t->n;
+    for (int64_t j = 0; j < t->n; j += side)
         for (int64_t l = 0; l < t->k; l += deep) {
-            int64_t n = tl_min(SIDE, t->n - j);
+            int64_t n = tl_min(side, t->n - j);
             p.k = tl_min(deep, t->k - l);
             p.beta = l == 0 ? t->beta : 1.0;
+            if (panels == NULL) {
+                add_entries(t, &p, l);
+                continue;
+            }
             pack(t, l, p.k, j, n, panels);
             add_panels(t, &p, l, j, n, panels);
         }
+}
+
+void tl_panels_multiply(const tl_product *t)
+{
+    double *panels = tl_thread_scratch();
+    void *own = NULL;
+    _Static_assert((size_t)DEEP * SIDE * sizeof *panels == TL_THREAD_SCRATCH,
+                   "the scratch has this size");
+    if (panels == NULL) /* outside of tl_with_threads() */
+        panels = own = aligned_alloc(64, TL_THREAD_SCRATCH);
+    multiply_with(t, panels);
+    free(own);
 }
 
 #else /* never called */
@@ -175,7 +207,7 @@ bool tl_panels_here(void)
     return false;
 }
 
-void tl_panels_multiply(const tl_tile *tile)
+void tl_panels_multiply(const tl_product *tile)
 {
     (void)tile;
 }

@@ -1,13 +1,13 @@
-/* Products of double matrices in tiles, which threads share out. */
+/* Products of double matrices in tiles, which threads take in turn. */
 #include "linalg/alone.h"
 #include "linalg/panels.h"
 
 #include <cblas.h>
 
-/* How a product is cut depends on its shape and on the processor, not on the number of threads: so
- * do its bits. Each tile is a call of BLAS on one thread, or of tl_panels_multiply(). */
+/* How a product is cut depends on its shape and on the processor, not on the number of threads; so
+ * the bits do not depend on that number. A tile is one call of BLAS or of tl_panels_multiply(). */
 typedef struct tiling {
-    tl_tile all;
+    tl_product all;
     bool panels;           /* not by BLAS */
     int64_t rows, columns; /* of a tile */
     int64_t across;        /* tiles in a row of them */
@@ -36,8 +36,8 @@ static double tile_flops(const tiling *t)
 }
 
 /* Halves tiles until there are enough, or they are too small to be worth a call (14 to 40 us). BLAS
- * copies its inputs for every tile: larger ones would cost one thread less, and leave more threads
- * without one. */
+ * copies its inputs for every tile: on one thread larger tiles would be faster, but then more
+ * threads would have none. */
 static void choose_for_blas(tiling *t)
 {
     enum { ENOUGH = 16, ROWS = 128, LEAST_ROWS = 16, COLUMNS = 512, LEAST_COLUMNS = 64, UNIT = 8 };
@@ -57,8 +57,9 @@ static void choose_for_blas(tiling *t)
     }
 }
 
-/* Panels are copied once for each tile above another: columns are cut first, to single panels, and
- * rows where there are too few tiles then, or where they would leave the cache. */
+/* A panel is copied again for every tile below the first. Columns are therefore cut first, down to
+ * single panels; rows only if there are still too few tiles, or if a tile would not fit the
+ * cache. */
 static void choose_for_panels(tiling *t)
 {
     enum { ENOUGH = 16, PLENTY = 32, ROWS = 512, LEAST_ROWS = 48 };
@@ -75,8 +76,8 @@ static void choose_for_panels(tiling *t)
     }
 }
 
-/* BLAS has better ways for small products, and for those with little to sum. */
-static bool worth_panels(const tl_tile *t)
+/* BLAS is faster for small products, and for those with a short inner dimension. */
+static bool worth_panels(const tl_product *t)
 {
     enum { LEAST_K = 8 };
     const double least = 1e6;
@@ -85,9 +86,9 @@ static bool worth_panels(const tl_tile *t)
 }
 
 /* The part of `all` from row i and column j on, m x n. */
-static tl_tile part(const tl_tile *all, int64_t i, int64_t j, int64_t m, int64_t n)
+static tl_product part(const tl_product *all, int64_t i, int64_t j, int64_t m, int64_t n)
 {
-    tl_tile t = *all;
+    tl_product t = *all;
     t.m = m;
     t.n = n;
     t.A += t.opA == TL_PLAIN ? i * t.lda : i;
@@ -96,7 +97,7 @@ static tl_tile part(const tl_tile *all, int64_t i, int64_t j, int64_t m, int64_t
     return t;
 }
 
-static void multiply_by_blas(const tl_tile *t)
+static void multiply_by_blas(const tl_product *t)
 {
     TL_ALONE;
     cblas_dgemm(CblasRowMajor, t->opA == TL_PLAIN ? CblasNoTrans : CblasTrans,
@@ -109,7 +110,7 @@ static void multiply_tile(int64_t tile, int64_t last, void *arg)
     const tiling *t = arg;
     (void)last;
     int64_t i = tile / t->across * t->rows, j = tile % t->across * t->columns;
-    tl_tile own =
+    tl_product own =
         part(&t->all, i, j, tl_min(t->rows, t->all.m - i), tl_min(t->columns, t->all.n - j));
     if (t->panels)
         tl_panels_multiply(&own);
@@ -117,38 +118,32 @@ static void multiply_tile(int64_t tile, int64_t last, void *arg)
         multiply_by_blas(&own);
 }
 
-/* The parameters are those of BLAS, in its order. */
-void tl_gemm(tl_op opA, tl_op opB, int64_t m, int64_t n, int64_t k, double alpha, const double *A,
-             int64_t lda, const double *B, int64_t ldb, double beta, double *C, int64_t ldc)
+static void multiply_double(const tl_arithmetic *self, const tl_product *p)
 {
-    if (m == 0 || n == 0)
+    tiling t = {.all = *p, .panels = worth_panels(p)};
+    (void)self;
+    if (p->m == 0 || p->n == 0)
         return;
-    if (k == 0) { /* some BLAS refuse a leading dimension of 0 */
-        for (int64_t i = 0; i < m; i++)
-            for (int64_t j = 0; j < n; j++)
-                C[i * ldc + j] = beta == 0.0 ? 0.0 : beta * C[i * ldc + j];
+    if (p->k == 0) { /* some BLAS refuse a leading dimension of 0 */
+        for (int64_t i = 0; i < p->m; i++)
+            for (int64_t j = 0; j < p->n; j++)
+                p->C[i * p->ldc + j] = p->beta == 0.0 ? 0.0 : p->beta * p->C[i * p->ldc + j];
         return;
     }
-    tiling t = {.all = {.opA = opA,
-                        .opB = opB,
-                        .m = m,
-                        .n = n,
-                        .k = k,
-                        .alpha = alpha,
-                        .beta = beta,
-                        .A = A,
-                        .B = B,
-                        .lda = lda,
-                        .ldb = ldb,
-                        .ldc = ldc,
-                        .C = C}};
-    t.panels = worth_panels(&t.all);
     if (t.panels)
         choose_for_panels(&t);
     else
         choose_for_blas(&t);
-    t.across = tiles(n, t.columns);
+    t.across = tiles(p->n, t.columns);
     tl_share(tile_count(&t), 1, multiply_tile, &t);
+}
+
+/* The parameters are those of BLAS, in its order. */
+void tl_gemm(tl_op opA, tl_op opB, int64_t m, int64_t n, int64_t k, double alpha, const double *A,
+             int64_t lda, const double *B, int64_t ldb, double beta, double *C, int64_t ldc)
+{
+    multiply_double(&tl_double,
+                    &(tl_product){opA, opB, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc});
 }
 
 /* ---- A A' ------------------------------------------------------------------------------------ */
@@ -157,17 +152,17 @@ void tl_gemm(tl_op opA, tl_op opB, int64_t m, int64_t n, int64_t k, double alpha
 static void gram_rows(int64_t first, int64_t last, void *arg)
 {
     TL_ALONE;
-    const tl_tile *g = arg;
+    const tl_product *g = arg;
     int n = (int)g->n, k = (int)g->k;
     if (first == 0 && last == g->n) {
         cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, n, k, g->alpha, g->A, k, 0.0, g->C, n);
         return;
     }
-    tl_tile rows = part(g, first, 0, last - first, last);
+    tl_product rows = part(g, first, 0, last - first, last);
     multiply_by_blas(&rows);
 }
 
-/* One tile of the lower triangle, without most of what lies above it. */
+/* One tile of the lower triangle; most entries above the diagonal are skipped. */
 static void gram_tile(int64_t tile, int64_t last, void *arg)
 {
     const tiling *t = arg;
@@ -177,7 +172,7 @@ static void gram_tile(int64_t tile, int64_t last, void *arg)
     i = tl_max(i, j);
     if (i >= end)
         return;
-    tl_tile own = part(&t->all, i, j, end - i, tl_min(t->columns, end - j));
+    tl_product own = part(&t->all, i, j, end - i, tl_min(t->columns, end - j));
     tl_panels_multiply(&own);
 }
 
@@ -186,7 +181,7 @@ static void gram_tile(int64_t tile, int64_t last, void *arg)
 static void mirror(int64_t first, int64_t last, void *arg)
 {
     enum { TILE = 16 };
-    const tl_tile *g = arg;
+    const tl_product *g = arg;
     int64_t n = g->n;
     for (int64_t b0 = first; b0 < last; b0 += TILE)
         for (int64_t a0 = b0; a0 < n; a0 += TILE)
@@ -198,17 +193,7 @@ static void mirror(int64_t first, int64_t last, void *arg)
 void tl_gram(int64_t n, int64_t k, double alpha, const double *A, double *C)
 {
     enum { ROWS = 64, MIRRORED = 32, AT_ONCE = 256 }; /* below, dsyrk at once is the fastest */
-    tiling t = {.all = {.opB = TL_TRANSPOSED,
-                        .m = n,
-                        .n = n,
-                        .k = k,
-                        .alpha = alpha,
-                        .A = A,
-                        .B = A,
-                        .lda = k,
-                        .ldb = k,
-                        .ldc = n,
-                        .C = C}};
+    tiling t = {.all = {TL_PLAIN, TL_TRANSPOSED, n, n, k, alpha, A, k, A, k, 0.0, C, n}};
     bool panels = worth_panels(&t.all);
     if (panels) {
         choose_for_panels(&t);
@@ -218,15 +203,6 @@ void tl_gram(int64_t n, int64_t k, double alpha, const double *A, double *C)
         tl_share(n, n < AT_ONCE ? tl_max(n, 1) : ROWS, gram_rows, &t.all);
     }
     tl_share(n, n < AT_ONCE && !panels ? tl_max(n, 1) : MIRRORED, mirror, &t.all);
-}
-
-/* ---- the double arithmetic ------------------------------------------------------------------- */
-
-static void multiply_double(const tl_arithmetic *self, const tl_product *p)
-{
-    (void)self;
-    tl_gemm(TL_PLAIN, p->opB, p->m, p->n, p->k, p->alpha, p->A, p->lda, p->B, p->ldb, p->beta, p->C,
-            p->ldc);
 }
 
 static void gram_double(const tl_arithmetic *self, int64_t n, double alpha, const double *A,

@@ -50,40 +50,22 @@ static tlnmf_error solve_pivoted(tlnmf_ctx *ctx, int n, double *A, double tol, i
                      : tl_fail(ctx, TLNMF_ERR_NUMERIC, "LAPACK's dpstrf failed (info = %d)", info);
 }
 
-typedef struct linear_system {
-    tlnmf_ctx *ctx;
-    int n;
-    double *A, *copy; /* n x n */
-    int64_t count;
-    double *B;
-} linear_system;
-
-/* B becomes the solutions. */
-static tlnmf_error solve(const linear_system *s)
-{
-    int n = s->n;
-    double largest = 0.0;
-    for (int64_t i = 0; i < n; i++)
-        largest = fmax(largest, s->A[i * n + i]);
-    double tol = (double)n * DBL_EPSILON * largest;
-    tl_copy(s->copy, s->A, (int64_t)n * n);
-    if (!factor_plain(n, s->copy, tol))
-        return solve_pivoted(s->ctx, n, s->A, tol, s->count, s->B);
-    solve_triangles(n, n, s->copy, s->count, s->B);
-    return TLNMF_OK;
-}
-
 tlnmf_error tl_solve_semidefinite(tlnmf_ctx *ctx, int64_t n, double *A, int64_t count, double *B)
 {
     TL_ALONE;
     TRY(tl_check_size(ctx, "n", n));
     TRY(tl_check_size(ctx, "count", count));
-    double *copy;
+    double *copy, largest = 0.0;
     tl_slot table[] = {TL_SLOT(copy, n * n)};
     void *block;
     TRY(TL_ARENA(ctx, "a symmetric system", table, &block));
-    linear_system s = {ctx, (int)n, A, copy, count, B};
-    tlnmf_error error = solve(&s);
+    for (int64_t i = 0; i < n; i++)
+        largest = fmax(largest, A[i * n + i]);
+    double tol = (double)n * DBL_EPSILON * largest;
+    tl_copy(copy, A, n * n);
+    bool definite = factor_plain((int)n, copy, tol);
+    if (definite)
+        solve_triangles((int)n, (int)n, copy, count, B);
     tl_release(&ctx->hooks, block);
-    return error;
+    return definite ? TLNMF_OK : solve_pivoted(ctx, (int)n, A, tol, count, B);
 }

@@ -86,17 +86,7 @@ static void multiply(const tl_arithmetic *self, const tl_product *p)
 
 static void gram(const tl_arithmetic *self, int64_t n, double alpha, const double *A, double *C)
 {
-    multiply(self, &(tl_product){.opB = TL_TRANSPOSED,
-                                 .m = n,
-                                 .n = n,
-                                 .k = n,
-                                 .alpha = alpha,
-                                 .A = A,
-                                 .lda = n,
-                                 .B = A,
-                                 .ldb = n,
-                                 .C = C,
-                                 .ldc = n});
+    multiply(self, &(tl_product){TL_PLAIN, TL_TRANSPOSED, n, n, n, alpha, A, n, A, n, 0.0, C, n});
 }
 
 static void lay_out(tl_single *single, int64_t M, int64_t inner, tl_slot table[3])
@@ -116,14 +106,8 @@ size_t tl_single_bytes(int64_t M, int64_t inner)
 
 tlnmf_error tl_single_create(tlnmf_ctx *ctx, int64_t M, int64_t inner, tl_single *single)
 {
-    *single = (tl_single){
-        .arithmetic = {multiply, gram, true}, .M = M, .inner = inner, .hooks = ctx->hooks};
+    *single = (tl_single){.arithmetic = {multiply, gram, true}, .hooks = ctx->hooks};
     tl_slot table[3];
     lay_out(single, M, inner, table);
     return TL_ARENA(ctx, "products in single precision", table, &single->block);
-}
-
-void tl_single_free(tl_single *single)
-{
-    tl_release(&single->hooks, single->block);
 }

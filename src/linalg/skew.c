@@ -6,6 +6,7 @@
  *
  * Polar factor: Newton's iteration with scaling (Higham 1986; Byers and Xu 2008) until the singular
  * values are close together, then Newton-Schulz of order 3, which needs products only. */
+#include "base/monitor.h"
 #include "linalg/linalg.h"
 #include "linalg/taylor.h"
 
@@ -15,12 +16,13 @@ void tl_skew_slots(tl_skew *skew, int64_t M, tl_slot slots[TL_SKEW_SLOTS])
 {
     skew->M = M;
     skew->arithmetic = &tl_double;
+    skew->monitor = NULL;
     slots[0] = (tl_slot){&skew->E2, M * M, sizeof(double)};
     slots[1] = (tl_slot){&skew->lu_work, M * TL_LU_BLOCK, sizeof(double)};
     slots[2] = (tl_slot){&skew->pivot, M, sizeof(int)};
 }
 
-/* Elementwise work on M x M matrices is shared out by rows, in pieces of this many numbers. */
+/* Elementwise work on M x M matrices is divided by rows, in pieces of this many numbers. */
 enum { PIECE = 16384, TILE = 16 };
 
 static int64_t rows_of_a_piece(int64_t M)
@@ -28,18 +30,13 @@ static int64_t rows_of_a_piece(int64_t M)
     return tl_max(TILE, PIECE / M / TILE * TILE);
 }
 
-typedef struct completing {
-    int64_t M;
-    double *E;
-} completing;
-
 /* The upper triangle of rows first .. last - 1, tile by tile: whole columns would miss the cache.
  */
 static void complete_rows(int64_t first, int64_t last, void *arg)
 {
-    const completing *c = arg;
-    int64_t M = c->M;
-    double *E = c->E;
+    const tl_elements *e = arg;
+    int64_t M = e->M;
+    double *E = e->out;
     for (int64_t b0 = first; b0 < last; b0 += TILE)
         for (int64_t a0 = b0; a0 < M; a0 += TILE)
             for (int64_t b = b0; b < tl_min(b0 + TILE, last); b++)
@@ -51,25 +48,19 @@ static void complete_rows(int64_t first, int64_t last, void *arg)
 
 void tl_skew_complete(int64_t M, double *E)
 {
-    tl_share(M, rows_of_a_piece(M), complete_rows, &(completing){M, E});
+    tl_share(M, rows_of_a_piece(M), complete_rows, &(tl_elements){.out = E, .M = M});
 }
-
-typedef struct unpacking {
-    int64_t M;
-    const double *triangle;
-    double *E;
-} unpacking;
 
 static void unpack_rows(int64_t first, int64_t last, void *arg)
 {
-    const unpacking *u = arg;
+    const tl_elements *e = arg;
     for (int64_t a = first; a < last; a++)
-        tl_copy(u->E + a * u->M, u->triangle + a * (a - 1) / 2, a);
+        tl_copy(e->out + a * e->M, e->x + a * (a - 1) / 2, a);
 }
 
 void tl_skew_unpack(int64_t M, const double *triangle, double *E)
 {
-    tl_share(M, rows_of_a_piece(M), unpack_rows, &(unpacking){M, triangle, E});
+    tl_share(M, rows_of_a_piece(M), unpack_rows, &(tl_elements){.x = triangle, .out = E, .M = M});
     tl_skew_complete(M, E);
 }
 
@@ -112,7 +103,8 @@ static void multiply(const tl_skew *skew, double alpha, const double *A, const d
                      double beta, double *C)
 {
     int64_t M = skew->M;
-    tl_multiply(skew->arithmetic, &(tl_product){TL_PLAIN, M, M, M, alpha, A, M, B, M, beta, C, M});
+    tl_multiply(skew->arithmetic,
+                &(tl_product){TL_PLAIN, TL_PLAIN, M, M, M, alpha, A, M, B, M, beta, C, M});
 }
 
 /* C = alpha A A' */
@@ -160,25 +152,19 @@ static void blend(const tl_skew *skew, double a, const double c[3], double d, co
 }
 
 /* out = a x + b out, elementwise. */
-typedef struct adding {
-    int64_t M;
-    double a;
-    const double *x;
-    double b, *out;
-} adding;
-
 TL_HOT static void add_rows(int64_t first, int64_t last, void *arg)
 {
-    const adding *add = arg;
-    const double *x = add->x, a = add->a, b = add->b;
-    double *out = add->out;
-    for (int64_t i = first * add->M; i < last * add->M; i++)
+    const tl_elements *e = arg;
+    const double *x = e->x, a = e->a, b = e->b;
+    double *out = e->out;
+    for (int64_t i = first * e->M; i < last * e->M; i++)
         out[i] = b == 0.0 ? a * x[i] : a * x[i] + b * out[i];
 }
 
 static void add(int64_t M, double a, const double *x, double b, double *out)
 {
-    tl_share(M, rows_of_a_piece(M), add_rows, &(adding){M, a, x, b, out});
+    tl_share(M, rows_of_a_piece(M), add_rows,
+             &(tl_elements){.x = x, .a = a, .b = b, .out = out, .M = M});
 }
 
 static void taylor8(tl_skew *skew, double a, tl_lent lent, double *out)
@@ -224,7 +210,8 @@ bool tl_orthogonalise(tl_skew *skew, tl_lent lent, double *Q)
     int64_t M = skew->M;
     double *R = lent.b, *series = skew->E2;
     double size = 1.0;
-    for (int i = 0; i < MOST && size > 1e-5; i++) { /* 1e-5 cubed is below rounding */
+    for (int i = 0; i < MOST && size > 1e-5 && !tl_poll(skew->monitor);
+         i++) { /* 1e-5 cubed is below rounding */
         defect(skew, Q, R);
         size = norm1(M, R);
         gram(skew, 0.375, R, series);

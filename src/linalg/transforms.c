@@ -18,26 +18,21 @@ static double sin_of_turn(int64_t i, int64_t n)
     return sin(TWO_PI * (double)(i % n) / (double)n);
 }
 
-typedef struct filling {
-    int64_t M;
-    double *Phi;
-} filling;
-
 static void fill_dct(int64_t first, int64_t last, void *arg)
 {
-    const filling *f = arg;
-    int64_t M = f->M;
+    const tl_elements *e = arg;
+    int64_t M = e->M;
     for (int64_t k = first; k < last; k++) {
         double scale = sqrt((k == 0 ? 1.0 : 2.0) / (double)M);
         for (int64_t m = 0; m < M; m++)
-            f->Phi[k * M + m] = scale * cos_of_turn((2 * m + 1) * k, 4 * M);
+            e->out[k * M + m] = scale * cos_of_turn((2 * m + 1) * k, 4 * M);
     }
 }
 
 void tl_dct(int64_t M, double *Phi)
 {
     enum { ENTRIES = 4096 }; /* a piece, some 50 us */
-    tl_share(M, tl_max(1, ENTRIES / M), fill_dct, &(filling){M, Phi});
+    tl_share(M, tl_max(1, ENTRIES / M), fill_dct, &(tl_elements){.out = Phi, .M = M});
 }
 
 void tl_dft(int64_t M, double *Phi)
@@ -62,7 +57,7 @@ void tl_identity(int64_t M, double *Phi)
 tlnmf_error tl_fixed_transform(tlnmf_ctx *ctx, tl_transform kind, int64_t M, double *Phi)
 {
     if (M < 1)
-        return tl_fail(ctx, TLNMF_ERR_SHAPE, "M = %lld: at least 1", (long long)M);
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "M = %lld must be at least 1", (long long)M);
     switch (kind) {
     case TL_TRANSFORM_DCT:
         tl_dct(M, Phi);

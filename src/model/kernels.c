@@ -8,19 +8,13 @@ void tl_coefficients(const tlnmf_data *data, const tl_arithmetic *in, const doub
                      double *V)
 {
     int64_t M = data->M, T = data->T;
-    tl_multiply(in, &(tl_product){TL_PLAIN, M, T, M, 1.0, Phi, M, data->R, T, 0.0, X, T});
+    tl_multiply(in, &(tl_product){TL_PLAIN, TL_PLAIN, M, T, M, 1.0, Phi, M, data->R, T, 0.0, X, T});
     tl_power(data, X, V);
 }
 
-/* Elementwise work is shared out in pieces of this many numbers, some 5 us each: fewer are done
- * sooner than handed over. */
+/* Elementwise work is divided into pieces of this many numbers, some 5 us each. Handing over a
+ * smaller piece takes longer than computing it. */
 enum { PIECE = 8192 };
-
-/* Rows of `length` numbers that make a piece. */
-static int64_t rows_of_a_piece(int64_t length, int64_t numbers)
-{
-    return tl_max(1, numbers / tl_max(length, 1));
-}
 
 typedef struct squaring {
     const tlnmf_data *data;
@@ -51,27 +45,22 @@ TL_HOT static void square_rows(int64_t first, int64_t last, void *arg)
 
 void tl_power(const tlnmf_data *data, const double *X, double *V)
 {
-    tl_share(data->M, rows_of_a_piece(data->T, PIECE), square_rows, &(squaring){data, X, V});
+    tl_share(data->M, tl_rows_of_a_piece(data->T, PIECE), square_rows, &(squaring){data, X, V});
 }
 
-typedef struct inverting {
-    const double *x;
-    double eps;
-    double *out;
-} inverting;
-
+/* out = 1 / (x + a) */
 TL_HOT static void invert_piece(int64_t first, int64_t last, void *arg)
 {
-    const inverting *i = arg;
-    const double *x = i->x, eps = i->eps;
-    double *out = i->out;
+    const tl_elements *e = arg;
+    const double *x = e->x, eps = e->a;
+    double *out = e->out;
     for (int64_t j = first; j < last; j++)
         out[j] = 1.0 / (x[j] + eps);
 }
 
 void tl_inverse(int64_t count, const double *x, double eps, double *out)
 {
-    tl_share(count, PIECE, invert_piece, &(inverting){x, eps, out});
+    tl_share(count, PIECE, invert_piece, &(tl_elements){.x = x, .a = eps, .out = out});
 }
 
 typedef struct weighing {
@@ -87,29 +76,23 @@ static void weigh_rows(int64_t first, int64_t last, void *arg)
     int64_t N = w->N, K = w->K;
     double *U = w->U + first * N;
     tl_gemm(TL_PLAIN, TL_PLAIN, last - first, N, K, 1.0, w->W + first * K, K, w->H, N, 0.0, U, N);
-    invert_piece(0, (last - first) * N, &(inverting){U, w->eps, U});
+    invert_piece(0, (last - first) * N, &(tl_elements){.x = U, .a = w->eps, .out = U});
 }
 
 void tl_weights(int64_t M, int64_t N, int64_t K, const double *W, const double *H, double eps,
                 double *U)
 {
-    tl_share(M, tl_min(rows_of_a_piece(N, (int64_t)8 * PIECE), 64), weigh_rows,
+    tl_share(M, tl_min(tl_rows_of_a_piece(N, (int64_t)8 * PIECE), 64), weigh_rows,
              &(weighing){N, K, W, H, eps, U});
 }
 
 /* Sums run in LANES interleaved parts, so that every instruction set adds in the same order. */
 enum { LANES = 16 };
 
-/* What a sum runs over. */
-typedef struct terms {
-    const double *x, *y;
-    double shift;
-} terms;
-
 TL_HOT static double sum_products(int64_t first, int64_t last, void *arg)
 {
-    const terms *of = arg;
-    const double *x = of->x + first, *y = of->y + first, shift = of->shift;
+    const tl_elements *of = arg;
+    const double *x = of->x + first, *y = of->y + first, shift = of->a;
     int64_t count = last - first;
     double part[LANES] = {0.0}, sum = 0.0;
     int64_t i = 0;
@@ -125,12 +108,12 @@ TL_HOT static double sum_products(int64_t first, int64_t last, void *arg)
 
 double tl_sum_product(int64_t count, const double *x, double shift, const double *y)
 {
-    return tl_share_sum(count, PIECE, sum_products, &(terms){x, y, shift});
+    return tl_share_sum(count, PIECE, sum_products, &(tl_elements){.x = x, .y = y, .a = shift});
 }
 
-/* log prod 2^e m = log(prod m) + (sum e) log 2, with the mantissas m in [1, 2): one logarithm for
- * up to 512 numbers a lane, and no overflow at any scale. The last numbers, which do not fill a row
- * of lanes, have their own product and sum. */
+/* log prod 2^e m = log(prod m) + (sum e) log 2, with the mantissas m in [1, 2): one logarithm
+ * for up to 512 numbers per lane, and no overflow at any scale. The last numbers, which do not
+ * fill a row of lanes, have their own product and sum. */
 typedef struct log_sum {
     double mantissa[LANES], last_mantissa;
     int64_t exponent[LANES], last_exponent;
@@ -176,8 +159,8 @@ static inline __attribute__((always_inline)) void log_clear(log_sum *sum)
 
 TL_HOT static double sum_logs(int64_t first, int64_t last, void *arg)
 {
-    const terms *of = arg;
-    const double *x = of->x + first, shift = of->shift;
+    const tl_elements *of = arg;
+    const double *x = of->x + first, shift = of->a;
     int64_t count = last - first;
     double total = 0.0;
     for (int64_t i0 = 0; i0 < count; i0 += LOG_BLOCK) {
@@ -196,13 +179,13 @@ TL_HOT static double sum_logs(int64_t first, int64_t last, void *arg)
 
 double tl_sum_log(int64_t count, const double *x, double shift)
 {
-    return tl_share_sum(count, LOG_BLOCK, sum_logs, &(terms){.x = x, .shift = shift});
+    return tl_share_sum(count, LOG_BLOCK, sum_logs, &(tl_elements){.x = x, .a = shift});
 }
 
 TL_HOT static double sum_divergences(int64_t first, int64_t last, void *arg)
 {
-    const terms *of = arg;
-    const double *V = of->x + first, *U = of->y + first, eps = of->shift;
+    const tl_elements *of = arg;
+    const double *V = of->x + first, *U = of->y + first, eps = of->a;
     int64_t count = last - first;
     double total = 0.0;
     for (int64_t i0 = 0; i0 < count; i0 += LOG_BLOCK) {
@@ -230,13 +213,14 @@ TL_HOT static double sum_divergences(int64_t first, int64_t last, void *arg)
 
 double tl_divergence(int64_t count, const double *V, double eps, const double *U)
 {
-    return tl_share_sum(count, LOG_BLOCK, sum_divergences, &(terms){V, U, eps});
+    return tl_share_sum(count, LOG_BLOCK, sum_divergences,
+                        &(tl_elements){.x = V, .y = U, .a = eps});
 }
 
 /* ---- gradient -------------------------------------------------------------------------------- */
 
 /* The gradient is computed by panels of whole frames: BLAS is as fast on a panel as on the full
- * matrix. Where M is small, a panel's product is too short to be shared out; panels then go to up
+ * matrix. Where M is small, a panel's product is too short to be divided; panels then go to up
  * to MOST_SUMS partial sums, which are added in their order. */
 enum { PANEL = 512, NARROW_PANEL = 128, SMALL_M = 128, MOST_SUMS = 32 };
 
@@ -270,7 +254,7 @@ int64_t tl_gradient_scratch(const tlnmf_data *data)
     return c.sums * data->M * widest_panel(data, c.width) + (c.sums - 1) * data->M * data->M;
 }
 
-/* One gradient: X and its weights, panels of UX, and what they are summed to. */
+/* One gradient: X and its weights, panels of UX, and their sums. */
 typedef struct gradient {
     const tlnmf_data *data;
     const tl_arithmetic *in;
@@ -318,8 +302,8 @@ static void add_panel(const gradient *g, int64_t first, int64_t last, const doub
 {
     int64_t M = g->data->M, T = g->data->T, t0 = g->data->offset[first];
     int64_t width = g->data->offset[last] - t0;
-    tl_multiply(
-        g->in, &(tl_product){TL_TRANSPOSED, M, M, width, 2.0, UX, width, g->X + t0, T, beta, G, M});
+    tl_multiply(g->in, &(tl_product){TL_PLAIN, TL_TRANSPOSED, M, M, width, 2.0, UX, width,
+                                     g->X + t0, T, beta, G, M});
 }
 
 static void weigh_piece(int64_t from, int64_t to, void *arg)
@@ -328,15 +312,15 @@ static void weigh_piece(int64_t from, int64_t to, void *arg)
     weigh(g, g->first, g->last, from, to, g->UX);
 }
 
-/* One panel after the other, all threads in each. */
+/* Panels sequentially, with all threads in each. */
 static void add_panels(gradient *g)
 {
-    if (g->data->N == 0) /* a machine without frames */
+    if (g->data->N == 0) /* a process without frames */
         memset(g->G, 0, (size_t)(g->data->M * g->data->M) * sizeof *g->G);
     for (g->first = 0; g->first < g->data->N; g->first = g->last) {
         g->last = panel_end(g, g->first);
         int64_t width = g->data->offset[g->last] - g->data->offset[g->first];
-        tl_share(g->data->M, rows_of_a_piece(width, PIECE), weigh_piece, g);
+        tl_share(g->data->M, tl_rows_of_a_piece(width, PIECE), weigh_piece, g);
         add_panel(g, g->first, g->last, g->UX, g->first > 0 ? 1.0 : 0.0, g->G);
     }
 }
@@ -400,5 +384,56 @@ void tl_gradient(const tlnmf_data *data, const tl_arithmetic *in, const double *
 void tl_gamma(const tl_arithmetic *in, int64_t M, int64_t N, const double *U, const double *V,
               double *Gamma)
 {
-    tl_multiply(in, &(tl_product){TL_TRANSPOSED, M, M, N, 2.0, U, N, V, N, 0.0, Gamma, M});
+    tl_multiply(in,
+                &(tl_product){TL_PLAIN, TL_TRANSPOSED, M, M, N, 2.0, U, N, V, N, 0.0, Gamma, M});
+}
+
+/* ---- weights of entries ---------------------------------------------------------------------- */
+
+void tl_weighted_apply(int64_t count, const double *B, double *U)
+{
+    for (int64_t i = 0; i < count; i++)
+        U[i] *= B[i];
+}
+
+double tl_weighted_logs(int64_t count, const double *B, const double *U)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < count; i++)
+        if (B[i] > 0.0)
+            sum -= B[i] * log(U[i] / B[i]);
+    return sum;
+}
+
+double tl_weighted_L(int64_t count, const double *B, const double *V, double eps)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < count; i++)
+        if (B[i] > 0.0)
+            sum += B[i] * (1.0 + log(V[i] + eps));
+    return sum;
+}
+
+double tl_weighted_I(int64_t count, const double *B, const double *V, double eps, const double *U)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < count; i++) {
+        if (!(B[i] > 0.0))
+            continue;
+        double x = (V[i] + eps) * (U[i] / B[i]);
+        sum += B[i] * (x - 1.0 - log(x));
+    }
+    return sum;
+}
+
+void tl_weighted_pull(int64_t count, const double *B, const double *V, double eps, double *U)
+{
+    for (int64_t i = 0; i < count; i++)
+        U[i] = B[i] > 0.0 ? (V[i] + eps) * U[i] * (U[i] / B[i]) : 0.0;
+}
+
+void tl_weighted_once(int64_t count, const double *B, double *x)
+{
+    for (int64_t i = 0; i < count; i++)
+        x[i] = B[i] > 0.0 ? x[i] / B[i] : 0.0;
 }

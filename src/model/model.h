@@ -1,5 +1,4 @@
-/* What is minimised, and over what: the data, the rank, the floor, the constraints on Phi. How it
- * is computed is the engine's business. */
+/* The problem: the data, the rank, the floor. Engines decide how it is computed. */
 #ifndef TLNMF_MODEL_MODEL_H
 #define TLNMF_MODEL_MODEL_H
 
@@ -15,20 +14,11 @@ typedef struct tl_values {
     double C, L, I; /* NaN where it was not asked for, or where K = 0 */
 } tl_values;
 
-/* The group that Phi moves in. Unitary and invertible transforms will be others. */
-typedef enum tl_group { TL_ORTHOGONAL } tl_group;
-
-/* Which rows of Phi share a power and a row of W. Groups of rows, such as pairs, will be others. */
-typedef enum tl_ties { TL_UNTIED } tl_ties;
-
-/* Penalties on H will be added here, each with its weight. */
 typedef struct tl_model {
     const tlnmf_data *data;
     int64_t K;    /* 0: no W and H, only joint diagonalisation */
     double eps;   /* the floor */
     double gamma; /* exponent of the updates (7), (8) */
-    tl_group group;
-    tl_ties ties;
 } tl_model;
 
 #endif

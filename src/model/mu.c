@@ -1,10 +1,18 @@
 /* Multiplicative updates (7)-(9), panel by panel on all threads.
  *
- * The update of H reads V by columns, that of W by rows. V' is kept beside V, so that both are the
- * same computation with the roles exchanged: `right` (K x columns) is updated from V (rows x
- * columns) and `left` (rows x K). It runs over panels of columns, in blocks of eight rows by eight
- * columns. Each row of a block is one vector of columns: sums over rows need no reduction and stay
- * in cache, and every number that is loaded is used eight times. */
+ * The update of H reads V by columns, that of W by rows. V' is kept in addition to V, so that both
+ * are the same computation with the roles exchanged: `right` (K x columns) is updated from V (rows
+ * x columns) and `left` (rows x K). It runs over panels of columns, in blocks of eight rows by
+ * eight columns. Each row of a block is one vector of columns: sums over rows need no reduction and
+ * stay in cache, and every number that is loaded is used eight times.
+ *
+ * Three places make these updates. This file serves fits without weights of entries. If entries
+ * have weights, weighted_update() (engine/cpu.c) forms the sums by matrix products. Separation
+ * updates dictionaries of hundreds of columns, some of them fixed, in sound/render/factors.c.
+ *
+ * Sums that lose digits or leave the range of double are repeated in long double (update_lost), but
+ * not those over distributed frames (tl_mu_sums_W) nor weighted ones: if such a sum overflows, the
+ * entry keeps its value. */
 #include "model/kernels.h"
 
 #include <float.h>
@@ -27,22 +35,19 @@ void tl_mu_slots(tl_mu *mu, int64_t M, int64_t N, int64_t K, tl_slot slots[TL_MU
     mu->M = M;
     mu->N = N;
     mu->K = K;
-    struct {
-        double **part;
-        int64_t count;
-    } parts[TL_MU_SLOTS] = {{&mu->W_turned, K * M},      {&mu->H_turned, N * K},
-                            {&mu->panel_V, ROWS * most}, {&mu->panel, K * most},
-                            {&mu->num, K * most},        {&mu->den, K * most}};
-    for (int i = 0; i < TL_MU_SLOTS; i++)
-        slots[i] = (tl_slot){parts[i].part, parts[i].count, sizeof(double)};
+    const tl_slot own[TL_MU_SLOTS] = {
+        TL_SLOT(mu->W_turned, K * M),      TL_SLOT(mu->H_turned, N * K),
+        TL_SLOT(mu->panel_V, ROWS * most), TL_SLOT(mu->panel, K * most),
+        TL_SLOT(mu->num, K * most),        TL_SLOT(mu->den, K * most)};
+    memcpy(slots, own, sizeof own);
 }
 
-/* The largest entry of W or H: their products must not overflow. C falls, too, where an update ends
- * between the old entry and the new one. */
+/* The largest entry of W or H, so that their products do not overflow. C also falls if an update
+ * stops between the old entry and the new one. */
 static const double MOST = 1e300;
 
 /* x times (num / den)^gamma. A denominator of 0 means that the other factor's component is all
- * zeros: x has no effect then and stays. It stays, too, where a sum has left the range of double.
+ * zeros: x has no effect then and stays. It also stays where a sum has left the range of double.
  */
 static inline __attribute__((always_inline)) double scaled(double x, double num, double den,
                                                            double gamma)
@@ -140,7 +145,7 @@ static inline __attribute__((always_inline)) bool is_lost(double num, double den
     return !(good | ((num == 0.0) & (den == 0.0)));
 }
 
-/* (7) for one entry, component k of column j of the panel, in long double. */
+/* (7) in long double for one entry: component k of column j of the panel. */
 static double update_alone(const tl_mu *mu, int64_t rows, int64_t columns, const double *V,
                            const double *left, int64_t k, int64_t j)
 {
@@ -158,7 +163,7 @@ static double update_alone(const tl_mu *mu, int64_t rows, int64_t columns, const
     return out <= MOST ? (double)out : MOST;
 }
 
-/* Updates the entries of a panel again whose sums are lost. */
+/* Updates again the entries of a panel whose sums are lost. */
 static void update_lost(const tl_mu *mu, int64_t rows, int64_t columns, int64_t width,
                         const double *V, const double *left, double *right)
 {

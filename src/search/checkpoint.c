@@ -1,585 +1,363 @@
-/* Checkpoints of a search: what is saved when, and how a search goes on from it. */
+/* The finished units of a search: the rows of its starts, and the points that are needed later. */
 #include "search/checkpoint.h"
-#include "base/columns.h"
 #include "base/record.h"
-#include "engine/tape.h"
-#include "search/identity.h"
-#include "search/saved.h"
-#include "search/share.h"
 
 #include <math.h>
-#include <stdatomic.h>
+#include <stdio.h>
 
-enum { MOST_BATCHES = 16 };
+enum { NAME = 64, NUMBERS = TL_UNIT_NUMBERS };
 
-/* Saving takes at most this part of the time: it waits a hundred times as long as the last took. */
-static const double SHARE = 0.01;
-
-/* A worker's start, and its state when it was last saved. */
-typedef struct slot {
-    bool live;    /* a start is running */
-    int thread;   /* on this thread of the call */
-    bool saved;   /* its state is in `state` */
-    bool fresh;   /* saved since the last checkpoint */
-    bool stopped; /* saved because the search was cancelled: what follows is unwinding */
-    int64_t p;
-    tl_run *run;
-    double next; /* when to save it again */
-    tl_block state;
-    tl_bytes from; /* the state that is replayed: what belongs to the host */
-    struct tl_checkpoint *owner;
-    int worker;
-} slot;
-
-struct tl_checkpoint {
-    tl_pool *pool;
-    const tl_search_task *task;
-    tl_keeping keeping;
-    atomic_bool saves; /* still: the search was neither stopped nor asked to save no more */
-    const tlnmf_record *resume; /* NULL: from the beginning */
-    int64_t resumed;            /* the batch that it was in */
-    int64_t batch;              /* the current one; -1 before the first */
-    tl_batch at;
-    tl_block done;                   /* of its starts, a byte each */
-    tl_block finished[MOST_BATCHES]; /* outputs of the batches before */
-    tl_block now, points;            /* those of this one, so far: the best and the shelf */
-    double score;                    /* of the best in `now`, ... */
-    int64_t best_start;              /* ... and its start */
-    bool frozen;        /* these stay: what comes was cancelled, or is of other machines */
-    double written;     /* when the last checkpoint was */
-    double cost, spent; /* seconds that it took; that were spent since */
-    double wall, cpu;   /* seconds before this process */
-    double since, since_cpu;
-    slot *slots;
-    void *memory;
-};
-
-/* ---- blocks ---------------------------------------------------------------------------------- */
-
-/* Whether all machines that share the frames say so. */
-static bool all_say(const tl_checkpoint *c, bool here)
+static tl_unit *row_of(const tl_pool *pool, int64_t p)
 {
-    return tl_sums_of(c->pool->data->sums, !here) == 0.0;
+    const tl_checkpoint *c = &pool->checkpoint;
+    return (tl_unit *)c->row + (p - c->batch->first);
 }
 
-/* On the machine that writes. */
-static bool resize(const tl_checkpoint *c, tl_block *b, size_t size)
+/* ---- identity -------------------------------------------------------------------------------- */
+
+/* Each number is hashed with its place, so processes can add up their hashes. Frame n has the
+ * columns from offset[n] to offset[n + 1] of x; if offset is NULL, column n. */
+static uint64_t hash_frames(const tlnmf_data *data, const double *x, int64_t rows,
+                            const int64_t *offset)
 {
-    const tl_columns frames = tl_frames_of(c->pool);
-    if (tl_columns_writes(&frames))
-        return tl_block_resize(&c->pool->ctx->hooks, b, size);
-    b->size = (size + 7) / 8 * 8;
-    return true;
+    int64_t width = offset != NULL ? data->T : data->N;
+    uint64_t sum = 0;
+    for (int64_t r = 0; x != NULL && r < rows; r++)
+        for (int64_t n = 0; n < data->N; n++) {
+            uint64_t place = (uint64_t)((data->first + n) * rows + r) * 0x9e3779b97f4a7c15u;
+            int64_t from = offset != NULL ? offset[n] : n;
+            int64_t count = offset != NULL ? offset[n + 1] - from : 1;
+            sum += tl_hash(TL_HASH_SEED ^ place, x + r * width + from, count);
+        }
+    return sum;
 }
 
-static tlnmf_error damaged(tlnmf_ctx *ctx)
+static uint64_t hash_point(uint64_t h, int64_t M, int64_t K, const double *Phi, const double *W)
 {
-    return tl_fail(ctx, TLNMF_ERR_DATA, "the checkpoint is damaged");
+    h = Phi != NULL ? tl_hash(h ^ 1, Phi, M * M) : h;
+    return W != NULL ? tl_hash(h ^ 2, W, M * K) : h;
 }
 
-/* ---- batches and starts as bytes ------------------------------------------------------------- */
-
-typedef void (*passing)(tl_checkpoint *c, tl_bytes *b);
-
-/* The best of the batch; with trace-all the rows of all starts so far. */
-static void pass_best(tl_checkpoint *c, tl_bytes *b)
+tlnmf_error tl_checkpoint_identify(tlnmf_ctx *ctx, tl_units *u, const char *section,
+                                   const tlnmf_data *data, const tl_start *given,
+                                   const tl_settings *opt, const char *more)
 {
-    tl_traces *t = &c->pool->traces;
-    tl_pass_result(c->pool, c->at.best, b);
-    for (int64_t p = 0; p < t->starts; p++)
-        tl_pass_trace(t->row + p * t->capacity, &t->length[p], t->capacity, b);
+    const uint64_t modulus = (uint64_t)1 << 40; /* sums over processes are exact */
+    char words[256];
+    uint64_t here = hash_frames(data, data->R, data->M, data->offset) +
+                    3 * hash_frames(data, data->B, data->M, NULL) +
+                    5 * hash_frames(data, given->H, opt->k, NULL);
+    double sum = (double)(here % modulus);
+    tl_comm_add(data->frames_comm, &sum, 1);
+    uint64_t h = (uint64_t)sum % modulus;
+    h = hash_point(h, data->M, opt->k, given->Phi, given->W);
+    snprintf(words, sizeof words, "M=%lld N=%lld frames=%s %s", (long long)data->M,
+             (long long)data->all, data->frames_comm == NULL ? "here" : "distributed", more);
+    return tl_units_begin(ctx, u, section, opt, words, h);
 }
 
-/* The final points of the batch, if they are kept. */
-static void pass_points(tl_checkpoint *c, tl_bytes *b)
+/* ---- the array of a start: its numbers, the point, the trace --------------------------------- */
+
+static const char *name_of(const tl_pool *pool, int64_t p, char name[NAME])
 {
-    for (int64_t i = 0; c->at.keep != NULL && i < c->at.count; i++)
-        tl_pass_point(c->pool, c->at.keep, i, b);
+    const tl_checkpoint *c = &pool->checkpoint;
+    snprintf(name, NAME, "%s.%lld.start.%lld", c->section, (long long)c->stage,
+             (long long)(p - c->batch->first));
+    return name;
 }
 
-static void pass_outputs(tl_checkpoint *c, tl_bytes *b)
+/* Phi, W and H of all frames. */
+static int64_t point_size(const tlnmf_data *data, int64_t K)
 {
-    pass_best(c, b);
-    pass_points(c, b);
+    return data->M * data->M + K * (data->M + data->all);
 }
 
-/* What a running start has in the host's memory. */
-static void pass_host(slot *s, tl_bytes *b)
+double tl_checkpoint_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_settings *opt)
 {
-    const tl_pool *pool = s->owner->pool;
-    tl_run *run = s->run;
-    tl_pass_trace(run->trace, &run->trace_length, run->trace_capacity, b);
-    if (pool->plan.hops > 0)
-        tl_pass_point(pool, &pool->worker[s->worker].hop, 0, b);
+    enum { STAGES = 6, COPIES = 3 };
+    double points = opt->exchange ? STAGES + 2.0 * (double)plan->P : 0.5 * STAGES;
+    double numbers = STAGES * NUMBERS * (double)plan->P;
+    return COPIES * sizeof(double) * (numbers + points * (double)point_size(data, plan->K));
 }
 
-/* ---- saving ---------------------------------------------------------------------------------- */
-
-/* Writes through `pass` into the block; false if there is no memory. */
-static bool save_to(tl_checkpoint *c, passing pass, tl_block *to)
+/* A start below plan.P is drawn: it depends on its number and the batch alone. */
+static double input_of(const tl_pool *pool, int64_t p)
 {
-    tl_bytes b = {.mode = TL_BYTES_COUNT};
-    pass(c, &b);
-    if (!all_say(c, resize(c, to, b.size)))
-        return false;
-    b = (tl_bytes){.mode = TL_BYTES_WRITE, .at = to->bytes, .capacity = to->size};
-    pass(c, &b);
-    return true;
+    const tl_batch *b = pool->checkpoint.batch;
+    int64_t M = pool->data->M, K = pool->plan.K, i = p - b->from_first;
+    uint64_t h = pool->checkpoint.input;
+    if (!b->continues && p >= pool->plan.P)
+        h = hash_point(h, M, K, b->from->Phi + i * M * M, b->from->W + i * M * K);
+    return tl_hash_number(h);
 }
 
-static bool save_now(tl_checkpoint *c)
+/* Adds the array with the engine's point, under the lock. All processes that distribute frames call
+ * this. */
+static void put_start(const tl_pool *pool, const tl_engine *e, const tl_run *run,
+                      const tl_unit *unit)
 {
-    const tl_info *info = &c->at.best->info;
-    c->best_start = info->best_start;
-    c->score = tl_score_of(c->at.job, (tl_values){info->C, info->L, info->I});
-    return save_to(c, pass_best, &c->now) && save_to(c, pass_points, &c->points);
-}
-
-static void pass_slot(tl_checkpoint *c, slot *s, tl_bytes *b)
-{
-    pass_host(s, b);
-    tl_tape_save(c->pool->worker[s->worker].engine, b);
-}
-
-static bool save_slot(tl_checkpoint *c, slot *s)
-{
-    tl_bytes b = {.mode = TL_BYTES_COUNT};
-    if (!all_say(c, tl_tape_is_whole(c->pool->worker[s->worker].engine)))
-        return false;
-    pass_slot(c, s, &b);
-    s->saved = all_say(c, resize(c, &s->state, b.size));
-    if (!s->saved)
-        return false;
-    b = (tl_bytes){.mode = TL_BYTES_WRITE, .at = s->state.bytes, .capacity = s->state.size};
-    pass_slot(c, s, &b);
-    return true;
-}
-
-static bool is_live(const tl_checkpoint *c, int64_t p)
-{
-    for (int i = 0; i < c->pool->plan.workers; i++)
-        if (c->slots[i].live && c->slots[i].p == p)
-            return true;
-    return false;
-}
-
-/* The starts that run, and those of the resumed batch whose turn has not come yet. */
-static tlnmf_error put_runs(tl_checkpoint *c, tlnmf_record *record)
-{
-    tlnmf_ctx *ctx = c->pool->ctx;
-    tlnmf_error error = TLNMF_OK;
-    char name[TL_BLOCK_NAME];
-    for (int i = 0; i < c->pool->plan.workers; i++)
-        if (c->slots[i].live && c->slots[i].saved)
-            tl_block_put(ctx, record, tl_block_name("run", c->slots[i].p, name), &c->slots[i].state,
-                         &error);
-    for (int64_t i = 0; c->batch == c->resumed && i < c->at.count; i++) {
-        tl_bytes b = tl_block_find(c->resume, tl_block_name("run", c->at.first + i, name));
-        if (b.capacity > 0 && !c->done.bytes[i] && !is_live(c, c->at.first + i))
-            tl_block_put(ctx, record, name, &(tl_block){b.at, b.capacity, b.capacity}, &error);
+    const tl_checkpoint *c = &pool->checkpoint;
+    const tlnmf_data *data = pool->data;
+    int64_t M = data->M, K = pool->plan.K, size = point_size(data, K);
+    char name[NAME];
+    double *x;
+    const int64_t shape[] = {1, NUMBERS + size + run->trace_length * TL_TRACE_COLUMNS};
+    tlnmf_error error = tl_record_new_array(&c->units->ctx, c->units->record,
+                                            name_of(pool, run->start, name), 2, shape, &x);
+    if (tl_comm_max(data->frames_comm, error != TLNMF_OK) > 0.0) { /* on any process */
+        tlnmf_record_remove(c->units->record, name);
+        return; /* the start runs again */
     }
-    return error;
+    *(tl_unit *)x = *unit;
+    x += NUMBERS;
+    tl_engine_store(e, x, K > 0 ? x + M * M : NULL, K > 0 ? c->H : NULL);
+    tl_gather_H(data, K, c->H, x + M * (M + K));
+    for (int64_t i = 0; i < run->trace_length; i++)
+        tl_trace_values(&run->trace[i], x + size + i * TL_TRACE_COLUMNS);
 }
 
-static tlnmf_error put_all(tl_checkpoint *c, tlnmf_record *record)
+/* The array of a start that is finished or has a saved iterate. NULL if there is none that this
+ * search could have saved: the checksum of a file only finds accidents. */
+static const double *get_start(const tl_pool *pool, int64_t p, double done)
 {
-    tlnmf_ctx *ctx = c->pool->ctx;
-    tlnmf_error error = TLNMF_OK;
-    char name[TL_BLOCK_NAME];
-    TRY(tl_identity_put(ctx, c->pool, c->task, record));
-    TRY(tl_put_seconds(c->pool, c->wall + tl_wall_seconds() - c->since,
-                       c->cpu + tl_cpu_seconds() - c->since_cpu, record));
-    TRY(tlnmf_set_integer(ctx, record, "batch", c->batch));
-    TRY(tlnmf_set_integer(ctx, record, "count", c->at.count));
-    TRY(tlnmf_set_integer(ctx, record, "best_start", c->best_start));
-    TRY(tlnmf_set_real(ctx, record, "score", c->score));
-    for (int64_t i = 0; i < c->batch; i++)
-        tl_block_put(ctx, record, tl_block_name("batch", i, name), &c->finished[i], &error);
-    tl_block_put(ctx, record, "done", &c->done, &error);
-    tl_block_put(ctx, record, "now", &c->now, &error);
-    tl_block_put(ctx, record, "points", &c->points, &error);
-    return error == TLNMF_OK ? put_runs(c, record) : error;
+    char name[NAME];
+    const tlnmf_record *record = pool->checkpoint.units->record;
+    int64_t shape[TLNMF_MAX_DIMENSIONS], M = pool->data->M;
+    int64_t size = point_size(pool->data, pool->plan.K);
+    const double *x = tlnmf_record_get_array(record, name_of(pool, p, name), NULL, shape);
+    if (x == NULL || shape[1] < NUMBERS)
+        return NULL;
+    const tl_unit *unit = (const tl_unit *)x;
+    bool ok = unit->done == done && unit->input == input_of(pool, p) && isfinite(unit->score) &&
+              (done != TL_UNIT_FINISHED || unit->score == row_of(pool, p)->score) &&
+              unit->iterations >= 0.0 && unit->iterations < 1e15 && unit->outcome >= 0.0 &&
+              unit->outcome <= TLNMF_OUTCOME_TIME &&
+              (double)shape[1] == NUMBERS + (double)size + TL_TRACE_COLUMNS * unit->trace;
+    for (int64_t i = 0; ok && i < size; i++)
+        ok = isfinite(x[NUMBERS + i]) && (i < M * M || x[NUMBERS + i] >= 0.0);
+    return ok ? x : NULL;
 }
 
-/* Under the lock. What cannot be saved is no reason to end the search: the last checkpoint stays.
- */
-static void write(tl_checkpoint *c)
+/* ---- stages ---------------------------------------------------------------------------------- */
+
+static bool is_valid(const tl_pool *pool, int64_t p, const tl_unit *row)
 {
-    double since = tl_wall_seconds();
-    tlnmf_record *record = NULL;
-    tlnmf_ctx *ctx = c->pool->ctx;
-    tlnmf_error error = TLNMF_OK;
-    const tl_columns frames = tl_frames_of(c->pool);
-    if (!c->frozen && !save_now(c))
-        error = tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for a checkpoint");
-    if (error == TLNMF_OK)
-        error = tlnmf_record_create(ctx, &record);
-    if (error == TLNMF_OK)
-        error = put_all(c, record);
-    if (error != TLNMF_OK)
-        tl_log(ctx, TLNMF_LOG_WARNING, "no checkpoint: %s", tlnmf_message(ctx));
-    else if (tl_columns_writes(&frames) && c->keeping.save(record, c->keeping.user) != 0)
-        c->saves = false;
-    c->saves = all_say(c, c->saves);
-    tlnmf_record_free(record);
-    for (int i = 0; i < c->pool->plan.workers; i++)
-        c->slots[i].fresh = false;
-    c->written = tl_wall_seconds();
-    c->cost = c->spent + c->written - since;
-    c->spent = 0.0;
+    double J = (double)pool->opt->J;
+    return row->done != 0.0 && row->input == input_of(pool, p) && isfinite(row->score) &&
+           (row->J == J || (row->J < J && row->bound == 0.0));
 }
 
-static bool all_fresh(const tl_checkpoint *c)
+/* Whether a stage needs the point or the trace of all its starts. */
+static bool needs_all(const tl_pool *pool)
 {
-    for (int i = 0; i < c->pool->plan.workers; i++)
-        if (c->slots[i].live && !c->slots[i].fresh)
-            return false;
-    return true;
+    return pool->checkpoint.batch->keep != NULL || pool->traces.starts > 0;
 }
 
-/* Seconds until the next. */
-static double wait_of(const tl_checkpoint *c)
+static void drop_start(const tl_pool *pool, int64_t p)
 {
-    return c->keeping.seconds > 0.0 ? fmax(c->keeping.seconds, c->cost / SHARE) : 0.0;
+    char name[NAME];
+    if (p >= 0 && p != pool->checkpoint.found && !needs_all(pool)) /* found may still be needed */
+        tlnmf_record_remove(pool->checkpoint.units->record, name_of(pool, p, name));
 }
 
-/* Saves a start whose time has come, and the search once all running starts are saved, or one of
- * them takes too long. */
-static void save_in_time(tl_checkpoint *c, slot *s)
+/* Finds the valid starts, and the best of them; only its array may be needed. */
+static void check_starts(tl_pool *pool)
 {
-    double now = tl_wall_seconds();
-    if (now < s->next)
-        return;
-    omp_set_lock(&c->pool->monitor.lock);
-    if (c->saves && !tl_pool_stopped(c->pool)) {
-        save_slot(c, s);
-        s->fresh = true;
-        c->spent += tl_wall_seconds() - now;
-        if (all_fresh(c) || now > c->written + 2.0 * c->keeping.seconds)
-            write(c);
+    tl_checkpoint *c = &pool->checkpoint;
+    c->best = c->found = -1;
+    for (int64_t p = c->batch->first; p < c->batch->first + c->batch->count; p++) {
+        tl_unit *row = row_of(pool, p);
+        row->done = is_valid(pool, p, row) ? TL_UNIT_FINISHED : 0.0;
+        if (row->done == 0.0)
+            continue;
+        bool better = c->best < 0 || row->score < row_of(pool, c->best)->score;
+        drop_start(pool, better ? c->best : p);
+        c->best = better ? p : c->best;
     }
-    s->next = tl_wall_seconds() + wait_of(c);
-    omp_unset_lock(&c->pool->monitor.lock);
+    c->found = c->best;
 }
 
-/* Where frames are shared out: when the first machine says so, which all hear at the same
- * iteration. */
-static void save_together(tl_checkpoint *c, slot *s)
+tlnmf_error tl_checkpoint_begin(tl_pool *pool, const tl_batch *b)
 {
-    tl_monitor *monitor = &c->pool->monitor;
-    bool due = tl_monitor_saves(monitor);
-    tl_monitor_wish_to_save(monitor, monitor->sums->rank == 0 && tl_wall_seconds() >= s->next);
-    if (!due)
-        return;
-    omp_set_lock(&monitor->lock);
-    if (save_slot(c, s))
-        write(c);
-    s->next = tl_wall_seconds() + wait_of(c);
-    omp_unset_lock(&monitor->lock);
-    tl_monitor_wish_to_save(monitor, false);
-}
-
-/* A cancelled run is saved where it was when it heard of it. */
-static void save_at_stop(tl_checkpoint *c, slot *s)
-{
-    omp_set_lock(&c->pool->monitor.lock);
-    if (c->saves && !s->stopped)
-        save_slot(c, s);
-    s->stopped = true;
-    omp_unset_lock(&c->pool->monitor.lock);
-}
-
-/* The slot of the run on this thread, or NULL. */
-static slot *slot_here(tl_checkpoint *c)
-{
-    slot *found = NULL;
-    omp_set_lock(&c->pool->monitor.lock);
-    for (int i = 0; i < c->pool->plan.workers; i++)
-        if (c->slots[i].live && c->slots[i].thread == tl_thread_index())
-            found = &c->slots[i];
-    omp_unset_lock(&c->pool->monitor.lock);
-    return found;
-}
-
-/* tl_monitor.pause: the thread is that of a run. */
-static bool pause_run(void *user, bool stops)
-{
-    tl_checkpoint *c = user;
-    slot *s = slot_here(c);
-    if (s == NULL)
-        return false;
-    if (tl_tape_replays(c->pool->worker[s->worker].engine))
-        return true;
-    if (c->saves && stops)
-        save_at_stop(c, s);
-    else if (c->saves && c->pool->data->sums != NULL)
-        save_together(c, s);
-    else if (c->saves)
-        save_in_time(c, s);
-    return false;
-}
-
-/* ---- batches --------------------------------------------------------------------------------- */
-
-static tlnmf_error load_from(tl_checkpoint *c, passing pass, const char *name)
-{
-    tl_bytes b = tl_block_find(c->resume, name);
-    pass(c, &b);
-    return b.bad ? damaged(c->pool->ctx) : TLNMF_OK;
-}
-
-static tlnmf_error load_now(tl_checkpoint *c)
-{
-    tl_bytes done = tl_block_find(c->resume, "done");
-    if (done.capacity != c->done.size)
-        return damaged(c->pool->ctx);
-    memcpy(c->done.bytes, done.at, done.capacity);
-    TRY(load_from(c, pass_best, "now"));
-    return load_from(c, pass_points, "points");
-}
-
-static tlnmf_error keep_outputs(tl_checkpoint *c)
-{
-    return save_to(c, pass_outputs, &c->finished[c->batch])
-               ? TLNMF_OK
-               : tl_fail(c->pool->ctx, TLNMF_ERR_MEMORY, "no memory for checkpoints");
-}
-
-tlnmf_error tl_checkpoint_begin(tl_checkpoint *c, const tl_batch *batch, bool *finished)
-{
-    char name[TL_BLOCK_NAME];
-    *finished = false;
-    if (c == NULL)
+    tl_checkpoint *c = &pool->checkpoint;
+    const tl_info *best = &b->best->info;
+    char name[NAME];
+    if (c->units == NULL)
         return TLNMF_OK;
-    c->at = *batch;
-    if (++c->batch >= MOST_BATCHES)
-        c->saves = false;
-    if (!tl_block_resize(&c->pool->ctx->hooks, &c->done, (size_t)batch->count))
-        return tl_fail(c->pool->ctx, TLNMF_ERR_MEMORY, "no memory for checkpoints");
-    memset(c->done.bytes, 0, c->done.size);
-    if (c->batch > c->resumed)
-        return TLNMF_OK;
-    *finished = c->batch < c->resumed;
-    if (!*finished)
-        return load_now(c);
-    TRY(load_from(c, pass_outputs, tl_block_name("batch", c->batch, name)));
-    return keep_outputs(c);
-}
-
-/* Whether a machine that now waits for others has something to save that it should not lose. */
-static bool is_due(const tl_checkpoint *c)
-{
-    tl_sums *frames = c->pool->data->sums;
-    bool due = tl_wall_seconds() >= c->written + wait_of(c);
-    return tl_sums_of(frames, due && (frames == NULL || frames->rank == 0)) > 0.0;
-}
-
-void tl_checkpoint_wait(tl_checkpoint *c)
-{
-    if (c == NULL || !c->saves || c->pool->machines == NULL)
-        return;
-    omp_set_lock(&c->pool->monitor.lock);
-    c->frozen = c->frozen || save_now(c);
-    if (!c->frozen) {
-        tl_log(c->pool->ctx, TLNMF_LOG_WARNING, "no memory for a checkpoint");
-        c->saves = false;
-    } else if (!tl_pool_stopped(c->pool) && is_due(c)) {
-        write(c);
-    }
-    omp_unset_lock(&c->pool->monitor.lock);
-}
-
-tlnmf_error tl_checkpoint_end(tl_checkpoint *c, bool is_last)
-{
-    if (c == NULL || !c->saves)
-        return TLNMF_OK;
-    if (!tl_pool_stopped(c->pool)) {
-        c->frozen = false;
-        return is_last ? TLNMF_OK : keep_outputs(c);
-    }
-    omp_set_lock(&c->pool->monitor.lock);
-    if (atomic_load(&c->pool->monitor.stop) == TLNMF_CANCELLED) {
-        for (int i = 0; i < c->pool->plan.workers; i++)
-            c->slots[i].live = c->slots[i].stopped; /* they have ended, but are not done */
-        write(c);
-    }
-    c->saves = false;
-    omp_unset_lock(&c->pool->monitor.lock);
+    c->batch = b;
+    c->stage++;
+    c->input = hash_point(TL_HASH_SEED, pool->data->M, 0, b->Phi, NULL);
+    if (b->continues)
+        c->input =
+            hash_point((uint64_t)best->iterations, best->M, best->K, b->best->Phi, b->best->W);
+    snprintf(name, sizeof name, "%s.%lld.units", c->section, (long long)c->stage);
+    TRY(tl_record_table(pool->ctx, c->units->record, name, b->count, NUMBERS, &c->row));
+    check_starts(pool);
     return TLNMF_OK;
 }
 
-bool tl_checkpoint_has(const tl_checkpoint *c, int64_t p)
+bool tl_checkpoint_has(const tl_pool *pool, int64_t p)
 {
-    return c != NULL && c->done.bytes[p - c->at.first];
+    return pool->checkpoint.units != NULL && row_of(pool, p)->done != 0.0;
 }
 
-/* ---- starts ---------------------------------------------------------------------------------- */
-
-/* The inner engine has its state: so has the host, now. */
-static void reached(void *user)
+bool tl_checkpoint_skips(const tl_pool *pool, int64_t p)
 {
-    slot *s = user;
-    pass_host(s, &s->from);
+    return tl_checkpoint_has(pool, p) && !needs_all(pool) && p != pool->checkpoint.found;
 }
 
-/* Skips what belongs to the host, for the tape comes after it. */
-static void skip_host(const slot *s, tl_bytes *b)
+/* Whether a larger J might change where the start ends. The inner runs of hops and continuation do
+ * not say whether J ended them. */
+static bool is_bound(const tl_pool *pool, const tl_run *run)
 {
-    const tl_pool *pool = s->owner->pool;
-    int64_t M = pool->data->M, N = pool->data->all, K = pool->plan.K, rows = 0;
-    tl_bytes_integer(b, &rows);
-    if (rows < 0 || rows > s->run->trace_capacity)
-        b->bad = true;
-    size_t bytes = b->bad ? 0 : (size_t)rows * sizeof(tl_trace_row);
-    if (pool->plan.hops > 0)
-        bytes += (size_t)(M * M + (M + N) * K) * sizeof(double);
-    if (bytes > b->capacity - b->size)
-        b->bad = true;
-    b->size += b->bad ? 0 : bytes;
+    bool inner = run->roams && (pool->plan.hops > 0 || pool->opt->continuation);
+    bool all =
+        pool->checkpoint.batch->job->to_the_end || (run->to_the_end && pool->solver != &tl_fast);
+    return run->outcome == TLNMF_OUTCOME_ITERATIONS || inner || all;
 }
 
-tlnmf_error tl_checkpoint_start(tl_checkpoint *c, int worker, int64_t p, tl_run *run)
+static tl_unit unit_of(const tl_pool *pool, const tl_run *run, tl_values values, double done)
 {
-    if (c == NULL)
-        return TLNMF_OK;
-    char name[TL_BLOCK_NAME];
-    slot *s = &c->slots[worker];
-    tl_engine *e = c->pool->worker[worker].engine;
-    tl_bytes b = {0};
-    if (c->batch == c->resumed)
-        b = tl_block_find(c->resume, tl_block_name("run", p, name));
-    omp_set_lock(&c->pool->monitor.lock);
-    s->live = true;
-    s->saved = s->fresh = s->stopped = false;
-    s->p = p;
-    s->run = run;
-    s->thread = tl_thread_index();
-    if (b.capacity > 0 && resize(c, &s->state, b.capacity)) { /* until it is saved anew */
-        if (s->state.bytes != NULL)
-            memcpy(s->state.bytes, b.at, b.capacity);
-        s->saved = true;
-    }
-    omp_unset_lock(&c->pool->monitor.lock);
-    tl_tape_begin(e);
-    if (b.capacity == 0)
-        return TLNMF_OK;
-    s->from = b;
-    skip_host(s, &b);
-    return !b.bad && tl_tape_replay(e, &b, reached, s) ? TLNMF_OK
-                                                       : damaged(&c->pool->worker[worker].ctx);
+    return (tl_unit){.done = done,
+                     .input = input_of(pool, run->start),
+                     .score = tl_score_of(pool->checkpoint.batch->job, values),
+                     .J = (double)pool->opt->J,
+                     .bound = is_bound(pool, run),
+                     .C = values.C,
+                     .L = values.L,
+                     .I = values.I,
+                     .outcome = (double)run->outcome,
+                     .iterations = (double)run->iterations,
+                     .trace = (double)run->trace_length};
 }
 
-void tl_checkpoint_leave(tl_checkpoint *c, int worker)
+void tl_checkpoint_add(tl_pool *pool, const tl_engine *e, const tl_run *run, tl_values values)
 {
-    if (c == NULL)
+    tl_checkpoint *c = &pool->checkpoint;
+    if (c->units == NULL || !c->adds || tl_pool_stopped(pool) ||
+        tl_checkpoint_has(pool, run->start))
         return;
-    slot *s = &c->slots[worker];
-    omp_set_lock(&c->pool->monitor.lock);
-    s->live = false;
-    omp_unset_lock(&c->pool->monitor.lock);
-    tl_tape_off(c->pool->worker[worker].engine);
+    tl_unit *row = row_of(pool, run->start);
+    omp_set_lock(&c->units->lock);
+    *row = unit_of(pool, run, values, TL_UNIT_FINISHED);
+    double least = c->best >= 0 ? row_of(pool, c->best)->score : INFINITY;
+    bool better =
+        c->best < 0 || row->score < least || (row->score == least && run->start < c->best);
+    drop_start(pool, better ? c->best : run->start); /* its iterate */
+    if (better || needs_all(pool))
+        put_start(pool, e, run, row);
+    c->best = better ? run->start : c->best;
+    c->units->changed = true;
+    omp_unset_lock(&c->units->lock);
+    tl_units_save(c->units, false);
 }
 
-void tl_checkpoint_before(tl_checkpoint *c)
+/* ---- running starts -------------------------------------------------------------------------- */
+
+/* If frames are distributed, the first process decides for all, every few iterations. */
+static bool is_due(const tl_pool *pool, const tl_run *run, bool stops)
 {
-    if (c == NULL || !c->saves || c->frozen || !tl_pool_stopped(c->pool))
-        return;
-    c->frozen = save_now(c);
+    enum { OFTEN = 16 }; /* iterations */
+    tl_comm *frames = pool->data->frames_comm;
+    bool due = tl_wall_seconds() >= run->pause_next;
+    if (!pool->checkpoint.adds || run->quiet || isinf(run->pause_next))
+        return false;
+    if (frames == NULL)
+        return due;
+    return !stops && run->iterations % OFTEN == 0 &&
+           tl_comm_of(frames, due && frames->rank == 0) > 0.0;
 }
 
-void tl_checkpoint_after(tl_checkpoint *c, int64_t p)
+/* Saves the iterate if the start has run long enough. */
+static void pause_run(const tl_engine *e, tl_run *run, bool stops)
 {
-    if (c != NULL && !tl_pool_stopped(c->pool))
-        c->done.bytes[p - c->at.first] = 1;
-}
-
-/* ---- create and free ------------------------------------------------------------------------- */
-
-static tlnmf_error wrap_engines(tl_checkpoint *c)
-{
-    for (int i = 0; i < c->pool->plan.workers; i++) {
-        tl_worker *w = &c->pool->worker[i];
-        tl_engine *inner = w->engine;
-        w->engine = NULL; /* the tape frees it even if it cannot be created */
-        TRY(tl_tape_create(c->pool->ctx, inner, &w->engine));
-        c->slots[i] = (slot){.owner = c, .worker = i, .next = c->since + c->keeping.seconds};
+    const tl_pool *pool = run->pause_user;
+    tl_units *u = pool->checkpoint.units;
+    if (is_due(pool, run, stops)) {
+        tl_unit unit = unit_of(pool, run, (tl_values){0}, TL_UNIT_RUNNING);
+        /* the union of checkpoints prefers later iterates, and finished starts to all of them */
+        unit.score = 1e300 / (1.0 + (double)run->iterations);
+        omp_set_lock(&u->lock);
+        put_start(pool, e, run, &unit);
+        u->changed = true;
+        omp_unset_lock(&u->lock);
+        run->pause_next = tl_wall_seconds() + u->ctx.keeping.iterate_after;
     }
-    return TLNMF_OK;
+    tl_units_save(u, false);
 }
 
-static tlnmf_error check_resume(tl_checkpoint *c)
+/* Restores the engine and the run to the state in the array. */
+static void load_start(const tl_pool *pool, const double *x, tl_engine *e, tl_run *run,
+                       tl_values *values)
 {
-    tlnmf_ctx *ctx = c->pool->ctx;
-    tlnmf_record *now;
-    if (c->resume == NULL)
-        return TLNMF_OK;
-    TRY(tlnmf_record_create(ctx, &now));
-    tlnmf_error error = tl_identity_put(ctx, c->pool, c->task, now);
-    if (error == TLNMF_OK)
-        error = tl_identity_compare(ctx, now, c->resume);
-    tlnmf_record_free(now);
-    TRY(error);
-    c->resumed = tlnmf_get_integer(c->resume, "batch");
-    if (c->resumed < 0 || c->resumed >= MOST_BATCHES ||
-        !tl_get_seconds(c->pool, c->resume, &c->wall, &c->cpu))
-        return damaged(ctx);
-    return TLNMF_OK;
+    const tlnmf_data *data = pool->data;
+    int64_t M = data->M, K = pool->plan.K;
+    const double *Phi = x + NUMBERS, *W = Phi + M * M, *trace = Phi + point_size(data, K);
+    tl_scatter_H(data, K, W + M * K, pool->checkpoint.H);
+    tl_engine_load(e, Phi, K > 0 ? W : NULL, K > 0 ? pool->checkpoint.H : NULL);
+    const tl_unit *unit = (const tl_unit *)x;
+    *values = (tl_values){unit->C, unit->L, unit->I};
+    run->outcome = (tlnmf_outcome)unit->outcome;
+    run->iterations = (int64_t)unit->iterations;
+    run->trace_length = tl_min((int64_t)unit->trace, run->trace_capacity);
+    for (int64_t i = 0; i < run->trace_length; i++) {
+        run->trace[i] = tl_trace_of_values(trace + i * TL_TRACE_COLUMNS);
+        run->trace[i].start = run->start; /* it may have had another number */
+    }
 }
+
+bool tl_checkpoint_take(tl_pool *pool, tl_engine *e, tl_run *run, tl_values *values)
+{
+    tl_checkpoint *c = &pool->checkpoint;
+    if (c->units == NULL)
+        return false;
+    double *done = &row_of(pool, run->start)->done;
+    bool finished = *done != 0.0;
+    omp_set_lock(&c->units->lock);
+    const double *x = get_start(pool, run->start, finished ? TL_UNIT_FINISHED : TL_UNIT_RUNNING);
+    if (x != NULL) {
+        load_start(pool, x, e, run, values);
+    } else { /* after a change of J or starts: its point was not saved */
+        *done = 0.0;
+        c->best = c->best == run->start ? -1 : c->best;
+    }
+    omp_unset_lock(&c->units->lock);
+    run->continues = x != NULL && !finished;
+    pool->continued += run->continues;
+    run->pause = pause_run;
+    run->pause_user = pool;
+    run->pause_next = c->batch->job->to_the_end /* its iterate does not say in which solver it is */
+                          ? (double)INFINITY
+                          : tl_wall_seconds() + c->units->ctx.keeping.iterate_after;
+    return x != NULL && finished;
+}
+
+/* ---- the search ------------------------------------------------------------------------------ */
 
 tlnmf_error tl_checkpoint_create(tl_pool *pool, const tl_search_task *task)
 {
-    tl_checkpoint *c;
-    slot *slots;
-    void *memory;
-    const tl_keeping keeping = task->keeping != NULL ? *task->keeping : (tl_keeping){0};
-    /* if one machine has checkpoints, all share what these must hold */
-    if (!tl_share_any(pool, keeping.save != NULL || keeping.resume != NULL))
+    tl_checkpoint *c = &pool->checkpoint;
+    tl_units *u = task->units;
+    tl_comm *frames = pool->data->frames_comm;
+    char words[128];
+    if (u == NULL) /* on all processes: tl_units_create() */
         return TLNMF_OK;
-    pool->identity = tl_identity_data(pool->data);
-    pool->columns = (int64_t)tl_sums_of(pool->data->sums, (double)pool->data->T);
-    tl_slot table[] = {TL_SLOT(c, 1), TL_SLOT(slots, pool->plan.workers)};
-    TRY(TL_ARENA(pool->ctx, "checkpoints", table, &memory));
-    *c = (tl_checkpoint){.pool = pool,
-                         .task = task,
-                         .keeping = keeping,
-                         .saves = keeping.save != NULL,
-                         .resume = keeping.resume,
-                         .resumed = -1,
-                         .batch = -1,
-                         .slots = slots,
-                         .memory = memory};
-    c->since = c->written = tl_wall_seconds();
-    c->since_cpu = tl_cpu_seconds();
-    pool->checkpoint = c; /* from now on the pool frees it */
-    TRY(check_resume(c));
-    pool->monitor.pause = pause_run;
-    pool->monitor.pause_user = c;
-    pool->monitor.since -= c->wall;
-    pool->monitor.deadline -= c->wall;
-    return wrap_engines(c);
-}
-
-void tl_checkpoint_free(tl_checkpoint *c)
-{
-    if (c == NULL)
-        return;
-    tl_hooks hooks = c->pool->ctx->hooks; /* the memory holds the object itself */
-    for (int i = 0; i < MOST_BATCHES; i++)
-        tl_release(&hooks, c->finished[i].bytes);
-    for (int i = 0; i < c->pool->plan.workers; i++)
-        tl_release(&hooks, c->slots[i].state.bytes);
-    tl_release(&hooks, c->now.bytes);
-    tl_release(&hooks, c->points.bytes);
-    tl_release(&hooks, c->done.bytes);
-    tl_release(&hooks, c->memory);
-}
-
-double tl_checkpoint_wall(const tl_checkpoint *c)
-{
-    return c != NULL ? c->wall : 0.0;
-}
-
-double tl_checkpoint_cpu(const tl_checkpoint *c)
-{
-    return c != NULL ? c->cpu : 0.0;
+    c->adds = tl_comm_max(frames, u->ctx.keeping.save != NULL) > 0.0;
+    if (frames != NULL && frames->rank > 0) /* one process writes */
+        u->ctx.keeping.save = NULL;
+    tl_slot slots[] = {TL_SLOT(c->H, pool->plan.K * pool->data->N)};
+    TRY(TL_ARENA(pool->ctx, "checkpoints", slots, &c->block));
+    c->units = u;
+    c->section = task->section;
+    c->stage = -1;
+    /* eps of distributed frames is a mean over processes: its last bit depends on their number */
+    snprintf(words, sizeof words, "engine=%s floor=%.17g", pool->plan.engine->name,
+             frames == NULL ? task->eps : 0.0);
+    TRY(tl_checkpoint_identify(pool->ctx, u, c->section, pool->data, &pool->starts.given, task->opt,
+                               words));
+    if (strcmp(c->section, u->section) == 0) /* the callers of other fits count the time */
+        pool->seconds_before = u->before;
+    pool->monitor->since -= pool->seconds_before;
+    pool->monitor->deadline -= pool->seconds_before;
+    return TLNMF_OK;
 }

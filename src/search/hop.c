@@ -1,4 +1,4 @@
-/* Basin hopping: when it is used, how points are perturbed, the loop. */
+/* Basin hopping: when it is used, the perturbation, the loop. */
 #include "search/hop.h"
 #include "base/rng.h"
 
@@ -7,7 +7,7 @@
 
 bool tl_is_small(const tlnmf_data *data, int64_t K)
 {
-    enum { SMALL = 2000 }; /* number of unknowns whose descents take milliseconds */
+    enum { SMALL = 2000 }; /* unknowns: descents then take milliseconds */
     return data->M * data->M + (data->M + data->all) * K <= SMALL;
 }
 
@@ -19,8 +19,8 @@ int64_t tl_hop_count(const tl_settings *opt, const tlnmf_data *data, int64_t K)
     return opt->solver == TL_ALGORITHM_FAST && tl_is_small(data, K) ? FEW : 0;
 }
 
-/* Multiplies x + 0.01 mean(x) by e^randn, so that small entries move, too (docs/benchmarks.md).
- * Zeros stay. */
+/* Multiplies x + 0.01 mean(x) by e^z, z normal; the shift also moves small entries
+ * (docs/measurements/constants.md). Zeros stay zero. */
 static void kick_factor(tl_rng *rng, int64_t count, double *x)
 {
     double mean = 0.0;
@@ -31,7 +31,7 @@ static void kick_factor(tl_rng *rng, int64_t count, double *x)
             x[i] = (x[i] + 0.01 * mean) * exp(tl_rng_normal(rng));
 }
 
-/* A random rotation by angles of about 3/sqrt(M): moves every row far away. */
+/* A random rotation by angles of about 3/sqrt(M), which moves every row far away. */
 static void kick_Phi(tl_rng *rng, const tl_point *point)
 {
     int64_t M = point->M;
@@ -50,23 +50,19 @@ typedef struct kicking {
     tl_rng rng;
 } kicking;
 
-/* H of all frames, wherever they are, is perturbed everywhere: which entries draw a number depends
- * on all of them. */
+/* If frames are distributed, every process perturbs H of all frames and keeps its own: the mean and
+ * the random numbers depend on all entries. */
 static void kick_H(tl_rng *rng, const tl_hops *hops, const tl_point *point)
 {
     const tlnmf_data *data = hops->data;
-    int64_t N = point->N, all = data->all, K = point->K;
-    if (data->sums == NULL) {
-        kick_factor(rng, K * N, point->H);
+    int64_t K = point->K;
+    if (data->frames_comm == NULL) {
+        kick_factor(rng, K * point->N, point->H);
         return;
     }
-    memset(hops->H, 0, (size_t)(K * all) * sizeof *hops->H);
-    for (int64_t k = 0; k < K; k++)
-        tl_copy(hops->H + k * all + data->first, point->H + k * N, N);
-    tl_sums_call(data->sums, hops->H, K * all);
-    kick_factor(rng, K * all, hops->H);
-    for (int64_t k = 0; k < K; k++)
-        tl_copy(point->H + k * N, hops->H + k * all + data->first, N);
+    tl_gather_H(data, K, point->H, hops->H);
+    kick_factor(rng, K * data->all, hops->H);
+    tl_scatter_H(data, K, hops->H, point->H);
 }
 
 static tlnmf_error kick(const tl_point *point, void *user)
@@ -78,30 +74,18 @@ static tlnmf_error kick(const tl_point *point, void *user)
     return TLNMF_OK;
 }
 
-/* Where the stream is belongs to the state of a run. A stream of zeros would stay there. */
-static void note_stream(tl_engine *e, tl_rng *rng)
-{
-    double spare[] = {rng->has_spare, rng->spare};
-    tl_engine_note(e, rng->xo, sizeof rng->xo);
-    tl_engine_note(e, spare, sizeof spare);
-    rng->xo[0] += (rng->xo[0] | rng->xo[1] | rng->xo[2] | rng->xo[3]) == 0;
-    rng->has_spare = spare[0] != 0.0;
-    rng->spare = spare[1];
-}
-
 void tl_hop_search(const tl_hops *hops, const tl_solver *solver, tl_engine *e, tl_run *run)
 {
-    const uint64_t apart = (uint64_t)1 << 40; /* from the streams of the starts themselves */
+    const uint64_t apart = (uint64_t)1 << 40; /* streams beyond those that draw the starts */
     kicking with = {.hops = hops};
     tl_shelf *best_point = hops->best;
     tl_rng_seed(&with.rng, TL_STREAM_OWN, hops->seed, apart + (uint64_t)run->start);
     double first = tl_engine_values(e, TL_C).C, best = first;
     tl_shelf_put(best_point, 0, e);
-    for (int64_t i = 0; i < hops->count && !tl_run_interrupted(e, run, TL_STAGE_TL); i++) {
+    for (int64_t i = 0; i < hops->count && !tl_run_interrupted(e, run); i++) {
         tl_run again = {
             .opt = run->opt, .monitor = run->monitor, .start = run->start, .quiet = true};
         (void)tl_engine_fill(e, TL_ALL, kick, &with); /* cannot fail */
-        note_stream(e, &with.rng);
         solver->tl(e, &again);
         double C = tl_engine_values(e, TL_C).C;
         if (C < best) {
@@ -114,11 +98,12 @@ void tl_hop_search(const tl_hops *hops, const tl_solver *solver, tl_engine *e, t
         run->nmf_seconds += again.nmf_seconds;
         run->transform_seconds += again.transform_seconds;
     }
-    if (best < first) { /* all hops together are one more iteration */
+    if (best < first) { /* one more row of the trace, but not an iteration of the solver */
         tl_values v = tl_engine_values(e, TL_C | TL_L | TL_I);
-        run->iterations++;
         double norm = tl_traced_gradient(e, run, TL_C);
-        tl_run_record(run, &(tl_iteration){TL_STAGE_TL, run->iterations, v.C, v.L, v.I, NAN, norm},
-                      tl_max(run->opt->J, run->iterations));
+        tl_run_record(run,
+                      (tl_trace_row){TL_STAGE_TL, run->iterations, v.C, v.L, v.I, NAN, norm,
+                                     .start = run->start},
+                      run->opt->J);
     }
 }

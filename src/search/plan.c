@@ -15,12 +15,12 @@ tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goa
 {
     bool learns = goal == TL_GOAL_TL || goal == TL_GOAL_AUTO || opt->exchange;
     tl_plan plan = {.goal = goal,
-                    .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k,
+                    .K = goal == TL_GOAL_JD ? 0 : opt->k,
                     .P = opt->starts,
                     .threads = tl_thread_count(opt->threads)};
     plan.hops = learns ? tl_hop_count(opt, data, plan.K) : 0;
     plan.trace_capacity = opt->trace || opt->trace_all ? trace_rows(opt, goal) : 0;
-    plan.shared = data->sums != NULL;
+    plan.distributed = data->frames_comm != NULL;
     tl_plan_engine(&plan, opt, NULL);
     return plan;
 }
@@ -31,16 +31,14 @@ void tl_plan_engine(tl_plan *plan, const tl_settings *opt, const tl_engine_ops *
     plan->engine = engine_or_null != NULL ? engine_or_null : tl_engine_of(opt);
     int at_once = plan->engine->at_once;
     plan->workers = (int)tl_min(at_once > 0 ? at_once : plan->threads, starts);
-    if (plan->shared) /* all machines must work on the same start */
+    if (plan->distributed) /* all processes must work on the same start */
         plan->workers = 1;
 }
 
 tl_engine_spec tl_plan_spec(const tl_plan *plan, const tl_settings *opt, const tl_model *model)
 {
-    tl_engine_spec spec = {.model = model,
-                           .newton = opt->newton != 0,
-                           .sums = model->data->sums,
-                           .threads = plan->threads};
+    tl_engine_spec spec = {
+        .model = model, .frames_comm = model->data->frames_comm, .threads = plan->threads};
     if (opt->solver == TL_ALGORITHM_FAST)
         spec.moves = plan->goal == TL_GOAL_NMF ? TL_W | TL_H : TL_ALL;
     return spec;
@@ -48,7 +46,7 @@ tl_engine_spec tl_plan_spec(const tl_plan *plan, const tl_settings *opt, const t
 
 tlnmf_error tl_plan_device(tlnmf_ctx *ctx, const tlnmf_data *data, tl_goal goal, tl_settings *opt)
 {
-    tl_plan plan = {.goal = goal, .K = goal == TL_GOAL_DIAGONALISE ? 0 : opt->k};
+    tl_plan plan = {.goal = goal, .K = goal == TL_GOAL_JD ? 0 : opt->k};
     const tl_model model = {.data = data, .K = plan.K};
     tl_engine_spec spec = tl_plan_spec(&plan, opt, &model);
     return tl_device_choose(ctx, &spec, opt);
@@ -61,7 +59,7 @@ double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_setti
     double word = sizeof(double);
     double point = word * (M * M + K * (M + N)), transform = word * M * M;
     bool both = opt->exchange || plan->goal == TL_GOAL_AUTO;
-    /* The search works on a copy without the columns that the floor hides, where frames may be
+    /* The search works on a copy without the columns that the floor hides. Frames of it may be
      * empty. */
     tlnmf_data shape = *data;
     double trimmed = 0.0;
@@ -73,9 +71,9 @@ double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_setti
     tl_engine_spec spec = tl_plan_spec(plan, opt, &model);
     double worker = (double)plan->engine->bytes(&spec) + (plan->hops > 0 ? point : 0.0);
     double results = (both ? 2.0 : 1.0) * point;
-    if (both || plan->goal == TL_GOAL_JD) /* the result of JD alone */
+    if (both || plan->goal == TL_GOAL_JD_NMF) /* the result of JD alone */
         results += transform;
-    if (plan->hops > 0 && data->sums != NULL)
+    if (plan->hops > 0 && data->frames_comm != NULL)
         results += word * K * (double)data->all;
     double shelves = opt->exchange ? 2.0 * (double)plan->P * point : 0.0;
     double streams = opt->stream == TL_STREAM_NUMPY ? (double)plan->P * sizeof(tl_rng) : 0.0;

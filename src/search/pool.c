@@ -1,14 +1,70 @@
-/* A pool of starts: its workers, a job from one start, a job from many on several threads. */
+/* A pool of starts: the jobs, the workers, a job from one start, a job from many starts. */
 #include "search/pool.h"
+#include "engine/device.h"
 #include "search/checkpoint.h"
-#include "search/share.h"
+#include "search/distribute.h"
+#include "search/hop.h"
 
 #include <math.h>
 #include <string.h>
 
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+static void run_tl(const tl_pool *pool, tl_worker *w, tl_run *run)
+{
+    pool->solver->tl(w->engine, run);
+    if (run->roams && pool->plan.hops > 0)
+        tl_hop_search(
+            &(tl_hops){pool->plan.hops, &w->hop, pool->opt->seed, pool->data, pool->H_all},
+            pool->solver, w->engine, run);
+    tl_engine_project(w->engine, TL_PHI);
+}
+
+static void run_jd(const tl_pool *pool, tl_worker *w, tl_run *run)
+{
+    pool->solver->jd(w->engine, run);
+    tl_engine_project(w->engine, TL_PHI);
+}
+
+static void run_nmf(const tl_pool *pool, tl_worker *w, tl_run *run)
+{
+    pool->solver->nmf(w->engine, run);
+}
+
+/* NMF at the Phi of JD, with fewer updates if `handover` is set. The reported outcome and
+ * iterations stay those of JD. */
+static void nmf_at_jd(const tl_solver *solver, tl_engine *e, tl_run *run)
+{
+    tl_run jd = *run;
+    tl_settings opt = *run->opt;
+    if (opt.handover > 0) {
+        opt.J = opt.handover;
+        opt.J_nmf = 1;
+    }
+    run->opt = &opt;
+    run->iterations = 0;
+    solver->nmf(e, run);
+    run->opt = jd.opt;
+    run->outcome = jd.outcome;
+    run->iterations = jd.iterations;
+    run->trace_length = jd.trace_length;
+}
+
+static void run_jd_nmf(const tl_pool *pool, tl_worker *w, tl_run *run)
+{
+    pool->solver->jd(w->engine, run);
+    nmf_at_jd(pool->solver, w->engine, run);
+    tl_engine_project(w->engine, TL_PHI);
+}
+
+const tl_job tl_job_tl = {"TL-NMF", 'C', false, run_tl};
+const tl_job tl_job_jd = {"JD", 'L', false, run_jd};
+const tl_job tl_job_jd_nmf = {"JD+NMF", 'L', true, run_jd_nmf};
+const tl_job tl_job_nmf = {"NMF", 'I', false, run_nmf};
+
 /* ---- create and free ------------------------------------------------------------------------- */
 
-/* The workers on their way; an error is kept in each. */
+/* The arguments of create_one. */
 typedef struct creating {
     tl_pool *pool;
     tl_engine_spec spec;
@@ -30,36 +86,38 @@ static void create_one(int64_t i, int64_t last, void *arg)
     tl_worker *w = &c->pool->worker[i];
     (void)last;
     w->ctx = *c->pool->ctx;
-    w->failed = create_worker(c, w);
+    w->create_error = create_worker(c, w);
 }
 
-/* Each on the thread that will use it most, so that its memory is near. */
+/* A worker is created on the thread that will use it most, so that its memory is near. */
 static tlnmf_error create_workers(tl_pool *pool)
 {
     const tl_plan *plan = &pool->plan;
     creating c = {pool, tl_plan_spec(plan, pool->opt, &pool->model)};
-    bool gathers = plan->hops > 0 && pool->data->sums != NULL;
+    pool->plan.workers = tl_device_workers(pool->ctx, &c.spec, pool->opt, plan->workers);
+    bool gathers = plan->hops > 0 && pool->data->frames_comm != NULL;
     tl_slot table[] = {TL_SLOT(pool->worker, plan->workers),
                        TL_SLOT(pool->H_all, gathers ? plan->K * pool->data->all : 0)};
     TRY(TL_ARENA(pool->ctx, "the workers", table, &pool->block));
     tl_share(plan->workers, 1, create_one, &c);
     for (int i = 0; i < plan->workers; i++)
-        if (pool->worker[i].failed != TLNMF_OK) {
+        if (pool->worker[i].create_error != TLNMF_OK) {
             memcpy(pool->ctx->message, pool->worker[i].ctx.message, sizeof pool->ctx->message);
-            return pool->worker[i].failed;
+            return pool->worker[i].create_error;
         }
     return TLNMF_OK;
 }
 
-/* A start may run in several batches; those that begin where others ended have numbers of their
- * own. */
+/* 2 P + 1 starts: P random ones, P of an exchange, and TL-NMF from the end of JD+NMF. A start may
+ * run in several batches. */
 static tlnmf_error create_traces(tl_pool *pool)
 {
     tl_traces *t = &pool->traces;
     if (!pool->opt->trace_all)
         return TLNMF_OK;
-    if (pool->machines != NULL)
-        return tl_fail(pool->ctx, TLNMF_ERR_OPTION, "trace-all is for one machine");
+    if (pool->starts_comm != NULL)
+        return tl_fail(pool->ctx, TLNMF_ERR_OPTION,
+                       "trace-all cannot be used if starts are distributed over processes");
     t->capacity = pool->plan.trace_capacity;
     int64_t starts = 2 * pool->plan.P + 1, rows;
     tl_slot table[] = {TL_SLOT(t->length, starts)};
@@ -77,7 +135,8 @@ tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tln
 {
     const tl_settings *opt = task->opt;
     *pool = (tl_pool){.ctx = ctx,
-                      .machines = task->machines,
+                      .monitor = ctx->monitor,
+                      .starts_comm = task->starts_comm,
                       .data = data,
                       .opt = opt,
                       .quick = *opt,
@@ -88,9 +147,7 @@ tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tln
         tl_plan_engine(&pool->plan, opt, task->engine);
     pool->model =
         (tl_model){.data = data, .K = pool->plan.K, .eps = task->eps, .gamma = opt->gamma};
-    tl_monitor_init(&pool->monitor, opt, task->callback, task->user,
-                    opt->exchange ? 2 * pool->plan.P : pool->plan.P);
-    pool->monitor.sums = data->sums;
+    tl_poll_at(pool->monitor, "prepare", 0.0, 0.0);
     TRY(tl_starts_create(ctx, data, opt, pool->plan.K, task->goal == TL_GOAL_NMF, task->start,
                          &pool->starts));
     TRY(create_traces(pool));
@@ -99,7 +156,7 @@ tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tln
 
 void tl_pool_free(tl_pool *pool)
 {
-    tl_checkpoint_free(pool->checkpoint);
+    tl_release(&pool->ctx->hooks, pool->checkpoint.block);
     for (int i = 0; pool->worker != NULL && i < pool->plan.workers; i++) {
         tl_worker *w = &pool->worker[i];
         tl_shelf_free(&w->hop);
@@ -111,7 +168,6 @@ void tl_pool_free(tl_pool *pool)
     tl_release(&pool->ctx->hooks, pool->traces.block);
     tl_release(&pool->ctx->hooks, pool->block);
     tl_starts_free(&pool->starts);
-    tl_monitor_done(&pool->monitor);
 }
 
 void tl_pool_trace(tl_pool *pool, int64_t start, const tl_trace_row *row, int64_t count)
@@ -146,23 +202,31 @@ tlnmf_error tl_pool_give_traces(tl_pool *pool, tl_result *result)
 
 /* ---- one start ------------------------------------------------------------------------------- */
 
+int64_t tl_pool_starts(const tl_pool *pool)
+{
+    return pool->opt->exchange ? 2 * pool->plan.P : pool->plan.P;
+}
+
 double tl_score_of(const tl_job *job, tl_values values)
 {
     return job->score == 'C' ? values.C : job->score == 'L' ? values.L : values.I;
 }
 
-/* Keeps the point if its score is better, or equal and its start number smaller. */
+bool tl_is_better(const tl_batch *b, tl_values values, int64_t p)
+{
+    const tl_info *best = &b->best->info;
+    double old = tl_score_of(b->job, (tl_values){best->C, best->L, best->I});
+    double score = tl_score_of(b->job, values);
+    return best->best_start < 0 || score < old || (score == old && p < best->best_start);
+}
+
 static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl_run *run,
                   tl_values values)
 {
     tl_result *best = b->best;
-    omp_set_lock(&pool->monitor.lock);
-    tl_checkpoint_before(pool->checkpoint);
+    omp_set_lock(&pool->monitor->lock);
     tl_pool_trace(pool, run->start, run->trace, run->trace_length);
-    double old = tl_score_of(b->job, (tl_values){best->info.C, best->info.L, best->info.I});
-    double score = tl_score_of(b->job, values);
-    bool better = best->info.best_start < 0 || score < old ||
-                  (score == old && run->start < best->info.best_start);
+    bool better = tl_is_better(b, values, run->start);
     if (better) {
         tl_result_store(best, e, values);
         best->info.outcome = (int32_t)run->outcome;
@@ -174,13 +238,13 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
     }
     long long start = run->start + 1, iterations = run->iterations;
     tl_log(pool->ctx, TLNMF_LOG_INFO, "%s from start %lld: %c = %.12g, %s after %lld iterations%s",
-           b->job->name, start, b->job->score, score, tlnmf_outcome_name(run->outcome), iterations,
-           better ? ", the best" : "");
-    tl_checkpoint_after(pool->checkpoint, run->start);
-    omp_unset_lock(&pool->monitor.lock);
+           b->job->name, start, b->job->score, tl_score_of(b->job, values),
+           tlnmf_outcome_name(run->outcome), iterations, better ? ", the best" : "");
+    tl_checkpoint_add(pool, e, run, values);
+    omp_unset_lock(&pool->monitor->lock);
 }
 
-/* A random start; Phi is replaced by the batch's, if it has one. */
+/* The arguments of draw(): a random start, with the Phi of the batch if it has one. */
 typedef struct drawing {
     tl_worker *worker;
     const tl_starts *starts;
@@ -211,21 +275,23 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
 {
     tl_engine *e = w->engine;
     tl_run run = {.opt = b->quick ? &pool->quick : pool->opt,
-                  .monitor = &pool->monitor,
+                  .monitor = pool->monitor,
                   .start = p,
+                  .starts = tl_pool_starts(pool),
                   .roams = p < pool->plan.P && tl_starts_draw_Phi(&pool->starts),
                   .to_the_end = b->job->to_the_end || b->Phi != NULL, /* Algorithm 2 */
                   .trace = w->trace,
                   .trace_capacity = pool->plan.trace_capacity};
-    TRY(tl_checkpoint_start(pool->checkpoint, (int)(w - pool->worker), p, &run));
     TRY(go_to_start(pool, b, w, p));
-    b->job->run(pool, w, &run);
-    if (b->keep != NULL) {
-        omp_set_lock(&pool->monitor.lock); /* another start may save the shelf */
+    e->monitor = pool->monitor;
+    tl_values values;
+    bool finished = tl_checkpoint_take(pool, e, &run, &values);
+    if (!finished)
+        b->job->run(pool, w, &run);
+    if (b->keep != NULL)
         tl_shelf_put(b->keep, p - b->first, e);
-        omp_unset_lock(&pool->monitor.lock);
-    }
-    tl_values values = tl_engine_values(e, TL_C | TL_L | TL_I);
+    if (!finished)
+        values = tl_engine_values(e, TL_C | TL_L | TL_I);
     TRY(tl_engine_error(&w->ctx, e, "a start"));
     if (!tl_engine_inspect(e, NULL) || (e->K > 0 && !isfinite(values.C)))
         return tl_fail(
@@ -233,10 +299,10 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
             "start %lld left the range of double: rescale the data, or take a larger eps",
             (long long)p + 1);
     offer(pool, b, e, &run, values);
-    omp_set_lock(&pool->monitor.lock);
+    omp_set_lock(&pool->monitor->lock);
     w->nmf_seconds += run.nmf_seconds;
     w->transform_seconds += run.transform_seconds;
-    omp_unset_lock(&pool->monitor.lock);
+    omp_unset_lock(&pool->monitor->lock);
     return TLNMF_OK;
 }
 
@@ -244,22 +310,22 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
 
 bool tl_pool_stopped(tl_pool *pool)
 {
-    return atomic_load(&pool->monitor.stop) != TLNMF_NOT_RUN;
+    return tl_stopped(pool->monitor) != TLNMF_OUTCOME_NOT_RUN;
 }
 
-/* After a stop, starts are skipped, unless the batch has no result yet: then one more runs, which
- * ends at once. */
+/* After a stop, the remaining starts are skipped. If the batch has no result yet, one more start
+ * runs; it ends at once, with a result. */
 static bool skip(tl_pool *pool, const tl_batch *b)
 {
     if (!tl_pool_stopped(pool))
         return false;
-    omp_set_lock(&pool->monitor.lock);
+    omp_set_lock(&pool->monitor->lock);
     bool has = b->best->info.best_start >= 0;
-    omp_unset_lock(&pool->monitor.lock);
+    omp_unset_lock(&pool->monitor->lock);
     return has;
 }
 
-/* A batch on its way. */
+/* A batch that runs. */
 typedef struct running {
     tl_pool *pool;
     const tl_batch *batch;
@@ -268,13 +334,13 @@ typedef struct running {
 
 static tl_worker *take_worker(tl_pool *pool)
 {
-    omp_set_lock(&pool->monitor.lock);
+    omp_set_lock(&pool->monitor->lock);
     tl_worker *w = &pool->worker[tl_thread_index() % pool->plan.workers];
     if (w->busy)
         for (w = pool->worker; w->busy; w++)
             ;
     w->busy = true;
-    omp_unset_lock(&pool->monitor.lock);
+    omp_unset_lock(&pool->monitor->lock);
     return w;
 }
 
@@ -283,39 +349,38 @@ static void run_one(int64_t i, int64_t last, void *arg)
     running *r = arg;
     tl_pool *pool = r->pool;
     (void)last;
-    if (!tl_share_has(pool, r->batch, r->batch->first + i) ||
-        tl_checkpoint_has(pool->checkpoint, r->batch->first + i) || skip(pool, r->batch))
+    int64_t p = r->batch->first + i;
+    if (!tl_distribute_runs_here(pool, r->batch, p) || tl_checkpoint_skips(pool, p) ||
+        (!tl_checkpoint_has(pool, p) && skip(pool, r->batch)))
         return;
     tl_worker *w = take_worker(pool);
-    tlnmf_error error = run_start(pool, r->batch, w, r->batch->first + i);
-    tl_checkpoint_leave(pool->checkpoint, (int)(w - pool->worker));
-    omp_set_lock(&pool->monitor.lock);
+    tlnmf_error error = run_start(pool, r->batch, w, p);
+    omp_set_lock(&pool->monitor->lock);
     w->busy = false;
     if (error != TLNMF_OK) {
         r->failed = error;
         memcpy(pool->ctx->message, w->ctx.message, sizeof pool->ctx->message);
     }
-    omp_unset_lock(&pool->monitor.lock);
+    omp_unset_lock(&pool->monitor->lock);
+}
+
+/* Runs the starts of this process, then finds the best result of all processes. */
+static tlnmf_error run_all(tl_pool *pool, const tl_batch *b, int64_t before)
+{
+    running r = {.pool = pool, .batch = b};
+    if (pool->plan.workers >= tl_min(tl_threads_here(), b->count))
+        tl_share(b->count, 1, run_one, &r);
+    else /* sequentially, with all threads in each start */
+        for (int64_t i = 0; i < b->count; i++)
+            run_one(i, i + 1, &r);
+    return tl_distribute_batch(pool, b, before,
+                               tl_comm_agree(pool->ctx, pool->data->frames_comm, r.failed));
 }
 
 tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)
 {
-    running r = {.pool = pool, .batch = b};
     int64_t before = b->best->info.best_start;
-    bool finished;
-    TRY(tl_share_error(pool->ctx, pool->data->sums, pool->machines,
-                       tl_checkpoint_begin(pool->checkpoint, b, &finished)));
-    if (finished)
-        return TLNMF_OK;
-    if (pool->plan.workers >= tl_min(tl_threads_here(), b->count))
-        tl_share(b->count, 1, run_one, &r);
-    else /* one after the other, with all threads in each */
-        for (int64_t i = 0; i < b->count; i++)
-            run_one(i, i + 1, &r);
-    tlnmf_error error = tl_sums_agree(pool->ctx, pool->data->sums, r.failed);
-    if (error == TLNMF_OK)
-        tl_checkpoint_wait(pool->checkpoint);
-    TRY(tl_share_batch(pool, b, before, error));
-    return tl_share_error(pool->ctx, pool->data->sums, pool->machines,
-                          tl_checkpoint_end(pool->checkpoint, b->is_last));
+    TRY(tl_distribute_agree(pool->ctx, pool->data->frames_comm, pool->starts_comm,
+                            tl_checkpoint_begin(pool, b)));
+    return run_all(pool, b, before);
 }

@@ -11,28 +11,41 @@
 /* The state of one start that runs. Its context is a copy, so that messages do not mix. */
 typedef struct tl_worker {
     bool busy;
-    tlnmf_error failed; /* to be created */
+    tlnmf_error create_error;
     tlnmf_ctx ctx;
     tl_engine *engine;
-    tl_shelf hop; /* the best point of the hops, if there are any */
+    tl_shelf hop; /* the best point of its hops */
     tl_trace_row *trace;
     double nmf_seconds, transform_seconds;
 } tl_worker;
 
-/* The rows of every start, with trace-all: start p has its rows from p * capacity on. */
+/* With trace-all: the rows of every start. Those of start p begin at row p * capacity. */
 typedef struct tl_traces {
-    int64_t starts, capacity; /* 0 starts: not asked for */
+    int64_t starts, capacity; /* 0 starts: trace-all is off */
     int64_t *length;
     tl_trace_row *row;
     void *block; /* of `length` */
 } tl_traces;
 
-typedef struct tl_checkpoint tl_checkpoint; /* search/checkpoint.h */
+/* The checkpoint of the search (checkpoint.h). */
+typedef struct tl_checkpoint {
+    tl_units *units; /* NULL: none */
+    const char *section;
+    bool adds; /* finished units are added, because some process saves them */
+    int64_t stage;
+    const struct tl_batch *batch;
+    uint64_t input; /* a hash of the input of the batch */
+    double *row;    /* the table of the batch: a tl_unit per start */
+    int64_t best;   /* the best start with a saved array; -1: none */
+    int64_t found;  /* that when the batch began */
+    double *H;      /* scratch, under the lock of the units: K x N */
+    void *block;
+} tl_checkpoint;
 
 typedef struct tl_pool {
     tlnmf_ctx *ctx;
-    tl_sums *machines; /* those that share out the starts; NULL: one machine */
-    int64_t columns;   /* of all frames, wherever they are */
+    tl_comm *starts_comm; /* the processes that distribute starts; NULL: one process */
+    int64_t columns;      /* of all frames, on all processes */
     const tlnmf_data *data;
     const tl_settings *opt;
     tl_settings quick; /* opt with a tolerance that suffices to rank starts */
@@ -40,12 +53,13 @@ typedef struct tl_pool {
     tl_model model;
     const tl_solver *solver;
     tl_starts starts;
-    tl_monitor monitor;
+    tl_monitor *monitor; /* of the context */
     tl_worker *worker;
-    double *H_all; /* scratch for hops: K x all frames, where frames are shared out */
+    double *H_all; /* scratch for hops if frames are distributed: K x all frames */
     tl_traces traces;
-    tl_checkpoint *checkpoint; /* NULL: none */
-    int64_t identity;          /* of the data, for checkpoints */
+    tl_checkpoint checkpoint;
+    double seconds_before;  /* wall time of the run that is resumed */
+    atomic_llong continued; /* starts that continued from a saved iterate */
     void *block;
 } tl_pool;
 
@@ -55,20 +69,21 @@ tlnmf_error tl_pool_create(tlnmf_ctx *ctx, const tl_search_task *task, const tln
                            tl_pool *pool);
 void tl_pool_free(tl_pool *pool);
 
-/* What is done from a start, and by which value its results are ranked. */
+/* The work from one start, and the value that ranks its results. */
 typedef struct tl_job {
     const char *name; /* for the log */
     char score;       /* 'C', 'L' or 'I' */
     bool to_the_end;  /* see tl_run */
-    /* From the engine's point. Results have an exactly orthogonal Phi. */
+    /* Runs from the engine's point. The final Phi is orthogonal to rounding. */
     void (*run)(const tl_pool *pool, tl_worker *w, tl_run *run);
 } tl_job;
+extern const tl_job tl_job_tl, tl_job_jd, tl_job_jd_nmf, tl_job_nmf;
 
 /* A job from many starts. Starts numbered below plan.P are drawn; the others are on a shelf. */
 typedef struct tl_batch {
     const tl_job *job;
-    bool quick;   /* low accuracy: the best is polished later */
-    bool is_last; /* of the search: no checkpoint follows */
+    bool quick;     /* low accuracy: the best result is polished later */
+    bool continues; /* starts from `best`, and replaces it even if the score is not lower */
     int64_t first, count;
     const tl_shelf *from; /* the starts that are not drawn */
     int64_t from_first;   /* the number of the first of these */
@@ -78,16 +93,22 @@ typedef struct tl_batch {
 } tl_batch;
 
 double tl_score_of(const tl_job *job, tl_values values);
+/* Whether a result of start p replaces the best of the batch: its score is lower, or the scores are
+ * equal and its start number is smaller. */
+bool tl_is_better(const tl_batch *batch, tl_values values, int64_t p);
 
-/* Runs the batch's starts, on all machines together, which then have the same best result. */
+/* Runs the starts of the batch on all processes, which then have the same best result. */
 tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *batch);
 
-/* Adds rows to those of a start, with trace-all. */
+/* With trace-all: appends rows to those of a start. */
 void tl_pool_trace(tl_pool *pool, int64_t start, const tl_trace_row *row, int64_t count);
 /* Makes the rows of all starts, in their order, the trace of the result. */
 tlnmf_error tl_pool_give_traces(tl_pool *pool, tl_result *result);
 
-/* Whether the callback or the deadline has ended all runs. */
+/* The number of starts of all batches, for progress. */
+int64_t tl_pool_starts(const tl_pool *pool);
+
+/* Whether the monitor has ended all runs. */
 bool tl_pool_stopped(tl_pool *pool);
 
 #endif

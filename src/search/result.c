@@ -18,6 +18,18 @@ void tl_trace_values(const tl_trace_row *row, double x[TL_TRACE_COLUMNS])
     memcpy(x, values, sizeof values);
 }
 
+/* A number of a forged checkpoint may not fit an integer. */
+static int64_t integer_of(double x)
+{
+    return fabs(x) < 1e18 ? (int64_t)x : 0;
+}
+
+tl_trace_row tl_trace_of_values(const double x[TL_TRACE_COLUMNS])
+{
+    return (tl_trace_row){integer_of(x[0]), integer_of(x[1]), x[2], x[3], x[4], x[5], x[6], x[7],
+                          integer_of(x[8])};
+}
+
 tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tl_trace_row **out)
 {
     *out = NULL;
@@ -81,11 +93,6 @@ void tl_result_free(tl_result *result)
     tl_release(&hooks, result->block);
 }
 
-void tl_result_load(const tl_result *result, tl_engine *e)
-{
-    tl_engine_load(e, result->Phi, result->W, result->H);
-}
-
 void tl_result_store(tl_result *result, const tl_engine *e, tl_values values)
 {
     tl_engine_store(e, result->Phi, result->W, result->H);
@@ -94,9 +101,9 @@ void tl_result_store(tl_result *result, const tl_engine *e, tl_values values)
     result->info.I = values.I;
 }
 
-/* ---- what is reported ------------------------------------------------------------------------ */
+/* ---- reported values ------------------------------------------------------------------------- */
 
-/* The L that a descent from the current Phi reaches. */
+/* The L that JD reaches from the current Phi. */
 static double descend_L(const tl_settings *opt, tl_monitor *monitor, tl_engine *e, int32_t *outcome)
 {
     tl_run run = {.opt = opt, .monitor = monitor};
@@ -105,9 +112,9 @@ static double descend_L(const tl_settings *opt, tl_monitor *monitor, tl_engine *
     return tl_engine_values(e, TL_L).L;
 }
 
-/* Where the floor is low and frames have fewer realisations than entries, L has many deep minima,
- * and one descent does not find the least. `low` is the share of the mean power at which fast.c
- * begins its continuation: below it the floor no longer smooths the landscape. */
+/* If the floor is low and frames have fewer realisations than entries, L has many deep minima, and
+ * one descent does not find the lowest. `low` is the fraction of the mean power at which fast.c
+ * begins its continuation: a lower floor does not smooth L enough. */
 static bool is_hard(const tl_info *info, const tl_settings *opt, const tl_engine *e)
 {
     const double low = 0.05;
@@ -115,16 +122,16 @@ static bool is_hard(const tl_info *info, const tl_settings *opt, const tl_engine
            !opt->continuation;
 }
 
-/* What the run itself knows against its certificate, which assumes that it found the least L. A
- * diagonalisation that did not get to its end explains all else. */
+/* Why the certificate, which assumes that the run found the least L, may be wrong. A
+ * diagonalisation that did not finish is checked first, since it explains the other reasons. */
 static tl_doubt doubt_of(const tl_info *info, tl_goal goal, const tl_settings *opt,
                          const tl_engine *e)
 {
     const double rounding = 1e-9;
-    if (info->jd_outcome == TLNMF_TIME || info->jd_outcome == TLNMF_CANCELLED ||
-        info->jd_outcome == TLNMF_NOT_RUN)
+    if (info->jd_outcome == TLNMF_OUTCOME_TIME || info->jd_outcome == TLNMF_OUTCOME_CANCELLED ||
+        info->jd_outcome == TLNMF_OUTCOME_NOT_RUN)
         return TL_DOUBT_CUT;
-    if (info->jd_outcome == TLNMF_ITERATIONS)
+    if (info->jd_outcome == TLNMF_OUTCOME_ITERATIONS)
         return TL_DOUBT_ITERATIONS;
     if (goal == TL_GOAL_TL && info->L < info->L_jd - rounding * fabs(info->L_jd))
         return TL_DOUBT_LOWER_L;
@@ -138,11 +145,11 @@ static void certify(tl_info *info, tl_goal goal, const tl_settings *opt, tl_moni
     bool descends = goal == TL_GOAL_TL && !both && opt->certify;
     double least = both ? fmin(info->L_jd, info->L) : info->L;
     info->doubt = TL_NO_DOUBT;
-    if (!(goal == TL_GOAL_JD || both || descends))
+    if (!(goal == TL_GOAL_JD_NMF || both || descends))
         return;
     if (descends) {
-        info->jd_outcome = atomic_load(&monitor->stop);
-        if (info->jd_outcome == TLNMF_NOT_RUN)
+        info->jd_outcome = tl_stopped(monitor);
+        if (info->jd_outcome == TLNMF_OUTCOME_NOT_RUN)
             least = descend_L(opt, monitor, e, &info->jd_outcome);
     }
     info->doubt = (int32_t)doubt_of(info, goal, opt, e);
@@ -154,15 +161,20 @@ static void certify(tl_info *info, tl_goal goal, const tl_settings *opt, tl_moni
 void tl_result_measure(tl_result *result, tl_goal goal, const tl_settings *opt, tl_monitor *monitor,
                        tl_engine *e)
 {
-    static const tl_method methods[] = {TL_METHOD_TL, TL_METHOD_JD, TL_METHOD_NMF, TL_METHOD_JD};
-    static const tl_stage stages[] = {TL_STAGE_TL, TL_STAGE_JD, TL_STAGE_NMF, TL_STAGE_JD};
-    bool of_L = goal == TL_GOAL_JD || goal == TL_GOAL_DIAGONALISE;
+    static const struct {
+        tl_method method;
+        tl_stage stage;
+    } of[] = {[TL_GOAL_TL] = {TL_METHOD_TL, TL_STAGE_TL},
+              [TL_GOAL_JD_NMF] = {TL_METHOD_JD, TL_STAGE_JD},
+              [TL_GOAL_NMF] = {TL_METHOD_NMF, TL_STAGE_NMF},
+              [TL_GOAL_JD] = {TL_METHOD_JD, TL_STAGE_JD}};
+    bool of_L = goal == TL_GOAL_JD_NMF || goal == TL_GOAL_JD;
     tl_info *info = &result->info;
-    tl_result_load(result, e);
+    tl_engine_load(e, result->Phi, result->W, result->H);
     tl_result_store(result, e, tl_engine_values(e, TL_C | TL_L | TL_I));
-    info->method = (int32_t)methods[goal];
-    if (goal != TL_GOAL_JD) /* that of JD+NMF is known already */
-        info->outcome_of = (int32_t)stages[goal];
+    info->method = (int32_t)of[goal].method;
+    if (goal != TL_GOAL_JD_NMF) /* JD+NMF has set it */
+        info->outcome_of = (int32_t)of[goal].stage;
     info->eps = e->eps;
     tl_inspection found = {.energy = result->energy};
     tl_engine_inspect(e, &found);

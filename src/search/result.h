@@ -3,8 +3,8 @@
 #ifndef TLNMF_SEARCH_RESULT_H
 #define TLNMF_SEARCH_RESULT_H
 
-#include "base/progress.h"
 #include "base/settings.h"
+#include "solve/run.h"
 
 /* A start given by the caller. Parts that are NULL are drawn as the settings say. */
 typedef struct tl_start {
@@ -13,23 +13,23 @@ typedef struct tl_start {
     const double *H;   /* K x N, nonnegative; an entry at zero stays there */
 } tl_start;
 
-/* Why there is no certificate, beside that nobody asked for it. */
+/* Why a requested certificate is missing. */
 typedef enum tl_doubt {
     TL_NO_DOUBT,
-    TL_DOUBT_LOWER_L, /* TL-NMF met a lower L than the diagonalisation: that one is not the least */
-    TL_DOUBT_CUT,     /* time or interruption ended the diagonalisation */
+    TL_DOUBT_LOWER_L,   /* TL-NMF found a lower L than the diagonalisation */
+    TL_DOUBT_CUT,       /* time or interruption ended the diagonalisation */
     TL_DOUBT_SINGULAR,  /* singular covariances and a low floor: L has many minima */
     TL_DOUBT_ITERATIONS /* the diagonalisation did all its iterations without converging */
 } tl_doubt;
 
-/* src/results.def explains the fields. */
+/* src/base/results.def explains the fields. */
 typedef struct tl_info {
     int32_t outcome;
     int32_t method;          /* the method that the result is of; never AUTO */
     int64_t M, N, K;         /* N: the frames here */
     int64_t all, first;      /* all frames, and the first one here */
     int64_t columns;         /* of all frames */
-    int64_t sums, sum_bytes; /* over machines; 0: one machine */
+    int64_t sums, sum_bytes; /* over processes; 0: one process */
     double sum_seconds;
     double eps;
     double C, L, I;
@@ -48,6 +48,7 @@ typedef struct tl_info {
     double nmf_seconds, transform_seconds;
     double C_tl, I_tl, C_jd, L_jd, I_jd;
     int32_t chain;
+    int64_t continued; /* starts that continued from a saved iterate */
 } tl_info;
 
 typedef struct tl_result {
@@ -65,5 +66,6 @@ void tl_result_free(tl_result *result);
 /* A row as numbers, in the order of its fields. */
 enum { TL_TRACE_COLUMNS = 9 };
 void tl_trace_values(const tl_trace_row *row, double x[TL_TRACE_COLUMNS]);
+tl_trace_row tl_trace_of_values(const double x[TL_TRACE_COLUMNS]);
 
 #endif

@@ -36,7 +36,7 @@ static double column_sum(int64_t M, int64_t K, const double *W, int64_t k)
     return sum;
 }
 
-/* W H of a given start must not overflow, nor its columns of W. */
+/* Neither W H of a given start nor the column sums of W may overflow. */
 static tlnmf_error check_range(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K,
                                const tl_start *given)
 {
@@ -73,7 +73,7 @@ static tlnmf_error check_given(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K
     bool all = given->Phi != NULL && (K == 0 || (given->W != NULL && given->H != NULL));
     if (all && opt->starts > 1)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "starts = %lld, but the given start leaves nothing to draw",
+                       "starts = %lld, but the given start leaves nothing to draw at random",
                        (long long)opt->starts);
     return TLNMF_OK;
 }
@@ -84,7 +84,7 @@ static void draw(tl_rng *rng, int64_t count, double *x)
         x[i] = tl_rng_normal(rng);
 }
 
-/* H of all frames is drawn, whichever are here. */
+/* Every process draws H of all frames and keeps its own. */
 static void draw_H(tl_rng *rng, const tl_starts *starts, const tl_point *point)
 {
     for (int64_t k = 0; k < point->K; k++)
@@ -101,14 +101,16 @@ static tlnmf_error note_streams(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t 
                                 tl_starts *starts)
 {
     tl_slot table[] = {TL_SLOT(starts->streams, starts->opt->starts)};
+    enum { BATCH = 4096 };
     TRY(TL_ARENA(ctx, "the starts' random streams", table, &starts->block));
     tl_rng rng;
     tl_rng_seed(&rng, TL_STREAM_NUMPY, starts->opt->seed, 0);
     int64_t draws = data->M * data->M + data->M * K + K * data->all;
     for (int64_t p = 0; p < starts->opt->starts; p++) {
         starts->streams[p] = rng;
-        for (int64_t i = 0; i < draws; i++)
-            tl_rng_normal(&rng);
+        for (int64_t i = 0; i < draws && !tl_poll(ctx->monitor); i += BATCH)
+            for (int64_t j = i; j < tl_min(i + BATCH, draws); j++)
+                tl_rng_normal(&rng);
     }
     return TLNMF_OK;
 }
@@ -161,9 +163,14 @@ static tlnmf_error fill_Phi(tlnmf_ctx *ctx, const tl_starts *starts, const tl_po
                    ? TLNMF_OK
                    : orthogonalise(ctx, point);
     }
-    if (starts->transform == TL_TRANSFORM_RANDOM)
-        return orthogonalise(ctx, point);
-    return tl_fixed_transform(ctx, starts->transform, M, point->Phi);
+    if (starts->transform != TL_TRANSFORM_RANDOM)
+        return tl_fixed_transform(ctx, starts->transform, M, point->Phi);
+    /* If the call must end before Phi is drawn, its result is the DCT, which takes no time. */
+    point->skew->monitor = ctx->monitor;
+    tlnmf_error error = orthogonalise(ctx, point);
+    point->skew->monitor = NULL;
+    return error == TLNMF_ERR_CALLBACK ? tl_fixed_transform(ctx, TL_TRANSFORM_DCT, M, point->Phi)
+                                       : error;
 }
 
 static void shift_magnitudes(int64_t count, double scale, double *x)

@@ -11,7 +11,7 @@ typedef struct tl_starts {
     tl_start given;
     tl_transform transform; /* never AUTO */
     double mean_power;      /* mean of the squared data */
-    int64_t first, all;     /* the frames here are numbers first, .. of all */
+    int64_t first, all;     /* index of the first frame here; number of all frames */
     tl_rng *streams;        /* numpy: the state of the one stream at each start; else NULL */
     tl_hooks hooks;
     void *block;

@@ -1,6 +1,5 @@
-/* The fast solvers: Jacobi sweeps find the basin, then a descent finds its minimum: L-BFGS, or
- * Newton steps close to it. */
-#include "solve/newton.h"
+/* The fast solvers: Jacobi sweeps find the basin, then a descent finds its minimum by
+ * L-BFGS. */
 #include "solve/solver.h"
 
 #include <math.h>
@@ -8,7 +7,7 @@
 /* ---- descents -------------------------------------------------------------------------------- */
 
 /* The metric is recomputed every RENEW iterations: it changes slowly, and Gamma costs a product.
- * These and the constants below: docs/benchmarks.md, "Constants". */
+ * These and the constants below: docs/measurements/constants.md. */
 enum { RENEW = 5, CALM = 3, HALVINGS = 30, MOST_REVIVALS = 5 };
 
 tl_descent tl_descent_of(const tl_engine *e, const tl_settings *opt, unsigned over, int64_t last)
@@ -31,7 +30,7 @@ static bool has_settled(const tl_descent *how, double first, double before, doub
 }
 
 /* From this many rows on a sweep costs as much as 2 iterations of L-BFGS on cores and 12 on a GPU,
- * and far from the minimum every other step tried is refused (docs/benchmarks.md, "Constants"). */
+ * and far from the minimum every other step tried is refused (docs/measurements/constants.md). */
 enum { LARGE = 1024 };
 
 /* The longest step that a descent tries first. Where there are many rows a refusal halves it, and
@@ -57,7 +56,8 @@ static void learn_habit(const tl_engine *e, habit *h, double a, bool was_refused
     }
 }
 
-/* Halves the step until the objective falls enough (Armijo). Returns 0 if it never does. */
+/* Halves the step until the objective falls enough (Armijo). Returns 0 if it never does, or if the
+ * run must end before it does. */
 static double backtrack(tl_engine *e, const tl_descent *how, tl_aim aim, habit *h, double *value)
 {
     double a = fmin(aim.first, h->longest);
@@ -68,6 +68,8 @@ static double backtrack(tl_engine *e, const tl_descent *how, tl_aim aim, habit *
             learn_habit(e, h, a, i > 0);
             return a;
         }
+        if (tl_poll(e->monitor))
+            break;
     }
     return 0.0;
 }
@@ -78,7 +80,7 @@ static bool step(tl_engine *e, const tl_descent *how, habit *h, double *value, d
 {
     tl_aim aim = tl_engine_aim(e, TL_LBFGS);
     *a = aim.slope < 0.0 ? backtrack(e, how, aim, h, value) : 0.0;
-    if (*a == 0.0 && aim.pairs > 0) {
+    if (*a == 0.0 && aim.pairs > 0 && !tl_poll(e->monitor)) {
         aim = tl_engine_aim(e, TL_GRADIENT);
         *a = aim.slope < 0.0 ? backtrack(e, how, aim, h, value) : 0.0;
     }
@@ -95,7 +97,13 @@ static tl_stage stage_of(unsigned over)
 
 static void record(tl_engine *e, const tl_descent *how, tl_run *run, double value, double a)
 {
-    tl_iteration row = {stage_of(how->over), run->iterations, NAN, NAN, NAN, a, NAN};
+    tl_trace_row row = {.stage = stage_of(how->over),
+                        .iteration = run->iterations,
+                        .C = NAN,
+                        .L = NAN,
+                        .I = NAN,
+                        .step = a,
+                        .gradient = NAN};
     if (how->over & TL_PHI)
         row.gradient = tl_traced_gradient(e, run, how->over == TL_PHI ? TL_L : TL_C);
     if (how->over == TL_PHI) {
@@ -108,44 +116,36 @@ static void record(tl_engine *e, const tl_descent *how, tl_run *run, double valu
             row.I = v.I;
         }
     }
-    tl_run_record(run, &row, how->last);
-}
-
-/* A Newton step, if asked for and if the minimum is close enough. */
-static bool newton_step(tl_engine *e, tl_newton *newton, tl_run *run, double norm, double *value,
-                        double *a)
-{
-    const double near = 1e-3; /* docs/benchmarks.md, "Constants" */
-    if (!run->newton || !(norm <= near))
-        return false;
-    tl_engine_norm(e, true);
-    return tl_newton_step(e, newton, run, value, a);
+    tl_run_record(run, row, how->last);
 }
 
 static double descend(tl_engine *e, const tl_descent *how, tl_run *run)
 {
     double value = tl_engine_begin(e, how->over), a;
-    tl_newton newton = {.stage = stage_of(how->over)};
+    tl_run_begin(run, stage_of(how->over), how->last);
     habit h = {.longest = 1.0};
     int calm = 0;
-    run->outcome = TLNMF_ITERATIONS;
+    run->outcome = TLNMF_OUTCOME_ITERATIONS;
     for (int i = 0; run->iterations < how->last; i++) {
         double norm = tl_engine_norm(e, i % RENEW == 0), before = value, first = h.longest;
         if (norm <= how->grad_tol) {
-            run->outcome = TLNMF_STATIONARY;
+            run->outcome = TLNMF_OUTCOME_STATIONARY;
             break;
         }
-        if (!newton_step(e, &newton, run, norm, &value, &a) && !step(e, how, &h, &value, &a)) {
-            run->outcome = TLNMF_LINE_SEARCH;
+        if (i == 0 && tl_run_stopped(e, run))
+            break;
+        if (!step(e, how, &h, &value, &a)) {
+            if (!tl_run_stopped(e, run))
+                run->outcome = TLNMF_OUTCOME_LINE_SEARCH;
             break;
         }
         run->iterations++;
         record(e, how, run, value, a);
-        if (tl_run_interrupted(e, run, newton.stage))
+        if (tl_run_interrupted(e, run))
             break;
         calm = has_settled(how, first, before, value) ? calm + 1 : 0;
         if (calm == how->calm) {
-            run->outcome = TLNMF_CONVERGED;
+            run->outcome = TLNMF_OUTCOME_CONVERGED;
             break;
         }
     }
@@ -154,7 +154,7 @@ static double descend(tl_engine *e, const tl_descent *how, tl_run *run)
 
 static bool was_stopped(const tl_run *run)
 {
-    return run->outcome == TLNMF_CANCELLED || run->outcome == TLNMF_TIME;
+    return run->outcome == TLNMF_OUTCOME_CANCELLED || run->outcome == TLNMF_OUTCOME_TIME;
 }
 
 double tl_descend(tl_engine *e, const tl_descent *how, tl_run *run)
@@ -177,8 +177,8 @@ double tl_descend(tl_engine *e, const tl_descent *how, tl_run *run)
 /* ---- sweeps, then a descent ------------------------------------------------------------------ */
 
 /* The number of updates between sweeps decides the basin. With 1 or 2, most starts find the good
- * minimum of the music notes; with 3, fewer do (docs/benchmarks.md, "Fast mode"). The number of
- * sweeps decides it, too, but not where there are many rows. */
+ * minimum of the music notes; with 3, fewer do (docs/measurements/constants.md). The number of
+ * sweeps also decides it, but not if there are many rows. */
 enum { SWEEPS = 15, FEW_SWEEPS = 3, UPDATES = 2, JD_SWEEPS = 10, NMF_UPDATES = 10 };
 
 /* Pairs that gain less than this fraction of the last sweep's mean gain are skipped. */
@@ -190,18 +190,11 @@ static double least_gain(const tl_engine *e, double last_gain)
     return pairs > 0.0 ? SKIP * last_gain / pairs : 0.0;
 }
 
-/* A sweep (14) that ends early if the run must: false then, with the outcome set. A run that is
- * kept in checkpoints sweeps to the end, so that it can go on from there with the same bits. */
+/* A sweep (14) that ends early if the run must: false then, with the outcome set. */
 static bool sweep(tl_engine *e, tl_run *run, unsigned of, double floor, double *gain)
 {
-    tl_haste haste = {.e = e, .run = run, .stage = of == TL_L ? TL_STAGE_JD : TL_STAGE_TL};
-    bool kept = run->monitor == NULL || run->monitor->pause != NULL;
-    e->hurries_user = &haste;
-    e->hurries = kept ? NULL : tl_run_hurries;
     *gain = tl_engine_sweep(e, of, floor, least_gain(e, *gain));
-    e->hurries = NULL;
-    e->hurries_user = NULL;
-    return !atomic_load(&haste.ends);
+    return !tl_run_stopped(e, run);
 }
 
 /* Sweeps on C with updates of W, H in between. False, with the outcome set, if the run must end. */
@@ -209,6 +202,7 @@ static bool sweeps_C(tl_engine *e, tl_run *run)
 {
     const int64_t count = e->M < LARGE ? SWEEPS : FEW_SWEEPS;
     double gain = 0.0;
+    tl_run_begin(run, TL_STAGE_TL, run->opt->J);
     for (int64_t i = 0; i < count && run->iterations < run->opt->J; i++) {
         double since = tl_wall_seconds();
         tl_engine_update(e, TL_W | TL_H, UPDATES); /* (7)-(9) */
@@ -221,16 +215,18 @@ static bool sweeps_C(tl_engine *e, tl_run *run)
         run->iterations++;
         tl_values v = tl_engine_values(e, run->trace_capacity > 0 ? TL_C | TL_L | TL_I : TL_C);
         double norm = tl_traced_gradient(e, run, TL_C);
-        tl_run_record(run, &(tl_iteration){TL_STAGE_TL, run->iterations, v.C, v.L, v.I, NAN, norm},
+        tl_run_record(run,
+                      (tl_trace_row){TL_STAGE_TL, run->iterations, v.C, v.L, v.I, NAN, norm,
+                                     .start = run->start},
                       run->opt->J);
-        if (tl_run_interrupted(e, run, TL_STAGE_TL))
+        if (tl_run_interrupted(e, run))
             return false;
     }
     return true;
 }
 
 /* The floor at which continuation begins. With a much higher one all starts end in the same few
- * minima; a much lower one has no effect (docs/benchmarks.md, "Fast mode"). */
+ * minima; a much lower one has no effect (docs/measurements/constants.md). */
 static double top_floor(const tl_engine *e)
 {
     return 0.05 * e->mean_power;
@@ -248,7 +244,7 @@ static bool comes_from_above(const tl_engine *e, const tl_run *run)
  * outcome set, if the run must end. */
 static bool descend_floor(tl_engine *e, unsigned over, tl_run *run)
 {
-    enum { EACH = 50 }; /* docs/benchmarks.md, "Constants" */
+    enum { EACH = 50 }; /* docs/measurements/constants.md */
     const double eps = e->eps, top = top_floor(e);
     bool go_on = true;
     for (double floor = top; floor > eps && go_on; floor *= pow(10.0, -0.2)) {
@@ -291,9 +287,10 @@ static void minimise(tl_engine *e, unsigned over, bool rough, tl_run *run)
 
 void tl_fast_tl(tl_engine *e, tl_run *run)
 {
-    run->outcome = TLNMF_ITERATIONS;
+    run->outcome = TLNMF_OUTCOME_ITERATIONS;
     bool rough = tl_engine_precision(e, true);
-    if (comes_from_above(e, run) ? descend_floor(e, TL_ALL, run) : sweeps_C(e, run))
+    if (run->continues ||
+        (comes_from_above(e, run) ? descend_floor(e, TL_ALL, run) : sweeps_C(e, run)))
         minimise(e, TL_ALL, rough, run);
     tl_engine_precision(e, false);
 }
@@ -306,6 +303,7 @@ static bool sweeps_L(tl_engine *e, tl_run *run)
 {
     double since = tl_wall_seconds(), gain = 0.0;
     bool go_on = true;
+    tl_run_begin(run, TL_STAGE_JD, run->opt->J);
     for (int64_t i = 0; i < JD_SWEEPS && run->iterations < run->opt->J && go_on; i++) {
         double floor = e->eps * pow(10.0, 0.2 * (double)(JD_SWEEPS - 1 - i));
         go_on = sweep(e, run, TL_L, floor, &gain);
@@ -314,9 +312,11 @@ static bool sweeps_L(tl_engine *e, tl_run *run)
         run->iterations++;
         double L = tl_engine_values(e, TL_L).L;
         double norm = tl_traced_gradient(e, run, TL_L);
-        tl_run_record(run, &(tl_iteration){TL_STAGE_JD, run->iterations, NAN, L, NAN, NAN, norm},
+        tl_run_record(run,
+                      (tl_trace_row){TL_STAGE_JD, run->iterations, NAN, L, NAN, NAN, norm,
+                                     .start = run->start},
                       run->opt->J);
-        go_on = !tl_run_interrupted(e, run, TL_STAGE_JD);
+        go_on = !tl_run_interrupted(e, run);
     }
     run->transform_seconds += tl_wall_seconds() - since;
     return go_on;
@@ -324,11 +324,11 @@ static bool sweeps_L(tl_engine *e, tl_run *run)
 
 void tl_fast_jd(tl_engine *e, tl_run *run)
 {
-    run->outcome = TLNMF_ITERATIONS;
+    run->outcome = TLNMF_OUTCOME_ITERATIONS;
     bool go_on = true, rough = tl_engine_precision(e, true);
-    if (comes_from_above(e, run))
+    if (!run->continues && comes_from_above(e, run))
         go_on = descend_floor(e, TL_PHI, run);
-    else if (run->roams)
+    else if (!run->continues && run->roams)
         go_on = sweeps_L(e, run);
     if (go_on)
         minimise(e, TL_PHI, rough, run);
@@ -339,7 +339,9 @@ void tl_fast_jd(tl_engine *e, tl_run *run)
 static void fit_factors(tl_engine *e, unsigned parts, tl_run *run)
 {
     double since = tl_wall_seconds();
-    tl_engine_update(e, parts, NMF_UPDATES);
+    tl_run_begin(run, TL_STAGE_NMF, run->opt->J);
+    if (!run->continues)
+        tl_engine_update(e, parts, NMF_UPDATES);
     run->nmf_seconds += tl_wall_seconds() - since;
     minimise(e, parts, false, run);
 }

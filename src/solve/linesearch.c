@@ -2,6 +2,7 @@
 #include "solve/linesearch.h"
 
 #include <math.h>
+#include <stddef.h>
 
 static const double C1 = 1e-4, C2 = 0.9;
 enum { MOST_DOUBLINGS = 30, MOST_ZOOMS = 10 }; /* scipy's: 10 zooms are 11 trials */
@@ -11,7 +12,7 @@ typedef struct point {
     double a, value, slope;
 } point;
 
-/* The minimum of the cubic through p (with its slope), q and r; NaN if there is none. */
+/* The minimum of the cubic through p (with its slope), q and r; NaN if it does not exist. */
 static double cubic_minimum(point p, point q, point r)
 {
     double db = q.a - p.a, dc = r.a - p.a;
@@ -24,7 +25,7 @@ static double cubic_minimum(point p, point q, point r)
     return isfinite(a) ? a : NAN;
 }
 
-/* The minimum of the parabola through p (with its slope) and q; NaN if there is none. */
+/* The minimum of the parabola through p (with its slope) and q; NaN if it does not exist. */
 static double quadratic_minimum(point p, point q)
 {
     double db = q.a - p.a;
@@ -50,11 +51,16 @@ static double interpolate(point low, point high, point older, bool has_older)
     return low.a + 0.5 * width;
 }
 
+static bool stops(const tl_line *line)
+{
+    return line->stops != NULL && line->stops(line->self);
+}
+
 /* Narrows [low, high], which holds an acceptable step. `low` has the least value so far. */
 static bool zoom(const tl_line *line, point zero, point low, point high, double *step)
 {
     point older = zero;
-    for (int i = 0; i <= MOST_ZOOMS; i++) {
+    for (int i = 0; i <= MOST_ZOOMS && !stops(line); i++) {
         point p = {.a = interpolate(low, high, older, i > 0)};
         p.value = line->value(line->self, p.a);
         if (!(p.value <= zero.value + C1 * p.a * zero.slope && p.value < low.value)) { /* or NaN */
@@ -93,6 +99,8 @@ bool tl_wolfe(const tl_line *line, double value0, double slope0, double *step)
         }
         if (now.slope >= 0.0)
             return zoom(line, zero, now, before, step);
+        if (stops(line))
+            return false;
         before = now;
         now.a *= 2.0;
         now.value = line->value(line->self, now.a);

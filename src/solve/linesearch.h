@@ -10,6 +10,7 @@ typedef struct tl_line {
     double (*value)(void *self, double a);
     double (*slope)(void *self, double a);
     void *self;
+    bool (*stops)(void *self); /* polled between tries: true ends the search; may be NULL */
 } tl_line;
 
 /* False if there is no acceptable step; else the last call of value() was at *step. */

@@ -18,6 +18,11 @@ static double slope_along(void *self, double a)
     return tl_engine_slope(self);
 }
 
+static bool stops_along(void *self)
+{
+    return tl_poll(((tl_engine *)self)->monitor);
+}
+
 /* One quasi-Newton step on C over Phi (10), (11). False if the line search finds none along a
  * descent direction. */
 static bool step_C(tl_engine *e, double *step)
@@ -27,18 +32,19 @@ static bool step_C(tl_engine *e, double *step)
         *step = 0.0;
         return true;
     }
-    bool found = tl_wolfe(&(tl_line){C_along, slope_along, e}, aim.value, aim.slope, step);
+    bool found =
+        tl_wolfe(&(tl_line){C_along, slope_along, e, stops_along}, aim.value, aim.slope, step);
     tl_engine_take(e, found ? *step : 0.0);
     return found;
 }
 
-static bool updates(tl_engine *e, tl_run *run, tl_stage stage)
+static bool updates(tl_engine *e, tl_run *run)
 {
     double since = tl_wall_seconds();
     bool go_on = true;
     for (int64_t i = 0; i < run->opt->J_nmf && go_on; i++) {
         tl_engine_update(e, TL_W | TL_H, 1);
-        go_on = !tl_run_interrupted(e, run, stage);
+        go_on = !tl_run_interrupted(e, run);
     }
     run->nmf_seconds += tl_wall_seconds() - since;
     return go_on;
@@ -51,10 +57,10 @@ static bool transform_C(tl_engine *e, tl_run *run, double *step)
     bool go_on = true;
     for (int64_t i = 0; i < run->opt->J_tl && go_on; i++) {
         go_on = step_C(e, step);
-        if (!go_on)
-            run->outcome = TLNMF_LINE_SEARCH;
-        else
-            go_on = !tl_run_interrupted(e, run, TL_STAGE_TL);
+        if (!go_on && !tl_run_stopped(e, run))
+            run->outcome = TLNMF_OUTCOME_LINE_SEARCH;
+        else if (go_on)
+            go_on = !tl_run_interrupted(e, run);
     }
     run->transform_seconds += tl_wall_seconds() - since;
     return go_on;
@@ -64,21 +70,23 @@ void tl_paper_tl(tl_engine *e, tl_run *run)
 {
     int64_t J = run->opt->J;
     double C = tl_engine_values(e, TL_C).C;
-    run->outcome = TLNMF_ITERATIONS;
-    for (int64_t j = 1; j <= J; j++) {
+    tl_run_begin(run, TL_STAGE_TL, J);
+    run->outcome = TLNMF_OUTCOME_ITERATIONS;
+    for (int64_t j = run->iterations + 1; j <= J; j++) {
         double before = C, step = NAN;
-        if (!updates(e, run, TL_STAGE_TL)) /* (7)-(9)     */
+        if (!updates(e, run)) /* (7)-(9)     */
             break;
         bool go_on = transform_C(e, run, &step); /* (10), (11)  */
         tl_values v = tl_engine_values(e, run->trace_capacity > 0 ? TL_C | TL_L | TL_I : TL_C);
         C = v.C;
         run->iterations = j;
         double norm = tl_traced_gradient(e, run, TL_C);
-        tl_run_record(run, &(tl_iteration){TL_STAGE_TL, j, C, v.L, v.I, step, norm}, J);
-        if (!go_on || tl_run_interrupted(e, run, TL_STAGE_TL))
+        tl_run_record(
+            run, (tl_trace_row){TL_STAGE_TL, j, C, v.L, v.I, step, norm, .start = run->start}, J);
+        if (!go_on || tl_run_interrupted(e, run))
             break;
         if (tl_run_settled(run, before, C)) {
-            run->outcome = TLNMF_CONVERGED;
+            run->outcome = TLNMF_OUTCOME_CONVERGED;
             break;
         }
     }
@@ -97,20 +105,24 @@ static bool halve(tl_engine *e, int64_t most, double *L, double *step)
             tl_engine_take(e, *step);
             return true;
         }
+        if (tl_poll(e->monitor))
+            break;
     }
     tl_engine_take(e, 0.0);
     return false;
 }
 
-/* One quasi-Newton step on L over Phi (10), (12). False, with the outcome set, if there is none. */
+/* One quasi-Newton step on L over Phi (10), (12). False, with the outcome set, if no step is found.
+ */
 static bool step_L(tl_engine *e, tl_run *run, double *L, double *step)
 {
     if (tl_engine_aim(e, TL_QUASI_NEWTON_L).norm <= run->opt->grad_tol) {
-        run->outcome = TLNMF_STATIONARY;
+        run->outcome = TLNMF_OUTCOME_STATIONARY;
         return false;
     }
     if (!halve(e, run->opt->halvings, L, step)) {
-        run->outcome = TLNMF_LINE_SEARCH;
+        if (!tl_run_stopped(e, run))
+            run->outcome = TLNMF_OUTCOME_LINE_SEARCH;
         return false;
     }
     return true;
@@ -120,12 +132,15 @@ void tl_paper_jd(tl_engine *e, tl_run *run)
 {
     double since = tl_wall_seconds(), L = tl_engine_values(e, TL_L).L, step = NAN;
     int64_t steps = run->opt->J * run->opt->J_tl;
-    run->outcome = TLNMF_ITERATIONS;
-    for (int64_t j = 1; j <= steps && step_L(e, run, &L, &step); j++) {
+    tl_run_begin(run, TL_STAGE_JD, steps);
+    run->outcome = TLNMF_OUTCOME_ITERATIONS;
+    for (int64_t j = run->iterations + 1; j <= steps && step_L(e, run, &L, &step); j++) {
         run->iterations = j;
         double norm = tl_traced_gradient(e, run, TL_L);
-        tl_run_record(run, &(tl_iteration){TL_STAGE_JD, j, NAN, L, NAN, step, norm}, steps);
-        if (tl_run_interrupted(e, run, TL_STAGE_JD))
+        tl_run_record(run,
+                      (tl_trace_row){TL_STAGE_JD, j, NAN, L, NAN, step, norm, .start = run->start},
+                      steps);
+        if (tl_run_interrupted(e, run))
             break;
     }
     run->transform_seconds += tl_wall_seconds() - since;
@@ -137,17 +152,19 @@ void tl_paper_nmf(tl_engine *e, tl_run *run)
 {
     int64_t J = run->opt->J;
     double L = tl_engine_values(e, TL_L).L, C = INFINITY;
-    for (int64_t j = 1; j <= J; j++) {
+    tl_run_begin(run, TL_STAGE_NMF, J);
+    for (int64_t j = run->iterations + 1; j <= J; j++) {
         double before = C;
-        bool go_on = updates(e, run, TL_STAGE_NMF); /* (7)-(9) */
+        bool go_on = updates(e, run); /* (7)-(9) */
         tl_values v = tl_engine_values(e, TL_C | TL_I);
         C = v.C;
         run->iterations = j;
-        tl_run_record(run, &(tl_iteration){TL_STAGE_NMF, j, C, L, v.I, NAN, NAN}, J);
+        tl_run_record(run,
+                      (tl_trace_row){TL_STAGE_NMF, j, C, L, v.I, NAN, NAN, .start = run->start}, J);
         if (!go_on)
             break;
         bool settled = j > 1 && tl_run_settled(run, before, C);
-        run->outcome = settled ? TLNMF_CONVERGED : TLNMF_ITERATIONS;
+        run->outcome = settled ? TLNMF_OUTCOME_CONVERGED : TLNMF_OUTCOME_ITERATIONS;
         if (settled && !run->to_the_end)
             break;
     }

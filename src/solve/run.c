@@ -3,155 +3,58 @@
 
 #include <math.h>
 
-void tl_monitor_init(tl_monitor *monitor, const tl_settings *opt, tl_callback callback, void *user,
-                     int64_t starts)
+static tl_progress progress_of(const tl_run *run, tl_stage stage, int64_t iterations)
 {
-    monitor->callback = callback;
-    monitor->user = user;
-    monitor->starts = starts;
-    monitor->pause = NULL;
-    monitor->since = tl_wall_seconds();
-    monitor->deadline = opt->max_seconds > 0.0 ? monitor->since + opt->max_seconds : INFINITY;
-    omp_init_lock(&monitor->lock);
-    atomic_init(&monitor->stop, TLNMF_NOT_RUN);
-    atomic_init(&monitor->asked, 0);
-    monitor->wants_to_save = false;
-    monitor->sums = NULL;
+    tl_progress progress = tl_progress_of(tl_stage_name(stage));
+    progress.start = run->start;
+    progress.starts = tl_max(run->starts, 1);
+    progress.iteration = run->iterations;
+    progress.iterations = iterations;
+    return progress;
 }
 
-void tl_monitor_go_on(tl_monitor *monitor)
-{
-    if (monitor->sums != NULL)
-        monitor->sums->wish = monitor->sums->wished = 0.0;
-}
-
-/* A wish for an end of the time weighs so little that no number of machines makes it one of a
- * callback. */
-static const double OF_TIME = 0x1p-30;
-/* And one to save the run, which only the first machine has, less than that. */
-static const double TO_SAVE = 0x1p-46;
-
-bool tl_monitor_saves(const tl_monitor *monitor)
-{
-    return monitor->sums != NULL && fmod(monitor->sums->wished, OF_TIME) > 0.0;
-}
-
-/* The last sum's wish is granted, or not heard yet: either way it is not seen twice. */
-void tl_monitor_wish_to_save(tl_monitor *monitor, bool wishes)
-{
-    tl_sums *sums = monitor->sums;
-    monitor->wants_to_save = wishes;
-    sums->wished -= fmod(sums->wished, OF_TIME);
-    sums->wish = sums->wish - fmod(sums->wish, OF_TIME) + (wishes ? TO_SAVE : 0.0);
-}
-
-/* Why all machines are to end now, if they are; tells them this one's wish. */
-static int agreed_stop(tl_monitor *monitor)
-{
-    tl_sums *sums = monitor->sums;
-    double save = monitor->wants_to_save ? TO_SAVE : 0.0;
-    if (atomic_load(&monitor->asked))
-        sums->wish = 1.0 + save;
-    else if (tl_wall_seconds() > monitor->deadline)
-        sums->wish = OF_TIME + save;
-    if (sums->failed || sums->wished >= 1.0)
-        return TLNMF_CANCELLED;
-    return sums->wished >= OF_TIME ? TLNMF_TIME : TLNMF_NOT_RUN;
-}
-
-void tl_monitor_done(tl_monitor *monitor)
-{
-    omp_destroy_lock(&monitor->lock);
-}
-
-static void ask(tl_run *run, const tl_progress *progress)
-{
-    tl_monitor *monitor = run->monitor;
-    if (monitor->callback == NULL)
-        return;
-    omp_set_lock(&monitor->lock);
-    if (atomic_load(&monitor->stop) == TLNMF_NOT_RUN &&
-        monitor->callback(progress, monitor->user) != 0) {
-        if (monitor->sums != NULL)
-            atomic_store(&monitor->asked, 1);
-        else
-            atomic_store(&monitor->stop, TLNMF_CANCELLED);
-    }
-    omp_unset_lock(&monitor->lock);
-}
-
-void tl_run_record(tl_run *run, const tl_iteration *row, int64_t iterations)
+void tl_run_begin(tl_run *run, tl_stage stage, int64_t iterations)
 {
     if (run->quiet || run->monitor == NULL)
         return;
+    tl_progress progress = progress_of(run, stage, iterations);
+    tl_monitor_set(run->monitor, &progress);
+}
+
+void tl_run_record(tl_run *run, tl_trace_row row, int64_t iterations)
+{
+    if (run->quiet || run->monitor == NULL)
+        return;
+    row.seconds = tl_wall_seconds() - run->monitor->since;
+    row.start = run->start;
     if (run->trace_length < run->trace_capacity)
-        run->trace[run->trace_length++] = (tl_trace_row){
-            row->stage, row->iteration, row->C,        row->L,
-            row->I,     row->step,      row->gradient, tl_wall_seconds() - run->monitor->since,
-            run->start};
-    tl_progress progress = {.stage = (tl_stage)row->stage,
-                            .complete = true,
-                            .start = run->start,
-                            .starts = run->monitor->starts,
-                            .iteration = row->iteration,
-                            .iterations = iterations,
-                            .C = row->C,
-                            .L = row->L,
-                            .I = row->I,
-                            .step = row->step};
-    ask(run, &progress);
+        run->trace[run->trace_length++] = row;
+    tl_progress progress = progress_of(run, (tl_stage)row.stage, iterations);
+    progress.complete = true;
+    progress.iteration = row.iteration;
+    progress.C = row.C;
+    progress.L = row.L;
+    progress.I = row.I;
+    progress.step = row.step;
+    tl_report(run->monitor, &progress);
 }
 
-/* Lets the run be saved, too. */
-static bool is_replayed(const tl_monitor *monitor)
+bool tl_run_stopped(const tl_engine *e, tl_run *run)
 {
-    return monitor->pause != NULL && monitor->pause(monitor->pause_user, false);
-}
-
-bool tl_run_interrupted(const tl_engine *e, tl_run *run, tl_stage stage)
-{
-    tl_monitor *monitor = run->monitor;
     if (e->fault != TLNMF_OK)
         return true;
-    if (monitor == NULL || is_replayed(monitor))
+    if (!tl_poll(run->monitor))
         return false;
-    tl_progress progress = {.stage = stage,
-                            .start = run->start,
-                            .starts = monitor->starts,
-                            .C = NAN,
-                            .L = NAN,
-                            .I = NAN,
-                            .step = NAN};
-    ask(run, &progress);
-    int none = TLNMF_NOT_RUN;
-    if (monitor->sums != NULL)
-        atomic_compare_exchange_strong(&monitor->stop, &none, agreed_stop(monitor));
-    else if (tl_wall_seconds() > monitor->deadline)
-        atomic_compare_exchange_strong(&monitor->stop, &none, TLNMF_TIME);
-    int stop = atomic_load(&monitor->stop);
-    if (stop == TLNMF_NOT_RUN)
-        return false;
-    if (monitor->pause != NULL && stop == TLNMF_CANCELLED)
-        monitor->pause(monitor->pause_user, true);
-    run->outcome = (tlnmf_outcome)stop;
+    run->outcome = (tlnmf_outcome)tl_stopped(run->monitor);
     return true;
 }
 
-bool tl_run_hurries(void *user)
+bool tl_run_interrupted(const tl_engine *e, tl_run *run)
 {
-    const double pause = 5e-3;
-    tl_haste *haste = user;
-    if (atomic_load(&haste->ends) || atomic_exchange(&haste->busy, true))
-        return atomic_load(&haste->ends);
-    double now = tl_wall_seconds();
-    if (haste->next == 0.0) {
-        haste->next = now + pause;
-    } else if (now >= haste->next) {
-        haste->next = now + pause;
-        atomic_store(&haste->ends, tl_run_interrupted(haste->e, haste->run, haste->stage));
-    }
-    atomic_store(&haste->busy, false);
-    return atomic_load(&haste->ends);
+    bool stops = tl_run_stopped(e, run);
+    if (run->pause != NULL && e->fault == TLNMF_OK)
+        run->pause(e, run, stops);
+    return stops;
 }
 
 bool tl_run_settled(const tl_run *run, double before, double now)

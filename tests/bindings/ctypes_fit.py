@@ -27,11 +27,11 @@ def names(function, *of):  # a table by index 0, 1, .. until there is no more
 def value(record, name):
     kind = call("tlnmf_record_type", record, name)
     if kind in GETTERS:
-        return call("tlnmf_get_" + GETTERS[kind][0], record, name, returns=GETTERS[kind][1])
+        return call("tlnmf_record_get_" + GETTERS[kind][0], record, name, returns=GETTERS[kind][1])
     if kind == 4:
-        return names("tlnmf_get_text_at", record, name)
+        return names("tlnmf_record_get_text_at", record, name)
     shape = (c.c_int64 * 4)()
-    x = call("tlnmf_get_array", record, name, None, shape, returns=c.POINTER(c.c_double))
+    x = call("tlnmf_record_get_array", record, name, None, shape, returns=c.POINTER(c.c_double))
     return list(shape), x[: math.prod(shape)]
 
 

@@ -28,8 +28,8 @@ VALUES = {  # of numbers, by the name of the parameter
     "B": 2, "M": 4, "N": 3, "S": 1, "channels": 1, "count": 1, "end": 0.5, "eps": 0.1, "iterations": 2,
     "length": 600, "rank": 3, "rate": 1000, "size": 64, "t": 1, "value": 1,
 }  # fmt: skip
-WORDS = {"task": b"fit", "kind": b"dct", "name": b"k", "value": b"3", "text": b"a text",
-         "what": b"array", "json": b'{"figures": []}'}
+WORDS = {"task": b"fit", "stage": b"read", "kind": b"dct", "name": b"k", "value": b"3", "text": b"a text",
+         "what": b"array", "word": b"seeds", "json": b'{"figures": []}'}
 
 
 class Function:
@@ -60,20 +60,20 @@ def functions_of(*headers):
 
 def callback(kind, name):
     """A function of the caller's that does nothing; an allocator that works."""
-    if kind == "tlnmf_allocate":
+    if kind == "tlnmf_allocate_fn":
         libc = c.CDLL(None)
         libc.malloc.restype = HANDLE
         return c.CFUNCTYPE(HANDLE, c.c_size_t, HANDLE)(lambda size, user: libc.malloc(c.c_size_t(size)))
-    if kind == "tlnmf_release":
+    if kind == "tlnmf_release_fn":
         libc = c.CDLL(None)
         return c.CFUNCTYPE(None, HANDLE, HANDLE)(lambda block, user: libc.free(HANDLE(block)) and None)
-    if kind == "tlnmf_read":
+    if kind == "tlnmf_read_fn":
         return c.CFUNCTYPE(c.c_int, c.c_int64, c.c_int64, c.POINTER(c.c_double), HANDLE)(
             lambda first, count, x, user: 0
         )
-    if kind in ("tlnmf_sum", "tlnmf_io_next *"):
+    if kind in ("tlnmf_sum_fn", "tlnmf_io_next_fn *"):
         return c.CFUNCTYPE(c.c_int, c.POINTER(c.c_double), c.c_int64, HANDLE)(lambda x, n, user: 0)
-    if kind == "tlnmf_broadcast":
+    if kind == "tlnmf_broadcast_fn":
         return c.CFUNCTYPE(c.c_int, c.POINTER(c.c_double), c.c_int64, c.c_int32, HANDLE)(
             lambda x, n, root, user: 0
         )
@@ -99,9 +99,9 @@ class World:
         )
         for name, start, end in ((b"a", 0.0, 0.3), (b"b", 0.3, 0.6)):
             core.tlnmf_sound_add_label(self.ctx, self.sound, name, c.c_double(start), c.c_double(end))
-        self.separation = self.make("tlnmf_separate", self.sound, self.settings("separate"))
+        self.separation = self.make("tlnmf_learn_sources", self.sound, self.settings("learn"))
         self.report = self.make(
-            "tlnmf_stems", self.separation, self.sound, self.settings("stems"), None, None
+            "tlnmf_separate", self.separation, self.sound, self.settings("separate"), None, None
         )
         self.events = self.make("tlnmf_activations", self.separation, self.sound, self.report)
         self.track = self.label_track()
@@ -118,8 +118,8 @@ class World:
         options = {
             "fit": {"k": "2", "J": "2"},
             "frames": {"frame": "16"},
-            "stems": {"keep-h": "1"},
-            "separate": {"frame": "16", "method": "nmf", "per-source": "1", "transform": "dct",
+            "separate": {"keep-h": "1"},
+            "learn": {"frame": "16", "method": "nmf", "per-source": "1", "transform": "dct",
                          "window": "sine"},
         }  # fmt: skip
         settings = self.make("tlnmf_settings_create", task.encode())
@@ -130,18 +130,18 @@ class World:
     def label_track(self):
         track = self.make("tlnmf_record_create")
         for name, value in (("start", 0.0), ("end", 0.5)):
-            self.core.tlnmf_set_array(
+            self.core.tlnmf_record_set_array(
                 self.ctx, track, name.encode(), (c.c_double * 1)(value), 1, (c.c_int64 * 1)(1)
             )
         for name in (b"name", b"names"):
-            self.core.tlnmf_set_texts(self.ctx, track, name, (c.c_char_p * 1)(b"a"), c.c_size_t(1))
+            self.core.tlnmf_record_set_texts(self.ctx, track, name, (c.c_char_p * 1)(b"a"), c.c_size_t(1))
         return track
 
     def task_of(self, function):
-        tasks = {"tlnmf_diagonalise": "jd", "tlnmf_apply": "apply", "tlnmf_score": "score",
+        tasks = {"tlnmf_diagonalise": "jd", "tlnmf_apply": "apply", "tlnmf_applier_create": "apply", "tlnmf_score": "score",
                  "tlnmf_simulate_gcm": "gcm"}  # fmt: skip
-        for start, task in (("tlnmf_frames", "frames"), ("tlnmf_separate", "separate"),
-                            ("tlnmf_stems", "stems")):  # fmt: skip
+        for start, task in (("tlnmf_frames", "frames"), ("tlnmf_learn_sources", "learn"),
+                            ("tlnmf_separate", "separate")):  # fmt: skip
             if function.startswith(start):
                 return task
         return tasks.get(function, "fit")
@@ -151,7 +151,7 @@ class World:
             return self.make("tlnmf_record_create")  # to be written to
         special = {"report": self.report, "events": self.events, "track": self.track,
                    "names": self.track}  # fmt: skip
-        of_sound = re.match(r"tlnmf_(stems|activations|io_write_(labels|midi))", function)
+        of_sound = re.match(r"tlnmf_(separate|activations|io_write_(labels|midi))", function)
         return special.get(name, self.separation if of_sound else self.fitted)
 
     def text(self, function, name):
@@ -193,9 +193,11 @@ class World:
             )
         if re.fullmatch(r"(const )?tlnmf_(ctx|data|sound) \*", kind):
             return getattr(self, re.search(r"tlnmf_(\w+)", kind).group(1))
-        if kind == "tlnmf_sums *":
-            self.keep += [callback("tlnmf_sum", ""), callback("tlnmf_broadcast", "")]
-            return self.make("tlnmf_sums_create", 1, 0, self.keep[-2], self.keep[-1], None)
+        if kind == "tlnmf_applier *":
+            return self.make("tlnmf_applier_create", self.fitted, self.settings("apply"))
+        if kind == "tlnmf_comm *":
+            self.keep += [callback("tlnmf_sum_fn", ""), callback("tlnmf_broadcast_fn", "")]
+            return self.make("tlnmf_comm_create", 1, 0, self.keep[-2], self.keep[-1], None)
         if re.fullmatch(r"(const )?tlnmf_record \*", kind):
             return self.record(function, name)
         if re.fullmatch(r"(const )?tlnmf_settings \*", kind):
@@ -242,7 +244,7 @@ def is_pointer(kind, name):
     if name.endswith("_or_null") or name == "user":
         return False
     return kind.endswith("*") or kind == "function" or kind in (
-        "tlnmf_allocate", "tlnmf_release", "tlnmf_read", "tlnmf_sum", "tlnmf_broadcast")  # fmt: skip
+        "tlnmf_allocate_fn", "tlnmf_release_fn", "tlnmf_read_fn", "tlnmf_sum_fn", "tlnmf_broadcast_fn")  # fmt: skip
 
 
 def is_nothing(returns, value):

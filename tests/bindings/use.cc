@@ -58,21 +58,21 @@ Data make_data(double seed, int64_t S, int64_t M, int64_t N)
 std::string value(const tlnmf_record *record, const char *name)
 {
     int32_t rank;
-    int64_t shape[TLNMF_MAX_RANK];
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
     std::string text;
     switch (tlnmf_record_type(record, name)) {
-    case TLNMF_INTEGER:
-        return std::to_string(tlnmf_get_integer(record, name));
-    case TLNMF_REAL:
-        return std::to_string(tlnmf_get_real(record, name));
-    case TLNMF_TEXT:
-        return tlnmf_get_text(record, name);
-    case TLNMF_TEXTS:
-        for (size_t i = 0; tlnmf_get_text_at(record, name, i) != nullptr; i++)
-            text += std::string(tlnmf_get_text_at(record, name, i)) + " ";
+    case TLNMF_TYPE_INTEGER:
+        return std::to_string(tlnmf_record_get_integer(record, name));
+    case TLNMF_TYPE_REAL:
+        return std::to_string(tlnmf_record_get_real(record, name));
+    case TLNMF_TYPE_TEXT:
+        return tlnmf_record_get_text(record, name);
+    case TLNMF_TYPE_TEXTS:
+        for (size_t i = 0; tlnmf_record_get_text_at(record, name, i) != nullptr; i++)
+            text += std::string(tlnmf_record_get_text_at(record, name, i)) + " ";
         return text;
-    case TLNMF_ARRAY:
-        tlnmf_get_array(record, name, &rank, shape);
+    case TLNMF_TYPE_ARRAY:
+        tlnmf_record_get_array(record, name, &rank, shape);
         for (int32_t i = 0; i < rank; i++)
             text += std::to_string(shape[i]) + (i + 1 < rank ? " x " : "");
         return text;
@@ -91,7 +91,7 @@ std::map<std::string, std::string> read_all(const tlnmf_record *record)
 
 int stop(const tlnmf_record *progress, void *user)
 {
-    return tlnmf_get_integer(progress, "iteration") >= *static_cast<int *>(user);
+    return tlnmf_record_get_integer(progress, "iteration") >= *static_cast<int *>(user);
 }
 
 void list_options()

@@ -1,11 +1,12 @@
 #!/bin/sh
-# The GPU's engine on the host: src/cuda, compiled with what this folder has in the place of CUDA, is
+# The GPU's engine on the host: cuda, compiled with what this folder has in the place of CUDA, is
 # a libtlnmf_cuda.so that the tests of a GPU load and run. Index arithmetic, sizes, strides, barriers
-# and the order of operations are tested; clusters of blocks (columns.cu) and what only threads that
+# and the order of operations are tested; clusters of blocks (kernels_columns.cu) and what only threads that
 # run at the same time can show are not.
 # usage: run.sh build LIBTLNMF CC CXX FOLDER [FLAGS..]    the static library, compilers, how to link it
 #        run.sh test LIBTLNMF CC CXX TESTS [FLAGS..]     the folder of unit tests; with the FOLDER of
 #        build in LD_LIBRARY_PATH all of them can be run, which takes minutes
+#        run.sh large ..                                 as test, but what needs more than 1000 rows
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -36,17 +37,17 @@ build() { # FOLDER [FLAGS..]
     out=$1
     shift
     mkdir -p "$out/made"
-    for file in "$root"/src/cuda/*.cu; do
+    for file in "$root"/cuda/*.cu; do
         name=$(basename "$file" .cu)
-        [ "$name" = columns ] || as_cpp "$file" >"$out/made/$name.cpp"
+        [ "$name" = kernels_columns ] || as_cpp "$file" >"$out/made/$name.cpp"
     done
-    cp "$here/columns.cpp" "$out/made"
+    cp "$here/kernels_columns.cpp" "$out/made"
     for file in "$out"/made/*.cpp; do
-        $cxx -std=c++17 -g -O1 -U_FORTIFY_SOURCE -fPIC -I "$here" -I "$root/src" -c "$file" \
+        $cxx -std=c++17 -g -O1 -U_FORTIFY_SOURCE -fPIC -I "$here" -I "$root/src" -I "$root" -c "$file" \
             -o "${file%.cpp}.o"
     done
-    $cc -std=gnu11 -g -O1 -fPIC -shared -I "$here" -I "$root/src" -I "$root/include" \
-        "$root"/src/cuda/*.c "$out"/made/*.o "$library" "$@" -Wl,--exclude-libs,ALL \
+    $cc -std=gnu11 -g -O1 -fPIC -shared -I "$here" -I "$root/src" -I "$root" -I "$root/include" \
+        "$root"/cuda/*.c "$out"/made/*.o "$library" "$@" -Wl,--exclude-libs,ALL \
         -Wl,-z,defs -o "$out/libtlnmf_cuda.so"
 }
 
@@ -59,16 +60,39 @@ trap 'rm -rf "$work"' EXIT
 build "$work" "$@"
 LD_LIBRARY_PATH=$work:${LD_LIBRARY_PATH-}
 export LD_LIBRARY_PATH
+if [ "$what" = large ]; then
+    "$folder/unit_engine_device" 'steps_of_many*'
+    "$folder/unit_engine_device" 'large_starts*'
+    exit
+fi
 "$folder/unit_engine_operations" 'every_operation_is*' 5 | tee "$work/log"
 grep -q 'gpu: an emulated GPU' "$work/log" # else all was skipped
 "$folder/unit_engine_operations" 'every_operation_with*' 1
-"$folder/unit_engine_operations" 'every_operation_in*' 4
-"$folder/unit_engine_device" 'steps_of_many*'
-"$folder/unit_engine_device" 'large_starts*'
 "$folder/unit_engine_operations" '*L_alone'
 "$folder/unit_engine_operations" rough_is_rough
 "$folder/unit_engine_operations" 'sweeps*' 3
-"$folder/unit_engine_panels"
+"$folder/unit_engine_sums" '*gpu*'
+"$folder/unit_engine_device" '*gpu_each'
+"$folder/unit_engine_device" 'too_large*'
+"$folder/unit_engine_device" 'as_many*'
 for test in 'the_gpu*' 'a_run*' 'a_separation*'; do
-    "$folder/unit_separate_updates" "$test"
+    "$folder/unit_sound_updates" "$test"
 done
+
+# Two processes that share the frames, each with a GPU: C as on two cpus.
+tlnmf=$folder/../tlnmf
+if [ ! -x "$tlnmf-mpi" ] || ! command -v mpirun >/dev/null; then
+    echo "no MPI: two processes are not tested"
+    exit
+fi
+OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
+"$tlnmf" simulate gcm -o "$work/y.npy" >/dev/null 2>&1
+for device in gpu cpu; do
+    timeout 100 mpirun --oversubscribe -np 2 "$tlnmf-mpi" fit "$work/y.npy" -k 5 --method tl --starts 1 \
+        --hops 0 -J 30 --split frames --device $device -v --json -o "$work/$device.h5" \
+        >"$work/$device.json" 2>"$work/$device.err"
+done
+grep 'device gpu: an emulated GPU' "$work/gpu.err"
+sed -n 's/^ *"C": \([-0-9.e+]*\).*/\1/p' "$work/gpu.json" "$work/cpu.json" |
+    awk '{ C[NR] = $1 } END { print C[1], C[2]; d = C[1] - C[2]; exit !(NR == 2 && d * d <= 1e-20 * C[2] * C[2]) }'

@@ -81,7 +81,7 @@ class Emulator
     {
         auto t = std::make_unique<Thread>();
         t->begun = false;
-        t->stack = std::make_unique<char[]>(STACK);
+        t->stack.reset(new char[STACK]); /* not zeroed */
         getcontext(&t->entry);
         t->entry.uc_stack.ss_sp = t->stack.get();
         t->entry.uc_stack.ss_size = STACK;

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # A disk that fails at every write, sync, reservation and rename of every command that writes files:
 # exit code 5 with the path, and old outputs, inputs and the folder as they were.
-#   tests/fault/disk.sh SHIM PROGRAM [EVERY]     EVERY: only every so many calls of the longer commands
+#   tests/fault/disk.sh SHIM PROGRAM [EVERY]
+# EVERY above 1: only every so many of the calls between the first six and the last twelve of a command,
+# and one kind of error for each call. Else all calls and all kinds.
 set -u
 shim=$(realpath -e -- "$1") && program=$(realpath -e -- "$2") || exit 2
 every=${3:-1}
@@ -15,18 +17,16 @@ mkdir in out
     "$program" fit in/y.npy -k 2 -J 9 -q -o in/m.h5 >/dev/null &&
     "$program" separate in/s.wav -k 2 --method nmf --transform dct --frame 100 -q -o in/st >/dev/null || exit 2
 
-names=(fit npz jd apply simulate separate stems labels kept blocks)
+names=(fit npz jd apply simulate stems separate kept)
 declare -A commands=(
     [fit]="fit in/y.npy -k 2 -J 9 -q -o out/a.h5 --force"
     [npz]="fit in/y.npy -k 2 -J 9 -q -o out/a.npz --force"
     [jd]="jd in/y.npy --input data -J 9 -q -o out/a.mat --force"
     [apply]="apply in/m.h5 in/y.npy -q -o out/a.h5 --force"
     [simulate]="simulate gcm --m 4 --n 9 -o out/a.npy --force"
-    [separate]="separate in/s.wav -k 2 --method nmf --transform dct --frame 100 -q -o out --force"
     [stems]="apply in/st/model.h5 in/s.wav -q -o out --force"
-    [labels]="separate in/s.wav -k 2 --method nmf --transform dct --frame 100 --activations labels -q -o out --force"
     [kept]="fit in/y.npy -k 2 -J 3 -q -o out/a.h5 --force --checkpoint out/kept --every 0"
-    [blocks]="separate in/s.wav -k 2 --method nmf --transform dct --frame 100 -q -o out --force --checkpoint out/kept --every 0")
+    [separate]="separate in/s.wav -k 2 --method nmf --transform dct --frame 100 --activations labels -q -o out --force --checkpoint out/kept --every 0")
 
 # Old outputs under all names that a command writes.
 restore()
@@ -69,8 +69,10 @@ for name in "${names[@]}"; do
     faulty 0 EIO ${commands[$name]} || complain "$name fails without a fault"
     calls=$(sort -n count | tail -n 1)
     [ "$calls" -ge 2 ] || complain "$name: only $calls calls"
-    for error in ENOSPC EIO EDQUOT; do
-        for ((n = 1; n <= calls; n += n > 6 && n + every < calls ? every : 1)); do
+    for ((n = 1; n <= calls; n += n > 6 && n + every <= calls - 12 ? every : 1)); do
+        kinds=(ENOSPC EIO EDQUOT)
+        [ "$every" -eq 1 ] || kinds=("${kinds[n % 3]}")
+        for error in "${kinds[@]}"; do
             restore
             code=0
             faulty $n $error ${commands[$name]} || code=$?

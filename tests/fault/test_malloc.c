@@ -32,13 +32,16 @@ typedef struct seen {
     long long second[3], last[3];
 } seen;
 
-static int look(const tl_progress *progress, void *user)
+static int look(const tlnmf_record *progress, void *user)
 {
     seen *s = user;
-    if (progress->complete && progress->iteration == 2)
-        s->second[progress->stage] = atomic_load(&mallocs);
-    if (progress->complete)
-        s->last[progress->stage] = atomic_load(&mallocs);
+    const char *stage = tlnmf_record_get_text(progress, "stage");
+    int i = strcmp(stage, "tl") == 0 ? 0 : strcmp(stage, "jd") == 0 ? 1 : 2;
+    if (tlnmf_record_get_integer(progress, "complete") != 1)
+        return 0;
+    if (tlnmf_record_get_integer(progress, "iteration") == 2)
+        s->second[i] = atomic_load(&mallocs);
+    s->last[i] = atomic_load(&mallocs);
     return 0;
 }
 
@@ -57,7 +60,8 @@ static void loops_do_not_malloc(void **state)
     for (opt.method = 0; opt.method < 3; opt.method++) {
         seen s = {{0}, {0}};
         tl_result *result;
-        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, look, &s, &result));
+        tlnmf_ctx_set_progress(ctx, look, &s);
+        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, &result));
         for (int stage = 0; stage < 3; stage++)
             assert_int_equal(s.second[stage], s.last[stage]);
         assert_true(s.last[0] + s.last[1] + s.last[2] > 0);

@@ -1,8 +1,8 @@
 /* The n-th allocation fails, for every n: an error, nothing leaked, *out == NULL. */
-#include "support.h"
-
 #include "meter.h"
-#include "separate/separate.h"
+#include "sound/learn/course.h"
+#include "sound/render/rounds.h"
+#include "support.h"
 
 enum { S = 3, M = 4, N = 10, K = 2 };
 
@@ -19,7 +19,7 @@ static bool live(meter *m, const double *Y, const void *settings)
     tl_result *result = NULL;
     tlnmf_error error = tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &data);
     if (error == TLNMF_OK)
-        error = tl_fit(ctx, data, opt, NULL, NULL, NULL, &result);
+        error = tl_fit(ctx, data, opt, NULL, &result);
     else
         assert_null(data);
     if (error != TLNMF_OK) {
@@ -205,7 +205,7 @@ static int go_on(const tlnmf_record *progress, void *user)
     return 0;
 }
 
-/* A fit, and its model on the same data; false for lack of memory. */
+/* A fit, its model applied to the same data, and an applier; false for lack of memory. */
 static bool apply(meter *m, const double *Y, const void *settings)
 {
     tlnmf_ctx *ctx;
@@ -217,16 +217,22 @@ static bool apply(meter *m, const double *Y, const void *settings)
     fit.threads = 1;
     tlnmf_data *data;
     tlnmf_record *model = NULL, *applied = NULL;
+    tlnmf_applier *applier = NULL;
     tlnmf_error error = tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &data);
     if (error == TLNMF_OK)
         error = tlnmf_fit(ctx, data, &fit, NULL, &model);
     if (error == TLNMF_OK)
         error = tlnmf_apply(ctx, model, data, settings, &applied);
+    bool is_applied = error == TLNMF_OK;
+    if (is_applied)
+        error = tlnmf_applier_create(ctx, model, settings, &applier);
     if (error != TLNMF_OK) {
         assert_int_equal(error, TLNMF_ERR_MEMORY);
         assert_non_null(strstr(tlnmf_message(ctx), "no memory for "));
-        assert_null(applied);
+        assert_true((applied != NULL) == is_applied);
+        assert_null(applier);
     }
+    tlnmf_applier_free(applier);
     tlnmf_record_free(applied);
     tlnmf_record_free(model);
     tlnmf_data_free(data);
@@ -288,27 +294,26 @@ static bool separate(meter *m, const double *x, const void *settings)
         return false;
     noise all = {.x = x};
     tl_sound sound = {LENGTH, 1, read_noise, &all};
-    tl_watch watch = {.stopped = false};
-    tl_separate_options opt;
-    tl_separate_init(&opt);
-    opt.frames.M = 16;
-    opt.frames.hop = 8;
-    opt.frames.shifts = 2;
+    tl_learn_options opt = {.rate = 100.0, .any_window = 1, .any_length = 1, .any_J = 1};
+    tl_settings_defaults(TL_TASK_LEARN, &opt.set);
+    opt.frames = (tl_frames){
+        .M = 16, .hop = 8, .shifts = 2, .window = TL_WINDOW_TUKEY, .taper = 0.1, .beta = 8.0};
     opt.sources = 2;
-    opt.learn_frames = 50; /* fewer than there are: energies are looked at */
+    opt.set.learn_frames = 50; /* fewer than there are: energies are looked at */
     opt.J = 1;
-    opt.threads = 1;
-    tl_separator *separator;
-    tlnmf_error error = tl_separator_learn(ctx, &sound, spans, 4, &opt, &watch, &separator);
+    opt.set.threads = 1;
+    tl_blend *blend;
+    tlnmf_error error =
+        tl_blend_learn(ctx, &sound, spans, 4, &opt, NULL, tl_learn_candidates, &blend);
     if (error == TLNMF_OK) {
         tl_separate_run run = {.threads = 1, .write = write_stem, .user = &all};
-        error = tl_separator_run(ctx, separator, &sound, &run, &watch);
+        error = tl_blend_run(ctx, blend, &sound, &run);
     } else {
-        assert_null(separator);
+        assert_null(blend);
     }
     if (error != TLNMF_OK)
         assert_int_equal(error, TLNMF_ERR_MEMORY);
-    tl_separator_free(separator);
+    tl_blend_free(blend);
     tlnmf_ctx_free(ctx);
     return error == TLNMF_OK;
 }
@@ -374,7 +379,6 @@ static void memory_is_as_said(void **state)
         opt.exchange = i >= 4 && i < 8 && opt.method != TL_METHOD_NMF;
         opt.solver = i >= 8 && i < 14 ? TL_ALGORITHM_PAPER : TL_ALGORITHM_FAST;
         opt.precision = i == 14 || i == 17 ? TL_PRECISION_MIXED : TL_PRECISION_DOUBLE;
-        opt.newton = i == 15;
         if (i == 16) /* from here on one frame is below the floor */
             for (int64_t row = 0; row < S * LARGE_M; row++)
                 Y[row * LARGE_N] *= 1e-20;
@@ -392,7 +396,7 @@ static void memory_is_as_said(void **state)
         m.most = before;
         double said;
         assert_ok(ctx, tlnmf_memory(ctx, data, &opt, &said));
-        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, &result));
         double taken = (double)(m.most - before);
         if (!(taken <= said && taken >= 0.8 * said))
             fail_msg("case %d: said %.0f bytes, taken %.0f", i, said, taken);

@@ -1,5 +1,5 @@
 /* .npy files: what is accepted has a shape that can be, and the numbers that the file holds. */
-#include "io/io.h"
+#include "io/files.h"
 
 #include "fuzz.h"
 
@@ -7,31 +7,32 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    io_array array;
-    io_error err = {0};
+    tlnmf_record *out;
+    int64_t dim[TLNMF_MAX_DIMENSIONS], count = 1;
+    int32_t ndim;
+
     fuzz_put("array.npy", bytes, size);
-    if (!io_array_read("array.npy", NULL, &array, &err)) {
-        FUZZ_CHECK(strncmp(err.text, "array.npy: ", 11) == 0);
+    if (tlnmf_io_read_array(fuzz_context(), "array.npy", &out) != TLNMF_OK) {
+        FUZZ_CHECK(strncmp(tlnmf_message(fuzz_context()), "array.npy: ", 11) == 0);
         return 0;
     }
-    int64_t count = 1;
-    FUZZ_CHECK(array.ndim >= 1 && array.ndim <= IO_MAX_DIM);
-    for (int d = 0; d < array.ndim; d++)
-        count *= array.dim[d];
+    FUZZ_CHECK(tlnmf_record_get_array(out, "array", &ndim, dim) != NULL && ndim >= 1);
+    for (int d = 0; d < ndim; d++)
+        count *= dim[d];
     FUZZ_CHECK(count >= 0 && (uint64_t)count <= size);
-    io_array_free(&array);
+    tlnmf_record_free(out);
     return 0;
 }
 
 bool fuzz_seed(int number, const char *path)
 {
     double x[24] = {1.5, -2.0, 3.0};
-    io_array array = {.ndim = number + 1, .dim = {24, 1, 1}, .x = x};
-    io_error err;
-    char name[4096]; /* an ending tells the format; beside the seed, for a disk may end there */
+    char name[4096]; /* an ending tells the format; next to the seed, for a disk may end there */
+
     if (number > 2)
         return false;
     snprintf(name, sizeof name, "%s.npy", path);
-    FUZZ_CHECK(io_array_write(name, &array, &err));
+    FUZZ_CHECK(tlnmf_io_write_array(fuzz_context(), name, x, number + 1, (int64_t[]){24, 1, 1}) ==
+               TLNMF_OK);
     return rename(name, path) == 0;
 }

@@ -1,6 +1,6 @@
 /* HDF5 and .mat files through the program's reader: an array, or a message; never a signal, a stall
  * or a process that grows without end. */
-#include "tlnmf/io.h"
+#include "io/program.h"
 
 #include "fuzz.h"
 
@@ -27,11 +27,11 @@ static void keep(tlnmf_ctx *ctx, const char *path, const tlnmf_record *record)
     const char *folder = getenv("FUZZ_KEEP");
     static int count;
     char from[256], to[4096];
-    int64_t shape[TLNMF_MAX_RANK];
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
     int32_t rank;
     if (folder == NULL)
         return;
-    const double *x = tlnmf_get_array(record, "array", &rank, shape);
+    const double *x = tlnmf_record_get_array(record, "array", &rank, shape);
     snprintf(to, sizeof to, "%s/%d%s", folder, count, strrchr(path, '.'));
     snprintf(from, sizeof from, "%s", path);
     FUZZ_CHECK(rename(from, to) == 0);
@@ -45,8 +45,8 @@ static void take(tlnmf_ctx *ctx, const char *kind, const char *path)
     struct rusage usage;
     double start = seconds();
     const char *helper = getenv("TLNMF_PROGRAM"); /* where the tests were built elsewhere */
-    tlnmf_error error = tlnmf_io_read_apart(ctx, helper != NULL ? helper : TLNMF_PROGRAM, kind,
-                                            path, NULL, NULL, &record);
+    tlnmf_error error =
+        tlnmf_io_read_apart(ctx, helper != NULL ? helper : TLNMF_PROGRAM, kind, path, &record);
     FUZZ_CHECK(error == TLNMF_OK || error == TLNMF_ERR_INPUT || error == TLNMF_ERR_MEMORY);
     FUZZ_CHECK((error == TLNMF_OK) == (record != NULL));
     FUZZ_CHECK(error == TLNMF_OK || tlnmf_message(ctx)[0] != '\0');

@@ -35,8 +35,8 @@ static void frame(tlnmf_ctx *ctx, const uint8_t head[HEAD], const tlnmf_sound *s
     static const char *const windows[] = {"tukey", "sine", "hann", "rectangular"};
     static double x[MOST];
     const tlnmf_record *about = tlnmf_sound_record(sound);
-    int64_t length = tlnmf_get_integer(about, "length"),
-            channels = tlnmf_get_integer(about, "channels");
+    int64_t length = tlnmf_record_get_integer(about, "length"),
+            channels = tlnmf_record_get_integer(about, "channels");
     tlnmf_settings *settings;
     if (length * channels > MOST || tlnmf_sound_read(ctx, sound, 0, length, x) != TLNMF_OK)
         return;

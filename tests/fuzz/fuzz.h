@@ -3,6 +3,8 @@
 #ifndef TLNMF_TESTS_FUZZ_H
 #define TLNMF_TESTS_FUZZ_H
 
+#include "tlnmf/tlnmf.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -39,6 +41,16 @@ static inline void fuzz_mend(uint8_t *bytes, size_t size)
         hash = (hash ^ bytes[i]) * 0x100000001b3u;
     for (int i = 0; size >= 8 && i < 8; i++)
         bytes[size - 8 + (size_t)i] = (uint8_t)(hash >> (8 * i));
+}
+
+/* A context that stays: its message is that of the last failure. */
+static inline tlnmf_ctx *fuzz_context(void)
+{
+    static tlnmf_ctx *ctx;
+
+    if (ctx == NULL)
+        FUZZ_CHECK(tlnmf_ctx_create(&ctx) == TLNMF_OK);
+    return ctx;
 }
 
 #endif

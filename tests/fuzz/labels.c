@@ -1,46 +1,81 @@
 /* Label tracks: what is accepted can be written and read again, and its names are safe. */
-#include "io/io.h"
+#include "io/files.h"
+#include "io/program.h"
 
 #include "fuzz.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-static void check_stem(const io_label *label)
+static void check_stem(const char *name)
 {
-    const char *name = label->name;
-    char *stem;
-    io_error err;
+    tlnmf_ctx *ctx = fuzz_context();
+    tlnmf_record *names, *safe;
 
-    FUZZ_CHECK(io_safe_stems(&name, 1, &stem, &err));
+    FUZZ_CHECK(tlnmf_record_create(ctx, &names) == TLNMF_OK);
+    FUZZ_CHECK(tlnmf_record_set_texts(ctx, names, "names", &name, 1) == TLNMF_OK);
+    FUZZ_CHECK(tlnmf_io_safe_names(ctx, names, &safe) == TLNMF_OK);
+    const char *stem = tlnmf_record_get_text_at(safe, "names", 0);
     FUZZ_CHECK(stem[0] != '\0' && stem[0] != '.' && !strpbrk(stem, "/\\\n"));
     FUZZ_CHECK(strlen(stem) <= 120);
-    free(stem);
+    tlnmf_record_free(names);
+    tlnmf_record_free(safe);
+}
+
+/* The labels as events of sources that have their names. */
+static void write_again(tlnmf_record *track, int64_t count)
+{
+    static const char *const columns[][2] = {
+        {"source", NULL}, {"begin", "start"}, {"end", "end"}, {"level", NULL}, {"key", NULL}};
+    tlnmf_ctx *ctx = fuzz_context();
+    tlnmf_record *model, *events, *again;
+    const char **name = calloc((size_t)count, sizeof *name);
+    double *x;
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
+
+    FUZZ_CHECK(name != NULL);
+    FUZZ_CHECK(tlnmf_record_create(ctx, &model) == TLNMF_OK);
+    FUZZ_CHECK(tlnmf_record_create(ctx, &events) == TLNMF_OK);
+    for (int64_t i = 0; i < count; i++)
+        name[i] = tlnmf_record_get_text_at(track, "name", (size_t)i);
+    FUZZ_CHECK(tlnmf_record_set_texts(ctx, model, "names", name, (size_t)count) == TLNMF_OK);
+    for (int c = 0; c < 5; c++) {
+        const double *from =
+            columns[c][1] ? tlnmf_record_get_array(track, columns[c][1], NULL, NULL) : NULL;
+        FUZZ_CHECK(tlnmf_record_new_array(ctx, events, columns[c][0], 1, &count, &x) == TLNMF_OK);
+        for (int64_t i = 0; i < count; i++)
+            x[i] = from ? from[i] : c == 0 ? (double)i : 0.0;
+    }
+    FUZZ_CHECK(tlnmf_io_write_labels(ctx, "copy.fuzz", model, events) == TLNMF_OK);
+    FUZZ_CHECK(tlnmf_io_read_labels(ctx, "copy.fuzz", &again) == TLNMF_OK);
+    tlnmf_record_get_array(again, "start", NULL, shape);
+    FUZZ_CHECK(shape[0] == count);
+    tlnmf_record_free(again);
+    tlnmf_record_free(events);
+    tlnmf_record_free(model);
+    free(name);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    io_labels labels, again;
-    io_error err = {0};
+    tlnmf_record *track;
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
 
     fuzz_put("labels.fuzz", bytes, size);
-    if (!io_labels_read("labels.fuzz", &labels, &err)) {
-        FUZZ_CHECK(strncmp(err.text, "labels.fuzz: ", 13) == 0);
+    if (tlnmf_io_read_labels(fuzz_context(), "labels.fuzz", &track) != TLNMF_OK) {
+        FUZZ_CHECK(strncmp(tlnmf_message(fuzz_context()), "labels.fuzz: ", 13) == 0);
         return 0;
     }
-    FUZZ_CHECK(labels.count > 0);
-    for (int64_t i = 0; i < labels.count; i++) {
-        const io_label *label = &labels.label[i];
-        FUZZ_CHECK(label->start >= 0 && label->end >= label->start && isfinite(label->end));
-        check_stem(label);
+    const double *start = tlnmf_record_get_array(track, "start", NULL, shape);
+    const double *end = tlnmf_record_get_array(track, "end", NULL, NULL);
+    FUZZ_CHECK(shape[0] > 0);
+    for (int64_t i = 0; i < shape[0]; i++) {
+        FUZZ_CHECK(start[i] >= 0 && end[i] >= start[i] && isfinite(end[i]));
+        check_stem(tlnmf_record_get_text_at(track, "name", (size_t)i));
     }
-    /* Numbers of more than 60 digits are written, but not taken for times. */
-    if (labels.label[0].end < 1e50 && io_labels_write("copy.fuzz", &labels, &err)) {
-        bool readable = io_labels_read("copy.fuzz", &again, &err);
-        FUZZ_CHECK(!readable || again.count == labels.count);
-        io_labels_free(&again);
-    }
-    io_labels_free(&labels);
+    write_again(track, shape[0]);
+    tlnmf_record_free(track);
     return 0;
 }
 

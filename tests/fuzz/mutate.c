@@ -3,7 +3,7 @@
  *   fuzz_TARGET [ROUNDS [CORPUS]]      fuzz_TARGET seeds FOLDER: only writes the seeds, for
  * libFuzzer
  */
-#include "io/io.h"
+#include "io/files.h"
 
 #include "fuzz.h"
 
@@ -63,9 +63,8 @@ static void feed(const char *path, int rounds, uint64_t *state)
 {
     unsigned char *bytes;
     size_t size;
-    io_error err;
 
-    FUZZ_CHECK(io_slurp(path, &bytes, &size, &err));
+    FUZZ_CHECK(io_slurp(fuzz_context(), path, &bytes, &size));
     unsigned char *copy = malloc(2 * size + 1);
     FUZZ_CHECK(copy != NULL);
     LLVMFuzzerTestOneInput(bytes, size);

@@ -13,12 +13,12 @@ static void walk(const tlnmf_record *record)
 {
     const char *name;
     for (size_t i = 0; (name = tlnmf_record_name(record, i)) != NULL; i++) {
-        int64_t shape[TLNMF_MAX_RANK], count = 1;
+        int64_t shape[TLNMF_MAX_DIMENSIONS], count = 1;
         int32_t rank;
-        const double *x = tlnmf_get_array(record, name, &rank, shape);
+        const double *x = tlnmf_record_get_array(record, name, &rank, shape);
         if (x == NULL)
             continue;
-        FUZZ_CHECK(rank >= 0 && rank <= TLNMF_MAX_RANK);
+        FUZZ_CHECK(rank >= 0 && rank <= TLNMF_MAX_DIMENSIONS);
         for (int32_t d = 0; d < rank; d++)
             count *= shape[d];
         double last = count > 0 ? x[count - 1] : 0.0;
@@ -64,11 +64,11 @@ bool fuzz_seed(int number, const char *path)
     snprintf(name, sizeof name, "%s.npz", path);
     FUZZ_CHECK(tlnmf_ctx_create(&ctx) == TLNMF_OK);
     FUZZ_CHECK(tlnmf_record_create(ctx, &model) == TLNMF_OK);
-    FUZZ_CHECK(tlnmf_set_array(ctx, model, "Phi", Phi, 2, (int64_t[]){2, 2}) == TLNMF_OK);
-    FUZZ_CHECK(tlnmf_set_array(ctx, model, "W", W, 2, (int64_t[]){2, 2}) == TLNMF_OK);
+    FUZZ_CHECK(tlnmf_record_set_array(ctx, model, "Phi", Phi, 2, (int64_t[]){2, 2}) == TLNMF_OK);
+    FUZZ_CHECK(tlnmf_record_set_array(ctx, model, "W", W, 2, (int64_t[]){2, 2}) == TLNMF_OK);
     if (number == 0)
-        FUZZ_CHECK(tlnmf_set_array(ctx, model, "H", H, 2, (int64_t[]){2, 3}) == TLNMF_OK);
-    FUZZ_CHECK(tlnmf_set_real(ctx, model, "eps", 1e-3) == TLNMF_OK);
+        FUZZ_CHECK(tlnmf_record_set_array(ctx, model, "H", H, 2, (int64_t[]){2, 3}) == TLNMF_OK);
+    FUZZ_CHECK(tlnmf_record_set_real(ctx, model, "eps", 1e-3) == TLNMF_OK);
     FUZZ_CHECK(tlnmf_io_write_model(ctx, name, model) == TLNMF_OK);
     tlnmf_record_free(model);
     tlnmf_ctx_free(ctx);

@@ -1,7 +1,7 @@
 /* What a hostile reader of foreign files may leave: its exit code, and any bytes in place of the
  * packed record. The asker ends with a record, or an error with a message. The first byte is the
  * code; its highest bit mends the checksum. */
-#include "io/apart.c" // NOLINT(bugprone-suspicious-include): the asker's functions are static
+#include "io/reader_client.c" // NOLINT(bugprone-suspicious-include): the asker's functions are static
 
 #include "fuzz.h"
 
@@ -55,10 +55,11 @@ bool fuzz_seed(int number, const char *path)
     FUZZ_CHECK(tlnmf_record_create(ctx, &record) == TLNMF_OK);
     if (number == 0) {
         const double x[] = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0};
-        FUZZ_CHECK(tlnmf_set_array(ctx, record, "array", x, 2, (int64_t[]){2, 3}) == TLNMF_OK);
+        FUZZ_CHECK(tlnmf_record_set_array(ctx, record, "array", x, 2, (int64_t[]){2, 3}) ==
+                   TLNMF_OK);
     } else {
-        FUZZ_CHECK(tlnmf_set_integer(ctx, record, "error", TLNMF_ERR_INPUT) == TLNMF_OK);
-        FUZZ_CHECK(tlnmf_set_text(ctx, record, "message", "x.h5: damaged") == TLNMF_OK);
+        FUZZ_CHECK(tlnmf_record_set_integer(ctx, record, "error", TLNMF_ERR_INPUT) == TLNMF_OK);
+        FUZZ_CHECK(tlnmf_record_set_text(ctx, record, "message", "x.h5: damaged") == TLNMF_OK);
     }
     bytes[0] = (uint8_t)(0x80 | number);
     FUZZ_CHECK(tlnmf_record_pack(ctx, record, bytes + 1, &size) == TLNMF_OK);

@@ -54,12 +54,12 @@ bool fuzz_seed(int number, const char *path)
         return false;
     FUZZ_CHECK(tlnmf_ctx_create(&ctx) == TLNMF_OK);
     FUZZ_CHECK(tlnmf_record_create(ctx, &record) == TLNMF_OK);
-    FUZZ_CHECK(tlnmf_set_array(ctx, record, "array", x, 2, (int64_t[]){2, 3}) == TLNMF_OK);
+    FUZZ_CHECK(tlnmf_record_set_array(ctx, record, "array", x, 2, (int64_t[]){2, 3}) == TLNMF_OK);
     if (number == 1) {
-        FUZZ_CHECK(tlnmf_set_integer(ctx, record, "error", 3) == TLNMF_OK);
-        FUZZ_CHECK(tlnmf_set_real(ctx, record, "eps", 1e-8) == TLNMF_OK);
-        FUZZ_CHECK(tlnmf_set_text(ctx, record, "message", "damaged") == TLNMF_OK);
-        FUZZ_CHECK(tlnmf_set_texts(ctx, record, "names", names, 2) == TLNMF_OK);
+        FUZZ_CHECK(tlnmf_record_set_integer(ctx, record, "error", 3) == TLNMF_OK);
+        FUZZ_CHECK(tlnmf_record_set_real(ctx, record, "eps", 1e-8) == TLNMF_OK);
+        FUZZ_CHECK(tlnmf_record_set_text(ctx, record, "message", "damaged") == TLNMF_OK);
+        FUZZ_CHECK(tlnmf_record_set_texts(ctx, record, "names", names, 2) == TLNMF_OK);
     }
     FUZZ_CHECK(tlnmf_record_pack(ctx, record, NULL, &size) == TLNMF_OK);
     void *bytes = malloc(size);

@@ -16,38 +16,36 @@ static void check_blocks(const char *path)
 {
     enum { ROOM = 4096 };
     static double x[ROOM];
-    io_sound_reader *reader;
-    io_sound_info info;
-    io_error err;
+    tlnmf_sound *sound;
 
-    if (!io_sound_open(path, &reader, &info, &err))
+    if (tlnmf_io_open_sound(fuzz_context(), path, &sound) != TLNMF_OK)
         return;
+    io_sound_info info = io_sound_info_of(sound);
     int64_t count = ROOM / info.channels < info.frames ? ROOM / info.channels : info.frames;
     int64_t starts[] = {info.frames - count, 0, (info.frames - count) / 2};
     for (int i = 0; i < 3; i++)
-        if (io_sound_read_at(reader, starts[i], count, x, &err))
+        if (tlnmf_sound_read(fuzz_context(), sound, starts[i], count, x) == TLNMF_OK)
             for (int64_t k = 0; k < count * info.channels; k++)
                 FUZZ_CHECK(isfinite(x[k]));
-    FUZZ_CHECK(!io_sound_read_at(reader, info.frames, 1, x, &err));
-    io_sound_close(reader);
+    FUZZ_CHECK(tlnmf_sound_read(fuzz_context(), sound, info.frames, 1, x) == TLNMF_ERR_SHAPE);
+    tlnmf_sound_free(sound);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     whole_sound sound;
-    io_error err = {0};
 
     if (size > 16384) /* a few bytes can stand for hours of silence */
         return 0;
     fuzz_put("sound.fuzz", bytes, size);
-    if (read_whole("sound.fuzz", &sound, &err)) {
+    if (read_whole(fuzz_context(), "sound.fuzz", &sound)) {
         FUZZ_CHECK(sound.info.frames > 0 && sound.info.channels > 0 && sound.info.channels <= 1024);
         FUZZ_CHECK(sound.info.rate > 0);
         for (int64_t i = 0; i < sound.info.frames * sound.info.channels; i++)
             FUZZ_CHECK(isfinite(sound.x[i]));
         free(sound.x);
     } else {
-        FUZZ_CHECK(err.text[0] != '\0' && !sound.x);
+        FUZZ_CHECK(tlnmf_message(fuzz_context())[0] != '\0' && !sound.x);
     }
     check_blocks("sound.fuzz");
     return 0;

@@ -1,6 +1,6 @@
 /* Tables as text (CSV, TSV, columns between spaces): what is accepted is a matrix of at most as
  * many numbers as the text has bytes. The first byte selects the name of the file. */
-#include "io/io.h"
+#include "io/files.h"
 
 #include "fuzz.h"
 
@@ -10,19 +10,19 @@
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static const char *const paths[] = {"table.csv", "table.tsv", "table.txt", "table"};
-    io_array array;
-    io_error err = {0};
+    tlnmf_record *out;
+    int64_t dim[TLNMF_MAX_DIMENSIONS];
+    int32_t ndim;
     if (size == 0)
         return 0;
     const char *path = paths[bytes[0] % 4];
     fuzz_put(path, bytes + 1, size - 1);
-    if (io_array_read(path, NULL, &array, &err)) {
-        FUZZ_CHECK(array.ndim >= 1 && array.ndim <= 2);
-        int64_t count = array.dim[0] * (array.ndim == 2 ? array.dim[1] : 1);
-        FUZZ_CHECK(count > 0 && (uint64_t)count <= size);
-        io_array_free(&array);
+    if (tlnmf_io_read_array(fuzz_context(), path, &out) == TLNMF_OK) {
+        FUZZ_CHECK(tlnmf_record_get_array(out, "array", &ndim, dim) != NULL && ndim == 2);
+        FUZZ_CHECK(dim[0] * dim[1] > 0 && (uint64_t)(dim[0] * dim[1]) <= size);
+        tlnmf_record_free(out);
     } else {
-        FUZZ_CHECK(strncmp(err.text, path, strlen(path)) == 0);
+        FUZZ_CHECK(strncmp(tlnmf_message(fuzz_context()), path, strlen(path)) == 0);
     }
     unlink(path);
     return 0;

@@ -147,7 +147,7 @@ static fitted fit(bool is_notes, int64_t S, tl_method method, int64_t J)
     opt.stream = TL_STREAM_NUMPY;
     opt.trace = 1;
     opt.solver = TL_ALGORITHM_PAPER;
-    assert_ok(f.ctx, tl_fit(f.ctx, f.data, &opt, NULL, NULL, NULL, &f.result));
+    assert_ok(f.ctx, tl_fit(f.ctx, f.data, &opt, NULL, &f.result));
     f.info = f.result->info;
     f.trace = f.result->trace;
     f.length = f.result->trace_length;
@@ -207,7 +207,7 @@ static void check_gcm_jd(int64_t S, const double (*golden)[3], double tolerance)
         assert_close(f.info.L, golden[i][1], tolerance);
         assert_near(f.info.I, golden[i][2], tolerance * fabs(golden[i][0]));
         /* at S = 1 L has many minima, and this need not be the least; nor is it before the end */
-        if (S > 1 && f.info.jd_outcome != TLNMF_ITERATIONS)
+        if (S > 1 && f.info.jd_outcome != TLNMF_OUTCOME_ITERATIONS)
             assert_near(f.info.certificate, f.info.I, 1e-9 * fabs(f.info.C));
         else
             assert_true(isnan(f.info.certificate));
@@ -244,8 +244,9 @@ static void ten_realisations_of_notes(void **state)
     (void)state;
     fitted f = fit(true, 10, TL_METHOD_TL, 10);
     const tlnmf_record *data = tlnmf_data_record(f.data);
-    assert_int_equal(tlnmf_get_integer(data, "S"), 10);
-    assert_true(tlnmf_get_integer(data, "columns") < 10 * NOTES_N); /* rank 4 to 8 where S is 10 */
+    assert_int_equal(tlnmf_record_get_integer(data, "S"), 10);
+    assert_true(tlnmf_record_get_integer(data, "columns") <
+                10 * NOTES_N); /* rank 4 to 8 where S is 10 */
     for (int i = 0; i < 10; i++)
         assert_close(f.trace[i].C, golden_tl_notes_S10[i], 1e-9);
     assert_close(f.info.C, f.info.L + f.info.I, 1e-10);

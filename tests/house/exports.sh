@@ -44,17 +44,17 @@ check_names() { # library, node, soname, headers
     echo "$(basename "$library"): $(echo "$names" | wc -l) names, $node, $found"
 }
 
-check_names "$1" TLNMF_0.2 libtlnmf.so.0.2 "$include/tlnmf.h" "$include/sound.h" "$include/paper.h"
+check_names "$1" TLNMF_0.3 libtlnmf.so.0.3 "$include/tlnmf.h" "$include/sound.h" "$include/paper.h"
 complain "$1" "needs libraries of files" "$(LC_ALL=C objdump -p "$1" |
     awk '$1 == "NEEDED" {print $2}' | grep -iE 'hdf5|sndfile|jansson|matio')"
 complain "$1" "uses" "$(undefined "$1" | grep -xE \
     '(__)?v?f?printf(_chk)?|f?puts|f?putc|putchar|perror|fwrite|_?exit|_Exit|abort|fopen(64)?|system|(secure_)?getenv')"
 
 if [ $# -gt 1 ]; then
-    check_names "$2" TLNMF_IO_0.2 libtlnmf_io.so.0.2 "$include/io.h"
+    check_names "$2" TLNMF_IO_0.3 libtlnmf_io.so.0.3 "$include/io.h"
     complain "$2" "uses" "$(undefined "$2" | grep -xE \
         '(__)?v?printf(_chk)?|puts|putchar|perror|_?exit|_Exit|abort|system')"
-    LC_ALL=C objdump -p "$2" | grep -q 'NEEDED *libtlnmf\.so\.0\.2' ||
-        complain "$2" "does not stand on" "libtlnmf.so.0.2"
+    LC_ALL=C objdump -p "$2" | grep -q 'NEEDED *libtlnmf\.so\.0\.3' ||
+        complain "$2" "does not stand on" "libtlnmf.so.0.3"
 fi
 exit $status

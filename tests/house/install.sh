@@ -95,7 +95,7 @@ int main(void)
         error = tlnmf_io_read_array(ctx, "x.npy", &read);
     if (error)
         fprintf(stderr, "%s: %s\n", tlnmf_error_name(error), tlnmf_message(ctx));
-    int same = !error && tlnmf_get_array(read, "array", NULL, NULL)[5] == 6.0;
+    int same = !error && tlnmf_record_get_array(read, "array", NULL, NULL)[5] == 6.0;
     tlnmf_record_free(read);
     tlnmf_ctx_free(ctx);
     printf("%s\n", tlnmf_version());
@@ -142,7 +142,7 @@ done
 cat >CMakeLists.txt <<CODE
 cmake_minimum_required(VERSION 3.18)
 project(use LANGUAGES C)
-find_package(tlnmf 0.2 REQUIRED)
+find_package(tlnmf ${version%.*} REQUIRED)
 foreach(library IN ITEMS ${libraries})
   add_executable(found_\${library} use_\${library}.c)
   target_link_libraries(found_\${library} PRIVATE tlnmf::\${library})

@@ -2,8 +2,7 @@
 # Modules use what lies below them only: looks at the symbols of the object files, not at includes.
 # Also: the library neither prints, ends the process, opens files, reads the environment nor keeps
 # global state; BLAS and LAPACK are called in src/linalg only, and libraries of files in io only.
-# Begins by proving that it finds what is wrong in objects made for that.
-# usage: layering.sh BUILD_DIR
+# usage: layering.sh BUILD_DIR [--self-test]     (--self-test: whether it finds faults in objects made for that)
 set -eu
 build=$(cd "$1" && pwd)
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -12,67 +11,70 @@ trap 'rm -rf "$work"' EXIT
 
 # ---- the layers ---------------------------------------------------------------------------------
 
-# Which module a source file belongs to.
-module_of() {
-    case $1 in
-    src/settings.c | src/results.c) echo tables ;; # of options and results, which all modules read
-    src/*/*) echo "$1" | cut -d/ -f2 ;;
-    src/*) echo api ;;
-    paper/commands/*) echo commands ;;
-    *) echo "${1%%/*}" ;;
-    esac
-}
-
 # Module: those below it, whose symbols it may use. Beside these, a module of the second table may
 # use what the public headers declare.
 below='
 base:
-tables:   base
-linalg:   base tables
-data:     base tables linalg
-model:    base tables linalg data
-engine:   base tables linalg data model
-cuda:     base tables linalg data model engine
-solve:    base tables linalg data model engine
-search:   base tables linalg data model engine solve
-measure:  base tables linalg data model engine solve search
-api:      base tables linalg data model engine solve search measure
-rank:     base tables linalg data model engine solve search api
-score:    base tables linalg
-separate: base tables linalg data model engine solve search measure api score
-paper:    base tables linalg data model engine solve
+linalg:   base
+data:     base linalg
+model:    base linalg data
+engine:   base linalg data model
+cuda:     base linalg data model engine
+solve:    base linalg data model engine
+search:   base linalg data model engine solve
+api:      base linalg data model engine solve search
+sound/signal: base linalg
+sound/score:  base linalg
+sound/model:  base linalg model engine sound/signal
+sound/render: base linalg model engine sound/signal sound/model
+sound/judge:  base linalg engine sound/signal sound/model sound/render sound/score
+sound/learn:  base linalg data model engine search api sound/signal sound/model sound/render sound/judge
+sound:    base engine search sound/signal sound/model sound/render sound/judge sound/learn
+paper:    base linalg data model engine solve
 '
 public='
 io:
 report:   io
-cli:      commands
-commands: cli
-mpi:      cli
+common:
+experiments: common
+cli:      common experiments
+mpi:      cli common
 '
 
 # ---- symbols ------------------------------------------------------------------------------------
 
 # "MODULE FILE KIND SYMBOL" for each symbol of the objects under a folder; KIND is D where it is
-# defined, U where it is used, S where it is a variable that can change. Objects of CMake lie in
+# defined (a fifth word says function or object), U where it is used, S where it is a variable that
+# can change. Objects of CMake lie in
 # TARGET.dir/PATH.o, those of nvcc in cuda/NAME.o; those of tests, benchmarks and tools of the build
 # are not looked at, nor those whose source is gone.
 symbols_in() { # folder of a build, folder of sources
     {
-        find "$1/CMakeFiles" -name '*.c.o' | grep -E '\.dir/(src|paper|io|report|cli|mpi)/' |
+        find "$1/CMakeFiles" -name '*.c.o' | grep -E '\.dir/(src|sound|cuda|paper|io|report|cli|mpi)/' |
             grep -v /tlnmf_embed.dir/ | sed 's|\(.*\.dir/\(.*\)\.o\)$|\1 \2|'
-        find "$1" -path "$1/cuda/*.o" | sed 's|\(.*/\(.*\)\.o\)$|\1 src/cuda/\2.cu|'
-    } | sort -u | while read -r object file; do
-        [ -f "$2/$file" ] || continue
-        module=$(module_of "$file")
-        nm -P "$object" | awk -v at="$module $file" '
-            $2 == "U" || $2 == "w" || $2 == "v" { print at, "U", $1; next }
-            $2 ~ /^[A-Zi]$/ { print at, "D", $1 }'
-        # constants that need relocating are in .data.rel.ro: those cannot change
-        objdump -t "$object" | awk -v at="$module $file" '
-            ($4 == ".bss" || $4 == ".data" || $4 == "*COM*" || $4 ~ /^\.(bss|data)\./) &&
-            $4 !~ /^\.data\.rel\.ro/ && $3 == "O" && $NF !~ /^__/ && $NF !~ /^\.gomp_critical/ &&
-            $NF !~ /__device_stub__|__cudaFatCubinHandle|__gxx_personality/ { print at, "S", $NF }' # what nvcc adds
-    done
+        find "$1" -path "$1/cuda/*.o" | sed 's|\(.*/\(.*\)\.o\)$|\1 cuda/\2.cu|'
+    } | sort -u | while read -r object file; do [ ! -f "$2/$file" ] || echo "$object $file"; done >"$work/objects"
+    cut -d' ' -f1 "$work/objects" | xargs nm -P -A >"$work/nm"
+    cut -d' ' -f1 "$work/objects" | xargs objdump -t >"$work/objdump"
+    awk '
+        function module_of(file,    part) {
+            split(file, part, "/")
+            if (file ~ /^sound\/.*\//) return part[1] "/" part[2]
+            if (file ~ /^src\/.*\// || file ~ /^(cli\/common|paper\/experiments)\//) return part[2]
+            return part[1]
+        }
+        FILENAME ~ /objects$/ { at[$1 ":"] = module_of($2) " " $2; next }
+        FILENAME ~ /nm$/ {
+            if ($3 ~ /^[Uwv]$/) print at[$1], "U", $2
+            else if ($3 ~ /^[A-Zi]$/) print at[$1], "D", $2, $3 ~ /^[TWi]$/ ? "function" : "object"
+            next
+        }
+        /file format/ { now = at[$1]; next }
+        # constants that need relocating are in .data.rel.ro: those cannot change; what nvcc adds is left out
+        ($4 == ".bss" || $4 == ".data" || $4 == "*COM*" || $4 ~ /^\.(bss|data)\./) &&
+        $4 !~ /^\.data\.rel\.ro/ && $3 == "O" && $NF !~ /^__/ && $NF !~ /^\.gomp_critical/ &&
+        $NF !~ /__device_stub__|__cudaFatCubinHandle|__gxx_personality/ { print now, "S", $NF }
+    ' "$work/objects" "$work/nm" "$work/objdump"
 }
 
 # What is wrong with those symbols, a line each.
@@ -119,7 +121,7 @@ complaints() { # symbols
     ' "$1" "$1"
 }
 
-# ---- the test of the test -----------------------------------------------------------------------
+# ---- the test of the test: layering.sh BUILD --self-test -----------------------------------------
 
 fake() { # path, code
     object=$work/fake/CMakeFiles/x.dir/$1.o
@@ -138,32 +140,38 @@ expect() { # what, path and code pairs; the complaint, or nothing, is on standar
         shift 2
     done
     symbols_in "$work/fake" "$work/fake" >"$work/fake.symbols"
-    complaints "$work/fake.symbols" >"$work/found"
-    cat >"$work/wanted"
+    complaints "$work/fake.symbols" | sort >"$work/found"
+    sort >"$work/wanted"
     cmp -s "$work/found" "$work/wanted" && return
     echo "layering.sh does not see $what. It says, instead of what is after it:" >&2
     cat "$work/found" "$work/wanted" >&2
     exit 1
 }
 
+if [ "${2:-}" = --self-test ]; then
 expect "that downwards is fine" src/base/a.c 'int tl_a(void) { return 1; }' \
     src/solve/b.c 'int tl_a(void); int tl_b(void) { return tl_a(); }' \
-    src/api.c 'int tl_b(void); int tlnmf_c(void) { return tl_b(); }' \
+    src/api/fit.c 'int tl_b(void); int tlnmf_c(void) { return tl_b(); }' \
     cli/main.c 'int tlnmf_c(void); int main(void) { return tlnmf_c(); }' </dev/null
 expect "a use upwards" src/search/a.c 'int tl_a(void) { return 1; }' \
     src/base/b.c 'int tl_a(void); int tl_b(void) { return tl_a(); }' <<'TEXT'
 src/base/b.c: base must not use tl_a of search
 TEXT
-expect "a use sideways" src/score/a.c 'int tl_a = 1; int tl_f(void) { return 1; }' \
+expect "a use sideways" sound/score/a.c 'int tl_a = 1; int tl_f(void) { return 1; }' \
     src/solve/b.c 'int tl_f(void); int tl_b(void) { return tl_f(); }' <<'TEXT'
-src/score/a.c: tl_a is global state
-src/solve/b.c: solve must not use tl_f of score
+sound/score/a.c: tl_a is global state
+src/solve/b.c: solve must not use tl_f of sound/score
 TEXT
-expect "a program that goes inside" src/api.c 'int tl_a(void) { return 1; }' \
-    cli/b.c 'int tl_a(void); int b(void) { return tl_a(); }' \
-    paper/commands/c.c 'int b(void); int tl_a(void); int c(void) { return b() + tl_a(); }' <<'TEXT'
-cli/b.c: cli must not use tl_a of api
-paper/commands/c.c: commands must not use tl_a of api
+expect "a use upwards in sound" sound/learn/a.c 'int tl_a(void) { return 1; }' \
+    sound/render/b.c 'int tl_a(void); int tl_b(void) { return tl_a(); }' \
+    sound/calls.c 'int tl_a(void); int tl_b(void); int tlnmf_c(void) { return tl_a() + tl_b(); }' <<'TEXT'
+sound/render/b.c: sound/render must not use tl_a of sound/learn
+TEXT
+expect "a program that goes inside" src/api/fit.c 'int tl_a(void) { return 1; }' \
+    cli/common/b.c 'int tl_a(void); int b(void) { return tl_a(); }' \
+    paper/experiments/c.c 'int b(void); int tl_a(void); int c(void) { return b() + tl_a(); }' <<'TEXT'
+cli/common/b.c: common must not use tl_a of api
+paper/experiments/c.c: experiments must not use tl_a of api
 TEXT
 expect "BLAS, files, printing, state" src/linalg/a.c 'void cblas_dgemm(void); void tl_a(void) { cblas_dgemm(); }' \
     src/model/b.c 'void cblas_dgemm(void); static int n; void tl_b(void) { n++; cblas_dgemm(); }' \
@@ -172,7 +180,7 @@ expect "BLAS, files, printing, state" src/linalg/a.c 'void cblas_dgemm(void); vo
     io/e.c 'int H5open(void); int tlnmf_io_e(void) { return H5open(); }' \
     cli/h.c 'int MPI_Init(void); int h(void) { return MPI_Init(); }' \
     mpi/i.c 'int MPI_Init(void); int i(void) { return MPI_Init(); }' \
-    src/cuda/j.cu 'int MPI_Init(void); int puts(const char *); int tl_j(void) { puts("j"); return MPI_Init(); }' \
+    cuda/j.cu 'int MPI_Init(void); int puts(const char *); int tl_j(void) { puts("j"); return MPI_Init(); }' \
     elsewhere/f.c 'int f;' src/new/g.c 'int tl_g(void) { return 1; }' <<'TEXT'
 cli/d.c: H5open: libraries of files belong to io
 cli/h.c: MPI_Init: MPI belongs to mpi
@@ -181,9 +189,12 @@ src/data/c.c: the library neither prints, opens, asks nor ends: puts
 src/model/b.c: cblas_dgemm: BLAS and LAPACK belong to src/linalg
 src/model/b.c: n is global state
 src/new/g.c: module new is not in the table
-src/cuda/j.cu: MPI_Init: MPI belongs to mpi
-src/cuda/j.cu: the library neither prints, opens, asks nor ends: puts
+cuda/j.cu: MPI_Init: MPI belongs to mpi
+cuda/j.cu: the library neither prints, opens, asks nor ends: puts
 TEXT
+echo "layering: finds what is wrong in objects made for that"
+exit 0
+fi
 
 # ---- the test -----------------------------------------------------------------------------------
 
@@ -198,24 +209,48 @@ complaints "$work/symbols" | sort -u >"$work/found"
 cat "$work/found" >&2
 [ ! -s "$work/found" ] || exit 1
 
-# The path that docs/architecture.md lists, from main to the solver: each file uses the next.
-path=$(echo $(awk '/^From `main` to the engine/ { near = 1 } near && / -> / { gsub(/ -> /, " "); print; exit }' \
-    "$root/docs/architecture.md"))
-grep -q "^cli ${path%% *} D main\$" "$work/symbols" || path=""
-steps=0 last=""
-for file in $path; do
-    steps=$((steps + 1))
-    if [ -n "$last" ] && ! awk -v from="$last" -v to="$file" '
-        FNR == NR { if ($2 == to && $3 == "D") defined[$4] = 1; next }
-        $2 == from && $3 == "U" && $4 in defined { found = 1 }
-        END { exit !found }' "$work/symbols" "$work/symbols"; then
-        echo "docs/architecture.md: $last uses nothing of $file" >&2
-        exit 1
-    fi
-    last=$file
-done
-[ "$steps" -eq 5 ] && [ "$last" = src/solve/fast.c ] || {
-    echo "docs/architecture.md: the path from main to the solver has $steps files, not five" >&2
+# The paths that docs/architecture.md lists, from main to the arithmetic. "A -> B": A uses a function
+# of B. "A => B": A calls B through a pointer, so it uses a symbol of B that is or holds the pointer.
+# The table below a path has a row for each of its files, in their order.
+awk '
+    /^    [a-z_\/]+\.c [-=]> / && !inside { inside = 1; count++ }
+    NF == 0 { inside = 0 }
+    inside { path[count] = path[count] " " $0 }
+    /^\| `[^`]*\.c` \| `/ && count { split($0, cell, "`"); rows[count] = rows[count] " " cell[2] }
+    END {
+        for (i = 1; i <= count; i++) {
+            files = path[i]
+            gsub(/[-=]>/, "", files)
+            gsub(/ +/, " ", files)
+            if (files != rows[i]) print "docs/architecture.md: the table does not follow" files >"/dev/stderr"
+            else print path[i]
+        }
+    }' "$root/docs/architecture.md" >"$work/paths"
+while read -r path; do
+    last="" how=""
+    for word in $path; do
+        case $word in
+        '->') how='^function$' && continue ;;
+        '=>') how='^(function|object)$' && continue ;;
+        esac
+        if [ -n "$last" ] && ! awk -v from="$last" -v to="$word" -v how="$how" '
+            FNR == NR { if ($2 == to && $3 == "D" && $5 ~ how) defined[$4] = 1; next }
+            $2 == from && $3 == "U" && $4 in defined { found = 1 }
+            END { exit !found }' "$work/symbols" "$work/symbols"; then
+            echo "docs/architecture.md: $last does not call $word" >&2
+            exit 1
+        fi
+        last=$word
+    done
+    echo "${path%% *} $last"
+done <"$work/paths" >"$work/ends"
+cat >"$work/wanted" <<'TEXT'
+cli/main.c src/solve/fast.c
+cli/main.c sound/model/factors.c
+cli/cmd_separate.c sound/model/factors.c
+TEXT
+diff "$work/wanted" "$work/ends" >&2 || {
+    echo "docs/architecture.md: these are not the ends of the paths of fit and separate" >&2
     exit 1
 }
 echo "layering: $objects objects, $uses uses of symbols of ours, all downwards"

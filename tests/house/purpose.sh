@@ -2,16 +2,17 @@
 # Every source file begins with a comment that says what it is for. No function has more than 7
 # parameters, unless the comment right above it says why (it then has the word "parameters"), none is
 # longer than 80 lines, no file is longer than 600.
-# Begins by proving that it finds what is wrong in files made for that.
-# usage: purpose.sh [ROOT]
+# usage: purpose.sh [--self-test]     (--self-test: whether it finds faults in files made for that)
 set -eu
-root=$(cd "${1:-$(dirname "$0")/../..}" && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Files of a tree: those that git knows or would know, else all.
+# Files of a tree: those that git knows or would know. Without git, all outside of build folders.
 sources() {
-    { git ls-files -co --exclude-standard 2>/dev/null || find . -type f | sed 's|^\./||'; } |
+    { git ls-files -co --exclude-standard 2>/dev/null ||
+        find . \( -name 'build*' -o -name node_modules -o -name __pycache__ \) -prune -o -type f -print |
+        sed 's|^\./||'; } |
         grep -E '\.(c|cc|cu|cuh|h|sh|py|def|mjs|css|m|cmake|map)$|(^|/)CMakeLists.txt$|^Makefile$|^run$|^\.ci/run$' |
         grep -v /vendor/ | sort -u |
         while read -r file; do [ ! -f "$file" ] || echo "$file"; done
@@ -81,8 +82,9 @@ complaints() { # folder
     done
 }
 
-# ---- the test of the test -----------------------------------------------------------------------
+# ---- the test of the test: purpose.sh --self-test --------------------------------------------------
 
+if [ "${1:-}" = --self-test ]; then
 mkdir "$work/good" "$work/bad"
 many='int a, int b, int c, int d,\n        int e, int f, int g, int h'
 { printf '/* A file of functions. */\n\nstatic int seven(int a, int b, int c, int d, int e, int f,\n'
@@ -111,6 +113,9 @@ cmp -s "$work/found" "$work/wanted" || {
     cat "$work/found" >&2
     exit 1
 }
+echo "purpose: finds what is wrong in files made for that"
+exit 0
+fi
 
 # ---- the test -----------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ cd "$folder" || exit 1
 export SOURCE_DATE_EPOCH=1 OMP_NUM_THREADS=1
 # As root in a container, with more processes than cores, which give way while they wait.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-export OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader OMPI_MCA_odls_base_sigkill_timeout=0
 # MPI unloads modules that leak, so that a suppression cannot name them.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 
@@ -60,7 +60,7 @@ same "2" fit gcm.npy -k 1:2 --starts 2 --method jd --eps-check
 on 2 reproduce errata --quick -o cells.3 || fail "2 processes: reproduce errata: $(cat stderr)"
 on 3 reproduce fig4 theory errata --data gcm --quick -o cells.3 ||
     fail "3 processes: reproduce: $(cat stderr)"
-diff -r cells.1 cells.3 >diff.out || fail "3 processes: reproduce: $(head -5 diff.out)"
+diff -r -x cells.checkpoint cells.1 cells.3 >diff.out || fail "3 processes: reproduce: $(head -5 diff.out)"
 cmp -s one.out stdout || fail "3 processes: reproduce: other words: $(diff one.out stdout)"
 mkdir other && touch other/file
 
@@ -148,13 +148,13 @@ ends_with() { # code, number of processes, pattern of the message, arguments
     grep -qE "$pattern" stderr || fail "$n processes: $*: says $(cat stderr)"
 }
 
-ends_with 2 3 "^tlnmf fit: -k is needed" fit gcm.npy
+ends_with 2 3 "^tlnmf fit: missing required option -k" fit gcm.npy
 ends_with 3 3 "^tlnmf fit: nothing.npy" fit nothing.npy -k 2
-ends_with 2 3 "there is no command" nonsense
+ends_with 2 3 "unknown command nonsense" nonsense
 ends_with 2 3 "where G divides the 3 processes" fit gcm.npy -k 2 --split frames:2
-ends_with 2 2 "not with -k A:B" fit gcm.npy -k 1:3 --split frames
-ends_with 2 2 "not with .* or --report" fit gcm.npy -k 2 --split frames --report
-ends_with 5 3 "other: is not empty" reproduce errata --quick -o other
+ends_with 2 2 "cannot be combined with -k A:B" fit gcm.npy -k 1:3 --split frames
+ends_with 2 2 "cannot be combined with .* or --report" fit gcm.npy -k 2 --split frames --report
+ends_with 5 3 "other: is neither empty nor a folder of results" reproduce errata --quick -o other
 ends_with 5 3 "directory nowhere does not exist" fit gcm.npy -k 2 -o nowhere/model.h5
 
 # A file that only some processes can see: the first process speaks for the one that cannot.
@@ -181,8 +181,7 @@ stop() { # signal, number of processes, checkpoint to wait for, arguments
     shift 3
     timeout 120 mpirun -n "$n" "$parallel" "$@" --every 0 -q >/dev/null 2>stderr &
     local job=$!
-    for _ in $(seq 1200); do
-        [ ! -e "$checkpoint" ] || break
+    while [ ! -e "$checkpoint" ] && kill -0 $job 2>/dev/null; do
         sleep 0.02
     done
     mapfile -t all < <(pgrep -f "^$parallel fit kill.npy") # in no order
@@ -203,7 +202,7 @@ nothing_left() { # what was done
 fit=(fit kill.npy -k 3 --method tl --hops 0 --seed 2 --tol 0 --grad-tol 0 -o kill.h5)
 
 frames_go_on() { # signal, numbers of processes before and after, way to split, checkpoint
-    local -a arguments=("${fit[@]}" --starts 2 -J 100 --split "$4")
+    local -a arguments=("${fit[@]}" --starts 12 -J 100 --split "$4")
     rm -f kill.h5*
     stop "$1" "$2" "$5" "${arguments[@]}"
     on "$3" "${arguments[@]}" --resume --force --json -q || fail "resumed on $3: $(cat stderr)"
@@ -235,34 +234,33 @@ starts_go_on() { # signal, numbers of processes before and after (0: tlnmf), che
     cmp -s one.h5 kill.h5 || fail "SIG$signal on $n processes, resumed on $after: $*: another model"
     nothing_left "SIG$signal on $n processes, resumed on $after: $*"
 }
-many=("${fit[@]}" --starts 7 -J 1000)
+many=("${fit[@]}" --starts 40 -J 1000)
 starts_go_on KILL 3 2 kill.h5.checkpoint.process2 "${many[@]}" --split starts
 starts_go_on TERM 2 3 kill.h5.checkpoint.process1 "${many[@]}" --exchange -J 300
 starts_go_on TERM 3 0 kill.h5.checkpoint "${many[@]}"
-starts_go_on KILL 2 3 kill.h5.checkpoint.k fit kill.npy -k 1:2 --method jd --starts 3 --tol 0 \
+starts_go_on KILL 2 3 kill.h5.checkpoint fit kill.npy -k 1:2 --method jd --starts 8 --tol 0 \
     --grad-tol 0 -J 1000 -o kill.h5
 # What is there is not replaced; what does not fit is refused: a checkpoint of another run, a part of another run, a damaged part.
 rm -f kill.h5*
 stop KILL 3 kill.h5.checkpoint.process2 "${many[@]}"
-ends_with 5 2 "a checkpoint of an earlier run; --resume goes on from it" "${many[@]}"
-ends_with 3 2 "the checkpoint is of option.seed = 2, this run of 3" "${many[@]}" --seed 3 --resume --force
-stop KILL 2 other.process1 "${many[@]}" --seed 3 --checkpoint other --force
-mv other.process1 kill.h5.checkpoint.process1
-ends_with 3 2 "process1: the checkpoint is of another run than those beside it: option.seed = 3, not 2" \
+ends_with 5 2 "a checkpoint of an earlier run; --resume continues it" "${many[@]}"
+ends_with 3 2 "the checkpoint has seed=2, but this run has seed=3" "${many[@]}" --seed 3 --resume --force
+stop KILL 2 another.process1 "${many[@]}" --seed 3 --checkpoint another --force
+rm -f another
+mv another.process1 kill.h5.checkpoint.process1
+ends_with 3 2 "process1: the checkpoint has seed=3, but this run has seed=2" \
     "${many[@]}" --resume --force
 echo rubbish >kill.h5.checkpoint.process1
-ends_with 3 2 "kill.h5.checkpoint.process1: no record" "${many[@]}" --resume --force
+ends_with 3 2 "kill.h5.checkpoint.process1: not a record" "${many[@]}" --resume --force
 rm kill.h5.checkpoint.process1
 # Anew: nothing of the old run stays, whoever has written it.
 stop KILL 2 kill.h5.checkpoint.process1 "${many[@]}" --force
 [ ! -e kill.h5.checkpoint.process2 ] || fail "the run began anew beside an old checkpoint"
 on 2 "${many[@]}" --resume --force -q || fail "resumed on 2: $(cat stderr)"
 nothing_left "begun anew and resumed"
-# A process that cannot save says so through the first one, and the run goes on.
 mkdir kill.h5.checkpoint.process1
-on 2 "${fit[@]}" --starts 2 -J 20 --every 0 --force || fail "no checkpoint: $(cat stderr)"
-grep -q "^tlnmf fit: warning: kill.h5.checkpoint: other processes could not write theirs" stderr ||
-    fail "a process without a checkpoint: $(cat stderr)"
+ends_with 5 2 "kill.h5.checkpoint.process1: a checkpoint must be a regular file, not a directory" \
+    "${fit[@]}" --starts 40 -J 100 --every 0 --force
 rm -r kill.h5*
 
 # Commands that are not shared run once.

@@ -101,8 +101,8 @@ static void draw_start(tlnmf_ctx *ctx, extreme *x, tl_rng *rng)
     double *W, *H;
     bool zeros_H = pick(rng, 0, 1), zeros_W = pick(rng, 0, 1), wild = pick(rng, 0, 2) == 0;
     assert_ok(ctx, tlnmf_record_create(ctx, &x->start));
-    assert_ok(ctx, tlnmf_new_array(ctx, x->start, "W", 2, (int64_t[]){x->M, x->K}, &W));
-    assert_ok(ctx, tlnmf_new_array(ctx, x->start, "H", 2, (int64_t[]){x->K, x->N}, &H));
+    assert_ok(ctx, tlnmf_record_new_array(ctx, x->start, "W", 2, (int64_t[]){x->M, x->K}, &W));
+    assert_ok(ctx, tlnmf_record_new_array(ctx, x->start, "H", 2, (int64_t[]){x->K, x->N}, &H));
     double *scale = new_doubles(x->K);
     for (int64_t k = 0; k < x->K; k++)
         scale[k] = wild ? power_of_ten(rng, -300.0, 300.0) : 1.0;
@@ -174,10 +174,10 @@ typedef struct reference {
 
 static reference recompute(const extreme *x, const tlnmf_record *model)
 {
-    const double *Phi = tlnmf_get_array(model, "Phi", NULL, NULL),
-                 *W = tlnmf_get_array(model, "W", NULL, NULL),
-                 *H = tlnmf_get_array(model, "H", NULL, NULL);
-    double eps = tlnmf_get_real(model, "eps");
+    const double *Phi = tlnmf_record_get_array(model, "Phi", NULL, NULL),
+                 *W = tlnmf_record_get_array(model, "W", NULL, NULL),
+                 *H = tlnmf_record_get_array(model, "H", NULL, NULL);
+    double eps = tlnmf_record_get_real(model, "eps");
     reference r = {.L = (long double)(x->M * x->N), .size = 1.0L};
     for (int64_t m = 0; m < x->M; m++)
         for (int64_t n = 0; n < x->N; n++) {
@@ -203,8 +203,8 @@ static reference recompute(const extreme *x, const tlnmf_record *model)
 
 static bool all_finite(const tlnmf_record *model, const char *name, bool nonnegative)
 {
-    int64_t shape[TLNMF_MAX_RANK];
-    const double *x = tlnmf_get_array(model, name, NULL, shape);
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
+    const double *x = tlnmf_record_get_array(model, name, NULL, shape);
     for (int64_t i = 0; i < shape[0] * shape[1]; i++)
         if (!isfinite(x[i]) || (nonnegative && x[i] < 0.0))
             return false;
@@ -213,8 +213,8 @@ static bool all_finite(const tlnmf_record *model, const char *name, bool nonnega
 
 static bool rises(const tlnmf_record *model, double size)
 {
-    int64_t shape[TLNMF_MAX_RANK];
-    const double *C = tlnmf_get_array(model, "trace.C", NULL, shape);
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
+    const double *C = tlnmf_record_get_array(model, "trace.C", NULL, shape);
     for (int64_t i = 1; C != NULL && i < shape[0]; i++)
         if (C[i] - C[i - 1] > 1e-9 * (fabs(C[i]) + size))
             return true;
@@ -228,9 +228,9 @@ static const char *judge(const extreme *x, const tlnmf_record *model)
         !all_finite(model, "H", true))
         return "Phi, W, H";
     reference r = recompute(x, model);
-    double C = tlnmf_get_real(model, "C"), L = tlnmf_get_real(model, "L");
+    double C = tlnmf_record_get_real(model, "C"), L = tlnmf_record_get_real(model, "L");
     /* Rounding errors of a frame against sqrt(eps): beyond 1e-3 a warning says that C is noise. */
-    double blur = 2.2e-16 * r.longest / sqrt(tlnmf_get_real(model, "eps"));
+    double blur = 2.2e-16 * r.longest / sqrt(tlnmf_record_get_real(model, "eps"));
     double slack = 1e-12 + 50.0 * blur;
     if (!isfinite(C) || !isfinite(L))
         return "C or L is not finite";

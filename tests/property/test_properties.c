@@ -4,7 +4,7 @@
 #include "support.h"
 
 #include "engine/engine.h"
-#include "model/naive.h"
+#include "reference/naive_kernels.h"
 
 /* A random small problem; now and then with silent rows, silent frames or repeated frames. */
 typedef struct problem {
@@ -69,7 +69,7 @@ static void verify(const problem *p, const tl_result *result)
     assert_near(info.L, tl_naive_L(p->M, p->N, V, info.eps), tolerance);
     assert_near(info.I, tl_naive_I(p->M, p->N, p->K, V, W, H, info.eps), tolerance);
     assert_near(info.C, info.L + info.I, 1e-10 * scale);
-    assert_true(info.outcome != TLNMF_NOT_RUN);
+    assert_true(info.outcome != TLNMF_OUTCOME_NOT_RUN);
     double *scratch = new_doubles(p->M * p->M);
     assert_true(tl_orthogonality(p->M, result->Phi, scratch) < 1e-12);
     free(scratch);
@@ -108,7 +108,7 @@ static void every_method_descends_on_200_problems(void **state)
             p.opt.method = which % 3;
             p.opt.solver = which / 3;
             tl_result *result;
-            assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, NULL, NULL, NULL, &result));
+            assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, NULL, &result));
             check_descent(result);
             verify(&p, result);
             tl_result_free(result);
@@ -124,7 +124,7 @@ static void orthogonal_after_1000_iterations(void **state)
     p.opt.J = 1000;
     p.opt.tol = 0.0;
     tl_result *result;
-    assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, NULL, NULL, NULL, &result));
+    assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, NULL, &result));
     assert_true(result->info.orthogonality < 1e-12);
     tl_result_free(result);
     destroy(&p);
@@ -228,7 +228,7 @@ static void full_rank_has_an_exact_factorisation(void **state)
         tl_identity(p.M, W);
         tl_naive_power(p.S, p.M, p.N, p.Y, Phi, V);
         double eps = 0.1 * p.data->mean_power;
-        tl_point_values v = values_at(p.ctx, p.data, (tl_model_point){Phi, W, V, p.M, eps}, NULL);
+        tl_values v = values_at(p.ctx, p.data, (tl_model_point){Phi, W, V, p.M, eps}, NULL);
         assert_near(v.I, 0.0, 1e-12 * (double)(p.M * p.N));
         assert_near(v.C, v.L, 1e-12 * (fabs(v.L) + (double)(p.M * p.N)));
         free(W);
@@ -262,7 +262,7 @@ static void full_rank_fits_exactly(void **state)
             start.W = W;
             start.H = H;
             tl_result *result;
-            assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, &start, NULL, NULL, &result));
+            assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, &start, &result));
             tl_info info = result->info;
             assert_near(info.I, 0.0, 1e-3 * (double)(p.M * p.N));
             assert_near(info.C, info.L, 1e-3 * (double)(p.M * p.N));
@@ -280,7 +280,7 @@ static tl_result *run(problem *p, const double *Y, const tl_start *start)
 {
     tl_result *result;
     tlnmf_data *data = data_of(p->ctx, Y, p->S, p->M, p->N);
-    assert_ok(p->ctx, tl_fit(p->ctx, data, &p->opt, start, NULL, NULL, &result));
+    assert_ok(p->ctx, tl_fit(p->ctx, data, &p->opt, start, &result));
     tlnmf_data_free(data);
     return result;
 }

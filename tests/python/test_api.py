@@ -148,9 +148,9 @@ class Results(unittest.TestCase):
         for wrong in ("x", "3:1", "1:", range(1, 9, 2), range(0)):
             with self.assertRaises(ValueError):
                 tlnmf.fit(Y, wrong)
-        with self.assertRaisesRegex(TypeError, "give Y itself"):
+        with self.assertRaisesRegex(TypeError, "pass the array Y"):
             tlnmf.fit(tlnmf.Data(Y), "1:2")
-        with self.assertRaisesRegex(tlnmf.OptionError, "W and H cannot be given"):
+        with self.assertRaisesRegex(tlnmf.OptionError, "a start may hold Phi only"):
             tlnmf.fit(Y, "1:2", start=m)
         m = tlnmf.fit(Y, "1:2", max_seconds=0.2)
         self.assertTrue(m.rank_folds >= 1 and m.wall_seconds < 5)
@@ -222,9 +222,11 @@ class Records(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             traced.save(folder + "/m.h5")
             loaded = tlnmf.load(folder + "/m.h5")
-        self.assertNotIn("energy", loaded)
         self.assertEqual(rows(loaded)["convergence"], rows(traced)["convergence"])
+        self.assertEqual(rows(loaded)["atoms"], rows(traced)["atoms"])
         self.assertEqual(rows(loaded)["atoms"].count("<svg"), 4)
+        older = {name: loaded[name] for name in loaded if name != "energy"}
+        self.assertEqual(rows(tlnmf.Model.of(older))["atoms"].count("<svg"), 4)
         self.assertNotIn("atoms", rows(tlnmf.Model.of({"Phi": np.eye(3)})))
 
     def test_every_result_has_an_explanation(self):
@@ -247,9 +249,32 @@ class Options(unittest.TestCase):
         self.assertIn("    certify : bool, default True", tlnmf.TLNMF.__doc__)
         self.assertFalse(inspect.signature(tlnmf.JDNMF).parameters["certify"].default)
 
+    def test_applier(self):
+        model = tlnmf.fit(Y, 2)
+        frames = np.asarray(Y if np.ndim(Y) == 2 else Y[0])
+        applier = model.applier(J=100)
+        for n in range(3):
+            h = tlnmf.apply(model, frames[:, n : n + 1], J=100).H[:, 0]
+            np.testing.assert_allclose(applier(frames[:, n]), h, atol=1e-10 * h.sum())
+        self.assertEqual(applier(0 * frames[:, 0]).sum(), 0)
+        with self.assertRaisesRegex(ValueError, "samples; the model expects"):
+            applier([1.0])
+        with self.assertRaisesRegex(TypeError, "'max_iter'; did you mean 'J'"):
+            tlnmf.Applier(model, max_iter=3)
+
     def test_wrong_options(self):
         with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'toll'; did you mean 'tol'"):
             tlnmf.fit(Y, 2, toll=1)
+        for theirs, ours in (("n_components", "k"), ("rank", "k"), ("max_iter", "J"), ("iterations", "J"),
+                             ("random_state", "seed")):  # fmt: skip
+            with self.assertRaisesRegex(TypeError, f"keyword argument '{theirs}'; did you mean '{ours}'"):
+                tlnmf.fit(Y, **{theirs: 2})
+        with self.assertRaisesRegex(TypeError, "'k'; did you mean 'n_components'"):
+            tlnmf.TLNMF(k=2)
+        with self.assertRaisesRegex(TypeError, r"one of auto, random, .*start=\{'Phi': Phi\}"):
+            tlnmf.fit(Y, 2, transform=[[2.0, 3.0]])
+        with self.assertRaisesRegex(TypeError, "unknown name phi; did you mean Phi"):
+            tlnmf.fit(Y, 2, start={"phi": [[1.0]]})
         with self.assertRaisesRegex(ValueError, r"k = 0 is outside \[1, 10000\]"):
             tlnmf.fit(Y, 0)
         with self.assertRaisesRegex(ValueError, "method"):
@@ -302,7 +327,7 @@ class Arrays(unittest.TestCase):
         self.wrong(np.ma.masked_less(Y, 0), ValueError, "masked")
         self.wrong(np.zeros((3, 4)), ValueError, "all zeros")
         self.wrong(None, TypeError, "Y or covariances")
-        self.wrong(None, ValueError, "3 dimensions|3 are needed", covariances=np.eye(3))
+        self.wrong(None, ValueError, "must have 3", covariances=np.eye(3))
         self.wrong(None, ValueError, "", covariances=np.ones((2, 3, 4)))
         self.wrong(None, ValueError, "", covariances=-np.eye(3)[None])
         self.wrong(Y, ValueError, "Phi|orthogonal|shape", start={"Phi": np.eye(3)})
@@ -351,7 +376,7 @@ class Calls(unittest.TestCase):
         C = np.einsum("smn,skn->nmk", Y, Y)
         square = np.random.RandomState(0).randn(5, 5)
         for stack, words in (
-            (C, r"\(N, M, M\).*covariances=Y "),
+            (C, r"\(N, M, M\).*covariances=Y$"),
             (C.transpose(1, 2, 0), r"\(M, M, N\).*covariances=np.moveaxis\(Y, 2, 0\)"),
         ):
             for call in (lambda: tlnmf.fit(stack, k=2, J=3), lambda: tlnmf.Data(stack)):

@@ -34,7 +34,7 @@ def solve(seed):
     return tlnmf.fit(GCM, 3, seed=seed, J=20).C
 
 
-# Aims in seconds, which docs/python.md has figures of. Where others keep the machine busy only what is
+# Aims in seconds, which docs/measurements/reliability.md has figures of. Where others keep the machine busy only what is
 # far from them is seen.
 IMPORT, OVERHEAD, INTERRUPT = 0.15, 0.2e-3, 0.1
 FAR = 1 if BUSY < 3 else 10
@@ -47,7 +47,7 @@ import time, numpy
 t, cpu = time.perf_counter(), time.process_time()
 import tlnmf
 print(time.perf_counter() - t, time.process_time() - cpu)"""
-        clock, cpu = np.min([[float(x) for x in in_child(code).split()] for _ in range(5)], axis=0)
+        clock, cpu = np.min([[float(x) for x in in_child(code).split()] for _ in range(3)], axis=0)
         print(f"import beyond numpy: {1e3 * clock:.0f} ms, {1e3 * cpu:.0f} ms of processor time",
               file=sys.stderr)  # fmt: skip
         self.assertLess(min(clock, cpu), FAR * IMPORT)
@@ -76,7 +76,7 @@ print(time.perf_counter() - t, time.process_time() - cpu)"""
             tlnmf.fit(data, 5, J=1, threads=1)
             return now() - start
 
-        pairs = np.array([[bare(), whole()] for _ in range(500)])
+        pairs = np.array([[bare(), whole()] for _ in range(200)])
         best, cpu = 1e3 * np.diff(pairs.min(axis=0), axis=0)[0]
         middle = 1e3 * np.diff(np.median(pairs[:, :, 0], axis=0))[0]
         print(f"overhead of a call: {best:.3f} ms at best, {middle:.3f} ms in the median, "
@@ -104,8 +104,8 @@ before = peak(); tlnmf.Data(Y); print((peak() - before) * 1024, Y.nbytes)"""
 
         some(200)
         before = rss()
-        some(1000)
-        print(f"1000 fits: {(rss() - before) / 1024:.0f} kB", file=sys.stderr)
+        some(600)
+        print(f"600 fits: {(rss() - before) / 1024:.0f} kB", file=sys.stderr)
         self.assertLess(rss() - before, 2 << 20)
 
 
@@ -132,9 +132,12 @@ class Threads(unittest.TestCase):
 class Interrupts(unittest.TestCase):
     def interrupt(self, work):
         """Seconds between SIGINT and KeyboardInterrupt, of the clock and of the processors: the best
-        of three. Where others keep the machine busy, only the latter mean something."""
+        of at most three. Where others keep the machine busy, only the latter mean something."""
         best, least = np.inf, np.inf
+        cores = os.cpu_count() or 1
         for _ in range(3):
+            if min(best, least / cores) < FAR * INTERRUPT:
+                break
             sent = []
 
             def send():
@@ -149,7 +152,7 @@ class Interrupts(unittest.TestCase):
             best = min(best, time.perf_counter() - sent[0])
             least = min(least, time.process_time() - sent[1])
             thread.join()
-        self.assertLess(min(best, least / (os.cpu_count() or 1)), FAR * INTERRUPT)
+        self.assertLess(min(best, least / cores), FAR * INTERRUPT)
         return np.array([best, least])
 
     def test_fits(self):
@@ -187,7 +190,7 @@ def send():
         os.kill(os.getpid(), signal.SIGINT)
 signal.signal(signal.SIGINT, handler)
 threading.Thread(target=send, daemon=True).start()
-end = time.time() + 4
+end = time.time() + 2
 while time.time() < end:
     try:
         try:

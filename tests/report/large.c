@@ -27,7 +27,7 @@ static double *add(tlnmf_record *model, const char *name, int32_t rank, int64_t 
                    int64_t columns)
 {
     double *x;
-    need(tlnmf_new_array(ctx, model, name, rank, (int64_t[]){rows, columns}, &x));
+    need(tlnmf_record_new_array(ctx, model, name, rank, (int64_t[]){rows, columns}, &x));
     return x;
 }
 
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
         for (int64_t i = 0; argc > 6 && c > 1 && i < rows; i += 2)
             x[i] = NAN;
     }
-    need(tlnmf_set_real(ctx, model, "C", 123.5));
+    need(tlnmf_record_set_real(ctx, model, "C", 123.5));
     need(tlnmf_io_write_report(ctx, argv[1], model, NULL, NULL));
     tlnmf_record_free(model);
     tlnmf_ctx_free(ctx);

@@ -7,16 +7,14 @@ skip() { # REASON
     echo "SKIPPED: $1"
     exit 77
 }
-command -v node >/dev/null 2>&1 || skip "node is not installed"
 if [ "$1" = unit ]; then
+    command -v node >/dev/null 2>&1 || skip "node is not installed"
     exec node --test "$here/unit/logic.test.mjs"
 fi
 build=$(cd "$2" && pwd)
-for name in chromium chromium-browser google-chrome chrome; do
-    chromium=$(command -v $name) && break || true
-done
-[ -n "$chromium" ] || skip "no Chromium"
-[ -d "$here/node_modules/playwright-core" ] || skip "tests/report/setup.sh has not fetched playwright-core"
+chromium=$(command -v chromium || command -v chromium-browser) || skip "no Chromium"
+chromedriver=$(command -v chromedriver) || skip "no chromedriver (Debian: chromium-driver)"
+/usr/bin/python3 -c "import selenium" 2>/dev/null || skip "no Selenium (Debian: python3-selenium)"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-node "$here/browser.mjs" "$chromium" "$build" "$work" ${SCREENSHOTS:+"$SCREENSHOTS"}
+/usr/bin/python3 "$here/browser.py" "$chromium" "$chromedriver" "$build" "$work" ${SCREENSHOTS:+"$SCREENSHOTS"}

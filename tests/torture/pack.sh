@@ -15,7 +15,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work"/lib "$work"/fuzz "$work"/tests "$work"/corpus "$work"/cli
 cp "$build/tlnmf" "$work/"
-for name in extremes unit_search_checkpoint unit_api_host unit_separate_keep fuzz_container; do
+for name in extremes unit_search_checkpoint unit_api_host unit_sound_keep fuzz_container; do
     cp "$build/tests/$name" "$work/tests/"
 done
 for target in "$fuzz_build"/tests/fuzz_*; do

@@ -28,34 +28,32 @@ npy y.npy "(2, 3)" 1 2 3 4 5 6
 tlnmf fit y.npy -k 1 --method nmf --transform identity --eps 1 -o y.h5 >/dev/null
 npy z.npy "(2, 2)" 2 4 8 10
 # L = 4 + log 5 + log 17 + log 65 + log 101
-expect 0 "z.npy: 2 frames of length 2, 1 realisation (2 compressed columns)
-  C             17.3916096286
-  L             17.2321590432
-  I             0.1594505854
+expect 0 "model fits: about as well as its own data
   I per entry   0.0398626 here, 0.0238869 on the model's own data
-  model fits    about as well as its own data
+  output        applied.h5
+  data          z.npy: 2 frames of length 2, 1 realisation (2 compressed columns)
+  objective     C 17.3916096286 = L 17.2321590432 + I 0.1594505854
   eps           1 (the model's)
-  stopped       converged: the gradient vanishes (iteration 0)
-  output        applied.h5" "" tlnmf apply y.h5 z.npy
+  stopped       converged: the gradient vanishes (iteration 0)" "" tlnmf apply y.h5 z.npy
 
 # What does not go together
-usage apply "a model and a sound file or array are needed" y.h5
-usage apply "--labels is for sounds, and z.npy is an array" y.h5 z.npy --labels x.txt
-usage apply "--eps is for sounds, and z.npy is an array" y.h5 z.npy --eps 1
-usage apply "--keep-v is for arrays, and x.wav is a sound" y.h5 x.wav --keep-v
-usage apply "-J is for arrays, and x.wav is a sound" y.h5 x.wav -J 3
-usage apply "--block and --moving: one of them" y.h5 z.npy --block 2 --moving 2
-usage apply "z.npy: a model is a .h5, .mat or .npz file" y.h5 z.npy -o z.npy --force
+usage apply "missing operand: a model and a sound file or array are required (see tlnmf apply --help)" y.h5
+usage apply "--labels is for sounds, but z.npy is an array" y.h5 z.npy --labels x.txt
+usage apply "--eps is for sounds, but z.npy is an array" y.h5 z.npy --eps 1
+usage apply "--keep-v is for arrays, but x.wav is a sound" y.h5 x.wav --keep-v
+usage apply "-J is for arrays, but x.wav is a sound" y.h5 x.wav -J 3
+usage apply "--block and --moving are mutually exclusive" y.h5 z.npy --block 2 --moving 2
+usage apply "z.npy: the name of a model must end in .h5, .mat or .npz" y.h5 z.npy -o z.npy --force
 cp y.h5 input.h5
 usage apply "input.h5: this output would replace an input" y.h5 input.h5:/H -o input.h5 --force
 usage apply "y.h5: this output would replace an input" y.h5 z.npy -o y.h5 --force
-usage apply "--json and the output cannot both go to standard output" y.h5 z.npy -o - --json
+usage apply "--json and the model cannot both go to standard output" y.h5 z.npy -o - --json
 expect 5 "" "tlnmf apply: applied.h5: exists already; --force replaces it" tlnmf apply y.h5 z.npy
-input apply "short.npy: the model: Phi has the shape (10, 10), not (8, 8)" tl.h5 short.npy -o x.h5
+input apply "short.npy: its frames have length 8, but the model tl.h5 has frames of length 10" tl.h5 short.npy -o x.h5
 tlnmf jd a.npy --input data -o phi.h5 >/dev/null
-input apply "phi.h5: a transform alone: there is no W to fit" phi.h5 a.npy -o x.h5
+input apply "phi.h5: a transform without W cannot be applied" phi.h5 a.npy -o x.h5
 tlnmf fit a.npy -k 2 --block 5 -o block.h5 >/dev/null
-expect 0 ... "tlnmf apply: warning: the model was fitted with --block 5, and this is applied without" \
+expect 0 ... "tlnmf apply: warning: the model was fitted with --block 5, but is applied without it" \
     tlnmf apply block.h5 b.npy -o x.h5
 expect 0 ... "" tlnmf apply block.h5 a.npy --block 5 -o x.h5 --force --json
 check "with the same blocks" [ "$(json own_data)" = true ]

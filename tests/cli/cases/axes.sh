@@ -12,7 +12,7 @@ expect 0 ... "$recognised" tlnmf fit covs.npy -k 1 -o covs.h5
 expect 0 ... "${recognised/fit/apply}" tlnmf apply covs.h5 covs.npy -o own.h5 --json
 check "covariances into apply" [ "$(json own_data)" = true ]
 npy near.npy "(2, 2, 2)" 2 1.001 1 2 5 -3 -3 5
-expect 0 ... "tlnmf fit: warning: near.npy: slice 0 is not symmetric (entries (0, 1) and (1, 0) differ by 0.001 of 2): taken as data (S, M, N); --input covariances says otherwise" \
+expect 0 ... "tlnmf fit: warning: near.npy: slice 0 is not symmetric (entries (0, 1) and (1, 0) differ by 0.001 of 2): read as data (S, M, N); use --input covariances if it is not" \
     tlnmf fit near.npy -k 1 --no-model
 # The same covariances with the frames on the last axis, or in the middle.
 npy last.npy "(2, 2, 3)" 2 5 1 1 -3 .5 1 -3 .5 2 5 4
@@ -30,7 +30,7 @@ for order in "last (M, M, N)" "middle (M, N, M)"; do
         tlnmf jd $file --json --force
 done
 npy nearly.npy "(2, 2, 3)" 2 5 1 1 -3 .5 1 -3.01 .5 2 5 4
-expect 0 ... "tlnmf fit: warning: nearly.npy: slice 1 along the last axis is not symmetric (entries (0, 1) and (1, 0) differ by 0.01 of 5): taken as data (S, M, N); --input covariances says otherwise" \
+expect 0 ... "tlnmf fit: warning: nearly.npy: slice 1 along the last axis is not symmetric (entries (0, 1) and (1, 0) differ by 0.01 of 5): read as data (S, M, N); use --input covariances if it is not" \
     tlnmf fit nearly.npy -k 1 --no-model
 input fit "nearly.npy: shape (2, 2, 3): covariances are (N, M, M)" nearly.npy -k 1 --no-model --input covariances
 npy numbers.npy "(1, 1, 4)" 1 2 3 4
@@ -78,17 +78,17 @@ near "C per trial" "$(json C)" "$(json C want.json)" 1e-12
 expect 0 ... "tlnmf fit: $said" tlnmf fit smn.npy -k 1 -o m.h5 --per-trial --axes trials,channels,time
 expect 0 ... "tlnmf apply: $said" tlnmf apply m.h5 smn.npy -o a.h5 --per-trial --json
 check "per trial into apply" [ "$(json own_data)" = true ]
-expect 0 ... "tlnmf apply: warning: the model was fitted with --per-trial, and this is applied without" \
+expect 0 ... "tlnmf apply: warning: the model was fitted with --per-trial, but is applied without it" \
     tlnmf apply m.h5 smn.npy -o a.h5 --force --json
-check "no verdict" [ "$(json fits)" = "not known: the model was fitted to data that were read in another way" ]
+check "no verdict" [ "$(json fits)" = "not known: the data of the model were read with other options" ]
 
-names="names of 2 or 3 axes with commas: trials, epochs or realisations; channels, sensors or length; time or frames"
+names="give 2 or 3 of these names, with commas: trials, epochs or realisations; channels, sensors or length; time or frames"
 usage fit "axes = trials,leads,time: $names" smn.npy -k 1 --axes trials,leads,time
 usage fit "axes = trials,channels,time,frames: $names" smn.npy -k 1 --axes trials,channels,time,frames
 usage fit "axes = trials,epochs,time: two axes cannot both be the realisations" smn.npy -k 1 --axes trials,epochs,time
-usage fit "axes = trials,time: there must be channels, sensors or length" smn.npy -k 1 --axes trials,time
-usage fit "axes = channels,trials: there must be time or frames" smn.npy -k 1 --axes channels,trials
-input fit "smn.npy: it has 3 axes, and --axes channels,time names 2" smn.npy -k 1 --axes channels,time
+usage fit "axes = trials,time: missing channels, sensors or length" smn.npy -k 1 --axes trials,time
+usage fit "axes = channels,trials: missing time or frames" smn.npy -k 1 --axes channels,trials
+input fit "smn.npy: the array has 3 axes, but --axes channels,time names 2" smn.npy -k 1 --axes channels,time
 usage fit "--per-trial: mn.npy has no trials" mn.npy -k 1 --per-trial
-usage fit "--axes is for data, covs.npy has covariances" covs.npy -k 1 --input covariances --axes trials,channels,time
-usage apply "--axes is for arrays, and x.wav is a sound" m.h5 x.wav --axes trials,channels,time
+usage fit "--axes is for data, but covs.npy has covariances" covs.npy -k 1 --input covariances --axes trials,channels,time
+usage apply "--axes is for arrays, but x.wav is a sound" m.h5 x.wav --axes trials,channels,time

@@ -10,20 +10,20 @@ npy 0d.npy "()" 1
 npy 1d.npy "(3,)" 1 2 3
 npy 4d.npy "(1, 1, 2, 2)" 1 2 3 4
 
-input fit "nan.npy: realisation 1, row 1, frame 2 is not finite (nan); --missing leaves out frames that have a NaN" nan.npy -k 1
-input jd "nan.npy: realisation 1, row 1, frame 2 is not finite (nan); --missing leaves out frames that have a NaN" nan.npy
+input fit "nan.npy: realisation 1, row 1, frame 2 is not finite (nan); --missing skips frames that have a NaN" nan.npy -k 1
+input jd "nan.npy: realisation 1, row 1, frame 2 is not finite (nan); --missing skips frames that have a NaN" nan.npy
 input fit "inf.npy: realisation 0, row 1, frame 1 is not finite (-inf)" inf.npy -k 1
 input fit "huge.npy: the power of the data does not fit a double (largest entry 1e+200): rescale them" \
     huge.npy -k 1
 input fit "zeros.npy: the data are all zeros: there is nothing to learn" zeros.npy -k 1
 input jd "zeros.npy: the data are all zeros: there is nothing to learn" zeros.npy
-input fit "S0.npy: S (realisations) = 0: there must be at least one" S0.npy -k 1
-input fit "M0.npy: M (frame length) = 0: there must be at least one" M0.npy -k 1
-input fit "N0.npy: N (frames) = 0: there must be at least one" N0.npy -k 1
+input fit "S0.npy: S (realisations) = 0 must be at least 1" S0.npy -k 1
+input fit "M0.npy: M (frame length) = 0 must be at least 1" M0.npy -k 1
+input fit "N0.npy: N (frames) = 0 must be at least 1" N0.npy -k 1
 input fit "0d.npy: a single number, not an array" 0d.npy -k 1
 check "which info shows" [ "$(tlnmf info 0d.npy | tail -n 1 | tr -s ' ')" = " float64 ()" ]
-input fit "1d.npy: shape (3,): an array (M, N) or (S, M, N) is needed" 1d.npy -k 1
-input fit "4d.npy: shape (1, 1, 2, 2): an array (M, N) or (S, M, N) is needed" 4d.npy -k 1
+input fit "1d.npy: shape (3,): the array must be (M, N) or (S, M, N)" 1d.npy -k 1
+input fit "4d.npy: shape (1, 1, 2, 2): the array must be (M, N) or (S, M, N)" 4d.npy -k 1
 
 # Covariances
 npy asymmetric.npy "(1, 2, 2)" 1 .5 0 1
@@ -38,7 +38,7 @@ input jd "indefinite.npy: covariance 1 is not positive semidefinite (least eigen
     indefinite.npy
 input jd "infinite.npy: covariance 1, row 1, column 1 is not finite (inf)" \
     infinite.npy --input covariances
-input jd "nothing.npy: the covariances have a mean power of 0" nothing.npy
+input jd "nothing.npy: the covariances have a mean power of 0: it must be positive" nothing.npy
 input jd "inf.npy: shape (2, 3): covariances are (N, M, M)" inf.npy --input covariances
 
 absent model.h5 phi.h5

@@ -67,19 +67,19 @@ p.wav      q.wav               22.97      inf    22.97    22.97
 expect 0 ... "" tlnmf eval --filter 1 --framewise 0.25ms --framewise-hop 2 --ref a.wav --est x.wav --json
 check "a window that cannot be scored" [ "$(sed -n '/"framewise"/,/]/p' "$out" | tr -d ' \n')" = \
     '"framewise":{"sdr":[20.0,null],' ]
-usage eval "framewise = soon is neither a number of samples nor a time such as 1s" \
+usage eval "framewise = soon is neither a number of samples nor a time such as 40ms" \
     --ref a.wav --est x.wav --framewise soon
 
 # Standard input
 expect 0 "$table" "" bash -c 'tlnmf eval --filter 1 --ref a.wav b.wav --est x.wav - <y.wav |
     sed "s/-    /y.wav/"'
-usage eval "standard input can be read once only" --ref - --est -
+usage eval "standard input can be read only once" --ref - --est -
 
 # Mistakes
-usage eval "--ref FILE... and --est FILE... are needed"
-usage eval "--ref FILE... and --est FILE... are needed" --ref a.wav
+usage eval "missing required option --ref FILE..."
+usage eval "missing required option --est FILE..." --ref a.wav
 usage eval "--ref needs a value" --ref --est x.wav
-usage eval "a.wav: is it one of --ref or of --est?" --filter 3 a.wav --ref a.wav --est x.wav
+usage eval "a.wav: operands are not accepted; use --ref or --est" --filter 3 a.wav --ref a.wav --est x.wav
 usage eval "2 references and 1 estimate: there must be one estimate per reference" \
     --ref a.wav b.wav --est x.wav
 usage eval "1 reference and 2 estimates: there must be one estimate per reference" \
@@ -98,15 +98,15 @@ wav inf.wav 8000 1 1 -inf 0 0
 head -c 60 a.wav >cut.wav
 echo hello >text.wav
 : >empty.wav
-input eval "fast.wav: its rate is 16000 Hz, that of a.wav is 8000 Hz" --ref a.wav --est fast.wav
-input eval "stereo-a.wav: channels: 2, but 1 in a.wav" --ref a.wav --est stereo-a.wav
-input eval "long.wav: it has 5 frames, a.wav has 4: cut them to the same length" \
+input eval "fast.wav: the rate is 16000 Hz, but a.wav has 8000 Hz" --ref a.wav --est fast.wav
+input eval "stereo-a.wav: 2 channels, but 1 in a.wav" --ref a.wav --est stereo-a.wav
+input eval "long.wav: 5 samples, but a.wav has 4; cut them to the same length" \
     --ref a.wav --est long.wav
 input eval "none.wav: holds no samples" --ref none.wav --est x.wav
 input eval "nan.wav: frame 1, channel 1 is not finite" --ref nan.wav --est x.wav
 input eval "inf.wav: frame 1, channel 0 is not finite" --ref a.wav --est inf.wav
-input eval "cut.wav: cut short: its header promises 68 bytes, 52 are there" --ref cut.wav --est x.wav
-input eval "text.wav: not a sound file that can be read (it starts with \"hello\")" \
+input eval "cut.wav: truncated: its header announces 68 bytes, the file has 52" --ref cut.wav --est x.wav
+input eval "text.wav: unsupported audio format" \
     --ref text.wav --est x.wav
 input eval "empty.wav: empty file" --ref empty.wav --est x.wav
 input eval ".: Is a directory" --ref . --est x.wav

@@ -30,12 +30,12 @@ for command in "fit -k 1" jd info; do
     input $name "empty.npy: empty file" empty.npy "$@"
     input $name "empty: empty file" empty "$@"
     input $name "standard input: empty file" - "$@" </dev/null
-    input $name "text.npy: not an .npy file (it starts with \"1\")" text.npy "$@"
-    input $name "text: neither .npy nor .npz nor HDF5 nor MATLAB nor numbers as text (it starts with \"hello\")" text "$@"
-    input $name "text.h5: not an HDF5 file (it starts with \"hello\")" text.h5 "$@"
-    input $name "text.mat: not a MATLAB file (it starts with \"hello\")" text.mat "$@"
+    input $name "text.npy: not an .npy file" text.npy "$@"
+    input $name "text: unknown format; .npy, .npz, HDF5, MATLAB and text tables are read" text "$@"
+    input $name "text.h5: not an HDF5 file" text.h5 "$@"
+    input $name "text.mat: not a MATLAB file" text.mat "$@"
     input $name "start.npy: truncated .npy header" start.npy "$@"
-    input $name "header.npy: truncated .npy header (118 bytes announced, 50 there)" header.npy "$@"
+    input $name "header.npy: truncated .npy header (118 bytes announced, 50 present)" header.npy "$@"
     input $name "cut.npy: the header claims 12 elements (8 bytes each), the file holds 72 bytes" \
         cut.npy "$@"
     input $name "claims.npy: the header claims 1152921504606846976 elements (8 bytes each), the file holds 0 bytes" \
@@ -44,12 +44,9 @@ for command in "fit -k 1" jd info; do
         overflows.npy "$@"
     input $name "negative.npy: bad .npy header: a negative dimension" negative.npy "$@"
     input $name "shapeless.npy: bad .npy header: 'shape' is not a tuple of integers" shapeless.npy "$@"
-    convert="
-tlnmf $name: convert it first: python3 -c \"import sys, numpy; Y = numpy.load(sys.argv[1]); Z = Y.reshape(-1, *Y.shape[-2:]); numpy.save('out.npy', numpy.concatenate([Z.real, Z.imag]))\" 'complex.npy'"
-    [ $name != info ] || convert=
-    expect 3 "" "tlnmf $name: complex.npy: dtype '<c16' is complex numbers, which are not read: save the real and the imaginary part as two realisations$convert" \
+    expect 3 "" "tlnmf $name: complex.npy: dtype '<c16' is complex, which is not supported: save the real and the imaginary part as two realisations" \
         tlnmf $name complex.npy "$@"
-    input $name "objects.npy: dtype '|O' is Python objects (we read f2-f8, i1-i8, u1-u8, b1)" \
+    input $name "objects.npy: dtype '|O' is Python objects (supported: f2-f8, i1-i8, u1-u8, b1)" \
         objects.npy "$@"
     input $name "cut.h5: a damaged or unfinished HDF5 file" cut.h5 "$@"
 done
@@ -60,5 +57,5 @@ input fit "y.mat: no variable nope (it has Y)" y.mat:nope -k 1
 input fit "missing.h5: No such file or directory" missing.h5:/Y -k 1
 
 tlnmf fit y.npy -k 1 -J 1 >/dev/null
-input fit "model.h5: several arrays, name one as in model.h5:/H (it has /H, /Phi, /W, /summary)" \
+input fit "model.h5: contains several arrays; name one, as in model.h5:/H (it has /H, /Phi, /W, /arrays/energy, /summary)" \
     model.h5 -k 1 --no-model

@@ -14,7 +14,7 @@ check "eps is the model's" [ "$(json eps) $(json eps_from)" = "$(json eps a.json
 check "so is the method" [ "$(json method)" = tl ]
 check "the summary has it" [ "$(json init)" = a.h5 ]
 expect 0 ... "" tlnmf fit a.npy --init a.h5 --no-model -q
-check "which is said" grep -Fxq "                it is that of a.h5; --eps sets another" "$out"
+check "which is said" grep -Fxq "                from a.h5; --eps sets another" "$out"
 check "and not that it was not given" [ "$(grep -c "it was not given" "$out")" -eq 0 ]
 expect 0 ... "" tlnmf fit a.npy --init a.h5 --eps 1e-3 --no-model -q --json
 check "eps as given" [ "$(json eps) $(json eps_from)" = "0.001 given" ]
@@ -37,15 +37,15 @@ expect 0 ... "tlnmf fit: phi.h5: keeps Phi; it has no W and H" \
     tlnmf fit a.npy -k 3 --init phi.h5 --keep phi --no-model
 for end in h5 npz mat; do
     tlnmf jd a.npy --input data --whiten -o white.$end >/dev/null
-    input fit "white.$end: its Phi is for whitened data (jd --whiten), which fit does not make" \
+    input fit "white.$end: its Phi is for whitened data (jd --whiten), which fit does not support" \
         a.npy -k 3 --init white.$end --keep phi --no-model
     for name in Phi /Phi; do
         [ $end = h5 ] || [ $name = Phi ] || continue
-        input fit "white.$end:$name: this Phi is for whitened data (jd --whiten), which these are not" \
+        input fit "white.$end:$name: this Phi is for whitened data (jd --whiten); these data are not whitened" \
             a.npy -k 3 --init-phi white.$end:$name --no-model
-        input fit "white.$end:$name: this Phi is for whitened data (jd --whiten), which these are not" \
+        input fit "white.$end:$name: this Phi is for whitened data (jd --whiten); these data are not whitened" \
             a.npy -k 3 --method nmf --transform white.$end:$name --no-model
-        input jd "white.$end:$name: this Phi is for whitened data (jd --whiten), which these are not" \
+        input jd "white.$end:$name: this Phi is for whitened data (jd --whiten); these data are not whitened" \
             a.npy --input data --init-phi white.$end:$name -o x.h5
         expect 0 ... "" tlnmf jd a.npy --input data --whiten --init-phi white.$end:$name -o again.h5 --force
     done
@@ -67,22 +67,22 @@ check "a fixed transform is kept, too" [ "$(json method)" = nmf ]
 # --keep phi,w: the same as apply.
 expect 0 ... "" tlnmf fit b.npy --init a.h5 --keep phi,w -o h.h5 --json
 both=$(json C)
-expect 0 ... "" tlnmf fit b.npy --init a.h5 --keep w,phi -o wphi.h5 --json
+expect 0 ... "" tlnmf fit b.npy --init a.h5 --keep phi,w -o wphi.h5 --json
 check "in either order" [ "$(json C)" = "$both" ]
 expect 0 ... "" tlnmf apply a.h5 b.npy -o applied.h5 --json
 check "the same as apply" [ "$(json C)" = "$both" ]
 check "keeping more cannot be better" awk -v a="$keep" -v b="$both" 'BEGIN { exit !(a <= b + 1e-6) }'
 
-input fit "a.h5: its frames have length 10, those of the data 8" short.npy --init a.h5 --no-model
-usage fit "--keep phi,w needs --init: the model to keep them of" a.npy -k 3 --keep phi,w
-usage fit "--keep phi needs one of --init, --init-phi and --transform" a.npy -k 3 --keep phi
-usage fit "keep = w is not one of phi|phi,w|w,phi" a.npy --init a.h5 --keep w
+input fit "a.h5: the model has frames of length 10, the data have frames of length 8" short.npy --init a.h5 --no-model
+usage fit "--keep phi,w requires --init" a.npy -k 3 --keep phi,w
+usage fit "--keep phi requires --init, --init-phi or --transform" a.npy -k 3 --keep phi
+usage fit "keep = w is not one of phi|phi,w" a.npy --init a.h5 --keep w
 usage fit "--keep phi contradicts --method tl, which learns Phi" a.npy --init a.h5 --keep phi --method tl
 usage fit "--keep phi,w contradicts --method jd, which learns Phi" a.npy --init a.h5 --keep phi,w --method jd
-usage fit "--keep phi,w fits H alone: --starts means nothing there" \
+usage fit "--keep phi,w fits H only: it cannot be combined with --starts" \
     a.npy --init a.h5 --keep phi,w --starts 3
-usage fit "--keep phi,w: k is the model's, 3" b.npy --init a.h5 --keep phi,w -k 4 --no-model
-usage fit "--init has Phi, W and H: --init-phi, --init-w, --init-h and --transform say the same thing twice" \
+usage fit "--keep phi,w: k must be 3, as in the model" b.npy --init a.h5 --keep phi,w -k 4 --no-model
+usage fit "--init is mutually exclusive with --init-phi, --init-w, --init-h and --transform" \
     a.npy --init a.h5 --init-w w.npy
 usage fit "a.h5: this output would replace an input" a.npy --init a.h5 -o a.h5 --force
 input fit "a.npy: not a model, which is an .h5, .mat or .npz file" a.npy --init a.npy --no-model

@@ -69,5 +69,5 @@ done
 # Where rounding errors of X reach sqrt(eps), C means nothing.
 npy loud.npy "(2, 3)" 1e6 2e6 -1e6 3e6 1e6 5e5
 expect 0 ... "" tlnmf fit loud.npy -k 1 -J 2 --no-model --eps 1
-expect 0 ... "tlnmf fit: warning: C is rounding noise: 2.2e-16 x 3.16e+06 (the longest frame) / sqrt(eps = 1e-16) is 0.07, not below 0.001: a larger eps is needed" \
+expect 0 ... "tlnmf fit: warning: C is rounding noise: 2.2e-16 x 3.16e+06 (the longest frame) / sqrt(eps = 1e-16) is 0.07, not below 0.001: use a larger eps" \
     tlnmf fit loud.npy -k 1 -J 2 --no-model --eps 1e-16

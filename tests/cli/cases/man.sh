@@ -12,7 +12,7 @@ for command in separate apply eval fit jd simulate reproduce info; do
     cp "$out" tlnmf-$command.1
     check "$command: the title" [ "$(head -n 1 "$out" | cut -d ' ' -f 2)" = \
         "\"TLNMF\\-$(echo $command | tr a-z A-Z)\"" ]
-    tlnmf $command --help | sed -n 's/^  \(-[-a-zA-Z]*\).*/\1/p' >options
+    tlnmf $command --help all | sed -n '/^Examples/q; s/^.\{13\}\(-[-a-zA-Z]*\).*/\1/p' >options
     check "$command: has options" [ -s options ]
     while read -r option; do
         check "tlnmf-$command.1 tells of $option" \
@@ -22,8 +22,8 @@ done
 
 # Lines that begin with a period are requests; these are the ones we mean to write.
 for page in *.1; do
-    check "$page: an unknown request: $(grep '^[.]' $page | grep -Ev '^\.(TH|SH|TP|br|nf|fi)( |$)')" \
-        [ "$(grep -c '^[.]' $page)" -eq "$(grep -Ec '^\.(TH|SH|TP|br|nf|fi)( |$)' $page)" ]
+    check "$page: an unknown request: $(grep '^[.]' $page | grep -Ev '^\.(TH|SH|SS|TP|br|nf|fi)( |$)')" \
+        [ "$(grep -c '^[.]' $page)" -eq "$(grep -Ec '^\.(TH|SH|SS|TP|br|nf|fi)( |$)' $page)" ]
     check "$page: fonts end where they begin" \
         [ "$(grep -o '\\f[BI]' $page | wc -l)" -eq "$(grep -o '\\fR' $page | wc -l)" ]
     check "$page: no bare minus signs" eval "! grep -q '[^\\\\]-' $page"
@@ -47,4 +47,4 @@ installed=$(sed -n 's/^ *foreach(command "" \(.*\))$/\1/p' "$GOLDEN/../../../CMa
 check "CMakeLists.txt installs a page for each command" [ "$installed" = \
     "$(tlnmf --help | sed -n '/^Commands/,/^$/s/^  \([a-z]*\) .*/\1/p' | xargs)" ]
 
-expect 2 "" "tlnmf: there is no command bogus (see tlnmf --help)" tlnmf --man bogus
+expect 2 "" "tlnmf: unknown command bogus (see tlnmf --help)" tlnmf --man bogus

@@ -48,7 +48,7 @@ check "/dev/null is still a device" [ -c /dev/null ]
 for command in "fit y.npy -k 1" "jd y.npy"; do
     name=${command%% *}
     expect 5 ... "tlnmf $name: /dev/full: $full" tlnmf $command -J 1 -o /dev/full
-    check "$name: the text has L" grep -q "^  L  " "$out"
+    check "$name: the text has L" grep -Eq "^  objective .*L " "$out"
     check "$name: the text has no model" [ "$(grep -c "^  model " "$out")" -eq 0 ]
     expect 5 ... "tlnmf $name: /dev/full: $full" tlnmf $command -J 1 -o /dev/full --json
     check "$name: the JSON has L" [ -n "$(json L)" ]
@@ -64,10 +64,10 @@ onto_full() # MESSAGE ARGUMENT...: with standard output on the full device
     tlnmf "$@" >/dev/full 2>"$err" || got=$?
     judge 5 "" "$message" "$got" "tlnmf $* >/dev/full"
 }
-onto_full "tlnmf fit: standard output cannot be written" fit y.npy -k 1 -J 1 --json
-onto_full "tlnmf fit: standard output cannot be written" fit y.npy -k 1 -J 1 --force
-onto_full "tlnmf jd: standard output cannot be written" jd y.npy -J 1 --json
-onto_full "tlnmf info: standard output cannot be written" info y.npy --json
+onto_full "tlnmf: standard output cannot be written" fit y.npy -k 1 -J 1 --json
+onto_full "tlnmf: standard output cannot be written" fit y.npy -k 1 -J 1 --force
+onto_full "tlnmf: standard output cannot be written" jd y.npy -J 1 --json
+onto_full "tlnmf: standard output cannot be written" info y.npy --json
 onto_full "tlnmf simulate: standard output: $full" simulate gcm -o -
 onto_full "tlnmf: standard output cannot be written" info y.npy
 onto_full "tlnmf: standard output cannot be written" --help

@@ -12,9 +12,10 @@ for file in fig2-gcm-fast.csv fig2-gcm-paper.csv theory.csv fig2-fast.svg fig2-p
 done
 check "columns have names" [ "$(head -n 1 whole/fig2-gcm-fast.csv)" = S,I_jd,I_tl,gap,C_jd,C_tl,L_jd ]
 check "a row an S" [ "$(wc -l <whole/fig2-gcm-fast.csv)" -eq 4 ]
-check "a page with the figures" grep -q '"figures":\[{"title":"Figure 2, ' whole/index.html
+check "a page with the figures" grep -q '<h2>Figure 2, .*</h2>' whole/index.html
+check "which are in it" [ "$(grep -c '<figure><svg ' whole/index.html)" -eq "$(ls whole/*.svg | wc -l)" ]
 check "the published curves beside ours" grep -q 'JD+NMF, published' whole/index.html
-check "and the verdicts" grep -q 'class="verdict-' whole/index.html
+check "and the verdicts" grep -q '<td>yes</td>' whole/index.html
 check "a picture with axes and a legend" grep -q ">S (realisations)<.*" whole/fig2-fast.svg
 check "no NaN in a picture" sh -c '! grep -qi nan whole/*.svg whole/*.csv'
 if [ "$experiments" = all ]; then
@@ -25,11 +26,16 @@ if [ "$experiments" = all ]; then
 fi
 
 # Killed at some moment after so many cells, and continued: the same bytes.
-cells=$(ls whole/cells | wc -l)
+finished() # FOLDER: cells in its checkpoint
+{
+    grep -ao 'cell\.[a-z]' "$1/cells.checkpoint" 2>/dev/null | wc -l
+}
+cells=$(finished whole)
+check "cells are there" [ "$cells" -gt 3 ]
 for part in 1 2 3; do
     tlnmf reproduce $experiments --quick -o killed -q --threads 2 >/dev/null &
     pid=$!
-    while kill -0 $pid 2>/dev/null && [ "$(ls killed/cells 2>/dev/null | wc -l)" -lt $((part * cells / 4)) ]; do
+    while kill -0 $pid 2>/dev/null && [ "$(finished killed)" -lt $((part * cells / 4)) ]; do
         sleep 0.02
     done
     sleep 0.0$((RANDOM % 10))
@@ -38,7 +44,7 @@ for part in 1 2 3; do
     check "killed before the end ($part)" [ ! -e killed/summary.json ]
 done
 expect 0 ... "" tlnmf reproduce $experiments --quick -o killed --threads 1
-for file in $(cd whole && ls -p | grep -v /); do
+for file in $(cd whole && ls); do
     check "$file is the same after three kills, at another number of threads" cmp whole/$file killed/$file
 done
 
@@ -50,7 +56,7 @@ check "--json" cmp "$out" killed/summary.json
 set -m
 tlnmf reproduce fig2 --data gcm -o stopped >"$out" 2>"$err" &
 pid=$!
-while kill -0 $pid 2>/dev/null && [ ! -d stopped/cells ]; do sleep 0.02; done
+while kill -0 $pid 2>/dev/null && [ ! -e stopped/cells.checkpoint ]; do sleep 0.02; done
 sleep 0.3
 kill -INT $pid
 code=0
@@ -58,64 +64,72 @@ wait $pid || code=$?
 judge 130 "" "tlnmf reproduce: stopped; the same command continues from here" $code "interrupted"
 
 # What is refused
-usage reproduce "there is no experiment fig7: fig2, fig3, table2, fig4, theory, beyond, errata, or all" \
+usage reproduce "unknown experiment fig7; use fig2, fig3, table2, fig4, theory, beyond, errata, or all" \
     fig7 -o x
-usage reproduce "which experiment? fig2, fig3, table2, fig4, theory, beyond, errata, or all" -o x
-usage reproduce "-o FOLDER is needed" fig2
+usage reproduce "missing operand: fig2, fig3, table2, fig4, theory, beyond, errata, or all" -o x
+usage reproduce "missing required option -o FOLDER" fig2
 usage reproduce "solver = newton is not one of fast|paper|both" fig2 --solver newton -o x
 usage reproduce "data = piano is not one of gcm|notes|both" fig2 --data piano -o x
-input reproduce "whole: its results have quick = true, this run has false: choose another -o" fig2 -o whole
-sed 's/"version": "[^"]*"/"version": "0.0.1"/' whole/manifest.json >old && cp old killed/manifest.json
-input reproduce "killed: its results have version = \"0.0.1\", this run has \"$(tlnmf --version |
-    sed -n '1s/tlnmf //p')\": choose another -o" fig2 --quick -o killed
+input reproduce "whole/cells.checkpoint: the checkpoint has quick=true, but this run has quick=false" fig2 -o whole
 
 # A claim can fail: a cell with another number, and the checksum that belongs to it.
-forge() # CELL EDIT
+forge() # FILE AFTER OLD NEW, as long as OLD
 {
-    tail -n +2 whole/cells/$1.json | sed "$2" >body
-    printf '{"cell": "%s", "check": %s,\n' "$1" "$(cksum <body | cut -d ' ' -f 1)" | cat - body >whole/cells/$1.json
+    python3 - "$@" <<'END'
+import re, sys
+path, after, old, new = sys.argv[1], *(a.encode() for a in sys.argv[2:])
+data = bytearray(open(path, "rb").read()[:-8])
+at = re.compile(old).search(data, data.index(after))
+data[at.start():at.end()] = new.ljust(at.end() - at.start())
+h = 0xcbf29ce484222325
+for byte in data:
+    h = (h ^ byte) * 0x100000001b3 % 2**64
+open(path, "wb").write(data + h.to_bytes(8, "little"))
+END
 }
 cp -r whole saved
-forge search-gcm-S10-fast 's/"C_tl": [0-9.]*/"C_tl": 99999.5/'
-expect 0 ... "" tlnmf reproduce $experiments --quick -o whole
-check "C(TL) <= C(JD+NMF) does not hold" grep -q "| gcm, fast, S=10: C(JD+NMF) - C(TL-NMF) .*| \*\*no\*\* |" whole/summary.md
-check "and is not counted" sh -c '! grep -Eq "^([0-9]+) of \1 claims hold" whole/summary.md'
-forge search-gcm-S10-fast 's/"C_tl": [0-9.]*/"C_tl": null/'
-expect 0 ... "" tlnmf reproduce $experiments --quick -o whole
-check "nor does it without a number" sh -c '! grep -Eq "^([0-9]+) of \1 claims hold" whole/summary.md'
-rm -r whole && mv saved whole
+if command -v python3 >/dev/null; then
+    forge whole/cells.checkpoint cell.search-gcm-S10-fast '"C_tl": ?[0-9]{3}' '"C_tl":9999'
+    expect 0 ... "" tlnmf reproduce $experiments --quick -o whole
+    check "a claim does not hold" grep -q "| \*\*no\*\* |" whole/summary.md
+    check "and is not counted" sh -c '! grep -Eq "^([0-9]+) of \1 claims hold" whole/summary.md'
+    rm -r whole && cp -r saved whole
+    version=$(tlnmf --version | sed -n '1s/tlnmf //p')
+    forge killed/cells.checkpoint version "$version" "$(echo "$version" | tr 0-9 9)"
+    input reproduce "killed/cells.checkpoint: the checkpoint has version=$(echo "$version" | tr 0-9 9), but this run has version=$version" \
+        fig2 --quick -o killed
+else
+    skip "no python3 to forge a checkpoint"
+fi
+rm -r saved
 
-# Cells that are not what was stored
-cell=$(ls whole/cells | head -n 1)
-cp whole/cells/$cell kept
-sed 's/[1-9]/7/' kept >whole/cells/$cell
-input reproduce "whole/cells/$cell: is damaged: remove it" $experiments --quick -o whole
-head -c 20 kept >whole/cells/$cell
-input reproduce "whole/cells/$cell: is damaged: remove it" $experiments --quick -o whole
-echo '{}' >whole/cells/$cell
-input reproduce "whole/cells/$cell: is damaged: remove it" $experiments --quick -o whole
-cp whole/cells/$(ls whole/cells | tail -n 1) whole/cells/$cell
-input reproduce "whole/cells/$cell: is damaged: remove it" $experiments --quick -o whole
-echo '[1]' >whole/manifest.json
-input reproduce "whole/manifest.json: is not a JSON object: remove it" $experiments --quick -o whole
-rm whole/manifest.json && mkdir whole/manifest.json
-input reproduce "whole/manifest.json: is not a file: remove it" $experiments --quick -o whole
-mkdir full && touch full/.manifest.json.1-0 full/mine # the first may be a killed run's, the second is not
-expect 5 "" "tlnmf reproduce: full: is not empty, and no folder of results: choose another -o" \
+# Checkpoints that are not what was stored
+file=whole/cells.checkpoint
+cp $file kept
+for damage in 's/[1-9]/7/' 1q; do
+    sed "$damage" kept >$file
+    input reproduce "$file: not a record, or damaged or cut short" $experiments --quick -o whole
+done
+rm $file && mkdir $file
+expect 5 "" "tlnmf reproduce: $file: a checkpoint must be a regular file, not a directory" \
+    tlnmf reproduce $experiments --quick -o whole
+mkdir full && touch full/.cells.checkpoint.1-0 full/mine # the first may be a killed run's, the second is not
+expect 5 "" "tlnmf reproduce: full: is neither empty nor a folder of results: choose another -o" \
     tlnmf reproduce fig2 -o full
 touch file
-expect 5 "" "tlnmf reproduce: file: cannot be made: there is a file of that name" tlnmf reproduce fig2 -o file
-expect 5 "" "tlnmf reproduce: no/where: cannot be made: No such file or directory" \
+expect 5 "" "tlnmf reproduce: file: cannot be created: there is a file of that name" tlnmf reproduce fig2 -o file
+expect 5 "" "tlnmf reproduce: no/where: cannot be created: No such file or directory" \
     tlnmf reproduce fig2 -o no/where
-expect 5 "" "tlnmf reproduce: file/in: cannot be made: Not a directory" tlnmf reproduce fig2 -o file/in
+expect 5 "" "tlnmf reproduce: file/in: cannot be created: Not a directory" tlnmf reproduce fig2 -o file/in
 if [ "$(id -u)" -ne 0 ]; then
     mkdir shut && chmod 555 shut
-    expect 5 "" "tlnmf reproduce: shut/manifest.json: cannot write: Permission denied" \
+    expect 5 "" "tlnmf reproduce: shut/cells.checkpoint: directory shut cannot be written: Permission denied" \
         tlnmf reproduce fig2 --quick -o shut
-    expect 5 "" "tlnmf reproduce: shut/in: cannot be made: Permission denied" \
+    expect 5 "" "tlnmf reproduce: shut/in: cannot be created: Permission denied" \
         tlnmf reproduce fig2 --quick -o shut/in
     mkdir blind && chmod 666 blind # a folder whose files cannot even be looked at
-    input reproduce "blind/manifest.json: Permission denied" fig2 --quick -o blind
+    expect 5 "" "tlnmf reproduce: blind/cells.checkpoint: cannot be written: Permission denied" \
+        tlnmf reproduce fig2 --quick -o blind
 else
     skip "root writes into read-only folders, and looks into all"
 fi

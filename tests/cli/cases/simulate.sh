@@ -41,6 +41,8 @@ check "another seed, other data" eval '! cmp -s a.npy c.npy'
 expect 0 "" "" tlnmf simulate gcm --s 2 --m 3 --n 4 --kbar 2 -o a.h5
 expect 0 ... "" tlnmf info a.h5
 check "HDF5: /Y is (2, 3, 4)" grep -Eq '^  /Y +float64 +\(2, 3, 4\)$' "$out"
+expect 0 "" "" tlnmf simulate gcm -o b.h5:/group/Y
+expect 0 ... "" tlnmf fit b.h5:/group/Y -k 1 -J 1 -q --no-model
 
 # What is there stays, unless --force is given
 cp c.npy kept.npy

@@ -13,7 +13,7 @@ begin() # FILE, which is replaced
         [ $((0x$mask & 0x4002)) -ne $((0x4002)) ] || break
         sleep 0.1
     done
-    sleep 1
+    sleep 0.4
 }
 
 echo mine >HUP.h5 # --force is for runs that end
@@ -22,7 +22,7 @@ for signal in INT TERM HUP; do
     kill -$signal $pid
     code=0
     wait $pid || code=$?
-    judge 130 ... "tlnmf fit: --resume goes on from $signal.h5.checkpoint" $code "a fit that gets SIG$signal"
+    judge 130 ... "" $code "a fit that gets SIG$signal"
     check "$signal: outcome in the JSON" [ "$(json outcome)" = cancelled ]
     check "$signal: no certificate, and why" \
         [ "$(json certificate_means)" = "none: the run was interrupted before L was minimised" ]
@@ -72,8 +72,7 @@ for signals in INT TERM "INT TERM"; do
     done
     case $signals in
     *" "*) check "$signals: ended by a signal: $code" [ $code -eq 130 -o $code -eq 143 ] ;;
-    *) judge 130 "" "tlnmf separate: interrupted, no stems are written
-tlnmf separate: --resume goes on from stems $signals.checkpoint" $code "separate, SIG$signals" ;;
+    *) judge 130 "" "tlnmf separate: interrupted, no stems are written" $code "separate, SIG$signals" ;;
     esac
     check "$signals: nothing is said" [ "$signals" != "INT TERM" -o ! -s "$err" ]
     absent "stems $signals"

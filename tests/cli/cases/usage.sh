@@ -3,11 +3,11 @@ small_data y.npy
 
 # Commands and options
 expect 2 "" "$(tlnmf --help)" tlnmf
-expect 2 "" "tlnmf: there is no command bogus (see tlnmf --help)" tlnmf bogus
+expect 2 "" "tlnmf: unknown command bogus (see tlnmf --help)" tlnmf bogus
 for command in fit jd simulate eval info; do
-    usage $command "unknown option --bogus (see tlnmf $command --help)" --bogus
-    usage $command "unknown option --bogus (see tlnmf $command --help)" y.npy --bogus=3
-    usage $command "unknown option -x (see tlnmf $command --help)" y.npy -x
+    usage $command "unknown option --bogus (see tlnmf $command --help all)" --bogus
+    usage $command "unknown option --bogus (see tlnmf $command --help all)" y.npy --bogus=3
+    usage $command "unknown option -x (see tlnmf $command --help all)" y.npy -x
 done
 for command in fit jd simulate; do
     usage $command "-o needs a value" y.npy -o
@@ -16,45 +16,57 @@ for command in fit jd info; do
     usage $command "--json takes no value" y.npy --json=yes
 done
 for option in --json -q -v; do # what a command does not use, it does not take
-    usage simulate "unknown option $option (see tlnmf simulate --help)" gcm -o x.npy $option
+    usage simulate "unknown option $option (see tlnmf simulate --help all)" gcm -o x.npy $option
 done
-for option in -o -q -v; do
-    usage info "unknown option $option (see tlnmf info --help)" y.npy $option x.npy
+for option in -o -q; do
+    usage info "unknown option $option (see tlnmf info --help all)" y.npy $option x.npy
 done
-usage jd "unknown option --no-model (see tlnmf jd --help)" y.npy --no-model
+usage jd "unknown option --no-model (see tlnmf jd --help all)" y.npy --no-model
+# Wrong names get the nearest right one; names of other programs lead to ours.
+for pair in --rank:-k --n-components:-k --n_components:-k --max-iter:-J --max_iter:-J --iterations:-J \
+    --random-state:--seed --n_init:--starts --strats:--starts --start:--starts --max-sec:--max-seconds \
+    --trasform:--transform --output:-o --quiet:-q; do
+    usage fit "unknown option ${pair%:*}; did you mean ${pair#*:}?" y.npy ${pair%:*}
+done
+usage separate "unknown option --rank; did you mean -k?" x.wav --rank=2
+usage separate "unknown option --max-iter; did you mean --iterations?" x.wav --max-iter=2
+usage jd "unknown option --rank (see tlnmf jd --help all)" y.npy --rank 2
+for pair in sepaarte:separate ift:fit apply2:apply learn:fit sim:simulate; do
+    expect 2 "" "tlnmf: unknown command ${pair%:*}; did you mean ${pair#*:}?" tlnmf ${pair%:*} y.npy
+done
 # Options of earlier versions say what to use instead.
-usage separate "unknown option --learn-columns: use --learn-frames (see tlnmf separate --help)" \
+usage separate "unknown option --learn-columns; did you mean --learn-frames?" \
     x.wav -k 2 --learn-columns 600
-usage separate "unknown option --rate: use --learn-below with half of the value (see tlnmf separate --help)" \
+usage separate "unknown option --rate; did you mean --learn-below with half of the value?" \
     x.wav -k 2 --rate=4000
 for command in separate apply; do
-    usage $command "unknown option --keep: use --residual (see tlnmf $command --help)" x.wav --keep residual
+    usage $command "unknown option --keep; did you mean --residual?" x.wav --keep residual
 done
 usage fit "--init-w needs a value" y.npy -k 2 --init-w
 usage fit "--trace takes no value" y.npy -k 2 --trace=1
 usage fit "--strict takes no value" y.npy -k 2 --strict=1
-usage info "unknown option -k (see tlnmf info --help)" y.npy -k 2
+usage info "unknown option -k (see tlnmf info --help all)" y.npy -k 2
 
 # Operands
-usage fit "one data file is needed (see tlnmf fit --help)"
-usage fit "one data file is needed (see tlnmf fit --help)" y.npy y.npy -k 2
-usage jd "one data file is needed (see tlnmf jd --help)"
-usage info "one file is needed"
-usage simulate "which data? gcm or notes"
-usage simulate "which data? gcm or notes" song -o x.npy
-usage simulate "which data? gcm or notes" gcm notes -o x.npy
-usage simulate "-o FILE is needed" gcm
-usage simulate "-o FILE is needed" notes
+usage fit "missing operand: a data file (see tlnmf fit --help)"
+usage fit "unexpected operand z.npy (see tlnmf fit --help)" y.npy z.npy -k 2
+usage jd "missing operand: a data file (see tlnmf jd --help)"
+usage info "missing operand: a file (see tlnmf info --help)"
+usage simulate "the operand must be gcm or notes"
+usage simulate "the operand must be gcm or notes" song -o x.npy
+usage simulate "the operand must be gcm or notes" gcm notes -o x.npy
+usage simulate "missing required option -o FILE" gcm
+usage simulate "missing required option -o FILE" notes
 
 # The rank
-usage fit "-k is needed: the number of components" y.npy
+usage fit "missing required option -k (number of components)" y.npy
 usage fit "-k needs a value" y.npy -k
 usage fit "k = 0 is outside [1, 10000]" y.npy -k 0
 usage fit "k = -3 is outside [1, 10000]" y.npy -k -3
 usage fit "k = 10001 is outside [1, 10000]" y.npy -k 10001
-usage fit "k = two: a number, A:B with 1 <= A <= B <= 1000, or auto" y.npy -k two
-usage fit "k = 2.5: a number, A:B with 1 <= A <= B <= 1000, or auto" y.npy -k 2.5
-usage fit "k = nan: a number, A:B with 1 <= A <= B <= 1000, or auto" y.npy -k nan
+usage fit "k = two is not a number, A:B with 1 <= A <= B <= 1000, or auto" y.npy -k two
+usage fit "k = 2.5 is not a number, A:B with 1 <= A <= B <= 1000, or auto" y.npy -k 2.5
+usage fit "k = nan is not a number, A:B with 1 <= A <= B <= 1000, or auto" y.npy -k nan
 usage fit "k = 13 is more than the M N = 3 x 4 entries to fit" y.npy -k 13
 
 # The floor
@@ -96,45 +108,45 @@ usage jd "input = sound is not one of data|covariances|auto" y.npy --input sound
 usage fit "rate = 0 is not a number in [1e-12, 1e+12]" y.npy -k 2 --rate 0
 usage fit "block = 0 is outside [1, 1000000000]" y.npy -k 2 --block 0
 usage fit "moving = few is not a whole number" y.npy -k 2 --moving few
-usage fit "y.npy: block = 5 is outside [1, 4], the frames there are" y.npy -k 2 --block 5
-usage fit "--block and --moving: one of them" y.npy -k 2 --block 2 --moving 2
-usage fit "--atoms needs --rate" y.npy -k 2 --atoms 2
+usage fit "y.npy: block = 5 is outside [1, 4], the number of frames" y.npy -k 2 --block 5
+usage fit "--block and --moving are mutually exclusive" y.npy -k 2 --block 2 --moving 2
+usage fit "--atoms requires --rate" y.npy -k 2 --atoms 2
 usage fit "atoms = 4 is outside [1, 3]" y.npy -k 2 --rate 8000 --atoms 4
 usage simulate "s = 0 is outside [1, 1000000000]" gcm --s 0 -o x.npy
 usage simulate "s = many is not a number" gcm --s many -o x.npy
 usage simulate "m = -1 is outside [1, 1000000000]" gcm --m -1 -o x.npy
-usage simulate "theta = 1: 2 numbers with commas are needed" notes --theta 1 -o x.npy
-usage simulate "theta = 1,2,3: 2 numbers with commas are needed" notes --theta 1,2,3 -o x.npy
-usage simulate "theta = 1,b: 2 numbers with commas are needed" notes --theta 1,b -o x.npy
+usage simulate "theta = 1 is not a list of 2 numbers separated by commas" notes --theta 1 -o x.npy
+usage simulate "theta = 1,2,3 is not a list of 2 numbers separated by commas" notes --theta 1,2,3 -o x.npy
+usage simulate "theta = 1,b is not a list of 2 numbers separated by commas" notes --theta 1,b -o x.npy
 
 # What does not go together
-usage fit "--init-phi and --transform FILE say the same thing twice" \
+usage fit "--init-phi and --transform FILE are mutually exclusive" \
     y.npy -k 2 --init-phi a.npy --transform b.npy
-usage jd "--init-phi and --transform FILE say the same thing twice" \
+usage jd "--init-phi and --transform FILE are mutually exclusive" \
     y.npy --init-phi a.npy --transform b.npy
 usage fit "--json and the model cannot both go to standard output" y.npy -k 2 --json -o -
 usage jd "--json and the model cannot both go to standard output" y.npy --json -o -
 for name in x.npy x.csv x.model ./x.h5.old; do
-    usage fit "$name: a model is a .h5, .mat or .npz file" y.npy -k 2 -o $name
-    usage jd "$name: a model is a .h5, .mat or .npz file" y.npy -o $name
+    usage fit "$name: the name of a model must end in .h5, .mat or .npz" y.npy -k 2 -o $name
+    usage jd "$name: the name of a model must end in .h5, .mat or .npz" y.npy -o $name
 done
-usage simulate "--signal goes with notes only" gcm --signal x.wav
-usage simulate "--theta goes with notes only" gcm --theta 1,2 -o x.npy
-usage simulate "--seed goes with notes only" gcm --seed 3 -o x.npy
-usage simulate "--truth-w goes with gcm only" notes --truth-w x.npy -o x.npy
-usage simulate "--truth-h goes with gcm only" notes --truth-h x.npy -o x.npy
-usage simulate "-m goes with gcm only" notes --m 3 -o x.npy
-usage simulate "--seed-data goes with gcm only" notes --seed-data 3 -o x.npy
-usage simulate "- is named for two outputs" gcm -o - --truth-w -
-usage simulate "- is named for two outputs" notes -o - --signal -
-usage simulate "y2.npy is named for two outputs" gcm -o y2.npy --truth-h y2.npy
+usage simulate "--signal is for notes only" gcm --signal x.wav
+usage simulate "--theta is for notes only" gcm --theta 1,2 -o x.npy
+usage simulate "--seed is for notes only" gcm --seed 3 -o x.npy
+usage simulate "--truth-w is for gcm only" notes --truth-w x.npy -o x.npy
+usage simulate "--truth-h is for gcm only" notes --truth-h x.npy -o x.npy
+usage simulate "-m is for gcm only" notes --m 3 -o x.npy
+usage simulate "--seed-data is for gcm only" notes --seed-data 3 -o x.npy
+usage simulate "-o and --truth-w both go to standard output" gcm -o - --truth-w -
+usage simulate "-o and --signal both go to standard output" notes -o - --signal -
+usage simulate "-o and --truth-h are the same file: y2.npy" gcm -o y2.npy --truth-h y2.npy
 usage fit "certify is for method tl" y.npy -k 2 --method nmf --certify
-usage fit "exchange is between tl and jd: not for method nmf" \
+usage fit "exchange runs tl and jd: it cannot be used with method nmf" \
     y.npy -k 2 --method nmf --exchange
 npy Phi.npy "(3, 3)" 1 0 0 0 1 0 0 0 1
 npy W.npy "(3, 1)" 1 2 1
 npy H.npy "(1, 4)" 1 2 3 4
-usage fit "starts = 5, but the given start leaves nothing to draw" \
+usage fit "starts = 5, but the given start leaves nothing to draw at random" \
     y.npy -k 1 --init-phi Phi.npy --init-w W.npy --init-h H.npy --starts 5
 
 absent model.h5 phi.h5 x.npy x.mat x.wav

@@ -18,10 +18,10 @@ for method in tl jd nmf; do
     done
 done
 expect 0 ... "" tlnmf fit y.npy -k 1 --weights none.npy $fit -o none.h5
-expect 0 ... "tlnmf apply: warning: the model was fitted with --weights none.npy, and this is applied without" \
+expect 0 ... "tlnmf apply: warning: the model was fitted with --weights none.npy, but is applied without it" \
     tlnmf apply none.h5 y.npy --json -o all.h5
 check "apply gives every frame an H" [ "$(json own_data)" = false ]
-check "and no verdict" [ "$(json fits)" = "not known: the model was fitted to data that were read in another way" ]
+check "and no verdict" [ "$(json fits)" = "not known: the data of the model were read with other options" ]
 # With them it is the fit's, whatever the method; so it is of covariances.
 npy covs.npy "(4, 2, 2)" 2.5 -0.25 -0.25 0.625  2.5 0.5 0.5 1  5 2.75 2.75 2.125  12.5 3 3 6.5
 for method in tl jd nmf; do
@@ -38,11 +38,11 @@ for method in tl jd nmf; do
 done
 input apply "turned.npy: shape (4, 2), but weights must be (4,)" none.h5 y.npy --weights turned.npy -o x.h5
 npy minus.npy "(4,)" 1 -1 2 1
-input apply "minus.npy: the weight of frame 1 is -1" none.h5 y.npy --weights minus.npy -o x.h5
+input apply "minus.npy: the weight of frame 1 is -1: weights must be finite and not negative" none.h5 y.npy --weights minus.npy -o x.h5
 npy zeros.npy "(4,)" 0 0 0 0
-input apply "zeros.npy: the weights of the frames have the mean 0" none.h5 y.npy --weights zeros.npy -o x.h5
-usage apply "--weights is for arrays, and x.wav is a sound" none.h5 x.wav --weights none.npy
-usage apply "--mask is for arrays, and x.wav is a sound" none.h5 x.wav --mask mask.npy
+input apply "zeros.npy: the weights of the frames have the mean 0: it must be positive and finite" none.h5 y.npy --weights zeros.npy -o x.h5
+usage apply "--weights is for arrays, but x.wav is a sound" none.h5 x.wav --weights none.npy
+usage apply "--mask is for arrays, but x.wav is a sound" none.h5 x.wav --mask mask.npy
 input fit "turned.npy: shape (4, 2), but weights must be (4,)" y.npy -k 1 --weights turned.npy --force
 npy twice.h5 "(4,)" 1 2 2 1
 usage apply "twice.h5: this output would replace an input" none.h5 y.npy --weights twice.h5 -o twice.h5 --force
@@ -54,37 +54,37 @@ expect 0 ... "" tlnmf fit y.npy -k 1 --method nmf --transform identity --mask ma
 check "the mask is on record" grep -q '"mask": "mask.npy"' "$out"
 C=$(json C)
 tlnmf fit y.npy -k 1 --method nmf --transform identity --mask mask.npy --eps 0.1 -o masked.h5 >/dev/null
-expect 0 ... "tlnmf apply: warning: the model was fitted with --mask mask.npy, and this is applied without" \
+expect 0 ... "tlnmf apply: warning: the model was fitted with --mask mask.npy, but is applied without it" \
     tlnmf apply masked.h5 y.npy -o all.h5 --force
 expect 0 ... "" tlnmf apply masked.h5 y.npy --mask mask.npy --json -o again.h5 --force
 check "with it: its own data" [ "$(json own_data)" = true ]
 near "C" "$(json C)" "$C" 1e-12
 near "entries that count" "$(json entries)" 6.5 0
-expect 0 ... "tlnmf apply: warning: the model was fitted with --mask mask.npy, and this is applied without" \
+expect 0 ... "tlnmf apply: warning: the model was fitted with --mask mask.npy, but is applied without it" \
     tlnmf apply masked.h5 y.npy --weights none.npy -o all.h5 --force
 input apply "turned.npy: shape (4, 2), but the mask must be (2, 4)" masked.h5 y.npy --mask turned.npy -o x.h5
 npy less.npy "(2, 4)" 1 1 0 1  1 -0.5 1 1
-input apply "less.npy: the mask of row 1, frame 1 is -0.5" masked.h5 y.npy --mask less.npy -o x.h5
+input apply "less.npy: the mask of row 1, frame 1 is -0.5: it must be finite and not negative" masked.h5 y.npy --mask less.npy -o x.h5
 npy nothing.npy "(2, 4)" 0 0 0 0  0 0 0 0
-input apply "nothing.npy: the mask sums to 0" masked.h5 y.npy --mask nothing.npy -o x.h5
+input apply "nothing.npy: the mask sums to 0: it must be positive and finite" masked.h5 y.npy --mask nothing.npy -o x.h5
 npy hidden.npy "(2, 2, 4)" 1 2 99 4  0.5 -1 2 -3  2 1 77 3  1 1 0.5 2
 expect 0 ... "" tlnmf fit hidden.npy -k 1 --method nmf --transform identity --mask mask.npy $fit
 near "what is masked has no effect" "$(json C)" "$C" 1e-9
-expect 2 "" "tlnmf fit: a mask is for method nmf: while Phi is learnt, its rows and those of the mask have nothing in common" \
+expect 2 "" "tlnmf fit: a mask is for method nmf: if Phi is learnt, its rows do not correspond to those of the mask" \
     tlnmf fit y.npy -k 1 --method tl --mask mask.npy --force
 input fit "turned.npy: shape (4, 2), but the mask must be (2, 4)" y.npy -k 1 --method nmf --mask turned.npy --force
-input fit "row 1 of the mask is all 0: nothing would be known of W there" \
+input fit "row 1 of the mask is all 0: this row of W cannot be fitted" \
     y.npy -k 1 --method nmf --mask empty.npy --force
 
 # Missing frames
 npy gaps.npy "(2, 2, 4)" 1 nan 3 4  0.5 -1 2 -3  2 1 -1 3  1 1 0.5 nan
-input fit "gaps.npy: realisation 0, row 0, frame 1 is not finite (nan); --missing leaves out frames that have a NaN" \
+input fit "gaps.npy: realisation 0, row 0, frame 1 is not finite (nan); --missing skips frames that have a NaN" \
     gaps.npy -k 1 --force
 expect 0 ... "tlnmf fit: gaps.npy: 2 of 8 frames are missing" tlnmf fit gaps.npy -k 1 --missing $fit -o gaps.h5
 check "on record" grep -q '"missing": 2' "$out"
 expect 0 ... "tlnmf apply: gaps.npy: 2 of 8 frames are missing" tlnmf apply gaps.h5 gaps.npy --missing --json -o again.h5 --force
 check "its own data" [ "$(json own_data)" = true ]
 expect 0 ... "tlnmf jd: gaps.npy: 2 of 8 frames are missing" tlnmf jd gaps.npy --missing $fit
-usage fit "--missing and --block: one of them" gaps.npy -k 1 --missing --block 2 --force
+usage fit "--missing and --block are mutually exclusive" gaps.npy -k 1 --missing --block 2 --force
 npy covs.npy "(2, 2, 2)" 2 1 1 2 5 -3 -3 5
-usage fit "--missing is for data, covs.npy has covariances" covs.npy -k 1 --missing --force
+usage fit "--missing is for data, but covs.npy has covariances" covs.npy -k 1 --missing --force

@@ -8,7 +8,6 @@ import { audible, positionAt, selection } from "../../../report/assets/player.mj
 import { panned, rowsOfTicks, zoomed } from "../../../report/assets/look.mjs";
 import { cosine, repeated } from "../../../report/assets/atoms.mjs";
 import { distances, linesOf, onOneAxis, ranked } from "../../../report/assets/convergence.mjs";
-import { coloursOf, shownPoints } from "../../../report/assets/figures.mjs";
 import { columnsCsv } from "../../../report/assets/main.mjs";
 
 const pack = (type, array, shape) => ({ type, shape, data: Buffer.from(array.buffer).toString("base64") });
@@ -119,14 +118,6 @@ test("traces with several starts and NaN", () => {
   assert.deepEqual(onOneAxis(lines), [[0.1, 0.3, 0.4], [5, 3, null], [null, null, 4]]);
   assert.deepEqual(distances(lines), [{ x: [0.1], y: [2] }, { x: [0.4], y: [1] }]);
   assert.equal(linesOf(trace, "missing", "time").size, 0);
-});
-
-test("points that an axis cannot show are left out", () => {
-  assert.deepEqual(shownPoints({ x: [10, 1, 0], y: [1, 2, 3] }, true, true), { x: [1, 10], y: [2, 1] });
-});
-
-test("published curves have the colour of ours, orders none", () => {
-  assert.deepEqual(coloursOf(["I of JD+NMF", "I of TL-NMF", "their gap", "JD+NMF, published", "TL-NMF, published", "gap, published", "O(1/S)", "more"]), [0, 1, 2, 0, 1, 2, null, 3]);
 });
 
 test("candidates: those kept by weight, then the others by score, those not judged last", () => {

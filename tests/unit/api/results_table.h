@@ -63,8 +63,8 @@ static inline void expect_shape(symbols *s, const tlnmf_record *record, const ch
 {
     char text[64], *rest;
     int32_t rank, parts = 0;
-    int64_t shape[TLNMF_MAX_RANK];
-    assert_non_null(tlnmf_get_array(record, name, &rank, shape));
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
+    assert_non_null(tlnmf_record_get_array(record, name, &rank, shape));
     snprintf(text, sizeof text, "%s", shape_text);
     for (char *part = strtok_r(text, ",", &rest); part != NULL;
          part = strtok_r(NULL, ",", &rest), parts++) {
@@ -85,7 +85,7 @@ static inline void expect_in_table(const tlnmf_record *record, const char *kind,
         const char *name = tlnmf_record_name(record, i), *plain = name;
         tlnmf_type type = tlnmf_record_type(record, name);
         if (strncmp(name, "option.", 7) == 0) {
-            assert_int_equal(type, TLNMF_TEXT);
+            assert_int_equal(type, TLNMF_TYPE_TEXT);
             assert_non_null(tlnmf_option_help(task, name + 7));
             continue;
         }
@@ -99,7 +99,7 @@ static inline void expect_in_table(const tlnmf_record *record, const char *kind,
         if (tlnmf_result_type(row) != type)
             fail_msg("%s of %s has type %d, the table says %d", name, kind, (int)type,
                      (int)tlnmf_result_type(row));
-        if (type == TLNMF_ARRAY)
+        if (type == TLNMF_TYPE_ARRAY)
             expect_shape(plain == name ? &s : &others, record, name, tlnmf_result_shape(row));
         else
             assert_string_equal(tlnmf_result_shape(row), "");

@@ -19,20 +19,12 @@ static inline tlnmf_data *small_data(tlnmf_ctx *ctx)
     return data;
 }
 
-/* Settings of a task with these pairs of names and values, "a=1 b=2". */
-static inline tlnmf_settings *new_settings(tlnmf_ctx *ctx, const char *task, const char *pairs)
+/* Settings of a task with these options, "a=1 b=2". */
+static inline tlnmf_settings *new_settings(tlnmf_ctx *ctx, const char *task, const char *options)
 {
     tlnmf_settings *settings;
-    char text[256], *rest;
     assert_ok(ctx, tlnmf_settings_create(ctx, task, &settings));
-    assert_true(strlen(pairs) < sizeof text);
-    snprintf(text, sizeof text, "%s", pairs);
-    for (char *name = strtok_r(text, " ", &rest); name != NULL; name = strtok_r(NULL, " ", &rest)) {
-        char *value = strchr(name, '=');
-        assert_non_null(value);
-        *value++ = '\0';
-        assert_ok(ctx, tlnmf_settings_set_text(ctx, settings, name, value));
-    }
+    assert_ok(ctx, tlnmf_settings_set_all(ctx, settings, options));
     return settings;
 }
 

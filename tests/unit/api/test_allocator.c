@@ -57,7 +57,7 @@ static tlnmf_error live_fit(tlnmf_ctx *ctx)
     GO_ON(tlnmf_atoms(ctx, again, 1.0, 2, &atoms));
     if (error == TLNMF_OK) {
         assert_true(calls > 4);
-        assert_close(tlnmf_get_real(values, "C"), tlnmf_get_real(model, "C"), 1e-11);
+        assert_close(tlnmf_record_get_real(values, "C"), tlnmf_record_get_real(model, "C"), 1e-11);
     } else {
         assert_null(atoms); /* a failed create leaves NULL */
     }
@@ -83,7 +83,7 @@ static tlnmf_error live_sound(tlnmf_ctx *ctx)
     tlnmf_error error = tlnmf_sound_from_array(ctx, x, LENGTH, CHANNELS, RATE, &sound);
     GO_ON(tlnmf_sound_add_label(ctx, sound, "low", 0.0, 1.0));
     GO_ON(tlnmf_sound_add_label(ctx, sound, "high", 1.0, 2.0));
-    GO_ON(tlnmf_settings_create(ctx, "separate", &learn));
+    GO_ON(tlnmf_settings_create(ctx, "learn", &learn));
     GO_ON(tlnmf_settings_set_integer(ctx, learn, "frame", FRAME));
     GO_ON(tlnmf_settings_set_integer(ctx, learn, "per-source", 1));
     GO_ON(tlnmf_settings_set_integer(ctx, learn, "iterations", 1));
@@ -91,11 +91,11 @@ static tlnmf_error live_sound(tlnmf_ctx *ctx)
     GO_ON(tlnmf_settings_set_text(ctx, learn, "method", "nmf"));
     GO_ON(tlnmf_settings_set_text(ctx, learn, "transform", "dct"));
     GO_ON(tlnmf_settings_set_text(ctx, learn, "window", "sine"));
-    GO_ON(tlnmf_separate(ctx, sound, learn, &model));
-    GO_ON(tlnmf_settings_create(ctx, "stems", &take_apart));
+    GO_ON(tlnmf_learn_sources(ctx, sound, learn, &model));
+    GO_ON(tlnmf_settings_create(ctx, "separate", &take_apart));
     GO_ON(tlnmf_settings_set_integer(ctx, take_apart, "keep-h", 1));
     GO_ON(tlnmf_settings_set_integer(ctx, take_apart, "threads", 1));
-    GO_ON(tlnmf_stems_array(ctx, model, sound, take_apart, out, &report));
+    GO_ON(tlnmf_separate_array(ctx, model, sound, take_apart, out, &report));
     GO_ON(tlnmf_activations(ctx, model, sound, report, &events));
     GO_ON(tlnmf_settings_create(ctx, "score", &scoring));
     GO_ON(tlnmf_settings_set_integer(ctx, scoring, "filter", 2));

@@ -2,7 +2,7 @@
 #include "unit/api/results_table.h"
 #include "unit/api/small.h"
 
-#include "model/naive.h"
+#include "reference/naive_kernels.h"
 
 enum { N_NEW = 7, S_NEW = 3 };
 
@@ -41,7 +41,7 @@ static void destroy(world *w)
 
 static const double *array(const tlnmf_record *record, const char *name)
 {
-    const double *x = tlnmf_get_array(record, name, NULL, NULL);
+    const double *x = tlnmf_record_get_array(record, name, NULL, NULL);
     assert_non_null(x);
     return x;
 }
@@ -52,9 +52,11 @@ static void H_is_the_best_for_its_frames(void **state)
     (void)state;
     world w = create("keep-v=1 keep-x=1");
     tlnmf_record *applied;
-    double V[M * N_NEW], H[K * N_NEW], eps = tlnmf_get_real(w.model, "eps"), sum = 0.0, V_sum = 0.0;
+    double V[M * N_NEW], H[K * N_NEW], eps = tlnmf_record_get_real(w.model, "eps"), sum = 0.0,
+                                       V_sum = 0.0;
     const double *W = array(w.model, "W");
-    int64_t shape[TLNMF_MAX_RANK], columns = tlnmf_get_integer(tlnmf_data_record(w.new), "columns");
+    int64_t shape[TLNMF_MAX_DIMENSIONS],
+        columns = tlnmf_record_get_integer(tlnmf_data_record(w.new), "columns");
     assert_ok(w.ctx, tlnmf_apply(w.ctx, w.model, w.new, w.settings, &applied));
     expect_in_table(applied, "applied", "apply",
                     (symbols){4, {{"M", M}, {"N", N_NEW}, {"K", K}, {"columns", columns}}});
@@ -62,10 +64,10 @@ static void H_is_the_best_for_its_frames(void **state)
     tl_naive_power(S_NEW, M, N_NEW, w.Y, array(w.model, "Phi"), V);
     memcpy(H, array(applied, "H"), sizeof H);
     double C = tl_naive_C(M, N_NEW, K, V, W, H, eps);
-    assert_close(tlnmf_get_real(applied, "eps"), eps, 0.0);
-    assert_close(tlnmf_get_real(applied, "C"), C, 1e-11);
-    assert_close(tlnmf_get_real(applied, "L"), tl_naive_L(M, N_NEW, V, eps), 1e-11);
-    assert_close(tlnmf_get_real(applied, "I"), tl_naive_I(M, N_NEW, K, V, W, H, eps), 1e-10);
+    assert_close(tlnmf_record_get_real(applied, "eps"), eps, 0.0);
+    assert_close(tlnmf_record_get_real(applied, "C"), C, 1e-11);
+    assert_close(tlnmf_record_get_real(applied, "L"), tl_naive_L(M, N_NEW, V, eps), 1e-11);
+    assert_close(tlnmf_record_get_real(applied, "I"), tl_naive_I(M, N_NEW, K, V, W, H, eps), 1e-10);
     assert_true(largest_difference(M * N_NEW, V, array(applied, "V")) <
                 1e-11 * largest(M * N_NEW, V));
     for (int i = 0; i < K * N_NEW; i++)
@@ -76,7 +78,7 @@ static void H_is_the_best_for_its_frames(void **state)
             assert_true(tl_naive_C(M, N_NEW, K, V, W, H, eps) >= C - 1e-9 * fabs(C));
             H[i] = was;
         }
-    const double *X = tlnmf_get_array(applied, "X", NULL, shape);
+    const double *X = tlnmf_record_get_array(applied, "X", NULL, shape);
     for (int64_t i = 0; i < shape[0] * shape[1]; i++)
         sum += X[i] * X[i];
     for (int i = 0; i < M * N_NEW; i++)
@@ -121,11 +123,12 @@ static void on_its_own_data_H_is_that_of_the_fit(void **state)
         for (int as_covariances = 0; as_covariances < 2; as_covariances++) {
             assert_ok(
                 ctx, tlnmf_apply(ctx, model, as_covariances ? covariances : data, apply, &applied));
-            assert_int_equal(tlnmf_get_integer(applied, "own_data"), 1);
+            assert_int_equal(tlnmf_record_get_integer(applied, "own_data"), 1);
             assert_true(largest_difference(K * N, array(applied, "H"), array(model, "H")) == 0.0);
-            assert_close(tlnmf_get_real(applied, "C"), tlnmf_get_real(model, "C"), 1e-11);
-            assert_int_equal(tlnmf_record_type(applied, "X"), TLNMF_NONE); /* not asked for */
-            assert_int_equal(tlnmf_record_type(applied, "V"), TLNMF_NONE);
+            assert_close(tlnmf_record_get_real(applied, "C"), tlnmf_record_get_real(model, "C"),
+                         1e-11);
+            assert_int_equal(tlnmf_record_type(applied, "X"), TLNMF_TYPE_NONE); /* not asked for */
+            assert_int_equal(tlnmf_record_type(applied, "V"), TLNMF_TYPE_NONE);
             tlnmf_record_free(applied);
         }
         tlnmf_record_free(model);
@@ -146,16 +149,16 @@ static void other_data_are_told_from_its_own(void **state)
     tlnmf_record *applied;
     tl_rng rng;
     tl_rng_seed(&rng, TL_STREAM_OWN, 13, 0);
-    double *Y = new_normals(&rng, S * M * N), C = tlnmf_get_real(w.model, "C");
+    double *Y = new_normals(&rng, S * M * N), C = tlnmf_record_get_real(w.model, "C");
     tlnmf_data *other = data_of(w.ctx, Y, S, M, N);
     assert_ok(w.ctx, tlnmf_apply(w.ctx, w.model, other, w.settings, &applied));
-    assert_int_equal(tlnmf_get_integer(applied, "own_data"), 0);
+    assert_int_equal(tlnmf_record_get_integer(applied, "own_data"), 0);
     assert_true(largest_difference(K * N, array(applied, "H"), array(w.model, "H")) > 1e-3);
     tlnmf_record_free(applied);
-    assert_ok(w.ctx, tlnmf_set_real(w.ctx, w.model, "C", (double)NAN));
+    assert_ok(w.ctx, tlnmf_record_set_real(w.ctx, w.model, "C", (double)NAN));
     assert_ok(w.ctx, tlnmf_apply(w.ctx, w.model, w.old, w.settings, &applied));
-    assert_int_equal(tlnmf_get_integer(applied, "own_data"), 0);
-    assert_true(tlnmf_get_real(applied, "C") <= C + 1e-8 * fabs(C));
+    assert_int_equal(tlnmf_record_get_integer(applied, "own_data"), 0);
+    assert_true(tlnmf_record_get_real(applied, "C") <= C + 1e-8 * fabs(C));
     tlnmf_record_free(applied);
     tlnmf_data_free(other);
     free(Y);
@@ -171,10 +174,12 @@ static void a_model_may_come_from_bytes(void **state)
     size_t size = 0;
     assert_ok(w.ctx, tlnmf_apply(w.ctx, w.model, w.new, w.settings, &whole));
     assert_ok(w.ctx, tlnmf_record_create(w.ctx, &small));
+    assert_ok(w.ctx, tlnmf_record_set_array(w.ctx, small, "Phi", array(w.model, "Phi"), 2,
+                                            (int64_t[]){M, M}));
     assert_ok(w.ctx,
-              tlnmf_set_array(w.ctx, small, "Phi", array(w.model, "Phi"), 2, (int64_t[]){M, M}));
-    assert_ok(w.ctx, tlnmf_set_array(w.ctx, small, "W", array(w.model, "W"), 2, (int64_t[]){M, K}));
-    assert_ok(w.ctx, tlnmf_set_real(w.ctx, small, "eps", tlnmf_get_real(w.model, "eps")));
+              tlnmf_record_set_array(w.ctx, small, "W", array(w.model, "W"), 2, (int64_t[]){M, K}));
+    assert_ok(w.ctx,
+              tlnmf_record_set_real(w.ctx, small, "eps", tlnmf_record_get_real(w.model, "eps")));
     assert_ok(w.ctx, tlnmf_record_pack(w.ctx, small, NULL, &size));
     void *bytes = malloc(size);
     assert_ok(w.ctx, tlnmf_record_pack(w.ctx, small, bytes, &size));
@@ -203,8 +208,8 @@ static void an_application_is_cancelled(void **state)
     tlnmf_record *applied;
     tlnmf_ctx_set_progress(w.ctx, stop, NULL);
     assert_ok(w.ctx, tlnmf_apply(w.ctx, w.model, w.new, w.settings, &applied));
-    assert_string_equal(tlnmf_get_text(applied, "outcome"), "cancelled");
-    assert_int_equal(tlnmf_get_integer(applied, "outcome_code"), TLNMF_CANCELLED);
+    assert_string_equal(tlnmf_record_get_text(applied, "outcome"), "cancelled");
+    assert_int_equal(tlnmf_record_get_integer(applied, "outcome_code"), TLNMF_OUTCOME_CANCELLED);
     tlnmf_record_free(applied);
     destroy(&w);
 }

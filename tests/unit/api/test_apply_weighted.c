@@ -1,7 +1,7 @@
 /* Models on data with weights and masks: the fit's H again on their own, and H by plain loops. */
 #include "unit/api/small.h"
 
-#include "model/naive.h"
+#include "reference/naive_kernels.h"
 
 enum { S_MOST = 5, UPDATES = 20000 };
 
@@ -57,7 +57,7 @@ static tlnmf_data *make_data(const world *w, bool as_covariances)
 
 static const double *array(const tlnmf_record *record, const char *name)
 {
-    const double *x = tlnmf_get_array(record, name, NULL, NULL);
+    const double *x = tlnmf_record_get_array(record, name, NULL, NULL);
     assert_non_null(x);
     return x;
 }
@@ -88,18 +88,20 @@ static void check_own(const world *w, const char *pairs, bool weighted, bool mas
         assert_ok(w->ctx, tlnmf_data_set_weights(w->ctx, data, weighted ? w->weights : NULL));
         assert_ok(w->ctx, tlnmf_data_set_mask(w->ctx, data, masked ? w->mask : NULL));
         tlnmf_record *model = fit(w, data, pairs), *applied = apply(w, model, again);
-        assert_int_equal(tlnmf_get_integer(applied, "own_data"), 0);
+        assert_int_equal(tlnmf_record_get_integer(applied, "own_data"), 0);
         tlnmf_record_free(applied);
         assert_ok(w->ctx, tlnmf_data_set_weights(w->ctx, again, weighted ? w->weights : NULL));
         assert_ok(w->ctx, tlnmf_data_set_mask(w->ctx, again, masked ? w->mask : NULL));
         applied = apply(w, model, again);
-        assert_int_equal(tlnmf_get_integer(applied, "own_data"), 1);
+        assert_int_equal(tlnmf_record_get_integer(applied, "own_data"), 1);
         assert_true(largest_difference(K * N, array(applied, "H"), array(model, "H")) == 0.0);
-        assert_close(tlnmf_get_real(applied, "C"), tlnmf_get_real(model, "C"), 1e-11);
-        assert_close(tlnmf_get_real(applied, "entries"), tlnmf_get_real(model, "entries"), 0.0);
-        assert_close(tlnmf_get_real(applied, "I_per_entry"),
-                     tlnmf_get_real(applied, "model_I_per_entry"), 1e-9);
-        assert_string_equal(tlnmf_get_text(applied, "fits"), "about as well as its own data");
+        assert_close(tlnmf_record_get_real(applied, "C"), tlnmf_record_get_real(model, "C"), 1e-11);
+        assert_close(tlnmf_record_get_real(applied, "entries"),
+                     tlnmf_record_get_real(model, "entries"), 0.0);
+        assert_close(tlnmf_record_get_real(applied, "I_per_entry"),
+                     tlnmf_record_get_real(applied, "model_I_per_entry"), 1e-9);
+        assert_string_equal(tlnmf_record_get_text(applied, "fits"),
+                            "about as well as its own data");
         tlnmf_record_free(applied);
         tlnmf_record_free(model);
         tlnmf_data_free(again);
@@ -184,14 +186,15 @@ static void H_of_new_data_is_that_of_plain_updates(void **state)
         assert_ok(w.ctx, tlnmf_data_set_mask(w.ctx, new, masked ? w.mask : NULL));
         tlnmf_record *applied = apply(&w, model, new);
         const double *W = array(model, "W"), *H = array(applied, "H");
-        double eps = tlnmf_get_real(model, "eps"), V[M * N], B[M * N], plain[K * N], sum = 0.0;
+        double eps = tlnmf_record_get_real(model, "eps"), V[M * N], B[M * N], plain[K * N],
+               sum = 0.0;
         tl_naive_power(w.S, M, N, w.Y, array(model, "Phi"), V);
         weigh(&w, weighted, masked, B);
         update_H(B, V, W, eps, plain);
         for (int i = 0; i < M * N; i++)
             sum += B[i];
-        assert_close(tlnmf_get_real(applied, "entries"), sum, 1e-12);
-        assert_close(tlnmf_get_real(applied, "C"), C_of(B, V, W, H, eps), 1e-11);
+        assert_close(tlnmf_record_get_real(applied, "entries"), sum, 1e-12);
+        assert_close(tlnmf_record_get_real(applied, "C"), C_of(B, V, W, H, eps), 1e-11);
         assert_close(C_of(B, V, W, H, eps), C_of(B, V, W, plain, eps), 1e-9);
         /* C is flat at its minimum: half of the digits tell */
         assert_near(largest_difference(K * N, H, plain), 0.0, 1e-4 * largest(K * N, plain));
@@ -229,7 +232,7 @@ static void a_whole_row_may_be_left_out(void **state)
             tlnmf_settings *settings = new_settings(w.ctx, "fit", "k=2 method=nmf");
             assert_int_equal(tlnmf_fit(w.ctx, new, settings, NULL, &none), TLNMF_ERR_DATA);
             assert_string_equal(tlnmf_message(w.ctx),
-                                "row 2 of the mask is all 0: nothing would be known of W there");
+                                "row 2 of the mask is all 0: this row of W cannot be fitted");
             tlnmf_settings_free(settings);
         }
         tlnmf_data_free(new);
@@ -249,7 +252,7 @@ static void the_verdict_goes_by_I_per_entry(void **state)
     world w = create(3, "");
     tlnmf_data *data = make_data(&w, false);
     tlnmf_record *model = fit(&w, data, "k=2 method=jd"), *applied;
-    double I = tlnmf_get_real(model, "I"), here = I / (M * N);
+    double I = tlnmf_record_get_real(model, "I"), here = I / (M * N);
     const struct {
         double own; /* I per entry that the model says of its own data */
         const char *words;
@@ -260,14 +263,14 @@ static void the_verdict_goes_by_I_per_entry(void **state)
                  {NAN, "not known: the model does not say how well it fits its own data"}};
     assert_true(here > 0.05);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_ok(w.ctx, tlnmf_set_real(w.ctx, model, "I", cases[i].own * M * N));
+        assert_ok(w.ctx, tlnmf_record_set_real(w.ctx, model, "I", cases[i].own * M * N));
         if (i % 2 == 1) /* as earlier versions left it */
             tlnmf_record_remove(model, "entries");
         applied = apply(&w, model, data);
-        assert_close(tlnmf_get_real(applied, "I_per_entry"), here, 1e-10);
-        assert_true(i == 4 ||
-                    fabs(tlnmf_get_real(applied, "model_I_per_entry") - cases[i].own) < 1e-12);
-        assert_string_equal(tlnmf_get_text(applied, "fits"), cases[i].words);
+        assert_close(tlnmf_record_get_real(applied, "I_per_entry"), here, 1e-10);
+        assert_true(i == 4 || fabs(tlnmf_record_get_real(applied, "model_I_per_entry") -
+                                   cases[i].own) < 1e-12);
+        assert_string_equal(tlnmf_record_get_text(applied, "fits"), cases[i].words);
         tlnmf_record_free(applied);
     }
     tlnmf_record_free(model);

@@ -22,21 +22,22 @@ static void failing_callbacks_are_callback_errors(void **state)
     int64_t limit = 1000;
     fill_sound(x);
     tlnmf_sound *sound = labelled_sound(ctx, x), *broken;
-    tlnmf_settings *learn = new_settings(ctx, "separate", QUICK_SEPARATION " k=2"),
-                   *take_apart = new_settings(ctx, "stems", "");
+    tlnmf_settings *learn = new_settings(ctx, "learn", QUICK_SEPARATION " k=2"),
+                   *take_apart = new_settings(ctx, "separate", "");
     tlnmf_record *model, *report, *none;
     double power;
-    assert_ok(ctx, tlnmf_separate(ctx, sound, learn, &model));
+    assert_ok(ctx, tlnmf_learn_sources(ctx, sound, learn, &model));
     assert_ok(ctx,
               tlnmf_sound_create(ctx, LENGTH, CHANNELS, RATE, refuse_to_read, &limit, &broken));
     assert_int_equal(tlnmf_sound_power(ctx, broken, &power), TLNMF_ERR_CALLBACK);
-    assert_int_equal(tlnmf_separate(ctx, broken, learn, &none), TLNMF_ERR_CALLBACK);
+    assert_int_equal(tlnmf_learn_sources(ctx, broken, learn, &none), TLNMF_ERR_CALLBACK);
     assert_null(none);
-    assert_int_equal(tlnmf_stems(ctx, model, broken, take_apart, NULL, NULL, &report),
+    assert_int_equal(tlnmf_separate(ctx, model, broken, take_apart, NULL, NULL, &report),
                      TLNMF_ERR_CALLBACK);
     assert_null(report);
-    assert_int_equal(tlnmf_stems(ctx, model, sound, take_apart, refuse_to_write, &limit, &report),
-                     TLNMF_ERR_CALLBACK);
+    assert_int_equal(
+        tlnmf_separate(ctx, model, sound, take_apart, refuse_to_write, &limit, &report),
+        TLNMF_ERR_CALLBACK);
     assert_null(report);
     tlnmf_record_free(model);
     tlnmf_settings_free(take_apart);

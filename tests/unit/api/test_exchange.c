@@ -29,7 +29,7 @@ static void free_problem(problem *p)
 static tl_result *fit(const problem *p, const tl_settings *opt, const tl_start *start)
 {
     tl_result *result;
-    assert_ok(p->ctx, tl_fit(p->ctx, p->data, opt, start, NULL, NULL, &result));
+    assert_ok(p->ctx, tl_fit(p->ctx, p->data, opt, start, &result));
     return result;
 }
 

@@ -24,12 +24,12 @@ static void evaluate(double *C)
         H[i] = 1.0;
     assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){1, M, N}, &data));
     assert_ok(ctx, tlnmf_record_create(ctx, &point));
-    assert_ok(ctx, tlnmf_set_array(ctx, point, "Phi", Phi, 2, (int64_t[]){M, M}));
-    assert_ok(ctx, tlnmf_set_array(ctx, point, "W", W, 2, (int64_t[]){M, K}));
-    assert_ok(ctx, tlnmf_set_array(ctx, point, "H", H, 2, (int64_t[]){K, N}));
-    assert_ok(ctx, tlnmf_set_real(ctx, point, "eps", 1e-3));
+    assert_ok(ctx, tlnmf_record_set_array(ctx, point, "Phi", Phi, 2, (int64_t[]){M, M}));
+    assert_ok(ctx, tlnmf_record_set_array(ctx, point, "W", W, 2, (int64_t[]){M, K}));
+    assert_ok(ctx, tlnmf_record_set_array(ctx, point, "H", H, 2, (int64_t[]){K, N}));
+    assert_ok(ctx, tlnmf_record_set_real(ctx, point, "eps", 1e-3));
     assert_ok(ctx, tlnmf_evaluate(ctx, data, point, &values));
-    *C = tlnmf_get_real(values, "C");
+    *C = tlnmf_record_get_real(values, "C");
     tlnmf_record_free(values);
     tlnmf_record_free(point);
     tlnmf_data_free(data);
@@ -42,7 +42,7 @@ static void simulate(double *sum)
     assert_ok(ctx, tlnmf_settings_create(ctx, "gcm", &settings));
     assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "m", 420));
     assert_ok(ctx, tlnmf_simulate_gcm(ctx, settings, &sample));
-    *sum = tlnmf_get_array(sample, "Y", NULL, NULL)[0];
+    *sum = tlnmf_record_get_array(sample, "Y", NULL, NULL)[0];
     tlnmf_record_free(sample);
     tlnmf_settings_free(settings);
 }

@@ -29,7 +29,7 @@ static double solve(int kind, canceller *s)
     assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "threads", 1));
     assert_ok(ctx, tlnmf_settings_set_text(ctx, settings, "method", methods[kind % 4]));
     assert_ok(ctx, tlnmf_fit(ctx, data, settings, NULL, &model));
-    double C = tlnmf_get_real(model, "C");
+    double C = tlnmf_record_get_real(model, "C");
     tlnmf_record_free(model);
     tlnmf_settings_free(settings);
     tlnmf_data_free(data);
@@ -127,7 +127,7 @@ static int solve_on_two(void)
     tlnmf_data *data = data_of(ctx, Y, S, M, N);
     for (int i = 0; i < 2; i++) {
         opt.threads = 1 + i;
-        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, &result));
         C[i] = result->info.C;
         tl_result_free(result);
     }

@@ -23,7 +23,7 @@ static double fit(int64_t threads)
     assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "starts", 3));
     assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "threads", threads));
     assert_ok(ctx, tlnmf_fit(ctx, data, settings, NULL, &model));
-    double C = tlnmf_get_real(model, "C");
+    double C = tlnmf_record_get_real(model, "C");
     tlnmf_record_free(model);
     tlnmf_settings_free(settings);
     tlnmf_data_free(data);

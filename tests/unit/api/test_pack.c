@@ -11,16 +11,16 @@ static tlnmf_record *new_sample(tlnmf_ctx *ctx)
     const double odd[] = {NAN, INFINITY, -INFINITY, -0.0, DBL_MAX, DBL_TRUE_MIN};
     tlnmf_record *record;
     assert_ok(ctx, tlnmf_record_create(ctx, &record));
-    assert_ok(ctx, tlnmf_set_integer(ctx, record, "least", INT64_MIN + 1));
-    assert_ok(ctx, tlnmf_set_integer(ctx, record, "most", INT64_MAX));
-    assert_ok(ctx, tlnmf_set_real(ctx, record, "nan", NAN));
-    assert_ok(ctx, tlnmf_set_real(ctx, record, "third", 1.0 / 3.0));
-    assert_ok(ctx, tlnmf_set_text(ctx, record, "text", "a\nb \xc3\xa4"));
-    assert_ok(ctx, tlnmf_set_text(ctx, record, "empty", ""));
-    assert_ok(ctx, tlnmf_set_texts(ctx, record, "texts", texts, 3));
-    assert_ok(ctx, tlnmf_set_texts(ctx, record, "no.texts", texts, 0));
-    assert_ok(ctx, tlnmf_set_array(ctx, record, "odd", odd, 3, (int64_t[]){1, 2, 3}));
-    assert_ok(ctx, tlnmf_set_array(ctx, record, "none", odd, 2, (int64_t[]){0, 3}));
+    assert_ok(ctx, tlnmf_record_set_integer(ctx, record, "least", INT64_MIN + 1));
+    assert_ok(ctx, tlnmf_record_set_integer(ctx, record, "most", INT64_MAX));
+    assert_ok(ctx, tlnmf_record_set_real(ctx, record, "nan", NAN));
+    assert_ok(ctx, tlnmf_record_set_real(ctx, record, "third", 1.0 / 3.0));
+    assert_ok(ctx, tlnmf_record_set_text(ctx, record, "text", "a\nb \xc3\xa4"));
+    assert_ok(ctx, tlnmf_record_set_text(ctx, record, "empty", ""));
+    assert_ok(ctx, tlnmf_record_set_texts(ctx, record, "texts", texts, 3));
+    assert_ok(ctx, tlnmf_record_set_texts(ctx, record, "no.texts", texts, 0));
+    assert_ok(ctx, tlnmf_record_set_array(ctx, record, "odd", odd, 3, (int64_t[]){1, 2, 3}));
+    assert_ok(ctx, tlnmf_record_set_array(ctx, record, "none", odd, 2, (int64_t[]){0, 3}));
     return record;
 }
 
@@ -82,27 +82,28 @@ static void the_format_is_pinned(void **state)
     tlnmf_record *record, *again;
     unsigned char bytes[512];
     assert_ok(ctx, tlnmf_record_create(ctx, &record));
-    assert_ok(ctx, tlnmf_set_integer(ctx, record, "K", -2));
-    assert_ok(ctx, tlnmf_set_real(ctx, record, "eps", 1.5));
-    assert_ok(ctx, tlnmf_set_text(ctx, record, "t", "xyz"));
-    assert_ok(ctx, tlnmf_set_texts(ctx, record, "l", texts, 2));
-    assert_ok(ctx, tlnmf_set_array(ctx, record, "A", (double[]){1, -2}, 2, (int64_t[]){2, 1}));
+    assert_ok(ctx, tlnmf_record_set_integer(ctx, record, "K", -2));
+    assert_ok(ctx, tlnmf_record_set_real(ctx, record, "eps", 1.5));
+    assert_ok(ctx, tlnmf_record_set_text(ctx, record, "t", "xyz"));
+    assert_ok(ctx, tlnmf_record_set_texts(ctx, record, "l", texts, 2));
+    assert_ok(ctx,
+              tlnmf_record_set_array(ctx, record, "A", (double[]){1, -2}, 2, (int64_t[]){2, 1}));
     memcpy(bytes, "tlnmfrec", 8);
     size_t at = put_word(bytes, 8, 1); /* format */
     at = put_word(bytes, at, 5);       /* values */
-    at = put_word(bytes, put_name(bytes, at, TLNMF_INTEGER, "K"), (uint64_t)-2);
-    at = put_word(bytes, put_name(bytes, at, TLNMF_REAL, "eps"), 0x3ff8000000000000u);
-    at = put_word(bytes, put_word(bytes, put_name(bytes, at, TLNMF_TEXT, "t"), 1), 4);
+    at = put_word(bytes, put_name(bytes, at, TLNMF_TYPE_INTEGER, "K"), (uint64_t)-2);
+    at = put_word(bytes, put_name(bytes, at, TLNMF_TYPE_REAL, "eps"), 0x3ff8000000000000u);
+    at = put_word(bytes, put_word(bytes, put_name(bytes, at, TLNMF_TYPE_TEXT, "t"), 1), 4);
     memcpy(bytes + at, "xyz", 4);
-    at = put_word(bytes, put_word(bytes, put_name(bytes, at + 4, TLNMF_TEXTS, "l"), 2), 4);
+    at = put_word(bytes, put_word(bytes, put_name(bytes, at + 4, TLNMF_TYPE_TEXTS, "l"), 2), 4);
     memcpy(bytes + at, "ab\0", 4);
-    at = put_word(bytes, put_name(bytes, at + 4, TLNMF_ARRAY, "A"), 2);
+    at = put_word(bytes, put_name(bytes, at + 4, TLNMF_TYPE_ARRAY, "A"), 2);
     at = put_word(bytes, put_word(bytes, at, 2), 1);
     at = put_word(bytes, put_word(bytes, at, 0x3ff0000000000000u), 0xc000000000000000u) + 8;
     put_checksum(bytes, at);
     expect_bytes(ctx, record, bytes, at);
     assert_ok(ctx, tlnmf_record_unpack(ctx, bytes, at, &again));
-    assert_string_equal(tlnmf_get_text_at(again, "l", 0), "ab");
+    assert_string_equal(tlnmf_record_get_text_at(again, "l", 0), "ab");
     expect_bytes(ctx, again, bytes, at);
     tlnmf_record_free(again);
     tlnmf_record_free(record);
@@ -117,7 +118,7 @@ static void everything_comes_back(void **state)
     tlnmf_ctx *ctx = new_ctx();
     tlnmf_record *record = new_sample(ctx), *again;
     int32_t rank;
-    int64_t shape[TLNMF_MAX_RANK];
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
     size_t size;
     unsigned char *bytes = pack(ctx, record, &size);
     assert_ok(ctx, tlnmf_record_unpack(ctx, bytes, size, &again));
@@ -127,20 +128,20 @@ static void everything_comes_back(void **state)
         assert_string_equal(tlnmf_record_name(again, i), name);
         assert_int_equal(tlnmf_record_type(again, name), tlnmf_record_type(record, name));
     }
-    assert_true(tlnmf_get_integer(again, "least") == INT64_MIN + 1);
-    assert_true(tlnmf_get_integer(again, "most") == INT64_MAX);
-    assert_true(isnan(tlnmf_get_real(again, "nan")));
-    assert_true(tlnmf_get_real(again, "third") == 1.0 / 3.0);
-    assert_string_equal(tlnmf_get_text(again, "text"), "a\nb \xc3\xa4");
-    assert_string_equal(tlnmf_get_text(again, "empty"), "");
-    assert_string_equal(tlnmf_get_text_at(again, "texts", 1), "two");
-    assert_string_equal(tlnmf_get_text_at(again, "texts", 2), "");
-    assert_null(tlnmf_get_text_at(again, "texts", 3));
-    assert_null(tlnmf_get_text_at(again, "no.texts", 0));
-    const double *odd = tlnmf_get_array(again, "odd", &rank, shape);
+    assert_true(tlnmf_record_get_integer(again, "least") == INT64_MIN + 1);
+    assert_true(tlnmf_record_get_integer(again, "most") == INT64_MAX);
+    assert_true(isnan(tlnmf_record_get_real(again, "nan")));
+    assert_true(tlnmf_record_get_real(again, "third") == 1.0 / 3.0);
+    assert_string_equal(tlnmf_record_get_text(again, "text"), "a\nb \xc3\xa4");
+    assert_string_equal(tlnmf_record_get_text(again, "empty"), "");
+    assert_string_equal(tlnmf_record_get_text_at(again, "texts", 1), "two");
+    assert_string_equal(tlnmf_record_get_text_at(again, "texts", 2), "");
+    assert_null(tlnmf_record_get_text_at(again, "texts", 3));
+    assert_null(tlnmf_record_get_text_at(again, "no.texts", 0));
+    const double *odd = tlnmf_record_get_array(again, "odd", &rank, shape);
     assert_true(rank == 3 && shape[0] == 1 && shape[1] == 2 && shape[2] == 3);
-    assert_memory_equal(odd, tlnmf_get_array(record, "odd", NULL, NULL), 6 * sizeof *odd);
-    assert_non_null(tlnmf_get_array(again, "none", &rank, shape));
+    assert_memory_equal(odd, tlnmf_record_get_array(record, "odd", NULL, NULL), 6 * sizeof *odd);
+    assert_non_null(tlnmf_record_get_array(again, "none", &rank, shape));
     assert_true(rank == 2 && shape[0] == 0 && shape[1] == 3);
     expect_bytes(ctx, again, bytes, size);
     free(bytes);
@@ -284,19 +285,19 @@ static void forged_structure_is_refused(void **state)
     unsigned char bytes[256];
     memcpy(bytes, "tlnmfrec", 8);
     size_t at = put_word(bytes, put_word(bytes, 8, 1), 2);
-    at = put_word(bytes, put_name(bytes, at, TLNMF_INTEGER, "K"), 1);
-    at = put_word(bytes, put_name(bytes, at, TLNMF_INTEGER, "K"), 2) + 8;
+    at = put_word(bytes, put_name(bytes, at, TLNMF_TYPE_INTEGER, "K"), 1);
+    at = put_word(bytes, put_name(bytes, at, TLNMF_TYPE_INTEGER, "K"), 2) + 8;
     put_checksum(bytes, at);
     refuse(ctx, bytes, at);
     static const uint64_t sizes[] = {UINT64_MAX, (uint64_t)1 << 61, (uint64_t)1 << 63, 1000};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         at = put_word(bytes, put_word(bytes, 8, 1), 1);
-        at = put_word(bytes, put_name(bytes, at, TLNMF_ARRAY, "A"), 2);
+        at = put_word(bytes, put_name(bytes, at, TLNMF_TYPE_ARRAY, "A"), 2);
         at = put_word(bytes, put_word(bytes, at, sizes[i]), 8) + 8;
         put_checksum(bytes, at);
         refuse(ctx, bytes, at);
         at = put_word(bytes, put_word(bytes, 8, 1), 1);
-        at = put_word(bytes, put_name(bytes, at, TLNMF_TEXTS, "t"), sizes[i]);
+        at = put_word(bytes, put_name(bytes, at, TLNMF_TYPE_TEXTS, "t"), sizes[i]);
         at = put_word(bytes, at, sizes[i]) + 8;
         put_checksum(bytes, at);
         refuse(ctx, bytes, at);
@@ -304,7 +305,8 @@ static void forged_structure_is_refused(void **state)
     at = put_word(bytes, put_word(bytes, 8, 2), 0) + 8; /* another format */
     put_checksum(bytes, at);
     refuse(ctx, bytes, at);
-    assert_string_equal(tlnmf_message(ctx), "a record of format 2, this library reads 1");
+    assert_string_equal(tlnmf_message(ctx),
+                        "the record has format 2, but this library reads format 1");
     tlnmf_ctx_free(ctx);
 }
 
@@ -318,8 +320,9 @@ static void unpacking_without_memory_fails_cleanly(void **state)
     unsigned char *bytes = pack(plain, record, &size);
     int64_t n = 0;
     for (tlnmf_error error = TLNMF_ERR_MEMORY; error != TLNMF_OK;) {
-        meter m = {.fail_at = ++n + 1}; /* the context itself is the first */
+        meter m = {0};
         tlnmf_ctx *ctx = new_ctx_with(metered_allocate, metered_release, &m);
+        m.fail_at = m.calls + ++n;
         error = tlnmf_record_unpack(ctx, bytes, size, &out);
         assert_true(error == TLNMF_OK || error == TLNMF_ERR_MEMORY);
         assert_true((out == NULL) == (error != TLNMF_OK));

@@ -14,24 +14,26 @@ typedef struct told {
     pthread_mutex_t alone; /* held while the function runs: no other thread may call it then */
 } told;
 
-static const char names[] =
-    "score done stage complete start starts iteration iterations C L I step seconds";
+static const char names[] = "score done stage complete start starts iteration iterations C L I "
+                            "step seconds seconds_left k fold folds";
 
 /* What is wrong with a record of progress, or NULL. */
 static const char *complaint(const tlnmf_record *p)
 {
-    if (tlnmf_record_count(p) != 13)
-        return "not thirteen values";
-    for (size_t i = 0; i < 13; i++) {
+    if (tlnmf_record_count(p) != 17)
+        return "not seventeen values";
+    for (size_t i = 0; i < 17; i++) {
         const char *name = tlnmf_record_name(p, i);
         size_t row = find_result(name, "progress");
         if (!is_among(names, name) || row == SIZE_MAX ||
             tlnmf_result_type(row) != tlnmf_record_type(p, name))
             return name;
     }
-    int64_t start = tlnmf_get_integer(p, "start"), starts = tlnmf_get_integer(p, "starts");
-    int64_t done = tlnmf_get_integer(p, "iteration"), all = tlnmf_get_integer(p, "iterations");
-    int64_t complete = tlnmf_get_integer(p, "complete");
+    int64_t start = tlnmf_record_get_integer(p, "start"),
+            starts = tlnmf_record_get_integer(p, "starts");
+    int64_t done = tlnmf_record_get_integer(p, "iteration"),
+            all = tlnmf_record_get_integer(p, "iterations");
+    int64_t complete = tlnmf_record_get_integer(p, "complete");
     if (start < 0 || starts < 1 || start > starts) /* starts itself: the end of JD+NMF */
         return "start";
     if (done < 0 || done > all)
@@ -46,8 +48,8 @@ static int watch(const tlnmf_record *progress, void *user)
         t->wrong = "two threads at once";
         return 1;
     }
-    const char *stage = tlnmf_get_text(progress, "stage"), *wrong = complaint(progress);
-    double seconds = tlnmf_get_real(progress, "seconds");
+    const char *stage = tlnmf_record_get_text(progress, "stage"), *wrong = complaint(progress);
+    double seconds = tlnmf_record_get_real(progress, "seconds");
     if (wrong == NULL && !(seconds >= t->seconds))
         wrong = "the time runs backwards";
     if (wrong != NULL)
@@ -58,7 +60,7 @@ static int watch(const tlnmf_record *progress, void *user)
     }
     t->calls++;
     t->seconds = seconds;
-    t->complete += tlnmf_get_integer(progress, "complete") == 1;
+    t->complete += tlnmf_record_get_integer(progress, "complete") == 1;
     int stop = t->stop_at > 0 && t->complete >= t->stop_at;
     pthread_mutex_unlock(&t->alone);
     return stop;
@@ -93,10 +95,10 @@ static void stages_are_told(void **state)
     static const struct {
         const char *pairs, *stages;
     } cases[] = {
-        {"k=2 J=6 tol=0 grad-tol=0 method=tl solver=paper", "tl "},
-        {"k=2 J=6 tol=0 grad-tol=0 method=jd solver=paper", "jd nmf "},
-        {"k=2 J=6 tol=0 grad-tol=0 method=nmf solver=paper", "nmf "},
-        {"k=2 J=6 tol=0 grad-tol=0 method=nmf", "nmf "},
+        {"k=2 J=6 tol=0 grad-tol=0 method=tl solver=paper", "prepare tl "},
+        {"k=2 J=6 tol=0 grad-tol=0 method=jd solver=paper", "prepare jd nmf "},
+        {"k=2 J=6 tol=0 grad-tol=0 method=nmf solver=paper", "prepare nmf "},
+        {"k=2 J=6 tol=0 grad-tol=0 method=nmf", "prepare nmf "},
     };
     tlnmf_ctx *ctx = new_ctx();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -104,7 +106,7 @@ static void stages_are_told(void **state)
         tlnmf_record *model = watched_fit(ctx, cases[i].pairs, &t);
         assert_string_equal(t.stages, cases[i].stages);
         assert_true(t.calls >= t.complete && t.complete >= 6);
-        assert_string_equal(tlnmf_get_text(model, "outcome"), "iterations");
+        assert_string_equal(tlnmf_record_get_text(model, "outcome"), "iterations");
         tlnmf_record_free(model);
     }
     tlnmf_ctx_free(ctx);
@@ -121,14 +123,14 @@ static void a_run_is_cancelled(void **state)
     for (int i = 0; i < 3; i++) {
         told t = {.stop_at = 3};
         tlnmf_record *model = watched_fit(ctx, pairs[i], &t);
-        assert_int_equal(tlnmf_get_integer(model, "outcome_code"), TLNMF_CANCELLED);
-        assert_string_equal(tlnmf_get_text(model, "outcome"), "cancelled");
-        assert_true(tlnmf_get_integer(model, "iterations") <= 4);
+        assert_int_equal(tlnmf_record_get_integer(model, "outcome_code"), TLNMF_OUTCOME_CANCELLED);
+        assert_string_equal(tlnmf_record_get_text(model, "outcome"), "cancelled");
+        assert_true(tlnmf_record_get_integer(model, "iterations") <= 4);
         tlnmf_data *data = small_data(ctx);
         tlnmf_record *values;
         assert_ok(ctx, tlnmf_evaluate(ctx, data, model, &values));
-        assert_close(tlnmf_get_real(model, "C"), tlnmf_get_real(values, "C"), 1e-11);
-        assert_true(tlnmf_get_real(model, "orthogonality") < 1e-12);
+        assert_close(tlnmf_record_get_real(model, "C"), tlnmf_record_get_real(values, "C"), 1e-11);
+        assert_true(tlnmf_record_get_real(model, "orthogonality") < 1e-12);
         tlnmf_record_free(values);
         tlnmf_record_free(model);
         tlnmf_data_free(data);
@@ -148,7 +150,7 @@ static void watching_changes_nothing(void **state)
     tlnmf_data *data = small_data(ctx);
     tlnmf_settings *settings = new_settings(ctx, "fit", pairs);
     assert_ok(ctx, tlnmf_fit(ctx, data, settings, NULL, &alone));
-    assert_true(tlnmf_get_real(watched, "C") == tlnmf_get_real(alone, "C"));
+    assert_true(tlnmf_record_get_real(watched, "C") == tlnmf_record_get_real(alone, "C"));
     assert_true(t.calls > 6);
     tlnmf_record_free(alone);
     tlnmf_record_free(watched);
@@ -167,8 +169,8 @@ static void other_calls_tell_too(void **state)
     tlnmf_data *data = small_data(ctx);
     tlnmf_sound *sound = labelled_sound(ctx, x);
     tlnmf_settings *jd = new_settings(ctx, "jd", "J=5"),
-                   *learn = new_settings(ctx, "separate", QUICK_SEPARATION),
-                   *take_apart = new_settings(ctx, "stems", "threads=1");
+                   *learn = new_settings(ctx, "learn", QUICK_SEPARATION),
+                   *take_apart = new_settings(ctx, "separate", "threads=1");
     tlnmf_record *transform, *model, *report;
     told t[3] = {{0}, {0}, {0}};
     for (int i = 0; i < 3; i++)
@@ -176,18 +178,18 @@ static void other_calls_tell_too(void **state)
     tlnmf_ctx_set_progress(ctx, watch, &t[0]);
     assert_ok(ctx, tlnmf_diagonalise(ctx, data, jd, NULL, &transform));
     tlnmf_ctx_set_progress(ctx, watch, &t[1]);
-    assert_ok(ctx, tlnmf_separate(ctx, sound, learn, &model));
+    assert_ok(ctx, tlnmf_learn_sources(ctx, sound, learn, &model));
     tlnmf_ctx_set_progress(ctx, watch, &t[2]);
-    assert_ok(ctx, tlnmf_stems(ctx, model, sound, take_apart, NULL, NULL, &report));
+    assert_ok(ctx, tlnmf_separate(ctx, model, sound, take_apart, NULL, NULL, &report));
     for (int i = 0; i < 3; i++)
         expect_well_told(&t[i]);
-    assert_string_equal(t[0].stages, "jd ");
+    assert_string_equal(t[0].stages, "prepare jd ");
     assert_true(is_among(t[1].stages, "choose"));
     assert_string_equal(t[2].stages, "stems ");
     tlnmf_record_free(report);
     t[2].stop_at = 1;
-    assert_ok(ctx, tlnmf_stems(ctx, model, sound, take_apart, NULL, NULL, &report));
-    assert_string_equal(tlnmf_get_text(report, "outcome"), "cancelled");
+    assert_ok(ctx, tlnmf_separate(ctx, model, sound, take_apart, NULL, NULL, &report));
+    assert_string_equal(tlnmf_record_get_text(report, "outcome"), "cancelled");
     tlnmf_record_free(report);
     tlnmf_record_free(model);
     tlnmf_record_free(transform);
@@ -211,7 +213,8 @@ static void a_flag_stops_a_run(void **state)
     tlnmf_ctx_set_progress(ctx, tlnmf_stop_flag, &flag);
     for (flag = 0; flag < 2; flag++) {
         assert_ok(ctx, tlnmf_fit(ctx, data, settings, NULL, &model));
-        assert_int_equal(tlnmf_get_integer(model, "outcome_code") == TLNMF_CANCELLED, flag);
+        assert_int_equal(tlnmf_record_get_integer(model, "outcome_code") == TLNMF_OUTCOME_CANCELLED,
+                         flag);
         tlnmf_record_free(model);
     }
     assert_int_equal(tlnmf_stop_flag(NULL, NULL), 0);

@@ -8,15 +8,17 @@ static void the_table_describes_itself(void **state)
     (void)state;
     static const char kinds[] =
         "model applied evaluation start data progress atoms separation stems activations labels "
-        "sound scores sample member shared device ranks comparing";
+        "sound scores sample member shared device ranks summary";
     size_t count = tlnmf_result_count();
     assert_true(count > 60);
     for (size_t i = 0; i < count; i++) {
         char where[128], *rest;
         assert_true(strlen(tlnmf_result_name(i)) > 0);
         assert_true(strlen(tlnmf_result_help(i)) > 4);
-        assert_true(tlnmf_result_type(i) >= TLNMF_INTEGER && tlnmf_result_type(i) <= TLNMF_ARRAY);
-        assert_true((strlen(tlnmf_result_shape(i)) > 0) == (tlnmf_result_type(i) == TLNMF_ARRAY));
+        assert_true(tlnmf_result_type(i) >= TLNMF_TYPE_INTEGER &&
+                    tlnmf_result_type(i) <= TLNMF_TYPE_ARRAY);
+        assert_true((strlen(tlnmf_result_shape(i)) > 0) ==
+                    (tlnmf_result_type(i) == TLNMF_TYPE_ARRAY));
         snprintf(where, sizeof where, "%s", tlnmf_result_where(i));
         assert_true(strlen(where) > 0);
         for (char *word = strtok_r(where, " ", &rest); word != NULL;
@@ -26,7 +28,7 @@ static void the_table_describes_itself(void **state)
         }
     }
     assert_null(tlnmf_result_name(count));
-    assert_int_equal(tlnmf_result_type(count), TLNMF_NONE);
+    assert_int_equal(tlnmf_result_type(count), TLNMF_TYPE_NONE);
     assert_null(tlnmf_result_shape(count));
     assert_null(tlnmf_result_where(count));
     assert_null(tlnmf_result_help(SIZE_MAX));
@@ -41,10 +43,11 @@ static void a_device_is_in_the_table(void **state)
     assert_int_equal(tlnmf_device(ctx, NULL), TLNMF_ERR_ARGUMENT);
     assert_ok(ctx, tlnmf_device(ctx, &device));
     expect_in_table(device, "device", "", (symbols){0});
-    bool available = tlnmf_get_integer(device, "available") == 1;
-    assert_int_equal(tlnmf_get_text(device, "name") != NULL, available);
-    assert_int_equal(tlnmf_get_text(device, "reason") == NULL, available);
-    assert_int_equal(tlnmf_get_real(device, "memory_free") <= tlnmf_get_real(device, "memory"),
+    bool available = tlnmf_record_get_integer(device, "available") == 1;
+    assert_int_equal(tlnmf_record_get_text(device, "name") != NULL, available);
+    assert_int_equal(tlnmf_record_get_text(device, "reason") == NULL, available);
+    assert_int_equal(tlnmf_record_get_real(device, "memory_free") <=
+                         tlnmf_record_get_real(device, "memory"),
                      available);
     tlnmf_record_free(device);
     tlnmf_ctx_free(ctx);
@@ -55,9 +58,9 @@ static void a_device_is_in_the_table(void **state)
 static symbols sizes_of(const tlnmf_record *model)
 {
     return (symbols){3,
-                     {{"M", tlnmf_get_integer(model, "M")},
-                      {"N", tlnmf_get_integer(model, "N")},
-                      {"K", tlnmf_get_integer(model, "K")}}};
+                     {{"M", tlnmf_record_get_integer(model, "M")},
+                      {"N", tlnmf_record_get_integer(model, "N")},
+                      {"K", tlnmf_record_get_integer(model, "K")}}};
 }
 
 static void models_are_in_the_table(void **state)
@@ -82,13 +85,13 @@ static void models_are_in_the_table(void **state)
                                            : tlnmf_diagonalise(ctx, data, settings, NULL, &model);
         assert_ok(ctx, error);
         expect_in_table(model, "model", task, sizes_of(model));
-        assert_true(tlnmf_get_integer(model, "K") == (i < MODELS - 1 ? K : 0));
+        assert_true(tlnmf_record_get_integer(model, "K") == (i < MODELS - 1 ? K : 0));
         models[i] = model;
         tlnmf_settings_free(settings);
     }
-    assert_non_null(tlnmf_get_array(models[0], "other.Phi", NULL, NULL));
-    assert_null(tlnmf_get_array(models[4], "W", NULL, NULL));
-    expect_all_held("model", models, MODELS, "");
+    assert_non_null(tlnmf_record_get_array(models[0], "other.Phi", NULL, NULL));
+    assert_null(tlnmf_record_get_array(models[4], "W", NULL, NULL));
+    expect_all_held("model", models, MODELS, "continued"); /* of resumed fits */
     for (int i = 0; i < MODELS; i++)
         tlnmf_record_free((tlnmf_record *)(uintptr_t)models[i]);
     tlnmf_data_free(data);
@@ -108,12 +111,12 @@ static void models_know_their_options(void **state)
     for (size_t i = 0; (option = tlnmf_option_name("fit", i)) != NULL; i++) {
         char name[64], value[64];
         snprintf(name, sizeof name, "option.%s", option);
-        assert_non_null(tlnmf_get_text(model, name));
-        assert_string_equal(tlnmf_get_text(model, name),
+        assert_non_null(tlnmf_record_get_text(model, name));
+        assert_string_equal(tlnmf_record_get_text(model, name),
                             tlnmf_settings_get_text(settings, option, value, sizeof value));
     }
-    assert_string_equal(tlnmf_get_text(model, "option.seed"), "77");
-    assert_string_equal(tlnmf_get_text(model, "option.eps-rel"), "0.125");
+    assert_string_equal(tlnmf_record_get_text(model, "option.seed"), "77");
+    assert_string_equal(tlnmf_record_get_text(model, "option.eps-rel"), "0.125");
     tlnmf_record_free(model);
     tlnmf_settings_free(settings);
     tlnmf_data_free(data);
@@ -133,14 +136,14 @@ static void what_surrounds_a_fit_is_in_the_table(void **state)
     symbols sizes = sizes_of(model);
     expect_in_table(record, "data", "", sizes);
     expect_all_held("data", &record, 1, "");
-    assert_true(tlnmf_get_integer(record, "S") == S);
+    assert_true(tlnmf_record_get_integer(record, "S") == S);
     assert_ok(ctx, tlnmf_draw_start(ctx, data, settings, 0, &start));
     expect_in_table(start, "start", "", sizes);
     expect_all_held("start", (const tlnmf_record *const *)&start, 1, "");
     assert_ok(ctx, tlnmf_evaluate(ctx, data, model, &values));
     expect_in_table(values, "evaluation", "", sizes);
     expect_all_held("evaluation", (const tlnmf_record *const *)&values, 1, "");
-    assert_close(tlnmf_get_real(values, "C"), tlnmf_get_real(model, "C"), 1e-12);
+    assert_close(tlnmf_record_get_real(values, "C"), tlnmf_record_get_real(model, "C"), 1e-12);
     assert_ok(ctx, tlnmf_atoms(ctx, model, 100.0, 4, &atoms));
     expect_in_table(atoms, "atoms", "", (symbols){2, {{"count", 4}, {"M", M}}});
     expect_all_held("atoms", (const tlnmf_record *const *)&atoms, 1, "");
@@ -181,19 +184,19 @@ static void separations_are_in_the_table(void **state)
     tlnmf_ctx *ctx = new_ctx();
     fill_sound(x);
     tlnmf_sound *sound = labelled_sound(ctx, x);
-    tlnmf_settings *learn = new_settings(ctx, "separate", QUICK_SEPARATION);
-    tlnmf_settings *take_apart = new_settings(ctx, "stems", "keep-h=1 residual=1 threads=1");
+    tlnmf_settings *learn = new_settings(ctx, "learn", QUICK_SEPARATION);
+    tlnmf_settings *take_apart = new_settings(ctx, "separate", "keep-h=1 residual=1 threads=1");
     tlnmf_record *model, *stems[2], *events;
     const tlnmf_record *described = tlnmf_sound_record(sound);
     expect_in_table(described, "sound", "", (symbols){0});
     expect_all_held("sound", &described, 1, "");
-    assert_ok(ctx, tlnmf_separate(ctx, sound, learn, &model));
-    expect_in_table(model, "separation", "separate", (symbols){2, {{"M", FRAME}, {"K", 2}}});
+    assert_ok(ctx, tlnmf_learn_sources(ctx, sound, learn, &model));
+    expect_in_table(model, "separation", "learn", (symbols){2, {{"M", FRAME}, {"K", 2}}});
     expect_all_held("separation", (const tlnmf_record *const *)&model, 1, "");
-    assert_ok(ctx, tlnmf_stems_plan(ctx, model, sound, take_apart, &stems[0]));
-    assert_ok(ctx, tlnmf_stems_array(ctx, model, sound, take_apart, y, &stems[1]));
-    assert_int_equal(tlnmf_get_integer(stems[0], "stems"), 3);
-    int64_t frames = tlnmf_get_integer(stems[0], "N");
+    assert_ok(ctx, tlnmf_separate_plan(ctx, model, sound, take_apart, &stems[0]));
+    assert_ok(ctx, tlnmf_separate_array(ctx, model, sound, take_apart, y, &stems[1]));
+    assert_int_equal(tlnmf_record_get_integer(stems[0], "stems"), 3);
+    int64_t frames = tlnmf_record_get_integer(stems[0], "N");
     expect_in_table(stems[0], "stems", "", (symbols){0});
     expect_in_table(stems[1], "stems", "", (symbols){3, {{"K", 2}, {"N", frames}, {"stems", 3}}});
     expect_all_held("stems", (const tlnmf_record *const *)stems, 2, "");

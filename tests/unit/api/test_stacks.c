@@ -1,6 +1,6 @@
 /* OMP_STACKSIZE may be so small that OpenMP's runtime cannot create a thread, and then it ends the
  * process. No call of the library makes it try. */
-#include "unit/separate/duet.h"
+#include "unit/sound/duet.h"
 
 #include "tlnmf/sound.h"
 
@@ -56,7 +56,7 @@ static void diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data)
     for (int whiten = 0; whiten < 2; whiten++) {
         assert_ok(ctx, tlnmf_settings_set_integer(ctx, jd, "whiten", whiten));
         assert_ok(ctx, tlnmf_diagonalise(ctx, data, jd, NULL, &model));
-        const double *Phi = tlnmf_get_array(model, "Phi", NULL, NULL);
+        const double *Phi = tlnmf_record_get_array(model, "Phi", NULL, NULL);
         assert_ok(ctx, tlnmf_transform_distance(ctx, M, Phi, Phi, &distance));
         assert_ok(ctx, tlnmf_principal_angles(ctx, K, M, Phi, Phi, angles));
         tlnmf_record_free(model);
@@ -69,7 +69,7 @@ static void separate_and_score(tlnmf_ctx *ctx)
     duet *d = new_duet(ctx);
     tlnmf_sound *sound;
     tlnmf_record *model, *report, *scores;
-    tlnmf_settings *separate = settings_of(ctx, "separate"), *stems = settings_of(ctx, "stems"),
+    tlnmf_settings *separate = settings_of(ctx, "learn"), *stems = settings_of(ctx, "separate"),
                    *score = settings_of(ctx, "score");
     double *out = new_doubles(2 * (int64_t)LENGTH);
     assert_ok(ctx, tlnmf_sound_from_array(ctx, d->mix, LENGTH, 1, RATE, &sound));
@@ -77,8 +77,8 @@ static void separate_and_score(tlnmf_ctx *ctx)
     assert_ok(ctx, tlnmf_sound_add_label(ctx, sound, "b", 1.0, 2.0));
     assert_ok(ctx, tlnmf_sound_add_label(ctx, sound, "a", 2.0, 3.0));
     assert_ok(ctx, tlnmf_sound_add_label(ctx, sound, "b", 2.0, 3.0));
-    assert_ok(ctx, tlnmf_separate(ctx, sound, separate, &model));
-    assert_ok(ctx, tlnmf_stems_array(ctx, model, sound, stems, out, &report));
+    assert_ok(ctx, tlnmf_learn_sources(ctx, sound, separate, &model));
+    assert_ok(ctx, tlnmf_separate_array(ctx, model, sound, stems, out, &report));
     assert_ok(ctx, tlnmf_score(ctx, out, out, (int64_t[]){2, LENGTH, 1}, score, &scores));
     tlnmf_record_free(scores);
     tlnmf_record_free(report);

@@ -61,28 +61,28 @@ static tlnmf_error frames_synthesise(world *w, const tlnmf_settings *s, tlnmf_re
 
 static tlnmf_error separate(world *w, const tlnmf_settings *s, tlnmf_record **out)
 {
-    return tlnmf_separate(w->ctx, w->sound, s, out);
+    return tlnmf_learn_sources(w->ctx, w->sound, s, out);
 }
 
 static tlnmf_error separate_memory(world *w, const tlnmf_settings *s, tlnmf_record **out)
 {
     (void)out;
-    return tlnmf_separate_memory(w->ctx, w->sound, s, w->space);
+    return tlnmf_learn_sources_memory(w->ctx, w->sound, s, w->space);
 }
 
 static tlnmf_error stems(world *w, const tlnmf_settings *s, tlnmf_record **out)
 {
-    return tlnmf_stems(w->ctx, w->separation, w->sound, s, NULL, NULL, out);
+    return tlnmf_separate(w->ctx, w->separation, w->sound, s, NULL, NULL, out);
 }
 
 static tlnmf_error stems_plan(world *w, const tlnmf_settings *s, tlnmf_record **out)
 {
-    return tlnmf_stems_plan(w->ctx, w->separation, w->sound, s, out);
+    return tlnmf_separate_plan(w->ctx, w->separation, w->sound, s, out);
 }
 
 static tlnmf_error stems_array(world *w, const tlnmf_settings *s, tlnmf_record **out)
 {
-    return tlnmf_stems_array(w->ctx, w->separation, w->sound, s, w->space, out);
+    return tlnmf_separate_array(w->ctx, w->separation, w->sound, s, w->space, out);
 }
 
 static tlnmf_error score(world *w, const tlnmf_settings *s, tlnmf_record **out)
@@ -103,15 +103,15 @@ static const struct {
     {"tlnmf_diagonalise", "jd", diagonalise},
     {"tlnmf_draw_start", "fit", draw_start},
     {"tlnmf_memory", "fit jd", memory},
-    {"tlnmf_frames_count", "frames separate", frames_count},
-    {"tlnmf_frames_window", "frames separate", frames_window},
-    {"tlnmf_frames_analyse", "frames separate", frames_analyse},
-    {"tlnmf_frames_synthesise", "frames separate", frames_synthesise},
-    {"tlnmf_separate", "separate", separate},
-    {"tlnmf_separate_memory", "separate", separate_memory},
-    {"tlnmf_stems", "stems", stems},
-    {"tlnmf_stems_plan", "stems", stems_plan},
-    {"tlnmf_stems_array", "stems", stems_array},
+    {"tlnmf_frames_count", "frames learn", frames_count},
+    {"tlnmf_frames_window", "frames learn", frames_window},
+    {"tlnmf_frames_analyse", "frames learn", frames_analyse},
+    {"tlnmf_frames_synthesise", "frames learn", frames_synthesise},
+    {"tlnmf_learn_sources", "learn", separate},
+    {"tlnmf_learn_sources_memory", "learn", separate_memory},
+    {"tlnmf_separate", "separate", stems},
+    {"tlnmf_separate_plan", "separate", stems_plan},
+    {"tlnmf_separate_array", "separate", stems_array},
     {"tlnmf_score", "score", score},
     {"tlnmf_simulate_gcm", "gcm", simulate},
 };
@@ -120,7 +120,7 @@ static const struct {
 static const char *pairs_of(const char *task)
 {
     static const char *const needed[][2] = {
-        {"fit", "k=2 J=2"}, {"frames", "frame=16"}, {"separate", QUICK_SEPARATION}};
+        {"fit", "k=2 J=2"}, {"frames", "frame=16"}, {"learn", QUICK_SEPARATION}};
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (strcmp(needed[i][0], task) == 0)
             return needed[i][1];
@@ -136,8 +136,8 @@ static void settings_of_another_task_are_refused(void **state)
     w.ctx = new_ctx();
     w.data = small_data(w.ctx);
     w.sound = labelled_sound(w.ctx, w.x);
-    tlnmf_settings *learn = new_settings(w.ctx, "separate", QUICK_SEPARATION);
-    assert_ok(w.ctx, tlnmf_separate(w.ctx, w.sound, learn, &w.separation));
+    tlnmf_settings *learn = new_settings(w.ctx, "learn", QUICK_SEPARATION);
+    assert_ok(w.ctx, tlnmf_learn_sources(w.ctx, w.sound, learn, &w.separation));
     tlnmf_settings_free(learn);
     const char *task;
     for (size_t t = 0; (task = tlnmf_task_name(t)) != NULL; t++) {

@@ -47,8 +47,8 @@ static void the_mixing_is_found(void **state)
     assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "whiten", 1));
     assert_ok(ctx, tlnmf_settings_set_real(ctx, settings, "eps-rel", 1e-10));
     assert_ok(ctx, tlnmf_diagonalise(ctx, data, settings, NULL, &model));
-    const double *U = tlnmf_get_array(model, "unmixing", NULL, NULL);
-    const double *back = tlnmf_get_array(model, "mixing", NULL, NULL);
+    const double *U = tlnmf_record_get_array(model, "unmixing", NULL, NULL);
+    const double *back = tlnmf_record_get_array(model, "mixing", NULL, NULL);
     assert_non_null(U);
     assert_non_null(back);
     multiply(U, back, product);
@@ -83,7 +83,7 @@ static void a_singular_mixture_is_refused(void **state)
     assert_int_equal(tlnmf_diagonalise(ctx, data, settings, NULL, &model), TLNMF_ERR_DATA);
     assert_null(model);
     assert_string_equal(tlnmf_message(ctx),
-                        "whiten: the mean covariance has rank 1 of 2: leave out 1 channel");
+                        "whiten: the mean covariance has rank 1 of 2: omit 1 channel");
     tlnmf_settings_free(settings);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);

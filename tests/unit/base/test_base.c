@@ -75,7 +75,7 @@ static void names_are_pinned(void **state)
     (void)state;
     assert_string_equal(tlnmf_error_name(TLNMF_ERR_NUMERIC), "numeric");
     assert_string_equal(tlnmf_error_name((tlnmf_error)99), "unknown");
-    assert_string_equal(tlnmf_outcome_name(TLNMF_TIME), "time");
+    assert_string_equal(tlnmf_outcome_name(TLNMF_OUTCOME_TIME), "time");
     assert_string_equal(tlnmf_outcome_name((tlnmf_outcome)-1), "unknown");
     assert_string_equal(tlnmf_version(), TLNMF_VERSION);
     assert_true(strlen(tlnmf_blas()) > 0);

@@ -2,7 +2,7 @@
 #include "support.h"
 
 #include "data/data.h"
-#include "model/naive.h"
+#include "reference/naive_kernels.h"
 
 /* C, L and the gradient from compressed columns, against the realisations themselves (eps and K are
  * arbitrary here). */
@@ -22,7 +22,7 @@ static void compression_changes_nothing(void **state)
         assert_ok(ctx, tlnmf_transform_matrix(ctx, "dct", M, Phi));
         tlnmf_data *data = data_of(ctx, Y, S[i], M, N);
         assert_true(data->T <= N * (S[i] < M ? S[i] : M));
-        tl_point_values at = values_at(ctx, data, (tl_model_point){Phi, W, H, K, eps}, Ganti);
+        tl_values at = values_at(ctx, data, (tl_model_point){Phi, W, H, K, eps}, Ganti);
         tl_naive_power(S[i], M, N, Y, Phi, V);
         assert_close(at.C, tl_naive_C(M, N, K, V, W, H, eps), 1e-10);
         assert_close(at.L, tl_naive_L(M, N, V, eps), 1e-10);
@@ -93,7 +93,7 @@ static void columns_that_only_add_up_are_not_one_each(void **state)
     for (int i = 0; i < 3; i++)
         W[i] = H[i] = 1.0 + i;
     tl_naive_power(S, M, N, Y, Phi, V);
-    tl_point_values at = values_at(ctx, data, (tl_model_point){Phi, W, H, K, 1e-3}, NULL);
+    tl_values at = values_at(ctx, data, (tl_model_point){Phi, W, H, K, 1e-3}, NULL);
     assert_close(at.C, tl_naive_C(M, N, K, V, W, H, 1e-3), 1e-12);
     assert_close(at.L, tl_naive_L(M, N, V, 1e-3), 1e-12);
     tlnmf_data_free(data);
@@ -145,8 +145,8 @@ static void covariances_are_as_good(void **state)
     assert_close(from_Sigma->mean_power, from_Y->mean_power, 1e-14);
     assert_ok(ctx, tlnmf_transform_matrix(ctx, "dft", M, Phi));
     tl_model_point point = {Phi, W, H, K, 1e-3};
-    tl_point_values a = values_at(ctx, from_Y, point, NULL);
-    tl_point_values b = values_at(ctx, from_Sigma, point, NULL);
+    tl_values a = values_at(ctx, from_Y, point, NULL);
+    tl_values b = values_at(ctx, from_Sigma, point, NULL);
     assert_close(b.C, a.C, 1e-12);
     assert_close(b.L, a.L, 1e-12);
     assert_close(b.I, a.I, 1e-12);
@@ -173,9 +173,9 @@ static void unusable_realisations_are_refused(void **state)
 {
     (void)state;
     double Y[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, zeros[12] = {0};
-    refuse_Y(Y, 0, 3, 4, TLNMF_ERR_SHAPE, "S (realisations) = 0: there must be at least one");
-    refuse_Y(Y, 1, 0, 4, TLNMF_ERR_SHAPE, "M (frame length) = 0: there must be at least one");
-    refuse_Y(Y, 1, 3, -4, TLNMF_ERR_SHAPE, "N (frames) = -4: there must be at least one");
+    refuse_Y(Y, 0, 3, 4, TLNMF_ERR_SHAPE, "S (realisations) = 0 must be at least 1");
+    refuse_Y(Y, 1, 0, 4, TLNMF_ERR_SHAPE, "M (frame length) = 0 must be at least 1");
+    refuse_Y(Y, 1, 3, -4, TLNMF_ERR_SHAPE, "N (frames) = -4 must be at least 1");
     refuse_Y(zeros, 1, 3, 4, TLNMF_ERR_DATA, "the data are all zeros: there is nothing to learn");
     Y[10] = NAN;
     refuse_Y(Y, 2, 2, 3, TLNMF_ERR_DATA, "realisation 1, row 1, frame 1 is not finite (nan)");
@@ -206,8 +206,10 @@ static void unusable_covariances_are_refused(void **state)
                  "covariance 0 is not positive semidefinite (least eigenvalue -1 of 3)");
     refuse_Sigma((double[]){1, 0, 0, NAN, 1, 0, 0, 1},
                  "covariance 0, row 1, column 1 is not finite (nan)");
-    refuse_Sigma((double[]){0, 0, 0, 0, 0, 0, 0, 0}, "the covariances have a mean power of 0");
-    refuse_Sigma((double[]){-1, 0, 0, 0, 0, 0, 0, 0}, "the covariances have a mean power of -0.25");
+    refuse_Sigma((double[]){0, 0, 0, 0, 0, 0, 0, 0},
+                 "the covariances have a mean power of 0: it must be positive");
+    refuse_Sigma((double[]){-1, 0, 0, 0, 0, 0, 0, 0},
+                 "the covariances have a mean power of -0.25: it must be positive");
     refuse_Sigma(
         (double[]){1, 1.7e308, 1.7e308, 1, 1, 0, 0, 1},
         "the power of the data does not fit a double (largest entry 1.7e+308): rescale them");

@@ -43,7 +43,7 @@ static void neighbours_are_averages(void **state)
             tlnmf_data *data;
             assert_ok(ctx,
                       tlnmf_data_from_neighbours(ctx, Y, shape, (tlnmf_neighbours)kind, B, &data));
-            assert_int_equal(tlnmf_get_integer(tlnmf_data_record(data), "N"),
+            assert_int_equal(tlnmf_record_get_integer(tlnmf_data_record(data), "N"),
                              kind == 1 ? N : (N + B - 1) / B);
             double L = values_at(ctx, data, (tl_model_point){Phi, W, H, 1, 0.1}, NULL).L;
             assert_near(L, plain_L(Y, shape, kind == 1, B, Phi, 0.1), 1e-11);
@@ -53,7 +53,7 @@ static void neighbours_are_averages(void **state)
     assert_int_equal(
         tlnmf_data_from_neighbours(ctx, Y, shape, TLNMF_NEIGHBOURS_BLOCKS, N + 1, &data),
         TLNMF_ERR_OPTION);
-    assert_string_equal(tlnmf_message(ctx), "block = 8 is outside [1, 7], the frames there are");
+    assert_string_equal(tlnmf_message(ctx), "block = 8 is outside [1, 7], the number of frames");
     assert_null(data);
     assert_int_equal(tlnmf_data_from_neighbours(ctx, Y, shape, TLNMF_NEIGHBOURS_MOVING, 0, &data),
                      TLNMF_ERR_OPTION);

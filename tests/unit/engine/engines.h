@@ -14,7 +14,6 @@ typedef struct problem {
     tlnmf_data *data;
     tl_model model;
     double *Phi, *W, *H;
-    int64_t panel; /* frames that are on a device at a time, where columns run in panels */
 } problem;
 
 static inline problem new_problem(uint64_t seed, const int64_t shape[4])
@@ -52,11 +51,10 @@ static inline void free_problem(problem *p)
 }
 
 /* An engine at the problem's point. */
-static inline tl_engine *new_engine(const problem *p, const tl_engine_ops *ops, tl_sums *sums)
+static inline tl_engine *new_engine(const problem *p, const tl_engine_ops *ops, tl_comm *sums)
 {
     tl_engine *e;
-    tl_engine_spec spec = {
-        .model = &p->model, .moves = TL_ALL, .newton = true, .sums = sums, .panel = p->panel};
+    tl_engine_spec spec = {.model = &p->model, .moves = TL_ALL, .frames_comm = sums};
     assert_ok(p->ctx, ops->create(p->ctx, &spec, &e));
     assert_ptr_equal(e->ops, ops);
     tl_engine_load(e, p->Phi, p->K > 0 ? p->W : NULL, p->K > 0 ? p->H : NULL);
@@ -70,7 +68,7 @@ static inline const tl_engine_ops *gpu_engine(const tl_engine_ops **mixed)
     tl_device device;
     const tl_device_library *library = tl_device_load(why);
     *mixed = NULL;
-    if (library == NULL || !library->find(&device, why)) {
+    if (library == NULL || !library->find(0, &device, why)) {
         print_message("gpu: SKIPPED: %s\n", why);
         return NULL;
     }

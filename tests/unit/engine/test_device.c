@@ -22,7 +22,7 @@ static void the_library_is_found_or_its_absence_explained(void **state)
     tl_device device = {.memory = 0.0};
     assert_string_equal(library->version, tlnmf_version());
     assert_string_equal(library->engine->name, "gpu");
-    if (!library->find(&device, why))
+    if (!library->find(0, &device, why))
         assert_true(strlen(why) > 0);
     else
         assert_true(device.memory >= device.free && device.free > 0.0);
@@ -103,13 +103,13 @@ static void compare(fit *p, tl_goal goal, tl_algorithm solver, int64_t J)
     p->opt.hops = 0;
     tl_result *cpu = run_fit(p, goal, NULL), *other = run_fit(p, goal, gpu);
     int64_t rows = tl_min(cpu->trace_length, other->trace_length);
-    if (solver == TL_ALGORITHM_PAPER && goal != TL_GOAL_JD)
+    if (solver == TL_ALGORITHM_PAPER && goal != TL_GOAL_JD_NMF)
         assert_int_equal(cpu->trace_length, other->trace_length);
     assert_true(rows >= J);
     for (int64_t i = 0; i < rows; i++) {
         const tl_trace_row *a = &cpu->trace[i], *b = &other->trace[i];
         if (a->stage != b->stage) {
-            assert_int_equal(goal, TL_GOAL_JD);
+            assert_int_equal(goal, TL_GOAL_JD_NMF);
             assert_true(i > 10);
             break;
         }
@@ -131,12 +131,12 @@ static void traces_of_gcm(void **state)
     for (int64_t S = 10; S <= 100; S *= 10) {
         fit p = fit_of_gcm(S);
         compare(&p, TL_GOAL_TL, TL_ALGORITHM_PAPER, 100);
-        compare(&p, TL_GOAL_JD, TL_ALGORITHM_PAPER, 100);
+        compare(&p, TL_GOAL_JD_NMF, TL_ALGORITHM_PAPER, 100);
         compare(&p, TL_GOAL_NMF, TL_ALGORITHM_PAPER, 100);
         compare(&p, TL_GOAL_TL, TL_ALGORITHM_FAST, 45); /* as far as test_solvers.c goes, or less */
         compare(&p, TL_GOAL_NMF, TL_ALGORITHM_FAST, 45);
         if (S == 10) /* S = 100 is at its minimum by then */
-            compare(&p, TL_GOAL_JD, TL_ALGORITHM_FAST, 25);
+            compare(&p, TL_GOAL_JD_NMF, TL_ALGORITHM_FAST, 25);
         free_fit(&p);
     }
 }
@@ -291,7 +291,13 @@ static void the_option_chooses_the_device(void **state)
     p.opt.starts = 1000000; /* many starts pay */
     assert_ok(p.ctx, tl_device_choose(p.ctx, &spec, &p.opt));
     assert_int_equal(p.opt.device, gpu != NULL ? TL_DEVICE_GPU : TL_DEVICE_CPU);
-    assert_int_equal(strncmp(message, "device auto: the cpu, since: ", 29) == 0, gpu == NULL);
+    assert_int_equal(strncmp(message, "device auto: using the cpu: ", 28) == 0, gpu == NULL);
+    tl_comm frames = {.size = 2};
+    const tl_engine_spec distributed = {.model = &model, .moves = TL_ALL, .frames_comm = &frames};
+    p.opt.device = TL_DEVICE_AUTO; /* processes might choose differently */
+    assert_ok(p.ctx, tl_device_choose(p.ctx, &distributed, &p.opt));
+    assert_int_equal(p.opt.device, TL_DEVICE_CPU);
+    assert_non_null(strstr(message, "frames are distributed"));
     p.opt.device = TL_DEVICE_GPU;
     tlnmf_error error = tl_device_choose(p.ctx, &spec, &p.opt);
     assert_int_equal(error, gpu != NULL ? TLNMF_OK : TLNMF_ERR_OPTION);
@@ -302,21 +308,78 @@ static void the_option_chooses_the_device(void **state)
     free_fit(&p);
 }
 
-/* More than any GPU has is refused with both figures. */
+/* More than any GPU has is refused with three figures and a way out; auto says the same. */
 static void too_large_a_problem_is_refused(void **state)
 {
     (void)state;
     if (gpu == NULL)
         skip();
     fit p = fit_of_gcm(1);
+    char message[TL_DEVICE_TEXT] = "";
+    tlnmf_ctx_set_log(p.ctx, keep_message, message);
     tlnmf_data data = {.M = 100000, .N = 1000000, .T = 1000000, .one_each = true};
     const tl_model model = {.data = &data, .K = 5};
     const tl_engine_spec spec = {.model = &model, .moves = TL_ALL};
+    static const char *const parts[] = {"a start needs ", " GB, and the GPU has ", " GB free of ",
+                                        " tlnmf-mpi --split frames --device gpu"};
     p.opt.device = TL_DEVICE_GPU;
     assert_int_equal(tl_device_choose(p.ctx, &spec, &p.opt), TLNMF_ERR_OPTION);
-    assert_non_null(strstr(tlnmf_message(p.ctx), "a start needs "));
-    assert_non_null(strstr(tlnmf_message(p.ctx), " GB free"));
+    for (int i = 0; i < 4; i++)
+        assert_non_null(strstr(tlnmf_message(p.ctx), parts[i]));
+    p.opt.device = TL_DEVICE_AUTO;
+    assert_ok(p.ctx, tl_device_choose(p.ctx, &spec, &p.opt));
+    assert_int_equal(p.opt.device, TL_DEVICE_CPU);
+    for (int i = 0; i < 4; i++)
+        assert_non_null(strstr(message, parts[i]));
     free_fit(&p);
+}
+
+/* Starts that fit the memory singly but not together run fewer at a time. */
+static void as_many_starts_run_as_fit(void **state)
+{
+    (void)state;
+    char why[TL_DEVICE_TEXT];
+    const tl_device_library *library = tl_device_load(why);
+    tl_device device;
+    if (gpu == NULL || library == NULL || !library->find(0, &device, why)) {
+        skip();
+        return;
+    }
+    fit p = fit_of_gcm(1);
+    tlnmf_data data = {.M = 1000, .N = 1000, .T = 1000, .one_each = true};
+    const tl_model model = {.data = &data, .K = 5};
+    const tl_engine_spec spec = {.model = &model, .moves = TL_ALL};
+    p.opt.device = TL_DEVICE_GPU;
+    assert_int_equal(tl_device_workers(p.ctx, &spec, &p.opt, 1), 1);
+    while (library->bytes(&spec, false) < 0.3 * device.free)
+        data.N = data.T += 1000;
+    assert_int_equal(tl_device_workers(p.ctx, &spec, &p.opt, 16), 3);
+    assert_int_equal(tl_device_workers(p.ctx, &spec, &p.opt, 2), 2);
+    p.opt.device = TL_DEVICE_CPU;
+    assert_int_equal(tl_device_workers(p.ctx, &spec, &p.opt, 16), 16);
+    free_fit(&p);
+}
+
+/* Contexts take the GPUs there are in turn. */
+static void contexts_have_a_gpu_each(void **state)
+{
+    (void)state;
+    char why[TL_DEVICE_TEXT];
+    const tl_device_library *library = tl_device_load(why);
+    tl_device device[8];
+    int count = 0;
+    if (gpu == NULL || library == NULL) {
+        skip();
+        return;
+    }
+    for (int i = 0; i < 8; i++) {
+        assert_true(library->find(i, &device[i], why));
+        count = device[i].number >= count ? device[i].number + 1 : count;
+    }
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(device[i].number, i % count);
+        assert_string_equal(device[i].name, device[i % count].name);
+    }
 }
 
 /* usage: unit_engine_device [TEST], a name or a pattern */
@@ -334,6 +397,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(steps_of_many_rows),
         cmocka_unit_test(the_option_chooses_the_device),
         cmocka_unit_test(too_large_a_problem_is_refused),
+        cmocka_unit_test(as_many_starts_run_as_fit),
+        cmocka_unit_test(contexts_have_a_gpu_each),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

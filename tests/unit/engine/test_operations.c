@@ -234,30 +234,6 @@ static void revive(tl_engine *e, notes *out)
     free(H);
 }
 
-/* Conjugate gradients, to the edge, and the step that they found. */
-static void newton(tl_engine *e, notes *out)
-{
-    static const unsigned over[] = {TL_ALL, TL_H};
-    for (int i = 0; i < 2; i++) {
-        note_number(out, tl_engine_begin(e, over[i]));
-        tl_engine_norm(e, true);
-        double rr = tl_engine_cg(e, true, 0.0).rr, radius = 0.7 * sqrt(rr);
-        note_number(out, rr);
-        for (int it = 0; it < 3; it++) {
-            tl_cg cg = tl_engine_cg(e, false, radius);
-            note_number(out, cg.fall / (1.0 + rr));
-            note_number(out, cg.at_edge);
-            if (cg.at_edge)
-                break;
-        }
-        note_number(out, tl_engine_aim(e, TL_NEWTON).norm);
-        note_number(out, tl_engine_try(e, 1.0));
-        tl_engine_take(e, 1.0);
-        note_number(out, 1.0 + tl_engine_norm(e, true));
-    }
-    note_point(out, e);
-}
-
 /* Tolerances are relative to a vector's largest entry. */
 static const struct operation {
     const char *name;
@@ -282,34 +258,24 @@ static const struct operation {
     {"descent over W", descend_W, false, 1e-12, 1e-12},
     {"descent over Phi, H", descend_Phi_and_H, false, 1e-12, 1e-3},
     {"revive", revive, false, 1e-13, 1e-13},
-    /* products with the Hessian are differences of gradients, half of whose digits are lost */
-    {"Newton", newton, false, 1e-5, 0.0},
 };
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /* The engines that are present; main() looks for a GPU. `slack`: how often the tolerances of exact
- * operations a library with another order of sums may exhaust. `panels`: how many columns are cut
- * into; 1: a panel has room for more frames than there are; 0: they are not cut. */
+ * operations a library with another order of sums may exhaust. */
 static struct {
     const char *name;
     const tl_engine_ops *ops;
     double slack;
-    int panels;
     bool rough;
-} engines[] = {{"cpu", &tl_engine_cpu, 1.0, 0, false},
-               {"cpu mixed, exact", &tl_engine_mixed, 1.0, 0, false},
-               {"cpu mixed, rough", &tl_engine_mixed, 1.0, 0, true},
-               {"gpu", NULL, 10.0, 0, false},
-               {"gpu mixed, exact", NULL, 10.0, 0, false},
-               {"gpu mixed, rough", NULL, 10.0, 0, true},
-               {"gpu, 1 panel", NULL, 10.0, 1, false},
-               {"gpu, 2 panels", NULL, 10.0, 2, false},
-               {"gpu, 3 panels", NULL, 10.0, 3, false},
-               {"gpu, 7 panels", NULL, 10.0, 7, false},
-               {"gpu mixed, exact, 3 panels", NULL, 10.0, 3, false},
-               {"gpu mixed, rough, 3 panels", NULL, 10.0, 3, true}};
-enum { ENGINES = sizeof engines / sizeof *engines, GPU = 3, PANELS = 6, PANELS_MIXED = 10 };
+} engines[] = {{"cpu", &tl_engine_cpu, 1.0, false},
+               {"cpu mixed, exact", &tl_engine_mixed, 1.0, false},
+               {"cpu mixed, rough", &tl_engine_mixed, 1.0, true},
+               {"gpu", NULL, 10.0, false},
+               {"gpu mixed, exact", NULL, 10.0, false},
+               {"gpu mixed, rough", NULL, 10.0, true}};
+enum { ENGINES = sizeof engines / sizeof *engines, GPU = 3 };
 
 static void run(const struct operation *op, const problem *p, const tl_engine_ops *ops, bool rough,
                 notes *out)
@@ -344,18 +310,11 @@ static void assert_no_differences(void)
 static void compare(const struct operation *op, const problem *p, size_t which)
 {
     static notes naive, other;
-    int64_t panels = engines[which].panels;
-    /* X of a panel is computed whenever it comes: rounded then, also where Phi has not moved */
-    double rough = panels > 0 ? fmax(op->rough, 1e-5) : op->rough;
-    double tolerance = engines[which].slack * (engines[which].rough ? rough : op->tolerance);
-    problem cut = *p;
-    bool sweeps = op->run == sweep_C || op->run == sweep_L; /* of a part of the columns in panels */
-    if (engines[which].ops == NULL || (panels > 0 && sweeps))
+    double tolerance = engines[which].slack * (engines[which].rough ? op->rough : op->tolerance);
+    if (engines[which].ops == NULL)
         return;
-    if (panels > 0)
-        cut.panel = panels == 1 ? p->N + 3 : (p->N + panels - 1) / panels;
     run(op, p, &tl_engine_naive, false, &naive);
-    run(op, &cut, engines[which].ops, engines[which].rough, &other);
+    run(op, p, engines[which].ops, engines[which].rough, &other);
     if (naive.count != other.count) {
         print_error("%s by %s: %d vectors, not %d\n", op->name, engines[which].name, other.count,
                     naive.count);
@@ -376,20 +335,15 @@ static void compare(const struct operation *op, const problem *p, size_t which)
     }
 }
 
-/* S, M, N, K: ones, primes, one off the blocks of 8 and the panels of 32, several columns a frame,
+/* S, M, N, K: ones, primes, one off the blocks of 8, several columns a frame,
  * more components than rows. */
-static void compare_from(const problem *p, size_t first, size_t end)
+static void compare_all(const problem *p)
 {
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
-        for (size_t which = first; which < end; which++)
+        for (size_t which = 0; which < ENGINES; which++)
             if ((!engines[which].rough || operations[i].rough > 0.0) &&
                 (p->K > 0 || operations[i].of_L))
                 compare(&operations[i], p, which);
-}
-
-static void compare_all(const problem *p)
-{
-    compare_from(p, 0, PANELS);
 }
 
 static void every_operation_is_that_of_plain_loops(void **state)
@@ -436,33 +390,15 @@ static void every_operation_with_weights(void **state)
     assert_no_differences();
 }
 
-/* Columns that run through the device in panels: several columns a frame, one each, weights of
- * entries, no W and H, fewer frames than panels. The last panel has fewer frames than the others.
- */
-static void every_operation_in_panels(void **state)
-{
-    (void)state;
-    static const struct {
-        int64_t shape[4];
-        int weights;
-    } cases[] = {{{3, 7, 13, 3}, 3}, {{1, 9, 17, 1}, 3},  {{3, 11, 12, 0}, 0},
-                 {{1, 2, 3, 1}, 0},  {{4, 17, 31, 5}, 0}, {{1, 17, 40, 4}, 0}};
-    for (size_t s = 0; s < sizeof cases / sizeof *cases && s < shapes_most; s++) {
-        problem p = new_problem(s, cases[s].shape);
-        set_weights(&p, cases[s].weights);
-        compare_from(&p, PANELS, ENGINES);
-        free_problem(&p);
-    }
-    assert_no_differences();
-}
-
 /* An engine that rounds does so where it is asked to, and only there. */
 static void rough_is_rough(void **state)
 {
     (void)state;
     static const int64_t shape[] = {3, 7, 13, 3};
     static notes exact, rough;
-    const struct operation *gradient = &operations[4];
+    const struct operation *gradient = operations;
+    while (gradient->run != gradients)
+        gradient++;
     problem p = new_problem(1, shape);
     for (size_t i = 0; i < ENGINES; i++) {
         if (!engines[i].rough || engines[i].ops == NULL)
@@ -491,7 +427,7 @@ static void operations_on_L_alone(void **state)
         if (s % 2 == 1)
             assert_ok(p.ctx, tlnmf_data_set_weights(p.ctx, p.data, weights));
         for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
-            for (size_t which = 0; which < PANELS; which++)
+            for (size_t which = 0; which < ENGINES; which++)
                 if (operations[i].of_L)
                     compare(&operations[i], &p, which);
         free_problem(&p);
@@ -515,7 +451,7 @@ static void sweeps_of_long_rows(void **state)
         double second = tl_engine_sweep(naive, TL_L, naive->eps, 0.0);
         double C = tl_engine_values(naive, TL_C).C;
         tl_engine_store(naive, expected, NULL, NULL);
-        for (size_t i = 0; i < PANELS; i++) {
+        for (size_t i = 0; i < ENGINES; i++) {
             if (engines[i].ops == NULL)
                 continue;
             tl_engine *e = new_engine(&p, engines[i].ops, NULL);
@@ -553,7 +489,6 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_operation_is_that_of_plain_loops),
         cmocka_unit_test(every_operation_with_weights),
-        cmocka_unit_test(every_operation_in_panels),
         cmocka_unit_test(operations_on_L_alone),
         cmocka_unit_test(rough_is_rough),
         cmocka_unit_test(sweeps_of_long_rows),
@@ -564,9 +499,5 @@ int main(int argc, char **argv)
         shapes_most = (size_t)strtoul(argv[2], NULL, 10);
     engines[GPU].ops = gpu_engine(&engines[GPU + 1].ops);
     engines[GPU + 2].ops = engines[GPU + 1].ops;
-    char why[TL_DEVICE_TEXT];
-    const tl_device_library *library = engines[GPU].ops != NULL ? tl_device_load(why) : NULL;
-    for (size_t i = PANELS; i < ENGINES && library != NULL; i++)
-        engines[i].ops = i < PANELS_MIXED ? library->panels : library->panels_mixed;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,10 +62,10 @@ static void compare(fit *p, tl_goal goal, tl_algorithm solver, int64_t J)
 static void compare_all(fit p)
 {
     compare(&p, TL_GOAL_TL, TL_ALGORITHM_PAPER, 100);
-    compare(&p, TL_GOAL_JD, TL_ALGORITHM_PAPER, 100);
+    compare(&p, TL_GOAL_JD_NMF, TL_ALGORITHM_PAPER, 100);
     compare(&p, TL_GOAL_NMF, TL_ALGORITHM_PAPER, 100);
     compare(&p, TL_GOAL_TL, TL_ALGORITHM_FAST, 70);
-    compare(&p, TL_GOAL_JD, TL_ALGORITHM_FAST, 40);
+    compare(&p, TL_GOAL_JD_NMF, TL_ALGORITHM_FAST, 40);
     compare(&p, TL_GOAL_NMF, TL_ALGORITHM_FAST, 70);
     free_fit(&p);
 }
@@ -129,27 +129,12 @@ static void a_fault_of_the_engine_ends_the_search(void **state)
     free_fit(&p);
 }
 
-static void models_that_no_engine_knows_are_refused(void **state)
-{
-    (void)state;
-    fit p = noise();
-    const tl_engine_ops *const engines[] = {&tl_engine_cpu, &tl_engine_mixed, &tl_engine_naive};
-    for (int i = 0; i < 3; i++) {
-        tl_model model = {.data = p.data, .K = 2, .eps = 1.0, .ties = (tl_ties)1};
-        tl_engine *e = NULL;
-        assert_int_equal(engines[i]->create(p.ctx, &(tl_engine_spec){.model = &model}, &e),
-                         TLNMF_ERR_OPTION);
-    }
-    free_fit(&p);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gcm_traces_are_the_same),
         cmocka_unit_test(noise_traces_are_the_same),
         cmocka_unit_test(a_fault_of_the_engine_ends_the_search),
-        cmocka_unit_test(models_that_no_engine_knows_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

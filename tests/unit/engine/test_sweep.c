@@ -40,26 +40,32 @@ static void destroy(rows *r)
     tlnmf_ctx_free(r->ctx);
 }
 
-/* The hurry begins when this many questions were asked; -1: never. */
+/* The poll that stops the sweep, from 0; -1: none does. */
 static int patience = -1;
 
-static bool hurries(void *user)
+static int count_polls(const tlnmf_record *progress, void *user)
 {
     int *asked = user;
+    (void)progress;
     return patience >= 0 && ++*asked > patience;
 }
 
 static double sweep(rows *r)
 {
     int asked = 0;
+    tl_scope outer;
+    tl_monitor *monitor = r->ctx->monitor;
+    tlnmf_ctx_set_progress(r->ctx, count_polls, &asked);
+    monitor->every = 0.0;
+    tl_monitor_enter(monitor, 0.0, NULL, &outer);
     double gain = tl_sweep_double(&(tl_sweep){.data = r->data,
                                               .U = r->U,
                                               .X = r->X,
                                               .Phi = r->Phi,
                                               .scratch = r->scratch,
                                               .frames = (double)r->N,
-                                              .hurries = hurries,
-                                              .hurries_user = &asked});
+                                              .monitor = monitor});
+    tl_monitor_leave(monitor, &outer);
     tl_power(r->data, r->X, r->V);
     return gain;
 }
@@ -95,7 +101,7 @@ static void a_sweep_is_a_rotation_that_lowers_the_sum(void **state)
 }
 
 /* The same of sweeps that are cut short, of few rows and of long ones; later ones gain more. */
-static void a_sweep_in_a_hurry_is_a_part_of_one(void **state)
+static void a_stopped_sweep_is_a_part_of_one(void **state)
 {
     (void)state;
     static const int64_t shapes[][3] = {{5, 33, 20}, {1, 40, 31}, {1, 17, 700}};
@@ -190,7 +196,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sweep_is_a_rotation_that_lowers_the_sum),
-        cmocka_unit_test(a_sweep_in_a_hurry_is_a_part_of_one),
+        cmocka_unit_test(a_stopped_sweep_is_a_part_of_one),
         cmocka_unit_test(a_pair_turns_to_its_minimum),
         cmocka_unit_test(a_sweep_finds_permutations),
         cmocka_unit_test(fewer_columns_need_no_more_scratch),

@@ -1,5 +1,5 @@
 /* Reading in another process: limits, the protocol, and readers that break. */
-#include "io/apart.h"
+#include "io/reader.h"
 #include "unit/io/test_io.h"
 
 #include <errno.h>
@@ -54,8 +54,7 @@ static int misbehave(const char *kind, const char *spec)
 static void refused(const char *spec, const char *text)
 {
     tlnmf_record *record = (tlnmf_record *)&ctx; /* must become NULL */
-    assert_int_equal(tlnmf_io_read_apart(ctx, self, "array", spec, NULL, NULL, &record),
-                     TLNMF_ERR_INPUT);
+    assert_int_equal(tlnmf_io_read_apart(ctx, self, "array", spec, &record), TLNMF_ERR_INPUT);
     assert_null(record);
     assert_string_equal(tlnmf_message(ctx), text);
 }
@@ -74,13 +73,13 @@ static void test_broken_readers(void **state)
     static const struct {
         const char *file, *text;
     } cases[] = {
-        {"crash.h5", "crash.h5: damaged: its reader was ended by signal 11"},
+        {"crash.h5", "crash.h5: damaged: it ended the reader process with signal 11"},
         {"spin.h5",
          "spin.h5: damaged: reading it takes more time or memory than its size explains"},
-        {"nothing.h5", "nothing.h5: its reader left nothing"},
-        {"garbage.h5", "garbage.h5: its reader left a damaged record"},
-        {"liar.h5", "liar.h5: its reader left a damaged record"},
-        {"code.h5", "code.h5: its reader ended with code 77"},
+        {"nothing.h5", "nothing.h5: the reader process returned nothing"},
+        {"garbage.h5", "garbage.h5: the reader process returned a damaged record"},
+        {"liar.h5", "liar.h5: the reader process returned a damaged record"},
+        {"code.h5", "code.h5: the reader process exited with code 77"},
         {"real.h5", "real.h5: a damaged or unfinished HDF5 file"}, /* the reader's own message */
     };
     (void)state;
@@ -90,8 +89,9 @@ static void test_broken_readers(void **state)
     }
 }
 
-static int third_time(void *user)
+static int third_time(const tlnmf_record *progress, void *user)
 {
+    assert_string_equal(tlnmf_record_get_text(progress, "stage"), "read");
     return ++*(int *)user >= 3;
 }
 
@@ -101,9 +101,10 @@ static void test_stop(void **state)
     int asked = 0;
     (void)state;
     make_foreign("sleep.h5");
-    assert_int_equal(
-        tlnmf_io_read_apart(ctx, self, "array", "sleep.h5", third_time, &asked, &record),
-        TLNMF_ERR_INPUT);
+    tlnmf_ctx_set_progress(ctx, third_time, &asked);
+    assert_int_equal(tlnmf_io_read_apart(ctx, self, "array", "sleep.h5", &record),
+                     TLNMF_ERR_CALLBACK);
+    tlnmf_ctx_set_progress(ctx, NULL, NULL);
     assert_int_equal(asked, 3);
     assert_string_equal(tlnmf_message(ctx), "sleep.h5: reading was interrupted");
 }
@@ -113,27 +114,24 @@ static void test_same(void **state)
 {
     static const char *const helpers[] = {self, NULL, "/no/such/program"};
     double x[6] = {1.0, -0.0, 1e-310, 3.5, -7.25, 1e300};
-    int64_t shape[TLNMF_MAX_RANK];
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
     int32_t rank;
     (void)state;
     assert_int_equal(tlnmf_io_write_array(ctx, "x.h5:/Y", x, 2, (int64_t[]){2, 3}), TLNMF_OK);
     for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++) {
         tlnmf_record *record;
-        assert_int_equal(
-            tlnmf_io_read_apart(ctx, helpers[i], "array", "x.h5:/Y", NULL, NULL, &record),
-            TLNMF_OK);
-        const double *y = tlnmf_get_array(record, "array", &rank, shape);
+        assert_int_equal(tlnmf_io_read_apart(ctx, helpers[i], "array", "x.h5:/Y", &record),
+                         TLNMF_OK);
+        const double *y = tlnmf_record_get_array(record, "array", &rank, shape);
         assert_true(rank == 2 && shape[0] == 2 && shape[1] == 3);
         assert_memory_equal(x, y, sizeof x);
         tlnmf_record_free(record);
     }
     tlnmf_record *record;
-    assert_int_equal(tlnmf_io_read_apart(ctx, self, "describe", "x.h5", NULL, NULL, &record),
-                     TLNMF_OK);
-    assert_non_null(strstr(tlnmf_get_text(record, "json"), "float64"));
+    assert_int_equal(tlnmf_io_read_apart(ctx, self, "describe", "x.h5", &record), TLNMF_OK);
+    assert_non_null(strstr(tlnmf_record_get_text(record, "json"), "float64"));
     tlnmf_record_free(record);
-    assert_int_equal(tlnmf_io_read_apart(ctx, self, "sound", "x.h5", NULL, NULL, &record),
-                     TLNMF_ERR_ARGUMENT);
+    assert_int_equal(tlnmf_io_read_apart(ctx, self, "sound", "x.h5", &record), TLNMF_ERR_ARGUMENT);
 }
 
 /* What a confined process may not do. */

@@ -27,18 +27,19 @@ static void test_core(void **state)
     assert_int_equal(strlen(tlnmf_message(ctx)), 511);
 
     assert_ok(ctx, tlnmf_record_create(ctx, &record));
-    assert_ok(ctx, tlnmf_new_array(ctx, record, "a", 2, (int64_t[]){2, 3}, &x));
+    assert_ok(ctx, tlnmf_record_new_array(ctx, record, "a", 2, (int64_t[]){2, 3}, &x));
     for (int i = 0; i < 6; i++) {
         assert_true(x[i] == 0.0);
         x[i] = i;
     }
-    assert_ptr_equal(tlnmf_get_array(record, "a", NULL, NULL), x);
-    assert_int_equal(tlnmf_new_array(ctx, record, "a", 5, (int64_t[]){1, 1, 1, 1, 1}, &x),
+    assert_ptr_equal(tlnmf_record_get_array(record, "a", NULL, NULL), x);
+    assert_int_equal(tlnmf_record_new_array(ctx, record, "a", 5, (int64_t[]){1, 1, 1, 1, 1}, &x),
                      TLNMF_ERR_SHAPE);
     assert_null(x);
-    assert_int_equal(tlnmf_new_array(ctx, record, "a", 1, NULL, &x), TLNMF_ERR_ARGUMENT);
-    assert_int_equal(tlnmf_new_array(ctx, NULL, "a", 1, (int64_t[]){1}, &x), TLNMF_ERR_ARGUMENT);
-    assert_int_equal(tlnmf_new_array(ctx, record, "a", 1, (int64_t[]){1}, NULL),
+    assert_int_equal(tlnmf_record_new_array(ctx, record, "a", 1, NULL, &x), TLNMF_ERR_ARGUMENT);
+    assert_int_equal(tlnmf_record_new_array(ctx, NULL, "a", 1, (int64_t[]){1}, &x),
+                     TLNMF_ERR_ARGUMENT);
+    assert_int_equal(tlnmf_record_new_array(ctx, record, "a", 1, (int64_t[]){1}, NULL),
                      TLNMF_ERR_ARGUMENT);
     tlnmf_record_free(record);
     tlnmf_ctx_free(ctx);
@@ -54,14 +55,14 @@ static void test_arrays(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
-        for (int rank = 1; rank <= TLNMF_MAX_RANK; rank++) {
+        for (int rank = 1; rank <= TLNMF_MAX_DIMENSIONS; rank++) {
             tlnmf_record *back;
-            int64_t found[TLNMF_MAX_RANK], count = 1;
+            int64_t found[TLNMF_MAX_DIMENSIONS], count = 1;
             int32_t found_rank;
             assert_ok(ctx, tlnmf_io_write_array(ctx, specs[i], numbers, rank, shape));
             assert_ok(ctx, tlnmf_io_read_array(ctx, specs[i], &back));
             assert_int_equal(tlnmf_record_count(back), 1);
-            const double *x = tlnmf_get_array(back, "array", &found_rank, found);
+            const double *x = tlnmf_record_get_array(back, "array", &found_rank, found);
             assert_non_null(x);
             assert_int_equal(found_rank, rank);
             for (int d = 0; d < rank; d++) {
@@ -79,8 +80,8 @@ static void test_array_errors(void **state)
     static const int64_t shape[5] = {1, 1, 1, 1, 1};
     tlnmf_ctx *ctx = new_context();
     tlnmf_record *out = (tlnmf_record *)&out;
-    io_array deep = {.ndim = 5, .dim = {1, 1, 1, 1, 1}, .x = (double[]){7}};
-    io_error err;
+    static const char deep[] = "\x93NUMPY\x01\x00\x48\x00{'descr': '<f8', 'fortran_order': False, "
+                               "'shape': (1, 1, 1, 1, 1)}          \n       ";
 
     (void)state;
     assert_error(ctx, tlnmf_io_read_array(ctx, "none.npy", &out), TLNMF_ERR_INPUT,
@@ -88,15 +89,15 @@ static void test_array_errors(void **state)
     assert_null(out);
     put_file("text.npy", "Once upon a time", 16);
     assert_error(ctx, tlnmf_io_read_array(ctx, "text.npy", &out), TLNMF_ERR_INPUT,
-                 "text.npy: not an .npy file (it starts with \"Once\")");
-    assert_true(io_array_write("deep.npy", &deep, &err));
+                 "text.npy: not an .npy file");
+    put_file("deep.npy", deep, sizeof deep - 1);
     assert_error(ctx, tlnmf_io_read_array(ctx, "deep.npy", &out), TLNMF_ERR_INPUT,
                  "deep.npy: 5 dimensions, at most 4 are read");
     assert_null(out);
     assert_error(ctx, tlnmf_io_write_array(ctx, "x.npy", numbers, 5, shape), TLNMF_ERR_SHAPE,
-                 "x.npy: 5 dimensions, not 1 to 4");
+                 "x.npy: has 5 dimensions, outside [1, 4]");
     assert_error(ctx, tlnmf_io_write_array(ctx, "x.npy", numbers, 0, shape), TLNMF_ERR_SHAPE,
-                 "x.npy: 0 dimensions, not 1 to 4");
+                 "x.npy: has 0 dimensions, outside [1, 4]");
     assert_int_equal(tlnmf_io_write_array(ctx, "x.npy", numbers, 1, (int64_t[]){-1}),
                      TLNMF_ERR_SHAPE);
     assert_error(ctx, tlnmf_io_write_array(ctx, "x.csv", numbers, 1, shape), TLNMF_ERR_OUTPUT,
@@ -138,7 +139,7 @@ static void test_describe(void **state)
     (void)state;
     assert_ok(ctx, tlnmf_io_write_array(ctx, "na\xefve.npy", numbers, 2, (int64_t[]){4, 6}));
     assert_ok(ctx, tlnmf_io_describe(ctx, "na\xefve.npy", &out));
-    json_t *told = json_loads(tlnmf_get_text(out, "json"), 0, NULL);
+    json_t *told = json_loads(tlnmf_record_get_text(out, "json"), 0, NULL);
     json_t *want =
         json_pack("{s:s, s:s, s:i, s:[{s:s, s:s, s:[i,i]}]}", "file", "na?ve.npy", "format", "npy",
                   "bytes", 128 + 24 * 8, "arrays", "name", "", "dtype", "float64", "shape", 4, 6);
@@ -184,15 +185,15 @@ static void test_names(void **state)
     assert_error(ctx, tlnmf_io_safe_names(ctx, record, &safe), TLNMF_ERR_ARGUMENT,
                  "there is no list of texts called names");
     assert_null(safe);
-    assert_ok(ctx, tlnmf_set_texts(ctx, record, "names", names, 6));
+    assert_ok(ctx, tlnmf_record_set_texts(ctx, record, "names", names, 6));
     assert_ok(ctx, tlnmf_io_safe_names(ctx, record, &safe));
     for (size_t i = 0; i < 6; i++)
-        assert_string_equal(tlnmf_get_text_at(safe, "names", i), want[i]);
-    assert_null(tlnmf_get_text_at(safe, "names", 6));
+        assert_string_equal(tlnmf_record_get_text_at(safe, "names", i), want[i]);
+    assert_null(tlnmf_record_get_text_at(safe, "names", 6));
     tlnmf_record_free(safe);
-    assert_ok(ctx, tlnmf_set_texts(ctx, record, "names", NULL, 0));
+    assert_ok(ctx, tlnmf_record_set_texts(ctx, record, "names", NULL, 0));
     assert_ok(ctx, tlnmf_io_safe_names(ctx, record, &safe));
-    assert_null(tlnmf_get_text_at(safe, "names", 0));
+    assert_null(tlnmf_record_get_text_at(safe, "names", 0));
     tlnmf_record_free(safe);
     tlnmf_record_free(record);
     tlnmf_ctx_free(ctx);
@@ -307,7 +308,7 @@ static tlnmf_error read_hdf5(tlnmf_ctx *ctx)
     return keep_nothing(error, out);
 }
 
-static tlnmf_error describe(tlnmf_ctx *ctx)
+static tlnmf_error describe_array(tlnmf_ctx *ctx)
 {
     tlnmf_record *out;
     tlnmf_error error = tlnmf_io_describe(ctx, "x.h5", &out);
@@ -322,7 +323,7 @@ static tlnmf_error make_names(tlnmf_ctx *ctx)
     tlnmf_error error = tlnmf_record_create(ctx, &list);
 
     if (error == TLNMF_OK)
-        error = tlnmf_set_texts(ctx, list, "names", names, 3);
+        error = tlnmf_record_set_texts(ctx, list, "names", names, 3);
     if (error == TLNMF_OK)
         error = tlnmf_io_safe_names(ctx, list, &safe);
     tlnmf_record_free(list);
@@ -338,7 +339,7 @@ static void test_no_memory(void **state)
     assert_ok(ctx, tlnmf_io_write_array(ctx, "x.h5", numbers, 2, (int64_t[]){4, 6}));
     exhaust_context(read_npy);
     exhaust_context(read_hdf5);
-    exhaust_context(describe);
+    exhaust_context(describe_array);
     exhaust_context(make_names);
     tlnmf_ctx_free(ctx);
 }

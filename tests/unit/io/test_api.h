@@ -4,7 +4,7 @@
 
 #include "unit/io/test_io.h"
 
-#include "tlnmf/io.h"
+#include "io/program.h"
 
 static inline tlnmf_ctx *new_context(void)
 {

@@ -44,24 +44,23 @@ static void test_open(void **state)
     static double x[LENGTH * CHANNELS];
     tlnmf_ctx *ctx = new_context();
     whole_sound want;
-    io_error err;
 
     (void)state;
     make_file(path, SF_FORMAT_WAV | SF_FORMAT_PCM_16);
-    assert_true(read_whole(path, &want, &err));
+    assert_true(read_whole(ctx, path, &want));
     tlnmf_sound *sound = open_sound(ctx, path);
     const tlnmf_record *record = tlnmf_sound_record(sound);
-    assert_int_equal(tlnmf_get_integer(record, "length"), LENGTH);
-    assert_int_equal(tlnmf_get_integer(record, "channels"), CHANNELS);
-    assert_true(tlnmf_get_real(record, "rate") == RATE);
-    assert_string_equal(tlnmf_get_text(record, "file"), path);
+    assert_int_equal(tlnmf_record_get_integer(record, "length"), LENGTH);
+    assert_int_equal(tlnmf_record_get_integer(record, "channels"), CHANNELS);
+    assert_true(tlnmf_record_get_real(record, "rate") == RATE);
+    assert_string_equal(tlnmf_record_get_text(record, "file"), path);
     assert_ok(ctx, tlnmf_sound_read(ctx, sound, 0, LENGTH, x));
     assert_memory_equal(x, want.x, sizeof x);
     assert_ok(ctx, tlnmf_sound_read(ctx, sound, 4990, 10, x));
     assert_memory_equal(x, want.x + 4990 * CHANNELS, 10 * CHANNELS * sizeof *x);
     assert_ok(ctx, tlnmf_sound_read(ctx, sound, LENGTH, 0, x));
     assert_error(ctx, tlnmf_sound_read(ctx, sound, 4990, 11, x), TLNMF_ERR_SHAPE,
-                 "11 samples from 4990 on: the sound has 5000");
+                 "cannot read 11 samples from sample 4990: the sound has 5000");
     assert_int_equal(tlnmf_sound_read(ctx, sound, -1, 1, x), TLNMF_ERR_SHAPE);
     assert_int_equal(tlnmf_sound_read(ctx, sound, INT64_MAX, INT64_MAX, x), TLNMF_ERR_SHAPE);
     tlnmf_ctx_free(ctx); /* the sound outlives it */
@@ -80,7 +79,7 @@ static void test_open_errors(void **state)
     (void)state;
     put_file("text.wav", "Once upon a time", 16);
     assert_error(ctx, tlnmf_io_open_sound(ctx, "text.wav", &sound), TLNMF_ERR_INPUT,
-                 "text.wav: not a sound file that can be read (it starts with \"Once\")");
+                 "text.wav: unsupported audio format");
     assert_null(sound);
     assert_error(ctx, tlnmf_io_open_sound(ctx, "none.wav", &sound), TLNMF_ERR_INPUT,
                  "none.wav: No such file or directory");
@@ -108,12 +107,12 @@ static void test_failing_read(void **state)
     assert_error(ctx, tlnmf_sound_read(ctx, sound, 0, 100, x), TLNMF_ERR_INPUT, text);
     assert_ok(ctx, tlnmf_sound_read(ctx, sound, 13, 100, x));
     assert_error(ctx, tlnmf_sound_power(ctx, sound, &power), TLNMF_ERR_INPUT, text);
-    assert_ok(ctx, tlnmf_settings_create(ctx, "separate", &settings));
+    assert_ok(ctx, tlnmf_settings_create(ctx, "learn", &settings));
     assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "k", 2));
-    assert_error(ctx, tlnmf_separate(ctx, sound, settings, &model), TLNMF_ERR_INPUT, text);
+    assert_error(ctx, tlnmf_learn_sources(ctx, sound, settings, &model), TLNMF_ERR_INPUT, text);
     assert_null(model);
     assert_error(ctx, tlnmf_sound_read(ctx, sound, -1, 100, x), TLNMF_ERR_SHAPE,
-                 "100 samples from -1 on: the sound has 5000"); /* an error of another kind */
+                 "cannot read 100 samples from sample -1: the sound has 5000");
     tlnmf_settings_free(settings);
     tlnmf_sound_free(sound);
     tlnmf_ctx_free(ctx);
@@ -214,8 +213,8 @@ static void test_owner(void **state)
     assert_ok(ctx, tlnmf_sound_from_array(ctx, wave, 4, 1, 8000, &sound));
     tlnmf_sound_own(sound, close_owner, NULL, &o);
     assert_ok(ctx, tlnmf_sound_read(ctx, sound, 0, 4, x));
-    assert_ok(ctx, tlnmf_set_text(ctx, tlnmf_sound_notes(sound), "by", "me"));
-    assert_string_equal(tlnmf_get_text(tlnmf_sound_record(sound), "by"), "me");
+    assert_ok(ctx, tlnmf_record_set_text(ctx, tlnmf_sound_notes(sound), "by", "me"));
+    assert_string_equal(tlnmf_record_get_text(tlnmf_sound_record(sound), "by"), "me");
     tlnmf_sound_free(sound);
     assert_int_equal(o.closed, 2);
     assert_null(tlnmf_sound_notes(NULL));
@@ -235,8 +234,8 @@ static void write_like(tlnmf_ctx *ctx, const char *path, const tlnmf_sound *like
         n = done + n > LENGTH ? LENGTH - done : n;
         assert_ok(ctx, tlnmf_io_writer_append(ctx, writer, wave + done * CHANNELS, n));
     }
-    *clipped = tlnmf_get_integer(tlnmf_io_writer_record(writer), "clipped");
-    *step = tlnmf_get_real(tlnmf_io_writer_record(writer), "step");
+    *clipped = tlnmf_record_get_integer(tlnmf_io_writer_record(writer), "clipped");
+    *step = tlnmf_record_get_real(tlnmf_io_writer_record(writer), "step");
     assert_ok(ctx, tlnmf_io_writer_commit(ctx, writer));
 }
 
@@ -262,7 +261,6 @@ static void test_formats(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tlnmf_sound *like;
         whole_sound back;
-        io_error err;
         int64_t clipped;
         double step;
         make_wave();
@@ -275,7 +273,7 @@ static void test_formats(void **state)
         write_like(ctx, cases[i].path, like, &clipped, &step);
         assert_int_equal(clipped, 0);
         assert_true(step == cases[i].step);
-        assert_true(read_whole(cases[i].path, &back, &err));
+        assert_true(read_whole(ctx, cases[i].path, &back));
         assert_int_equal(back.info.format, cases[i].want);
         assert_int_equal(back.info.frames, LENGTH);
         assert_int_equal(back.info.channels, CHANNELS);
@@ -298,15 +296,16 @@ static void test_clipping(void **state)
     make_file("x.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16);
     tlnmf_sound *like = open_sound(ctx, "x.wav");
     assert_ok(ctx, tlnmf_io_writer_create(ctx, "y.wav", like, &writer));
-    assert_int_equal(access(tlnmf_get_text(tlnmf_io_writer_record(writer), "temporary"), F_OK), 0);
+    assert_int_equal(
+        access(tlnmf_record_get_text(tlnmf_io_writer_record(writer), "temporary"), F_OK), 0);
     assert_ok(ctx, tlnmf_io_writer_append(ctx, writer, (double[]){0.5, 1, -1, 1.5}, 2));
-    assert_int_equal(tlnmf_get_integer(tlnmf_io_writer_record(writer), "clipped"), 2);
+    assert_int_equal(tlnmf_record_get_integer(tlnmf_io_writer_record(writer), "clipped"), 2);
     assert_ok(ctx, tlnmf_io_writer_append(ctx, writer, (double[]){-2, 0}, 1));
-    assert_int_equal(tlnmf_get_integer(tlnmf_io_writer_record(writer), "clipped"), 3);
+    assert_int_equal(tlnmf_record_get_integer(tlnmf_io_writer_record(writer), "clipped"), 3);
     assert_error(ctx, tlnmf_io_writer_append(ctx, writer, (double[]){0, NAN}, 1), TLNMF_ERR_OUTPUT,
                  "y.wav: frame 3, channel 1 is not finite");
     assert_error(ctx, tlnmf_io_writer_append(ctx, writer, wave, -1), TLNMF_ERR_ARGUMENT,
-                 "count = -1 samples");
+                 "count = -1 must not be negative");
     tlnmf_io_writer_abort(writer);
     assert_int_equal(access("y.wav", F_OK), -1);
     tlnmf_sound_free(like);
@@ -330,10 +329,10 @@ static void test_writer_errors(void **state)
     assert_error(ctx, tlnmf_io_writer_create(ctx, "no/x.wav", like, &writer), TLNMF_ERR_OUTPUT,
                  "no/x.wav: cannot write: No such file or directory (directory no does not exist)");
     assert_error(ctx, tlnmf_io_writer_create(ctx, "x.wav", odd, &writer), TLNMF_ERR_OUTPUT,
-                 "x.wav: cannot write: the rate is 44100.5 Hz, that of a file is a whole number");
+                 "x.wav: cannot write: the rate is 44100.5 Hz, sound files need an integer rate");
     assert_int_equal(symlink("/dev/full", "full.wav"), 0);
     assert_ok(ctx, tlnmf_io_writer_create(ctx, "full.wav", like, &writer));
-    assert_string_equal(tlnmf_get_text(tlnmf_io_writer_record(writer), "temporary"), "");
+    assert_string_equal(tlnmf_record_get_text(tlnmf_io_writer_record(writer), "temporary"), "");
     assert_ok(ctx, tlnmf_io_writer_append(ctx, writer, wave, 10));
     assert_error(ctx, tlnmf_io_writer_commit(ctx, writer), TLNMF_ERR_OUTPUT,
                  "full.wav: cannot write: No space left on device");
@@ -351,20 +350,20 @@ static void test_read_labels(void **state)
     tlnmf_ctx *ctx = new_context();
     tlnmf_record *track;
     tlnmf_sound *sound;
-    int64_t shape[TLNMF_MAX_RANK];
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
 
     (void)state;
     put_file("\xff.txt", text, sizeof text - 1);
     assert_ok(ctx, tlnmf_io_read_labels(ctx, "\xff.txt", &track));
-    const double *start = tlnmf_get_array(track, "start", NULL, shape);
-    const double *end = tlnmf_get_array(track, "end", NULL, NULL);
+    const double *start = tlnmf_record_get_array(track, "start", NULL, shape);
+    const double *end = tlnmf_record_get_array(track, "end", NULL, NULL);
     assert_int_equal(shape[0], 2);
     assert_true(start[0] == 0.5 && start[1] == 1.0 && end[0] == 1.0 && end[1] == 2.5);
-    assert_string_equal(tlnmf_get_text_at(track, "name", 0), "piano");
-    assert_string_equal(tlnmf_get_text_at(track, "name", 1), "fl\xc3\xbcte");
+    assert_string_equal(tlnmf_record_get_text_at(track, "name", 0), "piano");
+    assert_string_equal(tlnmf_record_get_text_at(track, "name", 1), "fl\xc3\xbcte");
     assert_ok(ctx, tlnmf_sound_from_array(ctx, wave, LENGTH, 1, 2000, &sound));
     assert_ok(ctx, tlnmf_sound_add_labels(ctx, sound, track));
-    assert_int_equal(tlnmf_get_integer(tlnmf_sound_record(sound), "labels"), 2);
+    assert_int_equal(tlnmf_record_get_integer(tlnmf_sound_record(sound), "labels"), 2);
     tlnmf_sound_free(sound);
     tlnmf_record_free(track);
     put_file("bad.txt", "1\tx\ty\n", 6);
@@ -390,8 +389,8 @@ static tlnmf_record *make_events(tlnmf_ctx *ctx)
 
     assert_ok(ctx, tlnmf_record_create(ctx, &events));
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        assert_ok(ctx, tlnmf_set_array(ctx, events, columns[i].name, columns[i].x, 1,
-                                       (int64_t[]){EVENTS}));
+        assert_ok(ctx, tlnmf_record_set_array(ctx, events, columns[i].name, columns[i].x, 1,
+                                              (int64_t[]){EVENTS}));
     return events;
 }
 
@@ -401,7 +400,7 @@ static tlnmf_record *make_cast(tlnmf_ctx *ctx)
     tlnmf_record *model;
 
     assert_ok(ctx, tlnmf_record_create(ctx, &model));
-    assert_ok(ctx, tlnmf_set_texts(ctx, model, "names", names, 3));
+    assert_ok(ctx, tlnmf_record_set_texts(ctx, model, "names", names, 3));
     return model;
 }
 
@@ -409,12 +408,10 @@ static void test_events(void **state)
 {
     static const char want[] = "0.000000\t0.500000\tlow\n1.000000\t2.000000\tlow\n"
                                "0.500000\t1.000000\thigh\n2.000000\t2.250000\thigh\n";
-    const io_note low[] = {{0, 0.5, 69, 127}, {1, 2, 69, 63}};
-    const io_note high[] = {{0.5, 1, 60, 127}, {2, 2.25, 60, 1}};
-    const io_midi_track tracks[] = {{"low", 0, 2, low}, {"high", 1, 2, high}, {"never", 2, 0, low}};
+    static const unsigned char low[] = {0,    0xff, 3,    3,  'l', 'o',  'w',  0,    0x90, 69, 127,
+                                        0x87, 0x40, 0x80, 69, 64,  0x87, 0x40, 0x90, 69,   63};
     tlnmf_ctx *ctx = new_context();
     tlnmf_record *events = make_events(ctx), *cast = make_cast(ctx);
-    io_error err;
     size_t size;
 
     (void)state;
@@ -424,38 +421,9 @@ static void test_events(void **state)
     assert_memory_equal(bytes, want, size);
     free(bytes);
     assert_ok(ctx, tlnmf_io_write_midi(ctx, "x.mid", cast, events));
-    assert_true(io_midi_write("y.mid", 120, tracks, 3, &err));
-    assert_same_files("x.mid", "y.mid");
-    tlnmf_record_free(events);
-    tlnmf_record_free(cast);
-    tlnmf_ctx_free(ctx);
-}
-
-/* The channels of many sources: none is 9, which is the drums'. */
-static void test_many_sources(void **state)
-{
-    enum { SOURCES = 17 };
-    static const int channels[SOURCES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 0, 1};
-    const char *names[SOURCES];
-    io_midi_track tracks[SOURCES];
-    tlnmf_ctx *ctx = new_context();
-    tlnmf_record *events, *cast;
-    io_error err;
-
-    (void)state;
-    assert_ok(ctx, tlnmf_record_create(ctx, &events));
-    assert_ok(ctx, tlnmf_record_create(ctx, &cast));
-    for (int k = 0; k < SOURCES; k++) {
-        names[k] = "x";
-        tracks[k] = (io_midi_track){"x", channels[k], 0, NULL};
-    }
-    assert_ok(ctx, tlnmf_set_texts(ctx, cast, "names", names, SOURCES));
-    static const char *const columns[] = {"source", "begin", "end", "level", "key"};
-    for (int i = 0; i < 5; i++)
-        assert_ok(ctx, tlnmf_set_array(ctx, events, columns[i], wave, 1, (int64_t[]){0}));
-    assert_ok(ctx, tlnmf_io_write_midi(ctx, "x.mid", cast, events));
-    assert_true(io_midi_write("y.mid", 120, tracks, SOURCES, &err));
-    assert_same_files("x.mid", "y.mid");
+    bytes = get_file("x.mid", &size);
+    assert_memory_equal(bytes + 41, low, sizeof low); /* after the header and the tempo */
+    free(bytes);
     tlnmf_record_free(events);
     tlnmf_record_free(cast);
     tlnmf_ctx_free(ctx);
@@ -472,18 +440,19 @@ static void test_event_errors(void **state)
     assert_error(ctx, tlnmf_io_write_labels(ctx, "x.txt", cast, empty), TLNMF_ERR_ARGUMENT,
                  "there is no array source");
     assert_error(ctx, tlnmf_io_write_midi(ctx, "x.mid", empty, events), TLNMF_ERR_DATA,
-                 "event 0 is of source 0, the model has 0");
-    assert_ok(ctx, tlnmf_set_array(ctx, events, "level", levels, 1, (int64_t[]){EVENTS - 1}));
+                 "event 0 belongs to source 0, but the model has 0 sources");
+    assert_ok(ctx,
+              tlnmf_record_set_array(ctx, events, "level", levels, 1, (int64_t[]){EVENTS - 1}));
     assert_error(ctx, tlnmf_io_write_midi(ctx, "x.mid", cast, events), TLNMF_ERR_SHAPE,
-                 "the events: level has 3 numbers, source 4");
+                 "the events: level has 3 numbers, but source has 4");
     tlnmf_record_free(events);
     events = make_events(ctx);
-    assert_ok(
-        ctx, tlnmf_set_array(ctx, events, "key", (double[]){1, 2, NAN, 4}, 1, (int64_t[]){EVENTS}));
+    assert_ok(ctx, tlnmf_record_set_array(ctx, events, "key", (double[]){1, 2, NAN, 4}, 1,
+                                          (int64_t[]){EVENTS}));
     assert_error(ctx, tlnmf_io_write_midi(ctx, "x.mid", cast, events), TLNMF_ERR_OUTPUT,
-                 "x.mid: a note has key -1 and velocity 127");
-    assert_ok(ctx, tlnmf_set_array(ctx, events, "source", (double[]){0, NAN, 0, 0}, 1,
-                                   (int64_t[]){EVENTS}));
+                 "x.mid: event 2: nan is not a MIDI key (0 to 127)");
+    assert_ok(ctx, tlnmf_record_set_array(ctx, events, "source", (double[]){0, NAN, 0, 0}, 1,
+                                          (int64_t[]){EVENTS}));
     assert_int_equal(tlnmf_io_write_labels(ctx, "x.txt", cast, events), TLNMF_ERR_DATA);
     assert_int_equal(count_files(), 0);
     tlnmf_record_free(empty);
@@ -538,8 +507,7 @@ int main(void)
         cmocka_unit_test(test_owner),        cmocka_unit_test(test_formats),
         cmocka_unit_test(test_clipping),     cmocka_unit_test(test_writer_errors),
         cmocka_unit_test(test_read_labels),  cmocka_unit_test(test_events),
-        cmocka_unit_test(test_many_sources), cmocka_unit_test(test_event_errors),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_event_errors), cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);

@@ -1,7 +1,7 @@
 /* The cores that control groups leave, from files as the two versions have them. */
 #include "support.h"
 
-#include "io/cores.h"
+#include "io/files.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -7,24 +7,23 @@ static const double numbers[] = {1, 2.5, -3, 4e-2, 5, 6};
 
 static void check(const char *text, const char *note)
 {
-    io_array array;
-    io_error err;
+    test_array array;
 
     put_file("x.csv", text, strlen(text));
     assert_reads("x.csv", 2, shape, numbers);
-    assert_true(io_array_read("x.csv", NULL, &array, &err));
+    assert_true(get_array("x.csv", &array));
     assert_string_equal(array.note, note);
-    io_array_free(&array);
+    drop_array(&array);
 }
 
 static void refuse(const char *text, const char *message)
 {
     put_file("x.csv", text, strlen(text));
-    assert_fails("x.csv", IO_BAD_INPUT, message);
+    assert_fails("x.csv", TLNMF_ERR_INPUT, message);
 }
 
 #define COMMAS "text, 2 x 3 numbers between commas"
-#define HEADER "; left out: the header line"
+#define HEADER "; skipped: the header line"
 #define INDEX  ", the first column, an index"
 
 static void plain_tables(void **state)
@@ -51,24 +50,23 @@ static void headers_and_indices(void **state)
           COMMAS HEADER INDEX);                                       /* R */
     check("V1,V2,V3\n1,1,2.5,-3\n2,4e-2,5,6\n", COMMAS HEADER INDEX); /* R's write.table */
     check("name,a,b,c\nx,1,2.5,-3\ny,4e-2,5,6\n", COMMAS HEADER INDEX);
-    check("x,1,2.5,-3\ny,4e-2,5,6\n", COMMAS "; left out: the first column, an index");
+    check("x,1,2.5,-3\ny,4e-2,5,6\n", COMMAS "; skipped: the first column, an index");
 }
 
 /* Row numbers that nothing marks as such stay, and that is said. */
 static void a_column_that_counts(void **state)
 {
     static const char text[] = "1,5\n2,6\n3,8\n";
-    io_array array;
-    io_error err;
+    test_array array;
 
     (void)state;
     put_file("x.csv", text, strlen(text));
-    assert_true(io_array_read("x.csv", NULL, &array, &err));
+    assert_true(get_array("x.csv", &array));
     assert_int_equal(array.dim[1], 2);
     assert_string_equal(array.note,
                         "text, 3 x 2 numbers between commas; its first column counts the "
-                        "rows and is taken as data (:index leaves it out)");
-    io_array_free(&array);
+                        "rows and is read as data (:index skips it)");
+    drop_array(&array);
 }
 
 static void other_names(void **state)
@@ -89,9 +87,10 @@ static void what_is_refused(void **state)
                                "1\0,\0002\0";
 
     (void)state;
-    refuse("1,2,3\n4,5\n", "x.csv: line 2 has 2 cells, line 1 has 3: all rows must be as long");
+    refuse("1,2,3\n4,5\n",
+           "x.csv: line 2 has 2 cells, line 1 has 3: all rows must have the same length");
     refuse("a,b\n1,2\n\n3,4,5\n",
-           "x.csv: line 4 has 3 cells, line 2 has 2: all rows must be as long");
+           "x.csv: line 4 has 3 cells, line 2 has 2: all rows must have the same length");
     refuse("1,2,3\n4,,6\n", "x.csv: line 2, column 2 is empty: every cell must hold a number");
     refuse("1,2\n3,\n", "x.csv: line 2, column 2 is empty: every cell must hold a number");
     refuse("1,2,3\n4,NA,6\n", "x.csv: line 2, column 2 is not a number: \"NA\"");
@@ -99,12 +98,12 @@ static void what_is_refused(void **state)
     refuse("1;2\n1.234,5;3\n", "x.csv: line 2, column 1 is not a number: \"1.234,5\"");
     refuse("1,2\n1,2\n3,4e\n", "x.csv: line 3, column 2 is not a number: \"4e\"");
     refuse("a,b\nNA,1\n3,4\n", "x.csv: line 2, column 1 is not a number: \"NA\"");
-    refuse("1,2\n3,\"4\n", "x.csv: line 2: a quote without end");
-    refuse("# nothing\n\n", "x.csv: there are no numbers in it");
+    refuse("1,2\n3,\"4\n", "x.csv: line 2: unterminated quote");
+    refuse("# nothing\n\n", "x.csv: it contains no numbers");
     put_file("x.csv", wide, sizeof wide - 1);
-    assert_fails("x.csv", IO_BAD_INPUT, "x.csv: UTF-16 text: save it as UTF-8");
+    assert_fails("x.csv", TLNMF_ERR_INPUT, "x.csv: UTF-16 text: save it as UTF-8");
     put_file("x.csv", "1,\0002", 4);
-    assert_fails("x.csv", IO_BAD_INPUT, "x.csv: not text: there are zero bytes in it");
+    assert_fails("x.csv", TLNMF_ERR_INPUT, "x.csv: not text: it contains zero bytes");
 }
 
 static void damaged_tables(void **state)

@@ -1,39 +1,53 @@
 /* Label tracks in and out, and names that become files. */
 #include "unit/io/test_io.h"
 
+#include "io/program.h"
+
 static void put_text(const char *text)
 {
     put_file("labels.txt", text, strlen(text));
 }
 
-static void check(const char *text, int64_t count, const io_label *want)
+typedef struct label {
+    double start, end;
+    const char *name;
+    double low, high;
+} label;
+
+static void check(const char *text, int64_t count, const label *want)
 {
-    io_labels labels;
-    io_error err;
+    tlnmf_record *track;
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
 
     put_text(text);
-    if (!io_labels_read("labels.txt", &labels, &err))
-        fail_msg("%s", err.text);
-    assert_int_equal(labels.count, count);
+    if (tlnmf_io_read_labels(test_context(), "labels.txt", &track) != TLNMF_OK)
+        fail_msg("%s", tlnmf_message(test_context()));
+    const double *start = tlnmf_record_get_array(track, "start", NULL, shape);
+    const double *end = tlnmf_record_get_array(track, "end", NULL, NULL);
+    const double *low = tlnmf_record_get_array(track, "low", NULL, NULL);
+    const double *high = tlnmf_record_get_array(track, "high", NULL, NULL);
+    assert_int_equal(shape[0], count);
     for (int64_t i = 0; i < count; i++) {
-        assert_true(labels.label[i].start == want[i].start);
-        assert_true(labels.label[i].end == want[i].end);
-        assert_true(labels.label[i].low == want[i].low && labels.label[i].high == want[i].high);
-        assert_string_equal(labels.label[i].name, want[i].name);
+        assert_true(start[i] == want[i].start && end[i] == want[i].end);
+        assert_true(low[i] == want[i].low && high[i] == want[i].high);
+        assert_string_equal(tlnmf_record_get_text_at(track, "name", (size_t)i), want[i].name);
     }
-    io_labels_free(&labels);
+    tlnmf_record_free(track);
+}
+
+static void refuse_path(const char *path, const char *text)
+{
+    tlnmf_record *track;
+
+    assert_int_equal(tlnmf_io_read_labels(test_context(), path, &track), TLNMF_ERR_INPUT);
+    assert_string_equal(tlnmf_message(test_context()), text);
+    assert_null(track);
 }
 
 static void refuse_bytes(const void *bytes, size_t size, const char *text)
 {
-    io_labels labels;
-    io_error err = {0};
-
     put_file("labels.txt", bytes, size);
-    assert_false(io_labels_read("labels.txt", &labels, &err));
-    assert_string_equal(err.text, text);
-    assert_int_equal(err.fault, IO_BAD_INPUT);
-    assert_null(labels.label);
+    refuse_path("labels.txt", text);
 }
 
 static void refuse(const char *bytes, const char *text)
@@ -43,10 +57,10 @@ static void refuse(const char *bytes, const char *text)
 
 static void test_reading(void **state)
 {
-    const io_label two[] = {{.start = 0, .end = 1, .name = "piano"},
-                            {.start = 1.5, .end = 2.25, .name = "flute"}};
-    const io_label spectral[] = {{.start = 0, .end = 1, .name = "piano", .low = 100, .high = 2000},
-                                 {.start = 1.5, .end = 2.25, .name = "flute"}};
+    const label two[] = {{.start = 0, .end = 1, .name = "piano"},
+                         {.start = 1.5, .end = 2.25, .name = "flute"}};
+    const label spectral[] = {{.start = 0, .end = 1, .name = "piano", .low = 100, .high = 2000},
+                              {.start = 1.5, .end = 2.25, .name = "flute"}};
 
     (void)state;
     check("0.000000\t1.000000\tpiano\n1.500000\t2.250000\tflute\n", 2, two);
@@ -61,11 +75,11 @@ static void test_reading(void **state)
 
 static void test_names_stay(void **state)
 {
-    const io_label odd[] = {{.start = 1, .end = 1, .name = ""},
-                            {.start = 1, .end = 2, .name = ""},
-                            {.start = 1, .end = 2, .name = "../x"},
-                            {.start = 1, .end = 2, .name = "a\tb"},
-                            {.start = 1, .end = 2, .name = " fl\xc3\xbcte \xf0\x9f\x8e\xb5 "}};
+    const label odd[] = {{.start = 1, .end = 1, .name = ""},
+                         {.start = 1, .end = 2, .name = ""},
+                         {.start = 1, .end = 2, .name = "../x"},
+                         {.start = 1, .end = 2, .name = "a\tb"},
+                         {.start = 1, .end = 2, .name = " fl\xc3\xbcte \xf0\x9f\x8e\xb5 "}};
 
     (void)state;
     check("1\t1\n1\t2\t\n1\t2\t../x\n1\t2\ta\tb\n1\t2\t fl\xc3\xbcte \xf0\x9f\x8e\xb5 \n", 5, odd);
@@ -74,7 +88,7 @@ static void test_names_stay(void **state)
 static void test_refused(void **state)
 {
     (void)state;
-    refuse("", "labels.txt: there are no labels");
+    refuse("", "labels.txt: it contains no labels");
     refuse("\n\\\t1\t2\n", "labels.txt: line 2: frequencies without a label before them");
     refuse("0\t1\ta\n-1\t1\tb\n", "labels.txt: line 2: a time is negative: -1");
     refuse("0\t-0.5\tb\n", "labels.txt: line 1: a time is negative: -0.5");
@@ -87,9 +101,10 @@ static void test_refused(void **state)
     refuse("\t2\ta\n", "labels.txt: line 1: not a time in seconds: ");
     refuse(".\t2\ta\n", "labels.txt: line 1: not a time in seconds: .");
     refuse("1e999\t2e999\ta\n", "labels.txt: line 1: a time is too large: 1e999");
-    refuse("# comment\n", "labels.txt: line 1: start, TAB, end, TAB, name are needed, there is no "
-                          "TAB");
-    refuse("0 1 a\n", "labels.txt: line 1: start, TAB, end, TAB, name are needed, there is no TAB");
+    refuse("# comment\n",
+           "labels.txt: line 1: expected start, TAB, end, TAB, name; the line has no TAB");
+    refuse("0 1 a\n",
+           "labels.txt: line 1: expected start, TAB, end, TAB, name; the line has no TAB");
     refuse("0\t1\ta\n\n1\t2\t\xff\n", "labels.txt: line 3: not UTF-8 text");
     refuse("0\t1\t\xc3\n", "labels.txt: line 1: not UTF-8 text");
     refuse("0\t1\t\xed\xa0\x80\n", "labels.txt: line 1: not UTF-8 text"); /* a surrogate */
@@ -99,51 +114,73 @@ static void test_refused(void **state)
                  "0\0\t\0",
                  6, "labels.txt: line 1: not UTF-8 text"); /* UTF-16 */
     assert_int_equal(unlink("labels.txt"), 0);
-    io_labels labels;
-    io_error err;
-    assert_false(io_labels_read("labels.txt", &labels, &err));
-    assert_string_equal(err.text, "labels.txt: No such file or directory");
-    assert_false(io_labels_read(".", &labels, &err));
-    assert_string_equal(err.text, ".: Is a directory");
+    refuse_path("labels.txt", "labels.txt: No such file or directory");
+    refuse_path(".", ".: Is a directory");
+}
+
+/* Writes three events of two sources as labels. */
+static tlnmf_error write_events(const char *path, const double *end)
+{
+    static const char *const columns[] = {"source", "begin", "end", "level", "key"};
+    static const char *const names[] = {"piano", "two\nlines\tand a tab"};
+    static const double source[] = {0, 1, 0}, begin[] = {0, 1.0 / 3, 2}, zeros[3];
+    const double *const values[] = {source, begin, end, zeros, zeros};
+    tlnmf_ctx *ctx = test_context();
+    tlnmf_record *model, *events;
+
+    assert_int_equal(tlnmf_record_create(ctx, &model), TLNMF_OK);
+    assert_int_equal(tlnmf_record_create(ctx, &events), TLNMF_OK);
+    assert_int_equal(tlnmf_record_set_texts(ctx, model, "names", names, 2), TLNMF_OK);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(
+            tlnmf_record_set_array(ctx, events, columns[i], values[i], 1, (int64_t[]){3}),
+            TLNMF_OK);
+    tlnmf_error error = tlnmf_io_write_labels(ctx, path, model, events);
+    tlnmf_record_free(model);
+    tlnmf_record_free(events);
+    return error;
 }
 
 static void test_writing(void **state)
 {
-    io_label label[] = {{.start = 0, .end = 1.25, .name = "piano"},
-                        {.start = 1.0 / 3, .end = 1.0 / 3, .name = "two\nlines\tand a tab"},
-                        {.start = 2, .end = 3}};
-    io_labels labels = {3, label};
     static const char want[] = "0.000000\t1.250000\tpiano\n"
                                "0.333333\t0.333333\ttwo lines and a tab\n"
-                               "2.000000\t3.000000\t\n";
-    io_error err;
+                               "2.000000\t3.000000\tpiano\n";
     size_t size;
 
     (void)state;
-    assert_true(io_labels_write("out.txt", &labels, &err));
+    assert_int_equal(write_events("out.txt", (double[]){1.25, 1.0 / 3, 3}), TLNMF_OK);
     unsigned char *bytes = get_file("out.txt", &size);
     assert_int_equal(size, sizeof want - 1);
     assert_memory_equal(bytes, want, size);
     free(bytes);
-    label[1].end = 0;
-    assert_false(io_labels_write("new.txt", &labels, &err));
-    assert_string_equal(err.text, "new.txt: label 1 lasts from 0.333333 to 0 s");
-    assert_int_equal(err.fault, IO_NO_OUTPUT);
+    assert_int_equal(write_events("new.txt", (double[]){1.25, 0, 3}), TLNMF_ERR_OUTPUT);
+    assert_string_equal(tlnmf_message(test_context()),
+                        "new.txt: event 1 has invalid times: from 0.333333 to 0 s");
     assert_int_equal(access("new.txt", F_OK), -1);
 }
 
 /* ---- names of files ----------------------------------------------------------------------- */
 
+static tlnmf_record *make_safe(int64_t count, const char *const *names)
+{
+    tlnmf_ctx *ctx = test_context();
+    tlnmf_record *list, *safe;
+
+    assert_int_equal(tlnmf_record_create(ctx, &list), TLNMF_OK);
+    assert_int_equal(tlnmf_record_set_texts(ctx, list, "names", names, (size_t)count), TLNMF_OK);
+    assert_int_equal(tlnmf_io_safe_names(ctx, list, &safe), TLNMF_OK);
+    tlnmf_record_free(list);
+    return safe;
+}
+
 static void check_stems(int64_t count, const char *const *names, const char *const *want)
 {
-    char *stems[16];
-    io_error err;
+    tlnmf_record *safe = make_safe(count, names);
 
-    assert_true(io_safe_stems(names, count, stems, &err));
-    for (int64_t i = 0; i < count; i++) {
-        assert_string_equal(stems[i], want[i]);
-        free(stems[i]);
-    }
+    for (int64_t i = 0; i < count; i++)
+        assert_string_equal(tlnmf_record_get_text_at(safe, "names", (size_t)i), want[i]);
+    tlnmf_record_free(safe);
 }
 
 static void test_safe_names(void **state)
@@ -160,7 +197,7 @@ static void test_safe_names(void **state)
     (void)state;
     check_stems(13, names, safe);
     check_stems(6, again, unique);
-    check_stems(0, NULL, NULL);
+    check_stems(0, names, NULL);
 }
 
 /* Cut to 120 bytes between characters, with room for the number of a twin. */
@@ -168,25 +205,25 @@ static void test_long_names(void **state)
 {
     char name[1001];
     const char *const names[] = {name, name, name};
-    char *stems[3];
-    io_error err;
+    const char *stems[3];
 
     (void)state;
     for (int i = 0; i < 1000; i += 2)
         memcpy(name + i, "\xc3\xbc", 2);
     name[1000] = '\0';
-    assert_true(io_safe_stems(names, 3, stems, &err));
+    tlnmf_record *safe = make_safe(3, names);
+    for (size_t i = 0; i < 3; i++)
+        stems[i] = tlnmf_record_get_text_at(safe, "names", i);
     assert_int_equal(strlen(stems[0]), 120);
     assert_int_equal(strlen(stems[1]), 120);
     assert_string_equal(stems[1] + 118, "-2");
     assert_string_equal(stems[2] + 118, "-3");
-    for (int i = 0; i < 3; i++)
-        free(stems[i]);
+    tlnmf_record_free(safe);
     name[0] = 'x'; /* now 120 is inside a character */
     memmove(name + 1, name + 2, 999);
-    assert_true(io_safe_stems(names, 1, stems, &err));
-    assert_int_equal(strlen(stems[0]), 119);
-    free(stems[0]);
+    safe = make_safe(1, names);
+    assert_int_equal(strlen(tlnmf_record_get_text_at(safe, "names", 0)), 119);
+    tlnmf_record_free(safe);
 }
 
 int main(void)

@@ -8,118 +8,154 @@
 
 enum { M = 2, N = 4, K = 3 };
 
-static double Phi[M * M] = {0.6, 0.8, -0.8, 0.6};
-static double W[M * K] = {1, 2, 3, 4, 5, 6};
-static double H[K * N] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-static double trace[IO_TRACE_COLUMNS][2] = {{0, 1},      {1, -2},     {2.5, 1.5},
-                                            {3.5, 2.5},  {4.5, 3.5},  {5.5, 0},
-                                            {0.25, 0.5}, {0.1, 0.01}, {3, 3}};
+static const double Phi[M * M] = {0.6, 0.8, -0.8, 0.6};
+static const double W[M * K] = {1, 2, 3, 4, 5, 6};
+static const double H[K * N] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+static const char *const columns[] = {"stage", "iteration", "C",        "L",    "I",
+                                      "step",  "seconds",   "gradient", "start"};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+static double trace[COLUMNS][2] = {{0, 1},   {1, -2},     {2.5, 1.5},  {3.5, 2.5}, {4.5, 3.5},
+                                   {5.5, 0}, {0.25, 0.5}, {0.1, 0.01}, {3, 3}};
 
 static const char summary_text[] =
     "{\"version\": \"1.0 \\u00e9\", \"C\": 1.5, \"seed\": 7, \"converged\": true, \"note\": \"\","
     " \"none\": null, \"list\": [1, 2], \"format\": \"other\", \"\": 3,"
     " \"options\": {\"k\": 3, \"tol\": 1e-06}, \"data\": {\"file\": \"x.npy\"}}";
 
-static io_model make_model(void)
+static void set(tlnmf_record *model, const char *name, const double *x, int rank, int64_t rows,
+                int64_t cols)
 {
-    io_model model = {.M = M, .N = N, .K = K, .Phi = Phi, .W = W, .H = H};
+    assert_int_equal(
+        tlnmf_record_set_array(test_context(), model, name, x, rank, (int64_t[]){rows, cols}),
+        TLNMF_OK);
+}
 
+/* With the first columns of a trace. */
+static tlnmf_record *make_model(int with)
+{
+    tlnmf_record *model;
+
+    assert_int_equal(tlnmf_record_create(test_context(), &model), TLNMF_OK);
+    set(model, "Phi", Phi, 2, M, M);
+    set(model, "W", W, 2, M, K);
+    set(model, "H", H, 2, K, N);
     trace[5][1] = NAN; /* no step was taken: allowed */
-    model.trace_length = 2;
-    for (int c = 0; c < IO_TRACE_COLUMNS; c++)
-        model.trace[c] = trace[c];
-    model.summary = json_loads(summary_text, 0, NULL);
-    assert_non_null(model.summary);
+    for (int c = 0; c < with; c++) {
+        char name[32];
+        snprintf(name, sizeof name, "trace.%s", columns[c]);
+        set(model, name, trace[c], 1, 2, 1);
+    }
+    assert_int_equal(tlnmf_record_set_text(test_context(), model, "summary", summary_text),
+                     TLNMF_OK);
     return model;
+}
+
+static bool write_record(const char *path, tlnmf_record *model)
+{
+    tlnmf_error error = tlnmf_io_write_model(test_context(), path, model);
+
+    tlnmf_record_free(model);
+    return error == TLNMF_OK;
 }
 
 static void write_model(const char *path)
 {
-    io_model model = make_model();
-    io_error err;
-
-    if (!io_model_write(path, &model, &err))
-        fail_msg("%s", err.text);
-    json_decref(model.summary);
+    if (!write_record(path, make_model(COLUMNS)))
+        fail_msg("%s", tlnmf_message(test_context()));
 }
 
-static void read_model(const char *path, io_model *model)
+static tlnmf_record *read_model(const char *path)
 {
-    io_error err;
+    tlnmf_record *model;
 
-    if (!io_model_read(path, model, &err))
-        fail_msg("%s", err.text);
+    if (tlnmf_io_read_model(test_context(), path, &model) != TLNMF_OK)
+        fail_msg("%s", tlnmf_message(test_context()));
+    return model;
+}
+
+static void assert_sizes(const tlnmf_record *model, int64_t m, int64_t n, int64_t k)
+{
+    assert_int_equal(tlnmf_record_get_integer(model, "M"), m);
+    assert_int_equal(tlnmf_record_get_integer(model, "N"), n);
+    assert_int_equal(tlnmf_record_get_integer(model, "K"), k);
+}
+
+static void assert_array(const tlnmf_record *model, const char *name, const double *x, size_t size)
+{
+    const double *got = tlnmf_record_get_array(model, name, NULL, NULL);
+
+    if (!got)
+        fail_msg("there is no %s", name);
+    assert_memory_equal(got, x, size);
 }
 
 /* ---- round trips -------------------------------------------------------------------------- */
 
 static void test_round_trip(void **state)
 {
-    io_model want = make_model(), got;
-
     (void)state;
     write_model("model.h5");
-    read_model("model.h5", &got);
-    assert_true(got.M == M && got.N == N && got.K == K && got.trace_length == 2);
-    assert_memory_equal(got.Phi, Phi, sizeof Phi);
-    assert_memory_equal(got.W, W, sizeof W);
-    assert_memory_equal(got.H, H, sizeof H);
-    for (int c = 0; c < IO_TRACE_COLUMNS; c++)
-        assert_memory_equal(got.trace[c], trace[c], sizeof trace[c]);
-    assert_true(json_equal(got.summary, want.summary));
-    io_model_free(&got);
-    assert_null(got.Phi);
-    json_decref(want.summary);
-    io_model_free(NULL);
+    tlnmf_record *got = read_model("model.h5");
+    assert_sizes(got, M, N, K);
+    assert_array(got, "Phi", Phi, sizeof Phi);
+    assert_array(got, "W", W, sizeof W);
+    assert_array(got, "H", H, sizeof H);
+    for (int c = 0; c < COLUMNS; c++) {
+        char name[32];
+        snprintf(name, sizeof name, "trace.%s", columns[c]);
+        assert_array(got, name, trace[c], sizeof trace[c]);
+    }
+    json_t *want = json_loads(summary_text, 0, NULL);
+    json_t *summary = json_loads(tlnmf_record_get_text(got, "summary"), 0, NULL);
+    assert_true(json_equal(summary, want));
+    json_decref(want);
+    json_decref(summary);
+    tlnmf_record_free(got);
 }
 
 static void test_transform_alone(void **state)
 {
-    io_model model = {.M = M, .N = 9, .Phi = Phi}, got;
-    io_error err;
+    tlnmf_record *model = make_model(0);
 
     (void)state;
-    assert_true(io_model_write("model.h5", &model, &err));
-    read_model("model.h5", &got);
-    assert_true(got.M == M && got.N == 9 && got.K == 0 && got.trace_length == 0);
-    assert_memory_equal(got.Phi, Phi, sizeof Phi);
-    assert_true(!got.W && !got.H && !got.trace[0]);
-    assert_int_equal(json_object_size(got.summary), 0);
-    io_model_free(&got);
+    tlnmf_record_remove(model, "W");
+    tlnmf_record_remove(model, "H");
+    tlnmf_record_remove(model, "summary");
+    assert_int_equal(tlnmf_record_set_integer(test_context(), model, "N", 9), TLNMF_OK);
+    assert_true(write_record("model.h5", model));
+    tlnmf_record *got = read_model("model.h5");
+    assert_sizes(got, M, 9, 0);
+    assert_array(got, "Phi", Phi, sizeof Phi);
+    assert_int_equal(tlnmf_record_type(got, "W"), TLNMF_TYPE_NONE);
+    assert_int_equal(tlnmf_record_type(got, "trace.C"), TLNMF_TYPE_NONE);
+    tlnmf_record_free(got);
 }
 
 /* What a separation has learnt, without the H of all frames. */
 static void test_without_H(void **state)
 {
-    io_model model = {.M = M, .K = K, .Phi = Phi, .W = W}, got;
-    io_error err;
+    tlnmf_record *model = make_model(0);
 
     (void)state;
-    assert_true(io_model_write("model.h5", &model, &err));
-    read_model("model.h5", &got);
-    assert_true(got.M == M && got.N == 0 && got.K == K && !got.H);
-    assert_memory_equal(got.W, W, sizeof W);
-    io_model_free(&got);
+    tlnmf_record_remove(model, "H");
+    assert_true(write_record("model.h5", model));
+    tlnmf_record *got = read_model("model.h5");
+    assert_sizes(got, M, 0, K);
+    assert_array(got, "W", W, sizeof W);
+    assert_int_equal(tlnmf_record_type(got, "H"), TLNMF_TYPE_NONE);
+    tlnmf_record_free(got);
 }
 
 /* Files of version 0.1: a trace without seconds, its integers as integers. */
 static void test_trace_without_seconds(void **state)
 {
-    io_model model = make_model(), got;
-    io_error err;
-
     (void)state;
-    for (int c = IO_TRACE_NEEDED; c < IO_TRACE_COLUMNS; c++)
-        model.trace[c] = NULL;
-    assert_true(io_model_write("model.h5", &model, &err));
-    read_model("model.h5", &got);
-    assert_int_equal(got.trace_length, 2);
-    for (int c = 0; c < IO_TRACE_NEEDED; c++)
-        assert_memory_equal(got.trace[c], trace[c], sizeof trace[c]);
-    assert_null(got.trace[IO_TRACE_NEEDED]);
-    io_model_free(&got);
-    json_decref(model.summary);
-    json_t *told = io_describe("model.h5", &err);
+    assert_true(write_record("model.h5", make_model(6)));
+    tlnmf_record *got = read_model("model.h5");
+    assert_array(got, "trace.step", trace[5], sizeof trace[5]);
+    assert_int_equal(tlnmf_record_type(got, "trace.seconds"), TLNMF_TYPE_NONE);
+    tlnmf_record_free(got);
+    json_t *told = describe("model.h5");
     json_t *entry = json_array_get(json_object_get(told, "arrays"), 6);
     assert_string_equal(json_string_value(json_object_get(entry, "name")), "/trace/iteration");
     assert_string_equal(json_string_value(json_object_get(entry, "dtype")), "int64");
@@ -130,7 +166,7 @@ static void test_same_bytes(void **state)
 {
     (void)state;
     write_model("a.h5");
-    sleep(2); /* a time stamp would have moved */
+    sleep(1); /* a time stamp would have moved */
     write_model("b.h5");
     assert_same_files("a.h5", "b.h5");
 }
@@ -188,12 +224,11 @@ static void test_attributes(void **state)
 
 static void test_describe(void **state)
 {
-    io_error err;
     json_t *want = json_loads(summary_text, 0, NULL), *entry, *shape;
 
     (void)state;
     write_model("model.h5");
-    json_t *told = io_describe("model.h5", &err);
+    json_t *told = describe("model.h5");
     assert_non_null(told);
     assert_string_equal(json_string_value(json_object_get(told, "file")), "model.h5");
     assert_string_equal(json_string_value(json_object_get(told, "format")), "tlnmf-model");
@@ -338,16 +373,16 @@ static void test_wrong_models(void **state)
         {newer, "model.h5: format version 7 is newer than this program understands (1)"},
         {no_version, "model.h5: a model without a valid format version"},
         {no_format, "model.h5: an HDF5 file, but not a model"},
-        {no_phi, "model.h5: no dataset /Phi (it has /H, /W, /summary)"},
+        {no_phi, "model.h5: not a model: it has no Phi"},
         {oblong_phi, "model.h5: Phi is 2 x 3, not square"},
-        {flat_phi, "model.h5: /Phi is not a matrix"},
+        {flat_phi, "model.h5: Phi is not a matrix"},
         {tall_w, "model.h5: W has 3 rows, Phi has 2"},
         {infinite_w, "model.h5: W[1, 2] is not finite"},
         {short_h, "model.h5: H has 2 rows, W has 3 columns"},
         {narrow_h, "model.h5: H has 2 columns, N is 4"},
-        {no_h, "model.h5: no dataset /H (it has /Phi, /W, /summary)"},
-        {short_trace, "model.h5: /trace/C is not as long as the trace"},
-        {deep_trace, "model.h5: /trace/stage is not as long as the trace"},
+        {no_h, "model.h5: N is 4, but there is no H"},
+        {short_trace, "model.h5: trace.C is not as long as the trace"},
+        {deep_trace, "model.h5: trace.stage is not as long as the trace"},
         {no_json, "model.h5: /summary is not JSON: unexpected token near '}'"},
         {no_object, "model.h5: /summary is not a JSON object"},
         {no_text, "model.h5: /summary is not a text"},
@@ -355,54 +390,53 @@ static void test_wrong_models(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        io_model model;
-        io_error err = {0};
+        tlnmf_record *model;
         write_model("model.h5");
         hid_t file = H5Fopen("model.h5", H5F_ACC_RDWR, H5P_DEFAULT);
         assert_true(file >= 0);
         table[i].spoil(file);
         assert_true(H5Fclose(file) >= 0);
-        assert_false(io_model_read("model.h5", &model, &err));
-        assert_string_equal(err.text, table[i].text);
-        assert_int_equal(err.fault, IO_BAD_INPUT);
-        assert_true(!model.Phi && !model.W && !model.H && !model.trace[0] && !model.summary);
+        assert_int_equal(tlnmf_io_read_model(test_context(), "model.h5", &model), TLNMF_ERR_INPUT);
+        assert_string_equal(tlnmf_message(test_context()), table[i].text);
+        assert_null(model);
     }
+}
+
+static void assert_no_model(const char *path, const char *text)
+{
+    tlnmf_record *model;
+
+    assert_int_equal(tlnmf_io_read_model(test_context(), path, &model), TLNMF_ERR_INPUT);
+    assert_string_equal(tlnmf_message(test_context()), text);
 }
 
 static void test_not_models(void **state)
 {
-    io_array array = {.ndim = 1, .dim = {2}, .x = Phi};
-    io_model model;
-    io_error err;
+    test_array array = {.ndim = 1, .dim = {2}, .x = Phi};
 
     (void)state;
-    assert_true(io_array_write("x.npy", &array, &err));
-    assert_false(io_model_read("x.npy", &model, &err));
-    assert_string_equal(err.text, "x.npy: not a model, which is an .h5, .mat or .npz file");
-    assert_true(io_array_write("x.h5", &array, &err));
-    assert_false(io_model_read("x.h5", &model, &err));
-    assert_string_equal(err.text, "x.h5: an HDF5 file, but not a model");
-    assert_false(io_model_read("missing.h5", &model, &err));
-    assert_string_equal(err.text, "missing.h5: No such file or directory");
+    assert_true(put_array("x.npy", &array));
+    assert_no_model("x.npy", "x.npy: not a model, which is an .h5, .mat or .npz file");
+    assert_true(put_array("x.h5", &array));
+    assert_no_model("x.h5", "x.h5: an HDF5 file, but not a model");
+    assert_no_model("missing.h5", "missing.h5: No such file or directory");
 }
 
 static void test_refused_writes(void **state)
 {
     double broken[K * N] = {0};
-    io_model model = make_model();
-    io_error err;
+    tlnmf_record *model = make_model(0);
 
     (void)state;
     broken[7] = NAN;
-    model.H = broken;
-    assert_false(io_model_write("new.h5", &model, &err));
-    assert_string_equal(err.text, "new.h5: H[1, 3] is not finite");
-    assert_int_equal(err.fault, IO_NO_OUTPUT);
+    set(model, "H", broken, 2, K, N);
+    assert_false(write_record("new.h5", model));
+    assert_string_equal(tlnmf_message(test_context()), "new.h5: H[1, 3] is not finite");
+    assert_int_equal(tlnmf_last_error(test_context()), TLNMF_ERR_OUTPUT);
     assert_int_equal(access("new.h5", F_OK), -1);
-    model.H = H;
-    assert_false(io_model_write("/dev/full", &model, &err));
-    assert_string_equal(err.text, "/dev/full: cannot write: No space left on device");
-    json_decref(model.summary);
+    assert_false(write_record("/dev/full", make_model(0)));
+    assert_string_equal(tlnmf_message(test_context()),
+                        "/dev/full: cannot write: No space left on device");
 }
 
 /* No attribute is damaged here: libhdf5 1.10 reads beyond its buffers when one is. */
@@ -414,10 +448,9 @@ static void test_cuts(void **state)
     write_model("model.h5");
     unsigned char *bytes = get_file("model.h5", &size);
     for (size_t n = 0; n < size; n += 7) {
-        io_model model;
-        io_error err;
+        tlnmf_record *model;
         put_file("cut.h5", bytes, n);
-        assert_false(io_model_read("cut.h5", &model, &err));
+        assert_int_equal(tlnmf_io_read_model(test_context(), "cut.h5", &model), TLNMF_ERR_INPUT);
     }
     free(bytes);
 }

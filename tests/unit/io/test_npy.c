@@ -139,7 +139,7 @@ static void test_fortran_order(void **state)
 
 static void test_shapes(void **state)
 {
-    static const int64_t one[1] = {1}, zero[2] = {0, 7}, eight[8] = {1, 2, 1, 2, 1, 2, 1, 1};
+    static const int64_t one[1] = {1}, zero[2] = {0, 7}, four[4] = {2, 1, 2, 2};
     static const int64_t wide[3] = {0, 4611686018427387904, 4611686018427387904};
 
     (void)state;
@@ -147,9 +147,8 @@ static void test_shapes(void **state)
     assert_reads("x.npy", 1, one, zeros);
     put_npy("x.npy", 1, "{'descr':'<f8','fortran_order':False,'shape':(0,7)}", zeros, 0);
     assert_reads("x.npy", 2, zero, zeros);
-    put_npy("x.npy", 1, "{'descr':'<f8','fortran_order':True,'shape':(1,2,1,2,1,2,1,1)}", zeros,
-            64);
-    assert_reads("x.npy", 8, eight, zeros);
+    put_npy("x.npy", 1, "{'descr':'<f8','fortran_order':True,'shape':(2,1,2,2)}", zeros, 64);
+    assert_reads("x.npy", 4, four, zeros);
     put_npy("x.npy", 1,
             "{'descr':'<f8','fortran_order':True,"
             "'shape':(0,4611686018427387904,4611686018427387904)}",
@@ -194,7 +193,7 @@ static void test_hostile_headers(void **state)
         {"[]", BAD "not a dictionary"},
         {"{}", BAD "no key 'descr'"},
         {"{", BAD "a string was expected"},
-        {"{'descr", BAD "a string without end"},
+        {"{'descr", BAD "unterminated string"},
         {"{'descr'}", BAD "':' expected after a key"},
         {"{'descr': ", BAD "a string was expected"},
         {"{'descr': 8}", BAD "a string was expected"},
@@ -218,17 +217,17 @@ static void test_hostile_headers(void **state)
         {"{'shape': (99999999999999999999999,)}", BAD "a dimension beyond 9223372036854775807"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': ()}",
          "x.npy: a single number, not an array"},
-        {"{'shape': (1,1,1,1,1,1,1,1,1)}", "x.npy: more than 8 dimensions"},
+        {"{'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}",
+         "x.npy: more than 32 dimensions"},
         {"{'descr': [('a', '<f8')]}", "x.npy: a structured dtype, not plain numbers"},
         {"{'descr': '|O'}",
-         "x.npy: dtype '|O' is Python objects (we read f2-f8, i1-i8, u1-u8, b1)"},
+         "x.npy: dtype '|O' is Python objects (supported: f2-f8, i1-i8, u1-u8, b1)"},
         {"{'descr': '<c16'}",
-         "x.npy: dtype '<c16' is complex numbers, which are not read: save the real and the "
+         "x.npy: dtype '<c16' is complex, which is not supported: save the real and the "
          "imaginary part as two realisations"},
         {"{'descr': '<U5'}",
-         "x.npy: dtype '<U5' is not a type we read (we read f2-f8, i1-i8, u1-u8, b1)"},
-        {"{'descr': ''}",
-         "x.npy: dtype '' is not a type we read (we read f2-f8, i1-i8, u1-u8, b1)"},
+         "x.npy: dtype '<U5' is not supported (supported: f2-f8, i1-i8, u1-u8, b1)"},
+        {"{'descr': ''}", "x.npy: dtype '' is not supported (supported: f2-f8, i1-i8, u1-u8, b1)"},
         {"{'descr': '<f8888888888888888888888888888888888888'}",
          BAD "a string that is too long or not text"},
         {"{'descr': '<f8\x01'}", BAD "a string that is too long or not text"},
@@ -248,7 +247,7 @@ static void test_hostile_headers(void **state)
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         for (int version = 1; version <= 3; version++) {
             put_npy("x.npy", version, table[i].header, zeros, 40);
-            assert_fails("x.npy", IO_BAD_INPUT, table[i].text);
+            assert_fails("x.npy", TLNMF_ERR_INPUT, table[i].text);
         }
 }
 
@@ -260,32 +259,33 @@ static void test_not_npy(void **state)
         const char *text;
     } table[] = {
         {"", 0, "x.npy: empty file"},
-        {"hello world", 11, "x.npy: not an .npy file (it starts with \"hello\")"},
-        {"\0\1\2\3\4\5\6\7", 8, "x.npy: not an .npy file (it starts with byte 0x00)"},
-        {"\x93NUM", 4, "x.npy: not an .npy file (it starts with byte 0x93)"},
+        {"hello world", 11, "x.npy: not an .npy file"},
+        {"\0\1\2\3\4\5\6\7", 8, "x.npy: not an .npy file"},
+        {"\x93NUM", 4, "x.npy: not an .npy file"},
         {"\x93NUMPY", 6, "x.npy: truncated .npy header"},
         {"\x93NUMPY\x01\x00\x08", 9, "x.npy: truncated .npy header"},
         {"\x93NUMPY\x02\x00\x08\x00\x00", 11, "x.npy: truncated .npy header"},
-        {"\x93NUMPY\x04\x00\x00\x00", 10, "x.npy: .npy version 4.0 is unknown (1.0, 2.0, 3.0 are)"},
-        {"\x93NUMPY\x01\x01\x00\x00", 10, "x.npy: .npy version 1.1 is unknown (1.0, 2.0, 3.0 are)"},
+        {"\x93NUMPY\x04\x00\x00\x00", 10,
+         "x.npy: .npy version 4.0 is not supported (1.0, 2.0 and 3.0 are)"},
+        {"\x93NUMPY\x01\x01\x00\x00", 10,
+         "x.npy: .npy version 1.1 is not supported (1.0, 2.0 and 3.0 are)"},
         {"\x93NUMPY\x01\x00\xff\xff{}", 12,
-         "x.npy: truncated .npy header (65535 bytes announced, 2 there)"},
+         "x.npy: truncated .npy header (65535 bytes announced, 2 present)"},
         {"\x93NUMPY\x02\x00\xff\xff\xff\xff{}", 14,
-         "x.npy: truncated .npy header (4294967295 bytes announced, 2 there)"},
+         "x.npy: truncated .npy header (4294967295 bytes announced, 2 present)"},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         put_file("x.npy", table[i].bytes, table[i].size);
-        assert_fails("x.npy", IO_BAD_INPUT, table[i].text);
+        assert_fails("x.npy", TLNMF_ERR_INPUT, table[i].text);
     }
     put_file("x.dat", "PK\1\2", 4);
-    assert_fails("x.dat", IO_BAD_INPUT,
-                 "x.dat: neither .npy nor .npz nor HDF5 nor MATLAB nor numbers as text (it starts "
-                 "with \"PK\")");
+    assert_fails("x.dat", TLNMF_ERR_INPUT,
+                 "x.dat: unknown format; .npy, .npz, HDF5, MATLAB and text tables are read");
     unlink("x.npy");
-    assert_fails("x.npy", IO_BAD_INPUT, "x.npy: No such file or directory");
-    assert_fails("/", IO_BAD_INPUT, "/: Is a directory");
+    assert_fails("x.npy", TLNMF_ERR_INPUT, "x.npy: No such file or directory");
+    assert_fails("/", TLNMF_ERR_INPUT, "/: Is a directory");
 }
 
 static void test_long_header(void **state)
@@ -297,18 +297,17 @@ static void test_long_header(void **state)
     assert_non_null(bytes);
     memcpy(bytes, "\x93NUMPY\x02\x00\x70\x11\x01\x00", 12);
     put_file("x.npy", bytes, SIZE);
-    assert_fails("x.npy", IO_BAD_INPUT,
-                 "x.npy: a header of 70000 bytes, too long for plain numbers");
+    assert_fails("x.npy", TLNMF_ERR_INPUT,
+                 "x.npy: bad .npy header: 70000 bytes are too many for an array of numbers");
     free(bytes);
 }
 
 static void test_damage(void **state)
 {
-    io_array array = {.ndim = 3, .dim = {2, 1, 3}, .x = (double[]){1, 2, 3, 4, 5, 6}};
-    io_error err;
+    test_array array = {.ndim = 3, .dim = {2, 1, 3}, .x = (double[]){1, 2, 3, 4, 5, 6}};
 
     (void)state;
-    assert_true(io_array_write("good.npy", &array, &err));
+    assert_true(put_array("good.npy", &array));
     assert_cuts_fail("good.npy", "x.npy");
     poke_flips("good.npy", "x.npy", 3000);
 }
@@ -318,14 +317,13 @@ static void test_damage(void **state)
 static void test_write(void **state)
 {
     const char *text = "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }";
-    io_array array = {.ndim = 2, .dim = {2, 3}, .x = (double[]){1, -2, 0.5, 4, 1e300, 6}};
-    io_array vector = {.ndim = 1, .dim = {0}, .x = array.x};
-    io_array deep = {.ndim = 8, .x = array.x};
-    io_error err;
+    test_array array = {.ndim = 2, .dim = {2, 3}, .x = (double[]){1, -2, 0.5, 4, 1e300, 6}};
+    test_array vector = {.ndim = 1, .dim = {0}, .x = array.x};
+    test_array deep = {.ndim = 4, .x = array.x};
     size_t size;
 
     (void)state;
-    assert_true(io_array_write("12:30.npy", &array, &err));
+    assert_true(put_array("12:30.npy", &array));
     assert_reads("12:30.npy", 2, array.dim, array.x);
     unsigned char *bytes = get_file("12:30.npy", &size);
     assert_int_equal(size, 128 + 48);
@@ -336,25 +334,24 @@ static void test_write(void **state)
     assert_memory_equal(bytes + 128, "\0\0\0\0\0\0\xf0\x3f\0\0\0\0\0\0\0\xc0", 16);
     free(bytes);
 
-    assert_true(io_array_write("empty.npy", &vector, &err));
+    assert_true(put_array("empty.npy", &vector));
     assert_reads("empty.npy", 1, vector.dim, NULL);
-    for (int d = 1; d < 8; d++)
+    for (int d = 1; d < 4; d++)
         deep.dim[d] = INT64_MAX;
-    assert_true(io_array_write("deep.npy", &deep, &err)); /* the longest header there is */
-    assert_reads("deep.npy", 8, deep.dim, NULL);
+    assert_true(put_array("deep.npy", &deep)); /* the longest header there is */
+    assert_reads("deep.npy", 4, deep.dim, NULL);
 
-    assert_false(io_array_write("x.csv", &array, &err));
-    assert_int_equal(err.fault, IO_NO_OUTPUT);
-    assert_string_equal(err.text, "x.csv: arrays are written as .npy or .h5");
+    assert_false(put_array("x.csv", &array));
+    assert_int_equal(tlnmf_last_error(test_context()), TLNMF_ERR_OUTPUT);
+    assert_string_equal(tlnmf_message(test_context()), "x.csv: arrays are written as .npy or .h5");
 }
 
 static void test_describe(void **state)
 {
-    io_error err;
 
     (void)state;
     put_npy("x.npy", 1, "{'descr':'>i2','fortran_order':True,'shape':(2,3)}", zeros, 12);
-    json_t *told = io_describe("x.npy", &err);
+    json_t *told = describe("x.npy");
     json_t *want =
         json_pack("{s:s, s:s, s:i, s:[{s:s, s:s, s:[i,i]}]}", "file", "x.npy", "format", "npy",
                   "bytes", 72, "arrays", "name", "", "dtype", "int16", "shape", 2, 3);

@@ -17,20 +17,18 @@ static void assert_holds(const char *path, const char *text)
 
 static void publish(const char *path, const char *text)
 {
-    io_error err;
 
-    if (!io_publish(path, text, strlen(text), &err))
-        fail_msg("%s", err.text);
+    if (!io_publish(test_context(), path, text, strlen(text)))
+        fail_msg("%s", tlnmf_message(test_context()));
     assert_holds(path, text);
 }
 
 static void assert_refused(const char *path, const char *text)
 {
-    io_error err = {0};
 
-    assert_false(io_publish(path, "new", 3, &err));
-    assert_string_equal(err.text, text);
-    assert_int_equal(err.fault, IO_NO_OUTPUT);
+    assert_false(io_publish(test_context(), path, "new", 3));
+    assert_string_equal(tlnmf_message(test_context()), text);
+    assert_int_equal(tlnmf_last_error(test_context()), TLNMF_ERR_OUTPUT);
 }
 
 static int empty_directory(void **state)
@@ -112,8 +110,7 @@ static void test_pipe(void **state)
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        io_error err;
-        _exit(io_publish("pipe", "through", 7, &err) ? 0 : 1);
+        _exit(io_publish(test_context(), "pipe", "through", 7) ? 0 : 1);
     }
     assert_holds("pipe", "through");
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -125,12 +122,11 @@ static void test_pipe(void **state)
 static void test_standard_output(void **state)
 {
     int saved = dup(STDOUT_FILENO), fd = open("out", O_WRONLY | O_CREAT, 0600);
-    io_error err;
 
     (void)state;
     fflush(stdout);
     dup2(fd, STDOUT_FILENO);
-    bool ok = io_publish("-", "shown", 5, &err);
+    bool ok = io_publish(test_context(), "-", "shown", 5);
     dup2(saved, STDOUT_FILENO);
     close(saved);
     close(fd);
@@ -196,12 +192,11 @@ static int publish_beyond_limit(bool killed)
     if (child == 0) {
         static char bytes[200000];
         struct rlimit limit = {100000, 100000};
-        io_error err;
         signal(SIGXFSZ, killed ? SIG_DFL : SIG_IGN);
         setrlimit(RLIMIT_FSIZE, &limit);
-        if (io_publish("x", bytes, sizeof bytes, &err))
+        if (io_publish(test_context(), "x", bytes, sizeof bytes))
             _exit(1);
-        _exit(strcmp(err.text, "x: cannot write: File too large") ? 2 : 0);
+        _exit(strcmp(tlnmf_message(test_context()), "x: cannot write: File too large") ? 2 : 0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     return status;
@@ -233,7 +228,6 @@ static void test_slurp(void **state)
     enum { SIZE = 300000 };
     unsigned char *bytes, *want = malloc(SIZE);
     size_t size;
-    io_error err;
 
     (void)state;
     assert_non_null(want);
@@ -251,26 +245,25 @@ static void test_slurp(void **state)
     assert_int_equal(size, 0);
     free(bytes);
 
-    assert_false(io_slurp("missing", &bytes, &size, &err));
-    assert_string_equal(err.text, "missing: No such file or directory");
-    assert_false(io_slurp(".", &bytes, &size, &err));
-    assert_string_equal(err.text, ".: Is a directory");
-    assert_int_equal(err.fault, IO_BAD_INPUT);
+    assert_false(io_slurp(test_context(), "missing", &bytes, &size));
+    assert_string_equal(tlnmf_message(test_context()), "missing: No such file or directory");
+    assert_false(io_slurp(test_context(), ".", &bytes, &size));
+    assert_string_equal(tlnmf_message(test_context()), ".: Is a directory");
+    assert_int_equal(tlnmf_last_error(test_context()), TLNMF_ERR_INPUT);
     assert_null(bytes);
 }
 
 static void test_long_text(void **state)
 {
     char name[2000];
-    io_error err;
 
     (void)state;
     memset(name, 'n', sizeof name - 1);
     name[sizeof name - 1] = '\0';
-    assert_false(io_publish(name, "", 0, &err));
-    assert_int_equal(strlen(err.text), sizeof err.text - 1);
-    assert_string_equal(err.text + sizeof err.text - 5, "n...");
-    assert_false(io_publish(name, "", 0, NULL));
+    assert_false(io_publish(test_context(), name, "", 0));
+    assert_int_equal(strlen(tlnmf_message(test_context())), 511);
+    assert_string_equal(tlnmf_message(test_context()) + 507, "n...");
+    assert_false(io_publish(NULL, name, "", 0));
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, empty_directory)

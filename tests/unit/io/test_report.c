@@ -9,9 +9,8 @@ static char *read_page(const char *path)
 {
     unsigned char *bytes;
     size_t size;
-    io_error err;
-    if (!io_slurp(path, &bytes, &size, &err))
-        fail_msg("%s", err.text);
+    if (!io_slurp(test_context(), path, &bytes, &size))
+        fail_msg("%s", tlnmf_message(test_context()));
     char *text = malloc(size + 1);
     memcpy(text, bytes, size);
     text[size] = '\0';
@@ -45,16 +44,16 @@ static tlnmf_record *model_of(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t K)
     unsigned seed = 1;
     double *Phi, *W, *H;
     assert_ok(ctx, tlnmf_record_create(ctx, &model));
-    assert_ok(ctx, tlnmf_new_array(ctx, model, "Phi", 2, (int64_t[]){M, M}, &Phi));
+    assert_ok(ctx, tlnmf_record_new_array(ctx, model, "Phi", 2, (int64_t[]){M, M}, &Phi));
     assert_ok(ctx, tlnmf_transform_matrix(ctx, "dct", M, Phi));
-    assert_ok(ctx, tlnmf_new_array(ctx, model, "W", 2, (int64_t[]){M, K}, &W));
-    assert_ok(ctx, tlnmf_new_array(ctx, model, "H", 2, (int64_t[]){K, N}, &H));
+    assert_ok(ctx, tlnmf_record_new_array(ctx, model, "W", 2, (int64_t[]){M, K}, &W));
+    assert_ok(ctx, tlnmf_record_new_array(ctx, model, "H", 2, (int64_t[]){K, N}, &H));
     for (int64_t i = 0; i < M * K; i++)
         W[i] = noise(&seed);
     for (int64_t i = 0; i < K * N; i++)
         H[i] = noise(&seed);
-    assert_ok(ctx, tlnmf_set_real(ctx, model, "C", -12.25));
-    assert_ok(ctx, tlnmf_set_real(ctx, model, "eps", 1e-3));
+    assert_ok(ctx, tlnmf_record_set_real(ctx, model, "C", -12.25));
+    assert_ok(ctx, tlnmf_record_set_real(ctx, model, "eps", 1e-3));
     return model;
 }
 
@@ -64,7 +63,7 @@ static void add_trace(tlnmf_ctx *ctx, tlnmf_record *model, int64_t rows)
                                         "trace.L",     "trace.I",         "trace.step"};
     for (size_t c = 0; c < sizeof names / sizeof *names; c++) {
         double *x;
-        assert_ok(ctx, tlnmf_new_array(ctx, model, names[c], 1, &rows, &x));
+        assert_ok(ctx, tlnmf_record_new_array(ctx, model, names[c], 1, &rows, &x));
         for (int64_t i = 0; i < rows; i++)
             x[i] = c == 0 ? 0.0 : c == 1 ? (double)i : i % 3 == 0 ? NAN : 1.0 / (double)(i + 1);
     }
@@ -102,18 +101,20 @@ static void parts_of_models(void **state)
     assert_ok(ctx, tlnmf_record_create(ctx, &part));
     assert_error(ctx, tlnmf_io_write_report(ctx, "p.html", part, NULL, NULL), TLNMF_ERR_ARGUMENT,
                  "the model has neither Phi nor W");
-    assert_ok(ctx, tlnmf_set_array(ctx, part, "Phi", tlnmf_get_array(whole, "Phi", NULL, NULL), 2,
-                                   (int64_t[]){6, 6}));
+    assert_ok(ctx, tlnmf_record_set_array(ctx, part, "Phi",
+                                          tlnmf_record_get_array(whole, "Phi", NULL, NULL), 2,
+                                          (int64_t[]){6, 6}));
     assert_ok(ctx, tlnmf_io_write_report(ctx, "p.html", part, NULL, NULL));
     char *page = read_page("p.html");
     assert_has(page, "jointly diagonalised");
     assert_has(page, "id=\"atom-table\"");
     free(page);
-    assert_ok(ctx, tlnmf_set_array(ctx, part, "W", tlnmf_get_array(whole, "W", NULL, NULL), 2,
-                                   (int64_t[]){6, 2}));
+    assert_ok(ctx,
+              tlnmf_record_set_array(ctx, part, "W", tlnmf_record_get_array(whole, "W", NULL, NULL),
+                                     2, (int64_t[]){6, 2}));
     assert_ok(ctx, tlnmf_io_write_report(ctx, "p.html", part, NULL, NULL));
     const double bad[4] = {1.0, NAN, 0.0, 1.0};
-    assert_ok(ctx, tlnmf_set_array(ctx, part, "Phi", bad, 2, (int64_t[]){2, 2}));
+    assert_ok(ctx, tlnmf_record_set_array(ctx, part, "Phi", bad, 2, (int64_t[]){2, 2}));
     assert_error(ctx, tlnmf_io_write_report(ctx, "q.html", part, NULL, NULL), TLNMF_ERR_DATA,
                  "the model: Phi is not finite");
     assert_int_equal(access("q.html", F_OK), -1);
@@ -156,16 +157,16 @@ static void texts_stay_texts(void **state)
     tlnmf_record *model = model_of(ctx, 4, 5, 2), *about;
     const char *names[] = {hostile, "\"><img src=x onerror=alert(1)>"};
     const double times[2] = {0.0, 1.0};
-    assert_ok(ctx, tlnmf_set_texts(ctx, model, "names", names, 2));
-    assert_ok(ctx, tlnmf_set_text(ctx, model, "outcome", hostile));
+    assert_ok(ctx, tlnmf_record_set_texts(ctx, model, "names", names, 2));
+    assert_ok(ctx, tlnmf_record_set_text(ctx, model, "outcome", hostile));
     assert_ok(ctx, tlnmf_record_create(ctx, &about));
-    assert_ok(ctx, tlnmf_set_text(ctx, about, "title", hostile));
-    assert_ok(ctx, tlnmf_set_text(ctx, about, "command", hostile));
-    assert_ok(ctx, tlnmf_set_text(ctx, about, "recording", "</script>.wav"));
-    assert_ok(ctx, tlnmf_set_texts(ctx, about, "stems", names, 2));
-    assert_ok(ctx, tlnmf_set_texts(ctx, about, "name", names, 2));
-    assert_ok(ctx, tlnmf_set_array(ctx, about, "start", times, 1, (int64_t[]){2}));
-    assert_ok(ctx, tlnmf_set_array(ctx, about, "end", times, 1, (int64_t[]){2}));
+    assert_ok(ctx, tlnmf_record_set_text(ctx, about, "title", hostile));
+    assert_ok(ctx, tlnmf_record_set_text(ctx, about, "command", hostile));
+    assert_ok(ctx, tlnmf_record_set_text(ctx, about, "recording", "</script>.wav"));
+    assert_ok(ctx, tlnmf_record_set_texts(ctx, about, "stems", names, 2));
+    assert_ok(ctx, tlnmf_record_set_texts(ctx, about, "name", names, 2));
+    assert_ok(ctx, tlnmf_record_set_array(ctx, about, "start", times, 1, (int64_t[]){2}));
+    assert_ok(ctx, tlnmf_record_set_array(ctx, about, "end", times, 1, (int64_t[]){2}));
     assert_ok(ctx, tlnmf_io_write_report(ctx, "p.html", model, about, NULL));
     char *page = read_page("p.html");
     assert_has(page, "&lt;/script&gt;&lt;script&gt;alert(1)");

@@ -1,7 +1,9 @@
 /* Ranges of an axis: every range of every axis, of every format, against the whole array. */
 #include "unit/io/test_api.h"
 
-#include "io/apart.h"
+#include <math.h>
+
+#include "io/reader.h"
 
 enum { A = 3, B = 4, C = 5, COUNT = A * B * C };
 
@@ -43,31 +45,35 @@ static void put_npy(const char *path, const char *type, bool fortran)
     assert_int_equal(fclose(f), 0);
 }
 
+/* What a slice gives, and the shape of the whole array. */
+static bool get_slice(const char *spec, int axis, int64_t first, int64_t count, test_array *got)
+{
+    *got = (test_array){0};
+    return tlnmf_io_read_slice(test_context(), spec, axis, first, count, &got->record) == TLNMF_OK;
+}
+
 static void check_slice(const char *spec, int axis, int64_t first, int64_t count)
 {
-    io_slice slice = {.axis = axis, .first = first, .count = count};
     const int dim[3] = {A, B, C};
     int64_t begin[3] = {0}, end[3] = {A, B, C}, n = 0;
-    io_array got;
-    io_error err = {0};
+    test_array got;
 
-    if (!io_array_read_slice(spec, &slice, NULL, &got, &err))
-        fail_msg("%s", err.text);
-    begin[slice.axis] = first;
-    end[slice.axis] = first + count;
-    assert_int_equal(slice.ndim, 3);
+    if (!get_slice(spec, axis, first, count, &got))
+        fail_msg("%s", tlnmf_message(test_context()));
+    got.x = tlnmf_record_get_array(got.record, "array", NULL, got.dim);
+    const double *shape = tlnmf_record_get_array(got.record, "shape", NULL, NULL);
+    begin[(axis + 3) % 3] = first;
+    end[(axis + 3) % 3] = first + count;
     for (int d = 0; d < 3; d++) {
-        assert_int_equal(slice.dim[d], dim[d]);
-        assert_int_equal(got.dim[d], end[d] - begin[d]);
+        assert_true(shape[d] == dim[d]);
+        assert_true(count == 0 || got.dim[d] == end[d] - begin[d]);
     }
     assert_true((got.x == NULL) == (count == 0));
-    if (got.x == NULL)
-        return;
-    for (int64_t i = begin[0]; i < end[0]; i++)
+    for (int64_t i = begin[0]; got.x && i < end[0]; i++)
         for (int64_t j = begin[1]; j < end[1]; j++)
             for (int64_t k = begin[2]; k < end[2]; k++)
                 assert_true(got.x[n++] == at((int)i, (int)j, (int)k));
-    io_array_free(&got);
+    drop_array(&got);
 }
 
 static void check_file(const char *spec)
@@ -83,7 +89,6 @@ static void check_file(const char *spec)
 static void test_ranges(void **state)
 {
     double x[COUNT];
-    io_error err;
 
     (void)state;
     put_npy("c.npy", "<f8", false);
@@ -91,8 +96,8 @@ static void test_ranges(void **state)
     put_npy("i.npy", "<i4", false);
     put_npy("fi.npy", "<i4", true);
     fill(x, false);
-    io_array array = {.ndim = 3, .dim = {A, B, C}, .x = x};
-    assert_true(io_array_write("x.h5:/group/Y", &array, &err));
+    test_array array = {.ndim = 3, .dim = {A, B, C}, .x = x};
+    assert_true(put_array("x.h5:/group/Y", &array));
     static const char *const files[] = {"c.npy",  "f.npy", "i.npy",
                                         "fi.npy", "x.h5",  "x.h5:/group/Y"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
@@ -102,18 +107,17 @@ static void test_ranges(void **state)
 /* Text has no ranges of its own: it is read whole and cut. */
 static void test_text(void **state)
 {
-    io_slice slice = {.axis = -1, .first = 1, .count = 2};
-    io_array got;
-    io_error err = {0};
+    test_array got;
 
     (void)state;
     put_file("x.csv", "1,2,3\n4,5,6\n", 12);
-    assert_true(io_array_read_slice("x.csv", &slice, NULL, &got, &err));
+    assert_true(get_slice("x.csv", -1, 1, 2, &got));
+    got.x = tlnmf_record_get_array(got.record, "array", NULL, got.dim);
     assert_int_equal(got.dim[0], 2);
     assert_int_equal(got.dim[1], 2);
     const double want[4] = {2, 3, 5, 6};
     assert_memory_equal(got.x, want, sizeof want);
-    io_array_free(&got);
+    drop_array(&got);
 }
 
 static void test_refused(void **state)
@@ -121,26 +125,28 @@ static void test_refused(void **state)
     static const struct {
         io_slice slice;
         const char *text;
-    } cases[] = {{{.axis = 3}, ": it has 3 axes, none of number 3"},
-                 {{.axis = -4}, ": it has 3 axes, none of number -4"},
-                 {{.axis = 2, .first = -1, .count = 1}, ": 1 indices from -1 on of an axis of 5"},
-                 {{.axis = 2, .first = 3, .count = 3}, ": 3 indices from 3 on of an axis of 5"},
-                 {{.axis = 0, .first = INT64_MAX, .count = INT64_MAX},
-                  ": 9223372036854775807 indices from 9223372036854775807 on of an axis of 3"},
-                 {{.axis = 1, .first = 0, .count = -1}, ": -1 indices from 0 on of an axis of 4"}};
+    } cases[] = {
+        {{.axis = 3}, ": axis 3 does not exist, the array has 3"},
+        {{.axis = -4}, ": axis -4 does not exist, the array has 3"},
+        {{.axis = 2, .first = -1, .count = 1},
+         ": 1 indices from -1 are outside an axis of length 5"},
+        {{.axis = 2, .first = 3, .count = 3}, ": 3 indices from 3 are outside an axis of length 5"},
+        {{.axis = 0, .first = INT64_MAX, .count = INT64_MAX},
+         ": 9223372036854775807 indices from 9223372036854775807 are outside an axis of length 3"},
+        {{.axis = 1, .first = 0, .count = -1},
+         ": -1 indices from 0 are outside an axis of length 4"}};
     static const char *const files[] = {"c.npy", "x.h5"};
 
     (void)state;
     for (size_t f = 0; f < 2; f++)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             io_slice slice = cases[i].slice;
-            io_array got;
-            io_error err = {0};
+            test_array got;
             char text[128];
             snprintf(text, sizeof text, "%s%s", files[f], cases[i].text);
-            assert_false(io_array_read_slice(files[f], &slice, NULL, &got, &err));
-            assert_string_equal(err.text, text);
-            assert_null(got.x);
+            assert_false(get_slice(files[f], slice.axis, slice.first, slice.count, &got));
+            assert_string_equal(tlnmf_message(test_context()), text);
+            assert_null(got.record);
         }
 }
 
@@ -149,27 +155,27 @@ static void test_public(void **state)
 {
     tlnmf_ctx *ctx = new_context();
     tlnmf_record *record;
-    int64_t shape[TLNMF_MAX_RANK];
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
     int32_t rank;
 
     (void)state;
     assert_ok(ctx, tlnmf_io_read_slice(ctx, "x.h5", -1, 1, 2, &record));
-    const double *x = tlnmf_get_array(record, "array", &rank, shape);
+    const double *x = tlnmf_record_get_array(record, "array", &rank, shape);
     assert_int_equal(rank, 3);
     assert_int_equal(shape[2], 2);
     assert_true(x[0] == at(0, 0, 1) && x[3] == at(0, 1, 2));
-    x = tlnmf_get_array(record, "shape", &rank, shape);
+    x = tlnmf_record_get_array(record, "shape", &rank, shape);
     assert_int_equal(shape[0], 3);
     assert_true(x[0] == A && x[1] == B && x[2] == C);
     tlnmf_record_free(record);
     /* in another process's words, read here */
-    assert_ok(ctx, tlnmf_io_read_apart(ctx, NULL, "slice 1 0 0", "c.npy", NULL, NULL, &record));
-    assert_null(tlnmf_get_array(record, "array", NULL, NULL));
-    assert_non_null(tlnmf_get_array(record, "shape", NULL, NULL));
+    assert_ok(ctx, tlnmf_io_read_apart(ctx, NULL, "slice 1 0 0", "c.npy", &record));
+    assert_null(tlnmf_record_get_array(record, "array", NULL, NULL));
+    assert_non_null(tlnmf_record_get_array(record, "shape", NULL, NULL));
     tlnmf_record_free(record);
     static const char *const wrong[] = {"slice", "slice 1 0", "slice 1 0 2 3", "slice 1 0 2x", ""};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        assert_int_equal(tlnmf_io_read_apart(ctx, NULL, wrong[i], "c.npy", NULL, NULL, &record),
+        assert_int_equal(tlnmf_io_read_apart(ctx, NULL, wrong[i], "c.npy", &record),
                          TLNMF_ERR_ARGUMENT);
         assert_null(record);
     }
@@ -193,12 +199,57 @@ static void test_no_memory(void **state)
     exhaust_context(read_a_part);
 }
 
+/* ---- progress ----------------------------------------------------------------------------- */
+
+typedef struct listener {
+    int calls, stop_at;
+    double done;
+} listener;
+
+static int listen(const tlnmf_record *progress, void *user)
+{
+    listener *l = user;
+    double done = tlnmf_record_get_real(progress, "done");
+
+    assert_string_equal(tlnmf_record_get_text(progress, "stage"), "read");
+    assert_true(isnan(done) || (done >= 0.0 && done <= 1.0));
+    l->done = done;
+    return ++l->calls == l->stop_at;
+}
+
+/* Reports come every few milliseconds, and the first at once: it can stop the read. */
+static void test_stop(void **state)
+{
+    static const char *const files[] = {"big.npy", "big.h5"};
+    const int64_t shape[2] = {1000, 4000}; /* 32 MB */
+    double *x = calloc((size_t)(shape[0] * shape[1]), sizeof *x);
+    tlnmf_ctx *ctx = test_context();
+    tlnmf_record *record;
+
+    (void)state;
+    assert_non_null(x);
+    for (int i = 0; i < 2; i++) {
+        listener l = {.stop_at = 1};
+        assert_ok(ctx, tlnmf_io_write_array(ctx, files[i], x, 2, shape));
+        tlnmf_ctx_set_progress(ctx, listen, &l);
+        assert_int_equal(tlnmf_io_read_array(ctx, files[i], &record), TLNMF_ERR_CALLBACK);
+        assert_null(record);
+        assert_non_null(strstr(tlnmf_message(ctx), "reading was interrupted"));
+        l = (listener){.stop_at = 0};
+        assert_ok(ctx, tlnmf_io_read_array(ctx, files[i], &record));
+        tlnmf_ctx_set_progress(ctx, NULL, NULL);
+        tlnmf_record_free(record);
+        remove(files[i]);
+    }
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ranges),    cmocka_unit_test(test_text),
         cmocka_unit_test(test_refused),   cmocka_unit_test(test_public),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_stop),
     };
 
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);

@@ -23,11 +23,10 @@ static void make_sound(void)
 
 static void write_sound(const char *path)
 {
-    io_error err;
     int64_t clipped;
 
-    if (!write_whole(path, sound, &shape, &clipped, &err))
-        fail_msg("%s", err.text);
+    if (!write_whole(test_context(), path, sound, &shape, &clipped))
+        fail_msg("%s", tlnmf_message(test_context()));
 }
 
 /* Reads back with libsndfile; the loud sample is clipped where the format cannot hold it. */
@@ -63,7 +62,7 @@ static void test_same_bytes(void **state)
     make_sound();
     write_sound("a.wav");
     write_sound("a.flac");
-    sleep(2); /* a time stamp would have moved */
+    sleep(1); /* a time stamp would have moved */
     write_sound("b.wav");
     write_sound("b.flac");
     assert_same_files("a.wav", "b.wav");
@@ -72,13 +71,12 @@ static void test_same_bytes(void **state)
 
 static void refuse(const char *path, int64_t frames, int channels, int rate, const char *text)
 {
-    io_error err = {0};
     int64_t clipped = 0;
 
-    assert_false(
-        write_whole(path, sound, &(io_sound_info){frames, channels, rate, 0}, &clipped, &err));
-    assert_int_equal(err.fault, IO_NO_OUTPUT);
-    assert_string_equal(err.text, text);
+    assert_false(write_whole(test_context(), path, sound,
+                             &(io_sound_info){frames, channels, rate, 0}, &clipped));
+    assert_int_equal(tlnmf_last_error(test_context()), TLNMF_ERR_OUTPUT);
+    assert_string_equal(tlnmf_message(test_context()), text);
 }
 
 static void test_errors(void **state)
@@ -120,35 +118,54 @@ static void test_format_choice(void **state)
         {"x.flac", SF_FORMAT_WAV | SF_FORMAT_PCM_32, SF_FORMAT_FLAC | SF_FORMAT_PCM_24},
         {"x.w64", SF_FORMAT_WAV | SF_FORMAT_FLOAT, SF_FORMAT_W64 | SF_FORMAT_FLOAT},
     };
-    io_error err;
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(io_sound_format_like(cases[i].path, cases[i].like, 1000, 2, &err),
-                         cases[i].want);
+        assert_int_equal(
+            io_sound_format_like(test_context(), cases[i].path, cases[i].like, 1000, 2),
+            cases[i].want);
     /* 4 GiB are the end of .wav: 2^29 stereo frames of 32 bits. */
-    assert_int_equal(io_sound_format_like("x.wav", SF_FORMAT_FLOAT, (1 << 29) - 1024, 2, &err),
-                     SF_FORMAT_WAV | SF_FORMAT_FLOAT);
-    assert_int_equal(io_sound_format_like("x.wav", SF_FORMAT_FLOAT, 1 << 29, 2, &err),
+    assert_int_equal(
+        io_sound_format_like(test_context(), "x.wav", SF_FORMAT_FLOAT, (1 << 29) - 1024, 2),
+        SF_FORMAT_WAV | SF_FORMAT_FLOAT);
+    assert_int_equal(io_sound_format_like(test_context(), "x.wav", SF_FORMAT_FLOAT, 1 << 29, 2),
                      SF_FORMAT_RF64 | SF_FORMAT_FLOAT);
-    assert_int_equal(io_sound_format_like("x.mp3", SF_FORMAT_FLOAT, 1, 2, &err), 0);
-    assert_string_equal(err.text, "x.mp3: sound is written as .wav, .flac or .w64");
-    assert_true(io_sound_step(SF_FORMAT_WAV | SF_FORMAT_PCM_16) == 0x1p-15);
-    assert_true(io_sound_step(SF_FORMAT_FLAC | SF_FORMAT_PCM_24) == 0x1p-23);
-    assert_true(io_sound_step(SF_FORMAT_WAV | SF_FORMAT_FLOAT) == 0);
+    assert_int_equal(io_sound_format_like(test_context(), "x.mp3", SF_FORMAT_FLOAT, 1, 2), 0);
+    assert_string_equal(tlnmf_message(test_context()),
+                        "x.mp3: sound is written as .wav, .flac or .w64");
 }
 
 /* ---- block by block ----------------------------------------------------------------------- */
 
-static io_sound_writer *start(const char *path, int format, int channels)
+static tlnmf_io_writer *start(const char *path, int format, int channels)
 {
     io_sound_info info = {1000, channels, RATE, format};
-    io_sound_writer *writer;
-    io_error err;
+    tlnmf_io_writer *writer;
 
-    if (!io_sound_create(path, &info, &writer, &err))
-        fail_msg("%s", err.text);
+    if (!io_sound_create(test_context(), path, &info, &writer))
+        fail_msg("%s", tlnmf_message(test_context()));
     return writer;
+}
+
+static bool append(tlnmf_io_writer *writer, const double *x, int64_t frames)
+{
+    return tlnmf_io_writer_append(test_context(), writer, x, frames) == TLNMF_OK;
+}
+
+static bool commit(tlnmf_io_writer *writer)
+{
+    return tlnmf_io_writer_commit(test_context(), writer) == TLNMF_OK;
+}
+
+/* The distance between two values of an integer format. */
+static double step_of(int format)
+{
+    int samples = format & SF_FORMAT_SUBMASK;
+
+    return samples == SF_FORMAT_PCM_16   ? 0x1p-15
+           : samples == SF_FORMAT_PCM_24 ? 0x1p-23
+           : samples == SF_FORMAT_PCM_32 ? 0x1p-31
+                                         : 0;
 }
 
 static const int written[] = {
@@ -167,22 +184,23 @@ static void test_exact(void **state)
     sound[10] = 0.999;
     for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
         whole_sound first = {.x = NULL}, second = {.x = NULL};
-        io_error err;
         for (int pass = 0; pass < 2; pass++) {
             const double *x = pass ? first.x : sound;
-            io_sound_writer *writer = start(pass ? "2.snd" : "1.snd", written[i], CHANNELS);
+            tlnmf_io_writer *writer = start(pass ? "2.snd" : "1.snd", written[i], CHANNELS);
             for (int64_t done = 0, n = 1; done < FRAMES; done += n, n = 2 * n + pass) {
                 n = done + n > FRAMES ? FRAMES - done : n;
-                assert_true(io_sound_append(writer, x + done * CHANNELS, n, &err));
+                assert_true(append(writer, x + done * CHANNELS, n));
             }
-            assert_int_equal(io_sound_clipped(writer), 0);
-            assert_true(io_sound_commit(writer, &err));
-            if (!read_whole(pass ? "2.snd" : "1.snd", pass ? &second : &first, &err))
-                fail_msg("%s", err.text);
+            assert_int_equal(clipped_by(writer), 0);
+            assert_true(tlnmf_record_get_real(tlnmf_io_writer_record(writer), "step") ==
+                        step_of(written[i]));
+            assert_true(commit(writer));
+            if (!read_whole(test_context(), pass ? "2.snd" : "1.snd", pass ? &second : &first))
+                fail_msg("%s", tlnmf_message(test_context()));
         }
         assert_int_equal(second.info.format, written[i]);
         assert_memory_equal(first.x, second.x, sizeof sound);
-        double half_step = fmax(io_sound_step(written[i]) / 2, 0x1p-25);
+        double half_step = fmax(step_of(written[i]) / 2, 0x1p-25);
         for (int k = 0; k < FRAMES * CHANNELS; k++)
             assert_true(fabs(first.x[k] - sound[k]) <= half_step);
         free(first.x);
@@ -202,11 +220,10 @@ static void test_many_channels(void **state)
     for (int channels = 1; channels <= 7; channels++)
         for (size_t i = 0; i < 4; i++) {
             whole_sound read = {.x = NULL};
-            io_error err;
-            io_sound_writer *writer = start("many.snd", written[i], channels);
-            if (!io_sound_append(writer, x, LONG, &err) || !io_sound_commit(writer, &err) ||
-                !read_whole("many.snd", &read, &err))
-                fail_msg("%d channels: %s", channels, err.text);
+            tlnmf_io_writer *writer = start("many.snd", written[i], channels);
+            if (!append(writer, x, LONG) || !commit(writer) ||
+                !read_whole(test_context(), "many.snd", &read))
+                fail_msg("%d channels: %s", channels, tlnmf_message(test_context()));
             assert_int_equal(read.info.frames, LONG);
             assert_memory_equal(read.x, x, sizeof *x * (size_t)(LONG * channels));
             free(read.x);
@@ -219,47 +236,46 @@ static void test_clipping_is_counted(void **state)
     static const double x[] = {0.5, 1, -1, 1.5, -1.5, 1 - 0x1p-15, -1 - 0x1p-17, 1e300};
     static const double want[] = {0.5, 1 - 0x1p-15, -1, 1 - 0x1p-15, -1, 1 - 0x1p-15, -1};
     whole_sound back;
-    io_error err;
     int64_t clipped = -1;
 
     (void)state;
-    io_sound_writer *writer = start("x.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 1);
-    assert_true(io_sound_append(writer, x, 7, &err));
-    assert_int_equal(io_sound_clipped(writer), 3); /* 1, 1.5, -1.5 */
-    assert_false(io_sound_append(writer, x + 7, 1, &err));
-    assert_string_equal(err.text, "x.wav: frame 7, channel 0 is not finite");
-    assert_true(io_sound_commit(writer, &err));
-    assert_true(read_whole("x.wav", &back, &err));
+    tlnmf_io_writer *writer = start("x.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 1);
+    assert_true(append(writer, x, 7));
+    assert_int_equal(clipped_by(writer), 3); /* 1, 1.5, -1.5 */
+    assert_false(append(writer, x + 7, 1));
+    assert_string_equal(tlnmf_message(test_context()), "x.wav: frame 7, channel 0 is not finite");
+    assert_true(commit(writer));
+    assert_true(read_whole(test_context(), "x.wav", &back));
     assert_memory_equal(back.x, want, sizeof want);
     free(back.x);
-    assert_true(write_whole("x.flac", x, &(io_sound_info){7, 1, RATE, 0}, &clipped, &err));
+    assert_true(
+        write_whole(test_context(), "x.flac", x, &(io_sound_info){7, 1, RATE, 0}, &clipped));
     assert_int_equal(clipped, 4); /* 24 bits see that -1 - 2^-17 is too much */
 }
 
 /* Until the commit nothing has the final name; after an abort nothing is left at all. */
 static void test_all_or_nothing(void **state)
 {
-    io_error err;
 
     (void)state;
     remove_files(0);
     make_sound();
     put_file("x.wav", "old", 3);
-    io_sound_writer *writer = start("x.wav", SF_FORMAT_WAV | SF_FORMAT_FLOAT, CHANNELS);
-    assert_true(io_sound_append(writer, sound, FRAMES, &err));
+    tlnmf_io_writer *writer = start("x.wav", SF_FORMAT_WAV | SF_FORMAT_FLOAT, CHANNELS);
+    assert_true(append(writer, sound, FRAMES));
     size_t size;
     unsigned char *bytes = get_file("x.wav", &size);
     assert_int_equal(size, 3);
     free(bytes);
     assert_int_equal(count_files(), 2);
-    io_sound_abort(writer);
+    tlnmf_io_writer_abort(writer);
     assert_int_equal(count_files(), 1);
     writer = start("y.wav", SF_FORMAT_WAV | SF_FORMAT_FLOAT, CHANNELS);
     assert_int_equal(access("y.wav", F_OK), -1);
-    assert_true(io_sound_append(writer, sound, FRAMES, &err));
-    assert_true(io_sound_commit(writer, &err));
+    assert_true(append(writer, sound, FRAMES));
+    assert_true(commit(writer));
     assert_int_equal(count_files(), 2);
-    io_sound_abort(NULL);
+    tlnmf_io_writer_abort(NULL);
 }
 
 /* Half of it fits under the limit. The error comes when the file is opened; where the length was
@@ -274,27 +290,28 @@ static void test_no_room(void **state)
     assert_true(child >= 0);
     if (child == 0) {
         struct rlimit limit = {4000, 4000};
-        io_error err = {0};
         remove_files(0);
         make_sound();
         signal(SIGXFSZ, SIG_IGN);
         setrlimit(RLIMIT_FSIZE, &limit);
         io_sound_info info = {FRAMES, CHANNELS, RATE, SF_FORMAT_WAV | SF_FORMAT_FLOAT};
-        io_sound_writer *writer;
-        bool opened = io_sound_create("x.wav", &info, &writer, &err);
-        if (opened || strcmp(err.text, "x.wav: cannot write: File too large") != 0)
+        tlnmf_io_writer *writer;
+        bool opened = io_sound_create(test_context(), "x.wav", &info, &writer);
+        if (opened ||
+            strcmp(tlnmf_message(test_context()), "x.wav: cannot write: File too large") != 0)
             _exit(4);
         info.frames = 0;
-        bool ok = io_sound_create("x.wav", &info, &writer, &err) &&
-                  io_sound_append(writer, sound, FRAMES, &err);
+        bool ok = io_sound_create(test_context(), "x.wav", &info, &writer) &&
+                  append(writer, sound, FRAMES);
         if (ok)
-            ok = io_sound_commit(writer, &err);
+            ok = commit(writer);
         else
-            io_sound_abort(writer);
-        _exit(ok                                                             ? 1
-              : strcmp(err.text, "x.wav: cannot write: File too large") != 0 ? 2
-              : count_files() != 0                                           ? 3
-                                                                             : 0);
+            tlnmf_io_writer_abort(writer);
+        _exit(ok ? 1
+              : strcmp(tlnmf_message(test_context()), "x.wav: cannot write: File too large") != 0
+                  ? 2
+              : count_files() != 0 ? 3
+                                   : 0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
@@ -321,12 +338,11 @@ static void test_create_errors(void **state)
     (void)state;
     remove_files(0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        io_sound_writer *writer;
-        io_error err = {0};
-        assert_false(io_sound_create(cases[i].path, &cases[i].info, &writer, &err));
+        tlnmf_io_writer *writer;
+        assert_false(io_sound_create(test_context(), cases[i].path, &cases[i].info, &writer));
         assert_null(writer);
-        assert_string_equal(err.text, cases[i].text);
-        assert_int_equal(err.fault, IO_NO_OUTPUT);
+        assert_string_equal(tlnmf_message(test_context()), cases[i].text);
+        assert_int_equal(tlnmf_last_error(test_context()), TLNMF_ERR_OUTPUT);
     }
     assert_int_equal(count_files(), 0);
 }
@@ -335,7 +351,6 @@ static void test_create_errors(void **state)
 static void test_standard_output(void **state)
 {
     whole_sound back;
-    io_error err;
     int64_t clipped;
 
     (void)state;
@@ -343,12 +358,12 @@ static void test_standard_output(void **state)
     int saved = dup(STDOUT_FILENO), fd = open("out.wav", O_WRONLY | O_CREAT | O_APPEND, 0600);
     fflush(stdout);
     dup2(fd, STDOUT_FILENO);
-    bool ok = write_whole("-", sound, &shape, &clipped, &err);
+    bool ok = write_whole(test_context(), "-", sound, &shape, &clipped);
     dup2(saved, STDOUT_FILENO);
     close(saved);
     close(fd);
     assert_true(ok);
-    assert_true(read_whole("out.wav", &back, &err));
+    assert_true(read_whole(test_context(), "out.wav", &back));
     assert_int_equal(back.info.frames, FRAMES);
     free(back.x);
 }

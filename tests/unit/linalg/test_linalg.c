@@ -362,6 +362,25 @@ static void assignments_are_the_best(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+/* 50! permutations: the hidden one is far better than the rest. */
+static void a_large_assignment_is_found(void **state)
+{
+    enum { MANY = 50 };
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 3, 1);
+    double *cost = new_normals(&rng, MANY * MANY);
+    int64_t column[MANY];
+    for (int64_t i = 0; i < MANY; i++)
+        cost[i * MANY + (17 * i + 5) % MANY] -= 100.0;
+    assert_ok(ctx, tl_assign(ctx, MANY, cost, column));
+    for (int64_t i = 0; i < MANY; i++)
+        assert_int_equal(column[i], (17 * i + 5) % MANY);
+    free(cost);
+    tlnmf_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,6 +394,7 @@ int main(void)
         cmocka_unit_test(semidefinite_systems),
         cmocka_unit_test(sizes_beyond_blas_are_refused),
         cmocka_unit_test(assignments_are_the_best),
+        cmocka_unit_test(a_large_assignment_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,21 @@
 
 #include "linalg/panels.h"
 
+#include <pthread.h>
+
+/* The same source without memory for its scratch. */
+#define tl_thread_scratch() NULL
+#define aligned_alloc(...)  NULL
+#define tl_panels_here      here_without_scratch
+#define tl_panels_multiply  multiply_without_scratch
+bool here_without_scratch(void);
+void multiply_without_scratch(const tl_product *tile);
+#include "linalg/panels.c" // NOLINT(bugprone-suspicious-include)
+#undef tl_thread_scratch
+#undef aligned_alloc
+#undef tl_panels_here
+#undef tl_panels_multiply
+
 /* One product with leading dimensions longer than rows; what lies between them must stay. */
 typedef struct problem {
     tl_op opA, opB;
@@ -125,18 +140,18 @@ static void panels_give_the_same_bits_in_every_tile(void **state)
     if (!tl_panels_here())
         skip();
     problem p = new_problem(TL_PLAIN, TL_PLAIN, (int64_t[]){37, 131, 300}, 0.0);
-    tl_tile whole = {.m = p.m,
-                     .n = p.n,
-                     .k = p.k,
-                     .alpha = p.alpha,
-                     .A = p.A,
-                     .B = p.B,
-                     .lda = p.lda,
-                     .ldb = p.ldb,
-                     .ldc = p.ldc,
-                     .C = p.out};
+    tl_product whole = {.m = p.m,
+                        .n = p.n,
+                        .k = p.k,
+                        .alpha = p.alpha,
+                        .A = p.A,
+                        .B = p.B,
+                        .lda = p.lda,
+                        .ldb = p.ldb,
+                        .ldc = p.ldc,
+                        .C = p.out};
     tl_panels_multiply(&whole);
-    tl_tile some = whole;
+    tl_product some = whole;
     some.m = 11;
     some.n = 29;
     some.A += 5 * p.lda;
@@ -172,6 +187,81 @@ static void a_gram_matrix_is_symmetric_and_right(void **state)
     }
 }
 
+/* Entries of a tile, as tl_panels_multiply() computes them with scratch and without. */
+static void bits_do_not_depend_on_memory(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = {{8, 24, 8}, {13, 101, 300}, {50, 30, 777}};
+    if (!tl_panels_here())
+        skip();
+    assert_true(here_without_scratch());
+    for (int i = 0; i < 24; i++) {
+        problem p =
+            new_problem(i % 2 ? TL_TRANSPOSED : TL_PLAIN, i / 2 % 2 ? TL_TRANSPOSED : TL_PLAIN,
+                        sizes[i / 4 % 3], i < 12 ? 0.0 : 1.0);
+        size_t bytes = (size_t)(p.m * p.ldc) * sizeof *p.C;
+        double *slow = malloc(bytes);
+        assert_non_null(slow);
+        memcpy(p.out, p.C, bytes);
+        memcpy(slow, p.C, bytes);
+        tl_product t = {.opA = p.opA,
+                        .opB = p.opB,
+                        .m = p.m,
+                        .n = p.n,
+                        .k = p.k,
+                        .alpha = p.alpha,
+                        .beta = p.beta,
+                        .A = p.A,
+                        .B = p.B,
+                        .lda = p.lda,
+                        .ldb = p.ldb,
+                        .ldc = p.ldc,
+                        .C = p.out};
+        tl_panels_multiply(&t);
+        t.C = slow;
+        multiply_without_scratch(&t);
+        assert_memory_equal(slow, p.out, bytes);
+        free(slow);
+        free_problem(&p);
+    }
+}
+
+static tlnmf_error multiply_inside(void *arg)
+{
+    problem *p = arg;
+    for (int i = 0; i < 2; i++) /* the second time with the scratch of the first */
+        tl_gemm(p->opA, p->opB, p->m, p->n, p->k, p->alpha, p->A, p->lda, p->B, p->ldb, 0.0, p->out,
+                p->ldc);
+    return TLNMF_OK;
+}
+
+static void *multiply_on_thread(void *arg)
+{
+    tl_with_threads(1, multiply_inside, arg);
+    return NULL;
+}
+
+/* Large products need no large stack. */
+static void products_run_on_small_stacks(void **state)
+{
+    (void)state;
+    static const int64_t size[] = {120, 150, 400};
+    problem p = new_problem(TL_PLAIN, TL_PLAIN, size, 0.0),
+            q = new_problem(TL_PLAIN, TL_PLAIN, size, 0.0);
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, 128 * 1024), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, multiply_on_thread, &p), 0);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
+    multiply_inside(&q); /* outside of tl_with_threads() */
+    for (int64_t i = 0; i < p.m; i++)
+        assert_memory_equal(p.out + i * p.ldc, q.out + i * q.ldc, (size_t)p.n * sizeof *p.out);
+    free_problem(&p);
+    free_problem(&q);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +269,8 @@ int main(void)
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(panels_give_the_same_bits_in_every_tile),
         cmocka_unit_test(a_gram_matrix_is_symmetric_and_right),
+        cmocka_unit_test(bits_do_not_depend_on_memory),
+        cmocka_unit_test(products_run_on_small_stacks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 #include "support.h"
 
 #include "model/kernels.h"
-#include "model/naive.h"
+#include "reference/naive_kernels.h"
 
 /* S, M, N, K: ones, primes, one off the panel of 32, more components than rows. */
 static const int64_t shapes[][4] = {

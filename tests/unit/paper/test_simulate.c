@@ -23,13 +23,14 @@ static void a_sample_holds_data_and_truth(void **state)
     assert_ok(ctx, tlnmf_simulate_gcm(ctx, &gcm, &sample));
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         int32_t rank;
-        int64_t shape[TLNMF_MAX_RANK];
-        assert_non_null(tlnmf_get_array(sample, arrays[i].name, &rank, shape));
+        int64_t shape[TLNMF_MAX_DIMENSIONS];
+        assert_non_null(tlnmf_record_get_array(sample, arrays[i].name, &rank, shape));
         assert_int_equal(rank, arrays[i].rank);
         assert_memory_equal(shape, arrays[i].shape, sizeof arrays[i].shape);
     }
     assert_ok(ctx, tlnmf_transform_matrix(ctx, "dct", M, dct));
-    assert_true(largest_difference(M * M, tlnmf_get_array(sample, "Phi", NULL, NULL), dct) == 0.0);
+    assert_true(largest_difference(M * M, tlnmf_record_get_array(sample, "Phi", NULL, NULL), dct) ==
+                0.0);
     tlnmf_record_free(sample);
     tlnmf_ctx_free(ctx);
 }

@@ -1,21 +1,25 @@
 /* Theory and distances: against plain loops and known values. */
 #include "support.h"
 
-#include "paper/paper.h"
-
 static tl_rng rng;
 
 /* ---- numbers --------------------------------------------------------------------------------- */
+
+/* Remark 6 has log(S) - psi(S / 2) - log 2 per entry. */
+static double digamma(double x)
+{
+    return log(x) - tlnmf_theory_asymptote(1, 1, (int64_t)(2.0 * x));
+}
 
 static void digamma_has_its_known_values(void **state)
 {
     (void)state;
     const double euler = 0.57721566490153286;
-    assert_near(tl_digamma(1.0), -euler, 1e-14);
-    assert_near(tl_digamma(0.5), -euler - 2.0 * log(2.0), 1e-14);
-    assert_near(tl_digamma(2.5), -euler - 2.0 * log(2.0) + 2.0 + 2.0 / 3.0, 1e-14);
-    assert_near(tl_digamma(10.0), 2.2517525890667211, 1e-14);
-    assert_near(tl_digamma(2500.0), 7.823845997522958, 1e-13);
+    assert_near(digamma(1.0), -euler, 1e-14);
+    assert_near(digamma(0.5), -euler - 2.0 * log(2.0), 1e-14);
+    assert_near(digamma(2.5), -euler - 2.0 * log(2.0) + 2.0 + 2.0 / 3.0, 1e-14);
+    assert_near(digamma(10.0), 2.2517525890667211, 1e-14);
+    assert_near(digamma(2500.0), 7.823845997522958, 1e-13);
 }
 
 static void bounds_are_the_formulas(void **state)

@@ -30,10 +30,13 @@ static inline void destroy(problem *p)
     tlnmf_ctx_free(p->ctx);
 }
 
-static inline tl_info fit(problem *p, tl_callback callback, void *user, tl_result **keep)
+/* The progress function is called at every poll. */
+static inline tl_info fit(problem *p, tlnmf_progress_fn report, void *user, tl_result **keep)
 {
     tl_result *result;
-    assert_ok(p->ctx, tl_fit(p->ctx, p->data, &p->opt, NULL, callback, user, &result));
+    tlnmf_ctx_set_progress(p->ctx, report, user);
+    p->ctx->monitor->every = 0.0;
+    assert_ok(p->ctx, tl_fit(p->ctx, p->data, &p->opt, NULL, &result));
     tl_info info = result->info;
     if (keep != NULL)
         *keep = result;

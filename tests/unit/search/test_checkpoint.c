@@ -1,6 +1,6 @@
 /* Checkpoints: a fit that goes on from one ends with the same bits, wherever it was saved; what
  * does not fit is refused, and what is damaged does no harm. */
-#include "search/result.h"
+#include "search/units.h"
 #include "support.h"
 
 enum { S = 3, MOST = 64 };
@@ -69,13 +69,7 @@ static problem create(const char *task, int64_t M, int64_t N, const char *option
     p.data = data_of(p.ctx, Y, S, M, N);
     free(Y);
     assert_ok(p.ctx, tlnmf_settings_create(p.ctx, task, &p.settings));
-    char text[512], *rest = text, *word;
-    snprintf(text, sizeof text, "%s", options);
-    while ((word = strtok_r(rest, " ", &rest)) != NULL) {
-        char *equals = strchr(word, '=');
-        *equals = '\0';
-        assert_ok(p.ctx, tlnmf_settings_set_text(p.ctx, p.settings, word, equals + 1));
-    }
+    assert_ok(p.ctx, tlnmf_settings_set_all(p.ctx, p.settings, options));
     return p;
 }
 
@@ -120,19 +114,19 @@ static void assert_same(const tlnmf_record *a, const tlnmf_record *b)
         assert_int_equal(type, tlnmf_record_type(b, name));
         if (strstr(name, "seconds") != NULL || strcmp(name, "option.threads") == 0)
             continue;
-        int64_t shape[2][TLNMF_MAX_RANK], count = 1;
+        int64_t shape[2][TLNMF_MAX_DIMENSIONS], count = 1;
         int32_t rank;
-        const double *x = tlnmf_get_array(a, name, &rank, shape[0]),
-                     *y = tlnmf_get_array(b, name, NULL, shape[1]);
+        const double *x = tlnmf_record_get_array(a, name, &rank, shape[0]),
+                     *y = tlnmf_record_get_array(b, name, NULL, shape[1]);
         assert_memory_equal(shape[0], shape[1], sizeof shape[0]);
         for (int32_t d = 0; d < rank; d++)
             count *= shape[0][d];
-        double real[2] = {tlnmf_get_real(a, name), tlnmf_get_real(b, name)};
-        bool same =
-            tlnmf_get_integer(a, name) == tlnmf_get_integer(b, name) &&
-            memcmp(&real[0], &real[1], sizeof *real) == 0 &&
-            (type != TLNMF_TEXT || strcmp(tlnmf_get_text(a, name), tlnmf_get_text(b, name)) == 0) &&
-            (x == NULL || count == 0 || memcmp(x, y, (size_t)count * sizeof *x) == 0);
+        double real[2] = {tlnmf_record_get_real(a, name), tlnmf_record_get_real(b, name)};
+        bool same = tlnmf_record_get_integer(a, name) == tlnmf_record_get_integer(b, name) &&
+                    memcmp(&real[0], &real[1], sizeof *real) == 0 &&
+                    (type != TLNMF_TYPE_TEXT ||
+                     strcmp(tlnmf_record_get_text(a, name), tlnmf_record_get_text(b, name)) == 0) &&
+                    (x == NULL || count == 0 || memcmp(x, y, (size_t)count * sizeof *x) == 0);
         if (!same)
             fail_msg("%s is another one", name);
     }
@@ -147,8 +141,7 @@ static const variant variants[] = {
     {"fit", "k=2 starts=3 J=60 threads=2", 6, 10},
     {"fit", "k=2 starts=2 method=tl hops=3 trace=true J=60 threads=2", 6, 10},
     {"fit", "k=1 starts=2 method=tl certify=true J=30", 46, 6}, /* too large to run to the end */
-    {"fit", "k=2 method=tl starts=2 newton=true J=40", 6, 10},
-    {"fit", "k=2 method=tl newton=true continuation=true eps-rel=1e-3 J=30", 6, 10},
+    {"fit", "k=2 method=tl continuation=true eps-rel=1e-3 J=30", 6, 10},
     {"fit", "k=2 method=jd starts=3 threads=2 trace=true J=60", 6, 10},
     {"fit", "k=2 method=nmf starts=3 J=60", 6, 10},
     {"fit", "k=2 method=tl exchange=true starts=2 threads=2 J=40", 6, 10},
@@ -163,7 +156,8 @@ static const variant variants[] = {
 
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
-/* Saves at every pause; goes on from some of these states, and from states of the runs that did. */
+/* Saves after every unit; resumes from each of these states, and from states of the runs that did.
+ */
 static void ends_with_the_same_bits(void **state)
 {
     (void)state;
@@ -171,27 +165,23 @@ static void ends_with_the_same_bits(void **state)
     for (size_t v = 0; v < VARIANTS; v++) {
         problem p = create(variants[v].task, variants[v].M, variants[v].N, variants[v].options);
         tlnmf_record *whole = run(&p, NULL, NULL);
-        keeper count = {.each = INT64_MAX / 2}, all = {0}, second = {0};
-        tlnmf_record_free(run(&p, NULL, &count));
-        assert_true(count.calls > states);
-        all.each = 1 + count.calls / states;
+        keeper all = {.each = 1}, second = {.each = 1};
         tlnmf_record *saved = run(&p, NULL, &all);
         assert_same(whole, saved);
         tlnmf_record_free(saved);
-        for (int i = 0; i < all.count; i++) {
-            second.each = 1 + count.calls / 4;
-            tlnmf_record *again = run(&p, &all.kept[i], i % 3 == 1 ? &second : NULL);
+        assert_true(all.count > 0);
+        for (int i = 0; i < all.count; i++, resumed++) {
+            tlnmf_record *again = run(&p, &all.kept[i], &second);
             assert_same(whole, again);
+            assert_int_equal(second.count, all.count - i - 1); /* nothing ran twice */
             tlnmf_record_free(again);
-            resumed++;
-            for (int j = 1; j < second.count; j++, resumed++) {
-                again = run(&p, &second.kept[j], NULL);
+            if (second.count > 0) {
+                again = run(&p, &second.kept[second.count - 1], NULL);
                 assert_same(whole, again);
                 tlnmf_record_free(again);
             }
             forget(&second);
         }
-        forget(&count);
         forget(&all);
         tlnmf_record_free(whole);
         destroy(&p);
@@ -213,10 +203,10 @@ static void cancelled_goes_on(void **state)
             keeper k = {.each = INT64_MAX};
             s = (canceller){.last = 1 + calls * i / states};
             tlnmf_record *part = run(&p, NULL, &k);
-            assert_string_equal(tlnmf_get_text(part, "outcome"), "cancelled");
+            assert_string_equal(tlnmf_record_get_text(part, "outcome"), "cancelled");
             tlnmf_record_free(part);
             s.last = INT64_MAX;
-            tlnmf_record *again = run(&p, &k.last, NULL);
+            tlnmf_record *again = run(&p, k.last.bytes != NULL ? &k.last : NULL, NULL);
             assert_same(whole, again);
             tlnmf_record_free(again);
             forget(&k);
@@ -244,12 +234,12 @@ static void refuses_what_differs(void **state)
             other = create("fit", 8, 21, "k=3 starts=3 J=50"),
             louder = create("fit", 8, 20, "k=3 starts=3 J=50"),
             jd = create("jd", 8, 20, "starts=3");
-    keeper k = {.each = 20};
+    keeper k = {.each = 1};
     tlnmf_record_free(run(&p, NULL, &k));
-    assert_refused(&other, &k.kept[1], "N = 20, this run of 21");
-    assert_refused(&jd, &k.kept[1], "task = fit, this run of jd");
+    assert_refused(&other, &k.kept[1], "the checkpoint has N=20, but this run has N=21");
+    assert_refused(&jd, &k.kept[1], "the checkpoint has task=fit, but this run has task=jd");
     tlnmf_settings_set_integer(p.ctx, p.settings, "seed", 7);
-    assert_refused(&p, &k.kept[1], "option.seed = 1, this run of 7");
+    assert_refused(&p, &k.kept[1], "the checkpoint has seed=1, but this run has seed=7");
     tlnmf_settings_set_integer(p.ctx, p.settings, "seed", 1);
     tlnmf_settings_set_text(p.ctx, p.settings, "threads", "2"); /* changes nothing */
     tlnmf_record_free(run(&p, &k.kept[1], NULL));
@@ -257,18 +247,111 @@ static void refuses_what_differs(void **state)
     double Y[S * 8 * 20];
     simulate_gcm(p.ctx, (gcm_recipe){S, 8, 20, 3, 1, 3, TL_STREAM_OWN}, Y, NULL, NULL);
     louder.data = data_of(p.ctx, Y, S, 8, 20);
-    assert_refused(&louder, &k.kept[1], "other data");
-    tlnmf_record *nothing;
-    assert_ok(p.ctx, tlnmf_record_create(p.ctx, &nothing));
-    packed empty = pack(p.ctx, nothing);
-    assert_refused(&p, &empty, "kind = nothing");
-    free(empty.bytes);
-    tlnmf_record_free(nothing);
+    assert_refused(&louder, &k.kept[1], "the checkpoint has floor=");
+    tlnmf_settings_set_text(p.ctx, p.settings, "eps", "1e-3");
+    tlnmf_settings_set_text(p.ctx, louder.settings, "eps", "1e-3");
+    forget(&k);
+    tlnmf_record_free(run(&p, NULL, &k));
+    assert_refused(&louder, &k.kept[1], "the checkpoint belongs to other data or another start");
     forget(&k);
     destroy(&jd);
     destroy(&louder);
     destroy(&other);
     destroy(&p);
+}
+
+static void refuses_other_records(void **state)
+{
+    (void)state;
+    problem p = create("fit", 8, 20, "k=3 starts=3 J=50");
+    tlnmf_record *record;
+    assert_ok(p.ctx, tlnmf_record_create(p.ctx, &record));
+    packed empty = pack(p.ctx, record);
+    assert_refused(&p, &empty, "this is not a checkpoint");
+    assert_ok(p.ctx, tlnmf_record_set_text(p.ctx, record, "kind", "checkpoint"));
+    packed old = pack(p.ctx, record);
+    assert_refused(&p, &old, "this is a checkpoint of another version of tlnmf");
+    free(empty.bytes);
+    free(old.bytes);
+    tlnmf_record_free(record);
+    destroy(&p);
+}
+
+/* ---- iterates -------------------------------------------------------------------------------- */
+
+/* A start that has run long saves its iterate; a resumed fit continues from it, ends no higher and
+ * says so. */
+static void long_starts_continue(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {
+        "k=2 method=tl J=60 tol=0 grad-tol=0", "k=2 method=tl J=60 tol=0 solver=paper",
+        "k=2 method=jd J=60 tol=0 grad-tol=0", "k=2 method=nmf J=60 tol=0 grad-tol=0"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        problem p = create("fit", 46, 6, kinds[i]);
+        keeper k = {.each = 1};
+        tlnmf_ctx_set_iterate_after(p.ctx, 0.0);
+        tlnmf_record *whole = run(&p, NULL, &k);
+        assert_true(k.count > 20);
+        assert_int_equal(tlnmf_record_type(whole, "continued"), TLNMF_TYPE_NONE);
+        double C = tlnmf_record_get_real(whole, "C");
+        for (int j = 18; j < k.count && j < 50; j += 9) { /* past the sweeps */
+            tlnmf_record *again = run(&p, &k.kept[j], NULL);
+            assert_true(tlnmf_record_get_integer(again, "continued") >= 1 || j > k.count - 3);
+            assert_near(tlnmf_record_get_real(again, "C"), C, 0.05 * fabs(C));
+            tlnmf_record_free(again);
+        }
+        tlnmf_record_free(whole);
+        forget(&k);
+        destroy(&p);
+    }
+}
+
+/* ---- other limits ---------------------------------------------------------------------------- */
+
+/* Resumes a fit with `before` from each of its states with `after`. Returns the least number of
+ * units that ran. */
+static int resume_with(const char *before, const char *after)
+{
+    problem p = create("fit", 46, 6, before), q = create("fit", 46, 6, after);
+    keeper k = {.each = 1}, rest = {.each = 1};
+    tlnmf_record_free(run(&p, NULL, &k));
+    tlnmf_record *whole = run(&q, NULL, NULL);
+    int least = MOST;
+    for (int i = 0; i < k.count; i++) {
+        tlnmf_record *again = run(&q, &k.kept[i], &rest);
+        assert_same(whole, again);
+        least = rest.count < least ? rest.count : least;
+        tlnmf_record_free(again);
+        forget(&rest);
+    }
+    tlnmf_record_free(whole);
+    forget(&k);
+    destroy(&q);
+    destroy(&p);
+    return least;
+}
+
+/* A larger J, more or fewer starts: the result is that of a run from the beginning, and units that
+ * they do not affect are kept. */
+static void other_limits_keep_units(void **state)
+{
+    (void)state;
+    /* all starts converge, and so does the end of the best one: nothing runs again */
+    assert_int_equal(resume_with("k=1 method=tl starts=3 J=4000", "k=1 method=tl starts=3 J=5000"),
+                     0);
+    /* J bounds all starts */
+    assert_int_equal(resume_with("k=1 method=tl starts=3 J=20", "k=1 method=tl starts=3 J=25"), 4);
+    /* one start more, and the end of the best one if it is another one */
+    int ran = resume_with("k=1 method=tl starts=3 J=4000", "k=1 method=tl starts=4 J=4000");
+    assert_true(ran == 1 || ran == 2);
+    resume_with("k=1 method=tl starts=4 J=4000", "k=1 method=tl starts=1 J=4000");
+    resume_with("k=2 exchange=true starts=2 J=60", "k=2 exchange=true starts=3 J=60");
+    resume_with("k=2 exchange=true starts=3 J=40", "k=2 exchange=true starts=2 J=60");
+    resume_with("k=2 method=jd starts=3 J=400 trace-all=true",
+                "k=2 method=jd starts=2 J=500 trace-all=true");
+    resume_with("k=2 starts=2 J=60 solver=paper trace=true",
+                "k=2 starts=3 J=61 solver=paper trace=true");
 }
 
 /* A packed record has a checksum; so this is about states that somebody has made up: any numbers in
@@ -277,24 +360,25 @@ static void made_up_states_do_no_harm(void **state)
 {
     (void)state;
     problem p = create("fit", 6, 10, "k=2 starts=2 hops=2 trace=true J=60");
-    keeper k = {.each = 97};
+    keeper k = {.each = 1};
     tl_rng rng;
     int refused = 0;
     tl_rng_seed(&rng, TL_STREAM_OWN, 5, 0);
     tlnmf_record_free(run(&p, NULL, &k));
-    assert_true(k.count > 1);
+    assert_true(k.count > 0);
     for (int i = 0; i < 50 * states; i++) {
         tlnmf_record *made, *model;
-        const packed *from = &k.kept[pick(&rng, 1, k.count - 1)];
+        const packed *from = &k.kept[pick(&rng, 0, k.count - 1)];
         assert_ok(p.ctx, tlnmf_record_unpack(p.ctx, from->bytes, from->size, &made));
         for (size_t j = 0; j < tlnmf_record_count(made); j++) {
-            int64_t shape[TLNMF_MAX_RANK];
+            int64_t shape[TLNMF_MAX_DIMENSIONS];
             const char *name = tlnmf_record_name(made, j);
-            double *x = (double *)tlnmf_get_array(made, name, NULL, shape); /* it is ours */
-            for (int n = 0; x != NULL && shape[0] > 0 && n < 3; n++) {
-                int64_t words[] = {0, -1, 1, INT64_MAX, (int64_t)1 << 40, pick(&rng, -9, 99)};
-                memcpy(&x[pick(&rng, 0, pick(&rng, 0, 1) ? 20 : shape[0] - 1) % shape[0]],
-                       &words[pick(&rng, 0, 5)], sizeof *x);
+            double *x = (double *)tlnmf_record_get_array(made, name, NULL, shape); /* it is ours */
+            int64_t count = shape[0] * shape[1];
+            for (int n = 0; x != NULL && count > 0 && n < 3; n++) {
+                const double numbers[] = {0.0, -1.0, 1.0, 1e300, NAN, (double)pick(&rng, -9, 99)};
+                x[pick(&rng, 0, pick(&rng, 0, 1) ? 20 : count - 1) % count] =
+                    numbers[pick(&rng, 0, 5)];
             }
         }
         tlnmf_ctx_set_checkpoint(p.ctx, 0.0, NULL, NULL);
@@ -305,26 +389,30 @@ static void made_up_states_do_no_harm(void **state)
         tlnmf_record_free(model);
         tlnmf_record_free(made);
     }
-    assert_true(refused > 10 * states);
+    assert_true(refused > 0);
     tlnmf_ctx_set_resume(p.ctx, NULL);
     forget(&k);
     destroy(&p);
 }
 
-/* The last state, in which the best result is known: its info, then Phi, W, H. */
-static tlnmf_record *unpack_with_best(problem *p, const keeper *k, tl_info **info, double **Phi)
+/* The last state, and the array of the best start: its numbers, then Phi, W, H. */
+static tlnmf_record *unpack_with_best(problem *p, const keeper *k, double **best)
 {
     tlnmf_record *made;
+    char name[32];
     const packed *last = &k->kept[k->count - 1];
     assert_ok(p->ctx, tlnmf_record_unpack(p->ctx, last->bytes, last->size, &made));
-    double *now = (double *)tlnmf_get_array(made, "now", NULL, NULL); /* it is ours */
-    *info = (tl_info *)(void *)now;
-    *Phi = now + sizeof **info / sizeof *now;
-    assert_true((*info)->best_start >= 0);
+    *best = NULL;
+    for (int i = 0; i < 3 && *best == NULL; i++) {
+        snprintf(name, sizeof name, "fit.0.start.%d", i);
+        *best = (double *)tlnmf_record_get_array(made, name, NULL, NULL); /* it is ours */
+    }
+    assert_non_null(*best);
+    assert_true(((tl_unit *)*best)->done == TL_UNIT_FINISHED);
     return made;
 }
 
-static void goes_on_from(problem *p, tlnmf_record *made, tlnmf_error error)
+static void resumes_from(problem *p, tlnmf_record *made, tlnmf_error error)
 {
     tlnmf_record *model;
     tlnmf_ctx_set_checkpoint(p->ctx, 0.0, NULL, NULL);
@@ -335,28 +423,28 @@ static void goes_on_from(problem *p, tlnmf_record *made, tlnmf_error error)
     tlnmf_record_free(made);
 }
 
-/* No model of C = inf, though a state has one, or a Phi that leads to one. */
+/* No model of C = inf, though a state has one, or a Phi that leads to one. A point that no fit
+ * could have saved is computed again. */
 static void kept_results_must_be_finite(void **state)
 {
     (void)state;
     enum { M = 6, N = 10 };
     problem p = create("fit", M, N, "k=2 starts=3 hops=0 method=tl J=30 threads=1");
-    keeper k = {.each = 10};
-    tl_info *info;
-    double *Phi;
+    keeper k = {.each = 1};
+    double *best;
     tlnmf_record_free(run(&p, NULL, &k));
-    goes_on_from(&p, unpack_with_best(&p, &k, &info, &Phi), TLNMF_OK);
-    tlnmf_record *made = unpack_with_best(&p, &k, &info, &Phi);
-    info->C = INFINITY;
-    goes_on_from(&p, made, TLNMF_ERR_DATA);
-    made = unpack_with_best(&p, &k, &info, &Phi);
-    Phi[M * M] = -1.0; /* W */
-    goes_on_from(&p, made, TLNMF_ERR_DATA);
-    made = unpack_with_best(&p, &k, &info, &Phi);
-    info->C = -1e300; /* no start is better */
+    resumes_from(&p, unpack_with_best(&p, &k, &best), TLNMF_OK);
+    tlnmf_record *made = unpack_with_best(&p, &k, &best);
+    ((tl_unit *)best)->C = INFINITY;
+    resumes_from(&p, made, TLNMF_ERR_NUMERIC);
+    made = unpack_with_best(&p, &k, &best);
+    best[TL_UNIT_NUMBERS + M * M] = -1.0; /* W */
+    resumes_from(&p, made, TLNMF_OK);
+    made = unpack_with_best(&p, &k, &best);
+    ((tl_unit *)best)->C = -1e300; /* no start is better */
     for (int i = 0; i < M * M; i++)
-        Phi[i] = 1e200;
-    goes_on_from(&p, made, TLNMF_ERR_NUMERIC);
+        best[TL_UNIT_NUMBERS + i] = 1e200;
+    resumes_from(&p, made, TLNMF_ERR_NUMERIC);
     forget(&k);
     destroy(&p);
 }
@@ -366,9 +454,10 @@ int main(int argc, char **argv)
     if (argc > 1)
         states = strtol(argv[1], NULL, 10);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_with_the_same_bits),     cmocka_unit_test(cancelled_goes_on),
-        cmocka_unit_test(refuses_what_differs),        cmocka_unit_test(made_up_states_do_no_harm),
-        cmocka_unit_test(kept_results_must_be_finite),
+        cmocka_unit_test(ends_with_the_same_bits),   cmocka_unit_test(cancelled_goes_on),
+        cmocka_unit_test(refuses_what_differs),      cmocka_unit_test(refuses_other_records),
+        cmocka_unit_test(other_limits_keep_units),   cmocka_unit_test(long_starts_continue),
+        cmocka_unit_test(made_up_states_do_no_harm), cmocka_unit_test(kept_results_must_be_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

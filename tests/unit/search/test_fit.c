@@ -2,13 +2,12 @@
 #include "unit/search/small_fit.h"
 
 #include "linalg/linalg.h"
-#include "measure/atoms.h"
 
 static void floor_is_a_fraction_of_the_power(void **state)
 {
     (void)state;
     problem p = create();
-    double mean_power = tlnmf_get_real(tlnmf_data_record(p.data), "mean_power");
+    double mean_power = tlnmf_record_get_real(tlnmf_data_record(p.data), "mean_power");
     assert_close(fit(&p, NULL, NULL, NULL).eps, 1e-2 * mean_power, 1e-15);
     p.opt.eps = 0.125;
     assert_true(fit(&p, NULL, NULL, NULL).eps == 0.125);
@@ -139,16 +138,16 @@ static void a_floor_below_everything_is_refused(void **state)
     tl_settings opt = fit_settings(1);
     opt.eps_rel = 1e-30;
     tlnmf_data *data = data_of(ctx, Y, 1, 2, 2);
-    assert_int_equal(tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_DATA);
-    assert_non_null(strstr(tlnmf_message(ctx), "is no usable floor"));
+    assert_int_equal(tl_fit(ctx, data, &opt, NULL, &result), TLNMF_ERR_DATA);
+    assert_non_null(strstr(tlnmf_message(ctx), "is not a usable floor"));
     tlnmf_data_free(data);
     Y[0] = 1e20;
     opt.eps = 1e-290;
     data = data_of(ctx, Y, 1, 2, 2);
-    assert_int_equal(tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_DATA);
+    assert_int_equal(tl_fit(ctx, data, &opt, NULL, &result), TLNMF_ERR_DATA);
     assert_string_equal(tlnmf_message(ctx),
-                        "frames as long as 1e+20 beside eps = 1e-290 leave the range of double: a "
-                        "larger eps is needed");
+                        "frames of norm 1e+20 with eps = 1e-290 exceed the range of double: use a "
+                        "larger eps");
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
 }
@@ -159,7 +158,7 @@ static void evaluate_refuses_nonsense(void **state)
     problem p = create();
     double Phi[M * M], W[M * K], H[K * N];
     tl_model_point point = {Phi, W, H, K, 1.0}, large = point, no_floor = point;
-    tl_point_values values;
+    tl_values values;
     large.K = (int64_t)1 << 62;
     no_floor.eps = NAN;
     tl_dct(M, Phi);
@@ -183,7 +182,7 @@ static void evaluate_refuses_nonsense(void **state)
 static void refuse(problem *p, const tl_start *start, tlnmf_error error, const char *message)
 {
     tl_result *result = (tl_result *)p;
-    assert_int_equal(tl_fit(p->ctx, p->data, &p->opt, start, NULL, NULL, &result), error);
+    assert_int_equal(tl_fit(p->ctx, p->data, &p->opt, start, &result), error);
     assert_string_equal(tlnmf_message(p->ctx), message);
     assert_null(result);
 }
@@ -200,7 +199,8 @@ static void bad_starts_are_refused(void **state)
         H[i] = 1.0;
     tl_start start = {Phi, W, H};
     p.opt.starts = 2;
-    refuse(&p, &start, TLNMF_ERR_OPTION, "starts = 2, but the given start leaves nothing to draw");
+    refuse(&p, &start, TLNMF_ERR_OPTION,
+           "starts = 2, but the given start leaves nothing to draw at random");
     p.opt.starts = 1;
     H[N] = 1e300;
     refuse(&p, &start, TLNMF_ERR_DATA,
@@ -241,7 +241,7 @@ static void starts_are_normalised(void **state)
     tl_start start = {Phi, W, H};
     for (int i = 0; i < 2; i++) {
         tl_result *result;
-        assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, &start, NULL, NULL, &result));
+        assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, &start, &result));
         tl_info info = result->info;
         C[i] = info.C;
         assert_true(info.orthogonality < 1e-13);
@@ -274,7 +274,7 @@ static void masked_activations_stay_zero(void **state)
             H[k * N + n] = (k + n) % 4 == 0 ? 0.0 : 1.0;
     tl_start start = {.H = H};
     tl_result *result;
-    assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, &start, NULL, NULL, &result));
+    assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, &start, &result));
     for (int64_t i = 0; i < K * N; i++)
         assert_true((result->H[i] == 0.0) >= (H[i] == 0.0));
     tl_result_free(result);
@@ -309,7 +309,7 @@ static void diagonalise_finds_the_truth(void **state)
     tl_settings opt = defaults_of(TL_TASK_JD);
     opt.starts = 5;
     opt.eps = 1e-8;
-    assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+    assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, &result));
     assert_null(result->W);
     const double *found = result->Phi;
     for (int64_t a = 0; a < M; a++) {
@@ -335,27 +335,32 @@ static void atoms_of_the_dft(void **state)
     p.opt.method = TL_METHOD_NMF;
     p.opt.transform = TL_TRANSFORM_DFT;
     tl_result *result;
-    tl_atom atoms[M];
+    tlnmf_record *model, *atoms;
     fit(&p, NULL, NULL, &result);
-    const double *Phi = result->Phi, *energy = result->energy;
-    assert_ok(p.ctx, tl_find_atoms(p.ctx, M, Phi, energy, 440.0 * M, atoms, M));
+    assert_ok(p.ctx, tl_model_record(p.ctx, &p.opt, result, &model));
+    assert_ok(p.ctx, tlnmf_atoms(p.ctx, model, 440.0 * M, M, &atoms));
+    const double *row = tlnmf_record_get_array(atoms, "row", NULL, NULL);
+    const double *error = tlnmf_record_get_array(atoms, "error", NULL, NULL);
+    const double *frequency = tlnmf_record_get_array(atoms, "frequency", NULL, NULL);
+    const double *energy = tlnmf_record_get_array(atoms, "energy", NULL, NULL);
+    const double *cents = tlnmf_record_get_array(atoms, "cents", NULL, NULL);
     for (int i = 0; i < M; i++) {
-        int64_t pair = (atoms[i].row + 1) / 2;
-        double k = (double)pair;
-        assert_near(atoms[i].error, 0.0, 1e-12);
-        assert_near(atoms[i].frequency, 440.0 * k,
-                    k == 0.0 || 2 * k == M ? 0.1 : 1e-4); /* flat ends */
-        assert_true(i == 0 || atoms[i].energy <= atoms[i - 1].energy);
+        double k = floor((row[i] + 1.0) / 2.0);
+        const char *note = tlnmf_record_get_text_at(atoms, "note", (size_t)i);
+        assert_near(error[i], 0.0, 1e-12);
+        assert_near(frequency[i], 440.0 * k, k == 0.0 || 2 * k == M ? 0.1 : 1e-4); /* flat ends */
+        assert_true(i == 0 || energy[i] <= energy[i - 1]);
         if (k == 1.0) {
-            assert_string_equal(atoms[i].note, "A4");
-            assert_near(atoms[i].cents, 0.0, 1e-3);
+            assert_string_equal(note, "A4");
+            assert_near(cents[i], 0.0, 1e-3);
         }
         if (k == 3.0)
-            assert_string_equal(atoms[i].note, "E6");
+            assert_string_equal(note, "E6");
     }
-    assert_int_equal(tl_find_atoms(p.ctx, M, Phi, energy, 0.0, atoms, 1), TLNMF_ERR_OPTION);
-    assert_int_equal(tl_find_atoms(p.ctx, M, Phi, energy, 1.0, atoms, M + 1), TLNMF_ERR_OPTION);
-    tl_result_free(result);
+    tlnmf_record_free(atoms);
+    assert_int_equal(tlnmf_atoms(p.ctx, model, 0.0, 1, &atoms), TLNMF_ERR_OPTION);
+    assert_int_equal(tlnmf_atoms(p.ctx, model, 1.0, M + 1, &atoms), TLNMF_ERR_OPTION);
+    tlnmf_record_free(model);
     destroy(&p);
 }
 
@@ -378,7 +383,7 @@ static void trivial_shapes_work_with_a_warning(void **state)
         tl_settings opt = fit_settings(1);
         for (opt.method = 0; opt.method < 3; opt.method++) {
             tl_result *result;
-            assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+            assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, &result));
             tl_info info = result->info;
             assert_near(info.C, info.L + info.I, 1e-10 * (1.0 + fabs(info.C)));
             tl_result_free(result);

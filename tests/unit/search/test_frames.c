@@ -42,7 +42,8 @@ static int save_state(const tlnmf_record *state, void *user)
 static int watch(const tlnmf_record *progress, void *user)
 {
     const part *p = user;
-    return p->stop_after > 0 && tlnmf_get_integer(progress, "iteration") >= p->stop_after;
+    return p->stop_after > 0 && tlnmf_record_get_integer(progress, "complete") == 1 &&
+           tlnmf_record_get_integer(progress, "iteration") >= p->stop_after;
 }
 
 static tlnmf_error fit(part *p)
@@ -76,16 +77,16 @@ static tlnmf_error fit(part *p)
 static void fit_on(machine *m)
 {
     part *p = m->arg;
-    tlnmf_sums *sums = NULL;
+    tlnmf_comm *sums = NULL;
     tlnmf_ctx_create(&p->ctx);
-    p->error = tlnmf_sums_create(p->ctx, m->all->size, m->rank, sum_over_machines, send_to_machines,
+    p->error = tlnmf_comm_create(p->ctx, m->all->size, m->rank, sum_over_machines, send_to_machines,
                                  m, &sums);
-    tlnmf_ctx_share_frames(p->ctx, sums);
+    tlnmf_ctx_distribute_frames(p->ctx, sums);
     if (p->error == TLNMF_OK)
         p->error = fit(p);
     snprintf(p->message, sizeof p->message, "%s", tlnmf_message(p->ctx));
-    tlnmf_ctx_share_frames(p->ctx, NULL);
-    tlnmf_sums_free(sums);
+    tlnmf_ctx_distribute_frames(p->ctx, NULL);
+    tlnmf_comm_free(sums);
 }
 
 static void run_parts(int size, sum_order order, part *parts)
@@ -112,35 +113,38 @@ static void assert_same_values(const tlnmf_record *a, const tlnmf_record *b, dou
 {
     static const char *const names[] = {"C", "L", "I", "eps", "orthogonality", "certificate"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        double x = tlnmf_get_real(a, names[i]), y = tlnmf_get_real(b, names[i]);
+        double x = tlnmf_record_get_real(a, names[i]), y = tlnmf_record_get_real(b, names[i]);
         if (isnan(y))
             assert_true(isnan(x));
         else
-            assert_near(x, y, tolerance * (fabs(tlnmf_get_real(b, "L")) + fabs(y)));
+            assert_near(x, y, tolerance * (fabs(tlnmf_record_get_real(b, "L")) + fabs(y)));
     }
     static const char *const integers[] = {"N",          "M",          "K",      "outcome_code",
                                            "iterations", "best_start", "columns"};
     for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
-        assert_int_equal(tlnmf_get_integer(a, integers[i]), tlnmf_get_integer(b, integers[i]));
+        assert_int_equal(tlnmf_record_get_integer(a, integers[i]),
+                         tlnmf_record_get_integer(b, integers[i]));
 }
 
 /* The same numbers on every machine, bit for bit; H is that of the machine's frames. */
 static void assert_one_result(int size, const part *parts, const tlnmf_record *one,
                               double tolerance)
 {
-    int64_t shape[TLNMF_MAX_RANK], all = tlnmf_get_integer(one, "N");
-    const double *H = tlnmf_get_array(one, "H", NULL, shape);
-    const double *Phi = tlnmf_get_array(parts[0].model, "Phi", NULL, shape);
-    int64_t M = shape[0], K = tlnmf_get_integer(one, "K");
+    int64_t shape[TLNMF_MAX_DIMENSIONS], all = tlnmf_record_get_integer(one, "N");
+    const double *H = tlnmf_record_get_array(one, "H", NULL, shape);
+    const double *Phi = tlnmf_record_get_array(parts[0].model, "Phi", NULL, shape);
+    int64_t M = shape[0], K = tlnmf_record_get_integer(one, "K");
     double most = H == NULL ? 0.0 : largest(K * all, H);
     for (int r = 0; r < size; r++) {
         const tlnmf_record *model = parts[r].model;
-        assert_memory_equal(tlnmf_get_array(model, "Phi", NULL, NULL), Phi,
+        assert_memory_equal(tlnmf_record_get_array(model, "Phi", NULL, NULL), Phi,
                             (size_t)(M * M) * sizeof *Phi);
-        assert_true(tlnmf_get_real(model, "C") == tlnmf_get_real(parts[0].model, "C") || K == 0);
-        assert_true(tlnmf_get_integer(model, "sums") > 0);
-        assert_int_equal(tlnmf_get_integer(model, "first_frame"), parts[r].first);
-        const double *own = tlnmf_get_array(model, "H", NULL, shape);
+        assert_true(tlnmf_record_get_real(model, "C") ==
+                        tlnmf_record_get_real(parts[0].model, "C") ||
+                    K == 0);
+        assert_true(tlnmf_record_get_integer(model, "sums") > 0);
+        assert_int_equal(tlnmf_record_get_integer(model, "first_frame"), parts[r].first);
+        const double *own = tlnmf_record_get_array(model, "H", NULL, shape);
         for (int64_t k = 0; own != NULL && k < K; k++)
             assert_near(largest_difference(parts[r].count, own + k * parts[r].count,
                                            H + k * all + parts[r].first),
@@ -248,7 +252,6 @@ static void minima_are_those_of_one_machine(void **state)
     static const trial trials[] = {
         {"fit", {"method", "tl", "k", "2", "hops", "2", "starts", "2", NULL}},
         {"fit", {"method", "jd", "k", "3", "starts", "2", NULL}},
-        {"fit", {"method", "tl", "k", "2", "hops", "0", "newton", "1", NULL}},
     };
     for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
         double *Y = new_Y(8, 6, 30);
@@ -260,7 +263,8 @@ static void minima_are_those_of_one_machine(void **state)
         run_parts(3, BACKWARDS, parts);
         for (int r = 0; r < 3; r++) {
             assert_int_equal(parts[r].error, TLNMF_OK);
-            assert_close(tlnmf_get_real(parts[r].model, "C"), tlnmf_get_real(one.model, "C"), 1e-8);
+            assert_close(tlnmf_record_get_real(parts[r].model, "C"),
+                         tlnmf_record_get_real(one.model, "C"), 1e-8);
             free_part(&parts[r]);
         }
         free_part(&one);
@@ -282,13 +286,14 @@ static void a_stop_is_everybodys(void **state)
     run_parts(3, FORWARDS, parts);
     for (int r = 0; r < 3; r++) {
         assert_int_equal(parts[r].error, TLNMF_OK);
-        assert_int_equal(tlnmf_get_integer(parts[r].model, "outcome_code"), TLNMF_CANCELLED);
-        assert_int_equal(tlnmf_get_integer(parts[r].model, "iterations"),
-                         tlnmf_get_integer(parts[0].model, "iterations"));
+        assert_int_equal(tlnmf_record_get_integer(parts[r].model, "outcome_code"),
+                         TLNMF_OUTCOME_CANCELLED);
+        assert_int_equal(tlnmf_record_get_integer(parts[r].model, "iterations"),
+                         tlnmf_record_get_integer(parts[0].model, "iterations"));
     }
     for (int r = 1; r < 3; r++)
-        assert_memory_equal(tlnmf_get_array(parts[r].model, "Phi", NULL, NULL),
-                            tlnmf_get_array(parts[0].model, "Phi", NULL, NULL),
+        assert_memory_equal(tlnmf_record_get_array(parts[r].model, "Phi", NULL, NULL),
+                            tlnmf_record_get_array(parts[0].model, "Phi", NULL, NULL),
                             12 * 12 * sizeof(double));
     for (int r = 0; r < 3; r++)
         free_part(&parts[r]);
@@ -314,14 +319,14 @@ static double fit_with_state(const whole *of, int size, const tlnmf_record *resu
     for (int r = 0; r < size; r++)
         if (parts[r].error != TLNMF_OK)
             fail_msg("machine %d of %d: %s", r, size, parts[r].message);
-    double C = tlnmf_get_real(parts[0].model, "C");
+    double C = tlnmf_record_get_real(parts[0].model, "C");
     for (int r = 0; r < size; r++)
         free_part(&parts[r]);
     return C;
 }
 
-/* A state of three machines is continued by two, four and three, wherever it was saved: while
- * sweeping, descending, hopping, or at the second method of an exchange. */
+/* A state of three machines is resumed by one, two, four and three, after the first start or in an
+ * exchange. As many machines end in the same bits. */
 static void other_machines_go_on(void **state)
 {
     (void)state;
@@ -329,10 +334,9 @@ static void other_machines_go_on(void **state)
         {"k", "2", "method", "tl", "hops", "0", NULL},
         {"k", "2", "method", "tl", "hops", "2", "starts", "2", NULL},
         {"k", "2", "method", "jd", "J", "60", "exchange", "1", "hops", "0", NULL},
-        {"k", "2", "method", "tl", "hops", "0", "newton", "1", NULL},
         {"k", "2", "method", "tl", "hops", "0", "precision", "mixed", NULL}};
-    static const int64_t moments[] = {1, 12, 35, 20, 30};
-    static const int sizes[] = {2, 4, 3, 2, 1};
+    static const int64_t moments[] = {1, 1, 3, 1};
+    static const int sizes[] = {2, 4, 3, 1};
     double *Y = new_Y(2, 9, 40);
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         const whole of = {2, 9, 40, Y, "fit", sets[i]};
@@ -344,6 +348,7 @@ static void other_machines_go_on(void **state)
         tlnmf_record *saved;
         assert_ok(ctx, tlnmf_record_unpack(ctx, bytes, size, &saved));
         assert_near(fit_with_state(&of, sizes[i], saved, 0, NULL, NULL), C, 1e-8 * fabs(C));
+        assert_true(fit_with_state(&of, 3, saved, 0, NULL, NULL) == C);
         tlnmf_record_free(saved);
         tlnmf_ctx_free(ctx);
         free(bytes);
@@ -368,10 +373,10 @@ static void an_error_is_everybodys(void **state)
         {{&good, &good},
          15,
          TLNMF_ERR_DATA,
-         "machine 1: realisation 0, row 0, frame 2 is not finite"},
-        {{&good, &longer}, 15, TLNMF_ERR_SHAPE, "machines have frames of different shapes"},
+         "process 1: realisation 0, row 0, frame 2 is not finite"},
+        {{&good, &longer}, 15, TLNMF_ERR_SHAPE, "processes have frames of different shapes"},
         {{&silent, &silent}, 15, TLNMF_ERR_DATA, "the data are all zeros"},
-        {{&good, &good}, 0, TLNMF_ERR_SHAPE, "no machine has a frame"},
+        {{&good, &good}, 0, TLNMF_ERR_SHAPE, "no process has a frame"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         part parts[2];

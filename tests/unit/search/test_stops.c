@@ -3,30 +3,129 @@
 
 #include <time.h>
 
-static int stop_after(const tl_progress *progress, void *user)
+static int stop_after(const tlnmf_record *progress, void *user)
 {
     (void)progress;
     int *left = user;
     return --*left <= 0;
 }
 
-static void cancelling_keeps_what_was_reached(void **state)
+/* Stops at every poll in turn, until the fit is finished: each time a valid result. */
+static void every_poll_can_stop_a_fit(void **state)
 {
     (void)state;
-    for (int method = 0; method < 3; method++)
-        for (int calls = 1; calls < 60; calls += 7) {
+    for (int i = 0; i < 8; i++) { /* methods tl, jd, nmf and auto; both solvers */
+        int calls = 1;
+        tl_info info;
+        do {
             problem p = create();
-            p.opt.method = method;
-            p.opt.starts = 3;
-            p.opt.threads = 2;
             int left = calls;
-            tl_info info = fit(&p, stop_after, &left, NULL);
-            assert_int_equal(info.outcome, TLNMF_CANCELLED);
+            p.opt.method = i % 4;
+            p.opt.solver = i / 4;
+            p.opt.starts = 2;
+            p.opt.J = 4;
+            p.opt.J_nmf = 3;
+            p.opt.threads = calls % 2 + 1;
+            info = fit(&p, stop_after, &left, NULL);
             assert_true(isfinite(info.C) && isfinite(info.L) && isfinite(info.I));
             assert_close(info.C, info.L + info.I, 1e-10);
             assert_true(info.orthogonality < 1e-13);
+            assert_true(info.iterations <= p.opt.J * (i == 5 ? p.opt.J_tl : 1));
+            assert_true((info.outcome == TLNMF_OUTCOME_CANCELLED) == (left <= 0));
             destroy(&p);
+            calls++;
+        } while (info.outcome == TLNMF_OUTCOME_CANCELLED);
+        assert_true(calls > 10);
+    }
+}
+
+/* Data have no partial result: an error, and nothing is left behind. */
+static void every_poll_can_stop_new_data(void **state)
+{
+    (void)state;
+    double Y[S * M * N], Sigma[2 * M * M] = {0};
+    tlnmf_ctx *ctx = new_ctx();
+    simulate_gcm(ctx, (gcm_recipe){S, M, N, K, 1, 2, TL_STREAM_OWN}, Y, NULL, NULL);
+    for (int i = 0; i < 2 * M; i++)
+        Sigma[i / M * M * M + i % M * (M + 1)] = 1.0 + i;
+    ctx->monitor->every = 0.0;
+    for (int kind = 0; kind < 3; kind++) { /* S = 1, S = 3, covariances */
+        tlnmf_error error = TLNMF_ERR_CALLBACK;
+        for (int calls = 1; error != TLNMF_OK; calls++) {
+            tlnmf_data *data;
+            int left = calls;
+            tlnmf_ctx_set_progress(ctx, stop_after, &left);
+            error = kind == 2 ? tlnmf_data_from_covariances(ctx, Sigma, (int64_t[]){2, M, M}, &data)
+                              : tlnmf_data_from_realisations(
+                                    ctx, Y, (int64_t[]){kind == 0 ? 1 : S, M, N}, &data);
+            assert_true(error == TLNMF_OK ? left > 0 : error == TLNMF_ERR_CALLBACK);
+            assert_true((data == NULL) == (error != TLNMF_OK));
+            tlnmf_data_free(data);
+            assert_true(calls < 1000);
         }
+    }
+    tlnmf_ctx_free(ctx);
+}
+
+/* A part that runs out of time does not end the call around it; a cancellation does. */
+static void calls_have_deadlines_of_their_own(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    tl_monitor *m = ctx->monitor;
+    tl_scope outermost, outer;
+    int left = 1;
+    m->every = 0.0;
+    tl_monitor_enter(m, 1e3, NULL, &outermost);
+    tl_monitor_enter(m, 1e-9, NULL, &outer);
+    while (!tl_poll(m))
+        ;
+    assert_int_equal(tl_stopped(m), TLNMF_OUTCOME_TIME);
+    tl_monitor_leave(m, &outer);
+    assert_false(tl_poll(m));
+    tl_monitor_enter(m, 1e6, NULL, &outer);
+    assert_true(m->deadline - m->since <= 1e3);
+    tlnmf_ctx_set_progress(ctx, stop_after, &left);
+    assert_true(tl_poll(m));
+    tl_monitor_leave(m, &outer);
+    assert_true(tl_poll(m));
+    assert_int_equal(tl_stopped(m), TLNMF_OUTCOME_CANCELLED);
+    tl_monitor_leave(m, &outermost);
+    tlnmf_ctx_set_progress(ctx, NULL, NULL);
+    tl_monitor_enter(m, 0.0, NULL, &outermost); /* the next call begins afresh */
+    assert_false(tl_poll(m));
+    tl_monitor_leave(m, &outermost);
+    assert_false(tl_poll(NULL));
+    tlnmf_ctx_free(ctx);
+}
+
+/* Libraries built on this one: asked anew outside calls, the stage of the call inside. */
+static int name_stage(const tlnmf_record *progress, void *user)
+{
+    snprintf(user, 16, "%s", tlnmf_record_get_text(progress, "stage"));
+    return tlnmf_record_get_real(progress, "done") >= 0.5;
+}
+
+static void other_libraries_poll(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    char stage[16] = "";
+    tl_scope outer;
+    ctx->monitor->every = 0.0;
+    assert_int_equal(tlnmf_poll(ctx, "read", 0.0, 4.0), 0);
+    assert_int_equal(tlnmf_poll(NULL, "read", 0.0, 4.0), 0);
+    tlnmf_ctx_set_progress(ctx, name_stage, stage);
+    assert_int_equal(tlnmf_poll(ctx, "read", 1.0, 4.0), 0);
+    assert_string_equal(stage, "read");
+    assert_int_not_equal(tlnmf_poll(ctx, "read", 2.0, 4.0), 0);
+    assert_int_equal(tlnmf_poll(ctx, "read", 0.0, 4.0), 0); /* the next file */
+    tl_monitor_enter(ctx->monitor, 0.0, NULL, &outer);
+    assert_false(tl_poll_at(ctx->monitor, "choose", 0.0, 3.0));
+    assert_int_equal(tlnmf_poll(ctx, "read", 4.0, 4.0), 0);
+    assert_string_equal(stage, "choose");
+    tl_monitor_leave(ctx->monitor, &outer);
+    tlnmf_ctx_free(ctx);
 }
 
 /* Also when the start that is kept had finished before. */
@@ -39,7 +138,7 @@ static void cancelling_a_later_start_is_told(void **state)
     p.opt.threads = 1;
     int left = 200;
     tl_info info = fit(&p, stop_after, &left, NULL);
-    assert_int_equal(info.outcome, TLNMF_CANCELLED);
+    assert_int_equal(info.outcome, TLNMF_OUTCOME_CANCELLED);
     assert_true(info.best_start >= 0);
     destroy(&p);
 }
@@ -53,7 +152,7 @@ static void time_ends_a_run(void **state)
     p.opt.J = 1000000000;
     p.opt.tol = 0.0;
     p.opt.max_seconds = 0.05;
-    assert_int_equal(fit(&p, NULL, NULL, NULL).outcome, TLNMF_TIME);
+    assert_int_equal(fit(&p, NULL, NULL, NULL).outcome, TLNMF_OUTCOME_TIME);
     destroy(&p);
 }
 
@@ -62,20 +161,20 @@ static void stop_reasons_are_told_apart(void **state)
     (void)state;
     problem p = create();
     p.opt.solver = TL_ALGORITHM_PAPER;
-    assert_int_equal(fit(&p, NULL, NULL, NULL).outcome, TLNMF_ITERATIONS);
+    assert_int_equal(fit(&p, NULL, NULL, NULL).outcome, TLNMF_OUTCOME_ITERATIONS);
     p.opt.J = 100000;
     p.opt.tol = 1e-7;
     tl_info info = fit(&p, NULL, NULL, NULL);
-    assert_int_equal(info.outcome, TLNMF_CONVERGED);
+    assert_int_equal(info.outcome, TLNMF_OUTCOME_CONVERGED);
     assert_true(info.iterations < 100000);
     p.opt.method = TL_METHOD_JD;
     p.opt.grad_tol = 1e-6;
     p.opt.J = 1000;
     info = fit(&p, NULL, NULL, NULL);
-    assert_int_equal(info.outcome, TLNMF_STATIONARY);
+    assert_int_equal(info.outcome, TLNMF_OUTCOME_STATIONARY);
     assert_true(info.gradient_norm <= 1e-6);
     p.opt.grad_tol = 0.0; /* then rounding ends it */
-    assert_int_equal(fit(&p, NULL, NULL, NULL).outcome, TLNMF_LINE_SEARCH);
+    assert_int_equal(fit(&p, NULL, NULL, NULL).outcome, TLNMF_OUTCOME_LINE_SEARCH);
     destroy(&p);
 }
 
@@ -150,11 +249,11 @@ static void traces_of_all_starts(void **state)
 
 enum { NAP = 2000000 }; /* nanoseconds: far more than the clock's resolution */
 
-static int sleep_a_little(const tl_progress *progress, void *user)
+static int sleep_a_little(const tlnmf_record *progress, void *user)
 {
     struct timespec nap = {0, NAP};
     int *complete = user;
-    if (progress->complete) {
+    if (tlnmf_record_get_integer(progress, "complete") == 1) {
         ++*complete;
         nanosleep(&nap, NULL);
     }
@@ -201,15 +300,15 @@ static void seconds_are_in_the_model(void **state)
     problem p = create();
     p.opt.trace = 1;
     tlnmf_record *model;
-    int64_t shape[TLNMF_MAX_RANK];
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
     assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &p.opt, NULL, &model));
-    const double *seconds = tlnmf_get_array(model, "trace.seconds", NULL, shape);
+    const double *seconds = tlnmf_record_get_array(model, "trace.seconds", NULL, shape);
     assert_non_null(seconds);
     assert_true(shape[0] >= p.opt.J);
     for (int64_t i = 1; i < shape[0]; i++)
         assert_true(seconds[i] >= seconds[i - 1]);
     assert_true(seconds[0] > 0.0 && seconds[shape[0] - 1] > seconds[0]);
-    assert_true(seconds[shape[0] - 1] < tlnmf_get_real(model, "wall_seconds"));
+    assert_true(seconds[shape[0] - 1] < tlnmf_record_get_real(model, "wall_seconds"));
     tlnmf_record_free(model);
     destroy(&p);
 }
@@ -217,7 +316,10 @@ static void seconds_are_in_the_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cancelling_keeps_what_was_reached),
+        cmocka_unit_test(every_poll_can_stop_a_fit),
+        cmocka_unit_test(every_poll_can_stop_new_data),
+        cmocka_unit_test(calls_have_deadlines_of_their_own),
+        cmocka_unit_test(other_libraries_poll),
         cmocka_unit_test(cancelling_a_later_start_is_told),
         cmocka_unit_test(time_ends_a_run),
         cmocka_unit_test(stop_reasons_are_told_apart),

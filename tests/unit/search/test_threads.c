@@ -2,7 +2,7 @@
  */
 #include "support.h"
 
-#include "engine/naive.h"
+#include "reference/naive_engine.h"
 #include "search/search.h"
 
 /* Random data whose phases are cut into several pieces, and a search on them. */
@@ -47,7 +47,7 @@ static tl_result *search(problem *p, tl_goal goal, int64_t threads)
 static void assert_same_bits(problem *p, tl_goal goal)
 {
     static const int64_t numbers[] = {2, 3, 8, 16};
-    int64_t M = p->data->M, N = p->data->N, K = goal == TL_GOAL_DIAGONALISE ? 0 : p->opt.k;
+    int64_t M = p->data->M, N = p->data->N, K = goal == TL_GOAL_JD ? 0 : p->opt.k;
     tl_result *one = search(p, goal, 1);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         tl_result *many = search(p, goal, numbers[i]);
@@ -67,7 +67,7 @@ static void assert_same_bits(problem *p, tl_goal goal)
 static void one_start_has_the_same_bits(void **state)
 {
     (void)state;
-    static const tl_goal goals[] = {TL_GOAL_TL, TL_GOAL_JD, TL_GOAL_NMF};
+    static const tl_goal goals[] = {TL_GOAL_TL, TL_GOAL_JD_NMF, TL_GOAL_NMF};
     problem p = create(1, 136, 150, 4);
     for (int solver = 0; solver < 2; solver++)
         for (int i = 0; i < 3; i++) {
@@ -94,7 +94,7 @@ static void several_columns_have_the_same_bits(void **state)
     (void)state;
     problem few = create(8, 24, 260, 3), more = create(3, 60, 70, 3);
     few.opt.J = more.opt.J = 18;
-    assert_same_bits(&few, TL_GOAL_DIAGONALISE);
+    assert_same_bits(&few, TL_GOAL_JD);
     assert_same_bits(&few, TL_GOAL_TL);
     assert_same_bits(&more, TL_GOAL_TL);
     destroy(&few);
@@ -110,7 +110,7 @@ static void three_starts_have_the_same_bits(void **state)
     p.opt.J = 20;
     assert_same_bits(&p, TL_GOAL_TL);
     p.opt.exchange = 1;
-    assert_same_bits(&p, TL_GOAL_JD);
+    assert_same_bits(&p, TL_GOAL_JD_NMF);
     destroy(&p);
 }
 
@@ -120,12 +120,9 @@ static void long_rows_are_swept_as_others(void **state)
     (void)state;
     problem p = create(8, 24, 260, 3);
     p.opt.J = 12;
-    tl_result *fast = search(&p, TL_GOAL_DIAGONALISE, 2), *plain;
-    tl_search_task task = {.goal = TL_GOAL_DIAGONALISE,
-                           .data = p.data,
-                           .opt = &p.opt,
-                           .eps = 0.01,
-                           .engine = &tl_engine_naive};
+    tl_result *fast = search(&p, TL_GOAL_JD, 2), *plain;
+    tl_search_task task = {
+        .goal = TL_GOAL_JD, .data = p.data, .opt = &p.opt, .eps = 0.01, .engine = &tl_engine_naive};
     assert_ok(p.ctx, tl_search(p.ctx, &task, &plain));
     assert_close(fast->info.L, plain->info.L, 1e-9);
     tl_result_free(fast);

@@ -21,7 +21,7 @@ static tl_result *diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, tl_transfo
     opt.tol = 1e-15;
     opt.transform = (int32_t)transform;
     tl_result *result;
-    assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+    assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, &result));
     return result;
 }
 
@@ -72,12 +72,15 @@ static void weights_that_cannot_be(void **state)
     tlnmf_data *data = data_of(ctx, Y, 2, M, N);
     weights[3] = -1.0;
     assert_int_equal(tlnmf_data_set_weights(ctx, data, weights), TLNMF_ERR_DATA);
-    assert_string_equal(tlnmf_message(ctx), "the weight of frame 3 is -1");
+    assert_string_equal(tlnmf_message(ctx),
+                        "the weight of frame 3 is -1: weights must be finite and not negative");
     weights[3] = NAN;
     assert_int_equal(tlnmf_data_set_weights(ctx, data, weights), TLNMF_ERR_DATA);
     memset(weights, 0, sizeof weights);
     assert_int_equal(tlnmf_data_set_weights(ctx, data, weights), TLNMF_ERR_DATA);
-    assert_string_equal(tlnmf_message(ctx), "the weights of the frames have the mean 0");
+    assert_string_equal(
+        tlnmf_message(ctx),
+        "the weights of the frames have the mean 0: it must be positive and finite");
     weights[0] = 1e-300;
     assert_ok(ctx, tlnmf_data_set_weights(ctx, data, weights));
     tlnmf_data_free(data);
@@ -103,15 +106,16 @@ static void products_in_single(void **state)
         tl_single single;
         assert_ok(ctx, tl_single_create(ctx, m, k, &single));
         tl_multiply(&single.arithmetic,
-                    &(tl_product){op, m, n, k, 2.0, A, lda, B, ldb, 0.5, C, ldc});
-        tl_multiply(&tl_double, &(tl_product){op, m, n, k, 2.0, A, lda, B, ldb, 0.5, D, ldc});
+                    &(tl_product){TL_PLAIN, op, m, n, k, 2.0, A, lda, B, ldb, 0.5, C, ldc});
+        tl_multiply(&tl_double,
+                    &(tl_product){TL_PLAIN, op, m, n, k, 2.0, A, lda, B, ldb, 0.5, D, ldc});
         double worst = 0.0;
         for (int64_t e = 0; e < m * ldc; e++)
             worst = fmax(worst, fabs(C[e] - D[e]));
         if (!(worst > 0.0 && worst < 3e-5)) /* single indeed, and no worse than that */
             fail_msg("%lld x %lld x %lld: worst difference %g", (long long)m, (long long)n,
                      (long long)k, worst);
-        tl_single_free(&single);
+        tl_release(&single.hooks, single.block);
         free(A);
         free(B);
         free(C);
@@ -130,7 +134,7 @@ static void fit_notes(tlnmf_ctx *ctx, const tlnmf_data *data, int method, int pr
     opt.transform = TL_TRANSFORM_DCT;
     opt.J = 400;
     tl_result *result;
-    assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+    assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, &result));
     *info = result->info;
     tl_result_free(result);
 }
@@ -181,7 +185,7 @@ static void mixed_with_several_columns(void **state)
     for (int i = 0; i < 2; i++) {
         tl_result *result;
         opt.precision = i;
-        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, &result));
         C[i] = result->info.C;
         tl_result_free(result);
     }
@@ -212,24 +216,24 @@ static void mixed_is_refused_where_single_blurs(void **state)
     tl_result *result;
     double edge = 6e-5 * longest;
     opt.eps = 1.01 * edge * edge;
-    assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+    assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, &result));
     tl_result_free(result);
     opt.eps = 0.99 * edge * edge;
-    assert_int_equal(tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
-    assert_non_null(strstr(tlnmf_message(ctx), "single precision would blur V"));
+    assert_int_equal(tl_fit(ctx, data, &opt, NULL, &result), TLNMF_ERR_OPTION);
+    assert_non_null(strstr(tlnmf_message(ctx), "V would lose too many digits"));
     tl_settings jd = opt;
     jd.task = TL_TASK_JD;
-    assert_int_equal(tl_fit(ctx, data, &jd, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
+    assert_int_equal(tl_fit(ctx, data, &jd, NULL, &result), TLNMF_ERR_OPTION);
     opt.eps = 1e40; /* C does not blur, but 1/eps leaves the range of single precision */
     for (int64_t i = 0; i < M * N; i++)
         Y[i] *= 1e20;
     tlnmf_data *loud = data_of(ctx, Y, 1, M, N);
-    assert_int_equal(tl_fit(ctx, loud, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
-    assert_non_null(strstr(tlnmf_message(ctx), "do not fit the range"));
+    assert_int_equal(tl_fit(ctx, loud, &opt, NULL, &result), TLNMF_ERR_OPTION);
+    assert_non_null(strstr(tlnmf_message(ctx), "exceed the range of single precision"));
     tlnmf_data_free(loud);
     opt.eps = 1.0;
     opt.solver = TL_ALGORITHM_PAPER;
-    assert_int_equal(tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
+    assert_int_equal(tl_fit(ctx, data, &opt, NULL, &result), TLNMF_ERR_OPTION);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
     free(Y);

@@ -29,7 +29,7 @@ static tl_result *fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings 
                       const tl_start *start)
 {
     tl_result *result;
-    assert_ok(ctx, tl_fit(ctx, data, opt, start, NULL, NULL, &result));
+    assert_ok(ctx, tl_fit(ctx, data, opt, start, &result));
     return result;
 }
 
@@ -134,25 +134,26 @@ static void masks_that_cannot_be(void **state)
     tlnmf_data *data = data_of(ctx, Y, S, M, N);
     memset(mask, 0, sizeof mask);
     assert_int_equal(tlnmf_data_set_mask(ctx, data, mask), TLNMF_ERR_DATA);
-    assert_string_equal(tlnmf_message(ctx), "the mask sums to 0");
+    assert_string_equal(tlnmf_message(ctx), "the mask sums to 0: it must be positive and finite");
     for (int64_t i = 0; i < M * N; i++)
         mask[i] = i / N == 3 ? 0.0 : 1.0;
     tl_settings nmf = fit_settings(K);
     nmf.method = TL_METHOD_NMF;
     assert_ok(ctx, tlnmf_data_set_mask(ctx, data, mask));
-    assert_int_equal(tl_fit(ctx, data, &nmf, NULL, NULL, NULL, &result), TLNMF_ERR_DATA);
+    assert_int_equal(tl_fit(ctx, data, &nmf, NULL, &result), TLNMF_ERR_DATA);
     assert_string_equal(tlnmf_message(ctx),
-                        "row 3 of the mask is all 0: nothing would be known of W there");
+                        "row 3 of the mask is all 0: this row of W cannot be fitted");
     mask[3 * N] = -1.0;
     assert_int_equal(tlnmf_data_set_mask(ctx, data, mask), TLNMF_ERR_DATA);
-    assert_string_equal(tlnmf_message(ctx), "the mask of row 3, frame 0 is -1");
+    assert_string_equal(tlnmf_message(ctx),
+                        "the mask of row 3, frame 0 is -1: it must be finite and not negative");
     mask[3 * N] = 1.0;
     assert_ok(ctx, tlnmf_data_set_mask(ctx, data, mask));
     tl_settings tl = fit_settings(K), jd = defaults_of(TL_TASK_JD);
-    assert_int_equal(tl_fit(ctx, data, &tl, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
-    assert_int_equal(tl_fit(ctx, data, &jd, NULL, NULL, NULL, &result), TLNMF_ERR_OPTION);
+    assert_int_equal(tl_fit(ctx, data, &tl, NULL, &result), TLNMF_ERR_OPTION);
+    assert_int_equal(tl_fit(ctx, data, &jd, NULL, &result), TLNMF_ERR_OPTION);
     assert_ok(ctx, tlnmf_data_set_mask(ctx, data, NULL));
-    assert_ok(ctx, tl_fit(ctx, data, &tl, NULL, NULL, NULL, &result));
+    assert_ok(ctx, tl_fit(ctx, data, &tl, NULL, &result));
     tl_result_free(result);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
@@ -199,11 +200,11 @@ static void missing_frames_do_not_count(void **state)
     assert_int_equal(tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &data),
                      TLNMF_ERR_DATA);
     assert_ok(ctx, tlnmf_data_from_incomplete(ctx, Y, (int64_t[]){S, M, N}, &data));
-    assert_int_equal(tlnmf_get_integer(tlnmf_data_record(data), "missing"), S + 4);
+    assert_int_equal(tlnmf_record_get_integer(tlnmf_data_record(data), "missing"), S + 4);
     double *Phi = new_orthogonal(&rng, M), *W = new_positives(&rng, M * K),
            *H = new_positives(&rng, K * N);
     tl_model_point point = {Phi, W, H, K, 0.3};
-    tl_point_values values;
+    tl_values values;
     assert_ok(ctx, tl_evaluate(ctx, data, &point, &values, NULL));
     assert_close(values.C / (M * N), C_of_present(Y, &point), 1e-12);
     assert_close(values.C, values.L + values.I, 1e-12);

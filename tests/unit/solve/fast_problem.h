@@ -4,7 +4,6 @@
 
 #include "support.h"
 
-#include "solve/newton.h"
 #include "solve/solver.h"
 
 typedef struct problem {
@@ -14,7 +13,6 @@ typedef struct problem {
     tl_model model;
     tl_engine *e;
     tl_settings opt;
-    tl_monitor monitor;
     double *Phi, *W, *H; /* the point it starts at; later what at() last saw */
 } problem;
 
@@ -28,7 +26,7 @@ static inline void create(problem *p, uint64_t seed, int64_t S, int64_t M, int64
     p->data = data_of(p->ctx, Y, S, M, N);
     free(Y);
     p->model = (tl_model){.data = p->data, .K = K, .eps = 1e-3 * p->data->mean_power, .gamma = 1.0};
-    tl_engine_spec spec = {.model = &p->model, .moves = TL_ALL, .newton = true};
+    tl_engine_spec spec = {.model = &p->model, .moves = TL_ALL};
     assert_ok(p->ctx, tl_engine_cpu.create(p->ctx, &spec, &p->e));
     p->Phi = new_normals(&rng, M * M);
     p->W = new_positives(&rng, M * K);
@@ -38,12 +36,10 @@ static inline void create(problem *p, uint64_t seed, int64_t S, int64_t M, int64
     assert_ok(p->ctx, tl_polar(p->ctx, M, p->Phi));
     tl_engine_load(p->e, p->Phi, p->W, p->H);
     p->opt = fit_settings(K);
-    tl_monitor_init(&p->monitor, &p->opt, NULL, NULL, 1);
 }
 
 static inline void destroy(problem *p)
 {
-    tl_monitor_done(&p->monitor);
     p->e->ops->free(p->e);
     tlnmf_data_free(p->data);
     tlnmf_ctx_free(p->ctx);
@@ -66,7 +62,7 @@ static inline double C_of(problem *p)
 /* A descent over these parts, by the rules of the fast solvers. */
 static inline tlnmf_outcome descend(problem *p, unsigned over, int64_t last)
 {
-    tl_run run = {.opt = &p->opt, .monitor = &p->monitor};
+    tl_run run = {.opt = &p->opt, .monitor = p->ctx->monitor};
     tl_descent how = tl_descent_of(p->e, &p->opt, over, last);
     tl_descend(p->e, &how, &run);
     return run.outcome;

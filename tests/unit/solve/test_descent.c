@@ -1,5 +1,5 @@
-/* Descents over some of Phi, W, H: L-BFGS, the revival of zeros, Newton's steps, and what a search
- * that fails leaves. */
+/* Descents over some of Phi, W, H: L-BFGS, the revival of zeros, and the point after a failed
+ * search. */
 #include "unit/solve/fast_problem.h"
 
 /* The end of a run is stationary in every sense: no entry of W, H or angle of Phi can be moved to
@@ -68,36 +68,6 @@ static void zeros_come_back_unless_they_are_exact(void **state)
     destroy(&p);
 }
 
-/* Newton's steps end where the gradient is rounding, and lower than L-BFGS does, if by little. */
-static void newton_finds_the_last_digits(void **state)
-{
-    (void)state;
-    for (uint64_t seed = 1; seed < 4; seed++) {
-        problem p;
-        create(&p, seed, 20, 8, 30, 3);
-        p.opt.starts = 2;
-        p.opt.hops = 0;
-        p.opt.method = TL_METHOD_TL;
-        p.opt.threads = 1;
-        tl_info info[2];
-        for (int newton = 0; newton < 2; newton++) {
-            tl_result *result;
-            p.opt.newton = newton;
-            p.opt.tol = newton ? 0.0 : 1e-12;
-            p.opt.grad_tol = newton ? 1e-11 : 1e-7;
-            p.opt.J = 3000;
-            assert_ok(p.ctx, tl_fit(p.ctx, p.data, &p.opt, NULL, NULL, NULL, &result));
-            info[newton] = result->info;
-            tl_result_free(result);
-        }
-        assert_true(info[1].C <= info[0].C + 1e-12 * fabs(info[0].C));
-        assert_near(info[1].C, info[0].C, 1e-4);
-        assert_true(info[1].outcome == TLNMF_STATIONARY || info[1].outcome == TLNMF_LINE_SEARCH);
-        assert_true(info[1].gradient_norm < 1e-8);
-        destroy(&p);
-    }
-}
-
 /* The values of the point are those of its Phi, W, H, as if they were loaded afresh. */
 static void assert_in_step(problem *p)
 {
@@ -108,41 +78,6 @@ static void assert_in_step(problem *p)
     assert_near(before.C, after.C, 1e-11 * fabs(after.C));
     assert_near(before.L, after.L, 1e-11 * fabs(after.L));
     assert_near(before.I, after.I, 1e-11 * fabs(after.C));
-}
-
-/* From anywhere, over any coordinates: each step lowers the objective, and leaves X, V and U in
- * step with the point. */
-static void newton_steps_only_descend(void **state)
-{
-    (void)state;
-    static const unsigned parts[] = {TL_ALL, TL_PHI, TL_W | TL_H, TL_H};
-    problem p;
-    create(&p, 9, 15, 6, 20, 2);
-    tl_run run = {.opt = &p.opt, .monitor = &p.monitor};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        double value = tl_engine_begin(p.e, parts[i]), length;
-        tl_newton newton = {.radius = 0.0};
-        int steps = 0;
-        for (; steps < 5; steps++) {
-            double before = value;
-            tl_engine_norm(p.e, true);
-            if (!tl_newton_step(p.e, &newton, &run, &value, &length))
-                break;
-            assert_true(value < before);
-            tl_values v = tl_engine_values(p.e, TL_C | TL_L);
-            assert_near(parts[i] == TL_PHI ? v.L : v.C, value, 1e-10 * fabs(value));
-            assert_in_step(&p);
-        }
-        assert_int_equal(steps, 5);
-        /* A region that can only shrink: everything stays as it was. */
-        tl_engine_norm(p.e, true);
-        double before = value;
-        newton.radius = 1e-300;
-        assert_false(tl_newton_step(p.e, &newton, &run, &value, &length));
-        assert_true(value == before);
-        assert_in_step(&p);
-    }
-    destroy(&p);
 }
 
 /* Where no step leads further, a run leaves V of the point that it is at. */
@@ -156,14 +91,14 @@ static void failed_searches_leave_no_trace(void **state)
         p.opt.tol = p.opt.grad_tol = 0.0;
         p.opt.J = 100000;
         p.opt.halvings = 1;
-        tl_run run = {.opt = &p.opt, .monitor = &p.monitor};
+        tl_run run = {.opt = &p.opt, .monitor = p.ctx->monitor};
         if (what < 4)
             run.outcome = descend(&p, parts[what], p.opt.J);
         else if (what == 4)
             tl_paper_jd(p.e, &run);
         else
             tl_paper_tl(p.e, &run);
-        assert_int_equal(run.outcome, TLNMF_LINE_SEARCH);
+        assert_int_equal(run.outcome, TLNMF_OUTCOME_LINE_SEARCH);
         assert_in_step(&p);
         destroy(&p);
     }
@@ -179,7 +114,7 @@ static void activations_are_found_again(void **state)
         p.opt.tol = 0.0;
         p.opt.grad_tol = 1e-10;
         p.opt.J = 20000;
-        tl_run run = {.opt = &p.opt, .monitor = &p.monitor, .roams = true};
+        tl_run run = {.opt = &p.opt, .monitor = p.ctx->monitor, .roams = true};
         tl_fast_tl(p.e, &run);
         look(&p);
         double C = C_of(&p), scale = largest(p.K * p.N, p.H);
@@ -187,10 +122,11 @@ static void activations_are_found_again(void **state)
         for (int64_t i = 0; i < p.K * p.N; i++)
             H[i] = 0.5 * scale * (1.0 + (double)(i % 3));
         tl_engine_load(p.e, NULL, NULL, H);
-        run = (tl_run){.opt = &p.opt, .monitor = &p.monitor};
+        run = (tl_run){.opt = &p.opt, .monitor = p.ctx->monitor};
         tl_fast_activations(p.e, &run);
         tl_engine_store(p.e, NULL, W, H);
-        assert_true(run.outcome == TLNMF_STATIONARY || run.outcome == TLNMF_LINE_SEARCH);
+        assert_true(run.outcome == TLNMF_OUTCOME_STATIONARY ||
+                    run.outcome == TLNMF_OUTCOME_LINE_SEARCH);
         assert_near(largest_difference(p.M * p.K, W, p.W), 0.0, 0.0); /* kept to the bit */
         assert_near(C_of(&p), C, 1e-9 * fabs(C));
         assert_near(largest_difference(p.K * p.N, H, p.H), 0.0, 1e-4 * scale);
@@ -305,8 +241,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_joint_solver_ends_at_a_minimum),
         cmocka_unit_test(zeros_come_back_unless_they_are_exact),
-        cmocka_unit_test(newton_finds_the_last_digits),
-        cmocka_unit_test(newton_steps_only_descend),
         cmocka_unit_test(failed_searches_leave_no_trace),
         cmocka_unit_test(activations_are_found_again),
         cmocka_unit_test(many_rows_mean_few_sweeps_and_refusals),

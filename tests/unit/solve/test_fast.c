@@ -21,7 +21,7 @@ static void C_never_rises_from_a_bad_start(void **state)
     opt.hops = 0;
     for (opt.method = 0; opt.method < 3; opt.method += 2) { /* tl, nmf */
         tl_result *result;
-        assert_ok(ctx, tl_fit(ctx, data, &opt, &start, NULL, NULL, &result));
+        assert_ok(ctx, tl_fit(ctx, data, &opt, &start, &result));
         const tl_trace_row *row = result->trace;
         int64_t length = result->trace_length;
         for (int64_t i = 1; i < length; i++)
@@ -51,7 +51,7 @@ static void units_do_not_matter(void **state)
         opt.J = 5000;
         opt.starts = 5;
         opt.method = TL_METHOD_TL;
-        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, &result));
         tl_info info = result->info;
         double shifted = info.C - 2.0 * M * N * log(scales[i]);
         if (i == 0)
@@ -66,7 +66,8 @@ static void units_do_not_matter(void **state)
 }
 
 /* On the reference's own data the fast solver ends no higher than the paper's from the same starts,
- * in all methods, and finds the least C known at S = 100 (1835.614731, docs/benchmarks.md). */
+ * in all methods, and finds the least C known at S = 100 (1835.614731,
+ * docs/measurements/benchmarks.md). */
 static void fast_is_no_worse_than_paper(void **state)
 {
     (void)state;
@@ -84,7 +85,7 @@ static void fast_is_no_worse_than_paper(void **state)
         for (opt.solver = 0; opt.solver < 2; opt.solver++) {
             tl_result *result;
             opt.J = opt.solver == TL_ALGORITHM_PAPER ? 200 : 2000;
-            assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+            assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, &result));
             tl_info info = result->info;
             C[opt.method][opt.solver] = info.C;
             L[opt.solver] = info.L;
@@ -101,7 +102,8 @@ static void fast_is_no_worse_than_paper(void **state)
 }
 
 /* One realisation and a small floor, the hardest data there is: coming down from a high floor ends
- * far below the paper's search (1229 over 200 runs, docs/benchmarks.md), for both methods. */
+ * far below the paper's search (1229 over 200 runs, docs/measurements/benchmarks.md), for both
+ * methods. */
 static void continuation_goes_lower(void **state)
 {
     (void)state;
@@ -117,14 +119,14 @@ static void continuation_goes_lower(void **state)
     opt.hops = 0;
     opt.continuation = 1;
     opt.method = TL_METHOD_TL;
-    assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+    assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, &result));
     tl_info info = result->info;
     assert_true(info.C < 700.0);
     assert_true(info.eps == 1e-8);
     assert_close(info.C, info.L + info.I, 1e-10);
     tl_result_free(result);
     opt.task = TL_TASK_JD;
-    assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+    assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, &result));
     info = result->info;
     assert_true(info.L < 100.0); /* the paper's search: 816 */
     tl_result_free(result);
@@ -148,7 +150,7 @@ static void hops_only_help(void **state)
         tl_result *result;
         opt.hops = i == 0 ? 0 : 5;
         opt.threads = i == 2 ? 3 : 1;
-        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, &result));
         C[i] = result->info.C;
         tl_result_free(result);
     }
@@ -176,7 +178,7 @@ static void auto_chooses_by_the_certificate(void **state)
         opt.starts = 4;
         for (int method = 0; method < 2; method++) {
             opt.method = method == 0 ? TL_METHOD_AUTO : TL_METHOD_JD;
-            assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+            assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, &result));
             tl_info info = result->info;
             C[method] = info.C;
             assert_true(i == 0 ? isnan(info.certificate) : isfinite(info.certificate)); /* S < M */
@@ -222,9 +224,9 @@ static void anything_goes(void **state)
         opt.method = (int32_t)(seed % 3);
         opt.continuation = seed % 7 == 0 && opt.method != TL_METHOD_NMF;
         tlnmf_data *data = data_of(ctx, Y, S, M, N);
-        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, &result));
         tl_info info = result->info;
-        assert_true(isfinite(info.C) && isfinite(info.L) && info.outcome != TLNMF_NOT_RUN);
+        assert_true(isfinite(info.C) && isfinite(info.L) && info.outcome != TLNMF_OUTCOME_NOT_RUN);
         assert_near(info.C, info.L + info.I,
                     1e-10 * (fabs(info.C) + fabs(info.L) + (double)(M * N)));
         assert_true(info.orthogonality < 1e-12);
@@ -255,7 +257,7 @@ static void scale_does_not_matter(void **state)
         opt.tol = opt.grad_tol = 0.0;
         tl_result *result;
         tlnmf_data *data = data_of(ctx, scaled, S, M, N);
-        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, NULL, NULL, &result));
+        assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, &result));
         if (i < 0)
             memcpy(Phi, result->Phi, sizeof Phi);
         assert_near(largest_difference(M * M, Phi, result->Phi), 0.0, 1e-9);

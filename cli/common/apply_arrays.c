@@ -1,0 +1,186 @@
+/* tlnmf apply on arrays: fits H of new data with a model's Phi, W and eps, and says whether the
+ * model fits the data. */
+#include "cli/common/arrays.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One application of a model. */
+typedef struct work {
+    cli_call *call;
+    const tlnmf_record *model;
+    const cli_input *input;
+    const char *path, *output; /* of the model, of the result */
+    const char *lacks;         /* an option of the model's fit that is missing here; or NULL */
+    tlnmf_data *data;
+    tlnmf_record *applied;
+} work;
+
+/* ---- sound or array -------------------------------------------------------------------------- */
+
+bool cli_is_array(const char *spec, const tlnmf_record *model)
+{
+    static const char known[] = " .npy .npz .h5 .hdf5 .hdf .mat .csv .tsv .txt ";
+    const char *colon = strrchr(spec, ':'), *slash = strrchr(spec, '/');
+    char file[CLI_PATH], extension[16];
+    snprintf(file, sizeof file, "%.*s", colon == NULL ? 0 : (int)(colon - spec), spec);
+    if (cli_has_word(known, cli_extension(spec, extension)) ||
+        cli_has_word(known, cli_extension(file, extension)))
+        return true;
+    /* No extension: standard input or a pipe. Only models of sounds have a rate. */
+    bool plain = strchr(slash != NULL ? slash : spec, '.') == NULL;
+    return plain && isnan(tlnmf_record_get_real(model, "rate"));
+}
+
+/* ---- whether the model fits ------------------------------------------------------------------ */
+
+/* Warns of an option of the fit that is not given here: I per entry cannot be compared then.
+ * Returns its name, or NULL. */
+static const char *warn_of_lack(const work *w)
+{
+    static const char *const names[] = {"block", "moving", "per-trial", "weights", "mask"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "given.%s", names[i]);
+        const char *value = tlnmf_record_get_text(w->model, key);
+        if (value == NULL || *cli_find_option(w->call->command, names[i])->value != NULL)
+            continue;
+        cli_warn(w->call->command, "the model was fitted with --%s%s%s, but is applied without it",
+                 names[i], value[0] != '\0' ? " " : "", value);
+        return names[i];
+    }
+    return NULL;
+}
+
+static const char *verdict(const work *w)
+{
+    return w->lacks == NULL ? tlnmf_record_get_text(w->applied, "fits")
+                            : "not known: the data of the model were read with other options";
+}
+
+/* ---- outputs --------------------------------------------------------------------------------- */
+
+static json_t *describe(const work *w)
+{
+    const tlnmf_record *data = tlnmf_data_record(w->data), *a = w->applied;
+    json_t *object = cli_summary(w->call);
+    json_object_set_new(object, "learnt_model", cli_text(w->path));
+    if (tlnmf_record_has(w->model, "method"))
+        cli_put_values(object, w->model, "method");
+    cli_put_scalars(object, a);
+    json_object_set_new(object, "fits", json_string(verdict(w)));
+    json_object_set_new(object, "own_data",
+                        json_boolean(tlnmf_record_get_integer(a, "own_data") == 1));
+    json_object_set_new(
+        object, "data",
+        cli_data_json(w->input->spec, data, tlnmf_record_get_integer(data, "columns")));
+    json_object_set_new(object, "given", cli_given_json(w->call));
+    if (w->output != NULL)
+        json_object_set_new(object, "model", cli_text(w->output));
+    json_object_set_new(object, "repeat", cli_repeat(w->call));
+    return object;
+}
+
+static void print(FILE *out, const work *w)
+{
+    const tlnmf_record *data = tlnmf_data_record(w->data), *a = w->applied;
+    double here = tlnmf_record_get_real(a, "I_per_entry"),
+           own = tlnmf_record_get_real(a, "model_I_per_entry");
+    bool own_data = tlnmf_record_get_integer(a, "own_data") == 1;
+    fprintf(out, "model fits: %s\n",
+            own_data ? "these are its own data, H is the fitted H" : verdict(w));
+    fprintf(out, "  I per entry   %.6g here", here);
+    if (isfinite(own))
+        fprintf(out, ", %.6g on the model's own data", own);
+    fputc('\n', out);
+    if (w->output != NULL)
+        cli_print_name(out, "output", w->output, "");
+    cli_print_data(out, w->input->spec, data, tlnmf_record_get_integer(data, "columns"));
+    fprintf(out, "  objective     C %.12g = L %.12g + I %.10g\n", tlnmf_record_get_real(a, "C"),
+            tlnmf_record_get_real(a, "L"), tlnmf_record_get_real(a, "I"));
+    fprintf(out, "  eps           %.6g (the model's)\n", tlnmf_record_get_real(a, "eps"));
+    if (!own_data)
+        fprintf(out, "  stopped       %s (iteration %lld)\n", cli_stop_words(a),
+                (long long)tlnmf_record_get_integer(a, "iterations"));
+}
+
+static tlnmf_error copy_array(const work *w, const char *name)
+{
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
+    int32_t rank;
+    const double *x = tlnmf_record_get_array(w->model, name, &rank, shape);
+    return tlnmf_record_set_array(w->call->ctx, w->applied, name, x, rank, shape);
+}
+
+/* Writes a model: the new H with Phi and W of the old model. */
+static tlnmf_error write(const work *w, const json_t *summary)
+{
+    TRY(copy_array(w, "Phi"));
+    TRY(copy_array(w, "W"));
+    TRY(cli_put_summary(w->call, w->applied, summary));
+    cli_guard_begin();
+    tlnmf_error error = tlnmf_io_write_model(w->call->ctx, w->output, w->applied);
+    cli_guard_end();
+    return error;
+}
+
+static int finish(const work *w)
+{
+    bool to_stdout = w->output != NULL && strcmp(w->output, "-") == 0;
+    json_t *summary = describe(w);
+    cli_progress_clear();
+    tlnmf_error error = w->output == NULL ? TLNMF_OK : write(w, summary);
+    if (error == TLNMF_OK && cli_asked.json != NULL)
+        cli_print_json(summary);
+    else if (error == TLNMF_OK)
+        print(to_stdout ? stderr : stdout, w);
+    json_decref(summary);
+    if (error != TLNMF_OK)
+        return cli_fail_library(w->call, error, NULL);
+    return tlnmf_record_get_integer(w->applied, "outcome_code") == TLNMF_OUTCOME_CANCELLED
+               ? EXIT_INTERRUPTED
+               : EXIT_DONE;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* The model and the data must have the same frame length. */
+static int check_length(const work *w)
+{
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
+    int64_t M = tlnmf_record_get_integer(tlnmf_data_record(w->data), "M");
+    const double *Phi = tlnmf_record_get_array(w->model, "Phi", NULL, shape);
+    if (Phi == NULL || shape[0] == M)
+        return EXIT_DONE;
+    return cli_fail(w->call->command, EXIT_INPUT,
+                    "%s: its frames have length %lld, but the model %s has frames of length %lld",
+                    w->input->spec, (long long)M, w->path, (long long)shape[0]);
+}
+
+static int apply(work *w)
+{
+    cli_call *call = w->call;
+    TRY(cli_check_model_output(call, w->output));
+    if (tlnmf_record_get_array(w->model, "W", NULL, NULL) == NULL)
+        return cli_fail(call->command, EXIT_INPUT, "%s: a transform without W cannot be applied",
+                        w->path);
+    TRY(cli_read_data(call, w->input, &w->data));
+    TRY(check_length(w));
+    TRY(cli_read_weights(call, w->input, w->data));
+    w->lacks = warn_of_lack(w);
+    cli_catch_interrupt();
+    TRY(cli_check(call, tlnmf_apply(call->ctx, w->model, w->data, call->also, &w->applied),
+                  w->input->spec));
+    return finish(w);
+}
+
+int cli_apply_arrays(cli_call *call, const tlnmf_record *model, const char *path,
+                     const cli_input *input, const char *output)
+{
+    work w = {.call = call, .model = model, .path = path, .input = input, .output = output};
+    int code = apply(&w);
+    tlnmf_record_free(w.applied);
+    tlnmf_data_free(w.data);
+    return code;
+}

@@ -1,0 +1,57 @@
+/* Reads files in a separate process, and suggests conversions for unsupported formats. */
+#include "cli/common/arrays.h"
+
+#include <unistd.h>
+
+/* The path of the running program on Linux. On other systems files are read in this process. */
+static const char program[] = "/proc/self/exe";
+
+int cli_read(const cli_call *call, const char *kind, const char *spec, tlnmf_record **out)
+{
+    tlnmf_error error = tlnmf_io_read_apart(call->ctx, program, kind, spec, out);
+    if (error == TLNMF_OK)
+        return EXIT_DONE;
+    if (cli_interrupted())
+        return cli_fail(call->command, EXIT_INTERRUPTED, "interrupted while reading");
+    return cli_fail_library(call, error, NULL);
+}
+
+bool cli_is_readable(const cli_call *call, const char *spec)
+{
+    tlnmf_record *array;
+    tlnmf_error error = tlnmf_io_read_apart(call->ctx, program, "array", spec, &array);
+    tlnmf_record_free(array);
+    return error == TLNMF_OK;
+}
+
+/* Extensions of unsupported formats, and how to convert them. */
+static const struct {
+    const char *extensions, *advice;
+} formats[] = {
+    {" .xlsx .xls .ods ", "save the sheet as .csv first"},
+    {" .parquet .feather ",
+     "convert it first, in Python: pandas.read_parquet('IN').to_csv('out.csv')"},
+    {" .pkl .pickle ",
+     "convert it first, in Python: numpy.load('IN', allow_pickle=True), if you trust it"},
+    {" .edf .bdf .fif .vhdr .set ",
+     "convert it first, in Python: numpy.save('out.npy', mne.io.read_raw('IN').get_data())"},
+    {" .rds .rdata ", "convert it first, in R: write.csv(readRDS('IN'), 'out.csv')"},
+    {" .jld .jld2 ", "convert it first, in Julia: npzwrite(\"out.npy\", load(\"IN\", \"Y\"))"},
+    {" .wav .flac .ogg .mp3 ", "use `tlnmf separate` for sound"},
+    {" .npy .npz .h5 .hdf5 .mat .csv .tsv ", "use `tlnmf fit` for arrays"},
+    {" .m4a .m4b .aac .mp4 .mov .3gp .amr .wma .wmv .avi .mka .mkv .webm .ac3 .dts .ape .wv .tta "
+     ".mpc .ra ",
+     "convert it first: ffmpeg -i IN out.wav"},
+};
+
+void cli_advise(const cli_call *call, const char *spec)
+{
+    bool for_sound = cli_find_option(call->command, "gain") != NULL, both = call->command->both;
+    char extension[16];
+    cli_extension(spec, extension);
+    for (size_t i = 0; access(spec, F_OK) == 0 && i < sizeof formats / sizeof *formats; i++)
+        if (cli_has_word(formats[i].extensions, extension) &&
+            !(for_sound && cli_has_word(formats[i].extensions, ".wav")) &&
+            !((!for_sound || both) && cli_has_word(formats[i].extensions, ".npy")))
+            cli_say(call->command, "%s", formats[i].advice);
+}

@@ -1,0 +1,174 @@
+/* Man pages in roff, from the same tables as --help. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+/* Prints text with the characters escaped that roff interprets: backslashes, minus signs (which
+ * would become hyphens), and a period or an apostrophe at the beginning of a line. */
+static void put(const char *text)
+{
+    bool begins = true;
+    for (; *text != '\0'; text++) {
+        if (begins && (*text == '.' || *text == '\''))
+            fputs("\\&", stdout);
+        if (*text == '\\')
+            fputs("\\e", stdout);
+        else if (*text == '-')
+            fputs("\\-", stdout);
+        else
+            putchar(*text);
+        begins = *text == '\n';
+    }
+}
+
+static void put_line(const char *text)
+{
+    put(text);
+    putchar('\n');
+}
+
+/* Prints the title: the name in capitals, without a date, so that builds are reproducible. */
+static void put_title(const char *name)
+{
+    fputs(".TH \"", stdout);
+    for (; *name != '\0'; name++)
+        if (*name == '-')
+            fputs("\\-", stdout);
+        else
+            putchar(*name >= 'a' && *name <= 'z' ? *name - 'a' + 'A' : *name);
+    printf("\" 1 \"\" \"tlnmf %s\" \"User Commands\"\n", tlnmf_version());
+}
+
+/* Prints the range of a numeric option of the library. */
+static void put_range(const cli_command *command, const char *name)
+{
+    const char *task =
+        cli_find_option(command, name) == NULL ? cli_find_setting(command, name) : NULL;
+    double low, high;
+    if (task == NULL || tlnmf_option_range(task, name, &low, &high) != TLNMF_OK)
+        return;
+    tlnmf_option_kind kind = tlnmf_option_kind_of(task, name);
+    char text[64];
+    snprintf(text, sizeof text, "From %.10g to %.10g.", low, high);
+    if (kind == TLNMF_OPTION_INTEGER || kind == TLNMF_OPTION_REAL)
+        put_line(text);
+}
+
+/* Prints a paragraph for one option: a line with name and argument, then the text. */
+static void put_option(const cli_command *command, const cli_option_text *text)
+{
+    fputs(".TP\n\\fB", stdout);
+    put(text->name);
+    fputs("\\fR", stdout);
+    if (text->argument[0] != '\0') {
+        bool words = strchr(text->argument, '|') != NULL; /* literal words, not a placeholder */
+        fputs(words ? " " : " \\fI", stdout);
+        put(text->argument);
+        fputs(words ? "" : "\\fR", stdout);
+    }
+    putchar('\n');
+    put(text->help);
+    puts(".");
+    put_range(command, text->name + strspn(text->name, "-"));
+}
+
+/* Prints the lines without filling. */
+static void put_examples(const char *text)
+{
+    puts(".SH EXAMPLES\n.nf");
+    while (*text != '\0') {
+        char line[256];
+        size_t length = strcspn(text, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)length, text);
+        put_line(line + strspn(line, " "));
+        text += length + (text[length] == '\n');
+    }
+    puts(".fi");
+}
+
+static void put_exit_codes(void)
+{
+    static const char *const codes[][2] = {
+        {"0", "Done, also if the iterations or the time ran out."},
+        {"1", "No memory, or LAPACK failed."},
+        {"2", "Usage: an option is unknown, out of range, or contradicts another."},
+        {"3", "Bad input: a file cannot be read or used."},
+        {"4", "The run did not converge; only with --strict."},
+        {"5", "An output exists already or cannot be written."},
+        {"130", "Interrupted."},
+    };
+    puts(".SH EXIT STATUS");
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        printf(".TP\n\\fB%s\\fR\n", codes[i][0]);
+        put_line(codes[i][1]);
+    }
+}
+
+static void put_references(const cli_command *but)
+{
+    puts(".SH SEE ALSO");
+    if (but != NULL)
+        fputs("\\fBtlnmf\\fR(1)", stdout);
+    const cli_command *command;
+    for (size_t i = 0; (command = cli_command_at(i)) != NULL; i++)
+        if (command != but)
+            printf("%s\\fBtlnmf\\-%s\\fR(1)", i == 0 && but == NULL ? "" : ",\n", command->name);
+    putchar('\n');
+}
+
+static void put_program(void)
+{
+    const cli_command *command;
+    put_title("tlnmf");
+    puts(".SH NAME\ntlnmf \\- transform\\-learning NMF and joint diagonalisation");
+    puts(".SH SYNOPSIS\n\\fBtlnmf\\fR \\fICOMMAND\\fR [\\fIoptions\\fR]\n.br\n"
+         "\\fBtlnmf\\fR \\-\\-help | \\-\\-version | \\-\\-man [\\fICOMMAND\\fR]");
+    puts(".SH COMMANDS");
+    for (size_t i = 0; (command = cli_command_at(i)) != NULL; i++) {
+        printf(".TP\n\\fB%s\\fR\n", command->name);
+        put(command->purpose);
+        puts(".");
+    }
+    put_exit_codes();
+    puts(".SH ENVIRONMENT\n.TP\n\\fBSOURCE_DATE_EPOCH\\fR\n"
+         "If it is set, times in outputs are 0 and traces have no times, so that outputs are "
+         "reproducible.");
+    put_references(NULL);
+}
+
+void cli_print_man(const cli_command *command)
+{
+    char name[64];
+    cli_option_text text;
+    if (command == NULL) {
+        put_program();
+        return;
+    }
+    snprintf(name, sizeof name, "tlnmf-%s", command->name);
+    put_title(name);
+    fputs(".SH NAME\n", stdout);
+    put(name);
+    fputs(" \\- ", stdout);
+    put_line(command->purpose);
+    fputs(".SH SYNOPSIS\n\\fBtlnmf\\fR ", stdout);
+    put_line(command->usage);
+    if (command->notes != NULL) {
+        puts(".SH DESCRIPTION");
+        put_line(command->notes);
+    }
+    puts(".SH OPTIONS");
+    for (int group = 0; group < GROUPS; group++) {
+        bool begun = false;
+        for (size_t i = 0; cli_option_at(command, i, &text); i++) {
+            if ((int)text.group != group)
+                continue;
+            if (!begun)
+                printf(".SS %s\n", cli_group_name((cli_group)group));
+            begun = true;
+            put_option(command, &text);
+        }
+    }
+    put_examples(command->examples);
+    put_exit_codes();
+    put_references(command);
+}

@@ -1,0 +1,207 @@
+/* Figure 2: I of JD+NMF and of TL-NMF, and their gap, against S, on both data sets. */
+#include "paper/experiments/reproduce.h"
+
+#include <math.h>
+
+/* Columns of the tables. */
+enum { AT_S, I_JD, I_TL, GAP, C_JD, C_TL, L_JD };
+
+/* The authors' results, one column per S of the full protocol. */
+static const struct {
+    double I_jd[REP_MOST_S], I_tl[REP_MOST_S], I_gap[REP_MOST_S], C_gap[REP_MOST_S];
+} published[REP_SETS] = {
+    {{415.66829, 27.870132, 2.2830648, 0.27157012, 0.046742741},
+     {370.16781, 21.627583, 2.2326012, 0.270913, 0.046727276},
+     {45.5, 6.243, 0.05046, 6.571e-4, 1.546e-5},
+     {-17.46, 3.573, 0.02577, 3.273e-4, 7.7e-6}},
+    {{821.1, 70.06, 3.677, 2.991, 2.849},
+     {315.6, 28.6, 3.664, 2.986, 2.845},
+     {505.6, 41.46, 0.01326, 0.004451, 0.004459},
+     {NAN, NAN, NAN, NAN, NAN}},
+};
+
+static const char *const solver_names[REP_SOLVERS] = {"fast", "paper"};
+
+static void plan(rep *r)
+{
+    for (int set = 0; set < REP_SETS; set++) {
+        rep_protocol p = rep_protocol_of(r, (rep_set)set);
+        for (int solver = 0; solver < REP_SOLVERS; solver++)
+            for (int i = 0; i < REP_MOST_S && p.S[i] > 0; i++)
+                if (r->uses_set[set] && r->uses_solver[solver])
+                    rep_add(r, rep_search_cell(r, (rep_set)set, p.S[i], (rep_solver)solver));
+    }
+}
+
+/* The results of one solver on one data set. */
+static rep_table collect(const rep *r, rep_set set, rep_solver solver)
+{
+    rep_protocol p = rep_protocol_of(r, set);
+    rep_table t = {.header = "S,I_jd,I_tl,gap,C_jd,C_tl,L_jd"};
+    for (int i = 0; i < REP_MOST_S && p.S[i] > 0; i++) {
+        rep_table_add(&t, rep_search_result(r, set, p.S[i], solver));
+        t.at[AT_S][i] = (double)p.S[i];
+        t.at[GAP][i] = t.at[I_JD][i] - t.at[I_TL][i];
+    }
+    return t;
+}
+
+/* ---- claims ---------------------------------------------------------------------------------- */
+
+/* Slope of log y over log S by least squares, for S >= 10: S = 1 is far from the asymptote. */
+static double slope(const rep_table *t, int column)
+{
+    double n = 0.0, x = 0.0, z = 0.0, xx = 0.0, xz = 0.0;
+    for (int64_t i = 0; i < t->rows; i++) {
+        double S = t->at[AT_S][i], y = t->at[column][i];
+        if (!(S >= 10.0 && y > 0.0))
+            continue;
+        double a = log(S), b = log(y);
+        n += 1.0;
+        x += a;
+        z += b;
+        xx += a * a;
+        xz += a * b;
+    }
+    return n < 2.0 ? NAN : (n * xz - x * z) / (n * xx - x * x);
+}
+
+static void claim_slopes(rep *r, const rep_table *t, const char *solver)
+{
+    static const struct {
+        const char *what;
+        int column;
+        double published, slack;
+        const char *claim;
+    } all[] = {{"I(JD+NMF)", I_JD, -1.0, 0.1, "within 0.1"},
+               {"I(TL-NMF)", I_TL, -1.0, 0.1, "within 0.1"},
+               {"the gap", GAP, -2.0, 0.2, "within 0.2"}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        double ours = slope(t, all[i].column);
+        rep_claim(r, all[i].published, ours, fabs(ours - all[i].published) <= all[i].slack,
+                  rep_full(r, all[i].claim), "GCM, %s: slope of %s in log-log, S >= 10", solver,
+                  all[i].what);
+    }
+}
+
+/* Paper mode must reproduce the published numbers of the GCM. The notes have no claims: for S > 10
+ * their phases are not the authors'. */
+static void claim_paper(rep *r, rep_set set, const rep_table *t)
+{
+    const char *name = rep_protocol_of(r, set).name;
+    for (int64_t i = 0; i < t->rows; i++) {
+        double S = t->at[AT_S][i], ours_jd = t->at[I_JD][i], ours_tl = t->at[I_TL][i];
+        int at = rep_place_of(S);
+        double I_jd = published[set].I_jd[at], I_tl = published[set].I_tl[at];
+        bool gcm = set == REP_GCM && !r->quick;
+        rep_claim(r, I_jd, ours_jd, rep_is_close(ours_jd, I_jd, 1e-3),
+                  gcm && S > 1.0 ? "within 1e-3" : "", "%s, paper, S=%.0f: I(JD+NMF)", name, S);
+        rep_claim(r, I_tl, ours_tl, rep_is_close(ours_tl, I_tl, 1e-6),
+                  gcm && (at == 1 || at == 2) ? "within 1e-6" : "", "%s, paper, S=%.0f: I(TL-NMF)",
+                  name, S);
+        rep_claim(r, published[set].C_gap[at], t->at[C_JD][i] - t->at[C_TL][i], true, "",
+                  "%s, paper, S=%.0f: C(JD+NMF) - C(TL-NMF)", name, S);
+    }
+}
+
+/* Fast mode must satisfy the theory, and find minima at least as low as those of paper mode. */
+static void claim_fast(rep *r, rep_set set, const rep_table *t)
+{
+    const char *name = rep_protocol_of(r, set).name;
+    for (int64_t i = 0; i < t->rows; i++) {
+        double S = t->at[AT_S][i], C_tl = t->at[C_TL][i], C_gap = t->at[C_JD][i] - C_tl;
+        const json_t *fast = rep_search_result(r, set, (int64_t)S, REP_FAST);
+        double paper = rep_number(rep_search_result(r, set, (int64_t)S, REP_PAPER), "C_tl");
+        double least = set == REP_GCM && S == 1.0 ? 1249.15 : NAN;
+        bool compared = isfinite(least) || isfinite(paper);
+        rep_claim(r, least, C_tl, !(C_tl > paper) && !(C_tl > least),
+                  compared ? rep_full(r, "C not above the paper's search") : "",
+                  "%s, fast, S=%.0f: C(TL-NMF)", name, S);
+        rep_claim(r, published[set].C_gap[rep_place_of(S)], C_gap, C_gap >= 0.0,
+                  "C(TL) <= C(JD+NMF)", "%s, fast, S=%.0f: C(JD+NMF) - C(TL-NMF)", name, S);
+        rep_claim(r, published[set].I_gap[rep_place_of(S)], t->at[GAP][i],
+                  t->at[GAP][i] >= 0.0 && json_is_true(json_object_get(fast, "chain")),
+                  "I(TL) <= I(JD+NMF) (Theorem 2)", "%s, fast, S=%.0f: I(JD+NMF) - I(TL-NMF)", name,
+                  S);
+    }
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static void draw_panel(FILE *out, rep_set set, const rep_table *t, double top)
+{
+    static const double x[2] = {1.0, 5000.0};
+    static const double first[2] = {800.0, 800.0 / 5000.0};
+    static const double second[2] = {800.0, 800.0 / 25e6};
+    const double *S = t->at[AT_S], *all_S = rep_published_S;
+    const plot_series series[] = {
+        {"I of JD+NMF", "red", PLOT_CIRCLES, t->rows, S, t->at[I_JD]},
+        {"I of TL-NMF", "#006400", PLOT_CROSSES, t->rows, S, t->at[I_TL]},
+        {"their gap", "blue", PLOT_DOTS, t->rows, S, t->at[GAP]},
+        {"JD+NMF, published", "#f4a3a3", PLOT_LINE, REP_MOST_S, all_S, published[set].I_jd},
+        {"TL-NMF, published", "#8fbf8f", PLOT_LINE, REP_MOST_S, all_S, published[set].I_tl},
+        {"gap, published", "#a8b4ff", PLOT_LINE, REP_MOST_S, all_S, published[set].I_gap},
+        {"O(1/S)", "black", PLOT_LINE, 2, x, first},
+        {"O(1/S^2)", "black", PLOT_DASHED, 2, x, second},
+    };
+    plot_panel panel =
+        rep_panel_over_S(set == REP_GCM ? "GCM data" : "Synthetic music notes", "I (divergence)");
+    panel.left = 75.0;
+    panel.top = top;
+    panel.width = 480.0;
+    panel.height = 260.0;
+    panel.y_low = 1e-6;
+    panel.y_high = 1e4;
+    panel.series_count = sizeof series / sizeof *series;
+    panel.series = series;
+    plot_draw(out, &panel);
+}
+
+static void draw(FILE *out, const void *of)
+{
+    const rep_table *both = of;
+    plot_begin(out, 590.0, 680.0);
+    for (int set = 0; set < REP_SETS; set++)
+        if (both[set].rows > 0)
+            draw_panel(out, (rep_set)set, &both[set], 35.0 + 330.0 * set);
+    plot_end(out);
+}
+
+/* The claims and the table of one solver on one data set. */
+static int report_set(rep *r, rep_set set, rep_solver solver, rep_table *t)
+{
+    *t = collect(r, set, solver);
+    if (solver == REP_PAPER)
+        claim_paper(r, set, t);
+    else
+        claim_fast(r, set, t);
+    if (set == REP_GCM)
+        claim_slopes(r, t, solver_names[solver]);
+    char name[64];
+    snprintf(name, sizeof name, "fig2-%s-%s.csv", rep_protocol_of(r, set).name,
+             solver_names[solver]);
+    return rep_table_write(r, name, t);
+}
+
+static int report_solver(rep *r, rep_solver solver)
+{
+    static const char *const titles[] = {"Figure 2, by the fast solvers",
+                                         "Figure 2, by the paper's algorithms"};
+    rep_table both[REP_SETS] = {{0}};
+    for (int set = 0; set < REP_SETS; set++)
+        if (r->uses_set[set])
+            REP_TRY(report_set(r, (rep_set)set, solver, &both[set]));
+    char name[32];
+    snprintf(name, sizeof name, "fig2-%s.svg", solver_names[solver]);
+    return rep_file(r, name, titles[solver], draw, both);
+}
+
+static int report(rep *r)
+{
+    for (int solver = REP_SOLVERS - 1; solver >= 0; solver--)
+        if (r->uses_solver[solver])
+            REP_TRY(report_solver(r, (rep_solver)solver));
+    return EXIT_DONE;
+}
+
+const rep_experiment rep_fig2 = {"fig2", plan, report};

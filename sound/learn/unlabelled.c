@@ -1,0 +1,95 @@
+/* Sound without a label: any source may sound there, unless the caller says that none does. */
+#include "sound/learn/course.h"
+
+/* The recording is divided into pieces of PIECE seconds; those above QUIET of the mean power hold
+ * sound. */
+static const double PIECE = 0.02, QUIET = 1e-2;
+
+/* The pieces of a recording. */
+typedef struct pieces {
+    int64_t hop, count;
+    double *energy;
+    bool *bare; /* no label, and not quiet */
+    void *memory;
+} pieces;
+
+static bool is_labelled(const tl_schedule *schedule, int64_t begin, int64_t end)
+{
+    for (int64_t i = 0; i < schedule->count; i++)
+        if (schedule->spans[i].start < end && begin < schedule->spans[i].end + schedule->release)
+            return true;
+    return false;
+}
+
+static void mark(pieces *p, const tl_schedule *schedule, double rate, tl_unlabelled *found)
+{
+    double total = 0.0, bare = 0.0, samples = 0.0;
+    for (int64_t h = 0; h < p->count; h++)
+        total += p->energy[h];
+    for (int64_t h = 0; h < p->count; h++) {
+        p->bare[h] = p->energy[h] > QUIET * total / (double)p->count &&
+                     !is_labelled(schedule, h * p->hop, (h + 1) * p->hop);
+        samples += p->bare[h] ? (double)p->hop : 0.0;
+        bare += p->bare[h] ? p->energy[h] : 0.0;
+    }
+    found->seconds = samples / rate;
+    found->energy = total > 0.0 ? bare / total : 0.0;
+}
+
+/* The labels, and a span of every source in each stretch of bare pieces; a release ends with the
+ * stretch. */
+static tlnmf_error widen(tlnmf_ctx *ctx, const pieces *p, const tl_schedule *schedule,
+                         tl_unlabelled *found)
+{
+    int64_t stretches = 0, first = 0;
+    for (int64_t h = 0; h < p->count; h++)
+        stretches += p->bare[h] && (h == 0 || !p->bare[h - 1]);
+    tl_slot table[] = {TL_SLOT(found->spans, schedule->count + stretches * schedule->sources)};
+    TRY(TL_ARENA(ctx, "the labels", table, &found->memory));
+    for (int64_t i = 0; i < schedule->count; i++)
+        found->spans[found->count++] = schedule->spans[i];
+    for (int64_t h = 0; h < p->count; h++) {
+        if (p->bare[h] && (h == 0 || !p->bare[h - 1]))
+            first = h;
+        bool ends = p->bare[h] && (h + 1 == p->count || !p->bare[h + 1]);
+        for (int64_t k = 0; ends && k < schedule->sources; k++)
+            found->spans[found->count++] =
+                (tl_span){.start = first * p->hop,
+                          .end = tl_max(first * p->hop + 1, (h + 1) * p->hop - schedule->release),
+                          .source = k,
+                          .anyone = 1};
+    }
+    return TLNMF_OK;
+}
+
+tlnmf_error tl_unlabelled_find(tlnmf_ctx *ctx, const tlnmf_sound *sound,
+                               const tl_schedule *schedule, bool silent, bool warn,
+                               tl_unlabelled *found)
+{
+    pieces p = {.hop = tl_max(1, (int64_t)(PIECE * sound->rate))};
+    p.count = (sound->sound.length + p.hop - 1) / p.hop;
+    *found = (tl_unlabelled){.hooks = ctx->hooks};
+    tl_slot table[] = {TL_SLOT(p.energy, p.count), TL_SLOT(p.bare, p.count)};
+    TRY(TL_ARENA(ctx, "the energies", table, &p.memory));
+    tlnmf_error error = tl_sound_energies(ctx, &sound->sound, p.hop, p.count, p.energy);
+    if (error == TLNMF_OK) {
+        mark(&p, schedule, sound->rate, found);
+        error = widen(ctx, &p, schedule, found);
+    }
+    tl_release(&ctx->hooks, p.memory);
+    TRY(error);
+    if (silent)
+        found->count = schedule->count; /* the labels come first */
+    if (warn && found->seconds > 0.0)
+        tl_log(ctx, TLNMF_LOG_WARNING, "%.2g s with %.2g %% of the energy have no label: %s",
+               found->seconds, 100.0 * found->energy,
+               silent ? "treated as silence, as asked; all stems share it equally"
+                      : "any source may sound there (unlabelled = silent: none does)");
+    return TLNMF_OK;
+}
+
+void tl_unlabelled_free(tl_unlabelled *found)
+{
+    tl_release(&found->hooks, found->memory);
+    found->memory = NULL;
+}

@@ -1,0 +1,80 @@
+/* A recording and the labels of its sources. */
+#ifndef TLNMF_SOUND_SOUND_H
+#define TLNMF_SOUND_SOUND_H
+
+#include "sound/signal/frames.h"
+#include "tlnmf/sound.h"
+
+/* ---- which sources may sound when ------------------------------------------------------------ */
+
+enum { TL_SOURCES_MAX = 64 };
+
+/* Source number `source` sounds from sample `start` to before sample `end`. */
+typedef struct tl_span {
+    int64_t start, end, source;
+    double low, high; /* its frequencies, as fractions of the rate; high = 0: all of them */
+    int64_t anyone;   /* 1: not from a label; where nothing is labelled, any source may sound */
+} tl_span;
+
+/* A source may sound in its spans and for `release` samples after each of them. */
+typedef struct tl_schedule {
+    const tl_span *spans; /* NULL: blind, every source may sound at any time */
+    int64_t count, release, sources;
+} tl_schedule;
+
+tlnmf_error tl_schedule_check(tlnmf_ctx *ctx, const tl_schedule *schedule);
+/* The sources, one bit each, that may sound in frame n at any of its shifts. */
+uint64_t tl_schedule_active(const tl_schedule *schedule, const tl_frames *layout, int64_t n);
+
+/* The sources that sound at sample t, or ended less than `release` samples before it. */
+uint64_t tl_schedule_at(const tl_schedule *schedule, int64_t t, int64_t release);
+
+/* Whether some label has frequencies. */
+bool tl_schedule_has_ranges(const tl_schedule *schedule);
+/* barred[m count + i], m < rows: the sources, one bit each, that may not have row m of frame
+ * n + i, since their labels there hold other frequencies. */
+void tl_schedule_bar(const tl_schedule *schedule, const tl_frames *f, int64_t rows, int64_t count,
+                     int64_t n, uint64_t *barred);
+
+/* The number of samples in so many seconds, rounded to the nearest. */
+int64_t tl_samples(double seconds, double rate);
+
+/* ---- recordings ------------------------------------------------------------------------------ */
+
+/* Sound that is read in pieces: `count` samples of all channels from `first` on. */
+typedef struct tl_sound {
+    int64_t length, channels;
+    int (*read)(int64_t first, int64_t count, double *x, void *user);
+    void *user;
+} tl_sound;
+
+/* Reads samples first .. first+length-1 of the stretch as far as the sound has them; the others are
+ * zero. TLNMF_ERR_CALLBACK if the callback fails, TLNMF_ERR_DATA for a sample that is not finite.
+ */
+tlnmf_error tl_sound_read(tlnmf_ctx *ctx, const tl_sound *sound, tl_stretch *stretch);
+/* energy[h], h < hops: the sum of squares of samples h hop .. (h + 1) hop - 1, all channels. */
+tlnmf_error tl_sound_energies(tlnmf_ctx *ctx, const tl_sound *sound, int64_t hop, int64_t hops,
+                              double *energy);
+/* The mean square of all samples. */
+tlnmf_error tl_sound_power(tlnmf_ctx *ctx, const tl_sound *sound, double *power);
+
+struct tlnmf_sound {
+    tl_sound sound;
+    double rate;
+    tl_span *span; /* the labels, in samples */
+    int64_t span_count, span_capacity;
+    char *name[TL_SOURCES_MAX]; /* of the sources that are named */
+    int64_t sources;
+    tlnmf_record *record;
+    const double *array; /* the caller's samples (tlnmf_sound_from_array), or NULL */
+    void (*close)(void *owned);
+    tlnmf_why_fn why;
+    void *owned; /* by the sound, for close and why, which may be NULL */
+    tl_hooks hooks;
+};
+
+/* Ends a call that has read the sound. Returns `error` or, if a read failed, the error that the
+ * owner of the sound reports. */
+tlnmf_error tl_sound_explain(tlnmf_ctx *ctx, const tlnmf_sound *sound, tlnmf_error error);
+
+#endif

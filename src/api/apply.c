@@ -1,0 +1,216 @@
+/* tlnmf_apply: fits H to new data at the Phi and W of a model. */
+#include "api/api.h"
+#include "base/record.h"
+#include "engine/device.h"
+#include "linalg/linalg.h"
+#include "model/kernels.h"
+#include "solve/solver.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The state of one call. */
+typedef struct work {
+    tlnmf_ctx *ctx;
+    const tlnmf_data *data; /* the data without the columns that the floor hides */
+    const tl_settings *settings;
+    const tl_model_point *model; /* H is that of the fit if the frames match, else NULL */
+    double C;                    /* C of the fit; NaN if it is not known */
+    double I_per_entry;          /* of the fit; NaN if it is not known */
+    tlnmf_record *out;
+} work;
+
+/* The start: every component gets the same share of each frame's power. The columns of W sum to 1,
+ * so W H has the power of the frame, and every component can grow. */
+static void flat_start(const tlnmf_data *data, int64_t K, double eps, double *H)
+{
+    for (int64_t n = 0; n < data->N; n++) {
+        double power = 0.0;
+        for (int64_t m = 0; m < data->M; m++)
+            for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
+                power += data->R[m * data->T + t] * data->R[m * data->T + t];
+        for (int64_t k = 0; k < K; k++)
+            H[k * data->N + n] = tl_data_is_silent(data, n) ? 0.0 : (power + eps) / (double)K;
+    }
+}
+
+/* Whether the model was fitted to these data: C at its Phi, W and H then equals the C of the fit up
+ * to rounding (1e-11 of the terms of the sum). Leaves H in the engine. */
+static bool is_own_data(const work *w, tl_engine *e)
+{
+    double size = (double)w->data->M * (double)w->data->N;
+    if (w->model->H == NULL || !isfinite(w->C))
+        return false;
+    tl_engine_load(e, w->model->Phi, w->model->W, w->model->H);
+    return fabs(tl_engine_values(e, TL_C).C - w->C) <= 1e-11 * (fabs(w->C) + size);
+}
+
+/* Fits H in the engine. On the data of the fit it returns the fitted H unchanged, because a search
+ * from another start could end in another minimum. */
+static bool find_H(const work *w, tl_engine *e, tl_run *run, double *H)
+{
+    if (is_own_data(w, e)) {
+        run->outcome = TLNMF_OUTCOME_CONVERGED;
+        return true;
+    }
+    flat_start(w->data, w->model->K, w->model->eps, H);
+    tl_engine_load(e, w->model->Phi, w->model->W, H);
+    tl_fast_activations(e, run);
+    return false;
+}
+
+static tlnmf_error put_values(const work *w, const tl_run *run, tl_values v)
+{
+    TRY(tlnmf_record_set_real(w->ctx, w->out, "C", v.C));
+    TRY(tlnmf_record_set_real(w->ctx, w->out, "L", v.L));
+    TRY(tlnmf_record_set_real(w->ctx, w->out, "I", v.I));
+    TRY(tlnmf_record_set_real(w->ctx, w->out, "eps", w->model->eps));
+    TRY(tlnmf_record_set_integer(w->ctx, w->out, "iterations", run->iterations));
+    TRY(tlnmf_record_set_integer(w->ctx, w->out, "outcome_code", run->outcome));
+    return tl_record_refer_text(w->ctx, w->out, "outcome", tlnmf_outcome_name(run->outcome));
+}
+
+/* Describes the fit: I per entry of V measures the misfit of W H in nats. W and Phi were chosen for
+ * other data, so up to 1.5 times the misfit of the model's own data is normal. */
+static const char *verdict(double here, double own)
+{
+    const double alike = 1.5, far = 3.0;
+    const double slight = 0.01; /* nats: always negligible */
+    if (!isfinite(own))
+        return "not known: the model does not say how well it fits its own data";
+    if (here <= alike * own + slight)
+        return "about as well as its own data";
+    return here <= far * own + slight ? "worse than its own data" : "not: these data are different";
+}
+
+static tlnmf_error put_verdict(const work *w, double I)
+{
+    double entries = tl_data_entries(w->data), here = I / entries;
+    TRY(tlnmf_record_set_real(w->ctx, w->out, "entries", entries));
+    TRY(tlnmf_record_set_real(w->ctx, w->out, "I_per_entry", here));
+    TRY(tlnmf_record_set_real(w->ctx, w->out, "model_I_per_entry", w->I_per_entry));
+    return tl_record_refer_text(w->ctx, w->out, "fits", verdict(here, w->I_per_entry));
+}
+
+/* Adds X = Phi R and V to the record, if keep-x and keep-v are set. */
+static tlnmf_error put_coefficients(const work *w)
+{
+    const tlnmf_data *data = w->data;
+    int64_t M = data->M, N = data->N, T = data->T;
+    double *X = NULL, *V;
+    void *block = NULL;
+    if (!w->settings->keep_X && !w->settings->keep_V)
+        return TLNMF_OK;
+    tl_slot table[] = {TL_SLOT(X, w->settings->keep_X ? 0 : M * T)};
+    TRY(TL_ARENA(w->ctx, "the coefficients", table, &block));
+    tlnmf_error error = TLNMF_OK;
+    if (w->settings->keep_X)
+        error = tl_record_new_array(w->ctx, w->out, "X", 2, (int64_t[]){M, T}, &X);
+    if (error == TLNMF_OK)
+        tl_gemm(TL_PLAIN, TL_PLAIN, M, T, M, 1.0, w->model->Phi, M, data->R, T, 0.0, X, T);
+    if (error == TLNMF_OK && w->settings->keep_V)
+        error = tl_record_new_array(w->ctx, w->out, "V", 2, (int64_t[]){M, N}, &V);
+    if (error == TLNMF_OK && w->settings->keep_V)
+        tl_power(data, X, V);
+    tl_release(&w->ctx->hooks, block);
+    return error;
+}
+
+/* Fits H on an engine and fills the record. */
+static tlnmf_error fit_H(void *arg)
+{
+    const work *w = arg;
+    int64_t K = w->model->K;
+    double *H;
+    tl_engine *e = NULL;
+    tl_scope outer;
+    const tl_model model = {.data = w->data, .K = K, .eps = w->model->eps, .gamma = 1.0};
+    TRY(tl_record_new_array(w->ctx, w->out, "H", 2, (int64_t[]){K, w->data->N}, &H));
+    const tl_engine_spec spec = {
+        .model = &model, .moves = TL_H, .frames_comm = w->data->frames_comm};
+    tl_settings opt = *w->settings;
+    tl_monitor_enter(w->ctx->monitor, opt.max_seconds, spec.frames_comm, &outer);
+    tlnmf_error error = tl_device_choose(w->ctx, &spec, &opt);
+    if (error == TLNMF_OK)
+        error = tl_engine_of(&opt)->create(w->ctx, &spec, &e);
+    error = tl_comm_agree(w->ctx, spec.frames_comm, error);
+    if (error == TLNMF_OK && e != NULL) {
+        e->monitor = w->ctx->monitor;
+        tl_run run = {.opt = w->settings, .monitor = w->ctx->monitor};
+        bool own = find_H(w, e, &run, H);
+        tl_engine_store(e, NULL, NULL, H);
+        if (own) /* the engine keeps sqrt H, and squaring rounds */
+            memcpy(H, w->model->H, (size_t)(K * w->data->N) * sizeof *H);
+        tl_values values = tl_engine_values(e, TL_C | TL_L | TL_I);
+        error = tl_engine_error(w->ctx, e, "fitting H");
+        if (error == TLNMF_OK)
+            error = isfinite(values.C) ? put_values(w, &run, values)
+                                       : tl_fail(w->ctx, TLNMF_ERR_NUMERIC,
+                                                 "H left the range of double: rescale the data");
+        if (error == TLNMF_OK)
+            error = tlnmf_record_set_integer(w->ctx, w->out, "own_data", own);
+        if (error == TLNMF_OK)
+            error = put_verdict(w, values.I);
+        e->ops->free(e);
+    }
+    tl_monitor_leave(w->ctx->monitor, &outer);
+    return error == TLNMF_OK ? put_coefficients(w) : error;
+}
+
+/* The H of the fit, if it has N frames and is usable. */
+static const double *own_H(const tlnmf_record *model, int64_t N, int64_t K)
+{
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
+    int32_t rank;
+    const double *H = tlnmf_record_get_array(model, "H", &rank, shape);
+    bool fits = H != NULL && rank == 2 && shape[0] == K && shape[1] == N;
+    return fits && tl_is_usable(K * N, H, true) ? H : NULL;
+}
+
+/* I per entry of the data of the fit. Models of earlier versions lack the number of entries. */
+static double own_I_per_entry(const tlnmf_record *model)
+{
+    double entries = tlnmf_record_get_real(model, "entries");
+    if (!isfinite(entries))
+        entries = tlnmf_record_get_real(model, "M") * tlnmf_record_get_real(model, "N");
+    return tlnmf_record_get_real(model, "I") / entries;
+}
+
+tlnmf_error tl_check_model(tlnmf_ctx *ctx, int64_t M, const tl_model_point *model)
+{
+    if (!tl_is_usable(M * model->K, model->W, true))
+        return tl_fail(ctx, TLNMF_ERR_DATA, "the model: W must be finite and not negative");
+    return tl_check_orthogonal(ctx, "the model's Phi", M, model->Phi);
+}
+
+tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_data *data,
+                        const tl_settings *settings, tlnmf_record **applied)
+{
+    tl_model_point point = {0};
+    tlnmf_data *trimmed;
+    TL_NEED_OUT(ctx, applied);
+    TL_NEED(ctx, model);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, settings);
+    TRY(tl_settings_need(ctx, settings, TL_TASK_APPLY));
+    TRY(tlnmf_settings_check(ctx, settings));
+    TRY(tl_read_point(ctx, data, model, "the model", false, &point));
+    TRY(tl_check_model(ctx, data->M, &point));
+    TRY(tl_check_range(ctx, data, point.eps));
+    point.H = own_H(model, data->N, point.K);
+    TRY(tl_data_trim(ctx, data, point.eps, &trimmed));
+    tlnmf_error error = tlnmf_record_create(ctx, applied);
+    if (error == TLNMF_OK) {
+        work w = {.ctx = ctx,
+                  .data = trimmed != NULL ? trimmed : data,
+                  .settings = settings,
+                  .model = &point,
+                  .C = tlnmf_record_get_real(model, "C"),
+                  .I_per_entry = own_I_per_entry(model),
+                  .out = *applied};
+        error = tl_record_keep_if(tl_with_threads(tl_thread_count(settings->threads), fit_H, &w),
+                                  applied);
+    }
+    tlnmf_data_free(trimmed);
+    return error;
+}

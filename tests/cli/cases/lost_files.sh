@@ -1,0 +1,116 @@
+# No command loses a file: the files that it names are compared before it runs, --force or not.
+small_data y.npy
+tlnmf simulate gcm --m 3 --n 4 -o y.h5
+npy w.npy "(4,)" 1 2 1 1
+tlnmf simulate notes --theta 1,2 --signal notes.wav
+printf '0\t1\tlow\n1\t2\thigh\n' >notes.txt
+replaced="this output would replace an input"
+fit="y.npy -k 1 -J 2 -q"
+learn="--labels notes.txt --method nmf --transform dct --per-source 1 -q"
+mkdir kept && cp y.npy y.h5 w.npy notes.wav notes.txt kept
+unharmed()
+{
+    local file
+    for file in kept/*; do
+        check "$file is as it was after $1" cmp "$file" "${file#kept/}"
+    done
+}
+
+# A checkpoint that is an output or an input
+for force in "" --force; do
+    usage fit "-o and the checkpoint are the same file: ./m.h5" $fit -o m.h5 --checkpoint ./m.h5 $force
+    usage jd "-o and the checkpoint are the same file: j.h5" y.npy -q -o j.h5 --checkpoint j.h5 $force
+    usage fit "the page and the checkpoint are the same file: m.html" \
+        $fit -o m.h5 --report --checkpoint m.html $force
+    usage separate "low.wav and the checkpoint are the same file: stems/low.wav" \
+        notes.wav $learn -o stems --checkpoint stems/low.wav $force
+    absent stems m.h5 j.h5 m.html
+    usage fit "the input and the checkpoint are the same file: y.npy" $fit --checkpoint y.npy $force
+    usage fit "--weights and the checkpoint are the same file: w.npy" \
+        $fit --weights w.npy --checkpoint w.npy $force
+    usage jd "--weights and the checkpoint are the same file: w.npy" \
+        y.npy --weights w.npy --checkpoint w.npy -q $force
+    usage separate "--labels and the checkpoint are the same file: notes.txt" \
+        notes.wav $learn -o stems --checkpoint notes.txt $force
+    usage separate "the input and the checkpoint are the same file: notes.wav" \
+        notes.wav $learn -o stems --checkpoint notes.wav $force
+done
+expect 0 ... "" tlnmf fit $fit -o model.h5
+cp model.h5 kept
+usage fit "--init and the checkpoint are the same file: model.h5" \
+    y.npy --init model.h5 -q --checkpoint model.h5 --force -o m2.h5
+unharmed checkpoints
+
+# A link in the place of a checkpoint
+for target in kept/y.npy missing; do
+    ln -s $target link.h5.checkpoint
+    expect 5 "" "tlnmf fit: link.h5.checkpoint: a checkpoint must be a regular file, not a link" \
+        tlnmf fit $fit --every 0 --force -o link.h5
+    check "the link is still there" [ "$(readlink link.h5.checkpoint)" = $target ]
+    rm link.h5.checkpoint
+done
+absent missing link.h5
+unharmed links
+
+# Sounds of one base name
+mkdir x z && cp notes.wav x/a.wav && cp notes.wav z/a.wav
+for out_dir in "out/{name}" "./out//{name}/" "{name}"; do
+    usage separate "x/a.wav and z/a.wav would both be written into ${out_dir/"{name}"/a}" \
+        x/a.wav z/a.wav -k 2 -q -o "$out_dir" --force
+done
+usage separate "x/a.wav and z/a.wav would both be written into a-stems" x/a.wav z/a.wav -k 2 -q
+absent out a a-stems
+
+# Inputs that an output names in another way
+usage fit "y.h5: $replaced" - -k 1 -q -o y.h5 --force <y.h5
+refused_append() # COMMAND...: standard output is appended to y.npy
+{
+    local got=0
+    "$@" >>y.npy 2>"$err" || got=$?
+    check "exit code $got, not 2: $*" [ $got -eq 2 ]
+    check "the message of: $*" \
+        [ "$(cat "$err")" = "tlnmf $2: y.npy: standard output is redirected into this input" ]
+}
+refused_append tlnmf fit $fit -o -
+refused_append tlnmf fit $fit -o m.h5
+refused_append tlnmf jd y.npy -o m.h5
+refused_append tlnmf info y.npy
+absent m.h5
+ln y.h5 hard.h5
+usage fit "hard.h5: $replaced" y.h5 -k 1 -o hard.h5 --force
+ln -s y.h5 soft.h5
+usage fit "soft.h5: $replaced" y.h5 -k 1 -o soft.h5 --force
+usage fit "y.h5: $replaced" soft.h5 -k 1 -o y.h5 --force
+unharmed "outputs that are inputs"
+
+# Two outputs
+ln -s new.npy dangling.npy
+usage simulate "-o and --truth-w are the same file: ./new.npy" gcm -o new.npy --truth-w ./new.npy
+usage simulate "-o and --truth-w are the same file: new.npy" gcm -o dangling.npy --truth-w new.npy
+absent new.npy
+expect 2 "" "tlnmf simulate: standard output and -o are the same file: $out" \
+    tlnmf simulate gcm -o "$out" --force
+
+# Pages
+expect 0 ... "" tlnmf separate notes.wav $learn -o stems
+cp -r stems stems.kept
+usage report "y.npy: $replaced" model.h5 --data y.npy -o y.npy --force
+usage report "y.npy: $replaced" model.h5 -o y.npy --force
+usage report "stems/low.wav: $replaced" stems -o stems/low.wav --force
+usage report "notes.wav: $replaced" stems -o notes.wav --force
+usage report "notes.txt: $replaced" stems -o notes.txt --force
+usage report "stems/summary.json: $replaced" stems -o stems/summary.json --force
+usage report "stems/model.h5: $replaced" stems -o stems/model.h5 --force
+check "the stems are as they were" diff -r stems stems.kept
+mkdir other && cp notes.txt other/report.html
+usage separate "other/report.html: $replaced" notes.wav ${learn/notes.txt/other/report.html} -o other --force
+check "the labels are as they were" cmp notes.txt other/report.html
+unharmed pages
+
+# A pipe
+mkfifo pipe
+timeout 30 cat pipe >piped.h5 &
+expect 0 ... "" timeout 30 tlnmf fit $fit -o pipe
+wait
+check "a model goes through a pipe" tlnmf info piped.h5 >"$out"
+check "the pipe is still one" [ -p pipe ]

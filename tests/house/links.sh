@@ -1,0 +1,43 @@
+#!/bin/sh
+# Links between pages lead to files that exist, and their anchors to headings. Functions that a table
+# row of docs/architecture.md lists are in the file of that row.
+# usage: links.sh [ROOT]
+set -eu
+root=$(cd "${1:-$(dirname "$0")/../..}" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Headings as GitHub makes anchors of them: lower case, letters, digits and hyphens.
+anchors_of() { # FILE
+    sed -n 's/^##* //p' "$1" | tr 'A-Z ' 'a-z-' | sed 's/[^a-z0-9_-]//g'
+}
+
+broken() { # FILE: a line for each link that leads nowhere
+    folder=$(dirname "$1")
+    grep -oE '\]\([^)]+\)' "$1" | sed 's/^](//; s/)$//' | grep -v '://' | while read -r link; do
+        path=${link%%#*} anchor=${link#"${link%%#*}"}
+        target=${path:+$folder/$path}
+        target=${target:-$1}
+        if [ ! -e "$target" ]; then
+            echo "$1: $link: no such file"
+        elif [ -n "$anchor" ] && ! anchors_of "$target" | grep -qx -- "${anchor#\#}"; then
+            echo "$1: $link: no such heading"
+        fi
+    done
+}
+
+cd "$root"
+pages=$(git ls-files '*.md' 2>/dev/null) || true
+for file in ${pages:-*.md docs/*.md docs/*/*.md}; do
+    [ -f "$file" ] && broken "$file"
+done >"$work/found"
+# | `file` | `function`, `function` | .. |
+sed -n 's/^| `\([^`]*\.c\)` | \(`[^|]*\) |.*/\1 \2/p' docs/architecture.md | tr -d '`,' >"$work/rows"
+while read -r file functions; do
+    for name in $functions; do
+        grep -q "^[a-z].*\b$name(" "$file" || echo "docs/architecture.md: $file has no function $name"
+    done
+done <"$work/rows" >>"$work/found"
+[ "$(wc -l <"$work/rows")" -ge 15 ] || echo "docs/architecture.md: the paths have too few files" >>"$work/found"
+cat "$work/found" >&2
+[ ! -s "$work/found" ]
