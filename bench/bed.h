@@ -26,8 +26,8 @@ typedef struct bed {
     double eps;
     double *Y;                         /* S x M x N */
     double *Phi, *W, *H;               /* the point at which every run begins */
-    double *X, *V, *U;                 /* what follows from it */
-    double *fast_X;                    /* M x T: what kernels write */
+    double *X, *V, *U;                 /* computed from it */
+    double *fast_X;                    /* M x T: output of kernels */
     double *E, *E_long;                /* skew-symmetric, of norms about 0.01 and 10 */
     double *UX, *V_turned, *M_scratch; /* scratch of gradient and sweep, V (N x M), M x M */
     double *twin_X, *twin_U;           /* M x T */

@@ -4,7 +4,7 @@
     bench.py BUILD [--quick | --full] [--json FILE] [--only PART,..] [--repeat 3]
 
 Parts: kernels, iteration, paper, fast, sklearn, threads, growth, memory; with --full also figure2 (minutes).
-Times are CPU seconds of one thread, where nothing else is said; ratios are of one run.
+Times are CPU seconds of one thread unless stated otherwise; ratios compare times of one run.
 """
 import argparse
 import json

@@ -1,8 +1,8 @@
 #!/bin/sh
-# The kernels of this tree beside those of an older commit: the ratio of their least CPU times.
+# Compares the kernels of this tree with an older commit: the ratio of their smallest CPU times.
 #   bench/compare.sh COMMIT FOLDER      builds both and gathers them in FOLDER with the libraries
 #                                       they need, so that FOLDER can be taken to a quiet machine
-#   FOLDER/compare.sh [ROUNDS]          old and new in turn, one thread, 12 rounds of 30 s unless told
+#   FOLDER/compare.sh [ROUNDS]          old and new in turn, one thread, 12 rounds of 30 s by default
 # Both are measured by this tree's kernels.c.
 set -eu
 
@@ -32,7 +32,7 @@ gather() {
 }
 
 one() { # NAME: its lines go to times, after its name
-    # Through the loader that was gathered: its C library may be newer than the machine's.
+    # Uses the gathered loader, whose C library may be newer than the machine's.
     OMP_NUM_THREADS=1 "$folder"/lib/ld-linux* --library-path "$folder/lib" "$folder/$1" --minima |
         sed "s/^/$1 /" >> "$times"
 }
@@ -47,7 +47,7 @@ compare() {
         echo "round $round of $1" >&2
         round=$((round + 1))
     done
-    # The spread says how well a minimum repeats: the second least time over the least, old and new.
+    # The spread, the second smallest time over the smallest, shows how well a minimum repeats.
     awk '
         { side = $1; ms = $2; key = $0; sub(/^[^ ]* [^ ]* /, "", key)
           if (!(key in seen)) { seen[key] = 1; names[++count] = key }

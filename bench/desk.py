@@ -1,4 +1,4 @@
-"""What a researcher relies on, beside its targets: ranks, applications, whitening, certificates.
+"""Measures ranks, applications, whitening and certificates, next to their targets.
 
 usage: desk.py [--only rank|apply|whiten|certificates] [--count N]     needs numpy and the package tlnmf
 """

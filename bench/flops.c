@@ -36,11 +36,11 @@ int __real_LAPACKE_dgeqp3_work(int order, int m, int n, double *A, int lda, int 
 int __wrap_LAPACKE_dgeqp3_work(int order, int m, int n, double *A, int lda, int *pivot, double *tau,
                                double *work, int lwork);
 
-void __real_tl_panels_multiply(const tl_tile *tile);
-void __wrap_tl_panels_multiply(const tl_tile *tile);
+void __real_tl_panels_multiply(const tl_product *tile);
+void __wrap_tl_panels_multiply(const tl_product *tile);
 
 /* 2 m n k */
-void __wrap_tl_panels_multiply(const tl_tile *tile)
+void __wrap_tl_panels_multiply(const tl_product *tile)
 {
     total += 2.0 * (double)tile->m * (double)tile->n * (double)tile->k;
     __real_tl_panels_multiply(tile);

@@ -1,4 +1,4 @@
-/* The GPU's engine: time of iterations, sweeps, updates and whole fits, beside the cpu engine.
+/* Times iterations, sweeps, updates and whole fits of the GPU engine, next to the cpu engine.
  * usage: gpu PART[:NUMBERS]..      the parts: see the table before main() */
 #include "base/rng.h"
 #include "engine/device.h"
@@ -23,7 +23,7 @@ static void check(tlnmf_ctx *ctx, tlnmf_error error)
         stop(tlnmf_message(ctx));
 }
 
-/* The library of the GPU's engines, once one of them was asked for. */
+/* The library of the GPU engine, after its first use. */
 static const tl_device_library *library;
 
 static double *numbers(int64_t count)
@@ -110,16 +110,12 @@ static tlnmf_error first_point(const tl_point *point, void *user)
     return TLNMF_OK;
 }
 
-/* Operations of products so far: counted by the GPU's engines; 0 elsewhere. */
+/* Operations of products so far. Only the GPU engine counts them; 0 for others. */
 static double flops_of(const tl_engine *e)
 {
-    bool is_gpu = library != NULL && (e->ops == library->engine || e->ops == library->mixed ||
-                                      e->ops == library->panels || e->ops == library->panels_mixed);
+    bool is_gpu = library != NULL && (e->ops == library->engine || e->ops == library->mixed);
     return is_gpu ? library->flops(e) : 0.0;
 }
-
-/* Frames in a panel of the engine that is timed; 0: it has none. */
-static int64_t panel;
 
 /* One iteration of the fast solver's L-BFGS. Returns the number of steps tried. */
 static int iterate(tl_engine *e, int i, double *value)
@@ -148,8 +144,7 @@ static void time_iterations(const tl_engine_ops *ops, const shape *s)
         stop("no memory");
     tlnmf_data *data = new_data(s->M, s->N, 1);
     const tl_model model = {.data = data, .K = s->K, .eps = 0.01 * data->mean_power, .gamma = 1.0};
-    check(ctx, ops->create(ctx, &(tl_engine_spec){.model = &model, .moves = TL_ALL, .panel = panel},
-                           &e));
+    check(ctx, ops->create(ctx, &(tl_engine_spec){.model = &model, .moves = TL_ALL}, &e));
     tl_engine_fill(e, TL_ALL, first_point, NULL);
     tl_engine_precision(e, true); /* where there is a choice */
     double since = tl_wall_seconds();
@@ -189,17 +184,6 @@ static void time_iterations(const tl_engine_ops *ops, const shape *s)
     tlnmf_ctx_free(ctx);
 }
 
-/* The same with everything on the device and with columns in panels, a quarter of them each: two
- * quarters of R are there at a time, and all of R comes in every pass. */
-static void time_panels(const tl_engine_ops *ops, const shape *s)
-{
-    bool mixed = ops == library->mixed;
-    time_iterations(ops, s);
-    panel = (s->N + 3) / 4;
-    time_iterations(mixed ? library->panels_mixed : library->panels, s);
-    panel = 0;
-}
-
 /* ---- whole fits ------------------------------------------------------------------------------ */
 
 typedef struct tally {
@@ -219,7 +203,7 @@ static void count_good(tlnmf_log_level level, const char *message, void *user)
     t->good += strtod(C + 4, NULL) <= t->aim;
 }
 
-/* Returns how long it took. */
+/* Returns the seconds it took. */
 static double time_fit(const tl_engine_ops *ops, const char *name, tl_search_task *task)
 {
     tlnmf_ctx *ctx;
@@ -256,7 +240,7 @@ static tl_settings settings_of(tl_task task, int64_t K)
     return opt;
 }
 
-/* `starts` starts on the music notes, `at_once` at a time; 0: as many as the engine says. */
+/* `starts` starts on the music notes, `at_once` concurrently; 0: the engine's own number. */
 static void notes(const tl_engine_ops *ops, const shape *s)
 {
     tl_engine_ops engine = *ops;
@@ -269,7 +253,7 @@ static void notes(const tl_engine_ops *ops, const shape *s)
     if (tlnmf_ctx_create(&ctx) != TLNMF_OK)
         stop("no memory");
     check(ctx, tlnmf_simulate_notes(ctx, theta, 1, &sample));
-    check(ctx, tlnmf_data_from_realisations(ctx, tlnmf_get_array(sample, "Y", NULL, NULL),
+    check(ctx, tlnmf_data_from_realisations(ctx, tlnmf_record_get_array(sample, "Y", NULL, NULL),
                                             (int64_t[]){1, 200, 151}, &data));
     tl_settings opt = settings_of(TL_TASK_FIT, 2);
     opt.starts = s->M;
@@ -300,11 +284,10 @@ static void diagonalise(const tl_engine_ops *ops, const shape *s)
 {
     tlnmf_data *data = new_data(s->M, s->N, s->M);
     tl_settings opt = settings_of(TL_TASK_JD, 1);
-    print_spent(time_fit(with_watch(ops, flops_of), "jd",
-                         &(tl_search_task){.goal = TL_GOAL_DIAGONALISE,
-                                           .data = data,
-                                           .opt = &opt,
-                                           .eps = 0.01 * data->mean_power}));
+    print_spent(time_fit(
+        with_watch(ops, flops_of), "jd",
+        &(tl_search_task){
+            .goal = TL_GOAL_JD, .data = data, .opt = &opt, .eps = 0.01 * data->mean_power}));
     free_data(data);
 }
 
@@ -317,7 +300,7 @@ static void separate(const tl_engine_ops *ops, const shape *s)
 /* ---- the parts ------------------------------------------------------------------------------- */
 
 enum { SHAPES_MOST = 5 };
-/* The table of docs/benchmarks.md, in either precision. */
+/* The table of docs/measurements/gpu.md, in either precision. */
 #define GROWING                                                                           \
     {200, 151, 2, 100}, {441, 4800, 4, 100}, {1024, 2000, 10, 100}, {2048, 5000, 10, 40}, \
     {                                                                                     \
@@ -325,9 +308,9 @@ enum { SHAPES_MOST = 5 };
     }
 typedef enum { CPU, GPU, GPU_MIXED } place;
 
-/* What is timed, where and at which shapes (the first count of 0 ends them). Numbers after the name
- * of a part, as in large:2048x5000x10x3, take the place of its shapes. starts:1000x16 is 1000
- * starts, 16 at a time. The profiles are for a profiler: few iterations of one size. */
+/* The parts with their engines and shapes (the first count of 0 ends the list). Numbers after the
+ * name of a part, as in large:2048x5000x10x3, replace its shapes. starts:1000x16 is 1000 starts, 16
+ * concurrently. The profiles have few iterations of one size, for a profiler. */
 static const struct part {
     const char *name;
     place on;
@@ -348,14 +331,12 @@ static const struct part {
     {"cpu-separate", CPU, separate, {{300, 0, 0, 1}}},
     {"huge", GPU, time_iterations, {{8192, 20000, 20, 5}}},
     {"huge-fit", GPU, large, {{8192, 20000, 20, 20}}},
-    {"panels", GPU, time_panels, {{8192, 20000, 20, 5}}},
-    {"panels-mixed", GPU_MIXED, time_panels, {{8192, 20000, 20, 5}}},
     {"profile", GPU, time_iterations, {{4096, 10000, 20, 3}}},
     {"profile-rough", GPU_MIXED, time_iterations, {{4096, 10000, 20, 3}}},
 };
 enum { PARTS = sizeof parts / sizeof *parts };
 
-/* Makes a small engine, so that what follows is warm; returns how long opening all of CUDA took. */
+/* Warms up with a small engine. Returns the seconds that opening CUDA took. */
 static double warm_up(const tl_engine_ops *ops)
 {
     tlnmf_ctx *ctx;
@@ -375,7 +356,7 @@ static double warm_up(const tl_engine_ops *ops)
     return tl_wall_seconds() - since;
 }
 
-/* The engine of a place; a GPU that is missing is an error. */
+/* The engine of a device. A missing GPU is an error. */
 static const tl_engine_ops *engine_on(place on)
 {
     char why[TL_DEVICE_TEXT];
@@ -384,7 +365,7 @@ static const tl_engine_ops *engine_on(place on)
         return &tl_engine_cpu;
     if (library == NULL) {
         library = tl_device_load(why);
-        if (library == NULL || !library->find(&device, why))
+        if (library == NULL || !library->find(0, &device, why))
             stop(why);
         printf("%s, %.1f GB, %.1f free; opened in %.2f s\n", device.name, 1e-9 * device.memory,
                1e-9 * device.free, warm_up(library->engine));

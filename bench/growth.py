@@ -1,4 +1,4 @@
-"""How time and memory grow with M, N, K and S: exponents fitted to log time against log size, all else fixed."""
+"""Growth of time and memory with M, N, K and S: exponents fitted to log time over log size, one size at a time."""
 import numpy as np
 
 from program import median_of

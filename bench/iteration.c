@@ -1,11 +1,11 @@
-/* Whole outer iterations of paper mode, TL-NMF: how much of their time is matrix products.
+/* Measures which share of a whole outer iteration of paper mode, TL-NMF, is matrix products.
  *
  *     build/bench/iteration [M N K J]     default 1024 2000 10 10; one JSON object
  *
- * Products that go through BLAS are counted as they happen, trial steps of the line search and all;
- * the updates' own, 12 M N K each (see jobs.c), are given beside them. CPU time, one thread; the
- * clock is read in the callback. */
-#include "api.h"
+ * Products that go through BLAS are counted at each call, including trial steps of the line search.
+ * The operations of the updates, 12 M N K each (see jobs.c), are listed separately. The time is CPU
+ * time on one thread, read in the callback. */
+#include "api/api.h"
 #include "flops.h"
 #include "machine.h"
 #include "tlnmf/paper.h"
@@ -20,16 +20,17 @@ typedef struct watch {
     bool running;
 } watch;
 
-static int tick(const tl_progress *progress, void *user)
+static int tick(const tlnmf_record *progress, void *user)
 {
     watch *w = user;
-    if (!progress->complete || progress->stage != TL_STAGE_TL)
+    if (tlnmf_record_get_integer(progress, "complete") != 1 ||
+        strcmp(tlnmf_record_get_text(progress, "stage"), "tl") != 0)
         return 0;
     double now = tl_cpu_seconds(), flops = flops_so_far();
     if (w->running)
         printf("%s\n  {\"seconds\": %.6g, \"gemm_flops\": %.8g, \"step\": %.6g}",
-               progress->iteration > 2 ? "," : "", now - w->seconds, flops - w->flops,
-               progress->step);
+               tlnmf_record_get_integer(progress, "iteration") > 2 ? "," : "", now - w->seconds,
+               flops - w->flops, tlnmf_record_get_real(progress, "step"));
     *w = (watch){tl_cpu_seconds(), flops, true};
     return 0;
 }
@@ -46,7 +47,7 @@ static tlnmf_error simulate(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t K, tln
     settings.seed_truth = 1;
     settings.seed_data = 2;
     TRY(tlnmf_simulate_gcm(ctx, &settings, &sample));
-    const double *Y = tlnmf_get_array(sample, "Y", NULL, NULL);
+    const double *Y = tlnmf_record_get_array(sample, "Y", NULL, NULL);
     tlnmf_error error = tlnmf_data_from_realisations(ctx, Y, (int64_t[]){1, M, N}, data);
     tlnmf_record_free(sample);
     return error;
@@ -70,7 +71,8 @@ static tlnmf_error run(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t K, int64_t 
     printf("{\"M\": %" PRId64 ", \"N\": %" PRId64 ", \"K\": %" PRId64
            ", \"update_flops\": %.8g, \"gemm_rate\": %.6g, \"iterations\": [",
            M, N, K, 12.0 * (double)(M * N * K * opt.J_nmf), machine_gemm(ctx, tl_min(M, 1024)));
-    tlnmf_error error = tl_fit(ctx, data, &opt, NULL, tick, &w, &result);
+    tlnmf_ctx_set_progress(ctx, tick, &w);
+    tlnmf_error error = tl_fit(ctx, data, &opt, NULL, &result);
     printf("\n]}\n");
     tl_result_free(result);
     tlnmf_data_free(data);
@@ -89,7 +91,7 @@ int main(int argc, char **argv)
     tlnmf_ctx *ctx;
     if (tlnmf_ctx_create(&ctx) != TLNMF_OK)
         return 1;
-    omp_set_num_threads(1); /* for the rate of products; the fit has its own setting */
+    omp_set_num_threads(1); /* for the rate of products; the fit has its own option */
     tlnmf_error error = run(ctx, size[0], size[1], size[2], size[3]);
     if (error != TLNMF_OK)
         fprintf(stderr, "bench: %s\n", tlnmf_message(ctx));

@@ -1,6 +1,6 @@
 /* The kernels, their twins, their operations and bytes. */
 #include "jobs.h"
-#include "model/naive.h"
+#include "reference/naive_kernels.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -71,7 +71,7 @@ static double mu_difference(bed *b)
                 relative(b->is.K * b->is.N, b->fast.H, b->twin.H));
 }
 
-/* H and W each: W H (2 MNK), two products with the other factor (4 MNK), and five operations an
+/* H and W each: W H (2 MNK), two products with the other factor (4 MNK), and five operations per
  * entry (two sums with eps, a division, two products). */
 static double mu_flops(const bed *b)
 {
@@ -179,7 +179,7 @@ static void twin_C(bed *b)
     b->twin.value = tl_naive_C(b->is.M, b->is.N, b->is.K, b->V, b->W, b->H, b->eps);
 }
 
-/* Weights, then three operations an entry for the sum and two for its part of a logarithm. */
+/* Weights, then three operations per entry for the sum and two for its part of a logarithm. */
 static double C_flops(const bed *b)
 {
     return weights_flops(b) + 5.0 * mn(b);
@@ -309,8 +309,8 @@ static double sweep_difference(bed *b)
     return fabs(fall - b->fast.value) / before;
 }
 
-/* For each of M (M - 1) / 2 pairs: p and D are 9 operations a column, the turn 6 a column of X and
- * of Phi. */
+/* For each of M (M - 1) / 2 pairs: p and D are 9 operations per column, the rotation 6 per column
+ * of X and of Phi. */
 static double sweep_flops(const bed *b)
 {
     double T = (double)b->T;

@@ -1,9 +1,10 @@
-/* Times of the kernels beside their plain-loop twins, and the machine's own rates, in CPU time on
- * one thread.
+/* Times the kernels and their plain-loop twins, and measures the rates of the machine, in CPU time
+ * on one thread.
  *
- *     build/bench/kernels [--quick]    one JSON object; --quick leaves out the large shapes
- *     build/bench/kernels --minima     the least time of each kernel, no twins: for compare.sh
- *     build/bench/kernels --check      every kernel against its twin at awkward shapes, no times */
+ *     build/bench/kernels [--quick]    one JSON object; --quick skips the large shapes
+ *     build/bench/kernels --minima     the smallest time of each kernel, without twins, for
+ * compare.sh build/bench/kernels --check      compares every kernel with its twin at awkward
+ * shapes, without timing */
 #include "flops.h"
 #include "jobs.h"
 #include "machine.h"
@@ -25,7 +26,7 @@ static const struct {
              {LARGE, {1024, 2000, 10, 1, false}},
              {LARGE_K20, {1024, 2000, 20, 1, false}}};
 
-/* Time limits in seconds: the least time of one repeat, and the total after which repeats end. */
+/* In seconds: the minimum time of one repeat, and the total time after which repeats end. */
 typedef struct patience {
     double enough, most;
 } patience;
@@ -42,8 +43,8 @@ static double seconds(call run, bed *b, int calls)
     return tl_cpu_seconds() - since;
 }
 
-/* Milliseconds of one call: the median over repeats, each of as many calls as take the least time.
- * Kernels that need a reset are timed one call at a time. */
+/* Milliseconds of one call: the median over repeats. A repeat has enough calls to take the minimum
+ * time. Kernels that need a reset have one call per repeat. */
 static double milliseconds(call run, bed *b, bool starts_anew, patience p)
 {
     double times[REPEATS], spent = 0.0;
@@ -138,7 +139,7 @@ static double least(const job *j, bed *b)
     return 1e3 * best;
 }
 
-/* A line per kernel: its least time, its name and its shape. */
+/* Prints a line per kernel: its smallest time, its name and its shape. */
 static void minima(tlnmf_ctx *ctx)
 {
     for (size_t i = 0; i < sizeof timed / sizeof *timed; i++) {

@@ -1,4 +1,4 @@
-/* What the machine can do, on one thread and in CPU time: percentages are of these rates. */
+/* Rates of the machine on one thread, in CPU time. Percentages refer to them. */
 #ifndef TLNMF_BENCH_MACHINE_H
 #define TLNMF_BENCH_MACHINE_H
 
@@ -7,9 +7,9 @@
 /* Sorts x. */
 double median(int count, double *x);
 
-/* Operations a second of a product of two n x n matrices; NaN without memory. */
+/* Operations per second of a product of two n x n matrices; NaN without memory. */
 double machine_gemm(tlnmf_ctx *ctx, int64_t n);
-/* Bytes a second of a sum over two arrays that are too large for most caches (268 MB). */
+/* Bytes per second of a sum over two arrays that are too large for most caches (268 MB). */
 double machine_read(tlnmf_ctx *ctx);
 
 #endif

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Processes against one: time, sums and peak memory of the same work on 1, 2, 4, .. processes of one
-# thread each: sweeps, L-BFGS and a fit with the frames shared out, of the same data (strong) and of
-# a quarter of them per process (weak), and starts shared out. The first row is what the machine gives:
-# the same run on so many processes that share nothing. docs/scale.md says what to expect.
+# Measures time, sums and peak memory of the same work on 1, 2, 4, .. processes of one thread each:
+# sweeps, L-BFGS and a fit with distributed frames, of the same data (strong) and of a quarter of them
+# per process (weak), and distributed starts. The first row is the ceiling: independent processes.
+# docs/measurements/processes.md has results.
 # usage: mpi.sh BUILD [MOST [M [N [ROUNDS]]]]
 set -eu
 build=$(cd "$1" && pwd)
@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 export OMP_NUM_THREADS=1
 [ "$(id -u)" != 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
-data() { # number of frames: the file with as many
+data() { # number of frames: prints the name of a file with that many
     [ -e "$work/$1.npy" ] ||
         "$build/tlnmf" simulate gcm --s 1 --m "$M" --n "$1" --kbar 10 -o "$work/$1.npy" >/dev/null
     echo "$work/$1.npy"
@@ -31,7 +31,7 @@ print(sys.argv[1], d["wall_seconds"] if sys.argv[2] == "starts" else at_work, d.
       d.get("sum_seconds", 0), d["wall_seconds"], d["cpu_seconds"])' "$n" "$split" || cat "$work/err" >&2
 }
 
-alone() { # number of processes: the longest time of as many that share nothing
+alone() { # number of processes: the longest time of independent processes
     local i file
     file=$(data $((N / 4)))
     for ((i = 0; i < $1; i++)); do
@@ -61,7 +61,7 @@ table() { # title; reads lines of once()
 measure() { # title, weak or not, way to split, command, arguments that follow the data
     local title=$1 weak=$2 split=$3 command=$4
     shift 4
-    for _ in $(seq "$rounds"); do # interleaved: a busy moment meets all numbers of processes
+    for _ in $(seq "$rounds"); do # interleaved, so that other load affects all numbers of processes
         for ((n = 1; n <= most; n *= 2)); do
             local frames=$N
             [ "$weak" = 0 ] || frames=$((N / 4 * n))

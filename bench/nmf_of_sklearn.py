@@ -1,7 +1,7 @@
 """NMF alone on one V: scikit-learn's Itakura-Saito updates against the program's, from the same start.
 
-scikit-learn brings D(V + eps | W H) down, the program D(V + eps | W H + eps); with a floor of a millionth of the mean
-power that is the same problem. Its exponent is 1/2, which is --gamma 0.5 here; the paper's updates have 1.
+scikit-learn minimises D(V + eps | W H), the program D(V + eps | W H + eps). With eps of a millionth of the mean power,
+the problems are the same. The exponent of scikit-learn is 1/2 (--gamma 0.5 here); the paper's is 1.
 """
 import os
 import time

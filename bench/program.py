@@ -1,4 +1,4 @@
-"""Calls of the program: what it says, the CPU time it took and the memory it peaked at."""
+"""Runs the program and returns its output, its CPU time and its peak memory."""
 import json
 import os
 import statistics
@@ -8,7 +8,7 @@ import reference
 
 
 class Program:
-    """build/tlnmf with a folder for the data that it is given."""
+    """build/tlnmf with a folder for its data."""
 
     def __init__(self, build, folder):
         self.path = os.path.join(build, "tlnmf")

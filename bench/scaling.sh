@@ -1,10 +1,10 @@
 #!/bin/sh
 # How wall time falls with threads, in one run, and whether outputs have the same bits.
 #   [ROWS=EXPRESSION] [CEILING=1] scaling.sh PROGRAM [REPEATS [THREADS..]]
-# Times are minima over the repeats, which are interleaved; ratios are against one thread. ROWS takes
-# the rows whose names it matches. CEILING also starts as many processes at once as the last number
-# of threads, one thread each, and prints how much more they do than one alone: what the machine has
-# to give. PARTS is the folder with the recording, if it is not the repository's.
+# Times are minima over the repeats, which are interleaved. Ratios are relative to one thread. ROWS
+# selects rows by name. CEILING=1 also starts independent processes of one thread each, as many as
+# the last number of threads, and prints their throughput relative to one process. PARTS is the
+# folder of the recording, if it is not in the repository.
 set -eu
 program=$(command -v "$1")
 case $program in /*) ;; *) program=$PWD/$program ;; esac

@@ -1,6 +1,6 @@
-"""Solvers from the same start: paper mode against bench/reference.py, then what fast mode reaches and how fast.
+"""Solvers from the same start: paper mode against bench/reference.py, then the results and times of fast mode.
 
-One thread unless said otherwise, CPU seconds of the solver alone, medians.
+Medians of CPU seconds of the solver, on one thread unless stated otherwise.
 """
 import os
 import statistics

@@ -32,7 +32,7 @@ static void play(double *x, int64_t length, int player, double frequency)
         }
 }
 
-/* Players who begin alone, one after another, and then play together; the labels say when. */
+/* Players who begin alone, one after another, and then play together, with labels. */
 static void play_all(tlnmf_ctx *ctx, int64_t seconds, double *x, tlnmf_sound *sound)
 {
     static const char *const names[PLAYERS] = {"flute", "piano", "cello"};
@@ -56,15 +56,15 @@ static double learn_and_run(tlnmf_ctx *ctx, const tlnmf_sound *sound, const char
     tlnmf_settings *settings;
     tlnmf_record *model, *report;
     double since = tl_wall_seconds();
-    check(ctx, tlnmf_settings_create(ctx, "separate", &settings));
+    check(ctx, tlnmf_settings_create(ctx, "learn", &settings));
     check(ctx, tlnmf_settings_set_text(ctx, settings, "device", device));
-    check(ctx, tlnmf_separate(ctx, sound, settings, &model));
+    check(ctx, tlnmf_learn_sources(ctx, sound, settings, &model));
     tlnmf_settings_free(settings);
     *learning = tl_wall_seconds() - since;
     since = tl_wall_seconds();
-    check(ctx, tlnmf_settings_create(ctx, "stems", &settings));
+    check(ctx, tlnmf_settings_create(ctx, "separate", &settings));
     check(ctx, tlnmf_settings_set_text(ctx, settings, "device", device));
-    check(ctx, tlnmf_stems_array(ctx, model, sound, settings, stems, &report));
+    check(ctx, tlnmf_separate_array(ctx, model, sound, settings, stems, &report));
     tlnmf_settings_free(settings);
     tlnmf_record_free(report);
     tlnmf_record_free(model);

@@ -4,8 +4,7 @@
 
 #include <stdint.h>
 
-/* Learns a recording of so many seconds and takes it apart, with the option device; prints a row.
- */
+/* Learns and separates a recording of some seconds on a device, and prints a row. */
 void time_separation(const char *device, int64_t seconds);
 
 #endif

@@ -1,11 +1,11 @@
-/* The watch: each operation passes on to the engine's own and adds up its time. */
+/* Wraps the operations of an engine: each calls the engine's operation and adds up its time. */
 #include "watch.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Operations that do not wait for the device cost their time in the next one that does. DRAW is the
- * host's part of FILL: what makes the start. */
+/* The time of operations that do not wait for the device counts in the next one that does. DRAW is
+ * the part of FILL on the host, which draws the start. */
 typedef enum {
     CREATE,
     FREE,
@@ -26,13 +26,12 @@ typedef enum {
     BEGIN,
     NORM,
     REVIVE,
-    CG,
     KINDS
 } kind;
 static const char *const NAMES[KINDS] = {"create",  "free",    "fill",      "draw",   "store",
                                          "project", "inspect", "precision", "values", "gradient",
                                          "update",  "sweep",   "aim",       "try",    "slope",
-                                         "take",    "begin",   "norm",      "revive", "cg"};
+                                         "take",    "begin",   "norm",      "revive"};
 /* Operations of the host and those that mostly copy; all others compute. */
 static const bool IS_HOST[KINDS] = {[DRAW] = true};
 static const bool COPIES[KINDS] = {[CREATE] = true, [FREE] = true, [FILL] = true, [STORE] = true};
@@ -50,7 +49,7 @@ static void add_spent(kind k, double since)
     spent[k].calls++;
 }
 
-/* An operation that returns something: its parameters, then what is passed on. */
+/* An operation that returns a value: its parameters, then its arguments. */
 #define TIMED(kind, type, name, parameters, ...) \
     static type timed_##name parameters          \
     {                                            \
@@ -71,9 +70,8 @@ TIMED(SLOPE, double, slope, (tl_engine * e), e)
 TIMED(BEGIN, double, begin, (tl_engine * e, unsigned over), e, over)
 TIMED(NORM, double, norm, (tl_engine * e, bool renew), e, renew)
 TIMED(REVIVE, bool, revive, (tl_engine * e, double least), e, least)
-TIMED(CG, tl_cg, cg, (tl_engine * e, bool begins, double radius), e, begins, radius)
 
-/* One that returns nothing. */
+/* An operation that returns nothing. */
 #define TIMED_ONLY(kind, name, parameters, ...) \
     static void timed_##name parameters         \
     {                                           \
@@ -133,7 +131,7 @@ const tl_engine_ops *with_watch(const tl_engine_ops *ops, double (*flops_of)(con
     counter = flops_of;
     flops = 0.0;
     memset(spent, 0, sizeof spent);
-    timed = *ops; /* `bytes` and what is optional and missing */
+    timed = *ops; /* `bytes`, and NULL for missing optional operations */
     timed.create = timed_create;
     timed.free = timed_free;
     timed.fill = timed_fill;
@@ -153,7 +151,6 @@ const tl_engine_ops *with_watch(const tl_engine_ops *ops, double (*flops_of)(con
     timed.begin = timed_begin;
     timed.norm = timed_norm;
     timed.revive = timed_revive;
-    timed.cg = timed_cg;
     return &timed;
 }
 

@@ -1,12 +1,12 @@
-/* Where the time of an iteration goes: operations, bytes and rates of its parts.
+/* Divides the time of an iteration into its parts: operations, bytes and rates.
  *
- *     build/bench/where [THREADS]      a table in Markdown for one thread and for so many (2)
+ *     build/bench/where [THREADS]      a table in Markdown for one thread and for THREADS (2)
  *
  * An iteration is one of paper mode's TL-NMF with one step tried: ten updates, the gradient at both
  * ends of the step, Gamma, exp(E), the new Phi and the transform. Operations and bytes are those of
- * jobs.c; bytes count every input and output once, so that rates beyond the memory's mean cache.
- * The least of many calls: processor time of one thread, wall time of several, which need cores of
- * their own. */
+ * jobs.c. Bytes count every input and output once, so a rate above that of the memory shows that
+ * the cache was used. Times are the smallest of many calls: processor time for one thread, wall
+ * time for several, which need idle cores. */
 #include "base/base.h"
 #include "flops.h"
 #include "jobs.h"
@@ -17,26 +17,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Phi = exp(E) Phi, the one part that is no kernel of its own. */
-static void run_turn(bed *b)
+/* Phi = exp(E) Phi, the only part that is not a kernel. */
+static void run_rotate(bed *b)
 {
     int64_t M = b->is.M;
-    tl_multiply(&tl_double, &(tl_product){TL_PLAIN, M, M, M, 1.0, b->fast.Q, M, b->Phi, M, 0.0,
-                                          b->fast.Phi, M});
+    tl_multiply(&tl_double, &(tl_product){TL_PLAIN, TL_PLAIN, M, M, M, 1.0, b->fast.Q, M, b->Phi, M,
+                                          0.0, b->fast.Phi, M});
 }
 
-static double turn_bytes(const bed *b)
+static double rotate_bytes(const bed *b)
 {
     return 8.0 * 3.0 * (double)(b->is.M * b->is.M);
 }
 
-static const job turn = {.name = "turn", .run = run_turn, .bytes = turn_bytes};
+static const job rotate = {.name = "rotate", .run = run_rotate, .bytes = rotate_bytes};
 
 static const struct {
     const char *name;
     int times;
 } parts[] = {{"update", 10}, {"gradient", 2}, {"gamma", 1},
-             {"exp", 1},     {"turn", 1},     {"transform", 1}};
+             {"exp", 1},     {"rotate", 1},   {"transform", 1}};
 enum { PARTS = sizeof parts / sizeof *parts };
 
 static const job *job_named(const char *name)
@@ -44,7 +44,7 @@ static const job *job_named(const char *name)
     for (int j = 0; j < job_count; j++)
         if (strcmp(jobs[j].name, name) == 0)
             return &jobs[j];
-    return &turn;
+    return &rotate;
 }
 
 /* A part of an iteration at one size. */

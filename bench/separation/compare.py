@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Gains over other scores of the same mixtures, by kind: compare.py NEW.json OLD.json FIXED.json
 
-NEW.json is what run.py writes; OLD.json and FIXED.json are objects {case: {"db": ..}} and {case: {"fixed": ..}} of
+NEW.json is the output of run.py; OLD.json and FIXED.json are objects {case: {"db": ..}} and {case: {"fixed": ..}} of
 other programs. Prints mean / 10th percentile / worst of the gains, and means by class (the name up to its first _)."""
 import json, sys
 import numpy as np

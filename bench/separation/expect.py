@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Fits what src/separate/verdict.c expects of a stem: expect.py DEVELOPMENT.json [VALIDATION.json...]
+"""Fits the expectation of sound/judge/verdict.c for a stem: expect.py DEVELOPMENT.json [VALIDATION.json...]
 
-The files are what run.py writes. Prints the coefficients (constant, agreement, score, no score), the quantiles of what is left,
-and for the validation the rank correlation and how many stems lie in the range."""
+The files are outputs of run.py. Prints the coefficients (constant, agreement, score, no score), the quantiles of the residuals,
+and for the validation the rank correlation and the number of stems in the range."""
 import json, sys
 import numpy as np
 from scipy.stats import spearmanr

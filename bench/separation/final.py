@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""All figures of docs/separation.md on mixtures that nothing was chosen on: final.py SCORE OLD OUT FOLDER...
+"""All figures of docs/measurements/separation.md, on held-out mixtures: final.py SCORE OLD OUT FOLDER...
 
-SCORE is the program of score.c, OLD the program tlnmf of version 0.1. A FOLDER, KIND_SEED, holds one folder a mixture. OUT gets
-a file for each mixture, one of every folder in turn, so that what is there when it is stopped is a fair part; it goes on from
-there. Then, or with no FOLDER, the table of what is in OUT is printed. WITHOUT=blind leaves blind separation away."""
+SCORE is the program of score.c, OLD the program tlnmf of version 0.1. A FOLDER, named KIND_SEED, holds one folder per mixture.
+Writes a file per mixture to OUT, one of each FOLDER in turn, so that a stopped run is a fair sample. The same command resumes
+it. At the end, or without FOLDER, prints the table of the files in OUT. WITHOUT=blind skips blind separation."""
 import json, os, random, re, subprocess, sys, tempfile
 import numpy as np
 import soundfile as sf

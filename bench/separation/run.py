@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Scores folders of mixtures in parallel and prints a table: run.py SCORE OUT.json [NAME=VALUE...] FOLDER...
 
-SCORE is the program of score.c; a FOLDER holds one folder a mixture. OUT.json gets one object a mixture."""
+SCORE is the program of score.c. A FOLDER holds one folder per mixture. OUT.json gets one object per mixture."""
 import concurrent.futures, json, os, subprocess, sys
 
 

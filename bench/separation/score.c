@@ -1,8 +1,8 @@
-/* Separates mixtures whose stems are known and says how well: score [NAME=VALUE...] FOLDER...
+/* Separates mixtures with known stems and prints scores: score [NAME=VALUE...] FOLDER...
  *
  * A folder holds mix.flac, labels.txt (start, end, name) and a NAME.flac for each source.
- * NAME=VALUE are settings of the task "separate"; blind=1 leaves the labels away. One line of JSON
- * a folder: the SI-SDR of each stem, the time, what the model says of itself, and the F-measure of
+ * NAME=VALUE are settings of the task "learn"; blind=1 ignores the labels. Prints one line of JSON
+ * per folder: the SI-SDR of each stem, the time, the model's own estimates, and the F-measure of
  * the onsets of its activations against the labels (within 50 ms, mean of the stems). */
 #include <tlnmf/sound.h>
 
@@ -135,9 +135,9 @@ static double best_order(const folder *f, const double *stems, int stems_count, 
 /* Each label's onset is matched with one event of the source at most. */
 static double onset_measure(const folder *f, int k, const tlnmf_record *events)
 {
-    int64_t shape[TLNMF_MAX_RANK];
-    const double *source = tlnmf_get_array(events, "source", NULL, shape),
-                 *begin = tlnmf_get_array(events, "begin", NULL, NULL);
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
+    const double *source = tlnmf_record_get_array(events, "source", NULL, shape),
+                 *begin = tlnmf_record_get_array(events, "begin", NULL, NULL);
     bool used[LABELS] = {false};
     double found = 0.0, hits = 0.0;
     for (int64_t e = 0; e < shape[0]; e++) {
@@ -188,8 +188,8 @@ static void print_number(const char *name, double value)
 
 static void print_array(const tlnmf_record *model, const char *name)
 {
-    int64_t shape[TLNMF_MAX_RANK];
-    const double *x = tlnmf_get_array(model, name, NULL, shape);
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
+    const double *x = tlnmf_record_get_array(model, name, NULL, shape);
     if (x == NULL)
         return;
     printf(", \"%s\": [", name);
@@ -212,11 +212,11 @@ static void print_model(const tlnmf_record *model)
     static const char *const arrays[] = {"members", "expected_sdr", "expected_low", "expected_high",
                                          "share",   "overlap",      "agreement"};
     for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
-        print_number(reals[i], tlnmf_get_real(model, reals[i]));
+        print_number(reals[i], tlnmf_record_get_real(model, reals[i]));
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         print_array(model, arrays[i]);
-    if (tlnmf_get_text(model, "reason") != NULL)
-        printf(", \"reason\": \"%s\"", tlnmf_get_text(model, "reason"));
+    if (tlnmf_record_get_text(model, "reason") != NULL)
+        printf(", \"reason\": \"%s\"", tlnmf_record_get_text(model, "reason"));
     size_t size = 0;
     tlnmf_ctx *ctx = NULL;
     if (tlnmf_ctx_create(&ctx) == TLNMF_OK &&
@@ -244,18 +244,18 @@ static void run(tlnmf_ctx *ctx, const char *path, const tlnmf_settings *settings
     if (blind == 2 && tlnmf_settings_set_integer(ctx, own, "k", f.sources) != TLNMF_OK)
         fail(path, tlnmf_message(ctx));
     double began = seconds();
-    if (tlnmf_separate(ctx, sound, own, &model) != TLNMF_OK ||
-        tlnmf_settings_create(ctx, "stems", &run_settings) != TLNMF_OK ||
+    if (tlnmf_learn_sources(ctx, sound, own, &model) != TLNMF_OK ||
+        tlnmf_settings_create(ctx, "separate", &run_settings) != TLNMF_OK ||
         tlnmf_settings_set_integer(ctx, run_settings, "threads",
                                    tlnmf_settings_get_integer(settings, "threads")) != TLNMF_OK ||
         tlnmf_settings_set_integer(ctx, run_settings, "keep-h", 1) != TLNMF_OK ||
-        tlnmf_stems_plan(ctx, model, sound, run_settings, &plan) != TLNMF_OK)
+        tlnmf_separate_plan(ctx, model, sound, run_settings, &plan) != TLNMF_OK)
         fail(path, tlnmf_message(ctx));
     double learnt = seconds();
-    int count = (int)tlnmf_get_integer(plan, "stems");
+    int count = (int)tlnmf_record_get_integer(plan, "stems");
     double *stems = malloc(sizeof *stems * (size_t)(count * f.length)), score[SOURCES], sum = 0.0;
     if (stems == NULL ||
-        tlnmf_stems_array(ctx, model, sound, run_settings, stems, &report) != TLNMF_OK)
+        tlnmf_separate_array(ctx, model, sound, run_settings, stems, &report) != TLNMF_OK)
         fail(path, tlnmf_message(ctx));
     double ended = seconds();
     if (blind && count >= f.sources)
@@ -297,7 +297,7 @@ int main(int argc, char **argv)
     tlnmf_settings *settings;
     int blind = 0;
     if (tlnmf_ctx_create(&ctx) != TLNMF_OK ||
-        tlnmf_settings_create(ctx, "separate", &settings) != TLNMF_OK)
+        tlnmf_settings_create(ctx, "learn", &settings) != TLNMF_OK)
         fail("score", "no memory");
     if (getenv("LOG") != NULL)
         tlnmf_ctx_set_log(ctx, log_line, NULL);
