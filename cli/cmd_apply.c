@@ -159,9 +159,8 @@ const cli_command cli_apply = {
               "format gain activations no-report no-sound json q v ",
     .first = " labels resample axes missing o format gain residual keep-v force json max-seconds "
              "threads ",
-    .examples = "  tlnmf separate take1.wav --labels take1.txt -o stems1\n"
-                "  tlnmf apply stems1/model.h5 take2.wav -o stems2\n"
-                "  tlnmf fit data.npy -k 5 -o model.h5\n"
+    .examples = "  tlnmf apply stems1/model.h5 take2.wav -o stems2\n"
+                "  tlnmf apply stems1/model.h5 take2.wav --labels take2.txt -o stems2\n"
                 "  tlnmf apply model.h5 new.npy -o new.h5 --keep-v\n",
     .run = run,
 };

@@ -120,7 +120,7 @@ static bool list_mat(tlnmf_ctx *ctx, io_file *file, io_listing *listing)
 
 /* Checks the shape against the size of the file, because matio returns uninitialised memory for a
  * file of version 4 that is too short. An element takes at least one byte, which deflate shrinks by
- * 1032 at most. Version 7.3 does not store fill values. */
+ * 1032 at most. Files of version 7.3 are exempt: HDF5 need not store fill values. */
 static bool check_shape(tlnmf_ctx *ctx, const io_source *source, mat_t *mat, const matvar_t *var,
                         int64_t *dim)
 {

@@ -42,8 +42,8 @@ const cli_option cli_shared_options[] = {
      "text tables: skip the first column as an index; auto: skip it if it has words, or its name "
      "is index, id or empty [auto]",
      &cli_asked.input.index, IN, ARRAYS},
-    {"labels", "FILE", "Audacity label track; when each source sounds, by name", &cli_asked.labels,
-     IN, CLI_FOR_SOUNDS | CLI_FILE_IN},
+    {"labels", "FILE", "Audacity label track: when each source sounds", &cli_asked.labels, IN,
+     CLI_FOR_SOUNDS | CLI_FILE_IN},
     {"init-phi", "FILE", "start from this Phi (M, M); with --method nmf, keep it",
      &cli_asked.init_phi, GROUP_MODEL, CLI_RECORDED | CLI_FILE_IN},
     {"o", "FILE", "write the output here; - is standard output", &cli_asked.output, GROUP_OUTPUT,
@@ -71,9 +71,8 @@ const cli_option cli_shared_options[] = {
     {"iterate-after", "SECONDS",
      "a start that has run this long also saves its iterate, and continues from it [600]",
      &cli_asked.iterate_after, GROUP_RUN, 0},
-    {"resume", NULL,
-     "resume the same command from its checkpoint; the result is the same to the last bit",
-     &cli_asked.resume, GROUP_RUN, 0},
+    {"resume", NULL, "resume the same command from its checkpoint", &cli_asked.resume, GROUP_RUN,
+     0},
     {"split", "HOW",
      "how tlnmf-mpi distributes the work; starts; frames; or frames:G: groups of G processes "
      "divide the frames, and the groups divide the starts [starts]",

@@ -103,8 +103,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Mixed frames above a hundredth of the median power (20 dB below it, chosen arbitrarily).
- * `scratch` is N. */
+/* Finds the mixed frames whose power exceeds 1 % of the median (-20 dB, chosen arbitrarily).
+ * `scratch` has N entries. */
 static void find_sounding(const hearing *h, double *scratch)
 {
     const tl_study *s = h->s;

@@ -109,7 +109,7 @@ static tlnmf_error update(tl_learner *l, int64_t K, int updates, double *W, doub
                                                .count = updates});
     l->mu.K = K;
     tl_mu_begin(&l->mu, l->V, l->V_turned);
-    for (int i = 0; i < updates; i++)
+    for (int i = 0; i < updates && !tl_poll(l->ctx->monitor); i++)
         tl_mu_update(&l->mu, l->eps, W, H);
     return TLNMF_OK;
 }
@@ -254,7 +254,10 @@ static tlnmf_error fit_model(fit *f)
     TRY(analyse(l, f->block));
     tl_copy(f->Phi, l->Phi0, l->M * l->M);
     TRY(fit_factors(f));
-    return f->recipe->method == TL_METHOD_NMF ? TLNMF_OK : learn_transform(f);
+    if (f->recipe->method == TL_METHOD_NMF)
+        return TLNMF_OK;
+    f->band = 1; /* if it is stopped now: Phi = Phi0 */
+    return tl_poll(l->ctx->monitor) ? TLNMF_OK : learn_transform(f);
 }
 
 static tl_separator_info describe(const fit *f)

@@ -10,7 +10,8 @@
 tlnmf_error tl_learn_floor(tlnmf_ctx *ctx, const tl_learn_options *opt, double mean_power,
                            double *eps)
 {
-    *eps = opt->set.eps_rel * mean_power;
+    bool unknown = mean_power == 0.0 && tl_poll(ctx->monitor); /* stopped before the first frame */
+    *eps = opt->set.eps_rel * (unknown ? 1.0 : mean_power);
     if (!(*eps >= 1e-290 && *eps <= 1e290)) /* so that 1 / eps is finite */
         return tl_fail(ctx, TLNMF_ERR_DATA,
                        "eps-rel = %g times the mean power, %g, is not a usable floor",

@@ -305,7 +305,7 @@ static tlnmf_error check_arrays(tlnmf_ctx *ctx, const tl_separator_info *info,
     if (!(info->eps >= 1e-300 && info->eps <= 1e300))
         return tl_fail(ctx, TLNMF_ERR_OPTION, "eps = %g is outside [1e-300, 1e+300]", info->eps);
     if (info->basis < TL_BASIS_DCT || info->basis > TL_BASIS_STFT)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "transform = %d is not a transform of a separation",
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "transform = %d is not valid in a separation model",
                        (int)info->basis);
     return tl_frames_check(ctx, &info->frames);
 }

@@ -167,9 +167,8 @@ void tl_frame_block_analyse_scene(tl_frame_block *block, const tl_scene *scene, 
                                   double *V, double *X)
 {
     int64_t N = scene->frames, per_frame = block->per_frame;
-    for (int64_t first = 0; first < N; first += block->capacity) {
+    for (int64_t first = 0; first < N && !tl_poll(block->ctx->monitor); first += block->capacity) {
         int64_t count = block->count = tl_min(block->capacity, N - first);
-        tl_poll(block->ctx->monitor); /* reports progress; the updates that follow stop */
         tl_share(count, FRAMES, cut_frames,
                  &(frame_move){.block = block, .scene = scene, .n = first});
         tl_frame_block_analyse(block, rows);

@@ -55,8 +55,8 @@ void tl_frame_block_free(tl_frame_block *block);
 void tl_frame_block_cut(tl_frame_block *block, const tl_stretch *x, int64_t n, int64_t count);
 /* The first `rows` rows of X and V. */
 void tl_frame_block_analyse(tl_frame_block *block, int64_t rows);
-/* Analyses all frames of a scene: the first `rows` rows of V (rows x frames), and of the
- * coefficients if X (per_frame x rows x frames) is not NULL. */
+/* Analyses the frames of a scene, until a stop: the first `rows` rows of V (rows x frames), and of
+ * the coefficients if X (per_frame x rows x frames) is not NULL. */
 void tl_frame_block_analyse_scene(tl_frame_block *block, const tl_scene *scene, int64_t rows,
                                   double *V, double *X_or_null);
 /* Fits H at fixed Phi and W by (7), from a start in which the columns that may sound in a frame

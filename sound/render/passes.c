@@ -168,6 +168,8 @@ static tlnmf_error do_block(const tl_passes *l, tl_pass *pass, int64_t count)
     fill_may_sound(l, pass, count);
     tl_frame_block_analyse(block, block->rows);
     tl_frame_block_fit(block, pass->may_sound);
+    if (tl_poll(l->ctx->monitor)) /* an interrupted round is not written */
+        return block->error;
     weigh_excess(pass);
     if (pass->barred != NULL) {
         tl_schedule_bar(&l->schedule, &pass->framing.f, block->rows, count, pass->n, pass->barred);
@@ -196,11 +198,11 @@ static void complete(const tl_passes *l, tl_pass *pass, int64_t until)
     pass->done = until;
 }
 
-/* Works until the pass has all samples before `target`. */
+/* Works until the pass has all samples before `target`, or until a stop. */
 static tlnmf_error do_round(const tl_passes *l, tl_pass *pass, int64_t target)
 {
     int64_t hop = pass->framing.f.hop;
-    while (pass->done < target && pass->n < pass->N) {
+    while (pass->done < target && pass->n < pass->N && !tl_poll(l->ctx->monitor)) {
         int64_t need = (target - pass->done + hop - 1) / hop;
         int64_t count = tl_min(tl_min(need, pass->block.capacity), pass->N - pass->n);
         TRY(do_block(l, pass, count));

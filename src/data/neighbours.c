@@ -37,7 +37,9 @@ tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y, const in
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "S = %lld, M = %lld, N = %lld: all must be at least 1",
                        (long long)S, (long long)M, (long long)N);
     if (kind != TLNMF_NEIGHBOURS_BLOCKS && kind != TLNMF_NEIGHBOURS_MOVING)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "there is no kind %d of neighbours", (int)kind);
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "kind = %d is neither TLNMF_NEIGHBOURS_BLOCKS nor TLNMF_NEIGHBOURS_MOVING",
+                       (int)kind);
     if (B < 1 || B > N)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "%s = %lld is outside [1, %lld], the number of frames", name, (long long)B,

@@ -185,8 +185,8 @@ TL_HOT static bool any_is_lost(const tl_mu *mu, int64_t width)
     return lost > 0.0;
 }
 
-/* Panels of `right` (K x columns), from V (rows x columns) and `left` (rows x K). Every panel has
- * its own scratch, so that they can be updated at the same time. */
+/* An update of `right` (K x columns), panel by panel, given V (rows x columns) and `left` (rows x
+ * K). Every panel has its own scratch, so that panels can be updated concurrently. */
 typedef struct updating {
     const tl_mu *mu;
     int64_t rows, columns;
