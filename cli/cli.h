@@ -181,8 +181,9 @@ int cli_checkpoint_check(const cli_call *call, const char *output);
 /* The next library calls save finished units. They resume if --resume is given or if calls before
  * them in this command have saved units. */
 int cli_checkpoint_begin(const cli_call *call);
-/* Call it when the command ends, with its code. A run that is done leaves no checkpoint. */
-void cli_checkpoint_end(const cli_call *call, int code);
+/* Call it when the command ends, with its code. A run that is done leaves no checkpoint, unless
+ * --max-seconds ended it and --checkpoint or --resume was given. */
+void cli_checkpoint_end(const cli_call *call, int code, bool out_of_time);
 
 /* For a command that keeps its own units. The first call adds the units of the checkpoint `path`
  * and of its parts to `all`; the first process writes them into one file. The second call writes

@@ -267,7 +267,8 @@ static int run(cli_call *call, plan *p)
     if (fits_H)
         return cli_is_first() ? cli_init_apply(call, &arg.init, &p->input, p->output) : EXIT_DONE;
     int code = fit(call, p);
-    cli_checkpoint_end(call, code);
+    cli_checkpoint_end(call, code,
+                       tlnmf_record_get_integer(p->model, "outcome_code") == TLNMF_OUTCOME_TIME);
     return code;
 }
 

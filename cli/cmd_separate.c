@@ -125,7 +125,7 @@ static int separate_one(cli_call *call, const char *path)
     if (code == EXIT_DONE)
         code = learn_and_write(&stems);
     cli_stems_close(&stems, code);
-    cli_checkpoint_end(call, code);
+    cli_checkpoint_end(call, code, false);
     return code;
 }
 

@@ -39,13 +39,20 @@ static bool is_file(const char *path, struct stat *status)
     return lstat(path, status) == 0 && S_ISREG(status->st_mode);
 }
 
+/* Whether this run has written or read the file that is there now. */
+static bool is_ours(const struct stat *now)
+{
+    return now->st_ino == kept.last.st_ino && now->st_dev == kept.last.st_dev;
+}
+
 /* Writes the file of this process. */
 static tlnmf_error write_own(tlnmf_ctx *ctx, const tlnmf_record *state)
 {
-    struct stat status;
-    if (lstat(kept.own, &status) == 0 && S_ISLNK(status.st_mode))
-        return TLNMF_OK; /* a link since the run began */
-    cli_guard_begin();   /* no temporary is left */
+    struct stat now;
+    if (lstat(kept.own, &now) == 0 && !S_ISCHR(now.st_mode) && !is_ours(&now))
+        return tlnmf_fail(ctx, TLNMF_ERR_OUTPUT,
+                          "another file has taken the name of the checkpoint");
+    cli_guard_begin(); /* no temporary is left */
     tlnmf_error error = tlnmf_io_write_record(ctx, kept.own, state);
     cli_guard_end();
     if (error == TLNMF_OK)
@@ -59,8 +66,11 @@ static int take_file(const cli_call *call, const char *path)
 {
     tlnmf_record *part = NULL;
     int code = EXIT_DONE;
-    if (!is_file(path, &kept.last))
+    struct stat status;
+    if (!is_file(path, &status))
         return EXIT_DONE;
+    if (strcmp(path, kept.own) == 0)
+        kept.last = status;
     tlnmf_error error = tlnmf_io_read_record(call->ctx, path, &part);
     bool is_checkpoint = tlnmf_record_get_text(part, "kind") != NULL;
     if (kept.state == NULL && is_checkpoint)
@@ -229,16 +239,19 @@ int cli_checkpoint_write(const cli_call *call, const tlnmf_record *state)
 
 /* ---- after the run --------------------------------------------------------------------------- */
 
-void cli_checkpoint_end(const cli_call *call, int code)
+void cli_checkpoint_end(const cli_call *call, int code, bool out_of_time)
 {
     struct stat now;
+    bool exists = lstat(kept.own, &now) == 0;
     bool done = code == EXIT_DONE || code == EXIT_NOT_CONVERGED;
-    bool there = lstat(kept.own, &now) == 0;
-    bool ours = there && now.st_ino == kept.last.st_ino && now.st_dev == kept.last.st_dev;
+    bool wanted = out_of_time && (cli_asked.checkpoint != NULL || cli_asked.resume != NULL);
     unwatch(call);
-    if (kept.own[0] != '\0' && done && (ours || !there)) /* also temporaries of a killed process */
+    if (done && wanted && exists)
+        cli_say(call->command, "--resume with a larger --max-seconds continues from %s", kept.path);
+    else if (kept.own[0] != '\0' && done &&
+             (!exists || is_ours(&now))) /* and temporaries after a kill */
         tlnmf_io_remove(kept.own);
-    else if (kept.own[0] != '\0' && code == EXIT_INTERRUPTED && there)
+    else if (code == EXIT_INTERRUPTED && exists)
         cli_say(call->command, "--resume continues from %s", kept.path);
     tlnmf_ctx_free(kept.ctx);
     memset(&kept, 0, sizeof kept);

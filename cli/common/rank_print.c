@@ -119,9 +119,6 @@ static void print_head(FILE *out, const table *t, bool decides)
     if (t->sparing >= 0 && t->sparing != t->best)
         fprintf(out, ", k = %lld is as good within a standard error",
                 (long long)at(t, "rank.k", t->sparing));
-    fputc('\n', out);
-    if (cli_asked.verbose != NULL || t->best < 0)
-        fputs("    k   C per entry   above the best   standard error\n", out);
 }
 
 static void print_line(FILE *out, const table *t, int64_t i, bool decides)
@@ -159,8 +156,15 @@ static const char *about_entries(const cli_call *call, const tlnmf_data *data)
                     "(docs/choosing.md)";
 }
 
-/* The limits of the choice, in one line. */
-static void print_caveat(FILE *out, const cli_call *call, const tlnmf_data *data, const table *t)
+/* A remark: a line below the table, or a sentence after the one line of a summary. */
+static void print_remark(FILE *out, bool details, const char *text)
+{
+    fprintf(out, details ? "  %s.\n" : " %s.", text);
+}
+
+/* The limits of the choice. */
+static void print_caveats(FILE *out, const cli_call *call, const tlnmf_data *data, const table *t,
+                          bool details)
 {
     long long S = (long long)integer(t, "rank_realisations");
     char text[160] = "";
@@ -177,9 +181,9 @@ static void print_caveat(FILE *out, const cli_call *call, const tlnmf_data *data
         snprintf(text, sizeof text,
                  "%lld realisations support this many components; the truth may have more", S);
     if (text[0] != '\0')
-        fprintf(out, "  %s.\n", text);
+        print_remark(out, details, text);
     if (t->best == t->count - 1 && t->count > 1)
-        fputs("  The best k is the largest that was tried: try more.\n", out);
+        print_remark(out, details, "The best k is the largest that was tried: try more");
 }
 
 static bool is_complete(const table *t)
@@ -194,24 +198,16 @@ static void print_state(FILE *out, const table *t, bool details)
     bool cut = false;
     for (int64_t i = 0; i < t->count; i++)
         cut = cut || at(t, "rank.cut_short", i) != 0.0;
+    char text[128];
+    snprintf(text, sizeof text, "Incomplete: %s after %lld of %lld folds; %s",
+             outcome == TLNMF_OUTCOME_CANCELLED ? "interrupted" : "the time limit was reached",
+             (long long)integer(t, "rank_folds"), (long long)integer(t, "rank_folds_wanted"),
+             outcome == TLNMF_OUTCOME_CANCELLED ? "no k is suggested"
+                                                : "the choice is provisional");
     if (cut && (details || is_complete(t)))
-        fputs("  Scores of fits that were cut short are not reliable.\n", out);
+        print_remark(out, details, "Scores of fits that were cut short are not reliable");
     if (!is_complete(t))
-        fprintf(out, "  Incomplete: %s after %lld of %lld folds%s\n",
-                outcome == TLNMF_OUTCOME_CANCELLED ? "interrupted" : "the time limit was reached",
-                (long long)integer(t, "rank_folds"), (long long)integer(t, "rank_folds_wanted"),
-                outcome == TLNMF_OUTCOME_CANCELLED ? "; no k is suggested"
-                                                   : "; the choice is provisional");
-}
-
-/* By how much the scores of the other k are above the best. */
-static void print_brief(FILE *out, const table *t)
-{
-    enum { MOST = 10 };
-    fputs("  held-out C per entry above the best:", out);
-    for (int64_t i = 0; i < t->count && i < MOST; i++)
-        fprintf(out, " k=%lld %.3g", (long long)at(t, "rank.k", i), at(t, "rank.above_best", i));
-    fputs(t->count > MOST ? " ..\n" : "\n", out);
+        print_remark(out, details, text);
 }
 
 static void print_table(FILE *out, const cli_call *call, const tlnmf_data *data, const table *t,
@@ -219,13 +215,14 @@ static void print_table(FILE *out, const cli_call *call, const tlnmf_data *data,
 {
     bool details = cli_asked.verbose != NULL || t->best < 0;
     print_head(out, t, decides);
+    fputs(details ? "\n    k   C per entry   above the best   standard error\n" : ".", out);
     for (int64_t i = 0; details && i < t->count; i++)
         print_line(out, t, i, decides);
-    if (!details && decides)
-        print_brief(out, t);
-    if (details || (decides && is_complete(t)))
-        print_caveat(out, call, data, t);
+    if (details || is_complete(t))
+        print_caveats(out, call, data, t, details);
     print_state(out, t, details);
+    if (!details)
+        fputc('\n', out);
 }
 
 void cli_rank_print(FILE *out, const cli_call *call, const tlnmf_data *data,

@@ -28,7 +28,8 @@ typedef struct choice {
     tl_candidate
         best; /* has no model if it comes from a checkpoint with a better, later candidate */
     int64_t best_number;
-    int64_t planned; /* number of candidates */
+    int64_t planned;    /* number of candidates */
+    int64_t first_unit; /* number of the first candidate in the checkpoint */
 } choice;
 
 /* ---- one candidate --------------------------------------------------------------------------- */
@@ -47,8 +48,8 @@ static void choose_better(choice *c, const tl_candidate *candidate)
     bool better = number == 0 || candidate->score > c->best.score;
     int64_t worse = better ? c->best_number : number;
     tl_separator_free(better ? c->best.model : candidate->model);
-    tl_keep_drop(c->on->units, worse);
     if (worse >= 0) {
+        tl_keep_drop(c->on->units, c->first_unit + worse);
         trial[worse].why = isnan(candidate->score) ? "refused: nothing can be remixed to judge it"
                                                    : "refused: below the best on remixes";
         trial[worse].weight = 0.0;
@@ -89,7 +90,8 @@ static tlnmf_error try_recipe(choice *c, const tl_recipe *recipe, tl_candidate *
     tl_separator_info info;
     tl_separator *model;
     bool found;
-    TRY(tl_keep_take(c->on->units, c->on->blend->trials, &info, &model, &found));
+    int64_t unit = c->first_unit + c->on->blend->trials;
+    TRY(tl_keep_take(c->on->units, unit, &info, &model, &found));
     if (found) {
         *candidate = (tl_candidate){*recipe, model, info.score};
         *C = info.C;
@@ -104,7 +106,7 @@ static tlnmf_error try_recipe(choice *c, const tl_recipe *recipe, tl_candidate *
     }
     *C = candidate->model->info.C;
     if (!stops(c)) /* an interrupted candidate is not kept */
-        tl_keep_put(c->on->units, c->on->blend->trials, candidate->model, candidate->score);
+        tl_keep_put(c->on->units, unit, candidate->model, candidate->score);
     return TLNMF_OK;
 }
 
@@ -302,7 +304,10 @@ static tlnmf_error fill_blend(const choice *c)
 
 tlnmf_error tl_learn_candidates(tl_course *course)
 {
-    choice c = {.on = course, .best_number = -1};
+    bool blind = course->schedule.spans == NULL; /* then candidates depend on the starts */
+    choice c = {.on = course,
+                .best_number = -1,
+                .first_unit = blind ? course->opt->set.starts * TL_TRIALS_MAX : 0};
     tlnmf_error error = try_all(&c);
     if (error == TLNMF_OK && c.best.model == NULL)
         error = tl_fail(course->ctx, TLNMF_ERR_DATA, "the checkpoint is damaged");

@@ -1,6 +1,7 @@
 /* Finished candidates in checkpoints: the array "learn.N" has the info of candidate N, the arrays
  * "learn.N.W", .. its model. */
 #include "sound/learn/keep.h"
+#include "base/monitor.h"
 #include "base/record.h"
 #include "linalg/linalg.h"
 #include "sound/model/separation_model.h"
@@ -98,7 +99,7 @@ tlnmf_error tl_keep_take(tl_units *u, int64_t number, tl_separator_info *info, t
 
 /* ---- identity -------------------------------------------------------------------------------- */
 
-/* All samples, in pieces. */
+/* All samples, in pieces, until a stop. */
 static tlnmf_error hash_sound(tlnmf_ctx *ctx, const tl_sound *sound, uint64_t *h)
 {
     const int64_t each = 8192;
@@ -107,7 +108,8 @@ static tlnmf_error hash_sound(tlnmf_ctx *ctx, const tl_sound *sound, uint64_t *h
     tl_slot table[] = {TL_SLOT(piece.x, each * sound->channels)};
     TRY(TL_ARENA(ctx, "a piece of sound", table, &memory));
     tlnmf_error error = TLNMF_OK;
-    for (; error == TLNMF_OK && piece.first < sound->length; piece.first += each) {
+    for (; error == TLNMF_OK && piece.first < sound->length && !tl_poll(ctx->monitor);
+         piece.first += each) {
         piece.length = tl_min(each, sound->length - piece.first);
         error = tl_sound_read(ctx, sound, &piece);
         if (error == TLNMF_OK)
@@ -127,13 +129,13 @@ tlnmf_error tl_keep_create(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_se
         return TLNMF_OK;
     for (int64_t i = 0; i < sound->span_count; i++)
         h = tl_hash(h, &sound->span[i], sizeof sound->span[i] / WORD);
-    snprintf(words, sizeof words, "length=%lld channels=%lld starts=%lld",
-             (long long)sound->sound.length, (long long)sound->sound.channels,
-             (long long)settings->starts);
+    snprintf(words, sizeof words, "length=%lld channels=%lld", (long long)sound->sound.length,
+             (long long)sound->sound.channels);
     tlnmf_error error = hash_sound(ctx, &sound->sound, &h);
-    if (error == TLNMF_OK)
+    bool stopped = tl_poll(ctx->monitor); /* the hash may be incomplete */
+    if (error == TLNMF_OK && !stopped)
         error = tl_units_begin(ctx, *out, "learn", settings, words, h);
-    if (error != TLNMF_OK) {
+    if (error != TLNMF_OK || stopped) {
         tl_units_free(*out);
         *out = NULL;
     }

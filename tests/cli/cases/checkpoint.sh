@@ -84,6 +84,17 @@ expect 0 ... "" $many --max-seconds 1000 --resume -o many.h5
 check "more time" [ -s many.h5 ]
 rm many.h5
 
+# The time limit ended it: a checkpoint that was asked for stays, and a longer run continues.
+limited="tlnmf fit y.npy -k 3 $paper -q -o limited.h5 --checkpoint limited.checkpoint"
+expect 0 ... "" $limited --starts 24 --max-seconds 1000
+mv limited.h5 limited.whole.h5
+expect 0 ... ... $limited --starts 20000 --max-seconds 0.5
+check "the time limit ended it" grep -q "time" "$out"
+check "its checkpoint stays" [ -s limited.checkpoint ]
+expect 0 ... "" $limited --starts 24 --max-seconds 1000 --resume --force
+check "a longer run continues" cmp limited.h5 limited.whole.h5
+absent limited.checkpoint
+
 # What does not fit is refused, and the option is named; the checkpoint stays.
 begin KILL many.h5.checkpoint $many -o many.h5
 fit="tlnmf fit y.npy --starts 24 $paper --exchange -q --json -o many.h5"
@@ -125,6 +136,16 @@ check "from a checkpoint elsewhere" cmp many.h5 many.whole.h5
 absent elsewhere
 rm many.h5
 
+# A file that takes the name of the checkpoint during the run is not replaced.
+tlnmf fit y.npy -k 3 --starts 20000 $paper --checkpoint taken --every 1000 -o taken.h5 >"$out" 2>"$err" &
+pid=$!
+sleep 0.5
+echo mine >taken
+kill -TERM $pid
+wait $pid 2>/dev/null || true
+check "a file of that name stays" [ "$(cat taken)" = mine ]
+check "the run says so" grep -q "no checkpoint: another file has taken the name of the checkpoint" "$err"
+
 # No checkpoint yet; no place for one; one that cannot be written is no reason to end.
 expect 0 ... "tlnmf fit: many.h5.checkpoint: no checkpoint yet, the run begins anew" \
     tlnmf fit y.npy -k 3 --starts 24 $paper --exchange --json -o many.h5 --resume
@@ -146,6 +167,14 @@ expect 3 "" "tlnmf separate: s.wav: the checkpoint has seed=1, but this run has 
 expect 0 ... "" $separate --resume
 check "separate: the same bytes" diff -r st whole_stems
 check "separate: nothing else is left" [ "$(ls -A | grep -c "^\.\|checkpoint")" -eq 0 ]
+
+# Without labels, candidates depend on the number of starts.
+blind="tlnmf separate s.wav -k 2 --frame 100 -q -o blind"
+expect 0 ... "" $blind --starts 3
+mv blind whole_blind
+begin KILL blind.checkpoint $blind --starts 2
+expect 0 ... "" $blind --starts 3 --resume
+check "separate with more starts: the same bytes" diff -r blind whole_blind
 
 # A start that has run long saves its iterate, and continues from it.
 tlnmf simulate gcm --s 3 --m 40 --n 300 -o long.npy
