@@ -2,10 +2,10 @@
  * usage: gpu PART[:NUMBERS]..      the parts: see the table before main() */
 #include "base/rng.h"
 #include "engine/device.h"
+#include "gpu_sound.h"
+#include "gpu_watch.h"
 #include "search/search.h"
-#include "sound.h"
 #include "tlnmf/paper.h"
-#include "watch.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -24,16 +24,16 @@ static const cli_option options[] = {
 };
 
 /* The sounds and their scores. */
-typedef struct evaluation {
+typedef struct scoring {
     int64_t n;        /* number of references, and of estimates */
     int64_t shape[3]; /* sources, samples, channels */
     double rate;
     double *x; /* references, then estimates, each of `shape` */
     bool images;
     tlnmf_record *scores;
-} evaluation;
+} scoring;
 
-static const char *name_of(const evaluation *ev, int64_t i)
+static const char *name_of(const scoring *ev, int64_t i)
 {
     return i < ev->n ? arg.ref[i] : arg.est[i - ev->n];
 }
@@ -48,7 +48,7 @@ static int count(const char **list)
     return n;
 }
 
-static int check_arguments(const cli_call *call, evaluation *ev)
+static int check_arguments(const cli_call *call, scoring *ev)
 {
     int refs = count(arg.ref), ests = count(arg.est);
     if (call->operand_count > 0)
@@ -67,7 +67,7 @@ static int check_arguments(const cli_call *call, evaluation *ev)
 }
 
 /* The first reference defines length, channels and rate, and the size of the buffer. */
-static int begin(const tlnmf_record *sound, evaluation *ev)
+static int begin(const tlnmf_record *sound, scoring *ev)
 {
     size_t size;
     ev->shape[0] = ev->n;
@@ -81,7 +81,7 @@ static int begin(const tlnmf_record *sound, evaluation *ev)
 }
 
 /* Checks that a file has the rate, channels and length of the first reference. */
-static int check_alike(const evaluation *ev, int64_t i, const tlnmf_record *sound)
+static int check_alike(const scoring *ev, int64_t i, const tlnmf_record *sound)
 {
     const char *first = name_of(ev, 0), *other = name_of(ev, i);
     int64_t length = tlnmf_record_get_integer(sound, "length");
@@ -100,7 +100,7 @@ static int check_alike(const evaluation *ev, int64_t i, const tlnmf_record *soun
     return EXIT_DONE;
 }
 
-static int read_file(const cli_call *call, evaluation *ev, int64_t i)
+static int read_file(const cli_call *call, scoring *ev, int64_t i)
 {
     tlnmf_sound *sound;
     tlnmf_error error = tlnmf_io_open_sound(call->ctx, name_of(ev, i), &sound);
@@ -115,7 +115,7 @@ static int read_file(const cli_call *call, evaluation *ev, int64_t i)
     return error == TLNMF_OK ? code : cli_fail_library(call, error, NULL);
 }
 
-static int evaluate(const cli_call *call, evaluation *ev)
+static int evaluate(const cli_call *call, scoring *ev)
 {
     const double *estimates = ev->x + ev->n * ev->shape[1] * ev->shape[2];
     TRY(cli_set_length(call, "framewise", arg.framewise, ev->rate));
@@ -134,13 +134,13 @@ static int evaluate(const cli_call *call, evaluation *ev)
 static const char *const figures[] = {"sdr", "sir", "sar", "si_sdr", "isr"};
 static const char *const headings[] = {"SDR", "SIR", "SAR", "SI-SDR", "ISR"};
 
-static int figure_count(const evaluation *ev)
+static int figure_count(const scoring *ev)
 {
     return ev->images ? 5 : 4;
 }
 
 /* A score. The kind is "mean_", "median_", "frame_", or "" for a reference and a channel. */
-static double score_of(const evaluation *ev, const char *kind, const char *figure, int64_t i)
+static double score_of(const scoring *ev, const char *kind, const char *figure, int64_t i)
 {
     char name[24];
     snprintf(name, sizeof name, "%s%s", kind, figure);
@@ -149,23 +149,23 @@ static double score_of(const evaluation *ev, const char *kind, const char *figur
 }
 
 /* The index of the score of a reference and a channel; the channel after the last means all. */
-static int64_t place_of(const evaluation *ev, int64_t r, int64_t channel)
+static int64_t place_of(const scoring *ev, int64_t r, int64_t channel)
 {
     return r * (ev->shape[2] + 1) + channel;
 }
 
-static const char *state_at(const evaluation *ev, int64_t place)
+static const char *state_at(const scoring *ev, int64_t place)
 {
     static const char *const states[] = {"scored", "silent reference", "silent estimate"};
     return states[(int)score_of(ev, "", "state", place)];
 }
 
-static int64_t match_of(const evaluation *ev, int64_t r)
+static int64_t match_of(const scoring *ev, int64_t r)
 {
     return (int64_t)score_of(ev, "", "match", r);
 }
 
-static int64_t windows_of(const evaluation *ev)
+static int64_t windows_of(const scoring *ev)
 {
     int64_t shape[TLNMF_MAX_DIMENSIONS] = {0};
     return tlnmf_record_get_array(ev->scores, "frame_sdr", NULL, shape) != NULL ? shape[0] : 0;
@@ -173,7 +173,7 @@ static int64_t windows_of(const evaluation *ev)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static json_t *scores_json(const evaluation *ev, const char *kind, int64_t i)
+static json_t *scores_json(const scoring *ev, const char *kind, int64_t i)
 {
     json_t *object = json_object();
     if (kind[0] == '\0')
@@ -184,7 +184,7 @@ static json_t *scores_json(const evaluation *ev, const char *kind, int64_t i)
 }
 
 /* The scores of one reference: the median, and the values of all windows. */
-static json_t *windows_json(const evaluation *ev, int64_t r)
+static json_t *windows_json(const scoring *ev, int64_t r)
 {
     json_t *object = json_object();
     for (int f = 0; f < figure_count(ev); f++) {
@@ -198,7 +198,7 @@ static json_t *windows_json(const evaluation *ev, int64_t r)
     return object;
 }
 
-static json_t *source_json(const evaluation *ev, int64_t r)
+static json_t *source_json(const scoring *ev, int64_t r)
 {
     json_t *source = scores_json(ev, "", place_of(ev, r, ev->shape[2])), *each = json_array();
     json_object_set_new(source, "reference", cli_text(name_of(ev, r)));
@@ -211,7 +211,7 @@ static json_t *source_json(const evaluation *ev, int64_t r)
     return source;
 }
 
-static json_t *result_json(const cli_call *call, const evaluation *ev)
+static json_t *result_json(const cli_call *call, const scoring *ev)
 {
     json_t *sources = json_array(), *permutation = json_array();
     for (int64_t r = 0; r < ev->n; r++) {
@@ -232,7 +232,7 @@ static json_t *result_json(const cli_call *call, const evaluation *ev)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void print_scores(const evaluation *ev, const char *kind, int64_t i)
+static void print_scores(const scoring *ev, const char *kind, int64_t i)
 {
     if (kind[0] == '\0' && score_of(ev, "", "state", i) != 0.0) {
         printf("   %s\n", state_at(ev, i));
@@ -243,7 +243,7 @@ static void print_scores(const evaluation *ev, const char *kind, int64_t i)
     putchar('\n');
 }
 
-static void print_rows(const evaluation *ev, const int wide[2])
+static void print_rows(const scoring *ev, const int wide[2])
 {
     int64_t channels = ev->shape[2];
     for (int64_t r = 0; r < ev->n; r++) {
@@ -265,7 +265,7 @@ static void print_rows(const evaluation *ev, const int wide[2])
     }
 }
 
-static void print_table(const evaluation *ev)
+static void print_table(const scoring *ev)
 {
     int wide[2] = {9, 8}; /* the words of the heading */
     for (int64_t i = 0; i < 2 * ev->n; i++) {
@@ -285,7 +285,7 @@ static void print_table(const evaluation *ev)
     }
 }
 
-static void print(const cli_call *call, const evaluation *ev)
+static void print(const cli_call *call, const scoring *ev)
 {
     if (cli_asked.json == NULL) {
         print_table(ev);
@@ -298,7 +298,7 @@ static void print(const cli_call *call, const evaluation *ev)
 
 static int run(cli_call *call)
 {
-    evaluation ev = {0};
+    scoring ev = {0};
     int code = check_arguments(call, &ev);
     for (int64_t i = 0; code == EXIT_DONE && i < 2 * ev.n; i++)
         code = read_file(call, &ev, i);

@@ -18,12 +18,12 @@ static const cli_option options[] = {
     {0},
 };
 
-typedef struct job {
+typedef struct page_job {
     cli_call *call;
     char model_path[CLI_PATH], output[CLI_PATH];
     tlnmf_record *model, *about;
     json_t *summary;
-} job;
+} page_job;
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -34,7 +34,7 @@ static bool is_folder(const char *path)
 }
 
 /* The file of this name in the folder of the model. The folder of the name is dropped. */
-static const char *next_to_model(const job *j, const char *name, char path[CLI_PATH])
+static const char *next_to_model(const page_job *j, const char *name, char path[CLI_PATH])
 {
     const char *slash = strrchr(name, '/'), *end = strrchr(j->model_path, '/');
     int folder = end == NULL ? 0 : (int)(end - j->model_path) + 1;
@@ -43,7 +43,7 @@ static const char *next_to_model(const job *j, const char *name, char path[CLI_P
     return size < CLI_PATH ? path : name;
 }
 
-static int check_names(job *j)
+static int check_names(page_job *j)
 {
     const char *operand = j->call->operands[0], *given = cli_asked.output;
     bool folder = is_folder(operand);
@@ -60,14 +60,14 @@ static int check_names(job *j)
 
 /* ---- the files that belong to the model ------------------------------------------------------ */
 
-static const char *text_of(const job *j, const char *group, const char *name)
+static const char *text_of(const page_job *j, const char *group, const char *name)
 {
     const json_t *at = group == NULL ? j->summary : json_object_get(j->summary, group);
     return json_string_value(json_object_get(at, name));
 }
 
 /* The page must not replace a file that the model names. */
-static int add_files(const job *j)
+static int add_files(const page_job *j)
 {
     static const char *const names[][2] = {{"sound", "file"},
                                            {"data", "file"},
@@ -88,7 +88,7 @@ static int add_files(const job *j)
 }
 
 /* Adds the recording, where it was, and the stems, where the model is. */
-static tlnmf_error add_sound(job *j)
+static tlnmf_error add_sound(page_job *j)
 {
     enum { MOST = 65 }; /* sources, and the residual */
     tlnmf_ctx *ctx = j->call->ctx;
@@ -113,7 +113,7 @@ static tlnmf_error add_sound(job *j)
 }
 
 /* Adds the labels, unless they can no longer be read. */
-static void add_labels(job *j)
+static void add_labels(page_job *j)
 {
     const char *labels = text_of(j, NULL, "labels");
     if (labels != NULL && cli_page_add_labels(j->call, labels, j->about) != TLNMF_OK)
@@ -127,7 +127,7 @@ static bool is_there(const char *spec)
 }
 
 /* Records in the page why it has no V, and warns unless `quiet`. */
-static int without(job *j, bool quiet, const char *file, const char *why)
+static int without(page_job *j, bool quiet, const char *file, const char *why)
 {
     char text[CLI_PATH + 128];
     snprintf(text, sizeof text, "%s: %s", file, why);
@@ -137,7 +137,7 @@ static int without(job *j, bool quiet, const char *file, const char *why)
 }
 
 /* Reads the data with the options of the fit. */
-static int read_as_given(job *j, const char *file, tlnmf_data **data)
+static int read_as_given(page_job *j, const char *file, tlnmf_data **data)
 {
     const json_t *S = json_object_get(json_object_get(j->summary, "data"), "S");
     for (const cli_option *row = cli_shared_options; row->name != NULL; row++)
@@ -155,7 +155,7 @@ static int read_as_given(job *j, const char *file, tlnmf_data **data)
 }
 
 /* The data of a fit: the file of --data, or the file that the model names if it still exists. */
-static int add_data(job *j)
+static int add_data(page_job *j)
 {
     static const char *const files[] = {"weights", "mask"};
     const char *file = arg.data != NULL ? arg.data : text_of(j, "data", "file");
@@ -186,7 +186,7 @@ static int add_data(job *j)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static tlnmf_error describe(job *j)
+static tlnmf_error describe(page_job *j)
 {
     tlnmf_ctx *ctx = j->call->ctx;
     TRY(tlnmf_record_create(ctx, &j->about));
@@ -195,7 +195,7 @@ static tlnmf_error describe(job *j)
     return add_sound(j);
 }
 
-static int write_page(job *j)
+static int write_page(page_job *j)
 {
     cli_call *call = j->call;
     TRY(add_files(j));
@@ -217,7 +217,7 @@ static int write_page(job *j)
 
 static int run(cli_call *call)
 {
-    job j = {.call = call};
+    page_job j = {.call = call};
     TRY(cli_check_operands(call, 1, "a model or a folder"));
     TRY(check_names(&j));
     cli_catch_interrupt();

@@ -11,7 +11,7 @@ list(JOIN REPORT_MODULES "," modules)
 list(JOIN REPORT_STYLES "," styles)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/report)
 
-add_executable(tlnmf_embed cmake/embed.c)
+add_executable(tlnmf_embed cmake/embed_assets.c)
 add_custom_command(OUTPUT ${REPORT_ASSETS} VERBATIM
                    DEPENDS tlnmf_embed ${REPORT_MODULES} ${REPORT_STYLES} ${REPORT_LIBRARY}
                    COMMAND tlnmf_embed ${REPORT_ASSETS} script=${modules} style=${styles}

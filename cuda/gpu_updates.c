@@ -3,14 +3,14 @@
 
 /* ---- arrays of a run ------------------------------------------------------------------------- */
 
-typedef struct arrays {
+typedef struct run_arrays {
     double *V, *W, *H;
     double *U;   /* and, `apart` further on, A = (V + eps) U^2 */
     double *den; /* and, `sums` further on, the numerators */
     double *column;
     bool *free;
     int64_t apart, sums;
-} arrays;
+} run_arrays;
 
 enum { SLOTS = 7 };
 
@@ -21,7 +21,7 @@ static int64_t padded(int64_t count)
     return (count + words - 1) / words * words;
 }
 
-static void slots_of(const tl_updates *u, arrays *a, tl_slot slots[SLOTS])
+static void slots_of(const tl_updates *u, run_arrays *a, tl_slot slots[SLOTS])
 {
     int64_t in_W = u->rows * u->K, in_H = u->K * u->N;
     a->apart = padded(u->rows * u->N);
@@ -35,7 +35,7 @@ static void slots_of(const tl_updates *u, arrays *a, tl_slot slots[SLOTS])
 
 static double bytes(const tl_updates *u)
 {
-    arrays a;
+    run_arrays a;
     tl_slot slots[SLOTS];
     slots_of(u, &a, slots);
     return tl_cuda_slot_bytes(slots, SLOTS);
@@ -103,7 +103,7 @@ tlnmf_error tl_cuda_take_lane(tlnmf_ctx *ctx, tl_cuda_updater *self, tl_cuda_lan
 }
 
 /* Memory for the run. */
-static tlnmf_error prepare(tlnmf_ctx *ctx, tl_cuda_lane *l, const tl_updates *u, arrays *a)
+static tlnmf_error prepare(tlnmf_ctx *ctx, tl_cuda_lane *l, const tl_updates *u, run_arrays *a)
 {
     tl_slot slots[SLOTS];
     size_t needed = (size_t)bytes(u);
@@ -124,7 +124,7 @@ static tlnmf_error prepare(tlnmf_ctx *ctx, tl_cuda_lane *l, const tl_updates *u,
 /* A run; `status` is the first failure of cuBLAS. */
 typedef struct run {
     const tl_updates *u;
-    const arrays *a;
+    const run_arrays *a;
     tl_gpu gpu;
     cublasHandle_t blas;
     cublasStatus_t status;
@@ -213,7 +213,7 @@ static cudaError_t copy(const run *r, void *to, const void *from, size_t size, b
 static cudaError_t send(const run *r)
 {
     const tl_updates *u = r->u;
-    const arrays *a = r->a;
+    const run_arrays *a = r->a;
     size_t real = sizeof(double);
     cudaError_t error = copy(r, a->V, u->V, (size_t)(u->rows * u->N) * real, false);
     if (error == cudaSuccess)
@@ -228,7 +228,7 @@ static cudaError_t send(const run *r)
 static cudaError_t receive(const run *r)
 {
     const tl_updates *u = r->u;
-    const arrays *a = r->a;
+    const run_arrays *a = r->a;
     size_t real = sizeof(double);
     cudaError_t error = copy(r, u->H, a->H, (size_t)(u->K * u->N) * real, true);
     if (error == cudaSuccess && u->moves_W)
@@ -241,7 +241,7 @@ static cudaError_t receive(const run *r)
 static tlnmf_error run_on(tlnmf_ctx *ctx, const tl_cuda_updater *self, tl_cuda_lane *l,
                           const tl_updates *u)
 {
-    arrays a;
+    run_arrays a;
     TRY(prepare(ctx, l, u, &a));
     run r = {.u = u,
              .a = &a,

@@ -5,7 +5,8 @@
 #include "io/files.h"
 #include "io/program.h"
 
-/* ---- assets (made by cmake/embed.c from report/assets and report/vendor) -------------------- */
+/* ---- assets (made by cmake/embed_assets.c from report/assets and report/vendor)
+ * -------------------- */
 
 extern const char page_style[], page_library[], page_script[];
 /* 'sha256-..' of the three, for the content security policy. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* One application of a model. */
-typedef struct work {
+typedef struct apply_work {
     cli_call *call;
     const tlnmf_record *model;
     const cli_input *input;
@@ -15,7 +15,7 @@ typedef struct work {
     const char *lacks;         /* an option of the model's fit that is missing here; or NULL */
     tlnmf_data *data;
     tlnmf_record *applied;
-} work;
+} apply_work;
 
 /* ---- sound or array -------------------------------------------------------------------------- */
 
@@ -37,7 +37,7 @@ bool cli_is_array(const char *spec, const tlnmf_record *model)
 
 /* Warns of an option of the fit that is not given here: I per entry cannot be compared then.
  * Returns its name, or NULL. */
-static const char *warn_of_lack(const work *w)
+static const char *warn_of_lack(const apply_work *w)
 {
     static const char *const names[] = {"block", "moving", "per-trial", "weights", "mask"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -53,7 +53,7 @@ static const char *warn_of_lack(const work *w)
     return NULL;
 }
 
-static const char *verdict(const work *w)
+static const char *verdict(const apply_work *w)
 {
     return w->lacks == NULL ? tlnmf_record_get_text(w->applied, "fits")
                             : "not known: the data of the model were read with other options";
@@ -61,7 +61,7 @@ static const char *verdict(const work *w)
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
-static json_t *describe(const work *w)
+static json_t *describe(const apply_work *w)
 {
     const tlnmf_record *data = tlnmf_data_record(w->data), *a = w->applied;
     json_t *object = cli_summary(w->call);
@@ -82,7 +82,7 @@ static json_t *describe(const work *w)
     return object;
 }
 
-static void print(FILE *out, const work *w)
+static void print(FILE *out, const apply_work *w)
 {
     const tlnmf_record *data = tlnmf_data_record(w->data), *a = w->applied;
     double here = tlnmf_record_get_real(a, "I_per_entry"),
@@ -105,7 +105,7 @@ static void print(FILE *out, const work *w)
                 (long long)tlnmf_record_get_integer(a, "iterations"));
 }
 
-static tlnmf_error copy_array(const work *w, const char *name)
+static tlnmf_error copy_array(const apply_work *w, const char *name)
 {
     int64_t shape[TLNMF_MAX_DIMENSIONS];
     int32_t rank;
@@ -114,7 +114,7 @@ static tlnmf_error copy_array(const work *w, const char *name)
 }
 
 /* Writes a model: the new H with Phi and W of the old model. */
-static tlnmf_error write(const work *w, const json_t *summary)
+static tlnmf_error write(const apply_work *w, const json_t *summary)
 {
     TRY(copy_array(w, "Phi"));
     TRY(copy_array(w, "W"));
@@ -125,7 +125,7 @@ static tlnmf_error write(const work *w, const json_t *summary)
     return error;
 }
 
-static int finish(const work *w)
+static int finish(const apply_work *w)
 {
     bool to_stdout = w->output != NULL && strcmp(w->output, "-") == 0;
     json_t *summary = describe(w);
@@ -146,7 +146,7 @@ static int finish(const work *w)
 /* ---- the command ----------------------------------------------------------------------------- */
 
 /* The model and the data must have the same frame length. */
-static int check_length(const work *w)
+static int check_length(const apply_work *w)
 {
     int64_t shape[TLNMF_MAX_DIMENSIONS];
     int64_t M = tlnmf_record_get_integer(tlnmf_data_record(w->data), "M");
@@ -158,7 +158,7 @@ static int check_length(const work *w)
                     w->input->spec, (long long)M, w->path, (long long)shape[0]);
 }
 
-static int apply(work *w)
+static int apply(apply_work *w)
 {
     cli_call *call = w->call;
     TRY(cli_check_model_output(call, w->output));
@@ -178,7 +178,7 @@ static int apply(work *w)
 int cli_apply_arrays(cli_call *call, const tlnmf_record *model, const char *path,
                      const cli_input *input, const char *output)
 {
-    work w = {.call = call, .model = model, .path = path, .input = input, .output = output};
+    apply_work w = {.call = call, .model = model, .path = path, .input = input, .output = output};
     int code = apply(&w);
     tlnmf_record_free(w.applied);
     tlnmf_data_free(w.data);

@@ -18,16 +18,16 @@ typedef struct identity {
     char *rest; /* "": the file exists */
 } identity;
 
-typedef struct entry {
+typedef struct listed_file {
     cli_role role;
     identity id;
     bool standard; /* standard input or output */
     char *text;    /* its name on the command line */
     char what[24]; /* "-o", "--weights", "the page" */
-} entry;
+} listed_file;
 
 struct cli_files {
-    entry *entry;
+    listed_file *entry;
     size_t count;
 };
 
@@ -136,7 +136,7 @@ void cli_files_free(cli_files *files)
 }
 
 /* Two entries are the same file. Fails if one use would destroy the other. */
-static int compare(const cli_command *command, const entry *a, const entry *b)
+static int compare(const cli_command *command, const listed_file *a, const listed_file *b)
 {
     bool a_reads = a->role == CLI_READS, b_reads = b->role == CLI_READS;
     bool writes = a->role == CLI_WRITES || a->role == CLI_STAGES || b->role == CLI_WRITES ||
@@ -166,7 +166,7 @@ static int compare(const cli_command *command, const entry *a, const entry *b)
 }
 
 /* The same file with the same purpose may be added again. */
-static bool is_repeated(const entry *a, const entry *b)
+static bool is_repeated(const listed_file *a, const listed_file *b)
 {
     return a->role == b->role && !a->standard && strcmp(a->what, b->what) == 0 &&
            strcmp(a->text, b->text) == 0;
@@ -174,7 +174,7 @@ static bool is_repeated(const entry *a, const entry *b)
 
 /* Whether the entry now has this identity: a folder of its path may have been created since it was
  * added. */
-static bool is_now(const entry *old, const identity *id)
+static bool is_now(const listed_file *old, const identity *id)
 {
     char file[CLI_PATH], rest[CLI_PATH];
     identity now = old->id;
@@ -184,22 +184,22 @@ static bool is_now(const entry *old, const identity *id)
     return is_same(&now, id);
 }
 
-static int add(const cli_call *call, const entry *new)
+static int add(const cli_call *call, const listed_file *new)
 {
     cli_files *files = call->files;
     for (size_t i = 0; i < files->count; i++) {
-        const entry *old = &files->entry[i];
+        const listed_file *old = &files->entry[i];
         bool same =
             is_now(old, &new->id) || (old->standard && new->standard && old->role == new->role);
         int code = same && !is_repeated(old, new) ? compare(call->command, old, new) : EXIT_DONE;
         if (code != EXIT_DONE)
             return code;
     }
-    entry *larger = realloc(files->entry, (files->count + 1) * sizeof *larger);
+    listed_file *larger = realloc(files->entry, (files->count + 1) * sizeof *larger);
     if (larger == NULL)
         return cli_fail(call->command, EXIT_INTERNAL, "no memory");
     files->entry = larger;
-    entry *last = &larger[files->count++];
+    listed_file *last = &larger[files->count++];
     *last = *new;
     last->text = strdup(new->text);
     last->id.rest = strdup(new->id.rest);
@@ -272,7 +272,7 @@ static int check_saved(const cli_command *command, const char *path)
 int cli_file_add(const cli_call *call, cli_role role, const char *what, const char *spec)
 {
     char file[CLI_PATH], rest[CLI_PATH] = "";
-    entry new = {.role = role, .id.rest = rest};
+    listed_file new = {.role = role, .id.rest = rest};
     if (spec == NULL || !cli_is_first())
         return EXIT_DONE;
     bool output = role == CLI_WRITES || role == CLI_STAGES;

@@ -5,50 +5,50 @@
 #include <string.h>
 
 /* One of the two tables of a record, "" or "other.". */
-typedef struct table {
+typedef struct score_table {
     const tlnmf_record *ranks;
     const char *prefix;
     int64_t count;         /* number of k */
     int64_t best, sparing; /* indices of the best k and of the least k within a standard error; -1:
                               none */
-} table;
+} score_table;
 
-static const char *name_of(const table *t, const char *name, char text[64])
+static const char *name_of(const score_table *t, const char *name, char text[64])
 {
     snprintf(text, 64, "%s%s", t->prefix, name);
     return text;
 }
 
-static int64_t integer(const table *t, const char *name)
+static int64_t integer(const score_table *t, const char *name)
 {
     char text[64];
     return tlnmf_record_get_integer(t->ranks, name_of(t, name, text));
 }
 
-static const char *words(const table *t, const char *name)
+static const char *words(const score_table *t, const char *name)
 {
     char text[64];
     return tlnmf_record_get_text(t->ranks, name_of(t, name, text));
 }
 
-static double at(const table *t, const char *name, int64_t i)
+static double at(const score_table *t, const char *name, int64_t i)
 {
     char text[64];
     const double *x = tlnmf_record_get_array(t->ranks, name_of(t, name, text), NULL, NULL);
     return x[i];
 }
 
-static bool is(const table *t, const char *kind)
+static bool is(const score_table *t, const char *kind)
 {
     return strcmp(words(t, "rank_by"), kind) == 0;
 }
 
 /* False if the record has no such table. */
-static bool open_table(const tlnmf_record *ranks, const char *prefix, table *t)
+static bool open_table(const tlnmf_record *ranks, const char *prefix, score_table *t)
 {
     char text[64];
     int64_t shape[TLNMF_MAX_DIMENSIONS];
-    *t = (table){ranks, prefix, 0, -1, -1};
+    *t = (score_table){ranks, prefix, 0, -1, -1};
     if (tlnmf_record_get_array(ranks, name_of(t, "rank.k", text), NULL, shape) == NULL)
         return false;
     t->count = shape[0];
@@ -63,7 +63,7 @@ static bool open_table(const tlnmf_record *ranks, const char *prefix, table *t)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static json_t *rows(const table *t)
+static json_t *rows(const score_table *t)
 {
     char prefix[64];
     json_t *row, *array = cli_rows(t->ranks, name_of(t, "rank.", prefix),
@@ -83,7 +83,7 @@ static json_t *rows(const table *t)
 
 json_t *cli_rank_json(const tlnmf_record *ranks)
 {
-    table decides, other;
+    score_table decides, other;
     json_t *object = json_object();
     open_table(ranks, "", &decides);
     bool two = open_table(ranks, "other.", &other);
@@ -104,7 +104,7 @@ json_t *cli_rank_json(const tlnmf_record *ranks)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void print_head(FILE *out, const table *t, bool decides)
+static void print_head(FILE *out, const score_table *t, bool decides)
 {
     int64_t folds = integer(t, "rank_folds_wanted");
     bool entries = is(t, "entries");
@@ -121,7 +121,7 @@ static void print_head(FILE *out, const table *t, bool decides)
                 (long long)at(t, "rank.k", t->sparing));
 }
 
-static void print_line(FILE *out, const table *t, int64_t i, bool decides)
+static void print_line(FILE *out, const score_table *t, int64_t i, bool decides)
 {
     long long k = (long long)at(t, "rank.k", i);
     double error = at(t, "rank.standard_error", i);
@@ -163,8 +163,8 @@ static void print_remark(FILE *out, bool details, const char *text)
 }
 
 /* The limits of the choice. */
-static void print_caveats(FILE *out, const cli_call *call, const tlnmf_data *data, const table *t,
-                          bool details)
+static void print_caveats(FILE *out, const cli_call *call, const tlnmf_data *data,
+                          const score_table *t, bool details)
 {
     long long S = (long long)integer(t, "rank_realisations");
     char text[160] = "";
@@ -186,13 +186,13 @@ static void print_caveats(FILE *out, const cli_call *call, const tlnmf_data *dat
         print_remark(out, details, "The best k is the largest that was tried: try more");
 }
 
-static bool is_complete(const table *t)
+static bool is_complete(const score_table *t)
 {
     return integer(t, "outcome_code") == TLNMF_OUTCOME_CONVERGED;
 }
 
 /* Prints whether the comparison is complete. */
-static void print_state(FILE *out, const table *t, bool details)
+static void print_state(FILE *out, const score_table *t, bool details)
 {
     int64_t outcome = integer(t, "outcome_code");
     bool cut = false;
@@ -210,8 +210,8 @@ static void print_state(FILE *out, const table *t, bool details)
         print_remark(out, details, text);
 }
 
-static void print_table(FILE *out, const cli_call *call, const tlnmf_data *data, const table *t,
-                        bool decides)
+static void print_table(FILE *out, const cli_call *call, const tlnmf_data *data,
+                        const score_table *t, bool decides)
 {
     bool details = cli_asked.verbose != NULL || t->best < 0;
     print_head(out, t, decides);
@@ -228,7 +228,7 @@ static void print_table(FILE *out, const cli_call *call, const tlnmf_data *data,
 void cli_rank_print(FILE *out, const cli_call *call, const tlnmf_data *data,
                     const tlnmf_record *ranks)
 {
-    table decides, other;
+    score_table decides, other;
     open_table(ranks, "", &decides);
     print_table(out, call, data, &decides, true);
     if (open_table(ranks, "other.", &other) && (cli_asked.verbose != NULL || decides.best < 0))

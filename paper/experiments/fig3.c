@@ -21,11 +21,11 @@ static const double published_error[2][REP_ATOMS] = {
     {0.19, 0.37, 0.51, 0.45, 0.44, 0.42, 0.40, 0.39}};
 
 /* Columns of the CSV files. Column 0 counts the rows; then each case has its columns in turn. */
-typedef struct results {
+typedef struct fig3_results {
     double atom[1 + CASES * REP_ATOMS][M];
     double W[1 + CASES * K][M], H[1 + CASES * K][N];
     double fit[1 + 2 * CASES][REP_ATOMS];
-} results;
+} fig3_results;
 enum { FREQUENCY = 1, ERROR = 2 }; /* columns of the first case in `fit` */
 
 static void plan(rep *r)
@@ -34,7 +34,7 @@ static void plan(rep *r)
         rep_add(r, rep_search_cell(r, REP_NOTES, cases[i].S, REP_FAST));
 }
 
-static void collect_case(const rep *r, int c, results *x)
+static void collect_case(const rep *r, int c, fig3_results *x)
 {
     const json_t *cell = rep_search_result(r, REP_NOTES, cases[c].S, REP_FAST);
     const json_t *object = json_object_get(cell, cases[c].key);
@@ -47,9 +47,9 @@ static void collect_case(const rep *r, int c, results *x)
         rep_values(json_array_get(rows, (size_t)i), x->atom[1 + c * REP_ATOMS + i], M);
 }
 
-static results *collect(const rep *r)
+static fig3_results *collect(const rep *r)
 {
-    results *x = malloc(sizeof *x);
+    fig3_results *x = malloc(sizeof *x);
     if (x == NULL)
         return NULL;
     for (int m = 0; m < M; m++)
@@ -65,7 +65,7 @@ static results *collect(const rep *r)
 
 /* ---- Figure 3 -------------------------------------------------------------------------------- */
 
-static void draw_atoms(FILE *out, const results *x, int c, double left, double top)
+static void draw_atoms(FILE *out, const fig3_results *x, int c, double left, double top)
 {
     for (int i = 0; i < REP_ATOMS; i++) {
         const plot_series series = {NULL, "#1f4e9c",  PLOT_LINE,
@@ -87,7 +87,8 @@ static void draw_atoms(FILE *out, const results *x, int c, double left, double t
 }
 
 /* The first rows of W, by descending energy of the atoms, or all of H. */
-static void draw_factor(FILE *out, const results *x, int column, bool is_W, double left, double top)
+static void draw_factor(FILE *out, const fig3_results *x, int column, bool is_W, double left,
+                        double top)
 {
     int k = (column - 1) % K;
     const plot_series series = {
@@ -109,7 +110,7 @@ static void draw_factor(FILE *out, const results *x, int column, bool is_W, doub
 
 static void draw(FILE *out, const void *of)
 {
-    const results *x = of;
+    const fig3_results *x = of;
     plot_begin(out, 1010.0, 1240.0);
     for (int c = 0; c < CASES; c++) {
         double left = 20.0 + 505.0 * (c & 1), top = 55.0 + 610.0 * (c >> 1);
@@ -140,7 +141,7 @@ static int write_columns(rep *r, const char *name, const char *first, int each, 
 
 static int report_fig3(rep *r)
 {
-    results *x = collect(r);
+    fig3_results *x = collect(r);
     if (x == NULL)
         return rep_no_memory(r);
     int code = write_columns(r, "fig3-atoms.csv", "m", REP_ATOMS, M, x->atom[0]);
@@ -186,7 +187,7 @@ static double frequency_error(const double frequency[REP_ATOMS])
     return worst;
 }
 
-static void claim_atoms(rep *r, const results *x)
+static void claim_atoms(rep *r, const fig3_results *x)
 {
     for (int c = 0; c < 2; c++)
         for (int i = 0; i < REP_ATOMS; i++) {
@@ -212,7 +213,7 @@ static void claim_atoms(rep *r, const results *x)
 }
 
 /* The distances between spans of eight atoms: the norm of the vector of principal angles. */
-static int claim_angles(rep *r, const results *x)
+static int claim_angles(rep *r, const fig3_results *x)
 {
     static const struct {
         int a, b;
@@ -239,7 +240,7 @@ static int claim_angles(rep *r, const results *x)
 
 static int report_table2(rep *r)
 {
-    results *x = collect(r);
+    fig3_results *x = collect(r);
     if (x == NULL)
         return rep_no_memory(r);
     claim_atoms(r, x);

@@ -2,7 +2,7 @@
 #ifndef TLNMF_SOUND_SEPARATOR_H
 #define TLNMF_SOUND_SEPARATOR_H
 
-#include "sound/signal/sound.h"
+#include "sound/signal/samples.h"
 
 enum { TL_PER_SOURCE_MAX = 16 };
 

@@ -3,7 +3,7 @@
 #define TLNMF_SOUND_ENVELOPE_H
 
 #include "linalg/dft.h"
-#include "sound/signal/sound.h"
+#include "sound/signal/samples.h"
 
 /* What envelopes are made of, and for. */
 typedef struct tl_envelope_request {

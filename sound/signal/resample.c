@@ -1,6 +1,6 @@
 /* A sound at another rate: band-limited interpolation by a windowed sinc. */
 #include "base/base.h"
-#include "sound/signal/sound.h"
+#include "sound/signal/samples.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #ifndef TLNMF_SOUND_SCENE_H
 #define TLNMF_SOUND_SCENE_H
 
-#include "sound/signal/sound.h"
+#include "sound/signal/samples.h"
 
 /* The frames to learn from, with their samples. */
 typedef struct tl_scene {

@@ -11,9 +11,9 @@
 /* ---- before the fits ------------------------------------------------------------------------- */
 
 /* Finds from the sizes how the data were made from realisations. */
-typedef enum making { UNKNOWN, AS_THEY_ARE, BLOCKS, MOVING } making;
+typedef enum data_origin { UNKNOWN, AS_THEY_ARE, BLOCKS, MOVING } data_origin;
 
-static making made_by(const tlnmf_data *data)
+static data_origin made_by(const tlnmf_data *data)
 {
     int64_t S = data->made_of[0], N = data->made_of[2];
     if (data->Y == NULL || data->S % S != 0)
@@ -29,7 +29,7 @@ static making made_by(const tlnmf_data *data)
 static void plan(tl_comparison *c)
 {
     const tlnmf_data *data = c->data;
-    making how = made_by(data);
+    data_origin how = made_by(data);
     bool blocks = how == BLOCKS && !data->weighted; /* weights belong to whole blocks */
     bool several = (how == AS_THEY_ARE && data->S > 1) || blocks;
     bool near = how == AS_THEY_ARE && data->S == 1 && !data->weighted &&

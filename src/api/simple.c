@@ -2,14 +2,14 @@
 #include "api/api.h"
 
 /* The arguments of the three calls. */
-typedef struct job {
+typedef struct simple_job {
     const char *task, *options;
     const double *Y;
     const int64_t *shape;      /* S, M, N */
     const tlnmf_record *model; /* task "apply" only */
-} job;
+} simple_job;
 
-static tlnmf_error run_task(tlnmf_ctx *ctx, const job *j, const tlnmf_data *data,
+static tlnmf_error run_task(tlnmf_ctx *ctx, const simple_job *j, const tlnmf_data *data,
                             const tlnmf_settings *settings, tlnmf_record **out)
 {
     if (settings->task == TL_TASK_APPLY)
@@ -18,7 +18,7 @@ static tlnmf_error run_task(tlnmf_ctx *ctx, const job *j, const tlnmf_data *data
                                         : tlnmf_fit(ctx, data, settings, NULL, out);
 }
 
-static tlnmf_error run(tlnmf_ctx *ctx, const job *j, tlnmf_record **out)
+static tlnmf_error run(tlnmf_ctx *ctx, const simple_job *j, tlnmf_record **out)
 {
     tlnmf_data *data = NULL;
     tlnmf_settings *settings = NULL;
@@ -41,7 +41,7 @@ static tlnmf_error run(tlnmf_ctx *ctx, const job *j, tlnmf_record **out)
 }
 
 /* Runs a job with a context that lives as long as the call; its message outlives it. */
-static tlnmf_error run_alone(const job *j, char *message, tlnmf_record **out)
+static tlnmf_error run_alone(const simple_job *j, char *message, tlnmf_record **out)
 {
     tlnmf_ctx *ctx;
     tlnmf_error error = TLNMF_ERR_ARGUMENT;
@@ -63,17 +63,17 @@ static tlnmf_error run_alone(const job *j, char *message, tlnmf_record **out)
 tlnmf_error tlnmf_simple_fit(const double *Y, const int64_t shape[3], const char *options,
                              char *message, tlnmf_record **model)
 {
-    return run_alone(&(job){"fit", options, Y, shape, NULL}, message, model);
+    return run_alone(&(simple_job){"fit", options, Y, shape, NULL}, message, model);
 }
 
 tlnmf_error tlnmf_simple_diagonalise(const double *Y, const int64_t shape[3], const char *options,
                                      char *message, tlnmf_record **model)
 {
-    return run_alone(&(job){"jd", options, Y, shape, NULL}, message, model);
+    return run_alone(&(simple_job){"jd", options, Y, shape, NULL}, message, model);
 }
 
 tlnmf_error tlnmf_simple_apply(const tlnmf_record *model, const double *Y, const int64_t shape[3],
                                const char *options, char *message, tlnmf_record **applied)
 {
-    return run_alone(&(job){"apply", options, Y, shape, model}, message, applied);
+    return run_alone(&(simple_job){"apply", options, Y, shape, model}, message, applied);
 }

@@ -13,7 +13,7 @@
 enum { GROUP = 8 };
 
 /* Data that are made from an array. */
-typedef struct making {
+typedef struct data_making {
     tlnmf_ctx *ctx;
     const double *in; /* realisations, S x M x N, or covariances, N x M x M */
     bool covariances;
@@ -22,10 +22,10 @@ typedef struct making {
     double **columns; /* per frame, `rank` vectors of length M */
     int64_t *rank;
     tlnmf_data *out;
-} making;
+} data_making;
 
 /* Stores `rank` consecutive vectors of length M, times `scale`, as columns of frame n. */
-static tlnmf_error keep(tlnmf_ctx *ctx, const making *m, int64_t n, int64_t rank,
+static tlnmf_error keep(tlnmf_ctx *ctx, const data_making *m, int64_t n, int64_t rank,
                         const double *vectors, double scale)
 {
     m->rank[n] = rank;
@@ -75,7 +75,7 @@ static tlnmf_error stopped(tlnmf_ctx *ctx)
 /* Copies the columns of frames first .. last - 1 to their places. */
 static void pack_frames(int64_t first, int64_t last, void *arg)
 {
-    const making *m = arg;
+    const data_making *m = arg;
     int64_t M = m->M, T = m->out->T;
     for (int64_t i = 0; i < M && !tl_poll(m->ctx->monitor); i++)
         for (int64_t n = first; n < last; n++) {
@@ -86,7 +86,7 @@ static void pack_frames(int64_t first, int64_t last, void *arg)
 }
 
 /* Lays the columns of all frames side by side. */
-static tlnmf_error pack(making *m)
+static tlnmf_error pack(data_making *m)
 {
     enum { NUMBERS = 8192 }; /* of a piece: 20 us or more */
     int64_t T = 0;
@@ -134,20 +134,20 @@ typedef struct bench {
 } bench;
 
 typedef struct workshop {
-    const making *r;
+    const data_making *r;
     bench *bench;
     int64_t benches;
     atomic_bool failed;
     atomic_llong done; /* frames */
 } workshop;
 
-static bool is_few(const making *r)
+static bool is_few(const data_making *r)
 {
     return r->S <= TL_FEW_ROWS && r->S <= r->M;
 }
 
 /* Frames n0 .. n0+count-1 to `count` matrices, S x M; column-major if `columns`. */
-static void gather(const making *r, int64_t n0, int64_t count, bool columns, double *out)
+static void gather(const data_making *r, int64_t n0, int64_t count, bool columns, double *out)
 {
     int64_t S = r->S, M = r->M, of_s = columns ? 1 : M, of_m = columns ? S : 1;
     for (int64_t s = 0; s < S; s++)
@@ -157,7 +157,7 @@ static void gather(const making *r, int64_t n0, int64_t count, bool columns, dou
 }
 
 /* Compresses frame n, which is gathered in `A`. */
-static tlnmf_error compress_frame(const making *r, bench *b, int64_t n, double *A)
+static tlnmf_error compress_frame(const data_making *r, bench *b, int64_t n, double *A)
 {
     double scale = 1.0 / sqrt((double)r->S), *vectors = A;
     if (!is_few(r) || !tl_few_rows(r->S, r->M, A, b->scratch)) {
@@ -180,7 +180,7 @@ static bench *take_bench(workshop *w)
 static void compress_group(int64_t g, int64_t last, void *arg)
 {
     workshop *w = arg;
-    const making *r = w->r;
+    const data_making *r = w->r;
     bench *b = take_bench(w);
     int64_t n0 = g * GROUP, count = tl_min(GROUP, r->N - n0);
     (void)last;
@@ -199,7 +199,7 @@ static void compress_group(int64_t g, int64_t last, void *arg)
 
 static tlnmf_error compress_groups(workshop *w)
 {
-    const making *r = w->r;
+    const data_making *r = w->r;
     tl_share_among(w->benches, (r->N + GROUP - 1) / GROUP, compress_group, w);
     for (int64_t i = 0; i < w->benches; i++)
         if (w->bench[i].error != TLNMF_OK) {
@@ -209,7 +209,7 @@ static tlnmf_error compress_groups(workshop *w)
     return TLNMF_OK;
 }
 
-static tlnmf_error bench_create(const making *r, bench *b, void **block)
+static tlnmf_error bench_create(const data_making *r, bench *b, void **block)
 {
     int64_t S = r->S, M = r->M;
     tl_slot table[] = {TL_SLOT(b->group, tl_min(GROUP, r->N) * S * M),
@@ -221,7 +221,7 @@ static tlnmf_error bench_create(const making *r, bench *b, void **block)
 }
 
 /* Together the groups of all threads are at most a quarter of the data, or one group. */
-static tlnmf_error compress_many(const making *r)
+static tlnmf_error compress_many(const data_making *r)
 {
     workshop w = {.r = r};
     void *block, **blocks;
@@ -243,7 +243,7 @@ static tlnmf_error compress_many(const making *r)
 }
 
 /* S = 1 is already compressed; nothing is rounded. */
-static tlnmf_error keep_single(const making *r)
+static tlnmf_error keep_single(const data_making *r)
 {
     double *column;
     void *block;
@@ -265,7 +265,7 @@ static tlnmf_error keep_single(const making *r)
 }
 
 /* Mean of Y^2, or an error that names the first entry that is not finite. */
-static tlnmf_error measure_power(making *r)
+static tlnmf_error measure_power(data_making *r)
 {
     tlnmf_ctx *ctx = r->ctx;
     int64_t S = r->S, M = r->M, N = r->N;
@@ -293,7 +293,7 @@ static tlnmf_error measure_power(making *r)
 /* ---- covariances ----------------------------------------------------------------------------- */
 
 /* Factors one covariance: eigenvectors times the roots of the eigenvalues. */
-static tlnmf_error factor_covariance(const making *r, int64_t n, tl_eigen *eigen, double *A)
+static tlnmf_error factor_covariance(const data_making *r, int64_t n, tl_eigen *eigen, double *A)
 {
     const double slack = 1e-10; /* relative asymmetry and negativity accepted as rounding */
     double most = 0.0, skew = 0.0;
@@ -330,7 +330,7 @@ static tlnmf_error factor_covariance(const making *r, int64_t n, tl_eigen *eigen
     return keep(ctx, r, n, rank, A + (M - rank) * M, 1.0);
 }
 
-static tlnmf_error factor_covariances(const making *r)
+static tlnmf_error factor_covariances(const data_making *r)
 {
     tlnmf_ctx *ctx = r->ctx;
     int64_t M = r->M;
@@ -353,7 +353,7 @@ static tlnmf_error factor_covariances(const making *r)
 
 /* Mean of the diagonals, or an error that names the first entry that is not finite. Eigenvalues are
  * at most M times the largest entry, which must also fit a double. */
-static tlnmf_error measure_traces(making *r)
+static tlnmf_error measure_traces(data_making *r)
 {
     tlnmf_ctx *ctx = r->ctx;
     int64_t M = r->M, N = r->N;
@@ -384,7 +384,7 @@ static tlnmf_error measure_traces(making *r)
 
 static tlnmf_error compress_and_pack(void *arg)
 {
-    making *m = arg;
+    data_making *m = arg;
     if (m->covariances)
         TRY(factor_covariances(m));
     else
@@ -400,7 +400,7 @@ static tlnmf_error check_shape(tlnmf_ctx *ctx, const char *name, int64_t size, i
 }
 
 /* Data have no settings: the context gives the number of threads. */
-static tlnmf_error make(making *m, const int64_t shape[3])
+static tlnmf_error make(data_making *m, const int64_t shape[3])
 {
     tlnmf_ctx *ctx = m->ctx;
     void *block;
@@ -438,7 +438,7 @@ static tlnmf_error describe(tlnmf_ctx *ctx, tlnmf_data *data)
 }
 
 /* Makes the data; if frames are distributed, also their facts over all processes. */
-static tlnmf_error make_data(making *m, const int64_t shape[3], tlnmf_data **out)
+static tlnmf_error make_data(data_making *m, const int64_t shape[3], tlnmf_data **out)
 {
     tlnmf_ctx *ctx = m->ctx;
     tl_scope outer;
@@ -466,7 +466,7 @@ tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, const 
     TL_NEED_OUT(ctx, out);
     TL_NEED(ctx, Y);
     TL_NEED(ctx, shape);
-    making m = {.ctx = ctx, .in = Y, .S = shape[0], .M = shape[1], .N = shape[2]};
+    data_making m = {.ctx = ctx, .in = Y, .S = shape[0], .M = shape[1], .N = shape[2]};
     return make_data(&m, shape, out);
 }
 
@@ -476,7 +476,7 @@ tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, con
     TL_NEED_OUT(ctx, out);
     TL_NEED(ctx, Sigma);
     TL_NEED(ctx, shape);
-    making m = {.ctx = ctx, .in = Sigma, .covariances = true, .M = shape[1], .N = shape[0]};
+    data_making m = {.ctx = ctx, .in = Sigma, .covariances = true, .M = shape[1], .N = shape[0]};
     return make_data(&m, shape, out);
 }
 

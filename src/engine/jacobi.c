@@ -15,13 +15,13 @@ enum { BLOCK = TL_SWEEP_BLOCK };
 static const double TRIFLE = 1e-8;
 
 /* Up to BLOCK disjoint pairs of rows (a, b) and their angles. */
-typedef struct group {
+typedef struct pair_group {
     int64_t count, a[BLOCK], b[BLOCK];
     double sums[2][BLOCK]; /* p and D of (14) */
     double c[BLOCK], s[BLOCK];
-} group;
+} pair_group;
 
-static inline __attribute__((always_inline)) double solve_angles(group *g, double least)
+static inline __attribute__((always_inline)) double solve_angles(pair_group *g, double least)
 {
     double total = 0.0;
     for (int64_t i = 0; i < g->count; i++)
@@ -47,15 +47,15 @@ struct sweeping {
     int64_t count; /* of blocks */
     /* The sums of the group's pairs; rotates them by their angles; lays out the weights of the rows
      * from a0 on, or from b0 on. */
-    void (*sum)(const blocks *at, group *g);
-    void (*turn)(const blocks *at, const group *g);
+    void (*sum)(const blocks *at, pair_group *g);
+    void (*turn)(const blocks *at, const pair_group *g);
     void (*spread)(blocks *at, bool is_b);
     double *X;              /* in double */
     int64_t stride;         /* from a row of X to the next */
     const tl_rounded *rows; /* in single */
 };
 
-TL_HOT static void sum_double(const blocks *at, group *g)
+TL_HOT static void sum_double(const blocks *at, pair_group *g)
 {
     int64_t T = at->in->sweep->data->T, stride = at->in->stride;
     const double *X = at->in->X;
@@ -65,7 +65,7 @@ TL_HOT static void sum_double(const blocks *at, group *g)
                          &g->sums[0][i], &g->sums[1][i]);
 }
 
-TL_HOT static void turn_group_double(const blocks *at, const group *g)
+TL_HOT static void turn_group_double(const blocks *at, const pair_group *g)
 {
     const tl_sweep *sweep = at->in->sweep;
     int64_t M = sweep->data->M, T = sweep->data->T, stride = at->in->stride;
@@ -78,7 +78,7 @@ TL_HOT static void turn_group_double(const blocks *at, const group *g)
     }
 }
 
-TL_HOT static void sum_single(const blocks *at, group *g)
+TL_HOT static void sum_single(const blocks *at, pair_group *g)
 {
     const tl_rounded *rows = at->in->rows;
     int64_t T = rows->X_stride;
@@ -90,7 +90,7 @@ TL_HOT static void sum_single(const blocks *at, group *g)
                          &g->sums[1][i]);
 }
 
-TL_HOT static void turn_group_single(const blocks *at, const group *g)
+TL_HOT static void turn_group_single(const blocks *at, const pair_group *g)
 {
     const tl_rounded *rows = at->in->rows;
     int64_t M = rows->Phi_stride, T = rows->X_stride;
@@ -104,7 +104,7 @@ TL_HOT static void turn_group_single(const blocks *at, const group *g)
 }
 
 /* Pairs with one row in each block: each row occurs once per round. */
-static void pair_between(const blocks *at, int64_t round, group *g)
+static void pair_between(const blocks *at, int64_t round, pair_group *g)
 {
     int64_t rows = tl_min(BLOCK, at->in->sweep->data->M - at->b0); /* fewer in the last block */
     for (int64_t i = 0; i < BLOCK; i++) {
@@ -117,7 +117,7 @@ static void pair_between(const blocks *at, int64_t round, group *g)
 }
 
 /* Pairs inside one block, b0 = a0: the circle method of a round-robin tournament. */
-static void pair_within(const blocks *at, int64_t round, group *g)
+static void pair_within(const blocks *at, int64_t round, pair_group *g)
 {
     int64_t a0 = at->a0, rows = tl_min(BLOCK, at->in->sweep->data->M - a0);
     for (int64_t i = 0; i < BLOCK / 2; i++) {
@@ -131,7 +131,7 @@ static void pair_within(const blocks *at, int64_t round, group *g)
 }
 
 /* The pairs of a round, of BLOCK - 1 rounds within a block and BLOCK between two. */
-static void pair_rows(const blocks *at, int64_t round, group *g)
+static void pair_rows(const blocks *at, int64_t round, pair_group *g)
 {
     g->count = 0;
     if (at->b0 > at->a0)
@@ -145,7 +145,7 @@ static double turn_blocks(const blocks *at)
 {
     double gain = 0.0;
     for (int64_t round = 0; round < BLOCK; round++) {
-        group g;
+        pair_group g;
         pair_rows(at, round, &g);
         at->in->sum(at, &g);
         gain += solve_angles(&g, at->in->least);
@@ -173,7 +173,7 @@ static int64_t blocks_together(const tlnmf_data *data, const tl_comm *frames_com
 static double turn_together(const sweeping *in, int64_t count, const blocks *at)
 {
     double sums[MOST_TOGETHER * 2 * BLOCK + 1], gain = 0.0;
-    group g;
+    pair_group g;
     for (int64_t round = 0; round < BLOCK; round++) {
         for (int64_t i = 0; i < count; i++) {
             memset(g.sums, 0, sizeof g.sums);

@@ -40,10 +40,10 @@ static double metric_dot(const tl_products_of *of, tl_stored a)
 typedef enum kind { SY, YY, SG, YG, GG, SS } kind;
 
 /* One product: its kind, and which vectors. */
-typedef struct entry {
+typedef struct product_entry {
     kind kind;
     int i, j;
-} entry;
+} product_entry;
 
 /* The pairs held and the one that is pending: their places. */
 static int places(const tl_products *p, const tl_lbfgs *lbfgs, int out[TL_LBFGS_MOST])
@@ -59,33 +59,33 @@ static int places(const tl_products *p, const tl_lbfgs *lbfgs, int out[TL_LBFGS_
 }
 
 static int list(const tl_products *p, const tl_lbfgs *lbfgs, tl_packing which,
-                entry out[TL_PRODUCTS_MOST])
+                product_entry out[TL_PRODUCTS_MOST])
 {
     int place[TL_LBFGS_MOST], pairs = places(p, lbfgs, place), count = 0, k = lbfgs->next;
-    out[count++] = (entry){GG, 0, 0};
+    out[count++] = (product_entry){GG, 0, 0};
     for (int a = 0; a < pairs; a++)
-        out[count++] = (entry){YG, place[a], 0};
+        out[count++] = (product_entry){YG, place[a], 0};
     if (which == TL_PACK_METRIC) {
         for (int a = 0; a < pairs; a++)
             for (int b = 0; b <= a; b++)
-                out[count++] = (entry){YY, place[a], place[b]};
+                out[count++] = (product_entry){YY, place[a], place[b]};
         return count;
     }
     for (int a = 0; a < pairs; a++)
-        out[count++] = (entry){SG, place[a], 0};
+        out[count++] = (product_entry){SG, place[a], 0};
     if (!p->pending)
         return count;
-    out[count++] = (entry){SS, k, k};
+    out[count++] = (product_entry){SS, k, k};
     for (int a = 0; a < pairs; a++) {
-        out[count++] = (entry){YY, place[a], k};
-        out[count++] = (entry){SY, place[a], k};
+        out[count++] = (product_entry){YY, place[a], k};
+        out[count++] = (product_entry){SY, place[a], k};
         if (place[a] != k)
-            out[count++] = (entry){SY, k, place[a]};
+            out[count++] = (product_entry){SY, k, place[a]};
     }
     return count;
 }
 
-static double product(const tl_products_of *of, entry e)
+static double product(const tl_products_of *of, product_entry e)
 {
     const tl_stored g = {of->gradient, NULL};
     switch (e.kind) {
@@ -108,7 +108,7 @@ static double product(const tl_products_of *of, entry e)
 
 int tl_products_pack(const tl_products *p, const tl_products_of *of, tl_packing which, double *out)
 {
-    entry entries[TL_PRODUCTS_MOST];
+    product_entry entries[TL_PRODUCTS_MOST];
     int count = list(p, of->lbfgs, which, entries);
     for (int n = 0; n < count; n++)
         out[n] = product(of, entries[n]);
@@ -117,7 +117,7 @@ int tl_products_pack(const tl_products *p, const tl_products_of *of, tl_packing 
 
 void tl_products_set(tl_products *p, const tl_lbfgs *lbfgs, tl_packing which, const double *rest)
 {
-    entry entries[TL_PRODUCTS_MOST];
+    product_entry entries[TL_PRODUCTS_MOST];
     int count = list(p, lbfgs, which, entries);
     for (int n = 0; n < count; n++) {
         int i = entries[n].i, j = entries[n].j;

@@ -29,12 +29,12 @@ typedef struct pairs {
 
 /* A sweep. While threads rotate the pairs `now` by their angles, they compute the sums of `next`.
  */
-typedef struct sweeping {
+typedef struct long_sweep {
     const tl_sweep *sweep;
     double least, gain;
     pairs now, next;
     double (*sums)[2 * MOST_PAIRS]; /* p and D of each pair, for each chunk */
-} sweeping;
+} long_sweep;
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
@@ -88,7 +88,7 @@ TL_HOT static void turn_pairs(const pairs *now, int64_t length, int64_t stride, 
 
 static void do_chunk(int64_t chunk, int64_t last_chunk, void *arg)
 {
-    sweeping *in = arg;
+    long_sweep *in = arg;
     (void)last_chunk;
     const tl_sweep *sweep = in->sweep;
     const tlnmf_data *data = sweep->data;
@@ -107,7 +107,7 @@ static void do_chunk(int64_t chunk, int64_t last_chunk, void *arg)
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 /* Rotates the current pairs, and finds the angles of the next. */
-static void rotate_and_sum(sweeping *in)
+static void rotate_and_sum(long_sweep *in)
 {
     tl_share(CHUNKS + 1, 1, do_chunk, in);
     double *sums = in->sums[0];
@@ -123,7 +123,7 @@ static void rotate_and_sum(sweeping *in)
 }
 
 /* Rows i and j, unless one of them is beyond the last. */
-static void add_pair(sweeping *in, int64_t i, int64_t j)
+static void add_pair(long_sweep *in, int64_t i, int64_t j)
 {
     if (tl_max(i, j) >= in->sweep->data->M)
         return;
@@ -132,7 +132,7 @@ static void add_pair(sweeping *in, int64_t i, int64_t j)
 }
 
 /* Round `round` of the pairs inside a block: the circle method of a tournament. */
-static void add_within(sweeping *in, int64_t a0, int64_t round)
+static void add_within(long_sweep *in, int64_t a0, int64_t round)
 {
     for (int64_t i = 0; round < BLOCK - 1 && i < BLOCK / 2; i++)
         add_pair(in, a0 + (i == 0 ? BLOCK - 1 : (round + BLOCK - 1 - i) % (BLOCK - 1)),
@@ -142,7 +142,7 @@ static void add_within(sweeping *in, int64_t a0, int64_t round)
 /* Blocks a and b are paired in step a + b, after all their earlier pairs. */
 double tl_sweep_long_rows(const tl_sweep *sweep, double least)
 {
-    sweeping in = {
+    long_sweep in = {
         .sweep = sweep, .least = least, .sums = (double(*)[2 * MOST_PAIRS])(void *)sweep->scratch};
     int64_t count = (sweep->data->M + BLOCK - 1) / BLOCK;
     bool ends = false;

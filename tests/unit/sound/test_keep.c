@@ -1,7 +1,7 @@
 /* Checkpoints of a separation: one that goes on from its finished candidates ends with the same
  * model, whichever of them were saved; what does not fit is refused, what is made up does no harm.
  */
-#include "sound/signal/sound.h"
+#include "sound/signal/samples.h"
 #include "unit/sound/duet.h"
 #include "unit/sound/keeper.h"
 

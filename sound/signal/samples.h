@@ -1,6 +1,6 @@
 /* A recording and the labels of its sources. */
-#ifndef TLNMF_SOUND_SOUND_H
-#define TLNMF_SOUND_SOUND_H
+#ifndef TLNMF_SOUND_SAMPLES_H
+#define TLNMF_SOUND_SAMPLES_H
 
 #include "sound/signal/frames.h"
 #include "tlnmf/sound.h"

@@ -1,5 +1,5 @@
 /* A separation of five minutes of stereo: time of learning and of the stems. */
-#include "sound.h"
+#include "gpu_sound.h"
 #include "base/base.h"
 #include "base/rng.h"
 #include "tlnmf/sound.h"

@@ -1,5 +1,5 @@
 /* Sounds: their samples, and labels that say when each source sounds. */
-#include "sound/signal/sound.h"
+#include "sound/signal/samples.h"
 #include "base/record.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Separations that bench/gpu.c times. */
-#ifndef TLNMF_BENCH_SOUND_H
-#define TLNMF_BENCH_SOUND_H
+#ifndef TLNMF_BENCH_GPU_SOUND_H
+#define TLNMF_BENCH_GPU_SOUND_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* An engine that measures the time of each of its operations. */
-#ifndef TLNMF_BENCH_WATCH_H
-#define TLNMF_BENCH_WATCH_H
+#ifndef TLNMF_BENCH_GPU_WATCH_H
+#define TLNMF_BENCH_GPU_WATCH_H
 
 #include "engine/engine.h"
 

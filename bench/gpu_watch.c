@@ -1,5 +1,5 @@
 /* Wraps the operations of an engine: each calls the engine's operation and adds up its time. */
-#include "watch.h"
+#include "gpu_watch.h"
 
 #include <stdio.h>
 #include <string.h>

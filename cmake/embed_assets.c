@@ -193,7 +193,7 @@ int main(int argc, char **argv)
     FILE *out = argc > 2 ? fopen(argv[1], "wb") : NULL;
     if (out == NULL)
         die("cannot be written", argc > 1 ? argv[1] : "output");
-    fputs("/* Made by cmake/embed.c from report/assets and report/vendor. */\n"
+    fputs("/* Made by cmake/embed_assets.c from report/assets and report/vendor. */\n"
           "extern const char page_style[], page_library[], page_script[];\n"
           "extern const char page_style_hash[], page_library_hash[], page_script_hash[];\n",
           out);
