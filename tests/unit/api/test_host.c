@@ -20,8 +20,8 @@ static double solve(int kind, canceller *s)
     char options[80];
     snprintf(options, sizeof options, "k=%d J=30 starts=%d threads=1 method=%s", 1 + kind % 3,
              1 + kind % 2, methods[kind % 4]);
-    tlnmf_ctx_set_progress(ctx, cancel_at, s);
     tlnmf_data *data = data_of(ctx, Y, S, M, N);
+    tlnmf_ctx_set_progress(ctx, cancel_at, s);
     double C = fitted_C(ctx, data, options);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
