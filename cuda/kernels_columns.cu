@@ -260,6 +260,21 @@ __device__ void turn_Phi(double *Phi, const Exchange &e, Place at, int64_t first
     }
 }
 
+/* Calls visit(r, j, m, t, there) for each row r and column j of a thread: entry (m, t) of X. */
+template <int COLUMNS, class Visit>
+__device__ void each_entry(Place at, int64_t t0, int64_t end, int span, Visit visit)
+{
+#pragma unroll
+    for (int r = 0; r < PAIR_ROWS; r++) {
+        const int64_t m = row_of(at.A, at.B, at.M, r);
+#pragma unroll
+        for (int j = 0; j < COLUMNS; j++) {
+            const int64_t t = t0 + j * span + threadIdx.x;
+            visit(r, j, m, t, m < at.M && t < end);
+        }
+    }
+}
+
 template <class Real, int COLUMNS>
 __global__ void __launch_bounds__(MOST_THREADS, 1)
     sweep_columns(tl_field f, Task<Real> s, int64_t step)
@@ -269,28 +284,22 @@ __global__ void __launch_bounds__(MOST_THREADS, 1)
     const Cluster cluster = this_cluster();
     const int64_t side = (f.M + BLOCK - 1) / BLOCK;
     const int64_t A = max((int64_t)0, step - side + 1) + blockIdx.x / cluster.size, B = step - A;
+    const Place at{A, B, f.M};
     const int64_t t0 = (int64_t)cluster.rank * s.wide, end = min(f.T, t0 + s.wide);
     const int span = blockDim.x - LANES, lane = threadIdx.x - span;
     Columns<Real, COLUMNS> columns;
     columns.span = span;
     columns.u = (Real *)shared + threadIdx.x;
     if (lane < 0) {
-#pragma unroll
-        for (int r = 0; r < PAIR_ROWS; r++) {
-            const int64_t m = row_of(A, B, f.M, r);
-#pragma unroll
-            for (int j = 0; j < COLUMNS; j++) {
-                const int64_t t = t0 + j * span + threadIdx.x;
-                const bool is_there = m < f.M && t < end;
-                Real *u = columns.u + (r * COLUMNS + j) * span;
-                columns.x[r][j] = is_there ? s.X[m * f.T + t] : (Real)0;
-                if (is_there)
-                    __pipeline_memcpy_async(u, s.U + m * f.N + (f.one_each ? t : f.frame[t]),
-                                            sizeof(Real));
-                else
-                    *u = 0;
-            }
-        }
+        each_entry<COLUMNS>(at, t0, end, span, [&](int r, int j, int64_t m, int64_t t, bool there) {
+            Real *u = columns.u + (r * COLUMNS + j) * span;
+            columns.x[r][j] = there ? s.X[m * f.T + t] : (Real)0;
+            if (there)
+                __pipeline_memcpy_async(u, s.U + m * f.N + (f.one_each ? t : f.frame[t]),
+                                        sizeof(Real));
+            else
+                *u = 0;
+        });
         __pipeline_commit();
         __pipeline_wait_prior(0); /* a thread reads only its own U: no barrier is needed */
     } else if (lane < PAIR_ROWS) {
@@ -298,25 +307,19 @@ __global__ void __launch_bounds__(MOST_THREADS, 1)
             e.Q[r][lane] = r == lane ? 1.0 : 0.0;
     }
     sync_cluster(cluster); /* all blocks run: sums can be given to them */
-    double gain = A == B ? all_rounds<true>(columns, e, cluster, Place{A, B, f.M}, s.least)
-                         : all_rounds<false>(columns, e, cluster, Place{A, B, f.M}, s.least);
+    double gain = A == B ? all_rounds<true>(columns, e, cluster, at, s.least)
+                         : all_rounds<false>(columns, e, cluster, at, s.least);
     if (lane < 0) {
-#pragma unroll
-        for (int r = 0; r < PAIR_ROWS; r++) {
-            const int64_t m = row_of(A, B, f.M, r);
-#pragma unroll
-            for (int j = 0; j < COLUMNS; j++) {
-                const int64_t t = t0 + j * span + threadIdx.x;
-                if (m < f.M && t < end)
-                    s.X[m * f.T + t] = columns.x[r][j];
-            }
-        }
+        each_entry<COLUMNS>(at, t0, end, span, [&](int r, int j, int64_t m, int64_t t, bool there) {
+            if (there)
+                s.X[m * f.T + t] = columns.x[r][j];
+        });
     } else if (cluster.rank == 0 && lane < WARPS) {
         s.gains[(A * side + B) * WARPS + lane] = gain;
     }
     __syncthreads();
     const int64_t c0 = (int64_t)cluster.rank * s.tall;
-    turn_Phi(s.Phi, e, Place{A, B, f.M}, c0, min(f.M, c0 + s.tall));
+    turn_Phi(s.Phi, e, at, c0, min(f.M, c0 + s.tall));
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */

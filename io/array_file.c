@@ -245,17 +245,17 @@ tlnmf_error tlnmf_io_read_slice(tlnmf_ctx *ctx, const char *spec, int32_t axis, 
     double *shape;
 
     IO_TRY(read_array(ctx, spec, &slice, out));
-    const int64_t rank = slice.ndim;
-    bool ok = tlnmf_record_new_array(ctx, *out, "shape", 1, &rank, &shape) == TLNMF_OK;
+    const int64_t dimensions = slice.ndim;
+    bool ok = tlnmf_record_new_array(ctx, *out, "shape", 1, &dimensions, &shape) == TLNMF_OK;
     for (int d = 0; ok && d < slice.ndim; d++)
         shape[d] = (double)slice.dim[d];
     return io_end_record(ctx, ok, out);
 }
 
-tlnmf_error tlnmf_io_write_array(tlnmf_ctx *ctx, const char *spec, const double *x, int32_t rank,
-                                 const int64_t *shape)
+tlnmf_error tlnmf_io_write_array(tlnmf_ctx *ctx, const char *spec, const double *x,
+                                 int32_t dimensions, const int64_t *shape)
 {
-    io_array array = {.ndim = rank, .x = x};
+    io_array array = {.ndim = dimensions, .x = x};
     io_buffer file = {0};
     const char *member;
     bool ok;
@@ -264,12 +264,12 @@ tlnmf_error tlnmf_io_write_array(tlnmf_ctx *ctx, const char *spec, const double 
     IO_NEED(ctx, spec);
     IO_NEED(ctx, x);
     IO_NEED(ctx, shape);
-    if (rank < 1 || rank > IO_MAX_DIM)
+    if (dimensions < 1 || dimensions > IO_MAX_DIM)
         return io_refuse(ctx, TLNMF_ERR_SHAPE, "%s: has %d dimensions, outside [1, %d]", spec,
-                         (int)rank, IO_MAX_DIM);
-    if (io_count(rank, shape) < 0)
+                         (int)dimensions, IO_MAX_DIM);
+    if (io_count(dimensions, shape) < 0)
         return io_refuse(ctx, TLNMF_ERR_SHAPE, "%s: this shape is impossible", spec);
-    for (int d = 0; d < rank; d++)
+    for (int d = 0; d < dimensions; d++)
         array.dim[d] = shape[d];
     char *path = split_spec(ctx, spec, &member);
     if (!path)

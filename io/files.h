@@ -278,7 +278,7 @@ bool io_mat5_check(tlnmf_ctx *ctx, const io_source *source, FILE *f);
  * nonzero on failure. */
 enum { IO_PIECE = 65536 }; /* numbers per call: 512 kB */
 typedef struct io_pieces {
-    int (*next)(double *x, int64_t count, void *user);
+    tlnmf_io_next_fn next;
     void *user;
     double *room;      /* for IO_PIECE numbers, or for all */
     const double *all; /* the whole matrix if it was collected, else NULL */

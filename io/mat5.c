@@ -96,7 +96,7 @@ static bool check_array(const header *h)
 static bool inflate_all(FILE *f, int64_t size, unsigned char *head, size_t *head_size,
                         int64_t *length)
 {
-    enum { BLOCK = 1 << 16 };
+    enum { BLOCK = 1 << 12 };
     unsigned char in[BLOCK], out[BLOCK];
     z_stream z = {0};
     int64_t left = size, total = 0;

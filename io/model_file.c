@@ -285,7 +285,7 @@ static bool collect(tlnmf_ctx *ctx, const char *path, io_pieces *pieces, int64_t
 }
 
 tlnmf_error tlnmf_io_write_model_from(tlnmf_ctx *ctx, const char *path, const tlnmf_record *model,
-                                      int64_t N, tlnmf_io_next_fn *next, void *user)
+                                      int64_t N, tlnmf_io_next_fn next, void *user)
 {
     io_pieces pieces = {.next = next, .user = user};
     io_model m = {.record = model, .N = N, .H = &pieces};

@@ -312,7 +312,7 @@ typedef struct reading {
 static bool read_run(reading *r, int64_t count, int64_t at)
 {
     const npy_header *h = r->h;
-    unsigned char chunk[1 << 15];
+    unsigned char chunk[1 << 13];
     bool plain = h->kind == 'f' && h->size == 8 && h->big == HOST_IS_BIG && !h->fortran;
     size_t capacity = plain ? 1 << 17 : sizeof chunk / (size_t)h->size, n; /* 1 MB */
 

@@ -35,6 +35,9 @@ typedef struct tlnmf_io_reservation tlnmf_io_reservation;
 tlnmf_error tlnmf_io_reserve(tlnmf_ctx *ctx, const char *path, int64_t bytes,
                              tlnmf_io_reservation **out);
 void tlnmf_io_release(tlnmf_io_reservation *reservation_or_null);
+/* Removes a regular file or a link, and temporary files of writers that were killed while writing
+ * it. */
+void tlnmf_io_remove(const char *path);
 
 /* Makes file names without extension from the list of texts `names` of a record: no directory, no
  * control character, no name that an operating system reserves, no duplicates. `safe` holds them as

@@ -1,6 +1,7 @@
 /* The writer of all files: a temporary file next to the target, synced and renamed. Also reads
  * whole files. */
 #include "files.h"
+#include "program.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -31,7 +31,7 @@ enum { BLOCK = 1 << 16 }; /* samples per read while counting */
 static bool check_announced(const sound_file *file)
 {
     const long long stream = 0x7f000000;
-    char log[16384];
+    char log[8192]; /* libsndfile keeps less */
 
     sf_command(file->sound, SFC_GET_LOG_INFO, log, sizeof log);
     for (char *next, *line = log; line; line = next) {

@@ -103,7 +103,7 @@ static int64_t size_of(const io_sound_info *info)
 
 /* ---- samples ------------------------------------------------------------------------------ */
 
-enum { BLOCK = 8192 };
+enum { BLOCK = 2048 }; /* samples; more than a frame has channels */
 
 /* Returns a 32-bit integer whose upper bits are the sample. libsndfile's own conversion from double
  * scales by 2^15 - 1 when writing but by 2^15 when reading, and truncates when it clips. */

@@ -24,7 +24,7 @@ enum { PART = 4096 }; /* numbers per step and process: 32 kB, which fit into the
 
 static int sum_many(double *x, int count, MPI_Comm comm, int size)
 {
-    double own[PART];
+    static double own[PART]; /* one thread calls MPI */
     int each = count / size;
     int failed = MPI_Reduce_scatter_block(x, own, each, MPI_DOUBLE, MPI_SUM, comm);
     return failed != MPI_SUCCESS ? failed

@@ -158,6 +158,20 @@ static inline tlnmf_data *data_of(tlnmf_ctx *ctx, const double *Y, int64_t S, in
     return data;
 }
 
+/* C of a fit with these options, "k=3 J=20". */
+static inline double fitted_C(tlnmf_ctx *ctx, tlnmf_data *data, const char *options)
+{
+    tlnmf_settings *settings;
+    tlnmf_record *model;
+    assert_ok(ctx, tlnmf_settings_create(ctx, "fit", &settings));
+    assert_ok(ctx, tlnmf_settings_set_all(ctx, settings, options));
+    assert_ok(ctx, tlnmf_fit(ctx, data, settings, NULL, &model));
+    double C = tlnmf_record_get_real(model, "C");
+    tlnmf_record_free(model);
+    tlnmf_settings_free(settings);
+    return C;
+}
+
 static inline tlnmf_data *covariances_of(tlnmf_ctx *ctx, const double *Sigma, int64_t N, int64_t M)
 {
     tlnmf_data *data;

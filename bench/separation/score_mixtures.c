@@ -228,7 +228,9 @@ static void print_model(const tlnmf_record *model)
 /* Where the stems go, if WRITE names a folder. */
 static void run(tlnmf_ctx *ctx, const char *path, const tlnmf_settings *settings, int blind)
 {
-    folder f = {.path = path};
+    static folder f; /* too large for the stack */
+    memset(&f, 0, sizeof f);
+    f.path = path;
     tlnmf_sound *sound;
     tlnmf_settings *run_settings, *own;
     tlnmf_record *model, *report, *plan;

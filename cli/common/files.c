@@ -67,40 +67,44 @@ static void folder_of(const char *path, char folder[CLI_PATH])
 /* Follows links to a file that does not exist yet, which a writer would create. */
 static void follow_links(char path[CLI_PATH])
 {
-    char target[CLI_PATH], folder[CLI_PATH];
+    char target[CLI_PATH];
     for (int links = 0; links < 40; links++) {
-        ssize_t n = readlink(path, target, sizeof target - 1);
-        if (n < 0)
+        ssize_t size = readlink(path, target, sizeof target);
+        if (size <= 0)
             return;
-        target[n] = '\0';
-        folder_of(path, folder);
-        char joined[2 * CLI_PATH];
-        int size = snprintf(joined, sizeof joined, "%s%s%s", target[0] == '/' ? "" : folder,
-                            target[0] == '/' ? "" : "/", target);
-        if (size >= CLI_PATH)
+        const char *slash = strrchr(path, '/');
+        size_t folder = slash == NULL || target[0] == '/' ? 0 : (size_t)(slash + 1 - path);
+        if (folder + (size_t)size >= CLI_PATH)
             return;
-        memcpy(path, joined, (size_t)size + 1);
+        memcpy(path + folder, target, (size_t)size);
+        path[folder + (size_t)size] = '\0';
     }
 }
 
 /* Finds the inode of the file or, if it does not exist, of the nearest folder above it that exists.
  * `rest` receives the rest of the path. False for devices, which cannot be overwritten. */
-static bool identify(const char *path, int descriptor, char rest[CLI_PATH], identity *id)
+static bool identify(const char *spec, cli_role role, int descriptor, char rest[CLI_PATH],
+                     identity *id)
 {
     struct stat status;
-    char at[CLI_PATH], below[CLI_PATH];
+    char at[CLI_PATH];
     rest[0] = '\0';
-    snprintf(at, sizeof at, "%s", path);
+    if (role == CLI_READS || role == CLI_WRITES)
+        cli_file_of(spec, at);
+    else
+        snprintf(at, sizeof at, "%s", spec);
     int found = descriptor >= 0 ? fstat(descriptor, &status) : stat(at, &status);
     if (found != 0 && descriptor < 0)
         follow_links(at);
     for (size_t length = strlen(at); found != 0 && descriptor < 0; length = strlen(at)) {
         while (length > 1 && at[length - 1] == '/')
             at[--length] = '\0';
-        const char *slash = strrchr(at, '/');
-        snprintf(below, sizeof below, "%s", rest);
-        snprintf(rest, CLI_PATH, "%.*s/%.*s", NAME_MAX, slash == NULL ? at : slash + 1,
-                 CLI_PATH - NAME_MAX - 2, below);
+        const char *slash = strrchr(at, '/'), *name = slash == NULL ? at : slash + 1;
+        size_t size = strnlen(name, NAME_MAX), below = strnlen(rest, CLI_PATH - NAME_MAX - 2);
+        memmove(rest + size + 1, rest, below);
+        memcpy(rest, name, size);
+        rest[size] = '/';
+        rest[size + 1 + below] = '\0';
         folder_of(at, at);
         found = stat(at, &status);
         if (strcmp(at, ".") == 0 || strcmp(at, "/") == 0)
@@ -176,11 +180,10 @@ static bool is_repeated(const listed_file *a, const listed_file *b)
  * added. */
 static bool is_now(const listed_file *old, const identity *id)
 {
-    char file[CLI_PATH], rest[CLI_PATH];
+    char rest[CLI_PATH];
     identity now = old->id;
     if (now.rest[0] != '\0')
-        identify(old->role == CLI_WRITES ? cli_file_of(old->text, file) : old->text, -1, rest,
-                 &now);
+        identify(old->text, old->role, -1, rest, &now);
     return is_same(&now, id);
 }
 
@@ -286,7 +289,7 @@ int cli_file_add(const cli_call *call, cli_role role, const char *what, const ch
     struct stat status;
     snprintf(new.what, sizeof new.what, "%s", what);
     new.text = (char *)(uintptr_t)spec;
-    bool compared = identify(path, descriptor, rest, &new.id);
+    bool compared = identify(spec, role, descriptor, rest, &new.id);
     if (role == CLI_READS && !new.standard && stat(path, &status) != 0)
         compared = false; /* the reader has a better message */
     int code = compared || new.standard ? add(call, &new) : EXIT_DONE;

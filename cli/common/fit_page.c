@@ -2,6 +2,7 @@
 #include "cli/common/arrays.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CLI_LABELS = 4096 }; /* labels whose names a page shows */
@@ -77,9 +78,11 @@ tlnmf_error cli_page_add_V(const cli_call *call, const tlnmf_record *model, cons
 tlnmf_error cli_page_add_labels(const cli_call *call, const char *path, tlnmf_record *about)
 {
     static const char *const times[] = {"start", "end"};
-    const char *name[CLI_LABELS];
+    const char **name = calloc(CLI_LABELS, sizeof *name);
     size_t count = 0;
     tlnmf_record *track;
+    if (name == NULL)
+        return tlnmf_fail(call->ctx, TLNMF_ERR_MEMORY, "no memory");
     tlnmf_error error = tlnmf_io_read_labels(call->ctx, path, &track);
     for (int i = 0; error == TLNMF_OK && i < 2; i++) {
         int64_t shape[TLNMF_MAX_DIMENSIONS];
@@ -93,6 +96,7 @@ tlnmf_error cli_page_add_labels(const cli_call *call, const char *path, tlnmf_re
     if (error == TLNMF_OK)
         error = tlnmf_record_set_texts(call->ctx, about, "name", name, count);
     tlnmf_record_free(track);
+    free(name);
     return error;
 }
 

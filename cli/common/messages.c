@@ -5,13 +5,12 @@
 
 static void say(const cli_command *command, const char *kind, const char *format, va_list args)
 {
-    char text[2 * CLI_PATH], line[2 * CLI_PATH + 64];
+    char line[2 * CLI_PATH + 64];
     cli_progress_clear();
-    vsnprintf(text, sizeof text, format, args);
-    fprintf(stderr, "tlnmf %s: %s", command->name, kind);
-    cli_put(stderr, text);
+    int start = snprintf(line, sizeof line, "tlnmf %s: %s", command->name, kind);
+    vsnprintf(line + start, sizeof line - (size_t)start, format, args);
+    cli_put(stderr, line);
     fputc('\n', stderr);
-    snprintf(line, sizeof line, "tlnmf %s: %s%s", command->name, kind, text);
     cli_keep_message(line);
 }
 

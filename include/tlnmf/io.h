@@ -29,15 +29,15 @@ extern "C" {
 TLNMF_API tlnmf_error tlnmf_io_read_array(tlnmf_ctx *ctx, const char *spec, tlnmf_record **out);
 /* Reads `count` indices of one axis, from index `first` on. Axes count from 0; negative axes count
  * from the end, -1 being the last. `out` also holds the shape of the whole array as the array
- * `shape` of rank 1; with count = 0 it holds nothing else. Only the range is read from .npy and
- * HDF5 files, so that part of a large array needs memory for that part only; other files are read
- * whole. A range outside the array gives TLNMF_ERR_INPUT. */
+ * `shape` of one dimension; with count = 0 it holds nothing else. Only the range is read from .npy
+ * and HDF5 files, so that part of a large array needs memory for that part only; other files are
+ * read whole. A range outside the array gives TLNMF_ERR_INPUT. */
 TLNMF_API tlnmf_error tlnmf_io_read_slice(tlnmf_ctx *ctx, const char *spec, int32_t axis,
                                           int64_t first, int64_t count, tlnmf_record **out);
 /* Writes .npy (also for `-` and names without extension) or HDF5. In HDF5 files the array is /Y
  * unless the spec names a path. */
 TLNMF_API tlnmf_error tlnmf_io_write_array(tlnmf_ctx *ctx, const char *spec, const double *x,
-                                           int32_t rank, const int64_t *shape);
+                                           int32_t dimensions, const int64_t *shape);
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
@@ -59,13 +59,13 @@ TLNMF_API tlnmf_error tlnmf_io_write_array(tlnmf_ctx *ctx, const char *spec, con
 TLNMF_API tlnmf_error tlnmf_io_write_model(tlnmf_ctx *ctx, const char *path,
                                            const tlnmf_record *model);
 /* Stores the next `count` numbers of an array, in C order, in x; returns nonzero on failure. */
-typedef int tlnmf_io_next_fn(double *x, int64_t count, void *user);
+typedef int (*tlnmf_io_next_fn)(double *x, int64_t count, void *user);
 /* The same with an H of K x N that comes in pieces, so that no process needs to hold all of it. The
  * record's own H is ignored. HDF5 files are written piece by piece; for .npz, .mat, standard
  * output, devices and pipes H is collected first. */
 TLNMF_API tlnmf_error tlnmf_io_write_model_from(tlnmf_ctx *ctx, const char *path,
                                                 const tlnmf_record *model, int64_t N,
-                                                tlnmf_io_next_fn *next, void *user);
+                                                tlnmf_io_next_fn next, void *user);
 /* Reads a model. The record holds the arrays, M, N (0: there is no H), K, the text `summary` if
  * there is one, and the scalars and lists of texts of the summary under the library's names (null
  * is NaN where the table of results has a real, else it is skipped). tlnmf_apply takes any model,
@@ -151,9 +151,6 @@ TLNMF_API tlnmf_error tlnmf_io_write_file(tlnmf_ctx *ctx, const char *path, cons
 TLNMF_API tlnmf_error tlnmf_io_write_record(tlnmf_ctx *ctx, const char *path,
                                             const tlnmf_record *record);
 TLNMF_API tlnmf_error tlnmf_io_read_record(tlnmf_ctx *ctx, const char *path, tlnmf_record **out);
-/* Removes a regular file or a link, and temporary files of writers that were killed while writing
- * it. */
-TLNMF_API void tlnmf_io_remove(const char *path);
 /* The number of cores that the control group of this process allows, rounded up, for
  * tlnmf_ctx_set_threads; 0 if there is no limit or OMP_NUM_THREADS is set. */
 TLNMF_API int32_t tlnmf_io_cores(void);

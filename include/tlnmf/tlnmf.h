@@ -255,10 +255,10 @@ TLNMF_API const char *tlnmf_record_get_text(const tlnmf_record *record,
 /* Text number `index` of a list; NULL past the end, or if there is no such list. */
 TLNMF_API const char *tlnmf_record_get_text_at(const tlnmf_record *record, const char *name,
                                                size_t index);
-/* The array, its number of dimensions and its shape; NULL and rank 0 if there is no such array.
- * `shape` receives TLNMF_MAX_DIMENSIONS numbers; unused ones are 1. */
+/* The array, its number of dimensions and its shape; NULL and 0 dimensions if there is no such
+ * array. `shape` receives TLNMF_MAX_DIMENSIONS numbers; unused ones are 1. */
 TLNMF_API const double *tlnmf_record_get_array(const tlnmf_record *record, const char *name,
-                                               int32_t *rank_or_null, int64_t *shape_or_null);
+                                               int32_t *dimensions_or_null, int64_t *shape_or_null);
 
 /* Setting a name again replaces its value. A name has 1 to 63 letters, digits or _ - . */
 TLNMF_API tlnmf_error tlnmf_record_set_integer(tlnmf_ctx *ctx, tlnmf_record *record,
@@ -271,11 +271,12 @@ TLNMF_API tlnmf_error tlnmf_record_set_texts(tlnmf_ctx *ctx, tlnmf_record *recor
                                              const char *const *texts, size_t count);
 /* Copies the array. */
 TLNMF_API tlnmf_error tlnmf_record_set_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
-                                             const double *x, int32_t rank, const int64_t *shape);
+                                             const double *x, int32_t dimensions,
+                                             const int64_t *shape);
 /* Adds an array of zeros that the record owns, and sets *x to it for you to fill in. This saves a
  * copy. */
 TLNMF_API tlnmf_error tlnmf_record_new_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
-                                             int32_t rank, const int64_t *shape, double **x);
+                                             int32_t dimensions, const int64_t *shape, double **x);
 /* Removes a value, if it exists. The indices of later names decrease by one. */
 TLNMF_API void tlnmf_record_remove(tlnmf_record *record, const char *name);
 

@@ -41,7 +41,7 @@ int rep_assign(rep *r, int stage)
  * memory for it. */
 static char *send_text(rep *r, const char *text, int32_t root)
 {
-    enum { PIECE = 4096 };
+    enum { PIECE = 1024 };
     const cli_processes *m = &cli_world;
     double length = text == NULL ? 0.0 : (double)strlen(text), piece[PIECE];
     if (m->broadcast(&length, 1, root, m->user) != 0)

@@ -52,14 +52,13 @@ void rep_covariance(const tlnmf_record *sample, const double *Phi, int n,
     }
 }
 
-/* Sigma_n = Phibar' Diag(Wbar Hbar_n) Phibar, for all n. */
+/* Adds Sigma_n = Phibar' Diag(Wbar Hbar_n) Phibar, for all n. */
 static void true_covariances(const tlnmf_record *sample, double *Sigma)
 {
     enum { M = REP_GCM_M, N = REP_GCM_N, K = REP_GCM_K };
     const double *Phibar = tlnmf_record_get_array(sample, "Phi", NULL, NULL);
     const double *W = tlnmf_record_get_array(sample, "W", NULL, NULL);
     const double *H = tlnmf_record_get_array(sample, "H", NULL, NULL);
-    memset(Sigma, 0, sizeof(double) * N * M * M);
     for (int n = 0; n < N; n++)
         for (int m = 0; m < M; m++) {
             double v = 0.0;
@@ -74,14 +73,18 @@ static void true_covariances(const tlnmf_record *sample, double *Sigma)
 static int gcm_data(const rep *r, int64_t S, tlnmf_data **out)
 {
     enum { M = REP_GCM_M, N = REP_GCM_N };
-    double Sigma[N * M * M];
     tlnmf_ctx *ctx = r->call->ctx;
     tlnmf_record *sample;
     tlnmf_error error;
     REP_TRY(rep_gcm(r, S == REP_INFINITE ? 1 : S, &sample));
     if (S == REP_INFINITE) {
-        true_covariances(sample, Sigma);
-        error = tlnmf_data_from_covariances(ctx, Sigma, (int64_t[]){N, M, M}, out);
+        const int64_t shape[] = {N, M, M};
+        double *Sigma;
+        error = tlnmf_record_new_array(ctx, sample, "Sigma", 3, shape, &Sigma);
+        if (error == TLNMF_OK) {
+            true_covariances(sample, Sigma);
+            error = tlnmf_data_from_covariances(ctx, Sigma, shape, out);
+        }
     } else {
         const double *Y = tlnmf_record_get_array(sample, "Y", NULL, NULL);
         error = tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, out);

@@ -16,7 +16,7 @@ typedef struct entry {
     const char *text; /* TLNMF_TYPE_TEXTS: `count` consecutive strings, each with its NUL */
     size_t count, text_bytes;
     const double *x;
-    int32_t rank;
+    int32_t dimensions;
     int64_t shape[TLNMF_MAX_DIMENSIONS];
 } entry;
 
@@ -149,21 +149,21 @@ tl_texts tl_record_texts(const tlnmf_record *record, const char *name)
     return (tl_texts){e->text, e->text_bytes, e->count, e->type == TLNMF_TYPE_TEXTS};
 }
 
-const double *tlnmf_record_get_array(const tlnmf_record *record, const char *name, int32_t *rank,
-                                     int64_t *shape)
+const double *tlnmf_record_get_array(const tlnmf_record *record, const char *name,
+                                     int32_t *dimensions, int64_t *shape)
 {
     const entry *e = find_typed(record, name, TLNMF_TYPE_ARRAY);
-    if (rank != NULL)
-        *rank = e == NULL ? 0 : e->rank;
+    if (dimensions != NULL)
+        *dimensions = e == NULL ? 0 : e->dimensions;
     for (int i = 0; shape != NULL && i < TLNMF_MAX_DIMENSIONS; i++)
-        shape[i] = e != NULL && i < e->rank ? e->shape[i] : 1;
+        shape[i] = e != NULL && i < e->dimensions ? e->shape[i] : 1;
     return e == NULL ? NULL : e->x;
 }
 
-static void describe_shape(int32_t rank, const int64_t *shape, char *text, size_t size)
+static void describe_shape(int32_t dimensions, const int64_t *shape, char *text, size_t size)
 {
     int length = snprintf(text, size, "(");
-    for (int32_t i = 0; i < rank && length < (int)size; i++)
+    for (int32_t i = 0; i < dimensions && length < (int)size; i++)
         length += snprintf(text + length, size - (size_t)length, "%s%lld", i == 0 ? "" : ", ",
                            (long long)shape[i]);
     if (length < (int)size)
@@ -171,19 +171,20 @@ static void describe_shape(int32_t rank, const int64_t *shape, char *text, size_
 }
 
 tlnmf_error tl_record_expect(tlnmf_ctx *ctx, const tlnmf_record *record, const char *what,
-                             const char *name, int32_t rank, const int64_t *shape, const double **x)
+                             const char *name, int32_t dimensions, const int64_t *shape,
+                             const double **x)
 {
-    int32_t found_rank;
+    int32_t found_dimensions;
     int64_t found[TLNMF_MAX_DIMENSIONS];
-    *x = tlnmf_record_get_array(record, name, &found_rank, found);
+    *x = tlnmf_record_get_array(record, name, &found_dimensions, found);
     if (*x == NULL && tlnmf_record_type(record, name) != TLNMF_TYPE_NONE)
         return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "%s: %s is not an array", what, name);
-    if (*x == NULL ||
-        (found_rank == rank && memcmp(found, shape, (size_t)rank * sizeof *shape) == 0))
+    if (*x == NULL || (found_dimensions == dimensions &&
+                       memcmp(found, shape, (size_t)dimensions * sizeof *shape) == 0))
         return TLNMF_OK;
     char is[64], should[64];
-    describe_shape(found_rank, found, is, sizeof is);
-    describe_shape(rank, shape, should, sizeof should);
+    describe_shape(found_dimensions, found, is, sizeof is);
+    describe_shape(dimensions, shape, should, sizeof should);
     return tl_fail(ctx, TLNMF_ERR_SHAPE, "%s: %s has the shape %s, not %s", what, name, is, should);
 }
 
@@ -344,16 +345,16 @@ tlnmf_error tlnmf_record_set_texts(tlnmf_ctx *ctx, tlnmf_record *record, const c
     return error;
 }
 
-tlnmf_error tl_count_elements(tlnmf_ctx *ctx, const char *name, int32_t rank, const int64_t *shape,
-                              size_t *count)
+tlnmf_error tl_count_elements(tlnmf_ctx *ctx, const char *name, int32_t dimensions,
+                              const int64_t *shape, size_t *count)
 {
     size_t bytes;
     *count = 1;
-    if (rank < 1 || rank > TLNMF_MAX_DIMENSIONS)
+    if (dimensions < 1 || dimensions > TLNMF_MAX_DIMENSIONS)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "%s: has %d dimensions, outside [1, %d]", name,
-                       (int)rank, TLNMF_MAX_DIMENSIONS);
+                       (int)dimensions, TLNMF_MAX_DIMENSIONS);
     TL_NEED(ctx, shape);
-    for (int32_t i = 0; i < rank; i++)
+    for (int32_t i = 0; i < dimensions; i++)
         if (shape[i] < 0 || __builtin_mul_overflow(*count, (size_t)shape[i], count))
             return tl_fail(ctx, TLNMF_ERR_SHAPE, "%s: %lld is not a valid dimension", name,
                            (long long)shape[i]);
@@ -363,30 +364,31 @@ tlnmf_error tl_count_elements(tlnmf_ctx *ctx, const char *name, int32_t rank, co
 }
 
 tlnmf_error tl_record_refer_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
-                                  const double *x, int32_t rank, const int64_t *shape)
+                                  const double *x, int32_t dimensions, const int64_t *shape)
 {
     entry *e;
     size_t count;
-    TRY(tl_count_elements(ctx, name, rank, shape, &count));
+    TRY(tl_count_elements(ctx, name, dimensions, shape, &count));
     TRY(claim(ctx, record, name, TLNMF_TYPE_ARRAY, &e));
     assert(e != NULL); /* for static analysers, which do not see that this cannot happen */
     e->x = x;
-    e->rank = rank;
-    memcpy(e->shape, shape, (size_t)rank * sizeof *shape);
+    e->dimensions = dimensions;
+    memcpy(e->shape, shape, (size_t)dimensions * sizeof *shape);
     return TLNMF_OK;
 }
 
 /* Adds a copy of x, or zeros if x is NULL. */
 static tlnmf_error put_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
-                             const double *x, int32_t rank, const int64_t *shape, double **copy)
+                             const double *x, int32_t dimensions, const int64_t *shape,
+                             double **copy)
 {
     size_t count;
     void *block;
-    TRY(tl_count_elements(ctx, name, rank, shape, &count));
+    TRY(tl_count_elements(ctx, name, dimensions, shape, &count));
     TRY(copy_bytes(ctx, record, name, x, count * sizeof *x, &block));
     if (x == NULL)
         memset(block, 0, count * sizeof *x);
-    tlnmf_error error = tl_record_refer_array(ctx, record, name, block, rank, shape);
+    tlnmf_error error = tl_record_refer_array(ctx, record, name, block, dimensions, shape);
     if (error != TLNMF_OK) {
         tl_release(&record->hooks, block);
         return error;
@@ -397,9 +399,9 @@ static tlnmf_error put_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *n
 }
 
 tlnmf_error tl_record_new_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
-                                int32_t rank, const int64_t *shape, double **x)
+                                int32_t dimensions, const int64_t *shape, double **x)
 {
-    return put_array(ctx, record, name, NULL, rank, shape, x);
+    return put_array(ctx, record, name, NULL, dimensions, shape, x);
 }
 
 tlnmf_error tl_record_table(tlnmf_ctx *ctx, tlnmf_record *record, const char *name, int64_t rows,
@@ -408,7 +410,7 @@ tlnmf_error tl_record_table(tlnmf_ctx *ctx, tlnmf_record *record, const char *na
     entry *e = find(record, name), old = e != NULL ? *e : (entry){0};
     if (old.x == NULL)
         return tl_record_new_array(ctx, record, name, 2, (int64_t[]){rows, columns}, x);
-    if (old.rank != 2 || old.shape[1] != columns)
+    if (old.dimensions != 2 || old.shape[1] != columns)
         return tl_fail(ctx, TLNMF_ERR_DATA, "%s has rows of a different length", name);
     *x = (double *)(uintptr_t)old.x;
     if (old.shape[0] == rows)
@@ -425,23 +427,23 @@ tlnmf_error tl_record_table(tlnmf_ctx *ctx, tlnmf_record *record, const char *na
 }
 
 tlnmf_error tlnmf_record_set_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
-                                   const double *x, int32_t rank, const int64_t *shape)
+                                   const double *x, int32_t dimensions, const int64_t *shape)
 {
     double *copy;
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, record);
     TL_NEED(ctx, name);
     TL_NEED(ctx, x);
-    return put_array(ctx, record, name, x, rank, shape, &copy);
+    return put_array(ctx, record, name, x, dimensions, shape, &copy);
 }
 
 tlnmf_error tlnmf_record_new_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
-                                   int32_t rank, const int64_t *shape, double **x)
+                                   int32_t dimensions, const int64_t *shape, double **x)
 {
     TL_NEED_OUT(ctx, x);
     TL_NEED(ctx, record);
     TL_NEED(ctx, name);
-    return put_array(ctx, record, name, NULL, rank, shape, x);
+    return put_array(ctx, record, name, NULL, dimensions, shape, x);
 }
 
 tlnmf_error tl_record_copy(tlnmf_ctx *ctx, const tlnmf_record *from, const char *name,
@@ -450,7 +452,7 @@ tlnmf_error tl_record_copy(tlnmf_ctx *ctx, const tlnmf_record *from, const char 
     const entry *e = find(from, name);
     switch (e->type) {
     case TLNMF_TYPE_ARRAY:
-        return tlnmf_record_set_array(ctx, to, name, e->x, e->rank, e->shape);
+        return tlnmf_record_set_array(ctx, to, name, e->x, e->dimensions, e->shape);
     case TLNMF_TYPE_INTEGER:
         return tlnmf_record_set_integer(ctx, to, name, e->integer);
     case TLNMF_TYPE_REAL:

@@ -10,10 +10,10 @@ tlnmf_error tl_record_refer_text(tlnmf_ctx *ctx, tlnmf_record *record, const cha
                                  const char *text);
 /* Refers to an array in a block that the record owns (below), or that outlives it. */
 tlnmf_error tl_record_refer_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
-                                  const double *x, int32_t rank, const int64_t *shape);
+                                  const double *x, int32_t dimensions, const int64_t *shape);
 /* Adds a zeroed array that the record owns, for the caller to fill in. */
 tlnmf_error tl_record_new_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
-                                int32_t rank, const int64_t *shape, double **x);
+                                int32_t dimensions, const int64_t *shape, double **x);
 /* The same, of rows x columns, with the rows of the array that has this name. TLNMF_ERR_DATA if its
  * rows are of another length. */
 tlnmf_error tl_record_table(tlnmf_ctx *ctx, tlnmf_record *record, const char *name, int64_t rows,
@@ -40,13 +40,13 @@ tlnmf_error tl_record_copy(tlnmf_ctx *ctx, const tlnmf_record *from, const char 
                            tlnmf_record *to);
 
 /* The number of elements of a shape; an error if the shape is invalid or too large for memory. */
-tlnmf_error tl_count_elements(tlnmf_ctx *ctx, const char *name, int32_t rank, const int64_t *shape,
-                              size_t *count);
+tlnmf_error tl_count_elements(tlnmf_ctx *ctx, const char *name, int32_t dimensions,
+                              const int64_t *shape, size_t *count);
 
 /* The array of a name; NULL if there is no such array. TLNMF_ERR_SHAPE if its shape differs; the
  * message names both shapes and calls the record `what`. */
 tlnmf_error tl_record_expect(tlnmf_ctx *ctx, const tlnmf_record *record, const char *what,
-                             const char *name, int32_t rank, const int64_t *shape,
+                             const char *name, int32_t dimensions, const int64_t *shape,
                              const double **x);
 
 /* Frees the record and sets the pointer to NULL unless `error` is TLNMF_OK. Returns `error`, for

@@ -5,7 +5,8 @@ enum { NAME_SIZE = 64 };
 
 /* Little-endian: 8 bytes MAGIC, u64 format, u64 count; for each entry u64 type, u64 length of the
  * name, the name, and its value: integer or real 8 bytes; texts u64 count, u64 bytes, the bytes;
- * array u64 rank, rank u64, the numbers. Last a u64: FNV-1a (Fowler, Noll, Vo) of all before. */
+ * array u64 number of dimensions, as many u64, the numbers. Last a u64: FNV-1a (Fowler, Noll, Vo)
+ * of all before. */
 static const char MAGIC[] = "tlnmfrec";
 enum { FORMAT = 1 };
 
@@ -58,11 +59,11 @@ static void pack_texts(packer *p, tl_texts texts)
 
 static void pack_array(packer *p, const tlnmf_record *record, const char *name)
 {
-    int32_t rank;
+    int32_t dimensions;
     int64_t shape[TLNMF_MAX_DIMENSIONS], count = 1;
-    const double *x = tlnmf_record_get_array(record, name, &rank, shape);
-    pack_word(p, (uint64_t)rank);
-    for (int32_t i = 0; i < rank; i++) {
+    const double *x = tlnmf_record_get_array(record, name, &dimensions, shape);
+    pack_word(p, (uint64_t)dimensions);
+    for (int32_t i = 0; i < dimensions; i++) {
         pack_word(p, (uint64_t)shape[i]);
         count *= shape[i];
     }
@@ -182,17 +183,17 @@ static tlnmf_error unpack_texts(tlnmf_ctx *ctx, unpacker *u, tlnmf_type type, co
 static tlnmf_error unpack_array(tlnmf_ctx *ctx, unpacker *u, const char *name, tlnmf_record *record)
 {
     int64_t shape[TLNMF_MAX_DIMENSIONS];
-    uint64_t rank = unpack_word(u);
+    uint64_t dimensions = unpack_word(u);
     size_t count;
     double *x;
-    if (rank < 1 || rank > TLNMF_MAX_DIMENSIONS)
+    if (dimensions < 1 || dimensions > TLNMF_MAX_DIMENSIONS)
         return damaged(ctx);
-    for (uint64_t i = 0; i < rank; i++)
+    for (uint64_t i = 0; i < dimensions; i++)
         shape[i] = (int64_t)unpack_word(u);
-    if (u->bad || tl_count_elements(ctx, name, (int32_t)rank, shape, &count) != TLNMF_OK ||
+    if (u->bad || tl_count_elements(ctx, name, (int32_t)dimensions, shape, &count) != TLNMF_OK ||
         count > u->left / 8)
         return damaged(ctx);
-    TRY(tl_record_new_array(ctx, record, name, (int32_t)rank, shape, &x));
+    TRY(tl_record_new_array(ctx, record, name, (int32_t)dimensions, shape, &x));
     for (size_t i = 0; i < count; i++)
         x[i] = unpack_real(u);
     return TLNMF_OK;

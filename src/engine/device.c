@@ -118,8 +118,9 @@ tlnmf_error tl_device_updater(tlnmf_ctx *ctx, int32_t device, const tl_updates *
     const tl_updater_ops *ops = library->updates;
     double needed = ops->at_once * ops->bytes(largest);
     if (needed > found.free) {
-        snprintf(why, TL_DEVICE_TEXT, "a separation needs %.3g GB, %.100s has %.3g GB free",
-                 1e-9 * needed, found.name, 1e-9 * found.free);
+        snprintf(why, TL_DEVICE_TEXT, "a separation" TL_DEVICE_HAS "%s", 1e-9 * needed,
+                 1e-9 * found.free, 1e-9 * found.memory,
+                 asked ? "; run it without --device gpu" : "");
         return without(ctx, asked, why);
     }
     tl_log(ctx, TLNMF_LOG_INFO, "device gpu: %s", found.name);

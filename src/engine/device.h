@@ -14,9 +14,10 @@ typedef struct tl_device {
 } tl_device;
 
 /* The message if memory is too small, in GB: needed, free, total. */
-#define TL_DEVICE_NEEDS                                                                      \
-    "a start needs %.3g GB, and the GPU has %.3g GB free of %.3g GB; distribute the frames " \
-    "over several GPUs: tlnmf-mpi --split frames --device gpu"
+#define TL_DEVICE_HAS " needs %.3g GB, and the GPU has %.3g GB free of %.3g GB"
+#define TL_DEVICE_NEEDS                                                   \
+    "a start" TL_DEVICE_HAS "; distribute the frames over several GPUs: " \
+    "tlnmf-mpi --split frames --device gpu"
 
 /* The contents of the library. */
 typedef struct tl_device_library {

@@ -25,8 +25,8 @@ NUMBERS = {"size_t": c.c_size_t, "int64_t": c.c_int64, "int32_t": c.c_int32, "do
 NUMBERS["uint64_t"] = c.c_uint64
 SHAPE = {"tlnmf_score": (1, 600, 1), "tlnmf_data_from_covariances": (2, 2, 2)}
 VALUES = {  # of numbers, by the name of the parameter
-    "B": 2, "M": 4, "N": 3, "S": 1, "channels": 1, "count": 1, "end": 0.5, "eps": 0.1, "iterations": 2,
-    "length": 600, "rank": 3, "rate": 1000, "size": 64, "t": 1, "value": 1,
+    "B": 2, "M": 4, "N": 3, "S": 1, "channels": 1, "count": 1, "dimensions": 3, "end": 0.5, "eps": 0.1,
+    "iterations": 2, "length": 600, "rank": 3, "rate": 1000, "size": 64, "t": 1, "value": 1,
 }  # fmt: skip
 WORDS = {"task": b"fit", "stage": b"read", "kind": b"dct", "name": b"k", "value": b"3", "text": b"a text",
          "what": b"array", "word": b"seeds", "json": b'{"figures": []}'}
@@ -71,7 +71,7 @@ def callback(kind, name):
         return c.CFUNCTYPE(c.c_int, c.c_int64, c.c_int64, c.POINTER(c.c_double), HANDLE)(
             lambda first, count, x, user: 0
         )
-    if kind in ("tlnmf_sum_fn", "tlnmf_io_next_fn *"):
+    if kind in ("tlnmf_sum_fn", "tlnmf_io_next_fn"):
         return c.CFUNCTYPE(c.c_int, c.POINTER(c.c_double), c.c_int64, HANDLE)(lambda x, n, user: 0)
     if kind == "tlnmf_broadcast_fn":
         return c.CFUNCTYPE(c.c_int, c.POINTER(c.c_double), c.c_int64, c.c_int32, HANDLE)(

@@ -17,21 +17,12 @@ static double solve(int kind, canceller *s)
 {
     static const char *const methods[] = {"tl", "jd", "nmf", "auto"};
     tlnmf_ctx *ctx = new_ctx();
-    tlnmf_data *data;
-    tlnmf_settings *settings;
-    tlnmf_record *model;
+    char options[80];
+    snprintf(options, sizeof options, "k=%d J=30 starts=%d threads=1 method=%s", 1 + kind % 3,
+             1 + kind % 2, methods[kind % 4]);
+    tlnmf_data *data = data_of(ctx, Y, S, M, N);
     tlnmf_ctx_set_progress(ctx, cancel_at, s);
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){S, M, N}, &data));
-    assert_ok(ctx, tlnmf_settings_create(ctx, "fit", &settings));
-    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "k", 1 + kind % 3));
-    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "J", 30));
-    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "starts", 1 + kind % 2));
-    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "threads", 1));
-    assert_ok(ctx, tlnmf_settings_set_text(ctx, settings, "method", methods[kind % 4]));
-    assert_ok(ctx, tlnmf_fit(ctx, data, settings, NULL, &model));
-    double C = tlnmf_record_get_real(model, "C");
-    tlnmf_record_free(model);
-    tlnmf_settings_free(settings);
+    double C = fitted_C(ctx, data, options);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
     return C;

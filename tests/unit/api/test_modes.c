@@ -12,20 +12,11 @@ static double fit(int64_t threads)
     double Y[2 * M * N];
     for (int i = 0; i < 2 * M * N; i++)
         Y[i] = (double)(i * 7919L % 1009) / 500.0 - 1.0;
+    char options[80];
+    snprintf(options, sizeof options, "k=3 J=20 starts=3 threads=%d", (int)threads);
     tlnmf_ctx *ctx = new_ctx();
-    tlnmf_data *data;
-    tlnmf_settings *settings;
-    tlnmf_record *model;
-    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, (int64_t[]){2, M, N}, &data));
-    assert_ok(ctx, tlnmf_settings_create(ctx, "fit", &settings));
-    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "k", 3));
-    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "J", 20));
-    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "starts", 3));
-    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "threads", threads));
-    assert_ok(ctx, tlnmf_fit(ctx, data, settings, NULL, &model));
-    double C = tlnmf_record_get_real(model, "C");
-    tlnmf_record_free(model);
-    tlnmf_settings_free(settings);
+    tlnmf_data *data = data_of(ctx, Y, 2, M, N);
+    double C = fitted_C(ctx, data, options);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
     return C;

@@ -363,7 +363,7 @@ static void gpus_do_what_cpus_do(void **state)
         const int64_t *shape = shapes[which % 2], *edge = edges[which % 2];
         problem p = new_problem(3, shape);
         double *Y = new_data(&p);
-        share cpus[MACHINES], gpus[MACHINES];
+        static share cpus[MACHINES], gpus[MACHINES];
         solve_on(&tl_engine_cpu, &p, Y, edge, which, cpus);
         solve_on(gpu, &p, Y, edge, which, gpus);
         for (int r = 0; r < MACHINES; r++) {

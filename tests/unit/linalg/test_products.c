@@ -133,6 +133,24 @@ static void bits_do_not_depend_on_threads(void **state)
     }
 }
 
+/* The whole product, to p->out. */
+static tl_product product_of(const problem *p)
+{
+    return (tl_product){.opA = p->opA,
+                        .opB = p->opB,
+                        .m = p->m,
+                        .n = p->n,
+                        .k = p->k,
+                        .alpha = p->alpha,
+                        .beta = p->beta,
+                        .A = p->A,
+                        .B = p->B,
+                        .lda = p->lda,
+                        .ldb = p->ldb,
+                        .ldc = p->ldc,
+                        .C = p->out};
+}
+
 /* What panels.h says of bits: any part of a product, computed by itself, has those of the whole. */
 static void panels_give_the_same_bits_in_every_tile(void **state)
 {
@@ -140,16 +158,7 @@ static void panels_give_the_same_bits_in_every_tile(void **state)
     if (!tl_panels_here())
         skip();
     problem p = new_problem(TL_PLAIN, TL_PLAIN, (int64_t[]){37, 131, 300}, 0.0);
-    tl_product whole = {.m = p.m,
-                        .n = p.n,
-                        .k = p.k,
-                        .alpha = p.alpha,
-                        .A = p.A,
-                        .B = p.B,
-                        .lda = p.lda,
-                        .ldb = p.ldb,
-                        .ldc = p.ldc,
-                        .C = p.out};
+    tl_product whole = product_of(&p);
     tl_panels_multiply(&whole);
     tl_product some = whole;
     some.m = 11;
@@ -204,19 +213,7 @@ static void bits_do_not_depend_on_memory(void **state)
         assert_non_null(slow);
         memcpy(p.out, p.C, bytes);
         memcpy(slow, p.C, bytes);
-        tl_product t = {.opA = p.opA,
-                        .opB = p.opB,
-                        .m = p.m,
-                        .n = p.n,
-                        .k = p.k,
-                        .alpha = p.alpha,
-                        .beta = p.beta,
-                        .A = p.A,
-                        .B = p.B,
-                        .lda = p.lda,
-                        .ldb = p.ldb,
-                        .ldc = p.ldc,
-                        .C = p.out};
+        tl_product t = product_of(&p);
         tl_panels_multiply(&t);
         t.C = slow;
         multiply_without_scratch(&t);

@@ -58,18 +58,26 @@ static void begin_call(tlnmf_ctx *ctx, tlnmf_progress_fn report, void *user)
     tl_monitor_enter(ctx->monitor, 0.0, NULL, &outer);
 }
 
+/* Learns the notes of the duet's mixture while the stopper lets it. */
+static tl_separator *learn_until(tlnmf_ctx *ctx, const duet *d, const tl_learn_options *opt,
+                                 stopper *s)
+{
+    arrays a = {.x = d->mix, .channels = 1};
+    tl_sound sound = {LENGTH, 1, read_array, &a};
+    tl_separator *separator;
+    begin_call(ctx, stop, s);
+    assert_ok(ctx, learn_one(ctx, &sound, NOTES, 4, opt, &separator));
+    return separator;
+}
+
 static void a_finished_learning_has_done_its_iterations(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
     duet *d = new_duet(ctx);
     tl_learn_options opt = quick_options();
-    arrays a = {.x = d->mix, .channels = 1};
-    tl_sound sound = {LENGTH, 1, read_array, &a};
     stopper never = {.at = 1000000};
-    begin_call(ctx, stop, &never);
-    tl_separator *separator;
-    assert_ok(ctx, learn_one(ctx, &sound, NOTES, 4, &opt, &separator));
+    tl_separator *separator = learn_until(ctx, d, &opt, &never);
     assert_int_equal(separator->info.outcome, TLNMF_OUTCOME_ITERATIONS);
     assert_int_equal(separator->info.candidates, 1);
     assert_string_equal(never.stage, "choose");
@@ -88,14 +96,10 @@ static void a_stopped_learning_is_cancelled(void **state)
     tlnmf_ctx *ctx = new_ctx();
     duet *d = new_duet(ctx);
     tl_learn_options opt = note_options();
-    arrays a = {.x = d->mix, .channels = 1};
-    tl_sound sound = {LENGTH, 1, read_array, &a};
     for (int i = 0; i < 3; i++) {
         opt.set.method = i == 2 ? TL_METHOD_TL : TL_METHOD_AUTO;
         stopper s = {.at = i == 1 ? 3 : 1};
-        begin_call(ctx, stop, &s);
-        tl_separator *separator;
-        assert_ok(ctx, learn_one(ctx, &sound, NOTES, 4, &opt, &separator));
+        tl_separator *separator = learn_until(ctx, d, &opt, &s);
         assert_int_equal(separator->info.outcome, TLNMF_OUTCOME_CANCELLED);
         assert_int_equal(separator->info.candidates, s.at);
         assert_true(tl_poll(ctx->monitor));

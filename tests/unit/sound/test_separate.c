@@ -54,7 +54,7 @@ static void naive_stem(const tl_separator *separator, const double *x, const dou
     const tl_frames *f = &info.frames;
     const double *Phi = separator->Phi, *W = separator->W;
     int64_t M = f->M, P = info.per_source, K = info.sources * P;
-    double w[200], y[200], c[200], sum[LENGTH] = {0.0};
+    double w[200], y[200], c[200], *sum = new_doubles(LENGTH);
     tlnmf_ctx *ctx = new_ctx();
     window_of(ctx, f, w);
     memset(stem, 0, LENGTH * sizeof *stem);
@@ -92,6 +92,7 @@ static void naive_stem(const tl_separator *separator, const double *x, const dou
         }
     for (int t = 0; t < LENGTH; t++)
         stem[t] /= sum[t];
+    free(sum);
     tlnmf_ctx_free(ctx);
 }
 

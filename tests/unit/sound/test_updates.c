@@ -446,6 +446,30 @@ static void the_option_chooses_who_updates(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+/* More than any GPU has is refused with three figures and a way out; auto takes that way. */
+static void a_separation_that_is_too_large_is_refused(void **state)
+{
+    (void)state;
+    if (gpu == NULL)
+        skip();
+    tlnmf_ctx *ctx = new_ctx();
+    char message[TL_DEVICE_TEXT] = "";
+    const tl_updates huge = {.rows = 100000, .N = 100000000, .K = 1000};
+    static const char *const parts[] = {"a separation needs ", " GB, and the GPU has ",
+                                        " GB free of ", "; run it without --device gpu"};
+    tl_updater *updater;
+    tlnmf_ctx_set_log(ctx, keep_message, message);
+    assert_int_equal(tl_device_updater(ctx, TL_DEVICE_GPU, &huge, 0, &updater), TLNMF_ERR_OPTION);
+    assert_null(updater);
+    assert_ok(ctx, tl_device_updater(ctx, TL_DEVICE_AUTO, &huge, 0, &updater));
+    assert_null(updater);
+    for (int i = 0; i < 4; i++) {
+        assert_non_null(strstr(tlnmf_message(ctx), parts[i]));
+        assert_int_equal(strstr(message, parts[i]) != NULL, i < 3);
+    }
+    tlnmf_ctx_free(ctx);
+}
+
 /* The estimate of a run's memory: V, U and A, W, H and the sums. */
 static void memory_of_a_run_is_estimated(void **state)
 {
@@ -487,6 +511,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_run_on_the_gpu_stops),
         cmocka_unit_test(a_separation_goes_through_the_seam),
         cmocka_unit_test(the_option_chooses_who_updates),
+        cmocka_unit_test(a_separation_that_is_too_large_is_refused),
         cmocka_unit_test(memory_of_a_run_is_estimated),
     };
     tlnmf_ctx *ctx;
