@@ -235,7 +235,7 @@ limits()
 hosts()
 {
     passes hosts 1 "$build/tests/unit_api_host" "${1:-32}"
-    passes "unusual hosts and tests of the tests" 1 ctest --test-dir "$build" -C torture -R "unit_api_(fork|modes|stacks)|emulated-gpu-large|bench-quick|house-(width|.*-self)"
+    passes "unusual hosts and tests of the tests" 1 ctest --test-dir "$build" -C torture -R "unit_api_(fork|modes|stacks)|emulated-gpu-large|bench-quick|rules-(width|.*-self)"
 }
 
 # ---- nothing is wrong in silence ---------------------------------------------------------------
