@@ -280,7 +280,7 @@ class Options(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "method"):
             tlnmf.fit(Y, 2, method="best")
         for function in (tlnmf.fit, tlnmf.draw_start):
-            words = rf"{function.__name__}\(\) needs k \(rank: the number"
+            words = rf"{function.__name__}\(\) requires k \(rank: the number"
             with self.assertRaisesRegex(TypeError, words):
                 function(Y)
         with self.assertRaises(TypeError):
