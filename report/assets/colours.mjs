@@ -37,7 +37,7 @@ export function heatColour(level) {
   return fromOklab(0.16 + 0.8 * t, 0.05 * turn * (2 * t - 0.9), -0.09 * (1 - t) - 0.03 * turn + 0.15 * t * t);
 }
 
-/** RGBA bytes of a picture of levels 0..255; levels up to `floor` are black. */
+/** RGBA bytes of a picture of levels 0..255; levels up to `floor` have the darkest colour. */
 export function paint(levels, floor) {
   const table = Array.from({ length: 256 }, (_, i) => heatColour((i - floor) / (255 - floor)));
   const rgba = new Uint8ClampedArray(4 * levels.length);
