@@ -121,14 +121,14 @@ sanitizers() {
         row "$limit" "$tool, $test, $shapes shapes" \
             compute-sanitizer --tool "$tool" --error-exitcode 9 "$operations" "$test" "$shapes"
     done <<END
-memcheck 60 every_operation_is* 7
+memcheck 60 every_operation_matches* 7
 memcheck 60 every_operation_with* 3
-initcheck 60 every_operation_is* 3
+initcheck 60 every_operation_matches* 3
 initcheck 60 sweeps* 1
 racecheck 60 sweeps* 1
 synccheck 60 sweeps* 3
 racecheck 60 operations_on_L* 1
-racecheck 120 every_operation_is* 1
+racecheck 120 every_operation_matches* 1
 END
     for tool in memcheck initcheck racecheck; do
         row 60 "$tool, separations" compute-sanitizer --tool "$tool" --error-exitcode 9 "$updates" \

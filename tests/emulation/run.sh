@@ -65,16 +65,16 @@ if [ "$what" = large ]; then
     "$folder/unit_engine_device" 'large_starts*'
     exit
 fi
-"$folder/unit_engine_operations" 'every_operation_is*' 5 | tee "$work/log"
+"$folder/unit_engine_operations" 'every_operation_matches*' 5 | tee "$work/log"
 grep -q 'gpu: an emulated GPU' "$work/log" # else all was skipped
 "$folder/unit_engine_operations" 'every_operation_with*' 1
 "$folder/unit_engine_operations" '*L_alone'
-"$folder/unit_engine_operations" rough_is_rough
+"$folder/unit_engine_operations" 'products_are_rounded*'
 "$folder/unit_engine_operations" 'sweeps*' 3
 "$folder/unit_engine_sums" '*gpu*'
-"$folder/unit_engine_device" '*gpu_each'
+"$folder/unit_engine_device" 'contexts_use*'
 "$folder/unit_engine_device" 'too_large*'
-"$folder/unit_engine_device" 'as_many*'
+"$folder/unit_engine_device" 'starts_that_do_not_fit*'
 for test in 'the_gpu*' 'a_run*' 'a_separation*'; do
     "$folder/unit_sound_updates" "$test"
 done

@@ -48,7 +48,8 @@ static int64_t of_metric(int64_t m)
 }
 
 /* One iteration of L-BFGS: the gradient of Phi and W with products over H; the rest of the
- * products, which process 0 broadcasts; one objective per trial step. A new metric is one more sum. */
+ * products, which process 0 broadcasts; one objective per trial step. A new metric is one more sum.
+ */
 static void lbfgs_makes_the_expected_sums(void **state)
 {
     (void)state;
@@ -60,7 +61,7 @@ static void lbfgs_makes_the_expected_sums(void **state)
     tl_engine *e = new_engine(&p, &tl_engine_cpu, &sums);
     assert_calls(&sums, 2, MM + MK); /* Phi and W for all processes */
     double before = tl_engine_begin(e, TL_ALL), now;
-    assert_calls(&sums, 3, 3 + triangle + MK); /* C with a wish, the unit, the gradient */
+    assert_calls(&sums, 3, 3 + triangle + MK); /* C with the stop flag, the unit, the gradient */
     int64_t m = 0, calls = 0, numbers = 0;
     for (int i = 0; i < ITERATIONS; i++, before = now) {
         int64_t pending = i > 0, pairs = tl_min(m + pending, 10);
@@ -193,8 +194,8 @@ static void one_process_matches_no_communicator(void **state)
     }
 }
 
-/* Each process writes to its own entry of a vector, which is then summed. A sum that changes nothing
- * keeps this process's entry. */
+/* Each process writes to its own entry of a vector, which is then summed. A sum that changes
+ * nothing keeps this process's entry. */
 static void the_largest_comes_from_a_sum(void **state)
 {
     (void)state;
