@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Lines and branches of src/, sound/ and io/ that all tests together reach, by gcov.   usage: coverage.sh FOLDER
-# FOLDER is built there if it is not; its tests run, except for those that only look at the sources and
-# those that fail allocations, of which gcov makes some itself.
+# Builds in FOLDER if there is no build, and runs its tests, except for tests that only read the sources
+# and tests with failing allocations, since gcov allocates as well.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 folder=$1
