@@ -76,7 +76,7 @@ static inline void *run_process(void *arg)
 
 /* Runs work() on `size` processes concurrently; process r receives arg[r]. */
 static inline void run_processes(int size, sum_order order, void (*work)(process *m),
-                                void *const *arg)
+                                 void *const *arg)
 {
     processes all = {.size = size, .order = order};
     process each[MAX_PROCESSES];

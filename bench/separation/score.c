@@ -309,8 +309,8 @@ int main(int argc, char **argv)
         }
         *equals = '\0';
         if (strcmp(argv[i], "blind") == 0)
-            blind =
-                (int)strtol(equals + 1, NULL, 10); /* 1: k as given; 2: k is the number of sources */
+            blind = (int)strtol(equals + 1, NULL,
+                                10); /* 1: k as given; 2: k is the number of sources */
         else if (tlnmf_settings_set_text(ctx, settings, argv[i], equals + 1) != TLNMF_OK)
             fail(argv[i], tlnmf_message(ctx));
     }

@@ -1,6 +1,8 @@
 /* Runs a fuzz target on the files of its corpus, which once found an error or reach deep code, and
- * on damaged copies of its seeds, which are the same every time. fuzz_TARGET [ROUNDS [CORPUS]]
- *   fuzz_TARGET seeds FOLDER       only writes the seeds, for libFuzzer */
+ * on damaged copies of its seeds, which are the same every time.
+ *
+ *     fuzz_TARGET [ROUNDS [CORPUS]]
+ *     fuzz_TARGET seeds FOLDER        only writes the seeds, for libFuzzer */
 #include "io/files.h"
 
 #include "fuzz.h"

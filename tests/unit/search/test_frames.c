@@ -1,5 +1,5 @@
-/* Frames distributed over processes: fits of all methods give the result of a single process, for any
- * number of frames per process (also 0) and any order of summation. */
+/* Frames distributed over processes: fits of all methods give the result of a single process, for
+ * any number of frames per process (also 0) and any order of summation. */
 #include "processes.h"
 
 enum { MOST_OPTIONS = 20 };
@@ -79,8 +79,8 @@ static void fit_on(process *m)
     part *p = m->arg;
     tlnmf_comm *sums = NULL;
     tlnmf_ctx_create(&p->ctx);
-    p->error = tlnmf_comm_create(p->ctx, m->all->size, m->rank, sum_over_processes, broadcast_to_processes,
-                                 m, &sums);
+    p->error = tlnmf_comm_create(p->ctx, m->all->size, m->rank, sum_over_processes,
+                                 broadcast_to_processes, m, &sums);
     tlnmf_ctx_distribute_frames(p->ctx, sums);
     if (p->error == TLNMF_OK)
         p->error = fit(p);
@@ -272,8 +272,8 @@ static void minima_match_one_process(void **state)
     }
 }
 
-/* The progress function of one process stops the run: all processes stop at the same iteration, with
- * the same result. */
+/* The progress function of one process stops the run: all processes stop at the same iteration,
+ * with the same result. */
 static void a_stop_on_one_process_stops_all(void **state)
 {
     (void)state;
@@ -357,8 +357,8 @@ static void other_processes_resume(void **state)
     free(Y);
 }
 
-/* Bad data on one process, data of different shapes, and no data at all: all processes report the same
- * error. */
+/* Bad data on one process, data of different shapes, and no data at all: all processes report the
+ * same error. */
 static void an_error_on_one_process_fails_all(void **state)
 {
     (void)state;

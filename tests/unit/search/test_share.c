@@ -249,8 +249,8 @@ static void assert_resumes(const part *one, int size, const saved *states, int c
     free_parts(size, parts);
 }
 
-/* Three processes are killed, each after saving some state or none. Other numbers of processes resume
- * the run. If they are killed as well, their states are added to the old ones. */
+/* Three processes are killed, each after saving some state or none. Other numbers of processes
+ * resume the run. If they are killed as well, their states are added to the old ones. */
 static void killed_runs_resume(void **state)
 {
     (void)state;
@@ -408,8 +408,8 @@ static void a_stop_on_one_process_stops_all(void **state)
     free(Y);
 }
 
-/* If an allocation fails on one process, the fit ends on all. Many allocations are tried in turn. If
- * only saving a state fails, the state is skipped. */
+/* If an allocation fails on one process, the fit ends on all. Many allocations are tried in turn.
+ * If only saving a state fails, the state is skipped. */
 static void an_error_on_one_process_fails_all(void **state)
 {
     (void)state;
@@ -425,7 +425,8 @@ static void an_error_on_one_process_fails_all(void **state)
     tlnmf_settings *settings;
     assert_ok(counting, tlnmf_data_from_realisations(counting, Y, shape, &data));
     assert_ok(counting, tlnmf_settings_create(counting, "fit", &settings));
-    int64_t first = 1000000 - before.allocations + 2; /* with the communicator: the first of the fit */
+    int64_t first =
+        1000000 - before.allocations + 2; /* with the communicator: the first of the fit */
     tlnmf_settings_free(settings);
     tlnmf_data_free(data);
     tlnmf_ctx_free(counting);
@@ -480,9 +481,9 @@ static void ranks_are_checked(void **state)
     tlnmf_ctx *ctx = new_ctx();
     tlnmf_comm *sums;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        assert_int_equal(
-            tlnmf_comm_create(ctx, wrong[i][0], wrong[i][1], fails, broadcast_to_processes, NULL, &sums),
-            TLNMF_ERR_ARGUMENT);
+        assert_int_equal(tlnmf_comm_create(ctx, wrong[i][0], wrong[i][1], fails,
+                                           broadcast_to_processes, NULL, &sums),
+                         TLNMF_ERR_ARGUMENT);
         assert_null(sums);
     }
     assert_non_null(strstr(tlnmf_message(ctx), "rank 0 of -1 processes"));
