@@ -61,7 +61,7 @@ static const char *help_of(const page_model *m, const char *group, const char *n
     return help != NULL ? help : option_help(page_word(m, "command"), name);
 }
 
-/* False for objects, which have tables of their own. */
+/* False for objects, which have separate tables. */
 static bool put_value(io_buffer *page, const json_t *value)
 {
     switch (json_typeof(value)) {

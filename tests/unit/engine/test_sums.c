@@ -237,7 +237,7 @@ static void solve_share(process *m)
     free_engine(e);
 }
 
-/* Frames first .. last - 1 of p, on a context of their own. */
+/* Frames first .. last - 1 of p, with a new context. */
 static problem part_of(const problem *p, const double *Y, int64_t first, int64_t last)
 {
     problem part = *p;
