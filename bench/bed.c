@@ -97,7 +97,7 @@ static void allocate_inputs(bed *b)
     must(b->ctx, TL_ARENA(b->ctx, "the bench", table, &b->block));
 }
 
-/* Kernels with scratch of their own. */
+/* Kernels that allocate their own scratch. */
 static void allocate_parts(bed *b)
 {
     int64_t M = b->is.M;

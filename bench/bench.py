@@ -26,7 +26,7 @@ PARTS = ["kernels", "iteration", "paper", "fast", "sklearn", "threads", "growth"
 
 
 class Bench:
-    """One method a part; each prints its table and returns its figures."""
+    """One method per part; each prints its table and returns its figures."""
 
     def __init__(self, program, quick, repeat):
         self.program, self.quick, self.repeat = program, quick, 1 if quick else repeat
@@ -61,14 +61,14 @@ class Bench:
         if not self.reference_seconds and not self.quick:
             self.paper()
         results = list(solvers.fast_rows(self.program, self.reference_seconds, self.repeat, self.quick))
-        table("Fast mode; against: the reference's seconds for what it does instead", solvers.FAST_HEAD,
+        table("Fast mode; against: the reference's seconds for the corresponding run", solvers.FAST_HEAD,
               solvers.table_rows(results))
         return results
 
     def sklearn(self):
         results = nmf_of_sklearn.measure(self.program, self.quick)
         if results is None:
-            print("\nscikit-learn is not there (Debian: python3-sklearn): left out")
+            print("\nskipped the comparison with scikit-learn: it is not installed (Debian: python3-sklearn)")
         else:
             table("NMF alone: scikit-learn's NMF(solver='mu', beta_loss='itakura-saito')", nmf_of_sklearn.HEAD,
                   nmf_of_sklearn.rows(results))
@@ -87,7 +87,7 @@ class Bench:
 
     def memory(self):
         results = growth.measure_memory(self.program, self.quick)
-        table("Peak memory of the starts that run at a time", growth.MEMORY_HEAD, growth.memory_rows(results))
+        table("Peak memory with the starts that run concurrently", growth.MEMORY_HEAD, growth.memory_rows(results))
         return results
 
     def figure2(self):
@@ -99,11 +99,11 @@ class Bench:
 def arguments():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("build")
-    p.add_argument("--quick", action="store_true", help="small sizes: whether it runs, not how fast")
-    p.add_argument("--full", action="store_true", help="Figure 2, too")
+    p.add_argument("--quick", action="store_true", help="small sizes, only to check that everything runs")
+    p.add_argument("--full", action="store_true", help="also measure Figure 2")
     p.add_argument("--only", type=lambda text: text.split(","), default=None, metavar="PART,..", help=", ".join(PARTS))
     p.add_argument("--repeat", type=int, default=3)
-    p.add_argument("--json", help="write the figures here, too")
+    p.add_argument("--json", help="also write the figures to this file")
     args = p.parse_args()
     unknown = set(args.only or []) - set(PARTS)
     if unknown:
@@ -129,7 +129,7 @@ def main():
     wrong = [k for k in (figures.get("kernels") or {}).get("kernels", []) if k.get("difference", 0) > k.get("tolerance", 1)]
     wrong += [r for r in figures.get("threads") or [] if not r["same"]]
     for w in wrong:
-        print(f"bench: not as it should be: {w}", file=sys.stderr)
+        print(f"bench: wrong result: {w}", file=sys.stderr)
     return 1 if wrong else 0
 
 

@@ -30,7 +30,7 @@ def timed(run, repeat):
 
 
 def applications(count):
-    """New realisations of the same truth: C per entry beside a fit's, and the time beside the fit's."""
+    """New realisations of the same truth: C per entry and time of `apply`, compared with a fit."""
     for S in (10, 30, 100):
         shares, excess, own = [], [], 0.0
         for seed in range(1, 1 + count):
@@ -80,7 +80,7 @@ def whitening(count):
 
 
 def certificates(count):
-    """How often a longer search finds a C below what a certificate allows."""
+    """How often a longer search finds a C below the bound of a certificate."""
     printed = broken = 0
     for seed in range(count):
         rng = np.random.RandomState(seed)

@@ -1,5 +1,5 @@
 /* Counts floating-point operations of BLAS and LAPACK, call by call: the functions of bench/flops.c
- * replace those that the library calls (ld --wrap). One thread only. */
+ * replace the functions that the library calls (ld --wrap). One thread only. */
 #ifndef TLNMF_BENCH_FLOPS_H
 #define TLNMF_BENCH_FLOPS_H
 

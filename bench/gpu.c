@@ -151,15 +151,15 @@ static void time_iterations(const tl_engine_ops *ops, const shape *s)
     tl_engine_update(e, TL_W | TL_H, 20);
     tl_engine_values(e, TL_C);
     double update = (tl_wall_seconds() - since) / 20.0, sweeps[5] = {0.0};
-    int swept = s->count < 5 ? 1 : 5; /* few of all for a profiler */
-    for (int i = 0; i < swept; i++) {
+    int sweep_count = s->count < 5 ? 1 : 5; /* a profiler needs few of each operation */
+    for (int i = 0; i < sweep_count; i++) {
         since = tl_wall_seconds();
         tl_engine_sweep(e, TL_C, e->eps, 0.0);
         sweeps[i] = tl_wall_seconds() - since;
     }
     double value = tl_engine_begin(e, TL_ALL);
     int tries = 0;
-    for (int i = 0; i < (swept > 1 ? 10 : 0); i++)
+    for (int i = 0; i < (sweep_count > 1 ? 10 : 0); i++)
         iterate(e, i, &value);
     int count = s->count < MOST ? s->count : MOST;
     double before = flops_of(e);
@@ -176,7 +176,7 @@ static void time_iterations(const tl_engine_ops *ops, const shape *s)
     printf("%-16s %5lld x %5lld K %2lld  iteration %8.3f ms (mean %8.3f, %.2f tries, products %.1f "
            "GF, %.1f TF/s)  sweep %8.3f ms  update %7.3f ms  C %.12g\n",
            ops->name, (long long)s->M, (long long)s->N, (long long)s->K, 1e3 * median(count, each),
-           1e3 * mean, per, 1e-9 * flops, 1e-12 * flops / mean, 1e3 * median(swept, sweeps),
+           1e3 * mean, per, 1e-9 * flops, 1e-12 * flops / mean, 1e3 * median(sweep_count, sweeps),
            1e3 * update, value);
     fflush(stdout);
     e->ops->free(e);
@@ -402,7 +402,7 @@ int main(int argc, char **argv)
                                  strncmp(parts[which].name, argv[i], length) != 0))
             which++;
         if (which == PARTS) {
-            fprintf(stderr, "gpu: there is no part %s\n", argv[i]);
+            fprintf(stderr, "gpu: unknown part %s\n", argv[i]);
             return 2;
         }
         run_part(&parts[which], argv[i] + length);

@@ -32,7 +32,7 @@ static void play(double *x, int64_t length, int player, double frequency)
         }
 }
 
-/* Players who begin alone, one after another, and then play together, with labels. */
+/* Players who play alone in turn, and then together, with labels. */
 static void play_all(tlnmf_ctx *ctx, int64_t seconds, double *x, tlnmf_sound *sound)
 {
     static const char *const names[PLAYERS] = {"flute", "piano", "cello"};

@@ -32,7 +32,7 @@ static const char *const NAMES[KINDS] = {"create",  "free",    "fill",      "dra
                                          "project", "inspect", "precision", "values", "gradient",
                                          "update",  "sweep",   "aim",       "try",    "slope",
                                          "take",    "begin",   "norm",      "revive"};
-/* Operations of the host and those that mostly copy; all others compute. */
+/* Operations of the host, and operations that mostly copy; all others compute. */
 static const bool IS_HOST[KINDS] = {[DRAW] = true};
 static const bool COPIES[KINDS] = {[CREATE] = true, [FREE] = true, [FILL] = true, [STORE] = true};
 static const tl_engine_ops *inner;

@@ -4,7 +4,7 @@
 
 #include "engine/engine.h"
 
-/* Wraps an engine and sets all times to 0. Wrap one engine at a time, for fits of one start.
+/* Wraps an engine and sets all times to 0. Only one engine can be wrapped, for fits of one start.
  * flops_of() counts operations of products. */
 const tl_engine_ops *with_watch(const tl_engine_ops *ops, double (*flops_of)(const tl_engine *e));
 

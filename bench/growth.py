@@ -1,4 +1,4 @@
-"""Growth of time and memory with M, N, K and S: exponents fitted to log time over log size, one size at a time."""
+"""Growth of time and memory with M, N, K and S, each varied alone: exponents fitted to log time over log size."""
 import numpy as np
 
 from program import median_of
@@ -13,7 +13,7 @@ MEMORY_HEAD = ["peak memory", "peak MB", "allowed MB", "ratio", "data as given, 
 def fit(program, size, solver, J, method="tl", starts=1):
     """From the DCT, the truth's own Phi: every line search takes the same few trials at every size.
 
-    As many threads as starts, so that they all run at a time.
+    There is a thread for each start, so that all starts run concurrently.
     """
     path = program.gcm_of_size(size["M"], size["N"], BASE["K"], size["S"])
     return program.fit(path, size["K"], "--method", method, "--solver", solver, "--transform", "dct", "--tol", 0,
@@ -21,7 +21,7 @@ def fit(program, size, solver, J, method="tl", starts=1):
 
 
 def exponents(sizes, values):
-    """Of all sizes, and of the two largest, where what grows slower counts less."""
+    """Exponents over all sizes, and over the two largest, where terms of lower order matter less."""
     return [float(np.polyfit(np.log(sizes[i:]), np.log(values[i:]), 1)[0]) for i in (0, -2)]
 
 
@@ -36,7 +36,7 @@ def measure_one(program, letter, solver, repeat, baseline):
 
 
 def baseline_bytes(program):
-    """Peak of a fit that needs next to nothing: the program and its libraries."""
+    """Peak memory of a tiny fit: the memory of the program and its libraries."""
     return fit(program, dict(M=4, N=4, K=1, S=1), "paper", 1)["peak_bytes"]
 
 
@@ -54,21 +54,21 @@ def rows(results):
 # -------------------------------------------------------------------------------------------- memory
 
 def allowed_bytes(M, N, K, columns):
-    """For each start at a time: three times the compressed data, 12 M^2 + 8 (M + N) K doubles, and 30 MB."""
+    """For each concurrent start: three times the compressed data, 12 M^2 + 8 (M + N) K doubles, and 30 MB."""
     return 8 * (3 * M * columns + 12 * M * M + 8 * (M + N) * K) + 30e6
 
 
-# method, solver, M, N, K, S, starts at a time
+# method, solver, M, N, K, S, concurrent starts
 MEMORY = [("tl", "fast", 1024, 2000, 10, 1, 1), ("tl", "paper", 1024, 2000, 10, 1, 1), ("jd", "fast", 1024, 2000, 10, 1, 1),
           ("tl", "fast", 512, 500, 5, 16, 1), ("tl", "fast", 64, 20000, 5, 1, 1), ("tl", "fast", 512, 500, 5, 1, 2),
           ("tl", "fast", 10, 50, 5, 1, 1)]
 
 
 def measure_memory(program, quick):
-    """Peaks of the whole program, reading the data included."""
+    """Peak memory of the whole program, including reading the data."""
     out = []
     for method, solver, M, N, K, S, starts in MEMORY[-1:] if quick else MEMORY:
-        # 25 iterations go through all that fast mode allocates; the large ones need fewer to show it
+        # 25 iterations reach all allocations of fast mode; large problems need fewer iterations
         r = fit(program, dict(M=M, N=N, K=K, S=S), solver, 25 if M * N < 1e6 else 3, method, starts)
         allowed = starts * allowed_bytes(M, N, K, r["data"]["columns"])
         out.append(dict(case=f"{method} {solver} {M}x{N} K={K} S={S}" + f", {starts} starts" * (starts > 1),

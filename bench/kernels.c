@@ -2,9 +2,9 @@
  * on one thread.
  *
  *     build/bench/kernels [--quick]    one JSON object; --quick skips the large shapes
- *     build/bench/kernels --minima     the smallest time of each kernel, without twins, for
- * compare.sh build/bench/kernels --check      compares every kernel with its twin at awkward
- * shapes, without timing */
+ *     build/bench/kernels --minima     for compare.sh: the smallest time of each kernel, no twins
+ *     build/bench/kernels --check      compares every kernel with its twin at awkward shapes,
+ *                                      without timing */
 #include "flops.h"
 #include "jobs.h"
 #include "machine.h"

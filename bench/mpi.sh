@@ -75,7 +75,7 @@ measure() { # title, weak or not, way to split, command, arguments that follow t
 }
 
 echo "M = $M, N = $N, K = 10, S = 1: the least time of $rounds rounds; time spent in solvers"
-measure "nothing shared, weak" 1 none ""
+measure "independent, weak" 1 none ""
 for weak in 0 1; do
     how=$([ $weak = 0 ] && echo strong || echo weak)
     measure "sweeps, $how" $weak frames fit -k 10 --method tl --eps-rel 1e-2 -J 3

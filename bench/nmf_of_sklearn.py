@@ -14,7 +14,7 @@ HEAD = ["V", "solver", "updates", "CPU s", "sklearn / ours", "updates alone, s",
 
 
 def sklearn_run(V, W, H, updates):
-    """CPU seconds, and its own loss."""
+    """CPU seconds and loss of scikit-learn."""
     from sklearn.decomposition import NMF
     model = NMF(n_components=len(H), init="custom", solver="mu", beta_loss="itakura-saito", tol=0, max_iter=updates)
     with warnings.catch_warnings():
@@ -34,7 +34,7 @@ def save(program, **arrays):
 
 
 def compare(program, M, N, K, updates):
-    """Rows of the table: sklearn, the same updates, those of the paper, and fast mode in sklearn's time."""
+    """Rows of the table: sklearn, the same updates, the paper's updates, and fast mode in sklearn's time."""
     path = program.gcm_of_size(M, N, K)
     V = np.load(path)[0]**2  # as Phi = I gives it
     eps = 1e-6 * V.mean()

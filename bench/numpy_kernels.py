@@ -47,7 +47,7 @@ def objective_I(p):
 
 
 def sweep(p):
-    """(14), one pair of rows at a time."""
+    """(14), pair by pair."""
     X, U, Phi = p.X[0].copy(), p.U, p.Phi.copy()
     for a in range(len(X)):
         for b in range(a + 1, len(X)):
@@ -83,7 +83,7 @@ KERNELS = {
 
 
 def milliseconds(run, p, enough, most=100):
-    """Median CPU milliseconds of a call: as many calls as `enough` seconds hold, but one at least."""
+    """Median CPU milliseconds of a call, over `enough` seconds of calls, at least one."""
     times = []
     while len(times) < most and sum(times) < enough:
         since = time.process_time()
@@ -93,20 +93,20 @@ def milliseconds(run, p, enough, most=100):
 
 
 def add_times(kernels, enough):
-    """Adds numpy_ms to each row; a sweep of large matrices would take minutes and is left out."""
+    """Adds numpy_ms to each row; sweeps of large matrices, which would take minutes, are skipped."""
     problems = {}
     for k in kernels:
         shape = tuple(k[x] for x in "MNKS")
         if k["kernel"] == "sweep" and shape[0] * shape[3] > 200:
             continue
         if shape not in problems:
-            problems = {shape: Problem(*shape)}  # one at a time: they are large
+            problems = {shape: Problem(*shape)}  # keep only one: they are large
         ms = milliseconds(KERNELS[k["kernel"]], problems[shape], enough)
         k["numpy_ms"] = ms / PER_CALL.get(k["kernel"], 1)
 
 
 def rows(report):
-    """What the table shows: times, ratios, and percent of the two rates."""
+    """Rows of the table: times, ratios, and percent of the two rates."""
     for k in report["kernels"]:
         ms, twin, theirs = k["ms"], k.get("twin_ms"), k.get("numpy_ms")
         S = f" S={k['S']}" if k["S"] > 1 else ""

@@ -20,7 +20,7 @@ class Program:
         return json.loads(self._call([os.path.join(self.tools, name), *words])[0])
 
     def run(self, command, path, *words, threads=1):
-        """The JSON of one call, with peak_bytes, process_seconds and what went to stderr."""
+        """The JSON of one call, with peak_bytes, process_seconds and stderr."""
         used = os.path.join(self.folder, "used.json")
         out, err = self._call([os.path.join(self.tools, "peak"), used, self.path, command, path, *words,
                                "--threads", threads, "--json"])
@@ -32,12 +32,12 @@ class Program:
         return self.run("fit", path, "-k", K, "--no-model", *method, *words, **more)
 
     def fit_paper_data(self, data, path, *words, **more):
-        """With the rank and the floor that the paper has for its data."""
+        """A fit with the rank and the floor of the paper for its data."""
         d = reference.DATA[data]
         return self.fit(path, d["K"], "--eps", repr(d["eps"]), *words, **more)
 
     def simulate(self, *words):
-        """The path of the data, which are made once."""
+        """The path of the data, which are generated once."""
         path = os.path.join(self.folder, "_".join(str(w).strip("-")[:40] for w in words) + ".npy")
         if not os.path.exists(path):
             self._call([self.path, "simulate", *words, "-o", path])
@@ -70,7 +70,7 @@ def median_of(runs, key="cpu_seconds"):
 
 
 def table(title, head, rows):
-    """One part of the report, columns wide enough for what stands in them."""
+    """Prints one table of the report; columns are as wide as their widest cell."""
     cells = [head] + [[c if isinstance(c, str) else "-" if c is None else f"{c:.4g}" for c in row] for row in rows]
     widths = [max(len(r[i]) for r in cells) for i in range(len(head))]
     print(f"\n{title}")

@@ -97,7 +97,7 @@ def polar(A):
 
 
 def starts(count, M, N, K, seed):
-    """The first `count` starts (Phi, W, H) of one stream."""
+    """The first `count` starts (Phi, W, H) of a random stream."""
     rng = np.random.RandomState(seed)
     out = []
     for _ in range(count):
@@ -161,7 +161,7 @@ def tl_step(Phi, Y, Vhat, eps):
     Ganti, Gsym = (G - G.T) / 2, (Gamma + Gamma.T) / 2
     E = np.divide(-Ganti, Gsym, out=np.zeros_like(G), where=Gsym != 0)  # (11)
 
-    trial = {}  # the slope is always asked for at the step last tried
+    trial = {}  # the slope is always requested at the last step tried
 
     def phi(a):
         R = expm(a * E)
@@ -211,7 +211,7 @@ def covariances(Y):
 
 
 def jd(Sigma, Phi, eps, J, halvings=30):
-    """Minimises L by (12) in the paper's covariance form: D_n = Phi (Sigma_n + eps I) Phi', O(N M^3) a trial."""
+    """Minimises L by (12) in the paper's covariance form: D_n = Phi (Sigma_n + eps I) Phi', O(N M^3) per trial."""
     N, M, _ = Sigma.shape
     Sigma = Sigma + eps * np.eye(M)
 
@@ -285,7 +285,7 @@ def solve(method, data, S=1, J=100, j_tl=1, j_nmf=10, seed_start=None, start=0, 
             W, H = nmf(power(Phi, Y), W, H, eps, j_nmf * J)
             r = dict(Phi=Phi, W=W, H=H, steps=[], reason="iterations")
     C, L, I = objectives(r["Phi"], r["W"], r["H"], Y, eps)
-    r.setdefault("trace", [C])  # nmf: no objective is evaluated on the way, so that the time is the updates' own
+    r.setdefault("trace", [C])  # nmf: no objective is evaluated during the run, so that the time is of the updates only
     iterations = J if method == "nmf" else len(r["trace"])
     return dict(C=C, L=L, I=I, iterations=iterations, cpu_seconds=total.cpu, wall_seconds=total.wall, **times, **r)
 

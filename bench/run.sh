@@ -1,6 +1,6 @@
 #!/bin/sh
-# make bench: ours against plain loops, numpy and scikit-learn, in one run. Needs a python3 with numpy
-# and scipy; exit code 77 says that there is none.
+# make bench: compares tlnmf with plain loops, numpy and scikit-learn, in one run. Needs a python3 with
+# numpy and scipy; without one, the exit code is 77.
 #   run.sh BUILD [OPTION of bench.py..]
 set -eu
 build=$1

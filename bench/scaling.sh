@@ -2,7 +2,7 @@
 # How wall time falls with threads, in one run, and whether outputs have the same bits.
 #   [ROWS=EXPRESSION] [CEILING=1] scaling.sh PROGRAM [REPEATS [THREADS..]]
 # Times are minima over the repeats, which are interleaved. Ratios are relative to one thread. ROWS
-# selects rows by name. CEILING=1 also starts independent processes of one thread each, as many as
+# selects rows by name. CEILING=1 also starts independent processes of one thread each, one for each of
 # the last number of threads, and prints their throughput relative to one process. PARTS is the
 # folder of the recording, if it is not in the repository.
 set -eu
@@ -26,7 +26,7 @@ seconds() # COMMAND..: its wall time
     echo "$begin $(date +%s.%N)" | awk '{ printf "%.4f", $2 - $1 }'
 }
 
-independent() # ARGUMENT..: as many processes as the last number of threads, which share nothing
+independent() # ARGUMENT..: an independent process for each of the last number of threads
 {
     pids=
     for i in $(seq "${threads##* }"); do

@@ -31,7 +31,7 @@ def start_files(program, data):
 
 
 def reference_runs(method, data, S, J, repeat, enough=2.0):
-    """As many as asked for, but no more once they have taken `enough` seconds."""
+    """At most the requested number of runs; stops after `enough` seconds."""
     runs = []
     while len(runs) < repeat and sum(r["cpu_seconds"] for r in runs) < enough:
         runs.append(reference.solve(method, data, S, J))
@@ -58,14 +58,14 @@ def numpy_stream(data):
 
 
 def stage_seconds(r):
-    """Of the solver's stages, which the program gives as wall time: in CPU time, by the share that the call had."""
+    """CPU seconds of the solver's stages. The program reports wall time; it is scaled by CPU / wall time of the call."""
     return (r["nmf_seconds"] + r["transform_seconds"]) * r["cpu_seconds"] / r["wall_seconds"]
 
 
 def time_to(program, data, S, value, key, repeat, precision):
     """Seconds of the fast solver from start 1 until C or L falls to a value, and the iterations.
 
-    The reference's time is its iterations' alone, so ours is, too. The start is drawn, not given: the solver roams only
+    Both times, ours and the reference's, are of the iterations only. The start is drawn, not given: the solver roams only
     from random ones.
     """
     path, eps = program.data(data, S), repr(reference.DATA[data]["eps"])
@@ -88,7 +88,7 @@ def row_to(program, data, S, value, key, repeat, what, reference_seconds, precis
 
 
 def row_reach(program, data, S, value, starts, what, reference_seconds):
-    """How many of the reference's starts end at C <= value, and CPU seconds a start."""
+    """How many of the reference's starts end at C <= value, and CPU seconds per start."""
     r = program.fit_paper_data(data, program.data(data, S), "--starts", starts, *numpy_stream(data), "-v")
     ends = [float(line.split("C = ")[1].split(",")[0]) for line in r["stderr"].splitlines() if "C = " in line]
     s = r["cpu_seconds"] / starts
@@ -101,7 +101,7 @@ def row_best(r, key, what):
 
 
 def hard_rows(program):
-    """Best of many starts, where one start is not enough."""
+    """Best of many starts, for problems where one start is not enough."""
     stream = numpy_stream("gcm")
     many = [*stream, "--starts", 500, "--continuation"]
     yield row_best(program.fit_paper_data("gcm", program.gcm(10), "--starts", 64, *stream), "C",
@@ -118,7 +118,7 @@ def row_many_realisations(program, repeat):
 
 
 def fast_rows(program, seconds, repeat, quick):
-    """`seconds`: those of the reference, by the case of compare_paper."""
+    """`seconds`: the reference's seconds for each case of compare_paper."""
     tl = seconds.get("notes S=1 tl J=100")
     yield row_to(program, "notes", 1, -405075.617, "C", repeat, "notes S=1", tl)
     yield row_to(program, "notes", 1, -405075.617, "C", repeat, "notes S=1", tl, "mixed")
@@ -152,7 +152,7 @@ def threads(program, repeat, starts):
         one, two = (median_of(runs[t], "wall_seconds") for t in (1, 2))
         for r in runs[1] + runs[2]:
             for row in r["trace"]:
-                row.pop("seconds", None)  # the clock's, not the solver's
+                row.pop("seconds", None)  # depends on the clock
         same = all(runs[1][0][key] == r[key] for r in runs[2] for key in SAME)
         out.append(dict(case=f"GCM S=100, {starts} starts, {solver}", one=one, two=two, ratio=one / two,
                         cpu_ratio=median_of(runs[2]) / median_of(runs[1]), same=same))

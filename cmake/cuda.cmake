@@ -1,6 +1,6 @@
-# The GPU's engine, libtlnmf_cuda.so: a library of its own that libtlnmf loads when it is asked for.
-# nvcc compiles the kernels, for sm_80, sm_90 and as PTX for what comes later.
-set(TLNMF_CUDA AUTO CACHE STRING "The GPU engine (needs nvcc and cuBLAS): ON, OFF, or AUTO, if nvcc is there")
+# The GPU engine, libtlnmf_cuda.so: a separate library that libtlnmf loads on request. nvcc compiles the
+# kernels for sm_80 and sm_90, and as PTX for later GPUs.
+set(TLNMF_CUDA AUTO CACHE STRING "The GPU engine (needs nvcc and cuBLAS): ON, OFF, or AUTO (ON if nvcc is found)")
 set_property(CACHE TLNMF_CUDA PROPERTY STRINGS AUTO ON OFF)
 
 find_program(NVCC nvcc HINTS /usr/local/cuda/bin)
@@ -12,7 +12,7 @@ if(NVCC)
   find_library(CUDART_LIBRARY cudart_static HINTS ${cuda_root}/lib64 /usr/local/cuda/lib64)
 endif()
 set(CUDA_TARGETS -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90])
-# An nvcc may lack the targets, or the compiler of the host that it needs.
+# An nvcc may lack the targets or its host compiler.
 if(NVCC AND NOT DEFINED NVCC_WORKS)
   file(WRITE ${PROJECT_BINARY_DIR}/cuda/try.cu "__global__ void nothing() {}\n")
   execute_process(COMMAND ${NVCC} -std=c++17 ${CUDA_TARGETS} -c ${PROJECT_BINARY_DIR}/cuda/try.cu

@@ -1,8 +1,8 @@
-/* Turns script and style into C at build time: joins modules, hashes them, writes them as text.
+/* Converts script and style to C at build time: joins modules, hashes them, writes them as text.
  *
  * usage: embed OUTPUT (NAME=FILE,FILE..)...
  * Each NAME becomes `const char page_NAME[]`, and `page_NAME_hash[]` the 'sha256-..' that a content
- * security policy wants. Files that end in .mjs are modules: they are joined in their order inside
+ * security policy needs. Files that end in .mjs are modules: they are joined in their order inside
  * one function, without their import lines and the word export. */
 #include <stdbool.h>
 #include <stdint.h>
@@ -150,7 +150,7 @@ static bool starts(const char *line, const char *with)
     return strncmp(line, with, strlen(with)) == 0;
 }
 
-/* Imports are lines of their own, perhaps several up to the semicolon. */
+/* An import begins on a new line and ends with the next semicolon, perhaps on a later line. */
 static void add_module(text *t, const text *module)
 {
     bool importing = false;
@@ -166,7 +166,7 @@ static void add_module(text *t, const text *module)
     }
 }
 
-/* Strings of C: at most 80 bytes a line, which every compiler takes. */
+/* C strings of at most 80 bytes per line, which every compiler accepts. */
 static void print_text(FILE *out, const char *name, const text *t)
 {
     fprintf(out, "const char page_%s[] =\n", name);

@@ -1,6 +1,6 @@
-# tlnmf-mpi: the program's objects, and processes of MPI instead of one (cli/single_process.c). mpi.h is known in mpi/ only.
+# tlnmf-mpi: the program with mpi/ instead of cli/single_process.c. Only mpi/ includes mpi.h.
 
-# FindMPI fails where a compiler wrapper is there without the headers: ask it first.
+# FindMPI fails if there is a compiler wrapper without headers, so check for them first.
 find_program(MPI_WRAPPER mpicc)
 if(MPI_WRAPPER)
   file(WRITE ${PROJECT_BINARY_DIR}/CMakeFiles/mpi_probe.c "#include <mpi.h>\n")

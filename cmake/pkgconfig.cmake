@@ -1,5 +1,5 @@
-# Writes tlnmf.pc and tlnmf_io.pc: a prefix that is found from where the file lies, so that an installed tree may be
-# moved; a folder that was given as an absolute path stays as it is.
+# Writes tlnmf.pc and tlnmf_io.pc. The prefix is relative to the file, so that an installed tree can be
+# moved; absolute folders are unchanged.
 set(PC_FOLDER ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
   set(PC_PREFIX ${CMAKE_INSTALL_PREFIX})
@@ -16,7 +16,7 @@ foreach(folder LIBDIR INCLUDEDIR)
   endif()
 endforeach()
 
-# What a static link needs: /usr/lib/libblas.so -> -lblas, with -L where no linker would look.
+# Flags for static linking: /usr/lib/libblas.so -> -lblas, with -L for unusual folders.
 set(PC_LIBS_PRIVATE "")
 foreach(library ${LAPACKE_LIBRARY} ${BLAS_LIBRARY} ${OpenMP_C_LIBRARIES})
   get_filename_component(folder ${library} DIRECTORY)

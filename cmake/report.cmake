@@ -1,5 +1,5 @@
-# The script and style of the report page become C at build time; no node is needed for that.
-# Modules come after those that they import.
+# Converts the script and the style of the report page to C at build time, without node. A module comes
+# after the modules that it imports.
 set(REPORT_MODULES arrays numbers colours plot player listen look atoms convergence main)
 list(TRANSFORM REPORT_MODULES PREPEND ${PROJECT_SOURCE_DIR}/report/assets/)
 list(TRANSFORM REPORT_MODULES APPEND .mjs)

@@ -52,8 +52,8 @@ void tl_gpu_power(const tl_gpu *gpu, const tl_field *f, const double *X, double 
 
 constexpr int ROWS = 8, CHUNK = 32;
 
-/* A block computes ROWS rows by THREADS columns at a time; each thread one column of them. The rows
- * of W lie in shared memory, CHUNK components at a time. */
+/* A block computes tiles of ROWS rows by THREADS columns; each thread computes one column of a
+ * tile. The rows of W are loaded into shared memory in chunks of CHUNK components. */
 template <bool SUMS>
 __global__ void weigh(int64_t M, int64_t N, int64_t K, double eps, const double *B, tl_gpu_weigh w,
                       Parts parts)

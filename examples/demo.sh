@@ -20,10 +20,10 @@ run fit "$dir/notes.npy" -k 2 --eps 5e-7 --transform dct --rate 5000 --certify \
 cat <<EOF
 
 Two notes a semitone apart, 440 and 466.16 Hz with one harmonic each: the transform has found a pair
-of atoms for each of the four frequencies, though no row of the DCT it started from has any of them.
-Listen to $dir/notes.wav; look into the model with: tlnmf info $dir/model.h5
+of atoms for each of the four frequencies. No row of the DCT, from which it started, has any of them.
+Listen to $dir/notes.wav; show the model with: tlnmf info $dir/model.h5
 
-Now a recording: two piano notes a semitone apart, one after the other and then together.
+Now a recording: two piano notes a semitone apart, first in sequence and then together.
 EOF
 
 piano=$(dirname "$(dirname "$0")")/tests/recordings/piano_a4_as4
@@ -33,7 +33,7 @@ run eval --ref "$piano/piano_a4.flac" "$piano/piano_as4.flac" \
 
 cat <<EOF
 
-Nothing told the program when which note plays. Listen to $dir/stems/source_1.wav and source_2.wav,
-or see and hear it all in a browser; the notes above have a page, too: $dir/model.html
-$dir/stems/report.html
+The program was not told when each note plays. Listen to $dir/stems/source_1.wav and source_2.wav, or
+open $dir/stems/report.html in a browser to see and hear all of it. The page of the notes above is
+$dir/model.html
 EOF

@@ -9,7 +9,7 @@
 
 enum { S = 10, M = 10, N = 50 }; /* S realisations of N frames of length M */
 
-/* One place that says what went wrong. */
+/* Prints the message of an error and exits. */
 static void check(const tlnmf_ctx *ctx, tlnmf_error error)
 {
     if (error != TLNMF_OK) {

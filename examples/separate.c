@@ -154,7 +154,7 @@ int main(int argc, char **argv)
         error = write_findings(&w, argv[3]);
     fprintf(stderr, "\n");
     if (error == TLNMF_OK)
-        printf("%lld stems; method %s, transform %s, %lld a source; %.1f dB on remixed parts\n",
+        printf("%lld stems; method %s, transform %s, %lld per source; %.1f dB on remixed parts\n",
                (long long)w.stems, tlnmf_record_get_text(w.model, "method"),
                tlnmf_record_get_text(w.model, "transform"),
                (long long)tlnmf_record_get_integer(w.model, "per_source"),

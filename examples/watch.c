@@ -96,8 +96,8 @@ int main(void)
     if (error == TLNMF_OK)
         error = tlnmf_fit(ctx, data, settings, NULL, &model);
     if (error == TLNMF_OK) {
-        printf("stopped by: %s; C = %.4f is what was reached\n",
-               tlnmf_record_get_text(model, "outcome"), tlnmf_record_get_real(model, "C"));
+        printf("stopped by: %s; the last C is %.4f\n", tlnmf_record_get_text(model, "outcome"),
+               tlnmf_record_get_real(model, "C"));
         error = keep(ctx, model);
     }
     if (error != TLNMF_OK)

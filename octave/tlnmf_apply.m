@@ -1,4 +1,4 @@
-% tlnmf_apply  Fits the activations H to new frames with the Phi, W and eps of a model.
+% tlnmf_apply  Fits the activations H to new frames, with the Phi, W and eps of a model.
 %
 %   [H, info] = tlnmf_apply (model, Y)
 %   [H, info] = tlnmf_apply (model, Y, "tol", 1e-10, ...)

@@ -16,7 +16,7 @@ static const char *own_help(const char *name)
         {"activations", "the file of the activations"},
         {"k", "rank: the number of components"},
         {"eps_rel", "floor as a fraction of the mean power"},
-        {"certificate_means", "what the certificate says, or why there is none"},
+        {"certificate_means", "the meaning of the certificate, or why it is missing"},
         {"frames", "samples per channel of the recording"},
         {"labels", "label track: when each source plays"},
         {"gain", "gain applied to all stems to avoid clipping"},
@@ -24,9 +24,10 @@ static const char *own_help(const char *name)
         {"remix_si_sdr", "SI-SDR in dB on remixed parts of the recording"},
         {"stems", "the files of the stems"},
         {"chain_holds", "whether TL-NMF has the smaller C and I, JD the smaller L, as theory says"},
-        {"eps_from", "how eps was chosen: the default, an option, or what the command found"},
-        {"learnt_model", "the model that was applied: its Phi, W and eps were kept"},
-        {"verdict", "what to expect of the stems; only for the recording that was learnt from"},
+        {"eps_from", "how eps was chosen: the default, an option, or the choice of the command"},
+        {"learnt_model", "the model that was applied, with its Phi, W and eps"},
+        {"verdict",
+         "expected quality of the stems; only for the recording that the model was learnt from"},
         {"unexplained_learnt", "unexplained, for the recording that the model was learnt from"},
         {"resampled_from", "rate of the file before it was resampled to the model's"},
         {"trace_stages", "meaning of the numbers of the stages in the trace"},
@@ -60,7 +61,7 @@ static const char *help_of(const page_model *m, const char *group, const char *n
     return help != NULL ? help : option_help(page_word(m, "command"), name);
 }
 
-/* False for objects, which have tables of their own. */
+/* False for objects, which have separate tables. */
 static bool put_value(io_buffer *page, const json_t *value)
 {
     switch (json_typeof(value)) {

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Everything that needs a GPU: tests, tools of compute-sanitizer, the figures of docs/measurements/gpu.md.
-# Each row has a limit in seconds, all of them together another; one table says at the end what
-# passed. FOLDER is a build, or what `carry` made of one: it runs where there is a driver, cuBLAS and
-# nothing else of CUDA. Tools of compute-sanitizer run where it is in the PATH or in CUDA's folder.
+# All tests and measurements that need a GPU: unit tests, compute-sanitizer, the figures of
+# docs/measurements/gpu.md. Each row has a time limit, and so have all rows together; a table at the end
+# shows which passed. FOLDER is a build, or the output of `carry`, which needs only a driver and cuBLAS.
+# compute-sanitizer runs if it is in the PATH or in CUDA's folder.
 # usage: gpu.sh test FOLDER | bench FOLDER [PART..] | all FOLDER [SECONDS] | carry BUILD FOLDER
 set -u
 PATH=$PATH:/usr/local/cuda/bin
 
-# A program of the build, wherever the folder has it.
+# Finds a program in the folder.
 program() {
     for place in "$folder" "$folder/tests" "$folder/bench"; do
         if [ -f "$place/$1" ]; then
@@ -19,7 +19,7 @@ program() {
 
 now() { date +%s; }
 
-# Runs a command for at most LIMIT seconds, and for no longer than there is time at all.
+# Runs a command for at most LIMIT seconds, and not beyond the total time limit.
 row() { # LIMIT WHAT COMMAND..
     limit=$1 what=$2
     shift 2
@@ -36,7 +36,7 @@ row() { # LIMIT WHAT COMMAND..
     code=$?
     case $code in
     0) result=passed ;;
-    124 | 137) result="NO END in $limit s" ;;
+    124 | 137) result="TIMEOUT after $limit s" ;;
     *) result="FAILED ($code)" ;;
     esac
     add "$what" "$result" $(($(now) - began))
@@ -52,7 +52,7 @@ add() { # WHAT RESULT SECONDS
 "
 }
 
-# What is measured: its rows as they are printed.
+# Runs a benchmark and prints its rows.
 figures() { # LIMIT PART
     row "$1" "bench $2" "$(program gpu)" "$2"
     [ "$result" = passed ] && cat "$log"
@@ -63,17 +63,17 @@ unit_tests() {
         row 90 "unit_$test" "$(program unit_$test)"
         grep '^gpu' "$log"
         if grep -q '^gpu: SKIPPED' "$log"; then
-            echo "gpu.sh: no GPU, nothing was tested" >&2
+            echo "gpu.sh: no GPU found, nothing was tested" >&2
             exit 1
         fi
     done
 }
 
-# Which kernels the time of a few iterations goes to, by Nsight Compute: their sum, number, mean, grid
-# (which tells the shapes of products) and name, the largest first.
+# The kernels of a few iterations, by Nsight Compute: total time, launches, mean time, grid (which
+# reveals the shapes of products) and name, sorted by total time.
 profile() { # LIMIT PART
     if ! command -v ncu >/dev/null 2>&1; then
-        add "profile $2" "not run: no ncu here" 0
+        add "profile $2" "not run: ncu not found" 0
         return
     fi
     row "$1" "profile $2" ncu --clock-control none --metrics gpu__time_duration.sum \
@@ -82,7 +82,7 @@ profile() { # LIMIT PART
     kernels <"$log"
 }
 
-# Times of launches in the raw page of ncu, in ns, added up.
+# Adds up the times of launches in the raw page of ncu, in ns.
 kernels() {
     echo "kernels:  total ms   launches    mean us   grid, name"
     awk '/^"ID",/ {
@@ -110,10 +110,10 @@ kernels() {
         }' | sort -rn | head -n 25
 }
 
-# Problems that end within a minute under each tool: a test, and how many of its shapes.
+# Tests that end within a minute under each tool, and the number of shapes to test.
 sanitizers() {
     if ! command -v compute-sanitizer >/dev/null 2>&1; then
-        add "compute-sanitizer" "not run: it is not here" 0
+        add "compute-sanitizer" "not run: not found" 0
         return
     fi
     operations=$(program unit_engine_operations) updates=$(program unit_sound_updates)
@@ -121,14 +121,14 @@ sanitizers() {
         row "$limit" "$tool, $test, $shapes shapes" \
             compute-sanitizer --tool "$tool" --error-exitcode 9 "$operations" "$test" "$shapes"
     done <<END
-memcheck 60 every_operation_is* 7
+memcheck 60 every_operation_matches* 7
 memcheck 60 every_operation_with* 3
-initcheck 60 every_operation_is* 3
+initcheck 60 every_operation_matches* 3
 initcheck 60 sweeps* 1
 racecheck 60 sweeps* 1
 synccheck 60 sweeps* 3
 racecheck 60 operations_on_L* 1
-racecheck 120 every_operation_is* 1
+racecheck 120 every_operation_matches* 1
 END
     for tool in memcheck initcheck racecheck; do
         row 60 "$tool, separations" compute-sanitizer --tool "$tool" --error-exitcode 9 "$updates" \
@@ -136,7 +136,7 @@ END
     done
 }
 
-# What a machine without compilers needs: programs, libraries but for those of the system and CUDA.
+# For a computer without compilers: copies the programs, and all libraries except those of the system and CUDA.
 carry() {
     set -e
     mkdir -p "$2"
@@ -146,7 +146,7 @@ carry() {
         grep -Ev '/(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+)\.so' |
         while read -r library; do cp -L "$library" "$2"; done
     strip --strip-unneeded "$2"/unit_* "$2/gpu" "$2/libtlnmf_cuda.so"
-    echo "$2: $(du -sm "$2" | cut -f1) MB; copy it; there, in it: ./gpu.sh all ."
+    echo "$2: $(du -sm "$2" | cut -f1) MB; copy it to the computer with the GPU and run there: ./gpu.sh all ."
 }
 
 if [ $# -lt 2 ]; then
@@ -186,7 +186,7 @@ bench)
         profile 100 profile-rough
     fi
     ;;
-all) # what matters most comes first
+all) # the most important rows first
     deadline=$(($(now) + ${1:-470}))
     unit_tests
     figures 60 iterations

@@ -1,6 +1,6 @@
 #!/bin/sh
-# clang-format, clang-tidy and cppcheck over the tracked C files, eslint over the page's scripts; all
-# run, then the verdict.
+# Runs clang-format, clang-tidy and cppcheck on the tracked C files, and eslint on the page's scripts.
+# All parts run before the script fails.
 # usage: tests/lint.sh [format] [tidy] [cppcheck] [scripts]      (none: all)
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -9,7 +9,7 @@ build="build-lint"
 jobs=$(nproc)
 failed=
 
-tracked() { # tracked files that are still there, e.g. tracked '*.c' '*.h'
+tracked() { # tracked files that exist, e.g. tracked '*.c' '*.h'
     git ls-files --deduplicate -- "$@" | while IFS= read -r file; do
         [ ! -f "$file" ] || printf '%s\n' "$file"
     done
@@ -19,7 +19,7 @@ format() {
     tracked '*.c' '*.h' | xargs clang-format --dry-run -Werror
 }
 
-# Files outside the compilation database (not built on this machine) would be read with guessed flags.
+# Skips files that are not in the compilation database, for which clang-tidy would guess flags.
 tidy() {
     cmake -S . -B $build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DCMAKE_C_COMPILER=clang >$build.log 2>&1 || {
         cat $build.log
@@ -35,7 +35,7 @@ tidy() {
     return $status
 }
 
-# HDF5's brackets have no value of their own; readdir_r, which cppcheck advises, is deprecated.
+# H5E_BEGIN_TRY and H5E_END_TRY are defined as empty; readdir_r, which cppcheck advises, is deprecated.
 check() {
     tracked '*.c' | xargs cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
         --inline-suppr --std=c11 --platform=unix64 --library=posix --max-configs=12 \
@@ -43,17 +43,17 @@ check() {
         -I include -I src -I . -j "$jobs"
 }
 
-# Where npm cannot fetch eslint, node itself still reads the scripts.
+# If npm cannot fetch eslint, node at least parses the scripts.
 scripts() {
     tests/report/setup.sh
     if [ -x tests/report/node_modules/.bin/eslint ]; then
         tests/report/node_modules/.bin/eslint --config tests/report/eslint.config.mjs --max-warnings 0 \
             report/assets tests/report
     elif command -v node >/dev/null 2>&1; then
-        echo "SKIPPED: no eslint; the scripts are only parsed"
+        echo "SKIPPED: eslint is not available; the scripts are only parsed"
         tracked 'report/assets/*.mjs' 'tests/report/*.mjs' | xargs -n 1 node --check
     else
-        echo "SKIPPED: no node"
+        echo "SKIPPED: node is not installed"
     fi
 }
 

@@ -1,4 +1,4 @@
-/* An allocator that counts what is alive and fails where a test wants it to. */
+/* An allocator that counts live blocks and fails at a chosen call. */
 #ifndef TLNMF_TESTS_METER_H
 #define TLNMF_TESTS_METER_H
 

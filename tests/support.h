@@ -1,4 +1,4 @@
-/* What the library's tests share: random problems and short checks. */
+/* Helpers of the library's tests: random problems and short checks. */
 #ifndef TLNMF_TESTS_SUPPORT_H
 #define TLNMF_TESTS_SUPPORT_H
 

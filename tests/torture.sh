@@ -1,23 +1,24 @@
 #!/usr/bin/env bash
 # The long tests: `make torture`, or some of them with counts: `make torture WORDS="kills=20 limits=200"`.
-# Each line of the result is one of docs/measurements/reliability.md.
+# Each line of the result is a row of docs/measurements/reliability.md.
 #   tests/torture.sh BUILD [WORD[=COUNT]...]
 #
 #   kills=200        SIGKILL at random moments of fit (several k, many starts, exchange, mixed precision),
 #                    jd, separate (learning, stems), reproduce; with a GPU also fit and jd there
 #   folders=100      SIGKILL of separate into a folder of old stems
-#   states=40        states of each kind of fit to go on from
+#   states=40        states of each kind of fit to resume from
 #   faults=1         every COUNT-th write, sync, reservation and rename fails, in all commands
 #   disks=16         disks of COUNT kB, 2 COUNT kB .. 1 MB
-#   allocations=1    every allocation of the library fails; every COUNT-th of the program; what leaks is
-#                    seen where BUILD has AddressSanitizer
-#   mutants=10000    damaged HDF5 and .mat files through the reader; what is accepted beside h5py and scipy
-#   fuzz=200000      rounds for each seed of our own parsers
+#   allocations=1    every allocation of the library fails; every COUNT-th of the program; leaks are
+#                    detected if BUILD has AddressSanitizer
+#   mutants=10000    damaged HDF5 and .mat files through the reader; accepted files are compared with
+#                    h5py and scipy
+#   fuzz=200000      rounds per seed of our own parsers
 #   limits=20        ulimit -v from 20 MB to 2 GB in steps of COUNT MB, five commands, 1 and 4 threads
 #   extremes=10000   extreme problems
-#   hosts=32         solves of each of 32 threads, half cancelled, forks in between
-#   valgrind=7200    memcheck over the unit tests, those that begin within COUNT seconds
-#   coverage         lines and branches of src, sound and io, in a build of its own
+#   hosts=32         solves per thread on 32 threads, half of them cancelled, with forks in between
+#   valgrind=7200    memcheck over the unit tests; no test starts after COUNT seconds
+#   coverage         lines and branches of src, sound and io, in a separate build
 #   reproducible     two builds in different folders, byte by byte
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -37,7 +38,7 @@ report() # NAME GOOD ALL
     [ "$2" -eq "$3" ] || failed=1
 }
 
-# COMMAND...: one that says all by its exit code.
+# Runs a command whose exit code is the whole result.
 passes() # NAME COUNT COMMAND...
 {
     local name=$1 count=$2 good=0
@@ -48,7 +49,7 @@ passes() # NAME COUNT COMMAND...
 
 # ---- nothing is lost ---------------------------------------------------------------------------
 
-# Each goes on to its end: the same bytes as without, and nothing else left. Models carry no clocks.
+# Killed runs are resumed to their end: the same bytes as without a kill, and no other files. Models contain no times.
 kills()
 {
     export SOURCE_DATE_EPOCH=1
@@ -110,7 +111,7 @@ kills()
     report "kills" $good "$all"
 }
 
-# Each stem is whole, old or new, and the next run is not hindered.
+# Each stem is complete, old or new, and the next run is not blocked.
 folders()
 {
     local i good=0 all=${1:-100} pid
@@ -145,14 +146,14 @@ faults()
     report "faults" "${3:-0}" "${5:-1}"
 }
 
-# Exit 0 or 5, and old files intact with 5.
+# Exit code 0, or 5 with unchanged old files.
 disks()
 {
     local kilobytes code good=0 all=0 step=${1:-16}
     "$program" simulate notes --signal s.wav --force >/dev/null
     mkdir -p disk
     for ((kilobytes = step; kilobytes <= 1024; kilobytes += step)); do
-        mount -t tmpfs -o size=${kilobytes}k none disk 2>/dev/null || { echo "disks: nothing can be mounted here"; return; }
+        mount -t tmpfs -o size=${kilobytes}k none disk 2>/dev/null || { echo "disks: skipped, cannot mount a file system here"; return; }
         mkdir disk/st
         echo old >disk/st/source_1.wav
         code=0
@@ -176,7 +177,7 @@ allocations()
     passes "allocations: commands" 1 "$here/fault/allocations.sh" "$build/tests/liballoc_shim.so" "$build" "${1:-1}"
 }
 
-# ---- nothing is let in -------------------------------------------------------------------------
+# ---- damaged files are refused -----------------------------------------------------------------
 
 # Four seeds.
 mutants()
@@ -187,10 +188,10 @@ mutants()
     local python
     for python in python3 /usr/bin/python3; do
         "$python" -c "import h5py, scipy" 2>/dev/null || continue
-        passes "accepted mutants beside h5py and scipy" 1 "$python" "$here/fuzz/accepted.py" "$work/accepted"
+        passes "accepted mutants compared with h5py and scipy" 1 "$python" "$here/fuzz/accepted.py" "$work/accepted"
         return
     done
-    echo "accepted mutants: not compared, there is no h5py or scipy"
+    echo "accepted mutants: not compared, h5py or scipy is not installed"
 }
 
 fuzz()
@@ -206,7 +207,7 @@ fuzz()
 
 # ---- nothing hangs -----------------------------------------------------------------------------
 
-# The program ends within 10 s, done or with a message.
+# The program ends within 10 s, with a result or a message.
 limits()
 {
     local megabytes threads command code good=0 all=0
@@ -220,7 +221,7 @@ limits()
                 (ulimit -v $((megabytes * 1024)) && OMP_NUM_THREADS=$threads exec timeout -k 1 10 "$program" $command) \
                     >out 2>err || code=$?
                 all=$((all + 1))
-                # 127: the dynamic linker itself has no memory, and says so
+                # 127: the dynamic linker reports that it has no memory
                 case $code in
                 0) good=$((good + 1)) ;;
                 1 | 3 | 127) if [ -s err ]; then good=$((good + 1)); else echo "silent: $megabytes $command"; fi ;;
@@ -235,28 +236,28 @@ limits()
 hosts()
 {
     passes hosts 1 "$build/tests/unit_api_host" "${1:-32}"
-    passes "unusual hosts and tests of the tests" 1 ctest --test-dir "$build" -C torture -R "unit_api_(fork|modes|stacks)|emulated-gpu-large|bench-quick|house-(width|.*-self)"
+    passes "unusual hosts and tests of the tests" 1 ctest --test-dir "$build" -C torture -R "unit_api_(fork|modes|stacks)|emulated-gpu-large|bench-quick|rules-(width|.*-self)"
 }
 
-# ---- nothing is wrong in silence ---------------------------------------------------------------
+# ---- no silent errors --------------------------------------------------------------------------
 
 extremes()
 {
     passes extremes "${1:-10000}" "$build/tests/extremes" "${1:-10000}"
 }
 
-# Vector instructions that valgrind does not know are not chosen under it.
+# Under valgrind, the library uses no vector instructions that valgrind does not support.
 valgrind()
 {
     local test good=0 all=0 began=$SECONDS
     command -v valgrind >/dev/null || { echo "valgrind is not installed"; return; }
     for test in "$build"/tests/unit_*; do
-        # The first four limit themselves; valgrind knows no traps, no flushing of denormals, no long double.
+        # The first four limit their own resources; valgrind supports no traps, flushing of denormals or long double.
         case $test in */unit_api_host | */unit_api_fork | */unit_io_apart | */unit_api_stacks) continue ;;
         */unit_api_modes | */unit_linalg_linalg) continue ;;
         esac
         [ -x "$test" ] && [ -f "$test" ] || continue
-        [ $((SECONDS - began)) -lt "${1:-7200}" ] || { echo "valgrind: no time for $(basename "$test")"; continue; }
+        [ $((SECONDS - began)) -lt "${1:-7200}" ] || { echo "valgrind: skipped for lack of time: $(basename "$test")"; continue; }
         all=$((all + 1))
         if command valgrind -q --error-exitcode=99 --suppressions="$here/valgrind.supp" --leak-check=full \
             --errors-for-leak-kinds=definite "$test" >out 2>err; then

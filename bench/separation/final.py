@@ -31,7 +31,7 @@ def old(program, case, *options):
 
 
 def new(program, case, *options):
-    """What score.c says, and the misfits that -k auto goes by; None if it fails."""
+    """The output of score.c, and the misfits that -k auto uses; None if it fails."""
     r = subprocess.run([program, "threads=1", *options, case], capture_output=True, text=True, env=dict(ENV, LOG="1"))
     if r.returncode != 0:
         return None
@@ -46,7 +46,7 @@ def score(program, before, case):
 
 
 def sources(case):
-    """A player who meets himself is one source, and nothing is to be told apart."""
+    """The number of sources. A mixture of a player with himself has one, so there is nothing to separate."""
     return sum(f.endswith(".flac") and f != "mix.flac" for f in os.listdir(case))
 
 

@@ -110,7 +110,7 @@ static double si_sdr(const double *r, const double *e, int64_t length)
     return 10.0 * log10(a * a * rr / (error + 1e-30));
 }
 
-/* Scores of the best order of the stems: by exhaustion, which is enough for a few. */
+/* Scores of the best order of the stems, found by exhaustive search, as there are few stems. */
 static double best_order(const folder *f, const double *stems, int stems_count, int used, int k,
                          double *score)
 {
@@ -311,8 +311,8 @@ int main(int argc, char **argv)
         }
         *equals = '\0';
         if (strcmp(argv[i], "blind") == 0)
-            blind =
-                (int)strtol(equals + 1, NULL, 10); /* 1: k as given; 2: k as many as there are */
+            blind = (int)strtol(equals + 1, NULL,
+                                10); /* 1: k as given; 2: k is the number of sources */
         else if (tlnmf_settings_set_text(ctx, settings, argv[i], equals + 1) != TLNMF_OK)
             fail(argv[i], tlnmf_message(ctx));
     }

@@ -154,6 +154,10 @@ const char *cli_stop_words(const tlnmf_record *model)
         return "reached the iteration limit";
     case TLNMF_OUTCOME_LINE_SEARCH:
         return "no step lowers the objective";
+    case TLNMF_OUTCOME_TIME:
+        return "the time limit was reached";
+    case TLNMF_OUTCOME_CANCELLED:
+        return "interrupted";
     default:
         return tlnmf_record_get_text(model, "outcome");
     }

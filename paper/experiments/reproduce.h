@@ -39,7 +39,8 @@ typedef struct rep_search {
 typedef struct rep rep;
 typedef struct rep_cell rep_cell;
 
-/* Objects of a running cell. They are freed when it ends; a cell sets those that it uses. */
+/* Objects of a running cell. They are freed when it ends; a cell sets only the objects that it
+ * uses. */
 typedef struct rep_objects {
     tlnmf_data *data, *truth;
     tlnmf_record *sample, *start, *model;
@@ -66,7 +67,7 @@ struct rep {
     rep_cell *cells; /* of REP_MOST_CELLS */
     int cell_count;
     const char *experiment;  /* whose report is being made */
-    json_t *experiments;     /* the names of those that were chosen */
+    json_t *experiments;     /* the names of the chosen experiments */
     json_t *rows;            /* of the summary: the objects of summary.json */
     json_t *figures;         /* of index.html: a title and an SVG each */
     double cost_done, since; /* for the time left */

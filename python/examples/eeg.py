@@ -1,7 +1,7 @@
 """Simulated EEG of MNE: joint diagonalisation of covariances, compared with the ICA of MNE.
 
-Three rhythms and blinks of the eyes at 19 electrodes. Their power changes from second to second,
-which is all that joint diagonalisation needs; the blinks are then taken out, as with `ICA.apply`.
+Three rhythms and eye blinks at 19 electrodes. Their power changes from second to second, which is all
+that joint diagonalisation needs. The blinks are then removed, as with `ICA.apply`.
 
 usage: eeg.py [FOLDER]       a picture goes to FOLDER
 """
@@ -65,7 +65,7 @@ assert my_match.min() > 0.95
 kept = np.delete(np.arange(len(channels)), mine[0])
 without = model.patterns_[:, kept] @ model.filters_[kept] @ raw.get_data()
 gone = 10 * np.log10(np.var(clean - without) / np.var(clean - raw.get_data()))
-print(f"blinks: {gone:.1f} dB of them are left")
+print(f"blinks: {gone:.1f} dB remain")
 assert gone < -15
 
 try:

@@ -59,7 +59,7 @@ class Estimator:
         return {p.name: p.default for p in parameters}
 
     def _assign(self, given: Dict[str, Any]) -> None:
-        """Sets every parameter; the default of those that are not given."""
+        """Sets every parameter, to its default if it is not given."""
         defaults = self._defaults()
         for name in given:
             if name not in defaults:

@@ -92,14 +92,14 @@ class Call:
     def make(self, function: Any, *arguments: Any, free: Any = None) -> Handle:
         """Calls a function whose last argument receives a new object.
 
-        Arguments are objects of this package, arrays, or what ctypes takes.
+        Arguments are objects of this package, arrays, or values that ctypes accepts.
         """
         out = HANDLE()
         self.check(function(self.ctx, *map(_raw, arguments), c.byref(out)))
         return Handle(out, free or core.tlnmf_record_free)
 
     def settings(self, task: str, values: Mapping[str, Any], function: str) -> Handle:
-        """Creates settings of a task. None means the default, or TypeError if there is none."""
+        """Creates settings of a task. None means the default; TypeError if a required option is None."""
         settings = self.make(
             core.tlnmf_settings_create, task.encode(), free=core.tlnmf_settings_free
         )
@@ -111,7 +111,7 @@ class Call:
         for option in required(task):
             if values.get(option.python) is None and values.get(option.name) is None:
                 what = option.help.replace(" (required)", "")
-                raise TypeError(f"{function}() needs {option.python} ({what})")
+                raise TypeError(f"{function}() requires {option.python} ({what})")
         return settings
 
     @property
@@ -154,7 +154,7 @@ class _Errand:
         self.flag = call._flag
         self.inbox: Any = queue.SimpleQueue()  # states for the callback; None: the work is done
         self.replies: Any = queue.SimpleQueue()
-        self.result: List[Tuple[Any, Optional[BaseException]]] = []  # one, once it is there
+        self.result: List[Tuple[Any, Optional[BaseException]]] = []  # one entry, when the work has ended
         self.failure: Optional[BaseException] = None
         self.until = float("inf")  # when to stop waiting: some time after Ctrl-C
 

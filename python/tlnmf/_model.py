@@ -77,9 +77,9 @@ class Model(Record):
 
 
 class Applier:
-    """Fits h to one frame at a time with the Phi and W of a model, which are checked once.
+    """Fits h frame by frame with the Phi and W of a model, which are checked only once.
 
-    The options J, tol and grad_tol are those of `apply`, and so are the results. A silent frame has
+    The options J, tol and grad_tol and the results are the same as for `apply`. A silent frame has
     h = 0.
 
     >>> import tlnmf

@@ -1,4 +1,4 @@
-"""Progress on the screen: a tqdm bar if tqdm is there, else one line on standard error."""
+"""Shows progress: with tqdm if it is installed, otherwise as one line on standard error."""
 from __future__ import annotations
 
 import sys
@@ -8,7 +8,7 @@ from ._call import Callback, State
 
 
 class _Line:
-    """Writes where a run is, at most ten times a second."""
+    """Writes the progress of a run, at most ten times per second."""
 
     def __init__(self) -> None:
         self.last = -1.0

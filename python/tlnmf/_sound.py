@@ -37,7 +37,7 @@ class Separation(Mapping[str, Real]):
     def quality(self) -> str:
         """Describes the score."""
         if not np.isfinite(self.score):
-            return "unknown: no passages of two different sources to remix"
+            return "unknown: the recording has no passages of two different sources to remix"
         # 10 dB: other sources have a tenth of the power; 0 dB: the same power as the source
         word = "good" if self.score >= 10 else "fair" if self.score >= 5 else "poor"
         return f"{word}: {self.score:.1f} dB SI-SDR on {self.model['remixes']} remixes"

@@ -1,4 +1,4 @@
-// Typed arrays out of the page's data.
+// Decodes typed arrays from the data of the page.
 
 const TYPES = { f64: Float64Array, f32: Float32Array, i16: Int16Array, i8: Int8Array, u8: Uint8Array };
 
@@ -10,7 +10,7 @@ export function bytesOf(text) {
   return bytes;
 }
 
-/** {type, shape, data} as a typed array with its shape; null if there is none. */
+/** {type, shape, data} as a typed array with its shape; null if it is missing. */
 export function decode(packed) {
   if (!packed) return null;
   const array = new TYPES[packed.type](bytesOf(packed.data).buffer);
@@ -24,7 +24,7 @@ export function rowOf(array, i) {
   return array.subarray(i * columns, (i + 1) * columns);
 }
 
-/** The largest value of each of at most `count` neighbouring groups. */
+/** The largest value in each of at most `count` groups of neighbours. */
 export function reduceToMax(array, count) {
   if (array.length <= count) return Array.from(array);
   const out = new Array(count).fill(-Infinity);

@@ -1,11 +1,11 @@
-// The section of the atoms: curves with their fitted cosines, a table that sorts, a click that plays.
+// The section of the atoms: curves with their fitted cosines, a table that can be sorted, buttons that play.
 import { decode, rowOf } from "./arrays.mjs";
 import { orderBy, short } from "./numbers.mjs";
 import { sourceColour } from "./colours.mjs";
 import { curves, element } from "./plot.mjs";
 
-const SHOWN = 6; // curves at first, and more at a time
-const ROWS = 15; // of the table, at first
+const SHOWN = 6; // curves that are shown at first, and added by each click on "More curves"
+const ROWS = 15; // rows of the table that are shown at first
 
 /** The cosine that was fitted to an atom of M samples. */
 export function cosine(amplitude, frequency, phase, rate, M) {
@@ -14,7 +14,7 @@ export function cosine(amplitude, frequency, phase, rate, M) {
   return out;
 }
 
-/** An atom again and again for a second, faded in and out. */
+/** An atom repeated for a second, faded in and out. */
 export function repeated(curve, rate) {
   const length = Math.round(rate);
   const fade = Math.max(1, Math.round(0.02 * rate));
@@ -32,7 +32,7 @@ let speaker = null;
 function playCurve(curve, rate) {
   speaker = speaker || new AudioContext();
   speaker.resume();
-  const audible = Math.min(192000, Math.max(3000, rate)); // what browsers play
+  const audible = Math.min(192000, Math.max(3000, rate)); // rates that browsers support
   const sound = repeated(curve, audible);
   const buffer = speaker.createBuffer(1, sound.length, audible);
   buffer.copyToChannel(sound, 0);

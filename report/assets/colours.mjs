@@ -1,4 +1,4 @@
-// Colours that people with any colour vision can tell apart, in light and dark.
+// Colours that can be distinguished with any colour vision, on light and dark pages.
 
 /** Okabe and Ito's palette without its yellow, which is too light for lines. */
 const SOURCES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
@@ -30,14 +30,14 @@ export function fromOklab(L, a, b) {
   });
 }
 
-/** Colour of a level 0..1: from dark blue to light yellow, evenly lighter all the way. */
+/** Colour of a level 0..1: from dark blue to light yellow, with linearly increasing lightness. */
 export function heatColour(level) {
   const t = Math.min(1, Math.max(0, level));
   const turn = Math.sin(Math.PI * t);
   return fromOklab(0.16 + 0.8 * t, 0.05 * turn * (2 * t - 0.9), -0.09 * (1 - t) - 0.03 * turn + 0.15 * t * t);
 }
 
-/** RGBA bytes of a picture of levels 0..255, of which the lowest `floor` are black. */
+/** RGBA bytes of a picture of levels 0..255; levels up to `floor` have the darkest colour. */
 export function paint(levels, floor) {
   const table = Array.from({ length: 256 }, (_, i) => heatColour((i - floor) / (255 - floor)));
   const rgba = new Uint8ClampedArray(4 * levels.length);

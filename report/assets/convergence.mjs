@@ -6,7 +6,7 @@ import { choices, curves, element } from "./plot.mjs";
 
 const TRANSFORMS = ["auto", "DCT", "DFT", "STFT"];
 
-/** Rows of a trace that belong together: {start: {x, y}}; values that are not numbers are skipped. */
+/** Groups the rows of a trace by start: {start: {x, y}}; values that are not numbers are skipped. */
 export function linesOf(trace, quantity, against) {
   const lines = new Map();
   const values = trace[quantity];
@@ -23,7 +23,7 @@ export function linesOf(trace, quantity, against) {
   return lines;
 }
 
-/** Several lines on one axis, as uPlot wants them: all x in order, null where a line has no point. */
+/** Several lines on one axis, as uPlot expects them: all x in order, null where a line has no point. */
 export function onOneAxis(lines) {
   const all = [...new Set(lines.flatMap((l) => l.x))].sort((a, b) => a - b);
   const place = new Map(all.map((x, i) => [x, i]));
@@ -91,14 +91,14 @@ class Traces {
       series: lines.map((_, i) => (i === last ? { label: "kept", colour: () => sourceColour(0), width: 2 } : { label: `start ${i + 1}`, colour: () => ink("line"), width: 1 })),
       data: onOneAxis(lines),
     });
-    const text = last > 0 ? `The start that was kept is the thick line; the thin ones are ${last} starts.` : "";
+    const text = last > 0 ? `The thick line is the start that was kept; the thin lines are the ${last} starts.` : "";
     this.box.append(element("p", { class: "hint" }, text));
   }
 }
 
 const decibels = (x) => (x === null ? "not judged" : `${x.toFixed(1)} dB`);
 
-/** The candidates of a separation, the best first; [what, score, weight, why] each. */
+/** The candidates of a separation, best first, each as [name, score, weight, reason]. */
 export function ranked(candidates) {
   const worth = (c) => (c[1] === null ? -Infinity : c[1]);
   return [...candidates].sort((a, b) => b[2] - a[2] || worth(b) - worth(a));
@@ -114,7 +114,7 @@ function drawCandidates(host, candidates, members) {
   if (candidates.length === 0 && members.length === 0) return;
   host.append(
     element("h3", {}, "Which candidates were compared"),
-    element("p", {}, "Candidates differ in window, length of frames, transform and dictionary. Each took apart remixes of the recording's own passages; those that did best were kept, and the stems are the mean of theirs, by weight."));
+    element("p", {}, "Candidates differ in window, frame length, transform and dictionary. Each candidate separated remixes of passages of the recording. The best candidates were kept; the stems are the weighted mean of their results."));
   if (candidates.length > 0) {
     const rows = ranked(candidates).map(([what, score, weight, why]) => [what, decibels(score), weight > 0 ? short(weight) : "none", why]);
     host.append(table("Candidates of the separation", ["candidate", "SI-SDR on remixes", "weight", "why"], rows));

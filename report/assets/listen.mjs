@@ -1,11 +1,11 @@
-// The section to listen in: waveforms with players, labels and activations under them.
+// The section "Listen": waveforms with players, then labels and activations.
 import { bytesOf, decode, reduceToMax, rowOf } from "./arrays.mjs";
 import { clockTime } from "./numbers.mjs";
 import { ink, sourceColour } from "./colours.mjs";
 import { Frame, clock, element } from "./plot.mjs";
 import { Player, selection } from "./player.mjs";
 
-/** The sound that stands in the page as the source of an <audio> element. */
+/** The sound that the page holds as the source of an <audio> element. */
 function soundOf(track) {
   const audio = track.querySelector("audio");
   return audio && (() => bytesOf(audio.getAttribute("src").split(",")[1]));
@@ -22,7 +22,7 @@ function drawWave(low, high, colour) {
   };
 }
 
-/** Seeking: a click or the arrow keys; a drag selects what to loop. */
+/** A click or the arrow keys seek; a drag selects a part to loop. */
 function makeSeekable(frame, name, seconds, player) {
   const over = frame.over;
   const at = (event) => {
@@ -90,7 +90,7 @@ function makeTransport(host, player, seconds) {
   const loopOff = element("button", { type: "button", onclick: () => player.setLoop(null) }, "No loop");
   host.append(play, time, all, loopFrom, loopTo, loopOff, element("label", {}, "Volume ", volume));
   host.append(
-    element("p", { class: "hint" }, "Space plays and pauses. Click a waveform to go there, drag over it to loop a part; arrow keys move."),
+    element("p", { class: "hint" }, "Space plays and pauses. Click a waveform or use the arrow keys to seek; drag over a waveform to loop a part."),
   );
   const show = () => {
     play.textContent = player.playing ? "Pause" : "Play";

@@ -1,12 +1,12 @@
-// The section to look at: V and W H as heat maps with one scale, W and H as curves.
+// The section "Look": V and W H as heat maps with a common scale, W and H as curves.
 import { decode, reduceToMax, rowOf } from "./arrays.mjs";
 import { short, ticks } from "./numbers.mjs";
 import { paint, sourceColour } from "./colours.mjs";
 import { Frame, choices, curves, element } from "./plot.mjs";
 
-const STEP = 0.4; // dB of a level, as report/reduce.c has it
+const STEP = 0.4; // dB per level, as in report/reduce.c
 
-/** A picture of levels on a canvas of its own. */
+/** Draws a picture of levels on a new canvas. */
 function toCanvas(levels, range) {
   const [rows, columns] = levels.shape;
   const canvas = document.createElement("canvas");
@@ -17,7 +17,7 @@ function toCanvas(levels, range) {
   return canvas;
 }
 
-/** The part of a range that a zoom shows, kept inside of it. */
+/** The part of a range that a zoom shows, limited to the range. */
 export function zoomed(range, whole, factor, centre) {
   const width = Math.min(whole[1] - whole[0], (range[1] - range[0]) * factor);
   const share = (centre - range[0]) / (range[1] - range[0]);
@@ -25,14 +25,14 @@ export function zoomed(range, whole, factor, centre) {
   return [low, low + width];
 }
 
-/** Moved by a share of its width, inside of the whole. */
+/** A part moved by a share of its width, limited to the whole range. */
 export function panned(range, whole, share) {
   const width = range[1] - range[0];
   const low = Math.min(whole[1] - width, Math.max(whole[0], range[0] + share * width));
   return [low, low + width];
 }
 
-/** The first rows at or above round frequencies, among those from low to high. */
+/** The first rows at or above round frequencies between low and high. */
 export function rowsOfTicks(frequencies, low, high, count) {
   const first = Math.max(0, Math.floor(low));
   const last = Math.min(frequencies.length, Math.ceil(high)) - 1;
@@ -71,7 +71,7 @@ class HeatMaps {
       if (data.byFrequency[name]) this.add(host, name, title);
     host.append(this.scale);
     this.drawScale();
-    host.append(element("p", { class: "hint", id: "zoom-help" }, "Drag to zoom in, double-click for all; with the keyboard + and - zoom, arrows move, 0 shows all."));
+    host.append(element("p", { class: "hint", id: "zoom-help" }, "Drag to zoom in; double-click to show all. Keyboard: + and - zoom, arrow keys move, 0 shows all."));
   }
 
   prepare() {
@@ -219,7 +219,7 @@ function componentName(data, k) {
   return data.K > data.sources.length ? `${source} ${number}` : source;
 }
 
-const MANY = 12; // components beyond these make no readable legend
+const MANY = 12; // with more components, the legend would not be readable
 
 function drawFactors(host, data) {
   const series = (array) =>

@@ -1,4 +1,4 @@
-// Fills the page: reads its data, draws its sections, offers its downloads.
+// Fills the page: reads its data, draws its sections, adds its downloads.
 import { decode, rowOf } from "./arrays.mjs";
 import { toCsv } from "./numbers.mjs";
 import { element } from "./plot.mjs";
@@ -13,7 +13,7 @@ function download(name, text) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-/** A row of numbers for each place, a column for each component. */
+/** One row of numbers per position, one column per component. */
 export function columnsCsv(first, x, array) {
   const header = [first, ...Array.from({ length: array.shape[0] }, (_, k) => `component ${k + 1}`)];
   const rows = Array.from({ length: array.shape[1] }, (_, i) => [x(i), ...Array.from({ length: array.shape[0] }, (_, k) => rowOf(array, k)[i])]);
@@ -62,6 +62,6 @@ if (typeof document !== "undefined") {
   convergence(data);
   offerDownloads(data);
   offerCopy();
-  window.tlnmfPage = { player }; // for tests and for the curious
+  window.tlnmfPage = { player }; // for tests and debugging
   document.documentElement.dataset.ready = "true";
 }

@@ -1,4 +1,4 @@
-// Numbers as people read them: ticks of axes, times, tables as CSV, orders of rows.
+// Formats numbers: ticks of axes, times, tables as CSV, orders of rows.
 
 /** About `count` round values between low and high. */
 export function ticks(low, high, count) {
@@ -26,7 +26,7 @@ export function clockTime(seconds) {
   return `${Math.floor(tenths / 600)}:${rest < 100 ? "0" : ""}${(rest / 10).toFixed(1)}`;
 }
 
-/** Places of the values from the smallest to the largest (or back); what is no number comes last. */
+/** Indices that sort the values, ascending or descending; values that are not numbers come last. */
 export function orderBy(values, descending = false) {
   const sign = descending ? -1 : 1;
   return Array.from(values, (_, i) => i).sort((a, b) => {
@@ -37,7 +37,7 @@ export function orderBy(values, descending = false) {
   });
 }
 
-/** A table as CSV; texts are quoted, and cannot become formulas of a spreadsheet. */
+/** A table as CSV; texts are quoted, and spreadsheets do not interpret them as formulas. */
 export function toCsv(header, rows) {
   const cell = (x) => {
     if (typeof x === "number") return Number.isFinite(x) ? String(x) : "";

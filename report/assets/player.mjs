@@ -1,12 +1,12 @@
 // Stems played together, sample by sample, through Web Audio.
 
-/** Which tracks sound: those that are solo if any is, else those that are not muted. */
+/** The audible tracks: the solo tracks if there are any, otherwise all tracks that are not muted. */
 export function audible(tracks) {
   const solo = tracks.some((t) => t.solo);
   return tracks.map((t) => (solo ? t.solo : !t.mute));
 }
 
-/** Where the playback is, `elapsed` seconds after it started at `offset`. */
+/** The position of the playback `elapsed` seconds after it started at `offset`. */
 export function positionAt(offset, elapsed, loop, duration) {
   const at = offset + Math.max(0, elapsed);
   if (loop && offset < loop[1] && at >= loop[1]) return loop[0] + ((at - loop[0]) % (loop[1] - loop[0]));
@@ -63,7 +63,7 @@ export class Player {
     });
   }
 
-  /** Starts every track at the same sample: one clock, one time. */
+  /** Starts every track at the same sample, by one clock. */
   start(when = this.context.currentTime + 0.02) {
     this.startedAt = when;
     for (const t of this.tracks) {
@@ -117,7 +117,7 @@ export class Player {
     }
   }
 
-  /** Goes on from where it is with what has changed. */
+  /** Continues from the current position after a change. */
   restart(at = this.time) {
     const playing = this.playing;
     if (playing) this.halt();
@@ -148,7 +148,7 @@ export class Player {
     this.changed();
   }
 
-  /** All tracks, as in the recording. */
+  /** Plays all tracks, as in the recording. */
   hearAll() {
     for (const t of this.tracks) t.mute = t.solo = false;
     this.mix();

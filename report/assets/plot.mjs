@@ -1,10 +1,10 @@
-// Plots on a canvas with axes, and curves by uPlot; all of them share one clock.
+// Plots on a canvas with axes, and curves by uPlot; all plots share one clock.
 import { short, ticks } from "./numbers.mjs";
 import { ink } from "./colours.mjs";
 
 export const MARGIN = { left: 76, right: 24, top: 8, bottom: 36 };
 
-/** An element with attributes and children; texts stay texts. */
+/** Creates an element with attributes and children; text is not parsed as HTML. */
 export function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -131,7 +131,7 @@ export class Frame {
   }
 }
 
-/** Room for the texts of a vertical axis; plots against time keep to the margin that all share. */
+/** Width of the texts of a vertical axis; all plots against time have the same margin. */
 function widthOf(u, texts) {
   const longest = Math.max(0, ...(texts || []).map((text) => text.length));
   return Math.max(MARGIN.left - 18, 7 * longest + 12);

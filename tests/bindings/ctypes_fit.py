@@ -12,14 +12,14 @@ def call(name, *arguments, returns=c.c_int):
     return getattr(lib, name)(*[a.encode() if isinstance(a, str) else a for a in arguments])
 
 
-def make(name, *arguments):  # every create fills in a handle, its last argument
+def make(name, *arguments):  # every create function writes a handle to its last argument
     out = c.c_void_p()
     if call(name, ctx, *arguments, c.byref(out)):
         sys.exit(call("tlnmf_message", ctx, returns=c.c_char_p).decode())
     return out
 
 
-def names(function, *of):  # a table by index 0, 1, .. until there is no more
+def names(function, *of):  # a table by index 0, 1, .. until NULL
     found = (call(function, *of, c.c_size_t(i), returns=c.c_char_p) for i in range(1000))
     return [name.decode() for name in iter(found.__next__, None)]
 

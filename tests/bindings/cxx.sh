@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compiles use.cc against the public headers and runs it with the shared library. 77: no C++ here.
+# Compiles use.cc against the public headers and runs it with the shared library. Exit code 77: no C++ compiler.
 # usage: cxx.sh LIBTLNMF
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -8,7 +8,7 @@ cxx=${CXX:-g++}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if ! command -v "$cxx" >/dev/null 2>&1; then
-    echo "no $cxx here, skipped"
+    echo "skipped: $cxx not found"
     exit 77
 fi
 "$cxx" -std=c++17 -pedantic -Wall -Wextra -Werror -I"$here/../../include" "$here/use.cc" "$library" \

@@ -1,6 +1,6 @@
-# Every public function with NULL for each of its pointers in turn, straight from the headers: it
-# answers TLNMF_ERR_ARGUMENT, or the "nothing" of its type, and never crashes. A new function is
-# tested without a word here, unless it has a parameter of a kind that none had before.
+# Calls every function of the public headers with NULL for each of its pointers in turn: it returns
+# TLNMF_ERR_ARGUMENT, or the empty value of its type, and never crashes. New functions are tested
+# automatically, unless they have a new kind of parameter.
 # usage: null_arguments.py LIBTLNMF [LIBTLNMF_IO]
 import ctypes as c
 import faulthandler
@@ -37,7 +37,7 @@ class Function:
         head, inside = declaration.split("(", 1)
         self.returns, self.name = re.match(r"(.*?)\s*(\w+)$", head).groups()
         inside = inside.rsplit(")", 1)[0]
-        # a parameter that is a function itself has commas of its own
+        # a function pointer contains commas
         parts = re.findall(r"(?:[^,(]|\([^)]*\))+", inside)
         self.parameters = [split(p.strip()) for p in parts if p.strip() != "void"]
 
@@ -59,7 +59,7 @@ def functions_of(*headers):
 
 
 def callback(kind, name):
-    """A function of the caller's that does nothing; an allocator that works."""
+    """A callback that does nothing, or a working allocator."""
     if kind == "tlnmf_allocate_fn":
         libc = c.CDLL(None)
         libc.malloc.restype = HANDLE
@@ -83,7 +83,7 @@ def callback(kind, name):
 
 
 class World:
-    """Good arguments for every parameter."""
+    """Valid arguments for every parameter."""
 
     def __init__(self, core, io):
         self.core, self.io = core, io
@@ -182,7 +182,7 @@ class World:
         return path
 
     def good(self, function, kind, name):
-        """An argument that the function takes."""
+        """A valid argument for the function."""
         if name.endswith("_or_null") or name == "user":
             return None
         if kind in NUMBERS:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs a Python script with its arguments. 77: there is no python3.
+# Runs a Python script with its arguments. Exit code 77: no python3.
 # usage: python.sh SCRIPT ARGUMENT...
-command -v python3 >/dev/null 2>&1 || { echo "no python3 here, skipped"; exit 77; }
+command -v python3 >/dev/null 2>&1 || { echo "skipped: python3 not found"; exit 77; }
 exec python3 "$@"

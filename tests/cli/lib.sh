@@ -1,11 +1,11 @@
-# What the cases are made of: running and comparing, numbers, and files made by hand.
-# A check that fails is reported and counted; the case goes on to the next.
+# Functions for the cases: running and comparing commands, numbers, and writing small files.
+# A failed check is reported and counted; the case continues.
 
 failures=0
 out=$CAPTURE/out # standard output and standard error of the last `expect`
 err=$CAPTURE/err
 
-fail() # TEXT, after the line of the case that leads here
+fail() # TEXT; prints it after the line number of the case
 {
     local i=1
     while [ "${FUNCNAME[i]}" != source ]; do
@@ -20,7 +20,7 @@ skip() # REASON
     echo "skipped: $1"
 }
 
-is_sanitized() # the program under test
+is_sanitized() # whether the program under test was built with a sanitizer
 {
     grep -qaE '__(asan|tsan)_init' "$(realpath "$(command -v tlnmf)")"
 }
@@ -28,8 +28,8 @@ is_sanitized() # the program under test
 # ---- running -----------------------------------------------------------------------------------
 
 # expect CODE STDOUT STDERR COMMAND...
-# Texts are exact but for the last newline, which the program must print and the text must not.
-# `...` stands for any text: it is in $out or $err for further checks.
+# Texts must match exactly; they are given without the final newline, which the program must print.
+# `...` accepts any text, which is in $out or $err for further checks.
 expect()
 {
     local code=$1 want_out=$2 want_err=$3 got=0
@@ -38,7 +38,7 @@ expect()
     judge "$code" "$want_out" "$want_err" "$got" "$*"
 }
 
-# The same for a command that has run already, with its streams in $out and $err.
+# The same for a command that has already run, with its streams in $out and $err.
 judge() # CODE STDOUT STDERR GOT-CODE COMMAND
 {
     [ "$4" = "$1" ] || fail "exit code $4, not $1: $5"$'\n'"$(head -c 2000 "$err")"
@@ -54,7 +54,7 @@ same_text() # TEXT FILE NAME COMMAND
         fail "$3 of: $4"$'\n'"$difference"
 }
 
-# usage COMMAND MESSAGE ARGUMENT...: exit code 2, nothing but the message. input: the same with 3.
+# usage COMMAND MESSAGE ARGUMENT...: exit code 2, and only the message. input: the same with 3.
 usage()
 {
     local command=$1 message=$2
@@ -82,11 +82,11 @@ absent() # FILE...
 {
     local file
     for file; do
-        [ ! -e "$file" ] || fail "$file should not be there"
+        [ ! -e "$file" ] || fail "$file should not exist"
     done
 }
 
-near() # WHAT GOT WANTED TOLERANCE(relative to the size of the wanted, at least 1)
+near() # WHAT GOT WANTED TOLERANCE(relative to max(1, |WANTED|))
 {
     awk -v a="$2" -v b="$3" -v tol="$4" 'BEGIN {
         size = b < 0 ? -b : b; if (size < 1) size = 1
@@ -94,21 +94,21 @@ near() # WHAT GOT WANTED TOLERANCE(relative to the size of the wanted, at least 
         exit !(a != "" && b != "" && off <= tol * size) }' || fail "$1 is $2, not $3 (within $4)"
 }
 
-# The first value of a key in the program's JSON, which has one member a line.
+# The first value of a key in the program's JSON, which has one member per line.
 json() # KEY [FILE]
 {
     sed -n 's/^ *"'"$1"'": "\{0,1\}\([^"]*[^",]\)"\{0,1\},\{0,1\}$/\1/p' "${2:-$out}" | head -n 1
 }
 
-# Doubles from a file of them, one a line; .npy files of ours have 128 bytes before the first.
+# Doubles from a file, one per line; our .npy files have a header of 128 bytes.
 doubles() # FILE FIRST COUNT
 {
     od -An -v -w8 -t f8 -j $((128 + 8 * $2)) -N $((8 * $3)) "$1" | tr -d ' '
 }
 
-# ---- files by hand -----------------------------------------------------------------------------
+# ---- writing files -----------------------------------------------------------------------------
 
-# VALUE... as little-endian doubles in printf %b's notation; nan, inf and -inf are values, too.
+# VALUE... as little-endian doubles in printf %b's notation; also accepts nan, inf and -inf.
 encode()
 {
     printf '%s\n' "$@" | awk '
@@ -126,7 +126,7 @@ encode()
           bytes(sign * 2147483648 + e * 1048576 + high, 4) }'
 }
 
-# An .npy header of 128 bytes; anything can be claimed.
+# An .npy header of 128 bytes; it may claim any shape.
 npy_header() # FILE SHAPE [DTYPE]
 {
     local text="{'descr': '${3:-<f8}', 'fortran_order': False, 'shape': $2, }"
@@ -141,7 +141,7 @@ npy() # FILE SHAPE VALUE...
     [ $# -eq 0 ] || printf '%b' "$(encode "$@")" >>"$file"
 }
 
-# A matrix of doubles in MATLAB's version 5 format, one variable; VALUEs go down the columns.
+# A matrix of doubles in MATLAB's version 5 format, one variable; VALUEs are in column order.
 mat() # FILE NAME(at most 8 letters) ROWS COLUMNS VALUE...
 {
     local file=$1 name=$2 rows=$3 columns=$4 padded
@@ -157,7 +157,7 @@ mat() # FILE NAME(at most 8 letters) ROWS COLUMNS VALUE...
     } >"$file"
 }
 
-# Sound in a .wav file of doubles, channels side by side; nan and inf can be samples, too.
+# Sound in a .wav file of doubles, channels interleaved; samples may be nan and inf.
 wav() # FILE RATE CHANNELS VALUE...
 {
     local file=$1 rate=$2 channels=$3
@@ -195,7 +195,7 @@ noise_wav() # SAMPLES FILE
     } >"$2"
 }
 
-# The small data of most cases: M = 3, N = 4.
+# Small data, M = 3, N = 4, which most cases use.
 small_data() # FILE
 {
     npy "$1" "(3, 4)" 1 2 -1 .5 .3 -.2 .8 1 2 .1 -.4 .6

@@ -2,10 +2,10 @@
 # The program's tests: exact standard output, standard error and exit code.
 #
 #   tests/cli/run.sh PROGRAM [case...]      all cases, or those named
-#   UPDATE=1 tests/cli/run.sh PROGRAM help  rewrites golden/ from what the program prints now
+#   UPDATE=1 tests/cli/run.sh PROGRAM help  replaces golden/ by the current output of the program
 #
-# A case is cases/NAME.sh. It is read by a bash of its own (set -eu), after lib.sh, in an empty
-# directory that is removed afterwards.
+# A case is cases/NAME.sh. A separate bash (set -eu) reads it after lib.sh, in an empty directory that
+# is removed afterwards.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 [ $# -ge 1 ] && program=$(realpath -e -- "$1") && [ -x "$program" ] && [ -f "$program" ] ||
@@ -22,7 +22,7 @@ export PATH=$root/bin:$PATH
 
 passed=0 failed=0
 for name; do
-    export CAPTURE=$root/$name.captured # what the program under test printed, out of the case's way
+    export CAPTURE=$root/$name.captured # output of the program under test, outside the case's directory
     mkdir -p "$root/$name" "$CAPTURE"
     start=$SECONDS
     (cd "$root/$name" &&

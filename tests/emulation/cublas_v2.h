@@ -1,4 +1,4 @@
-/* The functions of cuBLAS that src/cuda uses: products by the BLAS of the host, both in Fortran's
+/* The functions of cuBLAS that cuda/ uses: products by the BLAS of the host, both in Fortran's
  * order. */
 #ifndef TLNMF_TESTS_CUBLAS_V2_H
 #define TLNMF_TESTS_CUBLAS_V2_H

@@ -1,5 +1,6 @@
-/* CUDA's runtime on the host, as far as cuda/ uses it: memory is the host's, and begins as NaN; a
- * stream does everything at once. EMULATED_MEMORY: how many bytes the device has. */
+/* The part of CUDA's runtime that cuda/ uses, on the host. Memory is allocated on the host and
+ * filled with NaN; streams execute everything immediately. EMULATED_MEMORY: the bytes of the
+ * device. */
 #ifndef TLNMF_TESTS_CUDA_RUNTIME_API_H
 #define TLNMF_TESTS_CUDA_RUNTIME_API_H
 
@@ -32,8 +33,7 @@ struct cudaDeviceProp {
     int major, minor;
 };
 
-/* Large blocks, which an engine clears, begin as zeros, so that scratch that is not used costs
- * nothing. */
+/* Large blocks, which an engine clears, are zeros, so that unused scratch costs no time. */
 static inline int emulated_is_large(size_t size)
 {
     return size > (size_t)1 << 24;
@@ -78,7 +78,7 @@ static inline cudaError_t cudaMemsetAsync(void *p, int value, size_t size, cudaS
     return cudaSuccess;
 }
 
-/* Of a block that was just made. */
+/* The size of a block that was just allocated. */
 static inline cudaError_t cudaMemset(void *p, int value, size_t size)
 {
     return emulated_is_large(size) && value == 0 ? cudaSuccess

@@ -1,19 +1,18 @@
 #!/bin/sh
-# The GPU's engine on the host: cuda, compiled with what this folder has in the place of CUDA, is
-# a libtlnmf_cuda.so that the tests of a GPU load and run. Index arithmetic, sizes, strides, barriers
-# and the order of operations are tested; clusters of blocks (kernels_columns.cu) and what only threads that
-# run at the same time can show are not.
-# usage: run.sh build LIBTLNMF CC CXX FOLDER [FLAGS..]    the static library, compilers, how to link it
-#        run.sh test LIBTLNMF CC CXX TESTS [FLAGS..]     the folder of unit tests; with the FOLDER of
-#        build in LD_LIBRARY_PATH all of them can be run, which takes minutes
-#        run.sh large ..                                 as test, but what needs more than 1000 rows
+# The GPU engine on the host: compiles cuda/ with this folder instead of CUDA to a libtlnmf_cuda.so,
+# which the tests of the GPU load. This tests index arithmetic, sizes, strides, barriers and the order
+# of operations, but not clusters of blocks (kernels_columns.cu) or races between concurrent threads.
+# usage: run.sh build LIBTLNMF CC CXX FOLDER [FLAGS..]   LIBTLNMF: the static library; FLAGS: for linking
+#        run.sh test LIBTLNMF CC CXX TESTS [FLAGS..]     TESTS: the folder of unit tests, of which this
+#        runs a part. To run all, which takes minutes, put the FOLDER of build into LD_LIBRARY_PATH.
+#        run.sh large ..                                 as test, but tests with more than 1000 rows
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 what=$1 library=$2 cc=$3 cxx=$4 folder=$5
 shift 5
 
-# Kernels as C++: kernel<<<blocks, THREADS, bytes, stream>>>(..); becomes a call.
+# Converts kernels to C++: kernel<<<blocks, THREADS, bytes, stream>>>(..); becomes a call.
 as_cpp() {
     awk 'BEGIN { RS = ORS = ";" }
         match($0, /[ \n]*<<</) {
@@ -65,24 +64,24 @@ if [ "$what" = large ]; then
     "$folder/unit_engine_device" 'large_starts*'
     exit
 fi
-"$folder/unit_engine_operations" 'every_operation_is*' 5 | tee "$work/log"
-grep -q 'gpu: an emulated GPU' "$work/log" # else all was skipped
+"$folder/unit_engine_operations" 'every_operation_matches*' 5 | tee "$work/log"
+grep -q 'gpu: an emulated GPU' "$work/log" # otherwise all tests were skipped
 "$folder/unit_engine_operations" 'every_operation_with*' 1
 "$folder/unit_engine_operations" '*L_alone'
-"$folder/unit_engine_operations" rough_is_rough
+"$folder/unit_engine_operations" 'products_are_rounded*'
 "$folder/unit_engine_operations" 'sweeps*' 3
 "$folder/unit_engine_sums" '*gpu*'
-"$folder/unit_engine_device" '*gpu_each'
+"$folder/unit_engine_device" 'contexts_use*'
 "$folder/unit_engine_device" 'too_large*'
-"$folder/unit_engine_device" 'as_many*'
+"$folder/unit_engine_device" 'starts_that_do_not_fit*'
 for test in 'the_gpu*' 'a_run*' 'a_separation*'; do
     "$folder/unit_sound_updates" "$test"
 done
 
-# Two processes that share the frames, each with a GPU: C as on two cpus.
+# Frames distributed over two processes, each with a GPU: the same C as with two CPUs.
 tlnmf=$folder/../tlnmf
 if [ ! -x "$tlnmf-mpi" ] || ! command -v mpirun >/dev/null; then
-    echo "no MPI: two processes are not tested"
+    echo "no MPI: skipped the test with two processes"
     exit
 fi
 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

@@ -1,7 +1,6 @@
-/* Words of CUDA C++ for a host compiler. The threads of a block are coroutines that run in turn, so
- * that barriers, shuffles and shared memory mean what they mean on a GPU; blocks run one after
- * another. Every other launch runs its threads in the opposite order: results that depend on it
- * show. */
+/* Keywords of CUDA C++ for a host compiler. The threads of a block are coroutines that run in turn, so
+ * that barriers, shuffles and shared memory work as on a GPU; blocks run sequentially. Every other
+ * launch runs its threads in reverse order, so that results that depend on the order are detected. */
 #ifndef TLNMF_TESTS_THREADS_HPP
 #define TLNMF_TESTS_THREADS_HPP
 
@@ -89,7 +88,7 @@ class Emulator
         makecontext(&t->entry, run_all, 0);
         threads.push_back(std::move(t));
     }
-    /* Lets those go on that wait where all others of theirs wait, too, or have ended. */
+    /* Releases the threads first .. end - 1 that wait at `place`, if all of them wait there or have ended. */
     bool release(unsigned first, unsigned end, State place)
     {
         bool some = false;
@@ -124,14 +123,14 @@ class Emulator
         while (release_any());
         for (unsigned i = 0; i < count; i++)
             if (threads[i]->state != DONE) {
-                fprintf(stderr, "emulation: thread %u of block %u waits for ever\n", i, blockIdx.x);
+                fprintf(stderr, "emulation: thread %u of block %u never passes a barrier\n", i, blockIdx.x);
                 abort();
             }
     }
 
   public:
     std::vector<double> shared;
-    double slot[1024]; /* what a thread gives to its warp */
+    double slot[1024]; /* the value that a thread passes to its warp */
 
     void wait(State place)
     {

@@ -1,6 +1,6 @@
-/* Memory that runs out, for LD_PRELOAD: allocation number ALLOC_AT that our own code asks for
- * fails. How many there were goes to the file ALLOC_COUNT. What HDF5, BLAS and others allocate for
- * themselves does not count: they crash where they have no memory, and nothing can be done here. */
+/* Failing allocations, for LD_PRELOAD: allocation number ALLOC_AT of our own code fails. The number
+ * of allocations is written to the file ALLOC_COUNT. Allocations of HDF5, BLAS and other libraries
+ * do not count: those libraries crash without memory, which we cannot prevent. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <link.h>
@@ -13,7 +13,7 @@
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *block, size_t size);
-/* AddressSanitizer's, where the program has it: it then says what was not freed. */
+/* AddressSanitizer's allocator if the program has one, so that it reports leaks. */
 __attribute__((weak)) extern void *__interceptor_malloc(size_t size);
 __attribute__((weak)) extern void *__interceptor_calloc(size_t count, size_t size);
 __attribute__((weak)) extern void *__interceptor_realloc(void *block, size_t size);

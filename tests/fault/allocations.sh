@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# An allocation fails, each in turn, in commands and examples: they end with a code of their own and a
-# message, or go on without it; never with a signal. A build with AddressSanitizer says what leaks, too.
-#   tests/fault/allocations.sh SHIM BUILD [EVERY]     EVERY: only every so many of them
-# Allocations of our own code (alloc_shim.c).
+# Each allocation of our own code (alloc_shim.c) fails in turn, in commands and examples: they print a
+# message and exit with one of their codes, or continue without the allocation; no signal ends them. A
+# build with AddressSanitizer also detects leaks.
+#   tests/fault/allocations.sh SHIM BUILD [EVERY]     EVERY: only every EVERY-th allocation
 set -u
 shim=$(realpath -e -- "$1") && build=$(realpath -e -- "$2") || exit 2
 every=${3:-1}
@@ -11,13 +11,13 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
 export LC_ALL=C OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-# Its own codes, which no command has; the shim comes before its library.
+# Exit codes that no command uses; the shim is loaded before the sanitizer's library.
 export ASAN_OPTIONS=verify_asan_link_order=0:allocator_may_return_null=1:exitcode=99 LSAN_OPTIONS=exitcode=98
 program=$build/tlnmf examples=$build/examples
 "$program" simulate gcm --s 2 --m 4 --n 9 -o y.npy >/dev/null &&
     "$program" simulate notes --signal s.wav -o n.npy >/dev/null &&
     "$program" fit y.npy -k 2 -J 3 -q -o m.h5 >/dev/null || exit 2
-# How many times rarer than EVERY, and the command.
+# A factor of EVERY, and the command.
 commands=(
     "1 $program fit y.npy -k 2 -J 3 -q -o a.h5 --force"
     "10 $program fit y.npy -k 2 -J 3 --starts 2 -q -o a.npz --force --every 0"
@@ -46,7 +46,7 @@ for command in "${commands[@]}"; do
         code=0
         timeout 120 env ALLOC_AT=$n LD_PRELOAD="$shim" $command >/dev/null 2>err || code=$?
         points=$((points + 1))
-        # an example without a context has no message
+        # an example may fail before it has a context for a message
         if [ $code -ge 98 ] || { [ $code -ne 0 ] && ! [ -s err ] && [ "${command%% *}" = "$program" ]; }; then
             echo "allocation $n of $calls: code $code: $(echo "${command#"$build/"}" | cut -c 1-60): $(head -n 1 err)"
             grep -m 9 '^ *#[0-9]* .*build\|/src/\|/cli/\|/io/\|leak of' err

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A disk that fails at every write, sync, reservation and rename of every command that writes files:
-# exit code 5 with the path, and old outputs, inputs and the folder as they were.
+# Each write, sync, reservation and rename of every command that writes files fails in turn: exit code 5
+# and a message with the path; old outputs, inputs and the folder are unchanged.
 #   tests/fault/disk.sh SHIM PROGRAM [EVERY]
-# EVERY above 1: only every so many of the calls between the first six and the last twelve of a command,
-# and one kind of error for each call. Else all calls and all kinds.
+# EVERY above 1: only every EVERY-th call between the first six and the last twelve of a command, and
+# one kind of error per call. Otherwise all calls and all kinds.
 set -u
 shim=$(realpath -e -- "$1") && program=$(realpath -e -- "$2") || exit 2
 every=${3:-1}
@@ -28,7 +28,7 @@ declare -A commands=(
     [kept]="fit in/y.npy -k 2 -J 3 -q -o out/a.h5 --force --checkpoint out/kept --every 0"
     [separate]="separate in/s.wav -k 2 --method nmf --transform dct --frame 100 --activations labels -q -o out --force --checkpoint out/kept --every 0")
 
-# Old outputs under all names that a command writes.
+# Creates old outputs with all names that a command writes.
 restore()
 {
     rm -rf out
@@ -39,7 +39,7 @@ restore()
     done
 }
 
-# A checkpoint that is left is whole, as --resume says below.
+# Ignores checkpoints, which --resume checks below.
 state()
 {
     find in out -type f ! -name kept -print0 | sort -z | xargs -0 cksum
@@ -81,14 +81,14 @@ for name in "${names[@]}"; do
             5)
                 grep -q 'out' stderr || complain "$name, $error at call $n: the message names no path"
                 [ "$(state)" = "$before" ] || complain "$name, $error at call $n: files have changed"
-                [ ! -e out/kept ] || "$program" ${commands[$name]} --resume >stdout 2>stderr || complain "$name, $error at call $n: no checkpoint to go on from"
+                [ ! -e out/kept ] || "$program" ${commands[$name]} --resume >stdout 2>stderr || complain "$name, $error at call $n: the checkpoint cannot be resumed"
                 ;;
-            0) ;; # a reservation that the file system does not offer, a sync of what is no file
+            0) ;; # an unsupported reservation, or a sync of something that is not a file
             *) complain "$name, $error at call $n: exit code $code" ;;
             esac
         done
     done
-    for ((n = 1; n <= calls; n += every)); do # short writes are gone on with
+    for ((n = 1; n <= calls; n += every)); do # a short write is continued
         restore
         points=$((points + 1))
         faulty $n SHORT ${commands[$name]} || complain "$name, short write at call $n: exit code $?"

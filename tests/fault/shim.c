@@ -1,6 +1,6 @@
-/* A disk that fails, for LD_PRELOAD: call number FAULT_AT that writes, syncs, reserves or renames a
+/* A failing disk, for LD_PRELOAD: call number FAULT_AT that writes, syncs, reserves or renames a
  * file below FAULT_DIR fails with FAULT_ERROR (ENOSPC, EIO, EDQUOT), or writes only a part (SHORT).
- * The number of such calls is added to the file FAULT_COUNT, one line a process. */
+ * The number of such calls is appended to the file FAULT_COUNT, one line per process. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,7 +26,7 @@ static int is_below(const char *path)
     return folder[0] != '\0' && strncmp(path, folder, strlen(folder)) == 0;
 }
 
-/* Regular files only: what is in memory has another name. */
+/* Only regular files below FAULT_DIR count. */
 static int concerns(int fd)
 {
     char name[64], path[4096];
@@ -39,7 +39,7 @@ static int concerns(int fd)
     return is_below(path) && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* 0: the call goes through; 1: it fails, errno is set; 2: it is cut short. */
+/* 0: the call succeeds; 1: it fails and errno is set; 2: it writes only a part. */
 static int judge(void)
 {
     int number = atomic_fetch_add(&calls, 1) + 1;

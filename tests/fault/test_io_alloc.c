@@ -1,12 +1,12 @@
-/* The n-th allocation of libtlnmf_io fails, for every n: each call must report it and leave nothing
- * behind, the readers and writers inside as well as the public functions.
- * Linked with --wrap for malloc, calloc, realloc, strdup and strndup. */
+/* The n-th allocation of libtlnmf_io fails, for every n: each call must report it and leave no
+ * file. Tests internal readers and writers and the public functions. Linked with --wrap for malloc,
+ * calloc, realloc, strdup and strndup. */
 #include "unit/io/test_api.h"
 #include "unit/io/whole_sound.h"
 
 #include <errno.h>
 
-static int64_t left = -1; /* allocations until one fails; -1: none will */
+static int64_t left = -1; /* allocations until one fails; -1: none fails */
 
 static bool refuse(void)
 {
@@ -147,7 +147,7 @@ static void exhaust(bool (*call)(tlnmf_ctx *ctx, const char *), const char *path
         if (!injected && !ok)
             fail_msg("%s: %s", path, tlnmf_message(ctx));
         if (!ok) {
-            /* jansson takes a string it has no memory for as bad syntax */
+            /* jansson reports a failed allocation of a string as a syntax error */
             if (!strstr(tlnmf_message(ctx), "summary is not JSON")) {
                 assert_int_equal(tlnmf_last_error(ctx), TLNMF_ERR_MEMORY);
                 assert_non_null(strstr(tlnmf_message(ctx), "memory"));
@@ -198,7 +198,7 @@ static void test_sound(void **state)
     (void)state;
     exhaust(write_sound, "x.wav");
     exhaust(write_sound, "x.flac");
-    assert_int_equal(symlink("/dev/null", "null.wav"), 0); /* put together in memory */
+    assert_int_equal(symlink("/dev/null", "null.wav"), 0); /* assembled in memory */
     exhaust(write_sound, "null.wav");
     exhaust(read_sound, "x.wav");
     exhaust(read_sound, "x.flac");
@@ -323,7 +323,7 @@ static tlnmf_error api_events(tlnmf_ctx *ctx, const char *path)
     return error;
 }
 
-/* The file is removed before each try, so that a temporary that is left over is seen. */
+/* The file is removed before each try, so that a leftover temporary file is detected. */
 static void exhaust_api(tlnmf_error (*call)(tlnmf_ctx *, const char *), const char *path)
 {
     bool injected = true;
@@ -370,7 +370,7 @@ int main(void)
         cmocka_unit_test(test_api),
     };
 
-    /* jansson must run out of memory too; cmocka comes with none of its own. */
+    /* jansson must also use the failing allocator. */
     json_set_alloc_funcs(__wrap_malloc, free);
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);
 }

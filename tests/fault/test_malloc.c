@@ -1,5 +1,5 @@
-/* No malloc at all between two iterations, from the library, BLAS, LAPACK or anything else: this
- * program replaces malloc and counts. (Not built with sanitizers, which replace it themselves.) */
+/* Neither the library nor BLAS, LAPACK or others call malloc between two iterations: this program
+ * replaces malloc and counts. (Not built with sanitizers, which replace it themselves.) */
 #include "support.h"
 
 #include <stdatomic.h>

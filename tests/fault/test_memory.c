@@ -6,7 +6,7 @@
 
 enum { S = 3, M = 4, N = 10, K = 2 };
 
-/* The whole life of a fit; false if something failed for lack of memory. */
+/* A complete fit, from data to model; false if it failed for lack of memory. */
 static bool live(meter *m, const double *Y, const void *settings)
 {
     const tl_settings *opt = settings;
@@ -33,10 +33,10 @@ static bool live(meter *m, const double *Y, const void *settings)
     return error == TLNMF_OK;
 }
 
-/* A whole life of something, on these numbers; false if it ended for lack of memory. */
+/* A complete use of some functions on these numbers; false if it failed for lack of memory. */
 typedef bool (*life)(meter *m, const double *x, const void *settings);
 
-/* Each allocation fails in turn: every life ends well. */
+/* Each allocation fails in turn: every failure is reported and nothing leaks. */
 static void fail_each(life one, const double *x, const void *settings, int64_t least)
 {
     meter all = {0};
@@ -68,7 +68,7 @@ static void fail_everywhere(tl_method method, bool exchange, tl_precision precis
     free(Y);
 }
 
-/* Neighbouring frames, a start, an ascent, distances: the whole life of what measures use. */
+/* Neighbouring frames, a start, an ascent, distances. */
 static bool live_measures(meter *m, const double *Y, const void *settings)
 {
     (void)settings;
@@ -148,8 +148,8 @@ static void mixed(void **state)
 
 static int go_on(const tlnmf_record *progress, void *user);
 
-/* Compares two k by realisations, or by entries where the data do not know theirs, and fits with
- * eps-check; false for lack of memory. */
+/* Compares two k by realisations, or by entries if the data have none, and fits with eps-check;
+ * false for lack of memory. */
 static bool compare(meter *m, const double *Y, const void *settings)
 {
     const tl_settings *opt = settings;
@@ -247,7 +247,7 @@ static void application(void **state)
     tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
     double *Y = new_normals(&rng, S * M * N);
     for (int64_t row = 0; row < S * M; row++)
-        Y[row * N] *= 1e-12; /* a frame that the floor does not see: the data are trimmed */
+        Y[row * N] *= 1e-12; /* a frame far below the floor: the data are trimmed */
     tl_settings opt = defaults_of(TL_TASK_APPLY);
     opt.threads = 1;
     for (int keep = 0; keep < 4; keep++) {
@@ -281,7 +281,7 @@ static int write_stem(int64_t stem, int64_t first, int64_t count, const double *
     return 0;
 }
 
-/* Learns from noise with two sources and takes it apart; false for lack of memory. */
+/* Learns from noise with two sources and separates it; false for lack of memory. */
 static bool separate(meter *m, const double *x, const void *settings)
 {
     (void)settings;
@@ -299,7 +299,7 @@ static bool separate(meter *m, const double *x, const void *settings)
     opt.frames = (tl_frames){
         .M = 16, .hop = 8, .shifts = 2, .window = TL_WINDOW_TUKEY, .taper = 0.1, .beta = 8.0};
     opt.sources = 2;
-    opt.set.learn_frames = 50; /* fewer than there are: energies are looked at */
+    opt.set.learn_frames = 50; /* fewer than all, so that energies are computed */
     opt.J = 1;
     opt.set.threads = 1;
     tl_blend *blend;
@@ -328,7 +328,7 @@ static void separation(void **state)
     free(x);
 }
 
-/* More iterations, not one allocation more: of a fit, of a model on data. */
+/* More iterations of a fit or of apply need no more allocations. */
 static void iterations_do_not_allocate(void **state)
 {
     (void)state;
@@ -361,8 +361,8 @@ static void iterations_do_not_allocate(void **state)
     free(Y);
 }
 
-/* What tlnmf_memory says is what a fit takes at most, and not much more than that. */
-static void memory_is_as_said(void **state)
+/* tlnmf_memory is an upper bound of the memory of a fit, and not much larger. */
+static void memory_stays_within_the_estimate(void **state)
 {
     (void)state;
     enum { LARGE_M = 40, LARGE_N = 70 };
@@ -399,7 +399,7 @@ static void memory_is_as_said(void **state)
         assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, &result));
         double taken = (double)(m.most - before);
         if (!(taken <= said && taken >= 0.8 * said))
-            fail_msg("case %d: said %.0f bytes, taken %.0f", i, said, taken);
+            fail_msg("case %d: estimated %.0f bytes, used %.0f", i, said, taken);
         tl_result_free(result);
         tlnmf_data_free(data);
         tlnmf_ctx_free(ctx);
@@ -420,7 +420,7 @@ int main(void)
         cmocka_unit_test(application),
         cmocka_unit_test(separation),
         cmocka_unit_test(iterations_do_not_allocate),
-        cmocka_unit_test(memory_is_as_said),
+        cmocka_unit_test(memory_stays_within_the_estimate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Damaged files that were accepted, beside h5py and scipy: the same shapes and numbers.
+"""Compares damaged files that were accepted with h5py and scipy: the same shapes and numbers.
 
 usage: accepted.py FOLDER, as FUZZ_KEEP=FOLDER fuzz_container leaves it: N.h5 or N.mat, and N.npy.
 A file that the other reader refuses is counted and named, not compared.
@@ -38,9 +38,9 @@ def main(folder):
         x = np.load(ours)
         try:
             y = read(path)
-        except Exception as why:  # whatever a damaged file makes of them
+        except Exception as why:  # damaged files cause all kinds of exceptions
             refused += 1
-            print(f"{os.path.basename(path)}: refused there: {type(why).__name__}: {str(why)[:80]}")
+            print(f"{os.path.basename(path)}: refused by the other reader: {type(why).__name__}: {str(why)[:80]}")
             continue
         if x.size == y.size and np.array_equal(x.squeeze(), y.squeeze(), equal_nan=True):
             same += 1

@@ -1,4 +1,4 @@
-/* .npy files: what is accepted has a shape that can be, and the numbers that the file holds. */
+/* .npy files: an accepted file has a valid shape and gives the numbers that it contains. */
 #include "io/files.h"
 
 #include "fuzz.h"
@@ -27,7 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 bool fuzz_seed(int number, const char *path)
 {
     double x[24] = {1.5, -2.0, 3.0};
-    char name[4096]; /* an ending tells the format; next to the seed, for a disk may end there */
+    char name[4096]; /* the extension selects the format; in the folder of the seed, which may be in
+                        memory */
 
     if (number > 2)
         return false;

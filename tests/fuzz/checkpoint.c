@@ -1,4 +1,4 @@
-/* Checkpoints: whatever a state holds, a fit that resumes from it ends, with an error or a model.
+/* Checkpoints: whatever a state contains, a fit that resumes from it ends with an error or a model.
  */
 #include "tlnmf/tlnmf.h"
 
@@ -20,7 +20,7 @@ typedef struct states {
 static int save(const tlnmf_record *state, void *user)
 {
     states *s = user;
-    int place = s->calls++ / 3; /* a few, from all over the fit */
+    int place = s->calls++ / 3; /* a few states from all parts of the fit */
     if (place >= MOST || s->bytes[place] != NULL)
         return 0;
     FUZZ_CHECK(tlnmf_record_pack(s->ctx, state, NULL, &s->size[place]) == TLNMF_OK);
@@ -68,10 +68,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     memcpy(copy, bytes, size);
     fuzz_mend(copy, size);
     if (tlnmf_record_unpack(ctx, copy, size, &state) == TLNMF_OK) {
-        tlnmf_record *all; /* as if two machines had saved it */
+        tlnmf_record *all; /* as if two processes had saved it */
         FUZZ_CHECK(tlnmf_record_create(ctx, &all) == TLNMF_OK);
         tlnmf_error error = TLNMF_OK;
-        for (int machine = 0; machine < 2 && error == TLNMF_OK; machine++)
+        for (int process = 0; process < 2 && error == TLNMF_OK; process++)
             error = tlnmf_join_states(ctx, all, state);
         fit(ctx, error == TLNMF_OK ? all : state, NULL);
         tlnmf_record_free(all);

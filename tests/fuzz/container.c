@@ -1,5 +1,5 @@
-/* HDF5 and .mat files through the program's reader: an array, or a message; never a signal, a stall
- * or a process that grows without end. */
+/* HDF5 and .mat files through the program's reader: an array or a message; never a signal, a hang
+ * or unlimited memory. */
 #include "io/program.h"
 
 #include "fuzz.h"
@@ -20,7 +20,7 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* With FUZZ_KEEP=FOLDER, files that are accepted are kept there with the array that was read, for
+/* With FUZZ_KEEP=FOLDER, accepted files are kept there with the array that was read, for
  * accepted.py. */
 static void keep(tlnmf_ctx *ctx, const char *path, const tlnmf_record *record)
 {
@@ -44,13 +44,13 @@ static void take(tlnmf_ctx *ctx, const char *kind, const char *path)
     tlnmf_record *record;
     struct rusage usage;
     double start = seconds();
-    const char *helper = getenv("TLNMF_PROGRAM"); /* where the tests were built elsewhere */
+    const char *helper = getenv("TLNMF_PROGRAM"); /* if the tests were built elsewhere */
     tlnmf_error error =
         tlnmf_io_read_apart(ctx, helper != NULL ? helper : TLNMF_PROGRAM, kind, path, &record);
     FUZZ_CHECK(error == TLNMF_OK || error == TLNMF_ERR_INPUT || error == TLNMF_ERR_MEMORY);
     FUZZ_CHECK((error == TLNMF_OK) == (record != NULL));
     FUZZ_CHECK(error == TLNMF_OK || tlnmf_message(ctx)[0] != '\0');
-    FUZZ_CHECK(seconds() - start < 20.0); /* 5 s of processor time, on a busy machine */
+    FUZZ_CHECK(seconds() - start < 20.0); /* 5 s of processor time, on a busy computer */
     FUZZ_CHECK(getrusage(RUSAGE_CHILDREN, &usage) == 0 && usage.ru_maxrss < 500 * 1024);
     if (record != NULL)
         keep(ctx, path, record);

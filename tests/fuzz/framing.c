@@ -1,5 +1,5 @@
-/* A sound file through framing: WAV bytes after three that select frame, hop and window. Frames of
- * a sound that is accepted become the sound again. */
+/* A sound file through framing: three bytes that select frame, hop and window, then a WAV file. The
+ * frames of an accepted sound reconstruct it. */
 #include "tlnmf/io.h"
 
 #include "fuzz.h"

@@ -1,5 +1,5 @@
-/* A fuzz target: one input in, nothing but a normal return out. mutate.c feeds it with damaged
- * copies of the seeds; with clang and -DTLNMF_FUZZ=ON libFuzzer does (see CONTRIBUTING.md). */
+/* A fuzz target: for any input, it must return normally. mutate.c calls it with damaged copies of
+ * the seeds; with clang and -DTLNMF_FUZZ=ON, libFuzzer calls it (see CONTRIBUTING.md). */
 #ifndef TLNMF_TESTS_FUZZ_H
 #define TLNMF_TESTS_FUZZ_H
 
@@ -15,25 +15,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 /* Writes good file number `number` to `path`; false when there are no more. */
 bool fuzz_seed(int number, const char *path);
 
-/* What must hold for whatever has been accepted. */
-#define FUZZ_CHECK(condition)                                                       \
-    do {                                                                            \
-        if (!(condition)) {                                                         \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            abort();                                                                \
-        }                                                                           \
+/* A condition that must hold for every accepted input. */
+#define FUZZ_CHECK(condition)                                                         \
+    do {                                                                              \
+        if (!(condition)) {                                                           \
+            fprintf(stderr, "%s:%d: violated: %s\n", __FILE__, __LINE__, #condition); \
+            abort();                                                                  \
+        }                                                                             \
     } while (0)
 
 static inline void fuzz_put(const char *path, const void *bytes, size_t size)
 {
-    remove(path); /* file systems are slow to truncate: they see to it that nothing is lost */
+    remove(path); /* removing is faster than truncating, after which file systems sync */
     FILE *file = fopen(path, "wb");
     FUZZ_CHECK(file && fwrite(bytes, 1, size, file) == size);
     FUZZ_CHECK(fclose(file) == 0);
 }
 
-/* Gives damaged bytes of a packed record the checksum that belongs to them: else it would keep all
- * damage out. */
+/* Corrects the checksum of damaged bytes of a packed record; otherwise all damage would be refused.
+ */
 static inline void fuzz_mend(uint8_t *bytes, size_t size)
 {
     uint64_t hash = 0xcbf29ce484222325u;
@@ -43,7 +43,7 @@ static inline void fuzz_mend(uint8_t *bytes, size_t size)
         bytes[size - 8 + (size_t)i] = (uint8_t)(hash >> (8 * i));
 }
 
-/* A context that stays: its message is that of the last failure. */
+/* A static context; its message is that of the last failure. */
 static inline tlnmf_ctx *fuzz_context(void)
 {
     static tlnmf_ctx *ctx;

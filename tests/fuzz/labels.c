@@ -1,4 +1,4 @@
-/* Label tracks: what is accepted can be written and read again, and its names are safe. */
+/* Label tracks: accepted labels can be written and read again, and their names are safe. */
 #include "io/files.h"
 #include "io/program.h"
 

@@ -1,8 +1,8 @@
-/* Feeds a fuzz target with the files of its corpus, which once found something or reach far, and
- * with damaged copies of its seeds, the same ones every time.
- *   fuzz_TARGET [ROUNDS [CORPUS]]      fuzz_TARGET seeds FOLDER: only writes the seeds, for
- * libFuzzer
- */
+/* Runs a fuzz target on the files of its corpus, which once found an error or reach deep code, and
+ * on damaged copies of its seeds, which are the same every time.
+ *
+ *     fuzz_TARGET [ROUNDS [CORPUS]]
+ *     fuzz_TARGET seeds FOLDER        only writes the seeds, for libFuzzer */
 #include "io/files.h"
 
 #include "fuzz.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Damaged files claim absurd sizes: an allocation that fails is what we want to see. */
+/* Damaged files claim huge sizes: their allocation should fail. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -24,8 +24,9 @@ static uint32_t next_random(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
-/* Bytes changed, cut off, doubled, set to the numbers that programs stumble over. The header is hit
- * more often than the rest. Returns the new size; `copy` holds twice the old one. */
+/* Changes, truncates or duplicates bytes, or sets them to numbers that often cause errors. The
+ * header is changed more often than the rest. Returns the new size; `copy` has space for twice the
+ * old size. */
 static size_t damage(const unsigned char *bytes, size_t size, unsigned char *copy, uint64_t *state)
 {
     static const unsigned char odd[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
@@ -38,7 +39,7 @@ static size_t damage(const unsigned char *bytes, size_t size, unsigned char *cop
         case 0:
             size = at;
             break;
-        case 1: { /* a part again, in place of what follows */
+        case 1: { /* repeats a part, over the bytes that follow */
             size_t length = next_random(state) % (size - at) + 1;
             memmove(copy + at + length / 2, copy + at, length - length / 2);
             break;
@@ -74,7 +75,7 @@ static void feed(const char *path, int rounds, uint64_t *state)
     free(bytes);
 }
 
-/* Every file of the folder, as it is and damaged a little. */
+/* Every file of the folder, unchanged and slightly damaged. */
 static void feed_folder(const char *folder, int rounds, uint64_t *state)
 {
     DIR *d = opendir(folder);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Every array of the record is there, as far as its shape says. */
+/* Reads every array of the record to the end of its shape. */
 static void walk(const tlnmf_record *record)
 {
     const char *name;
@@ -58,7 +58,8 @@ bool fuzz_seed(int number, const char *path)
                         H[] = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0};
     tlnmf_ctx *ctx;
     tlnmf_record *model;
-    char name[4096]; /* an ending tells the format; beside the seed, for a disk may end there */
+    char name[4096]; /* the extension selects the format; in the folder of the seed, which may be in
+                        memory */
     if (number > 1)
         return false;
     snprintf(name, sizeof name, "%s.npz", path);

@@ -1,5 +1,5 @@
-/* Options as text: a name, '=', a value; what is accepted reads back as a text that sets the same
- * value again. The first byte selects the task. */
+/* Options as text: a name, '=', a value. An accepted value reads back as a text that sets the same
+ * value. The first byte selects the task. */
 #include "tlnmf/tlnmf.h"
 
 #include "fuzz.h"
@@ -17,7 +17,7 @@ static void set(tlnmf_ctx *ctx, tlnmf_settings *settings, const char *name, cons
     }
     FUZZ_CHECK(tlnmf_settings_get_text(settings, name, read, sizeof read) != NULL);
     if (read[0] == '\0')
-        return; /* not set, and there is no default */
+        return; /* not set, without a default */
     FUZZ_CHECK(tlnmf_settings_set_text(ctx, settings, name, read) == TLNMF_OK);
     FUZZ_CHECK(tlnmf_settings_get_text(settings, name, again, sizeof again) != NULL);
     FUZZ_CHECK(strcmp(read, again) == 0);

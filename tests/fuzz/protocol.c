@@ -1,7 +1,7 @@
-/* What a hostile reader of foreign files may leave: its exit code, and any bytes in place of the
- * packed record. The asker ends with a record, or an error with a message. The first byte is the
- * code; its highest bit mends the checksum. */
-#include "io/reader_client.c" // NOLINT(bugprone-suspicious-include): the asker's functions are static
+/* Responses of a compromised reader process: its exit code, and any bytes instead of the packed
+ * record. The client returns a record, or an error with a message. The first byte is the code; its
+ * highest bit corrects the checksum. */
+#include "io/reader_client.c" // NOLINT(bugprone-suspicious-include): the client's functions are static
 
 #include "fuzz.h"
 
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     return 0;
 }
 
-/* An array (code 0), an error (code 1), both with checksums to be mended. */
+/* An array (code 0), an error (code 1), both with checksums to correct. */
 bool fuzz_seed(int number, const char *path)
 {
     uint8_t bytes[4096];

@@ -1,5 +1,5 @@
-/* Packed records, which models in memory and the protocol of foreign files are: what is accepted
- * packs to the same bytes. */
+/* Packed records, as used for models in memory and by the reader process: an accepted record packs
+ * to the same bytes. */
 #include "tlnmf/tlnmf.h"
 
 #include "fuzz.h"
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     FUZZ_CHECK(copy != NULL && tlnmf_ctx_create(&ctx) == TLNMF_OK);
     memcpy(copy, bytes, size);
     take(ctx, copy, size);
-    fuzz_mend(copy, size); /* the parser must stand alone */
+    fuzz_mend(copy, size); /* tests the parser without the checksum */
     take(ctx, copy, size);
     free(copy);
     tlnmf_ctx_free(ctx);

@@ -1,11 +1,11 @@
-/* Sound files: whatever they claim, reading ends with finite samples or with a message. */
+/* Sound files: whatever the header claims, reading gives finite samples or a message. */
 #include "fuzz.h"
 #include "tests/unit/io/whole_sound.h"
 
 #include <math.h>
 
-/* libsndfile 1.2 forgets to free what libvorbis holds when it refuses a damaged Ogg stream: sf_open
- * and sf_close alone leak as much, 5,784 bytes for corpus/sound/ogg_refused.1 and .2 each. */
+/* libsndfile 1.2 leaks memory of libvorbis when it refuses a damaged Ogg stream: sf_open and
+ * sf_close alone leak 5,784 bytes for each of corpus/sound/ogg_refused.1 and .2. */
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     whole_sound sound;
 
-    if (size > 16384) /* a few bytes can stand for hours of silence */
+    if (size > 16384) /* a few bytes can encode hours of silence */
         return 0;
     fuzz_put("sound.fuzz", bytes, size);
     if (read_whole(fuzz_context(), "sound.fuzz", &sound)) {

@@ -1,5 +1,5 @@
-/* Summaries of models: any JSON object becomes a record, and that record an object that means the
- * same. */
+/* Summaries of models: any JSON object becomes a record, and the record becomes an equivalent
+ * object. */
 #include "fuzz.h"
 #include "io/files.h"
 
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     FUZZ_CHECK(tlnmf_ctx_create(&ctx) == TLNMF_OK);
     tlnmf_record *first = to_record(ctx, object);
     if (tlnmf_record_type(first, "summary") ==
-        TLNMF_TYPE_NONE) { /* a text would be taken for all */
+        TLNMF_TYPE_NONE) { /* a text of this name would be the whole summary */
         FUZZ_CHECK(io_summary_from(ctx, first, &again));
         tlnmf_record *second = to_record(ctx, again);
         check_same(first, second);

@@ -1,5 +1,5 @@
-/* Tables as text (CSV, TSV, columns between spaces): what is accepted is a matrix of at most as
- * many numbers as the text has bytes. The first byte selects the name of the file. */
+/* Tables as text (CSV, TSV, columns separated by spaces): an accepted table is a matrix with no
+ * more numbers than the text has bytes. The first byte selects the name of the file. */
 #include "io/files.h"
 
 #include "fuzz.h"

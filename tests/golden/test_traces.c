@@ -1,4 +1,4 @@
-/* The library against the reference implementation: data, starts, traces. */
+/* The library compared with the reference implementation: data, starts, traces. */
 #include "golden/reference.h"
 #include "support.h"
 
@@ -40,7 +40,7 @@ static double *notes(tlnmf_ctx *ctx, int64_t S)
     return Y;
 }
 
-static void truth_is_the_references(void **state)
+static void truth_matches_the_reference(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -61,15 +61,16 @@ static void truth_is_the_references(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-static void data_are_the_references(void **state)
+static void data_match_the_reference(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
     double *Y1 = gcm(ctx, 1), *Y100 = gcm(ctx, 100), *Z = notes(ctx, 1);
     check_sums(Y1, M * N, golden_gcm_S1, 1e-15);
     check_sums(Y100, 100 * M * N, golden_gcm_S100, 1e-15);
-    assert_true(memcmp(Y1, Y100, sizeof(double) * M * N) == 0); /* smaller S begins larger S */
-    check_sums(Z, NOTES_M * NOTES_N, golden_notes_S1, 1e-11);   /* phases are fitted */
+    assert_true(memcmp(Y1, Y100, sizeof(double) * M * N) ==
+                0); /* S = 1 is the first realisation of S = 100 */
+    check_sums(Z, NOTES_M * NOTES_N, golden_notes_S1, 1e-11); /* phases are fitted */
     free(Y1);
     free(Y100);
     free(Z);
@@ -88,7 +89,7 @@ static tlnmf_error draw(const tl_point *point, void *user)
     return tl_starts_fill(d->ctx, d->starts, d->p, point);
 }
 
-static void starts_are_the_references(void **state)
+static void starts_match_the_reference(void **state)
 {
     (void)state;
     const double *golden[2][3] = {{golden_Phi0_1, golden_W0_1, golden_H0_1},
@@ -197,7 +198,7 @@ static void tl_follows_notes(void **state)
     fitted_free(&f);
 }
 
-/* Each J is a run of its own: J transform steps, then 10 J updates from the start. At S = 1
+/* Each J is a separate run: J transform steps, then 10 J updates from the start. At S = 1
  * rounding alone moves these values by 1e-6 (V comes near eps), at S = 100 by 5e-13. */
 static void check_gcm_jd(int64_t S, const double (*golden)[3], double tolerance)
 {
@@ -206,7 +207,8 @@ static void check_gcm_jd(int64_t S, const double (*golden)[3], double tolerance)
         assert_close(f.info.C, golden[i][0], tolerance);
         assert_close(f.info.L, golden[i][1], tolerance);
         assert_near(f.info.I, golden[i][2], tolerance * fabs(golden[i][0]));
-        /* at S = 1 L has many minima, and this need not be the least; nor is it before the end */
+        /* at S = 1 L has many minima, so this need not be the least; neither need it be before
+         * convergence */
         if (S > 1 && f.info.jd_outcome != TLNMF_OUTCOME_ITERATIONS)
             assert_near(f.info.certificate, f.info.I, 1e-9 * fabs(f.info.C));
         else
@@ -238,7 +240,7 @@ static void jd_follows_notes(void **state)
     fitted_free(&f);
 }
 
-/* Ten realisations: the ten phases of set 1.. */
+/* Ten realisations: ten pairs of phases. */
 static void ten_realisations_of_notes(void **state)
 {
     (void)state;
@@ -246,7 +248,7 @@ static void ten_realisations_of_notes(void **state)
     const tlnmf_record *data = tlnmf_data_record(f.data);
     assert_int_equal(tlnmf_record_get_integer(data, "S"), 10);
     assert_true(tlnmf_record_get_integer(data, "columns") <
-                10 * NOTES_N); /* rank 4 to 8 where S is 10 */
+                10 * NOTES_N); /* rank 4 to 8 at S = 10 */
     for (int i = 0; i < 10; i++)
         assert_close(f.trace[i].C, golden_tl_notes_S10[i], 1e-9);
     assert_close(f.info.C, f.info.L + f.info.I, 1e-10);
@@ -256,11 +258,16 @@ static void ten_realisations_of_notes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(truth_is_the_references),   cmocka_unit_test(data_are_the_references),
-        cmocka_unit_test(starts_are_the_references), cmocka_unit_test(tl_follows_gcm_S1),
-        cmocka_unit_test(tl_follows_gcm_S100),       cmocka_unit_test(tl_follows_notes),
-        cmocka_unit_test(jd_follows_gcm_S100),       cmocka_unit_test(jd_follows_gcm_S1),
-        cmocka_unit_test(jd_follows_notes),          cmocka_unit_test(ten_realisations_of_notes),
+        cmocka_unit_test(truth_matches_the_reference),
+        cmocka_unit_test(data_match_the_reference),
+        cmocka_unit_test(starts_match_the_reference),
+        cmocka_unit_test(tl_follows_gcm_S1),
+        cmocka_unit_test(tl_follows_gcm_S100),
+        cmocka_unit_test(tl_follows_notes),
+        cmocka_unit_test(jd_follows_gcm_S100),
+        cmocka_unit_test(jd_follows_gcm_S1),
+        cmocka_unit_test(jd_follows_notes),
+        cmocka_unit_test(ten_realisations_of_notes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

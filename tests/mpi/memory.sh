@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One of several processes runs out of memory: an allocation that fails, at many places, or a limit on
-# its address space. One message and one exit code, soon, and no file that is not whole.
+# One of several processes runs out of memory: one of many allocations fails, or its address space is
+# limited. All end soon with one message and one exit code, and no incomplete file remains.
 # usage: memory.sh SHIM TLNMF TLNMF_MPI [PLACES]
 set -u
 if [ $# -lt 3 ] || ! command -v mpirun >/dev/null; then
@@ -21,7 +21,7 @@ fail() {
     failures=$((failures + 1))
 }
 
-# Runs the program short of memory on process $SHORT_RANK.
+# Runs the program; process $SHORT_RANK runs out of memory.
 cat >short.sh <<'SH'
 #!/bin/sh
 rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
@@ -33,8 +33,8 @@ exec "$@"
 SH
 chmod +x short.sh
 
-# All ended with the same code: 1 and one message that speaks of memory, or 0 where the program can
-# do without.
+# All ended with the same code: 1 and one message about memory, or 0 if the program can continue without
+# the allocation.
 judge() { # what was short, exit code
     local words
     words=$(grep -c '^tlnmf' stderr)
@@ -43,9 +43,9 @@ judge() { # what was short, exit code
     elif [ "$2" != 1 ]; then
         fail "$1: exit code $2: $(head -3 stderr)"
     elif [ "$words" != 1 ] || ! grep -qE '^tlnmf.*(memory|address space)' stderr; then
-        fail "$1: not one message on memory: $(head -5 stderr)"
+        fail "$1: not exactly one message about memory: $(head -5 stderr)"
     fi
-    [ "$2" = 0 ] || [ ! -e model.h5 ] || fail "$1: a model all the same"
+    [ "$2" = 0 ] || [ ! -e model.h5 ] || fail "$1: a model in spite of the failure"
     [ -z "$(find . -name '.model*')" ] || fail "$1: left $(find . -name '.model*')"
     rm -f model.h5* .model*
 }
@@ -70,7 +70,7 @@ for split in frames starts; do
     done
 done
 
-# A limit on the address space: too little for the libraries, too little for the fit.
+# Limits on the address space: not enough for the libraries, not enough for the fit.
 unset SHORT_SHIM
 "$tlnmf" simulate gcm --s 1 --m 64 --n 30000 --kbar 2 -o data.npy --force >/dev/null
 export SHORT_RANK=1
@@ -83,4 +83,4 @@ for SHORT_KB in 450000 560000; do
 done
 
 [ $failures = 0 ] || exit 1
-echo "mpi: all end together where one has no memory"
+echo "mpi: all processes end if one has no memory"

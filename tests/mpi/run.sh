@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The program on several processes, oversubscribed: the same files as one process writes, one message
-# and one exit code. Skipped where there is no MPI.
+# The program on several processes, oversubscribed: the same files as from one process, one message and
+# one exit code. Skipped without MPI.
 # usage: run.sh TLNMF [TLNMF_MPI EXAMPLE_MPI EXAMPLE_CREW]
 set -u
 if [ $# -lt 4 ] || ! command -v mpirun >/dev/null; then
@@ -12,10 +12,10 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 export SOURCE_DATE_EPOCH=1 OMP_NUM_THREADS=1
-# As root in a container, with more processes than cores, which give way while they wait.
+# As root in a container, with more processes than cores; waiting processes yield.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader OMPI_MCA_odls_base_sigkill_timeout=0
-# MPI unloads modules that leak, so that a suppression cannot name them.
+# MPI unloads modules that leak, so a suppression cannot name them.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 
 failures=0
@@ -32,7 +32,7 @@ on() { # number of processes, arguments of the program
 
 # ---- starts ------------------------------------------------------------------------------------
 
-# The same model, byte for byte, and the same words as from one process.
+# The same model, byte for byte, and the same text as from one process.
 same() { # numbers of processes, arguments of fit or jd
     local numbers=$1
     shift
@@ -55,7 +55,7 @@ same "5" jd gcm.npy --input data --starts 3
 same "2" fit notes.npy -k 2 --eps 5e-7 --starts 2 -J 6 --method tl
 same "2" fit gcm.npy -k 1:2 --starts 2 --method jd --eps-check
 
-# Cells of reproduce: the same files, those that were there already included.
+# Cells of reproduce: the same files, including files of an earlier run.
 "$tlnmf" reproduce fig4 theory errata --data gcm --quick -o cells.1 >one.out || fail "tlnmf reproduce"
 on 2 reproduce errata --quick -o cells.3 || fail "2 processes: reproduce errata: $(cat stderr)"
 on 3 reproduce fig4 theory errata --data gcm --quick -o cells.3 ||
@@ -87,7 +87,7 @@ PY
 
 close 1e-10 2 frames fit gcm.npy -k 2 --method tl -J 20 --certify --hops 0
 on 2 fit gcm.npy -k 2 --method tl -J 3 --split frames -v --no-model || fail "-v: $(cat stderr)"
-grep -qE '^  sums +[1-9][0-9]* of [0-9.e-]+ MB over processes, ' stdout || fail "-v does not tell sums"
+grep -qE '^  sums +[1-9][0-9]* of [0-9.e-]+ MB over processes, ' stdout || fail "-v does not print the sums"
 close 1e-10 3 frames fit gcm.npy -k 3 --method jd -J 20
 close 1e-10 7 frames fit gcm.npy -k 2 --method tl --solver paper -J 5
 close 1e-10 4 frames fit gcm.npy -k 2 --method nmf -J 20 --block 2
@@ -95,7 +95,7 @@ close 1e-8 4 frames:2 fit gcm.npy -k 3 --method tl --starts 2 --hops 0
 close 1e-10 2 frames jd gcm.npy --input data -J 20
 "$tlnmf" simulate gcm --s 4 --m 5 --n 3 --kbar 2 -o few.npy >/dev/null
 close 1e-10 5 frames fit few.npy -k 1 --method tl -J 10 --hops 0 # more processes than frames
-# Each process reads its own part: of HDF5, of covariances, of an array whose slices are square.
+# Each process reads its own part of HDF5, of covariances, of an array with square slices.
 "$tlnmf" simulate gcm --s 3 --m 8 --n 30 --kbar 3 -o gcm.h5 >/dev/null
 close 1e-10 3 frames fit gcm.h5:/Y -k 2 --method tl -J 10 --hops 0
 "$tlnmf" simulate gcm --s 5 --m 6 --n 6 --kbar 2 -o square.npy >/dev/null
@@ -116,8 +116,8 @@ PY
 close 1e-10 4 frames jd covs.npy -J 10
 close 1e-10 2 frames fit covs.npy -k 2 --method tl -J 10 --hops 0
 
-# Peak memory of a process, beside what a small problem takes: halved by twice as many. Each process
-# has a file for its figure: what several print at once, mpirun may mix.
+# Peak memory of a process, minus that of a small problem: two processes need half of it each. Each
+# process writes to its own file, since mpirun may mix the outputs of processes.
 peak() { # number of processes, data
     rm -f peak.*
     timeout 120 mpirun -n "$1" python3 -c '
@@ -131,9 +131,9 @@ with open("peak.%d" % os.getpid(), "w") as file:
 }
 "$tlnmf" simulate gcm --s 1 --m 32 --n 100000 --kbar 3 -o long.npy >/dev/null
 least=$(peak 2 few.npy) one=$(peak 1 long.npy) two=$(peak 2 long.npy)
-grep -qa __asan_init "$parallel" || # a sanitizer has memory of its own
+grep -qa __asan_init "$parallel" || # sanitizers need additional memory
     awk -v l="$least" -v a="$one" -v b="$two" 'BEGIN { exit !(b - l <= 0.55 * (a - l)) }' ||
-    fail "peak memory: $one kB on one process, $two kB on each of two, $least kB of nothing"
+    fail "peak memory: $one kB on one process, $two kB on each of two, $least kB for a small problem"
 rm -f model.h5 long.npy
 
 # ---- one message, one exit code ----------------------------------------------------------------
@@ -157,10 +157,10 @@ ends_with 2 2 "cannot be combined with .* or --report" fit gcm.npy -k 2 --split 
 ends_with 5 3 "other: is neither empty nor a folder of results" reproduce errata --quick -o other
 ends_with 5 3 "directory nowhere does not exist" fit gcm.npy -k 2 -o nowhere/model.h5
 
-# A file that only some processes can see: the first process speaks for the one that cannot.
+# A file that only some processes can see: process 0 prints the message of the process that cannot.
 cat >sees.sh <<'SH'
 #!/bin/sh
-# Runs the program in a folder of its own on process 1.
+# Runs the program in another folder on process 1.
 [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" != 1 ] || cd empty || exit 1
 exec "$@"
 SH
@@ -172,10 +172,10 @@ code=$?
 [ "$(grep -c '^tlnmf fit: gcm.npy' stderr)" = 1 ] || fail "process 1's message: $(cat stderr)"
 [ ! -e seen.h5 ] || fail "a model though process 1 failed"
 
-# ---- killed, and gone on from ------------------------------------------------------------------
+# ---- killed and resumed ------------------------------------------------------------------------
 
-# Runs the program with a checkpoint wherever it can, until there is one, and sends the signal: KILL to
-# one process, which ends the job; TERM, what a batch system sends, to all.
+# Runs the program with frequent checkpoints. When the checkpoint exists, sends the signal: KILL to one
+# process, which ends the job; TERM, as from a batch system, to all.
 stop() { # signal, number of processes, checkpoint to wait for, arguments
     local signal=$1 n=$2 checkpoint=$3 all
     shift 3
@@ -184,12 +184,12 @@ stop() { # signal, number of processes, checkpoint to wait for, arguments
     while [ ! -e "$checkpoint" ] && kill -0 $job 2>/dev/null; do
         sleep 0.02
     done
-    mapfile -t all < <(pgrep -f "^$parallel fit kill.npy") # in no order
+    mapfile -t all < <(pgrep -f "^$parallel fit kill.npy") # in any order
     case $signal in
     KILL) kill -KILL "${all[@]:0:1}" ;;
     TERM) kill -TERM "${all[@]}" ;;
     esac
-    wait $job && fail "SIG$signal on $n processes: the job went on: $*"
+    wait $job && fail "SIG$signal on $n processes: the job did not fail: $*"
     [ -e "$checkpoint" ] || fail "SIG$signal on $n processes: no checkpoint: $*: $(cat stderr)"
 }
 nothing_left() { # what was done
@@ -201,7 +201,7 @@ nothing_left() { # what was done
 "$tlnmf" simulate gcm --s 3 --m 12 --n 60 --kbar 3 -o kill.npy >/dev/null
 fit=(fit kill.npy -k 3 --method tl --hops 0 --seed 2 --tol 0 --grad-tol 0 -o kill.h5)
 
-frames_go_on() { # signal, numbers of processes before and after, way to split, checkpoint
+frames_resume() { # signal, numbers of processes before and after, way to split, checkpoint
     local -a arguments=("${fit[@]}" --starts 12 -J 100 --split "$4")
     rm -f kill.h5*
     stop "$1" "$2" "$5" "${arguments[@]}"
@@ -214,12 +214,12 @@ a, b = (json.load(open(name))["C"] for name in ("one.json", "stdout"))
 sys.exit(0 if abs(a - b) <= 1e-8 * abs(a) else f"{a} and {b}")
 PY
 }
-frames_go_on KILL 3 2 frames kill.h5.checkpoint
-frames_go_on TERM 2 3 frames kill.h5.checkpoint
-frames_go_on KILL 4 2 frames:2 kill.h5.checkpoint.process1
+frames_resume KILL 3 2 frames kill.h5.checkpoint
+frames_resume TERM 2 3 frames kill.h5.checkpoint
+frames_resume KILL 4 2 frames:2 kill.h5.checkpoint.process1
 
-# Starts shared out: the same bytes, also from the program alone.
-starts_go_on() { # signal, numbers of processes before and after (0: tlnmf), checkpoint, arguments
+# Distributed starts: the same bytes, also if tlnmf itself resumes.
+starts_resume() { # signal, numbers of processes before and after (0: tlnmf), checkpoint, arguments
     local signal=$1 n=$2 after=$3 checkpoint=$4
     shift 4
     rm -f kill.h5*
@@ -235,12 +235,12 @@ starts_go_on() { # signal, numbers of processes before and after (0: tlnmf), che
     nothing_left "SIG$signal on $n processes, resumed on $after: $*"
 }
 many=("${fit[@]}" --starts 40 -J 1000)
-starts_go_on KILL 3 2 kill.h5.checkpoint.process2 "${many[@]}" --split starts
-starts_go_on TERM 2 3 kill.h5.checkpoint.process1 "${many[@]}" --exchange -J 300
-starts_go_on TERM 3 0 kill.h5.checkpoint "${many[@]}"
-starts_go_on KILL 2 3 kill.h5.checkpoint fit kill.npy -k 1:2 --method jd --starts 8 --tol 0 \
+starts_resume KILL 3 2 kill.h5.checkpoint.process2 "${many[@]}" --split starts
+starts_resume TERM 2 3 kill.h5.checkpoint.process1 "${many[@]}" --exchange -J 300
+starts_resume TERM 3 0 kill.h5.checkpoint "${many[@]}"
+starts_resume KILL 2 3 kill.h5.checkpoint fit kill.npy -k 1:2 --method jd --starts 8 --tol 0 \
     --grad-tol 0 -J 1000 -o kill.h5
-# What is there is not replaced; what does not fit is refused: a checkpoint of another run, a part of another run, a damaged part.
+# Existing checkpoints are not replaced; a checkpoint or a part of another run and a damaged part are refused.
 rm -f kill.h5*
 stop KILL 3 kill.h5.checkpoint.process2 "${many[@]}"
 ends_with 5 2 "a checkpoint of an earlier run; --resume continues it" "${many[@]}"
@@ -253,17 +253,17 @@ ends_with 3 2 "process1: the checkpoint has seed=3, but this run has seed=2" \
 echo rubbish >kill.h5.checkpoint.process1
 ends_with 3 2 "kill.h5.checkpoint.process1: not a record" "${many[@]}" --resume --force
 rm kill.h5.checkpoint.process1
-# Anew: nothing of the old run stays, whoever has written it.
+# With --force the run starts anew, and all checkpoints of the old run are removed.
 stop KILL 2 kill.h5.checkpoint.process1 "${many[@]}" --force
-[ ! -e kill.h5.checkpoint.process2 ] || fail "the run began anew beside an old checkpoint"
+[ ! -e kill.h5.checkpoint.process2 ] || fail "an old checkpoint remains after a new start"
 on 2 "${many[@]}" --resume --force -q || fail "resumed on 2: $(cat stderr)"
-nothing_left "begun anew and resumed"
+nothing_left "started anew and resumed"
 mkdir kill.h5.checkpoint.process1
 ends_with 5 2 "kill.h5.checkpoint.process1: a checkpoint must be a regular file, not a directory" \
     "${fit[@]}" --starts 40 -J 100 --every 0 --force
 rm -r kill.h5*
 
-# Commands that are not shared run once.
+# Commands that are not distributed run once.
 on 3 info gcm.npy || fail "info: $(cat stderr)"
 "$tlnmf" info gcm.npy >one.out
 cmp -s one.out stdout || fail "info on 3 processes: $(diff one.out stdout)"
@@ -275,4 +275,4 @@ timeout 120 mpirun -n 3 "$example_mpi" >stdout 2>stderr || fail "the example wit
 cmp -s one.out stdout || fail "the examples differ: $(diff one.out stdout)"
 
 [ $failures = 0 ] || exit 1
-echo "mpi: all as on one process"
+echo "mpi: all results as on one process"

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# The long tests of several processes, oversubscribed: every method on every kind of data over 1, 2, 3,
-# 4 and 7 processes beside one, processes killed at random moments, gone on from with another number of
-# them (kills: frames shared out; starts: the same bytes), and memcheck.
+# The long tests of several processes, oversubscribed:
+#   table     every method on every kind of data on 1, 2, 3, 4 and 7 processes, compared with tlnmf
+#   kills     distributed frames: processes are killed at random moments; another number resumes
+#   starts    the same with distributed starts, which give the same bytes
+#   valgrind  memcheck
 # usage: torture.sh TLNMF TLNMF_MPI [table[=DATA]|kills[=COUNT]|starts[=COUNT]|valgrind]...
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -78,9 +80,9 @@ PY
     report "runs within 1e-10 of one process" $good $all
 }
 
-# ---- killed, and gone on from ------------------------------------------------------------------
+# ---- killed and resumed ------------------------------------------------------------------------
 
-# mpirun itself may hang where processes are killed while they start: it is ended, too.
+# mpirun itself may hang if processes are killed while they start; timeout ends it.
 
 kills() { # COUNT
     local good=0 saved=0 count=${1:-20} i before after took code
@@ -98,7 +100,7 @@ kills() { # COUNT
         rm -f r.h5*
         timeout -k 5 60 mpirun -n $before "$parallel" "${arguments[@]}" --every 0.05 >/dev/null 2>err &
         local job=$!
-        # at a random moment of such a run; where it has ended before, it is as if nothing had been
+        # at a random moment of such a run; if the run has already ended, the kill has no effect
         sleep "$(awk -v t="$took" -v r=$RANDOM 'BEGIN { print 1e-9 * t * (0.1 + 0.8 * r / 32768) }')"
         mapfile -t alive < <(pgrep -P "$(pgrep -P $job | head -1)" 2>/dev/null)
         [ ${#alive[@]} = 0 ] || kill -KILL "${alive[$((RANDOM % ${#alive[@]}))]}" 2>/dev/null
@@ -113,12 +115,13 @@ kills() { # COUNT
             echo "kill $i, $before processes, then $after: code $code, $(apart one.json many.json): $(head -2 err)"
         fi
     done
-    report "killed, and gone on from with other processes ($saved from a checkpoint)" $good "$count"
+    report "killed and resumed on another number of processes ($saved from a checkpoint)" $good "$count"
 }
 
-# Starts shared out: runs are killed twice in turn, on other numbers of processes, one of the processes
-# or all at once; others, or the program alone, go on, with the same bytes and nothing left.
-kill_once() { # number of processes, at most so many nanoseconds, arguments
+# Distributed starts: each run is killed twice, on different numbers of processes, either one process or
+# all of them. Another number of processes, or tlnmf itself, resumes it, with the same bytes and no
+# other files.
+kill_once() { # number of processes, nanoseconds of a whole run, arguments
     local n=$1 most=$2 count
     local -a alive
     shift 2
@@ -129,7 +132,7 @@ kill_once() { # number of processes, at most so many nanoseconds, arguments
     count=$((RANDOM % 2 ? ${#alive[@]} : 1))
     [ ${#alive[@]} = 0 ] || kill -KILL "${alive[@]:0:$count}" 2>/dev/null
     wait $job 2>/dev/null
-    rm -f s.h5 # it may have ended before
+    rm -f s.h5 # it may have completed before
     [ -z "$(find . -name 's.h5.*')" ] || saved=$((saved + 1))
 }
 starts() { # COUNT
@@ -172,7 +175,7 @@ starts() { # COUNT
 
 # ---- memcheck ----------------------------------------------------------------------------------
 
-# Errors and definite leaks, but for MPI's own: OpenMPI brings a list, ours (mpi.supp) has the rest.
+# Errors and definite leaks, except for MPI's own: OpenMPI has a list of them, mpi.supp has the rest.
 memcheck() {
     local good=0 all=0 command supp
     "$tlnmf" simulate gcm --s 2 --m 5 --n 12 --kbar 2 -o tiny.npy >/dev/null
@@ -207,7 +210,7 @@ for word; do
     starts) starts ;;
     starts=*) starts "${word#*=}" ;;
     valgrind) memcheck ;;
-    *) echo "what is $word?" >&2; exit 2 ;;
+    *) echo "torture.sh: unknown test $word" >&2; exit 2 ;;
     esac
 done
 exit $failed

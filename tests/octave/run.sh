@@ -1,12 +1,12 @@
 #!/bin/sh
-# Builds the MEX file with mkoctfile and runs test_octave.m with it. 77: there is no Octave.
+# Builds the MEX file with mkoctfile and runs test_octave.m with it. Exit code 77: no Octave.
 # usage: run.sh BUILD
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
 build=$1
 for tool in octave mkoctfile; do
-    command -v $tool >/dev/null 2>&1 || { echo "no $tool here, skipped"; exit 77; }
+    command -v $tool >/dev/null 2>&1 || { echo "skipped: $tool not found"; exit 77; }
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,4 +1,4 @@
-% The MEX functions beside the program's results (model.h5, made by run.sh) and plain arithmetic.
+% The MEX functions, compared with the program's results (model.h5, from run.sh) and plain arithmetic.
 f = fopen ("Y.npy");
 head = fread (f, 10, "uint8");
 fread (f, head(9) + 256 * head(10), "uint8");

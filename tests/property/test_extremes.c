@@ -1,13 +1,13 @@
 /* Extreme problems: scales from 1e-150 to 1e150, denormals, silence, repeated frames, rank one,
- * floors from 1e-300 to 1e300, M, N or K = 1, far more components than ranks, zeros in the start. A
- * fit says no, or its C and L are those of its Phi, W, H in long double, and its objective never
- * rose. */
+ * floors from 1e-300 to 1e300, M, N or K = 1, far more components than the rank, zeros in the
+ * start. A fit returns an error; or its C and L agree with its Phi, W, H in long double, and its
+ * objective never increased. */
 #include "support.h"
 
 #include <time.h>
 
-static int64_t problems = 200; /* the first argument; `make torture` asks for 10,000 */
-static uint64_t seed = 2026;   /* the second */
+static int64_t problems = 200; /* the first argument; `make torture` runs 10,000 */
+static uint64_t seed = 2026;   /* the second argument */
 
 typedef struct extreme {
     int64_t S, M, N, K;
@@ -28,7 +28,7 @@ static double power_of_ten(tl_rng *rng, double low, double high)
 
 enum { KINDS = 13 };
 
-/* What entry (m, n) of a problem of this kind is multiplied by. */
+/* The factor of entry (m, n) in a problem of this kind. */
 static double scale_of(const extreme *x, tl_rng *rng, double all, int64_t m, int64_t n,
                        const double *rows, const double *columns)
 {
@@ -58,7 +58,7 @@ static double entry(const extreme *x, tl_rng *rng)
     return x->kind == 10 ? (double)pick(rng, -1, 1) : tl_rng_normal(rng);
 }
 
-/* Frames that are all the same, multiples of one, or silent but for one number. */
+/* Frames that are equal, multiples of one frame, or silent except for one number. */
 static void fill_special(extreme *x, tl_rng *rng, const double *columns)
 {
     int64_t MN = x->M * x->N;
@@ -165,7 +165,7 @@ static void draw_settings(tlnmf_ctx *ctx, extreme *x, tl_rng *rng)
     x->monotone = (method == 0 || method == 2) && !exchange && !continuation;
 }
 
-/* ---- what must hold -------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 typedef struct reference {
     long double C, L, size; /* size: the sum of the magnitudes of the terms of C */
@@ -221,7 +221,7 @@ static bool rises(const tlnmf_record *model, double size)
     return false;
 }
 
-/* NULL, or what is wrong. */
+/* NULL, or a description of the error. */
 static const char *judge(const extreme *x, const tlnmf_record *model)
 {
     if (!all_finite(model, "Phi", false) || !all_finite(model, "W", true) ||

@@ -1,12 +1,12 @@
-/* What must hold for any problem: each step lowers its objective, Phi stays orthogonal, the
- * identities of the paper, symmetries, gradients. Values are recomputed from the realisations in
- * plain loops. */
+/* Properties of any problem: each step lowers its objective, Phi remains orthogonal, the identities
+ * of the paper, symmetries, gradients. Values are recomputed from the realisations in plain loops.
+ */
 #include "support.h"
 
 #include "engine/engine.h"
 #include "reference/naive_kernels.h"
 
-/* A random small problem; now and then with silent rows, silent frames or repeated frames. */
+/* A random small problem, sometimes with silent rows, silent frames or repeated frames. */
 typedef struct problem {
     int64_t S, M, N, K;
     double *Y;
@@ -55,7 +55,7 @@ static void destroy(problem *p)
     free(p->Y);
 }
 
-/* C, L, I as the definition has them, against what was reported. */
+/* Compares the reported C, L, I with their definitions. */
 static void verify(const problem *p, const tl_result *result)
 {
     tl_info info = result->info;
@@ -63,7 +63,7 @@ static void verify(const problem *p, const tl_result *result)
     const double *W = result->W, *H = result->H;
     tl_naive_power(p->S, p->M, p->N, p->Y, result->Phi, V);
     double scale = fabs(info.C) + fabs(info.L) + (double)(p->M * p->N);
-    /* Tiny V lose digits to cancellation in Phi Y itself: the floor tells how many. */
+    /* Tiny V lose digits by cancellation in Phi Y; the floor determines how many. */
     double tolerance = 1e-10 * scale + 1e-13 * scale * largest(p->M * p->N, V) / info.eps;
     assert_near(info.C, tl_naive_C(p->M, p->N, p->K, V, W, H, info.eps), tolerance);
     assert_near(info.L, tl_naive_L(p->M, p->N, V, info.eps), tolerance);
@@ -76,7 +76,7 @@ static void verify(const problem *p, const tl_result *result)
     free(V);
 }
 
-/* The values that the stage minimises never rise by more than rounding. */
+/* The objective of the stage never increases by more than rounding. */
 static void check_descent(const tl_result *result)
 {
     int64_t length;
@@ -237,7 +237,7 @@ static void full_rank_has_an_exact_factorisation(void **state)
     }
 }
 
-/* And the updates find it, where they start near it. */
+/* And the updates find it if they start near it. */
 static void full_rank_fits_exactly(void **state)
 {
     (void)state;
@@ -285,7 +285,7 @@ static tl_result *run(problem *p, const double *Y, const tl_start *start)
     return result;
 }
 
-/* Frames in the other order: H in the other order. Data rotated by Q: Phi rotated by Q'. Data times
+/* Frames in reverse order: H in reverse order. Data rotated by Q: Phi rotated by Q'. Data times
  * c, eps times c^2: the same Phi and W, H times c^2. */
 static void symmetries(void **state)
 {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs a wheel that carries all its libraries into a bare system, a folder with Debian's python3
-# and python3-numpy but no compiler, and runs the package's tests there. Needs root, for chroot.
+# Installs a wheel that bundles all its libraries into a minimal system, a folder with Debian's python3
+# and python3-numpy but without a compiler, and runs the package's tests there. Needs root, for chroot.
 #   debootstrap --variant=minbase --include=python3,python3-numpy bookworm ROOT
 # usage: clean.sh BUILD ROOT
 set -eu
@@ -13,10 +13,10 @@ inside() { # command...
 }
 
 for tool in cc gcc clang cmake ld; do
-    inside sh -c "command -v $tool" >/dev/null && { echo "clean.sh: there is a $tool in $root" >&2; exit 1; }
+    inside sh -c "command -v $tool" >/dev/null && { echo "clean.sh: $root must not contain $tool" >&2; exit 1; }
 done
 if inside sh -c 'ls /usr/lib/*/libopenblas* /usr/lib/*/libhdf5* /usr/lib/*/libsndfile*' >/dev/null 2>&1; then
-    echo "clean.sh: there are libraries in $root that the wheel must bring" >&2
+    echo "clean.sh: $root must not contain libraries that the wheel bundles" >&2
     exit 1
 fi
 
@@ -26,7 +26,7 @@ wheel=$(TLNMF_BUILD=$build TLNMF_BUNDLE=all python3 "$here/../../python/backend.
 echo "$(basename "$wheel"): $(du -k "$wheel" | cut -f1) kB"
 rm -rf "$root/opt/tlnmf"
 mkdir -p "$root/opt/tlnmf/tests" "$root/proc"
-if [ ! -e "$root/proc/self" ]; then # OpenMP and the tests look at /proc
+if [ ! -e "$root/proc/self" ]; then # OpenMP and the tests need /proc
     mount -t proc proc "$root/proc"
     mounted=1
 fi

@@ -1,4 +1,4 @@
-"""The functions of the package: results beside plain numpy, options, errors, callbacks, pickling."""
+"""The functions of the package: results compared with numpy, options, errors, callbacks, pickling."""
 import inspect
 import math
 import pickle
@@ -47,7 +47,7 @@ class Reports(unittest.TestCase):
 
 
 class Results(unittest.TestCase):
-    def test_values_are_those_of_the_arrays(self):
+    def test_values_match_the_arrays(self):
         m = tlnmf.fit(Y, 3, method="tl")
         self.assertAlmostEqual(m.C, objective(Y, m.Phi, m.W, m.H, m.eps), delta=1e-8)
         np.testing.assert_allclose(m.Phi @ m.Phi.T, np.eye(7), atol=1e-12)
@@ -105,7 +105,7 @@ class Results(unittest.TestCase):
         m = tlnmf.fit(Y, 2, method="nmf", mask=mask)
         self.assertEqual(m.entries, mask.sum())
         np.testing.assert_array_equal(tlnmf.apply(m, Y, mask=mask).H, m.H)
-        some = np.flatnonzero(w)  # H of a frame is its own affair
+        some = np.flatnonzero(w)  # frames are independent
         H = tlnmf.apply(m, Y[:, :, ::-1], weights=w, mask=mask).H
         alone = tlnmf.apply(m, Y[:, :, ::-1][:, :, some], mask=mask[:, some]).H
         np.testing.assert_allclose(H[:, some], alone, atol=1e-4 * alone.max())
@@ -120,7 +120,7 @@ class Results(unittest.TestCase):
         ranks = tlnmf.compare_ranks(Y, "1:3", method="jd")
         self.assertEqual(ranks.rank_by, "realisations")
         eps, scores = ranks.eps, np.empty((3, len(Y)))
-        for f in range(len(Y)):  # by hand: fitted to all but one, scored by that one
+        for f in range(len(Y)):  # leave-one-out by hand
             for k in (1, 2, 3):
                 m = tlnmf.fit(np.delete(Y, f, axis=0), k, method="jd", eps=eps)
                 scores[k - 1, f] = tlnmf.evaluate(Y[f], m).C / (7 * 30)
@@ -211,7 +211,7 @@ class Records(unittest.TestCase):
         damaged[len(damaged) // 2] ^= 1
         self.assertRaises(tlnmf.DataError, tlnmf.Record.unpack, bytes(damaged))
 
-    def test_what_a_notebook_shows(self):
+    def test_notebook_output(self):
         def rows(model):
             row = "<th align=left>(convergence|atoms)</th><td>(.*?)</td>"
             return dict(re.findall(row, model._repr_html_()))
@@ -280,7 +280,7 @@ class Options(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "method"):
             tlnmf.fit(Y, 2, method="best")
         for function in (tlnmf.fit, tlnmf.draw_start):
-            words = rf"{function.__name__}\(\) needs k \(rank: the number"
+            words = rf"{function.__name__}\(\) requires k \(rank: the number"
             with self.assertRaisesRegex(TypeError, words):
                 function(Y)
         with self.assertRaises(TypeError):
@@ -372,7 +372,7 @@ class Calls(unittest.TestCase):
         self.assertTrue(any("label" in str(w.message) or "b" in str(w.message) for w in caught))
 
 
-    def test_symmetric_slices_are_warned_of(self):
+    def test_warning_for_symmetric_slices(self):
         C = np.einsum("smn,skn->nmk", Y, Y)
         square = np.random.RandomState(0).randn(5, 5)
         for stack, words in (

@@ -1,5 +1,5 @@
-"""Joint diagonalisation on the problems that public packages test theirs with: shapes, exact and
-noisy mixtures, weights, starts, matrices that must be refused."""
+"""Joint diagonalisation on the test problems of public packages: shapes, exact and noisy mixtures,
+weights, starts, matrices that must be refused."""
 import unittest
 
 import numpy as np
@@ -21,7 +21,7 @@ def mixtures(n, p, orthogonal=False, noise=0.0, seed=42):
 
 
 def leak(G):
-    """The largest entry of each row of |G| beside its greatest: 0 for a scaled permutation."""
+    """The second largest entry of each row of |G|, relative to the largest: 0 for a scaled permutation."""
     G = np.sort(np.abs(G) / np.abs(G).max(axis=1, keepdims=True), axis=1)
     return G[:, -2].max()
 

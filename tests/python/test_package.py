@@ -126,7 +126,7 @@ class Wheel(unittest.TestCase):
         self.assertEqual(code, 0, text)
         self.assertTrue(text.startswith(str(home)), text)
 
-    def test_says_what_is_missing(self):
+    def test_message_for_a_missing_library(self):
         code, text = run("-c", "import tlnmf", PYTHONPATH=str(PYTHON), TLNMF_LIBRARY="/nowhere")
         self.assertEqual(code, 1)
         self.assertIn("TLNMF_LIBRARY", text)

@@ -14,7 +14,7 @@ import numpy as np
 import tlnmf
 
 GCM = np.array(tlnmf.simulate.gcm(s=100).Y)
-# On a machine that does other things, too, threads wait for their turn.
+# On a busy computer, threads have to wait.
 BUSY = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 ENDLESS = dict(starts=10**4)
 
@@ -25,7 +25,7 @@ def rss():
 
 
 def in_child(code):
-    """Runs a script in a process of its own; what it prints."""
+    """Runs a script in a new process and returns its output."""
     done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, timeout=120, check=True)
     return done.stdout.decode()
 
@@ -34,8 +34,8 @@ def solve(seed):
     return tlnmf.fit(GCM, 3, seed=seed, J=20).C
 
 
-# Aims in seconds, which docs/measurements/reliability.md has figures of. Where others keep the machine busy only what is
-# far from them is seen.
+# Targets in seconds; docs/measurements/reliability.md has measurements. On a busy computer, only large
+# violations are detected.
 IMPORT, OVERHEAD, INTERRUPT = 0.15, 0.2e-3, 0.1
 FAR = 1 if BUSY < 3 else 10
 
@@ -55,14 +55,14 @@ print(time.perf_counter() - t, time.process_time() - cpu)"""
         self.assertEqual(in_child(code).split(), ["False", "False"])
 
     def test_overhead(self):
-        """Python's part of a call: all but the time in the library's functions."""
+        """The overhead of Python in a call: all time outside of the library's functions."""
         from tlnmf._call import Call
         from tlnmf._library import core
 
-        def now():  # of the clock, and of the processors: where others are busy only the latter counts
+        def now():  # wall time and CPU time; on a busy computer only CPU time counts
             return np.array([time.perf_counter(), time.process_time()])
 
-        def bare():  # the same calls of C, without the package around them
+        def bare():  # the same calls of C without the package
             call = Call()
             data = tlnmf.Data(GCM)
             settings = call.settings("fit", {"k": 5, "J": 1, "threads": 1}, "fit")
@@ -91,7 +91,7 @@ Y = np.ones((2000, 10, 1000)); Y *= np.arange(1.0, 11)[:, None]
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 before = peak(); tlnmf.Data(Y); print((peak() - before) * 1024, Y.nbytes)"""
         grown, size = map(int, in_child(code).split())
-        print(f"peak memory beside Y: {grown / size:.3f} of Y", file=sys.stderr)
+        print(f"peak memory in addition to Y: {grown / size:.3f} of Y", file=sys.stderr)
         self.assertLess(grown, 0.1 * size)
 
     def test_leaks(self):
@@ -110,7 +110,7 @@ before = peak(); tlnmf.Data(Y); print((peak() - before) * 1024, Y.nbytes)"""
 
 
 class Threads(unittest.TestCase):
-    def test_python_runs_beside_a_solve(self):
+    def test_python_runs_during_a_solve(self):
         counted = 0
         worker = threading.Thread(target=lambda: tlnmf.fit(GCM, 5, max_seconds=0.5, **ENDLESS))
         worker.start()
@@ -131,8 +131,8 @@ class Threads(unittest.TestCase):
 
 class Interrupts(unittest.TestCase):
     def interrupt(self, work):
-        """Seconds between SIGINT and KeyboardInterrupt, of the clock and of the processors: the best
-        of at most three. Where others keep the machine busy, only the latter mean something."""
+        """Wall and CPU seconds between SIGINT and KeyboardInterrupt: the best of at most three. On a
+        busy computer, only CPU seconds are meaningful."""
         best, least = np.inf, np.inf
         cores = os.cpu_count() or 1
         for _ in range(3):
@@ -172,7 +172,7 @@ class Interrupts(unittest.TestCase):
         worst = np.maximum(worst, self.interrupt(lambda: tlnmf.joint_diagonalize(large)))
         print(f"load {BUSY:.1f}: Ctrl-C ends a solve within {1e3 * worst[0]:.0f} ms, "
               f"{1e3 * worst[1]:.0f} ms of processor time", file=sys.stderr)  # fmt: skip
-        self.assertEqual(solve(1), solve(1))  # the interpreter and the library are fine
+        self.assertEqual(solve(1), solve(1))  # the interpreter and the library still work
 
     def test_storm(self):
         """Ctrl-C at any moment, also twice during one call, never crashes the process."""
@@ -211,7 +211,7 @@ print(caught, tlnmf.fit(Y, 3).outcome)"""
         self.assertIn(outcome, ("converged", "stationary"))
 
     def test_exit_and_fork_after_one(self):
-        """The library may still be at work when KeyboardInterrupt comes: both wait for its end."""
+        """The library may still run after KeyboardInterrupt: exit and fork wait for its end."""
         code = """
 import multiprocessing, os, signal, threading, time, numpy as np, tlnmf
 Y = tlnmf.Data(np.random.RandomState(0).randn(1, 400, 1200))
@@ -234,7 +234,7 @@ interrupted()"""
 
 class Forks(unittest.TestCase):
     def test_fork(self):
-        want = [tlnmf.fit(GCM, 3, seed=i, starts=4, J=20).C for i in range(4)]  # OpenMP is awake
+        want = [tlnmf.fit(GCM, 3, seed=i, starts=4, J=20).C for i in range(4)]  # OpenMP has threads
         with multiprocessing.get_context("fork").Pool(2) as pool:
             got = pool.map_async(fit_starts, range(4)).get(timeout=60)
         self.assertEqual(got, want)

@@ -20,7 +20,7 @@ X = np.array(tlnmf.simulate.gcm(s=1, m=6, n=40, kbar=2).Y[0].T)
 
 
 def decompose(S, transformer, fit=True):
-    """What librosa.decompose.decompose documents: S is about components @ activations."""
+    """As documented for librosa.decompose.decompose: S is close to components @ activations."""
     activations = (transformer.fit_transform if fit else transformer.transform)(S.T).T
     return transformer.components_.T, activations
 
@@ -80,7 +80,7 @@ class Manners(unittest.TestCase):
         np.testing.assert_array_equal(silent, 0.0)
 
     def test_score_is_the_likelihood(self):
-        """Beside the density of the Gaussian with covariance Phi' diag(W h + eps) Phi."""
+        """Compared with the density of the Gaussian with covariance Phi' diag(W h + eps) Phi."""
         model = tlnmf.TLNMF(2, eps=1e-9).fit(X)
         H, Phi = model.transform(X), model.transform_matrix_
         for x, h, got in zip(X[:4], H, model.score_samples(X[:4])):
@@ -112,7 +112,7 @@ class Manners(unittest.TestCase):
         self.assertRaisesRegex(ValueError, r"Negative values.*X\[", tlnmf.ISNMF().fit, X)
 
     def test_transformer_of_librosa(self):
-        """Atoms of power in a spectrogram S (frequencies x frames), and others at known atoms."""
+        """Components of a spectrogram S (frequencies x frames), and activations with known components."""
         rng = np.random.RandomState(1)
         W, H = rng.gamma(1.0, size=(9, 2)), rng.gamma(1.0, size=(2, 60))
         S = W @ H

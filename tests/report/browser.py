@@ -51,7 +51,7 @@ def make_pages():
         subprocess.run([build / "tests/report_large", path, *map(str, sizes)], check=True)
 
 
-# ---- a page that reports everything that is wrong -------------------------------------------------
+# ---- a page that reports all errors -----------------------------------------------------------------
 
 BLANK = """return [...document.querySelectorAll("canvas")].filter(c => {
     const pixels = c.getContext("2d").getImageData(0, 0, c.width, c.height).data.buffer;
@@ -81,7 +81,7 @@ class Page:
     def __init__(self, path, scripts=True, scheme="light", width=1280, height=900):
         self.driver = driver
         self.driver.get("about:blank")
-        self.wrong()  # forgets what was logged before
+        self.wrong()  # discards earlier log entries
         self.url = path.resolve().as_uri()
         self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height,
                  deviceScaleFactor=1, mobile=False)  # fmt: skip
@@ -163,7 +163,7 @@ class Page:
 
 # ---- accessibility --------------------------------------------------------------------------------
 
-# Texts whose contrast with what lies behind them is below 4.5 (3 where they are large), WCAG 2.1 AA.
+# Texts whose contrast with the background is below 4.5 (3 for large text), WCAG 2.1 AA.
 CONTRAST = """
 const number = c => (c.match(/[\\d.]+/g) || []).map(Number);
 const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
@@ -219,7 +219,7 @@ passed = []
 
 
 def check(name):
-    """Runs the test that follows, and says so."""
+    """Runs the test that follows and prints its result."""
 
     def run(body):
         begin = time.monotonic()
@@ -267,7 +267,7 @@ def _():
         for button, gains in (("Mute piano_a4", [0, 1]), ("Solo piano_a4", [1, 0]), ("Mixture", [1, 1])):
             page.click(page.named(f"^{button}$"))
             assert page.run(STATE)["gains"] == gains, button
-        if page.run(STATE)["playing"]:  # it may have come to its end
+        if page.run(STATE)["playing"]:  # it may have ended
             page.click(play)
         assert not page.run(STATE)["playing"]
         slider = page.named("^Position in piano_a4$", "[role=slider]")
@@ -297,7 +297,7 @@ def _():
         assert page.run(STATE)["loop"] is None
 
 
-# Renders the player's own graph, and finds what each track plays at 0.5 s in its own buffer.
+# Renders the player's audio graph, and finds the position in each track's buffer that is played at 0.5 s.
 LAG = """
 const done = arguments[0], { player } = window.tlnmfPage, rate = 22050;
 const context = new OfflineAudioContext(player.tracks.length, rate * 2, rate);
@@ -322,7 +322,7 @@ player.connect(context).then(async () => {
 })"""
 
 
-@check("stems are in step: rendered through the player's own graph, within 5 ms")
+@check("stems are synchronised within 5 ms, rendered through the player's audio graph")
 def _():
     with Page(stems) as page:
         for lag in page.driver.execute_async_script(LAG):
@@ -387,7 +387,7 @@ def _():
         size = path.stat().st_size
         print(f"      interactive after {page.ready:.2f} s, {page.work:.2f} s of them work; {size} bytes")
         assert size < 8e6
-        assert 0 < page.work < 9, page.work  # three times the target: machines differ
+        assert 0 < page.work < 9, page.work  # three times the target: computers differ
         page.check_ink()
 
 
@@ -433,7 +433,7 @@ def _():
             assert page.run(TOO_WIDE) <= 0, f"at {width} px"
 
 
-@check("everything is reached by Tab")
+@check("all controls can be reached with Tab")
 def _():
     with Page(stems) as page:
         wanted = page.run("""return [...document.querySelectorAll("button, input, a, .over[tabindex]")]

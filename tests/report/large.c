@@ -1,5 +1,5 @@
-/* Writes the page of a model of any size, noise and a trace: large ones, and odd ones.
- * usage: report_large PAGE M N K ITERATIONS [nan]      nan: C of every other iteration is none */
+/* Writes the page of a model of any size, with random numbers and a trace.
+ * usage: report_large PAGE M N K ITERATIONS [nan]      nan: C of every other iteration is NaN */
 #include "tlnmf/io.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fetches eslint from npm, once. The linter says so where it cannot.
+# Installs eslint from npm, once. If that fails, it prints the reason.
 cd "$(dirname "$0")" || exit 1
 [ ! -d node_modules/eslint ] || exit 0
 command -v npm >/dev/null 2>&1 || { echo "lint: no npm, so eslint does not run"; exit 0; }

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs on the machine that tests/torture/pack.sh packed for: the long tests and all fuzz targets, a
-# process a core.     usage: away.sh ARCHIVE CORES SECONDS OUT
-# SECONDS: of a fuzz target, at most; a long test has three times as many. OUT gets crash files, corpora
-# and logs; a line of statistics for each goes to standard output.
+# Runs the long tests and all fuzz targets of an archive from tests/torture/pack.sh on another computer,
+# one process per core.     usage: away.sh ARCHIVE CORES SECONDS OUT
+# SECONDS: the time limit of a fuzz target; a long test has three times as long. OUT receives crash
+# files, corpora and logs; a line of statistics for each test goes to standard output.
 set -u
 home=/tmp/tlnmf-away    # the binaries are linked to look there
 shm=/dev/shm/tlnmf-away # files of the targets are in memory

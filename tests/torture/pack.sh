@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Packs the fuzz targets and the long tests with all libraries they need, for a machine with more cores
+# Packs the fuzz targets and the long tests with all libraries they need, for a computer with more cores
 # on which nothing can be installed.     usage: pack.sh BUILD FUZZ_BUILD ARCHIVE
 # Both builds are linked with $(tests/torture/pack.sh flags) as CMAKE_EXE_LINKER_FLAGS; FUZZ_BUILD is one
 # for libFuzzer (CONTRIBUTING.md). away.sh unpacks and runs the archive.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Two builds of the same sources in folders of different names: libraries and program are the same bytes.
+# Two builds of the same sources in different folders give the same bytes of the libraries and the program.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d) || exit 2

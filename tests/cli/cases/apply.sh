@@ -1,4 +1,4 @@
-# A model on new arrays: H beside the Phi and W that it goes with, and whether the model fits.
+# A model applied to new arrays: H is fitted with the model's Phi and W; the verdict whether it fits.
 tlnmf simulate gcm -s 100 --seed-data 1 -o a.npy
 tlnmf simulate gcm -s 100 --seed-data 2 -o b.npy
 tlnmf simulate gcm -s 100 --seed-truth 7 --seed-data 3 -o c.npy
@@ -11,16 +11,16 @@ for method in tl jd nmf; do
     near "$method: I per entry" "$(json I_per_entry)" "$(json model_I_per_entry)" 1e-12
 done
 
-# New realisations of the same truth: C an entry is within 1 % of a full fit's.
+# New realisations of the same truth: C per entry is within 1 % of that of a full fit.
 tlnmf fit b.npy -k 5 --eps 1e-8 -o full.h5 --json >full.json
 expect 0 ... "" tlnmf apply tl.h5 b.npy -o b.h5 --json --keep-v --keep-x
 near "C on new realisations" "$(json C)" "$(json C full.json)" 0.01
 check "they are not its own data" [ "$(json own_data)" = false ]
 check "they fit" [ "$(json fits)" = "about as well as its own data" ]
-check "X is there" [ "$(tlnmf info b.h5 | grep -c '^  /[XV] ')" = 2 ]
+check "X and V are written" [ "$(tlnmf info b.h5 | grep -c '^  /[XV] ')" = 2 ]
 expect 0 ... "" tlnmf apply tl.h5 c.npy -o c.h5 --json
 check "another truth does not fit" [ "$(json fits)" = "not: these data are different" ]
-# What was written is a model, too.
+# The output is a model as well.
 expect 0 ... "" tlnmf apply b.h5 b.npy -o b2.h5 --json
 check "the result is a model of the new data" [ "$(json own_data)" = true ]
 
@@ -36,7 +36,7 @@ expect 0 "model fits: about as well as its own data
   eps           1 (the model's)
   stopped       converged: the gradient vanishes (iteration 0)" "" tlnmf apply y.h5 z.npy
 
-# What does not go together
+# Inputs that do not match
 usage apply "missing operand: a model and a sound file or array are required (see tlnmf apply --help)" y.h5
 usage apply "--labels is for sounds, but z.npy is an array" y.h5 z.npy --labels x.txt
 usage apply "--eps is for sounds, but z.npy is an array" y.h5 z.npy --eps 1

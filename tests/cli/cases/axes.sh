@@ -1,16 +1,16 @@
-# What the axes of an array are: covariances recognised, axes by name, trials as frames.
+# The meaning of the axes of an array: covariances are recognised, axes by name, trials as frames.
 npy covs.npy "(3, 2, 2)" 2 1 1 2 5 -3 -3 5 1 .5 .5 4
 recognised="tlnmf fit: covs.npy: every slice is symmetric: read as covariances (N, M, M) of 3 frames; --input data reads them as realisations (S, M, N)"
 expect 0 ... "$recognised" tlnmf fit covs.npy -k 1 --no-model --json
 C=$(json C)
 check "read as covariances" grep -q '"S": null' "$out"
 expect 0 ... "" tlnmf fit covs.npy -k 1 --no-model --json --input covariances
-check "the same when told" [ "$(json C)" = "$C" ]
+check "the same with --input covariances" [ "$(json C)" = "$C" ]
 expect 0 ... "" tlnmf fit covs.npy -k 1 --no-model --json --input data
-check "realisations when told" [ "$(json S)" = 3 ]
+check "realisations with --input data" [ "$(json S)" = 3 ]
 expect 0 ... "$recognised" tlnmf fit covs.npy -k 1 -o covs.h5
 expect 0 ... "${recognised/fit/apply}" tlnmf apply covs.h5 covs.npy -o own.h5 --json
-check "covariances into apply" [ "$(json own_data)" = true ]
+check "apply reads covariances" [ "$(json own_data)" = true ]
 npy near.npy "(2, 2, 2)" 2 1.001 1 2 5 -3 -3 5
 expect 0 ... "tlnmf fit: warning: near.npy: slice 0 is not symmetric (entries (0, 1) and (1, 0) differ by 0.001 of 2): read as data (S, M, N); use --input covariances if it is not" \
     tlnmf fit near.npy -k 1 --no-model
@@ -23,9 +23,9 @@ for order in "last (M, M, N)" "middle (M, N, M)"; do
         tlnmf fit $file -k 1 --no-model --json
     check "the same fit of $file" [ "$(json C)" = "$C" ]
     expect 0 ... "tlnmf fit: $found" tlnmf fit $file -k 1 --no-model --json --input covariances
-    check "the same when told of $file" [ "$(json C)" = "$C" ]
+    check "the same with --input covariances of $file" [ "$(json C)" = "$C" ]
     expect 0 ... "" tlnmf fit $file -k 1 --no-model --json --input data
-    check "realisations of $file when told" [ "$(json S)" = 2 ]
+    check "realisations with --input data of $file" [ "$(json S)" = 2 ]
     expect 0 ... "tlnmf jd: $found; --input data reads them as realisations (S, M, N)" \
         tlnmf jd $file --json --force
 done
@@ -36,7 +36,7 @@ input fit "nearly.npy: shape (2, 2, 3): covariances are (N, M, M)" nearly.npy -k
 npy numbers.npy "(1, 1, 4)" 1 2 3 4
 expect 0 ... "tlnmf fit: warning: frames of length 1: the transform can only change a sign" \
     tlnmf fit numbers.npy -k 1 --no-model --json
-check "one number a frame is data" [ "$(json S)" = 1 ]
+check "frames of one number are data" [ "$(json S)" = 1 ]
 npy data.npy "(2, 2, 2)" 1 2 3 4 5 6 7 9
 expect 0 ... "" tlnmf fit data.npy -k 1 --no-model
 npy one.npy "(2, 2)" 2 1 1 2
@@ -69,7 +69,7 @@ expect 0 ... "tlnmf fit: nm.npy: axes time,channels: 4 frames of length 3, 1 rea
     tlnmf fit nm.npy -k 1 --no-model --json --axes time,channels
 near "C of the transpose" "$(json C)" "$(json C want.json)" 1e-12
 
-# Trials one after the other: frames (m, s n)
+# Concatenated trials: frames (m, s n)
 npy joined.npy "(3, 8)" $(order x 213)
 tlnmf fit joined.npy -k 1 --no-model --json >want.json
 said="smn.npy: 2 trials of 4 frames become 8 frames of length 3, one realisation each"
@@ -77,7 +77,7 @@ expect 0 ... "tlnmf fit: $said" tlnmf fit smn.npy -k 1 --no-model --json --per-t
 near "C per trial" "$(json C)" "$(json C want.json)" 1e-12
 expect 0 ... "tlnmf fit: $said" tlnmf fit smn.npy -k 1 -o m.h5 --per-trial --axes trials,channels,time
 expect 0 ... "tlnmf apply: $said" tlnmf apply m.h5 smn.npy -o a.h5 --per-trial --json
-check "per trial into apply" [ "$(json own_data)" = true ]
+check "apply with --per-trial" [ "$(json own_data)" = true ]
 expect 0 ... "tlnmf apply: warning: the model was fitted with --per-trial, but is applied without it" \
     tlnmf apply m.h5 smn.npy -o a.h5 --force --json
 check "no verdict" [ "$(json fits)" = "not known: the data of the model were read with other options" ]

@@ -1,9 +1,9 @@
-# Checkpoints: a run that was killed is resumed, and ends in the same bytes as one that was not.
-export SOURCE_DATE_EPOCH=1 # no clocks in models
-set -m # background jobs shall take SIGQUIT
+# Checkpoints: a killed run that is resumed writes the same bytes as an uninterrupted run.
+export SOURCE_DATE_EPOCH=1 # no times in models
+set -m # so that background jobs receive SIGQUIT
 tlnmf simulate gcm --s 3 --m 12 --n 40 -o y.npy
 
-# Runs the command until there is a checkpoint, and sends the signal.
+# Runs the command until a checkpoint exists, then sends the signal.
 begin() # SIGNAL CHECKPOINT COMMAND...
 {
     local signal=$1 checkpoint=$2
@@ -37,7 +37,7 @@ for command in many jd traced; do
         absent $command.h5
         expect 0 ... "" ${!command} --resume -o $command.h5
         check "$command: after SIG$signal the same bytes" cmp $command.h5 $command.whole.h5
-        check "$command: nothing else is left" [ "$(ls -A | grep -c "^\.\|checkpoint")" -eq 0 ]
+        check "$command: nothing else remains" [ "$(ls -A | grep -c "^\.\|checkpoint")" -eq 0 ]
         rm -f $command.h5 $command.partial*.h5
     done
 done
@@ -53,10 +53,10 @@ for signal in KILL TERM; do
     check "SIG$signal leaves a checkpoint" [ -s several.h5.checkpoint ]
     absent several.h5
     expect 5 "" ... $several -o several.h5
-    check "which is not replaced" grep -q "a checkpoint of an earlier run; --resume continues it" "$err"
+    check "the checkpoint is not replaced" grep -q "a checkpoint of an earlier run; --resume continues it" "$err"
     expect 0 "$(cat several.txt)" "" $several --resume -o several.h5
     check "several k: after SIG$signal the same bytes" cmp several.h5 several.whole.h5
-    check "several k: nothing else is left" [ "$(ls -A | grep -c "^\.\|checkpoint")" -eq 0 ]
+    check "several k: nothing else remains" [ "$(ls -A | grep -c "^\.\|checkpoint")" -eq 0 ]
     rm -f several.h5 several.partial*.h5
 done
 begin KILL several.h5.checkpoint $several -o several.h5
@@ -64,7 +64,7 @@ expect 3 "" "tlnmf fit: the checkpoint has high=3, but this run has high=4" ${se
 expect 3 "" "tlnmf fit: the checkpoint has seed=1, but this run has seed=5" $several --seed 5 -o several.h5 --resume
 rm several.h5.checkpoint
 
-# --eps-check: the starts of its fits are units, too.
+# --eps-check: the starts of its fits are units of the checkpoint as well.
 checked="tlnmf fit y.npy -k 3 --method tl --starts 24 $paper --eps-check -q"
 expect 0 ... "" $checked -o check.h5
 mv check.h5 check.whole.h5
@@ -72,7 +72,7 @@ begin KILL check.h5.checkpoint $checked -o check.h5
 expect 0 ... "" $checked --resume -o check.h5
 check "with --eps-check the same bytes" cmp check.h5 check.whole.h5
 
-# More iterations, starts or seconds: what they do not affect is kept.
+# More iterations, starts or seconds: units that they do not affect are kept.
 more="tlnmf fit y.npy -k 3 --starts 30 --solver paper -J 210 --tol 0 --exchange -q"
 expect 0 ... "" $more -o more.h5
 mv more.h5 more.whole.h5
@@ -95,7 +95,7 @@ expect 0 ... "" $limited --starts 24 --max-seconds 1000 --resume --force
 check "a longer run continues" cmp limited.h5 limited.whole.h5
 absent limited.checkpoint
 
-# What does not fit is refused, and the option is named; the checkpoint stays.
+# A checkpoint of another run is refused with the name of the option; it is not removed.
 begin KILL many.h5.checkpoint $many -o many.h5
 fit="tlnmf fit y.npy --starts 24 $paper --exchange -q --json -o many.h5"
 expect 3 "" "tlnmf fit: the checkpoint has k=3, but this run has k=2" $fit -k 2 --resume
@@ -146,17 +146,17 @@ wait $pid 2>/dev/null || true
 check "a file of that name stays" [ "$(cat taken)" = mine ]
 check "the run says so" grep -q "no checkpoint: another file has taken the name of the checkpoint" "$err"
 
-# No checkpoint yet; no place for one; one that cannot be written is no reason to end.
+# No checkpoint yet; no name for one; a run does not end if its checkpoint cannot be written.
 expect 0 ... "tlnmf fit: many.h5.checkpoint: no checkpoint yet, the run begins anew" \
     tlnmf fit y.npy -k 3 --starts 24 $paper --exchange --json -o many.h5 --resume
-check "begun anew" cmp many.h5 many.whole.h5
+check "started anew" cmp many.h5 many.whole.h5
 usage fit "missing required option --checkpoint FILE or -o FILE" y.npy -k 3 --no-model --resume
 usage fit "the input and the checkpoint are the same file: y.npy" y.npy -k 3 --checkpoint y.npy --force -o z.h5
 expect 0 ... "tlnmf fit: warning: no checkpoint: /dev/full: cannot write: No space left on device" \
     tlnmf fit y.npy -k 3 --starts 24 $paper --json --checkpoint /dev/full --force --every 0 -o full.h5
 check "a device is never removed" [ -c /dev/full ]
 
-# A separation keeps its finished candidates. Stems are made again.
+# A separation keeps its finished candidates; stems are computed again.
 tlnmf simulate notes --signal s.wav --s 1
 printf '0\t1\tlow\n1\t2\thigh\n2\t3\tlow\n2\t3\thigh\n' >l.txt
 separate="tlnmf separate s.wav --labels l.txt --frame 100 -q -o st"
@@ -166,7 +166,7 @@ begin KILL st.checkpoint $separate
 expect 3 "" "tlnmf separate: s.wav: the checkpoint has seed=1, but this run has seed=4" $separate --seed 4 --resume
 expect 0 ... "" $separate --resume
 check "separate: the same bytes" diff -r st whole_stems
-check "separate: nothing else is left" [ "$(ls -A | grep -c "^\.\|checkpoint")" -eq 0 ]
+check "separate: nothing else remains" [ "$(ls -A | grep -c "^\.\|checkpoint")" -eq 0 ]
 
 # Without labels, candidates depend on the number of starts.
 blind="tlnmf separate s.wav -k 2 --frame 100 -q -o blind"
@@ -188,5 +188,5 @@ check "the summary says that it continued" grep -q "continued from a saved itera
 absent long.h5.checkpoint
 expect 0 ... "" $long --every 0.1 --resume --checkpoint again.checkpoint --force --json
 check "and --json" [ "$(json continued)" = 1 ]
-check "C is not above that of an iterate" awk '/"C":/ { sub(",", "", $2); C[n++] = $2 + 0 }
+check "C is not above the C of an iterate" awk '/"C":/ { sub(",", "", $2); C[n++] = $2 + 0 }
     END { for (i = 1; i < n; i++) if (C[0] > C[i] * (1 + 1e-12)) exit 1; exit n < 1500 }' "$out"

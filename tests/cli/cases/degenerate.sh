@@ -1,4 +1,4 @@
-# One frame, frames of length 1: nothing to learn, which is said; the result is still right.
+# One frame, or frames of length 1: a warning says that there is nothing to learn; the result is right.
 one_frame="tlnmf fit: warning: one frame only: W H can always fit it, nothing is learnt from it"
 length_1="tlnmf fit: warning: frames of length 1: the transform can only change a sign"
 npy N1.npy "(3, 1)" 1 2 3
@@ -15,7 +15,7 @@ near "L of M = 1" "$(json L)" \
     "$(awk 'BEGIN { for (y = 1; y <= 4; y++) L += log(y * y + .075) + 1; printf "%.17g", L }')" 1e-12
 near "I of M = 1" "$(json I)" 0 1e-9
 
-# The only transforms of length 1 are 1 and -1: the run is over at once, and that is convergence.
+# The only transforms of length 1 are 1 and -1: the run converges at once.
 expect 0 ... "$length_1" tlnmf fit M1.npy -k 1 --strict --no-model
 check "M = 1 converges" grep -q "^  stopped       [A-Z+-]*: converged: " "$out"
 

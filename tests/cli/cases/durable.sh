@@ -1,16 +1,16 @@
-# Nothing is lost: outputs are whole before an old file is touched, and what is published stays.
+# Nothing is lost: new outputs are complete before an old file is replaced, and they then remain.
 tlnmf simulate notes --theta 1,2 --signal notes.wav
 small_data y.npy
 learn="--method nmf --transform dct --per-source 1 --frame 100"
 separate="tlnmf separate notes.wav -k 2 $learn"
 files="model.h5 report.html source_1.wav source_2.wav summary.json "
 
-listing() # DIR: all names, hidden ones too
+listing() # DIR: all names, including hidden ones
 {
     ls -A "$1" | tr '\n' ' '
 }
 
-# ---- a summary that cannot be printed takes nothing back -------------------------------------------
+# ---- the outputs remain if the summary cannot be printed -------------------------------------------
 for json in "" --json; do
     rm -rf stems
     code=0
@@ -22,25 +22,25 @@ rm -rf stems
 code=0
 $separate -o stems --json >&- 2>"$err" || code=$?
 check "standard output is closed: $code" [ $code -eq 5 -a "$(listing stems)" = "$files" ]
-# The reader of a pipe is gone: SIGPIPE, which ends the program, finds everything in its place.
+# The reader of the pipe has exited: SIGPIPE ends the program, but all files are complete.
 for json in "" --json; do
     rm -rf stems
     mkfifo gone
     code=0
     (exec 3<>gone 4>gone 3<&-; exec $separate -o stems $json >&4) 2>"$err" || code=$?
     rm gone
-    check "nobody reads ($json): $code, $(listing stems)" [ $code -ne 0 -a "$(listing stems)" = "$files" ]
+    check "a pipe without a reader ($json): $code, $(listing stems)" [ $code -ne 0 -a "$(listing stems)" = "$files" ]
 done
 
-# ---- old files stay until all new ones are there ---------------------------------------------------
+# ---- old files remain until all new files are complete ---------------------------------------------
 old() # DIR
 {
     rm -rf "$1" && mkdir "$1" && echo old1 >"$1/source_1.wav" && echo old2 >"$1/source_2.wav"
 }
 kept() # WHAT DIR
 {
-    check "$1: the old stems are there" [ "$(cat "$2/source_1.wav" "$2/source_2.wav")" = $'old1\nold2' ]
-    check "$1: nothing else is ($(listing "$2"))" [ "$(listing "$2")" = "${3:-source_1.wav source_2.wav }" ]
+    check "$1: the old stems exist" [ "$(cat "$2/source_1.wav" "$2/source_2.wav")" = $'old1\nold2' ]
+    check "$1: nothing else exists ($(listing "$2"))" [ "$(listing "$2")" = "${3:-source_1.wav source_2.wav }" ]
 }
 old dir && mkdir dir/summary.json
 expect 5 "" "tlnmf separate: dir/summary.json: is a directory" $separate -o dir --force
@@ -73,7 +73,7 @@ check "the target is as it was" [ "$(<target)" = precious ]
 check "the links are files now" [ ! -L dir/source_1.wav -a ! -L dir/model.h5 ]
 mkdir elsewhere && rm -rf dir && mkdir dir && ln -s ../elsewhere dir/.tlnmf-part && echo mine >elsewhere/mine
 expect 5 "" "tlnmf separate: dir/.tlnmf-part: Not a directory" $separate -o dir --force
-check "a link in the place of the staging folder" [ "$(<elsewhere/mine)" = mine ]
+check "a link with the name of the staging folder" [ "$(<elsewhere/mine)" = mine ]
 
 # ---- every output is compared with every input -----------------------------------------------------
 mkdir lab && printf '0\t1\tlow\n1\t2\thigh\n' >lab/activations.txt && cp lab/activations.txt labels.copy
@@ -88,29 +88,29 @@ usage separate "lab/residual.wav: this output would replace an input" \
 check "inputs are as they were" cmp lab/activations.txt labels.copy
 check "inputs are as they were" cmp in.wav notes.wav
 
-# ---- one run at a time; what a killed one leaves is no hindrance -----------------------------------
+# ---- concurrent runs are refused; files of a killed run do not block the next -----------------------
 noise_wav 400000 noise.wav
-tlnmf separate noise.wav -k 2 -o two >"$out" 2>"$err" & # takes long: the second comes before its end
+tlnmf separate noise.wav -k 2 -o two >"$out" 2>"$err" & # takes long enough for a second run to start
 pid=$!
 while kill -0 $pid 2>/dev/null && [ ! -d two/.tlnmf-part ]; do sleep 0.01; done
 sleep 0.3
 expect 5 "" "tlnmf separate: two: another run is writing into it" $separate -o two
 kill -KILL $pid
 wait $pid 2>/dev/null || true
-check "the staging folder is left" [ "$(listing two)" = ".tlnmf-part " ]
+check "the staging folder remains" [ "$(listing two)" = ".tlnmf-part " ]
 echo half >two/.tlnmf-part/source_9.wav
 expect 0 ... "" $separate -o two
-check "and no hindrance" [ "$(listing two)" = "$files" ]
+check "it does not block the next run" [ "$(listing two)" = "$files" ]
 
-# A temporary without a living writer goes, one that is locked stays.
+# A temporary file of a process that has ended is removed; a locked one is not.
 echo half >.n.npy.99999-0 && echo half >.n.npy.99998-0 && echo mine >.n.npy.mine
 flock .n.npy.99998-0 sleep 3 &
 while flock -n .n.npy.99998-0 true; do sleep 0.01; done
 expect 0 ... "" tlnmf simulate notes -o n.npy
-check "stale ones" [ "$(ls -A | grep '^\.n' | tr '\n' ' ')" = ".n.npy.99998-0 .n.npy.mine " ]
+check "stale temporary files are removed" [ "$(ls -A | grep '^\.n' | tr '\n' ' ')" = ".n.npy.99998-0 .n.npy.mine " ]
 wait && rm .n.npy.*
 
-# ---- outputs that cannot be written are found before a long run ------------------------------------
+# ---- outputs that cannot be written are detected before a long run ---------------------------------
 ln -s loop_b.h5 loop_a.h5 && ln -s loop_a.h5 loop_b.h5
 long="timeout 30 tlnmf fit y.npy -k 2 -J 100000000 --tol 0"
 expect 5 "" "tlnmf fit: loop_a.h5: cannot be written: Too many levels of symbolic links" $long -o loop_a.h5
@@ -124,4 +124,4 @@ expect 5 "" "tlnmf fit: m.h5: cannot write: File too large" \
 expect 5 "" "tlnmf jd: m.h5: cannot write: File too large" \
     bash -c "ulimit -f 10; trap '' XFSZ; exec timeout 30 tlnmf jd y.npy -o m.h5"
 absent m.h5
-check "no temporaries" [ -z "$(ls -A | grep '^\.')" ]
+check "no temporary files remain" [ -z "$(ls -A | grep '^\.')" ]

@@ -1,5 +1,5 @@
-# Scores of a separation. With a filter of one tap they can be worked out by hand: x is a, a tenth
-# of b and a hundredth of what neither has; y likewise.
+# Scores of a separation. With a filter of one tap they can be computed by hand: x is the sum of a, a
+# tenth of b and a hundredth of a signal that is in neither; y likewise.
 wav a.wav 8000 1 1 0 0 0
 wav b.wav 8000 1 0 1 0 0
 wav x.wav 8000 1 1 .1 .01 0
@@ -40,9 +40,9 @@ check "the permutation" grep -A 3 '"permutation"' "$out" | tr -d ' \n' | grep -q
 check "the filter" [ "$(json filter)" = 1 ]
 expect 0 ... "" tlnmf eval --ref a.wav --est zero.wav --json
 check "the state" [ "$(json state)" = "silent estimate" ]
-check "no figure" [ "$(json sdr)" = null ]
+check "no score" [ "$(json sdr)" = null ]
 
-# Channels, each and together
+# Scores of each channel and of all channels
 wav stereo-a.wav 8000 2 1 1 0 0 0 0 0 0
 wav stereo-x.wav 8000 2 1 1 0 .1 .1 0 0 0
 expect 0 'reference     estimate           SDR      SIR      SAR   SI-SDR  (dB)
@@ -89,7 +89,7 @@ usage eval "filter = many is not a number" --ref a.wav --est x.wav --filter many
 usage eval "--no-permutation takes no value" --ref a.wav --est x.wav --no-permutation=1
 usage eval "--ref has too many values" --ref $(seq 100)
 
-# Input that does not fit or cannot be read
+# Inputs that do not match or cannot be read
 wav fast.wav 16000 1 1 0 0 0
 wav long.wav 8000 1 1 0 0 0 0
 wav none.wav 8000 1

@@ -1,16 +1,16 @@
-# One rule for outputs: what exists is not replaced without --force, and an input never is.
+# Existing outputs are not replaced without --force, and inputs are never replaced.
 small_data y.npy
 tlnmf simulate gcm --m 60 --n 200 -o long.npy
 tlnmf simulate notes --theta 1,2 --signal notes.wav
 printf '0\t1\tlow\n1\t2\thigh\n' >notes.txt
 echo mine >mine.h5
 
-# A run of 10^8 iterations would not come to its end here: the refusal comes before it.
+# 10^8 iterations would take too long: the run is refused before it starts.
 expect 5 "" "tlnmf fit: mine.h5: exists already; --force replaces it" \
     timeout 30 tlnmf fit long.npy -k 5 -J 100000000 --tol 0 -o mine.h5
 expect 5 "" "tlnmf jd: mine.h5: exists already; --force replaces it" \
     timeout 30 tlnmf jd long.npy -J 100000000 --grad-tol 0 -o mine.h5
-cp mine.h5 model.h5 # the names that are used without -o
+cp mine.h5 model.h5 # the default names without -o
 cp mine.h5 phi.h5
 expect 5 "" "tlnmf fit: model.h5: exists already; --force replaces it" \
     timeout 30 tlnmf fit long.npy -k 5 -J 100000000 --tol 0
@@ -18,7 +18,7 @@ expect 5 "" "tlnmf jd: phi.h5: exists already; --force replaces it" \
     timeout 30 tlnmf jd long.npy -J 100000000 --grad-tol 0
 ln -s mine.h5 link.h5
 expect 5 "" "tlnmf fit: link.h5: exists already; --force replaces it" tlnmf fit y.npy -k 1 -o link.h5
-check "what was there is still there" [ "$(cat mine.h5 model.h5 phi.h5)" = $'mine\nmine\nmine' ]
+check "the existing files are unchanged" [ "$(cat mine.h5 model.h5 phi.h5)" = $'mine\nmine\nmine' ]
 expect 0 ... "" tlnmf fit y.npy -k 1 -J 1 --no-model # writes nothing: there is nothing to refuse
 
 expect 0 ... "" tlnmf fit y.npy -k 1 -J 1 -o mine.h5 --force
@@ -27,7 +27,7 @@ expect 0 ... "" tlnmf jd y.npy -J 1 --force
 check "jd --force replaces it" tlnmf info phi.h5 >"$out"
 
 # Directories of stems
-learn="--method nmf --transform dct --per-source 1 -q" # no warning of sound without labels
+learn="--method nmf --transform dct --per-source 1 -q" # -q: no warning about sound without labels
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt $learn -o stems
 mkdir other && echo mine >other/summary.json
 expect 5 "" "tlnmf separate: other: the directory is not empty; --force adds and replaces files" \
@@ -57,18 +57,18 @@ for force in "" --force; do
     usage fit "H.h5: $replaced" y.npy -k 2 --init-h H.h5 -o H.h5 $force
     usage jd "W.h5: $replaced" y.npy --weights W.h5 -o W.h5 $force
 done
-check "the data are as they were" cmp in.h5 copy.h5
+check "the data are unchanged" cmp in.h5 copy.h5
 cp stems/model.h5 model.copy
 usage apply "stems/model.h5: $replaced" stems/model.h5 notes.wav -o stems --force
-check "the model is as it was" cmp stems/model.h5 model.copy
+check "the model is unchanged" cmp stems/model.h5 model.copy
 cp notes.wav stems/low.wav && cp notes.txt stems/activations.txt
 usage separate "stems/low.wav: $replaced" stems/low.wav --labels notes.txt $learn -o stems --force
 usage apply "stems/low.wav: $replaced" model.copy stems/low.wav -o stems --force
 usage separate "stems/activations.txt: $replaced" \
     notes.wav --labels stems/activations.txt $learn --activations labels -o stems --force
-check "the sound is as it was" cmp notes.wav stems/low.wav
-check "the labels are as they were" cmp notes.txt stems/activations.txt
-cp notes.wav "stems/low 1.wav" # the names of components are known after learning only
+check "the sound is unchanged" cmp notes.wav stems/low.wav
+check "the labels are unchanged" cmp notes.txt stems/activations.txt
+cp notes.wav "stems/low 1.wav" # the names of components are known only after learning
 usage separate "stems/low 1.wav: $replaced" \
     "stems/low 1.wav" --labels notes.txt $learn --components -o stems --force
-check "this one, too" cmp notes.wav "stems/low 1.wav"
+check "this sound is unchanged as well" cmp notes.wav "stems/low 1.wav"

@@ -1,7 +1,7 @@
-# fit: what it prints, its JSON, the model file, info.
+# fit: its text, its JSON, the model file, info.
 small_data y.npy
 version=$(tlnmf --version | sed -n '1s/tlnmf //p')
-hide() # numbers that depend on rounding
+hide() # replaces numbers that depend on rounding
 {
     sed -E '/^(TL-NMF|  (objective|gradient)) /s/(^| )-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?/\1#/g' "$@"
 }
@@ -16,7 +16,7 @@ same_text "TL-NMF with # components: not converged, C = #, I = #
   eps           0.0104583 (0.01 of the mean power); 8.33 % of V lies below it
   stopped       TL-NMF: reached the iteration limit (iteration 2)" text "standard output" "tlnmf fit, numbers hidden"
 
-# --method auto says which and why: here TL-NMF; many realisations of the model that fits them, JD+NMF.
+# --method auto prints its choice and the reason: here TL-NMF; JD+NMF for many realisations of the model.
 expect 0 ... "" tlnmf fit y.npy -k 2 --no-model
 check "TL-NMF, and why" grep -Eq "^  method        TL-NMF, because it could lower C of JD\+NMF, [0-9.e+-]+, by up to [0-9.e+-]+$" "$out"
 tlnmf simulate gcm --s 3000 --m 4 --n 12 --kbar 2 -o many.npy
@@ -28,9 +28,9 @@ tlnmf simulate gcm -s 1 -o s1.npy
 expect 0 ... ... tlnmf fit s1.npy -k 12 --no-model
 check "no bound without its certificate" grep -Fxq \
     "  method        JD+NMF, because W H describes V at this Phi; another Phi may be better" "$out"
-check "which is withheld" grep -q "^  certificate   none: " "$out"
+check "the certificate is withheld" grep -q "^  certificate   none: " "$out"
 
-# What was given is on record.
+# The summary records the options.
 npy given.npy "(3, 3)" 1 0 0 0 1 0 0 0 1
 expect 0 ... "" tlnmf fit y.npy -k 2 --input data --transform given.npy --no-model --json
 check "the file of Phi" [ "$(json init-phi)" = given.npy ]
@@ -39,7 +39,7 @@ check "the kind of input" [ "$(json input)" = data ]
 # Neighbouring frames as realisations: blocks shorten the data, moving averages do not.
 expect 0 ... "" tlnmf fit y.npy -k 1 --block 3 --no-model --json
 check "4 frames in blocks of 3" [ "$(json N) $(json S)" = "2 3" ]
-check "the block is on record" [ "$(json block)" = 3 ]
+check "the block is in the summary" [ "$(json block)" = 3 ]
 expect 0 ... "" tlnmf fit y.npy -k 1 --moving 3 --no-model --json
 check "4 moving frames" [ "$(json N) $(json S)" = "4 3" ]
 expect 0 ... "" tlnmf fit y.npy -k 2 --no-model --json
@@ -90,7 +90,7 @@ near "C, with that of the trace's end" "$(json C fit.json)" \
 expect 0 ... "" tlnmf info m.h5 --json
 check "format" [ "$(json format)" = tlnmf-model ]
 for key in C L I outcome iterations orthogonality gradient_norm seed starts version; do
-    check "the model's $key is that of the run" [ "$(json $key)" = "$(json $key fit.json)" ]
+    check "$key of the model equals $key of the run" [ "$(json $key)" = "$(json $key fit.json)" ]
 done
 expect 0 ... "" tlnmf info m.h5
 check "the usual values, without options" eval 'grep -Eq "^ +C +[-0-9.]+$" "$out" && ! grep -q threads "$out"'
@@ -111,20 +111,20 @@ same_text "m.h5: tlnmf-model, # bytes
   /trace/step        float64  (30,)" text "standard output" "tlnmf info m.h5, the beginning"
 for line in "version +$version" "outcome +iterations" "method +tl" "file +y.npy" "M +3" "N +4" \
     "seed +1" "threads +0" "blas +.+"; do
-    check "info tells: $line" grep -Eq "^ +$line$" "$out"
+    check "info prints: $line" grep -Eq "^ +$line$" "$out"
 done
 
-# Without SOURCE_DATE_EPOCH there are times.
+# Without SOURCE_DATE_EPOCH, times are recorded.
 expect 0 ... "" env -u SOURCE_DATE_EPOCH tlnmf fit y.npy -k 2 -J 30 --tol 0 --json --no-model
 check "wall_seconds > 0" awk -v t="$(json wall_seconds)" 'BEGIN { exit !(t > 0) }'
 
-# The trace has seconds since the start, which do not fall; none with SOURCE_DATE_EPOCH.
+# The trace has the seconds since the start, which never decrease; with SOURCE_DATE_EPOCH it has none.
 check "no times in the trace" [ "$(grep -c '"seconds"' fit.json)" -eq 0 ]
 expect 0 ... "" env -u SOURCE_DATE_EPOCH tlnmf fit y.npy -k 2 -J 30 --tol 0 --hops 0 --json --trace --no-model
-check "times rise" awk -F : '/"seconds"/ { rows++; if ($2 < last) exit 1; last = $2 + 0 }
+check "times never decrease" awk -F : '/"seconds"/ { rows++; if ($2 < last) exit 1; last = $2 + 0 }
     END { exit !(rows == 30 && last > 0) }' "$out"
 
-# Places: no model, standard output, standard input, HDF5, MATLAB; one result from all of them
+# No model, standard output, standard input, HDF5, MATLAB: the result is the same
 rm -f model.h5
 C=$(json C fit.json)
 same() # ARGUMENT...
@@ -148,19 +148,19 @@ C=$(json C)
 same g.h5:/Y
 same g.h5
 same - <g.h5
-expect 0 ... ... tlnmf fit y.npy -k 2 --method tl -J 30 --tol 0 --hops 0 --trace -o - # the text moves to standard error
+expect 0 ... ... tlnmf fit y.npy -k 2 --method tl -J 30 --tol 0 --hops 0 --trace -o - # the text goes to standard error
 check "the text is on standard error" grep -q "^  stopped       TL-NMF: reached the iteration limit (iteration 30)$" "$err"
 cp "$out" stdout.h5
 expect 0 ... "" tlnmf info stdout.h5
 check "a model on standard output" grep -Eq "^stdout.h5: tlnmf-model" "$out"
 
-# The largest seed, which is more than JSON's integers hold
+# The largest seed, which does not fit into an integer of JSON
 expect 0 ... "" tlnmf fit y.npy -k 1 -J 1 --json --seed 18446744073709551615 -o seed.h5
 check "seed in the JSON is $(json seed)" [ "$(json seed)" = 18446744073709551615 ]
 expect 0 ... "" tlnmf info seed.h5 -v
 check "seed in the model" grep -Eq "^ +seed +18446744073709551615$" "$out"
 
-# Names that are not UTF-8: what is not ASCII becomes ? in the JSON, which is whole
+# Names that are not UTF-8: characters outside ASCII become ? in the JSON, which is complete
 if cp y.npy $'\xff.npy' 2>/dev/null; then
     expect 0 ... "" tlnmf fit $'\xff.npy' -k 1 -J 1 --json -o $'\xff.h5'
     check "JSON has M" [ "$(json M)" = 3 ]
@@ -177,11 +177,11 @@ fi
 expect 0 ... ... tlnmf fit y.npy -k 2 --method tl --hops 0 -J 2 --tol 0 --starts 3 --threads 1 --no-model -v
 number='-?[0-9.]+(e[-+][0-9]+)?'
 for start in 1 2 3; do
-    check "-v tells of start $start" [ "$(grep -Ec "^tlnmf fit: TL-NMF from start $start: C = $number, \
+    check "-v has a line for start $start" [ "$(grep -Ec "^tlnmf fit: TL-NMF from start $start: C = $number, \
 iterations after 2 iterations(, the best)?$" "$err")" -eq 1 ]
 done
-check "-v tells how much memory it takes" [ "$(grep -c "^tlnmf fit: needs about [0-9.]* MB of memory$" "$err")" -eq 1 ]
-check "-v has that and a line for each start" [ "$(wc -l <"$err")" -eq 4 ]
+check "-v prints the required memory" [ "$(grep -c "^tlnmf fit: needs about [0-9.]* MB of memory$" "$err")" -eq 1 ]
+check "-v prints only that and a line for each start" [ "$(wc -l <"$err")" -eq 4 ]
 best=$(sed -n 's/^tlnmf fit: TL-NMF from start \([0-9]*\): .*, the best$/\1/p' "$err" | tail -n 1)
 C=$(sed -n "s/^tlnmf fit: TL-NMF from start $best: C = \([^,]*\),.*/\1/p" "$err")
 check "the text names the best start" \
@@ -201,10 +201,10 @@ expect 0 ... "" tlnmf fit y.npy -k 2 --method nmf --transform dct --json -J 20 -
 check "method nmf" grep -q '"transform": "dct"' "$out"
 expect 0 ... "" tlnmf fit y.npy -k 2 --exchange --starts 2 --json -J 20 --no-model
 check "exchange" grep -q '"chain_holds": ' "$out"
-check "no certificate where L has many minima" [ "$(json certificate)" = null ]
+check "no certificate if L has many minima" [ "$(json certificate)" = null ]
 check "and why" [ "$(json certificate_means)" = "none: L has many minima, as covariances are singular and the floor is low; try --continuation" ]
 expect 0 ... "" tlnmf fit y.npy -k 2 --eps-rel 0.1 --exchange --starts 2 -J 20 --no-model
-check "a certificate per entry, with what it rests on" \
+check "a certificate per entry, with its condition" \
     grep -Eq '^  certificate   C - C\* <= [-0-9.e]+ \([-0-9.e]+ per entry of V\), if [-0-9.e]+ is the least L$' "$out"
 expect 0 ... "" tlnmf fit y.npy -k 2 --eps-rel 0.1 --exchange --starts 2 --json -J 20 --no-model
 check "a certificate" awk -v x="$(json certificate)" 'BEGIN { exit !(x != "null" && x > -1e-9) }'
@@ -214,7 +214,7 @@ check "at most twelve lines" [ "$(wc -l <"$out")" -le 12 ]
 expect 0 ... "" tlnmf fit y.npy -k 2 --rate 8000 --atoms 2 -J 2 --no-model -v -q
 check "a table of two atoms" [ "$(grep -c ' Hz ' "$out")" -eq 2 ]
 
-# A diagonalisation that did not get to its end is the reason.
+# No certificate because the diagonalisation did not converge.
 expect 0 ... "" tlnmf fit y.npy -k 2 --exchange -J 1 --json --no-model
 check "iterations" [ "$(json certificate_means)" = "none: JD used all its iterations before L was minimised; try a larger -J" ]
 tlnmf simulate gcm --s 1 --m 60 --n 200 -o long.npy
@@ -223,22 +223,22 @@ check "time" [ "$(json certificate_means)" = "none: the time limit ended the sea
 expect 0 ... "" tlnmf fit long.npy -k 5 --method tl --certify --max-seconds 0.05 --no-model
 check "time, with --certify" grep -Fxq "  certificate   none: the time limit ended the search for the least L; try more --max-seconds" "$out"
 
-# Whose iterations were done; JD+NMF has two.
+# The stage that stopped and its iterations; JD+NMF has two stages.
 expect 0 ... "" tlnmf fit y.npy -k 2 --method jd -J 3 --no-model
-check "NMF's, and JD's" grep -Fxq "  stopped       NMF: reached the iteration limit (iteration 3); JD before it: iteration 3" "$out"
+check "iterations of NMF and of JD" grep -Fxq "  stopped       NMF: reached the iteration limit (iteration 3); JD before it: iteration 3" "$out"
 expect 0 ... "" tlnmf fit y.npy -k 2 --method jd -J 3 --no-model --json
 check "in the JSON" [ "$(json outcome_of) $(json iterations) $(json nmf_iterations)" = "nmf 3 3" ]
 expect 0 ... "" tlnmf fit y.npy -k 2 --method jd --no-model
-check "both to the end" grep -Eq "^  stopped       JD: .* \(iteration [0-9]+\); NMF after it: iteration [0-9]+$" "$out"
+check "both stages ran" grep -Eq "^  stopped       JD: .* \(iteration [0-9]+\); NMF after it: iteration [0-9]+$" "$out"
 
-# Traces of all starts, with the gradient's norm; what stages are called is in every file.
+# Traces of all starts, with the gradient norm; every file has the names of the stages.
 expect 0 ... "" tlnmf fit y.npy -k 2 --method tl --hops 0 -J 5 --tol 0 --starts 3 --trace-all --json -o all.h5
 check "all starts" [ "$(grep -c '"start": 2' "$out") $(grep -c '"start": 1' "$out") $(grep -c '"start": 0' "$out")" = "5 5 5" ]
 last=$(grep '"gradient": ' "$out" | sed -n "$(($(json best_start) * 5 + 5))p" | sed 's/.*: //; s/,//')
-near "the last gradient is the model's" "$last" "$(json gradient_norm)" 1e-9
-check "the file says what stages are" [ "$(json trace_stages)" = "0 tl, 1 jd, 2 nmf" ]
+near "the last gradient norm of the trace, with that of the model" "$last" "$(json gradient_norm)" 1e-9
+check "the file has the names of the stages" [ "$(json trace_stages)" = "0 tl, 1 jd, 2 nmf" ]
 expect 0 ... "" tlnmf fit y.npy -k 2 --method tl --hops 0 -J 5 --tol 0 --starts 3 --trace --json --no-model
-check "else the best alone" [ "$(grep -c '"gradient": ' "$out")" = 5 ]
+check "otherwise only the best start" [ "$(grep -c '"gradient": ' "$out")" = 5 ]
 
 # The longest summary has twelve lines.
 expect 0 ... "" tlnmf fit y.npy -k 2 --exchange --starts 2 --eps-check --report --rate 8000 -o longest.h5
@@ -255,23 +255,23 @@ expect 0 ... "" tlnmf jd --explain
 # --eps-check: two neighbours of eps.
 expect 0 ... "" tlnmf fit y.npy -k 1 --method nmf --transform identity --no-model --eps-check --json
 check "two neighbours" [ "$(grep -c '"same_atoms": 1.0' "$out")" -eq 2 ] # the transform is kept
-check "none better here" eval '! grep -q "\"above_per_entry\": -" "$out"'
+check "neither is better here" eval '! grep -q "\"above_per_entry\": -" "$out"'
 expect 0 ... "" tlnmf fit y.npy -k 1 --method nmf --transform identity --no-model --eps-check -v -q
 check "in words" grep -Eq "^                at 1/3 eps: C here would be [0-9.e-]+ per entry higher, 100 % of the energy is in the same atoms$" "$out"
-check "what it comes to" grep -Eq "^  eps check     the result (does not depend|depends) on eps" "$out"
+check "the conclusion" grep -Eq "^  eps check     the result (does not depend|depends) on eps" "$out"
 
 # Stopping
 expect 4 ... "" tlnmf fit y.npy -k 2 -J 2 --strict --json -o strict.h5
 check "outcome" [ "$(json outcome)" = iterations ]
-check "--strict keeps what was reached" tlnmf info strict.h5 >/dev/null
+check "--strict keeps the result" tlnmf info strict.h5 >/dev/null
 expect 0 ... "" tlnmf fit y.npy -k 2 --tol 0.1 --strict --json
 check "outcome" [ "$(json outcome)" = converged ]
 expect 0 ... "" tlnmf fit y.npy -k 2 --tol 0.1 --strict --no-model
 check "the text says why" \
     grep -Eq "^  stopped       TL-NMF: converged: the objective no longer changes \(iteration [0-9]+\)$" "$out"
 
-# auto keeps the better of what it has computed, and TL-NMF has its share of a short time.
+# auto keeps the better of its results, and TL-NMF gets its share of a short time limit.
 tlnmf simulate gcm -s 3 -m 40 -n 400 -o large.npy
 expect 0 ... "" tlnmf fit large.npy -k 5 --eps 1e-8 --max-seconds 0.6 --json --no-model
 check "no worse than JD+NMF" awk -v c="$(json C)" -v jd="$(json C_jd)" 'BEGIN { exit !(jd == "" || c <= jd) }'
-check "stopped by the time" [ "$(json outcome)" = time ]
+check "stopped by the time limit" [ "$(json outcome)" = time ]

@@ -18,7 +18,7 @@ table quoted.csv "commas" '"1","2.5","-3"\n".5","5","6"\n'
 table names.tsv "tabs; skipped: the first column, an index" 'x\t1\t2.5\t-3\ny\t.5\t5\t6\n'
 table r.txt "spaces; skipped: the header line, the first column, an index" \
     '"V1" "V2" "V3"\n"1" 1 2.5 -3\n"2" .5 5 6\n'
-# What pandas writes without an index; a column called id; and the last word.
+# Header lines that count the columns, as pandas writes them; index columns; options that override both.
 table count.csv "commas; skipped: the header line (it counts the columns; :no-header keeps it)" \
     '0,1,2\n1,2.5,-3\n.5,5,6\n'
 table one.tsv "tabs; skipped: the header line (it counts the columns; :no-header keeps it)" \
@@ -40,7 +40,7 @@ sizes 3 3 "" count.csv:no-header
 sizes 2 2 "$left (it counts the columns; :no-header keeps it), the first column, an index" count.csv --index yes
 sizes 2 4 "$left" id.csv --index no
 sizes 2 4 "$left" id.csv:header,no-index
-printf 'id,a,b\n3,1,2.5\n1,.5,5\n' >falls.csv # not an index: its numbers do not only grow
+printf 'id,a,b\n3,1,2.5\n1,.5,5\n' >falls.csv # not an index: its numbers do not increase
 sizes 2 3 "$left" falls.csv
 sizes 2 2 "$left, the first column, an index" falls.csv --index yes
 printf '0,1,2\n1,2,3\n4,5,7\n' >counts.csv # no fractions below it: data
@@ -85,14 +85,14 @@ for kind in half bool; do
     check "$kind" [ "$(json C)" = "$(json C want.json)" ]
 done
 
-# Models: any of the three goes into apply and comes out of it.
+# Models: apply reads and writes all three formats.
 for end in h5 mat npz; do
     expect 0 ... "" tlnmf fit y.npy -k 1 --trace -o model.$end
     expect 0 ... "" tlnmf apply model.$end y.npy -o applied.$end --json --keep-v
     check "$end: its own data" [ "$(json own_data)" = true ]
     near "$end: C" "$(json C)" "$C" 1e-12
     expect 0 ... "" tlnmf apply applied.$end y.npy -o again.$end --json
-    check "$end: what apply writes" [ "$(json own_data)" = true ]
+    check "$end: the output of apply" [ "$(json own_data)" = true ]
 done
 mv model.npz first.npz
 tlnmf fit y.npy -k 1 --trace -o model.npz >/dev/null
@@ -109,7 +109,7 @@ absent model
 expect 0 ... "" tlnmf fit y.npy -k 1 -o /dev/null
 input apply "plain.csv: not a model, which is an .h5, .mat or .npz file" plain.csv y.npy
 
-# Kinds that are not read: what converts them.
+# Unsupported formats: the message says how to convert them.
 printf 'PAR1' >data.parquet
 printf 'PK\003\004' >data.XLSX
 printf '\200' >eeg.fif

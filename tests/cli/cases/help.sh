@@ -1,4 +1,4 @@
-# --help and --version: whole texts, in golden/. After a change of the option table:
+# --help and --version: complete texts, in golden/. After a change of the option table:
 #   UPDATE=1 tests/cli/run.sh PROGRAM help
 golden() # NAME ARGUMENT...
 {
@@ -13,7 +13,7 @@ golden() # NAME ARGUMENT...
     fi
 }
 
-# The options that a page shows: after the column with the names of the groups.
+# The options that a help text shows, after the column with the names of the groups.
 options_of() # FILE
 {
     sed -n '/^Examples/q; s/^.\{13\}\(-[-a-zA-Z]*\).*/\1/p' "$1"
@@ -25,7 +25,7 @@ golden help help
 for command in separate apply eval fit jd report simulate reproduce info; do
     golden help-$command $command --help
     golden help-$command $command -h
-    golden help-$command $command missing.npy --help # whatever else is there
+    golden help-$command $command missing.npy --help # regardless of other arguments
     check "$command --help fits one screen: $(wc -l <"$out") lines" [ "$(wc -l <"$out")" -le 28 ]
     check "$command --help shows at most 16 options" [ "$(options_of "$out" | wc -l)" -le 16 ]
     check "$command --help has three examples" [ "$(grep -c '^  tlnmf ' "$out")" -eq 3 ]
@@ -37,7 +37,7 @@ for command in separate apply eval fit jd report simulate reproduce info; do
     check "$command --help is a part of --help all" [ -z "$(grep -vxFf all first)" ]
     check "$command: no option is listed twice" [ -z "$(sort all | uniq -d)" ]
     check "$command: every option has a group" eval '! grep -q "^Other" "$out"'
-    case $command in # the common options that it uses, and no others
+    case $command in # only the common options that it uses
     simulate) common=" -o --force " ;;
     eval) common=" --json " ;;
     info) common=" --json -v " ;;
@@ -55,8 +55,8 @@ for command in separate apply eval fit jd report simulate reproduce info; do
     check "tlnmf $command --help has lines of 100 columns at most" [ "$(wc -L <"$out")" -le 100 ]
 done
 
-# Every option of the library's table belongs to the commands of its tasks, but for those that the
-# program sets itself.
+# Every option of the library's table belongs to the commands of its tasks, except for options that
+# the program sets itself.
 table=$GOLDEN/../../../src/base/options.def
 tells() # TASK COMMAND OMITTED...
 {

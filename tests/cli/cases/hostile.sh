@@ -1,4 +1,4 @@
-# Files from strangers: nothing outside them is read, nothing in them reaches the terminal as it is.
+# Hostile files: nothing outside them is read, and their contents are escaped before they are printed.
 hostile=$GOLDEN/../hostile
 
 # ---- sizes and damage: a message and exit code 3, never a signal ------------------------------------
@@ -15,7 +15,7 @@ for file in "$hostile"/*.h5 "$hostile"/*.mat; do
     done
 done
 
-# ---- sounds whose headers lie: memory and time are those of the samples ------------------------------
+# ---- sounds with false headers: memory and time depend only on the samples ---------------------------
 float_wav() # NAME RATE SAMPLE, as bytes in octal: 400 samples of 32 bits
 {
     { printf 'RIFF\144\006\0\0WAVEfmt \020\0\0\0\003\0\001\0%b\0\0\0\0\004\0\040\0data\100\006\0\0' "$2"
@@ -26,7 +26,7 @@ float_wav fast.wav '\0377\0377\0377\0177' '\0\0\0\077'
 limit=2000000
 ! is_sanitized || limit=unlimited
 expect 0 ... ... bash -c "ulimit -v $limit; OMP_NUM_THREADS=1 exec timeout 20 tlnmf separate fast.wav $learn -o fast"
-# Loud ones: their models are read again.
+# Loud sounds: their models can be read.
 float_wav loud.wav '\0100\0037\0\0' '\0\0\0\175' # 1.1e37
 expect 0 ... ... tlnmf separate loud.wav $learn -o loud
 expect 0 ... ... tlnmf apply loud/model.h5 loud.wav -q -o again
@@ -52,9 +52,9 @@ for extension in npy csv h5 mat npz; do
     [ -z "$part" ] || expect 3 "" ... tlnmf fit good.$extension:nothing -k 1 --no-model
 done
 
-# ---- names that are commands of a terminal ----------------------------------------------------------
+# ---- names that contain terminal escapes ------------------------------------------------------------
 escape=$(printf '\033') override=$(printf '\342\200\256') c1=$(printf '\302\233')
-harmless() # WHAT: neither stream holds an escape or an override
+harmless() # WHAT: neither stream contains an escape or an override
 {
     check "$1: escapes" bash -c "! grep -q '[$escape$(printf '\007')]' '$out' '$err'"
     check "$1: overrides" bash -c "! grep -q '$override\|$c1' '$out' '$err'"

@@ -1,4 +1,4 @@
-# Going on from a model (--init), and keeping parts of it (--keep).
+# Starting from a saved model (--init), and keeping parts of it (--keep).
 tlnmf simulate gcm -s 20 --seed-data 1 -o a.npy
 tlnmf simulate gcm -s 20 --seed-data 2 -o b.npy
 tlnmf simulate gcm -s 20 --seed-data 2 -n 30 -o fewer.npy
@@ -6,16 +6,16 @@ tlnmf simulate gcm -s 20 -m 8 -o short.npy
 tlnmf fit a.npy -k 3 --eps 1e-6 --method tl -o a.h5 --json >a.json
 tlnmf fit a.npy -k 3 --eps 1e-6 --method tl -J 20 -o early.mat --json >early.json
 
-# From its own end a fit stays there; from an early end it goes on, and never gets worse.
+# A fit that starts from its own result stays there; from an early result it continues and improves.
 expect 0 ... "tlnmf fit: a.h5: starts from Phi, W and H" tlnmf fit a.npy --init a.h5 --no-model --json
 near "C stays" "$(json C)" "$(json C a.json)" 1e-9
 check "k is the model's" [ "$(json k)" = 3 ]
 check "eps is the model's" [ "$(json eps) $(json eps_from)" = "$(json eps a.json) model" ]
-check "so is the method" [ "$(json method)" = tl ]
-check "the summary has it" [ "$(json init)" = a.h5 ]
+check "the method is the model's" [ "$(json method)" = tl ]
+check "the summary names the model" [ "$(json init)" = a.h5 ]
 expect 0 ... "" tlnmf fit a.npy --init a.h5 --no-model -q
-check "which is said" grep -Fxq "                from a.h5; --eps sets another" "$out"
-check "and not that it was not given" [ "$(grep -c "it was not given" "$out")" -eq 0 ]
+check "the text says where eps comes from" grep -Fxq "                from a.h5; --eps sets another" "$out"
+check "and not that eps was not given" [ "$(grep -c "it was not given" "$out")" -eq 0 ]
 expect 0 ... "" tlnmf fit a.npy --init a.h5 --eps 1e-3 --no-model -q --json
 check "eps as given" [ "$(json eps) $(json eps_from)" = "0.001 given" ]
 expect 0 ... "" tlnmf fit a.npy -k 3 -J 5 --no-model -q --json
@@ -31,7 +31,7 @@ expect 0 ... "tlnmf fit: a.h5: starts from Phi; W and H have another K" \
     tlnmf fit b.npy --init a.h5 -k 4 --no-model --json
 check "k as given" [ "$(json k)" = 4 ]
 
-# A transform alone has no W and H; one of whitened data is for those.
+# A transform alone has no W and H; a transform of whitened data is refused.
 tlnmf jd a.npy --input data -o phi.h5 >/dev/null
 expect 0 ... "tlnmf fit: phi.h5: keeps Phi; it has no W and H" \
     tlnmf fit a.npy -k 3 --init phi.h5 --keep phi --no-model
@@ -51,18 +51,18 @@ for end in h5 npz mat; do
     done
 done
 
-# --keep phi: Phi to the last digit; the same as --method nmf at this Phi.
+# --keep phi: Phi is unchanged; the result is the same as with --method nmf at this Phi.
 expect 0 ... "tlnmf fit: a.h5: keeps Phi, starts from W and H" \
     tlnmf fit b.npy --init a.h5 --keep phi -o kept.npz --json
 keep=$(json C)
-check "nothing was learnt of Phi" [ "$(json method)" = nmf ]
+check "Phi was not learnt" [ "$(json method)" = nmf ]
 tlnmf fit a.npy --init a.h5 --keep phi -o again.npz -q >/dev/null
 check "Phi is the model's" cmp <(head -c 900 kept.npz | tail -c 800) <(head -c 900 again.npz | tail -c 800)
 expect 0 ... "" tlnmf fit b.npy -k 3 --eps 1e-6 --method nmf --init-phi a.h5:/Phi --init-w a.h5:/W \
     --init-h a.h5:/H --no-model --json
 near "the same as nmf" "$(json C)" "$keep" 1e-12
 expect 0 ... "" tlnmf fit b.npy -k 3 --keep phi --transform dct --no-model --json
-check "a fixed transform is kept, too" [ "$(json method)" = nmf ]
+check "a fixed transform is also kept" [ "$(json method)" = nmf ]
 
 # --keep phi,w: the same as apply.
 expect 0 ... "" tlnmf fit b.npy --init a.h5 --keep phi,w -o h.h5 --json

@@ -13,7 +13,7 @@ check "the same from standard input" [ "$(json L)" = "$L" ]
 expect 0 ... "" tlnmf info phi.h5
 check "Phi alone" grep -Eq '^  /Phi +float64 +\(2, 2\)$' "$out"
 check "no W" eval '! grep -q "/W" "$out"'
-check "what it was" grep -Eq '^ +command +jd$' "$out"
+check "the command" grep -Eq '^ +command +jd$' "$out"
 
 expect 0 ... "" tlnmf jd covariances.npy --eps 1e-8 -o there.h5
 sed -E '/^(joint|  (objective|stopped)) /s/-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?/#/g' "$out" >text
@@ -30,26 +30,26 @@ expect 0 ... "" tlnmf jd y.npy --json --input data --starts 3 --force
 check "three starts" [ "$(json starts)" = 3 ]
 expect 0 ... ... tlnmf jd y.npy --starts 3 -v --force
 for start in 1 2 3; do
-    check "-v tells of start $start" [ "$(grep -c "^tlnmf jd: JD from start $start: " "$err")" -eq 1 ]
+    check "-v has a line for start $start" [ "$(grep -c "^tlnmf jd: JD from start $start: " "$err")" -eq 1 ]
 done
-check "-v tells how much memory it takes" [ "$(grep -c "^tlnmf jd: needs about [0-9.]* MB of memory$" "$err")" -eq 1 ]
-check "-v has that and a line for each start" [ "$(wc -l <"$err")" -eq 4 ]
+check "-v prints the required memory" [ "$(grep -c "^tlnmf jd: needs about [0-9.]* MB of memory$" "$err")" -eq 1 ]
+check "-v prints only that and a line for each start" [ "$(wc -l <"$err")" -eq 4 ]
 check "the best start" grep -Eq "^  stopped .* \(iteration [0-9]+\), start [1-3] of 3$" "$out"
 expect 4 ... "" tlnmf jd y.npy -J 1 --strict --json --force
 check "outcome" [ "$(json outcome)" = iterations ]
 
-# Square slices that are a little off: data, unless covariances are asked for; auto says so.
+# Slices that are not quite symmetric: data, unless --input covariances is given; auto warns.
 npy off.npy "(2, 2, 2)" 2 1 1.001 2 5 -3 -3 5
 off="off.npy: slice 0 is not symmetric (entries (0, 1) and (1, 0) differ by 0.001 of 2): read as data (S, M, N); use --input covariances if it is not"
 expect 0 ... "tlnmf jd: warning: $off" tlnmf jd off.npy --json --force
-check "taken as data" [ "$(json S)" = 2 ]
+check "read as data" [ "$(json S)" = 2 ]
 expect 0 ... "tlnmf jd: warning: $off" tlnmf jd off.npy --input auto --force
 expect 0 ... "tlnmf fit: warning: $off" tlnmf fit off.npy -k 1 -J 2 --input auto --no-model
 expect 0 ... "" tlnmf jd off.npy -q --force
 expect 0 ... "" tlnmf jd off.npy --input data --force
 expect 0 ... "tlnmf fit: warning: $off" tlnmf fit off.npy -k 1 -J 2 --no-model
 
-# Weights of frames: only ratios matter; what cannot be a weight is named.
+# Weights of frames: only ratios matter; the message names an invalid weight.
 npy even.npy "(4,)" 3 3 3 3
 npy uneven.npy "(4,)" 1 0 2 1
 npy negative.npy "(4,)" 1 0 -2 1
@@ -58,7 +58,7 @@ expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json --force
 plain=$(json L)
 expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json --weights even.npy --force
 near "even weights change nothing" "$(json L)" "$plain" 1e-9
-check "the weights are on record" grep -q '"weights": "even.npy"' "$out"
+check "the weights are in the summary" grep -q '"weights": "even.npy"' "$out"
 expect 0 ... "" tlnmf jd y.npy --eps 0.1 --json --weights uneven.npy --force
 check "uneven ones do" [ "$(json L)" != "$plain" ]
 expect 3 "" "tlnmf jd: negative.npy: the weight of frame 2 is -2: weights must be finite and not negative" tlnmf jd y.npy --weights negative.npy --force
@@ -82,8 +82,8 @@ for end in h5 npz mat; do
     check "no option that jd lacks" [ "$(json certificate_means)" = "none: a transform alone has no C" ]
 done
 expect 0 ... "" tlnmf info white.npz
-for end in npz mat; do # numbers are told, not listed, as of HDF5
-    check "info of .$end tells what it does of .h5" diff \
+for end in npz mat; do # the text is the same as for HDF5
+    check "info prints the same for .$end as for .h5" diff \
         <(tlnmf info white.h5 | tail -n +2 | grep -v "^  /\|white") <(tlnmf info white.$end | tail -n +6 | grep -v white)
 done
 check "unmixing and mixing" [ "$(grep -Ec '^  (un)?mixing +float64 +\(2, 2\)$' "$out")" -eq 2 ]

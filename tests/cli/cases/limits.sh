@@ -1,7 +1,7 @@
-# Address space that ulimit -v does not leave, and results that do not depend on threads.
+# Limits on the address space (ulimit -v), results that do not depend on threads, and overflows.
 
-# BLAS would try for ever: a message and code 1, or the work is done.
-# Sanitizers map terabytes: no limit is enough for them.
+# The command prints a message and exits with 1, or completes. Without our check, BLAS would retry for
+# ever. Sanitizers map terabytes, so no limit is large enough for them.
 small_data y.npy
 limits="150 200 300 400 500 560 620 800 1200"
 if is_sanitized; then
@@ -22,14 +22,14 @@ for megabytes in $limits; do
     done
 done
 check "1200 MB are enough" [ $code -eq 0 ]
-for megabytes in $limits; do # OpenMP's threads count, whatever OpenBLAS is told
+for megabytes in $limits; do # OpenMP's threads count, whatever OPENBLAS_NUM_THREADS says
     code=0
     (ulimit -v $((megabytes * 1024)) && OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=4 exec timeout 10 tlnmf simulate gcm \
         -o s.npy --force) >"$out" 2>"$err" || code=$?
     check "$megabytes MB, OPENBLAS_NUM_THREADS=1" [ $code -le 1 ]
 done
 
-# Products that are shared out: each thread has a buffer of BLAS's, whoever asked for the threads.
+# Products on several threads: each thread has a BLAS buffer, whichever setting created the threads.
 tlnmf simulate notes -o notes.npy
 for megabytes in $limits; do
     for asked in "4 fit notes.npy -k 2 -J 2 --no-model --threads 4" "1 fit notes.npy -k 2 -J 2 --no-model --threads 4" \
@@ -41,32 +41,32 @@ for megabytes in $limits; do
     done
 done
 
-# The same data whatever the number of threads.
+# The data do not depend on the number of threads.
 OMP_NUM_THREADS=1 tlnmf simulate gcm --m 420 --n 20 --s 1 -o one.npy
 OMP_NUM_THREADS=2 tlnmf simulate gcm --m 420 --n 20 --s 1 -o two.npy
 check "simulate gcm" cmp one.npy two.npy
 
-# Numbers that overflow are refused before the fit, with the same message in all forms, and neither
-# as infinite powers nor as memory that is missing.
+# Numbers that overflow are refused before the fit, with the same message for all kinds of data. The
+# message does not speak of infinite powers or missing memory.
 large="the power of the data does not fit a double (largest entry 1.7e+308): rescale them"
 npy diagonal.npy "(2, 2, 2)" 1.7e308 0 0 1 1 0 0 1              # twice that is infinite
-npy beside.npy "(2, 2, 2)" 1 1.7e308 1.7e308 1 1 0 0 1          # a trace of 2, eigenvalues beyond
-npy apart.npy "(2, 2, 2)" 1 1.7e308 -1.7e308 1 1 0 0 1          # a difference beyond
-npy traces.npy "(2, 2, 2)" 1.7e308 0 0 1.7e308 1.7e308 0 0 1e308 # a sum beyond
+npy off.npy "(2, 2, 2)" 1 1.7e308 1.7e308 1 1 0 0 1             # the trace is 2, the eigenvalues overflow
+npy skew.npy "(2, 2, 2)" 1 1.7e308 -1.7e308 1 1 0 0 1           # the difference overflows
+npy traces.npy "(2, 2, 2)" 1.7e308 0 0 1.7e308 1.7e308 0 0 1e308 # the sum overflows
 npy data.npy "(2, 2, 2)" 1.7e308 0 0 1 1 0 0 1
-for file in diagonal beside apart traces; do
+for file in diagonal off skew traces; do
     input jd "$file.npy: $large" $file.npy --input covariances --eps 1
     input fit "$file.npy: $large" $file.npy --input covariances --eps 1 -k 1 --no-model --json
 done
 input fit "data.npy: $large" data.npy --input data -k 1 --no-model --json
-# Those that fit are fitted, and the figures are numbers.
+# Data just below the limit are fitted, and the results are numbers.
 npy edge.npy "(2, 2, 2)" 4e307 0 0 1 1 0 0 1
 expect 0 ... "" tlnmf fit edge.npy --input covariances --eps 1e295 -k 1 -J 3 --no-model --json
 for figure in C L I mean_power; do
     check "$figure is a number" grep -q "\"$figure\": [0-9]" "$out"
 done
 
-# Where rounding errors of X reach sqrt(eps), C means nothing.
+# If rounding errors of X reach sqrt(eps), C is meaningless.
 npy loud.npy "(2, 3)" 1e6 2e6 -1e6 3e6 1e6 5e5
 expect 0 ... "" tlnmf fit loud.npy -k 1 -J 2 --no-model --eps 1
 expect 0 ... "tlnmf fit: warning: C is rounding noise: 2.2e-16 x 3.16e+06 (the longest frame) / sqrt(eps = 1e-16) is 0.07, not below 0.001: use a larger eps" \

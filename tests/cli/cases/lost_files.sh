@@ -1,4 +1,4 @@
-# No command loses a file: the files that it names are compared before it runs, --force or not.
+# No command loses a file: all its file names are compared before it runs, also with --force.
 small_data y.npy
 tlnmf simulate gcm --m 3 --n 4 -o y.h5
 npy w.npy "(4,)" 1 2 1 1
@@ -12,7 +12,7 @@ unharmed()
 {
     local file
     for file in kept/*; do
-        check "$file is as it was after $1" cmp "$file" "${file#kept/}"
+        check "$file is unchanged after $1" cmp "$file" "${file#kept/}"
     done
 }
 
@@ -41,18 +41,18 @@ usage fit "--init and the checkpoint are the same file: model.h5" \
     y.npy --init model.h5 -q --checkpoint model.h5 --force -o m2.h5
 unharmed checkpoints
 
-# A link in the place of a checkpoint
+# A link with the name of a checkpoint
 for target in kept/y.npy missing; do
     ln -s $target link.h5.checkpoint
     expect 5 "" "tlnmf fit: link.h5.checkpoint: a checkpoint must be a regular file, not a link" \
         tlnmf fit $fit --every 0 --force -o link.h5
-    check "the link is still there" [ "$(readlink link.h5.checkpoint)" = $target ]
+    check "the link is unchanged" [ "$(readlink link.h5.checkpoint)" = $target ]
     rm link.h5.checkpoint
 done
 absent missing link.h5
 unharmed links
 
-# Sounds of one base name
+# Sounds with the same base name
 mkdir x z && cp notes.wav x/a.wav && cp notes.wav z/a.wav
 for out_dir in "out/{name}" "./out//{name}/" "{name}"; do
     usage separate "x/a.wav and z/a.wav would both be written into ${out_dir/"{name}"/a}" \
@@ -61,7 +61,7 @@ done
 usage separate "x/a.wav and z/a.wav would both be written into a-stems" x/a.wav z/a.wav -k 2 -q
 absent out a a-stems
 
-# Inputs that an output names in another way
+# Outputs that are inputs under another name
 usage fit "y.h5: $replaced" - -k 1 -q -o y.h5 --force <y.h5
 refused_append() # COMMAND...: standard output is appended to y.npy
 {
@@ -101,10 +101,10 @@ usage report "notes.wav: $replaced" stems -o notes.wav --force
 usage report "notes.txt: $replaced" stems -o notes.txt --force
 usage report "stems/summary.json: $replaced" stems -o stems/summary.json --force
 usage report "stems/model.h5: $replaced" stems -o stems/model.h5 --force
-check "the stems are as they were" diff -r stems stems.kept
+check "the stems are unchanged" diff -r stems stems.kept
 mkdir other && cp notes.txt other/report.html
 usage separate "other/report.html: $replaced" notes.wav ${learn/notes.txt/other/report.html} -o other --force
-check "the labels are as they were" cmp notes.txt other/report.html
+check "the labels are unchanged" cmp notes.txt other/report.html
 unharmed pages
 
 # A pipe
@@ -113,4 +113,4 @@ timeout 30 cat pipe >piped.h5 &
 expect 0 ... "" timeout 30 tlnmf fit $fit -o pipe
 wait
 check "a model goes through a pipe" tlnmf info piped.h5 >"$out"
-check "the pipe is still one" [ -p pipe ]
+check "the pipe is still a pipe" [ -p pipe ]

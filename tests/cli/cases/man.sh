@@ -1,4 +1,4 @@
-# Man pages: every command has one, it tells of every option of --help, and groff has no complaint.
+# Man pages: every command has one, it describes every option of --help, and groff prints no warning.
 render() # FILE: as a text of 80 columns, without bold and italic
 {
     LC_ALL=C.UTF-8 groff -man -t -Kutf8 -Tutf8 -ww -P-cbou "$1" 2>groff.err
@@ -7,7 +7,7 @@ render() # FILE: as a text of 80 columns, without bold and italic
 expect 0 ... "" tlnmf --man
 cp "$out" tlnmf.1
 for command in separate apply eval fit jd simulate reproduce info; do
-    check "tlnmf.1 tells of $command" grep -q "^\\\\fB$command\\\\fR" tlnmf.1
+    check "tlnmf.1 describes $command" grep -q "^\\\\fB$command\\\\fR" tlnmf.1
     expect 0 ... "" tlnmf --man $command
     cp "$out" tlnmf-$command.1
     check "$command: the title" [ "$(head -n 1 "$out" | cut -d ' ' -f 2)" = \
@@ -15,12 +15,12 @@ for command in separate apply eval fit jd simulate reproduce info; do
     tlnmf $command --help all | sed -n '/^Examples/q; s/^.\{13\}\(-[-a-zA-Z]*\).*/\1/p' >options
     check "$command: has options" [ -s options ]
     while read -r option; do
-        check "tlnmf-$command.1 tells of $option" \
+        check "tlnmf-$command.1 describes $option" \
             grep -qF "\\fB${option//-/\\-}\\fR" tlnmf-$command.1
     done <options
 done
 
-# Lines that begin with a period are requests; these are the ones we mean to write.
+# Lines that begin with a period are requests; only these are intended.
 for page in *.1; do
     check "$page: an unknown request: $(grep '^[.]' $page | grep -Ev '^\.(TH|SH|SS|TP|br|nf|fi)( |$)')" \
         [ "$(grep -c '^[.]' $page)" -eq "$(grep -Ec '^\.(TH|SH|SS|TP|br|nf|fi)( |$)' $page)" ]
@@ -42,7 +42,7 @@ else
     skip "rendering (there is no groff)"
 fi
 
-# What is installed is what there is.
+# All man pages are installed.
 installed=$(sed -n 's/^ *foreach(command "" \(.*\))$/\1/p' "$GOLDEN/../../../CMakeLists.txt")
 check "CMakeLists.txt installs a page for each command" [ "$installed" = \
     "$(tlnmf --help | sed -n '/^Commands/,/^$/s/^  \([a-z]*\) .*/\1/p' | xargs)" ]

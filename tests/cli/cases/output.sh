@@ -1,9 +1,9 @@
-# Outputs that cannot be written: exit code 5, before the run where that can be known.
+# Outputs that cannot be written: exit code 5, before the run if possible.
 full="cannot write: No space left on device"
 small_data y.npy
 tlnmf simulate gcm --m 60 --n 200 -o long.npy
 
-# A run of 10^8 iterations would not come to its end here.
+# 10^8 iterations would take too long: the run must be refused before it starts.
 expect 5 "" "tlnmf fit: nowhere/x.h5: directory nowhere does not exist" \
     timeout 30 tlnmf fit long.npy -k 5 -J 100000000 --tol 0 -o nowhere/x.h5
 expect 5 "" "tlnmf jd: nowhere/x.h5: directory nowhere does not exist" \
@@ -22,7 +22,7 @@ expect 5 "" "tlnmf simulate: nowhere/W.npy: directory nowhere does not exist" \
     tlnmf simulate gcm -o g.npy --truth-w nowhere/W.npy
 expect 5 "" "tlnmf simulate: nowhere/H.npy: directory nowhere does not exist" \
     tlnmf simulate gcm -o g.npy --truth-w W.npy --truth-h nowhere/H.npy
-absent n.npy g.npy W.npy # all outputs are looked at before the first is written
+absent n.npy g.npy W.npy # all outputs are checked before the first is written
 
 if [ "$(id -u)" -eq 0 ]; then
     skip "directories that are not writable (running as root)"
@@ -35,16 +35,16 @@ else
     echo mine >mine.h5 && chmod a-w mine.h5
     expect 5 "" "tlnmf fit: mine.h5: cannot be written: Permission denied" \
         timeout 30 tlnmf fit long.npy -k 5 -J 100000000 --tol 0 -o mine.h5
-    check "a file that is not writable is left alone" [ "$(<mine.h5)" = mine ]
+    check "a file that is not writable is unchanged" [ "$(<mine.h5)" = mine ]
 fi
 
-# A device is written in place, whoever may write its directory.
+# A device is written in place, even if its directory is not writable.
 expect 0 ... "" tlnmf fit y.npy -k 1 -J 1 -o /dev/null
 check "the text names the model" grep -q "^  model         /dev/null$" "$out"
 expect 0 "" "" tlnmf simulate gcm -o /dev/null
 check "/dev/null is still a device" [ -c /dev/null ]
 
-# A full disk: the result is told, but there is no model to name.
+# A full disk: the result is printed, but no model is named.
 for command in "fit y.npy -k 1" "jd y.npy"; do
     name=${command%% *}
     expect 5 ... "tlnmf $name: /dev/full: $full" tlnmf $command -J 1 -o /dev/full
@@ -73,7 +73,7 @@ onto_full "tlnmf: standard output cannot be written" info y.npy
 onto_full "tlnmf: standard output cannot be written" --help
 onto_full "tlnmf: standard output cannot be written" --version
 onto_full "tlnmf: standard output cannot be written" fit --help
-check "the model is written all the same" tlnmf info model.h5 >/dev/null
+check "the model is still written" tlnmf info model.h5 >/dev/null
 
 # Kinds of file
 expect 5 "" "tlnmf simulate: x.csv: arrays are written as .npy or .h5" tlnmf simulate gcm -o x.csv

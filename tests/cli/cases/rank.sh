@@ -1,4 +1,4 @@
-# How many components: -k A:B and -k auto, by realisations that are kept aside.
+# The number of components: -k A:B and -k auto, by held-out realisations.
 tlnmf simulate gcm -s 100 --seed-data 1 -o a.npy
 expect 0 ... "" tlnmf fit a.npy -k 4:6 --eps 1e-8 --no-model --json
 check "the true number is found" [ "$(json k)" = 5 ]
@@ -6,17 +6,18 @@ check "a line for each k" [ "$(grep -c heldout_C_per_entry "$out")" -eq 3 ]
 check "one is the best" [ "$(grep -c '"best": true' "$out")" -eq 1 ]
 C=$(json C)
 expect 0 ... "" tlnmf fit a.npy -k 5 --eps 1e-8 --no-model --json
-check "k as given is in the summary, too" [ "$(json k)" = 5 ]
+check "a given k is also in the summary" [ "$(json k)" = 5 ]
 check "the same fit as with that k" [ "$(json C)" = "$C" ]
 check "no table" [ "$(grep -c rank_table "$out")" -eq 0 ]
 
-# A score by hand: fit to one half, C an entry of the other at that W and H, and the other way round.
+# A score computed by hand: fit one half, then C per entry of the other half at that W and H; and vice
+# versa.
 npy y.npy "(2, 2, 3)" 1 2 3 2 1 1 1 1 2 3 2 1
 npy first.npy "(2, 3)" 1 2 3 2 1 1
 npy second.npy "(2, 3)" 1 1 2 3 2 1
 expect 0 ... "" tlnmf fit y.npy -k 1:1 --method nmf --transform identity --eps 1 --no-model --json
 got=$(json heldout_C_per_entry)
-heldout() # DATA OTHER: C of OTHER at W, H of DATA; the arrays of a .npz lie in it as they are
+heldout() # DATA OTHER: C of OTHER at W, H of DATA; arrays of a .npz are stored uncompressed
 {
     tlnmf fit $1.npy -k 1 --method nmf --transform identity --eps 1 -o $1.npz >/dev/null
     { od -An -v -w8 -t f8 -j 360 -N 16 $1.npz; od -An -v -w8 -t f8 -j 539 -N 24 $1.npz; doubles $2.npy 0 6; } | awk '
@@ -35,8 +36,8 @@ expect 0 ... "" tlnmf fit few.npy -k auto --method jd --eps 1e-8 --no-model -v -
 check "a table" grep -q "^components by held-out realisations (4 folds of 4): k = . is best and is used" "$out"
 check "its head" [ "$(sed -n 2p "$out")" = "    k   C per entry   above the best   standard error" ]
 check "eight lines" [ "$(grep -Ec '^  +[1-8] +[0-9.]+ +[0-9.]+ +[0-9.]+' "$out")" -eq 8 ]
-check "what is kept" [ "$(grep -Ec '^ +[1-8] .* best: kept' "$out")" -eq 1 ]
-check "few realisations support few" grep -Fxq "  4 realisations support this many components; the truth may have more." "$out"
+check "the k that is kept" [ "$(grep -Ec '^ +[1-8] .* best: kept' "$out")" -eq 1 ]
+check "a note on few realisations" grep -Fxq "  4 realisations support this many components; the truth may have more." "$out"
 expect 0 ... "tlnmf fit: warning: k is above min(M, N) = 2: W H can fit any V exactly" \
     tlnmf fit y.npy -k 1:3 -J 2 --no-model
 usage fit "k = 3:1 is not a number, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k 3:1
@@ -48,7 +49,7 @@ usage fit "-k 1:3 and --init, --init-w or --init-h are mutually exclusive" a.npy
 expect 0 ... "" tlnmf fit few.npy -k 1:2 --method jd --no-model --json
 table=$(sed -n '/"rank_table"/,/]/p' "$out")
 expect 0 ... "" tlnmf fit - -k 1:2 --method jd --no-model --json <few.npy
-check "standard input is as good" [ "$(sed -n '/"rank_table"/,/]/p' "$out")" = "$table" ]
+check "the same from standard input" [ "$(sed -n '/"rank_table"/,/]/p' "$out")" = "$table" ]
 
 # The longest summary.
 tlnmf simulate notes -s 1 -o notes.npy
@@ -56,9 +57,9 @@ expect 0 ... ... tlnmf fit notes.npy -k 1:2 --starts 2 --rate 5000 --report --ep
 check "at most twelve lines" [ "$(wc -l <"$out")" -le 12 ]
 check "the comparison is one of them" [ "$(grep -n "^TL-NMF with\|^JD+NMF with" "$out" | cut -d: -f1)" -eq 2 ]
 
-# A Phi that is given is used: kept by nmf.
+# With nmf, a given Phi is kept.
 npy turn.npy "(2, 2)" 0.6 0.8 -0.8 0.6
-npy turned.npy "(2, 2, 3)" 2.2 2 2.6 0.4 -1 -1.8  3 2.2 2 1 0.4 -1 # turn y, both realisations
+npy turned.npy "(2, 2, 3)" 2.2 2 2.6 0.4 -1 -1.8  3 2.2 2 1 0.4 -1 # y rotated, both realisations
 expect 0 ... "" tlnmf fit y.npy -k 1:1 --method nmf --init-phi turn.npy --eps 1 --no-model --json
 given=$(json heldout_C_per_entry)
 expect 0 ... "" tlnmf fit turned.npy -k 1:1 --method nmf --transform identity --eps 1 --no-model --json
@@ -68,13 +69,13 @@ near "the score at a given Phi" "$given" "$(json heldout_C_per_entry)" 1e-12
 tlnmf simulate gcm -s 1 -o one.npy
 expect 0 ... "" tlnmf fit one.npy -k 1:3 --no-model -v -q
 check "by entries" grep -Fxq "components by held-out entries of V (5 folds): k = 1 is best and is used" "$out"
-check "which decide" grep -Eq "^    1 .*  best: kept$" "$out"
-check "what these cannot tell" grep -q "this is rarely the true number (docs/choosing.md)" "$out"
+check "entries decide" grep -Eq "^    1 .*  best: kept$" "$out"
+check "the limits of entries" grep -q "this is rarely the true number (docs/choosing.md)" "$out"
 check "then by neighbours" grep -Fxq "components by held-out neighbours (4 folds of 4): k = 1 is best" "$out"
-check "what they cannot tell" \
+check "the limits of neighbours" \
     grep -Fxq "  If the data change within 4 frames, this number is too low (docs/choosing.md)." "$out"
 expect 0 ... "" tlnmf fit one.npy -k 1:3 --no-model
-check "the one that decides" [ "$(grep -c "^components by" "$out")" -eq 1 ]
+check "only the table that decides" [ "$(grep -c "^components by" "$out")" -eq 1 ]
 check "at most twelve lines" [ "$(wc -l <"$out")" -le 12 ]
 expect 0 ... "" tlnmf fit one.npy -k 1:3 --no-model --json
 check "both in the JSON" [ "$(json rank_by) $(json rank_other_by)" = "entries neighbours" ]
@@ -85,11 +86,11 @@ check "neighbours alone" [ "$(json rank_by) $(grep -c heldout_C_per_entry "$out"
 expect 0 ... "" tlnmf fit one.npy --moving 3 -k 1:2 --method jd --no-model --json
 check "entries alone" [ "$(json rank_by) $(grep -c heldout_C_per_entry "$out")" = "entries 2" ]
 expect 0 ... "" tlnmf fit one.npy --moving 3 -k 1:2 --method jd --no-model
-check "what is said of frames that share realisations" \
+check "a note on frames that share realisations" \
     grep -Fq " Phi fits the noise of few realisations: this may not be the true number (docs/choosing.md)." "$out"
-check "which are several" [ "$(grep -c "one realisation" "$out")" -eq 0 ]
+check "no note on a single realisation" [ "$(grep -c "one realisation" "$out")" -eq 0 ]
 
-# Neighbours by hand: frames 0, 2, 4 are one realisation and 1, 3, 5 the other; a last one is left.
+# Neighbours by hand: frames 0, 2, 4 are one realisation and 1, 3, 5 the other; the last is ignored.
 npy seven.npy "(2, 7)" 1 1 2 1 3 2 9 2 3 1 2 1 1 9
 expect 0 ... "" tlnmf fit seven.npy -k 1:1 --block 2 --method nmf --transform identity --eps 1 --no-model --json
 near "the score of neighbours" "$(json heldout_C_per_entry)" \
@@ -105,7 +106,7 @@ npy slow.npy "(3, 80)" $(awk 'BEGIN { srand(7); pi = 3.14159265358979
 expect 0 ... "" tlnmf fit slow.npy -k 1:3 --no-model --json
 check "neighbours decide" [ "$(json rank_by) $(json k)" = "neighbours 2" ]
 
-# The time is shared: half of it compares, and the fit that is kept has the rest.
+# The comparison gets half of the time limit, and the final fit gets the rest.
 tlnmf simulate gcm -s 20 -m 40 -n 100 -o large.npy
 begin=$(date +%s%N)
 expect 0 ... "" tlnmf fit large.npy -k 1:6 --max-seconds 1 --no-model
@@ -117,7 +118,7 @@ check "incomplete in the JSON" [ "$(json rank_complete)" = false ]
 check "its folds" [ "$(json rank_folds)" -ge 1 -a "$(json rank_folds)" -lt 10 ]
 check "as the options say" [ "$(json max-seconds)" = 1.0 ]
 
-# A signal ends it soon; what was done is printed, and nothing is suggested.
+# A signal ends the comparison soon; finished folds are printed, and no k is suggested.
 set -m
 for form in "" --json; do
     tlnmf fit large.npy -k 1:6 --starts 50 --solver paper -J 100000 --tol 0 --threads 1 --no-model $form >"$out" 2>"$err" &
@@ -144,7 +145,7 @@ for form in "" --json; do
 done
 set +m
 
-# V of rank 2 without noise, at a transform that is kept: entries are predicted by two components.
+# V of rank 2 without noise, at a fixed transform: two components predict the entries.
 npy clean.npy "(4, 12)" $(awk 'BEGIN { for (m = 0; m < 4; m++) for (n = 0; n < 12; n++)
     printf "%.17g ", sqrt((1 + m) * (1 + n % 5) + (4 - m) * (1 + (n * 7) % 4)) }')
 expect 0 ... "" tlnmf fit clean.npy -k 1:2 --method nmf --transform identity --eps 1e-3 --no-model --json
@@ -162,7 +163,7 @@ npy covs.npy "(1, 2, 2)" 2 1 1 2
 input fit "covs.npy: comparing several k holds out entries of V, which requires at least 10 frames: use a single k" \
     covs.npy -k auto --input covariances --no-model
 
-# Rows too short for the speckle pattern to meet every fold: one realisation of 10 rows, covariances.
+# Rows too short for every fold of the speckle pattern: one realisation of 10 rows, covariances.
 for n in 12 24; do
     tlnmf simulate gcm -s 1 -m 10 -n $n -o short.npy --force
     expect 0 ... "" tlnmf fit short.npy -k 1:3 --method jd --no-model --json
@@ -172,7 +173,7 @@ npy covs.npy "(20, 6, 6)" $(awk 'BEGIN { for (n = 0; n < 20; n++) for (i = 0; i 
     printf "%.17g ", i == j ? 1 + (n * (i + 1)) % 7 : 0.1 }')
 expect 0 ... ... tlnmf fit covs.npy -k 1:3 --input covariances --no-model -v -q
 check "scores of covariances" grep -Eq "^    3 .*[0-9.]+ +[0-9.]+" "$out"
-check "what is known of their realisations" \
+check "a note on their realisations" \
     grep -Fxq "  Phi fits the noise of few realisations: this may not be the true number (docs/choosing.md)." "$out"
 expect 0 ... "" tlnmf fit clean.npy -k 1:2 --method nmf --transform identity --eps 1e-3 --no-model
-check "a kept Phi has seen nothing" eval '! grep -q "Phi fits" "$out"'
+check "no note on Phi if Phi is kept" eval '! grep -q "Phi fits" "$out"'

@@ -1,4 +1,4 @@
-# Recordings of instruments: at least so many dB of SI-SDR, the mean of the stems.
+# Recordings of instruments: the mean SI-SDR of the stems has a lower limit.
 recordings=$GOLDEN/../../recordings
 separates() # LEAST CASE OPTION...
 {

@@ -1,9 +1,9 @@
-# Report pages: of fits, of stems, of what is missing, of names that would be markup.
+# Report pages: of fits and stems, with missing parts, with names that look like markup.
 tlnmf simulate gcm --s 3 --m 8 --n 20 -o y.npy
 tlnmf simulate notes --theta 1,2 --signal notes.wav
 printf '0\t1\tlow\n1\t2\t"><img src=x onerror=alert(1)>\n2\t3\tlow\n' >notes.txt
 
-has() # FILE TEXT...: as it stands
+has() # FILE TEXT...: literally
 {
     local file=$1 text
     shift
@@ -22,7 +22,7 @@ lacks() # FILE TEXT...
 
 # ---- a fit --------------------------------------------------------------------------------------
 expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --starts 3 --report -o m.h5
-check "the page is said" grep -q '^  page          m.html$' "$out"
+check "the summary names the page" grep -q '^  page          m.html$' "$out"
 has m.html "<title>m.h5</title>" "2 components" 'data-name="C"' "tlnmf fit y.npy -k 2" '"trace":{"stage"'
 lacks m.html "http-equiv=\"refresh\"" "<script src" "<link"
 check "a policy without unsafe words" eval '! grep -o "Content-Security-Policy[^>]*" m.html | grep -q unsafe'
@@ -40,7 +40,7 @@ has alone.html "&lt;b&gt;&quot;bold&quot;&lt;/b&gt;" "only W H is shown"
 expect 0 ... "" tlnmf report m.h5 -o -
 check "a page on standard output" grep -q '^<!doctype html>' "$out"
 
-# The same bytes again, and a name that would be a script.
+# The same bytes again, and a name that looks like a script.
 expect 0 ... "" tlnmf report m.h5 -o again.html --force
 cp again.html first.html
 expect 0 ... "" tlnmf report m.h5 -o again.html --force
@@ -50,7 +50,7 @@ expect 0 p.html "" tlnmf report 'e/<script>alert(1)<.h5' -o p.html
 has p.html "e/&lt;script&gt;alert(1)&lt;.h5"
 lacks p.html "<script>alert(1)"
 
-# Every number has its sentence.
+# Every number has an explanation.
 full() # FILE
 {
     lacks "$1" "</td><td></td></tr>"
@@ -58,7 +58,7 @@ full() # FILE
 full m.html
 
 # ---- every way of reading data -------------------------------------------------------------------
-value() # S M N: an entry of the data, whole and all different
+value() # S M N: an entry of the data; all are different integers
 {
     echo $(((37 * $1 + 11 * $2 * $2 + 17 * $3 * ($1 + 1) + $2 * $3 * $3) % 23 - 11))
 }
@@ -73,7 +73,7 @@ npy weights.npy "(6,)" 1 2 3 1 2 3
 npy mask.npy "(3, 6)" 1 1 1 0 1 1 1 1 0 1 1 1 1 1 1 1 1 0
 npy covs.npy "(3, 2, 2)" 2 1 1 3 5 0 0 1 4 -1 -1 2
 number=0
-again() # FILE OPTION..: the page of this fit has V, and so has the one that is made again
+again() # FILE OPTION..: the page of this fit has V, and so has the page that `report` writes
 {
     number=$((number + 1))
     expect 0 ... ... tlnmf fit "$@" -k 2 -J 5 --report -o "way$number.h5"
@@ -101,7 +101,7 @@ expect 0 w4.html "tlnmf report: warning: weights.npy: the file of --weights cann
     tlnmf report way4.h5 -o w4.html --force
 has w4.html "The data are not in the model (weights.npy: the file of --weights cannot be read any more)"
 
-# A transform alone: V by its Phi, energies only where they are known, unmixing.
+# A transform alone: V by its Phi, energies only if they are known, unmixing.
 expect 0 ... "" tlnmf jd data.npy -o jd.h5
 expect 0 jd.html "" tlnmf report jd.h5
 has jd.html '"V":{"type"' "share of energy" "one orthogonal transform"
@@ -117,7 +117,7 @@ has white.html "one unmixing" "the model is for whitened data"
 lacks white.html "one orthogonal transform"
 full white.html
 
-# What was applied.
+# The output of apply.
 expect 0 ... ... tlnmf apply way2.h5 moved.npy --axes channels,time,trials -o applied.h5
 expect 0 applied.html ... tlnmf report applied.h5
 has applied.html "tlnmf apply way2.h5 moved.npy --axes channels,time,trials" '"V":{"type"'
@@ -150,7 +150,7 @@ absent none/report.html
 expect 0 ... "" tlnmf separate notes.wav -k 2 --starts 1 -o mute --no-sound
 lacks mute/report.html "<audio controls"
 
-# Stems that changed, cannot be read, have another length, are gone.
+# Stems that have changed, cannot be read, have another length or are missing.
 cp stems/low.wav low.wav
 tlnmf simulate notes --theta 2,1 --signal stems/low.wav --force
 expect 0 x.html "" tlnmf report stems -o x.html --force

@@ -1,5 +1,5 @@
-# reproduce: a quick run, killed three times and continued, ends in the same files; what it refuses.
-# Sanitizers make it many times slower: there, one experiment stands for all.
+# reproduce: a quick run that is killed three times and resumed writes the same files; errors.
+# Sanitizers make it many times slower, so they run only one experiment.
 experiments="all"
 ! is_sanitized || experiments="fig2 theory --data gcm"
 
@@ -8,30 +8,30 @@ cp "$out" table
 check "the table is summary.md" cmp table whole/summary.md
 check "claims, and all of them hold" grep -Eq '^([0-9]+) of \1 claims hold\.$' table
 for file in fig2-gcm-fast.csv fig2-gcm-paper.csv theory.csv fig2-fast.svg fig2-paper.svg theory.svg summary.json; do
-    check "$file is there" [ -s whole/$file ]
+    check "$file exists" [ -s whole/$file ]
 done
 check "columns have names" [ "$(head -n 1 whole/fig2-gcm-fast.csv)" = S,I_jd,I_tl,gap,C_jd,C_tl,L_jd ]
-check "a row an S" [ "$(wc -l <whole/fig2-gcm-fast.csv)" -eq 4 ]
+check "one row per S" [ "$(wc -l <whole/fig2-gcm-fast.csv)" -eq 4 ]
 check "a page with the figures" grep -q '<h2>Figure 2, .*</h2>' whole/index.html
-check "which are in it" [ "$(grep -c '<figure><svg ' whole/index.html)" -eq "$(ls whole/*.svg | wc -l)" ]
-check "the published curves beside ours" grep -q 'JD+NMF, published' whole/index.html
+check "all figures are in it" [ "$(grep -c '<figure><svg ' whole/index.html)" -eq "$(ls whole/*.svg | wc -l)" ]
+check "the published curves next to ours" grep -q 'JD+NMF, published' whole/index.html
 check "and the verdicts" grep -q '<td>yes</td>' whole/index.html
 check "a picture with axes and a legend" grep -q ">S (realisations)<.*" whole/fig2-fast.svg
 check "no NaN in a picture" sh -c '! grep -qi nan whole/*.svg whole/*.csv'
 if [ "$experiments" = all ]; then
     for file in fig3.svg fig3-atoms.csv fig3-W.csv fig3-H.csv table2.csv fig4.svg fig4-gcm.csv fig4-notes.csv \
         beyond.svg beyond-block.csv beyond-moving.csv beyond-rank.csv; do
-        check "$file is there" [ -s whole/$file ]
+        check "$file exists" [ -s whole/$file ]
     done
 fi
 
-# Killed at some moment after so many cells, and continued: the same bytes.
+# Killed at some moment after a number of cells, and resumed: the same bytes.
 finished() # FOLDER: cells in its checkpoint
 {
     grep -ao 'cell\.[a-z]' "$1/cells.checkpoint" 2>/dev/null | wc -l
 }
 cells=$(finished whole)
-check "cells are there" [ "$cells" -gt 3 ]
+check "there are several cells" [ "$cells" -gt 3 ]
 for part in 1 2 3; do
     tlnmf reproduce $experiments --quick -o killed -q --threads 2 >/dev/null &
     pid=$!
@@ -48,11 +48,11 @@ for file in $(cd whole && ls); do
     check "$file is the same after three kills, at another number of threads" cmp whole/$file killed/$file
 done
 
-# Again: nothing is computed, the JSON is the summary's
+# Run again: nothing is computed, and the JSON equals the summary
 expect 0 ... "" tlnmf reproduce $experiments --quick -o killed --json
 check "--json" cmp "$out" killed/summary.json
 
-# Ctrl-C: 130, and how to go on
+# Ctrl-C: exit code 130, and how to resume
 set -m
 tlnmf reproduce fig2 --data gcm -o stopped >"$out" 2>"$err" &
 pid=$!
@@ -63,7 +63,7 @@ code=0
 wait $pid || code=$?
 judge 130 "" "tlnmf reproduce: stopped; the same command continues from here" $code "interrupted"
 
-# What is refused
+# Refused arguments
 usage reproduce "unknown experiment fig7; use fig2, fig3, table2, fig4, theory, beyond, errata, or all" \
     fig7 -o x
 usage reproduce "missing operand: fig2, fig3, table2, fig4, theory, beyond, errata, or all" -o x
@@ -72,7 +72,7 @@ usage reproduce "solver = newton is not one of fast|paper|both" fig2 --solver ne
 usage reproduce "data = piano is not one of gcm|notes|both" fig2 --data piano -o x
 input reproduce "whole/cells.checkpoint: the checkpoint has quick=true, but this run has quick=false" fig2 -o whole
 
-# A claim can fail: a cell with another number, and the checksum that belongs to it.
+# A claim can fail: a cell with another number and a matching checksum.
 forge() # FILE AFTER OLD NEW, as long as OLD
 {
     python3 - "$@" <<'END'
@@ -103,7 +103,7 @@ else
 fi
 rm -r saved
 
-# Checkpoints that are not what was stored
+# Damaged checkpoints
 file=whole/cells.checkpoint
 cp $file kept
 for damage in 's/[1-9]/7/' 1q; do
@@ -113,7 +113,7 @@ done
 rm $file && mkdir $file
 expect 5 "" "tlnmf reproduce: $file: a checkpoint must be a regular file, not a directory" \
     tlnmf reproduce $experiments --quick -o whole
-mkdir full && touch full/.cells.checkpoint.1-0 full/mine # the first may be a killed run's, the second is not
+mkdir full && touch full/.cells.checkpoint.1-0 full/mine # the first may belong to a killed run, the second does not
 expect 5 "" "tlnmf reproduce: full: is neither empty nor a folder of results: choose another -o" \
     tlnmf reproduce fig2 -o full
 touch file
@@ -127,7 +127,7 @@ if [ "$(id -u)" -ne 0 ]; then
         tlnmf reproduce fig2 --quick -o shut
     expect 5 "" "tlnmf reproduce: shut/in: cannot be created: Permission denied" \
         tlnmf reproduce fig2 --quick -o shut/in
-    mkdir blind && chmod 666 blind # a folder whose files cannot even be looked at
+    mkdir blind && chmod 666 blind # a folder whose files cannot be examined
     expect 5 "" "tlnmf reproduce: blind/cells.checkpoint: cannot be written: Permission denied" \
         tlnmf reproduce fig2 --quick -o blind
 else

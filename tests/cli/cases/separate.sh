@@ -1,8 +1,8 @@
-# Stems: their files, names and sums, and every input that can be bad.
+# Stems: their files, names and sums, and all kinds of bad input.
 tlnmf simulate notes --theta 1,2 --signal notes.wav
 printf '0\t1\tlow A\n1\t2\thigh\n2\t3\tlow A\n2\t3\thigh\n' >notes.txt
 
-# ---- what is written -----------------------------------------------------------------------------
+# ---- output files --------------------------------------------------------------------------------
 expect 0 "notes.wav: separated into 2 stems (3 s, 1 channel, 5000 Hz)
   blind/source_1.wav: about 22 dB SI-SDR (13 to 29), very good: the others are hardly heard
   blind/source_2.wav: about 22 dB SI-SDR (13 to 29), very good: the others are hardly heard
@@ -21,14 +21,14 @@ check "named after the labels" [ -f "stems/low A.wav" -a -f stems/high.wav ]
 check "the window" [ "$(json window)" = tukey ]
 check "the frame" [ "$(json frame)" = 200 ]
 check "one candidate" [ "$(json candidates)" = 1 ]
-check "as many iterations as were asked for" [ "$(json iterations)" = 10 ]
+check "the given number of iterations" [ "$(json iterations)" = 10 ]
 near "the score of the remix" "$(json remix_si_sdr)" 30.04 0.1
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt --method tl --transform dct --per-source 1 -o when --json
 check "half and twice the iterations are tried" [ "$(json candidates)" = 3 ]
 expect 0 ... "" tlnmf info stems/model.h5
 check "the model" grep -q 'separate' "$out"
 check "activations" [ "$(cut -f 3 stems/activations.txt | sort | uniq -c | tr -s ' ' | tr '\n' ';')" = \
-    " 2 high; 2 low A;" ] # each of them alone, and both together at the end
+    " 2 high; 2 low A;" ] # each alone, and both together at the end
 mv stems again
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt --method tl --transform dct --per-source 1 \
     -o stems --json --activations midi
@@ -39,13 +39,13 @@ expect 0 ... "" tlnmf separate notes.wav --labels notes.txt --method tl --transf
 check "the same model again" cmp stems/model.h5 again/model.h5
 check "the same stems again" cmp stems/high.wav again/high.wav
 
-# A second recording: the notes once more, from the model
+# A second recording: the same notes, with the model
 expect 0 ... "" tlnmf apply stems/model.h5 notes.wav --labels notes.txt -o applied
 check "apply gives the same stems" cmp stems/high.wav applied/high.wav
 expect 0 ... "" tlnmf apply stems/model.h5 notes.wav -o free --format flac
 check "names from the model" [ -f "free/low A.flac" -a -f free/high.flac ]
 
-# ---- a folder by default, many files, how many sources ---------------------------------------------
+# ---- the default folder, many files, the number of sources -----------------------------------------
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt --method nmf --per-source 1
 check "the folder has the name of the sound" [ -f notes-stems/summary.json -a -f "notes-stems/low A.wav" ]
 cp notes.wav again.wav
@@ -56,20 +56,20 @@ tlnmf separate: gone.wav: No such file or directory
 tlnmf separate: again.wav (3 of 3)
 tlnmf separate: 1 of 3 sounds could not be separated" \
     tlnmf separate notes.wav gone.wav again.wav --labels-from '{name}.txt' -o 'out/set/{name}' --method nmf --per-source 1
-check "one that fails does not stop the others" [ -f out/set/notes/high.wav -a -f out/set/again/high.wav ]
+check "a file that fails does not stop the others" [ -f out/set/notes/high.wav -a -f out/set/again/high.wav ]
 absent out/set/gone
 expect 0 ... "" tlnmf separate notes.wav -k auto --starts 1 -o auto --json
-check "how many sources, and why" eval '[ "$(json sources)" -ge 1 ] && json reason | grep -q "^a guess: . sounds explain"'
+check "the number of sources, and why" eval '[ "$(json sources)" -ge 1 ] && json reason | grep -q "^a guess: . sounds explain"'
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt -o guided -v -q
 check "a verdict in words" grep -Eq "^  guided/low A.wav: about [0-9]+ dB SI-SDR \([0-9-]+ to [0-9]+\), (very )?good: the others are" "$out"
-check "what is blended" grep -q "^  blended       . dictionaries" "$out"
+check "the number of blended dictionaries" grep -q "^  blended       . dictionaries" "$out"
 check "the verdict is in the summary" [ "$(grep -c '"expected_si_sdr": [0-9]' guided/summary.json)" = 2 ]
 printf 'no sound' >song.m4a
 expect 3 "" 'tlnmf separate: song.m4a: unsupported audio format
 tlnmf separate: convert it first: ffmpeg -i IN out.wav' tlnmf separate song.m4a -k 2
 
 # ---- sums ----------------------------------------------------------------------------------------
-# The 2000 samples of 64 bits that end a file
+# The last 2000 samples of a file, of 64 bits each
 samples() # FILE
 {
     tail -c 16000 "$1" | od -An -v -w8 -t f8 | tr -d ' '
@@ -131,14 +131,14 @@ usage separate 'gain = none|safe is not one of none|safe' three.wav -k 2 -o x --
 wav loud.wav 8000 1 $(awk 'BEGIN { for (i = 0; i < 4000; i++) print 1.5 * sin(i / 3) }')
 expect 0 ... ... tlnmf separate loud.wav -k 1 --method nmf --shifts 1 --format flac -o loud --json
 check "clipped samples are counted" [ "$(json clipped)" -gt 100 ]
-check "and said" grep -q "samples of the stems were clipped; --gain safe avoids it" "$err"
+check "and reported" grep -q "samples of the stems were clipped; --gain safe avoids it" "$err"
 expect 0 ... "" tlnmf separate loud.wav -k 1 --method nmf --shifts 1 --format flac -o safe --json --gain safe
 check "none is clipped" [ "$(json clipped)" -eq 0 ]
 near "by the gain" "$(json gain)" 0.66667 1e-3
 mkdir own && cp loud.wav own/source_1.wav
 expect 2 "" "tlnmf separate: own/source_1.wav: this output would replace an input" \
     tlnmf separate own/source_1.wav -k 1 --method nmf --shifts 1 -o own --force
-check "which is still there" cmp loud.wav own/source_1.wav
+check "the input is unchanged" cmp loud.wav own/source_1.wav
 head -c 2000 tones.wav >cut.wav
 input separate "cut.wav: truncated: its header announces 16036 bytes, the file has 1992" cut.wav -k 2 -o x
 printf hello >text.wav
@@ -147,13 +147,13 @@ wav slow.wav 1 1 $(seq 50)
 usage separate "frame = 0 samples is outside [2, 1048576]" slow.wav -k 2 -o x
 wav quick.wav 10000000 1 $(seq 50)
 expect 1 "" ... tlnmf separate quick.wav -k 2 -o x
-check "what it would need" grep -Eq '^tlnmf separate: this run needs about [0-9.]+ [GT]B of memory, but only [0-9.]+ [kMG]B are free$' "$err"
+check "the required memory" grep -Eq '^tlnmf separate: this run needs about [0-9.]+ [GT]B of memory, but only [0-9.]+ [kMG]B are free$' "$err"
 wav short.wav 8000 1 .1 .2 -.1
 input separate "short.wav: 30 components need at least as many frames, but there are 2: use a longer sound, shorter frames or fewer components" \
     short.wav -k 30 -o x
 absent x
 
-# odd, but sound: shorter than a frame, a constant, a clipped square wave, many channels
+# unusual, but valid: shorter than a frame, a constant, a clipped square wave, many channels
 expect 0 ... "" tlnmf separate short.wav -k 2 -o short
 wav constant.wav 8000 1 $(printf '.5 %.0s' $(seq 900))
 expect 0 ... "" tlnmf separate constant.wav -k 2 -o constant
@@ -186,9 +186,9 @@ absent x
 printf '0\t1\t../x\n0.5\t2\t/etc/y\n1\t9\t../x\n' >paths.txt
 expect 0 ... 'tlnmf separate: warning: paths.txt: the label "../x" ends at 9 s, but the sound ends at 3 s' \
     tlnmf separate notes.wav --labels paths.txt --method nmf --per-source 1 -o paths
-check "no way out of the directory" [ "$(ls paths | tr '\n' ' ')" = "_etc_y.wav _x.wav model.h5 report.html summary.json " ]
+check "no stem outside of the directory" [ "$(ls paths | tr '\n' ' ')" = "_etc_y.wav _x.wav model.h5 report.html summary.json " ]
 
-# Names: spaces around them are none, and case alone makes two sources, with a warning
+# Names: surrounding spaces are ignored; names that differ only in case are two sources, with a warning
 printf '0\t1\tPiano\n1\t2\t piano \n2\t3\tPiano \n2\t3\tpiano\n' >case.txt
 expect 0 ... 'tlnmf separate: warning: case.txt: "Piano" and "piano" differ only in case; they are two sources' \
     tlnmf separate notes.wav --labels case.txt --method nmf --per-source 1 -o case
@@ -197,13 +197,13 @@ printf '0\t1\ta\n1\t3\tb\n2\t2\ta\n' >point.txt
 expect 0 ... 'tlnmf separate: warning: point.txt: the label "a" at 2 s is a point: it does not say how long the source sounds' \
     tlnmf separate notes.wav --labels point.txt --method nmf --per-source 1 -o point
 
-# ---- what no label covers --------------------------------------------------------------------------
+# ---- passages without a label ----------------------------------------------------------------------
 printf '0\t1\tlow A\n1\t2\thigh\n' >alone.txt
 expect 0 ... ... tlnmf separate notes.wav --labels alone.txt -o any --json
 check "a warning" grep -Eq "^tlnmf separate: warning: 0\.[0-9]+ s with [0-9]+ % of the energy have no label: any source may sound there" "$err"
 near "how long" "$(json unlabelled_seconds)" 0.7 0.2
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt -o known --json
-near "nothing is left out" "$(json unlabelled_seconds)" 0 0
+near "everything is labelled" "$(json unlabelled_seconds)" 0 0
 expect 0 ... "" tlnmf eval --filter 1 --json --ref known/high.wav --est any/high.wav
 check "as good as with all labels: $(json si_sdr) dB" awk -v a="$(json si_sdr)" 'BEGIN { exit !(a > 20) }'
 expect 0 ... ... tlnmf separate notes.wav --labels alone.txt -o none --unlabelled silent
@@ -227,20 +227,20 @@ labels "line 2: not a frequency in Hz: low" '0\t1\ta\n\\\tlow\t100\n'
 expect 5 "" "tlnmf separate: stems: the directory is not empty; --force adds and replaces files" \
     tlnmf separate notes.wav -k 2 -o stems
 expect 0 ... "" tlnmf separate notes.wav -k 2 -o stems --force --method nmf --format flac
-check "beside what was there" [ -f stems/high.wav -a -f stems/source_1.flac ]
+check "the existing files are kept" [ -f stems/high.wav -a -f stems/source_1.flac ]
 expect 5 "" "tlnmf separate: notes.txt: Not a directory" tlnmf separate notes.wav -k 2 -o notes.txt
 expect 5 "" "tlnmf separate: no/dir: No such file or directory" tlnmf separate notes.wav -k 2 -o no/dir
-# no room for the stems: 8 blocks of 512 or 1024 bytes
+# no space for the stems: 8 blocks of 512 or 1024 bytes
 expect 5 "" ... bash -c "ulimit -f 8; trap '' XFSZ; exec tlnmf separate notes.wav -k 2 --method nmf -o full"
 check "why" grep -q 'tlnmf separate: .*full' "$err"
 absent full
-# room for the stems (60 kB each), not for the model (192 kB): nothing stays
+# space for the stems (60 kB each), but not for the model (192 kB): no file remains
 expect 5 "" ... bash -c "ulimit -f 150; trap '' XFSZ; exec tlnmf separate notes.wav --labels notes.txt --method nmf \
     --transform dct --frame 1500 --per-source 8 -o full"
 check "why" grep -q 'tlnmf separate: full/.*model.h5' "$err"
 absent full
 
-# a GPU that is not there; one that is, is hidden
+# without a GPU; an existing one is hidden
 expect 2 "" ... env CUDA_VISIBLE_DEVICES= tlnmf separate notes.wav -k 2 --device gpu -o x
 check "why" grep -q '^tlnmf separate: device gpu: ' "$err"
 absent x
@@ -254,8 +254,8 @@ check "stems have the model's rate" grep -q '"resampled_from": 4000' fast/summar
 check "another sound is not explained" grep -q 'tones.wav: the model does not explain [4-9][0-9] % of it' "$err"
 check "and the summary says so" grep -q '"fits": false' fast/summary.json
 expect 0 ... "" tlnmf apply again/model.h5 notes.wav -o refit --resample
-check "its own is" grep -q '"fits": true' refit/summary.json
-check "in words, too" grep -q '  not explained [0-9.]* % of the power ([0-9.]* % of the recording it was learnt from)' "$out"
+check "its own sound is explained" grep -q '"fits": true' refit/summary.json
+check "the text says so as well" grep -q '  not explained [0-9.]* % of the power ([0-9.]* % of the recording it was learnt from)' "$out"
 printf '0\t1\tlow B\n' >b.txt
 input apply 'b.txt: the model has no source "low B"' again/model.h5 notes.wav --labels b.txt -o x
 small_data y.npy

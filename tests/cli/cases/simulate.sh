@@ -1,10 +1,10 @@
-# simulate: the reference's own numbers, and files that are what they should be.
+# simulate: the numbers of the reference implementation, and valid files.
 value() # WHAT FILE INDEX WANTED
 {
     near "$1" "$(doubles "$2" "$3" 1)" "$4" 1e-14
 }
 
-# The draws of numpy's RandomState; the numbers are those of the reference arrays.
+# Random numbers of numpy's RandomState, compared with the reference arrays.
 expect 0 "" "" tlnmf simulate gcm --s 100 --seed-truth 2020 --seed-data 100 --stream numpy \
     -o gcm100.npy --truth-w W.npy --truth-h H.npy
 expect 0 "gcm100.npy: npy, 400128 bytes
@@ -44,7 +44,7 @@ check "HDF5: /Y is (2, 3, 4)" grep -Eq '^  /Y +float64 +\(2, 3, 4\)$' "$out"
 expect 0 "" "" tlnmf simulate gcm -o b.h5:/group/Y
 expect 0 ... "" tlnmf fit b.h5:/group/Y -k 1 -J 1 -q --no-model
 
-# What is there stays, unless --force is given
+# Existing files are not replaced without --force
 cp c.npy kept.npy
 for option in "-o c.npy" "-o d.npy --truth-w c.npy" "-o d.npy --truth-h c.npy"; do
     expect 5 "" "tlnmf simulate: c.npy: exists already; --force replaces it" tlnmf simulate gcm $option
@@ -59,7 +59,7 @@ expect 5 "" "tlnmf simulate: sound.wav: exists already; --force replaces it" \
     tlnmf simulate notes -o d.npy --signal sound.wav
 absent d.npy
 expect 0 "" "" tlnmf simulate notes -o d.npy --signal sound.wav --force
-check "the sound is there" [ "$(head -c 4 sound.wav)" = RIFF ]
+check "the sound exists" [ "$(head -c 4 sound.wav)" = RIFF ]
 expect 2 "" "tlnmf simulate: s = 65 is outside [1, 64]" tlnmf simulate notes -s 65 --signal many.wav
 absent many.wav
 

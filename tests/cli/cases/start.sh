@@ -28,7 +28,7 @@ input jd "missing.npy: No such file or directory" y.npy --transform missing.npy
 input fit "./dct: No such file or directory" y.npy -k 2 --transform ./dct
 input fit "missing:Phi: No such file or directory" y.npy -k 2 --transform missing:Phi
 
-# The file's name may come first.
+# The message may begin with the name of the file.
 named() # FILE MESSAGE OPTION
 {
     local text
@@ -56,7 +56,7 @@ check "three iterations" [ "$(json iterations)" = 3 ]
 expect 0 ... "" tlnmf fit y.npy -k 2 --json --init-phi Phi-close.npy -J 3 --no-model
 near "orthogonality" "$(json orthogonality)" 0 1e-14
 
-# With --method nmf the given Phi stays, however it is given.
+# --method nmf keeps a given Phi, whichever option gives it.
 expect 0 ... "" tlnmf fit y.npy -k 2 --json --method nmf --init-phi Phi.npy --no-model
 L=$(json L)
 expect 0 ... "" tlnmf fit y.npy -k 2 --json --method nmf --transform Phi.npy --no-model
@@ -64,7 +64,7 @@ check "the same L" [ "$(json L)" = "$L" ]
 expect 0 ... "" tlnmf fit y.npy -k 2 --json --method nmf --transform identity --no-model
 near "L of a permutation, with L of the identity" "$(json L)" "$L" 1e-12
 
-# What --transform takes for a file: a name with . or / or : that is not one of its words
+# --transform reads a file if its value has a . or / or : and is not one of its choices
 cp Phi.npy Phi
 usage fit "transform = Phi is not one of auto|random|dct|dft|identity" y.npy -k 2 --transform Phi
 expect 0 ... "" tlnmf fit y.npy -k 2 --json --method nmf --transform ./Phi -o nmf.h5

@@ -1,11 +1,11 @@
-# Stopping from outside: what was reached is saved, and no half file is left.
+# Stopping by a signal or a time limit: the result so far is saved, and no incomplete file remains.
 tlnmf simulate gcm --s 1 --m 60 --n 200 -o y.npy
-set -m # background jobs shall take SIGINT
+set -m # so that background jobs receive SIGINT
 
-# Starts a fit that would take 100 seconds and waits for it to be at work, with its handlers in place.
-begin() # FILE, which is replaced
+# Starts a fit that would take 100 seconds and waits until its signal handlers are installed.
+begin() # FILE, which is replaced; [FORM], --json unless given
 {
-    tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 100 --json --force -o "$1" \
+    tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 100 ${2---json} --force -o "$1" \
         >"$out" 2>"$err" &
     pid=$!
     for _ in $(seq 200); do
@@ -16,7 +16,7 @@ begin() # FILE, which is replaced
     sleep 0.4
 }
 
-echo mine >HUP.h5 # --force is for runs that end
+echo mine >HUP.h5 # --force replaces it only if the run completes
 for signal in INT TERM HUP; do
     begin $signal.h5
     kill -$signal $pid
@@ -34,12 +34,14 @@ done
 
 absent INT.h5 TERM.h5
 check "a cancelled run replaces nothing" [ "$(<HUP.h5)" = mine ]
-begin HUP.h5
+begin HUP.h5 ""
 kill -INT $pid
 wait $pid || true
-check "nor what another one has left" [ -s HUP.partial-2.h5 -a "$(<HUP.h5)" = mine ]
+check "nor the partial model of an earlier run" [ -s HUP.partial-2.h5 -a "$(<HUP.h5)" = mine ]
+check "the text says that it was interrupted" \
+    grep -Eq "^  stopped       (TL-NMF|JD|NMF): interrupted \(iteration [0-9]+\)" "$out"
 
-# SIGKILL: what was there before is still there, whole.
+# SIGKILL: existing files remain complete.
 cp INT.partial.h5 INT.h5
 cp INT.h5 old.h5
 begin INT.h5
@@ -49,9 +51,10 @@ wait $pid 2>/dev/null || code=$?
 check "killed" [ $code -eq 137 ]
 check "the old model is untouched" cmp INT.h5 old.h5
 
-# A separation: once, it ends cleanly; twice, it ends at once. Neither leaves anything behind but a
-# checkpoint, though the files of the stems are open. The sound is 200 s of noise, 16 bits at 8000 Hz. Stopped, the
-# program has both signals waiting when it goes on, so that the second finds it at work.
+# A separation: after one signal it ends cleanly; after two it ends at once. Neither leaves anything
+# but a checkpoint, although the files of the stems are open. The sound is 200 s of noise, 16 bits at
+# 8000 Hz. The program is stopped (SIGSTOP) while both signals are sent, so that both are pending when
+# it continues.
 noise_wav 1600000 noise.wav
 for signals in INT TERM "INT TERM"; do
     tlnmf separate noise.wav -k 2 --method nmf --transform dct --starts 1 --learn-frames 20 -o "stems $signals" \
@@ -65,7 +68,7 @@ for signals in INT TERM "INT TERM"; do
         kill -$signal $pid
     done
     kill -CONT $pid
-    code=147 # 128 + SIGSTOP: bash may still tell of the stop
+    code=147 # 128 + SIGSTOP: wait may still report the stop
     while [ $code -eq 147 ]; do
         code=0
         wait $pid || code=$?
@@ -74,12 +77,12 @@ for signals in INT TERM "INT TERM"; do
     *" "*) check "$signals: ended by a signal: $code" [ $code -eq 130 -o $code -eq 143 ] ;;
     *) judge 130 "" "tlnmf separate: interrupted, no stems are written" $code "separate, SIG$signals" ;;
     esac
-    check "$signals: nothing is said" [ "$signals" != "INT TERM" -o ! -s "$err" ]
+    check "$signals: no message" [ "$signals" != "INT TERM" -o ! -s "$err" ]
     absent "stems $signals"
 done
-check "no temporary is left" [ "$(ls -A | grep -c '^\.')" -eq 0 ]
+check "no temporary file remains" [ "$(ls -A | grep -c '^\.')" -eq 0 ]
 
-# Killed in the middle of writing 32 MB: the name is not there, or the file is whole.
+# Killed while it writes 32 MB: the file does not exist, or it is complete.
 for _ in 1 2 3; do
     rm -f big.npy .big.npy.*
     tlnmf simulate gcm --s 20 --m 400 --n 500 -o big.npy &
@@ -87,11 +90,11 @@ for _ in 1 2 3; do
     while kill -0 $pid 2>/dev/null && ! compgen -G '.big.npy.*' >/dev/null; do sleep 0.002; done
     kill -KILL $pid 2>/dev/null || true
     wait $pid 2>/dev/null || true
-    [ ! -e big.npy ] || check "big.npy is whole" [ "$(stat -c %s big.npy)" -eq 32000128 ]
+    [ ! -e big.npy ] || check "big.npy is complete" [ "$(stat -c %s big.npy)" -eq 32000128 ]
 done
 
-# The clock; and no progress line, for standard error is not a terminal
+# The time limit. There is no progress line, since standard error is not a terminal.
 expect 0 ... "" tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 0.5 --json -o time.h5
 check "outcome" [ "$(json outcome)" = time ]
 expect 4 ... "" tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 0.2 --method tl --strict --no-model
-check "the text says why" grep -Eq "^  stopped       (TL-NMF|JD|NMF): time \(iteration [0-9]+\)$" "$out"
+check "the text says why" grep -Eq "^  stopped       (TL-NMF|JD|NMF): the time limit was reached \(iteration [0-9]+\)$" "$out"

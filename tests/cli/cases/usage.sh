@@ -15,14 +15,14 @@ done
 for command in fit jd info; do
     usage $command "--json takes no value" y.npy --json=yes
 done
-for option in --json -q -v; do # what a command does not use, it does not take
+for option in --json -q -v; do # a command accepts only options that it uses
     usage simulate "unknown option $option (see tlnmf simulate --help all)" gcm -o x.npy $option
 done
 for option in -o -q; do
     usage info "unknown option $option (see tlnmf info --help all)" y.npy $option x.npy
 done
 usage jd "unknown option --no-model (see tlnmf jd --help all)" y.npy --no-model
-# Wrong names get the nearest right one; names of other programs lead to ours.
+# For a wrong name, the message suggests the nearest name; names of other programs lead to ours.
 for pair in --rank:-k --n-components:-k --n_components:-k --max-iter:-J --max_iter:-J --iterations:-J \
     --random-state:--seed --n_init:--starts --strats:--starts --start:--starts --max-sec:--max-seconds \
     --trasform:--transform --output:-o --quiet:-q; do
@@ -119,7 +119,7 @@ usage simulate "theta = 1 is not a list of 2 numbers separated by commas" notes 
 usage simulate "theta = 1,2,3 is not a list of 2 numbers separated by commas" notes --theta 1,2,3 -o x.npy
 usage simulate "theta = 1,b is not a list of 2 numbers separated by commas" notes --theta 1,b -o x.npy
 
-# What does not go together
+# Options that cannot be combined
 usage fit "--init-phi and --transform FILE are mutually exclusive" \
     y.npy -k 2 --init-phi a.npy --transform b.npy
 usage jd "--init-phi and --transform FILE are mutually exclusive" \

@@ -10,7 +10,7 @@ fit="--eps 0.1 --seed 1 --json --force"
 for method in tl jd nmf; do
     for solver in fast paper; do
         expect 0 ... "" tlnmf fit y.npy -k 1 --method $method --solver $solver --weights twice.npy $fit
-        check "the weights are on record" grep -q '"weights": "twice.npy"' "$out"
+        check "the weights are in the summary" grep -q '"weights": "twice.npy"' "$out"
         C=$(json C)
         expect 0 ... "" tlnmf fit copies.npy -k 1 --method $method --solver $solver $fit
         near "a weight of 2 is two copies ($method, $solver)" "$(awk -v C="$C" 'BEGIN { print C / 4 }')" \
@@ -22,16 +22,16 @@ expect 0 ... "tlnmf apply: warning: the model was fitted with --weights none.npy
     tlnmf apply none.h5 y.npy --json -o all.h5
 check "apply gives every frame an H" [ "$(json own_data)" = false ]
 check "and no verdict" [ "$(json fits)" = "not known: the data of the model were read with other options" ]
-# With them it is the fit's, whatever the method; so it is of covariances.
+# With the weights, H is that of the fit, for all methods and for covariances.
 npy covs.npy "(4, 2, 2)" 2.5 -0.25 -0.25 0.625  2.5 0.5 0.5 1  5 2.75 2.75 2.125  12.5 3 3 6.5
 for method in tl jd nmf; do
     tlnmf fit y.npy -k 1 --method $method --weights none.npy --eps 0.1 -o w.h5 --json --force >fit.json
     expect 0 ... "" tlnmf apply w.h5 y.npy --weights none.npy --json -o again.h5 --force
     check "$method: its own data" [ "$(json own_data) $(json fits)" = "true about as well as its own data" ]
-    check "$method: on record" grep -q '"weights": "none.npy"' "$out"
+    check "$method: in the summary" grep -q '"weights": "none.npy"' "$out"
     near "$method: C" "$(json C)" "$(json C fit.json)" 1e-12
     expect 0 ... "" tlnmf fit y.npy --init w.h5 --keep phi,w --weights none.npy --json -o kept.h5 --force
-    check "$method: --keep phi,w knows weights, too" [ "$(json own_data)" = true ]
+    check "$method: --keep phi,w also uses the weights" [ "$(json own_data)" = true ]
     tlnmf fit covs.npy -k 1 --method $method --weights none.npy --eps 0.1 -q -o w.h5 --force >/dev/null
     expect 0 ... "" tlnmf apply w.h5 covs.npy -q --weights none.npy --json -o again.h5 --force
     check "$method: of covariances" [ "$(json own_data)" = true ]
@@ -51,7 +51,7 @@ usage fit "twice.h5: this output would replace an input" y.npy -k 1 --weights tw
 
 # Masks: for a fixed transform.
 expect 0 ... "" tlnmf fit y.npy -k 1 --method nmf --transform identity --mask mask.npy $fit
-check "the mask is on record" grep -q '"mask": "mask.npy"' "$out"
+check "the mask is in the summary" grep -q '"mask": "mask.npy"' "$out"
 C=$(json C)
 tlnmf fit y.npy -k 1 --method nmf --transform identity --mask mask.npy --eps 0.1 -o masked.h5 >/dev/null
 expect 0 ... "tlnmf apply: warning: the model was fitted with --mask mask.npy, but is applied without it" \
@@ -69,7 +69,7 @@ npy nothing.npy "(2, 4)" 0 0 0 0  0 0 0 0
 input apply "nothing.npy: the mask sums to 0: it must be positive and finite" masked.h5 y.npy --mask nothing.npy -o x.h5
 npy hidden.npy "(2, 2, 4)" 1 2 99 4  0.5 -1 2 -3  2 1 77 3  1 1 0.5 2
 expect 0 ... "" tlnmf fit hidden.npy -k 1 --method nmf --transform identity --mask mask.npy $fit
-near "what is masked has no effect" "$(json C)" "$C" 1e-9
+near "masked entries have no effect" "$(json C)" "$C" 1e-9
 expect 2 "" "tlnmf fit: a mask is for method nmf: if Phi is learnt, its rows do not correspond to those of the mask" \
     tlnmf fit y.npy -k 1 --method tl --mask mask.npy --force
 input fit "turned.npy: shape (4, 2), but the mask must be (2, 4)" y.npy -k 1 --method nmf --mask turned.npy --force
@@ -81,7 +81,7 @@ npy gaps.npy "(2, 2, 4)" 1 nan 3 4  0.5 -1 2 -3  2 1 -1 3  1 1 0.5 nan
 input fit "gaps.npy: realisation 0, row 0, frame 1 is not finite (nan); --missing skips frames that have a NaN" \
     gaps.npy -k 1 --force
 expect 0 ... "tlnmf fit: gaps.npy: 2 of 8 frames are missing" tlnmf fit gaps.npy -k 1 --missing $fit -o gaps.h5
-check "on record" grep -q '"missing": 2' "$out"
+check "in the summary" grep -q '"missing": 2' "$out"
 expect 0 ... "tlnmf apply: gaps.npy: 2 of 8 frames are missing" tlnmf apply gaps.h5 gaps.npy --missing --json -o again.h5 --force
 check "its own data" [ "$(json own_data)" = true ]
 expect 0 ... "tlnmf jd: gaps.npy: 2 of 8 frames are missing" tlnmf jd gaps.npy --missing $fit

@@ -12,7 +12,7 @@ import { columnsCsv } from "../../../report/assets/main.mjs";
 
 const pack = (type, array, shape) => ({ type, shape, data: Buffer.from(array.buffer).toString("base64") });
 
-test("arrays come back as they were packed", () => {
+test("packed arrays are restored", () => {
   const x = new Float64Array([1, -2.5, NaN, 1e300, 0, 7]);
   const back = decode(pack("f64", x, [2, 3]));
   assert.deepEqual([...back], [...x]);
@@ -37,7 +37,7 @@ test("ticks are round, inside, and in order", () => {
   assert.deepEqual(ticks(2, 2, 5), [2]);
 });
 
-test("numbers as people read them", () => {
+test("numbers are formatted for reading", () => {
   assert.equal(short(466.2112, 5), "466.21");
   assert.equal(short(0.000012), "1.2e-5");
   assert.equal(short(-12345678, 3), "-1.23e7");
@@ -48,19 +48,19 @@ test("numbers as people read them", () => {
   assert.equal(clockTime(-1), "0:00.0");
 });
 
-test("orders, with what is no number last", () => {
+test("orders, with values that are not numbers last", () => {
   assert.deepEqual(orderBy([3, NaN, 1, 2]), [2, 3, 0, 1]);
   assert.deepEqual(orderBy([3, NaN, 1, 2], true), [0, 3, 2, 1]);
   assert.deepEqual(orderBy([1, 1, 1]), [0, 1, 2]);
 });
 
-test("CSV quotes, and makes no formulas", () => {
+test("CSV quotes texts and contains no formulas", () => {
   assert.equal(toCsv(["a", 'b"c'], [[1, "x,y"], [NaN, "=1+1"]]), 'a,"b""c"\r\n1,"x,y"\r\n,\'=1+1\r\n');
   const two = Object.assign(new Float64Array([1, 2, 3, 4]), { shape: [2, 2] });
   assert.equal(columnsCsv("t", (i) => i * 10, two), "t,component 1,component 2\r\n0,1,3\r\n10,2,4\r\n");
 });
 
-test("the heat map's colours grow lighter all the way, also without red or green cones", () => {
+test("the lightness of the heat map's colours always increases, also without red or green cones", () => {
   const luminance = ([r, g, b]) => 0.2126 * (r / 255) ** 2.2 + 0.7152 * (g / 255) ** 2.2 + 0.0722 * (b / 255) ** 2.2;
   let last = -1;
   for (let i = 0; i <= 64; i++) {
@@ -75,7 +75,7 @@ test("the heat map's colours grow lighter all the way, also without red or green
   assert.equal(sourceColour(6, true), sourceColour(0, true));
 });
 
-test("solo wins over mute", () => {
+test("solo overrides mute", () => {
   assert.deepEqual(audible([{ mute: true }, { mute: false }]), [false, true]);
   assert.deepEqual(audible([{ mute: true, solo: true }, { mute: false, solo: false }]), [true, false]);
 });
@@ -120,7 +120,7 @@ test("traces with several starts and NaN", () => {
   assert.equal(linesOf(trace, "missing", "time").size, 0);
 });
 
-test("candidates: those kept by weight, then the others by score, those not judged last", () => {
+test("candidates: members by weight, then others by score, unscored ones last", () => {
   const all = [["a", 1, 0, ""], ["b", null, 0, ""], ["c", 5, 0.2, ""], ["d", 4, 0.8, ""], ["e", 9, 0, ""]];
   assert.deepEqual(ranked(all).map((c) => c[0]), ["d", "c", "e", "a", "b"]);
 });

@@ -1,11 +1,11 @@
-/* Holds a record against the table of results: names, types and shapes. */
+/* Compares a record with the table of results: names, types and shapes. */
 #ifndef TLNMF_TESTS_RESULTS_TABLE_H
 #define TLNMF_TESTS_RESULTS_TABLE_H
 
 #include "support.h"
 
-/* What the letters of a shape stand for in one record: those given, and others (rows, events) as
- * they are first met. */
+/* The values of the letters of a shape in one record: given ones, and others (rows, events) at
+ * their first occurrence. */
 enum { MOST_SYMBOLS = 12 };
 typedef struct symbols {
     int count;
@@ -15,7 +15,7 @@ typedef struct symbols {
     } of[MOST_SYMBOLS];
 } symbols;
 
-/* Whether the words of `where` have this one. */
+/* Whether `where`, a list of words, contains this word. */
 static inline bool is_among(const char *where, const char *word)
 {
     size_t length = strlen(word);
@@ -25,7 +25,7 @@ static inline bool is_among(const char *where, const char *word)
     return false;
 }
 
-/* The row of the table for a name in a kind of record; SIZE_MAX if there is none. */
+/* The row of the table for a name in a kind of record; SIZE_MAX if it is missing. */
 static inline size_t find_result(const char *name, const char *kind)
 {
     for (size_t i = 0; i < tlnmf_result_count(); i++)
@@ -79,7 +79,7 @@ static inline void expect_shape(symbols *s, const tlnmf_record *record, const ch
 static inline void expect_in_table(const tlnmf_record *record, const char *kind, const char *task,
                                    symbols s)
 {
-    symbols others = s; /* the other result of an exchange has a trace of its own */
+    symbols others = s; /* the other result of an exchange has its own trace */
     assert_true(tlnmf_record_count(record) > 0);
     for (size_t i = 0; i < tlnmf_record_count(record); i++) {
         const char *name = tlnmf_record_name(record, i), *plain = name;
@@ -106,8 +106,8 @@ static inline void expect_in_table(const tlnmf_record *record, const char *kind,
     }
 }
 
-/* Every row of the table for this kind of record is held by one of the records, but for those
- * listed (with spaces between them). */
+/* Every row of the table for this kind of record occurs in one of the records, except for the names
+ * in the last argument (separated by spaces). */
 static inline void expect_all_held(const char *kind, const tlnmf_record *const *records,
                                    size_t count, const char *exempt)
 {

@@ -1,4 +1,4 @@
-/* Small data for the tests of comparisons, as they are, in blocks or as moving averages. */
+/* Small data for the tests of comparisons: unchanged, in blocks or as moving averages. */
 #ifndef TLNMF_TESTS_SMALL_RANKS_H
 #define TLNMF_TESTS_SMALL_RANKS_H
 

@@ -1,9 +1,9 @@
-/* An allocator of the caller's: all blocks come from it and go back to it, and whichever allocation
- * fails, the call ends with TLNMF_ERR_MEMORY and nothing is lost. */
+/* The caller's allocator: all blocks are allocated and freed with it. Whichever allocation fails,
+ * the call returns TLNMF_ERR_MEMORY and nothing leaks. */
 #include "meter.h"
 #include "unit/api/small.h"
 
-#define GO_ON(call)            \
+#define NEXT(call)             \
     do {                       \
         if (error == TLNMF_OK) \
             error = (call);    \
@@ -16,15 +16,15 @@ static int ignore(const tlnmf_record *progress, void *user)
     return 0;
 }
 
-/* Two records through bytes: the first packed, the second read from them. */
+/* Packs the first record, and unpacks the second from its bytes. */
 static tlnmf_error through_bytes(tlnmf_ctx *ctx, const tlnmf_record *record, tlnmf_record **out)
 {
     size_t size = 0;
     tlnmf_error error = tlnmf_record_pack(ctx, record, NULL, &size);
     void *bytes = malloc(size);
     assert_non_null(bytes);
-    GO_ON(tlnmf_record_pack(ctx, record, bytes, &size));
-    GO_ON(tlnmf_record_unpack(ctx, bytes, size, out));
+    NEXT(tlnmf_record_pack(ctx, record, bytes, &size));
+    NEXT(tlnmf_record_unpack(ctx, bytes, size, out));
     free(bytes);
     return error;
 }
@@ -42,19 +42,19 @@ static tlnmf_error live_fit(tlnmf_ctx *ctx)
     tlnmf_record *start = NULL, *model = NULL, *again = NULL, *values = NULL, *atoms = NULL;
     tlnmf_ctx_set_progress(ctx, ignore, &calls);
     tlnmf_error error = tlnmf_settings_create(ctx, "fit", &settings);
-    GO_ON(tlnmf_settings_set_text(ctx, settings, "k", "2"));
-    GO_ON(tlnmf_settings_set_text(ctx, settings, "J", "4"));
-    GO_ON(tlnmf_settings_set_text(ctx, settings, "trace", "1"));
-    GO_ON(tlnmf_settings_set_text(ctx, settings, "exchange", "1"));
-    GO_ON(tlnmf_settings_set_text(ctx, settings, "threads", "1"));
-    GO_ON(tlnmf_settings_copy(ctx, settings, &copy));
-    GO_ON(tlnmf_data_from_realisations(ctx, Y, shape, &data));
-    GO_ON(tlnmf_memory(ctx, data, copy, &bytes));
-    GO_ON(tlnmf_draw_start(ctx, data, copy, 0, &start));
-    GO_ON(tlnmf_fit(ctx, data, copy, start, &model));
-    GO_ON(through_bytes(ctx, model, &again));
-    GO_ON(tlnmf_evaluate(ctx, data, again, &values));
-    GO_ON(tlnmf_atoms(ctx, again, 1.0, 2, &atoms));
+    NEXT(tlnmf_settings_set_text(ctx, settings, "k", "2"));
+    NEXT(tlnmf_settings_set_text(ctx, settings, "J", "4"));
+    NEXT(tlnmf_settings_set_text(ctx, settings, "trace", "1"));
+    NEXT(tlnmf_settings_set_text(ctx, settings, "exchange", "1"));
+    NEXT(tlnmf_settings_set_text(ctx, settings, "threads", "1"));
+    NEXT(tlnmf_settings_copy(ctx, settings, &copy));
+    NEXT(tlnmf_data_from_realisations(ctx, Y, shape, &data));
+    NEXT(tlnmf_memory(ctx, data, copy, &bytes));
+    NEXT(tlnmf_draw_start(ctx, data, copy, 0, &start));
+    NEXT(tlnmf_fit(ctx, data, copy, start, &model));
+    NEXT(through_bytes(ctx, model, &again));
+    NEXT(tlnmf_evaluate(ctx, data, again, &values));
+    NEXT(tlnmf_atoms(ctx, again, 1.0, 2, &atoms));
     if (error == TLNMF_OK) {
         assert_true(calls > 4);
         assert_close(tlnmf_record_get_real(values, "C"), tlnmf_record_get_real(model, "C"), 1e-11);
@@ -81,25 +81,25 @@ static tlnmf_error live_sound(tlnmf_ctx *ctx)
     tlnmf_settings *learn = NULL, *take_apart = NULL, *scoring = NULL;
     tlnmf_record *model = NULL, *report = NULL, *events = NULL, *scores = NULL;
     tlnmf_error error = tlnmf_sound_from_array(ctx, x, LENGTH, CHANNELS, RATE, &sound);
-    GO_ON(tlnmf_sound_add_label(ctx, sound, "low", 0.0, 1.0));
-    GO_ON(tlnmf_sound_add_label(ctx, sound, "high", 1.0, 2.0));
-    GO_ON(tlnmf_settings_create(ctx, "learn", &learn));
-    GO_ON(tlnmf_settings_set_integer(ctx, learn, "frame", FRAME));
-    GO_ON(tlnmf_settings_set_integer(ctx, learn, "per-source", 1));
-    GO_ON(tlnmf_settings_set_integer(ctx, learn, "iterations", 1));
-    GO_ON(tlnmf_settings_set_integer(ctx, learn, "threads", 1));
-    GO_ON(tlnmf_settings_set_text(ctx, learn, "method", "nmf"));
-    GO_ON(tlnmf_settings_set_text(ctx, learn, "transform", "dct"));
-    GO_ON(tlnmf_settings_set_text(ctx, learn, "window", "sine"));
-    GO_ON(tlnmf_learn_sources(ctx, sound, learn, &model));
-    GO_ON(tlnmf_settings_create(ctx, "separate", &take_apart));
-    GO_ON(tlnmf_settings_set_integer(ctx, take_apart, "keep-h", 1));
-    GO_ON(tlnmf_settings_set_integer(ctx, take_apart, "threads", 1));
-    GO_ON(tlnmf_separate_array(ctx, model, sound, take_apart, out, &report));
-    GO_ON(tlnmf_activations(ctx, model, sound, report, &events));
-    GO_ON(tlnmf_settings_create(ctx, "score", &scoring));
-    GO_ON(tlnmf_settings_set_integer(ctx, scoring, "filter", 2));
-    GO_ON(tlnmf_score(ctx, x, out, (int64_t[]){2, LENGTH / 2, 1}, scoring, &scores));
+    NEXT(tlnmf_sound_add_label(ctx, sound, "low", 0.0, 1.0));
+    NEXT(tlnmf_sound_add_label(ctx, sound, "high", 1.0, 2.0));
+    NEXT(tlnmf_settings_create(ctx, "learn", &learn));
+    NEXT(tlnmf_settings_set_integer(ctx, learn, "frame", FRAME));
+    NEXT(tlnmf_settings_set_integer(ctx, learn, "per-source", 1));
+    NEXT(tlnmf_settings_set_integer(ctx, learn, "iterations", 1));
+    NEXT(tlnmf_settings_set_integer(ctx, learn, "threads", 1));
+    NEXT(tlnmf_settings_set_text(ctx, learn, "method", "nmf"));
+    NEXT(tlnmf_settings_set_text(ctx, learn, "transform", "dct"));
+    NEXT(tlnmf_settings_set_text(ctx, learn, "window", "sine"));
+    NEXT(tlnmf_learn_sources(ctx, sound, learn, &model));
+    NEXT(tlnmf_settings_create(ctx, "separate", &take_apart));
+    NEXT(tlnmf_settings_set_integer(ctx, take_apart, "keep-h", 1));
+    NEXT(tlnmf_settings_set_integer(ctx, take_apart, "threads", 1));
+    NEXT(tlnmf_separate_array(ctx, model, sound, take_apart, out, &report));
+    NEXT(tlnmf_activations(ctx, model, sound, report, &events));
+    NEXT(tlnmf_settings_create(ctx, "score", &scoring));
+    NEXT(tlnmf_settings_set_integer(ctx, scoring, "filter", 2));
+    NEXT(tlnmf_score(ctx, x, out, (int64_t[]){2, LENGTH / 2, 1}, scoring, &scores));
     if (error != TLNMF_OK)
         assert_null(scores);
     tlnmf_record_free(scores);
@@ -113,7 +113,7 @@ static tlnmf_error live_sound(tlnmf_ctx *ctx)
     return error;
 }
 
-/* Runs a life once with all the memory there is, then with each allocation failing in turn. */
+/* Runs `live` once without a failure, then with each allocation failing in turn. */
 static void fail_each(tlnmf_error (*live)(tlnmf_ctx *ctx), int64_t least)
 {
     int64_t calls = 0;
@@ -122,7 +122,7 @@ static void fail_each(tlnmf_error (*live)(tlnmf_ctx *ctx), int64_t least)
         tlnmf_ctx *ctx;
         tlnmf_error error = tlnmf_ctx_create_with(metered_allocate, metered_release, &m, &ctx);
         assert_true((ctx == NULL) == (error != TLNMF_OK));
-        GO_ON(live(ctx));
+        NEXT(live(ctx));
         if (n == 0) {
             assert_ok(ctx, error);
             calls = m.calls;

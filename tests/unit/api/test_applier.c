@@ -20,7 +20,7 @@ static void count_release(void *block, void *user)
     free(block);
 }
 
-/* A model of made-up frames, and a frame that it has not seen. */
+/* A model of synthetic frames, and a frame that it was not fitted to. */
 static tlnmf_record *fit_model(double *Y)
 {
     const int64_t shape[3] = {1, AM, AN};
@@ -34,7 +34,7 @@ static tlnmf_record *fit_model(double *Y)
     return model;
 }
 
-static void numbers_of_apply_without_memory(void **state)
+static void same_numbers_as_apply_without_allocation(void **state)
 {
     (void)state;
     double Y[AM * AN], y[AM], h[AK], x[AM];
@@ -92,7 +92,7 @@ static void silence_and_errors(void **state)
     assert_int_equal(tlnmf_applier_frame(ctx, applier, y, h, NULL), TLNMF_ERR_DATA);
     y[3] = 1e200;
     assert_int_equal(tlnmf_applier_frame(ctx, applier, y, h, NULL), TLNMF_ERR_DATA);
-    y[3] = 1.0; /* an error leaves the applier as it was */
+    y[3] = 1.0; /* an error does not change the applier */
     assert_ok(ctx, tlnmf_applier_frame(ctx, applier, y, h, NULL));
     assert_true(h[0] + h[1] + h[2] > 0.0);
     tlnmf_applier_free(applier);
@@ -116,7 +116,7 @@ static void silence_and_errors(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_of_apply_without_memory),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_numbers_as_apply_without_allocation),
                                        cmocka_unit_test(silence_and_errors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* A model on new data: H for Phi and W that stay, recomputed in plain loops. */
+/* A model applied to new data: H at fixed Phi and W, recomputed in plain loops. */
 #include "unit/api/results_table.h"
 #include "unit/api/small.h"
 
@@ -106,8 +106,7 @@ static tlnmf_data *small_covariances(tlnmf_ctx *ctx)
     return data;
 }
 
-/* On the data it was learnt from, H is that of the fit to the last digit, whatever the method and
- * however the data come. */
+/* On the data of the fit, H is exactly the fitted H, for all methods and kinds of data. */
 static void on_its_own_data_H_is_that_of_the_fit(void **state)
 {
     (void)state;
@@ -127,7 +126,7 @@ static void on_its_own_data_H_is_that_of_the_fit(void **state)
             assert_true(largest_difference(K * N, array(applied, "H"), array(model, "H")) == 0.0);
             assert_close(tlnmf_record_get_real(applied, "C"), tlnmf_record_get_real(model, "C"),
                          1e-11);
-            assert_int_equal(tlnmf_record_type(applied, "X"), TLNMF_TYPE_NONE); /* not asked for */
+            assert_int_equal(tlnmf_record_type(applied, "X"), TLNMF_TYPE_NONE); /* not requested */
             assert_int_equal(tlnmf_record_type(applied, "V"), TLNMF_TYPE_NONE);
             tlnmf_record_free(applied);
         }
@@ -140,9 +139,9 @@ static void on_its_own_data_H_is_that_of_the_fit(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* As many frames do not make it the same data; without C a model cannot know, and H is fitted to
- * where C is as low. */
-static void other_data_are_told_from_its_own(void **state)
+/* Data with the same number of frames are not mistaken for the data of the fit. Without C, a model
+ * cannot recognise its own data, and a fitted H reaches the same C. */
+static void other_data_are_distinguished(void **state)
 {
     (void)state;
     world w = create("");
@@ -165,7 +164,7 @@ static void other_data_are_told_from_its_own(void **state)
     destroy(&w);
 }
 
-/* From a record that only holds what a model must, through bytes. */
+/* From a record with only the required values, unpacked from bytes. */
 static void a_model_may_come_from_bytes(void **state)
 {
     (void)state;
@@ -214,7 +213,7 @@ static void an_application_is_cancelled(void **state)
     destroy(&w);
 }
 
-static void what_does_not_fit_is_refused(void **state)
+static void mismatched_data_are_refused(void **state)
 {
     (void)state;
     world w = create("");
@@ -237,10 +236,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(H_is_the_best_for_its_frames),
         cmocka_unit_test(on_its_own_data_H_is_that_of_the_fit),
-        cmocka_unit_test(other_data_are_told_from_its_own),
+        cmocka_unit_test(other_data_are_distinguished),
         cmocka_unit_test(a_model_may_come_from_bytes),
         cmocka_unit_test(an_application_is_cancelled),
-        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(mismatched_data_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Models on data with weights and masks: the fit's H again on their own, and H by plain loops. */
+/* Models applied to data with weights and masks: the fitted H on their own data, H by plain loops
+ * on others. */
 #include "unit/api/small.h"
 
 #include "reference/naive_kernels.h"
@@ -38,7 +39,7 @@ static void destroy(world *w)
     tlnmf_ctx_free(w->ctx);
 }
 
-/* As realisations or, by plain loops, as covariances. */
+/* Creates data from realisations or, by plain loops, from covariances. */
 static tlnmf_data *make_data(const world *w, bool as_covariances)
 {
     double Sigma[N * M * M] = {0};
@@ -80,7 +81,8 @@ static tlnmf_record *apply(const world *w, const tlnmf_record *model, const tlnm
 
 /* ---- own data -------------------------------------------------------------------------------- */
 
-/* Applied with the weights and the mask of the fit, the H is the fit's; without them it is not. */
+/* With the weights and the mask of the fit, apply returns the fitted H; without them it does not.
+ */
 static void check_own(const world *w, const char *pairs, bool weighted, bool masked)
 {
     for (int as_covariances = 0; as_covariances < 2; as_covariances++) {
@@ -126,7 +128,7 @@ static void H_is_the_fits_on_weighted_data_of_its_own(void **state)
 
 /* ---- plain loops ----------------------------------------------------------------------------- */
 
-/* The weights B of the entries: those of frames have the mean 1. */
+/* The weights B of the entries; the weights of the frames have the mean 1. */
 static void weigh(const world *w, bool weighted, bool masked, double B[M * N])
 {
     double mean = 0.0;
@@ -150,7 +152,7 @@ static double C_of(const double *B, const double *V, const double *W, const doub
     return C;
 }
 
-/* The weighted update (7) of H, many times over from a flat start. */
+/* Repeats the weighted update (7) of H, from a flat start. */
 static void update_H(const double *B, const double *V, const double *W, double eps, double *H)
 {
     for (int i = 0; i < K * N; i++)
@@ -173,7 +175,7 @@ static void update_H(const double *B, const double *V, const double *W, double e
         }
 }
 
-/* New data, which no fit has seen: H is where weighted updates in plain loops end. */
+/* New data: H equals the limit of weighted updates in plain loops. */
 static void H_of_new_data_is_that_of_plain_updates(void **state)
 {
     (void)state;
@@ -196,7 +198,7 @@ static void H_of_new_data_is_that_of_plain_updates(void **state)
         assert_close(tlnmf_record_get_real(applied, "entries"), sum, 1e-12);
         assert_close(tlnmf_record_get_real(applied, "C"), C_of(B, V, W, H, eps), 1e-11);
         assert_close(C_of(B, V, W, H, eps), C_of(B, V, W, plain, eps), 1e-9);
-        /* C is flat at its minimum: half of the digits tell */
+        /* C is flat at its minimum, so only half of the digits of H are determined */
         assert_near(largest_difference(K * N, H, plain), 0.0, 1e-4 * largest(K * N, plain));
         for (int i = 0; i < K * N; i++)
             assert_true(!weighted || w.weights[i % N] > 0.0 || H[i] == 0.0);
@@ -208,9 +210,9 @@ static void H_of_new_data_is_that_of_plain_updates(void **state)
     }
 }
 
-/* A row that the mask leaves out as a whole says nothing: it may hold anything. A fit needs some of
- * every row. */
-static void a_whole_row_may_be_left_out(void **state)
+/* A row that is masked completely may have any values. A fit needs at least one entry of every row.
+ */
+static void a_whole_row_may_be_masked(void **state)
 {
     (void)state;
     world w = create(2, "");
@@ -245,7 +247,7 @@ static void a_whole_row_may_be_left_out(void **state)
 
 /* ---- whether the model fits ------------------------------------------------------------------ */
 
-/* The words by the two numbers beside them. */
+/* The verdict agrees with the two numbers that it is based on. */
 static void the_verdict_goes_by_I_per_entry(void **state)
 {
     (void)state;
@@ -254,7 +256,7 @@ static void the_verdict_goes_by_I_per_entry(void **state)
     tlnmf_record *model = fit(&w, data, "k=2 method=jd"), *applied;
     double I = tlnmf_record_get_real(model, "I"), here = I / (M * N);
     const struct {
-        double own; /* I per entry that the model says of its own data */
+        double own; /* the model's I per entry of its own data */
         const char *words;
     } cases[] = {{here, "about as well as its own data"},
                  {(here - 0.01) / 1.51, "worse than its own data"},
@@ -264,7 +266,7 @@ static void the_verdict_goes_by_I_per_entry(void **state)
     assert_true(here > 0.05);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_ok(w.ctx, tlnmf_record_set_real(w.ctx, model, "I", cases[i].own * M * N));
-        if (i % 2 == 1) /* as earlier versions left it */
+        if (i % 2 == 1) /* as earlier versions wrote it */
             tlnmf_record_remove(model, "entries");
         applied = apply(&w, model, data);
         assert_close(tlnmf_record_get_real(applied, "I_per_entry"), here, 1e-10);
@@ -283,7 +285,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(H_is_the_fits_on_weighted_data_of_its_own),
         cmocka_unit_test(H_of_new_data_is_that_of_plain_updates),
-        cmocka_unit_test(a_whole_row_may_be_left_out),
+        cmocka_unit_test(a_whole_row_may_be_masked),
         cmocka_unit_test(the_verdict_goes_by_I_per_entry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

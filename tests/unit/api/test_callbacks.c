@@ -1,4 +1,4 @@
-/* Callbacks of the caller that fail: TLNMF_ERR_CALLBACK, and nothing is left behind. */
+/* Callbacks of the caller that fail: TLNMF_ERR_CALLBACK, and no output remains. */
 #include "unit/api/small.h"
 
 static int refuse_to_read(int64_t first, int64_t count, double *x, void *user)

@@ -1,4 +1,4 @@
-/* The option eps-check: two more fits, compared with what plain loops make of the same two. */
+/* The option eps-check: two additional fits, compared with plain loops on the same two fits. */
 #include "unit/api/small.h"
 
 static const double *array(const tlnmf_record *record, const char *name)
@@ -37,8 +37,8 @@ static double share_of_same_atoms(const tlnmf_record *model, const tlnmf_record 
     return found / total;
 }
 
-/* The numbers are those of the two fits made by hand; the model itself is the same bits. */
-static void neighbours_are_the_fits_made_by_hand(void **state)
+/* The numbers equal those of two separate fits; the model itself has the same bits. */
+static void neighbours_match_separate_fits(void **state)
 {
     (void)state;
     static const char *const pairs[][2] = {
@@ -87,8 +87,8 @@ static int stop_later(const tlnmf_record *progress, void *user)
     return *left <= 0;
 }
 
-/* A check that is cancelled says nothing; the fit before it stays what it is. */
-static void a_cancelled_check_says_nothing(void **state)
+/* A cancelled check has no result; the fit before it is unchanged. */
+static void a_cancelled_check_has_no_result(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -105,7 +105,7 @@ static void a_cancelled_check_says_nothing(void **state)
                         tlnmf_record_get_text(plain, "outcome"));
     calls = 1;
     tlnmf_record *cancelled = fit(ctx, data, "k=2 method=tl threads=1 eps-check=1", 0.0);
-    assert_int_equal(calls, 0); /* no other fit was begun */
+    assert_int_equal(calls, 0); /* no other fit was started */
     assert_int_equal(tlnmf_record_type(cancelled, "eps_check.matters"), TLNMF_TYPE_NONE);
     tlnmf_record_free(cancelled);
     tlnmf_record_free(model);
@@ -114,7 +114,7 @@ static void a_cancelled_check_says_nothing(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* The checkpoint that was there last, copied. */
+/* A copy of the last checkpoint. */
 static int keep(const tlnmf_record *state, void *user)
 {
     tlnmf_ctx *ctx = new_ctx();
@@ -130,8 +130,8 @@ static int keep(const tlnmf_record *state, void *user)
     return 0;
 }
 
-/* Checkpoints are of the fit itself: a run that resumes ends with the same numbers. */
-static void a_resumed_run_checks_too(void **state)
+/* A checkpoint holds the fit only; a resumed run still gives the same numbers of the check. */
+static void a_resumed_run_also_checks(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -156,9 +156,9 @@ static void a_resumed_run_checks_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(neighbours_are_the_fits_made_by_hand),
-        cmocka_unit_test(a_cancelled_check_says_nothing),
-        cmocka_unit_test(a_resumed_run_checks_too),
+        cmocka_unit_test(neighbours_match_separate_fits),
+        cmocka_unit_test(a_cancelled_check_has_no_result),
+        cmocka_unit_test(a_resumed_run_also_checks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static tl_result *fit(const problem *p, const tl_settings *opt, const tl_start *
     return result;
 }
 
-static void a_drawn_start_is_that_of_the_search(void **state)
+static void a_drawn_start_equals_the_start_of_the_search(void **state)
 {
     (void)state;
     problem p = new_problem();
@@ -94,7 +94,8 @@ static void an_exchange_has_both_results(void **state)
     free_problem(&p);
 }
 
-/* The updates of W and H before TL-NMF starts from JD's results: all J J_nmf, or as many as said.
+/* The number of updates of W and H before TL-NMF starts from JD's results: all J J_nmf, or the
+ * option.
  */
 static void handover_counts_updates(void **state)
 {
@@ -120,7 +121,7 @@ static void handover_counts_updates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_drawn_start_is_that_of_the_search),
+        cmocka_unit_test(a_drawn_start_equals_the_start_of_the_search),
         cmocka_unit_test(an_exchange_has_both_results),
         cmocka_unit_test(handover_counts_updates),
     };

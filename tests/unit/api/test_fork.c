@@ -1,5 +1,4 @@
-/* A host that forks: calls before the fork leave no pool of threads behind that the child waits
- * for. */
+/* A host that forks: calls before the fork leave no thread pool for which the child would wait. */
 #include "support.h"
 
 #include <sys/wait.h>
@@ -47,7 +46,7 @@ static void simulate(double *sum)
     tlnmf_settings_free(settings);
 }
 
-/* The work once here, then in a child, which must end before its alarm. */
+/* Does the work once here, then in a child, which must end before its alarm. */
 static void twice(void (*work)(double *))
 {
     double here, there;

@@ -1,5 +1,5 @@
-/* A host with threads of its own: many solves at a time on small stacks, some cancelled, forks in
- * between; and one that has no threads to give. Results are those of serial calls. */
+/* A host with its own threads: many concurrent solves on small stacks, some cancelled, with forks
+ * in between; and a host that cannot create threads. Results equal those of serial calls. */
 #include "support.h"
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 
 enum { THREADS = 32, KINDS = 8, S = 2, M = 6, N = 12 };
 
-static int solves = 4; /* a thread: the first argument; `make torture` asks for more */
+static int solves = 4; /* per thread: the first argument; `make torture` runs more */
 static double Y[S * M * N];
 static double expected[KINDS];
 
@@ -28,7 +28,7 @@ static double solve(int kind, canceller *s)
     return C;
 }
 
-/* cmocka's checks are for the main thread only: a thread reports how many solves went wrong. */
+/* cmocka's checks work only in the main thread, so a thread counts its wrong solves. */
 typedef struct worker {
     pthread_t thread;
     int number, wrong, cancelled;
@@ -60,7 +60,7 @@ static void prepare(void)
         expected[kind] = solve(kind, &(canceller){.last = INT64_MAX});
 }
 
-/* A child works as its parent does, whatever the other threads were at when it was forked. */
+/* A child computes the same result as its parent, whatever other threads did during the fork. */
 static void fork_and_solve(int kind)
 {
     int status;
@@ -89,7 +89,8 @@ static void many_threads_on_small_stacks(void **state)
         assert_int_equal(pthread_create(&workers[i].thread, &attributes, work, &workers[i]), 0);
     }
 #if !defined TLNMF_SANITIZED && !defined __clang__
-    /* A child may find locks of a sanitizer, or of libomp beside BLAS's libgomp, taken. */
+    /* In a child, locks of a sanitizer, or of libomp next to BLAS's libgomp, may be held for ever.
+     */
     for (int kind = 0; kind < KINDS; kind++)
         fork_and_solve(kind);
 #else
@@ -106,7 +107,7 @@ static void many_threads_on_small_stacks(void **state)
 
 /* ---- a host that cannot create threads ------------------------------------------------------- */
 
-/* Two starts on two threads, in a process of its own. Exits with 0 if C is that of one thread. */
+/* Two starts on two threads, in a child process. Exits with 0 if C equals that of one thread. */
 static int solve_on_two(void)
 {
     tlnmf_ctx *ctx = new_ctx();
@@ -137,7 +138,7 @@ static void limited(const char *program, const char *stack, bool no_processes)
             setenv("OMP_STACKSIZE", stack, 1);
         if (no_processes) { /* root is not limited */
             struct rlimit none = {1, 1};
-            setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* which needs a thread of its own */
+            setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* it needs its own thread */
             if ((getuid() == 0 && setuid(65534) != 0) || setrlimit(RLIMIT_NPROC, &none) != 0)
                 _exit(77);
         }

@@ -1,4 +1,4 @@
-/* Numbers in text have a decimal point also where the host's locale has a decimal comma. */
+/* Numbers in text have a decimal point even if the host's locale has a decimal comma. */
 #include "support.h"
 
 #include <locale.h>
@@ -9,7 +9,7 @@ static bool has_comma(void)
     return strcmp(localeconv()->decimal_point, ",") == 0;
 }
 
-/* A locale of our own with a decimal comma, made by localedef in a new folder. */
+/* Creates a locale with a decimal comma, by localedef in a new folder. */
 static bool make_locale(void)
 {
     static const char source[] = "LC_NUMERIC\ndecimal_point \"<U002C>\"\nthousands_sep \"\"\n"
@@ -22,7 +22,7 @@ static bool make_locale(void)
     assert_non_null(file);
     fputs(source, file);
     fclose(file);
-    /* -c: although it warns of all that a whole locale has and this one has not, and returns 1 */
+    /* -c: writes the locale although localedef warns of missing parts and returns 1 */
     snprintf(command, sizeof command, "localedef -c -i %s/source ./%s/comma >/dev/null 2>&1",
              folder, folder);
     if (system(command) == -1) /* NOLINT(cert-env33-c): a test may */
@@ -52,7 +52,7 @@ static void numbers_have_a_point(void **state)
     }
     char text[64];
     snprintf(text, sizeof text, "%.1f", 2.5);
-    assert_string_equal(text, "2,5"); /* so it is in the host */
+    assert_string_equal(text, "2,5"); /* the host's format */
     tlnmf_ctx *ctx = new_ctx();
     tlnmf_settings *settings;
     assert_ok(ctx, tlnmf_settings_create(ctx, "fit", &settings));
@@ -65,7 +65,7 @@ static void numbers_have_a_point(void **state)
     assert_int_equal(tlnmf_settings_set_text(ctx, settings, "gamma", "0,75"), TLNMF_ERR_OPTION);
     assert_string_equal(tlnmf_message(ctx), "gamma = 0,75 is not a number");
     snprintf(text, sizeof text, "%.1f", 2.5);
-    assert_string_equal(text, "2,5"); /* and still is */
+    assert_string_equal(text, "2,5"); /* and it is unchanged */
     tlnmf_settings_free(settings);
     tlnmf_ctx_free(ctx);
 }

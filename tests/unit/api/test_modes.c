@@ -1,4 +1,4 @@
-/* A host's own state is as it was after a fit: rounding, flushing of denormals, traps, signals. */
+/* A fit does not change the state of the host: rounding, flushing of denormals, traps, signals. */
 #define _GNU_SOURCE /* feenableexcept; NOLINT(bugprone-reserved-identifier) */
 #include "support.h"
 
@@ -22,8 +22,8 @@ static double fit(int64_t threads)
     return C;
 }
 
-/* Whatever the mode, the optimum is the same to a few digits, and the mode stays. */
-static void rounding_modes_stay(void **state)
+/* In every mode, the optimum is the same to a few digits, and the mode is unchanged. */
+static void rounding_modes_are_unchanged(void **state)
 {
     (void)state;
     static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
@@ -41,7 +41,7 @@ static void rounding_modes_stay(void **state)
 }
 
 #ifdef __x86_64__
-static void flushing_of_denormals_stays(void **state)
+static void flushing_of_denormals_is_unchanged(void **state)
 {
     (void)state;
     const unsigned flush = 0x8040; /* FTZ and DAZ */
@@ -70,7 +70,7 @@ static void nothing_is_trapped(void **state)
     assert_true(C == usual);
 }
 
-static void signals_are_the_hosts(void **state)
+static void signal_handlers_are_unchanged(void **state)
 {
     (void)state;
     struct sigaction before[SIGNALS], after;
@@ -91,12 +91,12 @@ static void signals_are_the_hosts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounding_modes_stay),
+        cmocka_unit_test(rounding_modes_are_unchanged),
 #ifdef __x86_64__
-        cmocka_unit_test(flushing_of_denormals_stays),
+        cmocka_unit_test(flushing_of_denormals_is_unchanged),
 #endif
         cmocka_unit_test(nothing_is_trapped),
-        cmocka_unit_test(signals_are_the_hosts),
+        cmocka_unit_test(signal_handlers_are_unchanged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
-/* Records as bytes: the format byte by byte, the way back, and bytes that are damaged. */
+/* Records as bytes: the format byte by byte, round trips, and damaged bytes. */
 #include "meter.h"
 #include "support.h"
 
 #include <float.h>
 
-/* One value of each type, and the numbers that are easily lost. */
+/* One value of each type, and special numbers (NaN, infinities, ..). */
 static tlnmf_record *new_sample(tlnmf_ctx *ctx)
 {
     static const char *const texts[] = {"", "two", ""};
@@ -72,8 +72,8 @@ static void put_checksum(unsigned char *bytes, size_t size)
     put_word(bytes, size - 8, hash);
 }
 
-/* Written down here by hand, so that records of today can be read in ten years, and on other
- * machines. */
+/* The bytes are spelled out here, so that records can be read by later versions and on other
+ * computers. */
 static void the_format_is_pinned(void **state)
 {
     (void)state;
@@ -110,9 +110,9 @@ static void the_format_is_pinned(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* ---- there and back -------------------------------------------------------------------------- */
+/* ---- round trips ----------------------------------------------------------------------------- */
 
-static void everything_comes_back(void **state)
+static void every_value_survives_a_round_trip(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -150,7 +150,7 @@ static void everything_comes_back(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-static void little_space_is_refused_untouched(void **state)
+static void a_small_buffer_is_refused_unchanged(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -188,8 +188,8 @@ static void refuse(tlnmf_ctx *ctx, const unsigned char *bytes, size_t size)
     assert_null(out);
 }
 
-/* In a block of exactly that size, so that a sanitizer sees each byte that is read past it. */
-static void every_length_is_refused(void **state)
+/* In a block of exactly that size, so that a sanitizer detects every read beyond it. */
+static void every_truncated_record_is_refused(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -200,7 +200,7 @@ static void every_length_is_refused(void **state)
         unsigned char *cut = malloc(length > 0 ? length : 1);
         memcpy(cut, bytes, length);
         refuse(ctx, cut, length);
-        if (length >= 32) { /* cut short by somebody who knows about checksums */
+        if (length >= 32) { /* truncated, with a matching checksum */
             put_checksum(cut, length);
             refuse(ctx, cut, length);
         }
@@ -218,7 +218,7 @@ static void every_length_is_refused(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Any one byte changed: the checksum sees it. */
+/* If any byte changes, the checksum detects it. */
 static void every_damaged_byte_is_refused(void **state)
 {
     (void)state;
@@ -239,9 +239,9 @@ static void every_damaged_byte_is_refused(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Any one byte changed to any value, and the checksum made to fit: an error, or a record that packs
- * to these very bytes; nothing leaks. */
-static void every_forged_byte_ends_well(void **state)
+/* Any byte changed to any value, with a matching checksum: an error, or a record that packs to the
+ * same bytes; nothing leaks. */
+static void every_forged_byte_is_handled(void **state)
 {
     (void)state;
     meter m = {0};
@@ -277,7 +277,7 @@ static void every_forged_byte_ends_well(void **state)
     assert_int_equal(m.alive, 0);
 }
 
-/* A name twice, and sizes that only fit when they wrap around. */
+/* A duplicate name, and sizes that are valid only after integer overflow. */
 static void forged_structure_is_refused(void **state)
 {
     (void)state;
@@ -340,11 +340,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_format_is_pinned),
-        cmocka_unit_test(everything_comes_back),
-        cmocka_unit_test(little_space_is_refused_untouched),
-        cmocka_unit_test(every_length_is_refused),
+        cmocka_unit_test(every_value_survives_a_round_trip),
+        cmocka_unit_test(a_small_buffer_is_refused_unchanged),
+        cmocka_unit_test(every_truncated_record_is_refused),
         cmocka_unit_test(every_damaged_byte_is_refused),
-        cmocka_unit_test(every_forged_byte_ends_well),
+        cmocka_unit_test(every_forged_byte_is_handled),
         cmocka_unit_test(forged_structure_is_refused),
         cmocka_unit_test(unpacking_without_memory_fails_cleanly),
     };

@@ -1,11 +1,11 @@
-/* The progress function: what it is told, and that it stops a run. */
+/* The progress function: its records, and that it stops a run. */
 #include "unit/api/results_table.h"
 #include "unit/api/small.h"
 
 #include <pthread.h>
 
-/* What a run has told so far. The function may run in other threads, where no assertion may fail:
- * it notes what is wrong. */
+/* The progress of a run so far. The function may run in other threads, where assertions must not
+ * fail: it records errors instead. */
 typedef struct told {
     int calls, complete, stop_at; /* stops at this complete iteration; 0: never */
     double seconds;
@@ -17,7 +17,7 @@ typedef struct told {
 static const char names[] = "score done stage complete start starts iteration iterations C L I "
                             "step seconds seconds_left k fold folds";
 
-/* What is wrong with a record of progress, or NULL. */
+/* The error in a progress record, or NULL. */
 static const char *complaint(const tlnmf_record *p)
 {
     if (tlnmf_record_count(p) != 17)
@@ -89,7 +89,7 @@ static tlnmf_record *watched_fit(tlnmf_ctx *ctx, const char *pairs, told *t)
     return model;
 }
 
-static void stages_are_told(void **state)
+static void stages_are_reported(void **state)
 {
     (void)state;
     static const struct {
@@ -112,7 +112,7 @@ static void stages_are_told(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Stopped after the third complete iteration: TLNMF_OK, and the model is where the run was. */
+/* Stopped after the third complete iteration: TLNMF_OK, and the model is the current iterate. */
 static void a_run_is_cancelled(void **state)
 {
     (void)state;
@@ -138,9 +138,9 @@ static void a_run_is_cancelled(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Several starts on several threads: the function is still called by one thread at a time (`alone`
- * in watch), and the result is that of a run nobody watches. */
-static void watching_changes_nothing(void **state)
+/* Several starts on several threads: calls of the function never overlap (`alone` in watch), and
+ * the result is the same as without a progress function. */
+static void a_progress_function_does_not_change_the_result(void **state)
 {
     (void)state;
     static const char pairs[] = "k=2 J=40 starts=6 method=tl threads=3";
@@ -160,7 +160,7 @@ static void watching_changes_nothing(void **state)
 }
 
 /* Joint diagonalisation, the candidates of a separation, its stems. */
-static void other_calls_tell_too(void **state)
+static void other_calls_also_report(void **state)
 {
     (void)state;
     static double x[LENGTH * CHANNELS];
@@ -226,8 +226,10 @@ static void a_flag_stops_a_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stages_are_told),          cmocka_unit_test(a_run_is_cancelled),
-        cmocka_unit_test(watching_changes_nothing), cmocka_unit_test(other_calls_tell_too),
+        cmocka_unit_test(stages_are_reported),
+        cmocka_unit_test(a_run_is_cancelled),
+        cmocka_unit_test(a_progress_function_does_not_change_the_result),
+        cmocka_unit_test(other_calls_also_report),
         cmocka_unit_test(a_flag_stops_a_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,4 @@
-/* Several K compared: every score made by hand, means and errors by plain loops, what is refused.
- */
+/* Comparisons of several K: scores from separate fits, means and errors by plain loops, errors. */
 #include "unit/api/results_table.h"
 #include "unit/api/small_ranks.h"
 
@@ -24,7 +23,7 @@ typedef struct recipe {
     double rounding; /* 0: the same bits */
 } recipe;
 
-/* Those with s % folds == fold, or all others. */
+/* The realisations with s % folds == fold, or all others. */
 static tlnmf_data *part_of(tlnmf_ctx *ctx, const recipe *r, int fold, bool others)
 {
     int64_t size = M * r->frames, kept = 0;
@@ -41,7 +40,7 @@ static tlnmf_data *part_of(tlnmf_ctx *ctx, const recipe *r, int fold, bool other
     return data;
 }
 
-/* What a fold must score, by two calls of the library. */
+/* The expected score of a fold, by two calls of the library. */
 static double score_by_hand(tlnmf_ctx *ctx, const recipe *r, const char *pairs, int64_t K, int fold,
                             double eps)
 {
@@ -61,7 +60,7 @@ static double score_by_hand(tlnmf_ctx *ctx, const recipe *r, const char *pairs, 
     return score;
 }
 
-/* Every number of a table from its scores, in plain loops. */
+/* Recomputes every number of a table from its scores, in plain loops. */
 static void check_table(const tlnmf_record *ranks, int64_t low)
 {
     int64_t shape[TLNMF_MAX_DIMENSIONS], best = 0, sparing = -1;
@@ -113,7 +112,7 @@ static void check_by_hand(const world *w, const recipe *r, const char *pairs, co
     tlnmf_record_free(ranks);
 }
 
-static void realisations_are_scored_as_by_hand(void **state)
+static void scores_of_realisations_match_separate_fits(void **state)
 {
     (void)state;
     static const char *const pairs[] = {"method=tl J=30", "method=jd", "method=nmf transform=dct",
@@ -125,7 +124,7 @@ static void realisations_are_scored_as_by_hand(void **state)
     destroy(&w);
 }
 
-static void weights_and_gaps_are_those_of_the_data(void **state)
+static void comparisons_use_weights_and_missing_frames(void **state)
 {
     (void)state;
     double weights[N];
@@ -134,7 +133,8 @@ static void weights_and_gaps_are_those_of_the_data(void **state)
         weights[n] = 1.0 + (double)(n % 3);
     assert_ok(w.ctx, tlnmf_data_set_weights(w.ctx, w.data, weights));
     recipe r = {.Y = w.Y, .count = 4, .frames = N, .folds = 4, .weights = weights};
-    r.rounding = 1e-4; /* weights have been divided by their mean; fits stop a little elsewhere */
+    r.rounding =
+        1e-4; /* weights were divided by their mean, so fits stop at slightly different points */
     check_by_hand(&w, &r, "method=jd", "realisations");
     tlnmf_data_free(w.data);
     w.Y[3 * N + 5] = NAN; /* a frame of the first realisation */
@@ -147,8 +147,8 @@ static void weights_and_gaps_are_those_of_the_data(void **state)
     destroy(&w);
 }
 
-/* Blocks of B frames are S B realisations of N / B; a last block that is shorter is left out. */
-static void blocks_are_scored_as_by_hand(void **state)
+/* Blocks of B frames are S B realisations of N / B frames; a shorter last block is ignored. */
+static void scores_of_blocks_match_separate_fits(void **state)
 {
     (void)state;
     enum { B = 3, FRAMES = N / B };
@@ -180,8 +180,8 @@ static void a_given_Phi_is_used(void **state)
     destroy(&w);
 }
 
-/* One realisation: neighbours and entries; which of them decides. Covariances, moving averages and
- * a kept transform: entries alone. */
+/* One realisation: neighbours and entries are held out, and one of the two decides. Covariances,
+ * moving averages and a fixed transform: only entries. */
 static void one_realisation_has_two_tables(void **state)
 {
     (void)state;
@@ -202,7 +202,7 @@ static void one_realisation_has_two_tables(void **state)
     check_table(ranks, 1);
     tlnmf_record_free(ranks);
     assert_ok(w.ctx,
-              tlnmf_data_set_realisations(w.ctx, w.data, NULL, (int64_t[3]){0})); /* forgotten */
+              tlnmf_data_set_realisations(w.ctx, w.data, NULL, (int64_t[3]){0})); /* removes them */
     ranks = compare(&w, "method=jd", NULL, NULL);
     assert_string_equal(tlnmf_record_get_text(ranks, "rank_by"), "entries");
     assert_int_equal(tlnmf_record_type(ranks, "other.k"), TLNMF_TYPE_NONE);
@@ -220,8 +220,7 @@ static void one_realisation_has_two_tables(void **state)
     destroy(&w);
 }
 
-/* V of rank 2 without noise at a transform that is kept: entries are predicted by two components.
- */
+/* V of rank 2 without noise at a fixed transform: two components predict the entries. */
 static void entries_find_the_rank_of_V(void **state)
 {
     (void)state;
@@ -241,7 +240,7 @@ static void entries_find_the_rank_of_V(void **state)
 
 /* ---- how it ends ----------------------------------------------------------------------------- */
 
-/* Counts the fits by what it is told, and stops after some calls. */
+/* Counts the fits by their progress records, and stops after some calls. */
 typedef struct watcher {
     int left;
     int64_t k, fold, fits;
@@ -277,7 +276,7 @@ static void a_comparison_is_cancelled(void **state)
     for (int part = 1; part < 4; part++) {
         at = (watcher){.left = calls * part / 4};
         tlnmf_record *ranks = compare(&w, "method=jd", range, NULL);
-        assert_int_equal(at.left, 0); /* not asked again */
+        assert_int_equal(at.left, 0); /* not called again */
         assert_int_equal(tlnmf_record_get_integer(ranks, "outcome_code"), TLNMF_OUTCOME_CANCELLED);
         int64_t done = tlnmf_record_get_integer(ranks, "rank_folds");
         assert_true(done >= part - 2 && done <= part + 1 && done < 4);
@@ -307,14 +306,14 @@ static void time_ends_it(void **state)
         compare(&w, "method=jd tol=0 grad-tol=0 J=100000 max-seconds=0.06", range, NULL);
     assert_string_equal(tlnmf_record_get_text(ranks, "outcome"), "time");
     assert_int_equal(tlnmf_record_get_integer(ranks, "rank_folds"),
-                     1); /* the first shares its time out */
+                     1); /* the first divides its time */
     for (int i = 0; i < 3; i++)
         assert_true(array(ranks, "rank.cut_short")[i] == 1.0);
     tlnmf_record_free(ranks);
     destroy(&w);
 }
 
-/* ---- what is refused ------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void refuse(const world *w, const int64_t *range, const tlnmf_record *start,
                    tlnmf_error error, const char *message)
@@ -327,7 +326,7 @@ static void refuse(const world *w, const int64_t *range, const tlnmf_record *sta
     tlnmf_settings_free(settings);
 }
 
-static void what_cannot_be_compared_is_refused(void **state)
+static void invalid_comparisons_are_refused(void **state)
 {
     (void)state;
     static const int64_t fine[2] = {1, 2}, none[2] = {0, 2}, reverse[2] = {3, 2},
@@ -378,15 +377,15 @@ static void what_cannot_be_compared_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(realisations_are_scored_as_by_hand),
-        cmocka_unit_test(weights_and_gaps_are_those_of_the_data),
-        cmocka_unit_test(blocks_are_scored_as_by_hand),
+        cmocka_unit_test(scores_of_realisations_match_separate_fits),
+        cmocka_unit_test(comparisons_use_weights_and_missing_frames),
+        cmocka_unit_test(scores_of_blocks_match_separate_fits),
         cmocka_unit_test(a_given_Phi_is_used),
         cmocka_unit_test(one_realisation_has_two_tables),
         cmocka_unit_test(entries_find_the_rank_of_V),
         cmocka_unit_test(a_comparison_is_cancelled),
         cmocka_unit_test(time_ends_it),
-        cmocka_unit_test(what_cannot_be_compared_is_refused),
+        cmocka_unit_test(invalid_comparisons_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

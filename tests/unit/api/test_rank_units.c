@@ -1,4 +1,5 @@
-/* Checkpoints of a comparison: from each of them the same bits, and what they are refused for. */
+/* Checkpoints of a comparison: every one can be resumed with the same bits; mismatches are refused.
+ */
 #include "unit/api/small_ranks.h"
 
 enum { MOST = 128 };
@@ -68,7 +69,7 @@ static int count_fits(const tlnmf_record *progress, void *user)
     return 0;
 }
 
-/* A state after each start and each fit; from each the rest is fitted, and no more. */
+/* A state is saved after each start and each fit; a resumed run fits only the rest. */
 static void check_all_states(const world *w, const char *pairs, int fits)
 {
     album a = {0};
@@ -93,7 +94,7 @@ static void check_all_states(const world *w, const char *pairs, int fits)
     clear(&a);
 }
 
-static void from_every_state_the_same_bits(void **state)
+static void every_state_resumes_with_the_same_bits(void **state)
 {
     (void)state;
     world w = create(3, 0, 0);
@@ -111,8 +112,8 @@ static int stop_later(const tlnmf_record *progress, void *user)
     return --*left <= 0;
 }
 
-/* A comparison that is cancelled saves what is there, however seldom it saves. */
-static void a_cancelled_comparison_goes_on(void **state)
+/* A cancelled comparison saves its state, even if the interval between saves is long. */
+static void a_cancelled_comparison_resumes(void **state)
 {
     (void)state;
     world w = create(3, 0, 0);
@@ -146,7 +147,7 @@ static void refuse(const world *w, const char *pairs, int64_t high, const char *
     assert_string_equal(tlnmf_message(w->ctx), message);
 }
 
-static void states_of_something_else_are_refused(void **state)
+static void states_of_other_runs_are_refused(void **state)
 {
     (void)state;
     world w = create(3, 0, 0);
@@ -160,7 +161,7 @@ static void states_of_something_else_are_refused(void **state)
     refuse(&w, "method=tl", 2, "the checkpoint has method=jd, but this run has method=tl");
     refuse(&w, "method=jd", 3, "the checkpoint has high=2, but this run has high=3");
     tlnmf_settings *settings = settings_of(w.ctx, "method=jd k=2");
-    assert_ok(w.ctx, tlnmf_fit(w.ctx, w.data, settings, NULL, &ranks)); /* it may follow */
+    assert_ok(w.ctx, tlnmf_fit(w.ctx, w.data, settings, NULL, &ranks)); /* a fit may follow */
     tlnmf_record_free(ranks);
     tlnmf_settings_free(settings);
     w.Y[7] += 1e-9; /* the data were made before */
@@ -186,9 +187,9 @@ static void states_of_something_else_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(from_every_state_the_same_bits),
-        cmocka_unit_test(a_cancelled_comparison_goes_on),
-        cmocka_unit_test(states_of_something_else_are_refused),
+        cmocka_unit_test(every_state_resumes_with_the_same_bits),
+        cmocka_unit_test(a_cancelled_comparison_resumes),
+        cmocka_unit_test(states_of_other_runs_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Records: every type, names, replacing, growth, and what they refuse. */
+/* Records: every type, names, replacing, growth, errors. */
 #include "meter.h"
 #include "support.h"
 
@@ -25,7 +25,7 @@ static tlnmf_record *new_full_record(tlnmf_ctx *ctx)
     return record;
 }
 
-static void values_come_back(void **state)
+static void values_are_returned_as_set(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -51,8 +51,8 @@ static void values_come_back(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Every getter at every name: only its own type answers. */
-static void other_types_do_not_answer(void **state)
+/* Every getter with every name: it returns a value only for its own type. */
+static void getters_reject_other_types(void **state)
 {
     (void)state;
     static const char *const names[] = {"integer", "real", "text", "texts", "array", "none", ""};
@@ -119,11 +119,11 @@ static void a_value_replaces_any_other(void **state)
             assert_int_equal(tlnmf_record_type(record, "x"), after);
             tlnmf_record_free(record);
             tlnmf_ctx_free(ctx);
-            assert_int_equal(m.alive, 0); /* neither value was forgotten */
+            assert_int_equal(m.alive, 0); /* neither value leaks */
         }
 }
 
-/* A value set from the record's own memory, which the old value is about to give up. */
+/* A removed value no longer exists; removing it again does nothing. */
 static void a_removed_value_is_gone(void **state)
 {
     (void)state;
@@ -135,7 +135,7 @@ static void a_removed_value_is_gone(void **state)
     assert_ok(ctx, tlnmf_record_set_array(ctx, r, "x", x, 1, (int64_t[]){2}));
     assert_ok(ctx, tlnmf_record_set_text(ctx, r, "last", "text"));
     tlnmf_record_remove(r, "x");
-    tlnmf_record_remove(r, "x"); /* no longer there: nothing happens */
+    tlnmf_record_remove(r, "x"); /* already removed: does nothing */
     tlnmf_record_remove(r, NULL);
     tlnmf_record_remove(NULL, "first");
     assert_int_equal(tlnmf_record_count(r), 2);
@@ -149,6 +149,7 @@ static void a_removed_value_is_gone(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+/* A value is set from the record's own memory, which the old value is about to release. */
 static void a_value_may_be_set_from_itself(void **state)
 {
     (void)state;
@@ -169,7 +170,7 @@ static void a_value_may_be_set_from_itself(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* The library copies: what the caller does to his arrays afterwards does not matter. */
+/* The library copies values: the caller may change the arrays afterwards. */
 static void values_are_copies(void **state)
 {
     (void)state;
@@ -211,7 +212,7 @@ static void empty_values_are_values(void **state)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* A thousand names: all there, in the order in which they were first set. */
+/* A thousand names are stored in the order in which they were first set. */
 static void a_record_grows(void **state)
 {
     (void)state;
@@ -236,7 +237,7 @@ static void a_record_grows(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-static void only_names_are_names(void **state)
+static void invalid_names_are_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = {"", " ", "a b", "a:b", "a/b", "\xc3\xa4", "a\n", "a="};
@@ -283,7 +284,7 @@ static void impossible_shapes_are_refused(void **state)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* An allocation that fails leaves the old value, the count and the names as they were. */
+/* A failed allocation does not change the old value, the count and the names. */
 static void a_failed_set_changes_nothing(void **state)
 {
     (void)state;
@@ -330,15 +331,15 @@ static void a_record_outlives_its_context(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_come_back),
-        cmocka_unit_test(other_types_do_not_answer),
+        cmocka_unit_test(values_are_returned_as_set),
+        cmocka_unit_test(getters_reject_other_types),
         cmocka_unit_test(a_value_replaces_any_other),
         cmocka_unit_test(a_removed_value_is_gone),
         cmocka_unit_test(a_value_may_be_set_from_itself),
         cmocka_unit_test(values_are_copies),
         cmocka_unit_test(empty_values_are_values),
         cmocka_unit_test(a_record_grows),
-        cmocka_unit_test(only_names_are_names),
+        cmocka_unit_test(invalid_names_are_refused),
         cmocka_unit_test(impossible_shapes_are_refused),
         cmocka_unit_test(a_failed_set_changes_nothing),
         cmocka_unit_test(a_record_outlives_its_context),

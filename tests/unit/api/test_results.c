@@ -1,5 +1,4 @@
-/* The table of results: all that the library puts into records is there, and the other way round.
- */
+/* The table of results lists all values that the library puts into records, and no others. */
 #include "unit/api/results_table.h"
 #include "unit/api/small.h"
 
@@ -24,7 +23,8 @@ static void the_table_describes_itself(void **state)
         for (char *word = strtok_r(where, " ", &rest); word != NULL;
              word = strtok_r(NULL, " ", &rest)) {
             assert_true(is_among(kinds, word));
-            assert_true(find_result(tlnmf_result_name(i), word) == i); /* one row a record */
+            assert_true(find_result(tlnmf_result_name(i), word) ==
+                        i); /* one row per kind of record */
         }
     }
     assert_null(tlnmf_result_name(count));
@@ -98,8 +98,8 @@ static void models_are_in_the_table(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Options of a model: every option of the task, as the settings have it. */
-static void models_know_their_options(void **state)
+/* A model has every option of the task, with the value of the settings. */
+static void models_contain_their_options(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -124,7 +124,7 @@ static void models_know_their_options(void **state)
 }
 
 /* Data, a start, an evaluation, atoms. */
-static void what_surrounds_a_fit_is_in_the_table(void **state)
+static void records_around_a_fit_are_in_the_table(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -241,9 +241,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_describes_itself),
         cmocka_unit_test(models_are_in_the_table),
-        cmocka_unit_test(models_know_their_options),
+        cmocka_unit_test(models_contain_their_options),
         cmocka_unit_test(a_device_is_in_the_table),
-        cmocka_unit_test(what_surrounds_a_fit_is_in_the_table),
+        cmocka_unit_test(records_around_a_fit_are_in_the_table),
         cmocka_unit_test(samples_are_in_the_table),
         cmocka_unit_test(separations_are_in_the_table),
         cmocka_unit_test(scores_are_in_the_table),

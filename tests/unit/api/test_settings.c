@@ -46,7 +46,7 @@ static void expect_error(tlnmf_ctx *ctx, row r, tlnmf_error error)
         fail_msg("%s, %s is not what \"%s\" begins with", r.task, r.name, tlnmf_message(ctx));
 }
 
-/* Described in words, and by a range that is one. */
+/* Every option has a description and a valid range. */
 static void is_described(tlnmf_ctx *ctx, tlnmf_settings *settings, row r)
 {
     (void)ctx;
@@ -63,7 +63,7 @@ static void is_described(tlnmf_ctx *ctx, tlnmf_settings *settings, row r)
     assert_int_equal(seen, 1);
 }
 
-/* The default is what new settings hold, and can be set again unless it means "not given". */
+/* New settings have the default, and it can be set again unless it means "not given". */
 static void has_its_default(tlnmf_ctx *ctx, tlnmf_settings *settings, row r)
 {
     char text[64];
@@ -79,7 +79,7 @@ static void has_its_default(tlnmf_ctx *ctx, tlnmf_settings *settings, row r)
     }
 }
 
-/* Both ends of the range by text and by number, and what was set comes back. */
+/* Both ends of the range can be set as text and as numbers, and are returned. */
 static void takes_its_bounds(tlnmf_ctx *ctx, tlnmf_settings *settings, row r)
 {
     if (r.kind == TLNMF_OPTION_CHOICE || r.kind == TLNMF_OPTION_SEED)
@@ -103,7 +103,8 @@ static void takes_its_bounds(tlnmf_ctx *ctx, tlnmf_settings *settings, row r)
     }
 }
 
-/* Just beyond each end, and what is no number: refused, and the value stays. */
+/* Values just beyond each end and texts that are not numbers are refused; the value is unchanged.
+ */
 static void takes_nothing_beyond(tlnmf_ctx *ctx, tlnmf_settings *settings, row r)
 {
     static const char *const no_numbers[] = {"",   " ",   "x",    "1x",  "1 ",    "--1",
@@ -131,7 +132,7 @@ static void takes_nothing_beyond(tlnmf_ctx *ctx, tlnmf_settings *settings, row r
     assert_string_equal(text_of(settings, r.name), before);
 }
 
-/* Each word of a choice, or its number; no part of a word, no neighbour. */
+/* A choice accepts each of its words or their numbers, but no part of a word. */
 static void takes_its_words(tlnmf_ctx *ctx, tlnmf_settings *settings, row r)
 {
     if (r.kind != TLNMF_OPTION_CHOICE)
@@ -211,7 +212,7 @@ static void every_option_of_every_task(void **state)
 
 /* ---- names and messages ---------------------------------------------------------------------- */
 
-static void unknown_names_are_unknown(void **state)
+static void unknown_names_are_refused(void **state)
 {
     (void)state;
     static const char *const tasks[] = {"fi", "fits", "", "Fit"};
@@ -281,7 +282,7 @@ static void bad_values_are_named(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* 64 bytes are enough for any text, and a buffer that is too small is not written to. */
+/* 64 bytes are enough for any text; a buffer that is too small is not written. */
 static void texts_fit_their_buffer(void **state)
 {
     (void)state;
@@ -301,7 +302,7 @@ static void texts_fit_their_buffer(void **state)
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-static void copies_are_apart(void **state)
+static void copies_are_independent(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -318,9 +319,10 @@ static void copies_are_apart(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* ---- options together ------------------------------------------------------------------------ */
+/* ---- combinations of options ------------------------------------------------------------------
+ */
 
-/* Settings of a task that are complete but for these pairs, NULL at the end. */
+/* Complete settings of a task with these pairs, which end with NULL. */
 static tlnmf_error check_with(tlnmf_ctx *ctx, const char *task, const char *const *pairs)
 {
     tlnmf_settings *settings;
@@ -338,7 +340,7 @@ static void contradictions_are_refused(void **state)
 {
     (void)state;
     static const struct {
-        const char *task, *pairs[8], *message; /* NULL: nothing is wrong */
+        const char *task, *pairs[8], *message; /* NULL: valid */
     } cases[] = {
         {"fit", {NULL}, NULL},
         {"jd", {NULL}, NULL},
@@ -372,7 +374,7 @@ static void contradictions_are_refused(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* What is required and missing, and fields that were not set through the table. */
+/* Missing required options, and fields that were not set through the table. */
 static void checks_cover_the_fields_themselves(void **state)
 {
     (void)state;
@@ -394,8 +396,8 @@ static void checks_cover_the_fields_themselves(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* What the context says is the default of threads, and no more than a default. */
-static void a_context_knows_the_threads(void **state)
+/* The context's number of threads is only a default. */
+static void a_context_has_a_default_of_threads(void **state)
 {
     (void)state;
     static const int32_t given[] = {0, 3, 1024}, wrong[] = {-5, 1025};
@@ -416,7 +418,7 @@ static void a_context_knows_the_threads(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* All options of a text are set, or none is. */
+/* All options of a text are set, or none. */
 static void a_text_sets_several_options(void **state)
 {
     (void)state;
@@ -454,11 +456,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_option_of_every_task),
-        cmocka_unit_test(unknown_names_are_unknown),
+        cmocka_unit_test(unknown_names_are_refused),
         cmocka_unit_test(bad_values_are_named),
         cmocka_unit_test(texts_fit_their_buffer),
-        cmocka_unit_test(copies_are_apart),
-        cmocka_unit_test(a_context_knows_the_threads),
+        cmocka_unit_test(copies_are_independent),
+        cmocka_unit_test(a_context_has_a_default_of_threads),
         cmocka_unit_test(a_text_sets_several_options),
         cmocka_unit_test(contradictions_are_refused),
         cmocka_unit_test(checks_cover_the_fields_themselves),

@@ -1,5 +1,5 @@
-/* OMP_STACKSIZE may be so small that OpenMP's runtime cannot create a thread, and then it ends the
- * process. No call of the library makes it try. */
+/* If OMP_STACKSIZE is too small, OpenMP's runtime cannot create a thread and aborts the process. No
+ * call of the library makes it try. */
 #include "unit/sound/duet.h"
 
 #include "tlnmf/sound.h"
@@ -126,7 +126,7 @@ static int run_with(const char *stack, const char *what)
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        if (strcmp(what, "--region") == 0) { /* what the runtime says */
+        if (strcmp(what, "--region") == 0) { /* the message of the runtime */
             int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
             dup2(nothing, 2);
         }
@@ -139,7 +139,7 @@ static int run_with(const char *stack, const char *what)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-static void small_stacks_end_no_host(void **state)
+static void small_stacks_do_not_abort_the_host(void **state)
 {
     (void)state;
     int ended = 0;
@@ -160,6 +160,6 @@ int main(int argc, char **argv)
         call_everything();
         return 0;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(small_stacks_end_no_host)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(small_stacks_do_not_abort_the_host)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
-/* Settings of one task given to a call of another. */
+/* Settings of one task passed to a call of another. */
 #include "unit/api/results_table.h"
 #include "unit/api/small.h"
 
-/* Good arguments beside the settings. */
+/* Valid arguments other than the settings. */
 typedef struct world {
     tlnmf_ctx *ctx;
     tlnmf_data *data;
@@ -96,7 +96,7 @@ static tlnmf_error simulate(world *w, const tlnmf_settings *s, tlnmf_record **ou
 }
 
 static const struct {
-    const char *name, *tasks; /* those whose settings it takes */
+    const char *name, *tasks; /* tasks whose settings it accepts */
     tlnmf_error (*call)(world *w, const tlnmf_settings *s, tlnmf_record **out);
 } functions[] = {
     {"tlnmf_fit", "fit", fit},
@@ -116,7 +116,7 @@ static const struct {
     {"tlnmf_simulate_gcm", "gcm", simulate},
 };
 
-/* What a task needs beside its defaults. */
+/* The required options of a task. */
 static const char *pairs_of(const char *task)
 {
     static const char *const needed[][2] = {

@@ -1,4 +1,4 @@
-/* Joint diagonalisation after whitening: mixtures that are not orthogonal are undone. */
+/* Joint diagonalisation after whitening inverts mixtures that are not orthogonal. */
 #include "support.h"
 
 enum { M = 4, N = 12 };
@@ -33,8 +33,8 @@ static void multiply(const double *a, const double *b, double *c)
         }
 }
 
-/* Unmixing times the true mixing has one entry in each row and column, and mixing is its inverse.
- */
+/* Unmixing times the true mixing has one nonzero entry in each row and column; mixing is the
+ * inverse of unmixing. */
 static void the_mixing_is_found(void **state)
 {
     (void)state;

@@ -2,7 +2,7 @@
 #include "support.h"
 
 /* numpy.random.RandomState(2021): random_sample() three times; RandomState(7).randn(3). */
-static void numpy_stream_is_numpys(void **state)
+static void numpy_stream_matches_numpy(void **state)
 {
     (void)state;
     const double uniform[3] = {0.6059782788074047, 0.7333693611934982, 0.13894715672839875};
@@ -114,7 +114,7 @@ static void half_an_allocator_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numpy_stream_is_numpys),
+        cmocka_unit_test(numpy_stream_matches_numpy),
         cmocka_unit_test(streams_of_a_seed_differ),
         cmocka_unit_test(own_normals_have_the_right_moments),
         cmocka_unit_test(arena_is_aligned_zeroed_and_disjoint),

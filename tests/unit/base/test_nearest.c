@@ -1,4 +1,4 @@
-/* tlnmf_nearest: the name that a wrong name was probably meant to be. */
+/* tlnmf_nearest: the name that the user probably meant. */
 #include "support.h"
 
 static void suggestions(void **state)
@@ -35,7 +35,7 @@ static void suggestions(void **state)
         else
             assert_string_equal(found, expected[i][1]);
     }
-    /* a synonym counts only where its name is one of the names */
+    /* a synonym counts only if its name is one of the names */
     assert_null(tlnmf_nearest("random_state", names, 5));
     assert_string_equal(tlnmf_nearest("sead", names, 6), "seed");
     static const char *const theirs[] = {"n_components", "max_iter"};

@@ -1,4 +1,4 @@
-/* Memory that a call gives back and takes again: what is fetched, what may wait, and for how long.
+/* Blocks that a call releases and allocates again: which are reused, which are kept, and how long.
  */
 #include "support.h"
 
@@ -6,7 +6,7 @@
 
 enum { MB = 1 << 20 };
 
-/* An allocator that counts, and fails when told so. */
+/* An allocator that counts, and can be made to fail. */
 typedef struct counted {
     int fetched, live;
     bool fails;
@@ -35,7 +35,7 @@ static void begin(counted *c, tl_reuse *reuse, tl_hooks *hooks)
     *hooks = tl_reuse_hooks(reuse);
 }
 
-static void takes_what_was_given_back(void **state)
+static void released_blocks_are_reused(void **state)
 {
     (void)state;
     counted c;
@@ -51,7 +51,7 @@ static void takes_what_was_given_back(void **state)
     assert_int_equal(c.fetched, 1);
     void *small = tl_allocate(&hooks, 100), *large = tl_allocate(&hooks, 9 * MB);
     assert_int_equal(c.fetched, 3);
-    tl_release(&hooks, small); /* the allocator's own business */
+    tl_release(&hooks, small); /* small blocks go directly to the allocator */
     assert_int_equal(c.live, 2);
     tl_release(&hooks, b);
     tl_release(&hooks, large);
@@ -62,8 +62,8 @@ static void takes_what_was_given_back(void **state)
     assert_int_equal(c.live, 0);
 }
 
-/* In all there is at most a quarter more than was in use at once. */
-static void waiting_blocks_make_way(void **state)
+/* The total memory is at most a quarter above the largest amount in use at once. */
+static void kept_blocks_are_freed_for_others(void **state)
 {
     (void)state;
     counted c;
@@ -84,7 +84,7 @@ static void waiting_blocks_make_way(void **state)
     assert_int_equal(c.live, 0);
 }
 
-static void fails_as_its_allocator_does(void **state)
+static void fails_if_its_allocator_fails(void **state)
 {
     (void)state;
     counted c;
@@ -96,7 +96,7 @@ static void fails_as_its_allocator_does(void **state)
     assert_null(tl_allocate(&hooks, MB));
     assert_null(tl_allocate(&hooks, SIZE_MAX / 2));
     tl_release(&hooks, kept);
-    void *again = tl_allocate(&hooks, MB); /* nothing is fetched for it */
+    void *again = tl_allocate(&hooks, MB); /* nothing is allocated for it */
     assert_non_null(again);
     tl_release(&hooks, again);
     tl_reuse_end(&reuse);
@@ -105,8 +105,8 @@ static void fails_as_its_allocator_does(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(takes_what_was_given_back),
-                                       cmocka_unit_test(waiting_blocks_make_way),
-                                       cmocka_unit_test(fails_as_its_allocator_does)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(released_blocks_are_reused),
+                                       cmocka_unit_test(kept_blocks_are_freed_for_others),
+                                       cmocka_unit_test(fails_if_its_allocator_fails)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

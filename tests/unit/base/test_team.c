@@ -1,4 +1,4 @@
-/* The threads of a call: pieces, jobs inside jobs, sums, what a caller keeps. */
+/* The threads of a call: pieces, nested jobs, sums, the settings of the caller. */
 #include "support.h"
 
 #include <omp.h>
@@ -29,7 +29,7 @@ static tlnmf_error count_all(void *arg)
     return TLNMF_OK;
 }
 
-/* Every number is in exactly one piece, whatever the number of threads. */
+/* Every number is in exactly one piece, at any number of threads. */
 static void pieces_cover_everything_once(void **state)
 {
     (void)state;
@@ -47,7 +47,7 @@ static void pieces_cover_everything_once(void **state)
         }
 }
 
-/* ---- few at a time, and beside the caller -------------------------------------------------- */
+/* ---- few concurrent pieces, and work of the caller ------------------------------------------- */
 
 typedef struct among {
     atomic_int inside, most, done;
@@ -73,7 +73,7 @@ static void own_work(void *arg)
     among *a = arg;
     a->caller = tl_thread_index();
     atomic_store(&a->worked, true);
-    tl_share(4, 1, count_inside, a); /* a job inside it */
+    tl_share(4, 1, count_inside, a); /* a nested job */
 }
 
 static tlnmf_error run_among(void *arg)
@@ -89,7 +89,7 @@ static tlnmf_error run_beside(void *arg)
     return TLNMF_OK;
 }
 
-static void few_at_a_time(void **state)
+static void few_pieces_run_concurrently(void **state)
 {
     (void)state;
     for (int threads = 1; threads <= 8; threads += 7) {
@@ -100,8 +100,8 @@ static void few_at_a_time(void **state)
     }
 }
 
-/* The caller's thread does its own work, once, and all pieces are done. */
-static void beside_the_caller(void **state)
+/* The caller's thread does its own work once, and all pieces are done. */
+static void pieces_run_while_the_caller_works(void **state)
 {
     (void)state;
     for (int threads = 1; threads <= 8; threads += 7) {
@@ -189,7 +189,7 @@ static void meet(int64_t first, int64_t last, void *arg)
     atomic_fetch_sub(&m->here, 1);
 }
 
-/* Again and again: on a busy machine the other thread may come late. */
+/* Tries several times: on a busy computer, the other thread may come late. */
 static void meet_at_last(meeting *m)
 {
     for (int again = 0; again < 100 && !atomic_load(&m->met); again++)
@@ -215,7 +215,7 @@ static tlnmf_error share_meeting_in_a_piece(void *arg)
     return TLNMF_OK;
 }
 
-/* Two pieces run at the same time, and a thread without a piece joins one of another's job. */
+/* Two pieces run concurrently, and an idle thread takes a piece of another thread's job. */
 static void threads_join(void **state)
 {
     (void)state;
@@ -269,7 +269,7 @@ static void sums_have_the_same_bits(void **state)
     }
 }
 
-/* ---- what the caller keeps ------------------------------------------------------------------- */
+/* ---- settings of the caller ------------------------------------------------------------------ */
 
 typedef struct looking {
     int threads, of_blas;
@@ -286,7 +286,8 @@ static tlnmf_error look_inside_one(void *arg)
     return tl_with_threads(1, look, arg);
 }
 
-/* The number is that of the call; its error comes back; the caller's settings stay. */
+/* The call's number of threads is used, its error is returned, the caller's settings are unchanged.
+ */
 static void threads_belong_to_a_call(void **state)
 {
     (void)state;
@@ -307,8 +308,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_cover_everything_once),
-        cmocka_unit_test(few_at_a_time),
-        cmocka_unit_test(beside_the_caller),
+        cmocka_unit_test(few_pieces_run_concurrently),
+        cmocka_unit_test(pieces_run_while_the_caller_works),
         cmocka_unit_test(jobs_inside_jobs),
         cmocka_unit_test(threads_join),
         cmocka_unit_test(sums_have_the_same_bits),

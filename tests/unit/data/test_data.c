@@ -1,4 +1,4 @@
-/* Compression, covariances, and what data must be refused. */
+/* Compression, covariances, and data that must be refused. */
 #include "support.h"
 
 #include "data/data.h"
@@ -73,8 +73,8 @@ static void rank_is_found(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* As many columns as frames, but two in one frame and none in another. */
-static void columns_that_only_add_up_are_not_one_each(void **state)
+/* The number of columns equals that of frames, but one frame has two and another none. */
+static void equal_counts_are_not_one_column_per_frame(void **state)
 {
     (void)state;
     enum { S = 2, M = 3, N = 3, K = 1 };
@@ -111,7 +111,7 @@ static void notes_compress_to_a_few_columns(void **state)
     tlnmf_data *data = data_of(ctx, Y, S, NOTES_M, NOTES_N);
     tlnmf_data *trimmed;
     assert_ok(ctx, tl_data_trim(ctx, data, 5e-7, &trimmed));
-    assert_non_null(trimmed); /* the phases' own rounding is below what the floor sees */
+    assert_non_null(trimmed); /* rounding of the phases is far below the floor */
     for (int64_t n = 0; n < data->N; n++)
         assert_true(trimmed->offset[n + 1] - trimmed->offset[n] <= 8);
     tlnmf_data *again;
@@ -123,8 +123,8 @@ static void notes_compress_to_a_few_columns(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Given as covariances or as the realisations behind them: the same objective. */
-static void covariances_are_as_good(void **state)
+/* Covariances give the same objective as the realisations that they were computed from. */
+static void covariances_match_realisations(void **state)
 {
     (void)state;
     enum { S = 5, M = 6, N = 7, K = 2 };
@@ -223,9 +223,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compression_changes_nothing),
         cmocka_unit_test(rank_is_found),
-        cmocka_unit_test(columns_that_only_add_up_are_not_one_each),
+        cmocka_unit_test(equal_counts_are_not_one_column_per_frame),
         cmocka_unit_test(notes_compress_to_a_few_columns),
-        cmocka_unit_test(covariances_are_as_good),
+        cmocka_unit_test(covariances_match_realisations),
         cmocka_unit_test(unusable_realisations_are_refused),
         cmocka_unit_test(unusable_covariances_are_refused),
     };

@@ -1,4 +1,4 @@
-/* Neighbouring frames as realisations of one another: against plain loops. */
+/* Neighbouring frames as realisations of each other, compared with plain loops. */
 #include "support.h"
 
 /* L of data whose covariances are averages over frames, by plain loops: spec (15), (16). */

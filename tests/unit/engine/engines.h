@@ -1,4 +1,4 @@
-/* Engines on small random problems: what the tests of this folder share. */
+/* Engines on small random problems, for the tests of this folder. */
 #ifndef TLNMF_TESTS_ENGINES_H
 #define TLNMF_TESTS_ENGINES_H
 
@@ -6,8 +6,7 @@
 
 #include "engine/device.h"
 
-/* Data of a shape, with a silent frame and a repeated one where there are frames enough, and a
- * point on them. */
+/* Data of a shape and a point. If there are enough frames, one is silent and one is repeated. */
 typedef struct problem {
     int64_t S, M, N, K;
     tlnmf_ctx *ctx;
@@ -61,7 +60,7 @@ static inline tl_engine *new_engine(const problem *p, const tl_engine_ops *ops, 
     return e;
 }
 
-/* The GPU's engine and its mixed one, or NULL, with a line that says why. */
+/* The GPU engine and its mixed-precision variant, or NULL after printing the reason. */
 static inline const tl_engine_ops *gpu_engine(const tl_engine_ops **mixed)
 {
     char why[TL_DEVICE_TEXT];

@@ -1,4 +1,4 @@
-/* Whole fits on an engine of choice: what the tests of solvers share. */
+/* Complete fits on a given engine, for the tests of solvers. */
 #ifndef TLNMF_TESTS_FITS_H
 #define TLNMF_TESTS_FITS_H
 

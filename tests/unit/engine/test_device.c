@@ -1,9 +1,9 @@
-/* The GPU's engine: how it is found, and whole solvers on it, with the traces of the cpu engine.
- * What needs a GPU is skipped where there is none; operations are in test_operations.c. */
+/* The GPU engine: how it is found, and whole solvers on it, compared with the CPU engine. Tests
+ * that need a GPU are skipped without one; test_operations.c tests the operations. */
 #include "unit/engine/engines.h"
 #include "unit/engine/fits.h"
 
-static const tl_engine_ops *gpu, *gpu_mixed; /* NULL: none here */
+static const tl_engine_ops *gpu, *gpu_mixed; /* NULL: no GPU */
 
 static void the_library_is_found_or_its_absence_explained(void **state)
 {
@@ -17,7 +17,7 @@ static void the_library_is_found_or_its_absence_explained(void **state)
     if (library == NULL) {
         assert_true(strlen(why) > 0);
         skip();
-        return; /* which skip() does, but says to no analyser */
+        return; /* skip() does not return, but analysers do not know */
     }
     tl_device device = {.memory = 0.0};
     assert_string_equal(library->version, tlnmf_version());
@@ -28,7 +28,7 @@ static void the_library_is_found_or_its_absence_explained(void **state)
         assert_true(device.memory >= device.free && device.free > 0.0);
 }
 
-/* The estimate holds the arrays that every start has, and grows as they do. */
+/* The estimate includes the arrays of every start, and grows with them. */
 static void memory_on_the_device_is_estimated(void **state)
 {
     (void)state;
@@ -49,7 +49,7 @@ static void memory_on_the_device_is_estimated(void **state)
     assert_near(library->bytes(&spec, true) - library->bytes(&spec, false), 5 * MN, 0.01 * MN);
 }
 
-/* Without a GPU the engine refuses, and says why. */
+/* Without a GPU, creating the engine fails with a reason. */
 static void an_engine_without_a_device_is_refused(void **state)
 {
     (void)state;
@@ -91,9 +91,8 @@ static void assert_same(int64_t i, double a, double b, double tolerance)
         fail_msg("row %lld is %.17g on the cpu, %.17g on the gpu", (long long)i, a, b);
 }
 
-/* All iterations of a solver on both engines, within 1e-9. At a minimum rounding decides when fast
- * solvers and JD find nothing more, so that their traces may end at different rows, where what
- * follows begins. */
+/* Compares all iterations of a solver on both engines, within 1e-9. At a minimum, rounding decides
+ * when the fast solvers and JD stop, so that the traces of a stage may have different lengths. */
 static void compare(fit *p, tl_goal goal, tl_algorithm solver, int64_t J)
 {
     p->opt.solver = (int32_t)solver;
@@ -133,7 +132,7 @@ static void traces_of_gcm(void **state)
         compare(&p, TL_GOAL_TL, TL_ALGORITHM_PAPER, 100);
         compare(&p, TL_GOAL_JD_NMF, TL_ALGORITHM_PAPER, 100);
         compare(&p, TL_GOAL_NMF, TL_ALGORITHM_PAPER, 100);
-        compare(&p, TL_GOAL_TL, TL_ALGORITHM_FAST, 45); /* as far as test_solvers.c goes, or less */
+        compare(&p, TL_GOAL_TL, TL_ALGORITHM_FAST, 45); /* at most as in test_solvers.c */
         compare(&p, TL_GOAL_NMF, TL_ALGORITHM_FAST, 45);
         if (S == 10) /* S = 100 is at its minimum by then */
             compare(&p, TL_GOAL_JD_NMF, TL_ALGORITHM_FAST, 25);
@@ -152,7 +151,7 @@ static void traces_of_notes(void **state)
     free_fit(&p);
 }
 
-/* Many starts run at a time: that of the best has the same bits if fewer do. */
+/* Many starts run concurrently: the best result has the same bits if fewer do. */
 static void results_do_not_depend_on_the_batch(void **state)
 {
     (void)state;
@@ -170,8 +169,8 @@ static void results_do_not_depend_on_the_batch(void **state)
     free_fit(&p);
 }
 
-/* Mixed precision ends in the same minimum. It is a flat one: C still falls by some 1e-9 of it
- * where the solver stops. */
+/* Mixed precision reaches the same minimum. The minimum is flat: C still decreases by about 1e-9,
+ * relatively, when the solver stops. */
 static void mixed_precision_ends_in_the_same_minimum(void **state)
 {
     (void)state;
@@ -193,7 +192,7 @@ static void mixed_precision_ends_in_the_same_minimum(void **state)
     free_fit(&p);
 }
 
-/* Gaussian numbers, made orthogonal where the engine does it and on the host. */
+/* Orthogonalises Gaussian numbers on the engine, if it can, and on the host. */
 static tlnmf_error draw_and_compare(const tl_point *point, void *user)
 {
     tlnmf_ctx *ctx = user;
@@ -204,7 +203,8 @@ static tlnmf_error draw_and_compare(const tl_point *point, void *user)
     for (int64_t i = 0; i < count; i++)
         expected[i] = point->Phi[i] = tl_rng_normal(&rng);
     bool did = point->orthogonalise(point);
-    assert_int_equal(did, point->M >= 1024); /* smaller ones have the bits of the cpu */
+    assert_int_equal(did,
+                     point->M >= 1024); /* smaller ones are computed on the host, with its bits */
     if (did)
         assert_ok(ctx, tl_polar(ctx, point->M, expected));
     assert_true(largest_difference(count, expected, point->Phi) <= (did ? 1e-9 : 0.0));
@@ -212,7 +212,7 @@ static tlnmf_error draw_and_compare(const tl_point *point, void *user)
     return TLNMF_OK;
 }
 
-static void large_starts_are_made_orthogonal_there(void **state)
+static void large_starts_are_orthogonalised_on_the_device(void **state)
 {
     (void)state;
     if (gpu == NULL)
@@ -234,8 +234,8 @@ static void large_starts_are_made_orthogonal_there(void **state)
     }
 }
 
-/* Steps of many rows, where exponentials estimate the norm of E: their values, and what they make
- * of Phi. */
+/* Steps of many rows, for which exponentials estimate the norm of E: their values and the new Phi.
+ */
 static void steps_of_many_rows(void **state)
 {
     (void)state;
@@ -271,8 +271,8 @@ static void keep_message(tlnmf_log_level level, const char *message, void *user)
         snprintf(user, TL_DEVICE_TEXT, "%s", message);
 }
 
-/* cpu is cpu; gpu is the GPU or an error; auto is whichever it can be, and says if it is not the
- * GPU where that would pay. */
+/* cpu: the CPU; gpu: the GPU or an error; auto: the GPU if it pays, with a note if it pays but is
+ * missing. */
 static void the_option_chooses_the_device(void **state)
 {
     (void)state;
@@ -283,12 +283,12 @@ static void the_option_chooses_the_device(void **state)
     const tl_engine_spec spec = {.model = &model, .moves = TL_ALL};
     assert_ok(p.ctx, tl_device_choose(p.ctx, &spec, &p.opt));
     assert_int_equal(p.opt.device, TL_DEVICE_CPU);
-    p.opt.device = TL_DEVICE_AUTO; /* 10 x 50: the cpu's, GPU or not */
+    p.opt.device = TL_DEVICE_AUTO; /* 10 x 50: always on the CPU */
     assert_ok(p.ctx, tl_device_choose(p.ctx, &spec, &p.opt));
     assert_int_equal(p.opt.device, TL_DEVICE_CPU);
     assert_string_equal(message, "");
     p.opt.device = TL_DEVICE_AUTO;
-    p.opt.starts = 1000000; /* many starts pay */
+    p.opt.starts = 1000000; /* many starts: the GPU pays */
     assert_ok(p.ctx, tl_device_choose(p.ctx, &spec, &p.opt));
     assert_int_equal(p.opt.device, gpu != NULL ? TL_DEVICE_GPU : TL_DEVICE_CPU);
     assert_int_equal(strncmp(message, "device auto: using the cpu: ", 28) == 0, gpu == NULL);
@@ -308,7 +308,8 @@ static void the_option_chooses_the_device(void **state)
     free_fit(&p);
 }
 
-/* More than any GPU has is refused with three figures and a way out; auto says the same. */
+/* A problem that is too large for any GPU is refused with three figures and a remedy; also by auto.
+ */
 static void too_large_a_problem_is_refused(void **state)
 {
     (void)state;
@@ -334,8 +335,8 @@ static void too_large_a_problem_is_refused(void **state)
     free_fit(&p);
 }
 
-/* Starts that fit the memory singly but not together run fewer at a time. */
-static void as_many_starts_run_as_fit(void **state)
+/* If memory is sufficient for single starts but not for all, fewer starts run concurrently. */
+static void starts_that_do_not_fit_run_in_batches(void **state)
 {
     (void)state;
     char why[TL_DEVICE_TEXT];
@@ -360,8 +361,8 @@ static void as_many_starts_run_as_fit(void **state)
     free_fit(&p);
 }
 
-/* Contexts take the GPUs there are in turn. */
-static void contexts_have_a_gpu_each(void **state)
+/* Contexts use the available GPUs in turn. */
+static void contexts_use_different_gpus(void **state)
 {
     (void)state;
     char why[TL_DEVICE_TEXT];
@@ -393,12 +394,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(traces_of_notes),
         cmocka_unit_test(results_do_not_depend_on_the_batch),
         cmocka_unit_test(mixed_precision_ends_in_the_same_minimum),
-        cmocka_unit_test(large_starts_are_made_orthogonal_there),
+        cmocka_unit_test(large_starts_are_orthogonalised_on_the_device),
         cmocka_unit_test(steps_of_many_rows),
         cmocka_unit_test(the_option_chooses_the_device),
         cmocka_unit_test(too_large_a_problem_is_refused),
-        cmocka_unit_test(as_many_starts_run_as_fit),
-        cmocka_unit_test(contexts_have_a_gpu_each),
+        cmocka_unit_test(starts_that_do_not_fit_run_in_batches),
+        cmocka_unit_test(contexts_use_different_gpus),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

@@ -1,7 +1,7 @@
-/* Every operation of every engine against the engine of plain loops, at awkward sizes. */
+/* Every operation of every engine, compared with the naive engine at awkward sizes. */
 #include "unit/engine/engines.h"
 
-/* What an operation has answered and left: vectors, each compared as a whole. */
+/* The results of an operation: vectors, each compared as a whole. */
 enum { MOST_VECTORS = 200, MOST_NUMBERS = 60000 };
 typedef struct notes {
     int count;
@@ -59,7 +59,8 @@ static tlnmf_error double_W(const tl_point *point, void *user)
 
 static void fill(tl_engine *e, notes *out)
 {
-    note_number(out, tl_engine_values(e, TL_C).C); /* what is known of the point must go */
+    note_number(out,
+                tl_engine_values(e, TL_C).C); /* cached values of the point must be discarded */
     assert_int_equal(tl_engine_fill(e, TL_W, double_W, NULL), TLNMF_OK);
     note_point(out, e);
 }
@@ -96,7 +97,7 @@ static void gradients(tl_engine *e, notes *out)
 {
     double *Ganti = new_doubles(e->M * e->M);
     for (unsigned of = e->K > 0 ? TL_C : TL_L; of <= TL_L; of++) {
-        note_number(out, 1.0 + tl_engine_gradient(e, of, Ganti)); /* may be next to nothing */
+        note_number(out, 1.0 + tl_engine_gradient(e, of, Ganti)); /* may be almost 0 */
         double size = 0.0;
         for (int64_t i = 0; i < e->M * e->M; i++)
             size = fmax(size, fabs(Ganti[i]));
@@ -112,7 +113,7 @@ static void updates(tl_engine *e, notes *out)
     note_point(out, e);
     tl_engine_update(e, TL_H, 3);
     note_point(out, e);
-    tl_engine_update(e, TL_W | TL_H, 1); /* V' must be there again */
+    tl_engine_update(e, TL_W | TL_H, 1); /* V' must be available again */
     tl_engine_update(e, TL_W | TL_H, 1);
     note_point(out, e);
 }
@@ -173,7 +174,7 @@ static void descend(tl_engine *e, unsigned over, notes *out)
         note_number(out, 1.0 + aim.slope);
         note_number(out, aim.first);
         note_number(out, aim.pairs);
-        double a = 0.25 * aim.first; /* halved twice: engines may keep what both tries need */
+        double a = 0.25 * aim.first; /* halved twice: engines may cache values for both steps */
         note_number(out, tl_engine_try(e, aim.first));
         note_number(out, tl_engine_try(e, 0.5 * aim.first));
         note_number(out, tl_engine_try(e, a));
@@ -213,7 +214,7 @@ static void descend_Phi_and_H(tl_engine *e, notes *out)
     descend(e, TL_PHI | TL_H, out);
 }
 
-/* Entries of W and H next to zero that ought not to be. */
+/* Entries of W and H close to zero that should be larger. */
 static void revive(tl_engine *e, notes *out)
 {
     double *W = new_doubles(e->M * e->K), *H = new_doubles(e->K * e->N);
@@ -238,7 +239,7 @@ static void revive(tl_engine *e, notes *out)
 static const struct operation {
     const char *name;
     void (*run)(tl_engine *e, notes *out);
-    bool of_L;               /* works where K = 0 */
+    bool of_L;               /* works with K = 0 */
     double tolerance, rough; /* exact; with rounded products */
 } operations[] = {
     {"store and values", store_and_values, true, 1e-13, 1e-13},
@@ -262,8 +263,8 @@ static const struct operation {
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* The engines that are present; main() looks for a GPU. `slack`: how often the tolerances of exact
- * operations a library with another order of sums may exhaust. */
+/* The available engines; main() looks for a GPU. `slack`: a factor on the tolerances of exact
+ * operations, for libraries with another order of summation. */
 static struct {
     const char *name;
     const tl_engine_ops *ops;
@@ -285,7 +286,7 @@ static void run(const struct operation *op, const problem *p, const tl_engine_op
         assert_true(tl_engine_precision(e, true));
     out->count = 0;
     op->run(e, out);
-    if (rough) { /* Phi is orthogonal again, whatever rounding has done to it */
+    if (rough) { /* Phi is orthogonal again in spite of rounding */
         tl_inspection found = {.energy = NULL};
         assert_false(tl_engine_precision(e, false));
         tl_engine_inspect(e, &found);
@@ -297,7 +298,8 @@ static void run(const struct operation *op, const problem *p, const tl_engine_op
 /* Shapes of each test that are tried. */
 static size_t shapes_most = SIZE_MAX;
 
-/* Differences found: all are reported before a test fails, since a run on a device is dear. */
+/* Number of differences: all are reported before a test fails, since a run on a device is
+ * expensive. */
 static int differences;
 
 static void assert_no_differences(void)
@@ -331,12 +333,12 @@ static void compare(const struct operation *op, const problem *p, size_t which)
                     op->name, engines[which].name, (long long)p->S, (long long)p->M,
                     (long long)p->N, (long long)p->K, i, off, size);
         differences++;
-        break; /* what follows from it is off too */
+        break; /* later results depend on it */
     }
 }
 
-/* S, M, N, K: ones, primes, one off the blocks of 8, several columns a frame,
- * more components than rows. */
+/* S, M, N, K: ones, primes, one more or less than blocks of 8, several columns per frame, more
+ * components than rows. */
 static void compare_all(const problem *p)
 {
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
@@ -346,7 +348,7 @@ static void compare_all(const problem *p)
                 compare(&operations[i], p, which);
 }
 
-static void every_operation_is_that_of_plain_loops(void **state)
+static void every_operation_matches_the_naive_engine(void **state)
 {
     (void)state;
     static const int64_t shapes[][4] = {{1, 1, 1, 1},  {1, 2, 3, 1},   {3, 7, 13, 3}, {2, 8, 9, 2},
@@ -376,7 +378,7 @@ static void set_weights(const problem *p, int kind)
 }
 
 /* The same with weights of frames, with a mask, and with both. */
-static void every_operation_with_weights(void **state)
+static void every_operation_with_weights_matches(void **state)
 {
     (void)state;
     static const int64_t shapes[][4] = {{3, 7, 13, 3}, {1, 9, 17, 1}, {4, 17, 31, 5}};
@@ -390,8 +392,8 @@ static void every_operation_with_weights(void **state)
     assert_no_differences();
 }
 
-/* An engine that rounds does so where it is asked to, and only there. */
-static void rough_is_rough(void **state)
+/* An engine with rounded products rounds only on request. */
+static void products_are_rounded_only_on_request(void **state)
 {
     (void)state;
     static const int64_t shape[] = {3, 7, 13, 3};
@@ -409,7 +411,7 @@ static void rough_is_rough(void **state)
         assert_true(off > 1e-9 && off < 1e-3);
     }
     tl_engine *e = new_engine(&p, &tl_engine_cpu, NULL);
-    assert_false(tl_engine_precision(e, true)); /* which knows one precision */
+    assert_false(tl_engine_precision(e, true)); /* it has only one precision */
     free_engine(e);
     free_problem(&p);
 }
@@ -435,8 +437,9 @@ static void operations_on_L_alone(void **state)
     assert_no_differences();
 }
 
-/* Rows too long for the fast memory of one processor: engines divide their columns. Several rows
- * are beyond a multiple of 8, and the last shapes too long for any division. */
+/* Rows too long for the shared memory of one multiprocessor: engines divide their columns. The
+ * numbers of rows are not multiples of 8; the rows of the last shapes are too long for any
+ * division. */
 static void sweeps_of_long_rows(void **state)
 {
     (void)state;
@@ -487,10 +490,10 @@ static void sweeps_of_long_rows(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_operation_is_that_of_plain_loops),
-        cmocka_unit_test(every_operation_with_weights),
+        cmocka_unit_test(every_operation_matches_the_naive_engine),
+        cmocka_unit_test(every_operation_with_weights_matches),
         cmocka_unit_test(operations_on_L_alone),
-        cmocka_unit_test(rough_is_rough),
+        cmocka_unit_test(products_are_rounded_only_on_request),
         cmocka_unit_test(sweeps_of_long_rows),
     };
     if (argc > 1)

@@ -1,4 +1,4 @@
-/* Whole solvers on the engine of plain loops: the same traces as on the cpu engine. */
+/* Whole solvers on the naive engine: the same traces as on the CPU engine. */
 #include "unit/engine/fits.h"
 
 /* White noise, 12 x 9, one realisation. */
@@ -13,7 +13,7 @@ static fit noise(void)
     return p;
 }
 
-/* Equal, or both not known. */
+/* Equal, or both NaN. */
 static void assert_same(const char *what, int64_t i, double a, double b, double size)
 {
     if (isnan(a) && isnan(b))
@@ -55,10 +55,10 @@ static void compare(fit *p, tl_goal goal, tl_algorithm solver, int64_t J)
     tl_result_free(naive);
 }
 
-/* Rounding differs from the first iteration on, by 1e-15, and a path may make more and more of
- * that. With the paper's solvers the traces stay within 1e-9 for over 200 iterations, with the fast
- * TL-NMF for 140, NMF for 190; the fast JD is at its minimum after 60, where rounding decides when
- * a line search finds nothing more. The numbers below stay well inside. */
+/* Rounding differs by 1e-15 from the first iteration on, and the difference can grow. With the
+ * paper's solvers the traces stay within 1e-9 for over 200 iterations, with the fast TL-NMF for
+ * 140, NMF for 190. The fast JD reaches its minimum after 60 iterations, where rounding decides
+ * when a line search fails. The numbers below are well below these limits. */
 static void compare_all(fit p)
 {
     compare(&p, TL_GOAL_TL, TL_ALGORITHM_PAPER, 100);
@@ -84,7 +84,7 @@ static void noise_traces_are_the_same(void **state)
 
 /* ---- an engine that fails -------------------------------------------------------------------- */
 
-/* The cpu engine on a device that is lost after some sweeps. */
+/* The CPU engine, which fails like a lost device after some sweeps. */
 static int sweeps_left;
 
 static double sweep_once_more(tl_engine *e, unsigned of, double floor, double least)
@@ -105,7 +105,7 @@ static tlnmf_error create_failing(tlnmf_ctx *ctx, const tl_engine_spec *spec, tl
     return TLNMF_OK;
 }
 
-static void a_fault_of_the_engine_ends_the_search(void **state)
+static void an_engine_failure_ends_the_search(void **state)
 {
     (void)state;
     fit p = noise();
@@ -118,7 +118,7 @@ static void a_fault_of_the_engine_ends_the_search(void **state)
     p.opt.hops = 2;
     tl_search_task task = {
         .goal = TL_GOAL_TL, .data = p.data, .opt = &p.opt, .eps = p.eps, .engine = &failing};
-    const int after[] = {3, 18}; /* in the first 15 sweeps; in those after a hop */
+    const int after[] = {3, 18}; /* in the first 15 sweeps; in the sweeps after a hop */
     for (int i = 0; i < 2; i++) {
         tl_result *result;
         sweeps_left = after[i];
@@ -134,7 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gcm_traces_are_the_same),
         cmocka_unit_test(noise_traces_are_the_same),
-        cmocka_unit_test(a_fault_of_the_engine_ends_the_search),
+        cmocka_unit_test(an_engine_failure_ends_the_search),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

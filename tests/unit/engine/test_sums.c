@@ -1,11 +1,11 @@
-/* Sums over frames that cross machines: how many there are, that one machine needs none, and that
- * several machines reach what one does. */
-#include "machines.h"
+/* Sums over frames that are distributed over processes: how many there are, that a single process
+ * needs none, and that several processes compute the same result as one. */
+#include "processes.h"
 #include "unit/engine/engines.h"
 
 #include "solve/solver.h"
 
-/* ---- one machine that counts ----------------------------------------------------------------- */
+/* ---- a single process that counts its sums --------------------------------------------------- */
 
 static int count_only(double *x, int64_t count, void *user)
 {
@@ -26,7 +26,7 @@ static tl_comm counting(void)
     return (tl_comm){.size = 1, .sum = count_only, .broadcast = count_sent};
 }
 
-/* Calls and bytes since the last time. */
+/* Checks the calls and bytes since the last check. */
 static void assert_calls(tl_comm *sums, int64_t calls, int64_t numbers)
 {
     if (sums->calls != calls || sums->bytes != 8 * numbers)
@@ -35,7 +35,8 @@ static void assert_calls(tl_comm *sums, int64_t calls, int64_t numbers)
     sums->calls = sums->bytes = 0;
 }
 
-/* Numbers of the products of m pairs, the latest of which is new: (pairs), or the metric. */
+/* How many numbers are summed for the products of m pairs, of which the latest is new; and for the
+ * metric. */
 static int64_t of_pair(int64_t m)
 {
     return 5 * m + 1;
@@ -47,8 +48,9 @@ static int64_t of_metric(int64_t m)
 }
 
 /* One iteration of L-BFGS: the gradient of Phi and W with products over H; the rest of the
- * products, which the first machine sends; one objective a try. A new metric is one sum more. */
-static void an_iteration_of_lbfgs_has_this_many(void **state)
+ * products, which process 0 broadcasts; one objective per trial step. A new metric is one more sum.
+ */
+static void lbfgs_makes_the_expected_sums(void **state)
 {
     (void)state;
     enum { ITERATIONS = 11, RENEW = 5 };
@@ -57,9 +59,9 @@ static void an_iteration_of_lbfgs_has_this_many(void **state)
     problem p = new_problem(1, shape);
     tl_comm sums = counting();
     tl_engine *e = new_engine(&p, &tl_engine_cpu, &sums);
-    assert_calls(&sums, 2, MM + MK); /* Phi and W for all machines */
+    assert_calls(&sums, 2, MM + MK); /* Phi and W for all processes */
     double before = tl_engine_begin(e, TL_ALL), now;
-    assert_calls(&sums, 3, 3 + triangle + MK); /* C with a wish, the unit, the gradient */
+    assert_calls(&sums, 3, 3 + triangle + MK); /* C with the stop flag, the unit, the gradient */
     int64_t m = 0, calls = 0, numbers = 0;
     for (int i = 0; i < ITERATIONS; i++, before = now) {
         int64_t pending = i > 0, pairs = tl_min(m + pending, 10);
@@ -91,14 +93,14 @@ static void an_iteration_of_lbfgs_has_this_many(void **state)
     assert_calls(&sums, 3, 3 * 2 * MK);
     tl_engine_update(e, TL_H, 3);
     assert_calls(&sums, 0, 0);
-    tl_engine_begin(e, TL_H); /* C and the unit: its gradient is all at home */
+    tl_engine_begin(e, TL_H); /* C and the unit; the gradient in H is local */
     assert_calls(&sums, 2, 3);
     assert_true(sums.seconds >= 0.0);
     free_engine(e);
     free_problem(&p);
 }
 
-/* What solvers hardly look at, as rows of a trace. */
+/* Records the values that solvers rarely use as rows of a trace. */
 static void probe(tl_engine *e, tl_run *run)
 {
     double x[8], energy[32];
@@ -161,8 +163,9 @@ static void free_ending(ending *end)
     free(end->H);
 }
 
-/* Sums that change nothing change nothing but the rounding of descents, in both precisions. */
-static void one_machine_does_the_same(void **state)
+/* With a communicator of one process, results differ from those without one only by the rounding of
+ * descents, in both precisions. */
+static void one_process_matches_no_communicator(void **state)
 {
     (void)state;
     static const int64_t shapes[][4] = {{2, 11, 21, 3}, {1, 9, 17, 2}};
@@ -176,7 +179,7 @@ static void one_machine_does_the_same(void **state)
         run(&p, with, solvers[i / 4], &a);
         run(&p, without, solvers[i / 4], &b);
         assert_true(sums.calls > 10);
-        /* rounding decides when a search along a line finds nothing any more */
+        /* rounding decides when a line search no longer finds a lower point */
         assert_true(a.rows > 5 && b.rows > 5);
         for (int64_t row = 0; row < tl_min(a.rows, b.rows); row++) {
             double x = isnan(a.trace[row].C) ? a.trace[row].L : a.trace[row].C;
@@ -191,7 +194,8 @@ static void one_machine_does_the_same(void **state)
     }
 }
 
-/* Each machine has its place in a vector: a sum that changes nothing leaves this one's alone. */
+/* Each process writes to its own entry of a vector, which is then summed. A sum that changes
+ * nothing keeps this process's entry. */
 static void the_largest_comes_from_a_sum(void **state)
 {
     (void)state;
@@ -203,10 +207,9 @@ static void the_largest_comes_from_a_sum(void **state)
     assert_true(tl_comm_max(NULL, 3.5) == 3.5);
 }
 
-/* ---- several machines, which are threads ------------------------------------------------------
- */
+/* ---- several processes, simulated by threads ------------------------------------------------- */
 
-/* One machine: its frames, and what it does with them. */
+/* The frames of one process, its solver and its result. */
 typedef struct share {
     problem p;
     const tl_engine_ops *ops;
@@ -216,13 +219,13 @@ typedef struct share {
     tlnmf_error fault;
 } share;
 
-static void solve_share(machine *m)
+static void solve_share(process *m)
 {
     share *s = m->arg;
     tl_comm sums = {.size = m->all->size,
                     .rank = m->rank,
-                    .sum = sum_over_machines,
-                    .broadcast = send_to_machines,
+                    .sum = sum_over_processes,
+                    .broadcast = broadcast_to_processes,
                     .user = m};
     tl_engine *e = new_engine(&s->p, s->ops, &sums);
     if (s->fails) {
@@ -234,7 +237,7 @@ static void solve_share(machine *m)
     free_engine(e);
 }
 
-/* Frames first .. last - 1 of p, on a context of their own. */
+/* Frames first .. last - 1 of p, with a new context. */
 static problem part_of(const problem *p, const double *Y, int64_t first, int64_t last)
 {
     problem part = *p;
@@ -250,14 +253,14 @@ static problem part_of(const problem *p, const double *Y, int64_t first, int64_t
         part.data = data_of(part.ctx, Y, p->S, p->M, 1);
         part.data->N = part.data->T = part.data->columns = 0;
     }
-    part.data->mean_power = p->data->mean_power; /* which is everybody's */
+    part.data->mean_power = p->data->mean_power; /* of all processes */
     part.data->all = p->N;
     part.data->first = first;
     part.model.data = part.data;
     part.Phi = new_doubles(p->M * p->M);
     part.W = new_doubles(p->M * p->K);
     part.H = new_doubles(p->K * N);
-    if (first == 0) { /* the others are sent theirs */
+    if (first == 0) { /* the others receive theirs by broadcast */
         memcpy(part.Phi, p->Phi, (size_t)(p->M * p->M) * sizeof *part.Phi);
         memcpy(part.W, p->W, (size_t)(p->M * p->K) * sizeof *part.W);
     }
@@ -267,7 +270,7 @@ static problem part_of(const problem *p, const double *Y, int64_t first, int64_t
     return part;
 }
 
-enum { MACHINES = 3 };
+enum { PROCESSES = 3 };
 
 /* Data of new_problem()'s shape without silence; free() it. */
 static double *new_data(problem *p)
@@ -282,23 +285,23 @@ static double *new_data(problem *p)
     return Y;
 }
 
-/* The solver on machines that have the frames between these edges. */
+/* Runs the solver; process r has the frames edges[r] .. edges[r + 1] - 1. */
 static void solve_on(const tl_engine_ops *ops, const problem *p, const double *Y,
-                     const int64_t *edges, int which, share m[MACHINES])
+                     const int64_t *edges, int which, share m[PROCESSES])
 {
-    void *args[MACHINES];
-    for (int r = 0; r < MACHINES; r++) {
+    void *args[PROCESSES];
+    for (int r = 0; r < PROCESSES; r++) {
         m[r] = (share){
             .p = part_of(p, Y, edges[r], edges[r + 1]), .ops = ops, .solve = solvers[which]};
         m[r].end = new_ending(&m[r].p);
         args[r] = &m[r];
     }
-    run_machines(MACHINES, (sum_order)(which % SUM_ORDERS), solve_share, args);
+    run_processes(PROCESSES, (sum_order)(which % SUM_ORDERS), solve_share, args);
 }
 
-static void free_shares(share m[MACHINES])
+static void free_shares(share m[PROCESSES])
 {
-    for (int r = 0; r < MACHINES; r++) {
+    for (int r = 0; r < PROCESSES; r++) {
         free_ending(&m[r].end);
         free_problem(&m[r].p);
     }
@@ -306,7 +309,7 @@ static void free_shares(share m[MACHINES])
 
 static void assert_traces(const ending *a, const ending *b, double tolerance)
 {
-    /* rounding decides when a line search finds no lower point any more */
+    /* rounding decides when a line search no longer finds a lower point */
     assert_true(a->rows > 5 && b->rows > 5);
     for (int64_t i = 0; i < tl_min(a->rows, b->rows); i++) {
         double x = isnan(a->trace[i].C) ? a->trace[i].L : a->trace[i].C,
@@ -315,7 +318,7 @@ static void assert_traces(const ending *a, const ending *b, double tolerance)
     }
 }
 
-static void several_machines_do_what_one_does(void **state)
+static void several_processes_match_one(void **state)
 {
     (void)state;
     static const int64_t shape[] = {2, 11, 23, 3}, edges[] = {0, 9, 10, 23};
@@ -326,9 +329,9 @@ static void several_machines_do_what_one_does(void **state)
         tl_engine *e = new_engine(&p, &tl_engine_cpu, NULL);
         run(&p, e, solvers[which], &one);
         free_engine(e);
-        share m[MACHINES];
+        share m[PROCESSES];
         solve_on(&tl_engine_cpu, &p, Y, edges, which, m);
-        for (int r = 0; r < MACHINES; r++) {
+        for (int r = 0; r < PROCESSES; r++) {
             int64_t N = m[r].p.N;
             assert_int_equal(m[r].end.rows, one.rows);
             assert_traces(&one, &m[r].end, 1e-9);
@@ -345,14 +348,13 @@ static void several_machines_do_what_one_does(void **state)
     }
 }
 
-/* ---- a GPU for each machine -------------------------------------------------------------------
- */
+/* ---- one GPU per process --------------------------------------------------------------------- */
 
-static const tl_engine_ops *gpu; /* NULL: none here */
+static const tl_engine_ops *gpu; /* NULL: no GPU */
 
-/* Frames of one column and of several, more rows than a block of eight, a machine without frames:
- * traces are those of the cpu engine on the same machines. */
-static void gpus_do_what_cpus_do(void **state)
+/* The traces equal those of the CPU engine on the same processes: for frames of one column and of
+ * several, for more rows than a block of eight, and with a process that has no frames. */
+static void gpus_match_cpus(void **state)
 {
     (void)state;
     static const int64_t shapes[][4] = {{2, 11, 23, 3}, {1, 17, 23, 2}},
@@ -363,13 +365,13 @@ static void gpus_do_what_cpus_do(void **state)
         const int64_t *shape = shapes[which % 2], *edge = edges[which % 2];
         problem p = new_problem(3, shape);
         double *Y = new_data(&p);
-        static share cpus[MACHINES], gpus[MACHINES];
+        static share cpus[PROCESSES], gpus[PROCESSES];
         solve_on(&tl_engine_cpu, &p, Y, edge, which, cpus);
         solve_on(gpu, &p, Y, edge, which, gpus);
-        for (int r = 0; r < MACHINES; r++) {
+        for (int r = 0; r < PROCESSES; r++) {
             assert_traces(&cpus[r].end, &gpus[r].end, 1e-10);
             assert_true(gpus[r].fault == TLNMF_OK);
-            /* decisions depend on them */
+            /* must be equal: decisions depend on Phi and W */
             assert_memory_equal(gpus[r].end.Phi, gpus[0].end.Phi,
                                 (size_t)(p.M * p.M) * sizeof(double));
             assert_memory_equal(gpus[r].end.W, gpus[0].end.W, (size_t)(p.M * p.K) * sizeof(double));
@@ -381,7 +383,7 @@ static void gpus_do_what_cpus_do(void **state)
     }
 }
 
-/* A failure on one machine ends the runs of all. */
+/* A failure on one process ends the run on all processes. */
 static void a_lost_gpu_ends_all_runs(void **state)
 {
     (void)state;
@@ -391,9 +393,9 @@ static void a_lost_gpu_ends_all_runs(void **state)
     for (int which = 0; which < SOLVERS; which++) {
         problem p = new_problem(3, shape);
         double *Y = new_data(&p);
-        share m[MACHINES];
-        void *args[MACHINES];
-        for (int r = 0; r < MACHINES; r++) {
+        share m[PROCESSES];
+        void *args[PROCESSES];
+        for (int r = 0; r < PROCESSES; r++) {
             m[r] = (share){.p = part_of(&p, Y, edges[r], edges[r + 1]),
                            .ops = gpu,
                            .solve = solvers[which],
@@ -401,8 +403,8 @@ static void a_lost_gpu_ends_all_runs(void **state)
             m[r].end = new_ending(&m[r].p);
             args[r] = &m[r];
         }
-        run_machines(MACHINES, FORWARDS, solve_share, args);
-        for (int r = 0; r < MACHINES; r++)
+        run_processes(PROCESSES, FORWARDS, solve_share, args);
+        for (int r = 0; r < PROCESSES; r++)
             assert_int_equal(m[r].fault, TLNMF_ERR_NUMERIC);
         free_shares(m);
         free(Y);
@@ -414,11 +416,11 @@ static void a_lost_gpu_ends_all_runs(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_iteration_of_lbfgs_has_this_many),
-        cmocka_unit_test(one_machine_does_the_same),
+        cmocka_unit_test(lbfgs_makes_the_expected_sums),
+        cmocka_unit_test(one_process_matches_no_communicator),
         cmocka_unit_test(the_largest_comes_from_a_sum),
-        cmocka_unit_test(several_machines_do_what_one_does),
-        cmocka_unit_test(gpus_do_what_cpus_do),
+        cmocka_unit_test(several_processes_match_one),
+        cmocka_unit_test(gpus_match_cpus),
         cmocka_unit_test(a_lost_gpu_ends_all_runs),
     };
     const tl_engine_ops *mixed;

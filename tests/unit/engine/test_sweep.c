@@ -1,10 +1,10 @@
-/* Jacobi sweeps against their definition. */
+/* Jacobi sweeps, compared with their definition. */
 #include "support.h"
 
 #include "engine/jacobi.h"
 #include "model/kernels.h"
 
-/* Rows to be turned: of random data, at random weights. */
+/* Rows to rotate: random data with random weights. */
 typedef struct rows {
     int64_t M, N, T;
     tlnmf_ctx *ctx;
@@ -40,7 +40,7 @@ static void destroy(rows *r)
     tlnmf_ctx_free(r->ctx);
 }
 
-/* The poll that stops the sweep, from 0; -1: none does. */
+/* The number of the poll that stops the sweep, from 0; -1: none. */
 static int patience = -1;
 
 static int count_polls(const tlnmf_record *progress, void *user)
@@ -78,7 +78,7 @@ static double weighted_sum(const rows *r)
     return sum;
 }
 
-/* X = Phi R still holds, Phi is orthogonal, and the sum fell by what was said. */
+/* X = Phi R still holds, Phi is orthogonal, and the sum decreased by the returned gain. */
 static void a_sweep_is_a_rotation_that_lowers_the_sum(void **state)
 {
     (void)state;
@@ -100,7 +100,8 @@ static void a_sweep_is_a_rotation_that_lowers_the_sum(void **state)
     }
 }
 
-/* The same of sweeps that are cut short, of few rows and of long ones; later ones gain more. */
+/* The same holds for stopped sweeps, of few rows and of long rows; sweeps that stop later gain
+ * more. */
 static void a_stopped_sweep_is_a_part_of_one(void **state)
 {
     (void)state;
@@ -127,8 +128,8 @@ static void a_stopped_sweep_is_a_part_of_one(void **state)
     }
 }
 
-/* Two rows: the sweep's angle is the best of ten thousand. */
-static void a_pair_turns_to_its_minimum(void **state)
+/* Two rows: the angle of the sweep is better than ten thousand others. */
+static void a_pair_is_rotated_to_its_minimum(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed < 30; seed++) {
@@ -152,7 +153,7 @@ static void a_pair_turns_to_its_minimum(void **state)
     }
 }
 
-/* Rows in the wrong order for their weights: a few sweeps put them right. */
+/* Rows in the wrong order for their weights: a few sweeps permute them. */
 static void a_sweep_finds_permutations(void **state)
 {
     (void)state;
@@ -166,7 +167,8 @@ static void a_sweep_finds_permutations(void **state)
     tl_identity(M, r.Phi);
     tl_coefficients(r.data, &tl_double, r.Phi, r.X, r.V);
     for (int m = 0; m < M; m++)
-        for (int n = 0; n < N; n++) /* weights that want row m of Phi to see the next row of Y */
+        for (int n = 0; n < N;
+             n++) /* weights for which row m of Phi should select the next row of Y */
             r.U[m * N + n] = (m + 1) % M == n % M ? 0.1 : 1.0;
     for (int i = 0; i < 3; i++)
         sweep(&r);
@@ -175,7 +177,7 @@ static void a_sweep_finds_permutations(void **state)
     destroy(&r);
 }
 
-/* Columns that are left out after memory was estimated do not make a sweep need more. */
+/* If columns are dropped after the memory was estimated, a sweep needs no more memory. */
 static void fewer_columns_need_no_more_scratch(void **state)
 {
     (void)state;
@@ -197,7 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sweep_is_a_rotation_that_lowers_the_sum),
         cmocka_unit_test(a_stopped_sweep_is_a_part_of_one),
-        cmocka_unit_test(a_pair_turns_to_its_minimum),
+        cmocka_unit_test(a_pair_is_rotated_to_its_minimum),
         cmocka_unit_test(a_sweep_finds_permutations),
         cmocka_unit_test(fewer_columns_need_no_more_scratch),
     };

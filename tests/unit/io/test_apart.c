@@ -1,4 +1,4 @@
-/* Reading in another process: limits, the protocol, and readers that break. */
+/* Reading in a helper process: limits, the protocol, and helpers that fail. */
 #include "io/reader.h"
 #include "unit/io/test_io.h"
 
@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-/* This program is its own helper: `TEST --read KIND SPEC` behaves as KIND and SPEC say. */
+/* This program is its own helper: `TEST --read KIND SPEC` behaves as KIND and SPEC specify. */
 static const char self[] = "/proc/self/exe";
 
 static tlnmf_ctx *ctx;
@@ -23,14 +23,14 @@ static void leave_bytes(const char *bytes)
 static int misbehave(const char *kind, const char *spec)
 {
     if (strcmp(spec, "crash.h5") == 0) {
-        signal(SIGSEGV, SIG_DFL); /* not a sanitizer's */
+        signal(SIGSEGV, SIG_DFL); /* instead of a sanitizer's handler */
         raise(SIGSEGV);
     }
     if (strcmp(spec, "sleep.h5") == 0)
         for (;;)
             pause();
     if (strcmp(spec, "spin.h5") == 0) {
-        setrlimit(RLIMIT_CPU, &(struct rlimit){1, 2}); /* 5 s in earnest */
+        setrlimit(RLIMIT_CPU, &(struct rlimit){1, 2}); /* the program's limit is 5 s */
         for (volatile unsigned i = 0;; i = i + 1)
             ;
     }
@@ -49,7 +49,7 @@ static int misbehave(const char *kind, const char *spec)
     return tlnmf_io_serve(kind, spec);
 }
 
-/* ---- the asking side ------------------------------------------------------------------------- */
+/* ---- the client's side ----------------------------------------------------------------------- */
 
 static void refused(const char *spec, const char *text)
 {
@@ -109,7 +109,7 @@ static void test_stop(void **state)
     assert_string_equal(tlnmf_message(ctx), "sleep.h5: reading was interrupted");
 }
 
-/* The same record from both, bit for bit, and from the fallback. */
+/* The helper, the direct call and the fallback return the same record, bit for bit. */
 static void test_same(void **state)
 {
     static const char *const helpers[] = {self, NULL, "/no/such/program"};
@@ -134,7 +134,7 @@ static void test_same(void **state)
     assert_int_equal(tlnmf_io_read_apart(ctx, self, "sound", "x.h5", &record), TLNMF_ERR_ARGUMENT);
 }
 
-/* What a confined process may not do. */
+/* Operations that a confined process must not do. */
 static int try_calls(void)
 {
     if (!io_confine(1000))

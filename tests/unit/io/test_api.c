@@ -6,7 +6,7 @@
 static const double numbers[24] = {1,  -2, 0.5, 4,  1e300, 6,  7,  8,  9,  10, 11, 12,
                                    13, 14, 15,  16, 17,    18, 19, 20, 21, 22, 23, 24};
 
-/* ---- what the core gives to libraries -------------------------------------------------------- */
+/* ---- functions of the core for other libraries ----------------------------------------------- */
 
 static void test_core(void **state)
 {
@@ -19,7 +19,7 @@ static void test_core(void **state)
     assert_error(ctx, tlnmf_fail(ctx, TLNMF_ERR_INPUT, "x: 100%"), TLNMF_ERR_INPUT, "x: 100%");
     assert_int_equal(tlnmf_fail(ctx, TLNMF_ERR_DATA, tlnmf_message(ctx) + 3), TLNMF_ERR_DATA);
     assert_string_equal(tlnmf_message(ctx), "100%");
-    assert_int_equal(tlnmf_fail(NULL, TLNMF_ERR_DATA, "nobody hears"), TLNMF_ERR_DATA);
+    assert_int_equal(tlnmf_fail(NULL, TLNMF_ERR_DATA, "no context"), TLNMF_ERR_DATA);
     assert_int_equal(tlnmf_fail(ctx, TLNMF_ERR_DATA, NULL), TLNMF_ERR_ARGUMENT);
     memset(longer, 'y', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
@@ -107,7 +107,7 @@ static void test_array_errors(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* A file that ends early leaves no half-filled record. */
+/* A truncated file leaves no incomplete record. */
 static void test_damaged_array(void **state)
 {
     static const char *const specs[] = {"x.npy", "x.h5"};
@@ -201,7 +201,7 @@ static void test_names(void **state)
 
 /* ---- NULL ------------------------------------------------------------------------------------ */
 
-/* Each argument that must not be NULL, one after the other. */
+/* Passes NULL for each argument that must not be NULL, in turn. */
 #define assert_null_refused(ctx, call, name)                        \
     do {                                                            \
         assert_int_equal((call), TLNMF_ERR_ARGUMENT);               \
@@ -275,7 +275,7 @@ static void test_null_files(void **state)
     assert_null_refused(ctx, tlnmf_io_writer_append(ctx, writer, NULL, 1), "x");
     assert_no_context(tlnmf_io_writer_append(NULL, writer, numbers, 1));
     assert_null_refused(ctx, tlnmf_io_writer_commit(ctx, NULL), "writer");
-    assert_no_context(tlnmf_io_writer_commit(NULL, writer)); /* which frees the writer */
+    assert_no_context(tlnmf_io_writer_commit(NULL, writer)); /* it frees the writer */
     assert_int_equal(count_files(), 0);
     assert_null(tlnmf_io_writer_record(NULL));
     tlnmf_io_writer_abort(NULL);

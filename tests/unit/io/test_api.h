@@ -1,4 +1,4 @@
-/* What the tests of tlnmf/io.h share: contexts, one of them with an allocator that fails. */
+/* Helpers of the tests of tlnmf/io.h: contexts, one with an allocator that fails. */
 #ifndef TLNMF_TEST_IO_API_H
 #define TLNMF_TEST_IO_API_H
 
@@ -50,8 +50,8 @@ static inline void count_release(void *block, void *user)
     free(block);
 }
 
-/* Runs the call with the n-th allocation of the context failing, for every n: it must report that,
- * release everything and leave no file behind. */
+/* Runs the call with the n-th allocation of the context failing, for every n: the call must report
+ * the failure, free everything and leave no file. */
 static inline void exhaust_context(tlnmf_error (*call)(tlnmf_ctx *ctx))
 {
     tlnmf_error error = TLNMF_ERR_MEMORY;

@@ -1,4 +1,4 @@
-/* tlnmf/io.h: models as records: round trips, files of version 0.1, what is refused. */
+/* tlnmf/io.h: models as records: round trips, files of version 0.1, errors. */
 #include "unit/io/test_api.h"
 
 #include <hdf5.h>
@@ -48,8 +48,8 @@ static void assert_same_array(const tlnmf_record *a, const tlnmf_record *b, cons
     assert_memory_equal(x, y, (size_t)count * sizeof *x);
 }
 
-/* Whether `b` has the value of `a`. A real that is not finite is NaN there if the table of results
- * knows it, else missing. */
+/* Whether `b` has the value of `a`. A real that is not finite is NaN in `b` if the table of results
+ * has its name, and missing otherwise. */
 static void assert_same_value(const tlnmf_record *a, const tlnmf_record *b, const char *name)
 {
     tlnmf_type type = tlnmf_record_type(a, name);
@@ -163,7 +163,7 @@ static void test_values(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* The summary of a program is kept as it is; its values are those of the record. */
+/* The summary of a program is stored unchanged; its values are those of the record. */
 static void test_given_summary(void **state)
 {
     static const char text[] =
@@ -175,8 +175,7 @@ static void test_given_summary(void **state)
 
     (void)state;
     assert_ok(ctx, tlnmf_record_set_text(ctx, model, "summary", text));
-    assert_ok(ctx,
-              tlnmf_record_set_real(ctx, model, "L", 9.0)); /* which the summary does not have */
+    assert_ok(ctx, tlnmf_record_set_real(ctx, model, "L", 9.0)); /* differs from the summary */
     assert_ok(ctx, tlnmf_record_set_real(ctx, model, "other.C", 4.0));
     back = write_and_read(ctx, model);
     json_t *want = json_loads(text, 0, NULL);
@@ -229,7 +228,7 @@ static void test_trace(void **state)
 
 /* ---- files of version 0.1 -------------------------------------------------------------------- */
 
-/* Written by HDF5 1.10, so that another version need not write the same bytes. */
+/* Written by HDF5 1.10; other versions may write different bytes. */
 static bool writes_same_bytes(void)
 {
     unsigned major, minor, release;
@@ -286,7 +285,7 @@ static void test_old_fit(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* The stems of a model; as many samples as duet.wav has. */
+/* The stems of a model, with the number of samples of duet.wav. */
 enum { LENGTH = 800 };
 static void take_apart(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_sound *sound,
                        double stems[2 * LENGTH])
@@ -328,7 +327,7 @@ static void test_old_separation(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* A separation of today, without the summary of a program. */
+/* A separation of the current version, without the summary of a program. */
 static void test_new_separation(void **state)
 {
     static double before[2 * LENGTH], after[2 * LENGTH];
@@ -358,7 +357,7 @@ static void test_new_separation(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* ---- what is refused ------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void test_refused(void **state)
 {
@@ -429,7 +428,7 @@ static void test_not_models(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* A file may claim anything: a summary of many keys must neither take long nor fail. */
+/* Files are not trusted: a summary of many keys must neither take long nor fail. */
 static void test_large_summary(void **state)
 {
     enum { KEYS = 100000 };

@@ -1,5 +1,5 @@
-/* tlnmf/io.h: models whose H comes in pieces: the same file as from memory, little memory, what is
- * refused. */
+/* tlnmf/io.h: models whose H arrives in pieces: the same file as from memory, little memory,
+ * errors. */
 #include "unit/io/test_api.h"
 
 #include <math.h>
@@ -20,15 +20,15 @@ static tlnmf_record *make_model(tlnmf_ctx *ctx)
     return model;
 }
 
-/* H[k, n], from its place in C order: no two are equal. */
+/* H[k, n] as a function of its index in C order; all are different. */
 static double value(int64_t i)
 {
     return 1.0 + 0.5 * (double)i;
 }
 
 typedef struct source {
-    int64_t at;  /* numbers given so far */
-    int64_t end; /* the first number that cannot be given */
+    int64_t at;  /* numbers returned so far */
+    int64_t end; /* the first number that fails */
     int64_t bad; /* the first number that is not finite */
 } source;
 
@@ -46,8 +46,8 @@ static source all_good(void)
     return (source){.end = INT64_MAX, .bad = INT64_MAX};
 }
 
-/* In all formats, and where there is no file beside it to write to. N is more than one piece, and
- * no multiple of one. */
+/* In all formats, also to an output without a temporary file. N is larger than one piece, and not a
+ * multiple of it. */
 static void test_same(void **state)
 {
     enum { N = 70001 };
@@ -61,7 +61,7 @@ static void test_same(void **state)
     assert_non_null(H);
     for (int64_t i = 0; i < K * N; i++)
         H[i] = value(i);
-    /* what is there of H is not looked at */
+    /* an H in the record is ignored */
     assert_ok(ctx, tlnmf_record_set_array(ctx, model, "H", H, 2, (int64_t[]){K, 7}));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         source s = all_good();
@@ -93,7 +93,7 @@ static long peak_kB(void)
     return usage.ru_maxrss;
 }
 
-/* 48 MB of H; what is held is a piece of 512 kB and HDF5's own. */
+/* 48 MB of H; memory holds a piece of 512 kB and buffers of HDF5. */
 static void test_memory(void **state)
 {
     enum { N = 2000000 };
@@ -105,7 +105,7 @@ static void test_memory(void **state)
     long before = peak_kB();
     assert_ok(ctx, tlnmf_io_write_model_from(ctx, "x.h5", model, N, next, &s));
     long more = peak_kB() - before;
-    if (more > 16 * 1024) /* a third of it; valgrind takes 9 MB for itself */
+    if (more > 16 * 1024) /* a third of H; valgrind itself takes 9 MB */
         fail_msg("%ld kB more for 48 MB of H", more);
     assert_ok(ctx, tlnmf_io_read_slice(ctx, "x.h5:/H", -1, N - 2, 2, &part));
     const double *x = tlnmf_record_get_array(part, "array", NULL, NULL);
@@ -174,7 +174,7 @@ static void test_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory), /* first: peaks do not fall */
+        cmocka_unit_test(test_memory), /* first: the peak never decreases */
         cmocka_unit_test(test_same),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_allocations),

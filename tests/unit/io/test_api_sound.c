@@ -63,7 +63,7 @@ static void test_open(void **state)
                  "cannot read 11 samples from sample 4990: the sound has 5000");
     assert_int_equal(tlnmf_sound_read(ctx, sound, -1, 1, x), TLNMF_ERR_SHAPE);
     assert_int_equal(tlnmf_sound_read(ctx, sound, INT64_MAX, INT64_MAX, x), TLNMF_ERR_SHAPE);
-    tlnmf_ctx_free(ctx); /* the sound outlives it */
+    tlnmf_ctx_free(ctx); /* the sound outlives the context */
     ctx = new_context();
     assert_ok(ctx, tlnmf_sound_read(ctx, sound, 0, 1, x));
     tlnmf_sound_free(sound);
@@ -86,7 +86,7 @@ static void test_open_errors(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Whatever call reads the file, the message names it. */
+/* Whichever call reads the file, the message names it. */
 static void test_failing_read(void **state)
 {
     static const char text[] = "song.wav: frame 12, channel 1 is not finite";
@@ -121,7 +121,7 @@ static void test_failing_read(void **state)
 /* A sound may be read by several threads. */
 typedef struct listener {
     tlnmf_sound *sound;
-    int64_t step; /* each reads in an order of its own */
+    int64_t step; /* each thread reads in a different order */
     bool good;
 } listener;
 
@@ -243,7 +243,7 @@ static void test_formats(void **state)
 {
     static const struct {
         const char *path;
-        int like, want; /* like = 0: a sound that is not a file */
+        int like, want; /* like = 0: a sound that is not from a file */
         double step;
     } cases[] = {
         {"y.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 0x1p-15},

@@ -1,4 +1,4 @@
-/* The cores that control groups leave, from files as the two versions have them. */
+/* The cores that control groups allow, from files of both versions. */
 #include "support.h"
 
 #include "io/files.h"
@@ -8,7 +8,7 @@
 
 enum { PATHS = 8, LENGTH = 64 };
 
-/* A folder to work in, with what lies in it: removed in the opposite order. */
+/* A working folder and its files, which are removed in reverse order. */
 typedef struct tree {
     char top[LENGTH], path[PATHS][LENGTH];
     int paths;
@@ -44,7 +44,7 @@ static void add_file(tree *t, const char *name, const char *text)
     fclose(file);
 }
 
-/* Version 2: "quota period" or "max period"; groups above count, too. */
+/* Version 2: "quota period" or "max period"; limits of parent groups also apply. */
 static void version_2(void **state)
 {
     (void)state;
@@ -67,8 +67,8 @@ static void version_2(void **state)
     }
 }
 
-/* Version 1: quota and period in two files, -1 for none; in a container the path is the host's, and
- * only the top is there. */
+/* Version 1: quota and period in two files; -1 means no limit. In a container the path is the
+ * host's, and only the top folder exists. */
 static void version_1(void **state)
 {
     (void)state;
@@ -94,7 +94,7 @@ static void version_1(void **state)
     }
 }
 
-/* No file, no limit; nor where lines make no sense. */
+/* Without files, or with invalid lines, there is no limit. */
 static void without_groups(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
-/* Tables as text: what is recognised, what is said of it, what is refused. */
+/* Tables as text: recognised forms, messages, errors. */
 #include "unit/io/test_io.h"
 
-/* The table that all good texts below stand for. */
+/* The table that all valid texts below represent. */
 static const int64_t shape[] = {2, 3};
 static const double numbers[] = {1, 2.5, -3, 4e-2, 5, 6};
 
@@ -53,7 +53,7 @@ static void headers_and_indices(void **state)
     check("x,1,2.5,-3\ny,4e-2,5,6\n", COMMAS "; skipped: the first column, an index");
 }
 
-/* Row numbers that nothing marks as such stay, and that is said. */
+/* A first column that only looks like row numbers is kept, with a message. */
 static void a_column_that_counts(void **state)
 {
     static const char text[] = "1,5\n2,6\n3,8\n";
@@ -81,7 +81,7 @@ static void other_names(void **state)
     assert_reads_stdin("x", 2, shape, numbers);
 }
 
-static void what_is_refused(void **state)
+static void invalid_tables_are_refused(void **state)
 {
     static const char wide[] = "\xff\xfe"
                                "1\0,\0002\0";
@@ -118,9 +118,12 @@ static void damaged_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_tables),         cmocka_unit_test(headers_and_indices),
-        cmocka_unit_test(a_column_that_counts), cmocka_unit_test(other_names),
-        cmocka_unit_test(what_is_refused),      cmocka_unit_test(damaged_tables),
+        cmocka_unit_test(plain_tables),
+        cmocka_unit_test(headers_and_indices),
+        cmocka_unit_test(a_column_that_counts),
+        cmocka_unit_test(other_names),
+        cmocka_unit_test(invalid_tables_are_refused),
+        cmocka_unit_test(damaged_tables),
     };
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);
 }

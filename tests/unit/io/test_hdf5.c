@@ -81,7 +81,7 @@ static void test_compressed(void **state)
     assert_reads("x.h5", 2, want, x);
 }
 
-/* A file with everything that is no array of ours. */
+/* A file with objects that are not supported arrays. */
 static void put_zoo(void)
 {
     const hsize_t two[1] = {2}, nine[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, none[2] = {0, 4};
@@ -139,7 +139,7 @@ static void test_errors(void **state)
     unlink("zoo.h5");
 }
 
-/* No storage is behind these shapes. */
+/* Huge shapes without storage. */
 static void test_huge(void **state)
 {
     const hsize_t huge[2] = {(hsize_t)1 << 40, 8}, chunk[2] = {1024, 8};
@@ -164,7 +164,7 @@ static void test_huge(void **state)
                  "x.h5: /beyond claims more elements than can be counted");
 }
 
-/* HDF5 reports errors on standard error unless told not to; afterwards all is as before. */
+/* The library silences HDF5's error messages only during its calls. */
 static void test_silence(void **state)
 {
     H5E_auto2_t before, after;
@@ -203,7 +203,7 @@ static void test_write(void **state)
     assert_false(put_array("a.h5:/", &array));
     assert_int_equal(tlnmf_last_error(test_context()), TLNMF_ERR_OUTPUT);
     assert_string_equal(tlnmf_message(test_context()), "a.h5: cannot write: HDF5 refuses /");
-    assert_reads("a.h5", 2, array.dim, array.x); /* what was there is still there */
+    assert_reads("a.h5", 2, array.dim, array.x); /* existing datasets are kept */
     assert_false(put_array("no/a.h5", &array));
     assert_string_equal(tlnmf_message(test_context()),
                         "no/a.h5: cannot write: No such file or directory (directory no "
@@ -227,7 +227,11 @@ static void test_describe(void **state)
     json_decref(want);
 }
 
-enum { CHUNKS_ROWS = 5, CHUNKS_COLS = 3, CHUNK_ROWS = 2 }; /* the last chunk goes beyond the rim */
+enum {
+    CHUNKS_ROWS = 5,
+    CHUNKS_COLS = 3,
+    CHUNK_ROWS = 2
+}; /* the last chunk extends beyond the array */
 
 /* x.h5 with /Y in chunks, through these filters: s shuffle, d deflate, c checksum. */
 static hid_t new_chunked(const char *filters, const double *x, hid_t *file)
@@ -247,8 +251,7 @@ static hid_t new_chunked(const char *filters, const double *x, hid_t *file)
     return dataset;
 }
 
-/* Replaces the second chunk by `count` numbers, packed or with a mask that says that they are not.
- */
+/* Replaces the second chunk by `count` numbers, filtered or with a mask that skips the filters. */
 static void replace_chunk(hid_t dataset, bool packs, const double *x, int count)
 {
     const hsize_t first[2] = {CHUNK_ROWS, 0};
@@ -260,7 +263,7 @@ static void replace_chunk(hid_t dataset, bool packs, const double *x, int count)
                                packs ? (const void *)packed : x) >= 0);
 }
 
-/* Only the second chunk is damaged: rows of the first are read, and those of the second are not. */
+/* Only the second chunk is damaged: rows of the first can be read, rows of the second cannot. */
 static void assert_first_rows_read(void)
 {
     tlnmf_record *got;
@@ -273,7 +276,7 @@ static void assert_first_rows_read(void)
     assert_non_null(strstr(tlnmf_message(test_context()), "the size of a chunk"));
 }
 
-/* HDF5 itself hands over memory as it was where a chunk is too short. */
+/* If a chunk is too short, HDF5 itself returns uninitialised memory. */
 static void test_short_chunks(void **state)
 {
     static const char *const pipelines[] = {"", "d", "sd", "sdc", "csd", "c"};

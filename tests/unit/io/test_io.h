@@ -1,4 +1,4 @@
-/* What the tests of io/ share: a directory of their own to work in, and bytes in files. */
+/* Helpers of the tests of io/: a temporary working directory, and bytes in files. */
 #ifndef TLNMF_TEST_IO_H
 #define TLNMF_TEST_IO_H
 
@@ -21,14 +21,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Damaged files claim absurd sizes: an allocation that fails is what we want to see. */
+/* Damaged files claim huge sizes: their allocation should fail. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1:max_allocation_size_mb=512";
 }
 
-/* The context of tests that need no other: its message is that of the last failure. */
+/* A context for tests; its message is that of the last failure. */
 static inline tlnmf_ctx *test_context(void)
 {
     static tlnmf_ctx *ctx;
@@ -38,7 +38,7 @@ static inline tlnmf_ctx *test_context(void)
     return ctx;
 }
 
-/* An array to be written, or one that was read, which belongs to the record. */
+/* An array to write, or an array that was read and belongs to the record. */
 typedef struct test_array {
     int ndim;
     int64_t dim[TLNMF_MAX_DIMENSIONS];
@@ -73,7 +73,7 @@ static inline bool put_array(const char *spec, const test_array *array)
            TLNMF_OK;
 }
 
-/* What a file holds, or NULL. */
+/* The contents of a file, or NULL. */
 static inline json_t *describe(const char *path)
 {
     tlnmf_record *record;
@@ -87,7 +87,7 @@ static inline json_t *describe(const char *path)
 
 static char test_directory[4096];
 
-/* The tests run inside the directory, so that error texts carry short names. */
+/* The tests run inside the directory, so that messages have short names. */
 static inline int enter_directory(void **state)
 {
     const char *base = getenv("TMPDIR");
@@ -130,7 +130,7 @@ static inline int leave_directory(void **state)
     return chdir("/") == 0 ? rmdir(test_directory) : -1;
 }
 
-/* How many files the working directory holds: none may be left over. */
+/* The number of files in the working directory, to detect leftover files. */
 static inline int count_files(void)
 {
     DIR *directory = opendir(".");
@@ -217,14 +217,14 @@ static inline void assert_reads_stdin(const char *path, int ndim, const int64_t 
     close(fd);
 }
 
-/* A generator of our own: the same bytes everywhere. */
+/* A random generator that gives the same bytes everywhere. */
 static inline uint32_t next_random(uint64_t *state)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(*state >> 33);
 }
 
-/* Reads `path` in every way there is; whatever it says, it must come back. */
+/* Calls every reader on `path`; each must return, with or without an error. */
 static inline void poke(const char *path)
 {
     test_array array;
@@ -251,8 +251,8 @@ static inline void poke_flips(const char *good, const char *damaged, int count)
     free(bytes);
 }
 
-/* Where a library leaks or loops at its exit because of damaged files, a child takes the damage and
- * leaves without ceremony; crashes and errors still count. */
+/* Some libraries leak or loop at exit after damaged files. Therefore a child process reads them and
+ * calls _exit(); crashes and errors are still detected. */
 static inline void poke_flips_in_child(const char *good, const char *damaged, int count)
 {
 #ifdef __clang__ /* locks of its OpenMP runtime do not survive a fork */
@@ -263,7 +263,7 @@ static inline void poke_flips_in_child(const char *good, const char *damaged, in
 
     assert_true(child >= 0);
     if (child == 0) {
-#ifndef TLNMF_SANITIZED /* which maps terabytes */
+#ifndef TLNMF_SANITIZED /* sanitizers map terabytes */
         struct rlimit limit = {(rlim_t)1 << 30, (rlim_t)1 << 30};
         setrlimit(RLIMIT_AS, &limit); /* as the reader process does: claims of gigabytes fail */
 #endif

@@ -1,4 +1,4 @@
-/* Label tracks in and out, and names that become files. */
+/* Reading and writing label tracks, and names that become file names. */
 #include "unit/io/test_io.h"
 
 #include "io/program.h"
@@ -73,7 +73,7 @@ static void test_reading(void **state)
     check("0\t1\tpiano\r\n\\\t-1.0\t-1.0\r\n\r\n1.5\t2.25\tflute\r\n", 2, two);
 }
 
-static void test_names_stay(void **state)
+static void test_names_are_kept(void **state)
 {
     const label odd[] = {{.start = 1, .end = 1, .name = ""},
                          {.start = 1, .end = 2, .name = ""},
@@ -200,7 +200,7 @@ static void test_safe_names(void **state)
     check_stems(0, names, NULL);
 }
 
-/* Cut to 120 bytes between characters, with room for the number of a twin. */
+/* Cut to 120 bytes between characters, with space for a number that distinguishes equal names. */
 static void test_long_names(void **state)
 {
     char name[1001];
@@ -229,7 +229,7 @@ static void test_long_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reading),    cmocka_unit_test(test_names_stay),
+        cmocka_unit_test(test_reading),    cmocka_unit_test(test_names_are_kept),
         cmocka_unit_test(test_refused),    cmocka_unit_test(test_writing),
         cmocka_unit_test(test_safe_names), cmocka_unit_test(test_long_names),
     };

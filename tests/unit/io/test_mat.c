@@ -53,7 +53,7 @@ static void test_versions(void **state)
         put_doubles("x.mat", table[i].version, table[i].compression);
         assert_reads("x.mat", 2, two_by_three, rows);
         assert_reads("x.mat:Y", 2, two_by_three, rows);
-        if (table[i].version == MAT_FT_MAT4) /* nothing in it says that it is one */
+        if (table[i].version == MAT_FT_MAT4) /* the format has no signature */
             continue;
         assert_reads_stdin("x.mat", 2, two_by_three, rows);
         assert_int_equal(rename("x.mat", "x.dat"), 0);
@@ -96,7 +96,7 @@ static void test_types(void **state)
     CHECK(uint64_t, MAT_C_UINT64, MAT_T_UINT64);
 }
 
-/* A file with everything that is no array of ours. */
+/* A file with objects that are not supported arrays. */
 static void put_zoo(void)
 {
     size_t dims[2] = {1, 2}, one[2] = {1, 1}, deep[9] = {1, 1, 1, 1, 1, 1, 1, 1, 2},
@@ -154,7 +154,7 @@ static void test_errors(void **state)
     unlink("zoo.mat");
 }
 
-/* The dimensions lie 8 + 16 + 8 bytes behind the tag of the first variable, at 128. */
+/* The dimensions are 8 + 16 + 8 bytes after the tag of the first variable, which is at 128. */
 static void test_claims(void **state)
 {
     const uint32_t huge[2] = {0x7fffffff, 0x7fffffff};

@@ -1,4 +1,4 @@
-/* Compressed MATLAB files with one bit flipped, and with fewer numbers than the shape says. */
+/* Compressed MATLAB files with one bit flipped, and with fewer numbers than their shape. */
 #include "unit/io/test_io.h"
 
 #include <zlib.h>
@@ -12,7 +12,7 @@ static void put_word(unsigned char **at, uint32_t word)
         *(*at)++ = (unsigned char)(word >> (8 * i));
 }
 
-/* An array of doubles called Y, `stored` numbers of it; returns the number of bytes. */
+/* Writes the first `stored` numbers of an array of doubles named Y; returns the number of bytes. */
 static size_t make_matrix(unsigned char *bytes, int stored)
 {
     unsigned char *at = bytes;
@@ -77,7 +77,7 @@ static void test_flips(void **state)
     for (size_t bit = 0; bit < 8 * size; bit++) {
         element[bit / 8] ^= (unsigned char)(1u << bit % 8);
         write_mat("flip.mat", element, size);
-        accepted += reads("flip.mat"); /* some bits of deflate mean nothing: the same array */
+        accepted += reads("flip.mat"); /* some bits of deflate have no effect: the same array */
         element[bit / 8] ^= (unsigned char)(1u << bit % 8);
     }
     assert_true(accepted < size / 10);

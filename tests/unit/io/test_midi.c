@@ -1,4 +1,4 @@
-/* MIDI files: byte by byte, and read back by a small reader that knows only the format. */
+/* MIDI files: byte by byte, and read back by a minimal reader. */
 #include "unit/io/test_io.h"
 
 #include <math.h>
@@ -81,7 +81,7 @@ static void test_bytes(void **state)
     free(bytes);
 }
 
-/* ---- there and back ----------------------------------------------------------------------- */
+/* ---- round trips -------------------------------------------------------------------------- */
 
 typedef struct cursor {
     const unsigned char *at, *end;
@@ -193,7 +193,7 @@ static void test_overlap(void **state)
     free(bytes);
     assert_int_equal(got[0].velocity, 127);
     assert_true(got[0].end == 1);
-    assert_int_equal(got[1].velocity, 3); /* of two that begin together, the longer */
+    assert_int_equal(got[1].velocity, 3); /* of two notes that begin together, the longer */
     assert_true(got[1].end == 2.5);
     assert_int_equal(got[2].velocity, 4);
 }

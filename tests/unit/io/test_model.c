@@ -1,4 +1,4 @@
-/* Model files: round trips, what others see in them, files that are wrong or damaged. */
+/* Model files: round trips, their contents for other readers, invalid and damaged files. */
 #include "unit/io/test_io.h"
 
 #include <hdf5.h>
@@ -39,7 +39,7 @@ static tlnmf_record *make_model(int with)
     set(model, "Phi", Phi, 2, M, M);
     set(model, "W", W, 2, M, K);
     set(model, "H", H, 2, K, N);
-    trace[5][1] = NAN; /* no step was taken: allowed */
+    trace[5][1] = NAN; /* NaN is allowed: no step was taken */
     for (int c = 0; c < with; c++) {
         char name[32];
         snprintf(name, sizeof name, "trace.%s", columns[c]);
@@ -131,7 +131,7 @@ static void test_transform_alone(void **state)
     tlnmf_record_free(got);
 }
 
-/* What a separation has learnt, without the H of all frames. */
+/* The model of a separation, without the H of all frames. */
 static void test_without_H(void **state)
 {
     tlnmf_record *model = make_model(0);
@@ -166,12 +166,12 @@ static void test_same_bytes(void **state)
 {
     (void)state;
     write_model("a.h5");
-    sleep(1); /* a time stamp would have moved */
+    sleep(1); /* a time stamp would have changed */
     write_model("b.h5");
     assert_same_files("a.h5", "b.h5");
 }
 
-/* ---- what others see ---------------------------------------------------------------------- */
+/* ---- contents for other readers ----------------------------------------------------------- */
 
 static void get_attribute(hid_t file, const char *object, const char *name, hid_t stored,
                           hid_t native, void *value)
@@ -242,7 +242,7 @@ static void test_describe(void **state)
     json_decref(want);
 }
 
-/* ---- models that are wrong ---------------------------------------------------------------- */
+/* ---- invalid models ----------------------------------------------------------------------- */
 
 static void put_matrix(hid_t file, const char *path, hsize_t rows, hsize_t cols, const double *x)
 {

@@ -1,5 +1,5 @@
-/* Model files hold everything that a record held: every name of the table of results that a model,
- * a separation model or a comparison of ranks can have comes back from each kind of file. */
+/* Model files store all values of a record: every name in the table of results that a model, a
+ * separation model or a comparison of ranks can have is restored from each kind of file. */
 #include "unit/io/test_api.h"
 
 #include <math.h>
@@ -89,7 +89,7 @@ static void add_names(tlnmf_ctx *ctx, tlnmf_record *record, const char *kind, bo
     assert_true(added > 3);
 }
 
-/* ---- there and back -------------------------------------------------------------------------- */
+/* ---- round trips ----------------------------------------------------------------------------- */
 
 static void assert_same(const tlnmf_record *a, const tlnmf_record *b, const char *path,
                         const char *name)
@@ -161,7 +161,7 @@ static void test_model(void **state)
     tlnmf_record_free(record);
 }
 
-/* What the program writes after a comparison of ranks: the model, and the table next to it. */
+/* The output of the program after a comparison of ranks: the model, and the table next to it. */
 static void test_ranks(void **state)
 {
     tlnmf_ctx *ctx = test_context();

@@ -1,7 +1,7 @@
-/* Arrays in .npy files: all types and orders, headers that lie, files that are damaged. */
+/* Arrays in .npy files: all types and orders, false headers, damaged files. */
 #include "unit/io/test_io.h"
 
-/* ---- making files by hand ----------------------------------------------------------------- */
+/* ---- writing test files ------------------------------------------------------------------- */
 
 /* Preamble, dictionary and data, as a file; `version` 1, 2 or 3. */
 static void put_npy(const char *path, int version, const char *header, const void *data,
@@ -179,7 +179,7 @@ static void test_spellings(void **state)
     }
 }
 
-/* ---- files that are not what they say ----------------------------------------------------- */
+/* ---- false headers ------------------------------------------------------------------------ */
 
 #define BAD "x.npy: bad .npy header: "
 
@@ -338,7 +338,7 @@ static void test_write(void **state)
     assert_reads("empty.npy", 1, vector.dim, NULL);
     for (int d = 1; d < 4; d++)
         deep.dim[d] = INT64_MAX;
-    assert_true(put_array("deep.npy", &deep)); /* the longest header there is */
+    assert_true(put_array("deep.npy", &deep)); /* the longest header that we write */
     assert_reads("deep.npy", 4, deep.dim, NULL);
 
     assert_false(put_array("x.csv", &array));

@@ -1,4 +1,4 @@
-/* Archives of arrays: stored and deflated members, models in them, and files that lie. */
+/* Archives of arrays: stored and deflated members, models, and false headers. */
 #include "io/zip.h"
 #include "unit/io/test_io.h"
 
@@ -7,7 +7,7 @@
 static const int64_t shape[] = {2, 3};
 static const double numbers[] = {1, 2, 3, 4, 5, 6};
 
-/* Both headers of a member: `claimed` is the size that they say it has. */
+/* Both headers of a member; `claimed` is the size in them. */
 static void put_entry(io_buffer *b, bool local, const char *name, int method,
                       const uint64_t size[3], uint32_t crc)
 {
@@ -31,8 +31,7 @@ static void put_entry(io_buffer *b, bool local, const char *name, int method,
     io_buffer_add(b, name, strlen(name));
 }
 
-/* An archive of one deflated member, made here; its directory claims `claimed` bytes (0: the
- * truth). */
+/* An archive of one deflated member; its directory claims `claimed` bytes (0: the true size). */
 static void put_deflated(const char *path, const char *name, uint64_t claimed)
 {
     io_array array = {.ndim = 2, .dim = {2, 3}, .x = numbers};
@@ -97,7 +96,7 @@ static void arrays_are_read(void **state)
     assert_fails("x.npz:notes.txt", TLNMF_ERR_INPUT, "x.npz:notes.txt: not an .npy file");
 }
 
-static void what_lies_is_refused(void **state)
+static void false_sizes_are_refused(void **state)
 {
     (void)state;
     put_deflated("x.npz", "Y.npy", 1000000000);
@@ -133,7 +132,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arrays_are_read),
-        cmocka_unit_test(what_lies_is_refused),
+        cmocka_unit_test(false_sizes_are_refused),
         cmocka_unit_test(models_are_refused),
     };
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);

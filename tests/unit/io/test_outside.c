@@ -58,7 +58,7 @@ static void refused(const char *spec, const char *what)
 {
     test_array array;
     char text[512];
-    alarm(10); /* a FIFO must not be waited for */
+    alarm(10); /* reading must not wait for a FIFO */
     assert_false(get_array(spec, &array));
     alarm(0);
     assert_int_equal(tlnmf_last_error(test_context()), TLNMF_ERR_INPUT);
@@ -109,7 +109,7 @@ static void test_virtual(void **state)
     for (int i = 0; i < 3; i++) {
         make_virtual("virtual.h5", sources[i]);
         refused("virtual.h5:/Y", "virtual");
-        json_t *about = describe("virtual.h5"); /* told, not followed */
+        json_t *about = describe("virtual.h5"); /* described, not followed */
         const json_t *array = json_array_get(json_object_get(about, "arrays"), 0);
         assert_string_equal(json_string_value(json_object_get(array, "dtype")), "virtual");
         json_decref(about);

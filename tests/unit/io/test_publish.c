@@ -1,4 +1,4 @@
-/* The one writer of files: all or nothing, links, modes, devices; and whole files in. */
+/* Atomic writing of files: links, modes, devices; and reading whole files. */
 #include "unit/io/test_io.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ static mode_t mode_of(const char *path)
     return st.st_mode & 0777;
 }
 
-/* ---- what works --------------------------------------------------------------------------- */
+/* ---- successful writes -------------------------------------------------------------------- */
 
 static void test_new_and_old(void **state)
 {
@@ -75,7 +75,7 @@ static void test_long_name(void **state)
     assert_int_equal(count_files(), 1);
 }
 
-/* The new bytes go where the link points, the link stays a link. */
+/* The target of the link is written; the link remains a link. */
 static void test_links(void **state)
 {
     struct stat st;
@@ -134,7 +134,7 @@ static void test_standard_output(void **state)
     assert_holds("out", "shown");
 }
 
-/* ---- what does not ------------------------------------------------------------------------ */
+/* ---- failures ----------------------------------------------------------------------------- */
 
 static void test_full_device(void **state)
 {
@@ -181,8 +181,8 @@ static void test_no_permission(void **state)
     assert_holds("locked", "old");
 }
 
-/* Half of the bytes fit under the limit; with SIGXFSZ ignored the write fails, otherwise it kills.
- * Done in a child, where a limit cannot hurt the test itself. */
+/* The limit allows only half of the bytes. If SIGXFSZ is ignored, the write fails; otherwise the
+ * signal kills the process. A child process writes, so that the limit does not affect the test. */
 static int publish_beyond_limit(bool killed)
 {
     int status;
@@ -218,7 +218,7 @@ static void test_killed_write(void **state)
     int status = publish_beyond_limit(true);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
     assert_holds("x", "old");
-    publish("x", "new"); /* what the dead left behind is in nobody's way */
+    publish("x", "new"); /* files of a killed process do not block the next write */
 }
 
 /* ---- reading whole files ------------------------------------------------------------------ */

@@ -1,4 +1,4 @@
-/* Report pages: every kind of model, what is missing, texts that would be markup, sizes. */
+/* Report pages: all kinds of models, missing parts, texts that look like markup, sizes. */
 #include "unit/io/test_api.h"
 
 #include <math.h>
@@ -123,7 +123,7 @@ static void parts_of_models(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-static void settings_are_of_task_report(void **state)
+static void settings_must_be_of_task_report(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_context();
@@ -146,9 +146,9 @@ static void settings_are_of_task_report(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* ---- texts of others ------------------------------------------------------------------------- */
+/* ---- untrusted texts ------------------------------------------------------------------------- */
 
-static void texts_stay_texts(void **state)
+static void texts_are_escaped(void **state)
 {
     (void)state;
     static const char hostile[] =
@@ -226,7 +226,7 @@ static void allocations_may_fail(void **state)
     exhaust_context(write_small);
 }
 
-static void a_place_that_is_not_there(void **state)
+static void a_missing_folder_is_an_error(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_context();
@@ -242,11 +242,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_models),
         cmocka_unit_test(parts_of_models),
-        cmocka_unit_test(settings_are_of_task_report),
-        cmocka_unit_test(texts_stay_texts),
+        cmocka_unit_test(settings_must_be_of_task_report),
+        cmocka_unit_test(texts_are_escaped),
         cmocka_unit_test(large_model),
         cmocka_unit_test(allocations_may_fail),
-        cmocka_unit_test(a_place_that_is_not_there),
+        cmocka_unit_test(a_missing_folder_is_an_error),
     };
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);
 }

@@ -1,4 +1,4 @@
-/* Ranges of an axis: every range of every axis, of every format, against the whole array. */
+/* Ranges of an axis: every range of every axis in every format, compared with the whole array. */
 #include "unit/io/test_api.h"
 
 #include <math.h>
@@ -45,7 +45,7 @@ static void put_npy(const char *path, const char *type, bool fortran)
     assert_int_equal(fclose(f), 0);
 }
 
-/* What a slice gives, and the shape of the whole array. */
+/* The contents of a slice, and the shape of the whole array. */
 static bool get_slice(const char *spec, int axis, int64_t first, int64_t count, test_array *got)
 {
     *got = (test_array){0};
@@ -104,7 +104,7 @@ static void test_ranges(void **state)
         check_file(files[i]);
 }
 
-/* Text has no ranges of its own: it is read whole and cut. */
+/* Text does not support ranges: the whole text is read and then cut. */
 static void test_text(void **state)
 {
     test_array got;
@@ -168,7 +168,7 @@ static void test_public(void **state)
     assert_int_equal(shape[0], 3);
     assert_true(x[0] == A && x[1] == B && x[2] == C);
     tlnmf_record_free(record);
-    /* in another process's words, read here */
+    /* the request of another process, decoded here */
     assert_ok(ctx, tlnmf_io_read_apart(ctx, NULL, "slice 1 0 0", "c.npy", &record));
     assert_null(tlnmf_record_get_array(record, "array", NULL, NULL));
     assert_non_null(tlnmf_record_get_array(record, "shape", NULL, NULL));
@@ -217,7 +217,8 @@ static int listen(const tlnmf_record *progress, void *user)
     return ++l->calls == l->stop_at;
 }
 
-/* Reports come every few milliseconds, and the first at once: it can stop the read. */
+/* The first progress report comes at once, others every few milliseconds; each can stop the read.
+ */
 static void test_stop(void **state)
 {
     static const char *const files[] = {"big.npy", "big.h5"};

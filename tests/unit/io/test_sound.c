@@ -1,4 +1,4 @@
-/* Reading sound: whole files and blocks, in many formats; files that are damaged, empty, absurd. */
+/* Reading sound: whole files and blocks, in many formats; damaged, empty and absurd files. */
 #include "unit/io/test_io.h"
 #include "unit/io/whole_sound.h"
 
@@ -12,7 +12,7 @@ static double wave(int64_t frame, int channel)
     return 0.5 * sin(0.03 * (double)frame + channel) + 0.25 * cos(0.11 * (double)frame);
 }
 
-/* Written with libsndfile itself, so that nothing of ours is trusted. */
+/* Written with libsndfile itself, independently of our own writer. */
 static void make(const char *path, int format, int64_t frames, int channels, int rate)
 {
     SF_INFO info = {.samplerate = rate, .channels = channels, .format = format};
@@ -67,7 +67,7 @@ static bool is_there(int format)
 {
     SF_INFO info = {.samplerate = 44100, .channels = 2, .format = format};
 
-    return sf_format_check(&info); /* a libsndfile without MP3, say, is no failure of ours */
+    return sf_format_check(&info); /* libsndfile may have been built without MP3 */
 }
 
 static void test_formats(void **state)
@@ -172,7 +172,7 @@ static void test_odd_but_fine(void **state)
     }
 }
 
-/* ---- what is refused ---------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------- */
 
 static void test_not_sound(void **state)
 {
@@ -221,7 +221,7 @@ static void test_cut_short(void **state)
     make("long.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 1000, 1, 8000);
     assert_int_equal(truncate("long.wav", 1044), 0);
     refuse("long.wav", "long.wav: truncated: its header announces 2036 bytes, the file has 1036");
-    for (int i = 0; i < FORMATS; i++) { /* nothing is read that the header did not promise */
+    for (int i = 0; i < FORMATS; i++) { /* truncated files are refused */
         whole_sound sound;
         struct stat st;
         if (!is_there(formats[i].format) || strstr(formats[i].path, ".ogg"))
@@ -237,7 +237,7 @@ static void test_cut_short(void **state)
     }
 }
 
-/* A stream whose writer could not go back to tell how long it became. */
+/* A stream whose writer could not seek back to store the length. */
 static void test_stream(void **state)
 {
     whole_sound sound;
@@ -257,7 +257,7 @@ static void test_stream(void **state)
     free(sound.x);
 }
 
-/* FLAC's header has 36 bits for the number of samples: 550 GB of doubles are promised here. */
+/* FLAC's header has 36 bits for the number of samples; this one claims 550 GB of doubles. */
 static void test_absurd_claim(void **state)
 {
     whole_sound sound;

@@ -1,4 +1,4 @@
-/* Writing sound: formats, rounding, clipping, and files that are there whole or not at all. */
+/* Writing sound: formats, rounding, clipping, atomic files. */
 #include "unit/io/test_io.h"
 #include "unit/io/whole_sound.h"
 
@@ -62,7 +62,7 @@ static void test_same_bytes(void **state)
     make_sound();
     write_sound("a.wav");
     write_sound("a.flac");
-    sleep(1); /* a time stamp would have moved */
+    sleep(1); /* a time stamp would have changed */
     write_sound("b.wav");
     write_sound("b.flac");
     assert_same_files("a.wav", "b.wav");
@@ -92,7 +92,7 @@ static void test_errors(void **state)
            "x.flac: cannot write: this format does not support 1 channels at -5 Hz");
     sound[25] = NAN;
     refuse("song.wav", FRAMES, CHANNELS, RATE, "song.wav: frame 12, channel 1 is not finite");
-    sound[25] = 1e300; /* infinite once it is a float */
+    sound[25] = 1e300; /* infinite as a float */
     refuse("song.flac", FRAMES, CHANNELS, RATE, "song.flac: frame 12, channel 1 is not finite");
     assert_int_equal(access("song.wav", F_OK), -1);
 }
@@ -124,7 +124,7 @@ static void test_format_choice(void **state)
         assert_int_equal(
             io_sound_format_like(test_context(), cases[i].path, cases[i].like, 1000, 2),
             cases[i].want);
-    /* 4 GiB are the end of .wav: 2^29 stereo frames of 32 bits. */
+    /* .wav is limited to 4 GiB: 2^29 stereo frames of 32 bits. */
     assert_int_equal(
         io_sound_format_like(test_context(), "x.wav", SF_FORMAT_FLOAT, (1 << 29) - 1024, 2),
         SF_FORMAT_WAV | SF_FORMAT_FLOAT);
@@ -176,7 +176,7 @@ static const int written[] = {
     SF_FORMAT_RF64 | SF_FORMAT_FLOAT,
 };
 
-/* What was read is written again without the loss of a bit, in blocks of any size. */
+/* Samples that were read are written without loss, in blocks of any size. */
 static void test_exact(void **state)
 {
     (void)state;
@@ -208,7 +208,7 @@ static void test_exact(void **state)
     }
 }
 
-/* Long blocks of any number of channels, of whole numbers and not. */
+/* Long blocks of any number of channels, with and without rounding. */
 static void test_many_channels(void **state)
 {
     (void)state;
@@ -250,10 +250,10 @@ static void test_clipping_is_counted(void **state)
     free(back.x);
     assert_true(
         write_whole(test_context(), "x.flac", x, &(io_sound_info){7, 1, RATE, 0}, &clipped));
-    assert_int_equal(clipped, 4); /* 24 bits see that -1 - 2^-17 is too much */
+    assert_int_equal(clipped, 4); /* with 24 bits, -1 - 2^-17 is also clipped */
 }
 
-/* Until the commit nothing has the final name; after an abort nothing is left at all. */
+/* The final name does not exist before the commit; after an abort no file remains. */
 static void test_all_or_nothing(void **state)
 {
 
@@ -278,9 +278,9 @@ static void test_all_or_nothing(void **state)
     tlnmf_io_writer_abort(NULL);
 }
 
-/* Half of it fits under the limit. The error comes when the file is opened; where the length was
- * not announced, from the append or from the commit. The temporary is gone. In a child, where a
- * limit cannot hurt the test itself. */
+/* The limit allows only half of the file. The error occurs when the file is opened or, if the
+ * length was not announced, in the append or the commit. The temporary file is removed. A child
+ * process writes, so that the limit does not affect the test. */
 static void test_no_room(void **state)
 {
     int status;
@@ -347,7 +347,7 @@ static void test_create_errors(void **state)
     assert_int_equal(count_files(), 0);
 }
 
-/* Standard output cannot seek: the sound is put together in memory first. */
+/* Standard output cannot seek: the sound is first assembled in memory. */
 static void test_standard_output(void **state)
 {
     whole_sound back;

@@ -1,4 +1,4 @@
-/* Whole sound files for tests, on the readers and writers of blocks. */
+/* Reads and writes whole sound files, with the readers and writers of blocks. */
 #ifndef TLNMF_TEST_WHOLE_SOUND_H
 #define TLNMF_TEST_WHOLE_SOUND_H
 

@@ -1,10 +1,10 @@
-/* The real DFT without a matrix: equal to the one with a matrix, at lengths of every kind. */
+/* The real DFT without a matrix equals the product with the matrix, at all kinds of lengths. */
 #include "support.h"
 
 #include "linalg/dft.h"
 #include "linalg/linalg.h"
 
-/* Phi' (mask X) by the matrix; a column of the mask is for five of X. */
+/* Phi' (mask X) by the matrix; each column of the mask applies to five columns of X. */
 static void check_masked(const tl_dft_plan *plan, const double *Phi, int64_t columns,
                          const double *X)
 {

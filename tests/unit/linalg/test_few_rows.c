@@ -1,4 +1,4 @@
-/* QR with column pivoting of few rows: the outer product stays, rows become shorter, rank shows. */
+/* QR with column pivoting of few rows: keeps A' A, and reveals the rank. */
 #include "support.h"
 
 #include "linalg/linalg.h"
@@ -47,8 +47,8 @@ static void keeps_the_outer_product(void **state)
         }
 }
 
-/* Of rows that are sums of two others nothing is left but rounding. */
-static void shows_the_rank(void **state)
+/* Rows that are combinations of two others vanish except for rounding. */
+static void reveals_the_rank(void **state)
 {
     (void)state;
     enum { ROWS = 9, M = 20 };
@@ -65,7 +65,7 @@ static void shows_the_rank(void **state)
         assert_true(length(M, R + i * M) <= 1e-15 * whole);
 }
 
-static void leaves_extremes_alone(void **state)
+static void handles_extreme_values(void **state)
 {
     (void)state;
     double scratch[4], small[2] = {1e-120, 2e-120}, large[2] = {1e120, 2e120}, none[2] = {0.0, 0.0};
@@ -78,7 +78,7 @@ static void leaves_extremes_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(keeps_the_outer_product),
-                                       cmocka_unit_test(shows_the_rank),
-                                       cmocka_unit_test(leaves_extremes_alone)};
+                                       cmocka_unit_test(reveals_the_rank),
+                                       cmocka_unit_test(handles_extreme_values)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Exponential, orthogonal factor, fixed transforms, decompositions: against plain loops. */
+/* Exponential, orthogonal factor, fixed transforms, decompositions, compared with plain loops. */
 #include "support.h"
 
 #include "linalg/linalg.h"
@@ -92,7 +92,7 @@ static void skew_destroy(skew_case *c)
     tlnmf_ctx_free(c->ctx);
 }
 
-/* From its lower triangle, in place or packed; M about the tiles of 16. */
+/* From its lower triangle, in place or packed; M is close to multiples of the tile size 16. */
 static void skew_matrices_follow_from_a_triangle(void **state)
 {
     (void)state;
@@ -173,12 +173,12 @@ static void polar_factor_is_polar(void **state)
         }
 }
 
-/* Any matrix: the factor is orthogonal, and what it leaves of A is symmetric and positive. */
+/* Any matrix: the factor Q is orthogonal, and Q' A is symmetric and positive semidefinite. */
 static void polar_factor_of_any_matrix(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
-    for (int i = 0; i <= SIZES; i++) /* the last: by products alone */
+    for (int i = 0; i <= SIZES; i++) /* the last: only by products */
         for (int kind = 0; kind < 3; kind++) {
             int64_t M = i < SIZES ? sizes[i] : 300;
             tl_rng rng;
@@ -228,7 +228,7 @@ static void fixed_transforms_are_orthogonal(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* A sinusoid of whole periods lives in one pair of DFT rows. */
+/* A sinusoid of whole periods is in the span of one pair of DFT rows. */
 static void dft_rows_are_quadrature_pairs(void **state)
 {
     (void)state;
@@ -335,7 +335,7 @@ static double best_by_trying(int64_t n, const double *cost, int64_t row, unsigne
     return best;
 }
 
-static void assignments_are_the_best(void **state)
+static void assignments_are_optimal(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -393,7 +393,7 @@ int main(void)
         cmocka_unit_test(products_of_gram_and_gemm_agree),
         cmocka_unit_test(semidefinite_systems),
         cmocka_unit_test(sizes_beyond_blas_are_refused),
-        cmocka_unit_test(assignments_are_the_best),
+        cmocka_unit_test(assignments_are_optimal),
         cmocka_unit_test(a_large_assignment_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

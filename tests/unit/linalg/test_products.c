@@ -1,4 +1,4 @@
-/* Products in tiles and panels: against plain sums, at any number of threads. */
+/* Products in tiles and panels, compared with plain sums, at any number of threads. */
 #include "support.h"
 
 #include "linalg/panels.h"
@@ -18,7 +18,7 @@ void multiply_without_scratch(const tl_product *tile);
 #undef tl_panels_here
 #undef tl_panels_multiply
 
-/* One product with leading dimensions longer than rows; what lies between them must stay. */
+/* A product with leading dimensions longer than rows; the gaps must not change. */
 typedef struct problem {
     tl_op opA, opB;
     int64_t m, n, k, lda, ldb, ldc;
@@ -94,14 +94,15 @@ static void check_entries(const problem *p)
     }
 }
 
-/* Around 8 rows, 24 columns, 96 columns and a depth of 256; too small for panels; and in tiles. */
+/* Sizes around 8 rows, 24 and 96 columns, a depth of 256; too small for panels; large enough for
+ * tiles. */
 static const int64_t shapes[][3] = {
     {1, 1, 1},     {3, 5, 2},      {7, 300, 400},  {8, 24, 2700},  {9, 25, 2300}, {16, 96, 513},
     {17, 97, 331}, {104, 151, 64}, {200, 151, 33}, {65, 121, 257}, {530, 47, 40},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-static void products_are_those_of_plain_sums(void **state)
+static void products_match_plain_sums(void **state)
 {
     (void)state;
     for (int s = 0; s < SHAPES; s++)
@@ -151,7 +152,7 @@ static tl_product product_of(const problem *p)
                         .C = p->out};
 }
 
-/* What panels.h says of bits: any part of a product, computed by itself, has those of the whole. */
+/* As panels.h promises: any part of a product, computed separately, has the bits of the whole. */
 static void panels_give_the_same_bits_in_every_tile(void **state)
 {
     (void)state;
@@ -252,7 +253,7 @@ static void products_run_on_small_stacks(void **state)
     assert_int_equal(pthread_create(&thread, &attributes, multiply_on_thread, &p), 0);
     pthread_join(thread, NULL);
     pthread_attr_destroy(&attributes);
-    multiply_inside(&q); /* outside of tl_with_threads() */
+    multiply_inside(&q); /* not inside tl_with_threads() */
     for (int64_t i = 0; i < p.m; i++)
         assert_memory_equal(p.out + i * p.ldc, q.out + i * q.ldc, (size_t)p.n * sizeof *p.out);
     free_problem(&p);
@@ -262,7 +263,7 @@ static void products_run_on_small_stacks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_those_of_plain_sums),
+        cmocka_unit_test(products_match_plain_sums),
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(panels_give_the_same_bits_in_every_tile),
         cmocka_unit_test(a_gram_matrix_is_symmetric_and_right),

@@ -1,4 +1,4 @@
-/* Every kernel against its plain-loop twin, at awkward sizes. */
+/* Every kernel, compared with its plain-loop twin at awkward sizes. */
 #include "support.h"
 
 #include "model/kernels.h"
@@ -136,7 +136,7 @@ static void updates(void **state)
         }
 }
 
-/* (8) from its sums is (8): to the bit, since the sums are the same. */
+/* (8) computed from its sums has the bits of (8), since the sums are the same. */
 static void update_of_W_in_two_parts(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void update_of_W_in_two_parts(void **state)
     }
 }
 
-/* Zeros stay, a dead component (all of W_k or H_k zero) does no harm. */
+/* Zeros are kept; a dead component (all of W_k or H_k zero) is harmless. */
 static void updates_keep_zeros(void **state)
 {
     (void)state;
@@ -185,7 +185,7 @@ static void updates_keep_zeros(void **state)
     destroy(&p);
 }
 
-/* The sum of logarithms at every scale a double has, and at lengths around its blocks. */
+/* The sum of logarithms at all scales of doubles, and at lengths around its block size. */
 static void sum_of_logs(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
-/* The paper's data sets: shapes, seeds, and what they refuse. tests/golden compares their numbers
- * with the reference's. */
+/* The paper's data sets: shapes, seeds and errors. tests/golden compares their numbers with the
+ * reference. */
 #include "support.h"
 
-static void a_sample_holds_data_and_truth(void **state)
+static void a_sample_contains_data_and_truth(void **state)
 {
     (void)state;
     enum { S = 2, M = 6, N = 9, K = 3 };
@@ -35,7 +35,7 @@ static void a_sample_holds_data_and_truth(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-static void seeds_are_of_truth_and_data(void **state)
+static void truth_and_data_have_separate_seeds(void **state)
 {
     (void)state;
     enum { M = 5, N = 7, K = 2 };
@@ -52,7 +52,7 @@ static void seeds_are_of_truth_and_data(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Two phases a realisation; the notes are what docs/spec.md says at a sample where one plays. */
+/* Two phases per realisation; compares the notes with docs/spec.md at a sample where one plays. */
 static void notes_are_two_cosines_each(void **state)
 {
     (void)state;
@@ -101,8 +101,8 @@ static void bad_simulations_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sample_holds_data_and_truth),
-        cmocka_unit_test(seeds_are_of_truth_and_data),
+        cmocka_unit_test(a_sample_contains_data_and_truth),
+        cmocka_unit_test(truth_and_data_have_separate_seeds),
         cmocka_unit_test(notes_are_two_cosines_each),
         cmocka_unit_test(bad_simulations_are_refused),
     };

@@ -1,4 +1,4 @@
-/* Theory and distances: against plain loops and known values. */
+/* Theory and distances, compared with plain loops and known values. */
 #include "support.h"
 
 static tl_rng rng;
@@ -22,7 +22,7 @@ static void digamma_has_its_known_values(void **state)
     assert_near(digamma(2500.0), 7.823845997522958, 1e-13);
 }
 
-static void bounds_are_the_formulas(void **state)
+static void bounds_match_the_formulas(void **state)
 {
     (void)state;
     assert_true(isinf(tlnmf_theory_bound(10, 50, 100, 1.0)));
@@ -37,7 +37,7 @@ static void bounds_are_the_formulas(void **state)
 
 /* ---- transforms ------------------------------------------------------------------------------ */
 
-static void distance_sees_no_order_and_no_sign(void **state)
+static void distance_ignores_order_and_sign(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -48,7 +48,7 @@ static void distance_sees_no_order_and_no_sign(void **state)
             moved[((i * 3) % M) * M + m] = (i % 2 == 0 ? 1.0 : -1.0) * Phi[i * M + m];
     assert_ok(ctx, tlnmf_transform_distance(ctx, M, moved, Phi, &distance));
     assert_near(distance, 0.0, 1e-15);
-    /* rows 0 and 1 turned by t: each moves by 2 sin(t / 2) */
+    /* rows 0 and 1 rotated by t: each moves by 2 sin(t / 2) */
     const double t = 1e-9;
     memcpy(moved, Phi, sizeof moved);
     for (int m = 0; m < M; m++) {
@@ -64,7 +64,7 @@ static void distance_sees_no_order_and_no_sign(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-static void angles_are_those_turned_by(void **state)
+static void principal_angles_equal_the_rotation_angles(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -167,8 +167,8 @@ static void Q_is_the_divergence(void **state)
     free_problem(&p);
 }
 
-/* The end of an ascent is higher, orthogonal, and no small turn of two rows leads on. */
-static void climbing_ends_on_a_top(void **state)
+/* The end of an ascent is higher and orthogonal, and no small rotation of two rows improves it. */
+static void an_ascent_ends_at_a_maximum(void **state)
 {
     (void)state;
     for (int trial = 0; trial < 10; trial++) {
@@ -197,11 +197,11 @@ int main(void)
     tl_rng_seed(&rng, TL_STREAM_OWN, 4, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digamma_has_its_known_values),
-        cmocka_unit_test(bounds_are_the_formulas),
-        cmocka_unit_test(distance_sees_no_order_and_no_sign),
-        cmocka_unit_test(angles_are_those_turned_by),
+        cmocka_unit_test(bounds_match_the_formulas),
+        cmocka_unit_test(distance_ignores_order_and_sign),
+        cmocka_unit_test(principal_angles_equal_the_rotation_angles),
         cmocka_unit_test(Q_is_the_divergence),
-        cmocka_unit_test(climbing_ends_on_a_top),
+        cmocka_unit_test(an_ascent_ends_at_a_maximum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

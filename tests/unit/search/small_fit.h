@@ -1,4 +1,4 @@
-/* A small fit: what the tests of this folder share. */
+/* A small fit, for the tests of this folder. */
 #ifndef TLNMF_TESTS_SMALL_FIT_H
 #define TLNMF_TESTS_SMALL_FIT_H
 

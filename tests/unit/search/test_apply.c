@@ -1,4 +1,4 @@
-/* A model on data: the H of its own fit again, X and V, what is refused, how it is stopped. */
+/* A model applied to data: the H of its own fit, X and V, errors, stopping. */
 #include "support.h"
 
 #include "reference/naive_kernels.h"
@@ -7,7 +7,7 @@
 
 enum { S = 100, M = 8, N = 25, K = 3, FAINT = 4 };
 
-/* Data of the Gaussian composite model, with one frame that no floor sees. */
+/* Data of the Gaussian composite model, with one frame far below any floor. */
 typedef struct problem {
     tlnmf_ctx *ctx;
     double *Y;
@@ -26,7 +26,7 @@ static problem create(uint64_t seed, tl_method method)
     tl_settings fit = fit_settings(K);
     fit.method = (int32_t)method;
     fit.tol = 0.0;
-    fit.grad_tol = 1e-13; /* to rounding */
+    fit.grad_tol = 1e-13; /* down to rounding */
     fit.J = 20000;
     assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &fit, NULL, &p.model));
     p.apply = defaults_of(TL_TASK_APPLY);
@@ -41,7 +41,7 @@ static void destroy(problem *p)
     tlnmf_ctx_free(p->ctx);
 }
 
-/* Without the model's C its own data are not recognised: H comes from a descent. */
+/* Without the model's C, its own data are not recognised, and H is fitted by a descent. */
 static tlnmf_record *apply(problem *p)
 {
     tlnmf_record *applied;
@@ -60,7 +60,7 @@ static const double *array_of(const tlnmf_record *record, const char *name)
     return x;
 }
 
-/* From a flat start, at a Phi and W that stay, a descent ends at the fit's H. C tells to the last
+/* From a flat start at fixed Phi and W, a descent ends at the H of the fit. C agrees to the last
  * digits, H to about half of them, since C is flat at its minimum. */
 static void H_of_the_fit_is_found_again(void **state)
 {
@@ -84,7 +84,7 @@ static void H_of_the_fit_is_found_again(void **state)
     }
 }
 
-/* As they are unless told otherwise, the settings stop at a C as low as the fit's to 1e-10. */
+/* With default settings, C agrees with the C of the fit to 1e-10. */
 static void the_defaults_end_at_the_fit(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void the_defaults_end_at_the_fit(void **state)
     }
 }
 
-/* X = Phi R over the columns that the floor sees, and V is the power of Phi on the data. */
+/* X = Phi R over the columns above the floor, and V is the power of Phi applied to the data. */
 static void X_and_V_are_those_of_plain_loops(void **state)
 {
     (void)state;
@@ -145,7 +145,7 @@ static void X_and_V_are_those_of_plain_loops(void **state)
     destroy(&p);
 }
 
-/* Some of the frames without the others: H of a frame depends on that frame alone. */
+/* H of a frame depends only on that frame: a subset of the frames gives the same H. */
 static void frames_do_not_depend_on_each_other(void **state)
 {
     (void)state;
@@ -171,7 +171,7 @@ static void frames_do_not_depend_on_each_other(void **state)
     destroy(&p);
 }
 
-/* ---- what is refused ------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void refuse(problem *p, const tlnmf_record *model, const tlnmf_data *data, tlnmf_error error,
                    const char *message)
@@ -182,7 +182,7 @@ static void refuse(problem *p, const tlnmf_record *model, const tlnmf_data *data
     assert_null(applied);
 }
 
-static void models_that_do_not_fit_are_refused(void **state)
+static void mismatched_models_are_refused(void **state)
 {
     (void)state;
     problem p = create(1, TL_METHOD_NMF);
@@ -225,8 +225,9 @@ static void models_without_W_are_refused(void **state)
     destroy(&p);
 }
 
-/* H of a frame is its own affair: weights change no other; without weight there is none. */
-static void weights_leave_frames_alone(void **state)
+/* Frames are independent: weights do not change the H of a frame, except that a weight of 0 gives H
+ * = 0. */
+static void weights_do_not_change_other_frames(void **state)
 {
     (void)state;
     problem p = create(1, TL_METHOD_NMF);
@@ -234,8 +235,8 @@ static void weights_leave_frames_alone(void **state)
     double weights[N];
     for (int64_t n = 0; n < N; n++)
         weights[n] = (double)(n % 3);
-    assert_ok(p.ctx,
-              tlnmf_record_set_real(p.ctx, p.model, "C", NAN)); /* the fit's H is not to be used */
+    assert_ok(p.ctx, tlnmf_record_set_real(p.ctx, p.model, "C",
+                                           NAN)); /* so that the H of the fit is not used */
     assert_ok(p.ctx, tlnmf_apply(p.ctx, p.model, p.data, &p.apply, &plain));
     assert_ok(p.ctx, tlnmf_data_set_weights(p.ctx, p.data, weights));
     assert_ok(p.ctx, tlnmf_apply(p.ctx, p.model, p.data, &p.apply, &weighted));
@@ -259,9 +260,9 @@ static void other_settings_are_refused(void **state)
     destroy(&p);
 }
 
-/* ---- how it stops ---------------------------------------------------------------------------- */
+/* ---- stopping -------------------------------------------------------------------------------- */
 
-/* Stops after `left` more calls; `complete` counts the iterations it was told of. */
+/* Stops after `left` more calls; `complete` counts the complete iterations. */
 typedef struct counter {
     int left, complete;
 } counter;
@@ -274,7 +275,7 @@ static int stop_after(const tlnmf_record *progress, void *user)
     return --calls->left <= 0;
 }
 
-static void cancelling_keeps_what_was_reached(void **state)
+static void cancelling_keeps_the_result_so_far(void **state)
 {
     (void)state;
     problem p = create(1, TL_METHOD_JD);
@@ -285,14 +286,14 @@ static void cancelling_keeps_what_was_reached(void **state)
         p.ctx->monitor->every = 0.0;
         tlnmf_record *applied = apply(&p);
         double C = tlnmf_record_get_real(applied, "C");
-        assert_int_equal(calls.left, 0); /* not asked again */
+        assert_int_equal(calls.left, 0); /* not called again */
         assert_int_equal(tlnmf_record_get_integer(applied, "outcome_code"),
                          TLNMF_OUTCOME_CANCELLED);
         assert_string_equal(tlnmf_record_get_text(applied, "outcome"), "cancelled");
         assert_int_equal(tlnmf_record_get_integer(applied, "iterations"), calls.complete);
         assert_close(C, tlnmf_record_get_real(applied, "L") + tlnmf_record_get_real(applied, "I"),
                      1e-10);
-        assert_true(C < last); /* more patience, lower C */
+        assert_true(C < last); /* the later it stops, the lower C */
         last = C;
         tlnmf_record_free(applied);
     }
@@ -335,11 +336,11 @@ int main(void)
         cmocka_unit_test(the_defaults_end_at_the_fit),
         cmocka_unit_test(X_and_V_are_those_of_plain_loops),
         cmocka_unit_test(frames_do_not_depend_on_each_other),
-        cmocka_unit_test(models_that_do_not_fit_are_refused),
+        cmocka_unit_test(mismatched_models_are_refused),
         cmocka_unit_test(models_without_W_are_refused),
-        cmocka_unit_test(weights_leave_frames_alone),
+        cmocka_unit_test(weights_do_not_change_other_frames),
         cmocka_unit_test(other_settings_are_refused),
-        cmocka_unit_test(cancelling_keeps_what_was_reached),
+        cmocka_unit_test(cancelling_keeps_the_result_so_far),
         cmocka_unit_test(iterations_and_time_end_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,12 @@
-/* Checkpoints: a fit that goes on from one ends with the same bits, wherever it was saved; what
- * does not fit is refused, and what is damaged does no harm. */
+/* Checkpoints: a resumed fit ends with the same bits, wherever it was saved; checkpoints of other
+ * fits are refused, and damaged ones are harmless. */
 #include "search/units.h"
 #include "support.h"
 
 enum { S = 3, MOST = 64 };
 
-/* States of each kind of fit to go on from: the first argument; `make torture` asks for more. */
+/* Number of states of each kind of fit to resume from: the first argument; `make torture` tests
+ * more. */
 static int64_t states = 4;
 
 typedef struct packed {
@@ -36,7 +37,7 @@ static int save(const tlnmf_record *state, void *user)
     keeper *k = user;
     if (k->calls++ % k->each == 0 && k->count < MOST)
         k->kept[k->count++] = pack(k->ctx, state);
-    if (k->each == INT64_MAX) { /* only the last is wanted */
+    if (k->each == INT64_MAX) { /* only the last is kept */
         free(k->last.bytes);
         k->last = pack(k->ctx, state);
     }
@@ -55,7 +56,7 @@ static void forget(keeper *k)
 /* ---- fits ------------------------------------------------------------------------------------ */
 
 typedef struct problem {
-    tlnmf_ctx *ctx, *saver; /* the saver's context packs while the other one is busy */
+    tlnmf_ctx *ctx, *saver; /* the saver's context packs while the other is in use */
     tlnmf_data *data;
     tlnmf_settings *settings;
     bool diagonalises;
@@ -104,7 +105,7 @@ static tlnmf_record *run(problem *p, const packed *from, keeper *k)
     return model;
 }
 
-/* Every name but clocks and the number of threads. */
+/* Compares every value except for times and the number of threads. */
 static void assert_same(const tlnmf_record *a, const tlnmf_record *b)
 {
     const char *name;
@@ -156,7 +157,7 @@ static const variant variants[] = {
 
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
-/* Saves after every unit; resumes from each of these states, and from states of the runs that did.
+/* Saves after every unit; resumes from each of these states, and from the states of resumed runs.
  */
 static void ends_with_the_same_bits(void **state)
 {
@@ -189,8 +190,8 @@ static void ends_with_the_same_bits(void **state)
     print_message("%lld resumed fits of %d kinds\n", (long long)resumed, (int)VARIANTS);
 }
 
-/* A cancelled fit leaves a state that goes on as if nothing had been. */
-static void cancelled_goes_on(void **state)
+/* A cancelled fit saves a state; the resumed fit gives the result of an uninterrupted one. */
+static void a_cancelled_fit_resumes(void **state)
 {
     (void)state;
     for (size_t v = 0; v < VARIANTS; v++) {
@@ -216,7 +217,7 @@ static void cancelled_goes_on(void **state)
     }
 }
 
-/* ---- what is refused ------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void assert_refused(problem *p, const packed *from, const char *why)
 {
@@ -227,7 +228,7 @@ static void assert_refused(problem *p, const packed *from, const char *why)
         fail_msg("\"%s\" does not say \"%s\"", tlnmf_message(p->ctx), why);
 }
 
-static void refuses_what_differs(void **state)
+static void refuses_other_settings_and_data(void **state)
 {
     (void)state;
     problem p = create("fit", 8, 20, "k=3 starts=3 J=50"),
@@ -279,8 +280,8 @@ static void refuses_other_records(void **state)
 
 /* ---- iterates -------------------------------------------------------------------------------- */
 
-/* A start that has run long saves its iterate; a resumed fit continues from it, ends no higher and
- * says so. */
+/* A start that has run for a long time saves its iterate. A resumed fit continues from it, ends no
+ * higher and reports it. */
 static void long_starts_continue(void **state)
 {
     (void)state;
@@ -332,17 +333,17 @@ static int resume_with(const char *before, const char *after)
     return least;
 }
 
-/* A larger J, more or fewer starts: the result is that of a run from the beginning, and units that
- * they do not affect are kept. */
+/* With a larger J, or more or fewer starts, the result is that of a new run, and units that are not
+ * affected are kept. */
 static void other_limits_keep_units(void **state)
 {
     (void)state;
-    /* all starts converge, and so does the end of the best one: nothing runs again */
+    /* all starts and the final stage of the best one converge: nothing runs again */
     assert_int_equal(resume_with("k=1 method=tl starts=3 J=4000", "k=1 method=tl starts=3 J=5000"),
                      0);
     /* J bounds all starts */
     assert_int_equal(resume_with("k=1 method=tl starts=3 J=20", "k=1 method=tl starts=3 J=25"), 4);
-    /* one start more, and the end of the best one if it is another one */
+    /* one more start, and the final stage if another start is the best */
     int ran = resume_with("k=1 method=tl starts=3 J=4000", "k=1 method=tl starts=4 J=4000");
     assert_true(ran == 1 || ran == 2);
     resume_with("k=1 method=tl starts=4 J=4000", "k=1 method=tl starts=1 J=4000");
@@ -354,9 +355,9 @@ static void other_limits_keep_units(void **state)
                 "k=2 starts=3 J=61 solver=paper trace=true");
 }
 
-/* A packed record has a checksum; so this is about states that somebody has made up: any numbers in
- * the blocks. The fit ends, with an error or with a model, and the sanitizers see nothing. */
-static void made_up_states_do_no_harm(void **state)
+/* A checksum protects packed records, so these states are forged: the blocks have arbitrary
+ * numbers. The fit ends with an error or a model, and sanitizers report nothing. */
+static void forged_states_are_harmless(void **state)
 {
     (void)state;
     problem p = create("fit", 6, 10, "k=2 starts=2 hops=2 trace=true J=60");
@@ -423,7 +424,7 @@ static void resumes_from(problem *p, tlnmf_record *made, tlnmf_error error)
     tlnmf_record_free(made);
 }
 
-/* No model of C = inf, though a state has one, or a Phi that leads to one. A point that no fit
+/* No model has C = inf, even if a state has, or has a Phi that leads to it. A point that no fit
  * could have saved is computed again. */
 static void kept_results_must_be_finite(void **state)
 {
@@ -454,10 +455,14 @@ int main(int argc, char **argv)
     if (argc > 1)
         states = strtol(argv[1], NULL, 10);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_with_the_same_bits),   cmocka_unit_test(cancelled_goes_on),
-        cmocka_unit_test(refuses_what_differs),      cmocka_unit_test(refuses_other_records),
-        cmocka_unit_test(other_limits_keep_units),   cmocka_unit_test(long_starts_continue),
-        cmocka_unit_test(made_up_states_do_no_harm), cmocka_unit_test(kept_results_must_be_finite),
+        cmocka_unit_test(ends_with_the_same_bits),
+        cmocka_unit_test(a_cancelled_fit_resumes),
+        cmocka_unit_test(refuses_other_settings_and_data),
+        cmocka_unit_test(refuses_other_records),
+        cmocka_unit_test(other_limits_keep_units),
+        cmocka_unit_test(long_starts_continue),
+        cmocka_unit_test(forged_states_are_harmless),
+        cmocka_unit_test(kept_results_must_be_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* A fit: floors, threads, exchange, starts, atoms, and what it refuses. */
+/* A fit: floors, threads, exchange, starts, atoms, errors. */
 #include "unit/search/small_fit.h"
 
 #include "linalg/linalg.h"
@@ -54,8 +54,8 @@ static void more_starts_are_no_worse(void **state)
     destroy(&p);
 }
 
-/* Exchange: both methods' values are reported, each at least as good as without it, and the result
- * is that of the method asked for. */
+/* Exchange: the values of both methods are reported, each at least as good as without exchange, and
+ * the result is that of the requested method. */
 static void exchange_helps_both(void **state)
 {
     (void)state;
@@ -89,7 +89,7 @@ static void certify_bounds_from_below(void **state)
     problem p = create();
     p.opt.certify = 1;
     tl_info info = fit(&p, NULL, NULL, NULL);
-    assert_int_equal(info.doubt, TL_DOUBT_ITERATIONS); /* L is not minimised yet */
+    assert_int_equal(info.doubt, TL_DOUBT_ITERATIONS); /* L is not yet minimised */
     assert_true(isnan(info.certificate));
     p.opt.J = 5000;
     info = fit(&p, NULL, NULL, NULL);
@@ -97,12 +97,12 @@ static void certify_bounds_from_below(void **state)
     assert_true(isnan(info.certificate));
     p.opt.eps = 1.0;
     info = fit(&p, NULL, NULL, NULL);
-    assert_true(info.certificate >= info.I); /* the descent starts at this L */
+    assert_true(info.certificate >= info.I); /* the search for the least L starts at this L */
     assert_true(isfinite(info.certificate));
     destroy(&p);
 }
 
-static void every_gamma_is_itself(void **state)
+static void the_option_gamma_is_used(void **state)
 {
     (void)state;
     problem p = create();
@@ -115,7 +115,7 @@ static void every_gamma_is_itself(void **state)
     destroy(&p);
 }
 
-/* A floor so high that it sees no column at all: nothing to learn, and nothing breaks. */
+/* A floor above all columns: there is nothing to learn, and nothing fails. */
 static void a_floor_above_everything(void **state)
 {
     (void)state;
@@ -152,7 +152,7 @@ static void a_floor_below_everything_is_refused(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-static void evaluate_refuses_nonsense(void **state)
+static void evaluate_refuses_invalid_points(void **state)
 {
     (void)state;
     problem p = create();
@@ -228,8 +228,8 @@ static void bad_starts_are_refused(void **state)
     destroy(&p);
 }
 
-/* Scaling the columns of W and the rows of H the other way is the same start; a Phi good to 1e-9 is
- * made orthogonal. */
+/* Scaling the columns of W and, inversely, the rows of H gives the same start; a Phi that is
+ * orthogonal to 1e-9 is orthogonalised. */
 static void starts_are_normalised(void **state)
 {
     (void)state;
@@ -348,7 +348,8 @@ static void atoms_of_the_dft(void **state)
         double k = floor((row[i] + 1.0) / 2.0);
         const char *note = tlnmf_record_get_text_at(atoms, "note", (size_t)i);
         assert_near(error[i], 0.0, 1e-12);
-        assert_near(frequency[i], 440.0 * k, k == 0.0 || 2 * k == M ? 0.1 : 1e-4); /* flat ends */
+        assert_near(frequency[i], 440.0 * k,
+                    k == 0.0 || 2 * k == M ? 0.1 : 1e-4); /* flat at both ends */
         assert_true(i == 0 || energy[i] <= energy[i - 1]);
         if (k == 1.0) {
             assert_string_equal(note, "A4");
@@ -402,10 +403,10 @@ int main(void)
         cmocka_unit_test(more_starts_are_no_worse),
         cmocka_unit_test(exchange_helps_both),
         cmocka_unit_test(certify_bounds_from_below),
-        cmocka_unit_test(every_gamma_is_itself),
+        cmocka_unit_test(the_option_gamma_is_used),
         cmocka_unit_test(a_floor_above_everything),
         cmocka_unit_test(a_floor_below_everything_is_refused),
-        cmocka_unit_test(evaluate_refuses_nonsense),
+        cmocka_unit_test(evaluate_refuses_invalid_points),
         cmocka_unit_test(bad_starts_are_refused),
         cmocka_unit_test(starts_are_normalised),
         cmocka_unit_test(masked_activations_stay_zero),

@@ -1,10 +1,10 @@
-/* Frames shared out over machines: fits of all methods reach what one machine reaches, whatever
- * machines have, none included, and in whatever order sums are made. */
-#include "machines.h"
+/* Frames distributed over processes: fits of all methods give the result of a single process, for
+ * any number of frames per process (also 0) and any order of summation. */
+#include "processes.h"
 
 enum { MOST_OPTIONS = 20 };
 
-/* The data of a problem, and one machine's part of a fit of it. */
+/* The data of a problem, and one process's part of the fit. */
 typedef struct whole {
     int64_t S, M, N;
     const double *Y;
@@ -16,7 +16,7 @@ typedef struct part {
     const whole *of;
     int64_t first, count;  /* its frames */
     int64_t stop_after;    /* iterations until the progress function stops the run; 0: never */
-    unsigned char **state; /* machine 0: the packed state after `save_after` of them */
+    unsigned char **state; /* process 0: the packed state number `save_after` */
     size_t *state_size;
     int64_t save_after;
     const tlnmf_record *resume;
@@ -26,7 +26,7 @@ typedef struct part {
     tlnmf_record *model;
 } part;
 
-/* Packs the state number `save_after`. Machines that do not write are never asked to. */
+/* Packs the state number `save_after`. Only process 0 is asked to save. */
 static int save_state(const tlnmf_record *state, void *user)
 {
     part *p = user;
@@ -74,13 +74,13 @@ static tlnmf_error fit(part *p)
     return error;
 }
 
-static void fit_on(machine *m)
+static void fit_on(process *m)
 {
     part *p = m->arg;
     tlnmf_comm *sums = NULL;
     tlnmf_ctx_create(&p->ctx);
-    p->error = tlnmf_comm_create(p->ctx, m->all->size, m->rank, sum_over_machines, send_to_machines,
-                                 m, &sums);
+    p->error = tlnmf_comm_create(p->ctx, m->all->size, m->rank, sum_over_processes,
+                                 broadcast_to_processes, m, &sums);
     tlnmf_ctx_distribute_frames(p->ctx, sums);
     if (p->error == TLNMF_OK)
         p->error = fit(p);
@@ -91,10 +91,10 @@ static void fit_on(machine *m)
 
 static void run_parts(int size, sum_order order, part *parts)
 {
-    void *args[MOST_MACHINES];
+    void *args[MAX_PROCESSES];
     for (int r = 0; r < size; r++)
         args[r] = &parts[r];
-    run_machines(size, order, fit_on, args);
+    run_processes(size, order, fit_on, args);
 }
 
 static void free_part(part *p)
@@ -103,7 +103,7 @@ static void free_part(part *p)
     tlnmf_ctx_free(p->ctx);
 }
 
-/* Frames first .. of machine r: uneven, and 0 for some where there are few. */
+/* The first frame of process r. Parts differ in size; if there are few frames, some are empty. */
 static int64_t edge(int64_t N, int size, int r)
 {
     return r == size ? N : N * r * r / ((int64_t)size * size);
@@ -126,7 +126,7 @@ static void assert_same_values(const tlnmf_record *a, const tlnmf_record *b, dou
                          tlnmf_record_get_integer(b, integers[i]));
 }
 
-/* The same numbers on every machine, bit for bit; H is that of the machine's frames. */
+/* The numbers are the same on every process, bit for bit; each has H of its own frames. */
 static void assert_one_result(int size, const part *parts, const tlnmf_record *one,
                               double tolerance)
 {
@@ -159,7 +159,7 @@ static double *new_Y(int64_t S, int64_t M, int64_t N)
     double *Y = new_normals(&rng, S * M * N);
     for (int64_t i = 0; i < S * M * N; i++)
         Y[i] *= exp(1.5 * sin((double)(i % N)) * cos((double)(i / N % M)));
-    for (int64_t i = 0; i < S * M && N > 8; i++) /* silence on one machine */
+    for (int64_t i = 0; i < S * M && N > 8; i++) /* a silent frame on one process */
         Y[i * N + N - 1] = 0.0;
     return Y;
 }
@@ -174,7 +174,7 @@ static void check(const trial *t, int64_t S, int64_t M, int64_t N, int size, sum
 {
     double *Y = new_Y(S, M, N);
     const whole of = {S, M, N, Y, t->task, t->options};
-    part one = {.of = &of, .count = N, .ctx = new_ctx()}, parts[MOST_MACHINES];
+    part one = {.of = &of, .count = N, .ctx = new_ctx()}, parts[MAX_PROCESSES];
     assert_ok(one.ctx, fit(&one));
     for (int r = 0; r < size; r++) {
         int64_t first = edge(N, size, r);
@@ -183,7 +183,7 @@ static void check(const trial *t, int64_t S, int64_t M, int64_t N, int size, sum
     run_parts(size, order, parts);
     for (int r = 0; r < size; r++)
         if (parts[r].error != TLNMF_OK)
-            fail_msg("machine %d of %d, %s %s: %s", r, size, t->task, t->options[1],
+            fail_msg("process %d of %d, %s %s: %s", r, size, t->task, t->options[1],
                      parts[r].message);
     assert_same_values(parts[0].model, one.model, tolerance);
     assert_one_result(size, parts, one.model, 1e5 * tolerance);
@@ -193,8 +193,8 @@ static void check(const trial *t, int64_t S, int64_t M, int64_t N, int size, sum
     free(Y);
 }
 
-/* After the same iterations, before the last digits of a minimum. */
-static void methods_do_what_one_machine_does(void **state)
+/* Compared after a fixed number of iterations, well before convergence. */
+static void methods_match_one_process(void **state)
 {
     (void)state;
     static const trial trials[] = {
@@ -212,13 +212,13 @@ static void methods_do_what_one_machine_does(void **state)
     };
     static const int sizes[] = {1, 2, 3, 4, 7};
     static const int64_t realisations[] = {1, 10};
-    for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) /* two of the sizes each */
+    for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) /* one or two of the sizes each */
         for (size_t k = i % 5; k < sizeof sizes / sizeof *sizes; k += 3)
             check(&trials[i], realisations[(i + k) % 2], 11, 40, sizes[k],
                   (sum_order)((i + k) % SUM_ORDERS), 1e-10);
 }
 
-static void fewer_frames_than_machines(void **state)
+static void fewer_frames_than_processes(void **state)
 {
     (void)state;
     static const trial trials[] = {
@@ -231,7 +231,7 @@ static void fewer_frames_than_machines(void **state)
         check(&trials[i], 6, 5, 3, 7, IN_PAIRS, 1e-10);
 }
 
-/* Sweeps over many blocks of rows, which machines turn several at a time. */
+/* Sweeps over many blocks of rows; several blocks are rotated concurrently. */
 static void many_rows(void **state)
 {
     (void)state;
@@ -241,12 +241,12 @@ static void many_rows(void **state)
         {"fit",
          {"method", "tl", "k", "3", "J", "1", "hops", "0", "tol", "0", "precision", "mixed", NULL}},
     };
-    for (int i = 0; i < 3; i++) /* single precision rounds sums of other columns otherwise */
+    for (int i = 0; i < 3; i++) /* in single precision, sums over other columns round differently */
         check(&trials[i], i == 1 ? 3 : 1, 61, 90, 3, IN_PAIRS, i == 2 ? 1e-5 : 1e-10);
 }
 
-/* To the end, with hops, mixed precision, continuation. */
-static void minima_are_those_of_one_machine(void **state)
+/* Fits that run to convergence, with hops and several starts. */
+static void minima_match_one_process(void **state)
 {
     (void)state;
     static const trial trials[] = {
@@ -272,8 +272,9 @@ static void minima_are_those_of_one_machine(void **state)
     }
 }
 
-/* One machine's function stops the run: all stop at the same iteration, with one result. */
-static void a_stop_is_everybodys(void **state)
+/* The progress function of one process stops the run: all processes stop at the same iteration,
+ * with the same result. */
+static void a_stop_on_one_process_stops_all(void **state)
 {
     (void)state;
     static const char *const options[] = {"k", "2", "method", "tl", "hops", "0", NULL};
@@ -300,11 +301,11 @@ static void a_stop_is_everybodys(void **state)
     free(Y);
 }
 
-/* Fits on `size` machines, from a state or with one kept. */
+/* Fits on `size` processes; resumes from a state, or saves one. */
 static double fit_with_state(const whole *of, int size, const tlnmf_record *resume,
                              int64_t save_after, unsigned char **state, size_t *state_size)
 {
-    part parts[MOST_MACHINES];
+    part parts[MAX_PROCESSES];
     for (int r = 0; r < size; r++) {
         int64_t first = of->N * r / size;
         parts[r] = (part){.of = of,
@@ -318,16 +319,16 @@ static double fit_with_state(const whole *of, int size, const tlnmf_record *resu
     run_parts(size, FORWARDS, parts);
     for (int r = 0; r < size; r++)
         if (parts[r].error != TLNMF_OK)
-            fail_msg("machine %d of %d: %s", r, size, parts[r].message);
+            fail_msg("process %d of %d: %s", r, size, parts[r].message);
     double C = tlnmf_record_get_real(parts[0].model, "C");
     for (int r = 0; r < size; r++)
         free_part(&parts[r]);
     return C;
 }
 
-/* A state of three machines is resumed by one, two, four and three, after the first start or in an
- * exchange. As many machines end in the same bits. */
-static void other_machines_go_on(void **state)
+/* A state of three processes, saved after the first start or during an exchange, is resumed by one,
+ * two, three and four. Three processes reach the same bits. */
+static void other_processes_resume(void **state)
 {
     (void)state;
     static const char *const sets[][MOST_OPTIONS] = {
@@ -356,8 +357,9 @@ static void other_machines_go_on(void **state)
     free(Y);
 }
 
-/* Bad data on one machine, data that do not fit together, and none at all. */
-static void an_error_is_everybodys(void **state)
+/* Bad data on one process, data of different shapes, and no data at all: all processes report the
+ * same error. */
+static void an_error_on_one_process_fails_all(void **state)
 {
     (void)state;
     static const char *const options[] = {"k", "2", NULL};
@@ -398,13 +400,13 @@ static void an_error_is_everybodys(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(methods_do_what_one_machine_does),
-        cmocka_unit_test(fewer_frames_than_machines),
+        cmocka_unit_test(methods_match_one_process),
+        cmocka_unit_test(fewer_frames_than_processes),
         cmocka_unit_test(many_rows),
-        cmocka_unit_test(minima_are_those_of_one_machine),
-        cmocka_unit_test(a_stop_is_everybodys),
-        cmocka_unit_test(other_machines_go_on),
-        cmocka_unit_test(an_error_is_everybodys),
+        cmocka_unit_test(minima_match_one_process),
+        cmocka_unit_test(a_stop_on_one_process_stops_all),
+        cmocka_unit_test(other_processes_resume),
+        cmocka_unit_test(an_error_on_one_process_fails_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,32 +1,32 @@
-/* Starts shared out over machines: the same bits as one machine at any number of them, also if they
- * go on where others were killed, and one error for all. */
-#include "machines.h"
+/* Starts distributed over processes: any number of processes gives the same bits as one, also after
+ * resuming a killed run; an error on one process is reported by all. */
+#include "processes.h"
 
 #include <pthread.h>
 
 enum { S = 2, M = 8, N = 20, STARTS = 5 };
 
-/* A state as bytes; none: it was killed before it had saved anything. */
+/* A state as bytes; NULL if the process was killed before it saved one. */
 typedef struct saved {
     void *bytes;
     size_t size;
 } saved;
 
-/* What one machine is given, and what it has at the end. */
+/* The input and the result of one process. */
 typedef struct part {
     const double *Y;
     const char *const *options; /* pairs of a name and a value; ends with NULL */
     int64_t stop_after;         /* iterations until the progress function stops the run; 0: never */
-    int64_t allocations;        /* until there is no more memory; 0: no limit */
-    tlnmf_sum_fn sum;           /* NULL: that of machines.h */
-    int64_t save_at;            /* which of the states is kept; 0: none; -1: the last */
-    const saved *resume;        /* states to go on from */
+    int64_t allocations;        /* until allocations fail; 0: no limit */
+    tlnmf_sum_fn sum;           /* NULL: sum_over_processes() */
+    int64_t save_at;            /* number of the state to keep; 0: none; -1: the last */
+    const saved *resume;        /* states to resume from */
     int resume_count;
     tlnmf_error error;
     char message[512];
     void *packed; /* the model as bytes, without its times */
     size_t size;
-    int64_t seen;  /* starts that the progress function was told of, as bits */
+    int64_t seen;  /* starts that the progress function has seen, as bits */
     int64_t saves; /* states so far */
     saved state;
 } part;
@@ -37,7 +37,7 @@ static int save(const tlnmf_record *state, void *user)
     p->saves++;
     if (p->save_at != -1 && p->saves != p->save_at)
         return 0;
-    tlnmf_ctx *own = new_ctx(); /* the fit's is busy */
+    tlnmf_ctx *own = new_ctx(); /* the fit is using its own */
     free(p->state.bytes);
     assert_ok(own, tlnmf_record_pack(own, state, NULL, &p->state.size));
     p->state.bytes = malloc(p->state.size);
@@ -46,7 +46,7 @@ static int save(const tlnmf_record *state, void *user)
     return 0;
 }
 
-/* All states that there are, as one; NULL if there are none. */
+/* Merges all states into one; NULL if there are none. */
 static tlnmf_error join(tlnmf_ctx *ctx, const part *p, tlnmf_record **all)
 {
     tlnmf_error error = TLNMF_OK;
@@ -133,7 +133,7 @@ static void release(void *block, void *user)
     free(block);
 }
 
-static void fit_on(machine *m)
+static void fit_on(process *m)
 {
     part *p = m->arg;
     tlnmf_ctx *ctx;
@@ -143,8 +143,8 @@ static void fit_on(machine *m)
     else
         tlnmf_ctx_create(&ctx);
     p->error =
-        tlnmf_comm_create(ctx, m->all->size, m->rank, p->sum != NULL ? p->sum : sum_over_machines,
-                          send_to_machines, m, &sums);
+        tlnmf_comm_create(ctx, m->all->size, m->rank, p->sum != NULL ? p->sum : sum_over_processes,
+                          broadcast_to_processes, m, &sums);
     tlnmf_ctx_distribute_starts(ctx, sums);
     if (p->error == TLNMF_OK)
         p->error = fit(ctx, p);
@@ -165,10 +165,10 @@ static double *new_Y(void)
 
 static void run_parts(int size, sum_order order, part *parts)
 {
-    void *args[MOST_MACHINES];
+    void *args[MAX_PROCESSES];
     for (int r = 0; r < size; r++)
         args[r] = &parts[r];
-    run_machines(size, order, fit_on, args);
+    run_processes(size, order, fit_on, args);
 }
 
 static void free_parts(int size, part *parts)
@@ -189,7 +189,7 @@ static const char *const methods[][14] = {
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
-/* The fit on one machine. */
+/* The fit on one process. */
 static part fit_alone(const double *Y, const char *const *options)
 {
     part one = {.Y = Y, .options = options};
@@ -199,8 +199,8 @@ static part fit_alone(const double *Y, const char *const *options)
     return one;
 }
 
-/* Also with more machines than starts. */
-static void any_number_of_machines_gives_the_same_bits(void **state)
+/* Also with more processes than starts. */
+static void results_do_not_depend_on_the_number_of_processes(void **state)
 {
     (void)state;
     static const int sizes[] = {1, 2, 3, 5, 7};
@@ -210,20 +210,20 @@ static void any_number_of_machines_gives_the_same_bits(void **state)
         memcpy(options, methods[i], sizeof methods[i]);
         part one = fit_alone(Y, options);
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-            part parts[MOST_MACHINES];
+            part parts[MAX_PROCESSES];
             int64_t seen = 0;
             for (int r = 0; r < sizes[k]; r++)
                 parts[r] = (part){.Y = Y, .options = options};
             run_parts(sizes[k], (sum_order)(k % SUM_ORDERS), parts);
             for (int r = 0; r < sizes[k]; r++) {
                 if (parts[r].error != TLNMF_OK)
-                    fail_msg("method %d, machine %d of %d: %s", i, r, sizes[k], parts[r].message);
+                    fail_msg("method %d, process %d of %d: %s", i, r, sizes[k], parts[r].message);
                 assert_int_equal(parts[r].size, one.size);
                 assert_memory_equal(parts[r].packed, one.packed, one.size);
                 seen |= parts[r].seen;
             }
             assert_int_equal(seen, one.seen);
-            if (sizes[k] == STARTS && i == 0) /* start p is machine p's; the first one polishes */
+            if (sizes[k] == STARTS && i == 0) /* process p runs start p; process 0 polishes */
                 assert_int_equal(parts[3].seen, 1 << 3);
             free_parts(sizes[k], parts);
         }
@@ -232,26 +232,26 @@ static void any_number_of_machines_gives_the_same_bits(void **state)
     free(Y);
 }
 
-/* `size` machines go on from these states, with the bits of `one`. */
-static void assert_goes_on(const part *one, int size, const saved *states, int count)
+/* `size` processes resume from these states and reach the bits of `one`. */
+static void assert_resumes(const part *one, int size, const saved *states, int count)
 {
-    part parts[MOST_MACHINES];
+    part parts[MAX_PROCESSES];
     for (int r = 0; r < size; r++)
         parts[r] =
             (part){.Y = one->Y, .options = one->options, .resume = states, .resume_count = count};
     run_parts(size, FORWARDS, parts);
     for (int r = 0; r < size; r++) {
         if (parts[r].error != TLNMF_OK)
-            fail_msg("machine %d of %d: %s", r, size, parts[r].message);
+            fail_msg("process %d of %d: %s", r, size, parts[r].message);
         assert_int_equal(parts[r].size, one->size);
         assert_memory_equal(parts[r].packed, one->packed, one->size);
     }
     free_parts(size, parts);
 }
 
-/* Three machines are killed, each with some state that it had saved, or none. Any number of others
- * goes on; those that are killed in turn leave states beside the old ones. */
-static void killed_machines_go_on(void **state)
+/* Three processes are killed, each after saving some state or none. Other numbers of processes
+ * resume the run. If they are killed as well, their states are added to the old ones. */
+static void killed_runs_resume(void **state)
 {
     (void)state;
     enum { BEFORE = 3, TRIALS = 2 };
@@ -278,7 +278,7 @@ static void killed_machines_go_on(void **state)
             run_parts(BEFORE, BACKWARDS, parts);
             for (int r = 0; r < BEFORE; r++)
                 states[r] = parts[r].state;
-            assert_goes_on(&one, after[t], states, BEFORE);
+            assert_resumes(&one, after[t], states, BEFORE);
             for (int r = 0; r < 2; r++)
                 again[r] = (part){.Y = Y,
                                   .options = options,
@@ -288,7 +288,7 @@ static void killed_machines_go_on(void **state)
             run_parts(2, FORWARDS, again);
             for (int r = 0; r < 2; r++)
                 states[BEFORE + r] = again[r].state;
-            assert_goes_on(&one, 2 + t, states, 2 * BEFORE);
+            assert_resumes(&one, 2 + t, states, 2 * BEFORE);
             free_parts(2, again);
             free_parts(BEFORE, parts);
         }
@@ -297,8 +297,8 @@ static void killed_machines_go_on(void **state)
     free(Y);
 }
 
-/* One machine is stopped: all leave a state, from which others go on. */
-static void stopped_machines_go_on(void **state)
+/* One process is stopped: all save a state, from which other processes resume. */
+static void stopped_runs_resume(void **state)
 {
     (void)state;
     static const char *const options[] = {"k",        "2", "starts", "6", "threads", "1",
@@ -313,17 +313,17 @@ static void stopped_machines_go_on(void **state)
                 (part){.Y = Y, .options = options, .save_at = -1, .stop_after = r == 1 ? after : 0};
         run_parts(3, FORWARDS, parts);
         for (int r = 0; r < 3; r++) {
-            states[r] = parts[r].state; /* none if it has finished nothing */
+            states[r] = parts[r].state; /* NULL if it has finished nothing */
         }
-        assert_goes_on(&one, 2, states, 3);
-        assert_goes_on(&one, 1, states, 3);
+        assert_resumes(&one, 2, states, 3);
+        assert_resumes(&one, 1, states, 3);
         free_parts(3, parts);
     }
     free(one.packed);
     free(Y);
 }
 
-/* States of different fits are not one; nor can machines go on from different states. */
+/* States of different fits cannot be merged, and processes cannot resume from different states. */
 static void states_must_fit(void **state)
 {
     (void)state;
@@ -383,8 +383,8 @@ static void states_must_fit(void **state)
     free(Y);
 }
 
-/* A run that one machine's function stops ends on all, with one result. */
-static void a_stop_is_everybodys(void **state)
+/* The progress function of one process stops the run: all processes stop, with the same result. */
+static void a_stop_on_one_process_stops_all(void **state)
 {
     (void)state;
     static const char *const options[] = {"k", "2",    "starts", "6", "threads",
@@ -408,9 +408,9 @@ static void a_stop_is_everybodys(void **state)
     free(Y);
 }
 
-/* Memory that is short on one machine ends the fit on all, at every allocation in turn; only states
- * that cannot be saved are left out. */
-static void an_error_is_everybodys(void **state)
+/* If an allocation fails on one process, the fit ends on all. Many allocations are tried in turn.
+ * If only saving a state fails, the state is skipped. */
+static void an_error_on_one_process_fails_all(void **state)
 {
     (void)state;
     static const char *const options[] = {"k",        "2", "starts", "3", "threads", "1",
@@ -425,7 +425,8 @@ static void an_error_is_everybodys(void **state)
     tlnmf_settings *settings;
     assert_ok(counting, tlnmf_data_from_realisations(counting, Y, shape, &data));
     assert_ok(counting, tlnmf_settings_create(counting, "fit", &settings));
-    int64_t first = 1000000 - before.allocations + 2; /* with the sums: the fit's first */
+    int64_t first =
+        1000000 - before.allocations + 2; /* with the communicator: the first of the fit */
     tlnmf_settings_free(settings);
     tlnmf_data_free(data);
     tlnmf_ctx_free(counting);
@@ -434,7 +435,7 @@ static void an_error_is_everybodys(void **state)
         for (int r = 0; r < 3; r++)
             parts[r] = (part){.Y = Y,
                               .options = options,
-                              .save_at = INT64_MAX, /* they save, but nothing is kept */
+                              .save_at = INT64_MAX, /* states are saved, but not kept */
                               .allocations = r == 2 ? allocations : 0};
         run_parts(3, BACKWARDS, parts);
         failed = parts[0].error != TLNMF_OK;
@@ -447,7 +448,7 @@ static void an_error_is_everybodys(void **state)
         free_parts(3, parts);
         enough = allocations;
     }
-    assert_true(enough > first + 3); /* several places were tried */
+    assert_true(enough > first + 3); /* several allocations were tried */
     free(Y);
 }
 
@@ -480,9 +481,9 @@ static void ranks_are_checked(void **state)
     tlnmf_ctx *ctx = new_ctx();
     tlnmf_comm *sums;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        assert_int_equal(
-            tlnmf_comm_create(ctx, wrong[i][0], wrong[i][1], fails, send_to_machines, NULL, &sums),
-            TLNMF_ERR_ARGUMENT);
+        assert_int_equal(tlnmf_comm_create(ctx, wrong[i][0], wrong[i][1], fails,
+                                           broadcast_to_processes, NULL, &sums),
+                         TLNMF_ERR_ARGUMENT);
         assert_null(sums);
     }
     assert_non_null(strstr(tlnmf_message(ctx), "rank 0 of -1 processes"));
@@ -492,12 +493,12 @@ static void ranks_are_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_number_of_machines_gives_the_same_bits),
-        cmocka_unit_test(killed_machines_go_on),
-        cmocka_unit_test(stopped_machines_go_on),
+        cmocka_unit_test(results_do_not_depend_on_the_number_of_processes),
+        cmocka_unit_test(killed_runs_resume),
+        cmocka_unit_test(stopped_runs_resume),
         cmocka_unit_test(states_must_fit),
-        cmocka_unit_test(a_stop_is_everybodys),
-        cmocka_unit_test(an_error_is_everybodys),
+        cmocka_unit_test(a_stop_on_one_process_stops_all),
+        cmocka_unit_test(an_error_on_one_process_fails_all),
         cmocka_unit_test(a_sum_that_fails_is_an_error),
         cmocka_unit_test(ranks_are_checked),
     };

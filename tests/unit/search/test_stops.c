@@ -1,4 +1,4 @@
-/* When a fit stops, why, and what it has written down on the way. */
+/* When and why a fit stops, and its trace. */
 #include "unit/search/small_fit.h"
 
 #include <time.h>
@@ -10,7 +10,7 @@ static int stop_after(const tlnmf_record *progress, void *user)
     return --*left <= 0;
 }
 
-/* Stops at every poll in turn, until the fit is finished: each time a valid result. */
+/* Stops at every poll in turn, until the fit completes: each time, the result is valid. */
 static void every_poll_can_stop_a_fit(void **state)
 {
     (void)state;
@@ -39,7 +39,7 @@ static void every_poll_can_stop_a_fit(void **state)
     }
 }
 
-/* Data have no partial result: an error, and nothing is left behind. */
+/* Creating data has no partial result: an error, and nothing leaks. */
 static void every_poll_can_stop_new_data(void **state)
 {
     (void)state;
@@ -67,8 +67,8 @@ static void every_poll_can_stop_new_data(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* A part that runs out of time does not end the call around it; a cancellation does. */
-static void calls_have_deadlines_of_their_own(void **state)
+/* If an inner call runs out of time, the outer call continues; a cancellation ends both. */
+static void nested_calls_have_their_own_deadlines(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -92,14 +92,15 @@ static void calls_have_deadlines_of_their_own(void **state)
     assert_int_equal(tl_stopped(m), TLNMF_OUTCOME_CANCELLED);
     tl_monitor_leave(m, &outermost);
     tlnmf_ctx_set_progress(ctx, NULL, NULL);
-    tl_monitor_enter(m, 0.0, NULL, &outermost); /* the next call begins afresh */
+    tl_monitor_enter(m, 0.0, NULL, &outermost); /* the next call starts anew */
     assert_false(tl_poll(m));
     tl_monitor_leave(m, &outermost);
     assert_false(tl_poll(NULL));
     tlnmf_ctx_free(ctx);
 }
 
-/* Libraries built on this one: asked anew outside calls, the stage of the call inside. */
+/* Polls of libraries built on this one: independent outside of calls, with the stage of the call
+ * inside. */
 static int name_stage(const tlnmf_record *progress, void *user)
 {
     snprintf(user, 16, "%s", tlnmf_record_get_text(progress, "stage"));
@@ -128,8 +129,8 @@ static void other_libraries_poll(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Also when the start that is kept had finished before. */
-static void cancelling_a_later_start_is_told(void **state)
+/* Also if the start that is kept had finished before. */
+static void cancelling_a_later_start_is_reported(void **state)
 {
     (void)state;
     problem p = create();
@@ -156,7 +157,7 @@ static void time_ends_a_run(void **state)
     destroy(&p);
 }
 
-static void stop_reasons_are_told_apart(void **state)
+static void stop_reasons_are_distinguished(void **state)
 {
     (void)state;
     problem p = create();
@@ -173,7 +174,7 @@ static void stop_reasons_are_told_apart(void **state)
     info = fit(&p, NULL, NULL, NULL);
     assert_int_equal(info.outcome, TLNMF_OUTCOME_STATIONARY);
     assert_true(info.gradient_norm <= 1e-6);
-    p.opt.grad_tol = 0.0; /* then rounding ends it */
+    p.opt.grad_tol = 0.0; /* so that rounding ends it */
     assert_int_equal(fit(&p, NULL, NULL, NULL).outcome, TLNMF_OUTCOME_LINE_SEARCH);
     destroy(&p);
 }
@@ -211,7 +212,7 @@ static void traces_are_complete(void **state)
     destroy(&p);
 }
 
-/* With trace-all: the rows of every start as they are when that start is the only one. */
+/* With trace-all, the rows of every start equal those of a run of this start alone. */
 static void traces_of_all_starts(void **state)
 {
     (void)state;
@@ -260,9 +261,9 @@ static int sleep_a_little(const tlnmf_record *progress, void *user)
     return 0;
 }
 
-/* A row a nap: the seconds of a row lie at least a nap after those of the row before, and the whole
- * run has seen all the naps. Starts and stages share one clock. */
-static void seconds_of_a_trace_rise(void **state)
+/* The test sleeps once per row: the times of consecutive rows differ by at least one sleep, and the
+ * total time includes all of them. Starts and stages use one clock. */
+static void times_of_a_trace_increase(void **state)
 {
     (void)state;
     const double nap = 1e-9 * NAP;
@@ -293,7 +294,7 @@ static void seconds_of_a_trace_rise(void **state)
     }
 }
 
-/* The model has the same seconds, by name. */
+/* The model contains the same times, by name. */
 static void seconds_are_in_the_model(void **state)
 {
     (void)state;
@@ -318,14 +319,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_poll_can_stop_a_fit),
         cmocka_unit_test(every_poll_can_stop_new_data),
-        cmocka_unit_test(calls_have_deadlines_of_their_own),
+        cmocka_unit_test(nested_calls_have_their_own_deadlines),
         cmocka_unit_test(other_libraries_poll),
-        cmocka_unit_test(cancelling_a_later_start_is_told),
+        cmocka_unit_test(cancelling_a_later_start_is_reported),
         cmocka_unit_test(time_ends_a_run),
-        cmocka_unit_test(stop_reasons_are_told_apart),
+        cmocka_unit_test(stop_reasons_are_distinguished),
         cmocka_unit_test(traces_are_complete),
         cmocka_unit_test(traces_of_all_starts),
-        cmocka_unit_test(seconds_of_a_trace_rise),
+        cmocka_unit_test(times_of_a_trace_increase),
         cmocka_unit_test(seconds_are_in_the_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,11 @@
-/* One start on several threads: the same bits at any number of them, and what was said of memory.
+/* One start on several threads: the same bits at any number of threads, and the estimated memory.
  */
 #include "support.h"
 
 #include "reference/naive_engine.h"
 #include "search/search.h"
 
-/* Random data whose phases are cut into several pieces, and a search on them. */
+/* Random data that are large enough for several pieces, and a search on them. */
 typedef struct problem {
     tlnmf_ctx *ctx;
     tlnmf_data *data;
@@ -88,7 +88,7 @@ static void mixed_precision_has_the_same_bits(void **state)
     destroy(&p);
 }
 
-/* Frames of several columns: few long rows, and more rows than that. */
+/* Frames of several columns: few long rows, and more rows. */
 static void several_columns_have_the_same_bits(void **state)
 {
     (void)state;
@@ -101,7 +101,7 @@ static void several_columns_have_the_same_bits(void **state)
     destroy(&more);
 }
 
-/* Fewer starts than threads: the others join them. */
+/* Fewer starts than threads: the other threads join them. */
 static void three_starts_have_the_same_bits(void **state)
 {
     (void)state;
@@ -114,8 +114,9 @@ static void three_starts_have_the_same_bits(void **state)
     destroy(&p);
 }
 
-/* Sweeps over long rows against plain loops: another way to share them, the same rotations. */
-static void long_rows_are_swept_as_others(void **state)
+/* Sweeps over long rows, compared with plain loops: the work is divided differently, the rotations
+ * are the same. */
+static void sweeps_of_long_rows_match_plain_loops(void **state)
 {
     (void)state;
     problem p = create(8, 24, 260, 3);
@@ -137,7 +138,7 @@ int main(void)
         cmocka_unit_test(mixed_precision_has_the_same_bits),
         cmocka_unit_test(several_columns_have_the_same_bits),
         cmocka_unit_test(three_starts_have_the_same_bits),
-        cmocka_unit_test(long_rows_are_swept_as_others),
+        cmocka_unit_test(sweeps_of_long_rows_match_plain_loops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

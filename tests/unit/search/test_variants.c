@@ -25,7 +25,7 @@ static tl_result *diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, tl_transfo
     return result;
 }
 
-/* A frame of weight w counts as w copies of it: the same L a frame, and the same Phi. */
+/* A frame of weight w counts as w copies: the same L per frame and the same Phi. */
 static void weights_are_copies(void **state)
 {
     (void)state;
@@ -36,9 +36,9 @@ static void weights_are_copies(void **state)
     double *Y = draw_frames(&rng, S, N), weights[N];
     int64_t copies = 0;
     for (int64_t row = 0; row < S * M; row++)
-        Y[row * N + 7] *= 1e-12; /* a frame that the floor does not see */
+        Y[row * N + 7] *= 1e-12; /* a frame far below the floor */
     for (int64_t n = 0; n < N; n++)
-        copies += (int64_t)(weights[n] = (double)(n % 4)); /* some have none */
+        copies += (int64_t)(weights[n] = (double)(n % 4)); /* some weights are 0 */
     double *repeated = new_doubles(S * M * copies);
     for (int64_t row = 0; row < S * M; row++)
         for (int64_t n = 0, to = 0; n < N; n++)
@@ -62,7 +62,7 @@ static void weights_are_copies(void **state)
     free(repeated);
 }
 
-static void weights_that_cannot_be(void **state)
+static void invalid_weights_are_refused(void **state)
 {
     (void)state;
     tl_rng rng;
@@ -88,7 +88,7 @@ static void weights_that_cannot_be(void **state)
     free(Y);
 }
 
-/* Against the product in double, at sizes about the chunk's, with strides. */
+/* Compared with the product in double precision, at sizes around the chunk size, with strides. */
 static void products_in_single(void **state)
 {
     (void)state;
@@ -112,7 +112,7 @@ static void products_in_single(void **state)
         double worst = 0.0;
         for (int64_t e = 0; e < m * ldc; e++)
             worst = fmax(worst, fabs(C[e] - D[e]));
-        if (!(worst > 0.0 && worst < 3e-5)) /* single indeed, and no worse than that */
+        if (!(worst > 0.0 && worst < 3e-5)) /* the error of single precision */
             fail_msg("%lld x %lld x %lld: worst difference %g", (long long)m, (long long)n,
                      (long long)k, worst);
         tl_release(&single.hooks, single.block);
@@ -139,7 +139,7 @@ static void fit_notes(tlnmf_ctx *ctx, const tlnmf_data *data, int method, int pr
     tl_result_free(result);
 }
 
-/* Mixed precision ends as low as double does, at a Phi that is as orthogonal. */
+/* Mixed precision reaches the C of double precision, and Phi is equally orthogonal. */
 static void mixed_ends_where_double_does(void **state)
 {
     (void)state;
@@ -152,7 +152,7 @@ static void mixed_ends_where_double_does(void **state)
         tl_info fine, mixed;
         fit_notes(ctx, data, method, TL_PRECISION_DOUBLE, &fine);
         fit_notes(ctx, data, method, TL_PRECISION_MIXED, &mixed);
-        assert_true(mixed.C != fine.C); /* it did go another way */
+        assert_true(mixed.C != fine.C); /* it took another path */
         assert_near(mixed.C, fine.C, 5e-4);
         assert_true(mixed.gradient_norm < 5.0 * fine.gradient_norm);
         assert_near(mixed.C, mixed.L + mixed.I, 1e-6);
@@ -163,8 +163,8 @@ static void mixed_ends_where_double_does(void **state)
     free(Y);
 }
 
-/* Several columns a frame, one of them silent: sweeps in single precision spread weights as those
- * in double do. */
+/* Several columns per frame, one of them silent: sweeps in single precision distribute the weights
+ * over columns as in double precision. */
 static void mixed_with_several_columns(void **state)
 {
     (void)state;
@@ -180,7 +180,7 @@ static void mixed_with_several_columns(void **state)
     opt.eps = 1.0;
     opt.method = TL_METHOD_TL;
     opt.hops = 0;
-    opt.J = 15; /* the sweeps, and nothing else */
+    opt.J = 15; /* only the sweeps */
     double C[2];
     for (int i = 0; i < 2; i++) {
         tl_result *result;
@@ -196,7 +196,7 @@ static void mixed_with_several_columns(void **state)
 }
 
 /* The rule: 6e-8 max |y_n| / sqrt(eps) below 1e-3. */
-static void mixed_is_refused_where_single_blurs(void **state)
+static void mixed_is_refused_if_single_precision_is_too_coarse(void **state)
 {
     (void)state;
     tl_rng rng;
@@ -224,7 +224,7 @@ static void mixed_is_refused_where_single_blurs(void **state)
     tl_settings jd = opt;
     jd.task = TL_TASK_JD;
     assert_int_equal(tl_fit(ctx, data, &jd, NULL, &result), TLNMF_ERR_OPTION);
-    opt.eps = 1e40; /* C does not blur, but 1/eps leaves the range of single precision */
+    opt.eps = 1e40; /* C is precise enough, but 1/eps is outside the range of single precision */
     for (int64_t i = 0; i < M * N; i++)
         Y[i] *= 1e20;
     tlnmf_data *loud = data_of(ctx, Y, 1, M, N);
@@ -243,11 +243,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_are_copies),
-        cmocka_unit_test(weights_that_cannot_be),
+        cmocka_unit_test(invalid_weights_are_refused),
         cmocka_unit_test(products_in_single),
         cmocka_unit_test(mixed_ends_where_double_does),
         cmocka_unit_test(mixed_with_several_columns),
-        cmocka_unit_test(mixed_is_refused_where_single_blurs),
+        cmocka_unit_test(mixed_is_refused_if_single_precision_is_too_coarse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,8 +33,8 @@ static tl_result *fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings 
     return result;
 }
 
-/* A frame of weight w counts as w copies of it, in every method and both solvers: the same C a
- * frame, the same Phi and W, and no H where it has none. */
+/* A frame of weight w counts as w copies, in every method and both solvers: the same C per frame,
+ * the same Phi and W, and H = 0 where the weight is 0. */
 static void weights_are_copies(void **state)
 {
     (void)state;
@@ -87,8 +87,8 @@ static double power_at(int64_t i)
     return (1.0 + (double)m) * (2.0 + (double)n);
 }
 
-/* What a mask hides has no effect, to the bit; and entries that it hides are predicted: W H is of
- * rank 1 here, and no entry was seen that is far from it. */
+/* Masked entries have no effect on any bit of the result, and W H predicts them: it has rank 1
+ * here, and all visible entries are close to a matrix of rank 1. */
 static void masked_entries_have_no_effect(void **state)
 {
     (void)state;
@@ -109,7 +109,8 @@ static void masked_entries_have_no_effect(void **state)
         tlnmf_data *data = data_of(ctx, Y, 1, M, N);
         assert_ok(ctx, tlnmf_data_set_mask(ctx, data, mask));
         tl_rng rng;
-        tl_rng_seed(&rng, TL_STREAM_OWN, 9, 1); /* a drawn H would have the scale of the data */
+        tl_rng_seed(&rng, TL_STREAM_OWN, 9,
+                    1); /* a random H would depend on the scale of the data */
         double *W = new_positives(&rng, M), *H = new_positives(&rng, N);
         results[other] = fit(ctx, data, &opt, &(tl_start){.W = W, .H = H});
         free(W);
@@ -125,7 +126,7 @@ static void masked_entries_have_no_effect(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-static void masks_that_cannot_be(void **state)
+static void invalid_masks_are_refused(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -160,7 +161,8 @@ static void masks_that_cannot_be(void **state)
     free(Y);
 }
 
-/* C by plain loops over what is present: frame n counts by its realisations. */
+/* C by plain loops over the present frames: the weight of frame n is the number of its
+ * realisations. */
 static double C_of_present(const double *Y, const tl_model_point *p)
 {
     double sum = 0.0, count = 0.0;
@@ -193,7 +195,7 @@ static void missing_frames_do_not_count(void **state)
     tl_rng rng;
     tl_rng_seed(&rng, TL_STREAM_OWN, 7, 1);
     for (int64_t s = 0; s < S; s++) {
-        Y[(s * M + 1) * N + 4] = NAN;                   /* frame 4 is missing altogether */
+        Y[(s * M + 1) * N + 4] = NAN;                   /* frame 4 is missing in all realisations */
         Y[(s * M + s) * N + 2 * (s > 1 ? 1 : 0)] = NAN; /* two realisations of frames 0 and 2 */
     }
     tlnmf_data *data, *same;
@@ -237,7 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_are_copies),
         cmocka_unit_test(masked_entries_have_no_effect),
-        cmocka_unit_test(masks_that_cannot_be),
+        cmocka_unit_test(invalid_masks_are_refused),
         cmocka_unit_test(missing_frames_do_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@ typedef struct problem {
     tl_model model;
     tl_engine *e;
     tl_settings opt;
-    double *Phi, *W, *H; /* the point it starts at; later what at() last saw */
+    double *Phi, *W, *H; /* the start; after look(), the engine's point */
 } problem;
 
 static inline void create(problem *p, uint64_t seed, int64_t S, int64_t M, int64_t N, int64_t K)
@@ -48,7 +48,7 @@ static inline void destroy(problem *p)
     free(p->H);
 }
 
-/* The engine's point to Phi, W, H. */
+/* Copies the engine's point to Phi, W, H. */
 static inline void look(problem *p)
 {
     tl_engine_store(p->e, p->Phi, p->W, p->H);

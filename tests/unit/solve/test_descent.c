@@ -2,8 +2,8 @@
  * search. */
 #include "unit/solve/fast_problem.h"
 
-/* The end of a run is stationary in every sense: no entry of W, H or angle of Phi can be moved to
- * gain. */
+/* The end of a run is a minimum: changing any entry of W or H or any angle of Phi does not lower C.
+ */
 static void the_joint_solver_ends_at_a_minimum(void **state)
 {
     (void)state;
@@ -42,8 +42,8 @@ static void the_joint_solver_ends_at_a_minimum(void **state)
     }
 }
 
-/* An entry of W next to zero that ought to be large comes back; an exact zero stays. */
-static void zeros_come_back_unless_they_are_exact(void **state)
+/* An entry of W close to zero that should be large grows again; an exact zero stays. */
+static void small_entries_are_revived_but_zeros_are_not(void **state)
 {
     (void)state;
     problem p;
@@ -68,7 +68,7 @@ static void zeros_come_back_unless_they_are_exact(void **state)
     destroy(&p);
 }
 
-/* The values of the point are those of its Phi, W, H, as if they were loaded afresh. */
+/* The values of the point are the same after Phi, W and H are loaded again. */
 static void assert_in_step(problem *p)
 {
     tl_values before = tl_engine_values(p->e, TL_C | TL_L | TL_I);
@@ -80,8 +80,8 @@ static void assert_in_step(problem *p)
     assert_near(before.I, after.I, 1e-11 * fabs(after.C));
 }
 
-/* Where no step leads further, a run leaves V of the point that it is at. */
-static void failed_searches_leave_no_trace(void **state)
+/* If no step is found, V is still that of the current point. */
+static void failed_searches_restore_the_point(void **state)
 {
     (void)state;
     static const unsigned parts[] = {TL_ALL, TL_PHI, TL_W | TL_H, TL_H};
@@ -104,7 +104,7 @@ static void failed_searches_leave_no_trace(void **state)
     }
 }
 
-/* From the Phi and W of a finished fit and any H, a descent over H alone returns to the fit's H. */
+/* From the Phi and W of a finished fit and any H, a descent over H returns to the H of the fit. */
 static void activations_are_found_again(void **state)
 {
     (void)state;
@@ -127,7 +127,7 @@ static void activations_are_found_again(void **state)
         tl_engine_store(p.e, NULL, W, H);
         assert_true(run.outcome == TLNMF_OUTCOME_STATIONARY ||
                     run.outcome == TLNMF_OUTCOME_LINE_SEARCH);
-        assert_near(largest_difference(p.M * p.K, W, p.W), 0.0, 0.0); /* kept to the bit */
+        assert_near(largest_difference(p.M * p.K, W, p.W), 0.0, 0.0); /* unchanged */
         assert_near(C_of(&p), C, 1e-9 * fabs(C));
         assert_near(largest_difference(p.K * p.N, H, p.H), 0.0, 1e-4 * scale);
         free(H);
@@ -205,8 +205,8 @@ static void count_project(tl_engine *e, unsigned parts)
     (void)e, (void)parts;
 }
 
-/* With many rows a run sweeps three times, and a refusal makes first steps shorter until three
- * iterations have met none: five tries in four iterations instead of eight. */
+/* With many rows a run has three sweeps. After a refused step, first steps are shorter until three
+ * iterations have had no refusal: five steps are tried in four iterations instead of eight. */
 static void many_rows_mean_few_sweeps_and_refusals(void **state)
 {
     (void)state;
@@ -240,8 +240,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_joint_solver_ends_at_a_minimum),
-        cmocka_unit_test(zeros_come_back_unless_they_are_exact),
-        cmocka_unit_test(failed_searches_leave_no_trace),
+        cmocka_unit_test(small_entries_are_revived_but_zeros_are_not),
+        cmocka_unit_test(failed_searches_restore_the_point),
         cmocka_unit_test(activations_are_found_again),
         cmocka_unit_test(many_rows_mean_few_sweeps_and_refusals),
     };

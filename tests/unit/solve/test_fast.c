@@ -1,8 +1,8 @@
-/* What the fast solvers reach. */
+/* The minima that the fast solvers find. */
 #include "support.h"
 
-/* A start with one component all but dead, of the wrong size and in the wrong place: revival may
- * only help. */
+/* A start with one component that is almost 0 and in the wrong place: revival must not make the
+ * result worse. */
 static void C_never_rises_from_a_bad_start(void **state)
 {
     (void)state;
@@ -65,8 +65,8 @@ static void units_do_not_matter(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* On the reference's own data the fast solver ends no higher than the paper's from the same starts,
- * in all methods, and finds the least C known at S = 100 (1835.614731,
+/* On the data of the reference, the fast solver ends no higher than the paper's solver from the
+ * same starts, in all methods, and finds the least known C at S = 100 (1835.614731,
  * docs/measurements/benchmarks.md). */
 static void fast_is_no_worse_than_paper(void **state)
 {
@@ -101,7 +101,7 @@ static void fast_is_no_worse_than_paper(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* One realisation and a small floor, the hardest data there is: coming down from a high floor ends
+/* One realisation and a small floor, the most difficult data: continuation from a high floor ends
  * far below the paper's search (1229 over 200 runs, docs/measurements/benchmarks.md), for both
  * methods. */
 static void continuation_goes_lower(void **state)
@@ -134,7 +134,7 @@ static void continuation_goes_lower(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Hops never end higher, and the same seed hops the same way at any number of threads. */
+/* Hops never end higher, and the same seed gives the same hops at any number of threads. */
 static void hops_only_help(void **state)
 {
     (void)state;
@@ -160,8 +160,8 @@ static void hops_only_help(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Auto is TL-NMF where there is something to gain, and then no worse than JD+NMF; else JD+NMF
- * itself. */
+/* auto runs TL-NMF if it can lower C, and is then no worse than JD+NMF; otherwise it returns the
+ * result of JD+NMF. */
 static void auto_chooses_by_the_certificate(void **state)
 {
     (void)state;
@@ -193,9 +193,9 @@ static void auto_chooses_by_the_certificate(void **state)
     }
 }
 
-/* Random problems of all shapes, with silence, repetition and scales from 1e-150 to 1e150: an end
- * that is finite and has a reason. */
-static void anything_goes(void **state)
+/* Random problems of all shapes, with silence, repetition and scales from 1e-150 to 1e150: the
+ * result is finite and has an outcome. */
+static void random_problems_end_with_finite_results(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < 1000; seed++) {
@@ -237,7 +237,7 @@ static void anything_goes(void **state)
     }
 }
 
-/* Data times c and eps times c^2, at equal iterations: the same Phi, at any scale. */
+/* Data times c and eps times c^2 give the same Phi after the same number of iterations. */
 static void scale_does_not_matter(void **state)
 {
     (void)state;
@@ -279,7 +279,7 @@ int main(void)
         cmocka_unit_test(hops_only_help),
         cmocka_unit_test(auto_chooses_by_the_certificate),
         cmocka_unit_test(scale_does_not_matter),
-        cmocka_unit_test(anything_goes),
+        cmocka_unit_test(random_problems_end_with_finite_results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

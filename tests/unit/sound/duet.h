@@ -1,4 +1,4 @@
-/* What the tests of separation share: the paper's two notes as sound in memory. */
+/* Helpers of the tests of separation: the paper's two notes as sound in memory. */
 #ifndef TLNMF_TESTS_DUET_H
 #define TLNMF_TESTS_DUET_H
 
@@ -8,12 +8,12 @@
 
 enum { RATE = NOTES_RATE, LENGTH = NOTES_LENGTH };
 
-/* The mixture, its parts, and space for what is separated. */
+/* The mixture, its parts, and space for the stems. */
 typedef struct duet {
     double mix[LENGTH], first[LENGTH], second[LENGTH], stem[3][LENGTH];
 } duet;
 
-/* The two notes alone, as docs/spec.md defines them: what simulate_notes adds up. */
+/* Each of the two notes, as docs/spec.md defines them; simulate_notes returns their sum. */
 static inline void true_notes(const double theta[2], double *first, double *second)
 {
     const double pi = acos(-1.0), f[2] = {440.0, 466.16};
@@ -80,7 +80,7 @@ static inline tl_frames default_frames(void)
     return (tl_frames){.shifts = 8, .window = TL_WINDOW_TUKEY, .taper = 0.1, .beta = 8.0};
 }
 
-/* As the settings of task "learn" are if nothing is set. */
+/* The default settings of task "learn". */
 static inline tl_learn_options default_options(void)
 {
     tl_learn_options opt = {.J = 10, .any_window = 1, .any_length = 1, .any_J = 1};
@@ -118,7 +118,7 @@ static inline tl_separate_run guided_run(void)
     return run;
 }
 
-/* The best candidate alone; *out is NULL if that fails. */
+/* Learns the best candidate only; *out is NULL on failure. */
 static inline tlnmf_error learn_one(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *spans,
                                     int64_t count, const tl_learn_options *opt, tl_separator **out)
 {

@@ -1,4 +1,4 @@
-/* What the tests of checkpoints of separations share: all states of a call, as bytes. */
+/* Helpers of the tests of checkpoints of separations: all states of a call, as bytes. */
 #ifndef TLNMF_TESTS_KEEPER_H
 #define TLNMF_TESTS_KEEPER_H
 
@@ -27,8 +27,8 @@ static inline packed pack(tlnmf_ctx *ctx, const tlnmf_record *record)
 typedef struct keeper {
     tlnmf_ctx *ctx;
     packed state[MOST];
-    atomic_int count; /* a thread of the call saves, the caller's asks whether to cancel */
-    int stop_after;   /* the run is cancelled after so many; 0: it is not */
+    atomic_int count; /* a thread of the call saves; the caller's thread polls for cancellation */
+    int stop_after;   /* the run is cancelled after this number of states; 0: never */
 } keeper;
 
 static inline int save(const tlnmf_record *state, void *user)
@@ -53,7 +53,7 @@ static inline void forget(keeper *k)
     tlnmf_ctx_free(k->ctx);
 }
 
-/* The context saves to `k`, which may also cancel, and goes on from `from`; either may be NULL. The
+/* The context saves to `k`, which may also cancel, and resumes from `from`; either may be NULL. The
  * caller frees the state after the call. */
 static inline tlnmf_record *watch(tlnmf_ctx *ctx, const packed *from, keeper *k)
 {

@@ -25,7 +25,7 @@ static const event SCORE[PITCHES] = {{"low", 0, 48, 0.0, 0.6},  {"low", 0, 52, 0
                                      {"high", 1, 76, 1.5, 2.1}, {"high", 1, 81, 2.1, 2.7},
                                      {"low", 0, 55, 3.0, 3.7},  {"high", 1, 76, 3.0, 3.7},
                                      {"low", 0, 48, 3.7, 4.4}};
-/* The same, but the low one's new note is the higher one, and the other's is new, too. */
+/* The same, but both play new notes together, and the low instrument plays the higher one. */
 static const event CROSSING[PITCHES] = {{"low", 0, 63, 0.0, 0.6},  {"low", 0, 64, 0.6, 1.2},
                                         {"high", 1, 76, 1.5, 2.1}, {"high", 1, 78, 2.1, 2.7},
                                         {"low", 0, 77, 3.0, 3.7},  {"high", 1, 69, 3.0, 3.7},
@@ -113,7 +113,7 @@ static void free_trial(trial *t)
     tlnmf_ctx_free(t->ctx);
 }
 
-/* The note that was never heard alone is found, transposed by what it is away from one that was. */
+/* A note that is never played alone is found by transposing one that is. */
 static void new_notes_are_found(void **state)
 {
     (void)state;
@@ -138,8 +138,8 @@ static void new_notes_are_found(void **state)
     free_trial(&r);
 }
 
-/* Either new note could be the other source's, transposed by less; then its own source, which is
- * labelled, would hardly be heard. */
+/* Each new note is closer to a note of the other source; but if it were assigned to that source,
+ * its own source would hardly sound, although it is labelled. */
 static void voices_that_cross_keep_their_notes(void **state)
 {
     (void)state;
@@ -151,7 +151,8 @@ static void voices_that_cross_keep_their_notes(void **state)
     free_trial(&r);
 }
 
-/* Two notes a semitone apart, each a source: the one transposed is the other, and must not be. */
+/* Two notes a semitone apart, each a source: transposed, one equals the other, so they must not be
+ * transposed. */
 static void a_source_of_one_note_is_not_transposed(void **state)
 {
     (void)state;
@@ -165,7 +166,7 @@ static void a_source_of_one_note_is_not_transposed(void **state)
         play(b->truth[i % 2], 60 + i % 2, 0, start, end);
         assert_ok(ctx, tlnmf_sound_add_label(ctx, sound, i % 2 == 0 ? "C" : "C sharp", start, end));
     }
-    /* in the mixture there is something that neither note explains */
+    /* the mixture has a part that neither note explains */
     play(b->truth[0], 67, 0, 2.0, 2.9);
     for (int t = 0; t < SAMPLES; t++)
         b->mix[t] = b->truth[0][t] + b->truth[1][t];
@@ -177,7 +178,7 @@ static void a_source_of_one_note_is_not_transposed(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Says stop at its fifth call, which comes from inside the first candidate. */
+/* Stops at its fifth call, which is inside the first candidate. */
 static int stop_soon(const tlnmf_record *progress, void *user)
 {
     int *calls = user;
@@ -199,7 +200,7 @@ static void learning_stops_inside_a_candidate(void **state)
     assert_int_equal(tlnmf_record_get_integer(model, "candidates"), 1);
     assert_true(calls <= 6); /* the candidate is reported */
     tlnmf_ctx_set_progress(ctx, NULL, NULL);
-    run_band(ctx, model, sound, 1, b->stem[0]); /* it is a model all the same */
+    run_band(ctx, model, sound, 1, b->stem[0]); /* it is still a valid model */
     for (int t = 0; t < SAMPLES; t++)
         assert_near(b->stem[0][t] + b->stem[1][t], b->mix[t], 1e-14);
     tlnmf_record_free(model);
@@ -235,7 +236,7 @@ static void notes_become_events(void **state)
                 found = e;
         assert_true(found >= 0);
         assert_int_equal((int)key[found], SCORE[i].key);
-        assert_true(fabs(end[found] - SCORE[i].end) < 0.3); /* they ring on */
+        assert_true(fabs(end[found] - SCORE[i].end) < 0.3); /* notes decay slowly */
     }
     tlnmf_record_free(events);
     tlnmf_record_free(report);
@@ -289,8 +290,8 @@ static void weighed_release(void *block, void *user)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Candidates at a time take no more than was said for so many threads. */
-static void memory_is_what_was_said(void **state)
+/* Concurrent candidates need no more memory than was estimated for the number of threads. */
+static void memory_stays_within_the_estimate(void **state)
 {
     (void)state;
     band *b = new_band(SCORE);
@@ -316,8 +317,8 @@ static void memory_is_what_was_said(void **state)
     free(b);
 }
 
-/* The share of the energy, and a range around what is expected, for each stem. */
-static void a_model_says_what_to_expect(void **state)
+/* Each stem has a share of the energy and a range around the expected score. */
+static void a_model_has_expected_scores(void **state)
 {
     (void)state;
     trial r = new_trial(SCORE);
@@ -411,8 +412,8 @@ int main(void)
         cmocka_unit_test(learning_stops_inside_a_candidate),
         cmocka_unit_test(notes_become_events),
         cmocka_unit_test(threads_do_not_change_a_bit),
-        cmocka_unit_test(memory_is_what_was_said),
-        cmocka_unit_test(a_model_says_what_to_expect),
+        cmocka_unit_test(memory_stays_within_the_estimate),
+        cmocka_unit_test(a_model_has_expected_scores),
         cmocka_unit_test(a_model_without_members_is_one_member),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,7 +96,7 @@ static void same_score(const tl_score *got, const double want[4])
 
 /* ---- against numpy --------------------------------------------------------------------------- */
 
-static void scores_are_the_definitions(void **state)
+static void scores_match_the_definitions(void **state)
 {
     static const struct {
         int64_t n, frames, filter;
@@ -146,8 +146,8 @@ static void scores_are_the_definitions(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Images: projections on all channels of the references, and the level counts. */
-static void images_are_the_definitions(void **state)
+/* Images: projections on all channels of the references; the level matters. */
+static void image_scores_match_the_definitions(void **state)
 {
     static const double want[2][4] = {
         {4.7758235983003, 5.6610007517329, 15.2947674166957, 25.2496063354807},
@@ -175,8 +175,8 @@ static void images_are_the_definitions(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Two windows of 30 samples that begin 25 apart, each scored as if it were all there is. */
-static void windows_are_scored_alone(void **state)
+/* Two windows of 30 samples that begin 25 samples apart, each scored separately. */
+static void windows_are_scored_separately(void **state)
 {
     static const double want[2][2][4] = {
         {{13.9593838320087, 14.4194401199663, 24.0913230229785, 7.7422584429472},
@@ -214,7 +214,7 @@ static void windows_are_scored_alone(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Each channel as if it were alone; together, energies are summed. */
+/* Each channel is scored separately; for all channels, energies are summed. */
 static void channels_and_all_of_them(void **state)
 {
     static const double all[2][4] = {
@@ -245,7 +245,7 @@ static void channels_and_all_of_them(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Many blocks of the transforms, and the default filter: a filtered reference is all target. */
+/* Many blocks of the transforms, and the default filter: a filtered reference counts as target. */
 static void a_filtered_reference_is_no_error(void **state)
 {
     static const uint64_t seed = 11;
@@ -257,7 +257,7 @@ static void a_filtered_reference_is_no_error(void **state)
     for (int64_t t = 0; t < p.frames; t++)
         for (int i = 0; i < 2; i++)
             p.estimate[i][t] = p.reference[i][t] - (t >= 400 ? 0.7 * p.reference[i][t - 400] : 0.0);
-    for (int i = 0; i < 2; i++) /* what the echo of the last samples would add */
+    for (int i = 0; i < 2; i++) /* the echo beyond the last sample is cut off */
         memset(p.reference[i] + p.frames - 400, 0, 400 * sizeof(double));
     for (int64_t t = p.frames - 400; t < p.frames; t++)
         for (int i = 0; i < 2; i++)
@@ -267,7 +267,7 @@ static void a_filtered_reference_is_no_error(void **state)
         assert_int_equal(match[r], r);
         assert_true(scores[2 * r].sdr > 200.0 && scores[2 * r].sir > 200.0 &&
                     scores[2 * r].sar > 200.0);
-        assert_true(scores[2 * r].si_sdr < 10.0); /* which forgives a gain only */
+        assert_true(scores[2 * r].si_sdr < 10.0); /* SI-SDR allows only a gain */
     }
     assert_ok(ctx, evaluate(ctx, &p, 400, true, match, scores)); /* one tap too few */
     assert_true(scores[0].sdr < 10.0);
@@ -315,7 +315,7 @@ static void no_permutation_keeps_the_order(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-static void silence_is_said(void **state)
+static void silence_is_reported(void **state)
 {
     static const uint64_t seeds[] = {2, 4};
     (void)state;
@@ -324,9 +324,9 @@ static void silence_is_said(void **state)
     int64_t match[MOST];
     tl_score scores[3 * MOST];
     memset(p.reference[1], 0, 1000 * sizeof(double));
-    memset(p.estimate[2], 0, 1000 * sizeof(double)); /* that of reference 0 */
+    memset(p.estimate[2], 0, 1000 * sizeof(double)); /* the estimate of reference 0 */
     assert_ok(ctx, evaluate(ctx, &p, 16, true, match, scores));
-    assert_int_equal(match[1], 2); /* silence for silence */
+    assert_int_equal(match[1], 2); /* a silent estimate for a silent reference */
     for (int c = 0; c < 3; c++) {
         assert_int_equal(scores[3 + c].state, TL_SILENT_REFERENCE);
         assert_true(isnan(scores[3 + c].sdr));
@@ -354,7 +354,7 @@ static void silence_is_said(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* References that say the same twice, or so little that their Gram matrix has rank 2 or 1. */
+/* References that are equal, or so simple that their Gram matrix has rank 2 or 1. */
 static void singular_references(void **state)
 {
     static const uint64_t seed = 9;
@@ -367,7 +367,7 @@ static void singular_references(void **state)
     assert_ok(ctx, evaluate(ctx, &pair, 32, false, match, without));
     memcpy(p.reference[2], p.reference[0], 2000 * sizeof(double));
     assert_ok(ctx, evaluate(ctx, &p, 32, false, match, with_twin));
-    for (int i = 0; i < 4; i++) { /* the twin adds nothing to what can be explained */
+    for (int i = 0; i < 4; i++) { /* the duplicate explains nothing more */
         const tl_score *w = &without[i];
         same_score(&with_twin[i], (double[4]){w->sdr, w->sir, w->sar, w->si_sdr});
     }
@@ -418,7 +418,7 @@ static void no_memory(void **state)
     static const uint64_t seed = 9;
     (void)state;
     problem p = new_problem(2, 100, 1, &seed);
-    memcpy(p.reference[1], p.reference[0], 100 * sizeof(double)); /* the pivoted way, too */
+    memcpy(p.reference[1], p.reference[0], 100 * sizeof(double)); /* also with pivoting */
     tlnmf_error error = TLNMF_ERR_MEMORY;
     int64_t n = 0;
     for (; error == TLNMF_ERR_MEMORY; n++) {
@@ -438,14 +438,14 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scores_are_the_definitions),
-        cmocka_unit_test(images_are_the_definitions),
-        cmocka_unit_test(windows_are_scored_alone),
+        cmocka_unit_test(scores_match_the_definitions),
+        cmocka_unit_test(image_scores_match_the_definitions),
+        cmocka_unit_test(windows_are_scored_separately),
         cmocka_unit_test(channels_and_all_of_them),
         cmocka_unit_test(a_filtered_reference_is_no_error),
         cmocka_unit_test(loudness_does_not_matter),
         cmocka_unit_test(no_permutation_keeps_the_order),
-        cmocka_unit_test(silence_is_said),
+        cmocka_unit_test(silence_is_reported),
         cmocka_unit_test(singular_references),
         cmocka_unit_test(one_sample_is_enough),
         cmocka_unit_test(no_memory),

@@ -1,11 +1,11 @@
-/* The calls of a separation: outcomes, callbacks that fail, threads, what is refused. */
+/* The calls of a separation: outcomes, callbacks that fail, threads, errors. */
 #include "unit/sound/duet.h"
 
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Options for which learning takes few candidates and little time. */
+/* Options with few candidates and a short time of learning. */
 static tl_learn_options quick_options(void)
 {
     tl_learn_options opt = note_options();
@@ -29,7 +29,7 @@ static void expect_message(const tlnmf_ctx *ctx, const char *part)
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
-/* Says stop from its call number `at` on; notes what it was told last. */
+/* Stops from call number `at` on; records the last progress. */
 typedef struct stopper {
     int calls, at;
     char stage[16];
@@ -89,7 +89,7 @@ static void a_finished_learning_has_done_its_iterations(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Stopped between candidates or within a descent: the candidate at work is finished and kept. */
+/* Stopped between candidates or within a descent: the current candidate is completed and kept. */
 static void a_stopped_learning_is_cancelled(void **state)
 {
     (void)state;
@@ -141,7 +141,7 @@ static void a_run_ends_or_is_cancelled(void **state)
 
 /* ---- callbacks that fail --------------------------------------------------------------------- */
 
-/* Sound in memory whose callbacks fail at one call, with 40 plus its number, and note where. */
+/* Sound in memory whose callbacks fail at one call, with 40 plus its number, and record where. */
 typedef struct fragile {
     arrays a;
     int reads, fail_read, writes, fail_write;
@@ -164,8 +164,8 @@ static int write_fragile(int64_t output, int64_t first, int64_t count, const dou
                                         : write_array(output, first, count, x, &f->a);
 }
 
-/* Each reading fails in turn, with an error of its own and a message that says where. */
-static void a_failed_reading_stops_learning(void **state)
+/* Each read fails in turn, with a distinct error and a message that says where. */
+static void a_failed_read_stops_learning(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -205,7 +205,7 @@ static tlnmf_error run_fragile(tlnmf_ctx *ctx, const tl_separator *separator, fr
     return run_one(ctx, separator, &sound, &run);
 }
 
-static void a_failed_reading_or_writing_stops_a_run(void **state)
+static void a_failed_read_or_write_stops_a_run(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -243,7 +243,7 @@ static void a_failed_reading_or_writing_stops_a_run(void **state)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* Sound in memory whose callbacks note on which thread they run, and whether two do at once. */
+/* Sound in memory whose callbacks record their thread, and whether two run concurrently. */
 typedef struct census {
     arrays a;
     pthread_t caller;
@@ -277,7 +277,7 @@ static int write_counted(int64_t output, int64_t first, int64_t count, const dou
     return 0;
 }
 
-/* On any thread, but one report at a time. */
+/* Called on any thread, but never concurrently. */
 static int report_counted(const tlnmf_record *progress, void *user)
 {
     (void)progress;
@@ -317,7 +317,7 @@ static void samples_pass_through_the_calling_thread(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* ---- what is refused ------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void refuse(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span *span,
                    const tl_learn_options *opt, tlnmf_error error, const char *message)
@@ -351,7 +351,7 @@ static void bad_input_is_refused(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Bytes that are allocated now, and the most there were. */
+/* Allocated bytes: now, and at most. */
 typedef struct meter {
     size_t now, most;
 } meter;
@@ -396,7 +396,7 @@ static void memory_stays_below_its_bound(void **state)
         assert_ok(ctx, tl_blend_run(ctx, blend, &sound, &run));
         tl_blend_free(blend);
         assert_true((double)m.most < bound);
-        assert_true((double)m.most > 0.03 * bound); /* and the bound says something */
+        assert_true((double)m.most > 0.03 * bound); /* and the bound is not too loose */
     }
     free(d);
     tlnmf_ctx_free(ctx);
@@ -409,8 +409,8 @@ int main(void)
         cmocka_unit_test(a_finished_learning_has_done_its_iterations),
         cmocka_unit_test(a_stopped_learning_is_cancelled),
         cmocka_unit_test(a_run_ends_or_is_cancelled),
-        cmocka_unit_test(a_failed_reading_stops_learning),
-        cmocka_unit_test(a_failed_reading_or_writing_stops_a_run),
+        cmocka_unit_test(a_failed_read_stops_learning),
+        cmocka_unit_test(a_failed_read_or_write_stops_a_run),
         cmocka_unit_test(samples_pass_through_the_calling_thread),
         cmocka_unit_test(bad_input_is_refused),
         cmocka_unit_test(memory_stays_below_its_bound),

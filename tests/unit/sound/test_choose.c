@@ -16,7 +16,7 @@ typedef struct diary {
     tried list[MOST];
 } diary;
 
-/* What follows these words, which must be there. */
+/* The text after these words, which must occur. */
 static char *after(const char *text, const char *words)
 {
     char *found = strstr(text, words);
@@ -33,7 +33,7 @@ static void note_candidate(tlnmf_log_level level, const char *message, void *use
     diary *d = user;
     bool learnt = strncmp(message, "learnt from ", 12) == 0;
     if (!learnt && strncmp(message, "fixed ", 6) != 0)
-        return; /* a line of the descent's own */
+        return; /* a line of the descent */
     assert_true(d->count < MOST);
     tried *t = &d->list[d->count++];
     const char *basis = message + (learnt ? 12 : 6), *window = after(message, ", ");
@@ -62,7 +62,7 @@ static tl_separator *learn_noted(const tl_learn_options *opt, bool guided, diary
     return separator;
 }
 
-/* Which line of the diary is the separator's. */
+/* The line of the diary that belongs to the separator. */
 static int find_kept(const diary *d, const tl_separator *separator)
 {
     static const char *const bases[] = {"auto", "DCT", "DFT", "STFT"};
@@ -120,7 +120,7 @@ static void the_best_is_kept(void **state)
     check_choice(&opt);
 }
 
-/* What the options fix is not tried in other ways. */
+/* Candidates vary only in settings that the options do not fix. */
 static void options_narrow_the_choice(void **state)
 {
     (void)state;
@@ -142,15 +142,16 @@ static void options_narrow_the_choice(void **state)
     }
     opt.set.per_source = 0;
     tl_separator *blind = learn_noted(&opt, false, &d);
-    assert_int_equal(d.count, 1); /* nothing to judge by */
+    assert_int_equal(d.count, 1); /* there are no remixes to score */
     assert_true(d.list[0].learnt && isnan(blind->info.score));
     assert_int_equal(blind->info.remixes, 0);
     tl_separator_free(blind);
 }
 
-/* Every candidate is told with its score; the weights are those of the members; refused ones have
- * none, but a reason. One member of many choices, several of the dictionaries. */
-static void what_was_compared_is_told(void **state)
+/* Every candidate is reported with its score and the weight of the member; rejected candidates have
+ * no weight, but a reason. With many choices there is one member, with dictionaries there are
+ * several. */
+static void all_candidates_are_reported(void **state)
 {
     (void)state;
     static const int32_t methods[] = {TL_METHOD_NMF, TL_METHOD_AUTO};
@@ -177,7 +178,7 @@ static void what_was_compared_is_told(void **state)
         }
         assert_int_equal(kept, blend->members);
         assert_true(best == blend->info.score);
-        assert_near(total, 1.0, 1e-2); /* weights below a thousandth are left out */
+        assert_near(total, 1.0, 1e-2); /* weights below a thousandth are omitted */
         tl_blend_free(blend);
     }
     free(d);
@@ -189,7 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_best_is_kept),
         cmocka_unit_test(options_narrow_the_choice),
-        cmocka_unit_test(what_was_compared_is_told),
+        cmocka_unit_test(all_candidates_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Frames and back: every window and hop that allows it, and a message for those that do not. */
+/* Framing and its inverse: every window and hop that allows it, and a message for the others. */
 #include "support.h"
 
 #include "sound/signal/frames.h"
@@ -57,7 +57,7 @@ static void notes_have_the_papers_frames(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-static void windows_are_what_they_are_called(void **state)
+static void windows_match_their_definitions(void **state)
 {
     (void)state;
     enum { M = 40 };
@@ -86,7 +86,7 @@ static void windows_are_what_they_are_called(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-static void sound_comes_back(void **state)
+static void sound_is_reconstructed(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -107,15 +107,15 @@ static void sound_comes_back(void **state)
         free(y);
         free(Y);
     }
-    /* a hop of the whole frame is enough for windows that stay away from zero */
+    /* if the window has no zeros, the hop may be a whole frame */
     tl_settings f = frames_of(16, 16, 1, TL_WINDOW_RECTANGULAR);
     double w[16];
     assert_ok(ctx, tlnmf_frames_window(ctx, &f, w));
     tlnmf_ctx_free(ctx);
 }
 
-/* Half a frame for the hop, 8 shifts or as many as the hop has samples, the Tukey window. */
-static void what_is_not_given_follows(void **state)
+/* Defaults: the hop is half a frame, 8 shifts but at most hop, the Tukey window. */
+static void options_have_defaults(void **state)
 {
     (void)state;
     static const int64_t cases[][3] = {{40, 20, 8}, {9, 4, 4}, {2, 1, 1}}; /* frame, hop, shifts */
@@ -142,7 +142,7 @@ static void expect_refusal(tlnmf_ctx *ctx, tlnmf_error error, const char *messag
         fail_msg("\"%s\" instead of \"%s\"", tlnmf_message(ctx), message);
 }
 
-static void lost_sound_is_refused(void **state)
+static void lossy_framings_are_refused(void **state)
 {
     (void)state;
     const struct {
@@ -182,10 +182,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_are_where_they_should_be),
         cmocka_unit_test(notes_have_the_papers_frames),
-        cmocka_unit_test(windows_are_what_they_are_called),
-        cmocka_unit_test(sound_comes_back),
-        cmocka_unit_test(what_is_not_given_follows),
-        cmocka_unit_test(lost_sound_is_refused),
+        cmocka_unit_test(windows_match_their_definitions),
+        cmocka_unit_test(sound_is_reconstructed),
+        cmocka_unit_test(options_have_defaults),
+        cmocka_unit_test(lossy_framings_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* Checkpoints of a separation: one that goes on from its finished candidates ends with the same
- * model, whichever of them were saved; what does not fit is refused, what is made up does no harm.
+/* Checkpoints of a separation: a separation that resumes from its finished candidates gives the
+ * same model, whichever candidates were saved; mismatched checkpoints are refused, forged ones are
+ * harmless.
  */
 #include "sound/signal/samples.h"
 #include "unit/sound/duet.h"
@@ -63,8 +64,8 @@ static void assert_same(const task *t, const packed *from, const packed *whole)
     free(p.bytes);
 }
 
-/* A run saves `least` states at least; from each of them it ends in the same model. So it does from
- * the last state of a run that was cancelled. */
+/* A run saves at least `least` states. Resumed from each of them, and from the last state of a
+ * cancelled run, it gives the same model. */
 static void check_all(const char *const options[], bool labelled, int least)
 {
     task t = create(options, labelled);
@@ -99,7 +100,7 @@ static void candidates_of_recipes(void **state)
               3);
 }
 
-/* ---- what is refused ------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static const char *const FEW[] = {"frame", "100", "method", "nmf", NULL};
 
@@ -138,8 +139,8 @@ static void other_runs_are_refused(void **state)
     destroy(&other);
 }
 
-/* Words of a state replaced by others: an error or a model, never a crash. */
-static void made_up_states_do_no_harm(void **state)
+/* Numbers of a state are replaced: an error or a model, never a crash. */
+static void forged_states_are_harmless(void **state)
 {
     (void)state;
     task t = create(FEW, true);
@@ -179,7 +180,7 @@ int main(void)
         cmocka_unit_test(candidates_with_labels),
         cmocka_unit_test(candidates_of_recipes),
         cmocka_unit_test(other_runs_are_refused),
-        cmocka_unit_test(made_up_states_do_no_harm),
+        cmocka_unit_test(forged_states_are_harmless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
-/* Candidates: C recomputed in plain loops, the band, and that no candidate depends on the last. */
+/* Candidates: C recomputed in plain loops, the band, and independence from earlier candidates. */
 #include "sound/learn/learn.h"
 #include "unit/sound/duet.h"
 
-/* A learner on the notes, and what it needs. */
+/* A learner on the notes, with its data. */
 typedef struct bench {
     tlnmf_ctx *ctx;
     duet *d;
@@ -98,7 +98,7 @@ static void C_is_that_of_the_model(void **state)
         assert_ok(b->ctx, tl_learn(&b->learner, &RECIPES[i], &candidate));
         const tl_separator_info *info = &candidate.model->info;
         assert_close(info->C, naive_C(b, candidate.model, b->learner.H), 1e-10);
-        assert_true(isnan(candidate.score) && isnan(info->score)); /* nobody has judged it */
+        assert_true(isnan(candidate.score) && isnan(info->score)); /* it has not been scored */
         assert_int_equal(info->method, RECIPES[i].method);
         assert_int_equal(info->per_source, RECIPES[i].per_source);
         assert_int_equal(info->J, RECIPES[i].J);
@@ -108,8 +108,8 @@ static void C_is_that_of_the_model(void **state)
     free_bench(b);
 }
 
-/* Learning turns the rows of the band and no other, and lowers C. */
-static void learning_turns_the_band(void **state)
+/* Learning rotates only the rows of the band, and lowers C. */
+static void learning_rotates_only_the_band(void **state)
 {
     (void)state;
     bench *b = new_bench();
@@ -133,8 +133,8 @@ static void learning_turns_the_band(void **state)
     free_bench(b);
 }
 
-/* All recipes in order and then backwards: the learner's buffers carry nothing over. */
-static void candidates_do_not_depend_on_the_last(void **state)
+/* All recipes in order and then in reverse: the learner's buffers keep no state. */
+static void candidates_do_not_depend_on_earlier_ones(void **state)
 {
     (void)state;
     bench *b = new_bench();
@@ -160,8 +160,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(C_is_that_of_the_model),
-        cmocka_unit_test(learning_turns_the_band),
-        cmocka_unit_test(candidates_do_not_depend_on_the_last),
+        cmocka_unit_test(learning_rotates_only_the_band),
+        cmocka_unit_test(candidates_do_not_depend_on_earlier_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

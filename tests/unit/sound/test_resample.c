@@ -1,4 +1,4 @@
-/* A sound at another rate, against tones whose samples are known at any rate. */
+/* A sound at another rate, compared with tones whose samples are known at any rate. */
 #include "support.h"
 #include "tlnmf/sound.h"
 
@@ -29,7 +29,7 @@ static double error_of(double from, double to, double f, double factor)
     double *y = malloc(sizeof *y * (size_t)(length * CHANNELS)),
            *expected = malloc(sizeof *y * (size_t)(length * CHANNELS));
     fill(expected, length, to, f);
-    /* in pieces of no special size: reading does not depend on them */
+    /* in pieces of arbitrary sizes: the samples do not depend on them */
     for (int64_t t = 0; t < length; t += 1777) {
         int64_t count = length - t < 1777 ? length - t : 1777;
         assert_int_equal(tlnmf_sound_read(ctx, other, t, count, y + t * CHANNELS), TLNMF_OK);
@@ -56,8 +56,8 @@ static void tones_keep_their_pitch_and_level(void **state)
     assert_true(error_of(22050.0, 22050.0, 5000.0, 1.0) < 1e-4);
 }
 
-/* 15 kHz has no place at 22050 Hz, its third has. */
-static void what_the_new_rate_cannot_hold_is_gone(void **state)
+/* At 22050 Hz, 15 kHz cannot be represented, but 5 kHz can. */
+static void frequencies_above_the_new_limit_are_removed(void **state)
 {
     (void)state;
     assert_true(error_of(44100.0, 22050.0, 15000.0, 0.0) < 1e-4);
@@ -76,7 +76,7 @@ static tlnmf_error say_why(char *text, size_t size, void *user)
     return TLNMF_ERR_INPUT;
 }
 
-static void failures_are_those_of_the_sound(void **state)
+static void errors_of_the_sound_are_passed_on(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -98,8 +98,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tones_keep_their_pitch_and_level),
-        cmocka_unit_test(what_the_new_rate_cannot_hold_is_gone),
-        cmocka_unit_test(failures_are_those_of_the_sound),
+        cmocka_unit_test(frequencies_above_the_new_limit_are_removed),
+        cmocka_unit_test(errors_of_the_sound_are_passed_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
-/* Who may sound when, and which frames are learnt from: against plain loops over samples. */
+/* Active sources over time, and the frames to learn from, compared with plain loops over samples.
+ */
 #include "sound/signal/scene.h"
 #include "unit/sound/duet.h"
 
-static void active_sources_are_those_of_the_samples(void **state)
+static void active_sources_match_the_samples(void **state)
 {
     static const tl_span spans[] = {{.start = 10, .end = 30, .source = 0},
                                     {.start = 25, .end = 90, .source = 2},
@@ -30,8 +31,8 @@ static void active_sources_are_those_of_the_samples(void **state)
     assert_int_equal(tl_schedule_active(&(tl_schedule){.sources = 64}, &f, 0), ~(uint64_t)0);
 }
 
-/* In each slot of time the frame whose hops have the most energy, with its samples. */
-static void the_loudest_frame_of_each_slot_is_learnt_from(void **state)
+/* In each time slot, the frame whose hops have the most energy is selected. */
+static void the_loudest_frame_of_each_slot_is_selected(void **state)
 {
     (void)state;
     enum { LONG = 997, CHANNELS = 2, MOST = 13 };
@@ -74,7 +75,7 @@ static void the_loudest_frame_of_each_slot_is_learnt_from(void **state)
     }
     tl_scene_free(&scene);
     assert_ok(ctx, tl_scene_create(ctx, &sound, &blind, &f, 10000, &scene));
-    assert_int_equal(scene.frames, N); /* all there are */
+    assert_int_equal(scene.frames, N); /* all frames */
     for (int64_t n = 0; n < N; n++)
         assert_int_equal(scene.n[n], n);
     tl_scene_free(&scene);
@@ -107,8 +108,8 @@ static void power_is_the_mean_square(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(active_sources_are_those_of_the_samples),
-        cmocka_unit_test(the_loudest_frame_of_each_slot_is_learnt_from),
+        cmocka_unit_test(active_sources_match_the_samples),
+        cmocka_unit_test(the_loudest_frame_of_each_slot_is_selected),
         cmocka_unit_test(power_is_the_mean_square),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

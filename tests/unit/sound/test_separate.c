@@ -1,9 +1,9 @@
-/* Separation of sound in memory: the paper's notes, masks against plain loops, sums, channels. */
+/* Separation of sound in memory: the paper's notes, masks by plain loops, sums, channels. */
 #include "unit/sound/duet.h"
 
 /* ---- the notes ------------------------------------------------------------------------------ */
 
-static void notes_are_taken_apart(void **state)
+static void notes_are_separated(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -26,7 +26,7 @@ static void notes_are_taken_apart(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-static void notes_are_found_blindly(void **state)
+static void notes_are_separated_blindly(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -46,7 +46,7 @@ static void notes_are_found_blindly(void **state)
 
 /* ---- masks against plain loops --------------------------------------------------------------- */
 
-/* (23), straight from the definition: one frame at a time, H as the run reports it. */
+/* (23) by its definition, frame by frame, with the H that the run returns. */
 static void naive_stem(const tl_separator *separator, const double *x, const double *H, int64_t N,
                        int source, double *stem)
 {
@@ -96,7 +96,7 @@ static void naive_stem(const tl_separator *separator, const double *x, const dou
     tlnmf_ctx_free(ctx);
 }
 
-static void masks_are_those_of_the_definition(void **state)
+static void masks_match_the_definition(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -138,7 +138,7 @@ static void components_and_residual_sum_to_the_sound(void **state)
     opt.set.basis = TL_BASIS_STFT;
     opt.set.per_source = 2;
     tl_separator *separator = learn(ctx, d->mix, 1, true, &opt);
-    const double *W = separator->W; /* cosine and sine rows are alike */
+    const double *W = separator->W; /* cosine and sine rows are equal */
     for (int m = 1; m + 1 < 200; m += 2)
         assert_memory_equal(W + 4 * m, W + 4 * (m + 1), 4 * sizeof *W);
     double *stem[5];
@@ -162,7 +162,7 @@ static void components_and_residual_sum_to_the_sound(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Two equal channels are one channel twice. */
+/* Two equal channels have equal stems. */
 static void equal_channels_have_equal_stems(void **state)
 {
     (void)state;
@@ -195,7 +195,7 @@ static void equal_channels_have_equal_stems(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Learning from a part of the frames is still learning. */
+/* Learning from a part of the frames also works. */
 static void a_subset_of_frames_is_enough(void **state)
 {
     (void)state;
@@ -215,7 +215,7 @@ static void a_subset_of_frames_is_enough(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Shorter than a frame, constant, one sample: all come apart, and back together. */
+/* Shorter than a frame, constant, one sample: the stems sum to the sound. */
 static void small_sounds_work(void **state)
 {
     (void)state;
@@ -241,9 +241,9 @@ static void small_sounds_work(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(notes_are_taken_apart),
-        cmocka_unit_test(notes_are_found_blindly),
-        cmocka_unit_test(masks_are_those_of_the_definition),
+        cmocka_unit_test(notes_are_separated),
+        cmocka_unit_test(notes_are_separated_blindly),
+        cmocka_unit_test(masks_match_the_definition),
         cmocka_unit_test(components_and_residual_sum_to_the_sound),
         cmocka_unit_test(equal_channels_have_equal_stems),
         cmocka_unit_test(a_subset_of_frames_is_enough),

@@ -1,4 +1,4 @@
-/* SI-SDR against its definition in long double, its limits, and the two ways of computing it. */
+/* SI-SDR, compared with its definition in long double; its limits; both ways of computing it. */
 #include "support.h"
 
 #include "sound/score/score.h"
@@ -49,7 +49,7 @@ static void free_pair(const tl_si_sdr_pair *p)
     free((double *)(uintptr_t)p->estimate);
 }
 
-static void both_are_the_definition(void **state)
+static void both_ways_match_the_definition(void **state)
 {
     static const struct {
         double gain, noise;
@@ -68,7 +68,7 @@ static void both_are_the_definition(void **state)
         }
 }
 
-/* Where the difference of energies has no digits left, the sum of squares has all of them. */
+/* If the difference of energies loses all digits, the sum of squares is still exact. */
 static void reports_are_exact_at_any_level(void **state)
 {
     (void)state;
@@ -88,7 +88,7 @@ static void comparisons_are_bounded(void **state)
     double x[4] = {1.0, 1.0, -1.0, -1.0}, across[4] = {1.0, -1.0, 1.0, -1.0}, none[4] = {0.0};
     tl_si_sdr_pair p = {x, x, 1.0, 1.0, 4, 1, 0, 1};
     assert_true(tl_si_sdr_bounded(&p) == TL_SI_SDR_MOST);
-    p.estimate = across; /* nothing of the reference in it */
+    p.estimate = across; /* orthogonal to the reference */
     assert_true(tl_si_sdr_bounded(&p) == TL_SI_SDR_LEAST);
     p.estimate = none;
     assert_true(tl_si_sdr_bounded(&p) == TL_SI_SDR_LEAST);
@@ -111,7 +111,7 @@ static void scales_do_not_matter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_are_the_definition),
+        cmocka_unit_test(both_ways_match_the_definition),
         cmocka_unit_test(reports_are_exact_at_any_level),
         cmocka_unit_test(comparisons_are_bounded),
         cmocka_unit_test(scales_do_not_matter),

@@ -1,5 +1,5 @@
-/* Updates of dictionaries: every implementation that is present against plain loops, and a whole
- * separation through the seam. The GPU's are skipped where there is none. */
+/* Updates of dictionaries: every available implementation, compared with plain loops, and a whole
+ * separation through the updater interface. Tests of the GPU are skipped without one. */
 #include "engine/device.h"
 #include "sound/learn/course.h"
 #include "sound/model/factors.h"
@@ -8,7 +8,8 @@
 
 /* ---- plain loops ----------------------------------------------------------------------------- */
 
-/* An updater of plain loops, for the seam; `fails` is the run that fails, from 1 on. */
+/* An updater of plain loops, for the interface; `fails` is the number of the run that fails,
+ * from 1. */
 typedef struct plain {
     tl_updater is; /* first */
     atomic_llong runs;
@@ -158,7 +159,7 @@ static problem new_problem(uint64_t seed, const tl_updates *shape)
     p.W = new_positives(&rng, shape->rows * shape->K);
     p.H = new_positives(&rng, shape->K * shape->N);
     for (int64_t i = 0; i < shape->K * shape->N; i += 3)
-        p.H[i] = 0.0; /* silent there, and must stay so */
+        p.H[i] = 0.0; /* silent there, and must remain silent */
     for (int64_t n = 0; n < shape->N && shape->K > 2; n++)
         p.H[shape->N + n] = 0.0; /* a column of W that never sounds: its denominators are 0 */
     for (int64_t k = 0; k < shape->K; k++)
@@ -207,7 +208,7 @@ static tlnmf_error run_on_cpu(tlnmf_ctx *ctx, const tl_updates *u)
     return error;
 }
 
-static tl_updater *gpu; /* NULL: none here */
+static tl_updater *gpu; /* NULL: no GPU */
 
 static tlnmf_error run_on_gpu(tlnmf_ctx *ctx, const tl_updates *u)
 {
@@ -253,13 +254,13 @@ static void compare(const char *who, tlnmf_error (*run)(tlnmf_ctx *ctx, const tl
     assert_int_equal(found, 0);
 }
 
-static void the_cpu_updates_as_plain_loops_do(void **state)
+static void the_cpu_updates_match_plain_loops(void **state)
 {
     (void)state;
     compare("cpu", run_on_cpu);
 }
 
-static void the_gpu_updates_as_plain_loops_do(void **state)
+static void the_gpu_updates_match_plain_loops(void **state)
 {
     (void)state;
     if (gpu == NULL)
@@ -267,8 +268,8 @@ static void the_gpu_updates_as_plain_loops_do(void **state)
     compare("gpu", run_on_gpu);
 }
 
-/* Power and masked frames of blocks: odd and even lengths, one column a frame and several. */
-static void the_gpu_transforms_as_plain_loops_do(void **state)
+/* Power and masked frames of blocks: odd and even lengths, one and several columns per frame. */
+static void the_gpu_transforms_match_plain_loops(void **state)
 {
     (void)state;
     static const int64_t shapes[][3] = {{1, 1, 1}, {2, 3, 1}, {5, 2, 3}, {16, 4, 2}, {33, 7, 4}};
@@ -287,7 +288,7 @@ static void the_gpu_transforms_as_plain_loops_do(void **state)
                *part[2] = {new_doubles(frames), new_doubles(frames)};
         assert_ok(ctx, plain_open(ctx, &loops.is, M, count * per_frame, &expected));
         assert_ok(ctx, gpu->ops->open_spectrum(ctx, gpu, M, count * per_frame + 3, &s));
-        if (s == NULL) { /* no more than a few lengths are kept */
+        if (s == NULL) { /* only a few lengths are kept */
             assert_true(i >= 4);
         } else {
             assert_ok(ctx, gpu->ops->analyse(ctx, s, &(tl_spectral){count, per_frame, Y, V[1]}));
@@ -319,7 +320,7 @@ static bool stop_after_two(void *user)
     return ++*(int *)user > 2;
 }
 
-/* A run that is stopped has done its first updates; sizes of 0 are no work. */
+/* A stopped run has done its first updates; sizes of 0 are valid. */
 static void a_run_on_the_gpu_stops(void **state)
 {
     (void)state;
@@ -345,7 +346,7 @@ static void a_run_on_the_gpu_stops(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* ---- a separation through the seam ----------------------------------------------------------- */
+/* ---- a separation through the interface ------------------------------------------------------ */
 
 static tlnmf_error separate_by(tlnmf_ctx *ctx, const duet *d, tl_updater *updater,
                                const tl_learn_options *how, double *const *stems)
@@ -379,9 +380,8 @@ static tl_learn_options options_of(int kind)
     return opt;
 }
 
-/* Stems are those of the cpu, whoever updates; each run that fails ends the call with its message.
- */
-static void a_separation_goes_through_the_seam(void **state)
+/* Every updater gives the stems of the CPU; a run that fails ends the call with its message. */
+static void a_separation_uses_the_updater(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -419,8 +419,9 @@ static void keep_message(tlnmf_log_level level, const char *message, void *user)
         snprintf(user, TL_DEVICE_TEXT, "%s", message);
 }
 
-/* cpu is cpu; gpu is the GPU or an error; auto falls back with a message where it would pay. */
-static void the_option_chooses_who_updates(void **state)
+/* cpu: the CPU; gpu: the GPU or an error; auto: falls back to the CPU, with a message if a GPU
+ * would pay. */
+static void the_option_chooses_the_updater(void **state)
 {
     (void)state;
     tlnmf_ctx *ctx = new_ctx();
@@ -487,7 +488,7 @@ static void memory_of_a_run_is_estimated(void **state)
     assert_near(library->updates->bytes(&u), 3 * VN + 3 * WK + HN, 1e5);
 }
 
-/* False if there is a GPU that does not open. */
+/* False if there is a GPU that cannot be opened. */
 static bool open_gpu(tlnmf_ctx *ctx)
 {
     char why[TL_DEVICE_TEXT];
@@ -505,12 +506,12 @@ static bool open_gpu(tlnmf_ctx *ctx)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_cpu_updates_as_plain_loops_do),
-        cmocka_unit_test(the_gpu_updates_as_plain_loops_do),
-        cmocka_unit_test(the_gpu_transforms_as_plain_loops_do),
+        cmocka_unit_test(the_cpu_updates_match_plain_loops),
+        cmocka_unit_test(the_gpu_updates_match_plain_loops),
+        cmocka_unit_test(the_gpu_transforms_match_plain_loops),
         cmocka_unit_test(a_run_on_the_gpu_stops),
-        cmocka_unit_test(a_separation_goes_through_the_seam),
-        cmocka_unit_test(the_option_chooses_who_updates),
+        cmocka_unit_test(a_separation_uses_the_updater),
+        cmocka_unit_test(the_option_chooses_the_updater),
         cmocka_unit_test(a_separation_that_is_too_large_is_refused),
         cmocka_unit_test(memory_of_a_run_is_estimated),
     };

@@ -1,18 +1,18 @@
 #!/bin/sh
-# Links between pages lead to files that exist, and their anchors to headings. Functions that a table
-# row of docs/architecture.md lists are in the file of that row.
+# The targets of links between pages exist, both files and headings. Functions that a table row of
+# docs/architecture.md lists are in the file of that row.
 # usage: links.sh [ROOT]
 set -eu
 root=$(cd "${1:-$(dirname "$0")/../..}" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Headings as GitHub makes anchors of them: lower case, letters, digits and hyphens.
+# Converts headings to anchors as GitHub does: lower case, letters, digits and hyphens.
 anchors_of() { # FILE
     sed -n 's/^##* //p' "$1" | tr 'A-Z ' 'a-z-' | sed 's/[^a-z0-9_-]//g'
 }
 
-broken() { # FILE: a line for each link that leads nowhere
+broken() { # FILE: prints a line for each broken link
     folder=$(dirname "$1")
     grep -oE '\]\([^)]+\)' "$1" | sed 's/^](//; s/)$//' | grep -v '://' | while read -r link; do
         path=${link%%#*} anchor=${link#"${link%%#*}"}

@@ -1,33 +1,33 @@
-/* Machines that are threads: sums and broadcasts with a barrier, for tests of shared-out work. */
-#ifndef TLNMF_TESTS_MACHINES_H
-#define TLNMF_TESTS_MACHINES_H
+/* Threads that act as the processes of a distributed fit: sums and broadcasts with a barrier. */
+#ifndef TLNMF_TESTS_PROCESSES_H
+#define TLNMF_TESTS_PROCESSES_H
 
 #include "support.h"
 
 #include <pthread.h>
 
-enum { MOST_MACHINES = 8 };
+enum { MAX_PROCESSES = 8 };
 
-/* The order in which a sum adds the parts: other transports have others. */
+/* The order in which a sum adds the parts, which depends on the transport. */
 typedef enum sum_order { FORWARDS, BACKWARDS, IN_PAIRS, SUM_ORDERS } sum_order;
 
-typedef struct machines {
+typedef struct processes {
     pthread_barrier_t barrier;
     int size;
     sum_order order;
-    double *part[MOST_MACHINES]; /* each machine's x of the call that is under way */
-} machines;
+    double *part[MAX_PROCESSES]; /* each process's x in the current call */
+} processes;
 
-typedef struct machine {
-    machines *all;
+typedef struct process {
+    processes *all;
     int rank;
-    void (*work)(struct machine *m);
+    void (*work)(struct process *m);
     void *arg;
-} machine;
+} process;
 
-static inline double sum_of_parts(const machines *all, int64_t i)
+static inline double sum_of_parts(const processes *all, int64_t i)
 {
-    double x[MOST_MACHINES], sum = 0.0;
+    double x[MAX_PROCESSES], sum = 0.0;
     for (int r = 0; r < all->size; r++)
         x[r] = all->part[r][i];
     if (all->order == IN_PAIRS) {
@@ -41,10 +41,10 @@ static inline double sum_of_parts(const machines *all, int64_t i)
     return sum;
 }
 
-/* Sums on the first machine, which the others then copy. */
-static inline int sum_over_machines(double *x, int64_t count, void *user)
+/* Process 0 computes the sum; the others copy it. */
+static inline int sum_over_processes(double *x, int64_t count, void *user)
 {
-    machine *m = user;
+    process *m = user;
     m->all->part[m->rank] = x;
     pthread_barrier_wait(&m->all->barrier);
     for (int64_t i = 0; m->rank == 0 && i < count; i++)
@@ -56,9 +56,9 @@ static inline int sum_over_machines(double *x, int64_t count, void *user)
     return 0;
 }
 
-static inline int send_to_machines(double *x, int64_t count, int32_t root, void *user)
+static inline int broadcast_to_processes(double *x, int64_t count, int32_t root, void *user)
 {
-    machine *m = user;
+    process *m = user;
     m->all->part[m->rank] = x;
     pthread_barrier_wait(&m->all->barrier);
     if (m->rank != root)
@@ -67,25 +67,25 @@ static inline int send_to_machines(double *x, int64_t count, int32_t root, void 
     return 0;
 }
 
-static inline void *run_machine(void *arg)
+static inline void *run_process(void *arg)
 {
-    machine *m = arg;
+    process *m = arg;
     m->work(m);
     return NULL;
 }
 
-/* work() on `size` machines at once; arg[r] is for machine r. */
-static inline void run_machines(int size, sum_order order, void (*work)(machine *m),
-                                void *const *arg)
+/* Runs work() on `size` processes concurrently; process r receives arg[r]. */
+static inline void run_processes(int size, sum_order order, void (*work)(process *m),
+                                 void *const *arg)
 {
-    machines all = {.size = size, .order = order};
-    machine each[MOST_MACHINES];
-    pthread_t thread[MOST_MACHINES];
-    assert_true(size <= MOST_MACHINES);
+    processes all = {.size = size, .order = order};
+    process each[MAX_PROCESSES];
+    pthread_t thread[MAX_PROCESSES];
+    assert_true(size <= MAX_PROCESSES);
     assert_int_equal(pthread_barrier_init(&all.barrier, NULL, (unsigned)size), 0);
     for (int r = 0; r < size; r++) {
-        each[r] = (machine){&all, r, work, arg[r]};
-        assert_int_equal(pthread_create(&thread[r], NULL, run_machine, &each[r]), 0);
+        each[r] = (process){&all, r, work, arg[r]};
+        assert_int_equal(pthread_create(&thread[r], NULL, run_process, &each[r]), 0);
     }
     for (int r = 0; r < size; r++)
         pthread_join(thread[r], NULL);

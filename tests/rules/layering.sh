@@ -1,8 +1,8 @@
 #!/bin/sh
-# Modules use what lies below them only: looks at the symbols of the object files, not at includes.
-# Also: the library neither prints, ends the process, opens files, reads the environment nor keeps
-# global state; BLAS and LAPACK are called in src/linalg only, and libraries of files in io only.
-# usage: layering.sh BUILD_DIR [--self-test]     (--self-test: whether it finds faults in objects made for that)
+# Modules use only modules below them: checks the symbols of the object files, not the includes. Also:
+# the library does not print, exit, open files, read the environment or keep global state; only
+# src/linalg calls BLAS and LAPACK, and only io calls libraries for files.
+# usage: layering.sh BUILD_DIR [--self-test]     (--self-test: checks that it detects errors in test objects)
 set -eu
 build=$(cd "$1" && pwd)
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -11,8 +11,8 @@ trap 'rm -rf "$work"' EXIT
 
 # ---- the layers ---------------------------------------------------------------------------------
 
-# Module: those below it, whose symbols it may use. Beside these, a module of the second table may
-# use what the public headers declare.
+# Module: the modules below it, whose symbols it may use. In addition, a module of the second table may
+# use the functions of the public headers.
 below='
 base:
 linalg:   base
@@ -43,11 +43,10 @@ mpi:      cli common
 
 # ---- symbols ------------------------------------------------------------------------------------
 
-# "MODULE FILE KIND SYMBOL" for each symbol of the objects under a folder; KIND is D where it is
-# defined (a fifth word says function or object), U where it is used, S where it is a variable that
-# can change. Objects of CMake lie in
-# TARGET.dir/PATH.o, those of nvcc in cuda/NAME.o; those of tests, benchmarks and tools of the build
-# are not looked at, nor those whose source is gone.
+# "MODULE FILE KIND SYMBOL" for each symbol of the objects in a folder; KIND is D for a definition (a
+# fifth word is function or object), U for a use, S for a writable variable. Objects of CMake are
+# TARGET.dir/PATH.o, objects of nvcc are cuda/NAME.o. Tests, benchmarks, build tools, and objects whose
+# source no longer exists are ignored.
 symbols_in() { # folder of a build, folder of sources
     {
         find "$1/CMakeFiles" -name '*.c.o' | grep -E '\.dir/(src|sound|cuda|paper|io|report|cli|mpi)/' |
@@ -70,14 +69,14 @@ symbols_in() { # folder of a build, folder of sources
             next
         }
         /file format/ { now = at[$1]; next }
-        # constants that need relocating are in .data.rel.ro: those cannot change; what nvcc adds is left out
+        # .data.rel.ro has constants that need relocation; symbols that nvcc adds are ignored
         ($4 == ".bss" || $4 == ".data" || $4 == "*COM*" || $4 ~ /^\.(bss|data)\./) &&
         $4 !~ /^\.data\.rel\.ro/ && $3 == "O" && $NF !~ /^__/ && $NF !~ /^\.gomp_critical/ &&
         $NF !~ /__device_stub__|__cudaFatCubinHandle|__gxx_personality/ { print now, "S", $NF }
     ' "$work/objects" "$work/nm" "$work/objdump"
 }
 
-# What is wrong with those symbols, a line each.
+# Prints one line for each wrong symbol.
 complaints() { # symbols
     awk -v below="$below" -v public="$public" '
         function read_table(text, allowed,    lines, words, i, j, n, m) {
@@ -114,14 +113,14 @@ complaints() { # symbols
         $4 ~ blas && $1 != "linalg" { print $2 ": " $4 ": BLAS and LAPACK belong to src/linalg" }
         $4 ~ files && $1 != "io" { print $2 ": " $4 ": libraries of files belong to io" }
         $4 ~ mpi && $1 != "mpi" { print $2 ": " $4 ": MPI belongs to mpi" }
-        $2 ~ /\.cu$/ && $4 ~ /^(at)?exit$/ { next } # of what nvcc adds to every launch
+        $2 ~ /\.cu$/ && $4 ~ /^(at)?exit$/ { next } # nvcc adds these to every launch
         ($1 in library) && ($4 ~ prints || $4 ~ ends || $4 ~ asks || $4 ~ streams) {
-            print $2 ": the library neither prints, opens, asks nor ends: " $4 }
+            print $2 ": the library must not print, open files, read the environment or exit: " $4 }
         ($1 == "io" || $1 == "report") && $4 ~ ends { print $2 ": ends the process: " $4 }
     ' "$1" "$1"
 }
 
-# ---- the test of the test: layering.sh BUILD --self-test -----------------------------------------
+# ---- the test of this script: layering.sh BUILD --self-test --------------------------------------
 
 fake() { # path, code
     object=$work/fake/CMakeFiles/x.dir/$1.o
@@ -131,7 +130,7 @@ fake() { # path, code
     "${CC:-cc}" -fPIC -x c -c "$work/fake/$1" -o "$object"
 }
 
-expect() { # what, path and code pairs; the complaint, or nothing, is on standard input
+expect() { # what, pairs of path and code; standard input has the expected output
     what=$1
     shift
     rm -rf "$work/fake"
@@ -143,7 +142,7 @@ expect() { # what, path and code pairs; the complaint, or nothing, is on standar
     complaints "$work/fake.symbols" | sort >"$work/found"
     sort >"$work/wanted"
     cmp -s "$work/found" "$work/wanted" && return
-    echo "layering.sh does not see $what. It says, instead of what is after it:" >&2
+    echo "layering.sh does not detect $what. Its output, then the expected output:" >&2
     cat "$work/found" "$work/wanted" >&2
     exit 1
 }
@@ -184,15 +183,15 @@ expect "BLAS, files, printing, state" src/linalg/a.c 'void cblas_dgemm(void); vo
     elsewhere/f.c 'int f;' src/new/g.c 'int tl_g(void) { return 1; }' <<'TEXT'
 cli/d.c: H5open: libraries of files belong to io
 cli/h.c: MPI_Init: MPI belongs to mpi
-src/data/c.c: the library neither prints, opens, asks nor ends: getenv
-src/data/c.c: the library neither prints, opens, asks nor ends: puts
+src/data/c.c: the library must not print, open files, read the environment or exit: getenv
+src/data/c.c: the library must not print, open files, read the environment or exit: puts
 src/model/b.c: cblas_dgemm: BLAS and LAPACK belong to src/linalg
 src/model/b.c: n is global state
 src/new/g.c: module new is not in the table
 cuda/j.cu: MPI_Init: MPI belongs to mpi
-cuda/j.cu: the library neither prints, opens, asks nor ends: puts
+cuda/j.cu: the library must not print, open files, read the environment or exit: puts
 TEXT
-echo "layering: finds what is wrong in objects made for that"
+echo "layering: detects the errors in the test objects"
 exit 0
 fi
 
@@ -202,7 +201,7 @@ symbols_in "$build" "$root" >"$work/symbols"
 objects=$(cut -d' ' -f2 "$work/symbols" | sort -u | wc -l)
 uses=$(grep -c ' U tl' "$work/symbols")
 if [ "$objects" -lt 40 ] || [ "$uses" -lt 300 ]; then
-    echo "layering: saw only $objects objects and $uses uses in $build" >&2
+    echo "layering: found only $objects objects and $uses uses in $build" >&2
     exit 1
 fi
 complaints "$work/symbols" | sort -u >"$work/found"
@@ -253,4 +252,4 @@ diff "$work/wanted" "$work/ends" >&2 || {
     echo "docs/architecture.md: these are not the ends of the paths of fit and separate" >&2
     exit 1
 }
-echo "layering: $objects objects, $uses uses of symbols of ours, all downwards"
+echo "layering: $objects objects, $uses uses of our symbols, all of lower modules"

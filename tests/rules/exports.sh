@@ -1,7 +1,7 @@
 #!/bin/sh
-# Both shared libraries export what their headers declare and nothing else, under the version node
-# and the SONAME that were promised. Neither prints or ends the process, and the core, which reads no
-# files nor the environment, needs none of the libraries that do.
+# Both shared libraries export exactly the functions that their headers declare, with a fixed version
+# node and SONAME. Neither prints or exits. The core reads neither files nor the environment, and needs
+# no libraries that do.
 # usage: exports.sh LIBTLNMF [LIBTLNMF_IO]
 set -u
 include=$(dirname "$0")/../../include/tlnmf
@@ -27,7 +27,7 @@ undefined() { # library
     nm -D --undefined-only "$1" | awk '{sub(/@.*/, "", $2); print $2}'
 }
 
-# Exports, version node and SONAME: a new one of these is a decision, so they are written here.
+# Exports, version node and SONAME. They change only deliberately, so they are listed here.
 check_names() { # library, node, soname, headers
     library=$1 node=$2 soname=$3
     shift 3

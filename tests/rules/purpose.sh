@@ -1,14 +1,14 @@
 #!/bin/sh
-# Every source file begins with a comment that says what it is for. No function has more than 7
-# parameters, unless the comment right above it says why (it then has the word "parameters"), none is
-# longer than 80 lines, no file is longer than 600.
-# usage: purpose.sh [--self-test]     (--self-test: whether it finds faults in files made for that)
+# Every source file begins with a comment that states its purpose. A function has at most 7 parameters,
+# unless the comment before it gives a reason (with the word "parameters"), and at most 80 lines; a file
+# has at most 600 lines.
+# usage: purpose.sh [--self-test]     (--self-test: checks that it detects errors in test files)
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Files of a tree: those that git knows or would know. Without git, all outside of build folders.
+# The files of a tree that git tracks or would add. Without git, all files outside of build folders.
 sources() {
     { git ls-files -co --exclude-standard 2>/dev/null ||
         find . \( -name 'build*' -o -name node_modules -o -name __pycache__ \) -prune -o -type f -print |
@@ -18,15 +18,14 @@ sources() {
         while read -r file; do [ ! -f "$file" ] || echo "$file"; done
 }
 
-# Whether the first line, or the second after #!, is a comment with words in it. In C it may begin on
-# the first line and have its words on the second.
+# Checks that the first line, or the second after #!, is a comment with words.
 check_purpose() {
     awk '
         NR == 1 && /^#!/ { next }
         { line = $0 }
         /^(\/\*|\/\/|#|%|""")/ && line ~ /[A-Za-z]+ [A-Za-z]+/ && line !~ /clang-format o/ { good = 1 }
         { exit }
-        END { exit !good }' "$1" || echo "$1:1: what is this file for? A comment should say so"
+        END { exit !good }' "$1" || echo "$1:1: missing a first comment that states the purpose of the file"
 }
 
 check_length() {
@@ -34,7 +33,7 @@ check_length() {
     [ "$lines" -le 600 ] || echo "$1: $lines lines, more than 600"
 }
 
-# Functions of a file that clang-format has laid out: from a line that begins in the first column to
+# Functions of a file that clang-format has formatted: from a line that begins in the first column to
 # a brace there.
 check_functions() {
     awk -v file="$1" '
@@ -82,7 +81,7 @@ complaints() { # folder
     done
 }
 
-# ---- the test of the test: purpose.sh --self-test --------------------------------------------------
+# ---- the test of this script: purpose.sh --self-test -----------------------------------------------
 
 if [ "${1:-}" = --self-test ]; then
 mkdir "$work/good" "$work/bad"
@@ -99,21 +98,21 @@ printf '# Says what it is for.\nimport os\n' >"$work/good/c.py"
 } >"$work/bad/a.c"
 printf '#!/bin/sh\nset -eu\n' >"$work/bad/b.sh"
 complaints "$work/good" >"$work/found"
-[ ! -s "$work/found" ] || { echo "purpose.sh finds fault with good files:" >&2; cat "$work/found" >&2; exit 1; }
+[ ! -s "$work/found" ] || { echo "purpose.sh rejects valid files:" >&2; cat "$work/found" >&2; exit 1; }
 complaints "$work/bad" >"$work/found"
 cat >"$work/wanted" <<'TEXT'
-a.c:1: what is this file for? A comment should say so
+a.c:1: missing a first comment that states the purpose of the file
 a.c: 605 lines, more than 600
 a.c:2: eight has 8 parameters, and no comment says why
 a.c:2: eight has 604 lines, more than 80
-b.sh:1: what is this file for? A comment should say so
+b.sh:1: missing a first comment that states the purpose of the file
 TEXT
 cmp -s "$work/found" "$work/wanted" || {
-    echo "purpose.sh does not see what is wrong. It says:" >&2
+    echo "purpose.sh does not detect the errors. Its output:" >&2
     cat "$work/found" >&2
     exit 1
 }
-echo "purpose: finds what is wrong in files made for that"
+echo "purpose: detects the errors in the test files"
 exit 0
 fi
 
@@ -121,5 +120,5 @@ fi
 
 complaints "$root" >"$work/found"
 cat "$work/found" >&2
-[ ! -s "$work/found" ] || { echo "$(wc -l <"$work/found") to mend" >&2; exit 1; }
+[ ! -s "$work/found" ] || { echo "$(wc -l <"$work/found") errors" >&2; exit 1; }
 echo "purpose: $(cd "$root" && sources | wc -l) files"

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Pages are wrapped at 100 columns. Tables may be wider, and lines with a link, which cannot break.
-# Begins by proving that it finds what is wrong in a page made for that.
+# Pages are wrapped at 100 columns. Tables and lines with a link may be wider. First checks that it
+# detects errors in a test page.
 # usage: width.sh [ROOT]
 set -eu
 root=$(cd "${1:-$(dirname "$0")/../..}" && pwd)
 page=$(mktemp)
 trap 'rm -f "$page"' EXIT
 
-# A character of several bytes counts once: the bytes after its first are 10xxxxxx.
+# A character of several bytes counts once: its bytes after the first are 10xxxxxx.
 too_wide() { # FILE
     LC_ALL=C awk -v file="$1" '
         { text = $0; gsub(/[\200-\277]/, "", text) }
@@ -20,7 +20,7 @@ word=$(printf '%099d' 0)
 printf '%s\n' "$word 1" "${word}é" "| $word | 1 |" "[$word](page.md)" "http://$word" >"$page"
 found=$(too_wide "$page")
 [ "$found" = "$page:1: 101 columns, more than 100" ] || {
-    echo "width.sh does not find what it should: $found"
+    echo "width.sh does not detect the error in its test page: $found"
     exit 1
 }
 

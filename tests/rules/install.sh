@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs into a folder, moves it away, and builds and runs small programs against what is there, on
-# both libraries: with pkg-config (shared and static) and with CMake's find_package.
-# usage: install.sh BUILD_DIR      (77: its folders are absolute, a trial would write there)
+# Installs into a folder, moves the folder, and builds and runs small programs with both installed
+# libraries: with pkg-config (shared and static) and with CMake's find_package.
+# usage: install.sh BUILD_DIR      (exit code 77: the build has absolute install paths)
 set -eu
 build=$(cd "$1" && pwd)
 include=$(cd "$(dirname "$0")/../.." && pwd)/include/tlnmf
@@ -14,13 +14,13 @@ if grep -E '^CMAKE_INSTALL_(LIB|INCLUDE|BIN)DIR:[A-Z]*=/' "$build/CMakeCache.txt
     exit 77
 fi
 cmake --install "$build" --prefix "$work/first" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-mv "$work/first" "$work/prefix" # nothing may remember where it was installed
+mv "$work/first" "$work/prefix" # no file may contain the first path
 prefix=$work/prefix
 pc=$(find "$prefix" -name tlnmf.pc)
 [ -n "$pc" ] || { echo "no tlnmf.pc was installed" >&2; exit 1; }
 libdir=$(dirname "$(dirname "$pc")")
 if grep -rIlE "$work/first|$build" "$prefix"; then
-    echo "these installed files name the folder of the build or of the first place" >&2
+    echo "these installed files contain the path of the build or of the installation" >&2
     exit 1
 fi
 
@@ -122,8 +122,8 @@ for library in $libraries; do
     needs shared "$library"
     expect "$library, pkg-config, shared" "$(LD_LIBRARY_PATH=$libdir ./shared)"
 
-    # The archives by their names, as the shared libraries lie beside them; what they need, from
-    # pkg-config. Libraries of files stay shared: not all that they need has an archive.
+    # Names the archives explicitly, since the shared libraries are in the same folder; pkg-config lists
+    # the dependencies. Libraries for files are linked dynamically, since some have no archive.
     files=$(pkg-config --print-requires-private "$library")
     # shellcheck disable=SC2046,SC2086
     $cc $flags use_$library.c $({ pkg-config --cflags --libs $library

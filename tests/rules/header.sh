@@ -1,6 +1,6 @@
 #!/bin/sh
 # Each public header compiles alone, twice, as strict C99, as C++11 and C++17, and after
-# <complex.h> (which defines I) or <complex>. 77: no C++ compiler to try the latter.
+# <complex.h> (which defines I) or <complex>. Exit code 77: no C++ compiler.
 # usage: header.sh [ROOT]
 set -eu
 root=${1:-$(dirname "$0")/../..}
@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 flags="-pedantic -Wall -Wextra -Werror -I$root/include -fsyntax-only"
 headers=$(cd "$root/include" && echo tlnmf/*.h)
 
-# One unit: what comes first, the header twice (for its guard), and a name of it, so that the file
+# A source file: a first line, the header twice (for its guard), and one of its names, so that the file
 # is not empty.
 unit() { # first line, header, file
     printf '%s\n#include "%s"\n#include "%s"\nconst char *(*v)(void) = tlnmf_version;\n' \
@@ -19,7 +19,7 @@ unit() { # first line, header, file
 [ "$(echo "$headers" | wc -w)" = 4 ] || { echo "four headers, not: $headers" >&2; exit 1; }
 if grep -nE '^ *# *include' "$root"/include/tlnmf/*.h |
     grep -vE '<std(def|int)\.h>|"tlnmf/(tlnmf|sound)\.h"'; then
-    echo "a public header includes stddef.h, stdint.h and its like only" >&2
+    echo "public headers may include only standard headers such as stddef.h and stdint.h" >&2
     exit 1
 fi
 for header in $headers; do
@@ -33,7 +33,7 @@ echo "C99: $headers"
 
 cxx=${CXX:-g++}
 if ! command -v "$cxx" >/dev/null 2>&1; then
-    echo "C++: no $cxx here, skipped"
+    echo "C++: skipped, $cxx not found"
     exit 77
 fi
 for header in $headers; do
@@ -47,7 +47,7 @@ for header in $headers; do
 done
 echo "C++11, C++17: $headers"
 
-# All of them in one program, in either order.
+# All headers in one program, in both orders.
 # shellcheck disable=SC2086
 for order in "$headers" "$(printf '%s\n' $headers | sort -r | tr '\n' ' ')"; do
     printf '#include "%s"\n' $order >"$work/header.c"
