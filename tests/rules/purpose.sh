@@ -1,7 +1,7 @@
 #!/bin/sh
 # Every source file begins with a comment that states its purpose. A function has at most 7 parameters,
 # unless the comment before it gives a reason (with the word "parameters"), and at most 80 lines; a file
-# has at most 600 lines.
+# has at most 600 lines. Outside of tests and benchmarks, a type name has one definition.
 # usage: purpose.sh [--self-test]     (--self-test: checks that it detects errors in test files)
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -72,8 +72,18 @@ check_functions() {
         { comment = "" }' "$1"
 }
 
+# Names at the end of a struct, enum or union, and of other typedefs. A name without a body elsewhere
+# (typedef struct tl_x tl_x) declares an opaque type.
+check_types() {
+    sources | grep -E '\.(c|h|cu|cuh)$' | grep -vE '^(tests|bench|examples)/' | xargs -r awk '
+        /^(typedef )?(struct|enum|union)[ a-z_0-9A-Z]*\{$/ || /^typedef struct \{$/ { defines = /^typedef/ }
+        /^\} [A-Za-z_0-9]+;$/ && defines { print substr($2, 1, length($2) - 1), FILENAME; defines = 0 }' /dev/null |
+        sort | awk '$1 == name && $2 != file { print $2 ": type " $1 " is also defined in " file } { name = $1; file = $2 }'
+}
+
 complaints() { # folder
     cd "$1"
+    check_types
     sources | while read -r file; do
         check_purpose "$file"
         check_length "$file"
@@ -97,10 +107,14 @@ printf '# Says what it is for.\nimport os\n' >"$work/good/c.py"
   printf '}\n'
 } >"$work/bad/a.c"
 printf '#!/bin/sh\nset -eu\n' >"$work/bad/b.sh"
+for file in c d; do
+    printf '/* A file with a type. */\ntypedef struct twice {\n    int x;\n} twice;\n' >"$work/bad/$file.h"
+done
 complaints "$work/good" >"$work/found"
 [ ! -s "$work/found" ] || { echo "purpose.sh rejects valid files:" >&2; cat "$work/found" >&2; exit 1; }
 complaints "$work/bad" >"$work/found"
 cat >"$work/wanted" <<'TEXT'
+d.h: type twice is also defined in c.h
 a.c:1: missing a first comment that states the purpose of the file
 a.c: 605 lines, more than 600
 a.c:2: eight has 8 parameters, and no comment says why
