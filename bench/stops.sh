@@ -13,14 +13,18 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 taskset -c 0,1 python3 - "$program" "$gigabytes" <<'PYTHON'
-import math, os, pty, re, select, shutil, signal, struct, subprocess, sys, time, wave
+import glob, math, os, pty, re, select, shutil, signal, struct, subprocess, sys, time, wave
 
 program, gigabytes = sys.argv[1], float(sys.argv[2])
-LINE = re.compile(r"\x1b\[K(reading|compressing|preparing|comparing|learning|stems|TL-NMF|JD|NMF)")
+LINE = re.compile(r"\x1b\[K(?:\d+ of \d+: )?(reading|compressing|preparing|comparing|learning|stems|"
+                  r"TL-NMF|JD|NMF|search)")
+
+
+STAGE = object()
 
 
 def run(arguments, stage=None, wait=0.5):
-    """Seconds to the first line, from SIGINT to the end (stage given), and in all."""
+    """Seconds to the first line, to SIGINT and from it to the end (stage given), and in all."""
     since = time.monotonic()
     pid, terminal = pty.fork()
     if pid == 0:
@@ -49,7 +53,11 @@ def run(arguments, stage=None, wait=0.5):
             sent = now
     os.waitpid(pid, 0)
     end = time.monotonic()
-    return first, None if sent is None else end - sent, end - since
+    for path in glob.glob("*.partial*") + glob.glob("*.checkpoint"):
+        os.remove(path)
+    if sent is None:
+        return first, None, None, end - since
+    return first, sent - since, end - sent, end - since
 
 
 def show(seconds):
@@ -57,10 +65,13 @@ def show(seconds):
 
 
 def row(name, engine, size, arguments, stage, limit=None):
-    first, stopped, _ = run(arguments, stage)
+    """limit: --max-seconds; STAGE: as long as SIGINT took to come, so that the stage is the same."""
+    first, sent, stopped, _ = run(arguments, stage)
     late = None
+    if limit is STAGE:
+        limit = round(sent, 2) if sent is not None else None
     if limit is not None:
-        late = run(arguments + ["--max-seconds", str(limit)])[2] - limit
+        late = run(arguments + ["--max-seconds", str(limit)])[3] - limit
     print("| %-28s | %-5s | %-12s | %s | %s | %s |"
           % (name, engine, size, show(first), show(stopped), show(late)), flush=True)
 
@@ -106,15 +117,15 @@ def sound(path, labels, seconds):
             f.writeframes(bytes(block))
 
 
-def simulate(path, m, n):
+def simulate(path, m, n, seed=1):
     subprocess.run([program, "simulate", "gcm", "-m", str(m), "-n", str(n), "--kbar", "10", "-o",
-                    path], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                    path, "--seed-data", str(seed)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 print("| %-28s | engine | size         |  first | SIGINT | deadline |" % "command, stage")
 print("|---|---|---|---|---|---|")
 simulate("y.npy", 1024, 2000)
-out = ["--no-model", "--force"]
+out = ["-o", "m.h5", "--force"]
 for engine, options in (("cpu", []), ("mixed", ["--precision", "mixed"])):
     fit = ["fit", "y.npy", "-k", "10"] + out + options
     row("fit --method tl, drawing", engine, "1024 x 2000", fit + ["--method", "tl"], "preparing")
@@ -126,19 +137,29 @@ row("fit --solver paper", "cpu", "1024 x 2000", fit + ["--method", "tl", "--solv
     "TL-NMF", 3)
 row("fit -k 5:10", "cpu", "1024 x 2000", ["fit", "y.npy", "-k", "5:10"] + out, "comparing", 6)
 row("jd", "cpu", "1024 x 2000", ["jd", "y.npy", "-o", "j.h5", "--force"], "JD", 3)
+subprocess.run([program] + fit + ["--method", "nmf", "-J", "2", "-q"], stdout=subprocess.DEVNULL,
+               check=True)
+simulate("z.npy", 1024, 2000, 2)
+apply = ["apply", "m.h5", "z.npy", "-o", "a.h5", "--force", "-J", "100000", "--tol", "0", "--grad-tol",
+         "0"]
+row("apply to an array", "cpu", "1024 x 2000", apply, "NMF", 3)
 os.remove("y.npy")
 
 sound("s.wav", "s.txt", 40)
 separate = ["separate", "s.wav", "--labels", "s.txt", "-o", "stems", "--force"]
 row("separate, learning", "cpu", "40 s stereo", separate, "learning")
 row("separate, stems", "cpu", "40 s stereo", separate, "stems")
-os.remove("s.wav")
+blind = ["separate", "s.wav", "-k", "3", "-o", "stems", "--force"]
+row("separate -k 3, learning", "cpu", "40 s stereo", blind, "learning")
+row("separate -k 3, stems", "cpu", "40 s stereo", blind, "stems")
+
+row("reproduce fig2", "cpu", "", ["reproduce", "fig2", "-o", "figures"], "search")
 
 frames = int(gigabytes * 2**30 / 8 / 512 / 4)
 numbers("large.npy", (4, 512, frames))
 large = ["fit", "large.npy", "-k", "10"] + out
-row("fit, reading", "cpu", "%g GB" % gigabytes, large, "reading")
-row("fit, compression", "cpu", "%g GB" % gigabytes, large, "compressing")
+row("fit, reading", "cpu", "%g GB" % gigabytes, large, "reading", STAGE)
+row("fit, compression", "cpu", "%g GB" % gigabytes, large, "compressing", STAGE)
 os.remove("large.npy")
 
 if shutil.which("nvidia-smi") and subprocess.run(["nvidia-smi"], capture_output=True).returncode == 0:
@@ -146,4 +167,9 @@ if shutil.which("nvidia-smi") and subprocess.run(["nvidia-smi"], capture_output=
     fit = ["fit", "g.npy", "-k", "10", "--device", "gpu"] + out
     row("fit --method tl", "gpu", "4096 x 10000", fit + ["--method", "tl"], "TL-NMF", 10)
     row("fit --method jd", "gpu", "4096 x 10000", fit + ["--method", "jd"], "JD", 10)
+    fit += ["--precision", "mixed"]
+    row("fit --precision mixed", "gpu", "4096 x 10000", fit + ["--method", "tl"], "TL-NMF", 10)
+    separate += ["--device", "gpu"]
+    row("separate, learning", "gpu", "40 s stereo", separate, "learning")
+    row("separate, stems", "gpu", "40 s stereo", separate, "stems")
 PYTHON

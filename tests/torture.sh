@@ -3,8 +3,9 @@
 # Each line of the result is a row of docs/measurements/reliability.md.
 #   tests/torture.sh BUILD [WORD[=COUNT]...]
 #
-#   kills=200        SIGKILL at random moments of fit (several k, many starts, exchange, mixed precision),
-#                    jd, separate (learning, stems), reproduce; with a GPU also fit and jd there
+#   kills=200        SIGKILL at one to three random moments of fit (several k, many starts, exchange, mixed
+#                    precision, saved iterates), jd, separate (guided, blind), reproduce; with MPI also fit
+#                    with distributed starts and frames; with a GPU also fit, jd and separate there
 #   folders=100      SIGKILL of separate into a folder of old stems
 #   states=40        states of each kind of fit to resume from
 #   faults=1         every COUNT-th write, sync, reservation and rename fails, in all commands
@@ -49,65 +50,123 @@ passes() # NAME COUNT COMMAND...
 
 # ---- nothing is lost ---------------------------------------------------------------------------
 
-# Killed runs are resumed to their end: the same bytes as without a kill, and no other files. Models contain no times.
+# Runs COMMAND and kills it after SECONDS. Of several processes, one or all are killed; mpirun ends the
+# others with SIGTERM, which may leave a partial model.
+strike() # SECONDS COMMAND...
+{
+    local after=$1 pid
+    local -a victims
+    shift
+    "$@" >out 2>/dev/null &
+    pid=$!
+    victims=("$pid")
+    sleep "$after"
+    if [ "$1" = timeout ]; then
+        mapfile -t victims < <(pgrep -P "$(pgrep -P $pid)")
+        [ $((RANDOM % 2)) -eq 0 ] || victims=("${victims[@]:0:1}")
+    fi
+    [ ${#victims[@]} -eq 0 ] || kill -KILL "${victims[@]}" 2>/dev/null
+    wait $pid 2>/dev/null
+    rm -f r.partial* .r.partial*
+}
+
+# The run was killed after its end, or not at all: all outputs, the summary and no checkpoint.
+ended()
+{
+    ! compgen -G '*checkpoint*' >/dev/null && { [ -e r/summary.json ] || { [ -e r.h5 ] && [ -s out ]; }; }
+}
+
+# What is promised of a resumed run: the same bytes; with distributed frames the same C; if a start has
+# continued from its iterate, which the summary says, C is not above that of any iterate.
+resumed_well() # COMMAND WHOLE
+{
+    if [ -d r ]; then
+        diff -r r "$2" && return
+    else
+        cmp -s r.h5 "$2" && return
+    fi
+    case $1 in
+    *--iterate-after*) continued=$((continued + 1)) && grep -q '"continued": [1-9]' out &&
+        sed -n 's/^ *"C": \([^,]*\).*/\1/p' out | awk 'NR == 1 { C = $1 } C > $1 + 1e-12 * sqrt($1 * $1) { bad = 1 }
+            END { exit bad || NR < 2 }' ;;
+    *--split\ frames*) sed -n 's/^ *"C": \([^,]*\).*/\1/p' out "$2.out" |
+        awk '{ C[NR] = $1 } END { exit NR != 2 || (C[1] - C[2]) ^ 2 > (1e-10 * C[2]) ^ 2 }' ;;
+    *) false ;;
+    esac
+}
+
+# Each run is killed one to three times and resumed to its end: resumed_well(), and no other files.
+# Models contain no times.
 kills()
 {
-    export SOURCE_DATE_EPOCH=1
-    local i good=0 checkpoints=0 all=${1:-200} pid command whole from kind ended kinds
+    export SOURCE_DATE_EPOCH=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_odls_base_sigkill_timeout=0
+    local i n count good=0 checkpoints=0 continued=0 struck=0 all=${1:-200} command run more whole from kind kinds
     local -a took commands=(
-        "fit y.npy -k 1:3 --starts 4 --solver paper -J 400 --tol 0 -o r.h5 --every 0.02"
-        "fit y.npy -k 3 --starts 40 -J 400 -o r.h5 --every 0.02"
-        "fit y.npy -k 3 --starts 8 --exchange -J 200 -o r.h5 --every 0.02"
-        "fit y.npy -k 3 --starts 40 -J 400 --precision mixed -o r.h5 --every 0.02"
-        "jd y.npy --input data --starts 60 -o r.h5 --every 0.02"
-        "separate s.wav --labels l.txt --frame 100 -o r --every 0"
-        "separate n.wav -k 2 --method nmf --transform dct --per-source 1 --frame 200 --learn-frames 100 --no-report -o r --every 0"
-        "reproduce fig4 --data gcm --quick -o r")
+        "fit y.npy -k 1:3 --starts 4 --solver paper -J 400 --tol 0"
+        "fit y.npy -k 3 --starts 40 -J 400"
+        "fit y.npy -k 3 --starts 8 --exchange -J 200"
+        "fit y.npy -k 3 --starts 40 -J 400 --precision mixed"
+        "fit long.npy -k 5 --method tl --solver paper -J 400 --tol 0 --trace --json --iterate-after 0.1"
+        "fit long.npy -k 5 --method tl --starts 6 --trace --json --iterate-after 0.1"
+        "jd y.npy --input data --starts 60"
+        "jd y.npy --input data --starts 60 --precision mixed"
+        "separate s.wav --labels l.txt --frame 100"
+        "separate s.wav -k 2 --frame 100"
+        "separate n.wav -k 2 --method nmf --transform dct --per-source 1 --frame 200 --learn-frames 100 --no-report"
+        "reproduce fig4 --data gcm --quick")
     "$program" simulate gcm --s 3 --m 16 --n 60 -o y.npy --force >/dev/null
+    "$program" simulate gcm --s 3 --m 40 --n 300 -o long.npy --force >/dev/null
     "$program" simulate notes --signal s.wav --force >/dev/null
     printf '0\t1\tlow\n1\t2\thigh\n2\t3\tlow\n2\t3\thigh\n' >l.txt
     (CAPTURE=$work && . "$here/cli/lib.sh" && noise_wav 960000 n.wav)
+    if [ -x "$program-mpi" ] && command -v mpirun >/dev/null; then
+        commands+=("fit y.npy -k 3 --starts 40 -J 400 --threads 1 --split starts"
+            "fit y.npy -k 3 --starts 8 -J 100 --threads 1 --json --split frames")
+    fi
     if "$program" info --devices | grep -q '^gpu: .* free$'; then
-        commands+=("fit y.npy -k 3 --starts 40 -J 400 --device gpu -o r.h5 --every 0.02"
-            "fit y.npy -k 3 --starts 40 -J 400 --device gpu --precision mixed -o r.h5 --every 0.02"
-            "jd y.npy --input data --starts 60 --device gpu -o r.h5 --every 0.02")
+        commands+=("fit y.npy -k 3 --starts 40 -J 400 --device gpu"
+            "fit y.npy -k 3 --starts 40 -J 400 --device gpu --precision mixed"
+            "fit long.npy -k 5 --method tl --starts 6 --trace --json --iterate-after 0.1 --device gpu"
+            "jd y.npy --input data --starts 60 --device gpu"
+            "separate s.wav --labels l.txt --frame 100 --device gpu")
     fi
     kinds=${#commands[@]}
     for ((i = 0; i < all; i++)); do
-        kind=$((i % kinds)) command=${commands[i % kinds]} whole=whole$((i % kinds))
+        kind=$((i % kinds)) whole=whole$((i % kinds)) command=${commands[i % kinds]}
+        case $command in
+        fit* | jd*) run="$program $command -q -o r.h5 --every 0.02" ;;
+        separate*) run="$program $command -q -o r --every 0" ;;
+        reproduce*) run="$program $command -q -o r" ;;
+        esac
+        [[ $command != *--split* ]] || run="timeout -k 5 60 mpirun -n 3 ${run/tlnmf fit/tlnmf-mpi fit}"
         if [ ! -e "$whole" ]; then
             from=$(date +%s%N)
-            "$program" $command -q >/dev/null
+            $run >"$whole.out"
             took[kind]=$((($(date +%s%N) - from) / 1000000))
             if [ -e r ]; then mv r "$whole"; else mv r.h5 "$whole"; fi
         fi
-        "$program" $command -q >/dev/null 2>&1 &
-        pid=$!
-        sleep "$(awk -v r=$RANDOM -v t="${took[kind]}" 'BEGIN { print r / 32768 * t / 1000 }')"
-        kill -KILL $pid 2>/dev/null
-        wait $pid 2>/dev/null
-        ended=0
-        [ ! -e r.h5 ] && [ ! -e r/summary.json ] || ended=1
-        [[ $command = reproduce* ]] && ended=0 # the same command continues
-        [[ $command = reproduce* ]] || [ $ended -eq 1 ] || command+=" --resume"
-        if [ -n "$(ls | grep checkpoint)" ]; then
-            checkpoints=$((checkpoints + 1))
-            [ $ended -eq 0 ] || command+=" --resume --force" # killed between its last rename and the end
-            ended=0
-        fi
-        if { [ $ended -eq 1 ] || "$program" $command -q >/dev/null 2>err; } &&
-            if [ -d r ]; then diff -r r "$whole"; else cmp -s r.h5 "$whole"; fi &&
+        more='' count=$((1 + RANDOM % 3))
+        for ((n = 0; n < count; n++)); do
+            strike "$(awk -v r=$RANDOM -v t="${took[kind]}" -v n=$count 'BEGIN { print r / 32768 * t / 1000 / n }')" $run $more
+            struck=$((struck + 1))
+            ! ended || break
+            [[ $command = reproduce* ]] || more=--resume # the same command continues
+            [ ! -e r.h5 ] && [ ! -e r/summary.json ] || more+=" --force" # killed after its last rename
+        done
+        ! compgen -G '*checkpoint*' >/dev/null || checkpoints=$((checkpoints + 1))
+        if { ended || $run $more >out 2>err; } && resumed_well "$command" "$whole" &&
             [ "$(ls -A . r 2>/dev/null | grep -v '^cells.checkpoint$' | grep -c 'checkpoint\|^\..*[a-z]')" -eq 0 ]; then
             good=$((good + 1))
         else
-            echo "kills: $command"
+            echo "kills: $command: killed $n of $count times"
             cat err
             ls -A
         fi
-        rm -rf r r.h5 .r* r*.checkpoint
+        rm -rf r r.h5 .r* r*.checkpoint*
         [ $(((i + 1) % 20)) -ne 0 ] || echo "kills: $good of $((i + 1)) so far"
     done
-    echo "kills: $checkpoints of $all were resumed from a checkpoint"
+    echo "kills: $struck kills of $all runs; at last $checkpoints resumed from a checkpoint, $continued continued from an iterate"
     report "kills" $good "$all"
 }
 

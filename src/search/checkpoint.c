@@ -1,6 +1,7 @@
 /* The finished units of a search: the rows of its starts, and the points that are needed later. */
 #include "search/checkpoint.h"
 #include "base/record.h"
+#include "search/distribute.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -167,9 +168,11 @@ static void check_starts(tl_pool *pool)
     c->best = c->found = -1;
     for (int64_t p = c->batch->first; p < c->batch->first + c->batch->count; p++) {
         tl_unit *row = row_of(pool, p);
-        row->done = is_valid(pool, p, row) ? TL_UNIT_FINISHED : 0.0;
-        if (row->done == 0.0)
+        if (!is_valid(pool, p, row)) {
+            row->done = row->continued = 0.0;
             continue;
+        }
+        row->done = TL_UNIT_FINISHED;
         bool better = c->best < 0 || row->score < row_of(pool, c->best)->score;
         drop_start(pool, better ? c->best : p);
         c->best = better ? p : c->best;
@@ -228,7 +231,8 @@ static tl_unit unit_of(const tl_pool *pool, const tl_run *run, tl_values values,
                      .I = values.I,
                      .outcome = (double)run->outcome,
                      .iterations = (double)run->iterations,
-                     .trace = (double)run->trace_length};
+                     .trace = (double)run->trace_length,
+                     .continued = run->continues};
 }
 
 void tl_checkpoint_add(tl_pool *pool, const tl_engine *e, const tl_run *run, tl_values values)
@@ -311,25 +315,38 @@ bool tl_checkpoint_take(tl_pool *pool, tl_engine *e, tl_run *run, tl_values *val
     tl_checkpoint *c = &pool->checkpoint;
     if (c->units == NULL)
         return false;
-    double *done = &row_of(pool, run->start)->done;
-    bool finished = *done != 0.0;
+    tl_unit *row = row_of(pool, run->start);
+    bool finished = row->done != 0.0;
     omp_set_lock(&c->units->lock);
     const double *x = get_start(pool, run->start, finished ? TL_UNIT_FINISHED : TL_UNIT_RUNNING);
     if (x != NULL) {
         load_start(pool, x, e, run, values);
     } else { /* after a change of J or starts: its point was not saved */
-        *done = 0.0;
+        row->done = row->continued = 0.0;
         c->best = c->best == run->start ? -1 : c->best;
     }
-    omp_unset_lock(&c->units->lock);
     run->continues = x != NULL && !finished;
-    pool->continued += run->continues;
+    if (run->continues)
+        row->continued = 1.0;
+    omp_unset_lock(&c->units->lock);
     run->pause = pause_run;
     run->pause_user = pool;
     run->pause_next = c->batch->job->to_the_end /* its iterate does not say in which solver it is */
                           ? (double)INFINITY
                           : tl_wall_seconds() + c->units->ctx.keeping.iterate_after;
     return x != NULL && finished;
+}
+
+void tl_checkpoint_count(tl_pool *pool)
+{
+    const tl_batch *b = pool->checkpoint.batch;
+    double count = 0.0;
+    if (pool->checkpoint.units == NULL)
+        return;
+    for (int64_t p = b->first; p < b->first + b->count; p++)
+        count += tl_distribute_runs_here(pool, b, p) && row_of(pool, p)->continued != 0.0;
+    tl_comm_add(pool->starts_comm, &count, 1);
+    pool->continued += (int64_t)count;
 }
 
 /* ---- the search ------------------------------------------------------------------------------ */

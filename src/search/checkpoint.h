@@ -28,5 +28,7 @@ bool tl_checkpoint_skips(const tl_pool *pool, int64_t p);
 bool tl_checkpoint_take(tl_pool *pool, tl_engine *e, tl_run *run, tl_values *values);
 /* A start has ended, under the monitor's lock. Stopped starts are not finished. */
 void tl_checkpoint_add(tl_pool *pool, const tl_engine *e, const tl_run *run, tl_values values);
+/* A stage has ended, on all processes: counts the starts that continued from a saved iterate. */
+void tl_checkpoint_count(tl_pool *pool);
 
 #endif

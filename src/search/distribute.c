@@ -1,5 +1,6 @@
 /* Distributes starts over processes, and the best result to all of them. */
 #include "search/distribute.h"
+#include "search/checkpoint.h"
 
 #include <math.h>
 
@@ -110,6 +111,7 @@ tlnmf_error tl_distribute_batch(tl_pool *pool, const tl_batch *b, int64_t before
 {
     int64_t start;
     TRY(tl_distribute_agree(pool->ctx, pool->data->frames_comm, pool->starts_comm, error));
+    tl_checkpoint_count(pool);
     if (pool->starts_comm == NULL)
         return TLNMF_OK;
     share_stop(pool);

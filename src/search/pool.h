@@ -58,8 +58,8 @@ typedef struct tl_pool {
     double *H_all; /* scratch for hops if frames are distributed: K x all frames */
     tl_traces traces;
     tl_checkpoint checkpoint;
-    double seconds_before;  /* wall time of the run that is resumed */
-    atomic_llong continued; /* starts that continued from a saved iterate */
+    double seconds_before; /* wall time of the run that is resumed */
+    int64_t continued;     /* starts that continued from a saved iterate, also in earlier runs */
     void *block;
 } tl_pool;
 

@@ -50,7 +50,8 @@ typedef struct tl_unit {
     double score, J;
     double bound; /* 1: a larger J could change it */
     double C, L, I, outcome, iterations;
-    double trace; /* rows of the trace */
+    double trace;     /* rows of the trace */
+    double continued; /* 1: from a saved iterate, in this run or an earlier one */
 } tl_unit;
 enum { TL_UNIT_FINISHED = 1, TL_UNIT_RUNNING = 2, TL_UNIT_NUMBERS = sizeof(tl_unit) / 8 };
 

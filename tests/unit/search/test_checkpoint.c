@@ -297,10 +297,17 @@ static void long_starts_continue(void **state)
         assert_int_equal(tlnmf_record_type(whole, "continued"), TLNMF_TYPE_NONE);
         double C = tlnmf_record_get_real(whole, "C");
         for (int j = 18; j < k.count && j < 50; j += 9) { /* past the sweeps */
-            tlnmf_record *again = run(&p, &k.kept[j], NULL);
+            keeper ended = {.each = INT64_MAX};
+            tlnmf_record *again = run(&p, &k.kept[j], &ended);
             assert_true(tlnmf_record_get_integer(again, "continued") >= 1 || j > k.count - 3);
             assert_near(tlnmf_record_get_real(again, "C"), C, 0.05 * fabs(C));
+            if (ended.last.bytes != NULL) { /* resumed once more: it still says so */
+                tlnmf_record *third = run(&p, &ended.last, NULL);
+                assert_same(again, third);
+                tlnmf_record_free(third);
+            }
             tlnmf_record_free(again);
+            forget(&ended);
         }
         tlnmf_record_free(whole);
         forget(&k);
