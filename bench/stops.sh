@@ -5,8 +5,9 @@
 #
 # Prints a table. "first line" counts from the start of the program to its first progress line on a
 # terminal. "SIGINT" and "deadline" count from the signal, or from the end of --max-seconds, to the
-# end of the process; the signal comes once the stage that the row names is shown. Rows for a GPU
-# are skipped without one. Run it on an idle machine.
+# end of the process; the signal comes once the stage that the row names is shown. Checkpoints are on,
+# and a cancelled fit writes its partial model. Rows for a GPU are skipped without one. Run it on an
+# idle machine.
 set -eu
 program=$(realpath "${1:-build/tlnmf}") gigabytes=${2:-2}
 folder=$(mktemp -d)
@@ -16,8 +17,8 @@ taskset -c 0,1 python3 - "$program" "$gigabytes" <<'PYTHON'
 import glob, math, os, pty, re, select, shutil, signal, struct, subprocess, sys, time, wave
 
 program, gigabytes = sys.argv[1], float(sys.argv[2])
-LINE = re.compile(r"\x1b\[K(?:\d+ of \d+: )?(reading|compressing|preparing|comparing|learning|stems|"
-                  r"TL-NMF|JD|NMF|search)")
+LINE = re.compile(r"\x1b\[K(?:\d+ of \d+: )?(reading|compressing|preparing|comparing|learning|"
+                  r"stems|TL-NMF|JD|NMF|search)")
 
 
 STAGE = object()
@@ -65,7 +66,7 @@ def show(seconds):
 
 
 def row(name, engine, size, arguments, stage, limit=None):
-    """limit: --max-seconds; STAGE: as long as SIGINT took to come, so that the stage is the same."""
+    """limit: --max-seconds; STAGE: the moment of SIGINT, so that the stage is the same."""
     first, sent, stopped, _ = run(arguments, stage)
     late = None
     if limit is STAGE:
@@ -119,7 +120,8 @@ def sound(path, labels, seconds):
 
 def simulate(path, m, n, seed=1):
     subprocess.run([program, "simulate", "gcm", "-m", str(m), "-n", str(n), "--kbar", "10", "-o",
-                    path, "--seed-data", str(seed)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                    path, "--seed-data", str(seed)], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
 
 
 print("| %-28s | engine | size         |  first | SIGINT | deadline |" % "command, stage")
@@ -140,8 +142,8 @@ row("jd", "cpu", "1024 x 2000", ["jd", "y.npy", "-o", "j.h5", "--force"], "JD", 
 subprocess.run([program] + fit + ["--method", "nmf", "-J", "2", "-q"], stdout=subprocess.DEVNULL,
                check=True)
 simulate("z.npy", 1024, 2000, 2)
-apply = ["apply", "m.h5", "z.npy", "-o", "a.h5", "--force", "-J", "100000", "--tol", "0", "--grad-tol",
-         "0"]
+apply = ["apply", "m.h5", "z.npy", "-o", "a.h5", "--force", "-J", "100000", "--tol", "0",
+         "--grad-tol", "0"]
 row("apply to an array", "cpu", "1024 x 2000", apply, "NMF", 3)
 os.remove("y.npy")
 

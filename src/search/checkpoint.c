@@ -339,11 +339,9 @@ bool tl_checkpoint_take(tl_pool *pool, tl_engine *e, tl_run *run, tl_values *val
 
 void tl_checkpoint_count(tl_pool *pool)
 {
-    const tl_batch *b = pool->checkpoint.batch;
+    const tl_batch *b = pool->checkpoint.batch; /* NULL: this process keeps no units */
     double count = 0.0;
-    if (pool->checkpoint.units == NULL)
-        return;
-    for (int64_t p = b->first; p < b->first + b->count; p++)
+    for (int64_t p = b != NULL ? b->first : 0; b != NULL && p < b->first + b->count; p++)
         count += tl_distribute_runs_here(pool, b, p) && row_of(pool, p)->continued != 0.0;
     tl_comm_add(pool->starts_comm, &count, 1);
     pool->continued += (int64_t)count;
