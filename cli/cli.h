@@ -212,6 +212,10 @@ void cli_forget_temporary(const char *path);
  * stops the library call after Ctrl-C. */
 int cli_progress(const tlnmf_record *progress, void *user);
 void cli_progress_clear(void);
+/* From here on, reading and compression end with an error when --max-seconds have passed, which
+ * cli_read_late() tells. NULL: they may take any time. */
+void cli_limit_reading(const cli_call *call_or_null);
+bool cli_read_late(void);
 /* Sets a function that writes the line. NULL: the line describes the stage. */
 typedef void (*cli_describe_fn)(void *user, char *text, size_t size);
 void cli_progress_describe(cli_describe_fn describe_or_null, void *user);

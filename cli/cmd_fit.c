@@ -167,7 +167,9 @@ static int fit_and_finish(cli_call *call, plan *p)
 
 static int fit(cli_call *call, plan *p)
 {
+    cli_limit_reading(call);
     TRY(cli_agree(read_data(call, p)));
+    cli_limit_reading(NULL);
     TRY(cli_agree(prepare(call, p)));
     return fit_and_finish(call, p);
 }

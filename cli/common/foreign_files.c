@@ -11,7 +11,7 @@ int cli_read(const cli_call *call, const char *kind, const char *spec, tlnmf_rec
     tlnmf_error error = tlnmf_io_read_apart(call->ctx, program, kind, spec, out);
     if (error == TLNMF_OK)
         return EXIT_DONE;
-    if (cli_interrupted())
+    if (cli_interrupted() && !cli_read_late())
         return cli_fail(call->command, EXIT_INTERRUPTED, "interrupted while reading");
     return cli_fail_library(call, error, NULL);
 }

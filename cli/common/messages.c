@@ -60,6 +60,9 @@ exit_code cli_code_of(tlnmf_error error)
 
 int cli_fail_library(const cli_call *call, tlnmf_error error, const char *file)
 {
+    if (cli_read_late())
+        return cli_fail(call->command, EXIT_INTERNAL,
+                        "--max-seconds ended before the data were read: use a larger limit");
     if (error == TLNMF_ERR_CALLBACK && cli_interrupted())
         return cli_fail(call->command, EXIT_INTERRUPTED, "interrupted: %s",
                         tlnmf_message(call->ctx));

@@ -16,7 +16,9 @@ static struct {
     double best;
     cli_describe_fn describe; /* NULL: the stage is shown */
     void *user;
-} line = {.best = INFINITY};
+    double read_until; /* when reading and compression must end */
+    bool late;         /* they did not */
+} line = {.best = INFINITY, .read_until = INFINITY};
 
 double cli_now(void)
 {
@@ -36,6 +38,17 @@ void cli_progress_describe(cli_describe_fn describe, void *user)
 {
     line.describe = describe;
     line.user = user;
+}
+
+void cli_limit_reading(const cli_call *call)
+{
+    double limit = call != NULL ? tlnmf_settings_get_real(call->settings, "max-seconds") : 0.0;
+    line.read_until = limit > 0.0 ? call->began + limit : (double)INFINITY;
+}
+
+bool cli_read_late(void)
+{
+    return line.late;
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -196,12 +209,15 @@ static void draw(const tlnmf_record *p, double time)
 int cli_progress(const tlnmf_record *p, void *user)
 {
     double time = cli_now();
+    const char *stage = tlnmf_record_get_text(p, "stage");
     (void)user;
-    if (!is_inside(tlnmf_record_get_text(p, "stage"))) {
+    if (!is_inside(stage)) {
         note(p, time);
         draw(p, time);
     }
-    return cli_interrupted();
+    bool reads = strcmp(stage, "read") == 0 || strcmp(stage, "compress") == 0;
+    line.late = line.late || (reads && time > line.read_until);
+    return line.late || cli_interrupted();
 }
 
 bool cli_progress_poll(void)

@@ -79,6 +79,9 @@ void tl_log(const tlnmf_ctx *ctx, tlnmf_log_level level, const char *format, ...
 
 /* 64-byte aligned; NULL on failure. */
 void *tl_allocate(const tl_hooks *hooks, size_t bytes);
+/* The same, filled with zeros. With the default allocator, large blocks are not touched. */
+void *tl_allocate_zeros(const tl_hooks *hooks, size_t bytes);
+void *tl_default_allocate(size_t bytes, void *user);
 void tl_release(const tl_hooks *hooks, void *block);
 
 /* One row of a size table: `count` elements of `size` bytes, their address stored at `slot`. */

@@ -27,12 +27,6 @@ const char *tlnmf_outcome_name(tlnmf_outcome outcome)
     return i < sizeof names / sizeof *names ? names[i] : "unknown";
 }
 
-static void *default_allocate(size_t bytes, void *user)
-{
-    (void)user;
-    return malloc(bytes);
-}
-
 static void default_release(void *block, void *user)
 {
     (void)user;
@@ -62,7 +56,7 @@ tlnmf_error tlnmf_ctx_create_with(tlnmf_allocate_fn allocate, tlnmf_release_fn r
 
 tlnmf_error tlnmf_ctx_create(tlnmf_ctx **out)
 {
-    return tlnmf_ctx_create_with(default_allocate, default_release, NULL, out);
+    return tlnmf_ctx_create_with(tl_default_allocate, default_release, NULL, out);
 }
 
 void tlnmf_ctx_free(tlnmf_ctx *ctx)

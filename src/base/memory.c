@@ -1,24 +1,45 @@
 /* Memory from the context's allocator: aligned blocks, and arenas that hold many arrays. */
 #include "base/base.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { ALIGNMENT = 64 };
 
+void *tl_default_allocate(size_t bytes, void *user)
+{
+    (void)user;
+    return malloc(bytes);
+}
+
 /* The allocator need not align. The block is over-allocated, and the address to release is stored
  * in front of it. */
-void *tl_allocate(const tl_hooks *hooks, size_t bytes)
+static void *allocate(const tl_hooks *hooks, size_t bytes, bool zeros)
 {
     if (bytes > SIZE_MAX - ALIGNMENT - sizeof(void *))
         return NULL;
-    unsigned char *raw = hooks->allocate(bytes + ALIGNMENT + sizeof(void *), hooks->user);
+    size_t all = bytes + ALIGNMENT + sizeof(void *);
+    bool cleared = zeros && hooks->allocate == tl_default_allocate;
+    unsigned char *raw = cleared ? calloc(1, all) : hooks->allocate(all, hooks->user);
     if (raw == NULL)
         return NULL;
+    if (zeros && !cleared)
+        memset(raw, 0, all);
     uintptr_t first = (uintptr_t)raw + sizeof(void *);
     size_t shift = (ALIGNMENT - first % ALIGNMENT) % ALIGNMENT;
     unsigned char *block = raw + sizeof(void *) + shift;
     memcpy(block - sizeof(void *), &raw, sizeof raw);
     return block;
+}
+
+void *tl_allocate(const tl_hooks *hooks, size_t bytes)
+{
+    return allocate(hooks, bytes, false);
+}
+
+void *tl_allocate_zeros(const tl_hooks *hooks, size_t bytes)
+{
+    return allocate(hooks, bytes, true);
 }
 
 void tl_release(const tl_hooks *hooks, void *block)

@@ -281,11 +281,14 @@ tlnmf_error tl_record_refer_text(tlnmf_ctx *ctx, tlnmf_record *record, const cha
     return TLNMF_OK;
 }
 
-/* Makes a copy that the record owns. It is never NULL: a `size` of 0 allocates one byte. */
+/* Makes a copy that the record owns; zeros if `bytes` is NULL. It is never NULL: a `size` of 0
+ * allocates one byte. */
 static tlnmf_error copy_bytes(tlnmf_ctx *ctx, const tlnmf_record *record, const char *name,
                               const void *bytes, size_t size, void **out)
 {
-    *out = tl_allocate(&record->hooks, size > 0 ? size : 1);
+    size_t least = size > 0 ? size : 1;
+    *out = bytes != NULL ? tl_allocate(&record->hooks, least)
+                         : tl_allocate_zeros(&record->hooks, least);
     if (*out == NULL)
         return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for %s (%zu bytes)", name, size);
     if (bytes != NULL && size > 0)
@@ -386,8 +389,6 @@ static tlnmf_error put_array(tlnmf_ctx *ctx, tlnmf_record *record, const char *n
     void *block;
     TRY(tl_count_elements(ctx, name, dimensions, shape, &count));
     TRY(copy_bytes(ctx, record, name, x, count * sizeof *x, &block));
-    if (x == NULL)
-        memset(block, 0, count * sizeof *x);
     tlnmf_error error = tl_record_refer_array(ctx, record, name, block, dimensions, shape);
     if (error != TLNMF_OK) {
         tl_release(&record->hooks, block);

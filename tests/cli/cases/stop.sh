@@ -98,3 +98,11 @@ expect 0 ... "" tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-s
 check "outcome" [ "$(json outcome)" = time ]
 expect 4 ... "" tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 0.2 --method tl --strict --no-model
 check "the text says why" grep -Eq "^  stopped       (TL-NMF|JD|NMF): the time limit was reached \(iteration [0-9]+\)$" "$out"
+
+# The time limit ends reading, with a message.
+npy_header large.npy "(4000, 5000)"
+truncate -s +160000000 large.npy
+expect 1 "" "tlnmf fit: --max-seconds ended before the data were read: use a larger limit" \
+    tlnmf fit large.npy -k 2 --max-seconds 0.002 -o large.h5
+absent large.h5
+rm large.npy
