@@ -50,7 +50,7 @@ typedef struct population {
     int64_t *frame; /* F: the columns of H, in turn, or chosen at random if N > F */
 } population;
 
-typedef struct simulation {
+typedef struct fit_test {
     tlnmf_ctx *ctx;
     const tl_goodness_task *task;
     tl_settings opt;
@@ -65,14 +65,14 @@ typedef struct simulation {
     const population *from;
     uint64_t stream;
     void *block;
-} simulation;
+} fit_test;
 
 /* ---- I of frames ----------------------------------------------------------------------------- */
 
 /* (4) of frames first .. last - 1, from V and H. */
 static void measure(int64_t first, int64_t last, void *arg)
 {
-    const simulation *s = arg;
+    const fit_test *s = arg;
     const tl_model_point *model = s->task->model;
     int64_t M = s->data->M, K = model->K, F = s->F;
     for (int64_t i = first; i < last; i++) {
@@ -98,7 +98,7 @@ static moments moments_of(int64_t count, const double *x)
     return r;
 }
 
-static moments measure_all(simulation *s, int64_t count)
+static moments measure_all(fit_test *s, int64_t count)
 {
     tl_share(count, 8, measure, s);
     return moments_of(count, s->I);
@@ -107,7 +107,7 @@ static moments measure_all(simulation *s, int64_t count)
 /* ---- the new data ---------------------------------------------------------------------------- */
 
 /* V of frames first .. last - 1 of those compared, whose columns fit the scratch. */
-static void power_of(simulation *s, int64_t first, int64_t last)
+static void power_of(fit_test *s, int64_t first, int64_t last)
 {
     const tlnmf_data *data = s->task->data;
     const int64_t *offset = data->offset, *frame = s->new.frame;
@@ -130,7 +130,7 @@ static void power_of(simulation *s, int64_t first, int64_t last)
 }
 
 /* I of the new data, over the frames that are compared. */
-static moments measure_new(simulation *s)
+static moments measure_new(fit_test *s)
 {
     const int64_t *offset = s->task->data->offset, *frame = s->new.frame;
     int64_t count = tl_min(s->new.N, s->F), first = 0, columns = 0;
@@ -155,7 +155,7 @@ static moments measure_new(simulation *s)
 
 static void draw(int64_t first, int64_t last, void *arg)
 {
-    const simulation *s = arg;
+    const fit_test *s = arg;
     const population *from = s->from;
     int64_t M = s->data->M, K = s->task->model->K, F = s->F;
     for (int64_t i = first; i < last; i++) {
@@ -175,7 +175,7 @@ static void draw(int64_t first, int64_t last, void *arg)
 
 static tlnmf_error start(const tl_point *point, void *user)
 {
-    const simulation *s = user;
+    const fit_test *s = user;
     int64_t M = point->M;
     for (int64_t i = 0; i < M * M; i++)
         point->Phi[i] = i % (M + 1) == 0 ? 1.0 : 0.0;
@@ -185,7 +185,7 @@ static tlnmf_error start(const tl_point *point, void *user)
 }
 
 /* I of data simulated from these frames, H fitted. */
-static tlnmf_error simulate(simulation *s, const population *from, moments *out)
+static tlnmf_error simulate(fit_test *s, const population *from, moments *out)
 {
     tl_run run = {.opt = &s->opt, .monitor = s->ctx->monitor, .quiet = true};
     *out = (moments){NAN, NAN};
@@ -203,7 +203,7 @@ static tlnmf_error simulate(simulation *s, const population *from, moments *out)
 }
 
 /* A random order of the rows that differs from their own (Fisher and Yates). */
-static void permute(simulation *s, tl_rng *rng)
+static void permute(fit_test *s, tl_rng *rng)
 {
     int64_t M = s->data->M, moved = 0;
     while (moved == 0 && M > 1) {
@@ -219,7 +219,7 @@ static void permute(simulation *s, tl_rng *rng)
 
 /* ---- the test -------------------------------------------------------------------------------- */
 
-static tlnmf_error test(simulation *s, tl_goodness *out)
+static tlnmf_error test(fit_test *s, tl_goodness *out)
 {
     const tl_fitted *own = &s->task->own;
     double M = (double)s->data->M, K = (double)s->task->model->K, F = (double)s->F,
@@ -303,7 +303,7 @@ static void choose(const population *from, int64_t F, uint64_t stream)
                 : tl_min(from->N - 1, (int64_t)(((double)i + tl_rng_uniform(&rng)) * step));
 }
 
-static tlnmf_error create(simulation *s)
+static tlnmf_error create(fit_test *s)
 {
     const tlnmf_data *data = s->task->data;
     int64_t M = data->M, K = s->task->model->K, F = s->F;
@@ -343,12 +343,12 @@ tlnmf_error tl_goodness_test(tlnmf_ctx *ctx, const tl_goodness_task *task, tl_go
     *out = (tl_goodness){NAN, NAN, NAN, obstacle(task)};
     if (out->words != NULL)
         return TLNMF_OK;
-    simulation s = {.ctx = ctx,
-                    .task = task,
-                    .opt = *task->settings,
-                    .F = tl_min(MOST_FRAMES, tl_max(LEAST_FRAMES, ENTRIES / task->data->M)),
-                    .new = {.H = task->model->H, .N = task->data->N, .S = task->data->S},
-                    .own = {.H = task->own.H, .N = task->own.N, .S = task->own.S}};
+    fit_test s = {.ctx = ctx,
+                  .task = task,
+                  .opt = *task->settings,
+                  .F = tl_min(MOST_FRAMES, tl_max(LEAST_FRAMES, ENTRIES / task->data->M)),
+                  .new = {.H = task->model->H, .N = task->data->N, .S = task->data->S},
+                  .own = {.H = task->own.H, .N = task->own.N, .S = task->own.S}};
     s.opt.tol = fmax(s.opt.tol, 1e-10); /* errors far below the standard error */
     s.opt.grad_tol = fmax(s.opt.grad_tol, 1e-4);
     tlnmf_error error = create(&s);
