@@ -55,13 +55,15 @@ static const char *warn_of_lack(const apply_work *w)
 /* Withdraws the verdict if the data were read in another way than those of the fit. */
 static int withdraw(apply_work *w)
 {
+    static const char *const figures[] = {"excess", "excess_error", "excess_random"};
+    tlnmf_ctx *ctx = w->call->ctx;
     if (warn_of_lack(w) == NULL || tlnmf_record_get_integer(w->applied, "own_data") == 1)
         return EXIT_DONE;
-    return cli_check(
-        w->call,
-        tlnmf_record_set_text(w->call->ctx, w->applied, "fits",
-                              "cannot tell: the data of the model were read with other options"),
-        NULL);
+    tlnmf_error error = tlnmf_record_set_text(
+        ctx, w->applied, "fits", "cannot tell: the data of the model were read with other options");
+    for (size_t i = 0; i < sizeof figures / sizeof *figures && error == TLNMF_OK; i++)
+        error = tlnmf_record_set_real(ctx, w->applied, figures[i], NAN);
+    return cli_check(w->call, error, NULL);
 }
 
 /* ---- outputs --------------------------------------------------------------------------------- */

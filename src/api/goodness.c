@@ -251,20 +251,28 @@ static const char *decide(const tl_goodness_task *task, const tl_goodness *g)
      * one standard error in trials */
     bool single = tl_min(task->own.S, task->data->S) == 1;
     double least = (single ? 3.0 : 2.5) * g->error;
-    bool few = task->own.Phi_learnt && task->own.N * task->own.S < 3 * task->data->M;
     if (!isfinite(g->excess) || !isfinite(g->error) || !isfinite(g->random))
         return "cannot tell: the test was stopped, or left the range of double";
-    if (g->excess >= least && g->excess >= 0.1 * g->random) {
-        if (few)
-            return "cannot tell: the model was learnt from too few data for its Phi";
+    if (g->excess >= least && g->excess >= 0.1 * g->random)
         return g->excess >= 0.25 * g->random ? "not: these data are different"
                                              : "worse than its own data";
-    }
     if (g->excess >= least || g->excess + 2.0 * g->error < 0.25 * g->random)
         return "about as well as its own data";
     return 2.0 * g->error >= 0.25 * g->random
                ? "cannot tell: too few realisations or frames"
                : "cannot tell: chance could explain the larger misfit of these data";
+}
+
+/* Whether the model was learnt from so few data that it follows their noise: it then fits all other
+ * data alike. There must be 2.5 numbers for each parameter, and N S >= 3 M for a learnt Phi. */
+static bool is_overfitted(const tl_goodness_task *task)
+{
+    const tl_fitted *own = &task->own;
+    double M = (double)task->data->M, K = (double)task->model->K, N = (double)own->N,
+           S = (double)own->S, parameters = K * (M - 1.0) + K * N;
+    if (own->Phi_learnt)
+        parameters += 0.5 * M * (M - 1.0);
+    return M * N * S < 2.5 * parameters || (own->Phi_learnt && N * S < 3.0 * M);
 }
 
 /* Why the test is not possible; NULL: it is. */
@@ -286,6 +294,8 @@ static const char *obstacle(const tl_goodness_task *task)
         return "cannot tell: frames of these data are weighted, masked, missing or overlapping";
     if (tl_min(task->data->N, own->N) < FEWEST_FRAMES)
         return "cannot tell: too few frames";
+    if (is_overfitted(task))
+        return "cannot tell: the model was learnt from too few data";
     return task->converged ? NULL : "cannot tell: the fit of H did not converge";
 }
 

@@ -203,7 +203,7 @@ static void the_model_may_say_too_little(void **state)
     tlnmf_data *few = sample(ctx, 1, 20, SAME, 3);
     model = learn(ctx, few, TL_METHOD_TL);
     expect_words(ctx, model, noise(ctx, 40, 4),
-                 "cannot tell: the model was learnt from too few data for its Phi", NULL);
+                 "cannot tell: the model was learnt from too few data", NULL);
     tlnmf_record_free(model);
     tlnmf_data_free(few);
     tlnmf_data_free(data);
