@@ -135,6 +135,10 @@ static int check_options(const cli_call *call, bool is_array)
 static int run(cli_call *call)
 {
     tlnmf_record *model;
+    if (cli_asked.explain != NULL && call->operand_count == 0) {
+        cli_apply_explain(stdout);
+        return EXIT_DONE;
+    }
     TRY(cli_check_operands(call, 2, "a model and a sound file or array are required"));
     TRY(cli_read(call, "model", call->operands[0], &model));
     bool is_array = cli_is_array(call->operands[1], model);
@@ -156,7 +160,7 @@ const cli_command cli_apply = {
     .without = " keep-h ", /* H is always kept */
     .options = options,
     .shared = " input axes per-trial block moving missing weights mask header index labels force "
-              "format gain activations no-report no-sound json q v ",
+              "format gain activations no-report no-sound json explain q v ",
     .first = " labels resample axes missing o format gain residual keep-v force json max-seconds "
              "threads ",
     .examples = "  tlnmf apply stems1/model.h5 take2.wav -o stems2\n"

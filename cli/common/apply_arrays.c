@@ -12,7 +12,6 @@ typedef struct apply_work {
     const tlnmf_record *model;
     const cli_input *input;
     const char *path, *output; /* of the model, of the result */
-    const char *lacks;         /* an option of the model's fit that is missing here; or NULL */
     tlnmf_data *data;
     tlnmf_record *applied;
 } apply_work;
@@ -53,10 +52,18 @@ static const char *warn_of_lack(const apply_work *w)
     return NULL;
 }
 
-static const char *verdict(const apply_work *w)
+/* Withdraws the verdict if the data were read in another way than those of the fit. */
+static int withdraw(apply_work *w)
 {
-    return w->lacks == NULL ? tlnmf_record_get_text(w->applied, "fits")
-                            : "not known: the data of the model were read with other options";
+    static const char *const figures[] = {"excess", "excess_error", "excess_random"};
+    tlnmf_ctx *ctx = w->call->ctx;
+    if (warn_of_lack(w) == NULL || tlnmf_record_get_integer(w->applied, "own_data") == 1)
+        return EXIT_DONE;
+    tlnmf_error error = tlnmf_record_set_text(
+        ctx, w->applied, "fits", "cannot tell: the data of the model were read with other options");
+    for (size_t i = 0; i < sizeof figures / sizeof *figures && error == TLNMF_OK; i++)
+        error = tlnmf_record_set_real(ctx, w->applied, figures[i], NAN);
+    return cli_check(w->call, error, NULL);
 }
 
 /* ---- outputs --------------------------------------------------------------------------------- */
@@ -69,7 +76,6 @@ static json_t *describe(const apply_work *w)
     if (tlnmf_record_has(w->model, "method"))
         cli_put_values(object, w->model, "method");
     cli_put_scalars(object, a);
-    json_object_set_new(object, "fits", json_string(verdict(w)));
     json_object_set_new(object, "own_data",
                         json_boolean(tlnmf_record_get_integer(a, "own_data") == 1));
     json_object_set_new(
@@ -86,14 +92,20 @@ static void print(FILE *out, const apply_work *w)
 {
     const tlnmf_record *data = tlnmf_data_record(w->data), *a = w->applied;
     double here = tlnmf_record_get_real(a, "I_per_entry"),
-           own = tlnmf_record_get_real(a, "model_I_per_entry");
+           own = tlnmf_record_get_real(a, "model_I_per_entry"),
+           excess = tlnmf_record_get_real(a, "excess");
     bool own_data = tlnmf_record_get_integer(a, "own_data") == 1;
     fprintf(out, "model fits: %s\n",
-            own_data ? "these are its own data, H is the fitted H" : verdict(w));
+            own_data ? "these are its own data, H is the fitted H"
+                     : tlnmf_record_get_text(a, "fits"));
     fprintf(out, "  I per entry   %.6g here", here);
     if (isfinite(own))
         fprintf(out, ", %.6g on the model's own data", own);
     fputc('\n', out);
+    if (isfinite(excess))
+        fprintf(out, "  excess        %.3g, standard error %.2g; %.3g for permuted spectra\n",
+                excess, tlnmf_record_get_real(a, "excess_error"),
+                tlnmf_record_get_real(a, "excess_random"));
     if (w->output != NULL)
         cli_print_name(out, "output", w->output, "");
     cli_print_data(out, w->input->spec, data, tlnmf_record_get_integer(data, "columns"));
@@ -103,6 +115,37 @@ static void print(FILE *out, const apply_work *w)
     if (!own_data)
         fprintf(out, "  stopped       %s (iteration %lld)\n", cli_stop_words(a),
                 (long long)tlnmf_record_get_integer(a, "iterations"));
+    if (cli_asked.explain != NULL) {
+        fputs("\nwhat these mean\n", out);
+        cli_apply_explain(out);
+    }
+}
+
+static const cli_sentence sentences[] = {
+    {"model fits",
+     "Whether the model describes these data as well as the data that it was fitted to. Worse: the "
+     "excess is at least a tenth of the misfit of a model that knows nothing about the data. "
+     "Different: at least a quarter. If the data cannot decide, the line says why."},
+    {"I per entry",
+     "How badly W H describes the power V, in nats per entry. Chance alone leaves about 1 / S with "
+     "S realisations, so values at different S cannot be compared: the excess can."},
+    {"excess",
+     "By how much I per entry is larger here than on the model's own data, after subtracting the "
+     "values of data simulated from the model with the same numbers of realisations. It is about "
+     "0 for data of the same distribution. A difference counts from 2.5 standard errors on, or 3 "
+     "with a single realisation. The last number is the excess of data in which the rows of V are "
+     "permuted."},
+    {"output", "The file with the new H, and Phi and W of the model: `tlnmf info` lists it."},
+    {"objective", "C, L and I of the new data; see `tlnmf fit --explain`."},
+    {"eps", "The floor of the model, which is also used here."},
+    {"stopped",
+     "Why the fit of H ended. At the iteration limit, use a larger -J. There is no verdict unless "
+     "the fit converged."},
+};
+
+void cli_apply_explain(FILE *out)
+{
+    cli_put_sentences(out, sentences, sizeof sentences / sizeof *sentences);
 }
 
 static tlnmf_error copy_array(const apply_work *w, const char *name)
@@ -168,10 +211,10 @@ static int apply(apply_work *w)
     TRY(cli_read_data(call, w->input, &w->data));
     TRY(check_length(w));
     TRY(cli_read_weights(call, w->input, w->data));
-    w->lacks = warn_of_lack(w);
     cli_catch_interrupt();
     TRY(cli_check(call, tlnmf_apply(call->ctx, w->model, w->data, call->also, &w->applied),
                   w->input->spec));
+    TRY(withdraw(w));
     return finish(w);
 }
 

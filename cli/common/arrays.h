@@ -70,6 +70,8 @@ bool cli_is_array(const char *spec, const tlnmf_record *model);
  * "apply". */
 int cli_apply_arrays(cli_call *call, const tlnmf_record *model, const char *path,
                      const cli_input *input, const char *output);
+/* Explains the lines of its summary. */
+void cli_apply_explain(FILE *out);
 
 /* ---- the number of components (rank_choice.c) ------------------------------------------------ */
 
@@ -137,6 +139,11 @@ int cli_finish(const cli_call *call, const cli_result *r);
 void cli_print_result(FILE *out, const cli_call *call, const cli_result *r);
 /* Explains the lines of a summary. */
 void cli_explain(FILE *out);
+/* A line of a summary and its explanation. */
+typedef struct cli_sentence {
+    const char *label, *text;
+} cli_sentence;
+void cli_put_sentences(FILE *out, const cli_sentence *sentence, size_t count);
 /* The line that describes the data. */
 void cli_print_data(FILE *out, const char *input, const tlnmf_record *data, int64_t columns);
 /* The meaning of the certificate, or the reason why it is missing. */

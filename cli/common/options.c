@@ -61,7 +61,7 @@ const cli_option cli_shared_options[] = {
      CLI_FOR_SOUNDS},
     {"json", NULL, "print one JSON object on standard output", &cli_asked.json, GROUP_OUTPUT, 0},
     {"explain", NULL, "also explain the lines of the summary; no input is needed",
-     &cli_asked.explain, GROUP_OUTPUT, 0},
+     &cli_asked.explain, GROUP_OUTPUT, CLI_FOR_ARRAYS},
     {"strict", NULL, "exit with code 4 unless the run converged", &cli_asked.strict, GROUP_RUN, 0},
     {"checkpoint", "FILE", "save the state of the run here [OUTPUT.checkpoint]",
      &cli_asked.checkpoint, GROUP_RUN, 0},

@@ -343,9 +343,7 @@ void cli_print_name(FILE *out, const char *label, const char *name, const char *
 }
 
 /* The labels of the lines of a summary, and their explanations. */
-static const struct {
-    const char *label, *text;
-} sentences[] = {
+static const cli_sentence sentences[] = {
     {"components by",
      "The scores of several numbers of components k on data that the fit has not seen; lower is "
      "better. A k is as good as the best if its score is higher by less than the standard error."},
@@ -383,12 +381,17 @@ static const struct {
     {"time", "Wall-clock time, and the processor time of all threads."},
     {"model", "The file with Phi, W, H and this summary: `tlnmf info` lists it."},
 };
+void cli_put_sentences(FILE *out, const cli_sentence *sentence, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        fprintf(out, "  %s\n    ", sentence[i].label);
+        cli_put_wrapped(out, sentence[i].text, 4, 4);
+    }
+}
+
 void cli_explain(FILE *out)
 {
-    for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
-        fprintf(out, "  %s\n    ", sentences[i].label);
-        cli_put_wrapped(out, sentences[i].text, 4, 4);
-    }
+    cli_put_sentences(out, sentences, sizeof sentences / sizeof *sentences);
 }
 
 void cli_print_result(FILE *out, const cli_call *call, const cli_result *r)

@@ -31,6 +31,10 @@ tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_p
 tlnmf_error tl_read_point(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_record *record,
                           const char *what, bool needs_H, tl_model_point *point);
 
+/* The start of a fit of H alone: every component gets the same share of each frame's power. The
+ * columns of W sum to 1, so W H has the power of the frame, and every component can grow. */
+void tl_flat_start(const tlnmf_data *data, int64_t K, double eps, double *H);
+
 /* Whether all numbers are finite, and not negative if `nonnegative`. */
 bool tl_is_usable(int64_t count, const double *x, bool nonnegative);
 /* An error unless W is finite and not negative and Phi is orthogonal, which takes M^3 operations.

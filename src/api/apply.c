@@ -1,5 +1,5 @@
 /* tlnmf_apply: fits H to new data at the Phi and W of a model. */
-#include "api/api.h"
+#include "api/goodness.h"
 #include "base/record.h"
 #include "engine/device.h"
 #include "linalg/linalg.h"
@@ -17,12 +17,11 @@ typedef struct work {
     const tl_model_point *model; /* H is that of the fit if the frames match, else NULL */
     double C;                    /* C of the fit; NaN if it is not known */
     double I_per_entry;          /* of the fit; NaN if it is not known */
+    tl_fitted own;               /* the data of the fit */
     tlnmf_record *out;
 } work;
 
-/* The start: every component gets the same share of each frame's power. The columns of W sum to 1,
- * so W H has the power of the frame, and every component can grow. */
-static void flat_start(const tlnmf_data *data, int64_t K, double eps, double *H)
+void tl_flat_start(const tlnmf_data *data, int64_t K, double eps, double *H)
 {
     for (int64_t n = 0; n < data->N; n++) {
         double power = 0.0;
@@ -53,7 +52,7 @@ static bool find_H(const work *w, tl_engine *e, tl_run *run, double *H)
         run->outcome = TLNMF_OUTCOME_CONVERGED;
         return true;
     }
-    flat_start(w->data, w->model->K, w->model->eps, H);
+    tl_flat_start(w->data, w->model->K, w->model->eps, H);
     tl_engine_load(e, w->model->Phi, w->model->W, H);
     tl_fast_activations(e, run);
     return false;
@@ -70,26 +69,35 @@ static tlnmf_error put_values(const work *w, const tl_run *run, tl_values v)
     return tl_record_refer_text(w->ctx, w->out, "outcome", tlnmf_outcome_name(run->outcome));
 }
 
-/* Describes the fit: I per entry of V measures the misfit of W H in nats. W and Phi were chosen for
- * other data, so up to 1.5 times the misfit of the model's own data is normal. */
-static const char *verdict(double here, double own)
+static tlnmf_error put_verdict(const work *w, double I, const tl_goodness *g)
 {
-    const double alike = 1.5, far = 3.0;
-    const double slight = 0.01; /* nats: always negligible */
-    if (!isfinite(own))
-        return "not known: the model does not say how well it fits its own data";
-    if (here <= alike * own + slight)
-        return "about as well as its own data";
-    return here <= far * own + slight ? "worse than its own data" : "not: these data are different";
+    double entries = tl_data_entries(w->data);
+    TRY(tlnmf_record_set_real(w->ctx, w->out, "entries", entries));
+    TRY(tlnmf_record_set_real(w->ctx, w->out, "I_per_entry", I / entries));
+    TRY(tlnmf_record_set_real(w->ctx, w->out, "model_I_per_entry", w->I_per_entry));
+    TRY(tlnmf_record_set_real(w->ctx, w->out, "excess", g->excess));
+    TRY(tlnmf_record_set_real(w->ctx, w->out, "excess_error", g->error));
+    TRY(tlnmf_record_set_real(w->ctx, w->out, "excess_random", g->random));
+    return tl_record_refer_text(w->ctx, w->out, "fits", g->words);
 }
 
-static tlnmf_error put_verdict(const work *w, double I)
+/* Says whether the model fits the data. The data of the fit need no test. */
+static tlnmf_error judge(const work *w, const tl_run *run, bool own, const double *H, double I)
 {
-    double entries = tl_data_entries(w->data), here = I / entries;
-    TRY(tlnmf_record_set_real(w->ctx, w->out, "entries", entries));
-    TRY(tlnmf_record_set_real(w->ctx, w->out, "I_per_entry", here));
-    TRY(tlnmf_record_set_real(w->ctx, w->out, "model_I_per_entry", w->I_per_entry));
-    return tl_record_refer_text(w->ctx, w->out, "fits", verdict(here, w->I_per_entry));
+    tl_goodness g = {NAN, NAN, NAN, "about as well as its own data"};
+    tl_model_point point = *w->model;
+    point.H = H;
+    const tl_goodness_task task = {.data = w->data,
+                                   .model = &point,
+                                   .own = w->own,
+                                   .converged = run->outcome == TLNMF_OUTCOME_CONVERGED ||
+                                                run->outcome == TLNMF_OUTCOME_STATIONARY ||
+                                                run->outcome == TLNMF_OUTCOME_LINE_SEARCH,
+                                   .settings = w->settings};
+    TRY(tlnmf_record_set_integer(w->ctx, w->out, "own_data", own));
+    if (!own)
+        TRY(tl_goodness_test(w->ctx, &task, &g));
+    return put_verdict(w, I, &g);
 }
 
 /* Adds X = Phi R and V to the record, if keep-x and keep-v are set. */
@@ -116,55 +124,78 @@ static tlnmf_error put_coefficients(const work *w)
     return error;
 }
 
-/* Fits H on an engine and fills the record. */
-static tlnmf_error fit_H(void *arg)
+/* Fits H on an engine. */
+static tlnmf_error run_engine(const work *w, tl_run *run, double *H, tl_values *values, bool *own)
 {
-    const work *w = arg;
     int64_t K = w->model->K;
-    double *H;
     tl_engine *e = NULL;
-    tl_scope outer;
     const tl_model model = {.data = w->data, .K = K, .eps = w->model->eps, .gamma = 1.0};
-    TRY(tl_record_new_array(w->ctx, w->out, "H", 2, (int64_t[]){K, w->data->N}, &H));
     const tl_engine_spec spec = {
         .model = &model, .moves = TL_H, .frames_comm = w->data->frames_comm};
     tl_settings opt = *w->settings;
-    tl_monitor_enter(w->ctx->monitor, opt.max_seconds, spec.frames_comm, &outer);
     tlnmf_error error = tl_device_choose(w->ctx, &spec, &opt);
     if (error == TLNMF_OK)
         error = tl_engine_of(&opt)->create(w->ctx, &spec, &e);
     error = tl_comm_agree(w->ctx, spec.frames_comm, error);
     if (error == TLNMF_OK && e != NULL) {
         e->monitor = w->ctx->monitor;
-        tl_run run = {.opt = w->settings, .monitor = w->ctx->monitor};
-        bool own = find_H(w, e, &run, H);
+        *own = find_H(w, e, run, H);
         tl_engine_store(e, NULL, NULL, H);
-        if (own) /* the engine keeps sqrt H, and squaring rounds */
-            memcpy(H, w->model->H, (size_t)(K * w->data->N) * sizeof *H);
-        tl_values values = tl_engine_values(e, TL_C | TL_L | TL_I);
+        if (*own) /* the engine keeps sqrt H, and squaring rounds */
+            tl_copy(H, w->model->H, K * w->data->N);
+        *values = tl_engine_values(e, TL_C | TL_L | TL_I);
         error = tl_engine_error(w->ctx, e, "fitting H");
-        if (error == TLNMF_OK)
-            error = isfinite(values.C) ? put_values(w, &run, values)
-                                       : tl_fail(w->ctx, TLNMF_ERR_NUMERIC,
-                                                 "H left the range of double: rescale the data");
-        if (error == TLNMF_OK)
-            error = tlnmf_record_set_integer(w->ctx, w->out, "own_data", own);
-        if (error == TLNMF_OK)
-            error = put_verdict(w, values.I);
-        e->ops->free(e);
     }
+    if (e != NULL)
+        e->ops->free(e);
+    return error;
+}
+
+/* Fits H and fills the record. */
+static tlnmf_error fit_H(void *arg)
+{
+    const work *w = arg;
+    double *H;
+    tl_values values = {0};
+    tl_scope outer;
+    bool own = false;
+    tl_run run = {.opt = w->settings, .monitor = w->ctx->monitor};
+    TRY(tl_record_new_array(w->ctx, w->out, "H", 2, (int64_t[]){w->model->K, w->data->N}, &H));
+    tl_monitor_enter(w->ctx->monitor, w->settings->max_seconds, w->data->frames_comm, &outer);
+    tlnmf_error error = run_engine(w, &run, H, &values, &own);
+    if (error == TLNMF_OK)
+        error = isfinite(values.C) ? put_values(w, &run, values)
+                                   : tl_fail(w->ctx, TLNMF_ERR_NUMERIC,
+                                             "H left the range of double: rescale the data");
+    if (error == TLNMF_OK)
+        error = judge(w, &run, own, H, values.I);
     tl_monitor_leave(w->ctx->monitor, &outer);
     return error == TLNMF_OK ? put_coefficients(w) : error;
 }
 
-/* The H of the fit, if it has N frames and is usable. */
-static const double *own_H(const tlnmf_record *model, int64_t N, int64_t K)
+/* The H of the fit and its number of frames; NULL if it is missing or not usable. */
+static const double *own_H(const tlnmf_record *model, int64_t K, int64_t *N)
 {
     int64_t shape[TLNMF_MAX_DIMENSIONS];
     int32_t rank;
     const double *H = tlnmf_record_get_array(model, "H", &rank, shape);
-    bool fits = H != NULL && rank == 2 && shape[0] == K && shape[1] == N;
-    return fits && tl_is_usable(K * N, H, true) ? H : NULL;
+    if (H == NULL || rank != 2 || shape[0] != K || !tl_is_usable(K * shape[1], H, true))
+        return NULL;
+    *N = shape[1];
+    return H;
+}
+
+/* The data of the fit. Models of earlier versions lack the number of realisations, and the model of
+ * one process that distributes frames has the H of a part of them. */
+static tl_fitted read_own(const tlnmf_record *model, int64_t K)
+{
+    tl_fitted own = {.S = -1, .I = tlnmf_record_get_real(model, "I")};
+    const char *method = tlnmf_record_get_text(model, "method");
+    own.H = own_H(model, K, &own.N);
+    own.Phi_learnt = method == NULL || strcmp(method, "nmf") != 0;
+    if (tlnmf_record_has(model, "realisations") && tlnmf_record_get_integer(model, "N") == own.N)
+        own.S = tl_max(tlnmf_record_get_integer(model, "realisations"), -1);
+    return own;
 }
 
 /* I per entry of the data of the fit. Models of earlier versions lack the number of entries. */
@@ -197,7 +228,8 @@ tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_d
     TRY(tl_read_point(ctx, data, model, "the model", false, &point));
     TRY(tl_check_model(ctx, data->M, &point));
     TRY(tl_check_range(ctx, data, point.eps));
-    point.H = own_H(model, data->N, point.K);
+    tl_fitted own = read_own(model, point.K);
+    point.H = own.N == data->N ? own.H : NULL;
     TRY(tl_data_trim(ctx, data, point.eps, &trimmed));
     tlnmf_error error = tlnmf_record_create(ctx, applied);
     if (error == TLNMF_OK) {
@@ -207,6 +239,7 @@ tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_d
                   .model = &point,
                   .C = tlnmf_record_get_real(model, "C"),
                   .I_per_entry = own_I_per_entry(model),
+                  .own = own,
                   .out = *applied};
         error = tl_record_keep_if(tl_with_threads(tl_thread_count(settings->threads), fit_H, &w),
                                   applied);

@@ -111,6 +111,26 @@ double tl_rng_normal(tl_rng *rng)
     return f * x2;
 }
 
+/* 2 / count times a gamma variate of shape count / 2, by the method of Marsaglia and Tsang (2000),
+ * which needs a shape of at least 1. */
+double tl_rng_mean_square(tl_rng *rng, int64_t count)
+{
+    double shape = 0.5 * (double)count, d = shape - 1.0 / 3.0, c = 1.0 / sqrt(9.0 * d), z, v, u;
+    if (count == 1) {
+        z = tl_rng_normal(rng);
+        return z * z;
+    }
+    do {
+        do {
+            z = tl_rng_normal(rng);
+            v = 1.0 + c * z;
+        } while (v <= 0.0);
+        v = v * v * v;
+        u = tl_rng_uniform(rng);
+    } while (log(u) >= 0.5 * z * z + d * (1.0 - v + log(v)));
+    return d * v / shape;
+}
+
 tlnmf_error tl_check_numpy_seed(tlnmf_ctx *ctx, uint64_t seed)
 {
     if (seed > UINT32_MAX)

@@ -23,6 +23,8 @@ typedef struct tl_rng {
 void tl_rng_seed(tl_rng *rng, tl_stream kind, uint64_t seed, uint64_t stream);
 double tl_rng_uniform(tl_rng *rng); /* [0, 1), 53 bits */
 double tl_rng_normal(tl_rng *rng);
+/* The mean of `count` squared Gaussians, count >= 1. */
+double tl_rng_mean_square(tl_rng *rng, int64_t count);
 
 /* RandomState takes 32-bit seeds only. */
 tlnmf_error tl_check_numpy_seed(tlnmf_ctx *ctx, uint64_t seed);

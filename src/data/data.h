@@ -23,6 +23,7 @@ struct tlnmf_data {
     const double *B; /* M x N: the weight of each entry of V; NULL: all 1. Copies share it. */
     const double *mask; /* M x N: the part of B that does not come from `weight`, or NULL */
     void *B_block;      /* NULL in copies */
+    bool overlapping;   /* frames share realisations: moving neighbours */
     double mean_power;
     const double *Y;      /* the realisations, in the caller's memory; NULL: not known */
     int64_t made_of[3];   /* its shape: S, M, N */
@@ -51,6 +52,11 @@ tlnmf_error tl_data_check_power(tlnmf_ctx *ctx, double mean, double largest);
 tlnmf_error tl_data_weigh(tlnmf_ctx *ctx, tlnmf_data *data, const double *weights_or_null);
 /* Whether nothing of the frame counts: all its entries have weight 0. */
 bool tl_data_is_silent(const tlnmf_data *data, int64_t n);
+
+/* The number of independent realisations of every frame. 0: it is not known or not the same, or
+ * frames have weights or realisations in common (covariances, weights, masks, missing frames,
+ * moving neighbours). */
+int64_t tl_data_replicates(const tlnmf_data *data);
 
 /* The sum of the weights of all entries of V, on all processes: M N without a mask. */
 double tl_data_entries(const tlnmf_data *data);

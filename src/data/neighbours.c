@@ -61,6 +61,8 @@ tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y, const in
     lay_out(Y, shape, kind, B, frames, laid);
     tlnmf_error error = tlnmf_data_from_realisations(ctx, laid, (int64_t[]){S * B, M, frames}, out);
     tl_release(&ctx->hooks, block);
+    if (error == TLNMF_OK)
+        (*out)->overlapping = kind == TLNMF_NEIGHBOURS_MOVING && B > 1;
     return error;
 }
 

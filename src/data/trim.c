@@ -55,6 +55,7 @@ static void share_weights(const tlnmf_data *data, tlnmf_data *copy)
     copy->first = data->first;
     copy->mean_power = data->mean_power;
     copy->weighted = data->weighted;
+    copy->overlapping = data->overlapping;
     copy->B = data->B;
     copy->mask = data->mask;
     tl_copy(copy->weight, data->weight, data->N);

@@ -111,6 +111,11 @@ double tl_data_entries(const tlnmf_data *data)
     return sum; /* masks are for one process */
 }
 
+int64_t tl_data_replicates(const tlnmf_data *data)
+{
+    return data->weighted || data->mask != NULL || data->overlapping ? 0 : data->S;
+}
+
 bool tl_data_is_silent(const tlnmf_data *data, int64_t n)
 {
     bool silent = data->B != NULL;

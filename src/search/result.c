@@ -65,6 +65,7 @@ tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_se
                            .all = data->all,
                            .first = data->first,
                            .entries = tl_data_entries(data),
+                           .realisations = tl_data_replicates(data),
                            .K = K,
                            .C = INFINITY,
                            .L = INFINITY,

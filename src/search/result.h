@@ -29,6 +29,7 @@ typedef struct tl_info {
     int64_t M, N, K;         /* N: the frames here */
     int64_t all, first;      /* all frames, and the first one here */
     int64_t columns;         /* of all frames */
+    int64_t realisations;    /* independent ones of every frame; 0: unknown */
     int64_t sums, sum_bytes; /* over processes; 0: one process */
     double sum_seconds;
     double eps;

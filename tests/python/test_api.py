@@ -116,6 +116,36 @@ class Results(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "already"):
             tlnmf.apply(m, tlnmf.Data(Y), mask=mask)
 
+    def test_the_figures_of_the_verdict(self):
+        """excess, its error and excess_random, simulated again with numpy, with 1200 frames instead of 400."""
+        rng, M, K, N, S = np.random.default_rng(4), 8, 2, 20, 3
+        W = rng.exponential(size=(M, K))
+        draw = lambda v, S: rng.standard_normal((S,) + v.shape) * np.sqrt(v)
+        model = tlnmf.fit(draw(W @ rng.exponential(size=(K, N)), S), K, method="tl")
+        new = draw(W @ rng.exponential(size=(K, 60)), 5)
+        applied = tlnmf.apply(model, new)
+
+        def misfit(Y):  # I of each frame
+            H = tlnmf.apply(model, Y).H
+            x = (((model.Phi @ Y) ** 2).mean(0) + model.eps) / (model.W @ H + model.eps)
+            return (x - np.log(x) - 1).sum(0)
+
+        def simulate(v, S):
+            return misfit(model.Phi.T @ draw(np.tile(v, 1200 // v.shape[1]), S))
+
+        v = model.W @ applied.H
+        I_new, new_star, own_star = misfit(new), simulate(v, 5), simulate(model.W @ model.H, S)
+        permuted = np.mean([simulate(v[rng.permutation(M)], 5).mean() for _ in range(20)])
+        excess = (I_new.mean() - new_star.mean() - model.I / N + own_star.mean()) / M - 2 * K * (M - 1) / (M * N * S)
+        chance = np.sqrt((new_star.var() + own_star.var()) * (1 / 400 + 1 / 1200)) / M
+        self.assertLess(abs(applied.excess - excess), 4 * chance)
+        error = np.sqrt(max(I_new.var(ddof=1), new_star.var()) / 60 + new_star.var() / 400 + own_star.var() * (1 / N + 1 / 400))
+        self.assertLess(abs(applied.excess_error * M / error - 1), 0.15)
+        self.assertLess(abs(applied.excess_random * M / (permuted - new_star.mean()) - 1), 0.5)
+        self.assertLess(4 * chance, 2 * K * (M - 1) / (M * N * S))  # so that the test sees that term
+        self.assertEqual(applied.fits[:11], "cannot tell")
+        self.assertEqual(tlnmf.apply(model, new, J=1).fits, "cannot tell: the fit of H did not converge")
+
     def test_several_k(self):
         ranks = tlnmf.compare_ranks(Y, "1:3", method="jd")
         self.assertEqual(ranks.rank_by, "realisations")

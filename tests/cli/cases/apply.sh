@@ -20,6 +20,27 @@ check "they fit" [ "$(json fits)" = "about as well as its own data" ]
 check "X and V are written" [ "$(tlnmf info b.h5 | grep -c '^  /[XV] ')" = 2 ]
 expect 0 ... "" tlnmf apply tl.h5 c.npy -o c.h5 --json
 check "another truth does not fit" [ "$(json fits)" = "not: these data are different" ]
+# The numbers of realisations may differ: chance is subtracted.
+tlnmf simulate gcm -s 5 --seed-data 5 -o few.npy
+tlnmf simulate gcm -s 5 --seed-truth 7 --seed-data 6 -o few_c.npy
+expect 0 ... "" tlnmf apply tl.h5 few.npy -o few.h5 --json
+check "fewer realisations fit" [ "$(json fits)" = "about as well as its own data" ]
+check "although I per entry is larger" awk -v a="$(json I_per_entry)" -v b="$(json model_I_per_entry)" \
+    'BEGIN { exit !(a > 3 * b) }'
+check "the excess is small" awk -v e="$(json excess)" -v s="$(json excess_error)" -v r="$(json excess_random)" \
+    'BEGIN { exit !(s > 0 && e < 2.5 * s && r > 4 * s) }'
+expect 0 ... "" tlnmf apply tl.h5 few_c.npy -o few.h5 --force --json
+check "another truth is found there" [ "$(json fits)" = "not: these data are different" ]
+expect 0 ... "" tlnmf apply few.h5 c.npy -o x.h5 --json
+check "an applied model has no verdict" [ "$(json fits)" = \
+    "cannot tell: the model does not say how many realisations it was learnt from" ]
+expect 0 ... "" tlnmf apply tl.h5 b.npy -o x.h5 --force --explain
+check "the verdict is the first line" [ "$(head -n 1 "$out")" = "model fits: about as well as its own data" ]
+for line in "model fits" "I per entry" excess output objective eps stopped; do
+    check "--explain has $line" [ "$(sed -n '/^what these mean/,$p' "$out" | grep -c "^  $line\$")" = 1 ]
+done
+rm x.h5
+expect 0 ... "" tlnmf apply --explain
 # The output is a model as well.
 expect 0 ... "" tlnmf apply b.h5 b.npy -o b2.h5 --json
 check "the result is a model of the new data" [ "$(json own_data)" = true ]
@@ -28,7 +49,7 @@ npy y.npy "(2, 3)" 1 2 3 4 5 6
 tlnmf fit y.npy -k 1 --method nmf --transform identity --eps 1 -o y.h5 >/dev/null
 npy z.npy "(2, 2)" 2 4 8 10
 # L = 4 + log 5 + log 17 + log 65 + log 101
-expect 0 "model fits: about as well as its own data
+expect 0 "model fits: cannot tell: too few frames
   I per entry   0.0398626 here, 0.0238869 on the model's own data
   output        applied.h5
   data          z.npy: 2 frames of length 2, 1 realisation (2 compressed columns)
@@ -41,6 +62,7 @@ usage apply "missing operand: a model and a sound file or array are required (se
 usage apply "--labels is for sounds, but z.npy is an array" y.h5 z.npy --labels x.txt
 usage apply "--eps is for sounds, but z.npy is an array" y.h5 z.npy --eps 1
 usage apply "--keep-v is for arrays, but x.wav is a sound" y.h5 x.wav --keep-v
+usage apply "--explain is for arrays, but x.wav is a sound" y.h5 x.wav --explain
 usage apply "-J is for arrays, but x.wav is a sound" y.h5 x.wav -J 3
 usage apply "--block and --moving are mutually exclusive" y.h5 z.npy --block 2 --moving 2
 usage apply "z.npy: the name of a model must end in .h5, .mat or .npz" y.h5 z.npy -o z.npy --force
@@ -55,6 +77,9 @@ input apply "phi.h5: a transform without W cannot be applied" phi.h5 a.npy -o x.
 tlnmf fit a.npy -k 2 --block 5 -o block.h5 >/dev/null
 expect 0 ... "tlnmf apply: warning: the model was fitted with --block 5, but is applied without it" \
     tlnmf apply block.h5 b.npy -o x.h5
+check "and there is no verdict" [ "$(head -n 1 "$out")" = \
+    "model fits: cannot tell: the data of the model were read with other options" ]
+check "and no excess" [ "$(grep -c excess "$out")" = 0 ]
 expect 0 ... "" tlnmf apply block.h5 a.npy --block 5 -o x.h5 --force --json
 check "with the same blocks" [ "$(json own_data)" = true ]
 expect 0 ... "" tlnmf apply y.h5 - -o x.h5 --force <z.npy

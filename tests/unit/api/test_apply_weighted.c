@@ -245,48 +245,12 @@ static void a_whole_row_may_be_masked(void **state)
     destroy(&w);
 }
 
-/* ---- whether the model fits ------------------------------------------------------------------ */
-
-/* The verdict agrees with the two numbers that it is based on. */
-static void the_verdict_goes_by_I_per_entry(void **state)
-{
-    (void)state;
-    world w = create(3, "");
-    tlnmf_data *data = make_data(&w, false);
-    tlnmf_record *model = fit(&w, data, "k=2 method=jd"), *applied;
-    double I = tlnmf_record_get_real(model, "I"), here = I / (M * N);
-    const struct {
-        double own; /* the model's I per entry of its own data */
-        const char *words;
-    } cases[] = {{here, "about as well as its own data"},
-                 {(here - 0.01) / 1.51, "worse than its own data"},
-                 {(here - 0.01) / 2.99, "worse than its own data"},
-                 {(here - 0.01) / 3.01, "not: these data are different"},
-                 {NAN, "not known: the model does not say how well it fits its own data"}};
-    assert_true(here > 0.05);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_ok(w.ctx, tlnmf_record_set_real(w.ctx, model, "I", cases[i].own * M * N));
-        if (i % 2 == 1) /* as earlier versions wrote it */
-            tlnmf_record_remove(model, "entries");
-        applied = apply(&w, model, data);
-        assert_close(tlnmf_record_get_real(applied, "I_per_entry"), here, 1e-10);
-        assert_true(i == 4 || fabs(tlnmf_record_get_real(applied, "model_I_per_entry") -
-                                   cases[i].own) < 1e-12);
-        assert_string_equal(tlnmf_record_get_text(applied, "fits"), cases[i].words);
-        tlnmf_record_free(applied);
-    }
-    tlnmf_record_free(model);
-    tlnmf_data_free(data);
-    destroy(&w);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(H_is_the_fits_on_weighted_data_of_its_own),
         cmocka_unit_test(H_of_new_data_is_that_of_plain_updates),
         cmocka_unit_test(a_whole_row_may_be_masked),
-        cmocka_unit_test(the_verdict_goes_by_I_per_entry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,9 +111,34 @@ static void half_an_allocator_is_refused(void **state)
     assert_string_equal(tlnmf_message(NULL), "");
 }
 
+/* The mean of S squared Gaussians has the mean 1, the variance 2 / S and the third central moment
+ * 8 / S^2. */
+static void mean_squares_have_the_moments_of_chi_squared(void **state)
+{
+    (void)state;
+    enum { COUNT = 200000 };
+    static const int64_t sizes[] = {1, 2, 3, 7, 100};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        double sum[4] = {0}, n = (double)sizes[i];
+        tl_rng rng;
+        tl_rng_seed(&rng, TL_STREAM_OWN, 5, i);
+        for (int j = 0; j < COUNT; j++) {
+            double x = tl_rng_mean_square(&rng, sizes[i]) - 1.0;
+            assert_true(x >= -1.0);
+            for (int p = 1; p <= 3; p++)
+                sum[p] += pow(x, p) / COUNT;
+        }
+        /* five standard errors or more */
+        assert_near(sum[1], 0.0, 5.0 * sqrt(2.0 / n / COUNT));
+        assert_near(sum[2], 2.0 / n, 0.02 * (2.0 / n) * (1.0 + 3.0 / n));
+        assert_near(sum[3], 8.0 / (n * n), 0.15 * 8.0 / (n * n) + 0.05 * pow(2.0 / n, 1.5));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mean_squares_have_the_moments_of_chi_squared),
         cmocka_unit_test(numpy_stream_matches_numpy),
         cmocka_unit_test(streams_of_a_seed_differ),
         cmocka_unit_test(own_normals_have_the_right_moments),
