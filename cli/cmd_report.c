@@ -95,12 +95,10 @@ static const char *found_next_to_model(const page_job *j, const char *name, char
 {
     char file[CLI_PATH];
     struct stat status;
-    if (next_to_model(j, name, path) != path || strlen(path) + 2 >= CLI_PATH)
+    if (next_to_model(j, name, path) != path)
         return NULL;
-    if (strchr(path, '/') == NULL) { /* "-" is a file here, not standard input */
-        memmove(path + 2, path, strlen(path) + 1);
-        memcpy(path, "./", 2);
-    }
+    if (strcmp(path, "-") == 0) /* standard input, which the model may not name either */
+        return NULL;
     bool plain = lstat(cli_file_of(path, file), &status) == 0 && S_ISREG(status.st_mode);
     return plain ? path : NULL;
 }
@@ -128,9 +126,10 @@ static int add_files(const page_job *j)
     TRY(cli_file_add(j->call, CLI_READS, "the summary", next_to_model(j, "summary.json", path)));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *named = text_of(j, names[i][0], names[i][1]);
+        if (named == NULL || strcmp(named, "-") == 0)
+            continue;
         TRY(cli_file_add(j->call, CLI_READS, names[i][1], named));
-        if (named != NULL)
-            TRY(cli_file_add(j->call, CLI_READS, names[i][1], next_to_model(j, named, path)));
+        TRY(cli_file_add(j->call, CLI_READS, names[i][1], next_to_model(j, named, path)));
     }
     for (size_t i = 0; i < json_array_size(stems); i++) {
         const char *stem = json_string_value(json_array_get(stems, i));
