@@ -7,13 +7,23 @@
 #include <unistd.h>
 
 static struct {
-    const char *data, *title;
+    const char *data, *sound, *labels, *title;
 } arg;
+
+/* The paths of files that the model names. */
+static struct {
+    char data[CLI_PATH], weights[CLI_PATH], mask[CLI_PATH], labels[CLI_PATH];
+} found;
 
 static const cli_option options[] = {
     {"data", "FILE",
-     "the array that the model was fitted to, for |Phi Y|^2; [the file that the model names]",
+     "the array that the model was fitted to, for |Phi Y|^2 [the file of its name next to the "
+     "model]",
      &arg.data, GROUP_INPUT, CLI_FILE_IN},
+    {"sound", "FILE", "the recording that was separated [the file of its name next to the model]",
+     &arg.sound, GROUP_INPUT, CLI_FILE_IN},
+    {"labels", "FILE", "its label track [the file of its name next to the model]", &arg.labels,
+     GROUP_INPUT, CLI_FILE_IN},
     {"title", "TEXT", "heading of the page [the name of the model]", &arg.title, GROUP_OUTPUT, 0},
     {0},
 };
@@ -36,7 +46,10 @@ static bool is_folder(const char *path)
 /* The file of this name in the folder of the model. The folder of the name is dropped. */
 static const char *next_to_model(const page_job *j, const char *name, char path[CLI_PATH])
 {
-    const char *slash = strrchr(name, '/'), *end = strrchr(j->model_path, '/');
+    const char *dataset = strstr(name, ":/"), *end = strrchr(j->model_path, '/');
+    const char *slash = NULL;
+    for (const char *at = name; *at != '\0' && at != dataset; at++)
+        slash = *at == '/' ? at : slash;
     int folder = end == NULL ? 0 : (int)(end - j->model_path) + 1;
     int size =
         snprintf(path, CLI_PATH, "%.*s%s", folder, j->model_path, slash == NULL ? name : slash + 1);
@@ -66,6 +79,40 @@ static const char *text_of(const page_job *j, const char *group, const char *nam
     return json_string_value(json_object_get(at, name));
 }
 
+/* Whether the model may name this file: a relative path without "..". A stranger's model must not
+ * choose which files of this user a page shows. */
+static bool is_harmless(const char *name)
+{
+    bool up = name[0] == '/' || strcmp(name, "..") == 0 || strncmp(name, "../", 3) == 0;
+    size_t length = strlen(name);
+    return name[0] != '\0' && !up && strstr(name, "/../") == NULL &&
+           (length < 3 || strcmp(name + length - 3, "/..") != 0);
+}
+
+/* The file of this name next to the model, as far as it is a plain file: no link, FIFO or device.
+ * NULL if there is none. A name of an array may end with ":DATASET". */
+static const char *found_next_to_model(const page_job *j, const char *name, char path[CLI_PATH])
+{
+    char file[CLI_PATH];
+    struct stat status;
+    if (next_to_model(j, name, path) != path)
+        return NULL;
+    if (strcmp(path, "-") == 0) /* standard input, which the model may not name either */
+        return NULL;
+    bool plain = lstat(cli_file_of(path, file), &status) == 0 && S_ISREG(status.st_mode);
+    return plain ? path : NULL;
+}
+
+/* The file that the user names or, without one, the file that the model names. NULL if there is
+ * none, or only one that the model may not name. */
+static const char *choose_file(const page_job *j, const char *given, const char *named,
+                               char path[CLI_PATH])
+{
+    if (given != NULL || named == NULL)
+        return given;
+    return is_harmless(named) ? found_next_to_model(j, named, path) : NULL;
+}
+
 /* The page must not replace a file that the model names. */
 static int add_files(const page_job *j)
 {
@@ -77,8 +124,13 @@ static int add_files(const page_job *j)
     const json_t *stems = json_object_get(j->summary, "stems");
     char path[CLI_PATH];
     TRY(cli_file_add(j->call, CLI_READS, "the summary", next_to_model(j, "summary.json", path)));
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        TRY(cli_file_add(j->call, CLI_READS, names[i][1], text_of(j, names[i][0], names[i][1])));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *named = text_of(j, names[i][0], names[i][1]);
+        if (named == NULL || strcmp(named, "-") == 0)
+            continue;
+        TRY(cli_file_add(j->call, CLI_READS, names[i][1], named));
+        TRY(cli_file_add(j->call, CLI_READS, names[i][1], next_to_model(j, named, path)));
+    }
     for (size_t i = 0; i < json_array_size(stems); i++) {
         const char *stem = json_string_value(json_array_get(stems, i));
         if (stem != NULL)
@@ -87,43 +139,41 @@ static int add_files(const page_job *j)
     return EXIT_DONE;
 }
 
-/* Adds the recording, where it was, and the stems, where the model is. */
+/* Adds the recording and the stems. The page says which of them are missing: an empty path. */
 static tlnmf_error add_sound(page_job *j)
 {
     enum { MOST = 65 }; /* sources, and the residual */
     tlnmf_ctx *ctx = j->call->ctx;
     const json_t *stems = json_object_get(j->summary, "stems");
     const char *recording = text_of(j, "sound", "file"), *name[MOST];
-    char(*path)[CLI_PATH] = malloc(MOST * sizeof *path);
+    char(*path)[CLI_PATH] = malloc((MOST + 1) * sizeof *path);
     size_t count = 0;
+    bool has_sound = recording != NULL || arg.sound != NULL || json_array_size(stems) > 0;
     tlnmf_error error = path == NULL ? tlnmf_fail(ctx, TLNMF_ERR_MEMORY, "no memory") : TLNMF_OK;
     if (json_array_size(stems) > MOST)
         cli_warn(j->call->command, "the page shows only the first %d of %d stems", MOST,
                  (int)json_array_size(stems));
     for (; path != NULL && count < MOST && count < json_array_size(stems); count++) {
         const char *stem = json_string_value(json_array_get(stems, count));
-        name[count] = next_to_model(j, stem == NULL ? "" : stem, path[count]);
+        name[count] = found_next_to_model(j, stem == NULL ? "" : stem, path[count]);
+        name[count] = name[count] == NULL ? "" : name[count];
     }
-    if (error == TLNMF_OK && recording != NULL)
-        error = tlnmf_record_set_text(ctx, j->about, "recording", recording);
+    if (error == TLNMF_OK && has_sound) {
+        recording = choose_file(j, arg.sound, recording, path[MOST]);
+        error = tlnmf_record_set_text(ctx, j->about, "recording", recording ? recording : "");
+    }
     if (error == TLNMF_OK && count > 0)
         error = tlnmf_record_set_texts(ctx, j->about, "stems", name, count);
     free(path);
     return error;
 }
 
-/* Adds the labels, unless they can no longer be read. */
+/* Adds the labels, unless they cannot be read. */
 static void add_labels(page_job *j)
 {
-    const char *labels = text_of(j, NULL, "labels");
+    const char *labels = choose_file(j, arg.labels, text_of(j, NULL, "labels"), found.labels);
     if (labels != NULL && cli_page_add_labels(j->call, labels, j->about) != TLNMF_OK)
         cli_warn(j->call->command, "%s", tlnmf_message(j->call->ctx));
-}
-
-static bool is_there(const char *spec)
-{
-    char path[CLI_PATH];
-    return access(cli_file_of(spec, path), R_OK) == 0;
 }
 
 /* Records in the page why it has no V, and warns unless `quiet`. */
@@ -136,7 +186,7 @@ static int without(page_job *j, bool quiet, const char *file, const char *why)
     return cli_check(j->call, tlnmf_record_set_text(j->call->ctx, j->about, "without", text), NULL);
 }
 
-/* Reads the data with the options of the fit. */
+/* Reads the data with the options of the fit. Weights and mask lie next to the model. */
 static int read_as_given(page_job *j, const char *file, tlnmf_data **data)
 {
     const json_t *S = json_object_get(json_object_get(j->summary, "data"), "S");
@@ -145,6 +195,8 @@ static int read_as_given(page_job *j, const char *file, tlnmf_data **data)
             *row->value = text_of(j, "given", row->name);
     cli_input input = cli_asked.input;
     input.spec = file;
+    input.weights = choose_file(j, NULL, input.weights, found.weights);
+    input.mask = choose_file(j, NULL, input.mask, found.mask);
     input.expects_data = true;
     if (input.kind == NULL)
         input.kind = json_is_integer(S) ? "data" : json_is_null(S) ? "covariances" : "auto";
@@ -154,24 +206,26 @@ static int read_as_given(page_job *j, const char *file, tlnmf_data **data)
     return cli_read_weights(j->call, &input, *data);
 }
 
-/* The data of a fit: the file of --data, or the file that the model names if it still exists. */
+/* The data of a fit: the file of --data, or the file that the model names. */
 static int add_data(page_job *j)
 {
     static const char *const files[] = {"weights", "mask"};
-    const char *file = arg.data != NULL ? arg.data : text_of(j, "data", "file");
+    const char *named = text_of(j, "data", "file");
+    const char *file = choose_file(j, arg.data, named, found.data);
     tlnmf_data *data = NULL;
     bool shown = false;
-    if (file == NULL)
+    if (file == NULL && named == NULL)
         return EXIT_DONE;
     if (tlnmf_record_get_array(j->model, "unmixing", NULL, NULL) != NULL)
-        return without(j, arg.data == NULL, file, "the model is for whitened data (--whiten)");
-    if (arg.data == NULL && !is_there(file))
-        return without(j, true, file, "cannot be read any more");
+        return without(j, arg.data == NULL, file == NULL ? named : file,
+                       "the model is for whitened data (--whiten)");
+    if (file == NULL)
+        return without(j, true, named, "not next to the model; --data names it");
     for (int i = 0; i < 2; i++) {
         const char *needed = text_of(j, "given", files[i]);
         char why[64];
-        snprintf(why, sizeof why, "the file of --%s cannot be read any more", files[i]);
-        if (needed != NULL && !is_there(needed))
+        snprintf(why, sizeof why, "the file of --%s is not next to the model", files[i]);
+        if (needed != NULL && choose_file(j, NULL, needed, found.weights) == NULL)
             return without(j, false, needed, why);
     }
     int code = read_as_given(j, file, &data);

@@ -118,7 +118,7 @@ static tlnmf_error find_spectrum(page_model *m)
         return no_memory(m);
     if (m->Phi == NULL && !m->separated)
         return TLNMF_OK;
-    if (m->separated && m->V == NULL && recording != NULL)
+    if (m->separated && m->V == NULL && recording != NULL && recording[0] != '\0')
         sound = open_recording(m, recording);
     int64_t columns = sound == NULL ? 1 : (m->N - 1) / m->stride + 1;
     tlnmf_error error = tlnmf_spectrogram(m->ctx, m->record, sound, m->stride, columns, &out);

@@ -129,6 +129,13 @@ static void read_tracks(page_sound *s, page_model *m)
 static void open_track(page_sound *s, page_model *m, int i)
 {
     page_track *t = &s->track[i];
+    if (t->path[0] == '\0') {
+        page_note(m,
+                  i == 0 ? "%s is not next to the model. tlnmf report --sound FILE shows it."
+                         : "The stem \"%s\" is not next to the model.",
+                  t->name);
+        return;
+    }
     t->readable = tlnmf_io_open_sound(m->ctx, t->path, &t->file) == TLNMF_OK;
     if (!t->readable) {
         page_note(m, "%s", tlnmf_message(m->ctx));
@@ -268,7 +275,8 @@ tlnmf_error page_sound_read(page_sound *s, page_model *m, bool no_sound)
     *s = (page_sound){.track = calloc(PAGE_TRACKS, sizeof *s->track)};
     if (s->track == NULL)
         return io_refuse(m->ctx, TLNMF_ERR_MEMORY, "out of memory for a page");
-    add_track(s, tlnmf_record_get_text(m->about, "recording"), NULL);
+    const char *recording = tlnmf_record_get_text(m->about, "recording");
+    add_track(s, recording, recording != NULL && recording[0] == '\0' ? "The recording" : NULL);
     for (size_t i = 0; (stem = tlnmf_record_get_text_at(m->about, "stems", i)) != NULL; i++) {
         if (s->count == PAGE_TRACKS) {
             page_note(m, "Only the first %d stems are in the page.", PAGE_TRACKS - 1);

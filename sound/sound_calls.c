@@ -122,9 +122,13 @@ static tlnmf_error listen(tlnmf_ctx *ctx, lesson *l)
     const tlnmf_sound *sound = l->sound;
     if (sound->sources == 0)
         return look_blindly(ctx, l);
-    tl_schedule schedule = {sound->span, sound->span_count, l->opt.release, sound->sources};
-    return tl_unlabelled_find(ctx, sound, &schedule,
-                              l->settings->unlabelled == TL_UNLABELLED_SILENT, true, &l->found);
+    tl_schedule schedule;
+    TRY(tl_schedule_create(ctx, sound->span, sound->span_count, l->opt.release, sound->sources,
+                           &schedule));
+    bool silent = l->settings->unlabelled == TL_UNLABELLED_SILENT;
+    tlnmf_error error = tl_unlabelled_find(ctx, sound, &schedule, silent, true, &l->found);
+    tl_schedule_free(&schedule);
+    return error;
 }
 
 static tlnmf_error learn(tlnmf_ctx *ctx, lesson *l)
@@ -349,10 +353,15 @@ static tlnmf_error open_unlabelled(tlnmf_ctx *ctx, separation_job *j)
     bool silent = j->settings->unlabelled == TL_UNLABELLED_SILENT;
     if (sound->span_count == 0)
         return TLNMF_OK;
-    tl_schedule schedule = {j->span, sound->span_count,
-                            tl_samples(j->settings->release, sound->rate), j->blend->info.sources};
-    return tl_unlabelled_find(ctx, sound, &schedule, silent, !j->same, /* else learning warned */
-                              &j->found);
+    tl_schedule schedule;
+    TRY(tl_schedule_create(ctx, j->span, sound->span_count,
+                           tl_samples(j->settings->release, sound->rate), j->blend->info.sources,
+                           &schedule));
+    tlnmf_error error =
+        tl_unlabelled_find(ctx, sound, &schedule, silent, !j->same, /* else learning warned */
+                           &j->found);
+    tl_schedule_free(&schedule);
+    return error;
 }
 
 /* The device that fits H, block by block. */

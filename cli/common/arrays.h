@@ -15,8 +15,12 @@ typedef struct cli_array {
 
 /* ---- reading (foreign_files.c) --------------------------------------------------------------- */
 
+/* Refuses a model with bad numbers, with a message that names the file and the field
+ * (model_check.c). */
+int cli_check_model(const cli_call *call, const char *path, const tlnmf_record *model);
 /* Reads an array, a model or a description ("array", "model", "describe") in a separate process,
- * as tlnmf_io_read_apart does. Returns an exit code; a signal ends the reading. */
+ * as tlnmf_io_read_apart does, and checks models. Returns an exit code; a signal ends the
+ * reading. */
 int cli_read(const cli_call *call, const char *kind, const char *spec, tlnmf_record **out);
 /* Whether this array can be read. */
 bool cli_is_readable(const cli_call *call, const char *spec);

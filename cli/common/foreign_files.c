@@ -1,6 +1,7 @@
 /* Reads files in a separate process, and suggests conversions for unsupported formats. */
 #include "cli/common/arrays.h"
 
+#include <string.h>
 #include <unistd.h>
 
 /* The path of the running program on Linux. On other systems files are read in this process. */
@@ -9,8 +10,14 @@ static const char program[] = "/proc/self/exe";
 int cli_read(const cli_call *call, const char *kind, const char *spec, tlnmf_record **out)
 {
     tlnmf_error error = tlnmf_io_read_apart(call->ctx, program, kind, spec, out);
-    if (error == TLNMF_OK)
-        return EXIT_DONE;
+    if (error == TLNMF_OK) {
+        int code = strcmp(kind, "model") == 0 ? cli_check_model(call, spec, *out) : EXIT_DONE;
+        if (code == EXIT_DONE)
+            return EXIT_DONE;
+        tlnmf_record_free(*out);
+        *out = NULL;
+        return code;
+    }
     if (cli_interrupted() && !cli_read_late())
         return cli_fail(call->command, EXIT_INTERRUPTED, "interrupted while reading");
     return cli_fail_library(call, error, NULL);

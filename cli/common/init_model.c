@@ -67,7 +67,9 @@ int cli_init_read(cli_call *call, cli_init *init)
             call->command, EXIT_INPUT,
             "%s: its Phi is for whitened data (jd --whiten), which fit does not support",
             init->path);
-    return cli_check(call, take_settings(call, init), NULL);
+    return take_settings(call, init) == TLNMF_OK ? EXIT_DONE
+                                                 : cli_fail(call->command, EXIT_INPUT, "%s: %s",
+                                                            init->path, tlnmf_message(call->ctx));
 }
 
 int cli_check_phi(const cli_call *call, const char *spec)

@@ -116,7 +116,8 @@ class Estimator:
         """Converts X to real numbers; stores or compares the number and names of its features."""
         self._check_names(X, reset)
         if not hasattr(X, "nnz"):
-            X = np.asarray(X)
+            if not isinstance(X, np.ma.MaskedArray):  # as_real refuses masked entries
+                X = np.asarray(X)
             _want_rows(X)
         x = as_real(X, "X", ranks, numbers_in_objects=True)
         if x.shape[-2] == 0:

@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 import numpy as np
 
 from ._errors import error_of
-from ._library import HANDLE, LOG, PROGRESS, core, cores, stop_flag
+from ._library import HANDLE, LOG, PROGRESS, core, cores, plain, stop_flag
 from ._options import option_of, required, text_of
 
 State = Dict[str, Any]
@@ -106,7 +106,7 @@ class Call:
         for name, value in values.items():
             if value is not None:
                 option = option_of(task, name, function)
-                key, text = option.name.encode(), text_of(value, option).encode()
+                key, text = option.name.encode(), plain(text_of(value, option).encode())
                 self.check(core.tlnmf_settings_set_text(self.ctx, settings.pointer, key, text))
         for option in required(task):
             if values.get(option.python) is None and values.get(option.name) is None:

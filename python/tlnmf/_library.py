@@ -12,6 +12,13 @@ INTEGERS = c.POINTER(c.c_int64)
 PROGRESS = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_void_p)
 LOG = c.CFUNCTYPE(None, c.c_int, c.c_char_p, c.c_void_p)
 
+def plain(text: bytes) -> bytes:
+    """Returns the text; raises ValueError if it has a NUL, at which C would cut it off."""
+    if b"\0" in text:
+        raise ValueError(f"{text.decode(errors='replace')!r} contains a NUL character")
+    return text
+
+
 # One letter per type: p a handle or pointer, P a handle that is written, s text, z size_t, q int64,
 # Q uint64, d double, i enum or int32, I int64 array, D address of doubles, v nothing.
 _TYPES: Dict[str, Any] = {

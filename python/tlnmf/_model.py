@@ -11,7 +11,7 @@ from ._arrays import Real, address, as_real
 from ._call import Call, Callback
 from ._data import Data, data_of, start_of
 from ._html import table_html
-from ._library import core, io
+from ._library import core, io, plain
 from ._options import documented
 from ._page import Page, report
 from ._progress import Progress
@@ -328,20 +328,21 @@ def transform_matrix(kind: str, M: int) -> Real:
     if M < 1:
         raise ValueError(f"M = {M} is less than 1")
     Phi, call = np.empty((M, M)), Call()
-    call.check(core.tlnmf_transform_matrix(call.ctx, kind.encode(), M, address(Phi)))
+    call.check(core.tlnmf_transform_matrix(call.ctx, plain(kind.encode()), M, address(Phi)))
     return Phi
 
 
 def load(path: Path) -> Model:
     """Reads a model that `save` or the program `tlnmf` wrote."""
     os.stat(path)  # raises FileNotFoundError, as usual in Python
-    return Model(Call().make(io().tlnmf_io_read_model, os.fsencode(path)))
+    return Model(Call().make(io().tlnmf_io_read_model, plain(os.fsencode(path))))
 
 
 def save(path: Path, model: Any) -> None:
     """Writes a model or a fitted estimator to an HDF5 file, in one atomic step."""
     record, call = record_of(model), Call()
-    call.check(io().tlnmf_io_write_model(call.ctx, os.fsencode(path), record._handle.pointer))
+    target = plain(os.fsencode(path))
+    call.check(io().tlnmf_io_write_model(call.ctx, target, record._handle.pointer))
 
 
 __all__: List[str] = [

@@ -7,7 +7,7 @@ import tempfile
 from typing import Any, Dict, Optional, Union
 
 from ._call import Call
-from ._library import io
+from ._library import io, plain
 from ._options import documented
 from ._record import Record, record_of
 
@@ -72,6 +72,6 @@ def report(
     with tempfile.TemporaryDirectory() as folder:
         target = os.path.join(folder, "page.html") if path is None else os.fspath(path)
         arguments = (record._handle.pointer, known._handle.pointer, settings.pointer)
-        call.check(io().tlnmf_io_write_report(call.ctx, os.fsencode(target), *arguments))
+        call.check(io().tlnmf_io_write_report(call.ctx, plain(os.fsencode(target)), *arguments))
         with open(target, encoding="utf-8") as file:
             return Page(file.read(), None if path is None else target)

@@ -9,7 +9,7 @@ import numpy as np
 from ._arrays import address, as_real, shape_of, view
 from ._base import not_fitted
 from ._call import Call, Handle
-from ._library import core, names
+from ._library import core, names, plain
 
 _MAX_RANK = 4
 R = TypeVar("R", bound="Record")
@@ -107,15 +107,15 @@ class Record(Mapping[str, Any]):
 
 
 def _set(call: Call, record: Any, name: str, value: Any) -> None:
-    key = name.encode()
+    key = plain(name.encode())
     if isinstance(value, str):
-        call.check(core.tlnmf_record_set_text(call.ctx, record, key, value.encode()))
+        call.check(core.tlnmf_record_set_text(call.ctx, record, key, plain(value.encode())))
     elif isinstance(value, (bool, int, np.integer)):
         call.check(core.tlnmf_record_set_integer(call.ctx, record, key, int(value)))
     elif isinstance(value, (float, np.floating)):
         call.check(core.tlnmf_record_set_real(call.ctx, record, key, float(value)))
     elif isinstance(value, (list, tuple)) and value and all(isinstance(v, str) for v in value):
-        texts = (c.c_char_p * len(value))(*[v.encode() for v in value])
+        texts = (c.c_char_p * len(value))(*[plain(v.encode()) for v in value])
         call.check(core.tlnmf_record_set_texts(call.ctx, record, key, texts, len(value)))
     else:
         x = as_real(value, name, range(1, _MAX_RANK + 1))

@@ -7,7 +7,7 @@ import numpy as np
 
 from ._arrays import Real, address, as_real, shape_of
 from ._call import Call, Callback, Handle
-from ._library import core
+from ._library import core, plain
 from ._model import Model
 from ._options import documented, options as table
 from ._progress import Progress
@@ -73,7 +73,7 @@ def _sound(call: Call, x: Real, rate: float, labels: Iterable[Label]) -> Handle:
     sound.keep = x
     for begin, end, name in labels:
         call.check(
-            core.tlnmf_sound_add_label(call.ctx, sound.pointer, name.encode(), begin, end)
+            core.tlnmf_sound_add_label(call.ctx, sound.pointer, plain(name.encode()), begin, end)
         )
     return sound
 

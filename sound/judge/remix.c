@@ -37,9 +37,9 @@ static int64_t find_edges(const tl_schedule *schedule, int64_t length, int64_t *
 {
     int64_t edges = 0;
     edge[edges++] = 0;
-    for (int64_t i = 0; i < schedule->count; i++) {
-        edge[edges++] = tl_min(tl_max(schedule->spans[i].start, 0), length);
-        edge[edges++] = tl_min(tl_max(schedule->spans[i].end, 0), length);
+    for (int64_t i = 0; i < schedule->index.count; i++) {
+        edge[edges++] = tl_min(tl_max(schedule->index.span[i].start, 0), length);
+        edge[edges++] = tl_min(tl_max(schedule->index.span[i].end, 0), length);
     }
     edge[edges++] = length;
     qsort(edge, (size_t)edges, sizeof *edge, by_number);
@@ -67,7 +67,7 @@ static int64_t find_passages(const tl_schedule *schedule, int64_t length, int64_
         bool last = i + 1 == edges;
         if (!last && edge[i] == edge[i + 1])
             continue;
-        uint64_t now = last ? 0 : tl_schedule_at(schedule, edge[i], 0);
+        uint64_t now = last ? 0 : tl_schedule_within(schedule, edge[i], edge[i] + 1, 0);
         if (now == open.sources && !last)
             continue;
         open.end = edge[i];
@@ -95,13 +95,8 @@ static bool is_new(const tl_remix *remix, uint64_t a, uint64_t b)
 /* The samples at the beginning of a passage in which a foreign source may still ring. */
 static int64_t ringing(const tl_schedule *schedule, int64_t start, uint64_t sources)
 {
-    for (int64_t i = 0; i < schedule->count; i++) {
-        tl_span span = schedule->spans[i];
-        bool foreign = !(sources >> span.source & 1);
-        if (foreign && span.end <= start + 1 && span.end > start - schedule->release)
-            return schedule->release;
-    }
-    return 0;
+    uint64_t rings = tl_schedule_within(schedule, start, start + 1, schedule->release);
+    return (rings & ~sources) != 0 ? schedule->release : 0;
 }
 
 /* Pairs of passages with no source in common, the longest first, each pair of sets once. */
@@ -154,7 +149,7 @@ tlnmf_error tl_remix_create(tlnmf_ctx *ctx, const tl_sound *sound, const tl_sche
     int64_t *edge;
     remix_passage *list;
     void *scratch;
-    tl_slot table[] = {TL_SLOT(edge, 2 * schedule->count + 2), TL_SLOT(list, PASSAGES)};
+    tl_slot table[] = {TL_SLOT(edge, 2 * schedule->index.count + 2), TL_SLOT(list, PASSAGES)};
     TRY(TL_ARENA(ctx, "the spans' edges", table, &scratch));
     int64_t passages = find_passages(schedule, sound->length, shortest, edge, list);
     find_pairs(schedule, passages, list, longest, remix);

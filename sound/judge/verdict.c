@@ -27,7 +27,7 @@ typedef struct rehearsal {
 static bool mixed_at(const tl_schedule *schedule, int64_t t)
 {
     return schedule->spans == NULL ||
-           __builtin_popcountll(tl_schedule_at(schedule, t, schedule->release)) > 1;
+           __builtin_popcountll(tl_schedule_within(schedule, t, t + 1, schedule->release)) > 1;
 }
 
 /* The stretch with the most mixed sound. */

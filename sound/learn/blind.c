@@ -41,7 +41,7 @@ static tlnmf_error fit_all(void *self)
 {
     const blind_job *j = self;
     double *misfit = j->look->misfit;
-    tl_schedule always = {NULL, 0, 0, 1};
+    tl_schedule always = {.sources = 1};
     tl_frames layout = j->opt.frames;
     tl_scene scene;
     tl_study study = {.memory = NULL};

@@ -48,15 +48,16 @@ tlnmf_error tl_blend_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span 
                            tl_way way, tl_blend **out)
 {
     tlnmf_ctx own = *ctx;
-    tl_course course = {.ctx = &own,
-                        .lasting = ctx->hooks,
-                        .sound = sound,
-                        .schedule = {spans, span_count, options->release, options->sources},
-                        .opt = options,
-                        .units = units};
+    tl_course course = {
+        .ctx = &own, .lasting = ctx->hooks, .sound = sound, .opt = options, .units = units};
     *out = NULL;
-    TRY(tl_schedule_check(ctx, &course.schedule));
-    TRY(tl_blend_new(ctx, &course.blend));
+    TRY(tl_schedule_create(ctx, spans, span_count, options->release, options->sources,
+                           &course.schedule));
+    tlnmf_error error = tl_blend_new(ctx, &course.blend);
+    if (error != TLNMF_OK) {
+        tl_schedule_free(&course.schedule);
+        return error;
+    }
     tl_verdict_unknown(options->sources, &course.blend->verdict);
     if (way == NULL)
         way = spans != NULL && tl_learn_may_use_solos(options) ? tl_learn_guided
@@ -65,13 +66,14 @@ tlnmf_error tl_blend_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span 
     tl_reuse_begin(&reuse, &ctx->hooks);
     if (way == tl_learn_guided)
         own.hooks = tl_reuse_hooks(&reuse);
-    tlnmf_error error =
+    error =
         tl_with_threads(tl_thread_count(options->set.threads), follow, &(course_job){&course, way});
     memcpy(ctx->message, own.message, sizeof ctx->message);
     for (int i = 0; i < 2; i++)
         tl_scene_free(&course.scene[i]);
     tl_remix_free(&course.remix);
     tl_reuse_end(&reuse);
+    tl_schedule_free(&course.schedule);
     if (error != TLNMF_OK)
         tl_blend_free(course.blend);
     else

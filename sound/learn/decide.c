@@ -21,6 +21,9 @@ enum { NEAR = 9, CHOICES = 4, UPDATES = 20, SWEEPS = 2 };
  * pieces of other sources at the same time. A new decision must weigh less than CLEARLY of the old
  * one. */
 static const double MISSING = 0.6, CLEARLY = 0.9;
+/* Of the labels of a source that share a frame, the first CROWD are considered: more are not
+ * notes. */
+enum { CROWD = 16 };
 /* A source whose columns resemble each other by more than ALIKE (mean cosine of the amplitudes) has
  * played one note in its solos. If this holds for all sources, each source is a note, and nothing
  * is transposed: a transposed source would be another one. */
@@ -52,11 +55,15 @@ typedef struct hearing {
     double *before, *after; /* N: misfit with the solos' columns, and with all transpositions */
     bool *sounding;         /* N: mixed, and not nearly silent */
     double usual[TL_SOURCES_MAX]; /* mean power of a source's solo frames; 0: it is never alone */
+    const tl_span **order;        /* the labels, sorted */
+    bool *again;                  /* the label occurred before: a chord */
+    uint8_t *crowd;               /* N x sources: how many pieces of a source touch the frame */
     piece *piece;
     int64_t pieces;
     double heard, time; /* samples of pieces that are not new; of all */
     /* for trials: a part of the frames and of the columns */
     int64_t *frame, *column;
+    uint64_t *admitted; /* of these frames x sources: the shifts of the pieces there */
     double *V, *W, *H;
     tl_factors factors;
     tlnmf_error error; /* of a device that computes */
@@ -118,6 +125,20 @@ static void find_sounding(const hearing *h, double *scratch)
         h->sounding[i] = s->mixed[i] && s->power[i] > 1e-2 * median;
 }
 
+/* The first frame that does not end before sample `start`. */
+static int64_t first_frame(const tl_study *s, int64_t start)
+{
+    int64_t first = 0, last = s->N;
+    while (first < last) {
+        int64_t middle = first + (last - first) / 2;
+        if (tl_study_touches(s, middle, start, INT64_MAX))
+            last = middle;
+        else
+            first = middle + 1;
+    }
+    return first;
+}
+
 /* The part of a source's H that each shift of a dictionary holds in a piece. */
 static void measure(const hearing *h, const tl_dictionary *d, const piece *p,
                     double held[TL_SHIFTS])
@@ -125,8 +146,9 @@ static void measure(const hearing *h, const tl_dictionary *d, const piece *p,
     const tl_study *s = h->s;
     double total = 0.0;
     memset(held, 0, TL_SHIFTS * sizeof *held);
-    for (int64_t i = 0; i < s->N; i++)
-        if (h->sounding[i] && tl_study_touches(s, i, p->note.start, p->note.end))
+    for (int64_t i = first_frame(s, p->note.start);
+         i < s->N && tl_study_touches(s, i, p->note.start, p->note.end); i++)
+        if (h->sounding[i])
             for (int64_t k = 0; k < d->K; k++)
                 if (d->owner[k] == p->note.source)
                     held[d->shift[k] + TL_SEMITONES] += d->H[k * s->N + i];
@@ -134,6 +156,19 @@ static void measure(const hearing *h, const tl_dictionary *d, const piece *p,
         total += held[j];
     for (int j = 0; j < TL_SHIFTS && total > 0.0; j++)
         held[j] /= total;
+}
+
+/* Whether a piece is one of the first CROWD of its source in all of its frames; counts it. */
+static bool has_room(const hearing *h, tl_note note)
+{
+    const tl_study *s = h->s;
+    int64_t from = first_frame(s, note.start), sources = s->opt->sources;
+    for (int64_t i = from; i < s->N && tl_study_touches(s, i, note.start, note.end); i++)
+        if (h->crowd[i * sources + note.source] >= CROWD)
+            return false;
+    for (int64_t i = from; i < s->N && tl_study_touches(s, i, note.start, note.end); i++)
+        h->crowd[i * sources + note.source]++;
+    return true;
 }
 
 /* Proposes shifts for a piece, and keeps it if it is to be considered. */
@@ -144,10 +179,10 @@ static void propose(hearing *h, tl_note note, bool labelled)
     int64_t own = 0, solo = 0, sounding = 0; /* frames */
     double before = 0.0, after = 0.0, length = (double)(note.end - note.start);
     double near[TL_SHIFTS];
-    *p = (piece){.note = note, .labelled = labelled};
-    for (int64_t i = 0; i < s->N; i++) {
-        if (!tl_study_touches(s, i, note.start, note.end))
-            continue;
+    if (!has_room(h, note))
+        return;
+    for (int64_t i = first_frame(s, note.start);
+         i < s->N && tl_study_touches(s, i, note.start, note.end); i++) {
         own++;
         solo += tl_study_solo(s, i) >= 0;
         if (!h->sounding[i])
@@ -158,6 +193,7 @@ static void propose(hearing *h, tl_note note, bool labelled)
     }
     if (sounding == 0)
         return;
+    *p = (piece){.note = note, .labelled = labelled};
     h->time += length;
     h->heard += length;
     if (h->single || !((double)solo < HEARD * (double)own))
@@ -180,19 +216,42 @@ static int64_t pieces_of(const tl_study *s, tl_span span)
     return seconds > LONG ? (int64_t)ceil(seconds / PIECE) : 1;
 }
 
+static int by_times(const tl_span *x, const tl_span *y)
+{
+    if (x->source != y->source)
+        return x->source < y->source ? -1 : 1;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return (x->end > y->end) - (x->end < y->end);
+}
+
+static int by_times_and_place(const void *a, const void *b)
+{
+    const tl_span *x = *(const tl_span *const *)a, *y = *(const tl_span *const *)b;
+    int order = by_times(x, y);
+    return order != 0 ? order : (x > y) - (x < y);
+}
+
+/* Finds the labels that occurred before. */
+static void find_again(hearing *h)
+{
+    const tl_schedule *schedule = &h->s->scene->schedule;
+    for (int64_t i = 0; i < schedule->count; i++)
+        h->order[i] = &schedule->spans[i];
+    qsort(h->order, (size_t)schedule->count, sizeof *h->order, by_times_and_place);
+    for (int64_t i = 0; i < schedule->count; i++)
+        h->again[h->order[i] - schedule->spans] =
+            i > 0 && by_times(h->order[i - 1], h->order[i]) == 0;
+}
+
 static void propose_all(hearing *h)
 {
     const tl_schedule *schedule = &h->s->scene->schedule;
-    for (int64_t i = 0; i < schedule->count; i++) {
+    find_again(h);
+    for (int64_t i = 0; i < schedule->count && !tl_poll(h->s->ctx->monitor); i++) {
         tl_span span = schedule->spans[i];
         int64_t count = pieces_of(h->s, span), length = span.end - span.start;
-        bool again = false; /* the same label a second time: a chord */
-        for (int64_t j = 0; j < i; j++) {
-            tl_span old = schedule->spans[j];
-            again = again ||
-                    (old.start == span.start && old.end == span.end && old.source == span.source);
-        }
-        for (int64_t p = 0; !again && h->s->alone[span.source] && p < count; p++)
+        for (int64_t p = 0; !h->again[i] && h->s->alone[span.source] && p < count; p++)
             propose(h,
                     (tl_note){.source = span.source,
                               .start = span.start + length * p / count,
@@ -213,21 +272,29 @@ static int64_t collect_frames(const hearing *h, tl_note span)
     return count;
 }
 
-/* Whether column k of the wide dictionary may sound in frame i at the current shifts. */
-static bool may_sound(const hearing *h, int64_t k, int64_t i)
+/* Fills h->admitted for the collected frames at the current shifts. */
+static void admit_shifts(const hearing *h, int64_t frames)
 {
-    if (!(h->s->scene->active[i] >> h->wide->owner[k] & 1))
-        return false;
-    if (k < h->wide->base)
-        return true;
+    int64_t sources = h->s->opt->sources;
+    for (int64_t j = 0; j < frames * sources; j++)
+        h->admitted[j] = 0;
     for (int64_t q = 0; q < h->pieces; q++) {
         const piece *p = &h->piece[q];
-        if (p->note.source == h->wide->owner[k] &&
-            p->shifts >> (h->wide->shift[k] + TL_SEMITONES) & 1 &&
-            tl_study_touches(h->s, i, p->note.start, p->note.end + h->s->opt->release))
-            return true;
+        for (int64_t n = 0; p->shifts != 0 && n < frames; n++)
+            if (tl_study_touches(h->s, h->frame[n], p->note.start,
+                                 p->note.end + h->s->opt->release))
+                h->admitted[n * sources + p->note.source] |= p->shifts;
     }
-    return false;
+}
+
+/* Whether column k of the wide dictionary may sound in the n-th of the collected frames. */
+static bool may_sound(const hearing *h, int64_t k, int64_t n)
+{
+    int64_t owner = h->wide->owner[k];
+    if (!(h->s->scene->active[h->frame[n]] >> owner & 1))
+        return false;
+    return k < h->wide->base ||
+           h->admitted[n * h->s->opt->sources + owner] >> (h->wide->shift[k] + TL_SEMITONES) & 1;
 }
 
 /* The base and the columns that may sound in some of the frames, in h->column. */
@@ -237,7 +304,7 @@ static int64_t collect_columns(const hearing *h, int64_t frames)
     for (int64_t k = 0; k < h->wide->K; k++) {
         bool any = k < h->wide->base;
         for (int64_t n = 0; n < frames && !any; n++)
-            any = may_sound(h, k, h->frame[n]);
+            any = may_sound(h, k, n);
         if (any)
             h->column[count++] = k;
     }
@@ -251,7 +318,9 @@ static double try_shifts(hearing *h, tl_note span)
     if (h->error != TLNMF_OK)
         return INFINITY;
     const tl_study *s = h->s;
-    int64_t N = collect_frames(h, span), K = collect_columns(h, N), rows = s->rows;
+    int64_t N = collect_frames(h, span), rows = s->rows;
+    admit_shifts(h, N);
+    int64_t K = collect_columns(h, N);
     for (int64_t m = 0; m < rows; m++) {
         for (int64_t n = 0; n < N; n++)
             h->V[m * N + n] = s->V[m * s->N + h->frame[n]];
@@ -265,9 +334,9 @@ static double try_shifts(hearing *h, tl_note span)
             double old = base ? h->d->H[h->column[k] * s->N + h->frame[n]] : 0.0;
             /* updates cannot raise zeros: all columns that may sound start above zero, at
              * arbitrary values */
-            h->H[k * N + n] = !may_sound(h, h->column[k], h->frame[n]) ? 0.0
-                              : base                                   ? fmax(old, 0.05 * share)
-                                                                       : 0.2 * share;
+            h->H[k * N + n] = !may_sound(h, h->column[k], n) ? 0.0
+                              : base                         ? fmax(old, 0.05 * share)
+                                                             : 0.2 * share;
         }
     }
     h->factors.N = N;
@@ -458,12 +527,22 @@ static tlnmf_error create_hearing(hearing *h, double **scratch)
     int64_t pieces = 0, rows = s->rows, N = s->mixed_count, K = h->wide->K;
     for (int64_t i = 0; i < schedule->count; i++)
         pieces += pieces_of(s, schedule->spans[i]);
-    tl_slot table[10 + TL_FACTORS_SLOTS] = {
-        TL_SLOT(h->before, s->N),      TL_SLOT(h->after, s->N), TL_SLOT(h->sounding, s->N),
-        TL_SLOT(h->piece, pieces + 1), TL_SLOT(h->frame, N),    TL_SLOT(h->column, K),
-        TL_SLOT(h->V, rows * N),       TL_SLOT(h->W, rows * K), TL_SLOT(h->H, K * N),
-        TL_SLOT(*scratch, s->N)};
-    tl_factors_slots(&h->factors, rows, N, K, 0, table + 10);
+    pieces = tl_min(pieces, CROWD * s->N * s->opt->sources); /* each touches a frame */
+    tl_slot table[14 + TL_FACTORS_SLOTS] = {TL_SLOT(h->before, s->N),
+                                            TL_SLOT(h->after, s->N),
+                                            TL_SLOT(h->sounding, s->N),
+                                            TL_SLOT(h->order, schedule->count),
+                                            TL_SLOT(h->again, schedule->count),
+                                            TL_SLOT(h->crowd, s->N * s->opt->sources),
+                                            TL_SLOT(h->piece, pieces + 1),
+                                            TL_SLOT(h->frame, N),
+                                            TL_SLOT(h->column, K),
+                                            TL_SLOT(h->admitted, N * s->opt->sources),
+                                            TL_SLOT(h->V, rows * N),
+                                            TL_SLOT(h->W, rows * K),
+                                            TL_SLOT(h->H, K * N),
+                                            TL_SLOT(*scratch, s->N)};
+    tl_factors_slots(&h->factors, rows, N, K, 0, table + 14);
     h->factors.eps = s->eps;
     h->factors.updater = s->opt->updater;
     return TL_ARENA(s->ctx, "what was heard", table, &h->memory);

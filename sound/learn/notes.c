@@ -108,25 +108,29 @@ static tlnmf_error fit_mixed(const tl_study *s, int updates, tl_dictionary *d)
     return error;
 }
 
-/* Whether the notes admit column k, a transposed one, in mixed frame i. NULL: at any time. */
-static bool open_at(const tl_study *s, const tl_notes *notes, const tl_dictionary *d, int64_t k,
-                    int64_t i)
+/* shifts[source]: the transpositions that the notes admit in mixed frame i, one bit each. NULL: all
+ * at any time. */
+static void find_shifts(const tl_study *s, const tl_notes *notes, int64_t i,
+                        uint64_t shifts[TL_SOURCES_MAX])
 {
+    for (int64_t r = 0; r < TL_SOURCES_MAX; r++)
+        shifts[r] = notes == NULL ? ~(uint64_t)0 : 0;
     for (int64_t j = 0; notes != NULL && j < notes->count; j++) {
         const tl_note *note = &notes->note[j];
-        if (note->source == d->owner[k] && note->shift == d->shift[k] &&
-            tl_study_touches(s, i, note->start, note->end + s->opt->release))
-            return true;
+        if (tl_study_touches(s, i, note->start, note->end + s->opt->release))
+            shifts[note->source] |= (uint64_t)1 << (note->shift + TL_SEMITONES);
     }
-    return notes == NULL;
 }
 
 /* The initial H of the mixed frames. Base columns begin at `least` of an equal share of the power,
  * or above; without notes, the base columns alone share it. */
 static void start_H(const tl_study *s, const tl_notes *notes, double least, tl_dictionary *d)
 {
+    uint64_t shifts[TL_SOURCES_MAX];
     for (int64_t i = 0; i < s->N; i++) {
         double share = tl_study_share(s, d, i);
+        if (s->mixed[i])
+            find_shifts(s, notes, i, shifts);
         if (notes == NULL)
             share = share * (double)d->K / (double)d->base;
         for (int64_t k = 0; s->mixed[i] && k < d->K; k++) {
@@ -135,7 +139,9 @@ static void start_H(const tl_study *s, const tl_notes *notes, double least, tl_d
             if (k < d->base)
                 *h = active ? fmax(*h, least * share) : 0.0;
             else
-                *h = active && open_at(s, notes, d, k, i) ? QUIET * share : 0.0;
+                *h = active && shifts[d->owner[k]] >> (d->shift[k] + TL_SEMITONES) & 1
+                         ? QUIET * share
+                         : 0.0;
         }
     }
 }

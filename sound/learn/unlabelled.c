@@ -13,22 +13,15 @@ typedef struct pieces {
     void *memory;
 } pieces;
 
-static bool is_labelled(const tl_schedule *schedule, int64_t begin, int64_t end)
-{
-    for (int64_t i = 0; i < schedule->count; i++)
-        if (schedule->spans[i].start < end && begin < schedule->spans[i].end + schedule->release)
-            return true;
-    return false;
-}
-
 static void mark(pieces *p, const tl_schedule *schedule, double rate, tl_unlabelled *found)
 {
     double total = 0.0, bare = 0.0, samples = 0.0;
     for (int64_t h = 0; h < p->count; h++)
         total += p->energy[h];
     for (int64_t h = 0; h < p->count; h++) {
-        p->bare[h] = p->energy[h] > QUIET * total / (double)p->count &&
-                     !is_labelled(schedule, h * p->hop, (h + 1) * p->hop);
+        p->bare[h] =
+            p->energy[h] > QUIET * total / (double)p->count &&
+            tl_schedule_within(schedule, h * p->hop, (h + 1) * p->hop, schedule->release) == 0;
         samples += p->bare[h] ? (double)p->hop : 0.0;
         bare += p->bare[h] ? p->energy[h] : 0.0;
     }

@@ -297,6 +297,8 @@ static tlnmf_error check_arrays(tlnmf_ctx *ctx, const tl_separator_info *info,
             return tl_fail(ctx, TLNMF_ERR_DATA,
                            "column %lld belongs to source %g, but there are only %lld sources",
                            (long long)k, a->columns[2 * k], (long long)info->sources);
+        else if (!(a->columns[2 * k + 1] < 9e15))
+            return tl_fail(ctx, TLNMF_ERR_DATA, "the gate of column %lld is damaged", (long long)k);
     for (int64_t i = 0; i < 3 * a->opens; i++)
         if (!(a->notes[i] >= 0.0 && a->notes[i] < 9e15))
             return tl_fail(ctx, TLNMF_ERR_DATA, "the notes of a member are damaged");
@@ -418,8 +420,10 @@ static tlnmf_error get_members(tlnmf_ctx *ctx, const tlnmf_record *model,
     for (int64_t i = 0; i < shape[0]; i++) {
         const double *row = table + i * COLUMNS;
         bool valid = row[EPS] > 0.0 && isfinite(row[EPS]); /* scales with the squared samples */
-        for (int c = 0; c < EPS; c++)
-            valid = valid && row[c] >= 0.0 && row[c] < 1e15;
+        for (int c = 0; c < EPS; c++) {
+            bool choice = c == WINDOW || c == TRANSFORM || c == METHOD;
+            valid = valid && row[c] >= 0.0 && row[c] < (choice ? 1e3 : 1e15);
+        }
         if (!valid)
             return tl_fail(ctx, TLNMF_ERR_DATA, "the table of members is damaged");
         tl_separator_info info = row_info(whole, row);

@@ -96,20 +96,27 @@ static double loud(int64_t count, const double *x, double *scratch)
     return scratch[(int64_t)(LOUD * (double)(count - 1))];
 }
 
-/* Whether one of the source's labels begins near second t. */
-static bool near_label(const view *v, int64_t source, double t)
+/* Marks the points at which an onset would belong to the beginning of one of the source's labels.
+ */
+static void mark_labels(const view *v, int64_t source, bool *labelled)
 {
-    for (int64_t i = 0; i < v->sound->span_count; i++)
-        if (v->sound->span[i].source == source &&
-            fabs((double)v->sound->span[i].start / v->sound->rate - t) <= LABEL)
-            return true;
-    return false;
+    for (int64_t t = 0; t < v->times; t++)
+        labelled[t] = false;
+    for (int64_t i = 0; i < v->sound->span_count; i++) {
+        double start = (double)v->sound->span[i].start / v->sound->rate;
+        double first = (start + LATE - LABEL) / v->step, last = (start + LATE + LABEL) / v->step;
+        if (v->sound->span[i].source != source || first > (double)v->times)
+            continue;
+        for (int64_t t = tl_max(0, (int64_t)first); t < tl_min(v->times, (int64_t)last + 2); t++)
+            if (fabs(start - ((double)t * v->step - LATE)) <= LABEL)
+                labelled[t] = true;
+    }
 }
 
 /* Whether a note begins at point t, according to the flux. */
-static bool rises(const view *v, int64_t source, const double *flux, double top, int64_t t)
+static bool rises(const view *v, const double *flux, const bool *labelled, double top, int64_t t)
 {
-    double least = top * (near_label(v, source, (double)t * v->step - LATE) ? RISE_LABEL : RISE);
+    double least = top * (labelled[t] ? RISE_LABEL : RISE);
     double sum = 0.0;
     int64_t first = tl_max(0, t - AROUND), last = tl_min(v->times - 1, t + AROUND);
     if (flux[t] < least)
@@ -141,20 +148,21 @@ static void add_event(const view *v, const double *level, int64_t first, int64_t
         out->level = fmax(out->level, level[t]);
 }
 
-/* Up to `times` events of one source. `sounding` and `scratch` have as many places. */
-static int64_t find_notes(const view *v, int64_t source, bool *sounding, double *scratch,
-                          activation_event *out)
+/* Up to `times` events of one source. `sounding`, `labelled` and `scratch` have as many places. */
+static int64_t find_notes(const view *v, int64_t source, bool *sounding, bool *labelled,
+                          double *scratch, activation_event *out)
 {
     const double *level = v->level + source * v->times, *flux = v->flux + source * v->times;
     double top = loud(v->times, v->sum + source * v->times, scratch);
     int64_t count = 0, begun = -1;
     find_sounding(v, level, loud(v->times, level, scratch), sounding);
+    mark_labels(v, source, labelled);
     for (int64_t t = 0; t <= v->times; t++) {
         bool soon = false;
         for (int64_t i = t; i < tl_min(v->times, t + AHEAD); i++)
             soon = soon || sounding[i];
         bool fresh = t < v->times && soon && (begun < 0 || t - begun >= GAP) &&
-                     rises(v, source, flux, top, t);
+                     rises(v, flux, labelled, top, t);
         if (begun >= 0 && (fresh || !soon)) {
             add_event(v, level, begun, t, &out[count]);
             count += out[count].end >= out[count].begin + BRIEF;
@@ -299,16 +307,20 @@ static tlnmf_error find_all(tlnmf_ctx *ctx, const view *v, tlnmf_record **events
 {
     activation_event *all;
     double *w, *h, *scratch;
-    bool *sounding;
+    bool *sounding, *labelled;
     int64_t count[TL_SOURCES_MAX], most = (v->level != NULL ? v->times : v->N) + 1;
     void *memory;
-    tl_slot table[] = {TL_SLOT(all, v->s->info.sources * most), TL_SLOT(w, v->s->M),
-                       TL_SLOT(h, v->s->K), TL_SLOT(scratch, most), TL_SLOT(sounding, most)};
+    tl_slot table[] = {TL_SLOT(all, v->s->info.sources * most),
+                       TL_SLOT(w, v->s->M),
+                       TL_SLOT(h, v->s->K),
+                       TL_SLOT(scratch, most),
+                       TL_SLOT(sounding, most),
+                       TL_SLOT(labelled, most)};
     TRY(TL_ARENA(ctx, "the activations", table, &memory));
     for (int64_t k = 0; k < v->s->info.sources; k++) {
         activation_event *own = all + k * most;
-        count[k] =
-            v->level != NULL ? find_notes(v, k, sounding, scratch, own) : find_events(v, k, own);
+        count[k] = v->level != NULL ? find_notes(v, k, sounding, labelled, scratch, own)
+                                    : find_events(v, k, own);
         for (int64_t i = 0; i < count[k]; i++)
             own[i].key = find_key(v, k, &own[i], h, w);
     }

@@ -18,12 +18,14 @@ static void fill_may_sound(const tl_passes *l, tl_pass *pass, int64_t count)
         for (int64_t k = 0; k < separator->K; k++)
             pass->may_sound[k * count + i] =
                 separator->gate[k] < 0 && active >> separator->owner[k] & 1;
-        for (int64_t o = 0; l->notes && mixed && o < separator->opens; o++) {
-            tl_span open = separator->open[o];
-            if (!tl_frame_touches(f, n, open.start, open.end + l->schedule.release))
-                continue;
+        int64_t first = tl_frame_first(f, n), from = first - f->hop + 1 - l->schedule.release;
+        for (int64_t o = 0; l->notes && mixed; o++) {
+            o = tl_span_index_next(&pass->open, from, first + f->M, o);
+            if (o < 0)
+                break;
             for (int64_t k = 0; k < separator->K; k++)
-                if (separator->gate[k] == open.source && active >> separator->owner[k] & 1)
+                if (separator->gate[k] == pass->open.span[o].source &&
+                    active >> separator->owner[k] & 1)
                     pass->may_sound[k * count + i] = true;
         }
     }
@@ -74,6 +76,7 @@ static tlnmf_error create_passes(tl_passes *l, const tl_separator *const *separa
         tl_pass *pass = &l->pass[i];
         const tl_frames *f = &separator[i]->info.frames;
         pass->separator = separator[i];
+        TRY(tl_span_index_create(l->ctx, separator[i]->open, separator[i]->opens, &pass->open));
         TRY(tl_framing_create(l->ctx, f, &pass->framing));
         TRY(tl_frame_block_create_for(l->ctx, separator[i], &pass->framing, l->sound->channels,
                                       l->updater, &pass->block));
@@ -111,6 +114,7 @@ void tl_passes_free(tl_passes *l)
     for (int64_t i = 0; l->memory != NULL && i < l->count; i++) {
         tl_frame_block_free(&l->pass[i].block);
         tl_framing_free(&l->pass[i].framing);
+        tl_span_index_free(&l->pass[i].open);
     }
     tl_release(&l->hooks, l->buffers);
     tl_release(&l->hooks, l->memory);

@@ -15,6 +15,7 @@ typedef struct tl_pass {
     int64_t N, n;         /* number of frames; frames done */
     int64_t done;         /* samples before this are complete */
     double *sums;         /* (outputs - 1) x capacity x channels: outputs from `base` on */
+    tl_span_index open;   /* when gates are open */
     bool *may_sound;      /* K x block capacity */
     uint64_t *barred;     /* rows x block capacity, or NULL: no label has frequencies */
     double *H;            /* K x N, or NULL: where H goes */

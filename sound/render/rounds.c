@@ -25,17 +25,16 @@ static tlnmf_error prepare(rendering *j)
 {
     const tl_separate_run *run = j->run;
     int64_t members = run->components ? 1 : j->blend->members; /* components are of one member */
-    j->passes =
-        (tl_passes){.ctx = j->ctx,
-                    .sound = j->sound,
-                    .schedule = {run->spans, run->span_count, run->release, j->blend->info.sources},
-                    .notes = run->notes != 0,
-                    .last = j->sound->length,
-                    .components = run->components,
-                    .residual = run->residual,
-                    .updater = run->updater,
-                    .silent = run->write == NULL};
-    TRY(tl_schedule_check(j->ctx, &j->passes.schedule));
+    j->passes = (tl_passes){.ctx = j->ctx,
+                            .sound = j->sound,
+                            .notes = run->notes != 0,
+                            .last = j->sound->length,
+                            .components = run->components,
+                            .residual = run->residual,
+                            .updater = run->updater,
+                            .silent = run->write == NULL};
+    TRY(tl_schedule_create(j->ctx, run->spans, run->span_count, run->release,
+                           j->blend->info.sources, &j->passes.schedule));
     double scale = run->eps > 0.0 ? run->eps / j->blend->member[0]->info.eps : 1.0;
     TRY(tl_passes_create(&j->passes, (const tl_separator *const *)j->blend->member,
                          run->write == NULL ? 1 : members, scale));
@@ -144,6 +143,7 @@ tlnmf_error tl_blend_run(tlnmf_ctx *ctx, const tl_blend *blend, const tl_sound *
     rendering j = {.ctx = ctx, .blend = blend, .sound = sound, .run = run};
     tlnmf_error error = tl_with_threads(tl_thread_count(run->threads), run_rounds, &j);
     tl_passes_free(&j.passes);
+    tl_schedule_free(&j.passes.schedule);
     tl_envelope_free(&j.envelopes);
     tl_release(&ctx->hooks, j.memory);
     return error;

@@ -2,39 +2,8 @@
 #ifndef TLNMF_SOUND_SAMPLES_H
 #define TLNMF_SOUND_SAMPLES_H
 
-#include "sound/signal/frames.h"
+#include "sound/signal/schedule.h"
 #include "tlnmf/sound.h"
-
-/* ---- which sources may sound when ------------------------------------------------------------ */
-
-enum { TL_SOURCES_MAX = 64 };
-
-/* Source number `source` sounds from sample `start` to before sample `end`. */
-typedef struct tl_span {
-    int64_t start, end, source;
-    double low, high; /* its frequencies, as fractions of the rate; high = 0: all of them */
-    int64_t anyone;   /* 1: not from a label; where nothing is labelled, any source may sound */
-} tl_span;
-
-/* A source may sound in its spans and for `release` samples after each of them. */
-typedef struct tl_schedule {
-    const tl_span *spans; /* NULL: blind, every source may sound at any time */
-    int64_t count, release, sources;
-} tl_schedule;
-
-tlnmf_error tl_schedule_check(tlnmf_ctx *ctx, const tl_schedule *schedule);
-/* The sources, one bit each, that may sound in frame n at any of its shifts. */
-uint64_t tl_schedule_active(const tl_schedule *schedule, const tl_frames *layout, int64_t n);
-
-/* The sources that sound at sample t, or ended less than `release` samples before it. */
-uint64_t tl_schedule_at(const tl_schedule *schedule, int64_t t, int64_t release);
-
-/* Whether some label has frequencies. */
-bool tl_schedule_has_ranges(const tl_schedule *schedule);
-/* barred[m count + i], m < rows: the sources, one bit each, that may not have row m of frame
- * n + i, since their labels there hold other frequencies. */
-void tl_schedule_bar(const tl_schedule *schedule, const tl_frames *f, int64_t rows, int64_t count,
-                     int64_t n, uint64_t *barred);
 
 /* The number of samples in so many seconds, rounded to the nearest. */
 int64_t tl_samples(double seconds, double rate);

@@ -10,11 +10,12 @@ enum { NAME_SIZE = 64 };
 typedef struct entry {
     char name[NAME_SIZE];
     tlnmf_type type;
-    bool owned; /* the record releases `text` or `x` */
+    bool owned; /* the record releases `begins` or `x` */
     int64_t integer;
     double real;
     const char *text; /* TLNMF_TYPE_TEXTS: `count` consecutive strings, each with its NUL */
     size_t count, text_bytes;
+    const size_t *begins; /* of owned texts: where each string begins; the block holds `text` too */
     const double *x;
     int32_t dimensions;
     int64_t shape[TLNMF_MAX_DIMENSIONS];
@@ -42,10 +43,11 @@ tlnmf_error tlnmf_record_create(tlnmf_ctx *ctx, tlnmf_record **out)
 static void clear(tlnmf_record *record, entry *e)
 {
     if (e->owned) {
-        tl_release(&record->hooks, (void *)(uintptr_t)e->text);
+        tl_release(&record->hooks, (void *)(uintptr_t)e->begins);
         tl_release(&record->hooks, (void *)(uintptr_t)e->x);
     }
     e->text = NULL;
+    e->begins = NULL;
     e->x = NULL;
     e->owned = false;
     e->type = TLNMF_TYPE_NONE;
@@ -135,12 +137,7 @@ const char *tlnmf_record_get_text(const tlnmf_record *record, const char *name)
 const char *tlnmf_record_get_text_at(const tlnmf_record *record, const char *name, size_t index)
 {
     const entry *e = find_typed(record, name, TLNMF_TYPE_TEXTS);
-    if (e == NULL || index >= e->count)
-        return NULL;
-    const char *at = e->text;
-    while (index-- > 0)
-        at += strlen(at) + 1;
-    return at;
+    return e == NULL || index >= e->count ? NULL : e->text + e->begins[index];
 }
 
 tl_texts tl_record_texts(const tlnmf_record *record, const char *name)
@@ -296,21 +293,42 @@ static tlnmf_error copy_bytes(tlnmf_ctx *ctx, const tlnmf_record *record, const 
     return TLNMF_OK;
 }
 
+/* Copies the strings behind a table of where they begin. */
+static tlnmf_error copy_texts(tlnmf_ctx *ctx, const tlnmf_record *record, const char *name,
+                              tl_texts texts, size_t **begins)
+{
+    size_t table, size, at = 0;
+    void *block;
+    if (__builtin_mul_overflow(texts.count, sizeof **begins, &table) ||
+        __builtin_add_overflow(table, texts.size, &size))
+        return tl_fail(ctx, TLNMF_ERR_TOO_LARGE, "%s would not fit the address space", name);
+    TRY(copy_bytes(ctx, record, name, NULL, size, &block));
+    *begins = block;
+    if (texts.size > 0)
+        memcpy(*begins + texts.count, texts.bytes, texts.size);
+    for (size_t i = 0; i < texts.count; i++) {
+        (*begins)[i] = at;
+        at += strlen(texts.bytes + at) + 1;
+    }
+    return TLNMF_OK;
+}
+
 tlnmf_error tl_record_put_texts(tlnmf_ctx *ctx, tlnmf_record *record, const char *name,
                                 tl_texts texts)
 {
-    void *copy;
+    size_t *begins = NULL;
     entry *e;
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, record);
-    TRY(copy_bytes(ctx, record, name == NULL ? "a text" : name, texts.bytes, texts.size, &copy));
+    TRY(copy_texts(ctx, record, name == NULL ? "a text" : name, texts, &begins));
     tlnmf_error error =
         claim(ctx, record, name, texts.list ? TLNMF_TYPE_TEXTS : TLNMF_TYPE_TEXT, &e);
     if (error != TLNMF_OK) {
-        tl_release(&record->hooks, copy);
+        tl_release(&record->hooks, begins);
         return error;
     }
-    e->text = copy;
+    e->begins = begins;
+    e->text = (const char *)(begins + texts.count);
     e->text_bytes = texts.size;
     e->count = texts.count;
     e->owned = true;

@@ -355,7 +355,13 @@ class Arrays(unittest.TestCase):
         self.wrong(np.empty((0, 5)), ValueError, "M|0")
         self.wrong(np.empty((5, 0)), ValueError, "N|0")
         self.wrong(np.ma.masked_less(Y, 0), ValueError, "masked")
+        for kind in (tlnmf.TLNMF, tlnmf.ISNMF):  # np.asarray() would drop the mask
+            with self.assertRaisesRegex(ValueError, "masked"):
+                kind(n_components=2).fit(np.ma.masked_greater(np.abs(Y[0]), 1.0))
         self.wrong(np.zeros((3, 4)), ValueError, "all zeros")
+        self.wrong(Y, ValueError, "NUL", method="nmf\0garbage")
+        with self.assertRaisesRegex(ValueError, "NUL|null byte"):
+            tlnmf.load("m.h5\0.png")
         self.wrong(None, TypeError, "Y or covariances")
         self.wrong(None, ValueError, "must have 3", covariances=np.eye(3))
         self.wrong(None, ValueError, "", covariances=np.ones((2, 3, 4)))

@@ -83,3 +83,24 @@ check "and no excess" [ "$(grep -c excess "$out")" = 0 ]
 expect 0 ... "" tlnmf apply block.h5 a.npy --block 5 -o x.h5 --force --json
 check "with the same blocks" [ "$(json own_data)" = true ]
 expect 0 ... "" tlnmf apply y.h5 - -o x.h5 --force <z.npy
+
+# ---- models with bad numbers --------------------------------------------------------------------
+# Exit code 3 and a message that names the file of the model and the field.
+damage() # OUT EPS: a copy of good.h5 with another eps in its summary
+{
+    LC_ALL=C sed "s/\"eps\": 0.125/\"eps\": $2/" good.h5 >"$1"
+    check "$1 differs" eval '! cmp -s good.h5 "$1"'
+}
+small_data bad.npy
+expect 0 ... ... tlnmf fit bad.npy -k 2 -J 5 --method nmf --eps 0.125 -o good.h5
+damage zero.h5 0.000
+damage negative.h5 -0.25
+damage text.h5 '"abc"'
+for bad in "zero 0" "negative -0.25" "text nan"; do
+    set -- $bad
+    message="$1.h5: eps = $2 is outside [1e-304, 1e+304]"
+    expect 3 "" "tlnmf apply: $message" tlnmf apply $1.h5 bad.npy -o bad.h5
+    expect 3 "" "tlnmf fit: $message" tlnmf fit bad.npy --init $1.h5 -o bad.h5
+    expect 3 "" "tlnmf report: $message" tlnmf report $1.h5 -o bad.html
+    absent bad.h5 bad.html
+done

@@ -71,3 +71,11 @@ npy loud.npy "(2, 3)" 1e6 2e6 -1e6 3e6 1e6 5e5
 expect 0 ... "" tlnmf fit loud.npy -k 1 -J 2 --no-model --eps 1
 expect 0 ... "tlnmf fit: warning: C is rounding noise: 2.2e-16 x 3.16e+06 (the longest frame) / sqrt(eps = 1e-16) is 0.07, not below 0.001: use a larger eps" \
     tlnmf fit loud.npy -k 1 -J 2 --no-model --eps 1e-16
+
+# Labels take time in proportion to their number: 200,000 labels took minutes of processor time when
+# each was compared with all others, and take about a second.
+tlnmf simulate notes --theta 1,2 --signal notes.wav
+awk 'BEGIN { for (i = 0; i < 200000; i++) printf "%.6f\t%.6f\t%s\n", i * 1e-6, i * 1e-6 + 1, i % 2 ? "a" : "b" }' >many.txt
+code=0
+(ulimit -t 60 && exec tlnmf separate notes.wav --labels many.txt --method nmf -o many -q) >"$out" 2>"$err" || code=$?
+check "many labels: exit code $code" [ $code -eq 0 ]

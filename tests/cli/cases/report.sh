@@ -97,9 +97,9 @@ again data.npy --input data --init-phi way1.h5:Phi
 expect 0 w4.html "" tlnmf report way4.h5 --data data.npy -o w4.html --force
 has w4.html '"V":{"type"'
 mv weights.npy aside.npy
-expect 0 w4.html "tlnmf report: warning: weights.npy: the file of --weights cannot be read any more; the page omits |Phi Y|^2" \
+expect 0 w4.html "tlnmf report: warning: weights.npy: the file of --weights is not next to the model; the page omits |Phi Y|^2" \
     tlnmf report way4.h5 -o w4.html --force
-has w4.html "The data are not in the model (weights.npy: the file of --weights cannot be read any more)"
+has w4.html "The data are not in the model (weights.npy: the file of --weights is not next to the model)"
 
 # A transform alone: V by its Phi, energies only if they are known, unmixing.
 expect 0 ... "" tlnmf jd data.npy -o jd.h5
@@ -139,6 +139,46 @@ lacks $page "<img"
 expect 0 new.html "" tlnmf report stems -o new.html
 has new.html "<audio controls"
 lacks new.html "do not sum" "<img"
+
+# A model that a stranger sends must not choose which files the page shows: only plain files next to
+# the model count, and files that the user names.
+has new.html "The recording is not next to the model. tlnmf report --sound FILE shows it."
+lacks new.html '"V":{"type"'
+expect 0 given.html "" tlnmf report stems --sound notes.wav --labels notes.txt -o given.html
+has given.html '"V":{"type"' '"labels":[[0'
+lacks given.html "next to the model"
+mkdir far && cp -r stems far/
+cp notes.wav notes.txt far/stems/
+expect 0 near.html "" tlnmf report far/stems -o near.html
+has near.html '"V":{"type"' '"labels":[[0'
+for kind in link fifo device; do
+    for name in notes.wav notes.txt low.wav; do
+        rm -f far/stems/$name
+        case $kind in
+        link) ln -s "$PWD/notes.wav" far/stems/$name ;;
+        fifo) mkfifo far/stems/$name ;;
+        device) ln -s /dev/zero far/stems/$name ;;
+        esac
+    done
+    expect 0 ... "" timeout 20 tlnmf report far/stems -o far.html --force
+    has far.html "The recording is not next to the model" "is not next to the model."
+    has far.html '"labels":[]'
+    lacks far.html 'aria-label="low" src'
+done
+expect 0 ... "" tlnmf separate "$PWD/notes.wav" --labels "$PWD/notes.txt" --method nmf --per-source 1 -o abs
+cp notes.wav notes.txt abs/
+expect 0 ... "" tlnmf report abs -o abs.html
+has abs.html "The recording is not next to the model" '"labels":[]'
+expect 0 ... ... tlnmf fit "$PWD/data.npy" -k 2 -J 5 -o abs.h5
+expect 0 ... "" tlnmf report abs.h5 -o abs2.html
+has abs2.html "not next to the model; --data names it"
+mkdir up && expect 0 ... ... tlnmf fit up/../data.npy -k 2 -J 5 -o up/m.h5
+cp data.npy up/
+expect 0 ... "" tlnmf report up/m.h5 -o up.html
+lacks up.html '"V":{"type"'
+expect 0 ... ... tlnmf fit - -k 2 -J 5 -o dash.h5 <data.npy
+expect 0 ... "" timeout 20 tlnmf report dash.h5 -o dash.html </dev/zero
+lacks dash.html '"V":{"type"'
 expect 0 quiet.html "" tlnmf report stems -o quiet.html --no-sound
 lacks quiet.html "<audio controls"
 has quiet.html "Sound is omitted, as requested."
@@ -153,10 +193,10 @@ lacks mute/report.html "<audio controls"
 # Stems that have changed, cannot be read, have another length or are missing.
 cp stems/low.wav low.wav
 tlnmf simulate notes --theta 2,1 --signal stems/low.wav --force
-expect 0 x.html "" tlnmf report stems -o x.html --force
+expect 0 x.html "" tlnmf report stems --sound notes.wav -o x.html --force
 has x.html "The stems do not sum to the recording. A file has changed since the separation."
 cp "$GOLDEN/../../recordings/piano_a4_as4/mix.flac" stems/low.wav
-expect 0 x.html "" tlnmf report stems -o x.html --force
+expect 0 x.html "" tlnmf report stems --sound notes.wav -o x.html --force
 has x.html "samples at" "the recording has"
 head -c 1000 low.wav >stems/low.wav
 expect 0 x.html "" tlnmf report stems -o x.html --force
@@ -166,10 +206,8 @@ expect 0 x.html "" tlnmf report stems -o x.html --force
 has x.html "unsupported audio format"
 rm stems/low.wav
 expect 0 x.html "" tlnmf report stems -o x.html --force
-has x.html "stems/low.wav: No such file"
+has x.html "The stem &quot;low&quot; is not next to the model."
 mv notes.wav gone.wav
-expect 0 x.html "" tlnmf report stems -o x.html --force
-has x.html "notes.wav: No such file"
 
 # ---- bad input ----------------------------------------------------------------------------------
 usage report "missing operand: a model or a folder (see tlnmf report --help)"

@@ -203,7 +203,7 @@ static void mismatched_models_are_refused(void **state)
     refuse(&p, m, p.data, TLNMF_ERR_DATA,
            "the model's Phi is not orthogonal: Phi Phi' differs from I by 1 (at most 1e-08)");
     assert_ok(p.ctx, tlnmf_record_set_real(p.ctx, m, "eps", 0.0));
-    refuse(&p, m, p.data, TLNMF_ERR_ARGUMENT, "the model: eps = 0 is not a usable floor");
+    refuse(&p, m, p.data, TLNMF_ERR_DATA, "the model: eps = 0 is not a usable floor");
     tlnmf_data_free(shorter);
     free(W);
     free(Phi);

@@ -9,6 +9,7 @@ typedef struct bench {
     arrays a;
     tl_sound sound;
     tl_learn_options opt;
+    tl_schedule schedule;
     tl_scene scene;
     tl_learner learner;
 } bench;
@@ -24,8 +25,8 @@ static bench *new_bench(void)
     b->opt = note_options();
     b->opt.frames.shifts = 3;
     b->opt.set.learn_frames = 70;
-    tl_schedule schedule = {NOTES, 4, 0, 2};
-    assert_ok(b->ctx, tl_scene_create(b->ctx, &b->sound, &schedule, &b->opt.frames,
+    assert_ok(b->ctx, tl_schedule_create(b->ctx, NOTES, 4, 0, 2, &b->schedule));
+    assert_ok(b->ctx, tl_scene_create(b->ctx, &b->sound, &b->schedule, &b->opt.frames,
                                       b->opt.set.learn_frames, &b->scene));
     assert_ok(b->ctx, tl_learner_create(b->ctx, &b->scene, &b->opt, 2, &b->learner));
     return b;
@@ -35,6 +36,7 @@ static void free_bench(bench *b)
 {
     tl_learner_free(&b->learner);
     tl_scene_free(&b->scene);
+    tl_schedule_free(&b->schedule);
     tlnmf_ctx_free(b->ctx);
     free(b->d);
     free(b);
