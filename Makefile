@@ -17,9 +17,9 @@ all: configure
 # cmake_install.cmake last, after a successful configuration.
 configure:
 	@[ -f $(BUILD)/cmake_install.cmake ] && [ -z "$(CMAKE_FLAGS)" ] && \
-	    for flag in $(ENGINES); do \
-	        sed 's/^\(TLNMF_[A-Z]*\):[A-Z]*=/-D\1=/' $(BUILD)/CMakeCache.txt | grep -qx -e "$$flag" || exit 1; \
-	    done || cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(ENGINES) $(CMAKE_FLAGS)
+	    set=$$(sed -n 's/^\(TLNMF_[A-Z]*\):[A-Z]*=/-D\1=/p' $(BUILD)/CMakeCache.txt) && \
+	    [ -z "$$(for flag in $(ENGINES); do echo "$$set" | grep -qx -e "$$flag" || echo $$flag; done)" ] || \
+	    cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(ENGINES) $(CMAKE_FLAGS)
 
 # The GPU engine and tlnmf-mpi are off by default. Tests include them where nvcc and MPI are found.
 test torture bench: ENGINES = -DTLNMF_CUDA=AUTO -DTLNMF_MPI=AUTO
