@@ -206,6 +206,10 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    """The package stays in this folder; its libraries go to tlnmf/_lib."""
+    shutil.rmtree(HERE / NAME / "_lib", ignore_errors=True)
+    (HERE / NAME / "_lib").mkdir()
+    libraries(HERE / NAME / "_lib")
     return write_wheel(
         wheel_directory, {f"{NAME}.pth": f"{HERE}\n".encode()}, "py3-none-any", True
     )
