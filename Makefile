@@ -2,6 +2,7 @@
 # packages and then calls make with the same word.
 BUILD ?= build
 CMAKE_FLAGS ?=
+ENGINES ?=
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 MAKEFLAGS += --no-print-directory
@@ -12,11 +13,17 @@ MAKEFLAGS += --no-print-directory
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
 
-# Configures the build folder if it is new or if CMAKE_FLAGS are given. CMake writes
+# Configures the build folder if it is new, if CMAKE_FLAGS are given, or if it lacks ENGINES. CMake writes
 # cmake_install.cmake last, after a successful configuration.
 configure:
-	@[ -f $(BUILD)/cmake_install.cmake ] && [ -z "$(CMAKE_FLAGS)" ] || \
-	    cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_FLAGS)
+	@[ -f $(BUILD)/cmake_install.cmake ] && [ -z "$(CMAKE_FLAGS)" ] && \
+	    set=$$(sed -n 's/^\(TLNMF_[A-Z]*\):[A-Z]*=/-D\1=/p' $(BUILD)/CMakeCache.txt) && \
+	    [ -z "$$(for flag in $(ENGINES); do echo "$$set" | grep -qx -e "$$flag" || echo $$flag; done)" ] || \
+	    cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(ENGINES) $(CMAKE_FLAGS)
+
+# The GPU engine and tlnmf-mpi are off by default. Tests include them where nvcc and MPI are found.
+test torture bench: ENGINES = -DTLNMF_CUDA=AUTO -DTLNMF_MPI=AUTO
+gpu-test gpu-bench gpu-carry: ENGINES = -DTLNMF_CUDA=ON
 
 # Tests run concurrently: waiting threads must not occupy a core.
 test: all
@@ -51,7 +58,8 @@ install: all
 # Installs the package for this user, or in the active virtual environment. The default is Debian's
 # Python.
 PYTHON ?= $(firstword $(wildcard $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV)/bin/python) /usr/bin/python3) python3)
-python: all
+python: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target tlnmf_shared tlnmf_io_shared
 	@TLNMF_BUILD=$(abspath $(BUILD)) $(PYTHON) python/backend.py install
 
 # Tests a wheel that bundles all libraries in a minimal Debian: make wheel-test ROOT=DIR, as root.

@@ -1,22 +1,53 @@
-# tlnmf_library(NAME): lib<NAME>.so with its version script, and lib<NAME>.a, from the objects of
-# NAME_objects; both are installed. CMake's users link tlnmf::NAME.
+# tlnmf_library(NAME NEEDS library... FLAGS flag... [ON other]): lib<NAME>.so with its version script, and
+# lib<NAME>.a, from the objects of NAME_objects. NEEDS are the targets and files that it uses, FLAGS the
+# same as the linker flags of a program that links the installed archive, ON another such library.
+#
+# Both exist as NAME_shared and NAME_static. tlnmf::NAME is the one that BUILD_SHARED_LIBS asks for, and
+# only that one is built and installed. If BUILD_SHARED_LIBS is not set, both are, and tlnmf::NAME is the
+# shared library; in a host project it is the archive, as for other libraries of CMake.
+if(DEFINED BUILD_SHARED_LIBS OR NOT top_level)
+  if(BUILD_SHARED_LIBS)
+    set(TLNMF_KINDS shared)
+  else()
+    set(TLNMF_KINDS static)
+  endif()
+else()
+  set(TLNMF_KINDS shared static)
+endif()
+
 function(tlnmf_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 it "" "ON" "NEEDS;FLAGS")
   add_library(${name}_shared SHARED $<TARGET_OBJECTS:${name}_objects>)
   add_library(${name}_static STATIC $<TARGET_OBJECTS:${name}_objects>)
-  foreach(target ${name}_shared ${name}_static)
-    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name})
-    target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-                                                $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  foreach(kind shared static)
+    set_target_properties(${name}_${kind} PROPERTIES OUTPUT_NAME ${name})
+    target_include_directories(${name}_${kind} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                                      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    if(it_ON)
+      target_link_libraries(${name}_${kind} PUBLIC ${it_ON}_${kind})
+    endif()
+    if(NOT kind IN_LIST TLNMF_KINDS)
+      set_target_properties(${name}_${kind} PROPERTIES EXCLUDE_FROM_ALL ON)
+    endif()
   endforeach()
+  target_link_libraries(${name}_shared PRIVATE ${it_NEEDS})
+  foreach(needed ${it_NEEDS})
+    target_link_libraries(${name}_static PUBLIC $<BUILD_INTERFACE:${needed}>)
+  endforeach()
+  # Flags, not targets: users of the installed package need not find OpenMP, BLAS and HDF5 again.
+  foreach(flag ${it_FLAGS})
+    target_link_libraries(${name}_static PUBLIC $<INSTALL_INTERFACE:${flag}>)
+  endforeach()
+  list(GET TLNMF_KINDS 0 kind)
+  set_target_properties(${name}_${kind} PROPERTIES EXPORT_NAME ${name})
+  add_library(tlnmf::${name} ALIAS ${name}_${kind})
+  add_library(tlnmf::${name}_static ALIAS ${name}_static)
   # Until 1.0 every minor version may change the ABI.
   set_target_properties(${name}_shared PROPERTIES VERSION ${PROJECT_VERSION}
-                        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-                        EXPORT_NAME ${name} INSTALL_RPATH "$ORIGIN")
+                        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} INSTALL_RPATH "$ORIGIN")
   if(NOT APPLE)
     set(map ${PROJECT_SOURCE_DIR}/cmake/${name}.map)
     target_link_options(${name}_shared PRIVATE LINKER:--version-script=${map})
     set_target_properties(${name}_shared PROPERTIES LINK_DEPENDS ${map})
   endif()
-  install(TARGETS ${name}_shared EXPORT tlnmfTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(TARGETS ${name}_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()

@@ -5,9 +5,12 @@ pip calls build_wheel (PEP 517) and build_editable (PEP 660). By hand:
     python3 backend.py wheel DIR     a wheel in DIR
     python3 backend.py install       unpacks a wheel for this user, or into the active environment
 
-The wheel carries libtlnmf and libtlnmf_io from the folder that TLNMF_BUILD names (else ../build), if
-they exist; otherwise the package uses the libraries of the system. With TLNMF_BUNDLE=all it also
-carries their dependencies (BLAS, HDF5, ..) except those of the C library.
+The wheel carries libtlnmf and libtlnmf_io. They come from the build folder that TLNMF_BUILD names, or
+from ../build; CMake builds what is missing or out of date. If there is no such folder, CMake builds them
+in a temporary one, with the options in CMAKE_ARGS.
+
+TLNMF_BUNDLE=all also carries their dependencies (BLAS, HDF5, ..) except those of the C library.
+TLNMF_BUNDLE=none carries no library: the package then uses the libraries of the system.
 """
 import base64
 import csv
@@ -15,6 +18,7 @@ import hashlib
 import io
 import os
 import re
+import shlex
 import shutil
 import site
 import subprocess
@@ -53,20 +57,76 @@ def soname(name):
     return f"lib{name}.so." + ".".join(version().split(".")[:2])
 
 
-def copy_installed(build, folder):
-    """Copies the libraries as `cmake --install` creates them: stripped, without build paths."""
-    if not (build / "cmake_install.cmake").exists() or not shutil.which("cmake"):
+def fail(what):
+    sys.exit(
+        f"tlnmf: {what}.\nInstall the packages that docs/install.md lists (`./run --install python` "
+        "does, on Debian) and try again. Or set\n"
+        "  TLNMF_BUILD=FOLDER        to use the libraries of a build folder\n"
+        "  CMAKE_ARGS=OPTIONS        for the build, such as -DTLNMF_HDF5=OFF\n"
+        "  TLNMF_BUNDLE=none         if the libraries are installed on the system"
+    )
+
+
+def cmake(*arguments):
+    """Runs CMake; its output is shown only if it fails."""
+    if not shutil.which("cmake"):
+        fail("cmake is missing, which builds the libraries")
+    done = subprocess.run(
+        ["cmake", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    if done.returncode:
+        sys.stderr.write(done.stdout.decode(errors="replace")[-4000:])
+        fail("the libraries could not be built; the messages of CMake are above")
+
+
+def configured(build):
+    """Whether a folder is a build folder of these sources."""
+    cache = build / "CMakeCache.txt"
+    if not (build / "cmake_install.cmake").exists() or not cache.exists():
         return False
+    home = re.search(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$", cache.read_text(), re.M)
+    return home is not None and Path(home.group(1)).resolve() == HERE.parent
+
+
+def build_libraries(build):
+    """Builds the shared libraries, and nothing else. Returns their names."""
+    names = ["tlnmf"]
+    if re.search(r"^TLNMF_BUILD_IO:BOOL=(ON|1|TRUE|YES)$", (build / "CMakeCache.txt").read_text(), re.M | re.I):
+        names.append("tlnmf_io")
+    cmake("--build", build, "-j", os.cpu_count() or 1, "--target", *(f"{n}_shared" for n in names))
+    return names
+
+
+def copy_built(build, folder):
+    """Copies the libraries as `cmake --install` creates them: stripped, without build paths."""
+    names = build_libraries(build)
     with tempfile.TemporaryDirectory() as prefix:
-        command = ["cmake", "--install", str(build), "--prefix", prefix, "--strip"]
-        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        found = {path.name: path for path in Path(prefix).rglob("lib*.so.*")}
-        if done.returncode or soname("tlnmf") not in found:
-            return False
+        cmake("--install", build, "--prefix", prefix, "--component", "libraries", "--strip")
+        for path in Path(prefix).rglob("lib*.so.*"):
+            if path.name in map(soname, names):
+                shutil.copy(path, folder / path.name)
+
+
+def copy_libraries(folder):
+    """Fills `folder` with the libraries, from a build folder or a new build."""
+    named = os.environ.get("TLNMF_BUILD")
+    build = Path(named or HERE.parent / "build").resolve()
+    if configured(build):
+        copy_built(build, folder)
+    elif named:  # the libraries of an installation, or of a build that was moved
         for name in ("tlnmf", "tlnmf_io"):
-            if soname(name) in found:
-                shutil.copy(found[soname(name)], folder / soname(name))
-    return True
+            if (build / soname(name)).exists():
+                shutil.copy(build / soname(name), folder / soname(name))
+    elif (HERE.parent / "CMakeLists.txt").exists():
+        with tempfile.TemporaryDirectory() as build:
+            off = [f"-DTLNMF_{part}=OFF" for part in ("BUILD_PROGRAM", "BUILD_TESTS")]
+            options = shlex.split(os.environ.get("CMAKE_ARGS", ""))
+            cmake("-S", HERE.parent, "-B", build, *off, "-DBUILD_SHARED_LIBS=ON", *options)
+            copy_built(Path(build), folder)
+    else:
+        fail("this source package has no libraries: build it from a clone of the repository")
+    if not (folder / soname("tlnmf")).exists():
+        fail(f"{build} does not contain {soname('tlnmf')}")
 
 
 def needed(path):
@@ -88,17 +148,17 @@ def bundle(name, folder):
 
 
 def libraries(folder):
-    """Fills `folder` with the libraries of the wheel; False if there are none."""
-    build = Path(os.environ.get("TLNMF_BUILD") or HERE.parent / "build").resolve()
-    if not copy_installed(build, folder):
-        for name in ("tlnmf", "tlnmf_io"):
-            if (build / soname(name)).exists():
-                shutil.copy(build / soname(name), folder / soname(name))
-    if os.environ.get("TLNMF_BUNDLE") == "all":
+    """Fills `folder` with the libraries of the wheel; False if it carries none."""
+    wanted = os.environ.get("TLNMF_BUNDLE", "")
+    if wanted not in ("", "all", "none"):
+        sys.exit(f"tlnmf: TLNMF_BUNDLE is {wanted!r}; it must be all, none, or not set")
+    if wanted != "none":
+        copy_libraries(folder)
+    if wanted == "all":
         for name in ("tlnmf", "tlnmf_io"):
             if (folder / soname(name)).exists():
                 bundle(name, folder)
-    return any(folder.iterdir())
+    return wanted != "none"
 
 
 # ---- the wheel ----------------------------------------------------------------------------------
@@ -146,6 +206,10 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    """The package stays in this folder; its libraries go to tlnmf/_lib."""
+    shutil.rmtree(HERE / NAME / "_lib", ignore_errors=True)
+    (HERE / NAME / "_lib").mkdir()
+    libraries(HERE / NAME / "_lib")
     return write_wheel(
         wheel_directory, {f"{NAME}.pth": f"{HERE}\n".encode()}, "py3-none-any", True
     )

@@ -21,7 +21,8 @@ format() {
 
 # Skips files that are not in the compilation database, for which clang-tidy would guess flags.
 tidy() {
-    cmake -S . -B $build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DCMAKE_C_COMPILER=clang >$build.log 2>&1 || {
+    cmake -S . -B $build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DCMAKE_C_COMPILER=clang -DTLNMF_CUDA=AUTO \
+        -DTLNMF_MPI=AUTO >$build.log 2>&1 || {
         cat $build.log
         return 1
     }

@@ -18,8 +18,9 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 import numpy as np
 
 from ._errors import error_of
-from ._library import HANDLE, LOG, PROGRESS, core, cores, plain, stop_flag
+from ._library import HANDLE, LOG, PROGRESS, core, plain, stop_flag
 from ._options import option_of, required, text_of
+from ._threads import default_threads, running
 
 State = Dict[str, Any]
 Callback = Callable[[State], Any]
@@ -82,7 +83,7 @@ class Call:
 
         self._log = LOG(note)
         core.tlnmf_ctx_set_log(pointer, self._log, None)
-        self.check(core.tlnmf_ctx_set_threads(pointer, min(cores(), 1024)))
+        self.check(core.tlnmf_ctx_set_threads(pointer, default_threads()))
 
     def check(self, code: int) -> None:
         """Raises the exception for an error number, with the library's message."""
@@ -133,7 +134,8 @@ class Call:
         errand = _Errand(self, work, callback)
         _thread.start_new_thread(errand.run, ())
         try:
-            errand.wait()
+            with running():
+                errand.wait()
         finally:
             self._flag.value = 1
             if not errand.result:

@@ -136,20 +136,6 @@ def io() -> Any:
     return _io
 
 
-_cores: Optional[int] = None
-
-
-def cores() -> int:
-    """The number of cores that the control group allows; 0: no limit, or unknown."""
-    global _cores
-    if _cores is None:
-        try:
-            _cores = io().tlnmf_io_cores()
-        except LibraryMissing:  # the package also works without libtlnmf_io
-            _cores = 0
-    return _cores
-
-
 def names(function: Any, *of: Any) -> List[str]:
     """Collects the texts of a table that is read by index, up to the end."""
     found: List[str] = []

@@ -43,8 +43,7 @@ _DOC = """{purpose}
     activations_ : array (N, K)
         H transposed, at the end of the fit.
     history_ : dict of arrays
-        C, L, I, step, seconds of every iteration; {{}} with trace=False,
-        which is faster (by up to a third).
+        C, L, I, step, seconds of every iteration; {{}} with trace=False.
     stop_reason_ : str
     n_iter_ : int
     reconstruction_err_ : float

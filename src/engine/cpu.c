@@ -504,7 +504,8 @@ static bool precision(tl_engine *e, bool rough)
     .free = destroy, .fill = fill_point, .store = store, .project = project, .inspect = inspect, \
     .values = values, .gradient = tl_cpu_gradient, .update = update, .sweep = sweep,             \
     .aim = tl_cpu_aim, .try = tl_cpu_try, .slope = tl_cpu_slope, .take = tl_cpu_take,            \
-    .begin = tl_cpu_begin, .norm = tl_cpu_norm, .revive = tl_cpu_revive
+    .begin = tl_cpu_begin, .known_gradient = tl_cpu_known_gradient, .norm = tl_cpu_norm,         \
+    .revive = tl_cpu_revive
 
 const tl_engine_ops tl_engine_cpu = {.name = "cpu", .create = create, .bytes = bytes, SHARED_OPS};
 

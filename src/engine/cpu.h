@@ -109,6 +109,7 @@ tl_aim tl_cpu_aim(tl_engine *e, tl_direction how);
 double tl_cpu_try(tl_engine *e, double a);
 double tl_cpu_slope(tl_engine *e);
 void tl_cpu_take(tl_engine *e, double a);
+double tl_cpu_known_gradient(const tl_engine *e);
 double tl_cpu_begin(tl_engine *e, unsigned over);
 double tl_cpu_norm(tl_engine *e, bool renew);
 bool tl_cpu_revive(tl_engine *e, double least);

@@ -157,6 +157,9 @@ struct tl_engine_ops {
      * L-BFGS has no pairs yet. The coordinates are the lower triangle of E in exp(E) Phi, then the
      * entries of sqrt W and sqrt H. */
     double (*begin)(tl_engine *e, unsigned over);
+    /* The same as gradient() in a descent over Phi, from the gradient that begin() or take() has
+     * computed. NULL: the engine has no faster way. */
+    double (*known_gradient)(const tl_engine *e);
     /* sqrt(g' D^-1 g / MN), where D is the metric, recomputed first if `renew`. */
     double (*norm)(tl_engine *e, bool renew);
     /* Enlarges entries of W and H that came close to 0 but should grow, if that lowers C by more
@@ -248,6 +251,13 @@ static inline void tl_engine_take(tl_engine *e, double a)
 static inline double tl_engine_begin(tl_engine *e, unsigned over)
 {
     return e->ops->begin(e, over);
+}
+
+/* ||Ganti||_F / 2N of the objective of a descent over Phi, after begin() or take(). */
+static inline double tl_engine_known_gradient(tl_engine *e, unsigned over)
+{
+    return e->ops->known_gradient != NULL ? e->ops->known_gradient(e)
+                                          : e->ops->gradient(e, over == TL_PHI ? TL_L : TL_C, NULL);
 }
 
 static inline double tl_engine_norm(tl_engine *e, bool renew)

@@ -162,3 +162,13 @@ void tl_cpu_take(tl_engine *e, double a)
     else
         tl_cpu_refresh(self);
 }
+
+/* A coordinate's derivative is G_ab - G_ba, twice the entry of Ganti. */
+double tl_cpu_known_gradient(const tl_engine *e)
+{
+    const tl_coordinates *x = &((const tl_cpu *)e)->x;
+    double sum = 0.0;
+    for (int64_t i = 0; i < x->n.Phi; i++)
+        sum += 2.0 * (0.5 * x->gradient[i]) * (0.5 * x->gradient[i]);
+    return sqrt(sum) / (2.0 * e->frames);
+}

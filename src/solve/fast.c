@@ -95,33 +95,38 @@ static tl_stage stage_of(unsigned over)
     return over & TL_PHI ? TL_STAGE_TL : TL_STAGE_NMF;
 }
 
-static void record(tl_engine *e, const tl_descent *how, tl_run *run, double value, double a)
+/* Adds L and I to a row of a trace. *L is NAN until it is known: it stays while Phi does. The sums
+ * satisfy C = L + I. If I is much smaller than both, their difference would be inexact, so that I
+ * is computed. */
+static void add_values(tl_engine *e, const tl_descent *how, tl_trace_row *row, double *L)
 {
-    tl_trace_row row = {.stage = stage_of(how->over),
-                        .iteration = run->iterations,
-                        .C = NAN,
-                        .L = NAN,
-                        .I = NAN,
-                        .step = a,
-                        .gradient = NAN};
-    if (how->over & TL_PHI)
-        row.gradient = tl_traced_gradient(e, run, how->over == TL_PHI ? TL_L : TL_C);
+    const double small = 1e-5; /* I has ten digits above this fraction of C and L */
+    if (how->over & TL_PHI || isnan(*L))
+        *L = tl_engine_values(e, TL_L).L;
+    row->L = *L;
+    row->I = row->C - *L;
+    if (!(row->I > small * (fabs(row->C) + fabs(*L))))
+        row->I = tl_engine_values(e, TL_I).I;
+}
+
+static void record(tl_engine *e, const tl_descent *how, tl_run *run, tl_trace_row row, double *L)
+{
+    bool traced = run->trace_capacity > 0 && !run->quiet;
+    row.stage = stage_of(how->over);
+    row.iteration = run->iterations;
+    row.gradient = traced && how->over & TL_PHI ? tl_engine_known_gradient(e, how->over) : NAN;
     if (how->over == TL_PHI) {
-        row.L = value;
-    } else {
-        row.C = value;
-        if (run->trace_capacity > 0) {
-            tl_values v = tl_engine_values(e, TL_L | TL_I);
-            row.L = v.L;
-            row.I = v.I;
-        }
+        row.L = row.C;
+        row.C = NAN;
+    } else if (traced) {
+        add_values(e, how, &row, L);
     }
     tl_run_record(run, row, how->last);
 }
 
 static double descend(tl_engine *e, const tl_descent *how, tl_run *run)
 {
-    double value = tl_engine_begin(e, how->over), a;
+    double value = tl_engine_begin(e, how->over), a, L = NAN;
     tl_run_begin(run, stage_of(how->over), how->last);
     habit h = {.longest = 1.0};
     int calm = 0;
@@ -140,7 +145,7 @@ static double descend(tl_engine *e, const tl_descent *how, tl_run *run)
             break;
         }
         run->iterations++;
-        record(e, how, run, value, a);
+        record(e, how, run, (tl_trace_row){.C = value, .L = NAN, .I = NAN, .step = a}, &L);
         if (tl_run_interrupted(e, run))
             break;
         calm = has_settled(how, first, before, value) ? calm + 1 : 0;

@@ -4,6 +4,7 @@ import importlib
 import os
 import pkgutil
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -83,7 +84,8 @@ class Wheel(unittest.TestCase):
         self.assertTrue(text.startswith(str(path)), text)
 
     def wheel(self, **environment):
-        code, text = run(PYTHON / "backend.py", "wheel", self.folder.name, **self.build, **environment)
+        environment = {**self.build, **environment}
+        code, text = run(PYTHON / "backend.py", "wheel", self.folder.name, **environment)
         self.assertEqual(code, 0, text)
         return Path(text.strip())
 
@@ -117,6 +119,52 @@ class Wheel(unittest.TestCase):
                          "--disable-pip-version-check", PYTHON, **self.build)  # fmt: skip
         self.assertEqual(code, 0, text)
         self.use_from(target)
+
+    def clone(self):
+        """A copy of the sources without a build folder."""
+        copy = Path(self.folder.name) / "clone"
+        for name in ("python", "include", "cmake"):
+            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / "CMakeLists.txt", copy)
+        return copy
+
+    def test_fresh_clone_calls_cmake(self):
+        copy = self.clone()
+        tools = Path(self.folder.name) / "bin"
+        tools.mkdir()
+        log = tools / "log"
+        script = f'#!/bin/sh\necho "$@" >>{log}\n[ "$1" != -S ] || : >"$4/CMakeCache.txt"\n'
+        (tools / "cmake").write_text(script)
+        (tools / "cmake").chmod(0o755)
+        path = f"{tools}:{os.environ['PATH']}"
+        code, text = run(copy / "python" / "backend.py", "wheel", self.folder.name, PATH=path,
+                         CMAKE_ARGS="-DTLNMF_HDF5=OFF -DX='a b'")  # fmt: skip
+        self.assertEqual(code, 1, text)  # this cmake builds nothing
+        self.assertIn("does not contain libtlnmf.so", text)
+        calls = log.read_text().splitlines()
+        self.assertIn("-DTLNMF_BUILD_TESTS=OFF", calls[0])
+        self.assertTrue(calls[0].endswith("-DTLNMF_HDF5=OFF -DX=a b"), calls[0])
+        self.assertTrue(calls[1].endswith("--target tlnmf_shared"), calls[1])
+        self.assertIn("--component libraries", calls[2])
+        self.assertFalse(list(Path(self.folder.name).glob("*.whl")))
+
+    def test_failures_say_what_to_do(self):
+        backend = self.clone() / "python" / "backend.py"
+        for expected, environment in {
+            "cmake is missing": {"PATH": "/nowhere"},
+            "messages of CMake are above": {"CMAKE_ARGS": "-DTLNMF_MATIO=ON -DTLNMF_HDF5=OFF"},
+            "/nowhere does not contain": {"TLNMF_BUILD": "/nowhere", "TLNMF_BUNDLE": "all"},
+            "TLNMF_BUNDLE is 'everything'": {"TLNMF_BUNDLE": "everything"},
+        }.items():
+            code, text = run(backend, "wheel", self.folder.name, **environment)
+            self.assertEqual(code, 1, text)
+            self.assertIn(expected, text)
+            self.assertIn("TLNMF_BUNDLE", text)
+            self.assertFalse(list(Path(self.folder.name).glob("*.whl")), expected)
+
+    def test_without_libraries(self):
+        wheel = self.wheel(TLNMF_BUNDLE="none", TLNMF_BUILD="/nowhere")
+        self.assertTrue(wheel.name.endswith("py3-none-any.whl"))
 
     def test_install_for_the_user(self):
         home = Path(self.folder.name) / "home"

@@ -1,5 +1,6 @@
 """The package in a process: import, overhead, copies, leaks, threads, Ctrl-C, fork."""
 import multiprocessing
+import multiprocessing.pool
 import os
 import resource
 import signal
@@ -8,10 +9,12 @@ import sys
 import threading
 import time
 import unittest
+from unittest import mock
 
 import numpy as np
 
 import tlnmf
+from tlnmf import _threads
 
 GCM = np.array(tlnmf.simulate.gcm(s=100).Y)
 # On a busy computer, threads have to wait.
@@ -24,9 +27,10 @@ def rss():
         return int(file.read().split()[1]) * resource.getpagesize()
 
 
-def in_child(code):
+def in_child(code, **environment):
     """Runs a script in a new process and returns its output."""
-    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, timeout=120, check=True)
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, timeout=120, check=True,
+                          env={**os.environ, **environment})  # fmt: skip
     return done.stdout.decode()
 
 
@@ -230,6 +234,51 @@ interrupted()"""
     def test_transform(self):
         model = tlnmf.TLNMF(2, J=5).fit(GCM[0].T)
         self.interrupt(lambda: model.transform(np.tile(GCM[0].T, (2000, 1))))
+
+
+class Threads(unittest.TestCase):
+    """The default number of threads: a share of the cores."""
+
+    def default_in_child(self, code="", **environment):
+        text = f"{code}\nfrom tlnmf._threads import default_threads\nprint(default_threads())"
+        return int(in_child(text, **environment).split()[-1])
+
+    def test_limits_of_the_process(self):
+        self.assertEqual(self.default_in_child(OMP_NUM_THREADS="5"), 5)
+        self.assertEqual(self.default_in_child(LOKY_MAX_CPU_COUNT="1"), 1)
+        affinity = "import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])"
+        self.assertEqual(self.default_in_child(affinity), 1)
+        later = "import tlnmf\n" + affinity  # OpenMP has read the mask
+        self.assertEqual(self.default_in_child(later), 1)
+        limited = "import tlnmf\ntlnmf._library.core.omp_set_num_threads(1)"  # as threadpoolctl does
+        self.assertEqual(self.default_in_child(limited), 1)
+
+    def test_workers(self):
+        want = mock.patch.multiple(_threads, cores=lambda: 8, _openmp=lambda: 8)
+        with want, mock.patch.dict(os.environ):
+            os.environ.pop("OMP_NUM_THREADS", None)
+            self.assertEqual(_threads.default_threads(), 8)
+            with _threads.running():
+                self.assertEqual(_threads.default_threads(), 4)
+                with _threads.running(), _threads.running():
+                    self.assertEqual(_threads.default_threads(), 2)
+            with multiprocessing.pool.ThreadPool(4) as pool:  # joblib's threads
+                self.assertEqual(pool.apply(_threads.default_threads), 2)
+            with multiprocessing.get_context("fork").Pool(2) as pool:
+                self.assertEqual(pool.apply(_threads.default_threads), 1)
+            self.assertEqual(_threads.default_threads(), 8)
+
+    def test_calls_keep_to_it(self):
+        most = {}
+        for threads in (1, 3):
+            seen = most.setdefault(threads, [])
+
+            def count(state):
+                seen.append(len(os.listdir("/proc/self/task")))
+
+            with mock.patch("tlnmf._call.default_threads", lambda: threads):
+                tlnmf.fit(GCM, 3, starts=4, J=20, callback=count)
+        self.assertEqual(max(most[3]) - max(most[1]), 2)
 
 
 class Forks(unittest.TestCase):

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs into a folder, moves the folder, and builds and runs small programs with both installed
-# libraries: with pkg-config (shared and static) and with CMake's find_package.
+# libraries: with pkg-config (shared, static, and without any shared library) and with find_package (shared
+# and static).
 # usage: install.sh BUILD_DIR      (exit code 77: the build has absolute install paths)
 set -eu
 build=$(cd "$1" && pwd)
@@ -25,7 +26,7 @@ if grep -rIlE "$work/first|$build" "$prefix"; then
 fi
 
 libraries=tlnmf
-if grep -q '^TLNMF_BUILD_PROGRAM:BOOL=ON' "$build/CMakeCache.txt"; then
+if grep -q '^TLNMF_BUILD_IO:BOOL=ON' "$build/CMakeCache.txt"; then
     libraries="tlnmf tlnmf_io"
 fi
 headers="tlnmf sound paper"
@@ -137,6 +138,17 @@ for library in $libraries; do
     expect "$library, pkg-config, static" "$(./static)"
 done
 
+# No shared library at all, if BLAS and LAPACK have archives.
+if grep -q '^TLNMF_STATIC_WITH_.*=1' "$build/CMakeCache.txt"; then
+    # shellcheck disable=SC2046,SC2086
+    $cc $flags -static use_tlnmf.c $(pkg-config --static --cflags --libs tlnmf) -o alone 2>log || { cat log; exit 1; }
+    if objdump -p alone | grep NEEDED; then
+        echo "tlnmf, pkg-config, -static: still loads a shared library" >&2
+        exit 1
+    fi
+    expect "tlnmf, pkg-config, -static" "$(./alone)"
+fi
+
 # ---- CMake --------------------------------------------------------------------------------------
 
 cat >CMakeLists.txt <<CODE
@@ -146,6 +158,8 @@ find_package(tlnmf ${version%.*} REQUIRED)
 foreach(library IN ITEMS ${libraries})
   add_executable(found_\${library} use_\${library}.c)
   target_link_libraries(found_\${library} PRIVATE tlnmf::\${library})
+  add_executable(static_\${library} use_\${library}.c)
+  target_link_libraries(static_\${library} PRIVATE tlnmf::\${library}_static)
 endforeach()
 CODE
 if ! { cmake -S . -B b -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" &&
@@ -156,6 +170,11 @@ fi
 for library in $libraries; do
     needs "b/found_$library" "$library"
     expect "$library, find_package" "$("b/found_$library")"
+    if needs "b/static_$library" tlnmf; then
+        echo "$library, find_package, static: still loads a shared library" >&2
+        exit 1
+    fi
+    expect "$library, find_package, static" "$("b/static_$library")"
 done
 
 # ---- the program --------------------------------------------------------------------------------

@@ -179,6 +179,8 @@ static void descend(tl_engine *e, unsigned over, notes *out)
         note_number(out, tl_engine_try(e, 0.5 * aim.first));
         note_number(out, tl_engine_try(e, a));
         tl_engine_take(e, i == 2 ? 0.0 : a);
+        if (over & TL_PHI)
+            note_number(out, 1.0 + tl_engine_known_gradient(e, over));
     }
     note_number(out, 1.0 + tl_engine_norm(e, true));
     note_point(out, e);

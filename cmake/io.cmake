@@ -1,0 +1,41 @@
+# libtlnmf_io: reads and writes files. HDF5 and matio are optional; without them io/without_*.c explains
+# why such a file cannot be read.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+set(IO_PACKAGES sndfile jansson zlib)
+file(GLOB IO_SOURCES CONFIGURE_DEPENDS io/*.c report/*.c)
+set(without_hdf5 ${PROJECT_SOURCE_DIR}/io/without_hdf5.c)
+set(without_matio ${PROJECT_SOURCE_DIR}/io/without_matio.c)
+list(REMOVE_ITEM IO_SOURCES ${without_hdf5} ${without_matio})
+if(TLNMF_HDF5)
+  list(APPEND IO_PACKAGES hdf5)
+else()
+  list(FILTER IO_SOURCES EXCLUDE REGEX "/io/(h5|hdf5)[a-z_]*\\.c$")
+  list(APPEND IO_SOURCES ${without_hdf5})
+endif()
+if(TLNMF_MATIO)
+  list(APPEND IO_PACKAGES matio)
+else()
+  list(FILTER IO_SOURCES EXCLUDE REGEX "/io/(mat|mat5)\\.c$")
+  list(APPEND IO_SOURCES ${without_matio})
+endif()
+pkg_check_modules(IO IMPORTED_TARGET ${IO_PACKAGES})
+if(NOT IO_FOUND)
+  foreach(package ${IO_PACKAGES})
+    pkg_check_modules(IO_${package} QUIET ${package})
+    if(NOT IO_${package}_FOUND)
+      list(APPEND missing ${package})
+    endif()
+  endforeach()
+  message(FATAL_ERROR "pkg-config does not find: ${missing}. Install them (`./run --install` does, on "
+    "Debian). Or do without: -DTLNMF_HDF5=OFF and -DTLNMF_MATIO=OFF build libtlnmf_io without these "
+    "formats, -DTLNMF_BUILD_IO=OFF builds libtlnmf alone; both need -DTLNMF_BUILD_PROGRAM=OFF.")
+endif()
+
+include(cmake/report.cmake) # REPORT_ASSETS: script and style of the report page as C
+add_library(tlnmf_io_objects OBJECT ${IO_SOURCES} ${REPORT_ASSETS})
+set_target_properties(tlnmf_io_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
+target_include_directories(tlnmf_io_objects PRIVATE include ${PROJECT_SOURCE_DIR} io)
+target_link_libraries(tlnmf_io_objects PRIVATE PkgConfig::IO Threads::Threads)
+tlnmf_library(tlnmf_io ON tlnmf NEEDS PkgConfig::IO Threads::Threads m
+                       FLAGS ${IO_LDFLAGS} ${CMAKE_THREAD_LIBS_INIT} -lm)

@@ -1,0 +1,12 @@
+/* Replaces the reader of MATLAB files in a build with TLNMF_MATIO=OFF: says that it is missing. */
+#include "files.h"
+
+static bool open_mat(tlnmf_ctx *ctx, io_file *file)
+{
+    return io_fail(ctx, TLNMF_ERR_INPUT,
+                   "%s: this build of libtlnmf_io cannot read MATLAB files (TLNMF_MATIO=OFF); use "
+                   ".npy or .npz instead",
+                   file->source.name);
+}
+
+const io_format_calls io_mat_calls = {.name = "mat", .member = "variable", .open = open_mat};

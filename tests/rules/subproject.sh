@@ -1,0 +1,112 @@
+#!/bin/sh
+# A host project adds this folder with add_subdirectory: it gets tlnmf::tlnmf and tlnmf::tlnmf_io of the
+# kind that BUILD_SHARED_LIBS asks for, no tests, no program, and nothing to install; options that
+# contradict each other are refused. With `build`, also builds the libraries without HDF5 and runs
+# programs with them.
+# usage: subproject.sh check|build
+set -eu
+top=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cc=${CC:-cc}
+export LC_ALL=C
+
+fail() {
+    cat "$work/log"
+    echo "subproject.sh: $*" >&2
+    exit 1
+}
+
+mkdir "$work/host"
+cat >"$work/host/CMakeLists.txt" <<CODE
+cmake_minimum_required(VERSION 3.18)
+project(host LANGUAGES C)
+enable_testing()
+add_test(NAME host COMMAND true)
+install(FILES CMakeLists.txt DESTINATION host)
+add_subdirectory($top tlnmf)
+foreach(target tlnmf::tlnmf tlnmf::tlnmf_io)
+  if(TARGET \${target})
+    get_target_property(kind \${target} TYPE)
+    message(STATUS "\${target} is \${kind}")
+  endif()
+endforeach()
+foreach(name core files)
+  if(EXISTS \${PROJECT_SOURCE_DIR}/\${name}.c)
+    add_executable(\${name} \${name}.c)
+  endif()
+endforeach()
+if(TARGET core)
+  target_link_libraries(core PRIVATE tlnmf::tlnmf)
+  target_link_libraries(files PRIVATE tlnmf::tlnmf_io)
+endif()
+CODE
+
+configure() { # folder, option...
+    folder=$1
+    shift
+    cmake -S "$work/host" -B "$work/$folder" -DCMAKE_C_COMPILER="$cc" "$@" >"$work/log" 2>&1
+}
+is() { # target, kind
+    grep -qx -e "-- $1 is $2" "$work/log" || fail "$1 is not $2"
+}
+
+if [ "$1" = check ]; then
+    configure b || fail "the host project cannot be configured"
+    is tlnmf::tlnmf STATIC_LIBRARY
+    is tlnmf::tlnmf_io STATIC_LIBRARY
+    grep -q 'GPU engine\|MPI' "$work/log" && fail "CUDA or MPI was looked for"
+    ctest --test-dir "$work/b" -N >"$work/log"
+    grep -qx 'Total Tests: 1' "$work/log" || fail "the host has tests of tlnmf"
+    cmake --install "$work/b" --prefix "$work/p" >"$work/log" || fail "nothing can be installed"
+    [ "$(cd "$work/p" && find . -type f)" = ./host/CMakeLists.txt ] || fail "the host installs tlnmf"
+    configure b -DBUILD_SHARED_LIBS=ON -DTLNMF_BUILD_IO=OFF || fail "BUILD_SHARED_LIBS=ON"
+    is tlnmf::tlnmf SHARED_LIBRARY
+    ! grep -q tlnmf_io "$work/log" || fail "TLNMF_BUILD_IO=OFF has libtlnmf_io"
+    ! configure c -DTLNMF_BUILD_PROGRAM=ON -DTLNMF_HDF5=OFF || fail "a program without HDF5"
+    tr -s '\n ' ' ' <"$work/log" | grep -q 'Pass -DTLNMF_BUILD_PROGRAM=OFF' || fail "no advice on the program"
+    # Core alone needs neither pkg-config nor packages for files.
+    configure d -DTLNMF_BUILD_IO=OFF -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON || fail "core without pkg-config"
+    ! env PKG_CONFIG_LIBDIR="$work" cmake -S "$work/host" -B "$work/e" >"$work/log" 2>&1 || fail "no packages"
+    tr -s '\n ' ' ' <"$work/log" | grep -q 'does not find: sndfile;jansson;zlib;hdf5;matio' ||
+        fail "missing packages are not named"
+    echo "subproject.sh: ok"
+    exit 0
+fi
+
+cat >"$work/host/core.c" <<'CODE'
+#include <stdio.h>
+#include <tlnmf/tlnmf.h>
+
+int main(void)
+{
+    return puts(tlnmf_version()) < 0;
+}
+CODE
+cat >"$work/host/files.c" <<'CODE'
+/* Prints the message for a file. */
+#include <stdio.h>
+#include <tlnmf/io.h>
+
+int main(int argc, char **argv)
+{
+    tlnmf_ctx *ctx = NULL;
+    tlnmf_record *read = NULL;
+    if (argc < 2 || tlnmf_ctx_create(&ctx))
+        return 1;
+    if (tlnmf_io_read_array(ctx, argv[1], &read))
+        puts(tlnmf_message(ctx));
+    tlnmf_record_free(read);
+    tlnmf_ctx_free(ctx);
+    return 0;
+}
+CODE
+configure b -DTLNMF_HDF5=OFF -DCMAKE_BUILD_TYPE=Debug || fail "no configuration without HDF5"
+cmake --build "$work/b" -j "$(nproc)" >"$work/log" 2>&1 || fail "no build without HDF5"
+"$work/b/core" | grep -qx '[0-9.]*' || fail "core does not run"
+! objdump -p "$work/b/files" | grep -q 'NEEDED.*lib\(hdf5\|matio\|tlnmf\)' || fail "files needs HDF5"
+printf '\211HDF\r\n\032\n' >"$work/x.h5"
+"$work/b/files" "$work/x.h5" | grep -q 'no HDF5 (TLNMF_HDF5=OFF)' || fail "no message for HDF5"
+printf 'MATLAB 5.0' >"$work/x.mat"
+"$work/b/files" "$work/x.mat" | grep -q 'TLNMF_MATIO=OFF' || fail "no message for MATLAB files"
+echo "subproject.sh: ok"
