@@ -91,7 +91,8 @@ class _Factorisation(Output, Estimator):
                 default=defaults.get(p.name, p.default),
             )
             for p in found.values()
-        ]
+        ] + [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
+             for name, (value, _) in cls._own().items()]  # fmt: skip
 
         def __init__(self: Any, n_components: int = 2, **options: Any) -> None:
             self._assign({"n_components": n_components, **options})
@@ -106,6 +107,8 @@ class _Factorisation(Output, Estimator):
         for name, value in defaults.items():
             line = f"    {name} : bool, default "
             text = text.replace(f"{line}False", f"{line}{value}")
+        for name, (value, help) in cls._own().items():
+            text += f"\n    {name} : {type(value).__name__}, default {value}\n        {help}"
         cls.__doc__ = _DOC.format(purpose=(cls.__doc__ or "").strip(), options=text)
 
     def __init__(self, n_components: int = 2, **options: Any) -> None:  # see __init_subclass__
@@ -114,6 +117,11 @@ class _Factorisation(Output, Estimator):
     @classmethod
     def _hidden(cls) -> Tuple[str, ...]:
         return ()
+
+    @classmethod
+    def _own(cls) -> Dict[str, Tuple[Any, str]]:
+        """Parameters that are no options of the library: their defaults and help."""
+        return {}
 
     @classmethod
     def _usual(cls) -> Dict[str, Any]:
@@ -125,8 +133,13 @@ class _Factorisation(Output, Estimator):
         y = x[np.newaxis] if x.ndim == 2 else x
         return np.ascontiguousarray(y.transpose(0, 2, 1))
 
+    def _observed(self, x: Real) -> Real:
+        """Rows of X as Y (S, M, N), where S counts the degrees of freedom of each power."""
+        return self._frames(x)
+
     def _options(self) -> Dict[str, Any]:
-        values = self.get_params()
+        own = self._own()
+        values = {name: x for name, x in self.get_params().items() if name not in own}
         for option, name in _RENAMED.items():
             if name in values:
                 values[option] = values.pop(name)
@@ -212,7 +225,7 @@ class _Factorisation(Output, Estimator):
         """
         if not hasattr(self, "model_"):
             raise not_fitted(self)
-        y = self._frames(self._check(X, (2, 3), reset=False))
+        y = self._observed(self._check(X, (2, 3), reset=False))
         S, M, N = y.shape
         if not y.any():  # the library rejects data that are all zeros: a frame more, to be dropped
             y = np.append(y, np.full((S, M, 1), np.sqrt(self.model_["eps"])), axis=2)
@@ -324,8 +337,21 @@ class ISNMF(_Factorisation):
     def _hidden(cls) -> Tuple[str, ...]:
         return ("transform",)
 
+    @classmethod
+    def _own(cls) -> Dict[str, Tuple[Any, str]]:
+        text = (
+            "degrees of freedom of each power, which `score` reads: 2 for |STFT|^2, 1 for squares\n"
+            "        of real coefficients (DCT), 2 S for the mean of S periodograms"
+        )
+        return {"dof": (2, text)}
+
     def _options(self) -> Dict[str, Any]:
         return {**super()._options(), "transform": "identity"}
+
+    def _observed(self, x: Real) -> Real:
+        if self.dof != int(self.dof) or self.dof < 1:
+            raise ValueError(f"dof = {self.dof} is not a positive integer")
+        return np.repeat(self._frames(x), int(self.dof), axis=0)
 
     def _frames(self, x: Real) -> Real:
         if (x < 0).any():

@@ -71,8 +71,9 @@ tlnmf_error tl_marginal_data(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_mo
     tl_scope outer;
     tl_slot table[] = {TL_SLOT(X, M * tl_max(data->T, 1)), TL_SLOT(V, M * N)};
     TRY(TL_SCRATCH(ctx, "the coefficients", table, &memory));
-    tl_gemm(TL_PLAIN, TL_PLAIN, M, data->T, M, 1.0, model->Phi, M, data->R, data->T, 0.0, X,
-            data->T);
+    if (data->T > 0)
+        tl_gemm(TL_PLAIN, TL_PLAIN, M, data->T, M, 1.0, model->Phi, M, data->R, data->T, 0.0, X,
+                data->T);
     tl_power(data, X, V);
     tlnmf_error error = tl_marginal_create(ctx, M, model, model_frames, &marginal);
     if (error == TLNMF_OK) {
