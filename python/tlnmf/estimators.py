@@ -332,6 +332,7 @@ class ISNMF(_Factorisation):
     """
 
     _method = "nmf"
+    dof: int
 
     @classmethod
     def _hidden(cls) -> Tuple[str, ...]:

@@ -8,7 +8,7 @@
 #include <math.h>
 
 /* One call. */
-typedef struct scoring {
+typedef struct frame_scores {
     tlnmf_ctx *ctx;
     const tlnmf_data *data;
     const tl_marginal *marginal;
@@ -16,11 +16,11 @@ typedef struct scoring {
     double *scratch; /* for each thread: M numbers and those of a frame */
     int64_t each;    /* their number */
     double *out;
-} scoring;
+} frame_scores;
 
 static void score_frames(int64_t first, int64_t last, void *arg)
 {
-    const scoring *s = arg;
+    const frame_scores *s = arg;
     const tlnmf_data *data = s->data;
     double *y = s->scratch + tl_thread_index() * s->each;
     for (int64_t n = first; n < last && !tl_poll(s->ctx->monitor); n++) {
@@ -35,7 +35,7 @@ static void score_frames(int64_t first, int64_t last, void *arg)
 static tlnmf_error score_all(void *arg)
 {
     enum { GRAIN = 4 };
-    scoring *s = arg;
+    frame_scores *s = arg;
     void *memory;
     s->each = s->data->M + tl_marginal_scratch(s->marginal);
     tl_slot table[] = {TL_SLOT(s->scratch, s->each * tl_threads_here())};
@@ -77,7 +77,7 @@ tlnmf_error tl_marginal_data(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_mo
     tl_power(data, X, V);
     tlnmf_error error = tl_marginal_create(ctx, M, model, model_frames, &marginal);
     if (error == TLNMF_OK) {
-        scoring s = {.ctx = ctx, .data = data, .marginal = &marginal, .V = V, .out = out};
+        frame_scores s = {.ctx = ctx, .data = data, .marginal = &marginal, .V = V, .out = out};
         tl_monitor_enter(ctx->monitor, 0.0, NULL, &outer);
         error = tl_with_threads(tl_thread_count(threads), score_all, &s);
         tl_monitor_leave(ctx->monitor, &outer);
