@@ -103,6 +103,7 @@ int main(void)
         {"progress", "the argument of a progress function"},
         {"ranks", "tlnmf_compare_ranks"},
         {"applied", "tlnmf_apply"},
+        {"likelihood", "tlnmf_likelihood"},
         {"evaluation", "tlnmf_evaluate"},
         {"device", "tlnmf_device"},
         {"atoms", "tlnmf_atoms"},

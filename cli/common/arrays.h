@@ -99,8 +99,7 @@ tlnmf_error cli_limit_seconds(const cli_call *call, double share, tlnmf_settings
 void cli_warn_of_rank(const cli_call *call, const tlnmf_data *data, int64_t k);
 /* The tables of tlnmf_compare_ranks (rank_print.c). */
 json_t *cli_rank_json(const tlnmf_record *ranks);
-void cli_rank_print(FILE *out, const cli_call *call, const tlnmf_data *data,
-                    const tlnmf_record *ranks);
+void cli_rank_print(FILE *out, const tlnmf_record *ranks);
 
 /* ---- starting from a model (init_model.c) ---------------------------------------------------- */
 

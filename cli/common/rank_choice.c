@@ -77,13 +77,12 @@ static int end_early(const cli_call *call, const cli_rank *rank)
 }
 
 /* Prints the tables, and sets k to the best. */
-static int choose(cli_call *call, const tlnmf_record *ranks, const tlnmf_data *data, cli_rank *rank,
-                  FILE *out)
+static int choose(cli_call *call, const tlnmf_record *ranks, cli_rank *rank, FILE *out)
 {
     cli_progress_clear();
     rank->table = cli_rank_json(ranks);
     if (out != NULL)
-        cli_rank_print(out, call, data, ranks);
+        cli_rank_print(out, ranks);
     if (tlnmf_record_get_integer(ranks, "outcome_code") == TLNMF_OUTCOME_CANCELLED ||
         tlnmf_record_get_integer(ranks, "other.outcome_code") == TLNMF_OUTCOME_CANCELLED)
         return end_early(call, rank);
@@ -105,7 +104,7 @@ int cli_rank_choose(cli_call *call, const cli_input *input, const tlnmf_data *da
     cli_warn_of_rank(call, data, rank->high);
     tlnmf_error error = compare(call, data, rank, start, &ranks);
     bool about_data = cli_asked.resume == NULL; /* else it may be the checkpoint */
-    int code = error == TLNMF_OK ? choose(call, ranks, data, rank, out)
+    int code = error == TLNMF_OK ? choose(call, ranks, rank, out)
                                  : cli_fail_library(call, error, about_data ? input->spec : NULL);
     tlnmf_record_free(ranks);
     return code;

@@ -90,6 +90,7 @@ json_t *cli_rank_json(const tlnmf_record *ranks)
     bool complete = integer(&decides, "outcome_code") == TLNMF_OUTCOME_CONVERGED &&
                     (!two || integer(&other, "outcome_code") == TLNMF_OUTCOME_CONVERGED);
     json_object_set_new(object, "rank_by", json_string(words(&decides, "rank_by")));
+    json_object_set_new(object, "rank_limits", json_string(words(&decides, "rank_limits")));
     json_object_set_new(object, "rank_folds", json_integer(integer(&decides, "rank_folds")));
     json_object_set_new(object, "rank_folds_wanted",
                         json_integer(integer(&decides, "rank_folds_wanted")));
@@ -110,7 +111,7 @@ static void print_head(FILE *out, const score_table *t, bool decides)
     bool entries = is(t, "entries");
     fprintf(out, "components by held-out %s (%lld folds",
             entries ? "entries of V" : words(t, "rank_by"), (long long)folds);
-    if (!entries)
+    if (!entries && !is(t, "frames"))
         fprintf(out, " of %lld", (long long)integer(t, "rank_realisations"));
     fputs(")", out);
     if (t->best >= 0)
@@ -142,20 +143,6 @@ static void print_line(FILE *out, const score_table *t, int64_t i, bool decides)
             at(t, "rank.cut_short", i) != 0.0 ? "  cut short" : "");
 }
 
-/* Phi was fitted to the held-out entries as well, unless it was fixed. */
-static const char *about_entries(const cli_call *call, const tlnmf_data *data)
-{
-    int64_t S = tlnmf_record_get_integer(tlnmf_data_record(data), "S");
-    char method[64] = "";
-    tlnmf_settings_get_text(call->settings, "method", method, sizeof method);
-    if (strcmp(method, "nmf") == 0)
-        return "";
-    return S == 1 ? "With one realisation Phi fits their noise: this is rarely the true number "
-                    "(docs/choosing.md)"
-                  : "Phi fits the noise of few realisations: this may not be the true number "
-                    "(docs/choosing.md)";
-}
-
 /* A remark: a line below the table, or a sentence after the one line of a summary. */
 static void print_remark(FILE *out, bool details, const char *text)
 {
@@ -163,26 +150,11 @@ static void print_remark(FILE *out, bool details, const char *text)
 }
 
 /* The limits of the choice. */
-static void print_caveats(FILE *out, const cli_call *call, const tlnmf_data *data,
-                          const score_table *t, bool details)
+static void print_caveats(FILE *out, const score_table *t, bool details)
 {
-    long long S = (long long)integer(t, "rank_realisations");
-    char text[160] = "";
-    if (t->best < 0)
-        return;
-    if (is(t, "entries"))
-        snprintf(text, sizeof text, "%s", about_entries(call, data));
-    else if (is(t, "neighbours"))
-        snprintf(text, sizeof text,
-                 "If the data change within %lld frames, this number is too low "
-                 "(docs/choosing.md)",
-                 S);
-    else if (S < 100)
-        snprintf(text, sizeof text,
-                 "%lld realisations support this many components; the truth may have more", S);
-    if (text[0] != '\0')
-        print_remark(out, details, text);
-    if (t->best == t->count - 1 && t->count > 1)
+    if (words(t, "rank_limits")[0] != '\0')
+        print_remark(out, details, words(t, "rank_limits"));
+    if (t->best >= 0 && t->best == t->count - 1 && t->count > 1)
         print_remark(out, details, "The best k is the largest that was tried: try more");
 }
 
@@ -210,8 +182,7 @@ static void print_state(FILE *out, const score_table *t, bool details)
         print_remark(out, details, text);
 }
 
-static void print_table(FILE *out, const cli_call *call, const tlnmf_data *data,
-                        const score_table *t, bool decides)
+static void print_table(FILE *out, const score_table *t, bool decides)
 {
     bool details = cli_asked.verbose != NULL || t->best < 0;
     print_head(out, t, decides);
@@ -219,18 +190,17 @@ static void print_table(FILE *out, const cli_call *call, const tlnmf_data *data,
     for (int64_t i = 0; details && i < t->count; i++)
         print_line(out, t, i, decides);
     if (details || is_complete(t))
-        print_caveats(out, call, data, t, details);
+        print_caveats(out, t, details);
     print_state(out, t, details);
     if (!details)
         fputc('\n', out);
 }
 
-void cli_rank_print(FILE *out, const cli_call *call, const tlnmf_data *data,
-                    const tlnmf_record *ranks)
+void cli_rank_print(FILE *out, const tlnmf_record *ranks)
 {
     score_table decides, other;
     open_table(ranks, "", &decides);
-    print_table(out, call, data, &decides, true);
+    print_table(out, &decides, true);
     if (open_table(ranks, "other.", &other) && (cli_asked.verbose != NULL || decides.best < 0))
-        print_table(out, call, data, &other, false);
+        print_table(out, &other, false);
 }

@@ -16,7 +16,9 @@ from ._options import documented
 from ._record import Record, set_values
 
 _COLUMNS = ("k", "C_per_entry", "above_best", "standard_error", "folds_done", "cut_short")
-_KEPT = ("rank_by", "rank_folds", "rank_folds_wanted", "rank_realisations", "k_sparing")
+_KEPT = (
+    "rank_by", "rank_limits", "rank_folds", "rank_folds_wanted", "rank_realisations", "k_sparing"
+)  # fmt: skip
 
 
 def rank_table(record: Record) -> List[Dict[str, Any]]:
@@ -98,7 +100,8 @@ def compare_ranks(
     Parameters
     ----------
     Y : array (M, N) or (S, M, N)
-        Realisations are held out. If there is only one, neighbouring frames and entries of V are.
+        Frames are held out if there are at least 10 realisations and 40 frames, otherwise
+        realisations. If there is only one, neighbouring frames and entries of V are.
     k : "A:B", "auto" or range
         The values to compare: from A to B. "auto": from 1 to 8, or fewer for small data.
     covariances : array (N, M, M), optional
@@ -113,8 +116,8 @@ def compare_ranks(
     -------
     Ranks
         A mapping with the k that predicts best, k_sparing (the smallest k within one standard
-        error of it), rank_by, and rank_table (a list with a row for each k). docs/choosing.md
-        says how reliable it is.
+        error of it), rank_by, rank_limits (what limits the choice, such as too few data), and
+        rank_table (a list with a row for each k). docs/choosing.md says how reliable it is.
 
     >>> import tlnmf
     >>> Y = tlnmf.simulate.gcm(s=20, m=4, n=15, kbar=2).Y

@@ -22,6 +22,7 @@ from ._library import core
 from ._model import Model, Path, fit as fit_model, load
 from ._options import describe, parameters
 from ._page import Page, report
+from ._record import Record
 
 # As scikit-learn calls them; `transform` is a method there.
 _RENAMED = {"k": "n_components", "seed": "random_state", "transform": "init_transform"}
@@ -89,7 +90,8 @@ class _Factorisation(Output, Estimator):
                 default=defaults.get(p.name, p.default),
             )
             for p in found.values()
-        ]
+        ] + [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
+             for name, (value, _) in cls._own().items()]  # fmt: skip
 
         def __init__(self: Any, n_components: int = 2, **options: Any) -> None:
             self._assign({"n_components": n_components, **options})
@@ -104,6 +106,8 @@ class _Factorisation(Output, Estimator):
         for name, value in defaults.items():
             line = f"    {name} : bool, default "
             text = text.replace(f"{line}False", f"{line}{value}")
+        for name, (value, help) in cls._own().items():
+            text += f"\n    {name} : {type(value).__name__}, default {value}\n        {help}"
         cls.__doc__ = _DOC.format(purpose=(cls.__doc__ or "").strip(), options=text)
 
     def __init__(self, n_components: int = 2, **options: Any) -> None:  # see __init_subclass__
@@ -112,6 +116,11 @@ class _Factorisation(Output, Estimator):
     @classmethod
     def _hidden(cls) -> Tuple[str, ...]:
         return ()
+
+    @classmethod
+    def _own(cls) -> Dict[str, Tuple[Any, str]]:
+        """Parameters that are no options of the library: their defaults and help."""
+        return {}
 
     @classmethod
     def _usual(cls) -> Dict[str, Any]:
@@ -123,8 +132,13 @@ class _Factorisation(Output, Estimator):
         y = x[np.newaxis] if x.ndim == 2 else x
         return np.ascontiguousarray(y.transpose(0, 2, 1))
 
+    def _observed(self, x: Real) -> Real:
+        """Rows of X as Y (S, M, N), where S counts the degrees of freedom of each power."""
+        return self._frames(x)
+
     def _options(self) -> Dict[str, Any]:
-        values = self.get_params()
+        own = self._own()
+        values = {name: x for name, x in self.get_params().items() if name not in own}
         for option, name in _RENAMED.items():
             if name in values:
                 values[option] = values.pop(name)
@@ -156,16 +170,15 @@ class _Factorisation(Output, Estimator):
         self.certificate_reason_ = "" if np.isfinite(self.certificate_) else _no_certificate(model)
         self.n_features_in_ = int(self.transform_matrix_.shape[0])
 
-    def _applied(self, X: Any) -> Tuple[Real, Real]:
-        """Returns H transposed (N, K) and C of each frame. Frames are independent."""
+    def _activations(self, X: Any) -> Real:
+        """Returns H transposed (N, K). Frames are independent."""
         if not hasattr(self, "model_"):
             raise not_fitted(self)
         y = self._frames(self._check(X, (2, 3), reset=False))
         S, M, N = y.shape
-        H, C = np.empty((N, len(self.components_))), np.empty(N)
+        H = np.zeros((N, len(self.components_)))
         columns = np.ascontiguousarray(y.transpose(2, 0, 1))
         silent = ~columns.any(axis=(1, 2))
-        eps = self.model_["eps"]
         shape, call, row = shape_of((S, M, 1)), Call(), 8 * H.shape[1]
         settings = call.settings("apply", {"threads": 1}, "transform")
         make, free = core.tlnmf_data_from_realisations, core.tlnmf_data_free
@@ -175,20 +188,18 @@ class _Factorisation(Output, Estimator):
                 if call.stopped:
                     return
                 if silent[n]:  # (0 + eps) / (W h + eps) + log(W h + eps) is least at h = 0
-                    H[n], C[n] = 0.0, M * (1.0 + np.log(eps))
                     continue
                 data = call.make(make, columns[n], shape, free=free)
                 record = call.make(core.tlnmf_apply, self.model_, data, settings)
                 pointer = core.tlnmf_record_get_array(record.pointer, b"H", None, None)
                 c.memmove(address(H) + n * row, pointer, row)
-                C[n] = core.tlnmf_record_get_real(record.pointer, b"C")
 
         call.away(work)
-        return H, C
+        return H
 
     def transform(self, X: Any) -> Any:
         """Fits activations (N, K) to the rows of X, each independently, with the learnt Phi and W."""
-        return self._output(self._applied(X)[0], X)
+        return self._output(self._activations(X), X)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fits to X, then transforms it."""
@@ -204,12 +215,26 @@ class _Factorisation(Output, Estimator):
         return h @ self.components_
 
     def score_samples(self, X: Any) -> Real:
-        """Log-likelihood of each row, y ~ N(0, Phi' diag(W h + eps) Phi), at the h that fits it."""
-        C = self._applied(X)[1]
-        return np.asarray(-0.5 * (C + self.n_features_in_ * np.log(2 * np.pi)))
+        """Log-likelihood of each row, y ~ N(0, Phi' diag(W h + eps) Phi), with h integrated out.
+
+        The prior of h_k is exponential with the mean of `activations_[:, k]`. Rows are independent
+        of each other. With S realisations it is the log-likelihood of all divided by S. Scores of
+        models with different eps are not comparable: eps is added to the power of the data and of
+        the model.
+        """
+        if not hasattr(self, "model_"):
+            raise not_fitted(self)
+        y = self._observed(self._check(X, (2, 3), reset=False))
+        S, M, N = y.shape
+        if not y.any():  # the library rejects data that are all zeros: a frame more, to be dropped
+            y = np.append(y, np.full((S, M, 1), np.sqrt(self.model_["eps"])), axis=2)
+        call = Call()
+        settings = call.settings("apply", {"threads": self.get_params()["threads"]}, "score")
+        record = Record(call.solve(core.tlnmf_likelihood, self.model_, Data(y), settings))
+        return np.array(record["log_likelihood"][:N])
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-likelihood of the rows under the paper's Gaussian model."""
+        """Mean log-likelihood of the rows with h integrated out; see `score_samples`."""
         return float(np.mean(self.score_samples(X)))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
@@ -306,13 +331,27 @@ class ISNMF(_Factorisation):
     """
 
     _method = "nmf"
+    dof: int
 
     @classmethod
     def _hidden(cls) -> Tuple[str, ...]:
         return ("transform",)
 
+    @classmethod
+    def _own(cls) -> Dict[str, Tuple[Any, str]]:
+        text = (
+            "degrees of freedom of each power, which `score` reads: 2 for |STFT|^2, 1 for squares\n"
+            "        of real coefficients (DCT), 2 S for the mean of S periodograms"
+        )
+        return {"dof": (2, text)}
+
     def _options(self) -> Dict[str, Any]:
         return {**super()._options(), "transform": "identity"}
+
+    def _observed(self, x: Real) -> Real:
+        if self.dof != int(self.dof) or self.dof < 1:
+            raise ValueError(f"dof = {self.dof} is not a positive integer")
+        return np.repeat(self._frames(x), int(self.dof), axis=0)
 
     def _frames(self, x: Real) -> Real:
         if (x < 0).any():

@@ -8,12 +8,18 @@
 /* Ten folds of realisations; with five, GCM at S = 100 chose a wrong K on two of ten seeds
  * (docs/measurements/constants.md). Folds of entries refit W and H alone. Entries of V are held out
  * if there are at least LEAST_FRAMES frames. Neighbours: NEAR frames count as realisations of one
- * frame. */
+ * frame. Frames are held out, and their activations integrated out, if there are at least
+ * MANY_REALISATIONS and MANY_FRAMES. TOO_FEW realisations or fewer rarely find the true K
+ * (docs/measurements/ranks.md). */
 enum {
     TL_RANK_FOLDS = 10,
     TL_RANK_ENTRY_FOLDS = 5,
     TL_RANK_LEAST_FRAMES = 10,
     TL_RANK_NEAR = 4,
+    TL_RANK_FRAME_FOLDS = 5,
+    TL_RANK_MANY_REALISATIONS = 10,
+    TL_RANK_MANY_FRAMES = 40,
+    TL_RANK_TOO_FEW = 3,
     TL_RANK_TABLES = 2
 };
 
@@ -21,13 +27,14 @@ enum {
 typedef enum tl_rank_kind {
     TL_RANK_REALISATIONS,
     TL_RANK_NEIGHBOURS,
-    TL_RANK_ENTRIES
+    TL_RANK_ENTRIES,
+    TL_RANK_FRAMES
 } tl_rank_kind;
 
 /* Held-out scores of K = low, low + 1, .. Arrays have a number for each K. */
 typedef struct tl_rank_table {
     tl_rank_kind kind;
-    int64_t count, S;    /* numbers K; realisations that folds are made of */
+    int64_t count, S;    /* numbers K; realisations; 0: entries are held out */
     int folds, complete; /* wanted; done for every K */
     double *score;       /* count x folds: C per entry of V; NaN: not there yet */
     double *cut;         /* 1: a fit ran out of time */

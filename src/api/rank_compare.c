@@ -23,9 +23,9 @@ static data_origin made_by(const tlnmf_data *data)
     return BLOCKS;
 }
 
-/* Chooses what to hold out. With one realisation of few frames, or at a fixed transform: entries. A
- * learnt Phi has seen the held-out entries, but not held-out neighbouring frames; these therefore
- * have their own table. */
+/* Chooses what to hold out. With many realisations of many frames: frames. With one realisation of
+ * few frames, or at a fixed transform: entries. A learnt Phi has seen the held-out entries, but not
+ * held-out neighbouring frames; these therefore have their own table. */
 static void plan(tl_comparison *c)
 {
     const tlnmf_data *data = c->data;
@@ -37,7 +37,11 @@ static void plan(tl_comparison *c)
     if (near)
         c->table[c->tables++] =
             (tl_rank_table){.kind = TL_RANK_NEIGHBOURS, .S = TL_RANK_NEAR, .folds = TL_RANK_NEAR};
-    if (several)
+    if (how == AS_THEY_ARE && data->S >= TL_RANK_MANY_REALISATIONS &&
+        data->N >= TL_RANK_MANY_FRAMES)
+        c->table[c->tables++] =
+            (tl_rank_table){.kind = TL_RANK_FRAMES, .S = data->S, .folds = TL_RANK_FRAME_FOLDS};
+    else if (several)
         c->table[c->tables++] =
             (tl_rank_table){.kind = blocks ? TL_RANK_NEIGHBOURS : TL_RANK_REALISATIONS,
                             .S = data->S,
@@ -252,11 +256,39 @@ static tlnmf_error put_arrays(const tl_comparison *c, const tl_rank_table *t, co
     return TLNMF_OK;
 }
 
+/* What limits the choice. At a fixed transform entries have no such limits. */
+static void describe_limits(const tl_comparison *c, const tl_rank_table *t, char *text, size_t size)
+{
+    long long S = (long long)(t->kind == TL_RANK_ENTRIES ? c->data->S : t->S);
+    bool learns = c->opt.method != TL_METHOD_NMF;
+    text[0] = '\0';
+    if (t->best < 0)
+        return;
+    if (t->kind == TL_RANK_NEIGHBOURS)
+        snprintf(text, size,
+                 "If the data change within %lld frames, this number is too low (docs/choosing.md)",
+                 S);
+    else if (t->kind == TL_RANK_ENTRIES && learns)
+        snprintf(text, size,
+                 S == 1 ? "Too few data: with one realisation Phi fits their noise, and this is "
+                          "rarely the true number (docs/choosing.md)"
+                        : "Phi fits the noise of few realisations: this may not be the true number "
+                          "(docs/choosing.md)");
+    else if (t->kind == TL_RANK_REALISATIONS && S <= TL_RANK_TOO_FEW)
+        snprintf(text, size,
+                 "Too few data: %lld realisations rarely show the true number, which may be larger "
+                 "(docs/choosing.md)",
+                 S);
+    else if (t->kind != TL_RANK_ENTRIES && S < 100)
+        snprintf(text, size,
+                 "%lld realisations support this many components; the truth may have more", S);
+}
+
 /* Adds a table to the record; `prefix` is "" or "other.". */
 static tlnmf_error put_table(const tl_comparison *c, const tl_rank_table *t, const char *prefix,
                              tlnmf_record *out)
 {
-    static const char *const kinds[] = {"realisations", "neighbours", "entries"};
+    static const char *const kinds[] = {"realisations", "neighbours", "entries", "frames"};
     tlnmf_outcome outcome = t->interrupted ? TLNMF_OUTCOME_CANCELLED
                             : t->timed_out ? TLNMF_OUTCOME_TIME
                                            : TLNMF_OUTCOME_CONVERGED;
@@ -269,7 +301,10 @@ static tlnmf_error put_table(const tl_comparison *c, const tl_rank_table *t, con
                     {"rank_folds_wanted", t->folds},
                     {"rank_realisations", t->S},
                     {"outcome_code", outcome}};
-    char name[64];
+    char name[64], limits[160];
+    describe_limits(c, t, limits, sizeof limits);
+    snprintf(name, sizeof name, "%srank_limits", prefix);
+    TRY(tlnmf_record_set_text(c->ctx, out, name, limits));
     for (size_t i = 0; i < sizeof integers / sizeof *integers; i++) {
         snprintf(name, sizeof name, "%s%s", prefix, integers[i].name);
         TRY(tlnmf_record_set_integer(c->ctx, out, name, integers[i].value));

@@ -1,4 +1,5 @@
 /* Held-out scores within the time limit: the data of folds, one fit, all fits. */
+#include "api/marginal.h"
 #include "api/rank.h"
 #include "base/comm.h"
 #include "base/record.h"
@@ -6,6 +7,36 @@
 
 #include <math.h>
 #include <stdio.h>
+
+/* A pseudo-random number below `folds`, the same in every run (splitmix64). */
+static int scatter(int64_t i, int folds)
+{
+    uint64_t x = ((uint64_t)i + 1) * 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return (int)((x ^ (x >> 31)) % (uint64_t)folds);
+}
+
+/* ---- folds of frames ------------------------------------------------------------------------- */
+
+/* The frames of a fold, or all others. Each of `folds` consecutive frames is in another fold. */
+static tlnmf_error select_frames(const tl_comparison *c, const tl_rank_table *t, int fold,
+                                 bool others, tlnmf_data **out)
+{
+    int64_t *frames, count = 0;
+    void *memory;
+    tl_slot table[] = {TL_SLOT(frames, c->data->N)};
+    TRY(TL_ARENA(c->ctx, "the frames of a fold", table, &memory));
+    for (int64_t n = 0; n < c->data->N; n++)
+        if (((scatter(n / t->folds, t->folds) + n) % t->folds == fold) != others)
+            frames[count++] = n;
+    tlnmf_error error = tl_data_select(c->ctx, c->data, count, frames, out);
+    tl_release(&c->ctx->hooks, memory);
+    if (error == TLNMF_OK && others && (*out)->T == 0)
+        return tl_fail(c->ctx, TLNMF_ERR_DATA, "fold %d has the only frames that are not silent",
+                       fold);
+    return error;
+}
 
 /* ---- folds of realisations ------------------------------------------------------------------- */
 
@@ -50,6 +81,8 @@ static tlnmf_error make_part(const tl_comparison *c, const tl_rank_table *t, int
     double *part;
     void *memory;
     bool gaps = tlnmf_record_get_integer(data->record, "missing") > 0;
+    if (t->kind == TL_RANK_FRAMES)
+        return select_frames(c, t, fold, others, out);
     tl_slot table[] = {TL_SLOT(part, t->S * data->M * frames)};
     TRY(TL_ARENA(c->ctx, "a fold", table, &memory));
     for (int64_t s = 0; s < t->S; s++)
@@ -64,7 +97,7 @@ static tlnmf_error make_part(const tl_comparison *c, const tl_rank_table *t, int
     return error;
 }
 
-/* Fold f of the realisations (s % folds == f), and all others. The data must have realisations. */
+/* The held-out data of fold f (of realisations: s % folds == f), and all others. */
 static tlnmf_error split(const tl_comparison *c, const tl_rank_table *t, int fold,
                          tlnmf_data **train, tlnmf_data **test)
 {
@@ -82,15 +115,6 @@ static tlnmf_error split(const tl_comparison *c, const tl_rank_table *t, int fol
 }
 
 /* ---- folds of the entries of V --------------------------------------------------------------- */
-
-/* A pseudo-random number below `folds`, the same in every run (splitmix64). */
-static int scatter(int64_t i, int folds)
-{
-    uint64_t x = ((uint64_t)i + 1) * 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return (int)((x ^ (x >> 31)) % (uint64_t)folds);
-}
 
 /* The fold of entry i: a speckle pattern. If that leaves a row without one of the folds: diagonals
  * that are shifted every few frames, so that each fold is equally frequent in all rows and
@@ -175,17 +199,38 @@ typedef struct pass {
     bool shares;                    /* the time is divided among its fits */
 } pass;
 
-/* C per entry of held-out realisations at a Phi, W, H that were learnt from the others: up to a
- * constant and a factor, their negative log-likelihood. */
-static tlnmf_error score_realisations(tl_comparison *c, const pass *p, int64_t i, double seconds)
+/* The same of held-out frames, whose activations are integrated out. */
+static tlnmf_error integrate(const tl_comparison *c, const pass *p, const tl_result *result,
+                             double *score)
+{
+    double *values, mean;
+    void *memory;
+    const tl_model_point point = {result->Phi, result->W, result->H, result->info.K, c->opt.eps};
+    tl_slot table[] = {TL_SLOT(values, p->test->N)};
+    TRY(TL_ARENA(c->ctx, "the scores of frames", table, &memory));
+    tlnmf_error error =
+        tl_marginal_data(c->ctx, p->test, &point, p->train->N, c->opt.threads, values, &mean);
+    tl_release(&c->ctx->hooks, memory);
+    if (error == TLNMF_OK)
+        *score = mean;
+    else if (error == TLNMF_ERR_CALLBACK)
+        p->t->interrupted = true;
+    return error == TLNMF_ERR_CALLBACK ? TLNMF_OK : error;
+}
+
+/* C per entry of held-out realisations or frames at a Phi, W, H that were learnt from the others:
+ * up to a constant and a factor, their negative log-likelihood. */
+static tlnmf_error score_learnt(tl_comparison *c, const pass *p, int64_t i, double seconds)
 {
     tl_rank_table *t = p->t;
     tl_result *result;
     double entries = (double)p->test->M * (double)p->test->N;
     TRY(fit(c, t, p->train, seconds, c->Phi, &t->cut[i], &result));
-    tlnmf_error error =
-        t->interrupted ? TLNMF_OK
-                       : evaluate(c, p->test, result, entries, &t->score[i * t->folds + p->fold]);
+    tlnmf_error error = TLNMF_OK;
+    if (!t->interrupted && t->kind == TL_RANK_FRAMES)
+        error = integrate(c, p, result, &t->score[i * t->folds + p->fold]);
+    else if (!t->interrupted)
+        error = evaluate(c, p->test, result, entries, &t->score[i * t->folds + p->fold]);
     tl_result_free(result);
     return error;
 }
@@ -269,7 +314,7 @@ static tlnmf_error run(tl_comparison *c, const pass *p)
                  (long long)c->opt.k);
         error = p->fold < 0       ? learn_Phi(c, p, i, seconds)
                 : p->test == NULL ? score_entries(c, p, i, seconds)
-                                  : score_realisations(c, p, i, seconds);
+                                  : score_learnt(c, p, i, seconds);
         error = tl_distribute_agree(c->ctx, NULL, c->ctx->starts_comm, error);
         t->timed_out = any_process(c, t->timed_out || t->cut[i] != 0.0);
         t->interrupted = any_process(c, t->interrupted);

@@ -63,6 +63,14 @@ double tl_data_entries(const tlnmf_data *data);
 /* An error if a row of the mask is all 0: a fit could not determine this row of W. */
 tlnmf_error tl_data_check_mask(tlnmf_ctx *ctx, const tlnmf_data *data);
 
+/* The `count` frames whose numbers `frames` lists in ascending order, with their weights.
+ * TLNMF_ERR_DATA if the weights are all 0. The data have no mask. */
+tlnmf_error tl_data_select(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t count,
+                           const int64_t *frames, tlnmf_data **out);
+/* Sets the weights of selected frames (above); their mean becomes 1. */
+tlnmf_error tl_data_take_weights(tlnmf_ctx *ctx, const tlnmf_data *from, const int64_t *frames,
+                                 tlnmf_data *to);
+
 tlnmf_error tl_data_copy(tlnmf_ctx *ctx, const tlnmf_data *data, tlnmf_data **out);
 
 /* The data in coordinates in which their mean covariance is the identity: P R, and R = back P R. P

@@ -1,4 +1,5 @@
-/* Data without the columns that the floor hides, copies of data, lengths of columns. */
+/* Data without the columns that the floor hides, selected frames, copies of data, lengths of
+ * columns. */
 #include "data/data.h"
 
 #include <math.h>
@@ -97,6 +98,44 @@ tlnmf_error tl_data_copy(tlnmf_ctx *ctx, const tlnmf_data *data, tlnmf_data **ou
         (*out)->offset[n] = data->offset[n];
     tl_data_note_one_each(*out);
     return TLNMF_OK;
+}
+
+/* Copies the columns of the selected frames, and sums their squares. */
+static double copy_frames(const tlnmf_data *data, int64_t count, const int64_t *frames,
+                          tlnmf_data *out)
+{
+    double sum = 0.0;
+    int64_t to = 0;
+    for (int64_t i = 0; i < count; i++) {
+        for (int64_t t = data->offset[frames[i]]; t < data->offset[frames[i] + 1]; t++, to++)
+            for (int64_t m = 0; m < data->M; m++) {
+                double x = data->R[m * data->T + t];
+                out->R[m * out->T + to] = x;
+                sum += x * x;
+            }
+        out->offset[i + 1] = to;
+    }
+    return sum;
+}
+
+tlnmf_error tl_data_select(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t count,
+                           const int64_t *frames, tlnmf_data **out)
+{
+    int64_t T = 0;
+    *out = NULL;
+    for (int64_t i = 0; i < count; i++)
+        T += data->offset[frames[i] + 1] - data->offset[frames[i]];
+    TRY(tl_data_new(ctx, data->M, count, T, out));
+    (*out)->S = data->S;
+    double sum = copy_frames(data, count, frames, *out);
+    (*out)->mean_power = sum / ((double)count * (double)data->M);
+    tl_data_note_one_each(*out);
+    tlnmf_error error = tl_data_take_weights(ctx, data, frames, *out);
+    if (error != TLNMF_OK) {
+        tlnmf_data_free(*out);
+        *out = NULL;
+    }
+    return error;
 }
 
 double tl_data_longest(const tlnmf_data *data)

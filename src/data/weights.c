@@ -59,6 +59,25 @@ tlnmf_error tl_data_weigh(tlnmf_ctx *ctx, tlnmf_data *data, const double *weight
     return tl_comm_agree(ctx, data->frames_comm, lay_out(ctx, data, data->mask));
 }
 
+tlnmf_error tl_data_take_weights(tlnmf_ctx *ctx, const tlnmf_data *from, const int64_t *frames,
+                                 tlnmf_data *to)
+{
+    double sum = 0.0;
+    to->weighted = from->weighted;
+    if (!from->weighted)
+        return TLNMF_OK;
+    for (int64_t i = 0; i < to->N; i++)
+        sum += from->weight[frames[i]] / (double)to->N;
+    if (!(sum > 0.0))
+        return tl_fail(ctx, TLNMF_ERR_DATA, "the weights of %lld selected frames are all 0",
+                       (long long)to->N);
+    for (int64_t i = 0; i < to->N; i++) {
+        to->weight[i] = from->weight[frames[i]] / sum;
+        to->present[i] = from->present[frames[i]];
+    }
+    return lay_out(ctx, to, NULL);
+}
+
 tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data, const double *weights)
 {
     TL_NEED(ctx, ctx);

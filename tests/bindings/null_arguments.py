@@ -138,7 +138,7 @@ class World:
         return track
 
     def task_of(self, function):
-        tasks = {"tlnmf_diagonalise": "jd", "tlnmf_apply": "apply", "tlnmf_applier_create": "apply", "tlnmf_score": "score",
+        tasks = {"tlnmf_diagonalise": "jd", "tlnmf_apply": "apply", "tlnmf_likelihood": "apply", "tlnmf_applier_create": "apply", "tlnmf_score": "score",
                  "tlnmf_simulate_gcm": "gcm"}  # fmt: skip
         for start, task in (("tlnmf_frames", "frames"), ("tlnmf_learn_sources", "learn"),
                             ("tlnmf_separate", "separate")):  # fmt: skip

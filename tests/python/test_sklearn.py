@@ -73,22 +73,53 @@ class Manners(unittest.TestCase):
         model = tlnmf.TLNMF(2).fit(X)
         H = model.transform(X[:5])
         again = tlnmf.apply(model.model_, X[:5].T)
-        self.assertLessEqual(-2 * model.score_samples(X[:5]).sum() - 5 * 6 * np.log(2 * np.pi),
-                             again.C + 1e-6)  # fmt: skip
+        point = {"Phi": model.model_.Phi, "W": model.model_.W, "H": H.T, "eps": model.model_.eps}
+        self.assertLessEqual(tlnmf.evaluate(X[:5].T, point).C, again.C + 1e-6)
         np.testing.assert_array_equal(H, model.transform(X)[:5])
         silent = model.transform(np.zeros((2, 6)))
         np.testing.assert_array_equal(silent, 0.0)
 
-    def test_score_is_the_likelihood(self):
-        """Compared with the density of the Gaussian with covariance Phi' diag(W h + eps) Phi."""
-        model = tlnmf.TLNMF(2, eps=1e-9).fit(X)
-        H, Phi = model.transform(X), model.transform_matrix_
-        for x, h, got in zip(X[:4], H, model.score_samples(X[:4])):
-            variance = h @ model.components_ + 1e-9
-            power = (Phi @ x) ** 2 + 1e-9  # the floor is added to both
-            want = -0.5 * np.sum(np.log(2 * np.pi * variance) + power / variance)
-            self.assertAlmostEqual(got, want, delta=1e-6)
+    def test_score_integrates_activations_out(self):
+        """Compared with the trapezoidal rule over log h, K = 2."""
+        model = tlnmf.TLNMF(2, eps=1e-3, random_state=0).fit(np.stack([X, X[::-1]]))
+        W, eps, mu = model.components_.T, 1e-3, model.activations_.mean(axis=0)
+        axis = [np.log(m) + np.linspace(-12, 4, 321) for m in mu]
+        g = np.stack(np.meshgrid(*axis, indexing="ij"))
+        h = np.exp(g)
+        v = np.einsum("mk,kab->mab", W, h) + eps
+        prior = (g - np.log(mu)[:, None, None] - h / mu[:, None, None]).sum(0)
+        for rows in (X[:6], np.stack([X[:6], -X[:6], 0 * X[:6]])):
+            got = model.score_samples(rows)
+            for n in range(6):
+                y = np.atleast_3d(rows)[..., n, :] if rows.ndim == 3 else rows[n : n + 1]
+                S, V = len(y), ((y @ model.transform_matrix_.T) ** 2).mean(axis=0) + eps
+                C = (V[:, None, None] / v + np.log(2 * np.pi * v)).sum(0)
+                log = prior - 0.5 * S * C
+                top = log.max()
+                want = (top + np.log(np.exp(log - top).sum() * (16 / 320) ** 2)) / S
+                self.assertAlmostEqual(got[n], want, delta=6 * 0.01)
         self.assertAlmostEqual(model.score(X), model.score_samples(X).mean())
+        np.testing.assert_allclose(model.score_samples(X)[7:9], model.score_samples(X[7:9]))
+        zeros = model.score_samples(np.zeros((2, 6)))
+        self.assertTrue(zeros[0] == zeros[1] > model.score(X))
+
+    def test_score_of_powers(self):
+        model = tlnmf.ISNMF(2, random_state=0).fit(X**2)
+        again = clone(model).set_params(dof=1).fit(X**2)
+        self.assertEqual((model.dof, again.model_["C"]), (2, model.model_["C"]))
+        twice = again.score_samples(np.stack([X**2, X**2]))
+        np.testing.assert_allclose(model.score_samples(X**2), twice)
+        self.assertNotEqual(again.score(X**2), model.score(X**2))
+        self.assertRaisesRegex(ValueError, "dof = 0", clone(model).set_params(dof=0).fit(X**2).score, X**2)
+
+    def test_search_finds_k(self):
+        """More components fit test rows better, but do not predict them better."""
+        rng = np.random.default_rng(5)
+        W, H = rng.dirichlet(np.full(12, 0.3), size=2), rng.exponential(size=(300, 2))
+        V = H @ W * rng.chisquare(2, size=(300, 12)) / 2
+        search = GridSearchCV(tlnmf.ISNMF(random_state=0, threads=1, trace=False),
+                              {"n_components": [1, 2, 4]}, cv=3).fit(V)  # fmt: skip
+        self.assertEqual(search.best_params_, {"n_components": 2})
 
     def test_pipeline_and_search(self):
         search = GridSearchCV(tlnmf.JDNMF(J=50), {"n_components": [1, 2]}, cv=2).fit(X)

@@ -1,8 +1,9 @@
-# The number of components: -k A:B and -k auto, by held-out realisations.
+# The number of components: -k A:B and -k auto, by held-out data.
 tlnmf simulate gcm -s 100 --seed-data 1 -o a.npy
 expect 0 ... "" tlnmf fit a.npy -k 4:6 --eps 1e-8 --no-model --json
 check "the true number is found" [ "$(json k)" = 5 ]
 check "a line for each k" [ "$(grep -c heldout_C_per_entry "$out")" -eq 3 ]
+check "by frames" [ "$(json rank_by) $(json rank_folds)" = "frames 5" ]
 check "one is the best" [ "$(grep -c '"best": true' "$out")" -eq 1 ]
 C=$(json C)
 expect 0 ... "" tlnmf fit a.npy -k 5 --eps 1e-8 --no-model --json
@@ -38,6 +39,8 @@ check "its head" [ "$(sed -n 2p "$out")" = "    k   C per entry   above the best
 check "eight lines" [ "$(grep -Ec '^  +[1-8] +[0-9.]+ +[0-9.]+ +[0-9.]+' "$out")" -eq 8 ]
 check "the k that is kept" [ "$(grep -Ec '^ +[1-8] .* best: kept' "$out")" -eq 1 ]
 check "a note on few realisations" grep -Fxq "  4 realisations support this many components; the truth may have more." "$out"
+expect 0 ... "" tlnmf fit y.npy -k 1:1 -J 2 --no-model --json
+check "too few data" [ "$(json rank_limits)" = "Too few data: 2 realisations rarely show the true number, which may be larger (docs/choosing.md)" ]
 expect 0 ... "tlnmf fit: warning: k is above min(M, N) = 2: W H can fit any V exactly" \
     tlnmf fit y.npy -k 1:3 -J 2 --no-model
 usage fit "k = 3:1 is not a number, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k 3:1
@@ -111,11 +114,11 @@ tlnmf simulate gcm -s 20 -m 40 -n 100 -o large.npy
 begin=$(date +%s%N)
 expect 0 ... "" tlnmf fit large.npy -k 1:6 --max-seconds 1 --no-model
 check "in time" [ $((($(date +%s%N) - begin) / 1000000)) -lt 6000 ]
-check "incomplete" grep -Eq "^components .* Incomplete: the time limit was reached after [1-9] of 10 folds; the choice is provisional\.$" "$out"
+check "incomplete" grep -Eq "^components .* Incomplete: the time limit was reached after [1-9] of 5 folds; the choice is provisional\.$" "$out"
 check "the fit has run" grep -Eq "^  stopped       (TL-NMF|JD|NMF): .* \(iteration [1-9]" "$out"
 expect 0 ... "" tlnmf fit large.npy -k 1:6 --max-seconds 1 --no-model --json
 check "incomplete in the JSON" [ "$(json rank_complete)" = false ]
-check "its folds" [ "$(json rank_folds)" -ge 1 -a "$(json rank_folds)" -lt 10 ]
+check "its folds" [ "$(json rank_folds)" -ge 1 -a "$(json rank_folds)" -lt 5 ]
 check "as the options say" [ "$(json max-seconds)" = 1.0 ]
 
 # A signal ends the comparison soon; finished folds are printed, and no k is suggested.
@@ -130,7 +133,7 @@ for form in "" --json; do
     judge 130 ... "" $code "a comparison that gets SIGTERM $form"
     check "soon" [ $((SECONDS - begin)) -lt 5 ]
     if [ -z "$form" ]; then
-        same_text "components by held-out realisations (10 folds of 20)
+        same_text "components by held-out frames (5 folds)
     k   C per entry   above the best   standard error
     1  not done
     2  not done
@@ -138,7 +141,7 @@ for form in "" --json; do
     4  not done
     5  not done
     6  not done
-  Incomplete: interrupted after 0 of 10 folds; no k is suggested." "$out" "standard output" "a comparison that gets SIGTERM"
+  Incomplete: interrupted after 0 of 5 folds; no k is suggested." "$out" "standard output" "a comparison that gets SIGTERM"
     else
         check "cancelled" [ "$(json outcome) $(json rank_complete) $(json rank_folds)" = "cancelled false 0" ]
     fi

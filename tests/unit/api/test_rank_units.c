@@ -100,6 +100,9 @@ static void every_state_resumes_with_the_same_bits(void **state)
     world w = create(3, 0, 0);
     check_all_states(&w, "method=tl J=20", 2 * 3); /* 2 numbers, 3 folds */
     destroy(&w);
+    w = create(10, 0, 0); /* 5 folds of frames */
+    check_all_states(&w, "method=jd", 2 * 5);
+    destroy(&w);
     w = create(1, 0, 0); /* 4 folds of neighbours; Phi; 5 folds of entries */
     check_all_states(&w, "method=jd", 2 * (4 + 1 + 5));
     destroy(&w);

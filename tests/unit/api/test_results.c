@@ -6,7 +6,7 @@ static void the_table_describes_itself(void **state)
 {
     (void)state;
     static const char kinds[] =
-        "model applied evaluation start data progress atoms separation stems activations labels "
+        "model applied likelihood evaluation start data progress atoms separation stems activations labels "
         "sound scores sample member shared device ranks summary";
     size_t count = tlnmf_result_count();
     assert_true(count > 60);
@@ -130,7 +130,8 @@ static void records_around_a_fit_are_in_the_table(void **state)
     tlnmf_ctx *ctx = new_ctx();
     tlnmf_data *data = small_data(ctx);
     tlnmf_settings *settings = new_settings(ctx, "fit", "k=2 J=3");
-    tlnmf_record *model, *start, *values, *atoms;
+    tlnmf_settings *applying = new_settings(ctx, "apply", "");
+    tlnmf_record *model, *start, *values, *atoms, *likelihood;
     const tlnmf_record *record = tlnmf_data_record(data);
     assert_ok(ctx, tlnmf_fit(ctx, data, settings, NULL, &model));
     symbols sizes = sizes_of(model);
@@ -144,6 +145,11 @@ static void records_around_a_fit_are_in_the_table(void **state)
     expect_in_table(values, "evaluation", "", sizes);
     expect_all_held("evaluation", (const tlnmf_record *const *)&values, 1, "");
     assert_close(tlnmf_record_get_real(values, "C"), tlnmf_record_get_real(model, "C"), 1e-12);
+    assert_ok(ctx, tlnmf_likelihood(ctx, model, data, applying, &likelihood));
+    expect_in_table(likelihood, "likelihood", "", sizes);
+    expect_all_held("likelihood", (const tlnmf_record *const *)&likelihood, 1, "");
+    tlnmf_record_free(likelihood);
+    tlnmf_settings_free(applying);
     assert_ok(ctx, tlnmf_atoms(ctx, model, 100.0, 4, &atoms));
     expect_in_table(atoms, "atoms", "", (symbols){2, {{"count", 4}, {"M", M}}});
     expect_all_held("atoms", (const tlnmf_record *const *)&atoms, 1, "");
