@@ -117,6 +117,7 @@ typedef struct cli_input {
     const char *spec;
     /* options as given, or NULL */
     const char *kind, *axes, *per_trial, *block_text, *moving_text, *missing, *header, *index;
+    const char *columns, *drop; /* of a text table */
     const char *weights, *mask; /* files of weights, N or (M, N) numbers */
     bool expects_data;          /* prints a message if "auto" finds covariances */
     int64_t block, moving;      /* the values of the texts; 0: not given */

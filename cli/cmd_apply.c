@@ -155,7 +155,7 @@ const cli_command cli_apply = {
     .reads = true,
     .without = " keep-h ", /* H is always kept */
     .options = options,
-    .shared = " input axes per-trial block moving missing weights mask header index labels force "
+    .shared = " input axes per-trial block moving missing weights mask header index columns drop labels force "
               "format gain activations no-report no-sound json q v ",
     .first = " labels resample axes missing o format gain residual keep-v force json max-seconds "
              "threads ",

@@ -12,7 +12,7 @@ const cli_command cli_jd = {
     .usage = "jd COVARIANCES [options]",
     .purpose = "joint diagonalisation: the orthogonal Phi that minimises L",
     .task = "jd",
-    .shared = " input missing weights header index init-phi force json explain strict checkpoint "
+    .shared = " input missing weights header index columns drop init-phi force json explain strict checkpoint "
               "every iterate-after resume split q v ",
     .first =
         " input missing weights eps whiten starts seed o force json max-seconds device resume ",

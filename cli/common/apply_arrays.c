@@ -22,9 +22,9 @@ typedef struct apply_work {
 bool cli_is_array(const char *spec, const tlnmf_record *model)
 {
     static const char known[] = " .npy .npz .h5 .hdf5 .hdf .mat .csv .tsv .txt ";
-    const char *colon = strrchr(spec, ':'), *slash = strrchr(spec, '/');
+    const char *slash = strrchr(spec, '/');
     char file[CLI_PATH], extension[16];
-    snprintf(file, sizeof file, "%.*s", colon == NULL ? 0 : (int)(colon - spec), spec);
+    snprintf(file, sizeof file, "%.*s", (int)tlnmf_io_file_length(spec), spec);
     if (cli_has_word(known, cli_extension(spec, extension)) ||
         cli_has_word(known, cli_extension(file, extension)))
         return true;

@@ -34,17 +34,34 @@ static int read_array(cli_call *call, const char *kind, const char *spec, const 
     return EXIT_DONE;
 }
 
-/* --header and --index as options of the reader of text tables: "no-header,index". */
-static const char *words_of(const cli_input *input, char words[32])
+/* The option of text tables that is given, or NULL. */
+static const char *table_option(const cli_input *input)
+{
+    bool header = input->header != NULL && strcmp(input->header, "auto") != 0;
+    bool index = input->index != NULL && strcmp(input->index, "auto") != 0;
+    return header                   ? "header"
+           : index                  ? "index"
+           : input->columns != NULL ? "columns"
+           : input->drop != NULL    ? "drop"
+                                    : NULL;
+}
+
+/* The options of text tables as words for the reader: "no-header,index,drop=time". free() them.
+ * NULL: no memory. */
+static char *words_of(const cli_input *input)
 {
     const char *const names[] = {"header", "index"}, *const answers[] = {input->header,
                                                                          input->index};
-    words[0] = '\0';
-    for (int i = 0; i < 2; i++)
+    const char *list = input->columns != NULL ? input->columns : input->drop;
+    size_t size = 64 + (list != NULL ? strlen(list) : 0), used = 0;
+    char *words = calloc(1, size);
+    for (int i = 0; words != NULL && i < 2; i++)
         if (answers[i] != NULL && strcmp(answers[i], "auto") != 0)
-            snprintf(words + strlen(words), 32 - strlen(words), "%s%s%s",
-                     words[0] != '\0' ? "," : "", strcmp(answers[i], "no") == 0 ? "no-" : "",
-                     names[i]);
+            used += (size_t)snprintf(words + used, size - used, "%s%s%s", used > 0 ? "," : "",
+                                     strcmp(answers[i], "no") == 0 ? "no-" : "", names[i]);
+    if (words != NULL && list != NULL)
+        snprintf(words + used, size - used, "%s%s=%s", used > 0 ? "," : "",
+                 input->columns != NULL ? "columns" : "drop", list);
     return words;
 }
 
@@ -58,6 +75,12 @@ int cli_check_reading(const cli_call *call, cli_input *input)
     const int64_t most = 1000000000;
     if (input->block_text != NULL && input->moving_text != NULL)
         return cli_fail(call->command, EXIT_USAGE, "--block and --moving are mutually exclusive");
+    if (input->columns != NULL && input->drop != NULL)
+        return cli_fail(call->command, EXIT_USAGE, "--columns and --drop are mutually exclusive");
+    const char *list = input->columns != NULL ? input->columns : input->drop;
+    if (list != NULL && list[0] == '\0')
+        return cli_fail(call->command, EXIT_USAGE, "--%s requires names or numbers of columns",
+                        input->columns != NULL ? "columns" : "drop");
     if (!cli_integer(call, "block", input->block_text, 1, most, 0, &input->block) ||
         !cli_integer(call, "moving", input->moving_text, 1, most, 0, &input->moving))
         return EXIT_USAGE;
@@ -68,13 +91,17 @@ int cli_check_reading(const cli_call *call, cli_input *input)
 static int read_input(cli_call *call, const cli_input *input, tlnmf_record **record, cli_array *a)
 {
     static const char *const others[] = {".npy", ".npz", ".h5", ".hdf", ".mat"};
-    char words[32];
-    words_of(input, words);
-    for (size_t i = 0; words[0] != '\0' && i < sizeof others / sizeof *others; i++)
+    const char *option = table_option(input);
+    for (size_t i = 0; option != NULL && i < sizeof others / sizeof *others; i++)
         if (strstr(input->spec, others[i]) != NULL)
             return cli_fail(call->command, EXIT_USAGE, "--%s is for text tables; %s is not one",
-                            strstr(words, "header") != NULL ? "header" : "index", input->spec);
-    return read_array(call, "array", input->spec, words, record, a);
+                            option, input->spec);
+    char *words = words_of(input);
+    if (words == NULL)
+        return cli_fail(call->command, EXIT_INTERNAL, "no memory");
+    int code = read_array(call, "array", input->spec, words, record, a);
+    free(words);
+    return code;
 }
 
 /* "(10, 50)" */
@@ -382,11 +409,10 @@ int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out)
 {
     tlnmf_record *record = NULL;
     cli_array a = {0};
-    char words[32];
     bool done = false;
     *out = NULL;
     if (call->frames != NULL && input->axes == NULL && !input->per_trial &&
-        words_of(input, words)[0] == '\0')
+        table_option(input) == NULL)
         TRY(try_own(call, input, &done, out));
     if (done)
         return EXIT_DONE;

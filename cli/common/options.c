@@ -42,6 +42,14 @@ const cli_option cli_shared_options[] = {
      "text tables: skip the first column as an index; auto: skip it if it has words, or its name "
      "is index, id or empty [auto]",
      &cli_asked.input.index, IN, ARRAYS},
+    {"columns", "NAME,..",
+     "text tables: read only these columns, in the order of the file; names of the header, or "
+     "numbers from 1; * is all",
+     &cli_asked.input.columns, IN, ARRAYS},
+    {"drop", "NAME,..",
+     "text tables: omit these columns; tables with columns called time, timestamp, date, datetime, "
+     "label, index, id or subject require it, or --columns",
+     &cli_asked.input.drop, IN, ARRAYS},
     {"labels", "FILE", "Audacity label track: when each source sounds", &cli_asked.labels, IN,
      CLI_FOR_SOUNDS | CLI_FILE_IN},
     {"init-phi", "FILE", "start from this Phi (M, M); with --method nmf, keep it",
