@@ -128,7 +128,7 @@ typedef struct cli_input {
 /* The values of the options that several commands share; NULL: not given. */
 typedef struct cli_shared {
     const char *output, *force, *json, *quiet, *verbose, *explain, *checkpoint, *every, *resume;
-    const char *iterate_after, *init_phi, *split, *strict;
+    const char *iterate_after, *init_phi, *split, *strict, *rank_reduce;
     const char *labels, *activations, *gain, *format, *no_report, *no_sound;
     cli_input input;
 } cli_shared;

@@ -165,7 +165,13 @@ static int apply(apply_work *w)
     if (tlnmf_record_get_array(w->model, "W", NULL, NULL) == NULL)
         return cli_fail(call->command, EXIT_INPUT, "%s: a transform without W cannot be applied",
                         w->path);
-    TRY(cli_read_data(call, w->input, &w->data));
+    cli_input input = *w->input;
+    const char *kind = tlnmf_record_get_text(w->model, "given.input");
+    if (cli_input_is(&input, "auto") && kind != NULL && strcmp(kind, "power") == 0) {
+        input.kind = "power";
+        cli_say(call->command, "%s: read as powers V, as the data of the model", input.spec);
+    }
+    TRY(cli_read_data(call, &input, &w->data));
     TRY(check_length(w));
     TRY(cli_read_weights(call, w->input, w->data));
     w->lacks = warn_of_lack(w);

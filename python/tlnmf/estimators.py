@@ -13,19 +13,20 @@ from typing import Any, ClassVar, Dict, Optional, Tuple, TypeVar
 
 import numpy as np
 
-from ._arrays import Real, address, as_real, shape_of
+from ._arrays import Real, address, as_real, shape_of, warn_of_axes
 from ._base import Estimator, Output, not_fitted, seed_of
 from ._call import Call
 from ._data import Data
 from ._html import table_html
 from ._library import core
-from ._model import Model, Path, fit as fit_model, load
+from ._model import POWER_FLOOR, Model, Path, fit as fit_model, load
 from ._options import describe, parameters
 from ._page import Page, report
 
 # As scikit-learn calls them; `transform` is a method there.
 _RENAMED = {"k": "n_components", "seed": "random_state", "transform": "init_transform"}
 _METHOD = ("method",)  # given by the class
+_LAYOUT = {"missing": False, "start": None, "axes": None}  # parameters besides the options
 T = TypeVar("T", bound="_Factorisation")
 
 _DOC = """{purpose}
@@ -33,6 +34,12 @@ _DOC = """{purpose}
     Parameters
     ----------
 {options}
+    missing : bool, default False
+        Rows of a realisation that contain NaN or masked entries are missing.
+    start : Model, fitted estimator or mapping, default None
+        Any of Phi (M, M), W (M, K), H (K, N) to start from.
+    axes : str, default None
+        Names of the axes of X if they are not (N, M) or (S, N, M), as in "epochs,channels,times".
 
     Attributes
     ----------
@@ -68,6 +75,9 @@ class _Factorisation(Output, Estimator):
     _method: ClassVar[str]
     n_components: int
     random_state: Any
+    missing: bool
+    start: Any
+    axes: Any
     model_: Model
     transform_matrix_: Real
     components_: Real
@@ -91,6 +101,8 @@ class _Factorisation(Output, Estimator):
             )
             for p in found.values()
         ]
+        listed += [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=v)
+                   for n, v in _LAYOUT.items()]  # fmt: skip
 
         def __init__(self: Any, n_components: int = 2, **options: Any) -> None:
             self._assign({"n_components": n_components, **options})
@@ -105,6 +117,9 @@ class _Factorisation(Output, Estimator):
         for name, value in defaults.items():
             line = f"    {name} : bool, default "
             text = text.replace(f"{line}False", f"{line}{value}")
+        if "eps_rel" in defaults:
+            line = "    eps_rel : float, default "
+            text = text.replace(f"{line}0.01", f"{line}{defaults['eps_rel']}")
         cls.__doc__ = _DOC.format(purpose=(cls.__doc__ or "").strip(), options=text)
 
     def __init__(self, n_components: int = 2, **options: Any) -> None:  # see __init_subclass__
@@ -125,7 +140,7 @@ class _Factorisation(Output, Estimator):
         return np.ascontiguousarray(y.transpose(0, 2, 1))
 
     def _options(self) -> Dict[str, Any]:
-        values = self.get_params()
+        values = {n: v for n, v in self.get_params().items() if n not in _LAYOUT}
         for option, name in _RENAMED.items():
             if name in values:
                 values[option] = values.pop(name)
@@ -133,12 +148,17 @@ class _Factorisation(Output, Estimator):
         values["method"] = self._method
         return values
 
-    def fit(self: T, X: Any, y: Any = None) -> T:
-        """Learns from the rows of X: (N, M), or (S, N, M) with S realisations. y is ignored."""
-        x = self._check(X, (2, 3), reset=True)
+    def fit(self: T, X: Any, y: Any = None, sample_weight: Any = None) -> T:
+        """Learns from the rows of X: (N, M), or (S, N, M) with S realisations. y is ignored.
+        sample_weight (N,) has weights of the rows."""
+        x = self._check(X, (2, 3), True, self.missing, self.axes)
+        if self.axes is None:
+            warn_of_axes(x, x.shape[-1], x.shape[-2], "X", 3)
         options, y_ = self._options(), self._frames(x)
         if x.any():
-            self._keep(fit_model(Data(y_[0] if x.ndim == 2 else y_), options.pop("k"), **options))
+            layout = {"weights": sample_weight, "missing": self.missing, "input": "data"}
+            data = Data(y_[0] if x.ndim == 2 else y_, **layout)
+            self._keep(fit_model(data, options.pop("k"), start=self.start, **options))
         else:
             self._keep(_silence(y_.shape, options))
         return self
@@ -161,20 +181,26 @@ class _Factorisation(Output, Estimator):
         """Returns H transposed (N, K) and C of each frame. Frames are independent."""
         if not hasattr(self, "model_"):
             raise not_fitted(self)
-        y = self._frames(self._check(X, (2, 3), reset=False))
+        y = self._frames(self._check(X, (2, 3), False, self.missing, self.axes))
         S, M, N = y.shape
         H, C = np.empty((N, len(self.components_))), np.empty(N)
         columns = np.ascontiguousarray(y.transpose(2, 0, 1))
         silent = ~columns.any(axis=(1, 2))
+        absent = np.isnan(columns).any(axis=2).all(axis=1)  # no realisation is complete
         eps = self.model_["eps"]
         shape, call, row = shape_of((S, M, 1)), Call(), 8 * H.shape[1]
         settings = call.settings("apply", {"threads": 1}, "transform")
         make, free = core.tlnmf_data_from_realisations, core.tlnmf_data_free
+        if self.missing:
+            make = core.tlnmf_data_from_incomplete
 
         def work() -> None:
             for n in range(N):
                 if call.stopped:
                     return
+                if absent[n]:
+                    H[n], C[n] = 0.0, np.nan
+                    continue
                 if silent[n]:  # (0 + eps) / (W h + eps) + log(W h + eps) is least at h = 0
                     H[n], C[n] = 0.0, M * (1.0 + np.log(eps))
                     continue
@@ -191,9 +217,9 @@ class _Factorisation(Output, Estimator):
         """Fits activations (N, K) to the rows of X, each independently, with the learnt Phi and W."""
         return self._output(self._applied(X)[0], X)
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fits to X, then transforms it."""
-        return self.fit(X, y).transform(X)
+        return self.fit(X, y, sample_weight).transform(X)
 
     def inverse_transform(self, H: Any) -> Any:
         """Expected power of the coefficients, (N, M): H @ components_. It has no signs."""
@@ -211,7 +237,7 @@ class _Factorisation(Output, Estimator):
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood of the rows under the paper's Gaussian model."""
-        return float(np.mean(self.score_samples(X)))
+        return float(np.nanmean(self.score_samples(X)))  # NaN: missing rows
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the columns that transform returns: tlnmf0, tlnmf1, .."""
@@ -246,7 +272,11 @@ class _Factorisation(Output, Estimator):
         return estimator
 
     def _more_tags(self) -> Dict[str, Any]:
-        return {"preserves_dtype": [np.float64]}
+        reason = "starts are random and depend on the number and order of the rows"
+        return {
+            "preserves_dtype": [np.float64],
+            "_xfail_checks": {"check_sample_weights_invariance": reason},
+        }
 
     def _repr_html_(self) -> Optional[str]:
         if not hasattr(self, "model_"):
@@ -303,10 +333,15 @@ class JDNMF(_Factorisation):
 class ISNMF(_Factorisation):
     """Itakura-Saito NMF of a nonnegative X, such as a power spectrogram. Spectra are rows of X.
 
-    The transform is the identity. inverse_transform(transform(X)) is an estimate of X.
+    The transform is the identity. inverse_transform(transform(X)) is an estimate of X. The floor
+    is 1e-6 of the mean of X by default.
     """
 
     _method = "nmf"
+
+    @classmethod
+    def _usual(cls) -> Dict[str, Any]:
+        return {**super()._usual(), "eps_rel": POWER_FLOOR}
 
     @classmethod
     def _hidden(cls) -> Tuple[str, ...]:
