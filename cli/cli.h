@@ -117,6 +117,7 @@ typedef struct cli_input {
     const char *spec;
     /* options as given, or NULL */
     const char *kind, *axes, *per_trial, *block_text, *moving_text, *missing, *header, *index;
+    const char *columns, *drop; /* of a text table */
     const char *weights, *mask; /* files of weights, N or (M, N) numbers */
     bool expects_data;          /* prints a message if "auto" finds covariances */
     int64_t block, moving;      /* the values of the texts; 0: not given */
@@ -127,7 +128,7 @@ typedef struct cli_input {
 /* The values of the options that several commands share; NULL: not given. */
 typedef struct cli_shared {
     const char *output, *force, *json, *quiet, *verbose, *explain, *checkpoint, *every, *resume;
-    const char *iterate_after, *init_phi, *split, *strict;
+    const char *iterate_after, *init_phi, *split, *strict, *rank_reduce;
     const char *labels, *activations, *gain, *format, *no_report, *no_sound;
     cli_input input;
 } cli_shared;

@@ -208,6 +208,33 @@ static int prepare_page(const cli_call *call, plan *p)
     return cli_file_add(call, CLI_WRITES, "the page", p->page);
 }
 
+/* --input power: NMF of the given V with a fixed identity, and a floor that is lower than that of
+ * data. docs/measurements/constants.md says how it was chosen. */
+static int set_up_power(const cli_call *call, const plan *p)
+{
+    static const char *const fixed[][2] = {{"method", "nmf"}, {"transform", "identity"}};
+    const char *floor = "1e-6"; /* of the mean of V */
+    char value[32];
+    if (!cli_input_is(&p->input, "power"))
+        return EXIT_DONE;
+    if (p->is_jd || arg.init.phi != NULL)
+        return cli_fail(call->command, EXIT_USAGE,
+                        "--input power is for fit with a fixed identity%s",
+                        p->is_jd ? "; jd learns a transform" : "");
+    for (int i = 0; i < 2; i++) {
+        const char *name = fixed[i][0], *word = fixed[i][1];
+        const char *given = tlnmf_settings_get_text(call->settings, name, value, sizeof value);
+        if (cli_given(call, name) && strcmp(given, word) != 0)
+            return cli_fail(call->command, EXIT_USAGE, "--input power requires --%s %s", name,
+                            word);
+        TRY(cli_check(call, tlnmf_settings_set_text(call->ctx, call->settings, name, word), NULL));
+    }
+    if (cli_given(call, "eps-rel"))
+        return EXIT_DONE;
+    return cli_check(call, tlnmf_settings_set_text(call->ctx, call->settings, "eps-rel", floor),
+                     NULL);
+}
+
 /* Reads -k and the model of --init into the settings. */
 static int read_model_options(cli_call *call, plan *p)
 {
@@ -252,6 +279,13 @@ static int set_up(cli_call *call, plan *p)
     arg.init.phi = cli_asked.init_phi != NULL ? cli_asked.init_phi : call->transform_file;
     if (!p->is_jd)
         TRY(read_model_options(call, p));
+    if (cli_asked.rank_reduce != NULL)
+        TRY(cli_check(call,
+                      tlnmf_settings_set_text(
+                          call->ctx, call->settings, "rank-reduce",
+                          strcmp(cli_asked.rank_reduce, "auto") == 0 ? "0" : cli_asked.rank_reduce),
+                      NULL));
+    TRY(set_up_power(call, p));
     TRY(read_input_options(call, p));
     TRY(cli_check_model_output(call, p->output));
     TRY(prepare_page(call, p));
@@ -298,7 +332,8 @@ const cli_command cli_fit = {
     .purpose = "learn a transform and a factorisation from an array (M, N) or (S, M, N)",
     .task = "fit",
     .options = options,
-    .shared = " input axes per-trial block moving missing weights mask header index init-phi force "
+    .shared = " input axes per-trial block moving missing weights mask header index columns drop "
+              "init-phi force "
               "json explain strict checkpoint every iterate-after resume split q v ",
     .first = " k method eps init axes starts seed rate report o force json max-seconds device "
              "resume ",

@@ -1,5 +1,6 @@
 /* Reads and writes arrays: specs, lists of the arrays in a file, ranges. */
 #include "files.h"
+#include "program.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -189,24 +190,25 @@ static bool read_member(tlnmf_ctx *ctx, io_file *file, const char *member, io_sl
 
 /* ---- specs -------------------------------------------------------------------------------- */
 
-/* `data.h5:/Y` is a path and a member, `12:30.npy` a path alone: the colon counts only after the
- * name of a file that can have members, or before words on a table, as in `data.csv:no-header`.
- * NULL when out of memory. */
+/* The colon counts only after the name of a file that can have members, or before words on a table,
+ * as in `data.csv:no-header`. The first such colon counts: names of members may have colons. */
+size_t tlnmf_io_file_length(const char *spec)
+{
+    for (const char *colon = strchr(spec, ':'); colon; colon = strchr(colon + 1, ':')) {
+        size_t length = (size_t)(colon - spec);
+        io_format format = io_format_of_name(spec, length);
+        if (format == IO_FORMAT_HDF5 || format == IO_FORMAT_MAT || format == IO_FORMAT_NPZ ||
+            (colon[1] && io_table_words_valid(colon + 1)))
+            return length;
+    }
+    return strlen(spec);
+}
+
+/* `data.h5:/Y` is a path and a member, `12:30.npy` a path alone. NULL when out of memory. */
 static char *split_spec(tlnmf_ctx *ctx, const char *spec, const char **member)
 {
-    const char *colon = strrchr(spec, ':');
-    size_t length = strlen(spec);
-
-    *member = NULL;
-    if (colon) {
-        io_format format = io_format_of_name(spec, (size_t)(colon - spec));
-        if (format == IO_FORMAT_HDF5 || format == IO_FORMAT_MAT || format == IO_FORMAT_NPZ ||
-            (colon[1] && io_table_words_valid(colon + 1))) {
-            length = (size_t)(colon - spec);
-            if (colon[1])
-                *member = colon + 1;
-        }
-    }
+    size_t length = tlnmf_io_file_length(spec);
+    *member = spec[length] && spec[length + 1] ? spec + length + 1 : NULL;
     char *path = strndup(spec, length);
     if (!path)
         io_no_memory(ctx, spec);

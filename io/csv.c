@@ -1,26 +1,16 @@
 /* Reads text tables of numbers: CSV, TSV, and columns separated by spaces.
  *
  * Rows of the table are rows of the array. A header line and a column of names or row numbers are
- * recognised, skipped and reported. Nothing else is skipped. */
-#include "files.h"
+ * recognised, skipped and reported. Otherwise only columns that the caller names are skipped. */
+#include "csv.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-/* A stretch of the text. */
-typedef struct span {
-    const char *at, *end;
-} span;
-
-/* The caller's options for the first line and the first column. */
-typedef enum answer { ANSWER_AUTO, ANSWER_YES, ANSWER_NO } answer;
-typedef struct table_words {
-    answer header, index;
-} table_words;
+typedef io_span span;
 
 /* The state of the reader. */
 typedef struct table {
@@ -28,13 +18,17 @@ typedef struct table {
     span rest;
     int64_t line; /* of the next line to be read, from 1 */
     char separator;
-    table_words words;
+    io_table_words words;
     bool header, index;
-    bool counts;     /* the header is 0, 1, 2, .. or 1, 2, 3, .. */
-    bool counts_too; /* so is the first line, but it is read as data */
-    bool names;      /* the index consists of texts; if it has a number, it is data */
-    bool ids;        /* the first column is called id: an index if its numbers increase */
-    bool commas;     /* there are decimal commas */
+    const char *first; /* where the first line starts */
+    span head;         /* the header line, if there is one */
+    bool *skip;        /* for each column of the file: whether it is omitted */
+    int64_t omitted;   /* columns, without the index */
+    bool counts;       /* the header is 0, 1, 2, .. or 1, 2, 3, .. */
+    bool counts_too;   /* so is the first line, but it is read as data */
+    bool names;        /* the index consists of texts; if it has a number, it is data */
+    bool ids;          /* the first column is called id: an index if its numbers increase */
+    bool commas;       /* there are decimal commas */
     tlnmf_ctx *ctx;
 } table;
 
@@ -120,12 +114,6 @@ static int64_t count_cells(span text, char separator)
 
 /* ---- numbers ------------------------------------------------------------------------------ */
 
-static bool is_word(span cell, const char *word)
-{
-    size_t length = strlen(word);
-    return (size_t)(cell.end - cell.at) == length && strncasecmp(cell.at, word, length) == 0;
-}
-
 /* Also accepts nan, inf and infinity. */
 static bool parse(span cell, double *x)
 {
@@ -134,8 +122,8 @@ static bool parse(span cell, double *x)
 
     if (minus || (cell.at < cell.end && *cell.at == '+'))
         bare.at++;
-    bool infinite = is_word(bare, "inf") || is_word(bare, "infinity");
-    if (!infinite && !is_word(bare, "nan"))
+    bool infinite = io_span_is(bare, "inf") || io_span_is(bare, "infinity");
+    if (!infinite && !io_span_is(bare, "nan"))
         return io_decimal(cell.at, cell.end, x);
     *x = !infinite ? (double)NAN : minus ? -(double)INFINITY : (double)INFINITY;
     return true;
@@ -162,8 +150,8 @@ static char find_separator(span text)
 /* Common names of a column that identifies rows; it may also be data. */
 static bool is_id_name(span cell)
 {
-    return is_word(cell, "id") || is_word(cell, "row") || is_word(cell, "nr") ||
-           is_word(cell, "no") || is_word(cell, "#");
+    return io_span_is(cell, "id") || io_span_is(cell, "row") || io_span_is(cell, "nr") ||
+           io_span_is(cell, "no") || io_span_is(cell, "#");
 }
 
 /* Whether the cells of a row are 0, 1, 2, .. or 1, 2, 3, ..; *cells is how many. */
@@ -187,8 +175,8 @@ static bool is_sequence(span text, char separator, int64_t *cells)
 
 static bool is_index_name(span cell)
 {
-    return cell.at == cell.end || is_word(cell, "index") || is_word(cell, "Unnamed: 0") ||
-           is_word(cell, "rownames");
+    return cell.at == cell.end || io_span_is(cell, "index") || io_span_is(cell, "Unnamed: 0") ||
+           io_span_is(cell, "rownames");
 }
 
 static bool has_fraction(span text, char separator)
@@ -217,27 +205,39 @@ static bool is_numbered_header(table *t, row first, row second)
 /* Applies the caller's options. */
 static void obey(table *t)
 {
-    t->header = t->words.header == ANSWER_AUTO ? t->header : t->words.header == ANSWER_YES;
+    t->header = t->words.header == IO_ANSWER_AUTO ? t->header : t->words.header == IO_ANSWER_YES;
     t->counts = t->counts && t->header;
-    if (t->words.index == ANSWER_AUTO)
+    if (t->words.index == IO_ANSWER_AUTO)
         return;
-    t->index = t->words.index == ANSWER_YES;
+    t->index = t->words.index == IO_ANSWER_YES;
     t->names = t->ids = false;
 }
 
-/* Whether the first row is a header, from its cells and from those of the second. A header has a
- * cell other than the first that is not a number; or it is pandas' `,0,1,2`; or it numbers the
- * columns. */
+/* Whether the first cell alone shows that its row is a header, although the other cells are
+ * numbers: it has a usual name, or the others number the columns. `rest` is the text after it. */
+static bool names_first_column(const table *t, span head, span rest)
+{
+    int64_t cells;
+    if (is_number(head))
+        return false;
+    return is_index_name(head) || is_id_name(head) || io_is_label_name(head) ||
+           (rest.at && is_sequence(rest, t->separator, &cells));
+}
+
+/* Whether the first row is a header, from its cells and from those of the second. A header consists
+ * of words; or its first cell shows it; or it numbers the columns. In any other row a cell that is
+ * not a number is an error. */
 static void look_at_first_rows(table *t, row first, const row *second_or_null)
 {
-    span text = first.text, cell, head = {NULL, NULL};
-    bool texts = false;
+    span text = first.text, cell, head = {NULL, NULL}, rest = text;
+    bool texts = true;
     int64_t cells = 0;
     for (; next_cell(&text, t->separator, &cell); cells++) {
-        if (cells == 0)
+        if (cells == 0) {
             head = cell;
-        else
-            texts = texts || !is_number(cell);
+            rest = text;
+        }
+        texts = texts && !is_number(cell);
     }
     if (!second_or_null)
         return;
@@ -245,8 +245,8 @@ static void look_at_first_rows(table *t, row first, const row *second_or_null)
     bool has_cell = next_cell(&text, t->separator, &cell);
     bool second_is_number = has_cell && is_number(cell);
     int64_t second = count_cells(second_or_null->text, t->separator);
-    t->header = texts || second == cells + 1 || (cells == 1 && !is_number(head)) ||
-                (cells > 1 && !is_number(head) && second_is_number);
+    t->header =
+        texts || second == cells + 1 || (second_is_number && names_first_column(t, head, rest));
     t->counts = !t->header && is_numbered_header(t, first, *second_or_null);
     t->header = t->header || t->counts;
     bool names = has_cell && !second_is_number && cell.at < cell.end;
@@ -272,7 +272,10 @@ static bool examine(table *t)
     look_at_first_rows(t, first, more ? &second : NULL);
     if (more)
         obey(t);
+    t->head = first.text;
+    t->first = first.text.at;
     if (!t->header) {
+        t->head = (span){NULL, NULL};
         t->rest.at = first.text.at;
         t->line = first.line;
     }
@@ -308,12 +311,34 @@ static bool measure(table *at, int64_t dim[2])
                 (long long)dim[1]);
         }
     }
-    t.index = at->index = t.index || t.ids;
-    dim[1] -= t.index;
+    at->index = t.index || t.ids;
     if (!ok)
         return false;
-    return (dim[0] > 0 && dim[1] > 0) ||
+    return (dim[0] > 0 && dim[1] > at->index) ||
            io_fail(t.ctx, TLNMF_ERR_INPUT, "%s: it contains no numbers", t.name);
+}
+
+/* Decides which columns are skipped, and subtracts them from dim[1]. If the header has no cell for
+ * the index, its names begin with the second column. */
+static bool choose_columns(table *t, int64_t dim[2])
+{
+    int64_t count = dim[1], at = 0;
+    span cell, text = t->head, *names = calloc((size_t)count, sizeof *names);
+    t->skip = calloc((size_t)count, sizeof *t->skip);
+    bool ok = (names && t->skip) || io_no_memory(t->ctx, t->name);
+    if (ok && text.at)
+        at = count_cells(text, t->separator) < count;
+    for (; ok && text.at && at < count && next_cell(&text, t->separator, &cell); at++)
+        names[at] = cell;
+    if (ok && t->index)
+        t->skip[0] = true;
+    ok = ok && io_columns_choose(t->ctx, t->name, &t->words, count, names, t->skip);
+    free(names);
+    for (int64_t i = 0; ok && i < count; i++)
+        dim[1] -= t->skip[i];
+    t->index = ok && t->index && t->skip[0]; /* the option `columns` may name it */
+    t->omitted = count - dim[1] - t->index;
+    return ok && (dim[1] > 0 || io_fail(t->ctx, TLNMF_ERR_INPUT, "%s: no column is left", t->name));
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -325,8 +350,11 @@ static bool bad_cell(const table *t, const row *r, int64_t column, span cell)
         return io_fail(t->ctx, TLNMF_ERR_INPUT,
                        "%s: line %lld, column %lld is empty: every cell must hold a number",
                        t->name, (long long)r->line, (long long)column);
-    return io_fail(t->ctx, TLNMF_ERR_INPUT, "%s: line %lld, column %lld is not a number: \"%.*s\"",
-                   t->name, (long long)r->line, (long long)column, length, cell.at);
+    bool may_be_header = !t->header && t->words.header == IO_ANSWER_AUTO && r->text.at == t->first;
+    return io_fail(t->ctx, TLNMF_ERR_INPUT,
+                   "%s: line %lld, column %lld is not a number: \"%.*s\"%s", t->name,
+                   (long long)r->line, (long long)column, length, cell.at,
+                   may_be_header ? "; if the line is a header, use --header yes" : "");
 }
 
 static bool fill(table *t, double *x)
@@ -336,7 +364,7 @@ static bool fill(table *t, double *x)
     while (next_row(t, &r, &found) && found) { /* measure() has seen all rows already */
         span text = r.text, cell;
         for (int64_t column = 1; next_cell(&text, t->separator, &cell); column++) {
-            if (column == 1 && t->index)
+            if (t->skip[column - 1])
                 continue;
             if (!parse(cell, x++))
                 return bad_cell(t, &r, column, cell);
@@ -366,14 +394,19 @@ static bool tell(tlnmf_ctx *ctx, const table *t, const int64_t dim[2], const dou
     size_t used = (size_t)snprintf(
         note, sizeof note, "text, %lld x %lld numbers between %s%s%s%s%s%s%s", (long long)dim[0],
         (long long)dim[1], between, t->commas ? ", with decimal commas" : "",
-        t->header || t->index ? "; skipped: " : "", t->header ? "the header line" : "",
+        t->header || t->index || t->omitted ? "; skipped: " : "",
+        t->header ? "the header line" : "",
         t->counts ? " (it counts the columns; :no-header keeps it)" : "",
         t->header && t->index ? ", " : "", t->index ? "the first column, an index" : "");
-    if (t->counts_too && !t->header && t->words.header == ANSWER_AUTO)
+    if (t->omitted)
+        used += (size_t)snprintf(note + used, sizeof note - used, "%s%lld column%s",
+                                 t->header || t->index ? ", " : "", (long long)t->omitted,
+                                 t->omitted == 1 ? "" : "s");
+    if (t->counts_too && !t->header && t->words.header == IO_ANSWER_AUTO)
         used += (size_t)snprintf(
             note + used, sizeof note - used,
             "; its first line counts the columns and is read as data (:header skips it)");
-    if (!t->index && t->words.index == ANSWER_AUTO && counts_rows(dim, x))
+    if (!t->index && t->words.index == IO_ANSWER_AUTO && counts_rows(dim, x))
         snprintf(note + used, sizeof note - used,
                  "; its first column counts the rows and is read as data (:index skips it)");
     return tlnmf_record_set_text(ctx, to, "note", note) == TLNMF_OK;
@@ -382,7 +415,7 @@ static bool tell(tlnmf_ctx *ctx, const table *t, const int64_t dim[2], const dou
 static bool read_table(table *t, const io_target *to)
 {
     int64_t dim[2];
-    if (!examine(t) || !measure(t, dim))
+    if (!examine(t) || !measure(t, dim) || !choose_columns(t, dim))
         return false;
     double *x = io_array_new(t->ctx, to, t->name, 2, dim);
     return x && fill(t, x) && tell(t->ctx, t, dim, x, to->record);
@@ -401,30 +434,6 @@ static bool check_text(tlnmf_ctx *ctx, const char *name, span *text)
     return true;
 }
 
-/* "header", "no-header", "index" and "no-index", separated by commas. */
-static bool read_words(const char *text, table_words *words)
-{
-    *words = (table_words){ANSWER_AUTO, ANSWER_AUTO};
-    while (*text) {
-        size_t length = strcspn(text, ",");
-        span word = {text, text + length};
-        if (is_word(word, "header") || is_word(word, "no-header"))
-            words->header = length == strlen("header") ? ANSWER_YES : ANSWER_NO;
-        else if (is_word(word, "index") || is_word(word, "no-index"))
-            words->index = length == strlen("index") ? ANSWER_YES : ANSWER_NO;
-        else
-            return false;
-        text += length + (text[length] == ',');
-    }
-    return true;
-}
-
-bool io_table_words_valid(const char *text)
-{
-    table_words words;
-    return read_words(text, &words);
-}
-
 static bool read_csv(tlnmf_ctx *ctx, io_file *file, const char *words, io_slice *slice,
                      const io_target *to)
 {
@@ -436,10 +445,11 @@ static bool read_csv(tlnmf_ctx *ctx, io_file *file, const char *words, io_slice 
         return false;
     const char *bytes = (const char *)(source->bytes ? source->bytes : own);
     table t = {.name = source->name, .rest = {bytes, bytes + size}, .line = 1, .ctx = ctx};
-    read_words(words ? words : "", &t.words);
+    io_table_words_read(words ? words : "", &t.words);
     locale_t before = io_enter_c_locale();
     bool ok = check_text(ctx, source->name, &t.rest) && read_table(&t, to);
     io_leave_c_locale(before);
+    free(t.skip);
     free(own);
     return ok;
 }
@@ -450,7 +460,7 @@ static bool list_csv(tlnmf_ctx *ctx, io_file *file, io_listing *listing)
     io_entry entry = {.name = (char[]){""}, .dtype = "text", .numeric = true, .ndim = 2};
     if (tlnmf_record_create(ctx, &to.record) != TLNMF_OK)
         return false;
-    bool ok = read_csv(ctx, file, NULL, NULL, &to);
+    bool ok = read_csv(ctx, file, "columns=*", NULL, &to); /* all columns */
     tlnmf_record_get_array(to.record, to.name, NULL, entry.dim);
     tlnmf_record_free(to.record);
     return ok && (io_listing_add(listing, &entry) || io_no_memory(ctx, file->source.name));

@@ -266,7 +266,7 @@ bool io_file_lacks(tlnmf_ctx *ctx, io_file *file, const char *member);
 void io_npy_encode(io_buffer *file, const io_array *array);
 bool io_npy_list_bytes(tlnmf_ctx *ctx_or_null, const io_source *source, io_entry *entry);
 bool io_hdf5_write(tlnmf_ctx *ctx, const char *path, const char *member, const io_array *array);
-/* Whether the options after the name of a text table are valid, such as "header,no-index". */
+/* Whether the options after the name of a text table are valid, such as "header,drop=time". */
 bool io_table_words_valid(const char *text);
 /* Checks that a MATLAB file of version 5 is complete: its elements reach its end, checksums match,
  * and arrays have the number of elements of their shapes (mat5.c). */

@@ -48,6 +48,15 @@ static const char *class_name(H5T_class_t class)
     return known ? names[class] : "opaque";
 }
 
+/* Whether these are booleans as h5py writes them: bytes with the names FALSE and TRUE. */
+static bool is_boolean(hid_t type)
+{
+    signed char no = 1, yes = 0;
+    return H5Tget_class(type) == H5T_ENUM && H5Tget_size(type) == 1 && H5Tget_nmembers(type) == 2 &&
+           H5Tenum_valueof(type, "FALSE", &no) >= 0 && H5Tenum_valueof(type, "TRUE", &yes) >= 0 &&
+           no == 0 && yes == 1;
+}
+
 static bool describe_type(hid_t dataset, io_entry *entry)
 {
     hid_t type = H5Dget_type(dataset);
@@ -61,7 +70,10 @@ static bool describe_type(hid_t dataset, io_entry *entry)
                  : H5Tget_sign(type) == H5T_SGN_NONE ? "uint"
                                                      : "int",
                  8 * H5Tget_size(type));
-    else
+    else if (is_boolean(type)) {
+        entry->numeric = true;
+        snprintf(entry->dtype, sizeof entry->dtype, "bool");
+    } else
         snprintf(entry->dtype, sizeof entry->dtype, "%s", class_name(class));
     io_h5_close(type);
     return type >= 0;
@@ -179,15 +191,31 @@ static hid_t open_dataset(tlnmf_ctx *ctx, io_file *file, const char *path, int *
     return H5I_INVALID_HID;
 }
 
-/* Reads a range of an open dataset. */
+/* Replaces bytes at the start of x by numbers. */
+static void widen(const io_h5_range *range, double *x)
+{
+    const unsigned char *bytes = (const unsigned char *)x;
+    hsize_t count = 1;
+    for (int d = 0; d < range->ndim; d++)
+        count *= range->count[d];
+    while (count-- > 0) /* from the end: no byte is overwritten before it is read */
+        x[count] = bytes[count] != 0;
+}
+
+/* Reads a range of an open dataset. HDF5 does not convert booleans to numbers. */
 static bool fill_range(hid_t dataset, const io_h5_range *range, double *x)
 {
     hid_t in_file = H5Dget_space(dataset), here = H5Screate_simple(range->ndim, range->count, NULL);
+    hid_t type = H5Dget_type(dataset);
+    bool booleans = is_boolean(type);
     bool ok =
         in_file >= 0 && here >= 0 &&
         H5Sselect_hyperslab(in_file, H5S_SELECT_SET, range->first, NULL, range->count, NULL) >= 0 &&
-        H5Dread(dataset, H5T_NATIVE_DOUBLE, here, in_file, H5P_DEFAULT, x) >= 0;
+        H5Dread(dataset, booleans ? type : H5T_NATIVE_DOUBLE, here, in_file, H5P_DEFAULT, x) >= 0;
 
+    if (ok && booleans)
+        widen(range, x);
+    io_h5_close(type);
     io_h5_close(in_file);
     io_h5_close(here);
     return ok;

@@ -25,6 +25,9 @@ tlnmf_error tlnmf_io_read_apart(tlnmf_ctx *ctx, const char *helper_or_null, cons
  * its exit handlers. Limits are set for the whole process. */
 int tlnmf_io_serve(const char *what, const char *spec);
 
+/* The length of the file's path at the start of a spec: 7 for `data.h5:/Y`. */
+size_t tlnmf_io_file_length(const char *spec);
+
 /* ---- output files ---------------------------------------------------------------------------- */
 
 /* Reserves disk space for a file that will be written after a long run. It fails as writing would:

@@ -12,12 +12,11 @@
 char *io_spec_file(const char *spec, int64_t *size)
 {
     struct stat st;
-    char *path = strdup(spec), *colon = path ? strrchr(path, ':') : NULL;
+    char *path = strdup(spec);
 
     if (path && stat(path, &st) != 0) {
-        if (colon)
-            *colon = '\0';
-        if (!colon || stat(path, &st) != 0) {
+        path[tlnmf_io_file_length(spec)] = '\0';
+        if (stat(path, &st) != 0) {
             free(path);
             path = NULL;
         }

@@ -3,9 +3,10 @@
 %   [H, info] = tlnmf_apply (model, Y)
 %   [H, info] = tlnmf_apply (model, Y, "tol", 1e-10, ...)
 %
-% model is the info of tlnmf_fit, or a struct with Phi, W and eps. Y is M x N or M x N x S.
+% model is the info of tlnmf_fit, or a struct with Phi, W and eps. Y is M x N or S x M x N;
+% "axes" names its dimensions in another order.
 function [H, info] = tlnmf_apply (model, Y, varargin)
-  [kind, ~, options] = tlnmf_arguments (varargin);
-  info = tlnmf_mex ("apply", permute (Y, [2 1 3]), kind, options, model);
+  [Y, kind, ~, options] = tlnmf_arguments (Y, "realisations", varargin);
+  info = tlnmf_mex ("apply", Y, kind, options, model);
   H = info.H;
 end

@@ -1,7 +1,8 @@
-% tlnmf_arguments  Splits "input" and "start" from the options of the library.
-function [kind, start, options] = tlnmf_arguments (given)
-  kind = "realisations";
+% tlnmf_arguments  Splits "input", "axes" and "start" from the options of the library, and brings the
+% array into the memory order of the library.
+function [Y, kind, start, options] = tlnmf_arguments (Y, kind, given)
   start = struct ();
+  axes = "";
   options = {};
   for i = 1:2:numel (given)
     if i == numel (given)
@@ -10,10 +11,52 @@ function [kind, start, options] = tlnmf_arguments (given)
     switch given{i}
       case "input"
         kind = given{i + 1};
+      case "axes"
+        axes = given{i + 1};
       case "start"
         start = given{i + 1};
       otherwise
         options = [options, given(i:i + 1)];
     end
   end
+  if strcmp (kind, "covariances")
+    if ~isempty (axes)
+      error ("tlnmf:option", "axes are for data, not for covariances");
+    end
+    Y = permute (Y, [2 1 3]);
+  else
+    Y = in_order (Y, axes);
+  end
+end
+
+% Y with its frames, their length and the realisations as dimensions 1, 2 and 3: reversed, as C stores
+% (S, M, N).
+function Y = in_order (Y, axes)
+  roles = {{"time", "times", "frames"}, {"channels", "sensors", "length"}, ...
+           {"trials", "epochs", "realisations"}};
+  if isempty (axes)
+    order = ndims (Y):-1:1;
+    [S, M, N] = size (Y);
+    if ndims (Y) == 3 && S > 1 && M > 3 * N
+      warning ("tlnmf:axes", ["Y of size %d x %d x %d is read as %d realisations of %d frames of ", ...
+               "length %d. If its dimensions are in another order, name them, as in ", ...
+               "\"axes\", \"channels,time,trials\""], S, M, N, S, N, M);
+    end
+  else
+    names = strtrim (strsplit (axes, ","));
+    order = zeros (1, 3);
+    for i = 1:numel (names)
+      role = find (cellfun (@(words) any (strcmp (words, names{i})), roles));
+      if isempty (role) || order(role) > 0
+        error ("tlnmf:option", "axes = %s: name each dimension once: %s", axes, ...
+               "trials, epochs or realisations; channels, sensors or length; time, times or frames");
+      end
+      order(role) = i;
+    end
+    if any (order(1:2) == 0) || numel (names) < ndims (Y)
+      error ("tlnmf:option", "axes = %s does not name the dimensions of Y", axes);
+    end
+    order(order == 0) = 3; % one realisation
+  end
+  Y = permute (Y, order);
 end

@@ -4,12 +4,13 @@
 %   [Phi, W, H, info] = tlnmf_fit (Y, k, "eps", 1e-8, "seed", 3, ...)
 %   [Phi, W, H, info] = tlnmf_fit (C, k, "input", "covariances", ...)
 %
-% Y is M x N, frames in columns, or M x N x S with S realisations; C is M x M x N. The options are those
-% of `tlnmf fit --help`. "start" takes a struct with any of Phi, W, H. info has all results: C, L, I,
-% outcome, iterations, eps, ..
+% Y is M x N, frames in columns, or S x M x N with S realisations, as in a .mat file for the program;
+% C is M x M x N. "axes" names the dimensions of Y in another order, such as "channels,time,trials".
+% The options are those of `tlnmf fit --help`. "start" takes a struct with any of Phi, W, H. info has
+% all results: C, L, I, outcome, iterations, eps, ..
 function [Phi, W, H, info] = tlnmf_fit (Y, k, varargin)
-  [kind, start, options] = tlnmf_arguments (varargin);
-  info = tlnmf_mex ("fit", permute (Y, [2 1 3]), kind, [{"k", k}, options], start);
+  [Y, kind, start, options] = tlnmf_arguments (Y, "realisations", varargin);
+  info = tlnmf_mex ("fit", Y, kind, [{"k", k}, options], start);
   Phi = info.Phi;
   W = info.W;
   H = info.H;

@@ -4,10 +4,10 @@
 %   [Phi, info] = tlnmf_jd (C, "seed", 3, ...)
 %   [Phi, info] = tlnmf_jd (Y, "input", "realisations", ...)
 %
-% C is M x M x N, symmetric and positive semidefinite; Y is M x N x S. The options are those of
+% C is M x M x N, symmetric and positive semidefinite; Y is S x M x N, or as "axes" says. The options are those of
 % `tlnmf jd --help`. "start" takes a struct with Phi.
 function [Phi, info] = tlnmf_jd (C, varargin)
-  [kind, start, options] = tlnmf_arguments ([{"input", "covariances"}, varargin]);
-  info = tlnmf_mex ("jd", permute (C, [2 1 3]), kind, options, start);
+  [C, kind, start, options] = tlnmf_arguments (C, "covariances", varargin);
+  info = tlnmf_mex ("jd", C, kind, options, start);
   Phi = info.Phi;
 end

@@ -21,9 +21,9 @@ typedef struct apply_work {
 bool cli_is_array(const char *spec, const tlnmf_record *model)
 {
     static const char known[] = " .npy .npz .h5 .hdf5 .hdf .mat .csv .tsv .txt ";
-    const char *colon = strrchr(spec, ':'), *slash = strrchr(spec, '/');
+    const char *slash = strrchr(spec, '/');
     char file[CLI_PATH], extension[16];
-    snprintf(file, sizeof file, "%.*s", colon == NULL ? 0 : (int)(colon - spec), spec);
+    snprintf(file, sizeof file, "%.*s", (int)tlnmf_io_file_length(spec), spec);
     if (cli_has_word(known, cli_extension(spec, extension)) ||
         cli_has_word(known, cli_extension(file, extension)))
         return true;
@@ -208,7 +208,13 @@ static int apply(apply_work *w)
     if (tlnmf_record_get_array(w->model, "W", NULL, NULL) == NULL)
         return cli_fail(call->command, EXIT_INPUT, "%s: a transform without W cannot be applied",
                         w->path);
-    TRY(cli_read_data(call, w->input, &w->data));
+    cli_input input = *w->input;
+    const char *kind = tlnmf_record_get_text(w->model, "given.input");
+    if (cli_input_is(&input, "auto") && kind != NULL && strcmp(kind, "power") == 0) {
+        input.kind = "power";
+        cli_say(call->command, "%s: read as powers V, as the data of the model", input.spec);
+    }
+    TRY(cli_read_data(call, &input, &w->data));
     TRY(check_length(w));
     TRY(cli_read_weights(call, w->input, w->data));
     cli_catch_interrupt();

@@ -34,23 +34,40 @@ static int read_array(cli_call *call, const char *kind, const char *spec, const 
     return EXIT_DONE;
 }
 
-/* --header and --index as options of the reader of text tables: "no-header,index". */
-static const char *words_of(const cli_input *input, char words[32])
+/* The option of text tables that is given, or NULL. */
+static const char *table_option(const cli_input *input)
+{
+    bool header = input->header != NULL && strcmp(input->header, "auto") != 0;
+    bool index = input->index != NULL && strcmp(input->index, "auto") != 0;
+    return header                   ? "header"
+           : index                  ? "index"
+           : input->columns != NULL ? "columns"
+           : input->drop != NULL    ? "drop"
+                                    : NULL;
+}
+
+/* The options of text tables as words for the reader: "no-header,index,drop=time". free() them.
+ * NULL: no memory. */
+static char *words_of(const cli_input *input)
 {
     const char *const names[] = {"header", "index"}, *const answers[] = {input->header,
                                                                          input->index};
-    words[0] = '\0';
-    for (int i = 0; i < 2; i++)
+    const char *list = input->columns != NULL ? input->columns : input->drop;
+    size_t size = 64 + (list != NULL ? strlen(list) : 0), used = 0;
+    char *words = calloc(1, size);
+    for (int i = 0; words != NULL && i < 2; i++)
         if (answers[i] != NULL && strcmp(answers[i], "auto") != 0)
-            snprintf(words + strlen(words), 32 - strlen(words), "%s%s%s",
-                     words[0] != '\0' ? "," : "", strcmp(answers[i], "no") == 0 ? "no-" : "",
-                     names[i]);
+            used += (size_t)snprintf(words + used, size - used, "%s%s%s", used > 0 ? "," : "",
+                                     strcmp(answers[i], "no") == 0 ? "no-" : "", names[i]);
+    if (words != NULL && list != NULL)
+        snprintf(words + used, size - used, "%s%s=%s", used > 0 ? "," : "",
+                 input->columns != NULL ? "columns" : "drop", list);
     return words;
 }
 
-static const char *kind_of(const cli_input *input)
+bool cli_input_is(const cli_input *input, const char *kind)
 {
-    return input->kind != NULL ? input->kind : "auto";
+    return strcmp(input->kind != NULL ? input->kind : "auto", kind) == 0;
 }
 
 int cli_check_reading(const cli_call *call, cli_input *input)
@@ -58,6 +75,12 @@ int cli_check_reading(const cli_call *call, cli_input *input)
     const int64_t most = 1000000000;
     if (input->block_text != NULL && input->moving_text != NULL)
         return cli_fail(call->command, EXIT_USAGE, "--block and --moving are mutually exclusive");
+    if (input->columns != NULL && input->drop != NULL)
+        return cli_fail(call->command, EXIT_USAGE, "--columns and --drop are mutually exclusive");
+    const char *list = input->columns != NULL ? input->columns : input->drop;
+    if (list != NULL && list[0] == '\0')
+        return cli_fail(call->command, EXIT_USAGE, "--%s requires names or numbers of columns",
+                        input->columns != NULL ? "columns" : "drop");
     if (!cli_integer(call, "block", input->block_text, 1, most, 0, &input->block) ||
         !cli_integer(call, "moving", input->moving_text, 1, most, 0, &input->moving))
         return EXIT_USAGE;
@@ -68,13 +91,17 @@ int cli_check_reading(const cli_call *call, cli_input *input)
 static int read_input(cli_call *call, const cli_input *input, tlnmf_record **record, cli_array *a)
 {
     static const char *const others[] = {".npy", ".npz", ".h5", ".hdf", ".mat"};
-    char words[32];
-    words_of(input, words);
-    for (size_t i = 0; words[0] != '\0' && i < sizeof others / sizeof *others; i++)
+    const char *option = table_option(input);
+    for (size_t i = 0; option != NULL && i < sizeof others / sizeof *others; i++)
         if (strstr(input->spec, others[i]) != NULL)
             return cli_fail(call->command, EXIT_USAGE, "--%s is for text tables; %s is not one",
-                            strstr(words, "header") != NULL ? "header" : "index", input->spec);
-    return read_array(call, "array", input->spec, words, record, a);
+                            option, input->spec);
+    char *words = words_of(input);
+    if (words == NULL)
+        return cli_fail(call->command, EXIT_INTERNAL, "no memory");
+    int code = read_array(call, "array", input->spec, words, record, a);
+    free(words);
+    return code;
 }
 
 /* "(10, 50)" */
@@ -121,6 +148,12 @@ static int read_part(cli_call *call, const char *spec, int axis, int64_t whole,
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
+/* Whether --input says that the array does not hold covariances. */
+static bool is_data(const cli_input *input)
+{
+    return cli_input_is(input, "data") || cli_input_is(input, "power");
+}
+
 static bool has_square_slices(const cli_array *a)
 {
     return a->rank == 3 && a->shape[1] == a->shape[2];
@@ -151,7 +184,7 @@ static int refuse_options(const cli_call *call, const cli_input *input)
 static void say_covariances(const cli_call *call, const cli_input *input, int axis, int64_t frames)
 {
     static const char *const orders[] = {"(N, M, M)", "(M, N, M)", "(M, M, N)"};
-    bool guessed = strcmp(kind_of(input), "auto") == 0;
+    bool guessed = cli_input_is(input, "auto");
     if (axis > 0 || (guessed && input->expects_data))
         cli_say(call->command,
                 "%s: every slice is symmetric: read as covariances %s of %lld frames%s",
@@ -256,15 +289,29 @@ static void warn_of_slices(const cli_call *call, const cli_input *input, const c
              first.off, first.most);
 }
 
+/* Several realisations of frames that are much longer than their number: the axes may be in another
+ * order. */
+static void warn_of_axes(const cli_call *call, const cli_input *input, const cli_array *a)
+{
+    long long S = a->shape[0], M = a->shape[1], N = a->shape[2];
+    if (a->rank == 3 && S > 1 && M > 3 * N)
+        cli_warn(call->command,
+                 "%s: read as %lld realisations of %lld frames of length %lld; if its axes are in "
+                 "another order, name them, as in --axes epochs,channels,times",
+                 input->spec, S, N, M);
+}
+
 static void warn_of_guess(const cli_call *call, const cli_input *input, const cli_array *a)
 {
-    bool guessed = strcmp(kind_of(input), "auto") == 0;
+    bool guessed = cli_input_is(input, "auto");
     if (guessed && input->axes == NULL && is_symmetric_matrix(a))
         cli_warn(call->command,
                  "%s: symmetric, and read as data (M, N); a covariance has the shape (1, M, M)",
                  input->spec);
     if (guessed && input->axes == NULL && !input->per_trial)
         warn_of_slices(call, input, a);
+    if (guessed && input->axes == NULL)
+        warn_of_axes(call, input, a);
 }
 
 /* `a` has all frames or, with `is_part`, the frames of this process. */
@@ -295,14 +342,15 @@ static int from_array(cli_call *call, const cli_input *input, tlnmf_record *reco
                       tlnmf_data **out)
 {
     bool arranged = input->axes != NULL || input->per_trial;
-    bool is_given = strcmp(kind_of(input), "covariances") == 0,
-         guess = strcmp(kind_of(input), "auto") == 0;
+    bool is_given = cli_input_is(input, "covariances"), guess = cli_input_is(input, "auto");
     int axis = arranged || a->rank != 3 || !(is_given || guess) ? -1 : cli_covariance_axis(a);
     if (is_given || axis >= 0)
         return from_covariances(call, input, axis, record, a, out);
     int code = cli_arrange(call, input, record, a);
     if (code == EXIT_DONE)
         warn_of_guess(call, input, a);
+    if (code == EXIT_DONE && cli_input_is(input, "power"))
+        code = cli_take_roots(call, input->spec, record, a);
     return code == EXIT_DONE ? from_realisations(call, input, a, false, out) : code;
 }
 
@@ -329,9 +377,9 @@ static bool all_symmetric(const cli_call *call, const cli_array *a)
 static bool has_clear_frames(const cli_input *input, const cli_array *a)
 {
     bool equal = a->rank == 3 && (a->shape[0] == a->shape[1] || a->shape[0] == a->shape[2]);
-    if (a->rank != 3 || strcmp(kind_of(input), "data") == 0)
-        return strcmp(kind_of(input), "covariances") != 0;
-    return !equal && (has_square_slices(a) || strcmp(kind_of(input), "covariances") != 0);
+    if (a->rank != 3 || is_data(input))
+        return !cli_input_is(input, "covariances");
+    return !equal && (has_square_slices(a) || !cli_input_is(input, "covariances"));
 }
 
 /* Reads the frames of this process, along the last axis of data (.., N) or the first axis of
@@ -342,8 +390,8 @@ static int read_own(cli_call *call, const cli_input *input, const cli_array *who
     tlnmf_record *parts = NULL;
     cli_array a = *whole;
     int code = EXIT_DONE;
-    bool is_given = strcmp(kind_of(input), "covariances") == 0, covariances = false;
-    if (has_square_slices(whole) && strcmp(kind_of(input), "data") != 0) {
+    bool is_given = cli_input_is(input, "covariances"), covariances = false;
+    if (has_square_slices(whole) && !is_data(input)) {
         code = cli_agree(read_part(call, input->spec, 0, 1, &parts, &a));
         covariances = code == EXIT_DONE && (is_given || all_symmetric(call, &a));
         if (code == EXIT_DONE && !covariances)
@@ -356,6 +404,8 @@ static int read_own(cli_call *call, const cli_input *input, const cli_array *who
         a = *whole;
         code = cli_agree(read_part(call, input->spec, whole->rank - 1,
                                    input->block > 0 ? input->block : 1, &parts, &a));
+        if (code == EXIT_DONE && cli_input_is(input, "power"))
+            code = cli_agree(cli_take_roots(call, input->spec, parts, &a));
         if (code == EXIT_DONE)
             code = from_realisations(call, input, &a, true, out);
     }
@@ -382,11 +432,10 @@ int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out)
 {
     tlnmf_record *record = NULL;
     cli_array a = {0};
-    char words[32];
     bool done = false;
     *out = NULL;
     if (call->frames != NULL && input->axes == NULL && !input->per_trial &&
-        words_of(input, words)[0] == '\0')
+        table_option(input) == NULL)
         TRY(try_own(call, input, &done, out));
     if (done)
         return EXIT_DONE;

@@ -12,7 +12,7 @@ static const struct {
     role role;
 } known[] = {{"trials", REALISATIONS}, {"epochs", REALISATIONS}, {"realisations", REALISATIONS},
              {"channels", LENGTH},     {"sensors", LENGTH},      {"length", LENGTH},
-             {"time", FRAMES},         {"frames", FRAMES}};
+             {"time", FRAMES},         {"times", FRAMES},        {"frames", FRAMES}};
 
 static role role_of(const char *name, size_t length)
 {
@@ -32,7 +32,7 @@ static int read_axes(const cli_call *call, const char *text, int axis[3], int *c
         if (r == NO_ROLE || *count == 3)
             return cli_fail(call->command, EXIT_USAGE,
                             "axes = %s: give 2 or 3 of these names, with commas: trials, epochs or "
-                            "realisations; channels, sensors or length; time or frames",
+                            "realisations; channels, sensors or length; time, times or frames",
                             text);
         if (axis[r] >= 0)
             return cli_fail(call->command, EXIT_USAGE, "axes = %s: two axes cannot both be the %s",
@@ -46,7 +46,7 @@ static int read_axes(const cli_call *call, const char *text, int axis[3], int *c
     if (axis[LENGTH] >= 0 && axis[FRAMES] >= 0)
         return EXIT_DONE;
     return cli_fail(call->command, EXIT_USAGE, "axes = %s: missing %s", text,
-                    axis[LENGTH] < 0 ? "channels, sensors or length" : "time or frames");
+                    axis[LENGTH] < 0 ? "channels, sensors or length" : "time, times or frames");
 }
 
 int cli_check_axes(const cli_call *call, const char *axes)
@@ -109,6 +109,26 @@ int cli_arrange(cli_call *call, const cli_input *input, tlnmf_record *record, cl
     return EXIT_DONE;
 }
 
+int cli_take_roots(cli_call *call, const char *spec, tlnmf_record *record, cli_array *a)
+{
+    int64_t count = 1, N = a->shape[a->rank - 1], M = a->shape[a->rank - 2];
+    double *y;
+    for (int i = 0; i < a->rank; i++)
+        count *= a->shape[i];
+    tlnmf_error error = tlnmf_record_new_array(call->ctx, record, "roots", a->rank, a->shape, &y);
+    if (error != TLNMF_OK)
+        return cli_fail_library(call, error, spec);
+    for (int64_t i = 0; i < count; i++) {
+        if (a->x[i] < 0.0)
+            return cli_fail(call->command, EXIT_INPUT,
+                            "%s: row %lld, frame %lld is %g: powers must not be negative", spec,
+                            (long long)(i / N % M), (long long)(i % N), a->x[i]);
+        y[i] = sqrt(a->x[i]);
+    }
+    a->x = y;
+    return EXIT_DONE;
+}
+
 /* The slices of an array along one axis: entry (i, j) of slice n. */
 typedef struct slices {
     const double *x;
@@ -159,7 +179,7 @@ static bool are_symmetric(const slices *s, double share, cli_asymmetry *first)
 
 int cli_covariance_axis(const cli_array *a)
 {
-    const double rounding = 1e-10; /* as the library accepts */
+    const double rounding = 1e-6; /* as the library accepts */
     static const int axes[] = {0, 2, 1};
     cli_asymmetry first;
     slices s;

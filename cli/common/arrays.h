@@ -31,6 +31,8 @@ void cli_advise(const cli_call *call, const char *spec);
 
 /* Checks the options before any file is read, and reads their numbers. */
 int cli_check_reading(const cli_call *call, cli_input *input);
+/* Whether --input names this kind of contents; "auto" if it is not given. */
+bool cli_input_is(const cli_input *input, const char *kind);
 int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out);
 /* Reads a matrix of the given shape into `start` under this name. `spec` may be NULL. */
 int cli_read_matrix(cli_call *call, const char *spec, const char *name, int64_t rows,
@@ -45,6 +47,10 @@ int cli_check_axes(const cli_call *call, const char *axes_or_null);
 /* Brings the array into the order (S, M, N) as --axes and --per-trial say, and prints how its
  * axes were used. The new array belongs to the record. */
 int cli_arrange(cli_call *call, const cli_input *input, tlnmf_record *record, cli_array *a);
+
+/* Replaces powers V by their roots, which are data whose squares are V. Refuses V < 0. The new array
+ * belongs to the record. */
+int cli_take_roots(cli_call *call, const char *spec, tlnmf_record *record, cli_array *a);
 
 /* ---- covariances (array_order.c) ------------------------------------------------------------- */
 

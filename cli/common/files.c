@@ -36,12 +36,10 @@ struct cli_files {
 const char *cli_file_of(const char *spec, char file[CLI_PATH])
 {
     struct stat status;
+    size_t length = tlnmf_io_file_length(spec);
     snprintf(file, CLI_PATH, "%s", spec);
-    char *colon = strrchr(file, ':');
-    if (colon != NULL && stat(file, &status) != 0)
-        *colon = '\0';
-    if (colon != NULL && colon[1] != '/' && stat(file, &status) != 0)
-        *colon = ':';
+    if (length < CLI_PATH && stat(file, &status) != 0)
+        file[length] = '\0';
     return file;
 }
 

@@ -11,13 +11,13 @@ cli_shared cli_asked;
 #define ARRAY_FILE (CLI_FOR_ARRAYS | CLI_RECORDED | CLI_FILE_IN)
 
 const cli_option cli_shared_options[] = {
-    {"input", "data|covariances|auto",
-     "contents of the array; data (S, M, N) or covariances (N, M, M); auto: covariances if every "
-     "slice is symmetric [auto]",
+    {"input", "data|covariances|power|auto",
+     "contents of the array; data (S, M, N), covariances (N, M, M) or V (M, N), a power "
+     "spectrogram; auto: covariances if every slice is symmetric, else data [auto]",
      &cli_asked.input.kind, IN, ARRAYS},
     {"axes", "A,B,C",
      "names of the axes of the array, in order; trials, epochs or realisations; channels, sensors "
-     "or length; time or frames [trials,channels,time]",
+     "or length; time, times or frames [trials,channels,time]",
      &cli_asked.input.axes, IN, ARRAYS},
     {"per-trial", NULL,
      "treat the frames of each trial as separate frames (S N frames); without it, trials are "
@@ -42,6 +42,14 @@ const cli_option cli_shared_options[] = {
      "text tables: skip the first column as an index; auto: skip it if it has words, or its name "
      "is index, id or empty [auto]",
      &cli_asked.input.index, IN, ARRAYS},
+    {"columns", "NAME,..",
+     "text tables: read only these columns, in the order of the file; names of the header, or "
+     "numbers from 1; * is all",
+     &cli_asked.input.columns, IN, ARRAYS},
+    {"drop", "NAME,..",
+     "text tables: omit these columns; tables with columns called time, timestamp, date, datetime, "
+     "label, index, id or subject require it, or --columns",
+     &cli_asked.input.drop, IN, ARRAYS},
     {"labels", "FILE", "Audacity label track: when each source sounds", &cli_asked.labels, IN,
      CLI_FOR_SOUNDS | CLI_FILE_IN},
     {"init-phi", "FILE", "start from this Phi (M, M); with --method nmf, keep it",

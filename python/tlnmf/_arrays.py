@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes as c
+import warnings
 from typing import Any, Sequence, Tuple
 
 import numpy as np
@@ -25,7 +26,11 @@ def as_real(x: Any, name: str, ranks: Sequence[int], numbers_in_objects: bool = 
         raise ValueError(f"{name} has masked entries; fill them first: {name}.filled(value)")
     array = np.asarray(x)
     if array.dtype.kind == "c":
-        raise ValueError(f"{name}: Complex data not supported")
+        raise ValueError(
+            f"{name}: Complex data not supported. Pass the real and the imaginary part as two "
+            f"realisations, np.stack([{name}.real, {name}.imag]), or the power abs({name})**2 with "
+            'input="power" or to ISNMF'
+        )
     if array.dtype.kind not in "fiub" and not (array.dtype.kind == "O" and numbers_in_objects):
         raise TypeError(f"{name} has dtype {array.dtype}; it must hold numbers")
     array = np.ascontiguousarray(array, dtype=np.float64) if array.ndim else array
@@ -62,3 +67,39 @@ class _Owner:
 def view(owner: Any, pointer: int, shape: Tuple[int, ...]) -> Real:
     """A read-only array over memory of `owner`, without a copy."""
     return np.asarray(_Owner(owner, pointer, shape))
+
+
+# ---- named axes --------------------------------------------------------------------------------
+
+_ROLES = {
+    "trials": 0, "epochs": 0, "realisations": 0,
+    "channels": 1, "sensors": 1, "length": 1,
+    "time": 2, "times": 2, "frames": 2,
+}  # fmt: skip
+
+
+def reorder(x: Real, axes: Any, name: str = "Y") -> Real:
+    """Returns x with its named axes in the order (M, N) or (S, M, N)."""
+    words = axes.split(",") if isinstance(axes, str) else list(axes)
+    roles = [_ROLES.get(str(word).strip(), -1) for word in words]
+    if -1 in roles or len(set(roles)) < len(roles) or not {1, 2} <= set(roles):
+        raise ValueError(
+            f"axes = {axes!r}: name each axis once: trials, epochs or realisations (may be absent); "
+            "channels, sensors or length; time, times or frames"
+        )
+    if len(roles) != x.ndim:
+        raise ValueError(f"{name} has {x.ndim} axes, but axes = {axes!r} names {len(roles)}")
+    return np.ascontiguousarray(x.transpose(np.argsort(roles)))
+
+
+def warn_of_axes(x: Real, M: int, N: int, name: str, stacklevel: int) -> None:
+    """Several realisations of frames that are much longer than their number: the axes may be
+    (epochs, channels, times) or another order."""
+    if x.ndim == 3 and len(x) > 1 and M > 3 * N:
+        warnings.warn(
+            f"{name} of shape {x.shape} is read as {len(x)} realisations of {N} frames of length "
+            f"{M}, which needs a transform of size {M}. If its axes are in another order, name them, "
+            'as in axes="epochs,channels,times"',
+            UserWarning,
+            stacklevel=stacklevel,
+        )

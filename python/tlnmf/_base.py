@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional, Tuple, TypeVar
 
 import numpy as np
 
-from ._arrays import Real, as_real
+from ._arrays import Real, as_real, reorder
 from ._options import suggestion
 
 E = TypeVar("E", bound="Estimator")
@@ -112,14 +112,21 @@ class Estimator:
 
     # ---- checks of X ---------------------------------------------------------------------------
 
-    def _check(self, X: Any, ranks: Tuple[int, ...], reset: bool) -> Real:
-        """Converts X to real numbers; stores or compares the number and names of its features."""
+    def _check(
+        self, X: Any, ranks: Tuple[int, ...], reset: bool, missing: bool = False, axes: Any = None
+    ) -> Real:
+        """Converts X to real numbers; stores or compares the number and names of its features. With
+        `missing`, NaN and masked entries are allowed."""
         self._check_names(X, reset)
+        if missing and isinstance(X, np.ma.MaskedArray):
+            X = np.ma.filled(X.astype(np.float64), np.nan)
         if not hasattr(X, "nnz"):
             if not isinstance(X, np.ma.MaskedArray):  # as_real refuses masked entries
                 X = np.asarray(X)
             _want_rows(X)
         x = as_real(X, "X", ranks, numbers_in_objects=True)
+        if axes is not None:
+            x = np.ascontiguousarray(reorder(x, axes, "X").swapaxes(-1, -2))  # frames are rows
         if x.shape[-2] == 0:
             raise ValueError(
                 f"Found array with 0 sample(s) (shape={x.shape}) while a minimum of 1 is required."
@@ -128,8 +135,9 @@ class Estimator:
             raise ValueError(
                 f"Found array with 0 feature(s) (shape={x.shape}) while a minimum of 1 is required."
             )
-        if not np.isfinite(x).all():
-            at = tuple(int(i) for i in np.argwhere(~np.isfinite(x))[0])
+        wrong = np.isinf(x) if missing else ~np.isfinite(x)
+        if wrong.any():
+            at = tuple(int(i) for i in np.argwhere(wrong)[0])
             raise ValueError(f"Input X contains NaN or infinity: X{list(at)} is {x[at]}")
         if reset:
             self.n_features_in_ = x.shape[-1]

@@ -90,6 +90,12 @@ class Call:
         if code:
             raise error_of(code, core.tlnmf_message(self.ctx).decode(errors="replace"))
 
+    def warn(self, stacklevel: int = 4) -> None:
+        """Issues the library's warnings so far."""
+        for message in self._warnings:
+            warnings.warn(message, RuntimeWarning, stacklevel=stacklevel)
+        self._warnings.clear()
+
     def make(self, function: Any, *arguments: Any, free: Any = None) -> Handle:
         """Calls a function whose last argument receives a new object.
 
@@ -142,8 +148,7 @@ class Call:
                 _leave(errand)
         if not errand.result and errand.failure is not None:
             raise errand.failure
-        for message in self._warnings:
-            warnings.warn(message, RuntimeWarning, stacklevel=4)
+        self.warn(5)
         self._flag.value = 0
         return errand.outcome()
 

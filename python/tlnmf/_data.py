@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any, Mapping, Optional
+from typing import Any, Mapping, Optional, Tuple
 
 import numpy as np
 
-from ._arrays import Real, address, as_real, shape_of
+from ._arrays import Real, address, as_real, reorder, shape_of, warn_of_axes
 from ._call import Call
 from ._library import core
 from ._record import Record, record_of
@@ -20,7 +20,6 @@ class Data:
     ----------
     Y : array (M, N) or (S, M, N)
         N frames of length M in columns; S realisations of them. float64 in C order is not copied.
-        If all slices are symmetric, a UserWarning says that Y could be covariances.
     covariances : array (N, M, M)
         Symmetric and positive semidefinite matrices, instead of Y.
     weights : array (N,), optional
@@ -28,10 +27,16 @@ class Data:
     mask : array (M, N), optional
         Weights of the entries of V, for method="nmf" and `apply`: 0 ignores an entry, 1 uses it.
     missing : bool
-        If True, a frame of a realisation that contains NaN is missing. The weight of a frame is
-        the number of its realisations.
+        If True, a frame of a realisation that contains NaN or a masked entry is missing. The weight
+        of a frame is the number of its realisations.
     block, moving : int, optional
         Averages frames: every `block` consecutive frames, or the `moving` frames around each.
+    input : {"auto", "data", "covariances", "power"}
+        What Y holds. "auto": covariances if all slices are symmetric, with a UserWarning; else
+        data. "power": V itself, such as a power spectrogram (M, N).
+    axes : str or sequence of str, optional
+        Names of the axes of Y in their order, such as "epochs,channels,times". docs/arrays.md
+        lists the names.
 
     >>> data = Data([[1.0, 2.0, 0.5], [0.0, 1.0, 2.0]])
     >>> data.M, data.N, data.S
@@ -55,31 +60,31 @@ class Data:
         missing: bool = False,
         block: Optional[int] = None,
         moving: Optional[int] = None,
+        input: str = "auto",
+        axes: Any = None,
     ):
         if (Y is None) == (covariances is None):
             raise TypeError("pass either Y or covariances")
-        if (block is not None) + (moving is not None) + (covariances is not None) + missing > 1:
+        if covariances is None:
+            x, is_covariances = arrange(Y, missing, input, axes, block is None and moving is None)
+        else:
+            x, is_covariances = as_real(covariances, "covariances", (3,)), True
+        if (block is not None) + (moving is not None) + is_covariances + missing > 1:
             raise TypeError("block, moving, missing and covariances are mutually exclusive")
         call, free = Call(), core.tlnmf_data_free
-        if covariances is not None:
-            x = as_real(covariances, "covariances", (3,))
-            arguments = (x, shape_of(x.shape))
+        arguments = (x, shape_of(x.shape))
+        if is_covariances:
             self._handle = call.make(core.tlnmf_data_from_covariances, *arguments, free=free)
+        elif block is not None or moving is not None:
+            make, kind = core.tlnmf_data_from_neighbours, int(block is None)
+            B = int(block if moving is None else moving)  # type: ignore[arg-type]
+            self._handle = call.make(make, *arguments, kind, B, free=free)
         else:
-            x = as_real(Y, "Y", (2, 3))
-            B = block if block is not None else moving
-            if x.ndim == 3 and B is None:
-                _warn_of_covariances(x)
-            x = x[np.newaxis] if x.ndim == 2 else x
-            arguments = (x, shape_of(x.shape))
-            if B is None:
-                make = core.tlnmf_data_from_realisations
-                if missing:
-                    make = core.tlnmf_data_from_incomplete
-                self._handle = call.make(make, *arguments, free=free)
-            else:
-                make, kind = core.tlnmf_data_from_neighbours, int(block is None)
-                self._handle = call.make(make, *arguments, kind, int(B), free=free)
+            make = core.tlnmf_data_from_realisations
+            if missing:
+                make = core.tlnmf_data_from_incomplete
+            self._handle = call.make(make, *arguments, free=free)
+        call.warn(_callers_level() + 1)
         for name in ("M", "N", "S", "columns", "missing"):
             key = name.encode()
             value = core.tlnmf_record_get_integer(core.tlnmf_data_record(self._handle.pointer), key)
@@ -99,13 +104,14 @@ class Data:
         return f"<Data: S = {self.S}, M = {self.M}, N = {self.N}>"
 
 
-def data_of(Y: Any, covariances: Any = None, weights: Any = None, mask: Any = None) -> Data:
-    """Returns Data unchanged, or creates them from arrays."""
+def data_of(Y: Any, covariances: Any = None, **reading: Any) -> Data:
+    """Returns Data unchanged, or creates them from arrays. `reading` has options of Data."""
     if isinstance(Y, Data):
-        if any(x is not None for x in (covariances, weights, mask)):
-            raise TypeError("Data hold covariances, weights and a mask already")
+        given = [v for v in reading.values() if not (v is None or v is False or str(v) == "auto")]
+        if covariances is not None or given:
+            raise TypeError("Data hold covariances, weights and a mask already, and their layout")
         return Y
-    return Data(Y, covariances=covariances, weights=weights, mask=mask)
+    return Data(Y, covariances=covariances, **reading)
 
 
 def start_of(start: Any) -> Optional[Record]:
@@ -117,27 +123,65 @@ def start_of(start: Any) -> Optional[Record]:
     return record_of(start)
 
 
+# ---- the layout of Y ---------------------------------------------------------------------------
+
+_KINDS = ("auto", "data", "covariances", "power")
+
+
+def arrange(
+    Y: Any, missing: bool = False, input: str = "auto", axes: Any = None, guess: bool = True
+) -> Tuple[Real, bool]:
+    """Returns Y as (S, M, N), or as covariances (N, M, M) and True."""
+    if input not in _KINDS:
+        raise ValueError(f"input = {input!r} is not one of {', '.join(_KINDS)}")
+    if missing and isinstance(Y, np.ma.MaskedArray):
+        Y = np.ma.filled(Y.astype(np.float64), np.nan)
+    x = as_real(Y, "Y", (2, 3))
+    if axes is not None:
+        x = reorder(x, axes)
+    if input == "covariances" and x.ndim != 3:
+        raise ValueError(f"Y has the shape {x.shape}; covariances are (N, M, M)")
+    if x.ndim == 3 and axes is None and (input == "covariances" or (input == "auto" and guess)):
+        axis = _covariance_axis(x)
+        if axis is not None or input == "covariances":
+            if input == "auto":
+                _say_covariances(x, int(axis or 0))
+            return np.ascontiguousarray(np.moveaxis(x, axis or 0, 0)), True
+    if axes is None and input == "auto" and guess:
+        warn_of_axes(x, x.shape[-2], x.shape[-1], "Y", _callers_level())
+    if input == "power":
+        if (x < 0).any():
+            at = tuple(int(i) for i in np.argwhere(x < 0)[0])
+            raise ValueError(f"powers must not be negative: Y{list(at)} is {x[at]}")
+        x = np.sqrt(x)
+    return (x[np.newaxis] if x.ndim == 2 else x), False
+
+
 def _are_symmetric(slices: Real) -> bool:
     """Whether all slices are symmetric, to the rounding that the library accepts in covariances."""
-    rounding = 1e-10
+    rounding = 1e-6
     if not (np.abs(slices[0, 0] - slices[0, :, 0]) <= rounding * np.abs(slices[0]).max()).all():
         return False  # the first row rules out most data
     return all(np.abs(c - c.T).max() <= rounding * np.abs(c).max() for c in slices)
 
 
-def _warn_of_covariances(x: Real) -> None:
-    """Data (S, M, N) whose slices are symmetric may have been meant as covariances."""
-    for axis, name in ((0, "(N, M, M)"), (2, "(M, M, N)"), (1, "(M, N, M)")):
+def _covariance_axis(x: Real) -> Optional[int]:
+    """The axis that counts the frames if the slices along it are symmetric: as the program."""
+    for axis in (0, 2, 1):
         slices = np.moveaxis(x, axis, 0)
         if slices.size and slices.shape[1] == slices.shape[2] > 1 and _are_symmetric(slices):
-            given = "Y" if axis == 0 else f"np.moveaxis(Y, {axis}, 0)"
-            warnings.warn(
-                f"Y of shape {x.shape} is interpreted as data (S, M, N), but every slice is "
-                f"symmetric. If Y holds covariances {name}, pass covariances={given}",
-                UserWarning,
-                stacklevel=_callers_level(),
-            )
-            return
+            return axis
+    return None
+
+
+def _say_covariances(x: Real, axis: int) -> None:
+    order = ("(N, M, M)", "(M, N, M)", "(M, M, N)")[axis]
+    warnings.warn(
+        f"every slice of Y is symmetric: read as covariances {order} of {x.shape[axis]} frames. "
+        'Pass input="covariances" to confirm, or input="data" for realisations (S, M, N)',
+        UserWarning,
+        stacklevel=_callers_level(),
+    )
 
 
 def _callers_level() -> int:

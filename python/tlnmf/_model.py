@@ -16,7 +16,7 @@ from ._options import documented
 from ._page import Page, report
 from ._progress import Progress
 from ._ranks import choose, data_with_realisations, is_several, note, rank_table
-from ._record import Record, record_of
+from ._record import Record, record_of, set_values
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -120,6 +120,11 @@ def fit(
     covariances: Any = None,
     weights: Any = None,
     mask: Any = None,
+    missing: bool = False,
+    block: Optional[int] = None,
+    moving: Optional[int] = None,
+    input: str = "auto",
+    axes: Any = None,
     start: Any = None,
     callback: Optional[Callback] = None,
     progress: bool = False,
@@ -137,11 +142,17 @@ def fit(
     covariances : array (N, M, M), optional
         Covariances of the frames, instead of Y.
     weights : array (N,), optional
-        Weights of the frames. `Data` also takes missing frames.
+        Weights of the frames.
     mask : array (M, N), optional
         Weights of the entries of V, for method="nmf": 0 ignores an entry.
+    missing, block, moving, axes
+        As for `Data`.
+    input : {"auto", "data", "covariances", "power"}
+        What Y holds, as for `Data`. With "power", Y is V: Itakura-Saito NMF of V with the identity
+        as the transform, and a floor of 1e-6 of the mean of V.
     start : Model, fitted estimator or mapping, optional
-        Any of Phi (M, M), W (M, K), H (K, N) to start from. Zeros of W and H stay.
+        Any of Phi (M, M), W (M, K), H (K, N) to start from. Zeros of W and H stay. The options k,
+        eps and method default to those of a model or estimator.
     callback : function, optional
         Called with a dictionary (stage, start, starts, iteration, iterations, C, L, I, step,
         seconds) after each iteration. Return True to stop the run. An exception also stops it and
@@ -162,39 +173,99 @@ def fit(
     >>> model.Phi.shape, bool(abs(model.C - model.L - model.I) < 1e-6)
     ((6, 6), True)
     """
-    call, ranks, given = Call(), None, start_of(start)
+    call, ranks = Call(), None
+    reading = dict(weights=weights, mask=mask, missing=missing, block=block, moving=moving,
+                   input=input, axes=axes)  # fmt: skip
+    options, start = fixed_transform(options, start)
+    given = start_of(start)
+    if not is_several(k):
+        k, options = inherit(given, k, options)
+    if input == "power":
+        options = of_power(options, given)
     if is_several(k):
-        data = data_with_realisations(Y, covariances, weights, mask)
+        data = data_with_realisations(Y, covariances, **reading)
         ranks, options = choose(data, k, given, options)
         k = ranks["k"]
     else:
-        data = data_of(Y, covariances, weights, mask)
+        data = data_of(Y, covariances, **reading)
     settings = call.settings("fit", {"k": k, **options}, "fit")
     with Progress(progress, callback) as report:
         model = Model(call.solve(core.tlnmf_fit, data, settings, given, callback=report))
     if ranks is not None:
         note(model, ranks)
+    if input == "power":
+        set_values(model, {"given.input": "power"})
     return model
 
 
-def whitener(C: Real, weights: Optional[Real] = None) -> Real:
-    """The symmetric inverse square root of the mean covariance, (M, M)."""
+def fixed_transform(options: Dict[str, Any], start: Any) -> Tuple[Dict[str, Any], Any]:
+    """Moves a matrix given as the option `transform` into the start."""
+    matrix = options.get("transform")
+    if matrix is None or isinstance(matrix, str):
+        return options, start
+    if start is not None and "Phi" in start_of(start):  # type: ignore[operator]
+        raise TypeError("transform and start both give Phi")
+    rest = {name: value for name, value in options.items() if name != "transform"}
+    Phi = as_real(matrix, "transform", (2,))
+    return rest, {**(start or {}), "Phi": Phi}
+
+
+def of_power(options: Dict[str, Any], start: Optional[Record]) -> Dict[str, Any]:
+    """The options of a fit of V itself."""
+    Phi = None if start is None else start.get("Phi")
+    if Phi is not None and not np.array_equal(Phi, np.eye(len(Phi))):
+        raise TypeError('input="power" keeps the identity; the start has another Phi')
+    for name, word in (("method", "nmf"), ("transform", "identity")):
+        if options.get(name) not in (None, word):
+            raise TypeError(f'input="power" requires {name}={word!r}')
+    usual = {"eps_rel": POWER_FLOOR} if options.get("eps_rel") is None else {}
+    return {**options, "method": "nmf", "transform": "identity", **usual}
+
+
+POWER_FLOOR = 1e-6  # of the mean of V; docs/measurements/constants.md says why
+
+
+def inherit(start: Optional[Record], k: Any, options: Dict[str, Any]) -> Tuple[Any, Dict[str, Any]]:
+    """k, eps and method of a model that a fit starts from, unless they are given."""
+    if start is None:
+        return k, options
+    found: Dict[str, Any] = {}
+    if "W" in start and "method" in start:
+        found["method"] = start["method"]
+    if options.get("eps_rel") is None and start.get("eps", 0.0) > 0.0:
+        found["eps"] = start["eps"]
+    given = {name: value for name, value in options.items() if value is not None}
+    if k is None and "W" in start:
+        k = int(start["W"].shape[1])
+    return k, {**found, **given}
+
+
+def whitener(C: Real, weights: Optional[Real] = None, rank: Union[None, int, str] = None) -> Real:
+    """The symmetric inverse square root of the mean covariance, (M, M); or with `rank` the
+    whitening of that many principal components, (rank, M)."""
     mean = np.average(C, axis=0, weights=weights)
     values, vectors = np.linalg.eigh((mean + mean.T) / 2)
-    if values[0] <= values[-1] * len(values) * np.finfo(float).eps:
+    M, found = len(values), int((values > 1e-12 * values[-1]).sum())
+    if rank is None and found < M:
         raise ValueError(
-            "the mean covariance is singular and cannot be whitened: "
-            f"its eigenvalues go from {values[0]:.3g} to {values[-1]:.3g}"
+            f"the mean covariance is singular and cannot be whitened: it has rank {found} of {M}, "
+            f'as after an average reference; pass rank={found} or rank="auto"'
         )
-    return np.asarray((vectors / np.sqrt(values)) @ vectors.T)
+    if rank is None:
+        return np.asarray((vectors / np.sqrt(values)) @ vectors.T)
+    R = found if rank == "auto" else int(rank)
+    if not 1 <= R <= found:
+        raise ValueError(f"rank = {rank} is outside [1, {found}], the rank of the mean covariance")
+    return np.asarray((vectors[:, M - R :] / np.sqrt(values[M - R :])).T)
 
 
-@documented("jd", skip=("whiten",))
+@documented("jd", skip=("whiten", "rank-reduce"))
 def joint_diagonalize(
     C: Any,
     weights: Any = None,
     *,
     whiten: bool = False,
+    rank: Union[None, int, str] = None,
     start: Any = None,
     callback: Optional[Callback] = None,
     progress: bool = False,
@@ -211,6 +282,9 @@ def joint_diagonalize(
     whiten : bool
         Whitens first: the weighted mean of C becomes the identity, and the result need not be
         orthogonal (as in independent component analysis). `info.Phi` is then only the rotation.
+    rank : int or "auto", optional
+        With `whiten`: the number R of principal components of the mean covariance to keep, for
+        covariances of lower rank; "auto": its rank. The result is then (R, M).
     start : array (M, M), optional
         An orthogonal matrix to start from. With `whiten`, it rotates the whitened matrices.
     callback, progress
@@ -235,15 +309,18 @@ def joint_diagonalize(
     True
     """
     call, before = Call(), None
+    if rank is not None and not whiten:
+        raise TypeError("rank requires whiten=True")
     if isinstance(C, Data):
         if whiten:
             raise TypeError("whiten needs the covariances, not Data")
-        data = data_of(C, None, weights)
+        data = data_of(C, weights=weights)
     else:
         x = as_real(C, "C", (3,))
         data = Data(covariances=x, weights=weights)
         if whiten:  # the library has checked the matrices and the weights
-            before = whitener(x, None if weights is None else as_real(weights, "weights", (1,)))
+            w = None if weights is None else as_real(weights, "weights", (1,))
+            before = whitener(x, w, rank)
             x = before @ x @ before.T
             x = (x + x.transpose(0, 2, 1)) / 2  # symmetric to the last bit again
             data = Data(covariances=x, weights=weights)
@@ -264,6 +341,11 @@ def apply(
     covariances: Any = None,
     weights: Any = None,
     mask: Any = None,
+    missing: bool = False,
+    block: Optional[int] = None,
+    moving: Optional[int] = None,
+    input: str = "auto",
+    axes: Any = None,
     callback: Optional[Callback] = None,
     **options: Any,
 ) -> Record:
@@ -280,6 +362,8 @@ def apply(
         Weights of the frames. A frame of weight 0 gets H = 0.
     mask : array (M, N), optional
         Weights of the entries of V, whose rows are the rows of the model's Phi: 0 ignores an entry.
+    missing, block, moving, input, axes
+        As for `Data`. If the model was fitted to powers, Y holds powers unless `input` says other.
     {options}
 
     Returns
@@ -296,24 +380,32 @@ def apply(
     >>> tlnmf.transform(model, Y[:, :, :4]).H.shape
     (2, 4)
     """
-    data, call = data_of(Y, covariances, weights, mask), Call()
+    record, call = record_of(model), Call()
+    if input == "auto" and record.get("given.input") == "power" and not isinstance(Y, Data):
+        input = "power"
+    data = data_of(Y, covariances, weights=weights, mask=mask, missing=missing, block=block,
+                   moving=moving, input=input, axes=axes)  # fmt: skip
     settings = call.settings("apply", options, "apply")
-    arguments = (record_of(model), data, settings)
+    arguments = (record, data, settings)
     return Record(call.solve(core.tlnmf_apply, *arguments, callback=callback))
 
 
 transform = apply
 
 
-def evaluate(Y: Any, point: Union[Record, Mapping[str, Any]], *, covariances: Any = None) -> Record:
+def evaluate(
+    Y: Any, point: Union[Record, Mapping[str, Any]], *, covariances: Any = None, axes: Any = None
+) -> Record:
     """Computes C, L, I and the gradient (M, M) at a point: a mapping with Phi, W, H and eps."""
-    data = data_of(Y, covariances)
+    data = data_of(Y, covariances, axes=axes)
     return Record(Call().make(core.tlnmf_evaluate, data, start_of(point)))
 
 
-def draw_start(Y: Any, p: int = 0, *, covariances: Any = None, **options: Any) -> Record:
+def draw_start(
+    Y: Any, p: int = 0, *, covariances: Any = None, axes: Any = None, **options: Any
+) -> Record:
     """Start number `p` of a fit with these options: Phi (M, M), W (M, K), H (K, N)."""
-    data, call = data_of(Y, covariances), Call()
+    data, call = data_of(Y, covariances, axes=axes), Call()
     settings = call.settings("fit", options, "draw_start")
     return Record(call.make(core.tlnmf_draw_start, data, settings, int(p)))
 

@@ -70,14 +70,15 @@ def required(task: str) -> Tuple[Option, ...]:
 def text_of(value: Any, option: Option) -> str:
     """A value as the text that the library reads back to the same bits."""
     if isinstance(value, str):
+        if "\0" in value:
+            raise ValueError(f"{option.python} contains a NUL character")
         return value
     if isinstance(value, numbers.Integral) or type(value).__name__ == "bool_":
         return str(int(value))
     if isinstance(value, numbers.Real):
         return repr(float(value))
     if option.choices:
-        hint = "; pass a matrix as start={'Phi': Phi}" if option.name == "transform" else ""
-        raise TypeError(f"{option.python} must be one of {', '.join(option.choices)}{hint}")
+        raise TypeError(f"{option.python} must be one of {', '.join(option.choices)}")
     raise TypeError(f"{option.python} must be of type {option.kind}, not {type(value).__name__}")
 
 

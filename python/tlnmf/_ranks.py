@@ -6,11 +6,9 @@ import re
 import time
 from typing import Any, Dict, List, Optional, Tuple
 
-import numpy as np
-
-from ._arrays import address, as_real, shape_of
+from ._arrays import address, shape_of
 from ._call import Call
-from ._data import Data, data_of, start_of
+from ._data import Data, arrange, data_of, start_of
 from ._library import core
 from ._options import documented
 from ._record import Record, set_values
@@ -60,15 +58,18 @@ def _limits(k: Any) -> Optional[Tuple[int, int]]:
     raise ValueError(f'k = {k!r} is neither a number nor "A:B", "auto" or a range')
 
 
-def data_with_realisations(Y: Any, covariances: Any, weights: Any, mask: Any) -> Data:
+def data_with_realisations(
+    Y: Any, covariances: Any, input: str = "auto", axes: Any = None, **reading: Any
+) -> Data:
     """Data that refer to the Y they were created from, if there is one."""
     if isinstance(Y, Data) and Y.S > 0:
         raise TypeError("comparing several k holds out realisations: pass the array Y, not Data")
     if Y is None or isinstance(Y, Data):
-        return data_of(Y, covariances, weights, mask)
-    x = as_real(Y, "Y", (2, 3))
-    data, call = data_of(x, covariances, weights, mask), Call()
-    x = x[np.newaxis] if x.ndim == 2 else x
+        return data_of(Y, covariances, **reading)
+    x, is_covariances = arrange(Y, reading.get("missing", False), input, axes)
+    if is_covariances:
+        return data_of(None, x, **reading)
+    data, call = data_of(x, covariances, input="data", **reading), Call()
     shape = shape_of(x.shape)
     call.check(
         core.tlnmf_data_set_realisations(call.ctx, data._handle.pointer, address(x), shape)
@@ -92,6 +93,8 @@ def compare_ranks(
     *,
     covariances: Any = None,
     weights: Any = None,
+    input: str = "auto",
+    axes: Any = None,
     start: Any = None,
     **options: Any,
 ) -> Ranks:
@@ -108,6 +111,8 @@ def compare_ranks(
         Instead of Y; entries of V are held out.
     weights : array (N,), optional
         Weights of the frames.
+    input, axes
+        As for `Data`; "power" is for `fit`.
     start : mapping, optional
         A Phi (M, M) to start from, or with method="nmf" to keep.
     {options}
@@ -125,7 +130,9 @@ def compare_ranks(
     >>> ranks.rank_by, [row["k"] for row in ranks.rank_table], 1 <= ranks.k <= 3
     ('realisations', [1, 2, 3], True)
     """
-    data = data_with_realisations(Y, covariances, weights, None)
+    if input == "power":
+        raise ValueError('input="power" is for fit, as in fit(V, k="1:8", input="power")')
+    data = data_with_realisations(Y, covariances, input, axes, weights=weights)
     return compare(data, k, start_of(start), options)
 
 

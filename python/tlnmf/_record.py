@@ -102,6 +102,19 @@ class Record(Mapping[str, Any]):
     def __reduce__(self) -> Tuple[Any, ...]:
         return type(self).unpack, (self.pack(),)
 
+    def scalars(self) -> Dict[str, Any]:
+        """The numbers and texts as a dictionary, such as a row of a data frame.
+
+        >>> Record.of({"C": 0.5, "Phi": [[1.0]], "outcome": "converged"}).scalars()
+        {'C': 0.5, 'outcome': 'converged'}
+        """
+        single = (1, 2, 3)  # integer, real, text
+        return {
+            name: self[name]
+            for name in self
+            if core.tlnmf_record_type(self._handle.pointer, name.encode()) in single
+        }
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {', '.join(self)}>"
 

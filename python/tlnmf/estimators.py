@@ -13,13 +13,13 @@ from typing import Any, ClassVar, Dict, Optional, Tuple, TypeVar
 
 import numpy as np
 
-from ._arrays import Real, address, as_real, shape_of
+from ._arrays import Real, address, as_real, shape_of, warn_of_axes
 from ._base import Estimator, Output, not_fitted, seed_of
 from ._call import Call
 from ._data import Data
 from ._html import table_html
 from ._library import core
-from ._model import Model, Path, fit as fit_model, load
+from ._model import POWER_FLOOR, Model, Path, fit as fit_model, load
 from ._options import describe, parameters
 from ._page import Page, report
 from ._record import Record
@@ -34,6 +34,12 @@ _DOC = """{purpose}
     Parameters
     ----------
 {options}
+    missing : bool, default False
+        Rows of a realisation that contain NaN or masked entries are missing.
+    start : Model, fitted estimator or mapping, default None
+        Any of Phi (M, M), W (M, K), H (K, N) to start from.
+    axes : str, default None
+        Names of the axes of X if they are not (N, M) or (S, N, M), as in "epochs,channels,times".
 
     Attributes
     ----------
@@ -68,6 +74,9 @@ class _Factorisation(Output, Estimator):
     _method: ClassVar[str]
     n_components: int
     random_state: Any
+    missing: bool
+    start: Any
+    axes: Any
     model_: Model
     transform_matrix_: Real
     components_: Real
@@ -90,8 +99,9 @@ class _Factorisation(Output, Estimator):
                 default=defaults.get(p.name, p.default),
             )
             for p in found.values()
-        ] + [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
-             for name, (value, _) in cls._own().items()]  # fmt: skip
+        ]
+        listed += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
+                   for name, (value, _) in cls._own().items()]  # fmt: skip
 
         def __init__(self: Any, n_components: int = 2, **options: Any) -> None:
             self._assign({"n_components": n_components, **options})
@@ -107,7 +117,11 @@ class _Factorisation(Output, Estimator):
             line = f"    {name} : bool, default "
             text = text.replace(f"{line}False", f"{line}{value}")
         for name, (value, help) in cls._own().items():
-            text += f"\n    {name} : {type(value).__name__}, default {value}\n        {help}"
+            kind = "object" if value is None else type(value).__name__
+            text += f"\n    {name} : {kind}, default {value}\n        {help}"
+        if "eps_rel" in defaults:
+            line = "    eps_rel : float, default "
+            text = text.replace(f"{line}0.01", f"{line}{defaults['eps_rel']}")
         cls.__doc__ = _DOC.format(purpose=(cls.__doc__ or "").strip(), options=text)
 
     def __init__(self, n_components: int = 2, **options: Any) -> None:  # see __init_subclass__
@@ -119,8 +133,12 @@ class _Factorisation(Output, Estimator):
 
     @classmethod
     def _own(cls) -> Dict[str, Tuple[Any, str]]:
-        """Parameters that are no options of the library: their defaults and help."""
-        return {}
+        """Parameters that are not options of the library: their defaults and help."""
+        return {
+            "missing": (False, "NaN and masked entries are missing values"),
+            "start": (None, "a model or arrays to start from, as for `tlnmf.fit`"),
+            "axes": (None, "names of the axes of X, as for `tlnmf.fit`"),
+        }
 
     @classmethod
     def _usual(cls) -> Dict[str, Any]:
@@ -146,12 +164,17 @@ class _Factorisation(Output, Estimator):
         values["method"] = self._method
         return values
 
-    def fit(self: T, X: Any, y: Any = None) -> T:
-        """Learns from the rows of X: (N, M), or (S, N, M) with S realisations. y is ignored."""
-        x = self._check(X, (2, 3), reset=True)
+    def fit(self: T, X: Any, y: Any = None, sample_weight: Any = None) -> T:
+        """Learns from the rows of X: (N, M), or (S, N, M) with S realisations. y is ignored.
+        sample_weight (N,) has weights of the rows."""
+        x = self._check(X, (2, 3), True, self.missing, self.axes)
+        if self.axes is None:
+            warn_of_axes(x, x.shape[-1], x.shape[-2], "X", 3)
         options, y_ = self._options(), self._frames(x)
         if x.any():
-            self._keep(fit_model(Data(y_[0] if x.ndim == 2 else y_), options.pop("k"), **options))
+            layout = {"weights": sample_weight, "missing": self.missing, "input": "data"}
+            data = Data(y_[0] if x.ndim == 2 else y_, **layout)
+            self._keep(fit_model(data, options.pop("k"), start=self.start, **options))
         else:
             self._keep(_silence(y_.shape, options))
         return self
@@ -174,20 +197,23 @@ class _Factorisation(Output, Estimator):
         """Returns H transposed (N, K). Frames are independent."""
         if not hasattr(self, "model_"):
             raise not_fitted(self)
-        y = self._frames(self._check(X, (2, 3), reset=False))
+        y = self._frames(self._check(X, (2, 3), False, self.missing, self.axes))
         S, M, N = y.shape
         H = np.zeros((N, len(self.components_)))
         columns = np.ascontiguousarray(y.transpose(2, 0, 1))
         silent = ~columns.any(axis=(1, 2))
+        absent = np.isnan(columns).any(axis=2).all(axis=1)  # no realisation is complete
         shape, call, row = shape_of((S, M, 1)), Call(), 8 * H.shape[1]
         settings = call.settings("apply", {"threads": 1}, "transform")
         make, free = core.tlnmf_data_from_realisations, core.tlnmf_data_free
+        if self.missing:
+            make = core.tlnmf_data_from_incomplete
 
         def work() -> None:
             for n in range(N):
                 if call.stopped:
                     return
-                if silent[n]:  # (0 + eps) / (W h + eps) + log(W h + eps) is least at h = 0
+                if absent[n] or silent[n]:  # (0 + eps) / (W h + eps) + log(W h + eps) is least at h = 0
                     continue
                 data = call.make(make, columns[n], shape, free=free)
                 record = call.make(core.tlnmf_apply, self.model_, data, settings)
@@ -201,9 +227,9 @@ class _Factorisation(Output, Estimator):
         """Fits activations (N, K) to the rows of X, each independently, with the learnt Phi and W."""
         return self._output(self._activations(X), X)
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fits to X, then transforms it."""
-        return self.fit(X, y).transform(X)
+        return self.fit(X, y, sample_weight).transform(X)
 
     def inverse_transform(self, H: Any) -> Any:
         """Expected power of the coefficients, (N, M): H @ components_. It has no signs."""
@@ -220,22 +246,28 @@ class _Factorisation(Output, Estimator):
         The prior of h_k is exponential with the mean of `activations_[:, k]`. Rows are independent
         of each other. With S realisations it is the log-likelihood of all divided by S. Scores of
         models with different eps are not comparable: eps is added to the power of the data and of
-        the model.
+        the model. The score of a row with missing values is NaN.
         """
         if not hasattr(self, "model_"):
             raise not_fitted(self)
-        y = self._observed(self._check(X, (2, 3), reset=False))
+        y = self._observed(self._check(X, (2, 3), False, self.missing, self.axes))
+        complete = ~np.isnan(y).any(axis=(0, 1))
+        scores = np.full(len(complete), np.nan)
+        y = np.ascontiguousarray(y[:, :, complete])
         S, M, N = y.shape
+        if N == 0:
+            return scores
         if not y.any():  # the library rejects data that are all zeros: a frame more, to be dropped
             y = np.append(y, np.full((S, M, 1), np.sqrt(self.model_["eps"])), axis=2)
         call = Call()
         settings = call.settings("apply", {"threads": self.get_params()["threads"]}, "score")
         record = Record(call.solve(core.tlnmf_likelihood, self.model_, Data(y), settings))
-        return np.array(record["log_likelihood"][:N])
+        scores[complete] = record["log_likelihood"][:N]
+        return scores
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood of the rows with h integrated out; see `score_samples`."""
-        return float(np.mean(self.score_samples(X)))
+        return float(np.nanmean(self.score_samples(X)))  # NaN: missing rows
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the columns that transform returns: tlnmf0, tlnmf1, .."""
@@ -270,7 +302,11 @@ class _Factorisation(Output, Estimator):
         return estimator
 
     def _more_tags(self) -> Dict[str, Any]:
-        return {"preserves_dtype": [np.float64]}
+        reason = "starts are random and depend on the number and order of the rows"
+        return {
+            "preserves_dtype": [np.float64],
+            "_xfail_checks": {"check_sample_weights_invariance": reason},
+        }
 
     def _repr_html_(self) -> Optional[str]:
         if not hasattr(self, "model_"):
@@ -327,11 +363,16 @@ class JDNMF(_Factorisation):
 class ISNMF(_Factorisation):
     """Itakura-Saito NMF of a nonnegative X, such as a power spectrogram. Spectra are rows of X.
 
-    The transform is the identity. inverse_transform(transform(X)) is an estimate of X.
+    The transform is the identity. inverse_transform(transform(X)) is an estimate of X. The floor
+    is 1e-6 of the mean of X by default.
     """
 
     _method = "nmf"
     dof: int
+
+    @classmethod
+    def _usual(cls) -> Dict[str, Any]:
+        return {**super()._usual(), "eps_rel": POWER_FLOOR}
 
     @classmethod
     def _hidden(cls) -> Tuple[str, ...]:
@@ -343,7 +384,7 @@ class ISNMF(_Factorisation):
             "degrees of freedom of each power, which `score` reads: 2 for |STFT|^2, 1 for squares\n"
             "        of real coefficients (DCT), 2 S for the mean of S periodograms"
         )
-        return {"dof": (2, text)}
+        return {**super()._own(), "dof": (2, text)}
 
     def _options(self) -> Dict[str, Any]:
         return {**super()._options(), "transform": "identity"}

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, Dict, Tuple
+import warnings
+from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
 
@@ -12,13 +13,24 @@ from ._data import Data
 from ._model import Model, joint_diagonalize, whitener
 from ._options import describe, parameters
 
+_OWN = ("whiten", "rank-reduce")  # options of the library that the class handles
 _RENAMED = {"seed": "random_state", "transform": "init_transform"}  # transform is a method
 
 
 def ajd(
-    X: Any, *, init: Any = None, eps: float = 1e-7, n_iter_max: int = 1000, sample_weight: Any = None
+    X: Any,
+    *,
+    init: Any = None,
+    tol: float = 1e-7,
+    n_iter_max: int = 1000,
+    sample_weight: Any = None,
+    eps: Optional[float] = None,
 ) -> Tuple[Real, Real]:
-    """Approximate joint diagonalisation with the arguments and results of pyRiemann's ajd_pham.
+    """Minimises the sum of log(diag(D) + eps) over the D = V X V', where V whitens the mean of X.
+
+    This is L of the paper after whitening, with eps = 1e-2. Pham's criterion (`ajd_pham` of
+    pyRiemann) has no eps, and its V is any invertible matrix. Arguments and shapes of the results
+    are those of `ajd_pham`, apart from `tol`.
 
     Parameters
     ----------
@@ -26,10 +38,12 @@ def ajd(
         Symmetric and positive definite.
     init : array (n, n), optional
         A diagonaliser to start from. The nearest rotation of the whitened matrices is used.
-    eps : float
+    tol : float
         Stop when the gradient norm falls below this value.
     n_iter_max : int
     sample_weight : array (n_matrices,), optional
+    eps : float, optional
+        Deprecated name of `tol`.
 
     Returns
     -------
@@ -40,10 +54,13 @@ def ajd(
 
     Notes
     -----
-    V is a rotation of the whitened matrices. If these can be diagonalised exactly, it is Pham's
-    minimum. For noisy matrices it is the best solution that whitens the mean.
+    If the matrices can be diagonalised exactly, V also minimises Pham's criterion. For noisy
+    matrices it does not, because only rotations of the whitened matrices are searched.
     """
     start = None
+    if eps is not None:
+        warnings.warn("eps of ajd is called tol: it is a tolerance", DeprecationWarning, stacklevel=2)
+        tol = eps
     if init is not None:
         x, V = as_real(X, "X", (3,)), as_real(init, "init", (2,))
         Data(covariances=x, weights=sample_weight)  # raises an error for invalid matrices
@@ -52,7 +69,7 @@ def ajd(
         w = None if sample_weight is None else as_real(sample_weight, "sample_weight", (1,))
         u, _, vt = np.linalg.svd(V @ np.linalg.inv(whitener(x, w)))
         start = u @ vt
-    model = JointDiagonalizer(grad_tol=eps, J=n_iter_max, start=start)
+    model = JointDiagonalizer(grad_tol=tol, J=n_iter_max, start=start)
     model.fit(X, sample_weight=sample_weight)
     return model.filters_, model.transform(X)
 
@@ -64,16 +81,19 @@ class JointDiagonalizer(Estimator):
     ----------
     whiten : bool, default True
         Whitens first: the weighted mean of the covariances becomes the identity.
+    rank : int or "auto", optional
+        With whiten: the number R of principal components of the mean covariance to keep, for
+        covariances of lower rank (as after an average reference); "auto": its rank.
     start : array (n, n), optional
         An orthogonal matrix to start from.
 {options}
 
     Attributes
     ----------
-    filters_ : array (n, n)
+    filters_ : array (n, n), or (rank, n)
         V: V @ X @ V.T is nearly diagonal. Rows are spatial filters, as in pyRiemann and MNE.
-    patterns_ : array (n, n)
-        The inverse of filters_; columns are patterns.
+    patterns_ : array (n, n), or (n, rank)
+        The (pseudo)inverse of filters_; columns are patterns.
     n_iter_ : int
     stop_reason_ : str
     info_ : Model
@@ -87,6 +107,7 @@ class JointDiagonalizer(Estimator):
     """
 
     whiten: bool
+    rank: Any
     start: Any
     random_state: Any
     filters_: Real
@@ -95,8 +116,10 @@ class JointDiagonalizer(Estimator):
     stop_reason_: str
     info_: Model
 
-    def __init__(self, whiten: bool = True, start: Any = None, **options: Any) -> None:
-        self._assign({"whiten": whiten, "start": start, **options})
+    def __init__(
+        self, whiten: bool = True, start: Any = None, rank: Any = None, **options: Any
+    ) -> None:
+        self._assign({"whiten": whiten, "start": start, "rank": rank, **options})
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "JointDiagonalizer":
         """Learns from covariances X (n_matrices, n, n). y is ignored."""
@@ -105,7 +128,7 @@ class JointDiagonalizer(Estimator):
         options["seed"] = seed_of(options.pop("random_state"))
         options["transform"] = options.pop("init_transform")
         self.filters_, self.info_ = joint_diagonalize(x, sample_weight, **options)
-        self.patterns_ = np.linalg.inv(self.filters_)
+        self.patterns_ = np.linalg.pinv(self.filters_)
         self.n_iter_ = max(1, int(self.info_["iterations"]))
         self.stop_reason_ = self.info_["outcome"]
         self.n_features_in_ = x.shape[1]
@@ -142,11 +165,11 @@ class JointDiagonalizer(Estimator):
 
 def _with_options(cls: Any) -> None:
     """Puts the options of task jd into the signature and the docstring."""
-    own = list(inspect.signature(cls.__init__).parameters.values())[:3]
-    found: Dict[str, inspect.Parameter] = parameters("jd", ("whiten",), _RENAMED)
+    own = list(inspect.signature(cls.__init__).parameters.values())[:4]
+    found: Dict[str, inspect.Parameter] = parameters("jd", _OWN, _RENAMED)
     signature = inspect.Signature(own + list(found.values()))
     cls.__init__.__signature__ = signature
-    cls.__doc__ = cls.__doc__.replace("{options}", describe("jd", ("whiten",), _RENAMED, "    "))
+    cls.__doc__ = cls.__doc__.replace("{options}", describe("jd", _OWN, _RENAMED, "    "))
 
 
 _with_options(JointDiagonalizer)

@@ -276,17 +276,16 @@ static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings
     return tl_record_keep_if(error, model);
 }
 
-/* Adds Phi P and back Phi' of a diagonalisation of whitened data. */
-static tlnmf_error put_unmixing(tlnmf_ctx *ctx, int64_t M, const double *P, const double *back,
-                                tlnmf_record *model)
+/* Adds Phi P (R x M) and back Phi' (M x R) of a diagonalisation of whitened data. */
+static tlnmf_error put_unmixing(tlnmf_ctx *ctx, int64_t M, int64_t R, const double *P,
+                                const double *back, tlnmf_record *model)
 {
     const double *Phi = tlnmf_record_get_array(model, "Phi", NULL, NULL);
-    const int64_t shape[] = {M, M};
     double *unmixing, *mixing;
-    TRY(tl_record_new_array(ctx, model, "unmixing", 2, shape, &unmixing));
-    TRY(tl_record_new_array(ctx, model, "mixing", 2, shape, &mixing));
-    tl_gemm(TL_PLAIN, TL_PLAIN, M, M, M, 1.0, Phi, M, P, M, 0.0, unmixing, M);
-    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, M, M, 1.0, back, M, Phi, M, 0.0, mixing, M);
+    TRY(tl_record_new_array(ctx, model, "unmixing", 2, (int64_t[]){R, M}, &unmixing));
+    TRY(tl_record_new_array(ctx, model, "mixing", 2, (int64_t[]){M, R}, &mixing));
+    tl_gemm(TL_PLAIN, TL_PLAIN, R, M, R, 1.0, Phi, R, P, M, 0.0, unmixing, M);
+    tl_gemm(TL_PLAIN, TL_TRANSPOSED, M, R, R, 1.0, back, R, Phi, R, 0.0, mixing, R);
     return TLNMF_OK;
 }
 
@@ -301,12 +300,12 @@ static tlnmf_error diagonalise_whitened(tlnmf_ctx *ctx, const tlnmf_data *data,
     tlnmf_data *white = NULL;
     tl_slot table[] = {TL_SLOT(P, M * M), TL_SLOT(back, M * M)};
     TRY(TL_ARENA(ctx, "whitening", table, &block));
-    tlnmf_error error = tl_data_whiten(ctx, data, P, back, &white);
+    tlnmf_error error = tl_data_whiten(ctx, data, settings->rank_reduce, P, back, &white);
     error = tl_distribute_agree(ctx, data->frames_comm, ctx->starts_comm, error);
     if (error == TLNMF_OK)
         error = fit(ctx, white, settings, start, TL_TASK_JD, model);
     if (error == TLNMF_OK)
-        error = tl_record_keep_if(put_unmixing(ctx, M, P, back, *model), model);
+        error = tl_record_keep_if(put_unmixing(ctx, M, white->M, P, back, *model), model);
     tlnmf_data_free(white);
     tl_release(&ctx->hooks, block);
     return error;

@@ -544,6 +544,8 @@ tlnmf_error tlnmf_settings_check(tlnmf_ctx *ctx, const tl_settings *settings)
     }
     if (settings->task == TL_TASK_FIT)
         return check_fit(ctx, settings);
+    if (settings->task == TL_TASK_JD && settings->rank_reduce >= 0 && !settings->whiten)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "rank-reduce requires whiten");
     if (settings->task == TL_TASK_JD)
         return check_learning(ctx, settings);
     return TLNMF_OK;

@@ -80,7 +80,7 @@ typedef enum tl_unlabelled_policy {
 typedef struct tlnmf_settings {
     int32_t task; /* a tl_task */
     /* fit, jd, apply */
-    int64_t k, J, J_tl, J_nmf, starts, hops, halvings, handover, threads;
+    int64_t k, J, J_tl, J_nmf, starts, hops, halvings, handover, threads, rank_reduce;
     uint64_t seed;
     double eps, eps_rel, gamma, tol, grad_tol, max_seconds;
     int32_t method, solver, transform, stream;

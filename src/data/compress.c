@@ -292,10 +292,12 @@ static tlnmf_error measure_power(data_making *r)
 
 /* ---- covariances ----------------------------------------------------------------------------- */
 
-/* Factors one covariance: eigenvectors times the roots of the eigenvalues. */
-static tlnmf_error factor_covariance(const data_making *r, int64_t n, tl_eigen *eigen, double *A)
+/* Factors one covariance: eigenvectors times the roots of the eigenvalues. *rounding: the largest
+ * relative asymmetry or negative eigenvalue so far. */
+static tlnmf_error factor_covariance(const data_making *r, int64_t n, tl_eigen *eigen, double *A,
+                                     double *rounding)
 {
-    const double slack = 1e-10; /* relative asymmetry and negativity accepted as rounding */
+    const double slack = 1e-6; /* accepted as rounding of single precision */
     double most = 0.0, skew = 0.0;
     tlnmf_ctx *ctx = r->ctx;
     int64_t M = r->M, row = 0, column = 0;
@@ -321,6 +323,8 @@ static tlnmf_error factor_covariance(const data_making *r, int64_t n, tl_eigen *
             ctx, TLNMF_ERR_DATA,
             "covariance %lld is not positive semidefinite (least eigenvalue %.3g of %.3g)",
             (long long)n, least, top);
+    if (most > 0.0)
+        *rounding = fmax(*rounding, fmax(skew, -least) / most);
     int64_t rank = 0; /* the largest come last */
     while (rank < M && eigen->lambda[M - 1 - rank] > 4.0 * DBL_EPSILON * top)
         rank++;
@@ -333,8 +337,9 @@ static tlnmf_error factor_covariance(const data_making *r, int64_t n, tl_eigen *
 static tlnmf_error factor_covariances(const data_making *r)
 {
     tlnmf_ctx *ctx = r->ctx;
+    const double usual = 1e-10; /* rounding of double precision */
     int64_t M = r->M;
-    double *A;
+    double *A, rounding = 0.0;
     void *block;
     tl_slot table[] = {TL_SLOT(A, M * M)};
     TRY(TL_ARENA(ctx, "a covariance", table, &block));
@@ -342,10 +347,15 @@ static tlnmf_error factor_covariances(const data_making *r)
     tlnmf_error error = tl_eigen_create(ctx, M, &eigen);
     for (int64_t n = 0; n < r->N && error == TLNMF_OK; n++) {
         memcpy(A, r->in + n * M * M, (size_t)(M * M) * sizeof *A);
-        error = factor_covariance(r, n, &eigen, A);
+        error = factor_covariance(r, n, &eigen, A, &rounding);
         if (error == TLNMF_OK && must_stop(ctx, (double)(n + 1), (double)r->N))
             error = stopped(ctx);
     }
+    if (error == TLNMF_OK && rounding > usual)
+        tl_log(ctx, TLNMF_LOG_WARNING,
+               "the covariances are symmetric and positive semidefinite only to %.1g of their "
+               "largest entries; the nearest such matrices are used",
+               rounding);
     tl_eigen_free(&eigen);
     tl_release(&ctx->hooks, block);
     return error;

@@ -73,10 +73,12 @@ tlnmf_error tl_data_take_weights(tlnmf_ctx *ctx, const tlnmf_data *from, const i
 
 tlnmf_error tl_data_copy(tlnmf_ctx *ctx, const tlnmf_data *data, tlnmf_data **out);
 
-/* The data in coordinates in which their mean covariance is the identity: P R, and R = back P R. P
- * and back are M x M. Refused where the mean covariance is singular. */
-tlnmf_error tl_data_whiten(tlnmf_ctx *ctx, const tlnmf_data *data, double *P, double *back,
-                           tlnmf_data **out);
+/* The data in coordinates in which their mean covariance is the identity: P R, and R = back P R.
+ * `wanted` principal components are kept, which become the rows M of the new data: P is wanted x M.
+ * 0 keeps as many as the mean covariance has; if negative, it must have all. P and back have room
+ * for M x M. */
+tlnmf_error tl_data_whiten(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t wanted, double *P,
+                           double *back, tlnmf_data **out);
 
 /* The largest norm of a frame, sqrt(trace Sigma_n), over all processes. */
 double tl_data_longest(const tlnmf_data *data);

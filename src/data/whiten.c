@@ -19,32 +19,44 @@ static void mean_covariance(const tlnmf_data *data, double *scaled, double *mean
     tl_comm_add(data->frames_comm, mean, M * M);
 }
 
-/* P = diag(lambda)^-1/2 E and back = E' diag(lambda)^1/2, from the eigenvectors E, one per row. */
-static tlnmf_error split(tlnmf_ctx *ctx, int64_t M, const double *lambda, const double *E,
-                         double *P, double *back)
+/* Chooses *R, the number of principal components to keep: `wanted`, or the rank if it is 0, or all
+ * M if it is negative. */
+static tlnmf_error choose_rank(tlnmf_ctx *ctx, int64_t M, const double *lambda, int64_t wanted,
+                               int64_t *R)
 {
-    const double least =
-        1e-12; /* of the largest eigenvalue: directions below are rounding errors */
-    int64_t missing = 0;
+    const double least = 1e-12; /* of the largest eigenvalue; single precision leaves 1e-7 */
+    int64_t rank = 0;
     for (int64_t i = 0; i < M; i++)
-        missing += !(lambda[i] > least * lambda[M - 1]);
-    if (missing > 0)
+        rank += lambda[i] > least * lambda[M - 1];
+    *R = wanted < 0 ? M : wanted == 0 ? rank : wanted;
+    if (wanted < 0 && rank < M)
         return tl_fail(ctx, TLNMF_ERR_DATA,
-                       "whiten: the mean covariance has rank %lld of %lld: omit %lld channel%s",
-                       (long long)(M - missing), (long long)M, (long long)missing,
-                       missing == 1 ? "" : "s");
-    for (int64_t i = 0; i < M; i++)
-        for (int64_t j = 0; j < M; j++) {
-            P[i * M + j] = E[i * M + j] / sqrt(lambda[i]);
-            back[j * M + i] = E[i * M + j] * sqrt(lambda[i]);
-        }
+                       "whiten: the mean covariance has rank %lld of %lld, as after an average "
+                       "reference; rank-reduce keeps %lld principal component%s",
+                       (long long)rank, (long long)M, (long long)rank, rank == 1 ? "" : "s");
+    if (*R > rank)
+        return tl_fail(ctx, TLNMF_ERR_DATA,
+                       "rank-reduce = %lld exceeds the rank of the mean covariance, %lld",
+                       (long long)wanted, (long long)rank);
     return TLNMF_OK;
 }
 
-tlnmf_error tl_data_whiten(tlnmf_ctx *ctx, const tlnmf_data *data, double *P, double *back,
-                           tlnmf_data **out)
+/* P = diag(lambda)^-1/2 E (R x M) and back = E' diag(lambda)^1/2 (M x R), from the last R of the M
+ * eigenvectors E, one per row. */
+static void split(int64_t M, int64_t R, const double *lambda, const double *E, double *P,
+                  double *back)
 {
-    int64_t M = data->M, T = data->T;
+    for (int64_t r = 0, i = M - R; r < R; r++, i++)
+        for (int64_t j = 0; j < M; j++) {
+            P[r * M + j] = E[i * M + j] / sqrt(lambda[i]);
+            back[j * R + r] = E[i * M + j] * sqrt(lambda[i]);
+        }
+}
+
+tlnmf_error tl_data_whiten(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t wanted, double *P,
+                           double *back, tlnmf_data **out)
+{
+    int64_t M = data->M, T = data->T, R = M;
     tl_eigen eigen = {.hooks = ctx->hooks};
     double *E = NULL;
     void *block = NULL;
@@ -60,12 +72,18 @@ tlnmf_error tl_data_whiten(tlnmf_ctx *ctx, const tlnmf_data *data, double *P, do
         mean_covariance(data, (*out)->R, E);
         error = tl_eigen_solve(ctx, &eigen, E);
         if (error == TLNMF_OK)
-            error = split(ctx, M, eigen.lambda, E, P, back);
+            error = choose_rank(ctx, M, eigen.lambda, wanted, &R);
+        if (error == TLNMF_OK)
+            split(M, R, eigen.lambda, E, P, back);
+        error = tl_comm_agree(ctx, data->frames_comm, error);
     }
     if (error == TLNMF_OK) {
+        double rank = (double)R;
+        tl_comm_broadcast(data->frames_comm, &rank, 1);
         tl_comm_broadcast(data->frames_comm, P, M * M);
         tl_comm_broadcast(data->frames_comm, back, M * M);
-        tl_gemm(TL_PLAIN, TL_PLAIN, M, T, M, 1.0, P, M, data->R, T, 0.0, (*out)->R, T);
+        (*out)->M = R = (int64_t)rank;
+        tl_gemm(TL_PLAIN, TL_PLAIN, R, T, M, 1.0, P, M, data->R, T, 0.0, (*out)->R, T);
         (*out)->mean_power = 1.0;
     }
     tl_eigen_free(&eigen);

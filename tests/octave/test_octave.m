@@ -2,7 +2,7 @@
 f = fopen ("Y.npy");
 head = fread (f, 10, "uint8");
 fread (f, head(9) + 256 * head(10), "uint8");
-Y = permute (reshape (fread (f, Inf, "double"), [20 6 3]), [2 1 3]);
+Y = permute (reshape (fread (f, Inf, "double"), [20 6 3]), [3 2 1]); % S x M x N
 fclose (f);
 
 [Phi, W, H, info] = tlnmf_fit (Y, 2, "seed", 5);
@@ -11,11 +11,24 @@ assert (isequal (Phi, theirs.Phi') && isequal (W, theirs.W') && isequal (H, thei
 assert (norm (Phi * Phi' - eye (6)) < 1e-12);
 V = zeros (6, 20);
 for s = 1:3
-  V += (Phi * Y(:,:,s)) .^ 2 / 3;
+  V += (Phi * squeeze (Y(s,:,:))) .^ 2 / 3;
 end
 R = W * H + info.eps;
 C = sum (sum ((V + info.eps) ./ R + log (R)));
 assert (abs (C - info.C) < 1e-9 * abs (C));
+
+% The same array in the program, and in another order.
+save ("-v7", "Y.mat", "Y");
+assert (system (["\"" getenv("PROGRAM") "\" fit Y.mat -k 2 --seed 5 -o again.h5 >out 2>err"]), 0);
+again = load ("again.h5", "Phi");
+assert (isequal (again.Phi, theirs.Phi));
+turned = permute (Y, [2 3 1]);
+assert (isequal (tlnmf_fit (turned, 2, "seed", 5, "axes", "channels,times,trials"), Phi));
+assert (isequal (tlnmf_fit (squeeze (Y(1,:,:))', 2, "axes", "time,channels"), ...
+                 tlnmf_fit (squeeze (Y(1,:,:)), 2)));
+lastwarn ("");
+tlnmf_fit (permute (Y, [1 3 2]), 2, "J", 1); % 3 x 20 x 6
+assert (! isempty (strfind (lastwarn (), "3 realisations of 6 frames of length 20")));
 
 applied = tlnmf_apply (info, Y);
 assert (size (applied), [2 20]);
@@ -47,4 +60,6 @@ fails ("class double", single (Y), 2);
 fails ("class double", Y + i, 2);
 fails ("seed has no value", Y, 2, "seed");
 fails ("finite", NaN * Y, 2);
+fails ("name each dimension once", Y, 2, "axes", "time,time,trials");
+fails ("does not name the dimensions", Y, 2, "axes", "time,channels");
 disp ("octave: fine");

@@ -34,7 +34,7 @@ class Problems(unittest.TestCase):
                     with self.subTest((n, p, orthogonal, weighted)):
                         C, A = mixtures(n, p, orthogonal)
                         w = np.random.RandomState(0).uniform(0.1, 1, n) if weighted else None
-                        V, D = tlnmf.ajd(C, sample_weight=w, eps=1e-12)
+                        V, D = tlnmf.ajd(C, sample_weight=w, tol=1e-12)
                         self.assertEqual((V.shape, D.shape), ((p, p), (n, p, p)))
                         self.assertLess(leak(V @ A), 1e-5)
                         if orthogonal:
@@ -90,6 +90,36 @@ class Problems(unittest.TestCase):
         self.assertEqual(model.get_params()["random_state"], 3)
         self.assertEqual(tlnmf.JointDiagonalizer(**model.get_params()).random_state, 3)
         self.assertRaises(ValueError, tlnmf.JointDiagonalizer().transform, C)
+
+
+class LowerRank(unittest.TestCase):
+    def test_average_reference(self):
+        _, A = mixtures(20, 5)
+        L = np.eye(5) - 1 / 5
+        G = L @ A[:, :4]
+        D = np.array([G @ np.diag(d) @ G.T for d in np.random.RandomState(1).rand(20, 4) + 0.05])
+        with self.assertRaisesRegex(ValueError, "rank 4 of 5.*pass rank=4"):
+            tlnmf.joint_diagonalize(D, whiten=True)
+        for rank in ("auto", 4):
+            V, info = tlnmf.joint_diagonalize(D, whiten=True, rank=rank)
+            self.assertEqual(V.shape, (4, 5))
+            self.assertLess(leak(V @ G), 1e-2)
+        model = tlnmf.JointDiagonalizer(rank=3).fit(D)
+        self.assertEqual((model.filters_.shape, model.patterns_.shape), ((3, 5), (5, 3)))
+        np.testing.assert_allclose(model.filters_ @ model.patterns_, np.eye(3), atol=1e-10)
+        self.assertEqual(model.transform(D).shape, (20, 3, 3))
+        self.assertRaisesRegex(
+            ValueError, r"outside \[1, 4\]", tlnmf.joint_diagonalize, D, whiten=True, rank=5
+        )
+        self.assertRaises(TypeError, tlnmf.joint_diagonalize, D, rank=4)
+
+    def test_tolerance_of_ajd(self):
+        C, _ = mixtures(5, 3)
+        with self.assertWarnsRegex(DeprecationWarning, "called tol") as caught:
+            V, _ = tlnmf.ajd(C, eps=1e-5)
+        self.assertEqual(caught.filename, __file__)
+        np.testing.assert_array_equal(V, tlnmf.ajd(C, tol=1e-5)[0])
+        self.assertNotIn("ajd_pham", tlnmf.ajd.__doc__.splitlines()[0])
 
 
 if __name__ == "__main__":

@@ -41,6 +41,8 @@ class Checks(unittest.TestCase):
             done = 0
             for estimator, check in check_estimator(kind(), generate_only=True):
                 name = getattr(check, "func", check).__name__
+                if name in estimator._more_tags()["_xfail_checks"]:
+                    continue
                 with self.subTest(f"{kind.__name__}: {name}"), warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     check(estimator)

@@ -82,13 +82,21 @@ expect 0 ... "tlnmf apply: warning: the model was fitted with --per-trial, but i
     tlnmf apply m.h5 smn.npy -o a.h5 --force --json
 check "no verdict" [ "$(json fits)" = "not known: the data of the model were read with other options" ]
 
-names="give 2 or 3 of these names, with commas: trials, epochs or realisations; channels, sensors or length; time or frames"
+names="give 2 or 3 of these names, with commas: trials, epochs or realisations; channels, sensors or length; time, times or frames"
 usage fit "axes = trials,leads,time: $names" smn.npy -k 1 --axes trials,leads,time
 usage fit "axes = trials,channels,time,frames: $names" smn.npy -k 1 --axes trials,channels,time,frames
 usage fit "axes = trials,epochs,time: two axes cannot both be the realisations" smn.npy -k 1 --axes trials,epochs,time
 usage fit "axes = trials,time: missing channels, sensors or length" smn.npy -k 1 --axes trials,time
-usage fit "axes = channels,trials: missing time or frames" smn.npy -k 1 --axes channels,trials
+usage fit "axes = channels,trials: missing time, times or frames" smn.npy -k 1 --axes channels,trials
 input fit "smn.npy: the array has 3 axes, but --axes channels,time names 2" smn.npy -k 1 --axes channels,time
 usage fit "--per-trial: mn.npy has no trials" mn.npy -k 1 --per-trial
 usage fit "--axes is for data, but covs.npy has covariances" covs.npy -k 1 --input covariances --axes trials,channels,time
 usage apply "--axes is for arrays, but x.wav is a sound" m.h5 x.wav --axes trials,channels,time
+
+# Realisations of frames that are much longer than their number: the order may be another one.
+npy long.npy "(2, 7, 2)" 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 3
+expect 0 ... "tlnmf fit: warning: long.npy: read as 2 realisations of 2 frames of length 7; if its axes are in another order, name them, as in --axes epochs,channels,times" \
+    tlnmf fit long.npy -k 1 -J 2 --no-model
+expect 0 ... "tlnmf fit: long.npy: axes epochs,times,channels: 7 frames of length 2, 2 realisations of each" \
+    tlnmf fit long.npy -k 1 -J 2 --no-model --axes epochs,times,channels
+expect 0 ... "" tlnmf fit long.npy -k 1 -J 2 --no-model --input data

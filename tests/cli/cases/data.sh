@@ -42,3 +42,20 @@ input jd "nothing.npy: the covariances have a mean power of 0: it must be positi
 input jd "inf.npy: shape (2, 3): covariances are (N, M, M)" inf.npy --input covariances
 
 absent model.h5 phi.h5
+
+# --input power: Itakura-Saito NMF of V itself; V = W H of rank 1 is fitted exactly.
+npy power.npy "(3, 4)" 1 2 3 4 2 4 6 8 1e-3 2e-3 3e-3 4e-3
+expect 0 ... "" tlnmf fit power.npy -k 1 --input power --eps 1e-9 -o power.h5 --json
+near "I of an exact factorisation" "$(json I)" 0 1e-6
+check "NMF with the identity" eval 'grep -q "\"transform\": \"identity\"" "$out" && [ "$(json method)" = nmf ]'
+expect 0 ... "" tlnmf fit power.npy -k 1 --input power --no-model --json
+near "the default floor is 1e-6 of the mean of V" "$(json eps)" 2.5008333333333335e-06 1e-9
+expect 0 ... "tlnmf apply: power.npy: read as powers V, as the data of the model" \
+    tlnmf apply power.h5 power.npy -o applied.h5 --json
+check "the model's own V" [ "$(json own_data)" = true ]
+npy negative_power.npy "(2, 2)" 1 2 -3 4
+input fit "negative_power.npy: row 1, frame 0 is -3: powers must not be negative" \
+    negative_power.npy -k 1 --input power
+usage fit "--input power requires --method nmf" power.npy -k 1 --input power --method tl
+usage fit "--input power requires --transform identity" power.npy -k 1 --input power --transform dct
+usage jd "--input power is for fit with a fixed identity; jd learns a transform" power.npy --input power

@@ -41,7 +41,20 @@ sizes 2 2 "$left (it counts the columns; :no-header keeps it), the first column,
 sizes 2 4 "$left" id.csv --index no
 sizes 2 4 "$left" id.csv:header,no-index
 printf 'id,a,b\n3,1,2.5\n1,.5,5\n' >falls.csv # not an index: its numbers do not increase
-sizes 2 3 "$left" falls.csv
+input fit "falls.csv: these columns usually identify rows: id. Use --drop id to omit them, or --columns NAME,.. to choose the columns to read" \
+    falls.csv -k 1
+sizes 2 2 "$left, 1 column" falls.csv --drop id
+sizes 2 2 "$left, 1 column" falls.csv --columns a,3
+sizes 2 3 "$left" falls.csv --columns '*'
+sizes 2 3 "$left" falls.csv --index no
+expect 0 ... "tlnmf jd: falls.csv: text, 2 x 2 numbers between commas$left, 1 column" \
+    tlnmf jd falls.csv --drop 1 --input data -o drop.h5
+tlnmf fit falls.csv --drop id -k 1 -o drop.h5 --force -q >drop.out
+expect 0 ... "tlnmf apply: falls.csv: text, 2 x 2 numbers between commas$left, 1 column" \
+    tlnmf apply drop.h5 falls.csv --drop id -o dropped.h5
+usage fit "--columns and --drop are mutually exclusive" falls.csv -k 1 --columns a --drop id
+usage fit "--drop requires names or numbers of columns" falls.csv -k 1 --drop ""
+usage fit "--drop is for text tables; y.npy is not one" y.npy -k 1 --drop 1
 sizes 2 2 "$left, the first column, an index" falls.csv --index yes
 printf '0,1,2\n1,2,3\n4,5,7\n' >counts.csv # no fractions below it: data
 sizes 3 3 "; its first line counts the columns and is read as data (:header skips it)" counts.csv

@@ -82,10 +82,89 @@ static void a_singular_mixture_is_refused(void **state)
     assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "whiten", 1));
     assert_int_equal(tlnmf_diagonalise(ctx, data, settings, NULL, &model), TLNMF_ERR_DATA);
     assert_null(model);
+    assert_string_equal(
+        tlnmf_message(ctx),
+        "whiten: the mean covariance has rank 1 of 2, as after an average reference; "
+        "rank-reduce keeps 1 principal component");
+    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "rank-reduce", 2));
+    assert_int_equal(tlnmf_diagonalise(ctx, data, settings, NULL, &model), TLNMF_ERR_DATA);
     assert_string_equal(tlnmf_message(ctx),
-                        "whiten: the mean covariance has rank 1 of 2: omit 1 channel");
+                        "rank-reduce = 2 exceeds the rank of the mean covariance, 1");
     tlnmf_settings_free(settings);
     tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+}
+
+/* With an average reference, L Sigma L' has rank M - 1. The sources that remain are found. */
+static void rank_deficient_covariances(void **state)
+{
+    (void)state;
+    enum { R = M - 1 };
+    double Sigma[N * M * M] = {0}, A[M * R];
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_data *data;
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 5, 0);
+    double *x = new_normals(&rng, M * R + N * R);
+    for (int k = 0; k < R; k++) {
+        double mean = 0.0;
+        for (int i = 0; i < M; i++)
+            mean += x[i * R + k] / M;
+        for (int i = 0; i < M; i++)
+            A[i * R + k] = x[i * R + k] - mean;
+    }
+    for (int n = 0; n < N; n++)
+        for (int k = 0; k < R; k++)
+            for (int i = 0; i < M; i++)
+                for (int j = 0; j < M; j++)
+                    Sigma[(n * M + i) * M + j] +=
+                        A[i * R + k] * A[j * R + k] * exp(x[M * R + n * R + k]);
+    assert_ok(ctx, tlnmf_data_from_covariances(ctx, Sigma, (int64_t[]){N, M, M}, &data));
+    tlnmf_settings *settings;
+    tlnmf_record *model;
+    assert_ok(ctx, tlnmf_settings_create(ctx, "jd", &settings));
+    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "whiten", 1));
+    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "rank-reduce", 0));
+    assert_ok(ctx, tlnmf_settings_set_real(ctx, settings, "eps-rel", 1e-10));
+    assert_ok(ctx, tlnmf_diagonalise(ctx, data, settings, NULL, &model));
+    int64_t shape[TLNMF_MAX_DIMENSIONS], back[TLNMF_MAX_DIMENSIONS];
+    const double *U = tlnmf_record_get_array(model, "unmixing", NULL, shape);
+    const double *mixing = tlnmf_record_get_array(model, "mixing", NULL, back);
+    assert_int_equal(shape[0], R);
+    assert_int_equal(shape[1], M);
+    assert_int_equal(back[0], M);
+    assert_int_equal(back[1], R);
+    for (int i = 0; i < R; i++) {
+        double most = 0.0, sum = 0.0;
+        for (int k = 0; k < R; k++) {
+            double gain = 0.0, one = 0.0;
+            for (int j = 0; j < M; j++) {
+                gain += U[i * M + j] * A[j * R + k];
+                one += U[i * M + j] * mixing[j * R + k];
+            }
+            assert_near(one, i == k ? 1.0 : 0.0, 1e-10);
+            sum += fabs(gain);
+            most = fmax(most, fabs(gain));
+        }
+        assert_true(sum - most < 1e-4 * most);
+    }
+    tlnmf_record_free(model);
+    tlnmf_settings_free(settings);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+    free(x);
+}
+
+static void rank_needs_whitening(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_settings *settings;
+    assert_ok(ctx, tlnmf_settings_create(ctx, "jd", &settings));
+    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "rank-reduce", 2));
+    assert_int_equal(tlnmf_settings_check(ctx, settings), TLNMF_ERR_OPTION);
+    assert_string_equal(tlnmf_message(ctx), "rank-reduce requires whiten");
+    tlnmf_settings_free(settings);
     tlnmf_ctx_free(ctx);
 }
 
@@ -94,6 +173,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_mixing_is_found),
         cmocka_unit_test(a_singular_mixture_is_refused),
+        cmocka_unit_test(rank_deficient_covariances),
+        cmocka_unit_test(rank_needs_whitening),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -197,6 +197,35 @@ static void refuse_Sigma(const double *Sigma, const char *message)
     tlnmf_ctx_free(ctx);
 }
 
+static void note_warning(tlnmf_log_level level, const char *message, void *user)
+{
+    if (level == TLNMF_LOG_WARNING)
+        snprintf(user, 256, "%s", message);
+}
+
+/* Rounding of single precision is removed, with a warning. */
+static void nearly_symmetric_covariances(void **state)
+{
+    (void)state;
+    const double off = 2e-7;
+    const double exact[] = {2, 1, 1, 2}, near[] = {2, 1 + off, 1 - off, 2};
+    char warning[256] = "";
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_data *a, *b;
+    tlnmf_ctx_set_log(ctx, note_warning, warning);
+    assert_ok(ctx, tlnmf_data_from_covariances(ctx, exact, (int64_t[]){1, 2, 2}, &a));
+    assert_string_equal(warning, "");
+    assert_ok(ctx, tlnmf_data_from_covariances(ctx, near, (int64_t[]){1, 2, 2}, &b));
+    assert_string_equal(warning, "the covariances are symmetric and positive semidefinite only to "
+                                 "2e-07 of their largest entries; the nearest such matrices are "
+                                 "used");
+    for (int i = 0; i < 4; i++)
+        assert_near(a->R[i], b->R[i], 1e-14);
+    tlnmf_data_free(a);
+    tlnmf_data_free(b);
+    tlnmf_ctx_free(ctx);
+}
+
 static void unusable_covariances_are_refused(void **state)
 {
     (void)state;
@@ -227,6 +256,7 @@ int main(void)
         cmocka_unit_test(notes_compress_to_a_few_columns),
         cmocka_unit_test(covariances_match_realisations),
         cmocka_unit_test(unusable_realisations_are_refused),
+        cmocka_unit_test(nearly_symmetric_covariances),
         cmocka_unit_test(unusable_covariances_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,6 @@ static void headers_and_indices(void **state)
 {
     (void)state;
     check("a,b,c\n1,2.5,-3\n4e-2,5,6\n", COMMAS HEADER);
-    check("1,b,3\n1,2.5,-3\n4e-2,5,6\n", COMMAS HEADER);
     check("\"a,\"\"b\",\"two\nlines\",c\n1,2.5,-3\n4e-2,5,6\n", COMMAS HEADER);
     check(",0,1,2\n0,1,2.5,-3\n1,4e-2,5,6\n", COMMAS HEADER INDEX); /* pandas */
     check("\"\",\"V1\",\"V2\",\"V3\"\n\"1\",1,2.5,-3\n\"2\",4e-2,5,6\n",
@@ -51,6 +50,80 @@ static void headers_and_indices(void **state)
     check("V1,V2,V3\n1,1,2.5,-3\n2,4e-2,5,6\n", COMMAS HEADER INDEX); /* R's write.table */
     check("name,a,b,c\nx,1,2.5,-3\ny,4e-2,5,6\n", COMMAS HEADER INDEX);
     check("x,1,2.5,-3\ny,4e-2,5,6\n", COMMAS "; skipped: the first column, an index");
+}
+
+/* Reads with words after the name of the file. */
+static void check_words(const char *words, const char *text, const char *note)
+{
+    char spec[64];
+    test_array array;
+
+    put_file("x.csv", text, strlen(text));
+    snprintf(spec, sizeof spec, "x.csv:%s", words);
+    assert_reads(spec, 2, shape, numbers);
+    assert_true(get_array(spec, &array));
+    assert_string_equal(array.note, note);
+    drop_array(&array);
+}
+
+static void columns_by_name_and_number(void **state)
+{
+    static const char text[] = "Time,a,label,b,c\n9,1,x,2.5,-3\n8,4e-2,y,5,6\n";
+    static const char three[] = "9,1,2.5,-3\n8,4e-2,5,6\n";
+
+    (void)state;
+    check_words("drop=Time,label", text, COMMAS HEADER ", 2 columns");
+    check_words("drop=1,3", text, COMMAS HEADER ", 2 columns");
+    check_words("columns=a,b,c", text, COMMAS HEADER ", 2 columns");
+    check_words("columns=c,4,a", text, COMMAS HEADER ", 2 columns"); /* in the file's order */
+    check_words("index,drop=label", text, COMMAS HEADER ", the first column, an index, 1 column");
+    check_words("no-header,drop=1", three, COMMAS "; skipped: 1 column");
+    check_words("header,columns=1,2,3", "t,3,1,2\n7,1,2.5,-3\n8,4e-2,5,6\n",
+                COMMAS HEADER ", 1 column"); /* a name comes before a number */
+    check_words("drop=a:b", "a:b,c,d,e\n9,1,2.5,-3\n8,4e-2,5,6\n", COMMAS HEADER ", 1 column");
+    put_file("x.csv", three, strlen(three));
+    assert_fails("x.csv:drop=time", TLNMF_ERR_INPUT, "x.csv: no column \"time\"; it has 4 columns");
+    assert_fails("x.csv:columns=5", TLNMF_ERR_INPUT, "x.csv: no column \"5\"; it has 4 columns");
+    assert_fails("x.csv:drop=1,2,3,4", TLNMF_ERR_INPUT, "x.csv: no column is left");
+    put_file("x.csv", text, strlen(text));
+    assert_fails("x.csv:drop=d", TLNMF_ERR_INPUT,
+                 "x.csv: no column \"d\"; it has 5 columns: Time, a, label, b, c");
+}
+
+#define IDENTIFY(names)                                                                    \
+    "x.csv: these columns usually identify rows: " names ". Use --drop " names " to omit " \
+    "them, or --columns NAME,.. to choose the columns to read"
+
+static void columns_that_identify_rows(void **state)
+{
+    static const char *const names[] = {"time", "Timestamp", "label",    "INDEX",
+                                        "id",   "subject",   "datetime", "date"};
+    char text[64], message[256];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(text, sizeof text, "a,%s\n1,2\n3,4\n", names[i]);
+        snprintf(message, sizeof message, IDENTIFY("%s"), names[i], names[i]);
+        refuse(text, message);
+    }
+    refuse("time,a,Subject\n1,2,3\n4,5,6\n", IDENTIFY("time,Subject"));
+    refuse("time,10,20\n1,2,3\n4,5,6\n", IDENTIFY("time"));
+    refuse("id,a\n3,2\n1,4\n", IDENTIFY("id")); /* its numbers do not increase: not an index */
+    check("index,a,b,c\n0,1,2.5,-3\n1,4e-2,5,6\n", COMMAS HEADER INDEX);
+    check_words("no-index", "id,b,c\n1,2.5,-3\n4e-2,5,6\n", COMMAS HEADER);
+    check_words("columns=*", "a,time,c\n1,2.5,-3\n4e-2,5,6\n", COMMAS HEADER);
+}
+
+#define MAYBE "; if the line is a header, use --header yes"
+
+/* A first row with a cell that is not a number is a header only if its other cells are words. */
+static void bad_cells_in_the_first_row(void **state)
+{
+    (void)state;
+    refuse("1,b,3\n1,2.5,-3\n", "x.csv: line 1, column 2 is not a number: \"b\"" MAYBE);
+    refuse("NA,2.5\n1,2\n", "x.csv: line 1, column 1 is not a number: \"NA\"" MAYBE);
+    refuse("1,5x\n1,2\n", "x.csv: line 1, column 2 is not a number: \"5x\"" MAYBE);
+    check_words("header", "1,b,3\n1,2.5,-3\n4e-2,5,6\n", COMMAS HEADER);
 }
 
 /* A first column that only looks like row numbers is kept, with a message. */
@@ -120,6 +193,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_tables),
         cmocka_unit_test(headers_and_indices),
+        cmocka_unit_test(columns_by_name_and_number),
+        cmocka_unit_test(columns_that_identify_rows),
+        cmocka_unit_test(bad_cells_in_the_first_row),
         cmocka_unit_test(a_column_that_counts),
         cmocka_unit_test(other_names),
         cmocka_unit_test(invalid_tables_are_refused),

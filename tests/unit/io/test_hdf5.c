@@ -57,6 +57,33 @@ static void test_types(void **state)
     assert_reads("x.dat", 2, two_by_three, numbers);
 }
 
+/* An enumeration of bytes, as h5py stores booleans. */
+static void test_booleans(void **state)
+{
+    static const signed char stored[6] = {0, 1, 1, 0, 0, 1};
+    static const double wanted[6] = {0, 1, 1, 0, 0, 1};
+    const char *const names[2][2] = {{"FALSE", "TRUE"}, {"RED", "GREEN"}};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        hid_t file = new_file("x.h5"), type = H5Tenum_create(H5T_STD_I8LE);
+        for (signed char value = 0; value < 2; value++)
+            assert_true(H5Tenum_insert(type, names[i][value], &value) >= 0);
+        hid_t space = H5Screate_simple(2, two_by_three_h5, NULL);
+        hid_t dataset = H5Dcreate2(file, "/Y", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        assert_true(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, stored) >= 0);
+        H5Dclose(dataset);
+        H5Sclose(space);
+        H5Tclose(type);
+        H5Fclose(file);
+        if (i == 0)
+            assert_reads("x.h5", 2, two_by_three, wanted);
+        else
+            assert_fails("x.h5:/Y", TLNMF_ERR_INPUT,
+                         "x.h5: /Y holds enum values, not real numbers");
+    }
+}
+
 static void test_compressed(void **state)
 {
     enum { ROWS = 100, COLS = 30 };
@@ -322,7 +349,8 @@ static void test_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),    cmocka_unit_test(test_compressed),
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_booleans),    cmocka_unit_test(test_compressed),
         cmocka_unit_test(test_errors),   cmocka_unit_test(test_huge),
         cmocka_unit_test(test_silence),  cmocka_unit_test(test_write),
         cmocka_unit_test(test_describe), cmocka_unit_test(test_short_chunks),

@@ -96,6 +96,14 @@ static void arrays_are_read(void **state)
     assert_fails("x.npz:notes.txt", TLNMF_ERR_INPUT, "x.npz:notes.txt: not an .npy file");
 }
 
+static void names_may_have_colons(void **state)
+{
+    (void)state;
+    put_deflated("12:30.npz", "run:1.npy", 0);
+    assert_reads("12:30.npz:run:1", 2, shape, numbers);
+    assert_fails("12:30.npz:run", TLNMF_ERR_INPUT, "12:30.npz: no array run (it has run:1)");
+}
+
 static void false_sizes_are_refused(void **state)
 {
     (void)state;
@@ -132,6 +140,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arrays_are_read),
+        cmocka_unit_test(names_may_have_colons),
         cmocka_unit_test(false_sizes_are_refused),
         cmocka_unit_test(models_are_refused),
     };

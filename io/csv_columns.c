@@ -1,0 +1,152 @@
+/* Chooses columns of text tables by name or number, and refuses columns that identify rows. */
+#include "csv.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+bool io_span_is(io_span text, const char *word)
+{
+    size_t length = strlen(word);
+    return (size_t)(text.end - text.at) == length && strncasecmp(text.at, word, length) == 0;
+}
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+/* The text after `word` if `text` starts with it and is longer; else NULL. */
+static const char *after(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+    return strncmp(text, word, length) == 0 && text[length] ? text + length : NULL;
+}
+
+bool io_table_words_read(const char *text, io_table_words *words)
+{
+    *words = (io_table_words){.header = IO_ANSWER_AUTO};
+    while (*text) {
+        size_t length = strcspn(text, ",");
+        io_span word = {text, text + length};
+        words->columns = after(text, "columns=");
+        words->drop = after(text, "drop=");
+        if (words->columns || words->drop)
+            return true;
+        if (io_span_is(word, "header") || io_span_is(word, "no-header"))
+            words->header = length == strlen("header") ? IO_ANSWER_YES : IO_ANSWER_NO;
+        else if (io_span_is(word, "index") || io_span_is(word, "no-index"))
+            words->index = length == strlen("index") ? IO_ANSWER_YES : IO_ANSWER_NO;
+        else
+            return false;
+        text += length + (text[length] == ',');
+    }
+    return true;
+}
+
+bool io_table_words_valid(const char *text)
+{
+    io_table_words words;
+    return io_table_words_read(text, &words);
+}
+
+/* ---- columns ------------------------------------------------------------------------------ */
+
+bool io_is_label_name(io_span name)
+{
+    static const char *const words[] = {"time",  "timestamp", "date", "datetime",
+                                        "label", "index",     "id",   "subject"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (io_span_is(name, words[i]))
+            return true;
+    return false;
+}
+
+static bool same(io_span a, io_span b)
+{
+    size_t length = (size_t)(a.end - a.at);
+    return length == (size_t)(b.end - b.at) && (length == 0 || memcmp(a.at, b.at, length) == 0);
+}
+
+/* Marks the columns of this name, or else the column of this number from 1. False: none. */
+static bool mark(io_span wanted, int64_t count, const io_span *names, bool value, bool *marks)
+{
+    bool found = false;
+    double number;
+    for (int64_t i = 0; i < count; i++)
+        if (names[i].at < names[i].end && same(names[i], wanted)) {
+            marks[i] = value;
+            found = true;
+        }
+    if (found)
+        return true;
+    for (const char *c = wanted.at; c < wanted.end; c++)
+        if (*c < '0' || *c > '9')
+            return false;
+    if (!io_decimal(wanted.at, wanted.end, &number) || number < 1 || number > (double)count)
+        return false;
+    marks[(int64_t)number - 1] = value;
+    return true;
+}
+
+/* "time, label": the first names of a table. */
+static void list(int64_t count, const io_span *names, char *text, size_t size)
+{
+    enum { FEW = 8 };
+    size_t used = 0;
+    int shown = 0;
+    text[0] = '\0';
+    for (int64_t i = 0; i < count && used < size && shown < FEW; i++)
+        if (names[i].at < names[i].end) {
+            int length = names[i].end - names[i].at > 24 ? 24 : (int)(names[i].end - names[i].at);
+            used += (size_t)snprintf(text + used, size - used, "%s%.*s", shown++ ? ", " : "",
+                                     length, names[i].at);
+        }
+}
+
+/* Marks all columns that a list names. */
+static bool mark_list(tlnmf_ctx *ctx, const char *file, const char *wanted, int64_t count,
+                      const io_span *names, bool value, bool *marks)
+{
+    char have[256];
+    while (*wanted) {
+        size_t length = strcspn(wanted, ",");
+        if (!mark((io_span){wanted, wanted + length}, count, names, value, marks)) {
+            list(count, names, have, sizeof have);
+            return io_fail(ctx, TLNMF_ERR_INPUT, "%s: no column \"%.*s\"; it has %lld column%s%s%s",
+                           file, (int)(length > 40 ? 40 : length), wanted, (long long)count,
+                           count == 1 ? "" : "s", have[0] ? ": " : "", have);
+        }
+        wanted += length + (wanted[length] == ',');
+    }
+    return true;
+}
+
+/* Refuses columns that identify rows. A first column that the caller declared not to be an index is
+ * data. */
+static bool refuse_labels(tlnmf_ctx *ctx, const char *file, const io_table_words *words,
+                          int64_t count, const io_span *names, const bool *skip)
+{
+    char drop[128] = "";
+    size_t used = 0, found = 0;
+    for (int64_t i = words->index == IO_ANSWER_NO; i < count; i++)
+        if (!skip[i] && io_is_label_name(names[i]) && used < sizeof drop)
+            used += (size_t)snprintf(drop + used, sizeof drop - used, "%s%.*s", found++ ? "," : "",
+                                     (int)(names[i].end - names[i].at), names[i].at);
+    return found == 0 ||
+           io_fail(ctx, TLNMF_ERR_INPUT,
+                   "%s: these columns usually identify rows: %s. Use --drop %s to omit them, or "
+                   "--columns NAME,.. to choose the columns to read",
+                   file, drop, drop);
+}
+
+bool io_columns_choose(tlnmf_ctx *ctx, const char *file, const io_table_words *words, int64_t count,
+                       const io_span *names, bool *skip)
+{
+    if (words->columns) {
+        bool all = strcmp(words->columns, "*") == 0;
+        if (!all)
+            memset(skip, true, (size_t)count * sizeof *skip);
+        return all || mark_list(ctx, file, words->columns, count, names, false, skip);
+    }
+    if (words->drop && !mark_list(ctx, file, words->drop, count, names, true, skip))
+        return false;
+    return refuse_labels(ctx, file, words, count, names, skip);
+}

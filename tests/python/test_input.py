@@ -1,0 +1,129 @@
+"""The forms of input: missing values, powers, named axes, starts, fixed transforms, refusals."""
+import unittest
+import warnings
+
+import numpy as np
+
+import tlnmf
+
+Y = tlnmf.simulate.gcm(s=5, m=6, n=20, kbar=2).Y
+HOLES = Y.copy()
+HOLES[0, 0, 3] = HOLES[2, 1, 7] = np.nan
+
+
+class Missing(unittest.TestCase):
+    def test_functions(self):
+        model = tlnmf.fit(HOLES, k=2, missing=True)
+        self.assertEqual(model.C, tlnmf.fit(tlnmf.Data(HOLES, missing=True), k=2).C)
+        self.assertEqual(model.C, tlnmf.fit(np.ma.masked_invalid(HOLES), k=2, missing=True).C)
+        self.assertEqual(tlnmf.apply(model, HOLES, missing=True).H.shape, (2, 20))
+        self.assertEqual(tlnmf.fit(Y, k=2, block=4).N, 5)
+        self.assertRaises(ValueError, tlnmf.fit, HOLES, k=2)
+        self.assertRaises(ValueError, tlnmf.fit, np.ma.masked_invalid(HOLES), k=2)
+        self.assertRaises(TypeError, tlnmf.fit, tlnmf.Data(Y), k=2, missing=True)
+
+    def test_estimators(self):
+        X = HOLES.transpose(0, 2, 1)
+        model = tlnmf.TLNMF(2, missing=True, random_state=1).fit(X)
+        self.assertEqual(model.model_.C, tlnmf.fit(HOLES, k=2, missing=True, method="tl").C)
+        self.assertEqual(model.transform(np.ma.masked_invalid(X)).shape, (20, 2))
+        row = X[0].copy()
+        self.assertTrue((model.transform(row)[3] == 0).all())
+        self.assertTrue(np.isnan(model.score_samples(row)[3]) and np.isfinite(model.score(row)))
+        for x in (X, np.ma.masked_invalid(X)):
+            self.assertRaises(ValueError, tlnmf.TLNMF(2).fit, x)
+
+
+class Power(unittest.TestCase):
+    V = np.random.RandomState(0).exponential(size=(12, 2)) @ np.random.RandomState(1).rand(2, 30)
+
+    def test_fit_of_V(self):
+        model = tlnmf.fit(self.V, k=2, input="power", starts=5)
+        np.testing.assert_allclose(model.W @ model.H, self.V, rtol=1e-2)
+        np.testing.assert_array_equal(model.Phi, np.eye(12))
+        self.assertAlmostEqual(model.eps / self.V.mean(), 1e-6)
+        again = tlnmf.ISNMF(2, starts=5, random_state=1).fit(self.V.T)
+        self.assertEqual(again.model_.C, model.C)
+        self.assertEqual(model.apply(self.V)["own_data"], 1)
+        self.assertEqual(tlnmf.fit(self.V, k=2, input="power", eps_rel=1e-3).eps, 1e-3 * self.V.mean())
+        self.assertIn(tlnmf.fit(self.V, k="1:2", input="power").K, (1, 2))
+
+    def test_refusals(self):
+        self.assertRaisesRegex(ValueError, r"Y\[1, 0\] is -3", tlnmf.fit, [[1, 2], [-3, 4]], k=1, input="power")
+        for wrong in ({"method": "tl"}, {"transform": "dct"}, {"start": {"Phi": -np.eye(12)}}):
+            self.assertRaises(TypeError, tlnmf.fit, self.V, k=2, input="power", **wrong)
+        self.assertRaises(ValueError, tlnmf.fit, self.V, k=2, input="powers")
+
+
+class Axes(unittest.TestCase):
+    def test_names(self):
+        C = tlnmf.fit(Y, k=2, J=20).C
+        turned = Y.transpose(2, 0, 1)
+        for axes in ("times,epochs,channels", ("time", "trials", "sensors")):
+            self.assertEqual(tlnmf.fit(turned, k=2, J=20, axes=axes).C, C)
+        self.assertEqual(tlnmf.fit(Y[0].T, k=2, J=9, axes="frames,length").C, tlnmf.fit(Y[0], k=2, J=9).C)
+        for wrong in ("times,channels", "times,time,channels", "a,b,c", "epochs,channels,epochs"):
+            self.assertRaises(ValueError, tlnmf.fit, Y, k=2, axes=wrong)
+        model = tlnmf.JDNMF(2, axes="epochs,channels,times", random_state=1).fit(Y)
+        self.assertEqual(model.transform_matrix_.shape, (6, 6))
+        self.assertEqual(model.transform(Y).shape, (20, 2))
+        self.assertEqual(model.model_.C, tlnmf.fit(Y, k=2, method="jd").C)
+
+    def test_warning_for_another_order(self):
+        epochs = np.random.RandomState(0).randn(20, 4, 50)
+        with self.assertWarnsRegex(UserWarning, "20 realisations of 4 frames of length 50") as caught:
+            tlnmf.TLNMF(2, J=1, certify=False).fit(epochs)
+        self.assertEqual(caught.filename, __file__)
+        with self.assertWarnsRegex(UserWarning, "a transform of size 50"):
+            tlnmf.fit(epochs.transpose(0, 2, 1), k=2, J=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            tlnmf.Data(epochs)
+            tlnmf.Data(epochs.transpose(0, 2, 1), axes="epochs,time,channels")
+
+
+class Starts(unittest.TestCase):
+    def test_a_model_gives_k_eps_and_method(self):
+        model = tlnmf.fit(Y, k=3, method="jd", eps=1e-3)
+        again = tlnmf.fit(Y, start=model)
+        self.assertEqual((again.K, again.eps, again.method), (3, 1e-3, "jd"))
+        other = tlnmf.fit(Y, start=model, eps=1e-2, method="tl")
+        self.assertEqual((other.K, other.eps, other.method), (3, 1e-2, "tl"))
+        self.assertNotEqual(tlnmf.fit(Y, start=model, eps_rel=0.1).eps, 1e-3)
+        fitted = tlnmf.TLNMF(3, start=model, J=2).fit(Y.transpose(0, 2, 1))
+        self.assertLessEqual(fitted.model_.C, tlnmf.fit(Y, k=3, method="tl", J=2).C)
+
+    def test_fixed_transform(self):
+        Phi = tlnmf.transform_matrix("dct", 6)
+        model = tlnmf.fit(Y, k=2, method="nmf", transform=Phi)
+        np.testing.assert_array_equal(model.Phi, Phi)
+        self.assertEqual(model.C, tlnmf.fit(Y, k=2, method="nmf", transform="dct").C)
+        self.assertRaises(TypeError, tlnmf.fit, Y, k=2, transform=Phi, start={"Phi": Phi})
+        self.assertRaises(ValueError, tlnmf.fit, Y, k=2, transform=np.eye(5))
+
+    def test_sample_weight(self):
+        w = np.random.RandomState(0).rand(20) + 0.1
+        X = Y.transpose(0, 2, 1)
+        model = tlnmf.TLNMF(2, random_state=1).fit(X, sample_weight=w)
+        self.assertEqual(model.model_.C, tlnmf.fit(Y, k=2, method="tl", weights=w).C)
+
+
+class Refusals(unittest.TestCase):
+    def test_complex(self):
+        for call in (lambda: tlnmf.fit(1j * Y, k=2), lambda: tlnmf.TLNMF(2).fit(1j * Y[0])):
+            self.assertRaisesRegex(ValueError, r"two realisations, np.stack", call)
+
+    def test_nul(self):
+        self.assertRaisesRegex(ValueError, "NUL", tlnmf.fit, Y, k=2, method="tl\0x")
+        self.assertRaisesRegex(ValueError, "NUL", tlnmf.Record.of, {"a": "b\0c"})
+
+    def test_single_precision(self):
+        C = np.einsum("smn,skn->nmk", Y, Y)
+        C[0, 0, 1] += 1e-7 * C[0].max()
+        with self.assertWarnsRegex(RuntimeWarning, "only to .*e-0[78]") as caught:
+            tlnmf.Data(covariances=C)
+        self.assertEqual(caught.filename, __file__)
+
+
+if __name__ == "__main__":
+    unittest.main()
