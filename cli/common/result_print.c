@@ -185,7 +185,9 @@ const char *cli_certificate_words(const tlnmf_record *model)
         "none: the time limit ended the search for the least L; try more --max-seconds",
         ("none: L has many minima, as covariances are singular and the floor is low; try "
          "--continuation"),
-        "none: JD used all its iterations before L was minimised; try a larger -J"};
+        "none: JD used all its iterations before L was minimised; try a larger -J",
+        "none: the mean of the data looks like an offset; subtract it",
+        "none: eps hides the data; use a smaller --eps"};
     int64_t doubt = tlnmf_record_get_integer(model, "doubt");
     if (isfinite(tlnmf_record_get_real(model, "certificate")))
         return "upper bound on C - C*, valid if the search found the global minimum of L";
@@ -193,7 +195,7 @@ const char *cli_certificate_words(const tlnmf_record *model)
         return "none: a transform alone has no C";
     if (doubt == 2 && tlnmf_record_get_integer(model, "outcome_code") == TLNMF_OUTCOME_CANCELLED)
         return "none: the run was interrupted before L was minimised";
-    return doubts[doubt >= 1 && doubt <= 4 ? doubt : 0];
+    return doubts[doubt >= 1 && doubt <= 6 ? doubt : 0];
 }
 
 static void print_certificate(FILE *out, const tlnmf_record *model, double C, double certificate)

@@ -61,6 +61,12 @@ tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y, const in
     lay_out(Y, shape, kind, B, frames, laid);
     tlnmf_error error = tlnmf_data_from_realisations(ctx, laid, (int64_t[]){S * B, M, frames}, out);
     tl_release(&ctx->hooks, block);
+    if (error == TLNMF_OK)
+        error = tl_data_note_mean(ctx, *out, Y, shape);
+    if (error != TLNMF_OK) {
+        tlnmf_data_free(*out);
+        *out = NULL;
+    }
     return error;
 }
 
