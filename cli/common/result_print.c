@@ -324,9 +324,12 @@ static void print_run(FILE *out, const tlnmf_record *model)
     fputc('\n', out);
     if (!wants_details())
         return;
-    fprintf(out, "  gradient      %.3g   orthogonality %.2g\n",
-            tlnmf_record_get_real(model, "gradient_norm"),
-            tlnmf_record_get_real(model, "orthogonality"));
+    fputs("  gradient      ", out);
+    if (strcmp(tlnmf_record_get_text(model, "method"), "nmf") == 0)
+        fputs("none: Phi is fixed", out);
+    else
+        fprintf(out, "%.3g", tlnmf_record_get_real(model, "gradient_norm"));
+    fprintf(out, "   orthogonality %.2g\n", tlnmf_record_get_real(model, "orthogonality"));
     fprintf(out, "  time          %.3g s (%.3g s CPU)\n",
             cli_seconds(tlnmf_record_get_real(model, "wall_seconds")),
             cli_seconds(tlnmf_record_get_real(model, "cpu_seconds")));
@@ -375,10 +378,11 @@ static const struct {
      "Which run ended, why, and at which iteration. Converged is good. At the iteration limit, use "
      "a larger -J, or continue from this model with --init. If no step lowers the objective, "
      "rounding limits the run; that is good if the gradient is small."},
-    {"gradient",
-     "The norm of the gradient over Phi: below 1e-5 is a minimum (or a saddle), above 1e-2 the run "
-     "was cut short. Orthogonality is the largest entry of |Phi Phi' - I|: 1e-13 or less is "
-     "rounding."},
+    {"gradient", "The norm of the gradient over Phi. If Phi is learnt, below 1e-5 is a minimum (or "
+                 "a saddle), and "
+                 "above 1e-2 the run was cut short. If Phi is fixed, it has no meaning. "
+                 "Orthogonality is the largest entry of |Phi Phi' - I|: 1e-13 or less is "
+                 "rounding."},
     {"atoms",
      "The strongest rows of Phi, each as the sinusoid that fits it best. An error below 0.05 is a "
      "clean sinusoid; near 1 it is not a sinusoid, and its frequency and note mean nothing."},
