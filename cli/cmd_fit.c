@@ -89,10 +89,7 @@ static int read_factors(cli_call *call, const plan *p)
     int64_t K = tlnmf_settings_get_integer(call->settings, "k");
     TRY(cli_read_matrix(call, arg.init.w, "W", M, K, p->start));
     TRY(cli_read_matrix(call, arg.init.h, "H", K, N, p->start));
-    TRY(cli_init_start(call, &arg.init, p->data, p->start));
-    if (!p->rank.compares)
-        cli_warn_of_rank(call, p->data, K);
-    return EXIT_DONE;
+    return cli_init_start(call, &arg.init, p->data, p->start);
 }
 
 /* Reads --atoms, which is at most the frame length M of the data. */

@@ -25,8 +25,8 @@ enum {
     TL_SCALAR_NORM = 7,
     TL_SCALAR_LEARN = 8,  /* four, tl_gpu_learn() */
     TL_SCALAR_ONE = 12,   /* for any operation that reads it at once */
-    TL_SCALAR_BELOW = 13, /* two, tl_gpu_below() */
-    TL_SCALAR_COUNT = 15
+    TL_SCALAR_BELOW = 13, /* three, tl_gpu_below() */
+    TL_SCALAR_COUNT = 16
 };
 
 /* A descent's coordinates, as in the cpu engine (cpu.h). */

@@ -79,7 +79,8 @@ void tl_gpu_row_sums(const tl_gpu *gpu, int64_t rows, int64_t columns, double sc
                      const double *x, double *out);
 /* sums[0] = sum x. */
 void tl_gpu_total(const tl_gpu *gpu, int64_t count, const double *x, double *sums);
-/* sums[0] = how many entries of V that count are below eps, sums[1] = how many count. */
+/* sums[0] = how many entries of V that count are below eps, sums[1] = how many count,
+ * sums[2] = the sum of those below eps. */
 void tl_gpu_below(const tl_gpu *gpu, const tl_field *f, const double *V, double *sums);
 /* sums[0] = max |x|. */
 void tl_gpu_largest(const tl_gpu *gpu, int64_t count, const double *x, double *sums);

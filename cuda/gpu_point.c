@@ -215,11 +215,12 @@ bool tl_cuda_inspect(tl_engine *e, tl_inspection *found)
         tl_cuda_copy(self, found->energy, self->floors, e->M);
     }
     if (!tl_cuda_sum_scalars(self, TL_SCALAR_SUMS, 3) ||
-        (found != NULL && !tl_cuda_sum_scalars(self, TL_SCALAR_BELOW, 2)))
+        (found != NULL && !tl_cuda_sum_scalars(self, TL_SCALAR_BELOW, 3)))
         return false;
     if (found != NULL) {
         const double *below = self->scalars + TL_SCALAR_BELOW;
         found->below_floor = below[1] > 0.0 ? below[0] / below[1] : 0.0;
+        found->power_below = below[2];
         found->orthogonality = self->scalars[TL_SCALAR_ONE];
     }
     const double *sums = self->scalars + TL_SCALAR_SUMS;

@@ -264,16 +264,17 @@ void tl_gpu_largest(const tl_gpu *gpu, int64_t count, const double *x, double *s
 
 __global__ void below(tl_field f, const double *V, double *out, Parts parts)
 {
-    double sums[2] = {0.0, 0.0};
+    double sums[3] = {0.0, 0.0, 0.0};
     FOR_EACH(i, f.M *f.N)
     {
         if (f.B != nullptr && !(f.B[i] > 0.0))
             continue;
+        sums[2] += V[i] < f.eps ? V[i] : 0.0;
         sums[0] += V[i] < f.eps ? 1.0 : 0.0;
         sums[1] += 1.0;
     }
     if (reduce_grid(sums, parts, Sum()))
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < 3; i++)
             out[i] = sums[i];
 }
 

@@ -101,8 +101,6 @@ int cli_rank_choose(cli_call *call, const cli_input *input, const tlnmf_data *da
 /* Copies the settings. --max-seconds counts from the start of the program: the copy has this share
  * of the remaining time. Free the copy in either case. */
 tlnmf_error cli_limit_seconds(const cli_call *call, double share, tlnmf_settings **out);
-/* Warns if W H with k components can fit any V. */
-void cli_warn_of_rank(const cli_call *call, const tlnmf_data *data, int64_t k);
 /* The tables of tlnmf_compare_ranks (rank_print.c). */
 json_t *cli_rank_json(const tlnmf_record *ranks);
 void cli_rank_print(FILE *out, const tlnmf_record *ranks);

@@ -33,15 +33,6 @@ int cli_rank_read(cli_call *call, const char *text, cli_rank *rank)
 
 /* ---- the comparison -------------------------------------------------------------------------- */
 
-void cli_warn_of_rank(const cli_call *call, const tlnmf_data *data, int64_t k)
-{
-    int64_t M = tlnmf_record_get_integer(tlnmf_data_record(data), "M");
-    int64_t N = tlnmf_record_get_integer(tlnmf_data_record(data), "N"), least = M < N ? M : N;
-    if (k > least && (k - 1) / M < N) /* k > M N is refused later */
-        cli_warn(call->command, "k is above min(M, N) = %lld: W H can fit any V exactly",
-                 (long long)least);
-}
-
 tlnmf_error cli_limit_seconds(const cli_call *call, double share, tlnmf_settings **out)
 {
     double limit = tlnmf_settings_get_real(call->settings, "max-seconds");
@@ -101,7 +92,6 @@ int cli_rank_choose(cli_call *call, const cli_input *input, const tlnmf_data *da
     tlnmf_record *ranks = NULL;
     if (input->mask != NULL)
         return cli_fail(call->command, EXIT_USAGE, "-k A:B and --mask are mutually exclusive");
-    cli_warn_of_rank(call, data, rank->high);
     tlnmf_error error = compare(call, data, rank, start, &ranks);
     bool about_data = cli_asked.resume == NULL; /* else it may be the checkpoint */
     int code = error == TLNMF_OK ? choose(call, ranks, rank, out)

@@ -185,7 +185,9 @@ const char *cli_certificate_words(const tlnmf_record *model)
         "none: the time limit ended the search for the least L; try more --max-seconds",
         ("none: L has many minima, as covariances are singular and the floor is low; try "
          "--continuation"),
-        "none: JD used all its iterations before L was minimised; try a larger -J"};
+        "none: JD used all its iterations before L was minimised; try a larger -J",
+        "none: the mean of the data looks like an offset; subtract it",
+        "none: eps hides the data; use a smaller --eps"};
     int64_t doubt = tlnmf_record_get_integer(model, "doubt");
     if (isfinite(tlnmf_record_get_real(model, "certificate")))
         return "upper bound on C - C*, valid if the search found the global minimum of L";
@@ -193,7 +195,7 @@ const char *cli_certificate_words(const tlnmf_record *model)
         return "none: a transform alone has no C";
     if (doubt == 2 && tlnmf_record_get_integer(model, "outcome_code") == TLNMF_OUTCOME_CANCELLED)
         return "none: the run was interrupted before L was minimised";
-    return doubts[doubt >= 1 && doubt <= 4 ? doubt : 0];
+    return doubts[doubt >= 1 && doubt <= 6 ? doubt : 0];
 }
 
 static void print_certificate(FILE *out, const tlnmf_record *model, double C, double certificate)
@@ -322,9 +324,12 @@ static void print_run(FILE *out, const tlnmf_record *model)
     fputc('\n', out);
     if (!wants_details())
         return;
-    fprintf(out, "  gradient      %.3g   orthogonality %.2g\n",
-            tlnmf_record_get_real(model, "gradient_norm"),
-            tlnmf_record_get_real(model, "orthogonality"));
+    fputs("  gradient      ", out);
+    if (strcmp(tlnmf_record_get_text(model, "method"), "nmf") == 0)
+        fputs("none: Phi is fixed", out);
+    else
+        fprintf(out, "%.3g", tlnmf_record_get_real(model, "gradient_norm"));
+    fprintf(out, "   orthogonality %.2g\n", tlnmf_record_get_real(model, "orthogonality"));
     fprintf(out, "  time          %.3g s (%.3g s CPU)\n",
             cli_seconds(tlnmf_record_get_real(model, "wall_seconds")),
             cli_seconds(tlnmf_record_get_real(model, "cpu_seconds")));
@@ -371,10 +376,11 @@ static const cli_sentence sentences[] = {
      "Which run ended, why, and at which iteration. Converged is good. At the iteration limit, use "
      "a larger -J, or continue from this model with --init. If no step lowers the objective, "
      "rounding limits the run; that is good if the gradient is small."},
-    {"gradient",
-     "The norm of the gradient over Phi: below 1e-5 is a minimum (or a saddle), above 1e-2 the run "
-     "was cut short. Orthogonality is the largest entry of |Phi Phi' - I|: 1e-13 or less is "
-     "rounding."},
+    {"gradient", "The norm of the gradient over Phi. If Phi is learnt, below 1e-5 is a minimum (or "
+                 "a saddle), and "
+                 "above 1e-2 the run was cut short. If Phi is fixed, it has no meaning. "
+                 "Orthogonality is the largest entry of |Phi Phi' - I|: 1e-13 or less is "
+                 "rounding."},
     {"atoms",
      "The strongest rows of Phi, each as the sinusoid that fits it best. An error below 0.05 is a "
      "clean sinusoid; near 1 it is not a sinusoid, and its frequency and note mean nothing."},

@@ -89,11 +89,11 @@ static void claim_local(rep *r, int kind, const rep_table *t)
         double B = t->at[FIRST][i], gap = t->at[GAP][i];
         if (kind == MOVING && B == 1.0)
             continue;
-        rep_claim(r, NAN, gap, gap >= 0.0, "I(TL) <= I(JD+NMF)",
+        rep_claim(r, NAN, gap, rep_satisfies(gap >= 0.0), "I(TL) <= I(JD+NMF)",
                   "notes S=1, --%s %.0f: I(JD+NMF) - I(TL-NMF)", kinds[kind], B);
-        rep_claim(r, NAN, t->at[ERROR_TL][i], true, "",
+        rep_claim(r, NAN, t->at[ERROR_TL][i], REP_SATISFIED, "",
                   "notes S=1, --%s %.0f: TL-NMF, largest error", kinds[kind], B);
-        rep_claim(r, NAN, t->at[ERROR_JD][i], true, "",
+        rep_claim(r, NAN, t->at[ERROR_JD][i], REP_SATISFIED, "",
                   "notes S=1, --%s %.0f: JD+NMF, largest error", kinds[kind], B);
     }
 }
@@ -102,9 +102,9 @@ static void claim_ranks(rep *r, const rep_table *t)
 {
     for (int64_t i = 0; i < t->rows; i++) {
         double K = t->at[FIRST][i], gap = t->at[GAP][i];
-        rep_claim(r, NAN, gap, gap >= 0.0, "I(TL) <= I(JD+NMF)",
+        rep_claim(r, NAN, gap, rep_satisfies(gap >= 0.0), "I(TL) <= I(JD+NMF)",
                   "GCM S=100, K=%.0f (Kbar=5): I(JD+NMF) - I(TL-NMF)", K);
-        rep_claim(r, NAN, t->at[ERROR_TL][i], true, "",
+        rep_claim(r, NAN, t->at[ERROR_TL][i], REP_SATISFIED, "",
                   "GCM S=100, K=%.0f: distance of TL-NMF's Phi to Phibar", K);
     }
 }

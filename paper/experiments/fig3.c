@@ -191,22 +191,23 @@ static void claim_atoms(rep *r, const fig3_results *x)
 {
     for (int c = 0; c < 2; c++)
         for (int i = 0; i < REP_ATOMS; i++) {
-            rep_claim(r, published_frequency[c][i], x->fit[FREQUENCY + 2 * c][i], true, "",
+            rep_claim(r, published_frequency[c][i], x->fit[FREQUENCY + 2 * c][i], REP_SATISFIED, "",
                       "S=1, %s, atom %d: frequency in Hz", cases[c].name, i + 1);
-            rep_claim(r, published_error[c][i], x->fit[ERROR + 2 * c][i], true, "",
+            rep_claim(r, published_error[c][i], x->fit[ERROR + 2 * c][i], REP_SATISFIED, "",
                       "S=1, %s, atom %d: error", cases[c].name, i + 1);
         }
     double off = frequency_error(x->fit[FREQUENCY]), worst = extreme(x->fit[ERROR], 1.0);
     double least = extreme(x->fit[ERROR + 2], -1.0);
-    rep_claim(r, 0.35, off, off <= 0.6, rep_full(r, "two atoms per frequency, within 0.6 Hz"),
+    rep_claim(r, 0.35, off, rep_satisfies(off <= 0.6),
+              rep_full(r, "two atoms per frequency, within 0.6 Hz"),
               "S=1, TL-NMF: largest distance to 440, 466.16, 880, 932.32 Hz");
-    rep_claim(r, 0.04, worst, worst <= 0.05, rep_full(r, "at most 0.05"),
+    rep_claim(r, 0.04, worst, rep_satisfies(worst <= 0.05), rep_full(r, "at most 0.05"),
               "S=1, TL-NMF: largest error");
-    rep_claim(r, 0.19, least, least > 0.15, rep_full(r, "above 0.15"),
+    rep_claim(r, 0.19, least, rep_satisfies(least > 0.15), rep_full(r, "above 0.15"),
               "S=1, JD+NMF: smallest error");
     for (int c = 2; c < CASES; c++) {
         double error = extreme(x->fit[ERROR + 2 * c], 1.0);
-        rep_claim(r, NAN, error, error <= 0.06,
+        rep_claim(r, NAN, error, rep_satisfies(error <= 0.06),
                   rep_full(r, "at most 0.06: as good as TL-NMF at S=1"), "S=100, %s: largest error",
                   cases[c].name);
     }
@@ -230,7 +231,8 @@ static int claim_angles(rep *r, const fig3_results *x)
         for (int j = 0; j < REP_ATOMS; j++)
             sum += angle[j] * angle[j];
         bool same = pairs[i].published < 0.006;
-        rep_claim(r, pairs[i].published, sqrt(sum), sqrt(sum) <= 1.2 * pairs[i].published,
+        rep_claim(r, pairs[i].published, sqrt(sum),
+                  rep_satisfies(sqrt(sum) <= 1.2 * pairs[i].published),
                   same ? rep_full(r, "at most 1.2 times the published") : "",
                   "angle %s S=%lld to %s S=%lld, rad", cases[a].name, (long long)cases[a].S,
                   cases[b].name, (long long)cases[b].S);

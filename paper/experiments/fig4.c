@@ -130,13 +130,14 @@ static void add_claims(rep *r, rep_set set, const rep_table *t)
     const json_t *cell = rep_result(r, curve_cell(r, set).name);
     bool gcm = set == REP_GCM && !r->quick;
     double C = rep_number(cell, "C"), p = rep_number(cell, "start");
-    rep_claim(r, gcm ? 1835.6147326586315 : NAN, C, rep_is_close(C, 1835.6147326586315, 1e-9),
-              gcm ? "within 1e-9" : "", "%s: smallest C of the starts, S=100", name);
-    rep_claim(r, gcm ? 72.0 : NAN, p, p == 72.0, gcm ? "the same start" : "",
+    rep_claim(r, gcm ? 1835.6147326586315 : NAN, C,
+              rep_equals(rep_is_close(C, 1835.6147326586315, 1e-9)), gcm ? "within 1e-9" : "",
+              "%s: smallest C of the starts, S=100", name);
+    rep_claim(r, gcm ? 72.0 : NAN, p, rep_equals(p == 72.0), gcm ? "the same start" : "",
               "%s: number of that start, from 0", name);
     double tl = settled(t, C_TL), jd = settled(t, C_JD);
-    rep_claim(r, NAN, tl, true, "", "%s: J at which TL-NMF has settled to 1e-3", name);
-    rep_claim(r, NAN, jd, jd < tl, gcm ? "JD+NMF settles earlier" : "",
+    rep_claim(r, NAN, tl, REP_SATISFIED, "", "%s: J at which TL-NMF has settled to 1e-3", name);
+    rep_claim(r, NAN, jd, rep_satisfies(jd < tl), gcm ? "JD+NMF settles earlier" : "",
               "%s: J at which JD+NMF has settled to 1e-3", name);
 }
 

@@ -168,21 +168,22 @@ static void claim_S(rep *r, int64_t S, rep_table *t)
     t->at[ASYMPTOTE][i] = asymptote;
     t->at[I_TL][i] = tl;
     t->at[I_JD][i] = jd;
-    rep_claim(r, their_Q, paper, rep_is_close(paper, their_Q, 1e-3),
+    rep_claim(r, their_Q, paper, rep_equals(rep_is_close(paper, their_Q, 1e-3)),
               S > 1 ? rep_full(r, "within 1e-3") : "", "S=%lld: Q at Phi of JD+NMF, paper mode", s);
-    rep_claim(r, NAN, t->at[Q_JD][i], true, "", "S=%lld: Q at Phi of JD+NMF, fast mode", s);
-    rep_claim(r, NAN, t->at[Q_TL][i], true, "", "S=%lld: Q at Phi of TL-NMF", s);
-    rep_claim(r, asymptote, Q_bar, rep_is_close(Q_bar, asymptote, 0.15), "Remark 6, within 15 %",
-              "S=%lld: Q at Phibar", s);
-    rep_claim(r, NAN, most, tl <= jd && jd <= most,
+    rep_claim(r, NAN, t->at[Q_JD][i], REP_SATISFIED, "", "S=%lld: Q at Phi of JD+NMF, fast mode",
+              s);
+    rep_claim(r, NAN, t->at[Q_TL][i], REP_SATISFIED, "", "S=%lld: Q at Phi of TL-NMF", s);
+    rep_claim(r, asymptote, Q_bar, rep_satisfies(rep_is_close(Q_bar, asymptote, 0.15)),
+              "Remark 6, within 15 %", "S=%lld: Q at Phibar", s);
+    rep_claim(r, NAN, most, rep_satisfies(tl <= jd && jd <= most),
               "I(TL) <= I(JD+NMF) <= max Q (Theorem 2, Proposition 2)", "S=%lld: largest Q found",
               s);
     if (isfinite(bound))
-        rep_claim(r, bound, most, most < bound, "below the bound of Theorem 4",
+        rep_claim(r, bound, most, rep_satisfies(most < bound), "below the bound of Theorem 4",
                   "S=%lld: largest Q found, bound at 95 %%", s);
-    rep_claim(r, 0.0, lemma, fabs(lemma) < 1e-4, "Lemma 1, to 1e-4", "S=%lld: L by covariances - L",
-              s);
-    rep_claim(r, NAN, rep_number(search, "distance_tl"), true, "",
+    rep_claim(r, 0.0, lemma, rep_satisfies(fabs(lemma) < 1e-4), "Lemma 1, to 1e-4",
+              "S=%lld: L by covariances - L", s);
+    rep_claim(r, NAN, rep_number(search, "distance_tl"), REP_SATISFIED, "",
               "S=%lld: distance of TL-NMF's Phi to Phibar", s);
 }
 
@@ -194,10 +195,10 @@ static void claim_chains(rep *r)
     for (int i = 0; i < r->cell_count; i++)
         if (json_is_false(json_object_get(r->cells[i].result, "chain")))
             failed[r->cells[i].search.solver] += 1.0;
-    rep_claim(r, 0.0, failed[REP_FAST], failed[REP_FAST] == 0.0,
+    rep_claim(r, 0.0, failed[REP_FAST], rep_satisfies(failed[REP_FAST] == 0.0),
               rep_full(r, "Theorem 2 on every search"),
               "searches of fast mode whose chain of inequalities fails");
-    rep_claim(r, NAN, failed[REP_PAPER], true, "",
+    rep_claim(r, NAN, failed[REP_PAPER], REP_SATISFIED, "",
               "searches of paper mode whose chain of inequalities fails");
 }
 
@@ -223,10 +224,10 @@ static void claim_coincidence(rep *r)
          "S infinite: distance of JD+NMF's Phi to Phibar"},
     };
     double least_S = ceil(9.0 * pow(sqrt(M) + t_of_confidence(), 2.0)); /* (18) */
-    rep_claim(r, NAN, least_S, true, "", "smallest S to which Theorem 4 applies at 95 %%");
+    rep_claim(r, NAN, least_S, REP_SATISFIED, "", "smallest S to which Theorem 4 applies at 95 %%");
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        rep_claim(r, 0.0, all[i].ours, fabs(all[i].ours) < all[i].most, rep_full(r, all[i].claim),
-                  "%s", all[i].what);
+        rep_claim(r, 0.0, all[i].ours, rep_satisfies(fabs(all[i].ours) < all[i].most),
+                  rep_full(r, all[i].claim), "%s", all[i].what);
 }
 
 static int report(rep *r)

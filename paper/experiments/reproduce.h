@@ -189,9 +189,29 @@ double rep_number(const json_t *object, const char *key);
 int64_t rep_values(const json_t *array, double *x, int64_t most);
 bool rep_is_close(double a, double b, double relative);
 
-/* Adds a row to the summary: a value next to the published one (NaN: not published), and whether a
- * claim holds. The claim "" makes it a row without a claim. */
-void rep_claim(rep *r, double published, double ours, bool holds, const char *claim,
+/* What became of a claim. The first two are failures. */
+typedef enum rep_verdict {
+    REP_VIOLATED,
+    REP_NOT_REPRODUCED,
+    REP_SATISFIED,  /* an inequality or a property holds; the value may differ from the published */
+    REP_REPRODUCED, /* the value equals the published one within the tolerance of the claim */
+    REP_LOWER,      /* a minimum below the published one was found */
+    REP_VERDICTS
+} rep_verdict;
+
+/* The verdicts on an inequality or a property, and on a value that should equal the published. */
+static inline rep_verdict rep_satisfies(bool holds)
+{
+    return holds ? REP_SATISFIED : REP_VIOLATED;
+}
+static inline rep_verdict rep_equals(bool close)
+{
+    return close ? REP_REPRODUCED : REP_NOT_REPRODUCED;
+}
+
+/* Adds a row to the summary: a value next to the published one (NaN: not published), and the
+ * verdict on a claim. The claim "" makes it a row without a claim. */
+void rep_claim(rep *r, double published, double ours, rep_verdict verdict, const char *claim,
                const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* The claim, or "" in the quick version, which is too short for it. */
 const char *rep_full(const rep *r, const char *claim);

@@ -119,7 +119,13 @@ const char *rep_full(const rep *r, const char *claim)
     return r->quick ? "" : claim;
 }
 
-void rep_claim(rep *r, double published, double ours, bool holds, const char *claim,
+static const char *const verdicts[] = {
+    [REP_VIOLATED] = "violated",          [REP_NOT_REPRODUCED] = "not reproduced",
+    [REP_SATISFIED] = "satisfied",        [REP_REPRODUCED] = "reproduced",
+    [REP_LOWER] = "lower than published",
+};
+
+void rep_claim(rep *r, double published, double ours, rep_verdict verdict, const char *claim,
                const char *format, ...)
 {
     char what[96];
@@ -127,39 +133,51 @@ void rep_claim(rep *r, double published, double ours, bool holds, const char *cl
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    json_t *row = json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o}", "experiment", r->experiment,
+    bool none = claim[0] == '\0';
+    if (!isfinite(ours))
+        verdict = verdict == REP_REPRODUCED ? REP_NOT_REPRODUCED : REP_VIOLATED;
+    json_t *row = json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o}", "experiment", r->experiment,
                             "what", what, "published", cli_real(published), "ours", cli_real(ours),
                             "difference", cli_real(ours - published), "claim", claim, "holds",
-                            claim[0] == '\0' ? json_null() : json_boolean(holds && isfinite(ours)));
+                            none ? json_null() : json_boolean(verdict >= REP_SATISFIED), "verdict",
+                            none ? json_null() : json_string(verdicts[verdict]));
     if (json_array_append_new(r->rows, row) != 0)
         r->failed = true;
 }
 
-/* "25 of 25 claims hold" */
+/* "25 of 25 claims hold: 20 satisfied, 5 reproduced" */
 static void write_verdict(FILE *out, const rep *r)
 {
-    int held = 0, claims = 0;
+    int held = 0, claims = 0, count[REP_VERDICTS] = {0};
     size_t i;
     json_t *row;
     json_array_foreach(r->rows, i, row)
     {
         const json_t *holds = json_object_get(row, "holds");
+        const char *word = json_string_value(json_object_get(row, "verdict"));
         claims += json_is_boolean(holds);
         held += json_is_true(holds);
+        for (int v = 0; v < REP_VERDICTS; v++)
+            count[v] += word != NULL && strcmp(word, verdicts[v]) == 0;
     }
     fprintf(out, "%d of %d claims hold", held, claims);
+    for (int v = 0, written = 0; v < REP_VERDICTS; v++)
+        if (count[v] > 0)
+            fprintf(out, "%s%d %s", written++ == 0 ? ": " : ", ", count[v], verdicts[v]);
 }
 
 static void write_value(FILE *out, const json_t *value, const char *number_format, bool is_html)
 {
-    if (json_is_string(value) && is_html)
+    const char *text = json_string_value(value);
+    if (text != NULL && (strcmp(text, verdicts[REP_VIOLATED]) == 0 ||
+                         strcmp(text, verdicts[REP_NOT_REPRODUCED]) == 0))
+        fprintf(out, is_html ? "<b>%s</b>" : "**%s**", text);
+    else if (json_is_string(value) && is_html)
         plot_escape(out, json_string_value(value));
     else if (json_is_string(value))
         fputs(json_string_value(value), out);
     else if (json_is_number(value))
         fprintf(out, number_format, json_number_value(value));
-    else if (json_is_boolean(value))
-        fputs(json_is_true(value) ? "yes" : is_html ? "<b>no</b>" : "**no**", out);
 }
 
 /* The rows of the summary, in Markdown or in HTML. */
@@ -173,6 +191,8 @@ static void write_rows(FILE *out, const rep *r, bool is_html)
         fputs(is_html ? "<tr>" : "|", out);
         json_object_foreach(row, key, value)
         {
+            if (strcmp(key, "holds") == 0) /* the verdict says more */
+                continue;
             fputs(is_html ? "<td>" : " ", out);
             write_value(out, value, strcmp(key, "difference") == 0 ? "%.3g" : "%.10g", is_html);
             fputs(is_html ? "</td>" : " |", out);
@@ -188,7 +208,7 @@ static void write_summary(FILE *out, const void *of)
     fprintf(out, "# The paper's experiments, %s\n\n", r->quick ? "the quick version" : "in full");
     write_verdict(out, r);
     fprintf(out, ".\n\ntlnmf %s, %s\n\n", tlnmf_version(), tlnmf_blas());
-    fputs("| experiment | what | published | ours | difference | claim | holds |\n"
+    fputs("| experiment | what | published | ours | difference | claim | verdict |\n"
           "|---|---|---|---|---|---|---|\n",
           out);
     write_rows(out, r, false);
@@ -218,7 +238,7 @@ static void write_index(FILE *out, const void *of)
                 json_string_value(json_object_get(figure, "svg")));
     }
     fputs("<h2>Claims</h2>\n<table><thead><tr><th>experiment</th><th>what</th><th>published</th>"
-          "<th>ours</th><th>difference</th><th>claim</th><th>holds</th></tr></thead><tbody>\n",
+          "<th>ours</th><th>difference</th><th>claim</th><th>verdict</th></tr></thead><tbody>\n",
           out);
     write_rows(out, r, true);
     fputs("</tbody></table></body></html>\n", out);

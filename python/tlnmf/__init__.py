@@ -26,6 +26,7 @@ from ._errors import (
 from ._library import LibraryMissing, core
 from ._model import (
     Applier,
+    ConvergenceWarning,
     Model,
     apply,
     draw_start,
@@ -47,8 +48,8 @@ from .joint import JointDiagonalizer, ajd
 
 __version__: str = core.tlnmf_version().decode()
 __all__ = [
-    "Applier", "ArgumentError", "Data", "DataError", "Error", "ISNMF", "InputError", "JDNMF",
-    "JointDiagonalizer", "LibraryMissing", "Model", "NumericError", "Option", "OptionError",
+    "Applier", "ArgumentError", "ConvergenceWarning", "Data", "DataError", "Error", "ISNMF", "InputError",
+    "JDNMF", "JointDiagonalizer", "LibraryMissing", "Model", "NumericError", "Option", "OptionError",
     "OutOfMemory", "OutputError", "Page", "Ranks", "Record", "Separation", "ShapeError", "TLNMF",
     "TooLarge", "__version__", "ajd", "apply", "bss_eval", "compare_ranks", "draw_start", "evaluate", "fit",
     "joint_diagonalize", "load", "options", "plot", "report", "results", "save", "separate", "simulate",

@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
+import warnings
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
@@ -191,11 +193,25 @@ def fit(
     settings = call.settings("fit", {"k": k, **options}, "fit")
     with Progress(progress, callback) as report:
         model = Model(call.solve(core.tlnmf_fit, data, settings, given, callback=report))
+    _warn_of_limit(model)
     if ranks is not None:
         note(model, ranks)
     if input == "power":
         set_values(model, {"given.input": "power"})
     return model
+
+
+class ConvergenceWarning(UserWarning):
+    """The iteration limit ended a fit. If scikit-learn is loaded, its own class is used instead."""
+
+
+def _warn_of_limit(model: Model) -> None:
+    if model["outcome"] != "iterations":
+        return
+    loaded = sys.modules.get("sklearn.exceptions")
+    kind: Any = getattr(loaded, "ConvergenceWarning", ConvergenceWarning)
+    words = f"J = {model['option.J']} iterations were not enough to converge; use a larger J"
+    warnings.warn(words, kind, stacklevel=3)
 
 
 def fixed_transform(options: Dict[str, Any], start: Any) -> Tuple[Dict[str, Any], Any]:
@@ -329,6 +345,7 @@ def joint_diagonalize(
     with Progress(progress, callback) as report:
         arguments = (data, settings, first)
         info = Model(call.solve(core.tlnmf_diagonalise, *arguments, callback=report))
+    _warn_of_limit(info)
     Phi = np.array(info["Phi"])
     return (Phi if before is None else Phi @ before), info
 

@@ -322,6 +322,8 @@ def _no_certificate(model: Model) -> str:
         "covariances are singular and eps is small, so L has many minima; "
         "try continuation=True",
         "the iteration limit was reached before L was minimised; try a larger J",
+        "the mean of the data looks like an offset; subtract it",
+        "eps hides the data; use a smaller eps",
     )
     doubt = int(model.get("doubt", 0))
     if 1 <= doubt <= len(doubts):

@@ -49,6 +49,12 @@ bool tl_is_floor(double eps);
 /* An error if (V + eps) / (Vhat + eps) could leave the range of double. */
 tlnmf_error tl_check_range(tlnmf_ctx *ctx, const tlnmf_data *data, double eps);
 
+/* eps-rel of the mean power; if the data have an offset, of the power without it. */
+double tl_default_floor(const tlnmf_data *data, const tl_settings *settings);
+/* Log warnings: before a fit, about the data and k; after it, about the floor. */
+void tl_warn_of_data(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings);
+void tl_warn_of_result(const tlnmf_ctx *ctx, const tl_info *info);
+
 /* The option eps-check: fits again, as `how` says, at a third and at three times the floor, and
  * adds the comparison to the model, unless it is cancelled. */
 tlnmf_error tl_check_floor(tlnmf_ctx *ctx, const tl_search_task *how, const tl_settings *settings,

@@ -35,7 +35,7 @@ tlnmf_error tl_check_range(tlnmf_ctx *ctx, const tlnmf_data *data, double eps)
 static tlnmf_error resolve_eps(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                                double *eps)
 {
-    *eps = opt->eps > 0.0 ? opt->eps : opt->eps_rel * data->mean_power;
+    *eps = opt->eps > 0.0 ? opt->eps : tl_default_floor(data, opt);
     if (!tl_is_floor(*eps))
         return tl_fail(ctx, TLNMF_ERR_DATA,
                        "eps-rel = %g of a mean power of %g is not a usable floor: rescale the data",
@@ -265,9 +265,11 @@ static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings
                           .section = "fit"};
     tl_monitor_enter(ctx->monitor, 0.0, NULL, &outer);
     tlnmf_error error = tl_fit_as(ctx, settings, &how, &result);
-    if (error == TLNMF_OK)
+    if (error == TLNMF_OK) {
+        tl_warn_of_result(ctx, &result->info);
         error = tl_distribute_agree(ctx, data->frames_comm, ctx->starts_comm,
                                     tl_model_record(ctx, settings, result, model));
+    }
     if (error == TLNMF_OK && settings->eps_check)
         error = tl_distribute_agree(ctx, data->frames_comm, ctx->starts_comm,
                                     tl_check_floor(ctx, &how, settings, *model));
@@ -314,6 +316,10 @@ static tlnmf_error diagonalise_whitened(tlnmf_ctx *ctx, const tlnmf_data *data,
 tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                       const tlnmf_record *start, tlnmf_record **model)
 {
+    TL_NEED_OUT(ctx, model);
+    TL_NEED(ctx, data);
+    TL_NEED(ctx, settings);
+    tl_warn_of_data(ctx, data, settings);
     return fit(ctx, data, settings, start, TL_TASK_FIT, model);
 }
 
@@ -323,6 +329,7 @@ tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_s
     TL_NEED_OUT(ctx, model);
     TL_NEED(ctx, data);
     TL_NEED(ctx, settings);
+    tl_warn_of_data(ctx, data, settings);
     if (settings->task == TL_TASK_JD && settings->whiten)
         return diagonalise_whitened(ctx, data, settings, start, model);
     return fit(ctx, data, settings, start, TL_TASK_JD, model);

@@ -72,7 +72,7 @@ static tlnmf_error prepare(tl_comparison *c, const tl_settings *settings, const 
     c->opt.k = c->low;
     c->opt.trace = c->opt.trace_all = c->opt.certify = c->opt.eps_check = 0;
     if (!(c->opt.eps > 0.0))
-        c->opt.eps = c->opt.eps_rel * c->data->mean_power;
+        c->opt.eps = tl_default_floor(c->data, &c->opt);
     TRY(tlnmf_settings_check(c->ctx, &c->opt));
     if (c->data->frames_comm != NULL || c->ctx->frames_comm != NULL)
         return tl_fail(c->ctx, TLNMF_ERR_OPTION,

@@ -444,6 +444,7 @@ static tlnmf_error describe(tlnmf_ctx *ctx, tlnmf_data *data)
     TRY(tlnmf_record_create(ctx, &data->record));
     for (int i = 0; i < (data->frames_comm == NULL ? 5 : 7); i++)
         TRY(tlnmf_record_set_integer(ctx, data->record, sizes[i].name, sizes[i].value));
+    TRY(tl_data_describe_mean(ctx, data));
     return tlnmf_record_set_real(ctx, data->record, "mean_power", data->mean_power);
 }
 
@@ -461,8 +462,11 @@ static tlnmf_error make_data(data_making *m, const int64_t shape[3], tlnmf_data 
     error = tl_data_join(ctx, error, data, &m->mean);
     if (error == TLNMF_OK && data != NULL) {
         data->mean_power = m->mean;
-        error = tl_comm_agree(ctx, ctx->frames_comm, describe(ctx, data));
+        if (!m->covariances)
+            error = tl_data_note_mean(ctx, data, m->in, (int64_t[]){m->S, m->M, m->N});
     }
+    if (error == TLNMF_OK && data != NULL)
+        error = tl_comm_agree(ctx, ctx->frames_comm, describe(ctx, data));
     if (error == TLNMF_OK)
         *out = data;
     else

@@ -25,9 +25,13 @@ struct tlnmf_data {
     void *B_block;      /* NULL in copies */
     bool overlapping;   /* frames share realisations: moving neighbours */
     double mean_power;
-    const double *Y;      /* the realisations, in the caller's memory; NULL: not known */
-    int64_t made_of[3];   /* its shape: S, M, N */
-    tlnmf_record *record; /* the result of tlnmf_data_record(); NULL in internal copies */
+    double mean_square;     /* |mean frame|^2; 0: not known (covariances, whitened data) */
+    double observed;        /* number of frames of realisations that this is a mean of */
+    int64_t constant_rows;  /* rows with the same value, not 0, everywhere */
+    int64_t first_constant; /* the first of them */
+    const double *Y;        /* the realisations, in the caller's memory; NULL: not known */
+    int64_t made_of[3];     /* its shape: S, M, N */
+    tlnmf_record *record;   /* the result of tlnmf_data_record(); NULL in internal copies */
     tl_hooks hooks;
     void *block;
 };
@@ -47,6 +51,16 @@ tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tln
 tlnmf_error tl_data_join(tlnmf_ctx *ctx, tlnmf_error error, tlnmf_data *data, double *mean);
 /* An error unless the mean of the squares is usable. */
 tlnmf_error tl_data_check_power(tlnmf_ctx *ctx, double mean, double largest);
+/* Notes the mean frame of realisations Y (S x M x N, in the caller's memory; NaN is ignored) and
+ * the rows that are constant. All processes call this together. */
+tlnmf_error tl_data_note_mean(tlnmf_ctx *ctx, tlnmf_data *data, const double *Y,
+                              const int64_t shape[3]);
+/* Puts the share into the record of the data. */
+tlnmf_error tl_data_describe_mean(tlnmf_ctx *ctx, tlnmf_data *data);
+/* rho = |mean frame|^2 / mean |frame|^2. By chance it is about 1 / observed. */
+double tl_data_mean_share(const tlnmf_data *data);
+/* rho if the mean is likely to be an offset, else 0. */
+double tl_data_offset(const tlnmf_data *data);
 /* Sets the weights of frames from those of the user (NULL: all 1) and the realisations that are
  * present. */
 tlnmf_error tl_data_weigh(tlnmf_ctx *ctx, tlnmf_data *data, const double *weights_or_null);

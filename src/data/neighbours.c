@@ -62,7 +62,13 @@ tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y, const in
     tlnmf_error error = tlnmf_data_from_realisations(ctx, laid, (int64_t[]){S * B, M, frames}, out);
     tl_release(&ctx->hooks, block);
     if (error == TLNMF_OK)
+        error = tl_data_note_mean(ctx, *out, Y, shape);
+    if (error == TLNMF_OK) {
         (*out)->overlapping = kind == TLNMF_NEIGHBOURS_MOVING && B > 1;
+    } else {
+        tlnmf_data_free(*out);
+        *out = NULL;
+    }
     return error;
 }
 

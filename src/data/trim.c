@@ -55,6 +55,8 @@ static void share_weights(const tlnmf_data *data, tlnmf_data *copy)
     copy->all = data->all;
     copy->first = data->first;
     copy->mean_power = data->mean_power;
+    copy->mean_square = data->mean_square;
+    copy->observed = data->observed;
     copy->weighted = data->weighted;
     copy->overlapping = data->overlapping;
     copy->B = data->B;

@@ -218,6 +218,8 @@ tlnmf_error tlnmf_data_from_incomplete(tlnmf_ctx *ctx, const double *Y, const in
     tlnmf_error error = tlnmf_data_from_realisations(ctx, filled, shape, out);
     if (error == TLNMF_OK)
         error = note_gaps(ctx, present, S, *out);
+    if (error == TLNMF_OK)
+        error = tl_data_note_mean(ctx, *out, Y, shape);
     tl_release(&ctx->hooks, block);
     if (error != TLNMF_OK) {
         tlnmf_data_free(*out);

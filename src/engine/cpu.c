@@ -274,14 +274,27 @@ static double below_piece(int64_t first, int64_t last, void *arg)
     return (double)below;
 }
 
+/* Their sum. */
+static double power_piece(int64_t first, int64_t last, void *arg)
+{
+    const tl_cpu *self = arg;
+    const double *B = self->data->B;
+    double sum = 0.0;
+    for (int64_t i = first; i < last; i++)
+        sum += self->V[i] < self->is.eps && (B == NULL || B[i] > 0.0) ? self->V[i] : 0.0;
+    return sum;
+}
+
 enum { INSPECTED = 8192 }; /* entries of a piece, some 10 us */
 
 static void look(tl_cpu *self, tl_inspection *found)
 {
     int64_t M = self->is.M, N = self->is.N;
     double counts[] = {tl_share_sum(M * N, INSPECTED, below_piece, self),
-                       tl_share_sum(M * N, INSPECTED, count_piece, self)};
-    tl_comm_add(self->frames_comm, counts, 2);
+                       tl_share_sum(M * N, INSPECTED, count_piece, self),
+                       tl_share_sum(M * N, INSPECTED, power_piece, self)};
+    tl_comm_add(self->frames_comm, counts, 3);
+    found->power_below = counts[2];
     found->below_floor = counts[1] > 0.0 ? counts[0] / counts[1] : 0.0;
     found->orthogonality = tl_orthogonality(M, self->Phi, self->Gamma);
     if (found->energy == NULL)

@@ -98,6 +98,7 @@ typedef struct tl_inspection {
     double *energy;       /* M: receives energy[m] = sum_n V_mn; or NULL */
     double orthogonality; /* the largest entry of |Phi Phi' - I| */
     double below_floor;   /* fraction of the entries of V with a weight that are below the floor */
+    double power_below;   /* sum of these entries */
 } tl_inspection;
 
 /* The operations of an engine. */

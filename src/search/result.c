@@ -66,6 +66,7 @@ tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_se
                            .first = data->first,
                            .entries = tl_data_entries(data),
                            .realisations = tl_data_replicates(data),
+                           .offset = tl_data_offset(data),
                            .K = K,
                            .C = INFINITY,
                            .L = INFINITY,
@@ -123,12 +124,17 @@ static bool is_hard(const tl_info *info, const tl_settings *opt, const tl_engine
            !opt->continuation;
 }
 
-/* Why the certificate, which assumes that the run found the least L, may be wrong. A
- * diagonalisation that did not finish is checked first, since it explains the other reasons. */
+/* Why the certificate, which assumes that the run found the least L, may be wrong or worthless.
+ * Data that defeat the model are checked first, then a diagonalisation that did not finish, since
+ * it explains the other reasons. */
 static tl_doubt doubt_of(const tl_info *info, tl_goal goal, const tl_settings *opt,
                          const tl_engine *e)
 {
     const double rounding = 1e-9;
+    if (info->offset > 0.0)
+        return TL_DOUBT_OFFSET;
+    if (info->hidden > TL_HIDDEN_MOST)
+        return TL_DOUBT_HIDDEN;
     if (info->jd_outcome == TLNMF_OUTCOME_TIME || info->jd_outcome == TLNMF_OUTCOME_CANCELLED ||
         info->jd_outcome == TLNMF_OUTCOME_NOT_RUN)
         return TL_DOUBT_CUT;
@@ -158,6 +164,16 @@ static void certify(tl_info *info, tl_goal goal, const tl_settings *opt, tl_moni
         info->certificate = info->C - least;
 }
 
+/* The share of the power that lies below the floor. The power of an offset does not count unless Phi
+ * is fixed: then the data may be amplitudes, which have a mean. */
+static double hidden_share(const tl_result *result, tl_goal goal, double below)
+{
+    double power = 0.0, offset = goal == TL_GOAL_NMF ? 0.0 : result->info.offset;
+    for (int64_t m = 0; m < result->info.M; m++)
+        power += result->energy[m];
+    return below > 0.0 ? below / fmax(power * (1.0 - offset), below) : 0.0;
+}
+
 /* Recomputes everything from the kept (Phi, W, H). */
 void tl_result_measure(tl_result *result, tl_goal goal, const tl_settings *opt, tl_monitor *monitor,
                        tl_engine *e)
@@ -181,6 +197,7 @@ void tl_result_measure(tl_result *result, tl_goal goal, const tl_settings *opt, 
     tl_engine_inspect(e, &found);
     info->orthogonality = found.orthogonality;
     info->below_floor = found.below_floor;
+    info->hidden = hidden_share(result, goal, found.power_below);
     info->gradient_norm = tl_engine_gradient(e, of_L ? TL_L : TL_C, NULL);
     certify(info, goal, opt, monitor, e);
 }

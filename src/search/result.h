@@ -16,11 +16,16 @@ typedef struct tl_start {
 /* Why a requested certificate is missing. */
 typedef enum tl_doubt {
     TL_NO_DOUBT,
-    TL_DOUBT_LOWER_L,   /* TL-NMF found a lower L than the diagonalisation */
-    TL_DOUBT_CUT,       /* time or interruption ended the diagonalisation */
-    TL_DOUBT_SINGULAR,  /* singular covariances and a low floor: L has many minima */
-    TL_DOUBT_ITERATIONS /* the diagonalisation did all its iterations without converging */
+    TL_DOUBT_LOWER_L,    /* TL-NMF found a lower L than the diagonalisation */
+    TL_DOUBT_CUT,        /* time or interruption ended the diagonalisation */
+    TL_DOUBT_SINGULAR,   /* singular covariances and a low floor: L has many minima */
+    TL_DOUBT_ITERATIONS, /* the diagonalisation did all its iterations without converging */
+    TL_DOUBT_OFFSET,     /* the data have an offset */
+    TL_DOUBT_HIDDEN      /* the floor hides the data */
 } tl_doubt;
+
+/* A larger `hidden` means that the floor hides the data (docs/measurements/constants.md). */
+#define TL_HIDDEN_MOST 0.1
 
 /* src/base/results.def explains the fields. */
 typedef struct tl_info {
@@ -35,6 +40,8 @@ typedef struct tl_info {
     double eps;
     double C, L, I;
     double below_floor; /* share of the entries of V */
+    double offset;      /* tl_data_offset() */
+    double hidden;      /* share of the centred power in entries of V below eps */
     double entries;     /* sum of their weights: M N without a mask */
     double certificate;
     int32_t doubt;      /* a tl_doubt */

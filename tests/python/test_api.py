@@ -3,6 +3,7 @@ import inspect
 import math
 import pickle
 import re
+import sys
 import tempfile
 import unittest
 import warnings
@@ -409,6 +410,20 @@ class Calls(unittest.TestCase):
         self.assertTrue(any("label" in str(w.message) or "b" in str(w.message) for w in caught))
 
 
+    def test_warnings_about_data(self):
+        kind = tlnmf.ConvergenceWarning
+        if "sklearn.exceptions" in sys.modules:
+            kind = sys.modules["sklearn.exceptions"].ConvergenceWarning
+        with self.assertWarnsRegex(kind, "J = 2 iterations were not enough") as caught:
+            tlnmf.fit(Y, k=2, J=2)
+        self.assertEqual(caught.filename, __file__)
+        with self.assertWarnsRegex(RuntimeWarning, "subtract from each row its mean"):
+            offset = tlnmf.TLNMF(2).fit(Y.transpose(0, 2, 1) + 1000 * abs(Y).max())
+        self.assertIn("offset", offset.certificate_reason_)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            tlnmf.fit(Y, k=2)
+
     def test_warning_for_symmetric_slices(self):
         C = np.einsum("smn,skn->nmk", Y, Y)
         square = np.random.RandomState(0).randn(5, 5)
@@ -428,7 +443,7 @@ class Calls(unittest.TestCase):
             for data in (Y, C[:, :1, :1], square[None], square + square.T):
                 tlnmf.Data(data)
             tlnmf.Data(covariances=C)
-            tlnmf.TLNMF(2, J=3).fit(square + square.T)
+            tlnmf.TLNMF(2).fit(square + square.T)
 
 
 class Files(unittest.TestCase):

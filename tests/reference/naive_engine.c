@@ -245,6 +245,7 @@ static void look(tl_naive *self, tl_inspection *found)
     int64_t M = self->is.M, N = self->is.N;
     const double *B = self->data->B;
     double below = 0.0, count = 0.0;
+    found->power_below = 0.0;
     for (int64_t m = 0; m < M; m++) {
         double energy = 0.0;
         for (int64_t n = 0; n < N; n++) {
@@ -252,6 +253,7 @@ static void look(tl_naive *self, tl_inspection *found)
             energy += v;
             count += counts;
             below += v < self->is.eps ? counts : 0.0;
+            found->power_below += v < self->is.eps ? counts * v : 0.0;
         }
         if (found->energy != NULL)
             found->energy[m] = energy;

@@ -248,6 +248,9 @@ check "twelve lines: $(wc -l <"$out")" [ "$(wc -l <"$out")" -le 12 ]
 expect 0 ... "" tlnmf fit y.npy -k 2 -J 2 --method tl --hops 0 --no-model --explain
 check "C is explained" grep -q "^    TL-NMF minimises C" "$out"
 sed -n '/^what these mean$/,$p' "$out" | tail -n +2 >text
+expect 0 ... "" tlnmf fit y.npy -k 2 --method nmf --transform dct --no-model --explain
+check "no gradient at a fixed transform" grep -q "^  gradient      none: Phi is fixed   orthogonality" "$out"
+check "the explanation says so" grep -q "If Phi is fixed, it has no meaning" <(tr -s ' \n' ' ' <"$out")
 expect 0 ... "" tlnmf fit --explain
 check "the same without an input" cmp text "$out"
 expect 0 ... "" tlnmf jd --explain

@@ -42,7 +42,7 @@ check "a note on few realisations" grep -Fxq "  4 realisations support this many
 expect 0 ... "" tlnmf fit y.npy -k 1:1 -J 2 --no-model --json
 check "too few data" [ "$(json rank_limits)" = "Too few data: 2 realisations rarely show the true number, which may be larger (docs/choosing.md)" ]
 expect 0 ... "tlnmf fit: warning: k is above min(M, N) = 2: W H can fit any V exactly" \
-    tlnmf fit y.npy -k 1:3 -J 2 --no-model
+    tlnmf fit y.npy -k 3:3 -J 2 --no-model
 usage fit "k = 3:1 is not a number, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k 3:1
 usage fit "k = 0:2 is not a number, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k 0:2
 usage fit "k = abc is not a number, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k abc

@@ -84,6 +84,7 @@ static void inspect(tl_engine *e, notes *out)
     note_number(out, tl_engine_inspect(e, &found));
     note(out, e->M, found.energy);
     note_number(out, found.below_floor);
+    note_number(out, found.power_below);
     assert_true(found.orthogonality < 1e-13);
     free(found.energy);
     double *H = new_doubles(e->K * e->N);

@@ -1,0 +1,70 @@
+/* Warnings about data and settings that defeat the model, and the default floor. */
+#include "api/api.h"
+
+#include <math.h>
+
+/* Whether Phi is learnt. With a fixed Phi the data may be amplitudes, which have a mean. */
+static bool learns(const tl_settings *opt)
+{
+    return opt->task == TL_TASK_JD || opt->method != TL_METHOD_NMF;
+}
+
+double tl_default_floor(const tlnmf_data *data, const tl_settings *opt)
+{
+    const double least = 1e-10; /* 1 - rho has rounding errors */
+    double offset = learns(opt) ? tl_data_offset(data) : 0.0;
+    return opt->eps_rel * data->mean_power * (offset > 0.0 ? fmax(1.0 - offset, least) : 1.0);
+}
+
+/* (C = L + I) assumes frames of mean 0: an offset becomes the strongest atom. */
+static void warn_of_offset(const tlnmf_ctx *ctx, const tlnmf_data *data)
+{
+    double offset = tl_data_offset(data);
+    if (offset > 0.0)
+        tl_log(ctx, TLNMF_LOG_WARNING,
+               "the mean frame has %.3g %% of the power: if it is an offset, subtract from each "
+               "row its mean over all frames and realisations",
+               100.0 * offset);
+}
+
+static void warn_of_constant_rows(const tlnmf_ctx *ctx, const tlnmf_data *data)
+{
+    long long count = data->constant_rows, first = data->first_constant;
+    if (count == 1)
+        tl_log(ctx, TLNMF_LOG_WARNING, "row %lld is constant: omit it", first);
+    else if (count > 1)
+        tl_log(ctx, TLNMF_LOG_WARNING, "%lld rows are constant, the first is row %lld: omit them",
+               count, first);
+}
+
+/* Phi has M (M - 1) / 2 free parameters. The paper's notes have M = 200 and N = 151. */
+static void warn_of_shape(const tlnmf_ctx *ctx, const tlnmf_data *data)
+{
+    const int64_t most = 2;
+    long long M = data->M, N = data->all;
+    if (data->S > 0 && N > 1 && M > most * N)
+        tl_log(ctx, TLNMF_LOG_WARNING,
+               "frames of length %lld, but only %lld frames: check the order of the axes", M, N);
+}
+
+void tl_warn_of_data(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt)
+{
+    int64_t least = tl_min(data->M, data->all);
+    if (learns(opt)) {
+        warn_of_offset(ctx, data);
+        warn_of_constant_rows(ctx, data);
+        warn_of_shape(ctx, data);
+    }
+    if (opt->task == TL_TASK_FIT && opt->k > least && (opt->k - 1) / data->M < data->all)
+        tl_log(ctx, TLNMF_LOG_WARNING, "k is above min(M, N) = %lld: W H can fit any V exactly",
+               (long long)least);
+}
+
+void tl_warn_of_result(const tlnmf_ctx *ctx, const tl_info *info)
+{
+    if (info->hidden > TL_HIDDEN_MOST)
+        tl_log(ctx, TLNMF_LOG_WARNING,
+               "eps = %.3g hides the data: entries of V below it have %.3g %% of the power; use a "
+               "smaller eps",
+               info->eps, fmin(100.0 * info->hidden, 100.0));
+}

@@ -1,0 +1,113 @@
+/* The mean frame of realisations, which compression loses, and rows that are constant. */
+#include "data/data.h"
+
+#include <math.h>
+
+/* The sums of one row of Y. Values are taken relative to the first one, so that a constant row has
+ * `varying` = 0 and no rounding errors. */
+typedef struct row_sums {
+    double count, sum, square; /* `square`: count times the square of the first value */
+    double varying;            /* number of values that differ from the first one */
+} row_sums;
+
+enum { SUMS = sizeof(row_sums) / sizeof(double) };
+
+typedef struct mean_summing {
+    const double *Y;
+    const int64_t *shape;
+    row_sums *row;
+    int64_t rows;
+} mean_summing;
+
+static row_sums sum_row(const double *Y, const int64_t shape[3], int64_t m)
+{
+    int64_t S = shape[0], M = shape[1], N = shape[2];
+    row_sums r = {.count = 0.0};
+    double first = NAN, sum = 0.0;
+    for (int64_t s = 0; s < S; s++) {
+        const double *y = Y + (s * M + m) * N;
+        for (int64_t n = 0; n < N; n++) {
+            if (isnan(y[n]))
+                continue;
+            first = r.count == 0.0 ? y[n] : first;
+            r.count += 1.0;
+            r.varying += y[n] != first;
+            sum += y[n] - first;
+        }
+    }
+    if (r.count > 0.0) {
+        r.sum = r.count * first + sum;
+        r.square = r.count * first * first;
+    }
+    return r;
+}
+
+static void sum_rows(int64_t first, int64_t last, void *arg)
+{
+    const mean_summing *s = arg;
+    for (int64_t m = first; m < last; m++)
+        s->row[m] = sum_row(s->Y, s->shape, m);
+}
+
+static tlnmf_error sum_all(void *arg)
+{
+    enum { NUMBERS = 8192 }; /* of a piece: 10 us or more */
+    mean_summing *s = arg;
+    int64_t each = s->shape[0] * s->shape[2];
+    tl_share(s->rows, tl_max(1, NUMBERS / tl_max(each, 1)), sum_rows, s);
+    return TLNMF_OK;
+}
+
+/* Whether the values of each process are constant, and their first values equal. A row of zeros is
+ * harmless: the first row of windowed frames is one. */
+static bool is_constant(const row_sums *r)
+{
+    const double rounding = 1e-14, fewest = 10.0; /* fewer values may be equal by chance */
+    double mean = r->sum / r->count, square = r->square / r->count;
+    return r->count >= fewest && r->varying == 0.0 && square > 0.0 &&
+           square - mean * mean <= rounding * square;
+}
+
+tlnmf_error tl_data_note_mean(tlnmf_ctx *ctx, tlnmf_data *data, const double *Y,
+                              const int64_t shape[3])
+{
+    mean_summing s = {.Y = Y, .shape = shape, .rows = data->M};
+    void *block = NULL;
+    tl_slot table[] = {TL_SLOT(s.row, s.rows)};
+    TRY(tl_comm_agree(ctx, data->frames_comm, TL_ARENA(ctx, "the mean frame", table, &block)));
+    tl_with_threads(tl_thread_count(ctx->threads), sum_all, &s);
+    tl_comm_add(data->frames_comm, (double *)s.row, s.rows * SUMS);
+    data->mean_square = data->observed = 0.0;
+    data->constant_rows = 0;
+    for (int64_t m = s.rows - 1; m >= 0; m--) {
+        const row_sums *r = &s.row[m];
+        double mean = r->count > 0.0 ? r->sum / r->count : 0.0;
+        data->mean_square += mean * mean;
+        data->observed = fmax(data->observed, r->count);
+        if (!is_constant(r))
+            continue;
+        data->constant_rows++;
+        data->first_constant = m;
+    }
+    tl_release(&ctx->hooks, block);
+    return data->record == NULL ? TLNMF_OK : tl_data_describe_mean(ctx, data);
+}
+
+tlnmf_error tl_data_describe_mean(tlnmf_ctx *ctx, tlnmf_data *data)
+{
+    return tlnmf_record_set_real(ctx, data->record, "mean_share",
+                                 data->S > 0 ? tl_data_mean_share(data) : NAN);
+}
+
+double tl_data_mean_share(const tlnmf_data *data)
+{
+    return fmin(data->mean_square / data->mean_power / (double)data->M, 1.0);
+}
+
+/* docs/measurements/constants.md */
+double tl_data_offset(const tlnmf_data *data)
+{
+    const double least = 0.02, by_chance = 11.0;
+    double share = data->observed > 1.0 ? tl_data_mean_share(data) : 0.0;
+    return share > fmax(least, by_chance / data->observed) ? share : 0.0;
+}
