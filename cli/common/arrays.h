@@ -48,8 +48,8 @@ int cli_check_axes(const cli_call *call, const char *axes_or_null);
  * axes were used. The new array belongs to the record. */
 int cli_arrange(cli_call *call, const cli_input *input, tlnmf_record *record, cli_array *a);
 
-/* Replaces powers V by their roots, which are data whose squares are V. Refuses V < 0. The new array
- * belongs to the record. */
+/* Replaces powers V by their roots, which are data whose squares are V. Refuses V < 0. The new
+ * array belongs to the record. */
 int cli_take_roots(cli_call *call, const char *spec, tlnmf_record *record, cli_array *a);
 
 /* ---- covariances (array_order.c) ------------------------------------------------------------- */

@@ -477,11 +477,11 @@ TLNMF_API tlnmf_error tlnmf_compare_ranks(tlnmf_ctx *ctx, const tlnmf_data *data
 TLNMF_API tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_data *data,
                                   const tlnmf_settings *settings, tlnmf_record **applied);
 /* The log-likelihood of new data under a model. The activations of a frame are integrated out under
- * the prior h_k ~ exponential with the mean of row k of the model's H, so that more components score
- * higher only if they predict better. log_likelihood[n] is log p / S - (M / 2) log 2 pi of frame n
- * and its S realisations, at V + eps and W h + eps: compare models of the same eps only. A frame
- * does not depend on the others. Settings of task "apply", of which threads is used. The data have
- * realisations and no mask. */
+ * the prior h_k ~ exponential with the mean of row k of the model's H, so that more components
+ * score higher only if they predict better. log_likelihood[n] is log p / S - (M / 2) log 2 pi of
+ * frame n and its S realisations, at V + eps and W h + eps: compare models of the same eps only. A
+ * frame does not depend on the others. Settings of task "apply", of which threads is used. The data
+ * have realisations and no mask. */
 TLNMF_API tlnmf_error tlnmf_likelihood(tlnmf_ctx *ctx, const tlnmf_record *model,
                                        const tlnmf_data *data, const tlnmf_settings *settings,
                                        tlnmf_record **likelihood);

@@ -71,8 +71,7 @@ tlnmf_error tl_read_point(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_re
                                           : "H");
     point->eps = tlnmf_record_get_real(record, "eps");
     if (!tl_is_floor(point->eps))
-        return tl_fail(ctx, TLNMF_ERR_DATA, "%s: eps = %g is not a usable floor", what,
-                       point->eps);
+        return tl_fail(ctx, TLNMF_ERR_DATA, "%s: eps = %g is not a usable floor", what, point->eps);
     return TLNMF_OK;
 }
 

@@ -5,9 +5,9 @@
 static void the_table_describes_itself(void **state)
 {
     (void)state;
-    static const char kinds[] =
-        "model applied likelihood evaluation start data progress atoms separation stems activations labels "
-        "sound scores sample member shared device ranks summary";
+    static const char kinds[] = "model applied likelihood evaluation start data progress atoms "
+                                "separation stems activations labels "
+                                "sound scores sample member shared device ranks summary";
     size_t count = tlnmf_result_count();
     assert_true(count > 60);
     for (size_t i = 0; i < count; i++) {

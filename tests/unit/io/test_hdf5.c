@@ -349,12 +349,11 @@ static void test_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_booleans),    cmocka_unit_test(test_compressed),
-        cmocka_unit_test(test_errors),   cmocka_unit_test(test_huge),
-        cmocka_unit_test(test_silence),  cmocka_unit_test(test_write),
-        cmocka_unit_test(test_describe), cmocka_unit_test(test_short_chunks),
-        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_types),        cmocka_unit_test(test_booleans),
+        cmocka_unit_test(test_compressed),   cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_huge),         cmocka_unit_test(test_silence),
+        cmocka_unit_test(test_write),        cmocka_unit_test(test_describe),
+        cmocka_unit_test(test_short_chunks), cmocka_unit_test(test_damage),
     };
 
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);
