@@ -95,6 +95,45 @@ static void a_single_realisation_never_fits_by_accident(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+/* Data with heavy tails have a larger misfit, in proportion to 1 / S. The model sees that its own
+ * data have it. */
+static tlnmf_data *heavy(tlnmf_ctx *ctx, int64_t S, uint64_t seed)
+{
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, seed, 1);
+    double *Y = new_normals(&rng, S * M * N);
+    for (int64_t i = 0; i < S * M * N; i++) {
+        int64_t m = i / N % M, n = i % N;
+        double v = 0.0;
+        for (int64_t k = 0; k < K; k++)
+            v += exp(2.0 * sin((double)(m * (k + 1)))) * (double)(1 + n * (7 * k + 3) % 11);
+        Y[i] *= sqrt(v) * (tl_rng_uniform(&rng) < 0.05 ? 5.0 : 0.7);
+    }
+    tlnmf_data *data = data_of(ctx, Y, S, M, N);
+    free(Y);
+    return data;
+}
+
+static void heavy_tails_are_not_a_difference(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_data *data = heavy(ctx, 40, 3);
+    tl_settings settings = fit_settings(K);
+    tlnmf_record *model;
+    settings.method = TL_METHOD_NMF;
+    settings.transform = TL_TRANSFORM_IDENTITY;
+    assert_ok(ctx, tlnmf_fit(ctx, data, &settings, NULL, &model));
+    for (uint64_t seed = 4; seed < 7; seed++)
+        expect_words(ctx, model, heavy(ctx, 4, seed),
+                     "cannot tell: the numbers of realisations differ, and the model does not "
+                     "describe its own data well",
+                     NULL);
+    tlnmf_record_free(model);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+}
+
 /* More frames than are simulated, and fewer; also the same bits on any number of threads. */
 static void the_figures_do_not_depend_on_threads(void **state)
 {
@@ -216,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_verdict_is_right_for_any_number_of_realisations),
         cmocka_unit_test(a_single_realisation_never_fits_by_accident),
+        cmocka_unit_test(heavy_tails_are_not_a_difference),
         cmocka_unit_test(the_figures_do_not_depend_on_threads),
         cmocka_unit_test(new_data_may_be_unsuitable),
         cmocka_unit_test(the_model_may_say_too_little),
