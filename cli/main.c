@@ -1,6 +1,7 @@
 /* tlnmf: the program. Finds the command and runs it. */
 #include "cli/cli.h"
 
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -128,6 +129,7 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     int code = EXIT_DONE;
+    signal(SIGXFSZ, SIG_IGN); /* beyond ulimit -f writes fail, and temporary files are removed */
     if (!cli_processes_begin(&argc, &argv, &code))
         return code;
     code = run(argc, argv);

@@ -94,11 +94,18 @@ int tlnmf_io_serve(const char *what, const char *spec)
     io_confine(size);
     tlnmf_error error = io_read_kind(ctx, what, spec, &record);
     int code = BROKEN;
+    errno = 0;
     if (error == TLNMF_OK && send_record(ctx, record))
         code = IO_APART_READ;
     else {
+        bool limited = error == TLNMF_OK && errno == EFBIG;
         tlnmf_record_free(record);
         record = NULL;
+        if (limited)
+            error = io_refuse(ctx, TLNMF_ERR_INPUT,
+                              "%s: cannot be read: its contents exceed the limit on the size of "
+                              "files (ulimit -f)",
+                              spec);
         if (send_error(ctx, error == TLNMF_OK ? TLNMF_ERR_MEMORY : error, &record))
             code = IO_APART_FAILED;
     }

@@ -55,7 +55,7 @@ typedef struct hearing {
     double *before, *after; /* N: misfit with the solos' columns, and with all transpositions */
     bool *sounding;         /* N: mixed, and not nearly silent */
     double usual[TL_SOURCES_MAX]; /* mean power of a source's solo frames; 0: it is never alone */
-    const tl_span **order;        /* the labels, sorted */
+    const tl_span **order;        /* scratch: the labels, sorted */
     bool *again;                  /* the label occurred before: a chord */
     uint8_t *crowd;               /* N x sources: how many pieces of a source touch the frame */
     piece *piece;
@@ -216,38 +216,10 @@ static int64_t pieces_of(const tl_study *s, tl_span span)
     return seconds > LONG ? (int64_t)ceil(seconds / PIECE) : 1;
 }
 
-static int by_times(const tl_span *x, const tl_span *y)
-{
-    if (x->source != y->source)
-        return x->source < y->source ? -1 : 1;
-    if (x->start != y->start)
-        return x->start < y->start ? -1 : 1;
-    return (x->end > y->end) - (x->end < y->end);
-}
-
-static int by_times_and_place(const void *a, const void *b)
-{
-    const tl_span *x = *(const tl_span *const *)a, *y = *(const tl_span *const *)b;
-    int order = by_times(x, y);
-    return order != 0 ? order : (x > y) - (x < y);
-}
-
-/* Finds the labels that occurred before. */
-static void find_again(hearing *h)
-{
-    const tl_schedule *schedule = &h->s->scene->schedule;
-    for (int64_t i = 0; i < schedule->count; i++)
-        h->order[i] = &schedule->spans[i];
-    qsort(h->order, (size_t)schedule->count, sizeof *h->order, by_times_and_place);
-    for (int64_t i = 0; i < schedule->count; i++)
-        h->again[h->order[i] - schedule->spans] =
-            i > 0 && by_times(h->order[i - 1], h->order[i]) == 0;
-}
-
 static void propose_all(hearing *h)
 {
     const tl_schedule *schedule = &h->s->scene->schedule;
-    find_again(h);
+    tl_schedule_repeats(schedule, h->order, h->again);
     for (int64_t i = 0; i < schedule->count && !tl_poll(h->s->ctx->monitor); i++) {
         tl_span span = schedule->spans[i];
         int64_t count = pieces_of(h->s, span), length = span.end - span.start;

@@ -64,7 +64,7 @@ tlnmf_error tl_span_index_create(tlnmf_ctx *ctx, const tl_span *spans, int64_t c
     TRY(TL_ARENA(ctx, "the labels", table, &index->memory));
     for (int64_t i = 0; i < count; i++)
         index->span[i] = spans[i];
-    index->count = join(count, index->span);
+    index->count = count > 0 ? join(count, index->span) : 0;
     fill_reach(index, 0, index->count);
     return TLNMF_OK;
 }
@@ -177,4 +177,32 @@ void tl_schedule_bar(const tl_schedule *schedule, const tl_frames *f, int64_t ro
 {
     for (int64_t i = 0; i < count; i++)
         bar_frame(schedule, f, rows, n + i, count, barred + i);
+}
+
+/* ---- labels that repeat ---------------------------------------------------------------------- */
+
+static int by_times(const tl_span *x, const tl_span *y)
+{
+    if (x->source != y->source)
+        return x->source < y->source ? -1 : 1;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return (x->end > y->end) - (x->end < y->end);
+}
+
+static int by_times_and_place(const void *a, const void *b)
+{
+    const tl_span *x = *(const tl_span *const *)a, *y = *(const tl_span *const *)b;
+    int order = by_times(x, y);
+    return order != 0 ? order : (x > y) - (x < y);
+}
+
+void tl_schedule_repeats(const tl_schedule *schedule, const tl_span **order, bool *again)
+{
+    for (int64_t i = 0; i < schedule->count; i++)
+        order[i] = &schedule->spans[i];
+    if (schedule->count > 0)
+        qsort(order, (size_t)schedule->count, sizeof *order, by_times_and_place);
+    for (int64_t i = 0; i < schedule->count; i++)
+        again[order[i] - schedule->spans] = i > 0 && by_times(order[i - 1], order[i]) == 0;
 }

@@ -58,5 +58,8 @@ bool tl_schedule_has_ranges(const tl_schedule *schedule);
  * n + i, since their labels there hold other frequencies. */
 void tl_schedule_bar(const tl_schedule *schedule, const tl_frames *f, int64_t rows, int64_t count,
                      int64_t n, uint64_t *barred);
+/* again[i]: an earlier span has the source and the times of span i. Both arrays have `count`
+ * places; `order` is scratch. */
+void tl_schedule_repeats(const tl_schedule *schedule, const tl_span **order, bool *again);
 
 #endif

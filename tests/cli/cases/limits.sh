@@ -79,3 +79,19 @@ awk 'BEGIN { for (i = 0; i < 200000; i++) printf "%.6f\t%.6f\t%s\n", i * 1e-6, i
 code=0
 (ulimit -t 60 && exec tlnmf separate notes.wav --labels many.txt --method nmf -o many -q) >"$out" 2>"$err" || code=$?
 check "many labels: exit code $code" [ $code -eq 0 ]
+
+# Beyond `ulimit -f` every command ends with a message, and leaves no temporary file.
+tlnmf simulate gcm --s 2 --m 40 --n 200 -o wide.npy
+small_data small.npy
+tlnmf fit wide.npy -k 2 -J 2 -o wide.h5 -q >"$out"
+tlnmf fit small.npy -k 1 -J 2 -o small.h5 -q >"$out"
+mkdir full && cd full
+for command in "5 simulate gcm --s 2 --m 40 --n 200 -o x.npy" "40 report ../small.h5 -o x.html" \
+    "5 fit ../wide.npy -k 2 -J 2 -q -o x.h5"; do
+    expect 5 ... ... bash -c "ulimit -f ${command%% *}; exec tlnmf ${command#* }"
+    check "a message: $command" grep -q "File too large" "$err"
+    check "no file: $command" [ -z "$(ls -A)" ]
+done
+cd ..
+expect 3 "" "tlnmf apply: wide.h5: cannot be read: its contents exceed the limit on the size of files (ulimit -f)" \
+    bash -c "ulimit -f 5; exec tlnmf apply wide.h5 wide.npy -o x.h5"
