@@ -189,6 +189,7 @@ class Results(unittest.TestCase):
             self.assertAlmostEqual(last["C"], m.C, delta=1e-9 * abs(m.C))
             self.assertAlmostEqual(last["L"], m.L, delta=1e-9 * abs(m.L))
             self.assertAlmostEqual(last["I"], m.I, delta=1e-9 * m.I + 1e-13, msg=f"{method}, {k}")
+            self.assertFalse((m.history["I"] < 0).any())  # C - L may be, by rounding
             if method == "tl":
                 self.assertAlmostEqual(last["gradient"], m.gradient_norm, delta=1e-9 * m.gradient_norm)
 
