@@ -95,9 +95,9 @@ static tl_stage stage_of(unsigned over)
     return over & TL_PHI ? TL_STAGE_TL : TL_STAGE_NMF;
 }
 
-/* Adds L and I to a row of a trace. *L is NAN until it is known: it stays while Phi does. The sums
- * satisfy C = L + I. If I is much smaller than both, their difference would be inexact, so that I
- * is computed. */
+/* Adds L and I to a row of a trace. *L is NAN until it is known: it stays while Phi does. C = L +
+ * I. If I is much smaller than both, rounding could make their difference negative; then I is
+ * computed. */
 static void add_values(tl_engine *e, const tl_descent *how, tl_trace_row *row, double *L)
 {
     const double small = 1e-5; /* I has ten digits above this fraction of C and L */

@@ -211,6 +211,19 @@ class Results(unittest.TestCase):
         h = tlnmf.fit(Y, 2, method="tl", trace=True).history
         self.assertTrue(np.all(np.diff(h["C"]) <= 1e-9))
 
+    def test_history_ends_at_the_model(self):
+        """The rows of a descent reuse its gradient, and I = C - L unless I is small."""
+        rank_1 = np.sqrt(np.outer(np.arange(1.0, 8.0), np.arange(1.0, 31.0)))  # I becomes almost 0
+        for data, method, k, J in ((Y, "tl", 2, 25), (Y, "jd", 2, 14), (Y, "nmf", 2, 12), (rank_1, "nmf", 1, 30)):
+            m = tlnmf.fit(data, k, method=method, J=J, starts=1, trace=True, eps=1e-3, hops=0)
+            last = {name: x[-1] for name, x in m.history.items()}
+            self.assertAlmostEqual(last["C"], m.C, delta=1e-9 * abs(m.C))
+            self.assertAlmostEqual(last["L"], m.L, delta=1e-9 * abs(m.L))
+            self.assertAlmostEqual(last["I"], m.I, delta=1e-9 * m.I + 1e-13, msg=f"{method}, {k}")
+            self.assertFalse((m.history["I"] < 0).any())  # C - L may be, by rounding
+            if method == "tl":
+                self.assertAlmostEqual(last["gradient"], m.gradient_norm, delta=1e-9 * m.gradient_norm)
+
     def test_transform_matrix(self):
         m, n = np.arange(8)[:, None], np.arange(8)
         dct = np.sqrt(2 / 8) * np.cos(np.pi * m * (2 * n + 1) / 16)
