@@ -460,12 +460,13 @@ TLNMF_API tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
 /* Chooses the number of components by cross-validation. Fits every k from range[0] to range[1]
  * (NULL: from 1 to 8, or fewer for small data) to part of the data, and scores it by C per entry of
  * the held-out part, which is the negative log-likelihood up to a constant and a factor. Held out
- * are realisations, if the data have them (tlnmf_data_set_realisations); neighbouring frames, if
- * there is one realisation; otherwise entries of V. Settings of task "fit": k is not read, and
- * max-seconds limits the whole comparison. The start may hold Phi. `ranks` holds the best k;
- * docs/choosing.md says how reliable it is. Checkpoints keep finished scores. If the progress
- * function stops the comparison, the outcome is TLNMF_OUTCOME_CANCELLED. The stage of its progress
- * is "ranks". */
+ * are frames, with their activations integrated out as in tlnmf_likelihood, if there are at least
+ * 40, and at least 10 realisations or method nmf; realisations, if the data have them
+ * (tlnmf_data_set_realisations); neighbouring frames, if there is one realisation; otherwise
+ * entries of V. Settings of task "fit": k is not read, and max-seconds limits the whole comparison.
+ * The start may hold Phi. `ranks` holds the best k; docs/choosing.md says how reliable it is.
+ * Checkpoints keep finished scores. If the progress function stops the comparison, the outcome is
+ * TLNMF_OUTCOME_CANCELLED. The stage of its progress is "ranks". */
 TLNMF_API tlnmf_error tlnmf_compare_ranks(tlnmf_ctx *ctx, const tlnmf_data *data,
                                           const tlnmf_settings *settings,
                                           const int64_t *range_or_null,
@@ -477,11 +478,11 @@ TLNMF_API tlnmf_error tlnmf_compare_ranks(tlnmf_ctx *ctx, const tlnmf_data *data
 TLNMF_API tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_data *data,
                                   const tlnmf_settings *settings, tlnmf_record **applied);
 /* The log-likelihood of new data under a model. The activations of a frame are integrated out under
- * the prior h_k ~ exponential with the mean of row k of the model's H, so that more components score
- * higher only if they predict better. log_likelihood[n] is log p / S - (M / 2) log 2 pi of frame n
- * and its S realisations, at V + eps and W h + eps: compare models of the same eps only. A frame
- * does not depend on the others. Settings of task "apply", of which threads is used. The data have
- * realisations and no mask. */
+ * the prior h_k ~ exponential with the mean of row k of the model's H, so that more components
+ * score higher only if they predict better. log_likelihood[n] is log p / S - (M / 2) log 2 pi of
+ * frame n and its S realisations, at V + eps and W h + eps: compare models of the same eps only. A
+ * frame does not depend on the others. Settings of task "apply", of which threads is used. The data
+ * have realisations and no mask. */
 TLNMF_API tlnmf_error tlnmf_likelihood(tlnmf_ctx *ctx, const tlnmf_record *model,
                                        const tlnmf_data *data, const tlnmf_settings *settings,
                                        tlnmf_record **likelihood);
