@@ -460,12 +460,13 @@ TLNMF_API tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
 /* Chooses the number of components by cross-validation. Fits every k from range[0] to range[1]
  * (NULL: from 1 to 8, or fewer for small data) to part of the data, and scores it by C per entry of
  * the held-out part, which is the negative log-likelihood up to a constant and a factor. Held out
- * are realisations, if the data have them (tlnmf_data_set_realisations); neighbouring frames, if
- * there is one realisation; otherwise entries of V. Settings of task "fit": k is not read, and
- * max-seconds limits the whole comparison. The start may hold Phi. `ranks` holds the best k;
- * docs/choosing.md says how reliable it is. Checkpoints keep finished scores. If the progress
- * function stops the comparison, the outcome is TLNMF_OUTCOME_CANCELLED. The stage of its progress
- * is "ranks". */
+ * are frames, with their activations integrated out as in tlnmf_likelihood, if there are at least
+ * 40, and at least 10 realisations or method nmf; realisations, if the data have them
+ * (tlnmf_data_set_realisations); neighbouring frames, if there is one realisation; otherwise
+ * entries of V. Settings of task "fit": k is not read, and max-seconds limits the whole comparison.
+ * The start may hold Phi. `ranks` holds the best k; docs/choosing.md says how reliable it is.
+ * Checkpoints keep finished scores. If the progress function stops the comparison, the outcome is
+ * TLNMF_OUTCOME_CANCELLED. The stage of its progress is "ranks". */
 TLNMF_API tlnmf_error tlnmf_compare_ranks(tlnmf_ctx *ctx, const tlnmf_data *data,
                                           const tlnmf_settings *settings,
                                           const int64_t *range_or_null,

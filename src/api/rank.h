@@ -9,8 +9,8 @@
  * (docs/measurements/constants.md). Folds of entries refit W and H alone. Entries of V are held out
  * if there are at least LEAST_FRAMES frames. Neighbours: NEAR frames count as realisations of one
  * frame. Frames are held out, and their activations integrated out, if there are at least
- * MANY_REALISATIONS and MANY_FRAMES. TOO_FEW realisations or fewer rarely find the true K
- * (docs/measurements/ranks.md). */
+ * MANY_FRAMES, and MANY_REALISATIONS or a fixed transform. TOO_FEW realisations or fewer rarely
+ * find the true K (docs/measurements/ranks.md). */
 enum {
     TL_RANK_FOLDS = 10,
     TL_RANK_ENTRY_FOLDS = 5,

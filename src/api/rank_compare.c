@@ -23,9 +23,9 @@ static data_origin made_by(const tlnmf_data *data)
     return BLOCKS;
 }
 
-/* Chooses what to hold out. With many realisations of many frames: frames. With one realisation of
- * few frames, or at a fixed transform: entries. A learnt Phi has seen the held-out entries, but not
- * held-out neighbouring frames; these therefore have their own table. */
+/* Chooses what to hold out. With many frames, and many realisations or a fixed transform: frames.
+ * With one realisation of few frames, or at a fixed transform: entries. A learnt Phi has seen the
+ * held-out entries, but not held-out neighbouring frames; these therefore have their own table. */
 static void plan(tl_comparison *c)
 {
     const tlnmf_data *data = c->data;
@@ -37,7 +37,8 @@ static void plan(tl_comparison *c)
     if (near)
         c->table[c->tables++] =
             (tl_rank_table){.kind = TL_RANK_NEIGHBOURS, .S = TL_RANK_NEAR, .folds = TL_RANK_NEAR};
-    if (how == AS_THEY_ARE && data->S >= TL_RANK_MANY_REALISATIONS &&
+    bool fixed = c->opt.method == TL_METHOD_NMF;
+    if (how == AS_THEY_ARE && (fixed || data->S >= TL_RANK_MANY_REALISATIONS) &&
         data->N >= TL_RANK_MANY_FRAMES)
         c->table[c->tables++] =
             (tl_rank_table){.kind = TL_RANK_FRAMES, .S = data->S, .folds = TL_RANK_FRAME_FOLDS};
@@ -274,11 +275,11 @@ static void describe_limits(const tl_comparison *c, const tl_rank_table *t, char
                           "rarely the true number (docs/choosing.md)"
                         : "Phi fits the noise of few realisations: this may not be the true number "
                           "(docs/choosing.md)");
-    else if (t->kind == TL_RANK_REALISATIONS && S <= TL_RANK_TOO_FEW)
+    else if (t->kind != TL_RANK_ENTRIES && S <= TL_RANK_TOO_FEW)
         snprintf(text, size,
-                 "Too few data: %lld realisations rarely show the true number, which may be larger "
-                 "(docs/choosing.md)",
-                 S);
+                 "Too few data: with %lld realisation%s the true number is rarely found; it may be "
+                 "larger (docs/choosing.md)",
+                 S, S == 1 ? "" : "s");
     else if (t->kind != TL_RANK_ENTRIES && S < 100)
         snprintf(text, size,
                  "%lld realisations support this many components; the truth may have more", S);

@@ -40,7 +40,7 @@ check "eight lines" [ "$(grep -Ec '^  +[1-8] +[0-9.]+ +[0-9.]+ +[0-9.]+' "$out")
 check "the k that is kept" [ "$(grep -Ec '^ +[1-8] .* best: kept' "$out")" -eq 1 ]
 check "a note on few realisations" grep -Fxq "  4 realisations support this many components; the truth may have more." "$out"
 expect 0 ... "" tlnmf fit y.npy -k 1:1 -J 2 --no-model --json
-check "too few data" [ "$(json rank_limits)" = "Too few data: 2 realisations rarely show the true number, which may be larger (docs/choosing.md)" ]
+check "too few data" [ "$(json rank_limits)" = "Too few data: with 2 realisations the true number is rarely found; it may be larger (docs/choosing.md)" ]
 expect 0 ... "tlnmf fit: warning: k is above min(M, N) = 2: W H can fit any V exactly" \
     tlnmf fit y.npy -k 3:3 -J 2 --no-model
 usage fit "k = 3:1 is not a number, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k 3:1
@@ -156,7 +156,7 @@ check "two components" [ "$(json k)" = 2 ]
 usage fit "-k A:B and --mask are mutually exclusive" clean.npy -k 1:2 --method nmf --mask clean.npy --no-model
 npy even.npy "(50,)" $(seq 50 | sed 's/.*/2/')
 expect 0 ... "" tlnmf fit one.npy -k 1:2 --method nmf --transform dct --no-model --json
-check "entries alone at a kept transform" [ "$(json rank_by) $(grep -c heldout_C_per_entry "$out")" = "entries 2" ]
+check "frames at a kept transform" [ "$(json rank_by) $(grep -c heldout_C_per_entry "$out")" = "frames 2" ]
 plain=$(json heldout_C_per_entry)
 expect 0 ... "" tlnmf fit one.npy -k 1:2 --method nmf --transform dct --weights even.npy --no-model --json
 near "even weights change nothing" "$(json heldout_C_per_entry)" "$plain" 1e-3
