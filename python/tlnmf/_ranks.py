@@ -39,6 +39,29 @@ class Ranks(Record):
         """A row for each k: k, C_per_entry, above_best, standard_error, folds_done, cut_short."""
         return rank_table(self)
 
+    def __repr__(self) -> str:
+        """The table, with the best k marked by * and k_sparing by +.
+
+        >>> import tlnmf
+        >>> Y = tlnmf.simulate.gcm(s=20, m=4, n=15, kbar=2).Y
+        >>> print(repr(tlnmf.compare_ranks(Y, "1:2", method="jd")).splitlines()[1])
+           k   C per entry   above best   standard error   folds
+        """
+        lines = [
+            f"<Ranks: k = {self.get('k')}, k_sparing = {self.get('k_sparing')}, "
+            f"by {self.get('rank_by')}>",
+            "   k   C per entry   above best   standard error   folds",
+        ]
+        for row in self.rank_table:
+            k = row["k"]
+            mark = "*" if k == self.get("k") else "+" if k == self.get("k_sparing") else " "
+            lines.append(
+                f"{k:4d}{mark} {row['C_per_entry']:12.6g} {row['above_best']:12.4g} "
+                f"{row['standard_error']:16.4g} {row['folds_done']:7d}"
+                + (" (cut short)" if row["cut_short"] else "")
+            )
+        return "\n".join(lines)
+
 
 def is_several(k: Any) -> bool:
     """Whether k asks for a comparison: "1:8", "auto" or a range."""

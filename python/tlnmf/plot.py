@@ -14,7 +14,7 @@ def _axes(ax: Any, count: int = 1) -> Any:
         return ax
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(count, 1, sharex=count > 1, squeeze=False)
+    figure, axes = plt.subplots(count, 1, squeeze=False)
     figure.set_layout_engine("tight")
     return axes[:, 0] if count > 1 else axes[0, 0]
 
@@ -38,15 +38,15 @@ def atoms(model: Any, count: int = 6, rate: float = 1.0, ax: Optional[Any] = Non
 
 
 def factors(model: Any, ax: Optional[Any] = None) -> Any:
-    """W by row of Phi (above) and H by frame (below); returns the two axes."""
+    """W by row of Phi (above) and H by frame (below), each with its own axis; returns both."""
     record, ax = record_of(model), _axes(ax, 2)
     order = np.argsort(energy_of(record))[::-1]
-    ax[0].sharex(ax[0])
     ax[0].semilogy(np.maximum(record["W"][order], 1e-12))
-    ax[0].set_title("W, rows by energy")
+    ax[0].set_title("W")
+    ax[0].set_xlabel("row of Phi, by energy")
     ax[1].plot(record["H"].T)
     ax[1].set_title("H")
-    ax[1].set_xlabel("row; frame")
+    ax[1].set_xlabel("frame")
     return ax
 
 

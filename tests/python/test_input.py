@@ -108,6 +108,32 @@ class Starts(unittest.TestCase):
         self.assertEqual(model.model_.C, tlnmf.fit(Y, k=2, method="tl", weights=w).C)
 
 
+class Output(unittest.TestCase):
+    def test_scalars(self):
+        model = tlnmf.fit(Y, k=2)
+        values = model.scalars()
+        self.assertEqual((values["C"], values["K"], values["outcome"]), (model.C, 2, model["outcome"]))
+        self.assertNotIn("Phi", values)
+
+    def test_table_of_ranks(self):
+        ranks = tlnmf.compare_ranks(Y, "1:3", method="jd", J=20)
+        lines = repr(ranks).splitlines()
+        self.assertEqual(len(lines), 5)
+        best = [line for line in lines if "*" in line]
+        self.assertEqual([int(line.split("*")[0]) for line in best], [ranks.k])
+
+    def test_axes_of_factors(self):
+        try:
+            import matplotlib
+        except ImportError:
+            self.skipTest("no matplotlib")
+        matplotlib.use("Agg")
+        top, bottom = tlnmf.plot.factors(tlnmf.fit(Y, k=2))
+        self.assertEqual((top.get_xlabel(), bottom.get_xlabel()), ("row of Phi, by energy", "frame"))
+        self.assertLess(top.get_xlim()[1], 6)
+        self.assertGreater(bottom.get_xlim()[1], 18)
+
+
 class Refusals(unittest.TestCase):
     def test_complex(self):
         for call in (lambda: tlnmf.fit(1j * Y, k=2), lambda: tlnmf.TLNMF(2).fit(1j * Y[0])):
