@@ -163,8 +163,8 @@ static void certify(tl_info *info, tl_goal goal, const tl_settings *opt, tl_moni
         info->certificate = info->C - least;
 }
 
-/* The share of the power that lies below the floor. The power of an offset does not count unless Phi
- * is fixed: then the data may be amplitudes, which have a mean. */
+/* The share of the power that lies below the floor. The power of an offset does not count unless
+ * Phi is fixed: then the data may be amplitudes, which have a mean. */
 static double hidden_share(const tl_result *result, tl_goal goal, double below)
 {
     double power = 0.0, offset = goal == TL_GOAL_NMF ? 0.0 : result->info.offset;
