@@ -289,18 +289,6 @@ static void warn_of_slices(const cli_call *call, const cli_input *input, const c
              first.off, first.most);
 }
 
-/* Several realisations of frames that are much longer than their number: the axes may be in another
- * order. */
-static void warn_of_axes(const cli_call *call, const cli_input *input, const cli_array *a)
-{
-    long long S = a->shape[0], M = a->shape[1], N = a->shape[2];
-    if (a->rank == 3 && S > 1 && M > 3 * N)
-        cli_warn(call->command,
-                 "%s: read as %lld realisations of %lld frames of length %lld; if its axes are in "
-                 "another order, name them, as in --axes epochs,channels,times",
-                 input->spec, S, N, M);
-}
-
 static void warn_of_guess(const cli_call *call, const cli_input *input, const cli_array *a)
 {
     bool guessed = cli_input_is(input, "auto");
@@ -310,8 +298,6 @@ static void warn_of_guess(const cli_call *call, const cli_input *input, const cl
                  input->spec);
     if (guessed && input->axes == NULL && !input->per_trial)
         warn_of_slices(call, input, a);
-    if (guessed && input->axes == NULL)
-        warn_of_axes(call, input, a);
 }
 
 /* `a` has all frames or, with `is_part`, the frames of this process. */

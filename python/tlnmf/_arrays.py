@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import ctypes as c
-import warnings
 from typing import Any, Sequence, Tuple
 
 import numpy as np
@@ -90,16 +89,3 @@ def reorder(x: Real, axes: Any, name: str = "Y") -> Real:
     if len(roles) != x.ndim:
         raise ValueError(f"{name} has {x.ndim} axes, but axes = {axes!r} names {len(roles)}")
     return np.ascontiguousarray(x.transpose(np.argsort(roles)))
-
-
-def warn_of_axes(x: Real, M: int, N: int, name: str, stacklevel: int) -> None:
-    """Several realisations of frames that are much longer than their number: the axes may be
-    (epochs, channels, times) or another order."""
-    if x.ndim == 3 and len(x) > 1 and M > 3 * N:
-        warnings.warn(
-            f"{name} of shape {x.shape} is read as {len(x)} realisations of {N} frames of length "
-            f"{M}, which needs a transform of size {M}. If its axes are in another order, name them, "
-            'as in axes="epochs,channels,times"',
-            UserWarning,
-            stacklevel=stacklevel,
-        )

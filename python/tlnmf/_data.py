@@ -7,7 +7,7 @@ from typing import Any, Mapping, Optional, Tuple
 
 import numpy as np
 
-from ._arrays import Real, address, as_real, reorder, shape_of, warn_of_axes
+from ._arrays import Real, address, as_real, reorder, shape_of
 from ._call import Call
 from ._library import core
 from ._record import Record, record_of
@@ -147,8 +147,6 @@ def arrange(
             if input == "auto":
                 _say_covariances(x, int(axis or 0))
             return np.ascontiguousarray(np.moveaxis(x, axis or 0, 0)), True
-    if axes is None and input == "auto" and guess:
-        warn_of_axes(x, x.shape[-2], x.shape[-1], "Y", _callers_level())
     if input == "power":
         if (x < 0).any():
             at = tuple(int(i) for i in np.argwhere(x < 0)[0])

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Dict, Optional, Tuple, TypeVar
 
 import numpy as np
 
-from ._arrays import Real, address, as_real, shape_of, warn_of_axes
+from ._arrays import Real, address, as_real, shape_of
 from ._base import Estimator, Output, not_fitted, seed_of
 from ._call import Call
 from ._data import Data
@@ -168,8 +168,6 @@ class _Factorisation(Output, Estimator):
         """Learns from the rows of X: (N, M), or (S, N, M) with S realisations. y is ignored.
         sample_weight (N,) has weights of the rows."""
         x = self._check(X, (2, 3), True, self.missing, self.axes)
-        if self.axes is None:
-            warn_of_axes(x, x.shape[-1], x.shape[-2], "X", 3)
         options, y_ = self._options(), self._frames(x)
         if x.any():
             layout = {"weights": sample_weight, "missing": self.missing, "input": "data"}

@@ -71,15 +71,15 @@ class Axes(unittest.TestCase):
 
     def test_warning_for_another_order(self):
         epochs = np.random.RandomState(0).randn(20, 4, 50)
-        with self.assertWarnsRegex(UserWarning, "20 realisations of 4 frames of length 50") as caught:
+        words = "frames of length 50, but only 4 frames: check the order of the axes"
+        with self.assertWarnsRegex(RuntimeWarning, words):
             tlnmf.TLNMF(2, J=1, certify=False).fit(epochs)
-        self.assertEqual(caught.filename, __file__)
-        with self.assertWarnsRegex(UserWarning, "a transform of size 50"):
+        with self.assertWarnsRegex(RuntimeWarning, words):
             tlnmf.fit(epochs.transpose(0, 2, 1), k=2, J=1)
         with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            tlnmf.Data(epochs)
-            tlnmf.Data(epochs.transpose(0, 2, 1), axes="epochs,time,channels")
+            warnings.simplefilter("error", RuntimeWarning)
+            tlnmf.fit(epochs, k=2, J=1)
+            tlnmf.fit(epochs.transpose(0, 2, 1), k=2, J=1, axes="epochs,time,channels")
 
 
 class Starts(unittest.TestCase):

@@ -80,7 +80,7 @@ expect 0 ... "tlnmf apply: $said" tlnmf apply m.h5 smn.npy -o a.h5 --per-trial -
 check "apply with --per-trial" [ "$(json own_data)" = true ]
 expect 0 ... "tlnmf apply: warning: the model was fitted with --per-trial, but is applied without it" \
     tlnmf apply m.h5 smn.npy -o a.h5 --force --json
-check "no verdict" [ "$(json fits)" = "not known: the data of the model were read with other options" ]
+check "no verdict" [ "$(json fits)" = "cannot tell: the data of the model were read with other options" ]
 
 names="give 2 or 3 of these names, with commas: trials, epochs or realisations; channels, sensors or length; time, times or frames"
 usage fit "axes = trials,leads,time: $names" smn.npy -k 1 --axes trials,leads,time
@@ -93,10 +93,9 @@ usage fit "--per-trial: mn.npy has no trials" mn.npy -k 1 --per-trial
 usage fit "--axes is for data, but covs.npy has covariances" covs.npy -k 1 --input covariances --axes trials,channels,time
 usage apply "--axes is for arrays, but x.wav is a sound" m.h5 x.wav --axes trials,channels,time
 
-# Realisations of frames that are much longer than their number: the order may be another one.
-npy long.npy "(2, 7, 2)" 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 3
-expect 0 ... "tlnmf fit: warning: long.npy: read as 2 realisations of 2 frames of length 7; if its axes are in another order, name them, as in --axes epochs,channels,times" \
+# Frames that are much longer than their number: the order may be another one.
+npy long.npy "(2, 7, 2)" 1 -2 3 -4 5 -6 7 -8 9 -1 2 -3 4 -5 -6 7 -8 9 -1 2 -3 4 -5 6 -7 8 -9 3
+expect 0 ... "tlnmf fit: warning: frames of length 7, but only 2 frames: check the order of the axes" \
     tlnmf fit long.npy -k 1 -J 2 --no-model
 expect 0 ... "tlnmf fit: long.npy: axes epochs,times,channels: 7 frames of length 2, 2 realisations of each" \
     tlnmf fit long.npy -k 1 -J 2 --no-model --axes epochs,times,channels
-expect 0 ... "" tlnmf fit long.npy -k 1 -J 2 --no-model --input data
