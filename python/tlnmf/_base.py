@@ -119,7 +119,7 @@ class Estimator:
         `missing`, NaN and masked entries are allowed."""
         self._check_names(X, reset)
         if missing and isinstance(X, np.ma.MaskedArray):
-            X = np.ma.filled(X.astype(np.float64), np.nan)
+            X = np.ma.filled(X.astype(np.float64), np.nan)  # type: ignore[no-untyped-call]
         if not hasattr(X, "nnz"):
             if not isinstance(X, np.ma.MaskedArray):  # as_real refuses masked entries
                 X = np.asarray(X)

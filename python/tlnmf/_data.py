@@ -135,7 +135,7 @@ def arrange(
     if input not in _KINDS:
         raise ValueError(f"input = {input!r} is not one of {', '.join(_KINDS)}")
     if missing and isinstance(Y, np.ma.MaskedArray):
-        Y = np.ma.filled(Y.astype(np.float64), np.nan)
+        Y = np.ma.filled(Y.astype(np.float64), np.nan)  # type: ignore[no-untyped-call]
     x = as_real(Y, "Y", (2, 3))
     if axes is not None:
         x = reorder(x, axes)
