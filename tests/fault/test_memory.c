@@ -375,6 +375,7 @@ static void memory_stays_within_the_estimate(void **state)
         tl_settings opt = fit_settings(30);
         if (i == 12 || i == 13)
             opt.task = TL_TASK_JD;
+        opt.rank_reduce = -1; /* the default of jd */
         opt.method = i < 14 ? i % 4 : TL_METHOD_TL;
         opt.exchange = i >= 4 && i < 8 && opt.method != TL_METHOD_NMF;
         opt.solver = i >= 8 && i < 14 ? TL_ALGORITHM_PAPER : TL_ALGORITHM_FAST;

@@ -30,7 +30,7 @@ for pair in --rank:-k --n-components:-k --n_components:-k --max-iter:-J --max_it
 done
 usage separate "unknown option --rank; did you mean -k?" x.wav --rank=2
 usage separate "unknown option --max-iter; did you mean --iterations?" x.wav --max-iter=2
-usage jd "unknown option --rank (see tlnmf jd --help all)" y.npy --rank 2
+usage jd "unknown option --rank; did you mean --rank-reduce?" y.npy --rank 2
 for pair in sepaarte:separate ift:fit apply2:apply learn:fit sim:simulate; do
     expect 2 "" "tlnmf: unknown command ${pair%:*}; did you mean ${pair#*:}?" tlnmf ${pair%:*} y.npy
 done
@@ -103,8 +103,8 @@ usage fit "stream = matlab is not one of own|numpy" y.npy -k 2 --stream matlab
 usage fit "J = 0 is outside [1, 1000000000]" y.npy -k 2 -J 0
 usage fit "starts = 0 is outside [1, 1000000]" y.npy -k 2 --starts 0
 usage fit "gamma = 2 is outside [0.5, 1]" y.npy -k 2 --gamma 2
-usage fit "input = sound is not one of data|covariances|auto" y.npy -k 2 --input sound
-usage jd "input = sound is not one of data|covariances|auto" y.npy --input sound
+usage fit "input = sound is not one of data|covariances|power|auto" y.npy -k 2 --input sound
+usage jd "input = sound is not one of data|covariances|power|auto" y.npy --input sound
 usage fit "rate = 0 is not a number in [1e-12, 1e+12]" y.npy -k 2 --rate 0
 usage fit "block = 0 is outside [1, 1000000000]" y.npy -k 2 --block 0
 usage fit "moving = few is not a whole number" y.npy -k 2 --moving few

@@ -223,6 +223,7 @@ static void mixed_is_refused_if_single_precision_is_too_coarse(void **state)
     assert_non_null(strstr(tlnmf_message(ctx), "V would lose too many digits"));
     tl_settings jd = opt;
     jd.task = TL_TASK_JD;
+    jd.rank_reduce = -1;
     assert_int_equal(tl_fit(ctx, data, &jd, NULL, &result), TLNMF_ERR_OPTION);
     opt.eps = 1e40; /* C is precise enough, but 1/eps is outside the range of single precision */
     for (int64_t i = 0; i < M * N; i++)

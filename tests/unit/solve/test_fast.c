@@ -126,6 +126,7 @@ static void continuation_goes_lower(void **state)
     assert_close(info.C, info.L + info.I, 1e-10);
     tl_result_free(result);
     opt.task = TL_TASK_JD;
+    opt.rank_reduce = -1;
     assert_ok(ctx, tl_fit(ctx, data, &opt, NULL, &result));
     info = result->info;
     assert_true(info.L < 100.0); /* the paper's search: 816 */
