@@ -10,9 +10,8 @@ static struct {
 
 static const cli_option options[] = {
     {"k", "INT|A:B|auto",
-     "number of components (required); A:B: compare every k from A to B by cross-validation over "
-     "the realisations (over neighbouring frames and entries of V if there is only one "
-     "realisation) and keep the best; auto: 1:8, or fewer for small data",
+     "number of components (required); A:B: compare every k from A to B by cross-validation and "
+     "keep the best; auto: 1:8, or fewer for small data",
      &arg.k, GROUP_MODEL, 0},
     {"init", "MODEL",
      "start from a saved model (Phi, W, H); k, eps and method default to the model's",

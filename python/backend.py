@@ -118,11 +118,11 @@ def copy_libraries(folder):
             if (build / soname(name)).exists():
                 shutil.copy(build / soname(name), folder / soname(name))
     elif (HERE.parent / "CMakeLists.txt").exists():
-        with tempfile.TemporaryDirectory() as build:
+        with tempfile.TemporaryDirectory() as scratch:
             off = [f"-DTLNMF_{part}=OFF" for part in ("BUILD_PROGRAM", "BUILD_TESTS")]
             options = shlex.split(os.environ.get("CMAKE_ARGS", ""))
-            cmake("-S", HERE.parent, "-B", build, *off, "-DBUILD_SHARED_LIBS=ON", *options)
-            copy_built(Path(build), folder)
+            cmake("-S", HERE.parent, "-B", scratch, *off, "-DBUILD_SHARED_LIBS=ON", *options)
+            copy_built(Path(scratch), folder)
     else:
         fail("this source package has no libraries: build it from a clone of the repository")
     if not (folder / soname("tlnmf")).exists():

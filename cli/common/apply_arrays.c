@@ -201,6 +201,16 @@ static int check_length(const apply_work *w)
                     w->input->spec, (long long)M, w->path, (long long)shape[0]);
 }
 
+static bool has_identity(const tlnmf_record *model)
+{
+    int64_t shape[TLNMF_MAX_DIMENSIONS] = {0};
+    const double *Phi = tlnmf_record_get_array(model, "Phi", NULL, shape);
+    bool is = Phi != NULL && shape[0] == shape[1];
+    for (int64_t i = 0; is && i < shape[0] * shape[1]; i++)
+        is = Phi[i] == (i % (shape[0] + 1) == 0 ? 1.0 : 0.0);
+    return is;
+}
+
 static int apply(apply_work *w)
 {
     cli_call *call = w->call;
@@ -214,6 +224,9 @@ static int apply(apply_work *w)
         input.kind = "power";
         cli_say(call->command, "%s: read as powers V, as the data of the model", input.spec);
     }
+    if (cli_input_is(&input, "power") && !has_identity(w->model))
+        return cli_fail(call->command, EXIT_USAGE,
+                        "--input power requires a model whose transform is the identity");
     TRY(cli_read_data(call, &input, &w->data));
     TRY(check_length(w));
     TRY(cli_read_weights(call, w->input, w->data));

@@ -35,7 +35,8 @@ const cli_option cli_shared_options[] = {
      "weights of the M x N entries of V, with a fixed Phi only; 0 omits an entry, 1 counts it",
      &cli_asked.input.mask, IN, ARRAY_FILE},
     {"header", "yes|no|auto",
-     "text tables: skip the first line as a header; auto: skip it if it has words or is 0, 1, 2, "
+     "text tables: skip the first line as a header; auto: skip it if all its cells are words, or "
+     "are 0, 1, 2, "
      ".. [auto]",
      &cli_asked.input.header, IN, ARRAYS},
     {"index", "yes|no|auto",

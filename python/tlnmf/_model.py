@@ -400,6 +400,8 @@ def apply(
     record, call = record_of(model), Call()
     if input == "auto" and record.get("given.input") == "power" and not isinstance(Y, Data):
         input = "power"
+    if input == "power" and not np.array_equal(record["Phi"], np.eye(len(record["Phi"]))):
+        raise TypeError('input="power" requires a model whose transform is the identity')
     data = data_of(Y, covariances, weights=weights, mask=mask, missing=missing, block=block,
                    moving=moving, input=input, axes=axes)  # fmt: skip
     settings = call.settings("apply", options, "apply")

@@ -259,7 +259,7 @@ class _Factorisation(Output, Estimator):
             y = np.append(y, np.full((S, M, 1), np.sqrt(self.model_["eps"])), axis=2)
         call = Call()
         settings = call.settings("apply", {"threads": self.get_params()["threads"]}, "score")
-        record = Record(call.solve(core.tlnmf_likelihood, self.model_, Data(y), settings))
+        record = Record(call.solve(core.tlnmf_likelihood, self.model_, Data(y, input="data"), settings))
         scores[complete] = record["log_likelihood"][:N]
         return scores
 

@@ -246,8 +246,10 @@ static void *help(void *self)
     here.member = self;
     here.calls = 1;
     omp_set_num_threads(1); /* also of BLAS, in this thread */
-    while (!atomic_load(&t->ends)) {
-        unsigned seen = atomic_load(&t->posted);
+    for (;;) {
+        unsigned seen = atomic_load(&t->posted); /* before `ends`: else the last post is missed */
+        if (atomic_load(&t->ends))
+            break;
         job *j = find_job(t);
         if (j != NULL)
             join_job(t, j);

@@ -101,7 +101,8 @@ tlnmf_error tl_data_describe_mean(tlnmf_ctx *ctx, tlnmf_data *data)
 
 double tl_data_mean_share(const tlnmf_data *data)
 {
-    return fmin(data->mean_square / data->mean_power / (double)data->M, 1.0);
+    double power = data->mean_power * (double)data->M;
+    return power > 0.0 ? fmin(data->mean_square / power, 1.0) : 0.0;
 }
 
 /* docs/measurements/constants.md */

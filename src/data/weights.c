@@ -177,6 +177,18 @@ static void fill_gaps(const double *Y, const int64_t shape[3], const double *pre
         }
 }
 
+/* Missing columns become NaN, the others those of Y. */
+static void mark_gaps(const double *Y, const int64_t shape[3], double *out)
+{
+    int64_t S = shape[0], M = shape[1], N = shape[2];
+    for (int64_t s = 0; s < S; s++)
+        for (int64_t n = 0; n < N; n++) {
+            bool whole = is_whole(Y, shape, s, n);
+            for (int64_t m = 0; m < M; m++)
+                out[(s * M + m) * N + n] = whole ? Y[(s * M + m) * N + n] : (double)NAN;
+        }
+}
+
 /* Weights by the fraction of entries that is present, and the mean power of those entries. */
 static tlnmf_error note_gaps(tlnmf_ctx *ctx, const double *present, int64_t S, tlnmf_data *data)
 {
@@ -217,9 +229,10 @@ tlnmf_error tlnmf_data_from_incomplete(tlnmf_ctx *ctx, const double *Y, const in
     fill_gaps(Y, shape, present, filled);
     tlnmf_error error = tlnmf_data_from_realisations(ctx, filled, shape, out);
     if (error == TLNMF_OK)
-        error = note_gaps(ctx, present, S, *out);
+        error = tl_comm_agree(ctx, (*out)->frames_comm, note_gaps(ctx, present, S, *out));
+    mark_gaps(Y, shape, filled);
     if (error == TLNMF_OK)
-        error = tl_data_note_mean(ctx, *out, Y, shape);
+        error = tl_data_note_mean(ctx, *out, filled, shape);
     tl_release(&ctx->hooks, block);
     if (error != TLNMF_OK) {
         tlnmf_data_free(*out);

@@ -33,6 +33,13 @@ class Missing(unittest.TestCase):
         for x in (X, np.ma.masked_invalid(X)):
             self.assertRaises(ValueError, tlnmf.TLNMF(2).fit, x)
 
+    def test_an_omitted_frame_does_not_count(self):
+        wild = HOLES.copy()
+        wild[0, 1:, 3] = 1e6  # next to the NaN
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertEqual(tlnmf.fit(wild, k=2, missing=True).C, tlnmf.fit(HOLES, k=2, missing=True).C)
+
 
 class Power(unittest.TestCase):
     V = np.random.RandomState(0).exponential(size=(12, 2)) @ np.random.RandomState(1).rand(2, 30)
@@ -48,7 +55,15 @@ class Power(unittest.TestCase):
         self.assertEqual(tlnmf.fit(self.V, k=2, input="power", eps_rel=1e-3).eps, 1e-3 * self.V.mean())
         self.assertIn(tlnmf.fit(self.V, k="1:2", input="power").K, (1, 2))
 
+    def test_symmetric_rows_are_scored_as_powers(self):
+        model = tlnmf.ISNMF(2, random_state=0).fit(self.V.T)
+        same = model.score_samples(self.V.T[[0, 0]])
+        self.assertEqual(same[0], same[1])
+        self.assertEqual(model.score_samples(np.eye(12)).shape, (12,))
+
     def test_refusals(self):
+        learnt = tlnmf.fit(Y, k=2)
+        self.assertRaisesRegex(TypeError, "identity", learnt.apply, Y[0] ** 2, input="power")
         self.assertRaisesRegex(ValueError, r"Y\[1, 0\] is -3", tlnmf.fit, [[1, 2], [-3, 4]], k=1, input="power")
         for wrong in ({"method": "tl"}, {"transform": "dct"}, {"start": {"Phi": -np.eye(12)}}):
             self.assertRaises(TypeError, tlnmf.fit, self.V, k=2, input="power", **wrong)

@@ -60,6 +60,7 @@ expect 0 "model fits: cannot tell: too few frames
 # Inputs that do not match
 usage apply "missing operand: a model and a sound file or array are required (see tlnmf apply --help)" y.h5
 usage apply "--labels is for sounds, but z.npy is an array" y.h5 z.npy --labels x.txt
+usage apply "--input power requires a model whose transform is the identity" tl.h5 a.npy --input power -o power.h5
 usage apply "--eps is for sounds, but z.npy is an array" y.h5 z.npy --eps 1
 usage apply "--keep-v is for arrays, but x.wav is a sound" y.h5 x.wav --keep-v
 usage apply "--explain is for arrays, but x.wav is a sound" y.h5 x.wav --explain
