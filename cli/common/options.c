@@ -12,12 +12,12 @@ cli_shared cli_asked;
 
 const cli_option cli_shared_options[] = {
     {"input", "data|covariances|power|auto",
-     "contents of the array; data (S, M, N), covariances (N, M, M) or V (M, N), a power "
-     "spectrogram; auto: covariances if every slice is symmetric, else data [auto]",
+     "contents of the array; data: (S, M, N); covariances: (N, M, M); power: a power spectrogram V "
+     "(M, N); auto: covariances if every slice is symmetric, else data [auto]",
      &cli_asked.input.kind, IN, ARRAYS},
     {"axes", "A,B,C",
-     "names of the axes of the array, in order; trials, epochs or realisations; channels, sensors "
-     "or length; time, times or frames [trials,channels,time]",
+     "names of the axes, in the order of the array; trials (or epochs, realisations), channels (or "
+     "sensors, length), time (or times, frames) [trials,channels,time]",
      &cli_asked.input.axes, IN, ARRAYS},
     {"per-trial", NULL,
      "treat the frames of each trial as separate frames (S N frames); without it, trials are "

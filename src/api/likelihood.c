@@ -98,7 +98,7 @@ static tlnmf_error read_H(tlnmf_ctx *ctx, const tlnmf_record *model, tl_model_po
     point->H = tlnmf_record_get_array(model, "H", &rank, shape);
     if (point->H == NULL || rank != 2 || shape[0] != point->K || shape[1] < 1)
         return tl_fail(ctx, TLNMF_ERR_ARGUMENT,
-                       "the model has no H of %lld rows, which the prior of new activations needs",
+                       "the model must contain H with %lld rows: the prior of activations needs it",
                        (long long)point->K);
     if (!tl_is_usable(shape[0] * shape[1], point->H, true))
         return tl_fail(ctx, TLNMF_ERR_DATA, "the model: H must be finite and not negative");

@@ -249,7 +249,7 @@ static void invalid_calls_are_refused(void **state)
     refuse(&w, TLNMF_ERR_DATA, "the model: H must be finite and not negative");
     tlnmf_record_remove(w.model, "H");
     refuse(&w, TLNMF_ERR_ARGUMENT,
-           "the model has no H of 2 rows, which the prior of new activations needs");
+           "the model must contain H with 2 rows: the prior of activations needs it");
     destroy(&w);
 }
 
