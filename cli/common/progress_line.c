@@ -42,8 +42,9 @@ void cli_progress_describe(cli_describe_fn describe, void *user)
 
 void cli_limit_reading(const cli_call *call)
 {
-    double limit = call != NULL ? tlnmf_settings_get_real(call->settings, "max-seconds") : 0.0;
-    line.read_until = limit > 0.0 ? call->began + limit : (double)INFINITY;
+    line.read_until = INFINITY;
+    if (call != NULL && tlnmf_settings_get_real(call->settings, "max-seconds") > 0.0)
+        line.read_until = call->began + tlnmf_settings_get_real(call->settings, "max-seconds");
 }
 
 bool cli_read_late(void)
