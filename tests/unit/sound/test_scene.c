@@ -65,7 +65,8 @@ static void spans_are_found_like_in_plain_loops(void **state)
         tl_schedule_bar(&schedule, &f, ROWS, COUNT, n, barred);
         for (int64_t j = 0; j < ROWS * COUNT; j++) {
             uint64_t sounding = 0, open = 0;
-            double at = 0.5 * (double)(j / COUNT) / (ROWS - 1);
+            int64_t row = j / COUNT;
+            double at = 0.5 * (double)row / (ROWS - 1);
             for (int64_t i = 0; i < count; i++) {
                 if (!tl_frame_touches(&f, n + j % COUNT, spans[i].start, spans[i].end + release))
                     continue;
