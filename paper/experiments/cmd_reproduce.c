@@ -96,7 +96,7 @@ static int run(cli_call *call)
         return cli_fail(call->command, EXIT_USAGE, "missing required option -o FOLDER");
     choose(arg.solver, "fast", "paper", r.uses_solver);
     choose(arg.data, "gcm", "notes", r.uses_set);
-    if (cli_asked.verbose == NULL) /* the data are the paper's: warnings about them help nobody */
+    if (cli_asked.verbose == NULL) /* users cannot change the paper's data */
         tlnmf_ctx_set_log(call->ctx, NULL, NULL);
     cli_catch_interrupt();
     r.cells = calloc(REP_MOST_CELLS, sizeof *r.cells);

@@ -388,8 +388,8 @@ def apply(
     Record
         H (K, N), C, L, I, outcome, and with keep_x and keep_v also X (M, columns) and V (M, N).
         `fits` says whether the model fits these data: "about as well as its own data", "worse than
-        its own data", "not: these data are different", or "cannot tell: " and the reason. It follows
-        from `excess`, `excess_error` and `excess_random`.
+        its own data", "not: these data are different", or "cannot tell: " and the reason. It
+        compares `excess` with `excess_error` and `excess_random`, and allows for heavy tails.
 
     >>> import tlnmf
     >>> Y = tlnmf.simulate.gcm(s=5, m=6, n=20, kbar=2).Y
