@@ -343,12 +343,13 @@ tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_s
 int64_t tlnmf_usual_starts(const tlnmf_data *data, const tl_settings *settings,
                            const tlnmf_record *start)
 {
-    if (data == NULL || settings == NULL || settings->task != TL_TASK_FIT)
-        return 1;
-    bool given = tlnmf_record_has(start, "Phi") || tlnmf_record_has(start, "W") ||
-                 tlnmf_record_has(start, "H");
-    bool searches = settings->solver == TL_ALGORITHM_FAST && settings->hops < 0 &&
-                    !settings->exchange && !given;
+    if (data == NULL || settings == NULL)
+        return TLNMF_NO_INTEGER;
+    bool learns_Phi = settings->method != TL_METHOD_NMF;
+    bool given = tlnmf_record_has(start, "W") || tlnmf_record_has(start, "H") ||
+                 (learns_Phi && tlnmf_record_has(start, "Phi"));
+    bool searches = settings->task == TL_TASK_FIT && settings->solver == TL_ALGORITHM_FAST &&
+                    settings->hops < 0 && !settings->exchange && !given;
     return searches && tl_is_tiny(data, settings->k) ? 0 : 1;
 }
 
