@@ -108,6 +108,9 @@ static int prepare(cli_call *call, plan *p)
         TRY(compare_ranks(call, p));
     if (!p->is_jd)
         TRY(read_factors(call, p));
+    if (!p->is_jd && !cli_given(call, "starts"))
+        tlnmf_settings_set_integer(call->ctx, call->settings, "starts",
+                                   tlnmf_usual_starts(p->data, call->settings, p->start));
     TRY(count_atoms(call, p));
     TRY(cli_checkpoint_begin(call));
     double bytes;

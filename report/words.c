@@ -230,7 +230,11 @@ static void say_fit(io_buffer *page, const page_model *m)
         else if (starts > 1.0) /* exchange: from the result of the other method */
             page_format(page, " from the other method's result, better than all %.0f starts",
                         starts);
-        page_raw(page, ".</p>");
+        page_raw(page, ".");
+        if (page_value(m, "starts_completed") > 1.0)
+            page_format(page, " %.0f of %.0f completed starts found the best minimum.",
+                        page_value(m, "starts_agree"), page_value(m, "starts_completed"));
+        page_raw(page, "</p>");
     }
     say_certificate(page, m);
 }

@@ -199,18 +199,23 @@ static void describe(const cli_command *command, const cli_option *row, const ch
     };
     char value[64];
     bool own = row != NULL && row->help != NULL;
+    const char *choices = own ? "" : tlnmf_option_choices(task, name);
     const char *help = own ? row->help : tlnmf_option_help(task, name), *argument = "",
                *fallback = "";
     tlnmf_option_kind kind = own ? TLNMF_OPTION_FLAG : tlnmf_option_kind_of(task, name);
     if (!own && kind != TLNMF_OPTION_FLAG)
         fallback = tlnmf_option_default(task, name, value, sizeof value);
+    if (!own && strcmp(task, "fit") == 0 && strcmp(name, "starts") == 0)
+        fallback = "auto if M M + (M + N) K <= 500, else 1"; /* tlnmf_usual_starts() */
     if (row != NULL)
         argument = row->argument == NULL ? "" : row->argument;
     else
-        argument = kind == TLNMF_OPTION_CHOICE ? tlnmf_option_choices(task, name) : kinds[kind];
+        argument = kind == TLNMF_OPTION_CHOICE ? choices : kinds[kind];
     bool has_default = fallback != NULL && fallback[0] != '\0';
     snprintf(text->name, sizeof text->name, "%s%s", strlen(name) == 1 ? "-" : "--", name);
-    snprintf(text->argument, sizeof text->argument, "%s", argument);
+    bool has_word = row == NULL && kind == TLNMF_OPTION_INTEGER && choices[0] != '\0';
+    snprintf(text->argument, sizeof text->argument, "%s%s%s", argument, has_word ? "|" : "",
+             has_word ? choices : "");
     snprintf(text->help, sizeof text->help, "%s%s%s%s%s%s", mark_of(command, row, name), help,
              own ? "" : addition(task, name), has_default ? " [" : "", has_default ? fallback : "",
              has_default ? "]" : "");

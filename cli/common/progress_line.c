@@ -104,6 +104,8 @@ static void describe_fit(const tlnmf_record *p, double spent, char text[TEXT])
     char bar[WIDTH + 1] = "....................";
     memset(bar, '#', (size_t)filled);
     add(text, "%s [%s] ", jd ? "JD" : strcmp(line.stage, "tl") == 0 ? "TL-NMF" : "NMF", bar);
+    if (starts == 0) /* auto */
+        add(text, "start %lld, ", (long long)tlnmf_record_get_integer(p, "start") + 1);
     if (starts > 1)
         add(text, "start %lld of %lld, ", (long long)tlnmf_record_get_integer(p, "start") + 1,
             (long long)starts);

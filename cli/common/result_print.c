@@ -215,12 +215,30 @@ static bool wants_details(void)
     return cli_asked.verbose != NULL || cli_asked.explain != NULL;
 }
 
+/* How many starts found the best value. */
+static void print_starts(FILE *out, const tlnmf_record *model)
+{
+    long long starts = tlnmf_record_get_integer(model, "starts");
+    long long completed = tlnmf_record_get_integer(model, "starts_completed");
+    long long of_nmf = tlnmf_record_get_integer(model, "nmf_starts_completed");
+    const char *method = tlnmf_record_get_text(model, "method");
+    if (completed > 1 || starts > 1)
+        fprintf(out, ", best %s found by %lld of %lld %sstarts",
+                strcmp(method, "jd") == 0    ? "L"
+                : strcmp(method, "nmf") == 0 ? "I"
+                                             : "C",
+                (long long)tlnmf_record_get_integer(model, "starts_agree"), completed,
+                completed < starts ? "completed " : "");
+    if (of_nmf > 1)
+        fprintf(out, "%s I by %lld of %lld", completed > 1 || starts > 1 ? "," : ", best",
+                (long long)tlnmf_record_get_integer(model, "nmf_starts_agree"), of_nmf);
+}
+
 /* The answer: what was fitted, whether it converged, and how good it is. */
 static void print_answer(FILE *out, const tlnmf_record *model)
 {
     const char *method = tlnmf_record_get_text(model, "method");
     long long K = tlnmf_record_get_integer(model, "K");
-    long long starts = tlnmf_record_get_integer(model, "starts");
     int64_t outcome = tlnmf_record_get_integer(model, "outcome_code");
     bool converged = outcome == TLNMF_OUTCOME_CONVERGED || outcome == TLNMF_OUTCOME_STATIONARY;
     bool is_jd = strcmp(method, "jd") == 0, is_nmf = strcmp(method, "nmf") == 0;
@@ -238,8 +256,7 @@ static void print_answer(FILE *out, const tlnmf_record *model)
                 tlnmf_record_get_real(model, "I"));
     else
         fprintf(out, ", L = %.6g", tlnmf_record_get_real(model, "L"));
-    if (starts > 1)
-        fprintf(out, ", best of %lld starts", starts);
+    print_starts(out, model);
     fputc('\n', out);
 }
 
@@ -352,6 +369,10 @@ static const cli_sentence sentences[] = {
     {"components by",
      "The scores of several numbers of components k on data that the fit has not seen; lower is "
      "better. A k is as good as the best if its score is higher by less than the standard error."},
+    {"best C found by",
+     "How many of the completed starts ended at the best C (L for JD, I for NMF): at most 1e-6 per "
+     "entry of V above it. If several did, it is probably the global minimum. If one did, more "
+     "--starts may find a lower C, and another Phi may fit as well."},
     {"objective",
      "TL-NMF minimises C: up to a constant and a factor the negative log-likelihood of the data. "
      "L is how far the covariances are from being diagonal in Phi; it does not depend on W "

@@ -353,7 +353,8 @@ TLNMF_API const char *tlnmf_task_name(size_t index);
 TLNMF_API const char *tlnmf_option_name(const char *task, size_t index);
 TLNMF_API tlnmf_option_kind tlnmf_option_kind_of(const char *task, const char *name);
 TLNMF_API const char *tlnmf_option_help(const char *task, const char *name);
-TLNMF_API const char *tlnmf_option_choices(const char *task, const char *name); /* "fast|paper" */
+/* "fast|paper"; of an integer: the word for its lowest value, such as "auto"; "": none. */
+TLNMF_API const char *tlnmf_option_choices(const char *task, const char *name);
 /* The default, as tlnmf_settings_get_text returns it for new settings. */
 TLNMF_API const char *tlnmf_option_default(const char *task, const char *name, char *buffer,
                                            size_t size);
@@ -505,6 +506,11 @@ TLNMF_API tlnmf_error tlnmf_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data,
 TLNMF_API tlnmf_error tlnmf_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data,
                                        const tlnmf_settings *settings, int64_t p,
                                        tlnmf_record **start);
+/* The number of starts that the program and Python use if the option `starts`, whose default is 1,
+ * is not given: 0 (auto) for a fit of at most 500 unknowns (M M + (M + N) K) with solver fast,
+ * without hops, exchange or a start (the fixed Phi of method nmf is not one); else 1. */
+TLNMF_API int64_t tlnmf_usual_starts(const tlnmf_data *data, const tlnmf_settings *settings,
+                                     const tlnmf_record *start_or_null);
 /* Upper bound on the bytes that tlnmf_fit or tlnmf_diagonalise (by the settings' task) will
  * allocate, in addition to the data and the rows of a trace (72 bytes per iteration). */
 TLNMF_API tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data,

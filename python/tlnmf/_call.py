@@ -121,6 +121,10 @@ class Call:
                 raise TypeError(f"{function}() requires {option.python} ({what})")
         return settings
 
+    def usual_starts(self, *arguments: Any) -> int:
+        """The number of starts of a fit that does not name it; 0: auto."""
+        return int(core.tlnmf_usual_starts(*map(_raw, arguments)))
+
     @property
     def stopped(self) -> bool:
         """Whether Ctrl-C or a callback has ended this call."""

@@ -43,7 +43,7 @@ data_from_neighbours i pDIiqP; data_set_weights i ppD; data_record p p
 data_from_incomplete i pDIP; data_set_mask i ppD; data_set_realisations i ppDI
 compare_ranks i pppIpP; data_free v p; fit i ppppP; diagonalise i ppppP; apply i ppppP
 likelihood i ppppP; applier_create i pppP; applier_frame i ppDDD; applier_free v p
-evaluate i pppP; draw_start i pppqP; memory i pppD; transform_matrix i psqD; atoms i ppdqP
+evaluate i pppP; draw_start i pppqP; memory i pppD; usual_starts q ppp; transform_matrix i psqD; atoms i ppdqP
 sound_from_array i pDqqdP; sound_add_label i ppsdd; sound_free v p; learn_sources i pppP
 separate_plan i ppppP; separate_array i ppppDP; activations i ppppP; score i pDDIpP
 simulate_gcm i ppP; simulate_notes i pDqP; random_phases i pQiqD; transform_distance i pqDDD

@@ -128,6 +128,7 @@ def fit(
     input: str = "auto",
     axes: Any = None,
     start: Any = None,
+    starts: Union[None, int, str] = None,
     callback: Optional[Callback] = None,
     progress: bool = False,
     **options: Any,
@@ -155,6 +156,11 @@ def fit(
     start : Model, fitted estimator or mapping, optional
         Any of Phi (M, M), W (M, K), H (K, N) to start from. Zeros of W and H stay. The options k,
         eps and method default to those of a model or estimator.
+    starts : int or "auto", optional
+        The number of random starts; the best result is kept. "auto" runs 4 starts at a time until
+        three have found the best minimum, at most 50. The default is "auto" for small problems (at
+        most 500 unknowns M M + (M + N) K, solver="fast", no start, hops or exchange), else 1. The
+        model's `starts_agree` of `starts_completed` starts found the best minimum.
     callback : function, optional
         Called with a dictionary (stage, start, starts, iteration, iterations, C, L, I, step,
         seconds) after each iteration. Return True to stop the run. An exception also stops it and
@@ -178,6 +184,8 @@ def fit(
     call, ranks = Call(), None
     reading = dict(weights=weights, mask=mask, missing=missing, block=block, moving=moving,
                    input=input, axes=axes)  # fmt: skip
+    if starts is not None:
+        options["starts"] = starts
     options, start = fixed_transform(options, start)
     given = start_of(start)
     if not is_several(k):
@@ -191,6 +199,9 @@ def fit(
     else:
         data = data_of(Y, covariances, **reading)
     settings = call.settings("fit", {"k": k, **options}, "fit")
+    if starts is None:
+        usual = call.usual_starts(data, settings, given)
+        settings = call.settings("fit", {"k": k, **options, "starts": usual}, "fit")
     with Progress(progress, callback) as report:
         model = Model(call.solve(core.tlnmf_fit, data, settings, given, callback=report))
     _warn_of_limit(model)

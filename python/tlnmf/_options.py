@@ -21,7 +21,7 @@ class Option(NamedTuple):
     python: str  #: as Python calls it: `eps_rel`
     kind: str  #: int, float, bool or str
     default: Any  #: None: not given
-    choices: Tuple[str, ...]
+    choices: Tuple[str, ...]  #: of an int: a word for its lowest value
     help: str
 
 
@@ -77,9 +77,10 @@ def text_of(value: Any, option: Option) -> str:
         return str(int(value))
     if isinstance(value, numbers.Real):
         return repr(float(value))
-    if option.choices:
+    if option.kind == "str":
         raise TypeError(f"{option.python} must be one of {', '.join(option.choices)}")
-    raise TypeError(f"{option.python} must be of type {option.kind}, not {type(value).__name__}")
+    kind = " or ".join((option.kind, *map(repr, option.choices)))
+    raise TypeError(f"{option.python} must be of type {kind}, not {type(value).__name__}")
 
 
 def suggestion(name: str, known: Sequence[str]) -> str:
@@ -111,6 +112,8 @@ def describe(
         if o.name in skip:
             continue
         kind = "{" + ", ".join(map(repr, o.choices)) + "}" if o.choices else o.kind
+        if o.choices and o.kind == "int":
+            kind = f"int or {o.choices[0]!r}"
         lines.append(f"{indent}{rename.get(o.name, o.python)} : {kind}, default {o.default!r}")
         lines += textwrap.wrap(o.help, 84, initial_indent=indent + "    ",
                                subsequent_indent=indent + "    ")  # fmt: skip

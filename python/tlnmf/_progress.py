@@ -64,6 +64,8 @@ class Progress:
         assert self._screen is not None
         value = state["C"] if state["C"] == state["C"] else state["L"]
         text = f"{value:.6g}"
+        if state["starts"] == 0:  # auto
+            text = f"start {state['start'] + 1}, {text}"
         if state["starts"] > 1:
             text = f"start {state['start'] + 1} of {state['starts']}, {text}"
         self._screen.show(state, text)

@@ -6,6 +6,7 @@
 #include "linalg/linalg.h"
 #include "search/checkpoint.h"
 #include "search/distribute.h"
+#include "search/hop.h"
 #include "search/plan.h"
 
 #include <math.h>
@@ -157,6 +158,10 @@ tlnmf_error tl_fit_as(tlnmf_ctx *ctx, const tl_settings *settings, const tl_sear
                             prepare(ctx, how->data, settings, &t)));
     warn_of_triviality(ctx, how->data);
     warn_of_noise(ctx, how->data, t.eps);
+    bool keeps = t.goal == TL_GOAL_NMF;
+    if (t.opt.starts == 0 &&
+        tl_starts_are_same(&t.opt, t.goal == TL_GOAL_JD ? 0 : t.opt.k, keeps, how->start))
+        t.opt.starts = 1;
     search.goal = t.goal;
     search.opt = &t.opt;
     search.eps = t.eps;
@@ -333,6 +338,19 @@ tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_s
     if (settings->task == TL_TASK_JD && settings->whiten)
         return diagonalise_whitened(ctx, data, settings, start, model);
     return fit(ctx, data, settings, start, TL_TASK_JD, model);
+}
+
+int64_t tlnmf_usual_starts(const tlnmf_data *data, const tl_settings *settings,
+                           const tlnmf_record *start)
+{
+    if (data == NULL || settings == NULL)
+        return TLNMF_NO_INTEGER;
+    bool learns_Phi = settings->method != TL_METHOD_NMF;
+    bool given = tlnmf_record_has(start, "W") || tlnmf_record_has(start, "H") ||
+                 (learns_Phi && tlnmf_record_has(start, "Phi"));
+    bool searches = settings->task == TL_TASK_FIT && settings->solver == TL_ALGORITHM_FAST &&
+                    settings->hops < 0 && !settings->exchange && !given;
+    return searches && tl_is_tiny(data, settings->k) ? 0 : 1;
 }
 
 /* prepare() without messages in the log: the fit itself will log them. */

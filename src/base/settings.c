@@ -255,6 +255,8 @@ static void write_value(const tl_settings *settings, const option *o, char *buff
         char word[TL_WORD];
         snprintf(buffer, size, "%s",
                  tl_option_word((tl_task)settings->task, o->name, *(const int32_t *)at, word));
+    } else if (o->choices[0] != '\0' && get_number(settings, o) == o->low) {
+        snprintf(buffer, size, "%s", o->choices); /* the word of the lowest integer */
     } else if (o->kind == TLNMF_OPTION_SEED) {
         snprintf(buffer, size, "%llu", (unsigned long long)*(const uint64_t *)at);
     } else {
@@ -288,13 +290,18 @@ static tlnmf_error parse_number(tlnmf_ctx *ctx, const option *o, const char *val
                               : tl_fail(ctx, TLNMF_ERR_OPTION, "%s = %s is not one of %s", o->name,
                                         value, o->choices);
     }
+    if (o->kind == TLNMF_OPTION_INTEGER && choice_of(o, value) == 0) {
+        *number = o->low;
+        return TLNMF_OK;
+    }
     if (o->kind == TLNMF_OPTION_FLAG &&
         (strcmp(value, "true") == 0 || strcmp(value, "false") == 0)) {
         *number = value[0] == 't';
         return TLNMF_OK;
     }
     if (!parse_real(value, number))
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "%s = %s is not a number", o->name, value);
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "%s = %s is not a number%s%s", o->name, value,
+                       o->choices[0] != '\0' ? " or " : "", o->choices);
     if (o->kind != TLNMF_OPTION_REAL && isfinite(*number) && *number != floor(*number))
         return tl_fail(ctx, TLNMF_ERR_OPTION, "%s = %s is not a whole number", o->name, value);
     return TLNMF_OK;
@@ -522,6 +529,8 @@ static tlnmf_error check_fit(tlnmf_ctx *ctx, const tl_settings *s)
     if (s->exchange && s->method == TL_METHOD_NMF)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "exchange runs tl and jd: it cannot be used with method nmf");
+    if (s->exchange && s->starts == 0)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "exchange needs a number of starts, not auto");
     if (s->hops > 0 && !(fast && joint))
         return tl_fail(ctx, TLNMF_ERR_OPTION, "hops are for solver fast and methods tl and auto");
     TRY(check_learning(ctx, s));

@@ -204,9 +204,12 @@ bool tl_checkpoint_has(const tl_pool *pool, int64_t p)
     return pool->checkpoint.units != NULL && row_of(pool, p)->done != 0.0;
 }
 
-bool tl_checkpoint_skips(const tl_pool *pool, int64_t p)
+bool tl_checkpoint_skips(const tl_pool *pool, int64_t p, double *score)
 {
-    return tl_checkpoint_has(pool, p) && !needs_all(pool) && p != pool->checkpoint.found;
+    bool skips = tl_checkpoint_has(pool, p) && !needs_all(pool) && p != pool->checkpoint.found;
+    if (skips)
+        *score = row_of(pool, p)->score;
+    return skips;
 }
 
 /* Whether a larger J might change where the start ends. The inner runs of hops and continuation do

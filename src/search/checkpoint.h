@@ -20,9 +20,9 @@ tlnmf_error tl_checkpoint_create(tl_pool *pool, const tl_search_task *task);
 
 /* A stage begins: finds the finished starts that are valid for this run. */
 tlnmf_error tl_checkpoint_begin(tl_pool *pool, const tl_batch *batch);
-/* Whether start p of the batch is finished; and whether nothing more of it is needed. */
+/* Whether start p of the batch is finished; and whether only its score is needed. */
 bool tl_checkpoint_has(const tl_pool *pool, int64_t p);
-bool tl_checkpoint_skips(const tl_pool *pool, int64_t p);
+bool tl_checkpoint_skips(const tl_pool *pool, int64_t p, double *score);
 /* A start begins. If it is finished, returns true, with the engine at its final point; if it has a
  * saved iterate, the run continues from it. */
 bool tl_checkpoint_take(tl_pool *pool, tl_engine *e, tl_run *run, tl_values *values);

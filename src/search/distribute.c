@@ -107,6 +107,23 @@ static void send_result(tl_comm *starts_comm, tl_result *result, int root)
     send_trace(starts_comm, result, root);
 }
 
+void tl_distribute_scores(tl_pool *pool, const tl_batch *b, int64_t first, int64_t count)
+{
+    enum { AT_A_TIME = 256, EACH = 2 };
+    for (; pool->starts_comm != NULL && count > 0; first += AT_A_TIME, count -= AT_A_TIME) {
+        double x[EACH * AT_A_TIME] = {0.0}, *score = b->best->score + first;
+        int64_t now = tl_min(AT_A_TIME, count);
+        for (int64_t i = 0; i < now; i++)
+            if (tl_distribute_runs_here(pool, b, first + i) && !isnan(score[i])) {
+                x[EACH * i] = 1.0;
+                x[EACH * i + 1] = score[i];
+            }
+        tl_comm_add(pool->starts_comm, x, EACH * now);
+        for (int64_t i = 0; i < now; i++)
+            score[i] = x[EACH * i] > 0.0 ? x[EACH * i + 1] : (double)NAN;
+    }
+}
+
 tlnmf_error tl_distribute_batch(tl_pool *pool, const tl_batch *b, int64_t before, tlnmf_error error)
 {
     int64_t start;

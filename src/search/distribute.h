@@ -9,6 +9,9 @@
  * it there. */
 bool tl_distribute_runs_here(const tl_pool *pool, const tl_batch *batch, int64_t p);
 
+/* Gives all processes the scores of `count` starts of the batch, from number `first`. */
+void tl_distribute_scores(tl_pool *pool, const tl_batch *batch, int64_t first, int64_t count);
+
 /* Called after the starts of this process: gives all processes the same error, the same reason to
  * stop and the same best result. `before` is the best start before the batch, or -1. */
 tlnmf_error tl_distribute_batch(tl_pool *pool, const tl_batch *batch, int64_t before,

@@ -5,10 +5,21 @@
 #include <math.h>
 #include <string.h>
 
+static int64_t unknowns(const tlnmf_data *data, int64_t K)
+{
+    return data->M * data->M + (data->M + data->all) * K;
+}
+
 bool tl_is_small(const tlnmf_data *data, int64_t K)
 {
-    enum { SMALL = 2000 }; /* unknowns: descents then take milliseconds */
-    return data->M * data->M + (data->M + data->all) * K <= SMALL;
+    enum { SMALL = 2000 };
+    return unknowns(data, K) <= SMALL;
+}
+
+bool tl_is_tiny(const tlnmf_data *data, int64_t K)
+{
+    enum { TINY = 500 }; /* docs/measurements/starts.md */
+    return unknowns(data, K) <= TINY;
 }
 
 int64_t tl_hop_count(const tl_settings *opt, const tlnmf_data *data, int64_t K)

@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "engine/device.h"
 #include "search/hop.h"
+#include "search/starts.h"
 
 /* The largest number of rows of a trace: the iterations, and one for all hops. */
 static int64_t trace_rows(const tl_settings *opt, tl_goal goal)
@@ -16,7 +17,7 @@ tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goa
     bool learns = goal == TL_GOAL_TL || goal == TL_GOAL_AUTO || opt->exchange;
     tl_plan plan = {.goal = goal,
                     .K = goal == TL_GOAL_JD ? 0 : opt->k,
-                    .P = opt->starts,
+                    .P = tl_starts_most(opt),
                     .threads = tl_thread_count(opt->threads)};
     plan.hops = learns ? tl_hop_count(opt, data, plan.K) : 0;
     plan.trace_capacity = opt->trace || opt->trace_all ? trace_rows(opt, goal) : 0;
@@ -75,6 +76,7 @@ double tl_plan_bytes(const tl_plan *plan, const tlnmf_data *data, const tl_setti
         results += transform;
     if (plan->hops > 0 && data->frames_comm != NULL)
         results += word * K * (double)data->all;
+    results += (both ? 3.0 : 2.0) * word * (double)tl_result_scores(opt);
     double shelves = opt->exchange ? 2.0 * (double)plan->P * point : 0.0;
     double streams = opt->stream == TL_STREAM_NUMPY ? (double)plan->P * sizeof(tl_rng) : 0.0;
     double rest = 64e3, each = 3072.0; /* headers and alignment: in all, and per worker */

@@ -204,6 +204,8 @@ tlnmf_error tl_pool_give_traces(tl_pool *pool, tl_result *result)
 
 int64_t tl_pool_starts(const tl_pool *pool)
 {
+    if (pool->opt->starts == 0)
+        return -1;
     return pool->opt->exchange ? 2 * pool->plan.P : pool->plan.P;
 }
 
@@ -227,6 +229,8 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
     omp_set_lock(&pool->monitor->lock);
     tl_pool_trace(pool, run->start, run->trace, run->trace_length);
     bool better = tl_is_better(b, values, run->start);
+    if (!tl_pool_stopped(pool) || tl_checkpoint_has(pool, run->start))
+        best->score[run->start] = tl_score_of(b->job, values);
     if (better) {
         tl_result_store(best, e, values);
         best->info.outcome = (int32_t)run->outcome;
@@ -329,6 +333,7 @@ static bool skip(tl_pool *pool, const tl_batch *b)
 typedef struct running {
     tl_pool *pool;
     const tl_batch *batch;
+    int64_t from; /* the first start of the wave, within the batch */
     tlnmf_error failed;
 } running;
 
@@ -349,8 +354,10 @@ static void run_one(int64_t i, int64_t last, void *arg)
     running *r = arg;
     tl_pool *pool = r->pool;
     (void)last;
-    int64_t p = r->batch->first + i;
-    if (!tl_distribute_runs_here(pool, r->batch, p) || tl_checkpoint_skips(pool, p) ||
+    int64_t p = r->batch->first + r->from + i;
+    if (!tl_distribute_runs_here(pool, r->batch, p))
+        return;
+    if (tl_checkpoint_skips(pool, p, &r->batch->best->score[p]) ||
         (!tl_checkpoint_has(pool, p) && skip(pool, r->batch)))
         return;
     tl_worker *w = take_worker(pool);
@@ -364,17 +371,38 @@ static void run_one(int64_t i, int64_t last, void *arg)
     omp_unset_lock(&pool->monitor->lock);
 }
 
+/* Runs the starts of this process in one wave. All processes then have their scores, and agree
+ * whether the batch ends here. */
+static bool run_wave(running *r, int64_t count)
+{
+    tl_pool *pool = r->pool;
+    const tl_batch *b = r->batch;
+    if (pool->plan.workers >= tl_min(tl_threads_here(), count))
+        tl_share(count, 1, run_one, r);
+    else /* sequentially, with all threads in each start */
+        for (int64_t i = 0; i < count; i++)
+            run_one(i, i + 1, r);
+    r->from += count;
+    tl_distribute_scores(pool, b, b->first + r->from - count, count);
+    tl_result_count(b->best, INFINITY);
+    return tl_distribute_any(pool, r->failed != TLNMF_OK || tl_pool_stopped(pool)) ||
+           b->best->info.agree >= TL_AUTO_ENOUGH || r->from == b->count;
+}
+
 /* Runs the starts of this process, then finds the best result of all processes. */
 static tlnmf_error run_all(tl_pool *pool, const tl_batch *b, int64_t before)
 {
     running r = {.pool = pool, .batch = b};
-    if (pool->plan.workers >= tl_min(tl_threads_here(), b->count))
-        tl_share(b->count, 1, run_one, &r);
-    else /* sequentially, with all threads in each start */
-        for (int64_t i = 0; i < b->count; i++)
-            run_one(i, i + 1, &r);
-    return tl_distribute_batch(pool, b, before,
-                               tl_comm_agree(pool->ctx, pool->data->frames_comm, r.failed));
+    bool automatic = pool->opt->starts == 0;
+    tl_info *best = &b->best->info;
+    while (!run_wave(&r, automatic ? tl_min(TL_AUTO_WAVE, b->count - r.from) : b->count))
+        ;
+    TRY(tl_distribute_batch(pool, b, before,
+                            tl_comm_agree(pool->ctx, pool->data->frames_comm, r.failed)));
+    tl_result_count(b->best, tl_score_of(b->job, (tl_values){best->C, best->L, best->I}));
+    if (automatic && b->first == 0)
+        best->starts = r.from;
+    return TLNMF_OK;
 }
 
 tlnmf_error tl_pool_run(tl_pool *pool, const tl_batch *b)

@@ -105,7 +105,7 @@ void tl_pool_trace(tl_pool *pool, int64_t start, const tl_trace_row *row, int64_
 /* Makes the rows of all starts, in their order, the trace of the result. */
 tlnmf_error tl_pool_give_traces(tl_pool *pool, tl_result *result);
 
-/* The number of starts of all batches, for progress. */
+/* The number of starts of all batches, for progress; -1: auto. */
 int64_t tl_pool_starts(const tl_pool *pool);
 
 /* Whether the monitor has ended all runs. */

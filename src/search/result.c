@@ -1,5 +1,6 @@
 /* The result of a fit: creation, values, comparison of both methods. */
 #include "search/search.h"
+#include "search/starts.h"
 
 #include <math.h>
 #include <string.h>
@@ -46,14 +47,22 @@ tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tl_trace_row **out)
     return TLNMF_OK;
 }
 
+int64_t tl_result_scores(const tl_settings *opt)
+{
+    return (opt->exchange ? 2 : 1) * tl_starts_most(opt) + 1;
+}
+
 tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                              int64_t K, int64_t trace_capacity, tl_result **out)
 {
     int64_t M = data->M, N = data->N;
-    tl_result *result, shell = {.hooks = ctx->hooks, .trace_capacity = trace_capacity};
+    tl_result *result, shell = {.hooks = ctx->hooks,
+                                .trace_capacity = trace_capacity,
+                                .scores = tl_result_scores(opt)};
     *out = NULL;
-    tl_slot table[] = {TL_SLOT(result, 1), TL_SLOT(shell.Phi, M * M), TL_SLOT(shell.W, M * K),
-                       TL_SLOT(shell.H, K * N), TL_SLOT(shell.energy, M)};
+    tl_slot table[] = {TL_SLOT(result, 1),       TL_SLOT(shell.Phi, M * M),
+                       TL_SLOT(shell.W, M * K),  TL_SLOT(shell.H, K * N),
+                       TL_SLOT(shell.energy, M), TL_SLOT(shell.score, shell.scores)};
     TRY(TL_ARENA(ctx, "the result", table, &shell.block));
     tlnmf_error error = tl_trace_create(ctx, trace_capacity, &shell.trace);
     if (error != TLNMF_OK) {
@@ -80,6 +89,8 @@ tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_se
                            .L_jd = NAN,
                            .I_jd = NAN,
                            .chain = -1};
+    for (int64_t p = 0; p < shell.scores; p++)
+        shell.score[p] = NAN;
     *result = shell;
     *out = result;
     return TLNMF_OK;
@@ -101,6 +112,21 @@ void tl_result_store(tl_result *result, const tl_engine *e, tl_values values)
     result->info.C = values.C;
     result->info.L = values.L;
     result->info.I = values.I;
+}
+
+void tl_result_count(tl_result *result, double best)
+{
+    /* docs/measurements/constants.md */
+    const double per_entry = 1e-6, relative = 1e-8;
+    tl_info *info = &result->info;
+    for (int64_t p = 0; p < result->scores; p++)
+        best = fmin(best, result->score[p]);
+    double most = best + per_entry * info->entries + relative * fabs(best);
+    info->completed = info->agree = 0;
+    for (int64_t p = 0; p < result->scores; p++) {
+        info->completed += !isnan(result->score[p]);
+        info->agree += result->score[p] <= most;
+    }
 }
 
 /* ---- reported values ------------------------------------------------------------------------- */

@@ -52,6 +52,8 @@ typedef struct tl_info {
     int32_t outcome_of;     /* a tl_stage: whose outcome it is */
     int64_t nmf_iterations; /* of NMF after JD */
     int64_t starts, best_start;
+    int64_t completed, agree; /* starts: all, and those that found the best minimum */
+    int64_t nmf_completed, nmf_agree;
     double cpu_seconds, wall_seconds;
     double nmf_seconds, transform_seconds;
     double C_tl, I_tl, C_jd, L_jd, I_jd;
@@ -62,6 +64,8 @@ typedef struct tl_info {
 typedef struct tl_result {
     tl_info info;
     double *Phi, *W, *H, *energy;
+    double *score; /* of each start, by its number; NaN: not completed */
+    int64_t scores;
     tl_trace_row *trace;
     int64_t trace_length, trace_capacity;
     struct tl_result *other; /* the other method's result of an exchange, or NULL */

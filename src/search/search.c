@@ -105,6 +105,11 @@ static tlnmf_error nmf_after_jd(tl_pool *pool, const tl_result *jd, const tl_she
     best->info.nmf_iterations = best->info.iterations;
     best->info.iterations = jd->info.iterations;
     best->info.best_start = jd->info.best_start;
+    best->info.starts = jd->info.starts;
+    best->info.nmf_completed = best->info.completed;
+    best->info.nmf_agree = best->info.agree;
+    best->info.completed = jd->info.completed;
+    best->info.agree = jd->info.agree;
     return TLNMF_OK;
 }
 
@@ -121,18 +126,24 @@ static tlnmf_error create_jd(const tl_pool *pool, tl_result **out)
     return tl_result_create(pool->ctx, pool->data, pool->opt, 0, pool->plan.trace_capacity, out);
 }
 
+/* JD from all starts, or from one if they have the same Phi. */
+static tlnmf_error run_jd(tl_pool *pool, tl_result *best)
+{
+    int64_t count = tl_starts_draw_Phi(&pool->starts) ? pool->plan.P : 1;
+    return tl_pool_run(pool, &(tl_batch){.job = &tl_job_jd, .count = count, .best = best});
+}
+
 static tlnmf_error search_jd_nmf(tl_pool *pool, results *r)
 {
-    int64_t P = pool->plan.P;
     tl_result *jd;
     tlnmf_error error = tl_distribute_agree(pool->ctx, pool->data->frames_comm, pool->starts_comm,
                                             create_jd(pool, &jd));
     if (error == TLNMF_OK)
-        error = tl_pool_run(pool, &(tl_batch){.job = &tl_job_jd, .count = P, .best = jd});
+        error = run_jd(pool, jd);
     if (error == TLNMF_OK)
         note_jd(pool, jd);
     if (error == TLNMF_OK)
-        error = nmf_after_jd(pool, jd, NULL, P, r->best);
+        error = nmf_after_jd(pool, jd, NULL, pool->plan.P, r->best);
     tl_result_free(jd);
     return error;
 }
@@ -250,8 +261,7 @@ static tlnmf_error search_nmf(tl_pool *pool, results *r)
 
 static tlnmf_error search_jd(tl_pool *pool, results *r)
 {
-    return tl_pool_run(pool,
-                       &(tl_batch){.job = &tl_job_jd, .count = pool->plan.P, .best = r->best});
+    return run_jd(pool, r->best);
 }
 
 /* ---- the search ------------------------------------------------------------------------------ */
@@ -370,7 +380,7 @@ static tlnmf_error search(void *arg)
 static int threads_of(const tl_search_task *task)
 {
     const tl_engine_ops *engine = task->engine != NULL ? task->engine : tl_engine_of(task->opt);
-    int64_t starts = tl_min(engine->at_once, task->opt->starts);
+    int64_t starts = tl_min(engine->at_once, tl_starts_most(task->opt));
     return (int)tl_max(tl_thread_count(task->opt->threads), starts);
 }
 

@@ -37,6 +37,12 @@ tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tl_trace_row **out);
 /* An empty result: best_start is -1, every value is infinite or unknown. K = 0: no W and H. */
 tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                              int64_t K, int64_t trace_capacity, tl_result **out);
+/* The number of scores of a result: its random starts, those of an exchange, and one from JD+NMF.
+ */
+int64_t tl_result_scores(const tl_settings *opt);
+/* Counts the completed starts and those that agree with the best score: the lowest of all scores
+ * and `best`, which may be the score of a start that was stopped. */
+void tl_result_count(tl_result *result, double best);
 /* Keeps an engine's point and its values. */
 void tl_result_store(tl_result *result, const tl_engine *e, tl_values values);
 /* Computes all values of the kept Phi, W, H, on this engine. */

@@ -6,6 +6,26 @@
 
 static const double ORTHOGONAL_ALREADY = 1e-12;
 
+int64_t tl_starts_most(const tl_settings *opt)
+{
+    return opt->starts > 0 ? opt->starts : TL_AUTO_MOST;
+}
+
+static tl_transform transform_of(const tl_settings *opt, bool keeps_transform)
+{
+    if (opt->transform != TL_TRANSFORM_AUTO)
+        return (tl_transform)opt->transform;
+    return keeps_transform ? TL_TRANSFORM_DCT : TL_TRANSFORM_RANDOM;
+}
+
+bool tl_starts_are_same(const tl_settings *opt, int64_t K, bool keeps_transform,
+                        const tl_start *given_or_null)
+{
+    const tl_start given = given_or_null != NULL ? *given_or_null : (tl_start){0};
+    bool draws_Phi = given.Phi == NULL && transform_of(opt, keeps_transform) == TL_TRANSFORM_RANDOM;
+    return !draws_Phi && (K == 0 || (given.W != NULL && given.H != NULL));
+}
+
 static tlnmf_error check_Phi(tlnmf_ctx *ctx, int64_t M, const double *Phi)
 {
     for (int64_t i = 0; i < M * M; i++)
@@ -100,13 +120,13 @@ static void draw_H(tl_rng *rng, const tl_starts *starts, const tl_point *point)
 static tlnmf_error note_streams(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K,
                                 tl_starts *starts)
 {
-    tl_slot table[] = {TL_SLOT(starts->streams, starts->opt->starts)};
+    tl_slot table[] = {TL_SLOT(starts->streams, tl_starts_most(starts->opt))};
     enum { BATCH = 4096 };
     TRY(TL_ARENA(ctx, "the starts' random streams", table, &starts->block));
     tl_rng rng;
     tl_rng_seed(&rng, TL_STREAM_NUMPY, starts->opt->seed, 0);
     int64_t draws = data->M * data->M + data->M * K + K * data->all;
-    for (int64_t p = 0; p < starts->opt->starts; p++) {
+    for (int64_t p = 0; p < tl_starts_most(starts->opt); p++) {
         starts->streams[p] = rng;
         for (int64_t i = 0; i < draws && !tl_poll(ctx->monitor); i += BATCH)
             for (int64_t j = i; j < tl_min(i + BATCH, draws); j++)
@@ -128,9 +148,7 @@ tlnmf_error tl_starts_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_se
         starts->given = *given;
         TRY(check_given(ctx, data, K, opt, given));
     }
-    starts->transform = (tl_transform)opt->transform;
-    if (starts->transform == TL_TRANSFORM_AUTO)
-        starts->transform = keeps_transform ? TL_TRANSFORM_DCT : TL_TRANSFORM_RANDOM;
+    starts->transform = transform_of(opt, keeps_transform);
     if (opt->stream == TL_STREAM_NUMPY)
         return note_streams(ctx, data, K, starts);
     return TLNMF_OK;
@@ -232,9 +250,9 @@ tlnmf_error tl_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_setti
                           int64_t p, double *Phi, double *W, double *H)
 {
     TRY(tlnmf_settings_check(ctx, settings));
-    if (p < 0 || p >= settings->starts)
+    if (p < 0 || p >= tl_starts_most(settings))
         return tl_fail(ctx, TLNMF_ERR_OPTION, "start %lld of %lld does not exist", (long long)p,
-                       (long long)settings->starts);
+                       (long long)tl_starts_most(settings));
     enum { OWN = 3 };
     int64_t M = data->M, K = settings->k;
     tl_skew skew;

@@ -17,6 +17,16 @@ typedef struct tl_starts {
     void *block;
 } tl_starts;
 
+/* starts = auto: starts run in waves. The search ends after the first wave after which enough
+ * starts have found the best minimum. This does not depend on the number of threads and processes.
+ */
+enum { TL_AUTO_WAVE = 4, TL_AUTO_ENOUGH = 3, TL_AUTO_MOST = 50 };
+/* The largest number of random starts. */
+int64_t tl_starts_most(const tl_settings *opt);
+/* Whether all starts are the same: nothing of them is drawn. */
+bool tl_starts_are_same(const tl_settings *opt, int64_t K, bool keeps_transform,
+                        const tl_start *given_or_null);
+
 /* Checks the values of the given arrays; the caller has checked their shapes. */
 tlnmf_error tl_starts_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                              int64_t K, bool keeps_transform, const tl_start *given,

@@ -7,7 +7,7 @@ static tl_progress progress_of(const tl_run *run, tl_stage stage, int64_t iterat
 {
     tl_progress progress = tl_progress_of(tl_stage_name(stage));
     progress.start = run->start;
-    progress.starts = tl_max(run->starts, 1);
+    progress.starts = run->starts < 0 ? 0 : tl_max(run->starts, 1);
     progress.iteration = run->iterations;
     progress.iterations = iterations;
     return progress;

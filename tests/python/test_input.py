@@ -25,7 +25,7 @@ class Missing(unittest.TestCase):
     def test_estimators(self):
         X = HOLES.transpose(0, 2, 1)
         model = tlnmf.TLNMF(2, missing=True, random_state=1).fit(X)
-        self.assertEqual(model.model_.C, tlnmf.fit(HOLES, k=2, missing=True, method="tl").C)
+        self.assertEqual(model.model_.C, tlnmf.fit(HOLES, k=2, missing=True, method="tl", starts=1).C)
         self.assertEqual(model.transform(np.ma.masked_invalid(X)).shape, (20, 2))
         row = X[0].copy()
         self.assertTrue((model.transform(row)[3] == 0).all())
@@ -82,7 +82,7 @@ class Axes(unittest.TestCase):
         model = tlnmf.JDNMF(2, axes="epochs,channels,times", random_state=1).fit(Y)
         self.assertEqual(model.transform_matrix_.shape, (6, 6))
         self.assertEqual(model.transform(Y).shape, (20, 2))
-        self.assertEqual(model.model_.C, tlnmf.fit(Y, k=2, method="jd").C)
+        self.assertEqual(model.model_.C, tlnmf.fit(Y, k=2, method="jd", starts=1).C)
 
     def test_warning_for_another_order(self):
         epochs = np.random.RandomState(0).randn(20, 4, 50)
@@ -116,11 +116,28 @@ class Starts(unittest.TestCase):
         self.assertRaises(TypeError, tlnmf.fit, Y, k=2, transform=Phi, start={"Phi": Phi})
         self.assertRaises(ValueError, tlnmf.fit, Y, k=2, transform=np.eye(5))
 
+    def test_number_of_starts(self):
+        """Small problems run starts until three have found the best minimum; estimators run one."""
+        model = tlnmf.fit(Y, k=2)
+        self.assertEqual(model.starts_completed, model.starts + 1)  # TL-NMF also starts from JD+NMF
+        self.assertTrue(model.starts_agree >= 3 or model.starts == 50)
+        same = tlnmf.fit(Y, k=2, starts="auto", threads=2)
+        self.assertEqual((same.C, same["option.starts"]), (model.C, "auto"))
+        for options in (dict(starts=1), dict(start=model), dict(hops=1), dict(solver="paper", J=5)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.assertEqual(tlnmf.fit(Y, k=2, **options).starts, 1)
+        self.assertEqual(tlnmf.TLNMF(2).fit(Y.transpose(0, 2, 1)).model_.starts, 1)
+        with self.assertRaisesRegex(TypeError, "starts must be of type int or 'auto', not list"):
+            tlnmf.fit(Y, k=2, starts=[3])
+        with self.assertRaisesRegex(ValueError, "starts = few is not a number or auto"):
+            tlnmf.fit(Y, k=2, starts="few")
+
     def test_sample_weight(self):
         w = np.random.RandomState(0).rand(20) + 0.1
         X = Y.transpose(0, 2, 1)
         model = tlnmf.TLNMF(2, random_state=1).fit(X, sample_weight=w)
-        self.assertEqual(model.model_.C, tlnmf.fit(Y, k=2, method="tl", weights=w).C)
+        self.assertEqual(model.model_.C, tlnmf.fit(Y, k=2, method="tl", weights=w, starts=1).C)
 
 
 class Output(unittest.TestCase):

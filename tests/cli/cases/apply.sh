@@ -46,7 +46,7 @@ expect 0 ... "" tlnmf apply b.h5 b.npy -o b2.h5 --json
 check "the result is a model of the new data" [ "$(json own_data)" = true ]
 
 npy y.npy "(2, 3)" 1 2 3 4 5 6
-tlnmf fit y.npy -k 1 --method nmf --transform identity --eps 1 -o y.h5 >/dev/null
+tlnmf fit y.npy -k 1 --method nmf --transform identity --eps 1 --starts 1 -o y.h5 >/dev/null
 npy z.npy "(2, 2)" 2 4 8 10
 # L = 4 + log 5 + log 17 + log 65 + log 101
 expect 0 "model fits: cannot tell: too few frames

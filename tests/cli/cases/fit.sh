@@ -143,7 +143,7 @@ same - <y.mat
 absent model.h5
 tlnmf simulate gcm --m 5 --n 6 -o g.npy
 tlnmf simulate gcm --m 5 --n 6 -o g.h5
-expect 0 ... "" tlnmf fit g.npy -k 2 -J 30 --tol 0 --json --no-model
+expect 0 ... "" tlnmf fit g.npy -k 2 -J 30 --tol 0 --starts 1 --json --no-model
 C=$(json C)
 same g.h5:/Y
 same g.h5
@@ -219,17 +219,35 @@ expect 0 ... "" tlnmf fit y.npy -k 2 --exchange -J 1 --json --no-model
 check "iterations" [ "$(json certificate_means)" = "none: JD used all its iterations before L was minimised; try a larger -J" ]
 tlnmf simulate gcm --s 1 --m 60 --n 200 -o long.npy
 expect 0 ... "" tlnmf fit long.npy -k 5 --max-seconds 0.05 --json --no-model
+check "one start, as the problem is not small" [ "$(json starts)" = 1 ]
 check "time" [ "$(json certificate_means)" = "none: the time limit ended the search for the least L; try more --max-seconds" ]
 expect 0 ... "" tlnmf fit long.npy -k 5 --method tl --certify --max-seconds 0.05 --no-model
 check "time, with --certify" grep -Fxq "  certificate   none: the time limit ended the search for the least L; try more --max-seconds" "$out"
 
 # The stage that stopped and its iterations; JD+NMF has two stages.
-expect 0 ... "" tlnmf fit y.npy -k 2 --method jd -J 3 --no-model
+expect 0 ... "" tlnmf fit y.npy -k 2 --method jd -J 3 --starts 1 --no-model
 check "iterations of NMF and of JD" grep -Fxq "  stopped       NMF: reached the iteration limit (iteration 3); JD before it: iteration 3" "$out"
 expect 0 ... "" tlnmf fit y.npy -k 2 --method jd -J 3 --no-model --json
 check "in the JSON" [ "$(json outcome_of) $(json iterations) $(json nmf_iterations)" = "nmf 3 3" ]
-expect 0 ... "" tlnmf fit y.npy -k 2 --method jd --no-model
+expect 0 ... "" tlnmf fit y.npy -k 2 --method jd --starts 1 --no-model
 check "both stages ran" grep -Eq "^  stopped       JD: .* \(iteration [0-9]+\); NMF after it: iteration [0-9]+$" "$out"
+
+# How many starts found the best minimum. Small problems run starts until three did.
+tlnmf simulate gcm -s 100 -m 4 -n 12 --kbar 2 -o easy.npy
+expect 0 ... "" tlnmf fit easy.npy -k 2 --json -o easy.h5
+check "four starts, and one from JD+NMF" [ "$(json starts) $(json starts_completed)" = "4 5" ]
+agree=$(json starts_agree)
+check "three agree" [ "$agree" -ge 3 ]
+check "the model has the option" eval 'tlnmf info easy.h5 -v | grep -Eq "^ +starts +0$"'
+expect 0 ... "" tlnmf fit easy.npy -k 2 --starts auto --threads 1 --no-model
+check "the summary says so" grep -Eq "^TL-NMF with 2 components: converged, .*, best C found by $agree of 5 starts$" "$out"
+expect 0 ... "" tlnmf fit easy.npy -k 2 --method jd --starts 3 --no-model
+check "both stages of JD+NMF" grep -Eq "^JD\+NMF .*, best L found by [123] of 3 starts, I by [123] of 3$" "$out"
+tlnmf simulate gcm -s 1 -o minima.npy
+expect 0 ... "" tlnmf fit minima.npy -k 5 --starts 6 --method tl --no-model
+check "many minima" grep -Eq ", best C found by 1 of 6 starts$" "$out"
+expect 0 ... ... tlnmf fit easy.npy --init easy.h5 --json --no-model
+check "a given start is the only one" [ "$(json starts) $(json starts_completed)" = "1 1" ]
 
 # Traces of all starts, with the gradient norm; every file has the names of the stages.
 expect 0 ... "" tlnmf fit y.npy -k 2 --method tl --hops 0 -J 5 --tol 0 --starts 3 --trace-all --json -o all.h5
@@ -269,7 +287,7 @@ check "outcome" [ "$(json outcome)" = iterations ]
 check "--strict keeps the result" tlnmf info strict.h5 >/dev/null
 expect 0 ... "" tlnmf fit y.npy -k 2 --tol 0.1 --strict --json
 check "outcome" [ "$(json outcome)" = converged ]
-expect 0 ... "" tlnmf fit y.npy -k 2 --tol 0.1 --strict --no-model
+expect 0 ... "" tlnmf fit y.npy -k 2 --tol 0.1 --strict --starts 1 --no-model
 check "the text says why" \
     grep -Eq "^  stopped       TL-NMF: converged: the objective no longer changes \(iteration [0-9]+\)$" "$out"
 

@@ -20,7 +20,7 @@ expect 0 ... "" tlnmf fit y.npy -k 1:1 --method nmf --transform identity --eps 1
 got=$(json heldout_C_per_entry)
 heldout() # DATA OTHER: C of OTHER at W, H of DATA; arrays of a .npz are stored uncompressed
 {
-    tlnmf fit $1.npy -k 1 --method nmf --transform identity --eps 1 -o $1.npz >/dev/null
+    tlnmf fit $1.npy -k 1 --method nmf --transform identity --eps 1 --starts 1 -o $1.npz >/dev/null
     { od -An -v -w8 -t f8 -j 360 -N 16 $1.npz; od -An -v -w8 -t f8 -j 539 -N 24 $1.npz; doubles $2.npy 0 6; } | awk '
         { x[NR] = $1 } END { for (m = 0; m < 2; m++) for (n = 0; n < 3; n++) {
             fit = x[1 + m] * x[3 + n] + 1; y = x[6 + 3 * m + n]; C += (y * y + 1) / fit + log(fit) }

@@ -101,7 +101,9 @@ usage fit "transform = dtc is not one of auto|random|dct|dft|identity" y.npy -k 
 usage jd "transform = dtc is not one of auto|random|dct|dft|identity" y.npy --transform dtc
 usage fit "stream = matlab is not one of own|numpy" y.npy -k 2 --stream matlab
 usage fit "J = 0 is outside [1, 1000000000]" y.npy -k 2 -J 0
-usage fit "starts = 0 is outside [1, 1000000]" y.npy -k 2 --starts 0
+usage fit "starts = -1 is outside [0, 1000000]" y.npy -k 2 --starts -1
+usage fit "starts = few is not a number or auto" y.npy -k 2 --starts few
+usage fit "exchange needs a number of starts, not auto" y.npy -k 2 --starts auto --exchange
 usage fit "gamma = 2 is outside [0.5, 1]" y.npy -k 2 --gamma 2
 usage fit "input = sound is not one of data|covariances|power|auto" y.npy -k 2 --input sound
 usage jd "input = sound is not one of data|covariances|power|auto" y.npy --input sound

@@ -54,8 +54,8 @@ static void is_described(tlnmf_ctx *ctx, tlnmf_settings *settings, row r)
     assert_true(strlen(tlnmf_option_help(r.task, r.name)) > 8);
     assert_true(r.kind != TLNMF_OPTION_UNKNOWN);
     assert_true(r.low <= r.high);
-    assert_true((strlen(tlnmf_option_choices(r.task, r.name)) > 0) ==
-                (r.kind == TLNMF_OPTION_CHOICE));
+    bool has_words = strlen(tlnmf_option_choices(r.task, r.name)) > 0;
+    assert_true(r.kind == TLNMF_OPTION_INTEGER || has_words == (r.kind == TLNMF_OPTION_CHOICE));
     int seen = 0;
     const char *name;
     for (size_t i = 0; (name = tlnmf_option_name(r.task, i)) != NULL; i++)
@@ -132,6 +132,21 @@ static void takes_nothing_beyond(tlnmf_ctx *ctx, tlnmf_settings *settings, row r
     assert_string_equal(text_of(settings, r.name), before);
 }
 
+/* An integer may have a word for its lowest value. */
+static void takes_its_word(tlnmf_ctx *ctx, tlnmf_settings *settings, row r)
+{
+    const char *word = tlnmf_option_choices(r.task, r.name);
+    if (r.kind != TLNMF_OPTION_INTEGER || word[0] == '\0')
+        return;
+    assert_ok(ctx, tlnmf_settings_set_text(ctx, settings, r.name, word));
+    assert_true((double)tlnmf_settings_get_integer(settings, r.name) == r.low);
+    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, r.name, (int64_t)r.low + 1));
+    assert_string_not_equal(text_of(settings, r.name), word);
+    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, r.name, (int64_t)r.low));
+    assert_string_equal(text_of(settings, r.name), word);
+    expect_error(ctx, r, tlnmf_settings_set_text(ctx, settings, r.name, "a word"));
+}
+
 /* A choice accepts each of its words or their numbers, but no part of a word. */
 static void takes_its_words(tlnmf_ctx *ctx, tlnmf_settings *settings, row r)
 {
@@ -205,6 +220,7 @@ static void every_option_of_every_task(void **state)
     assert_int_equal(for_each(has_its_default), count);
     for_each(takes_its_bounds);
     for_each(takes_nothing_beyond);
+    for_each(takes_its_word);
     for_each(takes_its_words);
     for_each(takes_all_seeds);
     for_each(takes_true_and_false);

@@ -145,6 +145,7 @@ static const variant variants[] = {
     {"fit", "k=2 method=tl continuation=true eps-rel=1e-3 J=30", 6, 10},
     {"fit", "k=2 method=jd starts=3 threads=2 trace=true J=60", 6, 10},
     {"fit", "k=2 method=nmf starts=3 J=60", 6, 10},
+    {"fit", "k=2 method=tl starts=auto hops=0 J=60 threads=2", 6, 10},
     {"fit", "k=2 method=tl exchange=true starts=2 threads=2 J=40", 6, 10},
     {"fit", "k=2 method=tl solver=paper J=30 starts=2 trace=true", 6, 10},
     {"fit", "k=2 method=jd solver=paper J=30 exchange=true starts=2 threads=2", 6, 10},

@@ -186,6 +186,7 @@ static const char *const methods[][14] = {
     {"k", "2", "starts", "5", "threads", "1", "method", "jd", "solver", "paper", "J", "40"},
     {"k", "2", "starts", "5", "threads", "1", "exchange", "1", "trace", "1", NULL},
     {"k", "3", "starts", "5", "threads", "1", "method", "nmf", NULL},
+    {"k", "2", "starts", "auto", "threads", "1", "hops", "0", NULL},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
