@@ -21,6 +21,8 @@ typedef struct data_making {
     double mean;      /* power */
     double **columns; /* per frame, `rank` vectors of length M */
     int64_t *rank;
+    double *power;     /* of each row of the realisations */
+    atomic_llong done; /* rows, for the progress */
     tlnmf_data *out;
 } data_making;
 
@@ -85,19 +87,30 @@ static void pack_frames(int64_t first, int64_t last, void *arg)
         }
 }
 
-/* Lays the columns of all frames side by side. */
-static tlnmf_error pack(data_making *m)
+/* Creates the data: the ranks of the frames determine the places of their columns. */
+static tlnmf_error place_frames(data_making *m)
 {
-    enum { NUMBERS = 8192 }; /* of a piece: 20 us or more */
     int64_t T = 0;
     for (int64_t n = 0; n < m->N; n++)
         T += m->rank[n];
     TRY(tl_data_new(m->ctx, m->M, m->N, T, &m->out));
     for (int64_t n = 0; n < m->N; n++)
         m->out->offset[n + 1] = m->out->offset[n] + m->rank[n];
-    int64_t each = T / tl_max(m->N, 1) * m->M; /* numbers of a frame */
-    tl_share(m->N, tl_max(1, NUMBERS / tl_max(each, 1)), pack_frames, m);
     tl_data_note_one_each(m->out);
+    return TLNMF_OK;
+}
+
+/* The number of rows of this length in a piece that takes 10 us or more. */
+static int64_t rows_of_piece(int64_t numbers)
+{
+    return tl_max(1, 8192 / tl_max(numbers, 1));
+}
+
+/* Lays the columns of all frames side by side. */
+static tlnmf_error pack(data_making *m)
+{
+    TRY(place_frames(m));
+    tl_share(m->N, rows_of_piece(m->out->T / tl_max(m->N, 1) * m->M), pack_frames, m);
     return tl_poll(m->ctx->monitor) ? stopped(m->ctx) : TLNMF_OK;
 }
 
@@ -242,52 +255,103 @@ static tlnmf_error compress_many(const data_making *r)
     return error;
 }
 
-/* S = 1 is already compressed; nothing is rounded. */
-static tlnmf_error keep_single(const data_making *r)
+/* ---- one realisation: already compressed, nothing is rounded --------------------------------- */
+
+/* Sets the rank of each frame: 0 if it is silent, else 1. The first rows suffice for most frames.
+ */
+static void find_silence(int64_t first, int64_t last, void *arg)
 {
-    double *column;
-    void *block;
-    tl_slot table[] = {TL_SLOT(column, r->M)};
-    TRY(TL_ARENA(r->ctx, "a frame", table, &block));
-    tlnmf_error error = TLNMF_OK;
-    for (int64_t n = 0; n < r->N && error == TLNMF_OK; n++) {
-        bool silent = true;
-        for (int64_t m = 0; m < r->M; m++) {
-            column[m] = r->in[m * r->N + n];
-            silent = silent && column[m] == 0.0;
+    const data_making *r = arg;
+    int64_t silent = last - first;
+    for (int64_t m = 0; m < r->M && silent > 0 && !tl_poll(r->ctx->monitor); m++) {
+        const double *row = r->in + m * r->N;
+        silent = last - first;
+        for (int64_t n = first; n < last; n++) {
+            r->rank[n] |= row[n] != 0.0;
+            silent -= r->rank[n];
         }
-        error = keep(r->ctx, r, n, silent ? 0 : 1, column, 1.0);
-        if (error == TLNMF_OK && must_stop(r->ctx, (double)(r->N + n + 1), 2.0 * (double)r->N))
-            error = stopped(r->ctx);
     }
-    tl_release(&r->ctx->hooks, block);
-    return error;
 }
 
-/* Mean of Y^2, or an error that names the first entry that is not finite. */
+/* Copies rows without their silent frames. */
+static void copy_rows(int64_t first, int64_t last, void *arg)
+{
+    data_making *r = arg;
+    int64_t T = r->out->T, N = r->N;
+    for (int64_t m = first; m < last; m++) {
+        const double *row = r->in + m * N;
+        double *out = r->out->R + m * T;
+        if (T == N)
+            tl_copy(out, row, N);
+        for (int64_t n = 0; n < N && T < N; n++)
+            if (r->rank[n] > 0)
+                *out++ = row[n];
+        if (must_stop(r->ctx, (double)(r->M + atomic_fetch_add(&r->done, 1)), 2.0 * (double)r->M))
+            return;
+    }
+}
+
+static tlnmf_error keep_single(data_making *r)
+{
+    enum { FRAMES = 4096 }; /* of a piece: 10 us or more */
+    tl_share(r->N, FRAMES, find_silence, r);
+    TRY(place_frames(r));
+    atomic_store(&r->done, 0);
+    tl_share(r->M, rows_of_piece(r->N), copy_rows, r);
+    return tl_poll(r->ctx->monitor) ? stopped(r->ctx) : TLNMF_OK;
+}
+
+/* ---- the power of realisations --------------------------------------------------------------- */
+
+/* The mean squares of rows, into `power`. */
+static void measure_rows(int64_t first, int64_t last, void *arg)
+{
+    data_making *r = arg;
+    double rows = (double)r->S * (double)r->M;
+    for (int64_t i = first; i < last; i++) {
+        const double *row = r->in + i * r->N;
+        double sum = 0.0;
+        for (int64_t n = 0; n < r->N; n++)
+            sum += row[n] * row[n];
+        r->power[i] = sum / (double)r->N;
+        if (must_stop(r->ctx, (double)atomic_fetch_add(&r->done, 1), 2.0 * rows))
+            return;
+    }
+}
+
+/* Checks data whose mean square is not usable: names the first entry that is not finite, or the
+ * largest. */
+static tlnmf_error explain_power(const data_making *r)
+{
+    double largest = 0.0;
+    for (int64_t i = 0; i < r->S * r->M * r->N; i++) {
+        if (!isfinite(r->in[i]))
+            return tl_fail(r->ctx, TLNMF_ERR_DATA,
+                           "realisation %lld, row %lld, frame %lld is not finite (%g)",
+                           (long long)(i / r->N / r->M), (long long)(i / r->N % r->M),
+                           (long long)(i % r->N), r->in[i]);
+        largest = fmax(largest, fabs(r->in[i]));
+    }
+    return r->ctx->frames_comm != NULL ? TLNMF_OK : tl_data_check_power(r->ctx, r->mean, largest);
+}
+
+/* Mean of Y^2. */
 static tlnmf_error measure_power(data_making *r)
 {
-    tlnmf_ctx *ctx = r->ctx;
-    int64_t S = r->S, M = r->M, N = r->N;
-    double sum = 0.0, largest = 0.0;
-    for (int64_t s = 0; s < S && N > 0; s++)
-        for (int64_t m = 0; m < M; m++) {
-            const double *row = r->in + (s * M + m) * N;
-            double part = 0.0;
-            for (int64_t n = 0; n < N; n++) {
-                if (!isfinite(row[n]))
-                    return tl_fail(ctx, TLNMF_ERR_DATA,
-                                   "realisation %lld, row %lld, frame %lld is not finite (%g)",
-                                   (long long)s, (long long)m, (long long)n, row[n]);
-                part += row[n] * row[n];
-                largest = fmax(largest, fabs(row[n]));
-            }
-            sum += part / (double)N;
-            if (must_stop(ctx, (double)(s * M + m), 2.0 * (double)S * (double)M))
-                return stopped(ctx);
-        }
-    r->mean = sum / ((double)S * (double)M);
-    return ctx->frames_comm != NULL ? TLNMF_OK : tl_data_check_power(ctx, r->mean, largest);
+    int64_t rows = r->N > 0 ? r->S * r->M : 0;
+    double sum = 0.0;
+    void *block;
+    tl_slot table[] = {TL_SLOT(r->power, rows)};
+    TRY(TL_SCRATCH(r->ctx, "the power of the rows", table, &block));
+    tl_share(rows, rows_of_piece(r->N), measure_rows, r);
+    bool stop = tl_poll(r->ctx->monitor);
+    for (int64_t i = 0; i < rows && !stop; i++)
+        sum += r->power[i];
+    tl_release(&r->ctx->hooks, block);
+    if (stop)
+        return stopped(r->ctx);
+    r->mean = sum / ((double)r->S * (double)r->M);
+    return isfinite(r->mean) && r->mean >= DBL_MIN ? TLNMF_OK : explain_power(r);
 }
 
 /* ---- covariances ----------------------------------------------------------------------------- */
@@ -392,13 +456,13 @@ static tlnmf_error measure_traces(data_making *r)
 
 /* ---- both kinds of data ---------------------------------------------------------------------- */
 
-static tlnmf_error compress_and_pack(void *arg)
+static tlnmf_error check_and_compress(void *arg)
 {
     data_making *m = arg;
-    if (m->covariances)
-        TRY(factor_covariances(m));
-    else
-        TRY(m->S == 1 ? keep_single(m) : compress_many(m));
+    TRY(m->covariances ? measure_traces(m) : measure_power(m));
+    if (m->S == 1)
+        return keep_single(m);
+    TRY(m->covariances ? factor_covariances(m) : compress_many(m));
     return pack(m);
 }
 
@@ -421,10 +485,9 @@ static tlnmf_error make(data_making *m, const int64_t shape[3])
         TRY(check_shape(ctx, "S (realisations)", m->S, 1));
     TRY(check_shape(ctx, "M (frame length)", m->M, 1));
     TRY(check_shape(ctx, "N (frames)", m->N, ctx->frames_comm != NULL ? 0 : 1));
-    TRY(m->covariances ? measure_traces(m) : measure_power(m));
     tl_slot table[] = {TL_SLOT(m->columns, m->N), TL_SLOT(m->rank, m->N)};
     TRY(TL_ARENA(ctx, "the list of frames", table, &block));
-    tlnmf_error error = tl_with_threads(tl_thread_count(ctx->threads), compress_and_pack, m);
+    tlnmf_error error = tl_with_threads(tl_thread_count(ctx->threads), check_and_compress, m);
     for (int64_t n = 0; n < m->N; n++)
         tl_release(&ctx->hooks, m->columns[n]);
     tl_release(&ctx->hooks, block);

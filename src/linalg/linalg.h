@@ -65,8 +65,8 @@ size_t tl_single_bytes(int64_t M, int64_t inner); /* allocated by tl_single_crea
 /* C (n x n) = alpha A A', A is n x k; both triangles are written. */
 void tl_gram(int64_t n, int64_t k, double alpha, const double *A, double *C);
 
-/* y = A' x, A is M x M. */
-void tl_gemv_transposed(int64_t M, const double *A, const double *x, double *y);
+/* y = A' x, A is rows x columns. */
+void tl_gemv_transposed(int64_t rows, int64_t columns, const double *A, const double *x, double *y);
 
 /* Largest entry of |A A' - I|; `scratch` is M x M. */
 double tl_orthogonality(int64_t M, const double *A, double *scratch);
