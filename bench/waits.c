@@ -126,8 +126,8 @@ static void read_file(const char *path)
     check(tlnmf_data_from_realisations(ctx, x, (int64_t[]){1, shape[0], shape[1]}, &data));
     double end = now();
     say(end - since, "read and compress");
-    say(read - since, "of this, read");
-    say(end - read, "of this, compress");
+    say(read - since, "read");
+    say(end - read, "compress");
     tlnmf_data_free(data);
     tlnmf_record_free(record);
     convert(path, shape[0] * shape[1]);
@@ -193,7 +193,7 @@ static void diagonalise(void)
         tlnmf_data_free(data);
     }
     say(least[0] + least[1], "diagonalise 100 covariances 16 x 16, least");
-    say(least[0], "of this, compress");
+    say(least[0], "of this, compress the covariances");
     tlnmf_settings_free(settings);
     free(x);
 }

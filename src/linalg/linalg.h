@@ -119,6 +119,9 @@ void tl_eigen_free(tl_eigen *eigen);
 /* Overwrites A by its eigenvectors, one per row. eigen->lambda holds the eigenvalues, ascending. */
 tlnmf_error tl_eigen_solve(tlnmf_ctx *ctx, tl_eigen *eigen, double *A);
 
+/* LL' = A: the columns of L become the rows of A (n x n, symmetric) from the diagonal on; entries
+ * below it stay. False if A is not safely positive definite: a pivot is at most tol. */
+bool tl_cholesky(int64_t n, double *A, double tol);
 /* Solves A x = b for each of the `count` rows b of B, which become the solutions. A (n x n,
  * symmetric, positive semidefinite) is overwritten. Where A is singular to rounding, the dependent
  * unknowns are 0 (Cholesky with pivoting): x stays bounded, and A x is as close to b as
