@@ -29,9 +29,9 @@ static inline bool io_false(void)
 }
 
 /* Readers call it every few MB: false with a message if the progress function asks to stop. */
-#define io_goes_on(ctx, name, done, total)                            \
-    (tlnmf_poll(ctx, "read", (double)(done), (double)(total)) == 0 || \
-     io_fail(ctx, TLNMF_ERR_CALLBACK, "%s: reading was interrupted", name))
+#define io_goes_on(ctx, name, done, total) \
+    (tlnmf_poll(ctx, "read", (double)(done), (double)(total)) == 0 || io_stopped(ctx, name))
+#define io_stopped(ctx, name)   io_fail(ctx, TLNMF_ERR_CALLBACK, "%s: reading was interrupted", name)
 #define io_no_memory(ctx, name) io_fail(ctx, TLNMF_ERR_MEMORY, "%s: out of memory", name)
 
 static inline tlnmf_error io_end(const tlnmf_ctx *ctx, bool ok)

@@ -1,24 +1,13 @@
 /* NumPy's .npy files. The header is a Python dictionary literal,
  *     {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }
  * Its claims are checked against the size of the file. */
-#include "files.h"
+#include "npy.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct npy_header {
-    char kind; /* 'f' float, 'i' integer, 'u' unsigned, 'b' bool */
-    int size;  /* bytes of an element */
-    bool big;  /* most significant byte first */
-    bool fortran;
-    int ndim;
-    int64_t dim[IO_LIST_DIM];
-    int64_t count;
-} npy_header;
 
 /* ---- the dictionary ----------------------------------------------------------------------- */
 
@@ -96,7 +85,7 @@ static bool scan_dimension(scanner *s, int64_t *dim)
     return true;
 }
 
-static bool scan_shape(scanner *s, npy_header *h)
+static bool scan_shape(scanner *s, io_npy_header *h)
 {
     if (!accept(s, '('))
         return bad_header(s, "'shape' is not a tuple of integers");
@@ -112,9 +101,7 @@ static bool scan_shape(scanner *s, npy_header *h)
     return true;
 }
 
-enum { HOST_IS_BIG = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ };
-
-static bool scan_type(scanner *s, npy_header *h)
+static bool scan_type(scanner *s, io_npy_header *h)
 {
     static const char *const known[] = {"f2", "f4", "f8", "i1", "i2", "i4",
                                         "i8", "u1", "u2", "u4", "u8", "b1"};
@@ -148,7 +135,7 @@ static bool scan_type(scanner *s, npy_header *h)
                    code[0] == 'O' ? "Python objects" : "not supported");
 }
 
-static bool scan_item(scanner *s, npy_header *h, unsigned *seen)
+static bool scan_item(scanner *s, io_npy_header *h, unsigned *seen)
 {
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
     char key[32];
@@ -169,7 +156,7 @@ static bool scan_item(scanner *s, npy_header *h, unsigned *seen)
     return k == 0 ? scan_type(s, h) : k == 1 ? scan_flag(s, &h->fortran) : scan_shape(s, h);
 }
 
-static bool scan_header(scanner *s, npy_header *h)
+static bool scan_header(scanner *s, io_npy_header *h)
 {
     unsigned seen = 0;
 
@@ -228,7 +215,7 @@ static bool read_preamble(tlnmf_ctx *ctx, const io_source *source, int64_t *leng
 }
 
 /* Refuses claims that exceed the file before anything is allocated. */
-static bool check_size(tlnmf_ctx *ctx, const io_source *source, npy_header *h, int64_t bytes)
+static bool check_size(tlnmf_ctx *ctx, const io_source *source, io_npy_header *h, int64_t bytes)
 {
     h->count = io_count(h->ndim, h->dim);
     if (h->count >= 0 && h->count <= bytes / h->size)
@@ -241,7 +228,7 @@ static bool check_size(tlnmf_ctx *ctx, const io_source *source, npy_header *h, i
 }
 
 /* Leaves the stream at the first element. */
-static bool read_header(tlnmf_ctx *ctx, const io_source *source, FILE *f, npy_header *h)
+static bool read_header(tlnmf_ctx *ctx, const io_source *source, FILE *f, io_npy_header *h)
 {
     int64_t length = 0, prefix = 0;
 
@@ -258,104 +245,12 @@ static bool read_header(tlnmf_ctx *ctx, const io_source *source, FILE *f, npy_he
     return ok && check_size(ctx, source, h, source->size - prefix - length);
 }
 
-/* Half precision: 1 sign, 5 exponent, 10 fraction bits. */
-static double decode_half(uint64_t bits)
-{
-    int exponent = (int)(bits >> 10 & 31), fraction = (int)(bits & 1023);
-    double sign = bits >> 15 ? -1.0 : 1.0;
-
-    if (exponent == 31)
-        return fraction ? (double)NAN : sign * (double)INFINITY;
-    return sign * (exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25));
-}
-
-/* Integers beyond 2^53 are rounded to the nearest double. */
-static double decode(const unsigned char *p, const npy_header *h)
-{
-    uint64_t bits = 0;
-    double x;
-
-    for (int i = 0; i < h->size; i++)
-        bits = bits << 8 | p[h->big ? i : h->size - 1 - i];
-    if (h->kind == 'u')
-        return (double)bits;
-    if (h->kind == 'b')
-        return bits != 0;
-    if (h->size == 2 && h->kind == 'f')
-        return decode_half(bits);
-    if (h->kind == 'i') {
-        uint64_t sign = (uint64_t)1 << (8 * h->size - 1);
-        return (double)(int64_t)((bits ^ sign) - sign);
-    }
-    if (h->size == 4) {
-        uint32_t half = (uint32_t)bits;
-        float single;
-        memcpy(&single, &half, sizeof single);
-        return single;
-    }
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-/* Elements on their way from the stream to x. */
-typedef struct reading {
-    tlnmf_ctx *ctx;
-    const io_source *source;
-    FILE *f;
-    const npy_header *h;
-    double *x;
-    int64_t total; /* elements that will be read */
-    io_walk walk;
-} reading;
-
-/* Reads the next `count` numbers of the file to x + at, or in the order of the walk. */
-static bool read_run(reading *r, int64_t count, int64_t at)
-{
-    const npy_header *h = r->h;
-    unsigned char chunk[1 << 13];
-    bool plain = h->kind == 'f' && h->size == 8 && h->big == HOST_IS_BIG && !h->fortran;
-    size_t capacity = plain ? 1 << 17 : sizeof chunk / (size_t)h->size, n; /* 1 MB */
-
-    for (int64_t i = 0; i < count; i += (int64_t)n) {
-        n = (uint64_t)(count - i) < capacity ? (size_t)(count - i) : capacity;
-        if (fread(plain ? (void *)(r->x + at + i) : chunk, (size_t)h->size, n, r->f) != n)
-            return cannot_read(r->ctx, r->source, r->f);
-        for (size_t j = 0; j < n && !plain; j++)
-            r->x[h->fortran ? io_walk_next(&r->walk) : at + i + (int64_t)j] =
-                decode(chunk + j * (size_t)h->size, h);
-        if (!io_goes_on(r->ctx, r->source->name, (at + i + (int64_t)n) * h->size,
-                        r->total * h->size))
-            return false;
-    }
-    return true;
-}
-
-/* The stream is at the first element; `dim` is the shape of the result. */
-static bool read_data(reading *in, const io_runs *r, const int64_t *dim)
-{
-    const npy_header *h = in->h;
-    off_t start = ftello(in->f);
-
-    if (r->length == 0 || r->runs == 0) /* strides of an empty array may leave the range */
-        return true;
-    io_walk_start(&in->walk, h->ndim, dim);
-    in->total = r->runs * r->length;
-    for (int64_t i = 0; i < r->runs; i++) {
-        off_t at = start + (off_t)((r->offset + i * r->stride) * h->size);
-        if (fseeko(in->f, at, SEEK_SET) != 0)
-            return cannot_read(in->ctx, in->source, in->f);
-        if (!read_run(in, r->length, i * r->length))
-            return false;
-    }
-    return true;
-}
-
 static bool read_npy(tlnmf_ctx *ctx, io_file *file, const char *member, io_slice *slice,
                      const io_target *to)
 {
     const io_source *source = &file->source;
     FILE *f = io_source_stream(ctx, source);
-    npy_header h = {0};
+    io_npy_header h = {0};
     int64_t dim[IO_MAX_DIM];
 
     (void)member;
@@ -375,8 +270,15 @@ static bool read_npy(tlnmf_ctx *ctx, io_file *file, const char *member, io_slice
     }
     if (ok && !only_shape) {
         double *x = io_array_new(ctx, to, source->name, h.ndim, dim);
-        reading in = {.ctx = ctx, .source = source, .f = f, .h = &h, .x = x};
-        ok = x && io_goes_on(ctx, source->name, 0, 0) && read_data(&in, &all, dim);
+        io_npy_numbers in = {.ctx = ctx,
+                             .source = source,
+                             .h = &h,
+                             .start = (int64_t)ftello(f),
+                             .runs = all,
+                             .dim = dim,
+                             .x = x};
+        in.fd = source->bytes ? -1 : fileno(f);
+        ok = x && io_goes_on(ctx, source->name, 0, 0) && io_npy_read_numbers(&in);
     }
     fclose(f);
     return ok;
@@ -385,7 +287,7 @@ static bool read_npy(tlnmf_ctx *ctx, io_file *file, const char *member, io_slice
 bool io_npy_list_bytes(tlnmf_ctx *ctx, const io_source *source, io_entry *entry)
 {
     FILE *f = io_source_stream(ctx, source);
-    npy_header h = {0};
+    io_npy_header h = {0};
 
     if (!f)
         return false;

@@ -14,18 +14,71 @@ static void fill_gamma(tl_rng *rng, int64_t count, double *x)
         x[i] = -2.0 * log(1.0 - tl_rng_uniform(rng));
 }
 
-/* Y[s][.][n] = Phibar' (randn .* root[.][n]), Gaussians in the order s, n, m. */
-static void draw_gcm(tl_rng *rng, const tl_settings *g, const double *Phibar, const double *root,
-                     double *x, double *y, double *Y)
+/* Frames are made in blocks, and each block in panels of rows of Y, which threads take in turn. A
+ * panel of Phi, its columns side by side, stays in the cache for all frames of a block. */
+enum { BLOCK = 256, PANEL = 64 };
+
+typedef struct gcm_making {
+    int64_t S, M, N;
+    int64_t s, n0, frames; /* of the block */
+    const double *Phi;     /* the true one */
+    double *panels;        /* Phi in panels, M x PANEL each */
+    double *root;          /* sqrt(W H), M x N */
+    double *x, *y;         /* Phi y and y of the block: frames x M; panels of frames x PANEL */
+    double *Y;
+} gcm_making;
+
+static void take_roots(int64_t first, int64_t last, void *arg)
 {
-    int64_t S = g->gcm_S, M = g->gcm_M, N = g->gcm_N;
-    for (int64_t s = 0; s < S; s++)
-        for (int64_t n = 0; n < N; n++) {
-            for (int64_t m = 0; m < M; m++)
-                x[m] = tl_rng_normal(rng) * root[m * N + n];
-            tl_gemv_transposed(M, Phibar, x, y);
-            for (int64_t m = 0; m < M; m++)
-                Y[(s * M + m) * N + n] = y[m];
+    const gcm_making *g = arg;
+    for (int64_t i = first; i < last; i++)
+        g->root[i] = sqrt(g->root[i]);
+}
+
+static void copy_panel(int64_t p, int64_t last, void *arg)
+{
+    const gcm_making *g = arg;
+    int64_t M = g->M, from = p * PANEL, width = tl_min(PANEL, M - from);
+    (void)last;
+    for (int64_t m = 0; m < M; m++)
+        tl_copy(g->panels + from * M + m * width, g->Phi + m * M + from, width);
+}
+
+/* Multiplies the Gaussians of rows first .. last - 1 by the roots. */
+static void scale_rows(int64_t first, int64_t last, void *arg)
+{
+    const gcm_making *g = arg;
+    for (int64_t i = 0; i < g->frames; i++)
+        for (int64_t m = first; m < last; m++)
+            g->x[i * g->M + m] *= g->root[m * g->N + g->n0 + i];
+}
+
+static void make_panel(int64_t p, int64_t last, void *arg)
+{
+    const gcm_making *g = arg;
+    int64_t M = g->M, from = p * PANEL, width = tl_min(PANEL, M - from);
+    double *y = g->y + from * BLOCK;
+    (void)last;
+    for (int64_t i = 0; i < g->frames; i++)
+        tl_gemv_transposed(M, width, g->panels + from * M, g->x + i * M, y + i * width);
+    for (int64_t m = 0; m < width; m++)
+        for (int64_t i = 0; i < g->frames; i++)
+            g->Y[(g->s * M + from + m) * g->N + g->n0 + i] = y[i * width + m];
+}
+
+/* Y[s][.][n] = Phi' (randn .* root[.][n]), Gaussians in the order s, n, m. */
+static void draw_gcm(tl_rng *rng, gcm_making *g)
+{
+    enum { ROWS = 64 }; /* of a piece, 10 us or more */
+    int64_t panels = (g->M + PANEL - 1) / PANEL;
+    tl_share(panels, 1, copy_panel, g);
+    for (g->s = 0; g->s < g->S; g->s++)
+        for (g->n0 = 0; g->n0 < g->N; g->n0 += BLOCK) {
+            g->frames = tl_min(BLOCK, g->N - g->n0);
+            for (int64_t i = 0; i < g->frames * g->M; i++)
+                g->x[i] = tl_rng_normal(rng);
+            tl_share(g->M, ROWS, scale_rows, g);
+            tl_share(panels, 1, make_panel, g);
         }
 }
 
@@ -55,25 +108,27 @@ static tlnmf_error fill_gcm(void *arg)
     tlnmf_ctx *ctx = ((const simulation *)arg)->ctx;
     const tl_settings *g = ((const simulation *)arg)->g;
     tlnmf_record *sample = ((const simulation *)arg)->sample;
-    int64_t S = g->gcm_S, M = g->gcm_M, N = g->gcm_N, K = g->gcm_K;
-    double *Y, *Phi, *W, *H, *root, *x, *y;
-    TRY(tl_record_new_array(ctx, sample, "Y", 3, (int64_t[]){S, M, N}, &Y));
+    int64_t S = g->gcm_S, M = g->gcm_M, N = g->gcm_N, K = g->gcm_K, frames = tl_min(N, BLOCK);
+    gcm_making making = {.S = S, .M = M, .N = N};
+    double *Phi, *W, *H;
+    TRY(tl_record_new_array(ctx, sample, "Y", 3, (int64_t[]){S, M, N}, &making.Y));
     TRY(tl_record_new_array(ctx, sample, "Phi", 2, (int64_t[]){M, M}, &Phi));
     TRY(tl_record_new_array(ctx, sample, "W", 2, (int64_t[]){M, K}, &W));
     TRY(tl_record_new_array(ctx, sample, "H", 2, (int64_t[]){K, N}, &H));
     void *block;
-    tl_slot table[] = {TL_SLOT(root, M * N), TL_SLOT(x, M), TL_SLOT(y, M)};
-    TRY(TL_ARENA(ctx, "the composite model", table, &block));
+    tl_slot table[] = {TL_SLOT(making.root, M * N), TL_SLOT(making.panels, M * M),
+                       TL_SLOT(making.x, M * frames), TL_SLOT(making.y, M * BLOCK)};
+    TRY(TL_SCRATCH(ctx, "the composite model", table, &block));
     tl_rng rng;
     tl_rng_seed(&rng, (tl_stream)g->stream, g->seed_truth, 0);
     fill_gamma(&rng, M * K, W);
     fill_gamma(&rng, K * N, H);
-    tl_gemm(TL_PLAIN, TL_PLAIN, M, N, K, 1.0, W, K, H, N, 0.0, root, N);
-    for (int64_t i = 0; i < M * N; i++)
-        root[i] = sqrt(root[i]);
+    tl_gemm(TL_PLAIN, TL_PLAIN, M, N, K, 1.0, W, K, H, N, 0.0, making.root, N);
+    tl_share(M * N, 1 << 14, take_roots, &making);
     tl_dct(M, Phi);
+    making.Phi = Phi;
     tl_rng_seed(&rng, (tl_stream)g->stream, g->seed_data, 0);
-    draw_gcm(&rng, g, Phi, root, x, y, Y);
+    draw_gcm(&rng, &making);
     tl_release(&ctx->hooks, block);
     return TLNMF_OK;
 }
@@ -86,8 +141,8 @@ tlnmf_error tlnmf_simulate_gcm(tlnmf_ctx *ctx, const tl_settings *settings, tlnm
     TL_NEED(ctx, settings);
     TRY(check_gcm(ctx, settings));
     TRY(tlnmf_record_create(ctx, sample));
-    /* One thread: the data do not depend on the number of threads, and no pool is created. */
-    return tl_record_keep_if(tl_with_threads(1, fill_gcm, &(simulation){ctx, settings, *sample}),
+    return tl_record_keep_if(tl_with_threads(tl_thread_count(ctx->threads), fill_gcm,
+                                             &(simulation){ctx, settings, *sample}),
                              sample);
 }
 

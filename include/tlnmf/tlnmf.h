@@ -174,6 +174,11 @@ TLNMF_API tlnmf_error tlnmf_fail(tlnmf_ctx *ctx_or_null, tlnmf_error error, cons
  * function asks to stop. `stage` is a literal. Inside a call, such as a read function, only the
  * call reports. */
 TLNMF_API int tlnmf_poll(tlnmf_ctx *ctx_or_null, const char *stage, double done, double total);
+/* For libraries built on this one: calls piece(i, user) for i < count on the threads of the context
+ * (tlnmf_ctx_set_threads), in any order, and returns when all have returned. */
+typedef void (*tlnmf_piece_fn)(int64_t i, void *user);
+TLNMF_API tlnmf_error tlnmf_parallel(tlnmf_ctx *ctx, int64_t count, tlnmf_piece_fn piece,
+                                     void *user);
 
 /* ---- several processes ----------------------------------------------------------------------- */
 

@@ -489,6 +489,37 @@ tlnmf_error tl_concurrently(tlnmf_ctx *ctx, int64_t at_once, int64_t count, tl_c
     return error;
 }
 
+/* Work of a library built on this one. */
+typedef struct foreign_work {
+    tlnmf_piece_fn piece;
+    void *user;
+    int64_t count;
+} foreign_work;
+
+static void do_foreign(int64_t i, int64_t last, void *arg)
+{
+    const foreign_work *w = arg;
+    (void)last;
+    w->piece(i, w->user);
+}
+
+static tlnmf_error share_foreign(void *arg)
+{
+    tl_share(((const foreign_work *)arg)->count, 1, do_foreign, arg);
+    return TLNMF_OK;
+}
+
+tlnmf_error tlnmf_parallel(tlnmf_ctx *ctx, int64_t count, tlnmf_piece_fn piece, void *user)
+{
+    TL_NEED(ctx, ctx);
+    if (piece == NULL) {
+        tl_note_null(ctx, "piece");
+        return TLNMF_ERR_ARGUMENT;
+    }
+    return tl_with_threads(tl_thread_count(ctx->threads), share_foreign,
+                           &(foreign_work){piece, user, count});
+}
+
 /* ---- sums ------------------------------------------------------------------------------------ */
 
 /* The number of partial sums does not depend on the number of threads, so the sum has the same

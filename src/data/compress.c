@@ -1,7 +1,7 @@
 /* Exact compression (docs/spec.md): C and L see the data only through Sigma_n, so the S columns of
  * a frame become rank(Sigma_n) columns with the same outer product. */
 #include "base/monitor.h"
-#include "data/data.h"
+#include "data/making.h"
 #include "linalg/linalg.h"
 
 #include <float.h>
@@ -12,21 +12,8 @@
 /* Frames are gathered in groups, so that one pass over Y reads whole cache lines. */
 enum { GROUP = 8 };
 
-/* Data that are made from an array. */
-typedef struct data_making {
-    tlnmf_ctx *ctx;
-    const double *in; /* realisations, S x M x N, or covariances, N x M x M */
-    bool covariances;
-    int64_t S, M, N;  /* S = 0: covariances */
-    double mean;      /* power */
-    double **columns; /* per frame, `rank` vectors of length M */
-    int64_t *rank;
-    tlnmf_data *out;
-} data_making;
-
-/* Stores `rank` consecutive vectors of length M, times `scale`, as columns of frame n. */
-static tlnmf_error keep(tlnmf_ctx *ctx, const data_making *m, int64_t n, int64_t rank,
-                        const double *vectors, double scale)
+tlnmf_error tl_making_keep(tlnmf_ctx *ctx, const tl_making *m, int64_t n, int64_t rank,
+                           const double *vectors, double scale)
 {
     m->rank[n] = rank;
     if (rank == 0)
@@ -61,13 +48,12 @@ void tl_data_note_one_each(tlnmf_data *data)
         data->one_each = data->one_each && data->offset[n] == n;
 }
 
-/* Polls after `done` of `total` numbers. Checks of the data are the first half of the work. */
-static bool must_stop(const tlnmf_ctx *ctx, double done, double total)
+bool tl_making_stops(const tlnmf_ctx *ctx, double done, double total)
 {
     return tl_poll_at(ctx->monitor, "compress", done, total);
 }
 
-static tlnmf_error stopped(tlnmf_ctx *ctx)
+tlnmf_error tl_making_stopped(tlnmf_ctx *ctx)
 {
     return tl_fail(ctx, TLNMF_ERR_CALLBACK, "stopped while the data were being compressed");
 }
@@ -75,7 +61,7 @@ static tlnmf_error stopped(tlnmf_ctx *ctx)
 /* Copies the columns of frames first .. last - 1 to their places. */
 static void pack_frames(int64_t first, int64_t last, void *arg)
 {
-    const data_making *m = arg;
+    const tl_making *m = arg;
     int64_t M = m->M, T = m->out->T;
     for (int64_t i = 0; i < M && !tl_poll(m->ctx->monitor); i++)
         for (int64_t n = first; n < last; n++) {
@@ -85,20 +71,31 @@ static void pack_frames(int64_t first, int64_t last, void *arg)
         }
 }
 
-/* Lays the columns of all frames side by side. */
-static tlnmf_error pack(data_making *m)
+/* Creates the data: the ranks of the frames determine the places of their columns. */
+static tlnmf_error place_frames(tl_making *m)
 {
-    enum { NUMBERS = 8192 }; /* of a piece: 20 us or more */
     int64_t T = 0;
     for (int64_t n = 0; n < m->N; n++)
         T += m->rank[n];
     TRY(tl_data_new(m->ctx, m->M, m->N, T, &m->out));
     for (int64_t n = 0; n < m->N; n++)
         m->out->offset[n + 1] = m->out->offset[n] + m->rank[n];
-    int64_t each = T / tl_max(m->N, 1) * m->M; /* numbers of a frame */
-    tl_share(m->N, tl_max(1, NUMBERS / tl_max(each, 1)), pack_frames, m);
     tl_data_note_one_each(m->out);
-    return tl_poll(m->ctx->monitor) ? stopped(m->ctx) : TLNMF_OK;
+    return TLNMF_OK;
+}
+
+/* The number of rows of this length in a piece that takes 10 us or more. */
+static int64_t rows_of_piece(int64_t numbers)
+{
+    return tl_max(1, 8192 / tl_max(numbers, 1));
+}
+
+/* Lays the columns of all frames side by side. */
+static tlnmf_error pack(tl_making *m)
+{
+    TRY(place_frames(m));
+    tl_share(m->N, rows_of_piece(m->out->T / tl_max(m->N, 1) * m->M), pack_frames, m);
+    return tl_poll(m->ctx->monitor) ? tl_making_stopped(m->ctx) : TLNMF_OK;
 }
 
 /* ---- realisations ---------------------------------------------------------------------------- */
@@ -134,20 +131,20 @@ typedef struct bench {
 } bench;
 
 typedef struct workshop {
-    const data_making *r;
+    const tl_making *r;
     bench *bench;
     int64_t benches;
     atomic_bool failed;
     atomic_llong done; /* frames */
 } workshop;
 
-static bool is_few(const data_making *r)
+static bool is_few(const tl_making *r)
 {
     return r->S <= TL_FEW_ROWS && r->S <= r->M;
 }
 
 /* Frames n0 .. n0+count-1 to `count` matrices, S x M; column-major if `columns`. */
-static void gather(const data_making *r, int64_t n0, int64_t count, bool columns, double *out)
+static void gather(const tl_making *r, int64_t n0, int64_t count, bool columns, double *out)
 {
     int64_t S = r->S, M = r->M, of_s = columns ? 1 : M, of_m = columns ? S : 1;
     for (int64_t s = 0; s < S; s++)
@@ -157,7 +154,7 @@ static void gather(const data_making *r, int64_t n0, int64_t count, bool columns
 }
 
 /* Compresses frame n, which is gathered in `A`. */
-static tlnmf_error compress_frame(const data_making *r, bench *b, int64_t n, double *A)
+static tlnmf_error compress_frame(const tl_making *r, bench *b, int64_t n, double *A)
 {
     double scale = 1.0 / sqrt((double)r->S), *vectors = A;
     if (!is_few(r) || !tl_few_rows(r->S, r->M, A, b->scratch)) {
@@ -167,7 +164,7 @@ static tlnmf_error compress_frame(const data_making *r, bench *b, int64_t n, dou
         TRY(tl_qr_rows(&b->ctx, &b->qr, A, vectors));
     }
     int64_t rank = numerical_rank(tl_min(r->S, r->M), r->M, vectors);
-    return keep(&b->ctx, r, n, rank, vectors, scale);
+    return tl_making_keep(&b->ctx, r, n, rank, vectors, scale);
 }
 
 static bench *take_bench(workshop *w)
@@ -180,7 +177,7 @@ static bench *take_bench(workshop *w)
 static void compress_group(int64_t g, int64_t last, void *arg)
 {
     workshop *w = arg;
-    const data_making *r = w->r;
+    const tl_making *r = w->r;
     bench *b = take_bench(w);
     int64_t n0 = g * GROUP, count = tl_min(GROUP, r->N - n0);
     (void)last;
@@ -189,8 +186,9 @@ static void compress_group(int64_t g, int64_t last, void *arg)
     for (int64_t i = 0; i < count && !w->failed; i++) {
         double whole = (double)r->N;
         b->error = compress_frame(r, b, n0 + i, b->group + i * r->M * r->S);
-        if (must_stop(r->ctx, whole + (double)(1 + atomic_fetch_add(&w->done, 1)), 2.0 * whole))
-            b->error = stopped(&b->ctx);
+        if (tl_making_stops(r->ctx, whole + (double)(1 + atomic_fetch_add(&w->done, 1)),
+                            2.0 * whole))
+            b->error = tl_making_stopped(&b->ctx);
         if (b->error != TLNMF_OK)
             w->failed = true;
     }
@@ -199,7 +197,7 @@ static void compress_group(int64_t g, int64_t last, void *arg)
 
 static tlnmf_error compress_groups(workshop *w)
 {
-    const data_making *r = w->r;
+    const tl_making *r = w->r;
     tl_share_among(w->benches, (r->N + GROUP - 1) / GROUP, compress_group, w);
     for (int64_t i = 0; i < w->benches; i++)
         if (w->bench[i].error != TLNMF_OK) {
@@ -209,7 +207,7 @@ static tlnmf_error compress_groups(workshop *w)
     return TLNMF_OK;
 }
 
-static tlnmf_error bench_create(const data_making *r, bench *b, void **block)
+static tlnmf_error bench_create(const tl_making *r, bench *b, void **block)
 {
     int64_t S = r->S, M = r->M;
     tl_slot table[] = {TL_SLOT(b->group, tl_min(GROUP, r->N) * S * M),
@@ -221,7 +219,7 @@ static tlnmf_error bench_create(const data_making *r, bench *b, void **block)
 }
 
 /* Together the groups of all threads are at most a quarter of the data, or one group. */
-static tlnmf_error compress_many(const data_making *r)
+static tlnmf_error compress_many(const tl_making *r)
 {
     workshop w = {.r = r};
     void *block, **blocks;
@@ -242,163 +240,115 @@ static tlnmf_error compress_many(const data_making *r)
     return error;
 }
 
-/* S = 1 is already compressed; nothing is rounded. */
-static tlnmf_error keep_single(const data_making *r)
+/* ---- one realisation: already compressed, nothing is rounded --------------------------------- */
+
+/* Sets the rank of each frame: 0 if it is silent, else 1. The first rows suffice for most frames.
+ */
+static void find_silence(int64_t first, int64_t last, void *arg)
 {
-    double *column;
-    void *block;
-    tl_slot table[] = {TL_SLOT(column, r->M)};
-    TRY(TL_ARENA(r->ctx, "a frame", table, &block));
-    tlnmf_error error = TLNMF_OK;
-    for (int64_t n = 0; n < r->N && error == TLNMF_OK; n++) {
-        bool silent = true;
-        for (int64_t m = 0; m < r->M; m++) {
-            column[m] = r->in[m * r->N + n];
-            silent = silent && column[m] == 0.0;
+    const tl_making *r = arg;
+    int64_t silent = last - first;
+    for (int64_t m = 0; m < r->M && silent > 0 && !tl_poll(r->ctx->monitor); m++) {
+        const double *row = r->in + m * r->N;
+        silent = last - first;
+        for (int64_t n = first; n < last; n++) {
+            r->rank[n] |= row[n] != 0.0;
+            silent -= r->rank[n];
         }
-        error = keep(r->ctx, r, n, silent ? 0 : 1, column, 1.0);
-        if (error == TLNMF_OK && must_stop(r->ctx, (double)(r->N + n + 1), 2.0 * (double)r->N))
-            error = stopped(r->ctx);
     }
+}
+
+/* Copies rows without their silent frames. */
+static void copy_rows(int64_t first, int64_t last, void *arg)
+{
+    tl_making *r = arg;
+    int64_t T = r->out->T, N = r->N;
+    for (int64_t m = first; m < last; m++) {
+        const double *row = r->in + m * N;
+        double *out = r->out->R + m * T;
+        if (T == N)
+            tl_copy(out, row, N);
+        for (int64_t n = 0; n < N && T < N; n++)
+            if (r->rank[n] > 0)
+                *out++ = row[n];
+        if (tl_making_stops(r->ctx, (double)(r->M + atomic_fetch_add(&r->done, 1)),
+                            2.0 * (double)r->M))
+            return;
+    }
+}
+
+static tlnmf_error keep_single(tl_making *r)
+{
+    enum { FRAMES = 4096 }; /* of a piece: 10 us or more */
+    tl_share(r->N, FRAMES, find_silence, r);
+    TRY(place_frames(r));
+    atomic_store(&r->done, 0);
+    tl_share(r->M, rows_of_piece(r->N), copy_rows, r);
+    return tl_poll(r->ctx->monitor) ? tl_making_stopped(r->ctx) : TLNMF_OK;
+}
+
+/* ---- the power of realisations --------------------------------------------------------------- */
+
+/* The mean squares of rows, into `power`. */
+static void measure_rows(int64_t first, int64_t last, void *arg)
+{
+    tl_making *r = arg;
+    double rows = (double)r->S * (double)r->M;
+    for (int64_t i = first; i < last; i++) {
+        const double *row = r->in + i * r->N;
+        double sum = 0.0;
+        for (int64_t n = 0; n < r->N; n++)
+            sum += row[n] * row[n];
+        r->power[i] = sum / (double)r->N;
+        if (tl_making_stops(r->ctx, (double)atomic_fetch_add(&r->done, 1), 2.0 * rows))
+            return;
+    }
+}
+
+/* Checks data whose mean square is not usable: names the first entry that is not finite, or the
+ * largest. */
+static tlnmf_error explain_power(const tl_making *r)
+{
+    double largest = 0.0;
+    for (int64_t i = 0; i < r->S * r->M * r->N; i++) {
+        if (!isfinite(r->in[i]))
+            return tl_fail(r->ctx, TLNMF_ERR_DATA,
+                           "realisation %lld, row %lld, frame %lld is not finite (%g)",
+                           (long long)(i / r->N / r->M), (long long)(i / r->N % r->M),
+                           (long long)(i % r->N), r->in[i]);
+        largest = fmax(largest, fabs(r->in[i]));
+    }
+    return r->ctx->frames_comm != NULL ? TLNMF_OK : tl_data_check_power(r->ctx, r->mean, largest);
+}
+
+/* Mean of Y^2. */
+static tlnmf_error measure_power(tl_making *r)
+{
+    int64_t rows = r->N > 0 ? r->S * r->M : 0;
+    double sum = 0.0;
+    void *block;
+    tl_slot table[] = {TL_SLOT(r->power, rows)};
+    TRY(TL_SCRATCH(r->ctx, "the power of the rows", table, &block));
+    tl_share(rows, rows_of_piece(r->N), measure_rows, r);
+    bool stop = tl_poll(r->ctx->monitor);
+    for (int64_t i = 0; i < rows && !stop; i++)
+        sum += r->power[i];
     tl_release(&r->ctx->hooks, block);
-    return error;
-}
-
-/* Mean of Y^2, or an error that names the first entry that is not finite. */
-static tlnmf_error measure_power(data_making *r)
-{
-    tlnmf_ctx *ctx = r->ctx;
-    int64_t S = r->S, M = r->M, N = r->N;
-    double sum = 0.0, largest = 0.0;
-    for (int64_t s = 0; s < S && N > 0; s++)
-        for (int64_t m = 0; m < M; m++) {
-            const double *row = r->in + (s * M + m) * N;
-            double part = 0.0;
-            for (int64_t n = 0; n < N; n++) {
-                if (!isfinite(row[n]))
-                    return tl_fail(ctx, TLNMF_ERR_DATA,
-                                   "realisation %lld, row %lld, frame %lld is not finite (%g)",
-                                   (long long)s, (long long)m, (long long)n, row[n]);
-                part += row[n] * row[n];
-                largest = fmax(largest, fabs(row[n]));
-            }
-            sum += part / (double)N;
-            if (must_stop(ctx, (double)(s * M + m), 2.0 * (double)S * (double)M))
-                return stopped(ctx);
-        }
-    r->mean = sum / ((double)S * (double)M);
-    return ctx->frames_comm != NULL ? TLNMF_OK : tl_data_check_power(ctx, r->mean, largest);
-}
-
-/* ---- covariances ----------------------------------------------------------------------------- */
-
-/* Factors one covariance: eigenvectors times the roots of the eigenvalues. *rounding: the largest
- * relative asymmetry or negative eigenvalue so far. */
-static tlnmf_error factor_covariance(const data_making *r, int64_t n, tl_eigen *eigen, double *A,
-                                     double *rounding)
-{
-    const double slack = 1e-6; /* accepted as rounding of single precision */
-    double most = 0.0, skew = 0.0;
-    tlnmf_ctx *ctx = r->ctx;
-    int64_t M = r->M, row = 0, column = 0;
-    for (int64_t a = 0; a < M; a++)
-        for (int64_t b = 0; b <= a; b++) {
-            double off = fabs(A[a * M + b] - A[b * M + a]);
-            most = fmax(most, fabs(A[a * M + b]));
-            row = off > skew ? b : row;
-            column = off > skew ? a : column;
-            skew = fmax(skew, off);
-            A[a * M + b] = A[b * M + a] = 0.5 * (A[a * M + b] + A[b * M + a]);
-        }
-    if (skew > slack * most)
-        return tl_fail(ctx, TLNMF_ERR_DATA,
-                       "covariance %lld is not symmetric: entries (%lld, %lld) and (%lld, %lld) "
-                       "differ by %.3g of %.3g",
-                       (long long)n, (long long)row, (long long)column, (long long)column,
-                       (long long)row, skew, most);
-    TRY(tl_eigen_solve(ctx, eigen, A));
-    double least = eigen->lambda[0], top = eigen->lambda[M - 1];
-    if (least < -slack * fmax(top, most))
-        return tl_fail(
-            ctx, TLNMF_ERR_DATA,
-            "covariance %lld is not positive semidefinite (least eigenvalue %.3g of %.3g)",
-            (long long)n, least, top);
-    if (most > 0.0)
-        *rounding = fmax(*rounding, fmax(skew, -least) / most);
-    int64_t rank = 0; /* the largest come last */
-    while (rank < M && eigen->lambda[M - 1 - rank] > 4.0 * DBL_EPSILON * top)
-        rank++;
-    for (int64_t i = M - rank; i < M; i++)
-        for (int64_t m = 0; m < M; m++)
-            A[i * M + m] *= sqrt(eigen->lambda[i]);
-    return keep(ctx, r, n, rank, A + (M - rank) * M, 1.0);
-}
-
-static tlnmf_error factor_covariances(const data_making *r)
-{
-    tlnmf_ctx *ctx = r->ctx;
-    const double usual = 1e-10; /* rounding of double precision */
-    int64_t M = r->M;
-    double *A, rounding = 0.0;
-    void *block;
-    tl_slot table[] = {TL_SLOT(A, M * M)};
-    TRY(TL_ARENA(ctx, "a covariance", table, &block));
-    tl_eigen eigen;
-    tlnmf_error error = tl_eigen_create(ctx, M, &eigen);
-    for (int64_t n = 0; n < r->N && error == TLNMF_OK; n++) {
-        memcpy(A, r->in + n * M * M, (size_t)(M * M) * sizeof *A);
-        error = factor_covariance(r, n, &eigen, A, &rounding);
-        if (error == TLNMF_OK && must_stop(ctx, (double)(n + 1), (double)r->N))
-            error = stopped(ctx);
-    }
-    if (error == TLNMF_OK && rounding > usual)
-        tl_log(ctx, TLNMF_LOG_WARNING,
-               "the covariances are symmetric and positive semidefinite only to %.1g of their "
-               "largest entries; the nearest such matrices are used",
-               rounding);
-    tl_eigen_free(&eigen);
-    tl_release(&ctx->hooks, block);
-    return error;
-}
-
-/* Mean of the diagonals, or an error that names the first entry that is not finite. Eigenvalues are
- * at most M times the largest entry, which must also fit a double. */
-static tlnmf_error measure_traces(data_making *r)
-{
-    tlnmf_ctx *ctx = r->ctx;
-    int64_t M = r->M, N = r->N;
-    double sum = 0.0, largest = 0.0;
-    for (int64_t n = 0; n < N; n++)
-        for (int64_t a = 0; a < M; a++)
-            for (int64_t b = 0; b < M; b++) {
-                double x = r->in[(n * M + a) * M + b];
-                if (!isfinite(x))
-                    return tl_fail(ctx, TLNMF_ERR_DATA,
-                                   "covariance %lld, row %lld, column %lld is not finite (%g)",
-                                   (long long)n, (long long)a, (long long)b, x);
-                sum += a == b ? x : 0.0;
-                largest = fmax(largest, fabs(x));
-            }
-    if (!isfinite(sum) || !(largest <= 0.5 * DBL_MAX / (double)M))
-        return tl_data_check_power(ctx, INFINITY, largest);
-    r->mean = N > 0 ? sum / ((double)N * (double)M) : 0.0;
-    if (ctx->frames_comm != NULL && r->mean == 0.0)
-        return TLNMF_OK; /* other processes may have power */
-    if (!(r->mean >= DBL_MIN))
-        return tl_fail(ctx, TLNMF_ERR_DATA,
-                       "the covariances have a mean power of %g: it must be positive", r->mean);
-    return TLNMF_OK;
+    if (stop)
+        return tl_making_stopped(r->ctx);
+    r->mean = sum / ((double)r->S * (double)r->M);
+    return isfinite(r->mean) && r->mean >= DBL_MIN ? TLNMF_OK : explain_power(r);
 }
 
 /* ---- both kinds of data ---------------------------------------------------------------------- */
 
-static tlnmf_error compress_and_pack(void *arg)
+static tlnmf_error check_and_compress(void *arg)
 {
-    data_making *m = arg;
-    if (m->covariances)
-        TRY(factor_covariances(m));
-    else
-        TRY(m->S == 1 ? keep_single(m) : compress_many(m));
+    tl_making *m = arg;
+    TRY(m->covariances ? tl_measure_traces(m) : measure_power(m));
+    if (m->S == 1)
+        return keep_single(m);
+    TRY(m->covariances ? tl_factor_covariances(m) : compress_many(m));
     return pack(m);
 }
 
@@ -410,7 +360,7 @@ static tlnmf_error check_shape(tlnmf_ctx *ctx, const char *name, int64_t size, i
 }
 
 /* Data have no settings: the context gives the number of threads. */
-static tlnmf_error make(data_making *m, const int64_t shape[3])
+static tlnmf_error make(tl_making *m, const int64_t shape[3])
 {
     tlnmf_ctx *ctx = m->ctx;
     void *block;
@@ -421,10 +371,9 @@ static tlnmf_error make(data_making *m, const int64_t shape[3])
         TRY(check_shape(ctx, "S (realisations)", m->S, 1));
     TRY(check_shape(ctx, "M (frame length)", m->M, 1));
     TRY(check_shape(ctx, "N (frames)", m->N, ctx->frames_comm != NULL ? 0 : 1));
-    TRY(m->covariances ? measure_traces(m) : measure_power(m));
     tl_slot table[] = {TL_SLOT(m->columns, m->N), TL_SLOT(m->rank, m->N)};
     TRY(TL_ARENA(ctx, "the list of frames", table, &block));
-    tlnmf_error error = tl_with_threads(tl_thread_count(ctx->threads), compress_and_pack, m);
+    tlnmf_error error = tl_with_threads(tl_thread_count(ctx->threads), check_and_compress, m);
     for (int64_t n = 0; n < m->N; n++)
         tl_release(&ctx->hooks, m->columns[n]);
     tl_release(&ctx->hooks, block);
@@ -449,7 +398,7 @@ static tlnmf_error describe(tlnmf_ctx *ctx, tlnmf_data *data)
 }
 
 /* Makes the data; if frames are distributed, also their facts over all processes. */
-static tlnmf_error make_data(data_making *m, const int64_t shape[3], tlnmf_data **out)
+static tlnmf_error make_data(tl_making *m, const int64_t shape[3], tlnmf_data **out)
 {
     tlnmf_ctx *ctx = m->ctx;
     tl_scope outer;
@@ -480,7 +429,7 @@ tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y, const 
     TL_NEED_OUT(ctx, out);
     TL_NEED(ctx, Y);
     TL_NEED(ctx, shape);
-    data_making m = {.ctx = ctx, .in = Y, .S = shape[0], .M = shape[1], .N = shape[2]};
+    tl_making m = {.ctx = ctx, .in = Y, .S = shape[0], .M = shape[1], .N = shape[2]};
     return make_data(&m, shape, out);
 }
 
@@ -490,7 +439,7 @@ tlnmf_error tlnmf_data_from_covariances(tlnmf_ctx *ctx, const double *Sigma, con
     TL_NEED_OUT(ctx, out);
     TL_NEED(ctx, Sigma);
     TL_NEED(ctx, shape);
-    data_making m = {.ctx = ctx, .in = Sigma, .covariances = true, .M = shape[1], .N = shape[0]};
+    tl_making m = {.ctx = ctx, .in = Sigma, .covariances = true, .M = shape[1], .N = shape[0]};
     return make_data(&m, shape, out);
 }
 

@@ -52,10 +52,11 @@ tlnmf_error tl_check_size(tlnmf_ctx *ctx, const char *name, int64_t size)
     return TLNMF_OK;
 }
 
-void tl_gemv_transposed(int64_t M, const double *A, const double *x, double *y)
+void tl_gemv_transposed(int64_t rows, int64_t columns, const double *A, const double *x, double *y)
 {
     TL_ALONE;
-    cblas_dgemv(CblasRowMajor, CblasTrans, (int)M, (int)M, 1.0, A, (int)M, x, 1, 0.0, y, 1);
+    cblas_dgemv(CblasRowMajor, CblasTrans, (int)rows, (int)columns, 1.0, A, (int)columns, x, 1, 0.0,
+                y, 1);
 }
 
 double tl_orthogonality(int64_t M, const double *A, double *scratch)

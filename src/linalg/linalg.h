@@ -65,8 +65,8 @@ size_t tl_single_bytes(int64_t M, int64_t inner); /* allocated by tl_single_crea
 /* C (n x n) = alpha A A', A is n x k; both triangles are written. */
 void tl_gram(int64_t n, int64_t k, double alpha, const double *A, double *C);
 
-/* y = A' x, A is M x M. */
-void tl_gemv_transposed(int64_t M, const double *A, const double *x, double *y);
+/* y = A' x, A is rows x columns. */
+void tl_gemv_transposed(int64_t rows, int64_t columns, const double *A, const double *x, double *y);
 
 /* Largest entry of |A A' - I|; `scratch` is M x M. */
 double tl_orthogonality(int64_t M, const double *A, double *scratch);
@@ -119,6 +119,9 @@ void tl_eigen_free(tl_eigen *eigen);
 /* Overwrites A by its eigenvectors, one per row. eigen->lambda holds the eigenvalues, ascending. */
 tlnmf_error tl_eigen_solve(tlnmf_ctx *ctx, tl_eigen *eigen, double *A);
 
+/* LL' = A: the columns of L become the rows of A (n x n, symmetric) from the diagonal on; entries
+ * below it stay. False if A is not safely positive definite: a pivot is at most tol. */
+bool tl_cholesky(int64_t n, double *A, double tol);
 /* Solves A x = b for each of the `count` rows b of B, which become the solutions. A (n x n,
  * symmetric, positive semidefinite) is overwritten. Where A is singular to rounding, the dependent
  * unknowns are 0 (Cholesky with pivoting): x stays bounded, and A x is as close to b as

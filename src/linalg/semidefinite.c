@@ -7,12 +7,10 @@
 #include <lapacke.h>
 #include <math.h>
 
-/* LL' = A in the lower triangle of column-major LAPACK, for which its pivoted factorisation is the
- * faster one. False if A is not safely positive definite: it would divide by pivots that are
- * rounding errors. */
-static bool factor_plain(int n, double *A, double tol)
+bool tl_cholesky(int64_t n, double *A, double tol)
 {
-    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, A, n) != 0)
+    TL_ALONE;
+    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (int)n, A, (int)n) != 0)
         return false;
     for (int64_t i = 0; i < n; i++)
         if (!(A[i * n + i] * A[i * n + i] > tol))
@@ -63,7 +61,7 @@ tlnmf_error tl_solve_semidefinite(tlnmf_ctx *ctx, int64_t n, double *A, int64_t 
         largest = fmax(largest, A[i * n + i]);
     double tol = (double)n * DBL_EPSILON * largest;
     tl_copy(copy, A, n * n);
-    bool definite = factor_plain((int)n, copy, tol);
+    bool definite = tl_cholesky(n, copy, tol);
     if (definite)
         solve_triangles((int)n, (int)n, copy, count, B);
     tl_release(&ctx->hooks, block);

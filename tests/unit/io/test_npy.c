@@ -1,15 +1,18 @@
 /* Arrays in .npy files: all types and orders, false headers, damaged files. */
 #include "unit/io/test_io.h"
 
+#include <time.h>
+
 /* ---- writing test files ------------------------------------------------------------------- */
 
 /* Preamble, dictionary and data, as a file; `version` 1, 2 or 3. */
 static void put_npy(const char *path, int version, const char *header, const void *data,
                     size_t size)
 {
-    static unsigned char bytes[4096];
     size_t n = strlen(header), prefix = version == 1 ? 10 : 12;
+    unsigned char *bytes = malloc(prefix + n + size);
 
+    assert_non_null(bytes);
     memcpy(bytes, "\x93NUMPY", 6);
     bytes[6] = (unsigned char)version;
     bytes[7] = 0;
@@ -19,6 +22,7 @@ static void put_npy(const char *path, int version, const char *header, const voi
     memcpy(bytes + prefix, header, n);
     memcpy(bytes + prefix + n, data, size);
     put_file(path, bytes, prefix + n + size);
+    free(bytes);
 }
 
 static void encode(unsigned char *bytes, double x, char kind, int size, bool big)
@@ -135,6 +139,92 @@ static void test_fortran_order(void **state)
     assert_reads("x.npy", 3, dim, want);
     free(file);
     free(want);
+}
+
+/* The number at an index of the whole array. */
+static int number_at(int64_t i, int64_t j, int64_t k)
+{
+    return (int)((i * 7919 + j * 104729 + k * 31) % 65536) - 32768;
+}
+
+static void put_large(const int64_t *dim, bool fortran, bool big)
+{
+    char header[128];
+    int64_t count = dim[0] * dim[1] * dim[2];
+    unsigned char *data = malloc((size_t)count * 2);
+
+    assert_non_null(data);
+    for (int64_t i = 0; i < dim[0]; i++)
+        for (int64_t j = 0; j < dim[1]; j++)
+            for (int64_t k = 0; k < dim[2]; k++) {
+                int64_t at =
+                    fortran ? (k * dim[1] + j) * dim[0] + i : (i * dim[1] + j) * dim[2] + k;
+                encode(data + 2 * at, number_at(i, j, k), 'i', 2, big);
+            }
+    snprintf(header, sizeof header,
+             "{'descr': '%ci2', 'fortran_order': %s, 'shape': (%lld, %lld, %lld)}", big ? '>' : '<',
+             fortran ? "True" : "False", (long long)dim[0], (long long)dim[1], (long long)dim[2]);
+    put_npy("large.npy", 1, header, data, (size_t)count * 2);
+    free(data);
+}
+
+/* Reads part of the axis and counts the numbers that differ. */
+static int64_t wrong_numbers(tlnmf_ctx *ctx, const int64_t *dim, int axis)
+{
+    int64_t part[3] = {dim[0], dim[1], dim[2]}, from[3] = {0}, shape[TLNMF_MAX_DIMENSIONS];
+    tlnmf_record *record;
+    int64_t wrong = 0;
+
+    from[axis] = dim[axis] / 3;
+    part[axis] -= from[axis];
+    assert_int_equal(tlnmf_io_read_slice(ctx, "large.npy", axis, from[axis], part[axis], &record),
+                     TLNMF_OK);
+    const double *x = tlnmf_record_get_array(record, "array", NULL, shape);
+    assert_memory_equal(shape, part, sizeof part);
+    for (int64_t i = 0; i < part[0]; i++)
+        for (int64_t j = 0; j < part[1]; j++)
+            for (int64_t k = 0; k < part[2]; k++)
+                wrong += *x++ != number_at(from[0] + i, from[1] + j, from[2] + k);
+    tlnmf_record_free(record);
+    return wrong;
+}
+
+/* Arrays of many pieces, which threads read: few and many rows and columns, ranges of each axis. */
+static void test_large(void **state)
+{
+    static const int64_t dim[][3] = {{3, 700, 150}, {2100, 40, 1}, {5, 1, 70000}, {90000, 2, 2}};
+
+    (void)state;
+    for (int threads = 1; threads <= 3; threads += 2)
+        for (size_t i = 0; i < sizeof dim / sizeof dim[0]; i++)
+            for (int order = 0; order < 4; order++) {
+                put_large(dim[i], order & 1, order & 2);
+                assert_int_equal(tlnmf_ctx_set_threads(test_context(), threads), TLNMF_OK);
+                for (int axis = 0; axis < 3; axis++)
+                    assert_int_equal(wrong_numbers(test_context(), dim[i], axis), 0);
+            }
+    tlnmf_ctx_set_threads(test_context(), 0);
+}
+
+static int stop_reading(const tlnmf_record *progress, void *user)
+{
+    (void)progress;
+    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL); /* the next poll calls it again */
+    return ++*(int *)user > 1; /* not the poll before the first number */
+}
+
+static void test_stop(void **state)
+{
+    tlnmf_ctx *ctx = test_context();
+    tlnmf_record *record;
+    int polls = 0;
+
+    (void)state;
+    put_large((const int64_t[]){3, 1000, 150}, true, false);
+    tlnmf_ctx_set_progress(ctx, stop_reading, &polls);
+    assert_int_equal(tlnmf_io_read_array(ctx, "large.npy", &record), TLNMF_ERR_CALLBACK);
+    assert_string_equal(tlnmf_message(ctx), "large.npy: reading was interrupted");
+    tlnmf_ctx_set_progress(ctx, NULL, NULL);
 }
 
 static void test_shapes(void **state)
@@ -368,7 +458,8 @@ int main(void)
         cmocka_unit_test(test_spellings),     cmocka_unit_test(test_hostile_headers),
         cmocka_unit_test(test_not_npy),       cmocka_unit_test(test_long_header),
         cmocka_unit_test(test_damage),        cmocka_unit_test(test_write),
-        cmocka_unit_test(test_describe),
+        cmocka_unit_test(test_describe),      cmocka_unit_test(test_large),
+        cmocka_unit_test(test_stop),
     };
 
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);
