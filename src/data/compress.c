@@ -1,6 +1,7 @@
 /* Exact compression (docs/spec.md): C and L see the data only through Sigma_n, so the S columns of
  * a frame become rank(Sigma_n) columns with the same outer product. */
 #include "base/monitor.h"
+#include "base/record.h"
 #include "data/data.h"
 #include "linalg/linalg.h"
 
@@ -414,6 +415,7 @@ static tlnmf_error make(data_making *m, const int64_t shape[3])
 {
     tlnmf_ctx *ctx = m->ctx;
     void *block;
+    size_t count;
     if (m->covariances && shape[2] != m->M)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "covariances are square, not %lld x %lld",
                        (long long)m->M, (long long)shape[2]);
@@ -421,6 +423,7 @@ static tlnmf_error make(data_making *m, const int64_t shape[3])
         TRY(check_shape(ctx, "S (realisations)", m->S, 1));
     TRY(check_shape(ctx, "M (frame length)", m->M, 1));
     TRY(check_shape(ctx, "N (frames)", m->N, ctx->frames_comm != NULL ? 0 : 1));
+    TRY(tl_count_elements(ctx, "the array of the data", 3, shape, &count));
     TRY(m->covariances ? measure_traces(m) : measure_power(m));
     tl_slot table[] = {TL_SLOT(m->columns, m->N), TL_SLOT(m->rank, m->N)};
     TRY(TL_ARENA(ctx, "the list of frames", table, &block));
