@@ -269,7 +269,8 @@ tlnmf_error tlnmf_io_write_array(tlnmf_ctx *ctx, const char *spec, const double 
     if (dimensions < 1 || dimensions > IO_MAX_DIM)
         return io_refuse(ctx, TLNMF_ERR_SHAPE, "%s: has %d dimensions, outside [1, %d]", spec,
                          (int)dimensions, IO_MAX_DIM);
-    if (io_count(dimensions, shape) < 0)
+    int64_t count = io_count(dimensions, shape);
+    if (count < 0 || count > INT64_MAX / (int64_t)sizeof *x)
         return io_refuse(ctx, TLNMF_ERR_SHAPE, "%s: this shape is impossible", spec);
     for (int d = 0; d < dimensions; d++)
         array.dim[d] = shape[d];

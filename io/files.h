@@ -328,6 +328,8 @@ bool io_summary_parse(tlnmf_ctx *ctx, const char *file, const char *what, const 
 
 /* Index of a name in the table of results, without `other.`; tlnmf_result_count() if unknown. */
 size_t io_result_index(const char *name);
+/* Checks the shapes of a model's arrays against the table of results and each other. */
+tlnmf_error io_check_shapes(tlnmf_ctx *ctx, const char *file, const tlnmf_record *model);
 
 /* Makes a JSON string. If the text is not UTF-8, as in a file name, '?' replaces bytes that are not
  * ASCII. NULL when out of memory. */

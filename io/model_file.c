@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { NAME_SIZE = 64 }; /* of a name in a record, with its end */
+enum { NAME_SIZE = 64, SIZES = 24 }; /* of a name in a record, with its end; of named sizes */
 
 /* ---- names -------------------------------------------------------------------------------- */
 
@@ -139,21 +139,80 @@ static void complete_sizes(const tlnmf_record *record, int64_t sizes[3])
     }
 }
 
-/* All columns of the trace must have the same length. */
-static bool check_trace(const subject *s)
+/* The shape of an array in a model, as in the table of results: "M,K"; "" if it is not known. */
+static const char *known_shape(const char *name)
 {
-    int64_t length = -1, dim[TLNMF_MAX_DIMENSIONS];
+    size_t i = io_result_index(name);
+    const char *where = tlnmf_result_where(i);
+
+    if (strncmp(name, "trace.", 6) == 0)
+        return "rows";
+    return where && (strstr(where, "model") || strstr(where, "separation")) ? tlnmf_result_shape(i)
+                                                                            : "";
+}
+
+/* One size of an array: its name in the table ("M", "rows", "11"), and the array that has it. */
+typedef struct named_size {
+    const char *name, *array;
+    size_t length; /* of the name */
+    int64_t size;
+} named_size;
+
+/* Numbers stand for themselves; other names mean the same size in all arrays. */
+static bool check_size(const subject *s, named_size known[], int *count, named_size new)
+{
+    char *end;
+    long long number = strtoll(new.name, &end, 10);
+
+    if (end != new.name)
+        return number == new.size ||
+               io_fail(s->ctx, s->shape, "%s: %s has a size of %lld, not %lld", s->name, new.array,
+                       (long long)new.size, number);
+    for (int i = 0; i < *count; i++) {
+        const named_size *old = &known[i];
+        if (old->length != new.length || strncmp(old->name, new.name, new.length) != 0)
+            continue;
+        return old->size == new.size ||
+               io_fail(s->ctx, s->shape, "%s: %s has %.*s = %lld, but %s has %.*s = %lld", s->name,
+                       new.array, (int)new.length, new.name, (long long)new.size, old->array,
+                       (int)old->length, old->name, (long long)old->size);
+    }
+    if (*count < SIZES)
+        known[(*count)++] = new;
+    return true;
+}
+
+/* Checks the arrays of the table of results against each other: what reads them relies on it. */
+static bool check_shapes(const subject *s, bool without_H)
+{
+    named_size known[SIZES];
+    int64_t dim[TLNMF_MAX_DIMENSIONS];
     int32_t ndim;
+    int count = 0;
 
     for (size_t i = 0; i < tlnmf_record_count(s->record); i++) {
-        const char *name = tlnmf_record_name(s->record, i);
-        if (strncmp(name, "trace.", 6) != 0 || !tlnmf_record_get_array(s->record, name, &ndim, dim))
+        const char *name = tlnmf_record_name(s->record, i), *at = known_shape(name);
+        if (*at == '\0' || !tlnmf_record_get_array(s->record, name, &ndim, dim) ||
+            (without_H && strcmp(name, "H") == 0))
             continue;
-        if (ndim != 1 || (length >= 0 && dim[0] != length))
-            return io_fail(s->ctx, s->shape, "%s: %s is not as long as the trace", s->name, name);
-        length = dim[0];
+        for (int d = 0; d < ndim || *at != '\0'; d++) {
+            size_t length = strcspn(at, ",");
+            if (d == ndim || *at == '\0')
+                return io_fail(s->ctx, s->shape, "%s: %s must have the shape (%s)", s->name, name,
+                               known_shape(name));
+            if (!check_size(s, known, &count, (named_size){at, name, length, dim[d]}))
+                return false;
+            at += length + (at[length] == ',');
+        }
     }
     return true;
+}
+
+tlnmf_error io_check_shapes(tlnmf_ctx *ctx, const char *file, const tlnmf_record *model)
+{
+    subject s = {ctx, file, model, TLNMF_ERR_ARGUMENT, TLNMF_ERR_SHAPE, TLNMF_ERR_DATA};
+
+    return io_end(ctx, check_shapes(&s, false));
 }
 
 /* ---- writing ------------------------------------------------------------------------------ */
@@ -234,7 +293,7 @@ static bool write_model(tlnmf_ctx *ctx, const char *path, io_model *m)
     int64_t sizes[] = {-1, -1, -1}, whole = m->N;
 
     complete_sizes(m->record, sizes);
-    if (!check_factors(&s, m->H != NULL, sizes) || !check_trace(&s) ||
+    if (!check_factors(&s, m->H != NULL, sizes) || !check_shapes(&s, m->H != NULL) ||
         !io_summary_from(ctx, m->record, &m->summary))
         return false;
     m->M = sizes[0];
@@ -295,10 +354,13 @@ tlnmf_error tlnmf_io_write_model_from(tlnmf_ctx *ctx, const char *path, const tl
     IO_NEED(ctx, path);
     IO_NEED(ctx, model);
     IO_NEED(ctx, next);
-    if (tlnmf_record_get_array(model, "W", NULL, shape) == NULL)
-        return io_refuse(ctx, TLNMF_ERR_ARGUMENT, "%s: it has H, but no W", path);
-    if (N < 1 || N > INT64_MAX / 16 / shape[1])
-        return io_refuse(ctx, TLNMF_ERR_ARGUMENT, "N = %lld", (long long)N);
+    if (tlnmf_record_get_array(model, "Phi", NULL, NULL) == NULL ||
+        tlnmf_record_get_array(model, "W", NULL, shape) == NULL)
+        return io_refuse(ctx, TLNMF_ERR_ARGUMENT, "%s: H in pieces needs a model with Phi and W",
+                         path);
+    if (shape[1] < 1 || N < 1 || N > INT64_MAX / 16 / shape[1])
+        return io_refuse(ctx, TLNMF_ERR_ARGUMENT, "%s: H cannot have the shape (%lld, %lld)", path,
+                         (long long)shape[1], (long long)N);
     bool in_pieces = takes_pieces(path);
     pieces.room = malloc((size_t)(in_pieces ? IO_PIECE : shape[1] * N) * sizeof *pieces.room);
     if (pieces.room == NULL)
@@ -376,7 +438,7 @@ static bool set_sizes(tlnmf_ctx *ctx, const io_file *file, const int64_t declare
     int64_t sizes[] = {declared[0], declared[1], declared[2]};
 
     complete_sizes(model, sizes);
-    if (!check_factors(&s, false, sizes) || !check_trace(&s))
+    if (!check_factors(&s, false, sizes) || !check_shapes(&s, false))
         return false;
     if (sizes[0] < 1)
         return io_fail(ctx, TLNMF_ERR_INPUT, "%s: the model has no valid sizes", s.name);

@@ -32,11 +32,16 @@ double *io_array_new(tlnmf_ctx *ctx, const io_target *to, const char *file, int 
 {
     int64_t count = io_count(ndim, dim);
     double have = physical_memory(), need = 8 * (double)count, *x = NULL;
+    tlnmf_error error = TLNMF_OK;
 
     if (need > have)
         io_refuse(ctx, TLNMF_ERR_MEMORY, "%s: %lld numbers need %.1f GB, this machine has %.1f GB",
                   file, (long long)count, need * 1e-9, have * 1e-9);
-    else if (tlnmf_record_new_array(ctx, to->record, to->name, ndim, dim, &x) != TLNMF_OK)
+    else
+        error = tlnmf_record_new_array(ctx, to->record, to->name, ndim, dim, &x);
+    if (error == TLNMF_ERR_TOO_LARGE) /* one dimension is 0 */
+        io_refuse(ctx, TLNMF_ERR_INPUT, "%s: the array is empty", file);
+    else if (error != TLNMF_OK)
         io_refuse(ctx, TLNMF_ERR_MEMORY, "%s: out of memory for %lld numbers", file,
                   (long long)count);
     return x;

@@ -135,7 +135,10 @@ static bool open_file(sound_file *file, const char *path)
         return check_info(file);
     if (sf_error(NULL) == SF_ERR_UNRECOGNISED_FORMAT)
         return io_fail(file->ctx, TLNMF_ERR_INPUT, "%s: unsupported audio format", file->name);
-    return io_fail(file->ctx, TLNMF_ERR_INPUT, "%s: %s", file->name, sf_strerror(NULL));
+    const char *why = sf_strerror(NULL);
+    if (strncmp(why, "Internal", 8) == 0) /* as of a sample rate of 0 */
+        why = "the header of the sound file is invalid";
+    return io_fail(file->ctx, TLNMF_ERR_INPUT, "%s: %s", file->name, why);
 }
 
 static void close_file(void *user)

@@ -256,6 +256,7 @@ tlnmf_error page_model_read(page_model *m, const tlnmf_settings *settings)
     m->stride = 1;
     m->separated = tlnmf_record_get_array(m->record, "members", NULL, NULL) != NULL ||
                    tlnmf_record_get_text_at(m->record, "names", 0) != NULL;
+    IO_TRY(io_check_shapes(m->ctx, "the model", m->record));
     IO_TRY(read_summary(m));
     if (tlnmf_record_get_array(m->record, "Phi", NULL, NULL) == NULL)
         read_member(m);

@@ -49,7 +49,7 @@ static bool is_ours(const struct stat *now)
 static tlnmf_error write_own(tlnmf_ctx *ctx, const tlnmf_record *state)
 {
     struct stat now;
-    if (lstat(kept.own, &now) == 0 && !S_ISCHR(now.st_mode) && !is_ours(&now))
+    if (lstat(kept.own, &now) == 0 && !is_ours(&now))
         return tlnmf_fail(ctx, TLNMF_ERR_OUTPUT,
                           "another file has taken the name of the checkpoint");
     cli_guard_begin(); /* no temporary is left */
@@ -162,6 +162,10 @@ int cli_checkpoint_check(const cli_call *call, const char *output)
     kept.command = call->command;
     kept.every = every > least ? every : least;
     tlnmf_ctx_set_iterate_after(call->ctx, iterate_after);
+    if (given->checkpoint != NULL &&
+        (given->checkpoint[0] == '\0' || strcmp(given->checkpoint, "-") == 0))
+        return cli_fail(call->command, EXIT_USAGE,
+                        "--checkpoint needs the name of a file, not \"%s\"", given->checkpoint);
     if (choose_path(output))
         return check_files(call);
     kept.path[0] = '\0';

@@ -256,18 +256,19 @@ static int check_staged(const cli_command *command, const char *path)
     return S_ISREG(status.st_mode) && access(path, W_OK) != 0 ? refuse(command, path) : EXIT_DONE;
 }
 
-/* A checkpoint must not be a link to another file. */
+/* A checkpoint is a regular file: neither a link to another file nor a device. */
 static int check_saved(const cli_command *command, const char *path)
 {
     struct stat status;
     if (lstat(path, &status) != 0)
         return errno == ENOENT ? check_folder(command, path) : refuse(command, path);
-    if (S_ISREG(status.st_mode) || S_ISCHR(status.st_mode))
+    if (S_ISREG(status.st_mode))
         return EXIT_DONE;
     return cli_fail(command, EXIT_OUTPUT, "%s: a checkpoint must be a regular file, not a %s", path,
-                    S_ISLNK(status.st_mode)   ? "link"
-                    : S_ISDIR(status.st_mode) ? "directory"
-                                              : "pipe");
+                    S_ISLNK(status.st_mode)    ? "link"
+                    : S_ISDIR(status.st_mode)  ? "directory"
+                    : S_ISFIFO(status.st_mode) ? "pipe"
+                                               : "device");
 }
 
 int cli_file_add(const cli_call *call, cli_role role, const char *what, const char *spec)

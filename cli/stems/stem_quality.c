@@ -5,8 +5,9 @@
 
 static double at(const tlnmf_record *model, const char *name, int64_t k)
 {
-    const double *x = tlnmf_record_get_array(model, name, NULL, NULL);
-    return x == NULL ? NAN : x[k];
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
+    const double *x = tlnmf_record_get_array(model, name, NULL, shape);
+    return x == NULL || k >= shape[0] ? NAN : x[k];
 }
 
 /* Describes an SI-SDR in words. */

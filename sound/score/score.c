@@ -145,6 +145,7 @@ static tlnmf_error check_shape(tlnmf_ctx *ctx, const int64_t shape[3])
 tlnmf_error tlnmf_score(tlnmf_ctx *ctx, const double *reference, const double *estimate,
                         const int64_t shape[3], const tl_settings *settings, tlnmf_record **scores)
 {
+    size_t count;
     TL_NEED(ctx, scores);
     *scores = NULL;
     TL_NEED(ctx, ctx);
@@ -155,6 +156,7 @@ tlnmf_error tlnmf_score(tlnmf_ctx *ctx, const double *reference, const double *e
     TRY(tl_settings_need(ctx, settings, TL_TASK_SCORE));
     TRY(tlnmf_settings_check(ctx, settings));
     TRY(check_shape(ctx, shape));
+    TRY(tl_count_elements(ctx, "the signals", 3, shape, &count));
     int64_t sources = shape[0], samples = shape[1], channels = shape[2], *match;
     const double **signal;
     tl_score *all;

@@ -211,6 +211,9 @@ tlnmf_error tlnmf_frames_count(tlnmf_ctx *ctx, const tl_settings *settings, int6
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, settings);
     TL_NEED(ctx, N);
+    if (length > TL_SAMPLES_MAX)
+        return tl_fail(ctx, TLNMF_ERR_TOO_LARGE, "length = %lld samples is too large",
+                       (long long)length);
     TRY(open_framing(ctx, settings, &framing));
     *N = tl_frames_count(&framing.f, length);
     tl_framing_free(&framing);
@@ -234,8 +237,8 @@ static tlnmf_error transform(tlnmf_ctx *ctx, const tl_settings *settings, double
                              double *Y, bool back)
 {
     tl_framing framing;
-    if (length < 1)
-        return tl_fail(ctx, TLNMF_ERR_SHAPE, "length = %lld samples: it must be at least 1",
+    if (length < 1 || length > TL_SAMPLES_MAX)
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "length = %lld samples is outside [1, 2^59]",
                        (long long)length);
     TRY(open_framing(ctx, settings, &framing));
     tl_stretch signal = {0, length, 1, x};

@@ -7,6 +7,9 @@
 
 #include "base/settings.h"
 
+/* Samples of a sound: sums of sizes stay below 2^63, and its numbers fit the address space. */
+#define TL_SAMPLES_MAX ((int64_t)1 << 59)
+
 typedef struct tl_frames {
     int64_t M, hop, shifts;
     int32_t window; /* a tl_window, not AUTO */

@@ -89,7 +89,7 @@ tlnmf_error tlnmf_sound_create(tlnmf_ctx *ctx, int64_t length, int64_t channels,
     TL_NEED(ctx, read);
     if (!(rate > 0.0 && rate <= 1e12))
         return tl_fail(ctx, TLNMF_ERR_OPTION, "rate = %g is outside (0, 1e+12]", rate);
-    if (length < 1 || channels < 1 || channels > 1024)
+    if (length < 1 || channels < 1 || channels > 1024 || length > TL_SAMPLES_MAX / channels)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "a sound cannot have %lld samples and %lld channels",
                        (long long)length, (long long)channels);
     tlnmf_sound *s = tl_allocate(&ctx->hooks, sizeof *s);

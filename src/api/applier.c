@@ -21,7 +21,7 @@ static tlnmf_error read_size(tlnmf_ctx *ctx, const tlnmf_record *model, int64_t 
     int64_t shape[TLNMF_MAX_DIMENSIONS];
     int32_t rank;
     const double *Phi = tlnmf_record_get_array(model, "Phi", &rank, shape);
-    if (Phi == NULL || rank != 2)
+    if (Phi == NULL || rank != 2 || shape[0] < 1)
         return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "the model has no Phi");
     *M = shape[0];
     return TLNMF_OK;

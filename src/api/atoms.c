@@ -171,9 +171,13 @@ tlnmf_error tlnmf_atoms(tlnmf_ctx *ctx, const tlnmf_record *model, double rate, 
                        Phi == NULL ? "Phi" : "energy of its rows");
     if (!(rate > 0.0 && isfinite(rate)))
         return tl_fail(ctx, TLNMF_ERR_OPTION, "rate = %g must be positive", rate);
+    for (int64_t row = 0; row < M; row++)
+        if (!isfinite(energy[row]))
+            return tl_fail(ctx, TLNMF_ERR_DATA, "the model: energy[%lld] = %g is not finite",
+                           (long long)row, energy[row]);
     if (count < 0 || count > M)
         return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "count = %lld is outside [1, %lld], the number of atoms", (long long)count,
+                       "count = %lld is outside [0, %lld], the number of atoms", (long long)count,
                        (long long)M);
     TRY(tlnmf_record_create(ctx, atoms));
     return tl_record_keep_if(put_atoms(ctx, model, M, rate, count, *atoms), atoms);

@@ -62,6 +62,8 @@ tlnmf_error tl_read_point(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_re
     tlnmf_record_get_array(record, "W", NULL, shape);
     point->K = shape[1];
     TRY(tl_record_expect(ctx, record, what, "W", 2, (int64_t[]){M, point->K}, &point->W));
+    if (point->W != NULL && point->K < 1)
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "%s: W has no columns", what);
     if (needs_H)
         TRY(tl_record_expect(ctx, record, what, "H", 2, (int64_t[]){point->K, N}, &point->H));
     if (point->Phi == NULL || point->W == NULL || (needs_H && point->H == NULL))

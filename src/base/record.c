@@ -369,18 +369,23 @@ tlnmf_error tlnmf_record_set_texts(tlnmf_ctx *ctx, tlnmf_record *record, const c
 tlnmf_error tl_count_elements(tlnmf_ctx *ctx, const char *name, int32_t dimensions,
                               const int64_t *shape, size_t *count)
 {
-    size_t bytes;
+    size_t bytes, most = 1; /* without the dimensions that are 0: all partial products are valid */
     *count = 1;
     if (dimensions < 1 || dimensions > TLNMF_MAX_DIMENSIONS)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "%s: has %d dimensions, outside [1, %d]", name,
                        (int)dimensions, TLNMF_MAX_DIMENSIONS);
     TL_NEED(ctx, shape);
     for (int32_t i = 0; i < dimensions; i++)
-        if (shape[i] < 0 || __builtin_mul_overflow(*count, (size_t)shape[i], count))
+        if (shape[i] < 0)
             return tl_fail(ctx, TLNMF_ERR_SHAPE, "%s: %lld is not a valid dimension", name,
                            (long long)shape[i]);
-    if (__builtin_mul_overflow(*count, sizeof(double), &bytes))
+        else if (shape[i] == 0)
+            *count = 0;
+        else if (__builtin_mul_overflow(most, (size_t)shape[i], &most))
+            most = SIZE_MAX;
+    if (__builtin_mul_overflow(most, sizeof(double), &bytes))
         return tl_fail(ctx, TLNMF_ERR_TOO_LARGE, "%s would not fit the address space", name);
+    *count *= most;
     return TLNMF_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Exact compression (docs/spec.md): C and L see the data only through Sigma_n, so the S columns of
  * a frame become rank(Sigma_n) columns with the same outer product. */
 #include "base/monitor.h"
+#include "base/record.h"
 #include "data/making.h"
 #include "linalg/linalg.h"
 
@@ -364,6 +365,7 @@ static tlnmf_error make(tl_making *m, const int64_t shape[3])
 {
     tlnmf_ctx *ctx = m->ctx;
     void *block;
+    size_t count;
     if (m->covariances && shape[2] != m->M)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "covariances are square, not %lld x %lld",
                        (long long)m->M, (long long)shape[2]);
@@ -371,6 +373,7 @@ static tlnmf_error make(tl_making *m, const int64_t shape[3])
         TRY(check_shape(ctx, "S (realisations)", m->S, 1));
     TRY(check_shape(ctx, "M (frame length)", m->M, 1));
     TRY(check_shape(ctx, "N (frames)", m->N, ctx->frames_comm != NULL ? 0 : 1));
+    TRY(tl_count_elements(ctx, "the array of the data", 3, shape, &count));
     tl_slot table[] = {TL_SLOT(m->columns, m->N), TL_SLOT(m->rank, m->N)};
     TRY(TL_ARENA(ctx, "the list of frames", table, &block));
     tlnmf_error error = tl_with_threads(tl_thread_count(ctx->threads), check_and_compress, m);

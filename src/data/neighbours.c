@@ -1,6 +1,7 @@
 /* Neighbouring frames as realisations of one another: the local averages that the paper's
  * conclusion proposes for S = 1. Also the array that data were made of, parts of which a comparison
  * holds out. */
+#include "base/record.h"
 #include "data/data.h"
 #include "linalg/linalg.h"
 
@@ -48,15 +49,17 @@ tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y, const in
         return tl_fail(ctx, TLNMF_ERR_OPTION,
                        "moving cannot be used with distributed frames: "
                        "neighbours may be on another process");
+    int64_t frames = kind == TLNMF_NEIGHBOURS_BLOCKS ? (N - 1) / B + 1 : N;
+    size_t count;
     TRY(tl_check_size(ctx, "S", S));
+    TRY(tl_check_size(ctx, "the neighbours", B));
     TRY(tl_check_size(ctx, "S times the neighbours", S * B));
-    int64_t frames = kind == TLNMF_NEIGHBOURS_BLOCKS ? (N + B - 1) / B : N, count;
-    if (__builtin_mul_overflow(S * B, M, &count) || __builtin_mul_overflow(count, frames, &count))
-        return tl_fail(ctx, TLNMF_ERR_TOO_LARGE, "%lld x %lld x %lld numbers would not fit",
-                       (long long)S * (long long)B, (long long)M, (long long)frames);
+    TRY(tl_count_elements(ctx, "Y", 3, shape, &count));
+    TRY(tl_count_elements(ctx, "the neighbouring frames", 3, (int64_t[]){S * B, M, frames},
+                          &count));
     double *laid;
     void *block;
-    tl_slot table[] = {TL_SLOT(laid, count)};
+    tl_slot table[] = {TL_SLOT(laid, (int64_t)count)};
     TRY(TL_ARENA(ctx, "the neighbouring frames", table, &block));
     lay_out(Y, shape, kind, B, frames, laid);
     tlnmf_error error = tlnmf_data_from_realisations(ctx, laid, (int64_t[]){S * B, M, frames}, out);
@@ -79,7 +82,7 @@ static bool fits(const tlnmf_data *data, const int64_t shape[3])
     if (shape[0] < 1 || shape[1] != data->M || data->S < 1 || data->S % shape[0] != 0)
         return false;
     int64_t B = data->S / shape[0];
-    return data->N == shape[2] || data->N == (shape[2] + B - 1) / B;
+    return data->N == shape[2] || (shape[2] > 0 && data->N == (shape[2] - 1) / B + 1);
 }
 
 tlnmf_error tlnmf_data_set_realisations(tlnmf_ctx *ctx, tlnmf_data *data, const double *Y,

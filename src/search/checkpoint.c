@@ -123,17 +123,16 @@ static const double *get_start(const tl_pool *pool, int64_t p, double done)
 {
     char name[NAME];
     const tlnmf_record *record = pool->checkpoint.units->record;
-    int64_t shape[TLNMF_MAX_DIMENSIONS], M = pool->data->M;
-    int64_t size = point_size(pool->data, pool->plan.K);
-    const double *x = tlnmf_record_get_array(record, name_of(pool, p, name), NULL, shape);
-    if (x == NULL || shape[1] < NUMBERS)
+    int64_t rows, columns, M = pool->data->M, size = point_size(pool->data, pool->plan.K);
+    const double *x = tl_units_rows(record, name_of(pool, p, name), &rows, &columns);
+    if (x == NULL)
         return NULL;
     const tl_unit *unit = (const tl_unit *)x;
     bool ok = unit->done == done && unit->input == input_of(pool, p) && isfinite(unit->score) &&
               (done != TL_UNIT_FINISHED || unit->score == row_of(pool, p)->score) &&
               unit->iterations >= 0.0 && unit->iterations < 1e15 && unit->outcome >= 0.0 &&
-              unit->outcome <= TLNMF_OUTCOME_TIME &&
-              (double)shape[1] == NUMBERS + (double)size + TL_TRACE_COLUMNS * unit->trace;
+              unit->outcome <= TLNMF_OUTCOME_TIME && unit->trace >= 0.0 &&
+              (double)columns == NUMBERS + (double)size + TL_TRACE_COLUMNS * unit->trace;
     for (int64_t i = 0; ok && i < size; i++)
         ok = isfinite(x[NUMBERS + i]) && (i < M * M || x[NUMBERS + i] >= 0.0);
     return ok ? x : NULL;

@@ -60,6 +60,17 @@ static tlnmf_error compare(tlnmf_ctx *ctx, const char *now, const char *was)
                    now + word);
 }
 
+const double *tl_units_rows(const tlnmf_record *record, const char *name, int64_t *rows,
+                            int64_t *columns)
+{
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
+    int32_t dimensions;
+    const double *x = tlnmf_record_get_array(record, name, &dimensions, shape);
+    *rows = shape[0];
+    *columns = shape[1];
+    return dimensions == 2 && *rows > 0 && *columns >= TL_UNIT_NUMBERS ? x : NULL;
+}
+
 static bool is_better(const double *row, const double *old)
 {
     const tl_unit *a = (const tl_unit *)row, *b = (const tl_unit *)old;
@@ -70,16 +81,16 @@ static bool is_better(const double *row, const double *old)
 static tlnmf_error join_rows(tlnmf_ctx *ctx, tlnmf_record *all, const tlnmf_record *state,
                              const char *name)
 {
-    int64_t shape[TLNMF_MAX_DIMENSIONS], old[TLNMF_MAX_DIMENSIONS];
-    const double *from = tlnmf_record_get_array(state, name, NULL, shape);
-    double *to = (double *)tlnmf_record_get_array(all, name, NULL, old); /* the record is ours */
-    int64_t columns = shape[1];
-    if (to == NULL || columns < TL_UNIT_NUMBERS || old[1] < TL_UNIT_NUMBERS)
+    int64_t rows, columns, old_rows, old_columns;
+    const double *from = tl_units_rows(state, name, &rows, &columns);
+    const double *old = tl_units_rows(all, name, &old_rows, &old_columns);
+    double *to;
+    if (from == NULL || old == NULL)
         return TLNMF_OK;
-    if (columns != old[1]) /* arrays of a start, with traces of different lengths */
-        return is_better(from, to) ? tl_record_copy(ctx, state, name, all) : TLNMF_OK;
-    TRY(tl_record_table(ctx, all, name, tl_max(old[0], shape[0]), columns, &to));
-    for (int64_t i = 0; i < shape[0]; i++, from += columns, to += columns)
+    if (columns != old_columns) /* arrays of a start, with traces of different lengths */
+        return is_better(from, old) ? tl_record_copy(ctx, state, name, all) : TLNMF_OK;
+    TRY(tl_record_table(ctx, all, name, tl_max(old_rows, rows), columns, &to));
+    for (int64_t i = 0; i < rows; i++, from += columns, to += columns)
         if (is_better(from, to))
             tl_copy(to, from, columns);
     return TLNMF_OK;
@@ -115,7 +126,7 @@ static tlnmf_error agree(tlnmf_ctx *ctx, const tlnmf_record *state, tl_comm *fra
     for (size_t i = 0; (name = tlnmf_record_name(state, i)) != NULL; i++) {
         int64_t shape[TLNMF_MAX_DIMENSIONS];
         const double *x = tlnmf_record_get_array(state, name, NULL, shape);
-        h = tl_hash(h + 1, x, x != NULL ? shape[0] * shape[1] : 0);
+        h = tl_hash(h + 1, x, x != NULL ? shape[0] * shape[1] * shape[2] * shape[3] : 0);
     }
     double here = tl_hash_number(h), first = here;
     tl_comm_broadcast(frames_comm, &first, 1);

@@ -55,6 +55,12 @@ typedef struct tl_unit {
 } tl_unit;
 enum { TL_UNIT_FINISHED = 1, TL_UNIT_RUNNING = 2, TL_UNIT_NUMBERS = sizeof(tl_unit) / 8 };
 
+/* The rows of units under a name: an array of two dimensions, with at least one row that begins
+ * with a unit. NULL if there is none. A checksum only finds accidents, so every shape is checked.
+ */
+const double *tl_units_rows(const tlnmf_record *record, const char *name, int64_t *rows,
+                            int64_t *columns);
+
 /* The hash of Fowler, Noll and Vo, one word at a time, with a shift that brings high bits down. */
 #define TL_HASH_SEED 0xcbf29ce484222325u
 uint64_t tl_hash(uint64_t h, const void *x, int64_t words);

@@ -109,3 +109,9 @@ for source in - fifo /dev/zero; do
         check "$source, $signal: at once" [ $((SECONDS - start)) -le 2 ]
     done
 done
+
+# An empty array with dimensions that overflow; a sound without a rate
+npy empty.npy "(0, 4611686018427387904)"
+input fit "empty.npy: the array is empty" empty.npy -k 1
+float_wav still.wav '\0\0\0\0' '\0\0\0\077'
+input separate "still.wav: the header of the sound file is invalid" still.wav $learn -o still

@@ -225,6 +225,9 @@ static void mismatched_data_are_refused(void **state)
     assert_null(applied);
     assert_int_equal(tlnmf_apply(w.ctx, empty, w.new, w.settings, &applied), TLNMF_ERR_ARGUMENT);
     assert_int_equal(tlnmf_apply(w.ctx, w.model, w.new, other, &applied), TLNMF_ERR_ARGUMENT);
+    assert_ok(w.ctx, tlnmf_record_set_array(w.ctx, w.model, "W", w.Y, 2, (int64_t[]){M, 0}));
+    assert_int_equal(tlnmf_apply(w.ctx, w.model, w.new, w.settings, &applied), TLNMF_ERR_SHAPE);
+    assert_string_equal(tlnmf_message(w.ctx), "the model: W has no columns");
     tlnmf_record_free(empty);
     tlnmf_settings_free(other);
     tlnmf_data_free(shorter);

@@ -268,8 +268,16 @@ static void impossible_shapes_are_refused(void **state)
     const struct {
         int32_t rank;
         int64_t shape[4];
-    } bad[] = {{0, {1}},     {-1, {1}},         {5, {1, 1, 1, 1}},    {1, {-1}},
-               {2, {3, -1}}, {2, {huge, huge}}, {1, {INT64_MAX / 2}}, {4, {huge, huge, huge, 0}}};
+    } bad[] = {{0, {1}},
+               {-1, {1}},
+               {5, {1, 1, 1, 1}},
+               {1, {-1}},
+               {2, {3, -1}},
+               {2, {huge, huge}},
+               {1, {INT64_MAX / 2}},
+               {4, {huge, huge, huge, 0}},
+               {3, {(int64_t)1 << 62, 3, 0}},
+               {2, {0, (int64_t)1 << 62}}};
     tlnmf_ctx *ctx = new_ctx();
     tlnmf_record *record = new_record(ctx);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -176,6 +176,8 @@ static void unusable_realisations_are_refused(void **state)
     refuse_Y(Y, 0, 3, 4, TLNMF_ERR_SHAPE, "S (realisations) = 0 must be at least 1");
     refuse_Y(Y, 1, 0, 4, TLNMF_ERR_SHAPE, "M (frame length) = 0 must be at least 1");
     refuse_Y(Y, 1, 3, -4, TLNMF_ERR_SHAPE, "N (frames) = -4 must be at least 1");
+    refuse_Y(Y, INT32_MAX, INT32_MAX, INT32_MAX, TLNMF_ERR_TOO_LARGE,
+             "the array of the data would not fit the address space");
     refuse_Y(zeros, 1, 3, 4, TLNMF_ERR_DATA, "the data are all zeros: there is nothing to learn");
     Y[10] = NAN;
     refuse_Y(Y, 2, 2, 3, TLNMF_ERR_DATA, "realisation 1, row 1, frame 1 is not finite (nan)");

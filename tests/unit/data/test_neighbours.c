@@ -55,6 +55,13 @@ static void neighbours_are_averages(void **state)
         TLNMF_ERR_OPTION);
     assert_string_equal(tlnmf_message(ctx), "block = 8 is outside [1, 7], the number of frames");
     assert_null(data);
+    /* sizes whose products overflow */
+    const int64_t huge[] = {(int64_t)1 << 30, M, INT64_MAX};
+    for (int kind = 0; kind < 2; kind++)
+        for (int64_t B = INT64_MAX; B > 0; B /= 1 << 20)
+            assert_int_equal(
+                tlnmf_data_from_neighbours(ctx, Y, huge, (tlnmf_neighbours)kind, B, &data),
+                TLNMF_ERR_TOO_LARGE);
     assert_int_equal(tlnmf_data_from_neighbours(ctx, Y, shape, TLNMF_NEIGHBOURS_MOVING, 0, &data),
                      TLNMF_ERR_OPTION);
     assert_int_equal(

@@ -218,10 +218,10 @@ static void test_trace(void **state)
     assert_round_trip(ctx, model);
     assert_ok(ctx, tlnmf_record_set_array(ctx, model, "trace.C", x, 1, (int64_t[]){2}));
     assert_error(ctx, tlnmf_io_write_model(ctx, "x.h5", model), TLNMF_ERR_SHAPE,
-                 "x.h5: trace.C is not as long as the trace");
+                 "x.h5: trace.C has rows = 2, but trace.stage has rows = 3");
     assert_ok(ctx, tlnmf_record_set_array(ctx, model, "trace.C", x, 2, (int64_t[]){3, 1}));
     assert_error(ctx, tlnmf_io_write_model(ctx, "x.h5", model), TLNMF_ERR_SHAPE,
-                 "x.h5: trace.C is not as long as the trace");
+                 "x.h5: trace.C must have the shape (rows)");
     tlnmf_record_free(model);
     tlnmf_ctx_free(ctx);
 }

@@ -123,6 +123,7 @@ static void test_refused(void **state)
     tlnmf_ctx *ctx = new_context();
     tlnmf_record *model = make_model(ctx);
     source s = {.end = 150, .bad = INT64_MAX};
+    const double zero = 0.0;
 
     (void)state;
     remove_files(0);
@@ -142,12 +143,20 @@ static void test_refused(void **state)
                  TLNMF_ERR_OUTPUT,
                  "no/x.h5: cannot write: No such file or directory (directory no does not exist)");
     assert_error(ctx, tlnmf_io_write_model_from(ctx, "x.h5", model, 0, next, &s),
-                 TLNMF_ERR_ARGUMENT, "N = 0");
+                 TLNMF_ERR_ARGUMENT, "x.h5: H cannot have the shape (3, 0)");
     assert_error(ctx, tlnmf_io_write_model_from(ctx, "x.h5", model, INT64_MAX, next, &s),
-                 TLNMF_ERR_ARGUMENT, "N = 9223372036854775807");
+                 TLNMF_ERR_ARGUMENT, "x.h5: H cannot have the shape (3, 9223372036854775807)");
+    assert_ok(ctx, tlnmf_record_set_array(ctx, model, "W", &zero, 2, (int64_t[]){2, 0}));
+    assert_error(ctx, tlnmf_io_write_model_from(ctx, "x.h5", model, N, next, &s),
+                 TLNMF_ERR_ARGUMENT, "x.h5: H cannot have the shape (0, 100)");
+    /* K of a model without Phi is a number, which need not be the K of W */
+    assert_ok(ctx, tlnmf_record_set_array(ctx, model, "members", &zero, 2, (int64_t[]){1, 1}));
+    tlnmf_record_remove(model, "Phi");
+    assert_error(ctx, tlnmf_io_write_model_from(ctx, "x.npz", model, N, next, &s),
+                 TLNMF_ERR_ARGUMENT, "x.npz: H in pieces needs a model with Phi and W");
     tlnmf_record_remove(model, "W");
     assert_error(ctx, tlnmf_io_write_model_from(ctx, "x.h5", model, N, next, &s),
-                 TLNMF_ERR_ARGUMENT, "x.h5: it has H, but no W");
+                 TLNMF_ERR_ARGUMENT, "x.h5: H in pieces needs a model with Phi and W");
     tlnmf_record_free(model);
     assert_int_equal(count_files(), 0);
     tlnmf_ctx_free(ctx);

@@ -349,6 +349,17 @@ static void deep_trace(hid_t file)
     put_matrix(file, "/trace/stage", 2, 2, H);
 }
 
+static void long_energy(hid_t file)
+{
+    put_matrix(file, "/energy", 1, 4, H);
+}
+
+/* As long as Phi in the first dimension, but without a number. */
+static void hollow_energy(hid_t file)
+{
+    put_matrix(file, "/energy", 2, 0, H);
+}
+
 static void no_json(hid_t file)
 {
     put_text(file, "{\"a\": }");
@@ -381,8 +392,10 @@ static void test_wrong_models(void **state)
         {short_h, "model.h5: H has 2 rows, W has 3 columns"},
         {narrow_h, "model.h5: H has 2 columns, N is 4"},
         {no_h, "model.h5: N is 4, but there is no H"},
-        {short_trace, "model.h5: trace.C is not as long as the trace"},
-        {deep_trace, "model.h5: trace.stage is not as long as the trace"},
+        {short_trace, "model.h5: trace.C has rows = 1, but trace.stage has rows = 2"},
+        {long_energy, "model.h5: energy has M = 4, but Phi has M = 2"},
+        {hollow_energy, "model.h5: energy must have the shape (M)"},
+        {deep_trace, "model.h5: trace.stage must have the shape (rows)"},
         {no_json, "model.h5: /summary is not JSON: unexpected token near '}'"},
         {no_object, "model.h5: /summary is not a JSON object"},
         {no_text, "model.h5: /summary is not a text"},

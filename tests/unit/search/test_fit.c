@@ -361,6 +361,12 @@ static void atoms_of_the_dft(void **state)
     tlnmf_record_free(atoms);
     assert_int_equal(tlnmf_atoms(p.ctx, model, 0.0, 1, &atoms), TLNMF_ERR_OPTION);
     assert_int_equal(tlnmf_atoms(p.ctx, model, 1.0, M + 1, &atoms), TLNMF_ERR_OPTION);
+    double bad[M];
+    for (int m = 0; m < M; m++)
+        bad[m] = (double)NAN; /* no row is the next one */
+    assert_ok(p.ctx, tlnmf_record_set_array(p.ctx, model, "energy", bad, 1, (int64_t[]){M}));
+    assert_int_equal(tlnmf_atoms(p.ctx, model, 1.0, 1, &atoms), TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(p.ctx), "the model: energy[0] = nan is not finite");
     tlnmf_record_free(model);
     destroy(&p);
 }

@@ -210,6 +210,9 @@ static void windows_are_scored_separately(void **state)
         }
         tlnmf_record_free(scores);
     }
+    assert_int_equal(tlnmf_score(ctx, reference, estimate, (int64_t[]){2, (int64_t)1 << 62, 7},
+                                 &settings, &scores),
+                     TLNMF_ERR_TOO_LARGE);
     free_problem(&p);
     tlnmf_ctx_free(ctx);
 }

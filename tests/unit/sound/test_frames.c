@@ -172,6 +172,10 @@ static void lossy_framings_are_refused(void **state)
     }
     tl_settings f = frames_of(8, 4, 1, TL_WINDOW_SINE);
     assert_int_equal(tlnmf_frames_analyse(ctx, &f, x, 0, Y), TLNMF_ERR_SHAPE);
+    assert_int_equal(tlnmf_frames_analyse(ctx, &f, x, INT64_MAX, Y), TLNMF_ERR_SHAPE);
+    assert_int_equal(tlnmf_frames_count(ctx, &f, INT64_MAX, &N), TLNMF_ERR_TOO_LARGE);
+    tlnmf_sound *sound;
+    assert_int_equal(tlnmf_sound_from_array(ctx, x, INT64_MAX, 2, 8000.0, &sound), TLNMF_ERR_SHAPE);
     f.taper = NAN;
     expect_refusal(ctx, tlnmf_frames_window(ctx, &f, w), "taper = nan is outside [0, 1]");
     tlnmf_ctx_free(ctx);
