@@ -463,7 +463,8 @@ TLNMF_API tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
  * are frames, with their activations integrated out as in tlnmf_likelihood, if there are at least
  * 40, and at least 10 realisations or method nmf; realisations, if the data have them
  * (tlnmf_data_set_realisations); neighbouring frames, if there is one realisation; otherwise
- * entries of V. Settings of task "fit": k is not read, and max-seconds limits the whole comparison.
+ * entries of V. Settings of task "fit": k is not read, and max-seconds limits the whole comparison; if
+ * it passes before the first fold is complete, k is 0 and the outcome TLNMF_OUTCOME_TIME.
  * The start may hold Phi. `ranks` holds the best k; docs/choosing.md says how reliable it is.
  * Checkpoints keep finished scores. If the progress function stops the comparison, the outcome is
  * TLNMF_OUTCOME_CANCELLED. The stage of its progress is "ranks". */
@@ -481,8 +482,10 @@ TLNMF_API tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, con
  * the prior h_k ~ exponential with the mean of row k of the model's H, so that more components
  * score higher only if they predict better. log_likelihood[n] is log p / S - (M / 2) log 2 pi of
  * frame n and its S realisations, at V + eps and W h + eps: compare models of the same eps only. A
- * frame does not depend on the others. Settings of task "apply", of which threads is used. The data
- * have realisations and no mask. */
+ * frame does not depend on the others. It is NaN if no realisation has the frame or its weight is 0;
+ * a likelihood that leaves the range of double is TLNMF_ERR_NUMERIC. Settings of task "apply", of
+ * which threads and max-seconds are used. The data have realisations and no mask. There is no
+ * partial result: TLNMF_ERR_CALLBACK if the progress function or max-seconds stops the call. */
 TLNMF_API tlnmf_error tlnmf_likelihood(tlnmf_ctx *ctx, const tlnmf_record *model,
                                        const tlnmf_data *data, const tlnmf_settings *settings,
                                        tlnmf_record **likelihood);

@@ -23,6 +23,15 @@ static data_origin made_by(const tlnmf_data *data)
     return BLOCKS;
 }
 
+/* The frames that have a weight. */
+static int64_t count_frames(const tlnmf_data *data)
+{
+    int64_t count = 0;
+    for (int64_t n = 0; n < data->N; n++)
+        count += !tl_data_is_silent(data, n);
+    return count;
+}
+
 /* Chooses what to hold out. With many frames, and many realisations or a fixed transform: frames.
  * With one realisation of few frames, or at a fixed transform: entries. A learnt Phi has seen the
  * held-out entries, but not held-out neighbouring frames; these therefore have their own table. */
@@ -39,7 +48,7 @@ static void plan(tl_comparison *c)
             (tl_rank_table){.kind = TL_RANK_NEIGHBOURS, .S = TL_RANK_NEAR, .folds = TL_RANK_NEAR};
     bool fixed = c->opt.method == TL_METHOD_NMF;
     if (how == AS_THEY_ARE && (fixed || data->S >= TL_RANK_MANY_REALISATIONS) &&
-        data->N >= TL_RANK_MANY_FRAMES)
+        count_frames(data) >= TL_RANK_MANY_FRAMES)
         c->table[c->tables++] =
             (tl_rank_table){.kind = TL_RANK_FRAMES, .S = data->S, .folds = TL_RANK_FRAME_FOLDS};
     else if (several)

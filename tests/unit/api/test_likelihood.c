@@ -232,6 +232,18 @@ static void invalid_calls_are_refused(void **state)
     w.ctx->monitor->every = 0.0;
     refuse(&w, TLNMF_ERR_CALLBACK, "stopped while frames were being scored");
     tlnmf_ctx_set_progress(w.ctx, NULL, NULL);
+    assert_ok(w.ctx, tlnmf_settings_set_real(w.ctx, w.settings, "max-seconds", 1e-3));
+    tlnmf_data_free(w.data);
+    double *many = calloc(M * 3000, sizeof *many);
+    assert_non_null(many);
+    for (int i = 0; i < M * 3000; i++)
+        many[i] = w.Y[i % (M * N)];
+    w.data = data_of(w.ctx, many, 1, M, 3000);
+    free(many);
+    refuse(&w, TLNMF_ERR_CALLBACK, "max-seconds passed while frames were being scored");
+    tlnmf_data_free(w.data);
+    w.data = data_of(w.ctx, w.Y, 1, M, N);
+    assert_ok(w.ctx, tlnmf_settings_set_real(w.ctx, w.settings, "max-seconds", 60.0));
     for (int i = 0; i < M * N; i++)
         mask[i] = 1.0;
     assert_ok(w.ctx, tlnmf_data_set_mask(w.ctx, w.data, mask));
