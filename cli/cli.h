@@ -104,6 +104,8 @@ struct cli_call {
     void *frames_user;
     cli_part part;
     const char *subject; /* the file that the library's warnings are about; or NULL */
+    uint64_t said[16];   /* hashes of the last warnings: none is printed twice */
+    int said_count;
     struct cli_files *files;
 };
 

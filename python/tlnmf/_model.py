@@ -186,7 +186,7 @@ def fit(
         options = of_power(options, given)
     if is_several(k):
         data = data_with_realisations(Y, covariances, **reading)
-        ranks, options = choose(data, k, given, options)
+        ranks, options = choose(call, data, k, given, options)
         k = ranks["k"]
     else:
         data = data_of(Y, covariances, **reading)

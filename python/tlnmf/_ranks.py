@@ -101,9 +101,11 @@ def data_with_realisations(
     return data
 
 
-def compare(data: Data, k: Any, start: Optional[Record], options: Dict[str, Any]) -> Ranks:
+def compare(
+    call: Call, data: Data, k: Any, start: Optional[Record], options: Dict[str, Any]
+) -> Ranks:
     """Runs the comparison."""
-    call, limits = Call(), _limits(k)
+    limits = _limits(k)
     settings = call.settings("fit", {**options, "k": 1}, "compare_ranks")
     span = None if limits is None else (c.c_int64 * 2)(*limits)
     return Ranks(call.solve(core.tlnmf_compare_ranks, data, settings, span, start))
@@ -156,18 +158,18 @@ def compare_ranks(
     if input == "power":
         raise ValueError('input="power" is for fit, as in fit(V, k="1:8", input="power")')
     data = data_with_realisations(Y, covariances, input, axes, weights=weights)
-    return compare(data, k, start_of(start), options)
+    return compare(Call(), data, k, start_of(start), options)
 
 
 def choose(
-    data: Data, k: Any, start: Optional[Record], options: Dict[str, Any]
+    call: Call, data: Data, k: Any, start: Optional[Record], options: Dict[str, Any]
 ) -> Tuple[Ranks, Dict[str, Any]]:
     """Compares in half of max_seconds. Returns the options of the fit with the time left."""
     seconds, began = options.get("max_seconds"), time.monotonic()
     if seconds is None:
-        ranks = compare(data, k, start, options)
+        ranks = compare(call, data, k, start, options)
         return ranks, options
-    ranks = compare(data, k, start, {**options, "max_seconds": max(0.5 * seconds, 1e-3)})
+    ranks = compare(call, data, k, start, {**options, "max_seconds": max(0.5 * seconds, 1e-3)})
     left = max(seconds - (time.monotonic() - began), 0.01 * seconds, 1e-3)
     return ranks, {**options, "max_seconds": left}
 
