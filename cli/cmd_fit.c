@@ -328,9 +328,10 @@ const cli_command cli_fit = {
     .purpose = "learn a transform and a factorisation from an array (M, N) or (S, M, N)",
     .task = "fit",
     .options = options,
-    .shared = " input axes per-trial block moving missing weights mask header index columns drop "
-              "init-phi force "
-              "json explain strict checkpoint every iterate-after resume split q v ",
+    .shared =
+        " input dof axes per-trial block moving missing weights mask header index columns drop "
+        "init-phi force "
+        "json explain strict checkpoint every iterate-after resume split q v ",
     .first = " k method eps init axes starts seed rate report o force json max-seconds device "
              "resume ",
     .examples = "  tlnmf fit data.npy -k 5 -o model.h5\n"
