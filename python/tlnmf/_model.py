@@ -259,7 +259,8 @@ def joint_diagonalize(
         With `whiten`: the number R of principal components of the mean covariance to keep, for
         covariances of lower rank; "auto": its rank. The result is then (R, M).
     start : array (M, M), optional
-        An orthogonal matrix to start from. With `whiten`, it rotates the whitened matrices.
+        An orthogonal matrix to start from. With `whiten`, it rotates the whitened matrices; with
+        `rank`, it is (R, R).
     callback, progress
         As for `fit`.
     {options}
