@@ -104,6 +104,8 @@ struct cli_call {
     void *frames_user;
     cli_part part;
     const char *subject; /* the file that the library's warnings are about; or NULL */
+    uint64_t said[16];   /* hashes of the last warnings: none is printed twice */
+    int said_count;
     struct cli_files *files;
 };
 
@@ -117,10 +119,12 @@ typedef struct cli_input {
     const char *spec;
     /* options as given, or NULL */
     const char *kind, *axes, *per_trial, *block_text, *moving_text, *missing, *header, *index;
+    const char *dof_text;
     const char *columns, *drop; /* of a text table */
     const char *weights, *mask; /* files of weights, N or (M, N) numbers */
     bool expects_data;          /* prints a message if "auto" finds covariances */
     int64_t block, moving;      /* the values of the texts; 0: not given */
+    int64_t dof;                /* of powers */
     tlnmf_record **keep; /* receives the array, which the data then use: free it after the data;
                             NULL: the array is freed */
 } cli_input;

@@ -161,9 +161,9 @@ const cli_command cli_apply = {
     .reads = true,
     .without = " keep-h ", /* H is always kept */
     .options = options,
-    .shared =
-        " input axes per-trial block moving missing weights mask header index columns drop labels "
-        "force format gain activations no-report no-sound json explain q v ",
+    .shared = " input dof axes per-trial block moving missing weights mask header index columns "
+              "drop labels "
+              "force format gain activations no-report no-sound json explain q v ",
     .first = " labels resample axes missing o format gain residual keep-v force json max-seconds "
              "threads ",
     .examples = "  tlnmf apply stems1/model.h5 take2.wav -o stems2\n"

@@ -185,6 +185,9 @@ static int read_input_options(cli_call *call, plan *p)
         return EXIT_USAGE;
     TRY(cli_check_reading(call, &p->input));
     TRY(cli_check_operands(call, 1, "a data file"));
+    if (arg.init.phi != NULL && cli_asked.rank_reduce != NULL)
+        return cli_fail(call->command, EXIT_USAGE, "%s and --rank-reduce are mutually exclusive",
+                        cli_asked.init_phi != NULL ? "--init-phi" : "--transform FILE");
     if (cli_asked.init_phi != NULL && call->transform_file != NULL)
         return cli_fail(call->command, EXIT_USAGE,
                         "--init-phi and --transform FILE are mutually exclusive");
@@ -331,9 +334,10 @@ const cli_command cli_fit = {
     .purpose = "learn a transform and a factorisation from an array (M, N) or (S, M, N)",
     .task = "fit",
     .options = options,
-    .shared = " input axes per-trial block moving missing weights mask header index columns drop "
-              "init-phi force "
-              "json explain strict checkpoint every iterate-after resume split q v ",
+    .shared =
+        " input dof axes per-trial block moving missing weights mask header index columns drop "
+        "init-phi force "
+        "json explain strict checkpoint every iterate-after resume split q v ",
     .first = " k method eps init axes starts seed rate report o force json max-seconds device "
              "resume ",
     .examples = "  tlnmf fit data.npy -k 5 -o model.h5\n"

@@ -34,9 +34,8 @@ bool cli_is_array(const char *spec, const tlnmf_record *model)
 
 /* ---- whether the model fits ------------------------------------------------------------------ */
 
-/* Warns of an option of the fit that is not given here: I per entry cannot be compared then.
- * Returns its name, or NULL. */
-static const char *warn_of_lack(const apply_work *w)
+/* Warns of an option of the fit that is not given here: I per entry cannot be compared then. */
+static bool warn_of_lack(const apply_work *w)
 {
     static const char *const names[] = {"block", "moving", "per-trial", "weights", "mask"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -47,17 +46,18 @@ static const char *warn_of_lack(const apply_work *w)
             continue;
         cli_warn(w->call->command, "the model was fitted with --%s%s%s, but is applied without it",
                  names[i], value[0] != '\0' ? " " : "", value);
-        return names[i];
+        return true;
     }
-    return NULL;
+    return false;
 }
 
 /* Withdraws the verdict if the data were read in another way than those of the fit. */
-static int withdraw(apply_work *w)
+static int withdraw(const apply_work *w, bool lacks)
 {
-    static const char *const figures[] = {"excess", "excess_error", "excess_random"};
+    static const char *const figures[] = {"excess", "excess_error", "excess_tails",
+                                          "excess_random"};
     tlnmf_ctx *ctx = w->call->ctx;
-    if (warn_of_lack(w) == NULL || tlnmf_record_get_integer(w->applied, "own_data") == 1)
+    if (!lacks || tlnmf_record_get_integer(w->applied, "own_data") == 1)
         return EXIT_DONE;
     tlnmf_error error = tlnmf_record_set_text(
         ctx, w->applied, "fits", "cannot tell: the data of the model were read with other options");
@@ -224,16 +224,20 @@ static int apply(apply_work *w)
         input.kind = "power";
         cli_say(call->command, "%s: read as powers V, as the data of the model", input.spec);
     }
+    const char *dof = tlnmf_record_get_text(w->model, "given.dof");
+    if (input.dof_text == NULL && dof != NULL && atoll(dof) > 0)
+        input.dof = atoll(dof);
     if (cli_input_is(&input, "power") && !has_identity(w->model))
         return cli_fail(call->command, EXIT_USAGE,
                         "--input power requires a model whose transform is the identity");
     TRY(cli_read_data(call, &input, &w->data));
     TRY(check_length(w));
     TRY(cli_read_weights(call, w->input, w->data));
+    bool lacks = warn_of_lack(w);
     cli_catch_interrupt();
     TRY(cli_check(call, tlnmf_apply(call->ctx, w->model, w->data, call->also, &w->applied),
                   w->input->spec));
-    TRY(withdraw(w));
+    TRY(withdraw(w, lacks));
     return finish(w);
 }
 

@@ -185,10 +185,29 @@ static bool take_word(cli_call *call, words *w, bool *only_operands, int *code)
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
+/* Whether the run has printed this warning before: a comparison of several k and the fit that
+ * follows log the same ones. */
+static bool is_known(cli_call *call, const char *message)
+{
+    enum { MOST = sizeof call->said / sizeof *call->said };
+    uint64_t h = 5381; /* djb2 */
+    for (const char *s = call->subject != NULL ? call->subject : ""; *s != '\0'; s++)
+        h = h * 33 + (unsigned char)*s;
+    for (const char *s = message; *s != '\0'; s++)
+        h = h * 33 + (unsigned char)*s;
+    for (int i = 0; i < call->said_count && i < MOST; i++)
+        if (call->said[i] == h)
+            return true;
+    call->said[call->said_count++ % MOST] = h;
+    return false;
+}
+
 static void print_log(tlnmf_log_level level, const char *message, void *user)
 {
-    const cli_call *call = user;
+    cli_call *call = user;
     if (cli_asked.quiet != NULL || (level == TLNMF_LOG_INFO && cli_asked.verbose == NULL))
+        return;
+    if (level == TLNMF_LOG_WARNING && is_known(call, message))
         return;
     cli_progress_clear();
     fprintf(stderr, "tlnmf %s: %s", call->command->name,

@@ -72,7 +72,9 @@ bool cli_input_is(const cli_input *input, const char *kind)
 
 int cli_check_reading(const cli_call *call, cli_input *input)
 {
-    const int64_t most = 1000000000;
+    const int64_t most = 1000000000, usual = 2;
+    if (input->dof_text != NULL && !cli_input_is(input, "power"))
+        return cli_fail(call->command, EXIT_USAGE, "--dof requires --input power");
     if (input->block_text != NULL && input->moving_text != NULL)
         return cli_fail(call->command, EXIT_USAGE, "--block and --moving are mutually exclusive");
     if (input->columns != NULL && input->drop != NULL)
@@ -82,7 +84,8 @@ int cli_check_reading(const cli_call *call, cli_input *input)
         return cli_fail(call->command, EXIT_USAGE, "--%s requires names or numbers of columns",
                         input->columns != NULL ? "columns" : "drop");
     if (!cli_integer(call, "block", input->block_text, 1, most, 0, &input->block) ||
-        !cli_integer(call, "moving", input->moving_text, 1, most, 0, &input->moving))
+        !cli_integer(call, "moving", input->moving_text, 1, most, 0, &input->moving) ||
+        !cli_integer(call, "dof", input->dof_text, 1, most, usual, &input->dof))
         return EXIT_USAGE;
     return cli_check_axes(call, input->axes);
 }
@@ -266,6 +269,8 @@ static int make_data(cli_call *call, const cli_input *input, const cli_array *a,
         error = tlnmf_data_from_realisations(call->ctx, a->x, shape, out);
     if (error == TLNMF_OK && input->keep != NULL)
         error = tlnmf_data_set_realisations(call->ctx, *out, a->x, shape);
+    if (error == TLNMF_OK && cli_input_is(input, "power"))
+        error = tlnmf_data_set_dof(call->ctx, *out, input->dof);
     if (error == TLNMF_OK)
         return EXIT_DONE;
     if (error == TLNMF_ERR_DATA && !input->missing && has_nan(a))

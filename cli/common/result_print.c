@@ -166,7 +166,7 @@ const char *cli_stop_words(const tlnmf_record *model)
 void cli_print_data(FILE *out, const char *input, const tlnmf_record *data, int64_t columns)
 {
     int64_t M = tlnmf_record_get_integer(data, "M"), N = tlnmf_record_get_integer(data, "N");
-    int64_t S = tlnmf_record_get_integer(data, "S");
+    int64_t S = tlnmf_record_get_integer(data, "S"), dof = tlnmf_record_get_integer(data, "dof");
     fputs("  data          ", out);
     cli_put(out, input);
     fprintf(out, ": %lld frame%s of length %lld", (long long)N, cli_plural(N), (long long)M);
@@ -174,6 +174,8 @@ void cli_print_data(FILE *out, const char *input, const tlnmf_record *data, int6
         fprintf(out, ", %lld realisation%s", (long long)S, cli_plural(S));
     else
         fputs(", given as covariances", out);
+    if (dof > 0)
+        fprintf(out, ", powers with %lld degree%s of freedom", (long long)dof, cli_plural(dof));
     fprintf(out, " (%lld compressed column%s)\n", (long long)columns, cli_plural(columns));
 }
 

@@ -415,6 +415,10 @@ TLNMF_API tlnmf_error tlnmf_data_set_mask(tlnmf_ctx *ctx, tlnmf_data *data,
  * it. */
 TLNMF_API tlnmf_error tlnmf_data_set_realisations(tlnmf_ctx *ctx, tlnmf_data *data,
                                                   const double *Y_or_null, const int64_t shape[3]);
+/* For data whose squares are given powers: each is the mean of `dof` squares, such as 2 for
+ * |STFT|^2. tlnmf_likelihood, tlnmf_compare_ranks and tlnmf_apply then count dof realisations. C
+ * does not depend on it. */
+TLNMF_API tlnmf_error tlnmf_data_set_dof(tlnmf_ctx *ctx, tlnmf_data *data, int64_t dof);
 /* Holds M, N, S (0 if given as covariances), columns, mean_power, missing. */
 TLNMF_API const tlnmf_record *tlnmf_data_record(const tlnmf_data *data);
 TLNMF_API void tlnmf_data_free(tlnmf_data *data);
@@ -469,8 +473,9 @@ TLNMF_API tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
  * are frames, with their activations integrated out as in tlnmf_likelihood, if there are at least
  * 40, and at least 10 realisations or method nmf; realisations, if the data have them
  * (tlnmf_data_set_realisations); neighbouring frames, if there is one realisation; otherwise
- * entries of V. Settings of task "fit": k is not read, and max-seconds limits the whole comparison.
- * The start may hold Phi. `ranks` holds the best k; docs/choosing.md says how reliable it is.
+ * entries of V. Settings of task "fit": k is not read, and max-seconds limits the whole comparison;
+ * if it passes before the first fold is complete, k is 0 and the outcome TLNMF_OUTCOME_TIME. The
+ * start may hold Phi. `ranks` holds the best k; docs/choosing.md says how reliable it is.
  * Checkpoints keep finished scores. If the progress function stops the comparison, the outcome is
  * TLNMF_OUTCOME_CANCELLED. The stage of its progress is "ranks". */
 TLNMF_API tlnmf_error tlnmf_compare_ranks(tlnmf_ctx *ctx, const tlnmf_data *data,
@@ -487,8 +492,10 @@ TLNMF_API tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, con
  * the prior h_k ~ exponential with the mean of row k of the model's H, so that more components
  * score higher only if they predict better. log_likelihood[n] is log p / S - (M / 2) log 2 pi of
  * frame n and its S realisations, at V + eps and W h + eps: compare models of the same eps only. A
- * frame does not depend on the others. Settings of task "apply", of which threads is used. The data
- * have realisations and no mask. */
+ * frame does not depend on the others. It is NaN if no realisation has the frame or its weight is
+ * 0; a likelihood that leaves the range of double is TLNMF_ERR_NUMERIC. Settings of task "apply",
+ * of which threads and max-seconds are used. The data have realisations and no mask. There is no
+ * partial result: TLNMF_ERR_CALLBACK if the progress function or max-seconds stops the call. */
 TLNMF_API tlnmf_error tlnmf_likelihood(tlnmf_ctx *ctx, const tlnmf_record *model,
                                        const tlnmf_data *data, const tlnmf_settings *settings,
                                        tlnmf_record **likelihood);

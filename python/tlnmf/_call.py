@@ -13,7 +13,7 @@ import os
 import queue
 import time
 import warnings
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
 
 import numpy as np
 
@@ -76,6 +76,7 @@ class Call:
         self._owner = Handle(pointer, core.tlnmf_ctx_free)
         self._flag = c.c_int32(0)
         self._warnings = noted = []  # type: List[str]
+        self.said: Set[str] = set()  # warnings that are not issued again
 
         def note(level: int, message: bytes, user: Any) -> None:
             if level == 1:
@@ -93,7 +94,9 @@ class Call:
     def warn(self, stacklevel: int = 4) -> None:
         """Issues the library's warnings so far."""
         for message in self._warnings:
-            warnings.warn(message, RuntimeWarning, stacklevel=stacklevel)
+            if message not in self.said:
+                warnings.warn(message, RuntimeWarning, stacklevel=stacklevel)
+            self.said.add(message)
         self._warnings.clear()
 
     def make(self, function: Any, *arguments: Any, free: Any = None) -> Handle:
@@ -142,14 +145,15 @@ class Call:
         before `work` has ended.
         """
         errand = _Errand(self, work, callback)
-        _thread.start_new_thread(errand.run, ())
-        try:
-            with running():
+        with running() as threads:
+            self.check(core.tlnmf_ctx_set_threads(self.ctx, threads))
+            _thread.start_new_thread(errand.run, ())
+            try:
                 errand.wait()
-        finally:
-            self._flag.value = 1
-            if not errand.result:
-                _leave(errand)
+            finally:
+                self._flag.value = 1
+                if not errand.result:
+                    _leave(errand)
         if not errand.result and errand.failure is not None:
             raise errand.failure
         self.warn(5)

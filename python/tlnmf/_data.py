@@ -13,6 +13,9 @@ from ._library import core
 from ._record import Record, record_of
 
 
+POWER_DOF = 2  # of |STFT|^2
+
+
 class Data:
     """Frames in the form that the solvers use. Pass either Y or covariances.
 
@@ -33,7 +36,12 @@ class Data:
         Averages frames: every `block` consecutive frames, or the `moving` frames around each.
     input : {"auto", "data", "covariances", "power"}
         What Y holds. "auto": covariances if all slices are symmetric, with a UserWarning; else
-        data. "power": V itself, such as a power spectrogram (M, N).
+        data. "power": V itself, such as a power spectrogram (M, N); of several (S, M, N), V is the
+        mean.
+    dof : int, optional
+        With input="power": degrees of freedom of each power, by which held-out scores and the
+        verdict of `apply` count realisations. 2 (the default) for |STFT|^2, 1 for squares of real
+        coefficients, 2 S for the mean of S periodograms.
     axes : str or sequence of str, optional
         Names of the axes of Y in their order, such as "epochs,channels,times". docs/arrays.md
         lists the names.
@@ -49,6 +57,7 @@ class Data:
     N: int
     S: int
     missing: int
+    dof: Optional[int]  # None: not powers
 
     def __init__(
         self,
@@ -62,7 +71,10 @@ class Data:
         moving: Optional[int] = None,
         input: str = "auto",
         axes: Any = None,
+        dof: Optional[int] = None,
     ):
+        if dof is not None and input != "power":
+            raise TypeError('dof requires input="power"')
         if (Y is None) == (covariances is None):
             raise TypeError("pass either Y or covariances")
         if covariances is None:
@@ -85,6 +97,8 @@ class Data:
                 make = core.tlnmf_data_from_incomplete
             self._handle = call.make(make, *arguments, free=free)
         call.warn(_callers_level() + 1)
+        if not is_covariances:
+            self._made_of(call, x)
         for name in ("M", "N", "S", "columns", "missing"):
             key = name.encode()
             value = core.tlnmf_record_get_integer(core.tlnmf_data_record(self._handle.pointer), key)
@@ -100,18 +114,42 @@ class Data:
                 raise ValueError(f"mask has the shape {b.shape}, V has ({self.M}, {self.N})")
             call.check(core.tlnmf_data_set_mask(call.ctx, self._handle.pointer, address(b)))
 
+        self.dof = None
+        if input == "power":
+            self._count(POWER_DOF if dof is None else dof)
+
+    def _made_of(self, call: Call, x: Real) -> None:
+        """Called with the realisations (S, M, N); Data do not keep them."""
+
+    def _count(self, dof: Any) -> None:
+        """The data are roots of powers that have so many degrees of freedom."""
+        if dof != int(dof) or dof < 1:
+            raise ValueError(f"dof = {dof} is not a positive integer")
+        call, self.dof = Call(), int(dof)
+        call.check(core.tlnmf_data_set_dof(call.ctx, self._handle.pointer, self.dof))
+
     def __repr__(self) -> str:
         return f"<Data: S = {self.S}, M = {self.M}, N = {self.N}>"
 
 
-def data_of(Y: Any, covariances: Any = None, **reading: Any) -> Data:
+class DataOfRealisations(Data):
+    """Data that refer to the realisations they were created from, so that some can be held out."""
+
+    def _made_of(self, call: Call, x: Real) -> None:
+        refer, shape = core.tlnmf_data_set_realisations, shape_of(x.shape)
+        call.check(refer(call.ctx, self._handle.pointer, address(x), shape))
+        self._handle.keep = x
+
+
+def data_of(Y: Any, covariances: Any = None, kind: Any = Data, **reading: Any) -> Data:
     """Returns Data unchanged, or creates them from arrays. `reading` has options of Data."""
     if isinstance(Y, Data):
         given = [v for v in reading.values() if not (v is None or v is False or str(v) == "auto")]
         if covariances is not None or given:
             raise TypeError("Data hold covariances, weights and a mask already, and their layout")
         return Y
-    return Data(Y, covariances=covariances, **reading)
+    made: Data = kind(Y, covariances=covariances, **reading)
+    return made
 
 
 def start_of(start: Any) -> Optional[Record]:

@@ -9,9 +9,9 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
 
-from ._arrays import Real, address, as_real
+from ._arrays import Real, address, as_real, reorder_matrices
 from ._call import Call, Callback
-from ._data import Data, data_of, start_of
+from ._data import POWER_DOF, Data, data_of, start_of
 from ._html import table_html
 from ._library import core, io, plain
 from ._options import documented
@@ -19,6 +19,7 @@ from ._page import Page, report
 from ._progress import Progress
 from ._ranks import choose, data_with_realisations, is_several, note, rank_table
 from ._record import Record, record_of, set_values
+from ._starts import resolve
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -127,6 +128,7 @@ def fit(
     moving: Optional[int] = None,
     input: str = "auto",
     axes: Any = None,
+    dof: Optional[int] = None,
     start: Any = None,
     starts: Union[None, int, str] = None,
     callback: Optional[Callback] = None,
@@ -148,14 +150,15 @@ def fit(
         Weights of the frames.
     mask : array (M, N), optional
         Weights of the entries of V, for method="nmf": 0 ignores an entry.
-    missing, block, moving, axes
+    missing, block, moving, axes, dof
         As for `Data`.
     input : {"auto", "data", "covariances", "power"}
         What Y holds, as for `Data`. With "power", Y is V: Itakura-Saito NMF of V with the identity
         as the transform, and a floor of 1e-6 of the mean of V.
     start : Model, fitted estimator or mapping, optional
         Any of Phi (M, M), W (M, K), H (K, N) to start from. Zeros of W and H stay. The options k,
-        eps and method default to those of a model or estimator.
+        eps and method default to those of a model or estimator. If several k are compared, a model
+        gives Phi, eps and method.
     starts : int or "auto", optional
         The number of random starts; the best result is kept. "auto" runs 4 starts at a time until
         three have found the best minimum, at most 50. The default is "auto" for small problems (at
@@ -183,18 +186,14 @@ def fit(
     """
     call, ranks = Call(), None
     reading = dict(weights=weights, mask=mask, missing=missing, block=block, moving=moving,
-                   input=input, axes=axes)  # fmt: skip
+                   input=input, axes=axes, dof=dof)  # fmt: skip
     if starts is not None:
         options["starts"] = starts
-    options, start = fixed_transform(options, start)
-    given = start_of(start)
-    if not is_several(k):
-        k, options = inherit(given, k, options)
-    if input == "power":
-        options = of_power(options, given)
+    power = input == "power" or (isinstance(Y, Data) and bool(Y.dof))
+    k, given, options = resolve(k, start, options, power, is_several(k))
     if is_several(k):
         data = data_with_realisations(Y, covariances, **reading)
-        ranks, options = choose(data, k, given, options)
+        ranks, options = choose(call, data, k, given, options)
         k = ranks["k"]
     else:
         data = data_of(Y, covariances, **reading)
@@ -207,8 +206,8 @@ def fit(
     _warn_of_limit(model)
     if ranks is not None:
         note(model, ranks)
-    if input == "power":
-        set_values(model, {"given.input": "power"})
+    if data.dof:
+        set_values(model, {"given.input": "power", "given.dof": str(data.dof)})
     return model
 
 
@@ -223,48 +222,6 @@ def _warn_of_limit(model: Model) -> None:
     kind: Any = getattr(loaded, "ConvergenceWarning", ConvergenceWarning)
     words = f"J = {model['option.J']} iterations were not enough to converge; use a larger J"
     warnings.warn(words, kind, stacklevel=3)
-
-
-def fixed_transform(options: Dict[str, Any], start: Any) -> Tuple[Dict[str, Any], Any]:
-    """Moves a matrix given as the option `transform` into the start."""
-    matrix = options.get("transform")
-    if matrix is None or isinstance(matrix, str):
-        return options, start
-    if start is not None and "Phi" in start_of(start):  # type: ignore[operator]
-        raise TypeError("transform and start both give Phi")
-    rest = {name: value for name, value in options.items() if name != "transform"}
-    Phi = as_real(matrix, "transform", (2,))
-    return rest, {**(start or {}), "Phi": Phi}
-
-
-def of_power(options: Dict[str, Any], start: Optional[Record]) -> Dict[str, Any]:
-    """The options of a fit of V itself."""
-    Phi = None if start is None else start.get("Phi")
-    if Phi is not None and not np.array_equal(Phi, np.eye(len(Phi))):
-        raise TypeError('input="power" keeps the identity; the start has another Phi')
-    for name, word in (("method", "nmf"), ("transform", "identity")):
-        if options.get(name) not in (None, word):
-            raise TypeError(f'input="power" requires {name}={word!r}')
-    usual = {"eps_rel": POWER_FLOOR} if options.get("eps_rel") is None else {}
-    return {**options, "method": "nmf", "transform": "identity", **usual}
-
-
-POWER_FLOOR = 1e-6  # of the mean of V; docs/measurements/constants.md says why
-
-
-def inherit(start: Optional[Record], k: Any, options: Dict[str, Any]) -> Tuple[Any, Dict[str, Any]]:
-    """k, eps and method of a model that a fit starts from, unless they are given."""
-    if start is None:
-        return k, options
-    found: Dict[str, Any] = {}
-    if "W" in start and "method" in start:
-        found["method"] = start["method"]
-    if options.get("eps_rel") is None and start.get("eps", 0.0) > 0.0:
-        found["eps"] = start["eps"]
-    given = {name: value for name, value in options.items() if value is not None}
-    if k is None and "W" in start:
-        k = int(start["W"].shape[1])
-    return k, {**found, **given}
 
 
 def whitener(C: Real, weights: Optional[Real] = None, rank: Union[None, int, str] = None) -> Real:
@@ -293,6 +250,7 @@ def joint_diagonalize(
     *,
     whiten: bool = False,
     rank: Union[None, int, str] = None,
+    axes: Any = None,
     start: Any = None,
     callback: Optional[Callback] = None,
     progress: bool = False,
@@ -312,8 +270,11 @@ def joint_diagonalize(
     rank : int or "auto", optional
         With `whiten`: the number R of principal components of the mean covariance to keep, for
         covariances of lower rank; "auto": its rank. The result is then (R, M).
+    axes : str or sequence of str, optional
+        Names of the axes of C in another order, such as "channels,channels,epochs".
     start : array (M, M), optional
-        An orthogonal matrix to start from. With `whiten`, it rotates the whitened matrices.
+        An orthogonal matrix to start from. With `whiten`, it rotates the whitened matrices; with
+        `rank`, it is (R, R).
     callback, progress
         As for `fit`.
     {options}
@@ -339,11 +300,12 @@ def joint_diagonalize(
     if rank is not None and not whiten:
         raise TypeError("rank requires whiten=True")
     if isinstance(C, Data):
-        if whiten:
-            raise TypeError("whiten needs the covariances, not Data")
+        if whiten or axes is not None:
+            raise TypeError("whiten and axes need the covariances, not Data")
         data = data_of(C, weights=weights)
     else:
         x = as_real(C, "C", (3,))
+        x = x if axes is None else reorder_matrices(x, axes)
         data = Data(covariances=x, weights=weights)
         if whiten:  # the library has checked the matrices and the weights
             w = None if weights is None else as_real(weights, "weights", (1,))
@@ -374,6 +336,7 @@ def apply(
     moving: Optional[int] = None,
     input: str = "auto",
     axes: Any = None,
+    dof: Optional[int] = None,
     callback: Optional[Callback] = None,
     **options: Any,
 ) -> Record:
@@ -390,8 +353,9 @@ def apply(
         Weights of the frames. A frame of weight 0 gets H = 0.
     mask : array (M, N), optional
         Weights of the entries of V, whose rows are the rows of the model's Phi: 0 ignores an entry.
-    missing, block, moving, input, axes
-        As for `Data`. If the model was fitted to powers, Y holds powers unless `input` says other.
+    missing, block, moving, input, axes, dof
+        As for `Data`. If the model was fitted to powers, Y holds powers of the same dof unless
+        `input` and `dof` say other.
     {options}
 
     Returns
@@ -411,10 +375,12 @@ def apply(
     record, call = record_of(model), Call()
     if input == "auto" and record.get("given.input") == "power" and not isinstance(Y, Data):
         input = "power"
+    if input == "power" and dof is None:
+        dof = int(record.get("given.dof") or POWER_DOF)
     if input == "power" and not np.array_equal(record["Phi"], np.eye(len(record["Phi"]))):
         raise TypeError('input="power" requires a model whose transform is the identity')
     data = data_of(Y, covariances, weights=weights, mask=mask, missing=missing, block=block,
-                   moving=moving, input=input, axes=axes)  # fmt: skip
+                   moving=moving, input=input, axes=axes, dof=dof)  # fmt: skip
     settings = call.settings("apply", options, "apply")
     arguments = (record, data, settings)
     return Record(call.solve(core.tlnmf_apply, *arguments, callback=callback))

@@ -6,12 +6,12 @@ import re
 import time
 from typing import Any, Dict, List, Optional, Tuple
 
-from ._arrays import address, shape_of
 from ._call import Call
-from ._data import Data, arrange, data_of, start_of
+from ._data import Data, DataOfRealisations, data_of
 from ._library import core
 from ._options import documented
 from ._record import Record, set_values
+from ._starts import resolve
 
 _COLUMNS = ("k", "C_per_entry", "above_best", "standard_error", "folds_done", "cut_short")
 _KEPT = (
@@ -81,29 +81,18 @@ def _limits(k: Any) -> Optional[Tuple[int, int]]:
     raise ValueError(f'k = {k!r} is neither a number nor "A:B", "auto" or a range')
 
 
-def data_with_realisations(
-    Y: Any, covariances: Any, input: str = "auto", axes: Any = None, **reading: Any
-) -> Data:
+def data_with_realisations(Y: Any, covariances: Any, **reading: Any) -> Data:
     """Data that refer to the Y they were created from, if there is one."""
     if isinstance(Y, Data) and Y.S > 0:
         raise TypeError("comparing several k holds out realisations: pass the array Y, not Data")
-    if Y is None or isinstance(Y, Data):
-        return data_of(Y, covariances, **reading)
-    x, is_covariances = arrange(Y, reading.get("missing", False), input, axes)
-    if is_covariances:
-        return data_of(None, x, **reading)
-    data, call = data_of(x, covariances, input="data", **reading), Call()
-    shape = shape_of(x.shape)
-    call.check(
-        core.tlnmf_data_set_realisations(call.ctx, data._handle.pointer, address(x), shape)
-    )
-    data._handle.keep = x
-    return data
+    return data_of(Y, covariances, DataOfRealisations, **reading)
 
 
-def compare(data: Data, k: Any, start: Optional[Record], options: Dict[str, Any]) -> Ranks:
+def compare(
+    call: Call, data: Data, k: Any, start: Optional[Record], options: Dict[str, Any]
+) -> Ranks:
     """Runs the comparison."""
-    call, limits = Call(), _limits(k)
+    limits = _limits(k)
     settings = call.settings("fit", {**options, "k": 1}, "compare_ranks")
     span = None if limits is None else (c.c_int64 * 2)(*limits)
     return Ranks(call.solve(core.tlnmf_compare_ranks, data, settings, span, start))
@@ -116,8 +105,12 @@ def compare_ranks(
     *,
     covariances: Any = None,
     weights: Any = None,
+    missing: bool = False,
+    block: Optional[int] = None,
+    moving: Optional[int] = None,
     input: str = "auto",
     axes: Any = None,
+    dof: Optional[int] = None,
     start: Any = None,
     **options: Any,
 ) -> Ranks:
@@ -134,10 +127,11 @@ def compare_ranks(
         Instead of Y; entries of V are held out.
     weights : array (N,), optional
         Weights of the frames.
-    input, axes
-        As for `Data`; "power" is for `fit`.
-    start : mapping, optional
-        A Phi (M, M) to start from, or with method="nmf" to keep.
+    missing, block, moving, input, axes, dof
+        As for `fit`.
+    start : mapping or Model, optional
+        A Phi (M, M) to start from, or with method="nmf" to keep. The options eps and method default
+        to those of a model.
     {options}
 
     Returns
@@ -153,21 +147,22 @@ def compare_ranks(
     >>> ranks.rank_by, [row["k"] for row in ranks.rank_table], 1 <= ranks.k <= 3
     ('realisations', [1, 2, 3], True)
     """
-    if input == "power":
-        raise ValueError('input="power" is for fit, as in fit(V, k="1:8", input="power")')
-    data = data_with_realisations(Y, covariances, input, axes, weights=weights)
-    return compare(data, k, start_of(start), options)
+    reading = dict(weights=weights, missing=missing, block=block, moving=moving, input=input,
+                   axes=axes, dof=dof)  # fmt: skip
+    k, given, options = resolve(k, start, options, input == "power", True)
+    data = data_with_realisations(Y, covariances, **reading)
+    return compare(Call(), data, k, given, options)
 
 
 def choose(
-    data: Data, k: Any, start: Optional[Record], options: Dict[str, Any]
+    call: Call, data: Data, k: Any, start: Optional[Record], options: Dict[str, Any]
 ) -> Tuple[Ranks, Dict[str, Any]]:
     """Compares in half of max_seconds. Returns the options of the fit with the time left."""
     seconds, began = options.get("max_seconds"), time.monotonic()
     if seconds is None:
-        ranks = compare(data, k, start, options)
+        ranks = compare(call, data, k, start, options)
         return ranks, options
-    ranks = compare(data, k, start, {**options, "max_seconds": max(0.5 * seconds, 1e-3)})
+    ranks = compare(call, data, k, start, {**options, "max_seconds": max(0.5 * seconds, 1e-3)})
     left = max(seconds - (time.monotonic() - began), 0.01 * seconds, 1e-3)
     return ranks, {**options, "max_seconds": left}
 

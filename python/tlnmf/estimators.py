@@ -19,10 +19,11 @@ from ._call import Call
 from ._data import Data
 from ._html import table_html
 from ._library import core
-from ._model import POWER_FLOOR, Model, Path, fit as fit_model, load
+from ._model import Model, Path, fit as fit_model, load
 from ._options import describe, parameters
 from ._page import Page, report
 from ._record import Record
+from ._starts import POWER_FLOOR
 
 # As scikit-learn calls them; `transform` is a method there.
 _RENAMED = {"k": "n_components", "seed": "random_state", "transform": "init_transform"}
@@ -150,9 +151,9 @@ class _Factorisation(Output, Estimator):
         y = x[np.newaxis] if x.ndim == 2 else x
         return np.ascontiguousarray(y.transpose(0, 2, 1))
 
-    def _observed(self, x: Real) -> Real:
-        """Rows of X as Y (S, M, N), where S counts the degrees of freedom of each power."""
-        return self._frames(x)
+    def _data(self, y: Real, **layout: Any) -> Data:
+        """Data from what _frames returns."""
+        return Data(y, input="data", **layout)
 
     def _options(self) -> Dict[str, Any]:
         own = self._own()
@@ -170,8 +171,7 @@ class _Factorisation(Output, Estimator):
         x = self._check(X, (2, 3), True, self.missing, self.axes)
         options, y_ = self._options(), self._frames(x)
         if x.any():
-            layout = {"weights": sample_weight, "missing": self.missing, "input": "data"}
-            data = Data(y_[0] if x.ndim == 2 else y_, **layout)
+            data = self._data(y_, weights=sample_weight, missing=self.missing)
             self._keep(fit_model(data, options.pop("k"), start=self.start, **options))
         else:
             self._keep(_silence(y_.shape, options))
@@ -248,7 +248,7 @@ class _Factorisation(Output, Estimator):
         """
         if not hasattr(self, "model_"):
             raise not_fitted(self)
-        y = self._observed(self._check(X, (2, 3), False, self.missing, self.axes))
+        y = self._frames(self._check(X, (2, 3), False, self.missing, self.axes))
         complete = ~np.isnan(y).any(axis=(0, 1))
         scores = np.full(len(complete), np.nan)
         y = np.ascontiguousarray(y[:, :, complete])
@@ -259,7 +259,7 @@ class _Factorisation(Output, Estimator):
             y = np.append(y, np.full((S, M, 1), np.sqrt(self.model_["eps"])), axis=2)
         call = Call()
         settings = call.settings("apply", {"threads": self.get_params()["threads"]}, "score")
-        record = Record(call.solve(core.tlnmf_likelihood, self.model_, Data(y, input="data"), settings))
+        record = Record(call.solve(core.tlnmf_likelihood, self.model_, self._data(y), settings))
         scores[complete] = record["log_likelihood"][:N]
         return scores
 
@@ -296,6 +296,8 @@ class _Factorisation(Output, Estimator):
         """Reads a fitted estimator from a file that `save` or the program wrote."""
         model = load(path)
         estimator = cls(n_components=int(model["W"].shape[1]))
+        if "dof" in cls._own() and "given.dof" in model:
+            estimator.dof = int(model["given.dof"])
         estimator._keep(model)
         return estimator
 
@@ -381,7 +383,7 @@ class ISNMF(_Factorisation):
     @classmethod
     def _own(cls) -> Dict[str, Tuple[Any, str]]:
         text = (
-            "degrees of freedom of each power, which `score` reads: 2 for |STFT|^2, 1 for squares\n"
+            "degrees of freedom of each power, as for `tlnmf.Data`: 2 for |STFT|^2, 1 for squares\n"
             "        of real coefficients (DCT), 2 S for the mean of S periodograms"
         )
         return {**super()._own(), "dof": (2, text)}
@@ -389,10 +391,10 @@ class ISNMF(_Factorisation):
     def _options(self) -> Dict[str, Any]:
         return {**super()._options(), "transform": "identity"}
 
-    def _observed(self, x: Real) -> Real:
-        if self.dof != int(self.dof) or self.dof < 1:
-            raise ValueError(f"dof = {self.dof} is not a positive integer")
-        return np.repeat(self._frames(x), int(self.dof), axis=0)
+    def _data(self, y: Real, **layout: Any) -> Data:
+        data = super()._data(y, **layout)
+        data._count(self.dof)
+        return data
 
     def _frames(self, x: Real) -> Real:
         if (x < 0).any():

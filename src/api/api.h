@@ -51,8 +51,10 @@ tlnmf_error tl_check_range(tlnmf_ctx *ctx, const tlnmf_data *data, double eps);
 
 /* eps-rel of the mean power; if the data have an offset, of the power without it. */
 double tl_default_floor(const tlnmf_data *data, const tl_settings *settings);
-/* Log warnings: before a fit, about the data and k; after it, about the floor. */
+/* Log warnings: before a fit, about the data and k, and about data from which nothing can be learnt
+ * or whose V is noise; after it, about the floor. Fits inside a call do not repeat them. */
 void tl_warn_of_data(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings);
+void tl_warn_of_numbers(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings);
 void tl_warn_of_result(const tlnmf_ctx *ctx, const tl_info *info);
 
 /* The option eps-check: fits again, as `how` says, at a third and at three times the floor, and

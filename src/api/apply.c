@@ -77,6 +77,8 @@ static tlnmf_error put_verdict(const work *w, double I, const tl_goodness *g)
     TRY(tlnmf_record_set_real(w->ctx, w->out, "model_I_per_entry", w->I_per_entry));
     TRY(tlnmf_record_set_real(w->ctx, w->out, "excess", g->excess));
     TRY(tlnmf_record_set_real(w->ctx, w->out, "excess_error", g->error));
+    TRY(tlnmf_record_set_real(w->ctx, w->out, "excess_tails",
+                              isfinite(g->excess) ? g->tails : NAN));
     TRY(tlnmf_record_set_real(w->ctx, w->out, "excess_random", g->random));
     return tl_record_refer_text(w->ctx, w->out, "fits", g->words);
 }

@@ -2,6 +2,7 @@
  * inverse of the normal distribution function. No seed, no state: every run on every machine gets
  * the same numbers. */
 #include "api/marginal.h"
+#include "base/rng.h"
 
 #include <math.h>
 
@@ -35,13 +36,11 @@ static uint32_t scramble(uint32_t x, uint32_t seed)
     return reverse_bits(x);
 }
 
-/* splitmix64 of a number. */
+/* The upper bits of SplitMix64 before its last step, with which docs/measurements was measured. */
 static uint32_t seed_of(uint64_t i)
 {
-    uint64_t x = (i + 1) * 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return (uint32_t)(x >> 32);
+    uint32_t high = (uint32_t)(tl_splitmix64(i) >> 32);
+    return high ^ (high >> 31);
 }
 
 /* Dimensions beyond the table repeat it with the points in another order. */

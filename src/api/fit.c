@@ -76,29 +76,6 @@ static tlnmf_error check_precision(tlnmf_ctx *ctx, const tlnmf_data *data, const
     return TLNMF_OK;
 }
 
-/* The same rule for double precision. There is no higher precision, so this is only a warning. */
-static void warn_of_noise(tlnmf_ctx *ctx, const tlnmf_data *data, double eps)
-{
-    const double most = 1e-3;
-    double longest = tl_data_longest(data), blur = 2.2e-16 * longest / sqrt(eps);
-    if (!(blur < most))
-        tl_log(
-            ctx, TLNMF_LOG_WARNING,
-            "C is rounding noise: 2.2e-16 x %.3g (the longest frame) / sqrt(eps = %.3g) is %.2g, "
-            "not below %g: use a larger eps",
-            longest, eps, blur, most);
-}
-
-/* Warns about data from which nothing can be learnt. */
-static void warn_of_triviality(tlnmf_ctx *ctx, const tlnmf_data *data)
-{
-    if (data->all == 1)
-        tl_log(ctx, TLNMF_LOG_WARNING,
-               "one frame only: W H can always fit it, nothing is learnt from it");
-    if (data->M == 1)
-        tl_log(ctx, TLNMF_LOG_WARNING, "frames of length 1: the transform can only change a sign");
-}
-
 /* The checked settings of one call, and the values derived from them. */
 typedef struct task {
     tl_settings opt;
@@ -156,8 +133,6 @@ tlnmf_error tl_fit_as(tlnmf_ctx *ctx, const tl_settings *settings, const tl_sear
     *out = NULL;
     TRY(tl_distribute_agree(ctx, how->data->frames_comm, how->starts_comm,
                             prepare(ctx, how->data, settings, &t)));
-    warn_of_triviality(ctx, how->data);
-    warn_of_noise(ctx, how->data, t.eps);
     bool keeps = t.goal == TL_GOAL_NMF;
     if (t.opt.starts == 0 &&
         tl_starts_are_same(&t.opt, t.goal == TL_GOAL_JD ? 0 : t.opt.k, keeps, how->start))
@@ -171,6 +146,7 @@ tlnmf_error tl_fit_as(tlnmf_ctx *ctx, const tl_settings *settings, const tl_sear
 tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                    const tl_start *start, tl_result **out)
 {
+    tl_warn_of_numbers(ctx, data, settings);
     return tl_fit_as(ctx, settings, &(tl_search_task){.data = data, .start = start}, out);
 }
 
@@ -268,6 +244,7 @@ static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings
                           .starts_comm = ctx->starts_comm,
                           .units = units,
                           .section = "fit"};
+    tl_warn_of_numbers(ctx, data, settings);
     tl_monitor_enter(ctx->monitor, 0.0, NULL, &outer);
     tlnmf_error error = tl_fit_as(ctx, settings, &how, &result);
     if (error == TLNMF_OK) {

@@ -60,6 +60,30 @@ void tl_warn_of_data(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_sett
                (long long)least);
 }
 
+/* V in double precision has errors of 2.2e-16 of a frame's norm, which must be small compared with
+ * sqrt(eps), as in check_precision() of fit.c. There is no higher precision: this is a warning. */
+static void warn_of_noise(const tlnmf_ctx *ctx, const tlnmf_data *data, double eps)
+{
+    const double most = 1e-3;
+    double longest = tl_data_longest(data), blur = 2.2e-16 * longest / sqrt(eps);
+    if (!(blur < most))
+        tl_log(
+            ctx, TLNMF_LOG_WARNING,
+            "C is rounding noise: 2.2e-16 x %.3g (the longest frame) / sqrt(eps = %.3g) is %.2g, "
+            "not below %g: use a larger eps",
+            longest, eps, blur, most);
+}
+
+void tl_warn_of_numbers(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt)
+{
+    if (data->all == 1)
+        tl_log(ctx, TLNMF_LOG_WARNING,
+               "one frame only: W H can always fit it, nothing is learnt from it");
+    if (data->M == 1)
+        tl_log(ctx, TLNMF_LOG_WARNING, "frames of length 1: the transform can only change a sign");
+    warn_of_noise(ctx, data, opt->eps > 0.0 ? opt->eps : tl_default_floor(data, opt));
+}
+
 void tl_warn_of_result(const tlnmf_ctx *ctx, const tl_info *info)
 {
     if (info->hidden > TL_HIDDEN_MOST)

@@ -42,27 +42,33 @@ static tlnmf_error score_all(void *arg)
     TRY(TL_ARENA(s->ctx, "the likelihood of frames", table, &memory));
     tl_share(s->data->N, GRAIN, score_frames, s);
     tl_release(&s->ctx->hooks, memory);
-    return tl_stopped(s->ctx->monitor) != 0
-               ? tl_fail(s->ctx, TLNMF_ERR_CALLBACK, "stopped while frames were being scored")
-               : TLNMF_OK;
+    int why = tl_stopped(s->ctx->monitor);
+    return why == 0 ? TLNMF_OK
+                    : tl_fail(s->ctx, TLNMF_ERR_CALLBACK, "%s while frames were being scored",
+                              why == TLNMF_OUTCOME_TIME ? "max-seconds passed" : "stopped");
 }
 
-/* The mean over the frames, by their weights, per entry of V. */
-static double mean_of(const tlnmf_data *data, const double *x)
+/* The mean over the frames, by their weights, per entry of V. Weights have a positive sum. */
+static tlnmf_error take_mean(tlnmf_ctx *ctx, const tlnmf_data *data, const double *x, double *mean)
 {
     double sum = 0.0, weights = 0.0;
     for (int64_t n = 0; n < data->N; n++) {
         double weight = data->weighted ? data->weight[n] : 1.0;
-        if (isnan(x[n]))
+        if (tl_data_is_silent(data, n))
             continue;
+        if (!isfinite(x[n]))
+            return tl_fail(ctx, TLNMF_ERR_NUMERIC,
+                           "the likelihood of frame %lld left the range of double", (long long)n);
         sum += weight * x[n];
         weights += weight;
     }
-    return sum / (weights * (double)data->M);
+    *mean = sum / (weights * (double)data->M);
+    return TLNMF_OK;
 }
 
 tlnmf_error tl_marginal_data(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_point *model,
-                             int64_t model_frames, int64_t threads, double *out, double *mean)
+                             int64_t model_frames, const tl_settings *how, double *out,
+                             double *mean)
 {
     int64_t M = data->M, N = data->N;
     double *X, *V;
@@ -78,15 +84,13 @@ tlnmf_error tl_marginal_data(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_mo
     tlnmf_error error = tl_marginal_create(ctx, M, model, model_frames, &marginal);
     if (error == TLNMF_OK) {
         frame_scores s = {.ctx = ctx, .data = data, .marginal = &marginal, .V = V, .out = out};
-        tl_monitor_enter(ctx->monitor, 0.0, NULL, &outer);
-        error = tl_with_threads(tl_thread_count(threads), score_all, &s);
+        tl_monitor_enter(ctx->monitor, how->max_seconds, NULL, &outer);
+        error = tl_with_threads(tl_thread_count(how->threads), score_all, &s);
         tl_monitor_leave(ctx->monitor, &outer);
         tl_marginal_free(&marginal);
     }
     tl_release(&ctx->hooks, memory);
-    if (error == TLNMF_OK)
-        *mean = mean_of(data, out);
-    return error;
+    return error == TLNMF_OK ? take_mean(ctx, data, out, mean) : error;
 }
 
 /* H of the fit, whose row means are those of the prior. */
@@ -139,7 +143,7 @@ tlnmf_error tlnmf_likelihood(tlnmf_ctx *ctx, const tlnmf_record *model, const tl
     TRY(tlnmf_record_create(ctx, likelihood));
     tlnmf_error error = tl_record_new_array(ctx, *likelihood, "log_likelihood", 1, &data->N, &x);
     if (error == TLNMF_OK)
-        error = tl_marginal_data(ctx, data, &point, frames, settings->threads, x, &mean);
+        error = tl_marginal_data(ctx, data, &point, frames, settings, x, &mean);
     if (error == TLNMF_OK) {
         for (int64_t n = 0; n < data->N; n++)
             x[n] = -0.5 * (x[n] + (double)data->M * log_2_pi);

@@ -4,6 +4,7 @@
  * exponential of mean mu_k. With g = log h it is an expectation over draws of g from an even
  * mixture of the prior and of a normal distribution around the mode, by importance sampling. */
 #include "api/marginal.h"
+#include "base/monitor.h"
 
 #include <math.h>
 
@@ -199,11 +200,13 @@ static double descend(const tl_marginal *m, frame_work *f)
 static void find_mode(const tl_marginal *m, frame_work *f)
 {
     enum { STEPS = 60 };
-    const double enough = 1e-7; /* of the logarithm of a likelihood */
+    const double enough = 1e-7;                /* of the logarithm of a likelihood */
+    bool large = m->K * m->K * m->M > 1 << 20; /* a step takes about a millisecond */
     start(m, f);
     f->J = objective(m, f, f->g);
-    for (int i = 0; i < STEPS && descend(m, f) >= enough; i++) {
-    }
+    for (int i = 0; i < STEPS && descend(m, f) >= enough; i++)
+        if (large && tl_poll(m->monitor))
+            break;
     power_at(m, f->g, f->v);
     curvature(m, f);
     factor(m->K, 1e-9, f->F);
@@ -329,7 +332,8 @@ tlnmf_error tl_marginal_create(tlnmf_ctx *ctx, int64_t M, const tl_model_point *
 {
     enum { HALF = TL_MARGINAL_HALF };
     int64_t K = model->K;
-    *m = (tl_marginal){.M = M, .K = K, .eps = model->eps, .hooks = ctx->hooks};
+    *m = (tl_marginal){
+        .M = M, .K = K, .eps = model->eps, .monitor = ctx->monitor, .hooks = ctx->hooks};
     tl_slot table[] = {TL_SLOT(m->W, K * M),          TL_SLOT(m->log_mu, K),
                        TL_SLOT(m->normal, HALF * K),  TL_SLOT(m->prior, HALF * K),
                        TL_SLOT(m->inverse, HALF * M), TL_SLOT(m->logs, HALF),

@@ -16,11 +16,20 @@ typedef enum data_origin { UNKNOWN, AS_THEY_ARE, BLOCKS, MOVING } data_origin;
 static data_origin made_by(const tlnmf_data *data)
 {
     int64_t S = data->made_of[0], N = data->made_of[2];
-    if (data->Y == NULL || data->S % S != 0)
+    if (data->Y == NULL || data->S / data->dof % S != 0)
         return UNKNOWN;
     if (data->N == N)
-        return data->S == S ? AS_THEY_ARE : MOVING;
+        return data->S / data->dof == S ? AS_THEY_ARE : MOVING;
     return BLOCKS;
+}
+
+/* The frames that have a weight. */
+static int64_t count_frames(const tlnmf_data *data)
+{
+    int64_t count = 0;
+    for (int64_t n = 0; n < data->N; n++)
+        count += !tl_data_is_silent(data, n);
+    return count;
 }
 
 /* Chooses what to hold out. With many frames, and many realisations or a fixed transform: frames.
@@ -29,24 +38,25 @@ static data_origin made_by(const tlnmf_data *data)
 static void plan(tl_comparison *c)
 {
     const tlnmf_data *data = c->data;
+    int64_t S = data->S / data->dof;
     data_origin how = made_by(data);
     bool blocks = how == BLOCKS && !data->weighted; /* weights belong to whole blocks */
-    bool several = (how == AS_THEY_ARE && data->S > 1) || blocks;
-    bool near = how == AS_THEY_ARE && data->S == 1 && !data->weighted &&
+    bool several = (how == AS_THEY_ARE && S > 1) || blocks;
+    bool near = how == AS_THEY_ARE && S == 1 && !data->weighted &&
                 data->N / TL_RANK_NEAR >= TL_RANK_LEAST_FRAMES && c->opt.method != TL_METHOD_NMF;
     if (near)
         c->table[c->tables++] =
             (tl_rank_table){.kind = TL_RANK_NEIGHBOURS, .S = TL_RANK_NEAR, .folds = TL_RANK_NEAR};
     bool fixed = c->opt.method == TL_METHOD_NMF;
     if (how == AS_THEY_ARE && (fixed || data->S >= TL_RANK_MANY_REALISATIONS) &&
-        data->N >= TL_RANK_MANY_FRAMES)
+        count_frames(data) >= TL_RANK_MANY_FRAMES)
         c->table[c->tables++] =
             (tl_rank_table){.kind = TL_RANK_FRAMES, .S = data->S, .folds = TL_RANK_FRAME_FOLDS};
     else if (several)
         c->table[c->tables++] =
             (tl_rank_table){.kind = blocks ? TL_RANK_NEIGHBOURS : TL_RANK_REALISATIONS,
-                            .S = data->S,
-                            .folds = (int)tl_min(data->S, TL_RANK_FOLDS)};
+                            .S = S,
+                            .folds = (int)tl_min(S, TL_RANK_FOLDS)};
     else
         c->table[c->tables++] =
             (tl_rank_table){.kind = TL_RANK_ENTRIES, .folds = TL_RANK_ENTRY_FOLDS};
@@ -180,8 +190,8 @@ static tlnmf_error resume(tl_comparison *c)
         return TLNMF_OK;
     if (data->Y != NULL) /* compressed data do not distinguish their realisations */
         h = tl_hash(h, data->Y, data->made_of[0] * data->M * data->made_of[2]);
-    snprintf(words, sizeof words, "low=%lld high=%lld hash-Y=%016llx", (long long)c->low,
-             (long long)c->high, (unsigned long long)h);
+    snprintf(words, sizeof words, "low=%lld high=%lld hash-Y=%016llx dof=%lld", (long long)c->low,
+             (long long)c->high, (unsigned long long)h, (long long)data->dof);
     TRY(tl_checkpoint_identify(c->ctx, c->units, "fit.ranks", data, &(tl_start){.Phi = c->Phi},
                                &c->opt, words));
     c->began -= c->units->before;
@@ -380,6 +390,8 @@ tlnmf_error tlnmf_compare_ranks(tlnmf_ctx *ctx, const tlnmf_data *data,
     TRY(prepare(&c, settings, start));
     plan(&c);
     TRY(check_frames(&c));
+    tl_warn_of_data(ctx, data, &c.opt);
+    tl_warn_of_numbers(ctx, data, &c.opt);
     TRY(tlnmf_record_create(ctx, ranks));
     tl_monitor_enter(ctx->monitor, 0.0, NULL, &outer);
     tlnmf_error error = tl_record_keep_if(compare(&c, *ranks), ranks);

@@ -3,23 +3,22 @@
 #include "api/rank.h"
 #include "base/comm.h"
 #include "base/record.h"
+#include "base/rng.h"
 #include "search/distribute.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* A pseudo-random number below `folds`, the same in every run (splitmix64). */
+/* A pseudo-random number below `folds`, the same in every run. */
 static int scatter(int64_t i, int folds)
 {
-    uint64_t x = ((uint64_t)i + 1) * 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return (int)((x ^ (x >> 31)) % (uint64_t)folds);
+    return (int)(tl_splitmix64((uint64_t)i) % (uint64_t)folds);
 }
 
 /* ---- folds of frames ------------------------------------------------------------------------- */
 
-/* The frames of a fold, or all others. Each of `folds` consecutive frames is in another fold. */
+/* The frames of a fold, or all others. Each of `folds` consecutive frames is in another fold.
+ * Frames of weight 0 are in none: a fold of such frames would have no score. */
 static tlnmf_error select_frames(const tl_comparison *c, const tl_rank_table *t, int fold,
                                  bool others, tlnmf_data **out)
 {
@@ -27,9 +26,13 @@ static tlnmf_error select_frames(const tl_comparison *c, const tl_rank_table *t,
     void *memory;
     tl_slot table[] = {TL_SLOT(frames, c->data->N)};
     TRY(TL_ARENA(c->ctx, "the frames of a fold", table, &memory));
-    for (int64_t n = 0; n < c->data->N; n++)
-        if (((scatter(n / t->folds, t->folds) + n) % t->folds == fold) != others)
+    for (int64_t n = 0, i = 0; n < c->data->N; n++) {
+        if (tl_data_is_silent(c->data, n))
+            continue;
+        if (((scatter(i / t->folds, t->folds) + i) % t->folds == fold) != others)
             frames[count++] = n;
+        i++;
+    }
     tlnmf_error error = tl_data_select(c->ctx, c->data, count, frames, out);
     tl_release(&c->ctx->hooks, memory);
     if (error == TLNMF_OK && others && (*out)->T == 0)
@@ -199,23 +202,28 @@ typedef struct pass {
     bool shares;                    /* the time is divided among its fits */
 } pass;
 
-/* The same of held-out frames, whose activations are integrated out. */
+/* The same of held-out frames, whose activations are integrated out. Small data finish their first
+ * fold after the deadline. If the time ends, *score remains NaN and *cut becomes 1. */
 static tlnmf_error integrate(const tl_comparison *c, const pass *p, const tl_result *result,
-                             double *score)
+                             double *cut, double *score)
 {
-    double *values, mean;
+    const double grace = 0.5, least = 1e-3; /* seconds */
+    double *values, mean, left = c->deadline + (p->shares ? grace : 0.0) - tl_wall_seconds();
+    tl_settings how = c->opt;
     void *memory;
     const tl_model_point point = {result->Phi, result->W, result->H, result->info.K, c->opt.eps};
     tl_slot table[] = {TL_SLOT(values, p->test->N)};
+    how.max_seconds = isfinite(left) ? fmax(left, least) : 0.0;
     TRY(TL_ARENA(c->ctx, "the scores of frames", table, &memory));
-    tlnmf_error error =
-        tl_marginal_data(c->ctx, p->test, &point, p->train->N, c->opt.threads, values, &mean);
+    tlnmf_error error = tl_marginal_data(c->ctx, p->test, &point, p->train->N, &how, values, &mean);
     tl_release(&c->ctx->hooks, memory);
     if (error == TLNMF_OK)
         *score = mean;
-    else if (error == TLNMF_ERR_CALLBACK)
-        p->t->interrupted = true;
-    return error == TLNMF_ERR_CALLBACK ? TLNMF_OK : error;
+    if (error != TLNMF_ERR_CALLBACK)
+        return error;
+    p->t->interrupted = tl_stopped(c->ctx->monitor) != 0; /* by the caller, not by the time */
+    *cut = p->t->interrupted ? *cut : 1.0;
+    return TLNMF_OK;
 }
 
 /* C per entry of held-out realisations or frames at a Phi, W, H that were learnt from the others:
@@ -225,10 +233,12 @@ static tlnmf_error score_learnt(tl_comparison *c, const pass *p, int64_t i, doub
     tl_rank_table *t = p->t;
     tl_result *result;
     double entries = (double)p->test->M * (double)p->test->N;
+    if (t->kind == TL_RANK_FRAMES && p->shares)
+        seconds *= 0.5; /* the scores need the rest */
     TRY(fit(c, t, p->train, seconds, c->Phi, &t->cut[i], &result));
     tlnmf_error error = TLNMF_OK;
     if (!t->interrupted && t->kind == TL_RANK_FRAMES)
-        error = integrate(c, p, result, &t->score[i * t->folds + p->fold]);
+        error = integrate(c, p, result, &t->cut[i], &t->score[i * t->folds + p->fold]);
     else if (!t->interrupted)
         error = evaluate(c, p->test, result, entries, &t->score[i * t->folds + p->fold]);
     tl_result_free(result);
@@ -318,9 +328,12 @@ static tlnmf_error run(tl_comparison *c, const pass *p)
         error = tl_distribute_agree(c->ctx, NULL, c->ctx->starts_comm, error);
         t->timed_out = any_process(c, t->timed_out || t->cut[i] != 0.0);
         t->interrupted = any_process(c, t->interrupted);
-        if (!p->shares && t->cut[i] != before) { /* half a fold is not comparable */
-            t->cut[i] = before;
-            t->score[i * t->folds + p->fold] = NAN;
+        bool late = !p->shares && t->cut[i] != before;
+        if (any_process(c, late || !is_done(p, i))) { /* half a fold is not comparable */
+            if (p->fold >= 0)
+                t->score[i * t->folds + p->fold] = NAN;
+            if (!p->shares)
+                t->cut[i] = before;
             break;
         }
         if (error == TLNMF_OK && !t->interrupted)

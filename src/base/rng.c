@@ -44,6 +44,12 @@ static uint64_t splitmix64(uint64_t *state)
     return z ^ (z >> 31);
 }
 
+uint64_t tl_splitmix64(uint64_t i)
+{
+    uint64_t state = i * 0x9e3779b97f4a7c15u;
+    return splitmix64(&state);
+}
+
 static void xo_seed(tl_rng *rng, uint64_t seed, uint64_t stream)
 {
     uint64_t state = seed;

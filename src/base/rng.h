@@ -26,6 +26,9 @@ double tl_rng_normal(tl_rng *rng);
 /* The mean of `count` squared Gaussians, count >= 1. */
 double tl_rng_mean_square(tl_rng *rng, int64_t count);
 
+/* Number i of the SplitMix64 sequence of seed 0: a hash of i. */
+uint64_t tl_splitmix64(uint64_t i);
+
 /* RandomState takes 32-bit seeds only. */
 tlnmf_error tl_check_numpy_seed(tlnmf_ctx *ctx, uint64_t seed);
 

@@ -31,7 +31,7 @@ tlnmf_error tl_making_keep(tlnmf_ctx *ctx, const tl_making *m, int64_t n, int64_
 tlnmf_error tl_data_new(tlnmf_ctx *ctx, int64_t M, int64_t N, int64_t T, tlnmf_data **out)
 {
     TRY(tl_check_size(ctx, "the number of compressed columns", T));
-    tlnmf_data *data, shell = {.M = M, .N = N, .T = T, .hooks = ctx->hooks};
+    tlnmf_data *data, shell = {.M = M, .N = N, .T = T, .dof = 1, .hooks = ctx->hooks};
     shell.all = N;
     shell.columns = T;
     tl_slot table[] = {TL_SLOT(data, 1), TL_SLOT(shell.offset, N + 1), TL_SLOT(shell.weight, N),

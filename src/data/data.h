@@ -7,7 +7,8 @@
 /* R_n R_n' = Sigma_n for every frame: columns offset[n] .. offset[n+1]-1 of R belong to frame n,
  * and the 1/sqrt(S) is folded in, so that V_mn is the sum of squares of row m over those columns */
 struct tlnmf_data {
-    int64_t M, N, S; /* N: the frames here */
+    int64_t M, N, S; /* N: the frames here; S: realisations times dof */
+    int64_t dof;     /* of powers: tlnmf_data_set_dof(); else 1 */
     int64_t T;       /* columns here */
     /* Frames may be distributed over processes: the communicator, the number of all frames and of
      * their columns, and the index of the first one here. */

@@ -79,9 +79,10 @@ tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y, const in
  * by one of the two kinds of neighbours. */
 static bool fits(const tlnmf_data *data, const int64_t shape[3])
 {
-    if (shape[0] < 1 || shape[1] != data->M || data->S < 1 || data->S % shape[0] != 0)
+    int64_t S = data->S / data->dof;
+    if (shape[0] < 1 || shape[1] != data->M || S < 1 || S % shape[0] != 0)
         return false;
-    int64_t B = data->S / shape[0];
+    int64_t B = S / shape[0];
     return data->N == shape[2] || (shape[2] > 0 && data->N == (shape[2] - 1) / B + 1);
 }
 

@@ -51,6 +51,7 @@ bool tl_data_is_trim(const tlnmf_data *data, double eps)
 static void share_weights(const tlnmf_data *data, tlnmf_data *copy)
 {
     copy->S = data->S;
+    copy->dof = data->dof;
     copy->frames_comm = data->frames_comm;
     copy->all = data->all;
     copy->first = data->first;
@@ -129,6 +130,7 @@ tlnmf_error tl_data_select(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t count
         T += data->offset[frames[i] + 1] - data->offset[frames[i]];
     TRY(tl_data_new(ctx, data->M, count, T, out));
     (*out)->S = data->S;
+    (*out)->dof = data->dof;
     double sum = copy_frames(data, count, frames, *out);
     (*out)->mean_power = sum / ((double)count * (double)data->M);
     tl_data_note_one_each(*out);

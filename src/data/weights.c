@@ -135,6 +135,23 @@ int64_t tl_data_replicates(const tlnmf_data *data)
     return data->weighted || data->mask != NULL || data->overlapping ? 0 : data->S;
 }
 
+tlnmf_error tlnmf_data_set_dof(tlnmf_ctx *ctx, tlnmf_data *data, int64_t dof)
+{
+    const int64_t most = 1000000000;
+    TL_NEED(ctx, ctx);
+    TL_NEED(ctx, data);
+    if (dof < 1 || dof > most)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "dof = %lld is outside [1, %lld]", (long long)dof,
+                       (long long)most);
+    if (data->S < 1)
+        return tl_fail(ctx, TLNMF_ERR_DATA, "dof is for powers, not for covariances");
+    for (int64_t n = 0; n < data->N; n++)
+        data->present[n] *= (double)dof / (double)data->dof;
+    data->S = data->S / data->dof * dof;
+    data->dof = dof;
+    return tlnmf_record_set_integer(ctx, data->record, "dof", dof);
+}
+
 bool tl_data_is_silent(const tlnmf_data *data, int64_t n)
 {
     bool silent = data->B != NULL;

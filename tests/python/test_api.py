@@ -182,7 +182,11 @@ class Results(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "pass the array Y"):
             tlnmf.fit(tlnmf.Data(Y), "1:2")
         with self.assertRaisesRegex(tlnmf.OptionError, "a start may hold Phi only"):
-            tlnmf.fit(Y, "1:2", start=m)
+            tlnmf.fit(Y, "1:2", start={"W": m.W})
+        begun = tlnmf.fit(Y, 2, method="jd", eps=1e-3)  # gives Phi, eps and method, but not k, W, H
+        again = tlnmf.fit(Y, "1:2", start=begun)
+        self.assertEqual((again.method, again.eps, len(again.rank_table)), ("jd", 1e-3, 2))
+        self.assertEqual(tlnmf.compare_ranks(Y, "1:2", start=begun).rank_table, again.rank_table)
         m = tlnmf.fit(Y, "1:2", max_seconds=0.2)
         self.assertTrue(m.rank_folds >= 1 and m.wall_seconds < 5)
 

@@ -55,6 +55,24 @@ class Power(unittest.TestCase):
         self.assertEqual(tlnmf.fit(self.V, k=2, input="power", eps_rel=1e-3).eps, 1e-3 * self.V.mean())
         self.assertIn(tlnmf.fit(self.V, k="1:2", input="power").K, (1, 2))
 
+    def test_degrees_of_freedom(self):
+        V = np.tile(self.V, 2)  # 60 frames: some are held out
+        ranks = {dof: tlnmf.compare_ranks(V, "1:2", input="power", dof=dof) for dof in (None, 2, 5)}
+        self.assertEqual(ranks[None].rank_table, ranks[2].rank_table)
+        self.assertNotEqual(ranks[5].rank_table, ranks[2].rank_table)
+        self.assertEqual((ranks[2].rank_by, ranks[2].rank_realisations), ("frames", 2))
+        self.assertEqual(ranks[5].rank_realisations, 5)
+        model = tlnmf.fit(V, "1:2", input="power", dof=5)
+        self.assertEqual((model["given.dof"], model.rank_table), ("5", ranks[5].rank_table))
+        fitted = tlnmf.ISNMF(2, dof=5).fit(V.T)
+        self.assertEqual((fitted.model_["given.input"], fitted.model_["given.dof"]), ("power", "5"))
+        self.assertEqual(fitted.model_.realisations, 5)
+        stack = np.stack([V, V])  # two spectrograms: V is their mean
+        self.assertEqual(tlnmf.fit(stack, 2, input="power", dof=1).realisations, 2)
+        self.assertAlmostEqual(tlnmf.fit(stack, 2, input="power").C, tlnmf.fit(V, 2, input="power").C, 6)
+        self.assertRaises(TypeError, tlnmf.fit, V, 2, dof=2)
+        self.assertRaises(ValueError, tlnmf.fit, V, 2, input="power", dof=1.5)
+
     def test_symmetric_rows_are_scored_as_powers(self):
         model = tlnmf.ISNMF(2, random_state=0).fit(self.V.T)
         same = model.score_samples(self.V.T[[0, 0]])

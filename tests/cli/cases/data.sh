@@ -53,6 +53,13 @@ near "the default floor is 1e-6 of the mean of V" "$(json eps)" 2.50083333333333
 expect 0 ... "tlnmf apply: power.npy: read as powers V, as the data of the model" \
     tlnmf apply power.h5 power.npy -o applied.h5 --json
 check "the model's own V" [ "$(json own_data)" = true ]
+check "the degrees of freedom of |STFT|^2" [ "$(json dof)" = 2 ]
+expect 0 ... "" tlnmf fit power.npy -k 1 --input power --dof 7 -o power.h5 --force --json
+check "those that are given" [ "$(json dof)" = 7 ]
+expect 0 ... ... tlnmf apply power.h5 power.npy --force -o applied.h5 --json
+check "those of the model" [ "$(json dof)" = 7 ]
+usage fit "--dof requires --input power" power.npy -k 1 --dof 2
+usage fit "dof = 0 is outside [1, 1000000000]" power.npy -k 1 --input power --dof 0
 npy negative_power.npy "(2, 2)" 1 2 -3 4
 input fit "negative_power.npy: row 1, frame 0 is -3: powers must not be negative" \
     negative_power.npy -k 1 --input power

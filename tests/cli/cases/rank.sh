@@ -109,6 +109,12 @@ npy slow.npy "(3, 80)" $(awk 'BEGIN { srand(7); pi = 3.14159265358979
 expect 0 ... "" tlnmf fit slow.npy -k 1:3 --no-model --json
 check "neighbours decide" [ "$(json rank_by) $(json k)" = "neighbours 2" ]
 
+# Warnings about the data come once, before the comparison.
+npy offset.npy "(2, 80)" $(awk 'BEGIN { srand(3); for (i = 0; i < 160; i++) printf "%.6f ", 9 + rand() }')
+expect 0 ... ... tlnmf fit offset.npy -k 1:2 --method jd --no-model
+check "one warning" [ "$(grep -c "warning: the mean frame has" "$err")" -eq 1 ]
+check "no other warning" [ "$(grep -c "warning:" "$err")" -eq 1 ]
+
 # The comparison gets half of the time limit, and the final fit gets the rest.
 tlnmf simulate gcm -s 20 -m 40 -n 100 -o large.npy
 begin=$(date +%s%N)

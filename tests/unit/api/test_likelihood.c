@@ -207,6 +207,29 @@ static void missing_frames_do_not_count(void **state)
     destroy(&w);
 }
 
+/* Powers of S degrees of freedom are scored as S equal realisations. */
+static void powers_have_degrees_of_freedom(void **state)
+{
+    (void)state;
+    world w = create(2, 1);
+    double copies[3 * M * N];
+    assert_ok(w.ctx, tlnmf_data_set_dof(w.ctx, w.data, 7));
+    assert_ok(w.ctx, tlnmf_data_set_dof(w.ctx, w.data, 3));
+    tlnmf_record *powers = score(&w);
+    tlnmf_data_free(w.data);
+    for (int i = 0; i < 3 * M * N; i++)
+        copies[i] = w.Y[i % (M * N)];
+    w.data = data_of(w.ctx, copies, 3, M, N);
+    tlnmf_record *realisations = score(&w);
+    for (int n = 0; n < N; n++)
+        assert_close(scores(powers)[n], scores(realisations)[n], 1e-12);
+    assert_int_equal(tlnmf_data_set_dof(w.ctx, w.data, 0), TLNMF_ERR_OPTION);
+    assert_string_equal(tlnmf_message(w.ctx), "dof = 0 is outside [1, 1000000000]");
+    tlnmf_record_free(powers);
+    tlnmf_record_free(realisations);
+    destroy(&w);
+}
+
 static void refuse(const world *w, tlnmf_error error, const char *message)
 {
     tlnmf_record *out;
@@ -232,6 +255,18 @@ static void invalid_calls_are_refused(void **state)
     w.ctx->monitor->every = 0.0;
     refuse(&w, TLNMF_ERR_CALLBACK, "stopped while frames were being scored");
     tlnmf_ctx_set_progress(w.ctx, NULL, NULL);
+    assert_ok(w.ctx, tlnmf_settings_set_real(w.ctx, w.settings, "max-seconds", 1e-3));
+    tlnmf_data_free(w.data);
+    double *many = calloc(M * 3000, sizeof *many);
+    assert_non_null(many);
+    for (int i = 0; i < M * 3000; i++)
+        many[i] = w.Y[i % (M * N)];
+    w.data = data_of(w.ctx, many, 1, M, 3000);
+    free(many);
+    refuse(&w, TLNMF_ERR_CALLBACK, "max-seconds passed while frames were being scored");
+    tlnmf_data_free(w.data);
+    w.data = data_of(w.ctx, w.Y, 1, M, N);
+    assert_ok(w.ctx, tlnmf_settings_set_real(w.ctx, w.settings, "max-seconds", 60.0));
     for (int i = 0; i < M * N; i++)
         mask[i] = 1.0;
     assert_ok(w.ctx, tlnmf_data_set_mask(w.ctx, w.data, mask));
@@ -240,6 +275,7 @@ static void invalid_calls_are_refused(void **state)
            "over processes");
     tlnmf_data_free(w.data);
     assert_ok(w.ctx, tlnmf_data_from_covariances(w.ctx, Sigma, (int64_t[]){1, M, M}, &w.data));
+    assert_int_equal(tlnmf_data_set_dof(w.ctx, w.data, 2), TLNMF_ERR_DATA);
     refuse(&w, TLNMF_ERR_DATA,
            "covariances have no likelihood: their number of realisations is not known");
     tlnmf_data_free(w.data);
@@ -261,6 +297,7 @@ int main(void)
         cmocka_unit_test(frames_match_quadrature),
         cmocka_unit_test(frames_are_independent),
         cmocka_unit_test(missing_frames_do_not_count),
+        cmocka_unit_test(powers_have_degrees_of_freedom),
         cmocka_unit_test(invalid_calls_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -406,6 +406,69 @@ static void time_ends_it(void **state)
     destroy(&w);
 }
 
+/* Held-out frames whose scores take longer than the limit: no fold is complete, no k is chosen. */
+static void time_ends_the_scores_of_frames(void **state)
+{
+    (void)state;
+    enum { LONG = 48, MANY = 4000 };
+    const int64_t range[2] = {90, 91}, small[2] = {1, 2};
+    world w = {.ctx = new_ctx()};
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 32, 0);
+    w.Y = new_normals(&rng, LONG * MANY);
+    w.data = data_of(w.ctx, w.Y, 1, LONG, MANY);
+    assert_ok(w.ctx, tlnmf_data_set_realisations(w.ctx, w.data, w.Y, (int64_t[]){1, LONG, MANY}));
+    tlnmf_record *ranks = compare(&w, "method=nmf threads=1 max-seconds=0.01", range, NULL);
+    assert_string_equal(tlnmf_record_get_text(ranks, "outcome"), "time");
+    assert_int_equal(tlnmf_record_get_integer(ranks, "rank_folds"), 0);
+    assert_int_equal(tlnmf_record_get_integer(ranks, "k"), 0);
+    tlnmf_record_free(ranks);
+    destroy(&w);
+    w = create(10, 0, 0); /* small data complete a fold in any time */
+    ranks = compare(&w, "method=nmf max-seconds=0.001", small, NULL);
+    assert_true(tlnmf_record_get_integer(ranks, "rank_folds") >= 1);
+    assert_true(tlnmf_record_get_integer(ranks, "k") >= 1);
+    tlnmf_record_free(ranks);
+    destroy(&w);
+}
+
+/* Frames of weight 0 are in no fold, so that no fold consists of them. */
+static void frames_without_weight_are_in_no_fold(void **state)
+{
+    (void)state;
+    enum { FRAMES = 60 };
+    const int64_t range[2] = {1, 2};
+    world w = {.ctx = new_ctx()}, part = {.ctx = new_ctx()};
+    double weights[FRAMES];
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 33, 0);
+    w.Y = new_normals(&rng, 10 * M * FRAMES);
+    part.Y = new_normals(&rng, 10 * M * FRAMES);
+    int64_t kept = 0;
+    for (int n = 0; n < FRAMES; n++) {
+        weights[n] = n % 4 == 1 ? 0.0 : 1.0;
+        for (int i = 0; i < 10 * M && weights[n] > 0.0; i++)
+            part.Y[i * 45 + kept] = w.Y[i * FRAMES + n];
+        kept += weights[n] > 0.0;
+    }
+    assert_int_equal(kept, 45);
+    w.data = data_of(w.ctx, w.Y, 10, M, FRAMES);
+    part.data = data_of(part.ctx, part.Y, 10, M, 45);
+    assert_ok(w.ctx, tlnmf_data_set_realisations(w.ctx, w.data, w.Y, (int64_t[]){10, M, FRAMES}));
+    assert_ok(w.ctx, tlnmf_data_set_weights(w.ctx, w.data, weights));
+    assert_ok(part.ctx,
+              tlnmf_data_set_realisations(part.ctx, part.data, part.Y, (int64_t[]){10, M, 45}));
+    tlnmf_record *all = compare(&w, "method=nmf eps=0.01", range, NULL),
+                 *some = compare(&part, "method=nmf eps=0.01", range, NULL);
+    assert_string_equal(tlnmf_record_get_text(all, "rank_by"), "frames");
+    for (int i = 0; i < 2 * 5; i++)
+        assert_close(array(all, "rank.scores")[i], array(some, "rank.scores")[i], 1e-6);
+    tlnmf_record_free(all);
+    tlnmf_record_free(some);
+    destroy(&w);
+    destroy(&part);
+}
+
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 static void refuse(const world *w, const int64_t *range, const tlnmf_record *start,
@@ -480,6 +543,8 @@ int main(void)
         cmocka_unit_test(entries_find_the_rank_of_V),
         cmocka_unit_test(a_comparison_is_cancelled),
         cmocka_unit_test(time_ends_it),
+        cmocka_unit_test(time_ends_the_scores_of_frames),
+        cmocka_unit_test(frames_without_weight_are_in_no_fold),
         cmocka_unit_test(invalid_comparisons_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

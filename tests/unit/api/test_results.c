@@ -132,6 +132,7 @@ static void records_around_a_fit_are_in_the_table(void **state)
     tlnmf_settings *settings = new_settings(ctx, "fit", "k=2 J=3");
     tlnmf_settings *applying = new_settings(ctx, "apply", "");
     tlnmf_record *model, *start, *values, *atoms, *likelihood;
+    assert_ok(ctx, tlnmf_data_set_dof(ctx, data, 2));
     const tlnmf_record *record = tlnmf_data_record(data);
     assert_ok(ctx, tlnmf_fit(ctx, data, settings, NULL, &model));
     symbols sizes = sizes_of(model);

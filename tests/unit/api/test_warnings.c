@@ -130,6 +130,31 @@ static void shapes_and_constant_rows_are_noticed(void **state)
     free(Y);
 }
 
+/* A comparison of several k warns once, before its fits. */
+static void comparisons_warn_once(void **state)
+{
+    (void)state;
+    heard h = {0};
+    double *Y = new_Y(M, N, 100.0);
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_settings *settings;
+    tlnmf_record *ranks;
+    tlnmf_data *data = data_of(ctx, Y, S, M, N);
+    tlnmf_ctx_set_log(ctx, hear, &h);
+    assert_ok(ctx, tlnmf_settings_create(ctx, "fit", &settings));
+    assert_ok(ctx, tlnmf_settings_set_all(ctx, settings, "method=jd J=2 eps=1e-26"));
+    assert_ok(ctx,
+              tlnmf_compare_ranks(ctx, data, settings, (const int64_t[]){1, 2}, NULL, &ranks));
+    assert_int_equal(h.count, 2);
+    assert_non_null(strstr(h.text[0], "subtract from each row its mean"));
+    assert_non_null(strstr(h.text[1], "C is rounding noise"));
+    tlnmf_record_free(ranks);
+    tlnmf_settings_free(settings);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+    free(Y);
+}
+
 /* Missing frames and the ends of moving blocks do not change the mean. */
 static void the_mean_is_that_of_the_frames_present(void **state)
 {
@@ -163,6 +188,7 @@ int main(void)
         cmocka_unit_test(an_offset_is_noticed),
         cmocka_unit_test(a_floor_that_hides_the_data_is_noticed),
         cmocka_unit_test(shapes_and_constant_rows_are_noticed),
+        cmocka_unit_test(comparisons_warn_once),
         cmocka_unit_test(the_mean_is_that_of_the_frames_present),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
