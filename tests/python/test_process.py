@@ -69,7 +69,7 @@ print(time.perf_counter() - t, time.process_time() - cpu)"""
         def bare():  # the same calls of C without the package
             call = Call()
             data = tlnmf.Data(GCM)
-            settings = call.settings("fit", {"k": 5, "J": 1, "threads": 1}, "fit")
+            settings = call.settings("fit", {"k": 5, "starts": 1, "J": 1, "threads": 1}, "fit")
             start = now()
             call.make(core.tlnmf_fit, data._handle.pointer, settings.pointer, None)
             return now() - start
@@ -77,7 +77,7 @@ print(time.perf_counter() - t, time.process_time() - cpu)"""
         def whole():
             data = tlnmf.Data(GCM)
             start = now()
-            tlnmf.fit(data, 5, J=1, threads=1)
+            tlnmf.fit(data, 5, starts=1, J=1, threads=1)
             return now() - start
 
         pairs = np.array([[bare(), whole()] for _ in range(200)])
