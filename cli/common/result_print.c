@@ -373,8 +373,8 @@ static const cli_sentence sentences[] = {
      "better. A k is as good as the best if its score is higher by less than the standard error."},
     {"best C found by",
      "How many of the completed starts ended at the best C (L for JD, I for NMF): at most 1e-6 per "
-     "entry of V above it. If several did, it is probably the global minimum. If one did, more "
-     "--starts may find a lower C, and another Phi may fit as well."},
+     "entry of V above it. If several did, it is probably the global minimum, but they may "
+     "differ in Phi. If one did, more --starts may find a lower C."},
     {"objective",
      "TL-NMF minimises C: up to a constant and a factor the negative log-likelihood of the data. "
      "L is how far the covariances are from being diagonal in Phi; it does not depend on W "

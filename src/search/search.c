@@ -127,7 +127,7 @@ static tlnmf_error create_jd(const tl_pool *pool, tl_result **out)
 }
 
 /* JD from all starts, or from one if they have the same Phi. */
-static tlnmf_error run_jd(tl_pool *pool, tl_result *best)
+static tlnmf_error jd_from_starts(tl_pool *pool, tl_result *best)
 {
     int64_t count = tl_starts_draw_Phi(&pool->starts) ? pool->plan.P : 1;
     return tl_pool_run(pool, &(tl_batch){.job = &tl_job_jd, .count = count, .best = best});
@@ -139,7 +139,7 @@ static tlnmf_error search_jd_nmf(tl_pool *pool, results *r)
     tlnmf_error error = tl_distribute_agree(pool->ctx, pool->data->frames_comm, pool->starts_comm,
                                             create_jd(pool, &jd));
     if (error == TLNMF_OK)
-        error = run_jd(pool, jd);
+        error = jd_from_starts(pool, jd);
     if (error == TLNMF_OK)
         note_jd(pool, jd);
     if (error == TLNMF_OK)
@@ -261,7 +261,7 @@ static tlnmf_error search_nmf(tl_pool *pool, results *r)
 
 static tlnmf_error search_jd(tl_pool *pool, results *r)
 {
-    return run_jd(pool, r->best);
+    return jd_from_starts(pool, r->best);
 }
 
 /* ---- the search ------------------------------------------------------------------------------ */
