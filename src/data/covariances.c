@@ -62,7 +62,7 @@ static tlnmf_error factor_semidefinite(const tl_making *r, int64_t n, tl_eigen *
     return tl_making_keep(ctx, r, n, rank, A + (M - rank) * M, 1.0);
 }
 
-/* Factors one covariance, A: by Cholesky, ten times as fast as eigenvectors, if it is safely
+/* Factors one covariance, A: by Cholesky, faster than eigenvectors, if it is safely
  * definite. `L` is scratch. */
 static tlnmf_error factor_covariance(const tl_making *r, int64_t n, tl_eigen *eigen, double *A,
                                      double *L, double *rounding)

@@ -77,6 +77,8 @@ def callback(kind, name):
         return c.CFUNCTYPE(c.c_int, c.POINTER(c.c_double), c.c_int64, c.c_int32, HANDLE)(
             lambda x, n, root, user: 0
         )
+    if kind == "tlnmf_piece_fn":
+        return c.CFUNCTYPE(None, c.c_int64, HANDLE)(lambda i, user: None)
     if kind == "function" and name == "close":
         return c.CFUNCTYPE(None, HANDLE)(lambda user: None)
     return None  # of all others NULL is allowed
@@ -244,7 +246,8 @@ def is_pointer(kind, name):
     if name.endswith("_or_null") or name == "user":
         return False
     return kind.endswith("*") or kind == "function" or kind in (
-        "tlnmf_allocate_fn", "tlnmf_release_fn", "tlnmf_read_fn", "tlnmf_sum_fn", "tlnmf_broadcast_fn")  # fmt: skip
+        "tlnmf_allocate_fn", "tlnmf_release_fn", "tlnmf_read_fn", "tlnmf_sum_fn", "tlnmf_broadcast_fn",
+        "tlnmf_piece_fn")  # fmt: skip
 
 
 def is_nothing(returns, value):

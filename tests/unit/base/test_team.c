@@ -47,6 +47,29 @@ static void pieces_cover_everything_once(void **state)
         }
 }
 
+static void count_foreign(int64_t i, void *arg)
+{
+    count_piece(i, i + 1, arg);
+}
+
+static void pieces_of_other_libraries_run_once(void **state)
+{
+    (void)state;
+    enum { COUNT = 100 };
+    tlnmf_ctx *ctx = new_ctx();
+    atomic_int times[COUNT] = {0};
+    counting c = {.count = COUNT, .grain = 1, .times = times};
+    for (int threads = 0; threads < 4; threads++) {
+        assert_ok(ctx, tlnmf_ctx_set_threads(ctx, threads));
+        assert_ok(ctx, tlnmf_parallel(ctx, COUNT, count_foreign, &c));
+        for (int i = 0; i < COUNT; i++)
+            assert_int_equal(atomic_load(&times[i]), threads + 1);
+    }
+    assert_int_equal(atomic_load(&c.wrong), 0);
+    assert_ok(ctx, tlnmf_parallel(ctx, 0, count_foreign, NULL));
+    tlnmf_ctx_free(ctx);
+}
+
 /* ---- few concurrent pieces, and work of the caller ------------------------------------------- */
 
 typedef struct among {
@@ -308,6 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_cover_everything_once),
+        cmocka_unit_test(pieces_of_other_libraries_run_once),
         cmocka_unit_test(few_pieces_run_concurrently),
         cmocka_unit_test(pieces_run_while_the_caller_works),
         cmocka_unit_test(jobs_inside_jobs),

@@ -123,11 +123,45 @@ static void notes_compress_to_a_few_columns(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Covariances give the same objective as the realisations that they were computed from. */
-static void covariances_match_realisations(void **state)
+/* One realisation is kept as it is, without its silent frames. */
+static void one_realisation_keeps_its_bits(void **state)
 {
     (void)state;
-    enum { S = 5, M = 6, N = 7, K = 2 };
+    enum { M = 30, N = 9000 };
+    tlnmf_ctx *ctx = new_ctx();
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 32, 0);
+    double *Y = new_normals(&rng, M * N);
+    for (int silent = 0; silent < 2; silent++)
+        for (int threads = 1; threads <= 3; threads += 2) {
+            assert_ok(ctx, tlnmf_ctx_set_threads(ctx, threads));
+            tlnmf_data *data = data_of(ctx, Y, 1, M, N);
+            int64_t wrong = 0, t = 0;
+            for (int64_t n = 0; n < N; n++) {
+                bool is_silent = silent && n % 5 == 0;
+                for (int64_t m = 0; m < M && !is_silent; m++)
+                    wrong += data->R[m * data->T + t] != Y[m * N + n];
+                wrong += data->offset[n] != t;
+                t += is_silent ? 0 : 1;
+            }
+            assert_int_equal(data->T, t);
+            assert_int_equal(wrong, 0);
+            tlnmf_data_free(data);
+            for (int64_t n = 0; n < N && threads == 3; n += 5)
+                for (int64_t m = 0; m < M; m++) /* the next round; -0 is silent */
+                    Y[m * N + n] = m % 2 == 0 ? 0.0 : -0.0;
+            for (int64_t n = 1; n < N && threads == 3; n += 5)
+                for (int64_t m = 0; m < M - 1; m++) /* only the last row sounds */
+                    Y[m * N + n] = 0.0;
+        }
+    free(Y);
+    tlnmf_ctx_free(ctx);
+}
+
+/* Covariances give the same objective as the realisations that they were computed from. */
+static void compare_with_covariances(int64_t S)
+{
+    enum { M = 6, N = 7, K = 2 };
     tlnmf_ctx *ctx = new_ctx();
     tl_rng rng;
     tl_rng_seed(&rng, TL_STREAM_OWN, 31, 0);
@@ -139,7 +173,7 @@ static void covariances_match_realisations(void **state)
                 double sum = 0.0;
                 for (int64_t s = 0; s < S; s++)
                     sum += Y[(s * M + a) * N + n] * Y[(s * M + b) * N + n];
-                Sigma[(n * M + a) * M + b] = sum / S;
+                Sigma[(n * M + a) * M + b] = sum / (double)S;
             }
     tlnmf_data *from_Y = data_of(ctx, Y, S, M, N), *from_Sigma = covariances_of(ctx, Sigma, N, M);
     assert_close(from_Sigma->mean_power, from_Y->mean_power, 1e-14);
@@ -156,6 +190,13 @@ static void covariances_match_realisations(void **state)
     free(W);
     free(H);
     tlnmf_ctx_free(ctx);
+}
+
+static void covariances_match_realisations(void **state)
+{
+    (void)state;
+    compare_with_covariances(5);  /* singular */
+    compare_with_covariances(20); /* definite */
 }
 
 static void refuse_Y(double *Y, int64_t S, int64_t M, int64_t N, tlnmf_error error,
@@ -256,6 +297,7 @@ int main(void)
         cmocka_unit_test(rank_is_found),
         cmocka_unit_test(equal_counts_are_not_one_column_per_frame),
         cmocka_unit_test(notes_compress_to_a_few_columns),
+        cmocka_unit_test(one_realisation_keeps_its_bits),
         cmocka_unit_test(covariances_match_realisations),
         cmocka_unit_test(unusable_realisations_are_refused),
         cmocka_unit_test(nearly_symmetric_covariances),

@@ -35,6 +35,43 @@ static void a_sample_contains_data_and_truth(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+/* Several blocks of frames and panels of rows: the definition, and the same bits at any number of
+ * threads. */
+static void gcm_does_not_depend_on_threads(void **state)
+{
+    (void)state;
+    enum { S = 2, M = 130, N = 300, K = 2 };
+    tlnmf_ctx *ctx = new_ctx();
+    double *Y[2], *W = new_doubles(M * K), *H = new_doubles(K * N), *Phi = new_doubles(M * M);
+    tl_rng rng;
+    for (int i = 0; i < 2; i++) {
+        assert_ok(ctx, tlnmf_ctx_set_threads(ctx, i == 0 ? 1 : 3));
+        Y[i] = new_doubles(S * M * N);
+        simulate_gcm(ctx, (gcm_recipe){S, M, N, K, 5, 7, TL_STREAM_OWN}, Y[i], W, H);
+    }
+    assert_memory_equal(Y[0], Y[1], S * M * N * sizeof *Y[0]);
+    assert_ok(ctx, tlnmf_transform_matrix(ctx, "dct", M, Phi));
+    tl_rng_seed(&rng, TL_STREAM_OWN, 7, 0);
+    for (int64_t s = 0; s < S; s++)
+        for (int64_t n = 0; n < N; n++) {
+            double y[M] = {0.0};
+            for (int64_t k = 0; k < M; k++) {
+                double V = W[k * K] * H[n] + W[k * K + 1] * H[N + n];
+                double x = sqrt(V) * tl_rng_normal(&rng);
+                for (int64_t m = 0; m < M; m++)
+                    y[m] += Phi[k * M + m] * x;
+            }
+            for (int64_t m = 0; m < M; m++)
+                assert_near(Y[0][(s * M + m) * N + n], y[m], 1e-12);
+        }
+    free(Y[0]);
+    free(Y[1]);
+    free(W);
+    free(H);
+    free(Phi);
+    tlnmf_ctx_free(ctx);
+}
+
 static void truth_and_data_have_separate_seeds(void **state)
 {
     (void)state;
@@ -102,6 +139,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sample_contains_data_and_truth),
+        cmocka_unit_test(gcm_does_not_depend_on_threads),
         cmocka_unit_test(truth_and_data_have_separate_seeds),
         cmocka_unit_test(notes_are_two_cosines_each),
         cmocka_unit_test(bad_simulations_are_refused),
