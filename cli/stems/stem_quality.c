@@ -72,10 +72,11 @@ json_t *cli_quality_json(const tlnmf_record *model)
 void cli_quality_print_stem(const tlnmf_record *model, int64_t k, bool guided)
 {
     double expected = at(model, "expected_sdr", k);
+    bool withheld = isfinite(at(model, "agreement", k)) && /* else it is unknown anyway */
+                    tlnmf_record_get_text_at(model, "caveats", 0) != NULL;
     if (!isfinite(expected))
-        fputs(tlnmf_record_get_text_at(model, "caveats", 0) == NULL
-                  ? "quality not known"
-                  : "quality not estimated: check the labels, see the warnings",
+        fputs(withheld ? "quality not estimated: check the labels, see the warnings"
+                       : "quality not known",
               stdout);
     else
         printf("about %.0f dB SI-SDR (%.0f to %.0f), %s", expected, at(model, "expected_low", k),

@@ -222,7 +222,7 @@ for page in typo/report.html typo.html; do
 done
 printf '0\t3\tall\n' >one.txt
 expect 0 ... 'tlnmf separate: warning: all labels have the name "all": its stem is the whole recording; if several sources play, name each of them' \
-    tlnmf separate notes.wav --labels one.txt --method nmf --per-source 1 -o one
+    tlnmf separate notes.wav --labels one.txt -o one
 check "no figure" grep -q "all.wav: quality not estimated" "$out"
 
 # ---- passages without a label ----------------------------------------------------------------------
