@@ -7,6 +7,7 @@
 
 typedef struct label {
     double start, end, low, high;
+    int64_t line;
     const char *name; /* in the text of the track */
 } label;
 
@@ -87,7 +88,7 @@ static bool add_label(label_track *t, const label *added)
 static bool parse_label(label_track *t, char *line)
 {
     char *second = split(line), *name = second ? split(second) : NULL;
-    label l = {.name = name ? name : ""};
+    label l = {.line = t->line, .name = name ? name : ""};
 
     if (!second)
         return fail_line(t, "expected start, TAB, end, TAB, name; the line has no TAB", NULL);
@@ -126,21 +127,23 @@ static bool parse(label_track *t, char *text, size_t size)
 
 static bool make_record(const label_track *t, tlnmf_record **out)
 {
-    static const char *const names[] = {"start", "end", "low", "high"};
-    double *x[4];
+    static const char *const names[] = {"start", "end", "low", "high", "line"};
+    enum { COUNT = 5 };
+    double *x[COUNT];
     const char **name = calloc((size_t)t->count + 1, sizeof *name);
     bool ok = name ? tlnmf_record_create(t->ctx, out) == TLNMF_OK : io_no_memory(t->ctx, t->name);
 
-    for (int c = 0; ok && c < 4; c++)
+    for (int c = 0; ok && c < COUNT; c++)
         ok = tlnmf_record_new_array(t->ctx, *out, names[c], 1, &t->count, &x[c]) == TLNMF_OK;
     for (int64_t i = 0; ok && i < t->count; i++) {
         const label *l = &t->label[i];
-        const double values[] = {l->start, l->end, l->low, l->high};
-        for (int c = 0; c < 4; c++)
+        const double values[] = {l->start, l->end, l->low, l->high, (double)l->line};
+        for (int c = 0; c < COUNT; c++)
             x[c][i] = values[c];
         name[i] = l->name;
     }
     ok = ok && tlnmf_record_set_texts(t->ctx, *out, "name", name, (size_t)t->count) == TLNMF_OK;
+    ok = ok && tlnmf_record_set_text(t->ctx, *out, "file", t->name) == TLNMF_OK;
     free(name);
     return ok;
 }

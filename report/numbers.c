@@ -61,7 +61,7 @@ static const char *help_of(const page_model *m, const char *group, const char *n
     return help != NULL ? help : option_help(page_word(m, "command"), name);
 }
 
-/* False for objects, which have separate tables. */
+/* False for objects, which have separate tables, and for values that are unknown. */
 static bool put_value(io_buffer *page, const json_t *value)
 {
     switch (json_typeof(value)) {
@@ -78,9 +78,6 @@ static bool put_value(io_buffer *page, const json_t *value)
     case JSON_FALSE:
         page_raw(page, json_is_true(value) ? "yes" : "no");
         return true;
-    case JSON_NULL:
-        page_raw(page, "none");
-        return true;
     case JSON_ARRAY:
         for (size_t i = 0; i < json_array_size(value); i++) {
             page_raw(page, i == 0 ? "" : ", ");
@@ -94,7 +91,7 @@ static bool put_value(io_buffer *page, const json_t *value)
 
 static bool is_shown(const json_t *value)
 {
-    return !json_is_object(value) &&
+    return !json_is_object(value) && !json_is_null(value) &&
            !(json_is_array(value) && !json_is_string(json_array_get(value, 0)));
 }
 

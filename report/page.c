@@ -148,14 +148,38 @@ static void put_atoms(io_buffer *page, const page_model *m)
 
 /* ---- the page -------------------------------------------------------------------------------- */
 
-static void put_navigation(io_buffer *page, const page_sound *sound)
+/* The title of the section on the run; NULL: there is nothing to show in it. */
+static const char *run_title(const page_model *m)
+{
+    if (!m->separated || tlnmf_record_get_array(m->record, "trace.stage", NULL, NULL) != NULL)
+        return "Convergence";
+    bool any = tlnmf_record_get_array(m->record, "candidate.score", NULL, NULL) != NULL ||
+               tlnmf_record_get_array(m->record, "members", NULL, NULL) != NULL;
+    return any ? "Candidates" : NULL;
+}
+
+static void put_run(io_buffer *page, const page_model *m)
+{
+    const char *title = run_title(m);
+    page_format(page, "<section id=\"convergence\" %s>",
+                title != NULL ? "aria-labelledby=\"convergence-title\"" : "hidden");
+    if (title != NULL)
+        page_format(page, "<h2 id=\"convergence-title\">%s</h2>\n", title);
+    page_raw(page, "<div id=\"traces\">");
+    if (tlnmf_record_get_array(m->record, "trace.stage", NULL, NULL) == NULL && !m->separated)
+        page_raw(page, "<p>The model has no trace: fit with --trace or --report to keep it.</p>");
+    page_raw(page, "</div>\n<div id=\"candidates\"></div></section>\n");
+}
+
+static void put_navigation(io_buffer *page, const page_model *m, const page_sound *sound)
 {
     page_raw(page, "</header>\n<nav aria-label=\"Sections\"><ul>");
     if (sound->count > 0)
         page_raw(page, "<li><a href=\"#listen\">Listen</a></li>");
+    page_raw(page, "<li><a href=\"#look\">Look</a></li><li><a href=\"#atoms\">Atoms</a></li>");
+    if (run_title(m) != NULL)
+        page_format(page, "<li><a href=\"#convergence\">%s</a></li>", run_title(m));
     page_raw(page,
-             "<li><a href=\"#look\">Look</a></li><li><a href=\"#atoms\">Atoms</a></li>"
-             "<li><a href=\"#convergence\">Convergence</a></li>"
              "<li><a href=\"#numbers\">Numbers</a></li></ul></nav>\n"
              "<noscript><p class=\"notes\">Curves and pictures need JavaScript, which is off. "
              "Text, tables and sound are below.</p></noscript>\n"
@@ -188,16 +212,12 @@ static void put_page(io_buffer *page, const page_model *m, const page_sound *sou
     const char *title = tlnmf_record_get_text(m->about, "title");
     put_head(page, title != NULL ? title : m->separated ? "A separation" : "A model");
     page_headline(page, m, sound);
-    put_navigation(page, sound);
+    put_navigation(page, m, sound);
     put_listen(page, m, sound);
     put_look(page, m);
     put_atoms(page, m);
-    page_raw(page, "<section id=\"convergence\" aria-labelledby=\"convergence-title\">"
-                   "<h2 id=\"convergence-title\">Convergence</h2>\n<div id=\"traces\">");
-    if (tlnmf_record_get_array(m->record, "trace.stage", NULL, NULL) == NULL && !m->separated)
-        page_raw(page, "<p>The model has no trace: fit with --trace or --report to keep it.</p>");
-    page_raw(page, "</div>\n<div id=\"candidates\"></div></section>\n"
-                   "<section id=\"numbers\" aria-labelledby=\"numbers-title\">"
+    put_run(page, m);
+    page_raw(page, "<section id=\"numbers\" aria-labelledby=\"numbers-title\">"
                    "<h2 id=\"numbers-title\">Numbers</h2>\n<div id=\"downloads\"></div>\n");
     page_numbers(page, m);
     page_raw(page, "</section>\n");

@@ -56,10 +56,41 @@ static void say_sources(io_buffer *page, const page_model *m)
     page_raw(page, "</b>.");
 }
 
+/* What limits the estimate: the caveats that the program prints. */
+static void say_limits(io_buffer *page, const page_model *m, bool known)
+{
+    double coverage = tlnmf_record_get_real(m->record, "coverage"),
+           seconds = tlnmf_record_get_real(m->record, "unlabelled_seconds");
+    const char *caveat = tlnmf_record_get_text_at(m->record, "caveats", 0);
+    bool guided = page_word(m, "labels") != NULL;
+    page_raw(page, caveat != NULL ? "<p><b>Check the labels:</b></p><ul class=\"notes\">" : "");
+    for (size_t i = 0; caveat != NULL;
+         caveat = tlnmf_record_get_text_at(m->record, "caveats", ++i)) {
+        page_raw(page, "<li>");
+        page_text(page, caveat);
+        page_raw(page,
+                 tlnmf_record_get_text_at(m->record, "caveats", i + 1) ? "</li>" : "</li></ul>");
+    }
+    if (known)
+        page_raw(page, "<p>8 of 10 stems of test mixtures were in the range. The estimate cannot "
+                       "detect notes assigned to the wrong player, such as octaves.</p>");
+    if (guided && coverage < 0.995)
+        page_format(page,
+                    "<p><b>Not covered:</b> %.0f %% of the labelled time in the mixture has notes "
+                    "that were never heard alone.</p>",
+                    100.0 * (1.0 - coverage));
+    if (seconds > 0.0)
+        page_format(page, "<p><b>Without a label:</b> %.2g s with %.2g %% of the energy.</p>",
+                    seconds, 100.0 * tlnmf_record_get_real(m->record, "unlabelled_energy"));
+    if (json_is_null(find(m, "labels")))
+        page_raw(page, "<p><b>No labels:</b> this separates notes, not players.</p>");
+}
+
 static void say_quality(io_buffer *page, const page_model *m)
 {
     double sum = 0.0, score = page_value(m, "separation.remix_si_sdr");
     int64_t known = 0;
+    bool caveats = tlnmf_record_get_text_at(m->record, "caveats", 0) != NULL;
     for (int64_t k = 0; k < m->sources; k++)
         if (isfinite(score_at(m, "expected_sdr", k))) {
             sum += score_at(m, "expected_sdr", k);
@@ -71,9 +102,12 @@ static void say_quality(io_buffer *page, const page_model *m)
                     "of each stem. At 20 dB a stem sounds clean, at 10 dB others are audible, at "
                     "0 dB they are as loud as the source.</p>",
                     sum / (double)known);
+    else if (caveats)
+        page_raw(page, "<p><b>How well:</b> not estimated, because the labels may be wrong.</p>");
     else
         page_raw(page, "<p><b>How well:</b> not known. No source plays alone in this recording, "
                        "so there is nothing to check against. Listen to the stems.</p>");
+    say_limits(page, m, known > 0);
     double remixes = page_value(m, "separation.remixes");
     double candidates = page_value(m, "separation.candidates");
     if (isfinite(score))
@@ -137,7 +171,7 @@ void page_scores(io_buffer *page, const page_model *m)
             double x = columns[c].scale * score_at(m, columns[c].name, k);
             char cell[64];
             snprintf(cell, sizeof cell, columns[c].format, x);
-            page_raw(page, isfinite(x) ? cell : "<td>not known</td>");
+            page_raw(page, isfinite(x) ? cell : "<td>not estimated</td>");
         }
         page_raw(page, "</tr>");
     }

@@ -84,6 +84,7 @@ typedef struct lesson {
     const tl_settings *settings;
     tl_learn_options opt;
     tl_unlabelled found; /* labels, and spans of sound without a label */
+    tl_caveats caveats;  /* about the labels */
     tl_look look;
     char reason[256];
     double power;
@@ -116,7 +117,7 @@ static tlnmf_error look_blindly(tlnmf_ctx *ctx, lesson *l)
     return TLNMF_OK;
 }
 
-/* Finds sound without a label; without any labels, estimates the number of sources. */
+/* Looks at the labels; without any, estimates the number of sources. */
 static tlnmf_error listen(tlnmf_ctx *ctx, lesson *l)
 {
     const tlnmf_sound *sound = l->sound;
@@ -126,7 +127,7 @@ static tlnmf_error listen(tlnmf_ctx *ctx, lesson *l)
     TRY(tl_schedule_create(ctx, sound->span, sound->span_count, l->opt.release, sound->sources,
                            &schedule));
     bool silent = l->settings->unlabelled == TL_UNLABELLED_SILENT;
-    tlnmf_error error = tl_unlabelled_find(ctx, sound, &schedule, silent, true, &l->found);
+    tlnmf_error error = tl_labels_look(ctx, sound, &schedule, silent, &l->found, &l->caveats);
     tl_schedule_free(&schedule);
     return error;
 }
@@ -151,6 +152,8 @@ static tlnmf_error learn(tlnmf_ctx *ctx, lesson *l)
         tl_verdict_expect_blind(l->opt.sources,
                                 l->look.misfit[tl_min(l->opt.sources, TL_LOOK_MOST)],
                                 &l->blend->verdict);
+    if (error == TLNMF_OK)
+        tl_verdict_withhold(l->opt.sources, l->caveats.sources, &l->blend->verdict);
     return error;
 }
 
@@ -178,6 +181,11 @@ static tlnmf_error put_lesson(tlnmf_ctx *ctx, const lesson *l, tlnmf_record *mod
 {
     TRY(tl_blend_to_record(ctx, l->blend, l->sound, l->power, model));
     TRY(put_trials(ctx, l->blend, model));
+    const char *caveat[TL_CAVEATS_MAX];
+    for (int64_t i = 0; i < l->caveats.count; i++)
+        caveat[i] = l->caveats.text[i];
+    if (l->caveats.count > 0)
+        TRY(tlnmf_record_set_texts(ctx, model, "caveats", caveat, (size_t)l->caveats.count));
     TRY(tlnmf_record_set_real(ctx, model, "unlabelled_seconds", l->found.seconds));
     TRY(tlnmf_record_set_real(ctx, model, "unlabelled_energy", l->found.energy));
     return tlnmf_record_set_text(ctx, model, "reason", l->reason);

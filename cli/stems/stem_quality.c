@@ -27,9 +27,13 @@ static const char *words_for(double decibels)
     return "not known";
 }
 
+/* Whether some stem has an estimate. */
 static bool is_known(const tlnmf_record *model)
 {
-    return isfinite(at(model, "expected_sdr", 0));
+    bool known = false;
+    for (int64_t k = 0; k < tlnmf_record_get_integer(model, "sources"); k++)
+        known = known || isfinite(at(model, "expected_sdr", k));
+    return known;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -57,6 +61,10 @@ json_t *cli_quality_json(const tlnmf_record *model)
     for (int64_t k = 0; (name = tlnmf_record_get_text_at(model, "names", (size_t)k)) != NULL; k++)
         json_array_append_new(stems, stem_json(model, k, name));
     json_object_set_new(object, "stems", stems);
+    json_t *caveats = json_array();
+    for (size_t i = 0; (name = tlnmf_record_get_text_at(model, "caveats", i)) != NULL; i++)
+        json_array_append_new(caveats, cli_text(name));
+    json_object_set_new(object, "caveats", caveats);
     return object;
 }
 
@@ -65,8 +73,12 @@ json_t *cli_quality_json(const tlnmf_record *model)
 void cli_quality_print_stem(const tlnmf_record *model, int64_t k, bool guided)
 {
     double expected = at(model, "expected_sdr", k);
+    bool withheld = isfinite(at(model, "agreement", k)) && /* else it is unknown anyway */
+                    tlnmf_record_get_text_at(model, "caveats", 0) != NULL;
     if (!isfinite(expected))
-        printf("quality not known");
+        fputs(withheld ? "quality not estimated: check the labels, see the warnings"
+                       : "quality not known",
+              stdout);
     else
         printf("about %.0f dB SI-SDR (%.0f to %.0f), %s", expected, at(model, "expected_low", k),
                at(model, "expected_high", k), words_for(expected));

@@ -196,6 +196,13 @@ void tl_verdict_unknown(int64_t sources, tl_verdict *v)
             NAN;
 }
 
+void tl_verdict_withhold(int64_t sources, uint64_t withheld, tl_verdict *v)
+{
+    for (int64_t r = 0; r < sources; r++)
+        if (withheld >> r & 1)
+            v->expected[r] = v->low[r] = v->high[r] = NAN;
+}
+
 /* Without labels a component is a note. The misfit of NMF with one component per source
  * distinguishes single notes from phrases. Least squares over the logarithm of the misfit and the
  * number of sources beyond two, on the blind development stems of docs/measurements/separation.md;

@@ -4,6 +4,7 @@
 
 #include "base/monitor.h"
 #include "search/units.h"
+#include "sound/judge/caveats.h"
 #include "sound/judge/judge.h"
 #include "sound/learn/learn_options.h"
 #include "sound/signal/scene.h"
@@ -26,15 +27,19 @@ typedef struct tl_unlabelled {
     int64_t count;
     double seconds; /* of sound without a label that is not quiet */
     double energy;  /* its fraction of the energy */
+    char text[160]; /* says so; "": there is none */
     tl_hooks hooks;
     void *memory;
 } tl_unlabelled;
 
-/* `silent`: only the labels count. `warn`: says in the log how much sound has no label. */
+/* `silent`: only the labels count. `warn`: the text goes to the log. */
 tlnmf_error tl_unlabelled_find(tlnmf_ctx *ctx, const tlnmf_sound *sound,
                                const tl_schedule *schedule, bool silent, bool warn,
                                tl_unlabelled *found);
 void tl_unlabelled_free(tl_unlabelled *found);
+/* The same, then checks the labels. Warnings go to the log. */
+tlnmf_error tl_labels_look(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_schedule *schedule,
+                           bool silent, tl_unlabelled *found, tl_caveats *caveats);
 
 /* ---- learning -------------------------------------------------------------------------------- */
 

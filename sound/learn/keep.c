@@ -127,8 +127,11 @@ tlnmf_error tl_keep_create(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_se
     TRY(tl_units_create(ctx, NULL, NULL, out));
     if (*out == NULL)
         return TLNMF_OK;
-    for (int64_t i = 0; i < sound->span_count; i++)
-        h = tl_hash(h, &sound->span[i], sizeof sound->span[i] / WORD);
+    for (int64_t i = 0; i < sound->span_count; i++) {
+        tl_span span = sound->span[i];
+        span.line = 0; /* it changes nothing that is learnt */
+        h = tl_hash(h, &span, sizeof span / WORD);
+    }
     snprintf(words, sizeof words, "length=%lld channels=%lld", (long long)sound->sound.length,
              (long long)sound->sound.channels);
     tlnmf_error error = hash_sound(ctx, &sound->sound, &h);

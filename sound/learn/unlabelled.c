@@ -1,6 +1,8 @@
 /* Sound without a label: any source may sound there, unless the caller says that none does. */
 #include "sound/learn/course.h"
 
+#include <stdio.h>
+
 /* The recording is divided into pieces of PIECE seconds; those above QUIET of the mean power hold
  * sound. */
 static const double PIECE = 0.02, QUIET = 1e-2;
@@ -13,8 +15,10 @@ typedef struct pieces {
     void *memory;
 } pieces;
 
-static void mark(pieces *p, const tl_schedule *schedule, double rate, tl_unlabelled *found)
+/* Returns the first bare piece. */
+static int64_t mark(pieces *p, const tl_schedule *schedule, double rate, tl_unlabelled *found)
 {
+    int64_t first = p->count;
     double total = 0.0, bare = 0.0, samples = 0.0;
     for (int64_t h = 0; h < p->count; h++)
         total += p->energy[h];
@@ -22,11 +26,13 @@ static void mark(pieces *p, const tl_schedule *schedule, double rate, tl_unlabel
         p->bare[h] =
             p->energy[h] > QUIET * total / (double)p->count &&
             tl_schedule_within(schedule, h * p->hop, (h + 1) * p->hop, schedule->release) == 0;
+        first = p->bare[h] ? tl_min(first, h) : first;
         samples += p->bare[h] ? (double)p->hop : 0.0;
         bare += p->bare[h] ? p->energy[h] : 0.0;
     }
     found->seconds = samples / rate;
     found->energy = total > 0.0 ? bare / total : 0.0;
+    return first;
 }
 
 /* The labels, and a span of every source in each stretch of bare pieces; a release ends with the
@@ -66,7 +72,13 @@ tlnmf_error tl_unlabelled_find(tlnmf_ctx *ctx, const tlnmf_sound *sound,
     TRY(TL_ARENA(ctx, "the energies", table, &p.memory));
     tlnmf_error error = tl_sound_energies(ctx, &sound->sound, p.hop, p.count, p.energy);
     if (error == TLNMF_OK) {
-        mark(&p, schedule, sound->rate, found);
+        double at = (double)(mark(&p, schedule, sound->rate, found) * p.hop) / sound->rate;
+        if (found->seconds > 0.0)
+            snprintf(found->text, sizeof found->text,
+                     "%.2g s with %.2g %% of the energy have no label (first at %.4g s): %s",
+                     found->seconds, 100.0 * found->energy, at,
+                     silent ? "treated as silence, as asked; all stems share it equally"
+                            : "any source may sound there (unlabelled = silent: none does)");
         error = widen(ctx, &p, schedule, found);
     }
     tl_release(&ctx->hooks, p.memory);
@@ -74,10 +86,7 @@ tlnmf_error tl_unlabelled_find(tlnmf_ctx *ctx, const tlnmf_sound *sound,
     if (silent)
         found->count = schedule->count; /* the labels come first */
     if (warn && found->seconds > 0.0)
-        tl_log(ctx, TLNMF_LOG_WARNING, "%.2g s with %.2g %% of the energy have no label: %s",
-               found->seconds, 100.0 * found->energy,
-               silent ? "treated as silence, as asked; all stems share it equally"
-                      : "any source may sound there (unlabelled = silent: none does)");
+        tl_log(ctx, TLNMF_LOG_WARNING, "%s", found->text);
     return TLNMF_OK;
 }
 
@@ -85,4 +94,17 @@ void tl_unlabelled_free(tl_unlabelled *found)
 {
     tl_release(&found->hooks, found->memory);
     found->memory = NULL;
+}
+
+tlnmf_error tl_labels_look(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_schedule *schedule,
+                           bool silent, tl_unlabelled *found, tl_caveats *caveats)
+{
+    const double much = 0.02; /* of the energy: estimates are then too high */
+    TRY(tl_unlabelled_find(ctx, sound, schedule, silent, true, found));
+    TRY(tl_check_labels(ctx, sound, schedule, found->energy, caveats));
+    for (int64_t i = 0; i < caveats->count; i++)
+        tl_log(ctx, TLNMF_LOG_WARNING, "%s", caveats->text[i]);
+    if (found->energy > much)
+        tl_caveats_add(caveats, ~(uint64_t)0, "%s", found->text);
+    return TLNMF_OK;
 }

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <strings.h>
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
@@ -218,11 +217,6 @@ static tlnmf_error find_source(tlnmf_ctx *ctx, tlnmf_sound *sound, const char *n
     for (*source = 0; *source < sound->sources; ++*source)
         if (strcmp(sound->name[*source], name) == 0)
             return TLNMF_OK;
-    for (int64_t k = 0; k < sound->sources; k++)
-        if (strcasecmp(sound->name[k], name) == 0)
-            tl_log(ctx, TLNMF_LOG_WARNING,
-                   "\"%s\" and \"%s\" differ only in case; they are two sources", sound->name[k],
-                   name);
     if (sound->sources == TL_SOURCES_MAX)
         return tl_fail(ctx, TLNMF_ERR_DATA, "more than %d sources are named", TL_SOURCES_MAX);
     size_t size = strlen(name) + 1;
@@ -267,9 +261,17 @@ static int64_t to_sample(const tlnmf_sound *sound, double seconds)
 typedef struct given_label {
     const char *name;
     double start, end, low, high;
+    int64_t line; /* 0: unknown */
 } given_label;
 
-static tlnmf_error add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const given_label *g)
+/* Warnings of one kind; those beyond the first SHOWN are only counted. */
+enum { SHOWN = 3 };
+typedef struct label_warnings {
+    int64_t late, points;
+} label_warnings;
+
+static tlnmf_error add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const given_label *g,
+                             label_warnings *w)
 {
     const double tolerance = 0.05; /* seconds: editors round the end of a recording */
     char trimmed[TL_LABEL];
@@ -286,10 +288,11 @@ static tlnmf_error add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const given_lab
                        g->low, g->high);
     TRY(find_source(ctx, sound, trimmed, &source));
     double length = (double)sound->sound.length / sound->rate;
-    if (g->end > length + tolerance)
+    bool late = g->end > length + tolerance, point = !late && g->end == g->start;
+    if (late && w->late++ < SHOWN)
         tl_log(ctx, TLNMF_LOG_WARNING, "the label \"%s\" ends at %g s, but the sound ends at %g s",
                trimmed, g->end, length);
-    else if (g->end == g->start)
+    if (point && w->points++ < SHOWN)
         tl_log(ctx, TLNMF_LOG_WARNING,
                "the label \"%s\" at %g s is a point: it does not say how long the source sounds",
                trimmed, g->start);
@@ -297,7 +300,8 @@ static tlnmf_error add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const given_lab
                     .end = to_sample(sound, g->end),
                     .source = source,
                     .low = g->low / sound->rate,
-                    .high = g->high / sound->rate};
+                    .high = g->high / sound->rate,
+                    .line = g->line};
     return span.end > span.start ? add_span(ctx, sound, span) : TLNMF_OK;
 }
 
@@ -307,7 +311,8 @@ tlnmf_error tlnmf_sound_add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const char
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, sound);
     TL_NEED(ctx, name);
-    return add_label(ctx, sound, &(given_label){.name = name, .start = start, .end = end});
+    return add_label(ctx, sound, &(given_label){.name = name, .start = start, .end = end},
+                     &(label_warnings){0});
 }
 
 static tlnmf_error check_heard(tlnmf_ctx *ctx, const tlnmf_sound *sound)
@@ -328,7 +333,8 @@ static tlnmf_error check_heard(tlnmf_ctx *ctx, const tlnmf_sound *sound)
 tlnmf_error tlnmf_sound_add_labels(tlnmf_ctx *ctx, tlnmf_sound *sound, const tlnmf_record *track)
 {
     int64_t shape[TLNMF_MAX_DIMENSIONS];
-    const double *start, *end, *low, *high; /* frequencies may be missing */
+    const double *start, *end, *low, *high, *line; /* frequencies and lines may be missing */
+    label_warnings w = {0};
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, sound);
     TL_NEED(ctx, track);
@@ -340,16 +346,27 @@ tlnmf_error tlnmf_sound_add_labels(tlnmf_ctx *ctx, tlnmf_sound *sound, const tln
                        start == NULL ? "start" : "end");
     TRY(tl_record_expect(ctx, track, "the label track", "low", 1, shape, &low));
     TRY(tl_record_expect(ctx, track, "the label track", "high", 1, shape, &high));
+    TRY(tl_record_expect(ctx, track, "the label track", "line", 1, shape, &line));
     for (int64_t i = 0; i < shape[0]; i++) {
         given_label g = {.name = tlnmf_record_get_text_at(track, "name", (size_t)i),
                          .start = start[i],
                          .end = end[i],
                          .low = low != NULL && high != NULL ? low[i] : 0.0,
-                         .high = low != NULL && high != NULL ? high[i] : 0.0};
+                         .high = low != NULL && high != NULL ? high[i] : 0.0,
+                         .line = line != NULL && line[i] < 1e15 ? (int64_t)line[i] : 0};
         if (g.name == NULL)
             return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "the label track has no name number %lld",
                            (long long)i);
-        TRY(add_label(ctx, sound, &g));
+        TRY(add_label(ctx, sound, &g, &w));
     }
+    const char *file = tlnmf_record_get_text(track, "file");
+    if (file != NULL)
+        TRY(tlnmf_record_set_text(ctx, sound->record, "label_file", file));
+    if (w.late > SHOWN)
+        tl_log(ctx, TLNMF_LOG_WARNING, "and %lld more labels end after the sound",
+               (long long)(w.late - SHOWN));
+    if (w.points > SHOWN)
+        tl_log(ctx, TLNMF_LOG_WARNING, "and %lld more labels are points",
+               (long long)(w.points - SHOWN));
     return check_heard(ctx, sound);
 }

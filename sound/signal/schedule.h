@@ -11,6 +11,7 @@ typedef struct tl_span {
     int64_t start, end, source;
     double low, high; /* its frequencies, as fractions of the rate; high = 0: all of them */
     int64_t anyone;   /* 1: not from a label; where nothing is labelled, any source may sound */
+    int64_t line;     /* of the label in its file; 0: unknown */
 } tl_span;
 
 /* ---- finding spans --------------------------------------------------------------------------- */

@@ -189,18 +189,46 @@ expect 0 ... 'tlnmf separate: warning: paths.txt: the label "../x" ends at 9 s, 
 check "no stem outside of the directory" [ "$(ls paths | tr '\n' ' ')" = "_etc_y.wav _x.wav model.h5 report.html summary.json " ]
 
 # Names: surrounding spaces are ignored; names that differ only in case are two sources, with a warning
+# in place of the estimate
 printf '0\t1\tPiano\n1\t2\t piano \n2\t3\tPiano \n2\t3\tpiano\n' >case.txt
-expect 0 ... 'tlnmf separate: warning: case.txt: "Piano" and "piano" differ only in case; they are two sources' \
+expect 0 ... 'tlnmf separate: warning: the names "Piano" (case.txt line 1, 0 s) and "piano" (case.txt line 2, 1 s) differ only in case: if they are one source, correct one of them' \
     tlnmf separate notes.wav --labels case.txt --method nmf --per-source 1 -o case
 check "two sources, not four" [ "$(grep -c '"name"' case/summary.json)" = 2 ]
 printf '0\t1\ta\n1\t3\tb\n2\t2\ta\n' >point.txt
 expect 0 ... 'tlnmf separate: warning: point.txt: the label "a" at 2 s is a point: it does not say how long the source sounds' \
     tlnmf separate notes.wav --labels point.txt --method nmf --per-source 1 -o point
 
+# Many warnings of one kind are summed
+awk 'BEGIN { for (i = 0; i < 80; i++) print "0\t1\ta\n1\t9\tb\n2\t2\tb" }' >flood.txt
+expect 0 ... ... tlnmf separate notes.wav --labels flood.txt --method nmf --per-source 1 -o flood
+check "few lines" [ "$(grep -c 'flood.txt' "$err")" -le 9 ]
+check "late labels" grep -q "warning: flood.txt: and 77 more labels end after the sound" "$err"
+check "points" grep -q "warning: flood.txt: and 77 more labels are points" "$err"
+
+# ---- labels that may be wrong ----------------------------------------------------------------------
+printf '0\t1\tlow A\n1\t2\thigh\n2\t3\tlow A\n2\t3\thighx\n' >typo.txt
+expect 0 ... 'tlnmf separate: warning: the names "high" (typo.txt line 2, 1 s) and "highx" (typo.txt line 4, 2 s) differ by one letter: if they are one source, correct one of them' \
+    tlnmf separate notes.wav --labels typo.txt -o typo
+check "a figure for the other stem" grep -q "low A.wav: about" "$out"
+check "no figure" [ "$(grep -c 'quality not estimated: check the labels' "$out")" = 2 ]
+check "in the summary" [ "$(grep -c 'differ by one letter' typo/summary.json)" = 1 ]
+expect 0 ... "" tlnmf report typo/model.h5 -o typo.html
+for page in typo/report.html typo.html; do
+    check "$page: the caveat" grep -q 'the names &quot;high&quot; (typo.txt line 2, 1 s)' $page
+    check "$page: no figure" grep -q '<th scope="row">highx</th><td>not estimated</td>' $page
+    check "$page: how sure" grep -q "cannot detect notes assigned to the wrong player" $page
+    check "$page: no empty heading" [ "$(grep -c '>Convergence<' $page)" = 0 ]
+    check "$page: no empty value" [ "$(grep -c '>none</td>' $page)" = 0 ]
+done
+printf '0\t3\tall\n' >one.txt
+expect 0 ... 'tlnmf separate: warning: all labels have the name "all": its stem is the whole recording; if several sources play, name each of them' \
+    tlnmf separate notes.wav --labels one.txt -o one
+check "no figure" grep -q "all.wav: quality not estimated" "$out"
+
 # ---- passages without a label ----------------------------------------------------------------------
 printf '0\t1\tlow A\n1\t2\thigh\n' >alone.txt
 expect 0 ... ... tlnmf separate notes.wav --labels alone.txt -o any --json
-check "a warning" grep -Eq "^tlnmf separate: warning: 0\.[0-9]+ s with [0-9]+ % of the energy have no label: any source may sound there" "$err"
+check "a warning" grep -Eq "^tlnmf separate: warning: 0\.[0-9]+ s with [0-9]+ % of the energy have no label \(first at 2\.[0-9]+ s\): any source may sound there" "$err"
 near "how long" "$(json unlabelled_seconds)" 0.7 0.2
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt -o known --json
 near "everything is labelled" "$(json unlabelled_seconds)" 0 0
@@ -216,7 +244,9 @@ wav deep.wav 4000 1 $(cat deep)
 wav bright.wav 4000 1 $(cat bright)
 wav both.wav 4000 1 $(paste deep bright | awk '{ print $1 + $2 }')
 printf '0\t0.5\tdeep\n\\\t0\t400\n0\t0.5\tbright\n\\\t400\t-1\n' >ranges.txt
-expect 0 ... "" tlnmf separate both.wav --labels ranges.txt -o ranges
+expect 0 ... 'tlnmf separate: warning: some labels have frequencies (the first: ranges.txt line 1, 0 s): the quality of such stems cannot be estimated' \
+    tlnmf separate both.wav --labels ranges.txt -o ranges
+check "no figure" grep -q "deep.wav: quality not estimated: check the labels, see the warnings" "$out"
 expect 0 ... "" tlnmf eval --filter 1 --json --no-permutation --ref deep.wav bright.wav --est ranges/deep.wav ranges/bright.wav
 check "separated by frequency: $(json si_sdr) dB" awk -v a="$(json si_sdr)" 'BEGIN { exit !(a > 15) }'
 labels "line 1: frequencies without a label before them" '\\\t1\t2\n'

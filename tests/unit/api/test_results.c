@@ -196,10 +196,10 @@ static void separations_are_in_the_table(void **state)
     tlnmf_record *model, *stems[2], *events;
     const tlnmf_record *described = tlnmf_sound_record(sound);
     expect_in_table(described, "sound", "", (symbols){0});
-    expect_all_held("sound", &described, 1, "");
+    expect_all_held("sound", &described, 1, "label_file"); /* of labels from a file */
     assert_ok(ctx, tlnmf_learn_sources(ctx, sound, learn, &model));
     expect_in_table(model, "separation", "learn", (symbols){2, {{"M", FRAME}, {"K", 2}}});
-    expect_all_held("separation", (const tlnmf_record *const *)&model, 1, "");
+    expect_all_held("separation", (const tlnmf_record *const *)&model, 1, "caveats");
     assert_ok(ctx, tlnmf_separate_plan(ctx, model, sound, take_apart, &stems[0]));
     assert_ok(ctx, tlnmf_separate_array(ctx, model, sound, take_apart, y, &stems[1]));
     assert_int_equal(tlnmf_record_get_integer(stems[0], "stems"), 3);

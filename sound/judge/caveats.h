@@ -1,0 +1,41 @@
+/* Doubts about the labels of a recording, found before anything is learnt. */
+#ifndef TLNMF_SOUND_CAVEATS_H
+#define TLNMF_SOUND_CAVEATS_H
+
+#include "sound/signal/samples.h"
+
+enum { TL_CAVEATS_MAX = 12 };
+
+/* What to look at in the labels. */
+typedef struct tl_caveats {
+    int64_t count;
+    uint64_t sources; /* one bit each: sources whose expected quality is withheld */
+    char text[TL_CAVEATS_MAX][TL_MESSAGE];
+} tl_caveats;
+
+/* Adds a text about these sources. If there is no room for it, only the sources are noted. */
+void tl_caveats_add(tl_caveats *caveats, uint64_t sources, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+enum { TL_PLACE = 96, TL_QUOTED = 96 };
+/* "duet.txt line 7, 2.4 s", or "2.4 s" if the label is not from a file. */
+const char *tl_label_place(const tlnmf_sound *sound, const tl_span *label, char text[TL_PLACE]);
+/* The name in quotes; a long one is cut. */
+const char *tl_label_quote(const char *name, char text[TL_QUOTED]);
+
+/* ---- names (label_names.c) ------------------------------------------------------------------- */
+
+/* Whether two names look like one name that was mistyped: they differ in case or by one letter and
+ * are not numbered ("violin 1", "violin 2"; "bird A", "bird B"; "a", "b"). */
+bool tl_names_look_alike(const char *a, const char *b);
+/* Adds the names that look alike; alike[k] has the bit of l if k and l do. */
+void tl_check_names(const tlnmf_sound *sound, uint64_t alike[TL_SOURCES_MAX], tl_caveats *caveats);
+
+/* ---- labels and sound (label_sounds.c) ------------------------------------------------------- */
+
+/* Adds all doubts, except sound without a label. `unlabelled`: its fraction of the energy. Until a
+ * stop. */
+tlnmf_error tl_check_labels(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_schedule *schedule,
+                            double unlabelled, tl_caveats *caveats);
+
+#endif
