@@ -182,6 +182,9 @@ static int read_input_options(cli_call *call, plan *p)
         return EXIT_USAGE;
     TRY(cli_check_reading(call, &p->input));
     TRY(cli_check_operands(call, 1, "a data file"));
+    if (arg.init.phi != NULL && cli_asked.rank_reduce != NULL)
+        return cli_fail(call->command, EXIT_USAGE, "%s and --rank-reduce are mutually exclusive",
+                        cli_asked.init_phi != NULL ? "--init-phi" : "--transform FILE");
     if (cli_asked.init_phi != NULL && call->transform_file != NULL)
         return cli_fail(call->command, EXIT_USAGE,
                         "--init-phi and --transform FILE are mutually exclusive");

@@ -1,8 +1,9 @@
-% tlnmf_arguments  Splits "input", "axes" and "start" from the options of the library, and brings the
-% array into the memory order of the library.
+% tlnmf_arguments  Splits "input", "axes", "dof" and "start" from the options of the library, and brings
+% the array into the memory order of the library. Powers become roots, of kind "power DOF".
 function [Y, kind, start, options] = tlnmf_arguments (Y, kind, given)
   start = struct ();
   axes = "";
+  dof = 2; % of |STFT|^2
   options = {};
   for i = 1:2:numel (given)
     if i == numel (given)
@@ -13,6 +14,8 @@ function [Y, kind, start, options] = tlnmf_arguments (Y, kind, given)
         kind = given{i + 1};
       case "axes"
         axes = given{i + 1};
+      case "dof"
+        dof = given{i + 1};
       case "start"
         start = given{i + 1};
       otherwise
@@ -26,6 +29,13 @@ function [Y, kind, start, options] = tlnmf_arguments (Y, kind, given)
     Y = permute (Y, [2 1 3]);
   else
     Y = in_order (Y, axes);
+  end
+  if strcmp (kind, "power")
+    if any (Y(:) < 0)
+      error ("tlnmf:input", "powers must not be negative");
+    end
+    Y = sqrt (Y);
+    kind = sprintf ("power %d", dof);
   end
 end
 

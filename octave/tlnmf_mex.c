@@ -3,7 +3,7 @@
  *   record = tlnmf_mex(task, Y, kind, options, given)
  *
  * task: "fit", "jd" or "apply". Y: dimensions reversed, so that its memory is in C order. kind:
- * "realisations" or "covariances". options: {name, value, ..}. given: a struct, the start of a fit
+ * "realisations", "covariances" or "power DOF" (roots of powers). options: {name, value, ..}. given: a struct, the start of a fit
  * or the model to apply. A record becomes a struct; dots and dashes of names become underscores. */
 #include <mex.h>
 #include <stdio.h>
@@ -82,6 +82,8 @@ static void read_data(call *c, const mxArray *x, const mxArray *kind)
         check(c, tlnmf_data_from_covariances(c->ctx, mxGetPr(x), shape, &c->data));
     else
         check(c, tlnmf_data_from_realisations(c->ctx, mxGetPr(x), shape, &c->data));
+    if (strncmp(word, "power ", 6) == 0)
+        check(c, tlnmf_data_set_dof(c->ctx, c->data, strtoll(word + 6, NULL, 10)));
 }
 
 static void read_options(call *c, const mxArray *options)

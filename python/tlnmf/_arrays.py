@@ -90,6 +90,19 @@ _ROLES = {
 }  # fmt: skip
 
 
+def reorder_matrices(x: Real, axes: Any, name: str = "C") -> Real:
+    """Returns matrices with named axes, such as "channels,channels,epochs", as (N, M, M)."""
+    words = axes.split(",") if isinstance(axes, str) else list(axes)
+    roles = [_ROLES.get(str(word).strip(), -1) for word in words]
+    if len(roles) != 3 or -1 in roles or roles.count(1) != 2:
+        raise ValueError(
+            f"axes = {axes!r} of {name}: name channels, sensors or length twice, and the axis that "
+            "counts the matrices once: trials, epochs, realisations, time, times or frames"
+        )
+    at = next(i for i, role in enumerate(roles) if role != 1)
+    return np.ascontiguousarray(np.moveaxis(x, at, 0))
+
+
 def reorder(x: Real, axes: Any, name: str = "Y") -> Real:
     """Returns x with its named axes in the order (M, N) or (S, M, N)."""
     words = axes.split(",") if isinstance(axes, str) else list(axes)

@@ -141,14 +141,15 @@ class Call:
         before `work` has ended.
         """
         errand = _Errand(self, work, callback)
-        _thread.start_new_thread(errand.run, ())
-        try:
-            with running():
+        with running() as threads:
+            self.check(core.tlnmf_ctx_set_threads(self.ctx, threads))
+            _thread.start_new_thread(errand.run, ())
+            try:
                 errand.wait()
-        finally:
-            self._flag.value = 1
-            if not errand.result:
-                _leave(errand)
+            finally:
+                self._flag.value = 1
+                if not errand.result:
+                    _leave(errand)
         if not errand.result and errand.failure is not None:
             raise errand.failure
         self.warn(5)

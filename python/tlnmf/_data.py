@@ -7,7 +7,7 @@ from typing import Any, Mapping, Optional, Tuple
 
 import numpy as np
 
-from ._arrays import Real, address, as_real, reorder, shape_of
+from ._arrays import Real, address, as_real, reorder, reorder_matrices, shape_of
 from ._call import Call
 from ._errors import DataError, error_of
 from ._gaps import fill
@@ -212,17 +212,21 @@ def arrange(
     return (x[np.newaxis] if x.ndim == 2 else x), False
 
 
-def as_covariances(C: Any, name: str) -> Real:
+def as_covariances(C: Any, name: str, axes: Any = None) -> Real:
     """C as covariances (N, M, M). Raises ValueError, with advice, if it has another shape."""
     x = as_real(C, name, (3,), kind="covariances")
+    if axes is not None:
+        x = reorder_matrices(x, axes, name)
     N, M, columns = x.shape
     if M == columns:
         return x
-    advice = f"Compute those of signals (epochs, channels, times) by {name} @ {name}.swapaxes(1, 2)" \
-             f" / {name}.shape[2]"  # fmt: skip
-    if N == M or N == columns:
+    of_signals = f"{name} @ {name}.swapaxes(1, 2) / {name}.shape[2]"
+    advice = f"Compute those of signals (epochs, channels, times) by {of_signals}"
+    if axes is None and (N == M or N == columns):
         axis = 2 if N == M else 1
-        advice = f"If axis {axis} counts the matrices, pass np.moveaxis({name}, {axis}, 0)"
+        words = ("channels,epochs,channels", "channels,channels,epochs")[axis - 1]
+        other = f'axes="{words}" or ' if name in ("C", "X") else ""  # calls that have axes
+        advice = f"If axis {axis} counts the matrices, pass {other}np.moveaxis({name}, {axis}, 0)"
     raise ValueError(f"{name} has the shape {x.shape}; covariances are (N, M, M). {advice}")
 
 

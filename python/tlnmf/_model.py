@@ -240,6 +240,7 @@ def joint_diagonalize(
     *,
     whiten: bool = False,
     rank: Union[None, int, str] = None,
+    axes: Any = None,
     start: Any = None,
     callback: Optional[Callback] = None,
     progress: bool = False,
@@ -259,8 +260,11 @@ def joint_diagonalize(
     rank : int or "auto", optional
         With `whiten`: the number R of principal components of the mean covariance to keep, for
         covariances of lower rank; "auto": its rank. The result is then (R, M).
+    axes : str or sequence of str, optional
+        Names of the axes of C in another order, such as "channels,channels,epochs".
     start : array (M, M), optional
-        An orthogonal matrix to start from. With `whiten`, it rotates the whitened matrices.
+        An orthogonal matrix to start from. With `whiten`, it rotates the whitened matrices; with
+        `rank`, it is (R, R).
     callback, progress
         As for `fit`.
     {options}
@@ -286,11 +290,11 @@ def joint_diagonalize(
     if rank is not None and not whiten:
         raise TypeError("rank requires whiten=True")
     if isinstance(C, Data):
-        if whiten:
-            raise TypeError("whiten needs the covariances, not Data")
+        if whiten or axes is not None:
+            raise TypeError("whiten and axes need the covariances, not Data")
         data = data_of(C, weights=weights)
     else:
-        x = as_covariances(C, "C")
+        x = as_covariances(C, "C", axes)
         data = Data(covariances=x, weights=weights)
         if whiten:  # the library has checked the matrices and the weights
             w = None if weights is None else as_real(weights, "weights", (1,))

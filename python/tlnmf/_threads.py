@@ -44,9 +44,8 @@ def _openmp() -> int:
         return MOST
 
 
-def _workers() -> int:
+def _workers(at_once: int) -> int:
     """How many workers share the cores with this one, itself included; 0: unknown, but several."""
-    at_once = _running + 1
     processes: Any = sys.modules.get("multiprocessing")  # not loaded: there is no pool
     threads: Any = sys.modules.get("multiprocessing.dummy")
     if processes is not None and processes.parent_process() is not None:
@@ -57,8 +56,8 @@ def _workers() -> int:
     return max(at_once, len(pool))
 
 
-def default_threads() -> int:
-    """The threads of a call that does not name a number.
+def default_threads(at_once: int = 0) -> int:
+    """The threads of a call that does not name a number; `at_once` calls run, with this one.
 
     OMP_NUM_THREADS, which joblib sets in its processes, is taken as it is. Otherwise workers of
     multiprocessing use one thread, and concurrent calls of one process divide the cores.
@@ -66,17 +65,19 @@ def default_threads() -> int:
     limit = min(_openmp(), MOST)
     if "OMP_NUM_THREADS" in os.environ:
         return limit
-    workers = _workers()
+    workers = _workers(at_once or _running + 1)
     return max(1, min(limit, cores() // workers)) if workers else 1
 
 
 class running:
-    """Counts a call while it runs."""
+    """Counts a call while it runs, and gives it its threads. Counting and dividing are one step, so
+    that of two threads that begin at the same time the second sees the first."""
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> int:
         global _running
         with _lock:
             _running += 1
+            return default_threads(_running)
 
     def __exit__(self, *failure: object) -> None:
         global _running

@@ -7,7 +7,7 @@ from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
 
-from ._arrays import Real, as_real
+from ._arrays import Real, as_real, reorder_matrices
 from ._base import Estimator, not_fitted, seed_of
 from ._data import Data, as_covariances
 from ._model import Model, joint_diagonalize, whitener
@@ -25,6 +25,7 @@ def ajd(
     n_iter_max: int = 1000,
     sample_weight: Any = None,
     rank: Any = None,
+    axes: Any = None,
     eps: Optional[float] = None,
 ) -> Tuple[Real, Real]:
     """Minimises the sum of log(diag(D) + 0.01) over the D = V X V', where V whitens the mean of X.
@@ -45,6 +46,8 @@ def ajd(
     sample_weight : array (n_matrices,), optional
     rank : int or "auto", optional
         As for `JointDiagonalizer`, for matrices of lower rank.
+    axes : str, optional
+        Names of the axes of X in another order, such as "channels,channels,epochs".
     eps : float, optional
         Deprecated name of `tol`. It is not the floor 0.01, which is fixed.
 
@@ -64,6 +67,8 @@ def ajd(
     if eps is not None:
         warnings.warn("eps of ajd is called tol: it is a tolerance", DeprecationWarning, stacklevel=2)
         tol = eps
+    if axes is not None:
+        X = as_covariances(X, "X", axes)
     if init is not None:
         x, V = as_covariances(X, "X"), as_real(init, "init", (2,))
         Data(covariances=x, weights=sample_weight)  # raises an error for invalid matrices
@@ -89,7 +94,10 @@ class JointDiagonalizer(Estimator):
         With whiten: the number R of principal components of the mean covariance to keep, for
         covariances of lower rank (as after an average reference); "auto": its rank.
     start : array (n, n), optional
-        An orthogonal matrix to start from.
+        An orthogonal matrix to start from; (rank, rank) with rank.
+    axes : str, optional
+        Names of the axes of covariances in another order, such as "channels,channels,epochs".
+        Signals for `transform` are always (epochs, channels, times).
 {options}
 
     Attributes
@@ -113,6 +121,7 @@ class JointDiagonalizer(Estimator):
     whiten: bool
     rank: Any
     start: Any
+    axes: Any
     random_state: Any
     filters_: Real
     patterns_: Real
@@ -121,14 +130,15 @@ class JointDiagonalizer(Estimator):
     info_: Model
 
     def __init__(
-        self, whiten: bool = True, start: Any = None, rank: Any = None, **options: Any
-    ) -> None:
-        self._assign({"whiten": whiten, "start": start, "rank": rank, **options})
+        self, whiten: bool = True, start: Any = None, rank: Any = None, axes: Any = None,
+        **options: Any,
+    ) -> None:  # fmt: skip
+        self._assign({"whiten": whiten, "start": start, "rank": rank, "axes": axes, **options})
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "JointDiagonalizer":
         """Learns from covariances X (n_matrices, n, n). y is ignored."""
-        x = as_covariances(X, "X")
         options = self.get_params()
+        x = as_covariances(X, "X", options.pop("axes"))
         options["seed"] = seed_of(options.pop("random_state"))
         options["transform"] = options.pop("init_transform")
         self.filters_, self.info_ = joint_diagonalize(x, sample_weight, **options)
@@ -143,23 +153,29 @@ class JointDiagonalizer(Estimator):
         times), the sources filters_ @ X."""
         if not hasattr(self, "filters_"):
             raise not_fitted(self)
-        x = as_real(X, "X", (3,))
+        x, are_covariances = self._arrange(X)
         if x.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {x.shape[1]} channels; the estimator expects {self.n_features_in_}")
-        if x.shape[1] == x.shape[2] and np.allclose(x, x.transpose(0, 2, 1)):
+        if are_covariances:
             return np.asarray(self.filters_ @ x @ self.filters_.T)
         return np.asarray(self.filters_ @ x)
+
+    def _arrange(self, X: Any) -> Tuple[Real, bool]:
+        """X as (N, n, n), and whether these are covariances; other arrays are signals, unchanged."""
+        x = as_real(X, "X", (3,))
+        turned = x if self.axes is None else reorder_matrices(x, self.axes, "X")
+        return (turned, True) if _are_symmetric(turned) else (x, False)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Real:
         """Fits to X, then transforms it."""
         return self.fit(X, y, sample_weight).transform(X)
 
     def inverse_transform(self, X: Any) -> Real:
-        """Reverses `transform`, of covariances or signals."""
+        """Reverses `transform`, of covariances (n_matrices, n, n) or signals."""
         if not hasattr(self, "filters_"):
             raise not_fitted(self)
         x = as_real(X, "X", (3,))
-        if x.shape[1] == x.shape[2] and np.allclose(x, x.transpose(0, 2, 1)):
+        if _are_symmetric(x):
             return np.asarray(self.patterns_ @ x @ self.patterns_.T)
         return np.asarray(self.patterns_ @ x)
 
@@ -167,9 +183,13 @@ class JointDiagonalizer(Estimator):
         return self.info_._repr_html_() if hasattr(self, "info_") else f"<pre>{self!r}</pre>"
 
 
+def _are_symmetric(x: Real) -> bool:
+    return bool(x.shape[1] == x.shape[2] and np.allclose(x, x.transpose(0, 2, 1)))
+
+
 def _with_options(cls: Any) -> None:
     """Puts the options of task jd into the signature and the docstring."""
-    own = list(inspect.signature(cls.__init__).parameters.values())[:4]
+    own = list(inspect.signature(cls.__init__).parameters.values())[:5]
     found: Dict[str, inspect.Parameter] = parameters("jd", _OWN, _RENAMED)
     signature = inspect.Signature(own + list(found.values()))
     cls.__init__.__signature__ = signature

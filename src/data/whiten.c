@@ -27,7 +27,9 @@ static tlnmf_error choose_rank(tlnmf_ctx *ctx, int64_t M, const double *lambda, 
     const double least = 1e-12; /* of the largest eigenvalue; single precision leaves 1e-7 */
     int64_t rank = 0;
     for (int64_t i = 0; i < M; i++)
-        rank += lambda[i] > least * lambda[M - 1];
+        rank += lambda[i] > 0.0 && lambda[i] > least * lambda[M - 1];
+    if (rank == 0)
+        return tl_fail(ctx, TLNMF_ERR_DATA, "whiten: the weighted mean covariance is 0");
     *R = wanted < 0 ? M : wanted == 0 ? rank : wanted;
     if (wanted < 0 && rank < M)
         return tl_fail(ctx, TLNMF_ERR_DATA,
@@ -78,11 +80,11 @@ tlnmf_error tl_data_whiten(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t wante
         error = tl_comm_agree(ctx, data->frames_comm, error);
     }
     if (error == TLNMF_OK) {
-        double rank = (double)R;
+        double rank = (double)R; /* rounding may differ between processes */
         tl_comm_broadcast(data->frames_comm, &rank, 1);
-        tl_comm_broadcast(data->frames_comm, P, M * M);
-        tl_comm_broadcast(data->frames_comm, back, M * M);
         (*out)->M = R = (int64_t)rank;
+        tl_comm_broadcast(data->frames_comm, P, R * M);
+        tl_comm_broadcast(data->frames_comm, back, M * R);
         tl_gemm(TL_PLAIN, TL_PLAIN, R, T, M, 1.0, P, M, data->R, T, 0.0, (*out)->R, T);
         (*out)->mean_power = 1.0;
         (*out)->mean_square = 0.0;

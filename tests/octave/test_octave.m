@@ -35,6 +35,15 @@ assert (size (applied), [2 20]);
 [~, ~, ~, again] = tlnmf_fit (Y, 2, "start", info, "method", "tl", "J", 1);
 assert (again.C <= info.C + 1e-9);
 
+V = (1:4)' * (2 + sin (1:9)); % rank 1
+[Phi, W, H, info] = tlnmf_fit (V, 1, "input", "power", "dof", 3);
+assert (isequal (Phi, eye (4)));
+assert (W * H, V, 1e-3);
+assert (info.realisations, 3);
+assert (abs (info.eps - 1e-6 * mean (V(:))) < 1e-12);
+[applied, more] = tlnmf_apply (info, V(:,1:3), "input", "power");
+assert (W * applied, V(:,1:3), 1e-2);
+
 [Q, ~] = qr (reshape (sin (1:16), 4, 4));
 C = zeros (4, 4, 6);
 for n = 1:6
@@ -59,6 +68,8 @@ fails ("nothing", Y, 2, "nothing", 1);
 fails ("class double", single (Y), 2);
 fails ("class double", Y + i, 2);
 fails ("seed has no value", Y, 2, "seed");
+fails ("powers must not be negative", -V, 1, "input", "power");
+fails ("requires method nmf", V, 1, "input", "power", "method", "tl");
 fails ("finite", NaN * Y, 2);
 fails ("name each dimension once", Y, 2, "axes", "time,time,trials");
 fails ("does not name the dimensions", Y, 2, "axes", "time,channels");

@@ -113,6 +113,21 @@ class LowerRank(unittest.TestCase):
         )
         self.assertRaises(TypeError, tlnmf.joint_diagonalize, D, rank=4)
 
+    def test_axes(self):
+        A = np.random.RandomState(3).randn(4, 4)
+        X = np.array([A @ np.diag(d) @ A.T for d in np.random.RandomState(4).rand(7, 4) + 0.1])
+        last, words = np.moveaxis(X, 0, 2), "channels,channels,epochs"
+        want = tlnmf.joint_diagonalize(X, whiten=True)[0]
+        np.testing.assert_array_equal(tlnmf.joint_diagonalize(last, whiten=True, axes=words)[0], want)
+        np.testing.assert_array_equal(tlnmf.ajd(last, axes=words)[0], tlnmf.ajd(X)[0])
+        turned = tlnmf.JointDiagonalizer(axes=words)
+        D = turned.fit_transform(last)
+        np.testing.assert_array_equal(D, tlnmf.JointDiagonalizer().fit_transform(X))
+        np.testing.assert_allclose(turned.inverse_transform(D), X, atol=1e-9)
+        self.assertEqual(turned.transform(np.ones((2, 4, 9))).shape, (2, 4, 9))
+        for wrong in ("epochs,channels", "epochs,channels,times", "channels,channels,channels", "a,b,c"):
+            self.assertRaises(ValueError, tlnmf.joint_diagonalize, last, axes=wrong)
+
     def test_tolerance_of_ajd(self):
         C, _ = mixtures(5, 3)
         with self.assertWarnsRegex(DeprecationWarning, "called tol") as caught:

@@ -236,7 +236,7 @@ interrupted()"""
         self.interrupt(lambda: model.transform(np.tile(GCM[0].T, (2000, 1))))
 
 
-class Threads(unittest.TestCase):
+class ThreadCounts(unittest.TestCase):
     """The default number of threads: a share of the cores."""
 
     def default_in_child(self, code="", **environment):
@@ -258,6 +258,8 @@ class Threads(unittest.TestCase):
         with want, mock.patch.dict(os.environ):
             os.environ.pop("OMP_NUM_THREADS", None)
             self.assertEqual(_threads.default_threads(), 8)
+            with _threads.running() as first, _threads.running() as second:
+                self.assertEqual((first, second), (8, 4))
             with _threads.running():
                 self.assertEqual(_threads.default_threads(), 4)
                 with _threads.running(), _threads.running():

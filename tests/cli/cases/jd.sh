@@ -102,6 +102,8 @@ for rank in auto 2; do
     expect 0 ... "" tlnmf info reduced.h5
     check "unmixing with --rank-reduce $rank" grep -Eq '^  /unmixing +float64 +\(2, 3\)$' "$out"
 done
+usage jd "--init-phi and --rank-reduce are mutually exclusive" deficient.npy -o reduced.h5 --force --whiten \
+    --rank-reduce auto --init-phi deficient.npy
 usage jd "rank-reduce requires whiten" deficient.npy -o reduced.h5 --force --rank-reduce auto
 usage jd "rank-reduce = most is not a number" deficient.npy -o reduced.h5 --force --whiten --rank-reduce most
 # Symmetric to single precision: covariances, and the warning says so.

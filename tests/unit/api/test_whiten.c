@@ -90,6 +90,15 @@ static void a_singular_mixture_is_refused(void **state)
     assert_int_equal(tlnmf_diagonalise(ctx, data, settings, NULL, &model), TLNMF_ERR_DATA);
     assert_string_equal(tlnmf_message(ctx),
                         "rank-reduce = 2 exceeds the rank of the mean covariance, 1");
+    tlnmf_data_free(data);
+    const double half[] = {0, 0, 0, 0, 2, 0, 0, 2}, weights[] = {1, 0}; /* the rest has none */
+    assert_ok(ctx, tlnmf_data_from_covariances(ctx, half, (int64_t[]){2, 2, 2}, &data));
+    assert_ok(ctx, tlnmf_data_set_weights(ctx, data, weights));
+    for (int wanted = 0; wanted < 2; wanted++) {
+        assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "rank-reduce", wanted));
+        assert_int_equal(tlnmf_diagonalise(ctx, data, settings, NULL, &model), TLNMF_ERR_DATA);
+        assert_string_equal(tlnmf_message(ctx), "whiten: the weighted mean covariance is 0");
+    }
     tlnmf_settings_free(settings);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);

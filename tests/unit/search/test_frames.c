@@ -209,6 +209,7 @@ static void methods_match_one_process(void **state)
           "numpy", NULL}},
         {"jd", {"J", "25", "tol", "0", NULL}},
         {"jd", {"J", "25", "tol", "0", "whiten", "1", NULL}},
+        {"jd", {"J", "25", "tol", "0", "whiten", "1", "rank-reduce", "7", NULL}},
     };
     static const int sizes[] = {1, 2, 3, 4, 7};
     static const int64_t realisations[] = {1, 10};
@@ -226,8 +227,9 @@ static void fewer_frames_than_processes(void **state)
         {"fit", {"method", "jd", "k", "1", "J", "12", "solver", "paper", NULL}},
         {"fit", {"method", "jd", "k", "1", "J", "40", NULL}}, /* entries of H are revived */
         {"fit", {"method", "nmf", "k", "1", "J", "40", NULL}},
+        {"jd", {"J", "9", "tol", "0", "whiten", "1", "rank-reduce", "2", NULL}},
     };
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         check(&trials[i], 6, 5, 3, 7, IN_PAIRS, 1e-10);
 }
 
