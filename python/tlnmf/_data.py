@@ -250,7 +250,7 @@ def _covariance_axis(x: Real) -> Optional[int]:
 def _warn_of_asymmetry(x: Real) -> None:
     """Slices that are nearly symmetric may be covariances: as the program."""
     share = 0.02  # of the largest entry; slices of data differ by about the largest entry
-    for axis, place in ((0, ""), (2, " along the last axis")):
+    for axis, place, pair in ((0, "", "1, 2"), (2, " along the last axis", "0, 1")):
         slices = np.moveaxis(x, axis, 0)
         if slices.shape[1] != slices.shape[2] or slices.shape[1] < 2 or not slices.size:
             continue
@@ -262,7 +262,7 @@ def _warn_of_asymmetry(x: Real) -> None:
         warnings.warn(
             f"slice {n}{place} of Y is not symmetric (entries ({i}, {j}) and ({j}, {i}) differ by "
             f"{off.max():.3g} of {np.abs(slices[n]).max():.3g}): read as data (S, M, N). If Y holds "
-            'covariances, pass (Y + Y.swapaxes(1, 2)) / 2; else pass input="data"',
+            f'covariances, pass (Y + Y.swapaxes({pair})) / 2; else pass input="data"',
             UserWarning,
             stacklevel=_callers_level(),
         )
