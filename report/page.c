@@ -87,8 +87,9 @@ static void put_atom_row(io_buffer *page, const page_model *m, int64_t i, double
     const double *cents = tlnmf_record_get_array(m->atoms, "cents", NULL, NULL);
     const double *error = tlnmf_record_get_array(m->atoms, "error", NULL, NULL);
     char number[32];
-    page_format(page, "<tr><th scope=\"row\">%.0f</th><td>%s</td>", row[i],
-                page_number(frequency[i], number));
+    page_format(page, "<tr><th scope=\"row\">%.0f</th>", row[i]);
+    if (m->unit[0] != '\0')
+        page_format(page, "<td>%s</td>", page_number(frequency[i], number));
     if (m->rate > 0.0) {
         page_raw(page, "<td>");
         page_text(page, tlnmf_record_get_text_at(m->atoms, "note", (size_t)i));
@@ -107,6 +108,11 @@ static void put_atoms(io_buffer *page, const page_model *m)
 {
     page_raw(page, "<section id=\"atoms\" aria-labelledby=\"atoms-title\">"
                    "<h2 id=\"atoms-title\">Atoms</h2>\n");
+    if (strcmp(m->unit, "row") == 0) {
+        page_raw(page, "<p>The transform is the identity: a row of V is a row of the data."
+                       "</p></section>\n");
+        return;
+    }
     if (m->atoms == NULL) {
         page_raw(page, "<p>The transform is fixed (STFT): its atoms are windowed sinusoids, one "
                        "pair per frequency. They were not learnt.</p></section>\n");
@@ -117,18 +123,24 @@ static void put_atoms(io_buffer *page, const page_model *m)
     tlnmf_record_get_array(m->atoms, "row", NULL, shape);
     for (int64_t r = 0; r < m->M; r++)
         total += m->energy[r];
-    page_format(page,
-                "<p>Atoms are the rows of the transform. Each is fitted by a cosine; the error is "
-                "the part of its energy that the cosine does not explain.</p>\n"
-                "<div id=\"curves\"></div>\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
-                "aria-label=\"Table of atoms\"><table id=\"atom-table\"><caption>The %lld "
-                "%s %lld atoms</caption><thead><tr><th scope=\"col\">row</th>"
-                "<th scope=\"col\">frequency (%s)</th>%s<th scope=\"col\">error</th>"
-                "%s</tr></thead><tbody>\n",
-                (long long)shape[0], total > 0.0 ? "strongest of" : "first of", (long long)m->M,
-                m->rate > 0.0 ? "Hz" : "cycles per sample",
-                m->rate > 0.0 ? "<th scope=\"col\">note</th><th scope=\"col\">cents</th>" : "",
-                total > 0.0 ? "<th scope=\"col\">share of energy</th>" : "");
+    page_raw(page,
+             "<p>Atoms are the rows of the transform. Each is fitted by a cosine; the error is "
+             "the part of its energy that the cosine does not explain. ");
+    page_raw(page, m->unit[0] == '\0' ? "Cosines do not fit these atoms, so that they have no "
+                                        "frequency. "
+                                      : "");
+    page_format(
+        page,
+        "</p>\n<div id=\"curves\"></div>\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
+        "aria-label=\"Table of atoms\"><table id=\"atom-table\"><caption>The %lld "
+        "%s %lld atoms</caption><thead><tr><th scope=\"col\">row</th>"
+        "%s%s%s%s<th scope=\"col\">error</th>"
+        "%s</tr></thead><tbody>\n",
+        (long long)shape[0], total > 0.0 ? "strongest of" : "first of", (long long)m->M,
+        m->unit[0] != '\0' ? "<th scope=\"col\">frequency (" : "", m->unit,
+        m->unit[0] != '\0' ? ")</th>" : "",
+        m->rate > 0.0 ? "<th scope=\"col\">note</th><th scope=\"col\">cents</th>" : "",
+        total > 0.0 ? "<th scope=\"col\">share of energy</th>" : "");
     for (int64_t i = 0; i < shape[0]; i++)
         put_atom_row(page, m, i, total);
     page_raw(page, "</tbody></table></div>\n<p id=\"atom-more\"></p></section>\n");

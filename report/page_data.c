@@ -127,7 +127,21 @@ static json_t *factor(const double *x, int64_t rows, int64_t columns)
     return array;
 }
 
-/* K x M: one component per row, in the order of the frequencies. */
+/* The rows for curves of W: from the lowest frequency up, or without frequencies from the strongest
+ * down. NULL: no memory. */
+static int64_t *order_of_W(const page_model *m)
+{
+    bool by_energy = m->unit[0] == '\0';
+    int64_t *order = order_of(m, by_energy);
+    for (int64_t r = 0; order != NULL && by_energy && r < m->M / 2; r++) {
+        int64_t row = order[r];
+        order[r] = order[m->M - 1 - r];
+        order[m->M - 1 - r] = row;
+    }
+    return order;
+}
+
+/* K x M: one component per row, in this order. */
 static json_t *spectra(const page_model *m, const int64_t *order)
 {
     double *x = calloc((size_t)(m->M * m->K), sizeof *x);
@@ -139,11 +153,12 @@ static json_t *spectra(const page_model *m, const int64_t *order)
     return array;
 }
 
+/* The abscissas of W: frequencies, or ranks by energy. */
 static json_t *frequencies(const page_model *m, const int64_t *order)
 {
     double *x = calloc((size_t)m->M, sizeof *x);
     for (int64_t r = 0; x != NULL && r < m->M; r++)
-        x[r] = m->frequency[order[r]];
+        x[r] = m->unit[0] != '\0' ? m->frequency[order[r]] : (double)(r + 1);
     json_t *array = x == NULL ? NULL : factor(x, 1, m->M);
     free(x);
     return array;
@@ -308,18 +323,18 @@ static json_t *candidates(const page_model *m)
 json_t *page_data(const page_model *m, const page_sound *sound)
 {
     json_t *data = json_pack(
-        "{s:I, s:I, s:I, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "M",
-        (json_int_t)m->M, "N", (json_int_t)m->N, "K", (json_int_t)m->K, "rate", m->rate, "hop",
-        m->hop, "first", m->first, "sources", names(m), "owners", owners(m), "sound",
-        page_sound_json(sound), "labels", labels(m), "trace", trace(m->record, false), "starts",
-        trace(m->record, true), "members", members(m), "candidates", candidates(m));
+        "{s:I, s:I, s:I, s:s, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "M",
+        (json_int_t)m->M, "N", (json_int_t)m->N, "K", (json_int_t)m->K, "unit", m->unit, "rate",
+        m->rate, "hop", m->hop, "first", m->first, "sources", names(m), "owners", owners(m),
+        "sound", page_sound_json(sound), "labels", labels(m), "trace", trace(m->record, false),
+        "starts", trace(m->record, true), "members", members(m), "candidates", candidates(m));
     if (data == NULL)
         return NULL;
     if (m->N > 0 && (m->V != NULL || m->H != NULL)) {
         json_object_set_new(data, "byFrequency", pictures(m, false));
         json_object_set_new(data, "byEnergy", pictures(m, true));
     }
-    int64_t *order = m->W != NULL ? order_of(m, false) : NULL;
+    int64_t *order = m->W != NULL ? order_of_W(m) : NULL;
     if (order != NULL) {
         json_object_set_new(data, "W", spectra(m, order));
         json_object_set_new(data, "frequencies", frequencies(m, order));

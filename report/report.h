@@ -62,11 +62,13 @@ typedef struct page_model {
     double first;    /* seconds of frame 0 */
     int64_t stride;  /* V holds every stride-th frame of H */
     const double *Phi, *W, *H, *V;
-    const double *energy;   /* of the rows; NULL: not known */
-    double *own_energy;     /* if it was computed for the page */
-    int64_t *owner;         /* K numbers: the source of each component; NULL: none */
-    double *frequency;      /* M numbers in Hz; NULL: not known */
-    tlnmf_record *atoms;    /* NULL: none */
+    const double *energy; /* of the rows; NULL: not known */
+    double *own_energy;   /* if it was computed for the page */
+    int64_t *owner;       /* K numbers: the source of each component; NULL: none */
+    double *frequency;    /* M numbers in Hz; NULL: not known */
+    const char *unit;     /* of the frequencies: "Hz", "cycles per sample"; "row": the transform is
+                             the identity; "": cosines do not fit the atoms */
+    tlnmf_record *atoms;  /* NULL: none */
     tlnmf_record *spectrum; /* frequency, Phi and V of tlnmf_spectrogram; NULL: none */
     int64_t sources;
     bool separated;

@@ -61,6 +61,7 @@ class Atoms {
   }
 
   title(i) {
+    if (this.data.unit === "") return `row ${this.row[i]}, error ${this.error[i].toFixed(3)}`;
     const hz = this.data.rate > 0 ? `${short(this.frequency[i], 5)} Hz` : `${short(this.frequency[i], 4)} cycles per sample`;
     return `row ${this.row[i]}: ${hz}, error ${this.error[i].toFixed(3)}`;
   }
@@ -74,7 +75,7 @@ class Atoms {
       const box = element("figure", { class: "atom" }, element("figcaption", {}, this.title(i)));
       this.host.append(box);
       curves(box, {
-        height: 150, label: `Atom ${this.title(i)}`, legend: false, x: "sample", y: "",
+        height: 150, label: `Atom ${this.title(i)}`, legend: false, x: this.data.unit === "" ? "position in the frame" : "sample", y: "",
         series: [
           { label: "atom", colour: () => sourceColour(0), width: 1.5 },
           { label: "cosine", colour: () => sourceColour(1), width: 1, dash: [4, 3] },
@@ -92,6 +93,7 @@ class Atoms {
     const body = table.tBodies[0];
     this.rows = [...body.rows];
     const keys = this.data.rate > 0 ? ["row", "frequency", "key", "cents", "error", "energy"] : ["row", "frequency", "error", "energy"];
+    if (this.data.unit === "") keys.splice(1, 1);
     this.all = this.rows.length <= ROWS;
     const headers = [...table.tHead.rows[0].cells];
     headers.forEach((cell, c) => {
@@ -133,6 +135,6 @@ class Atoms {
 }
 
 export function atoms(data) {
-  if (data.atoms) return new Atoms(data);
+  if (data.atoms && data.unit !== "row") return new Atoms(data);
   return null;
 }

@@ -40,23 +40,32 @@ export function rowsOfTicks(frequencies, low, high, count) {
   return [...new Set(rows)].filter((r) => r >= first && r <= last);
 }
 
+/** The label of an axis of rows: their frequencies or numbers, or if they have none, their rank. */
+export function rowAxis(data) {
+  if (data.unit === "") return "rank by energy";
+  return data.unit === "row" ? "row" : `frequency (${data.unit})`;
+}
+
 /** Two heat maps that share scale and zoom. */
 class HeatMaps {
   constructor(host, data) {
     this.data = data;
-    this.order = "byFrequency";
+    this.order = data.unit === "" ? "byEnergy" : "byFrequency";
     this.range = 80;
     this.frames = [];
     this.time = data.hop > 0;
     this.wholeX = this.time ? [data.first, data.first + data.hop * data.N] : [0, data.N];
     this.prepare();
     const bar = element("div", { class: "bar" });
-    bar.append(
-      choices("Rows by", "order", ["frequency", "energy"], (word) => {
+    const orders = data.unit === "" ? [] : [data.unit === "row" ? "row" : "frequency", "energy"];
+    if (orders.length > 0) bar.append(
+      choices("Rows by", "order", orders, (word) => {
         this.order = word === "energy" ? "byEnergy" : "byFrequency";
         this.prepare();
         this.zoom([...this.wholeX], [...this.wholeY]);
       }),
+    );
+    bar.append(
       choices("Range", "range", ["80 dB", "60 dB", "40 dB", "100 dB"], (word) => {
         this.range = parseInt(word, 10);
         this.prepare();
@@ -86,8 +95,7 @@ class HeatMaps {
       this.x = { low: this.wholeX[0], high: this.wholeX[1], label: this.time ? "time (s)" : "frame" };
       this.y = { low: 0, high: packed.rows.length, label: "", format: (v) => this.rowName(v), at: () => this.rowTicks() };
     }
-    const unit = this.data.rate > 0 ? "Hz" : "cycles per sample";
-    this.y.label = this.order === "byEnergy" ? "rank by energy" : `frequency (${unit})`;
+    this.y.label = this.order === "byEnergy" ? "rank by energy" : rowAxis(this.data);
     if (this.scale) this.drawScale();
   }
 
@@ -101,7 +109,7 @@ class HeatMaps {
   rowName(v) {
     const row = Math.min(this.rows.length - 1, Math.max(0, Math.floor(v)));
     if (this.order === "byEnergy") return String(Math.round(((this.rows.length - v) * this.data.M) / this.rows.length) || 1);
-    return short(this.rows[row][1], this.data.rate > 0 ? 3 : 2);
+    return short(this.rows[row][1], this.data.unit === "cycles per sample" ? 2 : 3);
   }
 
   add(host, name, title) {
@@ -147,15 +155,16 @@ class HeatMaps {
     const row = Math.min(levels.shape[0] - 1, Math.floor(y));
     const share = (x - this.wholeX[0]) / (this.wholeX[1] - this.wholeX[0]);
     const column = Math.min(levels.shape[1] - 1, Math.floor(share * levels.shape[1]));
-    const unit = this.data.rate > 0 ? "Hz" : "cycles per sample";
+    const { unit } = this.data;
+    const frequency = unit === "" || unit === "row" ? "" : `, ${short(this.rows[row][1], 5)} ${unit}`;
     const value = (which) => {
       if (!this.levels[which]) return "";
       const level = this.levels[which][row * levels.shape[1] + column];
       return `, ${which === "WH" ? "W H" : "V"} ${level === 0 ? "below" : ""} ${(this.top - (255 - level) * STEP).toFixed(1)} dB`;
     };
     this.readout.textContent =
-      `${this.time ? `${short(x, 4)} s` : `frame ${Math.floor(x)}`}, row ${this.rows[row][0]}, ` +
-      `${short(this.rows[row][1], 5)} ${unit}${value("V")}${value("WH")}`;
+      `${this.time ? `${short(x, 4)} s` : `frame ${Math.floor(x)}`}, row ${this.rows[row][0]}` +
+      `${frequency}${value("V")}${value("WH")}`;
   }
 
   makeZoomable(frame, name, title) {
@@ -232,8 +241,8 @@ function drawFactors(host, data) {
     host.append(element("h3", {}, "W: the spectra of the components"));
     const floor = Math.max(...W) * 1e-8;
     curves(host, {
-      height: 240, label: "Columns of W against frequency", legend: data.K <= MANY, yLog: true,
-      x: data.rate > 0 ? "frequency (Hz)" : "frequency (cycles per sample)", y: "power",
+      height: 240, label: `Columns of W against ${rowAxis(data)}`, legend: data.K <= MANY, yLog: true,
+      x: rowAxis(data), y: "power",
       series: series(W), data: [x, ...Array.from({ length: W.shape[0] }, (_, k) => Array.from(rowOf(W, k), (w) => Math.max(w, floor)))],
     });
   }
@@ -242,7 +251,7 @@ function drawFactors(host, data) {
     const columns = Math.min(1200, H.shape[1]);
     const time = data.hop > 0;
     const x = Array.from({ length: columns }, (_, i) => (time ? data.first + (data.hop * data.N * (i + 0.5)) / columns : (data.N * i) / columns));
-    host.append(element("h3", {}, "H: when the components sound"));
+    host.append(element("h3", {}, time ? "H: when the components sound" : "H: activations"));
     curves(host, {
       height: 220, label: "Rows of H against time", legend: data.K <= MANY, time,
       x: time ? "time (s)" : "frame", y: "activation",

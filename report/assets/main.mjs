@@ -28,7 +28,7 @@ function offerDownloads(data) {
   const at = (i, count) => (data.hop > 0 ? data.first + (data.hop * data.N * i) / count : (data.N * i) / count);
   if (W) {
     const f = decode(data.frequencies);
-    button("W.csv", () => columnsCsv("frequency", (i) => f[Math.floor((i * f.length) / W.shape[1])], W));
+    button("W.csv", () => columnsCsv(data.unit === "" ? "rank" : data.unit === "row" ? "row" : "frequency", (i) => f[Math.floor((i * f.length) / W.shape[1])], W));
   }
   if (H) button("H.csv", () => columnsCsv(data.hop > 0 ? "time" : "frame", (i) => at(i, H.shape[1]), H));
   if (data.atoms) {

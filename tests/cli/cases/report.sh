@@ -20,6 +20,17 @@ lacks() # FILE TEXT...
     done
 }
 
+# ---- data that are not sound: frequencies only if cosines fit the atoms or a rate is given ----------
+expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --report -o channels.h5
+has channels.html '"unit":""' 'Cosines do not fit these atoms'
+lacks channels.html '"col\">frequency' ' Hz</th>'
+expect 0 ... "" tlnmf report channels.h5 --rate 100 -o rate.html
+has rate.html '"unit":"Hz"' 'frequency (Hz)'
+expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --method nmf --transform dct --report -o cosines.h5
+has cosines.html '"unit":"cycles per sample"' 'frequency (cycles per sample)'
+expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --method nmf --transform identity --report -o rows.h5
+has rows.html '"unit":"row"' 'The transform is the identity'
+
 # ---- a fit --------------------------------------------------------------------------------------
 expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --starts 3 --report -o m.h5
 check "the summary names the page" grep -q '^  page          m.html$' "$out"
